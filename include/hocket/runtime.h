@@ -1,0 +1,59 @@
+/* The runtime: devices, their workers, the order of calls, and waiting.
+ *
+ * One default runtime serves all threads of a process. It starts at the first call that needs it, or
+ * at hk_runtime_init, and ends at exit or at hk_runtime_deinit. All functions are thread-safe. */
+#ifndef HOCKET_RUNTIME_H
+#define HOCKET_RUNTIME_H
+
+#include <hocket/status.h>
+
+HK_BEGIN_DECLS
+
+typedef enum hk_engine {
+    HK_ENGINE_DEFAULT, /* HOCKET_ENGINE, else asynchronous */
+    HK_ENGINE_ASYNC,
+    HK_ENGINE_SERIAL /* every call runs in place, in the caller */
+} hk_engine;
+
+/* Zero means the default; each has an environment variable, which the field overrides. */
+typedef struct hk_runtime_options {
+    int cpu_devices;           /* HOCKET_CPUS: cpu:0 … cpu:N-1 split the cores; default 1 */
+    int cpu_cores;             /* HOCKET_CORES: cores to use in all; default: all that are allowed */
+    hk_engine engine;          /* HOCKET_ENGINE=async|serial */
+    uint64_t run_ahead_calls;  /* HOCKET_RUN_AHEAD: unfinished calls at most; default 16384 */
+    uint64_t run_ahead_bytes;  /* HOCKET_RUN_AHEAD_BYTES: bytes that only unfinished calls hold; 1 GiB */
+    int64_t inline_ns;         /* HOCKET_INLINE_NS: a ready call expected to take at most this long runs
+                                  in the caller; -1: never; default 4000 */
+    uint64_t memory_bytes;     /* HOCKET_MEMORY: bytes per CPU device at most; default: no limit */
+} hk_runtime_options;
+
+/* Starts the default runtime. `options` may be NULL. An error when it runs already, or when an option
+ * or variable is out of range. Does not block. */
+HK_API const hk_status *hk_runtime_init(const hk_runtime_options *options);
+
+/* Ends the default runtime: calls that have not started are cancelled, running ones finish. Arrays that
+ * live on are failed (HK_CANCELLED) and may still be released. Blocks until the workers have ended.
+ * A later call starts a new runtime. */
+HK_API void hk_runtime_deinit(void);
+
+/* Blocks until every call issued before it, by any thread, has finished. Returns a snapshot: the
+ * earliest root failure not yet cleared (in issue order) and how many there are, arrays dropped since
+ * included; the same at each call until hk_failures_clear. Fails with HK_WOULD_DEADLOCK in a task. */
+HK_API const hk_status *hk_wait_all(void);
+
+/* Forgets the failures that hk_wait_all reports. Failed arrays stay failed. Does not block. */
+HK_API void hk_failures_clear(void);
+
+/* Counters since the runtime began. */
+typedef struct hk_runtime_stats {
+    uint64_t issued_calls;     /* calls given to the engine */
+    uint64_t inline_calls;     /* of these, run in the issuing thread at once */
+    uint64_t helped_calls;     /* run by a waiting thread */
+    uint64_t window_waits;     /* times that an issuing thread waited for room in the run-ahead window */
+    uint64_t peak_run_ahead_bytes; /* most bytes that only unfinished calls held */
+} hk_runtime_stats;
+HK_API hk_runtime_stats hk_runtime_get_stats(void);
+
+HK_END_DECLS
+
+#endif

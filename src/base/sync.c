@@ -1,0 +1,34 @@
+#include "base/sync.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+void hki_futex_wait(_Atomic(uint32_t) *word, uint32_t expected, int64_t timeout_ns)
+{
+    struct timespec timeout = {(time_t)(timeout_ns / 1000000000), (long)(timeout_ns % 1000000000)};
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, timeout_ns < 0 ? NULL : &timeout, NULL,
+            0);
+}
+
+void hki_futex_wake(_Atomic(uint32_t) *word, int count)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+}
+
+void hki_lock_acquire_slow(hki_lock *lock)
+{
+    /* The holder is done within a microsecond unless it lost its core: spin that long, then sleep. */
+    for (int spin = 0; spin < 100; spin++) {
+        uint32_t expected = 0;
+        hki_relax();
+        if (atomic_load_explicit(&lock->state, memory_order_relaxed) == 0 &&
+            atomic_compare_exchange_weak_explicit(&lock->state, &expected, 1, memory_order_acquire,
+                                                  memory_order_relaxed))
+            return;
+    }
+    while (atomic_exchange_explicit(&lock->state, 2, memory_order_acquire) != 0)
+        hki_futex_wait(&lock->state, 2, -1);
+}

@@ -1,0 +1,53 @@
+/* Locks, parking and time: the few primitives that the engine stands on. All thread-safe. */
+#ifndef HOCKET_BASE_SYNC_H
+#define HOCKET_BASE_SYNC_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+/* Sleeps while *word == expected, at most timeout_ns (negative: no limit). May wake early. */
+void hki_futex_wait(_Atomic(uint32_t) *word, uint32_t expected, int64_t timeout_ns);
+void hki_futex_wake(_Atomic(uint32_t) *word, int count);
+
+/* A mutex of one word, short in the uncontended case, that spins a little before it sleeps. */
+typedef struct hki_lock {
+    _Atomic(uint32_t) state; /* 0 free, 1 held, 2 held and somebody may sleep */
+} hki_lock;
+
+void hki_lock_acquire_slow(hki_lock *lock);
+
+static inline void hki_lock_acquire(hki_lock *lock)
+{
+    uint32_t expected = 0;
+    if (!atomic_compare_exchange_strong_explicit(&lock->state, &expected, 1, memory_order_acquire,
+                                                 memory_order_relaxed))
+        hki_lock_acquire_slow(lock);
+}
+
+static inline void hki_lock_release(hki_lock *lock)
+{
+    if (atomic_exchange_explicit(&lock->state, 0, memory_order_release) == 2)
+        hki_futex_wake(&lock->state, 1);
+}
+
+/* Tells the processor that this is a spin loop. */
+static inline void hki_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Monotonic time. */
+static inline int64_t hki_clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+#endif

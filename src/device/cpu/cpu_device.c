@@ -1,0 +1,46 @@
+#include "device/device.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { HUGE_PAGE_BYTES = 2 << 20 };
+
+static void *cpu_allocate(hki_device *device, size_t bytes)
+{
+    (void)device;
+    bool huge = bytes >= 2 * (size_t)HUGE_PAGE_BYTES;
+    size_t alignment = huge ? HUGE_PAGE_BYTES : 64;
+    void *data = aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    /* A page's first touch costs 2 µs or more; large blocks are worth large pages. */
+    if (data && huge)
+        madvise(data, bytes, MADV_HUGEPAGE);
+    return data;
+}
+
+static void cpu_release(hki_device *device, void *data, size_t bytes)
+{
+    (void)device;
+    (void)bytes;
+    free(data);
+}
+
+static void cpu_copy(hki_device *device, void *to, const void *from, size_t bytes)
+{
+    (void)device;
+    memcpy(to, from, bytes);
+}
+
+static bool cpu_can_access(hki_device *device, hki_device *peer)
+{
+    return device->class->kind == HKI_CPU && peer->class->kind == HKI_CPU;
+}
+
+const hki_device_class hki_cpu_device_class = {
+    .kind = HKI_CPU,
+    .allocate = cpu_allocate,
+    .release = cpu_release,
+    .copy_from_host = cpu_copy,
+    .copy_to_host = cpu_copy,
+    .can_access = cpu_can_access,
+};

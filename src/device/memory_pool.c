@@ -1,0 +1,158 @@
+/* Freed array memory is kept by size class and handed out again, last freed first, while it is hot. */
+#include "base/sync.h"
+#include "device/device.h"
+
+#include <stdlib.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define CACHE_MEMORY 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define CACHE_MEMORY 0
+#endif
+#endif
+#ifndef CACHE_MEMORY
+#define CACHE_MEMORY 1 /* AddressSanitizer sees stray accesses only to memory that was really freed */
+#endif
+
+enum { MIN_SHIFT = 6, CLASS_COUNT = (62 - MIN_SHIFT) * 4 };
+
+typedef struct size_class {
+    void **blocks; /* a stack */
+    size_t count, capacity;
+} size_class;
+
+struct hki_memory_pool {
+    hki_device *device;
+    hki_lock lock; /* everything below */
+    hk_device_memory memory;
+    size_class classes[CLASS_COUNT];
+};
+
+/* Sizes 2^k, 1.25, 1.5 and 1.75 · 2^k from 64 bytes: at most a quarter is wasted. */
+static int class_of(size_t bytes)
+{
+    if (bytes <= (size_t)1 << MIN_SHIFT)
+        return 0;
+    int shift = 63 - __builtin_clzll(bytes - 1); /* 2^shift < bytes <= 2^(shift+1) */
+    size_t quarter = (size_t)1 << (shift - 2);
+    size_t step = (bytes - ((size_t)1 << shift) + quarter - 1) / quarter; /* 1 … 4 */
+    return (shift - MIN_SHIFT) * 4 + (int)step;
+}
+
+static size_t class_bytes(int index)
+{
+    size_t power = (size_t)1 << (MIN_SHIFT + index / 4);
+    return power + power / 4 * (size_t)(index % 4);
+}
+
+hki_memory_pool *hki_memory_pool_create(hki_device *device, uint64_t limit_bytes)
+{
+    hki_memory_pool *pool = calloc(1, sizeof *pool);
+    if (pool) {
+        pool->device = device;
+        pool->memory.limit_bytes = limit_bytes;
+    }
+    return pool;
+}
+
+/* Gives kept blocks back, largest first, until at most keep_bytes are kept. */
+static void trim_locked(hki_memory_pool *pool, uint64_t keep_bytes)
+{
+    for (int i = CLASS_COUNT - 1; i >= 0 && pool->memory.cached_bytes > keep_bytes; i--) {
+        size_class *class = &pool->classes[i];
+        while (class->count && pool->memory.cached_bytes > keep_bytes) {
+            pool->device->class->release(pool->device, class->blocks[--class->count],
+                                         class_bytes(i));
+            pool->memory.cached_bytes -= class_bytes(i);
+        }
+    }
+}
+
+void hki_memory_pool_destroy(hki_memory_pool *pool)
+{
+    if (!pool)
+        return;
+    trim_locked(pool, 0);
+    for (int i = 0; i < CLASS_COUNT; i++)
+        free(pool->classes[i].blocks);
+    free(pool);
+}
+
+hk_device_memory hki_memory_pool_get(hki_memory_pool *pool)
+{
+    hki_lock_acquire(&pool->lock);
+    hk_device_memory memory = pool->memory;
+    hki_lock_release(&pool->lock);
+    return memory;
+}
+
+void *hki_device_allocate(hki_device *device, size_t bytes)
+{
+    if (bytes > (size_t)1 << 60)
+        return NULL;
+    hki_memory_pool *pool = device->memory;
+    hk_device_memory *memory = &pool->memory;
+    int index = class_of(bytes);
+    size_t rounded = class_bytes(index);
+    size_class *class = &pool->classes[index];
+    void *data = NULL;
+    hki_lock_acquire(&pool->lock);
+    if (memory->limit_bytes && memory->used_bytes + rounded > memory->limit_bytes)
+        goto unlock;
+    if (class->count) {
+        data = class->blocks[--class->count];
+        memory->cached_bytes -= rounded;
+    } else {
+        /* What is kept in other sizes is of no use here: keep no more than is in use, or 64 MiB. */
+        uint64_t keep = memory->used_bytes > (64u << 20) ? memory->used_bytes : 64u << 20;
+        if (memory->limit_bytes) {
+            uint64_t room = memory->limit_bytes - memory->used_bytes - rounded;
+            keep = room < keep ? room : keep;
+        }
+        trim_locked(pool, keep);
+        data = device->class->allocate(device, rounded);
+        if (!data && memory->cached_bytes) {
+            trim_locked(pool, 0);
+            data = device->class->allocate(device, rounded);
+        }
+    }
+    if (data) {
+        memory->used_bytes += rounded;
+        if (memory->used_bytes > memory->peak_bytes)
+            memory->peak_bytes = memory->used_bytes;
+    }
+unlock:
+    hki_lock_release(&pool->lock);
+    return data;
+}
+
+void hki_device_release(hki_device *device, void *data, size_t bytes)
+{
+    if (!data)
+        return;
+    hki_memory_pool *pool = device->memory;
+    int index = class_of(bytes);
+    size_t rounded = class_bytes(index);
+    size_class *class = &pool->classes[index];
+    hki_lock_acquire(&pool->lock);
+    pool->memory.used_bytes -= rounded;
+    bool keep = CACHE_MEMORY;
+    if (keep && class->count == class->capacity) {
+        size_t capacity = class->capacity ? class->capacity * 2 : 16;
+        void **blocks = realloc(class->blocks, capacity * sizeof *blocks);
+        if (blocks) {
+            class->blocks = blocks;
+            class->capacity = capacity;
+        } else {
+            keep = false;
+        }
+    }
+    if (keep) {
+        class->blocks[class->count++] = data;
+        pool->memory.cached_bytes += rounded;
+    } else {
+        device->class->release(device, data, rounded);
+    }
+    hki_lock_release(&pool->lock);
+}

@@ -1,0 +1,110 @@
+/* Devices by name. */
+#include "engine/engine_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is handed out when not even a runtime could start. */
+static hki_device no_runtime_device = {.index = -1, .name = "none"};
+
+static const hk_status *not_found(hki_runtime *runtime, const char *name)
+{
+    const hki_status_facts facts = {.operation = "device_named"};
+    if (runtime->config_error)
+        return hk_status_retain(runtime->config_error);
+    if (runtime->device_count == 1)
+        return hki_status_create(HK_NOT_FOUND, &facts,
+                                 "there is no device \"%.100s\"; there is cpu:0 (to split the cores "
+                                 "into more: hk_runtime_init, or HOCKET_CPUS)",
+                                 name);
+    return hki_status_create(HK_NOT_FOUND, &facts,
+                             "there is no device \"%.100s\"; there are cpu:0 to cpu:%d", name,
+                             runtime->device_count - 1);
+}
+
+/* A failed device of that name, made once; when there are too many of them, the last one made. */
+static hki_device *failed_device(hki_runtime *runtime, const char *name)
+{
+    hki_device *device = NULL;
+    char short_name[sizeof device->name];
+    snprintf(short_name, sizeof short_name, "%.*s", (int)sizeof short_name - 1, name);
+    hki_lock_acquire(&runtime->devices_lock);
+    int count = runtime->failed_device_count;
+    for (int i = 0; i < count && !device; i++)
+        if (!strcmp(runtime->failed_devices[i]->name, short_name))
+            device = runtime->failed_devices[i];
+    if (!device && count == HKI_MAX_FAILED_DEVICES)
+        device = runtime->failed_devices[count - 1];
+    if (!device && (device = calloc(1, sizeof *device))) {
+        device->runtime = runtime;
+        device->index = -1;
+        device->queue = runtime->devices[0]->queue; /* carries the tasks that spread the failure */
+        device->status = not_found(runtime, name);
+        memcpy(device->name, short_name, sizeof short_name);
+        runtime->failed_devices[runtime->failed_device_count++] = device;
+    }
+    hki_lock_release(&runtime->devices_lock);
+    return device ? device : &no_runtime_device;
+}
+
+hk_device hk_device_named(const char *name)
+{
+    hki_runtime *runtime = hki_runtime_default();
+    if (!runtime)
+        return (hk_device){&no_runtime_device};
+    if (!name)
+        name = "(null)";
+    for (int i = 0; !runtime->config_error && i < runtime->device_count; i++)
+        if (!strcmp(runtime->devices[i]->name, name))
+            return (hk_device){runtime->devices[i]};
+    return (hk_device){failed_device(runtime, name)};
+}
+
+hk_device hk_device_default(void)
+{
+    return hk_device_named("cpu:0");
+}
+
+int hk_device_count(void)
+{
+    hki_runtime *runtime = hki_runtime_default();
+    return runtime ? runtime->device_count : 0;
+}
+
+hk_device hk_device_at(int index)
+{
+    char name[32];
+    snprintf(name, sizeof name, "cpu:%d", index);
+    return hk_device_named(name);
+}
+
+/* A zeroed hk_device stands for the default one. */
+static hki_device *device_of(hk_device device)
+{
+    return device.handle ? device.handle : hk_device_default().handle;
+}
+
+const char *hk_device_name(hk_device device)
+{
+    return device_of(device)->name;
+}
+
+int hk_device_cores(hk_device device)
+{
+    return device_of(device)->core_count;
+}
+
+const hk_status *hk_device_status(hk_device device)
+{
+    const hk_status *status = device_of(device)->status;
+    if (!status)
+        return hki_status_lend(
+            hki_status_create(HK_OUT_OF_MEMORY, NULL, "no host memory to start the runtime"));
+    return hki_status_lend(hk_status_retain(status));
+}
+
+hk_device_memory hk_device_get_memory(hk_device device)
+{
+    hki_device *handle = device_of(device);
+    return handle->memory ? hki_memory_pool_get(handle->memory) : (hk_device_memory){0};
+}

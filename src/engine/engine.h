@@ -1,0 +1,139 @@
+/* The engine: runs tasks in an order that keeps serial meaning.
+ *
+ * A task names the byte ranges of variables that it reads and writes, never other tasks. Tasks have one
+ * total order (their sequence number); a task starts once every earlier one that conflicts with it has
+ * finished. Life of a task: hki_task_begin (a slot with room for a payload), the caller fills payload
+ * and accesses, hki_task_submit. From then on the engine owns it: prepare → run(piece) for each piece →
+ * join → finish, in a worker of its device, in a waiting thread, or, small and ready, in the submitter.
+ *
+ * All functions are thread-safe unless they say otherwise. Lock order: issue lock, then device queue. */
+#ifndef HOCKET_ENGINE_ENGINE_H
+#define HOCKET_ENGINE_ENGINE_H
+
+#include "base/status.h"
+#include "device/device.h"
+
+#include <stdatomic.h>
+
+typedef struct hki_task hki_task;
+typedef struct hki_runtime hki_runtime;
+typedef struct hki_gate hki_gate;
+typedef struct hki_failure hki_failure;
+
+/* ---- variables ------------------------------------------------------------------------------------ */
+
+/* What the engine keeps for a piece of memory that tasks read and write. Embedded in its owner, which
+ * outlives every task that names it. */
+typedef struct hki_var {
+    hki_runtime *runtime;
+    hki_gate *gates;                       /* accesses that may be unfinished; issue lock */
+    hki_gate *retired, *retired_last;      /* superseded, to be recycled in order; issue lock */
+    _Atomic(hki_failure *) failures;       /* failed byte ranges; NULL in the usual case */
+} hki_var;
+
+void hki_var_init(hki_var *var, hki_runtime *runtime);
+/* No task that names it may be unfinished. */
+void hki_var_deinit(hki_var *var);
+
+typedef enum hki_access_mode {
+    HKI_READ = 1,  /* fails with the range's failure */
+    HKI_WRITE = 2, /* excludes all others from the range */
+    HKI_HEAL = 4,  /* with HKI_WRITE: overwrites every byte of the range, so old failures end */
+    HKI_KEEP = 8,  /* with HKI_WRITE: the range is not failed when the task fails (waiting, recovery) */
+} hki_access_mode;
+
+typedef struct hki_access {
+    hki_var *var;
+    uint64_t begin, end; /* bytes, begin < end; an empty array still takes one byte */
+    unsigned mode;       /* hki_access_mode bits */
+} hki_access;
+
+/* In a task that holds the range with HKI_WRITE | HKI_KEEP: ends the failures of the range whose bytes are
+ * still what they were before the failed call. The others stay. */
+void hki_var_recover(hki_var *var, uint64_t begin, uint64_t end);
+
+/* ---- tasks ---------------------------------------------------------------------------------------- */
+
+/* What a kind of task does. Immutable. Every function gets the payload that the submitter filled. */
+typedef struct hki_task_class {
+    /* Optional: makes outputs and workspace real; runs once, before the pieces, in no particular
+     * thread. Calls hki_task_fail and returns false when it cannot; the pieces then do not run. */
+    bool (*prepare)(hki_task *task, void *payload);
+    /* One piece; pieces of one task run at the same time in several threads. May call hki_task_fail. */
+    void (*run)(hki_task *task, void *payload, int64_t piece);
+    /* Optional: after all pieces, once, when none failed. */
+    void (*join)(hki_task *task, void *payload);
+    /* Drops what the payload holds; always called, exactly once, last. */
+    void (*finish)(hki_task *task, void *payload);
+    /* Optional: text of the inputs for an error record, such as "float32(2,3), int64(4,)". */
+    void (*describe)(const void *payload, char *text, size_t bytes);
+} hki_task_class;
+
+enum { HKI_TASK_INLINE_ACCESSES = 8 };
+
+typedef struct hki_task_spec {
+    const hki_task_class *class;
+    hki_device *device;
+    const char *operation;     /* static text */
+    int64_t piece_count;       /* >= 1; a pure function of operator, shapes and plan, never of load */
+    int64_t expected_ns;       /* of the whole task on one core */
+    bool collective;           /* goes to the device's queue for reductions between devices */
+    hki_access *accesses;      /* filled by the submitter: access_count of them */
+    int access_count;
+    hki_source source; /* set by hki_task_begin from hk_source_set */
+} hki_task_spec;
+
+/* A new task of the runtime with payload_bytes of payload (64-byte aligned, not cleared) and room for
+ * access_count accesses. May block while the run-ahead window is full (never in a task). NULL when host
+ * memory is short. */
+hki_task *hki_task_begin(hki_runtime *runtime, size_t payload_bytes, int access_count,
+                         uint64_t output_bytes);
+void *hki_task_payload(hki_task *task);
+hki_task_spec *hki_task_get_spec(hki_task *task);
+
+/* Issues the task; it may have finished, and be gone, on return. Returns its sequence number. */
+uint64_t hki_task_submit(hki_task *task);
+
+/* From prepare, run or join: the task fails with a record built from its operation, device, inputs and
+ * source line. Of several pieces the one with the lowest number (`piece`; 0 outside run) wins. Other
+ * pieces still run. */
+void hki_task_fail(hki_task *task, int64_t piece, hk_code code, const char *format, ...)
+    HK_PRINTF(4, 5);
+/* The same with a ready record (taken), which is not counted as a new root failure. */
+void hki_task_fail_with(hki_task *task, const hk_status *status);
+uint64_t hki_task_sequence(const hki_task *task);
+
+/* ---- waiting and reading ----------------------------------------------------------------------------- */
+
+/* Blocks until all earlier tasks that write the range have finished, then calls `body` (may be NULL) in
+ * this thread while later writers of the range are held back, unless the range is failed. Returns the
+ * record of the range (counted: the caller releases) or the ok record. The caller lends its hands
+ * meanwhile. HK_WOULD_DEADLOCK inside a task. */
+const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void (*body)(void *),
+                                void *argument);
+/* True in a thread that is running a task now. */
+bool hki_in_task(void);
+
+/* ---- run-ahead window: bytes that only unfinished tasks hold --------------------------------------- */
+
+void hki_window_add(hki_runtime *runtime, uint64_t bytes);
+void hki_window_remove(hki_runtime *runtime, uint64_t bytes);
+
+/* ---- runtime ---------------------------------------------------------------------------------------- */
+
+/* The default runtime, started on first use; NULL only when host memory is short. When its configuration
+ * is wrong it still starts, and every device is a failed one that says so. */
+hki_runtime *hki_runtime_default(void);
+/* False when the runtime belongs to a parent process or has ended: nothing may be issued on it. */
+bool hki_runtime_alive(const hki_runtime *runtime);
+/* The record for a handle whose runtime is not alive: HK_FORKED or HK_CANCELLED; counted. */
+const hk_status *hki_runtime_gone(const hki_runtime *runtime);
+bool hki_runtime_is_serial(const hki_runtime *runtime);
+/* Counts of objects that keep a dead runtime's memory: arrays, mainly. */
+void hki_runtime_retain(hki_runtime *runtime);
+void hki_runtime_release(hki_runtime *runtime);
+
+/* The sequence number of this thread's latest submission: the recorded order of tests. */
+uint64_t hki_last_sequence(void);
+
+#endif

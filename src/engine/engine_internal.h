@@ -1,0 +1,247 @@
+/* Shared by the files of the engine, and by nobody else. */
+#ifndef HOCKET_ENGINE_INTERNAL_H
+#define HOCKET_ENGINE_INTERNAL_H
+
+#include "base/sync.h"
+#include "device/cpu/cpu_topology.h"
+#include "engine/engine.h"
+
+#include <hocket/runtime.h>
+#include <pthread.h>
+
+enum {
+    HKI_CACHE_LINE = 64,
+    HKI_TASK_INLINE_WAITS = 12,
+    HKI_TASK_PAYLOAD_BYTES = 1792,
+    HKI_SPIN_NS = 50000, /* about what waking a sleeping thread takes */
+    HKI_MAX_DEVICES = 64,
+    HKI_MAX_FAILED_DEVICES = 64
+};
+
+typedef struct hki_queue hki_queue;
+
+/* ---- gates (gate.c) --------------------------------------------------------------------------------- */
+
+/* A task's place in the list of those who wait for a gate. */
+typedef struct hki_wait_node {
+    struct hki_wait_node *next;
+    hki_task *task;
+    hki_gate *gate;
+    bool allocated; /* not one of the task's own */
+} hki_wait_node;
+
+/* Something that later accesses of a range wait for: one writer, or all readers of the same range since
+ * the last write. It opens when count reaches 0; a gate of readers counts one more until a writer closes
+ * it to new readers. Whoever opens it touches it last when exchanging `waiters`. */
+struct hki_gate {
+    _Atomic(hki_wait_node *) waiters; /* HKI_GATE_OPEN once open */
+    atomic_uint count;
+    /* Issue lock: */
+    bool is_write, closed;
+    uint64_t begin, end;
+    hki_gate *next;
+    hki_task *task; /* the latest to register, while its sequence number is this */
+    uint64_t task_sequence;
+};
+
+extern hki_wait_node hki_gate_open_mark;
+#define HKI_GATE_OPEN (&hki_gate_open_mark)
+
+static inline bool hki_gate_is_open(hki_gate *gate)
+{
+    return atomic_load_explicit(&gate->waiters, memory_order_acquire) == HKI_GATE_OPEN;
+}
+
+/* ---- tasks (task.c) ----------------------------------------------------------------------------------- */
+
+typedef enum hki_task_state {
+    HKI_TASK_FREE,
+    HKI_TASK_WAITING, /* for other tasks */
+    HKI_TASK_READY,   /* in a queue, or about to be */
+    HKI_TASK_STARTED
+} hki_task_state;
+
+struct hki_task {
+    _Atomic(uint32_t) pending; /* gates not yet open, and one while it is being issued */
+    _Atomic(uint32_t) state;
+    _Atomic(uint64_t) sequence;
+    hki_runtime *runtime;
+    hki_task_spec spec;
+    void *payload;
+
+    hki_task *queue_next, *queue_previous; /* queue lock; queue_next also links free slots */
+    _Atomic(hki_queue *) queued_in;        /* queue lock for writing */
+    int64_t next_piece;                    /* queue lock once published */
+    _Atomic(int64_t) pieces_left;
+    unsigned epoch;
+    bool counted;            /* in its queue's counters */
+    bool is_wait;            /* runs in a waiting thread, which `signalled` tells */
+    _Atomic(bool) signalled;
+    bool started;            /* the kernel began: a failure leaves torn bytes */
+
+    hki_lock failure_lock;
+    const hk_status *failure; /* its own; counted */
+    int64_t failure_piece;
+    const hk_status *input_failure; /* counted */
+
+    int registered_count, wait_count;
+    hki_gate **registered; /* gates that it is counted in */
+    hki_gate *reserve;     /* fresh gates for them */
+    void *overflow;             /* memory behind accesses and registered when they are many */
+    hki_wait_node waits[HKI_TASK_INLINE_WAITS];
+    hki_access inline_accesses[HKI_TASK_INLINE_ACCESSES];
+    hki_gate *inline_registered[HKI_TASK_INLINE_ACCESSES];
+    _Alignas(HKI_CACHE_LINE) char inline_payload[HKI_TASK_PAYLOAD_BYTES];
+};
+
+/* Who runs tasks now: a worker, or a thread that submits or waits. */
+typedef struct hki_executor {
+    hki_queue *queue; /* a worker's own; NULL in other threads */
+    int slot;         /* whose counter of finished tasks */
+    bool chain;       /* may keep one ready successor for itself */
+} hki_executor;
+
+hki_task *hki_task_slot_get(hki_runtime *runtime, int access_count, size_t payload_bytes);
+void hki_task_slot_put(hki_task *task);
+/* Checks inputs and prepares. False: it failed, and is to be completed without running. */
+bool hki_task_start(hki_task *task);
+/* Ends a task: failures, gates, finish, counters. Returns a ready successor for a chaining executor. */
+hki_task *hki_task_complete(hki_executor *executor, hki_task *task);
+/* Gives ready tasks, linked through queue_next, to whoever waits for them or to their queues; a chaining
+ * executor gets one of its own device back. */
+hki_task *hki_task_dispatch(hki_executor *executor, hki_task *ready);
+void hki_task_run_piece(hki_task *task, int64_t piece);
+void hki_task_run_join(hki_task *task);
+
+/* Registers the accesses of a task and counts what it must wait for. Expects the issue lock. */
+void hki_task_register(hki_task *task);
+/* Leaves all gates; ready successors are linked through queue_next. */
+hki_task *hki_task_open_gates(hki_task *task);
+void hki_gates_free_locked(hki_runtime *runtime, hki_gate *first);
+
+/* ---- failures (failure.c) ----------------------------------------------------------------------------- */
+
+/* The earliest failure in the range, counted; NULL: none. */
+const hk_status *hki_var_failure(hki_var *var, uint64_t begin, uint64_t end);
+/* Fails the range; intact: the bytes are still the old ones. */
+void hki_var_fail(hki_var *var, uint64_t begin, uint64_t end, const hk_status *status, bool intact);
+void hki_var_heal(hki_var *var, uint64_t begin, uint64_t end);
+void hki_var_failures_deinit(hki_var *var);
+
+/* ---- queues (queue.c) ---------------------------------------------------------------------------------- */
+
+typedef struct hki_claim {
+    hki_task *task; /* NULL: nothing there */
+    int64_t piece;  /* -1: the whole task, not started */
+} hki_claim;
+
+/* Cores that a device, or several devices that share them, may keep busy at a time. */
+typedef struct hki_budget {
+    _Atomic(int32_t) free_cores;
+    _Atomic(hki_queue *) last;  /* who had a core last, where they are shared */
+    bool shared;
+} hki_budget;
+
+typedef struct hki_counter {
+    _Alignas(HKI_CACHE_LINE) _Atomic(uint64_t) finished[2]; /* by epoch */
+} hki_counter;
+
+typedef struct hki_worker {
+    pthread_t thread;
+    bool running;
+    int slot, processor;
+    hki_queue *queue;
+} hki_worker;
+
+struct hki_queue {
+    hki_runtime *runtime;
+    hki_device *device;
+    hki_budget *budget;
+    _Alignas(HKI_CACHE_LINE) hki_lock lock;
+    struct {
+        hki_task *first, *last;
+    } lists[2]; /* [0]: reductions between devices, taken first; [1]: the rest */
+    _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) ready; /* entries in the lists */
+    _Atomic(uint32_t) spinners, sleepers, wake_word;
+    /* Tasks issued by epoch (issue lock) and finished (by executor). */
+    unsigned epoch;
+    uint64_t issued[2];
+    pthread_mutex_t flip_lock; /* held by who waits for the device */
+    int worker_count;
+    hki_worker *workers;
+    hki_counter *counters; /* worker_count + 1: the last is for all other threads */
+};
+
+void hki_queue_push(hki_queue *queue, hki_task *task);
+/* A started task whose pieces 1 … are there to be claimed. */
+void hki_queue_push_pieces(hki_queue *queue, hki_task *task);
+hki_claim hki_queue_pop(hki_queue *queue);
+/* Takes this very task, or a piece of it, if it is still in the queue. */
+hki_claim hki_queue_take(hki_queue *queue, hki_task *task, uint64_t sequence);
+bool hki_budget_try_acquire(hki_budget *budget);
+void hki_budget_release(hki_queue *queue);
+void hki_queue_notify(hki_queue *queue);
+uint64_t hki_queue_finished(hki_queue *queue, unsigned epoch);
+
+/* ---- workers (worker.c) ---------------------------------------------------------------------------------- */
+
+void *hki_worker_main(void *worker);
+/* Runs what was claimed; returns a successor to run next when the executor chains. */
+hki_task *hki_execute(hki_executor *executor, hki_claim claim);
+/* Runs what was claimed in a thread that is no worker. */
+void hki_execute_foreign(hki_queue *queue, hki_claim claim);
+
+/* ---- waiting (wait.c) -------------------------------------------------------------------------------------- */
+
+/* Wakes waiting threads, if there are any that sleep. Call it after the sequentially consistent write
+ * that they wait for. */
+void hki_progress(hki_runtime *runtime);
+void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes);
+bool hki_window_full(hki_runtime *runtime, uint64_t output_bytes);
+/* Blocks until all that was issued to the device before has finished. */
+void hki_queue_drain(hki_queue *queue);
+
+/* ---- the runtime (runtime.c) --------------------------------------------------------------------------------- */
+
+struct hki_runtime {
+    _Atomic(uint64_t) refs;
+    unsigned generation; /* of forks */
+    _Atomic(bool) ended, stopping;
+    bool serial;
+    int64_t inline_ns;
+    uint64_t run_ahead_calls, run_ahead_bytes;
+    const hk_status *config_error; /* NULL: none */
+    const hk_status *cancelled;
+
+    int device_count, failed_device_count;
+    hki_device *devices[HKI_MAX_DEVICES];
+    hki_device *failed_devices[HKI_MAX_FAILED_DEVICES]; /* devices_lock */
+    hki_lock devices_lock;
+    hki_budget *budgets;
+
+    _Alignas(HKI_CACHE_LINE) hki_lock issue_lock;
+    uint64_t sequence;
+    hki_task *free_tasks;
+    hki_gate *free_gates;
+    void *chunks; /* memory of slots and gates */
+    uint64_t issued_tasks, known_finished;
+    uint64_t inline_calls;
+
+    _Alignas(HKI_CACHE_LINE) _Atomic(hki_task *) returned_tasks;
+    _Atomic(hki_gate *) returned_gates;
+    _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) progress, sleepers;
+    _Atomic(uint64_t) helped_calls, window_waits;
+    _Alignas(HKI_CACHE_LINE) _Atomic(int64_t) window_bytes;
+    _Atomic(int64_t) peak_window_bytes;
+
+    hki_lock serial_lock;
+
+    hki_lock failures_lock;
+    const hk_status *first_failure; /* earliest issued, counted */
+    uint64_t failure_count;
+};
+
+/* Notes a root failure. */
+void hki_runtime_note_failure(hki_runtime *runtime, const hk_status *status);
+
+#endif

@@ -1,0 +1,241 @@
+/* Who waits for whom. Only issuing threads, under the issue lock, add, join, close and recycle gates;
+ * finishing threads just count down and open them, without a lock. */
+#include "engine/engine_internal.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+hki_wait_node hki_gate_open_mark;
+
+void hki_var_init(hki_var *var, hki_runtime *runtime)
+{
+    var->runtime = runtime;
+    var->gates = var->retired = var->retired_last = NULL;
+    atomic_init(&var->failures, NULL);
+}
+
+void hki_gates_free_locked(hki_runtime *runtime, hki_gate *first)
+{
+    while (first) {
+        hki_gate *next = first->next;
+        first->next = runtime->free_gates;
+        runtime->free_gates = first;
+        first = next;
+    }
+}
+
+void hki_var_deinit(hki_var *var)
+{
+    hki_var_failures_deinit(var);
+    hki_runtime *runtime = var->runtime;
+    hki_gate *first = var->gates, *last = NULL;
+    for (hki_gate *gate = first; gate; gate = gate->next)
+        last = gate;
+    if (var->retired) {
+        if (last)
+            last->next = var->retired;
+        else
+            first = var->retired;
+        last = var->retired_last;
+    }
+    if (!first)
+        return;
+    hki_gate *head = atomic_load_explicit(&runtime->returned_gates, memory_order_relaxed);
+    do
+        last->next = head;
+    while (!atomic_compare_exchange_weak_explicit(&runtime->returned_gates, &head, first,
+                                                  memory_order_release, memory_order_relaxed));
+    var->gates = var->retired = var->retired_last = NULL;
+}
+
+/* Adds the task to those who wait for the gate, unless it is open. */
+static void wait_for(hki_task *task, hki_gate *gate)
+{
+    if (hki_gate_is_open(gate))
+        return;
+    hki_wait_node *node;
+    if (task->wait_count < HKI_TASK_INLINE_WAITS) {
+        node = &task->waits[task->wait_count++];
+        node->allocated = false;
+    } else if ((node = malloc(sizeof *node))) {
+        node->allocated = true;
+    } else {
+        /* No memory for a note: wait here. Finishing takes no issue lock, so this ends. */
+        while (!hki_gate_is_open(gate))
+            hki_relax();
+        return;
+    }
+    node->task = task;
+    node->gate = gate;
+    atomic_fetch_add_explicit(&task->pending, 1, memory_order_relaxed);
+    hki_wait_node *head = atomic_load_explicit(&gate->waiters, memory_order_acquire);
+    do {
+        if (head == HKI_GATE_OPEN) {
+            atomic_fetch_sub_explicit(&task->pending, 1, memory_order_relaxed);
+            if (node->allocated)
+                free(node);
+            else
+                task->wait_count--;
+            return;
+        }
+        node->next = head;
+    } while (!atomic_compare_exchange_weak_explicit(&gate->waiters, &head, node,
+                                                    memory_order_release, memory_order_acquire));
+}
+
+static bool overlap(const hki_gate *gate, const hki_access *access)
+{
+    return gate->begin < access->end && access->begin < gate->end;
+}
+
+static void retire(hki_var *var, hki_gate *gate)
+{
+    gate->next = NULL;
+    if (var->retired_last)
+        var->retired_last->next = gate;
+    else
+        var->retired = gate;
+    var->retired_last = gate;
+}
+
+static void recycle_retired(hki_runtime *runtime, hki_var *var)
+{
+    while (var->retired && hki_gate_is_open(var->retired)) {
+        hki_gate *gate = var->retired;
+        var->retired = gate->next;
+        gate->next = runtime->free_gates;
+        runtime->free_gates = gate;
+    }
+    if (!var->retired)
+        var->retired_last = NULL;
+}
+
+static void register_access(hki_task *task, const hki_access *access)
+{
+    hki_var *var = access->var;
+    hki_runtime *runtime = var->runtime;
+    bool writes = access->mode & HKI_WRITE;
+    hki_gate *join = NULL;
+    recycle_retired(runtime, var);
+    for (hki_gate **link = &var->gates, *gate; (gate = *link);) {
+        bool idle = hki_gate_is_open(gate) ||
+                    (!gate->is_write && !gate->closed &&
+                     atomic_load_explicit(&gate->count, memory_order_acquire) == 1);
+        if (idle) { /* all who were counted in it have finished */
+            *link = gate->next;
+            gate->next = runtime->free_gates;
+            runtime->free_gates = gate;
+            continue;
+        }
+        if (overlap(gate, access)) {
+            if (!writes) {
+                if (gate->is_write)
+                    wait_for(task, gate);
+                else if (!gate->closed && gate->begin == access->begin && gate->end == access->end)
+                    join = gate;
+            } else {
+                bool open = false;
+                if (!gate->is_write && !gate->closed) {
+                    gate->closed = true;
+                    open = atomic_fetch_sub_explicit(&gate->count, 1, memory_order_acq_rel) == 1;
+                    if (open) /* its last reader finished just now, and nobody waits for it yet */
+                        atomic_store_explicit(&gate->waiters, HKI_GATE_OPEN, memory_order_relaxed);
+                }
+                if (!open)
+                    wait_for(task, gate);
+                if (access->begin <= gate->begin && gate->end <= access->end) {
+                    *link = gate->next;
+                    retire(var, gate);
+                    continue;
+                }
+            }
+        }
+        link = &gate->next;
+    }
+    if (join) {
+        atomic_fetch_add_explicit(&join->count, 1, memory_order_relaxed);
+    } else {
+        join = task->reserve;
+        task->reserve = join->next;
+        atomic_store_explicit(&join->waiters, NULL, memory_order_relaxed);
+        atomic_store_explicit(&join->count, writes ? 1 : 2, memory_order_relaxed);
+        join->is_write = join->closed = writes;
+        join->begin = access->begin;
+        join->end = access->end;
+        join->next = var->gates;
+        var->gates = join;
+    }
+    join->task = task;
+    join->task_sequence = atomic_load_explicit(&task->sequence, memory_order_relaxed);
+    task->registered[task->registered_count++] = join;
+}
+
+/* A task must not wait for itself: accesses of one variable that overlap, where one writes, become one
+ * write of the range around both. Returns how many are left in `merged`. */
+static int merge_accesses(const hki_access *accesses, int count, hki_access *merged)
+{
+    int kept = 0;
+    for (int i = 0; i < count; i++) {
+        hki_access access = accesses[i];
+        for (int j = 0; j < kept; j++) {
+            hki_access *other = &merged[j];
+            if (other->var != access.var || !((other->mode | access.mode) & HKI_WRITE) ||
+                other->begin >= access.end || access.begin >= other->end)
+                continue;
+            if (other->begin < access.begin)
+                access.begin = other->begin;
+            if (other->end > access.end)
+                access.end = other->end;
+            access.mode |= other->mode;
+            *other = merged[--kept];
+            j = -1; /* it has grown: look at all again */
+        }
+        merged[kept++] = access;
+    }
+    return kept;
+}
+
+void hki_task_register(hki_task *task)
+{
+    const hki_task_spec *spec = &task->spec;
+    if (spec->access_count <= HKI_TASK_INLINE_ACCESSES) {
+        hki_access merged[HKI_TASK_INLINE_ACCESSES];
+        int count = merge_accesses(spec->accesses, spec->access_count, merged);
+        for (int i = 0; i < count; i++)
+            register_access(task, &merged[i]);
+    } else {
+        /* The second half of the overflow memory is there for this. */
+        hki_access *merged = spec->accesses + spec->access_count;
+        int count = merge_accesses(spec->accesses, spec->access_count, merged);
+        for (int i = 0; i < count; i++)
+            register_access(task, &merged[i]);
+    }
+    hki_gates_free_locked(task->runtime, task->reserve);
+    task->reserve = NULL;
+}
+
+hki_task *hki_task_open_gates(hki_task *task)
+{
+    hki_task *ready = NULL;
+    for (int i = 0; i < task->registered_count; i++) {
+        hki_gate *gate = task->registered[i];
+        if (atomic_fetch_sub_explicit(&gate->count, 1, memory_order_acq_rel) != 1)
+            continue;
+        hki_wait_node *node =
+            atomic_exchange_explicit(&gate->waiters, HKI_GATE_OPEN, memory_order_acq_rel);
+        assert(node != HKI_GATE_OPEN);
+        while (node) {
+            hki_wait_node *next = node->next;
+            hki_task *waiter = node->task;
+            if (node->allocated)
+                free(node);
+            /* After this the waiter may run, finish and be recycled. */
+            if (atomic_fetch_sub_explicit(&waiter->pending, 1, memory_order_acq_rel) == 1) {
+                waiter->queue_next = ready;
+                ready = waiter;
+            }
+            node = next;
+        }
+    }
+    return ready;
+}

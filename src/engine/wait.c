@@ -1,0 +1,290 @@
+/* Waiting: for a byte range, for a device, for everything, for room. Who waits lends its hands. */
+#include "engine/engine_internal.h"
+
+enum { SEARCH_LIMIT = 256, HELP_PERIOD_NS = 5000, WINDOW_SLEEP_NS = 1000000 };
+
+void hki_progress(hki_runtime *runtime)
+{
+    if (atomic_load(&runtime->sleepers) > 0) {
+        atomic_fetch_add(&runtime->progress, 1);
+        hki_futex_wake(&runtime->progress, INT32_MAX);
+    }
+}
+
+/* Runs a task, or piece, of the queue, chosen by `take`, if a core of the device is free. */
+static bool help_queue(hki_queue *queue, hki_task *task, uint64_t sequence)
+{
+    if (!hki_budget_try_acquire(queue->budget))
+        return false;
+    hki_claim claim =
+        task ? hki_queue_take(queue, task, sequence) : hki_queue_pop(queue);
+    if (claim.task) {
+        atomic_fetch_add_explicit(&queue->runtime->helped_calls, 1, memory_order_relaxed);
+        hki_execute_foreign(queue, claim);
+    }
+    hki_budget_release(queue);
+    return claim.task;
+}
+
+/* A task in a queue that `task` waits for, directly or through others. Expects the issue lock, under
+ * which no slot or gate that an unfinished task names is recycled. */
+static hki_task *find_needed(hki_task *task, int *visits)
+{
+    for (int i = 0; i < task->wait_count && ++*visits < SEARCH_LIMIT; i++) {
+        hki_gate *gate = task->waits[i].gate;
+        if (hki_gate_is_open(gate))
+            continue;
+        hki_task *needed = gate->task;
+        if (atomic_load_explicit(&needed->sequence, memory_order_relaxed) != gate->task_sequence)
+            continue;
+        if (atomic_load_explicit(&needed->queued_in, memory_order_relaxed))
+            return needed;
+        if (atomic_load_explicit(&needed->state, memory_order_relaxed) == HKI_TASK_WAITING &&
+            (needed = find_needed(needed, visits)))
+            return needed;
+    }
+    return NULL;
+}
+
+static bool help_task(hki_task *task)
+{
+    hki_runtime *runtime = task->runtime;
+    hki_queue *queue = NULL;
+    uint64_t sequence = 0;
+    int visits = 0;
+    hki_lock_acquire(&runtime->issue_lock);
+    hki_task *needed = find_needed(task, &visits);
+    if (needed) {
+        queue = atomic_load_explicit(&needed->queued_in, memory_order_relaxed);
+        sequence = atomic_load_explicit(&needed->sequence, memory_order_relaxed);
+    }
+    hki_lock_release(&runtime->issue_lock);
+    return queue && help_queue(queue, needed, sequence);
+}
+
+/* ---- one range ------------------------------------------------------------------------------------------ */
+
+static void wait_signalled(hki_task *task)
+{
+    hki_runtime *runtime = task->runtime;
+    int64_t start = hki_clock_ns(), next_help = start;
+    while (!atomic_load(&task->signalled)) {
+        int64_t now = hki_clock_ns();
+        if (now >= next_help) {
+            if (help_task(task)) {
+                start = hki_clock_ns();
+                continue;
+            }
+            next_help = now + HELP_PERIOD_NS;
+        }
+        if (now - start < HKI_SPIN_NS) {
+            for (int i = 0; i < 16 && !atomic_load(&task->signalled); i++)
+                hki_relax();
+            continue;
+        }
+        atomic_fetch_add(&runtime->sleepers, 1);
+        uint32_t seen = atomic_load(&runtime->progress);
+        if (!atomic_load(&task->signalled))
+            hki_futex_wait(&runtime->progress, seen, -1);
+        atomic_fetch_sub(&runtime->sleepers, 1);
+        start = hki_clock_ns() - HKI_SPIN_NS; /* somebody else's progress: no new round of spinning */
+    }
+}
+
+static const hk_status *would_deadlock(const char *operation)
+{
+    const hki_status_facts facts = {.operation = operation};
+    return hki_status_create(HK_WOULD_DEADLOCK, &facts,
+                             "a task may not wait; wait in the thread that issues calls");
+}
+
+static const hk_status *read_range(hki_var *var, uint64_t begin, uint64_t end,
+                                   void (*body)(void *), void *argument)
+{
+    const hk_status *failure = hki_var_failure(var, begin, end);
+    if (!failure && body)
+        body(argument);
+    return failure ? failure : hki_status_ok();
+}
+
+const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void (*body)(void *),
+                                void *argument)
+{
+    static const hki_task_class wait_class = {0};
+    hki_runtime *runtime = var->runtime;
+    const hk_status *status;
+    if (!hki_runtime_alive(runtime))
+        return hki_runtime_gone(runtime);
+    if (hki_in_task())
+        return would_deadlock("wait");
+    if (runtime->serial) {
+        hki_lock_acquire(&runtime->serial_lock);
+        status = read_range(var, begin, end, body, argument);
+        hki_lock_release(&runtime->serial_lock);
+        return status;
+    }
+    hki_task *task = hki_task_slot_get(runtime, 1, 0);
+    if (!task)
+        return hki_status_create(HK_OUT_OF_MEMORY, NULL, "no host memory left to wait with");
+    task->spec.class = &wait_class;
+    task->spec.accesses[0] = (hki_access){var, begin, end, HKI_READ};
+    task->is_wait = true;
+    hki_lock_acquire(&runtime->issue_lock);
+    /* A wait takes no place of its own in the order of calls: it stands right behind the latest. */
+    atomic_store_explicit(&task->sequence, runtime->sequence, memory_order_relaxed);
+    atomic_store_explicit(&task->state, HKI_TASK_WAITING, memory_order_relaxed);
+    hki_task_register(task);
+    bool ready = atomic_fetch_sub_explicit(&task->pending, 1, memory_order_acq_rel) == 1;
+    hki_lock_release(&runtime->issue_lock);
+    if (!ready)
+        wait_signalled(task);
+    status = read_range(var, begin, end, body, argument);
+    hki_executor executor = {0};
+    hki_task *successors = hki_task_open_gates(task);
+    hki_task_dispatch(&executor, successors);
+    hki_task_slot_put(task);
+    return status;
+}
+
+/* ---- a device, everything ---------------------------------------------------------------------------------- */
+
+void hki_queue_drain(hki_queue *queue)
+{
+    hki_runtime *runtime = queue->runtime;
+    /* Two epochs: while one drains, calls that come meanwhile count in the other. Who drains holds the
+     * lock, so the epoch that becomes the current one is empty. */
+    pthread_mutex_lock(&queue->flip_lock);
+    hki_lock_acquire(&runtime->issue_lock);
+    unsigned epoch = queue->epoch;
+    uint64_t issued = queue->issued[epoch];
+    queue->epoch = !epoch;
+    hki_lock_release(&runtime->issue_lock);
+    int64_t start = hki_clock_ns();
+    while (hki_queue_finished(queue, epoch) != issued) {
+        bool helped = false;
+        for (int i = 0; i < runtime->device_count && !helped; i++)
+            helped = help_queue(runtime->devices[i]->queue, NULL, 0);
+        if (helped) {
+            start = hki_clock_ns();
+        } else if (hki_clock_ns() - start < HKI_SPIN_NS) {
+            for (int i = 0; i < 16; i++)
+                hki_relax();
+        } else {
+            atomic_fetch_add(&runtime->sleepers, 1);
+            uint32_t seen = atomic_load(&runtime->progress);
+            if (hki_queue_finished(queue, epoch) != issued)
+                hki_futex_wait(&runtime->progress, seen, -1);
+            atomic_fetch_sub(&runtime->sleepers, 1);
+        }
+    }
+    pthread_mutex_unlock(&queue->flip_lock);
+}
+
+static const hk_status *snapshot(hki_runtime *runtime)
+{
+    if (runtime->config_error)
+        return hki_status_lend(hk_status_retain(runtime->config_error));
+    hki_lock_acquire(&runtime->failures_lock);
+    const hk_status *first = hk_status_retain(runtime->first_failure);
+    uint64_t count = runtime->failure_count;
+    hki_lock_release(&runtime->failures_lock);
+    if (!first)
+        return hki_status_lend(hki_status_ok());
+    const hk_status *status = hki_status_with_count(first, count);
+    hk_status_release(first);
+    return hki_status_lend(status);
+}
+
+const hk_status *hk_wait_all(void)
+{
+    if (hki_in_task())
+        return hki_status_lend(would_deadlock("wait_all"));
+    hki_runtime *runtime = hki_runtime_default();
+    if (!runtime)
+        return hki_status_lend(
+            hki_status_create(HK_OUT_OF_MEMORY, NULL, "no host memory to start the runtime"));
+    for (int i = 0; !runtime->serial && i < runtime->device_count; i++)
+        hki_queue_drain(runtime->devices[i]->queue);
+    return snapshot(runtime);
+}
+
+const hk_status *hk_wait_device(hk_device device)
+{
+    if (hki_in_task())
+        return hki_status_lend(would_deadlock("wait_device"));
+    if (!device.handle || !device.handle->class)
+        return hk_device_status(device);
+    hki_runtime *runtime = device.handle->runtime;
+    if (!hki_runtime_alive(runtime))
+        return hki_status_lend(hki_runtime_gone(runtime));
+    if (!runtime->serial)
+        hki_queue_drain(device.handle->queue);
+    return snapshot(runtime);
+}
+
+/* ---- the run-ahead window -------------------------------------------------------------------------------------- */
+
+void hki_window_add(hki_runtime *runtime, uint64_t bytes)
+{
+    int64_t now = (int64_t)bytes + atomic_fetch_add_explicit(&runtime->window_bytes, (int64_t)bytes,
+                                                             memory_order_relaxed);
+    int64_t peak = atomic_load_explicit(&runtime->peak_window_bytes, memory_order_relaxed);
+    while (now > peak && !atomic_compare_exchange_weak_explicit(&runtime->peak_window_bytes, &peak,
+                                                                now, memory_order_relaxed,
+                                                                memory_order_relaxed))
+        ;
+}
+
+void hki_window_remove(hki_runtime *runtime, uint64_t bytes)
+{
+    atomic_fetch_sub(&runtime->window_bytes, (int64_t)bytes);
+}
+
+/* Unfinished calls, from counters that are read only when the last known sum does not suffice. */
+static uint64_t unfinished(hki_runtime *runtime, uint64_t enough)
+{
+    hki_lock_acquire(&runtime->issue_lock);
+    uint64_t count = runtime->issued_tasks - runtime->known_finished;
+    if (count >= enough) {
+        uint64_t finished = 0;
+        for (int i = 0; i < runtime->device_count; i++)
+            finished += hki_queue_finished(runtime->devices[i]->queue, 0) +
+                        hki_queue_finished(runtime->devices[i]->queue, 1);
+        runtime->known_finished = finished;
+        count = runtime->issued_tasks - finished;
+    }
+    hki_lock_release(&runtime->issue_lock);
+    return count;
+}
+
+bool hki_window_full(hki_runtime *runtime, uint64_t output_bytes)
+{
+    /* Unlocked and thus approximate by the number of issuing threads: a bound all the same. */
+    int64_t held = atomic_load_explicit(&runtime->window_bytes, memory_order_relaxed);
+    if (held > 0 && (uint64_t)held + output_bytes > runtime->run_ahead_bytes)
+        return unfinished(runtime, 1) > 0;
+    return unfinished(runtime, runtime->run_ahead_calls) >= runtime->run_ahead_calls;
+}
+
+void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes)
+{
+    atomic_fetch_add_explicit(&runtime->window_waits, 1, memory_order_relaxed);
+    int64_t start = hki_clock_ns();
+    while (hki_window_full(runtime, output_bytes) && hki_runtime_alive(runtime)) {
+        bool helped = false;
+        for (int i = 0; i < runtime->device_count && !helped; i++)
+            helped = help_queue(runtime->devices[i]->queue, NULL, 0);
+        if (helped) {
+            start = hki_clock_ns();
+        } else if (hki_clock_ns() - start < HKI_SPIN_NS) {
+            for (int i = 0; i < 16; i++)
+                hki_relax();
+        } else {
+            atomic_fetch_add(&runtime->sleepers, 1);
+            uint32_t seen = atomic_load(&runtime->progress);
+            if (hki_window_full(runtime, output_bytes))
+                hki_futex_wait(&runtime->progress, seen, WINDOW_SLEEP_NS);
+            atomic_fetch_sub(&runtime->sleepers, 1);
+        }
+    }
+}

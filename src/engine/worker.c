@@ -1,0 +1,145 @@
+/* The threads of a device: take what is ready, run it, look again; spin a little, then sleep. */
+#include "engine/engine_internal.h"
+
+#include <fenv.h>
+
+hki_task *hki_execute(hki_executor *executor, hki_claim claim)
+{
+    hki_task *task = claim.task;
+    int64_t piece = claim.piece;
+    if (piece < 0) {
+        if (!hki_task_start(task))
+            return hki_task_complete(executor, task);
+        int64_t count = task->spec.piece_count;
+        if (task->runtime->serial) {
+            for (piece = 0; piece < count; piece++)
+                hki_task_run_piece(task, piece);
+            hki_task_run_join(task);
+            return hki_task_complete(executor, task);
+        }
+        atomic_store_explicit(&task->pieces_left, count, memory_order_relaxed);
+        if (count > 1) {
+            task->next_piece = 1;
+            hki_queue_push_pieces(task->spec.device->queue, task);
+        }
+        piece = 0;
+    }
+    hki_task_run_piece(task, piece);
+    if (atomic_fetch_sub_explicit(&task->pieces_left, 1, memory_order_acq_rel) != 1)
+        return NULL;
+    hki_task_run_join(task);
+    return hki_task_complete(executor, task);
+}
+
+/* Every task sees the same floating-point environment, whatever the caller's thread has set. */
+static bool environment_is_default(void)
+{
+#if defined(__x86_64__)
+    enum { CONTROL_BITS = 0xffc0, DEFAULT_CONTROL = 0x1f80 };
+    return (__builtin_ia32_stmxcsr() & CONTROL_BITS) == DEFAULT_CONTROL;
+#else
+    return false;
+#endif
+}
+
+void hki_execute_foreign(hki_queue *queue, hki_claim claim)
+{
+    hki_executor executor = {.queue = NULL, .slot = queue->worker_count, .chain = false};
+    if (environment_is_default()) {
+        hki_execute(&executor, claim);
+        return;
+    }
+    fenv_t saved;
+    fegetenv(&saved);
+    fesetenv(FE_DFL_ENV);
+    hki_execute(&executor, claim);
+    fesetenv(&saved);
+}
+
+/* Another device on the same cores has something to do. */
+static bool peer_is_ready(hki_queue *queue)
+{
+    hki_runtime *runtime = queue->runtime;
+    for (int i = 0; i < runtime->device_count; i++) {
+        hki_queue *peer = runtime->devices[i]->queue;
+        if (peer != queue && peer->budget == queue->budget && atomic_load(&peer->ready) > 0)
+            return true;
+    }
+    return false;
+}
+
+/* Runs until nothing is ready. With shared cores, gives way after each task to who waits for one. */
+static void work(hki_executor *executor)
+{
+    hki_queue *queue = executor->queue;
+    const bool shared = queue->budget->shared;
+    hki_task *next = NULL;
+    for (;;) {
+        hki_claim claim = {next, -1};
+        if (!next)
+            claim = hki_queue_pop(queue);
+        if (!claim.task)
+            return;
+        next = hki_execute(executor, claim);
+        if (shared && peer_is_ready(queue)) {
+            if (next)
+                hki_queue_push(queue, next);
+            return;
+        }
+    }
+}
+
+/* True when there is something to do and a core to do it on, which it then holds. Devices that share a
+ * core take turns: who had it last leaves it to one that has something to do. */
+static bool try_begin(hki_queue *queue)
+{
+    hki_budget *budget = queue->budget;
+    if (atomic_load(&queue->ready) == 0 ||
+        (budget->shared && atomic_load(&budget->last) == queue && peer_is_ready(queue)) ||
+        !hki_budget_try_acquire(budget))
+        return false;
+    if (budget->shared)
+        atomic_store(&budget->last, queue);
+    return true;
+}
+
+/* Returns with a core, or because the runtime is ending. */
+static bool wait_for_work(hki_queue *queue)
+{
+    hki_runtime *runtime = queue->runtime;
+    for (;;) {
+        atomic_fetch_add(&queue->spinners, 1);
+        int64_t until = hki_clock_ns() + HKI_SPIN_NS;
+        bool found;
+        do {
+            for (int i = 0; !(found = try_begin(queue)) && i < 32; i++)
+                hki_relax();
+        } while (!found && hki_clock_ns() < until);
+        atomic_fetch_sub(&queue->spinners, 1);
+        if (found)
+            return true;
+        atomic_fetch_add(&queue->sleepers, 1);
+        uint32_t seen = atomic_load(&queue->wake_word);
+        bool ended = atomic_load(&runtime->ended);
+        found = !ended && try_begin(queue);
+        if (!found && !ended)
+            hki_futex_wait(&queue->wake_word, seen, -1);
+        atomic_fetch_sub(&queue->sleepers, 1);
+        if (found || ended)
+            return found;
+    }
+}
+
+void *hki_worker_main(void *argument)
+{
+    hki_worker *worker = argument;
+    hki_queue *queue = worker->queue;
+    hki_executor executor = {.queue = queue, .slot = worker->slot, .chain = true};
+    fesetenv(FE_DFL_ENV);
+    hki_cpu_pin(worker->processor);
+    while (wait_for_work(queue)) {
+        work(&executor);
+        hki_budget_release(queue);
+    }
+    return NULL;
+}
