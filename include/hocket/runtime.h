@@ -20,7 +20,7 @@ typedef struct hk_runtime_options {
     int cpu_devices;           /* HOCKET_CPUS: cpu:0 … cpu:N-1 split the cores; default 1 */
     int cpu_cores;             /* HOCKET_CORES: cores to use in all; default: all that are allowed */
     hk_engine engine;          /* HOCKET_ENGINE=async|serial */
-    uint64_t run_ahead_calls;  /* HOCKET_RUN_AHEAD: unfinished calls at most; default 16384 */
+    uint64_t run_ahead_calls;  /* HOCKET_RUN_AHEAD: unfinished calls at most; default 4096 */
     uint64_t run_ahead_bytes;  /* HOCKET_RUN_AHEAD_BYTES: bytes that only unfinished calls hold; 1 GiB */
     int64_t inline_ns;         /* HOCKET_INLINE_NS: a ready call expected to take at most this long runs
                                   in the caller; -1: never; default 4000 */

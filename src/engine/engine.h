@@ -74,13 +74,13 @@ enum { HKI_TASK_INLINE_ACCESSES = 8 };
 typedef struct hki_task_spec {
     const hki_task_class *class;
     hki_device *device;
-    const char *operation;     /* static text */
-    int64_t piece_count;       /* >= 1; a pure function of operator, shapes and plan, never of load */
-    int64_t expected_ns;       /* of the whole task on one core */
-    bool collective;           /* goes to the device's queue for reductions between devices */
-    hki_access *accesses;      /* filled by the submitter: access_count of them */
+    int64_t piece_count;   /* >= 1; a pure function of operator, shapes and plan, never of load */
+    int64_t expected_ns;   /* of the whole task on one core */
+    hki_access *accesses;  /* filled by the submitter: access_count of them */
     int access_count;
-    hki_source source; /* set by hki_task_begin from hk_source_set */
+    bool collective;       /* goes to the device's queue for reductions between devices */
+    const char *operation; /* static text */
+    hki_source source;     /* set by hki_task_begin from hk_source_set */
 } hki_task_spec;
 
 /* A new task of the runtime with payload_bytes of payload (64-byte aligned, not cleared) and room for

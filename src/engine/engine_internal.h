@@ -14,6 +14,10 @@ enum {
     HKI_TASK_INLINE_WAITS = 12,
     HKI_TASK_PAYLOAD_BYTES = 1792,
     HKI_SPIN_NS = 50000, /* about what waking a sleeping thread takes */
+    HKI_LONG_TASK_NS = 20000, /* worth waking a worker for */
+    HKI_BATCH_NS = 5000,      /* short tasks that a worker takes at once: this much, */
+    HKI_BATCH_TASKS = 16,     /* and this many */
+    HKI_LOOK_AGAIN_NS = 1000000, /* a short task may turn out long: sleepers look after this */
     HKI_MAX_DEVICES = 64,
     HKI_MAX_FAILED_DEVICES = 64
 };
@@ -30,11 +34,11 @@ typedef struct hki_wait_node {
     bool allocated; /* not one of the task's own */
 } hki_wait_node;
 
-/* Something that later accesses of a range wait for: one writer, or all readers of the same range since
+/* One line of memory each. Something that later accesses of a range wait for: one writer, or all readers of the same range since
  * the last write. It opens when count reaches 0; a gate of readers counts one more until a writer closes
  * it to new readers. Whoever opens it touches it last when exchanging `waiters`. */
 struct hki_gate {
-    _Atomic(hki_wait_node *) waiters; /* HKI_GATE_OPEN once open */
+    _Alignas(HKI_CACHE_LINE) _Atomic(hki_wait_node *) waiters; /* HKI_GATE_OPEN once open */
     atomic_uint count;
     /* Issue lock: */
     bool is_write, closed;
@@ -61,36 +65,36 @@ typedef enum hki_task_state {
     HKI_TASK_STARTED
 } hki_task_state;
 
+/* The first two cache lines are what issuing and running an undisturbed task touch. */
 struct hki_task {
-    _Atomic(uint32_t) pending; /* gates not yet open, and one while it is being issued */
+    _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) pending; /* gates not yet open; one while being issued */
     _Atomic(uint32_t) state;
     _Atomic(uint64_t) sequence;
+    hki_task *queue_next; /* queue lock; also links free slots */
     hki_runtime *runtime;
-    hki_task_spec spec;
-    void *payload;
-
-    hki_task *queue_next, *queue_previous; /* queue lock; queue_next also links free slots */
-    _Atomic(hki_queue *) queued_in;        /* queue lock for writing */
-    int64_t next_piece;                    /* queue lock once published */
-    _Atomic(int64_t) pieces_left;
-    unsigned epoch;
-    bool counted;            /* in its queue's counters */
-    bool is_wait;            /* runs in a waiting thread, which `signalled` tells */
-    _Atomic(bool) signalled;
-    bool started;            /* the kernel began: a failure leaves torn bytes */
-
-    hki_lock failure_lock;
-    const hk_status *failure; /* its own; counted */
-    int64_t failure_piece;
-    const hk_status *input_failure; /* counted */
-
-    int registered_count, wait_count;
     hki_gate **registered; /* gates that it is counted in */
-    hki_gate *reserve;     /* fresh gates for them */
-    void *overflow;             /* memory behind accesses and registered when they are many */
-    hki_wait_node waits[HKI_TASK_INLINE_WAITS];
-    hki_access inline_accesses[HKI_TASK_INLINE_ACCESSES];
+    int registered_count, wait_count;
+    unsigned epoch;
+    bool counted; /* in its queue's counters */
+    bool is_wait; /* runs in a waiting thread, which `signalled` tells */
+    bool started; /* the kernel began: a failure leaves torn bytes */
+    _Atomic(bool) signalled;
+    void *payload;
+    hki_task_spec spec;
+
+    const hk_status *failure;       /* its own; counted; failure_lock */
+    const hk_status *input_failure; /* counted; failure_lock */
+    int64_t failure_piece;
+    hki_lock failure_lock;
+    _Atomic(int64_t) pieces_left;
+    int64_t next_piece;             /* -1 before it starts; queue lock once published */
+    hki_task *queue_previous;       /* queue lock */
+    _Atomic(hki_queue *) queued_in; /* queue lock for writing */
+    hki_gate *reserve;              /* fresh gates, while it is being issued */
+    void *overflow;                 /* memory behind accesses and registered when they are many */
     hki_gate *inline_registered[HKI_TASK_INLINE_ACCESSES];
+    hki_access inline_accesses[HKI_TASK_INLINE_ACCESSES];
+    hki_wait_node waits[HKI_TASK_INLINE_WAITS];
     _Alignas(HKI_CACHE_LINE) char inline_payload[HKI_TASK_PAYLOAD_BYTES];
 };
 
@@ -99,10 +103,16 @@ typedef struct hki_executor {
     hki_queue *queue; /* a worker's own; NULL in other threads */
     int slot;         /* whose counter of finished tasks */
     bool chain;       /* may keep one ready successor for itself */
+    hki_task *finished_first, *finished_last; /* slots to be given back together */
+    int finished_count;
 } hki_executor;
 
-hki_task *hki_task_slot_get(hki_runtime *runtime, int access_count, size_t payload_bytes);
-void hki_task_slot_put(hki_task *task);
+/* may_wait: blocks while the run-ahead window has no room. */
+hki_task *hki_task_slot_get(hki_runtime *runtime, int access_count, size_t payload_bytes,
+                            uint64_t output_bytes, bool may_wait);
+void hki_task_slot_put(hki_executor *executor, hki_task *task);
+/* Gives slots back that were put; before the executor goes or pauses. */
+void hki_executor_flush(hki_executor *executor);
 /* Checks inputs and prepares. False: it failed, and is to be completed without running. */
 bool hki_task_start(hki_task *task);
 /* Ends a task: failures, gates, finish, counters. Returns a ready successor for a chaining executor. */
@@ -161,10 +171,15 @@ struct hki_queue {
     struct {
         hki_task *first, *last;
     } lists[2]; /* [0]: reductions between devices, taken first; [1]: the rest */
-    _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) ready; /* entries in the lists */
-    _Atomic(uint32_t) spinners, sleepers, wake_word;
+    _Atomic(uint32_t) listed; /* entries in the lists */
+    int64_t backlog_ns;       /* of the lists */
+    struct {
+        _Alignas(HKI_CACHE_LINE) _Atomic(hki_task *) newest; /* a stack, linked through queue_next */
+    } inboxes[2];
+    _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) spinners, sleepers, wake_word;
+    _Atomic(uint32_t) attentive; /* workers that look for work, or will within a moment */
     /* Tasks issued by epoch (issue lock) and finished (by executor). */
-    unsigned epoch;
+    _Alignas(HKI_CACHE_LINE) unsigned epoch;
     uint64_t issued[2];
     pthread_mutex_t flip_lock; /* held by who waits for the device */
     int worker_count;
@@ -173,9 +188,11 @@ struct hki_queue {
 };
 
 void hki_queue_push(hki_queue *queue, hki_task *task);
+bool hki_queue_is_ready(hki_queue *queue);
 /* A started task whose pieces 1 … are there to be claimed. */
 void hki_queue_push_pieces(hki_queue *queue, hki_task *task);
-hki_claim hki_queue_pop(hki_queue *queue);
+/* Takes a task or piece, or several short tasks, at most count. Returns how many. */
+int hki_queue_pop(hki_queue *queue, hki_claim *claims, int count);
 /* Takes this very task, or a piece of it, if it is still in the queue. */
 hki_claim hki_queue_take(hki_queue *queue, hki_task *task, uint64_t sequence);
 bool hki_budget_try_acquire(hki_budget *budget);
@@ -197,28 +214,30 @@ void hki_execute_foreign(hki_queue *queue, hki_claim claim);
  * that they wait for. */
 void hki_progress(hki_runtime *runtime);
 void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes);
-bool hki_window_full(hki_runtime *runtime, uint64_t output_bytes);
+bool hki_window_full_locked(hki_runtime *runtime, uint64_t output_bytes);
 /* Blocks until all that was issued to the device before has finished. */
 void hki_queue_drain(hki_queue *queue);
 
 /* ---- the runtime (runtime.c) --------------------------------------------------------------------------------- */
 
 struct hki_runtime {
-    _Atomic(uint64_t) refs;
-    unsigned generation; /* of forks */
+    _Alignas(HKI_CACHE_LINE) _Atomic(uint64_t) refs;
+
+    /* Read everywhere, written seldom. */
+    _Alignas(HKI_CACHE_LINE) unsigned generation; /* of forks */
     _Atomic(bool) ended, stopping;
     bool serial;
+    _Atomic(int) failed_vars;     /* variables with failed ranges */
+    _Atomic(uint32_t) sleepers;   /* threads that sleep until there is progress */
     int64_t inline_ns;
     uint64_t run_ahead_calls, run_ahead_bytes;
     const hk_status *config_error; /* NULL: none */
     const hk_status *cancelled;
-
-    int device_count, failed_device_count;
-    hki_device *devices[HKI_MAX_DEVICES];
-    hki_device *failed_devices[HKI_MAX_FAILED_DEVICES]; /* devices_lock */
-    hki_lock devices_lock;
     hki_budget *budgets;
+    int device_count;
+    hki_device *devices[HKI_MAX_DEVICES];
 
+    /* Issue lock: */
     _Alignas(HKI_CACHE_LINE) hki_lock issue_lock;
     uint64_t sequence;
     hki_task *free_tasks;
@@ -229,16 +248,20 @@ struct hki_runtime {
 
     _Alignas(HKI_CACHE_LINE) _Atomic(hki_task *) returned_tasks;
     _Atomic(hki_gate *) returned_gates;
-    _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) progress, sleepers;
+    _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) progress;
     _Atomic(uint64_t) helped_calls, window_waits;
     _Alignas(HKI_CACHE_LINE) _Atomic(int64_t) window_bytes;
     _Atomic(int64_t) peak_window_bytes;
 
-    hki_lock serial_lock;
+    _Alignas(HKI_CACHE_LINE) hki_lock serial_lock;
 
-    hki_lock failures_lock;
+    hki_lock failures_lock; /* root failures, and every variable's list */
     const hk_status *first_failure; /* earliest issued, counted */
     uint64_t failure_count;
+
+    hki_lock devices_lock;
+    int failed_device_count;
+    hki_device *failed_devices[HKI_MAX_FAILED_DEVICES];
 };
 
 /* Notes a root failure. */

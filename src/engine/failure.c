@@ -73,6 +73,14 @@ static void drop(hki_failure *failure)
     }
 }
 
+/* Publishes a changed list; the runtime counts the variables that have one. */
+static void set_list(hki_var *var, hki_failure *list)
+{
+    hki_failure *old = atomic_exchange_explicit(&var->failures, list, memory_order_acq_rel);
+    if (!old != !list)
+        atomic_fetch_add_explicit(&var->runtime->failed_vars, list ? 1 : -1, memory_order_relaxed);
+}
+
 /* Bytes that were torn before stay torn, whatever happened to the call that came now. */
 static void add_intact(hki_failure **list, uint64_t begin, uint64_t end, const hk_status *status,
                        const hki_failure *old)
@@ -100,7 +108,7 @@ void hki_var_fail(hki_var *var, uint64_t begin, uint64_t end, const hk_status *s
         add_intact(&list, begin, end, status, old);
     else
         add(&list, begin, end, status, false);
-    atomic_store_explicit(&var->failures, list, memory_order_release);
+    set_list(var, list);
     hki_lock_release(lock);
     drop(old);
 }
@@ -113,7 +121,7 @@ static void end_failures(hki_var *var, uint64_t begin, uint64_t end, bool select
     hki_lock_acquire(lock);
     hki_failure *list = atomic_load_explicit(&var->failures, memory_order_relaxed);
     hki_failure *old = cut(&list, begin, end, select);
-    atomic_store_explicit(&var->failures, list, memory_order_release);
+    set_list(var, list);
     hki_lock_release(lock);
     drop(old);
 }
@@ -130,8 +138,11 @@ void hki_var_recover(hki_var *var, uint64_t begin, uint64_t end)
 
 void hki_var_failures_deinit(hki_var *var)
 {
-    if (any_failures(var))
-        drop(atomic_exchange_explicit(&var->failures, NULL, memory_order_acq_rel));
+    hki_failure *list = atomic_load_explicit(&var->failures, memory_order_acquire);
+    if (list) {
+        set_list(var, NULL);
+        drop(list);
+    }
 }
 
 void hki_runtime_note_failure(hki_runtime *runtime, const hk_status *status)

@@ -1,5 +1,14 @@
-/* The ready tasks of one device: a short list under a lock, and who is awake to take from it. */
+/* The ready tasks of one device. Whoever makes a task ready pushes it to an inbox without a lock; workers
+ * empty the inbox into lists under a lock of their own when they run out, so that a line of memory is
+ * handed between cores once per batch, not once per task. */
 #include "engine/engine_internal.h"
+
+/* What a task adds to the backlog: work that would be worth waking another worker for. */
+static int64_t backlog_of(const hki_task *task)
+{
+    int64_t ns = task->spec.expected_ns;
+    return task->spec.piece_count > 1 || ns > HKI_LONG_TASK_NS ? HKI_LONG_TASK_NS : ns;
+}
 
 static void link_last(hki_queue *queue, hki_task *task)
 {
@@ -11,6 +20,7 @@ static void link_last(hki_queue *queue, hki_task *task)
     else
         queue->lists[index].first = task;
     queue->lists[index].last = task;
+    queue->backlog_ns += backlog_of(task);
     atomic_store_explicit(&task->queued_in, queue, memory_order_relaxed);
 }
 
@@ -24,6 +34,7 @@ static void link_first(hki_queue *queue, hki_task *task)
     else
         queue->lists[index].last = task;
     queue->lists[index].first = task;
+    queue->backlog_ns += backlog_of(task);
     atomic_store_explicit(&task->queued_in, queue, memory_order_relaxed);
 }
 
@@ -38,33 +49,70 @@ static void unlink_task(hki_queue *queue, hki_task *task)
         task->queue_next->queue_previous = task->queue_previous;
     else
         queue->lists[index].last = task->queue_previous;
+    queue->backlog_ns -= backlog_of(task);
     atomic_store_explicit(&task->queued_in, NULL, memory_order_relaxed);
-    atomic_fetch_sub_explicit(&queue->ready, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&queue->listed, 1, memory_order_relaxed);
 }
 
-/* Wakes a worker unless one is looking already: that one wakes the next when it finds more. */
-void hki_queue_notify(hki_queue *queue)
+bool hki_queue_is_ready(hki_queue *queue)
 {
-    if (atomic_load(&queue->spinners) == 0 && atomic_load(&queue->sleepers) > 0) {
+    return atomic_load(&queue->listed) > 0 || atomic_load(&queue->inboxes[1].newest) ||
+           atomic_load(&queue->inboxes[0].newest);
+}
+
+static void wake(hki_queue *queue)
+{
+    if (atomic_load(&queue->sleepers) > 0) {
         atomic_fetch_add(&queue->wake_word, 1);
         hki_futex_wake(&queue->wake_word, 1);
     }
 }
 
+/* Wakes a worker unless one is looking already, or will look again in a moment, being at a short task:
+ * waking costs more than that. Whoever finds much to do wakes the next. */
+void hki_queue_notify(hki_queue *queue)
+{
+    if (atomic_load(&queue->attentive) == 0)
+        wake(queue);
+}
+
 void hki_queue_push(hki_queue *queue, hki_task *task)
 {
-    hki_lock_acquire(&queue->lock);
-    link_last(queue, task);
-    atomic_fetch_add(&queue->ready, 1);
-    hki_lock_release(&queue->lock);
+    _Atomic(hki_task *) *inbox = &queue->inboxes[task->spec.collective ? 0 : 1].newest;
+    hki_task *newest = atomic_load_explicit(inbox, memory_order_relaxed);
+    do
+        task->queue_next = newest;
+    while (!atomic_compare_exchange_weak(inbox, &newest, task));
     hki_queue_notify(queue);
+}
+
+/* Moves what has come in to the lists, in the order in which it came. */
+static void drain_locked(hki_queue *queue, int index)
+{
+    if (!atomic_load_explicit(&queue->inboxes[index].newest, memory_order_relaxed))
+        return;
+    hki_task *newest = atomic_exchange(&queue->inboxes[index].newest, NULL), *oldest = NULL;
+    uint32_t count = 0;
+    while (newest) {
+        hki_task *before = newest->queue_next;
+        newest->queue_next = oldest;
+        oldest = newest;
+        newest = before;
+        count++;
+    }
+    while (oldest) {
+        hki_task *after = oldest->queue_next;
+        link_last(queue, oldest);
+        oldest = after;
+    }
+    atomic_fetch_add(&queue->listed, count);
 }
 
 void hki_queue_push_pieces(hki_queue *queue, hki_task *task)
 {
     hki_lock_acquire(&queue->lock);
     link_first(queue, task);
-    atomic_fetch_add(&queue->ready, 1);
+    atomic_fetch_add(&queue->listed, 1);
     hki_lock_release(&queue->lock);
     hki_queue_notify(queue);
 }
@@ -83,31 +131,42 @@ static hki_claim claim_locked(hki_queue *queue, hki_task *task)
     return (hki_claim){task, piece};
 }
 
-hki_claim hki_queue_pop(hki_queue *queue)
+int hki_queue_pop(hki_queue *queue, hki_claim *claims, int count)
 {
-    hki_claim claim = {NULL, -1};
-    if (atomic_load_explicit(&queue->ready, memory_order_relaxed) == 0)
-        return claim;
+    int taken = 0;
+    int64_t taken_ns = 0;
     hki_lock_acquire(&queue->lock);
-    hki_task *task = queue->lists[0].first ? queue->lists[0].first : queue->lists[1].first;
-    if (task)
-        claim = claim_locked(queue, task);
-    bool more = queue->lists[0].first || queue->lists[1].first;
+    drain_locked(queue, 0);
+    if (!queue->lists[1].first)
+        drain_locked(queue, 1);
+    for (hki_task *task; taken < count && taken_ns < HKI_BATCH_NS; taken++) {
+        task = queue->lists[0].first ? queue->lists[0].first : queue->lists[1].first;
+        if (!task || (taken && backlog_of(task) > HKI_BATCH_NS))
+            break;
+        taken_ns += backlog_of(task);
+        claims[taken] = claim_locked(queue, task);
+    }
+    bool much = queue->backlog_ns >= HKI_LONG_TASK_NS;
     hki_lock_release(&queue->lock);
-    if (more)
-        hki_queue_notify(queue);
-    return claim;
+    if (much && atomic_load(&queue->spinners) == 0)
+        wake(queue);
+    return taken;
 }
 
 hki_claim hki_queue_take(hki_queue *queue, hki_task *task, uint64_t sequence)
 {
     hki_claim claim = {NULL, -1};
     hki_lock_acquire(&queue->lock);
+    drain_locked(queue, 0);
+    drain_locked(queue, 1);
     /* Being in this queue while its lock is held keeps the slot from being anything else. */
     if (atomic_load_explicit(&task->queued_in, memory_order_relaxed) == queue &&
         atomic_load_explicit(&task->sequence, memory_order_relaxed) == sequence)
         claim = claim_locked(queue, task);
+    bool more = queue->lists[0].first || queue->lists[1].first;
     hki_lock_release(&queue->lock);
+    if (more)
+        hki_queue_notify(queue);
     return claim;
 }
 
@@ -125,14 +184,14 @@ void hki_budget_release(hki_queue *queue)
     hki_budget *budget = queue->budget;
     atomic_fetch_add(&budget->free_cores, 1);
     if (!budget->shared) {
-        if (atomic_load(&queue->ready) > 0)
+        if (hki_queue_is_ready(queue))
             hki_queue_notify(queue);
         return;
     }
     hki_runtime *runtime = queue->runtime;
     for (int i = 0; i < runtime->device_count; i++) {
         hki_queue *peer = runtime->devices[i]->queue;
-        if (peer->budget == budget && atomic_load(&peer->ready) > 0)
+        if (peer->budget == budget && hki_queue_is_ready(peer))
             hki_queue_notify(peer);
     }
 }

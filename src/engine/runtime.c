@@ -34,7 +34,7 @@ static const hk_status *configure(const hk_runtime_options *options, runtime_con
     if (!options)
         options = &none;
     *config = (runtime_config){.cpu_devices = 1,
-                               .run_ahead_calls = 16384,
+                               .run_ahead_calls = 4096,
                                .run_ahead_bytes = (int64_t)1 << 30,
                                .inline_ns = 4000};
     const hk_status *error = NULL;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_SLOTS = 32, CHUNK_GATES = 128 };
+enum { CHUNK_SLOTS = 32, CHUNK_GATES = 128, RETURN_BATCH = 32 };
 
 static _Thread_local int task_depth;      /* > 0 while this thread runs a task */
 static _Thread_local uint64_t last_sequence;
@@ -77,7 +77,8 @@ static bool gates_get_locked(hki_runtime *runtime, hki_task *task, int count)
     return true;
 }
 
-hki_task *hki_task_slot_get(hki_runtime *runtime, int access_count, size_t payload_bytes)
+hki_task *hki_task_slot_get(hki_runtime *runtime, int access_count, size_t payload_bytes,
+                            uint64_t output_bytes, bool may_wait)
 {
     void *overflow = NULL;
     char *payload = NULL;
@@ -90,6 +91,12 @@ hki_task *hki_task_slot_get(hki_runtime *runtime, int access_count, size_t paylo
     if (overflow_bytes && !(overflow = aligned_alloc(64, (overflow_bytes + 63) / 64 * 64)))
         return NULL;
     hki_lock_acquire(&runtime->issue_lock);
+    while (may_wait && hki_window_full_locked(runtime, output_bytes)) {
+        hki_lock_release(&runtime->issue_lock);
+        hki_window_wait(runtime, output_bytes);
+        hki_lock_acquire(&runtime->issue_lock);
+        may_wait = hki_runtime_alive(runtime);
+    }
     hki_task *task = slot_get_locked(runtime);
     if (task && !gates_get_locked(runtime, task, runtime->serial ? 0 : access_count)) {
         task->queue_next = runtime->free_tasks;
@@ -124,18 +131,35 @@ hki_task *hki_task_slot_get(hki_runtime *runtime, int access_count, size_t paylo
     return task;
 }
 
-void hki_task_slot_put(hki_task *task)
+void hki_executor_flush(hki_executor *executor)
 {
-    hki_runtime *runtime = task->runtime;
+    if (!executor->finished_first)
+        return;
+    hki_runtime *runtime = executor->finished_first->runtime;
+    hki_task *head = atomic_load_explicit(&runtime->returned_tasks, memory_order_relaxed);
+    do
+        executor->finished_last->queue_next = head;
+    while (!atomic_compare_exchange_weak_explicit(&runtime->returned_tasks, &head,
+                                                  executor->finished_first, memory_order_release,
+                                                  memory_order_relaxed));
+    executor->finished_first = executor->finished_last = NULL;
+    executor->finished_count = 0;
+}
+
+void hki_task_slot_put(hki_executor *executor, hki_task *task)
+{
     hk_status_release(task->failure);
     hk_status_release(task->input_failure);
     free(task->overflow);
     atomic_store_explicit(&task->state, HKI_TASK_FREE, memory_order_relaxed);
-    hki_task *head = atomic_load_explicit(&runtime->returned_tasks, memory_order_relaxed);
-    do
-        task->queue_next = head;
-    while (!atomic_compare_exchange_weak_explicit(&runtime->returned_tasks, &head, task,
-                                                  memory_order_release, memory_order_relaxed));
+    task->queue_next = NULL;
+    if (executor->finished_last)
+        executor->finished_last->queue_next = task;
+    else
+        executor->finished_first = task;
+    executor->finished_last = task;
+    if (++executor->finished_count == RETURN_BATCH)
+        hki_executor_flush(executor);
 }
 
 /* ---- issuing ------------------------------------------------------------------------------------------ */
@@ -143,9 +167,8 @@ void hki_task_slot_put(hki_task *task)
 hki_task *hki_task_begin(hki_runtime *runtime, size_t payload_bytes, int access_count,
                          uint64_t output_bytes)
 {
-    if (!hki_in_task() && !runtime->serial && hki_window_full(runtime, output_bytes))
-        hki_window_wait(runtime, output_bytes);
-    hki_task *task = hki_task_slot_get(runtime, access_count, payload_bytes);
+    hki_task *task = hki_task_slot_get(runtime, access_count, payload_bytes, output_bytes,
+                                       !runtime->serial && !hki_in_task());
     if (task) {
         task->spec.piece_count = 1;
         task->spec.expected_ns = INT64_MAX;
@@ -260,7 +283,9 @@ bool hki_task_start(hki_task *task)
     const hki_task_spec *spec = &task->spec;
     atomic_store_explicit(&task->state, HKI_TASK_STARTED, memory_order_relaxed);
     const hk_status *first = NULL;
-    for (int i = 0; i < spec->access_count; i++) {
+    /* Nearly always nothing at all is failed; then even the variables need not be looked at. */
+    bool any = atomic_load_explicit(&task->runtime->failed_vars, memory_order_relaxed) > 0;
+    for (int i = 0; any && i < spec->access_count; i++) {
         const hki_access *access = &spec->accesses[i];
         if (!(access->mode & HKI_READ))
             continue;
@@ -309,6 +334,9 @@ static void settle_writes(hki_task *task)
 {
     const hki_task_spec *spec = &task->spec;
     const hk_status *failure = task->failure ? task->failure : task->input_failure;
+    if (!failure &&
+        atomic_load_explicit(&task->runtime->failed_vars, memory_order_relaxed) == 0)
+        return;
     for (int i = 0; i < spec->access_count; i++) {
         const hki_access *access = &spec->accesses[i];
         if (!(access->mode & HKI_WRITE))
@@ -361,10 +389,8 @@ hki_task *hki_task_complete(hki_executor *executor, hki_task *task)
     hki_queue *queue = spec->device->queue;
     unsigned epoch = task->epoch;
     bool counted = task->counted;
-    hki_task_slot_put(task);
-    if (counted) {
+    hki_task_slot_put(executor, task);
+    if (counted) /* who sleeps until all is finished is woken when the executor has run out of tasks */
         atomic_fetch_add(&queue->counters[executor->slot].finished[epoch], 1);
-        hki_progress(runtime);
-    }
     return next;
 }

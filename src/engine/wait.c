@@ -1,7 +1,7 @@
 /* Waiting: for a byte range, for a device, for everything, for room. Who waits lends its hands. */
 #include "engine/engine_internal.h"
 
-enum { SEARCH_LIMIT = 256, HELP_PERIOD_NS = 5000, WINDOW_SLEEP_NS = 1000000 };
+enum { SEARCH_LIMIT = 256, HELP_PERIOD_NS = 5000, WINDOW_NAP_NS = 1000000 };
 
 void hki_progress(hki_runtime *runtime)
 {
@@ -16,8 +16,11 @@ static bool help_queue(hki_queue *queue, hki_task *task, uint64_t sequence)
 {
     if (!hki_budget_try_acquire(queue->budget))
         return false;
-    hki_claim claim =
-        task ? hki_queue_take(queue, task, sequence) : hki_queue_pop(queue);
+    hki_claim claim = {NULL, -1};
+    if (task)
+        claim = hki_queue_take(queue, task, sequence);
+    else if (hki_queue_is_ready(queue))
+        hki_queue_pop(queue, &claim, 1);
     if (claim.task) {
         atomic_fetch_add_explicit(&queue->runtime->helped_calls, 1, memory_order_relaxed);
         hki_execute_foreign(queue, claim);
@@ -37,10 +40,10 @@ static hki_task *find_needed(hki_task *task, int *visits)
         hki_task *needed = gate->task;
         if (atomic_load_explicit(&needed->sequence, memory_order_relaxed) != gate->task_sequence)
             continue;
-        if (atomic_load_explicit(&needed->queued_in, memory_order_relaxed))
+        uint32_t state = atomic_load_explicit(&needed->state, memory_order_relaxed);
+        if (state == HKI_TASK_READY || atomic_load_explicit(&needed->queued_in, memory_order_relaxed))
             return needed;
-        if (atomic_load_explicit(&needed->state, memory_order_relaxed) == HKI_TASK_WAITING &&
-            (needed = find_needed(needed, visits)))
+        if (state == HKI_TASK_WAITING && (needed = find_needed(needed, visits)))
             return needed;
     }
     return NULL;
@@ -55,7 +58,7 @@ static bool help_task(hki_task *task)
     hki_lock_acquire(&runtime->issue_lock);
     hki_task *needed = find_needed(task, &visits);
     if (needed) {
-        queue = atomic_load_explicit(&needed->queued_in, memory_order_relaxed);
+        queue = needed->spec.device->queue;
         sequence = atomic_load_explicit(&needed->sequence, memory_order_relaxed);
     }
     hki_lock_release(&runtime->issue_lock);
@@ -123,7 +126,7 @@ const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void
         hki_lock_release(&runtime->serial_lock);
         return status;
     }
-    hki_task *task = hki_task_slot_get(runtime, 1, 0);
+    hki_task *task = hki_task_slot_get(runtime, 1, 0, 0, false);
     if (!task)
         return hki_status_create(HK_OUT_OF_MEMORY, NULL, "no host memory left to wait with");
     task->spec.class = &wait_class;
@@ -142,7 +145,8 @@ const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void
     hki_executor executor = {0};
     hki_task *successors = hki_task_open_gates(task);
     hki_task_dispatch(&executor, successors);
-    hki_task_slot_put(task);
+    hki_task_slot_put(&executor, task);
+    hki_executor_flush(&executor);
     return status;
 }
 
@@ -240,37 +244,45 @@ void hki_window_remove(hki_runtime *runtime, uint64_t bytes)
     atomic_fetch_sub(&runtime->window_bytes, (int64_t)bytes);
 }
 
-/* Unfinished calls, from counters that are read only when the last known sum does not suffice. */
-static uint64_t unfinished(hki_runtime *runtime, uint64_t enough)
+static uint64_t finished_tasks(hki_runtime *runtime)
 {
-    hki_lock_acquire(&runtime->issue_lock);
-    uint64_t count = runtime->issued_tasks - runtime->known_finished;
-    if (count >= enough) {
-        uint64_t finished = 0;
-        for (int i = 0; i < runtime->device_count; i++)
-            finished += hki_queue_finished(runtime->devices[i]->queue, 0) +
-                        hki_queue_finished(runtime->devices[i]->queue, 1);
-        runtime->known_finished = finished;
-        count = runtime->issued_tasks - finished;
-    }
-    hki_lock_release(&runtime->issue_lock);
-    return count;
+    uint64_t finished = 0;
+    for (int i = 0; i < runtime->device_count; i++)
+        finished += hki_queue_finished(runtime->devices[i]->queue, 0) +
+                    hki_queue_finished(runtime->devices[i]->queue, 1);
+    return finished;
 }
 
-bool hki_window_full(hki_runtime *runtime, uint64_t output_bytes)
+bool hki_window_full_locked(hki_runtime *runtime, uint64_t output_bytes)
 {
-    /* Unlocked and thus approximate by the number of issuing threads: a bound all the same. */
     int64_t held = atomic_load_explicit(&runtime->window_bytes, memory_order_relaxed);
-    if (held > 0 && (uint64_t)held + output_bytes > runtime->run_ahead_bytes)
-        return unfinished(runtime, 1) > 0;
-    return unfinished(runtime, runtime->run_ahead_calls) >= runtime->run_ahead_calls;
+    bool too_many_bytes = held > 0 && (uint64_t)held + output_bytes > runtime->run_ahead_bytes;
+    uint64_t enough = too_many_bytes ? 1 : runtime->run_ahead_calls;
+    if (runtime->issued_tasks - runtime->known_finished < enough)
+        return false;
+    /* The counters of those who finish tasks are read only when the last known sum does not do. */
+    runtime->known_finished = finished_tasks(runtime);
+    return runtime->issued_tasks - runtime->known_finished >= enough;
+}
+
+/* Half empty: who had to wait goes on only then, or every call behind a full window would be a sleep. */
+static bool window_has_room(hki_runtime *runtime, uint64_t output_bytes)
+{
+    hki_lock_acquire(&runtime->issue_lock);
+    runtime->known_finished = finished_tasks(runtime);
+    uint64_t unfinished = runtime->issued_tasks - runtime->known_finished;
+    hki_lock_release(&runtime->issue_lock);
+    int64_t held = atomic_load_explicit(&runtime->window_bytes, memory_order_relaxed);
+    uint64_t bytes = output_bytes + (held > 0 ? (uint64_t)held : 0);
+    return unfinished == 0 ||
+           (unfinished <= runtime->run_ahead_calls / 2 && bytes <= runtime->run_ahead_bytes / 2);
 }
 
 void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes)
 {
     atomic_fetch_add_explicit(&runtime->window_waits, 1, memory_order_relaxed);
-    int64_t start = hki_clock_ns();
-    while (hki_window_full(runtime, output_bytes) && hki_runtime_alive(runtime)) {
+    int64_t start = hki_clock_ns(), nap_ns = HKI_SPIN_NS;
+    while (!window_has_room(runtime, output_bytes) && hki_runtime_alive(runtime)) {
         bool helped = false;
         for (int i = 0; i < runtime->device_count && !helped; i++)
             helped = help_queue(runtime->devices[i]->queue, NULL, 0);
@@ -280,11 +292,10 @@ void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes)
             for (int i = 0; i < 16; i++)
                 hki_relax();
         } else {
-            atomic_fetch_add(&runtime->sleepers, 1);
-            uint32_t seen = atomic_load(&runtime->progress);
-            if (hki_window_full(runtime, output_bytes))
-                hki_futex_wait(&runtime->progress, seen, WINDOW_SLEEP_NS);
-            atomic_fetch_sub(&runtime->sleepers, 1);
+            /* Naps rather than being woken: those who finish tasks need not know of this. */
+            struct timespec nap = {0, nap_ns};
+            nanosleep(&nap, NULL);
+            nap_ns = nap_ns < WINDOW_NAP_NS ? nap_ns * 2 : WINDOW_NAP_NS;
         }
     }
 }

@@ -45,15 +45,17 @@ static bool environment_is_default(void)
 void hki_execute_foreign(hki_queue *queue, hki_claim claim)
 {
     hki_executor executor = {.queue = NULL, .slot = queue->worker_count, .chain = false};
-    if (environment_is_default()) {
-        hki_execute(&executor, claim);
-        return;
-    }
     fenv_t saved;
-    fegetenv(&saved);
-    fesetenv(FE_DFL_ENV);
+    bool keep = environment_is_default();
+    if (!keep) {
+        fegetenv(&saved);
+        fesetenv(FE_DFL_ENV);
+    }
     hki_execute(&executor, claim);
-    fesetenv(&saved);
+    hki_executor_flush(&executor);
+    hki_progress(queue->runtime);
+    if (!keep)
+        fesetenv(&saved);
 }
 
 /* Another device on the same cores has something to do. */
@@ -62,31 +64,50 @@ static bool peer_is_ready(hki_queue *queue)
     hki_runtime *runtime = queue->runtime;
     for (int i = 0; i < runtime->device_count; i++) {
         hki_queue *peer = runtime->devices[i]->queue;
-        if (peer != queue && peer->budget == queue->budget && atomic_load(&peer->ready) > 0)
+        if (peer != queue && peer->budget == queue->budget && hki_queue_is_ready(peer))
             return true;
     }
     return false;
 }
 
-/* Runs until nothing is ready. With shared cores, gives way after each task to who waits for one. */
+/* A worker at a long task is not attentive: others must be woken for what comes meanwhile. */
+static hki_task *execute_attentively(hki_executor *executor, hki_claim claim)
+{
+    hki_queue *queue = executor->queue;
+    const hki_task_spec *spec = &claim.task->spec;
+    bool is_long = spec->piece_count > 1 || spec->expected_ns > HKI_LONG_TASK_NS;
+    if (is_long) {
+        atomic_fetch_sub(&queue->attentive, 1);
+        if (hki_queue_is_ready(queue))
+            hki_queue_notify(queue);
+    }
+    hki_task *next = hki_execute(executor, claim);
+    if (is_long)
+        atomic_fetch_add(&queue->attentive, 1);
+    return next;
+}
+
+/* Runs until nothing is ready. With shared cores, gives way after each batch to who waits for one. */
 static void work(hki_executor *executor)
 {
     hki_queue *queue = executor->queue;
     const bool shared = queue->budget->shared;
-    hki_task *next = NULL;
-    for (;;) {
-        hki_claim claim = {next, -1};
-        if (!next)
-            claim = hki_queue_pop(queue);
-        if (!claim.task)
-            return;
-        next = hki_execute(executor, claim);
-        if (shared && peer_is_ready(queue)) {
-            if (next)
+    hki_claim claims[HKI_BATCH_TASKS];
+    int count;
+    while ((count = hki_queue_pop(queue, claims, HKI_BATCH_TASKS))) {
+        for (int i = 0; i < count; i++) {
+            hki_task *next = execute_attentively(executor, claims[i]);
+            /* Its successor is hot; but what was taken with it must not wait for a long chain. */
+            if (next && i + 1 == count && !(shared && peer_is_ready(queue)))
+                claims[i--] = (hki_claim){next, -1};
+            else if (next)
                 hki_queue_push(queue, next);
-            return;
         }
+        if (shared && peer_is_ready(queue))
+            break;
     }
+    hki_executor_flush(executor);
+    hki_progress(queue->runtime);
 }
 
 /* True when there is something to do and a core to do it on, which it then holds. Devices that share a
@@ -94,7 +115,7 @@ static void work(hki_executor *executor)
 static bool try_begin(hki_queue *queue)
 {
     hki_budget *budget = queue->budget;
-    if (atomic_load(&queue->ready) == 0 ||
+    if (!hki_queue_is_ready(queue) ||
         (budget->shared && atomic_load(&budget->last) == queue && peer_is_ready(queue)) ||
         !hki_budget_try_acquire(budget))
         return false;
@@ -103,7 +124,7 @@ static bool try_begin(hki_queue *queue)
     return true;
 }
 
-/* Returns with a core, or because the runtime is ending. */
+/* Returns with a core, or because the runtime is ending. The worker is attentive but while it sleeps. */
 static bool wait_for_work(hki_queue *queue)
 {
     hki_runtime *runtime = queue->runtime;
@@ -120,10 +141,12 @@ static bool wait_for_work(hki_queue *queue)
             return true;
         atomic_fetch_add(&queue->sleepers, 1);
         uint32_t seen = atomic_load(&queue->wake_word);
+        bool others = atomic_fetch_sub(&queue->attentive, 1) > 1;
         bool ended = atomic_load(&runtime->ended);
         found = !ended && try_begin(queue);
         if (!found && !ended)
-            hki_futex_wait(&queue->wake_word, seen, -1);
+            hki_futex_wait(&queue->wake_word, seen, others ? HKI_LOOK_AGAIN_NS : -1);
+        atomic_fetch_add(&queue->attentive, 1);
         atomic_fetch_sub(&queue->sleepers, 1);
         if (found || ended)
             return found;
@@ -137,6 +160,7 @@ void *hki_worker_main(void *argument)
     hki_executor executor = {.queue = queue, .slot = worker->slot, .chain = true};
     fesetenv(FE_DFL_ENV);
     hki_cpu_pin(worker->processor);
+    atomic_fetch_add(&queue->attentive, 1);
     while (wait_for_work(queue)) {
         work(&executor);
         hki_budget_release(queue);

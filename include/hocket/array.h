@@ -1,0 +1,160 @@
+/* Arrays: n-dimensional, typed, on one device; views share storage.
+ *
+ * An hk_array is a counted handle. Functions never return NULL: what cannot be done gives a *failed*
+ * array, whose record hk_wait returns. A result belongs to the innermost HK_SCOPE of the calling thread,
+ * else to the caller, who releases it. Shape, dtype and device are immutable after create; handles may
+ * be used from any thread. Array arguments are borrowed: releasing them right after the call is fine,
+ * however much of it is still to run. */
+#ifndef HOCKET_ARRAY_H
+#define HOCKET_ARRAY_H
+
+#include <hocket/device.h>
+
+HK_BEGIN_DECLS
+
+typedef struct hk_array hk_array;
+
+/* A shape: sizes of up to HK_MAX_NDIM axes, outermost first. */
+typedef struct hk_dims {
+    int ndim;
+    int64_t dims[HK_MAX_NDIM];
+} hk_dims;
+
+/* count sizes from an array; more than HK_MAX_NDIM gives a shape that every call refuses. */
+HK_API hk_dims hk_dims_of(const int64_t *sizes, size_t count);
+
+/* hk_shape(2, 3) is the shape (2, 3); hk_shape() is that of a scalar. */
+#ifndef __cplusplus
+#define hk_shape(...)                                                                              \
+    hk_dims_of((const int64_t[]){0, __VA_ARGS__} + 1,                                              \
+               sizeof((const int64_t[]){0, __VA_ARGS__}) / sizeof(int64_t) - 1)
+#endif
+
+/* ---- scopes ---------------------------------------------------------------------------------- */
+
+/* Marks a position in this thread's list of results; ending it releases what was made since and still
+ * belongs to the scope: one count of each. So release by hand only what you retained or took.
+ *
+ * Ends belong to the thread that began, innermost first. Ending an outer scope ends those within it; a
+ * scope that has ended, or is another thread's, is left alone. */
+typedef struct hk_scope {
+    void *owner;
+    size_t mark, outer_mark, depth;
+} hk_scope;
+HK_API hk_scope hk_scope_begin(void);
+HK_API void hk_scope_end(hk_scope *scope);
+
+/* Takes x out of its scope: it now belongs to the caller, who releases it. Returns x. When x belongs to
+ * no scope, nothing changes; when to another thread's, the caller gets a count of its own. */
+HK_API hk_array *hk_take(hk_array *x);
+
+#define HKI_JOIN_(a, b) a##b
+#define HKI_JOIN(a, b)  HKI_JOIN_(a, b)
+#ifdef __cplusplus
+HK_END_DECLS
+struct hki_scope_guard {
+    hk_scope scope;
+    hki_scope_guard() : scope(hk_scope_begin()) {}
+    ~hki_scope_guard() { hk_scope_end(&scope); }
+    hki_scope_guard(const hki_scope_guard &) = delete;
+    hki_scope_guard &operator=(const hki_scope_guard &) = delete;
+};
+#define HK_SCOPE hki_scope_guard HKI_JOIN(hki_scope_, __LINE__)
+template <class... T> inline hk_dims hk_shape(T... sizes)
+{
+    const int64_t all[] = {0, static_cast<int64_t>(sizes)...};
+    return hk_dims_of(all + 1, sizeof...(sizes));
+}
+HK_BEGIN_DECLS
+#else
+/* Results made after this line are released when the enclosing block ends, however it ends. */
+#define HK_SCOPE                                                                                   \
+    hk_scope HKI_JOIN(hki_scope_, __LINE__)                                                        \
+        __attribute__((cleanup(hk_scope_end), unused)) = hk_scope_begin()
+#endif
+
+HK_API hk_array *hk_array_retain(hk_array *x);
+/* Drops one count; NULL is ignored. Never blocks; work in flight keeps what it needs. */
+HK_API void hk_array_release(hk_array *x);
+
+/* ---- facts, never blocking ---------------------------------------------------------------------- */
+
+/* A failed-at-the-call array has ndim 0, size 0, dtype HK_F32; so has NULL. */
+HK_API int hk_ndim(const hk_array *x);
+/* Size of an axis; a negative axis counts from the end; 0 when out of range. */
+HK_API int64_t hk_dim(const hk_array *x, int axis);
+HK_API hk_dims hk_dims_get(const hk_array *x);
+HK_API int64_t hk_size(const hk_array *x); /* elements */
+HK_API hk_dtype hk_array_dtype(const hk_array *x);
+HK_API hk_device hk_array_device(const hk_array *x);
+HK_API bool hk_is_contiguous(const hk_array *x); /* C order, no gaps */
+
+/* ---- making, from host memory --------------------------------------------------------------------- */
+
+/* A new array with the host values at `data`, C order, dtype as given; data is read before it returns.
+ * Bools become 0 or 1. A zeroed device is the default one. */
+HK_API hk_array *hk_from_host(const void *data, hk_dims shape, hk_dtype dtype, hk_device device);
+/* A scalar array, 0-d. For an integer dtype the fraction is cut off and the rest must fit. */
+HK_API hk_array *hk_scalar(double value, hk_dtype dtype, hk_device device);
+
+/* ---- views: share storage, never copy --------------------------------------------------------------- */
+
+/* Elements begin … end-1 of an axis. Negative axis, begin and end count from the end. begin == end gives
+ * an empty array; begin > end, or what lies outside the axis, is an error: nothing is clamped. */
+HK_API hk_array *hk_slice(hk_array *x, int axis, int64_t begin, int64_t end);
+/* Entry `index` of an axis, which disappears. */
+HK_API hk_array *hk_index(hk_array *x, int axis, int64_t index);
+/* Axes in reverse order. */
+HK_API hk_array *hk_transpose(hk_array *x);
+/* Axes in the order given: axis i of the result is axis axes[i] of x. */
+HK_API hk_array *hk_permute(hk_array *x, const int *axes, int count);
+/* The same values stretched to `shape` by NumPy's broadcasting rules: strides of 0, read only. */
+HK_API hk_array *hk_broadcast_to(hk_array *x, hk_dims shape);
+
+/* ---- blockers ------------------------------------------------------------------------------------- */
+
+/* Blocks until what was issued before and writes x has finished; returns x's record, the same each
+ * time. In a task: HK_WOULD_DEADLOCK. */
+HK_API const hk_status *hk_wait(hk_array *x);
+/* Blocks; copies all elements of x, C order, into `out` of exactly `bytes` bytes. Nothing is written
+ * when the status is a failure; x's own failure comes before a wrong `bytes`. */
+HK_API const hk_status *hk_to_host(hk_array *x, void *out, size_t bytes);
+/* Blocks; the value of the only element of x as a double; NaN on failure, with the record in *status
+ * where status is not NULL. */
+HK_API double hk_item(hk_array *x, const hk_status **status);
+/* Blocks; prints the values as NumPy does, with dtype where it is not float32, and the device:
+ *   [[1. 2.]
+ *    [3. 4.]] @cpu:0
+ * and ends the line. Above 1000 elements, only the first and last 3 of each axis. A failed array prints
+ * its record. Returns as hk_status_print. */
+HK_API int hk_print(hk_array *x, FILE *stream);
+/* Blocks; the same text, without the line's end, in a malloc'ed string, which the caller frees; NULL when
+ * memory ran out. */
+HK_API char *hk_to_string(hk_array *x);
+
+/* ---- writing ---------------------------------------------------------------------------------------- */
+
+/* x becomes the host values at `data` (C order, x's dtype, exactly `bytes` bytes), in program order;
+ * data is read before it returns. Does not wait for readers of the old values. What cannot be done fails
+ * x; an array that was failed at the call has no dimensions and stays as it is. */
+HK_API void hk_write(hk_array *x, const void *data, size_t bytes);
+/* Accepts the bytes that x held before a call that failed before it wrote (for its inputs, mainly), in
+ * program order. Where a kernel had already begun to write, or x never held a value, x stays failed. */
+HK_API void hk_recover(hk_array *x);
+
+/* Variadic, so that compound literals can be arguments. */
+#define hk_from_host(...)    HK_HERE(hk_from_host(__VA_ARGS__))
+#define hk_scalar(...)       HK_HERE(hk_scalar(__VA_ARGS__))
+#define hk_slice(...)        HK_HERE(hk_slice(__VA_ARGS__))
+#define hk_index(...)        HK_HERE(hk_index(__VA_ARGS__))
+#define hk_transpose(...)    HK_HERE(hk_transpose(__VA_ARGS__))
+#define hk_permute(...)      HK_HERE(hk_permute(__VA_ARGS__))
+#define hk_broadcast_to(...) HK_HERE(hk_broadcast_to(__VA_ARGS__))
+#define hk_to_host(...)      HK_HERE(hk_to_host(__VA_ARGS__))
+#define hk_item(...)         HK_HERE(hk_item(__VA_ARGS__))
+#define hk_write(...)        HK_HERE(hk_write(__VA_ARGS__))
+#define hk_recover(...)      HK_HERE(hk_recover(__VA_ARGS__))
+
+HK_END_DECLS
+
+#endif

@@ -1,0 +1,36 @@
+/* Calling operators by name, for bindings, and what is built on operators. Thread-safe; the calls are
+ * issued and return at once, like those of hocket/ops.h. */
+#ifndef HOCKET_CALL_H
+#define HOCKET_CALL_H
+
+#include <hocket/array.h>
+
+HK_BEGIN_DECLS
+
+/* Calls the operator `name` of docs/OPERATORS.md. `inputs` in the order of its signature; optional ones
+ * may be NULL, or missing at the end. `options` is its hk_<name>_options or hk_<name>_arguments; NULL
+ * means the defaults where there are only options. `device` matters to operators without inputs, and to
+ * those that copy to a device ({NULL} otherwise). An unknown name gives a failed array. */
+HK_API hk_array *hk_call(const char *name, hk_array *const *inputs, int input_count,
+                         const void *options, hk_device device);
+
+/* The same, overwriting `out`, an array or view of the result's shape and dtype, in program order. It may
+ * share memory with the inputs. A call that cannot be made fails `out`. Not recorded on the tape. */
+HK_API void hk_call_into(const char *name, hk_array *out, hk_array *const *inputs, int input_count,
+                         const void *options);
+
+/* dst becomes src, broadcast to dst's shape, converted to its dtype as by hk_cast, from any device. dst
+ * may be a view of another array. Not recorded on the tape. */
+HK_API void hk_assign(hk_array *dst, hk_array *src);
+
+/* x itself when it is contiguous, else a copy that is. Recorded on the tape. */
+HK_API hk_array *hk_contiguous(hk_array *x);
+
+#define hk_call(...)      HK_HERE(hk_call(__VA_ARGS__))
+#define hk_call_into(...) HK_HERE(hk_call_into(__VA_ARGS__))
+#define hk_assign(...)    HK_HERE(hk_assign(__VA_ARGS__))
+#define hk_contiguous(x)  HK_HERE(hk_contiguous(x))
+
+HK_END_DECLS
+
+#endif

@@ -1,0 +1,41 @@
+/* Work that several devices share: sums over devices, and data split over them.
+ *
+ * Issued like any other call, in program order over all arrays named, and run by a queue of their own on
+ * each device, so that they need not stand behind what was issued before and does not concern them. */
+#ifndef HOCKET_COLLECTIVE_H
+#define HOCKET_COLLECTIVE_H
+
+#include <hocket/array.h>
+
+HK_BEGIN_DECLS
+
+typedef enum hk_all_reduce_algorithm {
+    HK_ALL_REDUCE_DEFAULT, /* one task for small arrays, else parts */
+    HK_ALL_REDUCE_CENTRAL, /* the first device sums all arrays, and each other copies the sum */
+    HK_ALL_REDUCE_PARTS    /* each device sums its part of all arrays and writes it to all of them */
+} hk_all_reduce_algorithm;
+
+/* Replaces each of n arrays, one per device, by their sum, in place. One shape and dtype (not bool), no
+ * two of them overlapping. Elements are added in the order of the list, so that every array holds the
+ * same bytes afterwards, whichever the algorithm. With one array nothing is done.
+ *
+ * An input that fails fails all arrays by its record; a list that cannot be reduced fails all arrays.
+ * Failure is kept by byte range: parts that had no failed input are summed. */
+HK_API void hk_all_reduce(hk_array *const *arrays, int n);
+HK_API void hk_all_reduce_by(hk_array *const *arrays, int n, hk_all_reduce_algorithm algorithm);
+
+/* Splits the first axis of x into n consecutive slices and puts slice i on devices[i] as out[i]: a view of
+ * x where x is on that device already, a copy otherwise. shares[i] is the size of slice i, which may be 0;
+ * with shares NULL the slices are equal, the first ones longer by one where n does not divide the axis.
+ * What cannot be split gives n failed arrays. Results belong to the scope, and are recorded for gradients
+ * as the slices and copies are. */
+HK_API void hk_split_and_load(hk_array *x, const hk_device *devices, int n, const int64_t *shares,
+                              hk_array **out);
+
+#define hk_all_reduce(...)     HK_HERE(hk_all_reduce(__VA_ARGS__))
+#define hk_all_reduce_by(...)  HK_HERE(hk_all_reduce_by(__VA_ARGS__))
+#define hk_split_and_load(...) HK_HERE(hk_split_and_load(__VA_ARGS__))
+
+HK_END_DECLS
+
+#endif
