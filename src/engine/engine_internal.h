@@ -17,6 +17,7 @@ enum {
     HKI_LONG_TASK_NS = 20000, /* worth waking a worker for */
     HKI_BATCH_NS = 5000,      /* short tasks that a worker takes at once: this much, */
     HKI_BATCH_TASKS = 16,     /* and this many */
+    HKI_CHAIN_TASKS = 64,     /* successors run in place before others get their turn */
     HKI_LOOK_AGAIN_NS = 1000000, /* a short task may turn out long: sleepers look after this */
     HKI_MAX_DEVICES = 64,
     HKI_MAX_FAILED_DEVICES = 64
@@ -171,7 +172,7 @@ struct hki_queue {
     struct {
         hki_task *first, *last;
     } lists[2]; /* [0]: reductions between devices, taken first; [1]: the rest */
-    _Atomic(uint32_t) listed; /* entries in the lists */
+    _Atomic(uint32_t) listed[2]; /* entries in the lists */
     int64_t backlog_ns;       /* of the lists */
     struct {
         _Alignas(HKI_CACHE_LINE) _Atomic(hki_task *) newest; /* a stack, linked through queue_next */
@@ -189,8 +190,10 @@ struct hki_queue {
 
 void hki_queue_push(hki_queue *queue, hki_task *task);
 bool hki_queue_is_ready(hki_queue *queue);
-/* A started task whose pieces 1 … are there to be claimed. */
-void hki_queue_push_pieces(hki_queue *queue, hki_task *task);
+/* A reduction between devices is ready. */
+bool hki_queue_is_urgent(hki_queue *queue);
+/* To the front: what is to go on at once, and a started task whose pieces 1 … are to be claimed. */
+void hki_queue_push_first(hki_queue *queue, hki_task *task);
 /* Takes a task or piece, or several short tasks, at most count. Returns how many. */
 int hki_queue_pop(hki_queue *queue, hki_claim *claims, int count);
 /* Takes this very task, or a piece of it, if it is still in the queue. */

@@ -51,13 +51,18 @@ static void unlink_task(hki_queue *queue, hki_task *task)
         queue->lists[index].last = task->queue_previous;
     queue->backlog_ns -= backlog_of(task);
     atomic_store_explicit(&task->queued_in, NULL, memory_order_relaxed);
-    atomic_fetch_sub_explicit(&queue->listed, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&queue->listed[index], 1, memory_order_relaxed);
 }
 
 bool hki_queue_is_ready(hki_queue *queue)
 {
-    return atomic_load(&queue->listed) > 0 || atomic_load(&queue->inboxes[1].newest) ||
-           atomic_load(&queue->inboxes[0].newest);
+    return atomic_load(&queue->listed[1]) > 0 || atomic_load(&queue->inboxes[1].newest) ||
+           hki_queue_is_urgent(queue);
+}
+
+bool hki_queue_is_urgent(hki_queue *queue)
+{
+    return atomic_load(&queue->listed[0]) > 0 || atomic_load(&queue->inboxes[0].newest);
 }
 
 static void wake(hki_queue *queue)
@@ -105,14 +110,14 @@ static void drain_locked(hki_queue *queue, int index)
         link_last(queue, oldest);
         oldest = after;
     }
-    atomic_fetch_add(&queue->listed, count);
+    atomic_fetch_add(&queue->listed[index], count);
 }
 
-void hki_queue_push_pieces(hki_queue *queue, hki_task *task)
+void hki_queue_push_first(hki_queue *queue, hki_task *task)
 {
     hki_lock_acquire(&queue->lock);
     link_first(queue, task);
-    atomic_fetch_add(&queue->listed, 1);
+    atomic_fetch_add(&queue->listed[task->spec.collective ? 0 : 1], 1);
     hki_lock_release(&queue->lock);
     hki_queue_notify(queue);
 }

@@ -20,7 +20,7 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
         atomic_store_explicit(&task->pieces_left, count, memory_order_relaxed);
         if (count > 1) {
             task->next_piece = 1;
-            hki_queue_push_pieces(task->spec.device->queue, task);
+            hki_queue_push_first(task->spec.device->queue, task);
         }
         piece = 0;
     }
@@ -95,13 +95,19 @@ static void work(hki_executor *executor)
     hki_claim claims[HKI_BATCH_TASKS];
     int count;
     while ((count = hki_queue_pop(queue, claims, HKI_BATCH_TASKS))) {
+        int chained = 0;
         for (int i = 0; i < count; i++) {
             hki_task *next = execute_attentively(executor, claims[i]);
-            /* Its successor is hot; but what was taken with it must not wait for a long chain. */
-            if (next && i + 1 == count && !(shared && peer_is_ready(queue)))
-                claims[i--] = (hki_claim){next, -1};
-            else if (next)
+            if (!next)
+                continue;
+            /* A successor is hot; but neither what was taken along, nor a reduction that others wait
+             * for, nor the rest of the queue may wait for a long chain of them. */
+            if (i + 1 < count || (shared && peer_is_ready(queue)) || chained++ == HKI_CHAIN_TASKS)
                 hki_queue_push(queue, next);
+            else if (hki_queue_is_urgent(queue))
+                hki_queue_push_first(queue, next);
+            else
+                claims[i--] = (hki_claim){next, -1};
         }
         if (shared && peer_is_ready(queue))
             break;

@@ -1,0 +1,168 @@
+/* All-reduce between two CPU devices against two threads that each sum half of two plain buffers and write
+ * it to both: 10 MB and 100 MB of float32, interleaved, median with min and max.
+ *
+ *   allreduce [REPEATS]
+ *
+ * The threads are there all the time, wait by spinning for a start and are done when both halves are: the
+ * least that two cores can do. Memory of both sides is made and touched in the same way. */
+#include <hocket/collective.h>
+#include <hocket/device.h>
+#include <hocket/runtime.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+enum { MAX_REPEATS = 1001, METHODS = 4 };
+
+static const char *const method_names[METHODS] = {"two threads", "default", "parts", "central"};
+
+static double now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+}
+
+/* ---- two threads ----------------------------------------------------------------------------------- */
+
+static struct {
+    float *a, *b;
+    size_t size;
+    atomic_int turn; /* counts starts; -1 ends the thread */
+    atomic_int done;
+} shared;
+
+static void sum_half(size_t begin, size_t end)
+{
+    float *restrict a = shared.a + begin, *restrict b = shared.b + begin;
+    for (size_t i = 0; i < end - begin; i++) {
+        float sum = a[i] + b[i];
+        a[i] = sum;
+        b[i] = sum;
+    }
+}
+
+static void *second_thread(void *unused)
+{
+    (void)unused;
+    for (int seen = 0;;) {
+        int turn = atomic_load_explicit(&shared.turn, memory_order_acquire);
+        if (turn == seen) { /* gives the core away while hocket is measured */
+            nanosleep(&(struct timespec){0, 50000}, NULL);
+            continue;
+        }
+        if (turn < 0)
+            return NULL;
+        seen = turn;
+        while (atomic_load_explicit(&shared.done, memory_order_acquire) != 1) {
+        }
+        sum_half(shared.size / 2, shared.size);
+        atomic_store_explicit(&shared.done, 2, memory_order_release);
+    }
+}
+
+static double threads_ms(void)
+{
+    atomic_store(&shared.done, 0);
+    atomic_fetch_add(&shared.turn, 1);
+    nanosleep(&(struct timespec){0, 1000000}, NULL); /* the other one spins now */
+    double begin = now_ms();
+    atomic_store_explicit(&shared.done, 1, memory_order_release);
+    sum_half(0, shared.size / 2);
+    while (atomic_load_explicit(&shared.done, memory_order_acquire) != 2) {
+    }
+    return now_ms() - begin;
+}
+
+static float *buffer(size_t bytes, float value)
+{
+    float *data = aligned_alloc(2 << 20, (bytes + (2 << 20) - 1) >> 21 << 21);
+    if (!data) {
+        fprintf(stderr, "out of memory\n");
+        exit(1);
+    }
+    madvise(data, bytes, MADV_HUGEPAGE);
+    for (size_t i = 0; i < bytes / sizeof *data; i++)
+        data[i] = value;
+    return data;
+}
+
+/* ---- hocket ---------------------------------------------------------------------------------------- */
+
+static double hocket_ms(hk_array *const *arrays, hk_all_reduce_algorithm algorithm)
+{
+    double begin = now_ms();
+    hk_all_reduce_by(arrays, 2, algorithm);
+    hk_wait(arrays[0]);
+    hk_wait(arrays[1]);
+    return now_ms() - begin;
+}
+
+static int compare(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+static int measure(size_t bytes, int repeats)
+{
+    static double times[METHODS][MAX_REPEATS], ratios[METHODS][MAX_REPEATS];
+    HK_SCOPE;
+    shared.size = bytes / sizeof(float);
+    shared.a = buffer(bytes, 0);
+    shared.b = buffer(bytes, 0);
+    hk_array *arrays[2];
+    for (int i = 0; i < 2; i++)
+        arrays[i] = hk_from_host(shared.a, hk_shape((int64_t)shared.size), HK_F32, hk_device_at(i));
+    for (int i = -2; i < repeats; i++) {
+        double round[METHODS] = {threads_ms(), hocket_ms(arrays, HK_ALL_REDUCE_DEFAULT),
+                                 hocket_ms(arrays, HK_ALL_REDUCE_PARTS),
+                                 hocket_ms(arrays, HK_ALL_REDUCE_CENTRAL)};
+        for (int method = 0; method < METHODS && i >= 0; method++) {
+            times[method][i] = round[method];
+            ratios[method][i] = round[method] / round[0];
+        }
+    }
+    const hk_status *status = hk_wait_all();
+    free(shared.a);
+    free(shared.b);
+    if (hk_status_print(status, stderr))
+        return 1;
+    for (int method = 0; method < METHODS; method++) {
+        qsort(times[method], (size_t)repeats, sizeof(double), compare);
+        qsort(ratios[method], (size_t)repeats, sizeof(double), compare);
+        const double *t = times[method], *r = ratios[method];
+        printf("%6.0f MB  %-12s %8.3f ms (min %.3f, max %.3f)   ratio %.2f (min %.2f, max %.2f)\n",
+               (double)bytes / 1e6, method_names[method], t[repeats / 2], t[0], t[repeats - 1],
+               r[repeats / 2], r[0], r[repeats - 1]);
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    int repeats = argc > 1 ? atoi(argv[1]) : 41;
+    if (repeats < 1 || repeats > MAX_REPEATS) {
+        fprintf(stderr, "usage: allreduce [REPEATS]   1 … %d\n", MAX_REPEATS);
+        return 2;
+    }
+    const hk_status *status = hk_runtime_init(&(hk_runtime_options){.cpu_devices = 2});
+    if (hk_status_print(status, stderr))
+        return 1;
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, second_thread, NULL)) {
+        fprintf(stderr, "cannot start a thread\n");
+        return 1;
+    }
+    int result = measure(10 * 1000 * 1000, repeats) || measure(100 * 1000 * 1000, repeats);
+    atomic_store(&shared.turn, -1);
+    pthread_join(thread, NULL);
+    hk_runtime_deinit();
+    return result;
+}
