@@ -1,11 +1,16 @@
 /* Data sets of labelled images, and loaders that shuffle them and prepare batches ahead.
  *
  *     hk_data_set *set = hk_data_set_open(NULL, HK_DATA_TRAIN, NULL);
- *     hk_loader *loader = hk_loader_create(
- *         set, &(hk_loader_options){.batch_size = 256, .shuffle = true, .devices = d, .device_count
- * = n}); for (int epoch = 0; epoch < 10; epoch++) for (;;) { HK_SCOPE; if (!hk_loader_next(loader,
- * images, labels)) break; … images[i], labels[i] are on d[i] …
+ *     hk_loader *loader = hk_loader_create(set, &(hk_loader_options){
+ *         .batch_size = 256, .shuffle = true, .devices = devices, .device_count = n});
+ *     for (int epoch = 0; epoch < 10; epoch++) {
+ *         for (;;) {
+ *             HK_SCOPE;
+ *             if (!hk_loader_next(loader, images, labels))
+ *                 break;
+ *             … images[i] and labels[i] are on devices[i] …
  *         }
+ *     }
  *     hk_loader_release(loader);
  *     hk_data_set_release(set);
  *
@@ -19,8 +24,7 @@
 
 HK_BEGIN_DECLS
 
-/* ---- data sets
- * -------------------------------------------------------------------------------------- */
+/* ---- data sets ------------------------------------------------------------------------------- */
 
 /* Images and labels in host memory. Immutable after create, counted, thread-safe; of no device or
  * runtime, so that it outlives them. */
@@ -54,8 +58,7 @@ HK_API int hk_data_set_class_count(const hk_data_set *set);
 /* Where the files were; the text lives as long as the set. */
 HK_API const char *hk_data_set_folder(const hk_data_set *set);
 
-/* ---- where data sets are looked for
- * ------------------------------------------------------------------- */
+/* ---- where data sets are looked for ---------------------------------------------------------- */
 
 typedef enum hk_data_place_state {
     HK_DATA_PLACE_UNSET,      /* nobody named a folder here */
@@ -77,13 +80,12 @@ typedef struct hk_data_place {
 enum { HK_DATA_PLACE_COUNT = 3 };
 
 /* Lists all places (`places` may be NULL), in their order. HK_OK if the chosen one has all files,
- * else HK_NOT_FOUND with a message that says where it looked and what to do. Reads folders, no
+ * else HK_NOT_FOUND with a message that says where it looked and what to do. Reads no
  * data. */
 HK_API const hk_status *hk_data_set_find(const char *folder,
                                          hk_data_place places[HK_DATA_PLACE_COUNT]);
 
-/* ---- loaders
- * ------------------------------------------------------------------------------------------ */
+/* ---- loaders --------------------------------------------------------------------------------- */
 
 /* Gives the batches of one epoch after another. Externally synchronised; counted. Filling a batch
  * is a call like any other, run by the device that gets it. */
@@ -109,8 +111,7 @@ typedef struct hk_loader_options {
 /* set is retained. Does not block. The result belongs to the caller. */
 HK_API hk_loader *hk_loader_create(hk_data_set *set, const hk_loader_options *options);
 HK_API hk_loader *hk_loader_retain(hk_loader *loader);
-/* Drops one count; NULL is ignored. Batches that are still being filled are dropped; never blocks.
- */
+/* Drops one count; NULL is ignored. Never blocks; work in flight keeps what it needs. */
 HK_API void hk_loader_release(hk_loader *loader);
 
 HK_API const hk_status *hk_loader_status(const hk_loader *loader);
@@ -120,15 +121,15 @@ HK_API int64_t hk_loader_batch_count(const hk_loader *loader);
 HK_API int hk_loader_device_count(const hk_loader *loader);
 
 /* Begins an epoch, wherever the last one was left, and issues its first batches. The number counts
- * modulo 2^32. Orders 8 bytes for each sample in place when shuffling: about 1 ms for 60 000. */
+ * modulo 2^32. Shuffling takes the caller about 10 ns a sample; it does not wait. */
 HK_API void hk_loader_start_epoch(hk_loader *loader, int64_t epoch);
 
-/* Gives the next batch and issues the one that comes `ahead` later: images[i], float32
- * (rows, channels, height, width), values 0 to 1, and labels[i], int64 (rows,), for each device,
- * rows consecutive over the devices, 0 for a slice without any. Does not wait; results belong to
- * the scope. images or labels may be NULL when not wanted.
+/* Gives the next batch, and issues the one that comes `ahead` later. For each device, images[i] is
+ * float32 (rows, channels, height, width), of values 0 to 1, and labels[i] is int64 (rows,); rows
+ * follow each other over the devices, and a slice may have none. images or labels may be NULL when
+ * not wanted. Does not wait. Results belong to the scope.
  *
- * False, and nothing set, at the end of the epoch; the call after that begins the next one. Without
+ * False, with nothing set, at the end of the epoch; the call after that begins the next one. Without
  * hk_loader_start_epoch the first is 0. */
 HK_API bool hk_loader_next(hk_loader *loader, hk_array **images, hk_array **labels);
 

@@ -1,0 +1,56 @@
+# A thin face: the work is in CMakeLists.txt and scripts/.
+
+# What `make train` trains, and how; for example make train ARGS="lenet --epochs 1"
+ARGS ?= lenet --devices cpu:0,cpu:1 --batch-size 256 --lr 0.2 --epochs 10 --seed 0
+# ON: warnings are errors, as in CI
+WERROR ?= OFF
+
+.DEFAULT_GOAL := help
+.PHONY: help train test bench asan tsan format check-format lint clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
+
+train: ## install what is missing, build, and train LeNet on Fashion-MNIST (ARGS=... for something else)
+	@scripts/install-deps build data
+	cmake --preset release -DHOCKET_WERROR=$(WERROR)
+	cmake --build --preset release --target hocket_cli
+	build/release/hocket train $(ARGS)
+
+test: ## install what is missing, build, and run all tests
+	@scripts/install-deps build data
+	cmake --preset release -DHOCKET_WERROR=$(WERROR)
+	cmake --build --preset release
+	@scripts/run-tests build/release
+
+bench: ## install what is missing, build, and run every program in bench/
+	@scripts/install-deps build data bench
+	cmake --preset release -DHOCKET_WERROR=$(WERROR)
+	cmake --build --preset release
+	@set -e; for program in bench/*.c; do \
+		name=$$(basename $$program .c); echo "== $$name"; build/release/bench/$$name; done
+
+asan: ## tests of the library under the address, undefined and leak sanitizers
+	@scripts/install-deps build data
+	cmake --preset asan
+	cmake --build --preset asan
+	@scripts/run-tests build/asan -L '^(unit|program)$$'
+
+tsan: ## tests of the library under the thread sanitizer
+	@scripts/install-deps build data ci
+	cmake --preset tsan
+	cmake --build --preset tsan
+	@scripts/run-tests build/tsan -L '^(unit|program)$$'
+
+format: ## format all sources
+	@scripts/format
+
+check-format: ## say what `make format` would change
+	@scripts/check-format
+
+lint: ## layers of includes, and length of files
+	@scripts/check-layers
+	@scripts/check-length
+
+clean: ## remove everything that was built
+	rm -rf build

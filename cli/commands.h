@@ -1,0 +1,9 @@
+/* The commands, in the order of `hocket --help`. */
+#ifndef HOCKET_CLI_COMMANDS_H
+#define HOCKET_CLI_COMMANDS_H
+
+#include "options.h"
+
+extern const command train_command, devices_command, doctor_command;
+
+#endif

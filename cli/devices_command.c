@@ -1,0 +1,39 @@
+/* hocket devices: what computes here. */
+#include "commands.h"
+
+#include <hocket/device.h>
+#include <hocket/runtime.h>
+#include <string.h>
+
+static int run(int count, char **arguments)
+{
+    int operand_count;
+    switch (options_parse(&devices_command, count, arguments, NULL, NULL, 0, &operand_count)) {
+    case OPTIONS_HELP:
+        return 0;
+    case OPTIONS_WRONG:
+        return EXIT_USAGE;
+    case OPTIONS_GIVEN:
+        break;
+    }
+    const hk_status *status = hk_runtime_init(NULL);
+    if (!hk_ok(status))
+        return hk_status_print(status, stderr);
+    printf("%-8s %5s  %s\n", "device", "cores", "kind");
+    for (int i = 0; i < hk_device_count(); i++) {
+        hk_device device = hk_device_at(i);
+        const char *name = hk_device_name(device);
+        printf("%-8s %5d  %.*s\n", name, hk_device_cores(device), (int)strcspn(name, ":"), name);
+    }
+    return 0;
+}
+
+const command devices_command = {
+    .name = "devices",
+    .operands = "",
+    .summary = "Lists the devices that arrays can be on.",
+    .description =
+        "cpu:0, cpu:1, … split the cores of this machine. HOCKET_CPUS=N makes N of them,\n"
+        "HOCKET_CORES=N uses N cores in all.",
+    .run = run,
+};

@@ -1,0 +1,320 @@
+/* hocket train: the book's LeNet on several devices. */
+#include "commands.h"
+#include "device_list.h"
+#include "interrupt.h"
+#include "train_report.h"
+#include "trainer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Steps that are issued before the loss of the oldest is read: enough that no device runs dry. */
+enum { LOOK_BACK = 20, DEVICES_TEXT_BYTES = MAX_DEVICES * (DEVICE_NAME_BYTES + 2) };
+
+typedef struct train_options {
+    const char *devices, *data, *plot, *init, *dump_init, *loss_log;
+    int64_t batch_size, epochs, seed, steps;
+    double lr;
+    bool json, no_shuffle;
+} train_options;
+
+#define ROW(field) .offset = offsetof(train_options, field)
+
+static const option_row rows[] = {
+    {"devices", OPTION_TEXT, ROW(devices), "LIST",
+     "devices to train on, such as cpu:0,cpu:1: as many CPU devices are\n"
+     "made as it takes, and split the cores (default: what HOCKET_CPUS\n"
+     "says, else cpu:0 with all cores)", 0, 0},
+    {"batch-size", OPTION_INT, ROW(batch_size), "N",
+     "samples of a batch, on all devices together (default 256)", 1, 1e9},
+    {"lr", OPTION_NUMBER, ROW(lr), "X", "learning rate (default 0.2)", 0, 1e6},
+    {"epochs", OPTION_INT, ROW(epochs), "N", "passes over the training part (default 10)", 1, 100000},
+    {"seed", OPTION_INT, ROW(seed), "N",
+     "of the initial parameters and of the order of samples (default 0)", 0, 9007199254740991.0},
+    {"data", OPTION_TEXT, ROW(data), "DIR",
+     "folder with the four idx files of MNIST, plain or .gz (default:\n"
+     "HOCKET_DATA_DIR, else Debian's package dataset-fashion-mnist)", 0, 0},
+    {.name = NULL, .help = "output"},
+    {"json", OPTION_FLAG, ROW(json), NULL,
+     "one JSON object per epoch on standard output, all else on\n"
+     "standard error", 0, 0},
+    {"plot", OPTION_TEXT, ROW(plot), "FILE", "write the curves there, as SVG", 0, 0},
+    {.name = NULL, .help = "to compare runs"},
+    {"steps", OPTION_INT, ROW(steps), "N", "stop after N steps in all", 1, 1e9},
+    {"no-shuffle", OPTION_FLAG, ROW(no_shuffle), NULL, "take the samples in the order of the files", 0,
+     0},
+    {"loss-log", OPTION_TEXT, ROW(loss_log), "FILE", "write the mean loss of each step there, one a line",
+     0, 0},
+    {"init", OPTION_TEXT, ROW(init), "DIR",
+     "begin with the parameters in DIR/p0.bin to p7.bin, raw float32,\n"
+     "little-endian, C order: conv1.weight (20,1,3,3), conv1.bias (20),\n"
+     "conv2.weight (50,20,5,5), conv2.bias (50), fc1.weight (128,800),\n"
+     "fc1.bias (128), fc2.weight (10,128), fc2.bias (10)", 0, 0},
+    {"dump-init", OPTION_TEXT, ROW(dump_init), "DIR", "write the initial parameters there, like that", 0,
+     0},
+};
+
+typedef struct training {
+    train_options options;
+    trainer trainer;
+    train_report report;
+    char devices_text[DEVICES_TEXT_BYTES]; /* "cpu:0, cpu:1" */
+    FILE *plot, *loss_log;
+    epoch_row *epochs; /* epoch_count of them are done */
+    int64_t epoch_count, whole_epochs, step_count;
+    double whole_seconds;
+} training;
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* ---- one epoch ------------------------------------------------------------------------------------- */
+
+/* Prints a failure, below no bar. True when there was none. */
+static bool good(training *self, const hk_status *status)
+{
+    if (hk_ok(status))
+        return true;
+    train_report_clear(&self->report);
+    hk_status_print(status, stderr);
+    return false;
+}
+
+static bool read_step(training *self)
+{
+    double loss;
+    if (!good(self, trainer_read_step(&self->trainer, &loss)))
+        return false;
+    if (self->loss_log)
+        fprintf(self->loss_log, "%.9g\n", loss);
+    return true;
+}
+
+static bool may_step(const training *self)
+{
+    return !interrupt_came() && (!self->options.steps || self->step_count < self->options.steps);
+}
+
+/* Issues the steps of an epoch; looks at losses some steps back, so that it never runs far ahead of a
+ * failure, and waits for the end of what it issued. False when something failed. */
+static bool train_epoch(training *self, epoch_row *row)
+{
+    trainer *trainer = &self->trainer;
+    double start = now();
+    trainer_start_epoch(trainer, row->epoch - 1);
+    while (may_step(self) && trainer_step(trainer)) {
+        self->step_count++;
+        if (trainer->issued - trainer->read <= LOOK_BACK)
+            continue;
+        if (!read_step(self))
+            return false;
+        double time = now();
+        row->steps = trainer->read;
+        row->samples = trainer->samples_read;
+        row->loss = trainer->loss_sum / (double)trainer->samples_read;
+        row->seconds = time - start;
+        train_report_step(&self->report, row, time);
+    }
+    while (trainer->read < trainer->issued)
+        if (!read_step(self))
+            return false;
+    if (!good(self, hk_wait_all()))
+        return false;
+    row->seconds = now() - start;
+    row->steps = trainer->read;
+    row->samples = trainer->samples_read;
+    row->loss = trainer->loss_sum / (double)trainer->samples_read;
+    return good(self, trainer_read_accuracy(trainer, &row->train_accuracy));
+}
+
+static void say_interrupted(training *self, const epoch_row *row)
+{
+    train_report_clear(&self->report);
+    fprintf(stderr, "hocket: interrupted in epoch %" PRId64 ", after %" PRId64 " of %" PRId64 " steps\n",
+            row->epoch, row->steps, self->report.steps);
+}
+
+/* Trains and tests epoch after epoch. Returns the exit status. */
+static int train_epochs(training *self)
+{
+    const train_options *options = &self->options;
+    while (self->epoch_count < options->epochs && may_step(self)) {
+        epoch_row *row = &self->epochs[self->epoch_count];
+        *row = (epoch_row){.epoch = self->epoch_count + 1};
+        if (!train_epoch(self, row))
+            return 1;
+        if (!interrupt_came()) {
+            train_report_testing(&self->report, row->epoch);
+            if (!good(self, trainer_test(&self->trainer, &row->test_accuracy)))
+                return 1;
+        }
+        if (interrupt_came()) {
+            say_interrupted(self, row);
+            return EXIT_INTERRUPTED;
+        }
+        if (row->steps == self->report.steps) {
+            self->whole_epochs++;
+            self->whole_seconds += row->seconds;
+        }
+        self->epoch_count++;
+        train_report_epoch(&self->report, row);
+        if (!isfinite(row->loss))
+            fprintf(stderr, "hocket: the loss is no number any more; make --lr smaller\n");
+    }
+    if (interrupt_came()) {
+        fprintf(stderr, "hocket: interrupted before the first step\n");
+        return EXIT_INTERRUPTED;
+    }
+    train_report_end(&self->report, &self->epochs[self->epoch_count - 1], self->whole_epochs,
+                     self->whole_seconds);
+    return 0;
+}
+
+/* ---- before and after ------------------------------------------------------------------------------ */
+
+static bool open_output(const char *option, const char *path, FILE **file)
+{
+    if (!path)
+        return true;
+    *file = fopen(path, "w");
+    if (!*file)
+        fprintf(stderr, "hocket: --%s: cannot write %s: %s\n", option, path, strerror(errno));
+    return *file;
+}
+
+static bool close_output(const char *option, const char *path, FILE *file)
+{
+    if (!file)
+        return true;
+    bool written = !ferror(file);
+    if (fclose(file))
+        written = false;
+    if (!written)
+        fprintf(stderr, "hocket: --%s: cannot write %s: %s\n", option, path, strerror(errno));
+    return written;
+}
+
+/* Devices, data, parameters. */
+static bool set_up(training *self, const device_list *list)
+{
+    train_options *options = &self->options;
+    lenet *model = &self->trainer.model;
+    if (hk_status_print(hk_runtime_init(&(hk_runtime_options){.cpu_devices = list->cpu_devices}),
+                        stderr) ||
+        !device_list_find(list, model->devices, &model->device_count))
+        return false;
+    size_t used = 0;
+    for (int d = 0; d < model->device_count; d++)
+        used += (size_t)snprintf(self->devices_text + used, sizeof self->devices_text - used, "%s%s",
+                                 d ? ", " : "", hk_device_name(model->devices[d]));
+
+    hk_data_set *train = hk_data_set_open(options->data, HK_DATA_TRAIN, NULL);
+    hk_data_set *test = hk_data_set_open(options->data, HK_DATA_TEST, NULL);
+    bool ready = !hk_status_print(hk_data_set_status(train), stderr) &&
+                 !hk_status_print(hk_data_set_status(test), stderr) &&
+                 trainer_init(&self->trainer, &(trainer_options){.train = train,
+                                                                 .test = test,
+                                                                 .batch_size = options->batch_size,
+                                                                 .lr = options->lr,
+                                                                 .seed = (uint64_t)options->seed,
+                                                                 .shuffle = !options->no_shuffle,
+                                                                 .init = options->init});
+    if (ready)
+        fprintf(options->json ? stderr : stdout,
+                "lenet on [%s]: %" PRId64 " samples of %s, batch size %" PRId64 ", lr %g, seed %" PRId64
+                "\n",
+                self->devices_text, hk_data_set_size(train), hk_data_set_folder(train),
+                options->batch_size, options->lr, options->seed);
+    hk_data_set_release(train);
+    hk_data_set_release(test);
+    return ready;
+}
+
+static int train(training *self, const device_list *list)
+{
+    train_options *options = &self->options;
+    if (!open_output("plot", options->plot, &self->plot) ||
+        !open_output("loss-log", options->loss_log, &self->loss_log) || !set_up(self, list) ||
+        (options->dump_init && !lenet_dump(&self->trainer.model, options->dump_init)))
+        return 1;
+    self->epochs = malloc((size_t)options->epochs * sizeof *self->epochs);
+    if (!self->epochs) {
+        fprintf(stderr, "hocket: no memory for the results of %" PRId64 " epochs\n", options->epochs);
+        return 1;
+    }
+    self->report = (train_report){.json = options->json,
+                                  .devices = self->devices_text,
+                                  .epochs = options->epochs,
+                                  .steps = trainer_step_count(&self->trainer),
+                                  .batch_size = options->batch_size,
+                                  .seed = (uint64_t)options->seed,
+                                  .lr = options->lr};
+    train_report_init(&self->report);
+    int result = train_epochs(self);
+    if (self->plot) {
+        char title[DEVICES_TEXT_BYTES + 64];
+        snprintf(title, sizeof title, "LeNet on [%s], batch size %" PRId64 ", lr %g",
+                 self->devices_text, options->batch_size, options->lr);
+        curves_write(self->plot, self->epochs, self->epoch_count, title);
+    }
+    return result;
+}
+
+static int run(int count, char **arguments)
+{
+    char *operands[1];
+    int operand_count;
+    device_list list;
+    training self = {.options = {.batch_size = 256, .epochs = 10, .lr = 0.2}};
+    switch (options_parse(&train_command, count, arguments, &self.options, operands, 1,
+                          &operand_count)) {
+    case OPTIONS_HELP:
+        return 0;
+    case OPTIONS_WRONG:
+        return EXIT_USAGE;
+    case OPTIONS_GIVEN:
+        break;
+    }
+    if (operand_count < 1)
+        return options_complain(&train_command, "what to train is missing: hocket train lenet");
+    if (strcmp(operands[0], "lenet"))
+        return options_complain(&train_command, "there is no model \"%s\"; there is lenet", operands[0]);
+    if (!device_list_parse(&list, &train_command, self.options.devices))
+        return EXIT_USAGE;
+
+    interrupt_watch();
+    int result = train(&self, &list);
+    interrupt_unwatch();
+    bool closed = close_output("plot", self.options.plot, self.plot);
+    if (!close_output("loss-log", self.options.loss_log, self.loss_log))
+        closed = false;
+    trainer_deinit(&self.trainer);
+    free(self.epochs);
+    hk_runtime_deinit();
+    return result ? result : !closed;
+}
+
+const command train_command = {
+    .name = "train",
+    .operands = "lenet",
+    .summary = "Trains the LeNet of Dive into Deep Learning on one device or several.",
+    .description =
+        "The parameters are drawn once and copied to all devices; each batch is split over\n"
+        "the devices, and the gradients are summed. So the losses are the same on any number\n"
+        "of devices, up to rounding. The accuracy on the test part is computed after each\n"
+        "epoch. The last line says the test accuracy and the mean time of an epoch: from its\n"
+        "first call until its last one has finished, training only, testing left out.\n"
+        "\n"
+        "Ctrl-C ends the run after the steps under way; a second one kills it.",
+    .rows = rows,
+    .row_count = sizeof rows / sizeof *rows,
+    .run = run,
+};

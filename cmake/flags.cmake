@@ -1,0 +1,42 @@
+# How every target of this project is compiled.
+
+add_library(hocket_flags INTERFACE)
+target_compile_features(hocket_flags INTERFACE c_std_17)
+set(CMAKE_C_STANDARD 17)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+
+target_compile_definitions(hocket_flags INTERFACE _GNU_SOURCE)
+target_compile_options(hocket_flags INTERFACE
+  -fPIC -ffp-contract=fast -fno-math-errno -fno-trapping-math
+  -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla)
+if(HOCKET_WERROR)
+  target_compile_options(hocket_flags INTERFACE -Werror)
+endif()
+
+set(HOCKET_TEST_ENVIRONMENT "")
+if(HOCKET_SANITIZE STREQUAL "address")
+  set(sanitizers -fsanitize=address,undefined,leak -fno-sanitize-recover=all)
+  # Tests of failed allocations ask for more than there is.
+  list(APPEND HOCKET_TEST_ENVIRONMENT
+    "ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:allocator_may_return_null=1"
+    "UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1")
+elseif(HOCKET_SANITIZE STREQUAL "thread")
+  set(sanitizers -fsanitize=thread)
+  # A child of a fork may start a runtime of its own, with threads.
+  list(APPEND HOCKET_TEST_ENVIRONMENT
+    "TSAN_OPTIONS=die_after_fork=0:second_deadlock_stack=1:allocator_may_return_null=1")
+elseif(HOCKET_SANITIZE)
+  message(FATAL_ERROR "HOCKET_SANITIZE is \"${HOCKET_SANITIZE}\"; it may be address, thread or empty")
+endif()
+if(HOCKET_SANITIZE)
+  target_compile_options(hocket_flags INTERFACE ${sanitizers})
+  target_link_options(hocket_flags INTERFACE ${sanitizers})
+endif()
+
+# hocket_use_internal(TARGET): links the static library, with src/ to include from.
+function(hocket_use_internal target)
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  target_link_libraries(${target} PRIVATE hocket_flags hocket::hocket_static)
+endfunction()

@@ -1,0 +1,35 @@
+# What an installed hocket consists of. Everything is found relative to where it lies, so that the
+# installed tree may be moved.
+include(CMakePackageConfigHelpers)
+
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/hocket" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+        FILES_MATCHING PATTERN "*.h")
+install(TARGETS hocket hocket_static EXPORT hocket_targets
+        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+if(TARGET hocket_cli)
+  install(TARGETS hocket_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+
+# find_package(hocket): hocket::hocket (shared) and hocket::hocket_static
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/hocket")
+install(EXPORT hocket_targets NAMESPACE hocket:: FILE hocket-targets.cmake DESTINATION "${package_dir}")
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/hocket-config.cmake.in"
+                              "${PROJECT_BINARY_DIR}/hocket-config.cmake"
+                              INSTALL_DESTINATION "${package_dir}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/hocket-config-version.cmake"
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/hocket-config.cmake"
+              "${PROJECT_BINARY_DIR}/hocket-config-version.cmake" DESTINATION "${package_dir}")
+
+# pkg-config --libs hocket; with --static also what libhocket.a needs. hwloc and zlib stand there as
+# libraries, not as Requires.private: their .pc files are then no business of who uses the shared
+# library, and Debian's hwloc.pc asks for a libudev that its package does not bring.
+file(RELATIVE_PATH pc_prefix "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
+string(REGEX REPLACE "/$" "" pc_prefix "${pc_prefix}")
+file(RELATIVE_PATH pc_libdir "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_FULL_LIBDIR}")
+file(RELATIVE_PATH pc_includedir "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
+set(pc_libs_private "${HocketBlas_LIBRARY} -lhwloc -lz -lm -pthread")
+configure_file("${PROJECT_SOURCE_DIR}/cmake/hocket.pc.in" "${PROJECT_BINARY_DIR}/hocket.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/hocket.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

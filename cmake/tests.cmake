@@ -1,0 +1,115 @@
+# The tests, by label:
+#   unit     src/**/<name>_test.c, one executable each, and the check of layers
+#   program  tests/*.c and examples/*.c, one executable each
+#   cli      tests/cli/cases/*, golden tests of the command
+#   install  tests/install/: what a user of an installed hocket sees
+# A test passes by returning 0 and is skipped by returning 77. It runs in <build>/scratch/<name>, so
+# that what it writes is its own.
+
+set(scratch "${PROJECT_BINARY_DIR}/scratch")
+find_program(HOCKET_BASH bash REQUIRED)
+mark_as_advanced(HOCKET_BASH)
+
+# hocket_test(NAME LABEL COMMAND...)
+function(hocket_test name label)
+  file(MAKE_DIRECTORY "${scratch}/${name}")
+  add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY "${scratch}/${name}")
+  set_tests_properties(${name} PROPERTIES
+    LABELS ${label}
+    TIMEOUT ${HOCKET_TEST_TIMEOUT}
+    SKIP_RETURN_CODE 77
+    ENVIRONMENT "${HOCKET_TEST_ENVIRONMENT}")
+endfunction()
+
+# hocket_test_executable(TARGET SOURCE FOLDER)
+function(hocket_test_executable target source folder)
+  cmake_path(GET source STEM stem)
+  add_executable(${target} "${source}")
+  set_target_properties(${target} PROPERTIES
+    OUTPUT_NAME ${stem}
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}")
+endfunction()
+
+# Tests may spawn the command, and compare with files beside their sources.
+set(test_definitions "HKI_TEST_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\"")
+if(TARGET hocket_cli)
+  list(APPEND test_definitions "HKI_TEST_COMMAND=\"$<TARGET_FILE:hocket_cli>\"")
+endif()
+
+# ---- unit
+file(GLOB_RECURSE unit_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*_test.c")
+list(FILTER unit_sources EXCLUDE REGEX "/src/device/cuda/")
+foreach(source IN LISTS unit_sources)
+  cmake_path(GET source STEM name)
+  hocket_test_executable(${name} "${source}" tests)
+  hocket_use_internal(${name})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/tests")
+  target_compile_definitions(${name} PRIVATE ${test_definitions})
+  string(REGEX REPLACE "_test$" "" name_of_test "${name}")
+  hocket_test(unit.${name_of_test} unit ${name})
+endforeach()
+hocket_test(unit.check_layers unit "${PROJECT_SOURCE_DIR}/scripts/check-layers")
+
+# ---- program: these use the cores, so that two of them do not run at once
+file(GLOB program_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*.c")
+list(FILTER program_sources EXCLUDE REGEX "\\.inc\\.c$")
+foreach(source IN LISTS program_sources)
+  cmake_path(GET source STEM name)
+  hocket_test_executable(program_${name} "${source}" tests)
+  hocket_use_internal(program_${name})
+  target_include_directories(program_${name} PRIVATE "${PROJECT_SOURCE_DIR}"
+                                                     "${PROJECT_SOURCE_DIR}/tests")
+  target_compile_definitions(program_${name} PRIVATE ${test_definitions})
+  if(TARGET hocket_cli)
+    add_dependencies(program_${name} hocket_cli)
+  endif()
+  hocket_test(program.${name} program program_${name})
+  set_property(TEST program.${name} PROPERTY PROCESSORS 2)
+endforeach()
+
+file(GLOB example_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.c")
+foreach(source IN LISTS example_sources)
+  cmake_path(GET source STEM name)
+  hocket_test_executable(example_${name} "${source}" examples)
+  target_link_libraries(example_${name} PRIVATE hocket_flags hocket::hocket Threads::Threads
+                                                ${HOCKET_MATH_LIBRARY})
+  hocket_test(example.${name} program example_${name})
+  set_property(TEST example.${name} PROPERTY PROCESSORS 2)
+endforeach()
+
+# ---- cli
+if(TARGET hocket_cli)
+  file(GLOB cli_cases CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/cli/cases/*.sh"
+                                        "${PROJECT_SOURCE_DIR}/tests/cli/cases/*/run.sh")
+  foreach(case IN LISTS cli_cases)
+    cmake_path(RELATIVE_PATH case BASE_DIRECTORY "${PROJECT_SOURCE_DIR}/tests/cli/cases")
+    string(REGEX REPLACE "(/run)?\\.sh$" "" case "${case}")
+    hocket_test(cli.${case} cli "${HOCKET_BASH}" "${PROJECT_SOURCE_DIR}/tests/cli/run"
+                $<TARGET_FILE:hocket_cli> ${case})
+  endforeach()
+endif()
+
+# ---- install (a sanitizer's runtime would have to be in the consumers too)
+if(NOT HOCKET_SANITIZE AND TARGET hocket_cli)
+  if(CMAKE_C_COMPILER_ID MATCHES "Clang")
+    find_program(HOCKET_TEST_CXX NAMES clang++ g++ c++)
+  else()
+    find_program(HOCKET_TEST_CXX NAMES g++ c++ clang++)
+  endif()
+  mark_as_advanced(HOCKET_TEST_CXX)
+  set(install_test "${HOCKET_BASH}" "${PROJECT_SOURCE_DIR}/tests/install/run")
+  foreach(step prefix find_package_c find_package_cxx pkg_config_c pkg_config_cxx static_c command
+               exports)
+    hocket_test(install.${step} install ${install_test} ${step})
+    set_property(TEST install.${step} APPEND PROPERTY ENVIRONMENT
+      "CMAKE=${CMAKE_COMMAND}" "CC=${CMAKE_C_COMPILER}" "CXX=${HOCKET_TEST_CXX}"
+      "NM=${CMAKE_NM}" "PKG_CONFIG=${PKG_CONFIG_EXECUTABLE}" "GENERATOR=${CMAKE_GENERATOR}"
+      "BUILD=${PROJECT_BINARY_DIR}" "WORK=${scratch}/installed"
+      "LIBDIR=${CMAKE_INSTALL_LIBDIR}" "BINDIR=${CMAKE_INSTALL_BINDIR}")
+    if(step STREQUAL "prefix")
+      set_property(TEST install.prefix PROPERTY FIXTURES_SETUP installed)
+    else()
+      set_property(TEST install.${step} PROPERTY FIXTURES_REQUIRED installed)
+    endif()
+  endforeach()
+endif()

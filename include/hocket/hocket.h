@@ -1,0 +1,19 @@
+/* All of hocket. */
+#ifndef HOCKET_HOCKET_H
+#define HOCKET_HOCKET_H
+
+#include <hocket/array.h>
+#include <hocket/autograd.h>
+#include <hocket/base.h>
+#include <hocket/call.h>
+#include <hocket/collective.h>
+#include <hocket/data.h>
+#include <hocket/device.h>
+#include <hocket/ops.h>
+#include <hocket/optim.h>
+#include <hocket/random.h>
+#include <hocket/runtime.h>
+#include <hocket/status.h>
+#include <hocket/version.h>
+
+#endif

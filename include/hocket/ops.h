@@ -1,0 +1,409 @@
+/* Operators. Written by tools/opgen from src/op/op_table.def: do not edit; `make generate`.
+ *
+ * Every function returns at once; its result belongs to the innermost scope. What cannot be done gives
+ * a failed array. The form with _into overwrites `out`, an array or view of the result's shape and
+ * dtype, which may be one of the inputs; a call that cannot be made fails it; it is not recorded on
+ * the tape. Inputs are broadcast by NumPy's rules where two of them meet element by element; dtypes
+ * are never converted. Integers wrap around. Options may be NULL for the defaults. The structs
+ * hk_<operator>_arguments are for hk_call alone. */
+/* clang-format off */
+#ifndef HOCKET_OPS_H
+#define HOCKET_OPS_H
+
+#include <hocket/array.h>
+
+HK_BEGIN_DECLS
+
+/* y = sum of x over axes. Sum of the elements along axes (all by default); 0 for none. float32
+ * is added up in double precision; integers and bool give int64, which wraps around. */
+typedef struct hk_sum_options {
+    hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
+    bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
+} hk_sum_options;
+HK_API hk_array *hk_sum(hk_array *x, const hk_sum_options *options);
+
+/* y = sum of x over axes / how many they are. Mean of the elements along axes (all by default);
+ * NaN for none. Integers and bool give float64. */
+typedef struct hk_mean_options {
+    hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
+    bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
+} hk_mean_options;
+HK_API hk_array *hk_mean(hk_array *x, const hk_mean_options *options);
+
+/* Largest element along axes (all by default); NaN when one is NaN. Of no elements: an error.
+ * The gradient is shared equally by elements that are equal. */
+typedef struct hk_max_options {
+    hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
+    bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
+} hk_max_options;
+HK_API hk_array *hk_max(hk_array *x, const hk_max_options *options);
+
+/* Smallest element along axes (all by default); NaN when one is NaN. Of no elements: an error.
+ * The gradient is shared equally by elements that are equal. */
+typedef struct hk_min_options {
+    hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
+    bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
+} hk_min_options;
+HK_API hk_array *hk_min(hk_array *x, const hk_min_options *options);
+
+/* x + y. Sum. */
+HK_API hk_array *hk_add(hk_array *x, hk_array *y);
+HK_API void hk_add_into(hk_array *out, hk_array *x, hk_array *y);
+
+/* x - y. Difference. */
+HK_API hk_array *hk_subtract(hk_array *x, hk_array *y);
+HK_API void hk_subtract_into(hk_array *out, hk_array *x, hk_array *y);
+
+/* x * y. Product. */
+HK_API hk_array *hk_multiply(hk_array *x, hk_array *y);
+HK_API void hk_multiply_into(hk_array *out, hk_array *x, hk_array *y);
+
+/* x / y. Quotient. Integers are rounded towards zero; an integer divisor of 0 fails the result. */
+HK_API hk_array *hk_divide(hk_array *x, hk_array *y);
+HK_API void hk_divide_into(hk_array *out, hk_array *x, hk_array *y);
+
+/* max(x, y). The larger one; NaN if either is. Where both are equal, each gets half of the
+ * gradient. */
+HK_API hk_array *hk_maximum(hk_array *x, hk_array *y);
+HK_API void hk_maximum_into(hk_array *out, hk_array *x, hk_array *y);
+
+/* min(x, y). The smaller one; NaN if either is. Where both are equal, each gets half of the
+ * gradient. */
+HK_API hk_array *hk_minimum(hk_array *x, hk_array *y);
+HK_API void hk_minimum_into(hk_array *out, hk_array *x, hk_array *y);
+
+/* x ** y. x to the power of y. */
+HK_API hk_array *hk_power(hk_array *x, hk_array *y);
+HK_API void hk_power_into(hk_array *out, hk_array *x, hk_array *y);
+
+/* -x. The opposite. */
+HK_API hk_array *hk_negative(hk_array *x);
+HK_API void hk_negative_into(hk_array *out, hk_array *x);
+
+/* e ** x. Exponential function. */
+HK_API hk_array *hk_exp(hk_array *x);
+HK_API void hk_exp_into(hk_array *out, hk_array *x);
+
+/* ln(x). Natural logarithm: -inf for 0, NaN below. */
+HK_API hk_array *hk_log(hk_array *x);
+HK_API void hk_log_into(hk_array *out, hk_array *x);
+
+/* sqrt(x). Square root; NaN below 0. */
+HK_API hk_array *hk_sqrt(hk_array *x);
+HK_API void hk_sqrt_into(hk_array *out, hk_array *x);
+
+/* |x|. Absolute value. The gradient at 0 is 0. */
+HK_API hk_array *hk_abs(hk_array *x);
+HK_API void hk_abs_into(hk_array *out, hk_array *x);
+
+/* x * x. Square. */
+HK_API hk_array *hk_square(hk_array *x);
+HK_API void hk_square_into(hk_array *out, hk_array *x);
+
+/* 1 / (1 + e ** -x). Logistic function. */
+HK_API hk_array *hk_sigmoid(hk_array *x);
+HK_API void hk_sigmoid_into(hk_array *out, hk_array *x);
+
+/* tanh(x). Hyperbolic tangent. */
+HK_API hk_array *hk_tanh(hk_array *x);
+HK_API void hk_tanh_into(hk_array *out, hk_array *x);
+
+/* max(x, 0). Rectified linear unit; NaN for NaN. The gradient at 0 is 0. */
+HK_API hk_array *hk_relu(hk_array *x);
+HK_API void hk_relu_into(hk_array *out, hk_array *x);
+
+/* x + value. Sum with a number, which must be an integer in range for integer arrays. */
+typedef struct hk_add_scalar_arguments {
+    double value; /* the number */
+} hk_add_scalar_arguments;
+HK_API hk_array *hk_add_scalar(hk_array *x, double value);
+HK_API void hk_add_scalar_into(hk_array *out, hk_array *x, double value);
+
+/* x * value. Product with a number, which must be an integer in range for integer arrays. */
+typedef struct hk_multiply_scalar_arguments {
+    double value; /* the number */
+} hk_multiply_scalar_arguments;
+HK_API hk_array *hk_multiply_scalar(hk_array *x, double value);
+HK_API void hk_multiply_scalar_into(hk_array *out, hk_array *x, double value);
+
+/* x / value. Quotient by a number; integers as in hk_divide. */
+typedef struct hk_divide_scalar_arguments {
+    double value; /* the number */
+} hk_divide_scalar_arguments;
+HK_API hk_array *hk_divide_scalar(hk_array *x, double value);
+HK_API void hk_divide_scalar_into(hk_array *out, hk_array *x, double value);
+
+/* x ** value. x to the power of a number. */
+typedef struct hk_power_scalar_arguments {
+    double value; /* the number */
+} hk_power_scalar_arguments;
+HK_API hk_array *hk_power_scalar(hk_array *x, double value);
+HK_API void hk_power_scalar_into(hk_array *out, hk_array *x, double value);
+
+/* max(x, value). The larger one of x and a number. Where both are equal, the gradient is half. */
+typedef struct hk_maximum_scalar_arguments {
+    double value; /* the number */
+} hk_maximum_scalar_arguments;
+HK_API hk_array *hk_maximum_scalar(hk_array *x, double value);
+HK_API void hk_maximum_scalar_into(hk_array *out, hk_array *x, double value);
+
+/* min(x, value). The smaller one of x and a number. Where both are equal, the gradient is half. */
+typedef struct hk_minimum_scalar_arguments {
+    double value; /* the number */
+} hk_minimum_scalar_arguments;
+HK_API hk_array *hk_minimum_scalar(hk_array *x, double value);
+HK_API void hk_minimum_scalar_into(hk_array *out, hk_array *x, double value);
+
+/* x == y. Whether x and y are equal, as bool. No gradient: its result is a truth value. */
+HK_API hk_array *hk_equal(hk_array *x, hk_array *y);
+HK_API void hk_equal_into(hk_array *out, hk_array *x, hk_array *y);
+
+/* x != y. Whether x and y differ, as bool. No gradient: its result is a truth value. */
+HK_API hk_array *hk_not_equal(hk_array *x, hk_array *y);
+HK_API void hk_not_equal_into(hk_array *out, hk_array *x, hk_array *y);
+
+/* x < y. Whether x is less than y, as bool. No gradient: its result is a truth value. */
+HK_API hk_array *hk_less(hk_array *x, hk_array *y);
+HK_API void hk_less_into(hk_array *out, hk_array *x, hk_array *y);
+
+/* x <= y. Whether x is at most y, as bool. No gradient: its result is a truth value. */
+HK_API hk_array *hk_less_equal(hk_array *x, hk_array *y);
+HK_API void hk_less_equal_into(hk_array *out, hk_array *x, hk_array *y);
+
+/* x > y. Whether x is greater than y, as bool. No gradient: its result is a truth value. */
+HK_API hk_array *hk_greater(hk_array *x, hk_array *y);
+HK_API void hk_greater_into(hk_array *out, hk_array *x, hk_array *y);
+
+/* x >= y. Whether x is at least y, as bool. No gradient: its result is a truth value. */
+HK_API hk_array *hk_greater_equal(hk_array *x, hk_array *y);
+HK_API void hk_greater_equal_into(hk_array *out, hk_array *x, hk_array *y);
+
+/* condition ? x : y. Elements of x where condition, a bool array, holds, of y elsewhere. */
+HK_API hk_array *hk_where(hk_array *condition, hk_array *x, hk_array *y);
+HK_API void hk_where_into(hk_array *out, hk_array *condition, hk_array *x, hk_array *y);
+
+/* The same values in new memory, C order. */
+HK_API hk_array *hk_copy(hk_array *x);
+HK_API void hk_copy_into(hk_array *out, hk_array *x);
+
+/* The same values as another dtype; a view of x when it has that dtype. Integers from floats are
+ * rounded towards zero; a value that the dtype does not have, NaN included, fails the result. To
+ * bool: whether the value is not 0. */
+typedef struct hk_cast_arguments {
+    hk_dtype dtype; /* dtype of the result */
+} hk_cast_arguments;
+HK_API hk_array *hk_cast(hk_array *x, hk_dtype dtype);
+
+/* The same values on another device; a view of x when it is there already. */
+HK_API hk_array *hk_to_device(hk_array *x, hk_device device);
+
+/* An array of one number. */
+typedef struct hk_full_arguments {
+    hk_dims shape; /* shape of the result */
+    double value; /* what every element is */
+    hk_dtype dtype; /* dtype of the result */
+} hk_full_arguments;
+HK_API hk_array *hk_full(hk_dims shape, double value, hk_dtype dtype, hk_device device);
+HK_API void hk_full_into(hk_array *out, hk_dims shape, double value, hk_dtype dtype);
+
+/* An array of zeros. */
+typedef struct hk_zeros_arguments {
+    hk_dims shape; /* shape of the result */
+    hk_dtype dtype; /* dtype of the result */
+} hk_zeros_arguments;
+HK_API hk_array *hk_zeros(hk_dims shape, hk_dtype dtype, hk_device device);
+HK_API void hk_zeros_into(hk_array *out, hk_dims shape, hk_dtype dtype);
+
+/* An array of ones. */
+typedef struct hk_ones_arguments {
+    hk_dims shape; /* shape of the result */
+    hk_dtype dtype; /* dtype of the result */
+} hk_ones_arguments;
+HK_API hk_array *hk_ones(hk_dims shape, hk_dtype dtype, hk_device device);
+HK_API void hk_ones_into(hk_array *out, hk_dims shape, hk_dtype dtype);
+
+/* start, start + step, … up to stop, which is not included; shape (ceil((stop - start) /
+ * step),). */
+typedef struct hk_arange_arguments {
+    double start; /* the first element */
+    double stop; /* where to stop, not included */
+    double step; /* from one element to the next, not 0 */
+    hk_dtype dtype; /* dtype of the result */
+} hk_arange_arguments;
+HK_API hk_array *hk_arange(double start, double stop, double step, hk_dtype dtype,
+                           hk_device device);
+
+/* The elements of x in C order under another shape: a view when x is contiguous, else a copy. */
+typedef struct hk_reshape_arguments {
+    hk_dims shape; /* as many elements as x has; one size may be -1: what is left */
+} hk_reshape_arguments;
+HK_API hk_array *hk_reshape(hk_array *x, hk_dims shape);
+
+/* y[i,j] = sum over l of a[i,l] * b[l,j]. Matrix product of a (m,k) and b (k,n): (m,n), of their
+ * dtype. Further axes in front are batches of matrices, which broadcast. A vector is a row on
+ * the left and a column on the right, and its axis of size 1 is not in the result: (k) times
+ * (k,n) is (n), (k) times (k) a scalar. Transposed views are read in place. Integers wrap
+ * around. */
+HK_API hk_array *hk_matmul(hk_array *a, hk_array *b);
+
+/* y = x weight^T + bias. Fully connected layer: x (...,inputs) times the transpose of weight
+ * (outputs,inputs), plus bias (outputs): (...,outputs), of the dtype of all three. bias may be
+ * NULL. */
+HK_API hk_array *hk_linear(hk_array *x, hk_array *weight, hk_array *bias);
+
+/* y[i] = log(sum over j of exp(logits[i,j])) - logits[i,labels[i]]. Loss of each sample: minus
+ * the logarithm of the probability that softmax(logits) gives to its label. logits (n,classes),
+ * labels (n) of int32, int64 or uint8: (n). A label that is not in [0, classes) fails the result
+ * when it is computed. */
+HK_API hk_array *hk_softmax_cross_entropy(hk_array *logits, hk_array *labels);
+
+/* y = exp(x) / sum of exp(x) along axis. Exponentials of the elements divided by their sum along
+ * an axis, without overflow: probabilities. */
+typedef struct hk_softmax_arguments {
+    int64_t axis; /* the axis along which the result adds up to 1 */
+} hk_softmax_arguments;
+HK_API hk_array *hk_softmax(hk_array *x, int64_t axis);
+
+/* y = x - log(sum of exp(x) along axis). Logarithm of softmax, right also where softmax is 0 to
+ * rounding. */
+typedef struct hk_log_softmax_arguments {
+    int64_t axis; /* the axis along which the result adds up to 1 */
+} hk_log_softmax_arguments;
+HK_API hk_array *hk_log_softmax(hk_array *x, int64_t axis);
+
+/* y = argmax of x along axis. Index of the largest element along an axis, as int64: the first
+ * where several are equal, and the first NaN where there is one. No gradient: its result is an
+ * index. */
+typedef struct hk_argmax_arguments {
+    int64_t axis; /* the axis to search along, which disappears */
+} hk_argmax_arguments;
+HK_API hk_array *hk_argmax(hk_array *x, int64_t axis);
+
+/* y[n,o,i,j] = bias[o] + sum over c, u, v of weight[o,c,u,v] *
+ * x[n,c,i*stride-padding+u*dilation,j*stride-padding+v*dilation]. Two-dimensional convolution
+ * (cross-correlation, as in every framework) of x (n,channels,height,width) with weight
+ * (outputs,channels,rows,columns), plus bias (outputs): (n,outputs,height',width'), of the dtype
+ * of all three, where height' = (height + 2 padding - dilation (rows - 1) - 1) / stride + 1,
+ * rounded down, and width' likewise. bias may be NULL. */
+typedef struct hk_conv2d_options {
+    int64_t stride[2]; /* rows and columns from one window to the next (default: {1, 1}) */
+    int64_t padding[2]; /* rows of zeros above and below, columns left and right (default: {0,
+                           0}) */
+    int64_t dilation[2]; /* rows and columns between the elements of a window (default: {1, 1}) */
+} hk_conv2d_options;
+HK_API hk_array *hk_conv2d(hk_array *x, hk_array *weight, hk_array *bias,
+                           const hk_conv2d_options *options);
+
+/* y[n,c,i,j] = max over u, v of x[n,c,i*stride-padding+u,j*stride-padding+v]. Largest element of
+ * each window of x (n,channels,height,width): (n,channels,height',width') with height' = (height
+ * + 2 padding - kernel) / stride + 1, rounded down, and width' likewise. Padding is never the
+ * largest; NaN always is. The gradient goes to the first of the largest. */
+typedef struct hk_max_pool2d_options {
+    int64_t kernel[2]; /* rows and columns of a window (default: {2, 2}) */
+    int64_t stride[2]; /* rows and columns from one window to the next (default: kernel) */
+    int64_t padding[2]; /* rows above and below, columns left and right, that no element comes
+                           from; less than kernel (default: {0, 0}) */
+} hk_max_pool2d_options;
+HK_API hk_array *hk_max_pool2d(hk_array *x, const hk_max_pool2d_options *options);
+
+/* y[n,c,i,j] = mean over u, v of x[n,c,i*stride-padding+u,j*stride-padding+v]. Mean of each
+ * window of x (n,channels,height,width): (n,channels,height',width') with height' = (height + 2
+ * padding - kernel) / stride + 1, rounded down, and width' likewise. The mean is that of the
+ * elements in x, unless count_include_pad. */
+typedef struct hk_avg_pool2d_options {
+    int64_t kernel[2]; /* rows and columns of a window (default: {2, 2}) */
+    int64_t stride[2]; /* rows and columns from one window to the next (default: kernel) */
+    int64_t padding[2]; /* rows above and below, columns left and right, that no element comes
+                           from; less than kernel (default: {0, 0}) */
+    bool count_include_pad; /* padding counts as zeros, not as absent (default: false) */
+} hk_avg_pool2d_options;
+HK_API hk_array *hk_avg_pool2d(hk_array *x, const hk_avg_pool2d_options *options);
+
+/* Each call notes its source position. */
+#define hk_sum(...) HK_HERE(hk_sum(__VA_ARGS__))
+#define hk_mean(...) HK_HERE(hk_mean(__VA_ARGS__))
+#define hk_max(...) HK_HERE(hk_max(__VA_ARGS__))
+#define hk_min(...) HK_HERE(hk_min(__VA_ARGS__))
+#define hk_add(...) HK_HERE(hk_add(__VA_ARGS__))
+#define hk_add_into(...) HK_HERE(hk_add_into(__VA_ARGS__))
+#define hk_subtract(...) HK_HERE(hk_subtract(__VA_ARGS__))
+#define hk_subtract_into(...) HK_HERE(hk_subtract_into(__VA_ARGS__))
+#define hk_multiply(...) HK_HERE(hk_multiply(__VA_ARGS__))
+#define hk_multiply_into(...) HK_HERE(hk_multiply_into(__VA_ARGS__))
+#define hk_divide(...) HK_HERE(hk_divide(__VA_ARGS__))
+#define hk_divide_into(...) HK_HERE(hk_divide_into(__VA_ARGS__))
+#define hk_maximum(...) HK_HERE(hk_maximum(__VA_ARGS__))
+#define hk_maximum_into(...) HK_HERE(hk_maximum_into(__VA_ARGS__))
+#define hk_minimum(...) HK_HERE(hk_minimum(__VA_ARGS__))
+#define hk_minimum_into(...) HK_HERE(hk_minimum_into(__VA_ARGS__))
+#define hk_power(...) HK_HERE(hk_power(__VA_ARGS__))
+#define hk_power_into(...) HK_HERE(hk_power_into(__VA_ARGS__))
+#define hk_negative(...) HK_HERE(hk_negative(__VA_ARGS__))
+#define hk_negative_into(...) HK_HERE(hk_negative_into(__VA_ARGS__))
+#define hk_exp(...) HK_HERE(hk_exp(__VA_ARGS__))
+#define hk_exp_into(...) HK_HERE(hk_exp_into(__VA_ARGS__))
+#define hk_log(...) HK_HERE(hk_log(__VA_ARGS__))
+#define hk_log_into(...) HK_HERE(hk_log_into(__VA_ARGS__))
+#define hk_sqrt(...) HK_HERE(hk_sqrt(__VA_ARGS__))
+#define hk_sqrt_into(...) HK_HERE(hk_sqrt_into(__VA_ARGS__))
+#define hk_abs(...) HK_HERE(hk_abs(__VA_ARGS__))
+#define hk_abs_into(...) HK_HERE(hk_abs_into(__VA_ARGS__))
+#define hk_square(...) HK_HERE(hk_square(__VA_ARGS__))
+#define hk_square_into(...) HK_HERE(hk_square_into(__VA_ARGS__))
+#define hk_sigmoid(...) HK_HERE(hk_sigmoid(__VA_ARGS__))
+#define hk_sigmoid_into(...) HK_HERE(hk_sigmoid_into(__VA_ARGS__))
+#define hk_tanh(...) HK_HERE(hk_tanh(__VA_ARGS__))
+#define hk_tanh_into(...) HK_HERE(hk_tanh_into(__VA_ARGS__))
+#define hk_relu(...) HK_HERE(hk_relu(__VA_ARGS__))
+#define hk_relu_into(...) HK_HERE(hk_relu_into(__VA_ARGS__))
+#define hk_add_scalar(...) HK_HERE(hk_add_scalar(__VA_ARGS__))
+#define hk_add_scalar_into(...) HK_HERE(hk_add_scalar_into(__VA_ARGS__))
+#define hk_multiply_scalar(...) HK_HERE(hk_multiply_scalar(__VA_ARGS__))
+#define hk_multiply_scalar_into(...) HK_HERE(hk_multiply_scalar_into(__VA_ARGS__))
+#define hk_divide_scalar(...) HK_HERE(hk_divide_scalar(__VA_ARGS__))
+#define hk_divide_scalar_into(...) HK_HERE(hk_divide_scalar_into(__VA_ARGS__))
+#define hk_power_scalar(...) HK_HERE(hk_power_scalar(__VA_ARGS__))
+#define hk_power_scalar_into(...) HK_HERE(hk_power_scalar_into(__VA_ARGS__))
+#define hk_maximum_scalar(...) HK_HERE(hk_maximum_scalar(__VA_ARGS__))
+#define hk_maximum_scalar_into(...) HK_HERE(hk_maximum_scalar_into(__VA_ARGS__))
+#define hk_minimum_scalar(...) HK_HERE(hk_minimum_scalar(__VA_ARGS__))
+#define hk_minimum_scalar_into(...) HK_HERE(hk_minimum_scalar_into(__VA_ARGS__))
+#define hk_equal(...) HK_HERE(hk_equal(__VA_ARGS__))
+#define hk_equal_into(...) HK_HERE(hk_equal_into(__VA_ARGS__))
+#define hk_not_equal(...) HK_HERE(hk_not_equal(__VA_ARGS__))
+#define hk_not_equal_into(...) HK_HERE(hk_not_equal_into(__VA_ARGS__))
+#define hk_less(...) HK_HERE(hk_less(__VA_ARGS__))
+#define hk_less_into(...) HK_HERE(hk_less_into(__VA_ARGS__))
+#define hk_less_equal(...) HK_HERE(hk_less_equal(__VA_ARGS__))
+#define hk_less_equal_into(...) HK_HERE(hk_less_equal_into(__VA_ARGS__))
+#define hk_greater(...) HK_HERE(hk_greater(__VA_ARGS__))
+#define hk_greater_into(...) HK_HERE(hk_greater_into(__VA_ARGS__))
+#define hk_greater_equal(...) HK_HERE(hk_greater_equal(__VA_ARGS__))
+#define hk_greater_equal_into(...) HK_HERE(hk_greater_equal_into(__VA_ARGS__))
+#define hk_where(...) HK_HERE(hk_where(__VA_ARGS__))
+#define hk_where_into(...) HK_HERE(hk_where_into(__VA_ARGS__))
+#define hk_copy(...) HK_HERE(hk_copy(__VA_ARGS__))
+#define hk_copy_into(...) HK_HERE(hk_copy_into(__VA_ARGS__))
+#define hk_cast(...) HK_HERE(hk_cast(__VA_ARGS__))
+#define hk_to_device(...) HK_HERE(hk_to_device(__VA_ARGS__))
+#define hk_full(...) HK_HERE(hk_full(__VA_ARGS__))
+#define hk_full_into(...) HK_HERE(hk_full_into(__VA_ARGS__))
+#define hk_zeros(...) HK_HERE(hk_zeros(__VA_ARGS__))
+#define hk_zeros_into(...) HK_HERE(hk_zeros_into(__VA_ARGS__))
+#define hk_ones(...) HK_HERE(hk_ones(__VA_ARGS__))
+#define hk_ones_into(...) HK_HERE(hk_ones_into(__VA_ARGS__))
+#define hk_arange(...) HK_HERE(hk_arange(__VA_ARGS__))
+#define hk_reshape(...) HK_HERE(hk_reshape(__VA_ARGS__))
+#define hk_matmul(...) HK_HERE(hk_matmul(__VA_ARGS__))
+#define hk_linear(...) HK_HERE(hk_linear(__VA_ARGS__))
+#define hk_softmax_cross_entropy(...) HK_HERE(hk_softmax_cross_entropy(__VA_ARGS__))
+#define hk_softmax(...) HK_HERE(hk_softmax(__VA_ARGS__))
+#define hk_log_softmax(...) HK_HERE(hk_log_softmax(__VA_ARGS__))
+#define hk_argmax(...) HK_HERE(hk_argmax(__VA_ARGS__))
+#define hk_conv2d(...) HK_HERE(hk_conv2d(__VA_ARGS__))
+#define hk_max_pool2d(...) HK_HERE(hk_max_pool2d(__VA_ARGS__))
+#define hk_avg_pool2d(...) HK_HERE(hk_avg_pool2d(__VA_ARGS__))
+
+HK_END_DECLS
+
+#endif

@@ -1,0 +1,272 @@
+/* Handles: making, counting, facts. */
+#include "array/array.h"
+
+#include "array/handle.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void (*hki_array_autograd_drop)(void *autograd);
+
+/* ---- the array for when memory is short --------------------------------------------------------- */
+
+static hki_device no_memory_device = {.index = -1};
+static hki_storage no_memory_storage = {.device = &no_memory_device, .counts = (uint64_t)1 << 32};
+static hk_array no_memory_array = {.refs = 1, .failed = true, .storage = &no_memory_storage};
+static pthread_once_t no_memory_once = PTHREAD_ONCE_INIT;
+
+static void no_memory_init(void)
+{
+    static char nothing[64];
+    atomic_store_explicit(&no_memory_storage.data, nothing, memory_order_relaxed);
+    no_memory_device.status =
+        hki_status_create(HK_OUT_OF_MEMORY, NULL, "out of host memory for an array");
+    no_memory_storage.record = no_memory_device.status;
+}
+
+hk_array *hki_array_no_memory(void)
+{
+    pthread_once(&no_memory_once, no_memory_init);
+    return &no_memory_array;
+}
+
+/* ---- making ---------------------------------------------------------------------------------------- */
+
+hk_array *hki_array_wrap(hki_storage *storage, hk_dims shape, hk_dtype dtype)
+{
+    hk_array *x = storage ? malloc(sizeof *x) : NULL;
+    if (!x) {
+        if (storage)
+            hki_storage_release_handle(storage);
+        return NULL;
+    }
+    *x = (hk_array){.refs = 1, .dtype = dtype, .shape = shape, .storage = storage};
+    hki_dims_strides(&shape, x->strides);
+    return x;
+}
+
+hk_array *hki_array_create(hki_device *device, hk_dims shape, hk_dtype dtype)
+{
+    uint64_t bytes;
+    char why[320];
+    if (!device->class || !hki_runtime_alive(device->runtime))
+        return hki_array_create_failed(device, "create", NULL, 0, HK_INVALID_ARGUMENT,
+                                       "the device has failed");
+    if (!hki_dims_bytes(&shape, dtype, &bytes, why, sizeof why))
+        return hki_array_create_failed(device, "create", NULL, 0, HK_INVALID_ARGUMENT, "%s", why);
+    return hki_scope_add(hki_array_wrap(hki_storage_create(device, bytes), shape, dtype));
+}
+
+/* ---- counting -------------------------------------------------------------------------------------- */
+
+hk_array *hk_array_retain(hk_array *x)
+{
+    if (x && x != &no_memory_array)
+        atomic_fetch_add_explicit(&x->refs, 1, memory_order_relaxed);
+    return x;
+}
+
+void hki_array_free(hk_array *x)
+{
+    void *autograd = atomic_load_explicit(&x->autograd, memory_order_acquire);
+    if (autograd && hki_array_autograd_drop)
+        hki_array_autograd_drop(autograd);
+    hki_storage_release_handle(x->storage);
+    free(x);
+}
+
+void hk_array_release(hk_array *x)
+{
+    if (!x || x == &no_memory_array ||
+        atomic_fetch_sub_explicit(&x->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    /* Somebody released what a scope owns. Another thread's scope then frees it when it ends. */
+    if (atomic_load_explicit(&x->scope_owner, memory_order_acquire) && !hki_scope_forget(x))
+        return;
+    hki_array_free(x);
+}
+
+/* ---- facts ------------------------------------------------------------------------------------------ */
+
+int hk_ndim(const hk_array *x)
+{
+    return x ? x->shape.ndim : 0;
+}
+
+int64_t hk_dim(const hk_array *x, int axis)
+{
+    if (!x)
+        return 0;
+    int64_t index = axis < 0 ? (int64_t)axis + x->shape.ndim : axis;
+    return index >= 0 && index < x->shape.ndim ? x->shape.dims[index] : 0;
+}
+
+hk_dims hk_dims_get(const hk_array *x)
+{
+    return x ? x->shape : (hk_dims){0};
+}
+
+int64_t hk_size(const hk_array *x)
+{
+    int64_t size;
+    return x && !x->failed && hki_dims_size(&x->shape, &size) ? size : 0;
+}
+
+hk_dtype hk_array_dtype(const hk_array *x)
+{
+    return x ? x->dtype : HK_F32;
+}
+
+hk_device hk_array_device(const hk_array *x)
+{
+    return x ? (hk_device){x->storage->device} : hk_device_default();
+}
+
+static bool is_contiguous(const int64_t *dims, const int64_t *strides, int ndim)
+{
+    int64_t expected = 1;
+    bool contiguous = true;
+    for (int i = ndim - 1; i >= 0; i--) {
+        if (dims[i] == 0)
+            return true;
+        if (dims[i] != 1 && strides[i] != expected)
+            contiguous = false;
+        expected *= dims[i];
+    }
+    return contiguous;
+}
+
+bool hk_is_contiguous(const hk_array *x)
+{
+    return x && is_contiguous(x->shape.dims, x->strides, x->shape.ndim);
+}
+
+const hk_status *hki_array_gone(const hk_array *x)
+{
+    if (!x)
+        return hki_status_create(HK_INVALID_ARGUMENT, NULL, "an array is NULL");
+    const hki_storage *storage = x->storage;
+    if (storage->record)
+        return hk_status_retain(storage->record);
+    return hki_runtime_alive(storage->var.runtime) ? NULL : hki_runtime_gone(storage->var.runtime);
+}
+
+/* ---- what the engine is told ---------------------------------------------------------------------- */
+
+void hki_array_range(const hk_array *x, uint64_t *begin, uint64_t *end)
+{
+    int64_t first = x->offset, last = x->offset;
+    if (!hk_size(x)) {
+        *begin = x->storage->bytes;
+        *end = *begin + 1;
+        return;
+    }
+    for (int i = 0; i < x->shape.ndim; i++) {
+        int64_t span = (x->shape.dims[i] - 1) * x->strides[i];
+        *(span < 0 ? &first : &last) += span;
+    }
+    uint64_t element_bytes = hk_dtype_bytes(x->dtype);
+    *begin = (uint64_t)first * element_bytes;
+    *end = (uint64_t)(last + 1) * element_bytes;
+}
+
+/* True when the elements, in some order of the axes, lie side by side. */
+static bool fills_range(const hk_array *x)
+{
+    int64_t dims[HK_MAX_NDIM], strides[HK_MAX_NDIM], expected = 1;
+    int count = 0;
+    for (int i = 0; i < x->shape.ndim; i++) {
+        int64_t dim = x->shape.dims[i];
+        int64_t stride = x->strides[i] < 0 ? -x->strides[i] : x->strides[i];
+        if (dim == 0)
+            return true;
+        if (dim == 1)
+            continue;
+        int at = count++;
+        for (; at > 0 && strides[at - 1] > stride; at--) {
+            dims[at] = dims[at - 1];
+            strides[at] = strides[at - 1];
+        }
+        dims[at] = dim;
+        strides[at] = stride;
+    }
+    for (int i = 0; i < count; i++) {
+        if (strides[i] != expected)
+            return false;
+        expected *= dims[i];
+    }
+    return true;
+}
+
+hki_access hki_array_access(const hk_array *x, unsigned mode)
+{
+    hki_access access = {.var = &x->storage->var, .mode = mode};
+    hki_array_range(x, &access.begin, &access.end);
+    if (mode & HKI_HEAL && !fills_range(x))
+        access.mode &= ~(unsigned)HKI_HEAL;
+    return access;
+}
+
+/* ---- what people are told ---------------------------------------------------------------------------- */
+
+void hki_array_describe(const hk_array *x, char *text, size_t bytes)
+{
+    char shape[192];
+    if (!x || x->failed) {
+        snprintf(text, bytes, "%s", x ? "failed" : "NULL");
+        return;
+    }
+    hki_dims_describe(&x->shape, shape, sizeof shape);
+    snprintf(text, bytes, "%s%s", hk_dtype_name(x->dtype), shape);
+}
+
+void hki_arrays_describe(hk_array *const *x, int count, char *text, size_t bytes)
+{
+    size_t used = 0;
+    if (bytes)
+        text[0] = '\0';
+    for (int i = 0; i < count; i++) {
+        char one[224];
+        hki_array_describe(x[i], one, sizeof one);
+        size_t length = strlen(one) + 2;
+        if (used + length + sizeof ", …" > bytes) {
+            snprintf(text + used, bytes - used, "%s…", i ? ", " : "");
+            return;
+        }
+        used += (size_t)snprintf(text + used, bytes - used, "%s%s", i ? ", " : "", one);
+    }
+}
+
+/* ---- tensors ------------------------------------------------------------------------------------------ */
+
+void hki_tensor_init(hki_tensor *tensor, const hk_array *x)
+{
+    tensor->data = NULL;
+    tensor->storage = x->storage;
+    tensor->offset = x->offset;
+    tensor->dtype = x->dtype;
+    tensor->ndim = x->shape.ndim;
+    memcpy(tensor->dims, x->shape.dims, sizeof tensor->dims);
+    memcpy(tensor->strides, x->strides, sizeof tensor->strides);
+}
+
+void hki_tensor_resolve(hki_tensor *tensor)
+{
+    char *data = atomic_load_explicit(&tensor->storage->data, memory_order_acquire);
+    tensor->data = data + tensor->offset * (int64_t)hk_dtype_bytes(tensor->dtype);
+}
+
+int64_t hki_tensor_size(const hki_tensor *tensor)
+{
+    int64_t size = 1;
+    for (int i = 0; i < tensor->ndim; i++)
+        size *= tensor->dims[i];
+    return size;
+}
+
+bool hki_tensor_contiguous(const hki_tensor *tensor)
+{
+    return is_contiguous(tensor->dims, tensor->strides, tensor->ndim);
+}

@@ -1,0 +1,140 @@
+/* Inside of arrays: storage, handles, views. */
+#ifndef HOCKET_ARRAY_ARRAY_H
+#define HOCKET_ARRAY_ARRAY_H
+
+#include "engine/engine.h"
+
+#include <hocket/array.h>
+
+/* Memory of one device, shared by all arrays that view it. Counted twice in one word: handles (arrays)
+ * and uses (unfinished tasks), so that bytes which only unfinished tasks hold can be told from those
+ * that the program still holds: the former fill the run-ahead window. Thread-safe. */
+typedef struct hki_storage {
+    hki_var var; /* byte ranges from 0; its runtime is NULL where `record` is set */
+    hki_device *device;
+    uint64_t bytes;           /* 0 for empty arrays and failed ones */
+    _Atomic(void *) data;     /* NULL until a task that writes has been prepared; never NULL when bytes
+                                 is 0, so that kernels need not care */
+    _Atomic(uint64_t) counts; /* handles << 32 | uses */
+    const hk_status *record;  /* counted; NULL but for a failed array that no runtime can carry */
+} hki_storage;
+
+/* A new storage with one handle and no memory yet; NULL when host memory is short. The device's runtime
+ * is not NULL. */
+hki_storage *hki_storage_create(hki_device *device, uint64_t bytes);
+/* A storage without memory and runtime that just carries the record (retained). */
+hki_storage *hki_storage_create_detached(hki_device *device, const hk_status *record);
+void hki_storage_retain_handle(hki_storage *storage);
+void hki_storage_release_handle(hki_storage *storage);
+void hki_storage_retain_use(hki_storage *storage);
+void hki_storage_release_use(hki_storage *storage);
+/* Makes the memory real, once; thread-safe. False when the device has no more. Its bytes are not set. */
+bool hki_storage_materialise(hki_storage *storage);
+
+struct hk_array {
+    atomic_uint refs;
+    hk_dtype dtype;
+    bool failed;       /* at the call: no dimensions, one reserved byte range to carry the record */
+    bool read_only;    /* broadcast views */
+    hk_dims shape;
+    int64_t strides[HK_MAX_NDIM]; /* in elements */
+    int64_t offset;               /* in elements */
+    hki_storage *storage;
+    size_t scope_slot;           /* index + 1 in its owner's list, 0: none; that thread only */
+    _Atomic(void *) scope_owner; /* the thread's scope list that owns a count of it; NULL: none */
+    _Atomic(void *) autograd; /* the autograd room's record of it; dropped by hki_array_autograd_drop */
+};
+
+/* Set once by the autograd room: frees array->autograd when the array goes. */
+extern void (*hki_array_autograd_drop)(void *autograd);
+/* Set once by the autograd room: `view` (live, not failed) has been made from `source` and shows some of
+ * its elements, as its shape, strides and offset say. Called by hki_array_view. */
+extern void (*hki_array_view_record)(hk_array *source, hk_array *view);
+
+/* All makers below return an array that the innermost scope (else the caller) owns, never NULL: when
+ * host memory is short, a static failed array, for which counting is harmless. */
+
+/* Contiguous, C order, storage of its own, nothing written yet. The dtype and shape are valid (see
+ * hki_dims_bytes). Failed when the device is, or when its runtime is not alive. */
+hk_array *hki_array_create(hki_device *device, hk_dims shape, hk_dtype dtype);
+/* A view of x's storage, read-only if x is; strides and offset in elements, from the storage's begin, and
+ * within it. A view of a failed array is failed by the same record and has no dimensions. */
+hk_array *hki_array_view(hk_array *x, hk_dims shape, const int64_t *strides, int64_t offset);
+/* A failed array without dimensions. Its record is the earliest of: the failures of `inputs` (which may
+ * still be on their way; NULL ones are skipped) and the one given; when an input's runtime or the
+ * device's is not alive, the record that says so. Issues a task that carries it, which counts as a root
+ * failure if no input failed. A failed device's record replaces code and message. device NULL: the
+ * default one. `operation` is static text. May block like any call (run-ahead window). */
+hk_array *hki_array_create_failed(hki_device *device, const char *operation, hk_array *const *inputs,
+                                  int input_count, hk_code code, const char *format, ...)
+    HK_PRINTF(6, 7);
+/* Fails the range of `out` in program order, in the same way, for an in-place call that cannot be made;
+ * its bytes stand, so that hk_recover accepts them. Does nothing to an array that was failed at the call
+ * or whose runtime is not alive; with out NULL, just notes the failure. */
+void hki_array_fail_in_place(hk_array *out, const char *operation, hk_array *const *inputs,
+                             int input_count, hk_code code, const char *format, ...) HK_PRINTF(6, 7);
+
+/* NULL when tasks may name x. Else x must not be in a task's accesses, and the result (counted) says why:
+ * x is NULL, its runtime has ended or belongs to a parent process, or no runtime could carry its record.
+ * Operators ask this of every input and output first; hki_array_create_failed takes such inputs. */
+const hk_status *hki_array_gone(const hk_array *x);
+/* The static failed array for when host memory is short. */
+hk_array *hki_array_no_memory(void);
+
+/* The bytes of x's storage that its elements span: [*begin, *end), at least one byte: for an array without
+ * elements, the one behind the storage's last. */
+void hki_array_range(const hk_array *x, uint64_t *begin, uint64_t *end);
+/* An access to x: mode as for tasks; HKI_HEAL is dropped when x does not fill its range without gaps. */
+hki_access hki_array_access(const hk_array *x, unsigned mode);
+
+/* Blocks until what was issued before and writes x has finished; then, unless x is failed or in a task, calls
+ * body (may be NULL) while later writers are held back. Returns the record, counted; x may be NULL. */
+const hk_status *hki_array_read(hk_array *x, void (*body)(void *), void *argument);
+
+/* "float32(2,3)" into text; "failed" for an array failed at the call, "NULL" for NULL. */
+void hki_array_describe(const hk_array *x, char *text, size_t bytes);
+void hki_arrays_describe(hk_array *const *x, int count, char *text, size_t bytes);
+/* "(2,3)", "(4,)", "()" into text. */
+void hki_dims_describe(const hk_dims *shape, char *text, size_t bytes);
+
+/* The element there as a double, nearest. */
+double hki_dtype_load(hk_dtype dtype, const void *element);
+/* Stores a value, rounded to nearest (float types) or towards 0; bool: whether it is not 0. False, with
+ * nothing stored, when an integer type has no such value. */
+bool hki_dtype_store(hk_dtype dtype, void *element, double value);
+
+/* A storage has at most this many bytes. */
+#define HKI_MAX_BYTES ((uint64_t)1 << 62)
+
+/* False when ndim or a size is out of range or the product overflows; *size is the element count. */
+bool hki_dims_size(const hk_dims *shape, int64_t *size);
+/* False when the dtype is none, the shape is not valid or needs more than HKI_MAX_BYTES; `why` (may be
+ * NULL) then says what is wrong, as the message of an error record. Axes of size 0 count as 1 for the
+ * limit, so that strides fit too. */
+bool hki_dims_bytes(const hk_dims *shape, hk_dtype dtype, uint64_t *bytes, char *why,
+                    size_t why_bytes);
+bool hki_dims_equal(const hk_dims *a, const hk_dims *b);
+/* NumPy's rules; false when the shapes do not go together. */
+bool hki_dims_broadcast(const hk_dims *a, const hk_dims *b, hk_dims *out);
+/* C-order strides in elements. */
+void hki_dims_strides(const hk_dims *shape, int64_t strides[HK_MAX_NDIM]);
+
+/* What kernels see of an array: set when a task is prepared. */
+typedef struct hki_tensor {
+    void *data; /* address of the first element */
+    hki_storage *storage;
+    int64_t offset; /* elements */
+    hk_dtype dtype;
+    int ndim;
+    int64_t dims[HK_MAX_NDIM];
+    int64_t strides[HK_MAX_NDIM]; /* elements */
+} hki_tensor;
+
+/* Fills all but data; retains nothing. */
+void hki_tensor_init(hki_tensor *tensor, const hk_array *x);
+/* Sets data from the storage, which must be materialised. */
+void hki_tensor_resolve(hki_tensor *tensor);
+int64_t hki_tensor_size(const hki_tensor *tensor);
+bool hki_tensor_contiguous(const hki_tensor *tensor);
+
+#endif

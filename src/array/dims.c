@@ -1,0 +1,126 @@
+#include "array/array.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+
+hk_dims hk_dims_of(const int64_t *sizes, size_t count)
+{
+    hk_dims shape = {.ndim = count < INT_MAX ? (int)count : INT_MAX};
+    for (size_t i = 0; i < count && i < HK_MAX_NDIM; i++)
+        shape.dims[i] = sizes[i];
+    return shape;
+}
+
+bool hki_dims_size(const hk_dims *shape, int64_t *size)
+{
+    if (shape->ndim < 0 || shape->ndim > HK_MAX_NDIM)
+        return false;
+    /* An axis of size 0 must not hide that the others overflow: strides are products too. */
+    int64_t product = 1;
+    bool empty = false;
+    for (int i = 0; i < shape->ndim; i++) {
+        int64_t dim = shape->dims[i];
+        if (dim < 0 || __builtin_mul_overflow(product, dim > 0 ? dim : 1, &product))
+            return false;
+        empty |= dim == 0;
+    }
+    *size = empty ? 0 : product;
+    return true;
+}
+
+/* The axes of `shape` without those of size 0: what the limits apply to. */
+static hk_dims without_zeros(const hk_dims *shape)
+{
+    hk_dims full = *shape;
+    for (int i = 0; i < full.ndim; i++)
+        if (full.dims[i] == 0)
+            full.dims[i] = 1;
+    return full;
+}
+
+bool hki_dims_bytes(const hk_dims *shape, hk_dtype dtype, uint64_t *bytes, char *why,
+                    size_t why_bytes)
+{
+    int64_t size, full_size;
+    char text[192];
+    uint64_t element_bytes = hk_dtype_bytes(dtype);
+    if (!why)
+        why_bytes = 0;
+    if (!element_bytes) {
+        snprintf(why, why_bytes, "dtype is %d, but must be from %d (float32) to %d (bool)",
+                 (int)dtype, (int)HK_F32, (int)HK_BOOL);
+        return false;
+    }
+    if (shape->ndim < 0 || shape->ndim > HK_MAX_NDIM) {
+        snprintf(why, why_bytes, "shape has %d axes, but may have 0 to %d", shape->ndim,
+                 HK_MAX_NDIM);
+        return false;
+    }
+    hki_dims_describe(shape, text, sizeof text);
+    for (int i = 0; i < shape->ndim; i++)
+        if (shape->dims[i] < 0) {
+            snprintf(why, why_bytes,
+                     "shape is %s, but axis %d must have a size of 0 or more, not %" PRId64, text,
+                     i, shape->dims[i]);
+            return false;
+        }
+    hk_dims full = without_zeros(shape);
+    if (!hki_dims_size(shape, &size) || !hki_dims_size(&full, &full_size) ||
+        (uint64_t)full_size > HKI_MAX_BYTES / element_bytes) {
+        snprintf(why, why_bytes, "shape is %s, but %s of it takes more than 2^62 bytes", text,
+                 hk_dtype_name(dtype));
+        return false;
+    }
+    *bytes = (uint64_t)size * element_bytes;
+    return true;
+}
+
+bool hki_dims_equal(const hk_dims *a, const hk_dims *b)
+{
+    if (a->ndim != b->ndim)
+        return false;
+    for (int i = 0; i < a->ndim && i < HK_MAX_NDIM; i++)
+        if (a->dims[i] != b->dims[i])
+            return false;
+    return true;
+}
+
+bool hki_dims_broadcast(const hk_dims *a, const hk_dims *b, hk_dims *out)
+{
+    hk_dims result = {.ndim = a->ndim > b->ndim ? a->ndim : b->ndim};
+    if (a->ndim < 0 || b->ndim < 0 || result.ndim > HK_MAX_NDIM)
+        return false;
+    for (int i = 1; i <= result.ndim; i++) { /* from the last axis to the first */
+        int64_t left = i <= a->ndim ? a->dims[a->ndim - i] : 1;
+        int64_t right = i <= b->ndim ? b->dims[b->ndim - i] : 1;
+        if (left != right && left != 1 && right != 1)
+            return false;
+        result.dims[result.ndim - i] = left != 1 ? left : right;
+    }
+    *out = result;
+    return true;
+}
+
+void hki_dims_strides(const hk_dims *shape, int64_t strides[HK_MAX_NDIM])
+{
+    int64_t stride = 1;
+    for (int i = shape->ndim - 1; i >= 0; i--) {
+        strides[i] = stride;
+        stride *= shape->dims[i] > 0 ? shape->dims[i] : 1;
+    }
+}
+
+void hki_dims_describe(const hk_dims *shape, char *text, size_t bytes)
+{
+    if (shape->ndim < 0 || shape->ndim > HK_MAX_NDIM) {
+        snprintf(text, bytes, "(%d axes)", shape->ndim);
+        return;
+    }
+    char all[HK_MAX_NDIM * 24 + 8] = "(";
+    size_t used = 1;
+    for (int i = 0; i < shape->ndim; i++)
+        used += (size_t)snprintf(all + used, sizeof all - used, "%s%" PRId64, i ? "," : "",
+                                 shape->dims[i]);
+    snprintf(text, bytes, "%s%s", all, shape->ndim == 1 ? ",)" : ")");
+}

@@ -1,0 +1,375 @@
+/* Values between host memory and arrays; waiting and recovering. */
+#include "array/array.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- copying ------------------------------------------------------------------------------------------ */
+
+typedef void (*copy_fn)(hki_device *device, char *array, char *host, size_t bytes);
+
+static void to_host(hki_device *device, char *array, char *host, size_t bytes)
+{
+    device->class->copy_to_host(device, host, array, bytes);
+}
+
+static void from_host(hki_device *device, char *array, char *host, size_t bytes)
+{
+    device->class->copy_from_host(device, array, host, bytes);
+}
+
+/* Copies between the elements of a resolved tensor and host memory in C order, in runs as long as the
+ * strides allow. */
+static void copy_elements(const hki_tensor *tensor, char *host, copy_fn copy)
+{
+    int64_t element_bytes = (int64_t)hk_dtype_bytes(tensor->dtype), run = 1;
+    int64_t runs = hki_tensor_size(tensor), at[HK_MAX_NDIM] = {0};
+    int outer = tensor->ndim; /* axes that are stepped over */
+    char *array = tensor->data;
+    if (!runs)
+        return;
+    for (; outer > 0 && (tensor->dims[outer - 1] == 1 || tensor->strides[outer - 1] == run);
+         outer--)
+        run *= tensor->dims[outer - 1];
+    size_t run_bytes = (size_t)(run * element_bytes);
+    for (runs /= run; runs > 0; runs--) {
+        copy(tensor->storage->device, array, host, run_bytes);
+        host += run_bytes;
+        for (int axis = outer - 1; axis >= 0; axis--) {
+            int64_t step = tensor->strides[axis] * element_bytes;
+            array += step;
+            if (++at[axis] < tensor->dims[axis])
+                break;
+            array -= step * at[axis];
+            at[axis] = 0;
+        }
+    }
+}
+
+/* Kernels rely on a bool being 0 or 1. */
+static void copy_values(hk_dtype dtype, void *to, const void *from, size_t bytes)
+{
+    const uint8_t *source = from;
+    uint8_t *values = to;
+    if (bytes && dtype != HK_BOOL)
+        memcpy(to, from, bytes);
+    for (size_t i = 0; dtype == HK_BOOL && i < bytes; i++)
+        values[i] = source[i] != 0;
+}
+
+/* ---- making -------------------------------------------------------------------------------------------- */
+
+/* Nobody else can see the array yet, so the values go in without a task. */
+static void fill(hk_array *x, const char *data, size_t bytes)
+{
+    hki_device *device = x->storage->device;
+    char *to = atomic_load_explicit(&x->storage->data, memory_order_relaxed);
+    if (x->dtype != HK_BOOL) {
+        device->class->copy_from_host(device, to, data, bytes);
+        return;
+    }
+    for (size_t done = 0; done < bytes;) {
+        char values[1024];
+        size_t part = bytes - done < sizeof values ? bytes - done : sizeof values;
+        copy_values(HK_BOOL, values, data + done, part);
+        device->class->copy_from_host(device, to + done, values, part);
+        done += part;
+    }
+}
+
+static hk_array *create_filled(const char *operation, const void *data, hk_dims shape,
+                               hk_dtype dtype, hk_device device)
+{
+    uint64_t bytes;
+    char why[320], text[192];
+    hki_device *home = device.handle ? device.handle : hk_device_default().handle;
+    if (!home->class || !hki_runtime_alive(home->runtime))
+        return hki_array_create_failed(home, operation, NULL, 0, HK_INVALID_ARGUMENT,
+                                       "the device has failed");
+    if (!hki_dims_bytes(&shape, dtype, &bytes, why, sizeof why))
+        return hki_array_create_failed(home, operation, NULL, 0, HK_INVALID_ARGUMENT, "%s", why);
+    hki_dims_describe(&shape, text, sizeof text);
+    if (!data && bytes)
+        return hki_array_create_failed(home, operation, NULL, 0, HK_INVALID_ARGUMENT,
+                                       "argument data is NULL, but %s%s takes %" PRIu64 " bytes",
+                                       hk_dtype_name(dtype), text, bytes);
+    hk_array *x = hki_array_create(home, shape, dtype);
+    if (x->failed || !bytes)
+        return x;
+    if (!hki_storage_materialise(x->storage)) {
+        hk_array_release(hk_take(x));
+        return hki_array_create_failed(home, operation, NULL, 0, HK_OUT_OF_MEMORY,
+                                       "%s has no %" PRIu64 " bytes left for %s%s", home->name,
+                                       bytes, hk_dtype_name(dtype), text);
+    }
+    fill(x, data, bytes);
+    return x;
+}
+
+hk_array *(hk_from_host)(const void *data, hk_dims shape, hk_dtype dtype, hk_device device)
+{
+    return create_filled("from_host", data, shape, dtype, device);
+}
+
+hk_array *(hk_scalar)(double value, hk_dtype dtype, hk_device device)
+{
+    char element[8] = {0};
+    /* An invalid dtype is left to the common checks. */
+    if (!hki_dtype_store(dtype, element, value) && hk_dtype_bytes(dtype))
+        return hki_array_create_failed(device.handle, "scalar", NULL, 0, HK_OUT_OF_RANGE,
+                                       "value is %g, which does not fit %s", value,
+                                       hk_dtype_name(dtype));
+    return create_filled("scalar", element, (hk_dims){0}, dtype, device);
+}
+
+/* ---- waiting and reading ------------------------------------------------------------------------------ */
+
+/* Fails a call that returns a status; lent. */
+static const hk_status *refuse(hk_array *x, const char *operation, hk_code code, const char *format,
+                               ...) HK_PRINTF(4, 5);
+static const hk_status *refuse(hk_array *x, const char *operation, hk_code code, const char *format,
+                               ...)
+{
+    char inputs[224] = "";
+    hki_source source = hki_source_get();
+    if (x)
+        hki_array_describe(x, inputs, sizeof inputs);
+    const hki_status_facts facts = {.operation = operation,
+                                    .device = x ? x->storage->device->name : NULL,
+                                    .inputs = inputs,
+                                    .file = source.file,
+                                    .line = source.line};
+    va_list args;
+    va_start(args, format);
+    const hk_status *status = hki_status_create_va(code, &facts, format, args);
+    va_end(args);
+    return hki_status_lend(status);
+}
+
+const hk_status *hki_array_read(hk_array *x, void (*body)(void *), void *argument)
+{
+    uint64_t begin, end;
+    const hk_status *gone = hki_array_gone(x);
+    if (gone)
+        return gone;
+    hki_array_range(x, &begin, &end);
+    return hki_wait_range(&x->storage->var, begin, end, body, argument);
+}
+
+const hk_status *hk_wait(hk_array *x)
+{
+    if (!x)
+        return refuse(NULL, "wait", HK_INVALID_ARGUMENT, "argument x is NULL");
+    return hki_status_lend(hki_array_read(x, NULL, NULL));
+}
+
+typedef struct reading {
+    const hk_array *x;
+    void *out;
+    bool unset; /* no task has ever written to x, nor failed to */
+} reading;
+
+static void read_values(void *argument)
+{
+    reading *self = argument;
+    hki_tensor tensor;
+    hki_tensor_init(&tensor, self->x);
+    self->unset = !atomic_load_explicit(&tensor.storage->data, memory_order_acquire);
+    if (self->unset)
+        return;
+    hki_tensor_resolve(&tensor);
+    copy_elements(&tensor, self->out, to_host);
+}
+
+/* As hk_to_host, when out and its size are right. */
+static const hk_status *read_out(hk_array *x, void *out, const char *operation)
+{
+    reading self = {.x = x, .out = out};
+    const hk_status *status = hki_array_read(x, read_values, &self);
+    if (hk_ok(status) && self.unset)
+        return refuse(x, operation, HK_INVALID_ARGUMENT, "the array was never written");
+    return hki_status_lend(status);
+}
+
+static uint64_t bytes_of(const hk_array *x)
+{
+    return (uint64_t)hk_size(x) * hk_dtype_bytes(x->dtype);
+}
+
+const hk_status *(hk_to_host)(hk_array *x, void *out, size_t bytes)
+{
+    char text[224];
+    if (!x)
+        return refuse(NULL, "to_host", HK_INVALID_ARGUMENT, "argument x is NULL");
+    uint64_t expected = bytes_of(x);
+    bool right = bytes == expected && (out || !bytes);
+    const hk_status *status = right ? read_out(x, out, "to_host") : hk_wait(x);
+    if (right || !hk_ok(status))
+        return status;
+    hki_array_describe(x, text, sizeof text);
+    if (bytes != expected)
+        return refuse(x, "to_host", HK_INVALID_ARGUMENT, "bytes is %zu, but %s has %" PRIu64, bytes,
+                      text, expected);
+    return refuse(x, "to_host", HK_INVALID_ARGUMENT,
+                  "argument out is NULL, but %s has %" PRIu64 " bytes", text, expected);
+}
+
+double(hk_item)(hk_array *x, const hk_status **status)
+{
+    char element[8], text[224];
+    const hk_status *result;
+    if (!x) {
+        result = refuse(NULL, "item", HK_INVALID_ARGUMENT, "argument x is NULL");
+    } else if (hk_size(x) == 1) {
+        result = read_out(x, element, "item");
+    } else if (hk_ok(result = hk_wait(x))) {
+        hki_array_describe(x, text, sizeof text);
+        result = refuse(x, "item", HK_INVALID_ARGUMENT,
+                        "%s has %" PRId64 " elements, but must have one", text, hk_size(x));
+    }
+    if (status)
+        *status = result;
+    return hk_ok(result) ? hki_dtype_load(x->dtype, element) : NAN;
+}
+
+/* ---- writing --------------------------------------------------------------------------------------------- */
+
+/* The payload ends with a copy of the values. */
+typedef struct writing {
+    hki_tensor to;
+    uint64_t bytes;
+    _Alignas(16) char data[];
+} writing;
+
+static bool writing_prepare(hki_task *task, void *payload)
+{
+    writing *self = payload;
+    if (hki_storage_materialise(self->to.storage))
+        return true;
+    hki_task_fail(task, 0, HK_OUT_OF_MEMORY, "%s has no %" PRIu64 " bytes left",
+                  self->to.storage->device->name, self->to.storage->bytes);
+    return false;
+}
+
+static void writing_run(hki_task *task, void *payload, int64_t piece)
+{
+    writing *self = payload;
+    (void)task;
+    (void)piece;
+    hki_tensor_resolve(&self->to);
+    copy_elements(&self->to, self->data, from_host);
+}
+
+static void writing_finish(hki_task *task, void *payload)
+{
+    writing *self = payload;
+    (void)task;
+    hki_window_remove(self->to.storage->var.runtime, self->bytes);
+    hki_storage_release_use(self->to.storage);
+}
+
+static const hki_task_class writing_class = {
+    .prepare = writing_prepare, .run = writing_run, .finish = writing_finish};
+
+static void writing_issue(hk_array *x, const void *data, size_t bytes)
+{
+    hki_runtime *runtime = x->storage->var.runtime;
+    hki_task *task = hki_task_begin(runtime, sizeof(writing) + bytes, 1, bytes);
+    if (!task) {
+        hki_array_fail_in_place(x, "write", NULL, 0, HK_OUT_OF_MEMORY,
+                                "no host memory for a copy of %zu bytes", bytes);
+        return;
+    }
+    writing *payload = hki_task_payload(task);
+    hki_tensor_init(&payload->to, x);
+    payload->bytes = bytes;
+    copy_values(x->dtype, payload->data, data, bytes);
+    hki_storage_retain_use(x->storage);
+    hki_window_add(runtime, bytes);
+    hki_task_spec *spec = hki_task_get_spec(task);
+    spec->class = &writing_class;
+    spec->device = x->storage->device;
+    spec->operation = "write";
+    spec->expected_ns = 200 + (int64_t)bytes / 8;
+    spec->accesses[0] = hki_array_access(x, HKI_WRITE | HKI_HEAL);
+    hki_task_submit(task);
+}
+
+void(hk_write)(hk_array *x, const void *data, size_t bytes)
+{
+    char text[224];
+    const hk_status *gone = x ? hki_array_gone(x) : NULL;
+    if (gone || (x && x->failed)) {
+        hk_status_release(gone);
+        return;
+    }
+    hki_array_describe(x, text, sizeof text);
+    if (!x)
+        hki_array_fail_in_place(NULL, "write", NULL, 0, HK_INVALID_ARGUMENT, "argument x is NULL");
+    else if (x->read_only)
+        hki_array_fail_in_place(x, "write", &x, 1, HK_INVALID_ARGUMENT,
+                                "x is a broadcast view, %s, which can only be read; write to what "
+                                "it was made from",
+                                text);
+    else if (bytes != bytes_of(x))
+        hki_array_fail_in_place(x, "write", &x, 1, HK_INVALID_ARGUMENT,
+                                "bytes is %zu, but %s has %" PRIu64, bytes, text, bytes_of(x));
+    else if (!data && bytes)
+        hki_array_fail_in_place(x, "write", &x, 1, HK_INVALID_ARGUMENT,
+                                "argument data is NULL, but %s has %zu bytes", text, bytes);
+    else
+        writing_issue(x, data, bytes);
+}
+
+/* ---- recovering ------------------------------------------------------------------------------------------ */
+
+typedef struct recovery {
+    hki_storage *storage;
+    uint64_t begin, end;
+} recovery;
+
+static void recovery_run(hki_task *task, void *payload, int64_t piece)
+{
+    recovery *self = payload;
+    (void)task;
+    (void)piece;
+    if (atomic_load_explicit(&self->storage->data, memory_order_acquire))
+        hki_var_recover(&self->storage->var, self->begin, self->end);
+}
+
+static void recovery_finish(hki_task *task, void *payload)
+{
+    recovery *self = payload;
+    (void)task;
+    hki_storage_release_use(self->storage);
+}
+
+static const hki_task_class recovery_class = {.run = recovery_run, .finish = recovery_finish};
+
+void(hk_recover)(hk_array *x)
+{
+    const hk_status *gone = x ? hki_array_gone(x) : NULL;
+    if (!x)
+        hki_array_fail_in_place(NULL, "recover", NULL, 0, HK_INVALID_ARGUMENT,
+                                "argument x is NULL");
+    if (!x || gone || x->failed) {
+        hk_status_release(gone);
+        return;
+    }
+    hki_task *task = hki_task_begin(x->storage->var.runtime, sizeof(recovery), 1, 0);
+    if (!task) /* x stays failed */
+        return;
+    recovery *payload = hki_task_payload(task);
+    hki_task_spec *spec = hki_task_get_spec(task);
+    payload->storage = x->storage;
+    hki_array_range(x, &payload->begin, &payload->end);
+    hki_storage_retain_use(x->storage);
+    spec->class = &recovery_class;
+    spec->device = x->storage->device;
+    spec->operation = "recover";
+    spec->expected_ns = 200;
+    spec->accesses[0] = hki_array_access(x, HKI_WRITE | HKI_KEEP);
+    hki_task_submit(task);
+}

@@ -1,0 +1,116 @@
+/* Each thread has one list of the results that its open scopes own. Taking one leaves a hole. */
+#include "array/handle.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+typedef struct scope_list {
+    hk_array **items;
+    size_t count, capacity;
+    size_t depth; /* open scopes */
+    size_t mark;  /* of the innermost */
+    bool registered;
+} scope_list;
+
+static _Thread_local scope_list list;
+static pthread_key_t list_key; /* only for what it does when a thread exits */
+static pthread_once_t list_once = PTHREAD_ONCE_INIT;
+static bool list_key_exists;
+
+/* Releases what stands behind the first `mark` entries. */
+static void release_behind(size_t mark)
+{
+    while (list.count > mark) {
+        hk_array *x = list.items[--list.count];
+        if (!x)
+            continue;
+        x->scope_slot = 0;
+        atomic_store_explicit(&x->scope_owner, NULL, memory_order_release);
+        /* 0 already: somebody released a count that was not theirs. */
+        unsigned refs = atomic_fetch_sub_explicit(&x->refs, 1, memory_order_acq_rel);
+        if (refs <= 1)
+            hki_array_free(x);
+    }
+}
+
+static void list_deinit(void *unused)
+{
+    (void)unused;
+    release_behind(0);
+    free(list.items);
+    list = (scope_list){0};
+}
+
+static void list_key_create(void)
+{
+    list_key_exists = !pthread_key_create(&list_key, list_deinit);
+}
+
+static bool list_grow(void)
+{
+    if (!list.registered) {
+        pthread_once(&list_once, list_key_create);
+        /* Without it a thread that exits within a scope leaks: no reason to fail. */
+        list.registered = list_key_exists && !pthread_setspecific(list_key, &list);
+    }
+    size_t capacity = list.capacity ? list.capacity * 2 : 64;
+    hk_array **items = realloc(list.items, capacity * sizeof *items);
+    if (!items)
+        return false;
+    list.items = items;
+    list.capacity = capacity;
+    return true;
+}
+
+hk_array *hki_scope_add(hk_array *x)
+{
+    if (!x)
+        return hki_array_no_memory();
+    if (!list.depth)
+        return x;
+    if (list.count == list.capacity && !list_grow()) {
+        hk_array_release(x);
+        return hki_array_no_memory();
+    }
+    list.items[list.count++] = x;
+    x->scope_slot = list.count;
+    atomic_store_explicit(&x->scope_owner, &list, memory_order_relaxed);
+    return x;
+}
+
+bool hki_scope_forget(hk_array *x)
+{
+    if (atomic_load_explicit(&x->scope_owner, memory_order_relaxed) != &list)
+        return false;
+    list.items[x->scope_slot - 1] = NULL;
+    if (x->scope_slot == list.count && list.count > list.mark) /* the marks of open scopes stand */
+        list.count--;
+    x->scope_slot = 0;
+    atomic_store_explicit(&x->scope_owner, NULL, memory_order_relaxed);
+    return true;
+}
+
+hk_array *hk_take(hk_array *x)
+{
+    if (x && atomic_load_explicit(&x->scope_owner, memory_order_relaxed) && !hki_scope_forget(x))
+        hk_array_retain(x);
+    return x;
+}
+
+hk_scope hk_scope_begin(void)
+{
+    hk_scope scope = {&list, list.count, list.mark, list.depth + 1};
+    list.mark = scope.mark;
+    list.depth = scope.depth;
+    return scope;
+}
+
+void hk_scope_end(hk_scope *scope)
+{
+    if (!scope || scope->owner != &list || scope->depth > list.depth)
+        return;
+    scope->owner = NULL;
+    release_behind(scope->mark);
+    list.mark = scope->outer_mark;
+    list.depth = scope->depth - 1;
+}

@@ -1,0 +1,137 @@
+#include "array/array.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#define ONE_HANDLE ((uint64_t)1 << 32)
+
+/* Where arrays without elements point. */
+static _Alignas(64) char empty_data[64];
+
+static hki_storage *storage_new(hki_device *device, uint64_t bytes)
+{
+    hki_storage *storage = malloc(sizeof *storage);
+    if (!storage)
+        return NULL;
+    storage->device = device;
+    storage->bytes = bytes;
+    storage->record = NULL;
+    atomic_init(&storage->data, bytes ? NULL : empty_data);
+    atomic_init(&storage->counts, ONE_HANDLE);
+    return storage;
+}
+
+hki_storage *hki_storage_create(hki_device *device, uint64_t bytes)
+{
+    hki_storage *storage = storage_new(device, bytes);
+    if (storage) {
+        hki_runtime_retain(device->runtime);
+        hki_var_init(&storage->var, device->runtime);
+    }
+    return storage;
+}
+
+hki_storage *hki_storage_create_detached(hki_device *device, const hk_status *record)
+{
+    hki_storage *storage = storage_new(device, 0);
+    if (storage) {
+        hki_var_init(&storage->var, NULL);
+        storage->record = hk_status_retain(record);
+    }
+    return storage;
+}
+
+static bool is_forked(const hki_runtime *runtime)
+{
+    if (hki_runtime_alive(runtime))
+        return false;
+    const hk_status *gone = hki_runtime_gone(runtime);
+    bool forked = hk_status_code(gone) == HK_FORKED;
+    hk_status_release(gone);
+    return forked;
+}
+
+static void storage_free(hki_storage *storage)
+{
+    hki_runtime *runtime = storage->var.runtime;
+    hk_status_release(storage->record);
+    /* In the child of a fork, the locks of the parent's pool and runtime may be held by threads that are
+     * not there: their memory is left alone. */
+    if (runtime && !is_forked(runtime)) {
+        hki_var_deinit(&storage->var);
+        if (storage->bytes)
+            hki_device_release(storage->device,
+                               atomic_load_explicit(&storage->data, memory_order_relaxed),
+                               storage->bytes);
+        hki_runtime_release(runtime);
+    }
+    free(storage);
+}
+
+/* The window of a runtime that is not alive is nobody's concern. */
+static hki_runtime *window_of(const hki_storage *storage)
+{
+    hki_runtime *runtime = storage->var.runtime;
+    return storage->bytes && runtime && hki_runtime_alive(runtime) ? runtime : NULL;
+}
+
+void hki_storage_retain_handle(hki_storage *storage)
+{
+    uint64_t old = atomic_fetch_add_explicit(&storage->counts, ONE_HANDLE, memory_order_relaxed);
+    assert(old >= ONE_HANDLE);
+    (void)old;
+}
+
+void hki_storage_release_handle(hki_storage *storage)
+{
+    uint64_t old = atomic_load_explicit(&storage->counts, memory_order_relaxed), new;
+    bool hand_over; /* the last handle goes, tasks go on */
+    do {
+        assert(old >= ONE_HANDLE);
+        hand_over = old > ONE_HANDLE && old < 2 * ONE_HANDLE;
+        /* A use of our own, so that the last task cannot take the bytes out of the window before they
+         * have been put in. */
+        new = old - ONE_HANDLE + (hand_over ? 1 : 0);
+    } while (!atomic_compare_exchange_weak_explicit(&storage->counts, &old, new,
+                                                    memory_order_acq_rel, memory_order_relaxed));
+    if (hand_over) {
+        hki_runtime *runtime = window_of(storage);
+        if (runtime)
+            hki_window_add(runtime, storage->bytes);
+        hki_storage_release_use(storage);
+    } else if (!new) {
+        storage_free(storage);
+    }
+}
+
+void hki_storage_retain_use(hki_storage *storage)
+{
+    atomic_fetch_add_explicit(&storage->counts, 1, memory_order_relaxed);
+}
+
+void hki_storage_release_use(hki_storage *storage)
+{
+    uint64_t old = atomic_fetch_sub_explicit(&storage->counts, 1, memory_order_acq_rel);
+    assert(old & (ONE_HANDLE - 1));
+    if (old != 1)
+        return;
+    hki_runtime *runtime = window_of(storage);
+    if (runtime)
+        hki_window_remove(runtime, storage->bytes);
+    storage_free(storage);
+}
+
+bool hki_storage_materialise(hki_storage *storage)
+{
+    if (atomic_load_explicit(&storage->data, memory_order_acquire))
+        return true;
+    void *data = hki_device_allocate(storage->device, storage->bytes);
+    void *expected = NULL;
+    /* Another task, which writes other bytes, may have been faster. */
+    if (!data)
+        return atomic_load_explicit(&storage->data, memory_order_acquire) != NULL;
+    if (!atomic_compare_exchange_strong_explicit(&storage->data, &expected, data,
+                                                 memory_order_acq_rel, memory_order_acquire))
+        hki_device_release(storage->device, data, storage->bytes);
+    return true;
+}

@@ -1,0 +1,201 @@
+/* Views: other shapes, strides and offsets over the same storage. */
+#include "array/handle.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+void (*hki_array_view_record)(hk_array *source, hk_array *view);
+
+static hk_array *view_new(hk_array *x, hk_dims shape, const int64_t *strides, int64_t offset,
+                          bool read_only)
+{
+    hki_storage_retain_handle(x->storage);
+    hk_array *view = hki_array_wrap(x->storage, x->failed ? (hk_dims){0} : shape, x->dtype);
+    if (!view)
+        return hki_array_no_memory();
+    view->failed = x->failed;
+    view->read_only = read_only;
+    if (!x->failed) {
+        if (shape.ndim)
+            memcpy(view->strides, strides, (size_t)shape.ndim * sizeof *strides);
+        /* Without elements it must point somewhere all the same. */
+        view->offset = hk_size(view) ? offset : x->offset;
+    }
+    view = hki_scope_add(view);
+    if (!view->failed && hki_array_view_record)
+        hki_array_view_record(x, view);
+    return view;
+}
+
+hk_array *hki_array_view(hk_array *x, hk_dims shape, const int64_t *strides, int64_t offset)
+{
+    return view_new(x, shape, strides, offset, x->read_only);
+}
+
+/* ---- checks ------------------------------------------------------------------------------------------ */
+
+static hk_array *null_argument(const char *operation, const char *name)
+{
+    return hki_array_create_failed(NULL, operation, NULL, 0, HK_INVALID_ARGUMENT,
+                                   "argument %s is NULL", name);
+}
+
+/* What to return for x that has no dimensions; NULL when it has. */
+static hk_array *unusable(hk_array *x, const char *operation)
+{
+    if (!x)
+        return null_argument(operation, "x");
+    return x->failed ? view_new(x, (hk_dims){0}, NULL, 0, false) : NULL;
+}
+
+/* Makes *axis count from the front. NULL, or the failed array that says why it cannot. */
+static hk_array *check_axis(hk_array *x, const char *operation, int *axis)
+{
+    char text[224];
+    int ndim = x->shape.ndim;
+    if (*axis >= -ndim && *axis < ndim) {
+        *axis += *axis < 0 ? ndim : 0;
+        return NULL;
+    }
+    hki_array_describe(x, text, sizeof text);
+    if (!ndim)
+        return hki_array_create_failed(x->storage->device, operation, &x, 1, HK_OUT_OF_RANGE,
+                                       "axis is %d, but %s has no axes", *axis, text);
+    return hki_array_create_failed(x->storage->device, operation, &x, 1, HK_OUT_OF_RANGE,
+                                   "axis is %d, but %s has axes %d to %d", *axis, text, -ndim,
+                                   ndim - 1);
+}
+
+/* ---- views ------------------------------------------------------------------------------------------- */
+
+hk_array *(hk_slice)(hk_array *x, int axis, int64_t begin, int64_t end)
+{
+    char text[224];
+    hk_array *failed = unusable(x, "slice");
+    if (failed || (failed = check_axis(x, "slice", &axis)))
+        return failed;
+    int64_t dim = x->shape.dims[axis];
+    hki_array_describe(x, text, sizeof text);
+    if (begin < -dim || begin > dim || end < -dim || end > dim) {
+        bool first = begin < -dim || begin > dim;
+        return hki_array_create_failed(
+            x->storage->device, "slice", &x, 1, HK_OUT_OF_RANGE,
+            "%s is %" PRId64 ", but along axis %d of %s it must be from %" PRId64 " to %" PRId64,
+            first ? "begin" : "end", first ? begin : end, axis, text, -dim, dim);
+    }
+    int64_t from = begin + (begin < 0 ? dim : 0), to = end + (end < 0 ? dim : 0);
+    if (from > to)
+        return hki_array_create_failed(x->storage->device, "slice", &x, 1, HK_OUT_OF_RANGE,
+                                       "begin is %" PRId64 " and end %" PRId64
+                                       " along axis %d of %s: begin must not lie behind end",
+                                       begin, end, axis, text);
+    hk_dims shape = x->shape;
+    shape.dims[axis] = to - from;
+    return hki_array_view(x, shape, x->strides, x->offset + from * x->strides[axis]);
+}
+
+hk_array *(hk_index)(hk_array *x, int axis, int64_t index)
+{
+    char text[224];
+    hk_array *failed = unusable(x, "index");
+    if (failed || (failed = check_axis(x, "index", &axis)))
+        return failed;
+    int64_t dim = x->shape.dims[axis];
+    hki_array_describe(x, text, sizeof text);
+    if (!dim)
+        return hki_array_create_failed(x->storage->device, "index", &x, 1, HK_OUT_OF_RANGE,
+                                       "index is %" PRId64 ", but axis %d of %s has no entries",
+                                       index, axis, text);
+    if (index < -dim || index >= dim)
+        return hki_array_create_failed(
+            x->storage->device, "index", &x, 1, HK_OUT_OF_RANGE,
+            "index is %" PRId64 ", but along axis %d of %s it must be from %" PRId64 " to %" PRId64,
+            index, axis, text, -dim, dim - 1);
+    hk_dims shape = {.ndim = x->shape.ndim - 1};
+    int64_t strides[HK_MAX_NDIM];
+    for (int i = 0, kept = 0; i < x->shape.ndim; i++)
+        if (i != axis) {
+            shape.dims[kept] = x->shape.dims[i];
+            strides[kept++] = x->strides[i];
+        }
+    index += index < 0 ? dim : 0;
+    return hki_array_view(x, shape, strides, x->offset + index * x->strides[axis]);
+}
+
+static hk_array *permuted(hk_array *x, const int *axes)
+{
+    hk_dims shape = {.ndim = x->shape.ndim};
+    int64_t strides[HK_MAX_NDIM];
+    for (int i = 0; i < shape.ndim; i++) {
+        shape.dims[i] = x->shape.dims[axes[i]];
+        strides[i] = x->strides[axes[i]];
+    }
+    return hki_array_view(x, shape, strides, x->offset);
+}
+
+hk_array *(hk_transpose)(hk_array *x)
+{
+    int axes[HK_MAX_NDIM];
+    hk_array *failed = unusable(x, "transpose");
+    if (failed)
+        return failed;
+    for (int i = 0; i < x->shape.ndim; i++)
+        axes[i] = x->shape.ndim - 1 - i;
+    return permuted(x, axes);
+}
+
+hk_array *(hk_permute)(hk_array *x, const int *axes, int count)
+{
+    int order[HK_MAX_NDIM];
+    unsigned seen = 0;
+    char text[224];
+    hk_array *failed = unusable(x, "permute");
+    if (failed)
+        return failed;
+    hki_array_describe(x, text, sizeof text);
+    if (count != x->shape.ndim)
+        return hki_array_create_failed(x->storage->device, "permute", &x, 1, HK_INVALID_ARGUMENT,
+                                       "count is %d, but %s has %d axes, and each must be named",
+                                       count, text, x->shape.ndim);
+    if (!axes && count)
+        return hki_array_create_failed(x->storage->device, "permute", &x, 1, HK_INVALID_ARGUMENT,
+                                       "argument axes is NULL");
+    for (int i = 0; i < count; i++) {
+        order[i] = axes[i];
+        if ((failed = check_axis(x, "permute", &order[i])))
+            return failed;
+        if (seen & 1u << order[i])
+            return hki_array_create_failed(
+                x->storage->device, "permute", &x, 1, HK_INVALID_ARGUMENT,
+                "axis %d is named twice, but each axis of %s must be named once", order[i], text);
+        seen |= 1u << order[i];
+    }
+    return permuted(x, order);
+}
+
+hk_array *(hk_broadcast_to)(hk_array *x, hk_dims shape)
+{
+    hk_dims joined;
+    uint64_t bytes;
+    int64_t strides[HK_MAX_NDIM];
+    char text[224], wanted[192], why[320];
+    hk_array *failed = unusable(x, "broadcast_to");
+    if (failed)
+        return failed;
+    if (!hki_dims_bytes(&shape, x->dtype, &bytes, why, sizeof why))
+        return hki_array_create_failed(x->storage->device, "broadcast_to", &x, 1,
+                                       HK_INVALID_ARGUMENT, "%s", why);
+    if (!hki_dims_broadcast(&x->shape, &shape, &joined) || !hki_dims_equal(&joined, &shape)) {
+        hki_array_describe(x, text, sizeof text);
+        hki_dims_describe(&shape, wanted, sizeof wanted);
+        return hki_array_create_failed(
+            x->storage->device, "broadcast_to", &x, 1, HK_INVALID_ARGUMENT,
+            "shape is %s, but %s only stretches along axes of size 1 and new ones in front", wanted,
+            text);
+    }
+    int added = shape.ndim - x->shape.ndim;
+    for (int i = 0; i < shape.ndim; i++)
+        strides[i] = i < added || x->shape.dims[i - added] == 1 ? 0 : x->strides[i - added];
+    return view_new(x, shape, strides, x->offset, true);
+}

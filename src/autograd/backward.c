@@ -1,0 +1,291 @@
+/* The backward pass: walks the tape from the heads, newest node first, and issues what computes the
+ * gradients. Nothing here waits and nothing recurses, however long the tape is. */
+#include "autograd/tape.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct pass_entry {
+    hki_tape_node *node; /* counted */
+    uint64_t number;
+    size_t index; /* place in order of discovery */
+} pass_entry;
+
+typedef struct backward_pass {
+    uint64_t id;
+    pass_entry *entries;
+    size_t count, capacity;
+    hk_array *failure;      /* carries the first failure; of the current scope */
+    const hk_status *error; /* the same, counted */
+} backward_pass;
+
+static uint64_t pass_count; /* backward lock */
+
+/* Notes a failure and returns an array that carries it, or an earlier one of `input` (NULL: none). */
+HK_PRINTF(6, 7)
+static hk_array *pass_fail(backward_pass *pass, hki_device *device, const char *operation, hk_array *input,
+                           hk_code code, const char *format, ...)
+{
+    char message[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    hki_source source = hki_source_get();
+    hk_array *carrier = 
+        hki_array_create_failed(device, operation, &input, input ? 1 : 0, code, "%s", message);
+    if (!pass->error) {
+        const hki_status_facts facts = {.operation = operation,
+                                        .device = device ? device->name : NULL,
+                                        .file = source.file,
+                                        .line = source.line,
+                                        .sequence = hki_last_sequence()};
+        pass->error = hki_status_create(code, &facts, "%s", message);
+        pass->failure = carrier;
+    }
+    return carrier;
+}
+
+static bool pass_visit(backward_pass *pass, hki_tape_node *node)
+{
+    if (node->pass == pass->id)
+        return true;
+    if (pass->count == pass->capacity) {
+        size_t capacity = pass->capacity ? pass->capacity * 2 : 256;
+        pass_entry *entries = realloc(pass->entries, capacity * sizeof *entries);
+        if (!entries) {
+            pass_fail(pass, node->device, "backward", NULL, HK_OUT_OF_MEMORY,
+                      "out of host memory for a pass over %zu calls", capacity);
+            return false;
+        }
+        pass->entries = entries;
+        pass->capacity = capacity;
+    }
+    pass->entries[pass->count] = (pass_entry){hki_tape_node_retain(node), node->number, pass->count};
+    pass->count++;
+    node->pass = pass->id;
+    node->uses = 0;
+    return true;
+}
+
+/* Finds all nodes behind the heads and counts their consumers. */
+static void pass_discover(backward_pass *pass)
+{
+    for (size_t i = 0; i < pass->count; i++) {
+        const hki_tape_node *node = pass->entries[i].node;
+        if (node->kind == HKI_TAPE_LOST)
+            pass_fail(pass, NULL, "backward", NULL, HK_OUT_OF_MEMORY,
+                      "there was no host memory to record a call that the gradient needs");
+        else if (node->passed)
+            pass_fail(pass, node->device, "backward", NULL, HK_INVALID_ARGUMENT,
+                      "%s was differentiated before, and what was recorded of it is freed; record it "
+                      "again, or differentiate all that depends on it in one pass (hk_backward_all)",
+                      node->op ? node->op->name : "a view");
+        for (int j = 0; j < node->input_count; j++) {
+            hki_tape_node *input = node->inputs[j].node;
+            if (!input)
+                continue;
+            if (!pass_visit(pass, input))
+                return;
+            input->uses++;
+        }
+    }
+}
+
+static int entry_compare(const void *left, const void *right)
+{
+    const pass_entry *a = left, *b = right;
+    if (a->number != b->number)
+        return a->number < b->number ? 1 : -1;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+/* Gives a leaf its gradient: all that consumers had to add has come. */
+static void leaf_finish(hki_tape_node *leaf)
+{
+    HK_SCOPE;
+    hk_array *grad = leaf->grad;
+    if (!grad || grad->failed)
+        return;
+    hk_array *sum = hki_tape_take_sum(leaf, leaf->mode == HK_GRAD_WRITE ? grad : NULL);
+    if (leaf->mode == HK_GRAD_WRITE) {
+        if (!sum)
+            hki_zeros_into(grad);
+        else if (sum != grad)
+            hki_copy_into(sum, grad);
+    } else if (sum) {
+        hki_add_into(grad, sum, grad);
+    }
+    hk_array_release(sum);
+}
+
+static void call_backward(backward_pass *pass, hki_tape_node *node, hk_array *dy)
+{
+    const hk_op *op = node->op;
+    if (!op->grad) {
+        hk_array *carrier =
+            pass_fail(pass, node->device, op->name, NULL, HK_UNSUPPORTED,
+                      "the operator %s has no gradient; hk_detach its input, or pause recording",
+                      op->name);
+        for (int i = 0; i < node->input_count; i++)
+            if (node->inputs[i].node)
+                hki_tape_contribute(node->inputs[i].node, carrier);
+        return;
+    }
+    hki_grad_call call = {.op = op,
+                          .options = node->options,
+                          .input_count = node->input_count,
+                          .output = node->output,
+                          .saved = node->saved,
+                          .dy = dy};
+    for (int i = 0; i < node->input_count; i++) {
+        call.inputs[i] = node->inputs[i].kept;
+        call.input_shape[i] = node->inputs[i].shape;
+        call.input_dtype[i] = node->inputs[i].dtype;
+        call.wanted[i] = node->inputs[i].node != NULL;
+    }
+    op->grad(&call);
+    for (int i = 0; i < node->input_count; i++)
+        if (node->inputs[i].node && call.dx[i])
+            hki_tape_contribute(node->inputs[i].node, call.dx[i]);
+}
+
+static void node_pass(backward_pass *pass, hki_tape_node *node)
+{
+    HK_SCOPE;
+    hki_source_put(node->source);
+    hk_array *dy = hki_tape_take_sum(node, NULL);
+    if (dy && node->kind == HKI_TAPE_CALL)
+        call_backward(pass, node, dy);
+    else if (dy && node->kind == HKI_TAPE_VIEW)
+        hki_view_backward(node, dy);
+    else if (dy && node->kind == HKI_TAPE_FAILED)
+        for (int i = 0; i < node->input_count; i++)
+            if (node->inputs[i].node)
+                hki_tape_contribute(
+                    node->inputs[i].node,
+                    hki_failed_like(node->device, node->shape, node->dtype, dy));
+    hk_array_release(dy);
+    for (int i = 0; i < node->input_count; i++) {
+        hki_tape_node *input = node->inputs[i].node;
+        if (input && --input->uses == 0 && input->kind == HKI_TAPE_LEAF)
+            leaf_finish(input);
+    }
+    if (node->kind != HKI_TAPE_VIEW) { /* a view keeps nothing, and may be passed again */
+        node->passed = true;
+        hki_tape_node_clear(node);
+    }
+}
+
+/* True when dy may be the gradient of y. */
+static bool head_fits(backward_pass *pass, hk_array *y, hk_array *dy)
+{
+    if (y->failed || dy->failed) /* the records of these say more */
+        return true;
+    if (dy->storage->device != y->storage->device)
+        pass_fail(pass, y->storage->device, "backward", dy, HK_INVALID_ARGUMENT,
+                  "dy is on %s, but y on %s", dy->storage->device->name, y->storage->device->name);
+    else if (dy->dtype != y->dtype || !hki_dims_equal(&dy->shape, &y->shape)) {
+        char has[128], wants[128];
+        hki_array_describe(dy, has, sizeof has);
+        hki_array_describe(y, wants, sizeof wants);
+        pass_fail(pass, y->storage->device, "backward", dy, HK_INVALID_ARGUMENT,
+                  "dy is %s; like y it must be %s", has, wants);
+    } else {
+        return true;
+    }
+    return false;
+}
+
+/* Where the walk begins; dys may be NULL, and so may each of it, for ones. */
+static void pass_begin(backward_pass *pass, hk_array *const *ys, hk_array *const *dys, int count)
+{
+    for (int i = 0; i < count; i++) {
+        hk_array *y = ys[i];
+        hki_tape_node *node = y ? hki_tape_node_of(y) : NULL;
+        if (node) {
+            if ((!dys || !dys[i] || head_fits(pass, y, dys[i])))
+                pass_visit(pass, node);
+            hki_tape_node_release(node);
+        } else if (y) {
+            pass_fail(pass, y->storage->device, "backward", y, HK_INVALID_ARGUMENT,
+                      "y was not recorded: compute it between hk_record_begin and hk_record_end, from "
+                      "arrays with an attached gradient");
+        } else {
+            pass_fail(pass, NULL, "backward", NULL, HK_INVALID_ARGUMENT, "y is NULL");
+        }
+    }
+}
+
+static void pass_seed(hk_array *const *ys, hk_array *const *dys, int count)
+{
+    for (int i = 0; i < count; i++) {
+        HK_SCOPE;
+        hki_tape_node *node = hki_tape_node_of(ys[i]);
+        hki_tape_contribute(node, dys && dys[i] ? dys[i] : hki_op_call1(&hki_op_ones_like, ys[i], NULL));
+        hki_tape_node_release(node);
+    }
+}
+
+static void pass_run(backward_pass *pass)
+{
+    qsort(pass->entries, pass->count, sizeof *pass->entries, entry_compare);
+    for (size_t i = 0; i < pass->count; i++) {
+        hki_tape_node *node = pass->entries[i].node;
+        if (node->kind != HKI_TAPE_LEAF)
+            node_pass(pass, node);
+        else if (node->sum) /* a head itself, without consumers */
+            leaf_finish(node);
+    }
+}
+
+/* The walk cannot be made: no gradient is computed, and those in reach say why. */
+static void pass_refuse(backward_pass *pass)
+{
+    for (size_t i = 0; i < pass->count; i++) {
+        const hki_tape_node *node = pass->entries[i].node;
+        if (node->kind == HKI_TAPE_LEAF && node->grad)
+            hki_array_fail_in_place(node->grad, "backward", &pass->failure, 1,
+                                    hk_status_code(pass->error), "%s",
+                                    hk_status_message(pass->error));
+    }
+}
+
+static const hk_status *backward(hk_array *const *ys, hk_array *const *dys, int count)
+{
+    HK_PAUSE;
+    HK_SCOPE;
+    hki_source source = hki_source_get();
+    backward_pass pass = {0};
+    hki_backward_lock();
+    pass.id = ++pass_count;
+    pass_begin(&pass, ys, dys, count);
+    pass_discover(&pass);
+    if (pass.error) {
+        pass_refuse(&pass);
+    } else {
+        pass_seed(ys, dys, count);
+        pass_run(&pass);
+    }
+    hki_backward_unlock();
+    hki_source_put(source);
+    for (size_t i = 0; i < pass.count; i++)
+        hki_tape_node_release(pass.entries[i].node);
+    free(pass.entries);
+    return hki_status_lend(pass.error ? pass.error : hki_status_ok());
+}
+
+const hk_status *(hk_backward)(hk_array *y)
+{
+    return backward(&y, NULL, 1);
+}
+
+const hk_status *(hk_backward_from)(hk_array *y, hk_array *dy)
+{
+    return backward(&y, dy ? &dy : NULL, 1);
+}
+
+const hk_status *(hk_backward_all)(hk_array *const *ys, int count)
+{
+    return backward(ys, NULL, count);
+}

@@ -1,0 +1,99 @@
+/* Adding up what the consumers of a value contribute to its gradient. */
+#include "autograd/tape.h"
+
+#include "op/fill.h"
+
+hk_array *hki_zeros(hki_device *device, hk_dims shape, hk_dtype dtype)
+{
+    const hki_zeros_options options = {.shape = shape, .dtype = dtype};
+    return hki_op_call(&hki_op_zeros, NULL, 0, &options, (hk_device){device}, NULL);
+}
+
+void hki_zeros_into(hk_array *out)
+{
+    const hki_zeros_options options = {.shape = out->shape, .dtype = out->dtype};
+    hki_op_call_into(&hki_op_zeros, NULL, 0, &options, out);
+}
+
+void hki_copy_into(hk_array *x, hk_array *out)
+{
+    hki_op_call_into(&hki_op_copy, &x, 1, NULL, out);
+}
+
+void hki_add_into(hk_array *a, hk_array *b, hk_array *out)
+{
+    hki_op_call_into(&hki_op_add, (hk_array *const[]){a, b}, 2, NULL, out);
+}
+
+hk_array *hki_failed_like(hki_device *device, hk_dims shape, hk_dtype dtype, hk_array *cause)
+{
+    hk_array *x = hki_array_create(device, shape, dtype);
+    hki_array_fail_in_place(x, "backward", &cause, 1, HK_INVALID_ARGUMENT,
+                            "an operator's gradient has failed");
+    return x;
+}
+
+/* dx, or what stands for it when it is not a gradient of the node. In the current scope. */
+static hk_array *checked(const hki_tape_node *node, hk_array *dx)
+{
+    if (dx->failed) /* has no dimensions, but who reads it asks for some */
+        return hki_failed_like(node->device, node->shape, node->dtype, dx);
+    if (dx->storage->device == node->device && dx->dtype == node->dtype &&
+        hki_dims_equal(&dx->shape, &node->shape))
+        return dx;
+    char has[128], wants[128];
+    hki_array_describe(dx, has, sizeof has);
+    hki_dims_describe(&node->shape, wants, sizeof wants);
+    hk_array *carrier = hki_array_create_failed(
+        node->device, "backward", &dx, 1, HK_INVALID_ARGUMENT,
+        "a gradient came as %s on %s, for a value %s%s on %s", has, dx->storage->device->name,
+        hk_dtype_name(node->dtype), wants, node->device->name);
+    return hki_failed_like(node->device, node->shape, node->dtype, carrier);
+}
+
+/* a + b, counted for the caller, whose counts of a and b it drops. */
+static hk_array *add_up(hk_array *a, hk_array *b, hk_array *out)
+{
+    hk_array *sum;
+    if (out) {
+        hki_add_into(a, b, out);
+        sum = hk_array_retain(out);
+    } else {
+        sum = hk_take(hki_op_call2(&hki_op_add, a, b, NULL));
+    }
+    hk_array_release(a);
+    hk_array_release(b);
+    return sum;
+}
+
+void hki_tape_contribute(hki_tape_node *node, hk_array *dx)
+{
+    if (node->kind == HKI_TAPE_LOST ||
+        (node->kind == HKI_TAPE_LEAF && (!node->grad || node->grad->failed)))
+        return;
+    HK_SCOPE;
+    dx = hk_array_retain(checked(node, dx));
+    if (!node->sum) {
+        node->sum = dx;
+    } else {
+        if (node->last)
+            node->sum = add_up(node->sum, node->last, NULL);
+        node->last = dx;
+    }
+}
+
+hk_array *hki_tape_take_sum(hki_tape_node *node, hk_array *out)
+{
+    HK_SCOPE;
+    hk_array *parts[3] = {node->sum, node->last, node->scatter};
+    node->sum = node->last = node->scatter = NULL;
+    hk_array *sum = NULL;
+    for (int i = 0; i < 3; i++) {
+        bool is_last = i == 2 || (i == 1 && !parts[2]);
+        if (sum && parts[i])
+            sum = add_up(sum, parts[i], is_last ? out : NULL);
+        else if (parts[i])
+            sum = parts[i];
+    }
+    return sum;
+}

@@ -1,0 +1,192 @@
+/* Recording: a state of each thread, and what is noted of the calls that it makes meanwhile. */
+#include "autograd/tape.h"
+
+#include <string.h>
+
+enum { MAX_NESTING = 64 };
+
+static _Thread_local struct {
+    bool on;
+    unsigned depth;
+    uint64_t before; /* the states to return to, the innermost in bit 0 */
+} recording;
+
+static void begin(bool on)
+{
+    if (recording.depth < MAX_NESTING)
+        recording.before = recording.before << 1 | recording.on;
+    recording.depth++;
+    recording.on = on;
+}
+
+static void end(void)
+{
+    if (recording.depth == 0)
+        return;
+    recording.depth--;
+    if (recording.depth < MAX_NESTING) {
+        recording.on = recording.before & 1;
+        recording.before >>= 1;
+    }
+}
+
+void hk_record_begin(void)
+{
+    begin(true);
+}
+
+void hk_record_end(void)
+{
+    end();
+}
+
+void hk_pause_begin(void)
+{
+    begin(false);
+}
+
+void hk_pause_end(void)
+{
+    end();
+}
+
+bool hk_is_recording(void)
+{
+    return recording.on;
+}
+
+hk_record_scope hk_record_scope_begin(bool record)
+{
+    hk_record_scope scope = {recording.on};
+    recording.on = record;
+    return scope;
+}
+
+void hk_record_scope_end(hk_record_scope *scope)
+{
+    recording.on = scope->before;
+}
+
+static bool is_real(hk_dtype dtype)
+{
+    return dtype == HK_F32 || dtype == HK_F64;
+}
+
+/* A handle of its own to what x holds, off the tape. */
+static hk_array *keep_value(hk_array *x)
+{
+    HK_PAUSE;
+    return hk_take(hki_array_view(x, x->shape, x->strides, x->offset));
+}
+
+static void record_call(const hki_call *call, hk_array *output, hk_array *saved)
+{
+    if (!recording.on || output == hki_array_no_memory())
+        return;
+    const hk_op *op = call->op;
+    if (atomic_load_explicit(&output->autograd, memory_order_relaxed))
+        return; /* a view of an input, noted as that, or the input itself */
+    hki_tape_node *nodes[HKI_MAX_INPUTS];
+    bool wanted = false;
+    for (int i = 0; i < call->input_count; i++) {
+        hk_array *x = call->inputs[i];
+        nodes[i] = x && !(op->no_grad_inputs >> i & 1) ? hki_tape_node_of(x) : NULL;
+        wanted |= nodes[i] != NULL;
+    }
+    if (!wanted)
+        return;
+    if (!output->failed && !is_real(output->dtype)) { /* constant almost everywhere */
+        for (int i = 0; i < call->input_count; i++)
+            hki_tape_node_release(nodes[i]);
+        return;
+    }
+    size_t options_bytes = call->options ? op->options_bytes : 0;
+    hki_tape_node *node =
+        hki_tape_node_create(output->failed ? HKI_TAPE_FAILED : HKI_TAPE_CALL, output, nodes,
+                             call->input_count, options_bytes);
+    if (node->kind == HKI_TAPE_LOST) {
+        hki_tape_node_set(output, node);
+        return;
+    }
+    node->op = op;
+    node->source = hki_source_get();
+    bool keep_inputs = node->kind == HKI_TAPE_CALL && op->grad_keep & HKI_KEEP_INPUTS;
+    for (int i = 0; i < call->input_count; i++) {
+        hk_array *x = call->inputs[i];
+        hki_tape_input *input = &node->inputs[i];
+        if (!x) {
+            input->shape = (hk_dims){.ndim = -1};
+            continue;
+        }
+        input->shape = x->shape;
+        input->dtype = x->dtype;
+        input->kept = keep_inputs ? hk_array_retain(x) : NULL;
+    }
+    if (node->kind == HKI_TAPE_CALL) {
+        if (op->grad_keep & HKI_KEEP_OUTPUT)
+            node->output = keep_value(output);
+        node->saved = saved ? hk_array_retain(saved) : NULL;
+    }
+    if (options_bytes)
+        memcpy(node->options, call->options, options_bytes);
+    hki_tape_node_set(output, node);
+}
+
+static void record_view(hk_array *source, hk_array *view)
+{
+    if (!recording.on)
+        return;
+    hki_tape_node *parent = hki_tape_node_of(source);
+    if (!parent)
+        return;
+    hk_dims shape = source->shape;
+    int64_t strides[HK_MAX_NDIM];
+    memcpy(strides, source->strides, sizeof strides);
+    int64_t offset = view->offset - source->offset;
+    if (parent->kind == HKI_TAPE_VIEW && !view->failed) {
+        /* A view of a view is one of what the first one views, so that the layout it refers to is that of
+         * an array which has no two elements in one place. */
+        hki_tape_node *first = hki_tape_node_retain(parent->inputs[0].node);
+        shape = parent->inputs[0].shape;
+        memcpy(strides, parent->input_strides, sizeof strides);
+        offset += parent->view_offset;
+        hki_tape_node_release(parent);
+        parent = first;
+    }
+    hki_tape_node *node = hki_tape_node_create(view->failed ? HKI_TAPE_FAILED : HKI_TAPE_VIEW, view,
+                                               &parent, 1, 0);
+    if (node->kind != HKI_TAPE_LOST) {
+        node->source = hki_source_get();
+        node->inputs[0].shape = shape;
+        node->inputs[0].dtype = source->dtype;
+        memcpy(node->view_strides, view->strides, sizeof node->view_strides);
+        memcpy(node->input_strides, strides, sizeof strides);
+        node->view_offset = offset;
+    }
+    hki_tape_node_set(view, node);
+}
+
+/* Writing into a recorded array would change values behind the tape's back. */
+static bool allow_overwrite(hki_call *call, hk_array *out)
+{
+    hki_tape_node *node = recording.on ? hki_tape_node_of(out) : NULL;
+    if (!node)
+        return true;
+    hki_tape_node_release(node);
+    return hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                           "while recording, an array that wants a gradient cannot be written into; "
+                           "do it between hk_pause_begin and hk_pause_end");
+}
+
+static void drop_node(void *node)
+{
+    hki_tape_node_release(node);
+}
+
+__attribute__((constructor)) static void set_hooks(void)
+{
+    hki_op_record = record_call;
+    hki_op_overwrite = allow_overwrite;
+    hki_array_view_record = record_view;
+    hki_array_autograd_drop = drop_node;
+}

@@ -1,0 +1,117 @@
+/* The gradient of a view: its share of the gradient of what it views, zero elsewhere. */
+#include "autograd/tape.h"
+
+#include <string.h>
+
+/* A layout by which a gradient is put where its elements belong. */
+typedef struct layout {
+    hk_dims shape;
+    int64_t strides[HK_MAX_NDIM];
+    int64_t offset;
+} layout;
+
+static bool is_contiguous(const hk_dims *shape, const int64_t *strides)
+{
+    int64_t expected[HK_MAX_NDIM];
+    hki_dims_strides(shape, expected);
+    for (int i = 0; i < shape->ndim; i++)
+        if (shape->dims[i] != 1 && strides[i] != expected[i])
+            return false;
+    return true;
+}
+
+static int64_t dims_product(const hk_dims *shape)
+{
+    int64_t size = 1;
+    for (int i = 0; i < shape->ndim; i++)
+        size *= shape->dims[i];
+    return size;
+}
+
+/* Where the view shows every element of the input once and dy can be seen with the input's shape without
+ * a copy, that view of dy; else NULL. */
+static hk_array *reorder(const layout *view, const hk_dims *shape, const int64_t *strides, hk_array *dy)
+{
+    if (view->offset || dims_product(&view->shape) != dims_product(shape))
+        return NULL;
+    int64_t result[HK_MAX_NDIM] = {0};
+    bool used[HK_MAX_NDIM] = {false};
+    for (int i = 0; i < shape->ndim; i++) {
+        if (shape->dims[i] == 1)
+            continue;
+        int j = 0;
+        while (j < view->shape.ndim && (used[j] || view->shape.dims[j] != shape->dims[i] ||
+                                        view->strides[j] != strides[i]))
+            j++;
+        if (j == view->shape.ndim)
+            return NULL;
+        used[j] = true;
+        result[i] = dy->strides[j];
+    }
+    return hki_array_view(dy, *shape, result, dy->offset);
+}
+
+/* The same for a view in another shape, C order like the input. */
+static hk_array *reshape(const layout *view, const hk_dims *shape, const int64_t *strides, hk_array *dy)
+{
+    if (view->offset || dims_product(&view->shape) != dims_product(shape) ||
+        !is_contiguous(&view->shape, view->strides) || !is_contiguous(shape, strides))
+        return NULL;
+    if (!is_contiguous(&dy->shape, dy->strides))
+        dy = hki_op_call1(&hki_op_copy, dy, NULL);
+    int64_t result[HK_MAX_NDIM];
+    hki_dims_strides(shape, result);
+    return hki_array_view(dy, *shape, result, dy->offset);
+}
+
+/* Elements from the first to the last that the layout reaches. */
+static int64_t span(const hk_dims *shape, const int64_t *strides)
+{
+    int64_t last = 0;
+    for (int i = 0; i < shape->ndim; i++)
+        last += (shape->dims[i] - 1) * strides[i];
+    return last + 1;
+}
+
+void hki_view_backward(const hki_tape_node *node, hk_array *dy)
+{
+    hki_tape_node *input = node->inputs[0].node;
+    const hk_dims *shape = &node->inputs[0].shape;
+    const int64_t *strides = node->input_strides;
+    layout view = {.shape = node->shape, .offset = node->view_offset};
+    memcpy(view.strides, node->view_strides, sizeof view.strides);
+    if (dims_product(&view.shape) == 0) {
+        hki_tape_contribute(input, hki_zeros(node->device, *shape, node->dtype));
+        return;
+    }
+    for (int i = 0; i < view.shape.ndim; i++)
+        if (view.strides[i] == 0) /* stretched: one element, seen many times */
+            view.shape.dims[i] = 1;
+    dy = hki_op_sum_to_shape(dy, &view.shape);
+    hk_array *whole = reorder(&view, shape, strides, dy);
+    if (!whole)
+        whole = reshape(&view, shape, strides, dy);
+    if (whole) {
+        hki_tape_contribute(input, whole);
+        return;
+    }
+    if (input->kind == HKI_TAPE_LEAF && (!input->grad || input->grad->failed))
+        return;
+    if (is_contiguous(shape, strides)) {
+        bool is_first = !input->scatter;
+        if (is_first)
+            input->scatter = hk_take(hki_zeros(node->device, *shape, node->dtype));
+        hk_array *share = hki_array_view(input->scatter, view.shape, view.strides,
+                                         input->scatter->offset + view.offset);
+        if (is_first)
+            hki_copy_into(dy, share);
+        else
+            hki_add_into(share, dy, share);
+        return;
+    }
+    /* The same layout over memory of its own, then seen with the input's shape. */
+    const hk_dims line = {.ndim = 1, .dims = {span(shape, strides)}};
+    hk_array *base = hki_zeros(node->device, line, node->dtype);
+    hki_copy_into(dy, hki_array_view(base, view.shape, view.strides, base->offset + view.offset));
+    hki_tape_contribute(input, hki_array_view(base, *shape, strides, base->offset));
+}

@@ -1,0 +1,277 @@
+/* Sums over devices, as tasks of the devices' queues for reductions.
+ *
+ * A task names only the bytes of its part, so that the parts of a reduction, and of the next, run as soon
+ * as what they read is there. */
+#include "collective/reduce_task.h"
+
+#include <hocket/call.h>
+#include <hocket/collective.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char operation[] = "all_reduce";
+
+enum {
+    /* Up to this many bytes an array is summed by one task: handing over more costs more than it saves. */
+    SMALL_BYTES = 64 << 10,
+    LINE_BYTES = 64 /* parts begin at multiples of this */
+};
+
+typedef struct reduction {
+    hk_array *const *arrays;
+    int count;
+    int64_t size; /* elements of each */
+    hk_all_reduce_algorithm algorithm;
+} reduction;
+
+/* ---- checks ---------------------------------------------------------------------------------------- */
+
+/* All arrays fail by one record: the earliest of their own, or the one given. */
+HK_PRINTF(4, 5)
+static void refuse(hk_array *const *arrays, int count, hk_code code, const char *format, ...)
+{
+    char message[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    HK_SCOPE;
+    hki_device *device = NULL;
+    for (int i = 0; i < count && !device; i++)
+        device = arrays[i] ? arrays[i]->storage->device : NULL;
+    hk_array *carrier =
+        hki_array_create_failed(device, operation, arrays, count, code, "%s", message);
+    for (int i = 0; i < count; i++)
+        if (arrays[i])
+            hki_array_fail_in_place(arrays[i], operation, &carrier, 1, code, "%s", message);
+}
+
+static bool overlap(const hk_array *a, const hk_array *b)
+{
+    uint64_t a_begin, a_end, b_begin, b_end;
+    if (a->storage != b->storage)
+        return false;
+    hki_array_range(a, &a_begin, &a_end);
+    hki_array_range(b, &b_begin, &b_end);
+    return a_begin < b_end && b_begin < a_end;
+}
+
+/* Arrays that can be named in tasks and have dimensions. */
+static bool check_usable(hk_array *const *arrays, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const hk_status *gone = hki_array_gone(arrays[i]);
+        if (gone) {
+            hk_status_release(gone);
+            refuse(arrays, count, HK_INVALID_ARGUMENT, arrays[i] ? "array %d cannot be used"
+                                                                 : "array %d is NULL", i);
+            return false;
+        }
+        if (arrays[i]->failed) {
+            refuse(arrays, count, HK_INVALID_ARGUMENT, "array %d has failed", i);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_pairs(hk_array *const *arrays, int count)
+{
+    for (int i = 1; i < count; i++)
+        for (int j = 0; j < i; j++) {
+            if (arrays[i] == arrays[j])
+                refuse(arrays, count, HK_INVALID_ARGUMENT,
+                       "arrays %d and %d are the same; each must be one of its own", j, i);
+            else if (overlap(arrays[i], arrays[j]))
+                refuse(arrays, count, HK_INVALID_ARGUMENT, "arrays %d and %d share memory", j, i);
+            else
+                continue;
+            return false;
+        }
+    return true;
+}
+
+static bool check(hk_array *const *arrays, int count)
+{
+    if (!check_usable(arrays, count))
+        return false;
+    const hk_array *first = arrays[0];
+    for (int i = 0; i < count; i++) {
+        const hk_array *x = arrays[i];
+        char its[224], wanted[224];
+        if (x->dtype != first->dtype || !hki_dims_equal(&x->shape, &first->shape)) {
+            hki_array_describe(x, its, sizeof its);
+            hki_array_describe(first, wanted, sizeof wanted);
+            refuse(arrays, count, HK_INVALID_ARGUMENT,
+                   "array %d is %s, but array 0 is %s; all must be the same", i, its, wanted);
+            return false;
+        }
+        if (x->dtype == HK_BOOL) {
+            refuse(arrays, count, HK_UNSUPPORTED, "bool arrays have no sum; hk_cast converts");
+            return false;
+        }
+        if (x->read_only) {
+            refuse(arrays, count, HK_INVALID_ARGUMENT,
+                   "array %d is a broadcast view, which cannot be written", i);
+            return false;
+        }
+        hki_call call = {.code = HK_OK};
+        if (hki_op_overwrite && !hki_op_overwrite(&call, arrays[i])) {
+            refuse(arrays, count, call.code, "array %d: %s", i, call.message);
+            return false;
+        }
+    }
+    return check_pairs(arrays, count);
+}
+
+/* ---- parts ----------------------------------------------------------------------------------------- */
+
+static hki_device *device_of(const hk_array *x)
+{
+    return x->storage->device;
+}
+
+/* True when tasks of `device` may use all arrays where they are. */
+static bool reaches_all(const reduction *self, hki_device *device)
+{
+    for (int i = 0; i < self->count; i++)
+        if (device_of(self->arrays[i]) != device &&
+            !device->class->can_access(device, device_of(self->arrays[i])))
+            return false;
+    return true;
+}
+
+/* Elements [*begin, *end) are part number `index`; parts differ by one cache line at most. */
+static void part_range(const reduction *self, int index, int64_t *begin, int64_t *end)
+{
+    int64_t line = LINE_BYTES / (int64_t)hk_dtype_bytes(self->arrays[0]->dtype);
+    int64_t lines = (self->size + line - 1) / line;
+    int64_t each = lines / self->count, longer = lines % self->count;
+    *begin = (index * each + (index < longer ? index : longer)) * line;
+    *end = *begin + (each + (index < longer)) * line;
+    if (*end > self->size)
+        *end = self->size;
+}
+
+static hk_array *part_view(hk_array *x, int64_t begin, int64_t end)
+{
+    return hki_array_view(x, (hk_dims){.ndim = 1, .dims = {end - begin}}, (int64_t[]){1},
+                          x->offset + begin);
+}
+
+/* Sums a part on a device that cannot reach the others' memory: copies come, and copies go. */
+static void reduce_by_copies(const reduction *self, int index, int64_t begin, int64_t end)
+{
+    HK_SCOPE;
+    hki_device *device = device_of(self->arrays[index]);
+    hk_array **parts = calloc((size_t)self->count * 2, sizeof *parts);
+    if (!parts) {
+        refuse(self->arrays, self->count, HK_OUT_OF_MEMORY, "out of host memory");
+        return;
+    }
+    hk_array **local = parts + self->count;
+    for (int i = 0; i < self->count; i++) {
+        parts[i] = part_view(self->arrays[i], begin, end);
+        local[i] = i == index ? parts[i]
+                              : hki_op_call(&hki_op_to_device, &parts[i], 1, NULL,
+                                            (hk_device){device}, NULL);
+    }
+    if (hki_reduce_issue(device, operation, local, self->count, &local[index], 1, 0, end - begin))
+        for (int i = 0; i < self->count; i++)
+            if (i != index)
+                (hk_assign)(parts[i], parts[index]);
+    free(parts);
+}
+
+static void reduce_parts(const reduction *self)
+{
+    for (int i = 0; i < self->count; i++) {
+        hki_device *device = device_of(self->arrays[i]);
+        int64_t begin, end;
+        part_range(self, i, &begin, &end);
+        if (begin >= end)
+            continue;
+        if (reaches_all(self, device))
+            hki_reduce_issue(device, operation, self->arrays, self->count, self->arrays,
+                             self->count, begin, end);
+        else
+            reduce_by_copies(self, i, begin, end);
+    }
+}
+
+static void reduce_central(const reduction *self)
+{
+    hk_array *const *arrays = self->arrays;
+    if (!reaches_all(self, device_of(arrays[0]))) {
+        reduce_by_copies(self, 0, 0, self->size);
+        return;
+    }
+    if (!hki_reduce_issue(device_of(arrays[0]), operation, arrays, self->count, arrays, 1, 0,
+                          self->size))
+        return;
+    for (int i = 1; i < self->count; i++) {
+        if (device_of(arrays[i])->class->can_access(device_of(arrays[i]), device_of(arrays[0])))
+            hki_reduce_issue(device_of(arrays[i]), operation, arrays, 1, &arrays[i], 1, 0,
+                             self->size);
+        else
+            (hk_assign)(arrays[i], arrays[0]);
+    }
+}
+
+static void reduce(hk_array *const *arrays, int count, hk_all_reduce_algorithm algorithm)
+{
+    reduction self = {arrays, count, hk_size(arrays[0]), algorithm};
+    uint64_t bytes = (uint64_t)self.size * hk_dtype_bytes(arrays[0]->dtype);
+    hki_device *first = device_of(arrays[0]);
+    if (self.size == 0)
+        return;
+    if (algorithm == HK_ALL_REDUCE_CENTRAL)
+        reduce_central(&self);
+    else if (algorithm == HK_ALL_REDUCE_DEFAULT && bytes <= SMALL_BYTES && reaches_all(&self, first))
+        hki_reduce_issue(first, operation, arrays, count, arrays, count, 0, self.size);
+    else
+        reduce_parts(&self);
+}
+
+/* Arrays with gaps are reduced in copies without, which are written back. */
+static void reduce_gathered(hk_array *const *arrays, int count, hk_all_reduce_algorithm algorithm)
+{
+    HK_SCOPE;
+    hk_array **whole = calloc((size_t)count, sizeof *whole);
+    if (!whole) {
+        refuse(arrays, count, HK_OUT_OF_MEMORY, "out of host memory");
+        return;
+    }
+    for (int i = 0; i < count; i++)
+        whole[i] = hk_is_contiguous(arrays[i]) ? arrays[i] : (hk_contiguous)(arrays[i]);
+    reduce(whole, count, algorithm);
+    for (int i = 0; i < count; i++)
+        if (whole[i] != arrays[i])
+            (hk_assign)(arrays[i], whole[i]);
+    free(whole);
+}
+
+void(hk_all_reduce_by)(hk_array *const *arrays, int n, hk_all_reduce_algorithm algorithm)
+{
+    if (n < 0 || (n > 0 && !arrays)) {
+        hki_array_fail_in_place(NULL, operation, NULL, 0, HK_INVALID_ARGUMENT,
+                                "a list of %d arrays at %p cannot be reduced", n,
+                                (const void *)arrays);
+        return;
+    }
+    if (n < 2 || !check(arrays, n))
+        return;
+    bool contiguous = true;
+    for (int i = 0; i < n; i++)
+        contiguous = contiguous && hk_is_contiguous(arrays[i]);
+    if (contiguous)
+        reduce(arrays, n, algorithm);
+    else
+        reduce_gathered(arrays, n, algorithm);
+}
+
+void(hk_all_reduce)(hk_array *const *arrays, int n)
+{
+    (hk_all_reduce_by)(arrays, n, HK_ALL_REDUCE_DEFAULT);
+}

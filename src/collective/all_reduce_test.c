@@ -1,0 +1,327 @@
+/* All-reduce: one result for all algorithms, counts and sizes, dtypes, layouts and failures. */
+#include "check.h"
+
+#include "op/op.h"
+
+#include <hocket/hocket.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEVICES = 3, MAX_ARRAYS = 6 };
+
+static hk_device device_of(int i)
+{
+    return hk_device_at(i % DEVICES);
+}
+
+/* Values whose sum depends on the order of the additions. */
+static float value_of(int array, int64_t i)
+{
+    return (float)(((i * 2654435761u + (unsigned)array * 40503u) >> 7) % 1000003) / 997.0f;
+}
+
+static void make(hk_array **arrays, int n, int64_t size)
+{
+    float *values = malloc((size_t)size * sizeof *values + 1);
+    for (int k = 0; k < n; k++) {
+        for (int64_t i = 0; i < size; i++)
+            values[i] = value_of(k, i);
+        arrays[k] = hk_from_host(values, hk_shape(size), HK_F32, device_of(k));
+    }
+    free(values);
+}
+
+static bool holds_sums(hk_array *const *arrays, int n, int64_t size)
+{
+    bool same = true;
+    float *values = malloc((size_t)size * sizeof *values + 1);
+    for (int k = 0; k < n && same; k++) {
+        same = hk_ok(hk_to_host(arrays[k], values, (size_t)size * sizeof *values));
+        for (int64_t i = 0; i < size && same; i++) {
+            float sum = value_of(0, i);
+            for (int j = 1; j < n; j++)
+                sum += value_of(j, i);
+            same = values[i] == sum;
+        }
+    }
+    free(values);
+    return same;
+}
+
+static void test_sums(void)
+{
+    static const int64_t sizes[] = {0, 1, 2, 15, 16, 17, 1000, 4099, 16384, 16385, 1000003};
+    for (int n = 1; n <= MAX_ARRAYS; n++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            for (int algorithm = 0; algorithm < 3; algorithm++) {
+                HK_SCOPE;
+                hk_array *arrays[MAX_ARRAYS];
+                make(arrays, n, sizes[s]);
+                hk_all_reduce_by(arrays, n, (hk_all_reduce_algorithm)algorithm);
+                CHECK(holds_sums(arrays, n, sizes[s]));
+            }
+}
+
+/* More than the kernels unroll and the tasks hold in place. */
+static void test_many(void)
+{
+    enum { MANY = 21 };
+    HK_SCOPE;
+    hk_array *arrays[MANY];
+    make(arrays, MANY, 20011);
+    hk_all_reduce(arrays, MANY);
+    CHECK(holds_sums(arrays, MANY, 20011));
+}
+
+static void test_dtypes(void)
+{
+    static const hk_dtype dtypes[] = {HK_F64, HK_I32, HK_I64, HK_U8};
+    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+        for (int n = 2; n <= 5; n++) {
+            HK_SCOPE;
+            hk_array *arrays[5];
+            hk_array *expected = hk_full(hk_shape(3, 7), n * (n + 1) / 2 * 50, HK_I32, device_of(0));
+            for (int k = 0; k < n; k++)
+                arrays[k] = hk_full(hk_shape(3, 7), (k + 1) * 50, dtypes[d], device_of(k));
+            hk_all_reduce(arrays, n);
+            for (int k = 0; k < n; k++) {
+                hk_array *value = hk_index(hk_index(arrays[k], 0, 2), 0, 6);
+                double wanted = hk_item(hk_index(hk_index(expected, 0, 2), 0, 6), NULL);
+                if (dtypes[d] == HK_U8) /* values and sum are taken mod 256 */
+                    wanted = (double)((n * (n + 1) / 2 * 50) % 256);
+                if (dtypes[d] == HK_U8 && n > 5)
+                    continue;
+                CHECK(hk_item(value, NULL) == wanted);
+            }
+        }
+}
+
+/* Views: with gaps, and parts of one storage. */
+static void test_views(void)
+{
+    HK_SCOPE;
+    float values[24];
+    for (int i = 0; i < 24; i++)
+        values[i] = (float)i;
+    hk_array *a = hk_from_host(values, hk_shape(4, 6), HK_F32, device_of(0));
+    hk_array *b = hk_from_host(values, hk_shape(6, 4), HK_F32, device_of(1));
+    hk_array *columns[] = {hk_slice(a, 1, 1, 3), hk_transpose(hk_slice(b, 0, 0, 2))};
+    hk_all_reduce(columns, 2);
+    float sums[2][8], after[24];
+    for (int k = 0; k < 2; k++)
+        CHECK(hk_ok(hk_to_host(columns[k], sums[k], sizeof sums[k])));
+    for (int row = 0; row < 4; row++)
+        for (int column = 0; column < 2; column++) {
+            float sum = (float)(row * 6 + column + 1) + (float)(column * 4 + row);
+            CHECK(sums[0][row * 2 + column] == sum && sums[1][row * 2 + column] == sum);
+        }
+    CHECK(hk_ok(hk_to_host(a, after, sizeof after)));
+    CHECK(after[0] == 0 && after[3] == 3 && after[23] == 23); /* beside the view */
+
+    hk_array *c = hk_from_host(values, hk_shape(24), HK_F32, device_of(0));
+    hk_array *halves[] = {hk_slice(c, 0, 0, 12), hk_slice(c, 0, 12, 24)};
+    hk_all_reduce(halves, 2);
+    CHECK(hk_ok(hk_to_host(c, after, sizeof after)));
+    for (int i = 0; i < 24; i++)
+        CHECK(after[i] == (float)(2 * (i % 12) + 12));
+}
+
+/* ---- failures -------------------------------------------------------------------------------------- */
+
+static const char *refusal(hk_array *const *arrays, int n)
+{
+    hk_all_reduce(arrays, n);
+    const char *message = NULL;
+    for (int k = 0; k < n; k++) {
+        if (!arrays[k])
+            continue;
+        const hk_status *status = hk_wait(arrays[k]);
+        CHECK(!hk_ok(status));
+        CHECK_STR(hk_status_operation(status), "all_reduce");
+        if (!message)
+            message = strdup(hk_status_message(status));
+        CHECK_STR(hk_status_message(status), message);
+    }
+    CHECK_EQ_I64(hk_status_count(hk_wait_all()), 1);
+    hk_failures_clear();
+    return message;
+}
+
+#define CHECK_REFUSED(text, ...)                                                                   \
+    do {                                                                                           \
+        hk_array *list[] = {__VA_ARGS__};                                                          \
+        const char *message = refusal(list, (int)(sizeof list / sizeof *list));                    \
+        CHECK(message && strstr(message, text));                                                   \
+        free((char *)message);                                                                     \
+    } while (0)
+
+#define NEW(...) hk_full(hk_shape(__VA_ARGS__), 1, HK_F32, device_of(0))
+
+static void test_refused(void)
+{
+    HK_SCOPE;
+    CHECK_REFUSED("array 1 is float32(3,)", NEW(2), NEW(3));
+    CHECK_REFUSED("array 2 is float64(2,)", NEW(2), NEW(2),
+                  hk_full(hk_shape(2), 1, HK_F64, device_of(1)));
+    hk_array *x = NEW(2);
+    CHECK_REFUSED("arrays 0 and 2 are the same", x, NEW(2), x);
+    x = NEW(6);
+    CHECK_REFUSED("arrays 0 and 1 share memory", hk_slice(x, 0, 0, 3), hk_slice(x, 0, 2, 5));
+    CHECK_REFUSED("array 1 is NULL", NEW(2), NULL);
+    CHECK_REFUSED("bool", hk_full(hk_shape(2), 1, HK_BOOL, device_of(0)),
+                  hk_full(hk_shape(2), 1, HK_BOOL, device_of(1)));
+    hk_all_reduce(NULL, 2);
+    CHECK_EQ_I64(hk_status_count(hk_wait_all()), 1);
+    hk_failures_clear();
+    hk_all_reduce(NULL, 0);
+    x = NEW(2);
+    hk_all_reduce(&x, 1);
+    CHECK(hk_ok(hk_wait(x)));
+    CHECK(hk_ok(hk_wait_all()));
+}
+
+static bool infer_first(hki_call *call)
+{
+    call->out_shape[0] = call->inputs[0]->shape;
+    call->out_dtype[0] = call->inputs[0]->dtype;
+    return true;
+}
+
+static void kernel_fail(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+{
+    (void)begin;
+    (void)end;
+    hki_task_fail(call->task, piece, HK_INJECTED, "by this test");
+}
+
+static const hk_op fails = {
+    .name = "fails", .signature = "x", .infer = infer_first, .kernel = {[HKI_CPU] = kernel_fail}};
+
+static void test_failed_input(void)
+{
+    for (int algorithm = 0; algorithm < 3; algorithm++) {
+        HK_SCOPE;
+        hk_array *arrays[4];
+        make(arrays, 4, 50000);
+        arrays[2] = hki_op_call1(&fails, arrays[2], NULL);
+        arrays[1] = hki_op_call1(&fails, arrays[1], NULL);
+        uint64_t first = hk_status_sequence(hk_wait(arrays[2]));
+        hk_all_reduce_by(arrays, 4, (hk_all_reduce_algorithm)algorithm);
+        for (int k = 0; k < 4; k++) {
+            const hk_status *status = hk_wait(arrays[k]);
+            CHECK_EQ_I64(hk_status_code(status), HK_INJECTED);
+            CHECK_EQ_I64(hk_status_sequence(status), first);
+        }
+        CHECK_EQ_I64(hk_status_count(hk_wait_all()), 2);
+        hk_failures_clear();
+        hk_recover(arrays[0]); /* it was never begun */
+        CHECK(holds_sums(arrays, 1, 50000));
+    }
+}
+
+/* ---- splitting ------------------------------------------------------------------------------------- */
+
+static void check_slice(hk_array *x, hk_device device, int64_t first, int64_t rows)
+{
+    float values[64];
+    CHECK_EQ_I64(hk_dim(x, 0), rows);
+    CHECK(hk_array_device(x).handle == device.handle);
+    CHECK(hk_ok(hk_to_host(x, values, (size_t)rows * 2 * sizeof *values)));
+    for (int64_t i = 0; i < rows * 2; i++)
+        CHECK(values[i] == (float)(first * 2 + i));
+}
+
+static void test_split(void)
+{
+    HK_SCOPE;
+    float values[20];
+    for (int i = 0; i < 20; i++)
+        values[i] = (float)i;
+    const hk_device devices[] = {device_of(0), device_of(1), device_of(2)};
+    hk_array *x = hk_from_host(values, hk_shape(10, 2), HK_F32, devices[0]), *parts[3];
+    hk_split_and_load(x, devices, 3, NULL, parts);
+    check_slice(parts[0], devices[0], 0, 4);
+    check_slice(parts[1], devices[1], 4, 3);
+    check_slice(parts[2], devices[2], 7, 3);
+    hk_split_and_load(x, devices, 3, (const int64_t[]){0, 9, 1}, parts);
+    check_slice(parts[0], devices[0], 0, 0);
+    check_slice(parts[1], devices[1], 0, 9);
+    check_slice(parts[2], devices[2], 9, 1);
+
+    hk_split_and_load(x, devices, 3, (const int64_t[]){3, 3, 3}, parts);
+    for (int i = 0; i < 3; i++)
+        CHECK(strstr(hk_status_message(hk_wait(parts[i])), "add up to 9"));
+    CHECK_EQ_I64(hk_status_count(hk_wait_all()), 1);
+    hk_split_and_load(x, devices, 3, (const int64_t[]){3, -3, 10}, parts);
+    CHECK_EQ_I64(hk_status_code(hk_wait(parts[2])), HK_INVALID_ARGUMENT);
+    hk_split_and_load(hk_scalar(1, HK_F32, devices[0]), devices, 3, NULL, parts);
+    CHECK_EQ_I64(hk_status_code(hk_wait(parts[0])), HK_INVALID_ARGUMENT);
+    hk_failures_clear();
+
+    /* Fewer rows than devices: the last slices are empty. */
+    hk_split_and_load(hk_slice(x, 0, 8, 10), devices, 3, NULL, parts);
+    check_slice(parts[0], devices[0], 8, 1);
+    check_slice(parts[2], devices[2], 10, 0);
+}
+
+/* Gradients flow back to the device that the data came from. */
+static void test_split_gradient(void)
+{
+    HK_SCOPE;
+    const hk_device devices[] = {device_of(0), device_of(1), device_of(2)};
+    hk_array *x = hk_full(hk_shape(7), 3, HK_F64, devices[0]), *parts[3], *losses[3];
+    hk_attach_grad(x, HK_GRAD_WRITE);
+    hk_record_begin();
+    hk_split_and_load(x, devices, 3, NULL, parts);
+    for (int i = 0; i < 3; i++)
+        losses[i] = hk_sum(hk_multiply_scalar(hk_square(parts[i]), i + 1), NULL);
+    hk_record_end();
+    CHECK(hk_ok(hk_backward_all(losses, 3)));
+    double values[7];
+    CHECK(hk_ok(hk_to_host(hk_grad(x), values, sizeof values)));
+    for (int i = 0; i < 7; i++)
+        CHECK(values[i] == 6 * (i < 3 ? 1 : i < 5 ? 2 : 3));
+}
+
+/* Sums of several lists, with calls before and after that conflict. */
+static void test_in_order(void)
+{
+    HK_SCOPE;
+    enum { SIZE = 40000 };
+    hk_array *a[2], *b[2];
+    for (int k = 0; k < 2; k++) {
+        a[k] = hk_full(hk_shape(SIZE), k + 1, HK_F64, device_of(k));
+        b[k] = hk_full(hk_shape(SIZE), 10 * (k + 1), HK_F64, device_of(k));
+    }
+    for (int i = 0; i < 20; i++) {
+        HK_SCOPE;
+        hk_all_reduce_by(a, 2, (hk_all_reduce_algorithm)(i % 3));
+        for (int k = 0; k < 2; k++)
+            hk_assign(b[k], hk_multiply_scalar(a[k], 0.5));
+        hk_all_reduce(b, 2);
+        for (int k = 0; k < 2; k++)
+            hk_assign(a[k], hk_multiply_scalar(b[k], 0.5));
+    }
+    for (int k = 0; k < 2; k++) {
+        CHECK(hk_item(hk_index(a[k], 0, SIZE - 1), NULL) == 1.5);
+        CHECK(hk_item(hk_index(b[k], 0, 0), NULL) == 3);
+    }
+}
+
+int main(void)
+{
+    hk_runtime_init(&(hk_runtime_options){.cpu_devices = DEVICES});
+    test_sums();
+    test_many();
+    test_dtypes();
+    test_views();
+    test_refused();
+    test_failed_input();
+    test_split();
+    test_split_gradient();
+    test_in_order();
+    CHECK(hk_ok(hk_wait_all()));
+    hk_runtime_deinit();
+    return check_result();
+}

@@ -1,0 +1,639 @@
+/* The functions of hocket/ops.h. Written by tools/opgen: do not edit; `make generate`. */
+/* clang-format off */
+#include "op/op.h"
+
+#include <hocket/ops.h>
+
+_Static_assert(sizeof(hk_sum_options) == 80 &&
+               offsetof(hk_sum_options, axes) == 0 &&
+               offsetof(hk_sum_options, keepdims) == 72,
+               "hk_sum_options");
+_Static_assert(sizeof(hk_mean_options) == 80 &&
+               offsetof(hk_mean_options, axes) == 0 &&
+               offsetof(hk_mean_options, keepdims) == 72,
+               "hk_mean_options");
+_Static_assert(sizeof(hk_max_options) == 80 &&
+               offsetof(hk_max_options, axes) == 0 &&
+               offsetof(hk_max_options, keepdims) == 72,
+               "hk_max_options");
+_Static_assert(sizeof(hk_min_options) == 80 &&
+               offsetof(hk_min_options, axes) == 0 &&
+               offsetof(hk_min_options, keepdims) == 72,
+               "hk_min_options");
+_Static_assert(sizeof(hk_add_scalar_arguments) == 8 &&
+               offsetof(hk_add_scalar_arguments, value) == 0,
+               "hk_add_scalar_arguments");
+_Static_assert(sizeof(hk_multiply_scalar_arguments) == 8 &&
+               offsetof(hk_multiply_scalar_arguments, value) == 0,
+               "hk_multiply_scalar_arguments");
+_Static_assert(sizeof(hk_divide_scalar_arguments) == 8 &&
+               offsetof(hk_divide_scalar_arguments, value) == 0,
+               "hk_divide_scalar_arguments");
+_Static_assert(sizeof(hk_power_scalar_arguments) == 8 &&
+               offsetof(hk_power_scalar_arguments, value) == 0,
+               "hk_power_scalar_arguments");
+_Static_assert(sizeof(hk_maximum_scalar_arguments) == 8 &&
+               offsetof(hk_maximum_scalar_arguments, value) == 0,
+               "hk_maximum_scalar_arguments");
+_Static_assert(sizeof(hk_minimum_scalar_arguments) == 8 &&
+               offsetof(hk_minimum_scalar_arguments, value) == 0,
+               "hk_minimum_scalar_arguments");
+_Static_assert(sizeof(hk_cast_arguments) == 4 &&
+               offsetof(hk_cast_arguments, dtype) == 0,
+               "hk_cast_arguments");
+_Static_assert(sizeof(hk_full_arguments) == 88 &&
+               offsetof(hk_full_arguments, shape) == 0 &&
+               offsetof(hk_full_arguments, value) == 72 &&
+               offsetof(hk_full_arguments, dtype) == 80,
+               "hk_full_arguments");
+_Static_assert(sizeof(hk_zeros_arguments) == 80 &&
+               offsetof(hk_zeros_arguments, shape) == 0 &&
+               offsetof(hk_zeros_arguments, dtype) == 72,
+               "hk_zeros_arguments");
+_Static_assert(sizeof(hk_ones_arguments) == 80 &&
+               offsetof(hk_ones_arguments, shape) == 0 &&
+               offsetof(hk_ones_arguments, dtype) == 72,
+               "hk_ones_arguments");
+_Static_assert(sizeof(hk_arange_arguments) == 32 &&
+               offsetof(hk_arange_arguments, start) == 0 &&
+               offsetof(hk_arange_arguments, stop) == 8 &&
+               offsetof(hk_arange_arguments, step) == 16 &&
+               offsetof(hk_arange_arguments, dtype) == 24,
+               "hk_arange_arguments");
+_Static_assert(sizeof(hk_reshape_arguments) == 72 &&
+               offsetof(hk_reshape_arguments, shape) == 0,
+               "hk_reshape_arguments");
+_Static_assert(sizeof(hk_softmax_arguments) == 8 &&
+               offsetof(hk_softmax_arguments, axis) == 0,
+               "hk_softmax_arguments");
+_Static_assert(sizeof(hk_log_softmax_arguments) == 8 &&
+               offsetof(hk_log_softmax_arguments, axis) == 0,
+               "hk_log_softmax_arguments");
+_Static_assert(sizeof(hk_argmax_arguments) == 8 &&
+               offsetof(hk_argmax_arguments, axis) == 0,
+               "hk_argmax_arguments");
+_Static_assert(sizeof(hk_conv2d_options) == 48 &&
+               offsetof(hk_conv2d_options, stride) == 0 &&
+               offsetof(hk_conv2d_options, padding) == 16 &&
+               offsetof(hk_conv2d_options, dilation) == 32,
+               "hk_conv2d_options");
+_Static_assert(sizeof(hk_max_pool2d_options) == 48 &&
+               offsetof(hk_max_pool2d_options, kernel) == 0 &&
+               offsetof(hk_max_pool2d_options, stride) == 16 &&
+               offsetof(hk_max_pool2d_options, padding) == 32,
+               "hk_max_pool2d_options");
+_Static_assert(sizeof(hk_avg_pool2d_options) == 56 &&
+               offsetof(hk_avg_pool2d_options, kernel) == 0 &&
+               offsetof(hk_avg_pool2d_options, stride) == 16 &&
+               offsetof(hk_avg_pool2d_options, padding) == 32 &&
+               offsetof(hk_avg_pool2d_options, count_include_pad) == 48,
+               "hk_avg_pool2d_options");
+
+hk_array *(hk_sum)(hk_array *x, const hk_sum_options *options)
+{
+    return hki_op_call(&hki_op_sum, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+
+hk_array *(hk_mean)(hk_array *x, const hk_mean_options *options)
+{
+    return hki_op_call(&hki_op_mean, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+
+hk_array *(hk_max)(hk_array *x, const hk_max_options *options)
+{
+    return hki_op_call(&hki_op_max, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+
+hk_array *(hk_min)(hk_array *x, const hk_min_options *options)
+{
+    return hki_op_call(&hki_op_min, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+
+hk_array *(hk_add)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_add, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_add_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_add, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+
+hk_array *(hk_subtract)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_subtract, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_subtract_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_subtract, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+
+hk_array *(hk_multiply)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_multiply, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_multiply_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_multiply, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+
+hk_array *(hk_divide)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_divide, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_divide_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_divide, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+
+hk_array *(hk_maximum)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_maximum, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_maximum_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_maximum, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+
+hk_array *(hk_minimum)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_minimum, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_minimum_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_minimum, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+
+hk_array *(hk_power)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_power, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_power_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_power, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+
+hk_array *(hk_negative)(hk_array *x)
+{
+    return hki_op_call(&hki_op_negative, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_negative_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_negative, (hk_array *const[]){x}, 1, NULL, out);
+}
+
+hk_array *(hk_exp)(hk_array *x)
+{
+    return hki_op_call(&hki_op_exp, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_exp_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_exp, (hk_array *const[]){x}, 1, NULL, out);
+}
+
+hk_array *(hk_log)(hk_array *x)
+{
+    return hki_op_call(&hki_op_log, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_log_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_log, (hk_array *const[]){x}, 1, NULL, out);
+}
+
+hk_array *(hk_sqrt)(hk_array *x)
+{
+    return hki_op_call(&hki_op_sqrt, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_sqrt_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_sqrt, (hk_array *const[]){x}, 1, NULL, out);
+}
+
+hk_array *(hk_abs)(hk_array *x)
+{
+    return hki_op_call(&hki_op_abs, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_abs_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_abs, (hk_array *const[]){x}, 1, NULL, out);
+}
+
+hk_array *(hk_square)(hk_array *x)
+{
+    return hki_op_call(&hki_op_square, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_square_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_square, (hk_array *const[]){x}, 1, NULL, out);
+}
+
+hk_array *(hk_sigmoid)(hk_array *x)
+{
+    return hki_op_call(&hki_op_sigmoid, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_sigmoid_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_sigmoid, (hk_array *const[]){x}, 1, NULL, out);
+}
+
+hk_array *(hk_tanh)(hk_array *x)
+{
+    return hki_op_call(&hki_op_tanh, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_tanh_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_tanh, (hk_array *const[]){x}, 1, NULL, out);
+}
+
+hk_array *(hk_relu)(hk_array *x)
+{
+    return hki_op_call(&hki_op_relu, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_relu_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_relu, (hk_array *const[]){x}, 1, NULL, out);
+}
+
+hk_array *(hk_add_scalar)(hk_array *x, double value)
+{
+    hk_add_scalar_arguments arguments = {
+        .value = value,
+    };
+    return hki_op_call(&hki_op_add_scalar, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_add_scalar_into)(hk_array *out, hk_array *x, double value)
+{
+    hk_add_scalar_arguments arguments = {
+        .value = value,
+    };
+    hki_op_call_into(&hki_op_add_scalar, (hk_array *const[]){x}, 1, &arguments, out);
+}
+
+hk_array *(hk_multiply_scalar)(hk_array *x, double value)
+{
+    hk_multiply_scalar_arguments arguments = {
+        .value = value,
+    };
+    return hki_op_call(&hki_op_multiply_scalar, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_multiply_scalar_into)(hk_array *out, hk_array *x, double value)
+{
+    hk_multiply_scalar_arguments arguments = {
+        .value = value,
+    };
+    hki_op_call_into(&hki_op_multiply_scalar, (hk_array *const[]){x}, 1, &arguments, out);
+}
+
+hk_array *(hk_divide_scalar)(hk_array *x, double value)
+{
+    hk_divide_scalar_arguments arguments = {
+        .value = value,
+    };
+    return hki_op_call(&hki_op_divide_scalar, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_divide_scalar_into)(hk_array *out, hk_array *x, double value)
+{
+    hk_divide_scalar_arguments arguments = {
+        .value = value,
+    };
+    hki_op_call_into(&hki_op_divide_scalar, (hk_array *const[]){x}, 1, &arguments, out);
+}
+
+hk_array *(hk_power_scalar)(hk_array *x, double value)
+{
+    hk_power_scalar_arguments arguments = {
+        .value = value,
+    };
+    return hki_op_call(&hki_op_power_scalar, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_power_scalar_into)(hk_array *out, hk_array *x, double value)
+{
+    hk_power_scalar_arguments arguments = {
+        .value = value,
+    };
+    hki_op_call_into(&hki_op_power_scalar, (hk_array *const[]){x}, 1, &arguments, out);
+}
+
+hk_array *(hk_maximum_scalar)(hk_array *x, double value)
+{
+    hk_maximum_scalar_arguments arguments = {
+        .value = value,
+    };
+    return hki_op_call(&hki_op_maximum_scalar, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_maximum_scalar_into)(hk_array *out, hk_array *x, double value)
+{
+    hk_maximum_scalar_arguments arguments = {
+        .value = value,
+    };
+    hki_op_call_into(&hki_op_maximum_scalar, (hk_array *const[]){x}, 1, &arguments, out);
+}
+
+hk_array *(hk_minimum_scalar)(hk_array *x, double value)
+{
+    hk_minimum_scalar_arguments arguments = {
+        .value = value,
+    };
+    return hki_op_call(&hki_op_minimum_scalar, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_minimum_scalar_into)(hk_array *out, hk_array *x, double value)
+{
+    hk_minimum_scalar_arguments arguments = {
+        .value = value,
+    };
+    hki_op_call_into(&hki_op_minimum_scalar, (hk_array *const[]){x}, 1, &arguments, out);
+}
+
+hk_array *(hk_equal)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_equal, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_equal_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_equal, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+
+hk_array *(hk_not_equal)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_not_equal, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_not_equal_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_not_equal, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+
+hk_array *(hk_less)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_less, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_less_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_less, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+
+hk_array *(hk_less_equal)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_less_equal, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_less_equal_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_less_equal, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+
+hk_array *(hk_greater)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_greater, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_greater_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_greater, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+
+hk_array *(hk_greater_equal)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_greater_equal, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_greater_equal_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_greater_equal, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+
+hk_array *(hk_where)(hk_array *condition, hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_where, (hk_array *const[]){condition, x, y}, 3, NULL,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_where_into)(hk_array *out, hk_array *condition, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_where, (hk_array *const[]){condition, x, y}, 3, NULL, out);
+}
+
+hk_array *(hk_copy)(hk_array *x)
+{
+    return hki_op_call(&hki_op_copy, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_copy_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_copy, (hk_array *const[]){x}, 1, NULL, out);
+}
+
+hk_array *(hk_cast)(hk_array *x, hk_dtype dtype)
+{
+    hk_cast_arguments arguments = {
+        .dtype = dtype,
+    };
+    return hki_op_call(&hki_op_cast, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+
+hk_array *(hk_to_device)(hk_array *x, hk_device device)
+{
+    return hki_op_call(&hki_op_to_device, (hk_array *const[]){x}, 1, NULL,
+                       device, NULL);
+}
+
+hk_array *(hk_full)(hk_dims shape, double value, hk_dtype dtype, hk_device device)
+{
+    hk_full_arguments arguments = {
+        .shape = shape,
+        .value = value,
+        .dtype = dtype,
+    };
+    return hki_op_call(&hki_op_full, NULL, 0, &arguments,
+                       device, NULL);
+}
+
+void (hk_full_into)(hk_array *out, hk_dims shape, double value, hk_dtype dtype)
+{
+    hk_full_arguments arguments = {
+        .shape = shape,
+        .value = value,
+        .dtype = dtype,
+    };
+    hki_op_call_into(&hki_op_full, NULL, 0, &arguments, out);
+}
+
+hk_array *(hk_zeros)(hk_dims shape, hk_dtype dtype, hk_device device)
+{
+    hk_zeros_arguments arguments = {
+        .shape = shape,
+        .dtype = dtype,
+    };
+    return hki_op_call(&hki_op_zeros, NULL, 0, &arguments,
+                       device, NULL);
+}
+
+void (hk_zeros_into)(hk_array *out, hk_dims shape, hk_dtype dtype)
+{
+    hk_zeros_arguments arguments = {
+        .shape = shape,
+        .dtype = dtype,
+    };
+    hki_op_call_into(&hki_op_zeros, NULL, 0, &arguments, out);
+}
+
+hk_array *(hk_ones)(hk_dims shape, hk_dtype dtype, hk_device device)
+{
+    hk_ones_arguments arguments = {
+        .shape = shape,
+        .dtype = dtype,
+    };
+    return hki_op_call(&hki_op_ones, NULL, 0, &arguments,
+                       device, NULL);
+}
+
+void (hk_ones_into)(hk_array *out, hk_dims shape, hk_dtype dtype)
+{
+    hk_ones_arguments arguments = {
+        .shape = shape,
+        .dtype = dtype,
+    };
+    hki_op_call_into(&hki_op_ones, NULL, 0, &arguments, out);
+}
+
+hk_array *(hk_arange)(double start, double stop, double step, hk_dtype dtype, hk_device device)
+{
+    hk_arange_arguments arguments = {
+        .start = start,
+        .stop = stop,
+        .step = step,
+        .dtype = dtype,
+    };
+    return hki_op_call(&hki_op_arange, NULL, 0, &arguments,
+                       device, NULL);
+}
+
+hk_array *(hk_reshape)(hk_array *x, hk_dims shape)
+{
+    hk_reshape_arguments arguments = {
+        .shape = shape,
+    };
+    return hki_op_call(&hki_op_reshape, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+
+hk_array *(hk_matmul)(hk_array *a, hk_array *b)
+{
+    return hki_op_call(&hki_op_matmul, (hk_array *const[]){a, b}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+
+hk_array *(hk_linear)(hk_array *x, hk_array *weight, hk_array *bias)
+{
+    return hki_op_call(&hki_op_linear, (hk_array *const[]){x, weight, bias}, 3, NULL,
+                       (hk_device){NULL}, NULL);
+}
+
+hk_array *(hk_softmax_cross_entropy)(hk_array *logits, hk_array *labels)
+{
+    return hki_op_call(&hki_op_softmax_cross_entropy, (hk_array *const[]){logits, labels}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+
+hk_array *(hk_softmax)(hk_array *x, int64_t axis)
+{
+    hk_softmax_arguments arguments = {
+        .axis = axis,
+    };
+    return hki_op_call(&hki_op_softmax, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+
+hk_array *(hk_log_softmax)(hk_array *x, int64_t axis)
+{
+    hk_log_softmax_arguments arguments = {
+        .axis = axis,
+    };
+    return hki_op_call(&hki_op_log_softmax, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+
+hk_array *(hk_argmax)(hk_array *x, int64_t axis)
+{
+    hk_argmax_arguments arguments = {
+        .axis = axis,
+    };
+    return hki_op_call(&hki_op_argmax, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+
+hk_array *(hk_conv2d)(hk_array *x, hk_array *weight, hk_array *bias,
+                      const hk_conv2d_options *options)
+{
+    return hki_op_call(&hki_op_conv2d, (hk_array *const[]){x, weight, bias}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+
+hk_array *(hk_max_pool2d)(hk_array *x, const hk_max_pool2d_options *options)
+{
+    return hki_op_call(&hki_op_max_pool2d, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+
+hk_array *(hk_avg_pool2d)(hk_array *x, const hk_avg_pool2d_options *options)
+{
+    return hki_op_call(&hki_op_avg_pool2d, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}

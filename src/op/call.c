@@ -1,0 +1,382 @@
+/* Calling an operator: checks, outputs, the tape. Issuing is in call_task.c. */
+#include "op/call.h"
+
+#include <hocket/call.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+hki_op_record_fn hki_op_record;
+hki_op_overwrite_fn hki_op_overwrite;
+
+static _Alignas(16) const char default_options[HKI_MAX_OPTIONS_BYTES];
+
+bool hki_call_refuse(hki_call *call, hk_code code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    call->code = code;
+    vsnprintf(call->message, sizeof call->message, format, args);
+    va_end(args);
+    return false;
+}
+
+static void call_init(hki_call *call, const hk_op *op, hk_array *const *inputs, int input_count,
+                      const void *options)
+{
+    call->op = op;
+    call->device = NULL;
+    call->input_count = input_count;
+    call->inputs = inputs;
+    call->options = !op->options_bytes ? NULL : options ? options : default_options;
+    call->code = HK_OK;
+    call->message[0] = '\0';
+}
+
+static bool refuse_devices(hki_call *call, int index, const hki_device *first)
+{
+    char name[64];
+    hki_op_input_name(call->op, index, name, sizeof name);
+    return hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                           "%s is on %s, the inputs before it on %s; hk_to_device copies an array to "
+                           "another device",
+                           name, call->inputs[index]->storage->device->name, first->name);
+}
+
+static bool refuse_dtype(hki_call *call)
+{
+    char name[64], allowed[128] = "";
+    size_t used = 0;
+    hki_op_input_name(call->op, 0, name, sizeof name);
+    for (int i = 0; i < HK_DTYPE_COUNT; i++) {
+        if (call->op->dtypes >> i & 1)
+            used += (size_t)snprintf(allowed + used, sizeof allowed - used, "%s%s", used ? ", " : "",
+                                     hk_dtype_name((hk_dtype)i));
+    }
+    return hki_call_refuse(call, HK_UNSUPPORTED, "%s is %s, but may be %s; hk_cast converts", name,
+                           hk_dtype_name(call->inputs[0]->dtype), allowed);
+}
+
+/* What holds for every operator; sets call->device, also on failure where there is one. */
+static bool check_inputs(hki_call *call, hki_device *device)
+{
+    const hk_op *op = call->op;
+    hki_device *first = NULL;
+    bool failed = false;
+    char name[64];
+    call->device = device;
+    for (int i = 0; i < call->input_count; i++) {
+        const hk_array *x = call->inputs[i];
+        if (!x) {
+            if (hki_op_input_name(op, i, name, sizeof name))
+                continue;
+            return hki_call_refuse(call, HK_INVALID_ARGUMENT, "%s is NULL", name);
+        }
+        const hk_status *gone = hki_array_gone(x);
+        if (gone) {
+            hk_status_release(gone);
+            return hki_call_refuse(call, HK_CANCELLED, "an input's runtime has ended");
+        }
+        failed |= x->failed;
+        if (!first) {
+            first = x->storage->device;
+            if (!call->device)
+                call->device = first;
+        } else if (x->storage->device != first && !op->any_device && !failed) {
+            return refuse_devices(call, i, first);
+        }
+    }
+    if (failed)
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT, "an input has failed");
+    if (!call->device)
+        call->device = hk_device_default().handle;
+    if (!call->device || !call->device->class)
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT, "no such device");
+    if (op->dtypes && call->input_count > 0 && call->inputs[0] &&
+        !(op->dtypes >> call->inputs[0]->dtype & 1))
+        return refuse_dtype(call);
+    if (!op->kernel[call->device->class->kind])
+        return hki_call_refuse(call, HK_UNSUPPORTED, "%s has no kernel for %s", op->name,
+                               call->device->name);
+    return true;
+}
+
+/* Infers and checks what comes out; *bytes of all outputs. */
+static bool infer(hki_call *call, uint64_t *bytes)
+{
+    const hk_op *op = call->op;
+    if (!op->infer(call))
+        return false;
+    *bytes = 0;
+    for (int i = 0; i == 0 || i < op->output_count; i++) {
+        uint64_t its;
+        char why[256];
+        if (!hki_dims_bytes(&call->out_shape[i], call->out_dtype[i], &its, why, sizeof why))
+            return hki_call_refuse(call, HK_INVALID_ARGUMENT, "the result: %s", why);
+        *bytes += its;
+    }
+    return true;
+}
+
+/* ---- making results -------------------------------------------------------------------------------- */
+
+/* The inputs that a task reads: those of the call, or copies of them that live until it is issued. */
+typedef struct task_inputs {
+    hk_array *arrays[HKI_MAX_INPUTS];
+    bool copied[HKI_MAX_INPUTS];
+} task_inputs;
+
+static hk_array *make(hki_call *call, uint64_t bytes, hk_array **second);
+
+/* Replaces an input by a copy, off the tape. False: refused. */
+static bool copy_input(hki_call *call, task_inputs *inputs, int index)
+{
+    hk_array *x = call->inputs[index];
+    hki_call copy;
+    call_init(&copy, &hki_op_copy, &x, 1, NULL);
+    copy.device = x->storage->device;
+    copy.out_shape[0] = x->shape;
+    copy.out_dtype[0] = x->dtype;
+    uint64_t bytes = (uint64_t)hk_size(x) * hk_dtype_bytes(x->dtype);
+    inputs->arrays[index] = hk_take(make(&copy, bytes, NULL));
+    inputs->copied[index] = true;
+    if (inputs->arrays[index]->failed)
+        return hki_call_refuse(call, HK_OUT_OF_MEMORY, "out of host memory");
+    return true;
+}
+
+static bool inputs_init(hki_call *call, task_inputs *inputs)
+{
+    bool ok = true;
+    for (int i = 0; i < call->input_count; i++) {
+        inputs->arrays[i] = call->inputs[i];
+        inputs->copied[i] = false;
+    }
+    for (int i = 0; ok && call->op->contiguous && i < call->input_count; i++) {
+        if (call->inputs[i] && !hk_is_contiguous(call->inputs[i]))
+            ok = copy_input(call, inputs, i);
+    }
+    return ok;
+}
+
+static void inputs_deinit(const hki_call *call, task_inputs *inputs)
+{
+    for (int i = 0; i < call->input_count; i++) {
+        if (inputs->copied[i])
+            hk_array_release(inputs->arrays[i]);
+    }
+}
+
+static hk_array *refused(const hki_call *call)
+{
+    return hki_array_create_failed(call->device, call->op->name, call->inputs, call->input_count,
+                                   call->code, "%s", call->message);
+}
+
+static void drop(hk_array *x)
+{
+    hk_array_release(hk_take(x));
+}
+
+/* Creates the outputs and issues the task, off the tape. *second (NULL unless the operator has two
+ * outputs) gets output 1, or NULL on failure. */
+static hk_array *make(hki_call *call, uint64_t bytes, hk_array **second)
+{
+    hk_array *outputs[HKI_MAX_OUTPUTS] = {NULL};
+    int output_count = second ? 2 : 1, made = 0;
+    task_inputs inputs;
+    bool ok = inputs_init(call, &inputs);
+    for (; ok && made < output_count; made++) {
+        outputs[made] = hki_array_create(call->device, call->out_shape[made], call->out_dtype[made]);
+        if (outputs[made]->failed)
+            ok = hki_call_refuse(call, HK_OUT_OF_MEMORY, "out of host memory");
+    }
+    if (ok && !hki_call_issue(call, inputs.arrays, outputs, bytes))
+        ok = hki_call_refuse(call, HK_OUT_OF_MEMORY, "out of host memory");
+    inputs_deinit(call, &inputs);
+    if (!ok) {
+        while (made > 0)
+            drop(outputs[--made]);
+        outputs[0] = refused(call);
+    }
+    if (second)
+        *second = ok ? outputs[1] : NULL;
+    return outputs[0];
+}
+
+hk_array *hki_op_call(const hk_op *op, hk_array *const *inputs, int input_count, const void *options,
+                      hk_device device, hk_array **out_extra)
+{
+    hki_call call;
+    uint64_t bytes;
+    hk_array *output = NULL, *saved = NULL;
+    call_init(&call, op, inputs, input_count, options);
+    bool chooses = input_count == 0 || op->any_device;
+    if (!check_inputs(&call, chooses ? device.handle : NULL) || !infer(&call, &bytes)) {
+        output = refused(&call);
+    } else {
+        /* The tape notes views by itself. */
+        if (op->view && (output = op->view(&call)))
+            return output;
+        output = make(&call, bytes, op->output_count > 1 ? &saved : NULL);
+    }
+    if (hki_op_record)
+        hki_op_record(&call, output, saved);
+    if (out_extra)
+        *out_extra = saved;
+    else if (saved)
+        drop(saved);
+    return output;
+}
+
+hk_array *hki_op_call1(const hk_op *op, hk_array *x, const void *options)
+{
+    return hki_op_call(op, (hk_array *const[]){x}, 1, options, (hk_device){NULL}, NULL);
+}
+
+hk_array *hki_op_call2(const hk_op *op, hk_array *x, hk_array *y, const void *options)
+{
+    return hki_op_call(op, (hk_array *const[]){x, y}, 2, options, (hk_device){NULL}, NULL);
+}
+
+hk_array *hki_op_call3(const hk_op *op, hk_array *x, hk_array *y, hk_array *z, const void *options)
+{
+    return hki_op_call(op, (hk_array *const[]){x, y, z}, 3, options, (hk_device){NULL}, NULL);
+}
+
+/* ---- writing into an array --------------------------------------------------------------------------- */
+
+static bool check_output(hki_call *call, hk_array *out)
+{
+    const hki_device *device = out->storage->device;
+    if (call->device != device)
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                               "the array to write is on %s, the inputs on %s", device->name,
+                               call->device->name);
+    if (out->read_only)
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                               "the array to write is a broadcast view: its elements share memory; "
+                               "hk_contiguous copies it");
+    if (call->op->output_count > 1)
+        return hki_call_refuse(call, HK_UNSUPPORTED, "%s cannot write into an array",
+                               call->op->name);
+    return true;
+}
+
+static bool check_result(hki_call *call, const hk_array *out)
+{
+    if (out->dtype == call->out_dtype[0] && hki_dims_equal(&out->shape, &call->out_shape[0]))
+        return true;
+    char has[256], needs[256];
+    hki_array_describe(out, has, sizeof has);
+    hki_dims_describe(&call->out_shape[0], needs, sizeof needs);
+    return hki_call_refuse(call, HK_INVALID_ARGUMENT, "the array to write is %s, the result %s%s", has,
+                           hk_dtype_name(call->out_dtype[0]), needs);
+}
+
+/* Whether the task may read x while it writes out. */
+static bool reads_safely(const hk_op *op, const hk_array *x, const hk_array *out)
+{
+    uint64_t begin, end, out_begin, out_end;
+    if (x->storage != out->storage)
+        return true;
+    hki_array_range(x, &begin, &end);
+    hki_array_range(out, &out_begin, &out_end);
+    if (begin >= out_end || out_begin >= end)
+        return true;
+    return op->elementwise && x->offset == out->offset && hki_dims_equal(&x->shape, &out->shape) &&
+           memcmp(x->strides, out->strides, sizeof x->strides[0] * (size_t)x->shape.ndim) == 0;
+}
+
+static bool issue_into(hki_call *call, uint64_t bytes, hk_array *out)
+{
+    if (!call->op->elementwise && !hk_is_contiguous(out)) { /* its kernel writes rows without gaps */
+        hk_array *result = hk_take(make(call, bytes, NULL));
+        hki_op_call_into(&hki_op_copy, &result, 1, NULL, out);
+        hk_array_release(result);
+        return true;
+    }
+    task_inputs inputs;
+    bool ok = inputs_init(call, &inputs);
+    for (int i = 0; ok && i < call->input_count; i++) {
+        if (inputs.arrays[i] && !inputs.copied[i] && !reads_safely(call->op, inputs.arrays[i], out))
+            ok = copy_input(call, &inputs, i);
+    }
+    if (ok && !hki_call_issue(call, inputs.arrays, &out, 0))
+        ok = hki_call_refuse(call, HK_OUT_OF_MEMORY, "out of host memory");
+    inputs_deinit(call, &inputs);
+    return ok;
+}
+
+void hki_op_call_into(const hk_op *op, hk_array *const *inputs, int input_count, const void *options,
+                      hk_array *out)
+{
+    hki_call call;
+    uint64_t bytes;
+    call_init(&call, op, inputs, input_count, options);
+    if (!out) {
+        hki_array_fail_in_place(NULL, op->name, inputs, input_count, HK_INVALID_ARGUMENT,
+                                "the array to write is NULL");
+        return;
+    }
+    const hk_status *gone = hki_array_gone(out);
+    if (gone || out->failed) { /* there is nothing to write */
+        if (gone)
+            hk_status_release(gone);
+        return;
+    }
+    bool chooses = input_count == 0 || op->any_device;
+    if (!check_inputs(&call, chooses ? out->storage->device : NULL) || !check_output(&call, out) ||
+        !infer(&call, &bytes) || !check_result(&call, out) ||
+        (hki_op_overwrite && !hki_op_overwrite(&call, out)) || !issue_into(&call, bytes, out))
+        hki_array_fail_in_place(out, op->name, inputs, input_count, call.code, "%s", call.message);
+}
+
+/* ---- by name ----------------------------------------------------------------------------------------- */
+
+/* The operator, and its inputs with NULL for those left out; NULL: refused in *call. */
+static const hk_op *find(const char *name, hk_array *const *inputs, int input_count,
+                         const void *options, hk_array *padded[HKI_MAX_INPUTS], hki_call *call)
+{
+    const hk_op *op = name ? hki_op_find(name) : NULL;
+    call->code = HK_OK;
+    if (!op || op->internal) {
+        hki_call_refuse(call, HK_NOT_FOUND, "no operator is called \"%s\"", name ? name : "");
+        return NULL;
+    }
+    int required, count = hki_op_input_count(op, &required);
+    if (input_count < required || input_count > count)
+        hki_call_refuse(call, HK_INVALID_ARGUMENT, "%s takes %d inputs (%s), not %d", op->name, count,
+                        op->signature, input_count);
+    else if (!options && op->params && op->params[0].required)
+        hki_call_refuse(call, HK_INVALID_ARGUMENT, "%s needs options: %s has no default", op->name,
+                        op->params[0].name);
+    for (int i = 0; i < HKI_MAX_INPUTS; i++)
+        padded[i] = i < input_count ? inputs[i] : NULL;
+    return call->code == HK_OK ? op : NULL;
+}
+
+hk_array *(hk_call)(const char *name, hk_array *const *inputs, int input_count, const void *options,
+                    hk_device device)
+{
+    hki_call call;
+    hk_array *padded[HKI_MAX_INPUTS];
+    const hk_op *op = find(name, inputs, input_count, options, padded, &call);
+    if (!op)
+        return hki_array_create_failed(device.handle, "call", inputs, input_count, call.code, "%s",
+                                       call.message);
+    return hki_op_call(op, padded, hki_op_input_count(op, NULL), options, device, NULL);
+}
+
+void(hk_call_into)(const char *name, hk_array *out, hk_array *const *inputs, int input_count,
+                   const void *options)
+{
+    hki_call call;
+    hk_array *padded[HKI_MAX_INPUTS];
+    const hk_op *op = find(name, inputs, input_count, options, padded, &call);
+    if (op)
+        hki_op_call_into(op, padded, hki_op_input_count(op, NULL), options, out);
+    else
+        hki_array_fail_in_place(out, "call_into", inputs, input_count, call.code, "%s",
+                                call.message);
+}

@@ -1,0 +1,52 @@
+/* Elementwise operators: the rows of elementwise.def, their loops, and walking over operands. */
+#ifndef HOCKET_OP_ELEMENTWISE_H
+#define HOCKET_OP_ELEMENTWISE_H
+
+#include "op/op.h"
+
+enum { HKI_WALK_MAX_INPUTS = 3 };
+
+/* One row of elements: n of them, at steps in bytes (0: one element for all). The output may be the same
+ * memory as an input with the same step; it overlaps none otherwise. */
+typedef struct hki_run {
+    int64_t n;
+    const char *in[HKI_WALK_MAX_INPUTS];
+    int64_t in_step[HKI_WALK_MAX_INPUTS];
+    char *out;
+    int64_t out_step;
+    double scalar;
+} hki_run;
+
+/* Computes the row. Returns -1, or the first element that the operator refuses. */
+typedef int64_t (*hki_loop_fn)(const hki_run *run);
+
+/* Calls `loop` for rows that make up elements [begin, end), in C order, of output 0, with the inputs
+ * broadcast to it. Returns -1, or the first element that was refused. */
+int64_t hki_walk(const hki_kernel_call *call, int64_t begin, int64_t end, double scalar,
+                 hki_loop_fn loop);
+
+/* As hki_kernel_fn's failure for data: fails the call's task, naming the element's index. */
+void hki_walk_fail(const hki_kernel_call *call, int64_t piece, int64_t element, const char *text);
+
+/* The rows of elementwise.def. */
+#define ROW(kind, name, ...)     HKI_ELEMENT_##name,
+#define CHECKED(kind, name, ...) HKI_ELEMENT_##name,
+typedef enum hki_element {
+#include "op/elementwise.def"
+    HKI_ELEMENT_COUNT
+} hki_element;
+#undef ROW
+#undef CHECKED
+
+/* By dtype of the values (not of a condition); NULL where the row or this variant has none. */
+typedef hki_loop_fn hki_loop_table[HKI_ELEMENT_COUNT][HK_DTYPE_COUNT];
+extern const hki_loop_table hki_loops_portable, hki_loops_avx2, hki_loops_avx512;
+
+/* ---- for operators like those of the table --------------------------------------------------------- */
+
+/* Result: the first input's shape and dtype. */
+bool hki_infer_same(hki_call *call);
+/* Pieces of elements for an operator that takes `ns` per element of 4 bytes. */
+void hki_plan_elements(const hki_call *call, hki_plan *plan, double ns);
+
+#endif

@@ -1,0 +1,26 @@
+/* Options of the operators that make arrays from numbers, for those who call them. */
+#ifndef HOCKET_OP_FILL_H
+#define HOCKET_OP_FILL_H
+
+#include "op/op.h"
+
+#define HKI_FULL_ARGUMENTS(F, op)                                                                  \
+    F(op, DIMS, shape, "", "shape of the result")                                                  \
+    F(op, F64, value, "", "what every element is")                                                 \
+    F(op, DTYPE, dtype, "", "dtype of the result")
+HKI_OPTIONS_STRUCT(full, HKI_FULL_ARGUMENTS)
+
+#define HKI_ZEROS_ARGUMENTS(F, op)                                                                 \
+    F(op, DIMS, shape, "", "shape of the result")                                                  \
+    F(op, DTYPE, dtype, "", "dtype of the result")
+HKI_OPTIONS_STRUCT(zeros, HKI_ZEROS_ARGUMENTS)
+HKI_OPTIONS_STRUCT(ones, HKI_ZEROS_ARGUMENTS)
+
+#define HKI_ARANGE_ARGUMENTS(F, op)                                                                \
+    F(op, F64, start, "", "the first element")                                                     \
+    F(op, F64, stop, "", "where to stop, not included")                                            \
+    F(op, F64, step, "", "from one element to the next, not 0")                                    \
+    F(op, DTYPE, dtype, "", "dtype of the result")
+HKI_OPTIONS_STRUCT(arange, HKI_ARANGE_ARGUMENTS)
+
+#endif

@@ -1,0 +1,34 @@
+/* Convolution on lanes: AVX2 and FMA, 16 registers. */
+#include "op/kernels/conv2d_plan.h"
+#include "op/kernels/kernel_isa.h"
+
+#include <string.h>
+
+#if HKI_HAVE_X86_ISAS
+
+#define LANES_TARGET HKI_TARGET_AVX2
+/* (o + 1) w + 1 registers */
+#define LANES_TILES(X)                                                                             \
+    X(1, 1)                                                                                        \
+    X(1, 2)                                                                                        \
+    X(1, 3) X(1, 4) X(1, 5) X(1, 6) X(2, 1) X(2, 2) X(2, 3) X(2, 4) X(2, 5) X(3, 1) X(3, 2)        \
+        X(3, 3) X(4, 1) X(4, 2) X(4, 3) X(5, 1) X(5, 2) X(6, 1) X(6, 2)
+#define LANES_WIDEST(X) X(1, 6) X(2, 5) X(3, 3) X(4, 3) X(5, 2) X(6, 2)
+
+#define LANES_T        float
+#define LANES_N        8
+#define LANES_FN(name) name##_avx2_f32
+#include "op/kernels/conv2d_lanes.inc.c"
+#undef LANES_T
+#undef LANES_N
+#undef LANES_FN
+
+#define LANES_T        double
+#define LANES_N        4
+#define LANES_FN(name) name##_avx2_f64
+#include "op/kernels/conv2d_lanes.inc.c"
+#undef LANES_T
+#undef LANES_N
+#undef LANES_FN
+
+#endif

@@ -1,0 +1,398 @@
+#include "op/kernels/conv2d_plan.h"
+
+#include <string.h>
+
+/* What a source band may take, and what a result held across chunks may: together about an L2. */
+enum {
+    SOURCE_BYTES = 448 * 1024,
+    TARGET_BYTES = 512 * 1024,
+    TILE_BYTES = 24 * 1024,
+    WEIGH_BYTES = 28 * 1024,
+    DIRECT_BYTES = 256 * 1024
+};
+
+static int64_t min64(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t max64(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* The phase of tap k and its source offset: target = phase + phases t reads source = step t +
+ * offset. */
+static int64_t axis_tap(const hki_conv2d_axis *axis, int64_t k, int64_t *offset)
+{
+    int64_t reach = k * axis->dilation - axis->pad;
+    if (!axis->backward) {
+        *offset = reach;
+        return 0;
+    }
+    int64_t phase = reach % axis->stride;
+    if (phase < 0)
+        phase += axis->stride;
+    *offset = (phase - reach) / axis->stride;
+    return phase;
+}
+
+static void axis_init(hki_conv2d_axis *axis)
+{
+    axis->phases = axis->backward ? axis->stride : 1;
+    axis->step = axis->backward ? 1 : axis->stride;
+    axis->per_phase = ceil_div(axis->target, axis->phases);
+    axis->offset_min = INT64_MAX;
+    axis->offset_max = INT64_MIN;
+    for (int64_t k = 0; k < axis->kernel; k++) {
+        int64_t offset;
+        axis_tap(axis, k, &offset);
+        axis->offset_min = min64(axis->offset_min, offset);
+        axis->offset_max = max64(axis->offset_max, offset);
+    }
+}
+
+static void axis_tables(hki_conv2d_axis *axis)
+{
+    int64_t count = 0;
+    for (int64_t phase = 0; phase < axis->phases; phase++) {
+        axis->phase_begin[phase] = count;
+        for (int64_t k = 0; k < axis->kernel; k++) {
+            int64_t offset;
+            if (axis_tap(axis, k, &offset) != phase)
+                continue;
+            axis->tap_kernel[count] = k;
+            axis->tap_offset[count] = offset;
+            count++;
+        }
+    }
+    axis->phase_begin[axis->phases] = count;
+}
+
+/* The strips per sample that leave the fewest row-blocks to compute; 1 once the lanes are full. */
+static int64_t choose_strips(int64_t samples, int64_t lanes, int64_t rows)
+{
+    int64_t best = 1;
+    if (samples >= 2 * lanes)
+        return best;
+    double best_cost = (double)(ceil_div(max64(samples, 1), lanes) * rows);
+    for (int64_t strips = 2; strips <= min64(lanes, rows); strips++) {
+        double cost =
+            (double)(ceil_div(max64(samples, 1) * strips, lanes) * ceil_div(rows, strips));
+        /* a strip reads its halo again and is transposed row by row */
+        if (cost < 0.9 * best_cost) {
+            best = strips;
+            best_cost = cost;
+        }
+    }
+    return best;
+}
+
+static int64_t source_rows(const hki_conv2d_plan *plan, int64_t t)
+{
+    const hki_conv2d_axis *row = &plan->row;
+    int64_t rows = (t - 1) * row->step + row->offset_max - row->offset_min + 1;
+    bool clipped = plan->strips == 1 && plan->pass != HKI_CONV2D_BACKWARD_WEIGHT;
+    return clipped ? min64(rows, row->source) : rows;
+}
+
+static void choose_bands(hki_conv2d_plan *plan)
+{
+    int64_t vector = plan->lanes * plan->element_size;
+    int64_t row_bytes = plan->positions * vector;
+    int64_t target_row_bytes =
+        plan->target_channels * plan->row.phases * plan->column.target * vector;
+    int64_t t = plan->strip_t;
+    bool weigh = plan->pass == HKI_CONV2D_BACKWARD_WEIGHT;
+    plan->chunk = plan->source_channels;
+    if (weigh) {
+        t = max64(1, min64(t, TARGET_BYTES / max64(target_row_bytes, 1)));
+        int64_t channel_bytes = source_rows(plan, t) * row_bytes;
+        plan->chunk = max64(1, min64(plan->chunk, SOURCE_BYTES / max64(channel_bytes, 1)));
+    } else if (source_rows(plan, t) * row_bytes * plan->chunk > SOURCE_BYTES) {
+        int64_t fit = t;
+        while (fit > 0 && source_rows(plan, fit) * row_bytes * plan->chunk > SOURCE_BYTES)
+            fit--;
+        if (fit > 0) {
+            t = fit;
+        } else {
+            t = max64(1, min64(t, TARGET_BYTES / max64(target_row_bytes, 1)));
+            int64_t channel_bytes = source_rows(plan, t) * row_bytes;
+            plan->chunk = max64(1, min64(plan->chunk, SOURCE_BYTES / max64(channel_bytes, 1)));
+        }
+    }
+    plan->chunk = ceil_div(plan->source_channels, ceil_div(plan->source_channels, plan->chunk));
+    plan->band_t = ceil_div(plan->strip_t, ceil_div(plan->strip_t, t));
+    plan->band_rows = source_rows(plan, plan->band_t);
+    plan->sub_t = plan->band_t;
+    if (weigh || plan->chunk == plan->source_channels) {
+        int64_t sub_bytes = 5 * plan->row.phases * plan->column.target * vector;
+        int64_t most = weigh ? WEIGH_BYTES : TILE_BYTES;
+        int64_t sub = max64(1, min64(plan->band_t, most / max64(sub_bytes, 1)));
+        plan->sub_t = ceil_div(plan->band_t, ceil_div(plan->band_t, sub));
+    }
+}
+
+/* Whether columns in the lanes beat samples in the lanes, by estimated cycles per vector of
+ * results. */
+static bool choose_direct(const hki_conv2d_plan *plan, int64_t samples)
+{
+    const hki_conv2d_axis *row = &plan->row, *column = &plan->column;
+    int64_t lanes = plan->lanes;
+    int64_t rows = (row->target - 1) * row->step + row->offset_max - row->offset_min + 1;
+    if (plan->pass == HKI_CONV2D_BACKWARD_WEIGHT || row->phases * column->phases > 1 ||
+        column->target < lanes ||
+        plan->source_channels * rows * plan->positions * plan->element_size > DIRECT_BYTES)
+        return false;
+    double taps = (double)(plan->source_channels * row->kernel * column->kernel);
+    double inputs = (double)(plan->source_channels * row->source * column->source);
+    double outputs = (double)(plan->target_channels * row->target * column->target);
+    int64_t virtual_samples = max64(samples, 1) * plan->strips;
+    double busy = (double)virtual_samples / (double)(ceil_div(virtual_samples, lanes) * lanes);
+    busy *= (double)row->target / (double)(plan->strips * plan->strip_rows);
+    double transposed = (1.05 * taps + 15 + 12 * inputs / outputs) / busy;
+    double used = (double)column->target / (double)(ceil_div(column->target, lanes) * lanes);
+    /* a tile of min(channels, 5) x w: multiply-adds, or loads, of which those of x straddle lines
+     */
+    int64_t o = min64(plan->target_channels, 5);
+    double w = (double)plan->shape.tile_w[o];
+    double step = (2 * w + (double)o) / ((double)o * w);
+    double direct = ((step > 1.2 ? step : 1.2) * taps + 4) / used;
+    return direct < transposed;
+}
+
+void hki_conv2d_plan_init(hki_conv2d_plan *plan, const hki_conv2d_geometry *g, hki_conv2d_pass pass,
+                          const hki_conv2d_lane_shape *shape)
+{
+    memset(plan, 0, sizeof *plan);
+    bool backward = pass == HKI_CONV2D_BACKWARD_DATA;
+    int64_t kernel = g->kernel_height * g->kernel_width;
+    plan->pass = pass;
+    plan->shape = *shape;
+    plan->lanes = shape->lanes;
+    plan->element_size = shape->element_size;
+    plan->row = (hki_conv2d_axis){.source = backward ? g->out_height : g->in_height,
+                                  .target = backward ? g->in_height : g->out_height,
+                                  .kernel = g->kernel_height,
+                                  .stride = g->stride_height,
+                                  .pad = g->pad_height,
+                                  .dilation = g->dilation_height,
+                                  .backward = backward};
+    plan->column = (hki_conv2d_axis){.source = backward ? g->out_width : g->in_width,
+                                     .target = backward ? g->in_width : g->out_width,
+                                     .kernel = g->kernel_width,
+                                     .stride = g->stride_width,
+                                     .pad = g->pad_width,
+                                     .dilation = g->dilation_width,
+                                     .backward = backward};
+    axis_init(&plan->row);
+    axis_init(&plan->column);
+    plan->source_channels = backward ? g->out_channels : g->in_channels;
+    plan->target_channels = backward ? g->in_channels : g->out_channels;
+    int64_t out_stride = g->in_channels * kernel;
+    plan->weight_source_stride = backward ? out_stride : kernel;
+    plan->weight_target_stride = backward ? kernel : out_stride;
+
+    plan->strips = choose_strips(g->samples, plan->lanes, plan->row.per_phase);
+    plan->strip_t = ceil_div(plan->row.per_phase, plan->strips);
+    plan->strip_rows = plan->strip_t * plan->row.phases;
+
+    const hki_conv2d_axis *column = &plan->column;
+    plan->left = max64(0, -column->offset_min);
+    int64_t reach = (column->per_phase - 1) * column->step + column->offset_max + 1;
+    int64_t width = plan->left + max64(reach, column->source);
+    plan->column_pitch = ceil_div(width, column->step);
+    plan->positions = plan->column_pitch * column->step;
+    choose_bands(plan);
+    plan->direct = choose_direct(plan, g->samples);
+    if (plan->direct) {
+        plan->strips = 1;
+        plan->strip_t = plan->strip_rows = plan->row.target;
+        plan->chunk = plan->source_channels;
+        plan->band_rows = (plan->row.target - 1) * plan->row.step + plan->row.offset_max -
+                          plan->row.offset_min + 1;
+    }
+
+    size_t vector = (size_t)(plan->lanes * plan->element_size);
+    size_t words = (size_t)(3 * plan->row.kernel + 2 * plan->column.kernel + plan->row.phases +
+                            2 * plan->column.phases + 3 + column->source);
+    size_t segments = (size_t)column->target + (size_t)column->phases;
+    int64_t pixels = plan->band_rows * column->source;
+    if (pass == HKI_CONV2D_BACKWARD_WEIGHT)
+        pixels += plan->band_t * column->target;
+    if (plan->direct)
+        pixels = 2 * plan->row.target * ceil_div(column->target, plan->lanes);
+    size_t at = words * sizeof(int64_t) + segments * sizeof(hki_conv2d_segment);
+    at += (size_t)pixels * sizeof(int32_t) + 16;
+    at += (size_t)(column->per_phase + 1) * (sizeof(double) + sizeof(int64_t));
+    if (pass == HKI_CONV2D_BACKWARD_WEIGHT)
+        at += (size_t)(plan->chunk * kernel) * sizeof(int64_t);
+    plan->packed_at = (at + 63) / 64 * 64;
+    at = plan->packed_at;
+    if (pass != HKI_CONV2D_BACKWARD_WEIGHT)
+        at += (size_t)(g->out_channels * out_stride) * (size_t)plan->element_size;
+    plan->source_at = (at + 63) / 64 * 64;
+    at = plan->source_at + (size_t)(plan->chunk * plan->band_rows * plan->positions) * vector;
+    /* an odd number of lines apart, and room for a transposition to read past the end */
+    plan->target_at = at + 64;
+    int64_t rows = plan->sub_t * plan->row.phases, channels = HKI_CONV2D_TILE_O_MAX;
+    if (pass == HKI_CONV2D_BACKWARD_WEIGHT || plan->chunk < plan->source_channels) {
+        rows = plan->band_t * plan->row.phases;
+        channels = plan->target_channels;
+    }
+    if (plan->direct)
+        rows = 0;
+    at = plan->target_at + (size_t)(channels * rows * column->target) * vector;
+    plan->bytes = (at + HKI_CONV2D_LANES_MAX * vector + 63) / 64 * 64;
+}
+
+/* Estimated cycles of one step of a tile (o x w): multiply-adds, or loads, or latency. */
+static double step_cost(int64_t o, int64_t w)
+{
+    double cost = (double)max64(o * w, o + w + 2);
+    return (cost < 8 ? 8 : cost) + 0.5;
+}
+
+static void segment_taps(const hki_conv2d_plan *plan, int64_t phase, int64_t t, int64_t width,
+                         int64_t *begin, int64_t *end)
+{
+    const hki_conv2d_axis *column = &plan->column;
+    int64_t first = column->phase_begin[phase], last = column->phase_begin[phase + 1];
+    int64_t lo = last, hi = first;
+    for (int64_t k = first; k < last; k++) {
+        int64_t from = t * column->step + column->tap_offset[k];
+        int64_t to = (t + width - 1) * column->step + column->tap_offset[k];
+        if (to < 0 || from >= column->source)
+            continue;
+        lo = min64(lo, k);
+        hi = max64(hi, k + 1);
+    }
+    *begin = lo < hi ? lo : first;
+    *end = lo < hi ? hi : first;
+}
+
+/* Cuts the columns of a phase into segments of least cost, by dynamic programming from the right.
+ */
+static double cut_columns(const hki_conv2d_plan *plan, int64_t phase, int64_t o, int64_t most,
+                          hki_conv2d_segment *segments, int64_t *count)
+{
+    const hki_conv2d_axis *column = &plan->column;
+    int64_t total = column->target > phase ? ceil_div(column->target - phase, column->phases) : 0;
+    double *cost = plan->work;
+    int64_t *width = (int64_t *)(cost + column->per_phase + 1);
+    cost[total] = 0;
+    for (int64_t t = total - 1; t >= 0; t--) {
+        cost[t] = 1e300;
+        for (int64_t w = min64(most, total - t); w >= 1; w--) {
+            int64_t begin, end;
+            segment_taps(plan, phase, t, w, &begin, &end);
+            double here = cost[t + w] + step_cost(o, w) * (double)(end - begin) + 2;
+            if (here < cost[t]) {
+                cost[t] = here;
+                width[t] = w;
+            }
+        }
+    }
+    double sum = cost[0];
+    if (segments) {
+        *count = 0;
+        for (int64_t t = 0; t < total; t += width[t]) {
+            int64_t begin, end;
+            segment_taps(plan, phase, t, width[t], &begin, &end);
+            segments[(*count)++] =
+                (hki_conv2d_segment){(int32_t)t, (int32_t)width[t], (int32_t)begin, (int32_t)end};
+        }
+    }
+    return sum;
+}
+
+static void choose_tile(hki_conv2d_plan *plan, int64_t points)
+{
+    double best = 1e300;
+    for (int64_t o = 1; o <= HKI_CONV2D_TILE_O_MAX && plan->shape.tile_w[o]; o++) {
+        int64_t tiles = ceil_div(plan->target_channels, o);
+        if (ceil_div(plan->target_channels, tiles) < o)
+            continue;
+        int64_t most = plan->shape.tile_w[o];
+        double cost = 0;
+        if (plan->pass == HKI_CONV2D_BACKWARD_WEIGHT || plan->direct) {
+            int64_t rest = points % most;
+            cost = step_cost(o, most) * (double)(points / most);
+            cost += rest ? step_cost(o, rest) : 0;
+        } else {
+            for (int64_t phase = 0; phase < plan->column.phases; phase++)
+                cost += cut_columns(plan, phase, o, most, NULL, NULL);
+        }
+        cost *= (double)tiles;
+        if (cost < best) {
+            best = cost;
+            plan->tile_o = o;
+            plan->tile_w = most;
+        }
+    }
+}
+
+void hki_conv2d_plan_build(hki_conv2d_plan *plan, void *scratch)
+{
+    hki_conv2d_axis *row = &plan->row, *column = &plan->column;
+    int64_t *at = scratch;
+    row->tap_kernel = at;
+    row->tap_offset = at += row->kernel;
+    row->phase_begin = at += row->kernel;
+    plan->row_offset = at += row->phases + 1;
+    column->tap_kernel = at += row->kernel;
+    column->tap_offset = at += column->kernel;
+    column->phase_begin = at += column->kernel;
+    plan->segment_begin = at += column->phases + 1;
+    plan->column_position = at += column->phases + 1;
+    plan->work = at += column->source;
+    at += 2 * (column->per_phase + 1);
+    int64_t weights = plan->chunk * row->kernel * column->kernel;
+    bool weigh = plan->pass == HKI_CONV2D_BACKWARD_WEIGHT;
+    plan->weight_offset = at;
+    at += weigh ? weights : 0;
+    plan->segments = (hki_conv2d_segment *)at;
+    plan->pixel_position = (int32_t *)(plan->segments + column->target + column->phases);
+
+    axis_tables(row);
+    axis_tables(column);
+    for (int64_t k = 0; k < row->kernel; k++)
+        plan->row_offset[k] =
+            row->tap_offset[k] * plan->positions * (plan->direct ? 1 : plan->chunk * plan->lanes);
+    int64_t place = plan->direct ? 1 : plan->lanes;
+    for (int64_t c = 0; c < column->source; c++) {
+        int64_t p = c + plan->left;
+        plan->column_position[c] =
+            (p % column->step * plan->column_pitch + p / column->step) * place;
+    }
+    choose_tile(plan, plan->direct ? row->target * ceil_div(column->target, plan->lanes) : weights);
+    if (!weigh && !plan->direct) {
+        int64_t total = 0;
+        for (int64_t phase = 0; phase < column->phases; phase++) {
+            int64_t count = 0;
+            plan->segment_begin[phase] = total;
+            cut_columns(plan, phase, plan->tile_o, plan->tile_w, plan->segments + total, &count);
+            total += count;
+        }
+        plan->segment_begin[column->phases] = total;
+    }
+    /* from here on the columns' offsets are places in the transposed row */
+    for (int64_t k = 0; k < column->kernel; k++) {
+        int64_t p = column->tap_offset[k] + plan->left;
+        column->tap_offset[k] = (p % column->step * plan->column_pitch + p / column->step) * place;
+    }
+    if (weigh) {
+        int64_t row_stride = plan->positions * plan->lanes;
+        for (int64_t i = 0; i < weights; i++) {
+            int64_t c = i / (row->kernel * column->kernel);
+            int64_t y = i / column->kernel % row->kernel, x = i % column->kernel;
+            plan->weight_offset[i] = c * plan->band_rows * row_stride +
+                                     y * row->dilation * row_stride + column->tap_offset[x];
+        }
+    }
+}

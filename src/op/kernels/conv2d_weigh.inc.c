@@ -1,0 +1,175 @@
+/* The gradient of the weights, on the arrays and helpers of conv2d_lanes.inc.c, which includes it:
+   products of transposed x and dy are summed over pixels in registers, then over lanes, in a fixed
+   order. */
+
+/* One register tile of weigh: sums[o][w] = sum over rows, columns, lanes of dy[o] * x[offset[w]].
+ */
+typedef struct LANES_FN(weigh_tile) {
+    const T *x, *dy;
+    const int64_t *offset; /* [tile_w] */
+    int64_t rows, cols, x_row, dy_row, dy_channel;
+    T *sums; /* [tile_o * tile_w], room for a multiple of L */
+} LANES_FN(weigh_tile);
+
+/* Lane i of the result is the sum over the lanes of v[i], in the order of a tree. */
+LANES_INLINE V LANES_FN(sum_lanes)(V v[L])
+{
+    UNROLL for (int half = L / 2; half >= 1; half /= 2)
+    {
+        UNROLL for (int i = 0; i < half; i++) v[i] =
+            ZIP_LO(v[i], v[i + half]) + ZIP_HI(v[i], v[i + half]);
+    }
+    return v[0];
+}
+
+LANES_INLINE void LANES_FN(weigh_body)(const LANES_FN(weigh_tile) * a, const int tile_o,
+                                       const int tile_w)
+{
+    V acc[HKI_CONV2D_TILE_O_MAX][HKI_CONV2D_TILE_W_MAX];
+    int64_t offset[HKI_CONV2D_TILE_W_MAX];
+    UNROLL for (int o = 0; o < tile_o; o++)
+    {
+        UNROLL for (int w = 0; w < tile_w; w++) acc[o][w] = (V){0};
+    }
+    UNROLL for (int w = 0; w < tile_w; w++) offset[w] = a->offset[w];
+    const int64_t channel = a->dy_channel, cols = a->cols;
+    for (int64_t r = 0; r < a->rows; r++) {
+        const T *xp = a->x + r * a->x_row, *dp = a->dy + r * a->dy_row;
+        for (int64_t c = 0; c < cols; c++) {
+            V x[HKI_CONV2D_TILE_W_MAX];
+            UNROLL for (int w = 0; w < tile_w; w++) x[w] = *(const V *)(xp + offset[w]);
+            UNROLL for (int o = 0; o < tile_o; o++)
+            {
+                const V d = *(const V *)(dp + o * channel);
+                UNROLL for (int w = 0; w < tile_w; w++) acc[o][w] = acc[o][w] + d * x[w];
+            }
+            xp += L;
+            dp += L;
+        }
+    }
+    UNROLL for (int i = 0; i < tile_o * tile_w; i += L)
+    {
+        V v[L];
+        UNROLL for (int j = 0; j < L; j++) v[j] =
+            i + j < tile_o * tile_w ? acc[(i + j) / tile_w][(i + j) % tile_w] : (V){0};
+        *(V *)(a->sums + i) = LANES_FN(sum_lanes)(v);
+    }
+}
+
+#define TILE_DEFINE(o, w)                                                                          \
+    LANES_TARGET static void LANES_FN(weigh_##o##_##w)(const LANES_FN(weigh_tile) * a)             \
+    {                                                                                              \
+        LANES_FN(weigh_body)(a, o, w);                                                             \
+    }
+LANES_TILES(TILE_DEFINE)
+#undef TILE_DEFINE
+
+typedef void (*LANES_FN(weigh_fn))(const LANES_FN(weigh_tile) *);
+
+#define TILE_ENTRY(o, w) [o][w] = LANES_FN(weigh_##o##_##w),
+static const LANES_FN(weigh_fn)
+    LANES_FN(weigh_table)[HKI_CONV2D_TILE_O_MAX + 1][HKI_CONV2D_TILE_W_MAX + 1] = {
+        LANES_TILES(TILE_ENTRY)};
+#undef TILE_ENTRY
+
+LANES_TARGET static T LANES_FN(sum_pixels)(const T *dy, int64_t pixels)
+{
+    V sum = {0};
+    for (int64_t p = 0; p < pixels; p++)
+        sum = sum + *(const V *)(dy + p * L);
+    V v[L] = {sum};
+    return LANES_FN(sum_lanes)(v)[0];
+}
+
+/* Adds the products of some rows to all channels' weights [0, k_end) of a chunk. */
+static void LANES_FN(weigh_sweep)(const hki_conv2d_plan *plan, LANES_FN(weigh_tile) * tile,
+                                  const T *dy, int64_t k_end, T *dweight)
+{
+    int64_t weights = plan->source_channels * plan->row.kernel * plan->column.kernel, o1;
+    for (int64_t part = 0, o0 = 0; o0 < plan->target_channels; part++, o0 = o1) {
+        o1 = hki_conv2d_part_begin(plan->target_channels, plan->tile_o, part + 1);
+        tile->dy = dy + o0 * tile->dy_channel;
+        for (int64_t k0 = 0, width; k0 < k_end; k0 += width) {
+            width = k_end - k0 < plan->tile_w ? k_end - k0 : plan->tile_w;
+            tile->offset = plan->weight_offset + k0;
+            LANES_FN(weigh_table)[o1 - o0][width](tile);
+            const T *sum = tile->sums;
+            for (int64_t o = o0; o < o1; o++)
+                for (int64_t w = 0; w < width; w++)
+                    dweight[o * weights + k0 + w] += *sum++;
+        }
+    }
+}
+
+void LANES_FN(hki_conv2d_weigh)(const hki_conv2d_plan *plan, const T *x, const T *dy, T *dweight,
+                                T *dbias, int64_t begin, int64_t end, void *scratch)
+{
+    const hki_conv2d_axis *row = &plan->row, *column = &plan->column;
+    T *xt = (T *)((char *)scratch + plan->source_at);
+    T *dt = (T *)((char *)scratch + plan->target_at);
+    int64_t row_stride = plan->positions * L, taps = row->kernel * column->kernel;
+    int64_t weights = plan->source_channels * taps, dy_row = column->target * L;
+    int32_t *dy_position = plan->pixel_position + plan->band_rows * column->source;
+    memset(dweight, 0, (size_t)(plan->target_channels * weights) * sizeof(T));
+    if (dbias)
+        memset(dbias, 0, (size_t)plan->target_channels * sizeof(T));
+    memset(xt, 0, (size_t)(plan->chunk * plan->band_rows * row_stride) * sizeof(T));
+    LANES_FN(fill_positions)
+    (plan->pixel_position, plan->band_rows, row_stride, column->source, plan->column_position);
+    LANES_FN(fill_positions)(dy_position, plan->band_t, dy_row, column->target, NULL);
+    LANES_FN(band)
+    x_band = {.source = x,
+              .limit = x + end * plan->source_channels * row->source * column->source,
+              .channels = plan->source_channels,
+              .height = row->source,
+              .width = column->source,
+              .strip_step = plan->strip_t * row->step,
+              .strip_height = INT64_MAX,
+              .row_stride = row_stride,
+              .channel_stride = plan->band_rows * row_stride,
+              .position = plan->pixel_position,
+              .out = xt};
+    LANES_FN(band)
+    dy_band = {.source = dy,
+               .limit = dy + end * plan->target_channels * row->target * column->target,
+               .channels = plan->target_channels,
+               .height = row->target,
+               .width = column->target,
+               .strip_step = plan->strip_rows,
+               .strip_height = plan->strip_rows,
+               .row_stride = dy_row,
+               .channel_stride = plan->band_t * dy_row,
+               .position = dy_position,
+               .out = dt};
+    _Alignas(64) T sums[HKI_CONV2D_TILE_O_MAX * HKI_CONV2D_TILE_W_MAX + L];
+    LANES_FN(weigh_tile)
+    tile = {.sums = sums,
+            .cols = column->target,
+            .x_row = row->step * row_stride,
+            .dy_row = dy_row,
+            .dy_channel = dy_band.channel_stride};
+    for (int64_t first = 0; first < (end - begin) * plan->strips; first += L) {
+        LANES_FN(block) block;
+        LANES_FN(block_init)(&block, plan->strips, begin, end, first);
+        for (int64_t t0 = 0; t0 < plan->strip_t; t0 += plan->band_t) {
+            int64_t t1 = t0 + plan->band_t < plan->strip_t ? t0 + plan->band_t : plan->strip_t;
+            int64_t row_lo = t0 * row->step + row->offset_min;
+            int64_t row_hi = (t1 - 1) * row->step + row->offset_max + 1;
+            LANES_FN(load_band)(&dy_band, &block, 0, plan->target_channels, t0, t1);
+            for (int64_t o = 0; dbias && o < plan->target_channels; o++)
+                dbias[o] +=
+                    LANES_FN(sum_pixels)(dt + o * tile.dy_channel, (t1 - t0) * column->target);
+            for (int64_t c0 = 0; c0 < plan->source_channels; c0 += plan->chunk) {
+                int64_t c1 = c0 + plan->chunk;
+                c1 = c1 < plan->source_channels ? c1 : plan->source_channels;
+                LANES_FN(load_band)(&x_band, &block, c0, c1, row_lo, row_hi);
+                for (int64_t s0 = t0; s0 < t1; s0 += plan->sub_t) {
+                    tile.rows = t1 - s0 < plan->sub_t ? t1 - s0 : plan->sub_t;
+                    tile.x = xt + (s0 - t0) * tile.x_row;
+                    LANES_FN(weigh_sweep)
+                    (plan, &tile, dt + (s0 - t0) * dy_row, (c1 - c0) * taps, dweight + c0 * taps);
+                }
+            }
+        }
+    }
+}

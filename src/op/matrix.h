@@ -1,0 +1,48 @@
+/* Products of strided matrices, in tiles: what matmul and linear share. */
+#ifndef HOCKET_OP_MATRIX_H
+#define HOCKET_OP_MATRIX_H
+
+#include "op/op.h"
+
+/* Borrowed elements; strides in elements, 0 and more. */
+typedef struct hki_matrix {
+    const void *data;
+    int64_t rows, columns, row_stride, column_stride;
+} hki_matrix;
+
+/* The block of rows [row, row + rows) and columns [column, column + columns). */
+hki_matrix hki_matrix_block(hki_matrix x, hk_dtype dtype, int64_t row, int64_t rows, int64_t column,
+                            int64_t columns);
+
+/* c = a b, where c has c_stride elements from row to row. Reads a and b in place where their rows or
+ * columns lie without gaps, else copies. dtype: float32, float64, int32, int64 (which wraps around).
+ * False after the task of the call has been failed for want of memory. */
+bool hki_matrix_product(const hki_kernel_call *call, int64_t piece, hk_dtype dtype, hki_matrix a,
+                        hki_matrix b, void *c, int64_t c_stride);
+
+/* How an m x n result of sums over k is cut: tiles of rows x columns, numbered along the rows first. A
+ * tile's bytes do not depend on which piece it is in. */
+typedef struct hki_matrix_tiles {
+    int64_t rows, columns, row_count, column_count;
+} hki_matrix_tiles;
+
+hki_matrix_tiles hki_matrix_tiles_of(int64_t m, int64_t n, int64_t k, hk_dtype dtype);
+/* Rough cost of one such product on one core. */
+double hki_matrix_work_ns(int64_t m, int64_t n, int64_t k, hk_dtype dtype);
+
+/* The range that a tile covers. */
+typedef struct hki_matrix_tile {
+    int64_t row, rows, column, columns;
+} hki_matrix_tile;
+
+static inline hki_matrix_tile hki_matrix_tile_at(const hki_matrix_tiles *tiles, int64_t m,
+                                                 int64_t n, int64_t index)
+{
+    hki_matrix_tile tile = {.row = index / tiles->column_count * tiles->rows,
+                            .column = index % tiles->column_count * tiles->columns};
+    tile.rows = m - tile.row < tiles->rows ? m - tile.row : tiles->rows;
+    tile.columns = n - tile.column < tiles->columns ? n - tile.column : tiles->columns;
+    return tile;
+}
+
+#endif

@@ -1,0 +1,44 @@
+/* Where a backward pass begins: ones, which depend on the loss, so that one that failed fails the
+ * gradients. */
+#include "op/elementwise.h"
+
+static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+{
+    (void)piece;
+    if (call->out[0].dtype == HK_F32)
+        for (int64_t i = begin; i < end; i++)
+            ((float *)call->out[0].data)[i] = 1;
+    else
+        for (int64_t i = begin; i < end; i++)
+            ((double *)call->out[0].data)[i] = 1;
+}
+
+static void reference(const hki_call *call, const double *const *in, double *const *out)
+{
+    (void)in;
+    int64_t size = hk_size(call->inputs[0]);
+    for (int64_t i = 0; i < size; i++)
+        out[0][i] = 1;
+}
+
+static const hki_sample samples[] = {
+    {.inputs = {HKI_SHAPE(2, 3)}},
+    {.inputs = {HKI_SHAPE_0D}},
+    {.inputs = {HKI_SHAPE(0)}},
+    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(3, 4)}},
+};
+
+const hk_op hki_op_ones_like = {
+    HKI_OP_NAMED(ones_like),
+    HKI_OP_SAMPLES(samples),
+    .signature = "x",
+    .doc = "Ones of x's shape and dtype.",
+    .formula = "1",
+    .dtypes = HKI_FLOATS,
+    .internal = true,
+    .infer = hki_infer_same,
+    .split = HKI_SPLIT_ELEMENTS,
+    .kernel = {[HKI_CPU] = kernel},
+    .no_grad_why = "it does not depend on the values of x",
+    .reference = reference,
+};

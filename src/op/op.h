@@ -1,0 +1,301 @@
+/* The operator table: one hk_op per operator, one file each, one line in op_table.def. Calls, tests,
+ * documentation, the public header hocket/ops.h and bindings all read the table.
+ *
+ * To add an operator `scale`: append HKI_OP(scale) to op_table.def, write src/op/scale.c, run
+ * `make generate`. The file, in full but for the functions:
+ *
+ *     #define SCALE_OPTIONS(F, op)                         type, field, default, doc; declared once
+ *         F(op, F64, factor, "1", "what x is multiplied by")
+ *         F(op, INT2, window, "{1, 1}", "height, width")
+ *     HKI_OPTIONS(scale, SCALE_OPTIONS)                    or HKI_ARGUMENTS(scale, …)
+ *
+ *     static const hki_sample scale_samples[] = {
+ *         {.inputs = {HKI_SHAPE(2, 3)}},
+ *         {.inputs = {HKI_SHAPE_0D}, .options = &(const hki_scale_options){.factor = 3}},
+ *         {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(4, 0, 5)}, .low = 0.5, .high = 2},
+ *     };
+ *
+ *     const hk_op hki_op_scale = {
+ *         HKI_OP_NAMED(scale),                              .id, .name
+ *         HKI_OP_PARAMS(scale),                             .params, .options_bytes
+ *         HKI_OP_SAMPLES(scale_samples),                    .samples, .sample_count
+ *         .signature = "x", .doc = "…", .dtypes = HKI_FLOATS, …
+ *     };
+ *
+ * HKI_OPTIONS declares the struct hki_scale_options { double factor; int64_t window[2]; } and the table
+ * of its fields; the caller passes `const hk_scale_options *` (the same layout), where a field of zero
+ * bytes means the default and NULL means all defaults. HKI_ARGUMENTS does the same for fields that the
+ * caller must give: they become arguments, hk_scale(x, factor), in order. An operator has one or the
+ * other. Where other operators need the struct, put SCALE_OPTIONS and HKI_OPTIONS_STRUCT in scale.h and
+ * HKI_OPTIONS_TABLE in scale.c. An operator without inputs (fill, random) and one with any_device take
+ * an hk_device as their last argument.
+ *
+ * Gradients call other operators through hki_op_call1 … hki_op_call3 (&hki_op_… of all operators are
+ * declared below), never through the public macros, which would note their own source line. Gradients
+ * of broadcast inputs end in hki_op_sum_to_shape. */
+#ifndef HOCKET_OP_OP_H
+#define HOCKET_OP_OP_H
+
+#include "array/array.h"
+
+enum { HKI_MAX_INPUTS = 6, HKI_MAX_OUTPUTS = 2 };
+
+typedef struct hk_op hk_op;
+
+#define HKI_OP(name) extern const hk_op hki_op_##name;
+#include "op/op_table.def"
+#undef HKI_OP
+
+/* Place of an operator in the table. */
+typedef enum hki_op_id {
+#define HKI_OP(name) HKI_OP_ID_##name,
+#include "op/op_table.def"
+#undef HKI_OP
+    HKI_OP_COUNT
+} hki_op_id;
+
+/* Sets of dtypes. */
+enum {
+    HKI_FLOATS = 1u << HK_F32 | 1u << HK_F64,
+    HKI_NUMBERS = HKI_FLOATS | 1u << HK_I32 | 1u << HK_I64 | 1u << HK_U8,
+    HKI_ALL_DTYPES = HKI_NUMBERS | 1u << HK_BOOL
+};
+
+/* ---- options --------------------------------------------------------------------------------------- */
+
+typedef enum hki_param_type {
+    HKI_PARAM_BOOL,  /* bool */
+    HKI_PARAM_INT,   /* int64_t */
+    HKI_PARAM_INT2,  /* int64_t[2] */
+    HKI_PARAM_F64,   /* double */
+    HKI_PARAM_DTYPE, /* hk_dtype */
+    HKI_PARAM_DIMS,  /* hk_dims */
+    HKI_PARAM_U64    /* uint64_t */
+} hki_param_type;
+
+/* One field of an operator's options struct. A field of all zero bytes means the default. */
+typedef struct hki_param {
+    const char *name;
+    hki_param_type type;
+    size_t offset;
+    const char *default_text, *doc;
+    bool required; /* becomes an argument of the public function; all fields of an operator or none */
+} hki_param;
+
+enum { HKI_MAX_OPTIONS_BYTES = 256 };
+
+/* The macros of the example above. */
+#define HKI_FIELD_BOOL(name)  bool name
+#define HKI_FIELD_INT(name)   int64_t name
+#define HKI_FIELD_INT2(name)  int64_t name[2]
+#define HKI_FIELD_F64(name)   double name
+#define HKI_FIELD_DTYPE(name) hk_dtype name
+#define HKI_FIELD_DIMS(name)  hk_dims name
+#define HKI_FIELD_U64(name)   uint64_t name
+
+#define HKI_OPTIONS_FIELD(op, type, field, default_text, doc) HKI_FIELD_##type(field);
+#define HKI_OPTIONS_ROW(op, type, field, default_text, doc)                                        \
+    {#field, HKI_PARAM_##type, offsetof(hki_##op##_options, field), default_text, doc, false},
+#define HKI_ARGUMENTS_ROW(op, type, field, default_text, doc)                                      \
+    {#field, HKI_PARAM_##type, offsetof(hki_##op##_options, field), default_text, doc, true},
+#define HKI_OPTIONS_STRUCT(op, LIST)                                                               \
+    typedef struct hki_##op##_options {                                                            \
+        LIST(HKI_OPTIONS_FIELD, op)                                                                \
+    } hki_##op##_options;                                                                          \
+    _Static_assert(sizeof(hki_##op##_options) <= HKI_MAX_OPTIONS_BYTES, "options are too large");
+#define HKI_OPTIONS_TABLE(op, LIST)                                                                \
+    static const hki_param op##_params[] = {LIST(HKI_OPTIONS_ROW, op){.name = NULL}};
+#define HKI_ARGUMENTS_TABLE(op, LIST)                                                              \
+    static const hki_param op##_params[] = {LIST(HKI_ARGUMENTS_ROW, op){.name = NULL}};
+#define HKI_OPTIONS(op, LIST)                                                                      \
+    HKI_OPTIONS_STRUCT(op, LIST)                                                                   \
+    HKI_OPTIONS_TABLE(op, LIST)
+#define HKI_ARGUMENTS(op, LIST)                                                                    \
+    HKI_OPTIONS_STRUCT(op, LIST)                                                                   \
+    HKI_ARGUMENTS_TABLE(op, LIST)
+
+/* ---- a call, at issue ------------------------------------------------------------------------------ */
+
+typedef struct hki_call {
+    const hk_op *op;
+    hki_device *device;
+    int input_count;               /* optional inputs left out at the end or NULL */
+    hk_array *const *inputs;
+    const void *options;           /* op->options_bytes bytes, never NULL when that is > 0 */
+    hk_dims out_shape[HKI_MAX_OUTPUTS]; /* infer fills these */
+    hk_dtype out_dtype[HKI_MAX_OUTPUTS];
+    hk_code code; /* set through hki_call_refuse */
+    char message[512];
+} hki_call;
+
+/* From infer: the call cannot be made. Returns false. The message names argument, value and remedy. */
+bool hki_call_refuse(hki_call *call, hk_code code, const char *format, ...) HK_PRINTF(3, 4);
+
+/* How a call is cut: a pure function of operator, shapes and dtypes. Zeroed before op->plan. */
+typedef struct hki_plan {
+    int64_t extent;        /* pieces are ranges [begin, end) of 0 … extent; default: see hki_split */
+    int64_t grain;         /* every piece but the last is a multiple of this; default 1 */
+    double work_ns;        /* rough cost of the whole call on one core */
+    int64_t max_pieces;    /* default 64 */
+    size_t partial_bytes;  /* workspace of each piece, for sums that op->join adds up in piece order */
+} hki_plan;
+
+/* What a kernel gets. Inputs left out have data NULL and ndim -1. */
+typedef struct hki_kernel_call {
+    const hk_op *op;
+    const void *options;
+    int input_count, output_count;
+    hki_tensor in[HKI_MAX_INPUTS], out[HKI_MAX_OUTPUTS];
+    int64_t extent, piece_count;
+    int64_t grain;
+    size_t partial_bytes;
+    char *partials; /* piece_count * partial_bytes, 64-byte aligned each; NULL when there are none */
+    hki_task *task; /* for hki_task_fail */
+} hki_kernel_call;
+
+/* Computes elements/rows/samples [begin, end) of the extent. Single-threaded, re-entrant. */
+typedef void (*hki_kernel_fn)(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end);
+
+typedef enum hki_split {
+    HKI_SPLIT_NONE,     /* one piece */
+    HKI_SPLIT_ELEMENTS, /* extent: elements of output 0, C order */
+    HKI_SPLIT_ROWS,     /* extent: the first axis of output 0 (1 when 0-d) */
+    HKI_SPLIT_PLAN      /* extent set by op->plan */
+} hki_split;
+
+/* ---- gradients --------------------------------------------------------------------------------------- */
+
+/* What a tape node keeps for backward. */
+typedef enum hki_grad_keep { HKI_KEEP_INPUTS = 1, HKI_KEEP_OUTPUT = 2 } hki_grad_keep;
+
+typedef struct hki_grad_call {
+    const hk_op *op;
+    const void *options;
+    int input_count;
+    hk_array *inputs[HKI_MAX_INPUTS]; /* NULL where op->grad_keep does not ask for them */
+    hk_dims input_shape[HKI_MAX_INPUTS];
+    hk_dtype input_dtype[HKI_MAX_INPUTS];
+    hk_array *output; /* output 0, NULL where op->grad_keep does not ask for it */
+    hk_array *saved;  /* output 1 where there is one */
+    hk_array *dy;     /* gradient of output 0 */
+    bool wanted[HKI_MAX_INPUTS];
+    hk_array *dx[HKI_MAX_INPUTS]; /* set by op->grad where wanted; owned by the current scope */
+} hki_grad_call;
+
+/* ---- samples for the conformance test ------------------------------------------------------------------ */
+
+typedef enum hki_sample_kind {
+    HKI_SAMPLE_PLAIN,
+    HKI_SAMPLE_STRIDED, /* inputs are transposed / sliced views with these shapes */
+    HKI_SAMPLE_ALIASED  /* all inputs are one array (they have one shape) */
+} hki_sample_kind;
+
+/* An input of another dtype than the first, or with values of its own: labels, conditions. */
+typedef struct hki_sample_input {
+    bool set;
+    hk_dtype dtype;
+    double low, high; /* uniform in [low, high), rounded down for integers */
+} hki_sample_input;
+
+typedef struct hki_sample {
+    hki_sample_kind kind;
+    hk_dims inputs[HKI_MAX_INPUTS]; /* one for each name of the signature; ndim -1: left out */
+    const void *options;            /* NULL: defaults */
+    double low, high;               /* values of the inputs, uniform; both 0: [-1, 1); for integers
+                                       ten times that, rounded down */
+    hki_sample_input own[HKI_MAX_INPUTS];
+} hki_sample;
+
+/* Shapes in samples. HKI_SHAPE_0D is a scalar, HKI_SHAPE_NONE an optional input left out. */
+#define HKI_SHAPE(...)                                                                             \
+    {                                                                                              \
+        .ndim = sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t), .dims = { __VA_ARGS__ }  \
+    }
+#define HKI_SHAPE_0D                                                                               \
+    {                                                                                              \
+        .ndim = 0                                                                                  \
+    }
+#define HKI_SHAPE_NONE                                                                             \
+    {                                                                                              \
+        .ndim = -1                                                                                 \
+    }
+#define HKI_OP_NAMED(op)   .name = #op, .id = HKI_OP_ID_##op
+#define HKI_OP_PARAMS(op)  .params = op##_params, .options_bytes = sizeof(hki_##op##_options)
+#define HKI_OP_SAMPLES(array)                                                                      \
+    .samples = array, .sample_count = (int)(sizeof(array) / sizeof((array)[0]))
+
+/* ---- the operator ------------------------------------------------------------------------------------- */
+
+struct hk_op {
+    const char *name;        /* "conv2d" */
+    hki_op_id id;            /* HKI_OP_NAMED sets both */
+    const char *signature;   /* input names, ", "-separated; a trailing ? marks an optional one */
+    const char *doc;         /* shapes, dtypes, meaning; becomes the public header's comment */
+    const char *formula;     /* optional, one line */
+    const hki_param *params; /* ends with a NULL name; NULL: no options */
+    size_t options_bytes;
+    unsigned dtypes;         /* bit (1u << HK_F32) …: allowed for the first input; 0: any */
+    int output_count;        /* 0 means 1 */
+    bool contiguous;         /* strided inputs are copied first */
+    bool any_device;         /* inputs may be on other devices than the call (copies) */
+    bool elementwise;        /* element i of the output depends on element i of each input, broadcast
+                                to it; so that the output may be one of the inputs: hk_<op>_into */
+    bool internal;           /* for gradients: not in the public header, nor in hk_call */
+    bool (*infer)(hki_call *call);
+    /* Optional: the result as a view of input 0, when the strides allow it; NULL: run the kernel. */
+    hk_array *(*view)(const hki_call *call);
+    hki_split split;
+    void (*plan)(const hki_call *call, hki_plan *plan); /* optional unless HKI_SPLIT_PLAN */
+    hki_kernel_fn kernel[HKI_DEVICE_KIND_COUNT];
+    void (*join)(const hki_kernel_call *call);          /* optional: after all pieces */
+    void (*grad)(hki_grad_call *call);                  /* NULL: no gradient */
+    unsigned grad_keep;
+    unsigned no_grad_inputs; /* bit i: input i never has a gradient (indices, labels) */
+    /* Conformance: the same on C-contiguous double arrays, written plainly. Inputs as doubles. */
+    void (*reference)(const hki_call *call, const double *const *in, double *const *out);
+    const hki_sample *samples; /* sample_count of them */
+    int sample_count;
+    double tolerance_f32;    /* relative to max(1, |expected|); 0: exact */
+    double tolerance_f64;    /* 0: tolerance_f32 * 1e-7 */
+    const char *untested;    /* why conformance cannot test it, where there is no reference */
+    const char *no_grad_why; /* where grad is NULL: "its result does not vary smoothly" */
+    const void *data;        /* for kernels and functions that several operators share */
+};
+
+extern const hk_op *const hki_ops[]; /* all operators, op_table.def's order */
+extern const int hki_op_count;
+const hk_op *hki_op_find(const char *name); /* NULL: no such operator */
+/* How many inputs the signature names; *required (unless NULL) how many of them are not optional. */
+int hki_op_input_count(const hk_op *op, int *required);
+/* The name of an input; true when it is optional. */
+bool hki_op_input_name(const hk_op *op, int index, char *name, size_t bytes);
+
+/* ---- calling -------------------------------------------------------------------------------------------- */
+
+/* Calls an operator: checks, infers, makes outputs, issues the task, notes it on the tape. One input for
+ * each name of the signature, NULL for an optional one left out. options may be NULL for the defaults. device matters only when there are no inputs or with any_device
+ * (handle NULL: the default, or that of the first input).
+ * Results belong to the scope. out_extra, when not NULL, gets output 1. */
+hk_array *hki_op_call(const hk_op *op, hk_array *const *inputs, int input_count, const void *options,
+                      hk_device device, hk_array **out_extra);
+/* For gradients and compound functions: inputs on one device, the first result. */
+hk_array *hki_op_call1(const hk_op *op, hk_array *x, const void *options);
+hk_array *hki_op_call2(const hk_op *op, hk_array *x, hk_array *y, const void *options);
+hk_array *hki_op_call3(const hk_op *op, hk_array *x, hk_array *y, hk_array *z, const void *options);
+/* x summed over the axes along which `shape` was broadcast to x's shape; x itself when equal. */
+hk_array *hki_op_sum_to_shape(hk_array *x, const hk_dims *shape);
+/* The same, writing into `out` (an array or view of the inferred shape and dtype): whole overwrite. It
+ * may be one of the inputs for operators that read and write element by element. Not on the tape: an
+ * error when `out` is recorded for a gradient while recording. */
+void hki_op_call_into(const hk_op *op, hk_array *const *inputs, int input_count, const void *options,
+                      hk_array *out);
+
+/* Set once by the autograd room: notes a call on the tape; output is array 0, saved output 1 or NULL. */
+typedef void (*hki_op_record_fn)(const hki_call *call, hk_array *output, hk_array *saved);
+extern hki_op_record_fn hki_op_record;
+/* Set once by the autograd room, may stay NULL: asked before a call that writes into `out`; false after
+ * hki_call_refuse when the tape forbids it. Neither `out` nor call->inputs is failed. */
+typedef bool (*hki_op_overwrite_fn)(hki_call *call, hk_array *out);
+extern hki_op_overwrite_fn hki_op_overwrite;
+
+#endif

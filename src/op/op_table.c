@@ -1,0 +1,48 @@
+#include "op/op.h"
+
+#include <string.h>
+
+const hk_op *const hki_ops[] = {
+#define HKI_OP(name) &hki_op_##name,
+#include "op/op_table.def"
+#undef HKI_OP
+};
+const int hki_op_count = HKI_OP_COUNT;
+
+const hk_op *hki_op_find(const char *name)
+{
+    for (int i = 0; i < hki_op_count; i++) {
+        if (strcmp(hki_ops[i]->name, name) == 0)
+            return hki_ops[i];
+    }
+    return NULL;
+}
+
+int hki_op_input_count(const hk_op *op, int *required)
+{
+    int count = 0, optional = 0;
+    for (const char *c = op->signature; *c; c++) {
+        count += c == op->signature || *c == ',';
+        optional += *c == '?';
+    }
+    if (required)
+        *required = count - optional;
+    return count;
+}
+
+bool hki_op_input_name(const hk_op *op, int index, char *name, size_t bytes)
+{
+    const char *c = op->signature;
+    for (int i = 0; i < index && *c; i++) {
+        c += strcspn(c, ",");
+        c += strspn(c, ", ");
+    }
+    size_t length = strcspn(c, ",");
+    bool optional = length > 0 && c[length - 1] == '?';
+    length -= optional;
+    if (length >= bytes)
+        length = bytes - 1;
+    memcpy(name, c, length);
+    name[length] = '\0';
+    return optional;
+}

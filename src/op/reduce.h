@@ -1,0 +1,24 @@
+/* Options of the reductions, for gradients that call them. */
+#ifndef HOCKET_OP_REDUCE_H
+#define HOCKET_OP_REDUCE_H
+
+#include "op/op.h"
+
+#define REDUCE_OPTIONS(F, op)                                                                      \
+    F(op, DIMS, axes, "all axes", "axes to reduce, such as hk_shape(0, -1)")                       \
+    F(op, BOOL, keepdims, "false", "keep the reduced axes, with size 1")
+
+HKI_OPTIONS_STRUCT(sum, REDUCE_OPTIONS)
+typedef hki_sum_options hki_mean_options, hki_max_options, hki_min_options,
+    hki_extremum_backward_options;
+
+/* From infer: the axes as a mask of bits. False after hki_call_refuse. */
+bool hki_reduce_mask(hki_call *call, const hki_sum_options *options, int ndim, unsigned *mask);
+/* The mask of options that hki_reduce_mask has accepted. */
+unsigned hki_reduce_mask_of(const hki_sum_options *options, int ndim);
+/* The result's shape. */
+hk_dims hki_reduce_shape(const hk_dims *shape, unsigned mask, bool keepdims);
+/* A view of y, a result for `shape`, stretched to that shape. */
+hk_array *hki_reduce_stretch(hk_array *y, const hk_dims *shape, const hki_sum_options *options);
+
+#endif

@@ -1,0 +1,57 @@
+/* Reductions of strided arrays over any set of axes, on one core, for the operators of reduce.c.
+ *
+ * A word of eight bytes gathers the values of one output element: a double for float types (so that ten
+ * million float32 ones add up to ten million), an int64_t for integers, which wrap around. float64 sums
+ * gather blocks of at most HKI_REDUCE_BLOCK terms, then the blocks.
+ *
+ * Results are a pure function of geometry and ranges. Threads: pure functions. */
+#ifndef HOCKET_OP_REDUCE_KERNEL_H
+#define HOCKET_OP_REDUCE_KERNEL_H
+
+#include "op/op.h"
+
+enum { HKI_REDUCE_BLOCK = 1024, HKI_REDUCE_TILE = 256 };
+
+typedef union hki_reduce_word {
+    double f;
+    int64_t i;
+} hki_reduce_word;
+
+/* The axes of an input, apart: those that stay and those that go, each in order of falling stride, so
+ * that memory is walked forwards. */
+typedef struct hki_reduce_axes {
+    int ndim;
+    int64_t count; /* elements; 1 when ndim is 0 */
+    int64_t dims[HK_MAX_NDIM];
+    int64_t in_strides[HK_MAX_NDIM];
+    int64_t out_strides[HK_MAX_NDIM]; /* kept axes: of the output */
+} hki_reduce_axes;
+
+typedef struct hki_reduce_geometry {
+    hki_reduce_axes kept, gone;
+    bool rows;  /* the innermost axis in memory is kept: rows are added to rows */
+    bool parts; /* pieces are ranges of what goes; their words are joined in the order of pieces */
+} hki_reduce_geometry;
+
+/* Bit i of gone_mask: axis i goes. out_strides[i] is the output's stride for axis i, if that is kept. */
+void hki_reduce_geometry_init(hki_reduce_geometry *geometry, int ndim, const int64_t *dims,
+                              const int64_t *strides, unsigned gone_mask,
+                              const int64_t *out_strides);
+
+/* Offset of element `index`, counted in the order of the axes. */
+int64_t hki_reduce_offset(const hki_reduce_axes *axes, const int64_t *strides, int64_t index);
+
+typedef enum hki_reduce_kind { HKI_REDUCE_SUM, HKI_REDUCE_MAX, HKI_REDUCE_MIN } hki_reduce_kind;
+
+/* words[k - kept_begin] becomes the reduction of elements gone_begin … gone_end-1 of kept element k; of
+ * none: 0, or the lowest (max) or highest (min) value. A NaN among the elements is the maximum and the
+ * minimum. At most HKI_REDUCE_TILE kept elements at a time keep it in cache. */
+void hki_reduce_words(hki_reduce_kind kind, hk_dtype dtype, const hki_reduce_geometry *geometry,
+                      const void *x, int64_t kept_begin, int64_t kept_end, int64_t gone_begin,
+                      int64_t gone_end, hki_reduce_word *words);
+
+/* words[i] joined with more[i]. */
+void hki_reduce_join(hki_reduce_kind kind, hk_dtype dtype, hki_reduce_word *words,
+                     const hki_reduce_word *more, int64_t count);
+
+#endif

@@ -1,0 +1,30 @@
+#include "autograd/tape.h"
+#include "op/sgd_update.h"
+
+#include <hocket/optim.h>
+
+void(hk_sgd)(hk_array *const *params, int count, const hk_sgd_options *options)
+{
+    static const char operation[] = "sgd";
+    if (count < 0 || (count > 0 && !params) || !options) {
+        hki_array_fail_in_place(NULL, operation, NULL, 0, HK_INVALID_ARGUMENT,
+                                "count is %d, params %p and options %p; none may be missing", count,
+                                (const void *)params, (const void *)options);
+        return;
+    }
+    HK_PAUSE;
+    const hki_sgd_update_options update = {
+        .lr = options->lr, .batch = options->batch, .weight_decay = options->weight_decay};
+    for (int i = 0; i < count; i++) {
+        hk_array *grad = hki_grad_get(params[i]);
+        if (grad)
+            hki_op_call_into(&hki_op_sgd_update, (hk_array *const[]){params[i], grad}, 2, &update,
+                             params[i]);
+        else
+            hki_array_fail_in_place(params[i], operation, params[i] ? &params[i] : NULL,
+                                    params[i] ? 1 : 0, HK_INVALID_ARGUMENT,
+                                    "parameter %d %s", i,
+                                    params[i] ? "has no gradient: hk_attach_grad gives it one"
+                                              : "is NULL");
+    }
+}

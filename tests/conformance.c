@@ -1,0 +1,550 @@
+/* Every operator of the table, on every sample of it × dtype × device: results against the operator's own
+ * plain reference in double, into new arrays, views and its inputs; gradients against differences of the
+ * reference. Results on all devices are the same bytes.
+ *
+ *   conformance [-v] [OPERATOR …]   only these; -v: says what is tested */
+#include "op/op.h"
+
+#include <hocket/hocket.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_GRAD_ELEMENTS = 40 };
+static const double NOT_WRITTEN = -1.25e300;
+
+static struct {
+    int passed, failed, skipped;
+    bool verbose;
+    char where[256]; /* what is being tested */
+} test;
+
+static HK_PRINTF(2, 3) void expect(bool holds, const char *format, ...)
+{
+    if (holds) {
+        test.passed++;
+        return;
+    }
+    va_list args;
+    va_start(args, format);
+    printf("FAILED %s: ", test.where);
+    vprintf(format, args);
+    printf("\n");
+    va_end(args);
+    test.failed++;
+}
+
+static void skip(const char *why)
+{
+    printf("skipped %s: %s\n", test.where, why);
+    test.skipped++;
+}
+
+static void *allocate(size_t bytes)
+{
+    void *data = calloc(1, bytes ? bytes : 1);
+    if (!data)
+        abort();
+    return data;
+}
+
+/* ---- values --------------------------------------------------------------------------------------------- */
+
+static double random_unit(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
+}
+
+/* size values as the dtype has them. */
+static double *random_values(int64_t size, hk_dtype dtype, double low, double high, bool scaled,
+                             uint64_t seed)
+{
+    double *values = allocate((size_t)size * sizeof *values);
+    bool real = dtype == HK_F32 || dtype == HK_F64;
+    if (!real && scaled) {
+        low *= 10;
+        high *= 10;
+    }
+    if (dtype == HK_U8 && low < 0)
+        low = 0;
+    for (int64_t i = 0; i < size; i++) {
+        double value = low + (high - low) * random_unit(&seed);
+        if (dtype == HK_BOOL)
+            value = value > (low + high) / 2;
+        else if (dtype == HK_F32)
+            value = (double)(float)value;
+        else if (!real)
+            value = floor(value);
+        values[i] = value;
+    }
+    return values;
+}
+
+static void *pack(const double *values, int64_t size, hk_dtype dtype)
+{
+    char *data = allocate((size_t)size * hk_dtype_bytes(dtype));
+    for (int64_t i = 0; i < size; i++) {
+        if (!hki_dtype_store(dtype, data + (size_t)i * hk_dtype_bytes(dtype), values[i]))
+            abort();
+    }
+    return data;
+}
+
+/* A view with gaps, axes reversed, of an array full of other values. */
+static hk_array *strided_array(hk_dims shape, hk_dtype dtype, hk_device device)
+{
+    if (shape.ndim == 0)
+        return hk_index(hk_ones(hk_shape(3), dtype, device), 0, 1);
+    hk_dims base = {.ndim = shape.ndim};
+    for (int i = 0; i < shape.ndim; i++)
+        base.dims[i] = shape.dims[shape.ndim - 1 - i] + 2;
+    hk_array *view = hk_transpose(hk_ones(base, dtype, device));
+    for (int i = 0; i < shape.ndim; i++)
+        view = hk_slice(view, i, 1, 1 + shape.dims[i]);
+    return view;
+}
+
+static hk_array *make_array(const double *values, hk_dims shape, hk_dtype dtype, hk_device device,
+                            bool strided)
+{
+    int64_t size = 0;
+    hki_dims_size(&shape, &size);
+    void *data = pack(values, size, dtype);
+    hk_array *array;
+    if (strided) {
+        array = strided_array(shape, dtype, device);
+        hk_write(array, data, (size_t)size * hk_dtype_bytes(dtype));
+    } else {
+        array = hk_from_host(data, shape, dtype, device);
+    }
+    free(data);
+    return array;
+}
+
+/* The elements as doubles; NULL after a complaint when x has failed. */
+static double *read_array(hk_array *x, const char *what)
+{
+    size_t size = (size_t)hk_size(x), bytes = hk_dtype_bytes(hk_array_dtype(x));
+    char *data = allocate(size * bytes);
+    double *values = allocate(size * sizeof *values);
+    const hk_status *status = hk_to_host(x, data, size * bytes);
+    for (size_t i = 0; i < size; i++)
+        values[i] = hki_dtype_load(hk_array_dtype(x), data + i * bytes);
+    free(data);
+    if (hk_ok(status))
+        return values;
+    expect(false, "%s failed: %s", what, hk_status_message(status));
+    free(values);
+    return NULL;
+}
+
+/* ---- one case -------------------------------------------------------------------------------------------- */
+
+typedef struct test_case {
+    const hk_op *op;
+    const hki_sample *sample;
+    hk_dtype dtype; /* of inputs that have none of their own */
+    int input_count;
+    double *values[HKI_MAX_INPUTS]; /* NULL: left out; the same for aliased inputs */
+    hk_dtype dtypes[HKI_MAX_INPUTS];
+    hk_array *inputs[HKI_MAX_INPUTS];
+    hki_call call;
+    double *expected[HKI_MAX_OUTPUTS];
+    int output_count;
+} test_case;
+
+static int64_t dims_size(const hk_dims *shape)
+{
+    int64_t size = 0;
+    hki_dims_size(shape, &size);
+    return size;
+}
+
+static void case_values(test_case *self)
+{
+    const hki_sample *sample = self->sample;
+    bool symmetric = sample->low == 0 && sample->high == 0;
+    for (int i = 0; i < self->input_count; i++) {
+        const hki_sample_input *own = &sample->own[i];
+        self->values[i] = NULL;
+        self->dtypes[i] = own->set ? own->dtype : self->dtype;
+        if (sample->inputs[i].ndim < 0)
+            continue;
+        if (sample->kind == HKI_SAMPLE_ALIASED && i > 0) {
+            self->values[i] = self->values[0];
+            continue;
+        }
+        self->values[i] = random_values(
+            dims_size(&sample->inputs[i]), self->dtypes[i],
+            own->set ? own->low : symmetric ? -1 : sample->low,
+            own->set ? own->high : symmetric ? 1 : sample->high, !own->set, (uint64_t)i + 1);
+    }
+}
+
+static void case_free(test_case *self)
+{
+    for (int i = 0; i < self->input_count; i++) {
+        if (i == 0 || self->values[i] != self->values[0])
+            free(self->values[i]);
+    }
+    for (int i = 0; i < self->output_count; i++)
+        free(self->expected[i]);
+}
+
+static void case_arrays(test_case *self, hk_device device)
+{
+    const hki_sample *sample = self->sample;
+    for (int i = 0; i < self->input_count; i++) {
+        if (!self->values[i])
+            self->inputs[i] = NULL;
+        else if (i > 0 && self->values[i] == self->values[0])
+            self->inputs[i] = self->inputs[0];
+        else
+            self->inputs[i] = make_array(self->values[i], sample->inputs[i], self->dtypes[i], device,
+                                         sample->kind == HKI_SAMPLE_STRIDED);
+    }
+}
+
+/* Infers; false when the operator refuses inputs of this dtype. */
+static bool case_infer(test_case *self, hk_device device)
+{
+    static const char zeros[HKI_MAX_OPTIONS_BYTES];
+    const void *options = self->sample->options;
+    self->call = (hki_call){.op = self->op,
+                            .device = device.handle,
+                            .input_count = self->input_count,
+                            .inputs = self->inputs,
+                            .options = options                   ? options
+                                       : self->op->options_bytes ? zeros
+                                                                 : NULL};
+    return self->op->infer(&self->call);
+}
+
+static void case_reference(test_case *self, double *const *out)
+{
+    self->op->reference(&self->call, (const double *const *)self->values, out);
+}
+
+static void case_expect(test_case *self)
+{
+    for (int i = 0; i < self->output_count; i++) {
+        int64_t size = dims_size(&self->call.out_shape[i]);
+        self->expected[i] = allocate((size_t)size * sizeof(double));
+        for (int64_t j = 0; j < size; j++)
+            self->expected[i][j] = NOT_WRITTEN;
+    }
+    case_reference(self, self->expected);
+}
+
+/* What an integer dtype makes of the exact value: whole, and wrapped around. */
+static double as_stored(double value, hk_dtype dtype)
+{
+    switch (dtype) {
+    case HK_F64:
+        return value;
+    case HK_F32:
+        return (double)(float)value;
+    case HK_BOOL:
+        return value != 0;
+    case HK_U8:
+        value = fmod(trunc(value), 256);
+        return value < 0 ? value + 256 : value;
+    default:
+        return trunc(value);
+    }
+}
+
+static double tolerance_of(const hk_op *op, hk_dtype dtype)
+{
+    if (dtype == HK_F32)
+        return op->tolerance_f32;
+    if (dtype == HK_F64)
+        return op->tolerance_f64 > 0 ? op->tolerance_f64 : op->tolerance_f32 * 1e-7;
+    return 0;
+}
+
+static bool is_close(double value, double expected, double tolerance)
+{
+    if (isnan(expected) || isnan(value) || isinf(expected) || isinf(value))
+        return value == expected || (isnan(value) && isnan(expected));
+    return fabs(value - expected) <= tolerance * fmax(1, fabs(expected));
+}
+
+/* Compares output `index` with what is expected of it. */
+static void compare(const test_case *self, int index, hk_array *output, const char *what)
+{
+    const hk_dims *shape = &self->call.out_shape[index];
+    hk_dtype dtype = self->call.out_dtype[index];
+    double *values = read_array(output, what);
+    if (!values)
+        return;
+    hk_dims has = hk_dims_get(output);
+    bool fits = hki_dims_equal(&has, shape) && hk_array_dtype(output) == dtype;
+    expect(fits, "%s has another shape or dtype than inferred", what);
+    int64_t wrong = -1;
+    for (int64_t i = 0; fits && i < dims_size(shape) && wrong < 0; i++) {
+        double expected = as_stored(self->expected[index][i], dtype);
+        if (!is_close(values[i], expected, tolerance_of(self->op, dtype)))
+            wrong = i;
+    }
+    expect(wrong < 0, "%s [%lld] is %.9g, not %.9g", what, (long long)wrong,
+           wrong < 0 ? 0 : values[wrong], wrong < 0 ? 0 : self->expected[index][wrong]);
+    free(values);
+}
+
+/* ---- forward --------------------------------------------------------------------------------------------- */
+
+static bool same_bytes(hk_array *a, hk_array *b)
+{
+    size_t bytes = (size_t)hk_size(a) * hk_dtype_bytes(hk_array_dtype(a));
+    char *x = allocate(bytes), *y = allocate(bytes);
+    bool same = hk_ok(hk_to_host(a, x, bytes)) && hk_ok(hk_to_host(b, y, bytes)) &&
+                memcmp(x, y, bytes) == 0;
+    free(x);
+    free(y);
+    return same;
+}
+
+/* Returns output 0. */
+static hk_array *test_call(test_case *self, hk_device device)
+{
+    hk_array *second = NULL;
+    hk_array *output = hki_op_call(self->op, self->inputs, self->input_count, self->sample->options,
+                                   device, self->output_count > 1 ? &second : NULL);
+    compare(self, 0, output, "the result");
+    if (second && dims_size(&self->call.out_shape[1]) > 0 && self->expected[1][0] != NOT_WRITTEN)
+        compare(self, 1, second, "the second result");
+    return output;
+}
+
+static void test_into(test_case *self, hk_device device)
+{
+    const hk_dims shape = self->call.out_shape[0];
+    const hk_dtype dtype = self->call.out_dtype[0];
+    if (self->output_count > 1)
+        return;
+    hk_array *plain = hk_ones(shape, dtype, device);
+    hki_op_call_into(self->op, self->inputs, self->input_count, self->sample->options, plain);
+    compare(self, 0, plain, "a new array");
+
+    hk_array *strided = strided_array(shape, dtype, device);
+    hki_op_call_into(self->op, self->inputs, self->input_count, self->sample->options, strided);
+    compare(self, 0, strided, "a strided view");
+
+    for (int i = 0; i < self->input_count; i++) {
+        hk_array *input = self->inputs[i];
+        if (!input || !hki_dims_equal(&input->shape, &shape) || input->dtype != dtype)
+            continue;
+        hki_op_call_into(self->op, self->inputs, self->input_count, self->sample->options, input);
+        compare(self, 0, input, "an input overwritten");
+        case_arrays(self, device);
+    }
+}
+
+/* The output overlaps the first input, but not element for element. */
+static void test_overlap(test_case *self, hk_device device)
+{
+    hk_array *input = self->input_count > 0 ? self->inputs[0] : NULL;
+    hk_dims shape = self->call.out_shape[0];
+    if (!input || self->output_count > 1 || input->shape.ndim == 0 || hk_size(input) == 0 ||
+        !hki_dims_equal(&input->shape, &shape) || input->dtype != self->call.out_dtype[0] ||
+        self->sample->kind == HKI_SAMPLE_ALIASED)
+        return;
+    hk_dims longer = shape;
+    longer.dims[0]++;
+    hk_array *both = hk_ones(longer, input->dtype, device);
+    hk_array *from = hk_slice(both, 0, 0, shape.dims[0]), *to = hk_slice(both, 0, 1, longer.dims[0]);
+    hk_assign(from, input);
+    self->inputs[0] = from;
+    hki_op_call_into(self->op, self->inputs, self->input_count, self->sample->options, to);
+    compare(self, 0, to, "an array that overlaps the input");
+    self->inputs[0] = input;
+}
+
+/* ---- gradients --------------------------------------------------------------------------------------------- */
+
+static double weighted(const double *values, const double *weights, int64_t size)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < size; i++)
+        sum += values[i] * weights[i];
+    return sum;
+}
+
+/* The slope of sum(weights * result) along one value, from the reference; NaN at a kink. */
+static double slope(test_case *self, double *value, const double *weights, double *const *outputs)
+{
+    const double step = 1e-5, saved = *value;
+    int64_t size = dims_size(&self->call.out_shape[0]);
+    double at[3];
+    for (int i = 0; i < 3; i++) {
+        *value = saved + (i - 1) * step;
+        case_reference(self, outputs);
+        at[i] = weighted(outputs[0], weights, size);
+    }
+    *value = saved;
+    double before = (at[1] - at[0]) / step, after = (at[2] - at[1]) / step;
+    return fabs(after - before) > 1e-2 * fmax(1, fabs(after)) ? NAN : (before + after) / 2;
+}
+
+static void compare_gradient(test_case *self, int index, hk_array *gradient, const double *weights,
+                             double *const *outputs)
+{
+    double *values = read_array(gradient, "a gradient");
+    if (!values)
+        return;
+    double tolerance = self->dtype == HK_F64 ? 1e-6 : 2e-3;
+    int64_t size = hk_size(self->inputs[index]), wrong = -1;
+    int64_t stride = size / MAX_GRAD_ELEMENTS + 1;
+    double expected = 0;
+    expect(hk_size(gradient) == size, "gradient %d has %lld elements", index,
+           (long long)hk_size(gradient));
+    for (int64_t i = 0; i < size && wrong < 0; i += stride) {
+        expected = slope(self, &self->values[index][i], weights, outputs);
+        if (!isnan(expected) && !is_close(values[i], expected, tolerance))
+            wrong = i;
+    }
+    expect(wrong < 0, "gradient %d [%lld] is %.9g, not %.9g", index, (long long)wrong,
+           wrong < 0 ? 0 : values[wrong], expected);
+    free(values);
+}
+
+static bool wants_gradient(const test_case *self, int index)
+{
+    return self->values[index] && !(self->op->no_grad_inputs >> index & 1) &&
+           (self->dtypes[index] == HK_F64 || self->dtypes[index] == HK_F32);
+}
+
+static void test_gradient(test_case *self, hk_device device)
+{
+    hk_dtype dtype = self->call.out_dtype[0];
+    bool wanted = false;
+    for (int i = 0; i < self->input_count; i++)
+        wanted |= wants_gradient(self, i);
+    if (!self->op->grad || !wanted || (dtype != HK_F64 && dtype != HK_F32))
+        return;
+    int64_t size = dims_size(&self->call.out_shape[0]);
+    double *weights = random_values(size, dtype, -1, 1, false, 99);
+    double *outputs[HKI_MAX_OUTPUTS] = {NULL};
+    for (int i = 0; i < self->output_count; i++)
+        outputs[i] = allocate((size_t)dims_size(&self->call.out_shape[i]) * sizeof(double));
+    case_arrays(self, device);
+    for (int i = 0; i < self->input_count; i++) {
+        if (wants_gradient(self, i))
+            hk_attach_grad(self->inputs[i], HK_GRAD_WRITE);
+    }
+    hk_record_begin();
+    hk_array *output = hki_op_call(self->op, self->inputs, self->input_count, self->sample->options,
+                                   device, NULL);
+    hk_record_end();
+    hk_array *dy = make_array(weights, self->call.out_shape[0], dtype, device, false);
+    const hk_status *status = hk_backward_from(output, dy);
+    expect(hk_ok(status), "backward: %s", hk_status_message(status));
+    for (int i = 0; hk_ok(status) && i < self->input_count; i++) {
+        if (wants_gradient(self, i))
+            compare_gradient(self, i, hk_grad(self->inputs[i]), weights, outputs);
+    }
+    for (int i = 0; i < self->output_count; i++)
+        free(outputs[i]);
+    free(weights);
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------- */
+
+static void test_sample(const hk_op *op, const hki_sample *sample, hk_dtype dtype)
+{
+    HK_SCOPE;
+    test_case self = {.op = op,
+                      .sample = sample,
+                      .dtype = dtype,
+                      .input_count = hki_op_input_count(op, NULL),
+                      .output_count = op->output_count > 1 ? op->output_count : 1};
+    hk_array *first = NULL;
+    case_values(&self);
+    for (int i = 0; i < hk_device_count(); i++) {
+        HK_SCOPE;
+        hk_device device = hk_device_at(i);
+        snprintf(test.where, sizeof test.where, "%s, sample %d, %s, %s", op->name,
+                 (int)(sample - op->samples), hk_dtype_name(dtype), hk_device_name(device));
+        if (test.verbose)
+            printf("%s\n", test.where);
+        /* Copies between devices are from the next one. */
+        case_arrays(&self, op->any_device ? hk_device_at((i + 1) % hk_device_count()) : device);
+        if (!case_infer(&self, device)) {
+            expect(dtype != HK_F32 && dtype != HK_F64, "refused: %s", self.call.message);
+            skip(self.call.message);
+            break;
+        }
+        if (!first)
+            case_expect(&self);
+        hk_array *output = test_call(&self, device);
+        if (!first)
+            first = hk_take(output);
+        else
+            expect(same_bytes(first, output), "the result has other bytes than on %s",
+                   hk_device_name(hk_array_device(first)));
+        if (op->any_device)
+            continue;
+        test_into(&self, device);
+        test_overlap(&self, device);
+        test_gradient(&self, device);
+    }
+    hk_array_release(first);
+    case_free(&self);
+}
+
+static void test_operator(const hk_op *op)
+{
+    snprintf(test.where, sizeof test.where, "%s", op->name);
+    if (!op->reference || op->untested) {
+        skip(op->untested ? op->untested : "no reference, and no reason for it");
+        return;
+    }
+    expect(op->sample_count > 0, "no samples");
+    expect(op->grad || op->no_grad_why, "no gradient, and no reason for it");
+    for (int i = 0; i < op->sample_count; i++) {
+        const hki_sample *sample = &op->samples[i];
+        unsigned dtypes = sample->own[0].set || !op->dtypes ? HKI_ALL_DTYPES : op->dtypes;
+        if (hki_op_input_count(op, NULL) == 0)
+            dtypes = 1u << HK_F32;
+        for (int dtype = 0; dtype < HK_DTYPE_COUNT; dtype++) {
+            if (dtypes >> dtype & 1)
+                test_sample(op, sample, (hk_dtype)dtype);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const hk_status *status = hk_runtime_init(&(hk_runtime_options){.cpu_devices = 2});
+    if (!hk_ok(status))
+        return hk_status_print(status, stderr);
+    int named = 0;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "-v") == 0) {
+            test.verbose = true;
+            continue;
+        }
+        const hk_op *op = hki_op_find(argv[i]);
+        named++;
+        if (op)
+            test_operator(op);
+        else
+            printf("no operator is called %s\n", argv[i]);
+        test.failed += op == NULL;
+    }
+    for (int i = 0; named == 0 && i < hki_op_count; i++)
+        test_operator(hki_ops[i]);
+    snprintf(test.where, sizeof test.where, "all");
+    status = hk_wait_all();
+    expect(hk_ok(status), "%s", hk_status_message(status));
+    printf("conformance: %d operators; %d passed, %d failed, %d skipped\n", hki_op_count, test.passed,
+           test.failed, test.skipped);
+    hk_runtime_deinit();
+    return test.failed > 0;
+}

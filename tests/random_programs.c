@@ -1,0 +1,300 @@
+/* Random programs: thousands of calls on shared, sliced and in-place written arrays, from several threads,
+ * on several devices, with failures among them. Replaying the recorded order of calls in the serial engine
+ * gives the same bytes and the same errors. */
+#include "check.h"
+#include "engine/engine.h"
+
+#include <hocket/hocket.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+enum {
+    MAX_DEVICES = 3,
+    ARRAYS = 4, /* on each device; the last one is large enough to be cut into pieces */
+    SMALL = 64,
+    LARGE = 512,
+    SLICES = 16,
+    MAX_THREADS = 3,
+    MAX_CALLS = 6000
+};
+
+typedef enum kind {
+    COMBINE, /* dst = dst or a slice of another array, with a third */
+    SCALAR,
+    ASSIGN, /* from any device */
+    WRITE,
+    RECOVER,
+    MISFIT, /* shapes that do not go together */
+    KIND_COUNT
+} kind;
+
+typedef struct slice {
+    int device, array, axis;
+    int64_t begin, end;
+} slice;
+
+typedef struct instruction {
+    kind kind;
+    const char *name;
+    slice out, in[2];
+    double value;
+    uint64_t sequence;
+} instruction;
+
+typedef struct program {
+    uint64_t seed;
+    int devices, threads, calls; /* calls of each thread */
+} program;
+
+typedef struct thread {
+    const program *program;
+    uint64_t random;
+    int index;
+    instruction instructions[MAX_CALLS];
+} thread;
+
+typedef struct outcome {
+    uint64_t hash;
+    char text[160]; /* what failed, and the operation */
+} outcome;
+
+static hk_array *arrays[MAX_DEVICES][ARRAYS];
+
+static uint64_t draw(uint64_t *state, uint64_t below)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (*state >> 33) % below;
+}
+
+static int64_t side_of(int array)
+{
+    return array == ARRAYS - 1 ? LARGE : SMALL;
+}
+
+static slice random_slice(uint64_t *random, int device, int64_t length, int axis)
+{
+    /* Only the large array has room for long slices. */
+    slice s = {.device = device, .axis = axis};
+    s.array = length > SMALL ? ARRAYS - 1 : (int)draw(random, ARRAYS - 1);
+    s.begin = (int64_t)draw(random, (uint64_t)(side_of(s.array) - length + 1));
+    s.end = s.begin + length;
+    return s;
+}
+
+static bool same_place(const slice *a, const slice *b)
+{
+    return a->device == b->device && a->array == b->array;
+}
+
+/* Calls that read and write overlapping slices of one array copy first: with several threads these are
+ * two calls in the order, so such programs do without. */
+static bool overlap(const slice *a, const slice *b)
+{
+    return same_place(a, b) && a->begin < b->end && b->begin < a->end && a->begin != b->begin;
+}
+
+static instruction random_instruction(const program *p, uint64_t *random)
+{
+    static const char *const two[] = {"add", "subtract", "multiply", "maximum", "divide"};
+    static const char *const one[] = {"add_scalar", "multiply_scalar", "maximum_scalar"};
+    instruction i = {.kind = (kind)draw(random, KIND_COUNT + 6)};
+    if (i.kind >= KIND_COUNT)
+        i.kind = COMBINE;
+    if ((i.kind == RECOVER || i.kind == MISFIT) && draw(random, 4))
+        i.kind = WRITE;
+    int device = (int)draw(random, (uint64_t)p->devices);
+    bool large = draw(random, 8) == 0;
+    int axis = (int)draw(random, 2);
+    int64_t length = 1 + (int64_t)draw(random, large ? LARGE : SMALL);
+    if (draw(random, 4) == 0)
+        length = large ? LARGE : SMALL;
+    if (large && length <= SMALL)
+        length = SMALL + 1;
+    do {
+        i.out = random_slice(random, device, length, axis);
+        for (int j = 0; j < 2; j++) {
+            bool elsewhere = i.kind == ASSIGN;
+            i.in[j] = random_slice(
+                random, elsewhere ? (int)draw(random, (uint64_t)p->devices) : device, length, axis);
+            if (draw(random, 3) == 0 && !elsewhere)
+                i.in[j] = i.out;
+        }
+    } while (overlap(&i.out, &i.in[0]) || overlap(&i.out, &i.in[1]));
+    /* Dividing by what has zeros in it fails; by an array that seldom has them, seldom. */
+    i.name = i.kind == SCALAR ? one[draw(random, 3)] : two[draw(random, 5)];
+    i.value = (double)draw(random, 5) - 1;
+    return i;
+}
+
+static hk_array *view_of(const slice *s)
+{
+    return hk_slice(arrays[s->device][s->array], s->axis, s->begin, s->end);
+}
+
+static void play_one(const instruction *i)
+{
+    HK_SCOPE;
+    hk_array *out = view_of(&i->out), *in[] = {view_of(&i->in[0]), view_of(&i->in[1])};
+    switch (i->kind) {
+    case COMBINE:
+        hk_call_into(i->name, out, in, 2, NULL);
+        break;
+    case SCALAR:
+        hk_call_into(i->name, out, in, 1, &i->value);
+        break;
+    case ASSIGN:
+        hk_assign(out, in[0]);
+        break;
+    case WRITE: {
+        int64_t count = hk_size(out);
+        int32_t *values = malloc((size_t)count * sizeof *values);
+        for (int64_t j = 0; j < count; j++)
+            values[j] = (int32_t)((j + i->out.begin) % 7) + 1;
+        hk_write(out, values, (size_t)count * sizeof *values);
+        free(values);
+        break;
+    }
+    case RECOVER:
+        hk_recover(out);
+        break;
+    default:
+        in[1] = hk_slice(in[1], 1 - i->out.axis, 0, 5);
+        hk_call_into("add", out, in, 2, NULL);
+        break;
+    }
+}
+
+static void *issue(void *argument)
+{
+    thread *t = argument;
+    for (int i = 0; i < t->program->calls; i++) {
+        t->instructions[i] = random_instruction(t->program, &t->random);
+        play_one(&t->instructions[i]);
+        t->instructions[i].sequence = hki_last_sequence();
+        if (draw(&t->random, 400) == 0) {
+            slice any = random_slice(&t->random, 0, 3, 0);
+            HK_SCOPE;
+            hk_wait(view_of(&any));
+        }
+    }
+    return NULL;
+}
+
+static void begin(const program *p, hk_engine engine, int64_t inline_ns)
+{
+    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_devices = p->devices,
+                                                      .engine = engine,
+                                                      .inline_ns = inline_ns,
+                                                      .run_ahead_calls = 500})));
+    static int32_t values[LARGE * LARGE];
+    for (int d = 0; d < p->devices; d++)
+        for (int a = 0; a < ARRAYS; a++) {
+            int64_t side = side_of(a);
+            for (int64_t i = 0; i < side * side; i++)
+                values[i] = (int32_t)((i * 7 + a + d) % 23) + 1;
+            arrays[d][a] =
+                hk_take(hk_from_host(values, hk_shape(side, side), HK_I32, hk_device_at(d)));
+        }
+}
+
+/* What every array holds or why not, in slices of rows. */
+static uint64_t end(const program *p, outcome *outcomes)
+{
+    static int32_t values[LARGE * LARGE / SLICES];
+    for (int d = 0; d < p->devices; d++)
+        for (int a = 0; a < ARRAYS; a++)
+            for (int s = 0; s < SLICES; s++, outcomes++) {
+                HK_SCOPE;
+                int64_t rows = side_of(a) / SLICES;
+                hk_array *part = hk_slice(arrays[d][a], 0, s * rows, (s + 1) * rows);
+                size_t count = (size_t)hk_size(part);
+                const hk_status *status = hk_to_host(part, values, count * sizeof *values);
+                *outcomes = (outcome){.hash = 0};
+                for (size_t i = 0; hk_ok(status) && i < count; i++)
+                    outcomes->hash = outcomes->hash * 1099511628211u + (uint32_t)values[i];
+                snprintf(outcomes->text, sizeof outcomes->text, "%s %s",
+                         hk_status_operation(status), hk_status_message(status));
+            }
+    uint64_t failures = hk_status_count(hk_wait_all());
+    for (int d = 0; d < p->devices; d++)
+        for (int a = 0; a < ARRAYS; a++)
+            hk_array_release(arrays[d][a]);
+    hk_runtime_deinit();
+    return failures;
+}
+
+static int by_sequence(const void *a, const void *b)
+{
+    uint64_t x = (*(instruction *const *)a)->sequence, y = (*(instruction *const *)b)->sequence;
+    return (x > y) - (x < y);
+}
+
+static uint64_t failures_seen;
+
+static void test_program(const program *p, int64_t inline_ns)
+{
+    static thread threads[MAX_THREADS];
+    static outcome expected[MAX_DEVICES * ARRAYS * SLICES], actual[MAX_DEVICES * ARRAYS * SLICES];
+    pthread_t handles[MAX_THREADS];
+    memset(expected, 0, sizeof expected);
+    memset(actual, 0, sizeof actual);
+
+    begin(p, HK_ENGINE_ASYNC, inline_ns);
+    for (int i = 0; i < p->threads; i++) {
+        threads[i].program = p;
+        threads[i].random = p->seed * 1000 + (uint64_t)i;
+        pthread_create(&handles[i], NULL, issue, &threads[i]);
+    }
+    for (int i = 0; i < p->threads; i++)
+        pthread_join(handles[i], NULL);
+    uint64_t failures = end(p, actual);
+
+    int count = p->threads * p->calls;
+    instruction **order = malloc((size_t)count * sizeof *order);
+    for (int i = 0; i < count; i++)
+        order[i] = &threads[i / p->calls].instructions[i % p->calls];
+    qsort(order, (size_t)count, sizeof *order, by_sequence);
+    begin(p, HK_ENGINE_SERIAL, 0);
+    for (int i = 0; i < count; i++)
+        play_one(order[i]);
+    uint64_t expected_failures = end(p, expected);
+    free(order);
+
+    CHECK_EQ_I64(failures, expected_failures);
+    failures_seen += failures;
+    for (int i = 0; i < p->devices * ARRAYS * SLICES; i++) {
+        CHECK_STR(actual[i].text, expected[i].text);
+        CHECK(actual[i].hash == expected[i].hash);
+    }
+}
+
+/* A million calls whose results are dropped: what they hold at a time stays within the window. */
+static void test_memory_is_bounded(void)
+{
+    enum { CALLS = 1000000, LIMIT = 1 << 20, BYTES = 4096 };
+    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.run_ahead_bytes = LIMIT, .inline_ns = -1})));
+    hk_array *x = hk_take(hk_zeros(hk_shape(BYTES / 4), HK_F32, hk_device_default()));
+    for (int i = 0; i < CALLS; i++) {
+        HK_SCOPE;
+        hk_add_scalar(x, 1);
+    }
+    CHECK(hk_ok(hk_wait_all()));
+    hk_runtime_stats stats = hk_runtime_get_stats();
+    CHECK(stats.issued_calls >= CALLS);
+    CHECK(stats.peak_run_ahead_bytes <= LIMIT);
+    CHECK(hk_device_get_memory(hk_device_default()).peak_bytes <= LIMIT + 16 * BYTES);
+    hk_array_release(x);
+    hk_runtime_deinit();
+}
+
+int main(void)
+{
+    for (int seed = 1; seed <= 6; seed++)
+        for (int threads = 1; threads <= MAX_THREADS; threads++) {
+            program p = {(uint64_t)seed, 1 + seed % MAX_DEVICES, threads, MAX_CALLS / threads / 2};
+            test_program(&p, seed % 2 ? -1 : 4000);
+        }
+    CHECK(failures_seen > 50);
+    test_memory_is_bounded();
+    return check_result();
+}

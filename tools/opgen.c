@@ -1,0 +1,514 @@
+/* opgen: writes what follows from the operator table.
+ *
+ *   opgen ROOT           include/hocket/ops.h, src/op/api.c and docs/OPERATORS.md below ROOT
+ *   opgen --check ROOT   fails, and says which, when one of them is not what it would write
+ *
+ * Either way it first checks that the table's entries are complete. */
+#include "op/op.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WIDTH = 100, TEXT_BYTES = 1 << 20 };
+
+/* ---- text -------------------------------------------------------------------------------------------- */
+
+typedef struct text {
+    char *data;
+    size_t used;
+} text;
+
+static void die(const char *why)
+{
+    fprintf(stderr, "opgen: %s\n", why);
+    exit(1);
+}
+
+static HK_PRINTF(2, 3) void add(text *out, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int written = vsnprintf(out->data + out->used, TEXT_BYTES - out->used, format, args);
+    va_end(args);
+    if (written < 0 || (size_t)written >= TEXT_BYTES - out->used)
+        die("TEXT_BYTES is too small");
+    out->used += (size_t)written;
+}
+
+static text text_create(void)
+{
+    text out = {.data = malloc(TEXT_BYTES)};
+    if (!out.data)
+        die("out of memory");
+    out.data[0] = '\0';
+    return out;
+}
+
+/* Columns that UTF-8 text takes. */
+static int columns(const char *words, size_t bytes)
+{
+    int count = 0;
+    for (size_t i = 0; i < bytes; i++)
+        count += ((unsigned char)words[i] & 0xC0) != 0x80;
+    return count;
+}
+
+/* Adds words, broken before WIDTH, and at their end `last`, which stays with the last word. The first line
+ * goes on at column `column`, others begin with `prefix`. */
+static void add_wrapped(text *out, const char *words, int column, const char *prefix,
+                        const char *last)
+{
+    bool first = true;
+    int limit = WIDTH - (int)strlen(last);
+    for (const char *word = words; *word;) {
+        size_t bytes = strcspn(word, " ");
+        int width = columns(word, bytes);
+        if (!first && column + 1 + width > limit) {
+            add(out, "\n%s", prefix);
+            column = columns(prefix, strlen(prefix));
+        } else if (!first) {
+            add(out, " ");
+            column++;
+        }
+        add(out, "%.*s", (int)bytes, word);
+        column += width;
+        word += bytes;
+        word += strspn(word, " ");
+        first = false;
+    }
+    add(out, "%s", last);
+}
+
+/* ---- what the table says ------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *before, *after, *argument;
+} types[] = {
+    [HKI_PARAM_BOOL] = {"bool ", "", "bool "},
+    [HKI_PARAM_INT] = {"int64_t ", "", "int64_t "},
+    [HKI_PARAM_INT2] = {"int64_t ", "[2]", "const int64_t *"},
+    [HKI_PARAM_F64] = {"double ", "", "double "},
+    [HKI_PARAM_DTYPE] = {"hk_dtype ", "", "hk_dtype "},
+    [HKI_PARAM_DIMS] = {"hk_dims ", "", "hk_dims "},
+    [HKI_PARAM_U64] = {"uint64_t ", "", "uint64_t "},
+};
+
+static bool has_arguments(const hk_op *op)
+{
+    return op->params && op->params[0].required;
+}
+
+static bool has_options(const hk_op *op)
+{
+    return op->params && op->params[0].name && !op->params[0].required;
+}
+
+static bool takes_device(const hk_op *op)
+{
+    return op->any_device || hki_op_input_count(op, NULL) == 0;
+}
+
+/* "options" or "arguments": what the struct of its params is called. */
+static const char *struct_kind(const hk_op *op)
+{
+    return has_arguments(op) ? "arguments" : "options";
+}
+
+static int problems;
+
+static void check(const hk_op *op, bool holds, const char *what)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "opgen: operator %s: %s\n", op->name, what);
+    problems++;
+}
+
+static void check_table(void)
+{
+    for (int i = 0; i < hki_op_count; i++) {
+        const hk_op *op = hki_ops[i];
+        check(op, op->id == (hki_op_id)i && hki_op_find(op->name) == op,
+              "its name or id is another's: use HKI_OP_NAMED");
+        check(op, op->signature && op->doc && op->infer, "no signature, doc or infer");
+        if (!op->signature || !op->doc || !op->infer)
+            continue;
+        check(op, hki_op_input_count(op, NULL) <= HKI_MAX_INPUTS, "too many inputs");
+        check(op, op->output_count <= HKI_MAX_OUTPUTS, "too many outputs");
+        check(op, op->kernel[HKI_CPU] != NULL, "no kernel for cpu");
+        check(op, op->split != HKI_SPLIT_PLAN || op->plan, "HKI_SPLIT_PLAN without a plan");
+        check(op, op->grad || op->no_grad_why, "neither grad nor no_grad_why");
+        check(op, (op->reference && op->sample_count > 0) || op->untested,
+              "neither reference and samples nor untested");
+        check(op, op->options_bytes <= HKI_MAX_OPTIONS_BYTES, "its options are too large");
+        check(op, !op->params == !op->options_bytes, "params without options_bytes or the reverse");
+        for (const hki_param *param = op->params; param && param->name; param++)
+            check(op, param->required == op->params[0].required,
+                  "some of its params are required, some not");
+    }
+}
+
+/* ---- include/hocket/ops.h ------------------------------------------------------------------------------- */
+
+static void add_struct(text *out, const hk_op *op)
+{
+    add(out, "typedef struct hk_%s_%s {\n", op->name, struct_kind(op));
+    for (const hki_param *param = op->params; param->name; param++) {
+        char line[512], prefix[64];
+        const char *default_text = param->default_text && *param->default_text
+                                       ? param->default_text
+                                       : NULL;
+        snprintf(line, sizeof line, "/* %s%s%s%s", param->doc, default_text ? " (default: " : "",
+                 default_text ? default_text : "", default_text ? ")" : "");
+        int column = 4 + (int)(strlen(types[param->type].before) + strlen(param->name) +
+                               strlen(types[param->type].after)) + 2;
+        add(out, "    %s%s%s; ", types[param->type].before, param->name, types[param->type].after);
+        snprintf(prefix, sizeof prefix, "%*s", column + 3, "");
+        add_wrapped(out, line, column, prefix, " */");
+        add(out, "\n");
+    }
+    add(out, "} hk_%s_%s;\n", op->name, struct_kind(op));
+}
+
+/* "hk_array *x, double value", broken at commas like the rest; begins at `column`. */
+static void add_parameters(text *out, const hk_op *op, bool into, int column)
+{
+    char list[1024];
+    size_t used = 0;
+    int count = hki_op_input_count(op, NULL);
+#define LIST(...)                                                                                  \
+    used += (size_t)snprintf(list + used, sizeof list - used, "%s", used ? ", " : ""),             \
+        used += (size_t)snprintf(list + used, sizeof list - used, __VA_ARGS__)
+    if (into)
+        LIST("hk_array *out");
+    for (int i = 0; i < count; i++) {
+        char name[64];
+        hki_op_input_name(op, i, name, sizeof name);
+        LIST("hk_array *%s", name);
+    }
+    if (has_options(op))
+        LIST("const hk_%s_options *options", op->name);
+    for (const hki_param *param = op->params; has_arguments(op) && param->name; param++)
+        LIST("%s%s", types[param->type].argument, param->name);
+    if (takes_device(op) && !into)
+        LIST("hk_device device");
+#undef LIST
+    /* Break between parameters only. */
+    int start = column;
+    for (char *item = list; *item;) {
+        size_t bytes = strcspn(item, ",");
+        bool last = item[bytes] == '\0';
+        if (item != list) {
+            if (column + 2 + (int)bytes + 2 > WIDTH) {
+                add(out, ",\n%*s", start, "");
+                column = start;
+            } else {
+                add(out, ", ");
+                column += 2;
+            }
+        }
+        add(out, "%.*s", (int)bytes, item);
+        column += (int)bytes;
+        item += bytes + (last ? 0 : 2);
+    }
+}
+
+static void add_declaration(text *out, const hk_op *op, bool into)
+{
+    char start[128];
+    snprintf(start, sizeof start, "HK_API %shk_%s%s(", into ? "void " : "hk_array *", op->name,
+             into ? "_into" : "");
+    add(out, "%s", start);
+    add_parameters(out, op, into, (int)strlen(start));
+    add(out, ");\n");
+}
+
+static void add_comment(text *out, const hk_op *op)
+{
+    char line[4096];
+    size_t used = 0;
+#define LINE(...) used += (size_t)snprintf(line + used, sizeof line - used, __VA_ARGS__)
+    LINE("/* ");
+    if (op->formula && *op->formula)
+        LINE("%s. ", op->formula);
+    LINE("%s", op->doc);
+    for (int i = 0; i < hki_op_input_count(op, NULL); i++) {
+        char name[64];
+        if (hki_op_input_name(op, i, name, sizeof name))
+            LINE(" %s may be NULL.", name);
+    }
+    if (!op->grad && !op->internal && hki_op_input_count(op, NULL) > 0 && op->no_grad_why)
+        LINE(" No gradient: %s.", op->no_grad_why);
+#undef LINE
+    if (used >= sizeof line)
+        die("a doc is too long");
+    add_wrapped(out, line, 0, " * ", " */");
+    add(out, "\n");
+}
+
+static text make_header(void)
+{
+    text out = text_create();
+    add(&out, "/* Operators. Written by tools/opgen from src/op/op_table.def: do not edit; `make "
+              "generate`.\n *\n"
+              " * Every function returns at once; its result belongs to the innermost scope. What "
+              "cannot be done gives\n * a failed array. The form with _into overwrites `out`, an array "
+              "or view of the result's shape and\n * dtype, which may be one of the inputs; a call "
+              "that cannot be made fails it; it is not recorded on\n * the tape. Inputs are broadcast "
+              "by NumPy's rules where two of them meet element by element; dtypes\n * are never "
+              "converted. Integers wrap around. Options may be NULL for the defaults. The structs\n"
+              " * hk_<operator>_arguments are for hk_call alone. */\n"
+              "/* clang-format off */\n"
+              "#ifndef HOCKET_OPS_H\n#define HOCKET_OPS_H\n\n#include <hocket/array.h>\n\n"
+              "HK_BEGIN_DECLS\n");
+    for (int i = 0; i < hki_op_count; i++) {
+        const hk_op *op = hki_ops[i];
+        if (op->internal)
+            continue;
+        add(&out, "\n");
+        add_comment(&out, op);
+        if (op->params)
+            add_struct(&out, op);
+        add_declaration(&out, op, false);
+        if (op->elementwise)
+            add_declaration(&out, op, true);
+    }
+    add(&out, "\n/* Each call notes its source position. */\n");
+    for (int i = 0; i < hki_op_count; i++) {
+        const hk_op *op = hki_ops[i];
+        if (op->internal)
+            continue;
+        add(&out, "#define hk_%s(...) HK_HERE(hk_%s(__VA_ARGS__))\n", op->name, op->name);
+        if (op->elementwise)
+            add(&out, "#define hk_%s_into(...) HK_HERE(hk_%s_into(__VA_ARGS__))\n", op->name, op->name);
+    }
+    add(&out, "\nHK_END_DECLS\n\n#endif\n");
+    return out;
+}
+
+/* ---- src/op/api.c ------------------------------------------------------------------------------------------ */
+
+static void add_asserts(text *out, const hk_op *op)
+{
+    char type[128];
+    snprintf(type, sizeof type, "hk_%s_%s", op->name, struct_kind(op));
+    add(out, "_Static_assert(sizeof(%s) == %zu", type, op->options_bytes);
+    for (const hki_param *param = op->params; param->name; param++)
+        add(out, " &&\n               offsetof(%s, %s) == %zu", type, param->name, param->offset);
+    add(out, ",\n               \"%s\");\n", type);
+}
+
+static void add_body(text *out, const hk_op *op, bool into)
+{
+    int count = hki_op_input_count(op, NULL);
+    char inputs[512] = "NULL";
+    size_t used = 0;
+    for (int i = 0; i < count; i++) {
+        char name[64];
+        hki_op_input_name(op, i, name, sizeof name);
+        used += (size_t)snprintf(inputs + used, sizeof inputs - used, "%s%s%s",
+                                 i ? ", " : "(hk_array *const[]){", name,
+                                 i == count - 1 ? "}" : "");
+    }
+    add(out, "{\n");
+    if (has_arguments(op)) {
+        add(out, "    hk_%s_arguments arguments = {\n", op->name);
+        for (const hki_param *param = op->params; param->name; param++) {
+            if (param->type == HKI_PARAM_INT2)
+                add(out, "        .%s = {%s[0], %s[1]},\n", param->name, param->name, param->name);
+            else
+                add(out, "        .%s = %s,\n", param->name, param->name);
+        }
+        add(out, "    };\n");
+    }
+    const char *options = has_arguments(op) ? "&arguments" : has_options(op) ? "options" : "NULL";
+    if (into)
+        add(out, "    hki_op_call_into(&hki_op_%s, %s, %d, %s, out);\n", op->name, inputs, count,
+            options);
+    else
+        add(out, "    return hki_op_call(&hki_op_%s, %s, %d, %s,\n                       %s, NULL);\n",
+            op->name, inputs, count, options, takes_device(op) ? "device" : "(hk_device){NULL}");
+    add(out, "}\n");
+}
+
+static void add_definition(text *out, const hk_op *op, bool into)
+{
+    char start[128];
+    snprintf(start, sizeof start, "%s(hk_%s%s)(", into ? "void " : "hk_array *", op->name,
+             into ? "_into" : "");
+    add(out, "\n%s", start);
+    add_parameters(out, op, into, (int)strlen(start));
+    add(out, ")\n");
+    add_body(out, op, into);
+}
+
+static text make_api(void)
+{
+    text out = text_create();
+    add(&out, "/* The functions of hocket/ops.h. Written by tools/opgen: do not edit; `make generate`. "
+              "*/\n/* clang-format off */\n#include \"op/op.h\"\n\n#include <hocket/ops.h>\n\n");
+    for (int i = 0; i < hki_op_count; i++) {
+        const hk_op *op = hki_ops[i];
+        if (!op->internal && op->params)
+            add_asserts(&out, op);
+    }
+    for (int i = 0; i < hki_op_count; i++) {
+        const hk_op *op = hki_ops[i];
+        if (op->internal)
+            continue;
+        add_definition(&out, op, false);
+        if (op->elementwise)
+            add_definition(&out, op, true);
+    }
+    return out;
+}
+
+/* ---- docs/OPERATORS.md -------------------------------------------------------------------------------------- */
+
+/* A cell of a table: bars would end it. */
+static void add_cell(text *out, const char *words)
+{
+    for (; *words; words++)
+        add(out, *words == '|' ? "\\|" : "%c", *words);
+}
+
+static void add_dtypes(text *out, unsigned dtypes)
+{
+    const char *separator = "";
+    for (int i = 0; i < HK_DTYPE_COUNT; i++) {
+        if (dtypes >> i & 1) {
+            add(out, "%s%s", separator, hk_dtype_name((hk_dtype)i));
+            separator = ", ";
+        }
+    }
+}
+
+static void add_section(text *out, const hk_op *op)
+{
+    const char *separator = "";
+    add(out, "\n## %s\n\n`hk_%s(", op->name, op->name);
+    for (int i = 0; i < hki_op_input_count(op, NULL); i++) {
+        char name[64];
+        bool optional = hki_op_input_name(op, i, name, sizeof name);
+        add(out, "%s%s%s", separator, name, optional ? "?" : "");
+        separator = ", ";
+    }
+    if (has_options(op))
+        add(out, "%soptions", separator), separator = ", ";
+    for (const hki_param *param = op->params; has_arguments(op) && param->name; param++)
+        add(out, "%s%s", separator, param->name), separator = ", ";
+    if (takes_device(op))
+        add(out, "%sdevice", separator);
+    add(out, ")`\n\n");
+    if (op->formula && *op->formula)
+        add(out, "    %s\n\n", op->formula);
+    add_wrapped(out, op->doc, 0, "", "");
+    add(out, "\n");
+    if (op->params) {
+        add(out, "\n| %s | type | default | |\n|---|---|---|---|\n",
+            has_arguments(op) ? "argument" : "option");
+        for (const hki_param *param = op->params; param->name; param++) {
+            add(out, "| `%s` | `%.*s%s` | ", param->name, (int)strlen(types[param->type].before) - 1,
+                types[param->type].before, types[param->type].after);
+            add_cell(out, param->default_text && *param->default_text ? param->default_text : "–");
+            add(out, " | ");
+            add_cell(out, param->doc);
+            add(out, " |\n");
+        }
+    }
+    add(out, "\n");
+    if (hki_op_input_count(op, NULL) > 0 && op->dtypes) {
+        add(out, "- dtypes: ");
+        add_dtypes(out, op->dtypes);
+        add(out, "\n");
+    }
+    if (op->grad)
+        add(out, "- gradient: yes\n");
+    else
+        add(out, "- gradient: none, %s\n", op->no_grad_why ? op->no_grad_why : "not written");
+    if (op->elementwise)
+        add(out, "- in place: `hk_%s_into(out, …)`\n", op->name);
+}
+
+static text make_docs(void)
+{
+    text out = text_create();
+    add(&out, "# Operators\n\n<!-- Written by tools/opgen from src/op/op_table.def: do not edit; `make "
+              "generate`. -->\n\n"
+              "Each returns at once and gives a failed array when it cannot be done. Where inputs meet "
+              "element by\nelement they are broadcast by NumPy's rules; they have one dtype, which "
+              "`hk_cast` converts. Integers\nwrap around. `hk_call` reaches all of them by name. A "
+              "trailing ? marks an input that may be NULL.\n\n");
+    const char *separator = "";
+    for (int i = 0; i < hki_op_count; i++) {
+        if (hki_ops[i]->internal)
+            continue;
+        add(&out, "%s[%s](#%s)", separator, hki_ops[i]->name, hki_ops[i]->name);
+        separator = ",\n";
+    }
+    add(&out, "\n");
+    for (int i = 0; i < hki_op_count; i++) {
+        if (!hki_ops[i]->internal)
+            add_section(&out, hki_ops[i]);
+    }
+    return out;
+}
+
+/* ---- files --------------------------------------------------------------------------------------------------- */
+
+static bool file_holds(const char *path, const text *wanted)
+{
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return false;
+    char *data = malloc(wanted->used + 1);
+    if (!data)
+        die("out of memory");
+    size_t used = fread(data, 1, wanted->used + 1, file);
+    bool same = used == wanted->used && memcmp(data, wanted->data, used) == 0;
+    fclose(file);
+    free(data);
+    return same;
+}
+
+/* Leaves a file alone that is right, so that nothing is built again. */
+static void put(const char *root, const char *name, text content, bool check_only)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    if (file_holds(path, &content)) {
+        free(content.data);
+        return;
+    }
+    if (check_only) {
+        fprintf(stderr, "opgen: %s is stale: make generate\n", name);
+        problems++;
+    } else {
+        FILE *file = fopen(path, "wb");
+        bool written = file && fwrite(content.data, 1, content.used, file) == content.used;
+        if (!file || fclose(file) != 0 || !written) {
+            perror(path);
+            problems++;
+        } else {
+            printf("opgen: wrote %s\n", name);
+        }
+    }
+    free(content.data);
+}
+
+int main(int argc, char **argv)
+{
+    bool check_only = argc == 3 && strcmp(argv[1], "--check") == 0;
+    if (argc != 2 && !check_only) {
+        fprintf(stderr, "usage: opgen [--check] ROOT\n");
+        return 2;
+    }
+    const char *root = argv[argc - 1];
+    check_table();
+    put(root, "include/hocket/ops.h", make_header(), check_only);
+    put(root, "src/op/api.c", make_api(), check_only);
+    put(root, "docs/OPERATORS.md", make_docs(), check_only);
+    return problems > 0;
+}
