@@ -88,8 +88,8 @@ static void write_axes(FILE *file, const axes *self)
     char text[40];
     for (int i = 0; i <= 5; i++) {
         double y = y_of(i / 5.0);
-        fprintf(file, "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"#ddd\"/>\n", LEFT, y,
-                WIDTH - RIGHT, y);
+        fprintf(file, "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"#ddd\"/>\n", LEFT,
+                y, WIDTH - RIGHT, y);
         snprintf(text, sizeof text, "%g", self->loss_top * i / 5);
         write_text(file, LEFT - 8, y + 4, "end", text);
         snprintf(text, sizeof text, "%.1f", i / 5.0);
@@ -105,7 +105,8 @@ static void write_axes(FILE *file, const axes *self)
         if (epoch > 0)
             write_text(file, x, HEIGHT - BOTTOM + 19, "middle", text);
     }
-    fprintf(file, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#888\"/>\n",
+    fprintf(file,
+            "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#888\"/>\n",
             LEFT, TOP, WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM);
     write_text(file, (LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 16, "middle", "epoch");
     fprintf(file, "<g transform=\"translate(18 %d) rotate(-90)\">", (HEIGHT - BOTTOM + TOP) / 2);
@@ -121,7 +122,8 @@ static void write_curve(FILE *file, const axes *self, const curve *of, const epo
 {
     double top = of->is_loss ? self->loss_top : 1;
     bool joined = false; /* to the point before: not across what is no number */
-    fprintf(file, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"2\" stroke-dasharray=\"%s\" d=\"",
+    fprintf(file,
+            "<path fill=\"none\" stroke=\"%s\" stroke-width=\"2\" stroke-dasharray=\"%s\" d=\"",
             of->colour, of->dashes);
     for (int64_t i = 0; i < count; i++) {
         double value = value_of(of, &rows[i]);
@@ -146,10 +148,11 @@ static void write_legend(FILE *file)
 {
     enum { ROW = 18, BOX_WIDTH = 116, BOX_HEIGHT = CURVE_COUNT * ROW + 10 };
     int left = WIDTH - RIGHT - BOX_WIDTH - 10, top = (HEIGHT - BOTTOM + TOP - BOX_HEIGHT) / 2;
-    fprintf(file,
-            "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"#fff\" fill-opacity=\"0.85\" "
-            "stroke=\"#ccc\"/>\n",
-            left, top, BOX_WIDTH, BOX_HEIGHT);
+    fprintf(
+        file,
+        "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"#fff\" fill-opacity=\"0.85\" "
+        "stroke=\"#ccc\"/>\n",
+        left, top, BOX_WIDTH, BOX_HEIGHT);
     for (int i = 0; i < CURVE_COUNT; i++) {
         int y = top + 5 + ROW * i + ROW / 2;
         fprintf(file,

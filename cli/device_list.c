@@ -20,10 +20,10 @@ static bool is_device_name(const char *name, size_t length)
     return digits >= 1 && digits <= 4 && (digits == 1 || index[0] != '0');
 }
 
-static bool add(device_list *self, const command *command, const char *name, size_t length)
+static bool add(device_list *self, const command *owner, const char *name, size_t length)
 {
     if (!is_device_name(name, length)) {
-        options_complain(command,
+        options_complain(owner,
                          "--devices has \"%.*s\"; expected names such as cpu:0, joined by commas: "
                          "--devices cpu:0,cpu:1",
                          (int)length, name);
@@ -31,19 +31,19 @@ static bool add(device_list *self, const command *command, const char *name, siz
     }
     for (int i = 0; i < self->count; i++) {
         if (strlen(self->names[i]) == length && !strncmp(self->names[i], name, length)) {
-            options_complain(command, "--devices names %s twice; each device may stand there once",
+            options_complain(owner, "--devices names %s twice; each device may stand there once",
                              self->names[i]);
             return false;
         }
     }
-    int index = atoi(memchr(name, ':', length) + 1);
+    int index = atoi(strchr(name, ':') + 1);
     if (!strncmp(name, "cpu:", 4) && index >= MAX_DEVICES) {
-        options_complain(command, "--devices has \"%.*s\"; expected cpu:0 to cpu:%d", (int)length, name,
-                         MAX_DEVICES - 1);
+        options_complain(owner, "--devices has \"%.*s\"; expected cpu:0 to cpu:%d", (int)length,
+                         name, MAX_DEVICES - 1);
         return false;
     }
     if (self->count == MAX_DEVICES) {
-        options_complain(command, "--devices names more than %d devices", MAX_DEVICES);
+        options_complain(owner, "--devices names more than %d devices", MAX_DEVICES);
         return false;
     }
     memcpy(self->names[self->count], name, length);
@@ -53,12 +53,12 @@ static bool add(device_list *self, const command *command, const char *name, siz
     return true;
 }
 
-bool device_list_parse(device_list *self, const command *command, const char *text)
+bool device_list_parse(device_list *self, const command *owner, const char *text)
 {
     *self = (device_list){0};
     while (text) {
         size_t length = strcspn(text, ",");
-        if (!add(self, command, text, length))
+        if (!add(self, owner, text, length))
             return false;
         text = text[length] ? text + length + 1 : NULL;
     }

@@ -13,8 +13,8 @@ typedef struct device_list {
     int cpu_devices; /* how many the runtime needs; 0: as the environment says */
 } device_list;
 
-/* False, and `command` has complained, when it is no such list. text may be NULL: an empty list. */
-bool device_list_parse(device_list *self, const command *command, const char *text);
+/* False, and `owner` has complained, when it is no such list. text may be NULL: an empty list. */
+bool device_list_parse(device_list *self, const command *owner, const char *text);
 
 /* Looks the devices up in a runtime that was started with cpu_devices; devices[0 ... *count - 1] are set.
  * False, and the record is printed, when one is not there. */

@@ -64,7 +64,7 @@ void lenet_spread(lenet *self)
 
 hk_array *lenet_forward(const lenet *self, int device, hk_array *images)
 {
-    const hk_pool2d_options pool = {.kernel = {2, 2}, .stride = {2, 2}};
+    const hk_avg_pool2d_options pool = {.kernel = {2, 2}, .stride = {2, 2}};
     hk_array *const *p = self->params[device];
     hk_array *x = images;
     x = hk_avg_pool2d(hk_relu(hk_conv2d(x, p[0], p[1], NULL)), &pool);
@@ -112,10 +112,11 @@ static bool read_file(const char *path, const char *what, void *data, size_t byt
     size_t got = file ? fread(data, 1, bytes, file) : 0;
     bool whole = file && got == bytes && fgetc(file) == EOF && !ferror(file);
     if (!file || ferror(file))
-        fprintf(stderr, "hocket: %s of --init cannot be read: %s: %s\n", what, path, strerror(errno));
+        fprintf(stderr, "hocket: %s of --init cannot be read: %s: %s\n", what, path,
+                strerror(errno));
     else if (!whole)
-        fprintf(stderr, "hocket: %s of --init must be %zu bytes, %zu float32 numbers: %s has %s\n", what,
-                bytes, bytes / sizeof(float), path, got < bytes ? "fewer" : "more");
+        fprintf(stderr, "hocket: %s of --init must be %zu bytes, %zu float32 numbers: %s has %s\n",
+                what, bytes, bytes / sizeof(float), path, got < bytes ? "fewer" : "more");
     if (file)
         fclose(file);
     return whole;

@@ -20,7 +20,8 @@ typedef struct lenet {
 
 /* Sets the shapes for images of channels x height x width. False when they are too small: a side of 14 is
  * the smallest. */
-bool lenet_set_shapes(lenet *self, int64_t channels, int64_t height, int64_t width, int64_t classes);
+bool lenet_set_shapes(lenet *self, int64_t channels, int64_t height, int64_t width,
+                      int64_t classes);
 
 /* The name of a parameter, "conv1.weight". */
 const char *lenet_parameter_name(int parameter);

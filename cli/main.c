@@ -15,8 +15,9 @@ static void print_usage(FILE *stream)
     fprintf(stream, "usage: hocket COMMAND [arguments]\n\n");
     for (int i = 0; i < COMMAND_COUNT; i++)
         fprintf(stream, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    fprintf(stream, "\nhocket COMMAND --help says more of one; hocket --version prints the version.\n"
-                    "\nExit status: 0 it worked, 1 it failed, 2 wrong usage, 130 interrupted.\n");
+    fprintf(stream,
+            "\nhocket COMMAND --help says more of one; hocket --version prints the version.\n"
+            "\nExit status: 0 it worked, 1 it failed, 2 wrong usage, 130 interrupted.\n");
 }
 
 static int run_command(int count, char **arguments)

@@ -186,7 +186,8 @@ static int complain_unknown(const command *self, const char *name, size_t length
 }
 
 /* One option at arguments[*index], which is moved to the last argument that it took. */
-static bool parse_option(const command *self, int count, char **arguments, int *index, void *options)
+static bool parse_option(const command *self, int count, char **arguments, int *index,
+                         void *options)
 {
     const char *name = arguments[*index] + 2;
     char *value = strchr(name, '=');

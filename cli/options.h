@@ -18,7 +18,7 @@ typedef enum option_type {
 } option_type;
 
 typedef struct option_row {
-    const char *name;  /* without its dashes; NULL: a heading, `help` is its text */
+    const char *name; /* without its dashes; NULL: a heading, `help` is its text */
     option_type type;
     size_t offset;     /* of the field in the options struct */
     const char *value; /* what the value is called in the help: "N", "FILE" */
@@ -28,12 +28,13 @@ typedef struct option_row {
 
 typedef struct command {
     const char *name;
-    const char *operands;     /* "lenet", or "" for none */
-    const char *summary;      /* one line */
-    const char *description;  /* more of it, for --help; "" for none */
-    const option_row *rows;   /* row_count of them */
+    const char *operands;    /* "lenet", or "" for none */
+    const char *summary;     /* one line */
+    const char *description; /* more of it, for --help; "" for none */
+    const option_row *rows;  /* row_count of them */
     int row_count;
-    int (*run)(int count, char **arguments); /* those after the command's name; returns exit status */
+    int (*run)(int count,
+               char **arguments); /* those after the command's name; returns exit status */
 } command;
 
 enum { EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };

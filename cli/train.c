@@ -28,34 +28,39 @@ static const option_row rows[] = {
     {"devices", OPTION_TEXT, ROW(devices), "LIST",
      "devices to train on, such as cpu:0,cpu:1: as many CPU devices are\n"
      "made as it takes, and split the cores (default: what HOCKET_CPUS\n"
-     "says, else cpu:0 with all cores)", 0, 0},
+     "says, else cpu:0 with all cores)",
+     0, 0},
     {"batch-size", OPTION_INT, ROW(batch_size), "N",
      "samples of a batch, on all devices together (default 256)", 1, 1e9},
     {"lr", OPTION_NUMBER, ROW(lr), "X", "learning rate (default 0.2)", 0, 1e6},
-    {"epochs", OPTION_INT, ROW(epochs), "N", "passes over the training part (default 10)", 1, 100000},
+    {"epochs", OPTION_INT, ROW(epochs), "N", "passes over the training part (default 10)", 1,
+     100000},
     {"seed", OPTION_INT, ROW(seed), "N",
      "of the initial parameters and of the order of samples (default 0)", 0, 9007199254740991.0},
     {"data", OPTION_TEXT, ROW(data), "DIR",
      "folder with the four idx files of MNIST, plain or .gz (default:\n"
-     "HOCKET_DATA_DIR, else Debian's package dataset-fashion-mnist)", 0, 0},
+     "HOCKET_DATA_DIR, else Debian's package dataset-fashion-mnist)",
+     0, 0},
     {.name = NULL, .help = "output"},
     {"json", OPTION_FLAG, ROW(json), NULL,
      "one JSON object per epoch on standard output, all else on\n"
-     "standard error", 0, 0},
+     "standard error",
+     0, 0},
     {"plot", OPTION_TEXT, ROW(plot), "FILE", "write the curves there, as SVG", 0, 0},
     {.name = NULL, .help = "to compare runs"},
     {"steps", OPTION_INT, ROW(steps), "N", "stop after N steps in all", 1, 1e9},
-    {"no-shuffle", OPTION_FLAG, ROW(no_shuffle), NULL, "take the samples in the order of the files", 0,
-     0},
-    {"loss-log", OPTION_TEXT, ROW(loss_log), "FILE", "write the mean loss of each step there, one a line",
+    {"no-shuffle", OPTION_FLAG, ROW(no_shuffle), NULL, "take the samples in the order of the files",
      0, 0},
+    {"loss-log", OPTION_TEXT, ROW(loss_log), "FILE",
+     "write the mean loss of each step there, one a line", 0, 0},
     {"init", OPTION_TEXT, ROW(init), "DIR",
      "begin with the parameters in DIR/p0.bin to p7.bin, raw float32,\n"
      "little-endian, C order: conv1.weight (20,1,3,3), conv1.bias (20),\n"
      "conv2.weight (50,20,5,5), conv2.bias (50), fc1.weight (128,800),\n"
-     "fc1.bias (128), fc2.weight (10,128), fc2.bias (10)", 0, 0},
-    {"dump-init", OPTION_TEXT, ROW(dump_init), "DIR", "write the initial parameters there, like that", 0,
-     0},
+     "fc1.bias (128), fc2.weight (10,128), fc2.bias (10)",
+     0, 0},
+    {"dump-init", OPTION_TEXT, ROW(dump_init), "DIR",
+     "write the initial parameters there, like that", 0, 0},
 };
 
 typedef struct training {
@@ -107,38 +112,39 @@ static bool may_step(const training *self)
  * failure, and waits for the end of what it issued. False when something failed. */
 static bool train_epoch(training *self, epoch_row *row)
 {
-    trainer *trainer = &self->trainer;
+    trainer *steps = &self->trainer;
     double start = now();
-    trainer_start_epoch(trainer, row->epoch - 1);
-    while (may_step(self) && trainer_step(trainer)) {
+    trainer_start_epoch(steps, row->epoch - 1);
+    while (may_step(self) && trainer_step(steps)) {
         self->step_count++;
-        if (trainer->issued - trainer->read <= LOOK_BACK)
+        if (steps->issued - steps->read <= LOOK_BACK)
             continue;
         if (!read_step(self))
             return false;
         double time = now();
-        row->steps = trainer->read;
-        row->samples = trainer->samples_read;
-        row->loss = trainer->loss_sum / (double)trainer->samples_read;
+        row->steps = steps->read;
+        row->samples = steps->samples_read;
+        row->loss = steps->loss_sum / (double)steps->samples_read;
         row->seconds = time - start;
         train_report_step(&self->report, row, time);
     }
-    while (trainer->read < trainer->issued)
+    while (steps->read < steps->issued)
         if (!read_step(self))
             return false;
     if (!good(self, hk_wait_all()))
         return false;
     row->seconds = now() - start;
-    row->steps = trainer->read;
-    row->samples = trainer->samples_read;
-    row->loss = trainer->loss_sum / (double)trainer->samples_read;
-    return good(self, trainer_read_accuracy(trainer, &row->train_accuracy));
+    row->steps = steps->read;
+    row->samples = steps->samples_read;
+    row->loss = steps->loss_sum / (double)steps->samples_read;
+    return good(self, trainer_read_accuracy(steps, &row->train_accuracy));
 }
 
 static void say_interrupted(training *self, const epoch_row *row)
 {
     train_report_clear(&self->report);
-    fprintf(stderr, "hocket: interrupted in epoch %" PRId64 ", after %" PRId64 " of %" PRId64 " steps\n",
+    fprintf(stderr,
+            "hocket: interrupted in epoch %" PRId64 ", after %" PRId64 " of %" PRId64 " steps\n",
             row->epoch, row->steps, self->report.steps);
 }
 
@@ -213,8 +219,8 @@ static bool set_up(training *self, const device_list *list)
         return false;
     size_t used = 0;
     for (int d = 0; d < model->device_count; d++)
-        used += (size_t)snprintf(self->devices_text + used, sizeof self->devices_text - used, "%s%s",
-                                 d ? ", " : "", hk_device_name(model->devices[d]));
+        used += (size_t)snprintf(self->devices_text + used, sizeof self->devices_text - used,
+                                 "%s%s", d ? ", " : "", hk_device_name(model->devices[d]));
 
     hk_data_set *train = hk_data_set_open(options->data, HK_DATA_TRAIN, NULL);
     hk_data_set *test = hk_data_set_open(options->data, HK_DATA_TEST, NULL);
@@ -229,8 +235,8 @@ static bool set_up(training *self, const device_list *list)
                                                                  .init = options->init});
     if (ready)
         fprintf(options->json ? stderr : stdout,
-                "lenet on [%s]: %" PRId64 " samples of %s, batch size %" PRId64 ", lr %g, seed %" PRId64
-                "\n",
+                "lenet on [%s]: %" PRId64 " samples of %s, batch size %" PRId64
+                ", lr %g, seed %" PRId64 "\n",
                 self->devices_text, hk_data_set_size(train), hk_data_set_folder(train),
                 options->batch_size, options->lr, options->seed);
     hk_data_set_release(train);
@@ -247,7 +253,8 @@ static int train(training *self, const device_list *list)
         return 1;
     self->epochs = malloc((size_t)options->epochs * sizeof *self->epochs);
     if (!self->epochs) {
-        fprintf(stderr, "hocket: no memory for the results of %" PRId64 " epochs\n", options->epochs);
+        fprintf(stderr, "hocket: no memory for the results of %" PRId64 " epochs\n",
+                options->epochs);
         return 1;
     }
     self->report = (train_report){.json = options->json,
@@ -286,7 +293,8 @@ static int run(int count, char **arguments)
     if (operand_count < 1)
         return options_complain(&train_command, "what to train is missing: hocket train lenet");
     if (strcmp(operands[0], "lenet"))
-        return options_complain(&train_command, "there is no model \"%s\"; there is lenet", operands[0]);
+        return options_complain(&train_command, "there is no model \"%s\"; there is lenet",
+                                operands[0]);
     if (!device_list_parse(&list, &train_command, self.options.devices))
         return EXIT_USAGE;
 

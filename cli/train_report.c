@@ -49,8 +49,8 @@ void train_report_step(train_report *self, const epoch_row *so_far, double now)
     double part = (double)so_far->steps / (double)self->steps;
     int before_width = snprintf(before, sizeof before, "epoch %*" PRId64 "/%" PRId64 " ",
                                 self->epochs < 10 ? 1 : 2, so_far->epoch, self->epochs);
-    int after_width = snprintf(after, sizeof after, " %3.0f%%  loss %.4f  %.0f samples/s", 100 * part,
-                               so_far->loss, rate(so_far));
+    int after_width = snprintf(after, sizeof after, " %3.0f%%  loss %.4f  %.0f samples/s",
+                               100 * part, so_far->loss, rate(so_far));
     int width = terminal_columns() - before_width - after_width - 1;
     width = width > BAR_WIDTH ? BAR_WIDTH : width < 0 ? 0 : width;
     int full = (int)((double)width * part);
@@ -124,9 +124,10 @@ void train_report_epoch(train_report *self, const epoch_row *row)
         print_json(self, row);
     FILE *text = text_stream(self);
     fprintf(text,
-            "epoch %*" PRId64 ": loss %.4f, train acc %.3f, test acc %.3f, %.0f samples/s, %.1f s\n",
-            self->epochs < 10 ? 1 : 2, row->epoch, row->loss, row->train_accuracy, row->test_accuracy,
-            rate(row), row->seconds);
+            "epoch %*" PRId64
+            ": loss %.4f, train acc %.3f, test acc %.3f, %.0f samples/s, %.1f s\n",
+            self->epochs < 10 ? 1 : 2, row->epoch, row->loss, row->train_accuracy,
+            row->test_accuracy, rate(row), row->seconds);
     fflush(text);
 }
 

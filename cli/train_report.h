@@ -23,7 +23,7 @@ typedef struct train_report {
     uint64_t seed;
     double lr;
     double drawn_at;
-    bool on_screen;        /* a bar is */
+    bool on_screen; /* a bar is */
 } train_report;
 
 /* The bar is for a stderr that is a terminal; NO_COLOR and TERM=dumb are respected. */

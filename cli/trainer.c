@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-static hk_loader *create_loader(const trainer *self, hk_data_set *set, const trainer_options *options,
-                                bool shuffle)
+static hk_loader *create_loader(const trainer *self, hk_data_set *set,
+                                const trainer_options *options, bool shuffle)
 {
     return hk_loader_create(set, &(hk_loader_options){.batch_size = options->batch_size,
                                                       .shuffle = shuffle,

@@ -13,8 +13,8 @@ typedef struct trainer {
      * that no step waits. */
     hk_array *losses[MAX_DEVICES], *hits[MAX_DEVICES];
     hk_array *test_hits[MAX_DEVICES];
-    int64_t issued, read;    /* steps of this epoch */
-    int64_t *samples;        /* of each step of this epoch */
+    int64_t issued, read; /* steps of this epoch */
+    int64_t *samples;     /* of each step of this epoch */
     /* Of the steps read. */
     int64_t samples_read;
     double loss_sum;

@@ -50,6 +50,18 @@ foreach(source IN LISTS unit_sources)
 endforeach()
 hocket_test(unit.check_layers unit "${PROJECT_SOURCE_DIR}/scripts/check-layers")
 
+# ---- fuzz targets: without arguments they run their built-in seeds, so each is a unit test too. For the
+# fuzzer itself: clang -fsanitize=fuzzer,address -DHOCKET_LIBFUZZER.
+file(GLOB fuzz_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/fuzz/*.c")
+foreach(source IN LISTS fuzz_sources)
+  cmake_path(GET source STEM name)
+  hocket_test_executable(${name} "${source}" tests)
+  hocket_use_internal(${name})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/tests")
+  target_link_libraries(${name} PRIVATE ZLIB::ZLIB)
+  hocket_test(unit.${name} unit ${name})
+endforeach()
+
 # ---- program: these use the cores, so that two of them do not run at once
 file(GLOB program_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*.c")
 list(FILTER program_sources EXCLUDE REGEX "\\.inc\\.c$")

@@ -55,7 +55,10 @@ HK_END_DECLS
 struct hki_scope_guard {
     hk_scope scope;
     hki_scope_guard() : scope(hk_scope_begin()) {}
-    ~hki_scope_guard() { hk_scope_end(&scope); }
+    ~hki_scope_guard()
+    {
+        hk_scope_end(&scope);
+    }
     hki_scope_guard(const hki_scope_guard &) = delete;
     hki_scope_guard &operator=(const hki_scope_guard &) = delete;
 };
@@ -69,8 +72,8 @@ HK_BEGIN_DECLS
 #else
 /* Results made after this line are released when the enclosing block ends, however it ends. */
 #define HK_SCOPE                                                                                   \
-    hk_scope HKI_JOIN(hki_scope_, __LINE__)                                                        \
-        __attribute__((cleanup(hk_scope_end), unused)) = hk_scope_begin()
+    hk_scope HKI_JOIN(hki_scope_, __LINE__) __attribute__((cleanup(hk_scope_end), unused)) =       \
+        hk_scope_begin()
 #endif
 
 HK_API hk_array *hk_array_retain(hk_array *x);

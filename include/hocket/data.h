@@ -80,8 +80,7 @@ typedef struct hk_data_place {
 enum { HK_DATA_PLACE_COUNT = 3 };
 
 /* Lists all places (`places` may be NULL), in their order. HK_OK if the chosen one has all files,
- * else HK_NOT_FOUND with a message that says where it looked and what to do. Reads no
- * data. */
+ * else HK_NOT_FOUND with a message that says where it looked and what to do. Reads no files. */
 HK_API const hk_status *hk_data_set_find(const char *folder,
                                          hk_data_place places[HK_DATA_PLACE_COUNT]);
 
@@ -129,8 +128,8 @@ HK_API void hk_loader_start_epoch(hk_loader *loader, int64_t epoch);
  * follow each other over the devices, and a slice may have none. images or labels may be NULL when
  * not wanted. Does not wait. Results belong to the scope.
  *
- * False, with nothing set, at the end of the epoch; the call after that begins the next one. Without
- * hk_loader_start_epoch the first is 0. */
+ * False, with nothing set, at the end of the epoch; the call after that begins the next one. The first
+ * is 0 unless hk_loader_start_epoch says otherwise. */
 HK_API bool hk_loader_next(hk_loader *loader, hk_array **images, hk_array **labels);
 
 /* Samples, on all devices together, of the batch that hk_loader_next gave last; 0 before the first

@@ -12,8 +12,8 @@
 typedef struct hki_storage {
     hki_var var; /* byte ranges from 0; its runtime is NULL where `record` is set */
     hki_device *device;
-    uint64_t bytes;           /* 0 for empty arrays and failed ones */
-    _Atomic(void *) data;     /* NULL until a task that writes has been prepared; never NULL when bytes
+    uint64_t bytes;       /* 0 for empty arrays and failed ones */
+    _Atomic(void *) data; /* NULL until a task that writes has been prepared; never NULL when bytes
                                  is 0, so that kernels need not care */
     _Atomic(uint64_t) counts; /* handles << 32 | uses */
     const hk_status *record;  /* counted; NULL but for a failed array that no runtime can carry */
@@ -34,15 +34,16 @@ bool hki_storage_materialise(hki_storage *storage);
 struct hk_array {
     atomic_uint refs;
     hk_dtype dtype;
-    bool failed;       /* at the call: no dimensions, one reserved byte range to carry the record */
-    bool read_only;    /* broadcast views */
+    bool failed;    /* at the call: no dimensions, one reserved byte range to carry the record */
+    bool read_only; /* broadcast views */
     hk_dims shape;
     int64_t strides[HK_MAX_NDIM]; /* in elements */
     int64_t offset;               /* in elements */
     hki_storage *storage;
     size_t scope_slot;           /* index + 1 in its owner's list, 0: none; that thread only */
     _Atomic(void *) scope_owner; /* the thread's scope list that owns a count of it; NULL: none */
-    _Atomic(void *) autograd; /* the autograd room's record of it; dropped by hki_array_autograd_drop */
+    _Atomic(void *)
+        autograd; /* the autograd room's record of it; dropped by hki_array_autograd_drop */
 };
 
 /* Set once by the autograd room: frees array->autograd when the array goes. */
@@ -65,14 +66,15 @@ hk_array *hki_array_view(hk_array *x, hk_dims shape, const int64_t *strides, int
  * device's is not alive, the record that says so. Issues a task that carries it, which counts as a root
  * failure if no input failed. A failed device's record replaces code and message. device NULL: the
  * default one. `operation` is static text. May block like any call (run-ahead window). */
-hk_array *hki_array_create_failed(hki_device *device, const char *operation, hk_array *const *inputs,
-                                  int input_count, hk_code code, const char *format, ...)
-    HK_PRINTF(6, 7);
+hk_array *hki_array_create_failed(hki_device *device, const char *operation,
+                                  hk_array *const *inputs, int input_count, hk_code code,
+                                  const char *format, ...) HK_PRINTF(6, 7);
 /* Fails the range of `out` in program order, in the same way, for an in-place call that cannot be made;
  * its bytes stand, so that hk_recover accepts them. Does nothing to an array that was failed at the call
  * or whose runtime is not alive; with out NULL, just notes the failure. */
 void hki_array_fail_in_place(hk_array *out, const char *operation, hk_array *const *inputs,
-                             int input_count, hk_code code, const char *format, ...) HK_PRINTF(6, 7);
+                             int input_count, hk_code code, const char *format, ...)
+    HK_PRINTF(6, 7);
 
 /* NULL when tasks may name x. Else x must not be in a task's accesses, and the result (counted) says why:
  * x is NULL, its runtime has ended or belongs to a parent process, or no runtime could carry its record.

@@ -144,9 +144,9 @@ static void test_against_differences(void)
         hk_array *loss = functions[i](x, y);
         hk_record_end();
         CHECK(hk_ok(hk_backward(loss)));
-        CHECK(check_gradient(functions[i], x, y, x));
-        CHECK(check_gradient(functions[i], x, y, y));
-        if (check_failed_count)
+        bool right = check_gradient(functions[i], x, y, x) && check_gradient(functions[i], x, y, y);
+        CHECK(right);
+        if (!right)
             fprintf(stderr, "function %zu\n", i);
     }
 }

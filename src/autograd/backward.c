@@ -229,7 +229,8 @@ static void pass_seed(hk_array *const *ys, hk_array *const *dys, int count)
 
 static void pass_run(backward_pass *pass)
 {
-    qsort(pass->entries, pass->count, sizeof *pass->entries, entry_compare);
+    if (pass->count)
+        qsort(pass->entries, pass->count, sizeof *pass->entries, entry_compare);
     for (size_t i = 0; i < pass->count; i++) {
         hki_tape_node *node = pass->entries[i].node;
         if (node->kind != HKI_TAPE_LEAF)

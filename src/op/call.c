@@ -120,51 +120,15 @@ static bool infer(hki_call *call, uint64_t *bytes)
 
 /* ---- making results -------------------------------------------------------------------------------- */
 
-/* The inputs that a task reads: those of the call, or copies of them that live until it is issued. */
-typedef struct task_inputs {
-    hk_array *arrays[HKI_MAX_INPUTS];
-    bool copied[HKI_MAX_INPUTS];
-} task_inputs;
-
-static hk_array *make(hki_call *call, uint64_t bytes, hk_array **second);
-
-/* Replaces an input by a copy, off the tape. False: refused. */
-static bool copy_input(hki_call *call, task_inputs *inputs, int index)
+/* Inputs that the operator wants contiguous and that are not. */
+static unsigned gaps(const hki_call *call)
 {
-    hk_array *x = call->inputs[index];
-    hki_call copy;
-    call_init(&copy, &hki_op_copy, &x, 1, NULL);
-    copy.device = x->storage->device;
-    copy.out_shape[0] = x->shape;
-    copy.out_dtype[0] = x->dtype;
-    uint64_t bytes = (uint64_t)hk_size(x) * hk_dtype_bytes(x->dtype);
-    inputs->arrays[index] = hk_take(make(&copy, bytes, NULL));
-    inputs->copied[index] = true;
-    if (inputs->arrays[index]->failed)
-        return hki_call_refuse(call, HK_OUT_OF_MEMORY, "out of host memory");
-    return true;
-}
-
-static bool inputs_init(hki_call *call, task_inputs *inputs)
-{
-    bool ok = true;
-    for (int i = 0; i < call->input_count; i++) {
-        inputs->arrays[i] = call->inputs[i];
-        inputs->copied[i] = false;
-    }
-    for (int i = 0; ok && call->op->contiguous && i < call->input_count; i++) {
+    unsigned inputs = 0;
+    for (int i = 0; call->op->contiguous && i < call->input_count; i++) {
         if (call->inputs[i] && !hk_is_contiguous(call->inputs[i]))
-            ok = copy_input(call, inputs, i);
+            inputs |= 1u << i;
     }
-    return ok;
-}
-
-static void inputs_deinit(const hki_call *call, task_inputs *inputs)
-{
-    for (int i = 0; i < call->input_count; i++) {
-        if (inputs->copied[i])
-            hk_array_release(inputs->arrays[i]);
-    }
+    return inputs;
 }
 
 static hk_array *refused(const hki_call *call)
@@ -178,25 +142,23 @@ static void drop(hk_array *x)
     hk_array_release(hk_take(x));
 }
 
-/* Creates the outputs and issues the task, off the tape. *second (NULL unless the operator has two
- * outputs) gets output 1, or NULL on failure. */
+/* Creates the outputs and issues the task. *second (NULL unless the operator has two outputs) gets output
+ * 1, or NULL on failure. */
 static hk_array *make(hki_call *call, uint64_t bytes, hk_array **second)
 {
     hk_array *outputs[HKI_MAX_OUTPUTS] = {NULL};
+    hki_call_staging staging = {.copy_inputs = gaps(call)};
     int output_count = second ? 2 : 1, made = 0;
-    task_inputs inputs;
-    bool ok = inputs_init(call, &inputs);
+    bool ok = true;
     for (; ok && made < output_count; made++) {
         outputs[made] = hki_array_create(call->device, call->out_shape[made], call->out_dtype[made]);
-        if (outputs[made]->failed)
-            ok = hki_call_refuse(call, HK_OUT_OF_MEMORY, "out of host memory");
+        ok = !outputs[made]->failed;
     }
-    if (ok && !hki_call_issue(call, inputs.arrays, outputs, bytes))
-        ok = hki_call_refuse(call, HK_OUT_OF_MEMORY, "out of host memory");
-    inputs_deinit(call, &inputs);
+    ok = ok && hki_call_issue(call, outputs, bytes, staging);
     if (!ok) {
         while (made > 0)
             drop(outputs[--made]);
+        hki_call_refuse(call, HK_OUT_OF_MEMORY, "out of host memory");
         outputs[0] = refused(call);
     }
     if (second)
@@ -288,24 +250,20 @@ static bool reads_safely(const hk_op *op, const hk_array *x, const hk_array *out
            memcmp(x->strides, out->strides, sizeof x->strides[0] * (size_t)x->shape.ndim) == 0;
 }
 
-static bool issue_into(hki_call *call, uint64_t bytes, hk_array *out)
+static bool issue_into(hki_call *call, hk_array *out)
 {
-    if (!call->op->elementwise && !hk_is_contiguous(out)) { /* its kernel writes rows without gaps */
-        hk_array *result = hk_take(make(call, bytes, NULL));
-        hki_op_call_into(&hki_op_copy, &result, 1, NULL, out);
-        hk_array_release(result);
-        return true;
+    const hk_op *op = call->op;
+    hki_call_staging staging = {
+        .copy_inputs = gaps(call),
+        .copy_output = !op->elementwise && !hk_is_contiguous(out),
+    };
+    for (int i = 0; i < call->input_count; i++) {
+        const hk_array *x = call->inputs[i];
+        if (x && !staging.copy_output && !reads_safely(op, x, out))
+            staging.copy_inputs |= 1u << i;
     }
-    task_inputs inputs;
-    bool ok = inputs_init(call, &inputs);
-    for (int i = 0; ok && i < call->input_count; i++) {
-        if (inputs.arrays[i] && !inputs.copied[i] && !reads_safely(call->op, inputs.arrays[i], out))
-            ok = copy_input(call, &inputs, i);
-    }
-    if (ok && !hki_call_issue(call, inputs.arrays, &out, 0))
-        ok = hki_call_refuse(call, HK_OUT_OF_MEMORY, "out of host memory");
-    inputs_deinit(call, &inputs);
-    return ok;
+    return hki_call_issue(call, &out, 0, staging) ||
+           hki_call_refuse(call, HK_OUT_OF_MEMORY, "out of host memory");
 }
 
 void hki_op_call_into(const hk_op *op, hk_array *const *inputs, int input_count, const void *options,
@@ -328,7 +286,7 @@ void hki_op_call_into(const hk_op *op, hk_array *const *inputs, int input_count,
     bool chooses = input_count == 0 || op->any_device;
     if (!check_inputs(&call, chooses ? out->storage->device : NULL) || !check_output(&call, out) ||
         !infer(&call, &bytes) || !check_result(&call, out) ||
-        (hki_op_overwrite && !hki_op_overwrite(&call, out)) || !issue_into(&call, bytes, out))
+        (hki_op_overwrite && !hki_op_overwrite(&call, out)) || !issue_into(&call, out))
         hki_array_fail_in_place(out, op->name, inputs, input_count, call.code, "%s", call.message);
 }
 

@@ -4,10 +4,16 @@
 
 #include "op/op.h"
 
-/* Issues the task of a call whose infer has succeeded, reading `inputs` (call->inputs, or copies of
- * them) and writing `outputs`, all of them alive. new_bytes: of outputs that the call has just made.
- * False when host memory is short: nothing was issued. */
-bool hki_call_issue(const hki_call *call, hk_array *const *inputs, hk_array *const *outputs,
-                    uint64_t new_bytes);
+/* How the task reads and writes, where the kernel cannot take the arrays as they are. It is one task all
+ * the same: a call reads and writes all that it does at one place in the order of calls. */
+typedef struct hki_call_staging {
+    unsigned copy_inputs; /* bit i: the kernel gets a contiguous copy of input i */
+    bool copy_output;     /* the kernel writes a contiguous array, which is copied to output 0 */
+} hki_call_staging;
+
+/* Issues the task of a call whose infer has succeeded, and whose arrays are all alive. new_bytes: of
+ * outputs that the call has just made. False when host memory is short: nothing was issued. */
+bool hki_call_issue(const hki_call *call, hk_array *const *outputs, uint64_t new_bytes,
+                    hki_call_staging staging);
 
 #endif

@@ -2,6 +2,7 @@
 #include "op/call.h"
 
 #include "base/sync.h"
+#include "op/copy.h"
 #include "op/plan.h"
 
 #include <inttypes.h>
@@ -19,7 +20,10 @@ typedef struct call_payload {
     hki_kernel_call call;
     hki_kernel_fn kernel;
     double work_ns;
-    bool measured;
+    bool measured, staged;
+    hki_call_staging staging; /* set where `staged` is, as are the next three */
+    void *input_copies[HKI_MAX_INPUTS], *output_copy;
+    hki_tensor real_output;
     alignas(16) char options[];
 } call_payload;
 
@@ -41,6 +45,76 @@ static void fail_for_memory(hki_task *task, uint64_t bytes)
                   device->name, bytes, memory.used_bytes, limit);
 }
 
+static size_t tensor_bytes(const hki_tensor *tensor)
+{
+    size_t bytes = (size_t)hki_tensor_size(tensor) * hk_dtype_bytes(tensor->dtype);
+    return bytes > 0 ? bytes : 1;
+}
+
+/* Memory of the device, freed in finish; NULL after failing the task. */
+static void *scratch(hki_task *task, size_t bytes)
+{
+    void *data = hki_device_allocate(hki_task_get_spec(task)->device, bytes);
+    if (!data)
+        fail_for_memory(task, bytes);
+    return data;
+}
+
+/* Turns a tensor into a contiguous one at `data`. */
+static void move_tensor(hki_tensor *tensor, void *data)
+{
+    hk_dims shape = {.ndim = tensor->ndim};
+    memcpy(shape.dims, tensor->dims, sizeof shape.dims);
+    hki_dims_strides(&shape, tensor->strides);
+    tensor->data = data;
+}
+
+/* Tensors of one shape and dtype. */
+static void copy_tensor(const hki_tensor *from, const hki_tensor *to)
+{
+    hki_kernel_call copy;
+    copy.input_count = copy.output_count = 1;
+    copy.in[0] = *from;
+    copy.out[0] = *to;
+    hki_copy_elements(&copy, 0, hki_tensor_size(to));
+}
+
+/* Copies are made by one thread: they are rare, and not worth a second task. */
+static bool stage(hki_task *task, call_payload *self)
+{
+    hki_kernel_call *call = &self->call;
+    for (int i = 0; i < call->input_count; i++) {
+        if (!(self->staging.copy_inputs >> i & 1))
+            continue;
+        self->input_copies[i] = scratch(task, tensor_bytes(&call->in[i]));
+        if (!self->input_copies[i])
+            return false;
+        hki_tensor from = call->in[i];
+        move_tensor(&call->in[i], self->input_copies[i]);
+        copy_tensor(&from, &call->in[i]);
+    }
+    if (self->staging.copy_output) {
+        self->output_copy = scratch(task, tensor_bytes(&call->out[0]));
+        if (!self->output_copy)
+            return false;
+        self->real_output = call->out[0];
+        move_tensor(&call->out[0], self->output_copy);
+    }
+    return true;
+}
+
+static void unstage(hki_task *task, const call_payload *self)
+{
+    const hki_kernel_call *call = &self->call;
+    hki_device *device = hki_task_get_spec(task)->device;
+    for (int i = 0; i < call->input_count; i++) {
+        if (self->input_copies[i])
+            hki_device_release(device, self->input_copies[i], tensor_bytes(&call->in[i]));
+    }
+    if (self->output_copy)
+        hki_device_release(device, self->output_copy, tensor_bytes(&call->out[0]));
+}
+
 static bool prepare(hki_task *task, void *payload)
 {
     call_payload *self = payload;
@@ -57,13 +131,12 @@ static bool prepare(hki_task *task, void *payload)
         if (call->in[i].ndim >= 0)
             hki_tensor_resolve(&call->in[i]);
     }
+    if (self->staged && !stage(task, self))
+        return false;
     if (call->partial_bytes) {
-        size_t bytes = call->partial_bytes * (size_t)call->piece_count;
-        call->partials = hki_device_allocate(hki_task_get_spec(task)->device, bytes);
-        if (!call->partials) {
-            fail_for_memory(task, bytes);
+        call->partials = scratch(task, call->partial_bytes * (size_t)call->piece_count);
+        if (!call->partials)
             return false;
-        }
     }
     self->measured = is_measured(hki_task_sequence(task));
     return true;
@@ -91,14 +164,20 @@ static void run(hki_task *task, void *payload, int64_t piece)
 static void join(hki_task *task, void *payload)
 {
     (void)task;
-    const hki_kernel_call *call = &((const call_payload *)payload)->call;
+    const call_payload *self = payload;
+    const hki_kernel_call *call = &self->call;
     if (call->op->join)
         call->op->join(call);
+    if (self->staged && self->output_copy)
+        copy_tensor(&call->out[0], &self->real_output);
 }
 
 static void finish(hki_task *task, void *payload)
 {
-    hki_kernel_call *call = &((call_payload *)payload)->call;
+    const call_payload *self = payload;
+    const hki_kernel_call *call = &self->call;
+    if (self->staged)
+        unstage(task, self);
     if (call->partials)
         hki_device_release(hki_task_get_spec(task)->device, call->partials,
                            call->partial_bytes * (size_t)call->piece_count);
@@ -150,8 +229,42 @@ static int add_access(hki_access *accesses, int count, const hk_array *x, unsign
     return count + 1;
 }
 
-bool hki_call_issue(const hki_call *call, hk_array *const *inputs, hk_array *const *outputs,
-                    uint64_t new_bytes)
+/* The fields that the kernel sees but for tensors. */
+static void payload_init(call_payload *payload, const hki_call *call, const hki_plan *plan,
+                         int64_t piece_count, int output_count)
+{
+    const hk_op *op = call->op;
+    hki_kernel_call *kernel_call = &payload->call;
+    payload->kernel = op->kernel[call->device->class->kind];
+    payload->work_ns = plan->work_ns;
+    payload->measured = false;
+    kernel_call->op = op;
+    kernel_call->options = NULL;
+    if (op->options_bytes) {
+        memcpy(payload->options, call->options, op->options_bytes);
+        kernel_call->options = payload->options;
+    }
+    kernel_call->input_count = call->input_count;
+    kernel_call->output_count = output_count;
+    kernel_call->extent = plan->extent;
+    kernel_call->piece_count = piece_count;
+    kernel_call->grain = plan->grain;
+    kernel_call->partial_bytes = piece_stride(plan->partial_bytes);
+    kernel_call->partials = NULL;
+}
+
+static void staging_init(call_payload *payload, hki_call_staging staging)
+{
+    payload->staged = staging.copy_inputs || staging.copy_output;
+    if (!payload->staged)
+        return;
+    payload->staging = staging;
+    payload->output_copy = NULL;
+    memset(payload->input_copies, 0, sizeof payload->input_copies);
+}
+
+bool hki_call_issue(const hki_call *call, hk_array *const *outputs, uint64_t new_bytes,
+                    hki_call_staging staging)
 {
     const hk_op *op = call->op;
     int output_count = op->output_count > 1 ? op->output_count : 1;
@@ -164,29 +277,16 @@ bool hki_call_issue(const hki_call *call, hk_array *const *inputs, hk_array *con
     hki_task_spec *spec = hki_task_get_spec(task);
     call_payload *payload = hki_task_payload(task);
     hki_kernel_call *kernel_call = &payload->call;
-    payload->kernel = op->kernel[call->device->class->kind];
-    payload->work_ns = plan.work_ns;
-    payload->measured = false;
-    kernel_call->op = op;
-    kernel_call->options = NULL;
-    if (op->options_bytes) {
-        memcpy(payload->options, call->options, op->options_bytes);
-        kernel_call->options = payload->options;
-    }
-    kernel_call->input_count = call->input_count;
-    kernel_call->output_count = output_count;
-    kernel_call->extent = plan.extent;
-    kernel_call->piece_count = piece_count;
-    kernel_call->grain = plan.grain;
-    kernel_call->partial_bytes = piece_stride(plan.partial_bytes);
-    kernel_call->partials = NULL;
+    payload_init(payload, call, &plan, piece_count, output_count);
+    staging_init(payload, staging);
 
     int access_count = 0;
     for (int i = 0; i < HKI_MAX_INPUTS; i++) {
-        if (i < call->input_count && inputs[i]) {
-            hki_tensor_init(&kernel_call->in[i], inputs[i]);
-            hki_storage_retain_use(inputs[i]->storage);
-            access_count = add_access(spec->accesses, access_count, inputs[i], HKI_READ);
+        hk_array *x = i < call->input_count ? call->inputs[i] : NULL;
+        if (x) {
+            hki_tensor_init(&kernel_call->in[i], x);
+            hki_storage_retain_use(x->storage);
+            access_count = add_access(spec->accesses, access_count, x, HKI_READ);
         } else {
             kernel_call->in[i].data = NULL;
             kernel_call->in[i].ndim = -1;

@@ -103,13 +103,14 @@ typedef struct reduce_loops {
 } reduce_loops;
 
 #define ADD_F(a, x) ((a) + (x))
-#define MAX_F(a, x) ((x) > (a) || (x) != (x) ? (x) : (a))
-#define MIN_F(a, x) ((x) < (a) || (x) != (x) ? (x) : (a))
+/* With | in place of || there is no branch, and vectors. */
+#define MAX_F(a, x) ((((x) > (a)) | ((x) != (x))) ? (x) : (a))
+#define MIN_F(a, x) ((((x) < (a)) | ((x) != (x))) ? (x) : (a))
 #define ADD_I(a, x) ((int64_t)((uint64_t)(a) + (uint64_t)(x)))
 #define MAX_I(a, x) ((x) > (a) ? (x) : (a))
 #define MIN_I(a, x) ((x) < (a) ? (x) : (a))
 
-/* T elements, W the word's member and its type A, STEP as above, NONE what it starts from. */
+/* T elements, A what gathers them, W the word's member, STEP as above, NONE what it starts from. */
 #define LOOPS(name, T, A, W, STEP, NONE)                                                           \
     static hki_reduce_word run_##name(const void *data, int64_t count, int64_t stride)             \
     {                                                                                              \
@@ -159,18 +160,18 @@ typedef struct reduce_loops {
 
 #define FLOAT_LOOPS(name, T)                                                                       \
     LOOPS(sum_##name, T, double, f, ADD_F, 0)                                                      \
-    LOOPS(max_##name, T, double, f, MAX_F, -INFINITY)                                              \
-    LOOPS(min_##name, T, double, f, MIN_F, INFINITY)
-#define INT_LOOPS(name, T)                                                                         \
+    LOOPS(max_##name, T, T, f, MAX_F, -(T)INFINITY)                                                \
+    LOOPS(min_##name, T, T, f, MIN_F, (T)INFINITY)
+#define INT_LOOPS(name, T, LEAST, MOST)                                                            \
     LOOPS(sum_##name, T, int64_t, i, ADD_I, 0)                                                     \
-    LOOPS(max_##name, T, int64_t, i, MAX_I, INT64_MIN)                                             \
-    LOOPS(min_##name, T, int64_t, i, MIN_I, INT64_MAX)
+    LOOPS(max_##name, T, T, i, MAX_I, LEAST)                                                       \
+    LOOPS(min_##name, T, T, i, MIN_I, MOST)
 
 FLOAT_LOOPS(f32, float)
 FLOAT_LOOPS(f64, double)
-INT_LOOPS(i32, int32_t)
-INT_LOOPS(i64, int64_t)
-INT_LOOPS(u8, uint8_t)
+INT_LOOPS(i32, int32_t, INT32_MIN, INT32_MAX)
+INT_LOOPS(i64, int64_t, INT64_MIN, INT64_MAX)
+INT_LOOPS(u8, uint8_t, 0, UINT8_MAX)
 JOIN(sum_f, f, ADD_F)
 JOIN(max_f, f, MAX_F)
 JOIN(min_f, f, MIN_F)

@@ -1,5 +1,6 @@
 /* softmax and log_softmax along one axis. */
 #include "op/reduce.h"
+#include "op/row_sums.h"
 #include "op/scalar_math.h"
 
 #include <math.h>
@@ -9,6 +10,8 @@
 HKI_ARGUMENTS(softmax, SOFTMAX_ARGUMENTS)
 typedef hki_softmax_options hki_log_softmax_options;
 #define log_softmax_params softmax_params
+
+enum { TILE = 64 };
 
 static int axis_of(const void *options, int ndim)
 {
@@ -52,50 +55,67 @@ static void softmax_plan(const hki_call *call, hki_plan *plan)
     const double ns = x->dtype == HK_F32 ? 2.5 : 8;
     line_set lines = lines_of(x->shape.ndim, x->shape.dims, call->options);
     plan->extent = lines.size > 0 ? lines.count : 0;
-    plan->grain = 16;
+    plan->grain = lines.inner == 1 ? 1 : TILE;
     plan->work_ns = (double)lines.count * (20 + ns * (double)lines.size);
 }
 
-/* One line, its elements `stride` apart. Sums are in double, in the order of eight lanes. */
-#define LINE(name, T, EXP)                                                                         \
-    static inline void line_##name(const T *restrict x, T *restrict y, int64_t size,               \
-                                   int64_t stride, bool log_of)                                    \
+/* `width` neighbouring lines at once, their elements `inner` apart: vectors even where a line is not
+ * contiguous. */
+#define LINES(name, T, EXP)                                                                        \
+    static void tile_##name(const T *x, T *y, int64_t size, int64_t inner, int64_t width,          \
+                            bool log_of)                                                           \
     {                                                                                              \
-        T max = x[0];                                                                              \
-        double lane[8] = {0};                                                                      \
-        for (int64_t j = 1; j < size; j++)                                                         \
-            max = x[j * stride] > max ? x[j * stride] : max;                                       \
-        for (int64_t j = 0; j < size; j++)                                                         \
-            y[j * stride] = EXP(x[j * stride] - max);                                              \
-        for (int64_t j = 0; j < size; j++)                                                         \
-            lane[j & 7] += (double)y[j * stride];                                                  \
-        for (int half = 4; half > 0; half /= 2)                                                    \
-            for (int l = 0; l < half; l++)                                                         \
-                lane[l] += lane[l + half];                                                         \
-        if (log_of) {                                                                              \
-            T log_sum = (T)log(lane[0]);                                                           \
-            for (int64_t j = 0; j < size; j++)                                                     \
-                y[j * stride] = x[j * stride] - max - log_sum;                                     \
-        } else {                                                                                   \
-            T scale = (T)(1 / lane[0]);                                                            \
-            for (int64_t j = 0; j < size; j++)                                                     \
-                y[j * stride] *= scale;                                                            \
+        T max[TILE], scale[TILE];                                                                  \
+        double sum[TILE];                                                                          \
+        for (int64_t i = 0; i < width; i++) {                                                      \
+            max[i] = x[i];                                                                         \
+            sum[i] = 0;                                                                            \
         }                                                                                          \
+        for (int64_t j = 1; j < size; j++)                                                         \
+            for (int64_t i = 0; i < width; i++)                                                    \
+                max[i] = x[j * inner + i] > max[i] ? x[j * inner + i] : max[i];                    \
+        for (int64_t j = 0; j < size; j++) {                                                       \
+            T *restrict to = y + j * inner;                                                        \
+            for (int64_t i = 0; i < width; i++)                                                    \
+                to[i] = EXP(x[j * inner + i] - max[i]);                                            \
+            for (int64_t i = 0; i < width; i++)                                                    \
+                sum[i] += (double)to[i];                                                           \
+        }                                                                                          \
+        for (int64_t i = 0; i < width; i++)                                                        \
+            scale[i] = log_of ? (T)log(sum[i]) : (T)(1 / sum[i]);                                  \
+        for (int64_t j = 0; j < size; j++) {                                                       \
+            T *restrict to = y + j * inner;                                                        \
+            for (int64_t i = 0; i < width; i++)                                                    \
+                to[i] = log_of ? x[j * inner + i] - max[i] - scale[i] : to[i] * scale[i];          \
+        }                                                                                          \
+    }                                                                                              \
+    static void line_##name(const T *restrict x, T *restrict y, int64_t size, bool log_of)         \
+    {                                                                                              \
+        const T max = hki_row_max_##name(x, size);                                                 \
+        for (int64_t j = 0; j < size; j++)                                                         \
+            y[j] = EXP(x[j] - max);                                                                \
+        const double sum = hki_row_sum_##name(y, size);                                            \
+        const T scale = log_of ? (T)log(sum) : (T)(1 / sum);                                       \
+        for (int64_t j = 0; j < size; j++)                                                         \
+            y[j] = log_of ? x[j] - max - scale : y[j] * scale;                                     \
     }                                                                                              \
     static void lines_##name(const T *x, T *y, const line_set *lines, bool log_of, int64_t begin,  \
                              int64_t end)                                                          \
     {                                                                                              \
-        for (int64_t i = begin; i < end; i++) {                                                    \
-            int64_t at = i / lines->inner * lines->size * lines->inner + i % lines->inner;         \
-            if (lines->inner == 1)                                                                 \
-                line_##name(x + at, y + at, lines->size, 1, log_of);                               \
+        const int64_t size = lines->size, inner = lines->inner;                                    \
+        for (int64_t i = begin, width; i < end; i += width) {                                      \
+            int64_t at = i / inner * size * inner + i % inner;                                     \
+            width = inner - i % inner < end - i ? inner - i % inner : end - i;                     \
+            width = width < TILE ? width : TILE;                                                   \
+            if (inner == 1)                                                                        \
+                line_##name(x + at, y + at, size, log_of);                                         \
             else                                                                                   \
-                line_##name(x + at, y + at, lines->size, lines->inner, log_of);                    \
+                tile_##name(x + at, y + at, size, inner, width, log_of);                           \
         }                                                                                          \
     }
 
-LINE(f32, float, hki_exp_f32)
-LINE(f64, double, exp)
+LINES(f32, float, hki_exp_f32)
+LINES(f64, double, exp)
 
 static void softmax_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {

@@ -1,6 +1,7 @@
 /* Cross entropy of softmax(logits) against class labels, one loss for each row, and its gradient: both in
  * one pass that neither overflows nor cancels. */
 #include "op/op.h"
+#include "op/row_sums.h"
 #include "op/scalar_math.h"
 
 #include <math.h>
@@ -89,28 +90,19 @@ static int64_t label_of(const hki_kernel_call *call, int64_t piece, int64_t row)
     return -1;
 }
 
-/* max_row: the largest logit (NaN aside). sum_row: the sum of exp(x - max), in the order of eight lanes. */
+/* sum_row: the sum of exp(x - max). */
 #define ROW_FUNCTIONS(name, T, EXP)                                                                \
-    static T max_row_##name(const T *x, int64_t classes)                                           \
-    {                                                                                              \
-        T max = x[0];                                                                              \
-        for (int64_t j = 1; j < classes; j++)                                                      \
-            max = x[j] > max ? x[j] : max;                                                         \
-        return max;                                                                                \
-    }                                                                                              \
     static double sum_row_##name(const T *x, int64_t classes, T max)                               \
     {                                                                                              \
         T chunk[CHUNK];                                                                            \
-        double lane[8] = {0};                                                                      \
+        double sum = 0;                                                                            \
         for (int64_t begin = 0; begin < classes; begin += CHUNK) {                                 \
             int64_t count = classes - begin < CHUNK ? classes - begin : CHUNK;                     \
             for (int64_t j = 0; j < count; j++)                                                    \
                 chunk[j] = EXP(x[begin + j] - max);                                                \
-            for (int64_t j = 0; j < count; j++)                                                    \
-                lane[j & 7] += (double)chunk[j];                                                   \
+            sum += hki_row_sum_##name(chunk, count);                                               \
         }                                                                                          \
-        return ((lane[0] + lane[4]) + (lane[2] + lane[6])) +                                       \
-               ((lane[1] + lane[5]) + (lane[3] + lane[7]));                                        \
+        return sum;                                                                                \
     }                                                                                              \
     static void forward_##name(const hki_kernel_call *call, int64_t piece, int64_t begin,          \
                                int64_t end)                                                        \
@@ -121,7 +113,7 @@ static int64_t label_of(const hki_kernel_call *call, int64_t piece, int64_t row)
             int64_t label = label_of(call, piece, i);                                              \
             if (label < 0)                                                                         \
                 return;                                                                            \
-            T max = max_row_##name(x, classes);                                                    \
+            T max = hki_row_max_##name(x, classes);                                                \
             double sum = sum_row_##name(x, classes, max);                                          \
             ((T *)call->out[0].data)[i] = (T)(log(sum) + ((double)max - (double)x[label]));        \
         }                                                                                          \
@@ -137,7 +129,7 @@ static int64_t label_of(const hki_kernel_call *call, int64_t piece, int64_t row)
             int64_t label = label_of(call, piece, i);                                              \
             if (label < 0)                                                                         \
                 return;                                                                            \
-            T max = max_row_##name(x, classes);                                                    \
+            T max = hki_row_max_##name(x, classes);                                                \
             T scale = (T)(1 / sum_row_##name(x, classes, max));                                    \
             for (int64_t j = 0; j < classes; j++)                                                  \
                 dx[j] = EXP(x[j] - max) * scale * dy;                                              \
