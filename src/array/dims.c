@@ -12,11 +12,12 @@ hk_dims hk_dims_of(const int64_t *sizes, size_t count)
     return shape;
 }
 
-bool hki_dims_size(const hk_dims *shape, int64_t *size)
+/* The element count, and what it would be if no axis had size 0: such an axis must not hide that the
+ * others overflow, for strides are products too. */
+static bool dims_product(const hk_dims *shape, int64_t *size, int64_t *full_size)
 {
     if (shape->ndim < 0 || shape->ndim > HK_MAX_NDIM)
         return false;
-    /* An axis of size 0 must not hide that the others overflow: strides are products too. */
     int64_t product = 1;
     bool empty = false;
     for (int i = 0; i < shape->ndim; i++) {
@@ -26,36 +27,29 @@ bool hki_dims_size(const hk_dims *shape, int64_t *size)
         empty |= dim == 0;
     }
     *size = empty ? 0 : product;
+    *full_size = product;
     return true;
 }
 
-/* The axes of `shape` without those of size 0: what the limits apply to. */
-static hk_dims without_zeros(const hk_dims *shape)
+bool hki_dims_size(const hk_dims *shape, int64_t *size)
 {
-    hk_dims full = *shape;
-    for (int i = 0; i < full.ndim; i++)
-        if (full.dims[i] == 0)
-            full.dims[i] = 1;
-    return full;
+    int64_t full_size;
+    return dims_product(shape, size, &full_size);
 }
 
-bool hki_dims_bytes(const hk_dims *shape, hk_dtype dtype, uint64_t *bytes, char *why,
-                    size_t why_bytes)
+/* Says why a shape of that dtype cannot be. */
+static void explain(const hk_dims *shape, hk_dtype dtype, char *why, size_t why_bytes)
 {
-    int64_t size, full_size;
     char text[192];
-    uint64_t element_bytes = hk_dtype_bytes(dtype);
-    if (!why)
-        why_bytes = 0;
-    if (!element_bytes) {
+    if (!hk_dtype_bytes(dtype)) {
         snprintf(why, why_bytes, "dtype is %d, but must be from %d (float32) to %d (bool)",
                  (int)dtype, (int)HK_F32, (int)HK_BOOL);
-        return false;
+        return;
     }
     if (shape->ndim < 0 || shape->ndim > HK_MAX_NDIM) {
         snprintf(why, why_bytes, "shape has %d axes, but may have 0 to %d", shape->ndim,
                  HK_MAX_NDIM);
-        return false;
+        return;
     }
     hki_dims_describe(shape, text, sizeof text);
     for (int i = 0; i < shape->ndim; i++)
@@ -63,17 +57,25 @@ bool hki_dims_bytes(const hk_dims *shape, hk_dtype dtype, uint64_t *bytes, char 
             snprintf(why, why_bytes,
                      "shape is %s, but axis %d must have a size of 0 or more, not %" PRId64, text,
                      i, shape->dims[i]);
-            return false;
+            return;
         }
-    hk_dims full = without_zeros(shape);
-    if (!hki_dims_size(shape, &size) || !hki_dims_size(&full, &full_size) ||
-        (uint64_t)full_size > HKI_MAX_BYTES / element_bytes) {
-        snprintf(why, why_bytes, "shape is %s, but %s of it takes more than 2^62 bytes", text,
-                 hk_dtype_name(dtype));
-        return false;
+    snprintf(why, why_bytes, "shape is %s, but %s of it takes more than 2^62 bytes", text,
+             hk_dtype_name(dtype));
+}
+
+bool hki_dims_bytes(const hk_dims *shape, hk_dtype dtype, uint64_t *bytes, char *why,
+                    size_t why_bytes)
+{
+    int64_t size, full_size;
+    uint64_t element_bytes = hk_dtype_bytes(dtype);
+    if (element_bytes && dims_product(shape, &size, &full_size) &&
+        (uint64_t)full_size <= HKI_MAX_BYTES / element_bytes) {
+        *bytes = (uint64_t)size * element_bytes;
+        return true;
     }
-    *bytes = (uint64_t)size * element_bytes;
-    return true;
+    if (why)
+        explain(shape, dtype, why, why_bytes);
+    return false;
 }
 
 bool hki_dims_equal(const hk_dims *a, const hk_dims *b)

@@ -90,16 +90,18 @@ static hk_array *create_filled(const char *operation, const void *data, hk_dims 
                                        "the device has failed");
     if (!hki_dims_bytes(&shape, dtype, &bytes, why, sizeof why))
         return hki_array_create_failed(home, operation, NULL, 0, HK_INVALID_ARGUMENT, "%s", why);
-    hki_dims_describe(&shape, text, sizeof text);
-    if (!data && bytes)
+    if (!data && bytes) {
+        hki_dims_describe(&shape, text, sizeof text);
         return hki_array_create_failed(home, operation, NULL, 0, HK_INVALID_ARGUMENT,
                                        "argument data is NULL, but %s%s takes %" PRIu64 " bytes",
                                        hk_dtype_name(dtype), text, bytes);
+    }
     hk_array *x = hki_array_create(home, shape, dtype);
     if (x->failed || !bytes)
         return x;
     if (!hki_storage_materialise(x->storage)) {
         hk_array_release(hk_take(x));
+        hki_dims_describe(&shape, text, sizeof text);
         return hki_array_create_failed(home, operation, NULL, 0, HK_OUT_OF_MEMORY,
                                        "%s has no %" PRIu64 " bytes left for %s%s", home->name,
                                        bytes, hk_dtype_name(dtype), text);
@@ -155,7 +157,10 @@ const hk_status *hki_array_read(hk_array *x, void (*body)(void *), void *argumen
     if (gone)
         return gone;
     hki_array_range(x, &begin, &end);
-    return hki_wait_range(&x->storage->var, begin, end, body, argument);
+    const hk_status *status = hki_wait_range(&x->storage->var, begin, end, body, argument);
+    if (x->failed && hk_ok(status)) /* there was no memory to note the failure in */
+        return hk_status_retain(hki_array_no_memory()->storage->record);
+    return status;
 }
 
 const hk_status *hk_wait(hk_array *x)
@@ -305,6 +310,10 @@ void(hk_write)(hk_array *x, const void *data, size_t bytes)
         hk_status_release(gone);
         return;
     }
+    if (x && !x->read_only && bytes == bytes_of(x) && (data || !bytes)) {
+        writing_issue(x, data, bytes);
+        return;
+    }
     hki_array_describe(x, text, sizeof text);
     if (!x)
         hki_array_fail_in_place(NULL, "write", NULL, 0, HK_INVALID_ARGUMENT, "argument x is NULL");
@@ -316,11 +325,9 @@ void(hk_write)(hk_array *x, const void *data, size_t bytes)
     else if (bytes != bytes_of(x))
         hki_array_fail_in_place(x, "write", &x, 1, HK_INVALID_ARGUMENT,
                                 "bytes is %zu, but %s has %" PRIu64, bytes, text, bytes_of(x));
-    else if (!data && bytes)
+    else
         hki_array_fail_in_place(x, "write", &x, 1, HK_INVALID_ARGUMENT,
                                 "argument data is NULL, but %s has %zu bytes", text, bytes);
-    else
-        writing_issue(x, data, bytes);
 }
 
 /* ---- recovering ------------------------------------------------------------------------------------------ */

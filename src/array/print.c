@@ -364,7 +364,7 @@ static void put_axis(picture *self, int axis, int64_t first, int64_t count)
         for (int pass = is_cut(self, axis) && i == EDGE_ITEMS ? 0 : 1; pass < 2; pass++) {
             bool dots = pass == 0;
             if (axis == ndim - 1) {
-                char text[2 * NUMBER_BYTES] = "...";
+                char text[3 * NUMBER_BYTES] = "...";
                 if (!dots)
                     element_text(self, first + i, text, sizeof text);
                 if (i)
@@ -388,7 +388,7 @@ static void put_axis(picture *self, int axis, int64_t first, int64_t count)
 
 static void put_all(picture *self)
 {
-    char text[2 * NUMBER_BYTES];
+    char text[3 * NUMBER_BYTES];
     const hk_array *x = self->x;
     if (!self->count) {
         fputs("[]", self->stream);

@@ -2,26 +2,24 @@
 #include "array/handle.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 void (*hki_array_view_record)(hk_array *source, hk_array *view);
 
 static hk_array *view_new(hk_array *x, hk_dims shape, const int64_t *strides, int64_t offset,
                           bool read_only)
 {
+    if (x->failed)
+        shape.ndim = 0;
     hki_storage_retain_handle(x->storage);
-    hk_array *view = hki_array_wrap(x->storage, x->failed ? (hk_dims){0} : shape, x->dtype);
+    hk_array *view = hki_array_wrap(x->storage, shape, x->dtype);
     if (!view)
         return hki_array_no_memory();
     view->failed = x->failed;
     view->read_only = read_only;
-    if (!x->failed) {
-        if (shape.ndim)
-            memcpy(view->strides, strides, (size_t)shape.ndim * sizeof *strides);
-        /* Without elements it must point somewhere all the same. */
-        view->offset = hk_size(view) ? offset : x->offset;
-    }
+    for (int i = 0; i < shape.ndim; i++)
+        view->strides[i] = strides[i];
+    /* Without elements it must point somewhere all the same. */
+    view->offset = hk_size(view) ? offset : x->offset;
     view = hki_scope_add(view);
     if (!view->failed && hki_array_view_record)
         hki_array_view_record(x, view);
@@ -76,8 +74,8 @@ hk_array *(hk_slice)(hk_array *x, int axis, int64_t begin, int64_t end)
     if (failed || (failed = check_axis(x, "slice", &axis)))
         return failed;
     int64_t dim = x->shape.dims[axis];
-    hki_array_describe(x, text, sizeof text);
     if (begin < -dim || begin > dim || end < -dim || end > dim) {
+        hki_array_describe(x, text, sizeof text);
         bool first = begin < -dim || begin > dim;
         return hki_array_create_failed(
             x->storage->device, "slice", &x, 1, HK_OUT_OF_RANGE,
@@ -85,11 +83,13 @@ hk_array *(hk_slice)(hk_array *x, int axis, int64_t begin, int64_t end)
             first ? "begin" : "end", first ? begin : end, axis, text, -dim, dim);
     }
     int64_t from = begin + (begin < 0 ? dim : 0), to = end + (end < 0 ? dim : 0);
-    if (from > to)
+    if (from > to) {
+        hki_array_describe(x, text, sizeof text);
         return hki_array_create_failed(x->storage->device, "slice", &x, 1, HK_OUT_OF_RANGE,
                                        "begin is %" PRId64 " and end %" PRId64
                                        " along axis %d of %s: begin must not lie behind end",
                                        begin, end, axis, text);
+    }
     hk_dims shape = x->shape;
     shape.dims[axis] = to - from;
     return hki_array_view(x, shape, x->strides, x->offset + from * x->strides[axis]);
@@ -102,16 +102,17 @@ hk_array *(hk_index)(hk_array *x, int axis, int64_t index)
     if (failed || (failed = check_axis(x, "index", &axis)))
         return failed;
     int64_t dim = x->shape.dims[axis];
-    hki_array_describe(x, text, sizeof text);
-    if (!dim)
-        return hki_array_create_failed(x->storage->device, "index", &x, 1, HK_OUT_OF_RANGE,
-                                       "index is %" PRId64 ", but axis %d of %s has no entries",
-                                       index, axis, text);
-    if (index < -dim || index >= dim)
+    if (index < -dim || index >= dim) {
+        hki_array_describe(x, text, sizeof text);
+        if (!dim)
+            return hki_array_create_failed(x->storage->device, "index", &x, 1, HK_OUT_OF_RANGE,
+                                           "index is %" PRId64 ", but axis %d of %s has no entries",
+                                           index, axis, text);
         return hki_array_create_failed(
             x->storage->device, "index", &x, 1, HK_OUT_OF_RANGE,
             "index is %" PRId64 ", but along axis %d of %s it must be from %" PRId64 " to %" PRId64,
             index, axis, text, -dim, dim - 1);
+    }
     hk_dims shape = {.ndim = x->shape.ndim - 1};
     int64_t strides[HK_MAX_NDIM];
     for (int i = 0, kept = 0; i < x->shape.ndim; i++)
@@ -153,11 +154,12 @@ hk_array *(hk_permute)(hk_array *x, const int *axes, int count)
     hk_array *failed = unusable(x, "permute");
     if (failed)
         return failed;
-    hki_array_describe(x, text, sizeof text);
-    if (count != x->shape.ndim)
+    if (count != x->shape.ndim) {
+        hki_array_describe(x, text, sizeof text);
         return hki_array_create_failed(x->storage->device, "permute", &x, 1, HK_INVALID_ARGUMENT,
                                        "count is %d, but %s has %d axes, and each must be named",
                                        count, text, x->shape.ndim);
+    }
     if (!axes && count)
         return hki_array_create_failed(x->storage->device, "permute", &x, 1, HK_INVALID_ARGUMENT,
                                        "argument axes is NULL");
@@ -165,10 +167,12 @@ hk_array *(hk_permute)(hk_array *x, const int *axes, int count)
         order[i] = axes[i];
         if ((failed = check_axis(x, "permute", &order[i])))
             return failed;
-        if (seen & 1u << order[i])
+        if (seen & 1u << order[i]) {
+            hki_array_describe(x, text, sizeof text);
             return hki_array_create_failed(
                 x->storage->device, "permute", &x, 1, HK_INVALID_ARGUMENT,
                 "axis %d is named twice, but each axis of %s must be named once", order[i], text);
+        }
         seen |= 1u << order[i];
     }
     return permuted(x, order);

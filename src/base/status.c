@@ -48,6 +48,11 @@ const hk_status *hki_status_ok(void)
     return &ok_status;
 }
 
+const hk_status *hki_status_no_memory(void)
+{
+    return &no_memory_status;
+}
+
 static const char *text_append(char **end, const char *text)
 {
     char *start = *end;

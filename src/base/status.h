@@ -19,6 +19,8 @@ const hk_status *hki_status_create_va(hk_code code, const hki_status_facts *fact
                                       const char *format, va_list args);
 /* The ok record: static, counting it is harmless. */
 const hk_status *hki_status_ok(void);
+/* Static: out of host memory. */
+const hk_status *hki_status_no_memory(void);
 /* A copy of `first` that stands for `count` root failures. */
 const hk_status *hki_status_with_count(const hk_status *first, uint64_t count);
 /* The earlier issued of two records, either may be NULL. */

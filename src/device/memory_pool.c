@@ -12,7 +12,8 @@
 #endif
 #endif
 #ifndef CACHE_MEMORY
-#define CACHE_MEMORY 1 /* AddressSanitizer sees stray accesses only to memory that was really freed */
+#define CACHE_MEMORY                                                                               \
+    1 /* AddressSanitizer sees stray accesses only to memory that was really freed */
 #endif
 
 enum { MIN_SHIFT = 6, CLASS_COUNT = (62 - MIN_SHIFT) * 4 };

@@ -13,10 +13,11 @@ static const hk_status *not_found(hki_runtime *runtime, const char *name)
     if (runtime->config_error)
         return hk_status_retain(runtime->config_error);
     if (runtime->device_count == 1)
-        return hki_status_create(HK_NOT_FOUND, &facts,
-                                 "there is no device \"%.100s\"; there is cpu:0 (to split the cores "
-                                 "into more: hk_runtime_init, or HOCKET_CPUS)",
-                                 name);
+        return hki_status_create(
+            HK_NOT_FOUND, &facts,
+            "there is no device \"%.100s\"; there is cpu:0 (to split the cores "
+            "into more: hk_runtime_init, or HOCKET_CPUS)",
+            name);
     return hki_status_create(HK_NOT_FOUND, &facts,
                              "there is no device \"%.100s\"; there are cpu:0 to cpu:%d", name,
                              runtime->device_count - 1);

@@ -26,9 +26,9 @@ typedef struct hki_failure hki_failure;
  * outlives every task that names it. */
 typedef struct hki_var {
     hki_runtime *runtime;
-    hki_gate *gates;                       /* accesses that may be unfinished; issue lock */
-    hki_gate *retired, *retired_last;      /* superseded, to be recycled in order; issue lock */
-    _Atomic(hki_failure *) failures;       /* failed byte ranges; NULL in the usual case */
+    hki_gate *gates;                  /* accesses that may be unfinished; issue lock */
+    hki_gate *retired, *retired_last; /* superseded, to be recycled in order; issue lock */
+    _Atomic(hki_failure *) failures;  /* failed byte ranges; NULL in the usual case */
 } hki_var;
 
 void hki_var_init(hki_var *var, hki_runtime *runtime);
@@ -39,7 +39,8 @@ typedef enum hki_access_mode {
     HKI_READ = 1,  /* fails with the range's failure */
     HKI_WRITE = 2, /* excludes all others from the range */
     HKI_HEAL = 4,  /* with HKI_WRITE: overwrites every byte of the range, so old failures end */
-    HKI_KEEP = 8,  /* with HKI_WRITE: the range is not failed when the task fails (waiting, recovery) */
+    HKI_KEEP =
+        8, /* with HKI_WRITE: the range is not failed when the task fails (waiting, recovery) */
 } hki_access_mode;
 
 typedef struct hki_access {
@@ -74,9 +75,9 @@ enum { HKI_TASK_INLINE_ACCESSES = 8 };
 typedef struct hki_task_spec {
     const hki_task_class *class;
     hki_device *device;
-    int64_t piece_count;   /* >= 1; a pure function of operator, shapes and plan, never of load */
-    int64_t expected_ns;   /* of the whole task on one core */
-    hki_access *accesses;  /* filled by the submitter: access_count of them */
+    int64_t piece_count;  /* >= 1; a pure function of operator, shapes and plan, never of load */
+    int64_t expected_ns;  /* of the whole task on one core */
+    hki_access *accesses; /* filled by the submitter: access_count of them */
     int access_count;
     bool collective;       /* goes to the device's queue for reductions between devices */
     const char *operation; /* static text */

@@ -13,11 +13,11 @@ enum {
     HKI_CACHE_LINE = 64,
     HKI_TASK_INLINE_WAITS = 12,
     HKI_TASK_PAYLOAD_BYTES = 1792,
-    HKI_SPIN_NS = 50000, /* about what waking a sleeping thread takes */
-    HKI_LONG_TASK_NS = 20000, /* worth waking a worker for */
-    HKI_BATCH_NS = 5000,      /* short tasks that a worker takes at once: this much, */
-    HKI_BATCH_TASKS = 16,     /* and this many */
-    HKI_CHAIN_TASKS = 64,     /* successors run in place before others get their turn */
+    HKI_SPIN_NS = 50000,         /* about what waking a sleeping thread takes */
+    HKI_LONG_TASK_NS = 20000,    /* worth waking a worker for */
+    HKI_BATCH_NS = 5000,         /* short tasks that a worker takes at once: this much, */
+    HKI_BATCH_TASKS = 16,        /* and this many */
+    HKI_CHAIN_TASKS = 64,        /* successors run in place before others get their turn */
     HKI_LOOK_AGAIN_NS = 1000000, /* a short task may turn out long: sleepers look after this */
     HKI_MAX_DEVICES = 64,
     HKI_MAX_FAILED_DEVICES = 64
@@ -68,7 +68,8 @@ typedef enum hki_task_state {
 
 /* The first two cache lines are what issuing and running an undisturbed task touch. */
 struct hki_task {
-    _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) pending; /* gates not yet open; one while being issued */
+    _Alignas(
+        HKI_CACHE_LINE) _Atomic(uint32_t) pending; /* gates not yet open; one while being issued */
     _Atomic(uint32_t) state;
     _Atomic(uint64_t) sequence;
     hki_task *queue_next; /* queue lock; also links free slots */
@@ -101,9 +102,9 @@ struct hki_task {
 
 /* Who runs tasks now: a worker, or a thread that submits or waits. */
 typedef struct hki_executor {
-    hki_queue *queue; /* a worker's own; NULL in other threads */
-    int slot;         /* whose counter of finished tasks */
-    bool chain;       /* may keep one ready successor for itself */
+    hki_queue *queue;                         /* a worker's own; NULL in other threads */
+    int slot;                                 /* whose counter of finished tasks */
+    bool chain;                               /* may keep one ready successor for itself */
     hki_task *finished_first, *finished_last; /* slots to be given back together */
     int finished_count;
 } hki_executor;
@@ -149,7 +150,7 @@ typedef struct hki_claim {
 /* Cores that a device, or several devices that share them, may keep busy at a time. */
 typedef struct hki_budget {
     _Atomic(int32_t) free_cores;
-    _Atomic(hki_queue *) last;  /* who had a core last, where they are shared */
+    _Atomic(hki_queue *) last; /* who had a core last, where they are shared */
     bool shared;
 } hki_budget;
 
@@ -171,11 +172,12 @@ struct hki_queue {
     _Alignas(HKI_CACHE_LINE) hki_lock lock;
     struct {
         hki_task *first, *last;
-    } lists[2]; /* [0]: reductions between devices, taken first; [1]: the rest */
+    } lists[2];                  /* [0]: reductions between devices, taken first; [1]: the rest */
     _Atomic(uint32_t) listed[2]; /* entries in the lists */
-    int64_t backlog_ns;       /* of the lists */
+    int64_t backlog_ns;          /* of the lists */
     struct {
-        _Alignas(HKI_CACHE_LINE) _Atomic(hki_task *) newest; /* a stack, linked through queue_next */
+        _Alignas(
+            HKI_CACHE_LINE) _Atomic(hki_task *) newest; /* a stack, linked through queue_next */
     } inboxes[2];
     _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) spinners, sleepers, wake_word;
     _Atomic(uint32_t) attentive; /* workers that look for work, or will within a moment */
@@ -230,8 +232,8 @@ struct hki_runtime {
     _Alignas(HKI_CACHE_LINE) unsigned generation; /* of forks */
     _Atomic(bool) ended, stopping;
     bool serial;
-    _Atomic(int) failed_vars;     /* variables with failed ranges */
-    _Atomic(uint32_t) sleepers;   /* threads that sleep until there is progress */
+    _Atomic(int) failed_vars;   /* variables with failed ranges */
+    _Atomic(uint32_t) sleepers; /* threads that sleep until there is progress */
     int64_t inline_ns;
     uint64_t run_ahead_calls, run_ahead_bytes;
     const hk_status *config_error; /* NULL: none */
@@ -258,7 +260,7 @@ struct hki_runtime {
 
     _Alignas(HKI_CACHE_LINE) hki_lock serial_lock;
 
-    hki_lock failures_lock; /* root failures, and every variable's list */
+    hki_lock failures_lock;         /* root failures, and every variable's list */
     const hk_status *first_failure; /* earliest issued, counted */
     uint64_t failure_count;
 

@@ -86,7 +86,8 @@ static void submit(hki_runtime *runtime, hki_device *device, const work *w, int6
 
 static work random_work(memory *memories)
 {
-    static const unsigned modes[] = {HKI_READ, HKI_READ, HKI_WRITE | HKI_HEAL, HKI_READ | HKI_WRITE};
+    static const unsigned modes[] = {HKI_READ, HKI_READ, HKI_WRITE | HKI_HEAL,
+                                     HKI_READ | HKI_WRITE};
     work w = {.range_count = 1 + (int)draw(TASK_RANGES), .salt = draw(1u << 30)};
     w.pieces = draw(5) ? 1 : 2 + draw(6);
     w.fails = draw(60) == 0;
@@ -116,8 +117,10 @@ static outcome play(uint64_t seed, hk_engine engine, int devices, int64_t inline
 {
     outcome out = {0};
     memory *memories = calloc(VARS, sizeof *memories);
-    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){
-        .engine = engine, .cpu_devices = devices, .inline_ns = inline_ns, .run_ahead_calls = 300})));
+    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.engine = engine,
+                                                      .cpu_devices = devices,
+                                                      .inline_ns = inline_ns,
+                                                      .run_ahead_calls = 300})));
     hki_runtime *runtime = hki_runtime_default();
     for (int i = 0; i < VARS; i++)
         hki_var_init(&memories[i].var, runtime);
@@ -154,7 +157,8 @@ static void test_random_programs(void)
         for (int devices = 1; devices <= 3; devices++) {
             outcome serial = play(seed, HK_ENGINE_SERIAL, devices, -1, 1500);
             for (int64_t inline_ns = -1; inline_ns <= 2000; inline_ns += 2001) {
-                outcome async = play(seed, HK_ENGINE_ASYNC, devices, inline_ns ? inline_ns : 2000, 1500);
+                outcome async =
+                    play(seed, HK_ENGINE_ASYNC, devices, inline_ns ? inline_ns : 2000, 1500);
                 CHECK(!memcmp(&serial, &async, sizeof serial));
             }
         }

@@ -13,6 +13,10 @@ struct hki_failure {
     bool intact;             /* the bytes are those from before the failed call */
 };
 
+/* Stands for a whole variable whose failures could not be noted, for want of host memory; shared, never
+ * changed, and never healed: better a failure too many than a wrong value. */
+static hki_failure unnoted = {NULL, 0, UINT64_MAX, NULL, false};
+
 static bool any_failures(hki_var *var)
 {
     return atomic_load_explicit(&var->failures, memory_order_acquire) != NULL;
@@ -27,18 +31,35 @@ const hk_status *hki_var_failure(hki_var *var, uint64_t begin, uint64_t end)
     for (hki_failure *failure = atomic_load_explicit(&var->failures, memory_order_relaxed); failure;
          failure = failure->next)
         if (failure->begin < end && begin < failure->end)
-            first = hki_status_earlier(first, failure->status);
+            first = hki_status_earlier(first, failure == &unnoted ? hki_status_no_memory()
+                                                                  : failure->status);
     hk_status_retain(first);
     hki_lock_release(&var->runtime->failures_lock);
     return first;
 }
 
+static void drop(hki_failure *failure)
+{
+    while (failure && failure != &unnoted) {
+        hki_failure *next = failure->next;
+        hk_status_release(failure->status);
+        free(failure);
+        failure = next;
+    }
+}
+
+/* Without memory the list becomes, and stays, `unnoted`. */
 static void add(hki_failure **list, uint64_t begin, uint64_t end, const hk_status *status,
                 bool intact)
 {
-    hki_failure *failure = begin < end ? malloc(sizeof *failure) : NULL;
-    if (!failure)
+    if (begin >= end || *list == &unnoted)
         return;
+    hki_failure *failure = malloc(sizeof *failure);
+    if (!failure) {
+        drop(*list);
+        *list = &unnoted;
+        return;
+    }
     *failure = (hki_failure){*list, begin, end, hk_status_retain(status), intact};
     *list = failure;
 }
@@ -47,6 +68,8 @@ static void add(hki_failure **list, uint64_t begin, uint64_t end, const hk_statu
 static hki_failure *cut(hki_failure **list, uint64_t begin, uint64_t end, bool select)
 {
     hki_failure *taken = NULL, *kept = NULL;
+    if (*list == &unnoted)
+        return NULL;
     for (hki_failure *failure = *list, *next; failure; failure = next) {
         next = failure->next;
         bool hit = failure->begin < end && begin < failure->end && (!select || failure->intact);
@@ -61,16 +84,6 @@ static hki_failure *cut(hki_failure **list, uint64_t begin, uint64_t end, bool s
     }
     *list = kept;
     return taken;
-}
-
-static void drop(hki_failure *failure)
-{
-    while (failure) {
-        hki_failure *next = failure->next;
-        hk_status_release(failure->status);
-        free(failure);
-        failure = next;
-    }
 }
 
 /* Publishes a changed list; the runtime counts the variables that have one. */

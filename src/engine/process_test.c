@@ -26,7 +26,7 @@ static void count_run(hki_task *task, void *payload, int64_t piece)
     atomic_fetch_add(&runs, 1);
 }
 
-static hk_code code_in_task;
+static hk_code code_in_task, code_of_all_in_task;
 
 static void wait_run(hki_task *task, void *payload, int64_t piece)
 {
@@ -34,7 +34,7 @@ static void wait_run(hki_task *task, void *payload, int64_t piece)
     const hk_status *status = hki_wait_range(&var, 0, 1, NULL, NULL);
     code_in_task = hk_status_code(status);
     hk_status_release(status);
-    CHECK(hk_status_code(hk_wait_all()) == HK_WOULD_DEADLOCK);
+    code_of_all_in_task = hk_status_code(hk_wait_all());
 }
 
 static const hki_task_class sleep_class = {.run = sleep_run}, count_class = {.run = count_run},
@@ -142,6 +142,7 @@ static void test_wait_in_task(void)
     issue(&wait_class, 1);
     CHECK(wait_code() == HK_OK);
     CHECK(code_in_task == HK_WOULD_DEADLOCK);
+    CHECK(code_of_all_in_task == HK_WOULD_DEADLOCK);
     hki_var_deinit(&var);
     hk_runtime_deinit();
 }
@@ -181,10 +182,24 @@ static void test_options(void)
     hk_runtime_deinit();
 }
 
+/* ThreadSanitizer cannot follow a child that starts threads after a fork of a process with threads. */
+#if defined(__SANITIZE_THREAD__)
+#define FORK_WORKS 0
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define FORK_WORKS 0
+#endif
+#endif
+#ifndef FORK_WORKS
+#define FORK_WORKS 1
+#endif
+
 int main(void)
 {
-    test_fork_amid_work();
-    test_exit_with_work_queued();
+    if (FORK_WORKS) {
+        test_fork_amid_work();
+        test_exit_with_work_queued();
+    }
     test_deinit_cancels();
     test_wait_in_task();
     test_window();

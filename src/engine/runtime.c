@@ -12,7 +12,8 @@ static _Atomic(unsigned) fork_generation;
 static pthread_once_t process_once = PTHREAD_ONCE_INIT;
 
 typedef struct runtime_config {
-    int64_t cpu_devices, cpu_cores, engine, run_ahead_calls, run_ahead_bytes, inline_ns, memory_bytes;
+    int64_t cpu_devices, cpu_cores, engine, run_ahead_calls, run_ahead_bytes, inline_ns,
+        memory_bytes;
 } runtime_config;
 
 /* ---- configuration -------------------------------------------------------------------------------------- */
@@ -56,9 +57,9 @@ static const hk_status *configure(const hk_runtime_options *options, runtime_con
         (unsigned)options->engine > HK_ENGINE_SERIAL
             ? option_error("engine", options->engine, "HK_ENGINE_ASYNC or HK_ENGINE_SERIAL")
             : NULL,
-        options->inline_ns < -1
-            ? option_error("inline_ns", options->inline_ns, "-1 for never, 0 for the default, or more")
-            : NULL,
+        options->inline_ns < -1 ? option_error("inline_ns", options->inline_ns,
+                                               "-1 for never, 0 for the default, or more")
+                                : NULL,
     };
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
         if (!error)
@@ -68,8 +69,8 @@ static const hk_status *configure(const hk_runtime_options *options, runtime_con
     }
     if (error)
         return error;
-    config->engine = options->engine == HK_ENGINE_DEFAULT ? engine
-                                                          : options->engine == HK_ENGINE_SERIAL;
+    config->engine =
+        options->engine == HK_ENGINE_DEFAULT ? engine : options->engine == HK_ENGINE_SERIAL;
     if (options->cpu_devices)
         config->cpu_devices = options->cpu_devices;
     if (options->cpu_cores)
@@ -116,8 +117,7 @@ static hki_queue *queue_create(hki_runtime *runtime, hki_device *device, hki_bud
     for (int i = 0; i <= count; i++)
         queue->counters[i] = (hki_counter){0};
     for (int i = 0; i < count; i++)
-        queue->workers[i] =
-            (hki_worker){.slot = i, .processor = processors[i], .queue = queue};
+        queue->workers[i] = (hki_worker){.slot = i, .processor = processors[i], .queue = queue};
     return queue;
 }
 
@@ -341,8 +341,8 @@ const hk_status *hk_runtime_init(const hk_runtime_options *options)
     } else {
         hki_runtime *runtime = runtime_create(options);
         if (!runtime) {
-            status = hki_status_create(HK_OUT_OF_MEMORY, &facts,
-                                       "no host memory to start the runtime");
+            status =
+                hki_status_create(HK_OUT_OF_MEMORY, &facts, "no host memory to start the runtime");
         } else if (runtime->config_error) {
             status = hk_status_retain(runtime->config_error);
             runtime_end(runtime);
@@ -373,9 +373,10 @@ const hk_status *hki_runtime_gone(const hki_runtime *runtime)
 {
     if (runtime->generation == atomic_load(&fork_generation))
         return hk_status_retain(runtime->cancelled);
-    return hki_status_create(HK_FORKED, NULL,
-                             "the handle was made before a fork, in the parent process; make arrays "
-                             "in the process that uses them");
+    return hki_status_create(
+        HK_FORKED, NULL,
+        "the handle was made before a fork, in the parent process; make arrays "
+        "in the process that uses them");
 }
 
 bool hki_runtime_is_serial(const hki_runtime *runtime)

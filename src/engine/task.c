@@ -6,7 +6,7 @@
 
 enum { CHUNK_SLOTS = 32, CHUNK_GATES = 128, RETURN_BATCH = 32 };
 
-static _Thread_local int task_depth;      /* > 0 while this thread runs a task */
+static _Thread_local int task_depth; /* > 0 while this thread runs a task */
 static _Thread_local uint64_t last_sequence;
 
 bool hki_in_task(void)
@@ -216,7 +216,8 @@ uint64_t hki_task_submit(hki_task *task)
     const hki_task_spec *spec = &task->spec;
     hki_queue *queue = spec->device->queue;
     /* Read now: once published, the slot may be recycled at any time. */
-    bool small = spec->piece_count == 1 && !spec->collective && spec->expected_ns <= runtime->inline_ns;
+    bool small =
+        spec->piece_count == 1 && !spec->collective && spec->expected_ns <= runtime->inline_ns;
     hki_lock_acquire(&runtime->issue_lock);
     uint64_t sequence = ++runtime->sequence;
     atomic_store_explicit(&task->sequence, sequence, memory_order_relaxed);
@@ -334,8 +335,7 @@ static void settle_writes(hki_task *task)
 {
     const hki_task_spec *spec = &task->spec;
     const hk_status *failure = task->failure ? task->failure : task->input_failure;
-    if (!failure &&
-        atomic_load_explicit(&task->runtime->failed_vars, memory_order_relaxed) == 0)
+    if (!failure && atomic_load_explicit(&task->runtime->failed_vars, memory_order_relaxed) == 0)
         return;
     for (int i = 0; i < spec->access_count; i++) {
         const hki_access *access = &spec->accesses[i];

@@ -41,7 +41,8 @@ static hki_task *find_needed(hki_task *task, int *visits)
         if (atomic_load_explicit(&needed->sequence, memory_order_relaxed) != gate->task_sequence)
             continue;
         uint32_t state = atomic_load_explicit(&needed->state, memory_order_relaxed);
-        if (state == HKI_TASK_READY || atomic_load_explicit(&needed->queued_in, memory_order_relaxed))
+        if (state == HKI_TASK_READY ||
+            atomic_load_explicit(&needed->queued_in, memory_order_relaxed))
             return needed;
         if (state == HKI_TASK_WAITING && (needed = find_needed(needed, visits)))
             return needed;
@@ -90,7 +91,8 @@ static void wait_signalled(hki_task *task)
         if (!atomic_load(&task->signalled))
             hki_futex_wait(&runtime->progress, seen, -1);
         atomic_fetch_sub(&runtime->sleepers, 1);
-        start = hki_clock_ns() - HKI_SPIN_NS; /* somebody else's progress: no new round of spinning */
+        start =
+            hki_clock_ns() - HKI_SPIN_NS; /* somebody else's progress: no new round of spinning */
     }
 }
 
@@ -101,8 +103,8 @@ static const hk_status *would_deadlock(const char *operation)
                              "a task may not wait; wait in the thread that issues calls");
 }
 
-static const hk_status *read_range(hki_var *var, uint64_t begin, uint64_t end,
-                                   void (*body)(void *), void *argument)
+static const hk_status *read_range(hki_var *var, uint64_t begin, uint64_t end, void (*body)(void *),
+                                   void *argument)
 {
     const hk_status *failure = hki_var_failure(var, begin, end);
     if (!failure && body)
@@ -233,9 +235,9 @@ void hki_window_add(hki_runtime *runtime, uint64_t bytes)
     int64_t now = (int64_t)bytes + atomic_fetch_add_explicit(&runtime->window_bytes, (int64_t)bytes,
                                                              memory_order_relaxed);
     int64_t peak = atomic_load_explicit(&runtime->peak_window_bytes, memory_order_relaxed);
-    while (now > peak && !atomic_compare_exchange_weak_explicit(&runtime->peak_window_bytes, &peak,
-                                                                now, memory_order_relaxed,
-                                                                memory_order_relaxed))
+    while (now > peak &&
+           !atomic_compare_exchange_weak_explicit(&runtime->peak_window_bytes, &peak, now,
+                                                  memory_order_relaxed, memory_order_relaxed))
         ;
 }
 
