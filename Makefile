@@ -6,7 +6,7 @@ ARGS ?= lenet --devices cpu:0,cpu:1 --batch-size 256 --lr 0.2 --epochs 10 --seed
 WERROR ?= OFF
 
 .DEFAULT_GOAL := help
-.PHONY: help train test bench asan tsan format check-format lint clean
+.PHONY: help train test bench asan tsan generate format check-format lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -27,7 +27,7 @@ bench: ## install what is missing, build, and run every program in bench/
 	@scripts/install-deps build data bench
 	cmake --preset release -DHOCKET_WERROR=$(WERROR)
 	cmake --build --preset release
-	@set -e; for program in bench/*.c; do \
+	@set -e; for program in bench/bench_*.c; do \
 		name=$$(basename $$program .c); echo "== $$name"; build/release/bench/$$name; done
 
 asan: ## tests of the library under the address, undefined and leak sanitizers
@@ -41,6 +41,11 @@ tsan: ## tests of the library under the thread sanitizer
 	cmake --preset tsan
 	cmake --build --preset tsan
 	@scripts/run-tests build/tsan -L '^(unit|program)$$'
+
+generate: ## write what follows from the operator table: hocket/ops.h, src/op/api.c, docs/OPERATORS.md
+	@scripts/install-deps build
+	cmake --preset release
+	cmake --build --preset release --target generate
 
 format: ## format all sources
 	@scripts/format

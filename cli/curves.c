@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stddef.h>
 
-enum { WIDTH = 640, HEIGHT = 400, LEFT = 64, RIGHT = 64, TOP = 44, BOTTOM = 56, MANY_POINTS = 40 };
+enum { WIDTH = 640, HEIGHT = 400, LEFT = 64, RIGHT = 64, TOP = 68, BOTTOM = 56, MANY_POINTS = 40 };
 
 typedef struct curve {
     const char *name, *colour, *dashes;
@@ -43,12 +43,12 @@ static double y_of(double part)
     return HEIGHT - BOTTOM - part * (HEIGHT - TOP - BOTTOM);
 }
 
-/* The smallest of 1, 2, 2.5, 5 times a power of ten that is `value` or more. */
+/* A round number, that is `value` or somewhat more. */
 static double round_up(double value)
 {
     double power = pow(10, floor(log10(value)));
-    const double steps[] = {1, 2, 2.5, 5, 10};
-    for (int i = 0; i < 5; i++)
+    const double steps[] = {1, 1.5, 2, 2.5, 3, 4, 5, 6, 8};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
         if (steps[i] * power >= value * 0.999999)
             return steps[i] * power;
     return 10 * power;
@@ -146,20 +146,14 @@ static void write_curve(FILE *file, const axes *self, const curve *of, const epo
 
 static void write_legend(FILE *file)
 {
-    enum { ROW = 18, BOX_WIDTH = 116, BOX_HEIGHT = CURVE_COUNT * ROW + 10 };
-    int left = WIDTH - RIGHT - BOX_WIDTH - 10, top = (HEIGHT - BOTTOM + TOP - BOX_HEIGHT) / 2;
-    fprintf(
-        file,
-        "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"#fff\" fill-opacity=\"0.85\" "
-        "stroke=\"#ccc\"/>\n",
-        left, top, BOX_WIDTH, BOX_HEIGHT);
+    enum { COLUMN = 120, Y = 48 };
     for (int i = 0; i < CURVE_COUNT; i++) {
-        int y = top + 5 + ROW * i + ROW / 2;
+        int x = (LEFT + WIDTH - RIGHT - CURVE_COUNT * COLUMN) / 2 + i * COLUMN + 10;
         fprintf(file,
                 "<line x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\" stroke=\"%s\" stroke-width=\"2\" "
                 "stroke-dasharray=\"%s\"/>\n",
-                left + 8, y, left + 36, y, curves[i].colour, curves[i].dashes);
-        write_text(file, left + 44, y + 4, "start", curves[i].name);
+                x, Y, x + 28, Y, curves[i].colour, curves[i].dashes);
+        write_text(file, x + 36, Y + 4, "start", curves[i].name);
     }
 }
 
@@ -171,7 +165,7 @@ bool curves_write(FILE *file, const epoch_row *rows, int64_t count, const char *
             "viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"12\" fill=\"#333\">\n"
             "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
             WIDTH, HEIGHT, WIDTH, HEIGHT);
-    write_text(file, (LEFT + WIDTH - RIGHT) / 2.0, 26, "middle", title);
+    write_text(file, (LEFT + WIDTH - RIGHT) / 2.0, 24, "middle", title);
     write_axes(file, &self);
     for (int i = 0; i < CURVE_COUNT; i++)
         write_curve(file, &self, &curves[i], rows, count);

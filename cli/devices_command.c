@@ -33,7 +33,7 @@ const command devices_command = {
     .operands = "",
     .summary = "Lists the devices that arrays can be on.",
     .description =
-        "cpu:0, cpu:1, … split the cores of this machine. HOCKET_CPUS=N makes N of them,\n"
-        "HOCKET_CORES=N uses N cores in all.",
+        "cpu:0, cpu:1 and so on split the cores of this machine. HOCKET_CPUS=N makes N of\n"
+        "them, HOCKET_CORES=N uses N cores in all.",
     .run = run,
 };

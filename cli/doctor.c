@@ -12,8 +12,8 @@ typedef struct doctor_options {
 } doctor_options;
 
 static const option_row rows[] = {
-    {"data", OPTION_TEXT, offsetof(doctor_options, data), "DIR",
-     "look for the data set there, as hocket train --data would", 0, 0},
+    OPTION_TEXT_ROW("data", doctor_options, data, "DIR",
+                    "look for the data set there, as hocket train --data would"),
 };
 
 static const struct {
@@ -39,8 +39,7 @@ extern char **environ;
 static void print_system(void)
 {
     printf("hocket %s\n\n", HK_VERSION_STRING);
-    printf("libraries    C library %s; those that hocket computes with are linked into it\n",
-           gnu_get_libc_version());
+    printf("libraries    %s, C library %s\n", hk_libraries(), gnu_get_libc_version());
     printf("cores        %ld of this machine are online\n", sysconf(_SC_NPROCESSORS_ONLN));
 }
 
@@ -94,7 +93,7 @@ static bool check_devices(void)
 static bool check_training(void)
 {
     HK_SCOPE;
-    const int rows_each = 4;
+    const int rows_each = 4; /* of images */
     const int64_t labels[] = {0, 1, 2, 3};
     lenet model = {.device_count = hk_device_count()};
     for (int d = 0; d < model.device_count; d++)
@@ -186,26 +185,25 @@ static int run(int count, char **arguments)
     }
     print_system();
     print_variables();
+    bool libraries = !hk_status_print(hk_libraries_check(), stdout);
     bool devices = check_devices();
     bool training = devices && check_training();
     bool data = check_data(options.data);
     printf("\n");
-    if (devices && training && data)
+    if (libraries && devices && training && data)
         printf("All is well: hocket train lenet\n");
     if (!devices)
         printf("To do: correct the environment variable named above, or unset it.\n");
     if (devices && !training)
         printf("To do: this should not happen. If HOCKET_MEMORY is set, unset it; else report it, "
-               "with "
-               "what is above.\n");
+               "with what is above.\n");
     if (!data)
         printf(
             "To do: sudo apt-get install dataset-fashion-mnist (Debian, Ubuntu), or put the four "
-            "idx "
-            "files\nof MNIST or Fashion-MNIST into a folder and name it: HOCKET_DATA_DIR=DIR, or "
+            "idx files\nof MNIST or Fashion-MNIST into a folder and name it: HOCKET_DATA_DIR=DIR, or "
             "--data DIR.\n");
     hk_runtime_deinit();
-    return devices && training && data ? 0 : 1;
+    return libraries && devices && training && data ? 0 : 1;
 }
 
 const command doctor_command = {

@@ -95,9 +95,12 @@ void options_print_help(const command *self, FILE *stream)
     if (*self->description)
         fprintf(stream, "\n%s\n", self->description);
     fprintf(stream, "\noptions:\n");
-    for (int i = 0; i < self->row_count; i++)
+    int i = 0;
+    for (; i < self->row_count && self->rows[i].name; i++)
         print_row(&self->rows[i], stream);
     print_row(&help, stream);
+    for (; i < self->row_count; i++)
+        print_row(&self->rows[i], stream);
 }
 
 /* ---- parsing --------------------------------------------------------------------------------------- */

@@ -26,6 +26,28 @@ typedef struct option_row {
     double low, high;
 } option_row;
 
+/* Rows of a table: the option's name, the struct and its field, ... */
+#define OPTION_HEADING(text)                                                                       \
+    {                                                                                              \
+        .name = NULL, .help = text                                                                 \
+    }
+#define OPTION_FLAG_ROW(name, type, field, help)                                                   \
+    {                                                                                              \
+        name, OPTION_FLAG, offsetof(type, field), NULL, help, 0, 0                                 \
+    }
+#define OPTION_TEXT_ROW(name, type, field, value, help)                                            \
+    {                                                                                              \
+        name, OPTION_TEXT, offsetof(type, field), value, help, 0, 0                                \
+    }
+#define OPTION_INT_ROW(name, type, field, low, high, help)                                         \
+    {                                                                                              \
+        name, OPTION_INT, offsetof(type, field), "N", help, low, high                              \
+    }
+#define OPTION_NUMBER_ROW(name, type, field, low, high, help)                                      \
+    {                                                                                              \
+        name, OPTION_NUMBER, offsetof(type, field), "X", help, low, high                           \
+    }
+
 typedef struct command {
     const char *name;
     const char *operands;    /* "lenet", or "" for none */

@@ -22,46 +22,45 @@ typedef struct train_options {
     bool json, no_shuffle;
 } train_options;
 
-#define ROW(field) .offset = offsetof(train_options, field)
+#define FLAG(name, field, help)        OPTION_FLAG_ROW(name, train_options, field, help)
+#define TEXT(name, field, value, help) OPTION_TEXT_ROW(name, train_options, field, value, help)
+#define INT(name, field, low, high, help)                                                          \
+    OPTION_INT_ROW(name, train_options, field, low, high, help)
+#define NUMBER(name, field, low, high, help)                                                       \
+    OPTION_NUMBER_ROW(name, train_options, field, low, high, help)
 
+/* clang-format off */
 static const option_row rows[] = {
-    {"devices", OPTION_TEXT, ROW(devices), "LIST",
-     "devices to train on, such as cpu:0,cpu:1: as many CPU devices are\n"
-     "made as it takes, and split the cores (default: what HOCKET_CPUS\n"
-     "says, else cpu:0 with all cores)",
-     0, 0},
-    {"batch-size", OPTION_INT, ROW(batch_size), "N",
-     "samples of a batch, on all devices together (default 256)", 1, 1e9},
-    {"lr", OPTION_NUMBER, ROW(lr), "X", "learning rate (default 0.2)", 0, 1e6},
-    {"epochs", OPTION_INT, ROW(epochs), "N", "passes over the training part (default 10)", 1,
-     100000},
-    {"seed", OPTION_INT, ROW(seed), "N",
-     "of the initial parameters and of the order of samples (default 0)", 0, 9007199254740991.0},
-    {"data", OPTION_TEXT, ROW(data), "DIR",
-     "folder with the four idx files of MNIST, plain or .gz (default:\n"
-     "HOCKET_DATA_DIR, else Debian's package dataset-fashion-mnist)",
-     0, 0},
-    {.name = NULL, .help = "output"},
-    {"json", OPTION_FLAG, ROW(json), NULL,
-     "one JSON object per epoch on standard output, all else on\n"
-     "standard error",
-     0, 0},
-    {"plot", OPTION_TEXT, ROW(plot), "FILE", "write the curves there, as SVG", 0, 0},
-    {.name = NULL, .help = "to compare runs"},
-    {"steps", OPTION_INT, ROW(steps), "N", "stop after N steps in all", 1, 1e9},
-    {"no-shuffle", OPTION_FLAG, ROW(no_shuffle), NULL, "take the samples in the order of the files",
-     0, 0},
-    {"loss-log", OPTION_TEXT, ROW(loss_log), "FILE",
-     "write the mean loss of each step there, one a line", 0, 0},
-    {"init", OPTION_TEXT, ROW(init), "DIR",
-     "begin with the parameters in DIR/p0.bin to p7.bin, raw float32,\n"
-     "little-endian, C order: conv1.weight (20,1,3,3), conv1.bias (20),\n"
-     "conv2.weight (50,20,5,5), conv2.bias (50), fc1.weight (128,800),\n"
-     "fc1.bias (128), fc2.weight (10,128), fc2.bias (10)",
-     0, 0},
-    {"dump-init", OPTION_TEXT, ROW(dump_init), "DIR",
-     "write the initial parameters there, like that", 0, 0},
+    TEXT("devices", devices, "LIST",
+         "devices to train on, such as cpu:0,cpu:1: as many CPU devices are\n"
+         "made as it takes, and split the cores (default: what HOCKET_CPUS\n"
+         "says, else cpu:0 with all cores)"),
+    INT("batch-size", batch_size, 1, 1e9,
+        "samples of a batch, on all devices together (default 256)"),
+    NUMBER("lr", lr, 0, 1e6, "learning rate (default 0.2)"),
+    INT("epochs", epochs, 1, 100000, "passes over the training part (default 10)"),
+    INT("seed", seed, 0, 9007199254740991.0,
+        "of the initial parameters and of the order of samples (default 0)"),
+    TEXT("data", data, "DIR",
+         "folder with the four idx files of MNIST, plain or .gz (default:\n"
+         "HOCKET_DATA_DIR, else Debian's package dataset-fashion-mnist)"),
+    OPTION_HEADING("output"),
+    FLAG("json", json,
+         "one JSON object per epoch on standard output, all else on\n"
+         "standard error"),
+    TEXT("plot", plot, "FILE", "write the curves there, as SVG"),
+    OPTION_HEADING("to compare runs"),
+    INT("steps", steps, 1, 1e9, "stop after N steps in all"),
+    FLAG("no-shuffle", no_shuffle, "take the samples in the order of the files"),
+    TEXT("loss-log", loss_log, "FILE", "write the mean loss of each step there, one a line"),
+    TEXT("init", init, "DIR",
+         "begin with the parameters in DIR/p0.bin to p7.bin, raw float32,\n"
+         "little-endian, C order: conv1.weight (20,1,3,3), conv1.bias (20),\n"
+         "conv2.weight (50,20,5,5), conv2.bias (50), fc1.weight (128,800),\n"
+         "fc1.bias (128), fc2.weight (10,128), fc2.bias (10)"),
+    TEXT("dump-init", dump_init, "DIR", "write the initial parameters there, like that"),
 };
+/* clang-format on */
 
 typedef struct training {
     train_options options;
@@ -143,9 +142,13 @@ static bool train_epoch(training *self, epoch_row *row)
 static void say_interrupted(training *self, const epoch_row *row)
 {
     train_report_clear(&self->report);
-    fprintf(stderr,
-            "hocket: interrupted in epoch %" PRId64 ", after %" PRId64 " of %" PRId64 " steps\n",
-            row->epoch, row->steps, self->report.steps);
+    if (row->steps == self->report.steps)
+        fprintf(stderr, "hocket: interrupted in epoch %" PRId64 ", while testing\n", row->epoch);
+    else
+        fprintf(stderr,
+                "hocket: interrupted in epoch %" PRId64 ", after %" PRId64 " of %" PRId64
+                " steps\n",
+                row->epoch, row->steps, self->report.steps);
 }
 
 /* Trains and tests epoch after epoch. Returns the exit status. */
@@ -247,8 +250,8 @@ static bool set_up(training *self, const device_list *list)
 static int train(training *self, const device_list *list)
 {
     train_options *options = &self->options;
-    if (!open_output("plot", options->plot, &self->plot) ||
-        !open_output("loss-log", options->loss_log, &self->loss_log) || !set_up(self, list) ||
+    if (!set_up(self, list) || !open_output("plot", options->plot, &self->plot) ||
+        !open_output("loss-log", options->loss_log, &self->loss_log) ||
         (options->dump_init && !lenet_dump(&self->trainer.model, options->dump_init)))
         return 1;
     self->epochs = malloc((size_t)options->epochs * sizeof *self->epochs);

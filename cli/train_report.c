@@ -51,13 +51,13 @@ void train_report_step(train_report *self, const epoch_row *so_far, double now)
                                 self->epochs < 10 ? 1 : 2, so_far->epoch, self->epochs);
     int after_width = snprintf(after, sizeof after, " %3.0f%%  loss %.4f  %.0f samples/s",
                                100 * part, so_far->loss, rate(so_far));
-    int width = terminal_columns() - before_width - after_width - 1;
+    int width = terminal_columns() - before_width - after_width - 3;
     width = width > BAR_WIDTH ? BAR_WIDTH : width < 0 ? 0 : width;
     int full = (int)((double)width * part);
-    fprintf(stderr, "\r%s%s", before, self->colour ? "\033[32m" : "");
+    fprintf(stderr, "\r%s%s[", before, self->colour ? "\033[32m" : "");
     for (int i = 0; i < width; i++)
-        fputs(i < full ? "━" : self->colour ? "\033[90m━\033[32m" : "·", stderr);
-    fprintf(stderr, "%s%s\033[K", self->colour ? "\033[0m" : "", after);
+        fputc(i < full ? '=' : ' ', stderr);
+    fprintf(stderr, "]%s%s\033[K", self->colour ? "\033[0m" : "", after);
     self->drawn_at = now;
     self->on_screen = true;
 }
@@ -125,7 +125,7 @@ void train_report_epoch(train_report *self, const epoch_row *row)
     FILE *text = text_stream(self);
     fprintf(text,
             "epoch %*" PRId64
-            ": loss %.4f, train acc %.3f, test acc %.3f, %.0f samples/s, %.1f s\n",
+            ": loss %.4f, train acc %.3f, test acc %.3f, %.0f samples/s, %.2f s\n",
             self->epochs < 10 ? 1 : 2, row->epoch, row->loss, row->train_accuracy,
             row->test_accuracy, rate(row), row->seconds);
     fflush(text);

@@ -9,7 +9,7 @@ set(CMAKE_C_VISIBILITY_PRESET hidden)
 
 target_compile_definitions(hocket_flags INTERFACE _GNU_SOURCE)
 target_compile_options(hocket_flags INTERFACE
-  -fPIC -ffp-contract=fast -fno-math-errno -fno-trapping-math
+  -fPIC -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -ffp-contract=fast -fno-math-errno -fno-trapping-math
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla)
 if(HOCKET_WERROR)
   target_compile_options(hocket_flags INTERFACE -Werror)

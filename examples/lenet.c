@@ -1,5 +1,5 @@
 /* Trains LeNet on two devices, as in Dive into Deep Learning, "Training on Multiple GPUs".
- * usage: lenet [STEPS]; 50 by default, an epoch of Fashion-MNIST has 234. */
+ * usage: lenet [STEPS]; 20 by default, an epoch of Fashion-MNIST has 234. */
 #include <hocket/hocket.h>
 #include <stdlib.h>
 
@@ -49,7 +49,7 @@ static void train_batch(hk_array *const *images, hk_array *const *labels,
 
 int main(int count, char **arguments)
 {
-    int steps = count > 1 ? atoi(arguments[1]) : 50;
+    int steps = count > 1 ? atoi(arguments[1]) : 20;
     hk_runtime_init(&(hk_runtime_options){.cpu_devices = DEVICES});
     HK_SCOPE;
     const hk_device devices[DEVICES] = {hk_device_named("cpu:0"), hk_device_named("cpu:1")};
@@ -67,7 +67,7 @@ int main(int count, char **arguments)
         while (!hk_loader_next(loader, images, labels)) /* the next epoch */
             continue;
         train_batch(images, labels, params, loss);
-        if (step % 10 == 0) /* reading a value waits for it */
+        if (step % 5 == 0) /* reading a value waits for it */
             printf("step %3d: loss %.4f\n", step, hk_item(hk_mean(loss[0], NULL), NULL));
     }
     hk_loader_release(loader);

@@ -157,13 +157,14 @@ static void add_struct(text *out, const hk_op *op)
     add(out, "typedef struct hk_%s_%s {\n", op->name, struct_kind(op));
     for (const hki_param *param = op->params; param->name; param++) {
         char line[512], prefix[64];
-        const char *default_text = param->default_text && *param->default_text
-                                       ? param->default_text
-                                       : NULL;
+        const char *default_text =
+            param->default_text && *param->default_text ? param->default_text : NULL;
         snprintf(line, sizeof line, "/* %s%s%s%s", param->doc, default_text ? " (default: " : "",
                  default_text ? default_text : "", default_text ? ")" : "");
-        int column = 4 + (int)(strlen(types[param->type].before) + strlen(param->name) +
-                               strlen(types[param->type].after)) + 2;
+        int column = 4 +
+                     (int)(strlen(types[param->type].before) + strlen(param->name) +
+                           strlen(types[param->type].after)) +
+                     2;
         add(out, "    %s%s%s; ", types[param->type].before, param->name, types[param->type].after);
         snprintf(prefix, sizeof prefix, "%*s", column + 3, "");
         add_wrapped(out, line, column, prefix, " */");
@@ -251,18 +252,19 @@ static void add_comment(text *out, const hk_op *op)
 static text make_header(void)
 {
     text out = text_create();
-    add(&out, "/* Operators. Written by tools/opgen from src/op/op_table.def: do not edit; `make "
-              "generate`.\n *\n"
-              " * Every function returns at once; its result belongs to the innermost scope. What "
-              "cannot be done gives\n * a failed array. The form with _into overwrites `out`, an array "
-              "or view of the result's shape and\n * dtype, which may be one of the inputs; a call "
-              "that cannot be made fails it; it is not recorded on\n * the tape. Inputs are broadcast "
-              "by NumPy's rules where two of them meet element by element; dtypes\n * are never "
-              "converted. Integers wrap around. Options may be NULL for the defaults. The structs\n"
-              " * hk_<operator>_arguments are for hk_call alone. */\n"
-              "/* clang-format off */\n"
-              "#ifndef HOCKET_OPS_H\n#define HOCKET_OPS_H\n\n#include <hocket/array.h>\n\n"
-              "HK_BEGIN_DECLS\n");
+    add(&out,
+        "/* Operators. Written by tools/opgen from src/op/op_table.def: do not edit; `make "
+        "generate`.\n *\n"
+        " * Every function returns at once; its result belongs to the innermost scope. What "
+        "cannot be done gives\n * a failed array. The form with _into overwrites `out`, an array "
+        "or view of the result's shape and\n * dtype, which may be one of the inputs; a call "
+        "that cannot be made fails it; it is not recorded on\n * the tape. Inputs are broadcast "
+        "by NumPy's rules where two of them meet element by element; dtypes\n * are never "
+        "converted. Integers wrap around. Options may be NULL for the defaults. The structs\n"
+        " * hk_<operator>_arguments are for hk_call alone. */\n"
+        "/* clang-format off */\n"
+        "#ifndef HOCKET_OPS_H\n#define HOCKET_OPS_H\n\n#include <hocket/array.h>\n\n"
+        "HK_BEGIN_DECLS\n");
     for (int i = 0; i < hki_op_count; i++) {
         const hk_op *op = hki_ops[i];
         if (op->internal)
@@ -282,7 +284,8 @@ static text make_header(void)
             continue;
         add(&out, "#define hk_%s(...) HK_HERE(hk_%s(__VA_ARGS__))\n", op->name, op->name);
         if (op->elementwise)
-            add(&out, "#define hk_%s_into(...) HK_HERE(hk_%s_into(__VA_ARGS__))\n", op->name, op->name);
+            add(&out, "#define hk_%s_into(...) HK_HERE(hk_%s_into(__VA_ARGS__))\n", op->name,
+                op->name);
     }
     add(&out, "\nHK_END_DECLS\n\n#endif\n");
     return out;
@@ -308,9 +311,9 @@ static void add_body(text *out, const hk_op *op, bool into)
     for (int i = 0; i < count; i++) {
         char name[64];
         hki_op_input_name(op, i, name, sizeof name);
-        used += (size_t)snprintf(inputs + used, sizeof inputs - used, "%s%s%s",
-                                 i ? ", " : "(hk_array *const[]){", name,
-                                 i == count - 1 ? "}" : "");
+        used +=
+            (size_t)snprintf(inputs + used, sizeof inputs - used, "%s%s%s",
+                             i ? ", " : "(hk_array *const[]){", name, i == count - 1 ? "}" : "");
     }
     add(out, "{\n");
     if (has_arguments(op)) {
@@ -328,7 +331,8 @@ static void add_body(text *out, const hk_op *op, bool into)
         add(out, "    hki_op_call_into(&hki_op_%s, %s, %d, %s, out);\n", op->name, inputs, count,
             options);
     else
-        add(out, "    return hki_op_call(&hki_op_%s, %s, %d, %s,\n                       %s, NULL);\n",
+        add(out,
+            "    return hki_op_call(&hki_op_%s, %s, %d, %s,\n                       %s, NULL);\n",
             op->name, inputs, count, options, takes_device(op) ? "device" : "(hk_device){NULL}");
     add(out, "}\n");
 }
@@ -347,8 +351,9 @@ static void add_definition(text *out, const hk_op *op, bool into)
 static text make_api(void)
 {
     text out = text_create();
-    add(&out, "/* The functions of hocket/ops.h. Written by tools/opgen: do not edit; `make generate`. "
-              "*/\n/* clang-format off */\n#include \"op/op.h\"\n\n#include <hocket/ops.h>\n\n");
+    add(&out,
+        "/* The functions of hocket/ops.h. Written by tools/opgen: do not edit; `make generate`. "
+        "*/\n/* clang-format off */\n#include \"op/op.h\"\n\n#include <hocket/ops.h>\n\n");
     for (int i = 0; i < hki_op_count; i++) {
         const hk_op *op = hki_ops[i];
         if (!op->internal && op->params)
@@ -410,8 +415,9 @@ static void add_section(text *out, const hk_op *op)
         add(out, "\n| %s | type | default | |\n|---|---|---|---|\n",
             has_arguments(op) ? "argument" : "option");
         for (const hki_param *param = op->params; param->name; param++) {
-            add(out, "| `%s` | `%.*s%s` | ", param->name, (int)strlen(types[param->type].before) - 1,
-                types[param->type].before, types[param->type].after);
+            add(out, "| `%s` | `%.*s%s` | ", param->name,
+                (int)strlen(types[param->type].before) - 1, types[param->type].before,
+                types[param->type].after);
             add_cell(out, param->default_text && *param->default_text ? param->default_text : "–");
             add(out, " | ");
             add_cell(out, param->doc);
@@ -435,12 +441,13 @@ static void add_section(text *out, const hk_op *op)
 static text make_docs(void)
 {
     text out = text_create();
-    add(&out, "# Operators\n\n<!-- Written by tools/opgen from src/op/op_table.def: do not edit; `make "
-              "generate`. -->\n\n"
-              "Each returns at once and gives a failed array when it cannot be done. Where inputs meet "
-              "element by\nelement they are broadcast by NumPy's rules; they have one dtype, which "
-              "`hk_cast` converts. Integers\nwrap around. `hk_call` reaches all of them by name. A "
-              "trailing ? marks an input that may be NULL.\n\n");
+    add(&out,
+        "# Operators\n\n<!-- Written by tools/opgen from src/op/op_table.def: do not edit; `make "
+        "generate`. -->\n\n"
+        "Each returns at once and gives a failed array when it cannot be done. Where inputs meet "
+        "element by\nelement they are broadcast by NumPy's rules; they have one dtype, which "
+        "`hk_cast` converts. Integers\nwrap around. `hk_call` reaches all of them by name. A "
+        "trailing ? marks an input that may be NULL.\n\n");
     const char *separator = "";
     for (int i = 0; i < hki_op_count; i++) {
         if (hki_ops[i]->internal)

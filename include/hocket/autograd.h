@@ -38,7 +38,10 @@ HK_END_DECLS
 struct hki_record_guard {
     hk_record_scope scope;
     explicit hki_record_guard(bool record) : scope(hk_record_scope_begin(record)) {}
-    ~hki_record_guard() { hk_record_scope_end(&scope); }
+    ~hki_record_guard()
+    {
+        hk_record_scope_end(&scope);
+    }
     hki_record_guard(const hki_record_guard &) = delete;
     hki_record_guard &operator=(const hki_record_guard &) = delete;
 };
@@ -91,12 +94,12 @@ HK_API const hk_status *hk_backward_from(hk_array *y, hk_array *dy);
 /* One pass for the sum of sum(ys[0]) … sum(ys[count - 1]), which may share parts of the tape. */
 HK_API const hk_status *hk_backward_all(hk_array *const *ys, int count);
 
-#define hk_attach_grad(x, mode)    HK_HERE(hk_attach_grad(x, mode))
-#define hk_grad(x)                 HK_HERE(hk_grad(x))
-#define hk_detach(x)               HK_HERE(hk_detach(x))
-#define hk_backward(y)             HK_HERE(hk_backward(y))
-#define hk_backward_from(y, dy)    HK_HERE(hk_backward_from(y, dy))
-#define hk_backward_all(...)       HK_HERE(hk_backward_all(__VA_ARGS__))
+#define hk_attach_grad(x, mode) HK_HERE(hk_attach_grad(x, mode))
+#define hk_grad(x)              HK_HERE(hk_grad(x))
+#define hk_detach(x)            HK_HERE(hk_detach(x))
+#define hk_backward(y)          HK_HERE(hk_backward(y))
+#define hk_backward_from(y, dy) HK_HERE(hk_backward_from(y, dy))
+#define hk_backward_all(...)    HK_HERE(hk_backward_all(__VA_ARGS__))
 
 HK_END_DECLS
 

@@ -12,7 +12,7 @@ HK_BEGIN_DECLS
 typedef enum hk_all_reduce_algorithm {
     HK_ALL_REDUCE_DEFAULT, /* one task for small arrays, else parts */
     HK_ALL_REDUCE_CENTRAL, /* the first device sums all arrays, and each other copies the sum */
-    HK_ALL_REDUCE_PARTS    /* each device sums its part of all arrays and writes it to all of them */
+    HK_ALL_REDUCE_PARTS /* each device sums its part of all arrays and writes it to all of them */
 } hk_all_reduce_algorithm;
 
 /* Replaces each of n arrays, one per device, by their sum, in place. One shape and dtype (not bool), no

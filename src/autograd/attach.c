@@ -69,7 +69,8 @@ hk_array *(hk_grad)(hk_array *x)
     hk_array *grad = hki_grad_get(x);
     if (grad)
         return grad;
-    return hki_array_create_failed(x ? x->storage->device : NULL, "grad", &x, 1, HK_INVALID_ARGUMENT,
+    return hki_array_create_failed(x ? x->storage->device : NULL, "grad", &x, 1,
+                                   HK_INVALID_ARGUMENT,
                                    "the array has no gradient: hk_attach_grad gives it one");
 }
 

@@ -23,8 +23,8 @@ static uint64_t pass_count; /* backward lock */
 
 /* Notes a failure and returns an array that carries it, or an earlier one of `input` (NULL: none). */
 HK_PRINTF(6, 7)
-static hk_array *pass_fail(backward_pass *pass, hki_device *device, const char *operation, hk_array *input,
-                           hk_code code, const char *format, ...)
+static hk_array *pass_fail(backward_pass *pass, hki_device *device, const char *operation,
+                           hk_array *input, hk_code code, const char *format, ...)
 {
     char message[512];
     va_list args;
@@ -32,7 +32,7 @@ static hk_array *pass_fail(backward_pass *pass, hki_device *device, const char *
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
     hki_source source = hki_source_get();
-    hk_array *carrier = 
+    hk_array *carrier =
         hki_array_create_failed(device, operation, &input, input ? 1 : 0, code, "%s", message);
     if (!pass->error) {
         const hki_status_facts facts = {.operation = operation,
@@ -61,7 +61,8 @@ static bool pass_visit(backward_pass *pass, hki_tape_node *node)
         pass->entries = entries;
         pass->capacity = capacity;
     }
-    pass->entries[pass->count] = (pass_entry){hki_tape_node_retain(node), node->number, pass->count};
+    pass->entries[pass->count] =
+        (pass_entry){hki_tape_node_retain(node), node->number, pass->count};
     pass->count++;
     node->pass = pass->id;
     node->uses = 0;
@@ -77,10 +78,11 @@ static void pass_discover(backward_pass *pass)
             pass_fail(pass, NULL, "backward", NULL, HK_OUT_OF_MEMORY,
                       "there was no host memory to record a call that the gradient needs");
         else if (node->passed)
-            pass_fail(pass, node->device, "backward", NULL, HK_INVALID_ARGUMENT,
-                      "%s was differentiated before, and what was recorded of it is freed; record it "
-                      "again, or differentiate all that depends on it in one pass (hk_backward_all)",
-                      node->op ? node->op->name : "a view");
+            pass_fail(
+                pass, node->device, "backward", NULL, HK_INVALID_ARGUMENT,
+                "%s was differentiated before, and what was recorded of it is freed; record it "
+                "again, or differentiate all that depends on it in one pass (hk_backward_all)",
+                node->op ? node->op->name : "a view");
         for (int j = 0; j < node->input_count; j++) {
             hki_tape_node *input = node->inputs[j].node;
             if (!input)
@@ -123,10 +125,9 @@ static void call_backward(backward_pass *pass, hki_tape_node *node, hk_array *dy
 {
     const hk_op *op = node->op;
     if (!op->grad) {
-        hk_array *carrier =
-            pass_fail(pass, node->device, op->name, NULL, HK_UNSUPPORTED,
-                      "the operator %s has no gradient; hk_detach its input, or pause recording",
-                      op->name);
+        hk_array *carrier = pass_fail(
+            pass, node->device, op->name, NULL, HK_UNSUPPORTED,
+            "the operator %s has no gradient; hk_detach its input, or pause recording", op->name);
         for (int i = 0; i < node->input_count; i++)
             if (node->inputs[i].node)
                 hki_tape_contribute(node->inputs[i].node, carrier);
@@ -150,6 +151,17 @@ static void call_backward(backward_pass *pass, hki_tape_node *node, hk_array *dy
             hki_tape_contribute(node->inputs[i].node, call.dx[i]);
 }
 
+/* The record of a call that could not be made is already that of dy. */
+static void failed_backward(const hki_tape_node *node, hk_array *dy)
+{
+    for (int i = 0; i < node->input_count; i++) {
+        hki_tape_node *input = node->inputs[i].node;
+        if (input)
+            hki_tape_contribute(input,
+                                hki_failed_like(input->device, input->shape, input->dtype, dy));
+    }
+}
+
 static void node_pass(backward_pass *pass, hki_tape_node *node)
 {
     HK_SCOPE;
@@ -160,11 +172,7 @@ static void node_pass(backward_pass *pass, hki_tape_node *node)
     else if (dy && node->kind == HKI_TAPE_VIEW)
         hki_view_backward(node, dy);
     else if (dy && node->kind == HKI_TAPE_FAILED)
-        for (int i = 0; i < node->input_count; i++)
-            if (node->inputs[i].node)
-                hki_tape_contribute(
-                    node->inputs[i].node,
-                    hki_failed_like(node->device, node->shape, node->dtype, dy));
+        failed_backward(node, dy);
     hk_array_release(dy);
     for (int i = 0; i < node->input_count; i++) {
         hki_tape_node *input = node->inputs[i].node;
@@ -208,9 +216,10 @@ static void pass_begin(backward_pass *pass, hk_array *const *ys, hk_array *const
                 pass_visit(pass, node);
             hki_tape_node_release(node);
         } else if (y) {
-            pass_fail(pass, y->storage->device, "backward", y, HK_INVALID_ARGUMENT,
-                      "y was not recorded: compute it between hk_record_begin and hk_record_end, from "
-                      "arrays with an attached gradient");
+            pass_fail(
+                pass, y->storage->device, "backward", y, HK_INVALID_ARGUMENT,
+                "y was not recorded: compute it between hk_record_begin and hk_record_end, from "
+                "arrays with an attached gradient");
         } else {
             pass_fail(pass, NULL, "backward", NULL, HK_INVALID_ARGUMENT, "y is NULL");
         }
@@ -222,7 +231,8 @@ static void pass_seed(hk_array *const *ys, hk_array *const *dys, int count)
     for (int i = 0; i < count; i++) {
         HK_SCOPE;
         hki_tape_node *node = hki_tape_node_of(ys[i]);
-        hki_tape_contribute(node, dys && dys[i] ? dys[i] : hki_op_call1(&hki_op_ones_like, ys[i], NULL));
+        hki_tape_contribute(node,
+                            dys && dys[i] ? dys[i] : hki_op_call1(&hki_op_ones_like, ys[i], NULL));
         hki_tape_node_release(node);
     }
 }

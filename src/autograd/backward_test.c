@@ -6,6 +6,15 @@
 #include <hocket/hocket.h>
 
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Those of calls that are still running included. */
+static void clear_failures(void)
+{
+    hk_wait_all();
+    hk_failures_clear();
+}
 
 static hk_array *vector(const double *values, int64_t count)
 {
@@ -135,7 +144,7 @@ static void test_second_pass(void)
     hk_record_end();
     hk_backward(again); /* whole overwrite heals */
     CHECK(first_of(hk_grad(x)) == 2);
-    hk_failures_clear();
+    clear_failures();
 }
 
 /* A view keeps nothing, so that one made once serves many passes. */
@@ -231,7 +240,7 @@ static void test_no_gradient(void)
     CHECK_EQ_I64(hk_status_code(hk_wait(hk_grad(x))), HK_UNSUPPORTED);
     CHECK(hk_ok(hk_wait(hk_grad(other)))); /* not behind it */
     CHECK_EQ_I64(hk_status_count(hk_wait_all()), 1);
-    hk_failures_clear();
+    clear_failures();
 }
 
 /* The loss failed while it was computed: so do gradients, even of operators that are linear. */
@@ -247,7 +256,7 @@ static void test_failed_loss(void)
     CHECK_EQ_I64(hk_status_code(hk_wait(hk_grad(x))), HK_INJECTED);
     CHECK_STR(hk_status_operation(hk_wait(hk_grad(x))), "fails");
     CHECK_EQ_I64(hk_status_count(hk_wait_all()), 1);
-    hk_failures_clear();
+    clear_failures();
 }
 
 /* A call that could not be made, in the middle of a network: gradients behind it carry its record. */
@@ -273,7 +282,7 @@ static void test_refused_call(void)
         CHECK_EQ_I64(hk_ndim(grads[i]), 1);
     }
     CHECK_EQ_I64(hk_status_count(hk_wait_all()), 1);
-    hk_failures_clear();
+    clear_failures();
 }
 
 /* No contribution at all: the gradient is zero, not what it was. */
@@ -301,7 +310,7 @@ static void test_wrong_gradient(void)
     hk_record_end();
     hk_backward(y);
     CHECK_EQ_I64(hk_status_code(hk_wait(hk_grad(x))), HK_INVALID_ARGUMENT);
-    hk_failures_clear();
+    clear_failures();
 }
 
 /* Writing into what is recorded is refused while recording, and allowed in a pause. */
@@ -323,7 +332,7 @@ static void test_overwrite(void)
     CHECK_EQ_I64(hk_status_code(hk_wait(x)), HK_INVALID_ARGUMENT);
     hk_recover(x);
     CHECK(first_of(x) == 5);
-    hk_failures_clear();
+    clear_failures();
 }
 
 static void test_sgd(void)
@@ -343,7 +352,7 @@ static void test_sgd(void)
     CHECK(first_of(plain) == 1);
     hk_sgd(&x, 1, &(hk_sgd_options){.lr = -1});
     CHECK_EQ_I64(hk_status_code(hk_wait(x)), HK_INVALID_ARGUMENT);
-    hk_failures_clear();
+    clear_failures();
 
     /* One bad batch need not cost the parameters. */
     hk_array *w = vector((double[]){1, 2}, 2);
@@ -356,7 +365,56 @@ static void test_sgd(void)
     CHECK_EQ_I64(hk_status_code(hk_wait(w)), HK_INJECTED);
     hk_recover(w);
     CHECK(first_of(w) == 1);
-    hk_failures_clear();
+    clear_failures();
+}
+
+/* Old handles after a fork, or after the runtime has ended: records that say so, and a new start. */
+static void use_old_handles(hk_array *x, hk_array *y, hk_code code)
+{
+    HK_SCOPE;
+    hk_array *w = vector((double[]){1, 2}, 2);
+    hk_attach_grad(w, HK_GRAD_WRITE);
+    hk_record_begin();
+    hk_array *z = hk_multiply(hk_add(y, w), w);
+    hk_record_end();
+    CHECK_EQ_I64(hk_status_code(hk_wait(z)), code);
+    hk_backward(z);
+    hk_backward(y);
+    CHECK_EQ_I64(hk_status_code(hk_wait(hk_grad(x))), code);
+    CHECK_EQ_I64(hk_status_code(hk_wait(hk_grad(w))), code);
+    hk_sgd(&x, 1, &(hk_sgd_options){.lr = 1});
+    hk_all_reduce((hk_array *[]){x, hk_grad(x)}, 2);
+    hk_attach_grad(x, HK_GRAD_ADD);
+    CHECK_EQ_I64(hk_status_code(hk_wait(x)), code);
+    clear_failures();
+    hk_record_begin();
+    z = hk_multiply(w, w);
+    hk_record_end();
+    CHECK(hk_ok(hk_backward(z)));
+    CHECK(first_of(hk_grad(w)) == 2);
+}
+
+static void test_old_handles(void)
+{
+    HK_SCOPE;
+    hk_array *x = vector((double[]){1, 2}, 2);
+    hk_attach_grad(x, HK_GRAD_WRITE);
+    hk_record_begin();
+    hk_array *y = hk_multiply(hk_slice(x, 0, 0, 2), x);
+    hk_record_end();
+    hk_wait_all();
+    pid_t child = fork();
+    if (child == 0) {
+        use_old_handles(x, y, HK_FORKED);
+        fflush(stderr);
+        _exit(check_failed_count != 0);
+    }
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK_EQ_I64(status, 0);
+    CHECK(hk_ok(hk_wait_all()));
+    hk_runtime_deinit();
+    use_old_handles(x, y, HK_CANCELLED);
 }
 
 int main(void)
@@ -373,6 +431,7 @@ int main(void)
     test_wrong_gradient();
     test_overwrite();
     test_sgd();
+    test_old_handles();
     CHECK(hk_ok(hk_wait_all()));
     hk_runtime_deinit();
     return check_result();

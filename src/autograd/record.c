@@ -101,9 +101,8 @@ static void record_call(const hki_call *call, hk_array *output, hk_array *saved)
         return;
     }
     size_t options_bytes = call->options ? op->options_bytes : 0;
-    hki_tape_node *node =
-        hki_tape_node_create(output->failed ? HKI_TAPE_FAILED : HKI_TAPE_CALL, output, nodes,
-                             call->input_count, options_bytes);
+    hki_tape_node *node = hki_tape_node_create(output->failed ? HKI_TAPE_FAILED : HKI_TAPE_CALL,
+                                               output, nodes, call->input_count, options_bytes);
     if (node->kind == HKI_TAPE_LOST) {
         hki_tape_node_set(output, node);
         return;
@@ -140,28 +139,27 @@ static void record_view(hk_array *source, hk_array *view)
     if (!parent)
         return;
     hk_dims shape = source->shape;
-    int64_t strides[HK_MAX_NDIM];
-    memcpy(strides, source->strides, sizeof strides);
-    int64_t offset = view->offset - source->offset;
+    hki_tape_layout layout = {.offset = view->offset - source->offset};
+    memcpy(layout.strides, view->strides, sizeof layout.strides);
+    memcpy(layout.input_strides, source->strides, sizeof layout.input_strides);
     if (parent->kind == HKI_TAPE_VIEW && !view->failed) {
         /* A view of a view is one of what the first one views, so that the layout it refers to is that of
          * an array which has no two elements in one place. */
         hki_tape_node *first = hki_tape_node_retain(parent->inputs[0].node);
         shape = parent->inputs[0].shape;
-        memcpy(strides, parent->input_strides, sizeof strides);
-        offset += parent->view_offset;
+        const hki_tape_layout *outer = parent->options;
+        memcpy(layout.input_strides, outer->input_strides, sizeof layout.input_strides);
+        layout.offset += outer->offset;
         hki_tape_node_release(parent);
         parent = first;
     }
     hki_tape_node *node = hki_tape_node_create(view->failed ? HKI_TAPE_FAILED : HKI_TAPE_VIEW, view,
-                                               &parent, 1, 0);
+                                               &parent, 1, sizeof layout);
     if (node->kind != HKI_TAPE_LOST) {
         node->source = hki_source_get();
         node->inputs[0].shape = shape;
         node->inputs[0].dtype = source->dtype;
-        memcpy(node->view_strides, view->strides, sizeof node->view_strides);
-        memcpy(node->input_strides, strides, sizeof strides);
-        node->view_offset = offset;
+        memcpy(node->options, &layout, sizeof layout);
     }
     hki_tape_node_set(view, node);
 }
@@ -173,9 +171,10 @@ static bool allow_overwrite(hki_call *call, hk_array *out)
     if (!node)
         return true;
     hki_tape_node_release(node);
-    return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                           "while recording, an array that wants a gradient cannot be written into; "
-                           "do it between hk_pause_begin and hk_pause_end");
+    return hki_call_refuse(
+        call, HK_INVALID_ARGUMENT,
+        "while recording, an array that wants a gradient cannot be written into; "
+        "do it between hk_pause_begin and hk_pause_end");
 }
 
 static void drop_node(void *node)

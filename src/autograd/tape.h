@@ -28,6 +28,12 @@ typedef struct hki_tape_input {
     hk_dtype dtype;
 } hki_tape_input;
 
+/* Where the elements of a view lie among those of its input. */
+typedef struct hki_tape_layout {
+    int64_t strides[HK_MAX_NDIM], offset; /* elements, from the input's first */
+    int64_t input_strides[HK_MAX_NDIM];   /* the layout of the input that these refer to */
+} hki_tape_layout;
+
 struct hki_tape_node {
     atomic_uint refs; /* 0: static */
     hki_tape_kind kind;
@@ -53,11 +59,7 @@ struct hki_tape_node {
     const hk_op *op;
     hki_source source;
     hk_array *output, *saved; /* counted; NULL: not kept */
-    void *options;            /* a copy behind the inputs */
-
-    /* VIEW: where its elements lie among those of the input, in elements */
-    int64_t view_strides[HK_MAX_NDIM], view_offset;
-    int64_t input_strides[HK_MAX_NDIM]; /* layout that these refer to */
+    void *options;            /* a copy, behind the inputs; VIEW: hki_tape_layout */
 
     int input_count;
     hki_tape_input inputs[];
@@ -70,8 +72,9 @@ void hki_tape_node_set(hk_array *x, hki_tape_node *node);
 
 /* A new node with count 1 and the next number after its own thread's and those of `inputs`, whose nodes
  * it takes. The static lost node when host memory is short. x: the value; keeps nothing of it. */
-hki_tape_node *hki_tape_node_create(hki_tape_kind kind, const hk_array *x, hki_tape_node *const *inputs,
-                                    int input_count, size_t options_bytes);
+hki_tape_node *hki_tape_node_create(hki_tape_kind kind, const hk_array *x,
+                                    hki_tape_node *const *inputs, int input_count,
+                                    size_t options_bytes);
 hki_tape_node *hki_tape_node_retain(hki_tape_node *node);
 /* Drops one count. Long chains need no stack. NULL is ignored. */
 void hki_tape_node_release(hki_tape_node *node);

@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-/* A layout by which a gradient is put where its elements belong. */
-typedef struct layout {
+/* Where the elements of a gradient belong. */
+typedef struct share {
     hk_dims shape;
     int64_t strides[HK_MAX_NDIM];
     int64_t offset;
-} layout;
+} share;
 
 static bool is_contiguous(const hk_dims *shape, const int64_t *strides)
 {
@@ -30,7 +30,8 @@ static int64_t dims_product(const hk_dims *shape)
 
 /* Where the view shows every element of the input once and dy can be seen with the input's shape without
  * a copy, that view of dy; else NULL. */
-static hk_array *reorder(const layout *view, const hk_dims *shape, const int64_t *strides, hk_array *dy)
+static hk_array *reorder(const share *view, const hk_dims *shape, const int64_t *strides,
+                         hk_array *dy)
 {
     if (view->offset || dims_product(&view->shape) != dims_product(shape))
         return NULL;
@@ -40,8 +41,8 @@ static hk_array *reorder(const layout *view, const hk_dims *shape, const int64_t
         if (shape->dims[i] == 1)
             continue;
         int j = 0;
-        while (j < view->shape.ndim && (used[j] || view->shape.dims[j] != shape->dims[i] ||
-                                        view->strides[j] != strides[i]))
+        while (j < view->shape.ndim &&
+               (used[j] || view->shape.dims[j] != shape->dims[i] || view->strides[j] != strides[i]))
             j++;
         if (j == view->shape.ndim)
             return NULL;
@@ -52,7 +53,8 @@ static hk_array *reorder(const layout *view, const hk_dims *shape, const int64_t
 }
 
 /* The same for a view in another shape, C order like the input. */
-static hk_array *reshape(const layout *view, const hk_dims *shape, const int64_t *strides, hk_array *dy)
+static hk_array *reshape(const share *view, const hk_dims *shape, const int64_t *strides,
+                         hk_array *dy)
 {
     if (view->offset || dims_product(&view->shape) != dims_product(shape) ||
         !is_contiguous(&view->shape, view->strides) || !is_contiguous(shape, strides))
@@ -77,9 +79,10 @@ void hki_view_backward(const hki_tape_node *node, hk_array *dy)
 {
     hki_tape_node *input = node->inputs[0].node;
     const hk_dims *shape = &node->inputs[0].shape;
-    const int64_t *strides = node->input_strides;
-    layout view = {.shape = node->shape, .offset = node->view_offset};
-    memcpy(view.strides, node->view_strides, sizeof view.strides);
+    const hki_tape_layout *layout = node->options;
+    const int64_t *strides = layout->input_strides;
+    share view = {.shape = node->shape, .offset = layout->offset};
+    memcpy(view.strides, layout->strides, sizeof view.strides);
     if (dims_product(&view.shape) == 0) {
         hki_tape_contribute(input, hki_zeros(node->device, *shape, node->dtype));
         return;
@@ -101,12 +104,12 @@ void hki_view_backward(const hki_tape_node *node, hk_array *dy)
         bool is_first = !input->scatter;
         if (is_first)
             input->scatter = hk_take(hki_zeros(node->device, *shape, node->dtype));
-        hk_array *share = hki_array_view(input->scatter, view.shape, view.strides,
-                                         input->scatter->offset + view.offset);
+        hk_array *part = hki_array_view(input->scatter, view.shape, view.strides,
+                                        input->scatter->offset + view.offset);
         if (is_first)
-            hki_copy_into(dy, share);
+            hki_copy_into(dy, part);
         else
-            hki_add_into(share, dy, share);
+            hki_add_into(part, dy, part);
         return;
     }
     /* The same layout over memory of its own, then seen with the input's shape. */

@@ -64,8 +64,8 @@ static bool check_usable(hk_array *const *arrays, int count)
         const hk_status *gone = hki_array_gone(arrays[i]);
         if (gone) {
             hk_status_release(gone);
-            refuse(arrays, count, HK_INVALID_ARGUMENT, arrays[i] ? "array %d cannot be used"
-                                                                 : "array %d is NULL", i);
+            refuse(arrays, count, HK_INVALID_ARGUMENT,
+                   arrays[i] ? "array %d cannot be used" : "array %d is NULL", i);
             return false;
         }
         if (arrays[i]->failed) {
@@ -228,7 +228,8 @@ static void reduce(hk_array *const *arrays, int count, hk_all_reduce_algorithm a
         return;
     if (algorithm == HK_ALL_REDUCE_CENTRAL)
         reduce_central(&self);
-    else if (algorithm == HK_ALL_REDUCE_DEFAULT && bytes <= SMALL_BYTES && reaches_all(&self, first))
+    else if (algorithm == HK_ALL_REDUCE_DEFAULT && bytes <= SMALL_BYTES &&
+             reaches_all(&self, first))
         hki_reduce_issue(first, operation, arrays, count, arrays, count, 0, self.size);
     else
         reduce_parts(&self);

@@ -10,6 +10,13 @@
 
 enum { DEVICES = 3, MAX_ARRAYS = 6 };
 
+/* Those of calls that are still running included. */
+static void clear_failures(void)
+{
+    hk_wait_all();
+    hk_failures_clear();
+}
+
 static hk_device device_of(int i)
 {
     return hk_device_at(i % DEVICES);
@@ -61,6 +68,56 @@ static void test_sums(void)
                 hk_all_reduce_by(arrays, n, (hk_all_reduce_algorithm)algorithm);
                 CHECK(holds_sums(arrays, n, sizes[s]));
             }
+}
+
+static bool infer_first(hki_call *call)
+{
+    call->out_shape[0] = call->inputs[0]->shape;
+    call->out_dtype[0] = call->inputs[0]->dtype;
+    return true;
+}
+
+static void kernel_fail(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+{
+    (void)begin;
+    (void)end;
+    hki_task_fail(call->task, piece, HK_INJECTED, "by this test");
+}
+
+static const hk_op fails = {
+    .name = "fails", .signature = "x", .infer = infer_first, .kernel = {[HKI_CPU] = kernel_fail}};
+
+static bool no_access(hki_device *device, hki_device *peer)
+{
+    return device == peer;
+}
+
+/* Devices that cannot reach each other's memory get the same sums by copies. */
+static void test_without_access(void)
+{
+    hki_device_class apart = *hk_device_at(0).handle->class;
+    const hki_device_class *usual = hk_device_at(0).handle->class;
+    apart.can_access = no_access;
+    hk_wait_all();
+    for (int i = 0; i < DEVICES; i++)
+        hk_device_at(i).handle->class = &apart;
+    for (int n = 2; n <= 5; n++)
+        for (int algorithm = 0; algorithm < 3; algorithm++) {
+            HK_SCOPE;
+            hk_array *arrays[5];
+            make(arrays, n, 10007);
+            hk_all_reduce_by(arrays, n, (hk_all_reduce_algorithm)algorithm);
+            CHECK(holds_sums(arrays, n, 10007));
+            make(arrays, n, 10007);
+            hk_array *odd = arrays[n - 1];
+            arrays[n - 1] = hki_op_call1(&fails, odd, NULL);
+            hk_all_reduce_by(arrays, n, (hk_all_reduce_algorithm)algorithm);
+            for (int k = 0; k < n; k++)
+                CHECK_EQ_I64(hk_status_code(hk_wait(arrays[k])), HK_INJECTED);
+        }
+    clear_failures();
+    for (int i = 0; i < DEVICES; i++)
+        hk_device_at(i).handle->class = usual;
 }
 
 /* More than the kernels unroll and the tasks hold in place. */
@@ -139,7 +196,7 @@ static const char *refusal(hk_array *const *arrays, int n)
         CHECK_STR(hk_status_message(status), message);
     }
     CHECK_EQ_I64(hk_status_count(hk_wait_all()), 1);
-    hk_failures_clear();
+    clear_failures();
     return message;
 }
 
@@ -147,7 +204,7 @@ static const char *refusal(hk_array *const *arrays, int n)
     do {                                                                                           \
         hk_array *list[] = {__VA_ARGS__};                                                          \
         const char *message = refusal(list, (int)(sizeof list / sizeof *list));                    \
-        CHECK(message && strstr(message, text));                                                   \
+        CHECK(message &&strstr(message, text));                                                    \
         free((char *)message);                                                                     \
     } while (0)
 
@@ -168,30 +225,13 @@ static void test_refused(void)
                   hk_full(hk_shape(2), 1, HK_BOOL, device_of(1)));
     hk_all_reduce(NULL, 2);
     CHECK_EQ_I64(hk_status_count(hk_wait_all()), 1);
-    hk_failures_clear();
+    clear_failures();
     hk_all_reduce(NULL, 0);
     x = NEW(2);
     hk_all_reduce(&x, 1);
     CHECK(hk_ok(hk_wait(x)));
     CHECK(hk_ok(hk_wait_all()));
 }
-
-static bool infer_first(hki_call *call)
-{
-    call->out_shape[0] = call->inputs[0]->shape;
-    call->out_dtype[0] = call->inputs[0]->dtype;
-    return true;
-}
-
-static void kernel_fail(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
-{
-    (void)begin;
-    (void)end;
-    hki_task_fail(call->task, piece, HK_INJECTED, "by this test");
-}
-
-static const hk_op fails = {
-    .name = "fails", .signature = "x", .infer = infer_first, .kernel = {[HKI_CPU] = kernel_fail}};
 
 static void test_failed_input(void)
 {
@@ -209,7 +249,7 @@ static void test_failed_input(void)
             CHECK_EQ_I64(hk_status_sequence(status), first);
         }
         CHECK_EQ_I64(hk_status_count(hk_wait_all()), 2);
-        hk_failures_clear();
+        clear_failures();
         hk_recover(arrays[0]); /* it was never begun */
         CHECK(holds_sums(arrays, 1, 50000));
     }
@@ -252,7 +292,7 @@ static void test_split(void)
     CHECK_EQ_I64(hk_status_code(hk_wait(parts[2])), HK_INVALID_ARGUMENT);
     hk_split_and_load(hk_scalar(1, HK_F32, devices[0]), devices, 3, NULL, parts);
     CHECK_EQ_I64(hk_status_code(hk_wait(parts[0])), HK_INVALID_ARGUMENT);
-    hk_failures_clear();
+    clear_failures();
 
     /* Fewer rows than devices: the last slices are empty. */
     hk_split_and_load(hk_slice(x, 0, 8, 10), devices, 3, NULL, parts);
@@ -308,6 +348,7 @@ int main(void)
 {
     hk_runtime_init(&(hk_runtime_options){.cpu_devices = DEVICES});
     test_sums();
+    test_without_access();
     test_many();
     test_dtypes();
     test_views();

@@ -22,7 +22,7 @@ typedef struct operand {
 
 typedef struct payload {
     hk_dtype dtype;
-    hk_dims shape; /* of the arrays, for error records */
+    hk_dims shape;            /* of the arrays, for error records */
     int64_t size, piece_size; /* elements */
     int input_count, output_count;
     operand operands[]; /* inputs, then outputs */
@@ -121,8 +121,8 @@ bool hki_reduce_issue(hki_device *device, const char *operation, hk_array *const
 {
     assert(begin < end && input_count > 0 && output_count > 0);
     int count = input_count + output_count;
-    hki_task *task = hki_task_begin(
-        device->runtime, sizeof(payload) + (size_t)count * sizeof(operand), count, 0);
+    hki_task *task = hki_task_begin(device->runtime,
+                                    sizeof(payload) + (size_t)count * sizeof(operand), count, 0);
     if (!task) {
         fail_outputs(operation, outputs, output_count);
         return false;
@@ -141,11 +141,11 @@ bool hki_reduce_issue(hki_device *device, const char *operation, hk_array *const
         self->operands[i] = (operand){x->storage, x->offset + begin};
         /* Its old bytes are read: only whole new ones would end a failure. */
         if (is_input)
-            spec->accesses[spec->access_count++] = access_part(
-                x, find(outputs, output_count, x) < 0 ? HKI_READ : HKI_READ | HKI_WRITE, begin, end);
-        else if (find(inputs, input_count, x) < 0)
             spec->accesses[spec->access_count++] =
-                access_part(x, HKI_WRITE | HKI_HEAL, begin, end);
+                access_part(x, find(outputs, output_count, x) < 0 ? HKI_READ : HKI_READ | HKI_WRITE,
+                            begin, end);
+        else if (find(inputs, input_count, x) < 0)
+            spec->accesses[spec->access_count++] = access_part(x, HKI_WRITE | HKI_HEAL, begin, end);
     }
     int64_t element_bytes = (int64_t)hk_dtype_bytes(self->dtype), line = LINE_BYTES / element_bytes;
     int64_t bytes = (end - begin) * element_bytes;

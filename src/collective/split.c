@@ -17,8 +17,8 @@ static void refuse(hk_array *x, const hk_device *devices, int n, hk_array **out,
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    hk_array *carrier = hki_array_create_failed(x ? x->storage->device : NULL, operation, &x, 1, code,
-                                                "%s", message);
+    hk_array *carrier = hki_array_create_failed(x ? x->storage->device : NULL, operation, &x, 1,
+                                                code, "%s", message);
     for (int i = 0; i < n; i++)
         out[i] = hki_array_create_failed(devices ? devices[i].handle : NULL, operation, &carrier, 1,
                                          code, "%s", message);
@@ -32,10 +32,12 @@ static bool check_shares(hk_array *x, const hk_device *devices, int n, const int
     for (int i = 0; i < n; i++) {
         if (shares[i] < 0 || shares[i] > rows - sum) {
             if (shares[i] < 0)
-                refuse(x, devices, n, out, HK_INVALID_ARGUMENT, "share %d is %" PRId64, i, shares[i]);
+                refuse(x, devices, n, out, HK_INVALID_ARGUMENT, "share %d is %" PRId64, i,
+                       shares[i]);
             else
                 refuse(x, devices, n, out, HK_INVALID_ARGUMENT,
-                       "shares 0 to %d ask for more than the %" PRId64 " entries of axis 0", i, rows);
+                       "shares 0 to %d ask for more than the %" PRId64 " entries of axis 0", i,
+                       rows);
             return false;
         }
         sum += shares[i];
@@ -52,7 +54,8 @@ void(hk_split_and_load)(hk_array *x, const hk_device *devices, int n, const int6
 {
     if (n < 1 || !out) {
         hki_array_fail_in_place(NULL, operation, &x, 1, HK_INVALID_ARGUMENT,
-                                n < 1 ? "n is %d, but must be 1 or more" : "out is NULL (n is %d)", n);
+                                n < 1 ? "n is %d, but must be 1 or more" : "out is NULL (n is %d)",
+                                n);
         return;
     }
     if (!x || !devices) {

@@ -37,10 +37,11 @@ static bool refuse_devices(hki_call *call, int index, const hki_device *first)
 {
     char name[64];
     hki_op_input_name(call->op, index, name, sizeof name);
-    return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                           "%s is on %s, the inputs before it on %s; hk_to_device copies an array to "
-                           "another device",
-                           name, call->inputs[index]->storage->device->name, first->name);
+    return hki_call_refuse(
+        call, HK_INVALID_ARGUMENT,
+        "%s is on %s, the inputs before it on %s; hk_to_device copies an array to "
+        "another device",
+        name, call->inputs[index]->storage->device->name, first->name);
 }
 
 static bool refuse_dtype(hki_call *call)
@@ -50,8 +51,8 @@ static bool refuse_dtype(hki_call *call)
     hki_op_input_name(call->op, 0, name, sizeof name);
     for (int i = 0; i < HK_DTYPE_COUNT; i++) {
         if (call->op->dtypes >> i & 1)
-            used += (size_t)snprintf(allowed + used, sizeof allowed - used, "%s%s", used ? ", " : "",
-                                     hk_dtype_name((hk_dtype)i));
+            used += (size_t)snprintf(allowed + used, sizeof allowed - used, "%s%s",
+                                     used ? ", " : "", hk_dtype_name((hk_dtype)i));
     }
     return hki_call_refuse(call, HK_UNSUPPORTED, "%s is %s, but may be %s; hk_cast converts", name,
                            hk_dtype_name(call->inputs[0]->dtype), allowed);
@@ -151,7 +152,8 @@ static hk_array *make(hki_call *call, uint64_t bytes, hk_array **second)
     int output_count = second ? 2 : 1, made = 0;
     bool ok = true;
     for (; ok && made < output_count; made++) {
-        outputs[made] = hki_array_create(call->device, call->out_shape[made], call->out_dtype[made]);
+        outputs[made] =
+            hki_array_create(call->device, call->out_shape[made], call->out_dtype[made]);
         ok = !outputs[made]->failed;
     }
     ok = ok && hki_call_issue(call, outputs, bytes, staging);
@@ -166,8 +168,8 @@ static hk_array *make(hki_call *call, uint64_t bytes, hk_array **second)
     return outputs[0];
 }
 
-hk_array *hki_op_call(const hk_op *op, hk_array *const *inputs, int input_count, const void *options,
-                      hk_device device, hk_array **out_extra)
+hk_array *hki_op_call(const hk_op *op, hk_array *const *inputs, int input_count,
+                      const void *options, hk_device device, hk_array **out_extra)
 {
     hki_call call;
     uint64_t bytes;
@@ -232,8 +234,8 @@ static bool check_result(hki_call *call, const hk_array *out)
     char has[256], needs[256];
     hki_array_describe(out, has, sizeof has);
     hki_dims_describe(&call->out_shape[0], needs, sizeof needs);
-    return hki_call_refuse(call, HK_INVALID_ARGUMENT, "the array to write is %s, the result %s%s", has,
-                           hk_dtype_name(call->out_dtype[0]), needs);
+    return hki_call_refuse(call, HK_INVALID_ARGUMENT, "the array to write is %s, the result %s%s",
+                           has, hk_dtype_name(call->out_dtype[0]), needs);
 }
 
 /* Whether the task may read x while it writes out. */
@@ -266,8 +268,8 @@ static bool issue_into(hki_call *call, hk_array *out)
            hki_call_refuse(call, HK_OUT_OF_MEMORY, "out of host memory");
 }
 
-void hki_op_call_into(const hk_op *op, hk_array *const *inputs, int input_count, const void *options,
-                      hk_array *out)
+void hki_op_call_into(const hk_op *op, hk_array *const *inputs, int input_count,
+                      const void *options, hk_array *out)
 {
     hki_call call;
     uint64_t bytes;
@@ -304,8 +306,8 @@ static const hk_op *find(const char *name, hk_array *const *inputs, int input_co
     }
     int required, count = hki_op_input_count(op, &required);
     if (input_count < required || input_count > count)
-        hki_call_refuse(call, HK_INVALID_ARGUMENT, "%s takes %d inputs (%s), not %d", op->name, count,
-                        op->signature, input_count);
+        hki_call_refuse(call, HK_INVALID_ARGUMENT, "%s takes %d inputs (%s), not %d", op->name,
+                        count, op->signature, input_count);
     else if (!options && op->params && op->params[0].required)
         hki_call_refuse(call, HK_INVALID_ARGUMENT, "%s needs options: %s has no default", op->name,
                         op->params[0].name);

@@ -203,9 +203,8 @@ static void describe(const void *payload, char *text, size_t bytes)
             memcpy(shape.dims, tensor->dims, sizeof shape.dims);
             hki_dims_describe(&shape, dims, sizeof dims);
         }
-        int written =
-            snprintf(text + used, bytes - used, "%s%s%s", i ? ", " : "",
-                     tensor->ndim < 0 ? "NULL" : hk_dtype_name(tensor->dtype), dims);
+        int written = snprintf(text + used, bytes - used, "%s%s%s", i ? ", " : "",
+                               tensor->ndim < 0 ? "NULL" : hk_dtype_name(tensor->dtype), dims);
         if (written < 0)
             break;
         used += (size_t)written;

@@ -82,9 +82,9 @@ void hki_copy_elements(const hki_kernel_call *call, int64_t begin, int64_t end)
     CAST_LOOP(name, From, double, u8, uint8_t, x, !(x > -1 && x < 256))
 #define CASTS_FROM_INTEGER(name, From, Narrow)                                                     \
     CASTS_TO_REAL(name, From, Narrow)                                                              \
-    CAST_LOOP(name, From, int64_t, i32, int32_t, x, x < INT32_MIN || x > INT32_MAX)                \
+    CAST_LOOP(name, From, int64_t, i32, int32_t, x, x<INT32_MIN || x> INT32_MAX)                   \
     CAST_LOOP(name, From, int64_t, i64, int64_t, x, false)                                         \
-    CAST_LOOP(name, From, int64_t, u8, uint8_t, x, x < 0 || x > UINT8_MAX)
+    CAST_LOOP(name, From, int64_t, u8, uint8_t, x, x<0 || x> UINT8_MAX)
 
 CASTS_FROM_REAL(f32, float)
 CASTS_FROM_REAL(f64, double)
@@ -242,9 +242,11 @@ const hk_op hki_op_cast = {
     HKI_OP_PARAMS(cast),
     HKI_OP_SAMPLES(cast_samples),
     .signature = "x",
-    .doc = "The same values as another dtype; a view of x when it has that dtype. Integers from floats "
-           "are rounded towards zero; a value that the dtype does not have, NaN included, fails the "
-           "result. To bool: whether the value is not 0.",
+    .doc =
+        "The same values as another dtype; a view of x when it has that dtype. Integers from "
+        "floats "
+        "are rounded towards zero; a value that the dtype does not have, NaN included, fails the "
+        "result. To bool: whether the value is not 0.",
     .dtypes = HKI_ALL_DTYPES,
     .infer = cast_infer,
     .view = cast_view,
@@ -280,8 +282,8 @@ void(hk_assign)(hk_array *dst, hk_array *src)
 {
     hk_array *from = src;
     hki_assign_options options = {.dtype = dst ? dst->dtype : HK_F32};
-    bool stretches = dst && src && !dst->failed && !src->failed &&
-                     !hki_dims_equal(&dst->shape, &src->shape);
+    bool stretches =
+        dst && src && !dst->failed && !src->failed && !hki_dims_equal(&dst->shape, &src->shape);
     if (stretches)
         from = hk_take((hk_broadcast_to)(src, dst->shape));
     hki_op_call_into(&hki_op_assign, &from, 1, &options, dst);

@@ -1,8 +1,6 @@
 /* The operators of elementwise.def: what is the same for all, and the expansion of the rows. */
 #include "op/elementwise.h"
 
-#include "op/kernels/kernel_isa.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -40,10 +38,11 @@ static bool broadcast(hki_call *call, int index)
     hki_dims_describe(shape, has, sizeof has);
     hki_dims_describe(&call->out_shape[0], others, sizeof others);
     hki_op_input_name(call->op, index, name, sizeof name);
-    return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                           "%s of shape %s does not go with %s: aligned at the last axis, sizes must "
-                           "be equal or 1",
-                           name, has, others);
+    return hki_call_refuse(
+        call, HK_INVALID_ARGUMENT,
+        "%s of shape %s does not go with %s: aligned at the last axis, sizes must "
+        "be equal or 1",
+        name, has, others);
 }
 
 static bool same_dtype(hki_call *call, int first, int index)
@@ -132,14 +131,10 @@ static hki_loop_fn find_loop(hki_element element, hk_dtype dtype)
     hki_loop_fn loop = NULL;
     switch (hki_kernel_isa_get()) {
     case HKI_ISA_AVX512:
-#if HKI_HAVE_AVX512
         loop = hki_loops_avx512[element][dtype];
-#endif
         break;
     case HKI_ISA_AVX2:
-#if HKI_HAVE_AVX2
         loop = hki_loops_avx2[element][dtype];
-#endif
         break;
     case HKI_ISA_PORTABLE:
         break;
@@ -152,8 +147,8 @@ static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, in
     const row_data *row = call->op->data;
     const scalar_options *options = call->options;
     hk_dtype dtype = call->in[call->input_count - 1].dtype; /* the first may be a condition */
-    int64_t refused = hki_walk(call, begin, end, options ? options->value : 0,
-                               find_loop(row->element, dtype));
+    int64_t refused =
+        hki_walk(call, begin, end, options ? options->value : 0, find_loop(row->element, dtype));
     if (refused >= 0)
         hki_walk_fail(call, piece, refused, row->refusal);
 }
@@ -255,7 +250,8 @@ static void grad_multiply(hki_grad_call *call)
 {
     for (int i = 0; i < 2; i++) {
         if (call->wanted[i])
-            set_summed(call, i, hki_op_call2(&hki_op_multiply, call->dy, call->inputs[1 - i], NULL));
+            set_summed(call, i,
+                       hki_op_call2(&hki_op_multiply, call->dy, call->inputs[1 - i], NULL));
     }
 }
 
@@ -315,7 +311,11 @@ static void grad_where(hki_grad_call *call)
 
 #define ANY      .low = -1, .high = 1
 #define POSITIVE .low = 0.5, .high = 2
-#define VALUE    .options = &(const scalar_options){3}
+#define VALUE                                                                                      \
+    .options = &(const scalar_options)                                                             \
+    {                                                                                              \
+        3                                                                                          \
+    }
 
 #define SAMPLES_1(name, ...)                                                                       \
     static const hki_sample name[] = {                                                             \

@@ -1,11 +1,8 @@
 /* The loops for float32 and float64, and the names of their entries in a table: included once for each
- * instruction set. Contraction of a * b + c is off: a value must not depend on which of several loops over
- * the same expression computed it. */
+ * instruction set. The build turns contraction of a * b + c off for the sources that include it: a value
+ * must not depend on which of several loops over one expression computed it. */
 #if defined(__clang__)
-#pragma STDC FP_CONTRACT OFF
 #pragma clang diagnostic ignored "-Wpass-failed" /* loops that call the C library stay scalar */
-#else
-#pragma GCC optimize("fp-contract=off")
 #endif
 
 #include "op/elementwise.h"

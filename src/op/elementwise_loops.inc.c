@@ -11,7 +11,7 @@
 #define EACH _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++)
 #endif
 
-#define BYTES ((int64_t)sizeof(T))
+#define BYTES           ((int64_t)sizeof(T))
 #define AT(type, index) (*(const type *)(run->in[index] + i * run->in_step[index]))
 #define OUT(type)       (*(type *)(run->out + i * run->out_step))
 
@@ -31,12 +31,14 @@
     if (run->in_step[0] == BYTES && run->out_step == (int64_t)sizeof(R)) {                         \
         const T *x = (const T *)run->in[0];                                                        \
         R *out = (R *)run->out;                                                                    \
-        EACH {                                                                                     \
+        EACH                                                                                       \
+        {                                                                                          \
             const V a = (V)x[i];                                                                   \
             out[i] = (R)(expression);                                                              \
         }                                                                                          \
     } else {                                                                                       \
-        EACH {                                                                                     \
+        EACH                                                                                       \
+        {                                                                                          \
             const V a = (V)AT(T, 0);                                                               \
             OUT(R) = (R)(expression);                                                              \
         }                                                                                          \
@@ -50,24 +52,28 @@
     bool dense = run->out_step == (int64_t)sizeof(R);                                              \
     bool x_dense = run->in_step[0] == BYTES, y_dense = run->in_step[1] == BYTES;                   \
     if (dense && x_dense && y_dense) {                                                             \
-        EACH {                                                                                     \
+        EACH                                                                                       \
+        {                                                                                          \
             const V a = (V)x[i], b = (V)y[i];                                                      \
             out[i] = (R)(expression);                                                              \
         }                                                                                          \
     } else if (dense && x_dense && run->in_step[1] == 0) {                                         \
         const V b = (V)y[0];                                                                       \
-        EACH {                                                                                     \
+        EACH                                                                                       \
+        {                                                                                          \
             const V a = (V)x[i];                                                                   \
             out[i] = (R)(expression);                                                              \
         }                                                                                          \
     } else if (dense && y_dense && run->in_step[0] == 0) {                                         \
         const V a = (V)x[0];                                                                       \
-        EACH {                                                                                     \
+        EACH                                                                                       \
+        {                                                                                          \
             const V b = (V)y[i];                                                                   \
             out[i] = (R)(expression);                                                              \
         }                                                                                          \
     } else {                                                                                       \
-        EACH {                                                                                     \
+        EACH                                                                                       \
+        {                                                                                          \
             const V a = (V)AT(T, 0), b = (V)AT(T, 1);                                              \
             OUT(R) = (R)(expression);                                                              \
         }                                                                                          \
@@ -82,13 +88,15 @@
         const A *x = (const A *)run->in[0];                                                        \
         const T *y = (const T *)run->in[1], *z = (const T *)run->in[2];                            \
         T *out = (T *)run->out;                                                                    \
-        EACH {                                                                                     \
+        EACH                                                                                       \
+        {                                                                                          \
             const A_VALUE a = (A_VALUE)x[i];                                                       \
             const V b = (V)y[i], c = (V)z[i];                                                      \
             out[i] = (T)(expression);                                                              \
         }                                                                                          \
     } else {                                                                                       \
-        EACH {                                                                                     \
+        EACH                                                                                       \
+        {                                                                                          \
             const A_VALUE a = (A_VALUE)AT(A, 0);                                                   \
             const V b = (V)AT(T, 1), c = (V)AT(T, 2);                                              \
             OUT(T) = (T)(expression);                                                              \
@@ -138,7 +146,7 @@
 #else
 #define SKIP_NUMBERS(...)
 #endif
-#define SKIP_ALL_DTYPES(...) __VA_ARGS__
+#define SKIP_ALL_DTYPES(...)                            __VA_ARGS__
 #define ROW(kind, name, dtypes, ns, real, integer, ...) SKIP_##dtypes(LOOP_##kind(name, integer))
 #define CHECKED(kind, name, dtypes, ns, real, integer, reference, samples, gradient, formula, doc, \
                 check, text)                                                                       \

@@ -37,7 +37,7 @@ static inline int64_t hki_divide_int(int64_t a, int64_t b)
 
 #define ENTRIES_NUMBERS(name)                                                                      \
     ENTRIES_FLOATS(name), [HK_I32] = name##_i32, [HK_I64] = name##_i64, [HK_U8] = name##_u8
-#define ENTRIES_ALL_DTYPES(name) ENTRIES_NUMBERS(name), [HK_BOOL] = name##_bool
+#define ENTRIES_ALL_DTYPES(name)     ENTRIES_NUMBERS(name), [HK_BOOL] = name##_bool
 #define ROW(kind, name, dtypes, ...) [HKI_ELEMENT_##name] = {ENTRIES_##dtypes(name)},
 #define CHECKED                      ROW
 

@@ -11,7 +11,8 @@ typedef struct walk_axes {
     int64_t steps[HK_MAX_NDIM][1 + HKI_WALK_MAX_INPUTS];
 } walk_axes;
 
-static void axis_steps(const hki_kernel_call *call, int axis, int64_t steps[1 + HKI_WALK_MAX_INPUTS])
+static void axis_steps(const hki_kernel_call *call, int axis,
+                       int64_t steps[1 + HKI_WALK_MAX_INPUTS])
 {
     const hki_tensor *out = &call->out[0];
     steps[0] = out->strides[axis] * (int64_t)hk_dtype_bytes(out->dtype);

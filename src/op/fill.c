@@ -14,7 +14,8 @@ static bool infer_constant(hki_call *call, const hk_dims *shape, double value, h
     call->out_shape[0] = *shape;
     call->out_dtype[0] = dtype;
     if (hk_dtype_bytes(dtype) == 0)
-        return hki_call_refuse(call, HK_INVALID_ARGUMENT, "dtype %d is none of hk_dtype", (int)dtype);
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT, "dtype %d is none of hk_dtype",
+                               (int)dtype);
     if (dtype != HK_F32 && dtype != HK_F64 && dtype != HK_BOOL &&
         !(value == trunc(value) && hki_dtype_store(dtype, &stored, value)))
         return hki_call_refuse(call, HK_INVALID_ARGUMENT, "%s does not have the value %g",
@@ -146,10 +147,10 @@ static const hki_sample ones_samples[] = {
 };
 
 #define CONSTANT(op, text)                                                                         \
-    HKI_OP_NAMED(op), HKI_OP_PARAMS(op), HKI_OP_SAMPLES(op##_samples), .signature = "",            \
-        .doc = text, .infer = op##_infer, .elementwise = true, .split = HKI_SPLIT_ELEMENTS,        \
-        .plan = plan, .kernel = {[HKI_CPU] = op##_kernel}, .reference = op##_reference,            \
-        .no_grad_why = "it has no inputs"
+    HKI_OP_NAMED(op), HKI_OP_PARAMS(op), HKI_OP_SAMPLES(op##_samples),                             \
+        .signature = "", .doc = text, .infer = op##_infer, .elementwise = true,                    \
+        .split = HKI_SPLIT_ELEMENTS, .plan = plan, .kernel = {[HKI_CPU] = op##_kernel},            \
+        .reference = op##_reference, .no_grad_why = "it has no inputs"
 
 HKI_ARGUMENTS_TABLE(full, HKI_FULL_ARGUMENTS)
 HKI_ARGUMENTS_TABLE(zeros, HKI_ZEROS_ARGUMENTS)
@@ -167,9 +168,10 @@ static bool arange_infer(hki_call *call)
     double count = ceil((options->stop - options->start) / options->step);
     if (!isfinite(options->start) || !isfinite(options->step) || options->step == 0 ||
         !(count < 0x1p62))
-        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                               "no elements from %g to %g by %g: the step must not be 0, all finite",
-                               options->start, options->stop, options->step);
+        return hki_call_refuse(
+            call, HK_INVALID_ARGUMENT,
+            "no elements from %g to %g by %g: the step must not be 0, all finite", options->start,
+            options->stop, options->step);
     call->out_shape[0] = (hk_dims){.ndim = 1, .dims = {count > 0 ? (int64_t)count : 0}};
     call->out_dtype[0] = options->dtype;
     if (options->dtype == HK_BOOL || hk_dtype_bytes(options->dtype) == 0)
@@ -180,7 +182,8 @@ static bool arange_infer(hki_call *call)
         !(options->start == trunc(options->start) && options->step == trunc(options->step) &&
           hki_dtype_store(options->dtype, &stored, options->start) &&
           hki_dtype_store(options->dtype, &stored, last)))
-        return hki_call_refuse(call, HK_INVALID_ARGUMENT, "%s does not have all values from %g to %g",
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                               "%s does not have all values from %g to %g",
                                hk_dtype_name(options->dtype), options->start, last);
     return true;
 }
@@ -210,8 +213,8 @@ static void arange_reference(const hki_call *call, const double *const *in, doub
 }
 
 static const hki_sample arange_samples[] = {
-    {OPTIONS(arange){0, 5, 1, HK_F32}},      {OPTIONS(arange){1, 2, 0.3, HK_F64}},
-    {OPTIONS(arange){5, -5, -3, HK_I64}},    {OPTIONS(arange){0, 256, 1, HK_U8}},
+    {OPTIONS(arange){0, 5, 1, HK_F32}},   {OPTIONS(arange){1, 2, 0.3, HK_F64}},
+    {OPTIONS(arange){5, -5, -3, HK_I64}}, {OPTIONS(arange){0, 256, 1, HK_U8}},
     {OPTIONS(arange){3, 3, 1, HK_I32}},
 };
 

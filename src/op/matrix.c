@@ -1,11 +1,12 @@
 #include "op/matrix.h"
 
 #include "op/kernels/gemm_kernel.h"
+#include "op/libraries.h"
 #include "op/scratch.h"
 
 /* A product packs its operands anew for every tile, so tiles are large: few for a product of a
  * millisecond, and no narrower than TILE_MIN. */
-enum { TILE_NS = 200000, TILE_MIN = 32, TILE_ALIGN = 16, TILES_MAX = 64 };
+enum { TILE_NS = 250000, TILE_MIN = 32, TILE_ALIGN = 16, TILES_MAX = 32 };
 
 static int64_t divide_up(int64_t a, int64_t b)
 {
@@ -14,7 +15,7 @@ static int64_t divide_up(int64_t a, int64_t b)
 
 double hki_matrix_work_ns(int64_t m, int64_t n, int64_t k, hk_dtype dtype)
 {
-    double per_ns = dtype == HK_F32 ? 25 : dtype == HK_F64 ? 12 : 1;
+    double per_ns = dtype == HK_F32 ? 50 : dtype == HK_F64 ? 25 : 1;
     return 50 + (double)m * (double)n * (double)(k + 4) / per_ns;
 }
 
@@ -125,6 +126,11 @@ bool hki_matrix_product(const hki_kernel_call *call, int64_t piece, hk_dtype dty
 
     if (a.rows == 0 || b.columns == 0)
         return true;
+    const char *problem = hki_libraries_problem();
+    if (problem) {
+        hki_task_fail(call->task, piece, HK_UNSUPPORTED, "%s", problem);
+        return false;
+    }
     if (a_bytes && !lies_well(&a, &trans_a, &lda)) {
         packed_a = pack(call, piece, a, item);
         if (!packed_a)

@@ -79,7 +79,7 @@ typedef struct hki_param {
     hki_param_type type;
     size_t offset;
     const char *default_text, *doc;
-    bool required; /* becomes an argument of the public function; all fields of an operator or none */
+    bool required; /* an argument of the public function: all fields of an operator, or none */
 } hki_param;
 
 enum { HKI_MAX_OPTIONS_BYTES = 256 };
@@ -119,9 +119,9 @@ enum { HKI_MAX_OPTIONS_BYTES = 256 };
 typedef struct hki_call {
     const hk_op *op;
     hki_device *device;
-    int input_count;               /* optional inputs left out at the end or NULL */
+    int input_count; /* one for each name of the signature; NULL: left out */
     hk_array *const *inputs;
-    const void *options;           /* op->options_bytes bytes, never NULL when that is > 0 */
+    const void *options;                /* op->options_bytes bytes, never NULL when that is > 0 */
     hk_dims out_shape[HKI_MAX_OUTPUTS]; /* infer fills these */
     hk_dtype out_dtype[HKI_MAX_OUTPUTS];
     hk_code code; /* set through hki_call_refuse */
@@ -133,11 +133,11 @@ bool hki_call_refuse(hki_call *call, hk_code code, const char *format, ...) HK_P
 
 /* How a call is cut: a pure function of operator, shapes and dtypes. Zeroed before op->plan. */
 typedef struct hki_plan {
-    int64_t extent;        /* pieces are ranges [begin, end) of 0 … extent; default: see hki_split */
-    int64_t grain;         /* every piece but the last is a multiple of this; default 1 */
-    double work_ns;        /* rough cost of the whole call on one core */
-    int64_t max_pieces;    /* default 64 */
-    size_t partial_bytes;  /* workspace of each piece, for sums that op->join adds up in piece order */
+    int64_t extent;     /* pieces are ranges [begin, end) of 0 … extent; default: see hki_split */
+    int64_t grain;      /* every piece but the last is a multiple of this; default 1 */
+    double work_ns;     /* rough cost of the whole call on one core */
+    int64_t max_pieces; /* default 64 */
+    size_t partial_bytes; /* workspace of each piece, for sums that op->join adds up in order */
 } hki_plan;
 
 /* What a kernel gets. Inputs left out have data NULL and ndim -1. */
@@ -149,12 +149,13 @@ typedef struct hki_kernel_call {
     int64_t extent, piece_count;
     int64_t grain;
     size_t partial_bytes;
-    char *partials; /* piece_count * partial_bytes, 64-byte aligned each; NULL when there are none */
+    char *partials; /* piece_count * partial_bytes, 64-byte aligned each; NULL: none */
     hki_task *task; /* for hki_task_fail */
 } hki_kernel_call;
 
 /* Computes elements/rows/samples [begin, end) of the extent. Single-threaded, re-entrant. */
-typedef void (*hki_kernel_fn)(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end);
+typedef void (*hki_kernel_fn)(const hki_kernel_call *call, int64_t piece, int64_t begin,
+                              int64_t end);
 
 typedef enum hki_split {
     HKI_SPLIT_NONE,     /* one piece */
@@ -219,8 +220,8 @@ typedef struct hki_sample {
     {                                                                                              \
         .ndim = -1                                                                                 \
     }
-#define HKI_OP_NAMED(op)   .name = #op, .id = HKI_OP_ID_##op
-#define HKI_OP_PARAMS(op)  .params = op##_params, .options_bytes = sizeof(hki_##op##_options)
+#define HKI_OP_NAMED(op)  .name = #op, .id = HKI_OP_ID_##op
+#define HKI_OP_PARAMS(op) .params = op##_params, .options_bytes = sizeof(hki_##op##_options)
 #define HKI_OP_SAMPLES(array)                                                                      \
     .samples = array, .sample_count = (int)(sizeof(array) / sizeof((array)[0]))
 
@@ -234,21 +235,21 @@ struct hk_op {
     const char *formula;     /* optional, one line */
     const hki_param *params; /* ends with a NULL name; NULL: no options */
     size_t options_bytes;
-    unsigned dtypes;         /* bit (1u << HK_F32) …: allowed for the first input; 0: any */
-    int output_count;        /* 0 means 1 */
-    bool contiguous;         /* strided inputs are copied first */
-    bool any_device;         /* inputs may be on other devices than the call (copies) */
-    bool elementwise;        /* element i of the output depends on element i of each input, broadcast
+    unsigned dtypes;  /* bit (1u << HK_F32) …: allowed for the first input; 0: any */
+    int output_count; /* 0 means 1 */
+    bool contiguous;  /* the kernel gets copies of strided inputs */
+    bool any_device;  /* inputs may be on other devices than the call (copies) */
+    bool elementwise; /* element i of the output depends on element i of each input, broadcast
                                 to it; so that the output may be one of the inputs: hk_<op>_into */
-    bool internal;           /* for gradients: not in the public header, nor in hk_call */
+    bool internal;    /* for gradients: not in the public header, nor in hk_call */
     bool (*infer)(hki_call *call);
     /* Optional: the result as a view of input 0, when the strides allow it; NULL: run the kernel. */
     hk_array *(*view)(const hki_call *call);
     hki_split split;
     void (*plan)(const hki_call *call, hki_plan *plan); /* optional unless HKI_SPLIT_PLAN */
     hki_kernel_fn kernel[HKI_DEVICE_KIND_COUNT];
-    void (*join)(const hki_kernel_call *call);          /* optional: after all pieces */
-    void (*grad)(hki_grad_call *call);                  /* NULL: no gradient */
+    void (*join)(const hki_kernel_call *call); /* optional: after all pieces */
+    void (*grad)(hki_grad_call *call);         /* NULL: no gradient */
     unsigned grad_keep;
     unsigned no_grad_inputs; /* bit i: input i never has a gradient (indices, labels) */
     /* Conformance: the same on C-contiguous double arrays, written plainly. Inputs as doubles. */
@@ -272,12 +273,12 @@ bool hki_op_input_name(const hk_op *op, int index, char *name, size_t bytes);
 
 /* ---- calling -------------------------------------------------------------------------------------------- */
 
-/* Calls an operator: checks, infers, makes outputs, issues the task, notes it on the tape. One input for
- * each name of the signature, NULL for an optional one left out. options may be NULL for the defaults. device matters only when there are no inputs or with any_device
- * (handle NULL: the default, or that of the first input).
- * Results belong to the scope. out_extra, when not NULL, gets output 1. */
-hk_array *hki_op_call(const hk_op *op, hk_array *const *inputs, int input_count, const void *options,
-                      hk_device device, hk_array **out_extra);
+/* Calls an operator: checks, infers, makes outputs, issues one task, notes it on the tape. One input for
+ * each name of the signature, NULL for an optional one left out. options may be NULL for the defaults.
+ * device matters only when there are no inputs or with any_device (handle NULL: the default, or that of
+ * the first input). Results belong to the scope. out_extra, when not NULL, gets output 1. */
+hk_array *hki_op_call(const hk_op *op, hk_array *const *inputs, int input_count,
+                      const void *options, hk_device device, hk_array **out_extra);
 /* For gradients and compound functions: inputs on one device, the first result. */
 hk_array *hki_op_call1(const hk_op *op, hk_array *x, const void *options);
 hk_array *hki_op_call2(const hk_op *op, hk_array *x, hk_array *y, const void *options);
@@ -287,8 +288,8 @@ hk_array *hki_op_sum_to_shape(hk_array *x, const hk_dims *shape);
 /* The same, writing into `out` (an array or view of the inferred shape and dtype): whole overwrite. It
  * may be one of the inputs for operators that read and write element by element. Not on the tape: an
  * error when `out` is recorded for a gradient while recording. */
-void hki_op_call_into(const hk_op *op, hk_array *const *inputs, int input_count, const void *options,
-                      hk_array *out);
+void hki_op_call_into(const hk_op *op, hk_array *const *inputs, int input_count,
+                      const void *options, hk_array *out);
 
 /* Set once by the autograd room: notes a call on the tape; output is array 0, saved output 1 or NULL. */
 typedef void (*hki_op_record_fn)(const hki_call *call, hk_array *output, hk_array *saved);

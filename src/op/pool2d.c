@@ -141,7 +141,7 @@ static void plan(const hki_call *call, hki_plan *plan)
     plan->extent = planes;
     plan->grain = y->dims[0] >= 2 * GRAIN_SAMPLES ? GRAIN_SAMPLES * y->dims[1] : 4;
     plan->work_ns = 100 + (double)planes * (double)(in > out ? in : out) *
-                              (call->out_dtype[0] == HK_F32 ? 0.4 : 0.8);
+                              (call->out_dtype[0] == HK_F32 ? 0.25 : 0.5);
 }
 
 #define BY_DTYPE(name, call, ...)                                                                  \

@@ -129,7 +129,7 @@ static void reduce_plan(const hki_call *call, hki_plan *plan)
     hki_reduce_geometry geometry;
     hki_reduce_geometry_init(&geometry, x->shape.ndim, x->shape.dims, x->strides,
                              hki_reduce_mask_of(call->options, x->shape.ndim), no_strides);
-    plan->work_ns = 0.5 * (double)geometry.kept.count * (double)geometry.gone.count;
+    plan->work_ns = 0.25 * (double)geometry.kept.count * (double)geometry.gone.count;
     if (geometry.parts) {
         plan->extent = geometry.gone.count;
         plan->grain = geometry.rows ? 16 : HKI_REDUCE_BLOCK;
@@ -266,7 +266,7 @@ static void extremum_backward_plan(const hki_call *call, hki_plan *plan)
     plan->extent = 1;
     for (int i = 0; i < x->shape.ndim; i++)
         plan->extent *= mask >> i & 1 ? 1 : x->shape.dims[i];
-    plan->work_ns = 4 * (double)hk_size(x);
+    plan->work_ns = 15 * (double)hk_size(x);
 }
 
 /* Shares g among the elements equal to value: two passes over what goes. */

@@ -4,7 +4,14 @@
 #include "op/copy.h"
 #include "op/elementwise.h"
 
-#include <inttypes.h>
+static bool refuse(hki_call *call, const char *why)
+{
+    char wanted[256], has[256];
+    hki_dims_describe(&((const hki_reshape_options *)call->options)->shape, wanted, sizeof wanted);
+    hki_array_describe(call->inputs[0], has, sizeof has);
+    return hki_call_refuse(call, HK_INVALID_ARGUMENT, "x is %s, the shape %s: %s", has, wanted,
+                           why);
+}
 
 /* Replaces a -1. */
 static bool reshape_infer(hki_call *call)
@@ -13,32 +20,24 @@ static bool reshape_infer(hki_call *call)
     const hk_array *x = call->inputs[0];
     int64_t size = hk_size(x), known = 1;
     int open = -1;
-    char wanted[256], has[256];
-    hki_dims_describe(&shape, wanted, sizeof wanted);
     for (int i = 0; i < shape.ndim && i < HK_MAX_NDIM; i++) {
         if (shape.dims[i] >= 0)
             continue;
         if (shape.dims[i] != -1 || open >= 0)
-            return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                                   "shape %s: one size may be -1, no other may be negative", wanted);
+            return refuse(call, "one size may be -1, no other may be negative");
         open = i;
         shape.dims[i] = 1;
     }
     if (!hki_dims_size(&shape, &known))
-        return hki_call_refuse(call, HK_INVALID_ARGUMENT, "shape %s is not valid", wanted);
+        return refuse(call, "that is not a shape");
     if (open >= 0) {
         if (known == 0)
-            return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                                   "shape %s: a -1 beside a 0 could be anything", wanted);
+            return refuse(call, "a -1 beside a 0 could be anything");
         shape.dims[open] = size / known;
         known *= shape.dims[open];
     }
-    if (known != size) {
-        hki_dims_describe(&x->shape, has, sizeof has);
-        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                               "x of shape %s has %" PRId64 " elements, which do not make %s", has,
-                               size, wanted);
-    }
+    if (known != size)
+        return refuse(call, "both must have as many elements");
     call->out_shape[0] = shape;
     call->out_dtype[0] = x->dtype;
     return true;
@@ -85,7 +84,11 @@ static void reshape_reference(const hki_call *call, const double *const *in, dou
         out[0][i] = in[0][i];
 }
 
-#define TO(...) .options = &(const hki_reshape_options){.shape = HKI_SHAPE(__VA_ARGS__)}
+#define TO(...)                                                                                    \
+    .options = &(const hki_reshape_options)                                                        \
+    {                                                                                              \
+        .shape = HKI_SHAPE(__VA_ARGS__)                                                            \
+    }
 static const hki_sample reshape_samples[] = {
     {.inputs = {HKI_SHAPE(4, 6)}, TO(2, 12)},
     {.inputs = {HKI_SHAPE(4, 6)}, TO(3, -1, 2)},
@@ -102,7 +105,8 @@ const hk_op hki_op_reshape = {
     HKI_OP_PARAMS(reshape),
     HKI_OP_SAMPLES(reshape_samples),
     .signature = "x",
-    .doc = "The elements of x in C order under another shape: a view when x is contiguous, else a copy.",
+    .doc = "The elements of x in C order under another shape: a view when x is contiguous, else a "
+           "copy.",
     .dtypes = HKI_ALL_DTYPES,
     .infer = reshape_infer,
     .view = reshape_view,

@@ -1,6 +1,6 @@
 /* Elementary functions of one float that compilers turn into vector code: no calls, no branches, no
  * casts that are undefined for NaN. The same bits on every instruction set, given that contraction is
- * off where they are included (see elementwise_loops.inc.c). Errors measured over all floats. */
+ * off where they are included (see elementwise_floats.inc.c). Errors measured over all floats. */
 #ifndef HOCKET_OP_SCALAR_MATH_H
 #define HOCKET_OP_SCALAR_MATH_H
 
@@ -26,7 +26,8 @@ static inline uint32_t hki_bits_of_float(float value)
 static inline float hki_exp_f32(float x)
 {
     const float log2_e = 1.44269504f, ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
-    const float round = 12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer in the low bits */
+    const float round =
+        12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer in the low bits */
     x = x > 89.0f ? 89.0f : x;
     x = x < -104.0f ? -104.0f : x;
     float shifted = x * log2_e + round;

@@ -24,10 +24,11 @@ static bool infer(hki_call *call)
                                "the gradient is %s, but must be %s like the parameter", has, wants);
     }
     if (!is_valid(options->lr) || !is_valid(options->batch) || !is_valid(options->weight_decay))
-        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                               "lr is %g, batch %g and weight_decay %g; each must be finite and not "
-                               "below 0",
-                               options->lr, options->batch, options->weight_decay);
+        return hki_call_refuse(
+            call, HK_INVALID_ARGUMENT,
+            "lr is %g, batch %g and weight_decay %g; each must be finite and not "
+            "below 0",
+            options->lr, options->batch, options->weight_decay);
     call->out_shape[0] = x->shape;
     call->out_dtype[0] = x->dtype;
     return true;
@@ -61,8 +62,7 @@ typedef struct coefficients {
         char *out = run->out;                                                                      \
         for (int64_t i = 0; i < run->n; i++) {                                                     \
             type old = *(const type *)(const void *)x;                                             \
-            *(type *)(void *)out =                                                                 \
-                old - (step * *(const type *)(const void *)grad + decay * old);                    \
+            *(type *)(void *)out = old - (step * *(const type *)(const void *)grad + decay * old); \
             x += run->in_step[0];                                                                  \
             grad += run->in_step[1];                                                               \
             out += run->out_step;                                                                  \

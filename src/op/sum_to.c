@@ -32,7 +32,8 @@ static void axes_init(sum_axes *axes, const hki_tensor *in, const hki_tensor *ou
         int64_t sum_step = own < 0 || out->dims[own] == 1 ? 0 : out_strides[own];
         if (axis > 0 && size == 1)
             continue;
-        if (last > 0 && axes->steps[last] == step * size && axes->sum_steps[last] == sum_step * size) {
+        if (last > 0 && axes->steps[last] == step * size &&
+            axes->sum_steps[last] == sum_step * size) {
             axes->dims[last] *= size;
         } else {
             axes->dims[++last] = size;
@@ -111,8 +112,8 @@ static bool infer(hki_call *call)
     char has[256], wanted[256];
     hki_dims_describe(from, has, sizeof has);
     hki_dims_describe(shape, wanted, sizeof wanted);
-    return hki_call_refuse(call, HK_INVALID_ARGUMENT, "shape %s does not broadcast to x's, %s", wanted,
-                           has);
+    return hki_call_refuse(call, HK_INVALID_ARGUMENT, "shape %s does not broadcast to x's, %s",
+                           wanted, has);
 }
 
 /* The first axis of x stays in the result: then pieces have sums of their own. */
@@ -228,8 +229,16 @@ hk_array *hki_op_sum_to_shape(hk_array *x, const hk_dims *shape)
     return hki_op_call1(&hki_op_sum_to, x, &options);
 }
 
-#define TO(...) .options = &(const hki_sum_to_options){.shape = HKI_SHAPE(__VA_ARGS__)}
-#define TO_0D   .options = &(const hki_sum_to_options){.shape = HKI_SHAPE_0D}
+#define TO(...)                                                                                    \
+    .options = &(const hki_sum_to_options)                                                         \
+    {                                                                                              \
+        .shape = HKI_SHAPE(__VA_ARGS__)                                                            \
+    }
+#define TO_0D                                                                                      \
+    .options = &(const hki_sum_to_options)                                                         \
+    {                                                                                              \
+        .shape = HKI_SHAPE_0D                                                                      \
+    }
 static const hki_sample samples[] = {
     {.inputs = {HKI_SHAPE(5, 19)}, TO(19)},
     {.inputs = {HKI_SHAPE(5, 19)}, TO(5, 1)},

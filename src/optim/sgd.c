@@ -22,8 +22,7 @@ void(hk_sgd)(hk_array *const *params, int count, const hk_sgd_options *options)
                              params[i]);
         else
             hki_array_fail_in_place(params[i], operation, params[i] ? &params[i] : NULL,
-                                    params[i] ? 1 : 0, HK_INVALID_ARGUMENT,
-                                    "parameter %d %s", i,
+                                    params[i] ? 1 : 0, HK_INVALID_ARGUMENT, "parameter %d %s", i,
                                     params[i] ? "has no gradient: hk_attach_grad gives it one"
                                               : "is NULL");
     }

@@ -1,0 +1,1 @@
+HOCKET_CORES=1 HOCKET_CORSE=2 HOCKET_DATA_DIR=nowhere hocket doctor

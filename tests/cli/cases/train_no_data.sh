@@ -1,0 +1,1 @@
+HOCKET_DATA_DIR=nowhere hocket train lenet
