@@ -1,11 +1,13 @@
 /* All-reduce between two CPU devices against two threads that each sum half of two plain buffers and write
  * it to both: 10 MB and 100 MB of float32, interleaved, median with min and max.
  *
- *   allreduce [REPEATS]
+ *   bench_all_reduce [REPEATS]
  *
  * The threads wait by spinning for a start and are done when both halves are: the least that two cores can
  * do. Memory of both sides is made and touched in the same way, and each run follows one of the same kind,
  * so that the caches hold what they can. */
+#include "bench_util.h"
+
 #include <hocket/collective.h>
 #include <hocket/device.h>
 #include <hocket/runtime.h>
@@ -25,13 +27,6 @@ static const char *const method_names[METHODS] = {"two threads", "default", "par
 
 static const hk_all_reduce_algorithm algorithms[METHODS] = {
     HK_ALL_REDUCE_DEFAULT, HK_ALL_REDUCE_DEFAULT, HK_ALL_REDUCE_PARTS, HK_ALL_REDUCE_CENTRAL};
-
-static double now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
-}
 
 /* ---- two threads ----------------------------------------------------------------------------------- */
 
@@ -70,16 +65,16 @@ static void *second_thread(void *unused)
     }
 }
 
-static double threads_ms(void)
+static double threads_seconds(void)
 {
     atomic_store(&shared.done, 0);
     atomic_fetch_add(&shared.turn, 1);
     nanosleep(&(struct timespec){0, 1000000}, NULL); /* the other one spins now */
-    double begin = now_ms();
+    double begin = bench_seconds();
     atomic_store_explicit(&shared.done, 1, memory_order_release);
     sum_half(0, shared.size / 2);
     while (atomic_load_explicit(&shared.done, memory_order_acquire) != 2) {}
-    return now_ms() - begin;
+    return bench_seconds() - begin;
 }
 
 static float *buffer(size_t bytes, float value)
@@ -97,19 +92,13 @@ static float *buffer(size_t bytes, float value)
 
 /* ---- hocket ---------------------------------------------------------------------------------------- */
 
-static double hocket_ms(hk_array *const *arrays, hk_all_reduce_algorithm algorithm)
+static double hocket_seconds(hk_array *const *arrays, hk_all_reduce_algorithm algorithm)
 {
-    double begin = now_ms();
+    double begin = bench_seconds();
     hk_all_reduce_by(arrays, 2, algorithm);
     hk_wait(arrays[0]);
     hk_wait(arrays[1]);
-    return now_ms() - begin;
-}
-
-static int compare(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
+    return bench_seconds() - begin;
 }
 
 static int measure(size_t bytes, int repeats)
@@ -127,9 +116,10 @@ static int measure(size_t bytes, int repeats)
         for (int method = 0; method < METHODS; method++)
             for (int again = 0; again < 2;
                  again++) /* the first run brings its memory to the cache */
-                round[method] = method == 0 ? threads_ms() : hocket_ms(arrays, algorithms[method]);
+                round[method] =
+                    method == 0 ? threads_seconds() : hocket_seconds(arrays, algorithms[method]);
         for (int method = 0; method < METHODS && i >= 0; method++) {
-            times[method][i] = round[method];
+            times[method][i] = round[method] * 1e3;
             ratios[method][i] = round[method] / round[0];
         }
     }
@@ -139,12 +129,11 @@ static int measure(size_t bytes, int repeats)
     if (hk_status_print(status, stderr))
         return 1;
     for (int method = 0; method < METHODS; method++) {
-        qsort(times[method], (size_t)repeats, sizeof(double), compare);
-        qsort(ratios[method], (size_t)repeats, sizeof(double), compare);
-        const double *t = times[method], *r = ratios[method];
+        bench_spread ms = bench_spread_of(times[method], repeats);
+        bench_spread ratio = bench_spread_of(ratios[method], repeats);
         printf("%6.0f MB  %-12s %8.3f ms (min %.3f, max %.3f)   ratio %.2f (min %.2f, max %.2f)\n",
-               (double)bytes / 1e6, method_names[method], t[repeats / 2], t[0], t[repeats - 1],
-               r[repeats / 2], r[0], r[repeats - 1]);
+               (double)bytes / 1e6, method_names[method], ms.median, ms.min, ms.max, ratio.median,
+               ratio.min, ratio.max);
     }
     return 0;
 }
@@ -153,7 +142,7 @@ int main(int argc, char **argv)
 {
     int repeats = argc > 1 ? atoi(argv[1]) : 41;
     if (repeats < 1 || repeats > MAX_REPEATS) {
-        fprintf(stderr, "usage: allreduce [REPEATS]   1 … %d\n", MAX_REPEATS);
+        fprintf(stderr, "usage: bench_all_reduce [REPEATS]   1 … %d\n", MAX_REPEATS);
         return 2;
     }
     const hk_status *status = hk_runtime_init(&(hk_runtime_options){.cpu_devices = 2});

@@ -32,8 +32,8 @@ typedef struct hk_runtime_options {
 HK_API const hk_status *hk_runtime_init(const hk_runtime_options *options);
 
 /* Ends the default runtime: calls that have not started are cancelled, running ones finish. Arrays that
- * live on are failed (HK_CANCELLED) and may still be released. Blocks until the workers have ended.
- * A later call starts a new runtime. */
+ * live on are failed (HK_CANCELLED) and may still be released; devices must not be used any more. Blocks
+ * until the workers have ended; does nothing in a task. A later call starts a new runtime. */
 HK_API void hk_runtime_deinit(void);
 
 /* Blocks until every call issued before it, by any thread, has finished. Returns a snapshot: the

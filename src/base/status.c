@@ -115,7 +115,8 @@ const hk_status *hki_status_earlier(const hk_status *a, const hk_status *b)
 {
     if (!a || !b)
         return a ? a : b;
-    return b->sequence < a->sequence ? b : a;
+    /* One that was never issued, 0, comes last. */
+    return b->sequence - 1 < a->sequence - 1 ? b : a;
 }
 
 const hk_status *hk_status_retain(const hk_status *status)

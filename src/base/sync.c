@@ -18,6 +18,13 @@ void hki_futex_wake(_Atomic(uint32_t) *word, int count)
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
 }
 
+bool hki_lock_try(hki_lock *lock)
+{
+    uint32_t expected = 0;
+    return atomic_compare_exchange_strong_explicit(&lock->state, &expected, 1, memory_order_acquire,
+                                                   memory_order_relaxed);
+}
+
 void hki_lock_acquire_slow(hki_lock *lock)
 {
     /* The holder is done within a microsecond unless it lost its core: spin that long, then sleep. */

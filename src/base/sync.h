@@ -42,6 +42,20 @@ static inline void hki_relax(void)
 #endif
 }
 
+bool hki_lock_try(hki_lock *lock);
+
+/* A cheap time stamp, in units of very roughly a third of a nanosecond, of one core. */
+static inline uint64_t hki_ticks(void)
+{
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#else
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return 3 * ((uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
+#endif
+}
+
 /* Monotonic time. */
 static inline int64_t hki_clock_ns(void)
 {

@@ -128,8 +128,8 @@ static bool filling_issue(const hk_loader *self, hki_device *device, const slice
     spec->operation = "loader_next";
     spec->piece_count = payload->piece_count;
     spec->expected_ns = work_ns < 1e15 ? (int64_t)work_ns : (int64_t)1e15;
-    spec->accesses[0] = hki_array_access(to->images, HKI_WRITE | HKI_HEAL);
-    spec->accesses[1] = hki_array_access(to->labels, HKI_WRITE | HKI_HEAL);
+    spec->accesses[0] = hki_array_access(to->images, HKI_WRITE | HKI_HEAL | HKI_FRESH);
+    spec->accesses[1] = hki_array_access(to->labels, HKI_WRITE | HKI_HEAL | HKI_FRESH);
     hki_task_submit(task);
     return true;
 }

@@ -107,5 +107,8 @@ const hk_status *hk_device_status(hk_device device)
 hk_device_memory hk_device_get_memory(hk_device device)
 {
     hki_device *handle = device_of(device);
+    /* In the child of a fork, a thread that is not there may hold the lock of the parent's pool. */
+    if (handle->runtime && !hki_runtime_alive(handle->runtime))
+        return (hk_device_memory){0};
     return handle->memory ? hki_memory_pool_get(handle->memory) : (hk_device_memory){0};
 }

@@ -36,11 +36,11 @@ void hki_var_init(hki_var *var, hki_runtime *runtime);
 void hki_var_deinit(hki_var *var);
 
 typedef enum hki_access_mode {
-    HKI_READ = 1,  /* fails with the range's failure */
-    HKI_WRITE = 2, /* excludes all others from the range */
-    HKI_HEAL = 4,  /* with HKI_WRITE: overwrites every byte of the range, so old failures end */
-    HKI_KEEP =
-        8, /* with HKI_WRITE: the range is not failed when the task fails (waiting, recovery) */
+    HKI_READ = 1,   /* fails with the range's failure */
+    HKI_WRITE = 2,  /* excludes all others from the range */
+    HKI_HEAL = 4,   /* with HKI_WRITE: overwrites every byte, so old failures end */
+    HKI_KEEP = 8,   /* with HKI_WRITE: not failed when the task fails (recovery) */
+    HKI_FRESH = 16, /* with HKI_WRITE: made by this task; no old bytes could stand if it fails */
 } hki_access_mode;
 
 typedef struct hki_access {
@@ -125,6 +125,8 @@ void hki_window_remove(hki_runtime *runtime, uint64_t bytes);
 /* The default runtime, started on first use; NULL only when host memory is short. When its configuration
  * is wrong it still starts, and every device is a failed one that says so. */
 hki_runtime *hki_runtime_default(void);
+/* The same, counted: it stays valid when another thread ends it. */
+hki_runtime *hki_runtime_default_retained(void);
 /* False when the runtime belongs to a parent process or has ended: nothing may be issued on it. */
 bool hki_runtime_alive(const hki_runtime *runtime);
 /* The record for a handle whose runtime is not alive: HK_FORKED or HK_CANCELLED; counted. */

@@ -15,6 +15,7 @@ enum {
     HKI_TASK_PAYLOAD_BYTES = 1792,
     HKI_SPIN_NS = 50000,         /* about what waking a sleeping thread takes */
     HKI_LONG_TASK_NS = 20000,    /* worth waking a worker for */
+    HKI_LONG_TASK_TICKS = 60000, /* roughly the same, see hki_ticks */
     HKI_BATCH_NS = 5000,         /* short tasks that a worker takes at once: this much, */
     HKI_BATCH_TASKS = 16,        /* and this many */
     HKI_CHAIN_TASKS = 64,        /* successors run in place before others get their turn */
@@ -32,7 +33,8 @@ typedef struct hki_wait_node {
     struct hki_wait_node *next;
     hki_task *task;
     hki_gate *gate;
-    bool allocated; /* not one of the task's own */
+    uint64_t sequence; /* of the gate's task: the gate is another's once it differs */
+    bool allocated;    /* not one of the task's own */
 } hki_wait_node;
 
 /* One line of memory each. Something that later accesses of a range wait for: one writer, or all readers of the same range since
@@ -200,9 +202,12 @@ void hki_queue_push_first(hki_queue *queue, hki_task *task);
 int hki_queue_pop(hki_queue *queue, hki_claim *claims, int count);
 /* Takes this very task, or a piece of it, if it is still in the queue. */
 hki_claim hki_queue_take(hki_queue *queue, hki_task *task, uint64_t sequence);
+/* After the workers have ended: whoever still issues a task finishes it, cancelled, in place. */
+void hki_queue_cancel(hki_queue *queue);
 bool hki_budget_try_acquire(hki_budget *budget);
 void hki_budget_release(hki_queue *queue);
 void hki_queue_notify(hki_queue *queue);
+void hki_queue_wake(hki_queue *queue);
 uint64_t hki_queue_finished(hki_queue *queue, unsigned epoch);
 
 /* ---- workers (worker.c) ---------------------------------------------------------------------------------- */

@@ -173,7 +173,7 @@ void hki_runtime_note_failure(hki_runtime *runtime, const hk_status *status)
 
 void hk_failures_clear(void)
 {
-    hki_runtime *runtime = hki_runtime_default();
+    hki_runtime *runtime = hki_runtime_default_retained();
     if (!runtime)
         return;
     hki_lock_acquire(&runtime->failures_lock);
@@ -182,4 +182,5 @@ void hk_failures_clear(void)
     runtime->failure_count = 0;
     hki_lock_release(&runtime->failures_lock);
     hk_status_release(old);
+    hki_runtime_release(runtime);
 }

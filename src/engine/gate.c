@@ -67,6 +67,7 @@ static void wait_for(hki_task *task, hki_gate *gate)
     }
     node->task = task;
     node->gate = gate;
+    node->sequence = gate->task_sequence;
     atomic_fetch_add_explicit(&task->pending, 1, memory_order_relaxed);
     hki_wait_node *head = atomic_load_explicit(&gate->waiters, memory_order_acquire);
     do {

@@ -65,7 +65,7 @@ bool hki_queue_is_urgent(hki_queue *queue)
     return atomic_load(&queue->listed[0]) > 0 || atomic_load(&queue->inboxes[0].newest);
 }
 
-static void wake(hki_queue *queue)
+void hki_queue_wake(hki_queue *queue)
 {
     if (atomic_load(&queue->sleepers) > 0) {
         atomic_fetch_add(&queue->wake_word, 1);
@@ -78,7 +78,7 @@ static void wake(hki_queue *queue)
 void hki_queue_notify(hki_queue *queue)
 {
     if (atomic_load(&queue->attentive) == 0)
-        wake(queue);
+        hki_queue_wake(queue);
 }
 
 void hki_queue_push(hki_queue *queue, hki_task *task)
@@ -96,6 +96,8 @@ static void drain_locked(hki_queue *queue, int index)
 {
     if (!atomic_load_explicit(&queue->inboxes[index].newest, memory_order_relaxed))
         return;
+    /* Counted before it is taken out: a worker about to sleep must see one or the other. */
+    atomic_fetch_add(&queue->listed[index], 1);
     hki_task *newest = atomic_exchange(&queue->inboxes[index].newest, NULL), *oldest = NULL;
     uint32_t count = 0;
     while (newest) {
@@ -110,7 +112,7 @@ static void drain_locked(hki_queue *queue, int index)
         link_last(queue, oldest);
         oldest = after;
     }
-    atomic_fetch_add(&queue->listed[index], count);
+    atomic_fetch_add(&queue->listed[index], count - 1);
 }
 
 void hki_queue_push_first(hki_queue *queue, hki_task *task)
@@ -154,7 +156,7 @@ int hki_queue_pop(hki_queue *queue, hki_claim *claims, int count)
     bool much = queue->backlog_ns >= HKI_LONG_TASK_NS;
     hki_lock_release(&queue->lock);
     if (much && atomic_load(&queue->spinners) == 0)
-        wake(queue);
+        hki_queue_wake(queue);
     return taken;
 }
 
@@ -173,6 +175,13 @@ hki_claim hki_queue_take(hki_queue *queue, hki_task *task, uint64_t sequence)
     if (more)
         hki_queue_notify(queue);
     return claim;
+}
+
+void hki_queue_cancel(hki_queue *queue)
+{
+    hki_claim claim;
+    while (hki_queue_pop(queue, &claim, 1))
+        hki_execute_foreign(queue, claim);
 }
 
 bool hki_budget_try_acquire(hki_budget *budget)

@@ -203,6 +203,10 @@ static void workers_stop(hki_runtime *runtime)
             queue->workers[j].running = false;
         }
     }
+    /* What other threads issued meanwhile; what they issue later they finish themselves. */
+    for (int i = 0; i < runtime->device_count; i++)
+        if (runtime->devices[i]->queue)
+            hki_queue_cancel(runtime->devices[i]->queue);
 }
 
 /* ---- life ------------------------------------------------------------------------------------------------- */
@@ -301,15 +305,33 @@ static void fork_child(void)
 
 static void process_exit(void)
 {
+    /* Other threads may be amid a call: what they stand on stays where it is, and is found here. */
+    static hki_runtime *at_exit;
     /* A task that calls exit would wait for itself: let the process go with it. */
     if (!hki_in_task())
-        hk_runtime_deinit();
+        at_exit = atomic_load(&default_runtime);
+    if (at_exit)
+        hki_runtime_retain(at_exit);
+    hk_runtime_deinit();
 }
 
 static void process_init(void)
 {
     pthread_atfork(fork_prepare, fork_parent, fork_child);
     atexit(process_exit);
+}
+
+hki_runtime *hki_runtime_default_retained(void)
+{
+    for (;;) {
+        pthread_mutex_lock(&default_lock);
+        hki_runtime *runtime = atomic_load(&default_runtime);
+        if (runtime)
+            hki_runtime_retain(runtime);
+        pthread_mutex_unlock(&default_lock);
+        if (runtime || !hki_runtime_default())
+            return runtime;
+    }
 }
 
 hki_runtime *hki_runtime_default(void)
@@ -356,6 +378,8 @@ const hk_status *hk_runtime_init(const hk_runtime_options *options)
 
 void hk_runtime_deinit(void)
 {
+    if (hki_in_task())
+        return;
     pthread_mutex_lock(&default_lock);
     hki_runtime *runtime = atomic_exchange(&default_runtime, NULL);
     pthread_mutex_unlock(&default_lock);
@@ -387,7 +411,7 @@ bool hki_runtime_is_serial(const hki_runtime *runtime)
 hk_runtime_stats hk_runtime_get_stats(void)
 {
     hk_runtime_stats stats = {0};
-    hki_runtime *runtime = hki_runtime_default();
+    hki_runtime *runtime = hki_runtime_default_retained();
     if (!runtime)
         return stats;
     hki_lock_acquire(&runtime->issue_lock);
@@ -397,5 +421,6 @@ hk_runtime_stats hk_runtime_get_stats(void)
     stats.helped_calls = atomic_load(&runtime->helped_calls);
     stats.window_waits = atomic_load(&runtime->window_waits);
     stats.peak_run_ahead_bytes = (uint64_t)atomic_load(&runtime->peak_window_bytes);
+    hki_runtime_release(runtime);
     return stats;
 }

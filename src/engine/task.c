@@ -201,7 +201,9 @@ static uint64_t submit_serial(hki_task *task)
         hki_lock_acquire(&runtime->serial_lock);
     uint64_t sequence = ++runtime->sequence;
     atomic_store_explicit(&task->sequence, sequence, memory_order_relaxed);
+    hki_lock_acquire(&runtime->issue_lock);
     runtime->issued_tasks++;
+    hki_lock_release(&runtime->issue_lock);
     hki_execute_foreign(task->spec.device->queue, (hki_claim){task, -1});
     if (!nested)
         hki_lock_release(&runtime->serial_lock);
@@ -238,6 +240,8 @@ uint64_t hki_task_submit(hki_task *task)
             hki_execute_foreign(queue, (hki_claim){task, -1});
         else
             hki_queue_push(queue, task);
+        if (atomic_load(&runtime->ended))
+            hki_queue_cancel(queue);
     }
     return sequence;
 }
@@ -342,7 +346,8 @@ static void settle_writes(hki_task *task)
         if (!(access->mode & HKI_WRITE))
             continue;
         if (failure && !(access->mode & HKI_KEEP))
-            hki_var_fail(access->var, access->begin, access->end, failure, !task->started);
+            hki_var_fail(access->var, access->begin, access->end, failure,
+                         !task->started && !(access->mode & HKI_FRESH));
         else if (!failure && access->mode & HKI_HEAL)
             hki_var_heal(access->var, access->begin, access->end);
     }

@@ -35,7 +35,7 @@ static hki_task *find_needed(hki_task *task, int *visits)
 {
     for (int i = 0; i < task->wait_count && ++*visits < SEARCH_LIMIT; i++) {
         hki_gate *gate = task->waits[i].gate;
-        if (hki_gate_is_open(gate))
+        if (hki_gate_is_open(gate) || gate->task_sequence != task->waits[i].sequence)
             continue;
         hki_task *needed = gate->task;
         if (atomic_load_explicit(&needed->sequence, memory_order_relaxed) != gate->task_sequence)
@@ -56,7 +56,9 @@ static bool help_task(hki_task *task)
     hki_queue *queue = NULL;
     uint64_t sequence = 0;
     int visits = 0;
-    hki_lock_acquire(&runtime->issue_lock);
+    /* Not by waiting for the lock: its holder may be waiting for a gate that this thread holds. */
+    if (!hki_lock_try(&runtime->issue_lock))
+        return false;
     hki_task *needed = find_needed(task, &visits);
     if (needed) {
         queue = needed->spec.device->queue;
@@ -178,8 +180,9 @@ void hki_queue_drain(hki_queue *queue)
         } else {
             atomic_fetch_add(&runtime->sleepers, 1);
             uint32_t seen = atomic_load(&runtime->progress);
+            /* A worker that never runs out of tasks does not wake us. */
             if (hki_queue_finished(queue, epoch) != issued)
-                hki_futex_wait(&runtime->progress, seen, -1);
+                hki_futex_wait(&runtime->progress, seen, HKI_LOOK_AGAIN_NS);
             atomic_fetch_sub(&runtime->sleepers, 1);
         }
     }
@@ -205,13 +208,15 @@ const hk_status *hk_wait_all(void)
 {
     if (hki_in_task())
         return hki_status_lend(would_deadlock("wait_all"));
-    hki_runtime *runtime = hki_runtime_default();
+    hki_runtime *runtime = hki_runtime_default_retained();
     if (!runtime)
         return hki_status_lend(
             hki_status_create(HK_OUT_OF_MEMORY, NULL, "no host memory to start the runtime"));
     for (int i = 0; !runtime->serial && i < runtime->device_count; i++)
         hki_queue_drain(runtime->devices[i]->queue);
-    return snapshot(runtime);
+    const hk_status *status = snapshot(runtime);
+    hki_runtime_release(runtime);
+    return status;
 }
 
 const hk_status *hk_wait_device(hk_device device)

@@ -97,7 +97,12 @@ static void work(hki_executor *executor)
     while ((count = hki_queue_pop(queue, claims, HKI_BATCH_TASKS))) {
         int chained = 0;
         for (int i = 0; i < count; i++) {
+            uint64_t begin = i + 1 < count ? hki_ticks() : 0;
             hki_task *next = execute_attentively(executor, claims[i]);
+            /* It was not as short as expected: let others have what was taken along. */
+            if (i + 1 < count && hki_ticks() - begin > HKI_LONG_TASK_TICKS)
+                while (i + 1 < count)
+                    hki_queue_push_first(queue, claims[--count].task);
             if (!next)
                 continue;
             /* A successor is hot; but neither what was taken along, nor a reduction that others wait
@@ -134,6 +139,7 @@ static bool try_begin(hki_queue *queue)
 static bool wait_for_work(hki_queue *queue)
 {
     hki_runtime *runtime = queue->runtime;
+    bool alone = false; /* it slept while nobody was attentive: then it wakes a watcher */
     for (;;) {
         atomic_fetch_add(&queue->spinners, 1);
         int64_t until = hki_clock_ns() + HKI_SPIN_NS;
@@ -143,17 +149,23 @@ static bool wait_for_work(hki_queue *queue)
                 hki_relax();
         } while (!found && hki_clock_ns() < until);
         atomic_fetch_sub(&queue->spinners, 1);
-        if (found)
+        if (found) {
+            if (alone)
+                hki_queue_wake(queue);
             return true;
+        }
         atomic_fetch_add(&queue->sleepers, 1);
         uint32_t seen = atomic_load(&queue->wake_word);
         bool others = atomic_fetch_sub(&queue->attentive, 1) > 1;
+        alone = !others;
         bool ended = atomic_load(&runtime->ended);
         found = !ended && try_begin(queue);
         if (!found && !ended)
             hki_futex_wait(&queue->wake_word, seen, others ? HKI_LOOK_AGAIN_NS : -1);
         atomic_fetch_add(&queue->attentive, 1);
         atomic_fetch_sub(&queue->sleepers, 1);
+        if (found && alone)
+            hki_queue_wake(queue);
         if (found || ended)
             return found;
     }

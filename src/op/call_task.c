@@ -294,7 +294,8 @@ bool hki_call_issue(const hki_call *call, hk_array *const *outputs, uint64_t new
     for (int i = 0; i < output_count; i++) {
         hki_tensor_init(&kernel_call->out[i], outputs[i]);
         hki_storage_retain_use(outputs[i]->storage);
-        access_count = add_access(spec->accesses, access_count, outputs[i], HKI_WRITE | HKI_HEAL);
+        access_count = add_access(spec->accesses, access_count, outputs[i],
+                                  HKI_WRITE | HKI_HEAL | (new_bytes ? HKI_FRESH : 0u));
     }
     spec->class = &call_class;
     spec->device = call->device;

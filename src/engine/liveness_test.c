@@ -1,0 +1,223 @@
+/* Nobody waits for what he does not wait for: steady streams of calls, recycled gates, misjudged tasks, calls
+ * issued while the runtime ends. */
+#include "base/sync.h"
+#include "engine/engine.h"
+#include "tests/check.h"
+
+#include <hocket/runtime.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+typedef struct work {
+    void (*function)(void *);
+    void *argument;
+} work;
+
+static hki_runtime *runtime;
+static _Atomic(int) finished;
+
+static void work_run(hki_task *task, void *payload, int64_t piece)
+{
+    const work *w = payload;
+    (void)task, (void)piece;
+    if (w->function)
+        w->function(w->argument);
+}
+
+static void work_finish(hki_task *task, void *payload)
+{
+    (void)task, (void)payload;
+    atomic_fetch_add(&finished, 1);
+}
+
+static const hki_task_class work_class = {.run = work_run, .finish = work_finish};
+
+static hki_task *begin(int device, int64_t expected_ns, void (*function)(void *), void *argument,
+                       int count, const hki_access *accesses)
+{
+    hki_task *task = hki_task_begin(runtime, sizeof(work), count, 0);
+    hki_task_spec *spec = hki_task_get_spec(task);
+    *(work *)hki_task_payload(task) = (work){function, argument};
+    spec->class = &work_class;
+    spec->device = hk_device_at(device).handle;
+    spec->operation = "work";
+    spec->expected_ns = expected_ns;
+    for (int i = 0; i < count; i++)
+        spec->accesses[i] = accesses[i];
+    return task;
+}
+
+static void start(int devices)
+{
+    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_devices = devices, .inline_ns = -1})));
+    runtime = hki_runtime_default();
+}
+
+static void spin_until(_Atomic(bool) *flag, int seconds)
+{
+    int64_t until = hki_clock_ns() + seconds * (int64_t)1000000000;
+    while (!atomic_load(flag) && hki_clock_ns() < until)
+        usleep(100);
+}
+
+/* ---- hk_wait_all beside a thread that goes on issuing ------------------------------------------------ */
+
+static _Atomic(bool) stop;
+static hki_var stream[8];
+
+static void nap(void *argument)
+{
+    (void)argument;
+    usleep(30);
+}
+
+static void *issue_until_stopped(void *argument)
+{
+    (void)argument;
+    for (unsigned i = 0; !atomic_load(&stop); i++)
+        hki_task_submit(begin(0, 1000000, nap, NULL, 1,
+                              &(hki_access){&stream[i % 8], 0, 1, HKI_WRITE | HKI_HEAL}));
+    return NULL;
+}
+
+static void test_wait_all_beside_a_stream(void)
+{
+    pthread_t issuer;
+    start(1);
+    for (int i = 0; i < 8; i++)
+        hki_var_init(&stream[i], runtime);
+    pthread_create(&issuer, NULL, issue_until_stopped, NULL);
+    usleep(20000);
+    CHECK(hk_ok(hk_wait_all())); /* must return before the stream ends: a time limit catches it */
+    atomic_store(&stop, true);
+    pthread_join(issuer, NULL);
+    CHECK(hk_ok(hk_wait_all()));
+    for (int i = 0; i < 8; i++)
+        hki_var_deinit(&stream[i]);
+    hk_runtime_deinit();
+}
+
+/* ---- a waiter and a gate that has become another's ------------------------------------------------------ */
+
+static pthread_t main_thread;
+static _Atomic(bool) go, unrelated_by_main;
+
+static void wait_for_go(void *argument)
+{
+    (void)argument;
+    spin_until(&go, 20);
+}
+
+static void unrelated(void *argument)
+{
+    (void)argument;
+    if (pthread_equal(pthread_self(), main_thread))
+        atomic_store(&unrelated_by_main, true);
+    usleep(300000);
+}
+
+static void *give_go(void *argument)
+{
+    (void)argument;
+    usleep(50000);
+    atomic_store(&go, true);
+    return NULL;
+}
+
+static void test_waiter_runs_only_what_it_waits_for(void)
+{
+    enum { A, B, X, U, U2, VARS };
+    hki_var v[VARS];
+    pthread_t helper;
+    const unsigned over = HKI_WRITE | HKI_HEAL;
+    main_thread = pthread_self();
+    start(2);
+    for (int i = 0; i < VARS; i++)
+        hki_var_init(&v[i], runtime);
+    hki_task_submit(begin(0, INT64_MAX, wait_for_go, NULL, 1, &(hki_access){&v[B], 0, 1, over}));
+    hki_task_submit(begin(1, INT64_MAX, nap, NULL, 1, &(hki_access){&v[A], 0, 1, over}));
+    hki_task_submit(begin(
+        0, INT64_MAX, NULL, NULL, 3,
+        (hki_access[]){{&v[A], 0, 1, HKI_READ}, {&v[B], 0, 1, HKI_READ}, {&v[X], 0, 1, over}}));
+    usleep(30000); /* the first is done: its gate is recycled by the next to read it */
+    hki_task_submit(begin(1, 1000, NULL, NULL, 1, &(hki_access){&v[A], 0, 1, HKI_READ}));
+    usleep(10000);
+    pthread_create(&helper, NULL, give_go, NULL);
+    hki_task_submit(begin(1, INT64_MAX, unrelated, NULL, 2,
+                          (hki_access[]){{&v[U], 0, 1, over}, {&v[U2], 0, 1, over}}));
+    hk_status_release(hki_wait_range(&v[X], 0, 1, NULL, NULL));
+    CHECK(!atomic_load(&unrelated_by_main));
+    pthread_join(helper, NULL);
+    CHECK(hk_ok(hk_wait_all()));
+    for (int i = 0; i < VARS; i++)
+        hki_var_deinit(&v[i]);
+    hk_runtime_deinit();
+}
+
+/* ---- a task that was taken for short ---------------------------------------------------------------------- */
+
+static _Atomic(bool) second_ran;
+static bool second_ran_beside;
+
+static void long_after_all(void *argument)
+{
+    (void)argument;
+    spin_until(&second_ran, 5);
+    second_ran_beside = atomic_load(&second_ran);
+}
+
+static void set(void *flag)
+{
+    atomic_store((_Atomic(bool) *)flag, true);
+}
+
+static void test_idle_cores_do_not_sleep_on(void)
+{
+    hki_var v[2];
+    start(1);
+    if (hk_device_cores(hk_device_default()) < 2) {
+        hk_runtime_deinit();
+        return;
+    }
+    for (int i = 0; i < 2; i++)
+        hki_var_init(&v[i], runtime);
+    usleep(100000); /* all workers sleep */
+    hki_task_submit(begin(0, 1000, long_after_all, NULL, 1, &(hki_access){&v[0], 0, 1, HKI_WRITE}));
+    usleep(10000);
+    hki_task_submit(
+        begin(0, INT64_MAX, set, &second_ran, 1, &(hki_access){&v[1], 0, 1, HKI_WRITE}));
+    while (!atomic_load(&second_ran)) /* no helping: the workers must do it */
+        usleep(1000);
+    CHECK(hk_ok(hk_wait_all()));
+    CHECK(second_ran_beside);
+    for (int i = 0; i < 2; i++)
+        hki_var_deinit(&v[i]);
+    hk_runtime_deinit();
+}
+
+/* ---- a call amid the end of the runtime ------------------------------------------------------------------ */
+
+static void test_submit_after_the_end(void)
+{
+    hki_var v;
+    start(1);
+    hki_runtime_retain(runtime);
+    hki_var_init(&v, runtime);
+    hki_task *task = begin(0, INT64_MAX, NULL, NULL, 1, &(hki_access){&v, 0, 1, HKI_WRITE});
+    atomic_store(&finished, 0);
+    hk_runtime_deinit();
+    hki_task_submit(task);
+    CHECK_EQ_I64(atomic_load(&finished), 1);
+    hki_var_deinit(&v);
+    hki_runtime_release(runtime);
+}
+
+int main(void)
+{
+    test_wait_all_beside_a_stream();
+    test_waiter_runs_only_what_it_waits_for();
+    test_idle_cores_do_not_sleep_on();
+    test_submit_after_the_end();
+    return check_result();
+}
