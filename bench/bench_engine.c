@@ -68,9 +68,12 @@ static call fan_at(long i)
 }
 
 static const pattern patterns[] = {
-    {"chain", 1, chain_at},           {"independent", MAX_WIDTH, independent_at},
-    {"y=x+1", 1, fresh_at},           {"stencil 8", 16, stencil8_at},
-    {"stencil 64", 128, stencil64_at}, {"fan-out 64", READERS + 1, fan_at},
+    {"chain", 1, chain_at},
+    {"independent", MAX_WIDTH, independent_at},
+    {"y=x+1", 1, fresh_at},
+    {"stencil 8", 16, stencil8_at},
+    {"stencil 64", 128, stencil64_at},
+    {"fan-out 64", READERS + 1, fan_at},
 };
 enum { PATTERNS = sizeof patterns / sizeof *patterns };
 
@@ -99,7 +102,8 @@ static const hki_task_class nothing = {.run = nothing_run, .finish = fresh_finis
 static double run_engine(const pattern *p, int workers, bool in_caller, long tasks)
 {
     static hki_var data[2 * MAX_WIDTH + 2];
-    hk_runtime_init(&(hk_runtime_options){.cpu_cores = workers, .inline_ns = in_caller ? 4000 : -1});
+    hk_runtime_init(
+        &(hk_runtime_options){.cpu_cores = workers, .inline_ns = in_caller ? 4000 : -1});
     hki_runtime *runtime = hki_runtime_default();
     hki_device *device = hk_device_default().handle;
     for (int i = 0; i < p->data; i++)
@@ -205,11 +209,11 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: bench_engine [--tasks N] [--repeat 1…%d]\n", MAX_REPEAT);
         return 2;
     }
-    printf("%ld empty tasks, ns per task to completion: median (min…max) of %d, interleaved\n", tasks,
-           repeat);
+    printf("%ld empty tasks, ns per task to completion: median (min…max) of %d, interleaved\n",
+           tasks, repeat);
     print_floors();
-    printf("%-12s %7s  %20s  %20s  %20s  %s\n", "pattern", "workers", "in the caller", "handed over",
-           "mutex pool", "pool / handed over");
+    printf("%-12s %7s  %20s  %20s  %20s  %s\n", "pattern", "workers", "in the caller",
+           "handed over", "mutex pool", "pool / handed over");
     int slower = 0;
     for (int p = 0; p < PATTERNS; p++)
         for (int workers = 1; workers <= 2; workers++) {

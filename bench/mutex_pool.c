@@ -51,8 +51,8 @@ static void add_edge(pool_task *from, pool_task *to)
         return;
     if (from->successor_count == from->successor_capacity) {
         from->successor_capacity = from->successor_capacity ? from->successor_capacity * 2 : 4;
-        from->successors = realloc(from->successors, (size_t)from->successor_capacity *
-                                                         sizeof *from->successors);
+        from->successors =
+            realloc(from->successors, (size_t)from->successor_capacity * sizeof *from->successors);
     }
     from->successors[from->successor_count++] = to;
     to->pending++;
@@ -132,8 +132,8 @@ void pool_destroy(pool *p)
     free(p);
 }
 
-void pool_submit(pool *p, void (*run)(void *), void *argument, const pool_access *accesses, int count,
-                 pool_datum *owned)
+void pool_submit(pool *p, void (*run)(void *), void *argument, const pool_access *accesses,
+                 int count, pool_datum *owned)
 {
     pthread_mutex_lock(&p->mutex);
     pool_task *task = p->recycled;
@@ -170,7 +170,8 @@ void pool_submit(pool *p, void (*run)(void *), void *argument, const pool_access
                 }
                 datum->reader_count = kept;
                 if (kept * 2 > datum->reader_capacity || !datum->reader_capacity) {
-                    datum->reader_capacity = datum->reader_capacity ? datum->reader_capacity * 2 : 8;
+                    datum->reader_capacity =
+                        datum->reader_capacity ? datum->reader_capacity * 2 : 8;
                     datum->readers = realloc(datum->readers, (size_t)datum->reader_capacity *
                                                                  sizeof *datum->readers);
                 }

@@ -25,8 +25,8 @@ pool *pool_create(int workers);
 void pool_destroy(pool *p);
 /* Runs run(argument) after all earlier tasks that conflict. At most 8 accesses. The pool frees the data
  * of `owned` (may be NULL) after the task. */
-void pool_submit(pool *p, void (*run)(void *), void *argument, const pool_access *accesses, int count,
-                 pool_datum *owned);
+void pool_submit(pool *p, void (*run)(void *), void *argument, const pool_access *accesses,
+                 int count, pool_datum *owned);
 void pool_wait_all(pool *p);
 void pool_datum_deinit(pool_datum *datum);
 

@@ -200,7 +200,8 @@ static int run(int count, char **arguments)
     if (!data)
         printf(
             "To do: sudo apt-get install dataset-fashion-mnist (Debian, Ubuntu), or put the four "
-            "idx files\nof MNIST or Fashion-MNIST into a folder and name it: HOCKET_DATA_DIR=DIR, or "
+            "idx files\nof MNIST or Fashion-MNIST into a folder and name it: HOCKET_DATA_DIR=DIR, "
+            "or "
             "--data DIR.\n");
     hk_runtime_deinit();
     return libraries && devices && training && data ? 0 : 1;

@@ -173,29 +173,40 @@ static void add_struct(text *out, const hk_op *op)
     add(out, "} hk_%s_%s;\n", op->name, struct_kind(op));
 }
 
-/* "hk_array *x, double value", broken at commas like the rest; begins at `column`. */
-static void add_parameters(text *out, const hk_op *op, bool into, int column)
+/* The forms of a function; AT goes with either. */
+enum { PLAIN, INTO = 1, AT = 2 };
+
+/* "hk_array *x, double value", or without types "x, value", broken at commas like the rest; begins at
+ * `column`. */
+static void add_parameters(text *out, const hk_op *op, int form, bool typed, int column)
 {
     char list[1024];
     size_t used = 0;
     int count = hki_op_input_count(op, NULL);
-#define LIST(...)                                                                                  \
-    used += (size_t)snprintf(list + used, sizeof list - used, "%s", used ? ", " : ""),             \
-        used += (size_t)snprintf(list + used, sizeof list - used, __VA_ARGS__)
-    if (into)
-        LIST("hk_array *out");
+#define LIST(type, name)                                                                           \
+    used += (size_t)snprintf(list + used, sizeof list - used, "%s%s%s", used ? ", " : "",          \
+                             typed ? type : "", name)
+    if (form & AT)
+        LIST("hk_source ", "at");
+    if (form & INTO)
+        LIST("hk_array *", "out");
     for (int i = 0; i < count; i++) {
         char name[64];
         hki_op_input_name(op, i, name, sizeof name);
-        LIST("hk_array *%s", name);
+        LIST("hk_array *", name);
     }
-    if (has_options(op))
-        LIST("const hk_%s_options *options", op->name);
+    if (has_options(op)) {
+        char type[128];
+        snprintf(type, sizeof type, "const hk_%s_options *", op->name);
+        LIST(type, "options");
+    }
     for (const hki_param *param = op->params; has_arguments(op) && param->name; param++)
-        LIST("%s%s", types[param->type].argument, param->name);
-    if (takes_device(op) && !into)
-        LIST("hk_device device");
+        LIST(types[param->type].argument, param->name);
+    if (takes_device(op) && !(form & INTO))
+        LIST("hk_device ", "device");
 #undef LIST
+    if (used >= sizeof list)
+        die("a list of parameters is too long");
     /* Break between parameters only. */
     int start = column;
     for (char *item = list; *item;) {
@@ -216,14 +227,23 @@ static void add_parameters(text *out, const hk_op *op, bool into, int column)
     }
 }
 
-static void add_declaration(text *out, const hk_op *op, bool into)
+static void add_declaration(text *out, const hk_op *op, int form)
 {
     char start[128];
-    snprintf(start, sizeof start, "HK_API %shk_%s%s(", into ? "void " : "hk_array *", op->name,
-             into ? "_into" : "");
+    snprintf(start, sizeof start, "HK_API %shk_%s%s%s(", form & INTO ? "void " : "hk_array *",
+             op->name, form & INTO ? "_into" : "", form & AT ? "_at" : "");
     add(out, "%s", start);
-    add_parameters(out, op, into, (int)strlen(start));
+    add_parameters(out, op, form, true, (int)strlen(start));
     add(out, ");\n");
+}
+
+/* The form that takes the source position, and the macro that calls it. */
+static void add_at(text *out, const hk_op *op, int form)
+{
+    const char *into = form & INTO ? "_into" : "";
+    add_declaration(out, op, form | AT);
+    add(out, "#define hk_%s%s(...) hk_%s%s_at(HK_SOURCE, __VA_ARGS__)\n", op->name, into, op->name,
+        into);
 }
 
 static void add_comment(text *out, const hk_op *op)
@@ -273,19 +293,18 @@ static text make_header(void)
         add_comment(&out, op);
         if (op->params)
             add_struct(&out, op);
-        add_declaration(&out, op, false);
+        add_declaration(&out, op, PLAIN);
         if (op->elementwise)
-            add_declaration(&out, op, true);
+            add_declaration(&out, op, INTO);
     }
-    add(&out, "\n/* Each call notes its source position. */\n");
+    add(&out, "\n/* The same with the source position of the call: see HK_SOURCE. */\n");
     for (int i = 0; i < hki_op_count; i++) {
         const hk_op *op = hki_ops[i];
         if (op->internal)
             continue;
-        add(&out, "#define hk_%s(...) HK_HERE(hk_%s(__VA_ARGS__))\n", op->name, op->name);
+        add_at(&out, op, PLAIN);
         if (op->elementwise)
-            add(&out, "#define hk_%s_into(...) HK_HERE(hk_%s_into(__VA_ARGS__))\n", op->name,
-                op->name);
+            add_at(&out, op, INTO);
     }
     add(&out, "\nHK_END_DECLS\n\n#endif\n");
     return out;
@@ -303,7 +322,7 @@ static void add_asserts(text *out, const hk_op *op)
     add(out, ",\n               \"%s\");\n", type);
 }
 
-static void add_body(text *out, const hk_op *op, bool into)
+static void add_body(text *out, const hk_op *op, int form)
 {
     int count = hki_op_input_count(op, NULL);
     char inputs[512] = "NULL";
@@ -327,7 +346,7 @@ static void add_body(text *out, const hk_op *op, bool into)
         add(out, "    };\n");
     }
     const char *options = has_arguments(op) ? "&arguments" : has_options(op) ? "options" : "NULL";
-    if (into)
+    if (form & INTO)
         add(out, "    hki_op_call_into(&hki_op_%s, %s, %d, %s, out);\n", op->name, inputs, count,
             options);
     else
@@ -337,15 +356,24 @@ static void add_body(text *out, const hk_op *op, bool into)
     add(out, "}\n");
 }
 
-static void add_definition(text *out, const hk_op *op, bool into)
+static void add_definition(text *out, const hk_op *op, int form)
 {
+    const char *into = form & INTO ? "_into" : "";
     char start[128];
-    snprintf(start, sizeof start, "%s(hk_%s%s)(", into ? "void " : "hk_array *", op->name,
-             into ? "_into" : "");
+    snprintf(start, sizeof start, "%s(hk_%s%s)(", form & INTO ? "void " : "hk_array *", op->name,
+             into);
     add(out, "\n%s", start);
-    add_parameters(out, op, into, (int)strlen(start));
+    add_parameters(out, op, form, true, (int)strlen(start));
     add(out, ")\n");
-    add_body(out, op, into);
+    add_body(out, op, form);
+    snprintf(start, sizeof start, "HKI_AT%shk_%s%s, (", form & INTO ? "_VOID(" : "(hk_array *, ",
+             op->name, into);
+    add(out, "%s", start);
+    add_parameters(out, op, form | AT, true, (int)strlen(start));
+    snprintf(start, sizeof start, "       (");
+    add(out, "),\n%s", start);
+    add_parameters(out, op, form, false, (int)strlen(start));
+    add(out, "))\n");
 }
 
 static text make_api(void)
@@ -363,9 +391,9 @@ static text make_api(void)
         const hk_op *op = hki_ops[i];
         if (op->internal)
             continue;
-        add_definition(&out, op, false);
+        add_definition(&out, op, PLAIN);
         if (op->elementwise)
-            add_definition(&out, op, true);
+            add_definition(&out, op, INTO);
     }
     return out;
 }

@@ -145,18 +145,30 @@ HK_API void hk_write(hk_array *x, const void *data, size_t bytes);
  * program order. Where a kernel had already begun to write, or x never held a value, x stays failed. */
 HK_API void hk_recover(hk_array *x);
 
-/* Variadic, so that compound literals can be arguments. */
-#define hk_from_host(...)    HK_HERE(hk_from_host(__VA_ARGS__))
-#define hk_scalar(...)       HK_HERE(hk_scalar(__VA_ARGS__))
-#define hk_slice(...)        HK_HERE(hk_slice(__VA_ARGS__))
-#define hk_index(...)        HK_HERE(hk_index(__VA_ARGS__))
-#define hk_transpose(...)    HK_HERE(hk_transpose(__VA_ARGS__))
-#define hk_permute(...)      HK_HERE(hk_permute(__VA_ARGS__))
-#define hk_broadcast_to(...) HK_HERE(hk_broadcast_to(__VA_ARGS__))
-#define hk_to_host(...)      HK_HERE(hk_to_host(__VA_ARGS__))
-#define hk_item(...)         HK_HERE(hk_item(__VA_ARGS__))
-#define hk_write(...)        HK_HERE(hk_write(__VA_ARGS__))
-#define hk_recover(...)      HK_HERE(hk_recover(__VA_ARGS__))
+/* The same with the source position of the call: see HK_SOURCE. */
+HK_API hk_array *hk_from_host_at(hk_source at, const void *data, hk_dims shape, hk_dtype dtype,
+                                 hk_device device);
+#define hk_from_host(...) hk_from_host_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_scalar_at(hk_source at, double value, hk_dtype dtype, hk_device device);
+#define hk_scalar(...) hk_scalar_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_slice_at(hk_source at, hk_array *x, int axis, int64_t begin, int64_t end);
+#define hk_slice(...) hk_slice_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_index_at(hk_source at, hk_array *x, int axis, int64_t index);
+#define hk_index(...) hk_index_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_transpose_at(hk_source at, hk_array *x);
+#define hk_transpose(...) hk_transpose_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_permute_at(hk_source at, hk_array *x, const int *axes, int count);
+#define hk_permute(...) hk_permute_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_broadcast_to_at(hk_source at, hk_array *x, hk_dims shape);
+#define hk_broadcast_to(...) hk_broadcast_to_at(HK_SOURCE, __VA_ARGS__)
+HK_API const hk_status *hk_to_host_at(hk_source at, hk_array *x, void *out, size_t bytes);
+#define hk_to_host(...) hk_to_host_at(HK_SOURCE, __VA_ARGS__)
+HK_API double hk_item_at(hk_source at, hk_array *x, const hk_status **status);
+#define hk_item(...) hk_item_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_write_at(hk_source at, hk_array *x, const void *data, size_t bytes);
+#define hk_write(...) hk_write_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_recover_at(hk_source at, hk_array *x);
+#define hk_recover(...) hk_recover_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS
 

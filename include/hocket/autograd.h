@@ -94,12 +94,19 @@ HK_API const hk_status *hk_backward_from(hk_array *y, hk_array *dy);
 /* One pass for the sum of sum(ys[0]) … sum(ys[count - 1]), which may share parts of the tape. */
 HK_API const hk_status *hk_backward_all(hk_array *const *ys, int count);
 
-#define hk_attach_grad(x, mode) HK_HERE(hk_attach_grad(x, mode))
-#define hk_grad(x)              HK_HERE(hk_grad(x))
-#define hk_detach(x)            HK_HERE(hk_detach(x))
-#define hk_backward(y)          HK_HERE(hk_backward(y))
-#define hk_backward_from(y, dy) HK_HERE(hk_backward_from(y, dy))
-#define hk_backward_all(...)    HK_HERE(hk_backward_all(__VA_ARGS__))
+/* The same with the source position of the call: see HK_SOURCE. */
+HK_API void hk_attach_grad_at(hk_source at, hk_array *x, hk_grad_mode mode);
+#define hk_attach_grad(...) hk_attach_grad_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_grad_at(hk_source at, hk_array *x);
+#define hk_grad(...) hk_grad_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_detach_at(hk_source at, hk_array *x);
+#define hk_detach(...) hk_detach_at(HK_SOURCE, __VA_ARGS__)
+HK_API const hk_status *hk_backward_at(hk_source at, hk_array *y);
+#define hk_backward(...) hk_backward_at(HK_SOURCE, __VA_ARGS__)
+HK_API const hk_status *hk_backward_from_at(hk_source at, hk_array *y, hk_array *dy);
+#define hk_backward_from(...) hk_backward_from_at(HK_SOURCE, __VA_ARGS__)
+HK_API const hk_status *hk_backward_all_at(hk_source at, hk_array *const *ys, int count);
+#define hk_backward_all(...) hk_backward_all_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS
 

@@ -1,4 +1,4 @@
-/* What every other public header needs: linkage, visibility, source locations, element types. */
+/* What every other public header needs: linkage, visibility, source positions, element types. */
 #ifndef HOCKET_BASE_H
 #define HOCKET_BASE_H
 
@@ -15,7 +15,7 @@
 #endif
 
 #if defined(__GNUC__)
-#define HK_API __attribute__((visibility("default")))
+#define HK_API                 __attribute__((visibility("default")))
 #define HK_PRINTF(text, first) __attribute__((format(printf, text, first)))
 #else
 #define HK_API
@@ -36,12 +36,27 @@ HK_API size_t hk_dtype_bytes(hk_dtype dtype);
 /* "float32", "float64", "int32", "int64", "uint8", "bool"; "invalid" otherwise. Static text. */
 HK_API const char *hk_dtype_name(hk_dtype dtype);
 
-/* Notes the caller's source position for the next call of this thread; error records carry it. The
- * macros over the functions below do this; other front ends call it themselves. `file` is borrowed and
- * must live until the runtime ends (a string literal, or interned text). */
-HK_API void hk_source_set(const char *file, int line);
+/* A line of a program. `file` is borrowed and must live until the runtime ends (a string literal, or
+ * interned text). */
+typedef struct hk_source {
+    const char *file;
+    int line;
+} hk_source;
 
-#define HK_HERE(call) (hk_source_set(__FILE__, __LINE__), call)
+/* The line of the call, in the program's text; of a call over several lines gcc names the first, clang
+ * the last. */
+#ifdef __cplusplus
+#define HK_SOURCE (hk_source{__FILE__, __LINE__})
+#else
+#define HK_SOURCE ((hk_source){__FILE__, __LINE__})
+#endif
+
+/* Error records name the line of the call. So a function hk_f that can fail has a sister hk_f_at, which
+ * takes the line before its other parameters, and a macro hk_f, which passes HK_SOURCE to that: whatever
+ * the arguments call, they do not disturb it.
+ *
+ * Other front ends note the line for the next calls of this thread, then call (hk_f) itself. */
+HK_API void hk_source_set(const char *file, int line);
 
 HK_END_DECLS
 

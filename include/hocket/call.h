@@ -26,10 +26,17 @@ HK_API void hk_assign(hk_array *dst, hk_array *src);
 /* x itself when it is contiguous, else a copy that is. Recorded on the tape. */
 HK_API hk_array *hk_contiguous(hk_array *x);
 
-#define hk_call(...)      HK_HERE(hk_call(__VA_ARGS__))
-#define hk_call_into(...) HK_HERE(hk_call_into(__VA_ARGS__))
-#define hk_assign(...)    HK_HERE(hk_assign(__VA_ARGS__))
-#define hk_contiguous(x)  HK_HERE(hk_contiguous(x))
+/* The same with the source position of the call: see HK_SOURCE. */
+HK_API hk_array *hk_call_at(hk_source at, const char *name, hk_array *const *inputs,
+                            int input_count, const void *options, hk_device device);
+#define hk_call(...) hk_call_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_call_into_at(hk_source at, const char *name, hk_array *out, hk_array *const *inputs,
+                            int input_count, const void *options);
+#define hk_call_into(...) hk_call_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_assign_at(hk_source at, hk_array *dst, hk_array *src);
+#define hk_assign(...) hk_assign_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_contiguous_at(hk_source at, hk_array *x);
+#define hk_contiguous(...) hk_contiguous_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS
 

@@ -32,9 +32,15 @@ HK_API void hk_all_reduce_by(hk_array *const *arrays, int n, hk_all_reduce_algor
 HK_API void hk_split_and_load(hk_array *x, const hk_device *devices, int n, const int64_t *shares,
                               hk_array **out);
 
-#define hk_all_reduce(...)     HK_HERE(hk_all_reduce(__VA_ARGS__))
-#define hk_all_reduce_by(...)  HK_HERE(hk_all_reduce_by(__VA_ARGS__))
-#define hk_split_and_load(...) HK_HERE(hk_split_and_load(__VA_ARGS__))
+/* The same with the source position of the call: see HK_SOURCE. */
+HK_API void hk_all_reduce_at(hk_source at, hk_array *const *arrays, int n);
+#define hk_all_reduce(...) hk_all_reduce_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_all_reduce_by_at(hk_source at, hk_array *const *arrays, int n,
+                                hk_all_reduce_algorithm algorithm);
+#define hk_all_reduce_by(...) hk_all_reduce_by_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_split_and_load_at(hk_source at, hk_array *x, const hk_device *devices, int n,
+                                 const int64_t *shares, hk_array **out);
+#define hk_split_and_load(...) hk_split_and_load_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS
 

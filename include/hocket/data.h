@@ -136,10 +136,18 @@ HK_API bool hk_loader_next(hk_loader *loader, hk_array **images, hk_array **labe
  * one and for a failed batch. */
 HK_API int64_t hk_loader_batch_samples(const hk_loader *loader);
 
-#define hk_data_set_open(...)                HK_HERE(hk_data_set_open(__VA_ARGS__))
-#define hk_loader_create(...)                HK_HERE(hk_loader_create(__VA_ARGS__))
-#define hk_loader_start_epoch(loader, epoch) HK_HERE(hk_loader_start_epoch(loader, epoch))
-#define hk_loader_next(...)                  HK_HERE(hk_loader_next(__VA_ARGS__))
+/* The same with the source position of the call: see HK_SOURCE. */
+HK_API hk_data_set *hk_data_set_open_at(hk_source at, const char *folder, hk_data_part part,
+                                        const hk_data_set_options *options);
+#define hk_data_set_open(...) hk_data_set_open_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_loader *hk_loader_create_at(hk_source at, hk_data_set *set,
+                                      const hk_loader_options *options);
+#define hk_loader_create(...) hk_loader_create_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_loader_start_epoch_at(hk_source at, hk_loader *loader, int64_t epoch);
+#define hk_loader_start_epoch(...) hk_loader_start_epoch_at(HK_SOURCE, __VA_ARGS__)
+HK_API bool hk_loader_next_at(hk_source at, hk_loader *loader, hk_array **images,
+                              hk_array **labels);
+#define hk_loader_next(...) hk_loader_next_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS
 

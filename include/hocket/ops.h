@@ -319,90 +319,178 @@ typedef struct hk_avg_pool2d_options {
 } hk_avg_pool2d_options;
 HK_API hk_array *hk_avg_pool2d(hk_array *x, const hk_avg_pool2d_options *options);
 
-/* Each call notes its source position. */
-#define hk_sum(...) HK_HERE(hk_sum(__VA_ARGS__))
-#define hk_mean(...) HK_HERE(hk_mean(__VA_ARGS__))
-#define hk_max(...) HK_HERE(hk_max(__VA_ARGS__))
-#define hk_min(...) HK_HERE(hk_min(__VA_ARGS__))
-#define hk_add(...) HK_HERE(hk_add(__VA_ARGS__))
-#define hk_add_into(...) HK_HERE(hk_add_into(__VA_ARGS__))
-#define hk_subtract(...) HK_HERE(hk_subtract(__VA_ARGS__))
-#define hk_subtract_into(...) HK_HERE(hk_subtract_into(__VA_ARGS__))
-#define hk_multiply(...) HK_HERE(hk_multiply(__VA_ARGS__))
-#define hk_multiply_into(...) HK_HERE(hk_multiply_into(__VA_ARGS__))
-#define hk_divide(...) HK_HERE(hk_divide(__VA_ARGS__))
-#define hk_divide_into(...) HK_HERE(hk_divide_into(__VA_ARGS__))
-#define hk_maximum(...) HK_HERE(hk_maximum(__VA_ARGS__))
-#define hk_maximum_into(...) HK_HERE(hk_maximum_into(__VA_ARGS__))
-#define hk_minimum(...) HK_HERE(hk_minimum(__VA_ARGS__))
-#define hk_minimum_into(...) HK_HERE(hk_minimum_into(__VA_ARGS__))
-#define hk_power(...) HK_HERE(hk_power(__VA_ARGS__))
-#define hk_power_into(...) HK_HERE(hk_power_into(__VA_ARGS__))
-#define hk_negative(...) HK_HERE(hk_negative(__VA_ARGS__))
-#define hk_negative_into(...) HK_HERE(hk_negative_into(__VA_ARGS__))
-#define hk_exp(...) HK_HERE(hk_exp(__VA_ARGS__))
-#define hk_exp_into(...) HK_HERE(hk_exp_into(__VA_ARGS__))
-#define hk_log(...) HK_HERE(hk_log(__VA_ARGS__))
-#define hk_log_into(...) HK_HERE(hk_log_into(__VA_ARGS__))
-#define hk_sqrt(...) HK_HERE(hk_sqrt(__VA_ARGS__))
-#define hk_sqrt_into(...) HK_HERE(hk_sqrt_into(__VA_ARGS__))
-#define hk_abs(...) HK_HERE(hk_abs(__VA_ARGS__))
-#define hk_abs_into(...) HK_HERE(hk_abs_into(__VA_ARGS__))
-#define hk_square(...) HK_HERE(hk_square(__VA_ARGS__))
-#define hk_square_into(...) HK_HERE(hk_square_into(__VA_ARGS__))
-#define hk_sigmoid(...) HK_HERE(hk_sigmoid(__VA_ARGS__))
-#define hk_sigmoid_into(...) HK_HERE(hk_sigmoid_into(__VA_ARGS__))
-#define hk_tanh(...) HK_HERE(hk_tanh(__VA_ARGS__))
-#define hk_tanh_into(...) HK_HERE(hk_tanh_into(__VA_ARGS__))
-#define hk_relu(...) HK_HERE(hk_relu(__VA_ARGS__))
-#define hk_relu_into(...) HK_HERE(hk_relu_into(__VA_ARGS__))
-#define hk_add_scalar(...) HK_HERE(hk_add_scalar(__VA_ARGS__))
-#define hk_add_scalar_into(...) HK_HERE(hk_add_scalar_into(__VA_ARGS__))
-#define hk_multiply_scalar(...) HK_HERE(hk_multiply_scalar(__VA_ARGS__))
-#define hk_multiply_scalar_into(...) HK_HERE(hk_multiply_scalar_into(__VA_ARGS__))
-#define hk_divide_scalar(...) HK_HERE(hk_divide_scalar(__VA_ARGS__))
-#define hk_divide_scalar_into(...) HK_HERE(hk_divide_scalar_into(__VA_ARGS__))
-#define hk_power_scalar(...) HK_HERE(hk_power_scalar(__VA_ARGS__))
-#define hk_power_scalar_into(...) HK_HERE(hk_power_scalar_into(__VA_ARGS__))
-#define hk_maximum_scalar(...) HK_HERE(hk_maximum_scalar(__VA_ARGS__))
-#define hk_maximum_scalar_into(...) HK_HERE(hk_maximum_scalar_into(__VA_ARGS__))
-#define hk_minimum_scalar(...) HK_HERE(hk_minimum_scalar(__VA_ARGS__))
-#define hk_minimum_scalar_into(...) HK_HERE(hk_minimum_scalar_into(__VA_ARGS__))
-#define hk_equal(...) HK_HERE(hk_equal(__VA_ARGS__))
-#define hk_equal_into(...) HK_HERE(hk_equal_into(__VA_ARGS__))
-#define hk_not_equal(...) HK_HERE(hk_not_equal(__VA_ARGS__))
-#define hk_not_equal_into(...) HK_HERE(hk_not_equal_into(__VA_ARGS__))
-#define hk_less(...) HK_HERE(hk_less(__VA_ARGS__))
-#define hk_less_into(...) HK_HERE(hk_less_into(__VA_ARGS__))
-#define hk_less_equal(...) HK_HERE(hk_less_equal(__VA_ARGS__))
-#define hk_less_equal_into(...) HK_HERE(hk_less_equal_into(__VA_ARGS__))
-#define hk_greater(...) HK_HERE(hk_greater(__VA_ARGS__))
-#define hk_greater_into(...) HK_HERE(hk_greater_into(__VA_ARGS__))
-#define hk_greater_equal(...) HK_HERE(hk_greater_equal(__VA_ARGS__))
-#define hk_greater_equal_into(...) HK_HERE(hk_greater_equal_into(__VA_ARGS__))
-#define hk_where(...) HK_HERE(hk_where(__VA_ARGS__))
-#define hk_where_into(...) HK_HERE(hk_where_into(__VA_ARGS__))
-#define hk_copy(...) HK_HERE(hk_copy(__VA_ARGS__))
-#define hk_copy_into(...) HK_HERE(hk_copy_into(__VA_ARGS__))
-#define hk_cast(...) HK_HERE(hk_cast(__VA_ARGS__))
-#define hk_to_device(...) HK_HERE(hk_to_device(__VA_ARGS__))
-#define hk_full(...) HK_HERE(hk_full(__VA_ARGS__))
-#define hk_full_into(...) HK_HERE(hk_full_into(__VA_ARGS__))
-#define hk_zeros(...) HK_HERE(hk_zeros(__VA_ARGS__))
-#define hk_zeros_into(...) HK_HERE(hk_zeros_into(__VA_ARGS__))
-#define hk_ones(...) HK_HERE(hk_ones(__VA_ARGS__))
-#define hk_ones_into(...) HK_HERE(hk_ones_into(__VA_ARGS__))
-#define hk_arange(...) HK_HERE(hk_arange(__VA_ARGS__))
-#define hk_reshape(...) HK_HERE(hk_reshape(__VA_ARGS__))
-#define hk_matmul(...) HK_HERE(hk_matmul(__VA_ARGS__))
-#define hk_linear(...) HK_HERE(hk_linear(__VA_ARGS__))
-#define hk_softmax_cross_entropy(...) HK_HERE(hk_softmax_cross_entropy(__VA_ARGS__))
-#define hk_softmax(...) HK_HERE(hk_softmax(__VA_ARGS__))
-#define hk_log_softmax(...) HK_HERE(hk_log_softmax(__VA_ARGS__))
-#define hk_argmax(...) HK_HERE(hk_argmax(__VA_ARGS__))
-#define hk_conv2d(...) HK_HERE(hk_conv2d(__VA_ARGS__))
-#define hk_max_pool2d(...) HK_HERE(hk_max_pool2d(__VA_ARGS__))
-#define hk_avg_pool2d(...) HK_HERE(hk_avg_pool2d(__VA_ARGS__))
+/* The same with the source position of the call: see HK_SOURCE. */
+HK_API hk_array *hk_sum_at(hk_source at, hk_array *x, const hk_sum_options *options);
+#define hk_sum(...) hk_sum_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_mean_at(hk_source at, hk_array *x, const hk_mean_options *options);
+#define hk_mean(...) hk_mean_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_max_at(hk_source at, hk_array *x, const hk_max_options *options);
+#define hk_max(...) hk_max_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_min_at(hk_source at, hk_array *x, const hk_min_options *options);
+#define hk_min(...) hk_min_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_add_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_add(...) hk_add_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_add_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
+#define hk_add_into(...) hk_add_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_subtract_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_subtract(...) hk_subtract_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_subtract_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
+#define hk_subtract_into(...) hk_subtract_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_multiply_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_multiply(...) hk_multiply_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_multiply_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
+#define hk_multiply_into(...) hk_multiply_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_divide_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_divide(...) hk_divide_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_divide_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
+#define hk_divide_into(...) hk_divide_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_maximum_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_maximum(...) hk_maximum_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_maximum_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
+#define hk_maximum_into(...) hk_maximum_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_minimum_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_minimum(...) hk_minimum_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_minimum_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
+#define hk_minimum_into(...) hk_minimum_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_power_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_power(...) hk_power_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_power_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
+#define hk_power_into(...) hk_power_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_negative_at(hk_source at, hk_array *x);
+#define hk_negative(...) hk_negative_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_negative_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_negative_into(...) hk_negative_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_exp_at(hk_source at, hk_array *x);
+#define hk_exp(...) hk_exp_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_exp_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_exp_into(...) hk_exp_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_log_at(hk_source at, hk_array *x);
+#define hk_log(...) hk_log_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_log_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_log_into(...) hk_log_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_sqrt_at(hk_source at, hk_array *x);
+#define hk_sqrt(...) hk_sqrt_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_sqrt_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_sqrt_into(...) hk_sqrt_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_abs_at(hk_source at, hk_array *x);
+#define hk_abs(...) hk_abs_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_abs_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_abs_into(...) hk_abs_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_square_at(hk_source at, hk_array *x);
+#define hk_square(...) hk_square_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_square_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_square_into(...) hk_square_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_sigmoid_at(hk_source at, hk_array *x);
+#define hk_sigmoid(...) hk_sigmoid_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_sigmoid_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_sigmoid_into(...) hk_sigmoid_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_tanh_at(hk_source at, hk_array *x);
+#define hk_tanh(...) hk_tanh_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_tanh_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_tanh_into(...) hk_tanh_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_relu_at(hk_source at, hk_array *x);
+#define hk_relu(...) hk_relu_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_relu_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_relu_into(...) hk_relu_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_add_scalar_at(hk_source at, hk_array *x, double value);
+#define hk_add_scalar(...) hk_add_scalar_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_add_scalar_into_at(hk_source at, hk_array *out, hk_array *x, double value);
+#define hk_add_scalar_into(...) hk_add_scalar_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_multiply_scalar_at(hk_source at, hk_array *x, double value);
+#define hk_multiply_scalar(...) hk_multiply_scalar_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_multiply_scalar_into_at(hk_source at, hk_array *out, hk_array *x, double value);
+#define hk_multiply_scalar_into(...) hk_multiply_scalar_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_divide_scalar_at(hk_source at, hk_array *x, double value);
+#define hk_divide_scalar(...) hk_divide_scalar_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_divide_scalar_into_at(hk_source at, hk_array *out, hk_array *x, double value);
+#define hk_divide_scalar_into(...) hk_divide_scalar_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_power_scalar_at(hk_source at, hk_array *x, double value);
+#define hk_power_scalar(...) hk_power_scalar_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_power_scalar_into_at(hk_source at, hk_array *out, hk_array *x, double value);
+#define hk_power_scalar_into(...) hk_power_scalar_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_maximum_scalar_at(hk_source at, hk_array *x, double value);
+#define hk_maximum_scalar(...) hk_maximum_scalar_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_maximum_scalar_into_at(hk_source at, hk_array *out, hk_array *x, double value);
+#define hk_maximum_scalar_into(...) hk_maximum_scalar_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_minimum_scalar_at(hk_source at, hk_array *x, double value);
+#define hk_minimum_scalar(...) hk_minimum_scalar_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_minimum_scalar_into_at(hk_source at, hk_array *out, hk_array *x, double value);
+#define hk_minimum_scalar_into(...) hk_minimum_scalar_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_equal_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_equal(...) hk_equal_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_equal_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
+#define hk_equal_into(...) hk_equal_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_not_equal_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_not_equal(...) hk_not_equal_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_not_equal_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
+#define hk_not_equal_into(...) hk_not_equal_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_less_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_less(...) hk_less_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_less_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
+#define hk_less_into(...) hk_less_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_less_equal_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_less_equal(...) hk_less_equal_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_less_equal_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
+#define hk_less_equal_into(...) hk_less_equal_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_greater_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_greater(...) hk_greater_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_greater_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
+#define hk_greater_into(...) hk_greater_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_greater_equal_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_greater_equal(...) hk_greater_equal_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_greater_equal_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
+#define hk_greater_equal_into(...) hk_greater_equal_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_where_at(hk_source at, hk_array *condition, hk_array *x, hk_array *y);
+#define hk_where(...) hk_where_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_where_into_at(hk_source at, hk_array *out, hk_array *condition, hk_array *x,
+                             hk_array *y);
+#define hk_where_into(...) hk_where_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_copy_at(hk_source at, hk_array *x);
+#define hk_copy(...) hk_copy_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_copy_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_copy_into(...) hk_copy_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_cast_at(hk_source at, hk_array *x, hk_dtype dtype);
+#define hk_cast(...) hk_cast_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_to_device_at(hk_source at, hk_array *x, hk_device device);
+#define hk_to_device(...) hk_to_device_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_full_at(hk_source at, hk_dims shape, double value, hk_dtype dtype,
+                            hk_device device);
+#define hk_full(...) hk_full_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_full_into_at(hk_source at, hk_array *out, hk_dims shape, double value,
+                            hk_dtype dtype);
+#define hk_full_into(...) hk_full_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_zeros_at(hk_source at, hk_dims shape, hk_dtype dtype, hk_device device);
+#define hk_zeros(...) hk_zeros_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_zeros_into_at(hk_source at, hk_array *out, hk_dims shape, hk_dtype dtype);
+#define hk_zeros_into(...) hk_zeros_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_ones_at(hk_source at, hk_dims shape, hk_dtype dtype, hk_device device);
+#define hk_ones(...) hk_ones_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_ones_into_at(hk_source at, hk_array *out, hk_dims shape, hk_dtype dtype);
+#define hk_ones_into(...) hk_ones_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_arange_at(hk_source at, double start, double stop, double step, hk_dtype dtype,
+                              hk_device device);
+#define hk_arange(...) hk_arange_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_reshape_at(hk_source at, hk_array *x, hk_dims shape);
+#define hk_reshape(...) hk_reshape_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_matmul_at(hk_source at, hk_array *a, hk_array *b);
+#define hk_matmul(...) hk_matmul_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_linear_at(hk_source at, hk_array *x, hk_array *weight, hk_array *bias);
+#define hk_linear(...) hk_linear_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_softmax_cross_entropy_at(hk_source at, hk_array *logits, hk_array *labels);
+#define hk_softmax_cross_entropy(...) hk_softmax_cross_entropy_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_softmax_at(hk_source at, hk_array *x, int64_t axis);
+#define hk_softmax(...) hk_softmax_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_log_softmax_at(hk_source at, hk_array *x, int64_t axis);
+#define hk_log_softmax(...) hk_log_softmax_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_argmax_at(hk_source at, hk_array *x, int64_t axis);
+#define hk_argmax(...) hk_argmax_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_conv2d_at(hk_source at, hk_array *x, hk_array *weight, hk_array *bias,
+                              const hk_conv2d_options *options);
+#define hk_conv2d(...) hk_conv2d_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_max_pool2d_at(hk_source at, hk_array *x, const hk_max_pool2d_options *options);
+#define hk_max_pool2d(...) hk_max_pool2d_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_avg_pool2d_at(hk_source at, hk_array *x, const hk_avg_pool2d_options *options);
+#define hk_avg_pool2d(...) hk_avg_pool2d_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS
 

@@ -18,7 +18,10 @@ typedef struct hk_sgd_options {
  * its old values kept for hk_recover. */
 HK_API void hk_sgd(hk_array *const *params, int count, const hk_sgd_options *options);
 
-#define hk_sgd(...) HK_HERE(hk_sgd(__VA_ARGS__))
+/* The same with the source position of the call: see HK_SOURCE. */
+HK_API void hk_sgd_at(hk_source at, hk_array *const *params, int count,
+                      const hk_sgd_options *options);
+#define hk_sgd(...) hk_sgd_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS
 

@@ -48,16 +48,27 @@ HK_API hk_array *hk_random_int(int64_t low, int64_t high, hk_dims shape, hk_dtyp
 HK_API hk_array *hk_random_int_from(hk_generator *generator, int64_t low, int64_t high,
                                     hk_dims shape, hk_dtype dtype, hk_device device);
 
-#define hk_random_uniform(shape, dtype, device) HK_HERE(hk_random_uniform(shape, dtype, device))
-#define hk_random_normal(shape, dtype, device)  HK_HERE(hk_random_normal(shape, dtype, device))
-#define hk_random_int(low, high, shape, dtype, device)                                             \
-    HK_HERE(hk_random_int(low, high, shape, dtype, device))
-#define hk_random_uniform_from(generator, low, high, shape, dtype, device)                         \
-    HK_HERE(hk_random_uniform_from(generator, low, high, shape, dtype, device))
-#define hk_random_normal_from(generator, mean, std, shape, dtype, device)                          \
-    HK_HERE(hk_random_normal_from(generator, mean, std, shape, dtype, device))
-#define hk_random_int_from(generator, low, high, shape, dtype, device)                             \
-    HK_HERE(hk_random_int_from(generator, low, high, shape, dtype, device))
+/* The same with the source position of the call: see HK_SOURCE. */
+HK_API hk_array *hk_random_uniform_at(hk_source at, hk_dims shape, hk_dtype dtype,
+                                      hk_device device);
+#define hk_random_uniform(...) hk_random_uniform_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_random_normal_at(hk_source at, hk_dims shape, hk_dtype dtype, hk_device device);
+#define hk_random_normal(...) hk_random_normal_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_random_int_at(hk_source at, int64_t low, int64_t high, hk_dims shape,
+                                  hk_dtype dtype, hk_device device);
+#define hk_random_int(...) hk_random_int_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_random_uniform_from_at(hk_source at, hk_generator *generator, double low,
+                                           double high, hk_dims shape, hk_dtype dtype,
+                                           hk_device device);
+#define hk_random_uniform_from(...) hk_random_uniform_from_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_random_normal_from_at(hk_source at, hk_generator *generator, double mean,
+                                          double std, hk_dims shape, hk_dtype dtype,
+                                          hk_device device);
+#define hk_random_normal_from(...) hk_random_normal_from_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_random_int_from_at(hk_source at, hk_generator *generator, int64_t low,
+                                       int64_t high, hk_dims shape, hk_dtype dtype,
+                                       hk_device device);
+#define hk_random_int_from(...) hk_random_int_from_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS
 

@@ -17,14 +17,15 @@ typedef enum hk_engine {
 
 /* Zero means the default; each has an environment variable, which the field overrides. */
 typedef struct hk_runtime_options {
-    int cpu_devices;           /* HOCKET_CPUS: cpu:0 … cpu:N-1 split the cores; default 1 */
-    int cpu_cores;             /* HOCKET_CORES: cores to use in all; default: all that are allowed */
-    hk_engine engine;          /* HOCKET_ENGINE=async|serial */
-    uint64_t run_ahead_calls;  /* HOCKET_RUN_AHEAD: unfinished calls at most; default 4096 */
-    uint64_t run_ahead_bytes;  /* HOCKET_RUN_AHEAD_BYTES: bytes that only unfinished calls hold; 1 GiB */
-    int64_t inline_ns;         /* HOCKET_INLINE_NS: a ready call expected to take at most this long runs
+    int cpu_devices;          /* HOCKET_CPUS: cpu:0 … cpu:N-1 split the cores; default 1 */
+    int cpu_cores;            /* HOCKET_CORES: cores to use in all; default: all that are allowed */
+    hk_engine engine;         /* HOCKET_ENGINE=async|serial */
+    uint64_t run_ahead_calls; /* HOCKET_RUN_AHEAD: unfinished calls at most; default 4096 */
+    uint64_t
+        run_ahead_bytes; /* HOCKET_RUN_AHEAD_BYTES: bytes that only unfinished calls hold; 1 GiB */
+    int64_t inline_ns;   /* HOCKET_INLINE_NS: a ready call expected to take at most this long runs
                                   in the caller; -1: never; default 4000 */
-    uint64_t memory_bytes;     /* HOCKET_MEMORY: bytes per CPU device at most; default: no limit */
+    uint64_t memory_bytes; /* HOCKET_MEMORY: bytes per CPU device at most; default: no limit */
 } hk_runtime_options;
 
 /* Starts the default runtime. `options` may be NULL. An error when it runs already, or when an option
@@ -46,10 +47,11 @@ HK_API void hk_failures_clear(void);
 
 /* Counters since the runtime began. */
 typedef struct hk_runtime_stats {
-    uint64_t issued_calls;     /* calls given to the engine */
-    uint64_t inline_calls;     /* of these, run in the issuing thread at once */
-    uint64_t helped_calls;     /* run by a waiting thread */
-    uint64_t window_waits;     /* times that an issuing thread waited for room in the run-ahead window */
+    uint64_t issued_calls; /* calls given to the engine */
+    uint64_t inline_calls; /* of these, run in the issuing thread at once */
+    uint64_t helped_calls; /* run by a waiting thread */
+    uint64_t
+        window_waits; /* times that an issuing thread waited for room in the run-ahead window */
     uint64_t peak_run_ahead_bytes; /* most bytes that only unfinished calls held */
 } hk_runtime_stats;
 HK_API hk_runtime_stats hk_runtime_get_stats(void);

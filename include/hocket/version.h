@@ -4,9 +4,9 @@
 
 #include <hocket/status.h>
 
-#define HK_VERSION_MAJOR 0
-#define HK_VERSION_MINOR 1
-#define HK_VERSION_PATCH 0
+#define HK_VERSION_MAJOR  0
+#define HK_VERSION_MINOR  1
+#define HK_VERSION_PATCH  0
 #define HK_VERSION_STRING "0.1.0"
 
 HK_BEGIN_DECLS

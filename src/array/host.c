@@ -135,7 +135,7 @@ static const hk_status *refuse(hk_array *x, const char *operation, hk_code code,
                                ...)
 {
     char inputs[224] = "";
-    hki_source source = hki_source_get();
+    hk_source source = hki_source_get();
     if (x)
         hki_array_describe(x, inputs, sizeof inputs);
     const hki_status_facts facts = {.operation = operation,
@@ -380,3 +380,14 @@ void(hk_recover)(hk_array *x)
     spec->accesses[0] = hki_array_access(x, HKI_WRITE | HKI_KEEP);
     hki_task_submit(task);
 }
+
+HKI_AT(hk_array *, hk_from_host,
+       (hk_source at, const void *data, hk_dims shape, hk_dtype dtype, hk_device device),
+       (data, shape, dtype, device))
+HKI_AT(hk_array *, hk_scalar, (hk_source at, double value, hk_dtype dtype, hk_device device),
+       (value, dtype, device))
+HKI_AT(const hk_status *, hk_to_host, (hk_source at, hk_array *x, void *out, size_t bytes),
+       (x, out, bytes))
+HKI_AT(double, hk_item, (hk_source at, hk_array *x, const hk_status **status), (x, status))
+HKI_AT_VOID(hk_write, (hk_source at, hk_array *x, const void *data, size_t bytes), (x, data, bytes))
+HKI_AT_VOID(hk_recover, (hk_source at, hk_array *x), (x))

@@ -203,3 +203,11 @@ hk_array *(hk_broadcast_to)(hk_array *x, hk_dims shape)
         strides[i] = i < added || x->shape.dims[i - added] == 1 ? 0 : x->strides[i - added];
     return view_new(x, shape, strides, x->offset, true);
 }
+
+HKI_AT(hk_array *, hk_slice, (hk_source at, hk_array *x, int axis, int64_t begin, int64_t end),
+       (x, axis, begin, end))
+HKI_AT(hk_array *, hk_index, (hk_source at, hk_array *x, int axis, int64_t index), (x, axis, index))
+HKI_AT(hk_array *, hk_transpose, (hk_source at, hk_array *x), (x))
+HKI_AT(hk_array *, hk_permute, (hk_source at, hk_array *x, const int *axes, int count),
+       (x, axes, count))
+HKI_AT(hk_array *, hk_broadcast_to, (hk_source at, hk_array *x, hk_dims shape), (x, shape))

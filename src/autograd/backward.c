@@ -31,7 +31,7 @@ static hk_array *pass_fail(backward_pass *pass, hki_device *device, const char *
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    hki_source source = hki_source_get();
+    hk_source source = hki_source_get();
     hk_array *carrier =
         hki_array_create_failed(device, operation, &input, input ? 1 : 0, code, "%s", message);
     if (!pass->error) {
@@ -266,7 +266,7 @@ static const hk_status *backward(hk_array *const *ys, hk_array *const *dys, int 
 {
     HK_PAUSE;
     HK_SCOPE;
-    hki_source source = hki_source_get();
+    hk_source source = hki_source_get();
     backward_pass pass = {0};
     hki_backward_lock();
     pass.id = ++pass_count;
@@ -300,3 +300,8 @@ const hk_status *(hk_backward_all)(hk_array *const *ys, int count)
 {
     return backward(ys, NULL, count);
 }
+
+HKI_AT(const hk_status *, hk_backward, (hk_source at, hk_array *y), (y))
+HKI_AT(const hk_status *, hk_backward_from, (hk_source at, hk_array *y, hk_array *dy), (y, dy))
+HKI_AT(const hk_status *, hk_backward_all, (hk_source at, hk_array *const *ys, int count),
+       (ys, count))

@@ -57,7 +57,7 @@ struct hki_tape_node {
 
     /* CALL and FAILED: */
     const hk_op *op;
-    hki_source source;
+    hk_source source;
     hk_array *output, *saved; /* counted; NULL: not kept */
     void *options;            /* a copy, behind the inputs; VIEW: hki_tape_layout */
 

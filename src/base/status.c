@@ -24,24 +24,8 @@ static struct hk_status no_memory_status = {.code = HK_OUT_OF_MEMORY,
                                             .inputs = "",
                                             .file = ""};
 
-static _Thread_local hki_source source_here;
 static pthread_key_t lent_key;
 static pthread_once_t lent_once = PTHREAD_ONCE_INIT;
-
-void hk_source_set(const char *file, int line)
-{
-    source_here = (hki_source){file, line};
-}
-
-hki_source hki_source_get(void)
-{
-    return source_here;
-}
-
-void hki_source_put(hki_source source)
-{
-    source_here = source;
-}
 
 const hk_status *hki_status_ok(void)
 {

@@ -29,12 +29,4 @@ const hk_status *hki_status_earlier(const hk_status *a, const hk_status *b);
 /* Hands a record (taken) to this thread's slot and returns it borrowed, as the public functions do. */
 const hk_status *hki_status_lend(const hk_status *status);
 
-/* The source position noted by hk_source_set in this thread. */
-typedef struct hki_source {
-    const char *file;
-    int line;
-} hki_source;
-hki_source hki_source_get(void);
-void hki_source_put(hki_source source);
-
 #endif

@@ -1,5 +1,7 @@
 #include "data/data_set.h"
 
+#include "base/source.h"
+
 #include <stdlib.h>
 
 /* For when memory is short; counting it is harmless. */
@@ -9,7 +11,7 @@ static const hk_status *refusal(const char *operation, hk_code code, const char 
     HK_PRINTF(3, 4);
 static const hk_status *refusal(const char *operation, hk_code code, const char *format, ...)
 {
-    hki_source source = hki_source_get();
+    hk_source source = hki_source_get();
     const hki_status_facts facts = {
         .operation = operation, .file = source.file, .line = source.line};
     va_list args;
@@ -145,3 +147,7 @@ const hk_status *hk_data_set_find(const char *folder, hk_data_place places[HK_DA
     return hki_status_lend(code == HK_OK ? hki_status_ok()
                                          : refusal("data_set_find", code, "%s", message));
 }
+
+HKI_AT(hk_data_set *, hk_data_set_open,
+       (hk_source at, const char *folder, hk_data_part part, const hk_data_set_options *options),
+       (folder, part, options))

@@ -284,7 +284,7 @@ bool(hk_loader_next)(hk_loader *self, hk_array **images, hk_array **labels)
 static const hk_status *refusal(hk_code code, const char *format, ...) HK_PRINTF(2, 3);
 static const hk_status *refusal(hk_code code, const char *format, ...)
 {
-    hki_source source = hki_source_get();
+    hk_source source = hki_source_get();
     const hki_status_facts facts = {
         .operation = "loader_create", .file = source.file, .line = source.line};
     va_list args;
@@ -525,3 +525,11 @@ int64_t hk_loader_batch_samples(const hk_loader *self)
 {
     return self ? self->batch_samples : 0;
 }
+
+HKI_AT_VOID(hk_loader_start_epoch, (hk_source at, hk_loader *loader, int64_t epoch),
+            (loader, epoch))
+HKI_AT(bool, hk_loader_next,
+       (hk_source at, hk_loader *loader, hk_array **images, hk_array **labels),
+       (loader, images, labels))
+HKI_AT(hk_loader *, hk_loader_create,
+       (hk_source at, hk_data_set *set, const hk_loader_options *options), (set, options))

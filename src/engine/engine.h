@@ -10,6 +10,7 @@
 #ifndef HOCKET_ENGINE_ENGINE_H
 #define HOCKET_ENGINE_ENGINE_H
 
+#include "base/source.h"
 #include "base/status.h"
 #include "device/device.h"
 
@@ -81,7 +82,7 @@ typedef struct hki_task_spec {
     int access_count;
     bool collective;       /* goes to the device's queue for reductions between devices */
     const char *operation; /* static text */
-    hki_source source;     /* set by hki_task_begin from hk_source_set */
+    hk_source source;      /* set by hki_task_begin: this thread's */
 } hki_task_spec;
 
 /* A new task of the runtime with payload_bytes of payload (64-byte aligned, not cleared) and room for

@@ -68,6 +68,8 @@ typedef enum hki_task_state {
     HKI_TASK_STARTED
 } hki_task_state;
 
+enum { HKI_SIGNALLED = 1, HKI_SLEEPING = 2 };
+
 /* The first two cache lines are what issuing and running an undisturbed task touch. */
 struct hki_task {
     _Alignas(
@@ -82,10 +84,10 @@ struct hki_task {
     bool counted; /* in its queue's counters */
     bool is_wait; /* runs in a waiting thread, which `signalled` tells */
     bool started; /* the kernel began: a failure leaves torn bytes */
-    _Atomic(bool) signalled;
     void *payload;
     hki_task_spec spec;
 
+    _Atomic(uint32_t) signalled;    /* to a waiting thread: 1; 2 while that thread sleeps on it */
     const hk_status *failure;       /* its own; counted; failure_lock */
     const hk_status *input_failure; /* counted; failure_lock */
     int64_t failure_piece;

@@ -124,7 +124,7 @@ hki_task *hki_task_slot_get(hki_runtime *runtime, int access_count, size_t paylo
     task->registered_count = task->wait_count = 0;
     task->next_piece = -1;
     task->counted = task->is_wait = task->started = false;
-    atomic_store_explicit(&task->signalled, false, memory_order_relaxed);
+    atomic_store_explicit(&task->signalled, 0, memory_order_relaxed);
     task->failure = task->input_failure = NULL;
     atomic_store_explicit(&task->pending, 1, memory_order_relaxed);
     atomic_store_explicit(&task->queued_in, NULL, memory_order_relaxed);
@@ -361,9 +361,9 @@ hki_task *hki_task_dispatch(hki_executor *executor, hki_task *ready)
         hki_task *task = ready;
         ready = task->queue_next;
         if (task->is_wait) {
-            hki_runtime *runtime = task->runtime;
-            atomic_store(&task->signalled, true);
-            hki_progress(runtime);
+            /* The slot may be another's by the time of the wake: slots stay, and who sleeps looks. */
+            if (atomic_exchange(&task->signalled, HKI_SIGNALLED) == HKI_SLEEPING)
+                hki_futex_wake(&task->signalled, 1);
             continue;
         }
         atomic_store_explicit(&task->state, HKI_TASK_READY, memory_order_relaxed);

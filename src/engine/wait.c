@@ -70,11 +70,15 @@ static bool help_task(hki_task *task)
 
 /* ---- one range ------------------------------------------------------------------------------------------ */
 
+static bool is_signalled(hki_task *task)
+{
+    return atomic_load_explicit(&task->signalled, memory_order_acquire) == HKI_SIGNALLED;
+}
+
 static void wait_signalled(hki_task *task)
 {
-    hki_runtime *runtime = task->runtime;
     int64_t start = hki_clock_ns(), next_help = start;
-    while (!atomic_load(&task->signalled)) {
+    while (!is_signalled(task)) {
         int64_t now = hki_clock_ns();
         if (now >= next_help) {
             if (help_task(task)) {
@@ -84,17 +88,14 @@ static void wait_signalled(hki_task *task)
             next_help = now + HELP_PERIOD_NS;
         }
         if (now - start < HKI_SPIN_NS) {
-            for (int i = 0; i < 16 && !atomic_load(&task->signalled); i++)
+            for (int i = 0; i < 16 && !is_signalled(task); i++)
                 hki_relax();
             continue;
         }
-        atomic_fetch_add(&runtime->sleepers, 1);
-        uint32_t seen = atomic_load(&runtime->progress);
-        if (!atomic_load(&task->signalled))
-            hki_futex_wait(&runtime->progress, seen, -1);
-        atomic_fetch_sub(&runtime->sleepers, 1);
-        start =
-            hki_clock_ns() - HKI_SPIN_NS; /* somebody else's progress: no new round of spinning */
+        uint32_t expected = 0;
+        if (atomic_compare_exchange_strong(&task->signalled, &expected, HKI_SLEEPING) ||
+            expected == HKI_SLEEPING)
+            hki_futex_wait(&task->signalled, HKI_SLEEPING, -1);
     }
 }
 

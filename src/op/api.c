@@ -94,200 +94,272 @@ hk_array *(hk_sum)(hk_array *x, const hk_sum_options *options)
     return hki_op_call(&hki_op_sum, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_sum, (hk_source at, hk_array *x, const hk_sum_options *options),
+       (x, options))
 
 hk_array *(hk_mean)(hk_array *x, const hk_mean_options *options)
 {
     return hki_op_call(&hki_op_mean, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_mean, (hk_source at, hk_array *x, const hk_mean_options *options),
+       (x, options))
 
 hk_array *(hk_max)(hk_array *x, const hk_max_options *options)
 {
     return hki_op_call(&hki_op_max, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_max, (hk_source at, hk_array *x, const hk_max_options *options),
+       (x, options))
 
 hk_array *(hk_min)(hk_array *x, const hk_min_options *options)
 {
     return hki_op_call(&hki_op_min, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_min, (hk_source at, hk_array *x, const hk_min_options *options),
+       (x, options))
 
 hk_array *(hk_add)(hk_array *x, hk_array *y)
 {
     return hki_op_call(&hki_op_add, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_add, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
 
 void (hk_add_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_add, (hk_array *const[]){x, y}, 2, NULL, out);
 }
+HKI_AT_VOID(hk_add_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
 
 hk_array *(hk_subtract)(hk_array *x, hk_array *y)
 {
     return hki_op_call(&hki_op_subtract, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_subtract, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
 
 void (hk_subtract_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_subtract, (hk_array *const[]){x, y}, 2, NULL, out);
 }
+HKI_AT_VOID(hk_subtract_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
 
 hk_array *(hk_multiply)(hk_array *x, hk_array *y)
 {
     return hki_op_call(&hki_op_multiply, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_multiply, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
 
 void (hk_multiply_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_multiply, (hk_array *const[]){x, y}, 2, NULL, out);
 }
+HKI_AT_VOID(hk_multiply_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
 
 hk_array *(hk_divide)(hk_array *x, hk_array *y)
 {
     return hki_op_call(&hki_op_divide, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_divide, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
 
 void (hk_divide_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_divide, (hk_array *const[]){x, y}, 2, NULL, out);
 }
+HKI_AT_VOID(hk_divide_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
 
 hk_array *(hk_maximum)(hk_array *x, hk_array *y)
 {
     return hki_op_call(&hki_op_maximum, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_maximum, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
 
 void (hk_maximum_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_maximum, (hk_array *const[]){x, y}, 2, NULL, out);
 }
+HKI_AT_VOID(hk_maximum_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
 
 hk_array *(hk_minimum)(hk_array *x, hk_array *y)
 {
     return hki_op_call(&hki_op_minimum, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_minimum, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
 
 void (hk_minimum_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_minimum, (hk_array *const[]){x, y}, 2, NULL, out);
 }
+HKI_AT_VOID(hk_minimum_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
 
 hk_array *(hk_power)(hk_array *x, hk_array *y)
 {
     return hki_op_call(&hki_op_power, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_power, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
 
 void (hk_power_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_power, (hk_array *const[]){x, y}, 2, NULL, out);
 }
+HKI_AT_VOID(hk_power_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
 
 hk_array *(hk_negative)(hk_array *x)
 {
     return hki_op_call(&hki_op_negative, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_negative, (hk_source at, hk_array *x),
+       (x))
 
 void (hk_negative_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_negative, (hk_array *const[]){x}, 1, NULL, out);
 }
+HKI_AT_VOID(hk_negative_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
 
 hk_array *(hk_exp)(hk_array *x)
 {
     return hki_op_call(&hki_op_exp, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_exp, (hk_source at, hk_array *x),
+       (x))
 
 void (hk_exp_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_exp, (hk_array *const[]){x}, 1, NULL, out);
 }
+HKI_AT_VOID(hk_exp_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
 
 hk_array *(hk_log)(hk_array *x)
 {
     return hki_op_call(&hki_op_log, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_log, (hk_source at, hk_array *x),
+       (x))
 
 void (hk_log_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_log, (hk_array *const[]){x}, 1, NULL, out);
 }
+HKI_AT_VOID(hk_log_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
 
 hk_array *(hk_sqrt)(hk_array *x)
 {
     return hki_op_call(&hki_op_sqrt, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_sqrt, (hk_source at, hk_array *x),
+       (x))
 
 void (hk_sqrt_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_sqrt, (hk_array *const[]){x}, 1, NULL, out);
 }
+HKI_AT_VOID(hk_sqrt_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
 
 hk_array *(hk_abs)(hk_array *x)
 {
     return hki_op_call(&hki_op_abs, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_abs, (hk_source at, hk_array *x),
+       (x))
 
 void (hk_abs_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_abs, (hk_array *const[]){x}, 1, NULL, out);
 }
+HKI_AT_VOID(hk_abs_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
 
 hk_array *(hk_square)(hk_array *x)
 {
     return hki_op_call(&hki_op_square, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_square, (hk_source at, hk_array *x),
+       (x))
 
 void (hk_square_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_square, (hk_array *const[]){x}, 1, NULL, out);
 }
+HKI_AT_VOID(hk_square_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
 
 hk_array *(hk_sigmoid)(hk_array *x)
 {
     return hki_op_call(&hki_op_sigmoid, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_sigmoid, (hk_source at, hk_array *x),
+       (x))
 
 void (hk_sigmoid_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_sigmoid, (hk_array *const[]){x}, 1, NULL, out);
 }
+HKI_AT_VOID(hk_sigmoid_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
 
 hk_array *(hk_tanh)(hk_array *x)
 {
     return hki_op_call(&hki_op_tanh, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_tanh, (hk_source at, hk_array *x),
+       (x))
 
 void (hk_tanh_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_tanh, (hk_array *const[]){x}, 1, NULL, out);
 }
+HKI_AT_VOID(hk_tanh_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
 
 hk_array *(hk_relu)(hk_array *x)
 {
     return hki_op_call(&hki_op_relu, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_relu, (hk_source at, hk_array *x),
+       (x))
 
 void (hk_relu_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_relu, (hk_array *const[]){x}, 1, NULL, out);
 }
+HKI_AT_VOID(hk_relu_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
 
 hk_array *(hk_add_scalar)(hk_array *x, double value)
 {
@@ -297,6 +369,8 @@ hk_array *(hk_add_scalar)(hk_array *x, double value)
     return hki_op_call(&hki_op_add_scalar, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_add_scalar, (hk_source at, hk_array *x, double value),
+       (x, value))
 
 void (hk_add_scalar_into)(hk_array *out, hk_array *x, double value)
 {
@@ -305,6 +379,8 @@ void (hk_add_scalar_into)(hk_array *out, hk_array *x, double value)
     };
     hki_op_call_into(&hki_op_add_scalar, (hk_array *const[]){x}, 1, &arguments, out);
 }
+HKI_AT_VOID(hk_add_scalar_into, (hk_source at, hk_array *out, hk_array *x, double value),
+       (out, x, value))
 
 hk_array *(hk_multiply_scalar)(hk_array *x, double value)
 {
@@ -314,6 +390,8 @@ hk_array *(hk_multiply_scalar)(hk_array *x, double value)
     return hki_op_call(&hki_op_multiply_scalar, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_multiply_scalar, (hk_source at, hk_array *x, double value),
+       (x, value))
 
 void (hk_multiply_scalar_into)(hk_array *out, hk_array *x, double value)
 {
@@ -322,6 +400,8 @@ void (hk_multiply_scalar_into)(hk_array *out, hk_array *x, double value)
     };
     hki_op_call_into(&hki_op_multiply_scalar, (hk_array *const[]){x}, 1, &arguments, out);
 }
+HKI_AT_VOID(hk_multiply_scalar_into, (hk_source at, hk_array *out, hk_array *x, double value),
+       (out, x, value))
 
 hk_array *(hk_divide_scalar)(hk_array *x, double value)
 {
@@ -331,6 +411,8 @@ hk_array *(hk_divide_scalar)(hk_array *x, double value)
     return hki_op_call(&hki_op_divide_scalar, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_divide_scalar, (hk_source at, hk_array *x, double value),
+       (x, value))
 
 void (hk_divide_scalar_into)(hk_array *out, hk_array *x, double value)
 {
@@ -339,6 +421,8 @@ void (hk_divide_scalar_into)(hk_array *out, hk_array *x, double value)
     };
     hki_op_call_into(&hki_op_divide_scalar, (hk_array *const[]){x}, 1, &arguments, out);
 }
+HKI_AT_VOID(hk_divide_scalar_into, (hk_source at, hk_array *out, hk_array *x, double value),
+       (out, x, value))
 
 hk_array *(hk_power_scalar)(hk_array *x, double value)
 {
@@ -348,6 +432,8 @@ hk_array *(hk_power_scalar)(hk_array *x, double value)
     return hki_op_call(&hki_op_power_scalar, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_power_scalar, (hk_source at, hk_array *x, double value),
+       (x, value))
 
 void (hk_power_scalar_into)(hk_array *out, hk_array *x, double value)
 {
@@ -356,6 +442,8 @@ void (hk_power_scalar_into)(hk_array *out, hk_array *x, double value)
     };
     hki_op_call_into(&hki_op_power_scalar, (hk_array *const[]){x}, 1, &arguments, out);
 }
+HKI_AT_VOID(hk_power_scalar_into, (hk_source at, hk_array *out, hk_array *x, double value),
+       (out, x, value))
 
 hk_array *(hk_maximum_scalar)(hk_array *x, double value)
 {
@@ -365,6 +453,8 @@ hk_array *(hk_maximum_scalar)(hk_array *x, double value)
     return hki_op_call(&hki_op_maximum_scalar, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_maximum_scalar, (hk_source at, hk_array *x, double value),
+       (x, value))
 
 void (hk_maximum_scalar_into)(hk_array *out, hk_array *x, double value)
 {
@@ -373,6 +463,8 @@ void (hk_maximum_scalar_into)(hk_array *out, hk_array *x, double value)
     };
     hki_op_call_into(&hki_op_maximum_scalar, (hk_array *const[]){x}, 1, &arguments, out);
 }
+HKI_AT_VOID(hk_maximum_scalar_into, (hk_source at, hk_array *out, hk_array *x, double value),
+       (out, x, value))
 
 hk_array *(hk_minimum_scalar)(hk_array *x, double value)
 {
@@ -382,6 +474,8 @@ hk_array *(hk_minimum_scalar)(hk_array *x, double value)
     return hki_op_call(&hki_op_minimum_scalar, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_minimum_scalar, (hk_source at, hk_array *x, double value),
+       (x, value))
 
 void (hk_minimum_scalar_into)(hk_array *out, hk_array *x, double value)
 {
@@ -390,94 +484,129 @@ void (hk_minimum_scalar_into)(hk_array *out, hk_array *x, double value)
     };
     hki_op_call_into(&hki_op_minimum_scalar, (hk_array *const[]){x}, 1, &arguments, out);
 }
+HKI_AT_VOID(hk_minimum_scalar_into, (hk_source at, hk_array *out, hk_array *x, double value),
+       (out, x, value))
 
 hk_array *(hk_equal)(hk_array *x, hk_array *y)
 {
     return hki_op_call(&hki_op_equal, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_equal, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
 
 void (hk_equal_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_equal, (hk_array *const[]){x, y}, 2, NULL, out);
 }
+HKI_AT_VOID(hk_equal_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
 
 hk_array *(hk_not_equal)(hk_array *x, hk_array *y)
 {
     return hki_op_call(&hki_op_not_equal, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_not_equal, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
 
 void (hk_not_equal_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_not_equal, (hk_array *const[]){x, y}, 2, NULL, out);
 }
+HKI_AT_VOID(hk_not_equal_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
 
 hk_array *(hk_less)(hk_array *x, hk_array *y)
 {
     return hki_op_call(&hki_op_less, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_less, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
 
 void (hk_less_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_less, (hk_array *const[]){x, y}, 2, NULL, out);
 }
+HKI_AT_VOID(hk_less_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
 
 hk_array *(hk_less_equal)(hk_array *x, hk_array *y)
 {
     return hki_op_call(&hki_op_less_equal, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_less_equal, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
 
 void (hk_less_equal_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_less_equal, (hk_array *const[]){x, y}, 2, NULL, out);
 }
+HKI_AT_VOID(hk_less_equal_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
 
 hk_array *(hk_greater)(hk_array *x, hk_array *y)
 {
     return hki_op_call(&hki_op_greater, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_greater, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
 
 void (hk_greater_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_greater, (hk_array *const[]){x, y}, 2, NULL, out);
 }
+HKI_AT_VOID(hk_greater_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
 
 hk_array *(hk_greater_equal)(hk_array *x, hk_array *y)
 {
     return hki_op_call(&hki_op_greater_equal, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_greater_equal, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
 
 void (hk_greater_equal_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_greater_equal, (hk_array *const[]){x, y}, 2, NULL, out);
 }
+HKI_AT_VOID(hk_greater_equal_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
 
 hk_array *(hk_where)(hk_array *condition, hk_array *x, hk_array *y)
 {
     return hki_op_call(&hki_op_where, (hk_array *const[]){condition, x, y}, 3, NULL,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_where, (hk_source at, hk_array *condition, hk_array *x, hk_array *y),
+       (condition, x, y))
 
 void (hk_where_into)(hk_array *out, hk_array *condition, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_where, (hk_array *const[]){condition, x, y}, 3, NULL, out);
 }
+HKI_AT_VOID(hk_where_into, (hk_source at, hk_array *out, hk_array *condition, hk_array *x,
+                            hk_array *y),
+       (out, condition, x, y))
 
 hk_array *(hk_copy)(hk_array *x)
 {
     return hki_op_call(&hki_op_copy, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_copy, (hk_source at, hk_array *x),
+       (x))
 
 void (hk_copy_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_copy, (hk_array *const[]){x}, 1, NULL, out);
 }
+HKI_AT_VOID(hk_copy_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
 
 hk_array *(hk_cast)(hk_array *x, hk_dtype dtype)
 {
@@ -487,12 +616,16 @@ hk_array *(hk_cast)(hk_array *x, hk_dtype dtype)
     return hki_op_call(&hki_op_cast, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_cast, (hk_source at, hk_array *x, hk_dtype dtype),
+       (x, dtype))
 
 hk_array *(hk_to_device)(hk_array *x, hk_device device)
 {
     return hki_op_call(&hki_op_to_device, (hk_array *const[]){x}, 1, NULL,
                        device, NULL);
 }
+HKI_AT(hk_array *, hk_to_device, (hk_source at, hk_array *x, hk_device device),
+       (x, device))
 
 hk_array *(hk_full)(hk_dims shape, double value, hk_dtype dtype, hk_device device)
 {
@@ -504,6 +637,9 @@ hk_array *(hk_full)(hk_dims shape, double value, hk_dtype dtype, hk_device devic
     return hki_op_call(&hki_op_full, NULL, 0, &arguments,
                        device, NULL);
 }
+HKI_AT(hk_array *, hk_full, (hk_source at, hk_dims shape, double value, hk_dtype dtype,
+                             hk_device device),
+       (shape, value, dtype, device))
 
 void (hk_full_into)(hk_array *out, hk_dims shape, double value, hk_dtype dtype)
 {
@@ -514,6 +650,9 @@ void (hk_full_into)(hk_array *out, hk_dims shape, double value, hk_dtype dtype)
     };
     hki_op_call_into(&hki_op_full, NULL, 0, &arguments, out);
 }
+HKI_AT_VOID(hk_full_into, (hk_source at, hk_array *out, hk_dims shape, double value,
+                           hk_dtype dtype),
+       (out, shape, value, dtype))
 
 hk_array *(hk_zeros)(hk_dims shape, hk_dtype dtype, hk_device device)
 {
@@ -524,6 +663,8 @@ hk_array *(hk_zeros)(hk_dims shape, hk_dtype dtype, hk_device device)
     return hki_op_call(&hki_op_zeros, NULL, 0, &arguments,
                        device, NULL);
 }
+HKI_AT(hk_array *, hk_zeros, (hk_source at, hk_dims shape, hk_dtype dtype, hk_device device),
+       (shape, dtype, device))
 
 void (hk_zeros_into)(hk_array *out, hk_dims shape, hk_dtype dtype)
 {
@@ -533,6 +674,8 @@ void (hk_zeros_into)(hk_array *out, hk_dims shape, hk_dtype dtype)
     };
     hki_op_call_into(&hki_op_zeros, NULL, 0, &arguments, out);
 }
+HKI_AT_VOID(hk_zeros_into, (hk_source at, hk_array *out, hk_dims shape, hk_dtype dtype),
+       (out, shape, dtype))
 
 hk_array *(hk_ones)(hk_dims shape, hk_dtype dtype, hk_device device)
 {
@@ -543,6 +686,8 @@ hk_array *(hk_ones)(hk_dims shape, hk_dtype dtype, hk_device device)
     return hki_op_call(&hki_op_ones, NULL, 0, &arguments,
                        device, NULL);
 }
+HKI_AT(hk_array *, hk_ones, (hk_source at, hk_dims shape, hk_dtype dtype, hk_device device),
+       (shape, dtype, device))
 
 void (hk_ones_into)(hk_array *out, hk_dims shape, hk_dtype dtype)
 {
@@ -552,6 +697,8 @@ void (hk_ones_into)(hk_array *out, hk_dims shape, hk_dtype dtype)
     };
     hki_op_call_into(&hki_op_ones, NULL, 0, &arguments, out);
 }
+HKI_AT_VOID(hk_ones_into, (hk_source at, hk_array *out, hk_dims shape, hk_dtype dtype),
+       (out, shape, dtype))
 
 hk_array *(hk_arange)(double start, double stop, double step, hk_dtype dtype, hk_device device)
 {
@@ -564,6 +711,9 @@ hk_array *(hk_arange)(double start, double stop, double step, hk_dtype dtype, hk
     return hki_op_call(&hki_op_arange, NULL, 0, &arguments,
                        device, NULL);
 }
+HKI_AT(hk_array *, hk_arange, (hk_source at, double start, double stop, double step,
+                               hk_dtype dtype, hk_device device),
+       (start, stop, step, dtype, device))
 
 hk_array *(hk_reshape)(hk_array *x, hk_dims shape)
 {
@@ -573,24 +723,32 @@ hk_array *(hk_reshape)(hk_array *x, hk_dims shape)
     return hki_op_call(&hki_op_reshape, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_reshape, (hk_source at, hk_array *x, hk_dims shape),
+       (x, shape))
 
 hk_array *(hk_matmul)(hk_array *a, hk_array *b)
 {
     return hki_op_call(&hki_op_matmul, (hk_array *const[]){a, b}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_matmul, (hk_source at, hk_array *a, hk_array *b),
+       (a, b))
 
 hk_array *(hk_linear)(hk_array *x, hk_array *weight, hk_array *bias)
 {
     return hki_op_call(&hki_op_linear, (hk_array *const[]){x, weight, bias}, 3, NULL,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_linear, (hk_source at, hk_array *x, hk_array *weight, hk_array *bias),
+       (x, weight, bias))
 
 hk_array *(hk_softmax_cross_entropy)(hk_array *logits, hk_array *labels)
 {
     return hki_op_call(&hki_op_softmax_cross_entropy, (hk_array *const[]){logits, labels}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_softmax_cross_entropy, (hk_source at, hk_array *logits, hk_array *labels),
+       (logits, labels))
 
 hk_array *(hk_softmax)(hk_array *x, int64_t axis)
 {
@@ -600,6 +758,8 @@ hk_array *(hk_softmax)(hk_array *x, int64_t axis)
     return hki_op_call(&hki_op_softmax, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_softmax, (hk_source at, hk_array *x, int64_t axis),
+       (x, axis))
 
 hk_array *(hk_log_softmax)(hk_array *x, int64_t axis)
 {
@@ -609,6 +769,8 @@ hk_array *(hk_log_softmax)(hk_array *x, int64_t axis)
     return hki_op_call(&hki_op_log_softmax, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_log_softmax, (hk_source at, hk_array *x, int64_t axis),
+       (x, axis))
 
 hk_array *(hk_argmax)(hk_array *x, int64_t axis)
 {
@@ -618,6 +780,8 @@ hk_array *(hk_argmax)(hk_array *x, int64_t axis)
     return hki_op_call(&hki_op_argmax, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_argmax, (hk_source at, hk_array *x, int64_t axis),
+       (x, axis))
 
 hk_array *(hk_conv2d)(hk_array *x, hk_array *weight, hk_array *bias,
                       const hk_conv2d_options *options)
@@ -625,15 +789,22 @@ hk_array *(hk_conv2d)(hk_array *x, hk_array *weight, hk_array *bias,
     return hki_op_call(&hki_op_conv2d, (hk_array *const[]){x, weight, bias}, 3, options,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_conv2d, (hk_source at, hk_array *x, hk_array *weight, hk_array *bias,
+                               const hk_conv2d_options *options),
+       (x, weight, bias, options))
 
 hk_array *(hk_max_pool2d)(hk_array *x, const hk_max_pool2d_options *options)
 {
     return hki_op_call(&hki_op_max_pool2d, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_max_pool2d, (hk_source at, hk_array *x, const hk_max_pool2d_options *options),
+       (x, options))
 
 hk_array *(hk_avg_pool2d)(hk_array *x, const hk_avg_pool2d_options *options)
 {
     return hki_op_call(&hki_op_avg_pool2d, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
+HKI_AT(hk_array *, hk_avg_pool2d, (hk_source at, hk_array *x, const hk_avg_pool2d_options *options),
+       (x, options))

@@ -340,3 +340,12 @@ void(hk_call_into)(const char *name, hk_array *out, hk_array *const *inputs, int
         hki_array_fail_in_place(out, "call_into", inputs, input_count, call.code, "%s",
                                 call.message);
 }
+
+HKI_AT(hk_array *, hk_call,
+       (hk_source at, const char *name, hk_array *const *inputs, int input_count,
+        const void *options, hk_device device),
+       (name, inputs, input_count, options, device))
+HKI_AT_VOID(hk_call_into,
+            (hk_source at, const char *name, hk_array *out, hk_array *const *inputs,
+             int input_count, const void *options),
+            (name, out, inputs, input_count, options))

@@ -27,3 +27,7 @@ void(hk_sgd)(hk_array *const *params, int count, const hk_sgd_options *options)
                                               : "is NULL");
     }
 }
+
+HKI_AT_VOID(hk_sgd,
+            (hk_source at, hk_array *const *params, int count, const hk_sgd_options *options),
+            (params, count, options))

@@ -4,6 +4,11 @@
 #include <cstdio>
 #include <vector>
 
+static hk_array *layer(hk_array *x)
+{
+    return hk_relu(x);
+}
+
 int main()
 {
     HK_SCOPE;
@@ -16,6 +21,11 @@ int main()
     if (!hk_ok(status))
         return hk_status_print(status, stderr);
     const std::vector<float> wanted = {7, 10, 15, 22};
+
+    hk_array *none = hk_slice(layer(x), 0, 0, 9);
+    const int line = __LINE__ - 1;
+    if (hk_status_line(hk_wait(none)) != line)
+        return 1;
     std::printf("hocket %s: %s\n", HK_VERSION_STRING, product == wanted ? "ok" : "wrong");
     return product == wanted ? 0 : 1;
 }

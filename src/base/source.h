@@ -1,0 +1,27 @@
+/* The source position of this thread's calls, which records name. */
+#ifndef HOCKET_BASE_SOURCE_H
+#define HOCKET_BASE_SOURCE_H
+
+#include <hocket/base.h>
+
+/* The position that a function with _at, or hk_source_set, noted last in this thread. Calls inside the
+ * library are those of plain functions, in parentheses: they leave it as it is. */
+hk_source hki_source_get(void);
+void hki_source_put(hk_source source);
+
+/* Defines function_at, declared in a public header: function with the position of the call before its
+ * other parameters. `parameters` and `arguments` are in parentheses. */
+#define HKI_AT(result, function, parameters, arguments)                                            \
+    result function##_at parameters                                                                \
+    {                                                                                              \
+        hki_source_put(at);                                                                        \
+        return (function)arguments;                                                                \
+    }
+#define HKI_AT_VOID(function, parameters, arguments)                                               \
+    void function##_at parameters                                                                  \
+    {                                                                                              \
+        hki_source_put(at);                                                                        \
+        (function) arguments;                                                                      \
+    }
+
+#endif
