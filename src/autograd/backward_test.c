@@ -286,6 +286,26 @@ static void test_refused_call(void)
 }
 
 /* No contribution at all: the gradient is zero, not what it was. */
+/* A view of what failed at its call, and a refused view, fail the gradients behind them. */
+static void test_failed_views(void)
+{
+    for (int refused = 0; refused < 2; refused++) {
+        HK_SCOPE;
+        hk_array *x = hk_ones(hk_shape(2, 3), HK_F32, hk_device_default());
+        hk_array *odd = hk_ones(hk_shape(5), HK_F32, hk_device_default());
+        hk_attach_grad(x, HK_GRAD_WRITE);
+        hk_record_begin();
+        hk_array *loss = hk_sum(
+            refused ? hk_slice(hk_square(x), 7, 0, 1) : hk_slice(hk_add(x, odd), 0, 0, 1), NULL);
+        hk_record_end();
+        hk_backward(loss);
+        CHECK(!hk_ok(hk_wait(hk_grad(x))));
+        CHECK_STR(hk_status_operation(hk_wait(hk_grad(x))), refused ? "slice" : "add");
+        hk_wait_all();
+        hk_failures_clear();
+    }
+}
+
 static void test_constant(void)
 {
     HK_SCOPE;
@@ -427,6 +447,7 @@ int main(void)
     test_no_gradient();
     test_failed_loss();
     test_refused_call();
+    test_failed_views();
     test_constant();
     test_wrong_gradient();
     test_overwrite();

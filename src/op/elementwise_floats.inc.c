@@ -1,9 +1,6 @@
 /* The loops for float32 and float64, and the names of their entries in a table: included once for each
  * instruction set. The build turns contraction of a * b + c off for the sources that include it: a value
  * must not depend on which of several loops over one expression computed it. */
-#if defined(__clang__)
-#pragma clang diagnostic ignored "-Wpass-failed" /* loops that call the C library stay scalar */
-#endif
 
 #include "op/elementwise.h"
 #include "op/scalar_math.h"

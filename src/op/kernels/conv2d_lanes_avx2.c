@@ -8,12 +8,12 @@
 
 #define LANES_TARGET HKI_TARGET_AVX2
 /* (o + 1) w + 1 registers */
-#define LANES_TILES(X)                                                                             \
-    X(1, 1)                                                                                        \
-    X(1, 2)                                                                                        \
-    X(1, 3)                                                                                        \
-    X(1, 4) X(1, 5) X(1, 6) X(2, 1) X(2, 2) X(2, 3) X(2, 4) X(2, 5) X(3, 1) X(3, 2) X(3, 3)        \
-        X(4, 1) X(4, 2) X(4, 3) X(5, 1) X(5, 2) X(6, 1) X(6, 2)
+/* clang-format off */
+#define LANES_TILES(X) \
+    X(1, 1) X(1, 2) X(1, 3) X(1, 4) X(1, 5) X(1, 6) X(2, 1) X(2, 2) \
+    X(2, 3) X(2, 4) X(2, 5) X(3, 1) X(3, 2) X(3, 3) X(4, 1) X(4, 2) \
+    X(4, 3) X(5, 1) X(5, 2) X(6, 1) X(6, 2)
+/* clang-format on */
 #define LANES_WIDEST(X) X(1, 6) X(2, 5) X(3, 3) X(4, 3) X(5, 2) X(6, 2)
 
 #define LANES_T        float

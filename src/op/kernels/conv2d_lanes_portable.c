@@ -6,12 +6,12 @@
 
 #define LANES_TARGET
 /* (o + 1) w + 1 registers, and one more where multiply and add are apart */
-#define LANES_TILES(X)                                                                             \
-    X(1, 1)                                                                                        \
-    X(1, 2)                                                                                        \
-    X(1, 3)                                                                                        \
-    X(1, 4) X(1, 5) X(1, 6) X(2, 1) X(2, 2) X(2, 3) X(2, 4) X(3, 1) X(3, 2) X(3, 3) X(4, 1)        \
-        X(4, 2) X(5, 1) X(5, 2)
+/* clang-format off */
+#define LANES_TILES(X) \
+    X(1, 1) X(1, 2) X(1, 3) X(1, 4) X(1, 5) X(1, 6) X(2, 1) X(2, 2) \
+    X(2, 3) X(2, 4) X(3, 1) X(3, 2) X(3, 3) X(4, 1) X(4, 2) X(5, 1) \
+    X(5, 2)
+/* clang-format on */
 #define LANES_WIDEST(X) X(1, 6) X(2, 4) X(3, 3) X(4, 2) X(5, 2)
 
 #define LANES_T        float
