@@ -163,8 +163,10 @@ void hki_array_fail_in_place(hk_array *out, const char *operation, hk_array *con
         return;
     }
     const hk_status *gone = hki_array_gone(out);
-    if (!gone && !out->failed)
-        refusal_issue(&self, out->storage->device, out);
+    if (!gone && !out->failed && !refusal_issue(&self, out->storage->device, out)) {
+        hki_access range = hki_array_access(out, HKI_WRITE);
+        hki_var_fail_at_once(range.var, range.begin, range.end);
+    }
     hk_status_release(gone);
     hk_status_release(self.record);
 }

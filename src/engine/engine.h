@@ -54,6 +54,10 @@ typedef struct hki_access {
  * still what they were before the failed call. The others stay. */
 void hki_var_recover(hki_var *var, uint64_t begin, uint64_t end);
 
+/* For want of host memory for a task: fails the range now, ahead of what is still to read it, and notes a
+ * root failure. Allocates nothing that it depends on. */
+void hki_var_fail_at_once(hki_var *var, uint64_t begin, uint64_t end);
+
 /* ---- tasks ---------------------------------------------------------------------------------------- */
 
 /* What a kind of task does. Immutable. Every function gets the payload that the submitter filled. */

@@ -126,6 +126,12 @@ void hki_var_fail(hki_var *var, uint64_t begin, uint64_t end, const hk_status *s
     drop(old);
 }
 
+void hki_var_fail_at_once(hki_var *var, uint64_t begin, uint64_t end)
+{
+    hki_var_fail(var, begin, end, hki_status_no_memory(), false);
+    hki_runtime_note_failure(var->runtime, hki_status_no_memory());
+}
+
 static void end_failures(hki_var *var, uint64_t begin, uint64_t end, bool select)
 {
     if (!any_failures(var))
