@@ -157,6 +157,21 @@ const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void
 
 /* ---- a device, everything ---------------------------------------------------------------------------------- */
 
+/* Helps with anything, or spins a little while it is not long since *start. False: time to sleep. */
+static bool stay_awake(hki_runtime *runtime, int64_t *start)
+{
+    for (int i = 0; i < runtime->device_count; i++)
+        if (help_queue(runtime->devices[i]->queue, NULL, 0)) {
+            *start = hki_clock_ns();
+            return true;
+        }
+    if (hki_clock_ns() - *start >= HKI_SPIN_NS)
+        return false;
+    for (int i = 0; i < 16; i++)
+        hki_relax();
+    return true;
+}
+
 void hki_queue_drain(hki_queue *queue)
 {
     hki_runtime *runtime = queue->runtime;
@@ -170,22 +185,14 @@ void hki_queue_drain(hki_queue *queue)
     hki_lock_release(&runtime->issue_lock);
     int64_t start = hki_clock_ns();
     while (hki_queue_finished(queue, epoch) != issued) {
-        bool helped = false;
-        for (int i = 0; i < runtime->device_count && !helped; i++)
-            helped = help_queue(runtime->devices[i]->queue, NULL, 0);
-        if (helped) {
-            start = hki_clock_ns();
-        } else if (hki_clock_ns() - start < HKI_SPIN_NS) {
-            for (int i = 0; i < 16; i++)
-                hki_relax();
-        } else {
-            atomic_fetch_add(&runtime->sleepers, 1);
-            uint32_t seen = atomic_load(&runtime->progress);
-            /* A worker that never runs out of tasks does not wake us. */
-            if (hki_queue_finished(queue, epoch) != issued)
-                hki_futex_wait(&runtime->progress, seen, HKI_LOOK_AGAIN_NS);
-            atomic_fetch_sub(&runtime->sleepers, 1);
-        }
+        if (stay_awake(runtime, &start))
+            continue;
+        atomic_fetch_add(&runtime->sleepers, 1);
+        uint32_t seen = atomic_load(&runtime->progress);
+        /* A worker that never runs out of tasks does not wake us. */
+        if (hki_queue_finished(queue, epoch) != issued)
+            hki_futex_wait(&runtime->progress, seen, HKI_LOOK_AGAIN_NS);
+        atomic_fetch_sub(&runtime->sleepers, 1);
     }
     pthread_mutex_unlock(&queue->flip_lock);
 }
@@ -291,19 +298,11 @@ void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes)
     atomic_fetch_add_explicit(&runtime->window_waits, 1, memory_order_relaxed);
     int64_t start = hki_clock_ns(), nap_ns = HKI_SPIN_NS;
     while (!window_has_room(runtime, output_bytes) && hki_runtime_alive(runtime)) {
-        bool helped = false;
-        for (int i = 0; i < runtime->device_count && !helped; i++)
-            helped = help_queue(runtime->devices[i]->queue, NULL, 0);
-        if (helped) {
-            start = hki_clock_ns();
-        } else if (hki_clock_ns() - start < HKI_SPIN_NS) {
-            for (int i = 0; i < 16; i++)
-                hki_relax();
-        } else {
-            /* Naps rather than being woken: those who finish tasks need not know of this. */
-            struct timespec nap = {0, nap_ns};
-            nanosleep(&nap, NULL);
-            nap_ns = nap_ns < WINDOW_NAP_NS ? nap_ns * 2 : WINDOW_NAP_NS;
-        }
+        if (stay_awake(runtime, &start))
+            continue;
+        /* Naps rather than being woken: those who finish tasks need not know of this. */
+        struct timespec nap = {0, nap_ns};
+        nanosleep(&nap, NULL);
+        nap_ns = nap_ns < WINDOW_NAP_NS ? nap_ns * 2 : WINDOW_NAP_NS;
     }
 }

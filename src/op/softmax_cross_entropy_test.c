@@ -1,20 +1,9 @@
 /* The loss: labels that are not there, logits beyond what exp can take, refusals. */
-#include "tests/check.h"
+#include "op/operator_fixture.h"
 
-#include <hocket/hocket.h>
 #include <math.h>
-#include <stdlib.h>
 
 static hk_device device;
-
-static bool fails(hk_array *x, hk_code code, const char *text)
-{
-    const hk_status *status = hk_wait(x);
-    bool ok = hk_status_code(status) == code && strstr(hk_status_message(status), text);
-    if (!ok)
-        hk_status_print(status, stderr);
-    return ok;
-}
 
 static void test_labels(void)
 {
@@ -33,14 +22,14 @@ static void test_labels(void)
     hk_array *loss = hk_softmax_cross_entropy(logits, bad);
     hk_record_end();
     hk_backward(loss);
-    CHECK(fails(loss, HK_OUT_OF_RANGE, "labels[123] is -1, but logits has 10 classes"));
-    CHECK(fails(hk_grad(logits), HK_OUT_OF_RANGE, "labels[123] is -1"));
+    CHECK(fails_with(loss, HK_OUT_OF_RANGE, "labels[123] is -1, but logits has 10 classes"));
+    CHECK(fails_with(hk_grad(logits), HK_OUT_OF_RANGE, "labels[123] is -1"));
     CHECK(strstr(hk_status_file(hk_wait(loss)), "softmax_cross_entropy_test.c"));
     CHECK(hk_ok(hk_wait(hk_softmax_cross_entropy(logits, good))));
     const uint8_t byte = 200;
-    CHECK(fails(hk_softmax_cross_entropy(hk_zeros(hk_shape(1, 200), HK_F64, device),
-                                         hk_from_host(&byte, hk_shape(1), HK_U8, device)),
-                HK_OUT_OF_RANGE, "labels[0] is 200"));
+    CHECK(fails_with(hk_softmax_cross_entropy(hk_zeros(hk_shape(1, 200), HK_F64, device),
+                                              hk_from_host(&byte, hk_shape(1), HK_U8, device)),
+                     HK_OUT_OF_RANGE, "labels[0] is 200"));
     free(labels);
     hk_failures_clear();
 }
@@ -77,15 +66,15 @@ static void test_refusals(void)
     HK_SCOPE;
     hk_array *logits = hk_zeros(hk_shape(4, 3), HK_F32, device);
     hk_array *labels = hk_zeros(hk_shape(4), HK_I32, device);
-    CHECK(fails(hk_softmax_cross_entropy(labels, labels), HK_UNSUPPORTED, "logits is int32"));
-    CHECK(
-        fails(hk_softmax_cross_entropy(logits, logits), HK_INVALID_ARGUMENT, "labels is float32"));
-    CHECK(fails(hk_softmax_cross_entropy(logits, hk_zeros(hk_shape(3), HK_I32, device)),
-                HK_INVALID_ARGUMENT, "labels is (3,), but must be (4,)"));
-    CHECK(fails(hk_softmax_cross_entropy(hk_zeros(hk_shape(4), HK_F32, device), labels),
-                HK_INVALID_ARGUMENT, "logits is (4,)"));
-    CHECK(fails(hk_softmax_cross_entropy(hk_zeros(hk_shape(4, 0), HK_F32, device), labels),
-                HK_INVALID_ARGUMENT, "no classes"));
+    CHECK(fails_with(hk_softmax_cross_entropy(labels, labels), HK_UNSUPPORTED, "logits is int32"));
+    CHECK(fails_with(hk_softmax_cross_entropy(logits, logits), HK_INVALID_ARGUMENT,
+                     "labels is float32"));
+    CHECK(fails_with(hk_softmax_cross_entropy(logits, hk_zeros(hk_shape(3), HK_I32, device)),
+                     HK_INVALID_ARGUMENT, "labels is (3,), but must be (4,)"));
+    CHECK(fails_with(hk_softmax_cross_entropy(hk_zeros(hk_shape(4), HK_F32, device), labels),
+                     HK_INVALID_ARGUMENT, "logits is (4,)"));
+    CHECK(fails_with(hk_softmax_cross_entropy(hk_zeros(hk_shape(4, 0), HK_F32, device), labels),
+                     HK_INVALID_ARGUMENT, "no classes"));
     hk_failures_clear();
 }
 
