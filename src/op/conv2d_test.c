@@ -1,4 +1,6 @@
 /* Convolution and pooling: batches that are cut into pieces, against sums written plainly, and refusals. */
+#include "tests/check.h"
+
 #include "op/op.h"
 #include "op/operator_fixture.h"
 

@@ -1,4 +1,6 @@
 /* Products large enough to be cut into tiles, of operands that lie in every way, and refusals. */
+#include "tests/check.h"
+
 #include "op/operator_fixture.h"
 
 static hk_device device;

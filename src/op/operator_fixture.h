@@ -1,8 +1,6 @@
-/* What the operators' unit tests share. */
+/* What the operators' unit tests share; include tests/check.h first. */
 #ifndef HOCKET_OP_OPERATOR_FIXTURE_H
 #define HOCKET_OP_OPERATOR_FIXTURE_H
-
-#include "tests/check.h"
 
 #include <hocket/hocket.h>
 #include <stdlib.h>

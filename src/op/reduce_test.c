@@ -1,4 +1,6 @@
 /* Reductions: accuracy, layouts, special values, gradients where elements are equal, refusals. */
+#include "tests/check.h"
+
 #include "op/operator_fixture.h"
 
 #include <math.h>

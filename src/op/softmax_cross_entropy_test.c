@@ -1,4 +1,6 @@
 /* The loss: labels that are not there, logits beyond what exp can take, refusals. */
+#include "tests/check.h"
+
 #include "op/operator_fixture.h"
 
 #include <math.h>
