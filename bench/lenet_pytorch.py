@@ -132,7 +132,7 @@ def arguments():
     parser.add_argument("--init", help="folder with p0.bin ... p7.bin, float32")
     parser.add_argument("--order", help="file of int64 sample indices")
     parser.add_argument("--loss-log", help="file: the loss of each step, one a line")
-    parser.add_argument("--evaluate", action="store_true", help="test accuracy at the end")
+    parser.add_argument("--evaluate", action="store_true", help="test accuracy after each epoch")
     return parser.parse_args()
 
 
@@ -150,7 +150,8 @@ def main():
     total = torch.zeros(())
     steps = samples = 0
     limit = args.steps or 1 << 62
-    epoch_seconds = []
+    epoch_seconds, accuracies = [], []
+    test = load(args.data, "t10k") if args.evaluate else None
 
     start = time.monotonic()
     for epoch, order in enumerate(epoch_orders(args, count)):
@@ -172,15 +173,16 @@ def main():
             if steps >= limit:
                 break
         epoch_seconds.append(time.monotonic() - begun)
+        if test:
+            accuracies.append(accuracy(*test, params, 1000))
     mean_loss = float(total) / max(steps, 1)
     seconds = time.monotonic() - start
 
     result = {"seconds": seconds, "steps": steps, "samples": samples, "train_samples": count,
               "epoch_seconds": epoch_seconds, "loss": mean_loss, "torch": torch.__version__,
               "threads": torch.get_num_threads(), "format": args.format, "onednn": args.onednn}
-    if args.evaluate:
-        test_images, test_labels = load(args.data, "t10k")
-        result["test_accuracy"] = accuracy(test_images, test_labels, params, 1000)
+    if test:
+        result["test_accuracies"] = accuracies
     if logged is not None:
         with open(args.loss_log, "w", encoding="ascii") as file:
             file.writelines(f"{value:.9g}\n" for value in array.array("d", logged.tolist()))

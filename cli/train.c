@@ -16,7 +16,7 @@
 enum { LOOK_BACK = 20, DEVICES_TEXT_BYTES = MAX_DEVICES * (DEVICE_NAME_BYTES + 2) };
 
 typedef struct train_options {
-    const char *devices, *data, *plot, *init, *dump_init, *loss_log;
+    const char *devices, *data, *plot, *init, *dump_init, *loss_log, *order_log;
     int64_t batch_size, epochs, seed, steps;
     double lr;
     bool json, no_shuffle;
@@ -53,6 +53,9 @@ static const option_row rows[] = {
     INT("steps", steps, 1, 1e9, "stop after N steps in all"),
     FLAG("no-shuffle", no_shuffle, "take the samples in the order of the files"),
     TEXT("loss-log", loss_log, "FILE", "write the mean loss of each step there, one a line"),
+    TEXT("order-log", order_log, "FILE",
+         "write the samples of each epoch there, in their order: int64 indices\n"
+         "into the training part, of this machine's byte order"),
     TEXT("init", init, "DIR",
          "begin with the parameters in DIR/p0.bin to p7.bin, raw float32,\n"
          "little-endian, C order: conv1.weight (20,1,3,3), conv1.bias (20),\n"
@@ -67,8 +70,9 @@ typedef struct training {
     trainer trainer;
     train_report report;
     char devices_text[DEVICES_TEXT_BYTES]; /* "cpu:0, cpu:1" */
-    FILE *plot, *loss_log;
+    FILE *plot, *loss_log, *order_log;
     epoch_row *epochs; /* epoch_count of them are done */
+    int64_t sample_count; /* of the training part */
     int64_t epoch_count, whole_epochs, step_count;
     double whole_seconds;
 } training;
@@ -107,6 +111,13 @@ static bool may_step(const training *self)
     return !interrupt_came() && (!self->options.steps || self->step_count < self->options.steps);
 }
 
+static void log_order(training *self)
+{
+    const int64_t *order = hk_loader_order(self->trainer.train);
+    for (int64_t i = 0; i < self->sample_count; i++)
+        fwrite(order ? &order[i] : &i, sizeof i, 1, self->order_log);
+}
+
 /* Issues the steps of an epoch; looks at losses some steps back, so that it never runs far ahead of a
  * failure, and waits for the end of what it issued. False when something failed. */
 static bool train_epoch(training *self, epoch_row *row)
@@ -114,6 +125,8 @@ static bool train_epoch(training *self, epoch_row *row)
     trainer *steps = &self->trainer;
     double start = now();
     trainer_start_epoch(steps, row->epoch - 1);
+    if (self->order_log)
+        log_order(self);
     while (may_step(self) && trainer_step(steps)) {
         self->step_count++;
         if (steps->issued - steps->read <= LOOK_BACK)
@@ -242,6 +255,7 @@ static bool set_up(training *self, const device_list *list)
                 ", lr %g, seed %" PRId64 "\n",
                 self->devices_text, hk_data_set_size(train), hk_data_set_folder(train),
                 options->batch_size, options->lr, options->seed);
+    self->sample_count = hk_data_set_size(train);
     hk_data_set_release(train);
     hk_data_set_release(test);
     return ready;
@@ -252,6 +266,7 @@ static int train(training *self, const device_list *list)
     train_options *options = &self->options;
     if (!set_up(self, list) || !open_output("plot", options->plot, &self->plot) ||
         !open_output("loss-log", options->loss_log, &self->loss_log) ||
+        !open_output("order-log", options->order_log, &self->order_log) ||
         (options->dump_init && !lenet_dump(&self->trainer.model, options->dump_init)))
         return 1;
     self->epochs = malloc((size_t)options->epochs * sizeof *self->epochs);
@@ -306,6 +321,8 @@ static int run(int count, char **arguments)
     interrupt_unwatch();
     bool closed = close_output("plot", self.options.plot, self.plot);
     if (!close_output("loss-log", self.options.loss_log, self.loss_log))
+        closed = false;
+    if (!close_output("order-log", self.options.order_log, self.order_log))
         closed = false;
     trainer_deinit(&self.trainer);
     free(self.epochs);

@@ -136,6 +136,11 @@ HK_API bool hk_loader_next(hk_loader *loader, hk_array **images, hk_array **labe
  * one and for a failed batch. */
 HK_API int64_t hk_loader_batch_samples(const hk_loader *loader);
 
+/* The samples of the data set, hk_data_set_size of them, in the order of the epoch that began last: borrowed,
+ * valid until the next epoch begins. NULL when the loader does not shuffle, before the first epoch and for
+ * a failed loader. */
+HK_API const int64_t *hk_loader_order(const hk_loader *loader);
+
 /* The same with the source position of the call: see HK_SOURCE. */
 HK_API hk_data_set *hk_data_set_open_at(hk_source at, const char *folder, hk_data_part part,
                                         const hk_data_set_options *options);

@@ -526,6 +526,12 @@ int64_t hk_loader_batch_samples(const hk_loader *self)
     return self ? self->batch_samples : 0;
 }
 
+const int64_t *hk_loader_order(const hk_loader *self)
+{
+    bool begun = self && (self->in_epoch || self->given);
+    return begun && hk_ok(self->status) ? self->order : NULL;
+}
+
 HKI_AT_VOID(hk_loader_start_epoch, (hk_source at, hk_loader *loader, int64_t epoch),
             (loader, epoch))
 HKI_AT(bool, hk_loader_next,
