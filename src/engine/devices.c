@@ -39,7 +39,8 @@ static hki_device *failed_device(hki_runtime *runtime, const char *name)
     if (!device && (device = calloc(1, sizeof *device))) {
         device->runtime = runtime;
         device->index = -1;
-        device->queue = runtime->devices[0]->queue; /* carries the tasks that spread the failure */
+        for (int i = 0; i < HKI_QUEUE_KIND_COUNT; i++) /* carry the tasks that spread the failure */
+            device->queues[i] = runtime->queues[0];
         device->status = not_found(runtime, name);
         memcpy(device->name, short_name, sizeof short_name);
         runtime->failed_devices[runtime->failed_device_count++] = device;

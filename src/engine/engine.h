@@ -12,6 +12,7 @@
 
 #include "base/source.h"
 #include "base/status.h"
+#include "base/trace.h"
 #include "device/device.h"
 
 #include <stdatomic.h>
@@ -73,6 +74,8 @@ typedef struct hki_task_class {
     void (*finish)(hki_task *task, void *payload);
     /* Optional: text of the inputs for an error record, such as "float32(2,3), int64(4,)". */
     void (*describe)(const void *payload, char *text, size_t bytes);
+    /* Optional: shapes of inputs and outputs, for traces; returns how many, at most `limit`. */
+    int (*operands)(const void *payload, hki_trace_operand *operands, int limit);
 } hki_task_class;
 
 enum { HKI_TASK_INLINE_ACCESSES = 8 };
@@ -85,6 +88,8 @@ typedef struct hki_task_spec {
     hki_access *accesses; /* filled by the submitter: access_count of them */
     int access_count;
     bool collective;       /* goes to the device's queue for reductions between devices */
+    hki_queue_kind queue;  /* of an accelerator; set to HKI_QUEUE_COMPUTE by hki_task_begin */
+    hki_cost cost;         /* for devices that model their time; set to zeros by hki_task_begin */
     const char *operation; /* static text */
     hk_source source;      /* set by hki_task_begin: this thread's */
 } hki_task_spec;

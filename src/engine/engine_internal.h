@@ -104,6 +104,11 @@ struct hki_task {
     _Alignas(HKI_CACHE_LINE) char inline_payload[HKI_TASK_PAYLOAD_BYTES];
 };
 
+static inline hki_queue *hki_task_queue(const hki_task *task)
+{
+    return task->spec.device->queues[task->spec.queue];
+}
+
 /* Who runs tasks now: a worker, or a thread that submits or waits. */
 typedef struct hki_executor {
     hki_queue *queue;                         /* a worker's own; NULL in other threads */
@@ -172,6 +177,8 @@ typedef struct hki_worker {
 struct hki_queue {
     hki_runtime *runtime;
     hki_device *device;
+    hki_queue_kind kind;
+    bool is_accelerator; /* its one worker launches tasks, and the clock completes them: accelerator.c */
     hki_budget *budget;
     _Alignas(HKI_CACHE_LINE) hki_lock lock;
     struct {
@@ -246,8 +253,9 @@ struct hki_runtime {
     const hk_status *config_error; /* NULL: none */
     const hk_status *cancelled;
     hki_budget *budgets;
-    int device_count;
+    int device_count, queue_count;
     hki_device *devices[HKI_MAX_DEVICES];
+    hki_queue *queues[HKI_MAX_DEVICES * HKI_QUEUE_KIND_COUNT]; /* of all devices */
 
     /* Issue lock: */
     _Alignas(HKI_CACHE_LINE) hki_lock issue_lock;

@@ -114,6 +114,7 @@ static hki_queue *queue_create(hki_runtime *runtime, hki_device *device, hki_bud
         queue_destroy(queue);
         return NULL;
     }
+    runtime->queues[runtime->queue_count++] = queue;
     for (int i = 0; i <= count; i++)
         queue->counters[i] = (hki_counter){0};
     for (int i = 0; i < count; i++)
@@ -125,8 +126,6 @@ static void device_destroy(hki_device *device)
 {
     if (!device)
         return;
-    if (device->class) /* a failed device has borrowed its queue */
-        queue_destroy(device->queue);
     hki_memory_pool_destroy(device->memory);
     hk_status_release(device->status);
     free(device);
@@ -163,9 +162,11 @@ static bool devices_create(hki_runtime *runtime, const runtime_config *config)
         device->core_count = count;
         snprintf(device->name, sizeof device->name, "cpu:%d", i);
         device->memory = hki_memory_pool_create(device, (uint64_t)config->memory_bytes);
-        device->queue =
+        hki_queue *queue =
             queue_create(runtime, device, budget, processors + (shares ? i % cores : begin));
-        if (!device->memory || !device->queue)
+        for (int j = 0; j < HKI_QUEUE_KIND_COUNT; j++)
+            device->queues[j] = queue;
+        if (!device->memory || !queue)
             return false;
         begin += count;
     }
@@ -178,8 +179,8 @@ static bool workers_start(hki_runtime *runtime)
     sigfillset(&all); /* signals go to the program's own threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     bool started = true;
-    for (int i = 0; i < runtime->device_count && started; i++) {
-        hki_queue *queue = runtime->devices[i]->queue;
+    for (int i = 0; i < runtime->queue_count && started; i++) {
+        hki_queue *queue = runtime->queues[i];
         for (int j = 0; j < queue->worker_count && started; j++) {
             hki_worker *worker = &queue->workers[j];
             started = worker->running =
@@ -193,9 +194,9 @@ static bool workers_start(hki_runtime *runtime)
 static void workers_stop(hki_runtime *runtime)
 {
     atomic_store(&runtime->ended, true);
-    for (int i = 0; i < runtime->device_count; i++) {
-        hki_queue *queue = runtime->devices[i]->queue;
-        for (int j = 0; queue && j < queue->worker_count; j++) {
+    for (int i = 0; i < runtime->queue_count; i++) {
+        hki_queue *queue = runtime->queues[i];
+        for (int j = 0; j < queue->worker_count; j++) {
             atomic_fetch_add(&queue->wake_word, 1);
             hki_futex_wake(&queue->wake_word, INT32_MAX);
             if (queue->workers[j].running)
@@ -204,15 +205,16 @@ static void workers_stop(hki_runtime *runtime)
         }
     }
     /* What other threads issued meanwhile; what they issue later they finish themselves. */
-    for (int i = 0; i < runtime->device_count; i++)
-        if (runtime->devices[i]->queue)
-            hki_queue_cancel(runtime->devices[i]->queue);
+    for (int i = 0; i < runtime->queue_count; i++)
+        hki_queue_cancel(runtime->queues[i]);
 }
 
 /* ---- life ------------------------------------------------------------------------------------------------- */
 
 static void runtime_destroy(hki_runtime *runtime)
 {
+    for (int i = 0; i < runtime->queue_count; i++)
+        queue_destroy(runtime->queues[i]);
     for (int i = 0; i < runtime->device_count; i++)
         device_destroy(runtime->devices[i]);
     for (int i = 0; i < runtime->failed_device_count; i++)
@@ -276,8 +278,8 @@ static void runtime_end(hki_runtime *runtime)
 {
     atomic_store(&runtime->stopping, true);
     if (!runtime->serial) {
-        for (int i = 0; i < runtime->device_count; i++)
-            hki_queue_drain(runtime->devices[i]->queue);
+        for (int i = 0; i < runtime->queue_count; i++)
+            hki_queue_drain(runtime->queues[i]);
         workers_stop(runtime);
     }
     atomic_store(&runtime->ended, true);

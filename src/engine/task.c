@@ -173,6 +173,8 @@ hki_task *hki_task_begin(hki_runtime *runtime, size_t payload_bytes, int access_
         task->spec.piece_count = 1;
         task->spec.expected_ns = INT64_MAX;
         task->spec.collective = false;
+        task->spec.queue = HKI_QUEUE_COMPUTE;
+        task->spec.cost = (hki_cost){0};
         task->spec.source = hki_source_get();
     }
     return task;
@@ -204,7 +206,7 @@ static uint64_t submit_serial(hki_task *task)
     hki_lock_acquire(&runtime->issue_lock);
     runtime->issued_tasks++;
     hki_lock_release(&runtime->issue_lock);
-    hki_execute_foreign(task->spec.device->queue, (hki_claim){task, -1});
+    hki_execute_foreign(hki_task_queue(task), (hki_claim){task, -1});
     if (!nested)
         hki_lock_release(&runtime->serial_lock);
     return sequence;
@@ -216,7 +218,7 @@ uint64_t hki_task_submit(hki_task *task)
     if (runtime->serial)
         return last_sequence = submit_serial(task);
     const hki_task_spec *spec = &task->spec;
-    hki_queue *queue = spec->device->queue;
+    hki_queue *queue = hki_task_queue(task);
     /* Read now: once published, the slot may be recycled at any time. */
     bool small =
         spec->piece_count == 1 && !spec->collective && spec->expected_ns <= runtime->inline_ns;
@@ -367,7 +369,7 @@ hki_task *hki_task_dispatch(hki_executor *executor, hki_task *ready)
             continue;
         }
         atomic_store_explicit(&task->state, HKI_TASK_READY, memory_order_relaxed);
-        hki_queue *queue = task->spec.device->queue;
+        hki_queue *queue = hki_task_queue(task);
         if (executor->chain && !kept && queue == executor->queue)
             kept = task;
         else
@@ -391,7 +393,7 @@ hki_task *hki_task_complete(hki_executor *executor, hki_task *task)
         spec->class->finish(task, task->payload);
         task_depth--;
     }
-    hki_queue *queue = spec->device->queue;
+    hki_queue *queue = hki_task_queue(task);
     unsigned epoch = task->epoch;
     bool counted = task->counted;
     hki_task_slot_put(executor, task);

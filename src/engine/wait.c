@@ -14,7 +14,7 @@ void hki_progress(hki_runtime *runtime)
 /* Runs a task, or piece, of the queue, chosen by `take`, if a core of the device is free. */
 static bool help_queue(hki_queue *queue, hki_task *task, uint64_t sequence)
 {
-    if (!hki_budget_try_acquire(queue->budget))
+    if (queue->is_accelerator || !hki_budget_try_acquire(queue->budget))
         return false;
     hki_claim claim = {NULL, -1};
     if (task)
@@ -61,7 +61,7 @@ static bool help_task(hki_task *task)
         return false;
     hki_task *needed = find_needed(task, &visits);
     if (needed) {
-        queue = needed->spec.device->queue;
+        queue = hki_task_queue(needed);
         sequence = atomic_load_explicit(&needed->sequence, memory_order_relaxed);
     }
     hki_lock_release(&runtime->issue_lock);
@@ -160,8 +160,8 @@ const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void
 /* Helps with anything, or spins a little while it is not long since *start. False: time to sleep. */
 static bool stay_awake(hki_runtime *runtime, int64_t *start)
 {
-    for (int i = 0; i < runtime->device_count; i++)
-        if (help_queue(runtime->devices[i]->queue, NULL, 0)) {
+    for (int i = 0; i < runtime->queue_count; i++)
+        if (help_queue(runtime->queues[i], NULL, 0)) {
             *start = hki_clock_ns();
             return true;
         }
@@ -220,8 +220,8 @@ const hk_status *hk_wait_all(void)
     if (!runtime)
         return hki_status_lend(
             hki_status_create(HK_OUT_OF_MEMORY, NULL, "no host memory to start the runtime"));
-    for (int i = 0; !runtime->serial && i < runtime->device_count; i++)
-        hki_queue_drain(runtime->devices[i]->queue);
+    for (int i = 0; !runtime->serial && i < runtime->queue_count; i++)
+        hki_queue_drain(runtime->queues[i]);
     const hk_status *status = snapshot(runtime);
     hki_runtime_release(runtime);
     return status;
@@ -236,8 +236,9 @@ const hk_status *hk_wait_device(hk_device device)
     hki_runtime *runtime = device.handle->runtime;
     if (!hki_runtime_alive(runtime))
         return hki_status_lend(hki_runtime_gone(runtime));
-    if (!runtime->serial)
-        hki_queue_drain(device.handle->queue);
+    for (int i = 0; !runtime->serial && i < runtime->queue_count; i++)
+        if (runtime->queues[i]->device == device.handle)
+            hki_queue_drain(runtime->queues[i]);
     return snapshot(runtime);
 }
 
@@ -262,9 +263,9 @@ void hki_window_remove(hki_runtime *runtime, uint64_t bytes)
 static uint64_t finished_tasks(hki_runtime *runtime)
 {
     uint64_t finished = 0;
-    for (int i = 0; i < runtime->device_count; i++)
-        finished += hki_queue_finished(runtime->devices[i]->queue, 0) +
-                    hki_queue_finished(runtime->devices[i]->queue, 1);
+    for (int i = 0; i < runtime->queue_count; i++)
+        finished +=
+            hki_queue_finished(runtime->queues[i], 0) + hki_queue_finished(runtime->queues[i], 1);
     return finished;
 }
 

@@ -20,7 +20,7 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
         atomic_store_explicit(&task->pieces_left, count, memory_order_relaxed);
         if (count > 1) {
             task->next_piece = 1;
-            hki_queue_push_first(task->spec.device->queue, task);
+            hki_queue_push_first(hki_task_queue(task), task);
         }
         piece = 0;
     }
@@ -62,8 +62,8 @@ void hki_execute_foreign(hki_queue *queue, hki_claim claim)
 static bool peer_is_ready(hki_queue *queue)
 {
     hki_runtime *runtime = queue->runtime;
-    for (int i = 0; i < runtime->device_count; i++) {
-        hki_queue *peer = runtime->devices[i]->queue;
+    for (int i = 0; i < runtime->queue_count; i++) {
+        hki_queue *peer = runtime->queues[i];
         if (peer != queue && peer->budget == queue->budget && hki_queue_is_ready(peer))
             return true;
     }

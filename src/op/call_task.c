@@ -234,7 +234,7 @@ static void payload_init(call_payload *payload, const hki_call *call, const hki_
 {
     const hk_op *op = call->op;
     hki_kernel_call *kernel_call = &payload->call;
-    payload->kernel = op->kernel[call->device->class->kind];
+    payload->kernel = op->kernel[call->device->class->kernels];
     payload->work_ns = plan->work_ns;
     payload->measured = false;
     kernel_call->op = op;

@@ -31,6 +31,11 @@ static void cpu_copy(hki_device *device, void *to, const void *from, size_t byte
     memcpy(to, from, bytes);
 }
 
+static bool cpu_is_linked(hki_device *device, hki_device *peer)
+{
+    return device->class->kind == HKI_CPU && peer->class->kind == HKI_CPU;
+}
+
 static bool cpu_can_access(hki_device *device, hki_device *peer)
 {
     return device->class->kind == HKI_CPU && peer->class->kind == HKI_CPU;
@@ -38,9 +43,12 @@ static bool cpu_can_access(hki_device *device, hki_device *peer)
 
 const hki_device_class hki_cpu_device_class = {
     .kind = HKI_CPU,
+    .kind_name = "cpu",
+    .kernels = HKI_CPU,
     .allocate = cpu_allocate,
     .release = cpu_release,
     .copy_from_host = cpu_copy,
     .copy_to_host = cpu_copy,
+    .is_linked = cpu_is_linked,
     .can_access = cpu_can_access,
 };
