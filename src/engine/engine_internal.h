@@ -178,7 +178,8 @@ struct hki_queue {
     hki_runtime *runtime;
     hki_device *device;
     hki_queue_kind kind;
-    bool is_accelerator; /* its one worker launches tasks, and the clock completes them: accelerator.c */
+    bool
+        is_accelerator; /* its one worker launches tasks, and the clock completes them: accelerator.c */
     hki_budget *budget;
     _Alignas(HKI_CACHE_LINE) hki_lock lock;
     struct {
