@@ -65,6 +65,8 @@ typedef struct hki_device_class {
                      int64_t ready_ns, int64_t host_ns, hki_ticket *ticket);
     /* 0: it is done. Otherwise the nanoseconds after which to ask again. */
     int64_t (*poll)(hki_device *device, const hki_ticket *ticket);
+    /* Optional: frees `state`. */
+    void (*deinit)(hki_device *device);
 } hki_device_class;
 
 typedef struct hki_memory_pool hki_memory_pool;
@@ -111,6 +113,6 @@ hki_memory_pool *hki_memory_pool_create_pinned(hki_device *accelerator);
 void *hki_memory_pool_allocate(hki_memory_pool *pool, size_t bytes);
 void hki_memory_pool_release(hki_memory_pool *pool, void *data, size_t bytes);
 
-extern const hki_device_class hki_cpu_device_class;
+extern const hki_device_class hki_cpu_device_class, hki_sim_device_class;
 
 #endif
