@@ -382,13 +382,13 @@ static void test_all(void)
 
 int main(void)
 {
-    hk_sim_options sims[2] = {{.count = 2}, {.peer_bandwidth = -1}}; /* sim:2 has no link to the others */
+    hk_sim_options sims[2] = {{.count = 2},
+                              {.peer_bandwidth = -1}}; /* sim:2 has no link to the others */
     for (int i = 0; i < 2; i++) {
         sims[i].flops = sims[i].memory_bandwidth = sims[i].link_bandwidth = 1e15;
         sims[i].launch_ns = sims[i].link_latency_ns = 1;
     }
-    hk_runtime_init(
-        &(hk_runtime_options){.cpu_devices = DEVICES, .sim = sims, .sim_count = 2});
+    hk_runtime_init(&(hk_runtime_options){.cpu_devices = DEVICES, .sim = sims, .sim_count = 2});
     for (int i = 0; i < DEVICES; i++)
         devices[i] = hk_device_at(i);
     test_all();

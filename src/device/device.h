@@ -47,8 +47,8 @@ typedef struct hki_device_class {
     /* Optional: the same, of the host's memory that the device copies from and to without staging. */
     void *(*allocate_pinned)(hki_device *device, size_t bytes);
     void (*release_pinned)(hki_device *device, void *data, size_t bytes);
-    /* Between device memory and host memory; called in a task of the device's copy queues (CPU: any, or a waiting
-     * thread). */
+    /* Between device memory and host memory; called in a task of the device's copy queues. NULL where they are the
+     * same (hki_device_is_host). */
     void (*copy_from_host)(hki_device *device, void *to, const void *from, size_t bytes);
     void (*copy_to_host)(hki_device *device, void *to, const void *from, size_t bytes);
     /* Optional: from `device` to `peer`, where is_linked says so; in a task of the device's HKI_QUEUE_COPY_OUT. */
