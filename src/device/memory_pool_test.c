@@ -1,4 +1,5 @@
-/* Pools: which functions of the class give the memory, what is kept for reuse, and that all of it goes back. */
+/* Pools: which functions of the class give the memory, what is kept for reuse, and that all of it
+ * goes back. */
 #include "device/device.h"
 #include "tests/check.h"
 

@@ -1,5 +1,6 @@
-/* Between memories: every pair of devices, layout and conversion gives what CPU devices give; what is told of the cost;
- * reading and writing what is unfinished; the tape. Failures: tests/failures.c. */
+/* Between memories: every pair of devices, layout and conversion gives what CPU devices give;
+ * what is told of the cost; reading and writing what is unfinished; the tape. Failures:
+ * tests/failures.c. */
 #include "tests/check.h"
 
 #include "op/op.h"
@@ -54,7 +55,7 @@ static bool holds(hk_array *x, const float *expected, int64_t count)
     CHECK(holds(x, (const float[]){__VA_ARGS__},                                                   \
                 (int64_t)(sizeof((const float[]){__VA_ARGS__}) / sizeof(float))))
 
-/* ---- values -------------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 typedef enum layout { CONTIGUOUS, GAPS, TRANSPOSED, STRETCHED, LAYOUT_COUNT } layout;
 
@@ -236,7 +237,7 @@ static void test_read_in_task(void)
     }
 }
 
-/* ---- order ----------------------------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 /* Who reads waits for what has not been computed yet, by the device's clock. */
 static void test_unfinished(void)
@@ -286,7 +287,7 @@ static void test_in_flight(void)
     stop();
 }
 
-/* ---- what a device is told ---------------------------------------------------------------------------------------- */
+/* ---- what a device is told ------------------------------------------------------------------- */
 
 enum { MAX_LAUNCHES = 16 };
 
@@ -436,7 +437,7 @@ static void test_costs(void)
     stop();
 }
 
-/* ---- pinned memory, the tape --------------------------------------------------------------------------------------- */
+/* ---- pinned memory, the tape ----------------------------------------------------------------- */
 
 static void test_pin(void)
 {
