@@ -292,15 +292,14 @@ static void test_threads(uint64_t limit_bytes, bool is_enough)
         int unnamed = 0;
         for (int i = 0; i < COUNT; i++) {
             const hki_trace_thread_info *info = &s.threads[i];
-            char name[32];
+            char name[80];
             CHECK_EQ_I64(s.counts[i], EACH);
             if (info->device < 0)
                 snprintf(name, sizeof name, "thread %d", ++unnamed);
             else
-                snprintf(name, sizeof name, "cpu:%d core %d and more than the", info->device,
+                snprintf(name, sizeof name, "cpu:%d core %d and more than there ", info->device,
                          info->worker);
-            CHECK(!strncmp(info->name, name, 20));
-            CHECK(strlen(info->name) < sizeof info->name);
+            CHECK_STR(info->name, name);
         }
         CHECK_EQ_I64(unnamed, COUNT / 2);
     }
