@@ -297,7 +297,7 @@ static void test_threads(uint64_t limit_bytes, bool is_enough)
             if (info->device < 0)
                 snprintf(name, sizeof name, "thread %d", ++unnamed);
             else
-                snprintf(name, sizeof name, "cpu:%d core %d and more than there ", info->device,
+                snprintf(name, sizeof name, "cpu:%d core %d and more than ther", info->device,
                          info->worker);
             CHECK_STR(info->name, name);
         }

@@ -163,8 +163,7 @@ static bool failing_prepare(hki_task *task, void *payload)
 
 static int two_operands(const void *payload, hki_trace_operand *operands, int limit)
 {
-    (void)payload;
-    CHECK(limit >= 2);
+    (void)payload, (void)limit;
     operands[0] = (hki_trace_operand){.dtype = HK_F32, .ndim = 2, .dims = {3, 5}};
     operands[1] = (hki_trace_operand){.dtype = HK_I64, .ndim = 0, .is_output = true};
     return 2;
