@@ -34,9 +34,14 @@ static void write_issue(hki_trace *trace, uint64_t i)
                                sizeof *record + 3 * (sizeof(hki_trace_access) + OPERAND_BYTES));
     if (!record)
         return;
-    const hki_trace_issue_record head = {
-        .head = record->head, .sequence = i, .operation = "linear", .file = "bench.c", .line = 1,
-        .access_count = 3, .operand_count = 3, .piece_count = 1};
+    const hki_trace_issue_record head = {.head = record->head,
+                                         .sequence = i,
+                                         .operation = "linear",
+                                         .file = "bench.c",
+                                         .line = 1,
+                                         .access_count = 3,
+                                         .operand_count = 3,
+                                         .piece_count = 1};
     *record = head;
     hki_trace_access *access = (void *)record->body;
     for (int j = 0; j < 3; j++)
@@ -103,8 +108,9 @@ static const struct {
     const char *name;
     void (*write)(hki_trace *trace, uint64_t i);
 } kinds[] = {
-    {"(a call)", write_nothing}, {"(reading ticks)", write_time}, {"issue", write_issue},
-    {"ready, var", write_ready}, {"run", write_run},              {"model", write_model},
+    {"(a call)", write_nothing}, {"(reading ticks)", write_time},
+    {"issue", write_issue},      {"ready, var", write_ready},
+    {"run", write_run},          {"model", write_model},
     {"wait", write_wait},        {"counter", write_counter},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };

@@ -28,9 +28,10 @@ static engine_call fresh_at(long i)
 static engine_call stencil_at(long i, int width)
 {
     int x = (int)(i % width), from = (int)(i / width % 2) * width, to = width - from;
-    return (engine_call){.write = to + x,
-                  .reads = {from + x, from + (x + 1) % width, from + (x + width - 1) % width},
-                  .read_count = 3};
+    return (engine_call){
+        .write = to + x,
+        .reads = {from + x, from + (x + 1) % width, from + (x + width - 1) % width},
+        .read_count = 3};
 }
 
 static engine_call stencil8_at(long i)
@@ -78,7 +79,8 @@ static void fresh_finish(hki_task *task, void *payload)
 
 static const hki_task_class nothing = {.run = nothing_run, .finish = fresh_finish};
 
-static void issue_all(const engine_pattern *pattern, hki_runtime *runtime, hki_var *data, long tasks)
+static void issue_all(const engine_pattern *pattern, hki_runtime *runtime, hki_var *data,
+                      long tasks)
 {
     hki_device *device = hk_device_default().handle;
     for (long i = 0; i < tasks; i++) {

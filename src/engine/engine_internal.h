@@ -282,8 +282,8 @@ struct hki_runtime {
     const hk_status *first_failure; /* earliest issued, counted */
     uint64_t failure_count;
 
-    hki_lock trace_lock; /* of who begins and ends recording */
-    hki_trace *trace_memory; /* NULL until the first recording */
+    hki_lock trace_lock;                                   /* of who begins and ends recording */
+    hki_trace *trace_memory;                               /* NULL until the first recording */
     _Atomic(uint64_t) run_ahead_sampled, counters_sampled; /* ticks: when counters were noted */
 
     hki_lock devices_lock;

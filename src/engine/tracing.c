@@ -69,8 +69,7 @@ const hk_status *hki_runtime_trace_begin(hki_runtime *runtime, uint64_t limit_by
     if (hki_tracing(runtime)) {
         error = hki_status_create(HK_INVALID_ARGUMENT, &facts,
                                   "a recording is under way; end it with hk_trace_stop first");
-    } else if (!runtime->trace_memory &&
-               !(runtime->trace_memory = hki_trace_create(limit_bytes))) {
+    } else if (!runtime->trace_memory && !(runtime->trace_memory = hki_trace_create(limit_bytes))) {
         error = hki_status_create(HK_OUT_OF_MEMORY, &facts, "no host memory to record with");
     } else {
         hki_trace_set_limit(runtime->trace_memory, limit_bytes);
@@ -120,8 +119,8 @@ void hki_tracing_issue_locked(hki_trace *trace, const hki_task *task)
     hki_trace_operand operands[MAX_OPERANDS];
     int operand_count = 0;
     if (spec->class->operands)
-        operand_count = clamp(spec->class->operands(task->payload, operands, MAX_OPERANDS),
-                              MAX_OPERANDS);
+        operand_count =
+            clamp(spec->class->operands(task->payload, operands, MAX_OPERANDS), MAX_OPERANDS);
     hki_trace_issue_record *record;
     size_t bytes = sizeof *record + (size_t)spec->access_count * sizeof(hki_trace_access);
     for (int i = 0; i < operand_count; i++)
@@ -140,8 +139,7 @@ void hki_tracing_issue_locked(hki_trace *trace, const hki_task *task)
     record->is_backward = hki_trace_is_backward();
     record->access_count = (uint16_t)spec->access_count; /* more do not fit into a chunk */
     record->operand_count = (uint16_t)operand_count;
-    record->piece_count =
-        spec->piece_count < UINT32_MAX ? (uint32_t)spec->piece_count : UINT32_MAX;
+    record->piece_count = spec->piece_count < UINT32_MAX ? (uint32_t)spec->piece_count : UINT32_MAX;
     hki_trace_access *access = (void *)record->body;
     for (int i = 0; i < spec->access_count; i++) {
         const hki_access *from = &spec->accesses[i];
@@ -151,8 +149,8 @@ void hki_tracing_issue_locked(hki_trace *trace, const hki_task *task)
     for (int i = 0; i < operand_count; i++) {
         hki_trace_packed_operand *packed = (void *)at;
         int ndim = clamp(operands[i].ndim, HK_MAX_NDIM);
-        *packed = (hki_trace_packed_operand){operands[i].dtype, (int8_t)ndim,
-                                             operands[i].is_output, {0}};
+        *packed =
+            (hki_trace_packed_operand){operands[i].dtype, (int8_t)ndim, operands[i].is_output, {0}};
         memcpy(packed->dims, operands[i].dims, (size_t)ndim * sizeof(int64_t));
         at += sizeof *packed + (size_t)ndim * sizeof(int64_t);
     }
@@ -223,8 +221,7 @@ void hki_tracing_note_wait(hki_wait_point *point, hki_runtime *runtime)
 
 void hki_tracing_note_waited(const hki_wait_point *point, hki_trace_wait_kind kind, int device)
 {
-    hki_trace_wait_record *record =
-        hki_trace_reserve(point->trace, HKI_TRACE_WAIT, sizeof *record);
+    hki_trace_wait_record *record = hki_trace_reserve(point->trace, HKI_TRACE_WAIT, sizeof *record);
     if (record) {
         hk_source source = hki_source_get();
         record->begin_ticks = point->begin_ticks;

@@ -14,14 +14,15 @@ enum { MAX_TASKS = 20000, LIMIT = 64 << 20 };
 typedef struct story {
     int issues, readies, runs, lasts;
     uint64_t issue_ticks, ready_ticks, start_ticks, end_ticks, last_ticks;
-    unsigned flags; /* of the last */
+    unsigned flags;  /* of the last */
     uint64_t pieces; /* a bit each */
     const hki_trace_issue_record *issue;
 } story;
 
 typedef struct tale {
     story stories[MAX_TASKS];
-    int kinds[HKI_TRACE_KIND_COUNT], counters[HKI_TRACE_COUNTER_COUNT], waits[HKI_TRACE_WAIT_KIND_COUNT];
+    int kinds[HKI_TRACE_KIND_COUNT], counters[HKI_TRACE_COUNTER_COUNT],
+        waits[HKI_TRACE_WAIT_KIND_COUNT];
     int strange_count; /* records that should not be */
     uint64_t first_sequence;
     int64_t last_run_ahead;
@@ -124,8 +125,8 @@ static tale *listen(uint64_t first_sequence, int issued)
         bool once = s->issues == 1 && s->readies == 1 && s->lasts == 1;
         bool in_order = s->issue_ticks <= s->ready_ticks && s->ready_ticks <= s->start_ticks &&
                         s->start_ticks <= s->end_ticks && s->last_ticks == s->end_ticks;
-        bool whole = s->flags & HKI_TRACE_FAILED ||
-                     (s->issue && (uint32_t)s->runs == s->issue->piece_count);
+        bool whole =
+            s->flags & HKI_TRACE_FAILED || (s->issue && (uint32_t)s->runs == s->issue->piece_count);
         if (!(once && in_order && whole) && !bad++)
             fprintf(stderr, "task %d: issues %d, readies %d, lasts %d, runs %d, in order %d\n", i,
                     s->issues, s->readies, s->lasts, s->runs, in_order);
@@ -243,7 +244,8 @@ static void test_small_program(hk_engine engine, int64_t inline_ns)
     CHECK_EQ_I64(access->var, (uintptr_t)&var);
     CHECK(access->begin == 0 && access->end == 8 && access->mode == (HKI_WRITE | HKI_HEAL));
     CHECK_EQ_I64(a->operand_count, 2);
-    const hki_trace_packed_operand *in = (const void *)(access + 1), *out = (const void *)&in->dims[2];
+    const hki_trace_packed_operand *in = (const void *)(access + 1),
+                                   *out = (const void *)&in->dims[2];
     CHECK(in->dtype == HK_F32 && in->ndim == 2 && in->dims[0] == 3 && in->dims[1] == 5);
     CHECK(out->dtype == HK_I64 && out->ndim == 0 && out->is_output && !in->is_output);
     CHECK((const char *)out->dims == (const char *)a + a->head.bytes);
