@@ -173,7 +173,7 @@ static inline void hki_trace_task_event(hki_trace *trace, hki_trace_kind kind, u
 
 /* ---- reading, between hki_trace_end and the next hki_trace_begin ----------------------------------------- */
 
-/* Bytes of chunks in all, from the next begin on. */
+/* Bytes of chunks in all, from the next begin on; but a thread keeps the one chunk that it is at. */
 void hki_trace_set_limit(hki_trace *trace, uint64_t limit_bytes);
 /* Clears the trace; threads that wrote to it before begin their buffers anew. */
 void hki_trace_begin(hki_trace *trace);
