@@ -180,17 +180,18 @@ static hki_trace_run_record *note_run(const hki_run_point *point, int64_t piece,
     return record;
 }
 
-void hki_tracing_note_piece(hki_run_point *point, const hki_task *task, int64_t piece)
+hki_run_point hki_tracing_note_piece(hki_run_point point, const hki_task *task, int64_t piece)
 {
     if (task->spec.piece_count == 1)
-        return;
-    point->record = note_run(point, piece, 0);
-    point->has_noted = true;
+        return point;
+    point.record = note_run(&point, piece, 0);
+    point.has_noted = true;
     if (task->runtime->serial) /* the next piece follows here */
-        point->begin_ticks = hki_ticks();
+        point.begin_ticks = hki_ticks();
+    return point;
 }
 
-void hki_tracing_note_end(hki_run_point *point, const hki_task *task)
+void hki_tracing_note_end(hki_run_point point, const hki_task *task)
 {
     hki_runtime *runtime = task->runtime;
     unsigned flags = HKI_TRACE_LAST;
@@ -199,12 +200,12 @@ void hki_tracing_note_end(hki_run_point *point, const hki_task *task)
     if (task->input_failure && !task->started)
         flags |= HKI_TRACE_SKIPPED;
     uint64_t ticks = hki_ticks();
-    if (!point->has_noted)
-        note_run(point, 0, flags);
-    else if (point->record)
-        hki_trace_amend(point->trace, point->record, ticks, flags);
+    if (!point.has_noted)
+        note_run(&point, 0, flags);
+    else if (point.record)
+        hki_trace_amend(point.trace, point.record, ticks, flags);
     if (is_due(&runtime->counters_sampled, ticks))
-        note_counters(runtime, point->trace);
+        note_counters(runtime, point.trace);
 }
 
 /* ---- waiting ------------------------------------------------------------------------------------------------ */
