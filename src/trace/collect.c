@@ -1,5 +1,6 @@
 #include "trace/collect.h"
 
+#include "device/device.h"
 #include "trace/dependencies.h"
 
 #include <stdlib.h>
@@ -29,26 +30,29 @@ typedef struct collector {
     counted *points;
     int issue_count, issue_capacity, var_count, var_capacity, thread_count, thread_capacity,
         wait_capacity, wait_sequence_capacity, slice_capacity, point_count, point_capacity;
-    int first_queue[HKI_TRACE_DEVICES_MOST + 1]; /* of each device, in timeline->queues */
+    int *first_queue;   /* of each device, in timeline->queues */
+    int *lane_of_queue; /* of simulated devices */
+    int *lane_of_thread;
 } collector;
 
-/* Room for one more of `count` items of so many bytes; NULL when host memory is short. */
-static void *grow(void *items, int count, int *capacity, size_t bytes)
+/* Makes room for one more item of so many bytes in *list, a pointer to `count` of them. False when host memory is
+ * short. */
+static bool grow(void *list, int count, int *capacity, size_t bytes)
 {
+    void *items;
     if (count < *capacity)
-        return items;
+        return true;
     if (count > INT32_MAX / 2)
-        return NULL;
+        return false;
     const int wanted = count < 64 ? 128 : 2 * count;
-    void *grown = realloc(items, (size_t)wanted * bytes);
-    if (grown)
-        *capacity = wanted;
-    return grown;
+    memcpy(&items, list, sizeof items);
+    items = realloc(items, (size_t)wanted * bytes);
+    if (!items)
+        return false;
+    memcpy(list, &items, sizeof items);
+    *capacity = wanted;
+    return true;
 }
-
-/* list: a pointer variable. Evaluates to false when host memory is short. */
-#define GROW(list, count, capacity)                                                                \
-    (grown = grow(list, count, &(capacity), sizeof *(list)), grown ? ((list) = grown, true) : false)
 
 /* Both threads' and devices' times on one axis. */
 static int64_t nanoseconds(const collector *self, uint64_t ticks)
@@ -63,12 +67,12 @@ static int64_t nanoseconds(const collector *self, uint64_t ticks)
 
 static bool note_thread(collector *self, const hki_trace_thread_info *thread)
 {
-    void *grown;
     while (self->thread_count <= thread->number) {
-        if (!GROW(self->threads, self->thread_count, self->thread_capacity))
+        if (!grow(&self->threads, self->thread_count, &self->thread_capacity,
+                  sizeof *self->threads))
             return false;
-        self->threads[self->thread_count] = (hki_trace_thread_info){
-            .device = -1, .number = self->thread_count};
+        self->threads[self->thread_count] =
+            (hki_trace_thread_info){.device = -1, .number = self->thread_count};
         self->thread_count++;
     }
     self->threads[thread->number] = *thread;
@@ -79,16 +83,12 @@ static bool visit_first(void *context, const hki_trace_thread_info *thread,
                         const hki_trace_head *record)
 {
     collector *self = context;
-    void *grown;
     if (record->kind == HKI_TRACE_ISSUE) {
-        const hki_trace_issue_record *issue = (const void *)record;
-        if (issue->device >= self->source->device_count)
-            return true;
-        if (!GROW(self->issues, self->issue_count, self->issue_capacity))
+        if (!grow(&self->issues, self->issue_count, &self->issue_capacity, sizeof *self->issues))
             return false;
-        self->issues[self->issue_count++] = issue;
+        self->issues[self->issue_count++] = (const void *)record;
     } else if (record->kind == HKI_TRACE_VAR) {
-        if (!GROW(self->vars, self->var_count, self->var_capacity))
+        if (!grow(&self->vars, self->var_count, &self->var_capacity, sizeof *self->vars))
             return false;
         self->vars[self->var_count++] =
             (begun_var){record->ticks, ((const hki_trace_task_record *)(const void *)record)->id};
@@ -128,7 +128,8 @@ static bool add_queues(collector *self)
     const int device_count = self->source->device_count;
     timeline->queues =
         calloc((size_t)device_count * HKI_QUEUE_KIND_COUNT + 1, sizeof *timeline->queues);
-    if (!timeline->queues)
+    self->first_queue = calloc((size_t)device_count + 1, sizeof *self->first_queue);
+    if (!timeline->queues || !self->first_queue)
         return false;
     for (int i = 0; i < device_count; i++) {
         const hki_collect_device *device = &self->source->devices[i];
@@ -145,11 +146,13 @@ static bool add_queues(collector *self)
     return true;
 }
 
+/* Calls of a failed device fail in the first one's. */
 static int queue_of(const collector *self, const hki_trace_issue_record *issue)
 {
-    const bool is_simulated = self->source->devices[issue->device].is_simulated;
-    return self->first_queue[issue->device] +
-           (is_simulated && issue->queue < HKI_QUEUE_KIND_COUNT ? issue->queue : 0);
+    const int device = issue->device < self->source->device_count ? issue->device : 0;
+    const bool has_kinds = self->source->devices[device].is_simulated;
+    return self->first_queue[device] +
+           (has_kinds && issue->queue < HKI_QUEUE_KIND_COUNT ? issue->queue : 0);
 }
 
 static int64_t bytes_of(const hki_trace_issue_record *issue)
@@ -211,9 +214,9 @@ static int find_call(const collector *self, uint64_t sequence)
 
 static bool add_slice(collector *self, const hki_slice *slice)
 {
-    void *grown;
     hki_timeline *timeline = self->timeline;
-    if (!GROW(timeline->slices, timeline->slice_count, self->slice_capacity))
+    if (!grow(&timeline->slices, timeline->slice_count, &self->slice_capacity,
+              sizeof *timeline->slices))
         return false;
     timeline->slices[timeline->slice_count++] = *slice;
     return true;
@@ -241,10 +244,11 @@ static bool add_run(collector *self, int thread, const hki_trace_run_record *run
 
 static bool add_wait(collector *self, int thread, const hki_trace_wait_record *wait)
 {
-    void *grown;
     hki_timeline *timeline = self->timeline;
-    if (!GROW(timeline->waits, timeline->wait_count, self->wait_capacity) ||
-        !GROW(self->wait_sequences, timeline->wait_count, self->wait_sequence_capacity))
+    if (!grow(&timeline->waits, timeline->wait_count, &self->wait_capacity,
+              sizeof *timeline->waits) ||
+        !grow(&self->wait_sequences, timeline->wait_count, &self->wait_sequence_capacity,
+              sizeof *self->wait_sequences))
         return false;
     const int device = wait->device_plus_1 - 1;
     const bool is_known = device >= 0 && device < self->source->device_count;
@@ -264,10 +268,9 @@ static bool add_wait(collector *self, int thread, const hki_trace_wait_record *w
 
 static bool add_point(collector *self, const hki_trace_counter_record *record)
 {
-    void *grown;
     if (record->counter >= HKI_TRACE_COUNTER_COUNT || record->device >= self->source->device_count)
         return true;
-    if (!GROW(self->points, self->point_count, self->point_capacity))
+    if (!grow(&self->points, self->point_count, &self->point_capacity, sizeof *self->points))
         return false;
     const bool is_memory = record->counter == HKI_TRACE_MEMORY_BYTES;
     self->points[self->point_count++] =
@@ -393,35 +396,58 @@ static bool add_lane(hki_timeline *timeline, const char *process, const char *na
     return lane->process && lane->name;
 }
 
-/* Threads of no device first, then device by device: of a simulated one its queues, of others the threads that ran
- * something or waited. Sets lane_of[thread]. */
-static bool make_lanes(collector *self, const bool *is_drawn, int *lane_of)
+/* The lanes of a simulated device are those of its queues; its threads have no others. */
+static bool add_queue_lanes(collector *self, int device)
 {
     hki_timeline *timeline = self->timeline;
-    for (int device = -1; device < self->source->device_count; device++) {
-        const hki_collect_device *info = device < 0 ? NULL : &self->source->devices[device];
-        const int first_lane = timeline->lane_count, first_queue = self->first_queue[device + !info];
-        for (int kind = 0; info && info->is_simulated && kind < HKI_QUEUE_KIND_COUNT; kind++)
-            if (!add_lane(timeline, info->name, timeline->queues[first_queue + kind].name, true))
-                return false;
-        for (int i = 0; i < self->thread_count; i++) {
-            const hki_trace_thread_info *thread = &self->threads[i];
-            const bool is_host = thread->device < 0 || thread->device >= self->source->device_count;
-            if (is_host ? info != NULL : thread->device != device)
-                continue;
-            lane_of[i] = timeline->lane_count;
-            if (info && info->is_simulated)
-                lane_of[i] = first_lane + (thread->queue < HKI_QUEUE_KIND_COUNT ? thread->queue : 0);
-            else if (is_drawn[i]) {
-                const size_t length = info ? strlen(info->name) : 0;
-                const bool has_prefix = length && !strncmp(thread->name, info->name, length) &&
-                                        thread->name[length] == ' ';
-                if (!add_lane(timeline, info ? info->name : "host",
-                              thread->name + (has_prefix ? length + 1 : 0), false))
-                    return false;
-            }
-        }
+    const int first_lane = timeline->lane_count;
+    for (int kind = 0; kind < HKI_QUEUE_KIND_COUNT; kind++) {
+        const int queue = self->first_queue[device] + kind;
+        self->lane_of_queue[queue] = timeline->lane_count;
+        if (!add_lane(timeline, timeline->queues[queue].device, timeline->queues[queue].name, true))
+            return false;
     }
+    for (int i = 0; i < self->thread_count; i++)
+        if (self->threads[i].device == device) {
+            const int queue = self->threads[i].queue;
+            self->lane_of_thread[i] =
+                first_lane + (queue >= 0 && queue < HKI_QUEUE_KIND_COUNT ? queue : 0);
+        }
+    return true;
+}
+
+/* "cpu:0 core 1" is "core 1" of "cpu:0". */
+static bool add_thread_lane(collector *self, int thread, const char *process)
+{
+    const char *name = self->threads[thread].name;
+    const size_t length = strlen(process);
+    self->lane_of_thread[thread] = self->timeline->lane_count;
+    if (!strncmp(name, process, length) && name[length] == ' ')
+        name += length + 1;
+    return add_lane(self->timeline, process, name, false);
+}
+
+/* Those of `device`, -1 for threads of none, that have something to show. */
+static bool add_thread_lanes(collector *self, int device, const bool *is_drawn)
+{
+    for (int i = 0; i < self->thread_count; i++) {
+        const int of = self->threads[i].device;
+        if (is_drawn[i] && (of < self->source->device_count ? of : -1) == device &&
+            !add_thread_lane(self, i, device < 0 ? "host" : self->source->devices[device].name))
+            return false;
+    }
+    return true;
+}
+
+/* Threads of no device first, then device by device. */
+static bool make_lanes(collector *self, const bool *is_drawn)
+{
+    if (!add_thread_lanes(self, -1, is_drawn))
+        return false;
+    for (int i = 0; i < self->source->device_count; i++)
+        if (!(self->source->devices[i].is_simulated ? add_queue_lanes(self, i)
+                                                    : add_thread_lanes(self, i, is_drawn)))
+            return false;
     return true;
 }
 
@@ -429,35 +455,29 @@ static bool make_lanes(collector *self, const bool *is_drawn, int *lane_of)
 static bool add_lanes(collector *self)
 {
     hki_timeline *timeline = self->timeline;
-    const size_t most = (size_t)self->thread_count +
-                        (size_t)self->source->device_count * HKI_QUEUE_KIND_COUNT + 1;
+    const size_t most =
+        (size_t)self->thread_count + (size_t)self->source->device_count * HKI_QUEUE_KIND_COUNT + 1;
     bool *is_drawn = calloc(most, sizeof *is_drawn);
-    int *lane_of = calloc(most, sizeof *lane_of);
     timeline->lanes = calloc(most, sizeof *timeline->lanes);
-    bool done = is_drawn && lane_of && timeline->lanes;
+    self->lane_of_thread = calloc(most, sizeof *self->lane_of_thread);
+    self->lane_of_queue = calloc(most, sizeof *self->lane_of_queue);
+    bool done = is_drawn && timeline->lanes && self->lane_of_thread && self->lane_of_queue;
     for (int i = 0; done && i < timeline->slice_count; i++)
         is_drawn[timeline->slices[i].lane] = true;
     for (int i = 0; done && i < timeline->wait_count; i++)
         is_drawn[timeline->waits[i].lane] = true;
-    done = done && make_lanes(self, is_drawn, lane_of);
+    done = done && make_lanes(self, is_drawn);
     for (int i = 0; done && i < timeline->slice_count; i++)
-        timeline->slices[i].lane = lane_of[timeline->slices[i].lane];
+        timeline->slices[i].lane = self->lane_of_thread[timeline->slices[i].lane];
     for (int i = 0; done && i < timeline->wait_count; i++)
-        timeline->waits[i].lane = lane_of[timeline->waits[i].lane];
-    int lane_of_queue[HKI_TRACE_DEVICES_MOST * HKI_QUEUE_KIND_COUNT] = {0};
-    for (int i = 0; done && i < timeline->queue_count; i++)
-        for (int lane = 0; lane < timeline->lane_count; lane++)
-            if (timeline->lanes[lane].process == timeline->queues[i].device &&
-                timeline->lanes[lane].name == timeline->queues[i].name)
-                lane_of_queue[i] = lane;
+        timeline->waits[i].lane = self->lane_of_thread[timeline->waits[i].lane];
     for (int i = 0; done && i < timeline->call_count; i++) {
         const hki_call_event *call = &timeline->calls[i];
         if (timeline->queues[call->queue].is_simulated)
-            done = add_slice(self, &(hki_slice){i, lane_of_queue[call->queue], -1, call->start_ns,
-                                                call->end_ns});
+            done = add_slice(self, &(hki_slice){i, self->lane_of_queue[call->queue], -1,
+                                                call->start_ns, call->end_ns});
     }
     free(is_drawn);
-    free(lane_of);
     return done;
 }
 
@@ -476,8 +496,8 @@ static bool add_counters(collector *self)
     hki_timeline *timeline = self->timeline;
     sort_unless_sorted(self->points, self->point_count, sizeof *self->points, compare_points);
     timeline->points = calloc((size_t)self->point_count + 1, sizeof *timeline->points);
-    timeline->counters =
-        calloc((size_t)self->source->device_count + HKI_TRACE_COUNTER_COUNT, sizeof *timeline->counters);
+    timeline->counters = calloc((size_t)self->source->device_count + HKI_TRACE_COUNTER_COUNT,
+                                sizeof *timeline->counters);
     if (!timeline->points || !timeline->counters)
         return false;
     for (int i = 0; i < self->point_count; i++) {
@@ -487,9 +507,10 @@ static bool add_counters(collector *self)
             hki_counter_track *added = &timeline->counters[timeline->counter_count++];
             *added = (hki_counter_track){
                 .process = hki_timeline_text(
-                    timeline,
-                    is_memory ? self->source->devices[track - HKI_TRACE_MEMORY_BYTES].name : "host"),
-                .name = hki_timeline_text(timeline, names[is_memory ? HKI_TRACE_MEMORY_BYTES : track]),
+                    timeline, is_memory ? self->source->devices[track - HKI_TRACE_MEMORY_BYTES].name
+                                        : "host"),
+                .name =
+                    hki_timeline_text(timeline, names[is_memory ? HKI_TRACE_MEMORY_BYTES : track]),
                 .unit = hki_timeline_text(timeline,
                                           track == HKI_TRACE_RUN_AHEAD_CALLS ? "calls" : "bytes"),
                 .first_point = i};
@@ -516,7 +537,8 @@ static bool finish_waits(collector *self)
     uint64_t *sequences = malloc(((size_t)timeline->wait_count + 1) * sizeof *sequences);
     if (!sequences)
         return false;
-    sort_unless_sorted(timeline->waits, timeline->wait_count, sizeof *timeline->waits, compare_waits);
+    sort_unless_sorted(timeline->waits, timeline->wait_count, sizeof *timeline->waits,
+                       compare_waits);
     for (int i = 0; i < timeline->wait_count; i++)
         sequences[i] = self->wait_sequences[timeline->waits[i].last_call];
     const bool done = hki_collect_ends_of_waits(timeline, sequences);
@@ -536,9 +558,8 @@ static bool collect(collector *self)
     if (!timeline->title || !add_queues(self) || !source->each(source->trace, visit_first, self) ||
         !add_calls(self) || !source->each(source->trace, visit_second, self) ||
         !drop_unfinished(self) || !add_dependencies(self) || !add_lanes(self) ||
-        !add_counters(self) || !finish_waits(self))
+        !add_counters(self) || !finish_waits(self) || !hki_collect_nest_slices(timeline))
         return false;
-    hki_collect_nest_slices(timeline);
     for (int i = 0; i < timeline->call_count; i++)
         if (timeline->calls[i].end_ns > timeline->duration_ns)
             timeline->duration_ns = timeline->calls[i].end_ns;
@@ -560,6 +581,9 @@ hki_timeline *hki_timeline_collect(const hki_collect_source *source)
     free(self.issues);
     free(self.known);
     free(self.vars);
+    free(self.first_queue);
+    free(self.lane_of_queue);
+    free(self.lane_of_thread);
     free(self.threads);
     free(self.wait_sequences);
     free(self.points);

@@ -25,7 +25,7 @@ typedef struct hki_collect_source {
                                const hki_trace_head *record),
                  void *context);
     hki_trace_facts facts;
-    const hki_collect_device *devices; /* by index in the runtime */
+    const hki_collect_device *devices; /* by index in the runtime; at least one */
     int device_count;
     const char *title;
 } hki_collect_source;
@@ -38,8 +38,9 @@ hki_timeline *hki_timeline_collect(const hki_collect_source *source);
 /* "float32(2,3), float32(3,) -> float32(2,3)", cut with "..." where it would be longer than `bytes`. */
 void hki_collect_shapes(const hki_trace_issue_record *issue, char *text, size_t bytes);
 
-/* Sorts the slices as hki_timeline wants them, and shortens those that others of their lane outlast: a lane's nest. */
-void hki_collect_nest_slices(hki_timeline *timeline);
+/* Sorts the slices as hki_timeline wants them, and shortens those that others of their lane outlast: a lane's nest.
+ * False when host memory is short. */
+bool hki_collect_nest_slices(hki_timeline *timeline);
 
 /* Says of each wait which call ended last while it lasted, of those issued before it began (`sequences`: the latest
  * of them) and, where it waited for a device, of that device's. False when host memory is short. */

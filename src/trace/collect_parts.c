@@ -37,7 +37,7 @@ static void append_operand(bounded_text *self, const hki_trace_packed_operand *o
     append(self, hk_dtype_name((hk_dtype)operand->dtype));
     append(self, "(");
     for (int i = 0; i < operand->ndim; i++) {
-        append(self, i > 1 || (i == 1 && operand->ndim > 1) ? "," : "");
+        append(self, i ? "," : "");
         append_integer(self, operand->dims[i]);
     }
     append(self, operand->ndim == 1 ? ",)" : ")");
@@ -85,12 +85,12 @@ static int compare_slices(const void *a, const void *b)
 }
 
 /* The slices that contain the present one are a chain, innermost first, through `outer`: what starts later needs to be
- * compared with them only. Where host memory is short for that, slices stay as they were. */
-void hki_collect_nest_slices(hki_timeline *timeline)
+ * compared with them only. */
+bool hki_collect_nest_slices(hki_timeline *timeline)
 {
     hki_slice *slices = timeline->slices;
     if (!timeline->slice_count)
-        return;
+        return true;
     qsort(slices, (size_t)timeline->slice_count, sizeof *slices, compare_slices);
     int *outer = malloc((size_t)timeline->slice_count * sizeof *outer);
     for (int i = 0, inner = -1; outer && i < timeline->slice_count; i++) {
@@ -104,7 +104,9 @@ void hki_collect_nest_slices(hki_timeline *timeline)
         outer[i] = inner;
         inner = i;
     }
+    const bool done = outer;
     free(outer);
+    return done;
 }
 
 /* ---- waits ----------------------------------------------------------------------------------------------------- */
@@ -150,7 +152,8 @@ bool hki_collect_ends_of_waits(hki_timeline *timeline, const uint64_t *sequences
         return false;
     for (int i = 0; i < timeline->call_count; i++) {
         const hki_call_event *call = &timeline->calls[i];
-        ends[i] = (call_end){call->wall_end_ns > call->end_ns ? call->wall_end_ns : call->end_ns, i};
+        ends[i] =
+            (call_end){call->wall_end_ns > call->end_ns ? call->wall_end_ns : call->end_ns, i};
     }
     if (timeline->call_count)
         qsort(ends, (size_t)timeline->call_count, sizeof *ends, compare_ends);
