@@ -260,7 +260,7 @@ static void write_queues(const page *self)
                   (unsigned long long)queue.call_count, in_bytes(queue.bytes).text);
     }
     if (self->summary.queue_count > MOST_QUEUES)
-        hki_write(self->writer, "... and %d more\n", self->summary.queue_count - MOST_QUEUES);
+        hki_write(self->writer, "%d more\n", self->summary.queue_count - MOST_QUEUES);
 }
 
 static void write_operations(const page *self)
@@ -276,9 +276,11 @@ static void write_operations(const page *self)
                       in_time(totals[i].longest_ns).text);
         else
             rest_ns += totals[i].total_ns;
-    if (count > MOST_OPERATIONS)
-        hki_write(self->writer, "... and %-3d %-24s %10s\n", count - MOST_OPERATIONS, "more",
-                  in_time(rest_ns).text);
+    if (count > MOST_OPERATIONS) {
+        char rest[32];
+        snprintf(rest, sizeof rest, "%d more", count - MOST_OPERATIONS);
+        hki_write(self->writer, "%-36s %10s\n", rest, in_time(rest_ns).text);
+    }
     free(totals);
 }
 
