@@ -71,9 +71,12 @@ static bool matches_class(const hki_call_event *call, const hki_trace_queue_info
         const char *name;
         bool matches;
     } classes[] = {
-        {"@compute", !queue->is_copy},           {"@copy", queue->is_copy},
-        {"@collective", call->is_collective},    {"@backward", call->is_backward},
-        {"@cpu", is_kind(queue->device, "cpu")}, {"@sim", is_kind(queue->device, "sim")},
+        {"@compute", !queue->is_copy},
+        {"@copy", queue->is_copy},
+        {"@collective", call->is_collective},
+        {"@backward", call->is_backward && !call->is_collective},
+        {"@cpu", is_kind(queue->device, "cpu")},
+        {"@sim", is_kind(queue->device, "sim")},
     };
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
         if (strlen(classes[i].name) == length && !memcmp(classes[i].name, name, length))
