@@ -135,8 +135,12 @@ static bool read_other(reader *self, const json_t *other)
         return hki_json_fail(
             &self->in, "\"otherData\" does not say that hocket wrote this; expected a file of "
                        "HK_TRACE_CHROME, hocket train --trace or HOCKET_TRACE");
-    if (!hki_json_get_integer(&self->in, other, "format", 1, HKI_CHROME_FORMAT, &format))
+    if (!hki_json_get_integer(&self->in, other, "format", 1, INT64_MAX, &format))
         return false;
+    if (format != HKI_CHROME_FORMAT)
+        return hki_json_fail(&self->in,
+                             "\"format\" is %" PRId64 "; this version of hocket reads %d", format,
+                             HKI_CHROME_FORMAT);
     return hki_json_get_text(&self->in, other, "title", &timeline->title) &&
            hki_json_get_integer(&self->in, other, "duration_ns", 0, HKI_JSON_MAX_NS,
                                 &timeline->duration_ns) &&

@@ -43,7 +43,7 @@ typedef struct svg {
 
 /* A number as text without the locale's say. */
 typedef struct number {
-    char text[24];
+    char text[48];
 } number;
 
 static number px(double value)
