@@ -73,14 +73,12 @@ static const char *comma(int index)
     return index ? "," : "";
 }
 
-static void write_text_list(hki_writer *writer, const char *const *texts, int count)
+static void write_texts(hki_writer *writer, const char *const *texts, int count)
 {
-    hki_write(writer, "[");
     for (int i = 0; i < count; i++) {
         hki_write(writer, "%s", comma(i));
         hki_write_json_string(writer, texts[i]);
     }
-    hki_write(writer, "]");
 }
 
 static void write_lanes(const hki_timeline *timeline, hki_writer *writer)
@@ -89,7 +87,7 @@ static void write_lanes(const hki_timeline *timeline, hki_writer *writer)
     for (int i = 0; i < timeline->lane_count; i++) {
         const hki_lane *lane = &timeline->lanes[i];
         hki_write(writer, "%s[", comma(i));
-        write_text_list(writer, (const char *const[]){lane->process, lane->name}, 2);
+        write_texts(writer, (const char *const[]){lane->process, lane->name}, 2);
         hki_write(writer, ",%d]", lane->is_simulated);
     }
     hki_write(writer, "]");
@@ -101,7 +99,7 @@ static void write_queues(const hki_timeline *timeline, hki_writer *writer)
     for (int i = 0; i < timeline->queue_count; i++) {
         const hki_trace_queue_info *queue = &timeline->queues[i];
         hki_write(writer, "%s[", comma(i));
-        write_text_list(writer, (const char *const[]){queue->device, queue->name}, 2);
+        write_texts(writer, (const char *const[]){queue->device, queue->name}, 2);
         hki_write(writer, ",%d,%d,%" PRId64 "]", queue->is_simulated, queue->is_copy,
                   hki_timeline_busy(timeline, i));
     }
@@ -171,7 +169,7 @@ static void write_counters(const hki_timeline *timeline, hki_writer *writer)
         const hki_counter_track *track = &timeline->counters[i];
         const hki_counter_point *points = timeline->points + track->first_point;
         hki_write(writer, "%s[", comma(i));
-        write_text_list(writer, (const char *const[]){track->process, track->name, track->unit}, 3);
+        write_texts(writer, (const char *const[]){track->process, track->name, track->unit}, 3);
         hki_write(writer, ",[");
         for (int j = 0; j < track->point_count; j++)
             hki_write(writer, "%s%" PRId64 ",%" PRId64, comma(j),
@@ -213,9 +211,9 @@ static void write_data(const hki_timeline *timeline, text_numbers *numbers, hki_
     write_waits(timeline, numbers, writer);
     write_counters(timeline, writer);
     write_analysis(timeline, writer);
-    hki_write(writer, ",\n\"texts\":");
-    write_text_list(writer, numbers->texts, numbers->count);
-    hki_write(writer, "}");
+    hki_write(writer, ",\n\"texts\":[");
+    write_texts(writer, numbers->texts, numbers->count);
+    hki_write(writer, "]}");
 }
 
 void hki_timeline_write_html(const hki_timeline *timeline, hki_writer *writer)
