@@ -113,3 +113,13 @@ hk_device_memory hk_device_get_memory(hk_device device)
         return (hk_device_memory){0};
     return handle->memory ? hki_memory_pool_get(handle->memory) : (hk_device_memory){0};
 }
+
+int hki_runtime_device_count(const hki_runtime *runtime)
+{
+    return runtime->device_count;
+}
+
+hki_device *hki_runtime_device(const hki_runtime *runtime, int index)
+{
+    return runtime->devices[index];
+}
