@@ -116,9 +116,10 @@ static void write_calls(const hki_timeline *timeline, text_numbers *numbers, hki
         int flags = (call->is_collective ? FLAG_COLLECTIVE : 0) |
                     (call->is_backward ? FLAG_BACKWARD : 0) | (call->is_failed ? FLAG_FAILED : 0) |
                     (call->is_skipped ? FLAG_SKIPPED : 0);
+        int operation = number_text(numbers, call->operation);
+        int shapes = number_text(numbers, call->shapes), file = number_text(numbers, call->file);
         hki_write(writer, "%s%" PRIu64 ",%d,%d,%d,%d,%d,%d,", comma(i), call->sequence - sequence,
-                  number_text(numbers, call->operation), number_text(numbers, call->shapes),
-                  number_text(numbers, call->file), call->line, call->queue, flags);
+                  operation, shapes, file, call->line, call->queue, flags);
         hki_write(writer,
                   "%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
                   ",%d",
@@ -153,9 +154,9 @@ static void write_waits(const hki_timeline *timeline, text_numbers *numbers, hki
     hki_write(writer, ",\n\"waits\":[");
     for (int i = 0; i < timeline->wait_count; i++) {
         const hki_wait_event *wait = &timeline->waits[i];
+        int device = number_text(numbers, wait->device), file = number_text(numbers, wait->file);
         hki_write(writer, "%s%d,%d,%d,%d,%d,%" PRId64 ",%" PRId64 ",%d", comma(i), wait->lane,
-                  wait->kind, number_text(numbers, wait->device), number_text(numbers, wait->file),
-                  wait->line, wait->start_ns - start_ns, wait->end_ns - wait->start_ns,
+                  wait->kind, device, file, wait->line, wait->start_ns - start_ns, wait->end_ns - wait->start_ns,
                   wait->last_call);
         start_ns = wait->start_ns;
     }

@@ -194,6 +194,7 @@ static hki_timeline *large_timeline(void)
     timeline->lane_count = timeline->queue_count = 3 * LARGE_DEVICES;
     timeline->lanes = calloc((size_t)timeline->lane_count + 1, sizeof *timeline->lanes);
     timeline->queues = calloc((size_t)timeline->queue_count, sizeof *timeline->queues);
+    timeline->call_count = LARGE_CALLS;
     timeline->calls = calloc(LARGE_CALLS, sizeof *timeline->calls);
     timeline->slices = calloc(LARGE_CALLS, sizeof *timeline->slices);
     timeline->dependencies = calloc((size_t)2 * LARGE_CALLS, sizeof *timeline->dependencies);

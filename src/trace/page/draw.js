@@ -378,12 +378,12 @@ class Painter {
         // Its wait: dashed until its inputs were there, then solid until it began.
         overlay.strokeStyle = theme.chosen;
         overlay.lineWidth = 1.5;
-        const y = this.middle(first), ready = view.x(Math.min(call.ready, first.start));
+        const y = view.sliceTop(first) + SLICE_HEIGHT + 1.5, ready = view.x(Math.min(call.ready, first.start));
         overlay.setLineDash([3, 3]);
         this.line(view.x(Math.min(call.issue, first.start)), y, ready, y);
         overlay.setLineDash([]);
         this.line(ready, y, view.x(first.start), y);
-        this.line(view.x(call.issue), y - 5, view.x(call.issue), y + 5);
+        this.line(view.x(call.issue), y - 3, view.x(call.issue), y + 3);
         for (const dependency of call.dependencies.slice(0, 300)) this.arrow(this.lastOf(dependency), first, theme.accent);
         const last = this.lastOf(call);
         for (const dependent of call.dependents.slice(0, 300))

@@ -190,6 +190,8 @@ function source(event) { return event.file ? `${event.file}:${event.line}` : '';
 
 function grouped(number) { return Math.round(number).toLocaleString('en-US'); }
 
+function counted(number, noun) { return `${grouped(number)} ${noun}${number === 1 ? '' : 's'}`; }
+
 function digits(number) {
     const size = Math.abs(number);
     return number.toFixed(size >= 99.95 || Number.isInteger(number) ? 0 : size >= 9.995 ? 1 : 2);

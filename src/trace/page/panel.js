@@ -77,7 +77,7 @@ class Panel {
         document.title = document.getElementById('title').textContent = model.title;
         document.getElementById('facts').append(...[
             fact(duration(model.duration), 'long'),
-            fact(grouped(model.calls.length), 'calls'),
+            fact(grouped(model.calls.length), model.calls.length === 1 ? 'call' : 'calls'),
             failed ? fact(grouped(failed), 'failed') : null,
             fact(duration(critical.length), `critical path, ${percent(critical.length, model.duration)}`),
             fact(duration(model.waits.reduce((sum, wait) => sum + wait.end - wait.start, 0)), 'threads waited'),
@@ -87,7 +87,7 @@ class Panel {
         for (const queue of model.queues)
             if (queue.calls)
                 document.getElementById('queues').append(
-                    make('span', {className: 'queue', title: `busy ${duration(queue.busy)}, ${grouped(queue.calls)} calls`},
+                    make('span', {className: 'queue', title: `busy ${duration(queue.busy)}, ${counted(queue.calls, 'call')}`},
                          `${queue.device} ${queue.name}`, make('meter', {max: Math.max(1, model.duration), value: queue.busy}),
                          make('b', {}, percent(queue.busy, model.duration))));
         const lost = document.getElementById('lost');
@@ -133,7 +133,7 @@ class Panel {
     link(call) {
         return make('li', {}, make('button', {className: 'link', onclick: () => this.actions.selectCall(call)},
                                    swatch(call, this.painter.theme), make('span', {className: 'name'}, call.operation),
-                                   make('span', {className: 'more'}, `#${call.sequence}  ${call.queue.device}  ` +
+                                   make('span', {className: 'more'}, `#${call.sequence} · ${call.queue.device} · ` +
                                                                      duration(call.end - call.start))));
     }
 
