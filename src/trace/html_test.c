@@ -65,12 +65,12 @@ static void fixture_is_said(void)
     snprintf(expected, sizeof expected, "[\"sim:0\",\"copy in\",1,1,%lld]",
              (long long)hki_timeline_busy(timeline, 2));
     CHECK(strstr(data, expected));
-    /* Sequence, operation, shapes, file, line, queue, flags, five times, bytes, dependencies. */
-    CHECK(strstr(data, "\"calls\":[1,0,1,2,31,0,0,2000,0,4000,114000,0,0,201216,0"
-                       ",1,3,4,2,32,2,0,2000,116000,118000,38000,1000,5000,200704,1,1"
-                       ",1,3,4,2,32,5,0,1000,"));
-    CHECK(strstr(data, ",40,3,3,2000,413000,413000,55000,5000,5000,1536,2,2,1,"));
-    CHECK(strstr(data, ",48,0,12,2000,162000,164000,0,0,0,512,1,1,"));
+    /* Sequence, operation, shapes, file, line, queue, flags, colour, five times, bytes, dependencies. */
+    CHECK(strstr(data, "\"calls\":[1,0,1,2,31,0,0,0,2000,0,4000,114000,0,0,201216,0"
+                       ",1,3,4,2,32,2,0,1,2000,116000,118000,38000,1000,5000,200704,1,1"
+                       ",1,3,4,2,32,5,0,1,1000,"));
+    CHECK(strstr(data, ",40,3,3,7,2000,413000,413000,55000,5000,5000,1536,2,2,1,"));
+    CHECK(strstr(data, ",48,0,12,12,2000,162000,164000,0,0,0,512,1,1,"));
     CHECK(strstr(data, "\"slices\":[21,0,1,126000,54000,0,1,0,-120000,112000,"));
     CHECK(strstr(data, "\"waits\":[0,3,"));
     CHECK(strstr(data, ",48,60000,230000,6,0,1,"));

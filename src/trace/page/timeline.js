@@ -115,6 +115,7 @@ class Page {
         const {calls, length} = this.model.critical;
         document.getElementById('found').textContent =
             isOn ? `${counted(calls.length, 'call')}, ${duration(length)}, ${percent(length, this.model.duration)} of the time` : '';
+        this.panel.show(this.state);
         this.markCalls(isOn ? calls : null);
     }
 
