@@ -156,7 +156,8 @@ static hk_array *make(hki_call *call, uint64_t bytes, hk_array **second)
             hki_array_create(call->device, call->out_shape[made], call->out_dtype[made]);
         ok = !outputs[made]->failed;
     }
-    ok = ok && hki_call_issue(call, outputs, bytes, staging);
+    ok = ok && ((hki_call_is_small(call, bytes) && hki_call_run_direct(call, outputs[0])) ||
+                hki_call_issue(call, outputs, bytes, staging));
     if (!ok) {
         while (made > 0)
             drop(outputs[--made]);

@@ -243,6 +243,7 @@ struct hk_op {
     bool pinned;      /* outputs on a CPU device are in pinned memory, where there are accelerators */
     bool elementwise; /* element i of the output depends on element i of each input, broadcast
                                 to it; so that the output may be one of the inputs: hk_<op>_into */
+    bool infallible;  /* its kernel never fails */
     bool internal;    /* for gradients: not in the public header, nor in hk_call */
     bool (*infer)(hki_call *call);
     /* Optional: the result as a view of input 0, when the strides allow it; NULL: run the kernel. */
