@@ -17,12 +17,12 @@ typedef struct hki_trace hki_trace;
 /* ---- records: 8-byte aligned, one after another in a chunk ------------------------------------------ */
 
 typedef enum hki_trace_kind {
-    HKI_TRACE_ISSUE,   /* hki_trace_issue_record: a task was issued */
-    HKI_TRACE_READY,   /* hki_trace_task_record: all it waited for has finished */
-    HKI_TRACE_RUN,     /* hki_trace_run_record: one piece was run by this thread */
-    HKI_TRACE_MODEL,   /* hki_trace_model_record: when a device's own clock says it ran */
-    HKI_TRACE_WAIT,    /* hki_trace_wait_record: this thread waited */
-    HKI_TRACE_VAR,     /* hki_trace_task_record, `id` is a variable: it begins; what had its id is gone */
+    HKI_TRACE_ISSUE, /* hki_trace_issue_record: a task was issued */
+    HKI_TRACE_READY, /* hki_trace_task_record: all it waited for has finished */
+    HKI_TRACE_RUN,   /* hki_trace_run_record: one piece was run by this thread */
+    HKI_TRACE_MODEL, /* hki_trace_model_record: when a device's own clock says it ran */
+    HKI_TRACE_WAIT,  /* hki_trace_wait_record: this thread waited */
+    HKI_TRACE_VAR, /* hki_trace_task_record, `id` is a variable: it begins; what had its id is gone */
     HKI_TRACE_COUNTER, /* hki_trace_counter_record */
     HKI_TRACE_KIND_COUNT
 } hki_trace_kind;
@@ -61,8 +61,8 @@ typedef struct hki_trace_issue_record {
     uint64_t sequence;
     const char *operation, *file; /* static text; file may be NULL */
     int32_t line;
-    uint16_t device; /* index in the runtime */
-    uint8_t queue;   /* hki_queue_kind */
+    uint16_t device;                            /* index in the runtime */
+    uint8_t queue;                              /* hki_queue_kind */
     uint8_t is_collective : 1, is_backward : 1; /* see hki_trace_set_backward */
     uint16_t access_count, operand_count;
     uint32_t piece_count;

@@ -13,9 +13,9 @@ static bool may_fail(const hki_call *call)
 bool hki_call_is_small(const hki_call *call, uint64_t bytes)
 {
     const hk_op *op = call->op;
-    return bytes > 0 && bytes <= MAX_ELEMENTS * hk_dtype_bytes(call->out_dtype[0]) && op->elementwise &&
-           op->split == HKI_SPLIT_ELEMENTS && !op->any_device && call->input_count > 0 &&
-           call->device->class->kind == HKI_CPU && !may_fail(call);
+    return bytes > 0 && bytes <= MAX_ELEMENTS * hki_dtype_bytes(call->out_dtype[0]) &&
+           op->elementwise && op->split == HKI_SPLIT_ELEMENTS && !op->any_device &&
+           call->input_count > 0 && call->device->class->kind == HKI_CPU && !may_fail(call);
 }
 
 bool hki_call_run_direct(const hki_call *call, hk_array *output)
