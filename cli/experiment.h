@@ -19,18 +19,23 @@ typedef struct experiment_options {
     int64_t repeat;    /* of every measurement, interleaved; the median counts */
 } experiment_options;
 
-#define EXPERIMENT_ROWS(type)                                                                                \
-    OPTION_HEADING("all experiments"),                                                                       \
-        OPTION_FLAG_ROW("json", type, common.json, "one JSON object on standard output, no table"),          \
-        OPTION_TEXT_ROW("trace", type, common.trace, "FILE", "write the timeline there, as Chrome's JSON"),  \
-        OPTION_TEXT_ROW("svg", type, common.svg, "FILE", "write the timeline there, as a picture"),          \
-        OPTION_INT_ROW("repeat", type, common.repeat, 1, 1000, "repetitions; the median counts (default 3)")
+#define EXPERIMENT_ROWS(type)                                                                      \
+    OPTION_HEADING("all experiments"),                                                             \
+        OPTION_FLAG_ROW("json", type, common.json,                                                 \
+                        "one JSON object on standard output, no table"),                           \
+        OPTION_TEXT_ROW("trace", type, common.trace, "FILE",                                       \
+                        "write the timeline there, as Chrome's JSON"),                             \
+        OPTION_TEXT_ROW("svg", type, common.svg, "FILE",                                           \
+                        "write the timeline there, as a picture"),                                 \
+        OPTION_INT_ROW("repeat", type, common.repeat, 1, 1000,                                     \
+                       "repetitions; the median counts (default 3)")
 
 /* A run of the devices: what it took. */
 typedef struct timing {
     int64_t wall_ns;
-    int64_t model_ns; /* until the last end of a simulated queue; equal to wall_ns where no such device ran */
-    int64_t late_ns;  /* the most by which the host was behind the model */
+    int64_t
+        model_ns; /* until the last end of a simulated queue; equal to wall_ns where no such device ran */
+    int64_t late_ns; /* the most by which the host was behind the model */
 } timing;
 
 /* begin: nothing is under way. end: blocks until everything has finished. */
@@ -46,7 +51,8 @@ typedef struct spread {
 spread spread_of(const double *values, int count);
 
 /* name: of the command, title: a line for people. */
-experiment *experiment_create(const char *name, const char *title, const experiment_options *options);
+experiment *experiment_create(const char *name, const char *title,
+                              const experiment_options *options);
 
 /* A section of the report: its heading, then rows. `unit`: "ms", "s", "us", "calls/s", "ratio", ... */
 void experiment_section(experiment *self, const char *title);
@@ -55,11 +61,12 @@ void experiment_section(experiment *self, const char *title);
 void experiment_row(experiment *self, const char *what, spread ours, const char *unit, double book,
                     double bound, const char *note);
 /* A line of text in the report. */
-void experiment_say(experiment *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void experiment_say(experiment *self, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* A claim: `value` is to be at most (or at least) `limit`. runs: the timings that it rests on; one that is
  * host-bound fails the claim and is named. */
-void experiment_claim(experiment *self, const char *what, double value, const char *relation, double limit,
-                      const timing *runs, int run_count);
+void experiment_claim(experiment *self, const char *what, double value, const char *relation,
+                      double limit, const timing *runs, int run_count);
 
 /* Runs `body` once with a recording, and writes what --trace and --svg ask for; does nothing when neither was given. */
 void experiment_trace(experiment *self, void (*body)(void *), void *argument);
@@ -68,7 +75,7 @@ void experiment_trace(experiment *self, void (*body)(void *), void *argument);
 int experiment_end(experiment *self);
 
 /* The experiments: commands under `hocket bench`. */
-extern const command bench_async_command, bench_parallel_command, bench_overlap_command, bench_graph_command,
-    bench_multi_command, bench_split_command;
+extern const command bench_async_command, bench_parallel_command, bench_overlap_command,
+    bench_graph_command, bench_multi_command, bench_split_command;
 
 #endif
