@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_BYTES    ((int64_t)1 << 50)
-#define MAX_OTHER    (100 * 1000) /* objects in "otherData" */
-#define MAX_ROWS     16384        /* lanes, queues, counters */
-#define MAX_EVENT    16           /* objects and lists in one event; there are three */
+#define MAX_BYTES ((int64_t)1 << 50)
+#define MAX_OTHER (100 * 1000) /* objects in "otherData" */
+#define MAX_ROWS  16384        /* lanes, queues, counters */
+#define MAX_EVENT 16           /* objects and lists in one event; there are three */
+#define MAX_COMMAS                                                                                 \
+    (2 * 1024 * 1024) /* of one event: more than calls that a recording has room for */
 #define MAX_SEQUENCE INT64_MAX
 
 typedef struct reader {
@@ -368,6 +370,11 @@ static json_t *parse(reader *self, const hki_json_extent *extent, size_t contain
                       extent->container_count, container_limit);
         return NULL;
     }
+    if (extent->comma_count > MAX_COMMAS) {
+        hki_json_fail(&self->in, "an object with %zu commas in it; expected %d at most",
+                      extent->comma_count, MAX_COMMAS);
+        return NULL;
+    }
     json_t *value = json_loadb(self->in.text.data + extent->begin, extent->end - extent->begin,
                                JSON_REJECT_DUPLICATES, &error);
     if (!value && error.position > 0)
@@ -384,6 +391,14 @@ static json_t *parse(reader *self, const hki_json_extent *extent, size_t contain
     return value;
 }
 
+/* Flows and names, which are most events, need no parsing where they look as we write them. */
+static bool is_for_viewers(const reader *self, const hki_json_extent *event)
+{
+    const char *text = self->in.text.data + event->begin;
+    return event->end - event->begin > 9 && !memcmp(text, "{\"ph\":\"", 7) &&
+           memchr("sfM", text[7], 3) && text[8] == '"';
+}
+
 static bool read_events(reader *self, const hki_json_extent *extent)
 {
     hki_json_extent event;
@@ -395,6 +410,8 @@ static bool read_events(reader *self, const hki_json_extent *extent)
     do {
         if (!hki_json_take_value(&self->in.text, &event))
             return hki_json_fail_text(&self->in);
+        if (is_for_viewers(self, &event))
+            continue;
         json_t *value = parse(self, &event, MAX_EVENT);
         bool is_good = value && read_event(self, value);
         json_decref(value);
