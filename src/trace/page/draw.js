@@ -14,9 +14,9 @@ function readTheme() {
     return theme;
 }
 
-/* Colours of calls are made for dark text on light paper; on dark paper they are toned down. */
-function tonedDown(colour, share) {
-    return '#' + [1, 3, 5].map(i => Math.round(parseInt(colour.slice(i, i + 2), 16) * share).toString(16).padStart(2, '0')).join('');
+/* Red, green and blue of "#rrggbb". */
+function channelsOf(colour, share = 1) {
+    return [1, 3, 5].map(i => Math.round(parseInt(colour.slice(i, i + 2), 16) * share));
 }
 
 class Painter {
@@ -24,12 +24,16 @@ class Painter {
         this.view = view;
         this.base = base.getContext('2d');
         this.overlay = overlay.getContext('2d');
+        this.strip = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
         this.restyle();
     }
 
     restyle() {
         this.theme = readTheme();
-        this.colours = this.view.model.colours.map(colour => tonedDown(colour, Number(this.theme.tone)));
+        // Colours of calls are made for dark text on light paper; on dark paper they are toned down.
+        this.channels = this.view.model.colours.map(colour => channelsOf(colour, Number(this.theme.tone)));
+        this.colours = this.channels.map(channels => `rgb(${channels})`);
+        this.failedChannels = channelsOf(this.theme.danger);
         this.hatch = this.hatching(this.theme.wait);
         this.failedHatch = this.hatching('#0009');
         this.overview = null;
@@ -61,6 +65,9 @@ class Painter {
             each.height = Math.max(1, Math.round(height * scale));
             each.getContext('2d').setTransform(scale, 0, 0, scale, 0, 0);
         }
+        this.strip.canvas.width = Math.ceil(width) + 2;
+        this.strip.canvas.height = 1;
+        this.columns = this.strip.createImageData(this.strip.canvas.width, 1);
         this.overview = null;
         this.view.scrollBy(0);
     }
@@ -192,6 +199,8 @@ class Painter {
 
     paintLevel(level, y) {
         const {view, base} = this, {start, end, marked} = level, count = start.length, pixel = view.nsPerPixel;
+        const first = Math.floor(view.from / pixel);
+        let hasColumns = false;
         for (let i = level.firstEndingAfter(view.from); i < count && start[i] < view.to;) {
             const width = (end[i] - start[i]) / pixel;
             if (width >= 2) {
@@ -210,15 +219,28 @@ class Painter {
             if (hasMarked) shown = firstWhere(i, next, j => marked[j + 1] > marked[i]);
             else for (let j = i + 1; j < Math.min(next, i + 8); j++)
                 if (end[j] - start[j] > end[shown] - start[shown]) shown = j;
-            const {call} = level.slices[shown], isAlone = next === i + 1;
-            const busy = isAlone ? 1 : Math.min(1, Math.max(0.25, (level.busy[next] - level.busy[i]) / pixel));
-            base.fillStyle = this.colourOf(call);
-            base.globalAlpha = marked ? (hasMarked ? 1 : DIM) : busy;
-            base.fillRect(isAlone ? view.x(start[i]) : view.x(column * pixel), y, Math.max(1, width), SLICE_HEIGHT - 1);
-            base.globalAlpha = 1;
+            const busy = Math.min(1, Math.max(0.35, (level.busy[next] - level.busy[i]) / pixel));
+            this.putColumn(column - first, level.slices[shown].call, marked ? (hasMarked ? 1 : DIM) : busy);
+            hasColumns = true;
             this.drawn.slices += next - i;
             i = next;
         }
+        if (!hasColumns) return;
+        const {canvas} = this.strip;
+        this.strip.putImageData(this.columns, 0, 0);
+        this.columns.data.fill(0);
+        base.imageSmoothingEnabled = false;
+        base.drawImage(canvas, view.x(first * pixel), y, canvas.width, SLICE_HEIGHT - 1);
+    }
+
+    /* Columns of a level are gathered in a strip one pixel high, which is a lot faster than a rectangle for each. */
+    putColumn(index, call, alpha) {
+        if (index < 0 || index >= this.columns.width) return;
+        const {data} = this.columns, [red, green, blue] = call.flags & FAILED ? this.failedChannels : this.channels[call.colour];
+        data[4 * index] = red;
+        data[4 * index + 1] = green;
+        data[4 * index + 2] = blue;
+        data[4 * index + 3] = 255 * alpha;
     }
 
     paintSlice(slice, y, width, isDim) {
