@@ -136,8 +136,9 @@ static void write_calls(const hki_timeline *timeline, text_numbers *numbers,
         int operation = number_text(numbers, call->operation);
         int shapes = number_text(numbers, call->shapes), file = number_text(numbers, call->file);
         int colour = number_colour(colours, hki_call_colour(timeline, call));
-        hki_write(writer, "%s%" PRIu64 ",%d,%d,%d,%d,%d,%d,%d,", comma(i), call->sequence - sequence,
-                  operation, shapes, file, call->line, call->queue, flags, colour);
+        hki_write(writer, "%s%" PRIu64 ",%d,%d,%d,%d,%d,%d,%d,", comma(i),
+                  call->sequence - sequence, operation, shapes, file, call->line, call->queue,
+                  flags, colour);
         hki_write(writer,
                   "%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64
                   ",%d",
@@ -174,8 +175,8 @@ static void write_waits(const hki_timeline *timeline, text_numbers *numbers, hki
         const hki_wait_event *wait = &timeline->waits[i];
         int device = number_text(numbers, wait->device), file = number_text(numbers, wait->file);
         hki_write(writer, "%s%d,%d,%d,%d,%d,%" PRId64 ",%" PRId64 ",%d", comma(i), wait->lane,
-                  wait->kind, device, file, wait->line, wait->start_ns - start_ns, wait->end_ns - wait->start_ns,
-                  wait->last_call);
+                  wait->kind, device, file, wait->line, wait->start_ns - start_ns,
+                  wait->end_ns - wait->start_ns, wait->last_call);
         start_ns = wait->start_ns;
     }
     hki_write(writer, "]");

@@ -1,7 +1,7 @@
 /* The page of a timeline holds what the timeline says, and nothing that a program calls itself breaks out of it.
  * What the page does is tested in a browser: tests/html/run, which asks this program for pages:
  *
- *     html_test fixture|large FILE */
+ *     html_test fixture|hostile|large FILE */
 #include "tests/check.h"
 #include "trace/timeline_fixture.h"
 
@@ -41,7 +41,7 @@ static int occurrences(const char *text, const char *what)
 static bool is_utf8(const char *text)
 {
     for (const unsigned char *at = (const unsigned char *)text; *at;) {
-        int more = *at < 0x80                 ? 0
+        int more = *at < 0x80                  ? 0
                    : *at >= 0xc2 && *at < 0xe0 ? 1
                    : *at >= 0xe0 && *at < 0xf0 ? 2
                    : *at >= 0xf0 && *at < 0xf5 ? 3
@@ -59,7 +59,8 @@ static void fixture_is_said(void)
 {
     hki_timeline *timeline = fixture_timeline();
     char *data = data_of(timeline), expected[256];
-    CHECK(strstr(data, "{\"title\":\"train, one step\",\"duration\":760000,\"lost\":3,\"limit\":1048576,"));
+    CHECK(strstr(
+        data, "{\"title\":\"train, one step\",\"duration\":760000,\"lost\":3,\"limit\":1048576,"));
     CHECK(strstr(data, "\"lanes\":[[\"host\",\"thread 1\",0],[\"cpu:0\",\"core 1\",0]"));
     CHECK(strstr(data, "[\"sim:1\",\"copy out\",1]]"));
     snprintf(expected, sizeof expected, "[\"sim:0\",\"copy in\",1,1,%lld]",
@@ -74,8 +75,10 @@ static void fixture_is_said(void)
     CHECK(strstr(data, "\"slices\":[21,0,1,126000,54000,0,1,0,-120000,112000,"));
     CHECK(strstr(data, "\"waits\":[0,3,"));
     CHECK(strstr(data, ",48,60000,230000,6,0,1,"));
-    CHECK(strstr(data, "[\"sim:0\",\"memory\",\"bytes\",[6000,1605632,116000,3612672,313000,6422528,185000,4816896]]"));
-    snprintf(expected, sizeof expected, "\"sums\":{\"time\":%lld,\"backward\":%lld,\"hidden\":%lld}",
+    CHECK(strstr(data, "[\"sim:0\",\"memory\",\"bytes\",[6000,1605632,116000,3612672,313000,"
+                       "6422528,185000,4816896]]"));
+    snprintf(expected, sizeof expected,
+             "\"sums\":{\"time\":%lld,\"backward\":%lld,\"hidden\":%lld}",
              (long long)hki_timeline_overlap(timeline, "@collective", NULL),
              (long long)hki_timeline_overlap(timeline, "@backward", NULL),
              (long long)hki_timeline_overlap(timeline, "@collective", "@backward"));
@@ -86,7 +89,8 @@ static void fixture_is_said(void)
     snprintf(expected, sizeof expected, "\"critical\":{\"length\":%lld,\"calls\":[%d,",
              (long long)length_ns, path[0]);
     CHECK(count > 1 && strstr(data, expected));
-    CHECK(strstr(data, "\"texts\":[\"load_batch\",\"-\\u003e float32(64,784), int64(64,)\",\"train.c\",\"copy\","));
+    CHECK(strstr(data, "\"texts\":[\"load_batch\",\"-\\u003e float32(64,784), "
+                       "int64(64,)\",\"train.c\",\"copy\","));
     CHECK_EQ_I64(occurrences(data, "\"linear\""), 1);
     free(path);
     free(data);
@@ -109,30 +113,37 @@ static void page_is_closed(void)
     hki_timeline_destroy(timeline);
 }
 
+static const char *const hostile[] = {
+    "</script><script>alert(1)</script>",
+    "<!--<script>",
+    "\"],\"x\":[\"",
+    "back\\slash \\\" and \\u003c",
+    "line\nfeed, \r return, \t tab, \x01 start, \x1f unit, \x7f delete",
+    "\xff\xfe cut: \xc3",
+    "\xed\xa0\x80 surrogate, \xc0\xaf long, \xf8\x88\x80\x80\x80 five",
+    "\xe2\x80\xa8 separator, \xc2\xb5s fine",
+    "&lt;/script&gt; ]]>",
+};
+enum { HOSTILE_COUNT = sizeof hostile / sizeof *hostile };
+
+/* The fixture with this text wherever a program has a say. */
+static hki_timeline *hostile_timeline(const char *hostile_text)
+{
+    hki_timeline *timeline = fixture_timeline();
+    const char *text = hki_timeline_text(timeline, hostile_text);
+    timeline->title = text;
+    timeline->lanes[0].name = timeline->lanes[3].process = text;
+    timeline->queues[1].device = timeline->queues[0].name = text;
+    timeline->calls[3].operation = timeline->calls[4].shapes = timeline->calls[5].file = text;
+    timeline->waits[1].device = timeline->waits[0].file = text;
+    timeline->counters[0].name = timeline->counters[1].unit = timeline->counters[2].process = text;
+    return timeline;
+}
+
 static void hostile_texts_stay_inside(void)
 {
-    static const char *const hostile[] = {
-        "</script><script>alert(1)</script>",
-        "<!--<script>",
-        "\"],\"x\":[\"",
-        "back\\slash \\\" and \\u003c",
-        "line\nfeed, \r return, \t tab, \x01 start, \x1f unit, \x7f delete",
-        "\xff\xfe cut: \xc3",
-        "\xed\xa0\x80 surrogate, \xc0\xaf long, \xf8\x88\x80\x80\x80 five",
-        "\xe2\x80\xa8 separator, \xc2\xb5s fine",
-        "&lt;/script&gt; ]]>",
-    };
-    enum { COUNT = sizeof hostile / sizeof *hostile };
-    for (int i = 0; i < COUNT; i++) {
-        hki_timeline *timeline = fixture_timeline();
-        const char *text = hki_timeline_text(timeline, hostile[i]);
-        timeline->title = text;
-        timeline->lanes[0].name = timeline->lanes[3].process = text;
-        timeline->queues[1].device = timeline->queues[0].name = text;
-        timeline->calls[3].operation = timeline->calls[4].shapes = timeline->calls[5].file = text;
-        timeline->waits[1].device = timeline->waits[0].file = text;
-        timeline->counters[0].name = timeline->counters[1].unit = timeline->counters[2].process =
-            text;
+    for (int i = 0; i < HOSTILE_COUNT; i++) {
+        hki_timeline *timeline = hostile_timeline(hostile[i]);
         char *page = page_of(timeline), *data = data_of(timeline);
         CHECK_EQ_I64(occurrences(page, "</script>"), 2);
         CHECK_EQ_I64(occurrences(page, "<script"), 2);
@@ -182,9 +193,20 @@ static int compare_slices(const void *a, const void *b)
 /* Devices that compute and copy, each queue one call after another, with pauses now and then. */
 static hki_timeline *large_timeline(void)
 {
-    static const char *const operations[] = {
-        "conv2d", "relu", "max_pool2d", "linear", "softmax_cross_entropy", "conv2d_backward",
-        "linear_backward", "sgd_update", "reshape", "add", "matmul", "copy", "copy", "all_reduce"};
+    static const char *const operations[] = {"conv2d",
+                                             "relu",
+                                             "max_pool2d",
+                                             "linear",
+                                             "softmax_cross_entropy",
+                                             "conv2d_backward",
+                                             "linear_backward",
+                                             "sgd_update",
+                                             "reshape",
+                                             "add",
+                                             "matmul",
+                                             "copy",
+                                             "copy",
+                                             "all_reduce"};
     static const char *const queues[] = {"compute", "copy in", "copy out"};
     hki_timeline *timeline = hki_timeline_create();
     uint64_t random = 7;
@@ -208,8 +230,8 @@ static hki_timeline *large_timeline(void)
         timeline->lanes[i] = (hki_lane){device, queue, true};
         last[i] = -1;
     }
-    timeline->lanes[timeline->lane_count++] =
-        (hki_lane){hki_timeline_text(timeline, "host"), hki_timeline_text(timeline, "thread 1"), false};
+    timeline->lanes[timeline->lane_count++] = (hki_lane){
+        hki_timeline_text(timeline, "host"), hki_timeline_text(timeline, "thread 1"), false};
     for (int i = 0; i < LARGE_CALLS; i++) {
         int device = next_random(&random, LARGE_DEVICES), part = next_random(&random, 8);
         int queue = 3 * device + (part < 6 ? 0 : part - 5);
@@ -243,30 +265,32 @@ static hki_timeline *large_timeline(void)
                 timeline->dependencies[timeline->dependency_count++] = from[j];
                 timeline->calls[i].dependency_count++;
             }
-        timeline->slices[timeline->slice_count++] = (hki_slice){i, queue, -1, start, start + length};
+        timeline->slices[timeline->slice_count++] =
+            (hki_slice){i, queue, -1, start, start + length};
         free_at[queue] = start + length;
         last[queue] = i;
         if (free_at[queue] > timeline->duration_ns)
             timeline->duration_ns = free_at[queue];
     }
-    qsort(timeline->slices, (size_t)timeline->slice_count, sizeof *timeline->slices, compare_slices);
+    qsort(timeline->slices, (size_t)timeline->slice_count, sizeof *timeline->slices,
+          compare_slices);
     for (int64_t at = 0; at < timeline->duration_ns; at += 2000000)
-        timeline->waits[timeline->wait_count++] = (hki_wait_event){
-            .lane = timeline->lane_count - 1,
-            .kind = HKI_TRACE_WAIT_WINDOW,
-            .device = hki_timeline_text(timeline, ""),
-            .file = hki_timeline_text(timeline, "lenet.c"),
-            .line = 44,
-            .start_ns = at,
-            .end_ns = at + 100000 + next_random(&random, 1700000),
-            .last_call = -1};
+        timeline->waits[timeline->wait_count++] =
+            (hki_wait_event){.lane = timeline->lane_count - 1,
+                             .kind = HKI_TRACE_WAIT_WINDOW,
+                             .device = hki_timeline_text(timeline, ""),
+                             .file = hki_timeline_text(timeline, "lenet.c"),
+                             .line = 44,
+                             .start_ns = at,
+                             .end_ns = at + 100000 + next_random(&random, 1700000),
+                             .last_call = -1};
     timeline->points = calloc(LARGE_POINTS, sizeof *timeline->points);
     timeline->counters = calloc(1, sizeof *timeline->counters);
     timeline->point_count = LARGE_POINTS;
     timeline->counter_count = 1;
-    timeline->counters[0] = (hki_counter_track){hki_timeline_text(timeline, "host"),
-                                                hki_timeline_text(timeline, "run-ahead calls"),
-                                                hki_timeline_text(timeline, "calls"), 0, LARGE_POINTS};
+    timeline->counters[0] = (hki_counter_track){
+        hki_timeline_text(timeline, "host"), hki_timeline_text(timeline, "run-ahead calls"),
+        hki_timeline_text(timeline, "calls"), 0, LARGE_POINTS};
     int64_t value = 100;
     for (int i = 0; i < LARGE_POINTS; i++) {
         value += next_random(&random, 21) - 10;
@@ -278,7 +302,9 @@ static hki_timeline *large_timeline(void)
 
 static int write_page(const char *which, const char *path)
 {
-    hki_timeline *timeline = strcmp(which, "large") ? fixture_timeline() : large_timeline();
+    hki_timeline *timeline = !strcmp(which, "large")     ? large_timeline()
+                             : !strcmp(which, "hostile") ? hostile_timeline(hostile[0])
+                                                         : fixture_timeline();
     char *page = page_of(timeline);
     FILE *file = fopen(path, "w");
     CHECK(file && fputs(page, file) >= 0 && !fclose(file));

@@ -423,7 +423,7 @@ class Painter {
     paintSelectedCall(call) {
         const {view, overlay, theme} = this;
         for (const slice of call.slices) this.outline(slice, theme.chosen, 2);
-        const first = call.slices.reduce((a, b) => !a || b.start < a.start ? b : a, null);
+        const first = this.firstOf(call);
         if (!first) return;
         // Its wait: dashed until its inputs were there, then solid until it began.
         overlay.strokeStyle = theme.chosen;
@@ -439,14 +439,12 @@ class Painter {
             this.arrow(this.lastOf(dependency), first, theme.accent);
         const last = this.lastOf(call);
         for (const dependent of call.dependents.slice(0, 300))
-            this.arrow(
-                last, dependent.slices.reduce((a, b) => !a || b.start < a.start ? b : a, null),
-                theme.muted);
+            this.arrow(last, this.firstOf(dependent), theme.muted);
     }
 
     paintSelectedWait(wait) {
-        const {view, overlay, theme} = this, row = view.rowOfLane[wait.lane.index],
-                              x = view.x(wait.start);
+        const {view, overlay, theme} = this;
+        const row = view.rowOfLane[wait.lane.index], x = view.x(wait.start);
         overlay.strokeStyle = theme.chosen;
         overlay.lineWidth = 2;
         overlay.strokeRect(
@@ -455,6 +453,10 @@ class Painter {
             this.arrow(
                 this.lastOf(wait.lastCall),
                 {lane: wait.lane, depth: 0, start: wait.end, end: wait.end}, theme.accent);
+    }
+
+    firstOf(call) {
+        return call.slices.reduce((a, b) => !a || b.start < a.start ? b : a, null);
     }
 
     lastOf(call) { return call.slices.reduce((a, b) => !a || b.end > a.end ? b : a, null); }
@@ -495,8 +497,8 @@ class Painter {
     }
 
     paintCursor(x) {
-        const {view, overlay, theme} = this,
-                              text = moment(view.time(x), Math.max(1, view.nsPerPixel), view.to);
+        const {view, overlay, theme} = this;
+        const text = moment(view.time(x), Math.max(1, view.nsPerPixel), view.to);
         overlay.strokeStyle = theme.muted;
         overlay.lineWidth = 1;
         overlay.globalAlpha = 0.5;

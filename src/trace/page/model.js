@@ -73,8 +73,9 @@ class Model {
         };
         this.readOperations();
         this.end = Math.max(this.duration, 1);
-        const lastSlices = this.lanes.flatMap(lane => lane.levels.map(level => level.slices.at(-1)));
-        for (const item of [...lastSlices, ...this.waits]) this.end = Math.max(this.end, item.end);
+        for (const {levels, waitEnds} of this.lanes)
+            for (const last of [...levels.map(level => level.end.at(-1)), waitEnds.at(-1) ?? 0])
+                this.end = Math.max(this.end, last);
     }
 
     readCalls(numbers, texts) {
@@ -217,10 +218,8 @@ class Model {
     /* Calls whose operation or source line contains the text. */
     find(text) {
         const wanted = text.trim().toLowerCase();
-        return wanted ? this.calls.filter(
-                            call => call.operation.toLowerCase().includes(wanted) ||
-                                    source(call).toLowerCase().includes(wanted)) :
-                        [];
+        const has = name => name.toLowerCase().includes(wanted);
+        return wanted ? this.calls.filter(call => has(call.operation) || has(source(call))) : [];
     }
 
     /* By sequence number; undefined when there is none. */

@@ -181,10 +181,10 @@ class Panel {
     }
 
     link(call) {
-        const ran = duration(call.end - call.start);
+        const more = `#${call.sequence} · ${call.queue.device} · ${duration(call.end - call.start)}`;
         return make('button', {className: 'link', onclick: () => this.actions.selectCall(call)},
             swatch(this.painter.colourOf(call)), make('span', {className: 'name'}, call.operation),
-            make('span', {className: 'more'}, `#${call.sequence} · ${call.queue.device} · ${ran}`));
+            make('span', {className: 'more'}, more));
     }
 
     links(title, calls) {
@@ -200,7 +200,8 @@ class Panel {
     }
 
     showCall(call) {
-        this.showColumns(make('div', {}, this.callHead(call), factList(callFacts(call, this.model))),
+        const facts = factList(callFacts(call, this.model));
+        this.showColumns(make('div', {}, this.callHead(call), facts),
             this.links('Waits for', call.dependencies),
             this.links('Is waited for by', call.dependents));
     }

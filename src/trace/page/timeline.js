@@ -202,8 +202,8 @@ class Page {
     }
 
     moveOverview(x) {
-        const {view, model} = this, middle = (x - GUTTER) / (view.width - GUTTER) * model.end,
-                     half = (view.to - view.from) / 2;
+        const {view, model} = this, half = (view.to - view.from) / 2;
+        const middle = (x - GUTTER) / (view.width - GUTTER) * model.end;
         view.show(middle - half, middle + half);
         this.changed();
     }
@@ -262,17 +262,14 @@ class Page {
     wheel(event) {
         const {view} = this, {x} = this.at(event);
         const unit = event.deltaMode === 1 ? 33 : event.deltaMode === 2 ? 400 : 1;
+        const isPinch = event.ctrlKey && Math.abs(event.deltaY) < 50; // as browsers tell of it
         event.preventDefault();
         if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))
             view.pan((event.deltaX || event.deltaY) * unit);
         else if (x < GUTTER && !event.ctrlKey)
             view.scrollBy(event.deltaY * unit);
         else
-            view.zoom(
-                Math.exp(
-                    -event.deltaY * unit *
-                    (event.ctrlKey && Math.abs(event.deltaY) < 50 ? 0.01 : 0.002)),
-                x);
+            view.zoom(Math.exp(-event.deltaY * unit * (isPinch ? 0.01 : 0.002)), x);
         this.changed();
     }
 

@@ -35,14 +35,12 @@ class View {
         };
         for (const [name, {lanes, counters}] of groups) {
             const isFolded = this.folded.has(name);
-            const head =
-                add(GROUP_HEIGHT,
-                    {kind: 'group', name, isFolded, simulated: lanes.some(lane => lane.simulated)});
-            for (const lane of lanes)
-                this.rowOfLane[lane.index] =
-                    isFolded ? head :
-                               add(Math.max(1, lane.levels.length) * SLICE_HEIGHT + 2 * LANE_MARGIN,
-                                   {kind: 'lane', lane});
+            const simulated = lanes.some(lane => lane.simulated);
+            const head = add(GROUP_HEIGHT, {kind: 'group', name, isFolded, simulated});
+            for (const lane of lanes) {
+                const height = Math.max(1, lane.levels.length) * SLICE_HEIGHT + 2 * LANE_MARGIN;
+                this.rowOfLane[lane.index] = isFolded ? head : add(height, {kind: 'lane', lane});
+            }
             if (!isFolded)
                 for (const counter of counters) add(COUNTER_HEIGHT, {kind: 'counter', counter});
         }
