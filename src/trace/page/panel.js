@@ -181,7 +181,8 @@ class Panel {
     }
 
     link(call) {
-        const more = `#${call.sequence} · ${call.queue.device} · ${duration(call.end - call.start)}`;
+        const ran = duration(call.end - call.start);
+        const more = `#${call.sequence} · ${call.queue.device} · ${ran}`;
         return make('button', {className: 'link', onclick: () => this.actions.selectCall(call)},
             swatch(this.painter.colourOf(call)), make('span', {className: 'name'}, call.operation),
             make('span', {className: 'more'}, more));
