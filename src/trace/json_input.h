@@ -8,7 +8,8 @@
 
 #include <jansson.h>
 
-#define HKI_JSON_MAX_NS ((int64_t)1 << 50) /* 13 days: microseconds with decimals are exact below */
+/* 11 days: microseconds with three decimals are exact to there. */
+#define HKI_JSON_MAX_NS ((int64_t)1000 * 1000 * 1000 * 1000 * 1000)
 
 typedef struct hki_json_input {
     hki_json_text text;
