@@ -7,7 +7,8 @@
  *     hk_trace_release(trace);
  *
  * Or without a change of the program: HOCKET_TRACE=run.json records from the start of the runtime to its end,
- * and `hocket trace run.json` shows it. Recording costs under 50 ns for each event, several for each call. */
+ * and `hocket trace run.json` shows it; a later runtime of the process, or a forked child's, writes over it.
+ * Recording costs under 50 ns for each event, several for each call. */
 #ifndef HOCKET_TRACE_H
 #define HOCKET_TRACE_H
 
