@@ -1,5 +1,5 @@
 /* The page: src/trace/page/ with the timeline as JSON in it. Numbers that are the same for every
- * reader of a timeline (overlap, busy time, the critical path) are computed here; the page only draws.
+ * reader (overlap, busy time, the critical path) are computed here; the page only draws.
  *
  * The JSON is for this page alone and made to be small: texts and colours are indices in "texts"
  * and "colours", times count from the one before (of the record above, or of the same record), and
