@@ -21,7 +21,8 @@ static bool is_settled(hki_runtime *runtime, hki_var *var)
 
 bool hki_direct_begin(hki_runtime *runtime, hki_var *const *reads, int count)
 {
-    if (runtime->serial || hki_tracing(runtime) || runtime->inline_ns < HKI_DIRECT_NS || !hki_environment_is_default())
+    if (runtime->serial || hki_tracing(runtime) || runtime->inline_ns < HKI_DIRECT_NS ||
+        !hki_environment_is_default())
         return false;
     hki_lock_acquire(&runtime->issue_lock);
     bool may = atomic_load_explicit(&runtime->failed_vars, memory_order_relaxed) == 0 &&
