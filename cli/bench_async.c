@@ -263,7 +263,7 @@ static double run_asynchronous(hk_array *x, int64_t count, timing *time)
  * queued up behind a product, from when that has finished. t3: what is left of one call that is waited for. */
 static async_model fit(hk_array *x, hk_array *busy)
 {
-    enum { CALLS = 500, TRIES = 9, SINGLES = 201 };
+    enum { CALLS = 3000, TRIES = 5, SINGLES = 201 };
     double t1[TRIES], t2[TRIES], singles[SINGLES];
     for (int i = 0; i < TRIES; i++) {
         HK_SCOPE;
