@@ -263,11 +263,11 @@ static double run_asynchronous(hk_array *x, int64_t count, timing *time)
 }
 
 /* Fits the model, apart from the runs that it is to predict. t1: of calls issued in a burst. t2: of calls that have
- * queued up behind a product, from when that has finished. t3: what is left of one call that is waited for. */
+ * queued up behind a product, from when that has finished. t3: what is left of calls each of which is waited for. */
 static async_model fit(hk_array *x, hk_array *busy)
 {
-    enum { CALLS = 3000, TRIES = 5, SINGLES = 201 };
-    double t1[TRIES], t2[TRIES], singles[SINGLES];
+    enum { CALLS = 3000, TRIES = 5, SINGLES = 1000 };
+    double t1[TRIES], t2[TRIES], singles = 0;
     for (int i = 0; i < TRIES; i++) {
         HK_SCOPE;
         int64_t begin_ns = hk_clock_ns();
@@ -285,10 +285,10 @@ static async_model fit(hk_array *x, hk_array *busy)
         HK_SCOPE;
         int64_t begin_ns = hk_clock_ns();
         hk_wait(hk_add_scalar(x, 1));
-        singles[i] = seconds_since(begin_ns);
+        singles += seconds_since(begin_ns);
     }
     async_model model = {.t1 = spread_of(t1, TRIES).median, .t2 = spread_of(t2, TRIES).median};
-    model.t3 = fmax(0, spread_of(singles, SINGLES).median - model.t1 - model.t2);
+    model.t3 = fmax(0, singles / SINGLES - model.t1 - model.t2);
     return model;
 }
 

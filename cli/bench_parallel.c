@@ -242,6 +242,7 @@ static void measure_chain(trio *self, hk_array *x, int64_t count)
     }
 }
 
+/* verdict: why eight at once take as long as a chain of them, should they do so. */
 static void measure_eight(parallel_run *self, const char *name, int cores, int sims,
                           const char *what, const char *verdict)
 {
@@ -260,13 +261,15 @@ static void measure_eight(parallel_run *self, const char *name, int cores, int s
         measure_chain(times, x, EIGHT);
     }
     experiment_runtime_end(self->report);
-    spread one = trio_times(times, 0), chain = trio_times(times, 1);
+    spread one = trio_times(times, 0), chain = trio_times(times, 1),
+           together = trio_times(times, 2);
     experiment_row(self->report, "one", one, "ms", NAN, NAN, "");
     experiment_row(self->report, "eight, each of the one before", chain, "ms", NAN,
                    EIGHT * one.median, "bound: 8 times one");
-    experiment_row(self->report, "eight that do not need each other", trio_times(times, 2), "ms",
-                   NAN, chain.median, "bound: the chain");
-    experiment_say(self->report, "%s", verdict);
+    experiment_row(self->report, "eight that do not need each other", together, "ms", NAN,
+                   chain.median, "bound: the chain");
+    experiment_say(self->report, "%s",
+                   chain.median > 1.2 * together.median ? "It runs them side by side." : verdict);
 }
 
 static void measure_sizes(parallel_run *self)

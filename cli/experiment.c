@@ -24,6 +24,7 @@ static uint64_t cpu_calls(void)
 
 void timing_begin(timing *self)
 {
+    hk_wait_all();
     hk_device_stats_clear();
     *self = (timing){.cpu_calls = cpu_calls()};
     self->begin_ns = hk_clock_ns();

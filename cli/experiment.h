@@ -43,7 +43,7 @@ typedef struct timing {
     uint64_t cpu_calls; /* that CPU devices had finished by then */
 } timing;
 
-/* begin: nothing is under way. end: blocks until everything has finished. */
+/* Both block until everything that has been issued has finished, begin before it begins. */
 void timing_begin(timing *self);
 void timing_end(timing *self);
 /* What counts: the model's time where there is one. */
