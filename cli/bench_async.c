@@ -302,7 +302,7 @@ static const char *verdict(const async_model *model, double count)
            "the time is N t1.";
 }
 
-static void report_case(async_run *self, const async_case *this, const async_model *model,
+static void report_case(async_run *self, const async_case *setting, const async_model *model,
                         const timing *runs)
 {
     int repeat = (int)self->options.common.repeat;
@@ -317,7 +317,7 @@ static void report_case(async_run *self, const async_case *this, const async_mod
                    "fitted");
     experiment_row(self->report, "t3, learn of the result", spread_exact(1e6 * model->t3), "us",
                    NAN, NAN, "fitted");
-    bool is_book = this->is_book && self->options.count == BOOK_COUNT;
+    bool is_book = setting->is_book && self->options.count == BOOK_COUNT;
     experiment_row(self->report, "synchronised each time", synchronised, "ms",
                    is_book ? 917.9 : NAN, 1e3 * predict_synchronised(model, count),
                    is_book ? "N (t1 + t2 + t3); " BOOK : "N (t1 + t2 + t3)");
@@ -327,7 +327,7 @@ static void report_case(async_run *self, const async_case *this, const async_mod
     experiment_row(self->report, "once, at the end", asynchronous, "ms", is_book ? 867.1 : NAN,
                    bound, note);
     experiment_say(self->report, "%s", verdict(model, count));
-    if (!this->is_claimed)
+    if (!setting->is_claimed)
         return;
     experiment_claim(self->report, "once at the end, against what the model says",
                      asynchronous.median / bound, "<=", 1.1, runs, 2 * repeat);
@@ -335,15 +335,15 @@ static void report_case(async_run *self, const async_case *this, const async_mod
                      spread_of(self->values[2], repeat).median, ">=", 1.1, runs, 2 * repeat);
 }
 
-static void measure_case(async_run *self, const async_case *this)
+static void measure_case(async_run *self, const async_case *setting)
 {
     int repeat = (int)self->options.common.repeat;
     int64_t count = self->options.count;
     char title[200];
-    snprintf(title, sizeof title, "%" PRId64 " times y = x + 1 on %s", count, this->title);
+    snprintf(title, sizeof title, "%" PRId64 " times y = x + 1 on %s", count, setting->title);
     experiment_section(self->report, title);
     timing *runs = calloc((size_t)(2 * repeat), sizeof *runs);
-    if (!runs || !experiment_runtime_begin(self->report, &this->runtime)) {
+    if (!runs || !experiment_runtime_begin(self->report, &setting->runtime)) {
         free(runs);
         return;
     }
@@ -351,8 +351,8 @@ static void measure_case(async_run *self, const async_case *this)
     {
         HK_SCOPE;
         timing time;
-        hk_device device = hk_device_named(this->device);
-        hk_array *x = hk_ones(hk_shape(this->elements), HK_F32, device);
+        hk_device device = hk_device_named(setting->device);
+        hk_array *x = hk_ones(hk_shape(setting->elements), HK_F32, device);
         hk_array *busy = hk_ones(hk_shape(400, 400), HK_F32, device);
         run_asynchronous(x, 1000, &time);
         model = fit(x, busy);
@@ -363,7 +363,7 @@ static void measure_case(async_run *self, const async_case *this)
         }
     }
     experiment_runtime_end(self->report);
-    report_case(self, this, &model, runs);
+    report_case(self, setting, &model, runs);
     free(runs);
 }
 
