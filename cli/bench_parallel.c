@@ -23,7 +23,8 @@ static const option_row rows[] = {
                    "rows and columns of the matrices (default 640: some 5 ms a product on\n"
                    "a core, 26 ms on a simulated accelerator)"),
     OPTION_INT_ROW("count", parallel_options, count, 1, 100000,
-                   "products of the longer benchmark (default 50)"),
+                   "products of the longer benchmark (default 50); the shorter one has\n"
+                   "10"),
     OPTION_NUMBER_ROW("flops", parallel_options, flops, 1e6, 1e15,
                       "floating-point operations a second of a simulated accelerator, for\n"
                       "each of which a core must do more (default 2e10)"),
@@ -190,8 +191,9 @@ static void report_pair(parallel_run *self, const pair *devices, int64_t count)
 static void measure_pair(parallel_run *self, const pair *devices, bool traced)
 {
     int64_t n = self->options.size;
-    int64_t counts[] = {SHORT_COUNT < self->options.count ? SHORT_COUNT : 1, self->options.count};
-    for (int i = 0; i < 2; i++) {
+    int64_t counts[] = {SHORT_COUNT, self->options.count};
+    int first = SHORT_COUNT < self->options.count ? 0 : 1;
+    for (int i = first; i < 2; i++) {
         char title[200];
         snprintf(title, sizeof title,
                  "%" PRId64 " products %" PRId64 " x %" PRId64 " on each of %s", counts[i], n, n,
@@ -207,7 +209,7 @@ static void measure_pair(parallel_run *self, const pair *devices, bool traced)
                     hk_random_uniform(hk_shape(n, n), HK_F32, hk_device_named(devices->names[j]));
             run_both(&(products){{work.x[0], work.x[1]}, {1, 1}});
             measure_trio(&self->trio, &work);
-            if (traced && i == 0)
+            if (traced && i == first)
                 experiment_trace(self->report, run_both, &work);
         }
         experiment_runtime_end(self->report);
