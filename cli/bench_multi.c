@@ -1,0 +1,558 @@
+/* hocket bench multi: the book's LeNet on more and more devices. */
+#include "measured_training.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_SIMS = 8, KS = 4, MAX_REPEAT = 1000, LINE_BYTES = 64 };
+
+static const int ks[KS] = {1, 2, 4, MAX_SIMS};
+static const double loss_bound = 1e-4; /* relative, as in tests/same_training.c */
+
+/* What the book's pages print, for PyTorch: LeNet on one GPU and on two, then ResNet-18 with twice the batch. */
+static const double book_lenet_seconds[2] = {3.0, 2.8}, book_resnet_seconds[2] = {12.2, 7.5};
+
+typedef struct multi_options {
+    experiment_options common;
+    const char *data;
+    int64_t steps, batch;
+    double flops, link;
+} multi_options;
+
+static const option_row rows[] = {
+    OPTION_INT_ROW("steps", multi_options, steps, 2, MAX_TIMED_STEPS, "timed in each run (default 6)"),
+    OPTION_INT_ROW("batch-size", multi_options, batch, MAX_SIMS, 7500, "on all devices (default 256)"),
+    OPTION_NUMBER_ROW("flops", multi_options, flops, 1e6, 1e15,
+                      "FLOP/s of a simulated device; this machine has to keep\n"
+                      "up with eight of them (default 5e9)"),
+    OPTION_NUMBER_ROW("link", multi_options, link, 1e5, 1e12,
+                      "bytes/s of each of their links (default 1e8)"),
+    OPTION_TEXT_ROW("data", multi_options, data, "DIR", "folder of the data set, as for hocket train"),
+    EXPERIMENT_ROWS(multi_options),
+};
+
+/* ---- one way to train ------------------------------------------------------------------------------ */
+
+/* Seconds of one step of a recorded run in which at least one call of a kind ran. */
+typedef struct step_parts {
+    double step, convolution, dense, pool, relu, other, backward, collective, collective_in_backward;
+} step_parts;
+
+typedef struct way {
+    int devices;
+    bool on_cpu; /* one core each; else simulated */
+    int64_t batch;
+    hk_all_reduce_algorithm all_reduce;
+    bool is_picture; /* what --trace and --svg show */
+    /* what was measured */
+    timing runs[MAX_REPEAT];
+    double seconds[MAX_REPEAT]; /* of a step */
+    double in_bytes, out_bytes; /* of a step, all devices together */
+    step_parts parts;           /* of the first repetition */
+    measured_training training; /* the last one */
+} way;
+
+typedef struct multi {
+    const multi_options *options;
+    experiment *report;
+    hk_data_set *train, *test;
+    bool failed;
+    way fixed[KS];   /* the same batch on k devices */
+    way grown[KS];   /* k times the batch on k devices */
+    way alone[KS];   /* a k-th of the batch on one device */
+    way central[KS]; /* as fixed, by one algorithm or the other */
+    way parts[KS];
+    way cpu[2]; /* one and two CPU devices */
+} multi;
+
+static hk_sim_options sim_options(const multi_options *options, int count)
+{
+    return (hk_sim_options){.count = count,
+                            .flops = options->flops,
+                            .memory_bandwidth = 2 * options->flops,
+                            .link_bandwidth = options->link};
+}
+
+/* The first devices that the way asks for. */
+static void choose_devices(const way *how, hk_device devices[MAX_SIMS])
+{
+    int count = 0;
+    for (int i = 0; i < hk_device_count() && count < how->devices; i++)
+        if (hk_device_is_simulated(hk_device_at(i)) != how->on_cpu)
+            devices[count++] = hk_device_at(i);
+}
+
+static void record_parts(way *how)
+{
+    if (hk_status_print(hk_trace_start(NULL), stderr))
+        return;
+    training_issue(&how->training);
+    hk_trace *trace = hk_trace_stop();
+    if (!trace)
+        return;
+    double scale = 1e-9 / how->training.setup.steps;
+    step_parts *parts = &how->parts;
+    parts->step = scale * (double)hk_trace_get_summary(trace).duration_ns;
+    parts->convolution = scale * (double)hk_trace_busy_ns(trace, "conv2d*");
+    parts->dense = scale * (double)hk_trace_busy_ns(trace, "linear*,matmul*");
+    parts->pool = scale * (double)hk_trace_busy_ns(trace, "avg_pool2d*");
+    parts->relu = scale * (double)hk_trace_busy_ns(trace, "relu*");
+    parts->other = scale * (double)hk_trace_busy_ns(trace, "softmax*,sum*,argmax*,equal*,assign*,sgd*");
+    parts->backward = scale * (double)hk_trace_busy_ns(trace, "@backward");
+    parts->collective = scale * (double)hk_trace_busy_ns(trace, "@collective");
+    parts->collective_in_backward = scale * (double)hk_trace_overlap_ns(trace, "@collective", "@backward");
+    hk_trace_release(trace);
+}
+
+static void measure(multi *self, way *how, int repetition)
+{
+    const multi_options *options = self->options;
+    hk_sim_options sims = sim_options(options, how->devices);
+    hk_runtime_options runtime = {.sim = &sims, .sim_count = 1};
+    if (how->on_cpu)
+        runtime = (hk_runtime_options){.cpu_devices = how->devices, .cpu_cores = how->devices};
+    if (self->failed || !experiment_runtime_begin(self->report, &runtime)) {
+        self->failed = true;
+        return;
+    }
+    hk_device devices[MAX_SIMS];
+    choose_devices(how, devices);
+    measured_training *training = &how->training;
+    *training = (measured_training){.time = {0}};
+    self->failed = !training_init(training, &(training_setup){.train = self->train,
+                                                              .test = self->test,
+                                                              .devices = devices,
+                                                              .device_count = how->devices,
+                                                              .batch = how->batch,
+                                                              .steps = (int)options->steps,
+                                                              .lr = 0.02,
+                                                              .all_reduce = how->all_reduce}) ||
+                   !training_run(training);
+    if (!self->failed) {
+        how->runs[repetition] = training->time;
+        how->seconds[repetition] = training_step_seconds(training);
+        how->in_bytes = (double)training->in_bytes / (double)options->steps;
+        how->out_bytes = (double)training->out_bytes / (double)options->steps;
+    }
+    if (!self->failed && repetition == 0)
+        record_parts(how);
+    if (!self->failed && repetition == 0 && how->is_picture)
+        experiment_trace(self->report, training_issue, training);
+    training_deinit(training);
+    experiment_runtime_end(self->report);
+}
+
+static spread step_time(const multi *self, const way *how)
+{
+    return spread_of(how->seconds, (int)self->options->common.repeat);
+}
+
+static spread milliseconds(spread seconds)
+{
+    return (spread){1e3 * seconds.median, 1e3 * seconds.low, 1e3 * seconds.high};
+}
+
+/* ---- theory ---------------------------------------------------------------------------------------- */
+
+/* Seconds to sum an array over k linked devices, one copy after another on the link that has most to do: the one of
+ * the device that sums all, or all alike where each sums a part. */
+static double reduction_seconds(const multi_options *options, int k, double bytes, bool by_parts)
+{
+    hk_sim_options sims = sim_options(options, k);
+    const double latency = 10e-6, launch = 10e-6; /* defaults */
+    double each = by_parts ? bytes / k : bytes;
+    return 2 * (k - 1) * (latency + each / sims.link_bandwidth) + launch +
+           (k + 1) * each / sims.memory_bandwidth;
+}
+
+static double parameter_bytes(const way *how, int parameter)
+{
+    const hk_dims *shape = &how->training.trainer.model.shapes[parameter];
+    double bytes = sizeof(float);
+    for (int i = 0; i < shape->ndim; i++)
+        bytes *= (double)shape->dims[i];
+    return bytes;
+}
+
+/* What a step moves between k devices, whichever the algorithm: each gradient comes from k-1 of them, and each sum
+ * goes to k-1. */
+static double theory_bytes(const way *how)
+{
+    double bytes = 0;
+    for (int i = 0; i < LENET_PARAMETERS; i++)
+        bytes += 2 * (how->devices - 1) * parameter_bytes(how, i);
+    return bytes;
+}
+
+/* A step of k devices: what one device takes for a k-th of the batch, then the sums that nothing can hide. These
+ * are the last gradient's, conv1's, or what is left of all sums when the backward pass has ended. */
+static double predicted_seconds(const multi *self, const way *how, const way *alone)
+{
+    double all = 0, last = 0;
+    for (int i = 0; i < LENET_PARAMETERS; i++) {
+        double bytes = parameter_bytes(how, i);
+        double seconds = fmin(reduction_seconds(self->options, how->devices, bytes, false),
+                              reduction_seconds(self->options, how->devices, bytes, true));
+        all += seconds;
+        if (i < 2)
+            last += seconds;
+    }
+    return step_time(self, alone).median + fmax(last, all - alone->parts.backward);
+}
+
+/* ---- the report ------------------------------------------------------------------------------------ */
+
+static void report_fixed(multi *self)
+{
+    char what[160];
+    int repeat = (int)self->options->common.repeat;
+    double one = step_time(self, &self->fixed[0]).median;
+    experiment_section(self->report, "The same batch on more simulated devices");
+    experiment_row(self->report, "1 device, step", milliseconds(step_time(self, &self->fixed[0])), "ms", NAN, NAN,
+                   "simulated");
+    for (int i = 1; i < KS; i++) {
+        const way *how = &self->fixed[i];
+        spread seconds = step_time(self, how);
+        double predicted = predicted_seconds(self, how, &self->alone[i]);
+        double speed_up = one / seconds.median;
+        snprintf(what, sizeof what, "%d devices, step", ks[i]);
+        experiment_row(self->report, what, milliseconds(seconds), "ms", NAN, 1e3 * predicted, "simulated");
+        snprintf(what, sizeof what, "%d devices, speed-up", ks[i]);
+        experiment_row(self->report, what, spread_exact(speed_up), "ratio",
+                       ks[i] == 2 ? book_lenet_seconds[0] / book_lenet_seconds[1] : (double)NAN, one / predicted,
+                       ks[i] == 2 ? "book: two GPUs, PyTorch" : "simulated");
+    }
+    experiment_say(self->report,
+                   "Bound: a step of one device with a k-th of the batch, measured, then what the links need for sums "
+                   "of gradients that nothing is left to hide: 2(k-1) x (10 us + bytes / link), bytes / k where each "
+                   "device sums a part, for conv1's, the last; or for all of them, less the backward pass.");
+    for (int i = 1; i < KS; i++) {
+        const way *how = &self->fixed[i];
+        double seconds = step_time(self, how).median;
+        snprintf(what, sizeof what, "%d devices: speed-up, of what theory leaves", ks[i]);
+        experiment_claim(self->report, what,
+                         predicted_seconds(self, how, &self->alone[i]) / seconds, ">=", 0.9, how->runs, repeat);
+        snprintf(what, sizeof what, "%d devices: step, against %d", ks[i], ks[i - 1]);
+        experiment_claim(self->report, what, seconds / step_time(self, &self->fixed[i - 1]).median, "<=", 0.75,
+                         how->runs, repeat);
+        snprintf(what, sizeof what, "%d devices: losses, relative difference from one device's", ks[i]);
+        experiment_claim(self->report, what,
+                         training_loss_difference(&how->training, &self->fixed[0].training), "<=", loss_bound, NULL,
+                         0);
+    }
+}
+
+static void report_grown(multi *self)
+{
+    char what[160];
+    int repeat = (int)self->options->common.repeat;
+    double one = step_time(self, &self->fixed[0]).median;
+    experiment_section(self->report, "k times the batch on k simulated devices");
+    for (int i = 1; i < KS; i++) {
+        const way *how = &self->grown[i];
+        spread seconds = step_time(self, how);
+        double gain = ks[i] * one / seconds.median;
+        snprintf(what, sizeof what, "%d devices, batch %" PRId64 ", step", ks[i], how->batch);
+        experiment_row(self->report, what, milliseconds(seconds), "ms", NAN,
+                       1e3 * predicted_seconds(self, how, &self->fixed[0]), "simulated");
+        snprintf(what, sizeof what, "%d devices, samples/s against one device", ks[i]);
+        experiment_row(self->report, what, spread_exact(gain), "ratio",
+                       ks[i] == 2 ? book_resnet_seconds[0] / book_resnet_seconds[1] : (double)NAN, ks[i],
+                       ks[i] == 2 ? "book: two GPUs, PyTorch, ResNet-18" : "simulated");
+        snprintf(what, sizeof what, "%d devices, %d times the batch: samples/s / %d", ks[i], ks[i], ks[i]);
+        experiment_claim(self->report, what, gain / ks[i], ">=", 0.9, how->runs, repeat);
+    }
+}
+
+static void report_all_reduce(multi *self)
+{
+    char what[160];
+    experiment_section(self->report, "How gradients are summed");
+    for (int i = 1; i < KS; i++) {
+        const struct {
+            const char *name;
+            const way *how;
+        } algorithms[] = {{"by one device", &self->central[i]}, {"each a part", &self->parts[i]}};
+        for (int a = 0; a < 2; a++) {
+            const way *how = algorithms[a].how;
+            double theory = theory_bytes(how);
+            snprintf(what, sizeof what, "%d devices, %s: step", ks[i], algorithms[a].name);
+            experiment_row(self->report, what, milliseconds(step_time(self, how)), "ms", NAN, NAN, "simulated");
+            snprintf(what, sizeof what, "%d devices, %s: between devices", ks[i], algorithms[a].name);
+            experiment_row(self->report, what, spread_exact(1e-6 * how->out_bytes), "MB/step", NAN, 1e-6 * theory,
+                           "2(k-1) x parameters");
+            snprintf(what, sizeof what, "%d devices, %s: |bytes / theory - 1|", ks[i], algorithms[a].name);
+            experiment_claim(self->report, what, fabs(how->out_bytes / theory - 1), "<=", 0.01, NULL, 0);
+        }
+    }
+    experiment_say(self->report,
+                   "Both move the same bytes in all; summed by one device they all pass through its link, with parts "
+                   "each link has a k-th of them.");
+}
+
+static void report_parts(multi *self)
+{
+    char what[160];
+    experiment_section(self->report, "Where the time of a step goes");
+    for (int i = 0; i < KS; i += KS - 1) {
+        const step_parts *parts = &self->fixed[i].parts;
+        const struct {
+            const char *name;
+            double seconds;
+        } kinds[] = {{"convolutions", parts->convolution},
+                     {"dense layers", parts->dense},
+                     {"pooling", parts->pool},
+                     {"relu", parts->relu},
+                     {"loss, accuracy, update", parts->other},
+                     {"backward pass, all of it", parts->backward},
+                     {"sums of gradients", parts->collective},
+                     {"of these beside the backward pass", parts->collective_in_backward}};
+        for (size_t j = 0; j < sizeof kinds / sizeof *kinds; j++) {
+            snprintf(what, sizeof what, "%d device%s: %s", ks[i], ks[i] > 1 ? "s" : "", kinds[j].name);
+            if (kinds[j].seconds > 0)
+                experiment_row(self->report, what, spread_exact(1e3 * kinds[j].seconds), "ms", NAN,
+                               1e3 * parts->step, "simulated; bound: the step");
+        }
+    }
+    const step_parts *most = &self->fixed[KS - 1].parts;
+    experiment_say(self->report, "In a recorded run: while at least one device ran such a call.");
+    experiment_claim(self->report, "8 devices: share of the sums that the backward pass hides",
+                     most->collective_in_backward / most->collective, ">=", 0.5, self->fixed[KS - 1].runs,
+                     (int)self->options->common.repeat);
+}
+
+static void report_cpu(multi *self)
+{
+    spread one = step_time(self, &self->cpu[0]), two = step_time(self, &self->cpu[1]);
+    double epoch = 60000.0 / (double)self->options->batch;
+    experiment_section(self->report, "CPU devices of one core each");
+    experiment_row(self->report, "cpu:0, step", milliseconds(one), "ms", NAN, NAN, "");
+    experiment_row(self->report, "cpu:0 and cpu:1, step", milliseconds(two), "ms", NAN, 1e3 * one.median / 2, "");
+    experiment_row(self->report, "cpu:0, epoch of 60000", spread_exact(epoch * one.median), "s",
+                   book_lenet_seconds[0], NAN, "extrapolated; book: one GPU, PyTorch");
+    experiment_row(self->report, "cpu:0 and cpu:1, epoch", spread_exact(epoch * two.median), "s",
+                   book_lenet_seconds[1], NAN, "extrapolated; book: two GPUs, PyTorch");
+    experiment_claim(self->report, "cpu:0 and cpu:1: step, against cpu:0", two.median / one.median, "<=", 0.75, NULL,
+                     0);
+    experiment_claim(self->report, "cpu:0 and cpu:1: losses, relative difference from cpu:0's",
+                     training_loss_difference(&self->cpu[1].training, &self->cpu[0].training), "<=", loss_bound,
+                     NULL, 0);
+    experiment_claim(self->report, "sim:0: losses, relative difference from cpu:0's",
+                     training_loss_difference(&self->fixed[0].training, &self->cpu[0].training), "<=", loss_bound,
+                     NULL, 0);
+}
+
+/* ---- learning rate --------------------------------------------------------------------------------- */
+
+/* Loss of the last quarter of the steps, after as many samples whatever the batch; NAN when it cannot be. */
+static double final_loss(multi *self, int k, double lr)
+{
+    enum { STEPS_OF_ONE = 112, QUARTER = 4 };
+    measured_training *training = calloc(1, sizeof *training);
+    hk_device device = {NULL};
+    double sum = 0;
+    int steps = STEPS_OF_ONE / k, counted = (steps + QUARTER - 1) / QUARTER;
+    bool good = training && experiment_runtime_begin(self->report, NULL);
+    if (good) {
+        device = hk_device_at(0);
+        good = training_init(training, &(training_setup){.train = self->train,
+                                                         .test = self->test,
+                                                         .devices = &device,
+                                                         .device_count = 1,
+                                                         .batch = k * self->options->batch,
+                                                         .steps = steps - WARM_UP_STEPS,
+                                                         .lr = lr}) &&
+               training_run(training);
+        for (int i = steps - counted; good && i < steps; i++)
+            sum += training->losses[i];
+        training_deinit(training);
+        experiment_runtime_end(self->report);
+    }
+    self->failed = self->failed || !good;
+    free(training);
+    return good ? sum / counted : (double)NAN;
+}
+
+static void report_learning_rate(multi *self)
+{
+    const double lr = 0.05;
+    char what[160];
+    double base = NAN, kept = NAN, scaled = NAN;
+    experiment_section(self->report, "k times the batch, and the learning rate with it");
+    experiment_say(self->report,
+                   "Mean loss of the last quarter of the steps, after as many samples in all, a half of an epoch with "
+                   "batch 256; which devices compute does not change it, so cpu:0 does.");
+    for (int i = 0; i < KS && !self->failed; i++) {
+        int k = ks[i];
+        kept = final_loss(self, k, lr);
+        snprintf(what, sizeof what, "batch %" PRId64 ", lr %g", k * self->options->batch, lr);
+        experiment_row(self->report, what, spread_exact(kept), "loss", NAN, NAN, "");
+        if (k == 1) {
+            base = kept;
+            continue;
+        }
+        scaled = final_loss(self, k, k * lr);
+        snprintf(what, sizeof what, "batch %" PRId64 ", lr %g", k * self->options->batch, k * lr);
+        experiment_row(self->report, what, spread_exact(scaled), "loss", NAN, base, "bound: one device's");
+        snprintf(what, sizeof what, "%d times the batch: loss with lr x %d / loss with lr", k, k);
+        experiment_claim(self->report, what, scaled / kept, "<=", 1, NULL, 0);
+    }
+}
+
+/* ---- accuracy -------------------------------------------------------------------------------------- */
+
+/* Tests after the timed steps on k devices. */
+static void test_on(multi *self, int k, timing *time, double *accuracy)
+{
+    hk_sim_options sims = sim_options(self->options, k);
+    measured_training *training = calloc(1, sizeof *training);
+    if (!training || !experiment_runtime_begin(self->report, &(hk_runtime_options){.sim = &sims, .sim_count = 1})) {
+        self->failed = true;
+        free(training);
+        return;
+    }
+    hk_device devices[MAX_SIMS];
+    choose_devices(&(way){.devices = k}, devices);
+    self->failed = !training_init(training, &(training_setup){.train = self->train,
+                                                              .test = self->test,
+                                                              .devices = devices,
+                                                              .device_count = k,
+                                                              .batch = self->options->batch,
+                                                              .steps = (int)self->options->steps,
+                                                              .lr = 0.02}) ||
+                   !training_run(training);
+    timing_begin(time);
+    if (!self->failed && hk_status_print(trainer_test(&training->trainer, accuracy), stderr))
+        self->failed = true;
+    timing_end(time);
+    training_deinit(training);
+    experiment_runtime_end(self->report);
+    free(training);
+}
+
+static void report_accuracy(multi *self)
+{
+    timing times[2] = {{0}};
+    double accuracies[2] = {0};
+    experiment_section(self->report, "Accuracy on the test part, computed on all devices");
+    for (int i = 0; i < 2 && !self->failed; i++)
+        test_on(self, i ? MAX_SIMS : 1, &times[i], &accuracies[i]);
+    if (self->failed)
+        return;
+    double one = timing_seconds(&times[0]), all = timing_seconds(&times[1]);
+    experiment_row(self->report, "1 device", spread_exact(one), "s", NAN, NAN, "simulated");
+    experiment_row(self->report, "8 devices", spread_exact(all), "s", NAN, one / MAX_SIMS, "simulated");
+    experiment_row(self->report, "1 device, accuracy", spread_exact(accuracies[0]), "share", NAN, NAN, "");
+    experiment_row(self->report, "8 devices, accuracy", spread_exact(accuracies[1]), "share", NAN, accuracies[0], "");
+    experiment_claim(self->report, "test part: time on 8 devices / (time on 1 / 8)", all * MAX_SIMS / one, "<=", 1.1,
+                     times, 2);
+    experiment_claim(self->report, "test part: difference of the accuracies", fabs(accuracies[0] - accuracies[1]),
+                     "<=", 0.001, NULL, 0);
+}
+
+/* ---- the command ----------------------------------------------------------------------------------- */
+
+static void choose_ways(multi *self)
+{
+    int64_t batch = self->options->batch;
+    for (int i = 0; i < KS; i++) {
+        int k = ks[i];
+        self->fixed[i] = (way){.devices = k, .batch = batch, .is_picture = k == 2};
+        self->grown[i] = (way){.devices = k, .batch = k * batch};
+        self->alone[i] = (way){.devices = 1, .batch = batch / k};
+        self->central[i] = (way){.devices = k, .batch = batch, .all_reduce = HK_ALL_REDUCE_CENTRAL};
+        self->parts[i] = (way){.devices = k, .batch = batch, .all_reduce = HK_ALL_REDUCE_PARTS};
+    }
+    for (int i = 0; i < 2; i++)
+        self->cpu[i] = (way){.devices = i + 1, .batch = batch, .on_cpu = true};
+}
+
+static void measure_all(multi *self)
+{
+    for (int r = 0; r < self->options->common.repeat; r++) {
+        for (int i = 0; i < KS; i++)
+            measure(self, &self->fixed[i], r);
+        for (int i = 1; i < KS; i++) {
+            measure(self, &self->grown[i], r);
+            measure(self, &self->alone[i], r);
+            measure(self, &self->central[i], r);
+            measure(self, &self->parts[i], r);
+        }
+        for (int i = 0; i < 2; i++)
+            measure(self, &self->cpu[i], r);
+    }
+}
+
+static void report_all(multi *self)
+{
+    experiment_say(self->report,
+                   "LeNet of the book, batch %" PRId64 ", %" PRId64 " timed steps after one more; simulated devices of "
+                   "%.3g GFLOP/s, memory of %.3g GB/s, links of %.3g MB/s + 10 us each way and to each other: slow, so "
+                   "that this machine can compute for eight of them, with about 50 FLOP for each byte of a link.",
+                   self->options->batch, self->options->steps, 1e-9 * self->options->flops,
+                   2e-9 * self->options->flops, 1e-6 * self->options->link);
+    report_fixed(self);
+    report_grown(self);
+    report_all_reduce(self);
+    report_parts(self);
+    report_cpu(self);
+    report_learning_rate(self);
+    report_accuracy(self);
+}
+
+/* Returns the exit status. */
+static int run_experiment(multi *self)
+{
+    bool opened = !hk_status_print(hk_data_set_status(self->train), stderr) &&
+                  !hk_status_print(hk_data_set_status(self->test), stderr);
+    if (!opened)
+        return 1;
+    self->report = experiment_create("multi", "LeNet on several devices", &self->options->common);
+    choose_ways(self);
+    measure_all(self);
+    if (!self->failed)
+        report_all(self);
+    return experiment_end(self->report) || self->failed ? 1 : 0;
+}
+
+static int run(int count, char **arguments)
+{
+    multi_options options = {.common.repeat = 3, .steps = 6, .batch = 256, .flops = 5e9, .link = 1e8};
+    int operand_count;
+    switch (options_parse(&bench_multi_command, count, arguments, &options, NULL, 0, &operand_count)) {
+    case OPTIONS_HELP:
+        return 0;
+    case OPTIONS_WRONG:
+        return EXIT_USAGE;
+    case OPTIONS_GIVEN:
+        break;
+    }
+    multi *self = calloc(1, sizeof *self);
+    if (!self) {
+        fprintf(stderr, "hocket: no host memory for the experiment\n");
+        return 1;
+    }
+    self->options = &options;
+    self->train = hk_data_set_open(options.data, HK_DATA_TRAIN, NULL);
+    self->test = hk_data_set_open(options.data, HK_DATA_TEST, NULL);
+    int result = run_experiment(self);
+    hk_data_set_release(self->train);
+    hk_data_set_release(self->test);
+    free(self);
+    return result;
+}
+
+const command bench_multi_command = {
+    .name = "bench multi",
+    .operands = "",
+    .summary = "The book's LeNet on 1, 2, 4 and 8 simulated devices, and on 1 and 2 CPU devices.",
+    .description =
+        "Time and traffic of a step: the same batch on more devices, a batch that grows with\n"
+        "them, both ways to sum gradients. Claimed: more devices are faster by what theory\n"
+        "leaves, move the bytes that it says, and train to the same losses.",
+    .rows = rows,
+    .row_count = sizeof rows / sizeof *rows,
+    .run = run,
+};
