@@ -72,7 +72,7 @@ typedef struct training {
     train_report report;
     char devices_text[DEVICES_TEXT_BYTES]; /* "cpu:0, cpu:1" */
     FILE *plot, *loss_log, *order_log;
-    epoch_row *epochs; /* epoch_count of them are done */
+    epoch_row *epochs;    /* epoch_count of them are done */
     int64_t sample_count; /* of the training part */
     int64_t epoch_count, whole_epochs, step_count;
     double whole_seconds;

@@ -27,17 +27,18 @@ typedef enum hk_engine {
  * (flops, factor, memory_bandwidth, launch, link, latency, peer, staging, memory; times in ns, us or ms), groups
  * separated by semicolons. */
 typedef struct hk_sim_options {
-    int count;               /* devices like this; default 1 */
-    double flops;            /* floating-point operations per second; default 2e10 */
-    double factor;           /* where > 0, instead of flops: computing takes the time that it takes one core of
+    int count;    /* devices like this; default 1 */
+    double flops; /* floating-point operations per second; default 2e10 */
+    double
+        factor; /* where > 0, instead of flops: computing takes the time that it takes one core of
                                 this machine, divided by this */
-    double memory_bandwidth; /* bytes per second; default 1e11 */
-    double launch_ns;        /* default 10000 */
-    double link_bandwidth;   /* bytes per second in each direction; default 4e9 */
-    double link_latency_ns;  /* default 10000 */
-    double peer_bandwidth;   /* default link_bandwidth; < 0: there is no peer link */
+    double memory_bandwidth;  /* bytes per second; default 1e11 */
+    double launch_ns;         /* default 10000 */
+    double link_bandwidth;    /* bytes per second in each direction; default 4e9 */
+    double link_latency_ns;   /* default 10000 */
+    double peer_bandwidth;    /* default link_bandwidth; < 0: there is no peer link */
     double staging_bandwidth; /* default 4e9 */
-    uint64_t memory_bytes;   /* default 1 GiB */
+    uint64_t memory_bytes;    /* default 1 GiB */
 } hk_sim_options;
 
 /* Zero means the default; each has an environment variable, which the field overrides. */

@@ -22,16 +22,17 @@ typedef enum hki_queue_kind {
 
 /* What a task asks of its device: filled by who submits it, zero where it does not matter. */
 typedef struct hki_cost {
-    double flops;         /* floating-point operations */
-    double memory_bytes;  /* read and written by the kernel */
-    double copy_bytes;    /* between memories */
-    hki_device *peer;     /* the other accelerator of a direct copy, else NULL */
-    bool is_pageable;     /* the host's side of a copy is not pinned */
+    double flops;        /* floating-point operations */
+    double memory_bytes; /* read and written by the kernel */
+    double copy_bytes;   /* between memories */
+    hki_device *peer;    /* the other accelerator of a direct copy, else NULL */
+    bool is_pageable;    /* the host's side of a copy is not pinned */
 } hki_cost;
 
 /* A task whose kernels an accelerator has been given. */
 typedef struct hki_ticket {
-    int64_t begin_ns, end_ns; /* on hki_clock_ns's axis: when it runs, by the device's own clock; set by
+    int64_t begin_ns,
+        end_ns; /* on hki_clock_ns's axis: when it runs, by the device's own clock; set by
                                  `launched`, or at the latest when `poll` says that it is done */
 } hki_ticket;
 
@@ -51,7 +52,8 @@ typedef struct hki_device_class {
     void (*copy_from_host)(hki_device *device, void *to, const void *from, size_t bytes);
     void (*copy_to_host)(hki_device *device, void *to, const void *from, size_t bytes);
     /* Optional: from `device` to `peer`, where is_linked says so; in a task of the device's HKI_QUEUE_COPY_OUT. */
-    void (*copy_to_peer)(hki_device *device, hki_device *peer, void *to, const void *from, size_t bytes);
+    void (*copy_to_peer)(hki_device *device, hki_device *peer, void *to, const void *from,
+                         size_t bytes);
     bool (*is_linked)(hki_device *device, hki_device *peer);
     /* True when kernels of `device` may use memory of `peer` in place. */
     bool (*can_access)(hki_device *device, hki_device *peer);
@@ -59,10 +61,12 @@ typedef struct hki_device_class {
     /* Accelerators, whose tasks go on after their kernels have been launched; NULL where a kernel that has returned
      * is done. Called by the one thread of the queue. */
     /* The task, whose inputs were ready at ready_ns, has been launched; host_ns: processor time that took. */
-    void (*launched)(hki_device *device, hki_queue_kind queue, const hki_cost *cost, int64_t ready_ns,
-                     int64_t host_ns, hki_ticket *ticket);
+    void (*launched)(hki_device *device, hki_queue_kind queue, const hki_cost *cost,
+                     int64_t ready_ns, int64_t host_ns, hki_ticket *ticket);
     /* 0: it is done. Otherwise the nanoseconds after which to ask again. */
     int64_t (*poll)(hki_device *device, const hki_ticket *ticket);
+    /* Optional: frees `state`. */
+    void (*deinit)(hki_device *device);
 } hki_device_class;
 
 typedef struct hki_memory_pool hki_memory_pool;
@@ -81,8 +85,9 @@ struct hki_device {
     /* Added to an address of the device's memory before a kernel or a copy of that device uses it. Elsewhere such an
      * address is of no use: a simulated device's memory is not to be read or written there, and faults. */
     intptr_t kernel_offset;
-    struct hki_queue *queues[HKI_QUEUE_KIND_COUNT]; /* the engine's; a failed device borrows the first one's */
-    void *state;                                    /* of the class */
+    struct hki_queue
+        *queues[HKI_QUEUE_KIND_COUNT]; /* the engine's; a failed device borrows the first one's */
+    void *state;                       /* of the class */
 };
 
 /* Memory for arrays, from the device's pool: 64-byte aligned, reused in LIFO order by size. NULL when
@@ -100,6 +105,6 @@ hki_memory_pool *hki_memory_pool_create_pinned(hki_device *accelerator);
 void *hki_memory_pool_allocate(hki_memory_pool *pool, size_t bytes);
 void hki_memory_pool_release(hki_memory_pool *pool, void *data, size_t bytes);
 
-extern const hki_device_class hki_cpu_device_class;
+extern const hki_device_class hki_cpu_device_class, hki_sim_device_class;
 
 #endif

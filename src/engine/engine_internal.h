@@ -4,6 +4,7 @@
 
 #include "base/sync.h"
 #include "device/cpu/cpu_topology.h"
+#include "device/sim/sim_device.h"
 #include "engine/engine.h"
 
 #include <hocket/runtime.h>
@@ -49,6 +50,8 @@ struct hki_gate {
     hki_gate *next;
     hki_task *task; /* the latest to register, while its sequence number is this */
     uint64_t task_sequence;
+    _Atomic(int64_t)
+        end_ns; /* where there are accelerators: the latest end of a task counted in it */
 };
 
 extern hki_wait_node hki_gate_open_mark;
@@ -87,6 +90,9 @@ struct hki_task {
     void *payload;
     hki_task_spec spec;
 
+    /* Where there are accelerators: the latest end of what it waited for, or its issue; its own end. */
+    _Atomic(int64_t) ready_ns;
+    int64_t end_ns;
     _Atomic(uint32_t) signalled;    /* to a waiting thread: 1; 2 while that thread sleeps on it */
     const hk_status *failure;       /* its own; counted; failure_lock */
     const hk_status *input_failure; /* counted; failure_lock */
@@ -178,7 +184,8 @@ struct hki_queue {
     hki_runtime *runtime;
     hki_device *device;
     hki_queue_kind kind;
-    bool is_accelerator; /* its one worker launches tasks, and the clock completes them: accelerator.c */
+    bool
+        is_accelerator; /* its one worker launches tasks, and the clock completes them: accelerator.c */
     hki_budget *budget;
     _Alignas(HKI_CACHE_LINE) hki_lock lock;
     struct {
@@ -198,6 +205,10 @@ struct hki_queue {
     pthread_mutex_t flip_lock; /* held by who waits for the device */
     int worker_count;
     hki_worker *workers;
+    /* An accelerator's: tasks launched and not completed, and what hk_device_get_stats tells. */
+    _Atomic(uint32_t) in_flight;
+    hki_lock stats_lock;
+    hk_queue_stats stats;
     hki_counter *counters; /* worker_count + 1: the last is for all other threads */
 };
 
@@ -227,6 +238,49 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim);
 /* Runs what was claimed in a thread that is no worker. */
 void hki_execute_foreign(hki_queue *queue, hki_claim claim);
 
+/* ---- accelerators (accelerator.c) ---------------------------------------------------------------------------- */
+
+/* Launched tasks that may wait for their end in one queue: the one that runs, and the next. */
+enum { HKI_IN_FLIGHT = 2 };
+
+/* Where accelerators' tasks end: a thread that polls their devices and completes them in time. */
+typedef struct hki_clock hki_clock;
+
+/* Cores for the threads that launch: those that no CPU device has; where there are none, whatever core a CPU device
+ * does not use at the moment. */
+typedef struct hki_launch_cores {
+    _Atomic(uint32_t) free, waiting;
+    int count;
+    int processors[HKI_MAX_CORES];
+} hki_launch_cores;
+
+/* False: no memory or no thread for it. */
+bool hki_clock_start(hki_runtime *runtime);
+/* The runtime is stopping: what is in flight ends now, whatever the time. */
+void hki_clock_hurry(hki_runtime *runtime);
+void hki_clock_stop(hki_runtime *runtime);
+void *hki_accelerator_main(void *worker);
+/* The serial engine's: the task has run in this thread; sleeps until its device has done it. */
+void hki_accelerator_pace(hki_task *task, int64_t ready_ns, int64_t host_ns);
+/* Processor time of this thread. */
+int64_t hki_thread_ns(void);
+
+/* ---- setting up (setup.c) ------------------------------------------------------------------------------------- */
+
+typedef struct hki_runtime_config {
+    int64_t cpu_devices, cpu_cores, engine, run_ahead_calls, run_ahead_bytes, inline_ns,
+        memory_bytes;
+    hk_sim_options sims[HKI_SIM_MAX_GROUPS]; /* sim_count groups, complete */
+    int sim_count;
+} hki_runtime_config;
+
+/* Options first, then the environment for those that are zero, then defaults. Returns NULL or the first error
+ * (counted); the configuration is then the default for what is wrong. */
+const hk_status *hki_configure(const hk_runtime_options *options, hki_runtime_config *config);
+/* False: no memory. What was made stays in the runtime. */
+bool hki_devices_create(hki_runtime *runtime, const hki_runtime_config *config);
+void hki_devices_destroy(hki_runtime *runtime);
+
 /* ---- waiting (wait.c) -------------------------------------------------------------------------------------- */
 
 /* Wakes waiting threads, if there are any that sleep. Call it after the sequentially consistent write
@@ -245,14 +299,17 @@ struct hki_runtime {
     /* Read everywhere, written seldom. */
     _Alignas(HKI_CACHE_LINE) unsigned generation; /* of forks */
     _Atomic(bool) ended, stopping;
-    bool serial;
-    _Atomic(int) failed_vars;   /* variables with failed ranges */
+    bool serial, accelerated; /* accelerated: has devices whose tasks end by a clock of their own */
+    _Atomic(int) failed_vars; /* variables with failed ranges */
     _Atomic(uint32_t) sleepers; /* threads that sleep until there is progress */
     int64_t inline_ns;
     uint64_t run_ahead_calls, run_ahead_bytes;
     const hk_status *config_error; /* NULL: none */
     const hk_status *cancelled;
     hki_budget *budgets;
+    int budget_count;
+    hki_launch_cores launch_cores;
+    hki_clock *clock;
     int device_count, queue_count;
     hki_device *devices[HKI_MAX_DEVICES];
     hki_queue *queues[HKI_MAX_DEVICES * HKI_QUEUE_KIND_COUNT]; /* of all devices */

@@ -220,8 +220,10 @@ uint64_t hki_task_submit(hki_task *task)
     const hki_task_spec *spec = &task->spec;
     hki_queue *queue = hki_task_queue(task);
     /* Read now: once published, the slot may be recycled at any time. */
-    bool small =
-        spec->piece_count == 1 && !spec->collective && spec->expected_ns <= runtime->inline_ns;
+    bool small = !queue->is_accelerator && spec->piece_count == 1 && !spec->collective &&
+                 spec->expected_ns <= runtime->inline_ns;
+    if (runtime->accelerated)
+        atomic_store_explicit(&task->ready_ns, hki_clock_ns(), memory_order_relaxed);
     hki_lock_acquire(&runtime->issue_lock);
     uint64_t sequence = ++runtime->sequence;
     atomic_store_explicit(&task->sequence, sequence, memory_order_relaxed);
@@ -382,6 +384,8 @@ hki_task *hki_task_complete(hki_executor *executor, hki_task *task)
 {
     hki_runtime *runtime = task->runtime;
     const hki_task_spec *spec = &task->spec;
+    if (runtime->accelerated && !hki_task_queue(task)->is_accelerator)
+        task->end_ns = hki_clock_ns();
     settle_writes(task);
     if (task->failure)
         hki_runtime_note_failure(runtime, task->failure);

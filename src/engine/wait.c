@@ -147,6 +147,8 @@ const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void
     if (!ready)
         wait_signalled(task);
     status = read_range(var, begin, end, body, argument);
+    if (runtime->accelerated)
+        task->end_ns = hki_clock_ns();
     hki_executor executor = {0};
     hki_task *successors = hki_task_open_gates(task);
     hki_task_dispatch(&executor, successors);

@@ -12,9 +12,13 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
             return hki_task_complete(executor, task);
         int64_t count = task->spec.piece_count;
         if (task->runtime->serial) {
+            bool paced = hki_task_queue(task)->is_accelerator;
+            int64_t ready_ns = paced ? hki_clock_ns() : 0, host_ns = paced ? hki_thread_ns() : 0;
             for (piece = 0; piece < count; piece++)
                 hki_task_run_piece(task, piece);
             hki_task_run_join(task);
+            if (paced)
+                hki_accelerator_pace(task, ready_ns, hki_thread_ns() - host_ns);
             return hki_task_complete(executor, task);
         }
         atomic_store_explicit(&task->pieces_left, count, memory_order_relaxed);
