@@ -7,6 +7,8 @@
 /* clang-format off */
 static const command *const experiments[] = {
     &bench_async_command,
+    &bench_graph_command,
+    &bench_multi_command,
 };
 /* clang-format on */
 enum { EXPERIMENT_COUNT = sizeof experiments / sizeof *experiments };

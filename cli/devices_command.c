@@ -22,8 +22,8 @@ static int run(int count, char **arguments)
     for (int i = 0; i < hk_device_count(); i++) {
         hk_device device = hk_device_at(i);
         const char *description = hk_device_description(device);
-        printf("%-8s %5d  %s%s%s\n", hk_device_name(device), hk_device_cores(device), hk_device_kind(device),
-               *description ? ", " : "", description);
+        printf("%-8s %5d  %s\n", hk_device_name(device), hk_device_cores(device),
+               *description ? description : hk_device_kind(device));
     }
     return 0;
 }
