@@ -9,6 +9,7 @@
 #include <string.h>
 
 void (*hki_array_autograd_drop)(void *autograd);
+void (*hki_array_transfer)(hk_array *to, hk_array *from, const char *operation, bool is_fresh);
 
 /* ---- the array for when memory is short --------------------------------------------------------- */
 
@@ -47,7 +48,8 @@ hk_array *hki_array_wrap(hki_storage *storage, hk_dims shape, hk_dtype dtype)
     return x;
 }
 
-hk_array *hki_array_create(hki_device *device, hk_dims shape, hk_dtype dtype)
+static hk_array *create(hki_device *device, hk_dims shape, hk_dtype dtype,
+                        hki_storage *(*make_storage)(hki_device *device, uint64_t bytes))
 {
     uint64_t bytes;
     char why[320];
@@ -56,7 +58,17 @@ hk_array *hki_array_create(hki_device *device, hk_dims shape, hk_dtype dtype)
                                        "the device has failed");
     if (!hki_dims_bytes(&shape, dtype, &bytes, why, sizeof why))
         return hki_array_create_failed(device, "create", NULL, 0, HK_INVALID_ARGUMENT, "%s", why);
-    return hki_scope_add(hki_array_wrap(hki_storage_create(device, bytes), shape, dtype));
+    return hki_scope_add(hki_array_wrap(make_storage(device, bytes), shape, dtype));
+}
+
+hk_array *hki_array_create(hki_device *device, hk_dims shape, hk_dtype dtype)
+{
+    return create(device, shape, dtype, hki_storage_create);
+}
+
+hk_array *hki_array_create_pinned(hki_device *device, hk_dims shape, hk_dtype dtype)
+{
+    return create(device, shape, dtype, hki_storage_create_pinned);
 }
 
 /* ---- counting -------------------------------------------------------------------------------------- */
@@ -254,8 +266,8 @@ void hki_tensor_init(hki_tensor *tensor, const hk_array *x)
 
 void hki_tensor_resolve(hki_tensor *tensor)
 {
-    char *data = atomic_load_explicit(&tensor->storage->data, memory_order_acquire);
-    tensor->data = data + tensor->offset * (int64_t)hk_dtype_bytes(tensor->dtype);
+    tensor->data = hki_storage_kernel_data(tensor->storage) +
+                   tensor->offset * (int64_t)hk_dtype_bytes(tensor->dtype);
 }
 
 int64_t hki_tensor_size(const hki_tensor *tensor)
@@ -269,4 +281,12 @@ int64_t hki_tensor_size(const hki_tensor *tensor)
 bool hki_tensor_contiguous(const hki_tensor *tensor)
 {
     return is_contiguous(tensor->dims, tensor->strides, tensor->ndim);
+}
+
+hki_trace_operand hki_tensor_operand(const hki_tensor *tensor, bool is_output)
+{
+    hki_trace_operand operand = {
+        .dtype = (uint8_t)tensor->dtype, .ndim = (int8_t)tensor->ndim, .is_output = is_output};
+    memcpy(operand.dims, tensor->dims, sizeof operand.dims);
+    return operand;
 }

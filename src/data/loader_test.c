@@ -96,6 +96,7 @@ static void test_life(void)
     hk_loader *loader = hk_loader_create(set, &options);
     hk_data_set_release(set);
     hk_array *images = NULL, *labels = NULL, *kept;
+    CHECK(!hk_loader_order(loader) && !hk_loader_order(NULL)); /* no epoch has begun */
     {
         HK_SCOPE;
         CHECK(hk_loader_next(loader, &images, NULL));
@@ -103,6 +104,7 @@ static void test_life(void)
         CHECK_EQ_I64(hk_dim(images, 0) + hk_dim(labels, 0), 20);
         CHECK(hk_loader_next(loader, NULL, NULL));
         CHECK(hk_loader_next(loader, &images, &labels));
+        CHECK(!memcmp(hk_loader_order(loader), order, sizeof order));
         kept = hk_take(images);
         hk_array_retain(labels);
     }

@@ -90,6 +90,13 @@ struct hki_device {
     void *state;                       /* of the class */
 };
 
+/* True where the device's memory is the host's: threads read and write it in place. Elsewhere only tasks of the device
+ * do, and copies between memories. A failed device has none, so that there is nothing to copy. */
+static inline bool hki_device_is_host(const hki_device *device)
+{
+    return !device->class || device->class->kind == HKI_CPU;
+}
+
 /* Memory for arrays, from the device's pool: 64-byte aligned, reused in LIFO order by size. NULL when
  * the device's limit or the machine's memory is reached, after the cache has been emptied. bytes > 0. */
 void *hki_device_allocate(hki_device *device, size_t bytes);
@@ -100,8 +107,9 @@ hki_memory_pool *hki_memory_pool_create(hki_device *device, uint64_t limit_bytes
 void hki_memory_pool_destroy(hki_memory_pool *pool);
 hk_device_memory hki_memory_pool_get(hki_memory_pool *pool);
 
-/* Its memory comes from the accelerator's allocate_pinned. */
+/* Its memory comes from the accelerator's allocate_pinned; NULL also when it has none. The accelerator outlives it. */
 hki_memory_pool *hki_memory_pool_create_pinned(hki_device *accelerator);
+/* As hki_device_allocate and hki_device_release, of a pool. */
 void *hki_memory_pool_allocate(hki_memory_pool *pool, size_t bytes);
 void hki_memory_pool_release(hki_memory_pool *pool, void *data, size_t bytes);
 
