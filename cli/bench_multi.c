@@ -22,11 +22,11 @@ typedef struct multi_options {
 } multi_options;
 
 static const option_row rows[] = {
-    OPTION_INT_ROW("steps", multi_options, steps, 2, MAX_TIMED_STEPS, "timed in each run (default 6)"),
+    OPTION_INT_ROW("steps", multi_options, steps, 2, MAX_TIMED_STEPS, "timed in each run (default 5)"),
     OPTION_INT_ROW("batch-size", multi_options, batch, MAX_SIMS, 7500, "on all devices (default 256)"),
     OPTION_NUMBER_ROW("flops", multi_options, flops, 1e6, 1e15,
                       "FLOP/s of a simulated device; this machine has to keep\n"
-                      "up with eight of them (default 5e9)"),
+                      "up with eight of them (default 4e9)"),
     OPTION_NUMBER_ROW("link", multi_options, link, 1e5, 1e12,
                       "bytes/s of each of their links (default 1e8)"),
     OPTION_TEXT_ROW("data", multi_options, data, "DIR", "folder of the data set, as for hocket train"),
@@ -45,7 +45,8 @@ typedef struct way {
     bool on_cpu; /* one core each; else simulated */
     int64_t batch;
     hk_all_reduce_algorithm all_reduce;
-    bool is_picture; /* what --trace and --svg show */
+    bool is_recorded; /* once, for its parts */
+    bool is_picture;  /* what --trace and --svg show */
     /* what was measured */
     timing runs[MAX_REPEAT];
     double seconds[MAX_REPEAT]; /* of a step */
@@ -136,7 +137,7 @@ static void measure(multi *self, way *how, int repetition)
         how->in_bytes = (double)training->in_bytes / (double)options->steps;
         how->out_bytes = (double)training->out_bytes / (double)options->steps;
     }
-    if (!self->failed && repetition == 0)
+    if (!self->failed && repetition == 0 && how->is_recorded)
         record_parts(how);
     if (!self->failed && repetition == 0 && how->is_picture)
         experiment_trace(self->report, training_issue, training);
@@ -261,35 +262,42 @@ static void report_grown(multi *self)
         experiment_row(self->report, what, spread_exact(gain), "ratio",
                        ks[i] == 2 ? book_resnet_seconds[0] / book_resnet_seconds[1] : (double)NAN, ks[i],
                        ks[i] == 2 ? "book: two GPUs, PyTorch, ResNet-18" : "simulated");
-        snprintf(what, sizeof what, "%d devices, %d times the batch: samples/s / %d", ks[i], ks[i], ks[i]);
-        experiment_claim(self->report, what, gain / ks[i], ">=", 0.9, how->runs, repeat);
+    }
+    for (int i = 1; i < KS; i++) {
+        const way *how = &self->grown[i];
+        snprintf(what, sizeof what, "%d devices, %d times the batch: samples/s / %d of one's", ks[i], ks[i], ks[i]);
+        experiment_claim(self->report, what, one / step_time(self, how).median, ">=", 0.9, how->runs, repeat);
     }
 }
 
 static void report_all_reduce(multi *self)
 {
+    const struct {
+        const char *name;
+        const way *ways;
+    } algorithms[] = {{"by one device", self->central}, {"each a part", self->parts}};
     char what[160];
     experiment_section(self->report, "How gradients are summed");
     for (int i = 1; i < KS; i++) {
-        const struct {
-            const char *name;
-            const way *how;
-        } algorithms[] = {{"by one device", &self->central[i]}, {"each a part", &self->parts[i]}};
         for (int a = 0; a < 2; a++) {
-            const way *how = algorithms[a].how;
-            double theory = theory_bytes(how);
+            const way *how = &algorithms[a].ways[i];
             snprintf(what, sizeof what, "%d devices, %s: step", ks[i], algorithms[a].name);
             experiment_row(self->report, what, milliseconds(step_time(self, how)), "ms", NAN, NAN, "simulated");
             snprintf(what, sizeof what, "%d devices, %s: between devices", ks[i], algorithms[a].name);
-            experiment_row(self->report, what, spread_exact(1e-6 * how->out_bytes), "MB/step", NAN, 1e-6 * theory,
-                           "2(k-1) x parameters");
-            snprintf(what, sizeof what, "%d devices, %s: |bytes / theory - 1|", ks[i], algorithms[a].name);
-            experiment_claim(self->report, what, fabs(how->out_bytes / theory - 1), "<=", 0.01, NULL, 0);
+            experiment_row(self->report, what, spread_exact(1e-6 * how->out_bytes), "MB/step", NAN,
+                           1e-6 * theory_bytes(how), "bound: 2(k-1) x parameters");
         }
     }
     experiment_say(self->report,
                    "Both move the same bytes in all; summed by one device they all pass through its link, with parts "
                    "each link has a k-th of them.");
+    for (int i = 1; i < KS; i++) {
+        for (int a = 0; a < 2; a++) {
+            const way *how = &algorithms[a].ways[i];
+            snprintf(what, sizeof what, "%d devices, %s: |bytes / theory - 1|", ks[i], algorithms[a].name);
+            experiment_claim(self->report, what, fabs(how->out_bytes / theory_bytes(how) - 1), "<=", 0.01, NULL, 0);
+        }
+    }
 }
 
 static void report_parts(multi *self)
@@ -379,26 +387,27 @@ static void report_learning_rate(multi *self)
 {
     const double lr = 0.05;
     char what[160];
-    double base = NAN, kept = NAN, scaled = NAN;
+    double one = NAN, kept[KS] = {0}, scaled[KS] = {0};
     experiment_section(self->report, "k times the batch, and the learning rate with it");
-    experiment_say(self->report,
-                   "Mean loss of the last quarter of the steps, after as many samples in all, a half of an epoch with "
-                   "batch 256; which devices compute does not change it, so cpu:0 does.");
     for (int i = 0; i < KS && !self->failed; i++) {
-        int k = ks[i];
-        kept = final_loss(self, k, lr);
-        snprintf(what, sizeof what, "batch %" PRId64 ", lr %g", k * self->options->batch, lr);
-        experiment_row(self->report, what, spread_exact(kept), "loss", NAN, NAN, "");
-        if (k == 1) {
-            base = kept;
+        int64_t batch = ks[i] * self->options->batch;
+        kept[i] = final_loss(self, ks[i], lr);
+        one = i ? one : kept[i];
+        snprintf(what, sizeof what, "batch %" PRId64 ", lr %g", batch, lr);
+        experiment_row(self->report, what, spread_exact(kept[i]), "loss", NAN, one, "bound: one device's");
+        if (i == 0)
             continue;
-        }
-        scaled = final_loss(self, k, k * lr);
-        snprintf(what, sizeof what, "batch %" PRId64 ", lr %g", k * self->options->batch, k * lr);
-        experiment_row(self->report, what, spread_exact(scaled), "loss", NAN, base, "bound: one device's");
-        snprintf(what, sizeof what, "%d times the batch: loss with lr x %d / loss with lr", k, k);
-        experiment_claim(self->report, what, scaled / kept, "<=", 1, NULL, 0);
+        scaled[i] = final_loss(self, ks[i], ks[i] * lr);
+        snprintf(what, sizeof what, "batch %" PRId64 ", lr %g", batch, ks[i] * lr);
+        experiment_row(self->report, what, spread_exact(scaled[i]), "loss", NAN, one, "bound: one device's");
     }
+    experiment_say(self->report,
+                   "Mean loss of the last quarter of the steps, after as many samples in all, half an epoch where the "
+                   "batch is 256; which devices compute does not change it, so cpu:0 does. Four and eight times the "
+                   "rate is too much for the few steps that are left: no claim.");
+    if (!self->failed)
+        experiment_claim(self->report, "2 times the batch: loss with lr x 2 / loss with lr", scaled[1] / kept[1],
+                         "<=", 1, NULL, 0);
 }
 
 /* ---- accuracy -------------------------------------------------------------------------------------- */
@@ -459,9 +468,9 @@ static void choose_ways(multi *self)
     int64_t batch = self->options->batch;
     for (int i = 0; i < KS; i++) {
         int k = ks[i];
-        self->fixed[i] = (way){.devices = k, .batch = batch, .is_picture = k == 2};
+        self->fixed[i] = (way){.devices = k, .batch = batch, .is_recorded = true, .is_picture = k == 2};
         self->grown[i] = (way){.devices = k, .batch = k * batch};
-        self->alone[i] = (way){.devices = 1, .batch = batch / k};
+        self->alone[i] = (way){.devices = 1, .batch = batch / k, .is_recorded = true};
         self->central[i] = (way){.devices = k, .batch = batch, .all_reduce = HK_ALL_REDUCE_CENTRAL};
         self->parts[i] = (way){.devices = k, .batch = batch, .all_reduce = HK_ALL_REDUCE_PARTS};
     }
@@ -490,9 +499,10 @@ static void report_all(multi *self)
     experiment_say(self->report,
                    "LeNet of the book, batch %" PRId64 ", %" PRId64 " timed steps after one more; simulated devices of "
                    "%.3g GFLOP/s, memory of %.3g GB/s, links of %.3g MB/s + 10 us each way and to each other: slow, so "
-                   "that this machine can compute for eight of them, with about 50 FLOP for each byte of a link.",
+                   "that this machine can compute for eight of them, with %.0f FLOP for each byte of a link.",
                    self->options->batch, self->options->steps, 1e-9 * self->options->flops,
-                   2e-9 * self->options->flops, 1e-6 * self->options->link);
+                   2e-9 * self->options->flops, 1e-6 * self->options->link,
+                   self->options->flops / self->options->link);
     report_fixed(self);
     report_grown(self);
     report_all_reduce(self);
@@ -519,7 +529,7 @@ static int run_experiment(multi *self)
 
 static int run(int count, char **arguments)
 {
-    multi_options options = {.common.repeat = 3, .steps = 6, .batch = 256, .flops = 5e9, .link = 1e8};
+    multi_options options = {.common.repeat = 3, .steps = 5, .batch = 256, .flops = 4e9, .link = 1e8};
     int operand_count;
     switch (options_parse(&bench_multi_command, count, arguments, &options, NULL, 0, &operand_count)) {
     case OPTIONS_HELP:
