@@ -7,6 +7,8 @@
 /* clang-format off */
 static const command *const experiments[] = {
     &bench_async_command,
+    &bench_parallel_command,
+    &bench_overlap_command,
     &bench_graph_command,
     &bench_multi_command,
     &bench_split_command,
