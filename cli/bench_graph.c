@@ -22,7 +22,8 @@ typedef struct graph_options {
 static const option_row rows[] = {
     OPTION_INT_ROW("statements", graph_options, statements, 1, 20000,
                    "of the random program, about three calls each (default 500)"),
-    OPTION_INT_ROW("seed", graph_options, seed, 0, 9007199254740991.0, "of the program (default 0)"),
+    OPTION_INT_ROW("seed", graph_options, seed, 0, 9007199254740991.0,
+                   "of the program (default 0)"),
     EXPERIMENT_ROWS(graph_options),
 };
 
@@ -57,9 +58,8 @@ static void program_init(program *self, const graph_options *options)
     self->options = options;
     for (int size = 0; size < SIZES; size++)
         for (int slot = 0; slot < SLOTS; slot++)
-            self->slots[size][slot] =
-                hk_take(hk_random_uniform_from(generator, -1, 1, hk_shape(sides[size], sides[size]),
-                                               HK_F32, home(self, slot)));
+            self->slots[size][slot] = hk_take(hk_random_uniform_from(
+                generator, -1, 1, hk_shape(sides[size], sides[size]), HK_F32, home(self, slot)));
     hk_generator_release(generator);
 }
 
@@ -76,7 +76,8 @@ static void issue_statement(program *self)
     HK_SCOPE;
     int size = draw(self, SIZES), target = draw(self, SLOTS);
     int kind = draw(self, 10), first = draw(self, SLOTS), second = draw(self, SLOTS);
-    int64_t begin = draw(self, (int)sides[size] - 1), end = begin + 1 + draw(self, (int)(sides[size] - begin));
+    int64_t begin = draw(self, (int)sides[size] - 1),
+            end = begin + 1 + draw(self, (int)(sides[size] - begin));
     hk_array **slot = &self->slots[size][target], *x = *slot, *result = NULL;
     hk_array *a = hk_to_device(self->slots[size][first], home(self, target));
     hk_array *b = hk_to_device(self->slots[size][second], home(self, target));
@@ -109,7 +110,8 @@ static void issue_statement(program *self)
         hk_assign(hk_slice(x, 1, begin, end), hk_slice(b, 1, begin, end));
         break;
     default: /* a sum that all of the next reads wait for */
-        result = hk_tanh(hk_add(a, hk_mean(b, &(hk_mean_options){.axes = hk_shape(0), .keepdims = true})));
+        result = hk_tanh(
+            hk_add(a, hk_mean(b, &(hk_mean_options){.axes = hk_shape(0), .keepdims = true})));
         break;
     }
     if (result) {
@@ -146,7 +148,8 @@ static void read_results(program *self, char *results)
 {
     for (int size = 0; size < SIZES; size++) {
         for (int slot = 0; slot < SLOTS; slot++) {
-            const hk_status *status = hk_to_host(self->slots[size][slot], results, slot_bytes(size));
+            const hk_status *status =
+                hk_to_host(self->slots[size][slot], results, slot_bytes(size));
             if (hk_status_print(status, stderr))
                 memset(results, 0xFF, slot_bytes(size)); /* equal to nothing */
             results += slot_bytes(size);
@@ -178,8 +181,8 @@ typedef struct configuration {
     /* what was measured */
     timing runs[MAX_REPEAT];
     double seconds[MAX_REPEAT];
-    int cores;       /* of the first CPU device */
-    int differences; /* matrices, in all runs together */
+    int cores;            /* of the first CPU device */
+    int differences;      /* matrices, in all runs together */
     double path, busiest; /* seconds, of a recorded run */
 } configuration;
 
@@ -214,8 +217,8 @@ static void record_bounds(configuration *how, program *self)
 }
 
 /* One run. The first sets `results` where it has no `expected`. */
-static void run_once(experiment *report, configuration *how, const graph_options *options, int repetition,
-                     const char *expected, char *results)
+static void run_once(experiment *report, configuration *how, const graph_options *options,
+                     int repetition, const char *expected, char *results)
 {
     program self = {0};
     if (!experiment_runtime_begin(report, &how->runtime))
@@ -242,14 +245,16 @@ static void run_once(experiment *report, configuration *how, const graph_options
 
 /* ---- the report ------------------------------------------------------------------------------------ */
 
-static void report_configuration(experiment *report, const configuration *how, int repeat, double work)
+static void report_configuration(experiment *report, const configuration *how, int repeat,
+                                 double work)
 {
     char what[120];
     const char *note = how->is_simulated ? "simulated" : "";
     spread seconds = spread_of(how->seconds, repeat);
     experiment_section(report, how->name);
     if (how->runtime.engine == HK_ENGINE_SERIAL) {
-        experiment_row(report, "each call in its place", seconds, "s", NAN, NAN, "the work, on one core");
+        experiment_row(report, "each call in its place", seconds, "s", NAN, NAN,
+                       "the work, on one core");
         return;
     }
     bool one_queue = !how->is_simulated && how->cpu_count == 1; /* of several cores */
@@ -264,7 +269,8 @@ static void report_configuration(experiment *report, const configuration *how, i
     experiment_claim(report, what, how->differences, "<=", 0, NULL, 0);
     snprintf(what, sizeof what, "%s: time / (critical path + %s)", how->name,
              one_queue ? "work / cores" : "the busiest queue");
-    experiment_claim(report, what, seconds.median / (how->path + least), "<=", 1.05, how->runs, repeat);
+    experiment_claim(report, what, seconds.median / (how->path + least), "<=", 1.05, how->runs,
+                     repeat);
 }
 
 /* The ways to run the program: the first one is the reference. */
@@ -285,8 +291,8 @@ static const struct {
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
-static void measure(experiment *report, const graph_options *options, configuration *all, char *expected,
-                    char *results)
+static void measure(experiment *report, const graph_options *options, configuration *all,
+                    char *expected, char *results)
 {
     int repeat = (int)options->common.repeat;
     for (int w = 0; w < WAYS; w++) {
@@ -298,14 +304,17 @@ static void measure(experiment *report, const graph_options *options, configurat
     for (int r = 0; r < repeat; r++) {
         for (int w = 0; w < WAYS; w++) {
             bool first = r == 0 && w == 0;
-            run_once(report, &all[w], options, r, first ? NULL : expected, first ? expected : results);
+            run_once(report, &all[w], options, r, first ? NULL : expected,
+                     first ? expected : results);
         }
     }
-    experiment_say(report,
-                   "%lld statements drawn with seed %lld: products, elementwise calls, writes in place, slices and "
-                   "copies between devices, on %d matrices of each side from 64 to 512. sim:0 to sim:3 have 5 "
-                   "GFLOP/s each, the two beside cpu:0 10, memory of 10 GB/s, links of 4 GB/s + 10 us.",
-                   (long long)options->statements, (long long)options->seed, SLOTS);
+    experiment_say(
+        report,
+        "%lld statements drawn with seed %lld: products, elementwise calls, writes in place, "
+        "slices and "
+        "copies between devices, on %d matrices of each side from 64 to 512. sim:0 to sim:3 have 5 "
+        "GFLOP/s each, the two beside cpu:0 10, memory of 10 GB/s, links of 4 GB/s + 10 us.",
+        (long long)options->statements, (long long)options->seed, SLOTS);
     double work = spread_of(all[0].seconds, repeat).median;
     for (int w = 0; w < WAYS; w++)
         report_configuration(report, &all[w], repeat, work);
@@ -315,7 +324,8 @@ static int run(int count, char **arguments)
 {
     graph_options options = {.common.repeat = 3, .statements = 500};
     int operand_count;
-    switch (options_parse(&bench_graph_command, count, arguments, &options, NULL, 0, &operand_count)) {
+    switch (
+        options_parse(&bench_graph_command, count, arguments, &options, NULL, 0, &operand_count)) {
     case OPTIONS_HELP:
         return 0;
     case OPTIONS_WRONG:

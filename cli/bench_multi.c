@@ -22,14 +22,17 @@ typedef struct multi_options {
 } multi_options;
 
 static const option_row rows[] = {
-    OPTION_INT_ROW("steps", multi_options, steps, 2, MAX_TIMED_STEPS, "timed in each run (default 5)"),
-    OPTION_INT_ROW("batch-size", multi_options, batch, MAX_SIMS, 7500, "on all devices (default 256)"),
+    OPTION_INT_ROW("steps", multi_options, steps, 2, MAX_TIMED_STEPS,
+                   "timed in each run (default 5)"),
+    OPTION_INT_ROW("batch-size", multi_options, batch, MAX_SIMS, 7500,
+                   "on all devices (default 256)"),
     OPTION_NUMBER_ROW("flops", multi_options, flops, 1e6, 1e15,
                       "FLOP/s of a simulated device; this machine has to keep\n"
                       "up with eight of them (default 4e9)"),
     OPTION_NUMBER_ROW("link", multi_options, link, 1e5, 1e12,
                       "bytes/s of each of their links (default 1e8)"),
-    OPTION_TEXT_ROW("data", multi_options, data, "DIR", "folder of the data set, as for hocket train"),
+    OPTION_TEXT_ROW("data", multi_options, data, "DIR",
+                    "folder of the data set, as for hocket train"),
     EXPERIMENT_ROWS(multi_options),
 };
 
@@ -37,7 +40,8 @@ static const option_row rows[] = {
 
 /* Seconds of one step of a recorded run in which at least one call of a kind ran. */
 typedef struct step_parts {
-    double step, convolution, dense, pool, relu, other, backward, collective, collective_in_backward;
+    double step, convolution, dense, pool, relu, other, backward, collective,
+        collective_in_backward;
 } step_parts;
 
 typedef struct way {
@@ -100,10 +104,12 @@ static void record_parts(way *how)
     parts->dense = scale * (double)hk_trace_busy_ns(trace, "linear*,matmul*");
     parts->pool = scale * (double)hk_trace_busy_ns(trace, "avg_pool2d*");
     parts->relu = scale * (double)hk_trace_busy_ns(trace, "relu*");
-    parts->other = scale * (double)hk_trace_busy_ns(trace, "softmax*,sum*,argmax*,equal*,assign*,sgd*");
+    parts->other =
+        scale * (double)hk_trace_busy_ns(trace, "softmax*,sum*,argmax*,equal*,assign*,sgd*");
     parts->backward = scale * (double)hk_trace_busy_ns(trace, "@backward");
     parts->collective = scale * (double)hk_trace_busy_ns(trace, "@collective");
-    parts->collective_in_backward = scale * (double)hk_trace_overlap_ns(trace, "@collective", "@backward");
+    parts->collective_in_backward =
+        scale * (double)hk_trace_overlap_ns(trace, "@collective", "@backward");
     hk_trace_release(trace);
 }
 
@@ -211,37 +217,43 @@ static void report_fixed(multi *self)
     int repeat = (int)self->options->common.repeat;
     double one = step_time(self, &self->fixed[0]).median;
     experiment_section(self->report, "The same batch on more simulated devices");
-    experiment_row(self->report, "1 device, step", milliseconds(step_time(self, &self->fixed[0])), "ms", NAN, NAN,
-                   "simulated");
+    experiment_row(self->report, "1 device, step", milliseconds(step_time(self, &self->fixed[0])),
+                   "ms", NAN, NAN, "simulated");
     for (int i = 1; i < KS; i++) {
         const way *how = &self->fixed[i];
         spread seconds = step_time(self, how);
         double predicted = predicted_seconds(self, how, &self->alone[i]);
         double speed_up = one / seconds.median;
         snprintf(what, sizeof what, "%d devices, step", ks[i]);
-        experiment_row(self->report, what, milliseconds(seconds), "ms", NAN, 1e3 * predicted, "simulated");
+        experiment_row(self->report, what, milliseconds(seconds), "ms", NAN, 1e3 * predicted,
+                       "simulated");
         snprintf(what, sizeof what, "%d devices, speed-up", ks[i]);
         experiment_row(self->report, what, spread_exact(speed_up), "ratio",
-                       ks[i] == 2 ? book_lenet_seconds[0] / book_lenet_seconds[1] : (double)NAN, one / predicted,
-                       ks[i] == 2 ? "book: two GPUs, PyTorch" : "simulated");
+                       ks[i] == 2 ? book_lenet_seconds[0] / book_lenet_seconds[1] : (double)NAN,
+                       one / predicted, ks[i] == 2 ? "book: two GPUs, PyTorch" : "simulated");
     }
-    experiment_say(self->report,
-                   "Bound: a step of one device with a k-th of the batch, measured, then what the links need for sums "
-                   "of gradients that nothing is left to hide: 2(k-1) x (10 us + bytes / link), bytes / k where each "
-                   "device sums a part, for conv1's, the last; or for all of them, less the backward pass.");
+    experiment_say(
+        self->report,
+        "Bound: a step of one device with a k-th of the batch, measured, then what the links need "
+        "for sums "
+        "of gradients that nothing is left to hide: 2(k-1) x (10 us + bytes / link), bytes / k "
+        "where each "
+        "device sums a part, for conv1's, the last; or for all of them, less the backward pass.");
     for (int i = 1; i < KS; i++) {
         const way *how = &self->fixed[i];
         double seconds = step_time(self, how).median;
         snprintf(what, sizeof what, "%d devices: speed-up, of what theory leaves", ks[i]);
         experiment_claim(self->report, what,
-                         predicted_seconds(self, how, &self->alone[i]) / seconds, ">=", 0.9, how->runs, repeat);
-        snprintf(what, sizeof what, "%d devices: step, against %d", ks[i], ks[i - 1]);
-        experiment_claim(self->report, what, seconds / step_time(self, &self->fixed[i - 1]).median, "<=", 0.75,
+                         predicted_seconds(self, how, &self->alone[i]) / seconds, ">=", 0.9,
                          how->runs, repeat);
-        snprintf(what, sizeof what, "%d devices: losses, relative difference from one device's", ks[i]);
+        snprintf(what, sizeof what, "%d devices: step, against %d", ks[i], ks[i - 1]);
+        experiment_claim(self->report, what, seconds / step_time(self, &self->fixed[i - 1]).median,
+                         "<=", 0.75, how->runs, repeat);
+        snprintf(what, sizeof what, "%d devices: losses, relative difference from one device's",
+                 ks[i]);
         experiment_claim(self->report, what,
-                         training_loss_difference(&how->training, &self->fixed[0].training), "<=", loss_bound, NULL,
-                         0);
+                         training_loss_difference(&how->training, &self->fixed[0].training),
+                         "<=", loss_bound, NULL, 0);
     }
 }
 
@@ -260,13 +272,15 @@ static void report_grown(multi *self)
                        1e3 * predicted_seconds(self, how, &self->fixed[0]), "simulated");
         snprintf(what, sizeof what, "%d devices, samples/s against one device", ks[i]);
         experiment_row(self->report, what, spread_exact(gain), "ratio",
-                       ks[i] == 2 ? book_resnet_seconds[0] / book_resnet_seconds[1] : (double)NAN, ks[i],
-                       ks[i] == 2 ? "book: two GPUs, PyTorch, ResNet-18" : "simulated");
+                       ks[i] == 2 ? book_resnet_seconds[0] / book_resnet_seconds[1] : (double)NAN,
+                       ks[i], ks[i] == 2 ? "book: two GPUs, PyTorch, ResNet-18" : "simulated");
     }
     for (int i = 1; i < KS; i++) {
         const way *how = &self->grown[i];
-        snprintf(what, sizeof what, "%d devices, %d times the batch: samples/s / %d of one's", ks[i], ks[i], ks[i]);
-        experiment_claim(self->report, what, one / step_time(self, how).median, ">=", 0.9, how->runs, repeat);
+        snprintf(what, sizeof what, "%d devices, %d times the batch: samples/s / %d of one's",
+                 ks[i], ks[i], ks[i]);
+        experiment_claim(self->report, what, one / step_time(self, how).median, ">=", 0.9,
+                         how->runs, repeat);
     }
 }
 
@@ -282,20 +296,24 @@ static void report_all_reduce(multi *self)
         for (int a = 0; a < 2; a++) {
             const way *how = &algorithms[a].ways[i];
             snprintf(what, sizeof what, "%d devices, %s: step", ks[i], algorithms[a].name);
-            experiment_row(self->report, what, milliseconds(step_time(self, how)), "ms", NAN, NAN, "simulated");
-            snprintf(what, sizeof what, "%d devices, %s: between devices", ks[i], algorithms[a].name);
+            experiment_row(self->report, what, milliseconds(step_time(self, how)), "ms", NAN, NAN,
+                           "simulated");
+            snprintf(what, sizeof what, "%d devices, %s: between devices", ks[i],
+                     algorithms[a].name);
             experiment_row(self->report, what, spread_exact(1e-6 * how->out_bytes), "MB/step", NAN,
                            1e-6 * theory_bytes(how), "bound: 2(k-1) x parameters");
         }
     }
-    experiment_say(self->report,
-                   "Both move the same bytes in all; summed by one device they all pass through its link, with parts "
-                   "each link has a k-th of them.");
+    experiment_say(self->report, "Both move the same bytes in all; summed by one device they all "
+                                 "pass through its link, with parts "
+                                 "each link has a k-th of them.");
     for (int i = 1; i < KS; i++) {
         for (int a = 0; a < 2; a++) {
             const way *how = &algorithms[a].ways[i];
-            snprintf(what, sizeof what, "%d devices, %s: |bytes / theory - 1|", ks[i], algorithms[a].name);
-            experiment_claim(self->report, what, fabs(how->out_bytes / theory_bytes(how) - 1), "<=", 0.01, NULL, 0);
+            snprintf(what, sizeof what, "%d devices, %s: |bytes / theory - 1|", ks[i],
+                     algorithms[a].name);
+            experiment_claim(self->report, what, fabs(how->out_bytes / theory_bytes(how) - 1),
+                             "<=", 0.01, NULL, 0);
         }
     }
 }
@@ -318,7 +336,8 @@ static void report_parts(multi *self)
                      {"sums of gradients", parts->collective},
                      {"of these beside the backward pass", parts->collective_in_backward}};
         for (size_t j = 0; j < sizeof kinds / sizeof *kinds; j++) {
-            snprintf(what, sizeof what, "%d device%s: %s", ks[i], ks[i] > 1 ? "s" : "", kinds[j].name);
+            snprintf(what, sizeof what, "%d device%s: %s", ks[i], ks[i] > 1 ? "s" : "",
+                     kinds[j].name);
             if (kinds[j].seconds > 0)
                 experiment_row(self->report, what, spread_exact(1e3 * kinds[j].seconds), "ms", NAN,
                                1e3 * parts->step, "simulated; bound: the step");
@@ -327,8 +346,8 @@ static void report_parts(multi *self)
     const step_parts *most = &self->fixed[KS - 1].parts;
     experiment_say(self->report, "In a recorded run: while at least one device ran such a call.");
     experiment_claim(self->report, "8 devices: share of the sums that the backward pass hides",
-                     most->collective_in_backward / most->collective, ">=", 0.5, self->fixed[KS - 1].runs,
-                     (int)self->options->common.repeat);
+                     most->collective_in_backward / most->collective, ">=", 0.5,
+                     self->fixed[KS - 1].runs, (int)self->options->common.repeat);
 }
 
 static void report_cpu(multi *self)
@@ -337,19 +356,20 @@ static void report_cpu(multi *self)
     double epoch = 60000.0 / (double)self->options->batch;
     experiment_section(self->report, "CPU devices of one core each");
     experiment_row(self->report, "cpu:0, step", milliseconds(one), "ms", NAN, NAN, "");
-    experiment_row(self->report, "cpu:0 and cpu:1, step", milliseconds(two), "ms", NAN, 1e3 * one.median / 2, "");
+    experiment_row(self->report, "cpu:0 and cpu:1, step", milliseconds(two), "ms", NAN,
+                   1e3 * one.median / 2, "");
     experiment_row(self->report, "cpu:0, epoch of 60000", spread_exact(epoch * one.median), "s",
                    book_lenet_seconds[0], NAN, "extrapolated; book: one GPU, PyTorch");
     experiment_row(self->report, "cpu:0 and cpu:1, epoch", spread_exact(epoch * two.median), "s",
                    book_lenet_seconds[1], NAN, "extrapolated; book: two GPUs, PyTorch");
-    experiment_claim(self->report, "cpu:0 and cpu:1: step, against cpu:0", two.median / one.median, "<=", 0.75, NULL,
-                     0);
+    experiment_claim(self->report, "cpu:0 and cpu:1: step, against cpu:0", two.median / one.median,
+                     "<=", 0.75, NULL, 0);
     experiment_claim(self->report, "cpu:0 and cpu:1: losses, relative difference from cpu:0's",
-                     training_loss_difference(&self->cpu[1].training, &self->cpu[0].training), "<=", loss_bound,
-                     NULL, 0);
+                     training_loss_difference(&self->cpu[1].training, &self->cpu[0].training),
+                     "<=", loss_bound, NULL, 0);
     experiment_claim(self->report, "sim:0: losses, relative difference from cpu:0's",
-                     training_loss_difference(&self->fixed[0].training, &self->cpu[0].training), "<=", loss_bound,
-                     NULL, 0);
+                     training_loss_difference(&self->fixed[0].training, &self->cpu[0].training),
+                     "<=", loss_bound, NULL, 0);
 }
 
 /* ---- learning rate --------------------------------------------------------------------------------- */
@@ -394,20 +414,23 @@ static void report_learning_rate(multi *self)
         kept[i] = final_loss(self, ks[i], lr);
         one = i ? one : kept[i];
         snprintf(what, sizeof what, "batch %" PRId64 ", lr %g", batch, lr);
-        experiment_row(self->report, what, spread_exact(kept[i]), "loss", NAN, one, "bound: one device's");
+        experiment_row(self->report, what, spread_exact(kept[i]), "loss", NAN, one,
+                       "bound: one device's");
         if (i == 0)
             continue;
         scaled[i] = final_loss(self, ks[i], ks[i] * lr);
         snprintf(what, sizeof what, "batch %" PRId64 ", lr %g", batch, ks[i] * lr);
-        experiment_row(self->report, what, spread_exact(scaled[i]), "loss", NAN, one, "bound: one device's");
+        experiment_row(self->report, what, spread_exact(scaled[i]), "loss", NAN, one,
+                       "bound: one device's");
     }
-    experiment_say(self->report,
-                   "Mean loss of the last quarter of the steps, after as many samples in all, half an epoch where the "
-                   "batch is 256; which devices compute does not change it, so cpu:0 does. Four and eight times the "
-                   "rate is too much for the few steps that are left: no claim.");
+    experiment_say(self->report, "Mean loss of the last quarter of the steps, after as many "
+                                 "samples in all, half an epoch where the "
+                                 "batch is 256; which devices compute does not change it, so cpu:0 "
+                                 "does. Four and eight times the "
+                                 "rate is too much for the few steps that are left: no claim.");
     if (!self->failed)
-        experiment_claim(self->report, "2 times the batch: loss with lr x 2 / loss with lr", scaled[1] / kept[1],
-                         "<=", 1, NULL, 0);
+        experiment_claim(self->report, "2 times the batch: loss with lr x 2 / loss with lr",
+                         scaled[1] / kept[1], "<=", 1, NULL, 0);
 }
 
 /* ---- accuracy -------------------------------------------------------------------------------------- */
@@ -417,7 +440,8 @@ static void test_on(multi *self, int k, timing *time, double *accuracy)
 {
     hk_sim_options sims = sim_options(self->options, k);
     measured_training *training = calloc(1, sizeof *training);
-    if (!training || !experiment_runtime_begin(self->report, &(hk_runtime_options){.sim = &sims, .sim_count = 1})) {
+    if (!training || !experiment_runtime_begin(
+                         self->report, &(hk_runtime_options){.sim = &sims, .sim_count = 1})) {
         self->failed = true;
         free(training);
         return;
@@ -452,13 +476,16 @@ static void report_accuracy(multi *self)
         return;
     double one = timing_seconds(&times[0]), all = timing_seconds(&times[1]);
     experiment_row(self->report, "1 device", spread_exact(one), "s", NAN, NAN, "simulated");
-    experiment_row(self->report, "8 devices", spread_exact(all), "s", NAN, one / MAX_SIMS, "simulated");
-    experiment_row(self->report, "1 device, accuracy", spread_exact(accuracies[0]), "share", NAN, NAN, "");
-    experiment_row(self->report, "8 devices, accuracy", spread_exact(accuracies[1]), "share", NAN, accuracies[0], "");
-    experiment_claim(self->report, "test part: time on 8 devices / (time on 1 / 8)", all * MAX_SIMS / one, "<=", 1.1,
-                     times, 2);
-    experiment_claim(self->report, "test part: difference of the accuracies", fabs(accuracies[0] - accuracies[1]),
-                     "<=", 0.001, NULL, 0);
+    experiment_row(self->report, "8 devices", spread_exact(all), "s", NAN, one / MAX_SIMS,
+                   "simulated");
+    experiment_row(self->report, "1 device, accuracy", spread_exact(accuracies[0]), "share", NAN,
+                   NAN, "");
+    experiment_row(self->report, "8 devices, accuracy", spread_exact(accuracies[1]), "share", NAN,
+                   accuracies[0], "");
+    experiment_claim(self->report, "test part: time on 8 devices / (time on 1 / 8)",
+                     all * MAX_SIMS / one, "<=", 1.1, times, 2);
+    experiment_claim(self->report, "test part: difference of the accuracies",
+                     fabs(accuracies[0] - accuracies[1]), "<=", 0.001, NULL, 0);
 }
 
 /* ---- the command ----------------------------------------------------------------------------------- */
@@ -468,7 +495,8 @@ static void choose_ways(multi *self)
     int64_t batch = self->options->batch;
     for (int i = 0; i < KS; i++) {
         int k = ks[i];
-        self->fixed[i] = (way){.devices = k, .batch = batch, .is_recorded = true, .is_picture = k == 2};
+        self->fixed[i] =
+            (way){.devices = k, .batch = batch, .is_recorded = true, .is_picture = k == 2};
         self->grown[i] = (way){.devices = k, .batch = k * batch};
         self->alone[i] = (way){.devices = 1, .batch = batch / k, .is_recorded = true};
         self->central[i] = (way){.devices = k, .batch = batch, .all_reduce = HK_ALL_REDUCE_CENTRAL};
@@ -496,13 +524,16 @@ static void measure_all(multi *self)
 
 static void report_all(multi *self)
 {
-    experiment_say(self->report,
-                   "LeNet of the book, batch %" PRId64 ", %" PRId64 " timed steps after one more; simulated devices of "
-                   "%.3g GFLOP/s, memory of %.3g GB/s, links of %.3g MB/s + 10 us each way and to each other: slow, so "
-                   "that this machine can compute for eight of them, with %.0f FLOP for each byte of a link.",
-                   self->options->batch, self->options->steps, 1e-9 * self->options->flops,
-                   2e-9 * self->options->flops, 1e-6 * self->options->link,
-                   self->options->flops / self->options->link);
+    experiment_say(
+        self->report,
+        "LeNet of the book, batch %" PRId64 ", %" PRId64
+        " timed steps after one more; simulated devices of "
+        "%.3g GFLOP/s, memory of %.3g GB/s, links of %.3g MB/s + 10 us each way and to each other: "
+        "slow, so "
+        "that this machine can compute for eight of them, with %.0f FLOP for each byte of a link.",
+        self->options->batch, self->options->steps, 1e-9 * self->options->flops,
+        2e-9 * self->options->flops, 1e-6 * self->options->link,
+        self->options->flops / self->options->link);
     report_fixed(self);
     report_grown(self);
     report_all_reduce(self);
@@ -529,9 +560,11 @@ static int run_experiment(multi *self)
 
 static int run(int count, char **arguments)
 {
-    multi_options options = {.common.repeat = 3, .steps = 5, .batch = 256, .flops = 4e9, .link = 1e8};
+    multi_options options = {
+        .common.repeat = 3, .steps = 5, .batch = 256, .flops = 4e9, .link = 1e8};
     int operand_count;
-    switch (options_parse(&bench_multi_command, count, arguments, &options, NULL, 0, &operand_count)) {
+    switch (
+        options_parse(&bench_multi_command, count, arguments, &options, NULL, 0, &operand_count)) {
     case OPTIONS_HELP:
         return 0;
     case OPTIONS_WRONG:

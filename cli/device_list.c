@@ -47,8 +47,8 @@ static bool add(device_list *self, const command *owner, const char *name, size_
     int index = atoi(strchr(name, ':') + 1);
     int *needed = needed_devices(self, name);
     if (needed && index >= MAX_DEVICES) {
-        options_complain(owner, "--devices has \"%.*s\"; expected %.4s0 to %.4s%d", (int)length, name, name,
-                         name, MAX_DEVICES - 1);
+        options_complain(owner, "--devices has \"%.*s\"; expected %.4s0 to %.4s%d", (int)length,
+                         name, name, name, MAX_DEVICES - 1);
         return false;
     }
     if (self->count == MAX_DEVICES) {

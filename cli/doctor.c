@@ -89,7 +89,8 @@ static bool check_devices(void)
         if (hk_device_is_simulated(device))
             printf("%-12s %s, %s\n", label, hk_device_name(device), hk_device_description(device));
         else
-            printf("%-12s %s, %d core%s\n", label, hk_device_name(device), cores, cores == 1 ? "" : "s");
+            printf("%-12s %s, %d core%s\n", label, hk_device_name(device), cores,
+                   cores == 1 ? "" : "s");
     }
     return true;
 }

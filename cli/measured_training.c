@@ -34,8 +34,11 @@ bool training_init(measured_training *self, const training_setup *setup)
         return false;
     int64_t needed = WARM_UP_STEPS + setup->steps;
     if (trainer_step_count(&self->trainer) < needed) {
-        fprintf(stderr, "hocket: the training part has %lld batches of %lld samples; the experiment takes %lld\n",
-                (long long)trainer_step_count(&self->trainer), (long long)setup->batch, (long long)needed);
+        fprintf(stderr,
+                "hocket: the training part has %lld batches of %lld samples; the experiment takes "
+                "%lld\n",
+                (long long)trainer_step_count(&self->trainer), (long long)setup->batch,
+                (long long)needed);
         return false;
     }
     scale_parameters(&self->trainer.model);
@@ -67,7 +70,8 @@ void training_issue(void *self)
 
 bool training_run(measured_training *self)
 {
-    uint64_t in_bytes = copied_bytes(self, HK_QUEUE_COPY_IN), out_bytes = copied_bytes(self, HK_QUEUE_COPY_OUT);
+    uint64_t in_bytes = copied_bytes(self, HK_QUEUE_COPY_IN),
+             out_bytes = copied_bytes(self, HK_QUEUE_COPY_OUT);
     timing_begin(&self->time);
     training_issue(self);
     timing_end(&self->time);

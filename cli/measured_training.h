@@ -23,8 +23,8 @@ typedef struct training_setup {
 typedef struct measured_training {
     trainer trainer;
     training_setup setup;
-    timing time;                                     /* of the timed steps */
-    uint64_t in_bytes, out_bytes;                    /* copied to devices, and from them, in these */
+    timing time;                                    /* of the timed steps */
+    uint64_t in_bytes, out_bytes;                   /* copied to devices, and from them, in these */
     double losses[WARM_UP_STEPS + MAX_TIMED_STEPS]; /* means of each step's samples */
 } measured_training;
 

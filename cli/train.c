@@ -230,8 +230,7 @@ static bool set_up(training *self, const device_list *list)
 {
     train_options *options = &self->options;
     lenet *model = &self->trainer.model;
-    if (!device_list_start(list) ||
-        !device_list_find(list, model->devices, &model->device_count))
+    if (!device_list_start(list) || !device_list_find(list, model->devices, &model->device_count))
         return false;
     size_t used = 0;
     for (int d = 0; d < model->device_count; d++)
