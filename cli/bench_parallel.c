@@ -276,7 +276,7 @@ static void measure_sizes(parallel_run *self)
         spread gain = spread_of(times->values, times->repeat);
         char what[40], note[100];
         snprintf(what, sizeof what, "%" PRId64 " x %" PRId64, n, n);
-        snprintf(note, sizeof note, "a chain: %.3g us a call, side by side: %.3g us",
+        snprintf(note, sizeof note, "a chain: %.4g us a call, side by side: %.4g us",
                  1e3 * trio_times(times, 1).median / (double)count,
                  1e3 * trio_times(times, 2).median / (double)count);
         experiment_row(self->report, what, gain, "times faster", NAN, 2, note);

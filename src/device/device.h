@@ -78,7 +78,7 @@ struct hki_device {
     int index;                     /* among the devices of the runtime; -1 for a failed device */
     int core_count;
     char name[32];
-    char description[160];   /* see hk_device_description */
+    char description[192];   /* see hk_device_description */
     hki_memory_pool *memory; /* thread-safe */
     /* CPU: pinned memory for copies, its own cache; NULL where there are no accelerators. */
     hki_memory_pool *pinned;

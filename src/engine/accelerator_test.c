@@ -173,10 +173,12 @@ static void test_end(void)
     for (int i = 0; i < 20; i++)
         submit(sims[i % 2], HKI_QUEUE_COMPUTE, 1e4 * MS, -1, i % VARS, (work){0});
     int64_t begin_ns = hk_clock_ns();
+    hki_runtime_retain(runtime); /* as arrays do */
     hk_runtime_deinit();
     CHECK(hk_clock_ns() - begin_ns < 400 * MS);
     for (int i = 0; i < VARS; i++)
         hki_var_deinit(&vars[i]);
+    hki_runtime_release(runtime);
 }
 
 static void test_serial(void)

@@ -234,6 +234,21 @@ static bool sim_devices_create(hki_runtime *runtime, const hki_runtime_config *c
     return true;
 }
 
+/* Memory of the host that accelerators copy from and to without staging: one of them gives it, all use it. */
+static bool pinned_pools_create(hki_runtime *runtime)
+{
+    hki_device *giver = NULL;
+    for (int i = 0; i < runtime->device_count && !giver; i++)
+        if (runtime->devices[i]->class->allocate_pinned)
+            giver = runtime->devices[i];
+    for (int i = 0; giver && i < runtime->device_count; i++) {
+        hki_device *device = runtime->devices[i];
+        if (hki_device_is_host(device) && !(device->pinned = hki_memory_pool_create_pinned(giver)))
+            return false;
+    }
+    return true;
+}
+
 bool hki_devices_create(hki_runtime *runtime, const hki_runtime_config *config)
 {
     int processors[HKI_MAX_CORES];
@@ -245,5 +260,5 @@ bool hki_devices_create(hki_runtime *runtime, const hki_runtime_config *config)
     memcpy(rest->processors, processors + cores, (size_t)rest->count * sizeof *processors);
     atomic_store(&rest->free, (uint32_t)rest->count);
     return cpu_devices_create(runtime, config, processors, cores) &&
-           sim_devices_create(runtime, config);
+           sim_devices_create(runtime, config) && pinned_pools_create(runtime);
 }

@@ -1,0 +1,2 @@
+. "${BASH_SOURCE%/*}/bench_form.inc"
+bench_form async --size 16 --count 100 --repeat 2
