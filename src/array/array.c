@@ -9,7 +9,6 @@
 #include <string.h>
 
 void (*hki_array_autograd_drop)(void *autograd);
-void (*hki_array_transfer)(hk_array *to, hk_array *from, const char *operation, bool is_fresh);
 
 /* ---- the array for when memory is short --------------------------------------------------------- */
 

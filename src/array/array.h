@@ -60,12 +60,11 @@ extern void (*hki_array_autograd_drop)(void *autograd);
  * its elements, as its shape, strides and offset say. Called by hki_array_view. */
 extern void (*hki_array_view_record)(hk_array *source, hk_array *view);
 
-/* Set once by the operator room. In program order, `to` becomes the values of `from`, of the same shape and dtype, in
- * another device's memory, and fails where `from` has; neither has failed at its call. Asks and tells the tape
- * nothing. is_fresh: `to` has just been made and nobody else has seen it. `operation`: static text, for records and
- * traces. What cannot be issued fails `to`. */
-extern void (*hki_array_transfer)(hk_array *to, hk_array *from, const char *operation,
-                                  bool is_fresh);
+/* In program order, `to` becomes the values of `from`, of the same shape and dtype, in another device's memory, and fails
+ * where `from` has; neither has failed at its call. Asks and tells the tape nothing. is_fresh: `to` has just been made
+ * and nobody else has seen it. `operation`: static text, for records and traces. What cannot be issued fails `to`.
+ * Defined in op/transfer.c: what has gaps needs operators. */
+void hki_array_transfer(hk_array *to, hk_array *from, const char *operation, bool is_fresh);
 
 /* All makers below return an array that the innermost scope (else the caller) owns, never NULL: when
  * host memory is short, a static failed array, for which counting is harmless. */

@@ -1,4 +1,4 @@
-/* All-reduce: one result for all algorithms, counts and sizes, dtypes, layouts and failures. */
+/* All-reduce: one result for all algorithms, counts and sizes, dtypes, layouts, failures and kinds of devices. */
 #include "check.h"
 
 #include "op/op.h"
@@ -17,9 +17,11 @@ static void clear_failures(void)
     hk_failures_clear();
 }
 
+static hk_device devices[DEVICES];
+
 static hk_device device_of(int i)
 {
-    return hk_device_at(i % DEVICES);
+    return devices[i % DEVICES];
 }
 
 /* Values whose sum depends on the order of the additions. */
@@ -273,7 +275,6 @@ static void test_split(void)
     float values[20];
     for (int i = 0; i < 20; i++)
         values[i] = (float)i;
-    const hk_device devices[] = {device_of(0), device_of(1), device_of(2)};
     hk_array *x = hk_from_host(values, hk_shape(10, 2), HK_F32, devices[0]), *parts[3];
     hk_split_and_load(x, devices, 3, NULL, parts);
     check_slice(parts[0], devices[0], 0, 4);
@@ -304,7 +305,6 @@ static void test_split(void)
 static void test_split_gradient(void)
 {
     HK_SCOPE;
-    const hk_device devices[] = {device_of(0), device_of(1), device_of(2)};
     hk_array *x = hk_full(hk_shape(7), 3, HK_F64, devices[0]), *parts[3], *losses[3];
     hk_attach_grad(x, HK_GRAD_WRITE);
     hk_record_begin();
@@ -344,11 +344,31 @@ static void test_in_order(void)
     }
 }
 
-int main(void)
+/* Sums that take several chunks: each on its way by itself, and none left out. */
+static void test_chunks(void)
 {
-    hk_runtime_init(&(hk_runtime_options){.cpu_devices = DEVICES});
+    HK_SCOPE;
+    enum { SIZE = 5 << 20 }; /* 20 MiB */
+    hk_array *arrays[2];
+    for (int algorithm = 0; algorithm < 3; algorithm++) {
+        HK_SCOPE;
+        for (int k = 0; k < 2; k++) {
+            arrays[k] = hk_arange(0, SIZE, 1, HK_I32, device_of(k));
+            if (k)
+                hk_add_scalar_into(arrays[k], arrays[k], 7);
+        }
+        hk_all_reduce_by(arrays, 2, (hk_all_reduce_algorithm)algorithm);
+        for (int k = 0; k < 2; k++) {
+            hk_array *expected = hk_arange(7, 2 * SIZE + 7, 2, HK_I32, device_of(k));
+            hk_array *wrong = hk_cast(hk_not_equal(arrays[k], expected), HK_I32);
+            CHECK(hk_item(hk_sum(wrong, NULL), NULL) == 0);
+        }
+    }
+}
+
+static void test_all(void)
+{
     test_sums();
-    test_without_access();
     test_many();
     test_dtypes();
     test_views();
@@ -358,6 +378,29 @@ int main(void)
     test_split_gradient();
     test_in_order();
     CHECK(hk_ok(hk_wait_all()));
+}
+
+int main(void)
+{
+    hk_sim_options sims[2] = {{.count = 2}, {.peer_bandwidth = -1}}; /* sim:2 has no link to the others */
+    for (int i = 0; i < 2; i++) {
+        sims[i].flops = sims[i].memory_bandwidth = sims[i].link_bandwidth = 1e15;
+        sims[i].launch_ns = sims[i].link_latency_ns = 1;
+    }
+    hk_runtime_init(
+        &(hk_runtime_options){.cpu_devices = DEVICES, .sim = sims, .sim_count = 2});
+    for (int i = 0; i < DEVICES; i++)
+        devices[i] = hk_device_at(i);
+    test_all();
+    test_without_access();
+    for (int i = 0; i < DEVICES; i++)
+        devices[i] = hk_device_at(DEVICES + i);
+    test_all();
+    test_chunks();
+    devices[0] = hk_device_named("cpu:0");
+    test_all();
+    for (int i = 0; i < hk_device_count(); i++)
+        CHECK_EQ_I64(hk_device_get_memory(hk_device_at(i)).used_bytes, 0);
     hk_runtime_deinit();
     return check_result();
 }

@@ -182,12 +182,7 @@ void hki_transfer(hk_array *to, hk_array *from, const char *operation, unsigned 
         assign(to, straight, operation);
 }
 
-static void transfer_array(hk_array *to, hk_array *from, const char *operation, bool is_fresh)
+void hki_array_transfer(hk_array *to, hk_array *from, const char *operation, bool is_fresh)
 {
     hki_transfer(to, from, operation, is_fresh ? HKI_TRANSFER_FRESH : 0);
-}
-
-__attribute__((constructor)) static void set_hook(void)
-{
-    hki_array_transfer = transfer_array;
 }
