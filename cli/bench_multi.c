@@ -338,8 +338,7 @@ static void report_parts(multi *self)
         for (size_t j = 0; j < sizeof kinds / sizeof *kinds; j++) {
             snprintf(what, sizeof what, "%d device%s: %s", ks[i], ks[i] > 1 ? "s" : "",
                      kinds[j].name);
-            if (kinds[j].seconds > 0)
-                experiment_row(self->report, what, spread_exact(1e3 * kinds[j].seconds), "ms", NAN,
+            experiment_row(self->report, what, spread_exact(1e3 * kinds[j].seconds), "ms", NAN,
                                1e3 * parts->step, "simulated; bound: the step");
         }
     }
@@ -424,7 +423,7 @@ static void report_learning_rate(multi *self)
                        "bound: one device's");
     }
     experiment_say(self->report, "Mean loss of the last quarter of the steps, after as many "
-                                 "samples in all, half an epoch where the "
+                                 "samples in all: 112 steps where the "
                                  "batch is 256; which devices compute does not change it, so cpu:0 "
                                  "does. Four and eight times the "
                                  "rate is too much for the few steps that are left: no claim.");
@@ -555,7 +554,9 @@ static int run_experiment(multi *self)
     measure_all(self);
     if (!self->failed)
         report_all(self);
-    return experiment_end(self->report) || self->failed ? 1 : 0;
+    if (self->failed)
+        experiment_claim(self->report, "trainings that could not be run", 1, "<=", 0, NULL, 0);
+    return experiment_end(self->report);
 }
 
 static int run(int count, char **arguments)

@@ -32,10 +32,10 @@ static void train_batch(hk_array *x, hk_array *y, hk_array *weight[DEVICES],
     for (int d = 0; d < DEVICES; d++)
         loss[d] = hk_softmax_cross_entropy(hk_linear(images[d], weight[d], NULL), labels[d]);
     hk_record_end();
-    for (int d = 0; d < DEVICES; d++)
+    for (int d = 0; d < DEVICES; d++) {
         hk_backward(loss[d]);
-    for (int d = 0; d < DEVICES; d++)
         grads[d] = hk_grad(weight[d]);
+    }
     all_reduce(grads);
     for (int d = 0; d < DEVICES; d++)
         hk_sgd(&weight[d], 1, &(hk_sgd_options){.lr = 0.1, .batch = BATCH});
@@ -43,8 +43,8 @@ static void train_batch(hk_array *x, hk_array *y, hk_array *weight[DEVICES],
 
 int main(void)
 {
-    const hk_sim_options accelerators = {
-        .count = DEVICES}; /* simulated: real results, the times of a model */
+    /* Simulated: real results, the times of a model. */
+    const hk_sim_options accelerators = {.count = DEVICES};
     hk_runtime_init(&(hk_runtime_options){.sim = &accelerators, .sim_count = 1});
     HK_SCOPE;
     const hk_device devices[DEVICES] = {hk_device_named("sim:0"), hk_device_named("sim:1")};
@@ -54,9 +54,9 @@ int main(void)
         data[d] = hk_full(hk_shape(1, 2), d + 1, HK_F32, devices[d]);
     all_reduce(data);
     for (int d = 0; d < DEVICES; d++)
-        hk_print(data[d], stdout); /* [[3. 3.]] */
-    split(hk_reshape(hk_arange(0, 20, 1, HK_F32, hk_device_default()), hk_shape(4, 5)), devices,
-          data);
+        hk_print(data[d], stdout); /* [[3. 3.]] on each */
+    x = hk_arange(0, 20, 1, HK_F32, hk_device_default());
+    split(hk_reshape(x, hk_shape(4, 5)), devices, data);
     for (int d = 0; d < DEVICES; d++)
         hk_print(data[d], stdout); /* two rows each */
     for (int d = 0; d < DEVICES; d++) {
@@ -64,8 +64,7 @@ int main(void)
         hk_attach_grad(weight[d], HK_GRAD_WRITE);
     }
     hk_data_set *set = hk_data_set_open(NULL, HK_DATA_TRAIN, NULL);
-    hk_loader *loader =
-        hk_loader_create(set, &(hk_loader_options){.batch_size = BATCH, .shuffle = true});
+    hk_loader *loader = hk_loader_create(set, &(hk_loader_options){.batch_size = BATCH});
     for (int step = 1; step <= STEPS; step++) {
         HK_SCOPE;
         if (!hk_loader_next(loader, &x, &y))
