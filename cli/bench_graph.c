@@ -265,9 +265,9 @@ static void report_configuration(experiment *report, const configuration *how, i
     else
         experiment_row(report, "the busiest queue", spread_exact(least), "s", NAN, NAN, note);
     experiment_row(report, "time", seconds, "s", NAN, fmax(how->path, least), note);
-    snprintf(what, sizeof what, "%s: matrices that differ from the serial engine's", how->name);
-    experiment_claim(report, what, how->differences, "<=", 0, NULL, 0);
-    snprintf(what, sizeof what, "%s: time / (critical path + %s)", how->name,
+    experiment_claim(report, "matrices that differ from the serial engine's", how->differences,
+                     "<=", 0, NULL, 0);
+    snprintf(what, sizeof what, "time / (critical path + %s)",
              one_queue ? "work / cores" : "the busiest queue");
     experiment_claim(report, what, seconds.median / (how->path + least), "<=", 1.05, how->runs,
                      repeat);

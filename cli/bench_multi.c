@@ -339,7 +339,7 @@ static void report_parts(multi *self)
             snprintf(what, sizeof what, "%d device%s: %s", ks[i], ks[i] > 1 ? "s" : "",
                      kinds[j].name);
             experiment_row(self->report, what, spread_exact(1e3 * kinds[j].seconds), "ms", NAN,
-                               1e3 * parts->step, "simulated; bound: the step");
+                           1e3 * parts->step, "simulated; bound: the step");
         }
     }
     const step_parts *most = &self->fixed[KS - 1].parts;

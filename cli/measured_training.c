@@ -35,8 +35,10 @@ bool training_init(measured_training *self, const training_setup *setup)
     int64_t needed = WARM_UP_STEPS + setup->steps;
     if (trainer_step_count(&self->trainer) < needed) {
         fprintf(stderr,
-                "hocket: the training part has %lld samples; the experiment takes %lld batches of %lld\n",
-                (long long)hk_data_set_size(setup->train), (long long)needed, (long long)setup->batch);
+                "hocket: the training part has %lld samples; the experiment takes %lld batches of "
+                "%lld\n",
+                (long long)hk_data_set_size(setup->train), (long long)needed,
+                (long long)setup->batch);
         return false;
     }
     scale_parameters(&self->trainer.model);
