@@ -1,25 +1,16 @@
 /* hocket bench multi: the book's LeNet on more and more devices. */
-#include "measured_training.h"
+#include "multi_runs.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SIMS = 8, KS = 4, MAX_REPEAT = 1000, LINE_BYTES = 64 };
-
 static const int ks[KS] = {1, 2, 4, MAX_SIMS};
 static const double loss_bound = 1e-4; /* relative, as in tests/same_training.c */
 
 /* What the book's pages print, for PyTorch: LeNet on one GPU and on two, then ResNet-18 with twice the batch. */
 static const double book_lenet_seconds[2] = {3.0, 2.8}, book_resnet_seconds[2] = {12.2, 7.5};
-
-typedef struct multi_options {
-    experiment_options common;
-    const char *data;
-    int64_t steps, batch;
-    double flops, link;
-} multi_options;
 
 static const option_row rows[] = {
     OPTION_INT_ROW("steps", multi_options, steps, 2, MAX_TIMED_STEPS,
@@ -36,177 +27,9 @@ static const option_row rows[] = {
     EXPERIMENT_ROWS(multi_options),
 };
 
-/* ---- one way to train ------------------------------------------------------------------------------ */
-
-/* Seconds of one step of a recorded run in which at least one call of a kind ran. */
-typedef struct step_parts {
-    double step, convolution, dense, pool, relu, other, backward, collective,
-        collective_in_backward;
-} step_parts;
-
-typedef struct way {
-    int devices;
-    bool on_cpu; /* one core each; else simulated */
-    int64_t batch;
-    hk_all_reduce_algorithm all_reduce;
-    bool is_recorded; /* once, for its parts */
-    bool is_picture;  /* what --trace and --svg show */
-    /* what was measured */
-    timing runs[MAX_REPEAT];
-    double seconds[MAX_REPEAT]; /* of a step */
-    double in_bytes, out_bytes; /* of a step, all devices together */
-    step_parts parts;           /* of the first repetition */
-    measured_training training; /* the last one */
-} way;
-
-typedef struct multi {
-    const multi_options *options;
-    experiment *report;
-    hk_data_set *train, *test;
-    bool failed;
-    way fixed[KS];   /* the same batch on k devices */
-    way grown[KS];   /* k times the batch on k devices */
-    way alone[KS];   /* a k-th of the batch on one device */
-    way central[KS]; /* as fixed, by one algorithm or the other */
-    way parts[KS];
-    way cpu[2]; /* one and two CPU devices */
-} multi;
-
-static hk_sim_options sim_options(const multi_options *options, int count)
-{
-    return (hk_sim_options){.count = count,
-                            .flops = options->flops,
-                            .memory_bandwidth = 2 * options->flops,
-                            .link_bandwidth = options->link};
-}
-
-/* The first devices that the way asks for. */
-static void choose_devices(const way *how, hk_device devices[MAX_SIMS])
-{
-    int count = 0;
-    for (int i = 0; i < hk_device_count() && count < how->devices; i++)
-        if (hk_device_is_simulated(hk_device_at(i)) != how->on_cpu)
-            devices[count++] = hk_device_at(i);
-}
-
-static void record_parts(way *how)
-{
-    if (hk_status_print(hk_trace_start(NULL), stderr))
-        return;
-    training_issue(&how->training);
-    hk_trace *trace = hk_trace_stop();
-    if (!trace)
-        return;
-    double scale = 1e-9 / how->training.setup.steps;
-    step_parts *parts = &how->parts;
-    parts->step = scale * (double)hk_trace_get_summary(trace).duration_ns;
-    parts->convolution = scale * (double)hk_trace_busy_ns(trace, "conv2d*");
-    parts->dense = scale * (double)hk_trace_busy_ns(trace, "linear*,matmul*");
-    parts->pool = scale * (double)hk_trace_busy_ns(trace, "avg_pool2d*");
-    parts->relu = scale * (double)hk_trace_busy_ns(trace, "relu*");
-    parts->other =
-        scale * (double)hk_trace_busy_ns(trace, "softmax*,sum*,argmax*,equal*,assign*,sgd*");
-    parts->backward = scale * (double)hk_trace_busy_ns(trace, "@backward");
-    parts->collective = scale * (double)hk_trace_busy_ns(trace, "@collective");
-    parts->collective_in_backward =
-        scale * (double)hk_trace_overlap_ns(trace, "@collective", "@backward");
-    hk_trace_release(trace);
-}
-
-static void measure(multi *self, way *how, int repetition)
-{
-    const multi_options *options = self->options;
-    hk_sim_options sims = sim_options(options, how->devices);
-    hk_runtime_options runtime = {.sim = &sims, .sim_count = 1};
-    if (how->on_cpu)
-        runtime = (hk_runtime_options){.cpu_devices = how->devices, .cpu_cores = how->devices};
-    if (self->failed || !experiment_runtime_begin(self->report, &runtime)) {
-        self->failed = true;
-        return;
-    }
-    hk_device devices[MAX_SIMS];
-    choose_devices(how, devices);
-    measured_training *training = &how->training;
-    *training = (measured_training){.time = {0}};
-    self->failed = !training_init(training, &(training_setup){.train = self->train,
-                                                              .test = self->test,
-                                                              .devices = devices,
-                                                              .device_count = how->devices,
-                                                              .batch = how->batch,
-                                                              .steps = (int)options->steps,
-                                                              .lr = 0.02,
-                                                              .all_reduce = how->all_reduce}) ||
-                   !training_run(training);
-    if (!self->failed) {
-        how->runs[repetition] = training->time;
-        how->seconds[repetition] = training_step_seconds(training);
-        how->in_bytes = (double)training->in_bytes / (double)options->steps;
-        how->out_bytes = (double)training->out_bytes / (double)options->steps;
-    }
-    if (!self->failed && repetition == 0 && how->is_recorded)
-        record_parts(how);
-    if (!self->failed && repetition == 0 && how->is_picture)
-        experiment_trace(self->report, training_issue, training);
-    training_deinit(training);
-    experiment_runtime_end(self->report);
-}
-
-static spread step_time(const multi *self, const way *how)
-{
-    return spread_of(how->seconds, (int)self->options->common.repeat);
-}
-
 static spread milliseconds(spread seconds)
 {
     return (spread){1e3 * seconds.median, 1e3 * seconds.low, 1e3 * seconds.high};
-}
-
-/* ---- theory ---------------------------------------------------------------------------------------- */
-
-/* Seconds to sum an array over k linked devices, one copy after another on the link that has most to do: the one of
- * the device that sums all, or all alike where each sums a part. */
-static double reduction_seconds(const multi_options *options, int k, double bytes, bool by_parts)
-{
-    hk_sim_options sims = sim_options(options, k);
-    const double latency = 10e-6, launch = 10e-6; /* defaults */
-    double each = by_parts ? bytes / k : bytes;
-    return 2 * (k - 1) * (latency + each / sims.link_bandwidth) + launch +
-           (k + 1) * each / sims.memory_bandwidth;
-}
-
-static double parameter_bytes(const way *how, int parameter)
-{
-    const hk_dims *shape = &how->training.trainer.model.shapes[parameter];
-    double bytes = sizeof(float);
-    for (int i = 0; i < shape->ndim; i++)
-        bytes *= (double)shape->dims[i];
-    return bytes;
-}
-
-/* What a step moves between k devices, whichever the algorithm: each gradient comes from k-1 of them, and each sum
- * goes to k-1. */
-static double theory_bytes(const way *how)
-{
-    double bytes = 0;
-    for (int i = 0; i < LENET_PARAMETERS; i++)
-        bytes += 2 * (how->devices - 1) * parameter_bytes(how, i);
-    return bytes;
-}
-
-/* A step of k devices: what one device takes for a k-th of the batch, then the sums that nothing can hide. These
- * are the last gradient's, conv1's, or what is left of all sums when the backward pass has ended. */
-static double predicted_seconds(const multi *self, const way *how, const way *alone)
-{
-    double all = 0, last = 0;
-    for (int i = 0; i < LENET_PARAMETERS; i++) {
-        double bytes = parameter_bytes(how, i);
-        double seconds = fmin(reduction_seconds(self->options, how->devices, bytes, false),
-                              reduction_seconds(self->options, how->devices, bytes, true));
-        all += seconds;
-        if (i < 2)
-            last += seconds;
-    }
-    return step_time(self, alone).median + fmax(last, all - alone->parts.backward);
 }
 
 /* ---- the report ------------------------------------------------------------------------------------ */
@@ -215,14 +38,15 @@ static void report_fixed(multi *self)
 {
     char what[160];
     int repeat = (int)self->options->common.repeat;
-    double one = step_time(self, &self->fixed[0]).median;
+    double one = multi_step_time(self, &self->fixed[0]).median;
     experiment_section(self->report, "The same batch on more simulated devices");
-    experiment_row(self->report, "1 device, step", milliseconds(step_time(self, &self->fixed[0])),
-                   "ms", NAN, NAN, "simulated");
+    experiment_row(self->report, "1 device, step",
+                   milliseconds(multi_step_time(self, &self->fixed[0])), "ms", NAN, NAN,
+                   "simulated");
     for (int i = 1; i < KS; i++) {
         const way *how = &self->fixed[i];
-        spread seconds = step_time(self, how);
-        double predicted = predicted_seconds(self, how, &self->alone[i]);
+        spread seconds = multi_step_time(self, how);
+        double predicted = multi_predicted_seconds(self, how, &self->alone[i]);
         double speed_up = one / seconds.median;
         snprintf(what, sizeof what, "%d devices, step", ks[i]);
         experiment_row(self->report, what, milliseconds(seconds), "ms", NAN, 1e3 * predicted,
@@ -241,14 +65,15 @@ static void report_fixed(multi *self)
         "device sums a part, for conv1's, the last; or for all of them, less the backward pass.");
     for (int i = 1; i < KS; i++) {
         const way *how = &self->fixed[i];
-        double seconds = step_time(self, how).median;
+        double seconds = multi_step_time(self, how).median;
         snprintf(what, sizeof what, "%d devices: speed-up, of what theory leaves", ks[i]);
         experiment_claim(self->report, what,
-                         predicted_seconds(self, how, &self->alone[i]) / seconds, ">=", 0.9,
+                         multi_predicted_seconds(self, how, &self->alone[i]) / seconds, ">=", 0.9,
                          how->runs, repeat);
         snprintf(what, sizeof what, "%d devices: step, against %d", ks[i], ks[i - 1]);
-        experiment_claim(self->report, what, seconds / step_time(self, &self->fixed[i - 1]).median,
-                         "<=", 0.75, how->runs, repeat);
+        experiment_claim(self->report, what,
+                         seconds / multi_step_time(self, &self->fixed[i - 1]).median, "<=", 0.75,
+                         how->runs, repeat);
         snprintf(what, sizeof what, "%d devices: losses, relative difference from one device's",
                  ks[i]);
         experiment_claim(self->report, what,
@@ -261,15 +86,15 @@ static void report_grown(multi *self)
 {
     char what[160];
     int repeat = (int)self->options->common.repeat;
-    double one = step_time(self, &self->fixed[0]).median;
+    double one = multi_step_time(self, &self->fixed[0]).median;
     experiment_section(self->report, "k times the batch on k simulated devices");
     for (int i = 1; i < KS; i++) {
         const way *how = &self->grown[i];
-        spread seconds = step_time(self, how);
+        spread seconds = multi_step_time(self, how);
         double gain = ks[i] * one / seconds.median;
         snprintf(what, sizeof what, "%d devices, batch %" PRId64 ", step", ks[i], how->batch);
         experiment_row(self->report, what, milliseconds(seconds), "ms", NAN,
-                       1e3 * predicted_seconds(self, how, &self->fixed[0]), "simulated");
+                       1e3 * multi_predicted_seconds(self, how, &self->fixed[0]), "simulated");
         snprintf(what, sizeof what, "%d devices, samples/s against one device", ks[i]);
         experiment_row(self->report, what, spread_exact(gain), "ratio",
                        ks[i] == 2 ? book_resnet_seconds[0] / book_resnet_seconds[1] : (double)NAN,
@@ -279,7 +104,7 @@ static void report_grown(multi *self)
         const way *how = &self->grown[i];
         snprintf(what, sizeof what, "%d devices, %d times the batch: samples/s / %d of one's",
                  ks[i], ks[i], ks[i]);
-        experiment_claim(self->report, what, one / step_time(self, how).median, ">=", 0.9,
+        experiment_claim(self->report, what, one / multi_step_time(self, how).median, ">=", 0.9,
                          how->runs, repeat);
     }
 }
@@ -296,12 +121,12 @@ static void report_all_reduce(multi *self)
         for (int a = 0; a < 2; a++) {
             const way *how = &algorithms[a].ways[i];
             snprintf(what, sizeof what, "%d devices, %s: step", ks[i], algorithms[a].name);
-            experiment_row(self->report, what, milliseconds(step_time(self, how)), "ms", NAN, NAN,
-                           "simulated");
+            experiment_row(self->report, what, milliseconds(multi_step_time(self, how)), "ms", NAN,
+                           NAN, "simulated");
             snprintf(what, sizeof what, "%d devices, %s: between devices", ks[i],
                      algorithms[a].name);
             experiment_row(self->report, what, spread_exact(1e-6 * how->out_bytes), "MB/step", NAN,
-                           1e-6 * theory_bytes(how), "bound: 2(k-1) x parameters");
+                           1e-6 * multi_theory_bytes(how), "bound: 2(k-1) x parameters");
         }
     }
     experiment_say(self->report, "Both move the same bytes in all; summed by one device they all "
@@ -312,7 +137,7 @@ static void report_all_reduce(multi *self)
             const way *how = &algorithms[a].ways[i];
             snprintf(what, sizeof what, "%d devices, %s: |bytes / theory - 1|", ks[i],
                      algorithms[a].name);
-            experiment_claim(self->report, what, fabs(how->out_bytes / theory_bytes(how) - 1),
+            experiment_claim(self->report, what, fabs(how->out_bytes / multi_theory_bytes(how) - 1),
                              "<=", 0.01, NULL, 0);
         }
     }
@@ -351,7 +176,7 @@ static void report_parts(multi *self)
 
 static void report_cpu(multi *self)
 {
-    spread one = step_time(self, &self->cpu[0]), two = step_time(self, &self->cpu[1]);
+    spread one = multi_step_time(self, &self->cpu[0]), two = multi_step_time(self, &self->cpu[1]);
     double epoch = 60000.0 / (double)self->options->batch;
     experiment_section(self->report, "CPU devices of one core each");
     experiment_row(self->report, "cpu:0, step", milliseconds(one), "ms", NAN, NAN, "");
@@ -373,35 +198,6 @@ static void report_cpu(multi *self)
 
 /* ---- learning rate --------------------------------------------------------------------------------- */
 
-/* Loss of the last quarter of the steps, after as many samples whatever the batch; NAN when it cannot be. */
-static double final_loss(multi *self, int k, double lr)
-{
-    enum { STEPS_OF_ONE = 112, QUARTER = 4 };
-    measured_training *training = calloc(1, sizeof *training);
-    hk_device device = {NULL};
-    double sum = 0;
-    int steps = STEPS_OF_ONE / k, counted = (steps + QUARTER - 1) / QUARTER;
-    bool good = training && experiment_runtime_begin(self->report, NULL);
-    if (good) {
-        device = hk_device_at(0);
-        good = training_init(training, &(training_setup){.train = self->train,
-                                                         .test = self->test,
-                                                         .devices = &device,
-                                                         .device_count = 1,
-                                                         .batch = k * self->options->batch,
-                                                         .steps = steps - WARM_UP_STEPS,
-                                                         .lr = lr}) &&
-               training_run(training);
-        for (int i = steps - counted; good && i < steps; i++)
-            sum += training->losses[i];
-        training_deinit(training);
-        experiment_runtime_end(self->report);
-    }
-    self->failed = self->failed || !good;
-    free(training);
-    return good ? sum / counted : (double)NAN;
-}
-
 static void report_learning_rate(multi *self)
 {
     const double lr = 0.05;
@@ -410,14 +206,14 @@ static void report_learning_rate(multi *self)
     experiment_section(self->report, "k times the batch, and the learning rate with it");
     for (int i = 0; i < KS && !self->failed; i++) {
         int64_t batch = ks[i] * self->options->batch;
-        kept[i] = final_loss(self, ks[i], lr);
+        kept[i] = multi_final_loss(self, ks[i], lr);
         one = i ? one : kept[i];
         snprintf(what, sizeof what, "batch %" PRId64 ", lr %g", batch, lr);
         experiment_row(self->report, what, spread_exact(kept[i]), "loss", NAN, one,
                        "bound: one device's");
         if (i == 0)
             continue;
-        scaled[i] = final_loss(self, ks[i], ks[i] * lr);
+        scaled[i] = multi_final_loss(self, ks[i], ks[i] * lr);
         snprintf(what, sizeof what, "batch %" PRId64 ", lr %g", batch, ks[i] * lr);
         experiment_row(self->report, what, spread_exact(scaled[i]), "loss", NAN, one,
                        "bound: one device's");
@@ -434,43 +230,13 @@ static void report_learning_rate(multi *self)
 
 /* ---- accuracy -------------------------------------------------------------------------------------- */
 
-/* Tests after the timed steps on k devices. */
-static void test_on(multi *self, int k, timing *time, double *accuracy)
-{
-    hk_sim_options sims = sim_options(self->options, k);
-    measured_training *training = calloc(1, sizeof *training);
-    if (!training || !experiment_runtime_begin(
-                         self->report, &(hk_runtime_options){.sim = &sims, .sim_count = 1})) {
-        self->failed = true;
-        free(training);
-        return;
-    }
-    hk_device devices[MAX_SIMS];
-    choose_devices(&(way){.devices = k}, devices);
-    self->failed = !training_init(training, &(training_setup){.train = self->train,
-                                                              .test = self->test,
-                                                              .devices = devices,
-                                                              .device_count = k,
-                                                              .batch = self->options->batch,
-                                                              .steps = (int)self->options->steps,
-                                                              .lr = 0.02}) ||
-                   !training_run(training);
-    timing_begin(time);
-    if (!self->failed && hk_status_print(trainer_test(&training->trainer, accuracy), stderr))
-        self->failed = true;
-    timing_end(time);
-    training_deinit(training);
-    experiment_runtime_end(self->report);
-    free(training);
-}
-
 static void report_accuracy(multi *self)
 {
     timing times[2] = {{0}};
     double accuracies[2] = {0};
     experiment_section(self->report, "Accuracy on the test part, computed on all devices");
     for (int i = 0; i < 2 && !self->failed; i++)
-        test_on(self, i ? MAX_SIMS : 1, &times[i], &accuracies[i]);
+        multi_test(self, i ? MAX_SIMS : 1, &times[i], &accuracies[i]);
     if (self->failed)
         return;
     double one = timing_seconds(&times[0]), all = timing_seconds(&times[1]);
@@ -509,15 +275,15 @@ static void measure_all(multi *self)
 {
     for (int r = 0; r < self->options->common.repeat; r++) {
         for (int i = 0; i < KS; i++)
-            measure(self, &self->fixed[i], r);
+            multi_measure(self, &self->fixed[i], r);
         for (int i = 1; i < KS; i++) {
-            measure(self, &self->grown[i], r);
-            measure(self, &self->alone[i], r);
-            measure(self, &self->central[i], r);
-            measure(self, &self->parts[i], r);
+            multi_measure(self, &self->grown[i], r);
+            multi_measure(self, &self->alone[i], r);
+            multi_measure(self, &self->central[i], r);
+            multi_measure(self, &self->parts[i], r);
         }
         for (int i = 0; i < 2; i++)
-            measure(self, &self->cpu[i], r);
+            multi_measure(self, &self->cpu[i], r);
     }
 }
 
