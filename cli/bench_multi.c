@@ -19,7 +19,7 @@ static const option_row rows[] = {
                    "on all devices (default 256)"),
     OPTION_NUMBER_ROW("flops", multi_options, flops, 1e6, 1e15,
                       "FLOP/s of a simulated device; this machine has to keep\n"
-                      "up with eight of them (default 4e9)"),
+                      "up with eight of them (default 3e9)"),
     OPTION_NUMBER_ROW("link", multi_options, link, 1e5, 1e12,
                       "bytes/s of each of their links (default 1e8)"),
     OPTION_TEXT_ROW("data", multi_options, data, "DIR",
@@ -328,7 +328,7 @@ static int run_experiment(multi *self)
 static int run(int count, char **arguments)
 {
     multi_options options = {
-        .common.repeat = 3, .steps = 5, .batch = 256, .flops = 4e9, .link = 1e8};
+        .common.repeat = 3, .steps = 5, .batch = 256, .flops = 3e9, .link = 1e8};
     int operand_count;
     switch (
         options_parse(&bench_multi_command, count, arguments, &options, NULL, 0, &operand_count)) {
