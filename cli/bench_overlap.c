@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The book's figures: those printed in its PyTorch edition, 50 products 4000 x 4000 on a GPU of its build machine. */
 #define BOOK "book: PyTorch, 50 products 4000 x 4000"
@@ -11,12 +12,16 @@
 typedef struct overlap_options {
     experiment_options common;
     int64_t size, count;
+    double flops;
 } overlap_options;
 
 static const option_row rows[] = {
     OPTION_INT_ROW("size", overlap_options, size, 1, 20000,
                    "rows and columns of the matrices (default 640)"),
     OPTION_INT_ROW("count", overlap_options, count, 1, 1000, "products, and copies (default 10)"),
+    OPTION_NUMBER_ROW("flops", overlap_options, flops, 1e6, 1e15,
+                      "floating-point operations a second of the simulated accelerator, for\n"
+                      "which a core must do more (default 2e10)"),
     EXPERIMENT_ROWS(overlap_options),
 };
 
@@ -28,7 +33,8 @@ typedef struct overlap_run {
     hk_array **results; /* on the device: count products */
     hk_array **targets; /* on the host: ordinary memory, count of them */
     hk_array **sources; /* on the host: pinned, count of them */
-    timing *runs;       /* WAYS * repeat of them */
+    timing *runs;       /* WAYS * repeat of them, by way */
+    timing *evidence;   /* room for as many: those that a claim rests on */
     double *values;     /* repeat of them */
 } overlap_run;
 
@@ -182,6 +188,23 @@ static void report_way(overlap_run *self, const spread *times, int index, bool i
                    has_figure ? ways[index].book_ms : NAN, bound, text);
 }
 
+/* That ways[whole] takes at most what its parts allow, which rests on the runs of all of them. */
+static void claim(overlap_run *self, const spread *times, int index)
+{
+    char what[150];
+    int repeat = (int)self->options.common.repeat, whole = overlaps[index].whole, count = 0;
+    size_t bytes = (size_t)repeat * sizeof *self->runs;
+    parts of = parts_of(self, times, index);
+    memcpy(self->evidence, &self->runs[whole * repeat], bytes);
+    for (count = 0; count < overlaps[index].part_count; count++)
+        memcpy(&self->evidence[(count + 1) * repeat],
+               &self->runs[overlaps[index].parts[count] * repeat], bytes);
+    snprintf(what, sizeof what, "%s: ms, against 1.05 x the longest part%s", ways[whole].what,
+             of.item > 0 ? " + one item" : "");
+    experiment_claim(self->report, what, times[whole].median, "<=", 1.05 * of.longest + of.item,
+                     self->evidence, (count + 1) * repeat);
+}
+
 static void report(overlap_run *self, bool is_book)
 {
     int repeat = (int)self->options.common.repeat;
@@ -200,24 +223,19 @@ static void report(overlap_run *self, bool is_book)
         self->values[i] = 1e-6 * (double)self->runs[ALL * repeat + i].wall_ns;
     experiment_row(self->report, "run and copy both ways, by the wall clock",
                    spread_of(self->values, repeat), "ms", NAN, NAN, "");
-    for (int i = 0; i < OVERLAP_COUNT; i++) {
-        char what[150];
-        int whole = overlaps[i].whole;
-        parts of = parts_of(self, times, i);
-        snprintf(what, sizeof what, "%s: ms, against 1.05 x the longest part%s", ways[whole].what,
-                 of.item > 0 ? " + one item" : "");
-        experiment_claim(self->report, what, times[whole].median, "<=", 1.05 * of.longest + of.item,
-                         &self->runs[whole * repeat], repeat);
-    }
+    for (int i = 0; i < OVERLAP_COUNT; i++)
+        claim(self, times, i);
     experiment_claim(self->report, "copy to pinned memory against pageable memory",
                      times[OUT].median / times[OUT_PAGEABLE].median, "<=", 0.9,
                      &self->runs[OUT * repeat], repeat);
 }
 
-static void measure(overlap_run *self, const char *what, const hk_sim_options *model, bool is_first)
+static void measure(overlap_run *self, const char *what, double link, double staging, bool is_first)
 {
+    hk_sim_options model = {
+        .flops = self->options.flops, .link_bandwidth = link, .staging_bandwidth = staging};
     int repeat = (int)self->options.common.repeat;
-    hk_runtime_options runtime = {.cpu_cores = 1, .sim = model, .sim_count = 1};
+    hk_runtime_options runtime = {.cpu_cores = 1, .sim = &model, .sim_count = 1};
     char title[300];
     snprintf(title, sizeof title,
              "%" PRId64 " products %" PRId64 " x %" PRId64 " on an accelerator (simulated), %s",
@@ -254,19 +272,16 @@ static bool allocate(overlap_run *self)
     self->targets = calloc(count, sizeof(hk_array *));
     self->sources = calloc(count, sizeof(hk_array *));
     self->runs = calloc(WAYS * repeat, sizeof *self->runs);
+    self->evidence = calloc(WAYS * repeat, sizeof *self->evidence);
     self->values = calloc(repeat, sizeof *self->values);
-    return self->results && self->targets && self->sources && self->runs && self->values;
+    return self->results && self->targets && self->sources && self->runs && self->evidence &&
+           self->values;
 }
 
 static int run(int count, char **arguments)
 {
-    /* So slow that a core keeps up with it, and links as slow in proportion. */
-    static const hk_sim_options models[] = {
-        {.flops = 2e10, .link_bandwidth = 1e8, .staging_bandwidth = 4e8},
-        {.flops = 2e10, .link_bandwidth = 4e7, .staging_bandwidth = 1e8},
-    };
     int operand_count, result = 1;
-    overlap_run self = {.options = {.common.repeat = 3, .size = 640, .count = 10}};
+    overlap_run self = {.options = {.common.repeat = 3, .size = 640, .count = 10, .flops = 2e10}};
     switch (options_parse(&bench_overlap_command, count, arguments, &self.options, NULL, 0,
                           &operand_count)) {
     case OPTIONS_HELP:
@@ -277,10 +292,11 @@ static int run(int count, char **arguments)
         break;
     }
     if (allocate(&self)) {
+        /* Links as slow in proportion as the accelerator is. */
         self.report =
             experiment_create("overlap", bench_overlap_command.summary, &self.options.common);
-        measure(&self, "copying is faster than computing", &models[0], true);
-        measure(&self, "copying is slower than computing, as in the book", &models[1], false);
+        measure(&self, "copying is faster than computing", 1e8, 4e8, true);
+        measure(&self, "copying is slower than computing, as in the book", 4e7, 1e8, false);
         result = experiment_end(self.report);
     } else {
         fprintf(stderr, "hocket: no host memory for the times of %" PRId64 " repetitions\n",
@@ -290,6 +306,7 @@ static int run(int count, char **arguments)
     free(self.targets);
     free(self.sources);
     free(self.runs);
+    free(self.evidence);
     free(self.values);
     return result;
 }

@@ -30,6 +30,7 @@ static const struct {
     {"HOCKET_MEMORY", "bytes of arrays on each CPU device, at most"},
     {"HOCKET_ISA", "instruction set of the kernels: avx512, avx2, portable"},
     {"HOCKET_DATA_DIR", "folder of the data set"},
+    {"HOCKET_TRACE", "the run is recorded into this file"},
     {"NO_COLOR", "no colours"},
 };
 enum { VARIABLE_COUNT = sizeof variables / sizeof *variables };

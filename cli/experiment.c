@@ -24,6 +24,7 @@ static uint64_t cpu_calls(void)
 
 void timing_begin(timing *self)
 {
+    hk_wait_all();
     hk_device_stats_clear();
     *self = (timing){.cpu_calls = cpu_calls()};
     self->begin_ns = hk_clock_ns();
@@ -200,32 +201,31 @@ void experiment_say(experiment *self, const char *format, ...)
     add(self, REPORT_TEXT, text, "");
 }
 
-/* Appends to `text`, as much of it as fits. */
-static void append(char *text, size_t bytes, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static void append(char *text, size_t bytes, const char *format, ...)
+/* "1 of 3 runs was host-bound: ..." with the worst of them; "" when none was. */
+static void describe_late(const timing *runs, int run_count, char *text, size_t bytes)
 {
-    size_t length = strlen(text);
-    va_list values;
-    va_start(values, format);
-    vsnprintf(text + length, bytes - length, format, values);
-    va_end(values);
+    int late = 0;
+    const timing *worst = NULL;
+    for (int i = 0; i < run_count; i++) {
+        if (!timing_is_host_bound(&runs[i]))
+            continue;
+        late++;
+        if (!worst || runs[i].late_ns > worst->late_ns)
+            worst = &runs[i];
+    }
+    *text = '\0';
+    if (worst)
+        snprintf(text, bytes, "host-bound: %d of %d runs, the worst %.1f ms late in %.1f ms", late,
+                 run_count, 1e-6 * (double)worst->late_ns, 1e-6 * (double)worst->model_ns);
 }
 
 void experiment_claim(experiment *self, const char *what, double value, const char *relation,
                       double limit, const timing *runs, int run_count)
 {
-    char note[1000] = "";
+    char note[200];
     bool at_most = !strcmp(relation, "<=");
-    bool holds = at_most ? value <= limit : value >= limit;
-    for (int i = 0; i < run_count; i++) {
-        if (!timing_is_host_bound(&runs[i]))
-            continue;
-        append(note, sizeof note, "%srun %d of %d was host-bound: %.1f ms late in %.1f ms",
-               *note ? ", " : "", i + 1, run_count, 1e-6 * (double)runs[i].late_ns,
-               1e-6 * (double)runs[i].model_ns);
-        holds = false;
-    }
+    describe_late(runs, run_count, note, sizeof note);
+    bool holds = !*note && (at_most ? value <= limit : value >= limit);
     if (!holds)
         self->report.passed = false;
     report_line *line = add(self, REPORT_CLAIM, what, note);

@@ -35,15 +35,15 @@ typedef struct experiment_options {
 /* A run of the devices: what it took. */
 typedef struct timing {
     int64_t wall_ns;
-    int64_t
-        model_ns; /* until the last end of a simulated queue, or of a CPU device that ran beside it; equal to
-                         wall_ns where no simulated device ran */
+    /* Until the last end of a simulated queue, or of a CPU device that ran beside it; wall_ns where no simulated
+     * device ran. */
+    int64_t model_ns;
     int64_t late_ns;    /* the most by which the host was behind the model */
     int64_t begin_ns;   /* on hk_clock_ns's axis */
     uint64_t cpu_calls; /* that CPU devices had finished by then */
 } timing;
 
-/* begin: nothing is under way. end: blocks until everything has finished. */
+/* Both block until everything that has been issued has finished, begin before it begins. */
 void timing_begin(timing *self);
 void timing_end(timing *self);
 /* What counts: the model's time where there is one. */

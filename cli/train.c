@@ -16,7 +16,7 @@
 enum { LOOK_BACK = 20, DEVICES_TEXT_BYTES = MAX_DEVICES * (DEVICE_NAME_BYTES + 2) };
 
 typedef struct train_options {
-    const char *devices, *data, *plot, *init, *dump_init, *loss_log, *order_log;
+    const char *devices, *data, *plot, *trace, *init, *dump_init, *loss_log, *order_log;
     int64_t batch_size, epochs, seed, steps;
     double lr;
     bool json, no_shuffle;
@@ -50,6 +50,9 @@ static const option_row rows[] = {
          "one JSON object per epoch on standard output, all else on\n"
          "standard error"),
     TEXT("plot", plot, "FILE", "write the curves there, as SVG"),
+    TEXT("trace", trace, "FILE",
+         "record what ran where and when, and write it there, for hocket\n"
+         "trace FILE, Perfetto or chrome://tracing"),
     OPTION_HEADING("to compare runs"),
     INT("steps", steps, 1, 1e9, "stop after N steps in all"),
     FLAG("no-shuffle", no_shuffle, "take the samples in the order of the files"),
@@ -72,6 +75,7 @@ typedef struct training {
     train_report report;
     char devices_text[DEVICES_TEXT_BYTES]; /* "cpu:0, cpu:1" */
     FILE *plot, *loss_log, *order_log;
+    bool is_recording;    /* a trace */
     epoch_row *epochs;    /* epoch_count of them are done */
     int64_t sample_count; /* of the training part */
     int64_t epoch_count, whole_epochs, step_count;
@@ -225,12 +229,49 @@ static bool close_output(const char *option, const char *path, FILE *file)
     return written;
 }
 
+/* Whether a file can be written, tried before the training rather than after it. */
+static bool may_write(const char *option, const char *path)
+{
+    FILE *file = fopen(path, "a");
+    if (file)
+        fclose(file);
+    else
+        fprintf(stderr, "hocket: --%s: cannot write %s: %s\n", option, path, strerror(errno));
+    return file;
+}
+
+static bool start_trace(training *self)
+{
+    const char *path = self->options.trace;
+    if (path)
+        self->is_recording =
+            may_write("trace", path) && !hk_status_print(hk_trace_start(NULL), stderr);
+    return !path || self->is_recording;
+}
+
+/* Waits for what runs, ends the recording and writes it. */
+static bool write_trace(training *self)
+{
+    if (!self->is_recording)
+        return true;
+    hk_trace *trace = hk_trace_stop();
+    bool is_written = false;
+    if (trace)
+        is_written =
+            !hk_status_print(hk_trace_write(trace, HK_TRACE_CHROME, self->options.trace), stderr);
+    else
+        fprintf(stderr, "hocket: --trace: no memory for what was recorded\n");
+    hk_trace_release(trace);
+    return is_written;
+}
+
 /* Devices, data, parameters. */
 static bool set_up(training *self, const device_list *list)
 {
     train_options *options = &self->options;
     lenet *model = &self->trainer.model;
-    if (!device_list_start(list) || !device_list_find(list, model->devices, &model->device_count))
+    if (!device_list_start(list) || !device_list_find(list, model->devices, &model->device_count) ||
+        !start_trace(self))
         return false;
     size_t used = 0;
     for (int d = 0; d < model->device_count; d++)
@@ -318,7 +359,9 @@ static int run(int count, char **arguments)
     interrupt_watch();
     int result = train(&self, &list);
     interrupt_unwatch();
-    bool closed = close_output("plot", self.options.plot, self.plot);
+    bool closed = write_trace(&self);
+    if (!close_output("plot", self.options.plot, self.plot))
+        closed = false;
     if (!close_output("loss-log", self.options.loss_log, self.loss_log))
         closed = false;
     if (!close_output("order-log", self.options.order_log, self.order_log))

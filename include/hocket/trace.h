@@ -25,10 +25,10 @@ typedef struct hk_trace_options {
 } hk_trace_options;
 
 /* Begins to record on the default runtime, which it starts where it has not begun. An error when a recording
- * is under way. Does not block. */
+ * is under way, as it is all the time with HOCKET_TRACE. Blocks only while another thread is in hk_trace_stop. */
 HK_API const hk_status *hk_trace_start(const hk_trace_options *options);
-/* Waits as hk_wait_all does, ends the recording and returns it; NULL when there was none, or in a task, or
- * when host memory is short. Belongs to the caller. */
+/* Waits as hk_wait_all does, ends the recording and returns it; NULL when there was none of
+ * hk_trace_start, or in a task, or when host memory is short. Belongs to the caller. */
 HK_API hk_trace *hk_trace_stop(void);
 HK_API hk_trace *hk_trace_retain(hk_trace *trace);
 HK_API void hk_trace_release(hk_trace *trace);
@@ -70,12 +70,13 @@ typedef struct hk_trace_queue {
     int64_t busy_ns; /* while at least one call ran */
     int64_t bytes;   /* read and written by its calls */
 } hk_trace_queue;
+/* 0 <= index < queue_count; else nothing but zeros, and "" for the names. */
 HK_API hk_trace_queue hk_trace_get_queue(const hk_trace *trace, int index);
 
 /* How long calls whose operation is `a` ran while calls of operation `b` ran: times in which at least one of
  * each did. Either is a list joined by commas of operators' names, which may end in *, and of "@compute", "@copy"
- * (by kind of queue), "@collective" (sums over devices and their copies), "@backward" (issued by hk_backward) and
- * "@cpu", "@sim" (by kind of device): "conv2d*,linear*". A call counts that matches any. */
+ * (by kind of queue), "@collective" (sums over devices and their copies), "@backward" (issued by hk_backward, but
+ * for those sums) and "@cpu", "@sim" (by kind of device): "conv2d*,linear*". A call counts that matches any. */
 HK_API int64_t hk_trace_overlap_ns(const hk_trace *trace, const char *a, const char *b);
 /* How long at least one call of the operation ran. */
 HK_API int64_t hk_trace_busy_ns(const hk_trace *trace, const char *operation);

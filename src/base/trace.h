@@ -61,7 +61,7 @@ typedef struct hki_trace_issue_record {
     uint64_t sequence;
     const char *operation, *file; /* static text; file may be NULL */
     int32_t line;
-    uint16_t device; /* index in the runtime */
+    uint16_t device; /* index in the runtime; UINT16_MAX: a failed device */
     uint8_t queue;   /* hki_queue_kind */
     uint8_t is_collective : 1, is_backward : 1; /* see hki_trace_set_backward */
     uint16_t access_count, operand_count;
@@ -134,11 +134,28 @@ void hki_trace_destroy(hki_trace *trace);
  * the thread writes another one. */
 void *hki_trace_reserve(hki_trace *trace, hki_trace_kind kind, size_t bytes);
 void hki_trace_commit(hki_trace *trace, void *record);
+/* Gives the record that this thread has committed, and it has written none since, another time and more flags;
+ * unless recording has ended meanwhile. */
+void hki_trace_amend(hki_trace *trace, void *record, uint64_t ticks, unsigned flags);
 
-/* The name of this thread in traces: "sim:0 copy in"; copied, may be called without a trace. Others are
+/* The name of this thread in traces: "sim:0 copy in"; copied, may be called without a trace; stands in recordings
+ * that it has not written to yet. Others are
  * "thread 1", "thread 2", ... in the order in which they first wrote. `device`: index, -1 for none; `queue`:
  * hki_queue_kind; `worker`: its number in the queue. */
 void hki_trace_name_thread(const char *name, int device, int queue, int worker);
+
+static inline void hki_trace_model(hki_trace *trace, uint64_t sequence, int64_t begin_ns,
+                                   int64_t end_ns)
+{
+    hki_trace_model_record *record = hki_trace_reserve(trace, HKI_TRACE_MODEL, sizeof *record);
+    if (record) {
+        record->sequence = sequence;
+        record->begin_ns = begin_ns;
+        record->end_ns = end_ns;
+        record->head.ticks = hki_ticks();
+        hki_trace_commit(trace, record);
+    }
+}
 
 /* Whether this thread is issuing a backward pass. Returns what it was before. */
 bool hki_trace_set_backward(bool is_backward);
@@ -156,6 +173,8 @@ static inline void hki_trace_task_event(hki_trace *trace, hki_trace_kind kind, u
 
 /* ---- reading, between hki_trace_end and the next hki_trace_begin ----------------------------------------- */
 
+/* Bytes of chunks in all, from the next begin on. */
+void hki_trace_set_limit(hki_trace *trace, uint64_t limit_bytes);
 /* Clears the trace; threads that wrote to it before begin their buffers anew. */
 void hki_trace_begin(hki_trace *trace);
 /* Notes the end. The caller has seen to it that nobody is pointed to the trace any more; a thread that is still

@@ -183,3 +183,13 @@ int64_t hk_clock_ns(void)
 {
     return hki_clock_ns();
 }
+
+int hki_runtime_device_count(const hki_runtime *runtime)
+{
+    return runtime->device_count;
+}
+
+hki_device *hki_runtime_device(const hki_runtime *runtime, int index)
+{
+    return runtime->devices[index];
+}

@@ -145,6 +145,24 @@ bool hki_runtime_is_serial(const hki_runtime *runtime);
 /* Counts of objects that keep a dead runtime's memory: arrays, mainly. */
 void hki_runtime_retain(hki_runtime *runtime);
 void hki_runtime_release(hki_runtime *runtime);
+int hki_runtime_device_count(const hki_runtime *runtime);
+/* Lives as long as the runtime; 0 <= index < count. */
+hki_device *hki_runtime_device(const hki_runtime *runtime, int index);
+
+/* ---- recording (base/trace.h): what runs where and when --------------------------------------------- */
+
+/* Begins recording into chunks of limit_bytes in all. NULL or an error record (counted): a recording is under
+ * way, no memory, or the runtime is not alive. Does not block. */
+const hk_status *hki_runtime_trace_begin(hki_runtime *runtime, uint64_t limit_bytes);
+/* Ends it. The records can be read until the next begin; they belong to the runtime. NULL when none was under
+ * way. Waits for nothing: what is unfinished has no LAST. */
+hki_trace *hki_runtime_trace_end(hki_runtime *runtime);
+
+/* Set once by the trace room; each may be NULL. `started` is called by the thread that starts a runtime, before
+ * anybody can issue on it; `ending` by the one that ends it, when nothing runs any more. Neither may ask for the
+ * default runtime. */
+extern void (*hki_runtime_started)(hki_runtime *runtime);
+extern void (*hki_runtime_ending)(hki_runtime *runtime);
 
 /* The sequence number of this thread's latest submission: the recorded order of tests. */
 uint64_t hki_last_sequence(void);

@@ -12,6 +12,7 @@ void hki_var_init(hki_var *var, hki_runtime *runtime)
     var->runtime = runtime;
     var->gates = var->retired = var->retired_last = NULL;
     atomic_init(&var->failures, NULL);
+    hki_tracing_var(var);
 }
 
 void hki_gates_free_locked(hki_runtime *runtime, hki_gate *first)
@@ -249,6 +250,7 @@ hki_task *hki_task_open_gates(hki_task *task)
                 raise_to(&waiter->ready_ns, end_ns);
             /* After this the waiter may run, finish and be recycled. */
             if (atomic_fetch_sub_explicit(&waiter->pending, 1, memory_order_acq_rel) == 1) {
+                hki_tracing_ready(waiter);
                 waiter->queue_next = ready;
                 ready = waiter;
             }

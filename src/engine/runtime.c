@@ -62,6 +62,7 @@ static void runtime_destroy(hki_runtime *runtime)
     hk_status_release(runtime->config_error);
     hk_status_release(runtime->cancelled);
     hk_status_release(runtime->first_failure);
+    hki_trace_destroy(runtime->trace_memory);
     free(runtime);
 }
 
@@ -119,7 +120,14 @@ static void runtime_end(hki_runtime *runtime)
         workers_stop(runtime);
     }
     atomic_store(&runtime->ended, true);
-    hki_runtime_release(runtime);
+}
+
+/* The runtime is now the process's. Expects default_lock. */
+static void runtime_publish(hki_runtime *runtime)
+{
+    if (runtime && hki_runtime_started)
+        hki_runtime_started(runtime);
+    atomic_store(&default_runtime, runtime);
 }
 
 static void fork_prepare(void)
@@ -182,7 +190,7 @@ hki_runtime *hki_runtime_default(void)
     runtime = atomic_load(&default_runtime);
     if (!runtime) {
         runtime = runtime_create(NULL);
-        atomic_store(&default_runtime, runtime);
+        runtime_publish(runtime);
     }
     pthread_mutex_unlock(&default_lock);
     return runtime;
@@ -206,8 +214,9 @@ const hk_status *hk_runtime_init(const hk_runtime_options *options)
         } else if (runtime->config_error) {
             status = hk_status_retain(runtime->config_error);
             runtime_end(runtime);
+            hki_runtime_release(runtime);
         } else {
-            atomic_store(&default_runtime, runtime);
+            runtime_publish(runtime);
         }
     }
     pthread_mutex_unlock(&default_lock);
@@ -221,8 +230,12 @@ void hk_runtime_deinit(void)
     pthread_mutex_lock(&default_lock);
     hki_runtime *runtime = atomic_exchange(&default_runtime, NULL);
     pthread_mutex_unlock(&default_lock);
-    if (runtime)
-        runtime_end(runtime);
+    if (!runtime)
+        return;
+    runtime_end(runtime);
+    if (hki_runtime_ending)
+        hki_runtime_ending(runtime);
+    hki_runtime_release(runtime);
 }
 
 bool hki_runtime_alive(const hki_runtime *runtime)

@@ -205,7 +205,9 @@ static uint64_t submit_serial(hki_task *task)
     atomic_store_explicit(&task->sequence, sequence, memory_order_relaxed);
     hki_lock_acquire(&runtime->issue_lock);
     runtime->issued_tasks++;
+    hki_tracing_issue(task);
     hki_lock_release(&runtime->issue_lock);
+    hki_tracing_ready(task);
     hki_execute_foreign(hki_task_queue(task), (hki_claim){task, -1});
     if (!nested)
         hki_lock_release(&runtime->serial_lock);
@@ -232,6 +234,7 @@ uint64_t hki_task_submit(hki_task *task)
     task->epoch = queue->epoch;
     task->counted = true;
     queue->issued[queue->epoch]++;
+    hki_tracing_issue(task);
     hki_task_register(task);
     bool ready = atomic_fetch_sub_explicit(&task->pending, 1, memory_order_acq_rel) == 1;
     if (ready && small)
@@ -239,6 +242,7 @@ uint64_t hki_task_submit(hki_task *task)
     hki_lock_release(&runtime->issue_lock);
     last_sequence = sequence;
     if (ready) {
+        hki_tracing_ready(task);
         atomic_store_explicit(&task->state, HKI_TASK_READY, memory_order_relaxed);
         if (small)
             hki_execute_foreign(queue, (hki_claim){task, -1});

@@ -125,8 +125,10 @@ const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void
         return hki_runtime_gone(runtime);
     if (hki_in_task())
         return would_deadlock("wait");
+    hki_wait_point point = hki_tracing_wait(runtime);
     if (runtime->serial) {
         hki_lock_acquire(&runtime->serial_lock);
+        hki_tracing_waited(&point, HKI_TRACE_WAIT_ARRAY, -1);
         status = read_range(var, begin, end, body, argument);
         hki_lock_release(&runtime->serial_lock);
         return status;
@@ -146,6 +148,7 @@ const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void
     hki_lock_release(&runtime->issue_lock);
     if (!ready)
         wait_signalled(task);
+    hki_tracing_waited(&point, HKI_TRACE_WAIT_ARRAY, -1);
     status = read_range(var, begin, end, body, argument);
     if (runtime->accelerated)
         task->end_ns = hki_clock_ns();
@@ -222,8 +225,10 @@ const hk_status *hk_wait_all(void)
     if (!runtime)
         return hki_status_lend(
             hki_status_create(HK_OUT_OF_MEMORY, NULL, "no host memory to start the runtime"));
+    hki_wait_point point = hki_tracing_wait(runtime);
     for (int i = 0; !runtime->serial && i < runtime->queue_count; i++)
         hki_queue_drain(runtime->queues[i]);
+    hki_tracing_waited(&point, HKI_TRACE_WAIT_ALL, -1);
     const hk_status *status = snapshot(runtime);
     hki_runtime_release(runtime);
     return status;
@@ -238,9 +243,11 @@ const hk_status *hk_wait_device(hk_device device)
     hki_runtime *runtime = device.handle->runtime;
     if (!hki_runtime_alive(runtime))
         return hki_status_lend(hki_runtime_gone(runtime));
+    hki_wait_point point = hki_tracing_wait(runtime);
     for (int i = 0; !runtime->serial && i < runtime->queue_count; i++)
         if (runtime->queues[i]->device == device.handle)
             hki_queue_drain(runtime->queues[i]);
+    hki_tracing_waited(&point, HKI_TRACE_WAIT_DEVICE, device.handle->index);
     return snapshot(runtime);
 }
 
@@ -262,7 +269,7 @@ void hki_window_remove(hki_runtime *runtime, uint64_t bytes)
     atomic_fetch_sub(&runtime->window_bytes, (int64_t)bytes);
 }
 
-static uint64_t finished_tasks(hki_runtime *runtime)
+uint64_t hki_finished_tasks(hki_runtime *runtime)
 {
     uint64_t finished = 0;
     for (int i = 0; i < runtime->queue_count; i++)
@@ -279,7 +286,7 @@ bool hki_window_full_locked(hki_runtime *runtime, uint64_t output_bytes)
     if (runtime->issued_tasks - runtime->known_finished < enough)
         return false;
     /* The counters of those who finish tasks are read only when the last known sum does not do. */
-    runtime->known_finished = finished_tasks(runtime);
+    runtime->known_finished = hki_finished_tasks(runtime);
     return runtime->issued_tasks - runtime->known_finished >= enough;
 }
 
@@ -287,7 +294,7 @@ bool hki_window_full_locked(hki_runtime *runtime, uint64_t output_bytes)
 static bool window_has_room(hki_runtime *runtime, uint64_t output_bytes)
 {
     hki_lock_acquire(&runtime->issue_lock);
-    runtime->known_finished = finished_tasks(runtime);
+    runtime->known_finished = hki_finished_tasks(runtime);
     uint64_t unfinished = runtime->issued_tasks - runtime->known_finished;
     hki_lock_release(&runtime->issue_lock);
     int64_t held = atomic_load_explicit(&runtime->window_bytes, memory_order_relaxed);
@@ -300,6 +307,7 @@ void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes)
 {
     atomic_fetch_add_explicit(&runtime->window_waits, 1, memory_order_relaxed);
     int64_t start = hki_clock_ns(), nap_ns = HKI_SPIN_NS;
+    hki_wait_point point = hki_tracing_wait(runtime);
     while (!window_has_room(runtime, output_bytes) && hki_runtime_alive(runtime)) {
         if (stay_awake(runtime, &start))
             continue;
@@ -308,4 +316,5 @@ void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes)
         nanosleep(&nap, NULL);
         nap_ns = nap_ns < WINDOW_NAP_NS ? nap_ns * 2 : WINDOW_NAP_NS;
     }
+    hki_tracing_waited(&point, HKI_TRACE_WAIT_WINDOW, -1);
 }

@@ -7,18 +7,24 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
 {
     hki_task *task = claim.task;
     int64_t piece = claim.piece;
+    hki_run_point point = hki_tracing_begin(task);
     if (piece < 0) {
-        if (!hki_task_start(task))
+        if (!hki_task_start(task)) {
+            hki_tracing_end(&point, task);
             return hki_task_complete(executor, task);
+        }
         int64_t count = task->spec.piece_count;
         if (task->runtime->serial) {
             bool paced = hki_task_queue(task)->is_accelerator;
             int64_t ready_ns = paced ? hki_clock_ns() : 0, host_ns = paced ? hki_thread_ns() : 0;
-            for (piece = 0; piece < count; piece++)
+            for (piece = 0; piece < count; piece++) {
                 hki_task_run_piece(task, piece);
+                hki_tracing_piece(&point, task, piece);
+            }
             hki_task_run_join(task);
             if (paced)
                 hki_accelerator_pace(task, ready_ns, hki_thread_ns() - host_ns);
+            hki_tracing_end(&point, task);
             return hki_task_complete(executor, task);
         }
         atomic_store_explicit(&task->pieces_left, count, memory_order_relaxed);
@@ -29,9 +35,11 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
         piece = 0;
     }
     hki_task_run_piece(task, piece);
+    hki_tracing_piece(&point, task, piece);
     if (atomic_fetch_sub_explicit(&task->pieces_left, 1, memory_order_acq_rel) != 1)
         return NULL;
     hki_task_run_join(task);
+    hki_tracing_end(&point, task);
     return hki_task_complete(executor, task);
 }
 
@@ -180,6 +188,7 @@ void *hki_worker_main(void *argument)
     hki_worker *worker = argument;
     hki_queue *queue = worker->queue;
     hki_executor executor = {.queue = queue, .slot = worker->slot, .chain = true};
+    hki_tracing_name_worker(worker);
     fesetenv(FE_DFL_ENV);
     hki_cpu_pin(worker->processor);
     atomic_fetch_add(&queue->attentive, 1);

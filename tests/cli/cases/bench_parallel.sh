@@ -1,2 +1,2 @@
-. "${BASH_SOURCE%/*}/bench_form.inc"
-bench_form parallel --size 16 --count 2 --repeat 2
+. "$(dirname "$0")/bench_form.inc"
+bench_form parallel --size 16 --count 11 --repeat 2
