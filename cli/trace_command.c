@@ -57,9 +57,10 @@ static bool run_dot(FILE *input, const char *path)
         posix_spawn_file_actions_destroy(&actions);
     }
     if (error == ENOENT) {
-        fprintf(stderr, "hocket trace: --graph needs Graphviz, whose dot is not in PATH: sudo apt-get "
-                        "install graphviz (Debian, Ubuntu); or --dot writes the graph for another "
-                        "machine\n");
+        fprintf(stderr,
+                "hocket trace: --graph needs Graphviz, whose dot is not in PATH: sudo apt-get "
+                "install graphviz (Debian, Ubuntu); or --dot writes the graph for another "
+                "machine\n");
         return false;
     }
     while (!error && waitpid(child, &status, 0) < 0)
@@ -129,7 +130,8 @@ static int run(int count, char **arguments)
     trace_options options = {0};
     char *operands[1];
     int operand_count;
-    switch (options_parse(&trace_command, count, arguments, &options, operands, 1, &operand_count)) {
+    switch (
+        options_parse(&trace_command, count, arguments, &options, operands, 1, &operand_count)) {
     case OPTIONS_HELP:
         return 0;
     case OPTIONS_WRONG:

@@ -1,7 +1,7 @@
-/* Random programs: thousands of calls on shared, sliced and in-place written arrays, from several threads,
- * on several devices, with failures among them. Replaying the recorded order of calls in the serial engine
- * gives the same bytes and the same errors. Where HOCKET_SIM names accelerators, programs run on them and one CPU
- * device, and are replayed on CPU devices only. */
+/* Random programs: thousands of calls on shared, sliced and in-place written arrays, from several
+ * threads, on several devices, with failures among them. Replaying the recorded order of calls in
+ * the serial engine gives the same bytes and the same errors. Where HOCKET_SIM names accelerators,
+ * programs run on them and one CPU device, and are replayed on CPU devices only. */
 #include "check.h"
 #include "engine/engine.h"
 

@@ -1,6 +1,6 @@
-/* One training, run in several ways: on one device and on two the first losses agree within a bound; in the
- * serial engine, on one core, with every call handed over, and on simulated devices instead of CPU devices, they
- * agree bit for bit. */
+/* One training, run in several ways: on one device and on two the first losses agree within a bound;
+ * in the serial engine, on one core, with every call handed over, and on simulated devices instead
+ * of CPU devices, they agree bit for bit. */
 #include "check.h"
 
 #include <hocket/hocket.h>

@@ -14,9 +14,9 @@ typedef struct hki_storage {
     hki_device *device;
     uint64_t bytes; /* 0 for empty arrays and failed ones */
     bool is_pinned; /* its memory is of device->pinned */
-    _Atomic(void *)
-        data; /* the device's address, which only class functions understand; NULL until a task that
-                             writes has been prepared; never NULL when bytes is 0, so that kernels need not care */
+    /* The device's address, which only its class functions understand; NULL until a task that writes
+     * has been prepared; never NULL when bytes is 0, so that kernels need not care. */
+    _Atomic(void *) data;
     _Atomic(uint64_t) counts; /* handles << 32 | uses */
     const hk_status *record;  /* counted; NULL but for a failed array that no runtime can carry */
 } hki_storage;
@@ -60,10 +60,11 @@ extern void (*hki_array_autograd_drop)(void *autograd);
  * its elements, as its shape, strides and offset say. Called by hki_array_view. */
 extern void (*hki_array_view_record)(hk_array *source, hk_array *view);
 
-/* In program order, `to` becomes the values of `from`, of the same shape and dtype, in another device's memory, and fails
- * where `from` has; neither has failed at its call. Asks and tells the tape nothing. is_fresh: `to` has just been made
- * and nobody else has seen it. `operation`: static text, for records and traces. What cannot be issued fails `to`.
- * Defined in op/transfer.c: what has gaps needs operators. */
+/* In program order, `to` becomes the values of `from`, of the same shape and dtype, in another
+ * device's memory, and fails where `from` has; neither has failed at its call. Asks and tells the
+ * tape nothing. is_fresh: `to` has just been made and nobody else has seen it. `operation`: static
+ * text, for records and traces. What cannot be issued fails `to`. Defined in op/transfer.c: what has
+ * gaps needs operators. */
 void hki_array_transfer(hk_array *to, hk_array *from, const char *operation, bool is_fresh);
 
 /* All makers below return an array that the innermost scope (else the caller) owns, never NULL: when
@@ -109,9 +110,10 @@ hki_access hki_array_access(const hk_array *x, unsigned mode);
  * body (may be NULL) while later writers are held back. Returns the record, counted; x may be NULL. */
 const hk_status *hki_array_read(hk_array *x, void (*body)(void *), void *argument);
 
-/* x where threads can read it: x itself, or, where its device's memory is not the host's, a new contiguous array of the
- * default device with its values on their way, or with its failure. Counted, in no scope; NULL for NULL. Also x itself
- * where hki_array_read will not call its body: when x has failed at the call, or in a task. May block like any call. */
+/* x where threads can read it: x itself, or, where its device's memory is not the host's, a new
+ * contiguous array of the default device with its values on their way, or with its failure. Counted,
+ * in no scope; NULL for NULL. Also x itself where hki_array_read will not call its body: when x has
+ * failed at the call, or in a task. May block like any call. */
 hk_array *hki_array_readable(hk_array *x, const char *operation);
 
 /* "float32(2,3)" into text; "failed" for an array failed at the call, "NULL" for NULL. */

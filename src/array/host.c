@@ -8,8 +8,8 @@
 
 /* ---- copying ------------------------------------------------------------------------------------------ */
 
-/* Copies between the elements of a resolved tensor in the host's memory and `values` in C order, in runs as long as the
- * strides allow. */
+/* Copies between the elements of a resolved tensor in the host's memory and `values` in C order, in
+ * runs as long as the strides allow. */
 static void copy_elements(const hki_tensor *tensor, char *values, bool to_values)
 {
     int64_t element_bytes = (int64_t)hk_dtype_bytes(tensor->dtype), run = 1;
@@ -49,9 +49,9 @@ static void copy_values(hk_dtype dtype, void *to, const void *from, size_t bytes
 
 /* ---- making -------------------------------------------------------------------------------------------- */
 
-/* An array in the host's memory with the values at `data`: on `home`, or, where the host cannot use its memory, on the
- * default device, for a copy. NULL when there is no memory for it. Nobody else can see it yet, so that the values go in
- * without a task. */
+/* An array in the host's memory with the values at `data`: on `home`, or, where the host cannot use
+ * its memory, on the default device, for a copy. NULL when there is no memory for it. Nobody else
+ * can see it yet, so that the values go in without a task. */
 static hk_array *filled_on_host(const void *data, hk_dims shape, hk_dtype dtype, hki_device *home)
 {
     hk_array *x = hki_device_is_host(home)

@@ -261,9 +261,8 @@ void hki_trace_amend(hki_trace *trace, void *record, uint64_t ticks, unsigned fl
     hki_trace_head *head = record;
     hki_lock_acquire(&trace->lock);
     /* Otherwise that recording has ended, and somebody may be reading. */
-    if (trace->is_recording && here.buffers->generation == atomic_load_explicit(
-                                                               &trace->generation,
-                                                               memory_order_relaxed)) {
+    if (trace->is_recording && here.buffers->generation ==
+                                   atomic_load_explicit(&trace->generation, memory_order_relaxed)) {
         head->ticks = ticks;
         head->flags = (uint16_t)(head->flags | flags);
     }

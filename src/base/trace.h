@@ -17,12 +17,12 @@ typedef struct hki_trace hki_trace;
 /* ---- records: 8-byte aligned, one after another in a chunk ------------------------------------------ */
 
 typedef enum hki_trace_kind {
-    HKI_TRACE_ISSUE,   /* hki_trace_issue_record: a task was issued */
-    HKI_TRACE_READY,   /* hki_trace_task_record: all it waited for has finished */
-    HKI_TRACE_RUN,     /* hki_trace_run_record: one piece was run by this thread */
-    HKI_TRACE_MODEL,   /* hki_trace_model_record: when a device's own clock says it ran */
-    HKI_TRACE_WAIT,    /* hki_trace_wait_record: this thread waited */
-    HKI_TRACE_VAR,     /* hki_trace_task_record, `id` is a variable: it begins; what had its id is gone */
+    HKI_TRACE_ISSUE, /* hki_trace_issue_record: a task was issued */
+    HKI_TRACE_READY, /* hki_trace_task_record: all it waited for has finished */
+    HKI_TRACE_RUN,   /* hki_trace_run_record: one piece was run by this thread */
+    HKI_TRACE_MODEL, /* hki_trace_model_record: when a device's own clock says it ran */
+    HKI_TRACE_WAIT,  /* hki_trace_wait_record: this thread waited */
+    HKI_TRACE_VAR, /* hki_trace_task_record, `id` is a variable: it begins; what had its id is gone */
     HKI_TRACE_COUNTER, /* hki_trace_counter_record */
     HKI_TRACE_KIND_COUNT
 } hki_trace_kind;
@@ -173,7 +173,7 @@ static inline void hki_trace_task_event(hki_trace *trace, hki_trace_kind kind, u
 
 /* ---- reading, between hki_trace_end and the next hki_trace_begin ----------------------------------------- */
 
-/* Bytes of chunks in all, from the next begin on. */
+/* Bytes of chunks in all, from the next begin on; but a thread keeps the one chunk that it is at. */
 void hki_trace_set_limit(hki_trace *trace, uint64_t limit_bytes);
 /* Clears the trace; threads that wrote to it before begin their buffers anew. */
 void hki_trace_begin(hki_trace *trace);

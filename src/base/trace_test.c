@@ -38,8 +38,7 @@ static bool see(void *context, const hki_trace_thread_info *thread, const hki_tr
     seen *s = context;
     const hki_trace_run_record *record = (const void *)head;
     int n = thread->number;
-    if (n < 0 || n >= MAX_THREADS || head->kind != HKI_TRACE_RUN ||
-        head->bytes != sizeof *record) {
+    if (n < 0 || n >= MAX_THREADS || head->kind != HKI_TRACE_RUN || head->bytes != sizeof *record) {
         s->broken_count++;
         return false;
     }
@@ -89,7 +88,8 @@ static bool see_size(void *context, const hki_trace_thread_info *thread, const h
     const hki_trace_task_record *record = (const void *)head;
     const uint64_t *last = (const void *)((const char *)head + head->bytes - 8);
     s->is_broken |= record->id != s->count || head->bytes != size_of(s->count) ||
-                    head->kind != HKI_TRACE_ISSUE || (head->bytes > sizeof *record && *last != s->count);
+                    head->kind != HKI_TRACE_ISSUE ||
+                    (head->bytes > sizeof *record && *last != s->count);
     s->count++;
     return true;
 }
@@ -239,7 +239,8 @@ static void *writer_main(void *argument)
 {
     writer *w = argument;
     char name[80];
-    snprintf(name, sizeof name, "cpu:%d core %d and more than there is room for", w->index, w->index);
+    snprintf(name, sizeof name, "cpu:%d core %d and more than there is room for", w->index,
+             w->index);
     if (w->index % 2)
         hki_trace_name_thread(name, w->index, 0, w->index);
     w->is_backward = hki_trace_set_backward(true) || !hki_trace_is_backward();
@@ -292,15 +293,14 @@ static void test_threads(uint64_t limit_bytes, bool is_enough)
         int unnamed = 0;
         for (int i = 0; i < COUNT; i++) {
             const hki_trace_thread_info *info = &s.threads[i];
-            char name[32];
+            char name[80];
             CHECK_EQ_I64(s.counts[i], EACH);
             if (info->device < 0)
                 snprintf(name, sizeof name, "thread %d", ++unnamed);
             else
-                snprintf(name, sizeof name, "cpu:%d core %d and more than the", info->device,
+                snprintf(name, sizeof name, "cpu:%d core %d and more than ther", info->device,
                          info->worker);
-            CHECK(!strncmp(info->name, name, 20));
-            CHECK(strlen(info->name) < sizeof info->name);
+            CHECK_STR(info->name, name);
         }
         CHECK_EQ_I64(unnamed, COUNT / 2);
     }

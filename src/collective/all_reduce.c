@@ -14,8 +14,8 @@
 static const char operation[] = "all_reduce";
 
 enum {
-    /* Up to this many bytes an array is summed by one task: handing over more costs more than it saves. So it is with
-     * copies, whose latency counts. */
+    /* Up to this many bytes an array is summed by one task: handing over more costs more than it
+     * saves. So it is with copies, whose latency counts. */
     SMALL_BYTES = 64 << 10,
     /* Of what is copied to be summed; a copy of fewer is mostly latency. */
     CHUNK_BYTES = 4 << 20,
@@ -164,8 +164,8 @@ static hk_array *part_view(hk_array *x, int64_t begin, int64_t end)
                           x->offset + begin);
 }
 
-/* Elements [begin, end) of the arrays where tasks of `device` can use them: parts[i], or a copy of it on its way. False
- * when host memory is short. */
+/* Elements [begin, end) of the arrays where tasks of `device` can use them: parts[i], or a copy
+ * of it on its way. False when host memory is short. */
 static bool gather(const reduction *self, hki_device *device, hk_array *const *parts,
                    hk_array **local)
 {
@@ -182,8 +182,31 @@ static bool gather(const reduction *self, hki_device *device, hk_array *const *p
     return true;
 }
 
-/* Sums elements [begin, end) on the device of array `index`, which cannot reach the others' memory: copies come, and
- * copies go. */
+/* Copies a sum from its place to the others'. Where there is no link it goes to the host, once
+ * for all of them. */
+static void spread(const reduction *self, hk_array *const *parts, int index)
+{
+    hk_array *sum = parts[index], *on_host = NULL;
+    for (int i = 0; i < self->count; i++) {
+        hk_array *from = sum;
+        if (i == index)
+            continue;
+        if (!hki_transfer_is_direct(device_of(sum), device_of(parts[i]))) {
+            if (!on_host) {
+                on_host =
+                    hki_array_create_pinned(hk_device_default().handle, sum->shape, sum->dtype);
+                if (!on_host->failed)
+                    hki_transfer(on_host, sum, operation,
+                                 HKI_TRANSFER_FRESH | HKI_TRANSFER_COLLECTIVE);
+            }
+            from = on_host->failed ? sum : on_host;
+        }
+        hki_transfer(parts[i], from, operation, HKI_TRANSFER_COLLECTIVE);
+    }
+}
+
+/* Sums elements [begin, end) on the device of array `index`, which cannot reach the others'
+ * memory: copies come, and copies go. */
 static void reduce_by_copies(const reduction *self, int index, int64_t begin, int64_t end)
 {
     HK_SCOPE;
@@ -196,9 +219,7 @@ static void reduce_by_copies(const reduction *self, int index, int64_t begin, in
         refuse(self->arrays, self->count, HK_OUT_OF_MEMORY, "out of host memory");
     else if (hki_reduce_issue(device, operation, local, self->count, &local[index], 1, 0,
                               end - begin))
-        for (int i = 0; i < self->count; i++)
-            if (i != index)
-                hki_transfer(parts[i], parts[index], operation, HKI_TRANSFER_COLLECTIVE);
+        spread(self, parts, index);
     free(parts);
 }
 

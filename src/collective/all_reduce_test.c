@@ -1,4 +1,5 @@
-/* All-reduce: one result for all algorithms, counts and sizes, dtypes, layouts, failures and kinds of devices. */
+/* All-reduce: one result for all algorithms, counts and sizes, dtypes, layouts, failures and
+ * kinds of devices. */
 #include "check.h"
 
 #include "op/op.h"
@@ -181,7 +182,7 @@ static void test_views(void)
         CHECK(after[i] == (float)(2 * (i % 12) + 12));
 }
 
-/* ---- failures -------------------------------------------------------------------------------------- */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 static const char *refusal(hk_array *const *arrays, int n)
 {
@@ -257,7 +258,7 @@ static void test_failed_input(void)
     }
 }
 
-/* ---- splitting ------------------------------------------------------------------------------------- */
+/* ---- splitting ------------------------------------------------------------------------------- */
 
 static void check_slice(hk_array *x, hk_device device, int64_t first, int64_t rows)
 {
@@ -366,6 +367,39 @@ static void test_chunks(void)
     }
 }
 
+static uint64_t bytes_out(int k)
+{
+    return hk_device_get_stats(device_of(k), HK_QUEUE_COPY_OUT).bytes;
+}
+
+/* What each device sends of an array: parts of it to where they are summed, and the sum of its
+ * own part, to the host only once where there is no link. */
+static void test_traffic(void)
+{
+    HK_SCOPE;
+    enum { SIZE = 3 << 16 };
+    hk_array *arrays[3];
+    uint64_t before[3], array_bytes = SIZE * sizeof(float);
+    make(arrays, 3, SIZE);
+    CHECK(hk_ok(hk_wait_all()));
+    for (int k = 0; k < 3; k++)
+        before[k] = bytes_out(k);
+    hk_all_reduce_by(arrays, 3, HK_ALL_REDUCE_PARTS);
+    CHECK(hk_ok(hk_wait_all()));
+    CHECK_EQ_I64(bytes_out(0) - before[0],
+                 array_bytes / 3 * 4); /* linked to one, not to the other */
+    CHECK_EQ_I64(bytes_out(1) - before[1], array_bytes / 3 * 4);
+    CHECK_EQ_I64(bytes_out(2) - before[2], array_bytes / 3 * 3);
+    CHECK(holds_sums(arrays, 3, SIZE));
+
+    make(arrays, 3, 1000); /* small: the first device sums */
+    CHECK(hk_ok(hk_wait_all()));
+    uint64_t calls = hk_device_get_stats(device_of(1), HK_QUEUE_COMPUTE).calls;
+    hk_all_reduce(arrays, 3);
+    CHECK(holds_sums(arrays, 3, 1000));
+    CHECK_EQ_I64(hk_device_get_stats(device_of(1), HK_QUEUE_COMPUTE).calls, calls);
+}
+
 static void test_all(void)
 {
     test_sums();
@@ -382,13 +416,13 @@ static void test_all(void)
 
 int main(void)
 {
-    hk_sim_options sims[2] = {{.count = 2}, {.peer_bandwidth = -1}}; /* sim:2 has no link to the others */
+    hk_sim_options sims[2] = {{.count = 2},
+                              {.peer_bandwidth = -1}}; /* sim:2 has no link to the others */
     for (int i = 0; i < 2; i++) {
         sims[i].flops = sims[i].memory_bandwidth = sims[i].link_bandwidth = 1e15;
         sims[i].launch_ns = sims[i].link_latency_ns = 1;
     }
-    hk_runtime_init(
-        &(hk_runtime_options){.cpu_devices = DEVICES, .sim = sims, .sim_count = 2});
+    hk_runtime_init(&(hk_runtime_options){.cpu_devices = DEVICES, .sim = sims, .sim_count = 2});
     for (int i = 0; i < DEVICES; i++)
         devices[i] = hk_device_at(i);
     test_all();
@@ -397,6 +431,7 @@ int main(void)
         devices[i] = hk_device_at(DEVICES + i);
     test_all();
     test_chunks();
+    test_traffic();
     devices[0] = hk_device_named("cpu:0");
     test_all();
     for (int i = 0; i < hk_device_count(); i++)

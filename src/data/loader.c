@@ -108,8 +108,8 @@ static const hki_task_class filling_class = {.prepare = filling_prepare,
                                              .finish = filling_finish,
                                              .operands = filling_operands};
 
-/* Issues the task that fills the slice, which is in the host's memory, with the samples from `first` on, in the
- * epoch's order. False when host memory is short. */
+/* Issues the task that fills the slice, which is in the host's memory, with the samples from `first`
+ * on, in the epoch's order. False when host memory is short. */
 static bool filling_issue(const hk_loader *self, const slice *to, int64_t first, int64_t rows)
 {
     const hki_image_part *part = self->set->part;
@@ -172,8 +172,8 @@ static bool slice_is_usable(const slice *self)
     return !self->images->failed && !self->labels->failed;
 }
 
-/* What an accelerator gets is filled in pinned memory by the default device, and copied. False when host memory is
- * short. */
+/* What an accelerator gets is filled in pinned memory by the default device, and copied. False when
+ * host memory is short. */
 static bool fill_remote(const hk_loader *loader, slice *to, int64_t first, int64_t rows)
 {
     slice filled = slice_create(loader, hk_device_default().handle, rows, hki_array_create_pinned);

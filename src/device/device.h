@@ -47,8 +47,8 @@ typedef struct hki_device_class {
     /* Optional: the same, of the host's memory that the device copies from and to without staging. */
     void *(*allocate_pinned)(hki_device *device, size_t bytes);
     void (*release_pinned)(hki_device *device, void *data, size_t bytes);
-    /* Between device memory and host memory; called in a task of the device's copy queues (CPU: any, or a waiting
-     * thread). */
+    /* Between device memory and host memory; called in a task of the device's copy queues. NULL
+     * where they are the same (hki_device_is_host). */
     void (*copy_from_host)(hki_device *device, void *to, const void *from, size_t bytes);
     void (*copy_to_host)(hki_device *device, void *to, const void *from, size_t bytes);
     /* Optional: from `device` to `peer`, where is_linked says so; in a task of the device's HKI_QUEUE_COPY_OUT. */
@@ -90,8 +90,9 @@ struct hki_device {
     void *state;                       /* of the class */
 };
 
-/* True where the device's memory is the host's: threads read and write it in place. Elsewhere only tasks of the device
- * do, and copies between memories. A failed device has none, so that there is nothing to copy. */
+/* True where the device's memory is the host's: threads read and write it in place. Elsewhere only
+ * tasks of the device do, and copies between memories. A failed device has none, so that there is
+ * nothing to copy. */
 static inline bool hki_device_is_host(const hki_device *device)
 {
     return !device->class || device->class->kind == HKI_CPU;
@@ -107,7 +108,8 @@ hki_memory_pool *hki_memory_pool_create(hki_device *device, uint64_t limit_bytes
 void hki_memory_pool_destroy(hki_memory_pool *pool);
 hk_device_memory hki_memory_pool_get(hki_memory_pool *pool);
 
-/* Its memory comes from the accelerator's allocate_pinned; NULL also when it has none. The accelerator outlives it. */
+/* Its memory comes from the accelerator's allocate_pinned; NULL also when it has none. The
+ * accelerator outlives it. */
 hki_memory_pool *hki_memory_pool_create_pinned(hki_device *accelerator);
 /* As hki_device_allocate and hki_device_release, of a pool. */
 void *hki_memory_pool_allocate(hki_memory_pool *pool, size_t bytes);

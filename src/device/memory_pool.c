@@ -1,5 +1,5 @@
-/* Freed memory of a device, or pinned memory of the host, is kept by size class and handed out again, last freed
- * first, while it is hot. */
+/* Freed memory of a device, or pinned memory of the host, is kept by size class and handed out
+ * again, last freed first, while it is hot. */
 #include "base/sync.h"
 #include "device/device.h"
 

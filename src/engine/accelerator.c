@@ -40,14 +40,18 @@ int64_t hki_thread_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static void note_end(hki_queue *queue, const hki_cost *cost, const hki_ticket *ticket, int64_t now)
+/* The device has done the task. */
+static void note_end(hki_queue *queue, const hki_task *task, const hki_ticket *ticket)
 {
-    int64_t late_ns = now - ticket->end_ns - TOLERANCE_NS;
+    int64_t late_ns = hki_clock_ns() - ticket->end_ns - TOLERANCE_NS;
+    hki_trace *trace = hki_tracing(queue->runtime);
+    if (trace)
+        hki_trace_model(trace, hki_task_sequence(task), ticket->begin_ns, ticket->end_ns);
     hki_lock_acquire(&queue->stats_lock);
     hk_queue_stats *stats = &queue->stats;
     stats->calls++;
     stats->busy_ns += ticket->end_ns - ticket->begin_ns;
-    stats->bytes += (uint64_t)cost->copy_bytes;
+    stats->bytes += (uint64_t)task->spec.cost.copy_bytes;
     if (ticket->end_ns > stats->last_end_ns)
         stats->last_end_ns = ticket->end_ns;
     if (late_ns > stats->late_ns)
@@ -113,7 +117,7 @@ static bool clock_take(hki_clock *clock, bool all, flight *taken, int64_t *next_
 static void complete(hki_executor *executor, const flight *self)
 {
     hki_queue *queue = self->queue;
-    note_end(queue, &self->task->spec.cost, &self->ticket, hki_clock_ns());
+    note_end(queue, self->task, &self->ticket);
     self->task->end_ns = self->ticket.end_ns;
     hki_task_complete(executor, self->task);
     atomic_fetch_sub(&queue->in_flight, 1);
@@ -236,7 +240,9 @@ static void launch(hki_executor *executor, hki_task *task)
     hki_device *device = queue->device;
     const hki_task_spec *spec = &task->spec;
     int64_t ready_ns = atomic_load_explicit(&task->ready_ns, memory_order_relaxed);
+    hki_run_point point = hki_tracing_begin(task);
     if (!hki_task_start(task)) {
+        hki_tracing_end(&point, task);
         task->end_ns = ready_ns;
         hki_task_complete(executor, task);
         hki_executor_flush(executor);
@@ -247,6 +253,7 @@ static void launch(hki_executor *executor, hki_task *task)
     for (int64_t piece = 0; piece < spec->piece_count; piece++)
         hki_task_run_piece(task, piece);
     hki_task_run_join(task);
+    hki_tracing_end(&point, task);
     flight launched = {.task = task, .queue = queue};
     device->class->launched(device, queue->kind, &spec->cost, ready_ns, hki_thread_ns() - begin_ns,
                             &launched.ticket);
@@ -284,6 +291,7 @@ void *hki_accelerator_main(void *argument)
     hki_executor executor = {.queue = queue, .slot = worker->slot, .chain = false};
     hki_budget *budget;
     fesetenv(FE_DFL_ENV);
+    hki_tracing_name_worker(worker);
     if (runtime->launch_cores.count > 0)
         hki_cpu_pin_any(runtime->launch_cores.processors, runtime->launch_cores.count);
     while (wait_for_task(queue) && core_acquire(runtime, &budget)) {
@@ -306,5 +314,5 @@ void hki_accelerator_pace(hki_task *task, int64_t ready_ns, int64_t host_ns)
         nanosleep(&nap, NULL);
     }
     task->end_ns = ticket.end_ns;
-    note_end(queue, &task->spec.cost, &ticket, hki_clock_ns());
+    note_end(queue, task, &ticket);
 }

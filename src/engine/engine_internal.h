@@ -339,8 +339,8 @@ struct hki_runtime {
     const hk_status *first_failure; /* earliest issued, counted */
     uint64_t failure_count;
 
-    hki_lock trace_lock; /* of who begins and ends recording */
-    hki_trace *trace_memory; /* NULL until the first recording */
+    hki_lock trace_lock;                                   /* of who begins and ends recording */
+    hki_trace *trace_memory;                               /* NULL until the first recording */
     _Atomic(uint64_t) run_ahead_sampled, counters_sampled; /* ticks: when counters were noted */
 
     hki_lock devices_lock;
@@ -388,7 +388,7 @@ static inline void hki_tracing_var(const hki_var *var)
 
 /* A thread runs a piece, or a whole task: `begin` when it takes it, `piece` when the kernel has returned and the
  * piece still counts as unfinished, `end` in the thread that then completes the task, before hki_task_complete. A
- * task that does not start has no `piece`. */
+ * task that does not start has no `piece`. Passed on by value, so that it costs nothing where nothing is recorded. */
 typedef struct hki_run_point {
     hki_trace *trace; /* NULL: nothing is recorded */
     uint64_t sequence, begin_ticks;
@@ -396,8 +396,8 @@ typedef struct hki_run_point {
     hki_trace_run_record *record; /* which is here; NULL: it was lost */
 } hki_run_point;
 
-void hki_tracing_note_piece(hki_run_point *point, const hki_task *task, int64_t piece);
-void hki_tracing_note_end(hki_run_point *point, const hki_task *task);
+hki_run_point hki_tracing_note_piece(hki_run_point point, const hki_task *task, int64_t piece);
+void hki_tracing_note_end(hki_run_point point, const hki_task *task);
 
 static inline hki_run_point hki_tracing_begin(const hki_task *task)
 {
@@ -412,13 +412,13 @@ static inline hki_run_point hki_tracing_begin(const hki_task *task)
 static inline void hki_tracing_piece(hki_run_point *point, const hki_task *task, int64_t piece)
 {
     if (point->trace)
-        hki_tracing_note_piece(point, task, piece);
+        *point = hki_tracing_note_piece(*point, task, piece);
 }
 
-static inline void hki_tracing_end(hki_run_point *point, const hki_task *task)
+static inline void hki_tracing_end(const hki_run_point *point, const hki_task *task)
 {
     if (point->trace)
-        hki_tracing_note_end(point, task);
+        hki_tracing_note_end(*point, task);
 }
 
 /* A thread waits: `wait` before, in no task and without a lock; `waited` after. */

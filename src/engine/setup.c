@@ -234,7 +234,8 @@ static bool sim_devices_create(hki_runtime *runtime, const hki_runtime_config *c
     return true;
 }
 
-/* Memory of the host that accelerators copy from and to without staging: one of them gives it, all use it. */
+/* Memory of the host that accelerators copy from and to without staging: one of them gives it, all
+ * use it. */
 static bool pinned_pools_create(hki_runtime *runtime)
 {
     hki_device *giver = NULL;

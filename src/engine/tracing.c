@@ -69,8 +69,7 @@ const hk_status *hki_runtime_trace_begin(hki_runtime *runtime, uint64_t limit_by
     if (hki_tracing(runtime)) {
         error = hki_status_create(HK_INVALID_ARGUMENT, &facts,
                                   "a recording is under way; end it with hk_trace_stop first");
-    } else if (!runtime->trace_memory &&
-               !(runtime->trace_memory = hki_trace_create(limit_bytes))) {
+    } else if (!runtime->trace_memory && !(runtime->trace_memory = hki_trace_create(limit_bytes))) {
         error = hki_status_create(HK_OUT_OF_MEMORY, &facts, "no host memory to record with");
     } else {
         hki_trace_set_limit(runtime->trace_memory, limit_bytes);
@@ -120,8 +119,8 @@ void hki_tracing_issue_locked(hki_trace *trace, const hki_task *task)
     hki_trace_operand operands[MAX_OPERANDS];
     int operand_count = 0;
     if (spec->class->operands)
-        operand_count = clamp(spec->class->operands(task->payload, operands, MAX_OPERANDS),
-                              MAX_OPERANDS);
+        operand_count =
+            clamp(spec->class->operands(task->payload, operands, MAX_OPERANDS), MAX_OPERANDS);
     hki_trace_issue_record *record;
     size_t bytes = sizeof *record + (size_t)spec->access_count * sizeof(hki_trace_access);
     for (int i = 0; i < operand_count; i++)
@@ -140,8 +139,7 @@ void hki_tracing_issue_locked(hki_trace *trace, const hki_task *task)
     record->is_backward = hki_trace_is_backward();
     record->access_count = (uint16_t)spec->access_count; /* more do not fit into a chunk */
     record->operand_count = (uint16_t)operand_count;
-    record->piece_count =
-        spec->piece_count < UINT32_MAX ? (uint32_t)spec->piece_count : UINT32_MAX;
+    record->piece_count = spec->piece_count < UINT32_MAX ? (uint32_t)spec->piece_count : UINT32_MAX;
     hki_trace_access *access = (void *)record->body;
     for (int i = 0; i < spec->access_count; i++) {
         const hki_access *from = &spec->accesses[i];
@@ -151,8 +149,8 @@ void hki_tracing_issue_locked(hki_trace *trace, const hki_task *task)
     for (int i = 0; i < operand_count; i++) {
         hki_trace_packed_operand *packed = (void *)at;
         int ndim = clamp(operands[i].ndim, HK_MAX_NDIM);
-        *packed = (hki_trace_packed_operand){operands[i].dtype, (int8_t)ndim,
-                                             operands[i].is_output, {0}};
+        *packed =
+            (hki_trace_packed_operand){operands[i].dtype, (int8_t)ndim, operands[i].is_output, {0}};
         memcpy(packed->dims, operands[i].dims, (size_t)ndim * sizeof(int64_t));
         at += sizeof *packed + (size_t)ndim * sizeof(int64_t);
     }
@@ -182,17 +180,18 @@ static hki_trace_run_record *note_run(const hki_run_point *point, int64_t piece,
     return record;
 }
 
-void hki_tracing_note_piece(hki_run_point *point, const hki_task *task, int64_t piece)
+hki_run_point hki_tracing_note_piece(hki_run_point point, const hki_task *task, int64_t piece)
 {
     if (task->spec.piece_count == 1)
-        return;
-    point->record = note_run(point, piece, 0);
-    point->has_noted = true;
+        return point;
+    point.record = note_run(&point, piece, 0);
+    point.has_noted = true;
     if (task->runtime->serial) /* the next piece follows here */
-        point->begin_ticks = hki_ticks();
+        point.begin_ticks = hki_ticks();
+    return point;
 }
 
-void hki_tracing_note_end(hki_run_point *point, const hki_task *task)
+void hki_tracing_note_end(hki_run_point point, const hki_task *task)
 {
     hki_runtime *runtime = task->runtime;
     unsigned flags = HKI_TRACE_LAST;
@@ -201,12 +200,12 @@ void hki_tracing_note_end(hki_run_point *point, const hki_task *task)
     if (task->input_failure && !task->started)
         flags |= HKI_TRACE_SKIPPED;
     uint64_t ticks = hki_ticks();
-    if (!point->has_noted)
-        note_run(point, 0, flags);
-    else if (point->record)
-        hki_trace_amend(point->trace, point->record, ticks, flags);
+    if (!point.has_noted)
+        note_run(&point, 0, flags);
+    else if (point.record)
+        hki_trace_amend(point.trace, point.record, ticks, flags);
     if (is_due(&runtime->counters_sampled, ticks))
-        note_counters(runtime, point->trace);
+        note_counters(runtime, point.trace);
 }
 
 /* ---- waiting ------------------------------------------------------------------------------------------------ */
@@ -223,8 +222,7 @@ void hki_tracing_note_wait(hki_wait_point *point, hki_runtime *runtime)
 
 void hki_tracing_note_waited(const hki_wait_point *point, hki_trace_wait_kind kind, int device)
 {
-    hki_trace_wait_record *record =
-        hki_trace_reserve(point->trace, HKI_TRACE_WAIT, sizeof *record);
+    hki_trace_wait_record *record = hki_trace_reserve(point->trace, HKI_TRACE_WAIT, sizeof *record);
     if (record) {
         hk_source source = hki_source_get();
         record->begin_ticks = point->begin_ticks;

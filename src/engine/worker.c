@@ -22,9 +22,9 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
                 hki_tracing_piece(&point, task, piece);
             }
             hki_task_run_join(task);
+            hki_tracing_end(&point, task);
             if (paced)
                 hki_accelerator_pace(task, ready_ns, hki_thread_ns() - host_ns);
-            hki_tracing_end(&point, task);
             return hki_task_complete(executor, task);
         }
         atomic_store_explicit(&task->pieces_left, count, memory_order_relaxed);

@@ -16,7 +16,8 @@ typedef struct hki_call_staging {
 bool hki_call_issue(const hki_call *call, hk_array *const *outputs, uint64_t new_bytes,
                     hki_call_staging staging);
 
-/* As hki_op_call_into with the one input x, without asking the tape; `operation` is its name in records and traces. */
+/* As hki_op_call_into with the one input x, without asking the tape; `operation` is its name in
+ * records and traces. */
 void hki_call_into_unasked(const hk_op *op, const char *operation, hk_array *x, const void *options,
                            hk_array *out);
 

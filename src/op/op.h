@@ -118,8 +118,7 @@ enum { HKI_MAX_OPTIONS_BYTES = 256 };
 
 typedef struct hki_call {
     const hk_op *op;
-    const char *
-        operation; /* what records and traces call it: op->name, or who called the operator; static text */
+    const char *operation; /* in records and traces: op->name, or who called it; static text */
     hki_device *device;
     int input_count; /* one for each name of the signature; NULL: left out */
     hk_array *const *inputs;

@@ -12,7 +12,13 @@ bool hki_transfer_is_needed(const hki_device *a, const hki_device *b)
     return a != b && !(hki_device_is_host(a) && hki_device_is_host(b));
 }
 
-/* ---- the task: contiguous bytes from one memory to another ---------------------------------------------- */
+bool hki_transfer_is_direct(hki_device *from, hki_device *to)
+{
+    return hki_device_is_host(from) || hki_device_is_host(to) ||
+           (from->class->copy_to_peer && from->class->is_linked(from, to));
+}
+
+/* ---- the task: contiguous bytes from one memory to another ----------------------------------- */
 
 typedef struct transfer {
     hki_tensor from, to; /* contiguous, of one size and dtype; a use of each storage */
@@ -96,7 +102,7 @@ static void fail_for_memory(hk_array *to, hk_array *from, const char *operation)
     hki_array_fail_in_place(to, operation, &from, 1, HK_OUT_OF_MEMORY, "out of host memory");
 }
 
-/* Contiguous arrays of one size and dtype, one of them in the host's memory or both devices linked. */
+/* Contiguous arrays of one size and dtype, between whose devices it is direct. */
 static void issue(hk_array *to, hk_array *from, const char *operation, unsigned flags)
 {
     bool is_fresh = flags & HKI_TRANSFER_FRESH;
@@ -129,15 +135,13 @@ static void issue(hk_array *to, hk_array *from, const char *operation, unsigned 
     hki_task_submit(task);
 }
 
-/* ---- what leads to it ---------------------------------------------------------------------------------------- */
+/* ---- what leads to it ------------------------------------------------------------------------ */
 
 /* Contiguous arrays of one size and dtype. */
 static void move(hk_array *to, hk_array *from, const char *operation, unsigned flags)
 {
     HK_SCOPE;
-    hki_device *source = from->storage->device, *target = to->storage->device;
-    if (hki_device_is_host(source) || hki_device_is_host(target) ||
-        (source->class->copy_to_peer && source->class->is_linked(source, target))) {
+    if (hki_transfer_is_direct(from->storage->device, to->storage->device)) {
         issue(to, from, operation, flags);
         return;
     }

@@ -25,6 +25,7 @@ typedef struct reader {
     int64_t *open_ends; /* of the slices that enclose the last one, itself included */
     int open_count;
     int last_track;
+    int64_t total_ns, total_bytes; /* of everything: who adds up some of it must not overflow */
 } reader;
 
 /* ---- arrays ----------------------------------------------------------------------------------------- */
@@ -151,6 +152,12 @@ static bool read_other(reader *self, const json_t *other)
 
 /* ---- events ----------------------------------------------------------------------------------------- */
 
+static bool add_up(reader *self, int64_t *total, int64_t amount, const char *what)
+{
+    return !__builtin_add_overflow(*total, amount, total) ||
+           hki_json_fail(&self->in, "%s here and before add up to more than 2^63", what);
+}
+
 static bool read_dependencies(reader *self, const json_t *args, hki_call_event *call)
 {
     hki_timeline *timeline = self->in.timeline;
@@ -198,6 +205,10 @@ static bool read_call(reader *self, const json_t *event, const json_t *args)
          !hki_json_get_integer(&self->in, args, "wall_end_ns", call.wall_start_ns, HKI_JSON_MAX_NS,
                                &call.wall_end_ns)))
         return false;
+    if (!add_up(self, &self->total_bytes, call.bytes, "the bytes of calls") ||
+        !add_up(self, &self->total_ns, call.end_ns - call.start_ns, "the durations") ||
+        !add_up(self, &self->total_ns, call.wall_end_ns - call.wall_start_ns, "the durations"))
+        return false;
     if (!read_dependencies(self, args, &call) ||
         !GROW(self, call_capacity, timeline->calls, timeline->call_count))
         return false;
@@ -215,7 +226,7 @@ static bool get_span(reader *self, const json_t *event, int *lane, int64_t *star
         !hki_json_get_us(&self->in, event, "dur", 0, &duration))
         return false;
     *end_ns = *start_ns + duration;
-    return true;
+    return add_up(self, &self->total_ns, duration, "the durations");
 }
 
 /* Whether the slice comes where timeline.h says, after the last one, and nests. */

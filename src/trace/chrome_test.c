@@ -152,7 +152,8 @@ static void test_round_trip(void)
 
 static void test_texts(void)
 {
-    static const char hostile[] = "\"\\/\b\x01\x7F\n</script><!-- & \xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80";
+    static const char hostile[] =
+        "\"\\/\b\x01\x7F\n</script><!-- & \xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80";
     hki_timeline *timeline = fixture_timeline();
     const char *text = hki_timeline_text(timeline, hostile);
     timeline->title = timeline->calls[3].operation = timeline->calls[3].file = text;
@@ -235,7 +236,8 @@ static void check_flows(const hki_timeline *timeline, const json_t *events)
         if (id <= 0 || id > timeline->dependency_count)
             continue;
         int later = 0;
-        while (timeline->calls[later].first_dependency + timeline->calls[later].dependency_count < id)
+        while (timeline->calls[later].first_dependency + timeline->calls[later].dependency_count <
+               id)
             later++;
         int earlier = timeline->dependencies[id - 1];
         flow_count++;
@@ -287,7 +289,8 @@ static int count_events(const json_t *events, const char *phase, const char *nam
     size_t i;
     json_array_foreach(events, i, event)
     {
-        count += !strcmp(text_of(event, "ph"), phase) && (!name || !strcmp(text_of(event, "name"), name));
+        count += !strcmp(text_of(event, "ph"), phase) &&
+                 (!name || !strcmp(text_of(event, "name"), name));
     }
     return count;
 }
@@ -309,7 +312,8 @@ static void test_viewers(void)
     CHECK_EQ_I64(count_events(events, "M", "thread_name"), timeline->lane_count);
     CHECK_EQ_I64(count_events(events, "M", "thread_sort_index"), timeline->lane_count);
     CHECK(strstr(writer.data, "\"name\":\"sim:0 (simulated)\""));
-    CHECK(strstr(writer.data, "\"ts\":122.000,\"dur\":38.000,\"name\":\"copy\",\"cat\":\"call,copy\""));
+    CHECK(strstr(writer.data,
+                 "\"ts\":122.000,\"dur\":38.000,\"name\":\"copy\",\"cat\":\"call,copy\""));
     CHECK(strstr(writer.data, "\"cat\":\"call,copy,collective,backward\""));
     CHECK(strstr(writer.data, "\"cat\":\"wait\""));
     check_nesting(events);
@@ -326,7 +330,8 @@ static void test_no_flow_back(void)
     hki_writer before = written(timeline);
     for (int i = 0; i < timeline->slice_count; i++)
         if (timeline->slices[i].call == 24)
-            timeline->slices[i].start_ns = timeline->slices[i].end_ns = 300000; /* call 8 is at 280 to 330 */
+            timeline->slices[i].start_ns = timeline->slices[i].end_ns =
+                300000; /* call 8 is at 280 to 330 */
     hki_writer writer = written(timeline);
     json_t *root = json_loadb(writer.data, writer.bytes, 0, NULL);
     CHECK_EQ_I64(count_events(json_object_get(root, "traceEvents"), "s", NULL),
@@ -380,47 +385,85 @@ static void test_refused(void)
 {
     check_refused("", 0, "line 1: the file ends here, after 0 bytes; expected an object");
     check_refused(NULL, 0, "line 1: the file ends here");
-    check_refused("\n\nPK\x03\x04", 6, "line 3: found 'P'; expected an object, as hocket writes it");
+    check_refused("\n\nPK\x03\x04", 6,
+                  "line 3: found 'P'; expected an object, as hocket writes it");
     check_refused("{}", 2, "found '}'; expected a text in quotes");
     check_refused("{\"traceEvents\":[]}", 18, "\"otherData\" is missing");
-    check_refused("{\"otherData\":{},\n\"traceEvents\":[]}", 34, "line 1: \"otherData\" does not say");
-    check_refused("{\"otherData\":[],\n\"traceEvents\":[]}", 34, "found a list; expected an object");
+    check_refused("{\"otherData\":{},\n\"traceEvents\":[]}", 34,
+                  "line 1: \"otherData\" does not say");
+    check_refused("{\"otherData\":[],\n\"traceEvents\":[]}", 34,
+                  "found a list; expected an object");
     check_refused("{\"otherData\":{},\"otherData\":{}}", 31, "a second \"otherData\"");
     check_refused("{\"otherData\":{}", 15, "the file ends here, after 15 bytes");
     check_refused("{\"a\0b\":1}", 9, "\"otherData\" is missing");
-    check_damaged("", "\"format\":1", "\"format\":2", "line 2: \"format\" is 2; this version of hocket reads 1");
-    check_damaged("", "\"duration_ns\":", "\"duration_ns\":-", "\"duration_ns\" is -760000; expected");
-    check_damaged("", "\"lost_records\":3", "\"lost_records\":1.5", "\"lost_records\" is 1.5; expected");
+    check_damaged("", "\"format\":1", "\"format\":2",
+                  "line 2: \"format\" is 2; this version of hocket reads 1");
+    check_damaged("", "\"duration_ns\":", "\"duration_ns\":-",
+                  "\"duration_ns\" is -760000; expected");
+    check_damaged("", "\"lost_records\":3", "\"lost_records\":1.5",
+                  "\"lost_records\" is 1.5; expected");
     check_damaged("", "\"limit_bytes\"", "\"format\"", "duplicate object key");
     check_damaged("", "\"unit\":", "\"unity\":", "\"unit\" is missing; expected a text");
     check_damaged("\"X\"", "\"ts\":", "\"ts\":1e400,\"x\":", "no JSON: real number overflow");
-    check_damaged("\"X\"", "\"ts\":", "\"ts\":1e300,\"x\":", "\"ts\" is 1e+300; expected microseconds");
-    check_damaged("\"X\"", "\"dur\":", "\"dur\":-", "\"dur\" is -230; expected microseconds, from 0");
-    check_damaged("\"X\"", "\"tid\":1000", "\"tid\":1009", "\"tid\" is 1009; expected a whole number from");
+    check_damaged("\"X\"",
+                  "\"ts\":", "\"ts\":1e300,\"x\":", "\"ts\" is 1e+300; expected microseconds");
+    check_damaged("\"X\"", "\"dur\":", "\"dur\":-",
+                  "\"dur\" is -230; expected microseconds, from 0");
+    check_damaged("\"X\"", "\"tid\":1000", "\"tid\":1009",
+                  "\"tid\" is 1009; expected a whole number from");
     check_damaged("\"X\"", "\"name\":\"load", "\"name\":null,\"n\":\"", "\"name\" is null");
     check_damaged("\"X\"", "\"sequence\":", "\"sequence\":\"x\",\"s\":", "\"sequence\" is a text");
     check_damaged("\"X\"", "\"queue\":0", "\"queue\":-1", "\"queue\" is -1");
     check_damaged("\"X\"", "\"queue\":0", "\"queue\":4294967296", "\"queue\" is 4294967296");
-    check_damaged("\"X\"", "\"after\":[1]", "\"after\":[99]", "names call 99, which is not in the file");
+    check_damaged("\"X\"", "\"after\":[1]", "\"after\":[99]",
+                  "names call 99, which is not in the file");
     check_damaged("\"X\"", "\"after\":[1]", "\"after\":[26]", "expected earlier calls, ascending");
-    check_damaged("\"X\"", "\"after\":[2,12]", "\"after\":[12,12]", "expected earlier calls, ascending");
+    check_damaged("\"X\"", "\"after\":[2,12]", "\"after\":[12,12]",
+                  "expected earlier calls, ascending");
     check_damaged("\"X\"", "\"after\":[1]", "\"after\":[[]]", "\"after\" is a list; expected");
-    check_damaged("\"X\"", "\"sequence\":2,", "\"sequence\":3,", "two calls have the sequence number 3");
-    check_damaged("\"X\"", "\"wait\":\"room\"", "\"wait\":\"\\u001bdoom\"", "\"wait\" is \"?doom\"; expected array");
+    check_damaged("\"X\"", "\"sequence\":2,", "\"sequence\":3,",
+                  "two calls have the sequence number 3");
+    check_damaged("\"X\"", "\"wait\":\"room\"", "\"wait\":\"\\u001bdoom\"",
+                  "\"wait\" is \"?doom\"; expected array");
     check_damaged("\"X\"", "\"ended_by\":7", "\"ended_by\":70", "names call 70");
-    check_damaged("\"square_sum\"", "\"dur\":65.000", "\"dur\":20.000", "overlaps the one around it in part");
+    check_damaged("\"square_sum\"", "\"dur\":65.000", "\"dur\":20.000",
+                  "overlaps the one around it in part");
     check_damaged("\"X\"", "\"ts\":206.000", "\"ts\":1.000", "begins before the one before it");
     check_damaged("\"ts\":758.000", "\"track\":1", "\"track\":0", "\"calls\" is missing");
     check_damaged("\"ts\":6.000,\"name\":\"memory\"", "\"track\":2", "\"track\":1",
                   "a point of track 1 after those of 2");
-    check_damaged("\"C\"", "\"ts\":2.000", "\"ts\":200.000", "a point of a counter before the last one");
-    check_damaged("\"C\"", "\"calls\":1", "\"calls\":1e5", "\"calls\" is 100000; expected a whole number");
-    check_damaged("\"C\"", "\"args\":{\"calls\":1}", "\"args\":7", "\"args\" is 7; expected an object");
+    check_damaged("\"C\"", "\"ts\":2.000", "\"ts\":200.000",
+                  "a point of a counter before the last one");
+    check_damaged("\"C\"", "\"calls\":1", "\"calls\":1e5",
+                  "\"calls\" is 100000; expected a whole number");
+    check_damaged("\"C\"", "\"args\":{\"calls\":1}", "\"args\":7",
+                  "\"args\" is 7; expected an object");
     check_damaged("\"s\"", "\"ph\":\"s\"", "\"ph\":1", "\"ph\" is 1; expected a text");
     check_damaged("\"s\"", "\"ph\":\"s\"", "\"ph\":\"\\u0000\"", "no JSON: ");
-    check_damaged("\"X\"", "\"after\":[1]", "\"after\":[1],\"x\":[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]",
+    check_damaged("\"X\"", "\"after\":[1]",
+                  "\"after\":[1],\"x\":[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]",
                   "objects and lists in it; expected 16 at most");
     check_damaged("\n]}\n", "]}\n", "]}\n{}", "more text after the end of the trace");
+}
+
+/* Numbers that are good each, and too much together. */
+static void test_sums(void)
+{
+    hki_writer writer = {0};
+    const hk_status *status = NULL;
+    hki_write(&writer,
+              "{\"otherData\":{\"hocket\":\"\",\"format\":1,\"title\":\"\",\"duration_ns\":0,"
+              "\"lost_records\":0,\"limit_bytes\":0,\"queues\":[],\"counters\":[],"
+              "\"lanes\":[{\"process\":\"\",\"name\":\"\"}]},\"traceEvents\":[{\"ph\":\"M\"}");
+    for (int i = 0; i < 10000; i++)
+        hki_write(&writer,
+                  ",\n{\"ph\":\"X\",\"tid\":1000,\"ts\":0,\"dur\":1e12,\"args\":{\"wait\":\"all\","
+                  "\"device\":\"\",\"file\":\"\",\"line\":1}}");
+    hki_write(&writer, "]}");
+    CHECK(!hki_timeline_read_chrome(writer.data, writer.bytes, &status));
+    CHECK(status && strstr(hk_status_message(status), "the durations here and before add up to"));
+    hk_status_release(status);
+    free(writer.data);
 }
 
 /* What takes much memory for its length, or much of the stack, is refused. */
@@ -445,6 +488,7 @@ int main(void)
     test_viewers();
     test_no_flow_back();
     test_refused();
+    test_sums();
     test_deep();
     return check_result();
 }

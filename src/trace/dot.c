@@ -47,7 +47,7 @@ static void write_call(const hki_timeline *timeline, hki_writer *writer, int ind
         hki_write(writer, ", color=\"#%06" PRIx32 "\"", hki_mix_colours(colour, 0x24354d, 70));
     if (call->is_collective)
         hki_write(writer, ", shape=octagon, style=filled, margin=\"0.02,0.02\"");
-    else if (timeline->queues[call->queue].is_copy)
+    else if (hki_call_is_copy(timeline, call))
         hki_write(writer, ", style=\"rounded,filled,dashed\"");
     hki_write(writer, ", label=<<b>");
     /* An empty element is an error to dot. */
@@ -140,28 +140,31 @@ static void write_note(hki_writer *writer, int shown, int all, const char *what)
 void hki_timeline_write_dot(const hki_timeline *timeline, hki_writer *writer)
 {
     int call_count = timeline->call_count < MAX_CALLS ? timeline->call_count : MAX_CALLS;
-    hki_write(writer, "// dot -Tsvg FILE > graph.svg\n"
-                      "digraph calls {\n"
-                      "  graph [fontname=\"Helvetica,Arial,sans-serif\", fontsize=14, nodesep=0.25, "
-                      "ranksep=0.35, bgcolor=white, pad=0.2");
+    hki_write(writer,
+              "// dot -Tsvg FILE > graph.svg\n"
+              "digraph calls {\n"
+              "  graph [fontname=\"Helvetica,Arial,sans-serif\", fontsize=14, nodesep=0.25, "
+              "ranksep=0.35, bgcolor=white, pad=0.2");
     if (*timeline->title) {
         hki_write(writer, ", labelloc=t, label=<<b>");
         write_shortened(writer, timeline->title, strlen(timeline->title));
         hki_write(writer, "</b>>");
     }
-    hki_write(writer, "];\n"
-                      "  node [shape=box, style=\"rounded,filled\", fontsize=11, penwidth=0.9, "
-                      "height=0.3, margin=\"0.12,0.05\", fontname=\"Helvetica,Arial,sans-serif\"];\n"
-                      "  edge [color=\"#57606a\", arrowsize=0.6, penwidth=0.9];\n");
+    hki_write(writer,
+              "];\n"
+              "  node [shape=box, style=\"rounded,filled\", fontsize=11, penwidth=0.9, "
+              "height=0.3, margin=\"0.12,0.05\", fontname=\"Helvetica,Arial,sans-serif\"];\n"
+              "  edge [color=\"#57606a\", arrowsize=0.6, penwidth=0.9];\n");
     for (int i = 0; i < timeline->queue_count; i++)
         write_cluster(timeline, writer, i, call_count);
     int edge_count = write_edges(timeline, writer, call_count);
     write_note(writer, call_count, timeline->call_count, "calls");
     write_note(writer, edge_count < MAX_EDGES ? edge_count : MAX_EDGES, edge_count, "dependencies");
     if (timeline->lost_records)
-        hki_write(writer,
-                  "  note_lost [shape=note, style=filled, fillcolor=\"#ffebe9\", color=\"#d1242f\", "
-                  "label=\"Incomplete: %" PRIu64 " records were lost.\"];\n",
-                  timeline->lost_records);
+        hki_write(
+            writer,
+            "  note_lost [shape=note, style=filled, fillcolor=\"#ffebe9\", color=\"#d1242f\", "
+            "label=\"Incomplete: %" PRIu64 " records were lost.\"];\n",
+            timeline->lost_records);
     hki_write(writer, "}\n");
 }

@@ -20,10 +20,11 @@ static char *graph(const hki_timeline *timeline)
     FILE *file = fopen("graph.dot", "w");
     CHECK(file && fputs(writer.data, file) >= 0 && !fclose(file));
     /* Says nothing but what is wrong. -Tcanon parses, and lays nothing out. */
-    CHECK_EQ_I64(system("command -v dot > /dev/null || exit 0\n"
-                        "dot -Tcanon graph.dot > canon.dot 2> messages && [ ! -s messages ] && exit 0\n"
-                        "cat messages >&2; exit 1"),
-                 0);
+    CHECK_EQ_I64(
+        system("command -v dot > /dev/null || exit 0\n"
+               "dot -Tcanon graph.dot > canon.dot 2> messages && [ ! -s messages ] && exit 0\n"
+               "cat messages >&2; exit 1"),
+        0);
     return writer.data;
 }
 
@@ -62,14 +63,15 @@ static void test_fixture(void)
 
 static void test_hostile(void)
 {
-    static const char *const texts[] = {"", " ", "\"];}</b>]]>&\\\x01\xFF\n\xE2\x82\xAC",
-                                        "-> ", "a -> b -> c -> ", "</"};
+    static const char *const texts[] = {
+        "", " ", "\"];}</b>]]>&\\\x01\xFF\n\xE2\x82\xAC", "-> ", "a -> b -> c -> ", "</"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         hki_timeline *timeline = fixture_timeline();
         const char *text = hki_timeline_text(timeline, texts[i]);
         timeline->title = text;
         for (int j = 0; j < timeline->call_count; j++)
-            timeline->calls[j].operation = timeline->calls[j].shapes = timeline->calls[j].file = text;
+            timeline->calls[j].operation = timeline->calls[j].shapes = timeline->calls[j].file =
+                text;
         for (int j = 0; j < timeline->queue_count; j++)
             timeline->queues[j].device = text;
         free(graph(timeline));

@@ -21,9 +21,9 @@ bool hki_json_fail(hki_json_input *self, const char *format, ...)
     for (char *c = message; *c; c++) /* it may quote the text */
         if ((unsigned char)*c < 0x20 || *c == 0x7F)
             *c = '?';
-    self->status = hki_status_create(HK_BAD_DATA, &(hki_status_facts){.operation = "trace_read"},
-                                     "line %ld: %s",
-                                     hki_json_line(&self->text, self->value_at), message);
+    self->status =
+        hki_status_create(HK_BAD_DATA, &(hki_status_facts){.operation = "trace_read"},
+                          "line %ld: %s", hki_json_line(&self->text, self->value_at), message);
     return false;
 }
 

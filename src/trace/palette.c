@@ -6,13 +6,34 @@ static const struct {
     const char *prefix;
     uint32_t colour;
 } families[] = {
-    {"conv", 0x78aef5},    {"linear", 0xa594f2},  {"matmul", 0x8f9df0}, {"max_pool", 0x62c9d9},
-    {"avg_pool", 0x62c9d9}, {"relu", 0x6fd3a8},   {"sigmoid", 0x6fd3a8}, {"tanh", 0x6fd3a8},
-    {"exp", 0xc6dd82},     {"log", 0xc6dd82},     {"softmax", 0xf393bb}, {"sgd", 0xa3d46a},
-    {"sum", 0xdfb37c},     {"mean", 0xdfb37c},    {"max", 0xdfb37c},    {"min", 0xdfb37c},
-    {"arg", 0xdfb37c},     {"add", 0xf4d465},     {"sub", 0xf4d465},    {"multiply", 0xf4d465},
-    {"divide", 0xf4d465},  {"square", 0xf4d465},  {"random", 0xd5cbe8}, {"load", 0xd5cbe8},
-    {"full", 0xdcd8cf},    {"zeros", 0xdcd8cf},   {"ones", 0xdcd8cf},
+    {"conv2d_backward_weight", 0x6fc0f0},
+    {"conv", 0x78aef5},
+    {"linear", 0xa594f2},
+    {"matmul", 0x8f9df0},
+    {"max_pool", 0x62c9d9},
+    {"avg_pool", 0x62c9d9},
+    {"relu", 0x6fd3a8},
+    {"sigmoid", 0x6fd3a8},
+    {"tanh", 0x6fd3a8},
+    {"exp", 0xc6dd82},
+    {"log", 0xc6dd82},
+    {"softmax", 0xf393bb},
+    {"sgd", 0xa3d46a},
+    {"sum", 0xdfb37c},
+    {"mean", 0xdfb37c},
+    {"max", 0xdfb37c},
+    {"min", 0xdfb37c},
+    {"arg", 0xdfb37c},
+    {"add", 0xf4d465},
+    {"sub", 0xf4d465},
+    {"multiply", 0xf4d465},
+    {"divide", 0xf4d465},
+    {"square", 0xf4d465},
+    {"random", 0xd5cbe8},
+    {"load", 0xd5cbe8},
+    {"full", 0xdcd8cf},
+    {"zeros", 0xdcd8cf},
+    {"ones", 0xdcd8cf},
 };
 enum { FAMILY_COUNT = sizeof families / sizeof *families };
 
@@ -40,6 +61,12 @@ static uint32_t text_hash(const char *text)
     return hash;
 }
 
+bool hki_call_is_copy(const hki_timeline *timeline, const hki_call_event *call)
+{
+    return timeline->queues[call->queue].is_copy || !strcmp(call->operation, "copy") ||
+           !strcmp(call->operation, "to_device");
+}
+
 uint32_t hki_call_colour(const hki_timeline *timeline, const hki_call_event *call)
 {
     uint32_t hash = text_hash(call->operation), colour = others[hash % OTHER_COUNT];
@@ -51,7 +78,7 @@ uint32_t hki_call_colour(const hki_timeline *timeline, const hki_call_event *cal
     }
     if (call->is_collective)
         return COLLECTIVE_COLOUR;
-    if (timeline->queues[call->queue].is_copy)
+    if (hki_call_is_copy(timeline, call))
         return COPY_COLOUR;
     /* Members of a family differ a little. */
     colour = hki_mix_colours(colour, 0xffffff, 88 + 4 * (int)(hash >> 8 & 3));

@@ -133,9 +133,13 @@ static quantity in_bytes(int64_t bytes)
     return scaled((double)bytes, 1024, units, 4);
 }
 
-static int percent(int64_t part, int64_t whole)
+/* "62 %", "5.4 %". */
+static quantity in_percent(int64_t part, int64_t whole)
 {
-    return whole > 0 ? (int)(100.0 * (double)part / (double)whole + 0.5) : 0;
+    quantity result;
+    const double value = whole > 0 ? 100 * (double)part / (double)whole : 0;
+    snprintf(result.text, sizeof result.text, "%.*f %%", part && value < 9.95 ? 1 : 0, value);
+    return result;
 }
 
 /* ---- totals by operation ----------------------------------------------------------------------------------------- */
@@ -210,13 +214,12 @@ static void write_head(const page *self)
     if (*self->timeline->title)
         hki_write(self->writer, "%s\n", self->timeline->title);
     if (summary->lost_records)
-        hki_write(
-            self->writer,
-            "INCOMPLETE: %llu record%s lost, for %s of memory were used up. What follows does "
-            "not count them.\n",
-            (unsigned long long)summary->lost_records,
-            summary->lost_records == 1 ? " was" : "s were",
-            in_bytes((int64_t)self->timeline->limit_bytes).text);
+        hki_write(self->writer,
+                  "INCOMPLETE: %llu record%s lost, for %s of memory did not suffice. What follows "
+                  "does not count them.\n",
+                  (unsigned long long)summary->lost_records,
+                  summary->lost_records == 1 ? " was" : "s were",
+                  in_bytes((int64_t)self->timeline->limit_bytes).text);
     hki_write(self->writer, "%d call%s in %s", self->timeline->call_count,
               plural(self->timeline->call_count), in_time(summary->duration_ns).text);
     if (self->is_simulated)
@@ -255,8 +258,8 @@ static void write_queues(const page *self)
         char name[64];
         snprintf(name, sizeof name, "%s %s%s", queue.device, queue.queue,
                  queue.simulated ? " (model)" : "");
-        hki_write(self->writer, "%-28s %10s %4d %% %10llu %12s\n", name,
-                  in_time(queue.busy_ns).text, percent(queue.busy_ns, self->summary.duration_ns),
+        hki_write(self->writer, "%-28s %10s %6s %10llu %12s\n", name, in_time(queue.busy_ns).text,
+                  in_percent(queue.busy_ns, self->summary.duration_ns).text,
                   (unsigned long long)queue.call_count, in_bytes(queue.bytes).text);
     }
     if (self->summary.queue_count > MOST_QUEUES)
@@ -294,16 +297,17 @@ static void write_overlaps(const page *self)
         hki_write(self->writer, "\n");
     if (copying)
         hki_write(self->writer,
-                  "Copies ran during %d %% of the time (%s), of which %d %% while something was "
+                  "Copies ran during %s of the time (%s), of which %s while something was "
                   "computed.\n",
-                  percent(copying, self->summary.duration_ns), in_time(copying).text,
-                  percent(hki_timeline_overlap(timeline, "@copy", "@compute"), copying));
+                  in_percent(copying, self->summary.duration_ns).text, in_time(copying).text,
+                  in_percent(hki_timeline_overlap(timeline, "@copy", "@compute"), copying).text);
     if (summing)
-        hki_write(self->writer, "Gradients were being summed during %d %% of the time (%s)",
-                  percent(summing, self->summary.duration_ns), in_time(summing).text);
+        hki_write(self->writer, "Gradients were being summed during %s of the time (%s)",
+                  in_percent(summing, self->summary.duration_ns).text, in_time(summing).text);
     if (summing && backward)
-        hki_write(self->writer, ", of which %d %% while the backward pass still ran",
-                  percent(hki_timeline_overlap(timeline, "@collective", "@backward"), summing));
+        hki_write(
+            self->writer, ", of which %s while the backward pass still ran",
+            in_percent(hki_timeline_overlap(timeline, "@collective", "@backward"), summing).text);
     if (summing)
         hki_write(self->writer, ".\n");
 }
@@ -315,16 +319,15 @@ static void write_critical_path(const page *self)
     int *path = hki_timeline_critical_path(self->timeline, false, &path_count, &length);
     total *totals = totals_of(self->timeline, path, path ? path_count : 0, &total_count);
     const int64_t queued = path_length(self->timeline, true);
-    hki_write(self->writer, "\nCritical path: %s, %d %% of the time, %d call%s",
-              in_time(length).text, percent(length, self->summary.duration_ns), path_count,
-              plural(path_count));
+    hki_write(self->writer, "\nCritical path: %s, %s of the time, %d call%s", in_time(length).text,
+              in_percent(length, self->summary.duration_ns).text, path_count, plural(path_count));
     for (int i = 0; i < total_count && i < MOST_ON_PATH; i++)
-        hki_write(self->writer, "%s%s %d %%", i ? ", " : ": ", totals[i].operation,
-                  percent(totals[i].total_ns, length));
+        hki_write(self->writer, "%s%s %s", i ? ", " : ": ", totals[i].operation,
+                  in_percent(totals[i].total_ns, length).text);
     hki_write(self->writer, "%s\n", total_count > MOST_ON_PATH ? ", ..." : ".");
     if (queued != length)
-        hki_write(self->writer, "With the order of calls within queues: %s, %d %% of the time.\n",
-                  in_time(queued).text, percent(queued, self->summary.duration_ns));
+        hki_write(self->writer, "With the order of calls within queues: %s, %s of the time.\n",
+                  in_time(queued).text, in_percent(queued, self->summary.duration_ns).text);
     free(path);
     free(totals);
 }

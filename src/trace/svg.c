@@ -461,10 +461,11 @@ static double write_legend(const svg *self)
     }
     if (self->timeline->wait_count) {
         place_entry(&x, &y, 90);
-        hki_write(writer,
-                  "<rect class=\"wait\" x=\"%s\" y=\"%s\" width=\"12\" height=\"12\" rx=\"3\"/><text "
-                  "x=\"%s\" y=\"%s\">waiting</text>\n",
-                  px(x).text, px(y).text, px(x + 18).text, px(y + 10).text);
+        hki_write(
+            writer,
+            "<rect class=\"wait\" x=\"%s\" y=\"%s\" width=\"12\" height=\"12\" rx=\"3\"/><text "
+            "x=\"%s\" y=\"%s\">waiting</text>\n",
+            px(x).text, px(y).text, px(x + 18).text, px(y + 10).text);
     }
     hki_write(writer, "</g>\n");
     free(shares);

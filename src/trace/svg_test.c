@@ -83,8 +83,9 @@ static void test_fixture(void)
     CHECK_EQ_I64(count_text(text, ", call "), timeline->slice_count - 1);
     CHECK_EQ_I64(count_text(text, "<path fill=\"#d1242f\""), 1);
     CHECK_EQ_I64(count_text(text, "stroke=\"#d1242f\""), 1);
-    CHECK(strstr(text, "<title>log: failed\nint64(64,) -&gt; float32(64,)\n4.00 \xC2\xB5s, call 23, "
-                       "train.c:47</title>"));
+    CHECK(strstr(text,
+                 "<title>log: failed\nint64(64,) -&gt; float32(64,)\n4.00 \xC2\xB5s, call 23, "
+                 "train.c:47</title>"));
     CHECK(strstr(text, "<title>load_batch, piece 2\n"));
     CHECK(strstr(text, ">600 \xC2\xB5s</text>") && !strstr(text, ">800 \xC2\xB5s</text>"));
     CHECK(strstr(text, "all_reduce<tspan class=\"amount\" dx=\"6\">250 \xC2\xB5s"));

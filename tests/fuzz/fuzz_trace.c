@@ -31,7 +31,8 @@ static void require_order(const hki_timeline *timeline)
         const hki_call_event *call = &timeline->calls[i];
         require(!i || call[-1].sequence < call->sequence, "calls out of order");
         require(call->queue >= 0 && call->queue < timeline->queue_count, "queue");
-        require(call->start_ns <= call->end_ns && call->wall_start_ns <= call->wall_end_ns, "times");
+        require(call->start_ns <= call->end_ns && call->wall_start_ns <= call->wall_end_ns,
+                "times");
         require(call->operation && call->shapes && call->file, "texts");
         for (int j = 0; j < call->dependency_count; j++)
             require(timeline->dependencies[call->first_dependency + j] < i, "dependency");
@@ -86,8 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         require_order(timeline);
         require_same_again(timeline);
     } else {
-        require(hk_status_code(status) == HK_BAD_DATA ||
-                    hk_status_code(status) == HK_OUT_OF_MEMORY,
+        require(hk_status_code(status) == HK_BAD_DATA || hk_status_code(status) == HK_OUT_OF_MEMORY,
                 "wrong code");
         require(strlen(hk_status_message(status)) > 20, "no message");
     }
@@ -111,9 +111,9 @@ static void run_with(const hki_writer *seed, size_t begin, size_t end, const cha
 /* Every number and every text by each of these. */
 static void run_replaced(const hki_writer *seed)
 {
-    static const char *const others[] = {"-1",   "0",  "9223372036854775807", "1e999", "1.5",
-                                         "null", "[]", "{}", "\"\"", "99999999999999999999",
-                                         "",     "1,2"};
+    static const char *const others[] = {
+        "-1", "0",    "9223372036854775807",  "1e999", "1.5", "null", "[]",
+        "{}", "\"\"", "99999999999999999999", "",      "1,2"};
     for (size_t begin = 0, end; begin < seed->bytes; begin = end) {
         const char *at = seed->data + begin;
         end = begin + 1;

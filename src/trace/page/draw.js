@@ -2,7 +2,6 @@
  * Where slices are narrower than a pixel, those that begin in one pixel are drawn as one column: its colour is that
  * of the longest of them, and it is fainter the less of its time is busy. So a frame costs what is visible. */
 
-const HUES = [212, 28, 145, 345, 268, 48, 178, 308, 92, 236, 8, 195];
 const FONT = '11.5px system-ui, "Segoe UI", "DejaVu Sans", sans-serif';
 const DIM = 0.16;
 
@@ -10,14 +9,14 @@ const DIM = 0.16;
 function readTheme() {
     const style = getComputedStyle(document.documentElement), theme = {};
     for (const name of ['back', 'panel', 'text', 'muted', 'line', 'group', 'stripe', 'accent', 'danger', 'wait', 'area',
-                        'slice', 'vivid', 'chosen'])
+                        'tone', 'chosen'])
         theme[name] = style.getPropertyValue(`--${name}`).trim();
     return theme;
 }
 
-function colourOf(call, theme) {
-    const {rank} = call.operationInfo, round = Math.floor(rank / HUES.length);
-    return `hsl(${HUES[rank % HUES.length] + 15 * round} ${Math.max(25, 62 - 14 * round)}% ${theme.slice})`;
+/* Colours of calls are made for dark text on light paper; on dark paper they are toned down. */
+function tonedDown(colour, share) {
+    return '#' + [1, 3, 5].map(i => Math.round(parseInt(colour.slice(i, i + 2), 16) * share).toString(16).padStart(2, '0')).join('');
 }
 
 class Painter {
@@ -30,12 +29,14 @@ class Painter {
 
     restyle() {
         this.theme = readTheme();
-        this.colours = this.view.model.operations.map((info) => colourOf({operationInfo: info}, this.theme));
+        this.colours = this.view.model.colours.map(colour => tonedDown(colour, Number(this.theme.tone)));
         this.hatch = this.hatching(this.theme.wait);
         this.failedHatch = this.hatching('#0009');
         this.overview = null;
         this.widths = new Map();
     }
+
+    colourOf(call) { return call.flags & FAILED ? this.theme.danger : this.colours[call.colour]; }
 
     hatching(colour) {
         const tile = document.createElement('canvas');
@@ -211,7 +212,7 @@ class Painter {
                 if (end[j] - start[j] > end[shown] - start[shown]) shown = j;
             const {call} = level.slices[shown], isAlone = next === i + 1;
             const busy = isAlone ? 1 : Math.min(1, Math.max(0.25, (level.busy[next] - level.busy[i]) / pixel));
-            base.fillStyle = call.flags & FAILED ? this.theme.danger : this.colours[call.operationInfo.rank];
+            base.fillStyle = this.colourOf(call);
             base.globalAlpha = marked ? (hasMarked ? 1 : DIM) : busy;
             base.fillRect(isAlone ? view.x(start[i]) : view.x(column * pixel), y, Math.max(1, width), SLICE_HEIGHT - 1);
             base.globalAlpha = 1;
@@ -224,7 +225,7 @@ class Painter {
         const {view, base, theme} = this, {call} = slice, height = SLICE_HEIGHT - 1;
         const x = Math.max(view.x(slice.start), GUTTER - 4), room = Math.min(view.x(slice.start) + width, view.width + 4) - x;
         base.globalAlpha = isDim ? DIM : 1;
-        base.fillStyle = call.flags & FAILED ? theme.danger : this.colours[call.operationInfo.rank];
+        base.fillStyle = this.colourOf(call);
         base.fillRect(x, y, room > 3 ? room - 0.5 : room, height);
         if (call.flags & SKIPPED) {
             base.fillStyle = this.failedHatch;
@@ -233,7 +234,7 @@ class Painter {
         base.fillStyle = '#0006';
         if (call.flags & BACKWARD) base.fillRect(x, y + height - 3, room, 3);
         if (call.flags & COLLECTIVE) base.fillRect(x, y, room, 3);
-        if (room > 26) {
+        if (room > 26 && !isDim) {
             const text = Math.max(x, GUTTER) + 4, space = x + room - text - 5;
             base.fillStyle = '#10131a';
             const label = this.shortened(call.operation, space);
@@ -378,12 +379,12 @@ class Painter {
         // Its wait: dashed until its inputs were there, then solid until it began.
         overlay.strokeStyle = theme.chosen;
         overlay.lineWidth = 1.5;
-        const y = this.middle(first), ready = view.x(Math.min(call.ready, first.start));
+        const y = view.sliceTop(first) + SLICE_HEIGHT + 1.5, ready = view.x(Math.min(call.ready, first.start));
         overlay.setLineDash([3, 3]);
         this.line(view.x(Math.min(call.issue, first.start)), y, ready, y);
         overlay.setLineDash([]);
         this.line(ready, y, view.x(first.start), y);
-        this.line(view.x(call.issue), y - 5, view.x(call.issue), y + 5);
+        this.line(view.x(call.issue), y - 3, view.x(call.issue), y + 3);
         for (const dependency of call.dependencies.slice(0, 300)) this.arrow(this.lastOf(dependency), first, theme.accent);
         const last = this.lastOf(call);
         for (const dependent of call.dependents.slice(0, 300))
@@ -409,21 +410,24 @@ class Painter {
         overlay.stroke();
     }
 
+    /* From the end of a slice to the begin of another: to its side, or above the others of the same row to its top. */
     arrow(from, to, colour) {
         if (!from || !to) return;
-        const {view, overlay} = this;
-        const x1 = view.x(from.end), y1 = this.middle(from), x2 = view.x(to.start), y2 = this.middle(to);
-        const bend = Math.min(90, Math.max(24, Math.abs(x2 - x1) / 2, y1 === y2 ? 0 : 30));
+        const {view, overlay} = this, isSameRow = view.sliceTop(from) === view.sliceTop(to);
+        const x1 = view.x(from.end), x2 = view.x(to.start) + (isSameRow ? 1 : 0);
+        const y1 = isSameRow ? view.sliceTop(from) : this.middle(from), y2 = isSameRow ? y1 : this.middle(to);
+        const bend = isSameRow ? Math.min(40, Math.abs(x2 - x1) / 3) : Math.max(24, Math.min(90, Math.abs(x2 - x1) / 2));
         overlay.strokeStyle = overlay.fillStyle = colour;
         overlay.lineWidth = 1.6;
         overlay.beginPath();
         overlay.moveTo(x1, y1);
-        overlay.bezierCurveTo(x1 + bend, y1, x2 - bend, y2, x2 - 6, y2);
+        if (isSameRow) overlay.bezierCurveTo(x1 + bend / 2, y1 - 22, x2 - bend / 2, y2 - 22, x2, y2 - 6);
+        else overlay.bezierCurveTo(x1 + bend, y1, x2 - bend, y2, x2 - 6, y2);
         overlay.stroke();
         overlay.beginPath();
         overlay.moveTo(x2, y2);
-        overlay.lineTo(x2 - 8, y2 - 4);
-        overlay.lineTo(x2 - 8, y2 + 4);
+        overlay.lineTo(x2 - (isSameRow ? 4 : 8), y2 - (isSameRow ? 8 : 4));
+        overlay.lineTo(x2 + (isSameRow ? 4 : -8), y2 + (isSameRow ? -8 : 4));
         overlay.fill();
         this.arrows++;
     }

@@ -54,6 +54,7 @@ class Model {
             ({index, process, name, simulated: !!simulated, levels: [], waits: [], waitEnds: null}));
         this.queues = data.queues.map(([device, name, simulated, copy, busy]) =>
             ({device, name, simulated: !!simulated, copy: !!copy, busy, calls: 0}));
+        this.colours = data.colours;
         this.readCalls(data.calls, data.texts);
         this.readSlices(data.slices);
         this.readWaits(data.waits, data.texts);
@@ -74,7 +75,7 @@ class Model {
                 index: this.calls.length, sequence,
                 operation: texts[numbers[i++]], shapes: texts[numbers[i++]],
                 file: texts[numbers[i++]], line: numbers[i++],
-                queue: this.queues[numbers[i++]], flags: numbers[i++],
+                queue: this.queues[numbers[i++]], flags: numbers[i++], colour: numbers[i++],
                 issue: issue += numbers[i++], ready: issue + numbers[i++], start: issue + numbers[i++],
                 end: 0, wallStart: 0, wallEnd: 0, bytes: 0,
                 dependencies: [], dependents: [], slices: [],
@@ -146,21 +147,19 @@ class Model {
         });
     }
 
-    /* By total time: the table of the panel, and which colour an operation has. */
+    /* By total time: the table of the panel. */
     readOperations() {
         const byName = new Map();
         for (const call of this.calls) {
             let operation = byName.get(call.operation);
             if (!operation)
-                byName.set(call.operation, operation = {name: call.operation, calls: 0, time: 0, longest: 0, bytes: 0, rank: 0});
+                byName.set(call.operation, operation = {name: call.operation, calls: 0, time: 0, longest: 0, bytes: 0, colour: call.colour});
             operation.calls++;
             operation.time += call.end - call.start;
             operation.longest = Math.max(operation.longest, call.end - call.start);
             operation.bytes += call.bytes;
-            call.operationInfo = operation;
         }
         this.operations = [...byName.values()].sort((a, b) => b.time - a.time || (a.name < b.name ? -1 : 1));
-        this.operations.forEach((operation, rank) => operation.rank = rank);
     }
 
     /* Marks calls: an array with 1 for each by index, or null for none. */
@@ -189,6 +188,8 @@ class Model {
 function source(event) { return event.file ? `${event.file}:${event.line}` : ''; }
 
 function grouped(number) { return Math.round(number).toLocaleString('en-US'); }
+
+function counted(number, noun) { return `${grouped(number)} ${noun}${number === 1 ? '' : 's'}`; }
 
 function digits(number) {
     const size = Math.abs(number);

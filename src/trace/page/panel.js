@@ -10,9 +10,9 @@ function make(tag, properties, ...children) {
     return element;
 }
 
-function swatch(call, theme) {
+function swatch(colour) {
     const box = make('i', {className: 'swatch'});
-    box.style.background = call.flags & FAILED ? theme.danger : colourOf(call, theme);
+    box.style.background = colour;
     return box;
 }
 
@@ -77,7 +77,7 @@ class Panel {
         document.title = document.getElementById('title').textContent = model.title;
         document.getElementById('facts').append(...[
             fact(duration(model.duration), 'long'),
-            fact(grouped(model.calls.length), 'calls'),
+            fact(grouped(model.calls.length), model.calls.length === 1 ? 'call' : 'calls'),
             failed ? fact(grouped(failed), 'failed') : null,
             fact(duration(critical.length), `critical path, ${percent(critical.length, model.duration)}`),
             fact(duration(model.waits.reduce((sum, wait) => sum + wait.end - wait.start, 0)), 'threads waited'),
@@ -87,12 +87,12 @@ class Panel {
         for (const queue of model.queues)
             if (queue.calls)
                 document.getElementById('queues').append(
-                    make('span', {className: 'queue', title: `busy ${duration(queue.busy)}, ${grouped(queue.calls)} calls`},
+                    make('span', {className: 'queue', title: `busy ${duration(queue.busy)}, ${counted(queue.calls, 'call')}`},
                          `${queue.device} ${queue.name}`, make('meter', {max: Math.max(1, model.duration), value: queue.busy}),
                          make('b', {}, percent(queue.busy, model.duration))));
         const lost = document.getElementById('lost');
         lost.hidden = !model.lost;
-        lost.textContent = `${grouped(model.lost)} records were lost, for the trace's memory (${bytes(model.limit)}) was ` +
+        if (model.lost) lost.textContent = `${grouped(model.lost)} records were lost, for the trace's memory (${bytes(model.limit)}) was ` +
                            'used up: this picture is incomplete. More memory: hk_trace_options.memory_bytes.';
     }
 
@@ -104,7 +104,7 @@ class Panel {
         if (tip.hidden) return;
         if (hit.slice) {
             const {call, piece, start, end} = hit.slice;
-            tip.replaceChildren(make('h2', {}, swatch(call, this.painter.theme), call.operation, make('small', {}, `#${call.sequence}`)),
+            tip.replaceChildren(make('h2', {}, swatch(this.painter.colourOf(call)), call.operation, make('small', {}, `#${call.sequence}`)),
                                 factList([...callFacts(call, model), ['this piece', piece >= 0 &&
                                     `${piece}: ${exact(start, model)} to ${exact(end, model)}, ${duration(end - start)}`]]));
         } else if (hit.wait) {
@@ -126,14 +126,15 @@ class Panel {
     show(state) {
         if (state.call) this.showCall(state.call);
         else if (state.wait) this.showWait(state.wait);
+        else if (state.isCritical) this.element.replaceChildren(this.links('Critical path', this.model.critical.calls));
         else this.showOperations();
         this.element.scrollTop = 0;
     }
 
     link(call) {
         return make('li', {}, make('button', {className: 'link', onclick: () => this.actions.selectCall(call)},
-                                   swatch(call, this.painter.theme), make('span', {className: 'name'}, call.operation),
-                                   make('span', {className: 'more'}, `#${call.sequence}  ${call.queue.device}  ` +
+                                   swatch(this.painter.colourOf(call)), make('span', {className: 'name'}, call.operation),
+                                   make('span', {className: 'more'}, `#${call.sequence} · ${call.queue.device} · ` +
                                                                      duration(call.end - call.start))));
     }
 
@@ -146,7 +147,7 @@ class Panel {
 
     showCall(call) {
         this.element.replaceChildren(make('div', {className: 'columns'},
-            make('div', {}, make('h2', {}, swatch(call, this.painter.theme), call.operation, make('small', {}, `#${call.sequence}`)),
+            make('div', {}, make('h2', {}, swatch(this.painter.colourOf(call)), call.operation, make('small', {}, `#${call.sequence}`)),
                  factList(callFacts(call, this.model))),
             this.links('Waits for', call.dependencies), this.links('Is waited for by', call.dependents)));
     }
@@ -167,7 +168,7 @@ class Panel {
         const cells = (tag, values) => make('tr', {}, ...values.map(value => make(tag, {}, value)));
         const row = info => cells('td', [
             make('button', {className: 'link', title: 'Show where', onclick: () => this.actions.find(info.name)},
-                 swatch({operationInfo: info, flags: 0}, this.painter.theme), make('span', {className: 'name'}, info.name)),
+                 swatch(this.painter.colours[info.colour]), make('span', {className: 'name'}, info.name)),
             grouped(info.calls), duration(info.time), make('meter', {max: Math.max(1, operations[0].time), value: info.time}),
             percent(info.time, total), duration(info.time / info.calls), duration(info.longest), bytes(info.bytes)]);
         this.element.replaceChildren(make('table', {},

@@ -114,7 +114,8 @@ class Page {
         document.getElementById('critical').setAttribute('aria-pressed', isOn);
         const {calls, length} = this.model.critical;
         document.getElementById('found').textContent =
-            isOn ? `${grouped(calls.length)} calls, ${duration(length)}, ${percent(length, this.model.duration)} of the time` : '';
+            isOn ? `${counted(calls.length, 'call')}, ${duration(length)}, ${percent(length, this.model.duration)} of the time` : '';
+        this.panel.show(this.state);
         this.markCalls(isOn ? calls : null);
     }
 
@@ -127,7 +128,7 @@ class Page {
         document.getElementById('previous').disabled = document.getElementById('next').disabled = !found.length;
         if (text.trim())
             document.getElementById('found').textContent = found.length ?
-                `${grouped(found.length)} calls, ${duration(found.reduce((sum, call) => sum + call.end - call.start, 0))}` :
+                `${counted(found.length, 'call')}, ${duration(found.reduce((sum, call) => sum + call.end - call.start, 0))}` :
                 'no match';
     }
 
