@@ -25,7 +25,8 @@ typedef struct hk_trace_options {
 } hk_trace_options;
 
 /* Begins to record on the default runtime, which it starts where it has not begun. An error when a recording
- * is under way, as it is all the time with HOCKET_TRACE. Blocks only while another thread is in hk_trace_stop. */
+ * is under way, as it is all the time with HOCKET_TRACE. Calls issued before, and those that have not finished when
+ * it ends, are left out. Blocks only while another thread is in hk_trace_stop. */
 HK_API const hk_status *hk_trace_start(const hk_trace_options *options);
 /* Waits as hk_wait_all does, ends the recording and returns it; NULL when there was none of
  * hk_trace_start, or in a task, or when host memory is short. Belongs to the caller. */

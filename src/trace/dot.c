@@ -7,8 +7,8 @@
 #include <string.h>
 
 enum {
-    MAX_CALLS = 400, /* what dot lays out in seconds, and people can read at all */
-    MAX_EDGES = 2000,
+    MAX_CALLS = 300, /* what dot lays out in seconds, and people can read at all */
+    MAX_EDGES = 1000,
     MAX_LINE = 46 /* characters */
 };
 

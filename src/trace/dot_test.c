@@ -1,5 +1,5 @@
 /* The graph for Graphviz: every call and dependency once, in the cluster of its device; bounded, with a note. Where
- * `dot` is installed it must accept all of it. */
+ * Graphviz is installed it must accept all of it. */
 #include "tests/check.h"
 #include "trace/timeline_fixture.h"
 
@@ -19,12 +19,11 @@ static char *graph(const hki_timeline *timeline)
     CHECK(!writer.is_failed && writer.data);
     FILE *file = fopen("graph.dot", "w");
     CHECK(file && fputs(writer.data, file) >= 0 && !fclose(file));
-    /* Says nothing but what is wrong. -Tcanon parses, and lays nothing out. */
-    CHECK_EQ_I64(
-        system("command -v dot > /dev/null || exit 0\n"
-               "dot -Tcanon graph.dot > canon.dot 2> messages && [ ! -s messages ] && exit 0\n"
-               "cat messages >&2; exit 1"),
-        0);
+    /* nop parses and lays nothing out; it says nothing but what is wrong. */
+    CHECK_EQ_I64(system("command -v nop > /dev/null || exit 0\n"
+                        "nop graph.dot > canon.dot 2> messages && [ ! -s messages ] && exit 0\n"
+                        "cat messages >&2; exit 1"),
+                 0);
     return writer.data;
 }
 
@@ -121,7 +120,7 @@ static void test_bounded(void)
     }
     char *dot = graph(timeline);
     CHECK(strlen(dot) < 200000);
-    CHECK(strstr(dot, "Only the first 400 of 5000 calls are drawn."));
+    CHECK(strstr(dot, "Only the first 300 of 5000 calls are drawn."));
     CHECK(strstr(dot, "dependencies are drawn."));
     CHECK(!strstr(dot, "lost"));
     free(dot);

@@ -290,7 +290,7 @@ static void no_trace_is_all_zeros(void)
 /* In a child, which starts a runtime of its own; what it says goes to a file. */
 static int run_child(const char *path)
 {
-    int status;
+    int status = -1;
     const pid_t child = fork();
     if (child == 0) {
         setenv("HOCKET_TRACE", path, 1);
@@ -333,39 +333,51 @@ static void a_run_that_cannot_be_recorded_says_so_and_runs(void)
 
 /* ---- many threads --------------------------------------------------------------------------------------------------- */
 
+enum { RECORDERS = 2, ISSUERS = 2, RECORDINGS = 20 };
+
 static atomic_bool is_done;
 
+/* Checks count, and are the main thread's. */
 static void *issue_on(void *unused)
 {
-    while (!atomic_load(&is_done))
-        run_program();
+    while (!atomic_load(&is_done)) {
+        HK_SCOPE;
+        hk_wait(hk_add_scalar(hk_multiply(matrix(), matrix()), 2));
+    }
     return unused;
 }
 
-static void *record_on(void *unused)
+static void *record_on(void *traces)
 {
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < RECORDINGS; i++) {
         hk_trace_start(NULL);
-        hk_trace *trace = hk_trace_stop();
-        if (trace)
-            check_timeline(trace->timeline);
-        hk_trace_release(trace);
+        ((hk_trace **)traces)[i] = hk_trace_stop();
     }
-    return unused;
+    return NULL;
 }
 
 static void threads_may_record_at_any_time(void)
 {
-    enum { RECORDERS = 2, THREADS = 4 };
-    pthread_t threads[THREADS];
-    for (int i = 0; i < THREADS; i++)
-        pthread_create(&threads[i], NULL, i < RECORDERS ? record_on : issue_on, NULL);
-    for (int i = 0; i < THREADS; i++) {
+    static hk_trace *traces[RECORDERS][RECORDINGS];
+    pthread_t threads[RECORDERS + ISSUERS];
+    for (int i = 0; i < RECORDERS + ISSUERS; i++)
+        CHECK(!pthread_create(&threads[i], NULL, i < RECORDERS ? record_on : issue_on,
+                              i < RECORDERS ? traces[i] : NULL));
+    for (int i = 0; i < RECORDERS + ISSUERS; i++) {
         if (i == RECORDERS)
             atomic_store(&is_done, true);
         pthread_join(threads[i], NULL);
     }
-    hk_trace_release(hk_trace_stop());
+    int count = 0;
+    for (int i = 0; i < RECORDERS * RECORDINGS; i++) {
+        hk_trace *trace = traces[i / RECORDINGS][i % RECORDINGS];
+        if (trace)
+            check_timeline(trace->timeline);
+        count += trace != NULL;
+        hk_trace_release(trace);
+    }
+    CHECK(count > 0);
+    CHECK(!hk_trace_stop());
 }
 
 int main(void)
