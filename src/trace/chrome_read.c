@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_BYTES    ((int64_t)1 << 50)
-#define MAX_OTHER    (100 * 1000) /* objects in "otherData" */
-#define MAX_ROWS     16384        /* lanes, queues, counters */
-#define MAX_EVENT    16           /* objects and lists in one event; there are three */
+#define MAX_BYTES ((int64_t)1 << 50)
+#define MAX_OTHER (100 * 1000) /* objects in "otherData" */
+#define MAX_ROWS  16384        /* lanes, queues, counters */
+#define MAX_EVENT 16           /* objects and lists in one event; there are three */
+#define MAX_COMMAS                                                                                 \
+    (2 * 1024 * 1024) /* of one event: more than calls that a recording has room for */
 #define MAX_SEQUENCE INT64_MAX
 
 typedef struct reader {
@@ -366,6 +368,11 @@ static json_t *parse(reader *self, const hki_json_extent *extent, size_t contain
     if (extent->container_count > container_limit) {
         hki_json_fail(&self->in, "an object with %zu objects and lists in it; expected %zu at most",
                       extent->container_count, container_limit);
+        return NULL;
+    }
+    if (extent->comma_count > MAX_COMMAS) {
+        hki_json_fail(&self->in, "an object with %zu commas in it; expected %d at most",
+                      extent->comma_count, MAX_COMMAS);
         return NULL;
     }
     json_t *value = json_loadb(self->in.text.data + extent->begin, extent->end - extent->begin,

@@ -478,6 +478,12 @@ static void test_deep(void)
         hki_write(&writer, "]");
     hki_write(&writer, ",\"traceEvents\":[]}");
     check_refused(writer.data, writer.bytes, "objects and lists in it; expected 100000 at most");
+    writer.bytes = 0;
+    hki_write(&writer, "{\"traceEvents\":[],\"otherData\":{\"x\":[0");
+    for (int i = 0; i < 2200000; i++)
+        hki_write_bytes(&writer, ",0", 2);
+    hki_write(&writer, "]}}");
+    check_refused(writer.data, writer.bytes, "an object with 2200000 commas in it; expected");
     free(writer.data);
 }
 

@@ -42,7 +42,7 @@ bool hki_json_take_string(hki_json_text *text, hki_json_extent *value)
         if (c == '\\')
             text->at += text->at < text->bytes;
         else if (c == '"') {
-            *value = (hki_json_extent){begin, text->at, 0};
+            *value = (hki_json_extent){.begin = begin, .end = text->at};
             return true;
         }
     }
@@ -75,6 +75,7 @@ bool hki_json_take_value(hki_json_text *text, hki_json_extent *value)
         } else if (c == ',' || c == ':') {
             if (!depth)
                 return fail(text, "a value");
+            found.comma_count += c == ',';
             text->at++;
         } else {
             while (text->at < text->bytes && !is_space(text->data[text->at]) &&

@@ -17,6 +17,7 @@ typedef struct hki_json_text {
 typedef struct hki_json_extent {
     size_t begin, end;
     size_t container_count; /* objects and arrays, itself included */
+    size_t comma_count;     /* between their members */
 } hki_json_extent;
 
 void hki_json_skip_space(hki_json_text *text);
