@@ -22,7 +22,6 @@ static const struct {
     {"HOCKET_CPUS", "CPU devices"},
     {"HOCKET_CORES", "cores to use in all"},
     {"HOCKET_SIM", "simulated accelerators"},
-    {"HOCKET_TRACE", "file for a timeline of everything that runs"},
     {"HOCKET_ENGINE", "async, or serial: each call runs in place"},
     {"HOCKET_RUN_AHEAD", "unfinished calls at most"},
     {"HOCKET_RUN_AHEAD_BYTES", "bytes that only unfinished calls hold, at most"},
