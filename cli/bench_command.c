@@ -9,6 +9,9 @@ static const command *const experiments[] = {
     &bench_async_command,
     &bench_parallel_command,
     &bench_overlap_command,
+    &bench_graph_command,
+    &bench_multi_command,
+    &bench_split_command,
 };
 /* clang-format on */
 enum { EXPERIMENT_COUNT = sizeof experiments / sizeof *experiments };

@@ -32,9 +32,10 @@ typedef struct train_options {
 /* clang-format off */
 static const option_row rows[] = {
     TEXT("devices", devices, "LIST",
-         "devices to train on, such as cpu:0,cpu:1: as many CPU devices are\n"
-         "made as it takes, and split the cores (default: what HOCKET_CPUS\n"
-         "says, else cpu:0 with all cores)"),
+         "devices to train on, such as cpu:0,cpu:1 or sim:0,sim:1: as many are\n"
+         "made as it takes; CPU devices split the cores, simulated ones are of\n"
+         "the default kind or as HOCKET_SIM says (default: the CPU devices that\n"
+         "HOCKET_CPUS says, else cpu:0 with all cores)"),
     INT("batch-size", batch_size, 1, 1e9,
         "samples of a batch, on all devices together (default 256)"),
     NUMBER("lr", lr, 0, 1e6, "learning rate (default 0.2)"),
@@ -269,9 +270,8 @@ static bool set_up(training *self, const device_list *list)
 {
     train_options *options = &self->options;
     lenet *model = &self->trainer.model;
-    if (hk_status_print(hk_runtime_init(&(hk_runtime_options){.cpu_devices = list->cpu_devices}),
-                        stderr) ||
-        !device_list_find(list, model->devices, &model->device_count) || !start_trace(self))
+    if (!device_list_start(list) || !device_list_find(list, model->devices, &model->device_count) ||
+        !start_trace(self))
         return false;
     size_t used = 0;
     for (int d = 0; d < model->device_count; d++)
