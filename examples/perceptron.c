@@ -9,12 +9,14 @@ enum { DEVICES = 2, BATCH = 64, INPUTS = 20, HIDDEN = 32, CLASSES = 4, PARAMS = 
 
 static hk_array *loss_of(hk_array *x, hk_array *labels, hk_array *const p[PARAMS])
 {
-    return hk_softmax_cross_entropy(hk_linear(hk_relu(hk_linear(x, p[0], p[1])), p[2], p[3]), labels);
+    return hk_softmax_cross_entropy(hk_linear(hk_relu(hk_linear(x, p[0], p[1])), p[2], p[3]),
+                                    labels);
 }
 
 int main(void)
 {
-    const hk_sim_options accelerators = {.count = DEVICES}; /* simulated: real results, the times of a model */
+    const hk_sim_options accelerators = {
+        .count = DEVICES}; /* simulated: real results, the times of a model */
     hk_runtime_init(&(hk_runtime_options){.sim = &accelerators, .sim_count = 1});
     HK_SCOPE;
     hk_device cpu = hk_device_default();
