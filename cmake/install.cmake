@@ -30,6 +30,7 @@ file(RELATIVE_PATH pc_prefix "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_I
 string(REGEX REPLACE "/$" "" pc_prefix "${pc_prefix}")
 file(RELATIVE_PATH pc_libdir "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_FULL_LIBDIR}")
 file(RELATIVE_PATH pc_includedir "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
-set(pc_libs_private "${HocketBlas_LIBRARY} -lhwloc -ljansson -lz -lm -pthread")
+# The option brings HOCKET_TRACE, as in CMakeLists.txt.
+set(pc_libs_private "-Wl,-u,hk_trace_start ${HocketBlas_LIBRARY} -lhwloc -ljansson -lz -lm -pthread")
 configure_file("${PROJECT_SOURCE_DIR}/cmake/hocket.pc.in" "${PROJECT_BINARY_DIR}/hocket.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/hocket.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -104,7 +104,7 @@ endif()
 
 # ---- html
 if(TARGET html_test)
-  foreach(timeline fixture large)
+  foreach(timeline fixture hostile large)
     hocket_test(html.${timeline} html "${HOCKET_BASH}" "${PROJECT_SOURCE_DIR}/tests/html/run"
                 $<TARGET_FILE:html_test> ${timeline})
   endforeach()

@@ -7,7 +7,8 @@
  *     hk_trace_release(trace);
  *
  * Or without a change of the program: HOCKET_TRACE=run.json records from the start of the runtime to its end,
- * and `hocket trace run.json` shows it. Recording costs under 50 ns for each event, several for each call. */
+ * and `hocket trace run.json` shows it; a later runtime of the process, or a forked child's, writes over it.
+ * Recording costs under 50 ns for each event, several for each call. */
 #ifndef HOCKET_TRACE_H
 #define HOCKET_TRACE_H
 
@@ -43,7 +44,8 @@ typedef enum hk_trace_format {
 } hk_trace_format;
 
 /* Writes a file, whole or not at all. Blocks on the file only. */
-HK_API const hk_status *hk_trace_write(const hk_trace *trace, hk_trace_format format, const char *path);
+HK_API const hk_status *hk_trace_write(const hk_trace *trace, hk_trace_format format,
+                                       const char *path);
 /* The same into memory: text that ends with a zero byte, to be freed with free(); *bytes (may be NULL) without
  * it. NULL when host memory is short. */
 HK_API char *hk_trace_text(const hk_trace *trace, hk_trace_format format, size_t *bytes);
@@ -57,7 +59,7 @@ typedef struct hk_trace_summary {
     int64_t wall_duration_ns; /* the same, all of it by the wall clock */
     int64_t critical_path_ns; /* the longest chain of calls that had to follow each other */
     int64_t wait_ns;          /* that issuing threads spent waiting */
-    int64_t late_ns;          /* simulated devices: the most by which the host was behind the model */
+    int64_t late_ns; /* simulated devices: the most by which the host was behind the model */
     uint64_t call_count, failed_count, lost_records;
     int queue_count; /* queues that ran something */
 } hk_trace_summary;

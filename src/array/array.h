@@ -75,6 +75,9 @@ void hki_array_transfer(hk_array *to, hk_array *from, const char *operation, boo
 hk_array *hki_array_create(hki_device *device, hk_dims shape, hk_dtype dtype);
 /* The same in pinned memory, where the device has some. */
 hk_array *hki_array_create_pinned(hki_device *device, hk_dims shape, hk_dtype dtype);
+/* The same where the caller has the bytes of hki_dims_bytes already. */
+hk_array *hki_array_create_sized(hki_device *device, const hk_dims *shape, hk_dtype dtype,
+                                 uint64_t bytes, bool is_pinned);
 /* A view of x's storage, read-only if x is; strides and offset in elements, from the storage's begin, and
  * within it. A view of a failed array is failed by the same record and has no dimensions. */
 hk_array *hki_array_view(hk_array *x, hk_dims shape, const int64_t *strides, int64_t offset);
@@ -121,6 +124,12 @@ void hki_array_describe(const hk_array *x, char *text, size_t bytes);
 void hki_arrays_describe(hk_array *const *x, int count, char *text, size_t bytes);
 /* "(2,3)", "(4,)", "()" into text. */
 void hki_dims_describe(const hk_dims *shape, char *text, size_t bytes);
+
+/* Bytes of an element, of a valid dtype: hk_dtype_bytes without the call. */
+static inline size_t hki_dtype_bytes(hk_dtype dtype)
+{
+    return 0x118484 >> 4 * (unsigned)dtype & 15;
+}
 
 /* The element there as a double, nearest. */
 double hki_dtype_load(hk_dtype dtype, const void *element);

@@ -7,8 +7,11 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
-enum { CHUNK_BYTES = 64 << 10 };
+/* Chunks are cut from blocks of a large page each: a page's first touch is what recording would spend most of its
+ * time on, and for a large page that is fifty times less a byte. */
+enum { CHUNK_BYTES = 64 << 10, BLOCK_BYTES = 2 << 20 };
 
 typedef struct chunk {
     struct chunk *next;   /* lock */
@@ -17,7 +20,7 @@ typedef struct chunk {
     uint64_t data[];
 } chunk;
 
-enum { DATA_BYTES = CHUNK_BYTES - sizeof(chunk) };
+enum { DATA_BYTES = CHUNK_BYTES - sizeof(chunk), BLOCK_LINK_BYTES = 64 };
 
 /* What a thread has in a trace. Two hold it, the thread and the trace, and the last one frees it. What the
  * thread alone uses comes first; it writes the rest, too, but under the lock. */
@@ -43,9 +46,11 @@ struct hki_trace {
     bool is_recording;
     buffer *buffers;
     chunk *free_chunks;
-    uint64_t chunk_count, limit_bytes; /* chunks in use and free */
-    int thread_count, unnamed_count;   /* that wrote in this recording */
-    uint64_t lost_records;             /* of threads without a buffer */
+    uint64_t used_count, limit_bytes; /* used_count: of chunks that are not free */
+    void *blocks;                     /* linked by their first word; live as long as the trace */
+    char *block_rest, *block_end;     /* of the latest: not yet cut */
+    int thread_count, unnamed_count;  /* that wrote in this recording */
+    uint64_t lost_records;            /* of threads without a buffer */
     hki_trace_facts facts;
 };
 
@@ -171,16 +176,45 @@ static void rewind_locked(hki_trace *trace, buffer *self)
     self->info.number = trace->thread_count++;
 }
 
-static void add_chunk_locked(hki_trace *trace, buffer *self)
+/* One more block; one of a chunk where the limit is below a block. False: no memory. */
+static bool add_block_locked(hki_trace *trace)
+{
+    bool is_small = trace->limit_bytes < BLOCK_BYTES;
+    size_t bytes = is_small ? BLOCK_LINK_BYTES + CHUNK_BYTES : BLOCK_BYTES;
+    char *block = aligned_alloc(is_small ? BLOCK_LINK_BYTES : BLOCK_BYTES, bytes);
+    if (!block)
+        return false;
+    if (!is_small)
+        madvise(block, bytes, MADV_HUGEPAGE);
+    *(void **)(void *)block = trace->blocks;
+    trace->blocks = block;
+    trace->block_rest = block + BLOCK_LINK_BYTES;
+    trace->block_end = block + bytes;
+    return true;
+}
+
+/* NULL: the limit is reached, or there is no memory. */
+static chunk *chunk_get_locked(hki_trace *trace)
 {
     chunk *fresh = trace->free_chunks;
+    if ((trace->used_count + 1) * CHUNK_BYTES > trace->limit_bytes)
+        return NULL;
     if (fresh) {
         trace->free_chunks = fresh->next;
-    } else if ((trace->chunk_count + 1) * CHUNK_BYTES <= trace->limit_bytes &&
-               (fresh = malloc(CHUNK_BYTES))) {
-        trace->chunk_count++;
+    } else {
+        if (trace->block_end - trace->block_rest < CHUNK_BYTES && !add_block_locked(trace))
+            return NULL;
+        fresh = (chunk *)(void *)trace->block_rest;
+        trace->block_rest += CHUNK_BYTES;
         atomic_init(&fresh->used, 0);
     }
+    trace->used_count++;
+    return fresh;
+}
+
+static void add_chunk_locked(hki_trace *trace, buffer *self)
+{
+    chunk *fresh = chunk_get_locked(trace);
     if (!fresh) {
         self->is_full = true;
         return;
@@ -279,15 +313,6 @@ hki_trace *hki_trace_create(uint64_t limit_bytes)
     return trace;
 }
 
-static void free_chunks(chunk *first)
-{
-    while (first) {
-        chunk *next = first->next;
-        free(first);
-        first = next;
-    }
-}
-
 void hki_trace_destroy(hki_trace *trace)
 {
     if (!trace)
@@ -295,11 +320,13 @@ void hki_trace_destroy(hki_trace *trace)
     while (trace->buffers) {
         buffer *first = trace->buffers;
         trace->buffers = first->next_of_trace;
-        free_chunks(first->first);
         atomic_store_explicit(&first->trace, NULL, memory_order_relaxed);
         buffer_release(first);
     }
-    free_chunks(trace->free_chunks);
+    for (void *block = trace->blocks, *next; block; block = next) {
+        next = *(void **)block;
+        free(block);
+    }
     free(trace);
 }
 
@@ -311,6 +338,7 @@ static void take_chunks_locked(hki_trace *trace, buffer *self, const chunk *end)
         self->first = first->next;
         first->next = trace->free_chunks;
         trace->free_chunks = first;
+        trace->used_count--;
     }
 }
 
@@ -352,12 +380,6 @@ void hki_trace_begin(hki_trace *trace)
             take_chunks_locked(trace, each, each->last);
             link = &each->next_of_trace;
         }
-    }
-    while (trace->free_chunks && trace->chunk_count * CHUNK_BYTES > trace->limit_bytes) {
-        chunk *first = trace->free_chunks;
-        trace->free_chunks = first->next;
-        free(first);
-        trace->chunk_count--;
     }
     trace->thread_count = trace->unnamed_count = 0;
     trace->lost_records = 0;

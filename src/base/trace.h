@@ -21,7 +21,7 @@ typedef enum hki_trace_kind {
     HKI_TRACE_READY, /* hki_trace_task_record: all it waited for has finished */
     HKI_TRACE_RUN,   /* hki_trace_run_record: one piece was run by this thread */
     HKI_TRACE_MODEL, /* hki_trace_model_record: when a device's own clock says it ran */
-    HKI_TRACE_WAIT,  /* hki_trace_wait_record: this thread waited */
+    HKI_TRACE_WAIT,  /* hki_trace_wait_record: this thread waited, or had nothing to wait for */
     HKI_TRACE_VAR, /* hki_trace_task_record, `id` is a variable: it begins; what had its id is gone */
     HKI_TRACE_COUNTER, /* hki_trace_counter_record */
     HKI_TRACE_KIND_COUNT
@@ -30,7 +30,7 @@ typedef enum hki_trace_kind {
 typedef enum hki_trace_flag {
     HKI_TRACE_LAST = 1,   /* RUN: with this piece the task was finished */
     HKI_TRACE_FAILED = 2, /* RUN, together with LAST: it failed */
-    HKI_TRACE_SKIPPED = 4 /* RUN: its kernel never started, for its inputs had failed */
+    HKI_TRACE_SKIPPED = 4 /* with FAILED: its kernel never started, for its inputs had failed */
 } hki_trace_flag;
 
 typedef struct hki_trace_head {

@@ -19,6 +19,7 @@ typedef struct flight {
     hki_task *task;
     hki_queue *queue;
     hki_ticket ticket;
+    hki_run_point point;
     int64_t look_ns; /* when to ask the device again */
 } flight;
 
@@ -118,6 +119,7 @@ static void complete(hki_executor *executor, const flight *self)
 {
     hki_queue *queue = self->queue;
     note_end(queue, self->task, &self->ticket);
+    hki_tracing_end(&self->point, self->task);
     self->task->end_ns = self->ticket.end_ns;
     hki_task_complete(executor, self->task);
     atomic_fetch_sub(&queue->in_flight, 1);
@@ -253,8 +255,7 @@ static void launch(hki_executor *executor, hki_task *task)
     for (int64_t piece = 0; piece < spec->piece_count; piece++)
         hki_task_run_piece(task, piece);
     hki_task_run_join(task);
-    hki_tracing_end(&point, task);
-    flight launched = {.task = task, .queue = queue};
+    flight launched = {.task = task, .queue = queue, .point = point};
     device->class->launched(device, queue->kind, &spec->cost, ready_ns, hki_thread_ns() - begin_ns,
                             &launched.ticket);
     atomic_fetch_add(&queue->in_flight, 1);

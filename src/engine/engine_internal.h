@@ -17,6 +17,7 @@ enum {
     HKI_SPIN_NS = 50000,         /* about what waking a sleeping thread takes */
     HKI_LONG_TASK_NS = 20000,    /* worth waking a worker for */
     HKI_LONG_TASK_TICKS = 60000, /* roughly the same, see hki_ticks */
+    HKI_DIRECT_NS = 500,         /* what a call without a task takes at most */
     HKI_BATCH_NS = 5000,         /* short tasks that a worker takes at once: this much, */
     HKI_BATCH_TASKS = 16,        /* and this many */
     HKI_CHAIN_TASKS = 64,        /* successors run in place before others get their turn */
@@ -233,6 +234,10 @@ uint64_t hki_queue_finished(hki_queue *queue, unsigned epoch);
 /* ---- workers (worker.c) ---------------------------------------------------------------------------------- */
 
 void *hki_worker_main(void *worker);
+/* The floating-point environment is what tasks are to see. */
+bool hki_environment_is_default(void);
+/* Makes it this thread's latest: see hki_last_sequence. */
+void hki_sequence_note(uint64_t sequence);
 /* Runs what was claimed; returns a successor to run next when the executor chains. */
 hki_task *hki_execute(hki_executor *executor, hki_claim claim);
 /* Runs what was claimed in a thread that is no worker. */
@@ -324,7 +329,7 @@ struct hki_runtime {
     hki_gate *free_gates;
     void *chunks; /* memory of slots and gates */
     uint64_t issued_tasks, known_finished;
-    uint64_t inline_calls;
+    uint64_t inline_calls, direct_calls;
 
     _Alignas(HKI_CACHE_LINE) _Atomic(hki_task *) returned_tasks;
     _Atomic(hki_gate *) returned_gates;

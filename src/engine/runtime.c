@@ -266,8 +266,8 @@ hk_runtime_stats hk_runtime_get_stats(void)
     if (!runtime)
         return stats;
     hki_lock_acquire(&runtime->issue_lock);
-    stats.issued_calls = runtime->issued_tasks;
-    stats.inline_calls = runtime->inline_calls;
+    stats.issued_calls = runtime->issued_tasks + runtime->direct_calls;
+    stats.inline_calls = runtime->inline_calls + runtime->direct_calls;
     hki_lock_release(&runtime->issue_lock);
     stats.helped_calls = atomic_load(&runtime->helped_calls);
     stats.window_waits = atomic_load(&runtime->window_waits);

@@ -14,6 +14,11 @@ bool hki_in_task(void)
     return task_depth > 0;
 }
 
+void hki_sequence_note(uint64_t sequence)
+{
+    last_sequence = sequence;
+}
+
 uint64_t hki_last_sequence(void)
 {
     return last_sequence;

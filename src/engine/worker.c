@@ -22,9 +22,9 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
                 hki_tracing_piece(&point, task, piece);
             }
             hki_task_run_join(task);
-            hki_tracing_end(&point, task);
             if (paced)
                 hki_accelerator_pace(task, ready_ns, hki_thread_ns() - host_ns);
+            hki_tracing_end(&point, task);
             return hki_task_complete(executor, task);
         }
         atomic_store_explicit(&task->pieces_left, count, memory_order_relaxed);
@@ -44,7 +44,7 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
 }
 
 /* Every task sees the same floating-point environment, whatever the caller's thread has set. */
-static bool environment_is_default(void)
+bool hki_environment_is_default(void)
 {
 #if defined(__x86_64__)
     enum { CONTROL_BITS = 0xffc0, DEFAULT_CONTROL = 0x1f80 };
@@ -58,7 +58,7 @@ void hki_execute_foreign(hki_queue *queue, hki_claim claim)
 {
     hki_executor executor = {.queue = NULL, .slot = queue->worker_count, .chain = false};
     fenv_t saved;
-    bool keep = environment_is_default();
+    bool keep = hki_environment_is_default();
     if (!keep) {
         fegetenv(&saved);
         fesetenv(FE_DFL_ENV);

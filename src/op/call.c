@@ -113,11 +113,11 @@ static bool infer(hki_call *call, uint64_t *bytes)
         return false;
     *bytes = 0;
     for (int i = 0; i == 0 || i < op->output_count; i++) {
-        uint64_t its;
         char why[256];
-        if (!hki_dims_bytes(&call->out_shape[i], call->out_dtype[i], &its, why, sizeof why))
+        if (!hki_dims_bytes(&call->out_shape[i], call->out_dtype[i], &call->out_bytes[i], why,
+                            sizeof why))
             return hki_call_refuse(call, HK_INVALID_ARGUMENT, "the result: %s", why);
-        *bytes += its;
+        *bytes += call->out_bytes[i];
     }
     return true;
 }
@@ -163,14 +163,15 @@ static hk_array *make(hki_call *call, uint64_t bytes, hk_array **second)
     bool ok = true, transfers = is_transfer(call);
     for (; ok && made < output_count; made++) {
         outputs[made] =
-            (call->op->pinned || transfers ? hki_array_create_pinned : hki_array_create)(
-                call->device, call->out_shape[made], call->out_dtype[made]);
+            hki_array_create_sized(call->device, &call->out_shape[made], call->out_dtype[made],
+                                   call->out_bytes[made], call->op->pinned || transfers);
         ok = !outputs[made]->failed;
     }
     if (ok && transfers)
         hki_transfer(outputs[0], call->inputs[0], call->operation, HKI_TRANSFER_FRESH);
     else
-        ok = ok && hki_call_issue(call, outputs, bytes, staging);
+        ok = ok && ((hki_call_is_small(call, bytes) && hki_call_run_direct(call, outputs[0])) ||
+                    hki_call_issue(call, outputs, bytes, staging));
     if (!ok) {
         while (made > 0)
             drop(outputs[--made]);

@@ -125,7 +125,8 @@ typedef struct hki_call {
     const void *options;                /* op->options_bytes bytes, never NULL when that is > 0 */
     hk_dims out_shape[HKI_MAX_OUTPUTS]; /* infer fills these */
     hk_dtype out_dtype[HKI_MAX_OUTPUTS];
-    hk_code code; /* set through hki_call_refuse */
+    uint64_t out_bytes[HKI_MAX_OUTPUTS]; /* set after infer */
+    hk_code code;                        /* set through hki_call_refuse */
     char message[512];
 } hki_call;
 
@@ -245,6 +246,7 @@ struct hk_op {
     bool pinned; /* outputs on a CPU device are in pinned memory, where there are accelerators */
     bool elementwise; /* element i of the output depends on element i of each input, broadcast
                                 to it; so that the output may be one of the inputs: hk_<op>_into */
+    bool infallible;  /* its kernel never fails */
     bool internal;    /* for gradients: not in the public header, nor in hk_call */
     bool (*infer)(hki_call *call);
     /* Optional: the result as a view of input 0, when the strides allow it; NULL: run the kernel. */

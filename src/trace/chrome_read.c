@@ -391,6 +391,14 @@ static json_t *parse(reader *self, const hki_json_extent *extent, size_t contain
     return value;
 }
 
+/* Flows and names, which are most events, need no parsing where they look as we write them. */
+static bool is_for_viewers(const reader *self, const hki_json_extent *event)
+{
+    const char *text = self->in.text.data + event->begin;
+    return event->end - event->begin > 9 && !memcmp(text, "{\"ph\":\"", 7) &&
+           memchr("sfM", text[7], 3) && text[8] == '"';
+}
+
 static bool read_events(reader *self, const hki_json_extent *extent)
 {
     hki_json_extent event;
@@ -402,6 +410,8 @@ static bool read_events(reader *self, const hki_json_extent *extent)
     do {
         if (!hki_json_take_value(&self->in.text, &event))
             return hki_json_fail_text(&self->in);
+        if (is_for_viewers(self, &event))
+            continue;
         json_t *value = parse(self, &event, MAX_EVENT);
         bool is_good = value && read_event(self, value);
         json_decref(value);

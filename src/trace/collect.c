@@ -54,7 +54,7 @@ static bool grow(void *list, int count, int *capacity, size_t bytes)
     return true;
 }
 
-/* Both threads' and devices' times on one axis. */
+/* From the begin of recording, and within it: what began before counts from there. */
 static int64_t nanoseconds(const collector *self, uint64_t ticks)
 {
     const hki_trace_facts *facts = &self->source->facts;

@@ -1,7 +1,7 @@
-/* The page of a timeline holds what the timeline says, and nothing that a program calls itself breaks out of it.
+/* The page of a timeline holds what the timeline says, and no text of a program breaks out of it.
  * What the page does is tested in a browser: tests/html/run, which asks this program for pages:
  *
- *     html_test fixture|large FILE */
+ *     html_test fixture|hostile|large FILE */
 #include "tests/check.h"
 #include "trace/timeline_fixture.h"
 
@@ -41,7 +41,7 @@ static int occurrences(const char *text, const char *what)
 static bool is_utf8(const char *text)
 {
     for (const unsigned char *at = (const unsigned char *)text; *at;) {
-        int more = *at < 0x80                 ? 0
+        int more = *at < 0x80                  ? 0
                    : *at >= 0xc2 && *at < 0xe0 ? 1
                    : *at >= 0xe0 && *at < 0xf0 ? 2
                    : *at >= 0xf0 && *at < 0xf5 ? 3
@@ -59,13 +59,15 @@ static void fixture_is_said(void)
 {
     hki_timeline *timeline = fixture_timeline();
     char *data = data_of(timeline), expected[256];
-    CHECK(strstr(data, "{\"title\":\"train, one step\",\"duration\":760000,\"lost\":3,\"limit\":1048576,"));
+    CHECK(strstr(
+        data, "{\"title\":\"train, one step\",\"duration\":760000,\"lost\":3,\"limit\":1048576,"));
     CHECK(strstr(data, "\"lanes\":[[\"host\",\"thread 1\",0],[\"cpu:0\",\"core 1\",0]"));
     CHECK(strstr(data, "[\"sim:1\",\"copy out\",1]]"));
     snprintf(expected, sizeof expected, "[\"sim:0\",\"copy in\",1,1,%lld]",
              (long long)hki_timeline_busy(timeline, 2));
     CHECK(strstr(data, expected));
-    /* Sequence, operation, shapes, file, line, queue, flags, colour, five times, bytes, dependencies. */
+    /* Sequence, operation, shapes, file, line, queue, flags, colour, six times, bytes, and how
+     * many dependencies there are, with how many calls ago each was. */
     CHECK(strstr(data, "\"calls\":[1,0,1,2,31,0,0,0,2000,0,4000,114000,0,0,201216,0"
                        ",1,3,4,2,32,2,0,1,2000,116000,118000,38000,1000,5000,200704,1,1"
                        ",1,3,4,2,32,5,0,1,1000,"));
@@ -74,8 +76,10 @@ static void fixture_is_said(void)
     CHECK(strstr(data, "\"slices\":[21,0,1,126000,54000,0,1,0,-120000,112000,"));
     CHECK(strstr(data, "\"waits\":[0,3,"));
     CHECK(strstr(data, ",48,60000,230000,6,0,1,"));
-    CHECK(strstr(data, "[\"sim:0\",\"memory\",\"bytes\",[6000,1605632,116000,3612672,313000,6422528,185000,4816896]]"));
-    snprintf(expected, sizeof expected, "\"sums\":{\"time\":%lld,\"backward\":%lld,\"hidden\":%lld}",
+    CHECK(strstr(data, "[\"sim:0\",\"memory\",\"bytes\",[6000,1605632,116000,3612672,313000,"
+                       "6422528,185000,4816896]]"));
+    snprintf(expected, sizeof expected,
+             "\"sums\":{\"time\":%lld,\"backward\":%lld,\"hidden\":%lld}",
              (long long)hki_timeline_overlap(timeline, "@collective", NULL),
              (long long)hki_timeline_overlap(timeline, "@backward", NULL),
              (long long)hki_timeline_overlap(timeline, "@collective", "@backward"));
@@ -86,7 +90,8 @@ static void fixture_is_said(void)
     snprintf(expected, sizeof expected, "\"critical\":{\"length\":%lld,\"calls\":[%d,",
              (long long)length_ns, path[0]);
     CHECK(count > 1 && strstr(data, expected));
-    CHECK(strstr(data, "\"texts\":[\"load_batch\",\"-\\u003e float32(64,784), int64(64,)\",\"train.c\",\"copy\","));
+    CHECK(strstr(data, "\"texts\":[\"load_batch\",\"-\\u003e float32(64,784), "
+                       "int64(64,)\",\"train.c\",\"copy\","));
     CHECK_EQ_I64(occurrences(data, "\"linear\""), 1);
     free(path);
     free(data);
@@ -109,30 +114,37 @@ static void page_is_closed(void)
     hki_timeline_destroy(timeline);
 }
 
+static const char *const hostile[] = {
+    "</script><script>alert(1)</script>",
+    "<!--<script>",
+    "\"],\"x\":[\"",
+    "back\\slash \\\" and \\u003c",
+    "line\nfeed, \r return, \t tab, \x01 start, \x1f unit, \x7f delete",
+    "\xff\xfe cut: \xc3",
+    "\xed\xa0\x80 surrogate, \xc0\xaf long, \xf8\x88\x80\x80\x80 five",
+    "\xe2\x80\xa8 separator, \xc2\xb5s fine",
+    "&lt;/script&gt; ]]>",
+};
+enum { HOSTILE_COUNT = sizeof hostile / sizeof *hostile };
+
+/* The fixture with this text wherever a program has a say. */
+static hki_timeline *hostile_timeline(const char *hostile_text)
+{
+    hki_timeline *timeline = fixture_timeline();
+    const char *text = hki_timeline_text(timeline, hostile_text);
+    timeline->title = text;
+    timeline->lanes[0].name = timeline->lanes[3].process = text;
+    timeline->queues[1].device = timeline->queues[0].name = text;
+    timeline->calls[3].operation = timeline->calls[4].shapes = timeline->calls[5].file = text;
+    timeline->waits[1].device = timeline->waits[0].file = text;
+    timeline->counters[0].name = timeline->counters[1].unit = timeline->counters[2].process = text;
+    return timeline;
+}
+
 static void hostile_texts_stay_inside(void)
 {
-    static const char *const hostile[] = {
-        "</script><script>alert(1)</script>",
-        "<!--<script>",
-        "\"],\"x\":[\"",
-        "back\\slash \\\" and \\u003c",
-        "line\nfeed, \r return, \t tab, \x01 start, \x1f unit, \x7f delete",
-        "\xff\xfe cut: \xc3",
-        "\xed\xa0\x80 surrogate, \xc0\xaf long, \xf8\x88\x80\x80\x80 five",
-        "\xe2\x80\xa8 separator, \xc2\xb5s fine",
-        "&lt;/script&gt; ]]>",
-    };
-    enum { COUNT = sizeof hostile / sizeof *hostile };
-    for (int i = 0; i < COUNT; i++) {
-        hki_timeline *timeline = fixture_timeline();
-        const char *text = hki_timeline_text(timeline, hostile[i]);
-        timeline->title = text;
-        timeline->lanes[0].name = timeline->lanes[3].process = text;
-        timeline->queues[1].device = timeline->queues[0].name = text;
-        timeline->calls[3].operation = timeline->calls[4].shapes = timeline->calls[5].file = text;
-        timeline->waits[1].device = timeline->waits[0].file = text;
-        timeline->counters[0].name = timeline->counters[1].unit = timeline->counters[2].process =
-            text;
+    for (int i = 0; i < HOSTILE_COUNT; i++) {
+        hki_timeline *timeline = hostile_timeline(hostile[i]);
         char *page = page_of(timeline), *data = data_of(timeline);
         CHECK_EQ_I64(occurrences(page, "</script>"), 2);
         CHECK_EQ_I64(occurrences(page, "<script"), 2);
@@ -161,9 +173,9 @@ static void equal_timelines_give_equal_pages(void)
     }
 }
 
-/* ---- pages for the browser ------------------------------------------------------------------------------------ */
+/* ---- pages for the browser ------------------------------------------------------------------- */
 
-enum { LARGE_DEVICES = 4, LARGE_CALLS = 50000, LARGE_POINTS = 20000 };
+enum { LARGE_DEVICES = 4, LARGE_QUEUES = 12, LARGE_CALLS = 50000, LARGE_POINTS = 20000 };
 
 static int next_random(uint64_t *state, int below)
 {
@@ -179,106 +191,142 @@ static int compare_slices(const void *a, const void *b)
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-/* Devices that compute and copy, each queue one call after another, with pauses now and then. */
-static hki_timeline *large_timeline(void)
+static void fill_large_lanes(hki_timeline *timeline)
 {
-    static const char *const operations[] = {
-        "conv2d", "relu", "max_pool2d", "linear", "softmax_cross_entropy", "conv2d_backward",
-        "linear_backward", "sgd_update", "reshape", "add", "matmul", "copy", "copy", "all_reduce"};
     static const char *const queues[] = {"compute", "copy in", "copy out"};
-    hki_timeline *timeline = hki_timeline_create();
-    uint64_t random = 7;
-    int64_t free_at[3 * LARGE_DEVICES] = {0};
-    int last[3 * LARGE_DEVICES];
-    timeline->title = hki_timeline_text(timeline, "many calls");
-    timeline->lane_count = timeline->queue_count = 3 * LARGE_DEVICES;
-    timeline->lanes = calloc((size_t)timeline->lane_count + 1, sizeof *timeline->lanes);
-    timeline->queues = calloc((size_t)timeline->queue_count, sizeof *timeline->queues);
-    timeline->call_count = LARGE_CALLS;
-    timeline->calls = calloc(LARGE_CALLS, sizeof *timeline->calls);
-    timeline->slices = calloc(LARGE_CALLS, sizeof *timeline->slices);
-    timeline->dependencies = calloc((size_t)2 * LARGE_CALLS, sizeof *timeline->dependencies);
-    timeline->waits = calloc(LARGE_CALLS, sizeof *timeline->waits);
-    for (int i = 0; i < timeline->queue_count; i++) {
+    timeline->queue_count = LARGE_QUEUES;
+    timeline->lane_count = LARGE_QUEUES + 1;
+    timeline->lanes = calloc(LARGE_QUEUES + 1, sizeof *timeline->lanes);
+    timeline->queues = calloc(LARGE_QUEUES, sizeof *timeline->queues);
+    for (int i = 0; i < LARGE_QUEUES; i++) {
         char name[16];
         snprintf(name, sizeof name, "sim:%d", i / 3);
         const char *device = hki_timeline_text(timeline, name);
         const char *queue = hki_timeline_text(timeline, queues[i % 3]);
         timeline->queues[i] = (hki_trace_queue_info){device, queue, true, i % 3 > 0};
         timeline->lanes[i] = (hki_lane){device, queue, true};
-        last[i] = -1;
     }
-    timeline->lanes[timeline->lane_count++] =
-        (hki_lane){hki_timeline_text(timeline, "host"), hki_timeline_text(timeline, "thread 1"), false};
+    timeline->lanes[LARGE_QUEUES] = (hki_lane){hki_timeline_text(timeline, "host"),
+                                               hki_timeline_text(timeline, "thread 1"), false};
+}
+
+/* Each queue runs one call after another, with pauses now and then. */
+static void fill_large_calls(hki_timeline *timeline, uint64_t *random)
+{
+    static const char *const operations[] = {"conv2d",
+                                             "relu",
+                                             "max_pool2d",
+                                             "linear",
+                                             "softmax_cross_entropy",
+                                             "conv2d_backward",
+                                             "linear_backward",
+                                             "sgd_update",
+                                             "reshape",
+                                             "add",
+                                             "matmul",
+                                             "copy",
+                                             "copy",
+                                             "all_reduce"};
+    int64_t free_at[LARGE_QUEUES] = {0};
+    int last[LARGE_QUEUES];
+    for (int i = 0; i < LARGE_QUEUES; i++)
+        last[i] = -1;
+    timeline->call_count = timeline->slice_count = LARGE_CALLS;
+    timeline->calls = calloc(LARGE_CALLS, sizeof *timeline->calls);
+    timeline->slices = calloc(LARGE_CALLS, sizeof *timeline->slices);
+    timeline->dependencies = calloc((size_t)2 * LARGE_CALLS, sizeof *timeline->dependencies);
     for (int i = 0; i < LARGE_CALLS; i++) {
-        int device = next_random(&random, LARGE_DEVICES), part = next_random(&random, 8);
+        int device = next_random(random, LARGE_DEVICES), part = next_random(random, 8);
         int queue = 3 * device + (part < 6 ? 0 : part - 5);
-        int operation = queue % 3 == 0 ? next_random(&random, 11) : 10 + queue % 3 + (part == 7);
+        int operation = queue % 3 == 0 ? next_random(random, 11) : 10 + queue % 3 + (part == 7);
         int64_t ready = free_at[3 * device] > 200000 ? free_at[3 * device] - 200000 : 0;
         int64_t start = free_at[queue] > ready ? free_at[queue] : ready;
-        if (next_random(&random, 200) == 0)
-            start += 1000 * next_random(&random, 800);
-        int64_t length = 300 + next_random(&random, operation < 2 ? 60000 : 9000);
-        timeline->calls[i] = (hki_call_event){
+        if (next_random(random, 200) == 0)
+            start += 1000 * next_random(random, 800);
+        int64_t end = start + 300 + next_random(random, operation < 2 ? 60000 : 9000);
+        hki_call_event *call = &timeline->calls[i];
+        *call = (hki_call_event){
             .sequence = (uint64_t)i + 1,
             .operation = hki_timeline_text(timeline, operations[operation]),
             .shapes = hki_timeline_text(timeline, "float32(64,20,24,24) -> float32(64,20,12,12)"),
             .file = hki_timeline_text(timeline, "lenet.c"),
             .line = 20 + operation,
             .queue = queue,
-            .is_backward = operation == 5 || operation == 6 || (operation == 13 && part == 7),
+            .is_backward = operation == 5 || operation == 6 || part == 7,
             .is_collective = operation == 13,
             .issue_ns = ready / 2,
             .ready_ns = ready,
             .start_ns = start,
-            .end_ns = start + length,
+            .end_ns = end,
             .wall_start_ns = start + 500,
-            .wall_end_ns = start + length + 900,
-            .bytes = 4 * next_random(&random, 1 << 20),
+            .wall_end_ns = end + 900,
+            .bytes = 4 * next_random(random, 1 << 20),
             .first_dependency = timeline->dependency_count,
         };
         int from[] = {last[queue], last[3 * ((device + 1) % LARGE_DEVICES)]};
         for (int j = 0; j < 1 + (part == 7 && from[0] < from[1]); j++)
             if (from[j] >= 0) {
                 timeline->dependencies[timeline->dependency_count++] = from[j];
-                timeline->calls[i].dependency_count++;
+                call->dependency_count++;
             }
-        timeline->slices[timeline->slice_count++] = (hki_slice){i, queue, -1, start, start + length};
-        free_at[queue] = start + length;
+        timeline->slices[i] = (hki_slice){i, queue, -1, start, end};
+        free_at[queue] = end;
         last[queue] = i;
-        if (free_at[queue] > timeline->duration_ns)
-            timeline->duration_ns = free_at[queue];
+        if (end > timeline->duration_ns)
+            timeline->duration_ns = end;
     }
-    qsort(timeline->slices, (size_t)timeline->slice_count, sizeof *timeline->slices, compare_slices);
+    qsort(timeline->slices, LARGE_CALLS, sizeof *timeline->slices, compare_slices);
+}
+
+static void fill_large_waits(hki_timeline *timeline, uint64_t *random)
+{
+    timeline->waits = calloc(LARGE_CALLS, sizeof *timeline->waits);
     for (int64_t at = 0; at < timeline->duration_ns; at += 2000000)
-        timeline->waits[timeline->wait_count++] = (hki_wait_event){
-            .lane = timeline->lane_count - 1,
-            .kind = HKI_TRACE_WAIT_WINDOW,
-            .device = hki_timeline_text(timeline, ""),
-            .file = hki_timeline_text(timeline, "lenet.c"),
-            .line = 44,
-            .start_ns = at,
-            .end_ns = at + 100000 + next_random(&random, 1700000),
-            .last_call = -1};
+        timeline->waits[timeline->wait_count++] =
+            (hki_wait_event){.lane = LARGE_QUEUES,
+                             .kind = HKI_TRACE_WAIT_WINDOW,
+                             .device = hki_timeline_text(timeline, ""),
+                             .file = hki_timeline_text(timeline, "lenet.c"),
+                             .line = 44,
+                             .start_ns = at,
+                             .end_ns = at + 100000 + next_random(random, 1700000),
+                             .last_call = -1};
+}
+
+static void fill_large_counter(hki_timeline *timeline, uint64_t *random)
+{
     timeline->points = calloc(LARGE_POINTS, sizeof *timeline->points);
     timeline->counters = calloc(1, sizeof *timeline->counters);
     timeline->point_count = LARGE_POINTS;
     timeline->counter_count = 1;
-    timeline->counters[0] = (hki_counter_track){hki_timeline_text(timeline, "host"),
-                                                hki_timeline_text(timeline, "run-ahead calls"),
-                                                hki_timeline_text(timeline, "calls"), 0, LARGE_POINTS};
+    timeline->counters[0] = (hki_counter_track){
+        hki_timeline_text(timeline, "host"), hki_timeline_text(timeline, "run-ahead calls"),
+        hki_timeline_text(timeline, "calls"), 0, LARGE_POINTS};
     int64_t value = 100;
     for (int i = 0; i < LARGE_POINTS; i++) {
-        value += next_random(&random, 21) - 10;
+        value += next_random(random, 21) - 10;
         value = value < 0 ? 0 : value > 256 ? 256 : value;
         timeline->points[i] = (hki_counter_point){timeline->duration_ns / LARGE_POINTS * i, value};
     }
+}
+
+static hki_timeline *large_timeline(void)
+{
+    uint64_t random = 7;
+    hki_timeline *timeline = hki_timeline_create();
+    timeline->title = hki_timeline_text(timeline, "many calls");
+    fill_large_lanes(timeline);
+    fill_large_calls(timeline, &random);
+    fill_large_waits(timeline, &random);
+    fill_large_counter(timeline, &random);
     return timeline;
 }
 
 static int write_page(const char *which, const char *path)
 {
-    hki_timeline *timeline = strcmp(which, "large") ? fixture_timeline() : large_timeline();
+    hki_timeline *timeline = !strcmp(which, "large")     ? large_timeline()
+                             : !strcmp(which, "hostile") ? hostile_timeline(hostile[0])
+                                                         : fixture_timeline();
     char *page = page_of(timeline);
     FILE *file = fopen(path, "w");
     CHECK(file && fputs(page, file) >= 0 && !fclose(file));

@@ -44,6 +44,17 @@ static hk_trace *record_program(int *line)
     return trace;
 }
 
+/* What the graph says is what the engine did: nothing began before all that it depends on had ended. */
+static void check_order(const hki_timeline *timeline)
+{
+    check_timeline(timeline);
+    for (int i = 0; i < timeline->call_count; i++)
+        for (int j = 0; j < timeline->calls[i].dependency_count; j++) {
+            const int before = timeline->dependencies[timeline->calls[i].first_dependency + j];
+            CHECK(timeline->calls[before].wall_end_ns <= timeline->calls[i].wall_start_ns);
+        }
+}
+
 /* Index of the only call of the operation. */
 static int find_call(const hki_timeline *timeline, const char *operation)
 {
@@ -89,6 +100,40 @@ static void graph_is_exactly_right(void)
     CHECK(hk_trace_busy_ns(trace, "multiply") > 0);
     CHECK_EQ_I64(hk_trace_overlap_ns(trace, "multiply", "add_scalar"), 0);
     hk_trace_release(trace);
+}
+
+/* Views of one array, written and read by pieces and as a whole. */
+static void order_is_what_the_engine_did(void)
+{
+    enum { ROWS = 32, ROUNDS = 20 };
+    hk_runtime_deinit();
+    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_cores = 2, .inline_ns = -1})));
+    CHECK(hk_ok(hk_trace_start(NULL)));
+    {
+        HK_SCOPE;
+        static float zeros[ROWS * 256];
+        hk_array *x = hk_from_host(zeros, hk_shape(ROWS, 256), HK_F32, hk_device_default());
+        hk_array *last = x;
+        for (int i = 0; i < ROUNDS; i++) {
+            hk_array *sum = hk_sum(x, NULL);
+            for (int row = 0; row < ROWS; row += 1 + i % 3)
+                hk_assign(hk_slice(x, 0, row, row + 1), sum);
+            last = hk_multiply(x, x);
+        }
+        CHECK(hk_ok(hk_wait(last)));
+    }
+    hk_trace *trace = hk_trace_stop();
+    const hki_timeline *timeline = trace->timeline;
+    CHECK(timeline->call_count > ROUNDS * ROWS / 3);
+    check_order(timeline);
+    /* The second sum reads all rows: each has its own last writer. */
+    int sums = 0;
+    for (int i = 0; i < timeline->call_count; i++)
+        if (!strcmp(timeline->calls[i].operation, "sum") && sums++ == 1)
+            CHECK_EQ_I64(timeline->calls[i].dependency_count, ROWS);
+    CHECK_EQ_I64(sums, ROUNDS);
+    hk_trace_release(trace);
+    hk_runtime_deinit();
 }
 
 static void recording_begins_and_ends(void)
@@ -372,7 +417,7 @@ static void threads_may_record_at_any_time(void)
     for (int i = 0; i < RECORDERS * RECORDINGS; i++) {
         hk_trace *trace = traces[i / RECORDINGS][i % RECORDINGS];
         if (trace)
-            check_timeline(trace->timeline);
+            check_order(trace->timeline);
         count += trace != NULL;
         hk_trace_release(trace);
     }
@@ -387,6 +432,7 @@ int main(void)
     a_run_that_cannot_be_recorded_says_so_and_runs();
     recording_begins_and_ends();
     graph_is_exactly_right();
+    order_is_what_the_engine_did();
     a_small_memory_loses_records_and_says_so();
     a_trace_outlives_its_runtime();
     a_task_stops_nothing();

@@ -1,5 +1,5 @@
 /* The lanes of a timeline as an SVG picture for documents: no script, no font of its own, and no bigger than about
- * a megabyte, however long the timeline is. */
+ * two megabytes, however long the timeline is. */
 #include "trace/palette.h"
 #include "trace/svg_internal.h"
 

@@ -32,10 +32,12 @@ typedef struct hki_call_event {
     int line;
     int queue; /* index in queues */
     bool is_collective, is_backward, is_failed, is_skipped;
-    int64_t issue_ns, ready_ns, start_ns, end_ns; /* of simulated devices, the model's start and end */
-    int64_t wall_start_ns, wall_end_ns;           /* equal to start and end but for simulated devices */
-    int64_t bytes;                                /* read and written, by its accesses */
-    int first_dependency, dependency_count;       /* into dependencies: indices of earlier calls, ascending */
+    int64_t issue_ns, ready_ns, start_ns,
+        end_ns;                         /* of simulated devices, the model's start and end */
+    int64_t wall_start_ns, wall_end_ns; /* equal to start and end but for simulated devices */
+    int64_t bytes;                      /* read and written, by its accesses */
+    int first_dependency,
+        dependency_count; /* into dependencies: indices of earlier calls, ascending */
 } hki_call_event;
 
 typedef struct hki_slice {

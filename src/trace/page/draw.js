@@ -1,6 +1,7 @@
-/* Drawing. The picture is the canvas `base`; what changes with every move of the mouse is drawn on `overlay`.
- * Where slices are narrower than a pixel, those that begin in one pixel are drawn as one column: its colour is that
- * of the longest of them, and it is fainter the less of its time is busy. So a frame costs what is visible. */
+/* Drawing. The picture is the canvas `base`; what changes with every move of the mouse is drawn on
+ * `overlay`. Where slices are narrower than a pixel, those that begin in one pixel are drawn as one
+ * column: its colour is that of the longest of them, and it is fainter the less of its time is
+ * busy. So a frame costs what is visible. */
 
 const FONT = '11.5px system-ui, "Segoe UI", "DejaVu Sans", sans-serif';
 const DIM = 0.16;
@@ -8,15 +9,16 @@ const DIM = 0.16;
 /* The variables of timeline.css, as they are now. */
 function readTheme() {
     const style = getComputedStyle(document.documentElement), theme = {};
-    for (const name of ['back', 'panel', 'text', 'muted', 'line', 'group', 'stripe', 'accent', 'danger', 'wait', 'area',
-                        'tone', 'chosen'])
+    for (const name
+             of ['back', 'panel', 'text', 'muted', 'line', 'group', 'stripe', 'accent', 'danger',
+                 'wait', 'area', 'tone', 'chosen'])
         theme[name] = style.getPropertyValue(`--${name}`).trim();
     return theme;
 }
 
-/* Colours of calls are made for dark text on light paper; on dark paper they are toned down. */
-function tonedDown(colour, share) {
-    return '#' + [1, 3, 5].map(i => Math.round(parseInt(colour.slice(i, i + 2), 16) * share).toString(16).padStart(2, '0')).join('');
+/* Red, green and blue of "#rrggbb". */
+function channelsOf(colour, share = 1) {
+    return [1, 3, 5].map(i => Math.round(parseInt(colour.slice(i, i + 2), 16) * share));
 }
 
 class Painter {
@@ -24,12 +26,18 @@ class Painter {
         this.view = view;
         this.base = base.getContext('2d');
         this.overlay = overlay.getContext('2d');
+        this.strip = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
         this.restyle();
     }
 
     restyle() {
         this.theme = readTheme();
-        this.colours = this.view.model.colours.map(colour => tonedDown(colour, Number(this.theme.tone)));
+        // Colours of calls are made for dark text on light paper; on dark paper they are toned
+        // down.
+        this.channels =
+            this.view.model.colours.map(colour => channelsOf(colour, Number(this.theme.tone)));
+        this.colours = this.channels.map(channels => `rgb(${channels})`);
+        this.failedChannels = channelsOf(this.theme.danger);
         this.hatch = this.hatching(this.theme.wait);
         this.failedHatch = this.hatching('#0009');
         this.overview = null;
@@ -54,13 +62,17 @@ class Painter {
     }
 
     resize() {
-        const {canvas} = this.base, scale = devicePixelRatio || 1, {width, height} = canvas.getBoundingClientRect();
+        const {canvas} = this.base, scale = devicePixelRatio || 1,
+              {width, height} = canvas.getBoundingClientRect();
         Object.assign(this.view, {width, height});
         for (const {canvas: each} of [this.base, this.overlay]) {
             each.width = Math.max(1, Math.round(width * scale));
             each.height = Math.max(1, Math.round(height * scale));
             each.getContext('2d').setTransform(scale, 0, 0, scale, 0, 0);
         }
+        this.strip.canvas.width = Math.ceil(width) + 2;
+        this.strip.canvas.height = 1;
+        this.columns = this.strip.createImageData(this.strip.canvas.width, 1);
         this.overview = null;
         this.view.scrollBy(0);
     }
@@ -80,8 +92,10 @@ class Painter {
                 const y = view.rowTop(row);
                 if (y + row.height < TOP || y > view.height) continue;
                 this.paintName(row, y);
-                if (row.kind === 'lane') this.clipped(base, GUTTER, TOP, () => this.paintLane(row.lane, y));
-                if (row.kind === 'counter') this.clipped(base, GUTTER, TOP, () => this.paintCounter(row.counter, y));
+                if (row.kind === 'lane')
+                    this.clipped(base, GUTTER, TOP, () => this.paintLane(row.lane, y));
+                if (row.kind === 'counter')
+                    this.clipped(base, GUTTER, TOP, () => this.paintCounter(row.counter, y));
                 this.drawn[`${row.kind}s`]++;
             }
             if (state.isCritical) this.clipped(base, GUTTER, TOP, () => this.paintCritical());
@@ -148,7 +162,9 @@ class Painter {
         base.fillText(this.shortened(name, GUTTER - 34), 24, y + (row.lane ? row.height / 2 : 13));
         if (row.counter) {
             base.fillStyle = theme.muted;
-            base.fillText(this.shortened(`most ${amount(row.counter.most, row.counter.unit)}`, GUTTER - 34), 24, y + 28);
+            base.fillText(
+                this.shortened(`most ${amount(row.counter.most, row.counter.unit)}`, GUTTER - 34),
+                24, y + 28);
         }
         base.fillStyle = theme.line;
         base.fillRect(GUTTER - 1, y, 1, row.height);
@@ -170,7 +186,7 @@ class Painter {
     }
 
     paintLane(lane, y) {
-        const {view, base, theme} = this, height = Math.max(1, lane.levels.length) * SLICE_HEIGHT + 2 * LANE_MARGIN;
+        const {view, base, theme} = this, {height} = view.rowOfLane[lane.index];
         base.strokeStyle = theme.wait;
         base.lineWidth = 1;
         let drawnTo = -Infinity;
@@ -187,11 +203,15 @@ class Painter {
             if (width > 3) base.strokeRect(x + 0.5, y + 2.5, width - 1, height - 6);
             base.globalAlpha = 1;
         }
-        lane.levels.forEach((level, depth) => this.paintLevel(level, y + LANE_MARGIN + depth * SLICE_HEIGHT));
+        lane.levels.forEach(
+            (level, depth) => this.paintLevel(level, y + LANE_MARGIN + depth * SLICE_HEIGHT));
     }
 
     paintLevel(level, y) {
-        const {view, base} = this, {start, end, marked} = level, count = start.length, pixel = view.nsPerPixel;
+        const {view, base} = this, {start, end, marked} = level;
+        const count = start.length, pixel = view.nsPerPixel;
+        const first = Math.floor(view.from / pixel);
+        let hasColumns = false;
         for (let i = level.firstEndingAfter(view.from); i < count && start[i] < view.to;) {
             const width = (end[i] - start[i]) / pixel;
             if (width >= 2) {
@@ -200,30 +220,50 @@ class Painter {
                 i++;
                 continue;
             }
-            // All that begin in this pixel of the time's own raster, so that moving the view does not flicker; but
-            // the last of them may be long, and is drawn by itself.
+            // All that begin in this pixel of the time's own raster, so that moving the view does
+            // not flicker; but the last of them may be long, and is drawn by itself.
             const column = Math.floor(start[i] / pixel);
             let next = level.firstStartingAt((column + 1) * pixel, i + 1);
             if (next > i + 1 && (end[next - 1] - start[next - 1]) / pixel >= 2) next--;
             let shown = i;
             const hasMarked = marked && marked[next] > marked[i];
-            if (hasMarked) shown = firstWhere(i, next, j => marked[j + 1] > marked[i]);
-            else for (let j = i + 1; j < Math.min(next, i + 8); j++)
-                if (end[j] - start[j] > end[shown] - start[shown]) shown = j;
-            const {call} = level.slices[shown], isAlone = next === i + 1;
-            const busy = isAlone ? 1 : Math.min(1, Math.max(0.25, (level.busy[next] - level.busy[i]) / pixel));
-            base.fillStyle = this.colourOf(call);
-            base.globalAlpha = marked ? (hasMarked ? 1 : DIM) : busy;
-            base.fillRect(isAlone ? view.x(start[i]) : view.x(column * pixel), y, Math.max(1, width), SLICE_HEIGHT - 1);
-            base.globalAlpha = 1;
+            if (hasMarked)
+                shown = firstWhere(i, next, j => marked[j + 1] > marked[i]);
+            else
+                for (let j = i + 1; j < Math.min(next, i + 8); j++)
+                    if (end[j] - start[j] > end[shown] - start[shown]) shown = j;
+            const busy = Math.min(1, Math.max(0.35, (level.busy[next] - level.busy[i]) / pixel));
+            this.putColumn(
+                column - first, level.slices[shown].call, marked ? (hasMarked ? 1 : DIM) : busy);
+            hasColumns = true;
             this.drawn.slices += next - i;
             i = next;
         }
+        if (!hasColumns) return;
+        const {canvas} = this.strip;
+        this.strip.putImageData(this.columns, 0, 0);
+        this.columns.data.fill(0);
+        base.imageSmoothingEnabled = false;
+        base.drawImage(canvas, view.x(first * pixel), y, canvas.width, SLICE_HEIGHT - 1);
+    }
+
+    /* Columns of a level are gathered in a strip one pixel high, which is a lot faster than a
+     * rectangle for each. */
+    putColumn(index, call, alpha) {
+        if (index < 0 || index >= this.columns.width) return;
+        const {data} = this.columns;
+        const [red, green, blue] =
+            call.flags & FAILED ? this.failedChannels : this.channels[call.colour];
+        data[4 * index] = red;
+        data[4 * index + 1] = green;
+        data[4 * index + 2] = blue;
+        data[4 * index + 3] = 255 * alpha;
     }
 
     paintSlice(slice, y, width, isDim) {
         const {view, base, theme} = this, {call} = slice, height = SLICE_HEIGHT - 1;
-        const x = Math.max(view.x(slice.start), GUTTER - 4), room = Math.min(view.x(slice.start) + width, view.width + 4) - x;
+        const x = Math.max(view.x(slice.start), GUTTER - 4),
+              room = Math.min(view.x(slice.start) + width, view.width + 4) - x;
         base.globalAlpha = isDim ? DIM : 1;
         base.fillStyle = this.colourOf(call);
         base.fillRect(x, y, room > 3 ? room - 0.5 : room, height);
@@ -250,9 +290,12 @@ class Painter {
 
     /* Steps; where points are closer than a pixel, the most of them. */
     paintCounter(counter, y) {
-        const {view, base, theme} = this, bottom = y + COUNTER_HEIGHT - 2, height = COUNTER_HEIGHT - 8;
-        const top = value => bottom - (counter.most > 0 ? Math.max(0, value) / counter.most * height : 0);
-        let i = Math.max(0, firstWhere(0, counter.time.length, j => counter.time[j] > view.from) - 1);
+        const {view, base, theme} = this, bottom = y + COUNTER_HEIGHT - 2,
+                           height = COUNTER_HEIGHT - 8;
+        const top = value =>
+            bottom - (counter.most > 0 ? Math.max(0, value) / counter.most * height : 0);
+        let i =
+            Math.max(0, firstWhere(0, counter.time.length, j => counter.time[j] > view.from) - 1);
         base.beginPath();
         base.moveTo(view.x(counter.time[i] ?? 0), bottom);
         let at = bottom, last = GUTTER;
@@ -290,7 +333,8 @@ class Painter {
         for (const call of view.model.critical.calls) {
             const next = call.slices[0];
             if (!next) continue;
-            if (before && before.end > view.from - (view.to - view.from) && next.start < 2 * view.to - view.from &&
+            if (before && before.end > view.from - (view.to - view.from) &&
+                next.start < 2 * view.to - view.from &&
                 (before.lane !== next.lane || view.x(next.start) - x > 1)) {
                 base.moveTo(view.x(before.end), this.middle(before));
                 base.lineTo(view.x(next.start), this.middle(next));
@@ -326,7 +370,8 @@ class Painter {
             const height = busy / most * (OVERVIEW - 4);
             base.fillRect(GUTTER + 2 * i, OVERVIEW - height, 2, height);
         });
-        const from = GUTTER + Math.max(0, view.from / last) * width, to = GUTTER + Math.min(1, view.to / last) * width;
+        const from = GUTTER + Math.max(0, view.from / last) * width,
+              to = GUTTER + Math.min(1, view.to / last) * width;
         base.globalAlpha = 0.65;
         base.fillStyle = theme.back;
         base.fillRect(GUTTER, 0, from - GUTTER, OVERVIEW);
@@ -342,7 +387,9 @@ class Painter {
         if (view.rowsHeight <= room) return;
         base.fillStyle = this.theme.muted;
         base.globalAlpha = 0.6;
-        base.fillRect(view.width - 6, TOP + view.scroll / view.rowsHeight * room, 4, room * room / view.rowsHeight);
+        base.fillRect(
+            view.width - 6, TOP + view.scroll / view.rowsHeight * room, 4,
+            room * room / view.rowsHeight);
         base.globalAlpha = 1;
     }
 
@@ -354,7 +401,8 @@ class Painter {
         overlay.clearRect(0, 0, view.width, view.height);
         overlay.font = FONT;
         overlay.textBaseline = 'middle';
-        if (state.pointer && state.pointer.x > GUTTER && !state.range) this.paintCursor(state.pointer.x);
+        if (state.pointer && state.pointer.x > GUTTER && !state.range)
+            this.paintCursor(state.pointer.x);
         this.clipped(overlay, GUTTER, TOP, () => {
             if (state.hit?.slice) this.outline(state.hit.slice, theme.text, 1);
             if (state.call) this.paintSelectedCall(state.call);
@@ -367,37 +415,48 @@ class Painter {
         const {view, overlay} = this, x = view.x(start);
         overlay.strokeStyle = colour;
         overlay.lineWidth = width;
-        overlay.strokeRect(x - width / 2, view.sliceTop({lane, depth}) - width / 2, Math.max(1, view.x(end) - x) + width,
-                           SLICE_HEIGHT - 1 + width);
+        overlay.strokeRect(
+            x - width / 2, view.sliceTop({lane, depth}) - width / 2,
+            Math.max(1, view.x(end) - x) + width, SLICE_HEIGHT - 1 + width);
     }
 
     paintSelectedCall(call) {
         const {view, overlay, theme} = this;
         for (const slice of call.slices) this.outline(slice, theme.chosen, 2);
-        const first = call.slices.reduce((a, b) => !a || b.start < a.start ? b : a, null);
+        const first = this.firstOf(call);
         if (!first) return;
         // Its wait: dashed until its inputs were there, then solid until it began.
         overlay.strokeStyle = theme.chosen;
         overlay.lineWidth = 1.5;
-        const y = view.sliceTop(first) + SLICE_HEIGHT + 1.5, ready = view.x(Math.min(call.ready, first.start));
+        const y = view.sliceTop(first) + SLICE_HEIGHT + 1.5,
+              ready = view.x(Math.min(call.ready, first.start));
         overlay.setLineDash([3, 3]);
         this.line(view.x(Math.min(call.issue, first.start)), y, ready, y);
         overlay.setLineDash([]);
         this.line(ready, y, view.x(first.start), y);
         this.line(view.x(call.issue), y - 3, view.x(call.issue), y + 3);
-        for (const dependency of call.dependencies.slice(0, 300)) this.arrow(this.lastOf(dependency), first, theme.accent);
+        for (const dependency of call.dependencies.slice(0, 300))
+            this.arrow(this.lastOf(dependency), first, theme.accent);
         const last = this.lastOf(call);
         for (const dependent of call.dependents.slice(0, 300))
-            this.arrow(last, dependent.slices.reduce((a, b) => !a || b.start < a.start ? b : a, null), theme.muted);
+            this.arrow(last, this.firstOf(dependent), theme.muted);
     }
 
     paintSelectedWait(wait) {
-        const {view, overlay, theme} = this, row = view.rowOfLane[wait.lane.index], x = view.x(wait.start);
+        const {view, overlay, theme} = this;
+        const row = view.rowOfLane[wait.lane.index], x = view.x(wait.start);
         overlay.strokeStyle = theme.chosen;
         overlay.lineWidth = 2;
-        overlay.strokeRect(x, view.rowTop(row) + 2, Math.max(1, view.x(wait.end) - x), row.height - 5);
+        overlay.strokeRect(
+            x, view.rowTop(row) + 2, Math.max(1, view.x(wait.end) - x), row.height - 5);
         if (wait.lastCall)
-            this.arrow(this.lastOf(wait.lastCall), {lane: wait.lane, depth: 0, start: wait.end, end: wait.end}, theme.accent);
+            this.arrow(
+                this.lastOf(wait.lastCall),
+                {lane: wait.lane, depth: 0, start: wait.end, end: wait.end}, theme.accent);
+    }
+
+    firstOf(call) {
+        return call.slices.reduce((a, b) => !a || b.start < a.start ? b : a, null);
     }
 
     lastOf(call) { return call.slices.reduce((a, b) => !a || b.end > a.end ? b : a, null); }
@@ -410,19 +469,24 @@ class Painter {
         overlay.stroke();
     }
 
-    /* From the end of a slice to the begin of another: to its side, or above the others of the same row to its top. */
+    /* From the end of a slice to the begin of another: to its side, or above the others of the same
+     * row to its top. */
     arrow(from, to, colour) {
         if (!from || !to) return;
         const {view, overlay} = this, isSameRow = view.sliceTop(from) === view.sliceTop(to);
         const x1 = view.x(from.end), x2 = view.x(to.start) + (isSameRow ? 1 : 0);
-        const y1 = isSameRow ? view.sliceTop(from) : this.middle(from), y2 = isSameRow ? y1 : this.middle(to);
-        const bend = isSameRow ? Math.min(40, Math.abs(x2 - x1) / 3) : Math.max(24, Math.min(90, Math.abs(x2 - x1) / 2));
+        const y1 = isSameRow ? view.sliceTop(from) : this.middle(from),
+              y2 = isSameRow ? y1 : this.middle(to);
+        const bend = isSameRow ? Math.min(40, Math.abs(x2 - x1) / 3) :
+                                 Math.max(24, Math.min(90, Math.abs(x2 - x1) / 2));
         overlay.strokeStyle = overlay.fillStyle = colour;
         overlay.lineWidth = 1.6;
         overlay.beginPath();
         overlay.moveTo(x1, y1);
-        if (isSameRow) overlay.bezierCurveTo(x1 + bend / 2, y1 - 22, x2 - bend / 2, y2 - 22, x2, y2 - 6);
-        else overlay.bezierCurveTo(x1 + bend, y1, x2 - bend, y2, x2 - 6, y2);
+        if (isSameRow)
+            overlay.bezierCurveTo(x1 + bend / 2, y1 - 22, x2 - bend / 2, y2 - 22, x2, y2 - 6);
+        else
+            overlay.bezierCurveTo(x1 + bend, y1, x2 - bend, y2, x2 - 6, y2);
         overlay.stroke();
         overlay.beginPath();
         overlay.moveTo(x2, y2);
@@ -433,7 +497,8 @@ class Painter {
     }
 
     paintCursor(x) {
-        const {view, overlay, theme} = this, text = moment(view.time(x), Math.max(1, view.nsPerPixel), view.to);
+        const {view, overlay, theme} = this;
+        const text = moment(view.time(x), Math.max(1, view.nsPerPixel), view.to);
         overlay.strokeStyle = theme.muted;
         overlay.lineWidth = 1;
         overlay.globalAlpha = 0.5;

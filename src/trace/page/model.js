@@ -5,12 +5,15 @@
 const COLLECTIVE = 1, BACKWARD = 2, FAILED = 4, SKIPPED = 8; // as in html.c
 const WAITS = ['for an array', 'for', 'for everything', 'for room in the run-ahead window'];
 
-/* The first index in [from, to) at which `holds` is true; to when there is none. False ones come first. */
+/* The first index in [from, to) at which `holds` is true; to when there is none. False ones come
+ * first. */
 function firstWhere(from, to, holds) {
     while (from < to) {
         const middle = (from + to) >>> 1;
-        if (holds(middle)) to = middle;
-        else from = middle + 1;
+        if (holds(middle))
+            to = middle;
+        else
+            from = middle + 1;
     }
     return from;
 }
@@ -23,12 +26,15 @@ class Level {
         this.start = Float64Array.from(slices, slice => slice.start);
         this.end = Float64Array.from(slices, slice => slice.end);
         this.busy = new Float64Array(count + 1); // of all slices before
-        this.marked = null;                      // how many marked ones lie before; null: nothing is marked
-        for (let i = 0; i < count; i++) this.busy[i + 1] = this.busy[i] + this.end[i] - this.start[i];
+        this.marked = null; // how many marked ones lie before; null: nothing is marked
+        for (let i = 0; i < count; i++)
+            this.busy[i + 1] = this.busy[i] + this.end[i] - this.start[i];
     }
 
     firstEndingAfter(time) { return firstWhere(0, this.end.length, i => this.end[i] > time); }
-    firstStartingAt(time, from = 0) { return firstWhere(from, this.start.length, i => this.start[i] >= time); }
+    firstStartingAt(time, from = 0) {
+        return firstWhere(from, this.start.length, i => this.start[i] >= time);
+    }
 
     /* How much of the time before this one the level was busy. */
     busyBefore(time) {
@@ -50,20 +56,26 @@ class Model {
         this.lost = data.lost;
         this.limit = data.limit;
         this.sums = data.sums;
-        this.lanes = data.lanes.map(([process, name, simulated], index) =>
-            ({index, process, name, simulated: !!simulated, levels: [], waits: [], waitEnds: null}));
-        this.queues = data.queues.map(([device, name, simulated, copy, busy]) =>
-            ({device, name, simulated: !!simulated, copy: !!copy, busy, calls: 0}));
+        this.lanes = data.lanes.map(([process, name, simulated], index) => ({
+            index, process, name, simulated: !!simulated, levels: [], waits: [], waitEnds: null,
+        }));
+        this.queues = data.queues.map(
+            ([device, name, simulated, copy, busy]) =>
+                ({device, name, simulated: !!simulated, copy: !!copy, busy, calls: 0}));
         this.colours = data.colours;
         this.readCalls(data.calls, data.texts);
         this.readSlices(data.slices);
         this.readWaits(data.waits, data.texts);
         this.readCounters(data.counters);
-        this.critical = {length: data.critical.length, calls: data.critical.calls.map(i => this.calls[i])};
+        this.critical = {
+            length: data.critical.length,
+            calls: data.critical.calls.map(i => this.calls[i])
+        };
         this.readOperations();
         this.end = Math.max(this.duration, 1);
-        for (const item of [...this.lanes.flatMap(lane => lane.levels.map(level => level.slices.at(-1))), ...this.waits])
-            this.end = Math.max(this.end, item.end);
+        for (const {levels, waitEnds} of this.lanes)
+            for (const last of [...levels.map(level => level.end.at(-1)), waitEnds.at(-1) ?? 0])
+                this.end = Math.max(this.end, last);
     }
 
     readCalls(numbers, texts) {
@@ -72,13 +84,25 @@ class Model {
         for (let i = 0; i < numbers.length;) {
             sequence += numbers[i++];
             const call = {
-                index: this.calls.length, sequence,
-                operation: texts[numbers[i++]], shapes: texts[numbers[i++]],
-                file: texts[numbers[i++]], line: numbers[i++],
-                queue: this.queues[numbers[i++]], flags: numbers[i++], colour: numbers[i++],
-                issue: issue += numbers[i++], ready: issue + numbers[i++], start: issue + numbers[i++],
-                end: 0, wallStart: 0, wallEnd: 0, bytes: 0,
-                dependencies: [], dependents: [], slices: [],
+                index: this.calls.length,
+                sequence,
+                operation: texts[numbers[i++]],
+                shapes: texts[numbers[i++]],
+                file: texts[numbers[i++]],
+                line: numbers[i++],
+                queue: this.queues[numbers[i++]],
+                flags: numbers[i++],
+                colour: numbers[i++],
+                issue: issue += numbers[i++],
+                ready: issue + numbers[i++],
+                start: issue + numbers[i++],
+                end: 0,
+                wallStart: 0,
+                wallEnd: 0,
+                bytes: 0,
+                dependencies: [],
+                dependents: [],
+                slices: [],
             };
             call.end = call.start + numbers[i++];
             call.wallStart = call.start + numbers[i++];
@@ -105,7 +129,14 @@ class Model {
                 levels = lane.levels;
             }
             start += numbers[i + 3];
-            const slice = {call: this.calls[numbers[i]], lane, piece: numbers[i + 2], start, end: start + numbers[i + 4], depth: 0};
+            const slice = {
+                call: this.calls[numbers[i]],
+                lane,
+                piece: numbers[i + 2],
+                start,
+                end: start + numbers[i + 4],
+                depth: 0
+            };
             while (open.length && open.at(-1) <= start) open.pop();
             slice.depth = open.length;
             open.push(slice.end);
@@ -121,8 +152,14 @@ class Model {
         for (let i = 0; i < numbers.length; i += 8) {
             start += numbers[i + 5];
             const wait = {
-                index: this.waits.length, lane: this.lanes[numbers[i]], kind: numbers[i + 1], device: texts[numbers[i + 2]],
-                file: texts[numbers[i + 3]], line: numbers[i + 4], start, end: start + numbers[i + 6],
+                index: this.waits.length,
+                lane: this.lanes[numbers[i]],
+                kind: numbers[i + 1],
+                device: texts[numbers[i + 2]],
+                file: texts[numbers[i + 3]],
+                line: numbers[i + 4],
+                start,
+                end: start + numbers[i + 6],
                 lastCall: this.calls[numbers[i + 7]] ?? null,
             };
             this.waits.push(wait);
@@ -136,7 +173,8 @@ class Model {
 
     readCounters(counters) {
         this.counters = counters.map(([process, name, unit, numbers]) => {
-            const count = numbers.length / 2, time = new Float64Array(count), value = new Float64Array(count);
+            const count = numbers.length / 2, time = new Float64Array(count),
+                  value = new Float64Array(count);
             let last = 0, most = 0;
             for (let i = 0; i < count; i++) {
                 time[i] = last += numbers[2 * i];
@@ -153,13 +191,21 @@ class Model {
         for (const call of this.calls) {
             let operation = byName.get(call.operation);
             if (!operation)
-                byName.set(call.operation, operation = {name: call.operation, calls: 0, time: 0, longest: 0, bytes: 0, colour: call.colour});
+                byName.set(call.operation, operation = {
+                    name: call.operation,
+                    calls: 0,
+                    time: 0,
+                    longest: 0,
+                    bytes: 0,
+                    colour: call.colour
+                });
             operation.calls++;
             operation.time += call.end - call.start;
             operation.longest = Math.max(operation.longest, call.end - call.start);
             operation.bytes += call.bytes;
         }
-        this.operations = [...byName.values()].sort((a, b) => b.time - a.time || (a.name < b.name ? -1 : 1));
+        this.operations =
+            [...byName.values()].sort((a, b) => b.time - a.time || (a.name < b.name ? -1 : 1));
     }
 
     /* Marks calls: an array with 1 for each by index, or null for none. */
@@ -172,8 +218,8 @@ class Model {
     /* Calls whose operation or source line contains the text. */
     find(text) {
         const wanted = text.trim().toLowerCase();
-        return wanted ? this.calls.filter(call => call.operation.toLowerCase().includes(wanted) ||
-                                                  source(call).toLowerCase().includes(wanted)) : [];
+        const has = name => name.toLowerCase().includes(wanted);
+        return wanted ? this.calls.filter(call => has(call.operation) || has(source(call))) : [];
     }
 
     /* By sequence number; undefined when there is none. */
@@ -207,7 +253,10 @@ function duration(ns) {
 
 /* A moment, exact to the step (ns), in the unit that suits `most`. */
 function moment(ns, step = 1, most = ns) {
-    const [size, unit] = most < 1e3 ? [1, 'ns'] : most < 1e6 ? [1e3, 'µs'] : most < 1e9 ? [1e6, 'ms'] : [1e9, 's'];
+    const [size, unit] = most < 1e3 ? [1, 'ns'] :
+                         most < 1e6 ? [1e3, 'µs'] :
+                         most < 1e9 ? [1e6, 'ms'] :
+                                      [1e9, 's'];
     return `${(ns / size).toFixed(Math.max(0, Math.ceil(Math.log10(size / step) - 1e-9)))} ${unit}`;
 }
 
@@ -218,6 +267,8 @@ function bytes(count) {
     return `${digits(count)} ${units[unit]}`;
 }
 
-function amount(value, unit) { return unit === 'bytes' ? bytes(value) : `${grouped(value)} ${unit}`; }
+function amount(value, unit) {
+    return unit === 'bytes' ? bytes(value) : `${grouped(value)} ${unit}`;
+}
 
 function percent(part, whole) { return whole > 0 ? `${digits(100 * part / whole)} %` : '–'; }

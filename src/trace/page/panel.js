@@ -1,5 +1,5 @@
-/* What is said in words: the header, the tip under the pointer, and the panel. Texts of the trace only ever become
- * text nodes. */
+/* What is said in words: the header, the tip under the pointer, and the panel. Texts of the trace
+ * only ever become text nodes. */
 
 const MOST_LINKS = 200, MOST_OPERATIONS = 100;
 
@@ -16,45 +16,68 @@ function swatch(colour) {
     return box;
 }
 
-/* Pairs of a name and a value, without those that have none. */
-function factList(pairs) {
-    return make('dl', {className: 'facts'}, ...pairs.filter(([, value]) => value).flatMap(([name, value, className]) =>
-        [make('dt', {}, name), make('dd', {className: className ?? ''}, value)]));
+/* Triples of a name, a value and a class (may be left out), without those that have no value. */
+function factList(facts) {
+    const list = make('dl', {className: 'facts'});
+    for (const [name, value, className] of facts)
+        if (value)
+            list.append(make('dt', {}, name), make('dd', {className: className ?? ''}, value));
+    return list;
 }
 
-/* Exact to a nanosecond's digits that matter: "122.000 µs". */
-function exact(ns, model) { return moment(ns, model.end < 1e6 ? 1 : model.end < 1e9 ? 10 : 1e3, model.end); }
+/* A moment, as exact as the length of the timeline asks for: "122.000 µs". */
+function exact(ns, model) {
+    return moment(ns, model.end < 1e6 ? 1 : model.end < 1e9 ? 10 : 1e3, model.end);
+}
+
+/* "130.00 µs: waited 12 µs for its inputs" */
+function after(from, to, model) {
+    return `${exact(to, model)}: waited ${duration(Math.max(0, to - from))}`;
+}
+
+function failureOf(call) {
+    if (call.flags & SKIPPED) return 'skipped: an input had failed, its kernel never started';
+    return call.flags & FAILED ? 'failed' : '';
+}
 
 function callFacts(call, model) {
-    const {queue} = call, ran = call.end - call.start, simulated = queue.simulated;
-    const kinds = [call.flags & BACKWARD && 'backward pass', call.flags & COLLECTIVE && 'sum over devices'].filter(Boolean);
-    const failure = call.flags & SKIPPED ? 'skipped: an input had failed, its kernel never started'
-                    : call.flags & FAILED ? 'failed' : '';
+    const {queue, wallStart, wallEnd} = call, ran = call.end - call.start;
+    const kinds = [];
+    if (call.flags & BACKWARD) kinds.push('backward pass');
+    if (call.flags & COLLECTIVE) kinds.push('sum over devices');
+    const rate = ran > 0 && call.bytes > 0 ? `, ${bytes(call.bytes / ran * 1e9)}/s` : '';
+    const wall = `${exact(wallStart, model)} to ${exact(wallEnd, model)}: ` +
+        `ran ${duration(wallEnd - wallStart)}`;
     return [
-        ['', failure, 'bad'],
+        ['', failureOf(call), 'bad'],
         ['shapes', call.shapes],
-        ['where', `${queue.device}, ${queue.name}${simulated ? ' (simulated)' : ''}`],
+        ['where', `${queue.device}, ${queue.name}${queue.simulated ? ' (simulated)' : ''}`],
         ['part of', kinds.join(', ')],
         ['source', source(call)],
         ['issued', exact(call.issue, model)],
-        ['ready', `${exact(call.ready, model)}: waited ${duration(Math.max(0, call.ready - call.issue))} for its inputs`],
-        ['began', `${exact(call.start, model)}: waited ${duration(Math.max(0, call.start - call.ready))} for its turn`],
-        ['ended', `${exact(call.end, model)}: ran ${duration(ran)}${simulated ? ' by the model' : ''}`],
-        ['wall clock', simulated && `${exact(call.wallStart, model)} to ${exact(call.wallEnd, model)}: ` +
-                                    `ran ${duration(call.wallEnd - call.wallStart)}`],
-        ['bytes', `${bytes(call.bytes)} read and written` +
-                  (ran > 0 && call.bytes > 0 ? `, ${bytes(call.bytes / ran * 1e9)}/s` : '')],
+        ['ready', `${after(call.issue, call.ready, model)} for its inputs`],
+        ['began', `${after(call.ready, call.start, model)} for its turn`],
+        ['ended', `${exact(call.end, model)}: ran ${duration(ran)}` +
+            (queue.simulated ? ' by the model' : '')],
+        ['wall clock', queue.simulated && wall],
+        ['bytes', `${bytes(call.bytes)} read and written${rate}`],
     ];
 }
 
 function waitFacts(wait, model) {
+    const {lastCall} = wait;
     return [
         ['where', `${wait.lane.process}, ${wait.lane.name}`],
         ['source', source(wait)],
         ['from', exact(wait.start, model)],
         ['to', `${exact(wait.end, model)}: ${duration(wait.end - wait.start)}`],
-        ['ended by', wait.lastCall && `${wait.lastCall.operation} #${wait.lastCall.sequence}`],
+        ['ended by', lastCall && `${lastCall.operation} #${lastCall.sequence}`],
     ];
+}
+
+function pieceFact({piece, start, end}, model) {
+    const when = `${exact(start, model)} to ${exact(end, model)}, ${duration(end - start)}`;
+    return ['this piece', piece >= 0 && `${piece}: ${when}`];
 }
 
 function waitName(wait) { return `waits ${WAITS[wait.kind] ?? ''} ${wait.device}`.trim(); }
@@ -71,29 +94,42 @@ class Panel {
     /* ---- the header, once */
 
     showHeader() {
-        const {model} = this, {sums, critical} = model;
-        const failed = model.calls.filter(call => call.flags & FAILED).length;
-        const fact = (value, text) => make('span', {}, make('b', {}, value), ` ${text}`);
+        const {model} = this;
         document.title = document.getElementById('title').textContent = model.title;
-        document.getElementById('facts').append(...[
-            fact(duration(model.duration), 'long'),
-            fact(grouped(model.calls.length), model.calls.length === 1 ? 'call' : 'calls'),
-            failed ? fact(grouped(failed), 'failed') : null,
-            fact(duration(critical.length), `critical path, ${percent(critical.length, model.duration)}`),
-            fact(duration(model.waits.reduce((sum, wait) => sum + wait.end - wait.start, 0)), 'threads waited'),
-            sums.time > 0 ? fact(percent(sums.hidden, sums.time),
-                                 `of the sums over devices (${duration(sums.time)}) ran beside the backward pass`) : null,
-        ].filter(Boolean));
-        for (const queue of model.queues)
-            if (queue.calls)
-                document.getElementById('queues').append(
-                    make('span', {className: 'queue', title: `busy ${duration(queue.busy)}, ${counted(queue.calls, 'call')}`},
-                         `${queue.device} ${queue.name}`, make('meter', {max: Math.max(1, model.duration), value: queue.busy}),
-                         make('b', {}, percent(queue.busy, model.duration))));
+        document.getElementById('facts').append(...this.headerFacts());
+        const queues = model.queues.filter(queue => queue.calls);
+        document.getElementById('queues').append(...queues.map(queue => this.queueMeter(queue)));
         const lost = document.getElementById('lost');
         lost.hidden = !model.lost;
-        if (model.lost) lost.textContent = `${grouped(model.lost)} records were lost, for the trace's memory (${bytes(model.limit)}) was ` +
-                           'used up: this picture is incomplete. More memory: hk_trace_options.memory_bytes.';
+        if (model.lost)
+            lost.textContent = `${grouped(model.lost)} records were lost, for the trace's memory ` +
+                `(${bytes(model.limit)}) was used up: this picture is incomplete. ` +
+                'More memory: hk_trace_options.memory_bytes.';
+    }
+
+    headerFacts() {
+        const {calls, waits, critical, sums, duration: whole} = this.model;
+        const failed = calls.filter(call => call.flags & FAILED).length;
+        const waited = waits.reduce((sum, wait) => sum + wait.end - wait.start, 0);
+        const facts = [
+            [duration(whole), 'long'],
+            [grouped(calls.length), calls.length === 1 ? 'call' : 'calls'],
+            [failed && grouped(failed), 'failed'],
+            [duration(critical.length), `critical path, ${percent(critical.length, whole)}`],
+            [duration(waited), 'threads waited'],
+            [sums.time && percent(sums.hidden, sums.time),
+                `of the sums over devices (${duration(sums.time)}) ran beside the backward pass`],
+        ];
+        return facts.filter(([value]) => value)
+            .map(([value, text]) => make('span', {}, make('b', {}, value), ` ${text}`));
+    }
+
+    queueMeter(queue) {
+        const whole = this.model.duration;
+        const title = `busy ${duration(queue.busy)}, ${counted(queue.calls, 'call')}`;
+        return make('span', {className: 'queue', title}, `${queue.device} ${queue.name}`,
+            make('meter', {max: Math.max(1, whole), value: queue.busy}),
+            make('b', {}, percent(queue.busy, whole)));
     }
 
     /* ---- the tip */
@@ -103,22 +139,30 @@ class Panel {
         tip.hidden = !hit || !!hit.group;
         if (tip.hidden) return;
         if (hit.slice) {
-            const {call, piece, start, end} = hit.slice;
-            tip.replaceChildren(make('h2', {}, swatch(this.painter.colourOf(call)), call.operation, make('small', {}, `#${call.sequence}`)),
-                                factList([...callFacts(call, model), ['this piece', piece >= 0 &&
-                                    `${piece}: ${exact(start, model)} to ${exact(end, model)}, ${duration(end - start)}`]]));
+            const {call} = hit.slice;
+            tip.replaceChildren(this.callHead(call),
+                factList([...callFacts(call, model), pieceFact(hit.slice, model)]));
         } else if (hit.wait) {
-            tip.replaceChildren(make('h2', {}, waitName(hit.wait)), factList(waitFacts(hit.wait, model)));
+            const head = make('h2', {}, waitName(hit.wait));
+            tip.replaceChildren(head, factList(waitFacts(hit.wait, model)));
         } else {
             const {counter, index} = hit;
-            tip.replaceChildren(make('h2', {}, `${counter.process} ${counter.name}`),
-                                factList([['value', amount(counter.value[index], counter.unit)],
-                                          ['since', exact(counter.time[index], model)]]));
+            tip.replaceChildren(make('h2', {}, `${counter.process} ${counter.name}`), factList([
+                ['value', amount(counter.value[index], counter.unit)],
+                ['since', exact(counter.time[index], model)],
+            ]));
         }
-        const x = pointer.x + 16, y = pointer.y + 18;
-        tip.style.left = tip.style.top = '0';
-        tip.style.left = `${Math.max(0, x + tip.offsetWidth > view.width ? pointer.x - tip.offsetWidth - 12 : x)}px`;
-        tip.style.top = `${Math.max(0, Math.min(y, view.height - tip.offsetHeight - 4))}px`;
+        this.placeTip(pointer, view);
+    }
+
+    /* Right below the pointer; where there is no room, left of it, and higher. */
+    placeTip(pointer, view) {
+        const {style, offsetWidth: width, offsetHeight: height} = this.tip;
+        const right = pointer.x + 16;
+        const x = right + width > view.width ? pointer.x - width - 12 : right;
+        const y = Math.min(pointer.y + 18, view.height - height - 4);
+        style.left = `${Math.max(0, x)}px`;
+        style.top = `${Math.max(0, y)}px`;
     }
 
     /* ---- the panel */
@@ -126,54 +170,75 @@ class Panel {
     show(state) {
         if (state.call) this.showCall(state.call);
         else if (state.wait) this.showWait(state.wait);
-        else if (state.isCritical) this.element.replaceChildren(this.links('Critical path', this.model.critical.calls));
+        else if (state.isCritical) this.showCritical();
         else this.showOperations();
         this.element.scrollTop = 0;
     }
 
+    callHead(call) {
+        return make('h2', {}, swatch(this.painter.colourOf(call)), call.operation,
+            make('small', {}, `#${call.sequence}`));
+    }
+
     link(call) {
-        return make('li', {}, make('button', {className: 'link', onclick: () => this.actions.selectCall(call)},
-                                   swatch(this.painter.colourOf(call)), make('span', {className: 'name'}, call.operation),
-                                   make('span', {className: 'more'}, `#${call.sequence} · ${call.queue.device} · ` +
-                                                                     duration(call.end - call.start))));
+        const ran = duration(call.end - call.start);
+        const more = `#${call.sequence} · ${call.queue.device} · ${ran}`;
+        return make('button', {className: 'link', onclick: () => this.actions.selectCall(call)},
+            swatch(this.painter.colourOf(call)), make('span', {className: 'name'}, call.operation),
+            make('span', {className: 'more'}, more));
     }
 
     links(title, calls) {
-        const left = calls.length - MOST_LINKS;
-        return make('div', {}, make('h2', {}, title, make('small', {}, `${calls.length || 'none'}`)),
-                    make('ul', {}, ...calls.slice(0, MOST_LINKS).map(call => this.link(call)),
-                         left > 0 ? make('li', {className: 'none'}, `and ${grouped(left)} more`) : null));
+        const list = make('ul', {}), left = calls.length - MOST_LINKS;
+        for (const call of calls.slice(0, MOST_LINKS)) list.append(make('li', {}, this.link(call)));
+        if (left > 0) list.append(make('li', {className: 'none'}, `and ${grouped(left)} more`));
+        const count = make('small', {}, calls.length ? grouped(calls.length) : 'none');
+        return make('div', {}, make('h2', {}, title, count), list);
+    }
+
+    showColumns(...columns) {
+        this.element.replaceChildren(make('div', {className: 'columns'}, ...columns));
     }
 
     showCall(call) {
-        this.element.replaceChildren(make('div', {className: 'columns'},
-            make('div', {}, make('h2', {}, swatch(this.painter.colourOf(call)), call.operation, make('small', {}, `#${call.sequence}`)),
-                 factList(callFacts(call, this.model))),
-            this.links('Waits for', call.dependencies), this.links('Is waited for by', call.dependents)));
+        const facts = factList(callFacts(call, this.model));
+        this.showColumns(make('div', {}, this.callHead(call), facts),
+            this.links('Waits for', call.dependencies),
+            this.links('Is waited for by', call.dependents));
     }
 
     showWait(wait) {
-        this.element.replaceChildren(make('div', {className: 'columns'},
-            make('div', {}, make('h2', {}, waitName(wait)), factList(waitFacts(wait, this.model))),
-            this.links('Ended by', wait.lastCall ? [wait.lastCall] : [])));
+        const head = make('h2', {}, waitName(wait));
+        this.showColumns(make('div', {}, head, factList(waitFacts(wait, this.model))),
+            this.links('Ended by', wait.lastCall ? [wait.lastCall] : []));
     }
 
+    showCritical() { this.showColumns(this.links('Critical path', this.model.critical.calls)); }
+
     showOperations() {
-        const {operations, calls} = this.model, left = operations.length - MOST_OPERATIONS;
-        if (!calls.length) {
-            this.element.replaceChildren(make('p', {className: 'none'}, 'Nothing was called while this was recorded.'));
+        const {operations} = this.model, left = operations.length - MOST_OPERATIONS;
+        if (!operations.length) {
+            const text = 'Nothing was called while this was recorded.';
+            this.element.replaceChildren(make('p', {className: 'none'}, text));
             return;
         }
+        const row = (tag, cells) => make('tr', {}, ...cells.map(cell => make(tag, {}, cell)));
+        const names = ['operation', 'calls', 'time', '', 'share', 'mean', 'longest', 'bytes'];
+        const body = make('tbody', {});
+        for (const operation of operations.slice(0, MOST_OPERATIONS))
+            body.append(row('td', this.operationCells(operation)));
+        if (left > 0) body.append(row('td', [`and ${grouped(left)} more`]));
+        this.element.replaceChildren(make('table', {}, make('thead', {}, row('th', names)), body));
+    }
+
+    operationCells({name, calls, time, longest, bytes: all, colour}) {
+        const {operations} = this.model;
         const total = operations.reduce((sum, operation) => sum + operation.time, 0);
-        const cells = (tag, values) => make('tr', {}, ...values.map(value => make(tag, {}, value)));
-        const row = info => cells('td', [
-            make('button', {className: 'link', title: 'Show where', onclick: () => this.actions.find(info.name)},
-                 swatch(this.painter.colours[info.colour]), make('span', {className: 'name'}, info.name)),
-            grouped(info.calls), duration(info.time), make('meter', {max: Math.max(1, operations[0].time), value: info.time}),
-            percent(info.time, total), duration(info.time / info.calls), duration(info.longest), bytes(info.bytes)]);
-        this.element.replaceChildren(make('table', {},
-            make('thead', {}, cells('th', ['operation', 'calls', 'time', '', 'share', 'mean', 'longest', 'bytes'])),
-            make('tbody', {}, ...operations.slice(0, MOST_OPERATIONS).map(row),
-                 left > 0 ? cells('td', [`and ${grouped(left)} more`]) : null)));
+        const link = make('button', {
+            className: 'link', title: 'Show where', onclick: () => this.actions.find(name),
+        }, swatch(this.painter.colours[colour]), make('span', {className: 'name'}, name));
+        const meter = make('meter', {max: Math.max(1, operations[0].time), value: time});
+        return [link, grouped(calls), duration(time), meter, percent(time, total),
+            duration(time / calls), duration(longest), bytes(all)];
     }
 }

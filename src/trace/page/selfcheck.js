@@ -1,10 +1,12 @@
-/* Starts the page. With #selfcheck as the address it then uses itself as a reader would, by events, and writes what
- * came of it into the document, a line each, for tests/html/run. */
+/* Starts the page. With #selfcheck as the address it then uses itself as a reader would, by events,
+ * and writes what came of it into the document, a line each, for tests/html/run. */
 
-const faults = []; // errors of scripts, and whatever the security policy kept from loading
+const faults = [];  // errors of scripts, and whatever the security policy kept from loading
 addEventListener('error', event => faults.push(event.message));
 addEventListener('unhandledrejection', event => faults.push(String(event.reason)));
-addEventListener('securitypolicyviolation', event => faults.push(`${event.violatedDirective} ${event.blockedURI}`));
+addEventListener(
+    'securitypolicyviolation',
+    event => faults.push(`${event.violatedDirective} ${event.blockedURI}`));
 
 function selfCheck(page) {
     const lines = [], {canvas, view, painter, model, state} = page;
@@ -15,7 +17,10 @@ function selfCheck(page) {
     };
     const mouse = (type, x, y, more) => {
         const box = canvas.getBoundingClientRect();
-        send(canvas, new MouseEvent(type, {clientX: box.left + x, clientY: box.top + y, bubbles: true, ...more}));
+        send(
+            canvas,
+            new MouseEvent(
+                type, {clientX: box.left + x, clientY: box.top + y, bubbles: true, ...more}));
     };
     const click = (x, y) => ['mousedown', 'mouseup'].forEach(type => mouse(type, x, y));
     const key = name => send(document, new KeyboardEvent('keydown', {key: name, bubbles: true}));
@@ -32,34 +37,42 @@ function selfCheck(page) {
     say('queues', text('queues'));
     say('lost', text('lost') || 'nothing');
     view.scroll = 0;
-    view.height = TOP + view.rowsHeight; // so that all rows are drawn
+    view.height = TOP + view.rowsHeight;  // so that all rows are drawn
     page.draw();
     const {lanes, slices, waits, counters, groups} = painter.drawn;
-    say('drawn', `${groups} groups, ${lanes} lanes, ${slices} slices, ${waits} waits, ${counters} counters`);
+    say('drawn',
+        `${groups} groups, ${lanes} lanes, ${slices} slices, ${waits} waits, ${counters} counters`);
     painter.resize();
 
     const all = model.calls.filter(call => call.slices.length);
-    const most = all.reduce((a, b) => !a || b.dependencies.length > a.dependencies.length ? b : a, null);
+    const most =
+        all.reduce((a, b) => !a || b.dependencies.length > a.dependencies.length ? b : a, null);
     const wait = model.waits.find(each => each.end > each.start);
     if (most) {
-        page.selectCall(most, true); // so that it is visible
+        page.selectCall(most, true);  // so that it is visible
         key('Escape');
         say('tip', tip(most.slices[0]));
-        click(view.x((most.slices[0].start + most.slices[0].end) / 2), painter.middle(most.slices[0]));
+        click(
+            view.x((most.slices[0].start + most.slices[0].end) / 2),
+            painter.middle(most.slices[0]));
         say('selected', `${state.call?.operation} #${state.call?.sequence}`);
-        say('arrows', `${painter.arrows} for ${most.dependencies.length} + ${most.dependents.length}`);
+        say('arrows',
+            `${painter.arrows} for ${most.dependencies.length} + ${most.dependents.length}`);
         say('links', document.querySelectorAll('#panel .link').length);
         document.querySelector('#panel .link').click();
         say('followed', `${state.call?.operation} #${state.call?.sequence}`);
     }
     if (wait) {
         view.showEvent(wait);
-        mouse('mousemove', view.x(wait.start) + 2, view.rowTop(view.rowOfLane[wait.lane.index]) + 3);
+        mouse(
+            'mousemove', view.x(wait.start) + 2, view.rowTop(view.rowOfLane[wait.lane.index]) + 3);
         say('tip of a wait', text('tip'));
     }
     mouse('dblclick', GUTTER + 300, TOP + GROUP_HEIGHT + 10);
     const whole = span();
-    send(canvas, new WheelEvent('wheel', {deltaY: -200, clientX: 700, clientY: 400, cancelable: true}));
+    send(
+        canvas,
+        new WheelEvent('wheel', {deltaY: -200, clientX: 700, clientY: 400, cancelable: true}));
     say('zoom by wheel', span() < whole);
     key('0');
     const fitted = span();
@@ -84,7 +97,8 @@ function selfCheck(page) {
     key('0');
     history.replaceState(null, '', hash);
     page.readHash();
-    say('range from the address', Math.abs(view.from - ends[0]) < 2 && Math.abs(view.to - ends[1]) < 2);
+    say('range from the address',
+        Math.abs(view.from - ends[0]) < 2 && Math.abs(view.to - ends[1]) < 2);
     key('0');
 
     page.findBox.value = all[0]?.operation ?? '';
@@ -105,7 +119,8 @@ function selfCheck(page) {
     const after = performance.now();
     say('requests', performance.getEntriesByType('resource').length);
     say('faults', faults.join('; ') || 'none');
-    say('milliseconds', `${((after - before) / frames).toFixed(1)} a picture, ${(after - begin).toFixed(0)} for all of this`);
+    say('milliseconds', `${((after - before) / frames).toFixed(1)} a picture, ${
+                            (after - begin).toFixed(0)} for all of this`);
     document.body.append(make('pre', {id: 'selfcheck', hidden: true}, lines.join('\n')));
 }
 

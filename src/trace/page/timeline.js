@@ -1,10 +1,19 @@
-/* The page: what mouse, keys and the address do. One state; every change of it asks for one new picture. */
+/* The page: what mouse, keys and the address do. One state; every change of it asks for one new
+ * picture. */
 
 class Page {
     constructor(data) {
         this.model = new Model(data);
         this.view = new View(this.model);
-        this.state = {call: null, wait: null, hit: null, pointer: null, range: null, isCritical: false, found: []};
+        this.state = {
+            call: null,
+            wait: null,
+            hit: null,
+            pointer: null,
+            range: null,
+            isCritical: false,
+            found: []
+        };
         this.canvas = document.getElementById('overlay');
         this.findBox = document.getElementById('find');
         this.painter = new Painter(this.view, document.getElementById('base'), this.canvas);
@@ -30,7 +39,8 @@ class Page {
     /* ---- pictures */
 
     ask(what) {
-        if (!this.isAsked.base && !this.isAsked.overlay) requestAnimationFrame(() => this.draw(this.isAsked));
+        if (!this.isAsked.base && !this.isAsked.overlay)
+            requestAnimationFrame(() => this.draw(this.isAsked));
         this.isAsked[what] = true;
     }
 
@@ -72,8 +82,9 @@ class Page {
         const values = new URLSearchParams(location.hash.slice(1));
         const [from, to] = (values.get('t') ?? '').split(',').map(Number);
         if (from < to) this.view.show(from, to);
-        this.select(this.model.callOf(Number(values.get('call') ?? NaN)) ?? null,
-                    this.model.waits[values.get('wait') ?? -1] ?? null);
+        this.select(
+            this.model.callOf(Number(values.get('call') ?? NaN)) ?? null,
+            this.model.waits[values.get('wait') ?? -1] ?? null);
         this.findBox.value = values.get('find') ?? '';
         this.setFind(this.findBox.value);
         if (values.has('critical')) this.setCritical(true);
@@ -92,9 +103,11 @@ class Page {
         const [slice] = call.slices;
         if (isRevealed && slice) {
             const {view} = this, span = view.to - view.from;
-            if (slice.end - slice.start > span || (slice.end - slice.start) / view.nsPerPixel < 3) view.showEvent(slice);
+            if (slice.end - slice.start > span || (slice.end - slice.start) / view.nsPerPixel < 3)
+                view.showEvent(slice);
             else if (slice.start < view.from || slice.end > view.to)
-                view.show((slice.start + slice.end - span) / 2, (slice.start + slice.end + span) / 2);
+                view.show(
+                    (slice.start + slice.end - span) / 2, (slice.start + slice.end + span) / 2);
             view.reveal(slice.lane);
         }
         this.select(call, null);
@@ -114,7 +127,9 @@ class Page {
         document.getElementById('critical').setAttribute('aria-pressed', isOn);
         const {calls, length} = this.model.critical;
         document.getElementById('found').textContent =
-            isOn ? `${counted(calls.length, 'call')}, ${duration(length)}, ${percent(length, this.model.duration)} of the time` : '';
+            isOn ? `${counted(calls.length, 'call')}, ${duration(length)}, ${
+                       percent(length, this.model.duration)} of the time` :
+                   '';
         this.panel.show(this.state);
         this.markCalls(isOn ? calls : null);
     }
@@ -125,11 +140,14 @@ class Page {
             this.setCritical(false);
             this.markCalls(text.trim() ? found : null);
         }
-        document.getElementById('previous').disabled = document.getElementById('next').disabled = !found.length;
+        document.getElementById('previous').disabled = document.getElementById('next').disabled =
+            !found.length;
         if (text.trim())
-            document.getElementById('found').textContent = found.length ?
-                `${counted(found.length, 'call')}, ${duration(found.reduce((sum, call) => sum + call.end - call.start, 0))}` :
-                'no match';
+            document.getElementById('found').textContent =
+                found.length ?
+                    `${counted(found.length, 'call')}, ${
+                        duration(found.reduce((sum, call) => sum + call.end - call.start, 0))}` :
+                    'no match';
     }
 
     /* The match after the selected call, or before it. */
@@ -137,8 +155,10 @@ class Page {
         const {found, call} = this.state, at = call ? call.index : -1;
         if (!found.length) return;
         let i = firstWhere(0, found.length, j => found[j].index >= at);
-        if (direction > 0) i += found[i]?.index === at;
-        else i += found.length - 1;
+        if (direction > 0)
+            i += found[i]?.index === at;
+        else
+            i += found.length - 1;
         this.selectCall(found[i % found.length], true);
     }
 
@@ -174,13 +194,16 @@ class Page {
     press(event) {
         if (event.button !== 0) return;
         const {x, y} = this.at(event);
-        const kind = y < OVERVIEW && x > GUTTER ? 'overview' : event.shiftKey && x > GUTTER ? 'range' : 'pan';
+        const kind = y < OVERVIEW && x > GUTTER   ? 'overview' :
+                     event.shiftKey && x > GUTTER ? 'range' :
+                                                    'pan';
         this.drag = {kind, x, y, startX: x, hasMoved: kind === 'overview'};
         if (kind === 'overview') this.moveOverview(x);
     }
 
     moveOverview(x) {
-        const {view, model} = this, middle = (x - GUTTER) / (view.width - GUTTER) * model.end, half = (view.to - view.from) / 2;
+        const {view, model} = this, half = (view.to - view.from) / 2;
+        const middle = (x - GUTTER) / (view.width - GUTTER) * model.end;
         view.show(middle - half, middle + half);
         this.changed();
     }
@@ -194,8 +217,11 @@ class Page {
         drag.hasMoved ||= Math.abs(x - drag.x) + Math.abs(y - drag.y) > 3;
         if (!drag.hasMoved) return;
         this.canvas.classList.add('moving');
-        if (drag.kind === 'overview') this.moveOverview(x);
-        else if (drag.kind === 'range') state.range = [Math.max(GUTTER, drag.startX), Math.min(view.width, Math.max(GUTTER, x))];
+        if (drag.kind === 'overview')
+            this.moveOverview(x);
+        else if (drag.kind === 'range')
+            state.range =
+                [Math.max(GUTTER, drag.startX), Math.min(view.width, Math.max(GUTTER, x))];
         else {
             view.pan(drag.x - x);
             view.scrollBy(drag.y - y);
@@ -225,18 +251,25 @@ class Page {
         if (hit?.group) {
             this.view.fold(hit.group);
             this.changed();
-        } else if (hit?.slice) this.selectCall(hit.slice.call, false);
-        else if (hit?.wait) this.select(null, hit.wait);
-        else if (y > TOP) this.select(null, null);
+        } else if (hit?.slice)
+            this.selectCall(hit.slice.call, false);
+        else if (hit?.wait)
+            this.select(null, hit.wait);
+        else if (y > TOP)
+            this.select(null, null);
     }
 
     wheel(event) {
         const {view} = this, {x} = this.at(event);
         const unit = event.deltaMode === 1 ? 33 : event.deltaMode === 2 ? 400 : 1;
+        const isPinch = event.ctrlKey && Math.abs(event.deltaY) < 50; // as browsers tell of it
         event.preventDefault();
-        if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) view.pan((event.deltaX || event.deltaY) * unit);
-        else if (x < GUTTER && !event.ctrlKey) view.scrollBy(event.deltaY * unit);
-        else view.zoom(Math.exp(-event.deltaY * unit * (event.ctrlKey && Math.abs(event.deltaY) < 50 ? 0.01 : 0.002)), x);
+        if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))
+            view.pan((event.deltaX || event.deltaY) * unit);
+        else if (x < GUTTER && !event.ctrlKey)
+            view.scrollBy(event.deltaY * unit);
+        else
+            view.zoom(Math.exp(-event.deltaY * unit * (isPinch ? 0.01 : 0.002)), x);
         this.changed();
     }
 
@@ -253,18 +286,30 @@ class Page {
     listenToKeys() {
         const {view} = this, step = 80;
         const keys = {
-            w: () => view.zoom(1.4, this.state.pointer?.x), s: () => view.zoom(1 / 1.4, this.state.pointer?.x),
-            '+': () => view.zoom(1.4), '=': () => view.zoom(1.4), '-': () => view.zoom(1 / 1.4),
-            a: () => view.pan(-step), d: () => view.pan(step),
-            arrowup: () => view.scrollBy(-step / 2), arrowdown: () => view.scrollBy(step / 2),
-            pageup: () => view.scrollBy(-view.height / 2), pagedown: () => view.scrollBy(view.height / 2),
-            arrowleft: () => this.stepInLane(-1), arrowright: () => this.stepInLane(1),
-            0: () => view.fit(), f: () => this.showSelected(), c: () => this.setCritical(!this.state.isCritical),
-            '/': () => this.findBox.focus(), '?': () => this.showHelp(), escape: () => this.forget(),
+            w: () => view.zoom(1.4, this.state.pointer?.x),
+            s: () => view.zoom(1 / 1.4, this.state.pointer?.x),
+            '+': () => view.zoom(1.4),
+            '=': () => view.zoom(1.4),
+            '-': () => view.zoom(1 / 1.4),
+            a: () => view.pan(-step),
+            d: () => view.pan(step),
+            arrowup: () => view.scrollBy(-step / 2),
+            arrowdown: () => view.scrollBy(step / 2),
+            pageup: () => view.scrollBy(-view.height / 2),
+            pagedown: () => view.scrollBy(view.height / 2),
+            arrowleft: () => this.stepInLane(-1),
+            arrowright: () => this.stepInLane(1),
+            0: () => view.fit(),
+            f: () => this.showSelected(),
+            c: () => this.setCritical(!this.state.isCritical),
+            '/': () => this.findBox.focus(),
+            '?': () => this.showHelp(),
+            escape: () => this.forget(),
         };
         addEventListener('keydown', event => {
             const action = keys[event.key.toLowerCase()], {target} = event;
-            const isScroll = /^(arrow|page)/i.test(event.key) && target !== this.canvas && target !== document.body;
+            const isScroll = /^(arrow|page)/i.test(event.key) && target !== this.canvas &&
+                             target !== document.body;
             if (!action || event.ctrlKey || event.metaKey || event.altKey || isScroll) return;
             if (target instanceof HTMLInputElement || document.getElementById('keys').open) return;
             event.preventDefault();

@@ -1,25 +1,28 @@
-/* What is visible, and where: rows from top to bottom, the range of time from left to right, and what lies under
- * a point. Lengths are CSS pixels. Above the rows stand an overview of all of the time, and the axis. */
+/* What is visible, and where: rows from top to bottom, the range of time from left to right, and
+ * what lies under a point. Lengths are CSS pixels. Above the rows stand an overview of all of the
+ * time, and the axis. */
 
 const GUTTER = 172, OVERVIEW = 26, AXIS = 24, TOP = OVERVIEW + AXIS;
 const GROUP_HEIGHT = 22, SLICE_HEIGHT = 17, LANE_MARGIN = 4, COUNTER_HEIGHT = 40;
-const LEAST_SPAN = 20; // ns
+const LEAST_SPAN = 20;  // ns
 
 class View {
     constructor(model) {
         this.model = model;
         this.width = this.height = 0;
-        this.scroll = 0; // pixels
+        this.scroll = 0;  // pixels
         this.folded = new Set();
         this.layOut();
         this.fit();
     }
 
-    /* ---- rows: {kind: 'group' | 'lane' | 'counter', y, height, ...}, y from the top of the first */
+    /* ---- rows: {kind: 'group' | 'lane' | 'counter', y, height, ...}, y from the top of the first
+     */
 
     layOut() {
         const groups = new Map();
-        const group = name => groups.get(name) ?? groups.set(name, {lanes: [], counters: []}).get(name);
+        const group = name =>
+            groups.get(name) ?? groups.set(name, {lanes: [], counters: []}).get(name);
         for (const lane of this.model.lanes) group(lane.process).lanes.push(lane);
         for (const counter of this.model.counters) group(counter.process).counters.push(counter);
         this.rows = [];
@@ -32,10 +35,12 @@ class View {
         };
         for (const [name, {lanes, counters}] of groups) {
             const isFolded = this.folded.has(name);
-            const head = add(GROUP_HEIGHT, {kind: 'group', name, isFolded, simulated: lanes.some(lane => lane.simulated)});
-            for (const lane of lanes)
-                this.rowOfLane[lane.index] = isFolded ? head :
-                    add(Math.max(1, lane.levels.length) * SLICE_HEIGHT + 2 * LANE_MARGIN, {kind: 'lane', lane});
+            const simulated = lanes.some(lane => lane.simulated);
+            const head = add(GROUP_HEIGHT, {kind: 'group', name, isFolded, simulated});
+            for (const lane of lanes) {
+                const height = Math.max(1, lane.levels.length) * SLICE_HEIGHT + 2 * LANE_MARGIN;
+                this.rowOfLane[lane.index] = isFolded ? head : add(height, {kind: 'lane', lane});
+            }
             if (!isFolded)
                 for (const counter of counters) add(COUNTER_HEIGHT, {kind: 'counter', counter});
         }
@@ -50,7 +55,8 @@ class View {
 
     rowAt(y) {
         const inside = y - TOP + this.scroll;
-        const i = firstWhere(0, this.rows.length, j => this.rows[j].y + this.rows[j].height > inside);
+        const i =
+            firstWhere(0, this.rows.length, j => this.rows[j].y + this.rows[j].height > inside);
         return y >= TOP && i < this.rows.length ? this.rows[i] : null;
     }
 
@@ -59,7 +65,8 @@ class View {
     /* The top of a slice, and its row's header's where the row is folded. */
     sliceTop(slice) {
         const row = this.rowOfLane[slice.lane.index];
-        return this.rowTop(row) + (row.kind === 'group' ? 3 : LANE_MARGIN + slice.depth * SLICE_HEIGHT);
+        return this.rowTop(row) +
+               (row.kind === 'group' ? 3 : LANE_MARGIN + slice.depth * SLICE_HEIGHT);
     }
 
     scrollBy(pixels) {
@@ -69,8 +76,10 @@ class View {
 
     reveal(lane) {
         const row = this.rowOfLane[lane.index], top = this.rowTop(row);
-        if (top < TOP) this.scrollBy(top - TOP);
-        else if (top + row.height > this.height) this.scrollBy(top + row.height - this.height);
+        if (top < TOP)
+            this.scrollBy(top - TOP);
+        else if (top + row.height > this.height)
+            this.scrollBy(top + row.height - this.height);
     }
 
     /* ---- time */
@@ -97,7 +106,9 @@ class View {
         this.show(at - share * least, at + (1 - share) * least);
     }
 
-    pan(pixels) { this.show(this.from + pixels * this.nsPerPixel, this.to + pixels * this.nsPerPixel); }
+    pan(pixels) {
+        this.show(this.from + pixels * this.nsPerPixel, this.to + pixels * this.nsPerPixel);
+    }
 
     showEvent(event) {
         const margin = Math.max(LEAST_SPAN, event.end - event.start);
