@@ -14,14 +14,14 @@ static const double book_lenet_seconds[2] = {3.0, 2.8}, book_resnet_seconds[2] =
 
 static const option_row rows[] = {
     OPTION_INT_ROW("steps", multi_options, steps, 2, MAX_TIMED_STEPS,
-                   "timed in each run (default 5)"),
+                   "timed in each run (default 4)"),
     OPTION_INT_ROW("batch-size", multi_options, batch, MAX_SIMS, 7500,
                    "on all devices (default 256)"),
     OPTION_NUMBER_ROW("flops", multi_options, flops, 1e6, 1e15,
                       "FLOP/s of a simulated device; this machine has to keep\n"
-                      "up with eight of them (default 3e9)"),
+                      "up with eight of them (default 2e9)"),
     OPTION_NUMBER_ROW("link", multi_options, link, 1e5, 1e12,
-                      "bytes/s of each of their links (default 1e8)"),
+                      "bytes/s of each of their links (default 5e7)"),
     OPTION_TEXT_ROW("data", multi_options, data, "DIR",
                     "folder of the data set, as for hocket train"),
     EXPERIMENT_ROWS(multi_options),
@@ -59,10 +59,10 @@ static void report_fixed(multi *self)
     experiment_say(
         self->report,
         "Bound: a step of one device with a k-th of the batch, measured, then what the links need "
-        "for sums "
-        "of gradients that nothing is left to hide: 2(k-1) x (10 us + bytes / link), bytes / k "
-        "where each "
-        "device sums a part, for conv1's, the last; or for all of them, less the backward pass.");
+        "for sums of gradients that nothing is left to hide, 2(k-1) x (10 us + bytes / link), with "
+        "bytes / k where each device sums a part: those of conv2 and conv1, which come last, or "
+        "all "
+        "of them less the backward pass.");
     for (int i = 1; i < KS; i++) {
         const way *how = &self->fixed[i];
         double seconds = multi_step_time(self, how).median;
@@ -328,7 +328,7 @@ static int run_experiment(multi *self)
 static int run(int count, char **arguments)
 {
     multi_options options = {
-        .common.repeat = 3, .steps = 5, .batch = 256, .flops = 3e9, .link = 1e8};
+        .common.repeat = 3, .steps = 4, .batch = 256, .flops = 2e9, .link = 5e7};
     int operand_count;
     switch (
         options_parse(&bench_multi_command, count, arguments, &options, NULL, 0, &operand_count)) {

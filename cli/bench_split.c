@@ -18,7 +18,7 @@ typedef struct split_options {
 
 static const option_row rows[] = {
     OPTION_INT_ROW("steps", split_options, steps, 2, MAX_TIMED_STEPS,
-                   "timed in each run (default 10)"),
+                   "timed in each run (default 30)"),
     OPTION_INT_ROW("batch-size", split_options, batch, PAIR, 60000,
                    "on both devices (default 256)"),
     OPTION_NUMBER_ROW("factor", split_options, factor, 0.01, 100,
@@ -154,7 +154,7 @@ static int run_experiment(split *self)
 
 static int run(int count, char **arguments)
 {
-    split_options options = {.common.repeat = 3, .steps = 10, .batch = 256, .factor = 0.6};
+    split_options options = {.common.repeat = 3, .steps = 30, .batch = 256, .factor = 0.6};
     int operand_count;
     switch (
         options_parse(&bench_split_command, count, arguments, &options, NULL, 0, &operand_count)) {
