@@ -58,11 +58,10 @@ static void report_fixed(multi *self)
     }
     experiment_say(
         self->report,
-        "Bound: a step of one device with a k-th of the batch, measured, then what the links need "
-        "for sums of gradients that nothing is left to hide, 2(k-1) x (10 us + bytes / link), with "
-        "bytes / k where each device sums a part: those of conv2 and conv1, which come last, or "
-        "all "
-        "of them less the backward pass.");
+        "Bound: a step of one device with a k-th of the batch, measured, then what the links "
+        "need for sums of gradients that nothing is left to hide, 2(k-1) x (10 us + bytes / "
+        "link), with bytes / k where each device sums a part: those of conv2 and conv1, which "
+        "come last, or all of them less the backward pass.");
     for (int i = 1; i < KS; i++) {
         const way *how = &self->fixed[i];
         double seconds = multi_step_time(self, how).median;
@@ -129,9 +128,10 @@ static void report_all_reduce(multi *self)
                            1e-6 * multi_theory_bytes(how), "bound: 2(k-1) x parameters");
         }
     }
-    experiment_say(self->report, "Both move the same bytes in all; summed by one device they all "
-                                 "pass through its link, with parts "
-                                 "each link has a k-th of them.");
+    experiment_say(
+        self->report,
+        "Both move the same bytes in all; summed by one device they all pass through its link, "
+        "with parts each link has a k-th of them.");
     for (int i = 1; i < KS; i++) {
         for (int a = 0; a < 2; a++) {
             const way *how = &algorithms[a].ways[i];
@@ -218,11 +218,11 @@ static void report_learning_rate(multi *self)
         experiment_row(self->report, what, spread_exact(scaled[i]), "loss", NAN, one,
                        "bound: one device's");
     }
-    experiment_say(self->report, "Mean loss of the last quarter of the steps, after as many "
-                                 "samples in all: 112 steps where the "
-                                 "batch is 256; which devices compute does not change it, so cpu:0 "
-                                 "does. Four and eight times the "
-                                 "rate is too much for the few steps that are left: no claim.");
+    experiment_say(
+        self->report,
+        "Mean loss of the last quarter of the steps, after as many samples in all: 112 steps where "
+        "the batch is 256; which devices compute does not change it, so cpu:0 does. Four and eight "
+        "times the rate is too much for the few steps that are left: no claim.");
     if (!self->failed)
         experiment_claim(self->report, "2 times the batch: loss with lr x 2 / loss with lr",
                          scaled[1] / kept[1], "<=", 1, NULL, 0);
@@ -292,10 +292,9 @@ static void report_all(multi *self)
     experiment_say(
         self->report,
         "LeNet of the book, batch %" PRId64 ", %" PRId64
-        " timed steps after one more; simulated devices of "
-        "%.3g GFLOP/s, memory of %.3g GB/s, links of %.3g MB/s + 10 us each way and to each other: "
-        "slow, so "
-        "that this machine can compute for eight of them, with %.0f FLOP for each byte of a link.",
+        " timed steps after one more; simulated devices of %.3g GFLOP/s, memory of %.3g GB/s, "
+        "links of %.3g MB/s + 10 us each way and to each other: slow, so that this machine can "
+        "compute for eight of them, with %.0f FLOP for each byte of a link.",
         self->options->batch, self->options->steps, 1e-9 * self->options->flops,
         2e-9 * self->options->flops, 1e-6 * self->options->link,
         self->options->flops / self->options->link);

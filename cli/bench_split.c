@@ -108,10 +108,9 @@ static void report_all(split *self)
     experiment *report = self->report;
     experiment_say(report,
                    "LeNet of the book, batch %" PRId64 ", %" PRId64
-                   " timed steps. cpu:0 has one core; sim:0 computes "
-                   "at %g times the speed of one, its link is of 4 GB/s + 10 us. It cannot be the "
-                   "faster one: a core "
-                   "of this machine does its work, in time.",
+                   " timed steps. cpu:0 has one core; sim:0 computes at %g times the speed of "
+                   "one, its link is of 4 GB/s + 10 us. It cannot be the faster one: a core of "
+                   "this machine does its work, in time.",
                    self->options->batch, self->options->steps, self->options->factor);
     experiment_section(report, "A step");
     experiment_row(report, "cpu:0 alone", cpu, "ms", NAN, NAN, "");
