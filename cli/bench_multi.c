@@ -21,7 +21,7 @@ static const option_row rows[] = {
                       "FLOP/s of a simulated device; this machine has to keep\n"
                       "up with eight of them (default 2e9)"),
     OPTION_NUMBER_ROW("link", multi_options, link, 1e5, 1e12,
-                      "bytes/s of each of their links (default 5e7)"),
+                      "bytes/s of each of their links (default 1e8)"),
     OPTION_TEXT_ROW("data", multi_options, data, "DIR",
                     "folder of the data set, as for hocket train"),
     EXPERIMENT_ROWS(multi_options),
@@ -131,7 +131,8 @@ static void report_all_reduce(multi *self)
     experiment_say(
         self->report,
         "Both move the same bytes in all; summed by one device they all pass through its link, "
-        "with parts each link has a k-th of them.");
+        "with parts each link has a k-th of them. Adding up is computing: it stands in line behind "
+        "the backward pass, so that some sums are sent round when that has ended.");
     for (int i = 1; i < KS; i++) {
         for (int a = 0; a < 2; a++) {
             const way *how = &algorithms[a].ways[i];
@@ -327,7 +328,7 @@ static int run_experiment(multi *self)
 static int run(int count, char **arguments)
 {
     multi_options options = {
-        .common.repeat = 3, .steps = 4, .batch = 256, .flops = 2e9, .link = 5e7};
+        .common.repeat = 3, .steps = 4, .batch = 256, .flops = 2e9, .link = 1e8};
     int operand_count;
     switch (
         options_parse(&bench_multi_command, count, arguments, &options, NULL, 0, &operand_count)) {
