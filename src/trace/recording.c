@@ -61,6 +61,8 @@ static hki_timeline *collect_locked(const hki_runtime *runtime, hki_trace *trace
                                                    .device_count = count,
                                                    .title = title});
     free(devices);
+    if (timeline)
+        hki_timeline_trim(timeline);
     return timeline;
 }
 

@@ -90,3 +90,50 @@ void hki_timeline_destroy(hki_timeline *timeline)
     free(timeline->counters);
     free(timeline);
 }
+
+/* ---- the part that matters --------------------------------------------------------------------------------- */
+
+static void clip(int64_t *time_ns, int64_t begin_ns, int64_t end_ns)
+{
+    int64_t time = *time_ns < begin_ns ? begin_ns : *time_ns > end_ns ? end_ns : *time_ns;
+    *time_ns = time - begin_ns;
+}
+
+static void extend(int64_t start_ns, int64_t end_ns, int64_t *begin_ns, int64_t *last_ns)
+{
+    *begin_ns = start_ns < *begin_ns ? start_ns : *begin_ns;
+    *last_ns = end_ns > *last_ns ? end_ns : *last_ns;
+}
+
+void hki_timeline_trim(hki_timeline *timeline)
+{
+    int64_t begin_ns = INT64_MAX, end_ns = 0;
+    for (int i = 0; i < timeline->call_count; i++) {
+        const hki_call_event *call = &timeline->calls[i];
+        extend(call->issue_ns, call->end_ns, &begin_ns, &end_ns);
+        extend(call->issue_ns, call->wall_end_ns, &begin_ns, &end_ns);
+    }
+    if (begin_ns > end_ns)
+        return;
+    /* Waits for nothing before the first call do not count, what is waited for after the last one does. */
+    for (int i = 0; i < timeline->wait_count; i++)
+        extend(begin_ns, timeline->waits[i].end_ns, &begin_ns, &end_ns);
+    for (int i = 0; i < timeline->call_count; i++) {
+        hki_call_event *call = &timeline->calls[i];
+        int64_t *times[] = {&call->issue_ns, &call->ready_ns,      &call->start_ns,
+                            &call->end_ns,   &call->wall_start_ns, &call->wall_end_ns};
+        for (size_t j = 0; j < sizeof times / sizeof *times; j++)
+            clip(times[j], begin_ns, end_ns);
+    }
+    for (int i = 0; i < timeline->slice_count; i++) {
+        clip(&timeline->slices[i].start_ns, begin_ns, end_ns);
+        clip(&timeline->slices[i].end_ns, begin_ns, end_ns);
+    }
+    for (int i = 0; i < timeline->wait_count; i++) {
+        clip(&timeline->waits[i].start_ns, begin_ns, end_ns);
+        clip(&timeline->waits[i].end_ns, begin_ns, end_ns);
+    }
+    for (int i = 0; i < timeline->point_count; i++)
+        clip(&timeline->points[i].time_ns, begin_ns, end_ns);
+    timeline->duration_ns = end_ns - begin_ns;
+}

@@ -8,7 +8,7 @@
 #include <hocket/trace.h>
 #include <stdatomic.h>
 
-/* Times are nanoseconds from the begin of recording. Texts are interned: equal ones are one pointer, owned by the
+/* Times are nanoseconds from the begin of recording, or, once trimmed, from the first issue. Texts are interned: equal ones are one pointer, owned by the
  * timeline; "" rather than NULL. */
 
 /* Where slices are drawn: one row. Rows of one `process` belong together: a device, or "host" for threads that are
@@ -93,6 +93,8 @@ typedef struct hki_timeline {
 /* An empty one; NULL when host memory is short. */
 hki_timeline *hki_timeline_create(void);
 void hki_timeline_destroy(hki_timeline *timeline);
+/* Makes the time of the first issue 0 and ends with what ended last: programs record more than they do. */
+void hki_timeline_trim(hki_timeline *timeline);
 /* The one copy of the text; NULL when host memory is short. */
 const char *hki_timeline_text(hki_timeline *timeline, const char *text);
 
