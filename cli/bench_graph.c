@@ -297,8 +297,8 @@ static void report_configuration(experiment *report, const configuration *how, i
     snprintf(what, sizeof what, "time / (critical path + %s)",
              one_queue ? "work / cores" : "the busiest queue");
     /* The bounds are those of one recorded run: by the wall clock, runs differ. */
-    experiment_claim(report, what, seconds.median / (how->path + least), "<=",
-                     how->is_simulated ? 1.05 : 1.2, how->runs, repeat);
+    experiment_claim(report, what, seconds.median / (how->path + least),
+                     "<=", how->is_simulated ? 1.05 : 1.2, how->runs, repeat);
 }
 
 /* The ways to run the program: the first one is the reference. */
