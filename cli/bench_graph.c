@@ -216,7 +216,7 @@ static void choose_devices(program *self, const configuration *how)
     int cpus = 0;
     for (int i = 0; i < hk_device_count() && self->device_count < MAX_GRAPH_DEVICES; i++) {
         hk_device device = hk_device_at(i);
-        if (hk_device_is_simulated(device) || cpus++ < how->cpu_count)
+        if (hk_device_is_simulated(device) ? how->is_simulated : cpus++ < how->cpu_count)
             self->devices[self->device_count++] = device;
     }
 }
@@ -296,8 +296,9 @@ static void report_configuration(experiment *report, const configuration *how, i
                      "<=", 0, NULL, 0);
     snprintf(what, sizeof what, "time / (critical path + %s)",
              one_queue ? "work / cores" : "the busiest queue");
-    experiment_claim(report, what, seconds.median / (how->path + least), "<=", 1.05, how->runs,
-                     repeat);
+    /* The bounds are those of one recorded run: by the wall clock, runs differ. */
+    experiment_claim(report, what, seconds.median / (how->path + least),
+                     "<=", how->is_simulated ? 1.05 : 1.2, how->runs, repeat);
 }
 
 /* The ways to run the program: the first one is the reference. */
@@ -308,12 +309,16 @@ static const struct {
     hk_runtime_options runtime;
     int cpu_count;
 } ways[] = {
-    {"serial engine, cpu:0", {.engine = HK_ENGINE_SERIAL, .cpu_cores = 1}, 1},
-    {"cpu:0, all cores", {.engine = HK_ENGINE_ASYNC}, 1},
+    {"serial engine, cpu:0", {.engine = HK_ENGINE_SERIAL, .cpu_devices = 1, .cpu_cores = 1}, 1},
+    {"cpu:0, all cores", {.engine = HK_ENGINE_ASYNC, .cpu_devices = 1}, 1},
     {"cpu:0 and cpu:1", {.engine = HK_ENGINE_ASYNC, .cpu_devices = 2}, 2},
     {"sim:0 to sim:3", {.engine = HK_ENGINE_ASYNC, .sim = &four_sims, .sim_count = 1}, 0},
     {"cpu:0 with sim:0 and sim:1",
-     {.engine = HK_ENGINE_ASYNC, .cpu_cores = 1, .sim = &two_sims, .sim_count = 1},
+     {.engine = HK_ENGINE_ASYNC,
+      .cpu_devices = 1,
+      .cpu_cores = 1,
+      .sim = &two_sims,
+      .sim_count = 1},
      1},
 };
 enum { WAYS = sizeof ways / sizeof *ways };
@@ -338,9 +343,9 @@ static void measure(experiment *report, const graph_options *options, configurat
     experiment_say(
         report,
         "%lld statements drawn with seed %lld: products, elementwise calls, writes in place, "
-        "slices and "
-        "copies between devices, on %d matrices of each side from 64 to 512. sim:0 to sim:3 have 5 "
-        "GFLOP/s each, the two beside cpu:0 10, memory of 10 GB/s, links of 4 GB/s + 10 us.",
+        "slices and copies between devices, on %d matrices of each side from 64 to 512. sim:0 to "
+        "sim:3 have 5 GFLOP/s each, the two beside cpu:0 10, memory of 10 GB/s, links of 4 GB/s "
+        "+ 10 us.",
         (long long)options->statements, (long long)options->seed, SLOTS);
     double work = spread_of(all[0].seconds, repeat).median;
     for (int w = 0; w < WAYS; w++)

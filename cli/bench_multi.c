@@ -14,12 +14,12 @@ static const double book_lenet_seconds[2] = {3.0, 2.8}, book_resnet_seconds[2] =
 
 static const option_row rows[] = {
     OPTION_INT_ROW("steps", multi_options, steps, 2, MAX_TIMED_STEPS,
-                   "timed in each run (default 5)"),
+                   "timed in each run (default 4)"),
     OPTION_INT_ROW("batch-size", multi_options, batch, MAX_SIMS, 7500,
                    "on all devices (default 256)"),
     OPTION_NUMBER_ROW("flops", multi_options, flops, 1e6, 1e15,
                       "FLOP/s of a simulated device; this machine has to keep\n"
-                      "up with eight of them (default 3e9)"),
+                      "up with eight of them (default 2e9)"),
     OPTION_NUMBER_ROW("link", multi_options, link, 1e5, 1e12,
                       "bytes/s of each of their links (default 1e8)"),
     OPTION_TEXT_ROW("data", multi_options, data, "DIR",
@@ -58,11 +58,10 @@ static void report_fixed(multi *self)
     }
     experiment_say(
         self->report,
-        "Bound: a step of one device with a k-th of the batch, measured, then what the links need "
-        "for sums "
-        "of gradients that nothing is left to hide: 2(k-1) x (10 us + bytes / link), bytes / k "
-        "where each "
-        "device sums a part, for conv1's, the last; or for all of them, less the backward pass.");
+        "Bound: a step of one device with a k-th of the batch, measured, then what the links "
+        "need for sums of gradients that nothing is left to hide, 2(k-1) x (10 us + bytes / "
+        "link), with bytes / k where each device sums a part: those of conv2 and conv1, which "
+        "come last, or all of them less the backward pass.");
     for (int i = 1; i < KS; i++) {
         const way *how = &self->fixed[i];
         double seconds = multi_step_time(self, how).median;
@@ -129,9 +128,11 @@ static void report_all_reduce(multi *self)
                            1e-6 * multi_theory_bytes(how), "bound: 2(k-1) x parameters");
         }
     }
-    experiment_say(self->report, "Both move the same bytes in all; summed by one device they all "
-                                 "pass through its link, with parts "
-                                 "each link has a k-th of them.");
+    experiment_say(
+        self->report,
+        "Both move the same bytes in all; summed by one device they all pass through its link, "
+        "with parts each link has a k-th of them. Adding up is computing: it stands in line behind "
+        "the backward pass, so that some sums are sent round when that has ended.");
     for (int i = 1; i < KS; i++) {
         for (int a = 0; a < 2; a++) {
             const way *how = &algorithms[a].ways[i];
@@ -218,11 +219,11 @@ static void report_learning_rate(multi *self)
         experiment_row(self->report, what, spread_exact(scaled[i]), "loss", NAN, one,
                        "bound: one device's");
     }
-    experiment_say(self->report, "Mean loss of the last quarter of the steps, after as many "
-                                 "samples in all: 112 steps where the "
-                                 "batch is 256; which devices compute does not change it, so cpu:0 "
-                                 "does. Four and eight times the "
-                                 "rate is too much for the few steps that are left: no claim.");
+    experiment_say(
+        self->report,
+        "Mean loss of the last quarter of the steps, after as many samples in all: 112 steps where "
+        "the batch is 256; which devices compute does not change it, so cpu:0 does. Four and eight "
+        "times the rate is too much for the few steps that are left: no claim.");
     if (!self->failed)
         experiment_claim(self->report, "2 times the batch: loss with lr x 2 / loss with lr",
                          scaled[1] / kept[1], "<=", 1, NULL, 0);
@@ -292,10 +293,9 @@ static void report_all(multi *self)
     experiment_say(
         self->report,
         "LeNet of the book, batch %" PRId64 ", %" PRId64
-        " timed steps after one more; simulated devices of "
-        "%.3g GFLOP/s, memory of %.3g GB/s, links of %.3g MB/s + 10 us each way and to each other: "
-        "slow, so "
-        "that this machine can compute for eight of them, with %.0f FLOP for each byte of a link.",
+        " timed steps after one more; simulated devices of %.3g GFLOP/s, memory of %.3g GB/s, "
+        "links of %.3g MB/s + 10 us each way and to each other: slow, so that this machine can "
+        "compute for eight of them, with %.0f FLOP for each byte of a link.",
         self->options->batch, self->options->steps, 1e-9 * self->options->flops,
         2e-9 * self->options->flops, 1e-6 * self->options->link,
         self->options->flops / self->options->link);
@@ -328,7 +328,7 @@ static int run_experiment(multi *self)
 static int run(int count, char **arguments)
 {
     multi_options options = {
-        .common.repeat = 3, .steps = 5, .batch = 256, .flops = 3e9, .link = 1e8};
+        .common.repeat = 3, .steps = 4, .batch = 256, .flops = 2e9, .link = 1e8};
     int operand_count;
     switch (
         options_parse(&bench_multi_command, count, arguments, &options, NULL, 0, &operand_count)) {

@@ -18,7 +18,7 @@ typedef struct split_options {
 
 static const option_row rows[] = {
     OPTION_INT_ROW("steps", split_options, steps, 2, MAX_TIMED_STEPS,
-                   "timed in each run (default 10)"),
+                   "timed in each run (default 30)"),
     OPTION_INT_ROW("batch-size", split_options, batch, PAIR, 60000,
                    "on both devices (default 256)"),
     OPTION_NUMBER_ROW("factor", split_options, factor, 0.01, 100,
@@ -108,10 +108,9 @@ static void report_all(split *self)
     experiment *report = self->report;
     experiment_say(report,
                    "LeNet of the book, batch %" PRId64 ", %" PRId64
-                   " timed steps. cpu:0 has one core; sim:0 computes "
-                   "at %g times the speed of one, its link is of 4 GB/s + 10 us. It cannot be the "
-                   "faster one: a core "
-                   "of this machine does its work, in time.",
+                   " timed steps. cpu:0 has one core; sim:0 computes at %g times the speed of "
+                   "one, its link is of 4 GB/s + 10 us. It cannot be the faster one: a core of "
+                   "this machine does its work, in time.",
                    self->options->batch, self->options->steps, self->options->factor);
     experiment_section(report, "A step");
     experiment_row(report, "cpu:0 alone", cpu, "ms", NAN, NAN, "");
@@ -154,7 +153,7 @@ static int run_experiment(split *self)
 
 static int run(int count, char **arguments)
 {
-    split_options options = {.common.repeat = 3, .steps = 10, .batch = 256, .factor = 0.6};
+    split_options options = {.common.repeat = 3, .steps = 30, .batch = 256, .factor = 0.6};
     int operand_count;
     switch (
         options_parse(&bench_split_command, count, arguments, &options, NULL, 0, &operand_count)) {

@@ -182,7 +182,7 @@ double multi_predicted_seconds(const multi *self, const way *how, const way *alo
         double seconds = fmin(reduction_seconds(self->options, how->devices, bytes, false),
                               reduction_seconds(self->options, how->devices, bytes, true));
         all += seconds;
-        if (i < 2)
+        if (i < 4) /* conv1's own backward pass is too short to hide conv2's sums */
             last += seconds;
     }
     return multi_step_time(self, alone).median + fmax(last, all - alone->parts.backward);

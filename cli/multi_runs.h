@@ -61,7 +61,7 @@ void multi_test(multi *self, int k, timing *time, double *accuracy);
  * goes to k-1. */
 double multi_theory_bytes(const way *how);
 /* A step of k devices: what one device takes for a k-th of the batch, then the sums that nothing can hide. These
- * are the last gradient's, conv1's, or what is left of all sums when the backward pass has ended. */
+ * are the last gradients', conv2's and conv1's, or what is left of all sums when the backward pass has ended. */
 double multi_predicted_seconds(const multi *self, const way *how, const way *alone);
 
 #endif
