@@ -33,9 +33,9 @@ bench: ## install what is missing, build, and run every program in bench/
 		name=$$(basename $$program .c); echo "== $$name"; build/release/bench/$$name; done
 
 bench-book: ## install what is missing, build, and run the book's experiments: docs/measurements/book.md
-	@scripts/install-deps build data
+	@scripts/install-deps build data book
 	cmake --preset release -DHOCKET_WERROR=$(WERROR)
-	cmake --build --preset release --target hocket_cli
+	cmake --build --preset release --target hocket_cli example_front_end example_perceptron
 	@scripts/bench-book --runs $(RUNS)
 
 asan: ## tests of the library under the address, undefined and leak sanitizers

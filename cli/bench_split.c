@@ -1,5 +1,8 @@
-/* hocket bench split: a batch cut unevenly between a CPU and an accelerator of another speed. */
+/* hocket bench split: a batch cut unevenly between a CPU and a faster accelerator. What sim:0 computes a core of this
+ * machine computes, in time; so it can be the faster one only because cpu:0 has but half a core: another program runs
+ * on it all the while. */
 #include "measured_training.h"
+#include "neighbour.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -22,9 +25,9 @@ static const option_row rows[] = {
     OPTION_INT_ROW("batch-size", split_options, batch, PAIR, 60000,
                    "on both devices (default 256)"),
     OPTION_NUMBER_ROW("factor", split_options, factor, 0.01, 100,
-                      "how many times as fast as a core sim:0 is; a core of this\n"
-                      "machine computes for it, so that it is late beyond 1\n"
-                      "(default 0.6)"),
+                      "how many times as fast as a whole core sim:0 is; a core of\n"
+                      "this machine computes for it, so that it is late beyond 1\n"
+                      "(default 0.75)"),
     OPTION_TEXT_ROW("data", split_options, data, "DIR",
                     "folder of the data set, as for hocket train"),
     EXPERIMENT_ROWS(split_options),
@@ -108,9 +111,8 @@ static void report_all(split *self)
     experiment *report = self->report;
     experiment_say(report,
                    "LeNet of the book, batch %" PRId64 ", %" PRId64
-                   " timed steps. cpu:0 has one core; sim:0 computes at %g times the speed of "
-                   "one, its link is of 4 GB/s + 10 us. It cannot be the faster one: a core of "
-                   "this machine does its work, in time.",
+                   " timed steps. cpu:0 has one core, which another program shares; sim:0 "
+                   "computes at %g times the speed of a whole one, its link is of 4 GB/s + 10 us.",
                    self->options->batch, self->options->steps, self->options->factor);
     experiment_section(report, "A step");
     experiment_row(report, "cpu:0 alone", cpu, "ms", NAN, NAN, "");
@@ -121,6 +123,8 @@ static void report_all(split *self)
              self->shares[1]);
     experiment_row(report, what, uneven, "ms", NAN, 1 / (1 / cpu.median + 1 / sim.median),
                    "bound: their speeds added up");
+    experiment_claim(report, "sim:0 is the faster device: step, against cpu:0's",
+                     sim.median / cpu.median, "<=", 0.9, self->ways[ON_SIM].runs, repeat);
     experiment_claim(report, "uneven split: step, against the faster device alone",
                      uneven.median / fmin(cpu.median, sim.median), "<=", 0.9,
                      self->ways[UNEVEN].runs, repeat);
@@ -138,7 +142,7 @@ static int run_experiment(split *self)
     if (hk_status_print(hk_data_set_status(self->train), stderr) ||
         hk_status_print(hk_data_set_status(self->test), stderr))
         return 1;
-    self->report = experiment_create("split", "A batch split between a CPU and an accelerator",
+    self->report = experiment_create("split", "A batch split between a CPU and a faster accelerator",
                                      &self->options->common);
     choose_shares(self);
     for (int r = 0; r < self->options->common.repeat; r++)
@@ -153,7 +157,7 @@ static int run_experiment(split *self)
 
 static int run(int count, char **arguments)
 {
-    split_options options = {.common.repeat = 3, .steps = 30, .batch = 256, .factor = 0.6};
+    split_options options = {.common.repeat = 3, .steps = 30, .batch = 256, .factor = 0.75};
     int operand_count;
     switch (
         options_parse(&bench_split_command, count, arguments, &options, NULL, 0, &operand_count)) {
@@ -172,7 +176,9 @@ static int run(int count, char **arguments)
     self->options = &options;
     self->train = hk_data_set_open(options.data, HK_DATA_TRAIN, NULL);
     self->test = hk_data_set_open(options.data, HK_DATA_TEST, NULL);
-    int result = run_experiment(self);
+    neighbour other;
+    int result = neighbour_start(&other) ? run_experiment(self) : 1;
+    neighbour_stop(&other);
     hk_data_set_release(self->train);
     hk_data_set_release(self->test);
     free(self);
@@ -182,11 +188,12 @@ static int run(int count, char **arguments)
 const command bench_split_command = {
     .name = "bench split",
     .operands = "",
-    .summary = "A batch split unevenly between a CPU and an accelerator of another speed.",
+    .summary = "A batch split unevenly between a CPU and a faster accelerator.",
     .description =
-        "The book's LeNet on cpu:0 with one core, on a simulated accelerator, and on both: in\n"
-        "equal halves, and in shares by the speed that was measured of each alone. Claimed:\n"
-        "the uneven split is faster than either alone and than equal halves.",
+        "The book's LeNet on cpu:0 with one core, which another program shares, on a simulated\n"
+        "accelerator, and on both: in equal halves, and in shares by the speed that was measured\n"
+        "of each alone. Claimed: the uneven split is faster than either alone and than equal\n"
+        "halves.",
     .rows = rows,
     .row_count = sizeof rows / sizeof *rows,
     .run = run,
