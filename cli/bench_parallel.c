@@ -383,7 +383,7 @@ static int run(int count, char **arguments)
 {
     int operand_count;
     parallel_run self = {
-        .options = {.common.repeat = 3, .size = 640, .count = BOOK_COUNT, .flops = 2e10}};
+        .options = {.common.repeat = 7, .size = 640, .count = BOOK_COUNT, .flops = 2e10}};
     switch (options_parse(&bench_parallel_command, count, arguments, &self.options, NULL, 0,
                           &operand_count)) {
     case OPTIONS_HELP:

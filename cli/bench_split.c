@@ -142,8 +142,8 @@ static int run_experiment(split *self)
     if (hk_status_print(hk_data_set_status(self->train), stderr) ||
         hk_status_print(hk_data_set_status(self->test), stderr))
         return 1;
-    self->report = experiment_create("split", "A batch split between a CPU and a faster accelerator",
-                                     &self->options->common);
+    self->report = experiment_create(
+        "split", "A batch split between a CPU and a faster accelerator", &self->options->common);
     choose_shares(self);
     for (int r = 0; r < self->options->common.repeat; r++)
         for (int name = 0; name < WAY_COUNT; name++)

@@ -30,7 +30,7 @@ typedef struct experiment_options {
         OPTION_TEXT_ROW("svg", type, common.svg, "FILE",                                           \
                         "write the timeline there, as a picture"),                                 \
         OPTION_INT_ROW("repeat", type, common.repeat, 1, 1000,                                     \
-                       "repetitions; the median counts (default 3)")
+                       "repetitions; the median counts (default 3, of parallel 7)")
 
 /* A run of the devices: what it took. */
 typedef struct timing {
