@@ -74,6 +74,7 @@ typedef struct training {
     trainer trainer;
     train_report report;
     char devices_text[DEVICES_TEXT_BYTES]; /* "cpu:0, cpu:1" */
+    bool is_simulated;                     /* some of them are */
     FILE *plot, *loss_log, *order_log;
     bool is_recording;    /* a trace */
     epoch_row *epochs;    /* epoch_count of them are done */
@@ -274,9 +275,11 @@ static bool set_up(training *self, const device_list *list)
         !start_trace(self))
         return false;
     size_t used = 0;
-    for (int d = 0; d < model->device_count; d++)
+    for (int d = 0; d < model->device_count; d++) {
         used += (size_t)snprintf(self->devices_text + used, sizeof self->devices_text - used,
                                  "%s%s", d ? ", " : "", hk_device_name(model->devices[d]));
+        self->is_simulated |= hk_device_is_simulated(model->devices[d]);
+    }
 
     hk_data_set *train = hk_data_set_open(options->data, HK_DATA_TRAIN, NULL);
     hk_data_set *test = hk_data_set_open(options->data, HK_DATA_TEST, NULL);
@@ -291,10 +294,11 @@ static bool set_up(training *self, const device_list *list)
                                                                  .init = options->init});
     if (ready)
         fprintf(options->json ? stderr : stdout,
-                "lenet on [%s]: %" PRId64 " samples of %s, batch size %" PRId64
+                "lenet on [%s]%s: %" PRId64 " samples of %s, batch size %" PRId64
                 ", lr %g, seed %" PRId64 "\n",
-                self->devices_text, hk_data_set_size(train), hk_data_set_folder(train),
-                options->batch_size, options->lr, options->seed);
+                self->devices_text, self->is_simulated ? " (simulated)" : "",
+                hk_data_set_size(train), hk_data_set_folder(train), options->batch_size,
+                options->lr, options->seed);
     self->sample_count = hk_data_set_size(train);
     hk_data_set_release(train);
     hk_data_set_release(test);
@@ -317,6 +321,7 @@ static int train(training *self, const device_list *list)
     }
     self->report = (train_report){.json = options->json,
                                   .devices = self->devices_text,
+                                  .is_simulated = self->is_simulated,
                                   .epochs = options->epochs,
                                   .steps = trainer_step_count(&self->trainer),
                                   .batch_size = options->batch_size,
@@ -325,9 +330,10 @@ static int train(training *self, const device_list *list)
     train_report_init(&self->report);
     int result = train_epochs(self);
     if (self->plot) {
-        char title[DEVICES_TEXT_BYTES + 64];
-        snprintf(title, sizeof title, "LeNet on [%s], batch size %" PRId64 ", lr %g",
-                 self->devices_text, options->batch_size, options->lr);
+        char title[DEVICES_TEXT_BYTES + 96];
+        snprintf(title, sizeof title, "LeNet on [%s]%s, batch size %" PRId64 ", lr %g",
+                 self->devices_text, self->is_simulated ? " (simulated)" : "", options->batch_size,
+                 options->lr);
         curves_write(self->plot, self->epochs, self->epoch_count, title);
     }
     return result;
