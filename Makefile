@@ -2,11 +2,13 @@
 
 # What `make train` trains, and how; for example make train ARGS="lenet --epochs 1"
 ARGS ?= lenet --devices cpu:0,cpu:1 --batch-size 256 --lr 0.2 --epochs 10 --seed 0
+# How often `make bench-book` runs everything
+RUNS ?= 1
 # ON: warnings are errors, as in CI
 WERROR ?= OFF
 
 .DEFAULT_GOAL := help
-.PHONY: help train test bench asan tsan generate format check-format lint clean
+.PHONY: help train test bench bench-book asan tsan generate format check-format lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -29,6 +31,12 @@ bench: ## install what is missing, build, and run every program in bench/
 	cmake --build --preset release
 	@set -e; for program in bench/bench_*.c; do \
 		name=$$(basename $$program .c); echo "== $$name"; build/release/bench/$$name; done
+
+bench-book: ## install what is missing, build, and run the book's experiments: docs/measurements/book.md
+	@scripts/install-deps build data book
+	cmake --preset release -DHOCKET_WERROR=$(WERROR)
+	cmake --build --preset release --target hocket_cli example_front_end example_perceptron
+	@scripts/bench-book --runs $(RUNS)
 
 asan: ## tests of the library under the address, undefined and leak sanitizers
 	@scripts/install-deps build data

@@ -4,6 +4,6 @@
 
 #include "options.h"
 
-extern const command train_command, devices_command, doctor_command;
+extern const command train_command, bench_command, trace_command, devices_command, doctor_command;
 
 #endif

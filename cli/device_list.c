@@ -20,6 +20,14 @@ static bool is_device_name(const char *name, size_t length)
     return digits >= 1 && digits <= 4 && (digits == 1 || index[0] != '0');
 }
 
+/* Where the list counts the devices of this one's kind; NULL when the runtime is not to make such. */
+static int *needed_devices(device_list *self, const char *name)
+{
+    if (!strncmp(name, "cpu:", 4))
+        return &self->cpu_devices;
+    return !strncmp(name, "sim:", 4) ? &self->sim_devices : NULL;
+}
+
 static bool add(device_list *self, const command *owner, const char *name, size_t length)
 {
     if (!is_device_name(name, length)) {
@@ -37,9 +45,10 @@ static bool add(device_list *self, const command *owner, const char *name, size_
         }
     }
     int index = atoi(strchr(name, ':') + 1);
-    if (!strncmp(name, "cpu:", 4) && index >= MAX_DEVICES) {
-        options_complain(owner, "--devices has \"%.*s\"; expected cpu:0 to cpu:%d", (int)length,
-                         name, MAX_DEVICES - 1);
+    int *needed = needed_devices(self, name);
+    if (needed && index >= MAX_DEVICES) {
+        options_complain(owner, "--devices has \"%.*s\"; expected %.4s0 to %.4s%d", (int)length,
+                         name, name, name, MAX_DEVICES - 1);
         return false;
     }
     if (self->count == MAX_DEVICES) {
@@ -48,8 +57,8 @@ static bool add(device_list *self, const command *owner, const char *name, size_
     }
     memcpy(self->names[self->count], name, length);
     self->names[self->count++][length] = '\0';
-    if (!strncmp(name, "cpu:", 4) && index >= self->cpu_devices)
-        self->cpu_devices = index + 1;
+    if (needed && index >= *needed)
+        *needed = index + 1;
     return true;
 }
 
@@ -65,14 +74,28 @@ bool device_list_parse(device_list *self, const command *owner, const char *text
     return true;
 }
 
+bool device_list_start(const device_list *self)
+{
+    const char *described = getenv("HOCKET_SIM");
+    const hk_sim_options sims = {.count = self->sim_devices};
+    const hk_runtime_options options = {
+        .cpu_devices = self->cpu_devices,
+        .sim = &sims,
+        .sim_count = self->sim_devices > 0 && !(described && *described) ? 1 : 0,
+    };
+    return !hk_status_print(hk_runtime_init(&options), stderr);
+}
+
 bool device_list_find(const device_list *self, hk_device *devices, int *count)
 {
     int found = self->count ? self->count : hk_device_count();
-    for (int i = 0; i < found; i++) {
-        devices[i] = self->count ? hk_device_named(self->names[i]) : hk_device_at(i);
-        if (hk_status_print(hk_device_status(devices[i]), stderr))
+    *count = 0;
+    for (int i = 0; i < found && *count < MAX_DEVICES; i++) {
+        hk_device device = self->count ? hk_device_named(self->names[i]) : hk_device_at(i);
+        if (hk_status_print(hk_device_status(device), stderr))
             return false;
+        if (self->count || !hk_device_is_simulated(device))
+            devices[(*count)++] = device;
     }
-    *count = found;
     return true;
 }

@@ -3,7 +3,6 @@
 
 #include <hocket/device.h>
 #include <hocket/runtime.h>
-#include <string.h>
 
 static int run(int count, char **arguments)
 {
@@ -22,8 +21,9 @@ static int run(int count, char **arguments)
     printf("%-8s %5s  %s\n", "device", "cores", "kind");
     for (int i = 0; i < hk_device_count(); i++) {
         hk_device device = hk_device_at(i);
-        const char *name = hk_device_name(device);
-        printf("%-8s %5d  %.*s\n", name, hk_device_cores(device), (int)strcspn(name, ":"), name);
+        const char *description = hk_device_description(device);
+        printf("%-8s %5d  %s\n", hk_device_name(device), hk_device_cores(device),
+               *description ? description : hk_device_kind(device));
     }
     return 0;
 }
@@ -34,6 +34,9 @@ const command devices_command = {
     .summary = "Lists the devices that arrays can be on.",
     .description =
         "cpu:0, cpu:1 and so on split the cores of this machine. HOCKET_CPUS=N makes N of\n"
-        "them, HOCKET_CORES=N uses N cores in all.",
+        "them, HOCKET_CORES=N uses N cores in all.\n"
+        "\n"
+        "HOCKET_SIM=\"2:flops=20G,link=4G\" adds simulated accelerators sim:0 and sim:1, whose\n"
+        "results are real and whose times are a model's; hocket/runtime.h has all fields.",
     .run = run,
 };

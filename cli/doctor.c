@@ -21,6 +21,7 @@ static const struct {
 } variables[] = {
     {"HOCKET_CPUS", "CPU devices"},
     {"HOCKET_CORES", "cores to use in all"},
+    {"HOCKET_SIM", "simulated accelerators"},
     {"HOCKET_ENGINE", "async, or serial: each call runs in place"},
     {"HOCKET_RUN_AHEAD", "unfinished calls at most"},
     {"HOCKET_RUN_AHEAD_BYTES", "bytes that only unfinished calls hold, at most"},
@@ -28,6 +29,7 @@ static const struct {
     {"HOCKET_MEMORY", "bytes of arrays on each CPU device, at most"},
     {"HOCKET_ISA", "instruction set of the kernels: avx512, avx2, portable"},
     {"HOCKET_DATA_DIR", "folder of the data set"},
+    {"HOCKET_TRACE", "the run is recorded into this file"},
     {"NO_COLOR", "no colours"},
 };
 enum { VARIABLE_COUNT = sizeof variables / sizeof *variables };
@@ -82,9 +84,13 @@ static bool check_devices(void)
     }
     for (int i = 0; i < hk_device_count(); i++) {
         hk_device device = hk_device_at(i);
+        const char *label = i ? "" : "devices";
         int cores = hk_device_cores(device);
-        printf("%-12s %s, %d core%s\n", i ? "" : "devices", hk_device_name(device), cores,
-               cores == 1 ? "" : "s");
+        if (hk_device_is_simulated(device))
+            printf("%-12s %s, %s\n", label, hk_device_name(device), hk_device_description(device));
+        else
+            printf("%-12s %s, %d core%s\n", label, hk_device_name(device), cores,
+                   cores == 1 ? "" : "s");
     }
     return true;
 }
@@ -96,6 +102,8 @@ static bool check_training(void)
     const int rows_each = 4; /* of images */
     const int64_t labels[] = {0, 1, 2, 3};
     lenet model = {.device_count = hk_device_count()};
+    if (model.device_count > MAX_DEVICES)
+        model.device_count = MAX_DEVICES;
     for (int d = 0; d < model.device_count; d++)
         model.devices[d] = hk_device_at(d);
     lenet_set_shapes(&model, 1, 28, 28, 10);

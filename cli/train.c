@@ -16,7 +16,7 @@
 enum { LOOK_BACK = 20, DEVICES_TEXT_BYTES = MAX_DEVICES * (DEVICE_NAME_BYTES + 2) };
 
 typedef struct train_options {
-    const char *devices, *data, *plot, *init, *dump_init, *loss_log, *order_log;
+    const char *devices, *data, *plot, *trace, *init, *dump_init, *loss_log, *order_log;
     int64_t batch_size, epochs, seed, steps;
     double lr;
     bool json, no_shuffle;
@@ -32,9 +32,10 @@ typedef struct train_options {
 /* clang-format off */
 static const option_row rows[] = {
     TEXT("devices", devices, "LIST",
-         "devices to train on, such as cpu:0,cpu:1: as many CPU devices are\n"
-         "made as it takes, and split the cores (default: what HOCKET_CPUS\n"
-         "says, else cpu:0 with all cores)"),
+         "devices to train on, such as cpu:0,cpu:1 or sim:0,sim:1: as many are\n"
+         "made as it takes; CPU devices split the cores, simulated ones are of\n"
+         "the default kind or as HOCKET_SIM says (default: the CPU devices that\n"
+         "HOCKET_CPUS says, else cpu:0 with all cores)"),
     INT("batch-size", batch_size, 1, 1e9,
         "samples of a batch, on all devices together (default 256)"),
     NUMBER("lr", lr, 0, 1e6, "learning rate (default 0.2)"),
@@ -49,6 +50,9 @@ static const option_row rows[] = {
          "one JSON object per epoch on standard output, all else on\n"
          "standard error"),
     TEXT("plot", plot, "FILE", "write the curves there, as SVG"),
+    TEXT("trace", trace, "FILE",
+         "record what ran where and when, and write it there, for hocket\n"
+         "trace FILE, Perfetto or chrome://tracing"),
     OPTION_HEADING("to compare runs"),
     INT("steps", steps, 1, 1e9, "stop after N steps in all"),
     FLAG("no-shuffle", no_shuffle, "take the samples in the order of the files"),
@@ -70,8 +74,10 @@ typedef struct training {
     trainer trainer;
     train_report report;
     char devices_text[DEVICES_TEXT_BYTES]; /* "cpu:0, cpu:1" */
+    bool is_simulated;                     /* some of them are */
     FILE *plot, *loss_log, *order_log;
-    epoch_row *epochs; /* epoch_count of them are done */
+    bool is_recording;    /* a trace */
+    epoch_row *epochs;    /* epoch_count of them are done */
     int64_t sample_count; /* of the training part */
     int64_t epoch_count, whole_epochs, step_count;
     double whole_seconds;
@@ -224,19 +230,56 @@ static bool close_output(const char *option, const char *path, FILE *file)
     return written;
 }
 
+/* Whether a file can be written, tried before the training rather than after it. */
+static bool may_write(const char *option, const char *path)
+{
+    FILE *file = fopen(path, "a");
+    if (file)
+        fclose(file);
+    else
+        fprintf(stderr, "hocket: --%s: cannot write %s: %s\n", option, path, strerror(errno));
+    return file;
+}
+
+static bool start_trace(training *self)
+{
+    const char *path = self->options.trace;
+    if (path)
+        self->is_recording =
+            may_write("trace", path) && !hk_status_print(hk_trace_start(NULL), stderr);
+    return !path || self->is_recording;
+}
+
+/* Waits for what runs, ends the recording and writes it. */
+static bool write_trace(training *self)
+{
+    if (!self->is_recording)
+        return true;
+    hk_trace *trace = hk_trace_stop();
+    bool is_written = false;
+    if (trace)
+        is_written =
+            !hk_status_print(hk_trace_write(trace, HK_TRACE_CHROME, self->options.trace), stderr);
+    else
+        fprintf(stderr, "hocket: --trace: no memory for what was recorded\n");
+    hk_trace_release(trace);
+    return is_written;
+}
+
 /* Devices, data, parameters. */
 static bool set_up(training *self, const device_list *list)
 {
     train_options *options = &self->options;
     lenet *model = &self->trainer.model;
-    if (hk_status_print(hk_runtime_init(&(hk_runtime_options){.cpu_devices = list->cpu_devices}),
-                        stderr) ||
-        !device_list_find(list, model->devices, &model->device_count))
+    if (!device_list_start(list) || !device_list_find(list, model->devices, &model->device_count) ||
+        !start_trace(self))
         return false;
     size_t used = 0;
-    for (int d = 0; d < model->device_count; d++)
+    for (int d = 0; d < model->device_count; d++) {
         used += (size_t)snprintf(self->devices_text + used, sizeof self->devices_text - used,
                                  "%s%s", d ? ", " : "", hk_device_name(model->devices[d]));
+        self->is_simulated |= hk_device_is_simulated(model->devices[d]);
+    }
 
     hk_data_set *train = hk_data_set_open(options->data, HK_DATA_TRAIN, NULL);
     hk_data_set *test = hk_data_set_open(options->data, HK_DATA_TEST, NULL);
@@ -251,10 +294,11 @@ static bool set_up(training *self, const device_list *list)
                                                                  .init = options->init});
     if (ready)
         fprintf(options->json ? stderr : stdout,
-                "lenet on [%s]: %" PRId64 " samples of %s, batch size %" PRId64
+                "lenet on [%s]%s: %" PRId64 " samples of %s, batch size %" PRId64
                 ", lr %g, seed %" PRId64 "\n",
-                self->devices_text, hk_data_set_size(train), hk_data_set_folder(train),
-                options->batch_size, options->lr, options->seed);
+                self->devices_text, self->is_simulated ? " (simulated)" : "",
+                hk_data_set_size(train), hk_data_set_folder(train), options->batch_size,
+                options->lr, options->seed);
     self->sample_count = hk_data_set_size(train);
     hk_data_set_release(train);
     hk_data_set_release(test);
@@ -277,6 +321,7 @@ static int train(training *self, const device_list *list)
     }
     self->report = (train_report){.json = options->json,
                                   .devices = self->devices_text,
+                                  .is_simulated = self->is_simulated,
                                   .epochs = options->epochs,
                                   .steps = trainer_step_count(&self->trainer),
                                   .batch_size = options->batch_size,
@@ -285,9 +330,10 @@ static int train(training *self, const device_list *list)
     train_report_init(&self->report);
     int result = train_epochs(self);
     if (self->plot) {
-        char title[DEVICES_TEXT_BYTES + 64];
-        snprintf(title, sizeof title, "LeNet on [%s], batch size %" PRId64 ", lr %g",
-                 self->devices_text, options->batch_size, options->lr);
+        char title[DEVICES_TEXT_BYTES + 96];
+        snprintf(title, sizeof title, "LeNet on [%s]%s, batch size %" PRId64 ", lr %g",
+                 self->devices_text, self->is_simulated ? " (simulated)" : "", options->batch_size,
+                 options->lr);
         curves_write(self->plot, self->epochs, self->epoch_count, title);
     }
     return result;
@@ -319,7 +365,9 @@ static int run(int count, char **arguments)
     interrupt_watch();
     int result = train(&self, &list);
     interrupt_unwatch();
-    bool closed = close_output("plot", self.options.plot, self.plot);
+    bool closed = write_trace(&self);
+    if (!close_output("plot", self.options.plot, self.plot))
+        closed = false;
     if (!close_output("loss-log", self.options.loss_log, self.loss_log))
         closed = false;
     if (!close_output("order-log", self.options.order_log, self.order_log))

@@ -108,7 +108,7 @@ static void print_json(const train_report *self, const epoch_row *row)
         separator = ", ";
     }
     free(names);
-    printf("]}\n");
+    printf("]%s}\n", self->is_simulated ? ", \"simulated\": true" : "");
     fflush(stdout);
 }
 
@@ -140,5 +140,5 @@ void train_report_end(train_report *self, const epoch_row *last, int64_t epochs,
         fprintf(text, "%.1f sec/epoch", seconds / (double)epochs);
     else
         fprintf(text, "%" PRId64 " steps in %.2f sec", last->steps, last->seconds);
-    fprintf(text, " on [%s]\n", self->devices);
+    fprintf(text, " on [%s]%s\n", self->devices, self->is_simulated ? " (simulated)" : "");
 }

@@ -11,6 +11,7 @@ static hk_loader *create_loader(const trainer *self, hk_data_set *set,
     return hk_loader_create(set, &(hk_loader_options){.batch_size = options->batch_size,
                                                       .shuffle = shuffle,
                                                       .seed = options->seed,
+                                                      .shares = options->shares,
                                                       .devices = self->model.devices,
                                                       .device_count = self->model.device_count});
 }
@@ -20,6 +21,7 @@ bool trainer_init(trainer *self, const trainer_options *options)
     HK_SCOPE;
     const hk_data_set *set = options->train;
     self->lr = options->lr;
+    self->all_reduce = options->all_reduce;
     if (!lenet_set_shapes(&self->model, hk_data_set_channels(set), hk_data_set_height(set),
                           hk_data_set_width(set), hk_data_set_class_count(set))) {
         fprintf(stderr, "hocket: the images of %s are %d x %d; lenet needs 14 x 14 or more\n",
@@ -109,7 +111,7 @@ bool trainer_step(trainer *self)
     for (int d = 0; d < n; d++)
         hk_backward(loss[d]);
     for (int i = 0; i < LENET_PARAMETERS; i++)
-        hk_all_reduce(model->grads[i], n);
+        hk_all_reduce_by(model->grads[i], n, self->all_reduce);
     for (int d = 0; d < n; d++)
         hk_sgd(model->params[d], LENET_PARAMETERS,
                &(hk_sgd_options){.lr = self->lr, .batch = (double)samples});

@@ -9,6 +9,7 @@ typedef struct trainer {
     lenet model;
     hk_loader *train, *test; /* counted */
     double lr;
+    hk_all_reduce_algorithm all_reduce;
     /* Loss sum and right answers of each step of the epoch, on each device: read when they are ready, so
      * that no step waits. */
     hk_array *losses[MAX_DEVICES], *hits[MAX_DEVICES];
@@ -26,7 +27,9 @@ typedef struct trainer_options {
     double lr;
     uint64_t seed;
     bool shuffle;
-    const char *init; /* folder of initial parameters, or NULL: drawn */
+    const char *init;      /* folder of initial parameters, or NULL: drawn */
+    const int64_t *shares; /* of the devices, as in hk_loader_options; NULL: equal */
+    hk_all_reduce_algorithm all_reduce;
 } trainer_options;
 
 /* model.devices and device_count must be set. False, and printed, when it cannot be. */

@@ -10,9 +10,9 @@ foreach(source IN LISTS bench_sources)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench")
 endforeach()
 
-if(TARGET bench_engine)
-  target_sources(bench_engine PRIVATE "${PROJECT_SOURCE_DIR}/bench/mutex_pool.c")
-endif()
+target_sources(bench_engine PRIVATE "${PROJECT_SOURCE_DIR}/bench/engine_patterns.c"
+                                    "${PROJECT_SOURCE_DIR}/bench/mutex_pool.c")
+target_sources(bench_trace PRIVATE "${PROJECT_SOURCE_DIR}/bench/engine_patterns.c")
 
 # bench_conv2d compares with oneDNN where it is installed. Its CMake package asks for OpenCL, which
 # nothing here uses; the C header and the library are all that is needed.

@@ -2,6 +2,7 @@
 #   unit     src/**/<name>_test.c, one executable each, and the check of layers
 #   program  tests/*.c and examples/*.c, one executable each
 #   cli      tests/cli/cases/*, golden tests of the command
+#   html     tests/html/: the page of a timeline in a browser
 #   install  tests/install/: what a user of an installed hocket sees
 # A test passes by returning 0 and is skipped by returning 77. It runs in <build>/scratch/<name>, so
 # that what it writes is its own.
@@ -98,6 +99,14 @@ if(TARGET hocket_cli)
     string(REGEX REPLACE "(/run)?\\.sh$" "" case "${case}")
     hocket_test(cli.${case} cli "${HOCKET_BASH}" "${PROJECT_SOURCE_DIR}/tests/cli/run"
                 $<TARGET_FILE:hocket_cli> ${case})
+  endforeach()
+endif()
+
+# ---- html
+if(TARGET html_test)
+  foreach(timeline fixture hostile large)
+    hocket_test(html.${timeline} html "${HOCKET_BASH}" "${PROJECT_SOURCE_DIR}/tests/html/run"
+                $<TARGET_FILE:html_test> ${timeline})
   endforeach()
 endif()
 

@@ -1,5 +1,6 @@
-/* One training, run in several ways: on one device and on two the first losses agree within a bound; in the
- * serial engine, on one core, and with every call handed over, they agree bit for bit. */
+/* One training, run in several ways: on one device and on two the first losses agree within a bound;
+ * in the serial engine, on one core, with every call handed over, and on simulated devices instead
+ * of CPU devices, they agree bit for bit. */
 #include "check.h"
 
 #include <hocket/hocket.h>
@@ -53,12 +54,14 @@ static void make_batch(int step, float *images, int64_t *labels)
     }
 }
 
+/* On all CPU devices, or on all simulated ones where there are some. */
 static void train(const hk_runtime_options *options, double losses[STEPS])
 {
     static float images[BATCH * SIDE * SIDE];
     static int64_t labels[BATCH];
     const double scales[PARAMS / 2] = {0.3, 0.06, 0.05, 0.12};
-    const int n = options->cpu_devices;
+    const int n = options->sim_count ? options->sim->count : options->cpu_devices;
+    const int first = options->sim_count ? options->cpu_devices : 0;
     CHECK(hk_ok(hk_runtime_init(options)));
     {
         HK_SCOPE;
@@ -68,7 +71,7 @@ static void train(const hk_runtime_options *options, double losses[STEPS])
             hk_shape(20, 1, 3, 3), hk_shape(20),  hk_shape(50, 20, 5, 5), hk_shape(50),
             hk_shape(128, 800),    hk_shape(128), hk_shape(10, 128),      hk_shape(10)};
         for (int d = 0; d < n; d++)
-            devices[d] = hk_device_at(d);
+            devices[d] = hk_device_at(first + d);
         hk_seed(3);
         for (int i = 0; i < PARAMS; i++) {
             hk_array *value = hk_random_normal_from(NULL, 0, i % 2 ? 0 : scales[i / 2], shapes[i],
@@ -119,6 +122,13 @@ static void check_same_bits(const double *a, const double *b, const char *how)
 int main(void)
 {
     static double one[STEPS], two[STEPS], other[STEPS];
+    /* So fast that no time is spent on pacing them. */
+    hk_sim_options sim = {.flops = 1e15,
+                          .memory_bandwidth = 1e15,
+                          .launch_ns = 1,
+                          .link_bandwidth = 1e15,
+                          .link_latency_ns = 1};
+    hk_runtime_options on_sims = {.cpu_devices = 1, .sim = &sim, .sim_count = 1};
     train(&(hk_runtime_options){.cpu_devices = 1}, one);
     train(&(hk_runtime_options){.cpu_devices = 2}, two);
     double worst = 0;
@@ -135,5 +145,17 @@ int main(void)
     check_same_bits(one, other, "one core");
     train(&(hk_runtime_options){.cpu_devices = 2, .engine = HK_ENGINE_SERIAL}, other);
     check_same_bits(two, other, "the serial engine on two devices");
+
+    sim.count = 1;
+    train(&on_sims, other);
+    check_same_bits(one, other, "a simulated device");
+    sim.count = 2;
+    sim.peer_bandwidth = 1e15;
+    train(&on_sims, other);
+    check_same_bits(two, other, "two simulated devices");
+    sim.peer_bandwidth = -1;
+    on_sims.engine = HK_ENGINE_SERIAL;
+    train(&on_sims, other);
+    check_same_bits(two, other, "the serial engine on two simulated devices without a link");
     return check_result();
 }

@@ -10,7 +10,8 @@
 HK_BEGIN_DECLS
 
 typedef enum hk_all_reduce_algorithm {
-    HK_ALL_REDUCE_DEFAULT, /* one task for small arrays, else parts */
+    HK_ALL_REDUCE_DEFAULT, /* small arrays: one task, or central where devices cannot use each
+                              other's memory; others: parts */
     HK_ALL_REDUCE_CENTRAL, /* the first device sums all arrays, and each other copies the sum */
     HK_ALL_REDUCE_PARTS /* each device sums its part of all arrays and writes it to all of them */
 } hk_all_reduce_algorithm;

@@ -86,8 +86,9 @@ HK_API const hk_status *hk_data_set_find(const char *folder,
 
 /* ---- loaders --------------------------------------------------------------------------------- */
 
-/* Gives the batches of one epoch after another. Externally synchronised; counted. Filling a batch
- * is a call like any other, run by the device that gets it. */
+/* Gives the batches of one epoch after another. Externally synchronised; counted. Filling a batch is
+ * a call like any other, run by the device that gets it; for an accelerator by the default device,
+ * in pinned memory, from which it is copied. */
 typedef struct hk_loader hk_loader;
 
 typedef struct hk_loader_options {

@@ -27,11 +27,43 @@ HK_API const char *hk_device_name(hk_device device);
 HK_API int hk_device_cores(hk_device device);
 HK_API const hk_status *hk_device_status(hk_device device);
 
-/* Bytes of array memory: in use by arrays, and kept for reuse. */
+/* Bytes of array memory: in use by arrays, and kept for reuse; pinned memory is not counted. */
 typedef struct hk_device_memory {
     uint64_t used_bytes, cached_bytes, peak_bytes, limit_bytes /* 0: none */;
 } hk_device_memory;
 HK_API hk_device_memory hk_device_get_memory(hk_device device);
+
+/* "cpu" or "sim". */
+HK_API const char *hk_device_kind(hk_device device);
+/* True for a device whose times are a model's. */
+HK_API bool hk_device_is_simulated(hk_device device);
+/* What a simulated device models: "simulated: 20 GFLOP/s, link 4 GB/s + 10 us, ..."; "" for others. Lives as long
+ * as the runtime. */
+HK_API const char *hk_device_description(hk_device device);
+
+/* Queues of a device. A CPU device runs everything in HK_QUEUE_COMPUTE. */
+typedef enum hk_queue {
+    HK_QUEUE_COMPUTE,
+    HK_QUEUE_COPY_IN, /* to the device */
+    HK_QUEUE_COPY_OUT /* from the device, to the host or to a peer */
+} hk_queue;
+
+/* Of calls that have finished, since the runtime began. Simulated devices: times of the model, and how well the host
+ * kept up with it. A call is late by the time from the model's end to its real one, but for 100 us, which waking up
+ * may take. */
+typedef struct hk_queue_stats {
+    uint64_t calls;
+    int64_t busy_ns;     /* only known of simulated devices */
+    int64_t last_end_ns; /* when the last one ended, on hk_clock_ns's axis; simulated devices */
+    int64_t late_ns;     /* the most by which one was late since hk_device_stats_clear */
+    uint64_t bytes;      /* copied */
+} hk_queue_stats;
+HK_API hk_queue_stats hk_device_get_stats(hk_device device, hk_queue queue);
+/* Forgets late_ns, of all devices. */
+HK_API void hk_device_stats_clear(void);
+
+/* Monotonic time in nanoseconds, the axis of all times that Hocket tells. */
+HK_API int64_t hk_clock_ns(void);
 
 /* Blocks until every call issued to the device before this one has finished. Returns the same snapshot
  * as hk_wait_all. */

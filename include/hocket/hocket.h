@@ -14,6 +14,7 @@
 #include <hocket/random.h>
 #include <hocket/runtime.h>
 #include <hocket/status.h>
+#include <hocket/trace.h>
 #include <hocket/version.h>
 
 #endif

@@ -194,8 +194,14 @@ typedef struct hk_cast_arguments {
 } hk_cast_arguments;
 HK_API hk_array *hk_cast(hk_array *x, hk_dtype dtype);
 
-/* The same values on another device; a view of x when it is there already. */
+/* The same values on another device, C order; a view of x when it is there already. What comes
+ * from an accelerator to the host is in pinned memory, see hk_pin. */
 HK_API hk_array *hk_to_device(hk_array *x, hk_device device);
+
+/* The same values in page-locked memory of the host, C order: accelerators copy from and to it
+ * at full speed, from other memory by way of a buffer. A view of x where it is pinned already,
+ * on an accelerator, and where there are no accelerators. */
+HK_API hk_array *hk_pin(hk_array *x);
 
 /* An array of one number. */
 typedef struct hk_full_arguments {
@@ -453,6 +459,8 @@ HK_API hk_array *hk_cast_at(hk_source at, hk_array *x, hk_dtype dtype);
 #define hk_cast(...) hk_cast_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_to_device_at(hk_source at, hk_array *x, hk_device device);
 #define hk_to_device(...) hk_to_device_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_pin_at(hk_source at, hk_array *x);
+#define hk_pin(...) hk_pin_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_full_at(hk_source at, hk_dims shape, double value, hk_dtype dtype,
                             hk_device device);
 #define hk_full(...) hk_full_at(HK_SOURCE, __VA_ARGS__)

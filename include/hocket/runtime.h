@@ -15,6 +15,32 @@ typedef enum hk_engine {
     HK_ENGINE_SERIAL /* every call runs in place, in the caller */
 } hk_engine;
 
+/* Accelerators made of software, sim:0 ... sim:N-1: real results in memory of their own, one queue for computing and
+ * one for copies in each direction. Their time is that of a model, kept per queue and paced by sleeping:
+ *
+ *     computing   launch_ns + the longer of FLOP / flops and bytes / memory_bandwidth
+ *     copying     link_latency_ns + bytes / link_bandwidth; from or to pageable memory of the host, also
+ *                 bytes / staging_bandwidth, for the copy to or from a pinned buffer
+ *     to a peer   link_latency_ns + bytes / peer_bandwidth on both; without a peer link through the host
+ *
+ * Zero means the default. HOCKET_SIM="2:flops=20G,link=4G;1:flops=5G" has the same: a number of devices, then fields
+ * (flops, factor, memory_bandwidth, launch, link, latency, peer, staging, memory; times in ns, us or ms), groups
+ * separated by semicolons. */
+typedef struct hk_sim_options {
+    int count;    /* devices like this; default 1 */
+    double flops; /* floating-point operations per second; default 2e10 */
+    double
+        factor; /* where > 0, instead of flops: computing takes the time that it takes one core of
+                                this machine, divided by this */
+    double memory_bandwidth;  /* bytes per second; default 1e11 */
+    double launch_ns;         /* default 10000 */
+    double link_bandwidth;    /* bytes per second in each direction; default 4e9 */
+    double link_latency_ns;   /* default 10000 */
+    double peer_bandwidth;    /* default link_bandwidth; < 0: there is no peer link */
+    double staging_bandwidth; /* default 4e9 */
+    uint64_t memory_bytes;    /* default 1 GiB */
+} hk_sim_options;
+
 /* Zero means the default; each has an environment variable, which the field overrides. */
 typedef struct hk_runtime_options {
     int cpu_devices;          /* HOCKET_CPUS: cpu:0 … cpu:N-1 split the cores; default 1 */
@@ -26,6 +52,10 @@ typedef struct hk_runtime_options {
     int64_t inline_ns;   /* HOCKET_INLINE_NS: a ready call expected to take at most this long runs
                                   in the caller; -1: never; default 4000 */
     uint64_t memory_bytes; /* HOCKET_MEMORY: bytes per CPU device at most; default: no limit */
+    /* HOCKET_SIM: groups of simulated devices, numbered in order; default: none. The CPU devices and those that
+     * simulate share the cores: cpu_cores leaves some to the latter. */
+    const hk_sim_options *sim;
+    int sim_count; /* groups */
 } hk_runtime_options;
 
 /* Starts the default runtime. `options` may be NULL. An error when it runs already, or when an option

@@ -29,7 +29,7 @@ typedef enum hk_code {
 
 typedef struct hk_status hk_status;
 
-/* True when nothing failed. */
+/* True when nothing failed. All functions take NULL for a failure that says so. */
 HK_API bool hk_ok(const hk_status *status);
 HK_API hk_code hk_status_code(const hk_status *status);
 /* Text for people: what was wrong and what would be right; "ok" when nothing failed. */

@@ -47,16 +47,34 @@ hk_array *hki_array_wrap(hki_storage *storage, hk_dims shape, hk_dtype dtype)
     return x;
 }
 
-hk_array *hki_array_create(hki_device *device, hk_dims shape, hk_dtype dtype)
+hk_array *hki_array_create_sized(hki_device *device, const hk_dims *shape, hk_dtype dtype,
+                                 uint64_t bytes, bool is_pinned)
 {
-    uint64_t bytes;
-    char why[320];
     if (!device->class || !hki_runtime_alive(device->runtime))
         return hki_array_create_failed(device, "create", NULL, 0, HK_INVALID_ARGUMENT,
                                        "the device has failed");
-    if (!hki_dims_bytes(&shape, dtype, &bytes, why, sizeof why))
+    hki_storage *storage =
+        is_pinned ? hki_storage_create_pinned(device, bytes) : hki_storage_create(device, bytes);
+    return hki_scope_add(hki_array_wrap(storage, *shape, dtype));
+}
+
+static hk_array *create(hki_device *device, const hk_dims *shape, hk_dtype dtype, bool is_pinned)
+{
+    uint64_t bytes = 0;
+    char why[320];
+    if (device->class && !hki_dims_bytes(shape, dtype, &bytes, why, sizeof why))
         return hki_array_create_failed(device, "create", NULL, 0, HK_INVALID_ARGUMENT, "%s", why);
-    return hki_scope_add(hki_array_wrap(hki_storage_create(device, bytes), shape, dtype));
+    return hki_array_create_sized(device, shape, dtype, bytes, is_pinned);
+}
+
+hk_array *hki_array_create(hki_device *device, hk_dims shape, hk_dtype dtype)
+{
+    return create(device, &shape, dtype, false);
+}
+
+hk_array *hki_array_create_pinned(hki_device *device, hk_dims shape, hk_dtype dtype)
+{
+    return create(device, &shape, dtype, true);
 }
 
 /* ---- counting -------------------------------------------------------------------------------------- */
@@ -167,7 +185,7 @@ void hki_array_range(const hk_array *x, uint64_t *begin, uint64_t *end)
         int64_t span = (x->shape.dims[i] - 1) * x->strides[i];
         *(span < 0 ? &first : &last) += span;
     }
-    uint64_t element_bytes = hk_dtype_bytes(x->dtype);
+    uint64_t element_bytes = hki_dtype_bytes(x->dtype);
     *begin = (uint64_t)first * element_bytes;
     *end = (uint64_t)(last + 1) * element_bytes;
 }
@@ -254,8 +272,8 @@ void hki_tensor_init(hki_tensor *tensor, const hk_array *x)
 
 void hki_tensor_resolve(hki_tensor *tensor)
 {
-    char *data = atomic_load_explicit(&tensor->storage->data, memory_order_acquire);
-    tensor->data = data + tensor->offset * (int64_t)hk_dtype_bytes(tensor->dtype);
+    tensor->data = hki_storage_kernel_data(tensor->storage) +
+                   tensor->offset * (int64_t)hki_dtype_bytes(tensor->dtype);
 }
 
 int64_t hki_tensor_size(const hki_tensor *tensor)
@@ -269,4 +287,12 @@ int64_t hki_tensor_size(const hki_tensor *tensor)
 bool hki_tensor_contiguous(const hki_tensor *tensor)
 {
     return is_contiguous(tensor->dims, tensor->strides, tensor->ndim);
+}
+
+hki_trace_operand hki_tensor_operand(const hki_tensor *tensor, bool is_output)
+{
+    hki_trace_operand operand = {
+        .dtype = (uint8_t)tensor->dtype, .ndim = (int8_t)tensor->ndim, .is_output = is_output};
+    memcpy(operand.dims, tensor->dims, sizeof operand.dims);
+    return operand;
 }

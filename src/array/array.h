@@ -12,9 +12,11 @@
 typedef struct hki_storage {
     hki_var var; /* byte ranges from 0; its runtime is NULL where `record` is set */
     hki_device *device;
-    uint64_t bytes;       /* 0 for empty arrays and failed ones */
-    _Atomic(void *) data; /* NULL until a task that writes has been prepared; never NULL when bytes
-                                 is 0, so that kernels need not care */
+    uint64_t bytes; /* 0 for empty arrays and failed ones */
+    bool is_pinned; /* its memory is of device->pinned */
+    /* The device's address, which only its class functions understand; NULL until a task that writes
+     * has been prepared; never NULL when bytes is 0, so that kernels need not care. */
+    _Atomic(void *) data;
     _Atomic(uint64_t) counts; /* handles << 32 | uses */
     const hk_status *record;  /* counted; NULL but for a failed array that no runtime can carry */
 } hki_storage;
@@ -22,6 +24,8 @@ typedef struct hki_storage {
 /* A new storage with one handle and no memory yet; NULL when host memory is short. The device's runtime
  * is not NULL. */
 hki_storage *hki_storage_create(hki_device *device, uint64_t bytes);
+/* The same, of pinned memory where the device has some. */
+hki_storage *hki_storage_create_pinned(hki_device *device, uint64_t bytes);
 /* A storage without memory and runtime that just carries the record (retained). */
 hki_storage *hki_storage_create_detached(hki_device *device, const hk_status *record);
 void hki_storage_retain_handle(hki_storage *storage);
@@ -30,6 +34,10 @@ void hki_storage_retain_use(hki_storage *storage);
 void hki_storage_release_use(hki_storage *storage);
 /* Makes the memory real, once; thread-safe. False when the device has no more. Its bytes are not set. */
 bool hki_storage_materialise(hki_storage *storage);
+/* What is left of where its memory comes from, for error records. */
+hk_device_memory hki_storage_memory(const hki_storage *storage);
+/* Where kernels of its device, and of no other, find its memory; it must be materialised. */
+char *hki_storage_kernel_data(const hki_storage *storage);
 
 struct hk_array {
     atomic_uint refs;
@@ -52,12 +60,24 @@ extern void (*hki_array_autograd_drop)(void *autograd);
  * its elements, as its shape, strides and offset say. Called by hki_array_view. */
 extern void (*hki_array_view_record)(hk_array *source, hk_array *view);
 
+/* In program order, `to` becomes the values of `from`, of the same shape and dtype, in another
+ * device's memory, and fails where `from` has; neither has failed at its call. Asks and tells the
+ * tape nothing. is_fresh: `to` has just been made and nobody else has seen it. `operation`: static
+ * text, for records and traces. What cannot be issued fails `to`. Defined in op/transfer.c: what has
+ * gaps needs operators. */
+void hki_array_transfer(hk_array *to, hk_array *from, const char *operation, bool is_fresh);
+
 /* All makers below return an array that the innermost scope (else the caller) owns, never NULL: when
  * host memory is short, a static failed array, for which counting is harmless. */
 
 /* Contiguous, C order, storage of its own, nothing written yet. The dtype and shape are valid (see
  * hki_dims_bytes). Failed when the device is, or when its runtime is not alive. */
 hk_array *hki_array_create(hki_device *device, hk_dims shape, hk_dtype dtype);
+/* The same in pinned memory, where the device has some. */
+hk_array *hki_array_create_pinned(hki_device *device, hk_dims shape, hk_dtype dtype);
+/* The same where the caller has the bytes of hki_dims_bytes already. */
+hk_array *hki_array_create_sized(hki_device *device, const hk_dims *shape, hk_dtype dtype,
+                                 uint64_t bytes, bool is_pinned);
 /* A view of x's storage, read-only if x is; strides and offset in elements, from the storage's begin, and
  * within it. A view of a failed array is failed by the same record and has no dimensions. */
 hk_array *hki_array_view(hk_array *x, hk_dims shape, const int64_t *strides, int64_t offset);
@@ -93,11 +113,23 @@ hki_access hki_array_access(const hk_array *x, unsigned mode);
  * body (may be NULL) while later writers are held back. Returns the record, counted; x may be NULL. */
 const hk_status *hki_array_read(hk_array *x, void (*body)(void *), void *argument);
 
+/* x where threads can read it: x itself, or, where its device's memory is not the host's, a new
+ * contiguous array of the default device with its values on their way, or with its failure. Counted,
+ * in no scope; NULL for NULL. Also x itself where hki_array_read will not call its body: when x has
+ * failed at the call, or in a task. May block like any call. */
+hk_array *hki_array_readable(hk_array *x, const char *operation);
+
 /* "float32(2,3)" into text; "failed" for an array failed at the call, "NULL" for NULL. */
 void hki_array_describe(const hk_array *x, char *text, size_t bytes);
 void hki_arrays_describe(hk_array *const *x, int count, char *text, size_t bytes);
 /* "(2,3)", "(4,)", "()" into text. */
 void hki_dims_describe(const hk_dims *shape, char *text, size_t bytes);
+
+/* Bytes of an element, of a valid dtype: hk_dtype_bytes without the call. */
+static inline size_t hki_dtype_bytes(hk_dtype dtype)
+{
+    return 0x118484 >> 4 * (unsigned)dtype & 15;
+}
 
 /* The element there as a double, nearest. */
 double hki_dtype_load(hk_dtype dtype, const void *element);
@@ -123,7 +155,7 @@ void hki_dims_strides(const hk_dims *shape, int64_t strides[HK_MAX_NDIM]);
 
 /* What kernels see of an array: set when a task is prepared. */
 typedef struct hki_tensor {
-    void *data; /* address of the first element */
+    void *data; /* of the first element, where kernels of the storage's device find it */
     hki_storage *storage;
     int64_t offset; /* elements */
     hk_dtype dtype;
@@ -137,6 +169,8 @@ void hki_tensor_init(hki_tensor *tensor, const hk_array *x);
 /* Sets data from the storage, which must be materialised. */
 void hki_tensor_resolve(hki_tensor *tensor);
 int64_t hki_tensor_size(const hki_tensor *tensor);
+/* What traces tell of it. */
+hki_trace_operand hki_tensor_operand(const hki_tensor *tensor, bool is_output);
 bool hki_tensor_contiguous(const hki_tensor *tensor);
 
 #endif

@@ -67,7 +67,7 @@ bool hki_dims_bytes(const hk_dims *shape, hk_dtype dtype, uint64_t *bytes, char 
                     size_t why_bytes)
 {
     int64_t size, full_size;
-    uint64_t element_bytes = hk_dtype_bytes(dtype);
+    uint64_t element_bytes = (unsigned)dtype < HK_DTYPE_COUNT ? hki_dtype_bytes(dtype) : 0;
     if (element_bytes && dims_product(shape, &size, &full_size) &&
         (uint64_t)full_size <= HKI_MAX_BYTES / element_bytes) {
         *bytes = (uint64_t)size * element_bytes;
@@ -90,6 +90,10 @@ bool hki_dims_equal(const hk_dims *a, const hk_dims *b)
 
 bool hki_dims_broadcast(const hk_dims *a, const hk_dims *b, hk_dims *out)
 {
+    if (b->ndim == 0 && a->ndim >= 0 && a->ndim <= HK_MAX_NDIM) { /* often */
+        *out = *a;
+        return true;
+    }
     hk_dims result = {.ndim = a->ndim > b->ndim ? a->ndim : b->ndim};
     if (a->ndim < 0 || b->ndim < 0 || result.ndim > HK_MAX_NDIM)
         return false;

@@ -3,6 +3,10 @@
 #include <math.h>
 #include <string.h>
 
+_Static_assert(HK_F32 == 0 && HK_F64 == 1 && HK_I32 == 2 && HK_I64 == 3 && HK_U8 == 4 &&
+                   HK_BOOL == 5,
+               "hki_dtype_bytes has their sizes in this order");
+
 size_t hk_dtype_bytes(hk_dtype dtype)
 {
     switch (dtype) {

@@ -8,21 +8,9 @@
 
 /* ---- copying ------------------------------------------------------------------------------------------ */
 
-typedef void (*copy_fn)(hki_device *device, char *array, char *host, size_t bytes);
-
-static void to_host(hki_device *device, char *array, char *host, size_t bytes)
-{
-    device->class->copy_to_host(device, host, array, bytes);
-}
-
-static void from_host(hki_device *device, char *array, char *host, size_t bytes)
-{
-    device->class->copy_from_host(device, array, host, bytes);
-}
-
-/* Copies between the elements of a resolved tensor and host memory in C order, in runs as long as the
- * strides allow. */
-static void copy_elements(const hki_tensor *tensor, char *host, copy_fn copy)
+/* Copies between the elements of a resolved tensor in the host's memory and `values` in C order, in
+ * runs as long as the strides allow. */
+static void copy_elements(const hki_tensor *tensor, char *values, bool to_values)
 {
     int64_t element_bytes = (int64_t)hk_dtype_bytes(tensor->dtype), run = 1;
     int64_t runs = hki_tensor_size(tensor), at[HK_MAX_NDIM] = {0};
@@ -35,8 +23,8 @@ static void copy_elements(const hki_tensor *tensor, char *host, copy_fn copy)
         run *= tensor->dims[outer - 1];
     size_t run_bytes = (size_t)(run * element_bytes);
     for (runs /= run; runs > 0; runs--) {
-        copy(tensor->storage->device, array, host, run_bytes);
-        host += run_bytes;
+        memcpy(to_values ? values : array, to_values ? array : values, run_bytes);
+        values += run_bytes;
         for (int axis = outer - 1; axis >= 0; axis--) {
             int64_t step = tensor->strides[axis] * element_bytes;
             array += step;
@@ -61,22 +49,32 @@ static void copy_values(hk_dtype dtype, void *to, const void *from, size_t bytes
 
 /* ---- making -------------------------------------------------------------------------------------------- */
 
-/* Nobody else can see the array yet, so the values go in without a task. */
-static void fill(hk_array *x, const char *data, size_t bytes)
+/* An array in the host's memory with the values at `data`: on `home`, or, where the host cannot use
+ * its memory, on the default device, for a copy. NULL when there is no memory for it. Nobody else
+ * can see it yet, so that the values go in without a task. */
+static hk_array *filled_on_host(const void *data, hk_dims shape, hk_dtype dtype, hki_device *home)
 {
-    hki_device *device = x->storage->device;
-    char *to = atomic_load_explicit(&x->storage->data, memory_order_relaxed);
-    if (x->dtype != HK_BOOL) {
-        device->class->copy_from_host(device, to, data, bytes);
-        return;
+    hk_array *x = hki_device_is_host(home)
+                      ? hki_array_create(home, shape, dtype)
+                      : hki_array_create_pinned(hk_device_default().handle, shape, dtype);
+    if (x->failed)
+        return x;
+    if (!hki_storage_materialise(x->storage)) {
+        hk_array_release(hk_take(x));
+        return NULL;
     }
-    for (size_t done = 0; done < bytes;) {
-        char values[1024];
-        size_t part = bytes - done < sizeof values ? bytes - done : sizeof values;
-        copy_values(HK_BOOL, values, data + done, part);
-        device->class->copy_from_host(device, to + done, values, part);
-        done += part;
-    }
+    copy_values(dtype, hki_storage_kernel_data(x->storage), data, x->storage->bytes);
+    return x;
+}
+
+/* A copy, on its way, of `values` (owned by the scope; dropped). */
+static hk_array *sent(hk_array *values, hki_device *home, const char *operation)
+{
+    hk_array *x = hki_array_create(home, values->shape, values->dtype);
+    if (!x->failed && hk_size(x))
+        hki_array_transfer(x, values, operation, true);
+    hk_array_release(hk_take(values));
+    return x;
 }
 
 static hk_array *create_filled(const char *operation, const void *data, hk_dims shape,
@@ -96,18 +94,14 @@ static hk_array *create_filled(const char *operation, const void *data, hk_dims 
                                        "argument data is NULL, but %s%s takes %" PRIu64 " bytes",
                                        hk_dtype_name(dtype), text, bytes);
     }
-    hk_array *x = hki_array_create(home, shape, dtype);
-    if (x->failed || !bytes)
-        return x;
-    if (!hki_storage_materialise(x->storage)) {
-        hk_array_release(hk_take(x));
+    hk_array *x = filled_on_host(data, shape, dtype, home);
+    if (!x) {
         hki_dims_describe(&shape, text, sizeof text);
-        return hki_array_create_failed(home, operation, NULL, 0, HK_OUT_OF_MEMORY,
-                                       "%s has no %" PRIu64 " bytes left for %s%s", home->name,
-                                       bytes, hk_dtype_name(dtype), text);
+        return hki_array_create_failed(
+            home, operation, NULL, 0, HK_OUT_OF_MEMORY, "%s has no %" PRIu64 " bytes left for %s%s",
+            hki_device_is_host(home) ? home->name : "the host", bytes, hk_dtype_name(dtype), text);
     }
-    fill(x, data, bytes);
-    return x;
+    return x->failed || hki_device_is_host(home) ? x : sent(x, home, operation);
 }
 
 hk_array *(hk_from_host)(const void *data, hk_dims shape, hk_dtype dtype, hk_device device)
@@ -170,6 +164,25 @@ const hk_status *hk_wait(hk_array *x)
     return hki_status_lend(hki_array_read(x, NULL, NULL));
 }
 
+hk_array *hki_array_readable(hk_array *x, const char *operation)
+{
+    const hk_status *gone = x ? hki_array_gone(x) : NULL;
+    bool stays = !x || gone || x->failed || !hk_size(x) || hki_in_task() ||
+                 hki_device_is_host(x->storage->device);
+    hk_status_release(gone);
+    if (stays)
+        return hk_array_retain(x);
+    hk_array *copy =
+        hk_take(hki_array_create_pinned(hk_device_default().handle, x->shape, x->dtype));
+    if (!copy->failed && !hki_storage_materialise(copy->storage)) {
+        hk_array_release(copy);
+        return hki_array_no_memory();
+    }
+    if (!copy->failed)
+        hki_array_transfer(copy, x, operation, true);
+    return copy;
+}
+
 typedef struct reading {
     const hk_array *x;
     void *out;
@@ -185,14 +198,16 @@ static void read_values(void *argument)
     if (self->unset)
         return;
     hki_tensor_resolve(&tensor);
-    copy_elements(&tensor, self->out, to_host);
+    copy_elements(&tensor, self->out, true);
 }
 
 /* As hk_to_host, when out and its size are right. */
 static const hk_status *read_out(hk_array *x, void *out, const char *operation)
 {
-    reading self = {.x = x, .out = out};
-    const hk_status *status = hki_array_read(x, read_values, &self);
+    hk_array *readable = hki_array_readable(x, operation);
+    reading self = {.x = readable, .out = out};
+    const hk_status *status = hki_array_read(readable, read_values, &self);
+    hk_array_release(readable);
     if (hk_ok(status) && self.unset)
         return refuse(x, operation, HK_INVALID_ARGUMENT, "the array was never written");
     return hki_status_lend(status);
@@ -264,7 +279,7 @@ static void writing_run(hki_task *task, void *payload, int64_t piece)
     (void)task;
     (void)piece;
     hki_tensor_resolve(&self->to);
-    copy_elements(&self->to, self->data, from_host);
+    copy_elements(&self->to, self->data, false);
 }
 
 static void writing_finish(hki_task *task, void *payload)
@@ -302,6 +317,19 @@ static void writing_issue(hk_array *x, const void *data, size_t bytes)
     hki_task_submit(task);
 }
 
+/* To memory that the host cannot use, by way of its own. */
+static void send(hk_array *x, const void *data)
+{
+    HK_SCOPE;
+    hk_array *values = filled_on_host(data, x->shape, x->dtype, x->storage->device);
+    if (values && !values->failed)
+        hki_array_transfer(x, values, "write", false);
+    else
+        hki_array_fail_in_place(x, "write", NULL, 0, HK_OUT_OF_MEMORY,
+                                "the host has no memory for a copy of %" PRIu64 " bytes",
+                                bytes_of(x));
+}
+
 void(hk_write)(hk_array *x, const void *data, size_t bytes)
 {
     char text[224];
@@ -311,7 +339,10 @@ void(hk_write)(hk_array *x, const void *data, size_t bytes)
         return;
     }
     if (x && !x->read_only && bytes == bytes_of(x) && (data || !bytes)) {
-        writing_issue(x, data, bytes);
+        if (hki_device_is_host(x->storage->device))
+            writing_issue(x, data, bytes);
+        else
+            send(x, data);
         return;
     }
     hki_array_describe(x, text, sizeof text);

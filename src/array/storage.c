@@ -15,6 +15,7 @@ static hki_storage *storage_new(hki_device *device, uint64_t bytes)
         return NULL;
     storage->device = device;
     storage->bytes = bytes;
+    storage->is_pinned = false;
     storage->record = NULL;
     atomic_init(&storage->data, bytes ? NULL : empty_data);
     atomic_init(&storage->counts, ONE_HANDLE);
@@ -28,6 +29,14 @@ hki_storage *hki_storage_create(hki_device *device, uint64_t bytes)
         hki_runtime_retain(device->runtime);
         hki_var_init(&storage->var, device->runtime);
     }
+    return storage;
+}
+
+hki_storage *hki_storage_create_pinned(hki_device *device, uint64_t bytes)
+{
+    hki_storage *storage = hki_storage_create(device, bytes);
+    if (storage)
+        storage->is_pinned = device->pinned != NULL;
     return storage;
 }
 
@@ -51,6 +60,11 @@ static bool is_forked(const hki_runtime *runtime)
     return forked;
 }
 
+static hki_memory_pool *pool_of(const hki_storage *storage)
+{
+    return storage->is_pinned ? storage->device->pinned : storage->device->memory;
+}
+
 static void storage_free(hki_storage *storage)
 {
     hki_runtime *runtime = storage->var.runtime;
@@ -60,9 +74,9 @@ static void storage_free(hki_storage *storage)
     if (runtime && !is_forked(runtime)) {
         hki_var_deinit(&storage->var);
         if (storage->bytes)
-            hki_device_release(storage->device,
-                               atomic_load_explicit(&storage->data, memory_order_relaxed),
-                               storage->bytes);
+            hki_memory_pool_release(pool_of(storage),
+                                    atomic_load_explicit(&storage->data, memory_order_relaxed),
+                                    storage->bytes);
         hki_runtime_release(runtime);
     }
     free(storage);
@@ -125,13 +139,25 @@ bool hki_storage_materialise(hki_storage *storage)
 {
     if (atomic_load_explicit(&storage->data, memory_order_acquire))
         return true;
-    void *data = hki_device_allocate(storage->device, storage->bytes);
+    void *data = hki_memory_pool_allocate(pool_of(storage), storage->bytes);
     void *expected = NULL;
     /* Another task, which writes other bytes, may have been faster. */
     if (!data)
         return atomic_load_explicit(&storage->data, memory_order_acquire) != NULL;
     if (!atomic_compare_exchange_strong_explicit(&storage->data, &expected, data,
                                                  memory_order_acq_rel, memory_order_acquire))
-        hki_device_release(storage->device, data, storage->bytes);
+        hki_memory_pool_release(pool_of(storage), data, storage->bytes);
     return true;
+}
+
+hk_device_memory hki_storage_memory(const hki_storage *storage)
+{
+    return hki_memory_pool_get(pool_of(storage));
+}
+
+char *hki_storage_kernel_data(const hki_storage *storage)
+{
+    char *data = atomic_load_explicit(&storage->data, memory_order_acquire);
+    /* The memory of an array without elements is no device's. */
+    return storage->bytes ? data + storage->device->kernel_offset : data;
 }

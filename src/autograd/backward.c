@@ -268,6 +268,7 @@ static const hk_status *backward(hk_array *const *ys, hk_array *const *dys, int 
     HK_SCOPE;
     hk_source source = hki_source_get();
     backward_pass pass = {0};
+    bool was_backward = hki_trace_set_backward(true);
     hki_backward_lock();
     pass.id = ++pass_count;
     pass_begin(&pass, ys, dys, count);
@@ -279,6 +280,7 @@ static const hk_status *backward(hk_array *const *ys, hk_array *const *dys, int 
         pass_run(&pass);
     }
     hki_backward_unlock();
+    hki_trace_set_backward(was_backward);
     hki_source_put(source);
     for (size_t i = 0; i < pass.count; i++)
         hki_tape_node_release(pass.entries[i].node);

@@ -437,6 +437,36 @@ static void test_old_handles(void)
     use_old_handles(x, y, HK_CANCELLED);
 }
 
+static bool count_backward(void *context, const hki_trace_thread_info *thread,
+                           const hki_trace_head *record)
+{
+    int *issues = context; /* of the program's own, of backward passes */
+    (void)thread;
+    if (record->kind == HKI_TRACE_ISSUE)
+        issues[((const hki_trace_issue_record *)record)->is_backward]++;
+    return true;
+}
+
+/* A recording of what runs knows which calls a backward pass has issued. */
+static void test_traced(void)
+{
+    HK_SCOPE;
+    int issues[2] = {0};
+    hk_array *x = vector((double[]){1, 2}, 2);
+    hk_attach_grad(x, HK_GRAD_WRITE);
+    hk_wait_all();
+    CHECK(!hki_runtime_trace_begin(hki_runtime_default(), 1 << 20));
+    hk_record_begin();
+    hk_array *y = hk_multiply(hk_exp(x), x);
+    hk_record_end();
+    CHECK(hk_ok(hk_backward(y)));
+    hk_negative(y);
+    hk_wait_all();
+    CHECK(hki_trace_each(hki_runtime_trace_end(hki_runtime_default()), count_backward, issues));
+    CHECK_EQ_I64(issues[0], 3);
+    CHECK(issues[1] > 3);
+}
+
 int main(void)
 {
     test_early_freeing();
@@ -452,6 +482,7 @@ int main(void)
     test_wrong_gradient();
     test_overwrite();
     test_sgd();
+    test_traced();
     test_old_handles();
     CHECK(hk_ok(hk_wait_all()));
     hk_runtime_deinit();

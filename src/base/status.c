@@ -24,6 +24,15 @@ static struct hk_status no_memory_status = {.code = HK_OUT_OF_MEMORY,
                                             .inputs = "",
                                             .file = ""};
 
+/* What NULL is taken for. */
+static const struct hk_status null_status = {.code = HK_INVALID_ARGUMENT,
+                                             .count = 1,
+                                             .message = "the status is NULL",
+                                             .operation = "",
+                                             .device = "",
+                                             .inputs = "",
+                                             .file = ""};
+
 static pthread_key_t lent_key;
 static pthread_once_t lent_once = PTHREAD_ONCE_INIT;
 
@@ -147,54 +156,59 @@ const hk_status *hki_status_lend(const hk_status *status)
     return status;
 }
 
+static const hk_status *known(const hk_status *status)
+{
+    return status ? status : &null_status;
+}
+
 bool hk_ok(const hk_status *status)
 {
-    return status->code == HK_OK;
+    return known(status)->code == HK_OK;
 }
 
 hk_code hk_status_code(const hk_status *status)
 {
-    return status->code;
+    return known(status)->code;
 }
 
 const char *hk_status_message(const hk_status *status)
 {
-    return status->message;
+    return known(status)->message;
 }
 
 const char *hk_status_operation(const hk_status *status)
 {
-    return status->operation;
+    return known(status)->operation;
 }
 
 const char *hk_status_device(const hk_status *status)
 {
-    return status->device;
+    return known(status)->device;
 }
 
 const char *hk_status_inputs(const hk_status *status)
 {
-    return status->inputs;
+    return known(status)->inputs;
 }
 
 const char *hk_status_file(const hk_status *status)
 {
-    return status->file;
+    return known(status)->file;
 }
 
 int hk_status_line(const hk_status *status)
 {
-    return status->line;
+    return known(status)->line;
 }
 
 uint64_t hk_status_sequence(const hk_status *status)
 {
-    return status->sequence;
+    return known(status)->sequence;
 }
 
 uint64_t hk_status_count(const hk_status *status)
 {
-    return status->count;
+    return known(status)->count;
 }
 
 const char *hk_code_name(hk_code code)
@@ -222,6 +236,7 @@ int hk_status_print(const hk_status *status, FILE *stream)
 {
     if (hk_ok(status))
         return 0;
+    status = known(status);
     fprintf(stream, "hocket: ");
     if (*status->operation)
         fprintf(stream, "%s failed", status->operation);

@@ -3,6 +3,7 @@
  * A task names only the bytes of its part, so that the parts of a reduction, and of the next, run as soon
  * as what they read is there. */
 #include "collective/reduce_task.h"
+#include "op/transfer.h"
 
 #include <hocket/call.h>
 #include <hocket/collective.h>
@@ -13,8 +14,11 @@
 static const char operation[] = "all_reduce";
 
 enum {
-    /* Up to this many bytes an array is summed by one task: handing over more costs more than it saves. */
+    /* Up to this many bytes an array is summed by one task: handing over more costs more than it
+     * saves. So it is with copies, whose latency counts. */
     SMALL_BYTES = 64 << 10,
+    /* Of what is copied to be summed; a copy of fewer is mostly latency. */
+    CHUNK_BYTES = 4 << 20,
     LINE_BYTES = 64 /* parts begin at multiples of this */
 };
 
@@ -160,28 +164,71 @@ static hk_array *part_view(hk_array *x, int64_t begin, int64_t end)
                           x->offset + begin);
 }
 
-/* Sums a part on a device that cannot reach the others' memory: copies come, and copies go. */
+/* Elements [begin, end) of the arrays where tasks of `device` can use them: parts[i], or a copy
+ * of it on its way. False when host memory is short. */
+static bool gather(const reduction *self, hki_device *device, hk_array *const *parts,
+                   hk_array **local)
+{
+    for (int i = 0; i < self->count; i++) {
+        hki_device *home = device_of(parts[i]);
+        local[i] = parts[i];
+        if (home == device || device->class->can_access(device, home))
+            continue;
+        local[i] = hki_array_create(device, parts[i]->shape, parts[i]->dtype);
+        if (local[i]->failed)
+            return false;
+        hki_transfer(local[i], parts[i], operation, HKI_TRANSFER_FRESH | HKI_TRANSFER_COLLECTIVE);
+    }
+    return true;
+}
+
+/* Copies a sum from its place to the others'. Where there is no link it goes to the host, once
+ * for all of them. */
+static void spread(const reduction *self, hk_array *const *parts, int index)
+{
+    hk_array *sum = parts[index], *on_host = NULL;
+    for (int i = 0; i < self->count; i++) {
+        hk_array *from = sum;
+        if (i == index)
+            continue;
+        if (!hki_transfer_is_direct(device_of(sum), device_of(parts[i]))) {
+            if (!on_host) {
+                on_host =
+                    hki_array_create_pinned(hk_device_default().handle, sum->shape, sum->dtype);
+                if (!on_host->failed)
+                    hki_transfer(on_host, sum, operation,
+                                 HKI_TRANSFER_FRESH | HKI_TRANSFER_COLLECTIVE);
+            }
+            from = on_host->failed ? sum : on_host;
+        }
+        hki_transfer(parts[i], from, operation, HKI_TRANSFER_COLLECTIVE);
+    }
+}
+
+/* Sums elements [begin, end) on the device of array `index`, which cannot reach the others'
+ * memory: copies come, and copies go. */
 static void reduce_by_copies(const reduction *self, int index, int64_t begin, int64_t end)
 {
     HK_SCOPE;
     hki_device *device = device_of(self->arrays[index]);
     hk_array **parts = calloc((size_t)self->count * 2, sizeof *parts);
-    if (!parts) {
-        refuse(self->arrays, self->count, HK_OUT_OF_MEMORY, "out of host memory");
-        return;
-    }
-    hk_array **local = parts + self->count;
-    for (int i = 0; i < self->count; i++) {
+    hk_array **local = parts ? parts + self->count : NULL;
+    for (int i = 0; parts && i < self->count; i++)
         parts[i] = part_view(self->arrays[i], begin, end);
-        local[i] = i == index ? parts[i]
-                              : hki_op_call(&hki_op_to_device, &parts[i], 1, NULL,
-                                            (hk_device){device}, NULL);
-    }
-    if (hki_reduce_issue(device, operation, local, self->count, &local[index], 1, 0, end - begin))
-        for (int i = 0; i < self->count; i++)
-            if (i != index)
-                (hk_assign)(parts[i], parts[index]);
+    if (!parts || !gather(self, device, parts, local))
+        refuse(self->arrays, self->count, HK_OUT_OF_MEMORY, "out of host memory");
+    else if (hki_reduce_issue(device, operation, local, self->count, &local[index], 1, 0,
+                              end - begin))
+        spread(self, parts, index);
     free(parts);
+}
+
+/* The same in chunks, so that one is copied while another is summed. */
+static void reduce_in_chunks(const reduction *self, int index, int64_t begin, int64_t end)
+{
+    int64_t chunk = CHUNK_BYTES / (int64_t)hk_dtype_bytes(self->arrays[0]->dtype);
+    for (; begin < end; begin += chunk)
+        reduce_by_copies(self, index, begin, end - begin < chunk ? end : begin + chunk);
 }
 
 static void reduce_parts(const reduction *self)
@@ -196,7 +243,7 @@ static void reduce_parts(const reduction *self)
             hki_reduce_issue(device, operation, self->arrays, self->count, self->arrays,
                              self->count, begin, end);
         else
-            reduce_by_copies(self, i, begin, end);
+            reduce_in_chunks(self, i, begin, end);
     }
 }
 
@@ -204,7 +251,7 @@ static void reduce_central(const reduction *self)
 {
     hk_array *const *arrays = self->arrays;
     if (!reaches_all(self, device_of(arrays[0]))) {
-        reduce_by_copies(self, 0, 0, self->size);
+        reduce_in_chunks(self, 0, 0, self->size);
         return;
     }
     if (!hki_reduce_issue(device_of(arrays[0]), operation, arrays, self->count, arrays, 1, 0,
@@ -215,7 +262,7 @@ static void reduce_central(const reduction *self)
             hki_reduce_issue(device_of(arrays[i]), operation, arrays, 1, &arrays[i], 1, 0,
                              self->size);
         else
-            (hk_assign)(arrays[i], arrays[0]);
+            hki_transfer(arrays[i], arrays[0], operation, HKI_TRANSFER_COLLECTIVE);
     }
 }
 
@@ -224,12 +271,12 @@ static void reduce(hk_array *const *arrays, int count, hk_all_reduce_algorithm a
     reduction self = {arrays, count, hk_size(arrays[0]), algorithm};
     uint64_t bytes = (uint64_t)self.size * hk_dtype_bytes(arrays[0]->dtype);
     hki_device *first = device_of(arrays[0]);
+    bool is_small = algorithm == HK_ALL_REDUCE_DEFAULT && bytes <= SMALL_BYTES;
     if (self.size == 0)
         return;
-    if (algorithm == HK_ALL_REDUCE_CENTRAL)
+    if (algorithm == HK_ALL_REDUCE_CENTRAL || (is_small && !reaches_all(&self, first)))
         reduce_central(&self);
-    else if (algorithm == HK_ALL_REDUCE_DEFAULT && bytes <= SMALL_BYTES &&
-             reaches_all(&self, first))
+    else if (is_small)
         hki_reduce_issue(first, operation, arrays, count, arrays, count, 0, self.size);
     else
         reduce_parts(&self);

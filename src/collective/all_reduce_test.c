@@ -1,4 +1,5 @@
-/* All-reduce: one result for all algorithms, counts and sizes, dtypes, layouts and failures. */
+/* All-reduce: one result for all algorithms, counts and sizes, dtypes, layouts, failures and
+ * kinds of devices. */
 #include "check.h"
 
 #include "op/op.h"
@@ -17,9 +18,11 @@ static void clear_failures(void)
     hk_failures_clear();
 }
 
+static hk_device devices[DEVICES];
+
 static hk_device device_of(int i)
 {
-    return hk_device_at(i % DEVICES);
+    return devices[i % DEVICES];
 }
 
 /* Values whose sum depends on the order of the additions. */
@@ -179,7 +182,7 @@ static void test_views(void)
         CHECK(after[i] == (float)(2 * (i % 12) + 12));
 }
 
-/* ---- failures -------------------------------------------------------------------------------------- */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 static const char *refusal(hk_array *const *arrays, int n)
 {
@@ -255,7 +258,7 @@ static void test_failed_input(void)
     }
 }
 
-/* ---- splitting ------------------------------------------------------------------------------------- */
+/* ---- splitting ------------------------------------------------------------------------------- */
 
 static void check_slice(hk_array *x, hk_device device, int64_t first, int64_t rows)
 {
@@ -273,7 +276,6 @@ static void test_split(void)
     float values[20];
     for (int i = 0; i < 20; i++)
         values[i] = (float)i;
-    const hk_device devices[] = {device_of(0), device_of(1), device_of(2)};
     hk_array *x = hk_from_host(values, hk_shape(10, 2), HK_F32, devices[0]), *parts[3];
     hk_split_and_load(x, devices, 3, NULL, parts);
     check_slice(parts[0], devices[0], 0, 4);
@@ -304,7 +306,6 @@ static void test_split(void)
 static void test_split_gradient(void)
 {
     HK_SCOPE;
-    const hk_device devices[] = {device_of(0), device_of(1), device_of(2)};
     hk_array *x = hk_full(hk_shape(7), 3, HK_F64, devices[0]), *parts[3], *losses[3];
     hk_attach_grad(x, HK_GRAD_WRITE);
     hk_record_begin();
@@ -344,11 +345,64 @@ static void test_in_order(void)
     }
 }
 
-int main(void)
+/* Sums that take several chunks: each on its way by itself, and none left out. */
+static void test_chunks(void)
 {
-    hk_runtime_init(&(hk_runtime_options){.cpu_devices = DEVICES});
+    HK_SCOPE;
+    enum { SIZE = 5 << 20 }; /* 20 MiB */
+    hk_array *arrays[2];
+    for (int algorithm = 0; algorithm < 3; algorithm++) {
+        HK_SCOPE;
+        for (int k = 0; k < 2; k++) {
+            arrays[k] = hk_arange(0, SIZE, 1, HK_I32, device_of(k));
+            if (k)
+                hk_add_scalar_into(arrays[k], arrays[k], 7);
+        }
+        hk_all_reduce_by(arrays, 2, (hk_all_reduce_algorithm)algorithm);
+        for (int k = 0; k < 2; k++) {
+            hk_array *expected = hk_arange(7, 2 * SIZE + 7, 2, HK_I32, device_of(k));
+            hk_array *wrong = hk_cast(hk_not_equal(arrays[k], expected), HK_I32);
+            CHECK(hk_item(hk_sum(wrong, NULL), NULL) == 0);
+        }
+    }
+}
+
+static uint64_t bytes_out(int k)
+{
+    return hk_device_get_stats(device_of(k), HK_QUEUE_COPY_OUT).bytes;
+}
+
+/* What each device sends of an array: parts of it to where they are summed, and the sum of its
+ * own part, to the host only once where there is no link. */
+static void test_traffic(void)
+{
+    HK_SCOPE;
+    enum { SIZE = 3 << 16 };
+    hk_array *arrays[3];
+    uint64_t before[3], array_bytes = SIZE * sizeof(float);
+    make(arrays, 3, SIZE);
+    CHECK(hk_ok(hk_wait_all()));
+    for (int k = 0; k < 3; k++)
+        before[k] = bytes_out(k);
+    hk_all_reduce_by(arrays, 3, HK_ALL_REDUCE_PARTS);
+    CHECK(hk_ok(hk_wait_all()));
+    CHECK_EQ_I64(bytes_out(0) - before[0],
+                 array_bytes / 3 * 4); /* linked to one, not to the other */
+    CHECK_EQ_I64(bytes_out(1) - before[1], array_bytes / 3 * 4);
+    CHECK_EQ_I64(bytes_out(2) - before[2], array_bytes / 3 * 3);
+    CHECK(holds_sums(arrays, 3, SIZE));
+
+    make(arrays, 3, 1000); /* small: the first device sums */
+    CHECK(hk_ok(hk_wait_all()));
+    uint64_t calls = hk_device_get_stats(device_of(1), HK_QUEUE_COMPUTE).calls;
+    hk_all_reduce(arrays, 3);
+    CHECK(holds_sums(arrays, 3, 1000));
+    CHECK_EQ_I64(hk_device_get_stats(device_of(1), HK_QUEUE_COMPUTE).calls, calls);
+}
+
+static void test_all(void)
+{
     test_sums();
-    test_without_access();
     test_many();
     test_dtypes();
     test_views();
@@ -358,6 +412,30 @@ int main(void)
     test_split_gradient();
     test_in_order();
     CHECK(hk_ok(hk_wait_all()));
+}
+
+int main(void)
+{
+    hk_sim_options sims[2] = {{.count = 2},
+                              {.peer_bandwidth = -1}}; /* sim:2 has no link to the others */
+    for (int i = 0; i < 2; i++) {
+        sims[i].flops = sims[i].memory_bandwidth = sims[i].link_bandwidth = 1e15;
+        sims[i].launch_ns = sims[i].link_latency_ns = 1;
+    }
+    hk_runtime_init(&(hk_runtime_options){.cpu_devices = DEVICES, .sim = sims, .sim_count = 2});
+    for (int i = 0; i < DEVICES; i++)
+        devices[i] = hk_device_at(i);
+    test_all();
+    test_without_access();
+    for (int i = 0; i < DEVICES; i++)
+        devices[i] = hk_device_at(DEVICES + i);
+    test_all();
+    test_chunks();
+    test_traffic();
+    devices[0] = hk_device_named("cpu:0");
+    test_all();
+    for (int i = 0; i < hk_device_count(); i++)
+        CHECK_EQ_I64(hk_device_get_memory(hk_device_at(i)).used_bytes, 0);
     hk_runtime_deinit();
     return check_result();
 }

@@ -58,8 +58,7 @@ static void run(hki_task *task, void *argument, int64_t piece)
     }
     for (int i = 0; i < count; i++) {
         const operand *its = &self->operands[i];
-        char *data = atomic_load_explicit(&its->storage->data, memory_order_acquire);
-        blocks[i] = data + (its->offset + begin) * element_bytes;
+        blocks[i] = hki_storage_kernel_data(its->storage) + (its->offset + begin) * element_bytes;
     }
     hki_sum_kernel(self->dtype, (const void *const *)blocks, self->input_count,
                    blocks + self->input_count, self->output_count, (size_t)size);
@@ -88,8 +87,22 @@ static void describe(const void *argument, char *text, size_t bytes)
     }
 }
 
+/* Of the part that is summed. */
+static int operands(const void *argument, hki_trace_operand *operands, int limit)
+{
+    const payload *self = argument;
+    int count = self->input_count + self->output_count;
+    count = count < limit ? count : limit;
+    for (int i = 0; i < count; i++)
+        operands[i] = (hki_trace_operand){.dtype = (uint8_t)self->dtype,
+                                          .ndim = 1,
+                                          .is_output = i >= self->input_count,
+                                          .dims = {self->size}};
+    return count;
+}
+
 static const hki_task_class reduce_class = {
-    .prepare = prepare, .run = run, .finish = finish, .describe = describe};
+    .prepare = prepare, .run = run, .finish = finish, .describe = describe, .operands = operands};
 
 static int find(hk_array *const *arrays, int count, const hk_array *x)
 {
@@ -158,6 +171,8 @@ bool hki_reduce_issue(hki_device *device, const char *operation, hk_array *const
     spec->operation = operation;
     spec->piece_count = (self->size + self->piece_size - 1) / self->piece_size;
     spec->expected_ns = (int64_t)((double)(bytes * count) / bytes_per_ns);
+    spec->cost.flops = (double)(end - begin) * (input_count - 1);
+    spec->cost.memory_bytes = (double)(bytes * count);
     spec->collective = true;
     hki_task_submit(task);
     return true;

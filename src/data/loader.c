@@ -45,8 +45,8 @@ static hk_loader no_memory_loader = {.batch_count = 1};
 /* ---- filling a slice ------------------------------------------------------------------------- */
 
 typedef struct filling {
-    hk_data_set *set;             /* counted */
-    hki_storage *images, *labels; /* a use of each */
+    hk_data_set *set;          /* counted */
+    hki_tensor images, labels; /* a use of each storage */
     hki_image_batch batch;
     int64_t rows, piece_count;
     int64_t indices[];
@@ -55,17 +55,19 @@ typedef struct filling {
 static bool filling_prepare(hki_task *task, void *payload)
 {
     filling *self = payload;
-    if (!hki_storage_materialise(self->images) || !hki_storage_materialise(self->labels)) {
+    hki_storage *images = self->images.storage, *labels = self->labels.storage;
+    if (!hki_storage_materialise(images) || !hki_storage_materialise(labels)) {
         hki_task_fail(task, 0, HK_OUT_OF_MEMORY,
                       "%s has no %" PRIu64 " bytes left for a batch of %" PRId64
                       " samples; make batch_size smaller, or release arrays",
-                      self->images->device->name, self->images->bytes + self->labels->bytes,
-                      self->rows);
+                      images->device->name, images->bytes + labels->bytes, self->rows);
         return false;
     }
+    hki_tensor_resolve(&self->images);
+    hki_tensor_resolve(&self->labels);
     self->batch.indices = self->indices;
-    self->batch.images = atomic_load_explicit(&self->images->data, memory_order_acquire);
-    self->batch.labels_i64 = atomic_load_explicit(&self->labels->data, memory_order_acquire);
+    self->batch.images = self->images.data;
+    self->batch.labels_i64 = self->labels.data;
     return true;
 }
 
@@ -85,21 +87,34 @@ static void filling_finish(hki_task *task, void *payload)
 {
     filling *self = payload;
     (void)task;
-    hki_storage_release_use(self->images);
-    hki_storage_release_use(self->labels);
+    hki_storage_release_use(self->images.storage);
+    hki_storage_release_use(self->labels.storage);
     hk_data_set_release(self->set);
 }
 
-static const hki_task_class filling_class = {
-    .prepare = filling_prepare, .run = filling_run, .finish = filling_finish};
+static int filling_operands(const void *payload, hki_trace_operand *operands, int limit)
+{
+    const filling *self = payload;
+    int count = 0;
+    if (count < limit)
+        operands[count++] = hki_tensor_operand(&self->images, true);
+    if (count < limit)
+        operands[count++] = hki_tensor_operand(&self->labels, true);
+    return count;
+}
 
-/* Issues the task that fills the slice with the samples from `first` on, in the epoch's order.
- * False when host memory is short. */
-static bool filling_issue(const hk_loader *self, hki_device *device, const slice *to, int64_t first,
-                          int64_t rows)
+static const hki_task_class filling_class = {.prepare = filling_prepare,
+                                             .run = filling_run,
+                                             .finish = filling_finish,
+                                             .operands = filling_operands};
+
+/* Issues the task that fills the slice, which is in the host's memory, with the samples from `first`
+ * on, in the epoch's order. False when host memory is short. */
+static bool filling_issue(const hk_loader *self, const slice *to, int64_t first, int64_t rows)
 {
     const hki_image_part *part = self->set->part;
     hki_storage *images = to->images->storage, *labels = to->labels->storage;
+    hki_device *device = images->device;
     size_t indices_bytes = (size_t)rows * sizeof(int64_t);
     hki_task *task = hki_task_begin(device->runtime, sizeof(filling) + indices_bytes, 2,
                                     images->bytes + labels->bytes);
@@ -111,8 +126,8 @@ static bool filling_issue(const hk_loader *self, hki_device *device, const slice
     double pieces = work_ns / PIECE_NS;
     int64_t most = rows < MAX_PIECES ? rows : MAX_PIECES;
     payload->set = hk_data_set_retain(self->set);
-    payload->images = images;
-    payload->labels = labels;
+    hki_tensor_init(&payload->images, to->images);
+    hki_tensor_init(&payload->labels, to->labels);
     payload->batch = (hki_image_batch){0};
     payload->rows = rows;
     payload->piece_count = pieces < 1 ? 1 : pieces < (double)most ? (int64_t)pieces : most;
@@ -141,18 +156,42 @@ static void slice_drop(slice *self)
     *self = (slice){0};
 }
 
-static slice slice_make(const hk_loader *loader, hki_device *device, int64_t first, int64_t rows)
+/* Arrays for so many samples, nothing written yet. */
+static slice slice_create(const hk_loader *loader, hki_device *device, int64_t rows,
+                          hk_array *(*create)(hki_device *, hk_dims, hk_dtype))
 {
     const hki_image_part *part = loader->set->part;
-    slice self = {
-        hk_take(hki_array_create(
-            device,
-            (hk_dims){4, {rows, hk_data_set_channels(loader->set), part->height, part->width}},
-            HK_F32)),
-        hk_take(hki_array_create(device, (hk_dims){1, {rows}}, HK_I64)),
-    };
-    bool made = !self.images->failed && !self.labels->failed;
-    if (made && (!rows || filling_issue(loader, device, &self, first, rows)))
+    const hk_dims images = {4,
+                            {rows, hk_data_set_channels(loader->set), part->height, part->width}};
+    return (slice){hk_take(create(device, images, HK_F32)),
+                   hk_take(create(device, (hk_dims){1, {rows}}, HK_I64))};
+}
+
+static bool slice_is_usable(const slice *self)
+{
+    return !self->images->failed && !self->labels->failed;
+}
+
+/* What an accelerator gets is filled in pinned memory by the default device, and copied. False when
+ * host memory is short. */
+static bool fill_remote(const hk_loader *loader, slice *to, int64_t first, int64_t rows)
+{
+    slice filled = slice_create(loader, hk_device_default().handle, rows, hki_array_create_pinned);
+    bool issued = slice_is_usable(&filled) && filling_issue(loader, &filled, first, rows);
+    if (issued) {
+        hki_array_transfer(to->images, filled.images, "loader_next", true);
+        hki_array_transfer(to->labels, filled.labels, "loader_next", true);
+    }
+    slice_drop(&filled);
+    return issued;
+}
+
+static slice slice_make(const hk_loader *loader, hki_device *device, int64_t first, int64_t rows)
+{
+    slice self = slice_create(loader, device, rows, hki_array_create);
+    if (slice_is_usable(&self) &&
+        (!rows || (hki_device_is_host(device) ? filling_issue(loader, &self, first, rows)
+                                              : fill_remote(loader, &self, first, rows))))
         return self;
     slice_drop(&self);
     self.images =

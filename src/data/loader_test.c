@@ -226,6 +226,47 @@ static void test_threads(void)
     stop();
 }
 
+/* Accelerators get what CPU devices get, ahead of being asked, by way of pinned memory. */
+static void test_accelerators(hk_engine engine)
+{
+    const hk_sim_options sim = {.count = 2, .launch_ns = 1, .link_latency_ns = 1};
+    CHECK(hk_ok(hk_runtime_init(
+        &(hk_runtime_options){.cpu_devices = 2, .sim = &sim, .sim_count = 1, .engine = engine})));
+    hk_data_set *small = open_train();
+    hk_data_set *wide = hk_data_set_open(wide_folder, HK_DATA_TRAIN, NULL);
+    hk_device devices[] = {hk_device_named("sim:0"), hk_device_named("sim:1"),
+                           hk_device_named("cpu:1")};
+    for (int n = 1; n <= 3; n++) {
+        hk_loader_options options = {
+            .batch_size = 25, .ahead = 3, .shuffle = true, .devices = devices, .device_count = n};
+        check_epochs(&small_set, small, &options);
+        options.batch_size = 256;
+        check_epochs(&wide_set, wide, &options);
+        options.shares = (const int64_t[]){1, 0, 0}; /* slices without samples */
+        hk_loader *loader = hk_loader_create(wide, &options);
+        HK_SCOPE;
+        hk_array *images[3], *labels[3];
+        CHECK(hk_loader_next(loader, images, labels));
+        for (int i = 0; i < n; i++) {
+            CHECK_EQ_I64(hk_dim(images[i], 0), i == 0 ? 256 : 0);
+            CHECK(hk_ok(hk_wait(images[i])));
+        }
+        hk_loader_release(loader);
+    }
+    CHECK(hk_ok(hk_wait_all()));
+    uint64_t before = hk_device_get_stats(devices[0], HK_QUEUE_COPY_IN).bytes;
+    hk_loader *loader = hk_loader_create(
+        wide, &(hk_loader_options){.batch_size = 10, .devices = devices, .device_count = 1});
+    hk_loader_start_epoch(loader, 0); /* two batches ahead */
+    CHECK(hk_ok(hk_wait_all()));
+    CHECK_EQ_I64(hk_device_get_stats(devices[0], HK_QUEUE_COPY_IN).bytes - before,
+                 2 * 10 * (WIDE_PIXELS * sizeof(float) + sizeof(int64_t)));
+    hk_loader_release(loader);
+    hk_data_set_release(small);
+    hk_data_set_release(wide);
+    stop();
+}
+
 /* ---- the real one ---------------------------------------------------------------------------- */
 
 static void test_fashion_mnist(void)
@@ -282,6 +323,8 @@ int main(void)
     test_release_in_flight();
     test_memory();
     test_threads();
+    test_accelerators(HK_ENGINE_ASYNC);
+    test_accelerators(HK_ENGINE_SERIAL);
     test_fashion_mnist();
     files_remove();
     return check_result();

@@ -10,19 +10,63 @@
 
 typedef struct hki_device hki_device;
 
-typedef enum hki_device_kind { HKI_CPU, HKI_DEVICE_KIND_COUNT } hki_device_kind;
+typedef enum hki_device_kind { HKI_CPU, HKI_SIM, HKI_DEVICE_KIND_COUNT } hki_device_kind;
+
+/* Queues of a device; a CPU device has one, for all. */
+typedef enum hki_queue_kind {
+    HKI_QUEUE_COMPUTE = HK_QUEUE_COMPUTE,
+    HKI_QUEUE_COPY_IN = HK_QUEUE_COPY_IN,
+    HKI_QUEUE_COPY_OUT = HK_QUEUE_COPY_OUT,
+    HKI_QUEUE_KIND_COUNT
+} hki_queue_kind;
+
+/* What a task asks of its device: filled by who submits it, zero where it does not matter. */
+typedef struct hki_cost {
+    double flops;        /* floating-point operations */
+    double memory_bytes; /* read and written by the kernel */
+    double copy_bytes;   /* between memories */
+    hki_device *peer;    /* the other accelerator of a direct copy, else NULL */
+    bool is_pageable;    /* the host's side of a copy is not pinned */
+} hki_cost;
+
+/* A task whose kernels an accelerator has been given. */
+typedef struct hki_ticket {
+    int64_t begin_ns,
+        end_ns; /* on hki_clock_ns's axis: when it runs, by the device's own clock; set by
+                                 `launched`, or at the latest when `poll` says that it is done */
+} hki_ticket;
 
 /* What a kind of device does; all slots are filled unless marked optional. */
 typedef struct hki_device_class {
     hki_device_kind kind;
+    const char *kind_name;   /* "cpu" */
+    hki_device_kind kernels; /* whose kernels of the operator table it runs */
     /* Fresh memory of the device, 64-byte aligned, bytes > 0; NULL when it has no more. */
     void *(*allocate)(hki_device *device, size_t bytes);
     void (*release)(hki_device *device, void *data, size_t bytes);
-    /* Between device memory and host memory; called in a task of the device or a waiting thread. */
+    /* Optional: the same, of the host's memory that the device copies from and to without staging. */
+    void *(*allocate_pinned)(hki_device *device, size_t bytes);
+    void (*release_pinned)(hki_device *device, void *data, size_t bytes);
+    /* Between device memory and host memory; called in a task of the device's copy queues. NULL
+     * where they are the same (hki_device_is_host). */
     void (*copy_from_host)(hki_device *device, void *to, const void *from, size_t bytes);
     void (*copy_to_host)(hki_device *device, void *to, const void *from, size_t bytes);
+    /* Optional: from `device` to `peer`, where is_linked says so; in a task of the device's HKI_QUEUE_COPY_OUT. */
+    void (*copy_to_peer)(hki_device *device, hki_device *peer, void *to, const void *from,
+                         size_t bytes);
+    bool (*is_linked)(hki_device *device, hki_device *peer);
     /* True when kernels of `device` may use memory of `peer` in place. */
     bool (*can_access)(hki_device *device, hki_device *peer);
+
+    /* Accelerators, whose tasks go on after their kernels have been launched; NULL where a kernel that has returned
+     * is done. Called by the one thread of the queue. */
+    /* The task, whose inputs were ready at ready_ns, has been launched; host_ns: processor time that took. */
+    void (*launched)(hki_device *device, hki_queue_kind queue, const hki_cost *cost,
+                     int64_t ready_ns, int64_t host_ns, hki_ticket *ticket);
+    /* 0: it is done. Otherwise the nanoseconds after which to ask again. */
+    int64_t (*poll)(hki_device *device, const hki_ticket *ticket);
+    /* Optional: frees `state`. */
+    void (*deinit)(hki_device *device);
 } hki_device_class;
 
 typedef struct hki_memory_pool hki_memory_pool;
@@ -34,9 +78,25 @@ struct hki_device {
     int index;                     /* among the devices of the runtime; -1 for a failed device */
     int core_count;
     char name[32];
+    char description[192];   /* see hk_device_description */
     hki_memory_pool *memory; /* thread-safe */
-    struct hki_queue *queue; /* the engine's; a failed device borrows the first one's */
+    /* CPU: pinned memory for copies, its own cache; NULL where there are no accelerators. */
+    hki_memory_pool *pinned;
+    /* Added to an address of the device's memory before a kernel or a copy of that device uses it. Elsewhere such an
+     * address is of no use: a simulated device's memory is not to be read or written there, and faults. */
+    intptr_t kernel_offset;
+    struct hki_queue
+        *queues[HKI_QUEUE_KIND_COUNT]; /* the engine's; a failed device borrows the first one's */
+    void *state;                       /* of the class */
 };
+
+/* True where the device's memory is the host's: threads read and write it in place. Elsewhere only
+ * tasks of the device do, and copies between memories. A failed device has none, so that there is
+ * nothing to copy. */
+static inline bool hki_device_is_host(const hki_device *device)
+{
+    return !device->class || device->class->kind == HKI_CPU;
+}
 
 /* Memory for arrays, from the device's pool: 64-byte aligned, reused in LIFO order by size. NULL when
  * the device's limit or the machine's memory is reached, after the cache has been emptied. bytes > 0. */
@@ -48,6 +108,13 @@ hki_memory_pool *hki_memory_pool_create(hki_device *device, uint64_t limit_bytes
 void hki_memory_pool_destroy(hki_memory_pool *pool);
 hk_device_memory hki_memory_pool_get(hki_memory_pool *pool);
 
-extern const hki_device_class hki_cpu_device_class;
+/* Its memory comes from the accelerator's allocate_pinned; NULL also when it has none. The
+ * accelerator outlives it. */
+hki_memory_pool *hki_memory_pool_create_pinned(hki_device *accelerator);
+/* As hki_device_allocate and hki_device_release, of a pool. */
+void *hki_memory_pool_allocate(hki_memory_pool *pool, size_t bytes);
+void hki_memory_pool_release(hki_memory_pool *pool, void *data, size_t bytes);
+
+extern const hki_device_class hki_cpu_device_class, hki_sim_device_class;
 
 #endif

@@ -1,4 +1,5 @@
-/* Freed array memory is kept by size class and handed out again, last freed first, while it is hot. */
+/* Freed memory of a device, or pinned memory of the host, is kept by size class and handed out
+ * again, last freed first, while it is hot. */
 #include "base/sync.h"
 #include "device/device.h"
 
@@ -24,7 +25,8 @@ typedef struct size_class {
 } size_class;
 
 struct hki_memory_pool {
-    hki_device *device;
+    hki_device *device; /* whose class functions give the memory */
+    bool is_pinned;
     hki_lock lock; /* everything below */
     hk_device_memory memory;
     size_class classes[CLASS_COUNT];
@@ -47,6 +49,18 @@ static size_t class_bytes(int index)
     return power + power / 4 * (size_t)(index % 4);
 }
 
+static void *fresh_memory(hki_memory_pool *pool, size_t bytes)
+{
+    const hki_device_class *class = pool->device->class;
+    return (pool->is_pinned ? class->allocate_pinned : class->allocate)(pool->device, bytes);
+}
+
+static void give_back(hki_memory_pool *pool, void *data, size_t bytes)
+{
+    const hki_device_class *class = pool->device->class;
+    (pool->is_pinned ? class->release_pinned : class->release)(pool->device, data, bytes);
+}
+
 hki_memory_pool *hki_memory_pool_create(hki_device *device, uint64_t limit_bytes)
 {
     hki_memory_pool *pool = calloc(1, sizeof *pool);
@@ -57,14 +71,24 @@ hki_memory_pool *hki_memory_pool_create(hki_device *device, uint64_t limit_bytes
     return pool;
 }
 
+hki_memory_pool *hki_memory_pool_create_pinned(hki_device *accelerator)
+{
+    const hki_device_class *class = accelerator->class;
+    if (!class->allocate_pinned || !class->release_pinned)
+        return NULL;
+    hki_memory_pool *pool = hki_memory_pool_create(accelerator, 0);
+    if (pool)
+        pool->is_pinned = true;
+    return pool;
+}
+
 /* Gives kept blocks back, largest first, until at most keep_bytes are kept. */
 static void trim_locked(hki_memory_pool *pool, uint64_t keep_bytes)
 {
     for (int i = CLASS_COUNT - 1; i >= 0 && pool->memory.cached_bytes > keep_bytes; i--) {
         size_class *class = &pool->classes[i];
         while (class->count && pool->memory.cached_bytes > keep_bytes) {
-            pool->device->class->release(pool->device, class->blocks[--class->count],
-                                         class_bytes(i));
+            give_back(pool, class->blocks[--class->count], class_bytes(i));
             pool->memory.cached_bytes -= class_bytes(i);
         }
     }
@@ -88,11 +112,10 @@ hk_device_memory hki_memory_pool_get(hki_memory_pool *pool)
     return memory;
 }
 
-void *hki_device_allocate(hki_device *device, size_t bytes)
+void *hki_memory_pool_allocate(hki_memory_pool *pool, size_t bytes)
 {
     if (bytes > (size_t)1 << 60)
         return NULL;
-    hki_memory_pool *pool = device->memory;
     hk_device_memory *memory = &pool->memory;
     int index = class_of(bytes);
     size_t rounded = class_bytes(index);
@@ -112,10 +135,10 @@ void *hki_device_allocate(hki_device *device, size_t bytes)
             keep = room < keep ? room : keep;
         }
         trim_locked(pool, keep);
-        data = device->class->allocate(device, rounded);
+        data = fresh_memory(pool, rounded);
         if (!data && memory->cached_bytes) {
             trim_locked(pool, 0);
-            data = device->class->allocate(device, rounded);
+            data = fresh_memory(pool, rounded);
         }
     }
     if (data) {
@@ -128,11 +151,10 @@ unlock:
     return data;
 }
 
-void hki_device_release(hki_device *device, void *data, size_t bytes)
+void hki_memory_pool_release(hki_memory_pool *pool, void *data, size_t bytes)
 {
     if (!data)
         return;
-    hki_memory_pool *pool = device->memory;
     int index = class_of(bytes);
     size_t rounded = class_bytes(index);
     size_class *class = &pool->classes[index];
@@ -153,7 +175,17 @@ void hki_device_release(hki_device *device, void *data, size_t bytes)
         class->blocks[class->count++] = data;
         pool->memory.cached_bytes += rounded;
     } else {
-        device->class->release(device, data, rounded);
+        give_back(pool, data, rounded);
     }
     hki_lock_release(&pool->lock);
+}
+
+void *hki_device_allocate(hki_device *device, size_t bytes)
+{
+    return hki_memory_pool_allocate(device->memory, bytes);
+}
+
+void hki_device_release(hki_device *device, void *data, size_t bytes)
+{
+    hki_memory_pool_release(device->memory, data, bytes);
 }

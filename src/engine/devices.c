@@ -7,20 +7,35 @@
 /* What is handed out when not even a runtime could start. */
 static hki_device no_runtime_device = {.index = -1, .name = "none"};
 
+/* "cpu:0", "sim:0 to sim:3" behind `before`; nothing when there are none. Returns the length. */
+static size_t list_kind(char *text, size_t bytes, const char *before, const char *kind, int count)
+{
+    int used = 0;
+    text[0] = '\0';
+    if (count == 1)
+        used = snprintf(text, bytes, "%s%s:0", before, kind);
+    else if (count > 1)
+        used = snprintf(text, bytes, "%s%s:0 to %s:%d", before, kind, kind, count - 1);
+    return (size_t)used;
+}
+
 static const hk_status *not_found(hki_runtime *runtime, const char *name)
 {
     const hki_status_facts facts = {.operation = "device_named"};
     if (runtime->config_error)
         return hk_status_retain(runtime->config_error);
-    if (runtime->device_count == 1)
-        return hki_status_create(
-            HK_NOT_FOUND, &facts,
-            "there is no device \"%.100s\"; there is cpu:0 (to split the cores "
-            "into more: hk_runtime_init, or HOCKET_CPUS)",
-            name);
-    return hki_status_create(HK_NOT_FOUND, &facts,
-                             "there is no device \"%.100s\"; there are cpu:0 to cpu:%d", name,
-                             runtime->device_count - 1);
+    int cpus = 0, sims = 0;
+    for (int i = 0; i < runtime->device_count; i++)
+        *(runtime->devices[i]->class->kind == HKI_CPU ? &cpus : &sims) += 1;
+    char there[96];
+    size_t used = list_kind(there, sizeof there, "", "cpu", cpus);
+    list_kind(there + used, sizeof there - used, " and ", "sim", sims);
+    const char *hint =
+        !strncmp(name, "sim:", 4) ? " (simulated devices: hk_runtime_init, or HOCKET_SIM)"
+        : cpus == 1 ? " (to split the cores into more: hk_runtime_init, or HOCKET_CPUS)"
+                    : "";
+    return hki_status_create(HK_NOT_FOUND, &facts, "there is no device \"%.100s\"; there %s %s%s",
+                             name, cpus + sims == 1 ? "is" : "are", there, hint);
 }
 
 /* A failed device of that name, made once; when there are too many of them, the last one made. */
@@ -39,7 +54,8 @@ static hki_device *failed_device(hki_runtime *runtime, const char *name)
     if (!device && (device = calloc(1, sizeof *device))) {
         device->runtime = runtime;
         device->index = -1;
-        device->queue = runtime->devices[0]->queue; /* carries the tasks that spread the failure */
+        for (int i = 0; i < HKI_QUEUE_KIND_COUNT; i++) /* carry the tasks that spread the failure */
+            device->queues[i] = runtime->queues[0];
         device->status = not_found(runtime, name);
         memcpy(device->name, short_name, sizeof short_name);
         runtime->failed_devices[runtime->failed_device_count++] = device;
@@ -75,7 +91,10 @@ int hk_device_count(void)
 hk_device hk_device_at(int index)
 {
     char name[32];
-    snprintf(name, sizeof name, "cpu:%d", index);
+    hki_runtime *runtime = hki_runtime_default();
+    if (runtime && !runtime->config_error && index >= 0 && index < runtime->device_count)
+        return (hk_device){runtime->devices[index]};
+    snprintf(name, sizeof name, "device %d", index);
     return hk_device_named(name);
 }
 
@@ -111,4 +130,66 @@ hk_device_memory hk_device_get_memory(hk_device device)
     if (handle->runtime && !hki_runtime_alive(handle->runtime))
         return (hk_device_memory){0};
     return handle->memory ? hki_memory_pool_get(handle->memory) : (hk_device_memory){0};
+}
+
+const char *hk_device_kind(hk_device device)
+{
+    const hki_device *handle = device_of(device);
+    return handle->class ? handle->class->kind_name : "failed";
+}
+
+bool hk_device_is_simulated(hk_device device)
+{
+    const hki_device *handle = device_of(device);
+    return handle->class && handle->class->kind == HKI_SIM;
+}
+
+const char *hk_device_description(hk_device device)
+{
+    return device_of(device)->description;
+}
+
+hk_queue_stats hk_device_get_stats(hk_device device, hk_queue queue)
+{
+    hki_device *handle = device_of(device);
+    hk_queue_stats stats = {0};
+    if (!handle->class || !hki_runtime_alive(handle->runtime) ||
+        (unsigned)queue > HK_QUEUE_COPY_OUT)
+        return stats;
+    hki_queue *its = handle->queues[queue];
+    if (!its->is_accelerator) {
+        if (queue == HK_QUEUE_COMPUTE)
+            stats.calls = hki_queue_finished(its, 0) + hki_queue_finished(its, 1);
+        return stats;
+    }
+    hki_lock_acquire(&its->stats_lock);
+    stats = its->stats;
+    hki_lock_release(&its->stats_lock);
+    return stats;
+}
+
+void hk_device_stats_clear(void)
+{
+    hki_runtime *runtime = hki_runtime_default();
+    for (int i = 0; runtime && i < runtime->queue_count; i++) {
+        hki_queue *queue = runtime->queues[i];
+        hki_lock_acquire(&queue->stats_lock);
+        queue->stats.late_ns = 0;
+        hki_lock_release(&queue->stats_lock);
+    }
+}
+
+int64_t hk_clock_ns(void)
+{
+    return hki_clock_ns();
+}
+
+int hki_runtime_device_count(const hki_runtime *runtime)
+{
+    return runtime->device_count;
+}
+
+hki_device *hki_runtime_device(const hki_runtime *runtime, int index)
+{
+    return runtime->devices[index];
 }

@@ -12,6 +12,7 @@
 
 #include "base/source.h"
 #include "base/status.h"
+#include "base/trace.h"
 #include "device/device.h"
 
 #include <stdatomic.h>
@@ -73,6 +74,8 @@ typedef struct hki_task_class {
     void (*finish)(hki_task *task, void *payload);
     /* Optional: text of the inputs for an error record, such as "float32(2,3), int64(4,)". */
     void (*describe)(const void *payload, char *text, size_t bytes);
+    /* Optional: shapes of inputs and outputs, for traces; returns how many, at most `limit`. */
+    int (*operands)(const void *payload, hki_trace_operand *operands, int limit);
 } hki_task_class;
 
 enum { HKI_TASK_INLINE_ACCESSES = 8 };
@@ -85,6 +88,8 @@ typedef struct hki_task_spec {
     hki_access *accesses; /* filled by the submitter: access_count of them */
     int access_count;
     bool collective;       /* goes to the device's queue for reductions between devices */
+    hki_queue_kind queue;  /* of an accelerator; set to HKI_QUEUE_COMPUTE by hki_task_begin */
+    hki_cost cost;         /* for devices that model their time; set to zeros by hki_task_begin */
     const char *operation; /* static text */
     hk_source source;      /* set by hki_task_begin: this thread's */
 } hki_task_spec;
@@ -108,6 +113,12 @@ void hki_task_fail(hki_task *task, int64_t piece, hk_code code, const char *form
 /* The same with a ready record (taken), which is not counted as a new root failure. */
 void hki_task_fail_with(hki_task *task, const hk_status *status);
 uint64_t hki_task_sequence(const hki_task *task);
+
+/* For a call so small that a task would cost more, and that cannot fail: gives it its place in the order of calls and
+ * holds all others back until hki_direct_end, which is to be soon. It may read the variables and write what nobody
+ * else knows of yet. False: it has to be a task. */
+bool hki_direct_begin(hki_runtime *runtime, hki_var *const *reads, int count);
+void hki_direct_end(hki_runtime *runtime);
 
 /* ---- waiting and reading ----------------------------------------------------------------------------- */
 
@@ -140,6 +151,24 @@ bool hki_runtime_is_serial(const hki_runtime *runtime);
 /* Counts of objects that keep a dead runtime's memory: arrays, mainly. */
 void hki_runtime_retain(hki_runtime *runtime);
 void hki_runtime_release(hki_runtime *runtime);
+int hki_runtime_device_count(const hki_runtime *runtime);
+/* Lives as long as the runtime; 0 <= index < count. */
+hki_device *hki_runtime_device(const hki_runtime *runtime, int index);
+
+/* ---- recording (base/trace.h): what runs where and when --------------------------------------------- */
+
+/* Begins recording into chunks of limit_bytes in all. NULL or an error record (counted): a recording is under
+ * way, no memory, or the runtime is not alive. Does not block. */
+const hk_status *hki_runtime_trace_begin(hki_runtime *runtime, uint64_t limit_bytes);
+/* Ends it. The records can be read until the next begin; they belong to the runtime. NULL when none was under
+ * way. Waits for nothing: what is unfinished has no LAST. */
+hki_trace *hki_runtime_trace_end(hki_runtime *runtime);
+
+/* Set once by the trace room; each may be NULL. `started` is called by the thread that starts a runtime, before
+ * anybody can issue on it; `ending` by the one that ends it, when nothing runs any more. Neither may ask for the
+ * default runtime. */
+extern void (*hki_runtime_started)(hki_runtime *runtime);
+extern void (*hki_runtime_ending)(hki_runtime *runtime);
 
 /* The sequence number of this thread's latest submission: the recorded order of tests. */
 uint64_t hki_last_sequence(void);

@@ -4,6 +4,7 @@
 
 #include "base/sync.h"
 #include "device/cpu/cpu_topology.h"
+#include "device/sim/sim_device.h"
 #include "engine/engine.h"
 
 #include <hocket/runtime.h>
@@ -16,6 +17,7 @@ enum {
     HKI_SPIN_NS = 50000,         /* about what waking a sleeping thread takes */
     HKI_LONG_TASK_NS = 20000,    /* worth waking a worker for */
     HKI_LONG_TASK_TICKS = 60000, /* roughly the same, see hki_ticks */
+    HKI_DIRECT_NS = 500,         /* what a call without a task takes at most */
     HKI_BATCH_NS = 5000,         /* short tasks that a worker takes at once: this much, */
     HKI_BATCH_TASKS = 16,        /* and this many */
     HKI_CHAIN_TASKS = 64,        /* successors run in place before others get their turn */
@@ -49,6 +51,8 @@ struct hki_gate {
     hki_gate *next;
     hki_task *task; /* the latest to register, while its sequence number is this */
     uint64_t task_sequence;
+    _Atomic(int64_t)
+        end_ns; /* where there are accelerators: the latest end of a task counted in it */
 };
 
 extern hki_wait_node hki_gate_open_mark;
@@ -87,6 +91,9 @@ struct hki_task {
     void *payload;
     hki_task_spec spec;
 
+    /* Where there are accelerators: the latest end of what it waited for, or its issue; its own end. */
+    _Atomic(int64_t) ready_ns;
+    int64_t end_ns;
     _Atomic(uint32_t) signalled;    /* to a waiting thread: 1; 2 while that thread sleeps on it */
     const hk_status *failure;       /* its own; counted; failure_lock */
     const hk_status *input_failure; /* counted; failure_lock */
@@ -103,6 +110,11 @@ struct hki_task {
     hki_wait_node waits[HKI_TASK_INLINE_WAITS];
     _Alignas(HKI_CACHE_LINE) char inline_payload[HKI_TASK_PAYLOAD_BYTES];
 };
+
+static inline hki_queue *hki_task_queue(const hki_task *task)
+{
+    return task->spec.device->queues[task->spec.queue];
+}
 
 /* Who runs tasks now: a worker, or a thread that submits or waits. */
 typedef struct hki_executor {
@@ -172,6 +184,9 @@ typedef struct hki_worker {
 struct hki_queue {
     hki_runtime *runtime;
     hki_device *device;
+    hki_queue_kind kind;
+    bool
+        is_accelerator; /* its one worker launches tasks, and the clock completes them: accelerator.c */
     hki_budget *budget;
     _Alignas(HKI_CACHE_LINE) hki_lock lock;
     struct {
@@ -191,6 +206,10 @@ struct hki_queue {
     pthread_mutex_t flip_lock; /* held by who waits for the device */
     int worker_count;
     hki_worker *workers;
+    /* An accelerator's: tasks launched and not completed, and what hk_device_get_stats tells. */
+    _Atomic(uint32_t) in_flight;
+    hki_lock stats_lock;
+    hk_queue_stats stats;
     hki_counter *counters; /* worker_count + 1: the last is for all other threads */
 };
 
@@ -215,10 +234,57 @@ uint64_t hki_queue_finished(hki_queue *queue, unsigned epoch);
 /* ---- workers (worker.c) ---------------------------------------------------------------------------------- */
 
 void *hki_worker_main(void *worker);
+/* The floating-point environment is what tasks are to see. */
+bool hki_environment_is_default(void);
+/* Makes it this thread's latest: see hki_last_sequence. */
+void hki_sequence_note(uint64_t sequence);
 /* Runs what was claimed; returns a successor to run next when the executor chains. */
 hki_task *hki_execute(hki_executor *executor, hki_claim claim);
 /* Runs what was claimed in a thread that is no worker. */
 void hki_execute_foreign(hki_queue *queue, hki_claim claim);
+
+/* ---- accelerators (accelerator.c) ---------------------------------------------------------------------------- */
+
+/* Launched tasks that may wait for their end in one queue: the one that runs, and the next. */
+enum { HKI_IN_FLIGHT = 2 };
+
+/* Where accelerators' tasks end: a thread that polls their devices and completes them in time. */
+typedef struct hki_clock hki_clock;
+
+/* Cores for the threads that launch: those that no CPU device has; where there are none, whatever core a CPU device
+ * does not use at the moment. */
+typedef struct hki_launch_cores {
+    _Atomic(uint32_t) free, waiting;
+    int count;
+    int processors[HKI_MAX_CORES];
+} hki_launch_cores;
+
+/* False: no memory or no thread for it. */
+bool hki_clock_start(hki_runtime *runtime);
+/* The runtime is stopping: what is in flight ends now, whatever the time. */
+void hki_clock_hurry(hki_runtime *runtime);
+void hki_clock_stop(hki_runtime *runtime);
+void *hki_accelerator_main(void *worker);
+/* The serial engine's: the task has run in this thread; sleeps until its device has done it. */
+void hki_accelerator_pace(hki_task *task, int64_t ready_ns, int64_t host_ns);
+/* Processor time of this thread. */
+int64_t hki_thread_ns(void);
+
+/* ---- setting up (setup.c) ------------------------------------------------------------------------------------- */
+
+typedef struct hki_runtime_config {
+    int64_t cpu_devices, cpu_cores, engine, run_ahead_calls, run_ahead_bytes, inline_ns,
+        memory_bytes;
+    hk_sim_options sims[HKI_SIM_MAX_GROUPS]; /* sim_count groups, complete */
+    int sim_count;
+} hki_runtime_config;
+
+/* Options first, then the environment for those that are zero, then defaults. Returns NULL or the first error
+ * (counted); the configuration is then the default for what is wrong. */
+const hk_status *hki_configure(const hk_runtime_options *options, hki_runtime_config *config);
+/* False: no memory. What was made stays in the runtime. */
+bool hki_devices_create(hki_runtime *runtime, const hki_runtime_config *config);
+void hki_devices_destroy(hki_runtime *runtime);
 
 /* ---- waiting (wait.c) -------------------------------------------------------------------------------------- */
 
@@ -227,6 +293,8 @@ void hki_execute_foreign(hki_queue *queue, hki_claim claim);
 void hki_progress(hki_runtime *runtime);
 void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes);
 bool hki_window_full_locked(hki_runtime *runtime, uint64_t output_bytes);
+/* Of all that were issued. */
+uint64_t hki_finished_tasks(hki_runtime *runtime);
 /* Blocks until all that was issued to the device before has finished. */
 void hki_queue_drain(hki_queue *queue);
 
@@ -238,16 +306,21 @@ struct hki_runtime {
     /* Read everywhere, written seldom. */
     _Alignas(HKI_CACHE_LINE) unsigned generation; /* of forks */
     _Atomic(bool) ended, stopping;
-    bool serial;
-    _Atomic(int) failed_vars;   /* variables with failed ranges */
+    bool serial, accelerated; /* accelerated: has devices whose tasks end by a clock of their own */
+    _Atomic(int) failed_vars; /* variables with failed ranges */
     _Atomic(uint32_t) sleepers; /* threads that sleep until there is progress */
+    _Atomic(hki_trace *) trace; /* NULL: nothing is recorded */
     int64_t inline_ns;
     uint64_t run_ahead_calls, run_ahead_bytes;
     const hk_status *config_error; /* NULL: none */
     const hk_status *cancelled;
     hki_budget *budgets;
-    int device_count;
+    int budget_count;
+    hki_launch_cores launch_cores;
+    hki_clock *clock;
+    int device_count, queue_count;
     hki_device *devices[HKI_MAX_DEVICES];
+    hki_queue *queues[HKI_MAX_DEVICES * HKI_QUEUE_KIND_COUNT]; /* of all devices */
 
     /* Issue lock: */
     _Alignas(HKI_CACHE_LINE) hki_lock issue_lock;
@@ -256,7 +329,7 @@ struct hki_runtime {
     hki_gate *free_gates;
     void *chunks; /* memory of slots and gates */
     uint64_t issued_tasks, known_finished;
-    uint64_t inline_calls;
+    uint64_t inline_calls, direct_calls;
 
     _Alignas(HKI_CACHE_LINE) _Atomic(hki_task *) returned_tasks;
     _Atomic(hki_gate *) returned_gates;
@@ -271,6 +344,10 @@ struct hki_runtime {
     const hk_status *first_failure; /* earliest issued, counted */
     uint64_t failure_count;
 
+    hki_lock trace_lock;                                   /* of who begins and ends recording */
+    hki_trace *trace_memory;                               /* NULL until the first recording */
+    _Atomic(uint64_t) run_ahead_sampled, counters_sampled; /* ticks: when counters were noted */
+
     hki_lock devices_lock;
     int failed_device_count;
     hki_device *failed_devices[HKI_MAX_FAILED_DEVICES];
@@ -278,5 +355,101 @@ struct hki_runtime {
 
 /* Notes a root failure. */
 void hki_runtime_note_failure(hki_runtime *runtime, const hk_status *status);
+
+/* ---- trace points (tracing.c) ------------------------------------------------------------------------------- */
+
+/* Where to record; NULL: nothing is recorded. What follows does nothing then. */
+static inline hki_trace *hki_tracing(hki_runtime *runtime)
+{
+    return atomic_load_explicit(&runtime->trace, memory_order_acquire);
+}
+
+void hki_tracing_name_worker(const hki_worker *worker);
+void hki_tracing_issue_locked(hki_trace *trace, const hki_task *task);
+void hki_tracing_event(hki_trace *trace, hki_trace_kind kind, uint64_t id);
+
+/* The task has its sequence number, and is not ready yet. Expects the issue lock. */
+static inline void hki_tracing_issue(const hki_task *task)
+{
+    hki_trace *trace = hki_tracing(task->runtime);
+    if (trace)
+        hki_tracing_issue_locked(trace, task);
+}
+
+/* Before anybody else can start the task. */
+static inline void hki_tracing_ready(const hki_task *task)
+{
+    hki_trace *trace = hki_tracing(task->runtime);
+    if (trace && !task->is_wait)
+        hki_tracing_event(trace, HKI_TRACE_READY, hki_task_sequence(task));
+}
+
+static inline void hki_tracing_var(const hki_var *var)
+{
+    hki_trace *trace = var->runtime ? hki_tracing(var->runtime) : NULL;
+    if (trace)
+        hki_tracing_event(trace, HKI_TRACE_VAR, (uintptr_t)var);
+}
+
+/* A thread runs a piece, or a whole task: `begin` when it takes it, `piece` when the kernel has returned and the
+ * piece still counts as unfinished, `end` in the thread that then completes the task, before hki_task_complete. A
+ * task that does not start has no `piece`. Passed on by value, so that it costs nothing where nothing is recorded. */
+typedef struct hki_run_point {
+    hki_trace *trace; /* NULL: nothing is recorded */
+    uint64_t sequence, begin_ticks;
+    bool has_noted;               /* a piece, */
+    hki_trace_run_record *record; /* which is here; NULL: it was lost */
+} hki_run_point;
+
+hki_run_point hki_tracing_note_piece(hki_run_point point, const hki_task *task, int64_t piece);
+void hki_tracing_note_end(hki_run_point point, const hki_task *task);
+
+static inline hki_run_point hki_tracing_begin(const hki_task *task)
+{
+    hki_run_point point = {.trace = hki_tracing(task->runtime)};
+    if (point.trace) {
+        point.sequence = hki_task_sequence(task);
+        point.begin_ticks = hki_ticks();
+    }
+    return point;
+}
+
+static inline void hki_tracing_piece(hki_run_point *point, const hki_task *task, int64_t piece)
+{
+    if (point->trace)
+        *point = hki_tracing_note_piece(*point, task, piece);
+}
+
+static inline void hki_tracing_end(const hki_run_point *point, const hki_task *task)
+{
+    if (point->trace)
+        hki_tracing_note_end(*point, task);
+}
+
+/* A thread waits: `wait` before, in no task and without a lock; `waited` after. */
+typedef struct hki_wait_point {
+    hki_trace *trace; /* NULL: nothing is recorded */
+    hki_runtime *runtime;
+    uint64_t begin_ticks, sequence;
+} hki_wait_point;
+
+void hki_tracing_note_wait(hki_wait_point *point, hki_runtime *runtime);
+void hki_tracing_note_waited(const hki_wait_point *point, hki_trace_wait_kind kind, int device);
+
+static inline hki_wait_point hki_tracing_wait(hki_runtime *runtime)
+{
+    hki_wait_point point = {.trace = hki_tracing(runtime)};
+    if (point.trace)
+        hki_tracing_note_wait(&point, runtime);
+    return point;
+}
+
+/* device: what was waited for, -1 for none. */
+static inline void hki_tracing_waited(const hki_wait_point *point, hki_trace_wait_kind kind,
+                                      int device)
+{
+    if (point->trace)
+        hki_tracing_note_waited(point, kind, device);
+}
 
 #endif

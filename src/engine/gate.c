@@ -12,6 +12,7 @@ void hki_var_init(hki_var *var, hki_runtime *runtime)
     var->runtime = runtime;
     var->gates = var->retired = var->retired_last = NULL;
     atomic_init(&var->failures, NULL);
+    hki_tracing_var(var);
 }
 
 void hki_gates_free_locked(hki_runtime *runtime, hki_gate *first)
@@ -160,6 +161,7 @@ static void register_access(hki_task *task, const hki_access *access)
         task->reserve = join->next;
         atomic_store_explicit(&join->waiters, NULL, memory_order_relaxed);
         atomic_store_explicit(&join->count, writes ? 1 : 2, memory_order_relaxed);
+        atomic_store_explicit(&join->end_ns, 0, memory_order_relaxed);
         join->is_write = join->closed = writes;
         join->begin = access->begin;
         join->end = access->end;
@@ -215,13 +217,27 @@ void hki_task_register(hki_task *task)
     task->reserve = NULL;
 }
 
+static void raise_to(_Atomic(int64_t) *time, int64_t ns)
+{
+    int64_t old = atomic_load_explicit(time, memory_order_relaxed);
+    while (old < ns && !atomic_compare_exchange_weak_explicit(time, &old, ns, memory_order_relaxed,
+                                                              memory_order_relaxed))
+        ;
+}
+
 hki_task *hki_task_open_gates(hki_task *task)
 {
     hki_task *ready = NULL;
+    const bool accelerated = task->runtime->accelerated;
     for (int i = 0; i < task->registered_count; i++) {
         hki_gate *gate = task->registered[i];
+        if (accelerated)
+            raise_to(&gate->end_ns, task->end_ns);
         if (atomic_fetch_sub_explicit(&gate->count, 1, memory_order_acq_rel) != 1)
             continue;
+        /* Read before the exchange, after which the gate may be another's. */
+        int64_t end_ns =
+            accelerated ? atomic_load_explicit(&gate->end_ns, memory_order_relaxed) : 0;
         hki_wait_node *node =
             atomic_exchange_explicit(&gate->waiters, HKI_GATE_OPEN, memory_order_acq_rel);
         assert(node != HKI_GATE_OPEN);
@@ -230,8 +246,11 @@ hki_task *hki_task_open_gates(hki_task *task)
             hki_task *waiter = node->task;
             if (node->allocated)
                 free(node);
+            if (accelerated)
+                raise_to(&waiter->ready_ns, end_ns);
             /* After this the waiter may run, finish and be recycled. */
             if (atomic_fetch_sub_explicit(&waiter->pending, 1, memory_order_acq_rel) == 1) {
+                hki_tracing_ready(waiter);
                 waiter->queue_next = ready;
                 ready = waiter;
             }

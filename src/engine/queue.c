@@ -203,8 +203,8 @@ void hki_budget_release(hki_queue *queue)
         return;
     }
     hki_runtime *runtime = queue->runtime;
-    for (int i = 0; i < runtime->device_count; i++) {
-        hki_queue *peer = runtime->devices[i]->queue;
+    for (int i = 0; i < runtime->queue_count; i++) {
+        hki_queue *peer = runtime->queues[i];
         if (peer->budget == budget && hki_queue_is_ready(peer))
             hki_queue_notify(peer);
     }

@@ -1,5 +1,4 @@
-/* A runtime from start to end, its configuration, and the default one of the process. */
-#include "base/config.h"
+/* A runtime from start to end, and the default one of the process. */
 #include "engine/engine_internal.h"
 
 #include <signal.h>
@@ -11,179 +10,21 @@ static _Atomic(hki_runtime *) default_runtime;
 static _Atomic(unsigned) fork_generation;
 static pthread_once_t process_once = PTHREAD_ONCE_INIT;
 
-typedef struct runtime_config {
-    int64_t cpu_devices, cpu_cores, engine, run_ahead_calls, run_ahead_bytes, inline_ns,
-        memory_bytes;
-} runtime_config;
-
-/* ---- configuration -------------------------------------------------------------------------------------- */
-
-static const hk_status *option_error(const char *name, int64_t value, const char *expected)
-{
-    const hki_status_facts facts = {.operation = "runtime_init"};
-    return hki_status_create(HK_INVALID_ARGUMENT, &facts, "option %s is %lld; expected %s", name,
-                             (long long)value, expected);
-}
-
-/* Options first, then the environment for those that are zero, then defaults. Returns NULL or the first
- * error; the configuration is then the default for what is wrong. */
-static const hk_status *configure(const hk_runtime_options *options, runtime_config *config)
-{
-    static const char *const engines[] = {"async", "serial", NULL};
-    static const hk_runtime_options none = {0};
-    const int64_t most = (int64_t)1 << 50;
-    if (!options)
-        options = &none;
-    *config = (runtime_config){.cpu_devices = 1,
-                               .run_ahead_calls = 4096,
-                               .run_ahead_bytes = (int64_t)1 << 30,
-                               .inline_ns = 4000};
-    const hk_status *error = NULL;
-    int engine = 0;
-    const hk_status *errors[] = {
-        hki_config_integer("HOCKET_CPUS", 1, HKI_MAX_DEVICES, &config->cpu_devices),
-        hki_config_integer("HOCKET_CORES", 1, HKI_MAX_CORES, &config->cpu_cores),
-        hki_config_word("HOCKET_ENGINE", engines, &engine),
-        hki_config_integer("HOCKET_RUN_AHEAD", 1, most, &config->run_ahead_calls),
-        hki_config_integer("HOCKET_RUN_AHEAD_BYTES", 1, most, &config->run_ahead_bytes),
-        hki_config_integer("HOCKET_INLINE_NS", -1, most, &config->inline_ns),
-        hki_config_integer("HOCKET_MEMORY", 1, most, &config->memory_bytes),
-        options->cpu_devices < 0 || options->cpu_devices > HKI_MAX_DEVICES
-            ? option_error("cpu_devices", options->cpu_devices, "1 to 64, or 0 for the default")
-            : NULL,
-        options->cpu_cores < 0 || options->cpu_cores > HKI_MAX_CORES
-            ? option_error("cpu_cores", options->cpu_cores, "1 to 256, or 0 for all")
-            : NULL,
-        (unsigned)options->engine > HK_ENGINE_SERIAL
-            ? option_error("engine", options->engine, "HK_ENGINE_ASYNC or HK_ENGINE_SERIAL")
-            : NULL,
-        options->inline_ns < -1 ? option_error("inline_ns", options->inline_ns,
-                                               "-1 for never, 0 for the default, or more")
-                                : NULL,
-    };
-    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
-        if (!error)
-            error = errors[i];
-        else
-            hk_status_release(errors[i]);
-    }
-    if (error)
-        return error;
-    config->engine =
-        options->engine == HK_ENGINE_DEFAULT ? engine : options->engine == HK_ENGINE_SERIAL;
-    if (options->cpu_devices)
-        config->cpu_devices = options->cpu_devices;
-    if (options->cpu_cores)
-        config->cpu_cores = options->cpu_cores;
-    if (options->run_ahead_calls)
-        config->run_ahead_calls = (int64_t)options->run_ahead_calls;
-    if (options->run_ahead_bytes)
-        config->run_ahead_bytes = (int64_t)options->run_ahead_bytes;
-    if (options->inline_ns)
-        config->inline_ns = options->inline_ns;
-    if (options->memory_bytes)
-        config->memory_bytes = (int64_t)options->memory_bytes;
-    return NULL;
-}
-
-/* ---- devices and workers -------------------------------------------------------------------------------- */
-
-static void queue_destroy(hki_queue *queue)
-{
-    if (!queue)
-        return;
-    pthread_mutex_destroy(&queue->flip_lock);
-    free(queue->workers);
-    free(queue->counters);
-    free(queue);
-}
-
-static hki_queue *queue_create(hki_runtime *runtime, hki_device *device, hki_budget *budget,
-                               const int *processors)
-{
-    int count = device->core_count;
-    hki_queue *queue = aligned_alloc(HKI_CACHE_LINE, sizeof *queue);
-    if (!queue)
-        return NULL;
-    *queue = (hki_queue){.runtime = runtime, .device = device, .budget = budget};
-    pthread_mutex_init(&queue->flip_lock, NULL);
-    queue->worker_count = count;
-    queue->workers = calloc((size_t)count, sizeof *queue->workers);
-    queue->counters = aligned_alloc(HKI_CACHE_LINE, (size_t)(count + 1) * sizeof *queue->counters);
-    if (!queue->workers || !queue->counters) {
-        queue_destroy(queue);
-        return NULL;
-    }
-    for (int i = 0; i <= count; i++)
-        queue->counters[i] = (hki_counter){0};
-    for (int i = 0; i < count; i++)
-        queue->workers[i] = (hki_worker){.slot = i, .processor = processors[i], .queue = queue};
-    return queue;
-}
-
-static void device_destroy(hki_device *device)
-{
-    if (!device)
-        return;
-    if (device->class) /* a failed device has borrowed its queue */
-        queue_destroy(device->queue);
-    hki_memory_pool_destroy(device->memory);
-    hk_status_release(device->status);
-    free(device);
-}
-
-/* Devices get neighbouring cores, the first ones one more where they do not divide evenly; more devices
- * than cores share them in turn, one budget a core. */
-static bool devices_create(hki_runtime *runtime, const runtime_config *config)
-{
-    int processors[HKI_MAX_CORES];
-    int cores = hki_cpu_cores(processors);
-    if (config->cpu_cores && config->cpu_cores < cores)
-        cores = (int)config->cpu_cores;
-    int devices = (int)config->cpu_devices;
-    int budgets = devices < cores ? devices : cores;
-    runtime->budgets = calloc((size_t)budgets, sizeof *runtime->budgets);
-    if (!runtime->budgets)
-        return false;
-    int begin = 0;
-    for (int i = 0; i < devices; i++) {
-        bool shares = devices > cores;
-        int count = shares ? 1 : cores / devices + (i < cores % devices);
-        hki_budget *budget = &runtime->budgets[i % budgets];
-        budget->shared = shares;
-        atomic_store(&budget->free_cores, count);
-        hki_device *device = calloc(1, sizeof *device);
-        if (!device)
-            return false;
-        runtime->devices[runtime->device_count++] = device;
-        device->class = &hki_cpu_device_class;
-        device->runtime = runtime;
-        device->status = hki_status_ok();
-        device->index = i;
-        device->core_count = count;
-        snprintf(device->name, sizeof device->name, "cpu:%d", i);
-        device->memory = hki_memory_pool_create(device, (uint64_t)config->memory_bytes);
-        device->queue =
-            queue_create(runtime, device, budget, processors + (shares ? i % cores : begin));
-        if (!device->memory || !device->queue)
-            return false;
-        begin += count;
-    }
-    return true;
-}
+/* ---- workers -------------------------------------------------------------------------------- */
 
 static bool workers_start(hki_runtime *runtime)
 {
     sigset_t all, before;
     sigfillset(&all); /* signals go to the program's own threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = true;
-    for (int i = 0; i < runtime->device_count && started; i++) {
-        hki_queue *queue = runtime->devices[i]->queue;
+    bool started = !runtime->accelerated || hki_clock_start(runtime);
+    for (int i = 0; i < runtime->queue_count && started; i++) {
+        hki_queue *queue = runtime->queues[i];
         for (int j = 0; j < queue->worker_count && started; j++) {
             hki_worker *worker = &queue->workers[j];
-            started = worker->running =
-                !pthread_create(&worker->thread, NULL, hki_worker_main, worker);
+            started = worker->running = !pthread_create(
+                &worker->thread, NULL,
+                queue->is_accelerator ? hki_accelerator_main : hki_worker_main, worker);
         }
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -193,9 +34,9 @@ static bool workers_start(hki_runtime *runtime)
 static void workers_stop(hki_runtime *runtime)
 {
     atomic_store(&runtime->ended, true);
-    for (int i = 0; i < runtime->device_count; i++) {
-        hki_queue *queue = runtime->devices[i]->queue;
-        for (int j = 0; queue && j < queue->worker_count; j++) {
+    for (int i = 0; i < runtime->queue_count; i++) {
+        hki_queue *queue = runtime->queues[i];
+        for (int j = 0; j < queue->worker_count; j++) {
             atomic_fetch_add(&queue->wake_word, 1);
             hki_futex_wake(&queue->wake_word, INT32_MAX);
             if (queue->workers[j].running)
@@ -203,20 +44,17 @@ static void workers_stop(hki_runtime *runtime)
             queue->workers[j].running = false;
         }
     }
+    hki_clock_stop(runtime);
     /* What other threads issued meanwhile; what they issue later they finish themselves. */
-    for (int i = 0; i < runtime->device_count; i++)
-        if (runtime->devices[i]->queue)
-            hki_queue_cancel(runtime->devices[i]->queue);
+    for (int i = 0; i < runtime->queue_count; i++)
+        hki_queue_cancel(runtime->queues[i]);
 }
 
 /* ---- life ------------------------------------------------------------------------------------------------- */
 
 static void runtime_destroy(hki_runtime *runtime)
 {
-    for (int i = 0; i < runtime->device_count; i++)
-        device_destroy(runtime->devices[i]);
-    for (int i = 0; i < runtime->failed_device_count; i++)
-        device_destroy(runtime->failed_devices[i]);
+    hki_devices_destroy(runtime);
     for (void *chunk = runtime->chunks, *next; chunk; chunk = next) {
         next = *(void **)chunk;
         free(chunk);
@@ -224,7 +62,7 @@ static void runtime_destroy(hki_runtime *runtime)
     hk_status_release(runtime->config_error);
     hk_status_release(runtime->cancelled);
     hk_status_release(runtime->first_failure);
-    free(runtime->budgets);
+    hki_trace_destroy(runtime->trace_memory);
     free(runtime);
 }
 
@@ -242,13 +80,13 @@ void hki_runtime_release(hki_runtime *runtime)
 /* NULL when host memory is short. A wrong configuration is kept in config_error. */
 static hki_runtime *runtime_create(const hk_runtime_options *options)
 {
-    runtime_config config;
+    hki_runtime_config config;
     hki_runtime *runtime = aligned_alloc(HKI_CACHE_LINE, sizeof *runtime);
     if (!runtime)
         return NULL;
     *runtime = (hki_runtime){.generation = atomic_load(&fork_generation)};
     atomic_store(&runtime->refs, 1);
-    runtime->config_error = configure(options, &config);
+    runtime->config_error = hki_configure(options, &config);
     if (runtime->config_error)
         config.engine = 0;
     runtime->serial = config.engine == 1;
@@ -257,7 +95,7 @@ static hki_runtime *runtime_create(const hk_runtime_options *options)
     runtime->run_ahead_bytes = (uint64_t)config.run_ahead_bytes;
     runtime->cancelled = hki_status_create(
         HK_CANCELLED, NULL, "the runtime ended before this call ran, or before it was made");
-    if (!devices_create(runtime, &config)) {
+    if (!hki_devices_create(runtime, &config)) {
         runtime_destroy(runtime);
         return NULL;
     }
@@ -276,12 +114,20 @@ static void runtime_end(hki_runtime *runtime)
 {
     atomic_store(&runtime->stopping, true);
     if (!runtime->serial) {
-        for (int i = 0; i < runtime->device_count; i++)
-            hki_queue_drain(runtime->devices[i]->queue);
+        hki_clock_hurry(runtime);
+        for (int i = 0; i < runtime->queue_count; i++)
+            hki_queue_drain(runtime->queues[i]);
         workers_stop(runtime);
     }
     atomic_store(&runtime->ended, true);
-    hki_runtime_release(runtime);
+}
+
+/* The runtime is now the process's. Expects default_lock. */
+static void runtime_publish(hki_runtime *runtime)
+{
+    if (runtime && hki_runtime_started)
+        hki_runtime_started(runtime);
+    atomic_store(&default_runtime, runtime);
 }
 
 static void fork_prepare(void)
@@ -344,7 +190,7 @@ hki_runtime *hki_runtime_default(void)
     runtime = atomic_load(&default_runtime);
     if (!runtime) {
         runtime = runtime_create(NULL);
-        atomic_store(&default_runtime, runtime);
+        runtime_publish(runtime);
     }
     pthread_mutex_unlock(&default_lock);
     return runtime;
@@ -368,8 +214,9 @@ const hk_status *hk_runtime_init(const hk_runtime_options *options)
         } else if (runtime->config_error) {
             status = hk_status_retain(runtime->config_error);
             runtime_end(runtime);
+            hki_runtime_release(runtime);
         } else {
-            atomic_store(&default_runtime, runtime);
+            runtime_publish(runtime);
         }
     }
     pthread_mutex_unlock(&default_lock);
@@ -383,8 +230,12 @@ void hk_runtime_deinit(void)
     pthread_mutex_lock(&default_lock);
     hki_runtime *runtime = atomic_exchange(&default_runtime, NULL);
     pthread_mutex_unlock(&default_lock);
-    if (runtime)
-        runtime_end(runtime);
+    if (!runtime)
+        return;
+    runtime_end(runtime);
+    if (hki_runtime_ending)
+        hki_runtime_ending(runtime);
+    hki_runtime_release(runtime);
 }
 
 bool hki_runtime_alive(const hki_runtime *runtime)
@@ -415,8 +266,8 @@ hk_runtime_stats hk_runtime_get_stats(void)
     if (!runtime)
         return stats;
     hki_lock_acquire(&runtime->issue_lock);
-    stats.issued_calls = runtime->issued_tasks;
-    stats.inline_calls = runtime->inline_calls;
+    stats.issued_calls = runtime->issued_tasks + runtime->direct_calls;
+    stats.inline_calls = runtime->inline_calls + runtime->direct_calls;
     hki_lock_release(&runtime->issue_lock);
     stats.helped_calls = atomic_load(&runtime->helped_calls);
     stats.window_waits = atomic_load(&runtime->window_waits);

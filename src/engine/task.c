@@ -14,6 +14,11 @@ bool hki_in_task(void)
     return task_depth > 0;
 }
 
+void hki_sequence_note(uint64_t sequence)
+{
+    last_sequence = sequence;
+}
+
 uint64_t hki_last_sequence(void)
 {
     return last_sequence;
@@ -173,6 +178,8 @@ hki_task *hki_task_begin(hki_runtime *runtime, size_t payload_bytes, int access_
         task->spec.piece_count = 1;
         task->spec.expected_ns = INT64_MAX;
         task->spec.collective = false;
+        task->spec.queue = HKI_QUEUE_COMPUTE;
+        task->spec.cost = (hki_cost){0};
         task->spec.source = hki_source_get();
     }
     return task;
@@ -203,8 +210,10 @@ static uint64_t submit_serial(hki_task *task)
     atomic_store_explicit(&task->sequence, sequence, memory_order_relaxed);
     hki_lock_acquire(&runtime->issue_lock);
     runtime->issued_tasks++;
+    hki_tracing_issue(task);
     hki_lock_release(&runtime->issue_lock);
-    hki_execute_foreign(task->spec.device->queue, (hki_claim){task, -1});
+    hki_tracing_ready(task);
+    hki_execute_foreign(hki_task_queue(task), (hki_claim){task, -1});
     if (!nested)
         hki_lock_release(&runtime->serial_lock);
     return sequence;
@@ -216,10 +225,12 @@ uint64_t hki_task_submit(hki_task *task)
     if (runtime->serial)
         return last_sequence = submit_serial(task);
     const hki_task_spec *spec = &task->spec;
-    hki_queue *queue = spec->device->queue;
+    hki_queue *queue = hki_task_queue(task);
     /* Read now: once published, the slot may be recycled at any time. */
-    bool small =
-        spec->piece_count == 1 && !spec->collective && spec->expected_ns <= runtime->inline_ns;
+    bool small = !queue->is_accelerator && spec->piece_count == 1 && !spec->collective &&
+                 spec->expected_ns <= runtime->inline_ns;
+    if (runtime->accelerated)
+        atomic_store_explicit(&task->ready_ns, hki_clock_ns(), memory_order_relaxed);
     hki_lock_acquire(&runtime->issue_lock);
     uint64_t sequence = ++runtime->sequence;
     atomic_store_explicit(&task->sequence, sequence, memory_order_relaxed);
@@ -228,6 +239,7 @@ uint64_t hki_task_submit(hki_task *task)
     task->epoch = queue->epoch;
     task->counted = true;
     queue->issued[queue->epoch]++;
+    hki_tracing_issue(task);
     hki_task_register(task);
     bool ready = atomic_fetch_sub_explicit(&task->pending, 1, memory_order_acq_rel) == 1;
     if (ready && small)
@@ -235,6 +247,7 @@ uint64_t hki_task_submit(hki_task *task)
     hki_lock_release(&runtime->issue_lock);
     last_sequence = sequence;
     if (ready) {
+        hki_tracing_ready(task);
         atomic_store_explicit(&task->state, HKI_TASK_READY, memory_order_relaxed);
         if (small)
             hki_execute_foreign(queue, (hki_claim){task, -1});
@@ -367,7 +380,7 @@ hki_task *hki_task_dispatch(hki_executor *executor, hki_task *ready)
             continue;
         }
         atomic_store_explicit(&task->state, HKI_TASK_READY, memory_order_relaxed);
-        hki_queue *queue = task->spec.device->queue;
+        hki_queue *queue = hki_task_queue(task);
         if (executor->chain && !kept && queue == executor->queue)
             kept = task;
         else
@@ -380,6 +393,8 @@ hki_task *hki_task_complete(hki_executor *executor, hki_task *task)
 {
     hki_runtime *runtime = task->runtime;
     const hki_task_spec *spec = &task->spec;
+    if (runtime->accelerated && !hki_task_queue(task)->is_accelerator)
+        task->end_ns = hki_clock_ns();
     settle_writes(task);
     if (task->failure)
         hki_runtime_note_failure(runtime, task->failure);
@@ -391,7 +406,7 @@ hki_task *hki_task_complete(hki_executor *executor, hki_task *task)
         spec->class->finish(task, task->payload);
         task_depth--;
     }
-    hki_queue *queue = spec->device->queue;
+    hki_queue *queue = hki_task_queue(task);
     unsigned epoch = task->epoch;
     bool counted = task->counted;
     hki_task_slot_put(executor, task);

@@ -14,7 +14,7 @@ void hki_progress(hki_runtime *runtime)
 /* Runs a task, or piece, of the queue, chosen by `take`, if a core of the device is free. */
 static bool help_queue(hki_queue *queue, hki_task *task, uint64_t sequence)
 {
-    if (!hki_budget_try_acquire(queue->budget))
+    if (queue->is_accelerator || !hki_budget_try_acquire(queue->budget))
         return false;
     hki_claim claim = {NULL, -1};
     if (task)
@@ -61,7 +61,7 @@ static bool help_task(hki_task *task)
         return false;
     hki_task *needed = find_needed(task, &visits);
     if (needed) {
-        queue = needed->spec.device->queue;
+        queue = hki_task_queue(needed);
         sequence = atomic_load_explicit(&needed->sequence, memory_order_relaxed);
     }
     hki_lock_release(&runtime->issue_lock);
@@ -115,6 +115,17 @@ static const hk_status *read_range(hki_var *var, uint64_t begin, uint64_t end, v
     return failure ? failure : hki_status_ok();
 }
 
+/* No task that names the variable is unfinished. */
+static bool is_quiet(hki_var *var)
+{
+    hki_lock_acquire(&var->runtime->issue_lock);
+    bool quiet = true;
+    for (hki_gate *gate = var->gates; quiet && gate; gate = gate->next)
+        quiet = hki_gate_is_open(gate);
+    hki_lock_release(&var->runtime->issue_lock);
+    return quiet;
+}
+
 const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void (*body)(void *),
                                 void *argument)
 {
@@ -125,8 +136,12 @@ const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void
         return hki_runtime_gone(runtime);
     if (hki_in_task())
         return would_deadlock("wait");
+    hki_wait_point point = hki_tracing_wait(runtime);
+    if (!point.trace && !body && is_quiet(var))
+        return read_range(var, begin, end, NULL, NULL);
     if (runtime->serial) {
         hki_lock_acquire(&runtime->serial_lock);
+        hki_tracing_waited(&point, HKI_TRACE_WAIT_ARRAY, -1);
         status = read_range(var, begin, end, body, argument);
         hki_lock_release(&runtime->serial_lock);
         return status;
@@ -146,7 +161,10 @@ const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void
     hki_lock_release(&runtime->issue_lock);
     if (!ready)
         wait_signalled(task);
+    hki_tracing_waited(&point, HKI_TRACE_WAIT_ARRAY, -1);
     status = read_range(var, begin, end, body, argument);
+    if (runtime->accelerated)
+        task->end_ns = hki_clock_ns();
     hki_executor executor = {0};
     hki_task *successors = hki_task_open_gates(task);
     hki_task_dispatch(&executor, successors);
@@ -160,8 +178,8 @@ const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void
 /* Helps with anything, or spins a little while it is not long since *start. False: time to sleep. */
 static bool stay_awake(hki_runtime *runtime, int64_t *start)
 {
-    for (int i = 0; i < runtime->device_count; i++)
-        if (help_queue(runtime->devices[i]->queue, NULL, 0)) {
+    for (int i = 0; i < runtime->queue_count; i++)
+        if (help_queue(runtime->queues[i], NULL, 0)) {
             *start = hki_clock_ns();
             return true;
         }
@@ -220,8 +238,10 @@ const hk_status *hk_wait_all(void)
     if (!runtime)
         return hki_status_lend(
             hki_status_create(HK_OUT_OF_MEMORY, NULL, "no host memory to start the runtime"));
-    for (int i = 0; !runtime->serial && i < runtime->device_count; i++)
-        hki_queue_drain(runtime->devices[i]->queue);
+    hki_wait_point point = hki_tracing_wait(runtime);
+    for (int i = 0; !runtime->serial && i < runtime->queue_count; i++)
+        hki_queue_drain(runtime->queues[i]);
+    hki_tracing_waited(&point, HKI_TRACE_WAIT_ALL, -1);
     const hk_status *status = snapshot(runtime);
     hki_runtime_release(runtime);
     return status;
@@ -236,8 +256,11 @@ const hk_status *hk_wait_device(hk_device device)
     hki_runtime *runtime = device.handle->runtime;
     if (!hki_runtime_alive(runtime))
         return hki_status_lend(hki_runtime_gone(runtime));
-    if (!runtime->serial)
-        hki_queue_drain(device.handle->queue);
+    hki_wait_point point = hki_tracing_wait(runtime);
+    for (int i = 0; !runtime->serial && i < runtime->queue_count; i++)
+        if (runtime->queues[i]->device == device.handle)
+            hki_queue_drain(runtime->queues[i]);
+    hki_tracing_waited(&point, HKI_TRACE_WAIT_DEVICE, device.handle->index);
     return snapshot(runtime);
 }
 
@@ -259,12 +282,12 @@ void hki_window_remove(hki_runtime *runtime, uint64_t bytes)
     atomic_fetch_sub(&runtime->window_bytes, (int64_t)bytes);
 }
 
-static uint64_t finished_tasks(hki_runtime *runtime)
+uint64_t hki_finished_tasks(hki_runtime *runtime)
 {
     uint64_t finished = 0;
-    for (int i = 0; i < runtime->device_count; i++)
-        finished += hki_queue_finished(runtime->devices[i]->queue, 0) +
-                    hki_queue_finished(runtime->devices[i]->queue, 1);
+    for (int i = 0; i < runtime->queue_count; i++)
+        finished +=
+            hki_queue_finished(runtime->queues[i], 0) + hki_queue_finished(runtime->queues[i], 1);
     return finished;
 }
 
@@ -276,7 +299,7 @@ bool hki_window_full_locked(hki_runtime *runtime, uint64_t output_bytes)
     if (runtime->issued_tasks - runtime->known_finished < enough)
         return false;
     /* The counters of those who finish tasks are read only when the last known sum does not do. */
-    runtime->known_finished = finished_tasks(runtime);
+    runtime->known_finished = hki_finished_tasks(runtime);
     return runtime->issued_tasks - runtime->known_finished >= enough;
 }
 
@@ -284,7 +307,7 @@ bool hki_window_full_locked(hki_runtime *runtime, uint64_t output_bytes)
 static bool window_has_room(hki_runtime *runtime, uint64_t output_bytes)
 {
     hki_lock_acquire(&runtime->issue_lock);
-    runtime->known_finished = finished_tasks(runtime);
+    runtime->known_finished = hki_finished_tasks(runtime);
     uint64_t unfinished = runtime->issued_tasks - runtime->known_finished;
     hki_lock_release(&runtime->issue_lock);
     int64_t held = atomic_load_explicit(&runtime->window_bytes, memory_order_relaxed);
@@ -297,6 +320,7 @@ void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes)
 {
     atomic_fetch_add_explicit(&runtime->window_waits, 1, memory_order_relaxed);
     int64_t start = hki_clock_ns(), nap_ns = HKI_SPIN_NS;
+    hki_wait_point point = hki_tracing_wait(runtime);
     while (!window_has_room(runtime, output_bytes) && hki_runtime_alive(runtime)) {
         if (stay_awake(runtime, &start))
             continue;
@@ -305,4 +329,5 @@ void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes)
         nanosleep(&nap, NULL);
         nap_ns = nap_ns < WINDOW_NAP_NS ? nap_ns * 2 : WINDOW_NAP_NS;
     }
+    hki_tracing_waited(&point, HKI_TRACE_WAIT_WINDOW, -1);
 }

@@ -7,32 +7,44 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
 {
     hki_task *task = claim.task;
     int64_t piece = claim.piece;
+    hki_run_point point = hki_tracing_begin(task);
     if (piece < 0) {
-        if (!hki_task_start(task))
+        if (!hki_task_start(task)) {
+            hki_tracing_end(&point, task);
             return hki_task_complete(executor, task);
+        }
         int64_t count = task->spec.piece_count;
         if (task->runtime->serial) {
-            for (piece = 0; piece < count; piece++)
+            bool paced = hki_task_queue(task)->is_accelerator;
+            int64_t ready_ns = paced ? hki_clock_ns() : 0, host_ns = paced ? hki_thread_ns() : 0;
+            for (piece = 0; piece < count; piece++) {
                 hki_task_run_piece(task, piece);
+                hki_tracing_piece(&point, task, piece);
+            }
             hki_task_run_join(task);
+            if (paced)
+                hki_accelerator_pace(task, ready_ns, hki_thread_ns() - host_ns);
+            hki_tracing_end(&point, task);
             return hki_task_complete(executor, task);
         }
         atomic_store_explicit(&task->pieces_left, count, memory_order_relaxed);
         if (count > 1) {
             task->next_piece = 1;
-            hki_queue_push_first(task->spec.device->queue, task);
+            hki_queue_push_first(hki_task_queue(task), task);
         }
         piece = 0;
     }
     hki_task_run_piece(task, piece);
+    hki_tracing_piece(&point, task, piece);
     if (atomic_fetch_sub_explicit(&task->pieces_left, 1, memory_order_acq_rel) != 1)
         return NULL;
     hki_task_run_join(task);
+    hki_tracing_end(&point, task);
     return hki_task_complete(executor, task);
 }
 
 /* Every task sees the same floating-point environment, whatever the caller's thread has set. */
-static bool environment_is_default(void)
+bool hki_environment_is_default(void)
 {
 #if defined(__x86_64__)
     enum { CONTROL_BITS = 0xffc0, DEFAULT_CONTROL = 0x1f80 };
@@ -46,7 +58,7 @@ void hki_execute_foreign(hki_queue *queue, hki_claim claim)
 {
     hki_executor executor = {.queue = NULL, .slot = queue->worker_count, .chain = false};
     fenv_t saved;
-    bool keep = environment_is_default();
+    bool keep = hki_environment_is_default();
     if (!keep) {
         fegetenv(&saved);
         fesetenv(FE_DFL_ENV);
@@ -62,8 +74,8 @@ void hki_execute_foreign(hki_queue *queue, hki_claim claim)
 static bool peer_is_ready(hki_queue *queue)
 {
     hki_runtime *runtime = queue->runtime;
-    for (int i = 0; i < runtime->device_count; i++) {
-        hki_queue *peer = runtime->devices[i]->queue;
+    for (int i = 0; i < runtime->queue_count; i++) {
+        hki_queue *peer = runtime->queues[i];
         if (peer != queue && peer->budget == queue->budget && hki_queue_is_ready(peer))
             return true;
     }
@@ -176,6 +188,7 @@ void *hki_worker_main(void *argument)
     hki_worker *worker = argument;
     hki_queue *queue = worker->queue;
     hki_executor executor = {.queue = queue, .slot = worker->slot, .chain = true};
+    hki_tracing_name_worker(worker);
     fesetenv(FE_DFL_ENV);
     hki_cpu_pin(worker->processor);
     atomic_fetch_add(&queue->attentive, 1);

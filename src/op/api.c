@@ -627,6 +627,14 @@ hk_array *(hk_to_device)(hk_array *x, hk_device device)
 HKI_AT(hk_array *, hk_to_device, (hk_source at, hk_array *x, hk_device device),
        (x, device))
 
+hk_array *(hk_pin)(hk_array *x)
+{
+    return hki_op_call(&hki_op_pin, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_pin, (hk_source at, hk_array *x),
+       (x))
+
 hk_array *(hk_full)(hk_dims shape, double value, hk_dtype dtype, hk_device device)
 {
     hk_full_arguments arguments = {

@@ -1,6 +1,8 @@
 /* Calling an operator: checks, outputs, the tape. Issuing is in call_task.c. */
 #include "op/call.h"
 
+#include "op/transfer.h"
+
 #include <hocket/call.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,6 +27,7 @@ static void call_init(hki_call *call, const hk_op *op, hk_array *const *inputs, 
                       const void *options)
 {
     call->op = op;
+    call->operation = op->name;
     call->device = NULL;
     call->input_count = input_count;
     call->inputs = inputs;
@@ -96,7 +99,7 @@ static bool check_inputs(hki_call *call, hki_device *device)
     if (op->dtypes && call->input_count > 0 && call->inputs[0] &&
         !(op->dtypes >> call->inputs[0]->dtype & 1))
         return refuse_dtype(call);
-    if (!op->kernel[call->device->class->kind])
+    if (!op->kernel[call->device->class->kernels])
         return hki_call_refuse(call, HK_UNSUPPORTED, "%s has no kernel for %s", op->name,
                                call->device->name);
     return true;
@@ -110,11 +113,11 @@ static bool infer(hki_call *call, uint64_t *bytes)
         return false;
     *bytes = 0;
     for (int i = 0; i == 0 || i < op->output_count; i++) {
-        uint64_t its;
         char why[256];
-        if (!hki_dims_bytes(&call->out_shape[i], call->out_dtype[i], &its, why, sizeof why))
+        if (!hki_dims_bytes(&call->out_shape[i], call->out_dtype[i], &call->out_bytes[i], why,
+                            sizeof why))
             return hki_call_refuse(call, HK_INVALID_ARGUMENT, "the result: %s", why);
-        *bytes += its;
+        *bytes += call->out_bytes[i];
     }
     return true;
 }
@@ -132,9 +135,16 @@ static unsigned gaps(const hki_call *call)
     return inputs;
 }
 
+/* The values come from another memory than the result's, so that they are copied, not computed. */
+static bool is_transfer(const hki_call *call)
+{
+    return call->op->any_device && call->input_count == 1 &&
+           hki_transfer_is_needed(call->device, call->inputs[0]->storage->device);
+}
+
 static hk_array *refused(const hki_call *call)
 {
-    return hki_array_create_failed(call->device, call->op->name, call->inputs, call->input_count,
+    return hki_array_create_failed(call->device, call->operation, call->inputs, call->input_count,
                                    call->code, "%s", call->message);
 }
 
@@ -150,13 +160,18 @@ static hk_array *make(hki_call *call, uint64_t bytes, hk_array **second)
     hk_array *outputs[HKI_MAX_OUTPUTS] = {NULL};
     hki_call_staging staging = {.copy_inputs = gaps(call)};
     int output_count = second ? 2 : 1, made = 0;
-    bool ok = true;
+    bool ok = true, transfers = is_transfer(call);
     for (; ok && made < output_count; made++) {
         outputs[made] =
-            hki_array_create(call->device, call->out_shape[made], call->out_dtype[made]);
+            hki_array_create_sized(call->device, &call->out_shape[made], call->out_dtype[made],
+                                   call->out_bytes[made], call->op->pinned || transfers);
         ok = !outputs[made]->failed;
     }
-    ok = ok && hki_call_issue(call, outputs, bytes, staging);
+    if (ok && transfers)
+        hki_transfer(outputs[0], call->inputs[0], call->operation, HKI_TRANSFER_FRESH);
+    else
+        ok = ok && ((hki_call_is_small(call, bytes) && hki_call_run_direct(call, outputs[0])) ||
+                    hki_call_issue(call, outputs, bytes, staging));
     if (!ok) {
         while (made > 0)
             drop(outputs[--made]);
@@ -255,6 +270,10 @@ static bool reads_safely(const hk_op *op, const hk_array *x, const hk_array *out
 static bool issue_into(hki_call *call, hk_array *out)
 {
     const hk_op *op = call->op;
+    if (is_transfer(call)) {
+        hki_transfer(out, call->inputs[0], call->operation, 0);
+        return true;
+    }
     hki_call_staging staging = {
         .copy_inputs = gaps(call),
         .copy_output = !op->elementwise && !hk_is_contiguous(out),
@@ -268,15 +287,13 @@ static bool issue_into(hki_call *call, hk_array *out)
            hki_call_refuse(call, HK_OUT_OF_MEMORY, "out of host memory");
 }
 
-void hki_op_call_into(const hk_op *op, hk_array *const *inputs, int input_count,
-                      const void *options, hk_array *out)
+/* Everything of *call but what follows from its inputs is set. */
+static void call_into(hki_call *call, hk_array *out, bool asks_tape)
 {
-    hki_call call;
     uint64_t bytes;
-    call_init(&call, op, inputs, input_count, options);
     if (!out) {
-        hki_array_fail_in_place(NULL, op->name, inputs, input_count, HK_INVALID_ARGUMENT,
-                                "the array to write is NULL");
+        hki_array_fail_in_place(NULL, call->operation, call->inputs, call->input_count,
+                                HK_INVALID_ARGUMENT, "the array to write is NULL");
         return;
     }
     const hk_status *gone = hki_array_gone(out);
@@ -285,11 +302,29 @@ void hki_op_call_into(const hk_op *op, hk_array *const *inputs, int input_count,
             hk_status_release(gone);
         return;
     }
-    bool chooses = input_count == 0 || op->any_device;
-    if (!check_inputs(&call, chooses ? out->storage->device : NULL) || !check_output(&call, out) ||
-        !infer(&call, &bytes) || !check_result(&call, out) ||
-        (hki_op_overwrite && !hki_op_overwrite(&call, out)) || !issue_into(&call, out))
-        hki_array_fail_in_place(out, op->name, inputs, input_count, call.code, "%s", call.message);
+    bool chooses = call->input_count == 0 || call->op->any_device;
+    if (!check_inputs(call, chooses ? out->storage->device : NULL) || !check_output(call, out) ||
+        !infer(call, &bytes) || !check_result(call, out) ||
+        (asks_tape && hki_op_overwrite && !hki_op_overwrite(call, out)) || !issue_into(call, out))
+        hki_array_fail_in_place(out, call->operation, call->inputs, call->input_count, call->code,
+                                "%s", call->message);
+}
+
+void hki_op_call_into(const hk_op *op, hk_array *const *inputs, int input_count,
+                      const void *options, hk_array *out)
+{
+    hki_call call;
+    call_init(&call, op, inputs, input_count, options);
+    call_into(&call, out, true);
+}
+
+void hki_call_into_unasked(const hk_op *op, const char *operation, hk_array *x, const void *options,
+                           hk_array *out)
+{
+    hki_call call;
+    call_init(&call, op, &x, 1, options);
+    call.operation = operation;
+    call_into(&call, out, false);
 }
 
 /* ---- by name ----------------------------------------------------------------------------------------- */

@@ -16,4 +16,13 @@ typedef struct hki_call_staging {
 bool hki_call_issue(const hki_call *call, hk_array *const *outputs, uint64_t new_bytes,
                     hki_call_staging staging);
 
+/* As hki_op_call_into with the one input x, without asking the tape; `operation` is its name in
+ * records and traces. */
+void hki_call_into_unasked(const hk_op *op, const char *operation, hk_array *x, const void *options,
+                           hk_array *out);
+/* Whether a call that makes an output of this many bytes may run at once, without a task. */
+bool hki_call_is_small(const hki_call *call, uint64_t bytes);
+/* Runs it in this thread, at its place in the order of calls. False: not now; it is to be issued as usual. */
+bool hki_call_run_direct(const hki_call *call, hk_array *output);
+
 #endif

@@ -32,10 +32,9 @@ static size_t piece_stride(size_t partial_bytes)
     return (partial_bytes + 63) & ~(size_t)63;
 }
 
-static void fail_for_memory(hki_task *task, uint64_t bytes)
+static void fail_for_memory(hki_task *task, uint64_t bytes, hk_device_memory memory)
 {
     hki_device *device = hki_task_get_spec(task)->device;
-    hk_device_memory memory = hki_memory_pool_get(device->memory);
     char limit[64] = "no limit";
     if (memory.limit_bytes)
         snprintf(limit, sizeof limit, "limit %" PRIu64, memory.limit_bytes);
@@ -51,13 +50,22 @@ static size_t tensor_bytes(const hki_tensor *tensor)
     return bytes > 0 ? bytes : 1;
 }
 
-/* Memory of the device, freed in finish; NULL after failing the task. */
+/* Memory of the device, where its kernels find it; NULL after failing the task. */
 static void *scratch(hki_task *task, size_t bytes)
 {
-    void *data = hki_device_allocate(hki_task_get_spec(task)->device, bytes);
-    if (!data)
-        fail_for_memory(task, bytes);
-    return data;
+    hki_device *device = hki_task_get_spec(task)->device;
+    char *data = hki_device_allocate(device, bytes);
+    if (data)
+        return data + device->kernel_offset;
+    fail_for_memory(task, bytes, hki_memory_pool_get(device->memory));
+    return NULL;
+}
+
+static void scratch_release(hki_task *task, void *data, size_t bytes)
+{
+    hki_device *device = hki_task_get_spec(task)->device;
+    if (data)
+        hki_device_release(device, (char *)data - device->kernel_offset, bytes);
 }
 
 /* Turns a tensor into a contiguous one at `data`. */
@@ -106,13 +114,12 @@ static bool stage(hki_task *task, call_payload *self)
 static void unstage(hki_task *task, const call_payload *self)
 {
     const hki_kernel_call *call = &self->call;
-    hki_device *device = hki_task_get_spec(task)->device;
     for (int i = 0; i < call->input_count; i++) {
         if (self->input_copies[i])
-            hki_device_release(device, self->input_copies[i], tensor_bytes(&call->in[i]));
+            scratch_release(task, self->input_copies[i], tensor_bytes(&call->in[i]));
     }
     if (self->output_copy)
-        hki_device_release(device, self->output_copy, tensor_bytes(&call->out[0]));
+        scratch_release(task, self->output_copy, tensor_bytes(&call->out[0]));
 }
 
 static bool prepare(hki_task *task, void *payload)
@@ -122,7 +129,8 @@ static bool prepare(hki_task *task, void *payload)
     call->task = task;
     for (int i = 0; i < call->output_count; i++) {
         if (!hki_storage_materialise(call->out[i].storage)) {
-            fail_for_memory(task, call->out[i].storage->bytes);
+            fail_for_memory(task, call->out[i].storage->bytes,
+                            hki_storage_memory(call->out[i].storage));
             return false;
         }
         hki_tensor_resolve(&call->out[i]);
@@ -179,8 +187,7 @@ static void finish(hki_task *task, void *payload)
     if (self->staged)
         unstage(task, self);
     if (call->partials)
-        hki_device_release(hki_task_get_spec(task)->device, call->partials,
-                           call->partial_bytes * (size_t)call->piece_count);
+        scratch_release(task, call->partials, call->partial_bytes * (size_t)call->piece_count);
     for (int i = 0; i < call->input_count; i++) {
         if (call->in[i].ndim >= 0)
             hki_storage_release_use(call->in[i].storage);
@@ -211,8 +218,25 @@ static void describe(const void *payload, char *text, size_t bytes)
     }
 }
 
-static const hki_task_class call_class = {
-    .prepare = prepare, .run = run, .join = join, .finish = finish, .describe = describe};
+static int operands(const void *payload, hki_trace_operand *operands, int limit)
+{
+    const hki_kernel_call *call = &((const call_payload *)payload)->call;
+    int count = 0;
+    for (int i = 0; i < call->input_count && count < limit; i++) {
+        if (call->in[i].ndim >= 0)
+            operands[count++] = hki_tensor_operand(&call->in[i], false);
+    }
+    for (int i = 0; i < call->output_count && count < limit; i++)
+        operands[count++] = hki_tensor_operand(&call->out[i], true);
+    return count;
+}
+
+static const hki_task_class call_class = {.prepare = prepare,
+                                          .run = run,
+                                          .join = join,
+                                          .finish = finish,
+                                          .describe = describe,
+                                          .operands = operands};
 
 /* Reading one array twice is one access. */
 static int add_access(hki_access *accesses, int count, const hk_array *x, unsigned mode)
@@ -234,7 +258,7 @@ static void payload_init(call_payload *payload, const hki_call *call, const hki_
 {
     const hk_op *op = call->op;
     hki_kernel_call *kernel_call = &payload->call;
-    payload->kernel = op->kernel[call->device->class->kind];
+    payload->kernel = op->kernel[call->device->class->kernels];
     payload->work_ns = plan->work_ns;
     payload->measured = false;
     kernel_call->op = op;
@@ -262,6 +286,14 @@ static void staging_init(call_payload *payload, hki_call_staging staging)
     memset(payload->input_copies, 0, sizeof payload->input_copies);
 }
 
+/* That a kernel must move: of a broadcast view, what it shows; of one with gaps, its elements. */
+static double bytes_of(const hk_array *x)
+{
+    uint64_t begin, end, bytes = (uint64_t)hk_size(x) * hk_dtype_bytes(x->dtype);
+    hki_array_range(x, &begin, &end);
+    return (double)(end - begin < bytes ? end - begin : bytes);
+}
+
 bool hki_call_issue(const hki_call *call, hk_array *const *outputs, uint64_t new_bytes,
                     hki_call_staging staging)
 {
@@ -286,6 +318,7 @@ bool hki_call_issue(const hki_call *call, hk_array *const *outputs, uint64_t new
             hki_tensor_init(&kernel_call->in[i], x);
             hki_storage_retain_use(x->storage);
             access_count = add_access(spec->accesses, access_count, x, HKI_READ);
+            spec->cost.memory_bytes += bytes_of(x);
         } else {
             kernel_call->in[i].data = NULL;
             kernel_call->in[i].ndim = -1;
@@ -296,10 +329,12 @@ bool hki_call_issue(const hki_call *call, hk_array *const *outputs, uint64_t new
         hki_storage_retain_use(outputs[i]->storage);
         access_count = add_access(spec->accesses, access_count, outputs[i],
                                   HKI_WRITE | HKI_HEAL | (new_bytes ? HKI_FRESH : 0u));
+        spec->cost.memory_bytes += bytes_of(outputs[i]);
     }
     spec->class = &call_class;
     spec->device = call->device;
-    spec->operation = op->name;
+    spec->operation = call->operation;
+    spec->cost.flops = plan.flops;
     spec->piece_count = piece_count;
     spec->expected_ns = hki_plan_expect(op, plan.work_ns);
     spec->collective = false;

@@ -241,6 +241,46 @@ static void test_pieces(void)
     free(values);
 }
 
+static hki_trace_operand operands[3];
+static int operand_counts[3];
+
+static bool infer_last(hki_call *call)
+{
+    call->out_shape[0] = call->inputs[2]->shape;
+    call->out_dtype[0] = HK_I64;
+    return true;
+}
+
+/* Looks at the task that it is. */
+static void kernel_looks(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+{
+    const hki_task_class *class = hki_task_get_spec(call->task)->class;
+    (void)piece;
+    (void)begin;
+    (void)end;
+    for (int i = 0; i < 3; i++)
+        operand_counts[i] = class->operands(hki_task_payload(call->task), operands, i + 1);
+}
+
+static const hk_op looks = {.name = "looks",
+                            .signature = "x, y?, z",
+                            .infer = infer_last,
+                            .kernel = {[HKI_CPU] = kernel_looks}};
+
+/* What traces are told of a call: inputs that it has, then outputs, as many as asked for. */
+static void test_operands(void)
+{
+    HK_SCOPE;
+    hk_array *inputs[] = {hk_ones(hk_shape(2, 3), HK_F32, cpu(0)), NULL,
+                          hk_ones(hk_shape(5), HK_U8, cpu(0))};
+    CHECK(hk_ok(hk_wait(hki_op_call(&looks, inputs, 3, NULL, cpu(0), NULL))));
+    CHECK(operand_counts[0] == 1 && operand_counts[1] == 2 && operand_counts[2] == 3);
+    CHECK(operands[0].dtype == HK_F32 && operands[0].ndim == 2 && operands[0].dims[1] == 3);
+    CHECK(operands[1].dtype == HK_U8 && operands[1].ndim == 1 && operands[1].dims[0] == 5);
+    CHECK(operands[2].dtype == HK_I64 && operands[2].ndim == 1 && operands[2].dims[0] == 5);
+    CHECK(!operands[0].is_output && !operands[1].is_output && operands[2].is_output);
+}
+
 static void test_memory(void)
 {
     HK_SCOPE;
@@ -260,6 +300,7 @@ int main(void)
     test_float_edges();
     test_accuracy();
     test_pieces();
+    test_operands();
     test_memory();
     CHECK(hk_ok(hk_wait_all()));
     CHECK_EQ_I64(hk_device_get_memory(cpu(0)).used_bytes, 0);

@@ -92,12 +92,11 @@ static hki_conv2d_geometry weight_geometry(const int64_t *x, const int64_t *dy, 
     return forward_geometry(x, (const int64_t[]){dy[1], x[1], size[0], size[1]}, options);
 }
 
-static double work_ns(const hki_conv2d_geometry *g, hk_dtype dtype)
+/* Multiplications; the gradients do as many. */
+static double product_count(const hki_conv2d_geometry *g)
 {
-    double products = (double)(g->samples * g->out_channels) *
-                      (double)(g->out_height * g->out_width) *
-                      (double)(g->in_channels * g->kernel_height * g->kernel_width);
-    return 500 + products / (dtype == HK_F32 ? 20 : 10);
+    return (double)(g->samples * g->out_channels) * (double)(g->out_height * g->out_width) *
+           (double)(g->in_channels * g->kernel_height * g->kernel_width);
 }
 
 static bool check_options(hki_call *call, const hki_conv2d_options *options)
@@ -225,7 +224,8 @@ static void plan_samples(hki_plan *plan, const hki_conv2d_geometry *geometry, hk
 {
     plan->extent = geometry->samples;
     plan->grain = hki_conv2d_block_samples(geometry, dtype == HK_F64);
-    plan->work_ns = work_ns(geometry, dtype);
+    plan->work_ns = 500 + product_count(geometry) / (dtype == HK_F32 ? 20 : 10);
+    plan->flops = 2 * product_count(geometry);
 }
 
 static void forward_plan(const hki_call *call, hki_plan *plan)

@@ -1,4 +1,4 @@
-/* copy, to_device, cast and assign: the same values in other memory, or of another dtype. */
+/* copy, to_device, pin, cast and assign: the same values in other memory, or of another dtype. */
 #include "op/copy.h"
 
 #include "op/elementwise.h"
@@ -158,6 +158,13 @@ static hk_array *to_device_view(const hki_call *call)
     return x->storage->device == call->device ? whole_view(x) : NULL;
 }
 
+/* Where nothing copies from pinned memory, all memory is as good as pinned. */
+static hk_array *pin_view(const hki_call *call)
+{
+    hk_array *x = call->inputs[0];
+    return x->storage->is_pinned || !call->device->pinned ? whole_view(x) : NULL;
+}
+
 static void copy_grad(hki_grad_call *call)
 {
     call->dx[0] = call->dy;
@@ -223,7 +230,9 @@ const hk_op hki_op_to_device = {
     HKI_OP_NAMED(to_device),
     HKI_OP_SAMPLES(copy_samples),
     .signature = "x",
-    .doc = "The same values on another device; a view of x when it is there already.",
+    .doc = "The same values on another device, C order; a view of x when it is there already. What "
+           "comes "
+           "from an accelerator to the host is in pinned memory, see hk_pin.",
     .dtypes = HKI_ALL_DTYPES,
     .any_device = true,
     .infer = hki_infer_same,
@@ -233,6 +242,26 @@ const hk_op hki_op_to_device = {
     .kernel = {[HKI_CPU] = copy_kernel},
     .grad = to_device_grad,
     .grad_keep = HKI_KEEP_INPUTS,
+    .reference = copy_reference,
+};
+
+const hk_op hki_op_pin = {
+    HKI_OP_NAMED(pin),
+    HKI_OP_SAMPLES(copy_samples),
+    .signature = "x",
+    .doc = "The same values in page-locked memory of the host, C order: accelerators copy from and "
+           "to it "
+           "at full speed, from other memory by way of a buffer. A view of x where it is pinned "
+           "already, "
+           "on an accelerator, and where there are no accelerators.",
+    .dtypes = HKI_ALL_DTYPES,
+    .pinned = true,
+    .infer = hki_infer_same,
+    .view = pin_view,
+    .split = HKI_SPLIT_ELEMENTS,
+    .plan = plan,
+    .kernel = {[HKI_CPU] = copy_kernel},
+    .grad = copy_grad,
     .reference = copy_reference,
 };
 

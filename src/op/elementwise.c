@@ -117,7 +117,7 @@ static bool infer_binary_scalar(hki_call *call)
 void hki_plan_elements(const hki_call *call, hki_plan *plan, double ns)
 {
     plan->grain = 1024;
-    plan->work_ns *= ns * (double)hk_dtype_bytes(call->out_dtype[0]) / 4;
+    plan->work_ns *= ns * (double)hki_dtype_bytes(call->out_dtype[0]) / 4;
 }
 
 static void plan(const hki_call *call, hki_plan *plan)
@@ -431,12 +431,13 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 #define ARGUMENTS_G3(name)
 
 #define ROW(kind, op, dtypes, ns, real, integer, expected, samples, gradient, formula, doc)        \
-    OPERATOR(kind, op, dtypes, ns, expected, samples, gradient, formula, doc, NULL)
+    OPERATOR(kind, op, dtypes, ns, expected, samples, gradient, formula, doc, NULL, true)
 #define CHECKED(kind, op, dtypes, ns, real, integer, expected, samples, gradient, formula, doc,    \
                 check, text)                                                                       \
-    OPERATOR(kind, op, dtypes, ns, expected, samples, gradient, formula, doc, text)
+    OPERATOR(kind, op, dtypes, ns, expected, samples, gradient, formula, doc, text, false)
 
-#define OPERATOR(kind, op, dtype_set, cost, expected, sampled, gradient, text, about, why)         \
+#define OPERATOR(kind, op, dtype_set, cost, expected, sampled, gradient, text, about, why,         \
+                 never_fails)                                                                      \
     ARGUMENTS_##kind(op) static double reference_##op(double a, double b, double c, double s)      \
     {                                                                                              \
         (void)b, (void)c, (void)s;                                                                 \
@@ -455,6 +456,7 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
                                .formula = text,                                                    \
                                .dtypes = DTYPES_##kind(dtype_set),                                 \
                                .elementwise = true,                                                \
+                               .infallible = never_fails,                                          \
                                .split = HKI_SPLIT_ELEMENTS,                                        \
                                .plan = plan,                                                       \
                                .kernel = {[HKI_CPU] = kernel},                                     \

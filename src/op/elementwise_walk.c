@@ -15,13 +15,13 @@ static void axis_steps(const hki_kernel_call *call, int axis,
                        int64_t steps[1 + HKI_WALK_MAX_INPUTS])
 {
     const hki_tensor *out = &call->out[0];
-    steps[0] = out->strides[axis] * (int64_t)hk_dtype_bytes(out->dtype);
+    steps[0] = out->strides[axis] * (int64_t)hki_dtype_bytes(out->dtype);
     for (int i = 0; i < call->input_count; i++) {
         const hki_tensor *in = &call->in[i];
         int own = axis - (out->ndim - in->ndim);
         steps[1 + i] = own < 0 || in->dims[own] == 1
                            ? 0
-                           : in->strides[own] * (int64_t)hk_dtype_bytes(in->dtype);
+                           : in->strides[own] * (int64_t)hki_dtype_bytes(in->dtype);
     }
 }
 
@@ -54,7 +54,7 @@ static void walk_init(walk_axes *axes, const hki_kernel_call *call)
     }
 }
 
-/* True when output and inputs are contiguous and of one shape. */
+/* True when the output is contiguous, and so is each input, in its shape, but for those of one element. */
 static bool all_dense(const hki_kernel_call *call)
 {
     const hki_tensor *out = &call->out[0];
@@ -62,6 +62,8 @@ static bool all_dense(const hki_kernel_call *call)
         return false;
     for (int i = 0; i < call->input_count; i++) {
         const hki_tensor *in = &call->in[i];
+        if (in->ndim == 0)
+            continue;
         if (in->ndim != out->ndim || !hki_tensor_contiguous(in))
             return false;
         for (int axis = 0; axis < out->ndim; axis++) {
@@ -77,10 +79,12 @@ static int64_t walk_dense(const hki_kernel_call *call, int64_t begin, int64_t en
 {
     hki_run run = {.n = end - begin, .scalar = scalar};
     for (int i = 0; i < call->input_count; i++) {
-        run.in_step[i] = (int64_t)hk_dtype_bytes(call->in[i].dtype);
-        run.in[i] = (const char *)call->in[i].data + begin * run.in_step[i];
+        const hki_tensor *in = &call->in[i];
+        bool steps = in->ndim > 0 || call->out[0].ndim == 0;
+        run.in_step[i] = steps ? (int64_t)hki_dtype_bytes(in->dtype) : 0;
+        run.in[i] = (const char *)in->data + begin * run.in_step[i];
     }
-    run.out_step = (int64_t)hk_dtype_bytes(call->out[0].dtype);
+    run.out_step = (int64_t)hki_dtype_bytes(call->out[0].dtype);
     run.out = (char *)call->out[0].data + begin * run.out_step;
     int64_t refused = loop(&run);
     return refused < 0 ? -1 : begin + refused;

@@ -71,6 +71,7 @@ static void linear_plan(const hki_call *call, hki_plan *plan)
     hki_matrix_tiles tiles = hki_matrix_tiles_of(m, n, k, x->dtype);
     plan->extent = tiles.row_count * tiles.column_count;
     plan->work_ns = hki_matrix_work_ns(m, n, k, x->dtype);
+    plan->flops = 2 * (double)m * (double)n * (double)k;
 }
 
 /* Whether the rows of x lie at one stride from each other. */

@@ -118,6 +118,8 @@ static void matmul_plan(const hki_call *call, hki_plan *plan)
     plan->extent = geometry.batch_count * tiles.row_count * tiles.column_count;
     plan->work_ns = (double)geometry.batch_count *
                     hki_matrix_work_ns(geometry.m, geometry.n, geometry.k, a->dtype);
+    plan->flops = 2 * (double)geometry.batch_count * (double)geometry.m * (double)geometry.n *
+                  (double)geometry.k;
 }
 
 static void matmul_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)

@@ -118,13 +118,15 @@ enum { HKI_MAX_OPTIONS_BYTES = 256 };
 
 typedef struct hki_call {
     const hk_op *op;
+    const char *operation; /* in records and traces: op->name, or who called it; static text */
     hki_device *device;
     int input_count; /* one for each name of the signature; NULL: left out */
     hk_array *const *inputs;
     const void *options;                /* op->options_bytes bytes, never NULL when that is > 0 */
     hk_dims out_shape[HKI_MAX_OUTPUTS]; /* infer fills these */
     hk_dtype out_dtype[HKI_MAX_OUTPUTS];
-    hk_code code; /* set through hki_call_refuse */
+    uint64_t out_bytes[HKI_MAX_OUTPUTS]; /* set after infer */
+    hk_code code;                        /* set through hki_call_refuse */
     char message[512];
 } hki_call;
 
@@ -133,10 +135,12 @@ bool hki_call_refuse(hki_call *call, hk_code code, const char *format, ...) HK_P
 
 /* How a call is cut: a pure function of operator, shapes and dtypes. Zeroed before op->plan. */
 typedef struct hki_plan {
-    int64_t extent;     /* pieces are ranges [begin, end) of 0 … extent; default: see hki_split */
-    int64_t grain;      /* every piece but the last is a multiple of this; default 1 */
-    double work_ns;     /* rough cost of the whole call on one core */
-    int64_t max_pieces; /* default 64 */
+    int64_t extent; /* pieces are ranges [begin, end) of 0 … extent; default: see hki_split */
+    int64_t grain;  /* every piece but the last is a multiple of this; default 1 */
+    double work_ns; /* rough cost of the whole call on one core */
+    double
+        flops; /* floating-point operations, for simulated devices; default: elements of output 0 */
+    int64_t max_pieces;   /* default 64 */
     size_t partial_bytes; /* workspace of each piece, for sums that op->join adds up in order */
 } hki_plan;
 
@@ -239,8 +243,10 @@ struct hk_op {
     int output_count; /* 0 means 1 */
     bool contiguous;  /* the kernel gets copies of strided inputs */
     bool any_device;  /* inputs may be on other devices than the call (copies) */
+    bool pinned; /* outputs on a CPU device are in pinned memory, where there are accelerators */
     bool elementwise; /* element i of the output depends on element i of each input, broadcast
                                 to it; so that the output may be one of the inputs: hk_<op>_into */
+    bool infallible;  /* its kernel never fails */
     bool internal;    /* for gradients: not in the public header, nor in hk_call */
     bool (*infer)(hki_call *call);
     /* Optional: the result as a view of input 0, when the strides allow it; NULL: run the kernel. */

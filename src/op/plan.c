@@ -13,8 +13,11 @@ int64_t hki_plan_make(const hki_call *call, hki_plan *plan)
     int64_t size = 0;
     if (!hki_dims_size(shape, &size))
         size = 0;
-    *plan = (hki_plan){
-        .extent = 1, .grain = 1, .work_ns = (double)size, .max_pieces = HKI_PLAN_MAX_PIECES};
+    *plan = (hki_plan){.extent = 1,
+                       .grain = 1,
+                       .work_ns = (double)size,
+                       .flops = (double)size,
+                       .max_pieces = HKI_PLAN_MAX_PIECES};
     if (op->split == HKI_SPLIT_ELEMENTS)
         plan->extent = size;
     else if (op->split == HKI_SPLIT_ROWS && shape->ndim > 0)

@@ -8,8 +8,10 @@
 static inline void *hki_scratch_allocate(const hki_kernel_call *call, int64_t piece, size_t bytes)
 {
     hki_device *device = call->out[0].storage->device;
-    void *scratch = hki_device_allocate(device, bytes);
-    if (!scratch)
+    char *scratch = hki_device_allocate(device, bytes);
+    if (scratch)
+        scratch += device->kernel_offset;
+    else
         hki_task_fail(call->task, piece, HK_OUT_OF_MEMORY,
                       "%s has no room for %zu bytes of workspace; release arrays or raise "
                       "memory_bytes (HOCKET_MEMORY)",
@@ -19,7 +21,8 @@ static inline void *hki_scratch_allocate(const hki_kernel_call *call, int64_t pi
 
 static inline void hki_scratch_release(const hki_kernel_call *call, void *scratch, size_t bytes)
 {
-    hki_device_release(call->out[0].storage->device, scratch, bytes);
+    hki_device *device = call->out[0].storage->device;
+    hki_device_release(device, (char *)scratch - device->kernel_offset, bytes);
 }
 
 #endif

@@ -1,7 +1,6 @@
 #include "device/device.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 enum { HUGE_PAGE_BYTES = 2 << 20 };
@@ -25,10 +24,9 @@ static void cpu_release(hki_device *device, void *data, size_t bytes)
     free(data);
 }
 
-static void cpu_copy(hki_device *device, void *to, const void *from, size_t bytes)
+static bool cpu_is_linked(hki_device *device, hki_device *peer)
 {
-    (void)device;
-    memcpy(to, from, bytes);
+    return device->class->kind == HKI_CPU && peer->class->kind == HKI_CPU;
 }
 
 static bool cpu_can_access(hki_device *device, hki_device *peer)
@@ -38,9 +36,10 @@ static bool cpu_can_access(hki_device *device, hki_device *peer)
 
 const hki_device_class hki_cpu_device_class = {
     .kind = HKI_CPU,
+    .kind_name = "cpu",
+    .kernels = HKI_CPU,
     .allocate = cpu_allocate,
     .release = cpu_release,
-    .copy_from_host = cpu_copy,
-    .copy_to_host = cpu_copy,
+    .is_linked = cpu_is_linked,
     .can_access = cpu_can_access,
 };

@@ -43,10 +43,16 @@ fallback:
     return count;
 }
 
+void hki_cpu_pin_any(const int *processors, int count)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (int i = 0; i < count; i++)
+        CPU_SET((size_t)processors[i], &set);
+    pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+}
+
 void hki_cpu_pin(int processor)
 {
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET((size_t)processor, &one);
-    pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+    hki_cpu_pin_any(&processor, 1);
 }

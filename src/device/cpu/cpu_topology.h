@@ -10,5 +10,7 @@ int hki_cpu_cores(int processors[HKI_MAX_CORES]);
 
 /* Binds the calling thread to a logical processor; failing is harmless and silent. */
 void hki_cpu_pin(int processor);
+/* Binds it to a set of them. */
+void hki_cpu_pin_any(const int *processors, int count);
 
 #endif

@@ -1,0 +1,89 @@
+/* Timelines: what really ran, where, when, and what it waited for.
+ *
+ *     hk_trace_start(NULL);
+ *     ...
+ *     hk_trace *trace = hk_trace_stop();
+ *     hk_trace_write(trace, HK_TRACE_HTML, "run.html");
+ *     hk_trace_release(trace);
+ *
+ * Or without a change of the program: HOCKET_TRACE=run.json records from the start of the runtime to its end,
+ * and `hocket trace run.json` shows it; a later runtime of the process, or a forked child's, writes over it.
+ * Recording costs under 50 ns for each event, several for each call. */
+#ifndef HOCKET_TRACE_H
+#define HOCKET_TRACE_H
+
+#include <hocket/device.h>
+
+HK_BEGIN_DECLS
+
+/* What was recorded. Immutable, counted, thread-safe; outlives the runtime. */
+typedef struct hk_trace hk_trace;
+
+typedef struct hk_trace_options {
+    /* Of records at most; default 256 MiB. A call takes about 300 bytes. What does not fit is left out and
+     * counted: hk_trace_summary.lost_records, and every picture says so. */
+    uint64_t memory_bytes;
+} hk_trace_options;
+
+/* Begins to record on the default runtime, which it starts where it has not begun. An error when a recording
+ * is under way, as it is all the time with HOCKET_TRACE. Calls issued before, and those that have not finished when
+ * it ends, are left out. Blocks only while another thread is in hk_trace_stop. */
+HK_API const hk_status *hk_trace_start(const hk_trace_options *options);
+/* Waits as hk_wait_all does, ends the recording and returns it; NULL when there was none of
+ * hk_trace_start, or in a task, or when host memory is short. Belongs to the caller. */
+HK_API hk_trace *hk_trace_stop(void);
+HK_API hk_trace *hk_trace_retain(hk_trace *trace);
+HK_API void hk_trace_release(hk_trace *trace);
+
+typedef enum hk_trace_format {
+    HK_TRACE_CHROME, /* Chrome's trace JSON, which Perfetto shows; hk_trace_read reads it back */
+    HK_TRACE_HTML,   /* one page with everything in it, needs no network */
+    HK_TRACE_SVG,    /* the lanes, for documents */
+    HK_TRACE_DOT,    /* the graph of calls that ran, for Graphviz */
+    HK_TRACE_TEXT    /* the summary */
+} hk_trace_format;
+
+/* Writes a file, whole or not at all. Blocks on the file only. */
+HK_API const hk_status *hk_trace_write(const hk_trace *trace, hk_trace_format format,
+                                       const char *path);
+/* The same into memory: text that ends with a zero byte, to be freed with free(); *bytes (may be NULL) without
+ * it. NULL when host memory is short. */
+HK_API char *hk_trace_text(const hk_trace *trace, hk_trace_format format, size_t *bytes);
+/* Reads a file that HK_TRACE_CHROME wrote. The file may be anything: what is no such trace gives NULL and
+ * *status (unless NULL) says where and why. */
+HK_API hk_trace *hk_trace_read(const char *path, const hk_status **status);
+
+/* Times in nanoseconds. Of simulated devices the model's, and the wall's beside it. */
+typedef struct hk_trace_summary {
+    int64_t duration_ns;      /* from the first issue to the last end */
+    int64_t wall_duration_ns; /* the same, all of it by the wall clock */
+    int64_t critical_path_ns; /* the longest chain of calls that had to follow each other */
+    int64_t wait_ns;          /* that issuing threads spent waiting */
+    int64_t late_ns; /* simulated devices: the most by which the host was behind the model */
+    uint64_t call_count, failed_count, lost_records;
+    int queue_count; /* queues that ran something */
+} hk_trace_summary;
+HK_API hk_trace_summary hk_trace_get_summary(const hk_trace *trace);
+
+/* One queue of a device; times as above. */
+typedef struct hk_trace_queue {
+    const char *device, *queue; /* "sim:0", "compute"; live as long as the trace */
+    bool simulated;
+    uint64_t call_count;
+    int64_t busy_ns; /* while at least one call ran */
+    int64_t bytes;   /* read and written by its calls */
+} hk_trace_queue;
+/* 0 <= index < queue_count; else nothing but zeros, and "" for the names. */
+HK_API hk_trace_queue hk_trace_get_queue(const hk_trace *trace, int index);
+
+/* How long calls whose operation is `a` ran while calls of operation `b` ran: times in which at least one of
+ * each did. Either is a list joined by commas of operators' names, which may end in *, and of "@compute", "@copy"
+ * (by kind of queue), "@collective" (sums over devices and their copies), "@backward" (issued by hk_backward, but
+ * for those sums) and "@cpu", "@sim" (by kind of device): "conv2d*,linear*". A call counts that matches any. */
+HK_API int64_t hk_trace_overlap_ns(const hk_trace *trace, const char *a, const char *b);
+/* How long at least one call of the operation ran. */
+HK_API int64_t hk_trace_busy_ns(const hk_trace *trace, const char *operation);
+
+HK_END_DECLS
+
+#endif

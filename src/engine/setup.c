@@ -1,0 +1,265 @@
+/* What a runtime is made of: its configuration, and devices with their queues and cores. */
+#include "base/config.h"
+#include "engine/engine_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- configuration -------------------------------------------------------------------------------------- */
+
+static const hk_status *option_error(const char *name, int64_t value, const char *expected)
+{
+    const hki_status_facts facts = {.operation = "runtime_init"};
+    return hki_status_create(HK_INVALID_ARGUMENT, &facts, "option %s is %lld; expected %s", name,
+                             (long long)value, expected);
+}
+
+/* Groups from the options or, read already, the environment: with their defaults. */
+static const hk_status *configure_sims(const hk_runtime_options *options,
+                                       hki_runtime_config *config)
+{
+    int64_t devices = config->cpu_devices;
+    if (options->sim && options->sim_count > 0) {
+        config->sim_count = options->sim_count;
+        memcpy(config->sims, options->sim, (size_t)config->sim_count * sizeof *config->sims);
+    }
+    const hk_status *error = NULL;
+    for (int i = 0; i < config->sim_count && !error; i++) {
+        error = hki_sim_options_complete(&config->sims[i]);
+        if (!error)
+            devices += config->sims[i].count;
+    }
+    if (!error && devices > HKI_MAX_DEVICES)
+        error = option_error("cpu_devices and sim.count, together,", devices, "at most 64");
+    if (error)
+        config->sim_count = 0;
+    return error;
+}
+
+const hk_status *hki_configure(const hk_runtime_options *options, hki_runtime_config *config)
+{
+    static const char *const engines[] = {"async", "serial", NULL};
+    static const hk_runtime_options none = {0};
+    const int64_t most = (int64_t)1 << 50;
+    if (!options)
+        options = &none;
+    *config = (hki_runtime_config){.cpu_devices = 1,
+                                   .run_ahead_calls = 4096,
+                                   .run_ahead_bytes = (int64_t)1 << 30,
+                                   .inline_ns = 4000};
+    const hk_status *error = NULL;
+    int engine = 0;
+    bool has_sims = options->sim && options->sim_count > 0;
+    const hk_status *errors[] = {
+        hki_config_integer("HOCKET_CPUS", 1, HKI_MAX_DEVICES, &config->cpu_devices),
+        hki_config_integer("HOCKET_CORES", 1, HKI_MAX_CORES, &config->cpu_cores),
+        hki_config_word("HOCKET_ENGINE", engines, &engine),
+        hki_config_integer("HOCKET_RUN_AHEAD", 1, most, &config->run_ahead_calls),
+        hki_config_integer("HOCKET_RUN_AHEAD_BYTES", 1, most, &config->run_ahead_bytes),
+        hki_config_integer("HOCKET_INLINE_NS", -1, most, &config->inline_ns),
+        hki_config_integer("HOCKET_MEMORY", 1, most, &config->memory_bytes),
+        options->cpu_devices < 0 || options->cpu_devices > HKI_MAX_DEVICES
+            ? option_error("cpu_devices", options->cpu_devices, "1 to 64, or 0 for the default")
+            : NULL,
+        options->cpu_cores < 0 || options->cpu_cores > HKI_MAX_CORES
+            ? option_error("cpu_cores", options->cpu_cores, "1 to 256, or 0 for all")
+            : NULL,
+        (unsigned)options->engine > HK_ENGINE_SERIAL
+            ? option_error("engine", options->engine, "HK_ENGINE_ASYNC or HK_ENGINE_SERIAL")
+            : NULL,
+        options->inline_ns < -1 ? option_error("inline_ns", options->inline_ns,
+                                               "-1 for never, 0 for the default, or more")
+                                : NULL,
+        options->sim_count < 0 || options->sim_count > HKI_SIM_MAX_GROUPS ||
+                (options->sim_count && !options->sim)
+            ? option_error("sim_count", options->sim_count, "0 to 16, the length of option sim")
+            : NULL,
+        has_sims ? NULL
+                 : hki_sim_options_parse(getenv("HOCKET_SIM"), config->sims, &config->sim_count),
+    };
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+        if (!error)
+            error = errors[i];
+        else
+            hk_status_release(errors[i]);
+    }
+    if (error) {
+        config->sim_count = 0;
+        return error;
+    }
+    config->engine =
+        options->engine == HK_ENGINE_DEFAULT ? engine : options->engine == HK_ENGINE_SERIAL;
+    if (options->cpu_devices)
+        config->cpu_devices = options->cpu_devices;
+    if (options->cpu_cores)
+        config->cpu_cores = options->cpu_cores;
+    if (options->run_ahead_calls)
+        config->run_ahead_calls = (int64_t)options->run_ahead_calls;
+    if (options->run_ahead_bytes)
+        config->run_ahead_bytes = (int64_t)options->run_ahead_bytes;
+    if (options->inline_ns)
+        config->inline_ns = options->inline_ns;
+    if (options->memory_bytes)
+        config->memory_bytes = (int64_t)options->memory_bytes;
+    return configure_sims(options, config);
+}
+
+/* ---- queues ------------------------------------------------------------------------------------------------- */
+
+static void queue_destroy(hki_queue *queue)
+{
+    pthread_mutex_destroy(&queue->flip_lock);
+    free(queue->workers);
+    free(queue->counters);
+    free(queue);
+}
+
+/* A queue with this many workers, in the runtime's list; NULL: no memory. processors: one each, or NULL. */
+static hki_queue *queue_create(hki_device *device, hki_queue_kind kind, hki_budget *budget,
+                               int worker_count, const int *processors)
+{
+    hki_runtime *runtime = device->runtime;
+    hki_queue *queue = aligned_alloc(HKI_CACHE_LINE, sizeof *queue);
+    if (!queue)
+        return NULL;
+    *queue = (hki_queue){.runtime = runtime,
+                         .device = device,
+                         .kind = kind,
+                         .is_accelerator = device->class->launched,
+                         .budget = budget,
+                         .worker_count = worker_count};
+    pthread_mutex_init(&queue->flip_lock, NULL);
+    queue->workers = calloc((size_t)worker_count, sizeof *queue->workers);
+    queue->counters =
+        aligned_alloc(HKI_CACHE_LINE, (size_t)(worker_count + 1) * sizeof *queue->counters);
+    if (!queue->workers || !queue->counters) {
+        queue_destroy(queue);
+        return NULL;
+    }
+    for (int i = 0; i <= worker_count; i++)
+        queue->counters[i] = (hki_counter){0};
+    for (int i = 0; i < worker_count; i++)
+        queue->workers[i] =
+            (hki_worker){.slot = i, .processor = processors ? processors[i] : -1, .queue = queue};
+    runtime->queues[runtime->queue_count++] = queue;
+    return queue;
+}
+
+/* ---- devices ------------------------------------------------------------------------------------------------ */
+
+static hki_device *device_create(hki_runtime *runtime, const char *kind, int number)
+{
+    hki_device *device = calloc(1, sizeof *device);
+    if (!device)
+        return NULL;
+    device->runtime = runtime;
+    device->status = hki_status_ok();
+    device->index = runtime->device_count;
+    snprintf(device->name, sizeof device->name, "%s:%d", kind, number);
+    runtime->devices[runtime->device_count++] = device;
+    return device;
+}
+
+static void device_destroy(hki_device *device)
+{
+    hki_memory_pool_destroy(device->memory);
+    hki_memory_pool_destroy(device->pinned);
+    if (device->class && device->class->deinit)
+        device->class->deinit(device);
+    hk_status_release(device->status);
+    free(device);
+}
+
+void hki_devices_destroy(hki_runtime *runtime)
+{
+    for (int i = 0; i < runtime->queue_count; i++)
+        queue_destroy(runtime->queues[i]);
+    /* CPU devices have been made first: pinned memory goes before the accelerator that gave it. */
+    for (int i = 0; i < runtime->device_count; i++)
+        device_destroy(runtime->devices[i]);
+    for (int i = 0; i < runtime->failed_device_count; i++)
+        device_destroy(runtime->failed_devices[i]);
+    free(runtime->budgets);
+}
+
+/* Devices get neighbouring cores, the first ones one more where they do not divide evenly; more devices
+ * than cores share them in turn, one budget a core. */
+static bool cpu_devices_create(hki_runtime *runtime, const hki_runtime_config *config,
+                               const int *processors, int cores)
+{
+    int devices = (int)config->cpu_devices, begin = 0;
+    runtime->budget_count = devices < cores ? devices : cores;
+    runtime->budgets = calloc((size_t)runtime->budget_count, sizeof *runtime->budgets);
+    if (!runtime->budgets)
+        return false;
+    for (int i = 0; i < devices; i++) {
+        bool shares = devices > cores;
+        int count = shares ? 1 : cores / devices + (i < cores % devices);
+        hki_budget *budget = &runtime->budgets[i % runtime->budget_count];
+        budget->shared = shares;
+        atomic_store(&budget->free_cores, count);
+        hki_device *device = device_create(runtime, "cpu", i);
+        if (!device)
+            return false;
+        device->class = &hki_cpu_device_class;
+        device->core_count = count;
+        device->memory = hki_memory_pool_create(device, (uint64_t)config->memory_bytes);
+        hki_queue *queue = queue_create(device, HKI_QUEUE_COMPUTE, budget, count,
+                                        processors + (shares ? i % cores : begin));
+        for (int j = 0; j < HKI_QUEUE_KIND_COUNT; j++)
+            device->queues[j] = queue;
+        if (!device->memory || !queue)
+            return false;
+        begin += count;
+    }
+    return true;
+}
+
+static bool sim_devices_create(hki_runtime *runtime, const hki_runtime_config *config)
+{
+    int number = 0;
+    for (int i = 0; i < config->sim_count; i++)
+        for (int j = 0; j < config->sims[i].count; j++) {
+            hki_device *device = device_create(runtime, "sim", number++);
+            if (!device || !hki_sim_init(device, &config->sims[i]))
+                return false;
+            device->memory = hki_memory_pool_create(device, config->sims[i].memory_bytes);
+            if (!device->memory)
+                return false;
+            for (int k = 0; k < HKI_QUEUE_KIND_COUNT; k++)
+                if (!(device->queues[k] = queue_create(device, (hki_queue_kind)k, NULL, 1, NULL)))
+                    return false;
+            runtime->accelerated = true;
+        }
+    return true;
+}
+
+/* Memory of the host that accelerators copy from and to without staging: one of them gives it, all
+ * use it. */
+static bool pinned_pools_create(hki_runtime *runtime)
+{
+    hki_device *giver = NULL;
+    for (int i = 0; i < runtime->device_count && !giver; i++)
+        if (runtime->devices[i]->class->allocate_pinned)
+            giver = runtime->devices[i];
+    for (int i = 0; giver && i < runtime->device_count; i++) {
+        hki_device *device = runtime->devices[i];
+        if (hki_device_is_host(device) && !(device->pinned = hki_memory_pool_create_pinned(giver)))
+            return false;
+    }
+    return true;
+}
+
+bool hki_devices_create(hki_runtime *runtime, const hki_runtime_config *config)
+{
+    int processors[HKI_MAX_CORES];
+    int all = hki_cpu_cores(processors), cores = all;
+    if (config->cpu_cores && config->cpu_cores < cores)
+        cores = (int)config->cpu_cores;
+    hki_launch_cores *rest = &runtime->launch_cores;
+    rest->count = all - cores;
+    memcpy(rest->processors, processors + cores, (size_t)rest->count * sizeof *processors);
+    atomic_store(&rest->free, (uint32_t)rest->count);
+    return cpu_devices_create(runtime, config, processors, cores) &&
+           sim_devices_create(runtime, config) && pinned_pools_create(runtime);
+}

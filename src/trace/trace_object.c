@@ -1,0 +1,140 @@
+#include "trace/trace_object.h"
+
+#include "trace/summary.h"
+#include "trace/whole_file.h"
+
+#include <stdlib.h>
+
+hk_trace *hki_trace_object_create(hki_timeline *timeline)
+{
+    hk_trace *trace = timeline ? malloc(sizeof *trace) : NULL;
+    if (!trace) {
+        hki_timeline_destroy(timeline);
+        return NULL;
+    }
+    atomic_init(&trace->refs, 1);
+    trace->timeline = timeline;
+    return trace;
+}
+
+hk_trace *hk_trace_retain(hk_trace *trace)
+{
+    if (trace)
+        atomic_fetch_add_explicit(&trace->refs, 1, memory_order_relaxed);
+    return trace;
+}
+
+void hk_trace_release(hk_trace *trace)
+{
+    if (!trace || atomic_fetch_sub_explicit(&trace->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    hki_timeline_destroy(trace->timeline);
+    free(trace);
+}
+
+/* ---- files and texts --------------------------------------------------------------------------------------------- */
+
+static void (*const formats[])(const hki_timeline *timeline, hki_writer *writer) = {
+    [HK_TRACE_CHROME] = hki_timeline_write_chrome, [HK_TRACE_HTML] = hki_timeline_write_html,
+    [HK_TRACE_SVG] = hki_timeline_write_svg,       [HK_TRACE_DOT] = hki_timeline_write_dot,
+    [HK_TRACE_TEXT] = hki_timeline_write_text,
+};
+
+static bool is_format(hk_trace_format format)
+{
+    return (unsigned)format < sizeof formats / sizeof *formats;
+}
+
+/* Into memory; a zero byte follows, even where there is nothing else. */
+static bool write_text(const hk_trace *trace, hk_trace_format format, hki_writer *writer)
+{
+    *writer = (hki_writer){0};
+    formats[format](trace->timeline, writer);
+    hki_write_bytes(writer, "", 0);
+    if (writer->is_failed)
+        free(writer->data);
+    return !writer->is_failed;
+}
+
+const hk_status *hk_trace_write(const hk_trace *trace, hk_trace_format format, const char *path)
+{
+    const hki_status_facts facts = {.operation = "trace_write"};
+    const hk_status *error = NULL;
+    hki_writer writer;
+    if (!trace) {
+        error = hki_status_create(HK_INVALID_ARGUMENT, &facts,
+                                  "the trace is NULL; hk_trace_stop and hk_trace_read return one");
+    } else if (!path || !*path) {
+        error = hki_status_create(HK_INVALID_ARGUMENT, &facts, "the path is %s; expected a file's",
+                                  path ? "empty" : "NULL");
+    } else if (!is_format(format)) {
+        error = hki_status_create(
+            HK_INVALID_ARGUMENT, &facts,
+            "the format is %d; expected HK_TRACE_CHROME (%d) to HK_TRACE_TEXT (%d)", (int)format,
+            (int)HK_TRACE_CHROME, (int)HK_TRACE_TEXT);
+    } else if (!write_text(trace, format, &writer)) {
+        error = hki_status_create(HK_OUT_OF_MEMORY, &facts, "no host memory to write \"%s\"", path);
+    } else {
+        error = hki_whole_file_write(facts.operation, path, writer.data, writer.bytes);
+        free(writer.data);
+    }
+    return hki_status_lend(error ? error : hki_status_ok());
+}
+
+char *hk_trace_text(const hk_trace *trace, hk_trace_format format, size_t *bytes)
+{
+    hki_writer writer;
+    if (!trace || !is_format(format) || !write_text(trace, format, &writer))
+        return NULL;
+    if (bytes)
+        *bytes = writer.bytes;
+    return writer.data;
+}
+
+hk_trace *hk_trace_read(const char *path, const hk_status **status)
+{
+    const hki_status_facts facts = {.operation = "trace_read"};
+    const hk_status *error = NULL;
+    hki_timeline *timeline = NULL;
+    char *data = NULL;
+    size_t bytes = 0;
+    if (!path || !*path)
+        error = hki_status_create(HK_INVALID_ARGUMENT, &facts, "the path is %s; expected a file's",
+                                  path ? "empty" : "NULL");
+    else
+        data = hki_whole_file_read(facts.operation, path, &bytes, &error);
+    if (data)
+        timeline = hki_timeline_read_chrome(data, bytes, &error);
+    free(data);
+    hk_trace *trace = hki_trace_object_create(timeline);
+    if (timeline && !trace)
+        error = hki_status_create(HK_OUT_OF_MEMORY, &facts, "no host memory to read \"%s\"", path);
+    if (status)
+        *status = hki_status_lend(error ? error : hki_status_ok());
+    else
+        hk_status_release(error);
+    return trace;
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+
+hk_trace_summary hk_trace_get_summary(const hk_trace *trace)
+{
+    return trace ? hki_timeline_summarize(trace->timeline) : (hk_trace_summary){0};
+}
+
+hk_trace_queue hk_trace_get_queue(const hk_trace *trace, int index)
+{
+    return trace ? hki_timeline_get_queue(trace->timeline, index)
+                 : (hk_trace_queue){.device = "", .queue = ""};
+}
+
+int64_t hk_trace_overlap_ns(const hk_trace *trace, const char *a, const char *b)
+{
+    return trace && a && b ? hki_timeline_overlap(trace->timeline, a, b) : 0;
+}
+
+int64_t hk_trace_busy_ns(const hk_trace *trace, const char *operation)
+{
+    return trace && operation ? hki_timeline_overlap(trace->timeline, operation, NULL) : 0;
+}

@@ -1,0 +1,1 @@
+hocket bench overlap --help

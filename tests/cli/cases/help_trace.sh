@@ -1,0 +1,1 @@
+hocket trace --help
