@@ -79,6 +79,7 @@ HK_API void hk_failures_clear(void);
 typedef struct hk_runtime_stats {
     uint64_t issued_calls; /* calls given to the engine */
     uint64_t inline_calls; /* of these, run in the issuing thread at once */
+    uint64_t direct_calls; /* of these, so small that they were no task of the engine's */
     uint64_t helped_calls; /* run by a waiting thread */
     uint64_t
         window_waits; /* times that an issuing thread waited for room in the run-ahead window */

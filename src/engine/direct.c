@@ -2,33 +2,18 @@
  * the order of calls, while the issue lock is held. So nobody can come between their reading and their end. */
 #include "engine/engine_internal.h"
 
-/* True when nobody is going to write to the variable. Gates that are open go, as when a task registers. */
-static bool is_settled(hki_runtime *runtime, hki_var *var)
-{
-    for (hki_gate **link = &var->gates, *gate; (gate = *link);) {
-        if (hki_gate_is_open(gate)) {
-            *link = gate->next;
-            gate->next = runtime->free_gates;
-            runtime->free_gates = gate;
-            continue;
-        }
-        if (gate->is_write)
-            return false;
-        link = &gate->next;
-    }
-    return true;
-}
-
 bool hki_direct_begin(hki_runtime *runtime, hki_var *const *reads, int count)
 {
     if (runtime->serial || hki_tracing(runtime) || runtime->inline_ns < HKI_DIRECT_NS ||
         !hki_environment_is_default())
         return false;
     hki_lock_acquire(&runtime->issue_lock);
-    bool may = atomic_load_explicit(&runtime->failed_vars, memory_order_relaxed) == 0 &&
-               !atomic_load_explicit(&runtime->stopping, memory_order_relaxed);
+    bool may = true;
     for (int i = 0; may && i < count; i++)
-        may = is_settled(runtime, reads[i]);
+        may = hki_var_is_settled_locked(reads[i]);
+    /* After the gates: a writer that failed says so before it opens its own. */
+    may = may && atomic_load_explicit(&runtime->failed_vars, memory_order_relaxed) == 0 &&
+          !atomic_load_explicit(&runtime->stopping, memory_order_relaxed);
     if (!may) {
         hki_lock_release(&runtime->issue_lock);
         return false;

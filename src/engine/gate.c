@@ -173,6 +173,23 @@ static void register_access(hki_task *task, const hki_access *access)
     task->registered[task->registered_count++] = join;
 }
 
+bool hki_var_is_settled_locked(hki_var *var)
+{
+    hki_runtime *runtime = var->runtime;
+    for (hki_gate **link = &var->gates, *gate; (gate = *link);) {
+        if (hki_gate_is_open(gate)) {
+            *link = gate->next;
+            gate->next = runtime->free_gates;
+            runtime->free_gates = gate;
+            continue;
+        }
+        if (gate->is_write)
+            return false;
+        link = &gate->next;
+    }
+    return true;
+}
+
 /* A task must not wait for itself: accesses of one variable that overlap, where one writes, become one
  * write of the range around both. Returns how many are left in `merged`. */
 static int merge_accesses(const hki_access *accesses, int count, hki_access *merged)

@@ -268,6 +268,7 @@ hk_runtime_stats hk_runtime_get_stats(void)
     hki_lock_acquire(&runtime->issue_lock);
     stats.issued_calls = runtime->issued_tasks + runtime->direct_calls;
     stats.inline_calls = runtime->inline_calls + runtime->direct_calls;
+    stats.direct_calls = runtime->direct_calls;
     hki_lock_release(&runtime->issue_lock);
     stats.helped_calls = atomic_load(&runtime->helped_calls);
     stats.window_waits = atomic_load(&runtime->window_waits);

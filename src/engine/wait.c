@@ -115,15 +115,12 @@ static const hk_status *read_range(hki_var *var, uint64_t begin, uint64_t end, v
     return failure ? failure : hki_status_ok();
 }
 
-/* No task that names the variable is unfinished. */
-static bool is_quiet(hki_var *var)
+static bool is_settled(hki_var *var)
 {
     hki_lock_acquire(&var->runtime->issue_lock);
-    bool quiet = true;
-    for (hki_gate *gate = var->gates; quiet && gate; gate = gate->next)
-        quiet = hki_gate_is_open(gate);
+    bool settled = hki_var_is_settled_locked(var);
     hki_lock_release(&var->runtime->issue_lock);
-    return quiet;
+    return settled;
 }
 
 const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void (*body)(void *),
@@ -137,7 +134,7 @@ const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void
     if (hki_in_task())
         return would_deadlock("wait");
     hki_wait_point point = hki_tracing_wait(runtime);
-    if (!point.trace && !body && is_quiet(var))
+    if (!point.trace && !runtime->serial && !body && is_settled(var))
         return read_range(var, begin, end, NULL, NULL);
     if (runtime->serial) {
         hki_lock_acquire(&runtime->serial_lock);
