@@ -375,22 +375,16 @@ static void measure_case(async_run *self, const async_case *setting)
 
 static int run(int count, char **arguments)
 {
-    int operand_count;
+    int status;
+    async_options options = {.common.repeat = 3, .size = BOOK_SIZE, .count = BOOK_COUNT};
+    if (!options_parse(&bench_async_command, count, arguments, &options, NULL, 0, NULL, &status))
+        return status;
     async_run *self = calloc(1, sizeof *self);
-    if (!self)
+    if (!self) {
+        fprintf(stderr, "hocket: no host memory for the experiment\n");
         return 1;
-    self->options = (async_options){.common.repeat = 3, .size = BOOK_SIZE, .count = BOOK_COUNT};
-    switch (options_parse(&bench_async_command, count, arguments, &self->options, NULL, 0,
-                          &operand_count)) {
-    case OPTIONS_HELP:
-        free(self);
-        return 0;
-    case OPTIONS_WRONG:
-        free(self);
-        return EXIT_USAGE;
-    case OPTIONS_GIVEN:
-        break;
     }
+    self->options = options;
     self->report = experiment_create("async", bench_async_command.summary, &self->options.common);
     measure_product(self);
     measure_blockers(self, 1);

@@ -355,16 +355,9 @@ static void measure(experiment *report, const graph_options *options, configurat
 static int run(int count, char **arguments)
 {
     graph_options options = {.common.repeat = 3, .statements = 500};
-    int operand_count;
-    switch (
-        options_parse(&bench_graph_command, count, arguments, &options, NULL, 0, &operand_count)) {
-    case OPTIONS_HELP:
-        return 0;
-    case OPTIONS_WRONG:
-        return EXIT_USAGE;
-    case OPTIONS_GIVEN:
-        break;
-    }
+    int status;
+    if (!options_parse(&bench_graph_command, count, arguments, &options, NULL, 0, NULL, &status))
+        return status;
     configuration *all = calloc(WAYS, sizeof *all);
     char *expected = malloc(result_bytes()), *results = malloc(result_bytes());
     int result = 1;

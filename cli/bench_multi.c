@@ -329,16 +329,9 @@ static int run(int count, char **arguments)
 {
     multi_options options = {
         .common.repeat = 3, .steps = 4, .batch = 256, .flops = 2e9, .link = 1e8};
-    int operand_count;
-    switch (
-        options_parse(&bench_multi_command, count, arguments, &options, NULL, 0, &operand_count)) {
-    case OPTIONS_HELP:
-        return 0;
-    case OPTIONS_WRONG:
-        return EXIT_USAGE;
-    case OPTIONS_GIVEN:
-        break;
-    }
+    int status;
+    if (!options_parse(&bench_multi_command, count, arguments, &options, NULL, 0, NULL, &status))
+        return status;
     multi *self = calloc(1, sizeof *self);
     if (!self) {
         fprintf(stderr, "hocket: no host memory for the experiment\n");

@@ -280,17 +280,11 @@ static bool allocate(overlap_run *self)
 
 static int run(int count, char **arguments)
 {
-    int operand_count, result = 1;
+    int status, result = 1;
     overlap_run self = {.options = {.common.repeat = 3, .size = 640, .count = 10, .flops = 2e10}};
-    switch (options_parse(&bench_overlap_command, count, arguments, &self.options, NULL, 0,
-                          &operand_count)) {
-    case OPTIONS_HELP:
-        return 0;
-    case OPTIONS_WRONG:
-        return EXIT_USAGE;
-    case OPTIONS_GIVEN:
-        break;
-    }
+    if (!options_parse(&bench_overlap_command, count, arguments, &self.options, NULL, 0, NULL,
+                       &status))
+        return status;
     if (allocate(&self)) {
         /* Links as slow in proportion as the accelerator is. */
         self.report =

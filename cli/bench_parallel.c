@@ -387,18 +387,12 @@ static void measure_mixture(parallel_run *self)
 
 static int run(int count, char **arguments)
 {
-    int operand_count;
+    int status;
     parallel_run self = {
         .options = {.common.repeat = 7, .size = 640, .count = BOOK_COUNT, .flops = 2e10}};
-    switch (options_parse(&bench_parallel_command, count, arguments, &self.options, NULL, 0,
-                          &operand_count)) {
-    case OPTIONS_HELP:
-        return 0;
-    case OPTIONS_WRONG:
-        return EXIT_USAGE;
-    case OPTIONS_GIVEN:
-        break;
-    }
+    if (!options_parse(&bench_parallel_command, count, arguments, &self.options, NULL, 0, NULL,
+                       &status))
+        return status;
     if (!trio_init(&self.trio, (int)self.options.common.repeat)) {
         trio_deinit(&self.trio);
         fprintf(stderr, "hocket: no host memory for the times\n");

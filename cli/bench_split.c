@@ -158,16 +158,9 @@ static int run_experiment(split *self)
 static int run(int count, char **arguments)
 {
     split_options options = {.common.repeat = 3, .steps = 30, .batch = 256, .factor = 0.75};
-    int operand_count;
-    switch (
-        options_parse(&bench_split_command, count, arguments, &options, NULL, 0, &operand_count)) {
-    case OPTIONS_HELP:
-        return 0;
-    case OPTIONS_WRONG:
-        return EXIT_USAGE;
-    case OPTIONS_GIVEN:
-        break;
-    }
+    int status;
+    if (!options_parse(&bench_split_command, count, arguments, &options, NULL, 0, NULL, &status))
+        return status;
     split *self = calloc(1, sizeof *self);
     if (!self) {
         fprintf(stderr, "hocket: no host memory for the experiment\n");

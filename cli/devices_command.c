@@ -6,15 +6,9 @@
 
 static int run(int count, char **arguments)
 {
-    int operand_count;
-    switch (options_parse(&devices_command, count, arguments, NULL, NULL, 0, &operand_count)) {
-    case OPTIONS_HELP:
-        return 0;
-    case OPTIONS_WRONG:
-        return EXIT_USAGE;
-    case OPTIONS_GIVEN:
-        break;
-    }
+    int done;
+    if (!options_parse(&devices_command, count, arguments, NULL, NULL, 0, NULL, &done))
+        return done;
     const hk_status *status = hk_runtime_init(NULL);
     if (!hk_ok(status))
         return hk_status_print(status, stderr);

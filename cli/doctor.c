@@ -182,15 +182,9 @@ static bool check_data(const char *folder)
 static int run(int count, char **arguments)
 {
     doctor_options options = {0};
-    int operand_count;
-    switch (options_parse(&doctor_command, count, arguments, &options, NULL, 0, &operand_count)) {
-    case OPTIONS_HELP:
-        return 0;
-    case OPTIONS_WRONG:
-        return EXIT_USAGE;
-    case OPTIONS_GIVEN:
-        break;
-    }
+    int status;
+    if (!options_parse(&doctor_command, count, arguments, &options, NULL, 0, NULL, &status))
+        return status;
     print_system();
     print_variables();
     bool libraries = !hk_status_print(hk_libraries_check(), stdout);

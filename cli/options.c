@@ -226,30 +226,34 @@ static bool parse_option(const command *self, int count, char **arguments, int *
     return true;
 }
 
-options_result options_parse(const command *self, int count, char **arguments, void *options,
-                             char **operands, int operand_limit, int *operand_count)
+bool options_parse(const command *self, int count, char **arguments, void *options, char **operands,
+                   int operand_limit, int *operand_count, int *status)
 {
     bool ended = false;
-    *operand_count = 0;
+    int found = 0;
+    *status = EXIT_USAGE;
     for (int i = 0; i < count; i++) {
         char *argument = arguments[i];
         if (!ended && !strcmp(argument, "--")) {
             ended = true;
         } else if (!ended && (!strcmp(argument, "--help") || !strcmp(argument, "-h"))) {
             options_print_help(self, stdout);
-            return OPTIONS_HELP;
+            *status = 0;
+            return false;
         } else if (!ended && argument[0] == '-' && argument[1] == '-') {
             if (!parse_option(self, count, arguments, &i, options))
-                return OPTIONS_WRONG;
+                return false;
         } else if (!ended && argument[0] == '-' && argument[1]) {
             options_complain(self, "there is no option %s; options begin with --", argument);
-            return OPTIONS_WRONG;
-        } else if (*operand_count == operand_limit) {
+            return false;
+        } else if (found == operand_limit) {
             options_complain(self, "\"%s\" is one argument too many", argument);
-            return OPTIONS_WRONG;
+            return false;
         } else {
-            operands[(*operand_count)++] = argument;
+            operands[found++] = argument;
         }
     }
-    return OPTIONS_GIVEN;
+    if (operand_count)
+        *operand_count = found;
+    return true;
 }

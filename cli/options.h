@@ -61,17 +61,11 @@ typedef struct command {
 
 enum { EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
 
-/* What options_parse found. */
-typedef enum options_result {
-    OPTIONS_GIVEN, /* go on */
-    OPTIONS_HELP,  /* --help was printed */
-    OPTIONS_WRONG  /* a message was printed; the exit status is EXIT_USAGE */
-} options_result;
-
 /* Sets fields of `options` from the arguments. Operands (what is no option) go to operands[0 …], at most
- * operand_limit of them; *operand_count says how many. */
-options_result options_parse(const command *self, int count, char **arguments, void *options,
-                             char **operands, int operand_limit, int *operand_count);
+ * operand_limit of them; *operand_count (may be NULL where that is 0) says how many. False: the command is done, for
+ * --help or a message was printed, and *status is its exit status. */
+bool options_parse(const command *self, int count, char **arguments, void *options, char **operands,
+                   int operand_limit, int *operand_count, int *status);
 
 /* Prints "hocket NAME: " and the message, then where help is; returns EXIT_USAGE. */
 int options_complain(const command *self, const char *format, ...)

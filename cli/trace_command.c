@@ -129,16 +129,10 @@ static int run(int count, char **arguments)
 {
     trace_options options = {0};
     char *operands[1];
-    int operand_count;
-    switch (
-        options_parse(&trace_command, count, arguments, &options, operands, 1, &operand_count)) {
-    case OPTIONS_HELP:
-        return 0;
-    case OPTIONS_WRONG:
-        return EXIT_USAGE;
-    case OPTIONS_GIVEN:
-        break;
-    }
+    int operand_count, status;
+    if (!options_parse(&trace_command, count, arguments, &options, operands, 1, &operand_count,
+                       &status))
+        return status;
     if (operand_count < 1)
         return options_complain(&trace_command,
                                 "the file is missing: hocket trace run.json; HOCKET_TRACE=run.json "

@@ -342,18 +342,12 @@ static int train(training *self, const device_list *list)
 static int run(int count, char **arguments)
 {
     char *operands[1];
-    int operand_count;
+    int operand_count, status;
     device_list list;
     training self = {.options = {.batch_size = 256, .epochs = 10, .lr = 0.2}};
-    switch (options_parse(&train_command, count, arguments, &self.options, operands, 1,
-                          &operand_count)) {
-    case OPTIONS_HELP:
-        return 0;
-    case OPTIONS_WRONG:
-        return EXIT_USAGE;
-    case OPTIONS_GIVEN:
-        break;
-    }
+    if (!options_parse(&train_command, count, arguments, &self.options, operands, 1, &operand_count,
+                       &status))
+        return status;
     if (operand_count < 1)
         return options_complain(&train_command, "what to train is missing: hocket train lenet");
     if (strcmp(operands[0], "lenet"))

@@ -33,7 +33,7 @@ typedef struct hk_device_memory {
 } hk_device_memory;
 HK_API hk_device_memory hk_device_get_memory(hk_device device);
 
-/* "cpu" or "sim". */
+/* "cpu" or "sim"; "failed" for a failed device. Static text. */
 HK_API const char *hk_device_kind(hk_device device);
 /* True for a device whose times are a model's. */
 HK_API bool hk_device_is_simulated(hk_device device);
@@ -58,8 +58,9 @@ typedef struct hk_queue_stats {
     int64_t late_ns;     /* the most by which one was late since hk_device_stats_clear */
     uint64_t bytes;      /* copied */
 } hk_queue_stats;
+/* Does not block. Zeros for a failed device, a queue that is none, and a device whose runtime has ended. */
 HK_API hk_queue_stats hk_device_get_stats(hk_device device, hk_queue queue);
-/* Forgets late_ns, of all devices. */
+/* Forgets late_ns, of all devices of the default runtime. Does not block. */
 HK_API void hk_device_stats_clear(void);
 
 /* Monotonic time in nanoseconds, the axis of all times that Hocket tells. */

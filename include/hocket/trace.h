@@ -32,7 +32,8 @@ HK_API const hk_status *hk_trace_start(const hk_trace_options *options);
 /* Waits as hk_wait_all does, ends the recording and returns it; NULL when there was none of
  * hk_trace_start, or in a task, or when host memory is short. Belongs to the caller. */
 HK_API hk_trace *hk_trace_stop(void);
-HK_API hk_trace *hk_trace_retain(hk_trace *trace);
+HK_API hk_trace *hk_trace_retain(hk_trace *trace); /* returns it; NULL is let through */
+/* Drops one count; NULL is ignored. Never blocks. */
 HK_API void hk_trace_release(hk_trace *trace);
 
 typedef enum hk_trace_format {
@@ -47,13 +48,15 @@ typedef enum hk_trace_format {
 HK_API const hk_status *hk_trace_write(const hk_trace *trace, hk_trace_format format,
                                        const char *path);
 /* The same into memory: text that ends with a zero byte, to be freed with free(); *bytes (may be NULL) without
- * it. NULL when host memory is short. */
+ * it. NULL when host memory is short, the trace is NULL or the format is none. Does not block. */
 HK_API char *hk_trace_text(const hk_trace *trace, hk_trace_format format, size_t *bytes);
 /* Reads a file that HK_TRACE_CHROME wrote. The file may be anything: what is no such trace gives NULL and
- * *status (unless NULL) says where and why. */
+ * *status (unless NULL) says where and why. Belongs to the caller. Blocks on the file only. */
 HK_API hk_trace *hk_trace_read(const char *path, const hk_status **status);
 
-/* Times in nanoseconds. Of simulated devices the model's, and the wall's beside it. */
+/* What follows computes from the trace alone and does not block; a NULL trace or text gives zeros.
+ *
+ * Times in nanoseconds. Of simulated devices the model's, and the wall's beside it. */
 typedef struct hk_trace_summary {
     int64_t duration_ns;      /* from the first issue to the last end */
     int64_t wall_duration_ns; /* the same, all of it by the wall clock */

@@ -15,8 +15,8 @@ static uint64_t direct_calls(void)
 
 static void start(int cpu_devices, int64_t inline_ns)
 {
-    CHECK(hk_ok(
-        hk_runtime_init(&(hk_runtime_options){.cpu_devices = cpu_devices, .inline_ns = inline_ns})));
+    CHECK(hk_ok(hk_runtime_init(
+        &(hk_runtime_options){.cpu_devices = cpu_devices, .inline_ns = inline_ns})));
 }
 
 /* One more call, one more sequence number, no task; its value, and those that follow from it. */
@@ -49,7 +49,8 @@ static void test_fallible(void)
     uint64_t direct = direct_calls();
     CHECK(test_failed(hk_divide(one, zero), HK_OUT_OF_RANGE, "division by zero"));
     CHECK_EQ_I64(direct_calls(), direct);
-    CHECK_EQ_I64((int64_t)hk_item(hk_add(one, one), NULL), 2); /* nothing more, as something has failed */
+    CHECK_EQ_I64((int64_t)hk_item(hk_add(one, one), NULL),
+                 2); /* nothing more, as something has failed */
     CHECK_EQ_I64(direct_calls(), direct);
     hk_runtime_deinit();
 }
