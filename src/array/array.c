@@ -272,8 +272,9 @@ void hki_tensor_init(hki_tensor *tensor, const hk_array *x)
 
 void hki_tensor_resolve(hki_tensor *tensor)
 {
-    tensor->data = hki_storage_kernel_data(tensor->storage) +
-                   tensor->offset * (int64_t)hki_dtype_bytes(tensor->dtype);
+    char *base = hki_storage_kernel_data(tensor->storage);
+    /* A view without elements waits for nobody: its storage's memory may not be made yet. */
+    tensor->data = base ? base + tensor->offset * (int64_t)hki_dtype_bytes(tensor->dtype) : NULL;
 }
 
 int64_t hki_tensor_size(const hki_tensor *tensor)

@@ -36,7 +36,7 @@ void hki_storage_release_use(hki_storage *storage);
 bool hki_storage_materialise(hki_storage *storage);
 /* What is left of where its memory comes from, for error records. */
 hk_device_memory hki_storage_memory(const hki_storage *storage);
-/* Where kernels of its device, and of no other, find its memory; it must be materialised. */
+/* Where kernels of its device, and of no other, find its memory; NULL if that is not made yet. */
 char *hki_storage_kernel_data(const hki_storage *storage);
 
 struct hk_array {
@@ -166,7 +166,7 @@ typedef struct hki_tensor {
 
 /* Fills all but data; retains nothing. */
 void hki_tensor_init(hki_tensor *tensor, const hk_array *x);
-/* Sets data from the storage, which must be materialised. */
+/* Sets data from the storage, which must be materialised if the tensor has elements. */
 void hki_tensor_resolve(hki_tensor *tensor);
 int64_t hki_tensor_size(const hki_tensor *tensor);
 /* What traces tell of it. */

@@ -289,10 +289,26 @@ static void test_memory(void)
     hk_failures_clear();
 }
 
+/* A view without elements waits for nobody, so that the memory behind it may not be made yet. */
+static void test_unmade_memory(void)
+{
+    HK_SCOPE;
+    for (int i = 0; i < hk_device_count(); i++) {
+        hk_device device = hk_device_at(i);
+        hk_array *unmade = hki_array_create(device.handle, hk_shape(4, 3), HK_F32);
+        hk_array *none = hk_slice(unmade, 0, 2, 2);
+        CHECK(hk_ok(hk_wait(hk_add(none, none))));
+        CHECK(hk_ok(hk_wait(hk_contiguous(hk_transpose(none)))));
+        HOLDS(hk_sum(none, NULL), 0);
+    }
+}
+
 int main(void)
 {
-    CHECK(hk_ok(hk_runtime_init(
-        &(hk_runtime_options){.cpu_devices = 2, .memory_bytes = UINT64_C(128) << 20})));
+    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_devices = 2,
+                                                      .memory_bytes = UINT64_C(128) << 20,
+                                                      .sim = &(hk_sim_options){.count = 1},
+                                                      .sim_count = 1})));
     test_refusals();
     test_into();
     test_by_name();
@@ -302,6 +318,7 @@ int main(void)
     test_pieces();
     test_operands();
     test_memory();
+    test_unmade_memory();
     CHECK(hk_ok(hk_wait_all()));
     CHECK_EQ_I64(hk_device_get_memory(cpu(0)).used_bytes, 0);
     hk_runtime_deinit();
