@@ -9,6 +9,7 @@
 #include <hocket/collective.h>
 #include <hocket/data.h>
 #include <hocket/device.h>
+#include <hocket/graph.h>
 #include <hocket/ops.h>
 #include <hocket/optim.h>
 #include <hocket/random.h>

@@ -1,0 +1,78 @@
+/* Captured steps: the calls of a thread are noted once and then done again, for a fraction of what issuing them costs,
+ * and, because it is known which results nobody looks at, in fewer and larger pieces of work.
+ *
+ *     hk_capture_begin((hk_array *[]){x, y}, 2);
+ *     train_step(x, y);                               any calls, backward passes and updates; they run as always
+ *     hk_graph *step = hk_capture_end(NULL);
+ *     while (next(&x, &y))
+ *         hk_replay(step, (hk_array *[]){x, y}, 2);   does the same to these x and y
+ *     hk_graph_release(step);
+ *
+ * Between begin and end calls run as always, and are noted. An array takes part in one of four ways:
+ *   - the bound ones, given to begin: each replay gives others of the same shape, strides, dtype and device;
+ *   - others from before begin (parameters): the same arrays are read and written at each replay;
+ *   - made within, and a handle to it (or to a view of it) left when the capture ends: each replay writes it anew;
+ *   - made within, and no handle left: it has no memory but while a replay needs it, or none at all.
+ * So let scopes inside the capture end before it does.
+ *
+ * Options of calls (shapes, learning rates) are those noted. What depends on values read by the program cannot be
+ * noted: hk_to_host, hk_item, printing, hk_from_host, hk_write, random numbers, loaders and copies between memories make
+ * the capture fail, and its calls have run all the same.
+ *
+ * Thread-safety: a capture belongs to the thread that began it, and notes its calls alone. A graph may be replayed by
+ * any thread, in several at once. */
+#ifndef HOCKET_GRAPH_H
+#define HOCKET_GRAPH_H
+
+#include <hocket/array.h>
+
+HK_BEGIN_DECLS
+
+typedef struct hk_graph hk_graph;
+
+typedef struct hk_capture_options {
+    /* Replays give the same bytes as the calls. Otherwise calls that treat the samples of a batch each by itself are done
+     * depth-first, a block of samples through all of them while it is in the cache, and fused where nobody looks at
+     * what is in between: sums over samples are added in another order, as rounding shows, and where one of those calls fails
+     * everything that they write does. Either way the bytes are the same at each replay and in each engine. */
+    bool exact;
+} hk_capture_options;
+
+/* Begins to note this thread's calls. bound may be NULL when count is 0; the arrays are not kept. A capture within
+ * a capture is an error of the inner one. Does not block. */
+HK_API void hk_capture_begin(hk_array *const *bound, int count);
+
+/* Ends the capture. options may be NULL for the defaults. Never NULL; the caller owns one count. When the capture failed,
+ * hk_graph_status says why, and replays fail the bound arrays by that record (or, without any, just note it for
+ * hk_wait_all). Does not block. */
+HK_API hk_graph *hk_capture_end(const hk_capture_options *options);
+
+/* HK_OK, or why the graph cannot be replayed. Lent: valid until the thread's next call that lends one. */
+HK_API const hk_status *hk_graph_status(const hk_graph *graph);
+
+/* Issues what was noted, on these bound arrays, and returns at once. Its place in the order of calls is here; calls of
+ * other threads may come between. Bound arrays that do not fit (count, shape, strides, dtype, device) are failed by a
+ * record that says what would be right, and nothing is done. Never on the tape. */
+HK_API void hk_replay(hk_graph *graph, hk_array *const *bound, int count);
+
+HK_API hk_graph *hk_graph_retain(hk_graph *graph);
+/* NULL is ignored. What replays have issued still runs. */
+HK_API void hk_graph_release(hk_graph *graph);
+
+typedef struct hk_graph_facts {
+    int64_t calls;            /* noted */
+    int64_t tasks;            /* of a replay: fewer where calls were put together */
+    uint64_t temporary_bytes; /* of arrays made within that get memory at each replay */
+} hk_graph_facts;
+HK_API hk_graph_facts hk_graph_get_facts(const hk_graph *graph);
+/* A line for each task of a replay, what it is made of below it. The caller frees the text; NULL: out of memory. */
+HK_API char *hk_graph_to_string(const hk_graph *graph);
+
+/* The same with the source position of the call: see HK_SOURCE. Calls of a replay carry the positions of the calls
+ * noted. */
+HK_API void hk_replay_at(hk_source at, hk_graph *graph, hk_array *const *bound, int count);
+#define hk_replay(...) hk_replay_at(HK_SOURCE, __VA_ARGS__)
+
+HK_END_DECLS
+
+#endif

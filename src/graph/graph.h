@@ -1,0 +1,93 @@
+/* A graph: what was noted of the calls of one capture, in their order, in terms of slots, which stand for storages. */
+#ifndef HOCKET_GRAPH_GRAPH_H
+#define HOCKET_GRAPH_GRAPH_H
+
+#include "op/capture.h"
+
+#include <hocket/graph.h>
+#include <stdio.h>
+
+typedef enum hki_slot_kind {
+    HKI_SLOT_EXTERNAL, /* a storage from outside, or one that the program holds a handle to: the same at each replay */
+    HKI_SLOT_BOUND,    /* of an array that each replay gives */
+    HKI_SLOT_TEMPORARY /* made and dropped within: a new storage at each replay, or none at all */
+} hki_slot_kind;
+
+typedef struct hki_slot {
+    hki_slot_kind kind;
+    hki_device *device;
+    uint64_t bytes;
+    bool is_pinned;
+    hki_storage *storage; /* EXTERNAL: a handle of the graph's own */
+    int bound;            /* BOUND: index; one slot for each bound array */
+    int first, last;      /* nodes that name it, first and last; -1: none */
+} hki_slot;
+
+/* An operand of a node: the tensor's storage and data are NULL; its offset is from the slot's begin, of a bound array
+ * from that array's first element. */
+typedef struct hki_operand {
+    int slot; /* -1: an optional input left out */
+    hki_tensor tensor;
+} hki_operand;
+
+typedef enum hki_node_kind { HKI_NODE_CALL, HKI_NODE_COMPOUND, HKI_NODE_CHAIN } hki_node_kind;
+
+typedef struct hki_chain hki_chain;
+
+typedef struct hki_node {
+    hki_node_kind kind;
+    const char *operation; /* static text */
+    hk_source source;
+    bool is_backward; /* issued by a backward pass */
+    hki_device *device;
+
+    const hk_op *op; /* CALL */
+    hki_call_staging staging;
+    bool is_new;   /* the outputs were made by the call */
+    hki_plan plan; /* CALL */
+    int64_t piece_count;
+    void *options; /* CALL: op->options_bytes; COMPOUND: options_bytes; owned; NULL: none */
+    size_t options_bytes;
+    int input_count,
+        output_count; /* COMPOUND: input_count arrays, each read and written; CHAIN: see operands */
+    hki_operand
+        *operands; /* owned: inputs, then outputs. CHAIN: what it reads, then what it writes */
+
+    hki_capture_again_fn again; /* COMPOUND */
+    hki_chain *chain;           /* CHAIN: owned */
+} hki_node;
+
+struct hk_graph {
+    atomic_uint refs;
+    const hk_status *status; /* counted */
+    hki_runtime *runtime;    /* counted */
+    hki_slot *slots;
+    int slot_count;
+    hki_node *nodes;
+    int node_count;
+    int call_count; /* that were noted, before chains were formed */
+    struct hki_bound {
+        hk_dims shape;
+        hk_dtype dtype;
+        hki_device *device;
+        int64_t strides[HK_MAX_NDIM];
+        int slot;
+    } * bound;
+    int bound_count;
+    hk_capture_options options;
+};
+
+/* ---- chains (chain.c, chain_plan.c, chain_task.c) ---------------------------------------------------------------- */
+
+/* Puts chains in the place of nodes that work sample by sample, where the graph's options allow it. Leaves the graph as it
+ * is where host memory is short. Slots that only a chain uses from then on have first = -1. */
+void hki_graph_form_chains(hk_graph *graph);
+
+/* What a chain's task works on at one replay: storages[slot] is the storage that stands for a slot, base[slot] the
+ * element offset of a bound array in it. Issues one task; false: out of host memory, nothing issued. */
+bool hki_chain_issue(const hki_node *node, hki_storage *const *storages, const int64_t *base);
+void hki_chain_destroy(hki_chain *chain);
+/* Appends what the chain does, a line per step, indented by two blanks. */
+void hki_chain_describe(const hki_chain *chain, FILE *stream);
+
+#endif
