@@ -277,6 +277,27 @@ void hki_tensor_resolve(hki_tensor *tensor)
     tensor->data = base ? base + tensor->offset * (int64_t)hki_dtype_bytes(tensor->dtype) : NULL;
 }
 
+void hki_tensors_describe(const hki_tensor *tensors, int count, char *text, size_t bytes)
+{
+    size_t used = 0;
+    if (bytes)
+        text[0] = '\0';
+    for (int i = 0; i < count && used < bytes; i++) {
+        const hki_tensor *tensor = &tensors[i];
+        hk_dims shape = {.ndim = tensor->ndim};
+        char dims[256] = "";
+        if (tensor->ndim >= 0) {
+            memcpy(shape.dims, tensor->dims, sizeof shape.dims);
+            hki_dims_describe(&shape, dims, sizeof dims);
+        }
+        int written = snprintf(text + used, bytes - used, "%s%s%s", i ? ", " : "",
+                               tensor->ndim < 0 ? "NULL" : hk_dtype_name(tensor->dtype), dims);
+        if (written < 0)
+            break;
+        used += (size_t)written;
+    }
+}
+
 int64_t hki_tensor_size(const hki_tensor *tensor)
 {
     int64_t size = 1;

@@ -169,6 +169,8 @@ void hki_tensor_init(hki_tensor *tensor, const hk_array *x);
 /* Sets data from the storage, which must be materialised if the tensor has elements. */
 void hki_tensor_resolve(hki_tensor *tensor);
 int64_t hki_tensor_size(const hki_tensor *tensor);
+/* "float32(2,3), NULL" into text; ndim -1 for NULL. */
+void hki_tensors_describe(const hki_tensor *tensors, int count, char *text, size_t bytes);
 /* What traces tell of it. */
 hki_trace_operand hki_tensor_operand(const hki_tensor *tensor, bool is_output);
 bool hki_tensor_contiguous(const hki_tensor *tensor);

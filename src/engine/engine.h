@@ -113,6 +113,17 @@ void hki_task_fail(hki_task *task, int64_t piece, hk_code code, const char *form
 /* The same with a ready record (taken), which is not counted as a new root failure. */
 void hki_task_fail_with(hki_task *task, const hk_status *status);
 uint64_t hki_task_sequence(const hki_task *task);
+bool hki_task_has_failed(hki_task *task);
+
+/* A task that does the work of several calls says which of them its thread is at: failures then name its operation,
+ * source and inputs. NULL: the task's own again. Lent until then. */
+typedef struct hki_blame {
+    const char *operation;
+    hk_source source;
+    void (*describe)(const void *what, char *text, size_t bytes); /* the inputs */
+    const void *what;
+} hki_blame;
+void hki_task_blame(const hki_blame *blame);
 
 /* For a call so small that a task would cost more, and that cannot fail: gives it its place in the order of calls and
  * holds all others back until hki_direct_end, which is to be soon. It may read the variables and write what nobody

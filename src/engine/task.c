@@ -7,6 +7,7 @@
 enum { CHUNK_SLOTS = 32, CHUNK_GATES = 128, RETURN_BATCH = 32 };
 
 static _Thread_local int task_depth; /* > 0 while this thread runs a task */
+static _Thread_local const hki_blame *task_blame;
 static _Thread_local uint64_t last_sequence;
 
 bool hki_in_task(void)
@@ -261,16 +262,32 @@ uint64_t hki_task_submit(hki_task *task)
 
 /* ---- running -------------------------------------------------------------------------------------------- */
 
+void hki_task_blame(const hki_blame *blame)
+{
+    task_blame = blame;
+}
+
+bool hki_task_has_failed(hki_task *task)
+{
+    hki_lock_acquire(&task->failure_lock);
+    bool failed = task->failure || task->input_failure;
+    hki_lock_release(&task->failure_lock);
+    return failed;
+}
+
 void hki_task_fail(hki_task *task, int64_t piece, hk_code code, const char *format, ...)
 {
     char inputs[512] = "";
-    if (task->spec.class->describe)
-        task->spec.class->describe(task->payload, inputs, sizeof inputs);
-    const hki_status_facts facts = {.operation = task->spec.operation,
+    const hki_blame own = {task->spec.operation, task->spec.source, task->spec.class->describe,
+                           task->payload};
+    const hki_blame *blame = task_blame ? task_blame : &own;
+    if (blame->describe)
+        blame->describe(blame->what, inputs, sizeof inputs);
+    const hki_status_facts facts = {.operation = blame->operation,
                                     .device = task->spec.device->name,
                                     .inputs = inputs,
-                                    .file = task->spec.source.file,
-                                    .line = task->spec.source.line,
+                                    .file = blame->source.file,
+                                    .line = blame->source.line,
                                     .sequence = hki_task_sequence(task)};
     va_list args;
     va_start(args, format);

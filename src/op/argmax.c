@@ -109,6 +109,12 @@ static void argmax_reference(const hki_call *call, const double *const *in, doub
         .axis = value                                                                              \
     }
 
+static hki_batch_kind argmax_batch(hki_batch *batch)
+{
+    int ndim = batch->in[0].ndim;
+    return ndim > 0 && axis_of(batch->options, ndim) > 0 ? hki_batch_first(batch) : HKI_BATCH_NONE;
+}
+
 static const hki_sample argmax_samples[] = {
     {.inputs = {HKI_SHAPE(5, 4)}, .options = AXIS(-1)},
     {.inputs = {HKI_SHAPE(5, 4)}, .options = AXIS(0)},
@@ -132,6 +138,7 @@ const hk_op hki_op_argmax = {
     .infer = argmax_infer,
     .split = HKI_SPLIT_ELEMENTS,
     .plan = argmax_plan,
+    .batch = argmax_batch,
     .kernel = {[HKI_CPU] = argmax_cpu},
     .no_grad_why = "its result is an index",
     .reference = argmax_reference,

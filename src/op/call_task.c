@@ -199,23 +199,7 @@ static void finish(hki_task *task, void *payload)
 static void describe(const void *payload, char *text, size_t bytes)
 {
     const hki_kernel_call *call = &((const call_payload *)payload)->call;
-    size_t used = 0;
-    if (bytes)
-        text[0] = '\0';
-    for (int i = 0; i < call->input_count && used < bytes; i++) {
-        const hki_tensor *tensor = &call->in[i];
-        hk_dims shape = {.ndim = tensor->ndim};
-        char dims[256] = "";
-        if (tensor->ndim >= 0) {
-            memcpy(shape.dims, tensor->dims, sizeof shape.dims);
-            hki_dims_describe(&shape, dims, sizeof dims);
-        }
-        int written = snprintf(text + used, bytes - used, "%s%s%s", i ? ", " : "",
-                               tensor->ndim < 0 ? "NULL" : hk_dtype_name(tensor->dtype), dims);
-        if (written < 0)
-            break;
-        used += (size_t)written;
-    }
+    hki_tensors_describe(call->in, call->input_count, text, bytes);
 }
 
 static int operands(const void *payload, hki_trace_operand *operands, int limit)

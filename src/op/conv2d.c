@@ -1,5 +1,5 @@
 /* Two-dimensional convolution and its gradients. The loops are in kernels/conv2d_kernel.h. */
-#include "op/kernels/conv2d_kernel.h"
+#include "op/conv2d.h"
 #include "op/reduce.h"
 #include "op/scratch.h"
 
@@ -390,6 +390,24 @@ static void forward_grad(hki_grad_call *call)
     }
 }
 
+/* ---- batches ------------------------------------------------------------------------------------------- */
+
+static hki_batch_kind weight_batch(hki_batch *batch)
+{
+    hki_batch_all(batch);
+    return HKI_BATCH_SUM;
+}
+
+hki_conv2d_geometry hki_conv2d_geometry_of(const hk_op *op, const hki_tensor *in,
+                                           const void *options)
+{
+    if (op == &hki_op_conv2d)
+        return forward_geometry(in[0].dims, in[1].dims, options);
+    if (op == &hki_op_conv2d_backward_data)
+        return data_geometry(in[0].dims, in[1].dims, options);
+    return weight_geometry(in[0].dims, in[1].dims, options);
+}
+
 /* ---- conformance ----------------------------------------------------------------------------------------- */
 
 /* Walks over all products of x, weight and y, and adds to one of the three what the others give. */
@@ -526,6 +544,7 @@ const hk_op hki_op_conv2d = {
     .infer = forward_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = forward_plan,
+    .batch = hki_batch_first,
     .kernel = {[HKI_CPU] = forward_cpu},
     .grad = forward_grad,
     .grad_keep = HKI_KEEP_INPUTS,
@@ -545,6 +564,7 @@ const hk_op hki_op_conv2d_backward_data = {
     .infer = data_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = data_plan,
+    .batch = hki_batch_first,
     .kernel = {[HKI_CPU] = data_cpu},
     .no_grad_why = "gradients of gradients are not recorded",
     .reference = data_reference,
@@ -565,6 +585,7 @@ const hk_op hki_op_conv2d_backward_weight = {
     .infer = weight_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = weight_plan,
+    .batch = weight_batch,
     .kernel = {[HKI_CPU] = weight_cpu},
     .join = weight_join,
     .no_grad_why = "gradients of gradients are not recorded",

@@ -456,6 +456,7 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
                                .formula = text,                                                    \
                                .dtypes = DTYPES_##kind(dtype_set),                                 \
                                .elementwise = true,                                                \
+                               .batch = hki_batch_elementwise,                                     \
                                .infallible = never_fails,                                          \
                                .split = HKI_SPLIT_ELEMENTS,                                        \
                                .plan = plan,                                                       \

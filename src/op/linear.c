@@ -198,6 +198,12 @@ static void linear_grad(hki_grad_call *call)
         call->dx[2] = hki_op_call1(&hki_op_sum, dy, &(const hki_sum_options){.axes = HKI_SHAPE(0)});
 }
 
+/* Rows that are no matrix may lie along several axes. */
+static hki_batch_kind linear_batch(hki_batch *batch)
+{
+    return batch->in[0].ndim >= 2 ? hki_batch_first(batch) : HKI_BATCH_NONE;
+}
+
 /* ---- conformance ----------------------------------------------------------------------------------------- */
 
 static void linear_reference(const hki_call *call, const double *const *in, double *const *out)
@@ -239,6 +245,7 @@ const hk_op hki_op_linear = {
     .infer = linear_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = linear_plan,
+    .batch = linear_batch,
     .kernel = {[HKI_CPU] = linear_cpu},
     .grad = linear_grad,
     .grad_keep = HKI_KEEP_INPUTS,

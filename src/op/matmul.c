@@ -210,6 +210,19 @@ static void matmul_grad(hki_grad_call *call)
     }
 }
 
+/* Rows times a matrix, or the sum over samples of columns times rows. */
+static hki_batch_kind matmul_batch(hki_batch *batch)
+{
+    const hki_tensor *a = &batch->in[0], *b = &batch->in[1];
+    if (a->ndim != 2 || b->ndim != 2)
+        return HKI_BATCH_NONE;
+    if (a->strides[1] == 1)
+        return hki_batch_first(batch);
+    batch->last = 1;
+    batch->first = 2;
+    return HKI_BATCH_SUM;
+}
+
 /* ---- conformance ----------------------------------------------------------------------------------------- */
 
 /* The element of C-order x at the batch entry of `out`, broadcast, at row and column. */
@@ -291,6 +304,7 @@ const hk_op hki_op_matmul = {
     .infer = matmul_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = matmul_plan,
+    .batch = matmul_batch,
     .kernel = {[HKI_CPU] = matmul_cpu},
     .grad = matmul_grad,
     .grad_keep = HKI_KEEP_INPUTS,

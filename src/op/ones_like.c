@@ -38,6 +38,7 @@ const hk_op hki_op_ones_like = {
     .internal = true,
     .infer = hki_infer_same,
     .split = HKI_SPLIT_ELEMENTS,
+    .batch = hki_batch_first,
     .kernel = {[HKI_CPU] = kernel},
     .no_grad_why = "it does not depend on the values of x",
     .reference = reference,

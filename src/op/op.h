@@ -187,6 +187,30 @@ typedef struct hki_grad_call {
     hk_array *dx[HKI_MAX_INPUTS]; /* set by op->grad where wanted; owned by the current scope */
 } hki_grad_call;
 
+/* ---- batches ------------------------------------------------------------------------------------------ */
+
+typedef enum hki_batch_kind {
+    HKI_BATCH_NONE, /* no such rule */
+    HKI_BATCH_EACH, /* sample i of the output comes from sample i of the inputs that carry samples */
+    HKI_BATCH_SUM   /* every output is the sum over the samples of what each of them gives alone */
+} hki_batch_kind;
+
+/* A call that is asked how it treats the samples of a batch. */
+typedef struct hki_batch {
+    const void *options;
+    int input_count;
+    const hki_tensor *in, *out; /* dims and strides only; ndim -1: left out */
+    /* Answers: bit i: input i carries samples, one for each index of its first axis, or, of a matrix,
+     * of its last. Those of outputs lie along the first. The other inputs are shared by all samples. */
+    unsigned first, last;
+} hki_batch;
+
+/* Common answers: the first input carries samples; all do; those do that are not broadcast along the
+ * output's first axis. */
+hki_batch_kind hki_batch_first(hki_batch *batch);
+hki_batch_kind hki_batch_all(hki_batch *batch);
+hki_batch_kind hki_batch_elementwise(hki_batch *batch);
+
 /* ---- samples for the conformance test ------------------------------------------------------------------ */
 
 typedef enum hki_sample_kind {
@@ -255,7 +279,10 @@ struct hk_op {
     void (*plan)(const hki_call *call, hki_plan *plan); /* optional unless HKI_SPLIT_PLAN */
     hki_kernel_fn kernel[HKI_DEVICE_KIND_COUNT];
     void (*join)(const hki_kernel_call *call); /* optional: after all pieces */
-    void (*grad)(hki_grad_call *call);         /* NULL: no gradient */
+    /* Optional: how it treats a batch; then its kernel works on any run of samples, whatever
+     * `extent` is split by. */
+    hki_batch_kind (*batch)(hki_batch *batch);
+    void (*grad)(hki_grad_call *call); /* NULL: no gradient */
     unsigned grad_keep;
     unsigned no_grad_inputs; /* bit i: input i never has a gradient (indices, labels) */
     /* Conformance: the same on C-contiguous double arrays, written plainly. Inputs as doubles. */

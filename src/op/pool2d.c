@@ -1,7 +1,8 @@
 /* Two-dimensional pooling, largest element or mean of each window, and its gradients. The loops are in
  * kernels/pool2d_kernel.h. */
+#include "op/pool2d.h"
+
 #include "op/kernels/pool2d_kernel.h"
-#include "op/op.h"
 
 #include <math.h>
 #include <string.h>
@@ -52,6 +53,15 @@ static hki_pool2d_geometry avg_geometry(int64_t height, int64_t width, const voi
     hki_pool2d_geometry g = geometry_of(height, width, common);
     g.count_include_pad = ((const hki_avg_pool2d_options *)common)->count_include_pad;
     return g;
+}
+
+bool hki_pool2d_tiles(const void *options, int64_t window[2])
+{
+    hki_pool2d_geometry g = geometry_of(0, 0, options);
+    window[0] = g.kernel_height;
+    window[1] = g.kernel_width;
+    return g.stride_height == g.kernel_height && g.stride_width == g.kernel_width &&
+           g.pad_height == 0 && g.pad_width == 0;
 }
 
 static bool check_options(hki_call *call, const hki_max_pool2d_options *options)
@@ -374,6 +384,7 @@ const hk_op hki_op_max_pool2d = {
     .infer = forward_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = plan,
+    .batch = hki_batch_all,
     .kernel = {[HKI_CPU] = max_cpu},
     .grad = max_grad,
     .grad_keep = HKI_KEEP_INPUTS,
@@ -396,6 +407,7 @@ const hk_op hki_op_avg_pool2d = {
     .infer = forward_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = plan,
+    .batch = hki_batch_all,
     .kernel = {[HKI_CPU] = avg_cpu},
     .grad = avg_grad,
     .reference = avg_reference,
@@ -414,6 +426,7 @@ const hk_op hki_op_max_pool2d_backward = {
     .infer = max_backward_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = plan,
+    .batch = hki_batch_all,
     .kernel = {[HKI_CPU] = max_backward_cpu},
     .no_grad_why = "gradients of gradients are not recorded",
     .reference = max_backward_reference,
@@ -432,6 +445,7 @@ const hk_op hki_op_avg_pool2d_backward = {
     .infer = avg_backward_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = plan,
+    .batch = hki_batch_all,
     .kernel = {[HKI_CPU] = avg_backward_cpu},
     .no_grad_why = "gradients of gradients are not recorded",
     .reference = avg_backward_reference,

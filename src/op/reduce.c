@@ -325,6 +325,16 @@ static void extremum_backward_cpu(const hki_kernel_call *call, int64_t piece, in
     }
 }
 
+/* ---- batches ------------------------------------------------------------------------------------------- */
+
+static hki_batch_kind sum_batch(hki_batch *batch)
+{
+    if (batch->in[0].ndim == 0)
+        return HKI_BATCH_NONE;
+    hki_batch_kind each = hki_batch_first(batch);
+    return hki_reduce_mask_of(batch->options, batch->in[0].ndim) & 1 ? HKI_BATCH_SUM : each;
+}
+
 /* ---- conformance ----------------------------------------------------------------------------------------- */
 
 /* The index in the result of the element at `index` of x, both C-order. */
@@ -412,6 +422,7 @@ const hk_op hki_op_sum = {
     .infer = reduce_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = reduce_plan,
+    .batch = sum_batch,
     .kernel = {[HKI_CPU] = reduce_cpu},
     .join = reduce_join,
     .grad = sum_grad,

@@ -185,6 +185,12 @@ static void softmax_reference(const hki_call *call, const double *const *in, dou
         .axis = value                                                                              \
     }
 
+static hki_batch_kind softmax_batch(hki_batch *batch)
+{
+    int ndim = batch->in[0].ndim;
+    return ndim > 0 && axis_of(batch->options, ndim) > 0 ? hki_batch_first(batch) : HKI_BATCH_NONE;
+}
+
 static const hki_sample softmax_samples[] = {
     {.inputs = {HKI_SHAPE(5, 4)}, .options = AXIS(-1)},
     {.inputs = {HKI_SHAPE(5, 4)}, .options = AXIS(0), .low = -50, .high = 50},
@@ -209,6 +215,7 @@ const hk_op hki_op_softmax = {
     .infer = softmax_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = softmax_plan,
+    .batch = softmax_batch,
     .kernel = {[HKI_CPU] = softmax_cpu},
     .grad = softmax_grad,
     .grad_keep = HKI_KEEP_OUTPUT,
@@ -228,6 +235,7 @@ const hk_op hki_op_log_softmax = {
     .infer = softmax_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = softmax_plan,
+    .batch = softmax_batch,
     .kernel = {[HKI_CPU] = softmax_cpu},
     .grad = log_softmax_grad,
     .grad_keep = HKI_KEEP_OUTPUT,

@@ -1,0 +1,230 @@
+/* Putting chains in the place of a graph's calls. */
+#include "graph/chain.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Samples of a piece: enough that its part of the sums costs little, few enough that pieces share the cores well. */
+enum { PIECE_SAMPLES = 64 };
+
+static void nodes_destroy(hki_node *nodes, int count)
+{
+    for (int i = 0; nodes && i < count; i++) {
+        free(nodes[i].options);
+        free(nodes[i].operands);
+    }
+    free(nodes);
+}
+
+void hki_chain_destroy(hki_chain *chain)
+{
+    if (!chain || atomic_fetch_sub_explicit(&chain->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    nodes_destroy(chain->calls, chain->call_count);
+    free(chain->values);
+    free(chain->sums);
+    free(chain->steps);
+    free(chain->packs);
+    free(chain->masks);
+    free(chain->arrays);
+    free(chain->array_is_new);
+    free(chain);
+}
+
+static bool node_copy(hki_node *to, const hki_node *from)
+{
+    size_t bytes = (size_t)(from->input_count + from->output_count) * sizeof *from->operands;
+    *to = *from;
+    to->options = from->options_bytes ? malloc(from->options_bytes) : NULL;
+    to->operands = malloc(bytes);
+    if ((from->options_bytes && !to->options) || !to->operands)
+        return false;
+    if (to->options)
+        memcpy(to->options, from->options, from->options_bytes);
+    memcpy(to->operands, from->operands, bytes);
+    return true;
+}
+
+/* Copies: nothing of the graph changes until the chain is made. */
+static bool take_calls(hki_chain *chain, const hk_graph *graph, const bool *member, int count)
+{
+    chain->calls = calloc((size_t)count, sizeof *chain->calls);
+    bool taken = chain->calls;
+    for (int i = 0; taken && i < graph->node_count; i++)
+        if (member[i])
+            taken = node_copy(&chain->calls[chain->call_count++], &graph->nodes[i]);
+    return taken;
+}
+
+/* Whether float64 is what most of its convolutions and layers are in. */
+static bool is_f64(const hki_chain *chain)
+{
+    int f64 = 0;
+    for (int i = 0; i < chain->call_count; i++) {
+        const hki_node *node = &chain->calls[i];
+        if (node->op == &hki_op_conv2d || node->op == &hki_op_linear || node->op == &hki_op_matmul)
+            f64 += node->operands[0].tensor.dtype == HK_F64 ? 1 : -1;
+    }
+    return f64 > 0;
+}
+
+static bool *find_outside(const hk_graph *graph, const bool *member)
+{
+    bool *outside = calloc((size_t)graph->slot_count + 1, sizeof *outside);
+    for (int i = 0; outside && i < graph->slot_count; i++)
+        outside[i] = graph->slots[i].kind != HKI_SLOT_TEMPORARY;
+    for (int i = 0; outside && i < graph->node_count; i++)
+        for (int j = 0;
+             !member[i] && j < graph->nodes[i].input_count + graph->nodes[i].output_count; j++)
+            if (graph->nodes[i].operands[j].slot >= 0)
+                outside[graph->nodes[i].operands[j].slot] = true;
+    return outside;
+}
+
+static hki_chain *chain_create(const hk_graph *graph, const bool *member, int count,
+                               int64_t samples)
+{
+    hki_chain *chain = calloc(1, sizeof *chain);
+    bool *outside = find_outside(graph, member);
+    bool made = chain && outside && take_calls(chain, graph, member, count);
+    if (chain)
+        atomic_init(&chain->refs, 1);
+    if (made) {
+        chain->device = chain->calls[0].device;
+        chain->f64 = is_f64(chain);
+        chain->samples = samples;
+        chain->block_samples = hki_conv2d_block_lanes(chain->f64);
+        chain->piece_samples = PIECE_SAMPLES;
+        chain->piece_count = (samples - 1) / PIECE_SAMPLES + 1;
+        made = hki_chain_make_steps(chain, graph->slot_count, outside) && hki_chain_lay_out(chain);
+    }
+    if (made)
+        made = (chain->array_is_new = calloc((size_t)chain->array_count + 1, sizeof(bool)));
+    for (int i = 0; made && i < chain->array_count; i++)
+        chain->array_is_new[i] = i >= chain->read_count &&
+                                 graph->slots[chain->arrays[i].slot].kind == HKI_SLOT_TEMPORARY;
+    free(outside);
+    if (made)
+        return chain;
+    hki_chain_destroy(chain);
+    return NULL;
+}
+
+static bool node_of_chain(hki_node *node, hki_chain *chain)
+{
+    size_t bytes = (size_t)chain->array_count * sizeof *node->operands;
+    *node = (hki_node){.kind = HKI_NODE_CHAIN,
+                       .operation = "chain",
+                       .source = chain->calls[0].source,
+                       .device = chain->device,
+                       .input_count = chain->read_count,
+                       .output_count = chain->array_count - chain->read_count,
+                       .operands = malloc(bytes + 1),
+                       .chain = chain};
+    if (node->operands)
+        memcpy(node->operands, chain->arrays, bytes);
+    return node->operands;
+}
+
+/* Those before the chain, the chain, those after it. */
+static bool replace(hk_graph *graph, const bool *member, const bool *late, hki_chain *chain)
+{
+    hki_node *nodes = malloc((size_t)(graph->node_count + 1) * sizeof *nodes), node;
+    if (!nodes || !node_of_chain(&node, chain)) {
+        free(nodes);
+        return false;
+    }
+    int count = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < graph->node_count; i++)
+            if (!member[i] && late[i] == (pass == 1))
+                nodes[count++] = graph->nodes[i];
+        if (pass == 0)
+            nodes[count++] = node;
+    }
+    for (int i = 0; i < graph->node_count; i++) {
+        if (member[i]) {
+            free(graph->nodes[i].options);
+            free(graph->nodes[i].operands);
+        }
+    }
+    free(graph->nodes);
+    graph->nodes = nodes;
+    graph->node_count = count;
+    return true;
+}
+
+static void find_lives(hk_graph *graph)
+{
+    for (int i = 0; i < graph->slot_count; i++)
+        graph->slots[i].first = graph->slots[i].last = -1;
+    for (int i = 0; i < graph->node_count; i++) {
+        const hki_node *node = &graph->nodes[i];
+        for (int j = 0; j < node->input_count + node->output_count; j++) {
+            if (node->operands[j].slot < 0)
+                continue;
+            hki_slot *slot = &graph->slots[node->operands[j].slot];
+            slot->first = slot->first < 0 ? i : slot->first;
+            slot->last = i;
+        }
+    }
+}
+
+void hki_graph_form_chains(hk_graph *graph)
+{
+    bool *member = calloc((size_t)graph->node_count * 2 + 2, sizeof *member);
+    bool more = member && !graph->options.exact;
+    while (more) {
+        bool *late = member + graph->node_count;
+        int64_t samples;
+        int count = 0;
+        more = hki_chain_find(graph, 0, member, late, &samples) >= 0;
+        for (int i = 0; more && i < graph->node_count; i++)
+            count += member[i];
+        hki_chain *chain = more ? chain_create(graph, member, count, samples) : NULL;
+        more = chain && replace(graph, member, late, chain);
+        if (chain && !more)
+            hki_chain_destroy(chain);
+    }
+    free(member);
+    find_lives(graph);
+}
+
+/* ---- telling ----------------------------------------------------------------------------------------------------- */
+
+static void describe_block(const hki_chain_step *step, FILE *stream)
+{
+    const hki_conv2d_geometry *g = &step->block.geometry;
+    static const char *const pools[] = {"", ", average pooling", ", maximum pooling"};
+    fprintf(stream,
+            "%s %" PRId64 "x%" PRId64 "x%" PRId64 " to %" PRId64 ", %" PRId64 "x%" PRId64 "%s%s",
+            step->kind == HKI_STEP_FORWARD ? "forward" : "backward", g->in_channels, g->in_height,
+            g->in_width, g->out_channels, g->kernel_height, g->kernel_width,
+            step->block.relu ? ", relu" : "", pools[step->block.pool]);
+}
+
+void hki_chain_describe(const hki_chain *chain, FILE *stream)
+{
+    fprintf(stream,
+            "  %" PRId64 " samples in %" PRId64 " pieces, blocks of %" PRId64 "; workspace %" PRId64
+            " KiB a piece, sums %" PRId64 " KiB\n",
+            chain->samples, chain->piece_count, chain->block_samples, chain->workspace_bytes >> 10,
+            chain->sum_bytes >> 10);
+    for (int i = 0; i < chain->step_count; i++) {
+        const hki_chain_step *step = &chain->steps[i];
+        fprintf(stream, "  ");
+        if (step->kind == HKI_STEP_TO_LANES || step->kind == HKI_STEP_TO_ROWS)
+            fprintf(stream, "to %s", step->kind == HKI_STEP_TO_LANES ? "lanes" : "rows");
+        else if (step->kind == HKI_STEP_CALL || step->kind == HKI_STEP_CALL_END)
+            fprintf(stream, "%s%s", chain->calls[step->call].operation,
+                    step->kind == HKI_STEP_CALL_END ? ", at the end of a piece"
+                    : step->in_lanes                ? ", in lanes"
+                                                    : "");
+        else
+            describe_block(step, stream);
+        if (step->call_count > 1)
+            fprintf(stream, " (%d calls)", step->call_count);
+        fprintf(stream, "\n");
+    }
+}

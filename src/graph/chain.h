@@ -1,0 +1,169 @@
+/* A chain: calls that work sample by sample, done depth-first. The batch is cut into pieces, which run in parallel, and each
+ * piece into blocks that take every step of the chain before the next block begins, so that what is in between stays
+ * in the cache. Sums over samples are kept per piece and added in piece order at the end. How it is cut is a pure
+ * function of shapes and the instruction set.
+ *
+ * What a chain computes on is its values, one for each array of samples; a value is in one or both of two layouts while
+ * a block is worked on: *rows*, samples in C order, and *lanes*, kernels/conv2d_block.h. */
+#ifndef HOCKET_GRAPH_CHAIN_H
+#define HOCKET_GRAPH_CHAIN_H
+
+#include "graph/graph.h"
+#include "op/kernels/conv2d_block.h"
+
+enum { HKI_CHAIN_NOWHERE = -1 };
+
+typedef struct hki_chain_value {
+    int slot;
+    hk_dtype dtype;
+    int64_t elements; /* of a sample */
+    int array; /* operand of the chain's node that holds all samples, read or written; -1: there is none */
+    bool is_output;
+    bool is_kept;        /* rows of a whole piece, for steps at its end; where there is no array */
+    bool fits_lanes;     /* its elements are as large as the chain's lanes */
+    int64_t rows, lanes; /* places in the workspace, bytes; HKI_CHAIN_NOWHERE: not needed */
+} hki_chain_value;
+
+/* A sum over all samples: an operand that is written at the end. */
+typedef struct hki_chain_sum {
+    int array;
+    hk_dtype dtype;
+    int64_t elements;
+    int64_t at;       /* in a piece's part, bytes */
+    bool accumulates; /* blocks add to it; else one step at the end of a piece sets it */
+} hki_chain_sum;
+
+typedef enum hki_chain_step_kind {
+    HKI_STEP_CALL,     /* an operator's own kernel on a block */
+    HKI_STEP_CALL_END, /* the same on a whole piece, when its blocks are done: sums */
+    HKI_STEP_FORWARD,  /* conv2d_block.h */
+    HKI_STEP_BACKWARD,
+    HKI_STEP_TO_LANES,
+    HKI_STEP_TO_ROWS
+} hki_chain_step_kind;
+
+typedef enum hki_chain_ref_kind {
+    HKI_REF_NONE,
+    HKI_REF_VALUE,
+    HKI_REF_SHARED, /* an operand that all samples share */
+    HKI_REF_SUM
+} hki_chain_ref_kind;
+
+typedef struct hki_chain_ref {
+    hki_chain_ref_kind kind;
+    int index;         /* of the value or sum; shared: of the operand */
+    bool is_last;      /* samples lie along the last of two axes */
+    hki_tensor tensor; /* of the whole batch, without storage and data */
+} hki_chain_ref;
+
+/* What op->plan says of a call on so many samples. */
+typedef struct hki_chain_extent {
+    int64_t extent, grain;
+    size_t partial_bytes;
+} hki_chain_extent;
+
+typedef struct hki_chain_step {
+    hki_chain_step_kind kind;
+    int call;       /* of chain->calls: what failures are blamed on */
+    int call_count; /* how many calls it stands for */
+
+    /* CALL, CALL_END */
+    hki_chain_ref in[HKI_MAX_INPUTS], out[HKI_MAX_OUTPUTS];
+    bool in_lanes;               /* CALL: elementwise on lanes */
+    hki_chain_extent full, rest; /* for a whole block or piece, and for the last one */
+
+    /* FORWARD: y = pool(relu(conv2d(x, weight) + bias)). BACKWARD: of a FORWARD step or of a convolution without
+     * anything. TO_LANES, TO_ROWS: of x. Values, operands (weight, bias) and sums; -1: none. */
+    hki_conv2d_block block;
+    int x, y, weight, bias;
+    int dx, dy, dweight, dbias;
+    int mask; /* index of chain->masks */
+    int pack; /* index of chain->packs */
+} hki_chain_step;
+
+/* Weights in the form that blocks want, made once for all pieces. */
+typedef struct hki_chain_pack {
+    hki_conv2d_block block;
+    bool is_backward;
+    int weight; /* operand */
+    int64_t at; /* in the memory for packed weights */
+} hki_chain_pack;
+
+typedef struct hki_chain_mask {
+    int64_t at; /* in the workspace */
+    int64_t bytes;
+    int from, to; /* steps */
+} hki_chain_mask;
+
+struct hki_chain {
+    atomic_uint refs; /* its node's and those of its tasks */
+    hki_device *device;
+    bool f64; /* of its lanes */
+    int64_t samples, block_samples, piece_samples, piece_count;
+    hki_node *calls; /* owned, in their order */
+    int call_count;
+    hki_chain_value *values;
+    int value_count;
+    hki_chain_sum *sums;
+    int sum_count;
+    hki_chain_step
+        *steps; /* end_steps of them for each block, the others when a piece's blocks are done */
+    int step_count, end_steps;
+    hki_chain_pack *packs;
+    int pack_count;
+    hki_chain_mask *masks;
+    int mask_count;
+    hki_operand *arrays; /* what it reads, then what it writes: the node's operands */
+    bool *array_is_new;  /* temporaries, which a replay makes */
+    int read_count, array_count;
+    /* Bytes: workspace of a running piece, where its scratch begins, a piece's part of the sums, packed weights. */
+    int64_t workspace_bytes, scratch_at, sum_bytes, packed_bytes;
+    double work_ns;
+};
+
+/* ---- forming ----------------------------------------------------------------------------------------------------- */
+
+/* chain_find.c: marks the nodes of one more chain in `member` (node_count of them), and in `late` those that must come after
+ * it; sets *samples. Nodes before `from` do not begin one. Returns the node that it was found by, or -1. */
+int hki_chain_find(const hk_graph *graph, int from, bool *member, bool *late, int64_t *samples);
+
+/* chain_steps.c: steps, values, sums and arrays from chain->calls, which are in place. outside[slot]: somebody but the
+ * chain looks at the slot. False: out of host memory. */
+bool hki_chain_make_steps(hki_chain *chain, int slot_count, const bool *outside);
+/* chain_fuse.c: a FORWARD or BACKWARD step from the call and, where nobody looks at what is in between, what follows it;
+ * notes in done[] which other calls it stands for. True: *step is filled, but for slots in the places of values and sums,
+ * and hki_chain_shared in those of operands. *backward: the gradient that goes with it, to be done in the place of
+ * backward->call; of kind HKI_STEP_CALL: there is none. */
+bool hki_chain_fuse(const hki_chain *chain, const bool *outside, int call, hki_chain_step *step,
+                    hki_chain_step *backward, bool *done);
+static inline int hki_chain_shared(int call, int input)
+{
+    return call * HKI_MAX_INPUTS + input;
+}
+/* chain_layout.c: inserts conversions between layouts, and gives everything its place. False: out of host memory. */
+bool hki_chain_lay_out(hki_chain *chain);
+
+/* How a noted call treats the batch: op->batch with its operands. */
+hki_batch_kind hki_chain_ask(const hki_node *node, hki_batch *batch, hki_tensor *tensors);
+/* C order without gaps. */
+bool hki_chain_is_dense(const hki_tensor *tensor);
+
+/* ---- running ----------------------------------------------------------------------------------------------------- */
+
+/* One piece at work. */
+typedef struct hki_chain_run {
+    const hki_chain *chain;
+    hki_task *task;
+    int64_t piece;
+    int64_t begin, end;   /* samples of the piece */
+    int64_t first, count; /* of the block, or of the piece at its end */
+    char *workspace, *sums;
+    const char *packed;
+    char *const *arrays;  /* where the operands' first elements are */
+    hki_storage *storage; /* some storage of the device, for kernels that ask where they are */
+} hki_chain_run;
+
+/* chain_run.c: false when the step failed, and so has the task. */
+bool hki_chain_run_step(const hki_chain_run *run, const hki_chain_step *step);
+
+#endif

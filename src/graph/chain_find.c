@@ -1,0 +1,199 @@
+/* Which calls of a graph form a chain. */
+#include "graph/chain.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool hki_chain_is_dense(const hki_tensor *tensor)
+{
+    int64_t step = 1;
+    for (int i = tensor->ndim - 1; i >= 0; i--) {
+        if (tensor->dims[i] != 1 && tensor->strides[i] != step)
+            return false;
+        step *= tensor->dims[i];
+    }
+    return true;
+}
+
+hki_batch_kind hki_chain_ask(const hki_node *node, hki_batch *batch, hki_tensor *tensors)
+{
+    if (node->kind != HKI_NODE_CALL || !node->op->batch)
+        return HKI_BATCH_NONE;
+    for (int i = 0; i < node->input_count + node->output_count; i++) {
+        tensors[i] = node->operands[i].tensor;
+        if (node->operands[i].slot < 0)
+            tensors[i].ndim = -1;
+    }
+    *batch = (hki_batch){.options = node->options,
+                         .input_count = node->input_count,
+                         .in = tensors,
+                         .out = tensors + node->input_count};
+    return node->op->batch(batch);
+}
+
+/* What has happened to a slot so far. */
+enum {
+    IS_VALUE = 1,   /* made by the chain, sample by sample */
+    IS_LATE = 2,    /* holds what is known after the chain only */
+    IS_READ = 4,    /* by the chain, as it was before */
+    READ_LATE = 8,  /* by a call that comes after the chain */
+    IS_TOUCHED = 16 /* named by an earlier node */
+};
+
+typedef struct finder {
+    const hk_graph *graph;
+    int64_t samples;
+    hki_device *device;
+    unsigned char *state; /* of slots */
+} finder;
+
+/* Samples along the first axis, or the last of two, of all of a value, or of an array from before the chain. */
+static bool carries_samples(const finder *self, const hki_operand *operand, bool is_last)
+{
+    const hki_tensor *tensor = &operand->tensor;
+    unsigned state = self->state[operand->slot];
+    if (state & IS_LATE || (state & IS_VALUE && tensor->offset != 0))
+        return false;
+    if (is_last)
+        return tensor->ndim == 2 && tensor->dims[1] == self->samples && tensor->strides[0] == 1 &&
+               tensor->strides[1] == tensor->dims[0];
+    return tensor->ndim > 0 && tensor->dims[0] == self->samples && hki_chain_is_dense(tensor);
+}
+
+static bool is_shared(const finder *self, const hki_operand *operand)
+{
+    return !(self->state[operand->slot] & (IS_VALUE | IS_LATE)) &&
+           hki_chain_is_dense(&operand->tensor);
+}
+
+static bool fits_output(const finder *self, const hki_operand *operand, hki_batch_kind kind)
+{
+    const hki_tensor *tensor = &operand->tensor;
+    if (self->state[operand->slot] & IS_TOUCHED || tensor->offset != 0 ||
+        !hki_chain_is_dense(tensor))
+        return false;
+    if (kind == HKI_BATCH_SUM)
+        return tensor->dtype == HK_F32 || tensor->dtype == HK_F64 || tensor->dtype == HK_I64 ||
+               tensor->dtype == HK_I32;
+    return tensor->ndim > 0 && tensor->dims[0] == self->samples;
+}
+
+static bool is_candidate(const hki_node *node, const hki_device *device)
+{
+    return node->kind == HKI_NODE_CALL && node->device == device && node->is_new &&
+           !node->staging.copy_inputs && !node->staging.copy_output && node->op->batch &&
+           !node->op->any_device && !node->op->pinned && node->op->kernel[HKI_CPU];
+}
+
+/* Answers HKI_BATCH_NONE when the node is no part of the chain. */
+static hki_batch_kind ask_member(const finder *self, const hki_node *node)
+{
+    hki_tensor tensors[HKI_MAX_INPUTS + HKI_MAX_OUTPUTS];
+    hki_batch batch;
+    if (!is_candidate(node, self->device))
+        return HKI_BATCH_NONE;
+    hki_batch_kind kind = hki_chain_ask(node, &batch, tensors);
+    bool joins =
+        false; /* what the samples are is known by the bound arrays, or by what came from them */
+    for (int i = 0; kind != HKI_BATCH_NONE && i < node->input_count; i++) {
+        const hki_operand *operand = &node->operands[i];
+        bool first = batch.first >> i & 1, last = batch.last >> i & 1;
+        if (operand->slot < 0)
+            continue;
+        if (first || last ? !carries_samples(self, operand, last) : !is_shared(self, operand))
+            kind = HKI_BATCH_NONE;
+        joins = joins ||
+                ((first || last) && (self->state[operand->slot] & IS_VALUE ||
+                                     self->graph->slots[operand->slot].kind == HKI_SLOT_BOUND));
+    }
+    for (int i = 0; kind != HKI_BATCH_NONE && i < node->output_count; i++)
+        if (!fits_output(self, &node->operands[node->input_count + i], kind))
+            kind = HKI_BATCH_NONE;
+    return joins ? kind : HKI_BATCH_NONE;
+}
+
+/* A node that is no part of the chain comes before or after it. */
+static bool is_late(const finder *self, const hki_node *node)
+{
+    bool late = false;
+    int count = node->input_count + node->output_count;
+    for (int i = 0; i < count && !late; i++) {
+        int slot = node->operands[i].slot;
+        bool writes = node->kind == HKI_NODE_COMPOUND || i >= node->input_count;
+        if (slot < 0)
+            continue;
+        late = self->state[slot] & (IS_VALUE | IS_LATE) ||
+               (writes && self->state[slot] & (IS_READ | READ_LATE));
+    }
+    return late;
+}
+
+static void note(const finder *self, const hki_node *node, hki_batch_kind kind, bool late)
+{
+    for (int i = 0; i < node->input_count + node->output_count; i++) {
+        int slot = node->operands[i].slot;
+        bool writes = node->kind == HKI_NODE_COMPOUND || i >= node->input_count;
+        if (slot < 0)
+            continue;
+        unsigned char *state = &self->state[slot];
+        *state |= IS_TOUCHED;
+        if (kind == HKI_BATCH_NONE)
+            *state |= late ? (writes ? IS_LATE : READ_LATE) : 0;
+        else if (!writes)
+            *state |= *state & IS_VALUE ? 0 : IS_READ;
+        else
+            *state |= kind == HKI_BATCH_EACH ? IS_VALUE : IS_LATE;
+    }
+}
+
+/* Marks what goes with self->samples; returns how many members there are. */
+static int mark(finder *self, bool *member, bool *late)
+{
+    const hk_graph *graph = self->graph;
+    int count = 0;
+    memset(self->state, 0, (size_t)graph->slot_count);
+    for (int i = 0; i < graph->node_count; i++) {
+        const hki_node *node = &graph->nodes[i];
+        hki_batch_kind kind = ask_member(self, node);
+        member[i] = kind != HKI_BATCH_NONE;
+        late[i] = !member[i] && is_late(self, node);
+        note(self, node, kind, late[i]);
+        count += member[i];
+    }
+    return count;
+}
+
+/* Whether the node may begin a chain: it works on samples of a bound array. */
+static bool begins(finder *self, const hki_node *node)
+{
+    hki_tensor tensors[HKI_MAX_INPUTS + HKI_MAX_OUTPUTS];
+    hki_batch batch;
+    if (!is_candidate(node, node->device) || !hki_device_is_host(node->device) ||
+        hki_chain_ask(node, &batch, tensors) != HKI_BATCH_EACH)
+        return false;
+    for (int i = 0; i < node->input_count; i++) {
+        const hki_operand *operand = &node->operands[i];
+        if (!(batch.first >> i & 1) || self->graph->slots[operand->slot].kind != HKI_SLOT_BOUND)
+            continue;
+        self->device = node->device;
+        self->samples = operand->tensor.dims[0];
+        return true;
+    }
+    return false;
+}
+
+int hki_chain_find(const hk_graph *graph, int from, bool *member, bool *late, int64_t *samples)
+{
+    finder self = {.graph = graph};
+    self.state = malloc((size_t)graph->slot_count + 1);
+    int found = -1;
+    for (int i = from; self.state && found < 0 && i < graph->node_count; i++) {
+        if (!begins(&self, &graph->nodes[i]) || self.samples < 2 * hki_conv2d_block_lanes(false))
+            continue;
+        if (mark(&self, member, late) >= 2 && member[i])
+            found = i;
+    }
+    *samples = self.samples;
+    free(self.state);
+    return found;
+}

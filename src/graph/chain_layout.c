@@ -1,0 +1,286 @@
+/* In which layout steps find their values, and where. */
+#include "graph/chain.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a value is in when a step is reached. */
+enum { IN_ROWS = 1, IN_LANES = 2 };
+
+typedef struct layout {
+    hki_chain *chain;
+    unsigned char *is_in;  /* of values */
+    hki_chain_step *steps; /* with conversions */
+    int count;
+} layout;
+
+static void convert(layout *self, int value, hki_chain_step_kind kind)
+{
+    unsigned wanted = kind == HKI_STEP_TO_LANES ? IN_LANES : IN_ROWS;
+    if (self->is_in[value] & wanted)
+        return;
+    self->steps[self->count++] = (hki_chain_step){
+        .kind = kind, .x = value, .call = -1, .y = -1, .dx = -1, .dy = -1, .mask = -1, .pack = -1};
+    self->is_in[value] |= (unsigned char)wanted;
+}
+
+/* Whether an operator that works element by element may do so in lanes, and whether it is to. */
+static bool goes_in_lanes(const layout *self, const hki_chain_step *step)
+{
+    const hki_chain *chain = self->chain;
+    const hki_chain_value *out = &chain->values[step->out[0].index];
+    bool can =
+        step->kind == HKI_STEP_CALL && chain->calls[step->call].op->elementwise && out->fits_lanes;
+    bool all_rows = true;
+    for (int i = 0; i < HKI_MAX_INPUTS && can; i++) {
+        const hki_chain_ref *ref = &step->in[i];
+        if (ref->kind == HKI_REF_NONE)
+            continue;
+        const hki_chain_value *x = &chain->values[ref->index];
+        can = ref->kind == HKI_REF_VALUE && x->fits_lanes && x->elements == out->elements;
+        all_rows = all_rows && can && self->is_in[ref->index] & IN_ROWS;
+    }
+    return can && !all_rows;
+}
+
+static void lay_out_call(layout *self, hki_chain_step *step)
+{
+    const hki_chain *chain = self->chain;
+    step->in_lanes = goes_in_lanes(self, step);
+    for (int i = 0; i < HKI_MAX_INPUTS; i++)
+        if (step->in[i].kind == HKI_REF_VALUE)
+            convert(self, step->in[i].index, step->in_lanes ? HKI_STEP_TO_LANES : HKI_STEP_TO_ROWS);
+    self->steps[self->count++] = *step;
+    for (int i = 0; i < chain->calls[step->call].output_count; i++)
+        if (step->out[i].kind == HKI_REF_VALUE)
+            self->is_in[step->out[i].index] |= step->in_lanes ? IN_LANES : IN_ROWS;
+}
+
+static void lay_out_block(layout *self, const hki_chain_step *step)
+{
+    if (step->x >= 0)
+        convert(self, step->x, HKI_STEP_TO_LANES);
+    if (step->dy >= 0)
+        convert(self, step->dy, HKI_STEP_TO_LANES);
+    self->steps[self->count++] = *step;
+    if (step->y >= 0)
+        self->is_in[step->y] |= IN_LANES;
+    if (step->dx >= 0)
+        self->is_in[step->dx] |= IN_LANES;
+}
+
+/* Rows that leave the block: whole arrays, and what steps at the end of a piece read. */
+static void leave_rows(layout *self, int made_by)
+{
+    const hki_chain_step *step = &self->steps[made_by];
+    int made[] = {step->y, step->dx, step->out[0].index, step->out[1].index};
+    bool block = step->kind == HKI_STEP_FORWARD || step->kind == HKI_STEP_BACKWARD;
+    for (int i = 0; i < 4; i++) {
+        bool is_value =
+            i < 2 ? block && made[i] >= 0 : !block && step->out[i - 2].kind == HKI_REF_VALUE;
+        if (is_value &&
+            (self->chain->values[made[i]].is_output || self->chain->values[made[i]].is_kept))
+            convert(self, made[i], HKI_STEP_TO_ROWS);
+    }
+}
+
+static void insert_conversions(layout *self)
+{
+    hki_chain *chain = self->chain;
+    for (int i = 0; i < chain->value_count; i++)
+        self->is_in[i] = chain->values[i].array >= 0 && !chain->values[i].is_output ? IN_ROWS : 0;
+    for (int i = 0; i < chain->step_count; i++) {
+        hki_chain_step *step = &chain->steps[i];
+        if (step->kind == HKI_STEP_CALL_END)
+            continue;
+        if (step->kind == HKI_STEP_CALL)
+            lay_out_call(self, step);
+        else
+            lay_out_block(self, step);
+        leave_rows(self, self->count - 1);
+    }
+    chain->end_steps = self->count;
+    for (int i = 0; i < chain->step_count; i++)
+        if (chain->steps[i].kind == HKI_STEP_CALL_END)
+            self->steps[self->count++] = chain->steps[i];
+    free(chain->steps);
+    chain->steps = self->steps;
+    chain->step_count = self->count;
+}
+
+/* ---- places ------------------------------------------------------------------------------------------------------ */
+
+/* Something that lives from one step to another. */
+typedef struct tenant {
+    int64_t *at;
+    int64_t bytes;
+    int from, to; /* steps; from > to: never */
+} tenant;
+
+static int64_t rounded(int64_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
+static void live(tenant *self, int step)
+{
+    self->from = step < self->from ? step : self->from;
+    self->to = step > self->to ? step : self->to;
+}
+
+/* tenants: rows of value i at 2 i, its lanes at 2 i + 1. */
+static void note_lives(const hki_chain *chain, tenant *tenants)
+{
+    for (int i = 0; i < chain->step_count; i++) {
+        const hki_chain_step *step = &chain->steps[i];
+        const int block[] = {step->x, step->y, step->dx, step->dy};
+        switch (step->kind) {
+        case HKI_STEP_CALL:
+            for (int j = 0; j < HKI_MAX_INPUTS; j++)
+                if (step->in[j].kind == HKI_REF_VALUE)
+                    live(&tenants[2 * step->in[j].index + step->in_lanes], i);
+            for (int j = 0; j < HKI_MAX_OUTPUTS; j++)
+                if (step->out[j].kind == HKI_REF_VALUE)
+                    live(&tenants[2 * step->out[j].index + step->in_lanes], i);
+            break;
+        case HKI_STEP_TO_LANES:
+        case HKI_STEP_TO_ROWS:
+            live(&tenants[2 * step->x], i);
+            live(&tenants[2 * step->x + 1], i);
+            break;
+        case HKI_STEP_FORWARD:
+        case HKI_STEP_BACKWARD:
+            for (int j = 0; j < 4; j++)
+                if (block[j] >= 0)
+                    live(&tenants[2 * block[j] + 1], i);
+            break;
+        case HKI_STEP_CALL_END:
+            break;
+        }
+    }
+}
+
+/* First fit below the others that live at the same time; returns the end of all. */
+static int64_t place(tenant *tenants, int count)
+{
+    int64_t end = 0;
+    for (int i = 0; i < count; i++) {
+        tenant *one = &tenants[i];
+        *one->at = HKI_CHAIN_NOWHERE;
+        if (one->from > one->to)
+            continue;
+        int64_t at = 0;
+        for (bool moved = true; moved;) {
+            moved = false;
+            for (int j = 0; j < i; j++) {
+                const tenant *other = &tenants[j];
+                if (*other->at == HKI_CHAIN_NOWHERE || other->from > one->to ||
+                    one->from > other->to || *other->at >= at + one->bytes ||
+                    at >= *other->at + other->bytes)
+                    continue;
+                at = *other->at + other->bytes;
+                moved = true;
+            }
+        }
+        *one->at = at;
+        end = at + one->bytes > end ? at + one->bytes : end;
+    }
+    return end;
+}
+
+static bool place_block(hki_chain *chain, int64_t *end)
+{
+    int count = 2 * chain->value_count + chain->mask_count;
+    tenant *tenants = calloc((size_t)count + 1, sizeof *tenants);
+    if (!tenants)
+        return false;
+    for (int i = 0; i < count; i++)
+        tenants[i].from = chain->step_count;
+    for (int i = 0; i < chain->value_count; i++) {
+        hki_chain_value *value = &chain->values[i];
+        int64_t bytes = rounded(value->elements * chain->block_samples *
+                                (int64_t)hki_dtype_bytes(value->dtype));
+        tenants[2 * i].at = &value->rows;
+        tenants[2 * i + 1].at = &value->lanes;
+        tenants[2 * i].bytes = tenants[2 * i + 1].bytes = bytes ? bytes : 64;
+    }
+    note_lives(chain, tenants);
+    for (int i = 0; i < chain->value_count; i++)
+        if (chain->values[i].array >= 0 || chain->values[i].is_kept)
+            tenants[2 * i].from = chain->step_count + 1; /* rows are elsewhere */
+    for (int i = 0; i < chain->mask_count; i++) {
+        tenant *mask = &tenants[2 * chain->value_count + i];
+        mask->at = &chain->masks[i].at;
+        mask->bytes = chain->masks[i].bytes;
+        for (int j = 0; j < chain->step_count; j++)
+            if (chain->steps[j].mask == i && (chain->steps[j].kind == HKI_STEP_FORWARD ||
+                                              chain->steps[j].kind == HKI_STEP_BACKWARD))
+                live(mask, j);
+    }
+    *end = place(tenants, count);
+    free(tenants);
+    return true;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t scratch_of(const hki_chain *chain)
+{
+    int64_t most = 0;
+    for (int i = 0; i < chain->step_count; i++) {
+        const hki_chain_step *step = &chain->steps[i];
+        if (step->kind == HKI_STEP_FORWARD)
+            most = larger(
+                most, (int64_t)hki_conv2d_block_forward_scratch_bytes(&step->block, chain->f64));
+        else if (step->kind == HKI_STEP_BACKWARD)
+            most = larger(
+                most, (int64_t)hki_conv2d_block_backward_scratch_bytes(&step->block, chain->f64));
+        else if (step->kind == HKI_STEP_CALL || step->kind == HKI_STEP_CALL_END)
+            most = larger(most, (int64_t)larger((int64_t)step->full.partial_bytes,
+                                                (int64_t)step->rest.partial_bytes));
+    }
+    return rounded(most);
+}
+
+bool hki_chain_lay_out(hki_chain *chain)
+{
+    layout self = {.chain = chain};
+    int64_t end;
+    self.is_in = calloc((size_t)chain->value_count + 1, 1);
+    self.steps =
+        calloc((size_t)(chain->step_count + 2 * chain->value_count) + 1, sizeof *self.steps);
+    if (!self.is_in || !self.steps) {
+        free(self.is_in);
+        free(self.steps);
+        return false;
+    }
+    insert_conversions(&self);
+    free(self.is_in);
+    if (!place_block(chain, &end))
+        return false;
+    for (int i = 0; i < chain->value_count; i++) {
+        hki_chain_value *value = &chain->values[i];
+        if (value->array >= 0 || !value->is_kept)
+            continue;
+        value->rows = end;
+        end += rounded(value->elements * chain->piece_samples *
+                       (int64_t)hki_dtype_bytes(value->dtype));
+    }
+    chain->scratch_at = end;
+    chain->workspace_bytes = end + scratch_of(chain);
+    chain->sum_bytes = chain->packed_bytes = 0;
+    for (int i = 0; i < chain->sum_count; i++) {
+        hki_chain_sum *sum = &chain->sums[i];
+        sum->at = chain->sum_bytes;
+        chain->sum_bytes += rounded(sum->elements * (int64_t)hki_dtype_bytes(sum->dtype));
+    }
+    for (int i = 0; i < chain->pack_count; i++) {
+        chain->packs[i].at = chain->packed_bytes;
+        chain->packed_bytes +=
+            (int64_t)hki_conv2d_block_packed_bytes(&chain->packs[i].block, chain->f64);
+    }
+    return true;
+}

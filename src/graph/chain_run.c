@@ -1,0 +1,157 @@
+/* One step of a chain on one block of samples. */
+#include "graph/chain.h"
+
+#include <string.h>
+
+static char *rows_of(const hki_chain_run *run, int index)
+{
+    const hki_chain_value *value = &run->chain->values[index];
+    int64_t sample_bytes = value->elements * (int64_t)hki_dtype_bytes(value->dtype);
+    if (value->array >= 0)
+        return run->arrays[value->array] + run->first * sample_bytes;
+    return run->workspace + value->rows +
+           (value->is_kept ? (run->first - run->begin) * sample_bytes : 0);
+}
+
+static char *lanes_of(const hki_chain_run *run, int index)
+{
+    return index < 0 ? NULL : run->workspace + run->chain->values[index].lanes;
+}
+
+static char *sum_of(const hki_chain_run *run, int index)
+{
+    return index < 0 ? NULL : run->sums + run->chain->sums[index].at;
+}
+
+/* ---- operators' own kernels -------------------------------------------------------------------------------------- */
+
+/* With the samples of the block in the place of the batch. Kernels that go by rows get the number of the first one too, and
+ * find it there: what they say of a row is then right. */
+static void set_tensor(const hki_chain_run *run, const hki_chain_step *step,
+                       const hki_chain_ref *ref, bool by_rows, hki_tensor *tensor)
+{
+    const hki_chain *chain = run->chain;
+    *tensor = ref->tensor;
+    tensor->storage = run->storage;
+    tensor->offset = 0;
+    if (ref->kind == HKI_REF_NONE) {
+        tensor->ndim = -1;
+        tensor->data = NULL;
+    } else if (ref->kind == HKI_REF_SHARED) {
+        tensor->data = run->arrays[ref->index];
+    } else if (ref->kind == HKI_REF_SUM) {
+        tensor->data = sum_of(run, ref->index);
+    } else if (step->in_lanes) {
+        tensor->data = lanes_of(run, ref->index);
+        tensor->ndim = 1;
+        tensor->dims[0] = chain->values[ref->index].elements * chain->block_samples;
+        tensor->strides[0] = 1;
+    } else {
+        const hki_chain_value *value = &chain->values[ref->index];
+        size_t row = (size_t)value->elements * hki_dtype_bytes(value->dtype);
+        char *rows = rows_of(run, ref->index);
+        /* As numbers: it may lie before the memory begins. */
+        tensor->data = by_rows ? (void *)((uintptr_t)rows - (uintptr_t)run->first * row) : rows;
+        if (!by_rows)
+            tensor->dims[ref->is_last ? 1 : 0] = run->count;
+    }
+}
+
+static void describe_inputs(const void *what, char *text, size_t bytes)
+{
+    const hki_node *node = what;
+    hki_tensor inputs[HKI_MAX_INPUTS];
+    for (int i = 0; i < node->input_count; i++) {
+        inputs[i] = node->operands[i].tensor;
+        if (node->operands[i].slot < 0)
+            inputs[i].ndim = -1;
+    }
+    hki_tensors_describe(inputs, node->input_count, text, bytes);
+}
+
+static bool run_call(const hki_chain_run *run, const hki_chain_step *step)
+{
+    const hki_chain *chain = run->chain;
+    const hki_node *node = &chain->calls[step->call];
+    const hk_op *op = node->op;
+    bool by_rows = op->split == HKI_SPLIT_ROWS && step->kind == HKI_STEP_CALL;
+    int64_t whole = step->kind == HKI_STEP_CALL_END ? chain->piece_samples : chain->block_samples;
+    const hki_chain_extent *extent = run->count == whole ? &step->full : &step->rest;
+    hki_kernel_call call;
+    call.op = op;
+    call.options = node->options;
+    call.input_count = node->input_count;
+    call.output_count = node->output_count;
+    call.extent = extent->extent;
+    call.piece_count = 1;
+    call.grain = extent->grain;
+    call.partial_bytes = extent->partial_bytes;
+    call.partials = extent->partial_bytes ? run->workspace + chain->scratch_at : NULL;
+    call.task = run->task;
+    for (int i = 0; i < HKI_MAX_INPUTS; i++)
+        set_tensor(run, step, &step->in[i], by_rows, &call.in[i]);
+    for (int i = 0; i < node->output_count; i++)
+        set_tensor(run, step, &step->out[i], by_rows, &call.out[i]);
+    int64_t begin = 0, end = extent->extent;
+    if (by_rows) {
+        begin = run->first;
+        end = run->first + run->count;
+    } else if (step->in_lanes) {
+        end = call.extent = call.out[0].dims[0];
+    }
+    const hki_blame blame = {node->operation, node->source, describe_inputs, node};
+    hki_task_blame(&blame);
+    op->kernel[HKI_CPU](&call, run->piece, begin, end);
+    if (op->join)
+        op->join(&call);
+    hki_task_blame(NULL);
+    return !hki_task_has_failed(run->task);
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
+
+static void run_forward(const hki_chain_run *run, const hki_chain_step *step)
+{
+    const hki_chain *chain = run->chain;
+    hki_conv2d_block_forward(
+        &step->block, chain->f64, lanes_of(run, step->x), run->packed + chain->packs[step->pack].at,
+        step->bias < 0 ? NULL : run->arrays[step->bias], lanes_of(run, step->y),
+        step->mask < 0 ? NULL : run->workspace + chain->masks[step->mask].at,
+        run->workspace + chain->scratch_at);
+}
+
+static void run_backward(const hki_chain_run *run, const hki_chain_step *step)
+{
+    const hki_chain *chain = run->chain;
+    hki_conv2d_block_backward(&step->block, chain->f64, lanes_of(run, step->x),
+                              lanes_of(run, step->dy),
+                              step->mask < 0 ? NULL : run->workspace + chain->masks[step->mask].at,
+                              step->pack < 0 ? NULL : run->packed + chain->packs[step->pack].at,
+                              run->count, lanes_of(run, step->dx), sum_of(run, step->dweight),
+                              sum_of(run, step->dbias), run->workspace + chain->scratch_at);
+}
+
+bool hki_chain_run_step(const hki_chain_run *run, const hki_chain_step *step)
+{
+    const hki_chain *chain = run->chain;
+    switch (step->kind) {
+    case HKI_STEP_CALL:
+    case HKI_STEP_CALL_END:
+        return run_call(run, step);
+    case HKI_STEP_FORWARD:
+        run_forward(run, step);
+        break;
+    case HKI_STEP_BACKWARD:
+        run_backward(run, step);
+        break;
+    case HKI_STEP_TO_LANES:
+        hki_block_gather(chain->f64, rows_of(run, step->x), run->count,
+                         chain->values[step->x].elements, lanes_of(run, step->x));
+        break;
+    case HKI_STEP_TO_ROWS:
+        hki_block_scatter(chain->f64, lanes_of(run, step->x), run->count,
+                          chain->values[step->x].elements, rows_of(run, step->x));
+        break;
+    }
+    return true;
+}

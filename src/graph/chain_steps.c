@@ -1,0 +1,337 @@
+/* What a chain does, step by step, from the calls that it is made of. */
+#include "graph/chain.h"
+#include "op/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct maker {
+    hki_chain *chain;
+    const bool *outside;
+    int *value_of; /* by slot; -1: none */
+    bool *done;    /* calls that a step stands for */
+    int *pending;  /* by call: index into waiting, or -1 */
+    hki_chain_step *waiting;
+} maker;
+
+/* ---- operands ---------------------------------------------------------------------------------------------------- */
+
+static bool same_operand(const hki_operand *a, const hki_operand *b)
+{
+    return a->slot == b->slot && a->tensor.offset == b->tensor.offset &&
+           a->tensor.dtype == b->tensor.dtype &&
+           hki_tensor_size(&a->tensor) == hki_tensor_size(&b->tensor);
+}
+
+/* The operand of the chain's node for what a call reads. */
+static int array_to_read(hki_chain *chain, const hki_operand *operand)
+{
+    for (int i = 0; i < chain->read_count; i++)
+        if (same_operand(&chain->arrays[i], operand))
+            return i;
+    chain->arrays[chain->read_count] = *operand;
+    return chain->read_count++;
+}
+
+/* Until all that is read is known, those written stand at the end of the memory, the first of them last. */
+static int array_to_write(hki_chain *chain, const hki_operand *operand)
+{
+    chain->arrays[--chain->array_count] = *operand;
+    return chain->array_count;
+}
+
+static int value_add(maker *self, const hki_operand *operand, int64_t samples)
+{
+    hki_chain *chain = self->chain;
+    const hki_tensor *tensor = &operand->tensor;
+    size_t bytes = hki_dtype_bytes(tensor->dtype);
+    chain->values[chain->value_count] = (hki_chain_value){
+        .slot = operand->slot,
+        .dtype = tensor->dtype,
+        .elements = hki_tensor_size(tensor) / samples,
+        .array = -1,
+        .fits_lanes = bytes == (chain->f64 ? sizeof(double) : sizeof(float)),
+        .rows = HKI_CHAIN_NOWHERE,
+        .lanes = HKI_CHAIN_NOWHERE,
+    };
+    return chain->value_count++;
+}
+
+/* The value that an input shows: one of the chain's own, or an array from before it. */
+static int value_to_read(maker *self, const hki_operand *operand)
+{
+    hki_chain *chain = self->chain;
+    int value = self->value_of[operand->slot];
+    if (value >= 0)
+        return value;
+    int array = array_to_read(chain, operand);
+    for (int i = 0; i < chain->value_count; i++)
+        if (chain->values[i].array == array && !chain->values[i].is_output)
+            return i;
+    value = value_add(self, operand, chain->samples);
+    chain->values[value].array = array;
+    return value;
+}
+
+static int value_to_make(maker *self, const hki_operand *operand)
+{
+    int value = value_add(self, operand, self->chain->samples);
+    self->value_of[operand->slot] = value;
+    if (self->outside[operand->slot]) {
+        self->chain->values[value].is_output = true;
+        self->chain->values[value].array = array_to_write(self->chain, operand);
+    }
+    return value;
+}
+
+static int sum_to_make(maker *self, const hki_operand *operand, bool accumulates)
+{
+    hki_chain *chain = self->chain;
+    chain->sums[chain->sum_count] = (hki_chain_sum){.array = array_to_write(chain, operand),
+                                                    .dtype = operand->tensor.dtype,
+                                                    .elements = hki_tensor_size(&operand->tensor),
+                                                    .accumulates = accumulates};
+    return chain->sum_count++;
+}
+
+/* ---- calls as they are ------------------------------------------------------------------------------------------- */
+
+/* What op->plan says when the batch has so many samples. */
+static void ask_plan(const hki_chain *chain, const hki_chain_step *step, int64_t samples,
+                     hki_chain_extent *extent)
+{
+    const hki_node *node = &chain->calls[step->call];
+    hki_storage storage = {.device = chain->device};
+    hk_array arrays[HKI_MAX_INPUTS], *inputs[HKI_MAX_INPUTS] = {NULL};
+    hki_call call = {.op = node->op,
+                     .operation = node->operation,
+                     .device = chain->device,
+                     .input_count = node->input_count,
+                     .inputs = inputs,
+                     .options = node->options};
+    for (int i = 0; i < node->input_count; i++) {
+        const hki_chain_ref *ref = &step->in[i];
+        if (ref->kind == HKI_REF_NONE)
+            continue;
+        memset(&arrays[i], 0, sizeof arrays[i]);
+        arrays[i].storage = &storage;
+        arrays[i].dtype = ref->tensor.dtype;
+        arrays[i].shape.ndim = ref->tensor.ndim;
+        memcpy(arrays[i].shape.dims, ref->tensor.dims, sizeof ref->tensor.dims);
+        memcpy(arrays[i].strides, ref->tensor.strides, sizeof ref->tensor.strides);
+        if (ref->kind == HKI_REF_VALUE)
+            arrays[i].shape.dims[ref->is_last ? 1 : 0] = samples;
+        inputs[i] = &arrays[i];
+    }
+    for (int i = 0; i < node->output_count; i++) {
+        const hki_chain_ref *ref = &step->out[i];
+        call.out_shape[i].ndim = ref->tensor.ndim;
+        memcpy(call.out_shape[i].dims, ref->tensor.dims, sizeof ref->tensor.dims);
+        if (ref->kind == HKI_REF_VALUE)
+            call.out_shape[i].dims[0] = samples;
+        call.out_dtype[i] = ref->tensor.dtype;
+    }
+    hki_plan plan;
+    hki_plan_make(&call, &plan);
+    *extent = (hki_chain_extent){plan.extent, plan.grain, plan.partial_bytes};
+}
+
+static void make_call(maker *self, int index, hki_chain_step *step)
+{
+    hki_chain *chain = self->chain;
+    const hki_node *node = &chain->calls[index];
+    hki_tensor tensors[HKI_MAX_INPUTS + HKI_MAX_OUTPUTS];
+    hki_batch batch;
+    bool sums = hki_chain_ask(node, &batch, tensors) == HKI_BATCH_SUM;
+    *step = (hki_chain_step){.kind = sums ? HKI_STEP_CALL_END : HKI_STEP_CALL, .call = index};
+    for (int i = 0; i < node->input_count; i++) {
+        const hki_operand *operand = &node->operands[i];
+        hki_chain_ref *ref = &step->in[i];
+        ref->tensor = operand->tensor;
+        ref->is_last = batch.last >> i & 1;
+        if (operand->slot < 0) {
+            ref->kind = HKI_REF_NONE;
+        } else if ((batch.first | batch.last) >> i & 1) {
+            ref->kind = HKI_REF_VALUE;
+            ref->index = value_to_read(self, operand);
+            if (sums && chain->values[ref->index].array < 0)
+                chain->values[ref->index].is_kept = true;
+        } else {
+            ref->kind = HKI_REF_SHARED;
+            ref->index = array_to_read(chain, operand);
+        }
+    }
+    for (int i = 0; i < node->output_count; i++) {
+        const hki_operand *operand = &node->operands[node->input_count + i];
+        hki_chain_ref *ref = &step->out[i];
+        ref->tensor = operand->tensor;
+        ref->kind = sums ? HKI_REF_SUM : HKI_REF_VALUE;
+        ref->index = sums ? sum_to_make(self, operand, false) : value_to_make(self, operand);
+    }
+    int64_t whole = sums ? chain->piece_samples : chain->block_samples;
+    int64_t left = chain->samples % whole;
+    ask_plan(chain, step, whole, &step->full);
+    ask_plan(chain, step, left ? left : whole, &step->rest);
+}
+
+/* ---- convolutions ------------------------------------------------------------------------------------------------ */
+
+/* The operand of the call that makes a slot. */
+static const hki_operand *made_as(const hki_chain *chain, int slot)
+{
+    for (int i = 0; i < chain->call_count; i++) {
+        const hki_node *node = &chain->calls[i];
+        for (int j = node->input_count; j < node->input_count + node->output_count; j++)
+            if (node->operands[j].slot == slot)
+                return &node->operands[j];
+    }
+    return NULL;
+}
+
+/* The operand by which a call of the chain reads a slot. */
+static const hki_operand *read_as(const hki_chain *chain, int slot)
+{
+    for (int i = 0; i < chain->call_count; i++) {
+        const hki_node *node = &chain->calls[i];
+        for (int j = 0; j < node->input_count; j++)
+            if (node->operands[j].slot == slot)
+                return &node->operands[j];
+    }
+    return NULL;
+}
+
+static int pack_of(hki_chain *chain, const hki_chain_step *step)
+{
+    bool is_backward = step->kind == HKI_STEP_BACKWARD;
+    if (step->weight < 0)
+        return -1;
+    chain->packs[chain->pack_count] =
+        (hki_chain_pack){.block = step->block, .is_backward = is_backward, .weight = step->weight};
+    return chain->pack_count++;
+}
+
+static int shared_array(hki_chain *chain, int code)
+{
+    return code < 0
+               ? -1
+               : array_to_read(
+                     chain, &chain->calls[code / HKI_MAX_INPUTS].operands[code % HKI_MAX_INPUTS]);
+}
+
+/* From slots to values, sums and operands. */
+static void make_block(maker *self, hki_chain_step *step)
+{
+    hki_chain *chain = self->chain;
+    step->weight = shared_array(chain, step->weight);
+    step->bias = shared_array(chain, step->bias);
+    if (step->x >= 0)
+        step->x = value_to_read(self, read_as(chain, step->x));
+    if (step->dy >= 0)
+        step->dy = value_to_read(self, read_as(chain, step->dy));
+    if (step->y >= 0)
+        step->y = value_to_make(self, made_as(chain, step->y));
+    if (step->dx >= 0)
+        step->dx = value_to_make(self, made_as(chain, step->dx));
+    if (step->dweight >= 0)
+        step->dweight = sum_to_make(self, made_as(chain, step->dweight), true);
+    if (step->dbias >= 0)
+        step->dbias = sum_to_make(self, made_as(chain, step->dbias), true);
+    step->pack = pack_of(chain, step);
+}
+
+static int count_done(const maker *self)
+{
+    int count = 0;
+    for (int i = 0; i < self->chain->call_count; i++)
+        count += self->done[i];
+    return count;
+}
+
+/* The step or steps of one call. */
+static void make_steps_of(maker *self, int call)
+{
+    hki_chain *chain = self->chain;
+    hki_chain_step *step = &chain->steps[chain->step_count], backward;
+    int before = count_done(self);
+    if (self->pending[call] >= 0) {
+        *step = self->waiting[self->pending[call]];
+        make_block(self, step);
+    } else if (self->done[call]) {
+        return;
+    } else if (hki_chain_fuse(chain, self->outside, call, step, &backward, self->done)) {
+        if (backward.kind == HKI_STEP_BACKWARD) {
+            int64_t bytes = (int64_t)hki_conv2d_block_mask_bytes(&step->block, chain->f64);
+            if (bytes) {
+                chain->masks[chain->mask_count] = (hki_chain_mask){.bytes = bytes};
+                step->mask = backward.mask = chain->mask_count++;
+            }
+            self->waiting[call] = backward;
+            self->pending[backward.call] = call;
+        }
+        make_block(self, step);
+    } else {
+        make_call(self, call, step);
+    }
+    self->done[call] = true;
+    step->call_count = count_done(self) - before;
+    chain->step_count++;
+}
+
+static void *zeros(int count, size_t bytes)
+{
+    return calloc((size_t)count + 1, bytes);
+}
+
+/* Upper bounds: a call makes a step and at most two conversions for each of its values; see chain_layout.c. */
+static bool allocate(maker *self, int slot_count)
+{
+    hki_chain *chain = self->chain;
+    int calls = chain->call_count, operands = calls * (HKI_MAX_INPUTS + HKI_MAX_OUTPUTS);
+    chain->values = zeros(operands, sizeof *chain->values);
+    chain->sums = zeros(operands, sizeof *chain->sums);
+    chain->steps = zeros(operands * 2, sizeof *chain->steps);
+    chain->packs = zeros(calls * 2, sizeof *chain->packs);
+    chain->masks = zeros(calls, sizeof *chain->masks);
+    chain->arrays = zeros(operands, sizeof *chain->arrays);
+    self->value_of = zeros(slot_count, sizeof *self->value_of);
+    self->done = zeros(calls, sizeof *self->done);
+    self->pending = zeros(calls, sizeof *self->pending);
+    self->waiting = zeros(calls, sizeof *self->waiting);
+    chain->array_count = operands; /* writes are put at the end, from the last one down */
+    return chain->values && chain->sums && chain->steps && chain->packs && chain->masks &&
+           chain->arrays && self->value_of && self->done && self->pending && self->waiting;
+}
+
+/* Puts the operands that are written right behind those that are read. */
+static void close_arrays(hki_chain *chain, int capacity)
+{
+    int writes = capacity - chain->array_count, gap = chain->array_count - chain->read_count;
+    memmove(chain->arrays + chain->read_count, chain->arrays + chain->array_count,
+            (size_t)writes * sizeof *chain->arrays);
+    for (int i = 0; i < chain->value_count; i++)
+        if (chain->values[i].is_output)
+            chain->values[i].array -= gap;
+    for (int i = 0; i < chain->sum_count; i++)
+        chain->sums[i].array -= gap;
+    chain->array_count = chain->read_count + writes;
+}
+
+bool hki_chain_make_steps(hki_chain *chain, int slot_count, const bool *outside)
+{
+    maker self = {.chain = chain, .outside = outside};
+    bool made = allocate(&self, slot_count);
+    int capacity = chain->array_count;
+    for (int i = 0; made && i < slot_count; i++)
+        self.value_of[i] = -1;
+    for (int i = 0; made && i < chain->call_count; i++)
+        self.pending[i] = -1;
+    for (int i = 0; made && i < chain->call_count; i++)
+        make_steps_of(&self, i);
+    if (made)
+        close_arrays(chain, capacity);
+    free(self.value_of);
+    free(self.done);
+    free(self.pending);
+    free(self.waiting);
+    return made;
+}

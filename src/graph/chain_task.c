@@ -1,0 +1,242 @@
+/* The task of a chain. */
+#include "graph/chain.h"
+#include "op/plan.h"
+
+#include <inttypes.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct chain_payload {
+    hki_chain *chain; /* counted */
+    char *packed, *sums;
+    atomic_int packs_taken;
+    hki_storage **storages; /* of the operands, a use of each */
+    int64_t *offsets;       /* of their first elements, in elements */
+    char **arrays;
+    atomic_uchar *is_packed;
+} chain_payload;
+
+enum { SPINS = 2000 };
+
+static void fail_for_memory(hki_task *task, int64_t piece, const hki_device *device, int64_t bytes)
+{
+    hki_task_fail(task, piece, HK_OUT_OF_MEMORY,
+                  "%s has no room for %" PRId64
+                  " bytes; release arrays or raise memory_bytes (HOCKET_MEMORY)",
+                  device->name, bytes);
+}
+
+static char *allocate(hki_task *task, int64_t piece, hki_device *device, int64_t bytes)
+{
+    char *memory = hki_device_allocate(device, (uint64_t)(bytes ? bytes : 64));
+    if (!memory)
+        fail_for_memory(task, piece, device, bytes);
+    return memory;
+}
+
+static void release(hki_device *device, char *memory, int64_t bytes)
+{
+    if (memory)
+        hki_device_release(device, memory, (uint64_t)(bytes ? bytes : 64));
+}
+
+static int64_t all_sums(const hki_chain *chain)
+{
+    return chain->sum_bytes * chain->piece_count;
+}
+
+static bool prepare(hki_task *task, void *payload)
+{
+    chain_payload *self = payload;
+    const hki_chain *chain = self->chain;
+    for (int i = 0; i < chain->array_count; i++) {
+        hki_storage *storage = self->storages[i];
+        if (i >= chain->read_count && !hki_storage_materialise(storage)) {
+            fail_for_memory(task, 0, chain->device, (int64_t)storage->bytes);
+            return false;
+        }
+        const hki_tensor *tensor = &chain->arrays[i].tensor;
+        self->arrays[i] = hki_storage_kernel_data(storage) +
+                          self->offsets[i] * (int64_t)hki_dtype_bytes(tensor->dtype);
+    }
+    self->packed = allocate(task, 0, chain->device, chain->packed_bytes);
+    self->sums = allocate(task, 0, chain->device, all_sums(chain));
+    return self->packed && self->sums;
+}
+
+/* Whoever comes packs what nobody has begun to. */
+static void pack_weights(chain_payload *self)
+{
+    const hki_chain *chain = self->chain;
+    int i;
+    while ((i = atomic_fetch_add_explicit(&self->packs_taken, 1, memory_order_relaxed)) <
+           chain->pack_count) {
+        const hki_chain_pack *pack = &chain->packs[i];
+        (pack->is_backward ? hki_conv2d_block_pack_backward : hki_conv2d_block_pack_forward)(
+            &pack->block, chain->f64, self->arrays[pack->weight], self->packed + pack->at);
+        atomic_store_explicit(&self->is_packed[i], 1, memory_order_release);
+    }
+}
+
+/* Another piece is at it, in a thread that runs. */
+static void await_pack(const chain_payload *self, int pack)
+{
+    for (int spins = 0;
+         pack >= 0 && !atomic_load_explicit(&self->is_packed[pack], memory_order_acquire); spins++)
+        if (spins > SPINS)
+            sched_yield();
+}
+
+static void run_piece(chain_payload *self, hki_chain_run *run)
+{
+    const hki_chain *chain = self->chain;
+    for (int i = 0; i < chain->sum_count; i++) {
+        const hki_chain_sum *sum = &chain->sums[i];
+        if (sum->accumulates)
+            memset(run->sums + sum->at, 0, (size_t)sum->elements * hki_dtype_bytes(sum->dtype));
+    }
+    bool ok = true;
+    for (run->first = run->begin; ok && run->first < run->end; run->first += chain->block_samples) {
+        int64_t left = run->end - run->first;
+        run->count = left < chain->block_samples ? left : chain->block_samples;
+        for (int i = 0; ok && i < chain->end_steps; i++) {
+            const hki_chain_step *step = &chain->steps[i];
+            await_pack(self, step->pack);
+            ok = hki_chain_run_step(run, step);
+        }
+    }
+    run->first = run->begin;
+    run->count = run->end - run->begin;
+    for (int i = chain->end_steps; ok && i < chain->step_count; i++)
+        ok = hki_chain_run_step(run, &chain->steps[i]);
+}
+
+static void run(hki_task *task, void *payload, int64_t piece)
+{
+    chain_payload *self = payload;
+    const hki_chain *chain = self->chain;
+    hki_chain_run run = {.chain = chain,
+                         .task = task,
+                         .piece = piece,
+                         .begin = piece * chain->piece_samples,
+                         .sums = self->sums + piece * chain->sum_bytes,
+                         .packed = self->packed,
+                         .arrays = self->arrays,
+                         .storage = self->storages[chain->array_count - 1]};
+    run.end = run.begin + chain->piece_samples < chain->samples ? run.begin + chain->piece_samples
+                                                                : chain->samples;
+    pack_weights(self);
+    run.workspace = allocate(task, piece, chain->device, chain->workspace_bytes);
+    if (run.workspace)
+        run_piece(self, &run);
+    release(chain->device, run.workspace, chain->workspace_bytes);
+}
+
+#define ADD(type)                                                                                  \
+    for (int64_t i = 0; i < count; i++)                                                            \
+        ((type *)to)[i] += ((const type *)from)[i];                                                \
+    break;
+
+static void add(hk_dtype dtype, void *restrict to, const void *restrict from, int64_t count)
+{
+    switch (dtype) {
+    case HK_F32:
+        ADD(float)
+    case HK_F64:
+        ADD(double)
+    case HK_I32:
+        ADD(uint32_t) /* wraps around, as sums of integers do */
+    default:
+        ADD(uint64_t)
+    }
+}
+
+static void join(hki_task *task, void *payload)
+{
+    const chain_payload *self = payload;
+    const hki_chain *chain = self->chain;
+    (void)task;
+    for (int i = 0; i < chain->sum_count; i++) {
+        const hki_chain_sum *sum = &chain->sums[i];
+        char *to = self->arrays[sum->array];
+        memcpy(to, self->sums + sum->at, (size_t)sum->elements * hki_dtype_bytes(sum->dtype));
+        for (int64_t piece = 1; piece < chain->piece_count; piece++)
+            add(sum->dtype, to, self->sums + piece * chain->sum_bytes + sum->at, sum->elements);
+    }
+}
+
+static void finish(hki_task *task, void *payload)
+{
+    chain_payload *self = payload;
+    hki_chain *chain = self->chain;
+    (void)task;
+    release(chain->device, self->packed, chain->packed_bytes);
+    release(chain->device, self->sums, all_sums(chain));
+    for (int i = 0; i < chain->array_count; i++)
+        hki_storage_release_use(self->storages[i]);
+    hki_chain_destroy(chain);
+}
+
+static const hki_task_class chain_class = {
+    .prepare = prepare, .run = run, .join = join, .finish = finish};
+
+/* Dense, so that its range is its elements. */
+static hki_access access_to(hki_storage *storage, const hki_tensor *tensor, int64_t offset,
+                            unsigned mode)
+{
+    uint64_t item = hki_dtype_bytes(tensor->dtype), begin = (uint64_t)offset * item;
+    uint64_t bytes = (uint64_t)hki_tensor_size(tensor) * item;
+    return (hki_access){
+        .var = &storage->var, .begin = begin, .end = begin + (bytes ? bytes : 1), .mode = mode};
+}
+
+bool hki_chain_issue(const hki_node *node, hki_storage *const *storages, const int64_t *base)
+{
+    hki_chain *chain = node->chain;
+    size_t count = (size_t)chain->array_count, packs = (size_t)chain->pack_count;
+    size_t bytes = sizeof(chain_payload) +
+                   count * (sizeof(hki_storage *) + sizeof(int64_t) + sizeof(char *)) +
+                   packs * sizeof(atomic_uchar);
+    uint64_t new_bytes = 0;
+    for (int i = chain->read_count; i < chain->array_count; i++)
+        new_bytes += chain->array_is_new[i] ? storages[chain->arrays[i].slot]->bytes : 0;
+    hki_task *task = hki_task_begin(chain->device->runtime, bytes, chain->array_count, new_bytes);
+    if (!task)
+        return false;
+    hki_task_spec *spec = hki_task_get_spec(task);
+    chain_payload *self = hki_task_payload(task);
+    self->chain = chain;
+    self->packed = self->sums = NULL;
+    self->storages = (hki_storage **)(self + 1);
+    self->offsets = (int64_t *)(self->storages + count);
+    self->arrays = (char **)(self->offsets + count);
+    self->is_packed = (atomic_uchar *)(self->arrays + count);
+    atomic_init(&self->packs_taken, 0);
+    for (size_t i = 0; i < packs; i++)
+        atomic_init(&self->is_packed[i], 0);
+    for (int i = 0; i < chain->array_count; i++) {
+        const hki_operand *operand = &chain->arrays[i];
+        hki_storage *storage = storages[operand->slot];
+        self->storages[i] = storage;
+        self->offsets[i] = operand->tensor.offset + base[operand->slot];
+        hki_storage_retain_use(storage);
+        spec->accesses[i] =
+            access_to(storage, &operand->tensor, self->offsets[i],
+                      i < chain->read_count
+                          ? HKI_READ
+                          : HKI_WRITE | HKI_HEAL | (chain->array_is_new[i] ? HKI_FRESH : 0u));
+    }
+    spec->class = &chain_class;
+    spec->device = chain->device;
+    spec->operation = node->operation;
+    spec->piece_count = chain->piece_count;
+    spec->expected_ns = 0;
+    for (int i = 0; i < chain->call_count; i++)
+        spec->expected_ns += hki_plan_expect(chain->calls[i].op, chain->calls[i].plan.work_ns);
+    spec->collective = false;
+    spec->access_count = chain->array_count;
+    atomic_fetch_add_explicit(&chain->refs, 1, memory_order_relaxed);
+    hki_task_submit(task);
+    return true;
+}
