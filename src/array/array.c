@@ -9,6 +9,7 @@
 #include <string.h>
 
 void (*hki_array_autograd_drop)(void *autograd);
+void (*hki_array_capture_refuse)(hk_code code, const char *operation, const char *why);
 
 /* ---- the array for when memory is short --------------------------------------------------------- */
 
@@ -56,6 +57,19 @@ hk_array *hki_array_create_sized(hki_device *device, const hk_dims *shape, hk_dt
     hki_storage *storage =
         is_pinned ? hki_storage_create_pinned(device, bytes) : hki_storage_create(device, bytes);
     return hki_scope_add(hki_array_wrap(storage, *shape, dtype));
+}
+
+hk_array *hki_array_of(const hki_tensor *tensor)
+{
+    hk_dims shape = {.ndim = tensor->ndim};
+    memcpy(shape.dims, tensor->dims, sizeof shape.dims);
+    hki_storage_retain_handle(tensor->storage);
+    hk_array *x = hki_array_wrap(tensor->storage, shape, tensor->dtype);
+    if (x) {
+        memcpy(x->strides, tensor->strides, sizeof x->strides);
+        x->offset = tensor->offset;
+    }
+    return x;
 }
 
 static hk_array *create(hki_device *device, const hk_dims *shape, hk_dtype dtype, bool is_pinned)
@@ -173,58 +187,80 @@ const hk_status *hki_array_gone(const hk_array *x)
 
 /* ---- what the engine is told ---------------------------------------------------------------------- */
 
-void hki_array_range(const hk_array *x, uint64_t *begin, uint64_t *end)
-{
-    int64_t first = x->offset, last = x->offset;
-    if (!hk_size(x)) {
-        *begin = x->storage->bytes;
-        *end = *begin + 1;
-        return;
-    }
-    for (int i = 0; i < x->shape.ndim; i++) {
-        int64_t span = (x->shape.dims[i] - 1) * x->strides[i];
-        *(span < 0 ? &first : &last) += span;
-    }
-    uint64_t element_bytes = hki_dtype_bytes(x->dtype);
-    *begin = (uint64_t)first * element_bytes;
-    *end = (uint64_t)(last + 1) * element_bytes;
-}
-
 /* True when the elements, in some order of the axes, lie side by side. */
-static bool fills_range(const hk_array *x)
+static bool is_dense(int ndim, const int64_t *dims, const int64_t *axis_strides)
 {
-    int64_t dims[HK_MAX_NDIM], strides[HK_MAX_NDIM], expected = 1;
+    int64_t sizes[HK_MAX_NDIM], strides[HK_MAX_NDIM], expected = 1;
     int count = 0;
-    for (int i = 0; i < x->shape.ndim; i++) {
-        int64_t dim = x->shape.dims[i];
-        int64_t stride = x->strides[i] < 0 ? -x->strides[i] : x->strides[i];
-        if (dim == 0)
-            return true;
-        if (dim == 1)
+    for (int i = 0; i < ndim; i++) {
+        int64_t stride = axis_strides[i] < 0 ? -axis_strides[i] : axis_strides[i];
+        if (dims[i] == 1)
             continue;
         int at = count++;
         for (; at > 0 && strides[at - 1] > stride; at--) {
-            dims[at] = dims[at - 1];
+            sizes[at] = sizes[at - 1];
             strides[at] = strides[at - 1];
         }
-        dims[at] = dim;
+        sizes[at] = dims[i];
         strides[at] = stride;
     }
     for (int i = 0; i < count; i++) {
         if (strides[i] != expected)
             return false;
-        expected *= dims[i];
+        expected *= sizes[i];
     }
     return true;
 }
 
+static hki_span span_of(int ndim, const int64_t *dims, const int64_t *strides, int64_t offset,
+                        hk_dtype dtype)
+{
+    int64_t first = offset, last = offset, size = 1;
+    for (int i = 0; i < ndim; i++) {
+        int64_t reach = (dims[i] - 1) * strides[i];
+        if (dims[i] == 0)
+            return (hki_span){.is_dense = true};
+        *(reach < 0 ? &first : &last) += reach;
+        size *= dims[i];
+    }
+    uint64_t element_bytes = hki_dtype_bytes(dtype), bytes = (uint64_t)size * element_bytes;
+    hki_span span = {.begin = (uint64_t)first * element_bytes,
+                     .end = (uint64_t)(last + 1) * element_bytes};
+    uint64_t range = span.end - span.begin;
+    span.moved_bytes = range < bytes ? range : bytes;
+    span.is_dense = range == bytes && is_dense(ndim, dims, strides);
+    return span;
+}
+
+hki_span hki_tensor_span(const hki_tensor *tensor)
+{
+    return span_of(tensor->ndim, tensor->dims, tensor->strides, tensor->offset, tensor->dtype);
+}
+
+hki_access hki_span_access(const hki_span *span, hki_storage *storage, unsigned mode)
+{
+    hki_access access = {.var = &storage->var, .begin = span->begin, .end = span->end};
+    access.mode = span->is_dense ? mode : mode & ~(unsigned)HKI_HEAL;
+    if (span->begin == span->end) {
+        access.begin = storage->bytes;
+        access.end = storage->bytes + 1;
+    }
+    return access;
+}
+
 hki_access hki_array_access(const hk_array *x, unsigned mode)
 {
-    hki_access access = {.var = &x->storage->var, .mode = mode};
-    hki_array_range(x, &access.begin, &access.end);
-    if (mode & HKI_HEAL && !fills_range(x))
-        access.mode &= ~(unsigned)HKI_HEAL;
-    return access;
+    hki_span span = {.is_dense = true};
+    if (!x->failed)
+        span = span_of(x->shape.ndim, x->shape.dims, x->strides, x->offset, x->dtype);
+    return hki_span_access(&span, x->storage, mode);
+}
+
+void hki_array_range(const hk_array *x, uint64_t *begin, uint64_t *end)
+{
+    hki_access access = hki_array_access(x, HKI_READ);
+    *begin = access.begin;
+    *end = access.end;
 }
 
 /* ---- what people are told ---------------------------------------------------------------------------- */

@@ -32,6 +32,8 @@ void hki_storage_retain_handle(hki_storage *storage);
 void hki_storage_release_handle(hki_storage *storage);
 void hki_storage_retain_use(hki_storage *storage);
 void hki_storage_release_use(hki_storage *storage);
+/* How many handles it has at the moment. */
+unsigned hki_storage_handle_count(const hki_storage *storage);
 /* Makes the memory real, once; thread-safe. False when the device has no more. Its bytes are not set. */
 bool hki_storage_materialise(hki_storage *storage);
 /* What is left of where its memory comes from, for error records. */
@@ -66,6 +68,16 @@ extern void (*hki_array_view_record)(hk_array *source, hk_array *view);
  * text, for records and traces. What cannot be issued fails `to`. Defined in op/transfer.c: what has
  * gaps needs operators. */
 void hki_array_transfer(hk_array *to, hk_array *from, const char *operation, bool is_fresh);
+
+/* Set once by the graph room: tells the capture that this thread is in, if any, that `operation` (static text) was
+ * called, which cannot be done again: for what it is, as `why` says (code HK_OK), or because it was refused with that
+ * message. */
+extern void (*hki_array_capture_refuse)(hk_code code, const char *operation, const char *why);
+static inline void hki_array_uncapturable(const char *operation, const char *why)
+{
+    if (hki_array_capture_refuse)
+        hki_array_capture_refuse(HK_OK, operation, why);
+}
 
 /* All makers below return an array that the innermost scope (else the caller) owns, never NULL: when
  * host memory is short, a static failed array, for which counting is harmless. */
@@ -163,6 +175,21 @@ typedef struct hki_tensor {
     int64_t dims[HK_MAX_NDIM];
     int64_t strides[HK_MAX_NDIM]; /* elements */
 } hki_tensor;
+
+/* Where the elements of a tensor lie, as the engine is told. */
+typedef struct hki_span {
+    uint64_t begin, end; /* bytes of the storage, from the first to the last; equal: no elements */
+    uint64_t
+        moved_bytes; /* that a kernel must move: of a broadcast tensor, what it shows; of one with
+                             gaps, its elements */
+    bool is_dense;   /* the elements fill it without gaps */
+} hki_span;
+hki_span hki_tensor_span(const hki_tensor *tensor);
+/* As hki_array_access, of a tensor of this storage with that span. */
+hki_access hki_span_access(const hki_span *span, hki_storage *storage, unsigned mode);
+/* A handle of its own to the tensor's elements, counted for the caller, in no scope, off the tape; NULL when
+ * host memory is short. */
+hk_array *hki_array_of(const hki_tensor *tensor);
 
 /* Fills all but data; retains nothing. */
 void hki_tensor_init(hki_tensor *tensor, const hk_array *x);

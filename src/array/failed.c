@@ -67,6 +67,8 @@ static void refusal_init(refusal *self, const char *operation, hk_array *const *
             self->record = hki_array_gone(inputs[i]);
     if (vsnprintf(self->message, sizeof self->message, format, args) < 0)
         self->message[0] = '\0';
+    if (hki_array_capture_refuse)
+        hki_array_capture_refuse(code, operation, self->message);
 }
 
 /* Fails the range of `out`, which tasks may name, by a task of `device`. False when host memory is short. */

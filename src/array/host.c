@@ -47,6 +47,11 @@ static void copy_values(hk_dtype dtype, void *to, const void *from, size_t bytes
         values[i] = source[i] != 0;
 }
 
+/* Why a capture cannot note what is called. */
+static const char from_outside[] = "its values come from outside; give them as a bound array",
+                  to_outside[] =
+                      "what the program reads is not in the graph; read it after replays";
+
 /* ---- making -------------------------------------------------------------------------------------------- */
 
 /* An array in the host's memory with the values at `data`: on `home`, or, where the host cannot use
@@ -83,6 +88,7 @@ static hk_array *create_filled(const char *operation, const void *data, hk_dims 
     uint64_t bytes;
     char why[320], text[192];
     hki_device *home = device.handle ? device.handle : hk_device_default().handle;
+    hki_array_uncapturable(operation, from_outside);
     if (!home->class || !hki_runtime_alive(home->runtime))
         return hki_array_create_failed(home, operation, NULL, 0, HK_INVALID_ARGUMENT,
                                        "the device has failed");
@@ -224,6 +230,7 @@ const hk_status *(hk_to_host)(hk_array *x, void *out, size_t bytes)
     if (!x)
         return refuse(NULL, "to_host", HK_INVALID_ARGUMENT, "argument x is NULL");
     uint64_t expected = bytes_of(x);
+    hki_array_uncapturable("to_host", to_outside);
     bool right = bytes == expected && (out || !bytes);
     const hk_status *status = right ? read_out(x, out, "to_host") : hk_wait(x);
     if (right || !hk_ok(status))
@@ -240,6 +247,7 @@ double(hk_item)(hk_array *x, const hk_status **status)
 {
     char element[8], text[224];
     const hk_status *result;
+    hki_array_uncapturable("item", to_outside);
     if (!x) {
         result = refuse(NULL, "item", HK_INVALID_ARGUMENT, "argument x is NULL");
     } else if (hk_size(x) == 1) {
@@ -333,6 +341,7 @@ static void send(hk_array *x, const void *data)
 void(hk_write)(hk_array *x, const void *data, size_t bytes)
 {
     char text[224];
+    hki_array_uncapturable("write", from_outside);
     const hk_status *gone = x ? hki_array_gone(x) : NULL;
     if (gone || (x && x->failed)) {
         hk_status_release(gone);
@@ -388,6 +397,7 @@ static const hki_task_class recovery_class = {.run = recovery_run, .finish = rec
 
 void(hk_recover)(hk_array *x)
 {
+    hki_array_uncapturable("recover", "a replay has no failed calls to recover from");
     const hk_status *gone = x ? hki_array_gone(x) : NULL;
     if (!x)
         hki_array_fail_in_place(NULL, "recover", NULL, 0, HK_INVALID_ARGUMENT,

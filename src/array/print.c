@@ -415,6 +415,8 @@ static char *text_of(hk_array *x, bool *failed)
     size_t bytes;
     picture self = {0};
     const hk_status *status = NULL;
+    hki_array_uncapturable("print",
+                           "what the program reads is not in the graph; print after replays");
     FILE *stream = open_memstream(&text, &bytes);
     if (!stream)
         return NULL;

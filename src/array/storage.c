@@ -118,6 +118,11 @@ void hki_storage_release_handle(hki_storage *storage)
     }
 }
 
+unsigned hki_storage_handle_count(const hki_storage *storage)
+{
+    return (unsigned)(atomic_load_explicit(&storage->counts, memory_order_acquire) / ONE_HANDLE);
+}
+
 void hki_storage_retain_use(hki_storage *storage)
 {
     atomic_fetch_add_explicit(&storage->counts, 1, memory_order_relaxed);

@@ -3,6 +3,7 @@
  * A task names only the bytes of its part, so that the parts of a reduction, and of the next, run as soon
  * as what they read is there. */
 #include "collective/reduce_task.h"
+#include "op/capture.h"
 #include "op/transfer.h"
 
 #include <hocket/call.h>
@@ -300,6 +301,12 @@ static void reduce_gathered(hk_array *const *arrays, int count, hk_all_reduce_al
     free(whole);
 }
 
+/* Done again with others in their place: see hki_capture_again_fn. */
+static void again(hk_array *const *arrays, int count, const void *options)
+{
+    (hk_all_reduce_by)(arrays, count, *(const hk_all_reduce_algorithm *)options);
+}
+
 void(hk_all_reduce_by)(hk_array *const *arrays, int n, hk_all_reduce_algorithm algorithm)
 {
     if (n < 0 || (n > 0 && !arrays)) {
@@ -310,6 +317,10 @@ void(hk_all_reduce_by)(hk_array *const *arrays, int n, hk_all_reduce_algorithm a
     }
     if (n < 2 || !check(arrays, n))
         return;
+    hki_capture *capture = hki_capturing;
+    if (capture)
+        hki_capture_hook.compound_begin(capture, operation, again, arrays, n, &algorithm,
+                                        sizeof algorithm);
     bool contiguous = true;
     for (int i = 0; i < n; i++)
         contiguous = contiguous && hk_is_contiguous(arrays[i]);
@@ -317,6 +328,8 @@ void(hk_all_reduce_by)(hk_array *const *arrays, int n, hk_all_reduce_algorithm a
         reduce(arrays, n, algorithm);
     else
         reduce_gathered(arrays, n, algorithm);
+    if (capture)
+        hki_capture_hook.compound_end(capture);
 }
 
 void(hk_all_reduce)(hk_array *const *arrays, int n)

@@ -276,8 +276,12 @@ static void give_failed(hk_loader *self, hk_array **images, hk_array **labels)
 
 /* ---- epochs ---------------------------------------------------------------------------------- */
 
+/* Loaders hand out other batches each time. */
+static const char why_uncapturable[] = "batches are others at each call; give them as bound arrays";
+
 void(hk_loader_start_epoch)(hk_loader *self, int64_t epoch)
 {
+    hki_array_uncapturable("loader_start_epoch", why_uncapturable);
     if (!self || self == &no_memory_loader)
         return;
     drop_issued(self);
@@ -294,6 +298,7 @@ void(hk_loader_start_epoch)(hk_loader *self, int64_t epoch)
 
 bool(hk_loader_next)(hk_loader *self, hk_array **images, hk_array **labels)
 {
+    hki_array_uncapturable("loader_next", why_uncapturable);
     if (!self || self == &no_memory_loader || !self->device_count) {
         /* There is no array to fail, so that the failure is only noted. */
         const hk_status *status = hk_loader_status(self);

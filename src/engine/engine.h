@@ -105,6 +105,9 @@ hki_task_spec *hki_task_get_spec(hki_task *task);
 /* Issues the task; it may have finished, and be gone, on return. Returns its sequence number. */
 uint64_t hki_task_submit(hki_task *task);
 
+/* How many tasks this thread has submitted, ever: who notes them can tell that it has missed one. */
+uint64_t hki_submitted_count(void);
+
 /* From prepare, run or join: the task fails with a record built from its operation, device, inputs and
  * source line. Of several pieces the one with the lowest number (`piece`; 0 outside run) wins. Other
  * pieces still run. */

@@ -8,7 +8,7 @@ enum { CHUNK_SLOTS = 32, CHUNK_GATES = 128, RETURN_BATCH = 32 };
 
 static _Thread_local int task_depth; /* > 0 while this thread runs a task */
 static _Thread_local const hki_blame *task_blame;
-static _Thread_local uint64_t last_sequence;
+static _Thread_local uint64_t last_sequence, submitted_count;
 
 bool hki_in_task(void)
 {
@@ -23,6 +23,11 @@ void hki_sequence_note(uint64_t sequence)
 uint64_t hki_last_sequence(void)
 {
     return last_sequence;
+}
+
+uint64_t hki_submitted_count(void)
+{
+    return submitted_count;
 }
 
 /* ---- slots ------------------------------------------------------------------------------------------ */
@@ -223,6 +228,7 @@ static uint64_t submit_serial(hki_task *task)
 uint64_t hki_task_submit(hki_task *task)
 {
     hki_runtime *runtime = task->runtime;
+    submitted_count++;
     if (runtime->serial)
         return last_sequence = submit_serial(task);
     const hki_task_spec *spec = &task->spec;

@@ -155,22 +155,6 @@ static bool replace(hk_graph *graph, const bool *member, const bool *late, hki_c
     return true;
 }
 
-static void find_lives(hk_graph *graph)
-{
-    for (int i = 0; i < graph->slot_count; i++)
-        graph->slots[i].first = graph->slots[i].last = -1;
-    for (int i = 0; i < graph->node_count; i++) {
-        const hki_node *node = &graph->nodes[i];
-        for (int j = 0; j < node->input_count + node->output_count; j++) {
-            if (node->operands[j].slot < 0)
-                continue;
-            hki_slot *slot = &graph->slots[node->operands[j].slot];
-            slot->first = slot->first < 0 ? i : slot->first;
-            slot->last = i;
-        }
-    }
-}
-
 void hki_graph_form_chains(hk_graph *graph)
 {
     bool *member = calloc((size_t)graph->node_count * 2 + 2, sizeof *member);
@@ -188,7 +172,6 @@ void hki_graph_form_chains(hk_graph *graph)
             hki_chain_destroy(chain);
     }
     free(member);
-    find_lives(graph);
 }
 
 /* ---- telling ----------------------------------------------------------------------------------------------------- */

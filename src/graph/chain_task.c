@@ -181,14 +181,16 @@ static void finish(hki_task *task, void *payload)
 static const hki_task_class chain_class = {
     .prepare = prepare, .run = run, .join = join, .finish = finish};
 
-/* Dense, so that its range is its elements. */
-static hki_access access_to(hki_storage *storage, const hki_tensor *tensor, int64_t offset,
+static hki_access access_to(hki_storage *storage, const hki_operand *operand, int64_t base,
                             unsigned mode)
 {
-    uint64_t item = hki_dtype_bytes(tensor->dtype), begin = (uint64_t)offset * item;
-    uint64_t bytes = (uint64_t)hki_tensor_size(tensor) * item;
-    return (hki_access){
-        .var = &storage->var, .begin = begin, .end = begin + (bytes ? bytes : 1), .mode = mode};
+    hki_span span = operand->span;
+    uint64_t shift = (uint64_t)base * hki_dtype_bytes(operand->tensor.dtype);
+    if (span.begin != span.end) {
+        span.begin += shift;
+        span.end += shift;
+    }
+    return hki_span_access(&span, storage, mode);
 }
 
 bool hki_chain_issue(const hki_node *node, hki_storage *const *storages, const int64_t *base)
@@ -221,11 +223,10 @@ bool hki_chain_issue(const hki_node *node, hki_storage *const *storages, const i
         self->storages[i] = storage;
         self->offsets[i] = operand->tensor.offset + base[operand->slot];
         hki_storage_retain_use(storage);
-        spec->accesses[i] =
-            access_to(storage, &operand->tensor, self->offsets[i],
-                      i < chain->read_count
-                          ? HKI_READ
-                          : HKI_WRITE | HKI_HEAL | (chain->array_is_new[i] ? HKI_FRESH : 0u));
+        unsigned mode = i < chain->read_count ? HKI_READ : HKI_WRITE | HKI_HEAL;
+        if (i >= chain->read_count && chain->array_is_new[i])
+            mode |= HKI_FRESH;
+        spec->accesses[i] = access_to(storage, operand, base[operand->slot], mode);
     }
     spec->class = &chain_class;
     spec->device = chain->device;

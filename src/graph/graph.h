@@ -28,6 +28,7 @@ typedef struct hki_slot {
 typedef struct hki_operand {
     int slot; /* -1: an optional input left out */
     hki_tensor tensor;
+    hki_span span; /* of the tensor as it is here */
 } hki_operand;
 
 typedef enum hki_node_kind { HKI_NODE_CALL, HKI_NODE_COMPOUND, HKI_NODE_CHAIN } hki_node_kind;
@@ -76,6 +77,15 @@ struct hk_graph {
     int bound_count;
     hk_capture_options options;
 };
+
+/* A graph without nodes, with that status (taken). NULL when host memory is short. */
+hk_graph *hki_graph_create(const hk_status *status);
+/* The static graph for when host memory is short. */
+hk_graph *hki_graph_no_memory(void);
+/* Frees nodes and slots and what they hold. */
+void hki_graph_clear(hk_graph *graph);
+/* Sets the first and last node of each slot from the operands of the nodes. */
+void hki_graph_index(hk_graph *graph);
 
 /* ---- chains (chain.c, chain_plan.c, chain_task.c) ---------------------------------------------------------------- */
 

@@ -171,7 +171,7 @@ static hk_array *make(hki_call *call, uint64_t bytes, hk_array **second)
         hki_transfer(outputs[0], call->inputs[0], call->operation, HKI_TRANSFER_FRESH);
     else
         ok = ok && ((hki_call_is_small(call, bytes) && hki_call_run_direct(call, outputs[0])) ||
-                    hki_call_issue(call, outputs, bytes, staging));
+                    hki_call_issue(call, outputs, true, staging));
     if (!ok) {
         while (made > 0)
             drop(outputs[--made]);
@@ -283,7 +283,7 @@ static bool issue_into(hki_call *call, hk_array *out)
         if (x && !staging.copy_output && !reads_safely(op, x, out))
             staging.copy_inputs |= 1u << i;
     }
-    return hki_call_issue(call, &out, 0, staging) ||
+    return hki_call_issue(call, &out, false, staging) ||
            hki_call_refuse(call, HK_OUT_OF_MEMORY, "out of host memory");
 }
 

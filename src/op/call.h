@@ -11,9 +11,31 @@ typedef struct hki_call_staging {
     bool copy_output;     /* the kernel writes a contiguous array, which is copied to output 0 */
 } hki_call_staging;
 
-/* Issues the task of a call whose infer has succeeded, and whose arrays are all alive. new_bytes: of
- * outputs that the call has just made. False when host memory is short: nothing was issued. */
-bool hki_call_issue(const hki_call *call, hk_array *const *outputs, uint64_t new_bytes,
+/* What the task of a call is made of but for its operands: by hki_call_issue, or when a noted call is done again. */
+typedef struct hki_call_parts {
+    const hk_op *op;
+    const char *operation;
+    hki_device *device;
+    const void *options; /* copied; never NULL when op->options_bytes > 0 */
+    const hki_plan *plan;
+    int64_t piece_count;
+    hki_call_staging staging;
+    int input_count, output_count;
+} hki_call_parts;
+
+/* Begins the task; all inputs are left out so far, and no output is set. new_bytes: of outputs that have just been
+ * made. May block like hki_task_begin. NULL when host memory is short. */
+hki_task *hki_call_task_begin(const hki_call_parts *parts, uint64_t new_bytes);
+/* Where the tensor of operand `index` (inputs, then outputs) belongs: to be filled as by hki_tensor_init, */
+hki_tensor *hki_call_task_tensor(hki_task *task, int index);
+/* and then told to the engine, with its span: takes a use of its storage. mode: as for tasks. hki_task_submit comes
+ * after the last one. */
+void hki_call_task_access(hki_task *task, const hki_tensor *tensor, const hki_span *span,
+                          unsigned mode);
+
+/* Issues the task of a call whose infer has succeeded, and whose arrays are all alive. is_new: the call has just made
+ * the outputs. False when host memory is short: nothing was issued. */
+bool hki_call_issue(const hki_call *call, hk_array *const *outputs, bool is_new,
                     hki_call_staging staging);
 
 /* As hki_op_call_into with the one input x, without asking the tape; `operation` is its name in

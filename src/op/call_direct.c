@@ -1,5 +1,5 @@
 /* Calls of a few elements, without a task: see engine/direct.c. */
-#include "op/call.h"
+#include "op/capture.h"
 
 enum { MAX_ELEMENTS = 64 };
 
@@ -15,7 +15,8 @@ bool hki_call_is_small(const hki_call *call, uint64_t bytes)
     const hk_op *op = call->op;
     return bytes > 0 && bytes <= MAX_ELEMENTS * hki_dtype_bytes(call->out_dtype[0]) &&
            op->elementwise && op->split == HKI_SPLIT_ELEMENTS && !op->any_device && !op->pinned &&
-           call->input_count > 0 && call->device->class->kind == HKI_CPU && !may_fail(call);
+           call->input_count > 0 && !hki_capturing && call->device->class->kind == HKI_CPU &&
+           !may_fail(call);
 }
 
 bool hki_call_run_direct(const hki_call *call, hk_array *output)

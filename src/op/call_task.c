@@ -1,5 +1,5 @@
 /* What a call is to the engine: a task whose pieces run the operator's kernel. */
-#include "op/call.h"
+#include "op/capture.h"
 
 #include "base/sync.h"
 #include "op/copy.h"
@@ -222,42 +222,31 @@ static const hki_task_class call_class = {.prepare = prepare,
                                           .describe = describe,
                                           .operands = operands};
 
-/* Reading one array twice is one access. */
-static int add_access(hki_access *accesses, int count, const hk_array *x, unsigned mode)
-{
-    hki_access access = hki_array_access(x, mode);
-    for (int i = 0; i < count; i++) {
-        const hki_access *other = &accesses[i];
-        if (other->var == access.var && other->begin == access.begin && other->end == access.end &&
-            other->mode == access.mode)
-            return count;
-    }
-    accesses[count] = access;
-    return count + 1;
-}
-
 /* The fields that the kernel sees but for tensors. */
-static void payload_init(call_payload *payload, const hki_call *call, const hki_plan *plan,
-                         int64_t piece_count, int output_count)
+static void payload_init(call_payload *payload, const hki_call_parts *parts)
 {
-    const hk_op *op = call->op;
-    hki_kernel_call *kernel_call = &payload->call;
-    payload->kernel = op->kernel[call->device->class->kernels];
-    payload->work_ns = plan->work_ns;
+    const hk_op *op = parts->op;
+    hki_kernel_call *call = &payload->call;
+    payload->kernel = op->kernel[parts->device->class->kernels];
+    payload->work_ns = parts->plan->work_ns;
     payload->measured = false;
-    kernel_call->op = op;
-    kernel_call->options = NULL;
+    call->op = op;
+    call->options = NULL;
     if (op->options_bytes) {
-        memcpy(payload->options, call->options, op->options_bytes);
-        kernel_call->options = payload->options;
+        memcpy(payload->options, parts->options, op->options_bytes);
+        call->options = payload->options;
     }
-    kernel_call->input_count = call->input_count;
-    kernel_call->output_count = output_count;
-    kernel_call->extent = plan->extent;
-    kernel_call->piece_count = piece_count;
-    kernel_call->grain = plan->grain;
-    kernel_call->partial_bytes = piece_stride(plan->partial_bytes);
-    kernel_call->partials = NULL;
+    call->input_count = parts->input_count;
+    call->output_count = parts->output_count;
+    call->extent = parts->plan->extent;
+    call->piece_count = parts->piece_count;
+    call->grain = parts->plan->grain;
+    call->partial_bytes = piece_stride(parts->plan->partial_bytes);
+    call->partials = NULL;
+    for (int i = 0; i < HKI_MAX_INPUTS; i++) {
+        call->in[i].data = NULL;
+        call->in[i].ndim = -1;
+    }
 }
 
 static void staging_init(call_payload *payload, hki_call_staging staging)
@@ -270,59 +259,92 @@ static void staging_init(call_payload *payload, hki_call_staging staging)
     memset(payload->input_copies, 0, sizeof payload->input_copies);
 }
 
-/* That a kernel must move: of a broadcast view, what it shows; of one with gaps, its elements. */
-static double bytes_of(const hk_array *x)
+hki_task *hki_call_task_begin(const hki_call_parts *parts, uint64_t new_bytes)
 {
-    uint64_t begin, end, bytes = (uint64_t)hk_size(x) * hk_dtype_bytes(x->dtype);
-    hki_array_range(x, &begin, &end);
-    return (double)(end - begin < bytes ? end - begin : bytes);
+    const hk_op *op = parts->op;
+    hki_task *task =
+        hki_task_begin(parts->device->runtime, sizeof(call_payload) + op->options_bytes,
+                       parts->input_count + parts->output_count, new_bytes);
+    if (!task)
+        return NULL;
+    hki_task_spec *spec = hki_task_get_spec(task);
+    call_payload *payload = hki_task_payload(task);
+    payload_init(payload, parts);
+    staging_init(payload, parts->staging);
+    spec->class = &call_class;
+    spec->device = parts->device;
+    spec->operation = parts->operation;
+    spec->cost.flops = parts->plan->flops;
+    spec->piece_count = parts->piece_count;
+    spec->expected_ns = hki_plan_expect(op, parts->plan->work_ns);
+    spec->collective = false;
+    spec->access_count = 0;
+    return task;
 }
 
-bool hki_call_issue(const hki_call *call, hk_array *const *outputs, uint64_t new_bytes,
+hki_tensor *hki_call_task_tensor(hki_task *task, int index)
+{
+    hki_kernel_call *call = &((call_payload *)hki_task_payload(task))->call;
+    return index < call->input_count ? &call->in[index] : &call->out[index - call->input_count];
+}
+
+/* Reading one array twice is one access. */
+static void add_access(hki_task_spec *spec, hki_access access)
+{
+    for (int i = 0; i < spec->access_count; i++) {
+        const hki_access *other = &spec->accesses[i];
+        if (other->var == access.var && other->begin == access.begin && other->end == access.end &&
+            other->mode == access.mode)
+            return;
+    }
+    spec->accesses[spec->access_count++] = access;
+}
+
+void hki_call_task_access(hki_task *task, const hki_tensor *tensor, const hki_span *span,
+                          unsigned mode)
+{
+    hki_task_spec *spec = hki_task_get_spec(task);
+    hki_storage_retain_use(tensor->storage);
+    add_access(spec, hki_span_access(span, tensor->storage, mode));
+    spec->cost.memory_bytes += (double)span->moved_bytes;
+}
+
+static void add_array(hki_task *task, int index, const hk_array *x, unsigned mode)
+{
+    hki_tensor *tensor = hki_call_task_tensor(task, index);
+    hki_tensor_init(tensor, x);
+    hki_span span = hki_tensor_span(tensor);
+    hki_call_task_access(task, tensor, &span, mode);
+}
+
+bool hki_call_issue(const hki_call *call, hk_array *const *outputs, bool is_new,
                     hki_call_staging staging)
 {
     const hk_op *op = call->op;
-    int output_count = op->output_count > 1 ? op->output_count : 1;
+    uint64_t new_bytes = 0;
     hki_plan plan;
-    int64_t piece_count = hki_plan_make(call, &plan);
-    hki_task *task = hki_task_begin(call->device->runtime, sizeof(call_payload) + op->options_bytes,
-                                    call->input_count + output_count, new_bytes);
+    if (hki_capturing)
+        hki_capture_hook.call(hki_capturing, call, outputs, is_new, staging);
+    hki_call_parts parts = {.op = op,
+                            .operation = call->operation,
+                            .device = call->device,
+                            .options = call->options,
+                            .plan = &plan,
+                            .piece_count = hki_plan_make(call, &plan),
+                            .staging = staging,
+                            .input_count = call->input_count,
+                            .output_count = op->output_count > 1 ? op->output_count : 1};
+    for (int i = 0; is_new && i < parts.output_count; i++)
+        new_bytes += outputs[i]->storage->bytes;
+    hki_task *task = hki_call_task_begin(&parts, new_bytes);
     if (!task)
         return false;
-    hki_task_spec *spec = hki_task_get_spec(task);
-    call_payload *payload = hki_task_payload(task);
-    hki_kernel_call *kernel_call = &payload->call;
-    payload_init(payload, call, &plan, piece_count, output_count);
-    staging_init(payload, staging);
-
-    int access_count = 0;
-    for (int i = 0; i < HKI_MAX_INPUTS; i++) {
-        hk_array *x = i < call->input_count ? call->inputs[i] : NULL;
-        if (x) {
-            hki_tensor_init(&kernel_call->in[i], x);
-            hki_storage_retain_use(x->storage);
-            access_count = add_access(spec->accesses, access_count, x, HKI_READ);
-            spec->cost.memory_bytes += bytes_of(x);
-        } else {
-            kernel_call->in[i].data = NULL;
-            kernel_call->in[i].ndim = -1;
-        }
-    }
-    for (int i = 0; i < output_count; i++) {
-        hki_tensor_init(&kernel_call->out[i], outputs[i]);
-        hki_storage_retain_use(outputs[i]->storage);
-        access_count = add_access(spec->accesses, access_count, outputs[i],
-                                  HKI_WRITE | HKI_HEAL | (new_bytes ? HKI_FRESH : 0u));
-        spec->cost.memory_bytes += bytes_of(outputs[i]);
-    }
-    spec->class = &call_class;
-    spec->device = call->device;
-    spec->operation = call->operation;
-    spec->cost.flops = plan.flops;
-    spec->piece_count = piece_count;
-    spec->expected_ns = hki_plan_expect(op, plan.work_ns);
-    spec->collective = false;
-    spec->access_count = access_count;
+    for (int i = 0; i < call->input_count; i++)
+        if (call->inputs[i])
+            add_array(task, i, call->inputs[i], HKI_READ);
+    for (int i = 0; i < parts.output_count; i++)
+        add_array(task, call->input_count + i, outputs[i],
+                  HKI_WRITE | HKI_HEAL | (is_new ? HKI_FRESH : 0u));
     hki_task_submit(task);
     return true;
 }

@@ -350,6 +350,8 @@ static stream_options take(hk_generator *generator, const hk_dims *shape, hk_dty
 static hk_array *call_from(const hk_op *op, const hk_generator *generator, const void *options,
                            hk_device device)
 {
+    hki_array_uncapturable(op->name,
+                           "random numbers are others at each call; give them as a bound array");
     if (generator == &no_generator)
         return hki_array_create_failed(device.handle, op->name, NULL, 0, HK_OUT_OF_MEMORY,
                                        "there was no host memory for the generator");

@@ -171,6 +171,8 @@ void hki_transfer(hk_array *to, hk_array *from, const char *operation, unsigned 
         assign(to, from, operation);
         return;
     }
+    hki_array_uncapturable(operation,
+                           "it copies between memories that are not shared; do that outside");
     if (!hk_is_contiguous(from) || from->dtype != to->dtype)
         whole = hki_array_create(source, to->shape, to->dtype);
     if (!hk_is_contiguous(to))

@@ -1,0 +1,170 @@
+/* Graphs: life, facts, text. */
+#include "graph/graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Stands for a graph that there was no memory for; counting it is harmless, and it has no state. */
+static hk_graph no_memory_graph;
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+hk_graph *hki_graph_no_memory(void)
+{
+    return &no_memory_graph;
+}
+
+hk_graph *hki_graph_create(const hk_status *status)
+{
+    hk_graph *graph = calloc(1, sizeof *graph);
+    if (!graph) {
+        hk_status_release(status);
+        return NULL;
+    }
+    atomic_init(&graph->refs, 1);
+    graph->status = status;
+    return graph;
+}
+
+void hki_graph_clear(hk_graph *graph)
+{
+    for (int i = 0; i < graph->node_count; i++) {
+        hki_node *node = &graph->nodes[i];
+        free(node->options);
+        free(node->operands);
+        if (node->chain)
+            hki_chain_destroy(node->chain);
+    }
+    for (int i = 0; i < graph->slot_count; i++)
+        if (graph->slots[i].storage)
+            hki_storage_release_handle(graph->slots[i].storage);
+    free(graph->nodes);
+    free(graph->slots);
+    graph->nodes = NULL;
+    graph->slots = NULL;
+    graph->node_count = graph->slot_count = 0;
+}
+
+hk_graph *hk_graph_retain(hk_graph *graph)
+{
+    if (graph && graph != &no_memory_graph)
+        atomic_fetch_add_explicit(&graph->refs, 1, memory_order_relaxed);
+    return graph;
+}
+
+void hk_graph_release(hk_graph *graph)
+{
+    if (!graph || graph == &no_memory_graph ||
+        atomic_fetch_sub_explicit(&graph->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    hki_graph_clear(graph);
+    free(graph->bound);
+    hk_status_release(graph->status);
+    if (graph->runtime)
+        hki_runtime_release(graph->runtime);
+    free(graph);
+}
+
+void hki_graph_index(hk_graph *graph)
+{
+    for (int i = 0; i < graph->slot_count; i++)
+        graph->slots[i].first = graph->slots[i].last = -1;
+    for (int i = 0; i < graph->node_count; i++) {
+        const hki_node *node = &graph->nodes[i];
+        for (int j = 0; j < node->input_count + node->output_count; j++) {
+            int slot = node->operands[j].slot;
+            if (slot < 0)
+                continue;
+            if (graph->slots[slot].first < 0)
+                graph->slots[slot].first = i;
+            graph->slots[slot].last = i;
+        }
+    }
+}
+
+/* ---- facts ----------------------------------------------------------------------------------- */
+
+const hk_status *hk_graph_status(const hk_graph *graph)
+{
+    const hki_status_facts facts = {.operation = "graph_status"};
+    if (!graph)
+        return hki_status_lend(
+            hki_status_create(HK_INVALID_ARGUMENT, &facts, "argument graph is NULL"));
+    if (graph == &no_memory_graph)
+        return hki_status_lend(hki_status_no_memory());
+    return hki_status_lend(hk_status_retain(graph->status));
+}
+
+hk_graph_facts hk_graph_get_facts(const hk_graph *graph)
+{
+    hk_graph_facts facts = {0};
+    if (!graph)
+        return facts;
+    facts.calls = graph->call_count;
+    facts.tasks = graph->node_count;
+    for (int i = 0; i < graph->slot_count; i++) {
+        const hki_slot *slot = &graph->slots[i];
+        if (slot->kind == HKI_SLOT_TEMPORARY && slot->first >= 0)
+            facts.temporary_bytes += slot->bytes;
+    }
+    return facts;
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static void put_operand(const hk_graph *graph, const hki_operand *operand, FILE *stream)
+{
+    static const char *const kinds[] = {"kept", "bound", "temporary"};
+    char dims[192];
+    hk_dims shape = {.ndim = operand->tensor.ndim};
+    if (operand->slot < 0) {
+        fputs("-", stream);
+        return;
+    }
+    const hki_slot *slot = &graph->slots[operand->slot];
+    memcpy(shape.dims, operand->tensor.dims, sizeof shape.dims);
+    hki_dims_describe(&shape, dims, sizeof dims);
+    fprintf(stream, "%s %d %s%s", kinds[slot->kind],
+            slot->kind == HKI_SLOT_BOUND ? slot->bound : operand->slot,
+            hk_dtype_name(operand->tensor.dtype), dims);
+}
+
+static void put_node(const hk_graph *graph, const hki_node *node, FILE *stream)
+{
+    fprintf(stream, "%s(", node->operation);
+    for (int i = 0; i < node->input_count; i++) {
+        fputs(i ? ", " : "", stream);
+        put_operand(graph, &node->operands[i], stream);
+    }
+    fputs(")", stream);
+    for (int i = 0; i < node->output_count; i++) {
+        fputs(i ? ", " : " -> ", stream);
+        put_operand(graph, &node->operands[node->input_count + i], stream);
+    }
+    fprintf(stream, " @%s", node->device->name);
+    if (node->source.file)
+        fprintf(stream, "  %s:%d", node->source.file, node->source.line);
+    fputs(node->is_backward ? ", backward\n" : "\n", stream);
+    if (node->chain)
+        hki_chain_describe(node->chain, stream);
+}
+
+char *hk_graph_to_string(const hk_graph *graph)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *stream = open_memstream(&text, &bytes);
+    if (!stream)
+        return NULL;
+    const hk_status *status = hk_graph_status(graph);
+    if (!hk_ok(status))
+        hk_status_print(status, stream);
+    for (int i = 0; graph && i < graph->node_count; i++)
+        put_node(graph, &graph->nodes[i], stream);
+    bool complete = !ferror(stream);
+    if (fclose(stream) || !complete) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}

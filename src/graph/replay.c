@@ -1,0 +1,424 @@
+/* Replaying: issues what was noted. A replay keeps nothing; whatever it is at is here on the stack, so that several
+ * threads may replay one graph at once. */
+#include "graph/graph.h"
+
+#include <hocket/autograd.h>
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char operation[] = "replay";
+
+typedef struct replay {
+    const hk_graph *graph;
+    hk_array *const *bound;
+    bool any_failed;        /* of the bound arrays, at its call */
+    hki_storage **storages; /* that stand for the slots; NULL: not there now */
+    int64_t *base;          /* elements, of a bound array in its storage; 0 of other slots */
+} replay;
+
+/* ---- what the bound arrays must be ------------------------------------------------------------- */
+
+/* All bound arrays fail by one record. */
+HK_PRINTF(4, 5)
+static void refuse(hk_array *const *bound, int count, hk_code code, const char *format, ...)
+{
+    char message[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    HK_SCOPE;
+    hk_array *carrier = hki_array_create_failed(NULL, operation, bound, count, code, "%s", message);
+    for (int i = 0; i < count; i++)
+        if (bound[i])
+            hki_array_fail_in_place(bound[i], operation, &carrier, 1, code, "%s", message);
+}
+
+static bool strides_equal(const struct hki_bound *wanted, const hk_array *x)
+{
+    for (int i = 0; i < x->shape.ndim; i++)
+        if (x->shape.dims[i] > 1 && x->strides[i] != wanted->strides[i])
+            return false;
+    return true;
+}
+
+static void describe(const hk_dims *shape, hk_dtype dtype, const hki_device *device,
+                     const int64_t *strides, char *text, size_t bytes)
+{
+    char dims[192], steps[192];
+    hk_dims as_dims = {.ndim = shape->ndim};
+    memcpy(as_dims.dims, strides, sizeof as_dims.dims);
+    hki_dims_describe(shape, dims, sizeof dims);
+    hki_dims_describe(&as_dims, steps, sizeof steps);
+    snprintf(text, bytes, "%s%s on %s with strides %s", hk_dtype_name(dtype), dims, device->name,
+             steps);
+}
+
+/* Also true of an array that failed at its call: what depends on it will. */
+static bool check_bound(const hk_graph *graph, hk_array *const *bound, int index)
+{
+    const struct hki_bound *wanted = &graph->bound[index];
+    const hk_array *x = bound[index];
+    char has[512], wants[512];
+    if (!x) {
+        refuse(bound, graph->bound_count, HK_INVALID_ARGUMENT, "bound array %d is NULL", index);
+        return false;
+    }
+    if (x->failed)
+        return true;
+    const hk_status *gone = hki_array_gone(x);
+    if (gone) {
+        refuse(bound, graph->bound_count, hk_status_code(gone), "bound array %d: %s", index,
+               hk_status_message(gone));
+        hk_status_release(gone);
+        return false;
+    }
+    if (x->dtype == wanted->dtype && x->storage->device == wanted->device &&
+        hki_dims_equal(&x->shape, &wanted->shape) && strides_equal(wanted, x))
+        return true;
+    describe(&x->shape, x->dtype, x->storage->device, x->strides, has, sizeof has);
+    describe(&wanted->shape, wanted->dtype, wanted->device, wanted->strides, wants, sizeof wants);
+    refuse(bound, graph->bound_count, HK_INVALID_ARGUMENT,
+           "bound array %d is %s, but must be like the one captured, %s", index, has, wants);
+    return false;
+}
+
+/* Whether the graph can be replayed on these; else they have been failed. */
+static bool check(const hk_graph *graph, hk_array *const *bound, int count)
+{
+    const hk_status *status = hk_graph_status(graph);
+    if (count < 0 || (count > 0 && !bound)) {
+        refuse(NULL, 0, HK_INVALID_ARGUMENT,
+               count < 0 ? "count is %d; expected 0 or more" : "bound is NULL, but count is %d",
+               count);
+        return false;
+    }
+    if (!hk_ok(status)) {
+        char where[256] = "";
+        if (hk_status_line(status))
+            snprintf(where, sizeof where, " (%s:%d)", hk_status_file(status),
+                     hk_status_line(status));
+        refuse(bound, count, hk_status_code(status), "there is nothing to replay: %s%s",
+               hk_status_message(status), where);
+        return false;
+    }
+    if (!hki_runtime_alive(graph->runtime)) {
+        status = hki_runtime_gone(graph->runtime);
+        refuse(bound, count, hk_status_code(status), "the graph's runtime: %s",
+               hk_status_message(status));
+        hk_status_release(status);
+        return false;
+    }
+    if (count != graph->bound_count) {
+        refuse(bound, count, HK_INVALID_ARGUMENT,
+               "count is %d, but the graph was captured with %d bound arrays", count,
+               graph->bound_count);
+        return false;
+    }
+    for (int i = 0; i < count; i++)
+        if (!check_bound(graph, bound, i))
+            return false;
+    return true;
+}
+
+/* ---- arrays that share memory now, though they did not when captured --------------------------- */
+
+static hki_span span_of(const replay *self, const hki_operand *operand)
+{
+    hki_span span = operand->span;
+    uint64_t base = (uint64_t)self->base[operand->slot] * hki_dtype_bytes(operand->tensor.dtype);
+    if (span.begin != span.end) {
+        span.begin += base;
+        span.end += base;
+    }
+    return span;
+}
+
+static bool is_shared(const replay *self, const hki_operand *a, const hki_operand *b)
+{
+    if (a->slot < 0 || b->slot < 0 || a->slot == b->slot || !self->storages[a->slot] ||
+        self->storages[a->slot] != self->storages[b->slot])
+        return false;
+    hki_span first = span_of(self, a), second = span_of(self, b);
+    return first.begin < second.end && second.begin < first.end;
+}
+
+/* Element by element, a kernel may write where it reads. */
+static bool is_in_place(const replay *self, const hk_op *op, const hki_operand *input,
+                        const hki_operand *output)
+{
+    const hki_tensor *in = &input->tensor, *out = &output->tensor;
+    size_t dims_bytes = sizeof in->dims[0] * (size_t)in->ndim;
+    return op->elementwise && in->ndim == out->ndim &&
+           in->offset + self->base[input->slot] == out->offset + self->base[output->slot] &&
+           !memcmp(in->dims, out->dims, dims_bytes) &&
+           !memcmp(in->strides, out->strides, dims_bytes);
+}
+
+/* A kernel that would write what it reads gets a copy of it, as when a call writes into one of its inputs. */
+static hki_call_staging staging_of(const replay *self, const hki_node *node)
+{
+    hki_call_staging staging = node->staging;
+    for (int i = 0; i < node->output_count && !staging.copy_output; i++) {
+        const hki_operand *output = &node->operands[node->input_count + i];
+        for (int j = 0; j < node->input_count; j++)
+            if (is_shared(self, &node->operands[j], output) &&
+                !is_in_place(self, node->op, &node->operands[j], output))
+                staging.copy_inputs |= 1u << j;
+    }
+    return staging;
+}
+
+/* The steps of a chain are not in the order of the calls: it cannot write what it also uses by another name. */
+static bool check_chain(const replay *self, const hki_node *node)
+{
+    const hki_operand *operands = node->operands;
+    for (int i = node->input_count; i < node->input_count + node->output_count; i++)
+        for (int j = 0; j < node->input_count + node->output_count; j++)
+            if (is_shared(self, &operands[i], &operands[j])) {
+                const hki_slot *slot = &self->graph->slots[operands[i].slot];
+                if (slot->kind != HKI_SLOT_BOUND)
+                    slot = &self->graph->slots[operands[j].slot];
+                refuse(self->bound, self->graph->bound_count, HK_INVALID_ARGUMENT,
+                       "bound array %d shares memory with another array of the graph, one of them "
+                       "is written, and when captured they did not; copy it, or capture with "
+                       "the option exact",
+                       slot->bound);
+                return false;
+            }
+    return true;
+}
+
+static bool check_chains(const replay *self)
+{
+    for (int i = 0; i < self->graph->node_count; i++)
+        if (self->graph->nodes[i].kind == HKI_NODE_CHAIN &&
+            !check_chain(self, &self->graph->nodes[i]))
+            return false;
+    return true;
+}
+
+/* ---- storages ---------------------------------------------------------------------------------- */
+
+/* Makes the temporaries that this node is the first to use. False when host memory is short. */
+static bool temporaries_make(replay *self, const hki_node *node, int index)
+{
+    for (int i = 0; i < node->input_count + node->output_count; i++) {
+        int slot = node->operands[i].slot;
+        if (slot < 0 || self->storages[slot])
+            continue;
+        const hki_slot *its = &self->graph->slots[slot];
+        if (its->first == index)
+            self->storages[slot] = its->is_pinned
+                                       ? hki_storage_create_pinned(its->device, its->bytes)
+                                       : hki_storage_create(its->device, its->bytes);
+        if (!self->storages[slot])
+            return false;
+    }
+    return true;
+}
+
+/* Lets go of those that it was the last to use. */
+static void temporaries_drop(replay *self, const hki_node *node, int index)
+{
+    for (int i = 0; i < node->input_count + node->output_count; i++) {
+        int slot = node->operands[i].slot;
+        if (slot < 0 || !self->storages[slot])
+            continue;
+        const hki_slot *its = &self->graph->slots[slot];
+        if (its->kind == HKI_SLOT_TEMPORARY && its->last == index) {
+            hki_storage_release_handle(self->storages[slot]);
+            self->storages[slot] = NULL;
+        }
+    }
+}
+
+/* The operand as it is in this replay. */
+static void tensor_init(const replay *self, hki_tensor *tensor, const hki_operand *operand)
+{
+    *tensor = operand->tensor;
+    tensor->storage = self->storages[operand->slot];
+    tensor->offset += self->base[operand->slot];
+}
+
+/* ---- failures ---------------------------------------------------------------------------------- */
+
+static bool is_written(const hki_node *node, int operand)
+{
+    return node->kind == HKI_NODE_COMPOUND || operand >= node->input_count;
+}
+
+/* The bound array behind an operand, if it failed at its call. */
+static hk_array *failed_bound(const replay *self, const hki_operand *operand)
+{
+    int bound = operand->slot < 0 ? -1 : self->graph->slots[operand->slot].bound;
+    return bound >= 0 && self->bound[bound]->failed ? self->bound[bound] : NULL;
+}
+
+/* For want of host memory: all that this node and those behind it write fails at once. */
+static void fail_rest(const replay *self, int first)
+{
+    for (int i = first; i < self->graph->node_count; i++) {
+        const hki_node *node = &self->graph->nodes[i];
+        for (int j = 0; j < node->input_count + node->output_count; j++) {
+            const hki_operand *operand = &node->operands[j];
+            hki_storage *storage = operand->slot < 0 ? NULL : self->storages[operand->slot];
+            if (!storage || !is_written(node, j) || failed_bound(self, operand))
+                continue;
+            hki_span span = span_of(self, operand);
+            hki_access access = hki_span_access(&span, storage, HKI_WRITE);
+            hki_var_fail_at_once(access.var, access.begin, access.end);
+        }
+    }
+}
+
+/* What a node writes fails in its place in the order of calls, as `cause` has. False when host memory is short. */
+static bool fail_outputs(const replay *self, const hki_node *node, hk_array *cause)
+{
+    bool issued = true;
+    for (int i = node->input_count; i < node->input_count + node->output_count; i++) {
+        hki_tensor tensor;
+        if (failed_bound(self, &node->operands[i]))
+            continue;
+        tensor_init(self, &tensor, &node->operands[i]);
+        hk_array *out = hki_array_of(&tensor);
+        if (out)
+            hki_array_fail_in_place(out, node->operation, &cause, 1, HK_INVALID_ARGUMENT,
+                                    "an input has failed");
+        issued = issued && out;
+        hk_array_release(out);
+    }
+    return issued;
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------- */
+
+static bool issue_call(replay *self, const hki_node *node, int index)
+{
+    int count = node->input_count + node->output_count;
+    uint64_t new_bytes = 0;
+    for (int i = node->input_count; i < count; i++) {
+        const hki_slot *slot = &self->graph->slots[node->operands[i].slot];
+        if (slot->kind == HKI_SLOT_TEMPORARY && slot->first == index)
+            new_bytes += slot->bytes;
+    }
+    const hki_call_parts parts = {.op = node->op,
+                                  .operation = node->operation,
+                                  .device = node->device,
+                                  .options = node->options,
+                                  .plan = &node->plan,
+                                  .piece_count = node->piece_count,
+                                  .staging = staging_of(self, node),
+                                  .input_count = node->input_count,
+                                  .output_count = node->output_count};
+    hki_task *task = hki_call_task_begin(&parts, new_bytes);
+    if (!task)
+        return false;
+    for (int i = 0; i < count; i++) {
+        const hki_operand *operand = &node->operands[i];
+        if (operand->slot < 0)
+            continue;
+        hki_tensor *tensor = hki_call_task_tensor(task, i);
+        tensor_init(self, tensor, operand);
+        hki_span span = span_of(self, operand);
+        unsigned mode = i < node->input_count ? HKI_READ : HKI_WRITE | HKI_HEAL;
+        const hki_slot *slot = &self->graph->slots[operand->slot];
+        if (mode & HKI_WRITE && slot->kind == HKI_SLOT_TEMPORARY && slot->first == index)
+            mode |= HKI_FRESH;
+        hki_call_task_access(task, tensor, &span, mode);
+    }
+    hki_task_submit(task);
+    return true;
+}
+
+static bool issue_compound(const replay *self, const hki_node *node)
+{
+    int made = 0;
+    hk_array **arrays = calloc((size_t)node->input_count, sizeof *arrays);
+    for (; arrays && made < node->input_count; made++) {
+        hki_tensor tensor;
+        hk_array *failed = failed_bound(self, &node->operands[made]);
+        tensor_init(self, &tensor, &node->operands[made]);
+        if (!(arrays[made] = failed ? hk_array_retain(failed) : hki_array_of(&tensor)))
+            break;
+    }
+    bool complete = arrays && made == node->input_count;
+    if (complete) {
+        HK_PAUSE;
+        node->again(arrays, node->input_count, node->options);
+    }
+    while (made > 0)
+        hk_array_release(arrays[--made]);
+    free(arrays);
+    return complete;
+}
+
+static bool issue(replay *self, const hki_node *node, int index)
+{
+    int count = node->input_count + node->output_count;
+    if (node->kind == HKI_NODE_COMPOUND)
+        return issue_compound(self, node);
+    for (int i = 0; self->any_failed && i < count; i++) {
+        hk_array *failed = failed_bound(self, &node->operands[i]);
+        if (failed && i < node->input_count)
+            return fail_outputs(self, node, failed);
+        if (failed && node->kind == HKI_NODE_CALL) /* there is nothing to write */
+            return true;
+        if (failed)
+            return fail_outputs(self, node, failed);
+    }
+    return node->kind == HKI_NODE_CHAIN ? hki_chain_issue(node, self->storages, self->base)
+                                        : issue_call(self, node, index);
+}
+
+static void issue_all(replay *self)
+{
+    hk_source source = hki_source_get();
+    bool was_backward = hki_trace_is_backward(), issued = true;
+    for (int i = 0; issued && i < self->graph->node_count; i++) {
+        const hki_node *node = &self->graph->nodes[i];
+        hki_source_put(node->source);
+        hki_trace_set_backward(node->is_backward);
+        issued = temporaries_make(self, node, i) && issue(self, node, i);
+        if (!issued)
+            fail_rest(self, i);
+        temporaries_drop(self, node, i);
+    }
+    for (int i = 0; !issued && i < self->graph->slot_count; i++)
+        if (self->graph->slots[i].kind == HKI_SLOT_TEMPORARY && self->storages[i])
+            hki_storage_release_handle(self->storages[i]);
+    hki_trace_set_backward(was_backward);
+    hki_source_put(source);
+}
+
+void(hk_replay)(hk_graph *graph, hk_array *const *bound, int count)
+{
+    hki_array_uncapturable(operation,
+                           "a replay is no part of a capture; capture the calls themselves");
+    if (!check(graph, bound, count))
+        return;
+    size_t slot_count = (size_t)graph->slot_count;
+    replay self = {.graph = graph, .bound = bound};
+    self.storages = calloc(slot_count + 1, sizeof *self.storages + sizeof *self.base);
+    if (!self.storages) {
+        refuse(bound, count, HK_OUT_OF_MEMORY, "out of host memory");
+        return;
+    }
+    self.base = (int64_t *)(void *)(self.storages + slot_count);
+    for (int i = 0; i < graph->slot_count; i++)
+        self.storages[i] = graph->slots[i].storage;
+    for (int i = 0; i < count; i++) {
+        int slot = graph->bound[i].slot;
+        self.storages[slot] = bound[i]->storage;
+        self.base[slot] = bound[i]->offset;
+        self.any_failed |= bound[i]->failed;
+    }
+    if (check_chains(&self))
+        issue_all(&self);
+    free(self.storages);
+}
+
+HKI_AT_VOID(hk_replay, (hk_source at, hk_graph *graph, hk_array *const *bound, int count),
+            (graph, bound, count))
