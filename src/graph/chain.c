@@ -155,10 +155,26 @@ static bool replace(hk_graph *graph, const bool *member, const bool *late, hki_c
     return true;
 }
 
+/* What needs the shape of an array alone does not wait for its values. */
+static void drop_shapes(hk_graph *graph)
+{
+    for (int i = 0; i < graph->node_count; i++) {
+        hki_node *node = &graph->nodes[i];
+        if (node->kind != HKI_NODE_CALL || !node->op->shape_only)
+            continue;
+        memmove(node->operands, node->operands + node->input_count,
+                (size_t)node->output_count * sizeof *node->operands);
+        node->input_count = 0;
+        node->staging = (hki_call_staging){0};
+    }
+}
+
 void hki_graph_form_chains(hk_graph *graph)
 {
     bool *member = calloc((size_t)graph->node_count * 2 + 2, sizeof *member);
     bool more = member && !graph->options.exact;
+    if (more)
+        drop_shapes(graph);
     while (more) {
         bool *late = member + graph->node_count;
         int64_t samples;
@@ -199,6 +215,8 @@ void hki_chain_describe(const hki_chain *chain, FILE *stream)
         fprintf(stream, "  ");
         if (step->kind == HKI_STEP_TO_LANES || step->kind == HKI_STEP_TO_ROWS)
             fprintf(stream, "to %s", step->kind == HKI_STEP_TO_LANES ? "lanes" : "rows");
+        else if (step->kind == HKI_STEP_SPREAD)
+            fprintf(stream, "one element to rows");
         else if (step->kind == HKI_STEP_CALL || step->kind == HKI_STEP_CALL_END)
             fprintf(stream, "%s%s", chain->calls[step->call].operation,
                     step->kind == HKI_STEP_CALL_END ? ", at the end of a piece"

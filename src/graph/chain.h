@@ -30,6 +30,7 @@ typedef struct hki_chain_sum {
     hk_dtype dtype;
     int64_t elements;
     int64_t at;       /* in a piece's part, bytes */
+    double divisor;   /* of the whole; 0: none */
     bool accumulates; /* blocks add to it; else one step at the end of a piece sets it */
 } hki_chain_sum;
 
@@ -39,7 +40,8 @@ typedef enum hki_chain_step_kind {
     HKI_STEP_FORWARD,  /* conv2d_block.h */
     HKI_STEP_BACKWARD,
     HKI_STEP_TO_LANES,
-    HKI_STEP_TO_ROWS
+    HKI_STEP_TO_ROWS,
+    HKI_STEP_SPREAD /* rows of one element */
 } hki_chain_step_kind;
 
 typedef enum hki_chain_ref_kind {
@@ -73,13 +75,16 @@ typedef struct hki_chain_step {
     hki_chain_extent full, rest; /* for a whole block or piece, and for the last one */
 
     /* FORWARD: y = pool(relu(conv2d(x, weight) + bias)). BACKWARD: of a FORWARD step or of a convolution without
-     * anything. TO_LANES, TO_ROWS: of x. Values, operands (weight, bias) and sums; -1: none. */
+     * anything. TO_LANES, TO_ROWS: of x. SPREAD: the element `weight` to the rows of x. Values,
+     * operands (weight, bias) and sums; -1: none. */
     hki_conv2d_block block;
     int x, y, weight, bias;
     int dx, dy, dweight, dbias;
     int mask; /* index of chain->masks */
     int pack; /* index of chain->packs */
 } hki_chain_step;
+
+extern const hki_chain_step hki_chain_no_step; /* a call on nothing */
 
 /* Weights in the form that blocks want, made once for all pieces. */
 typedef struct hki_chain_pack {
@@ -147,6 +152,8 @@ bool hki_chain_lay_out(hki_chain *chain);
 hki_batch_kind hki_chain_ask(const hki_node *node, hki_batch *batch, hki_tensor *tensors);
 /* C order without gaps. */
 bool hki_chain_is_dense(const hki_tensor *tensor);
+/* One element, shown along all axes. */
+bool hki_chain_is_spread(const hki_tensor *tensor);
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 

@@ -47,6 +47,14 @@ typedef struct finder {
     unsigned char *state; /* of slots */
 } finder;
 
+bool hki_chain_is_spread(const hki_tensor *tensor)
+{
+    bool spread = tensor->ndim > 0;
+    for (int i = 0; i < tensor->ndim; i++)
+        spread = spread && (tensor->strides[i] == 0 || tensor->dims[i] == 1);
+    return spread;
+}
+
 /* Samples along the first axis, or the last of two, of all of a value, or of an array from before the chain. */
 static bool carries_samples(const finder *self, const hki_operand *operand, bool is_last)
 {
@@ -57,7 +65,8 @@ static bool carries_samples(const finder *self, const hki_operand *operand, bool
     if (is_last)
         return tensor->ndim == 2 && tensor->dims[1] == self->samples && tensor->strides[0] == 1 &&
                tensor->strides[1] == tensor->dims[0];
-    return tensor->ndim > 0 && tensor->dims[0] == self->samples && hki_chain_is_dense(tensor);
+    return tensor->ndim > 0 && tensor->dims[0] == self->samples &&
+           (hki_chain_is_dense(tensor) || (hki_chain_is_spread(tensor) && !(state & IS_VALUE)));
 }
 
 static bool is_shared(const finder *self, const hki_operand *operand)
@@ -80,9 +89,15 @@ static bool fits_output(const finder *self, const hki_operand *operand, hki_batc
 
 static bool is_candidate(const hki_node *node, const hki_device *device)
 {
-    return node->kind == HKI_NODE_CALL && node->device == device && node->is_new &&
-           !node->staging.copy_inputs && !node->staging.copy_output && node->op->batch &&
-           !node->op->any_device && !node->op->pinned && node->op->kernel[HKI_CPU];
+    if (node->kind != HKI_NODE_CALL || node->device != device || !node->is_new ||
+        node->staging.copy_output || !node->op->batch || node->op->any_device || node->op->pinned ||
+        !node->op->kernel[HKI_CPU])
+        return false;
+    unsigned copies = node->staging.copy_inputs;
+    for (int i = 0; i < node->input_count; i++)
+        if (hki_chain_is_spread(&node->operands[i].tensor))
+            copies &= ~(1u << i);
+    return !copies;
 }
 
 /* Answers HKI_BATCH_NONE when the node is no part of the chain. */

@@ -274,18 +274,8 @@ bool hki_chain_fuse(const hki_chain *chain, const bool *outside, int call, hki_c
 {
     const fuser self = {chain, outside, done};
     const hki_node *node = &chain->calls[call];
-    const hki_chain_step none = {.call = call,
-                                 .x = -1,
-                                 .y = -1,
-                                 .weight = -1,
-                                 .bias = -1,
-                                 .dx = -1,
-                                 .dy = -1,
-                                 .dweight = -1,
-                                 .dbias = -1,
-                                 .mask = -1,
-                                 .pack = -1};
-    *step = *backward = none;
+    *step = *backward = hki_chain_no_step;
+    step->call = call;
     if (node->operands[0].slot < 0 ||
         node->operands[0].tensor.dtype != (chain->f64 ? HK_F64 : HK_F32))
         return false;

@@ -19,8 +19,10 @@ static void convert(layout *self, int value, hki_chain_step_kind kind)
     unsigned wanted = kind == HKI_STEP_TO_LANES ? IN_LANES : IN_ROWS;
     if (self->is_in[value] & wanted)
         return;
-    self->steps[self->count++] = (hki_chain_step){
-        .kind = kind, .x = value, .call = -1, .y = -1, .dx = -1, .dy = -1, .mask = -1, .pack = -1};
+    hki_chain_step *step = &self->steps[self->count++];
+    *step = hki_chain_no_step;
+    step->kind = kind;
+    step->x = value;
     self->is_in[value] |= (unsigned char)wanted;
 }
 
@@ -93,6 +95,11 @@ static void insert_conversions(layout *self)
         hki_chain_step *step = &chain->steps[i];
         if (step->kind == HKI_STEP_CALL_END)
             continue;
+        if (step->kind == HKI_STEP_SPREAD) {
+            self->steps[self->count++] = *step;
+            self->is_in[step->x] |= IN_ROWS;
+            continue;
+        }
         if (step->kind == HKI_STEP_CALL)
             lay_out_call(self, step);
         else
@@ -153,6 +160,9 @@ static void note_lives(const hki_chain *chain, tenant *tenants)
             for (int j = 0; j < 4; j++)
                 if (block[j] >= 0)
                     live(&tenants[2 * block[j] + 1], i);
+            break;
+        case HKI_STEP_SPREAD:
+            live(&tenants[2 * step->x], i);
             break;
         case HKI_STEP_CALL_END:
             break;

@@ -131,6 +131,15 @@ static void run_backward(const hki_chain_run *run, const hki_chain_step *step)
                               sum_of(run, step->dbias), run->workspace + chain->scratch_at);
 }
 
+static void run_spread(const hki_chain_run *run, const hki_chain_step *step)
+{
+    const hki_chain_value *value = &run->chain->values[step->x];
+    size_t item = hki_dtype_bytes(value->dtype);
+    char *to = rows_of(run, step->x);
+    for (int64_t i = 0; i < run->count * value->elements; i++)
+        memcpy(to + (size_t)i * item, run->arrays[step->weight], item);
+}
+
 bool hki_chain_run_step(const hki_chain_run *run, const hki_chain_step *step)
 {
     const hki_chain *chain = run->chain;
@@ -143,6 +152,9 @@ bool hki_chain_run_step(const hki_chain_run *run, const hki_chain_step *step)
         break;
     case HKI_STEP_BACKWARD:
         run_backward(run, step);
+        break;
+    case HKI_STEP_SPREAD:
+        run_spread(run, step);
         break;
     case HKI_STEP_TO_LANES:
         hki_block_gather(chain->f64, rows_of(run, step->x), run->count,

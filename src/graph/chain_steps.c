@@ -14,6 +14,18 @@ typedef struct maker {
     hki_chain_step *waiting;
 } maker;
 
+const hki_chain_step hki_chain_no_step = {.call = -1,
+                                          .x = -1,
+                                          .y = -1,
+                                          .weight = -1,
+                                          .bias = -1,
+                                          .dx = -1,
+                                          .dy = -1,
+                                          .dweight = -1,
+                                          .dbias = -1,
+                                          .mask = -1,
+                                          .pack = -1};
+
 /* ---- operands ---------------------------------------------------------------------------------------------------- */
 
 static bool same_operand(const hki_operand *a, const hki_operand *b)
@@ -136,14 +148,46 @@ static void ask_plan(const hki_chain *chain, const hki_chain_step *step, int64_t
     *extent = (hki_chain_extent){plan.extent, plan.grain, plan.partial_bytes};
 }
 
-static void make_call(maker *self, int index, hki_chain_step *step)
+static void set_dense(hki_tensor *tensor)
+{
+    hk_dims shape = {.ndim = tensor->ndim};
+    memcpy(shape.dims, tensor->dims, sizeof shape.dims);
+    hki_dims_strides(&shape, tensor->strides);
+    tensor->offset = 0;
+}
+
+/* Steps that make rows for the samples of what is one element. */
+static void make_spreads(maker *self, const hki_node *node, unsigned carries, int *values)
 {
     hki_chain *chain = self->chain;
-    const hki_node *node = &chain->calls[index];
+    for (int i = 0; i < node->input_count; i++) {
+        const hki_operand *operand = &node->operands[i];
+        values[i] = -1;
+        if (operand->slot < 0 || !(carries >> i & 1) || !hki_chain_is_spread(&operand->tensor))
+            continue;
+        hki_chain_step *step = &chain->steps[chain->step_count++];
+        *step = hki_chain_no_step;
+        step->kind = HKI_STEP_SPREAD;
+        step->x = values[i] = value_add(self, operand, chain->samples);
+        step->weight = array_to_read(chain, operand);
+    }
+}
+
+static void make_call(maker *self, int index)
+{
+    hki_chain *chain = self->chain;
+    hki_node *node = &chain->calls[index];
     hki_tensor tensors[HKI_MAX_INPUTS + HKI_MAX_OUTPUTS];
     hki_batch batch;
     bool sums = hki_chain_ask(node, &batch, tensors) == HKI_BATCH_SUM;
-    *step = (hki_chain_step){.kind = sums ? HKI_STEP_CALL_END : HKI_STEP_CALL, .call = index};
+    int spread[HKI_MAX_INPUTS];
+    make_spreads(self, node, batch.first | batch.last, spread);
+    hki_chain_step *step = &chain->steps[chain->step_count];
+    *step = hki_chain_no_step;
+    step->kind = sums ? HKI_STEP_CALL_END : HKI_STEP_CALL;
+    step->call = index;
+    if (batch.as)
+        node->op = batch.as;
     for (int i = 0; i < node->input_count; i++) {
         const hki_operand *operand = &node->operands[i];
         hki_chain_ref *ref = &step->in[i];
@@ -153,7 +197,9 @@ static void make_call(maker *self, int index, hki_chain_step *step)
             ref->kind = HKI_REF_NONE;
         } else if ((batch.first | batch.last) >> i & 1) {
             ref->kind = HKI_REF_VALUE;
-            ref->index = value_to_read(self, operand);
+            ref->index = spread[i] >= 0 ? spread[i] : value_to_read(self, operand);
+            if (spread[i] >= 0)
+                set_dense(&ref->tensor);
             if (sums && chain->values[ref->index].array < 0)
                 chain->values[ref->index].is_kept = true;
         } else {
@@ -167,6 +213,8 @@ static void make_call(maker *self, int index, hki_chain_step *step)
         ref->tensor = operand->tensor;
         ref->kind = sums ? HKI_REF_SUM : HKI_REF_VALUE;
         ref->index = sums ? sum_to_make(self, operand, false) : value_to_make(self, operand);
+        if (sums)
+            chain->sums[ref->index].divisor = batch.divisor;
     }
     int64_t whole = sums ? chain->piece_samples : chain->block_samples;
     int64_t left = chain->samples % whole;
@@ -270,11 +318,10 @@ static void make_steps_of(maker *self, int call)
         }
         make_block(self, step);
     } else {
-        make_call(self, call, step);
+        make_call(self, call);
     }
     self->done[call] = true;
-    step->call_count = count_done(self) - before;
-    chain->step_count++;
+    chain->steps[chain->step_count++].call_count = count_done(self) - before;
 }
 
 static void *zeros(int count, size_t bytes)

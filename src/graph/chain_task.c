@@ -152,6 +152,15 @@ static void add(hk_dtype dtype, void *restrict to, const void *restrict from, in
     }
 }
 
+static void divide(hk_dtype dtype, void *values, int64_t count, double divisor)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (dtype == HK_F32)
+            ((float *)values)[i] = (float)(((const float *)values)[i] / divisor);
+        else
+            ((double *)values)[i] /= divisor;
+}
+
 static void join(hki_task *task, void *payload)
 {
     const chain_payload *self = payload;
@@ -163,6 +172,8 @@ static void join(hki_task *task, void *payload)
         memcpy(to, self->sums + sum->at, (size_t)sum->elements * hki_dtype_bytes(sum->dtype));
         for (int64_t piece = 1; piece < chain->piece_count; piece++)
             add(sum->dtype, to, self->sums + piece * chain->sum_bytes + sum->at, sum->elements);
+        if (sum->divisor != 0)
+            divide(sum->dtype, to, sum->elements, sum->divisor);
     }
 }
 

@@ -203,6 +203,10 @@ typedef struct hki_batch {
     /* Answers: bit i: input i carries samples, one for each index of its first axis, or, of a matrix,
      * of its last. Those of outputs lie along the first. The other inputs are shared by all samples. */
     unsigned first, last;
+    /* Of HKI_BATCH_SUM: the outputs are the sums of what this operator gives with the same options,
+     * divided by divisor; NULL: of what the operator itself gives. */
+    const hk_op *as;
+    double divisor;
 } hki_batch;
 
 /* Common answers: the first input carries samples; all do; those do that are not broadcast along the
@@ -271,6 +275,7 @@ struct hk_op {
     bool elementwise; /* element i of the output depends on element i of each input, broadcast
                                 to it; so that the output may be one of the inputs: hk_<op>_into */
     bool infallible;  /* its kernel never fails */
+    bool shape_only;  /* reads no element of its inputs */
     bool internal;    /* for gradients: not in the public header, nor in hk_call */
     bool (*infer)(hki_call *call);
     /* Optional: the result as a view of input 0, when the strides allow it; NULL: run the kernel. */

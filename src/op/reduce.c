@@ -335,6 +335,21 @@ static hki_batch_kind sum_batch(hki_batch *batch)
     return hki_reduce_mask_of(batch->options, batch->in[0].ndim) & 1 ? HKI_BATCH_SUM : each;
 }
 
+/* Sums, divided at the end. */
+static hki_batch_kind mean_batch(hki_batch *batch)
+{
+    const hki_tensor *x = &batch->in[0];
+    hki_batch_kind kind = sum_batch(batch);
+    if (kind != HKI_BATCH_SUM)
+        return kind;
+    unsigned mask = hki_reduce_mask_of(batch->options, x->ndim);
+    batch->as = &hki_op_sum;
+    batch->divisor = 1;
+    for (int i = 0; i < x->ndim; i++)
+        batch->divisor *= mask >> i & 1 ? (double)x->dims[i] : 1;
+    return x->dtype == HK_F32 || x->dtype == HK_F64 ? HKI_BATCH_SUM : HKI_BATCH_NONE;
+}
+
 /* ---- conformance ----------------------------------------------------------------------------------------- */
 
 /* The index in the result of the element at `index` of x, both C-order. */
@@ -443,6 +458,7 @@ const hk_op hki_op_mean = {
     .infer = reduce_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = reduce_plan,
+    .batch = mean_batch,
     .kernel = {[HKI_CPU] = reduce_cpu},
     .join = reduce_join,
     .grad = mean_grad,
