@@ -19,7 +19,7 @@ typedef struct train_options {
     const char *devices, *data, *plot, *trace, *init, *dump_init, *loss_log, *order_log;
     int64_t batch_size, epochs, seed, steps;
     double lr;
-    bool json, no_shuffle;
+    bool json, no_shuffle, no_capture;
 } train_options;
 
 #define FLAG(name, field, help)        OPTION_FLAG_ROW(name, train_options, field, help)
@@ -56,6 +56,7 @@ static const option_row rows[] = {
     OPTION_HEADING("to compare runs"),
     INT("steps", steps, 1, 1e9, "stop after N steps in all"),
     FLAG("no-shuffle", no_shuffle, "take the samples in the order of the files"),
+    FLAG("no-capture", no_capture, "issue the calls of every step, instead of replaying the first one's"),
     TEXT("loss-log", loss_log, "FILE", "write the mean loss of each step there, one a line"),
     TEXT("order-log", order_log, "FILE",
          "write the samples of each epoch there, in their order: int64 indices\n"
@@ -291,6 +292,7 @@ static bool set_up(training *self, const device_list *list)
                                                                  .lr = options->lr,
                                                                  .seed = (uint64_t)options->seed,
                                                                  .shuffle = !options->no_shuffle,
+                                                                 .capture = !options->no_capture,
                                                                  .init = options->init});
     if (ready)
         fprintf(options->json ? stderr : stdout,

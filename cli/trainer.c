@@ -22,6 +22,7 @@ bool trainer_init(trainer *self, const trainer_options *options)
     const hk_data_set *set = options->train;
     self->lr = options->lr;
     self->all_reduce = options->all_reduce;
+    self->captures = options->capture;
     if (!lenet_set_shapes(&self->model, hk_data_set_channels(set), hk_data_set_height(set),
                           hk_data_set_width(set), hk_data_set_class_count(set))) {
         fprintf(stderr, "hocket: the images of %s are %d x %d; lenet needs 14 x 14 or more\n",
@@ -56,6 +57,7 @@ bool trainer_init(trainer *self, const trainer_options *options)
 
 void trainer_deinit(trainer *self)
 {
+    hk_graph_release(self->step);
     for (int d = 0; d < self->model.device_count; d++) {
         hk_array_release(self->losses[d]);
         hk_array_release(self->hits[d]);
@@ -79,33 +81,25 @@ void trainer_start_epoch(trainer *self, int64_t epoch)
     self->loss_sum = 0;
 }
 
-/* slots[index] becomes the sum of x. */
-static void put_sum(hk_array *slots, int64_t index, hk_array *x)
-{
-    hk_assign(hk_index(slots, 0, index), hk_sum(x, NULL));
-}
-
 static hk_array *right_answers(hk_array *scores, hk_array *labels)
 {
     return hk_equal(hk_argmax(scores, 1), labels);
 }
 
-bool trainer_step(trainer *self)
+/* What a step reads and writes that is not the model's: of each device images, labels, and the places for the sum of
+ * the losses and the number of right answers. */
+enum { IMAGES, LABELS, LOSS, HITS, STEP_ARRAYS };
+
+static void issue_step(const trainer *self, hk_array *const *arrays, int64_t samples)
 {
     HK_SCOPE;
-    lenet *model = &self->model;
+    const lenet *model = &self->model;
     int n = model->device_count;
-    hk_array *images[MAX_DEVICES], *labels[MAX_DEVICES];
     hk_array *scores[MAX_DEVICES], *loss[MAX_DEVICES];
-    if (!hk_loader_next(self->train, images, labels))
-        return false;
-    int64_t step = self->issued++, samples = hk_loader_batch_samples(self->train);
-    self->samples[step] = samples;
-
     hk_record_begin();
     for (int d = 0; d < n; d++) {
-        scores[d] = lenet_forward(model, d, images[d]);
-        loss[d] = hk_softmax_cross_entropy(scores[d], labels[d]);
+        scores[d] = lenet_forward(model, d, arrays[d * STEP_ARRAYS + IMAGES]);
+        loss[d] = hk_softmax_cross_entropy(scores[d], arrays[d * STEP_ARRAYS + LABELS]);
     }
     hk_record_end();
     for (int d = 0; d < n; d++)
@@ -117,9 +111,54 @@ bool trainer_step(trainer *self)
                &(hk_sgd_options){.lr = self->lr, .batch = (double)samples});
 
     for (int d = 0; d < n; d++) {
-        put_sum(self->losses[d], step, loss[d]);
-        put_sum(self->hits[d], step, right_answers(scores[d], labels[d]));
+        hk_array *const *its = arrays + d * STEP_ARRAYS;
+        hk_assign(its[LOSS], hk_sum(loss[d], NULL));
+        hk_assign(its[HITS], hk_sum(right_answers(scores[d], its[LABELS]), NULL));
     }
+}
+
+/* The last batch of an epoch may be smaller. */
+static bool fits_capture(const trainer *self, hk_array *const *arrays)
+{
+    bool fits = true;
+    for (int d = 0; d < self->model.device_count; d++)
+        fits = fits && hk_dim(arrays[d * STEP_ARRAYS + IMAGES], 0) == self->step_rows[d];
+    return fits;
+}
+
+/* Issues a step and keeps it for later ones like it. */
+static void capture_step(trainer *self, hk_array *const *arrays, int64_t samples)
+{
+    int n = self->model.device_count;
+    hk_capture_begin(arrays, n * STEP_ARRAYS);
+    issue_step(self, arrays, samples);
+    self->step = hk_capture_end(NULL);
+    for (int d = 0; d < n; d++)
+        self->step_rows[d] = hk_dim(arrays[d * STEP_ARRAYS + IMAGES], 0);
+}
+
+bool trainer_step(trainer *self)
+{
+    HK_SCOPE;
+    int n = self->model.device_count;
+    hk_array *images[MAX_DEVICES], *labels[MAX_DEVICES], *arrays[MAX_DEVICES * STEP_ARRAYS];
+    if (!hk_loader_next(self->train, images, labels))
+        return false;
+    int64_t step = self->issued++, samples = hk_loader_batch_samples(self->train);
+    self->samples[step] = samples;
+    for (int d = 0; d < n; d++) {
+        hk_array **its = arrays + d * STEP_ARRAYS;
+        its[IMAGES] = images[d];
+        its[LABELS] = labels[d];
+        its[LOSS] = hk_index(self->losses[d], 0, step);
+        its[HITS] = hk_index(self->hits[d], 0, step);
+    }
+    if (self->captures && !self->step)
+        capture_step(self, arrays, samples);
+    else if (self->captures && fits_capture(self, arrays))
+        hk_replay(self->step, arrays, n * STEP_ARRAYS);
+    else
+        issue_step(self, arrays, samples);
     return true;
 }
 
@@ -176,8 +215,9 @@ const hk_status *trainer_test(trainer *self, double *accuracy)
             break;
         samples += (double)hk_loader_batch_samples(self->test);
         for (int d = 0; d < self->model.device_count; d++)
-            put_sum(self->test_hits[d], step,
-                    right_answers(lenet_forward(&self->model, d, images[d]), labels[d]));
+            hk_assign(
+                hk_index(self->test_hits[d], 0, step),
+                hk_sum(right_answers(lenet_forward(&self->model, d, images[d]), labels[d]), NULL));
     }
     const hk_status *status = read_sum(self, self->test_hits, step, &hits);
     *accuracy = hits / samples;

@@ -10,6 +10,9 @@ typedef struct trainer {
     hk_loader *train, *test; /* counted */
     double lr;
     hk_all_reduce_algorithm all_reduce;
+    bool captures;
+    hk_graph *step;                 /* counted; NULL: not captured yet */
+    int64_t step_rows[MAX_DEVICES]; /* that it was captured with */
     /* Loss sum and right answers of each step of the epoch, on each device: read when they are ready, so
      * that no step waits. */
     hk_array *losses[MAX_DEVICES], *hits[MAX_DEVICES];
@@ -30,6 +33,7 @@ typedef struct trainer_options {
     const char *init;      /* folder of initial parameters, or NULL: drawn */
     const int64_t *shares; /* of the devices, as in hk_loader_options; NULL: equal */
     hk_all_reduce_algorithm all_reduce;
+    bool capture; /* a step's calls are noted once and replayed; see hocket/graph.h */
 } trainer_options;
 
 /* model.devices and device_count must be set. False, and printed, when it cannot be. */

@@ -82,12 +82,66 @@ static bool *find_outside(const hk_graph *graph, const bool *member)
     return outside;
 }
 
-static hki_chain *chain_create(const hk_graph *graph, const bool *member, int count,
-                               int64_t samples)
+/* The call that alone reads a slot, if that is a copy of all of it; -1: there is none. */
+static int find_copy(const hk_graph *graph, int slot)
+{
+    int found = -1;
+    for (int i = 0; i < graph->node_count; i++) {
+        const hki_node *node = &graph->nodes[i];
+        for (int j = 0; j < node->input_count; j++) {
+            if (node->operands[j].slot != slot)
+                continue;
+            if (found >= 0 || node->kind != HKI_NODE_CALL || node->op != &hki_op_copy)
+                return -1;
+            found = i;
+        }
+    }
+    return found;
+}
+
+/* Whether nothing before the node names the slot. */
+static bool is_first_use(const hk_graph *graph, int node, int slot)
+{
+    bool first = true;
+    for (int i = 0; i < node; i++)
+        for (int j = 0; j < graph->nodes[i].input_count + graph->nodes[i].output_count; j++)
+            first = first && graph->nodes[i].operands[j].slot != slot;
+    return first;
+}
+
+/* A sum that is only made to be copied, as gradients are, is written where it is to be. The copies are marked as members,
+ * so that they go with the calls of the chain. */
+static void forward_copies(hki_chain *chain, const hk_graph *graph, bool *member)
+{
+    for (int i = 0; i < chain->call_count; i++) {
+        hki_node *node = &chain->calls[i];
+        hki_tensor tensors[HKI_MAX_INPUTS + HKI_MAX_OUTPUTS];
+        hki_batch batch;
+        if (hki_chain_ask(node, &batch, tensors) != HKI_BATCH_SUM)
+            continue;
+        for (int j = node->input_count; j < node->input_count + node->output_count; j++) {
+            hki_operand *output = &node->operands[j];
+            int copy = graph->slots[output->slot].kind == HKI_SLOT_TEMPORARY
+                           ? find_copy(graph, output->slot)
+                           : -1;
+            if (copy < 0 || member[copy])
+                continue;
+            const hki_operand *target = &graph->nodes[copy].operands[1];
+            if (!hki_chain_is_dense(&target->tensor) || !is_first_use(graph, copy, target->slot))
+                continue;
+            *output = *target;
+            member[copy] = true;
+        }
+    }
+}
+
+static hki_chain *chain_create(const hk_graph *graph, bool *member, int count, int64_t samples)
 {
     hki_chain *chain = calloc(1, sizeof *chain);
     bool *outside = find_outside(graph, member);
     bool made = chain && outside && take_calls(chain, graph, member, count);
+    if (made)
+        forward_copies(chain, graph, member);
     if (chain)
         atomic_init(&chain->refs, 1);
     if (made) {
