@@ -1,9 +1,6 @@
 /* GFLOP/s of the convolution kernels on one core, and of oneDNN beside them.
 
-   cc -std=c17 -D_GNU_SOURCE -O3 -ffp-contract=fast -Isrc -DHAVE_DNNL bench/bench_conv2d.c \
-      src/op/kernels/kernel_isa.c src/op/kernels/conv2d_{plan,kernel}.c \
-      src/op/kernels/conv2d_lanes_{portable,avx2,avx512}.c -ldnnl -lgomp -lm
-   ./a.out [rounds] [shape name]
+   build/release/bench/bench_conv2d [rounds] [shape name]
 
    All contenders of a line run in turn, `rounds` times; median (min .. max). FLOPs are
    2 N OC OH OW IC KH KW for every pass. "peak" is a loop of register FMAs, run in the same rounds.
@@ -11,6 +8,7 @@
    counts the reorders of data from and to NCHW, and of the weights from and to OIHW. */
 #include "op/kernels/conv2d_kernel.h"
 #include "op/kernels/kernel_isa.h"
+#include "peak.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,50 +67,6 @@ static float *array_make(int64_t count)
     float *p = aligned_alloc(64, ((size_t)count * sizeof(float) + 127) / 64 * 64);
     array_fill(p, count);
     return p;
-}
-
-/* ---- the peak ---- */
-
-typedef float v16 __attribute__((vector_size(64)));
-typedef float v8 __attribute__((vector_size(32)));
-typedef float v4 __attribute__((vector_size(16)));
-
-#define PEAK(NAME, V, TARGET)                                                                      \
-    TARGET static double NAME(int64_t steps)                                                       \
-    {                                                                                              \
-        V a0 = {0}, a1 = {1}, a2 = {2}, a3 = {3}, a4 = {4}, a5 = {5}, a6 = {6}, a7 = {7};          \
-        V a8 = {8}, a9 = {9}, b = {0.5f}, c = {0.25f};                                             \
-        for (int64_t i = 0; i < steps; i++) {                                                      \
-            a0 = a0 * b + c, a1 = a1 * b + c, a2 = a2 * b + c, a3 = a3 * b + c, a4 = a4 * b + c;   \
-            a5 = a5 * b + c, a6 = a6 * b + c, a7 = a7 * b + c, a8 = a8 * b + c, a9 = a9 * b + c;   \
-            __asm__ volatile("" : "+x"(b));                                                        \
-        }                                                                                          \
-        volatile V sink = a0 + a1 + a2 + a3 + a4 + a5 + a6 + a7 + a8 + a9;                         \
-        (void)sink;                                                                                \
-        return (double)steps * 20 * (double)(sizeof(V) / sizeof(float));                           \
-    }
-#if HKI_HAVE_X86_ISAS
-PEAK(peak_avx512, v16, HKI_TARGET_AVX512)
-PEAK(peak_avx2, v8, HKI_TARGET_AVX2)
-#endif
-PEAK(peak_portable, v4, )
-
-static double peak_gflops(void)
-{
-    double start = now(), flops;
-    switch (hki_kernel_isa_get()) {
-#if HKI_HAVE_X86_ISAS
-    case HKI_ISA_AVX512:
-        flops = peak_avx512(200000);
-        break;
-    case HKI_ISA_AVX2:
-        flops = peak_avx2(200000);
-        break;
-#endif
-    default:
-        flops = peak_portable(200000);
-    }
-    return flops / (now() - start) * 1e-9;
 }
 
 /* ---- oneDNN ---- */

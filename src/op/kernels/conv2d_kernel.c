@@ -3,7 +3,7 @@
 #include "op/kernels/conv2d_plan.h"
 #include "op/kernels/kernel_isa.h"
 
-static const hki_conv2d_lane_shape *shape_get(bool f64)
+const hki_conv2d_lane_shape *hki_conv2d_shape_get(bool f64)
 {
 #if HKI_HAVE_X86_ISAS
     switch (hki_kernel_isa_get()) {
@@ -22,7 +22,7 @@ int64_t hki_conv2d_block_samples(const hki_conv2d_geometry *geometry, bool f64)
 {
     /* The forward pass's; the others cut a small batch nearly the same. */
     hki_conv2d_plan plan;
-    hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_FORWARD, shape_get(f64));
+    hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_FORWARD, hki_conv2d_shape_get(f64));
     if (plan.direct)
         return 1;
     return plan.strips == 1 ? HKI_CONV2D_LANES_MAX : (plan.lanes + plan.strips - 1) / plan.strips;
@@ -31,7 +31,7 @@ int64_t hki_conv2d_block_samples(const hki_conv2d_geometry *geometry, bool f64)
 static size_t scratch_bytes(const hki_conv2d_geometry *geometry, hki_conv2d_pass pass, bool f64)
 {
     hki_conv2d_plan plan;
-    hki_conv2d_plan_init(&plan, geometry, pass, shape_get(f64));
+    hki_conv2d_plan_init(&plan, geometry, pass, hki_conv2d_shape_get(f64));
     return plan.bytes;
 }
 
@@ -73,7 +73,7 @@ size_t hki_conv2d_backward_weight_scratch_bytes(const hki_conv2d_geometry *geome
                                  void *scratch)                                                    \
     {                                                                                              \
         hki_conv2d_plan plan;                                                                      \
-        hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_FORWARD, shape_get(F64));                 \
+        hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_FORWARD, hki_conv2d_shape_get(F64));                 \
         hki_conv2d_plan_build(&plan, scratch);                                                     \
         DISPATCH(hki_conv2d_apply, DT, &plan, x, weight, bias, y, sample_begin, sample_end,        \
                  scratch)                                                                          \
@@ -83,7 +83,7 @@ size_t hki_conv2d_backward_weight_scratch_bytes(const hki_conv2d_geometry *geome
                                        int64_t sample_end, void *scratch)                          \
     {                                                                                              \
         hki_conv2d_plan plan;                                                                      \
-        hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_BACKWARD_DATA, shape_get(F64));           \
+        hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_BACKWARD_DATA, hki_conv2d_shape_get(F64));           \
         hki_conv2d_plan_build(&plan, scratch);                                                     \
         DISPATCH(hki_conv2d_apply, DT, &plan, dy, weight, NULL, dx, sample_begin, sample_end,      \
                  scratch)                                                                          \
@@ -93,7 +93,7 @@ size_t hki_conv2d_backward_weight_scratch_bytes(const hki_conv2d_geometry *geome
                                          int64_t sample_end, void *scratch)                        \
     {                                                                                              \
         hki_conv2d_plan plan;                                                                      \
-        hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_BACKWARD_WEIGHT, shape_get(F64));         \
+        hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_BACKWARD_WEIGHT, hki_conv2d_shape_get(F64));         \
         hki_conv2d_plan_build(&plan, scratch);                                                     \
         DISPATCH(hki_conv2d_weigh, DT, &plan, x, dy, dweight, dbias, sample_begin, sample_end,     \
                  scratch)                                                                          \

@@ -6,9 +6,11 @@
    LANES_N lanes at a time; a run's last step goes back to overlap the one before it. */
 
 typedef LANES_T LANES_FN(vec) __attribute__((vector_size(sizeof(LANES_T) * LANES_N)));
+typedef __typeof__((LANES_FN(vec)){0} == (LANES_FN(vec)){0}) LANES_FN(vec_bits);
 typedef LANES_T LANES_FN(vec_unaligned)
     __attribute__((vector_size(sizeof(LANES_T) * LANES_N), aligned(sizeof(LANES_T)), may_alias));
 #define V  LANES_FN(vec)
+#define M  LANES_FN(vec_bits)
 #define VU LANES_FN(vec_unaligned)
 #define T  LANES_T
 #define L  LANES_N
@@ -141,7 +143,7 @@ LANES_TARGET static void LANES_FN(scatter)(const T *in, int64_t run, T *const to
             int64_t count = length[s] - at < L ? length[s] - at : L;
             if (count == L)
                 *(VU *)(to[s] + at) = copy[s];
-            else
+            else if (count > 0)
                 LANES_FN(copy_short)(to[s] + at, (const T *)&copy[s], count);
         }
     }
@@ -352,7 +354,7 @@ static void LANES_FN(sweep_rows)(LANES_FN(sweep) * sweep, int64_t t0, int64_t t1
     const hki_conv2d_axis *row = &plan->row, *column = &plan->column;
     LANES_FN(tile) *tile = &sweep->tile;
     const LANES_FN(tile_fn) *functions = LANES_FN(tile_table)[sweep->tile_o];
-    int64_t row_stride = plan->chunk * plan->positions * L;
+    const int64_t row_stride = plan->row_stride;
     int64_t weight_step = sweep->channels * sweep->tile_o;
     for (int64_t phase = 0; phase < row->phases; phase++) {
         for (int64_t t = t0; t < t1; t++) {
@@ -426,7 +428,7 @@ void LANES_FN(hki_conv2d_apply)(const hki_conv2d_plan *plan, const T *source, co
     T *packed = (T *)((char *)scratch + plan->packed_at);
     T *x = (T *)((char *)scratch + plan->source_at);
     T *y = (T *)((char *)scratch + plan->target_at);
-    int64_t row_stride = plan->chunk * plan->positions * L, taps = row->kernel * column->kernel;
+    int64_t row_stride = plan->row_stride, taps = row->kernel * column->kernel;
     bool whole = plan->chunk >= plan->source_channels;
     LANES_FN(pack)(plan, weight, packed);
     if (plan->direct) {
@@ -446,7 +448,7 @@ void LANES_FN(hki_conv2d_apply)(const hki_conv2d_plan *plan, const T *source, co
             .strip_step = plan->strip_t * row->step,
             .strip_height = INT64_MAX,
             .row_stride = row_stride,
-            .channel_stride = plan->positions * L,
+            .channel_stride = plan->channel_stride,
             .position = plan->pixel_position,
             .out = x};
     LANES_FN(sweep)
@@ -474,7 +476,7 @@ void LANES_FN(hki_conv2d_apply)(const hki_conv2d_plan *plan, const T *source, co
                     sweep.weight = packed + (c0 * plan->target_channels + o0 * (c1 - c0)) * taps;
                     sweep.tile_o = o1 - o0;
                     sweep.tile.channels = c1 - c0;
-                    sweep.tile.channel_stride = plan->positions * L;
+                    sweep.tile.channel_stride = plan->channel_stride;
                     sweep.tile.bias = bias ? bias + o0 : NULL;
                     sweep.tile.accumulate = c0 > 0;
                     sweep.tile.y_pixel_stride = column->phases * L;
@@ -497,7 +499,10 @@ void LANES_FN(hki_conv2d_apply)(const hki_conv2d_plan *plan, const T *source, co
 
 #include "op/kernels/conv2d_weigh.inc.c"
 
+#include "op/kernels/conv2d_block.inc.c"
+
 #undef V
+#undef M
 #undef VU
 #undef T
 #undef L

@@ -1,10 +1,14 @@
 /* Convolution on lanes: AVX-512, 32 registers. */
+#include "op/kernels/conv2d_block_kernels.h"
 #include "op/kernels/conv2d_plan.h"
+#include "op/kernels/gemm_kernel.h"
 #include "op/kernels/kernel_isa.h"
 
 #include <string.h>
 
 #if HKI_HAVE_X86_ISAS
+
+#include <immintrin.h>
 
 #define LANES_TARGET HKI_TARGET_AVX512
 /* (o + 1) w + 1 registers */
@@ -23,6 +27,10 @@
 #define LANES_T        float
 #define LANES_N        16
 #define LANES_FN(name) name##_avx512_f32
+#define LANES_GEMM     hki_gemm_f32
+#define LANES_NOT_LE(a, b)     _mm512_cmp_ps_mask((__m512)(a), (__m512)(b), _CMP_NLE_UQ)
+#define LANES_EQ(a, b)         _mm512_cmp_ps_mask((__m512)(a), (__m512)(b), _CMP_EQ_OQ)
+#define LANES_PICK(bits, a, b) ((V)_mm512_mask_mov_ps((__m512)(b), bits, (__m512)(a)))
 #include "op/kernels/conv2d_lanes.inc.c"
 #undef LANES_T
 #undef LANES_N
@@ -31,6 +39,10 @@
 #define LANES_T        double
 #define LANES_N        8
 #define LANES_FN(name) name##_avx512_f64
+#define LANES_GEMM     hki_gemm_f64
+#define LANES_NOT_LE(a, b)     _mm512_cmp_pd_mask((__m512d)(a), (__m512d)(b), _CMP_NLE_UQ)
+#define LANES_EQ(a, b)         _mm512_cmp_pd_mask((__m512d)(a), (__m512d)(b), _CMP_EQ_OQ)
+#define LANES_PICK(bits, a, b) ((V)_mm512_mask_mov_pd((__m512d)(b), bits, (__m512d)(a)))
 #include "op/kernels/conv2d_lanes.inc.c"
 #undef LANES_T
 #undef LANES_N

@@ -8,6 +8,7 @@ enum {
     TARGET_BYTES = 512 * 1024,
     TILE_BYTES = 24 * 1024,
     WEIGH_BYTES = 28 * 1024,
+    BLOCK_TILE_BYTES = 12 * 1024,
     DIRECT_BYTES = 256 * 1024
 };
 
@@ -166,8 +167,9 @@ static bool choose_direct(const hki_conv2d_plan *plan, int64_t samples)
     return direct < transposed;
 }
 
-void hki_conv2d_plan_init(hki_conv2d_plan *plan, const hki_conv2d_geometry *g, hki_conv2d_pass pass,
-                          const hki_conv2d_lane_shape *shape)
+/* The axes, and the weights' strides: what does not depend on where the source lies. */
+static void init_axes(hki_conv2d_plan *plan, const hki_conv2d_geometry *g, hki_conv2d_pass pass,
+                      const hki_conv2d_lane_shape *shape)
 {
     memset(plan, 0, sizeof *plan);
     bool backward = pass == HKI_CONV2D_BACKWARD_DATA;
@@ -197,17 +199,51 @@ void hki_conv2d_plan_init(hki_conv2d_plan *plan, const hki_conv2d_geometry *g, h
     int64_t out_stride = g->in_channels * kernel;
     plan->weight_source_stride = backward ? out_stride : kernel;
     plan->weight_target_stride = backward ? kernel : out_stride;
+}
 
-    plan->strips = choose_strips(g->samples, plan->lanes, plan->row.per_phase);
-    plan->strip_t = ceil_div(plan->row.per_phase, plan->strips);
-    plan->strip_rows = plan->strip_t * plan->row.phases;
-
+/* Columns that a row needs with its padding. */
+static void init_positions(hki_conv2d_plan *plan)
+{
     const hki_conv2d_axis *column = &plan->column;
     plan->left = max64(0, -column->offset_min);
     int64_t reach = (column->per_phase - 1) * column->step + column->offset_max + 1;
     int64_t width = plan->left + max64(reach, column->source);
     plan->column_pitch = ceil_div(width, column->step);
     plan->positions = plan->column_pitch * column->step;
+}
+
+/* Bytes of the tables that hki_conv2d_plan_build places, with `pixels` positions of pixels. */
+static size_t tables_bytes(const hki_conv2d_plan *plan, int64_t pixels)
+{
+    const hki_conv2d_axis *row = &plan->row, *column = &plan->column;
+    size_t words = (size_t)(3 * row->kernel + 2 * column->kernel + row->phases +
+                            2 * column->phases + 3 + column->source);
+    size_t segments = (size_t)column->target + (size_t)column->phases;
+    size_t at = words * sizeof(int64_t) + segments * sizeof(hki_conv2d_segment);
+    at += (size_t)pixels * sizeof(int32_t) + 16;
+    at += (size_t)(column->per_phase + 1) * (sizeof(double) + sizeof(int64_t));
+    if (plan->pass == HKI_CONV2D_BACKWARD_WEIGHT)
+        at += (size_t)(plan->chunk * row->kernel * column->kernel) * sizeof(int64_t);
+    return (at + 63) / 64 * 64;
+}
+
+static size_t weights_bytes(const hki_conv2d_plan *plan)
+{
+    if (plan->pass == HKI_CONV2D_BACKWARD_WEIGHT)
+        return 0;
+    int64_t count = plan->source_channels * plan->target_channels * plan->row.kernel *
+                    plan->column.kernel;
+    return (size_t)count * (size_t)plan->element_size;
+}
+
+void hki_conv2d_plan_init(hki_conv2d_plan *plan, const hki_conv2d_geometry *g, hki_conv2d_pass pass,
+                          const hki_conv2d_lane_shape *shape)
+{
+    init_axes(plan, g, pass, shape);
+    plan->strips = choose_strips(g->samples, plan->lanes, plan->row.per_phase);
+    plan->strip_t = ceil_div(plan->row.per_phase, plan->strips);
+    plan->strip_rows = plan->strip_t * plan->row.phases;
+    init_positions(plan);
     choose_bands(plan);
     plan->direct = choose_direct(plan, g->samples);
     if (plan->direct) {
@@ -217,31 +253,29 @@ void hki_conv2d_plan_init(hki_conv2d_plan *plan, const hki_conv2d_geometry *g, h
         plan->band_rows = (plan->row.target - 1) * plan->row.step + plan->row.offset_max -
                           plan->row.offset_min + 1;
     }
+    bool weigh = pass == HKI_CONV2D_BACKWARD_WEIGHT;
+    int64_t place = plan->direct ? 1 : plan->lanes;
+    plan->row_stride = plan->channel_stride = plan->positions * place;
+    if (plan->direct || weigh)
+        plan->channel_stride *= plan->band_rows;
+    else
+        plan->row_stride *= plan->chunk;
 
+    const hki_conv2d_axis *column = &plan->column;
     size_t vector = (size_t)(plan->lanes * plan->element_size);
-    size_t words = (size_t)(3 * plan->row.kernel + 2 * plan->column.kernel + plan->row.phases +
-                            2 * plan->column.phases + 3 + column->source);
-    size_t segments = (size_t)column->target + (size_t)column->phases;
     int64_t pixels = plan->band_rows * column->source;
-    if (pass == HKI_CONV2D_BACKWARD_WEIGHT)
+    if (weigh)
         pixels += plan->band_t * column->target;
     if (plan->direct)
         pixels = 2 * plan->row.target * ceil_div(column->target, plan->lanes);
-    size_t at = words * sizeof(int64_t) + segments * sizeof(hki_conv2d_segment);
-    at += (size_t)pixels * sizeof(int32_t) + 16;
-    at += (size_t)(column->per_phase + 1) * (sizeof(double) + sizeof(int64_t));
-    if (pass == HKI_CONV2D_BACKWARD_WEIGHT)
-        at += (size_t)(plan->chunk * kernel) * sizeof(int64_t);
-    plan->packed_at = (at + 63) / 64 * 64;
-    at = plan->packed_at;
-    if (pass != HKI_CONV2D_BACKWARD_WEIGHT)
-        at += (size_t)(g->out_channels * out_stride) * (size_t)plan->element_size;
-    plan->source_at = (at + 63) / 64 * 64;
-    at = plan->source_at + (size_t)(plan->chunk * plan->band_rows * plan->positions) * vector;
+    plan->packed_at = tables_bytes(plan, pixels);
+    plan->source_at = (plan->packed_at + weights_bytes(plan) + 63) / 64 * 64;
+    size_t at =
+        plan->source_at + (size_t)(plan->chunk * plan->band_rows * plan->positions) * vector;
     /* an odd number of lines apart, and room for a transposition to read past the end */
     plan->target_at = at + 64;
     int64_t rows = plan->sub_t * plan->row.phases, channels = HKI_CONV2D_TILE_O_MAX;
-    if (pass == HKI_CONV2D_BACKWARD_WEIGHT || plan->chunk < plan->source_channels) {
+    if (weigh || plan->chunk < plan->source_channels) {
         rows = plan->band_t * plan->row.phases;
         channels = plan->target_channels;
     }
@@ -249,6 +283,56 @@ void hki_conv2d_plan_init(hki_conv2d_plan *plan, const hki_conv2d_geometry *g, h
         rows = 0;
     at = plan->target_at + (size_t)(channels * rows * column->target) * vector;
     plan->bytes = (at + HKI_CONV2D_LANES_MAX * vector + 63) / 64 * 64;
+}
+
+/* Where source rows lie: in the caller's array, or in a copy with what a pass needs around them. */
+static void place_source(hki_conv2d_plan *plan)
+{
+    plan->row_stride = plan->positions * plan->lanes;
+    if (plan->in_place) {
+        plan->channel_stride = plan->row.source * plan->row_stride;
+        return;
+    }
+    /* an odd number of lines, so that channels do not meet in one set of the cache */
+    plan->channel_stride = (plan->band_rows * plan->positions | 1) * plan->lanes;
+}
+
+void hki_conv2d_plan_init_block(hki_conv2d_plan *plan, const hki_conv2d_geometry *g,
+                                hki_conv2d_pass pass, const hki_conv2d_lane_shape *shape,
+                                int64_t unit)
+{
+    init_axes(plan, g, pass, shape);
+    const hki_conv2d_axis *row = &plan->row, *column = &plan->column;
+    bool backward = pass == HKI_CONV2D_BACKWARD_DATA, weigh = pass == HKI_CONV2D_BACKWARD_WEIGHT;
+    plan->block = true;
+    plan->strips = 1;
+    plan->strip_t = row->per_phase;
+    plan->strip_rows = row->per_phase * row->phases;
+    plan->chunk = plan->source_channels;
+    init_positions(plan);
+    plan->in_place = !backward && plan->positions == column->source && plan->left == 0 &&
+                     row->pad == 0 && row->step == 1 && column->step == 1;
+    if (backward) {
+        /* Rows share the zeros between them. A segment reads less than its width past the end. */
+        int64_t gap = max64(plan->left, plan->positions - plan->left - column->source);
+        plan->left = min64(gap, HKI_CONV2D_TILE_W_MAX - 1);
+        plan->positions = plan->column_pitch = plan->left + column->source;
+    }
+
+    int64_t vector = plan->lanes * plan->element_size;
+    int64_t fit = SOURCE_BYTES / max64(1, plan->source_channels * plan->positions * vector);
+    int64_t span = row->offset_max - row->offset_min + 1;
+    int64_t units = ceil_div(row->per_phase, unit);
+    int64_t most = fit <= span ? 1 : max64(1, ((fit - span) / row->step + 1) / unit);
+    plan->band_t = ceil_div(units, ceil_div(units, most)) * unit;
+    plan->band_rows = plan->in_place ? row->source : source_rows(plan, plan->band_t);
+    int64_t unit_bytes = 5 * unit * column->target * vector;
+    int64_t sub = max64(1, (weigh ? WEIGH_BYTES : BLOCK_TILE_BYTES) / unit_bytes);
+    units = plan->band_t / unit;
+    plan->sub_t = ceil_div(units, ceil_div(units, sub)) * unit;
+    place_source(plan);
+    plan->packed_at = tables_bytes(plan, 0);
+    plan->bytes = (plan->packed_at + weights_bytes(plan) + 63) / 64 * 64;
 }
 
 /* Estimated cycles of one step of a tile (o x w): multiply-adds, or loads, or latency. */
@@ -337,10 +421,10 @@ static void choose_tile(hki_conv2d_plan *plan, int64_t points)
     }
 }
 
-void hki_conv2d_plan_build(hki_conv2d_plan *plan, void *scratch)
+void hki_conv2d_plan_place(hki_conv2d_plan *plan, void *memory)
 {
     hki_conv2d_axis *row = &plan->row, *column = &plan->column;
-    int64_t *at = scratch;
+    int64_t *at = memory;
     row->tap_kernel = at;
     row->tap_offset = at += row->kernel;
     row->phase_begin = at += row->kernel;
@@ -352,47 +436,66 @@ void hki_conv2d_plan_build(hki_conv2d_plan *plan, void *scratch)
     plan->column_position = at += column->phases + 1;
     plan->work = at += column->source;
     at += 2 * (column->per_phase + 1);
-    int64_t weights = plan->chunk * row->kernel * column->kernel;
-    bool weigh = plan->pass == HKI_CONV2D_BACKWARD_WEIGHT;
     plan->weight_offset = at;
-    at += weigh ? weights : 0;
+    if (plan->pass == HKI_CONV2D_BACKWARD_WEIGHT)
+        at += plan->chunk * row->kernel * column->kernel;
     plan->segments = (hki_conv2d_segment *)at;
     plan->pixel_position = (int32_t *)(plan->segments + column->target + column->phases);
+}
 
+static void cut_all_columns(hki_conv2d_plan *plan)
+{
+    int64_t total = 0;
+    for (int64_t phase = 0; phase < plan->column.phases; phase++) {
+        int64_t count = 0;
+        plan->segment_begin[phase] = total;
+        cut_columns(plan, phase, plan->tile_o, plan->tile_w, plan->segments + total, &count);
+        total += count;
+    }
+    plan->segment_begin[plan->column.phases] = total;
+}
+
+/* Where in the source each weight of a chunk begins. */
+static void fill_weight_offsets(hki_conv2d_plan *plan)
+{
+    const hki_conv2d_axis *row = &plan->row, *column = &plan->column;
+    int64_t *offset = plan->weight_offset;
+    for (int64_t c = 0; c < plan->chunk; c++)
+        for (int64_t y = 0; y < row->kernel; y++)
+            for (int64_t x = 0; x < column->kernel; x++)
+                *offset++ = c * plan->channel_stride + y * row->dilation * plan->row_stride +
+                            column->tap_offset[x];
+}
+
+void hki_conv2d_plan_build(hki_conv2d_plan *plan, void *scratch)
+{
+    hki_conv2d_axis *row = &plan->row, *column = &plan->column;
+    bool weigh = plan->pass == HKI_CONV2D_BACKWARD_WEIGHT;
+    hki_conv2d_plan_place(plan, scratch);
     axis_tables(row);
     axis_tables(column);
+    choose_tile(plan, plan->direct ? row->target * ceil_div(column->target, plan->lanes)
+                                   : plan->chunk * row->kernel * column->kernel);
+    if (!weigh && !plan->direct)
+        cut_all_columns(plan);
+    if (plan->block && plan->pass == HKI_CONV2D_BACKWARD_DATA) {
+        plan->left = min64(plan->left, plan->tile_w - 1);
+        plan->positions = plan->column_pitch = plan->left + column->source;
+        place_source(plan);
+    }
+    /* from here on the columns' offsets are places in the row */
     for (int64_t k = 0; k < row->kernel; k++)
-        plan->row_offset[k] =
-            row->tap_offset[k] * plan->positions * (plan->direct ? 1 : plan->chunk * plan->lanes);
+        plan->row_offset[k] = row->tap_offset[k] * plan->row_stride;
     int64_t place = plan->direct ? 1 : plan->lanes;
     for (int64_t c = 0; c < column->source; c++) {
         int64_t p = c + plan->left;
         plan->column_position[c] =
             (p % column->step * plan->column_pitch + p / column->step) * place;
     }
-    choose_tile(plan, plan->direct ? row->target * ceil_div(column->target, plan->lanes) : weights);
-    if (!weigh && !plan->direct) {
-        int64_t total = 0;
-        for (int64_t phase = 0; phase < column->phases; phase++) {
-            int64_t count = 0;
-            plan->segment_begin[phase] = total;
-            cut_columns(plan, phase, plan->tile_o, plan->tile_w, plan->segments + total, &count);
-            total += count;
-        }
-        plan->segment_begin[column->phases] = total;
-    }
-    /* from here on the columns' offsets are places in the transposed row */
     for (int64_t k = 0; k < column->kernel; k++) {
         int64_t p = column->tap_offset[k] + plan->left;
         column->tap_offset[k] = (p % column->step * plan->column_pitch + p / column->step) * place;
     }
-    if (weigh) {
-        int64_t row_stride = plan->positions * plan->lanes;
-        for (int64_t i = 0; i < weights; i++) {
-            int64_t c = i / (row->kernel * column->kernel);
-            int64_t y = i / column->kernel % row->kernel, x = i % column->kernel;
-            plan->weight_offset[i] = c * plan->band_rows * row_stride +
-                                     y * row->dilation * row_stride + column->tap_offset[x];
-        }
-    }
+    if (weigh)
+        fill_weight_offsets(plan);
 }

@@ -25,6 +25,9 @@ typedef struct hki_conv2d_lane_shape {
     uint8_t tile_w[HKI_CONV2D_TILE_O_MAX + 1];
 } hki_conv2d_lane_shape;
 
+/* That of this machine, see kernel_isa.h. */
+const hki_conv2d_lane_shape *hki_conv2d_shape_get(bool f64);
+
 /* One axis of "target = correlation of source". Target index phase + phases * t takes, for each tap
    of that phase, the source index t * step + tap_offset. Forward has one phase and step = stride;
    backward_data has `stride` phases and step 1. */
@@ -55,6 +58,9 @@ typedef struct hki_conv2d_plan {
     int64_t strips;  /* per sample; 1 unless the batch is small */
     int64_t strip_t; /* t of the row axis per strip */
     int64_t strip_rows;   /* target rows per strip */
+    bool block;    /* the samples lie in lanes already: conv2d_block.h */
+    bool in_place; /* block: the source is read where the caller has it */
+    int64_t row_stride, channel_stride; /* of the source rows that tiles read, in elements */
     int64_t left;         /* zero columns before column 0 */
     int64_t positions;    /* vectors of a transposed row */
     int64_t column_pitch; /* positions between the columns modulo step */
@@ -77,6 +83,14 @@ typedef struct hki_conv2d_plan {
 /* Everything but the tables; `bytes` is the scratch needed. */
 void hki_conv2d_plan_init(hki_conv2d_plan *plan, const hki_conv2d_geometry *geometry,
                           hki_conv2d_pass pass, const hki_conv2d_lane_shape *shape);
+/* The same for a block of samples in lanes: no strips, no chunks, no direct way; bands and `sub_t` are
+   multiples of `unit` rows (forward: a pool's height). Source channels lie apart by whole images, or
+   bands, [channel][row][position]. `bytes` is that of the tables and the packed weights. */
+void hki_conv2d_plan_init_block(hki_conv2d_plan *plan, const hki_conv2d_geometry *geometry,
+                                hki_conv2d_pass pass, const hki_conv2d_lane_shape *shape,
+                                int64_t unit);
+/* Points the tables into memory where they are, or will be. */
+void hki_conv2d_plan_place(hki_conv2d_plan *plan, void *memory);
 /* Places the tables in scratch and fills them. */
 void hki_conv2d_plan_build(hki_conv2d_plan *plan, void *scratch);
 

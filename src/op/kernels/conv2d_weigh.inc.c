@@ -8,6 +8,7 @@ typedef struct LANES_FN(weigh_tile) {
     const T *x, *dy;
     const int64_t *offset; /* [tile_w] */
     int64_t rows, cols, x_row, dy_row, dy_channel;
+    const M *keep; /* the lanes that take part, as bits; NULL: all */
     T *sums; /* [tile_o * tile_w], room for a multiple of L */
 } LANES_FN(weigh_tile);
 
@@ -52,6 +53,9 @@ LANES_INLINE void LANES_FN(weigh_body)(const LANES_FN(weigh_tile) * a, const int
         V v[L];
         UNROLL for (int j = 0; j < L; j++) v[j] =
             i + j < tile_o * tile_w ? acc[(i + j) / tile_w][(i + j) % tile_w] : (V){0};
+        if (a->keep) {
+            UNROLL for (int j = 0; j < L; j++) v[j] = (V)((M)v[j] & *a->keep);
+        }
         *(V *)(a->sums + i) = LANES_FN(sum_lanes)(v);
     }
 }
@@ -81,23 +85,31 @@ LANES_TARGET static T LANES_FN(sum_pixels)(const T *dy, int64_t pixels)
     return LANES_FN(sum_lanes)(v)[0];
 }
 
-/* Adds the products of some rows to all channels' weights [0, k_end) of a chunk. */
+/* Adds the products of some rows to the weights [0, k_end) of a chunk, of channels [o0, o1), which are a
+   tile's; dy is at o0. */
+static void LANES_FN(weigh_part)(const hki_conv2d_plan *plan, LANES_FN(weigh_tile) * tile,
+                                 int64_t o0, int64_t o1, int64_t k_end, T *dweight)
+{
+    int64_t weights = plan->source_channels * plan->row.kernel * plan->column.kernel;
+    for (int64_t k0 = 0, width; k0 < k_end; k0 += width) {
+        width = k_end - k0 < plan->tile_w ? k_end - k0 : plan->tile_w;
+        tile->offset = plan->weight_offset + k0;
+        LANES_FN(weigh_table)[o1 - o0][width](tile);
+        const T *sum = tile->sums;
+        for (int64_t o = o0; o < o1; o++)
+            for (int64_t w = 0; w < width; w++)
+                dweight[o * weights + k0 + w] += *sum++;
+    }
+}
+
+/* The same for all channels. */
 static void LANES_FN(weigh_sweep)(const hki_conv2d_plan *plan, LANES_FN(weigh_tile) * tile,
                                   const T *dy, int64_t k_end, T *dweight)
 {
-    int64_t weights = plan->source_channels * plan->row.kernel * plan->column.kernel, o1;
-    for (int64_t part = 0, o0 = 0; o0 < plan->target_channels; part++, o0 = o1) {
+    for (int64_t part = 0, o0 = 0, o1; o0 < plan->target_channels; part++, o0 = o1) {
         o1 = hki_conv2d_part_begin(plan->target_channels, plan->tile_o, part + 1);
         tile->dy = dy + o0 * tile->dy_channel;
-        for (int64_t k0 = 0, width; k0 < k_end; k0 += width) {
-            width = k_end - k0 < plan->tile_w ? k_end - k0 : plan->tile_w;
-            tile->offset = plan->weight_offset + k0;
-            LANES_FN(weigh_table)[o1 - o0][width](tile);
-            const T *sum = tile->sums;
-            for (int64_t o = o0; o < o1; o++)
-                for (int64_t w = 0; w < width; w++)
-                    dweight[o * weights + k0 + w] += *sum++;
-        }
+        LANES_FN(weigh_part)(plan, tile, o0, o1, k_end, dweight);
     }
 }
 
@@ -107,7 +119,7 @@ void LANES_FN(hki_conv2d_weigh)(const hki_conv2d_plan *plan, const T *x, const T
     const hki_conv2d_axis *row = &plan->row, *column = &plan->column;
     T *xt = (T *)((char *)scratch + plan->source_at);
     T *dt = (T *)((char *)scratch + plan->target_at);
-    int64_t row_stride = plan->positions * L, taps = row->kernel * column->kernel;
+    int64_t row_stride = plan->row_stride, taps = row->kernel * column->kernel;
     int64_t weights = plan->source_channels * taps, dy_row = column->target * L;
     int32_t *dy_position = plan->pixel_position + plan->band_rows * column->source;
     memset(dweight, 0, (size_t)(plan->target_channels * weights) * sizeof(T));
@@ -126,7 +138,7 @@ void LANES_FN(hki_conv2d_weigh)(const hki_conv2d_plan *plan, const T *x, const T
               .strip_step = plan->strip_t * row->step,
               .strip_height = INT64_MAX,
               .row_stride = row_stride,
-              .channel_stride = plan->band_rows * row_stride,
+              .channel_stride = plan->channel_stride,
               .position = plan->pixel_position,
               .out = xt};
     LANES_FN(band)
