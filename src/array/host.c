@@ -200,8 +200,9 @@ static void read_values(void *argument)
     reading *self = argument;
     hki_tensor tensor;
     hki_tensor_init(&tensor, self->x);
-    self->unset = !atomic_load_explicit(&tensor.storage->data, memory_order_acquire);
-    if (self->unset)
+    bool made = atomic_load_explicit(&tensor.storage->data, memory_order_acquire);
+    self->unset = !made && hki_tensor_size(&tensor) > 0;
+    if (!made)
         return;
     hki_tensor_resolve(&tensor);
     copy_elements(&tensor, self->out, true);

@@ -181,6 +181,17 @@ static bool node_of_chain(hki_node *node, hki_chain *chain)
     return node->operands;
 }
 
+/* What needs the shape of an array alone does not wait for its values. */
+static void drop_shapes(hki_node *node)
+{
+    if (node->kind != HKI_NODE_CALL || !node->op->shape_only)
+        return;
+    memmove(node->operands, node->operands + node->input_count,
+            (size_t)node->output_count * sizeof *node->operands);
+    node->input_count = 0;
+    node->staging = (hki_call_staging){0};
+}
+
 /* Those before the chain, the chain, those after it. */
 static bool replace(hk_graph *graph, const bool *member, const bool *late, hki_chain *chain)
 {
@@ -194,6 +205,8 @@ static bool replace(hk_graph *graph, const bool *member, const bool *late, hki_c
         for (int i = 0; i < graph->node_count; i++)
             if (!member[i] && late[i] == (pass == 1))
                 nodes[count++] = graph->nodes[i];
+        for (int i = 0; i < count && pass == 0; i++)
+            drop_shapes(&nodes[i]);
         if (pass == 0)
             nodes[count++] = node;
     }
@@ -209,26 +222,10 @@ static bool replace(hk_graph *graph, const bool *member, const bool *late, hki_c
     return true;
 }
 
-/* What needs the shape of an array alone does not wait for its values. */
-static void drop_shapes(hk_graph *graph)
-{
-    for (int i = 0; i < graph->node_count; i++) {
-        hki_node *node = &graph->nodes[i];
-        if (node->kind != HKI_NODE_CALL || !node->op->shape_only)
-            continue;
-        memmove(node->operands, node->operands + node->input_count,
-                (size_t)node->output_count * sizeof *node->operands);
-        node->input_count = 0;
-        node->staging = (hki_call_staging){0};
-    }
-}
-
 void hki_graph_form_chains(hk_graph *graph)
 {
     bool *member = calloc((size_t)graph->node_count * 2 + 2, sizeof *member);
     bool more = member && !graph->options.exact;
-    if (more)
-        drop_shapes(graph);
     while (more) {
         bool *late = member + graph->node_count;
         int64_t samples;

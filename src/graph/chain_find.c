@@ -127,7 +127,7 @@ static hki_batch_kind ask_member(const finder *self, const hki_node *node)
     return joins ? kind : HKI_BATCH_NONE;
 }
 
-/* A node that is no part of the chain comes before or after it. */
+/* A node that is no part of the chain comes before or after it. Shapes are known before. */
 static bool is_late(const finder *self, const hki_node *node)
 {
     bool late = false;
@@ -135,7 +135,7 @@ static bool is_late(const finder *self, const hki_node *node)
     for (int i = 0; i < count && !late; i++) {
         int slot = node->operands[i].slot;
         bool writes = node->kind == HKI_NODE_COMPOUND || i >= node->input_count;
-        if (slot < 0)
+        if (slot < 0 || (!writes && node->kind == HKI_NODE_CALL && node->op->shape_only))
             continue;
         late = self->state[slot] & (IS_VALUE | IS_LATE) ||
                (writes && self->state[slot] & (IS_READ | READ_LATE));

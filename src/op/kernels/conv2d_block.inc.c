@@ -291,7 +291,8 @@ LANES_TARGET static void LANES_FN(add_lanes)(T *sum, V lanes, const M *keep)
 
 /* dweight and dbias. With `whole`, the gradient stays behind in call->gradient. */
 LANES_TARGET static void LANES_FN(block_weigh)(const hki_conv2d_block_backward_call *call,
-                                  const LANES_FN(gradient) * g, bool whole, const M *keep)
+                                               const LANES_FN(gradient) * g, bool whole,
+                                               const M *keep)
 {
     const hki_conv2d_plan *plan = call->weigh;
     const hki_conv2d_axis *row = &plan->row, *column = &plan->column;
@@ -340,7 +341,7 @@ LANES_TARGET static void LANES_FN(block_weigh)(const hki_conv2d_block_backward_c
 
 /* dweight and dbias of images of one pixel, whose gradient stays behind in call->gradient. */
 LANES_TARGET static void LANES_FN(dense_weigh)(const hki_conv2d_block_backward_call *call,
-                                  const LANES_FN(gradient) * g, const M *keep)
+                                               const LANES_FN(gradient) * g, const M *keep)
 {
     const hki_conv2d_geometry *geometry = &call->block->geometry;
     int64_t inputs = geometry->in_channels, outputs = geometry->out_channels;

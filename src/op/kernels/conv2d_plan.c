@@ -231,8 +231,8 @@ static size_t weights_bytes(const hki_conv2d_plan *plan)
 {
     if (plan->pass == HKI_CONV2D_BACKWARD_WEIGHT)
         return 0;
-    int64_t count = plan->source_channels * plan->target_channels * plan->row.kernel *
-                    plan->column.kernel;
+    int64_t count =
+        plan->source_channels * plan->target_channels * plan->row.kernel * plan->column.kernel;
     return (size_t)count * (size_t)plan->element_size;
 }
 

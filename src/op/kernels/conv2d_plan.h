@@ -57,16 +57,16 @@ typedef struct hki_conv2d_plan {
     bool direct;     /* columns in the lanes, see conv2d_direct.inc.c; no strips, bands, chunks */
     int64_t strips;  /* per sample; 1 unless the batch is small */
     int64_t strip_t; /* t of the row axis per strip */
-    int64_t strip_rows;   /* target rows per strip */
-    bool block;    /* the samples lie in lanes already: conv2d_block.h */
-    bool in_place; /* block: the source is read where the caller has it */
+    int64_t strip_rows;                 /* target rows per strip */
+    bool block;                         /* the samples lie in lanes already: conv2d_block.h */
+    bool in_place;                      /* block: the source is read where the caller has it */
     int64_t row_stride, channel_stride; /* of the source rows that tiles read, in elements */
-    int64_t left;         /* zero columns before column 0 */
-    int64_t positions;    /* vectors of a transposed row */
-    int64_t column_pitch; /* positions between the columns modulo step */
-    int64_t band_t;       /* t of the row axis done at a time */
-    int64_t band_rows;    /* source rows that a band takes, at most */
-    int64_t chunk;        /* source channels done at a time */
+    int64_t left;                       /* zero columns before column 0 */
+    int64_t positions;                  /* vectors of a transposed row */
+    int64_t column_pitch;               /* positions between the columns modulo step */
+    int64_t band_t;                     /* t of the row axis done at a time */
+    int64_t band_rows;                  /* source rows that a band takes, at most */
+    int64_t chunk;                      /* source channels done at a time */
     int64_t sub_t; /* t per tile of results in L1: apply transposes so many, weigh sums them */
     int64_t tile_o, tile_w;
     hki_conv2d_segment *segments;
