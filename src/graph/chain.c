@@ -7,6 +7,9 @@
 
 /* Samples of a piece: enough that its part of the sums costs little, few enough that pieces share the cores well. */
 enum { PIECE_SAMPLES = 64 };
+/* What a block works on is to stay in a core's caches. Layers on larger images are better off one by one, all cores at
+ * each. */
+enum { WORKSPACE_MAX_BYTES = 4 << 20 };
 
 static void nodes_destroy(hki_node *nodes, int count)
 {
@@ -47,12 +50,13 @@ static bool node_copy(hki_node *to, const hki_node *from)
 }
 
 /* Copies: nothing of the graph changes until the chain is made. */
-static bool take_calls(hki_chain *chain, const hk_graph *graph, const bool *member, int count)
+static bool take_calls(hki_chain *chain, const hk_graph *graph, const hki_chain_place *places,
+                       int count)
 {
     chain->calls = calloc((size_t)count, sizeof *chain->calls);
     bool taken = chain->calls;
     for (int i = 0; taken && i < graph->node_count; i++)
-        if (member[i])
+        if (places[i] == HKI_PLACE_WITHIN)
             taken = node_copy(&chain->calls[chain->call_count++], &graph->nodes[i]);
     return taken;
 }
@@ -69,14 +73,15 @@ static bool is_f64(const hki_chain *chain)
     return f64 > 0;
 }
 
-static bool *find_outside(const hk_graph *graph, const bool *member)
+static bool *find_outside(const hk_graph *graph, const hki_chain_place *places)
 {
     bool *outside = calloc((size_t)graph->slot_count + 1, sizeof *outside);
     for (int i = 0; outside && i < graph->slot_count; i++)
         outside[i] = graph->slots[i].kind != HKI_SLOT_TEMPORARY;
     for (int i = 0; outside && i < graph->node_count; i++)
-        for (int j = 0;
-             !member[i] && j < graph->nodes[i].input_count + graph->nodes[i].output_count; j++)
+        for (int j = 0; places[i] != HKI_PLACE_WITHIN &&
+                        j < graph->nodes[i].input_count + graph->nodes[i].output_count;
+             j++)
             if (graph->nodes[i].operands[j].slot >= 0)
                 outside[graph->nodes[i].operands[j].slot] = true;
     return outside;
@@ -109,9 +114,9 @@ static bool is_first_use(const hk_graph *graph, int node, int slot)
     return first;
 }
 
-/* A sum that is only made to be copied, as gradients are, is written where it is to be. The copies are marked as members,
+/* A sum that is only made to be copied, as gradients are, is written where it is to be. The copies are marked,
  * so that they go with the calls of the chain. */
-static void forward_copies(hki_chain *chain, const hk_graph *graph, bool *member)
+static void forward_copies(hki_chain *chain, const hk_graph *graph, hki_chain_place *places)
 {
     for (int i = 0; i < chain->call_count; i++) {
         hki_node *node = &chain->calls[i];
@@ -124,24 +129,25 @@ static void forward_copies(hki_chain *chain, const hk_graph *graph, bool *member
             int copy = graph->slots[output->slot].kind == HKI_SLOT_TEMPORARY
                            ? find_copy(graph, output->slot)
                            : -1;
-            if (copy < 0 || member[copy])
+            if (copy < 0 || places[copy] == HKI_PLACE_NOWHERE)
                 continue;
             const hki_operand *target = &graph->nodes[copy].operands[1];
             if (!hki_chain_is_dense(&target->tensor) || !is_first_use(graph, copy, target->slot))
                 continue;
             *output = *target;
-            member[copy] = true;
+            places[copy] = HKI_PLACE_NOWHERE;
         }
     }
 }
 
-static hki_chain *chain_create(const hk_graph *graph, bool *member, int count, int64_t samples)
+static hki_chain *chain_create(const hk_graph *graph, hki_chain_place *places, int count,
+                               int64_t samples)
 {
     hki_chain *chain = calloc(1, sizeof *chain);
-    bool *outside = find_outside(graph, member);
-    bool made = chain && outside && take_calls(chain, graph, member, count);
+    bool *outside = find_outside(graph, places);
+    bool made = chain && outside && take_calls(chain, graph, places, count);
     if (made)
-        forward_copies(chain, graph, member);
+        forward_copies(chain, graph, places);
     if (chain)
         atomic_init(&chain->refs, 1);
     if (made) {
@@ -151,7 +157,8 @@ static hki_chain *chain_create(const hk_graph *graph, bool *member, int count, i
         chain->block_samples = hki_conv2d_block_lanes(chain->f64);
         chain->piece_samples = PIECE_SAMPLES;
         chain->piece_count = (samples - 1) / PIECE_SAMPLES + 1;
-        made = hki_chain_make_steps(chain, graph->slot_count, outside) && hki_chain_lay_out(chain);
+        made = hki_chain_make_steps(chain, graph->slot_count, outside) &&
+               hki_chain_lay_out(chain) && chain->workspace_bytes <= WORKSPACE_MAX_BYTES;
     }
     if (made)
         made = (chain->array_is_new = calloc((size_t)chain->array_count + 1, sizeof(bool)));
@@ -181,11 +188,9 @@ static bool node_of_chain(hki_node *node, hki_chain *chain)
     return node->operands;
 }
 
-/* What needs the shape of an array alone does not wait for its values. */
-static void drop_shapes(hki_node *node)
+/* It no longer reads the arrays. */
+static void drop_inputs(hki_node *node)
 {
-    if (node->kind != HKI_NODE_CALL || !node->op->shape_only)
-        return;
     memmove(node->operands, node->operands + node->input_count,
             (size_t)node->output_count * sizeof *node->operands);
     node->input_count = 0;
@@ -193,7 +198,7 @@ static void drop_shapes(hki_node *node)
 }
 
 /* Those before the chain, the chain, those after it. */
-static bool replace(hk_graph *graph, const bool *member, const bool *late, hki_chain *chain)
+static bool replace(hk_graph *graph, const hki_chain_place *places, hki_chain *chain)
 {
     hki_node *nodes = malloc((size_t)(graph->node_count + 1) * sizeof *nodes), node;
     if (!nodes || !node_of_chain(&node, chain)) {
@@ -201,17 +206,17 @@ static bool replace(hk_graph *graph, const bool *member, const bool *late, hki_c
         return false;
     }
     int count = 0;
-    for (int pass = 0; pass < 2; pass++) {
-        for (int i = 0; i < graph->node_count; i++)
-            if (!member[i] && late[i] == (pass == 1))
-                nodes[count++] = graph->nodes[i];
-        for (int i = 0; i < count && pass == 0; i++)
-            drop_shapes(&nodes[i]);
-        if (pass == 0)
-            nodes[count++] = node;
-    }
     for (int i = 0; i < graph->node_count; i++) {
-        if (member[i]) {
+        if (places[i] == HKI_PLACE_BEFORE_BY_SHAPE)
+            drop_inputs(&graph->nodes[i]);
+        if (places[i] == HKI_PLACE_BEFORE || places[i] == HKI_PLACE_BEFORE_BY_SHAPE)
+            nodes[count++] = graph->nodes[i];
+    }
+    nodes[count++] = node;
+    for (int i = 0; i < graph->node_count; i++) {
+        if (places[i] == HKI_PLACE_AFTER) {
+            nodes[count++] = graph->nodes[i];
+        } else if (places[i] == HKI_PLACE_WITHIN || places[i] == HKI_PLACE_NOWHERE) {
             free(graph->nodes[i].options);
             free(graph->nodes[i].operands);
         }
@@ -224,21 +229,21 @@ static bool replace(hk_graph *graph, const bool *member, const bool *late, hki_c
 
 void hki_graph_form_chains(hk_graph *graph)
 {
-    bool *member = calloc((size_t)graph->node_count * 2 + 2, sizeof *member);
-    bool more = member && !graph->options.exact;
-    while (more) {
-        bool *late = member + graph->node_count;
-        int64_t samples;
+    hki_chain_place *places = calloc((size_t)graph->node_count + 1, sizeof *places);
+    int64_t samples;
+    int found = places && !graph->options.exact ? 0 : -1;
+    for (int from = 0; found >= 0;) {
         int count = 0;
-        more = hki_chain_find(graph, 0, member, late, &samples) >= 0;
-        for (int i = 0; more && i < graph->node_count; i++)
-            count += member[i];
-        hki_chain *chain = more ? chain_create(graph, member, count, samples) : NULL;
-        more = chain && replace(graph, member, late, chain);
-        if (chain && !more)
+        found = hki_chain_find(graph, from, places, &samples);
+        for (int i = 0; found >= 0 && i < graph->node_count; i++)
+            count += places[i] == HKI_PLACE_WITHIN;
+        hki_chain *chain = found >= 0 ? chain_create(graph, places, count, samples) : NULL;
+        bool replaced = chain && replace(graph, places, chain);
+        if (chain && !replaced)
             hki_chain_destroy(chain);
+        from = replaced ? 0 : found + 1;
     }
-    free(member);
+    free(places);
 }
 
 /* ---- telling ----------------------------------------------------------------------------------------------------- */

@@ -128,9 +128,18 @@ struct hki_chain {
 
 /* ---- forming ----------------------------------------------------------------------------------------------------- */
 
-/* chain_find.c: marks the nodes of one more chain in `member` (node_count of them), and in `late` those that must come after
- * it; sets *samples. Nodes before `from` do not begin one. Returns the node that it was found by, or -1. */
-int hki_chain_find(const hk_graph *graph, int from, bool *member, bool *late, int64_t *samples);
+/* Where a node comes, seen from a chain. */
+typedef enum hki_chain_place {
+    HKI_PLACE_BEFORE,
+    HKI_PLACE_BEFORE_BY_SHAPE, /* it reads the shape alone of what is known after the chain */
+    HKI_PLACE_WITHIN,
+    HKI_PLACE_AFTER,
+    HKI_PLACE_NOWHERE /* the chain does its work */
+} hki_chain_place;
+
+/* chain_find.c: the places of all nodes, for one more chain; sets *samples. Nodes before `from` do
+ * not begin one. Returns the node that it was found by, or -1. */
+int hki_chain_find(const hk_graph *graph, int from, hki_chain_place *places, int64_t *samples);
 
 /* chain_steps.c: steps, values, sums and arrays from chain->calls, which are in place. outside[slot]: somebody but the
  * chain looks at the slot. False: out of host memory. */

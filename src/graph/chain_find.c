@@ -127,20 +127,23 @@ static hki_batch_kind ask_member(const finder *self, const hki_node *node)
     return joins ? kind : HKI_BATCH_NONE;
 }
 
-/* A node that is no part of the chain comes before or after it. Shapes are known before. */
-static bool is_late(const finder *self, const hki_node *node)
+/* Of a node that is no part of the chain. */
+static hki_chain_place place_of(const finder *self, const hki_node *node)
 {
-    bool late = false;
-    int count = node->input_count + node->output_count;
-    for (int i = 0; i < count && !late; i++) {
+    bool shapes = node->kind == HKI_NODE_CALL && node->op->shape_only;
+    hki_chain_place place = HKI_PLACE_BEFORE;
+    for (int i = 0; i < node->input_count + node->output_count; i++) {
         int slot = node->operands[i].slot;
         bool writes = node->kind == HKI_NODE_COMPOUND || i >= node->input_count;
-        if (slot < 0 || (!writes && node->kind == HKI_NODE_CALL && node->op->shape_only))
+        if (slot < 0)
             continue;
-        late = self->state[slot] & (IS_VALUE | IS_LATE) ||
-               (writes && self->state[slot] & (IS_READ | READ_LATE));
+        bool waits = self->state[slot] & (IS_VALUE | IS_LATE);
+        if (waits && shapes && !writes && place == HKI_PLACE_BEFORE)
+            place = HKI_PLACE_BEFORE_BY_SHAPE;
+        else if (waits || (writes && self->state[slot] & (IS_READ | READ_LATE)))
+            place = HKI_PLACE_AFTER;
     }
-    return late;
+    return place;
 }
 
 static void note(const finder *self, const hki_node *node, hki_batch_kind kind, bool late)
@@ -162,7 +165,7 @@ static void note(const finder *self, const hki_node *node, hki_batch_kind kind, 
 }
 
 /* Marks what goes with self->samples; returns how many members there are. */
-static int mark(finder *self, bool *member, bool *late)
+static int mark(finder *self, hki_chain_place *places)
 {
     const hk_graph *graph = self->graph;
     int count = 0;
@@ -170,10 +173,9 @@ static int mark(finder *self, bool *member, bool *late)
     for (int i = 0; i < graph->node_count; i++) {
         const hki_node *node = &graph->nodes[i];
         hki_batch_kind kind = ask_member(self, node);
-        member[i] = kind != HKI_BATCH_NONE;
-        late[i] = !member[i] && is_late(self, node);
-        note(self, node, kind, late[i]);
-        count += member[i];
+        places[i] = kind != HKI_BATCH_NONE ? HKI_PLACE_WITHIN : place_of(self, node);
+        note(self, node, kind, places[i] == HKI_PLACE_AFTER);
+        count += kind != HKI_BATCH_NONE;
     }
     return count;
 }
@@ -197,7 +199,7 @@ static bool begins(finder *self, const hki_node *node)
     return false;
 }
 
-int hki_chain_find(const hk_graph *graph, int from, bool *member, bool *late, int64_t *samples)
+int hki_chain_find(const hk_graph *graph, int from, hki_chain_place *places, int64_t *samples)
 {
     finder self = {.graph = graph};
     self.state = malloc((size_t)graph->slot_count + 1);
@@ -205,7 +207,7 @@ int hki_chain_find(const hk_graph *graph, int from, bool *member, bool *late, in
     for (int i = from; self.state && found < 0 && i < graph->node_count; i++) {
         if (!begins(&self, &graph->nodes[i]) || self.samples < 2 * hki_conv2d_block_lanes(false))
             continue;
-        if (mark(&self, member, late) >= 2 && member[i])
+        if (mark(&self, places) >= 2 && places[i] == HKI_PLACE_WITHIN)
             found = i;
     }
     *samples = self.samples;

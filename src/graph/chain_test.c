@@ -328,6 +328,68 @@ static void test_failures(void)
     hk_graph_release(graph);
 }
 
+enum { DEVICES = 2 };
+
+static void data_parallel_step(hk_array *weights[DEVICES], hk_array *const *bound)
+{
+    HK_SCOPE;
+    hk_array *grads[DEVICES], *loss[DEVICES];
+    hk_record_begin();
+    for (int d = 0; d < DEVICES; d++)
+        loss[d] = hk_softmax_cross_entropy(hk_linear(hk_tanh(bound[2 * d]), weights[d], NULL),
+                                           bound[2 * d + 1]);
+    hk_record_end();
+    for (int d = 0; d < DEVICES; d++) {
+        hk_backward(loss[d]);
+        grads[d] = hk_grad(weights[d]);
+    }
+    hk_all_reduce(grads, DEVICES);
+    for (int d = 0; d < DEVICES; d++)
+        hk_sgd(&weights[d], 1, &(hk_sgd_options){.lr = 0.1, .batch = 100});
+}
+
+/* Steps on two devices; the weights of the first one afterwards. */
+static int64_t run_devices(enum mode mode, outcome *result)
+{
+    HK_SCOPE;
+    hk_array *weights[DEVICES], *bound[2 * DEVICES];
+    hk_graph *graph = NULL;
+    for (int d = 0; d < DEVICES; d++) {
+        hk_device device = hk_device_at(d);
+        weights[d] = hk_to_device(numbers(hk_shape(5, 6), HK_F32, 3), device);
+        hk_attach_grad(weights[d], HK_GRAD_WRITE);
+        bound[2 * d] = hk_to_device(numbers(hk_shape(50, 6), HK_F32, (uint64_t)d + 9), device);
+        bound[2 * d + 1] = hk_to_device(labels_of(50, 5), device);
+    }
+    for (int i = 0; i < 4; i++) {
+        if (i > 0 && mode != CALLS) {
+            hk_replay(graph, bound, 2 * DEVICES);
+            continue;
+        }
+        if (mode != CALLS)
+            hk_capture_begin(bound, 2 * DEVICES);
+        data_parallel_step(weights, bound);
+        if (mode != CALLS)
+            graph = hk_capture_end(NULL);
+    }
+    result->count = 0;
+    for (int d = 0; d < DEVICES; d++)
+        add_values(result, weights[d]);
+    int64_t tasks = graph ? hk_graph_get_facts(graph).tasks : 0;
+    hk_graph_release(graph);
+    return tasks;
+}
+
+/* A chain for each device, the sum over devices and the updates after both. */
+static void test_devices(void)
+{
+    run_devices(CALLS, &by_calls);
+    CHECK_EQ_I64(run_devices(CHAINS, &by_chains), 2 + 1 + 2);
+    CHECK(difference(&by_calls, &by_chains) < 1e-6);
+    CHECK(by_chains.count == 60 &&
+          !memcmp(by_chains.values, by_chains.values + 30, 30 * sizeof(double)));
+}
+
 /* What is in between takes no memory of an array's own, but where somebody looks at it. */
 static void test_memory(void)
 {
@@ -364,10 +426,11 @@ static void test_memory(void)
 int main(void)
 {
     test_engines();
-    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_devices = 1})));
+    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_devices = 2})));
     test_networks();
     test_failures();
     test_memory();
+    test_devices();
     CHECK(!hk_status_print(hk_wait_all(), stderr));
     hk_runtime_deinit();
     return check_result();
