@@ -286,6 +286,8 @@ static void note_call(hki_capture *self, const hki_call *call, hk_array *const *
     node->op = op;
     node->staging = staging;
     node->is_new = is_new;
+    node->may_be_direct = !staging.copy_inputs && !staging.copy_output && output_count == 1 &&
+                          hki_call_may_be_direct(call);
     node->piece_count = hki_plan_make(call, &node->plan);
     bool noted = true;
     for (int i = 0; noted && i < call->input_count; i++, node->input_count++)

@@ -42,9 +42,14 @@ bool hki_call_issue(const hki_call *call, hk_array *const *outputs, bool is_new,
  * records and traces. */
 void hki_call_into_unasked(const hk_op *op, const char *operation, hk_array *x, const void *options,
                            hk_array *out);
+/* Whether calls of this kind may run without a task where they are small. */
+bool hki_call_may_be_direct(const hki_call *call);
 /* Whether a call that makes an output of this many bytes may run at once, without a task. */
 bool hki_call_is_small(const hki_call *call, uint64_t bytes);
 /* Runs it in this thread, at its place in the order of calls. False: not now; it is to be issued as usual. */
 bool hki_call_run_direct(const hki_call *call, hk_array *output);
+/* The same for what a kernel gets, of a call that hki_call_may_be_direct: its operator, options, extent and tensors are
+ * set, all inputs are there, all else is set here. is_new: nobody else knows of the output. */
+bool hki_kernel_run_direct(hki_kernel_call *call, bool is_new);
 
 #endif

@@ -1,5 +1,5 @@
 /* Calls of a few elements, without a task: see engine/direct.c. */
-#include "op/capture.h"
+#include "op/call.h"
 
 enum { MAX_ELEMENTS = 64 };
 
@@ -10,45 +10,56 @@ static bool may_fail(const hki_call *call)
     return !call->op->infallible && dtype != HK_F32 && dtype != HK_F64;
 }
 
-bool hki_call_is_small(const hki_call *call, uint64_t bytes)
+bool hki_call_may_be_direct(const hki_call *call)
 {
     const hk_op *op = call->op;
+    return op->elementwise && op->split == HKI_SPLIT_ELEMENTS && !op->any_device && !op->pinned &&
+           call->input_count > 0 && call->device->class->kind == HKI_CPU && !may_fail(call);
+}
+
+bool hki_call_is_small(const hki_call *call, uint64_t bytes)
+{
     return bytes > 0 && bytes <= MAX_ELEMENTS * hki_dtype_bytes(call->out_dtype[0]) &&
-           op->elementwise && op->split == HKI_SPLIT_ELEMENTS && !op->any_device && !op->pinned &&
-           call->input_count > 0 && !hki_capturing && call->device->class->kind == HKI_CPU &&
-           !may_fail(call);
+           hki_call_may_be_direct(call);
+}
+
+bool hki_kernel_run_direct(hki_kernel_call *call, bool is_new)
+{
+    hki_var *reads[HKI_MAX_INPUTS], *write;
+    hki_storage *output = call->out[0].storage;
+    hki_runtime *runtime = output->var.runtime;
+    if (!hki_storage_materialise(output))
+        return false;
+    for (int i = 0; i < call->input_count; i++)
+        reads[i] = &call->in[i].storage->var;
+    write = &output->var;
+    if (!hki_direct_begin(runtime, reads, call->input_count, is_new ? NULL : write))
+        return false;
+    call->piece_count = call->grain = 1;
+    call->partial_bytes = 0;
+    call->partials = NULL;
+    call->task = NULL;
+    for (int i = 0; i < call->input_count; i++)
+        hki_tensor_resolve(&call->in[i]);
+    hki_tensor_resolve(&call->out[0]);
+    call->op->kernel[HKI_CPU](call, 0, 0, call->extent);
+    hki_direct_end(runtime);
+    return true;
 }
 
 bool hki_call_run_direct(const hki_call *call, hk_array *output)
 {
     hki_kernel_call kernel_call;
-    hki_var *reads[HKI_MAX_INPUTS];
-    hki_runtime *runtime = call->device->runtime;
-    if (!hki_storage_materialise(output->storage))
-        return false;
-    for (int i = 0; i < call->input_count; i++) {
-        if (!call->inputs[i])
-            return false;
-        reads[i] = &call->inputs[i]->storage->var;
-    }
     kernel_call.op = call->op;
     kernel_call.options = call->options;
     kernel_call.input_count = call->input_count;
     kernel_call.output_count = 1;
     kernel_call.extent = hk_size(output);
-    kernel_call.piece_count = kernel_call.grain = 1;
-    kernel_call.partial_bytes = 0;
-    kernel_call.partials = NULL;
-    kernel_call.task = NULL;
-    hki_tensor_init(&kernel_call.out[0], output);
-    hki_tensor_resolve(&kernel_call.out[0]);
-    if (!hki_direct_begin(runtime, reads, call->input_count))
-        return false;
     for (int i = 0; i < call->input_count; i++) {
+        if (!call->inputs[i])
+            return false;
         hki_tensor_init(&kernel_call.in[i], call->inputs[i]);
-        hki_tensor_resolve(&kernel_call.in[i]);
     }
-    call->op->kernel[HKI_CPU](&kernel_call, 0, 0, kernel_call.extent);
-    hki_direct_end(runtime);
-    return true;
+    hki_tensor_init(&kernel_call.out[0], output);
+    return hki_kernel_run_direct(&kernel_call, true);
 }
