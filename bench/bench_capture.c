@@ -1,10 +1,11 @@
 /* What a call costs when it is issued, and when a replay does it again: a thousand additions one after another, and a
- * training step of LeNet on one image, each from the first call to the end of the work.
+ * training step of LeNet on one image.
  *
  *     bench_capture [--repeat N]
  *
- * Both do the same work, so that the difference is what issuing costs: checks, shapes, handles, the tape. Issuing and
- * replaying take turns; nanoseconds a call, median (min…max). */
+ * Both do the same work, so that the difference is what issuing costs: checks, shapes, handles, the tape. First until
+ * all is done, where small calls run in the thread that issues them; then until all is issued, where none do. Issuing
+ * and replaying take turns; nanoseconds a call, median (min…max). */
 #include "bench_util.h"
 
 #include <hocket/hocket.h>
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ADDS = 1000, ROUNDS = 20, MAX_REPEAT = 1000, PARAMS = 10 };
+enum { ADDS = 1000, WINDOW = 1000, MAX_REPEAT = 1000, PARAMS = 8, WORKS = 3 };
 
 typedef struct work {
     const char *name;
@@ -54,7 +55,7 @@ static void lenet_step(work *self)
         hk_mean(hk_softmax_cross_entropy(hk_linear(h, p[6], p[7]), self->bound[1]), NULL);
     hk_record_end();
     hk_backward(loss);
-    hk_sgd(p, 8, &(hk_sgd_options){.lr = 0.01});
+    hk_sgd(p, PARAMS, &(hk_sgd_options){.lr = 0.01});
 }
 
 static void lenet_init(work *self)
@@ -63,7 +64,7 @@ static void lenet_init(work *self)
                               hk_shape(50),          hk_shape(500, 800), hk_shape(500),
                               hk_shape(10, 500),     hk_shape(10)};
     HK_SCOPE;
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < PARAMS; i++) {
         self->params[i] = hk_take(
             hk_multiply_scalar(hk_random_normal(shapes[i], HK_F32, hk_device_default()), 0.1));
         hk_attach_grad(self->params[i], HK_GRAD_WRITE);
@@ -73,9 +74,10 @@ static void lenet_init(work *self)
     self->step = lenet_step;
 }
 
-/* Nanoseconds of a call, of `rounds` steps. */
-static double run(work *self, hk_graph *graph, int rounds, int64_t calls)
+/* Nanoseconds of a call, of as many steps as may be unfinished at a time. */
+static double run(work *self, hk_graph *graph, bool waits, int64_t calls)
 {
+    int rounds = (int)(WINDOW / calls);
     hk_wait_all();
     double begin = bench_seconds();
     for (int i = 0; i < rounds; i++) {
@@ -84,11 +86,12 @@ static double run(work *self, hk_graph *graph, int rounds, int64_t calls)
         else
             self->step(self);
     }
-    hk_wait_all();
+    if (waits)
+        hk_wait_all();
     return (bench_seconds() - begin) * 1e9 / rounds / (double)calls;
 }
 
-static void compare(work *self, int repeat)
+static void compare(work *self, bool waits, int repeat)
 {
     static double issued[MAX_REPEAT], replayed[MAX_REPEAT];
     hk_capture_begin(self->bound, 2);
@@ -96,16 +99,35 @@ static void compare(work *self, int repeat)
     hk_graph *graph = hk_capture_end(&(hk_capture_options){.exact = true});
     int64_t calls = hk_graph_get_facts(graph).calls;
     hk_status_print(hk_graph_status(graph), stderr);
-    run(self, NULL, 2, calls);
-    run(self, graph, 2, calls);
-    for (int i = 0; i < repeat; i++) {
-        issued[i] = run(self, NULL, ROUNDS, calls);
-        replayed[i] = run(self, graph, ROUNDS, calls);
+    for (int i = -2; i < repeat; i++) { /* the first ones warm up */
+        issued[i < 0 ? 0 : i] = run(self, NULL, waits, calls);
+        replayed[i < 0 ? 0 : i] = run(self, graph, waits, calls);
     }
     bench_spread a = bench_spread_of(issued, repeat), b = bench_spread_of(replayed, repeat);
-    printf("%-22s %6d  %6.0f (%5.0f…%5.0f)   %6.0f (%5.0f…%5.0f)   %.2f\n", self->name, (int)calls,
+    printf("%-17s %5d  %6.0f (%5.0f…%6.0f)   %6.0f (%5.0f…%6.0f)   %.2f\n", self->name, (int)calls,
            a.median, a.min, a.max, b.median, b.min, b.max, b.median / a.median);
     hk_graph_release(graph);
+}
+
+static void compare_all(bool waits, int repeat)
+{
+    work works[WORKS] = {
+        {.name = "additions of 4"}, {.name = "additions of 256"}, {.name = "LeNet, one image"}};
+    hk_runtime_init(&(hk_runtime_options){.inline_ns = waits ? 0 : -1});
+    adds_init(&works[0], 4);
+    adds_init(&works[1], 256);
+    lenet_init(&works[2]);
+    printf("%-17s %5s  %-22s   %-22s   ratio\n", waits ? "until done" : "until issued", "calls",
+           "issued", "replayed");
+    for (int i = 0; i < WORKS; i++) {
+        compare(&works[i], waits, repeat);
+        for (int j = 0; j < 2; j++)
+            hk_array_release(works[i].bound[j]);
+        for (int j = 0; j < PARAMS; j++)
+            hk_array_release(works[i].params[j]);
+    }
+    hk_status_print(hk_wait_all(), stderr);
+    hk_runtime_deinit();
 }
 
 int main(int count, char **arguments)
@@ -117,18 +139,7 @@ int main(int count, char **arguments)
         fprintf(stderr, "usage: bench_capture [--repeat N]   N from 1 to %d\n", MAX_REPEAT);
         return 2;
     }
-    work works[] = {
-        {.name = "additions of 4"}, {.name = "additions of 256"}, {.name = "LeNet, one image"}};
-    adds_init(&works[0], 4);
-    adds_init(&works[1], 256);
-    lenet_init(&works[2]);
-    printf("%-22s %6s  %-21s   %-21s   ratio\n", "ns a call", "calls", "issued", "replayed");
-    for (int i = 0; i < 3; i++) {
-        compare(&works[i], repeat);
-        for (int j = 0; j < 2; j++)
-            hk_array_release(works[i].bound[j]);
-        for (int j = 0; j < PARAMS; j++)
-            hk_array_release(works[i].params[j]);
-    }
-    return hk_status_print(hk_wait_all(), stderr);
+    compare_all(true, repeat);
+    compare_all(false, repeat);
+    return 0;
 }
