@@ -288,11 +288,13 @@ static void note_call(hki_capture *self, const hki_call *call, hk_array *const *
     node->staging = staging;
     node->is_new = is_new;
     node->may_be_direct = !staging.copy_inputs && !staging.copy_output && output_count == 1 &&
-                          hki_call_may_be_direct(call);
+                          hk_size(outputs[0]) > 0 && hki_call_may_be_direct(call);
     node->piece_count = hki_plan_make(call, &node->plan);
     bool noted = true;
-    for (int i = 0; noted && i < call->input_count; i++, node->input_count++)
+    for (int i = 0; noted && i < call->input_count; i++, node->input_count++) {
         noted = operand_note(self, node, i, call->inputs[i], false);
+        node->may_be_direct &= call->inputs[i] != NULL;
+    }
     for (int i = 0; noted && i < output_count; i++, node->output_count++)
         noted = operand_note(self, node, call->input_count + i, outputs[i], is_new);
 }

@@ -325,26 +325,39 @@ static bool fail_outputs(const replay *self, const hki_node *node, hk_array *cau
 
 /* ---- nodes ------------------------------------------------------------------------------------- */
 
-/* Here and now, where the call is small and nothing is in its way. */
-static bool run_direct(const replay *self, const hki_node *node)
+static void run_here(const replay *self, const hki_node *node)
 {
     hki_kernel_call call;
-    const hki_operand *output = &node->operands[node->input_count];
-    if (node->plan.extent > DIRECT_ELEMENTS || self->any_shared ||
-        hki_plan_expect(node->op, node->plan.work_ns) > DIRECT_NS)
-        return false;
     call.op = node->op;
     call.options = node->options;
     call.input_count = node->input_count;
     call.output_count = 1;
     call.extent = node->plan.extent;
-    for (int i = 0; i < node->input_count; i++) {
-        if (node->operands[i].slot < 0)
-            return false;
+    for (int i = 0; i < node->input_count; i++)
         tensor_init(self, &call.in[i], &node->operands[i]);
-    }
-    tensor_init(self, &call.out[0], output);
-    return hki_kernel_run_direct(&call, output->makes);
+    tensor_init(self, &call.out[0], &node->operands[node->input_count]);
+    hki_kernel_run_here(&call);
+}
+
+/* Here and now, where the call is small and nothing is in its way. */
+static bool run_direct(const replay *self, const hki_node *node)
+{
+    hki_var *reads[HKI_MAX_INPUTS];
+    hki_runtime *runtime = self->graph->runtime;
+    const hki_operand *output = &node->operands[node->input_count];
+    hki_storage *written = self->storages[output->slot];
+    if (node->plan.extent > DIRECT_ELEMENTS || self->any_shared ||
+        hki_plan_expect(node->op, node->plan.work_ns) > DIRECT_NS)
+        return false;
+    for (int i = 0; i < node->input_count; i++)
+        reads[i] = &self->storages[node->operands[i].slot]->var;
+    if (!hki_direct_begin(runtime, reads, node->input_count, output->makes ? NULL : &written->var))
+        return false;
+    bool has_memory = hki_storage_materialise(written); /* else a task fails, and says so */
+    if (has_memory)
+        run_here(self, node);
+    hki_direct_end(runtime);
+    return has_memory;
 }
 
 static bool issue_call(const replay *self, const hki_node *node)

@@ -48,8 +48,8 @@ bool hki_call_may_be_direct(const hki_call *call);
 bool hki_call_is_small(const hki_call *call, uint64_t bytes);
 /* Runs it in this thread, at its place in the order of calls. False: not now; it is to be issued as usual. */
 bool hki_call_run_direct(const hki_call *call, hk_array *output);
-/* The same for what a kernel gets, of a call that hki_call_may_be_direct: its operator, options, extent and tensors are
- * set, all inputs are there, all else is set here. is_new: nobody else knows of the output. */
-bool hki_kernel_run_direct(hki_kernel_call *call, bool is_new);
+/* The kernel of such a call: operator, options, extent and tensors are set, and the memory of all of them is there;
+ * data and the rest are set here. Expects hki_direct_begin. */
+void hki_kernel_run_here(hki_kernel_call *call);
 
 #endif

@@ -23,18 +23,8 @@ bool hki_call_is_small(const hki_call *call, uint64_t bytes)
            hki_call_may_be_direct(call);
 }
 
-bool hki_kernel_run_direct(hki_kernel_call *call, bool is_new)
+void hki_kernel_run_here(hki_kernel_call *call)
 {
-    hki_var *reads[HKI_MAX_INPUTS], *write;
-    hki_storage *output = call->out[0].storage;
-    hki_runtime *runtime = output->var.runtime;
-    if (!hki_storage_materialise(output))
-        return false;
-    for (int i = 0; i < call->input_count; i++)
-        reads[i] = &call->in[i].storage->var;
-    write = &output->var;
-    if (!hki_direct_begin(runtime, reads, call->input_count, is_new ? NULL : write))
-        return false;
     call->piece_count = call->grain = 1;
     call->partial_bytes = 0;
     call->partials = NULL;
@@ -43,23 +33,31 @@ bool hki_kernel_run_direct(hki_kernel_call *call, bool is_new)
         hki_tensor_resolve(&call->in[i]);
     hki_tensor_resolve(&call->out[0]);
     call->op->kernel[HKI_CPU](call, 0, 0, call->extent);
-    hki_direct_end(runtime);
-    return true;
 }
 
 bool hki_call_run_direct(const hki_call *call, hk_array *output)
 {
     hki_kernel_call kernel_call;
+    hki_var *reads[HKI_MAX_INPUTS];
+    hki_runtime *runtime = call->device->runtime;
+    if (!hki_storage_materialise(output->storage))
+        return false;
+    for (int i = 0; i < call->input_count; i++) {
+        if (!call->inputs[i])
+            return false;
+        reads[i] = &call->inputs[i]->storage->var;
+    }
+    if (!hki_direct_begin(runtime, reads, call->input_count, NULL))
+        return false;
     kernel_call.op = call->op;
     kernel_call.options = call->options;
     kernel_call.input_count = call->input_count;
     kernel_call.output_count = 1;
     kernel_call.extent = hk_size(output);
-    for (int i = 0; i < call->input_count; i++) {
-        if (!call->inputs[i])
-            return false;
+    for (int i = 0; i < call->input_count; i++)
         hki_tensor_init(&kernel_call.in[i], call->inputs[i]);
-    }
     hki_tensor_init(&kernel_call.out[0], output);
-    return hki_kernel_run_direct(&kernel_call, true);
+    hki_kernel_run_here(&kernel_call);
+    hki_direct_end(runtime);
+    return true;
 }
