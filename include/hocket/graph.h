@@ -17,7 +17,7 @@
  *
  * Options of calls (shapes, learning rates) are those noted. What depends on values read by the program cannot be
  * noted: hk_to_host, hk_item, printing, hk_from_host, hk_write, random numbers, loaders and copies between memories make
- * the capture fail, and its calls have run all the same.
+ * the capture fail, and its calls have run all the same. Waiting is fine, and not noted.
  *
  * Thread-safety: a capture belongs to the thread that began it, and notes its calls alone. A graph may be replayed by
  * any thread, in several at once. */
@@ -38,13 +38,15 @@ typedef struct hk_capture_options {
     bool exact;
 } hk_capture_options;
 
-/* Begins to note this thread's calls. bound may be NULL when count is 0; the arrays are not kept. A capture within
- * a capture is an error of the inner one. Does not block. */
+/* Begins to note this thread's calls. bound may be NULL when count is 0; the arrays are not kept. What the calls make keeps
+ * its memory until the capture ends. An array that lies within several bound ones, or only partly within one, makes the
+ * capture fail; so does a NULL or failed one here. A capture within a capture is an error of the inner one: its
+ * hk_capture_end gives a graph that says so. Does not block. */
 HK_API void hk_capture_begin(hk_array *const *bound, int count);
 
 /* Ends the capture. options may be NULL for the defaults. Never NULL; the caller owns one count. When the capture failed,
- * hk_graph_status says why, and replays fail the bound arrays by that record (or, without any, just note it for
- * hk_wait_all). Does not block. */
+ * hk_graph_status says why, and replays fail the bound arrays with a record that repeats it (or, without any, just note
+ * it for hk_wait_all). Does not block. */
 HK_API hk_graph *hk_capture_end(const hk_capture_options *options);
 
 /* HK_OK, or why the graph cannot be replayed. Lent: valid until the thread's next call that lends one. */
@@ -52,7 +54,9 @@ HK_API const hk_status *hk_graph_status(const hk_graph *graph);
 
 /* Issues what was noted, on these bound arrays, and returns at once. Its place in the order of calls is here; calls of
  * other threads may come between. Bound arrays that do not fit (count, shape, strides, dtype, device) are failed by a
- * record that says what would be right, and nothing is done. Never on the tape. */
+ * record that says what would be right, and nothing is done. One that has failed fails what depends on it. Bound
+ * arrays may share memory with each other and with the graph's; not so where one of them is written and calls were put
+ * together (see exact). Never on the tape. Blocks like a call, while the run-ahead window is full. */
 HK_API void hk_replay(hk_graph *graph, hk_array *const *bound, int count);
 
 HK_API hk_graph *hk_graph_retain(hk_graph *graph);

@@ -140,6 +140,17 @@ void hki_storage_release_use(hki_storage *storage)
     storage_free(storage);
 }
 
+bool hki_storage_renew(hki_storage *storage)
+{
+    if (atomic_load_explicit(&storage->counts, memory_order_acquire) != ONE_HANDLE ||
+        atomic_load_explicit(&storage->var.failures, memory_order_relaxed))
+        return false;
+    hki_runtime *runtime = storage->var.runtime;
+    hki_var_deinit(&storage->var);
+    hki_var_init(&storage->var, runtime);
+    return true;
+}
+
 bool hki_storage_materialise(hki_storage *storage)
 {
     if (atomic_load_explicit(&storage->data, memory_order_acquire))

@@ -2,13 +2,13 @@
  * the order of calls, while the issue lock is held. So nobody can come between their reading and their end. */
 #include "engine/engine_internal.h"
 
-bool hki_direct_begin(hki_runtime *runtime, hki_var *const *reads, int count)
+bool hki_direct_begin(hki_runtime *runtime, hki_var *const *reads, int count, hki_var *write)
 {
     if (runtime->serial || hki_tracing(runtime) || runtime->inline_ns < HKI_DIRECT_NS ||
         !hki_environment_is_default())
         return false;
     hki_lock_acquire(&runtime->issue_lock);
-    bool may = true;
+    bool may = !write || hki_var_is_idle_locked(write);
     for (int i = 0; may && i < count; i++)
         may = hki_var_is_settled_locked(reads[i]);
     /* After the gates: a writer that failed says so before it opens its own. */

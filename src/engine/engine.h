@@ -129,9 +129,9 @@ typedef struct hki_blame {
 void hki_task_blame(const hki_blame *blame);
 
 /* For a call so small that a task would cost more, and that cannot fail: gives it its place in the order of calls and
- * holds all others back until hki_direct_end, which is to be soon. It may read the variables and write what nobody
- * else knows of yet. False: it has to be a task. */
-bool hki_direct_begin(hki_runtime *runtime, hki_var *const *reads, int count);
+ * holds all others back until hki_direct_end, which is to be soon. It may read the variables and write the
+ * one given, or, with NULL, what nobody else knows of yet. False: it has to be a task. */
+bool hki_direct_begin(hki_runtime *runtime, hki_var *const *reads, int count, hki_var *write);
 void hki_direct_end(hki_runtime *runtime);
 
 /* ---- waiting and reading ----------------------------------------------------------------------------- */

@@ -146,6 +146,8 @@ void hki_task_register(hki_task *task);
 /* Nobody is going to write to the variable: what was issued to do so has finished. Gates that are open go. Expects the
  * issue lock. */
 bool hki_var_is_settled_locked(hki_var *var);
+/* The same, and nobody is reading it either. */
+bool hki_var_is_idle_locked(hki_var *var);
 /* Leaves all gates; ready successors are linked through queue_next. */
 hki_task *hki_task_open_gates(hki_task *task);
 void hki_gates_free_locked(hki_runtime *runtime, hki_gate *first);

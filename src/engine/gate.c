@@ -112,6 +112,13 @@ static void recycle_retired(hki_runtime *runtime, hki_var *var)
         var->retired_last = NULL;
 }
 
+/* A gate of readers that only waits to be closed: all who were counted in it have finished. */
+static bool is_read(hki_gate *gate)
+{
+    return !gate->is_write && !gate->closed &&
+           atomic_load_explicit(&gate->count, memory_order_acquire) == 1;
+}
+
 static void register_access(hki_task *task, const hki_access *access)
 {
     hki_var *var = access->var;
@@ -120,10 +127,7 @@ static void register_access(hki_task *task, const hki_access *access)
     hki_gate *join = NULL;
     recycle_retired(runtime, var);
     for (hki_gate **link = &var->gates, *gate; (gate = *link);) {
-        bool idle = hki_gate_is_open(gate) ||
-                    (!gate->is_write && !gate->closed &&
-                     atomic_load_explicit(&gate->count, memory_order_acquire) == 1);
-        if (idle) { /* all who were counted in it have finished */
+        if (hki_gate_is_open(gate) || is_read(gate)) {
             *link = gate->next;
             gate->next = runtime->free_gates;
             runtime->free_gates = gate;
@@ -188,6 +192,14 @@ bool hki_var_is_settled_locked(hki_var *var)
         link = &gate->next;
     }
     return true;
+}
+
+bool hki_var_is_idle_locked(hki_var *var)
+{
+    for (hki_gate *gate = var->gates; gate; gate = gate->next)
+        if (!hki_gate_is_open(gate) && !is_read(gate))
+            return false;
+    return true; /* what a later write has superseded, that write has waited for */
 }
 
 /* A task must not wait for itself: accesses of one variable that overlap, where one writes, become one

@@ -165,25 +165,26 @@ static int slot_add(hki_capture *self, hki_storage *storage, hki_slot_kind kind)
     return graph->slot_count++;
 }
 
-/* The bound array that an operand lies in, -1: none, -2: it cannot be told. */
+enum { NO_BOUND = -1, AMBIGUOUS = -2 };
+
+/* The bound array that an operand lies in. */
 static int find_bound(const hki_capture *self, const hk_array *x)
 {
-    const hk_graph *graph = self->graph;
     uint64_t begin, end;
-    bool is_empty = !hk_size(x);
-    int found = -1, inside = 0;
+    bool is_empty = !hk_size(x), is_near = false;
+    int found = NO_BOUND, count = 0;
     hki_array_range(x, &begin, &end);
-    for (int i = 0; i < graph->bound_count; i++) {
+    for (int i = 0; i < self->graph->bound_count; i++) {
         const place *bound = &self->places[i];
         if (bound->storage != x->storage)
             continue;
-        found = -2;
+        is_near = true;
         if (is_empty || (bound->span.begin <= begin && end <= bound->span.end)) {
-            inside++;
             found = i;
+            count++;
         }
     }
-    return inside > 1 ? -2 : found;
+    return count == 1 || !is_near ? found : AMBIGUOUS;
 }
 
 /* The slot that stands for x's storage; *offset: of its begin. -1 after failing. */
@@ -196,7 +197,7 @@ static int slot_of(hki_capture *self, const char *operation, const hk_array *x, 
         *offset = self->places[bound].offset;
         return self->graph->bound[bound].slot;
     }
-    if (bound == -2) {
+    if (bound == AMBIGUOUS) {
         char text[224];
         hki_array_describe(x, text, sizeof text);
         fail(
@@ -286,10 +287,14 @@ static void note_call(hki_capture *self, const hki_call *call, hk_array *const *
     node->op = op;
     node->staging = staging;
     node->is_new = is_new;
+    node->may_be_direct = !staging.copy_inputs && !staging.copy_output && output_count == 1 &&
+                          hk_size(outputs[0]) > 0 && hki_call_may_be_direct(call);
     node->piece_count = hki_plan_make(call, &node->plan);
     bool noted = true;
-    for (int i = 0; noted && i < call->input_count; i++, node->input_count++)
+    for (int i = 0; noted && i < call->input_count; i++, node->input_count++) {
         noted = operand_note(self, node, i, call->inputs[i], false);
+        node->may_be_direct &= call->inputs[i] != NULL;
+    }
     for (int i = 0; noted && i < output_count; i++, node->output_count++)
         noted = operand_note(self, node, call->input_count + i, outputs[i], is_new);
 }

@@ -65,21 +65,36 @@ void hk_graph_release(hk_graph *graph)
     free(graph);
 }
 
+/* Whether a node names the slot again behind this operand. */
+static bool is_named_again(const hki_node *node, int operand)
+{
+    for (int i = operand + 1; i < node->input_count + node->output_count; i++)
+        if (node->operands[i].slot == node->operands[operand].slot)
+            return true;
+    return false;
+}
+
 void hki_graph_index(hk_graph *graph)
 {
     for (int i = 0; i < graph->slot_count; i++)
         graph->slots[i].first = graph->slots[i].last = -1;
-    for (int i = 0; i < graph->node_count; i++) {
-        const hki_node *node = &graph->nodes[i];
-        for (int j = 0; j < node->input_count + node->output_count; j++) {
-            int slot = node->operands[j].slot;
-            if (slot < 0)
-                continue;
-            if (graph->slots[slot].first < 0)
-                graph->slots[slot].first = i;
-            graph->slots[slot].last = i;
+    for (int i = 0; i < graph->node_count; i++)
+        for (int j = 0; j < graph->nodes[i].input_count + graph->nodes[i].output_count; j++) {
+            hki_operand *operand = &graph->nodes[i].operands[j];
+            hki_slot *slot = operand->slot < 0 ? NULL : &graph->slots[operand->slot];
+            operand->makes = slot && slot->kind == HKI_SLOT_TEMPORARY && slot->first < 0;
+            if (slot && slot->first < 0)
+                slot->first = i;
+            if (slot)
+                slot->last = i;
         }
-    }
+    for (int i = 0; i < graph->node_count; i++)
+        for (int j = 0; j < graph->nodes[i].input_count + graph->nodes[i].output_count; j++) {
+            hki_operand *operand = &graph->nodes[i].operands[j];
+            const hki_slot *slot = operand->slot < 0 ? NULL : &graph->slots[operand->slot];
+            operand->drops = slot && slot->kind == HKI_SLOT_TEMPORARY && slot->last == i &&
+                             !is_named_again(&graph->nodes[i], j);
+        }
 }
 
 /* ---- facts ----------------------------------------------------------------------------------- */

@@ -28,7 +28,8 @@ typedef struct hki_slot {
 typedef struct hki_operand {
     int slot; /* -1: an optional input left out */
     hki_tensor tensor;
-    hki_span span; /* of the tensor as it is here */
+    hki_span span;     /* of the tensor as it is here */
+    bool makes, drops; /* set by hki_graph_index: the first and the last mention of a temporary */
 } hki_operand;
 
 typedef enum hki_node_kind { HKI_NODE_CALL, HKI_NODE_COMPOUND, HKI_NODE_CHAIN } hki_node_kind;
@@ -44,8 +45,9 @@ typedef struct hki_node {
 
     const hk_op *op; /* CALL */
     hki_call_staging staging;
-    bool is_new;   /* the outputs were made by the call */
-    hki_plan plan; /* CALL */
+    bool is_new;        /* the outputs were made by the call */
+    bool may_be_direct; /* see hki_call_may_be_direct */
+    hki_plan plan;      /* CALL */
     int64_t piece_count;
     void *options; /* CALL: op->options_bytes; COMPOUND: options_bytes; owned; NULL: none */
     size_t options_bytes;

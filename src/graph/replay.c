@@ -2,6 +2,8 @@
  * threads may replay one graph at once. */
 #include "graph/graph.h"
 
+#include "op/plan.h"
+
 #include <hocket/autograd.h>
 
 #include <stdarg.h>
@@ -10,12 +12,24 @@
 
 static const char operation[] = "replay";
 
+enum {
+    DIRECT_NS = 300,       /* what a call may take that is done without a task */
+    DIRECT_ELEMENTS = 1024 /* and make */
+};
+
+enum { MAX_SPARES = 4 };
+
 typedef struct replay {
     const hk_graph *graph;
     hk_array *const *bound;
     bool any_failed;        /* of the bound arrays, at its call */
+    bool any_shared;        /* slots stand for one storage that did not when captured */
     hki_storage **storages; /* that stand for the slots; NULL: not there now */
     int64_t *base;          /* elements, of a bound array in its storage; 0 of other slots */
+    /* Storages of temporaries that nobody uses any more, for those to come: where calls are done as they are issued,
+     * memory stays in the cache, and nothing is allocated. */
+    hki_storage *spares[MAX_SPARES];
+    int spare_count;
 } replay;
 
 /* ---- what the bound arrays must be ------------------------------------------------------------- */
@@ -202,37 +216,53 @@ static bool check_chains(const replay *self)
 
 /* ---- storages ---------------------------------------------------------------------------------- */
 
+static hki_storage *take_spare(replay *self, const hki_slot *slot)
+{
+    for (int i = self->spare_count - 1; i >= 0; i--) {
+        hki_storage *spare = self->spares[i];
+        if (spare->bytes == slot->bytes && spare->device == slot->device &&
+            spare->is_pinned == (slot->is_pinned && slot->device->pinned)) {
+            self->spares[i] = self->spares[--self->spare_count];
+            return spare;
+        }
+    }
+    return NULL;
+}
+
 /* Makes the temporaries that this node is the first to use. False when host memory is short. */
-static bool temporaries_make(replay *self, const hki_node *node, int index)
+static bool temporaries_make(replay *self, const hki_node *node)
 {
     for (int i = 0; i < node->input_count + node->output_count; i++) {
-        int slot = node->operands[i].slot;
-        if (slot < 0 || self->storages[slot])
+        if (!node->operands[i].makes)
             continue;
-        const hki_slot *its = &self->graph->slots[slot];
-        if (its->first == index)
-            self->storages[slot] = its->is_pinned
-                                       ? hki_storage_create_pinned(its->device, its->bytes)
-                                       : hki_storage_create(its->device, its->bytes);
-        if (!self->storages[slot])
+        const hki_slot *slot = &self->graph->slots[node->operands[i].slot];
+        hki_storage *storage = take_spare(self, slot);
+        if (!storage)
+            storage = slot->is_pinned ? hki_storage_create_pinned(slot->device, slot->bytes)
+                                      : hki_storage_create(slot->device, slot->bytes);
+        if (!storage)
             return false;
+        self->storages[node->operands[i].slot] = storage;
     }
     return true;
 }
 
-/* Lets go of those that it was the last to use. */
-static void temporaries_drop(replay *self, const hki_node *node, int index)
+static void temporary_drop(replay *self, int slot)
 {
-    for (int i = 0; i < node->input_count + node->output_count; i++) {
-        int slot = node->operands[i].slot;
-        if (slot < 0 || !self->storages[slot])
-            continue;
-        const hki_slot *its = &self->graph->slots[slot];
-        if (its->kind == HKI_SLOT_TEMPORARY && its->last == index) {
-            hki_storage_release_handle(self->storages[slot]);
-            self->storages[slot] = NULL;
-        }
-    }
+    hki_storage *storage = self->storages[slot];
+    self->storages[slot] = NULL;
+    if (storage && self->spare_count < MAX_SPARES && hki_storage_renew(storage))
+        self->spares[self->spare_count++] = storage;
+    else if (storage)
+        hki_storage_release_handle(storage);
+}
+
+/* Lets go of those that it was the last to use. */
+static void temporaries_drop(replay *self, const hki_node *node)
+{
+    for (int i = 0; i < node->input_count + node->output_count; i++)
+        if (node->operands[i].drops)
+            temporary_drop(self, node->operands[i].slot);
 }
 
 /* The operand as it is in this replay. */
@@ -295,22 +325,58 @@ static bool fail_outputs(const replay *self, const hki_node *node, hk_array *cau
 
 /* ---- nodes ------------------------------------------------------------------------------------- */
 
-static bool issue_call(replay *self, const hki_node *node, int index)
+static void run_here(const replay *self, const hki_node *node)
+{
+    hki_kernel_call call;
+    call.op = node->op;
+    call.options = node->options;
+    call.input_count = node->input_count;
+    call.output_count = 1;
+    call.extent = node->plan.extent;
+    for (int i = 0; i < node->input_count; i++)
+        tensor_init(self, &call.in[i], &node->operands[i]);
+    tensor_init(self, &call.out[0], &node->operands[node->input_count]);
+    hki_kernel_run_here(&call);
+}
+
+/* Here and now, where the call is small and nothing is in its way. */
+static bool run_direct(const replay *self, const hki_node *node)
+{
+    hki_var *reads[HKI_MAX_INPUTS];
+    hki_runtime *runtime = self->graph->runtime;
+    const hki_operand *output = &node->operands[node->input_count];
+    hki_storage *written = self->storages[output->slot];
+    if (node->plan.extent > DIRECT_ELEMENTS || self->any_shared ||
+        hki_plan_expect(node->op, node->plan.work_ns) > DIRECT_NS)
+        return false;
+    for (int i = 0; i < node->input_count; i++)
+        reads[i] = &self->storages[node->operands[i].slot]->var;
+    if (!hki_direct_begin(runtime, reads, node->input_count, output->makes ? NULL : &written->var))
+        return false;
+    bool has_memory = hki_storage_materialise(written); /* else a task fails, and says so */
+    if (has_memory)
+        run_here(self, node);
+    hki_direct_end(runtime);
+    return has_memory;
+}
+
+static bool issue_call(const replay *self, const hki_node *node)
 {
     int count = node->input_count + node->output_count;
     uint64_t new_bytes = 0;
-    for (int i = node->input_count; i < count; i++) {
-        const hki_slot *slot = &self->graph->slots[node->operands[i].slot];
-        if (slot->kind == HKI_SLOT_TEMPORARY && slot->first == index)
-            new_bytes += slot->bytes;
-    }
+    if (node->may_be_direct && run_direct(self, node))
+        return true;
+    for (int i = node->input_count; i < count; i++)
+        if (node->operands[i].makes)
+            new_bytes += self->graph->slots[node->operands[i].slot].bytes;
     const hki_call_parts parts = {.op = node->op,
                                   .operation = node->operation,
                                   .device = node->device,
                                   .options = node->options,
                                   .plan = &node->plan,
                                   .piece_count = node->piece_count,
-                                  .staging = staging_of(self, node),
+                                  .staging =
+                                      self->any_shared ? staging_of(self, node) : node->staging,
                                   .input_count = node->input_count,
                                   .output_count = node->output_count};
     hki_task *task = hki_call_task_begin(&parts, new_bytes);
@@ -323,10 +389,9 @@ static bool issue_call(replay *self, const hki_node *node, int index)
         hki_tensor *tensor = hki_call_task_tensor(task, i);
         tensor_init(self, tensor, operand);
         hki_span span = span_of(self, operand);
-        unsigned mode = i < node->input_count ? HKI_READ : HKI_WRITE | HKI_HEAL;
-        const hki_slot *slot = &self->graph->slots[operand->slot];
-        if (mode & HKI_WRITE && slot->kind == HKI_SLOT_TEMPORARY && slot->first == index)
-            mode |= HKI_FRESH;
+        unsigned mode = i < node->input_count ? HKI_READ
+                        : operand->makes      ? HKI_WRITE | HKI_HEAL | HKI_FRESH
+                                              : HKI_WRITE | HKI_HEAL;
         hki_call_task_access(task, tensor, &span, mode);
     }
     hki_task_submit(task);
@@ -355,67 +420,87 @@ static bool issue_compound(const replay *self, const hki_node *node)
     return complete;
 }
 
-static bool issue(replay *self, const hki_node *node, int index)
+static bool issue(const replay *self, const hki_node *node)
 {
     int count = node->input_count + node->output_count;
     if (node->kind == HKI_NODE_COMPOUND)
         return issue_compound(self, node);
     for (int i = 0; self->any_failed && i < count; i++) {
         hk_array *failed = failed_bound(self, &node->operands[i]);
-        if (failed && i < node->input_count)
-            return fail_outputs(self, node, failed);
-        if (failed && node->kind == HKI_NODE_CALL) /* there is nothing to write */
-            return true;
+        if (failed && i >= node->input_count && node->kind == HKI_NODE_CALL)
+            return true; /* there is nothing to write */
         if (failed)
             return fail_outputs(self, node, failed);
     }
     return node->kind == HKI_NODE_CHAIN ? hki_chain_issue(node, self->storages, self->base)
-                                        : issue_call(self, node, index);
+                                        : issue_call(self, node);
 }
 
 static void issue_all(replay *self)
 {
+    const hk_graph *graph = self->graph;
     hk_source source = hki_source_get();
     bool was_backward = hki_trace_is_backward(), issued = true;
-    for (int i = 0; issued && i < self->graph->node_count; i++) {
-        const hki_node *node = &self->graph->nodes[i];
+    for (int i = 0; issued && i < graph->node_count; i++) {
+        const hki_node *node = &graph->nodes[i];
         hki_source_put(node->source);
         hki_trace_set_backward(node->is_backward);
-        issued = temporaries_make(self, node, i) && issue(self, node, i);
-        if (!issued)
+        issued = temporaries_make(self, node) && issue(self, node);
+        if (issued)
+            temporaries_drop(self, node);
+        else
             fail_rest(self, i);
-        temporaries_drop(self, node, i);
     }
-    for (int i = 0; !issued && i < self->graph->slot_count; i++)
-        if (self->graph->slots[i].kind == HKI_SLOT_TEMPORARY && self->storages[i])
-            hki_storage_release_handle(self->storages[i]);
+    for (int i = 0; !issued && i < graph->slot_count; i++)
+        if (graph->slots[i].kind == HKI_SLOT_TEMPORARY)
+            temporary_drop(self, i);
+    while (self->spare_count > 0)
+        hki_storage_release_handle(self->spares[--self->spare_count]);
     hki_trace_set_backward(was_backward);
     hki_source_put(source);
 }
 
+/* Whether another slot than this stands for its storage, too. */
+static bool stands_twice(const replay *self, int slot)
+{
+    for (int i = 0; i < self->graph->slot_count; i++)
+        if (i != slot && self->storages[i] == self->storages[slot])
+            return true;
+    return false;
+}
+
+/* False when host memory is short. */
+static bool replay_init(replay *self, const hk_graph *graph, hk_array *const *bound)
+{
+    size_t slot_count = (size_t)graph->slot_count;
+    *self = (replay){.graph = graph, .bound = bound};
+    self->storages = calloc(slot_count + 1, sizeof *self->storages + sizeof *self->base);
+    if (!self->storages)
+        return false;
+    self->base = (int64_t *)(void *)(self->storages + slot_count);
+    for (int i = 0; i < graph->slot_count; i++)
+        self->storages[i] = graph->slots[i].storage;
+    for (int i = 0; i < graph->bound_count; i++) {
+        int slot = graph->bound[i].slot;
+        self->storages[slot] = bound[i]->storage;
+        self->base[slot] = bound[i]->offset;
+        self->any_failed |= bound[i]->failed;
+    }
+    for (int i = 0; i < graph->bound_count; i++)
+        self->any_shared |= stands_twice(self, graph->bound[i].slot);
+    return true;
+}
+
 void(hk_replay)(hk_graph *graph, hk_array *const *bound, int count)
 {
+    replay self;
     hki_array_uncapturable(operation,
                            "a replay is no part of a capture; capture the calls themselves");
     if (!check(graph, bound, count))
         return;
-    size_t slot_count = (size_t)graph->slot_count;
-    replay self = {.graph = graph, .bound = bound};
-    self.storages = calloc(slot_count + 1, sizeof *self.storages + sizeof *self.base);
-    if (!self.storages) {
+    if (!replay_init(&self, graph, bound))
         refuse(bound, count, HK_OUT_OF_MEMORY, "out of host memory");
-        return;
-    }
-    self.base = (int64_t *)(void *)(self.storages + slot_count);
-    for (int i = 0; i < graph->slot_count; i++)
-        self.storages[i] = graph->slots[i].storage;
-    for (int i = 0; i < count; i++) {
-        int slot = graph->bound[i].slot;
-        self.storages[slot] = bound[i]->storage;
-        self.base[slot] = bound[i]->offset;
-        self.any_failed |= bound[i]->failed;
-    }
-    if (check_chains(&self))
+    else if (!self.any_shared || check_chains(&self))
         issue_all(&self);
     free(self.storages);
 }

@@ -1,4 +1,5 @@
-/* Replays do what the calls did: the same bytes over many training steps, in each engine, on one device and on two. */
+/* Replays do what the calls did: the same bytes over many training steps, in each engine, on one device and on two, on
+ * simulated accelerators too. */
 #include "check.h"
 
 #include <hocket/hocket.h>
@@ -122,7 +123,7 @@ static void outcome_add(outcome *self, hk_array *x)
 }
 
 /* STEPS steps, each with a batch of its own; from the third on they are replayed where that is asked for. */
-static void train(const network *net, int devices, bool replays, outcome *out)
+static void train(const network *net, int first, int devices, bool replays, outcome *out)
 {
     model models[MAX_DEVICES];
     hk_array *losses[MAX_DEVICES];
@@ -130,17 +131,18 @@ static void train(const network *net, int devices, bool replays, outcome *out)
     out->count = 0;
     for (int d = 0; d < devices; d++) {
         HK_SCOPE;
-        net->init(&models[d], hk_device_at(d));
+        net->init(&models[d], hk_device_at(first + d));
     }
     for (int i = 0; i < STEPS; i++) {
         HK_SCOPE;
         hk_array *bound[2 * MAX_DEVICES];
         for (int d = 0; d < devices; d++) {
-            bound[2 * d] = numbers(hk_shape(BATCH, 1, 4, 4), HK_F32, i * 10 + d, hk_device_at(d));
+            hk_device device = hk_device_at(first + d);
+            bound[2 * d] = numbers(hk_shape(BATCH, 1, 4, 4), HK_F32, i * 10 + d, device);
             int64_t labels[BATCH];
             for (int j = 0; j < BATCH; j++)
                 labels[j] = (i + j * (d + 1)) % 4;
-            bound[2 * d + 1] = hk_from_host(labels, hk_shape(BATCH), HK_I64, hk_device_at(d));
+            bound[2 * d + 1] = hk_from_host(labels, hk_shape(BATCH), HK_I64, device);
         }
         if (graph) {
             hk_replay(graph, bound, 2 * devices);
@@ -153,6 +155,7 @@ static void train(const network *net, int devices, bool replays, outcome *out)
             if (replays && i == 2) {
                 graph = hk_capture_end(&(hk_capture_options){.exact = true});
                 CHECK(!hk_status_print(hk_graph_status(graph), stderr));
+                CHECK(hk_graph_get_facts(graph).calls > 10 * devices);
             }
         }
         for (int d = 0; d < devices; d++)
@@ -169,14 +172,15 @@ static void train(const network *net, int devices, bool replays, outcome *out)
     hk_graph_release(graph);
 }
 
-static void test_training(const hk_runtime_options *options, int devices)
+static void test_training(const hk_runtime_options *options, int first, int devices)
 {
     static outcome expected, actual;
     CHECK(hk_ok(hk_runtime_init(options)));
     for (int i = 0; i < NETWORKS; i++) {
-        train(&networks[i], devices, false, &expected);
-        train(&networks[i], devices, true, &actual);
+        train(&networks[i], first, devices, false, &expected);
+        train(&networks[i], first, devices, true, &actual);
         CHECK_EQ_I64(actual.count, expected.count);
+        CHECK(expected.count > 90 && expected.values[0] != expected.values[devices]);
         CHECK(!memcmp(actual.values, expected.values, expected.count * sizeof *expected.values));
         CHECK(hk_ok(hk_wait_all()));
     }
@@ -185,10 +189,23 @@ static void test_training(const hk_runtime_options *options, int devices)
 
 int main(void)
 {
-    test_training(&(hk_runtime_options){.cpu_devices = 1}, 1);
-    test_training(&(hk_runtime_options){.cpu_devices = 1, .inline_ns = -1}, 1);
-    test_training(&(hk_runtime_options){.cpu_devices = 1, .engine = HK_ENGINE_SERIAL}, 1);
-    test_training(&(hk_runtime_options){.cpu_devices = 2}, 2);
-    test_training(&(hk_runtime_options){.cpu_devices = 2, .engine = HK_ENGINE_SERIAL}, 2);
+    const hk_sim_options fast = {.count = 2,
+                                 .flops = 1e15,
+                                 .memory_bandwidth = 1e15,
+                                 .launch_ns = 1,
+                                 .link_bandwidth = 1e15,
+                                 .link_latency_ns = 1,
+                                 .staging_bandwidth = 1e15};
+    hk_sim_options apart = fast;
+    apart.peer_bandwidth = -1;
+    test_training(&(hk_runtime_options){.cpu_devices = 1}, 0, 1);
+    test_training(&(hk_runtime_options){.cpu_devices = 1, .inline_ns = -1}, 0, 1);
+    test_training(&(hk_runtime_options){.cpu_devices = 1, .engine = HK_ENGINE_SERIAL}, 0, 1);
+    test_training(&(hk_runtime_options){.cpu_devices = 2}, 0, 2);
+    test_training(&(hk_runtime_options){.cpu_devices = 2, .engine = HK_ENGINE_SERIAL}, 0, 2);
+    test_training(&(hk_runtime_options){.sim = &fast, .sim_count = 1}, 1, 2);
+    test_training(&(hk_runtime_options){.sim = &apart, .sim_count = 1}, 1, 2);
+    test_training(&(hk_runtime_options){.sim = &fast, .sim_count = 1, .engine = HK_ENGINE_SERIAL},
+                  1, 2);
     return check_result();
 }

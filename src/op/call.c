@@ -1,5 +1,5 @@
 /* Calling an operator: checks, outputs, the tape. Issuing is in call_task.c. */
-#include "op/call.h"
+#include "op/capture.h"
 
 #include "op/transfer.h"
 
@@ -170,7 +170,8 @@ static hk_array *make(hki_call *call, uint64_t bytes, hk_array **second)
     if (ok && transfers)
         hki_transfer(outputs[0], call->inputs[0], call->operation, HKI_TRANSFER_FRESH);
     else
-        ok = ok && ((hki_call_is_small(call, bytes) && hki_call_run_direct(call, outputs[0])) ||
+        ok = ok && ((!hki_capturing && hki_call_is_small(call, bytes) &&
+                     hki_call_run_direct(call, outputs[0])) ||
                     hki_call_issue(call, outputs, true, staging));
     if (!ok) {
         while (made > 0)

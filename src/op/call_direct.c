@@ -1,5 +1,5 @@
 /* Calls of a few elements, without a task: see engine/direct.c. */
-#include "op/capture.h"
+#include "op/call.h"
 
 enum { MAX_ELEMENTS = 64 };
 
@@ -10,13 +10,29 @@ static bool may_fail(const hki_call *call)
     return !call->op->infallible && dtype != HK_F32 && dtype != HK_F64;
 }
 
-bool hki_call_is_small(const hki_call *call, uint64_t bytes)
+bool hki_call_may_be_direct(const hki_call *call)
 {
     const hk_op *op = call->op;
+    return op->elementwise && op->split == HKI_SPLIT_ELEMENTS && !op->any_device && !op->pinned &&
+           call->input_count > 0 && call->device->class->kind == HKI_CPU && !may_fail(call);
+}
+
+bool hki_call_is_small(const hki_call *call, uint64_t bytes)
+{
     return bytes > 0 && bytes <= MAX_ELEMENTS * hki_dtype_bytes(call->out_dtype[0]) &&
-           op->elementwise && op->split == HKI_SPLIT_ELEMENTS && !op->any_device && !op->pinned &&
-           call->input_count > 0 && !hki_capturing && call->device->class->kind == HKI_CPU &&
-           !may_fail(call);
+           hki_call_may_be_direct(call);
+}
+
+void hki_kernel_run_here(hki_kernel_call *call)
+{
+    call->piece_count = call->grain = 1;
+    call->partial_bytes = 0;
+    call->partials = NULL;
+    call->task = NULL;
+    for (int i = 0; i < call->input_count; i++)
+        hki_tensor_resolve(&call->in[i]);
+    hki_tensor_resolve(&call->out[0]);
+    call->op->kernel[HKI_CPU](call, 0, 0, call->extent);
 }
 
 bool hki_call_run_direct(const hki_call *call, hk_array *output)
@@ -31,24 +47,17 @@ bool hki_call_run_direct(const hki_call *call, hk_array *output)
             return false;
         reads[i] = &call->inputs[i]->storage->var;
     }
+    if (!hki_direct_begin(runtime, reads, call->input_count, NULL))
+        return false;
     kernel_call.op = call->op;
     kernel_call.options = call->options;
     kernel_call.input_count = call->input_count;
     kernel_call.output_count = 1;
     kernel_call.extent = hk_size(output);
-    kernel_call.piece_count = kernel_call.grain = 1;
-    kernel_call.partial_bytes = 0;
-    kernel_call.partials = NULL;
-    kernel_call.task = NULL;
-    hki_tensor_init(&kernel_call.out[0], output);
-    hki_tensor_resolve(&kernel_call.out[0]);
-    if (!hki_direct_begin(runtime, reads, call->input_count))
-        return false;
-    for (int i = 0; i < call->input_count; i++) {
+    for (int i = 0; i < call->input_count; i++)
         hki_tensor_init(&kernel_call.in[i], call->inputs[i]);
-        hki_tensor_resolve(&kernel_call.in[i]);
-    }
-    call->op->kernel[HKI_CPU](&kernel_call, 0, 0, kernel_call.extent);
+    hki_tensor_init(&kernel_call.out[0], output);
+    hki_kernel_run_here(&kernel_call);
     hki_direct_end(runtime);
     return true;
 }
