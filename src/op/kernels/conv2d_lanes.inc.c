@@ -20,15 +20,22 @@ typedef LANES_T LANES_FN(vec_unaligned)
     __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
 #define ZIP_HI(a, b)                                                                               \
     __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define EACH_LANE(F, h)                                                                            \
+    F(0, h), F(1, h), F(2, h), F(3, h), F(4, h), F(5, h), F(6, h), F(7, h), F(8, h), F(9, h),      \
+        F(10, h), F(11, h), F(12, h), F(13, h), F(14, h), F(15, h)
 #elif LANES_N == 8
 #define ZIP_LO(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
 #define ZIP_HI(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define EACH_LANE(F, h)                                                                            \
+    F(0, h), F(1, h), F(2, h), F(3, h), F(4, h), F(5, h), F(6, h), F(7, h)
 #elif LANES_N == 4
 #define ZIP_LO(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
 #define ZIP_HI(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define EACH_LANE(F, h) F(0, h), F(1, h), F(2, h), F(3, h)
 #elif LANES_N == 2
 #define ZIP_LO(a, b) __builtin_shufflevector(a, b, 0, 2)
 #define ZIP_HI(a, b) __builtin_shufflevector(a, b, 1, 3)
+#define EACH_LANE(F, h) F(0, h), F(1, h)
 #endif
 
 #define LANES_INLINE static inline __attribute__((always_inline)) LANES_TARGET
@@ -253,10 +260,13 @@ LANES_INLINE void LANES_FN(tile_body)(const LANES_FN(tile) * a, const int tile_o
             weight += skip;
         }
     }
+    /* else the places of all results are worked out ahead, and kept in vector registers meanwhile */
+    int64_t y_channel_stride = a->y_channel_stride;
+    __asm__("" : "+r"(y_channel_stride));
     UNROLL for (int o = 0; o < tile_o; o++)
     {
         UNROLL for (int w = 0; w < tile_w; w++) *
-            (V *)(a->y + o * a->y_channel_stride + w * a->y_pixel_stride) = acc[o][w];
+            (V *)(a->y + o * y_channel_stride + w * a->y_pixel_stride) = acc[o][w];
     }
 }
 
@@ -508,5 +518,6 @@ void LANES_FN(hki_conv2d_apply)(const hki_conv2d_plan *plan, const T *source, co
 #undef L
 #undef ZIP_LO
 #undef ZIP_HI
+#undef EACH_LANE
 #undef LANES_INLINE
 #undef UNROLL
