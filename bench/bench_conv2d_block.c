@@ -16,12 +16,18 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LAYERS = 4, ROUNDS_MAX = 101, APART_SAMPLES = 64, STEP_SAMPLES = 128, ROWS = LAYERS * 4 + 2 };
+enum {
+    LAYERS = 4,
+    ROUNDS_MAX = 101,
+    APART_SAMPLES = 64,
+    STEP_SAMPLES = 128,
+    ROWS = LAYERS * 4 + 2
+};
 
 typedef struct layer {
     const char *name;
     hki_conv2d_block block;
-    double flops; /* forward, a sample */
+    double flops;           /* forward, a sample */
     int64_t xs, as, ys, ws; /* elements of a sample: x, conv's result, y; weights */
     float *weight, *bias, *dweight, *dbias;
     float *x, *y, *dy, *dx; /* of one block, y being the next layer's x */
@@ -63,7 +69,8 @@ static void layer_make(layer *l, const char *name, int64_t c, int64_t h, int64_t
     hki_conv2d_block b = {g, relu, pool, 2, 2};
     int64_t rows = hki_conv2d_block_out_height(&b);
     int64_t covered = pool == HKI_BLOCK_POOL_NONE ? rows : 2 * rows;
-    *l = (layer){.name = name, .block = b, .xs = c * h * h, .as = o * out * out, .ys = o * rows * rows};
+    *l = (layer){
+        .name = name, .block = b, .xs = c * h * h, .as = o * out * out, .ys = o * rows * rows};
     l->ws = o * c * k * k;
     l->flops = 2.0 * (double)(l->ws * covered * covered);
     l->weight = values(l->ws), l->bias = values(o);
@@ -82,14 +89,16 @@ static void layer_make(layer *l, const char *name, int64_t c, int64_t h, int64_t
     l->a = values(n * l->as), l->r = values(n * l->as);
     l->da = values(n * l->as), l->dr = values(n * l->as);
     l->plain_y = values(n * l->ys), l->plain_dy = values(n * l->ys);
-    l->plain_scratch = memory(max_size(hki_conv2d_forward_scratch_bytes(&g, false),
-                                       max_size(hki_conv2d_backward_data_scratch_bytes(&g, false),
-                                                hki_conv2d_backward_weight_scratch_bytes(&g, false))));
+    l->plain_scratch =
+        memory(max_size(hki_conv2d_forward_scratch_bytes(&g, false),
+                        max_size(hki_conv2d_backward_data_scratch_bytes(&g, false),
+                                 hki_conv2d_backward_weight_scratch_bytes(&g, false))));
 }
 
 static void forward(layer *l)
 {
-    hki_conv2d_block_forward(&l->block, false, l->x, l->forward, l->bias, l->y, l->mask, l->scratch);
+    hki_conv2d_block_forward(&l->block, false, l->x, l->forward, l->bias, l->y, l->mask,
+                             l->scratch);
 }
 
 static void backward(layer *l, bool data, bool weight)
@@ -206,8 +215,8 @@ static void row_print(const char *name, const char *pass, double *rate, double *
     bench_spread own = bench_spread_of(rate, rounds);
     memcpy(copy, peak, (size_t)rounds * sizeof *copy);
     bench_spread top = bench_spread_of(copy, rounds);
-    printf("%-7s %-22s %6.1f (%5.1f .. %5.1f)  %3.0f %% of the peak's median\n", name, pass, own.median,
-           own.min, own.max, 100 * own.median / top.median);
+    printf("%-7s %-22s %6.1f (%5.1f .. %5.1f)  %3.0f %% of the peak's median\n", name, pass,
+           own.median, own.min, own.max, 100 * own.median / top.median);
 }
 
 int main(int argc, char **argv)
@@ -276,7 +285,8 @@ int main(int argc, char **argv)
                                         "dx alone", "forward, apart", "backward, apart"};
     for (int i = 0; i < LAYERS; i++)
         for (int what = 0; what < 6; what++)
-            if ((!*only || strcmp(only, layers[i].name) == 0) && (i > 0 || (what != 2 && what != 3)))
+            if ((!*only || strcmp(only, layers[i].name) == 0) &&
+                (i > 0 || (what != 2 && what != 3)))
                 row_print(layers[i].name, names[what], rate[i][what], peak, rounds);
     if (*only && strcmp(only, "step") != 0)
         return 0;

@@ -12,7 +12,7 @@ typedef float v8 __attribute__((vector_size(32)));
 typedef float v4 __attribute__((vector_size(16)));
 
 #define PEAK(NAME, V, TARGET)                                                                      \
-    TARGET static inline double NAME(int64_t steps)                                                       \
+    TARGET static inline double NAME(int64_t steps)                                                \
     {                                                                                              \
         V a0 = {0}, a1 = {1}, a2 = {2}, a3 = {3}, a4 = {4}, a5 = {5}, a6 = {6}, a7 = {7};          \
         V a8 = {8}, a9 = {9}, b = {0.5f}, c = {0.25f};                                             \

@@ -51,7 +51,8 @@ int64_t hki_conv2d_block_out_width(const hki_conv2d_block *block)
 static bool product_fits(int64_t a, int64_t b, int64_t c, int64_t d)
 {
     int64_t product;
-    return !__builtin_mul_overflow(a, b, &product) && !__builtin_mul_overflow(product, c, &product) &&
+    return !__builtin_mul_overflow(a, b, &product) &&
+           !__builtin_mul_overflow(product, c, &product) &&
            !__builtin_mul_overflow(product, d, &product) && product <= INT32_MAX;
 }
 
@@ -144,7 +145,8 @@ size_t hki_conv2d_block_backward_scratch_bytes(const hki_conv2d_block *block, bo
     plan_init(&data, block, HKI_CONV2D_BACKWARD_DATA, f64);
     plan_init(&weigh, block, HKI_CONV2D_BACKWARD_WEIGHT, f64);
     int64_t for_data = data.source_channels * data.channel_stride + data.left * data.lanes;
-    int64_t for_weigh = HKI_CONV2D_TILE_O_MAX * (weigh.sub_t * weigh.column.target | 1) * weigh.lanes;
+    int64_t for_weigh =
+        HKI_CONV2D_TILE_O_MAX * (weigh.sub_t * weigh.column.target | 1) * weigh.lanes;
     int64_t gradient = for_data > for_weigh ? for_data : for_weigh;
     return band_at(&weigh) + band_bytes(&weigh) + round_up((size_t)(gradient * data.element_size));
 }

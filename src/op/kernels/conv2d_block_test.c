@@ -76,9 +76,9 @@ typedef struct job {
     hki_conv2d_block block;
     bool f64;
     int64_t lanes, samples;
-    int64_t xs, rs, ys, ws;          /* elements: x, result that windows cover, y, weights */
-    int64_t rows, columns, ph, pw;   /* of that result, of a window */
-    double *x, *weight, *bias, *dy;  /* [sample][...] */
+    int64_t xs, rs, ys, ws;           /* elements: x, result that windows cover, y, weights */
+    int64_t rows, columns, ph, pw;    /* of that result, of a window */
+    double *x, *weight, *bias, *dy;   /* [sample][...] */
     double *y, *dx, *dweight, *dbias; /* wanted */
 } job;
 
@@ -184,7 +184,8 @@ static void job_solve(job *j)
     for (int64_t n = 0; n < j->samples; n++) {
         for (int64_t o = 0; o < g->out_channels; o++) {
             for (int64_t i = 0; i < j->rows * j->columns / (j->ph * j->pw); i++) {
-                int64_t per_row = j->columns / j->pw, yi = n * j->ys + o * (j->ys / g->out_channels) + i;
+                int64_t per_row = j->columns / j->pw,
+                        yi = n * j->ys + o * (j->ys / g->out_channels) + i;
                 int64_t row = i / per_row * j->ph, column = i % per_row * j->pw;
                 int64_t best = 0, window = j->ph * j->pw;
                 double sum = 0;
@@ -242,8 +243,8 @@ static void compare(const char *label, const char *what, const void *got, const 
             if (!f64)
                 wanted = (double)(float)wanted;
             if (!same(value, wanted)) {
-                fprintf(stderr, "%s %s %s: sample %lld element %lld is %g, wanted %g\n", label, what,
-                        f64 ? "f64" : "f32", (long long)s, (long long)e, value, wanted);
+                fprintf(stderr, "%s %s %s: sample %lld element %lld is %g, wanted %g\n", label,
+                        what, f64 ? "f64" : "f32", (long long)s, (long long)e, value, wanted);
                 CHECK(false);
                 return;
             }
@@ -331,7 +332,7 @@ static void check_job(const char *label, job *j, bool finite)
         compare(label, i ? "dbias alone" : "dbias", db[i].data, j->dbias, 1, g->out_channels, 1,
                 f64);
     }
-    buffer *all[] = {&x,        &dy, &weight, &bias,  &y,     &y2,    &mask,  &forward,
+    buffer *all[] = {&x,        &dy, &weight, &bias,  &y,     &y2,    &mask, &forward,
                      &backward, &dx, &dx2,    &dw[0], &dw[1], &db[0], &db[1]};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         buffer_drop(all[i]);
@@ -418,15 +419,17 @@ static void check_apart(const char *label, const hki_conv2d_block *block, bool f
     const hki_conv2d_geometry *g = &block->geometry;
     int64_t lanes = hki_conv2d_block_lanes(f64), samples = 2 * LANES_MAX;
     int64_t xs = g->in_channels * g->in_height * g->in_width;
-    int64_t ys = g->out_channels * hki_conv2d_block_out_height(block) *
-                 hki_conv2d_block_out_width(block);
+    int64_t ys =
+        g->out_channels * hki_conv2d_block_out_height(block) * hki_conv2d_block_out_width(block);
     size_t size = f64 ? 8 : 4;
     buffer x = reals(samples * xs, f64);
-    buffer weight = reals(g->out_channels * g->in_channels * g->kernel_height * g->kernel_width, f64);
+    buffer weight =
+        reals(g->out_channels * g->in_channels * g->kernel_height * g->kernel_width, f64);
     buffer bias = reals(g->out_channels, f64);
     buffer want = buffer_make((size_t)(samples * ys) * size);
     buffer got = buffer_make((size_t)(lanes * ys) * size);
-    buffer xl = buffer_make((size_t)(xs * lanes) * size), yl = buffer_make((size_t)(ys * lanes) * size);
+    buffer xl = buffer_make((size_t)(xs * lanes) * size),
+           yl = buffer_make((size_t)(ys * lanes) * size);
     buffer packed = buffer_make(hki_conv2d_block_packed_bytes(block, f64));
     buffer scratch = buffer_make(hki_conv2d_block_forward_scratch_bytes(block, f64));
     apart(block, f64, samples, x.data, weight.data, bias.data, want.data);
@@ -461,8 +464,9 @@ static void check_lanes(bool f64)
             bool right = true;
             for (int64_t e = 0; e < elements; e++)
                 for (int64_t s = 0; s < lanes; s++)
-                    right = right && value_get(in.data, e * lanes + s, f64) ==
-                                         (s < count ? value_get(rows.data, s * elements + e, f64) : 0);
+                    right =
+                        right && value_get(in.data, e * lanes + s, f64) ==
+                                     (s < count ? value_get(rows.data, s * elements + e, f64) : 0);
             CHECK(right);
             hki_block_scatter(f64, in.data, count, elements, back.data);
             CHECK(memcmp(rows.data, back.data, rows.bytes) == 0);
@@ -508,12 +512,22 @@ static const struct {
     {"padded bands", {24, 40, 40, 9, 3, 3, 1, 1, 1, 1, 1, 1}, true, HKI_BLOCK_POOL_AVERAGE, 2, 4},
     {"strided bands", {24, 60, 41, 7, 5, 3, 2, 2, 2, 1, 1, 1}, true, HKI_BLOCK_POOL_AVERAGE, 2, 2},
     {"bands of dx", {3, 30, 30, 64, 3, 3, 1, 1, 1, 1, 1, 1}, false, HKI_BLOCK_POOL_AVERAGE, 2, 2},
-    {"bands of dx, stride 3", {3, 50, 50, 80, 4, 4, 3, 3, 0, 0, 1, 1}, true, HKI_BLOCK_POOL_MAX, 2, 3},
+    {"bands of dx, stride 3",
+     {3, 50, 50, 80, 4, 4, 3, 3, 0, 0, 1, 1},
+     true,
+     HKI_BLOCK_POOL_MAX,
+     2,
+     3},
     {"stride over kernel", {2, 11, 11, 3, 2, 2, 4, 4, 0, 0, 1, 1}, true, HKI_BLOCK_POOL_NONE, 0, 0},
     {"1x1 stride 2", {5, 9, 8, 4, 1, 1, 2, 2, 0, 0, 1, 1}, true, HKI_BLOCK_POOL_MAX, 2, 2},
     {"wide padding", {3, 5, 5, 4, 2, 2, 1, 1, 3, 3, 1, 1}, true, HKI_BLOCK_POOL_MAX, 2, 2},
     {"kernel is the image", {7, 5, 4, 11, 5, 4, 1, 1, 0, 0, 1, 1}, true, HKI_BLOCK_POOL_NONE, 1, 1},
-    {"window is the result", {3, 8, 8, 6, 3, 3, 1, 1, 0, 0, 1, 1}, true, HKI_BLOCK_POOL_AVERAGE, 6, 6},
+    {"window is the result",
+     {3, 8, 8, 6, 3, 3, 1, 1, 0, 0, 1, 1},
+     true,
+     HKI_BLOCK_POOL_AVERAGE,
+     6,
+     6},
     {"dilation", {4, 15, 13, 5, 3, 2, 1, 1, 0, 0, 2, 3}, true, HKI_BLOCK_POOL_MAX, 1, 2},
     {"one pixel, padded", {3, 1, 1, 4, 3, 3, 1, 1, 1, 1, 1, 1}, true, HKI_BLOCK_POOL_NONE, 0, 0},
 };
@@ -535,14 +549,15 @@ static void check_random(int i)
              b.geometry.out_height < b.pool_height || b.geometry.out_width < b.pool_width);
     const hki_conv2d_geometry *g = &b.geometry;
     char label[400];
-    snprintf(label, sizeof label,
-             "random %d: c%lld h%lld w%lld o%lld k%lldx%lld s%lldx%lld p%lldx%lld d%lldx%lld relu%d "
-             "pool%d %lldx%lld",
-             i, (long long)g->in_channels, (long long)g->in_height, (long long)g->in_width,
-             (long long)g->out_channels, (long long)g->kernel_height, (long long)g->kernel_width,
-             (long long)g->stride_height, (long long)g->stride_width, (long long)g->pad_height,
-             (long long)g->pad_width, (long long)g->dilation_height, (long long)g->dilation_width,
-             b.relu, (int)b.pool, (long long)b.pool_height, (long long)b.pool_width);
+    snprintf(
+        label, sizeof label,
+        "random %d: c%lld h%lld w%lld o%lld k%lldx%lld s%lldx%lld p%lldx%lld d%lldx%lld relu%d "
+        "pool%d %lldx%lld",
+        i, (long long)g->in_channels, (long long)g->in_height, (long long)g->in_width,
+        (long long)g->out_channels, (long long)g->kernel_height, (long long)g->kernel_width,
+        (long long)g->stride_height, (long long)g->stride_width, (long long)g->pad_height,
+        (long long)g->pad_width, (long long)g->dilation_height, (long long)g->dilation_width,
+        b.relu, (int)b.pool, (long long)b.pool_height, (long long)b.pool_width);
     check_block(label, &b, i % 2, random_between(1, LANES_MAX));
     check_apart(label, &b, i % 2);
 }

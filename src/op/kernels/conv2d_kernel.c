@@ -73,7 +73,7 @@ size_t hki_conv2d_backward_weight_scratch_bytes(const hki_conv2d_geometry *geome
                                  void *scratch)                                                    \
     {                                                                                              \
         hki_conv2d_plan plan;                                                                      \
-        hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_FORWARD, hki_conv2d_shape_get(F64));                 \
+        hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_FORWARD, hki_conv2d_shape_get(F64));      \
         hki_conv2d_plan_build(&plan, scratch);                                                     \
         DISPATCH(hki_conv2d_apply, DT, &plan, x, weight, bias, y, sample_begin, sample_end,        \
                  scratch)                                                                          \
@@ -83,7 +83,8 @@ size_t hki_conv2d_backward_weight_scratch_bytes(const hki_conv2d_geometry *geome
                                        int64_t sample_end, void *scratch)                          \
     {                                                                                              \
         hki_conv2d_plan plan;                                                                      \
-        hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_BACKWARD_DATA, hki_conv2d_shape_get(F64));           \
+        hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_BACKWARD_DATA,                            \
+                             hki_conv2d_shape_get(F64));                                           \
         hki_conv2d_plan_build(&plan, scratch);                                                     \
         DISPATCH(hki_conv2d_apply, DT, &plan, dy, weight, NULL, dx, sample_begin, sample_end,      \
                  scratch)                                                                          \
@@ -93,7 +94,8 @@ size_t hki_conv2d_backward_weight_scratch_bytes(const hki_conv2d_geometry *geome
                                          int64_t sample_end, void *scratch)                        \
     {                                                                                              \
         hki_conv2d_plan plan;                                                                      \
-        hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_BACKWARD_WEIGHT, hki_conv2d_shape_get(F64));         \
+        hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_BACKWARD_WEIGHT,                          \
+                             hki_conv2d_shape_get(F64));                                           \
         hki_conv2d_plan_build(&plan, scratch);                                                     \
         DISPATCH(hki_conv2d_weigh, DT, &plan, x, dy, dweight, dbias, sample_begin, sample_end,     \
                  scratch)                                                                          \

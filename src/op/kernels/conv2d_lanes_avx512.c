@@ -24,10 +24,10 @@
 #define LANES_WIDEST(X)                                                                            \
     X(1, 6) X(2, 6) X(3, 6) X(4, 6) X(5, 5) X(6, 4) X(7, 3) X(8, 3) X(9, 3) X(10, 2)
 
-#define LANES_T        float
-#define LANES_N        16
-#define LANES_FN(name) name##_avx512_f32
-#define LANES_GEMM     hki_gemm_f32
+#define LANES_T                float
+#define LANES_N                16
+#define LANES_FN(name)         name##_avx512_f32
+#define LANES_GEMM             hki_gemm_f32
 #define LANES_NOT_LE(a, b)     _mm512_cmp_ps_mask((__m512)(a), (__m512)(b), _CMP_NLE_UQ)
 #define LANES_EQ(a, b)         _mm512_cmp_ps_mask((__m512)(a), (__m512)(b), _CMP_EQ_OQ)
 #define LANES_PICK(bits, a, b) ((V)_mm512_mask_mov_ps((__m512)(b), bits, (__m512)(a)))
@@ -36,10 +36,10 @@
 #undef LANES_N
 #undef LANES_FN
 
-#define LANES_T        double
-#define LANES_N        8
-#define LANES_FN(name) name##_avx512_f64
-#define LANES_GEMM     hki_gemm_f64
+#define LANES_T                double
+#define LANES_N                8
+#define LANES_FN(name)         name##_avx512_f64
+#define LANES_GEMM             hki_gemm_f64
 #define LANES_NOT_LE(a, b)     _mm512_cmp_pd_mask((__m512d)(a), (__m512d)(b), _CMP_NLE_UQ)
 #define LANES_EQ(a, b)         _mm512_cmp_pd_mask((__m512d)(a), (__m512d)(b), _CMP_EQ_OQ)
 #define LANES_PICK(bits, a, b) ((V)_mm512_mask_mov_pd((__m512d)(b), bits, (__m512d)(a)))

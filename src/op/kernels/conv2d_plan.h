@@ -42,9 +42,11 @@ typedef struct hki_conv2d_axis {
     int64_t *phase_begin; /* [phases + 1] */
 } hki_conv2d_axis;
 
-/* Columns [t, t + width) of a column phase, and the taps of the phase that touch the source. */
+/* Columns [t, t + width) of a column phase, and the taps of the phase that touch the source. Ragged: some of
+   them touch it for some of the columns only. */
 typedef struct hki_conv2d_segment {
     int32_t t, width, tap_begin, tap_end;
+    bool ragged;
 } hki_conv2d_segment;
 
 typedef struct hki_conv2d_plan {
@@ -57,18 +59,19 @@ typedef struct hki_conv2d_plan {
     bool direct;     /* columns in the lanes, see conv2d_direct.inc.c; no strips, bands, chunks */
     int64_t strips;  /* per sample; 1 unless the batch is small */
     int64_t strip_t; /* t of the row axis per strip */
-    int64_t strip_rows;   /* target rows per strip */
-    bool block;    /* the samples lie in lanes already: conv2d_block.h */
-    bool in_place; /* block: the source is read where the caller has it */
+    int64_t strip_rows;                 /* target rows per strip */
+    bool block;                         /* the samples lie in lanes already: conv2d_block.h */
+    bool in_place;                      /* block: the source is read where the caller has it */
     int64_t row_stride, channel_stride; /* of the source rows that tiles read, in elements */
-    int64_t left;         /* zero columns before column 0 */
-    int64_t positions;    /* vectors of a transposed row */
-    int64_t column_pitch; /* positions between the columns modulo step */
-    int64_t band_t;       /* t of the row axis done at a time */
-    int64_t band_rows;    /* source rows that a band takes, at most */
-    int64_t chunk;        /* source channels done at a time */
+    int64_t left;                       /* zero columns before column 0 */
+    int64_t positions;                  /* vectors of a transposed row */
+    int64_t column_pitch;               /* positions between the columns modulo step */
+    int64_t band_t;                     /* t of the row axis done at a time */
+    int64_t band_rows;                  /* source rows that a band takes, at most */
+    int64_t chunk;                      /* source channels done at a time */
     int64_t sub_t; /* t per tile of results in L1: apply transposes so many, weigh sums them */
     int64_t tile_o, tile_w;
+    int64_t inner_begin, inner_end; /* t of the row axis at which all taps touch the source */
     hki_conv2d_segment *segments;
     int64_t *segment_begin; /* [column.phases + 1] */
     int64_t *row_offset; /* [row.kernel]: a row tap's place in the transposed band, in elements */

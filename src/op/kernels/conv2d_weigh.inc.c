@@ -9,7 +9,7 @@ typedef struct LANES_FN(weigh_tile) {
     const int64_t *offset; /* [tile_w] */
     int64_t rows, cols, x_row, dy_row, dy_channel;
     const M *keep; /* the lanes that take part, as bits; NULL: all */
-    T *sums; /* [tile_o * tile_w], room for a multiple of L */
+    T *sums;       /* [tile_o * tile_w], room for a multiple of L */
 } LANES_FN(weigh_tile);
 
 /* Lane p is a[p] + a[p ^ h] where p has not the bit h, else the same of b. */
