@@ -1,7 +1,7 @@
 /* LeNet's layers on one core, in blocks of samples that lie in lanes, beside the kernels apart: convolution, relu and
    pooling one after the other on NCHW arrays.
 
-   build/release/bench/bench_conv2d_block [rounds] [repeat]
+   build/release/bench/bench_conv2d_block [rounds] [layer, or step]
 
    GFLOP/s, median (min .. max) over the rounds, in which all contenders take turns; the clock is that of the thread.
    FLOPs are those that are needed: of results that no window covers, none. "peak" is a loop of multiply-adds on
@@ -120,6 +120,21 @@ static bool dense(const layer *l)
     return l->block.geometry.in_height == 1;
 }
 
+static void relu(float *restrict y, const float *restrict x, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        y[i] = x[i] < 0 ? 0 : x[i];
+}
+
+static void relu_grad(float *restrict dx, const float *restrict dy, const float *restrict y,
+                      int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        const float d = dy[i];
+        dx[i] = y[i] <= 0 ? 0 : d;
+    }
+}
+
 static void apart_forward(layer *l)
 {
     const hki_conv2d_geometry *g = &l->block.geometry;
@@ -132,8 +147,8 @@ static void apart_forward(layer *l)
     } else {
         hki_conv2d_forward_f32(g, l->plain_x, l->weight, l->bias, l->a, 0, n, l->plain_scratch);
     }
-    for (int64_t i = 0; l->block.relu && i < n * l->as; i++)
-        l->r[i] = l->a[i] < 0 ? 0 : l->a[i];
+    if (l->block.relu)
+        relu(l->r, l->a, n * l->as);
     hki_pool2d_geometry p = pool_geometry(l);
     if (l->block.pool == HKI_BLOCK_POOL_AVERAGE)
         hki_pool2d_average_forward_f32(&p, l->r, l->plain_y, 0, n * g->out_channels);
@@ -149,8 +164,8 @@ static void apart_backward(layer *l, bool data)
         dr = da = l->dr;
         hki_pool2d_average_backward_f32(&p, l->plain_dy, dr, 0, n * g->out_channels);
     }
-    for (int64_t i = 0; l->block.relu && i < n * l->as; i++)
-        l->da[i] = l->r[i] <= 0 ? 0 : dr[i];
+    if (l->block.relu)
+        relu_grad(l->da, dr, l->r, n * l->as);
     da = l->block.relu ? l->da : dr;
     if (dense(l)) {
         hki_gemm_f32(true, false, l->as, l->xs, n, 1, da, l->as, l->plain_x, l->xs, 0, l->dweight,
@@ -206,7 +221,8 @@ static void row_print(const char *name, const char *pass, double *rate, double *
 
 int main(int argc, char **argv)
 {
-    int rounds = argc > 1 ? atoi(argv[1]) : 21, repeat = argc > 2 ? atoi(argv[2]) : 4;
+    int rounds = argc > 1 ? atoi(argv[1]) : 21, repeat = 4;
+    const char *only = argc > 2 ? argv[2] : "";
     rounds = rounds < 1 ? 1 : rounds > ROUNDS_MAX ? ROUNDS_MAX : rounds;
     static layer layers[LAYERS];
     layer_make(&layers[0], "conv1", 1, 28, 20, 3, true, HKI_BLOCK_POOL_AVERAGE);
@@ -230,6 +246,8 @@ int main(int argc, char **argv)
         peak[slot] = peak_gflops();
         for (int i = 0; i < LAYERS; i++) {
             layer *l = &layers[i];
+            if (*only && strcmp(only, l->name) != 0)
+                continue;
             bool data = i > 0;
             int blocks = repeat * (1 + (int)(4e6 / l->flops));
             for (int what = 0; what < 6; what++) {
@@ -252,6 +270,8 @@ int main(int argc, char **argv)
                                       (bench_cpu_seconds() - start) * 1e-9;
             }
         }
+        if (*only && strcmp(only, "step") != 0)
+            continue;
         double start = bench_cpu_seconds();
         step(layers, samples);
         whole[0][slot] = step_flops / (bench_cpu_seconds() - start) * 1e-9;
@@ -265,8 +285,11 @@ int main(int argc, char **argv)
                                         "dx alone", "forward, apart", "backward, apart"};
     for (int i = 0; i < LAYERS; i++)
         for (int what = 0; what < 6; what++)
-            if (i > 0 || (what != 2 && what != 3))
+            if ((!*only || strcmp(only, layers[i].name) == 0) &&
+                (i > 0 || (what != 2 && what != 3)))
                 row_print(layers[i].name, names[what], rate[i][what], peak, rounds);
+    if (*only && strcmp(only, "step") != 0)
+        return 0;
     row_print("all", "step", whole[0], peak, rounds);
     row_print("all", "step, apart", whole[1], peak, rounds);
     return 0;

@@ -185,9 +185,7 @@ static void LANES_FN(block_forward)(const hki_conv2d_block_forward_call *call)
              .x = plan->in_place ? call->x : call->band,
              .rows_end = row->target,
              .channels = plan->source_channels,
-             .tile = {.channels = plan->source_channels,
-                      .channel_stride = plan->channel_stride,
-                      .y_pixel_stride = L}};
+             .tile = {.channels = plan->source_channels, .channel_stride = plan->channel_stride}};
     for (int64_t t0 = 0, t1; t0 < row->target; t0 = t1) {
         t1 = t0 + plan->band_t < row->target ? t0 + plan->band_t : row->target;
         if (!plan->in_place) {
@@ -362,6 +360,46 @@ LANES_TARGET static void LANES_FN(dense_weigh)(const hki_conv2d_block_backward_c
                 dweight[o * inputs + c] += gradient[o * L + s] * x[c * L + s];
 }
 
+/* The ragged segments of the upright rows, which take all row taps: a tile lies across rows, so that each column
+   takes just the taps that it has. Of plans with one phase; sweep->y is at row t0. */
+static void LANES_FN(sweep_upright)(LANES_FN(sweep) * sweep, int64_t t0)
+{
+    const int64_t begin = sweep->upright_begin, rows = sweep->upright_end - begin;
+    const hki_conv2d_plan *plan = sweep->plan;
+    const hki_conv2d_axis *row = &plan->row, *column = &plan->column;
+    LANES_FN(tile) *tile = &sweep->tile;
+    const LANES_FN(tile_fn) *functions = LANES_FN(tile_table)[sweep->tile_o];
+    tile->row_offset = plan->row_offset;
+    tile->rows = row->kernel;
+    tile->weight_row = sweep->channels * sweep->tile_o * column->kernel;
+    tile->x_pixel_stride = plan->row_stride;
+    tile->y_pixel_stride = column->target * L;
+    for (int64_t i = 0; i < plan->segment_begin[1]; i++) {
+        const hki_conv2d_segment *segment = &plan->segments[i];
+        for (int64_t c = segment->t; segment->ragged && c < segment->t + segment->width; c++) {
+            /* offsets are places in a row, whose columns begin at `left` */
+            int64_t lo = (plan->left - c) * L, hi = lo + column->source * L;
+            int64_t first = segment->tap_begin, last = segment->tap_end;
+            while (first < last &&
+                   (column->tap_offset[first] < lo || column->tap_offset[first] >= hi))
+                first++;
+            while (first < last &&
+                   (column->tap_offset[last - 1] < lo || column->tap_offset[last - 1] >= hi))
+                last--;
+            tile->cols = last - first;
+            tile->col_offset = column->tap_offset + first;
+            tile->weight = sweep->weight + first * sweep->tile_o;
+            tile->weight_skip = (column->kernel - tile->cols) * sweep->tile_o;
+            for (int64_t part = 0, r = 0, end; r < rows; part++, r = end) {
+                end = hki_conv2d_part_begin(rows, plan->tile_w, part + 1);
+                tile->x = sweep->x + (begin + r - sweep->row_lo) * plan->row_stride + c * L;
+                tile->y = sweep->y + ((begin + r - t0) * column->target + c) * L;
+                functions[end - r](tile);
+            }
+        }
+    }
+}
+
 static void LANES_FN(block_data)(const hki_conv2d_block_backward_call *call,
                                  const LANES_FN(gradient) * g, bool whole)
 {
@@ -377,10 +415,13 @@ static void LANES_FN(block_data)(const hki_conv2d_block_backward_call *call,
              .channels = plan->source_channels,
              .tile = {.channels = plan->source_channels,
                       .channel_stride = plan->channel_stride,
-                      .y_channel_stride = image,
-                      .y_pixel_stride = column->phases * L}};
+                      .y_channel_stride = image}};
     for (int64_t t0 = 0, t1; t0 < row->per_phase; t0 = t1) {
         t1 = t0 + plan->band_t < row->per_phase ? t0 + plan->band_t : row->per_phase;
+        if (row->phases * column->phases == 1) {
+            sweep.upright_begin = t0 > plan->inner_begin ? t0 : plan->inner_begin;
+            sweep.upright_end = t1 < plan->inner_end ? t1 : plan->inner_end;
+        }
         if (!whole) {
             int64_t row_lo = t0 + row->offset_min, row_hi = t1 + row->offset_max;
             row_lo = row_lo < 0 ? 0 : row_lo < row->source ? row_lo : row->source;
@@ -395,6 +436,8 @@ static void LANES_FN(block_data)(const hki_conv2d_block_backward_call *call,
             sweep.weight = weight + c0 * weights;
             sweep.y = (T *)call->dx + c0 * image + t0 * row->phases * column->target * L;
             LANES_FN(sweep_rows)(&sweep, t0, t1);
+            if (sweep.upright_begin < sweep.upright_end)
+                LANES_FN(sweep_upright)(&sweep, t0);
         }
     }
 }

@@ -20,15 +20,21 @@ typedef LANES_T LANES_FN(vec_unaligned)
     __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
 #define ZIP_HI(a, b)                                                                               \
     __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define EACH_LANE(F, h)                                                                            \
+    F(0, h), F(1, h), F(2, h), F(3, h), F(4, h), F(5, h), F(6, h), F(7, h), F(8, h), F(9, h),      \
+        F(10, h), F(11, h), F(12, h), F(13, h), F(14, h), F(15, h)
 #elif LANES_N == 8
-#define ZIP_LO(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
-#define ZIP_HI(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define ZIP_LO(a, b)    __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define ZIP_HI(a, b)    __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define EACH_LANE(F, h) F(0, h), F(1, h), F(2, h), F(3, h), F(4, h), F(5, h), F(6, h), F(7, h)
 #elif LANES_N == 4
-#define ZIP_LO(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
-#define ZIP_HI(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define ZIP_LO(a, b)    __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define ZIP_HI(a, b)    __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define EACH_LANE(F, h) F(0, h), F(1, h), F(2, h), F(3, h)
 #elif LANES_N == 2
-#define ZIP_LO(a, b) __builtin_shufflevector(a, b, 0, 2)
-#define ZIP_HI(a, b) __builtin_shufflevector(a, b, 1, 3)
+#define ZIP_LO(a, b)    __builtin_shufflevector(a, b, 0, 2)
+#define ZIP_HI(a, b)    __builtin_shufflevector(a, b, 1, 3)
+#define EACH_LANE(F, h) F(0, h), F(1, h)
 #endif
 
 #define LANES_INLINE static inline __attribute__((always_inline)) LANES_TARGET
@@ -207,7 +213,7 @@ typedef struct LANES_FN(tile) {
     const int64_t *row_offset; /* [rows] taps */
     const int64_t *col_offset; /* [cols] taps */
     int64_t rows, channels, cols;
-    int64_t channel_stride;
+    int64_t channel_stride, x_pixel_stride;
     const T *weight; /* [rows: weight_row][channels][cols + weight_skip / o][o] */
     int64_t weight_row, weight_skip;
     T *y;
@@ -231,7 +237,7 @@ LANES_INLINE void LANES_FN(tile_body)(const LANES_FN(tile) * a, const int tile_o
         }
     }
     const int64_t cols = a->cols, channels = a->channels, channel_stride = a->channel_stride;
-    const int64_t skip = a->weight_skip;
+    const int64_t skip = a->weight_skip, x_pixel_stride = a->x_pixel_stride;
     const int64_t *col_offset = a->col_offset;
     for (int64_t r = 0; r < a->rows; r++) {
         const T *xr = a->x + a->row_offset[r];
@@ -240,7 +246,8 @@ LANES_INLINE void LANES_FN(tile_body)(const LANES_FN(tile) * a, const int tile_o
             for (int64_t k = 0; k < cols; k++) {
                 const T *xp = xr + col_offset[k];
                 V x[HKI_CONV2D_TILE_W_MAX];
-                UNROLL for (int w = 0; w < tile_w; w++) x[w] = *(const V *)(xp + w * L);
+                UNROLL for (int w = 0; w < tile_w; w++) x[w] =
+                    *(const V *)(xp + w * x_pixel_stride);
                 UNROLL for (int o = 0; o < tile_o; o++)
                 {
                     const V broadcast = weight[o] - (V){0};
@@ -253,10 +260,13 @@ LANES_INLINE void LANES_FN(tile_body)(const LANES_FN(tile) * a, const int tile_o
             weight += skip;
         }
     }
+    /* else the places of all results are worked out ahead, and kept in vector registers meanwhile */
+    int64_t y_channel_stride = a->y_channel_stride;
+    __asm__("" : "+r"(y_channel_stride));
     UNROLL for (int o = 0; o < tile_o; o++)
     {
         UNROLL for (int w = 0; w < tile_w; w++) *
-            (V *)(a->y + o * a->y_channel_stride + w * a->y_pixel_stride) = acc[o][w];
+            (V *)(a->y + o * y_channel_stride + w * a->y_pixel_stride) = acc[o][w];
     }
 }
 
@@ -344,6 +354,7 @@ typedef struct LANES_FN(sweep) {
     int64_t tile_o;
     T *y; /* the channel tile's result: [tile_o][y_rows][target columns][lane] */
     int64_t y_rows;
+    int64_t upright_begin, upright_end; /* t whose ragged segments are somebody else's */
     LANES_FN(tile) tile;
 } LANES_FN(sweep);
 
@@ -356,6 +367,8 @@ static void LANES_FN(sweep_rows)(LANES_FN(sweep) * sweep, int64_t t0, int64_t t1
     const LANES_FN(tile_fn) *functions = LANES_FN(tile_table)[sweep->tile_o];
     const int64_t row_stride = plan->row_stride;
     int64_t weight_step = sweep->channels * sweep->tile_o;
+    tile->x_pixel_stride = L;
+    tile->y_pixel_stride = column->phases * L;
     for (int64_t phase = 0; phase < row->phases; phase++) {
         for (int64_t t = t0; t < t1; t++) {
             int64_t target = phase + row->phases * t;
@@ -379,6 +392,8 @@ static void LANES_FN(sweep_rows)(LANES_FN(sweep) * sweep, int64_t t0, int64_t t1
                 int64_t tap0 = column->phase_begin[p], taps = column->phase_begin[p + 1] - tap0;
                 for (int64_t i = plan->segment_begin[p]; i < plan->segment_begin[p + 1]; i++) {
                     const hki_conv2d_segment *segment = &plan->segments[i];
+                    if (segment->ragged && t >= sweep->upright_begin && t < sweep->upright_end)
+                        continue;
                     tile->cols = segment->tap_end - segment->tap_begin;
                     tile->col_offset = column->tap_offset + segment->tap_begin;
                     tile->x = x + segment->t * L;
@@ -479,7 +494,6 @@ void LANES_FN(hki_conv2d_apply)(const hki_conv2d_plan *plan, const T *source, co
                     sweep.tile.channel_stride = plan->channel_stride;
                     sweep.tile.bias = bias ? bias + o0 : NULL;
                     sweep.tile.accumulate = c0 > 0;
-                    sweep.tile.y_pixel_stride = column->phases * L;
                     for (int64_t s0 = t0; s0 < t1; s0 += plan->sub_t) {
                         int64_t s1 = s0 + plan->sub_t < t1 ? s0 + plan->sub_t : t1;
                         int64_t y_rows = (s1 - s0) * row->phases;
@@ -508,5 +522,6 @@ void LANES_FN(hki_conv2d_apply)(const hki_conv2d_plan *plan, const T *source, co
 #undef L
 #undef ZIP_LO
 #undef ZIP_HI
+#undef EACH_LANE
 #undef LANES_INLINE
 #undef UNROLL

@@ -331,6 +331,8 @@ void hki_conv2d_plan_init_block(hki_conv2d_plan *plan, const hki_conv2d_geometry
     units = plan->band_t / unit;
     plan->sub_t = ceil_div(units, ceil_div(units, sub)) * unit;
     place_source(plan);
+    plan->inner_begin = max64(0, ceil_div(-row->offset_min, row->step));
+    plan->inner_end = (row->source - 1 - row->offset_max) / row->step + 1;
     plan->packed_at = tables_bytes(plan, 0);
     plan->bytes = (plan->packed_at + weights_bytes(plan) + 63) / 64 * 64;
 }
@@ -358,6 +360,18 @@ static void segment_taps(const hki_conv2d_plan *plan, int64_t phase, int64_t t, 
     }
     *begin = lo < hi ? lo : first;
     *end = lo < hi ? hi : first;
+}
+
+static bool segment_is_ragged(const hki_conv2d_plan *plan, int64_t t, int64_t width, int64_t begin,
+                              int64_t end)
+{
+    const hki_conv2d_axis *column = &plan->column;
+    bool ragged = false;
+    for (int64_t k = begin; k < end; k++) {
+        int64_t from = t * column->step + column->tap_offset[k];
+        ragged = ragged || from < 0 || from + (width - 1) * column->step >= column->source;
+    }
+    return ragged;
 }
 
 /* Cuts the columns of a phase into segments of least cost, by dynamic programming from the right.
@@ -389,7 +403,8 @@ static double cut_columns(const hki_conv2d_plan *plan, int64_t phase, int64_t o,
             int64_t begin, end;
             segment_taps(plan, phase, t, width[t], &begin, &end);
             segments[(*count)++] =
-                (hki_conv2d_segment){(int32_t)t, (int32_t)width[t], (int32_t)begin, (int32_t)end};
+                (hki_conv2d_segment){(int32_t)t, (int32_t)width[t], (int32_t)begin, (int32_t)end,
+                                     segment_is_ragged(plan, t, width[t], begin, end)};
         }
     }
     return sum;

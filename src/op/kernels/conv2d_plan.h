@@ -42,9 +42,11 @@ typedef struct hki_conv2d_axis {
     int64_t *phase_begin; /* [phases + 1] */
 } hki_conv2d_axis;
 
-/* Columns [t, t + width) of a column phase, and the taps of the phase that touch the source. */
+/* Columns [t, t + width) of a column phase, and the taps of the phase that touch the source. Ragged: some of
+   them touch it for some of the columns only. */
 typedef struct hki_conv2d_segment {
     int32_t t, width, tap_begin, tap_end;
+    bool ragged;
 } hki_conv2d_segment;
 
 typedef struct hki_conv2d_plan {
@@ -69,6 +71,7 @@ typedef struct hki_conv2d_plan {
     int64_t chunk;                      /* source channels done at a time */
     int64_t sub_t; /* t per tile of results in L1: apply transposes so many, weigh sums them */
     int64_t tile_o, tile_w;
+    int64_t inner_begin, inner_end; /* t of the row axis at which all taps touch the source */
     hki_conv2d_segment *segments;
     int64_t *segment_begin; /* [column.phases + 1] */
     int64_t *row_offset; /* [row.kernel]: a row tap's place in the transposed band, in elements */

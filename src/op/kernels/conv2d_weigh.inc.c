@@ -12,16 +12,31 @@ typedef struct LANES_FN(weigh_tile) {
     T *sums;       /* [tile_o * tile_w], room for a multiple of L */
 } LANES_FN(weigh_tile);
 
+/* Lane p is a[p] + a[p ^ h] where p has not the bit h, else the same of b. */
+#define STAY(p, h) ((p) & (h) ? L + (p) : (p))
+#define FLIP(p, h) ((p) & (h) ? L + ((p) ^ (h)) : ((p) ^ (h)))
+#define MERGE(a, b, h)                                                                             \
+    (__builtin_shufflevector(a, b, EACH_LANE(STAY, h)) +                                           \
+     __builtin_shufflevector(a, b, EACH_LANE(FLIP, h)))
+
 /* Lane i of the result is the sum over the lanes of v[i], in the order of a tree. */
 LANES_INLINE V LANES_FN(sum_lanes)(V v[L])
 {
-    UNROLL for (int half = L / 2; half >= 1; half /= 2)
-    {
-        UNROLL for (int i = 0; i < half; i++) v[i] =
-            ZIP_LO(v[i], v[i + half]) + ZIP_HI(v[i], v[i + half]);
-    }
-    return v[0];
+#if LANES_N >= 16
+    UNROLL for (int i = 0; i < 8; i++) v[i] = MERGE(v[i], v[i + 8], 8);
+#endif
+#if LANES_N >= 8
+    UNROLL for (int i = 0; i < 4; i++) v[i] = MERGE(v[i], v[i + 4], 4);
+#endif
+#if LANES_N >= 4
+    UNROLL for (int i = 0; i < 2; i++) v[i] = MERGE(v[i], v[i + 2], 2);
+#endif
+    return MERGE(v[0], v[1], 1);
 }
+
+#undef STAY
+#undef FLIP
+#undef MERGE
 
 LANES_INLINE void LANES_FN(weigh_body)(const LANES_FN(weigh_tile) * a, const int tile_o,
                                        const int tile_w)
