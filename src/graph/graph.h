@@ -75,6 +75,7 @@ struct hk_graph {
         hki_device *device;
         int64_t strides[HK_MAX_NDIM];
         int slot;
+        bool is_written; /* set by hki_graph_index */
     } * bound;
     int bound_count;
     hk_capture_options options;
@@ -86,7 +87,14 @@ hk_graph *hki_graph_create(const hk_status *status);
 hk_graph *hki_graph_no_memory(void);
 /* Frees nodes and slots and what they hold. */
 void hki_graph_clear(hk_graph *graph);
-/* Sets the first and last node of each slot from the operands of the nodes. */
+/* Whether it writes this operand. */
+static inline bool hki_node_writes(const hki_node *node, int operand)
+{
+    return node->kind == HKI_NODE_COMPOUND || operand >= node->input_count;
+}
+
+/* Sets what follows from the operands of the nodes: the first and the last node of each slot, who makes and drops
+ * temporaries, which bound arrays are written. */
 void hki_graph_index(hk_graph *graph);
 
 /* ---- chains (chain.c, chain_plan.c, chain_task.c) ---------------------------------------------------------------- */
