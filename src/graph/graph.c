@@ -65,21 +65,12 @@ void hk_graph_release(hk_graph *graph)
     free(graph);
 }
 
-/* Whether a node names the slot again behind this operand. */
-static bool is_named_again(const hki_node *node, int operand)
-{
-    for (int i = operand + 1; i < node->input_count + node->output_count; i++)
-        if (node->operands[i].slot == node->operands[operand].slot)
-            return true;
-    return false;
-}
-
 static void index_first(hk_graph *graph, int index)
 {
     const hki_node *node = &graph->nodes[index];
     for (int i = 0; i < node->input_count + node->output_count; i++) {
         hki_operand *operand = &node->operands[i];
-        operand->makes = operand->drops = false;
+        operand->makes = false;
         if (operand->slot < 0)
             continue;
         hki_slot *slot = &graph->slots[operand->slot];
@@ -98,9 +89,8 @@ static void index_last(hk_graph *graph, int index)
     const hki_node *node = &graph->nodes[index];
     for (int i = 0; i < node->input_count + node->output_count; i++) {
         hki_operand *operand = &node->operands[i];
-        if (operand->slot < 0 || graph->slots[operand->slot].kind != HKI_SLOT_TEMPORARY)
-            continue;
-        operand->drops = graph->slots[operand->slot].last == index && !is_named_again(node, i);
+        const hki_slot *slot = operand->slot < 0 ? NULL : &graph->slots[operand->slot];
+        operand->drops = slot && slot->kind == HKI_SLOT_TEMPORARY && slot->last == index;
     }
 }
 

@@ -29,7 +29,7 @@ typedef struct hki_operand {
     int slot; /* -1: an optional input left out */
     hki_tensor tensor;
     hki_span span;     /* of the tensor as it is here */
-    bool makes, drops; /* set by hki_graph_index: the first and the last mention of a temporary */
+    bool makes, drops; /* set by hki_graph_index: the first mention of a temporary; its last node */
 } hki_operand;
 
 typedef enum hki_node_kind { HKI_NODE_CALL, HKI_NODE_COMPOUND, HKI_NODE_CHAIN } hki_node_kind;

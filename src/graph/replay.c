@@ -159,7 +159,7 @@ static hki_span span_of(const replay *self, const hki_operand *operand)
 
 static bool is_shared(const replay *self, const hki_operand *a, const hki_operand *b)
 {
-    if (a->slot < 0 || b->slot < 0 || a->slot == b->slot ||
+    if (a->slot < 0 || b->slot < 0 || a->slot == b->slot || !self->storages[a->slot] ||
         self->storages[a->slot] != self->storages[b->slot])
         return false;
     hki_span first = span_of(self, a), second = span_of(self, b);
@@ -264,7 +264,7 @@ static void temporary_drop(replay *self, int slot)
         hki_storage_release_handle(storage);
 }
 
-/* Lets go of those that it was the last to use. */
+/* Lets go of those that it was the last to use; one that it names twice is gone the second time. */
 static void temporaries_drop(replay *self, const hki_node *node)
 {
     for (int i = 0; i < node->input_count + node->output_count; i++)

@@ -140,6 +140,59 @@ static void test_failed_bound(void)
     hk_array_release(last);
 }
 
+/* Of an array that has failed in some rows, a replay fails where it is given one of them. */
+static void test_failed_rows(void)
+{
+    HK_SCOPE;
+    hk_array *data = square_of(1), *row = hk_slice(data, 0, 0, 1), *held;
+    hk_capture_begin(&row, 1);
+    {
+        HK_SCOPE;
+        held = hk_take(hk_add_scalar(row, 0));
+        hk_add_into(row, row, row);
+    }
+    hk_graph *graph = hk_capture_end(&exact);
+    hk_array *bad = hk_slice(data, 0, 3, 5);
+    hk_call_into("divide", bad,
+                 (hk_array *[]){bad, hk_zeros(hk_shape(3), HK_F32, hk_device_default())}, 2, NULL);
+    for (int i = 1; i < 8; i++) {
+        bool fails = i == 3 || i == 4;
+        row = hk_slice(data, 0, i, i + 1);
+        hk_replay(graph, &row, 1);
+        CHECK(hk_ok(hk_wait(held)) == !fails);
+        CHECK(hk_ok(hk_wait(row)) == !fails);
+        CHECK(fails ||
+              hk_item(hk_index(hk_index(row, 0, 0), 0, 0), NULL) == 2 * (1 + i * SIDE % 7));
+    }
+    clear_failures();
+    hk_graph_release(graph);
+    hk_array_release(held);
+}
+
+/* A small call that could be done at once is not, while somebody still reads what it writes, or writes what it reads. */
+static void test_order(void)
+{
+    HK_SCOPE;
+    hk_device device = hk_device_default();
+    hk_array *slow = hk_ones(hk_shape(400, 400), HK_F32, device);
+    hk_array *y = hk_zeros(hk_shape(2), HK_F32, device), *z = hk_zeros(hk_shape(2), HK_F32, device);
+    hk_capture_begin(NULL, 0);
+    hk_add_scalar_into(y, y, 1);
+    hk_add_into(z, z, y);
+    hk_graph *graph = hk_capture_end(&exact);
+    hk_wait_all();
+    for (int i = 0; i < 3; i++)
+        slow = hk_multiply_scalar(hk_matmul(slow, slow), 1.0 / 400);
+    hk_array *late = hk_mean(slow, NULL), *read = hk_add(y, late);
+    hk_replay(graph, NULL, 0);
+    hk_add_into(z, z, late);
+    hk_replay(graph, NULL, 0);
+    CHECK(fabs(hk_item(hk_index(read, 0, 0), NULL) - 2) < 1e-3);
+    CHECK(hk_item(hk_index(y, 0, 1), NULL) == 3);
+    CHECK(fabs(hk_item(hk_index(z, 0, 1), NULL) - 7) < 1e-3);
+    hk_graph_release(graph);
+}
+
 /* A call that fails in a replay carries the name and the line of the call that was captured. */
 static void test_failure_within(void)
 {
@@ -502,7 +555,9 @@ int main(void)
         CHECK(hk_ok(hk_runtime_init(&options[i])));
         test_misfits();
         test_failed_bound();
+        test_failed_rows();
         test_failure_within();
+        test_order();
         test_shared_memory();
         test_memory();
         test_release();
