@@ -51,10 +51,10 @@ typedef struct hki_node {
     int64_t piece_count;
     void *options; /* CALL: op->options_bytes; COMPOUND: options_bytes; owned; NULL: none */
     size_t options_bytes;
-    int input_count,
-        output_count; /* COMPOUND: input_count arrays, each read and written; CHAIN: see operands */
-    hki_operand
-        *operands; /* owned: inputs, then outputs. CHAIN: what it reads, then what it writes */
+    /* Owned: inputs, then outputs. CHAIN: what it reads, then what it writes. COMPOUND: input_count arrays, each
+     * read and written. */
+    hki_operand *operands;
+    int input_count, output_count;
 
     hki_capture_again_fn again; /* COMPOUND */
     hki_chain *chain;           /* CHAIN: owned */
