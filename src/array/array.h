@@ -34,8 +34,8 @@ void hki_storage_retain_use(hki_storage *storage);
 void hki_storage_release_use(hki_storage *storage);
 /* How many handles it has at the moment. */
 unsigned hki_storage_handle_count(const hki_storage *storage);
-/* Where nobody else has a handle, no task uses it and nothing in it has failed: makes it as good as a new storage,
- * but that its memory may be there already. False: it is not to be used again. */
+/* Where nobody else has a handle and no task uses it: makes it as good as a new storage, but that its memory may be
+ * there already. False: somebody may still use it. */
 bool hki_storage_renew(hki_storage *storage);
 /* Makes the memory real, once; thread-safe. False when the device has no more. Its bytes are not set. */
 bool hki_storage_materialise(hki_storage *storage);

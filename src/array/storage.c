@@ -142,8 +142,7 @@ void hki_storage_release_use(hki_storage *storage)
 
 bool hki_storage_renew(hki_storage *storage)
 {
-    if (atomic_load_explicit(&storage->counts, memory_order_acquire) != ONE_HANDLE ||
-        atomic_load_explicit(&storage->var.failures, memory_order_relaxed))
+    if (atomic_load_explicit(&storage->counts, memory_order_acquire) != ONE_HANDLE)
         return false;
     hki_runtime *runtime = storage->var.runtime;
     hki_var_deinit(&storage->var);

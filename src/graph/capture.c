@@ -18,9 +18,9 @@ typedef struct place {
 } place;
 
 struct hki_capture {
-    hk_graph *
-        graph; /* under construction: its slots that have a storage have a handle of it, and are TEMPORARY
-                        where the storage was first seen as a call's new output */
+    /* Under construction: of each storage that a slot has there is a handle, and the slot is TEMPORARY where the
+     * storage was first seen as a call's new output. */
+    hk_graph *graph;
     const hk_status *failure; /* counted; NULL: all can be done again so far */
     int depth;                /* captures begun within this one, which are none */
     uint64_t submitted;       /* by this thread, as far as is known here */

@@ -441,6 +441,12 @@ static int in_child(hk_graph *graph)
     return right ? 0 : 1;
 }
 
+static bool holds_first(hk_array *x, double value)
+{
+    HK_SCOPE;
+    return hk_item(hk_index(x, 0, 0), NULL) == value;
+}
+
 static void test_fork(void)
 {
     hk_array *x = hk_take(line(8, 1));
@@ -459,7 +465,7 @@ static void test_fork(void)
     CHECK(hk_ok(hk_graph_status(own)));
     hk_replay(graph, &x, 1);
     hk_replay(own, &x, 1);
-    CHECK(hk_item(hk_index(x, 0, 0), NULL) == 16);
+    CHECK(holds_first(x, 16));
     hk_graph_release(own);
     hk_graph_release(graph);
     hk_array_release(x);

@@ -65,13 +65,33 @@ void hk_graph_release(hk_graph *graph)
     free(graph);
 }
 
-/* Whether a node names the slot again behind this operand. */
-static bool is_named_again(const hki_node *node, int operand)
+static void index_first(hk_graph *graph, int index)
 {
-    for (int i = operand + 1; i < node->input_count + node->output_count; i++)
-        if (node->operands[i].slot == node->operands[operand].slot)
-            return true;
-    return false;
+    const hki_node *node = &graph->nodes[index];
+    for (int i = 0; i < node->input_count + node->output_count; i++) {
+        hki_operand *operand = &node->operands[i];
+        operand->makes = false;
+        if (operand->slot < 0)
+            continue;
+        hki_slot *slot = &graph->slots[operand->slot];
+        if (slot->first < 0) {
+            slot->first = index;
+            operand->makes = slot->kind == HKI_SLOT_TEMPORARY;
+        }
+        slot->last = index;
+        if (slot->kind == HKI_SLOT_BOUND && hki_node_writes(node, i))
+            graph->bound[slot->bound].is_written = true;
+    }
+}
+
+static void index_last(hk_graph *graph, int index)
+{
+    const hki_node *node = &graph->nodes[index];
+    for (int i = 0; i < node->input_count + node->output_count; i++) {
+        hki_operand *operand = &node->operands[i];
+        const hki_slot *slot = operand->slot < 0 ? NULL : &graph->slots[operand->slot];
+        operand->drops = slot && slot->kind == HKI_SLOT_TEMPORARY && slot->last == index;
+    }
 }
 
 void hki_graph_index(hk_graph *graph)
@@ -79,22 +99,9 @@ void hki_graph_index(hk_graph *graph)
     for (int i = 0; i < graph->slot_count; i++)
         graph->slots[i].first = graph->slots[i].last = -1;
     for (int i = 0; i < graph->node_count; i++)
-        for (int j = 0; j < graph->nodes[i].input_count + graph->nodes[i].output_count; j++) {
-            hki_operand *operand = &graph->nodes[i].operands[j];
-            hki_slot *slot = operand->slot < 0 ? NULL : &graph->slots[operand->slot];
-            operand->makes = slot && slot->kind == HKI_SLOT_TEMPORARY && slot->first < 0;
-            if (slot && slot->first < 0)
-                slot->first = i;
-            if (slot)
-                slot->last = i;
-        }
+        index_first(graph, i);
     for (int i = 0; i < graph->node_count; i++)
-        for (int j = 0; j < graph->nodes[i].input_count + graph->nodes[i].output_count; j++) {
-            hki_operand *operand = &graph->nodes[i].operands[j];
-            const hki_slot *slot = operand->slot < 0 ? NULL : &graph->slots[operand->slot];
-            operand->drops = slot && slot->kind == HKI_SLOT_TEMPORARY && slot->last == i &&
-                             !is_named_again(&graph->nodes[i], j);
-        }
+        index_last(graph, i);
 }
 
 /* ---- facts ----------------------------------------------------------------------------------- */

@@ -29,7 +29,7 @@ typedef struct hki_operand {
     int slot; /* -1: an optional input left out */
     hki_tensor tensor;
     hki_span span;     /* of the tensor as it is here */
-    bool makes, drops; /* set by hki_graph_index: the first and the last mention of a temporary */
+    bool makes, drops; /* set by hki_graph_index: the first mention of a temporary; its last node */
 } hki_operand;
 
 typedef enum hki_node_kind { HKI_NODE_CALL, HKI_NODE_COMPOUND, HKI_NODE_CHAIN } hki_node_kind;
@@ -51,10 +51,10 @@ typedef struct hki_node {
     int64_t piece_count;
     void *options; /* CALL: op->options_bytes; COMPOUND: options_bytes; owned; NULL: none */
     size_t options_bytes;
-    int input_count,
-        output_count; /* COMPOUND: input_count arrays, each read and written; CHAIN: see operands */
-    hki_operand
-        *operands; /* owned: inputs, then outputs. CHAIN: what it reads, then what it writes */
+    /* Owned: inputs, then outputs. CHAIN: what it reads, then what it writes. COMPOUND: input_count arrays, each
+     * read and written. */
+    hki_operand *operands;
+    int input_count, output_count;
 
     hki_capture_again_fn again; /* COMPOUND */
     hki_chain *chain;           /* CHAIN: owned */
@@ -75,6 +75,7 @@ struct hk_graph {
         hki_device *device;
         int64_t strides[HK_MAX_NDIM];
         int slot;
+        bool is_written; /* set by hki_graph_index */
     } * bound;
     int bound_count;
     hk_capture_options options;
@@ -86,7 +87,14 @@ hk_graph *hki_graph_create(const hk_status *status);
 hk_graph *hki_graph_no_memory(void);
 /* Frees nodes and slots and what they hold. */
 void hki_graph_clear(hk_graph *graph);
-/* Sets the first and last node of each slot from the operands of the nodes. */
+/* Whether it writes this operand. */
+static inline bool hki_node_writes(const hki_node *node, int operand)
+{
+    return node->kind == HKI_NODE_COMPOUND || operand >= node->input_count;
+}
+
+/* Sets what follows from the operands of the nodes: the first and the last node of each slot, who makes and drops
+ * temporaries, which bound arrays are written. */
 void hki_graph_index(hk_graph *graph);
 
 /* ---- chains (chain.c, chain_plan.c, chain_task.c) ---------------------------------------------------------------- */

@@ -89,6 +89,13 @@ static bool check_bound(const hk_graph *graph, hk_array *const *bound, int index
         hk_status_release(gone);
         return false;
     }
+    if (x->read_only && wanted->is_written) {
+        refuse(
+            bound, graph->bound_count, HK_INVALID_ARGUMENT,
+            "bound array %d is a broadcast view, which can only be read, but the graph writes it",
+            index);
+        return false;
+    }
     if (x->dtype == wanted->dtype && x->storage->device == wanted->device &&
         hki_dims_equal(&x->shape, &wanted->shape) && strides_equal(wanted, x))
         return true;
@@ -221,7 +228,7 @@ static hki_storage *take_spare(replay *self, const hki_slot *slot)
     for (int i = self->spare_count - 1; i >= 0; i--) {
         hki_storage *spare = self->spares[i];
         if (spare->bytes == slot->bytes && spare->device == slot->device &&
-            spare->is_pinned == (slot->is_pinned && slot->device->pinned)) {
+            spare->is_pinned == slot->is_pinned) {
             self->spares[i] = self->spares[--self->spare_count];
             return spare;
         }
@@ -257,7 +264,7 @@ static void temporary_drop(replay *self, int slot)
         hki_storage_release_handle(storage);
 }
 
-/* Lets go of those that it was the last to use. */
+/* Lets go of those that it was the last to use; one that it names twice is gone the second time. */
 static void temporaries_drop(replay *self, const hki_node *node)
 {
     for (int i = 0; i < node->input_count + node->output_count; i++)
@@ -275,11 +282,6 @@ static void tensor_init(const replay *self, hki_tensor *tensor, const hki_operan
 
 /* ---- failures ---------------------------------------------------------------------------------- */
 
-static bool is_written(const hki_node *node, int operand)
-{
-    return node->kind == HKI_NODE_COMPOUND || operand >= node->input_count;
-}
-
 /* The bound array behind an operand, if it failed at its call. */
 static hk_array *failed_bound(const replay *self, const hki_operand *operand)
 {
@@ -295,7 +297,7 @@ static void fail_rest(const replay *self, int first)
         for (int j = 0; j < node->input_count + node->output_count; j++) {
             const hki_operand *operand = &node->operands[j];
             hki_storage *storage = operand->slot < 0 ? NULL : self->storages[operand->slot];
-            if (!storage || !is_written(node, j) || failed_bound(self, operand))
+            if (!storage || !hki_node_writes(node, j) || failed_bound(self, operand))
                 continue;
             hki_span span = span_of(self, operand);
             hki_access access = hki_span_access(&span, storage, HKI_WRITE);

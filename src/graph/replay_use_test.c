@@ -1,6 +1,7 @@
 /* What replays are given and what becomes of it: wrong and failed arrays, shared memory, failures within, memory, several
  * threads at once. */
 #include "check.h"
+#include "engine/engine.h"
 
 #include <hocket/hocket.h>
 
@@ -80,6 +81,11 @@ static void test_misfits(void)
                  "bound array 0 is int32(24,24)");
     check_misfit(graph, (hk_array *[]){hk_zeros(hk_shape(SIDE, SIDE), HK_F32, there), FRESH}, 2,
                  "bound array 0 is float32(24,24) on cpu:1");
+    check_misfit(graph, (hk_array *[]){hk_broadcast_to(FRESH, hk_shape(SIDE, SIDE)), FRESH}, 2,
+                 "bound array 0 is a broadcast view");
+    hk_array *right = FRESH; /* y is only read */
+    hk_replay(graph, (hk_array *[]){right, hk_broadcast_to(y, hk_shape(SIDE, SIDE))}, 2);
+    CHECK(same(right, y));
     check_misfit(graph, NULL, -1, "");
     check_misfit(graph, NULL, 0, "");
     check_misfit(NULL, (hk_array *[]){FRESH}, 1, "argument graph is NULL");
@@ -132,6 +138,59 @@ static void test_failed_bound(void)
     hk_array_release(sum);
     hk_array_release(other);
     hk_array_release(last);
+}
+
+/* Of an array that has failed in some rows, a replay fails where it is given one of them. */
+static void test_failed_rows(void)
+{
+    HK_SCOPE;
+    hk_array *data = square_of(1), *row = hk_slice(data, 0, 0, 1), *held;
+    hk_capture_begin(&row, 1);
+    {
+        HK_SCOPE;
+        held = hk_take(hk_add_scalar(row, 0));
+        hk_add_into(row, row, row);
+    }
+    hk_graph *graph = hk_capture_end(&exact);
+    hk_array *bad = hk_slice(data, 0, 3, 5);
+    hk_call_into("divide", bad,
+                 (hk_array *[]){bad, hk_zeros(hk_shape(3), HK_F32, hk_device_default())}, 2, NULL);
+    for (int i = 1; i < 8; i++) {
+        bool fails = i == 3 || i == 4;
+        row = hk_slice(data, 0, i, i + 1);
+        hk_replay(graph, &row, 1);
+        CHECK(hk_ok(hk_wait(held)) == !fails);
+        CHECK(hk_ok(hk_wait(row)) == !fails);
+        CHECK(fails ||
+              hk_item(hk_index(hk_index(row, 0, 0), 0, 0), NULL) == 2 * (1 + i * SIDE % 7));
+    }
+    clear_failures();
+    hk_graph_release(graph);
+    hk_array_release(held);
+}
+
+/* A small call that could be done at once is not, while somebody still reads what it writes, or writes what it reads. */
+static void test_order(void)
+{
+    HK_SCOPE;
+    hk_device device = hk_device_default();
+    hk_array *slow = hk_ones(hk_shape(400, 400), HK_F32, device);
+    hk_array *y = hk_zeros(hk_shape(2), HK_F32, device), *z = hk_zeros(hk_shape(2), HK_F32, device);
+    hk_capture_begin(NULL, 0);
+    hk_add_scalar_into(y, y, 1);
+    hk_add_into(z, z, y);
+    hk_graph *graph = hk_capture_end(&exact);
+    hk_wait_all();
+    for (int i = 0; i < 3; i++)
+        slow = hk_multiply_scalar(hk_matmul(slow, slow), 1.0 / 400);
+    hk_array *late = hk_mean(slow, NULL), *read = hk_add(y, late);
+    hk_replay(graph, NULL, 0);
+    hk_add_into(z, z, late);
+    hk_replay(graph, NULL, 0);
+    CHECK(fabs(hk_item(hk_index(read, 0, 0), NULL) - 2) < 1e-3);
+    CHECK(hk_item(hk_index(y, 0, 1), NULL) == 3);
+    CHECK(fabs(hk_item(hk_index(z, 0, 1), NULL) - 7) < 1e-3);
+    hk_graph_release(graph);
 }
 
 /* A call that fails in a replay carries the name and the line of the call that was captured. */
@@ -371,7 +430,104 @@ static void test_threads(void)
     CHECK(hk_ok(hk_wait_all()));
 }
 
-/* Replays in different scopes and while recording put nothing on the tape. */
+/* A replay's tasks are those of the calls: to records, and to those who look at timelines. */
+typedef struct issue {
+    const char *operation;
+    int line, device, queue, operands, pieces;
+    bool is_backward;
+} issue;
+
+typedef struct issue_list {
+    int count;
+    issue issues[32];
+} issue_list;
+
+static bool note_issue(void *context, const hki_trace_thread_info *thread,
+                       const hki_trace_head *head)
+{
+    issue_list *list = context;
+    const hki_trace_issue_record *record = (const void *)head;
+    (void)thread;
+    if (head->kind == HKI_TRACE_ISSUE && list->count < 32)
+        list->issues[list->count++] =
+            (issue){record->operation,  record->line,          record->device,
+                    record->queue,      record->operand_count, (int)record->piece_count,
+                    record->is_backward};
+    return true;
+}
+
+static void traced_step(hk_array *x, hk_array *parameter)
+{
+    HK_SCOPE;
+    hk_record_begin();
+    hk_array *y = hk_mean(hk_tanh(hk_matmul(x, parameter)), NULL);
+    hk_record_end();
+    hk_backward(y);
+    hk_sgd(&parameter, 1, &(hk_sgd_options){.lr = 0.1});
+}
+
+static void test_traces(void)
+{
+    HK_SCOPE;
+    static issue_list lists[2];
+    hki_runtime *runtime = hki_runtime_default();
+    hk_array *x = square_of(1), *parameter = square_of(0);
+    hk_graph *graph = NULL;
+    hk_attach_grad(parameter, HK_GRAD_WRITE);
+    for (int i = 0; i < 2; i++) {
+        lists[i].count = 0;
+        CHECK(!hki_runtime_trace_begin(runtime, 1 << 22));
+        if (graph) {
+            hk_replay(graph, &x, 1);
+        } else {
+            hk_capture_begin(&x, 1);
+            traced_step(x, parameter);
+            graph = hk_capture_end(&exact);
+        }
+        hk_wait_all();
+        hki_trace_each(hki_runtime_trace_end(runtime), note_issue, &lists[i]);
+    }
+    CHECK(lists[0].count > 6);
+    CHECK_EQ_I64(lists[1].count, lists[0].count);
+    int backward = 0;
+    for (int i = 0; i < lists[0].count; i++) {
+        const issue *a = &lists[0].issues[i], *b = &lists[1].issues[i];
+        backward += a->is_backward;
+        CHECK_STR(b->operation, a->operation);
+        CHECK(b->line == a->line && b->device == a->device && b->queue == a->queue &&
+              b->operands == a->operands && b->pieces == a->pieces &&
+              b->is_backward == a->is_backward);
+    }
+    CHECK(backward > 3);
+    hk_graph_release(graph);
+}
+
+/* Calls between devices whose memory is shared. */
+static void test_devices(void)
+{
+    HK_SCOPE;
+    hk_array *x = square_of(1), *sum;
+    hk_capture_begin(&x, 1);
+    {
+        HK_SCOPE;
+        hk_array *halves[2];
+        const hk_device devices[] = {hk_device_at(0), hk_device_at(1)};
+        hk_split_and_load(x, devices, 2, NULL, halves);
+        hk_array *there = hk_exp(halves[1]);
+        sum = hk_take(hk_add(halves[0], hk_to_device(there, devices[0])));
+    }
+    hk_graph *graph = hk_capture_end(&exact);
+    CHECK(!hk_status_print(hk_graph_status(graph), stderr));
+    float values[SIDE * SIDE / 2];
+    x = square_of(2);
+    hk_replay(graph, &x, 1);
+    CHECK(hk_ok(hk_to_host(sum, values, sizeof values)));
+    CHECK(fabs((double)values[1] - (3 + exp(2 + (SIDE * SIDE / 2 + 1) % 7))) < 1e-2);
+    hk_graph_release(graph);
+    hk_array_release(sum);
+}
+
+/* Replays while recording put nothing on the tape. */
 static void test_tape(void)
 {
     HK_SCOPE;
@@ -399,11 +555,15 @@ int main(void)
         CHECK(hk_ok(hk_runtime_init(&options[i])));
         test_misfits();
         test_failed_bound();
+        test_failed_rows();
         test_failure_within();
+        test_order();
         test_shared_memory();
         test_memory();
         test_release();
         test_threads();
+        test_traces();
+        test_devices();
         test_tape();
         hk_runtime_deinit();
     }

@@ -170,7 +170,7 @@ static hk_array *make(hki_call *call, uint64_t bytes, hk_array **second)
     if (ok && transfers)
         hki_transfer(outputs[0], call->inputs[0], call->operation, HKI_TRANSFER_FRESH);
     else
-        ok = ok && ((!hki_capturing && hki_call_is_small(call, bytes) &&
+        ok = ok && ((hki_call_is_small(call, bytes) && !hki_capturing &&
                      hki_call_run_direct(call, outputs[0])) ||
                     hki_call_issue(call, outputs, true, staging));
     if (!ok) {
