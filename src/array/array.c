@@ -34,16 +34,24 @@ hk_array *hki_array_no_memory(void)
 
 /* ---- making ---------------------------------------------------------------------------------------- */
 
-hk_array *hki_array_wrap(hki_storage *storage, hk_dims shape, hk_dtype dtype)
+hk_array *hki_array_first(hki_storage *storage, const hk_dims *shape, hk_dtype dtype)
 {
-    hk_array *x = storage ? malloc(sizeof *x) : NULL;
-    if (!x) {
-        if (storage)
-            hki_storage_release_handle(storage);
+    if (!storage)
         return NULL;
-    }
-    *x = (hk_array){.refs = 1, .dtype = dtype, .shape = shape, .storage = storage};
-    hki_dims_strides(&shape, x->strides);
+    hk_array *x = &storage->first;
+    *x = (hk_array){
+        .refs = 1, .dtype = dtype, .is_contiguous = true, .shape = *shape, .storage = storage};
+    x->size = hki_dims_strides(shape, x->strides);
+    return x;
+}
+
+hk_array *hki_array_more(hki_storage *storage, hk_dtype dtype)
+{
+    hk_array *x = malloc(sizeof *x);
+    if (!x)
+        return NULL;
+    hki_storage_retain_handle(storage);
+    *x = (hk_array){.refs = 1, .dtype = dtype, .storage = storage};
     return x;
 }
 
@@ -55,7 +63,7 @@ hk_array *hki_array_create_sized(hki_device *device, const hk_dims *shape, hk_dt
                                        "the device has failed");
     hki_storage *storage =
         is_pinned ? hki_storage_create_pinned(device, bytes) : hki_storage_create(device, bytes);
-    return hki_scope_add(hki_array_wrap(storage, *shape, dtype));
+    return hki_scope_add(hki_array_first(storage, shape, dtype));
 }
 
 static hk_array *create(hki_device *device, const hk_dims *shape, hk_dtype dtype, bool is_pinned)
@@ -91,14 +99,15 @@ void hki_array_free(hk_array *x)
     void *autograd = atomic_load_explicit(&x->autograd, memory_order_acquire);
     if (autograd && hki_array_autograd_drop)
         hki_array_autograd_drop(autograd);
-    hki_storage_release_handle(x->storage);
-    free(x);
+    hki_storage *storage = x->storage;
+    if (x != &storage->first)
+        free(x);
+    hki_storage_release_handle(storage);
 }
 
 void hk_array_release(hk_array *x)
 {
-    if (!x || x == &no_memory_array ||
-        atomic_fetch_sub_explicit(&x->refs, 1, memory_order_acq_rel) != 1)
+    if (!x || x == &no_memory_array || !hki_count_drop(&x->refs))
         return;
     /* Somebody released what a scope owns. Another thread's scope then frees it when it ends. */
     if (atomic_load_explicit(&x->scope_owner, memory_order_acquire) && !hki_scope_forget(x))
@@ -128,8 +137,7 @@ hk_dims hk_dims_get(const hk_array *x)
 
 int64_t hk_size(const hk_array *x)
 {
-    int64_t size;
-    return x && !x->failed && hki_dims_size(&x->shape, &size) ? size : 0;
+    return x ? x->size : 0;
 }
 
 hk_dtype hk_array_dtype(const hk_array *x)
@@ -142,7 +150,7 @@ hk_device hk_array_device(const hk_array *x)
     return x ? (hk_device){x->storage->device} : hk_device_default();
 }
 
-static bool is_contiguous(const int64_t *dims, const int64_t *strides, int ndim)
+bool hki_dims_contiguous(const int64_t *dims, const int64_t *strides, int ndim)
 {
     int64_t expected = 1;
     bool contiguous = true;
@@ -158,7 +166,7 @@ static bool is_contiguous(const int64_t *dims, const int64_t *strides, int ndim)
 
 bool hk_is_contiguous(const hk_array *x)
 {
-    return x && is_contiguous(x->shape.dims, x->strides, x->shape.ndim);
+    return x && x->is_contiguous;
 }
 
 const hk_status *hki_array_gone(const hk_array *x)
@@ -287,7 +295,7 @@ int64_t hki_tensor_size(const hki_tensor *tensor)
 
 bool hki_tensor_contiguous(const hki_tensor *tensor)
 {
-    return is_contiguous(tensor->dims, tensor->strides, tensor->ndim);
+    return hki_dims_contiguous(tensor->dims, tensor->strides, tensor->ndim);
 }
 
 hki_trace_operand hki_tensor_operand(const hki_tensor *tensor, bool is_output)

@@ -6,23 +6,47 @@
 
 #include <hocket/array.h>
 
+typedef struct hki_storage hki_storage;
+
+struct hk_array {
+    atomic_uint refs;
+    hk_dtype dtype;
+    bool failed;    /* at the call: no dimensions, one reserved byte range to carry the record */
+    bool read_only; /* broadcast views */
+    bool is_contiguous; /* C order, no gaps */
+    hk_dims shape;
+    int64_t strides[HK_MAX_NDIM]; /* in elements */
+    int64_t offset;               /* in elements */
+    int64_t size;                 /* elements; 0 where failed */
+    hki_storage *storage;
+    size_t scope_slot;           /* index + 1 in its owner's list, 0: none; that thread only */
+    _Atomic(void *) scope_owner; /* the thread's scope list that owns a count of it; NULL: none */
+    _Atomic(void *)
+        autograd; /* the autograd room's record of it; dropped by hki_array_autograd_drop */
+};
+
 /* Memory of one device, shared by all arrays that view it. Counted twice in one word: handles (arrays)
  * and uses (unfinished tasks), so that bytes which only unfinished tasks hold can be told from those
  * that the program still holds: the former fill the run-ahead window. Thread-safe. */
-typedef struct hki_storage {
+struct hki_storage {
     hki_var var; /* byte ranges from 0; its runtime is NULL where `record` is set */
     hki_device *device;
     uint64_t bytes; /* 0 for empty arrays and failed ones */
     bool is_pinned; /* its memory is of device->pinned */
+    bool is_small;  /* its memory is `room` */
     /* The device's address, which only its class functions understand; NULL until a task that writes
      * has been prepared; never NULL when bytes is 0, so that kernels need not care. */
     _Atomic(void *) data;
     _Atomic(uint64_t) counts; /* handles << 32 | uses */
     const hk_status *record;  /* counted; NULL but for a failed array that no runtime can carry */
-} hki_storage;
+    /* So that an array is one allocation: the handle that it is made with, and the memory of one of at most
+     * HKI_SMALL_BYTES in the host's memory, from the first address here that is a multiple of that. */
+    hk_array first;
+    char room[2 * HKI_SMALL_BYTES];
+};
 
-/* A new storage with one handle and no memory yet; NULL when host memory is short. The device's runtime
- * is not NULL. */
+/* A new storage with one handle, whose fields are not set, and no memory yet; NULL when host memory is
+ * short. The device's runtime is not NULL. */
 hki_storage *hki_storage_create(hki_device *device, uint64_t bytes);
 /* The same, of pinned memory where the device has some. */
 hki_storage *hki_storage_create_pinned(hki_device *device, uint64_t bytes);
@@ -38,21 +62,6 @@ bool hki_storage_materialise(hki_storage *storage);
 hk_device_memory hki_storage_memory(const hki_storage *storage);
 /* Where kernels of its device, and of no other, find its memory; NULL if that is not made yet. */
 char *hki_storage_kernel_data(const hki_storage *storage);
-
-struct hk_array {
-    atomic_uint refs;
-    hk_dtype dtype;
-    bool failed;    /* at the call: no dimensions, one reserved byte range to carry the record */
-    bool read_only; /* broadcast views */
-    hk_dims shape;
-    int64_t strides[HK_MAX_NDIM]; /* in elements */
-    int64_t offset;               /* in elements */
-    hki_storage *storage;
-    size_t scope_slot;           /* index + 1 in its owner's list, 0: none; that thread only */
-    _Atomic(void *) scope_owner; /* the thread's scope list that owns a count of it; NULL: none */
-    _Atomic(void *)
-        autograd; /* the autograd room's record of it; dropped by hki_array_autograd_drop */
-};
 
 /* Set once by the autograd room: frees array->autograd when the array goes. */
 extern void (*hki_array_autograd_drop)(void *autograd);
@@ -150,8 +159,8 @@ bool hki_dims_bytes(const hk_dims *shape, hk_dtype dtype, uint64_t *bytes, char 
 bool hki_dims_equal(const hk_dims *a, const hk_dims *b);
 /* NumPy's rules; false when the shapes do not go together. */
 bool hki_dims_broadcast(const hk_dims *a, const hk_dims *b, hk_dims *out);
-/* C-order strides in elements. */
-void hki_dims_strides(const hk_dims *shape, int64_t strides[HK_MAX_NDIM]);
+/* C-order strides in elements. Returns the element count; the shape is valid. */
+int64_t hki_dims_strides(const hk_dims *shape, int64_t strides[HK_MAX_NDIM]);
 
 /* What kernels see of an array: set when a task is prepared. */
 typedef struct hki_tensor {

@@ -108,13 +108,16 @@ bool hki_dims_broadcast(const hk_dims *a, const hk_dims *b, hk_dims *out)
     return true;
 }
 
-void hki_dims_strides(const hk_dims *shape, int64_t strides[HK_MAX_NDIM])
+int64_t hki_dims_strides(const hk_dims *shape, int64_t strides[HK_MAX_NDIM])
 {
     int64_t stride = 1;
+    bool empty = false;
     for (int i = shape->ndim - 1; i >= 0; i--) {
         strides[i] = stride;
         stride *= shape->dims[i] > 0 ? shape->dims[i] : 1;
+        empty |= shape->dims[i] == 0;
     }
+    return empty ? 0 : stride;
 }
 
 void hki_dims_describe(const hk_dims *shape, char *text, size_t bytes)

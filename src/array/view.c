@@ -8,18 +8,20 @@ void (*hki_array_view_record)(hk_array *source, hk_array *view);
 static hk_array *view_new(hk_array *x, hk_dims shape, const int64_t *strides, int64_t offset,
                           bool read_only)
 {
-    if (x->failed)
-        shape.ndim = 0;
-    hki_storage_retain_handle(x->storage);
-    hk_array *view = hki_array_wrap(x->storage, shape, x->dtype);
+    hk_array *view = hki_array_more(x->storage, x->dtype);
     if (!view)
         return hki_array_no_memory();
     view->failed = x->failed;
     view->read_only = read_only;
-    for (int i = 0; i < shape.ndim; i++)
-        view->strides[i] = strides[i];
+    if (!x->failed) {
+        view->shape = shape;
+        for (int i = 0; i < shape.ndim; i++)
+            view->strides[i] = strides[i];
+        hki_dims_size(&shape, &view->size);
+    }
+    view->is_contiguous = hki_dims_contiguous(shape.dims, strides, view->shape.ndim);
     /* Without elements it must point somewhere all the same. */
-    view->offset = hk_size(view) ? offset : x->offset;
+    view->offset = view->size ? offset : x->offset;
     view = hki_scope_add(view);
     /* A failed one too: its gradients must fail, not stay as they were. */
     if (hki_array_view_record)

@@ -27,6 +27,7 @@ typedef struct size_class {
 struct hki_memory_pool {
     hki_device *device; /* whose class functions give the memory */
     bool is_pinned;
+    _Atomic(uint64_t) small_count;
     hki_lock lock; /* everything below */
     hk_device_memory memory;
     size_class classes[CLASS_COUNT];
@@ -109,7 +110,21 @@ hk_device_memory hki_memory_pool_get(hki_memory_pool *pool)
     hki_lock_acquire(&pool->lock);
     hk_device_memory memory = pool->memory;
     hki_lock_release(&pool->lock);
+    memory.used_bytes +=
+        HKI_SMALL_BYTES * atomic_load_explicit(&pool->small_count, memory_order_relaxed);
+    if (memory.peak_bytes < memory.used_bytes)
+        memory.peak_bytes = memory.used_bytes;
     return memory;
+}
+
+bool hki_memory_pool_add_small(hki_memory_pool *pool)
+{
+    return atomic_fetch_add_explicit(&pool->small_count, 1, memory_order_relaxed) == 0;
+}
+
+bool hki_memory_pool_remove_small(hki_memory_pool *pool)
+{
+    return atomic_fetch_sub_explicit(&pool->small_count, 1, memory_order_acq_rel) == 1;
 }
 
 void *hki_memory_pool_allocate(hki_memory_pool *pool, size_t bytes)
