@@ -34,24 +34,38 @@ hk_array *hki_array_no_memory(void)
 
 /* ---- making ---------------------------------------------------------------------------------------- */
 
+/* Field by field: clearing it as a whole first would take longer than all the rest. */
+static void handle_init(hk_array *x, hki_storage *storage, const hk_dims *shape, hk_dtype dtype)
+{
+    atomic_init(&x->refs, 1);
+    x->dtype = dtype;
+    x->failed = x->read_only = false;
+    x->is_contiguous = true;
+    x->shape = *shape;
+    memset(x->strides, 0, sizeof x->strides);
+    x->offset = 0;
+    x->size = hki_dims_strides(shape, x->strides);
+    x->storage = storage;
+    x->scope_slot = 0;
+    atomic_init(&x->scope_owner, NULL);
+    atomic_init(&x->autograd, NULL);
+}
+
 hk_array *hki_array_first(hki_storage *storage, const hk_dims *shape, hk_dtype dtype)
 {
     if (!storage)
         return NULL;
-    hk_array *x = &storage->first;
-    *x = (hk_array){
-        .refs = 1, .dtype = dtype, .is_contiguous = true, .shape = *shape, .storage = storage};
-    x->size = hki_dims_strides(shape, x->strides);
-    return x;
+    handle_init(&storage->first, storage, shape, dtype);
+    return &storage->first;
 }
 
-hk_array *hki_array_more(hki_storage *storage, hk_dtype dtype)
+hk_array *hki_array_more(hki_storage *storage, const hk_dims *shape, hk_dtype dtype)
 {
     hk_array *x = malloc(sizeof *x);
     if (!x)
         return NULL;
     hki_storage_retain_handle(storage);
-    *x = (hk_array){.refs = 1, .dtype = dtype, .storage = storage};
+    handle_init(x, storage, shape, dtype);
     return x;
 }
 
@@ -266,37 +280,6 @@ void hki_arrays_describe(hk_array *const *x, int count, char *text, size_t bytes
 }
 
 /* ---- tensors ------------------------------------------------------------------------------------------ */
-
-void hki_tensor_init(hki_tensor *tensor, const hk_array *x)
-{
-    tensor->data = NULL;
-    tensor->storage = x->storage;
-    tensor->offset = x->offset;
-    tensor->dtype = x->dtype;
-    tensor->ndim = x->shape.ndim;
-    memcpy(tensor->dims, x->shape.dims, sizeof tensor->dims);
-    memcpy(tensor->strides, x->strides, sizeof tensor->strides);
-}
-
-void hki_tensor_resolve(hki_tensor *tensor)
-{
-    char *base = hki_storage_kernel_data(tensor->storage);
-    /* A view without elements waits for nobody: its storage's memory may not be made yet. */
-    tensor->data = base ? base + tensor->offset * (int64_t)hki_dtype_bytes(tensor->dtype) : NULL;
-}
-
-int64_t hki_tensor_size(const hki_tensor *tensor)
-{
-    int64_t size = 1;
-    for (int i = 0; i < tensor->ndim; i++)
-        size *= tensor->dims[i];
-    return size;
-}
-
-bool hki_tensor_contiguous(const hki_tensor *tensor)
-{
-    return hki_dims_contiguous(tensor->dims, tensor->strides, tensor->ndim);
-}
 
 hki_trace_operand hki_tensor_operand(const hki_tensor *tensor, bool is_output)
 {

@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 
 #include <hocket/array.h>
+#include <string.h>
 
 typedef struct hki_storage hki_storage;
 
@@ -61,7 +62,12 @@ bool hki_storage_materialise(hki_storage *storage);
 /* What is left of where its memory comes from, for error records. */
 hk_device_memory hki_storage_memory(const hki_storage *storage);
 /* Where kernels of its device, and of no other, find its memory; NULL if that is not made yet. */
-char *hki_storage_kernel_data(const hki_storage *storage);
+static inline char *hki_storage_kernel_data(const hki_storage *storage)
+{
+    char *data = atomic_load_explicit(&storage->data, memory_order_acquire);
+    /* The memory of an array without elements is no device's, and what is not made yet is nowhere. */
+    return storage->bytes && data ? data + storage->device->kernel_offset : data;
+}
 
 /* Set once by the autograd room: frees array->autograd when the array goes. */
 extern void (*hki_array_autograd_drop)(void *autograd);
@@ -167,19 +173,37 @@ typedef struct hki_tensor {
     void *data; /* of the first element, where kernels of the storage's device find it */
     hki_storage *storage;
     int64_t offset; /* elements */
+    int64_t size;   /* elements */
     hk_dtype dtype;
+    bool is_contiguous; /* C order, no gaps */
     int ndim;
     int64_t dims[HK_MAX_NDIM];
     int64_t strides[HK_MAX_NDIM]; /* elements */
 } hki_tensor;
 
 /* Fills all but data; retains nothing. */
-void hki_tensor_init(hki_tensor *tensor, const hk_array *x);
+static inline void hki_tensor_init(hki_tensor *tensor, const hk_array *x)
+{
+    tensor->data = NULL;
+    tensor->storage = x->storage;
+    tensor->offset = x->offset;
+    tensor->size = x->size;
+    tensor->dtype = x->dtype;
+    tensor->is_contiguous = x->is_contiguous;
+    tensor->ndim = x->shape.ndim;
+    memcpy(tensor->dims, x->shape.dims, sizeof tensor->dims);
+    memcpy(tensor->strides, x->strides, sizeof tensor->strides);
+}
+
 /* Sets data from the storage, which must be materialised if the tensor has elements. */
-void hki_tensor_resolve(hki_tensor *tensor);
-int64_t hki_tensor_size(const hki_tensor *tensor);
+static inline void hki_tensor_resolve(hki_tensor *tensor)
+{
+    char *base = hki_storage_kernel_data(tensor->storage);
+    /* A view without elements waits for nobody: its storage's memory may not be made yet. */
+    tensor->data = base ? base + tensor->offset * (int64_t)hki_dtype_bytes(tensor->dtype) : NULL;
+}
+
 /* What traces tell of it. */
 hki_trace_operand hki_tensor_operand(const hki_tensor *tensor, bool is_output);
-bool hki_tensor_contiguous(const hki_tensor *tensor);
 
 #endif

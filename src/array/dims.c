@@ -68,8 +68,9 @@ bool hki_dims_bytes(const hk_dims *shape, hk_dtype dtype, uint64_t *bytes, char 
 {
     int64_t size, full_size;
     uint64_t element_bytes = (unsigned)dtype < HK_DTYPE_COUNT ? hki_dtype_bytes(dtype) : 0;
+    /* Elements have 1, 4 or 8 bytes: no division. */
     if (element_bytes && dims_product(shape, &size, &full_size) &&
-        (uint64_t)full_size <= HKI_MAX_BYTES / element_bytes) {
+        (uint64_t)full_size <= HKI_MAX_BYTES >> __builtin_ctzll(element_bytes)) {
         *bytes = (uint64_t)size * element_bytes;
         return true;
     }

@@ -14,8 +14,8 @@ static inline bool hki_count_drop(atomic_uint *refs)
 /* The handle that a new storage (NULL: there was no memory for it) has been made with: contiguous, in no
  * scope yet. NULL for NULL. */
 hk_array *hki_array_first(hki_storage *storage, const hk_dims *shape, hk_dtype dtype);
-/* One more handle, of which all but refs, storage and dtype is zero. NULL when host memory is short. */
-hk_array *hki_array_more(hki_storage *storage, hk_dtype dtype);
+/* One more handle, the same. NULL when host memory is short. */
+hk_array *hki_array_more(hki_storage *storage, const hk_dims *shape, hk_dtype dtype);
 /* C order, no gaps. */
 bool hki_dims_contiguous(const int64_t *dims, const int64_t *strides, int ndim);
 /* Frees a handle that has no count left. */

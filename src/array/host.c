@@ -13,7 +13,7 @@
 static void copy_elements(const hki_tensor *tensor, char *values, bool to_values)
 {
     int64_t element_bytes = (int64_t)hk_dtype_bytes(tensor->dtype), run = 1;
-    int64_t runs = hki_tensor_size(tensor), at[HK_MAX_NDIM] = {0};
+    int64_t runs = tensor->size, at[HK_MAX_NDIM] = {0};
     int outer = tensor->ndim; /* axes that are stepped over */
     char *array = tensor->data;
     if (!runs)

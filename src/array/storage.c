@@ -176,10 +176,3 @@ hk_device_memory hki_storage_memory(const hki_storage *storage)
 {
     return hki_memory_pool_get(pool_of(storage));
 }
-
-char *hki_storage_kernel_data(const hki_storage *storage)
-{
-    char *data = atomic_load_explicit(&storage->data, memory_order_acquire);
-    /* The memory of an array without elements is no device's, and what is not made yet is nowhere. */
-    return storage->bytes && data ? data + storage->device->kernel_offset : data;
-}

@@ -8,18 +8,18 @@ void (*hki_array_view_record)(hk_array *source, hk_array *view);
 static hk_array *view_new(hk_array *x, hk_dims shape, const int64_t *strides, int64_t offset,
                           bool read_only)
 {
-    hk_array *view = hki_array_more(x->storage, x->dtype);
+    if (x->failed)
+        shape.ndim = 0;
+    hk_array *view = hki_array_more(x->storage, &shape, x->dtype);
     if (!view)
         return hki_array_no_memory();
     view->failed = x->failed;
+    if (x->failed)
+        view->size = 0;
     view->read_only = read_only;
-    if (!x->failed) {
-        view->shape = shape;
-        for (int i = 0; i < shape.ndim; i++)
-            view->strides[i] = strides[i];
-        hki_dims_size(&shape, &view->size);
-    }
-    view->is_contiguous = hki_dims_contiguous(shape.dims, strides, view->shape.ndim);
+    for (int i = 0; i < shape.ndim; i++)
+        view->strides[i] = strides[i];
+    view->is_contiguous = hki_dims_contiguous(shape.dims, view->strides, shape.ndim);
     /* Without elements it must point somewhere all the same. */
     view->offset = view->size ? offset : x->offset;
     view = hki_scope_add(view);

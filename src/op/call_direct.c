@@ -34,7 +34,7 @@ bool hki_call_run_direct(const hki_call *call, hk_array *output)
     kernel_call.options = call->options;
     kernel_call.input_count = call->input_count;
     kernel_call.output_count = 1;
-    kernel_call.extent = hk_size(output);
+    kernel_call.extent = output->size;
     kernel_call.piece_count = kernel_call.grain = 1;
     kernel_call.partial_bytes = 0;
     kernel_call.partials = NULL;
