@@ -9,6 +9,12 @@
 
 typedef struct hki_storage hki_storage;
 
+/* Bytes of an element, of a valid dtype: hk_dtype_bytes without the call. */
+static inline size_t hki_dtype_bytes(hk_dtype dtype)
+{
+    return 0x118484 >> 4 * (unsigned)dtype & 15;
+}
+
 struct hk_array {
     atomic_uint refs;
     hk_dtype dtype;
@@ -67,6 +73,12 @@ static inline char *hki_storage_kernel_data(const hki_storage *storage)
     char *data = atomic_load_explicit(&storage->data, memory_order_acquire);
     /* The memory of an array without elements is no device's, and what is not made yet is nowhere. */
     return storage->bytes && data ? data + storage->device->kernel_offset : data;
+}
+
+/* The same of x's first element, which is to be read or written. */
+static inline char *hki_array_kernel_data(const hk_array *x)
+{
+    return hki_storage_kernel_data(x->storage) + x->offset * (int64_t)hki_dtype_bytes(x->dtype);
 }
 
 /* Set once by the autograd room: frees array->autograd when the array goes. */
@@ -139,12 +151,6 @@ void hki_array_describe(const hk_array *x, char *text, size_t bytes);
 void hki_arrays_describe(hk_array *const *x, int count, char *text, size_t bytes);
 /* "(2,3)", "(4,)", "()" into text. */
 void hki_dims_describe(const hk_dims *shape, char *text, size_t bytes);
-
-/* Bytes of an element, of a valid dtype: hk_dtype_bytes without the call. */
-static inline size_t hki_dtype_bytes(hk_dtype dtype)
-{
-    return 0x118484 >> 4 * (unsigned)dtype & 15;
-}
 
 /* The element there as a double, nearest. */
 double hki_dtype_load(hk_dtype dtype, const void *element);

@@ -18,18 +18,9 @@ bool hki_call_is_small(const hki_call *call, uint64_t bytes)
            call->input_count > 0 && call->device->class->kind == HKI_CPU && !may_fail(call);
 }
 
-bool hki_call_run_direct(const hki_call *call, hk_array *output)
+static void run_kernel(const hki_call *call, const hk_array *output)
 {
     hki_kernel_call kernel_call;
-    hki_var *reads[HKI_MAX_INPUTS];
-    hki_runtime *runtime = call->device->runtime;
-    if (!hki_storage_materialise(output->storage))
-        return false;
-    for (int i = 0; i < call->input_count; i++) {
-        if (!call->inputs[i])
-            return false;
-        reads[i] = &call->inputs[i]->storage->var;
-    }
     kernel_call.op = call->op;
     kernel_call.options = call->options;
     kernel_call.input_count = call->input_count;
@@ -41,13 +32,28 @@ bool hki_call_run_direct(const hki_call *call, hk_array *output)
     kernel_call.task = NULL;
     hki_tensor_init(&kernel_call.out[0], output);
     hki_tensor_resolve(&kernel_call.out[0]);
-    if (!hki_direct_begin(runtime, reads, call->input_count))
-        return false;
     for (int i = 0; i < call->input_count; i++) {
         hki_tensor_init(&kernel_call.in[i], call->inputs[i]);
         hki_tensor_resolve(&kernel_call.in[i]);
     }
     call->op->kernel[HKI_CPU](&kernel_call, 0, 0, kernel_call.extent);
+}
+
+bool hki_call_run_direct(const hki_call *call, hk_array *output)
+{
+    hki_var *reads[HKI_MAX_INPUTS];
+    hki_runtime *runtime = call->device->runtime;
+    if (!hki_storage_materialise(output->storage))
+        return false;
+    for (int i = 0; i < call->input_count; i++) {
+        if (!call->inputs[i])
+            return false;
+        reads[i] = &call->inputs[i]->storage->var;
+    }
+    if (!hki_direct_begin(runtime, reads, call->input_count))
+        return false;
+    if (!call->op->run_dense || !call->op->run_dense(call, output))
+        run_kernel(call, output);
     hki_direct_end(runtime);
     return true;
 }

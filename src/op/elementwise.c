@@ -153,6 +153,28 @@ static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, in
         hki_walk_fail(call, piece, refused, row->refusal);
 }
 
+static bool run_dense(const hki_call *call, const hk_array *out)
+{
+    const row_data *row = call->op->data;
+    const scalar_options *options = call->options;
+    hki_run run = {.n = out->size, .scalar = options ? options->value : 0};
+    bool dense = out->is_contiguous;
+    hk_dtype dtype = HK_F32;
+    for (int i = 0; i < call->input_count; i++) {
+        const hk_array *x = call->inputs[i];
+        dtype = x->dtype; /* the last one's: the first may be a condition */
+        dense &= x->is_contiguous && (x->size == out->size || x->size == 1);
+        run.in[i] = hki_array_kernel_data(x);
+        run.in_step[i] = x->size == out->size ? (int64_t)hki_dtype_bytes(dtype) : 0;
+    }
+    if (!dense)
+        return false;
+    run.out = hki_array_kernel_data(out);
+    run.out_step = (int64_t)hki_dtype_bytes(out->dtype);
+    find_loop(row->element, dtype)(&run);
+    return true;
+}
+
 /* ---- reference ------------------------------------------------------------------------------------------ */
 
 /* Offset of the element of an input that goes with element `index` of the output. */
@@ -460,6 +482,7 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
                                .split = HKI_SPLIT_ELEMENTS,                                        \
                                .plan = plan,                                                       \
                                .kernel = {[HKI_CPU] = kernel},                                     \
+                               .run_dense = run_dense,                                             \
                                .reference = reference,                                             \
                                .tolerance_f32 = 1e-5,                                              \
                                .data = &data_##op};
