@@ -2,6 +2,7 @@
 #include "array/array.h"
 
 #include "array/handle.h"
+#include "base/sanitizer.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -116,6 +117,8 @@ void hki_array_free(hk_array *x)
     hki_storage *storage = x->storage;
     if (x != &storage->first)
         free(x);
+    else
+        HKI_POISON(x, sizeof *x);
     hki_storage_release_handle(storage);
 }
 

@@ -91,10 +91,6 @@ bool hki_dims_equal(const hk_dims *a, const hk_dims *b)
 
 bool hki_dims_broadcast(const hk_dims *a, const hk_dims *b, hk_dims *out)
 {
-    if (b->ndim == 0 && a->ndim >= 0 && a->ndim <= HK_MAX_NDIM) { /* often */
-        *out = *a;
-        return true;
-    }
     hk_dims result = {.ndim = a->ndim > b->ndim ? a->ndim : b->ndim};
     if (a->ndim < 0 || b->ndim < 0 || result.ndim > HK_MAX_NDIM)
         return false;

@@ -1,7 +1,8 @@
-#include "array/array.h"
+#include "array/handle.h"
+
+#include "base/sanitizer.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 #define ONE_HANDLE ((uint64_t)1 << 32)
 
@@ -15,13 +16,14 @@ static hki_memory_pool *pool_of(const hki_storage *storage)
 
 static hki_storage *storage_new(hki_device *device, uint64_t bytes)
 {
-    hki_storage *storage = malloc(sizeof *storage);
+    hki_storage *storage = hki_spare_take();
     if (!storage)
         return NULL;
     storage->device = device;
     storage->bytes = bytes;
     storage->is_pinned = storage->is_small = false;
     storage->record = NULL;
+    HKI_POISON(storage->room, sizeof storage->room);
     atomic_init(&storage->data, bytes ? NULL : empty_data);
     atomic_init(&storage->counts, ONE_HANDLE);
     return storage;
@@ -87,7 +89,7 @@ static void storage_free(hki_storage *storage)
         if (!storage->is_small || hki_memory_pool_remove_small(storage->device->memory))
             hki_runtime_release(runtime);
     }
-    free(storage);
+    hki_spare_put(storage);
 }
 
 /* The window of a runtime that is not alive is nobody's concern. */
@@ -158,6 +160,7 @@ bool hki_storage_materialise(hki_storage *storage)
     if (atomic_load_explicit(&storage->data, memory_order_acquire))
         return true;
     if (storage->is_small) {
+        HKI_UNPOISON(room_of(storage), storage->bytes);
         atomic_store_explicit(&storage->data, room_of(storage), memory_order_release);
         return true;
     }

@@ -1,21 +1,10 @@
 /* Freed memory of a device, or pinned memory of the host, is kept by size class and handed out
  * again, last freed first, while it is hot. */
+#include "base/sanitizer.h"
 #include "base/sync.h"
 #include "device/device.h"
 
 #include <stdlib.h>
-
-#if defined(__SANITIZE_ADDRESS__)
-#define CACHE_MEMORY 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define CACHE_MEMORY 0
-#endif
-#endif
-#ifndef CACHE_MEMORY
-#define CACHE_MEMORY                                                                               \
-    1 /* AddressSanitizer sees stray accesses only to memory that was really freed */
-#endif
 
 enum { MIN_SHIFT = 6, CLASS_COUNT = (62 - MIN_SHIFT) * 4 };
 
@@ -175,7 +164,7 @@ void hki_memory_pool_release(hki_memory_pool *pool, void *data, size_t bytes)
     size_class *class = &pool->classes[index];
     hki_lock_acquire(&pool->lock);
     pool->memory.used_bytes -= rounded;
-    bool keep = CACHE_MEMORY;
+    bool keep = !HKI_ADDRESS_SANITIZER;
     if (keep && class->count == class->capacity) {
         size_t capacity = class->capacity ? class->capacity * 2 : 16;
         void **blocks = realloc(class->blocks, capacity * sizeof *blocks);

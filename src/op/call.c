@@ -76,10 +76,13 @@ static bool check_inputs(hki_call *call, hki_device *device)
                 continue;
             return hki_call_refuse(call, HK_INVALID_ARGUMENT, "%s is NULL", name);
         }
-        const hk_status *gone = hki_array_gone(x);
-        if (gone) {
-            hk_status_release(gone);
-            return hki_call_refuse(call, HK_CANCELLED, "an input's runtime has ended");
+        /* One runtime is asked once; arrays without one differ. */
+        if (!first || x->storage->var.runtime != first->runtime) {
+            const hk_status *gone = hki_array_gone(x);
+            if (gone) {
+                hk_status_release(gone);
+                return hki_call_refuse(call, HK_CANCELLED, "an input's runtime has ended");
+            }
         }
         failed |= x->failed;
         if (!first) {

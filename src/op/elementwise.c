@@ -31,7 +31,7 @@ bool hki_infer_same(hki_call *call)
 static bool broadcast(hki_call *call, int index)
 {
     const hk_dims *shape = &call->inputs[index]->shape;
-    if (hki_dims_equal(&call->out_shape[0], shape) ||
+    if (shape->ndim == 0 || hki_dims_equal(&call->out_shape[0], shape) ||
         hki_dims_broadcast(&call->out_shape[0], shape, &call->out_shape[0]))
         return true;
     char has[256], others[256], name[64];
