@@ -119,6 +119,12 @@ uint64_t hki_task_sequence(const hki_task *task);
  * else knows of yet. False: it has to be a task. */
 bool hki_direct_begin(hki_runtime *runtime, hki_var *const *reads, int count);
 void hki_direct_end(hki_runtime *runtime);
+/* For reading a few elements, which takes no place in the order of calls: true when what was issued to write the variable
+ * has finished and nothing has failed; all others are then held back until hki_direct_end. False, also in a task and
+ * where the variable's runtime is not alive: hki_wait_range is to be asked. */
+bool hki_direct_look(hki_var *var);
+/* Elements that are few enough for either. */
+enum { HKI_DIRECT_ELEMENTS = 64 };
 
 /* ---- waiting and reading ----------------------------------------------------------------------------- */
 

@@ -1,8 +1,6 @@
 /* Calls of a few elements, without a task: see engine/direct.c. */
 #include "op/call.h"
 
-enum { MAX_ELEMENTS = 64 };
-
 /* A kernel that may fail needs a task to say so. */
 static bool may_fail(const hki_call *call)
 {
@@ -13,7 +11,7 @@ static bool may_fail(const hki_call *call)
 bool hki_call_is_small(const hki_call *call, uint64_t bytes)
 {
     const hk_op *op = call->op;
-    return bytes > 0 && bytes <= MAX_ELEMENTS * hki_dtype_bytes(call->out_dtype[0]) &&
+    return bytes > 0 && bytes <= HKI_DIRECT_ELEMENTS * hki_dtype_bytes(call->out_dtype[0]) &&
            op->elementwise && op->split == HKI_SPLIT_ELEMENTS && !op->any_device && !op->pinned &&
            call->input_count > 0 && call->device->class->kind == HKI_CPU && !may_fail(call);
 }
