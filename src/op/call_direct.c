@@ -4,8 +4,12 @@
 /* A kernel that may fail needs a task to say so. */
 static bool may_fail(const hki_call *call)
 {
+    if (call->op->infallible)
+        return false;
+    if (call->input_count == 0)
+        return true;
     hk_dtype dtype = call->inputs[call->input_count - 1]->dtype;
-    return !call->op->infallible && dtype != HK_F32 && dtype != HK_F64;
+    return dtype != HK_F32 && dtype != HK_F64;
 }
 
 bool hki_call_is_small(const hki_call *call, uint64_t bytes)
@@ -13,7 +17,7 @@ bool hki_call_is_small(const hki_call *call, uint64_t bytes)
     const hk_op *op = call->op;
     return bytes > 0 && bytes <= HKI_DIRECT_ELEMENTS * hki_dtype_bytes(call->out_dtype[0]) &&
            op->elementwise && op->split == HKI_SPLIT_ELEMENTS && !op->any_device && !op->pinned &&
-           call->input_count > 0 && call->device->class->kind == HKI_CPU && !may_fail(call);
+           call->device->class->kind == HKI_CPU && !may_fail(call);
 }
 
 static void run_kernel(const hki_call *call, const hk_array *output)
