@@ -109,7 +109,7 @@ void hki_storage_retain_handle(hki_storage *storage)
 void hki_storage_release_handle(hki_storage *storage)
 {
     uint64_t old = atomic_load_explicit(&storage->counts, memory_order_acquire), new;
-    bool hand_over; /* the last handle goes, tasks go on */
+    bool hand_over;          /* the last handle goes, tasks go on */
     if (old == ONE_HANDLE) { /* ours, and nobody else's who could add to it */
         storage_free(storage);
         return;

@@ -82,8 +82,8 @@ static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, in
     /* They are an input without axes. */
     hki_kernel_call with_given = *call;
     with_given.input_count = 3;
-    with_given.in[2] = (hki_tensor){
-        .data = &given, .size = 1, .dtype = HK_F64, .is_contiguous = true};
+    with_given.in[2] =
+        (hki_tensor){.data = &given, .size = 1, .dtype = HK_F64, .is_contiguous = true};
     hki_walk(&with_given, begin, end, 0, call->out[0].dtype == HK_F32 ? update_f32 : update_f64);
 }
 
