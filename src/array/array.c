@@ -201,12 +201,14 @@ const hk_status *hki_array_gone(const hk_array *x)
 void hki_array_range(const hk_array *x, uint64_t *begin, uint64_t *end)
 {
     int64_t first = x->offset, last = x->offset;
-    if (!hk_size(x)) {
+    if (!x->size) {
         *begin = x->storage->bytes;
         *end = *begin + 1;
         return;
     }
-    for (int i = 0; i < x->shape.ndim; i++) {
+    if (x->is_contiguous)
+        last += x->size - 1;
+    for (int i = 0; !x->is_contiguous && i < x->shape.ndim; i++) {
         int64_t span = (x->shape.dims[i] - 1) * x->strides[i];
         *(span < 0 ? &first : &last) += span;
     }
@@ -220,6 +222,8 @@ static bool fills_range(const hk_array *x)
 {
     int64_t dims[HK_MAX_NDIM], strides[HK_MAX_NDIM], expected = 1;
     int count = 0;
+    if (x->is_contiguous)
+        return true;
     for (int i = 0; i < x->shape.ndim; i++) {
         int64_t dim = x->shape.dims[i];
         int64_t stride = x->strides[i] < 0 ? -x->strides[i] : x->strides[i];

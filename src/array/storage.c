@@ -77,7 +77,8 @@ static bool is_forked(const hki_runtime *runtime)
 static void storage_free(hki_storage *storage)
 {
     hki_runtime *runtime = storage->var.runtime;
-    hk_status_release(storage->record);
+    if (storage->record)
+        hk_status_release(storage->record);
     /* In the child of a fork, the locks of the parent's pool and runtime may be held by threads that are
      * not there: their memory is left alone. */
     if (runtime && !is_forked(runtime)) {

@@ -71,9 +71,10 @@ static void fill(const hki_kernel_call *call, double value, int64_t begin, int64
     hk_dtype dtype = call->out[0].dtype;
     uint64_t element = 0;
     hki_dtype_store(dtype, &element, value);
-    /* The element is an input without axes. */
-    hki_kernel_call with_input = *call;
+    /* The element is an input without axes. The rest of the call stays unset: hki_walk reads arrays only. */
+    hki_kernel_call with_input;
     with_input.input_count = 1;
+    with_input.out[0] = call->out[0];
     with_input.in[0] =
         (hki_tensor){.data = &element, .size = 1, .dtype = dtype, .is_contiguous = true};
     size_t bytes = hk_dtype_bytes(dtype);
