@@ -75,10 +75,12 @@ static inline char *hki_storage_kernel_data(const hki_storage *storage)
     return storage->bytes && data ? data + storage->device->kernel_offset : data;
 }
 
-/* The same of x's first element, which is to be read or written. */
+/* Where they find x's first element; x has elements, and its storage has been materialised. */
 static inline char *hki_array_kernel_data(const hk_array *x)
 {
-    return hki_storage_kernel_data(x->storage) + x->offset * (int64_t)hki_dtype_bytes(x->dtype);
+    const hki_storage *storage = x->storage;
+    char *data = atomic_load_explicit(&storage->data, memory_order_acquire);
+    return data + storage->device->kernel_offset + x->offset * (int64_t)hki_dtype_bytes(x->dtype);
 }
 
 /* Set once by the autograd room: frees array->autograd when the array goes. */
@@ -168,6 +170,8 @@ bool hki_dims_size(const hk_dims *shape, int64_t *size);
  * limit, so that strides fit too. */
 bool hki_dims_bytes(const hk_dims *shape, hk_dtype dtype, uint64_t *bytes, char *why,
                     size_t why_bytes);
+/* What is wrong, where hki_dims_bytes is false. */
+void hki_dims_explain(const hk_dims *shape, hk_dtype dtype, char *why, size_t why_bytes);
 bool hki_dims_equal(const hk_dims *a, const hk_dims *b);
 /* NumPy's rules; false when the shapes do not go together. */
 bool hki_dims_broadcast(const hk_dims *a, const hk_dims *b, hk_dims *out);

@@ -37,8 +37,7 @@ bool hki_dims_size(const hk_dims *shape, int64_t *size)
     return dims_product(shape, size, &full_size);
 }
 
-/* Says why a shape of that dtype cannot be. */
-static void explain(const hk_dims *shape, hk_dtype dtype, char *why, size_t why_bytes)
+void hki_dims_explain(const hk_dims *shape, hk_dtype dtype, char *why, size_t why_bytes)
 {
     char text[192];
     if (!hk_dtype_bytes(dtype)) {
@@ -75,7 +74,7 @@ bool hki_dims_bytes(const hk_dims *shape, hk_dtype dtype, uint64_t *bytes, char 
         return true;
     }
     if (why)
-        explain(shape, dtype, why, why_bytes);
+        hki_dims_explain(shape, dtype, why, why_bytes);
     return false;
 }
 

@@ -157,15 +157,16 @@ static bool run_dense(const hki_call *call, const hk_array *out)
 {
     const row_data *row = call->op->data;
     const scalar_options *options = call->options;
-    hki_run run = {.n = out->size, .scalar = options ? options->value : 0};
+    const int64_t size = out->size;
+    hki_run run = {.n = size, .scalar = options ? options->value : 0};
     bool dense = out->is_contiguous;
     hk_dtype dtype = HK_F32;
     for (int i = 0; i < call->input_count; i++) {
         const hk_array *x = call->inputs[i];
         dtype = x->dtype; /* the last one's: the first may be a condition */
-        dense &= x->is_contiguous && (x->size == out->size || x->size == 1);
+        dense = dense && x->is_contiguous && (x->size == size || x->size == 1);
         run.in[i] = hki_array_kernel_data(x);
-        run.in_step[i] = x->size == out->size ? (int64_t)hki_dtype_bytes(dtype) : 0;
+        run.in_step[i] = x->size == size ? (int64_t)hki_dtype_bytes(dtype) : 0;
     }
     if (!dense)
         return false;
