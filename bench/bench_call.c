@@ -1,6 +1,6 @@
-/* What a call costs: 10,000 times y = x + 1 on a float32 array of shape (1,2), from the call of the function to the
- * end of the work, allocation and shape rule included; y is dropped each time. Once with one wait at the end, once with
- * a wait after each.
+/* What small calls cost through the public functions, from the call to the end of the work, allocation and shape rule
+ * included: each row is 10,000 calls on float32 arrays of shape (1,2), whose results are dropped at once, and one wait at
+ * the end, where it does not say otherwise.
  *
  *     bench_call [--repeat N] [--python COMMAND]
  *
@@ -15,34 +15,117 @@
 
 enum { CALLS = 10000, MAX_REPEAT = 1000 };
 
+/* What the calls read. */
+static struct {
+    hk_array *x, *z, *one, *scalar;
+    hk_array *leaf; /* wants a gradient */
+} given;
+
+static void given_init(void)
+{
+    hk_device device = hk_device_default();
+    given.x = hk_from_host((const float[]){1, 2}, hk_shape(1, 2), HK_F32, device);
+    given.z = hk_from_host((const float[]){3, 4}, hk_shape(1, 2), HK_F32, device);
+    given.leaf = hk_from_host((const float[]){5, 6}, hk_shape(1, 2), HK_F32, device);
+    given.one = hk_scalar(1, HK_F32, device);
+    given.scalar = hk_scalar(2, HK_F32, device);
+    hk_attach_grad(given.leaf, HK_GRAD_WRITE);
+}
+
+static void given_deinit(void)
+{
+    hk_array_release(given.x);
+    hk_array_release(given.z);
+    hk_array_release(given.leaf);
+    hk_array_release(given.one);
+    hk_array_release(given.scalar);
+}
+
+static void add_one(void)
+{
+    hk_array_release(hk_add(given.x, given.one));
+}
+
+static void add_one_wait(void)
+{
+    hk_array *y = hk_add(given.x, given.one);
+    hk_wait(y);
+    hk_array_release(y);
+}
+
+static void add_array(void)
+{
+    hk_array_release(hk_add(given.x, given.z));
+}
+
+static void relu(void)
+{
+    hk_array_release(hk_relu(given.x));
+}
+
+static void square_backward(void)
+{
+    HK_RECORD;
+    hk_array *y = hk_multiply(given.leaf, given.leaf);
+    hk_backward(y);
+    hk_array_release(y);
+}
+
+static void from_host(void)
+{
+    static const float values[2] = {1, 2};
+    hk_array_release(hk_from_host(values, hk_shape(1, 2), HK_F32, hk_device_default()));
+}
+
+static void to_host(void)
+{
+    float values[2];
+    hk_to_host(given.x, values, sizeof values);
+}
+
+static void item(void)
+{
+    hk_item(given.scalar, NULL);
+}
+
+static void view(void)
+{
+    hk_array_release(hk_slice(given.x, 1, 0, 1));
+}
+
 typedef struct row {
     const char *name;
-    const char *python; /* what it does CALLS times there; NULL: ours */
-    bool waits;         /* ours: after each */
+    void (*call)(void); /* ours: what it does CALLS times */
+    const char *python; /* a peer's preparation there, for x + 1; NULL: ours */
     bool is_missing;
     double ns[MAX_REPEAT];
 } row;
 
+/* The first one is what peers are compared to. */
 static row rows[] = {
-    {.name = "hocket, one wait at the end"},
-    {.name = "hocket, a wait after each", .waits = true},
-    {.name = "NumPy, from Python",
+    {.name = "y = x + 1", .call = add_one},
+    {.name = "  a wait after each", .call = add_one_wait},
+    {.name = "  NumPy, from Python",
      .python = "import numpy as np; x = np.zeros((1, 2), np.float32)"},
-    {.name = "PyTorch, from Python",
+    {.name = "  PyTorch, from Python",
      .python = "import torch; torch.set_num_threads(1); torch.set_grad_enabled(False); x = "
                "torch.zeros(1, 2)"},
+    {.name = "y = x + z", .call = add_array},
+    {.name = "y = relu(x)", .call = relu},
+    {.name = "y = x * x, and its gradient", .call = square_backward},
+    {.name = "hk_from_host", .call = from_host},
+    {.name = "hk_to_host", .call = to_host},
+    {.name = "hk_item of a scalar", .call = item},
+    {.name = "a view, hk_slice", .call = view},
 };
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
 
-static double run_ours(hk_array *x, hk_array *one, bool waits)
+/* Nanoseconds of a call. */
+static double run_ours(void (*call)(void))
 {
     double begin = bench_seconds();
-    for (int i = 0; i < CALLS; i++) {
-        hk_array *y = hk_add(x, one);
-        if (waits)
-            hk_wait(y);
-        hk_array_release(y);
-    }
+    for (int i = 0; i < CALLS; i++)
+        call();
     hk_wait_all();
     return (bench_seconds() - begin) / CALLS * 1e9;
 }
@@ -84,16 +167,17 @@ int main(int count, char **arguments)
                 MAX_REPEAT);
         return 2;
     }
-    hk_array *x = hk_zeros(hk_shape(1, 2), HK_F32, hk_device_default());
-    hk_array *one = hk_scalar(1, HK_F32, hk_device_default());
-    run_ours(x, one, false);
+    given_init();
+    for (int j = 0; j < ROW_COUNT; j++)
+        if (rows[j].call)
+            run_ours(rows[j].call);
     for (int i = 0; i < repeat; i++)
         for (int j = 0; j < ROW_COUNT; j++) {
-            rows[j].ns[i] = rows[j].python ? run_python(python, rows[j].python)
-                                           : run_ours(x, one, rows[j].waits);
+            rows[j].ns[i] =
+                rows[j].call ? run_ours(rows[j].call) : run_python(python, rows[j].python);
             rows[j].is_missing |= rows[j].ns[i] < 0;
         }
-    printf("y = x + 1, float32 (1,2), ns a call: median (min…max) of %d, interleaved\n", repeat);
+    printf("float32 (1,2), ns a call: median (min…max) of %d, interleaved\n", repeat);
     bench_spread ours = {0};
     for (int j = 0; j < ROW_COUNT; j++) {
         if (rows[j].is_missing) {
@@ -108,7 +192,6 @@ int main(int count, char **arguments)
             printf("  %.1f times ours", spread.median / ours.median);
         printf("\n");
     }
-    hk_array_release(x);
-    hk_array_release(one);
+    given_deinit();
     return hk_status_print(hk_wait_all(), stderr);
 }

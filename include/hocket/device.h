@@ -27,7 +27,8 @@ HK_API const char *hk_device_name(hk_device device);
 HK_API int hk_device_cores(hk_device device);
 HK_API const hk_status *hk_device_status(hk_device device);
 
-/* Bytes of array memory: in use by arrays, and kept for reuse; pinned memory is not counted. */
+/* Bytes of array memory: in use by arrays, and kept for reuse; pinned memory is not counted. Arrays of at most 64 bytes
+ * on a CPU device count as 64 in used_bytes, but take nothing of the limit. */
 typedef struct hk_device_memory {
     uint64_t used_bytes, cached_bytes, peak_bytes, limit_bytes /* 0: none */;
 } hk_device_memory;

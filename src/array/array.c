@@ -2,6 +2,7 @@
 #include "array/array.h"
 
 #include "array/handle.h"
+#include "base/sanitizer.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -35,16 +36,38 @@ hk_array *hki_array_no_memory(void)
 
 /* ---- making ---------------------------------------------------------------------------------------- */
 
-hk_array *hki_array_wrap(hki_storage *storage, hk_dims shape, hk_dtype dtype)
+/* Field by field: clearing it as a whole first would take longer than all the rest. */
+static void handle_init(hk_array *x, hki_storage *storage, const hk_dims *shape, hk_dtype dtype)
 {
-    hk_array *x = storage ? malloc(sizeof *x) : NULL;
-    if (!x) {
-        if (storage)
-            hki_storage_release_handle(storage);
+    atomic_init(&x->refs, 1);
+    x->dtype = dtype;
+    x->failed = x->read_only = false;
+    x->is_contiguous = true;
+    x->shape = *shape;
+    memset(x->strides, 0, sizeof x->strides);
+    x->offset = 0;
+    x->size = hki_dims_strides(shape, x->strides);
+    x->storage = storage;
+    x->scope_slot = 0;
+    atomic_init(&x->scope_owner, NULL);
+    atomic_init(&x->autograd, NULL);
+}
+
+hk_array *hki_array_first(hki_storage *storage, const hk_dims *shape, hk_dtype dtype)
+{
+    if (!storage)
         return NULL;
-    }
-    *x = (hk_array){.refs = 1, .dtype = dtype, .shape = shape, .storage = storage};
-    hki_dims_strides(&shape, x->strides);
+    handle_init(&storage->first, storage, shape, dtype);
+    return &storage->first;
+}
+
+hk_array *hki_array_more(hki_storage *storage, const hk_dims *shape, hk_dtype dtype)
+{
+    hk_array *x = malloc(sizeof *x);
+    if (!x)
+        return NULL;
+    hki_storage_retain_handle(storage);
+    handle_init(x, storage, shape, dtype);
     return x;
 }
 
@@ -56,18 +79,19 @@ hk_array *hki_array_create_sized(hki_device *device, const hk_dims *shape, hk_dt
                                        "the device has failed");
     hki_storage *storage =
         is_pinned ? hki_storage_create_pinned(device, bytes) : hki_storage_create(device, bytes);
-    return hki_scope_add(hki_array_wrap(storage, *shape, dtype));
+    return hki_scope_add(hki_array_first(storage, shape, dtype));
 }
 
 hk_array *hki_array_of(const hki_tensor *tensor)
 {
     hk_dims shape = {.ndim = tensor->ndim};
     memcpy(shape.dims, tensor->dims, sizeof shape.dims);
-    hki_storage_retain_handle(tensor->storage);
-    hk_array *x = hki_array_wrap(tensor->storage, shape, tensor->dtype);
+    hk_array *x = hki_array_more(tensor->storage, &shape, tensor->dtype);
     if (x) {
         memcpy(x->strides, tensor->strides, sizeof x->strides);
         x->offset = tensor->offset;
+        x->size = tensor->size;
+        x->is_contiguous = tensor->is_contiguous;
     }
     return x;
 }
@@ -105,14 +129,17 @@ void hki_array_free(hk_array *x)
     void *autograd = atomic_load_explicit(&x->autograd, memory_order_acquire);
     if (autograd && hki_array_autograd_drop)
         hki_array_autograd_drop(autograd);
-    hki_storage_release_handle(x->storage);
-    free(x);
+    hki_storage *storage = x->storage;
+    if (x != &storage->first)
+        free(x);
+    else
+        HKI_POISON(x, sizeof *x);
+    hki_storage_release_handle(storage);
 }
 
 void hk_array_release(hk_array *x)
 {
-    if (!x || x == &no_memory_array ||
-        atomic_fetch_sub_explicit(&x->refs, 1, memory_order_acq_rel) != 1)
+    if (!x || x == &no_memory_array || !hki_count_drop(&x->refs))
         return;
     /* Somebody released what a scope owns. Another thread's scope then frees it when it ends. */
     if (atomic_load_explicit(&x->scope_owner, memory_order_acquire) && !hki_scope_forget(x))
@@ -142,8 +169,7 @@ hk_dims hk_dims_get(const hk_array *x)
 
 int64_t hk_size(const hk_array *x)
 {
-    int64_t size;
-    return x && !x->failed && hki_dims_size(&x->shape, &size) ? size : 0;
+    return x ? x->size : 0;
 }
 
 hk_dtype hk_array_dtype(const hk_array *x)
@@ -156,7 +182,7 @@ hk_device hk_array_device(const hk_array *x)
     return x ? (hk_device){x->storage->device} : hk_device_default();
 }
 
-static bool is_contiguous(const int64_t *dims, const int64_t *strides, int ndim)
+bool hki_dims_contiguous(const int64_t *dims, const int64_t *strides, int ndim)
 {
     int64_t expected = 1;
     bool contiguous = true;
@@ -172,7 +198,7 @@ static bool is_contiguous(const int64_t *dims, const int64_t *strides, int ndim)
 
 bool hk_is_contiguous(const hk_array *x)
 {
-    return x && is_contiguous(x->shape.dims, x->strides, x->shape.ndim);
+    return x && x->is_contiguous;
 }
 
 const hk_status *hki_array_gone(const hk_array *x)
@@ -212,18 +238,15 @@ static bool is_dense(int ndim, const int64_t *dims, const int64_t *axis_strides)
     return true;
 }
 
-static hki_span span_of(int ndim, const int64_t *dims, const int64_t *strides, int64_t offset,
-                        hk_dtype dtype)
+/* Any but contiguous ones. */
+static hki_span span_with_gaps(int ndim, const int64_t *dims, const int64_t *strides,
+                               int64_t offset, uint64_t bytes, uint64_t element_bytes)
 {
-    int64_t first = offset, last = offset, size = 1;
+    int64_t first = offset, last = offset;
     for (int i = 0; i < ndim; i++) {
         int64_t reach = (dims[i] - 1) * strides[i];
-        if (dims[i] == 0)
-            return (hki_span){.is_dense = true};
         *(reach < 0 ? &first : &last) += reach;
-        size *= dims[i];
     }
-    uint64_t element_bytes = hki_dtype_bytes(dtype), bytes = (uint64_t)size * element_bytes;
     hki_span span = {.begin = (uint64_t)first * element_bytes,
                      .end = (uint64_t)(last + 1) * element_bytes};
     uint64_t range = span.end - span.begin;
@@ -232,9 +255,22 @@ static hki_span span_of(int ndim, const int64_t *dims, const int64_t *strides, i
     return span;
 }
 
+static hki_span span_of_dense(int64_t offset, uint64_t bytes, uint64_t element_bytes)
+{
+    if (!bytes)
+        return (hki_span){.is_dense = true};
+    uint64_t begin = (uint64_t)offset * element_bytes;
+    return (hki_span){.begin = begin, .end = begin + bytes, .moved_bytes = bytes, .is_dense = true};
+}
+
 hki_span hki_tensor_span(const hki_tensor *tensor)
 {
-    return span_of(tensor->ndim, tensor->dims, tensor->strides, tensor->offset, tensor->dtype);
+    uint64_t element_bytes = hki_dtype_bytes(tensor->dtype);
+    uint64_t bytes = (uint64_t)tensor->size * element_bytes;
+    if (tensor->is_contiguous || !bytes)
+        return span_of_dense(tensor->offset, bytes, element_bytes);
+    return span_with_gaps(tensor->ndim, tensor->dims, tensor->strides, tensor->offset, bytes,
+                          element_bytes);
 }
 
 hki_access hki_span_access(const hki_span *span, hki_storage *storage, unsigned mode)
@@ -250,9 +286,11 @@ hki_access hki_span_access(const hki_span *span, hki_storage *storage, unsigned 
 
 hki_access hki_array_access(const hk_array *x, unsigned mode)
 {
-    hki_span span = {.is_dense = true};
-    if (!x->failed)
-        span = span_of(x->shape.ndim, x->shape.dims, x->strides, x->offset, x->dtype);
+    uint64_t element_bytes = hki_dtype_bytes(x->dtype), bytes = (uint64_t)x->size * element_bytes;
+    hki_span span = x->is_contiguous || !bytes
+                        ? span_of_dense(x->offset, bytes, element_bytes)
+                        : span_with_gaps(x->shape.ndim, x->shape.dims, x->strides, x->offset, bytes,
+                                         element_bytes);
     return hki_span_access(&span, x->storage, mode);
 }
 
@@ -295,24 +333,6 @@ void hki_arrays_describe(hk_array *const *x, int count, char *text, size_t bytes
 
 /* ---- tensors ------------------------------------------------------------------------------------------ */
 
-void hki_tensor_init(hki_tensor *tensor, const hk_array *x)
-{
-    tensor->data = NULL;
-    tensor->storage = x->storage;
-    tensor->offset = x->offset;
-    tensor->dtype = x->dtype;
-    tensor->ndim = x->shape.ndim;
-    memcpy(tensor->dims, x->shape.dims, sizeof tensor->dims);
-    memcpy(tensor->strides, x->strides, sizeof tensor->strides);
-}
-
-void hki_tensor_resolve(hki_tensor *tensor)
-{
-    char *base = hki_storage_kernel_data(tensor->storage);
-    /* A view without elements waits for nobody: its storage's memory may not be made yet. */
-    tensor->data = base ? base + tensor->offset * (int64_t)hki_dtype_bytes(tensor->dtype) : NULL;
-}
-
 void hki_tensors_describe(const hki_tensor *tensors, int count, char *text, size_t bytes)
 {
     size_t used = 0;
@@ -332,19 +352,6 @@ void hki_tensors_describe(const hki_tensor *tensors, int count, char *text, size
             break;
         used += (size_t)written;
     }
-}
-
-int64_t hki_tensor_size(const hki_tensor *tensor)
-{
-    int64_t size = 1;
-    for (int i = 0; i < tensor->ndim; i++)
-        size *= tensor->dims[i];
-    return size;
-}
-
-bool hki_tensor_contiguous(const hki_tensor *tensor)
-{
-    return is_contiguous(tensor->dims, tensor->strides, tensor->ndim);
 }
 
 hki_trace_operand hki_tensor_operand(const hki_tensor *tensor, bool is_output)

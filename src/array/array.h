@@ -5,24 +5,55 @@
 #include "engine/engine.h"
 
 #include <hocket/array.h>
+#include <string.h>
+
+typedef struct hki_storage hki_storage;
+
+/* Bytes of an element, of a valid dtype: hk_dtype_bytes without the call. */
+static inline size_t hki_dtype_bytes(hk_dtype dtype)
+{
+    return 0x118484 >> 4 * (unsigned)dtype & 15;
+}
+
+struct hk_array {
+    atomic_uint refs;
+    hk_dtype dtype;
+    bool failed;    /* at the call: no dimensions, one reserved byte range to carry the record */
+    bool read_only; /* broadcast views */
+    bool is_contiguous; /* C order, no gaps */
+    hk_dims shape;
+    int64_t strides[HK_MAX_NDIM]; /* in elements */
+    int64_t offset;               /* in elements */
+    int64_t size;                 /* elements; 0 where failed */
+    hki_storage *storage;
+    size_t scope_slot;           /* index + 1 in its owner's list, 0: none; that thread only */
+    _Atomic(void *) scope_owner; /* the thread's scope list that owns a count of it; NULL: none */
+    _Atomic(void *)
+        autograd; /* the autograd room's record of it; dropped by hki_array_autograd_drop */
+};
 
 /* Memory of one device, shared by all arrays that view it. Counted twice in one word: handles (arrays)
  * and uses (unfinished tasks), so that bytes which only unfinished tasks hold can be told from those
  * that the program still holds: the former fill the run-ahead window. Thread-safe. */
-typedef struct hki_storage {
+struct hki_storage {
     hki_var var; /* byte ranges from 0; its runtime is NULL where `record` is set */
     hki_device *device;
     uint64_t bytes; /* 0 for empty arrays and failed ones */
     bool is_pinned; /* its memory is of device->pinned */
+    bool is_small;  /* its memory is `room` */
     /* The device's address, which only its class functions understand; NULL until a task that writes
      * has been prepared; never NULL when bytes is 0, so that kernels need not care. */
     _Atomic(void *) data;
     _Atomic(uint64_t) counts; /* handles << 32 | uses */
     const hk_status *record;  /* counted; NULL but for a failed array that no runtime can carry */
-} hki_storage;
+    /* So that an array is one allocation: the handle that it is made with, and the memory of one of at most
+     * HKI_SMALL_BYTES in the host's memory, from the first address here that is a multiple of that. */
+    hk_array first;
+    char room[2 * HKI_SMALL_BYTES];
+};
 
-/* A new storage with one handle and no memory yet; NULL when host memory is short. The device's runtime
- * is not NULL. */
+/* A new storage with one handle, whose fields are not set, and no memory yet; NULL when host memory is
+ * short. The device's runtime is not NULL. */
 hki_storage *hki_storage_create(hki_device *device, uint64_t bytes);
 /* The same, of pinned memory where the device has some. */
 hki_storage *hki_storage_create_pinned(hki_device *device, uint64_t bytes);
@@ -42,22 +73,20 @@ bool hki_storage_materialise(hki_storage *storage);
 /* What is left of where its memory comes from, for error records. */
 hk_device_memory hki_storage_memory(const hki_storage *storage);
 /* Where kernels of its device, and of no other, find its memory; NULL if that is not made yet. */
-char *hki_storage_kernel_data(const hki_storage *storage);
+static inline char *hki_storage_kernel_data(const hki_storage *storage)
+{
+    char *data = atomic_load_explicit(&storage->data, memory_order_acquire);
+    /* The memory of an array without elements is no device's, and what is not made yet is nowhere. */
+    return storage->bytes && data ? data + storage->device->kernel_offset : data;
+}
 
-struct hk_array {
-    atomic_uint refs;
-    hk_dtype dtype;
-    bool failed;    /* at the call: no dimensions, one reserved byte range to carry the record */
-    bool read_only; /* broadcast views */
-    hk_dims shape;
-    int64_t strides[HK_MAX_NDIM]; /* in elements */
-    int64_t offset;               /* in elements */
-    hki_storage *storage;
-    size_t scope_slot;           /* index + 1 in its owner's list, 0: none; that thread only */
-    _Atomic(void *) scope_owner; /* the thread's scope list that owns a count of it; NULL: none */
-    _Atomic(void *)
-        autograd; /* the autograd room's record of it; dropped by hki_array_autograd_drop */
-};
+/* Where they find x's first element; x has elements, and its storage has been materialised. */
+static inline char *hki_array_kernel_data(const hk_array *x)
+{
+    const hki_storage *storage = x->storage;
+    char *data = atomic_load_explicit(&storage->data, memory_order_acquire);
+    return data + storage->device->kernel_offset + x->offset * (int64_t)hki_dtype_bytes(x->dtype);
+}
 
 /* Set once by the autograd room: frees array->autograd when the array goes. */
 extern void (*hki_array_autograd_drop)(void *autograd);
@@ -140,12 +169,6 @@ void hki_arrays_describe(hk_array *const *x, int count, char *text, size_t bytes
 /* "(2,3)", "(4,)", "()" into text. */
 void hki_dims_describe(const hk_dims *shape, char *text, size_t bytes);
 
-/* Bytes of an element, of a valid dtype: hk_dtype_bytes without the call. */
-static inline size_t hki_dtype_bytes(hk_dtype dtype)
-{
-    return 0x118484 >> 4 * (unsigned)dtype & 15;
-}
-
 /* The element there as a double, nearest. */
 double hki_dtype_load(hk_dtype dtype, const void *element);
 /* Stores a value, rounded to nearest (float types) or towards 0; bool: whether it is not 0. False, with
@@ -162,18 +185,22 @@ bool hki_dims_size(const hk_dims *shape, int64_t *size);
  * limit, so that strides fit too. */
 bool hki_dims_bytes(const hk_dims *shape, hk_dtype dtype, uint64_t *bytes, char *why,
                     size_t why_bytes);
+/* What is wrong, where hki_dims_bytes is false. */
+void hki_dims_explain(const hk_dims *shape, hk_dtype dtype, char *why, size_t why_bytes);
 bool hki_dims_equal(const hk_dims *a, const hk_dims *b);
 /* NumPy's rules; false when the shapes do not go together. */
 bool hki_dims_broadcast(const hk_dims *a, const hk_dims *b, hk_dims *out);
-/* C-order strides in elements. */
-void hki_dims_strides(const hk_dims *shape, int64_t strides[HK_MAX_NDIM]);
+/* C-order strides in elements. Returns the element count; the shape is valid. */
+int64_t hki_dims_strides(const hk_dims *shape, int64_t strides[HK_MAX_NDIM]);
 
 /* What kernels see of an array: set when a task is prepared. */
 typedef struct hki_tensor {
     void *data; /* of the first element, where kernels of the storage's device find it */
     hki_storage *storage;
     int64_t offset; /* elements */
+    int64_t size;   /* elements */
     hk_dtype dtype;
+    bool is_contiguous; /* C order, no gaps */
     int ndim;
     int64_t dims[HK_MAX_NDIM];
     int64_t strides[HK_MAX_NDIM]; /* elements */
@@ -195,14 +222,30 @@ hki_access hki_span_access(const hki_span *span, hki_storage *storage, unsigned 
 hk_array *hki_array_of(const hki_tensor *tensor);
 
 /* Fills all but data; retains nothing. */
-void hki_tensor_init(hki_tensor *tensor, const hk_array *x);
+static inline void hki_tensor_init(hki_tensor *tensor, const hk_array *x)
+{
+    tensor->data = NULL;
+    tensor->storage = x->storage;
+    tensor->offset = x->offset;
+    tensor->size = x->size;
+    tensor->dtype = x->dtype;
+    tensor->is_contiguous = x->is_contiguous;
+    tensor->ndim = x->shape.ndim;
+    memcpy(tensor->dims, x->shape.dims, sizeof tensor->dims);
+    memcpy(tensor->strides, x->strides, sizeof tensor->strides);
+}
+
 /* Sets data from the storage, which must be materialised if the tensor has elements. */
-void hki_tensor_resolve(hki_tensor *tensor);
-int64_t hki_tensor_size(const hki_tensor *tensor);
+static inline void hki_tensor_resolve(hki_tensor *tensor)
+{
+    char *base = hki_storage_kernel_data(tensor->storage);
+    /* A view without elements waits for nobody: its storage's memory may not be made yet. */
+    tensor->data = base ? base + tensor->offset * (int64_t)hki_dtype_bytes(tensor->dtype) : NULL;
+}
+
 /* "float32(2,3), NULL" into text; ndim -1 for NULL. */
 void hki_tensors_describe(const hki_tensor *tensors, int count, char *text, size_t bytes);
 /* What traces tell of it. */
 hki_trace_operand hki_tensor_operand(const hki_tensor *tensor, bool is_output);
-bool hki_tensor_contiguous(const hki_tensor *tensor);
 
 #endif

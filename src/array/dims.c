@@ -37,8 +37,7 @@ bool hki_dims_size(const hk_dims *shape, int64_t *size)
     return dims_product(shape, size, &full_size);
 }
 
-/* Says why a shape of that dtype cannot be. */
-static void explain(const hk_dims *shape, hk_dtype dtype, char *why, size_t why_bytes)
+void hki_dims_explain(const hk_dims *shape, hk_dtype dtype, char *why, size_t why_bytes)
 {
     char text[192];
     if (!hk_dtype_bytes(dtype)) {
@@ -68,13 +67,14 @@ bool hki_dims_bytes(const hk_dims *shape, hk_dtype dtype, uint64_t *bytes, char 
 {
     int64_t size, full_size;
     uint64_t element_bytes = (unsigned)dtype < HK_DTYPE_COUNT ? hki_dtype_bytes(dtype) : 0;
+    /* Elements have 1, 4 or 8 bytes: no division. */
     if (element_bytes && dims_product(shape, &size, &full_size) &&
-        (uint64_t)full_size <= HKI_MAX_BYTES / element_bytes) {
+        (uint64_t)full_size <= HKI_MAX_BYTES >> __builtin_ctzll(element_bytes)) {
         *bytes = (uint64_t)size * element_bytes;
         return true;
     }
     if (why)
-        explain(shape, dtype, why, why_bytes);
+        hki_dims_explain(shape, dtype, why, why_bytes);
     return false;
 }
 
@@ -90,10 +90,6 @@ bool hki_dims_equal(const hk_dims *a, const hk_dims *b)
 
 bool hki_dims_broadcast(const hk_dims *a, const hk_dims *b, hk_dims *out)
 {
-    if (b->ndim == 0 && a->ndim >= 0 && a->ndim <= HK_MAX_NDIM) { /* often */
-        *out = *a;
-        return true;
-    }
     hk_dims result = {.ndim = a->ndim > b->ndim ? a->ndim : b->ndim};
     if (a->ndim < 0 || b->ndim < 0 || result.ndim > HK_MAX_NDIM)
         return false;
@@ -108,13 +104,16 @@ bool hki_dims_broadcast(const hk_dims *a, const hk_dims *b, hk_dims *out)
     return true;
 }
 
-void hki_dims_strides(const hk_dims *shape, int64_t strides[HK_MAX_NDIM])
+int64_t hki_dims_strides(const hk_dims *shape, int64_t strides[HK_MAX_NDIM])
 {
     int64_t stride = 1;
+    bool empty = false;
     for (int i = shape->ndim - 1; i >= 0; i--) {
         strides[i] = stride;
         stride *= shape->dims[i] > 0 ? shape->dims[i] : 1;
+        empty |= shape->dims[i] == 0;
     }
+    return empty ? 0 : stride;
 }
 
 void hki_dims_describe(const hk_dims *shape, char *text, size_t bytes)

@@ -129,9 +129,11 @@ static hk_array *create_failed(refusal *self, hki_device *device)
         self->record = hki_runtime_gone(device->runtime);
     hki_storage *storage = self->record ? hki_storage_create_detached(device, self->record)
                                         : hki_storage_create(device, 0);
-    hk_array *x = hki_array_wrap(storage, (hk_dims){0}, HK_F32);
-    if (x)
+    hk_array *x = hki_array_first(storage, &(hk_dims){0}, HK_F32);
+    if (x) {
         x->failed = true;
+        x->size = 0;
+    }
     if (x && !self->record && !refusal_issue(self, device, x)) {
         hki_array_free(x);
         x = NULL;

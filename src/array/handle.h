@@ -4,9 +4,24 @@
 
 #include "array/array.h"
 
-/* A handle of the storage (its handle count is taken; NULL: there was no memory for it), contiguous, in
- * no scope yet. NULL when host memory is short. */
-hk_array *hki_array_wrap(hki_storage *storage, hk_dims shape, hk_dtype dtype);
+/* Drops a count; true when it was the last. Who has the only one shares it with nobody who could add to it. */
+static inline bool hki_count_drop(atomic_uint *refs)
+{
+    return atomic_load_explicit(refs, memory_order_acquire) == 1 ||
+           atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;
+}
+
+/* Memory for a storage, not cleared; NULL when host memory is short. */
+hki_storage *hki_spare_take(void);
+void hki_spare_put(hki_storage *storage);
+
+/* The handle that a new storage (NULL: there was no memory for it) has been made with: contiguous, in no
+ * scope yet. NULL for NULL. */
+hk_array *hki_array_first(hki_storage *storage, const hk_dims *shape, hk_dtype dtype);
+/* One more handle, the same. NULL when host memory is short. */
+hk_array *hki_array_more(hki_storage *storage, const hk_dims *shape, hk_dtype dtype);
+/* C order, no gaps. */
+bool hki_dims_contiguous(const int64_t *dims, const int64_t *strides, int ndim);
 /* Frees a handle that has no count left. */
 void hki_array_free(hk_array *x);
 

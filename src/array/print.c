@@ -252,8 +252,8 @@ static void picture_read(void *argument)
     hki_tensor tensor;
     hki_tensor_init(&tensor, self->values);
     size_t element_bytes = hk_dtype_bytes(tensor.dtype);
-    self->unset = !atomic_load_explicit(&tensor.storage->data, memory_order_acquire) &&
-                  hki_tensor_size(&tensor) > 0;
+    self->unset =
+        !atomic_load_explicit(&tensor.storage->data, memory_order_acquire) && tensor.size > 0;
     if (self->unset)
         return;
     hki_tensor_resolve(&tensor);

@@ -26,9 +26,8 @@ static void release_behind(size_t mark)
             continue;
         x->scope_slot = 0;
         atomic_store_explicit(&x->scope_owner, NULL, memory_order_release);
-        /* 0 already: somebody released a count that was not theirs. */
-        unsigned refs = atomic_fetch_sub_explicit(&x->refs, 1, memory_order_acq_rel);
-        if (refs <= 1)
+        /* Somebody may have released the only count, which was not theirs: it stands. */
+        if (hki_count_drop(&x->refs))
             hki_array_free(x);
     }
 }

@@ -1,43 +1,57 @@
-#include "array/array.h"
+#include "array/handle.h"
+
+#include "base/sanitizer.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 #define ONE_HANDLE ((uint64_t)1 << 32)
 
 /* Where arrays without elements point. */
 static _Alignas(64) char empty_data[64];
 
+static hki_memory_pool *pool_of(const hki_storage *storage)
+{
+    return storage->is_pinned ? storage->device->pinned : storage->device->memory;
+}
+
 static hki_storage *storage_new(hki_device *device, uint64_t bytes)
 {
-    hki_storage *storage = malloc(sizeof *storage);
+    hki_storage *storage = hki_spare_take();
     if (!storage)
         return NULL;
     storage->device = device;
     storage->bytes = bytes;
-    storage->is_pinned = false;
+    storage->is_pinned = storage->is_small = false;
     storage->record = NULL;
+    HKI_POISON(storage->room, sizeof storage->room);
     atomic_init(&storage->data, bytes ? NULL : empty_data);
     atomic_init(&storage->counts, ONE_HANDLE);
     return storage;
 }
 
-hki_storage *hki_storage_create(hki_device *device, uint64_t bytes)
+static hki_storage *create(hki_device *device, uint64_t bytes, bool is_pinned)
 {
     hki_storage *storage = storage_new(device, bytes);
-    if (storage) {
+    if (!storage)
+        return NULL;
+    storage->is_pinned = is_pinned;
+    storage->is_small =
+        bytes > 0 && bytes <= HKI_SMALL_BYTES && !is_pinned && hki_device_is_host(device);
+    /* All small ones of a device count as one for the runtime. */
+    if (!storage->is_small || hki_memory_pool_add_small(device->memory))
         hki_runtime_retain(device->runtime);
-        hki_var_init(&storage->var, device->runtime);
-    }
+    hki_var_init(&storage->var, device->runtime);
     return storage;
+}
+
+hki_storage *hki_storage_create(hki_device *device, uint64_t bytes)
+{
+    return create(device, bytes, false);
 }
 
 hki_storage *hki_storage_create_pinned(hki_device *device, uint64_t bytes)
 {
-    hki_storage *storage = hki_storage_create(device, bytes);
-    if (storage)
-        storage->is_pinned = device->pinned != NULL;
-    return storage;
+    return create(device, bytes, device->pinned != NULL);
 }
 
 hki_storage *hki_storage_create_detached(hki_device *device, const hk_status *record)
@@ -60,26 +74,23 @@ static bool is_forked(const hki_runtime *runtime)
     return forked;
 }
 
-static hki_memory_pool *pool_of(const hki_storage *storage)
-{
-    return storage->is_pinned ? storage->device->pinned : storage->device->memory;
-}
-
 static void storage_free(hki_storage *storage)
 {
     hki_runtime *runtime = storage->var.runtime;
-    hk_status_release(storage->record);
+    if (storage->record)
+        hk_status_release(storage->record);
     /* In the child of a fork, the locks of the parent's pool and runtime may be held by threads that are
      * not there: their memory is left alone. */
     if (runtime && !is_forked(runtime)) {
         hki_var_deinit(&storage->var);
-        if (storage->bytes)
+        if (storage->bytes && !storage->is_small)
             hki_memory_pool_release(pool_of(storage),
                                     atomic_load_explicit(&storage->data, memory_order_relaxed),
                                     storage->bytes);
-        hki_runtime_release(runtime);
+        if (!storage->is_small || hki_memory_pool_remove_small(storage->device->memory))
+            hki_runtime_release(runtime);
     }
-    free(storage);
+    hki_spare_put(storage);
 }
 
 /* The window of a runtime that is not alive is nobody's concern. */
@@ -98,8 +109,12 @@ void hki_storage_retain_handle(hki_storage *storage)
 
 void hki_storage_release_handle(hki_storage *storage)
 {
-    uint64_t old = atomic_load_explicit(&storage->counts, memory_order_relaxed), new;
-    bool hand_over; /* the last handle goes, tasks go on */
+    uint64_t old = atomic_load_explicit(&storage->counts, memory_order_acquire), new;
+    bool hand_over;          /* the last handle goes, tasks go on */
+    if (old == ONE_HANDLE) { /* ours, and nobody else's who could add to it */
+        storage_free(storage);
+        return;
+    }
     do {
         assert(old >= ONE_HANDLE);
         hand_over = old > ONE_HANDLE && old < 2 * ONE_HANDLE;
@@ -150,10 +165,21 @@ bool hki_storage_renew(hki_storage *storage)
     return true;
 }
 
+/* The first multiple of HKI_SMALL_BYTES in its room. */
+static char *room_of(hki_storage *storage)
+{
+    return storage->room + (-(uintptr_t)storage->room & (HKI_SMALL_BYTES - 1));
+}
+
 bool hki_storage_materialise(hki_storage *storage)
 {
     if (atomic_load_explicit(&storage->data, memory_order_acquire))
         return true;
+    if (storage->is_small) {
+        HKI_UNPOISON(room_of(storage), storage->bytes);
+        atomic_store_explicit(&storage->data, room_of(storage), memory_order_release);
+        return true;
+    }
     void *data = hki_memory_pool_allocate(pool_of(storage), storage->bytes);
     void *expected = NULL;
     /* Another task, which writes other bytes, may have been faster. */
@@ -168,11 +194,4 @@ bool hki_storage_materialise(hki_storage *storage)
 hk_device_memory hki_storage_memory(const hki_storage *storage)
 {
     return hki_memory_pool_get(pool_of(storage));
-}
-
-char *hki_storage_kernel_data(const hki_storage *storage)
-{
-    char *data = atomic_load_explicit(&storage->data, memory_order_acquire);
-    /* The memory of an array without elements is no device's, and what is not made yet is nowhere. */
-    return storage->bytes && data ? data + storage->device->kernel_offset : data;
 }

@@ -40,6 +40,71 @@ static void test_life(void)
     CHECK(memory().used_bytes == before);
 }
 
+/* Small arrays have their memory beside their handles: it counts, is aligned, and stays as long as a view. */
+static void test_small(void)
+{
+    enum { COUNT = 200 }; /* more than a thread keeps */
+    static hk_array *x[COUNT], *view[COUNT];
+    uint64_t before = memory().used_bytes;
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < COUNT; i++) {
+            float values[COUNT] = {0};
+            int64_t size = i % 33 + 1; /* 4 to 132 bytes */
+            for (int64_t j = 0; j < size; j++)
+                values[j] = (float)(i + j);
+            x[i] = hk_from_host(values, hk_shape(size), HK_F32, hk_device_default());
+            CHECK((uintptr_t)atomic_load(&x[i]->storage->data) % 64 == 0);
+            CHECK(memory().used_bytes >= before + (uint64_t)(i + 1) * 4);
+            view[i] = hk_slice(x[i], 0, -1, size);
+        }
+        for (int i = 0; i < COUNT; i++)
+            hk_array_release(x[i]);
+        CHECK(memory().used_bytes >= before + COUNT * 4);
+        for (int i = 0; i < COUNT; i++) {
+            CHECK(hk_item(view[i], NULL) == i + i % 33);
+            hk_array_release(view[i]);
+        }
+        CHECK_EQ_I64(memory().used_bytes, before);
+    }
+    hki_storage *small = hki_storage_create(hk_device_default().handle, 64);
+    CHECK(!atomic_load(&small->data) && hki_storage_materialise(small) && small->is_small);
+    hki_storage_release_handle(small);
+    small = hki_storage_create(hk_device_default().handle, 65);
+    CHECK(!small->is_small);
+    hki_storage_release_handle(small);
+}
+
+/* Releases x and exits within a scope, whose arrays go then. Returns NULL when they held what they should. */
+static void *release_last(void *x)
+{
+    hk_scope_begin();
+    hk_array *own = test_range(hk_shape(2));
+    bool right = hk_item(hk_index(own, 0, 1), NULL) == 1;
+    hk_array_release(x);
+    return right ? NULL : own;
+}
+
+/* Made here, released there, and after the runtime has ended. */
+static void test_small_elsewhere(void)
+{
+    enum { THREADS = 8 };
+    hk_runtime_deinit();
+    CHECK(hk_ok(hk_runtime_init(NULL)));
+    pthread_t thread[THREADS];
+    hk_array *late = hk_take(test_range(hk_shape(2))), *later = hk_take(test_range(hk_shape(40)));
+    for (int i = 0; i < THREADS; i++)
+        CHECK(!pthread_create(&thread[i], NULL, release_last, hk_take(test_range(hk_shape(2)))));
+    for (int i = 0; i < THREADS; i++) {
+        void *wrong;
+        CHECK(!pthread_join(thread[i], &wrong) && !wrong);
+    }
+    CHECK_EQ_I64(memory().used_bytes, 64 + 160);
+    hk_runtime_deinit();
+    hk_array_release(late);
+    hk_array_release(later);
+    CHECK_EQ_I64(memory().used_bytes, 0); /* of a new one */
+}
+
 /* The window counts the bytes that only tasks hold: from the moment the last handle goes. */
 static void test_window(bool serial)
 {
@@ -111,10 +176,12 @@ static void test_all(bool serial)
     test_life();
     test_race();
     test_out_of_memory();
+    test_small();
 }
 
 int main(void)
 {
     test_engines(test_all, (hk_runtime_options){.memory_bytes = 128 * MIB});
+    test_small_elsewhere();
     return check_result();
 }

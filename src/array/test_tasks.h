@@ -46,7 +46,7 @@ static void test_run(hki_task *task, void *payload, int64_t piece)
     test_work *self = payload;
     hki_tensor_resolve(&self->out_tensor);
     float *out = self->out_tensor.data, *in = NULL;
-    int64_t size = hki_tensor_size(&self->out_tensor);
+    int64_t size = self->out_tensor.size;
     if (self->in_tensor.storage) {
         hki_tensor_resolve(&self->in_tensor);
         in = self->in_tensor.data;

@@ -10,16 +10,18 @@ static hk_array *view_new(hk_array *x, hk_dims shape, const int64_t *strides, in
 {
     if (x->failed)
         shape.ndim = 0;
-    hki_storage_retain_handle(x->storage);
-    hk_array *view = hki_array_wrap(x->storage, shape, x->dtype);
+    hk_array *view = hki_array_more(x->storage, &shape, x->dtype);
     if (!view)
         return hki_array_no_memory();
     view->failed = x->failed;
+    if (x->failed)
+        view->size = 0;
     view->read_only = read_only;
     for (int i = 0; i < shape.ndim; i++)
         view->strides[i] = strides[i];
+    view->is_contiguous = hki_dims_contiguous(shape.dims, view->strides, shape.ndim);
     /* Without elements it must point somewhere all the same. */
-    view->offset = hk_size(view) ? offset : x->offset;
+    view->offset = view->size ? offset : x->offset;
     view = hki_scope_add(view);
     /* A failed one too: its gradients must fail, not stay as they were. */
     if (hki_array_view_record)

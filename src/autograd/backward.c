@@ -51,7 +51,7 @@ static bool pass_visit(backward_pass *pass, hki_tape_node *node)
     if (node->pass == pass->id)
         return true;
     if (pass->count == pass->capacity) {
-        size_t capacity = pass->capacity ? pass->capacity * 2 : 256;
+        size_t capacity = pass->capacity ? pass->capacity * 2 : 32;
         pass_entry *entries = realloc(pass->entries, capacity * sizeof *entries);
         if (!entries) {
             pass_fail(pass, node->device, "backward", NULL, HK_OUT_OF_MEMORY,
@@ -133,13 +133,15 @@ static void call_backward(backward_pass *pass, hki_tape_node *node, hk_array *dy
                 hki_tape_contribute(node->inputs[i].node, carrier);
         return;
     }
-    hki_grad_call call = {.op = op,
-                          .options = node->options,
-                          .input_count = node->input_count,
-                          .output = node->output,
-                          .saved = node->saved,
-                          .dy = dy};
+    hki_grad_call call;
+    call.op = op;
+    call.options = node->options;
+    call.input_count = node->input_count;
+    call.output = node->output;
+    call.saved = node->saved;
+    call.dy = dy;
     for (int i = 0; i < node->input_count; i++) {
+        call.dx[i] = NULL;
         call.inputs[i] = node->inputs[i].kept;
         call.input_shape[i] = node->inputs[i].shape;
         call.input_dtype[i] = node->inputs[i].dtype;

@@ -108,6 +108,12 @@ hki_memory_pool *hki_memory_pool_create(hki_device *device, uint64_t limit_bytes
 void hki_memory_pool_destroy(hki_memory_pool *pool);
 hk_device_memory hki_memory_pool_get(hki_memory_pool *pool);
 
+/* Counts an array, or one fewer, that has its memory elsewhere: HKI_SMALL_BYTES of used_bytes, without limit. True when
+ * it is the first one, or was the last. */
+enum { HKI_SMALL_BYTES = 64 };
+bool hki_memory_pool_add_small(hki_memory_pool *pool);
+bool hki_memory_pool_remove_small(hki_memory_pool *pool);
+
 /* Its memory comes from the accelerator's allocate_pinned; NULL also when it has none. The
  * accelerator outlives it. */
 hki_memory_pool *hki_memory_pool_create_pinned(hki_device *accelerator);

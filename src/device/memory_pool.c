@@ -1,21 +1,10 @@
 /* Freed memory of a device, or pinned memory of the host, is kept by size class and handed out
  * again, last freed first, while it is hot. */
+#include "base/sanitizer.h"
 #include "base/sync.h"
 #include "device/device.h"
 
 #include <stdlib.h>
-
-#if defined(__SANITIZE_ADDRESS__)
-#define CACHE_MEMORY 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define CACHE_MEMORY 0
-#endif
-#endif
-#ifndef CACHE_MEMORY
-#define CACHE_MEMORY                                                                               \
-    1 /* AddressSanitizer sees stray accesses only to memory that was really freed */
-#endif
 
 enum { MIN_SHIFT = 6, CLASS_COUNT = (62 - MIN_SHIFT) * 4 };
 
@@ -27,6 +16,7 @@ typedef struct size_class {
 struct hki_memory_pool {
     hki_device *device; /* whose class functions give the memory */
     bool is_pinned;
+    _Atomic(uint64_t) small_count;
     hki_lock lock; /* everything below */
     hk_device_memory memory;
     size_class classes[CLASS_COUNT];
@@ -109,7 +99,21 @@ hk_device_memory hki_memory_pool_get(hki_memory_pool *pool)
     hki_lock_acquire(&pool->lock);
     hk_device_memory memory = pool->memory;
     hki_lock_release(&pool->lock);
+    memory.used_bytes +=
+        HKI_SMALL_BYTES * atomic_load_explicit(&pool->small_count, memory_order_relaxed);
+    if (memory.peak_bytes < memory.used_bytes)
+        memory.peak_bytes = memory.used_bytes;
     return memory;
+}
+
+bool hki_memory_pool_add_small(hki_memory_pool *pool)
+{
+    return atomic_fetch_add_explicit(&pool->small_count, 1, memory_order_relaxed) == 0;
+}
+
+bool hki_memory_pool_remove_small(hki_memory_pool *pool)
+{
+    return atomic_fetch_sub_explicit(&pool->small_count, 1, memory_order_acq_rel) == 1;
 }
 
 void *hki_memory_pool_allocate(hki_memory_pool *pool, size_t bytes)
@@ -160,7 +164,7 @@ void hki_memory_pool_release(hki_memory_pool *pool, void *data, size_t bytes)
     size_class *class = &pool->classes[index];
     hki_lock_acquire(&pool->lock);
     pool->memory.used_bytes -= rounded;
-    bool keep = CACHE_MEMORY;
+    bool keep = !HKI_ADDRESS_SANITIZER;
     if (keep && class->count == class->capacity) {
         size_t capacity = class->capacity ? class->capacity * 2 : 16;
         void **blocks = realloc(class->blocks, capacity * sizeof *blocks);

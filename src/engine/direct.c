@@ -1,6 +1,17 @@
 /* Calls so small that to make them tasks would cost more than all they do: they run in the caller, at their place in
- * the order of calls, while the issue lock is held. So nobody can come between their reading and their end. */
+ * the order of calls, while the issue lock is held. So nobody can come between their reading and their end. The same for
+ * reading a few elements. */
 #include "engine/engine_internal.h"
+
+/* The variables have what was issued to write them, and nothing has failed. */
+static bool are_settled_locked(hki_runtime *runtime, hki_var *const *vars, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (!hki_var_is_settled_locked(vars[i]))
+            return false;
+    /* After the gates: a writer that failed says so before it opens its own. */
+    return atomic_load_explicit(&runtime->failed_vars, memory_order_relaxed) == 0;
+}
 
 bool hki_direct_begin(hki_runtime *runtime, hki_var *const *reads, int count, hki_var *write)
 {
@@ -8,19 +19,26 @@ bool hki_direct_begin(hki_runtime *runtime, hki_var *const *reads, int count, hk
         !hki_environment_is_default())
         return false;
     hki_lock_acquire(&runtime->issue_lock);
-    bool may = !write || hki_var_is_idle_locked(write);
-    for (int i = 0; may && i < count; i++)
-        may = hki_var_is_settled_locked(reads[i]);
-    /* After the gates: a writer that failed says so before it opens its own. */
-    may = may && atomic_load_explicit(&runtime->failed_vars, memory_order_relaxed) == 0 &&
-          !atomic_load_explicit(&runtime->stopping, memory_order_relaxed);
-    if (!may) {
+    if ((write && !hki_var_is_idle_locked(write)) || !are_settled_locked(runtime, reads, count) ||
+        atomic_load_explicit(&runtime->stopping, memory_order_relaxed)) {
         hki_lock_release(&runtime->issue_lock);
         return false;
     }
     hki_sequence_note(++runtime->sequence);
     runtime->direct_calls++;
     return true;
+}
+
+bool hki_direct_look(hki_var *var)
+{
+    hki_runtime *runtime = var->runtime;
+    if (!hki_runtime_alive(runtime) || runtime->serial || hki_tracing(runtime) || hki_in_task())
+        return false;
+    hki_lock_acquire(&runtime->issue_lock);
+    if (are_settled_locked(runtime, &var, 1))
+        return true;
+    hki_lock_release(&runtime->issue_lock);
+    return false;
 }
 
 void hki_direct_end(hki_runtime *runtime)

@@ -133,6 +133,12 @@ void hki_task_blame(const hki_blame *blame);
  * one given, or, with NULL, what nobody else knows of yet. False: it has to be a task. */
 bool hki_direct_begin(hki_runtime *runtime, hki_var *const *reads, int count, hki_var *write);
 void hki_direct_end(hki_runtime *runtime);
+/* For reading a few elements, which takes no place in the order of calls: true when what was issued to write the variable
+ * has finished and nothing has failed; all others are then held back until hki_direct_end. False, also in a task and
+ * where the variable's runtime is not alive: hki_wait_range is to be asked. */
+bool hki_direct_look(hki_var *var);
+/* Elements that are few enough for either. */
+enum { HKI_DIRECT_ELEMENTS = 64 };
 
 /* ---- waiting and reading ----------------------------------------------------------------------------- */
 

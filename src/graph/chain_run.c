@@ -46,14 +46,18 @@ static void set_tensor(const hki_chain_run *run, const hki_chain_step *step,
         tensor->ndim = 1;
         tensor->dims[0] = chain->values[ref->index].elements * chain->block_samples;
         tensor->strides[0] = 1;
+        tensor->size = tensor->dims[0];
+        tensor->is_contiguous = true;
     } else {
         const hki_chain_value *value = &chain->values[ref->index];
         size_t row = (size_t)value->elements * hki_dtype_bytes(value->dtype);
         char *rows = rows_of(run, ref->index);
         /* As numbers: it may lie before the memory begins. */
         tensor->data = by_rows ? (void *)((uintptr_t)rows - (uintptr_t)run->first * row) : rows;
-        if (!by_rows)
+        if (!by_rows) {
             tensor->dims[ref->is_last ? 1 : 0] = run->count;
+            tensor->size = value->elements * run->count;
+        }
     }
 }
 

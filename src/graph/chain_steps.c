@@ -31,8 +31,7 @@ const hki_chain_step hki_chain_no_step = {.call = -1,
 static bool same_operand(const hki_operand *a, const hki_operand *b)
 {
     return a->slot == b->slot && a->tensor.offset == b->tensor.offset &&
-           a->tensor.dtype == b->tensor.dtype &&
-           hki_tensor_size(&a->tensor) == hki_tensor_size(&b->tensor);
+           a->tensor.dtype == b->tensor.dtype && a->tensor.size == b->tensor.size;
 }
 
 /* The operand of the chain's node for what a call reads. */
@@ -60,7 +59,7 @@ static int value_add(maker *self, const hki_operand *operand, int64_t samples)
     chain->values[chain->value_count] = (hki_chain_value){
         .slot = operand->slot,
         .dtype = tensor->dtype,
-        .elements = hki_tensor_size(tensor) / samples,
+        .elements = tensor->size / samples,
         .array = -1,
         .fits_lanes = bytes == (chain->f64 ? sizeof(double) : sizeof(float)),
         .rows = HKI_CHAIN_NOWHERE,
@@ -101,12 +100,18 @@ static int sum_to_make(maker *self, const hki_operand *operand, bool accumulates
     hki_chain *chain = self->chain;
     chain->sums[chain->sum_count] = (hki_chain_sum){.array = array_to_write(chain, operand),
                                                     .dtype = operand->tensor.dtype,
-                                                    .elements = hki_tensor_size(&operand->tensor),
+                                                    .elements = operand->tensor.size,
                                                     .accumulates = accumulates};
     return chain->sum_count++;
 }
 
 /* ---- calls as they are ------------------------------------------------------------------------------------------- */
+
+static int64_t size_of(const hk_dims *shape)
+{
+    int64_t size = 0;
+    return hki_dims_size(shape, &size) ? size : 0;
+}
 
 /* What op->plan says when the batch has so many samples. */
 static void ask_plan(const hki_chain *chain, const hki_chain_step *step, int64_t samples,
@@ -133,6 +138,8 @@ static void ask_plan(const hki_chain *chain, const hki_chain_step *step, int64_t
         memcpy(arrays[i].strides, ref->tensor.strides, sizeof ref->tensor.strides);
         if (ref->kind == HKI_REF_VALUE)
             arrays[i].shape.dims[ref->is_last ? 1 : 0] = samples;
+        arrays[i].size = size_of(&arrays[i].shape);
+        arrays[i].is_contiguous = ref->tensor.is_contiguous;
         inputs[i] = &arrays[i];
     }
     for (int i = 0; i < node->output_count; i++) {
@@ -153,6 +160,7 @@ static void set_dense(hki_tensor *tensor)
     hk_dims shape = {.ndim = tensor->ndim};
     memcpy(shape.dims, tensor->dims, sizeof shape.dims);
     hki_dims_strides(&shape, tensor->strides);
+    tensor->is_contiguous = true;
     tensor->offset = 0;
 }
 

@@ -61,33 +61,50 @@ static bool refuse_dtype(hki_call *call)
                            hk_dtype_name(call->inputs[0]->dtype), allowed);
 }
 
+/* Input `index` is NULL: fine where it is optional. */
+static bool check_left_out(hki_call *call, int index)
+{
+    char name[64];
+    return hki_op_input_name(call->op, index, name, sizeof name) ||
+           hki_call_refuse(call, HK_INVALID_ARGUMENT, "%s is NULL", name);
+}
+
+static bool check_runtime(hki_call *call, const hk_array *x)
+{
+    const hk_status *gone = hki_array_gone(x);
+    if (!gone)
+        return true;
+    hk_status_release(gone);
+    return hki_call_refuse(call, HK_CANCELLED, "an input's runtime has ended");
+}
+
 /* What holds for every operator; sets call->device, also on failure where there is one. */
 static bool check_inputs(hki_call *call, hki_device *device)
 {
     const hk_op *op = call->op;
     hki_device *first = NULL;
     bool failed = false;
-    char name[64];
     call->device = device;
     for (int i = 0; i < call->input_count; i++) {
         const hk_array *x = call->inputs[i];
         if (!x) {
-            if (hki_op_input_name(op, i, name, sizeof name))
-                continue;
-            return hki_call_refuse(call, HK_INVALID_ARGUMENT, "%s is NULL", name);
+            if (!check_left_out(call, i))
+                return false;
+            continue;
         }
-        const hk_status *gone = hki_array_gone(x);
-        if (gone) {
-            hk_status_release(gone);
-            return hki_call_refuse(call, HK_CANCELLED, "an input's runtime has ended");
-        }
+        const hki_storage *storage = x->storage;
         failed |= x->failed;
         if (!first) {
-            first = x->storage->device;
+            if (!check_runtime(call, x))
+                return false;
+            first = storage->device;
             if (!call->device)
                 call->device = first;
-        } else if (x->storage->device != first && !op->any_device && !failed) {
-            return refuse_devices(call, i, first);
+        } else if (storage->device != first || storage->record) { /* else it is the same runtime */
+            if (!check_runtime(call, x))
+                return false;
+            if (storage->device != first && !op->any_device && !failed)
+                return refuse_devices(call, i, first);
         }
     }
     if (failed)

@@ -5,6 +5,7 @@
 #include "array/test_tasks.h"
 
 #include <hocket/hocket.h>
+#include <pthread.h>
 
 enum { ROUNDS = 300, READERS = 20 };
 
@@ -101,6 +102,106 @@ static void test_failing_writer(void)
     }
 }
 
+/* Arrays made from nothing, and what they are read for. */
+static void test_constants(void)
+{
+    start(1, 0);
+    HK_SCOPE;
+    hk_device device = hk_device_default();
+    uint64_t direct = direct_calls();
+    hk_array *zeros = hk_zeros(hk_shape(4, 16), HK_F32, device);
+    hk_array *halves = hk_full(hk_shape(2), 0.5, HK_F64, device);
+    hk_array *yes = hk_ones(hk_shape(), HK_BOOL, device);
+    CHECK_EQ_I64(direct_calls() - direct, 3);
+    CHECK(test_holds(zeros, (const float[64]){0}, 64));
+    CHECK(hk_item(hk_index(halves, 0, 1), NULL) == 0.5 && hk_item(yes, NULL) == 1);
+    hk_zeros(hk_shape(5, 13), HK_F32, device); /* too many elements */
+    CHECK_EQ_I64(direct_calls() - direct, 3);
+    hk_runtime_deinit();
+}
+
+/* Of one shape and contiguous, or of one element, in rows; all others in general. */
+static void test_shapes(void)
+{
+    start(1, 0);
+    HK_SCOPE;
+    hk_array *x = test_range(hk_shape(2, 3)), *row = test_range(hk_shape(1, 3));
+    hk_array *column = test_range(hk_shape(2, 1)), *two = test_range(hk_shape(1, 1, 1));
+    hk_array *turned = hk_transpose(test_range(hk_shape(3, 2)));
+    hk_array *part = hk_slice(test_range(hk_shape(2, 5)), 1, 1, 4);
+    uint64_t direct = direct_calls();
+    CHECK(test_holds(hk_add(x, x), (const float[]){0, 2, 4, 6, 8, 10}, 6));
+    CHECK(test_holds(hk_add(row, column), (const float[]){0, 1, 2, 1, 2, 3}, 6));
+    CHECK(test_holds(hk_add(x, turned), (const float[]){0, 3, 6, 4, 7, 10}, 6));
+    CHECK(test_holds(hk_add(part, x), (const float[]){1, 3, 5, 9, 11, 13}, 6));
+    CHECK(test_holds(hk_subtract(two, x), (const float[]){0, -1, -2, -3, -4, -5}, 6));
+    CHECK(test_holds(hk_where(hk_greater(x, row), x, two), (const float[]){0, 0, 0, 3, 4, 5}, 6));
+    CHECK(test_holds(hk_broadcast_to(hk_relu(part), hk_shape(2, 3)),
+                     (const float[]){1, 2, 3, 6, 7, 8}, 6));
+    CHECK(test_holds(hk_add_scalar(hk_broadcast_to(column, hk_shape(2, 3)), 1),
+                     (const float[]){1, 1, 1, 2, 2, 2}, 6));
+    CHECK_EQ_I64(direct_calls() - direct, 9);
+    hk_runtime_deinit();
+}
+
+static void *open_soon(void *gate)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+    atomic_store((atomic_bool *)gate, true);
+    return NULL;
+}
+
+/* A few elements are read without a task where nobody is going to write them, and only there. */
+static void test_reading(void)
+{
+    start(2, 0);
+    HK_SCOPE;
+    for (int way = 0; way < 3; way++) {
+        atomic_bool gate = false;
+        pthread_t thread;
+        float values[3] = {0};
+        hk_array *x = test_range(hk_shape(3));
+        test_issue((test_work){.kind = TEST_FILL, .out = x, .value = 7, .gate = &gate});
+        CHECK(!pthread_create(&thread, NULL, open_soon, &gate));
+        if (way == 0)
+            CHECK(hk_item(hk_index(x, 0, 1), NULL) == 7);
+        else if (way == 1)
+            CHECK(hk_ok(hk_to_host(x, values, sizeof values)) && values[2] == 7);
+        else
+            CHECK(hk_ok(hk_wait(x)));
+        CHECK(atomic_load(&gate));
+        pthread_join(thread, NULL);
+
+        atomic_store(&gate, false); /* x is being read: nobody need wait for that */
+        test_issue(
+            (test_work){.kind = TEST_COPY, .out = test_empty(hk_shape(3)), .in = x, .gate = &gate});
+        CHECK(hk_item(hk_index(x, 0, 0), NULL) == 7);
+        CHECK(!atomic_load(&gate));
+        atomic_store(&gate, true);
+    }
+    const hk_status *status;
+    hk_item(test_empty(hk_shape(1)), &status);
+    CHECK(strstr(hk_status_message(status), "never written"));
+    hk_runtime_deinit();
+}
+
+/* A wait at whatever moment tells of a writer that fails. */
+static void test_waiting_for_failure(void)
+{
+    start(2, 0);
+    for (int round = 0; round < ROUNDS; round++) {
+        HK_SCOPE;
+        hk_array *x = test_range(hk_shape(3));
+        float values[3];
+        test_issue((test_work){.kind = TEST_FAIL_WRITING, .out = x});
+        for (volatile int i = 0; i < round * 10; i++)
+            ;
+        const hk_status *status = round % 2 ? hk_wait(x) : hk_to_host(x, values, sizeof values);
+        CHECK(hk_status_code(status) == HK_INJECTED);
+    }
+    hk_runtime_deinit();
+}
+
 /* Where every call is to be handed over, recorded, or run in its place, it is. */
 static void test_never(void)
 {
@@ -131,6 +232,10 @@ int main(void)
     test_fallible();
     test_writer();
     test_failing_writer();
+    test_constants();
+    test_shapes();
+    test_reading();
+    test_waiting_for_failure();
     test_never();
     return check_result();
 }

@@ -46,7 +46,7 @@ static void fail_for_memory(hki_task *task, uint64_t bytes, hk_device_memory mem
 
 static size_t tensor_bytes(const hki_tensor *tensor)
 {
-    size_t bytes = (size_t)hki_tensor_size(tensor) * hk_dtype_bytes(tensor->dtype);
+    size_t bytes = (size_t)tensor->size * hk_dtype_bytes(tensor->dtype);
     return bytes > 0 ? bytes : 1;
 }
 
@@ -74,6 +74,7 @@ static void move_tensor(hki_tensor *tensor, void *data)
     hk_dims shape = {.ndim = tensor->ndim};
     memcpy(shape.dims, tensor->dims, sizeof shape.dims);
     hki_dims_strides(&shape, tensor->strides);
+    tensor->is_contiguous = true;
     tensor->data = data;
 }
 
@@ -84,7 +85,7 @@ static void copy_tensor(const hki_tensor *from, const hki_tensor *to)
     copy.input_count = copy.output_count = 1;
     copy.in[0] = *from;
     copy.out[0] = *to;
-    hki_copy_elements(&copy, 0, hki_tensor_size(to));
+    hki_copy_elements(&copy, 0, to->size);
 }
 
 /* Copies are made by one thread: they are rare, and not worth a second task. */

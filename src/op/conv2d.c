@@ -345,7 +345,7 @@ JOIN(f64, double)
 
 static void weight_join(const hki_kernel_call *call)
 {
-    const int64_t weights = hki_tensor_size(&call->out[0]), outputs = call->out[0].dims[0];
+    const int64_t weights = call->out[0].size, outputs = call->out[0].dims[0];
     if (call->out[0].dtype == HK_F32) {
         join_f32(call, 0, weights, call->out[0].data);
         join_f32(call, weights, outputs, call->out[1].data);

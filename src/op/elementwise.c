@@ -31,7 +31,7 @@ bool hki_infer_same(hki_call *call)
 static bool broadcast(hki_call *call, int index)
 {
     const hk_dims *shape = &call->inputs[index]->shape;
-    if (hki_dims_equal(&call->out_shape[0], shape) ||
+    if (shape->ndim == 0 || hki_dims_equal(&call->out_shape[0], shape) ||
         hki_dims_broadcast(&call->out_shape[0], shape, &call->out_shape[0]))
         return true;
     char has[256], others[256], name[64];
@@ -151,6 +151,29 @@ static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, in
         hki_walk(call, begin, end, options ? options->value : 0, find_loop(row->element, dtype));
     if (refused >= 0)
         hki_walk_fail(call, piece, refused, row->refusal);
+}
+
+static bool run_dense(const hki_call *call, const hk_array *out)
+{
+    const row_data *row = call->op->data;
+    const scalar_options *options = call->options;
+    const int64_t size = out->size;
+    hki_run run = {.n = size, .scalar = options ? options->value : 0};
+    bool dense = out->is_contiguous;
+    hk_dtype dtype = HK_F32;
+    for (int i = 0; i < call->input_count; i++) {
+        const hk_array *x = call->inputs[i];
+        dtype = x->dtype; /* the last one's: the first may be a condition */
+        dense = dense && x->is_contiguous && (x->size == size || x->size == 1);
+        run.in[i] = hki_array_kernel_data(x);
+        run.in_step[i] = x->size == size ? (int64_t)hki_dtype_bytes(dtype) : 0;
+    }
+    if (!dense)
+        return false;
+    run.out = hki_array_kernel_data(out);
+    run.out_step = (int64_t)hki_dtype_bytes(out->dtype);
+    find_loop(row->element, dtype)(&run);
+    return true;
 }
 
 /* ---- reference ------------------------------------------------------------------------------------------ */
@@ -461,6 +484,7 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
                                .split = HKI_SPLIT_ELEMENTS,                                        \
                                .plan = plan,                                                       \
                                .kernel = {[HKI_CPU] = kernel},                                     \
+                               .run_dense = run_dense,                                             \
                                .reference = reference,                                             \
                                .tolerance_f32 = 1e-5,                                              \
                                .data = &data_##op};

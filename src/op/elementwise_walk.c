@@ -54,24 +54,17 @@ static void walk_init(walk_axes *axes, const hki_kernel_call *call)
     }
 }
 
-/* True when the output is contiguous, and so is each input, in its shape, but for those of one element. */
+/* True when the output is contiguous, and so is each input, in its shape, but for those of one element. An input that is
+ * broadcast to the output and has as many elements has its shape, but for axes of one element. */
 static bool all_dense(const hki_kernel_call *call)
 {
     const hki_tensor *out = &call->out[0];
-    if (!hki_tensor_contiguous(out))
-        return false;
+    bool dense = out->is_contiguous;
     for (int i = 0; i < call->input_count; i++) {
         const hki_tensor *in = &call->in[i];
-        if (in->ndim == 0)
-            continue;
-        if (in->ndim != out->ndim || !hki_tensor_contiguous(in))
-            return false;
-        for (int axis = 0; axis < out->ndim; axis++) {
-            if (in->dims[axis] != out->dims[axis])
-                return false;
-        }
+        dense &= in->is_contiguous && (in->size == out->size || in->size == 1);
     }
-    return true;
+    return dense;
 }
 
 static int64_t walk_dense(const hki_kernel_call *call, int64_t begin, int64_t end, double scalar,
@@ -80,8 +73,7 @@ static int64_t walk_dense(const hki_kernel_call *call, int64_t begin, int64_t en
     hki_run run = {.n = end - begin, .scalar = scalar};
     for (int i = 0; i < call->input_count; i++) {
         const hki_tensor *in = &call->in[i];
-        bool steps = in->ndim > 0 || call->out[0].ndim == 0;
-        run.in_step[i] = steps ? (int64_t)hki_dtype_bytes(in->dtype) : 0;
+        run.in_step[i] = in->size == call->out[0].size ? (int64_t)hki_dtype_bytes(in->dtype) : 0;
         run.in[i] = (const char *)in->data + begin * run.in_step[i];
     }
     run.out_step = (int64_t)hki_dtype_bytes(call->out[0].dtype);

@@ -71,10 +71,12 @@ static void fill(const hki_kernel_call *call, double value, int64_t begin, int64
     hk_dtype dtype = call->out[0].dtype;
     uint64_t element = 0;
     hki_dtype_store(dtype, &element, value);
-    /* The element is an input without axes. */
-    hki_kernel_call with_input = *call;
+    /* The element is an input without axes. The rest of the call stays unset: hki_walk reads arrays only. */
+    hki_kernel_call with_input;
     with_input.input_count = 1;
-    with_input.in[0] = (hki_tensor){.data = &element, .dtype = dtype};
+    with_input.out[0] = call->out[0];
+    with_input.in[0] =
+        (hki_tensor){.data = &element, .size = 1, .dtype = dtype, .is_contiguous = true};
     size_t bytes = hk_dtype_bytes(dtype);
     hki_walk(&with_input, begin, end, 0,
              bytes == 1   ? fill_uint8_t
@@ -149,8 +151,9 @@ static const hki_sample ones_samples[] = {
 #define CONSTANT(op, text)                                                                         \
     HKI_OP_NAMED(op), HKI_OP_PARAMS(op), HKI_OP_SAMPLES(op##_samples),                             \
         .signature = "", .doc = text, .infer = op##_infer, .elementwise = true,                    \
-        .split = HKI_SPLIT_ELEMENTS, .plan = plan, .kernel = {[HKI_CPU] = op##_kernel},            \
-        .reference = op##_reference, .no_grad_why = "it has no inputs"
+        .infallible = true, .split = HKI_SPLIT_ELEMENTS, .plan = plan,                             \
+        .kernel = {[HKI_CPU] = op##_kernel}, .reference = op##_reference,                          \
+        .no_grad_why = "it has no inputs"
 
 HKI_ARGUMENTS_TABLE(full, HKI_FULL_ARGUMENTS)
 HKI_ARGUMENTS_TABLE(zeros, HKI_ZEROS_ARGUMENTS)

@@ -2,15 +2,20 @@
  * gradients. */
 #include "op/elementwise.h"
 
+#define ONES_LOOP(type)                                                                            \
+    static int64_t ones_##type(const hki_run *run)                                                 \
+    {                                                                                              \
+        for (int64_t i = 0; i < run->n; i++)                                                       \
+            *(type *)(run->out + i * run->out_step) = 1;                                           \
+        return -1;                                                                                 \
+    }
+ONES_LOOP(float)
+ONES_LOOP(double)
+
 static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     (void)piece;
-    if (call->out[0].dtype == HK_F32)
-        for (int64_t i = begin; i < end; i++)
-            ((float *)call->out[0].data)[i] = 1;
-    else
-        for (int64_t i = begin; i < end; i++)
-            ((double *)call->out[0].data)[i] = 1;
+    hki_walk(call, begin, end, 0, call->out[0].dtype == HK_F32 ? ones_float : ones_double);
 }
 
 static void reference(const hki_call *call, const double *const *in, double *const *out)
@@ -35,6 +40,8 @@ const hk_op hki_op_ones_like = {
     .doc = "Ones of x's shape and dtype.",
     .formula = "1",
     .dtypes = HKI_FLOATS,
+    .elementwise = true,
+    .infallible = true,
     .internal = true,
     .shape_only = true,
     .infer = hki_infer_same,

@@ -283,6 +283,10 @@ struct hk_op {
     hki_split split;
     void (*plan)(const hki_call *call, hki_plan *plan); /* optional unless HKI_SPLIT_PLAN */
     hki_kernel_fn kernel[HKI_DEVICE_KIND_COUNT];
+    /* Optional, elementwise: the whole call at once, without what a kernel is told, where no element can be refused and
+     * all arrays are contiguous, materialised, in the host's memory, and have the output's elements or one. False, with
+     * nothing done, where they are not contiguous or not that many. */
+    bool (*run_dense)(const hki_call *call, const hk_array *out);
     void (*join)(const hki_kernel_call *call); /* optional: after all pieces */
     /* Optional: how it treats a batch; then its kernel works on any run of samples, whatever
      * `extent` is split by. */

@@ -79,10 +79,14 @@ static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, in
     const hki_sgd_update_options *options = call->options;
     coefficients given = {options->lr / (options->batch > 0 ? options->batch : 1),
                           options->lr * options->weight_decay};
-    /* They are an input without axes. */
-    hki_kernel_call with_given = *call;
+    /* They are an input without axes. The rest of the call stays unset: hki_walk reads arrays only. */
+    hki_kernel_call with_given;
     with_given.input_count = 3;
-    with_given.in[2] = (hki_tensor){.data = &given, .dtype = HK_F64};
+    with_given.in[0] = call->in[0];
+    with_given.in[1] = call->in[1];
+    with_given.out[0] = call->out[0];
+    with_given.in[2] =
+        (hki_tensor){.data = &given, .size = 1, .dtype = HK_F64, .is_contiguous = true};
     hki_walk(&with_given, begin, end, 0, call->out[0].dtype == HK_F32 ? update_f32 : update_f64);
 }
 

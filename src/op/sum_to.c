@@ -169,7 +169,7 @@ static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, in
     sum_axes axes;
     axes_init(&axes, in, out);
     const char *x = (const char *)in->data + begin * axes.steps[0];
-    int64_t out_size = hki_tensor_size(out);
+    int64_t out_size = out->size;
     if (!tensor_keeps_first(call)) {
         memset(sums, 0, (size_t)out_size * sizeof *sums);
         axes.dims[0] = end - begin;
@@ -188,7 +188,7 @@ static void join(const hki_kernel_call *call)
 {
     if (tensor_keeps_first(call))
         return;
-    int64_t count = hki_tensor_size(&call->out[0]);
+    int64_t count = call->out[0].size;
     double *sums = (double *)call->partials;
     for (int64_t piece = 1; piece < call->piece_count; piece++) {
         const double *other =
