@@ -74,7 +74,8 @@ typedef enum hki_task_state {
 
 enum { HKI_SIGNALLED = 1, HKI_SLEEPING = 2 };
 
-/* The first two cache lines are what issuing and running an undisturbed task touch. */
+/* The first three cache lines are what issuing and running an undisturbed task touch. What follows is as a fresh slot
+ * has it unless something happens to the task: whoever gives a slot back leaves it like that. */
 struct hki_task {
     _Alignas(
         HKI_CACHE_LINE) _Atomic(uint32_t) pending; /* gates not yet open; one while being issued */
@@ -82,29 +83,30 @@ struct hki_task {
     _Atomic(uint64_t) sequence;
     hki_task *queue_next; /* queue lock; also links free slots */
     hki_runtime *runtime;
+    void *payload;
     hki_gate **registered; /* gates that it is counted in */
     int registered_count, wait_count;
-    unsigned epoch;
+    int reserve_count;
+    uint8_t epoch;
     bool counted; /* in its queue's counters */
     bool is_wait; /* runs in a waiting thread, which `signalled` tells */
     bool started; /* the kernel began: a failure leaves torn bytes */
-    void *payload;
     hki_task_spec spec;
+    hki_gate *reserve; /* reserve_count fresh gates, until it has been issued */
 
-    /* Where there are accelerators: the latest end of what it waited for, or its issue; its own end. */
-    _Atomic(int64_t) ready_ns;
-    int64_t end_ns;
-    _Atomic(uint32_t) signalled;    /* to a waiting thread: 1; 2 while that thread sleeps on it */
-    const hk_status *failure;       /* its own; counted; failure_lock */
-    const hk_status *input_failure; /* counted; failure_lock */
+    _Alignas(HKI_CACHE_LINE) const hk_status *failure; /* its own; counted; failure_lock */
+    const hk_status *input_failure;                    /* counted; failure_lock */
     int64_t failure_piece;
     hki_lock failure_lock;
+    _Atomic(uint32_t) signalled; /* to a waiting thread: 1; 2 while that thread sleeps on it */
     _Atomic(int64_t) pieces_left;
-    int64_t next_piece;             /* -1 before it starts; queue lock once published */
+    int64_t next_piece; /* -1 before it starts; queue lock once published */
+    void *overflow;     /* memory behind accesses and registered when they are many */
+    /* Where there are accelerators: the latest end of what it waited for, or its issue; its own end. */
+    _Alignas(HKI_CACHE_LINE) _Atomic(int64_t) ready_ns;
+    int64_t end_ns;
     hki_task *queue_previous;       /* queue lock */
     _Atomic(hki_queue *) queued_in; /* queue lock for writing */
-    hki_gate *reserve;              /* fresh gates, while it is being issued */
-    void *overflow;                 /* memory behind accesses and registered when they are many */
     hki_gate *inline_registered[HKI_TASK_INLINE_ACCESSES];
     hki_access inline_accesses[HKI_TASK_INLINE_ACCESSES];
     hki_wait_node waits[HKI_TASK_INLINE_WAITS];
@@ -125,12 +127,22 @@ typedef struct hki_executor {
     int finished_count;
 } hki_executor;
 
-/* may_wait: blocks while the run-ahead window has no room. */
-hki_task *hki_task_slot_get(hki_runtime *runtime, int access_count, size_t payload_bytes,
-                            uint64_t output_bytes, bool may_wait);
-void hki_task_slot_put(hki_executor *executor, hki_task *task);
+/* ---- slots (slot.c) ----------------------------------------------------------------------------------- */
+
+/* may_wait: blocks while the run-ahead window has no room. NULL: no memory. */
+hki_task *hki_slot_get(hki_runtime *runtime, int access_count, size_t payload_bytes,
+                       uint64_t output_bytes, bool may_wait);
+void hki_slot_put(hki_executor *executor, hki_task *task);
+/* Drops what the task holds, its records and memory, and leaves the slot as a fresh one. */
+void hki_slot_clean(hki_task *task);
+/* Makes the slot, clean and with nobody else knowing of it, the runtime's spare one: the next begin takes it without a lock.
+ * Expects the issue lock. */
+void hki_slot_spare_locked(hki_task *task);
 /* Gives slots back that were put; before the executor goes or pauses. */
 void hki_executor_flush(hki_executor *executor);
+
+/* ---- from submission to end (task.c) -------------------------------------------------------------------- */
+
 /* Checks inputs and prepares. False: it failed, and is to be completed without running. */
 bool hki_task_start(hki_task *task);
 /* Ends a task: failures, gates, finish, counters. Returns a ready successor for a chaining executor. */
@@ -143,9 +155,16 @@ void hki_task_run_join(hki_task *task);
 
 /* Registers the accesses of a task and counts what it must wait for. Expects the issue lock. */
 void hki_task_register(hki_task *task);
-/* Nobody is going to write to the variable: what was issued to do so has finished. Gates that are open go. Expects the
- * issue lock. */
-bool hki_var_is_settled_locked(hki_var *var);
+/* No unfinished access of the range is in the way of one that comes now. Gates that nobody is counted in any more go.
+ * Expects the issue lock. */
+bool hki_var_is_free_locked(hki_var *var, uint64_t begin, uint64_t end, bool writes);
+
+/* Nobody is going to write to the variable: what was issued to do so has finished. Expects the issue lock. */
+static inline bool hki_var_is_settled_locked(hki_var *var)
+{
+    return !var->gates || hki_var_is_free_locked(var, 0, UINT64_MAX, false);
+}
+
 /* Leaves all gates; ready successors are linked through queue_next. */
 hki_task *hki_task_open_gates(hki_task *task);
 void hki_gates_free_locked(hki_runtime *runtime, hki_gate *first);
@@ -206,6 +225,7 @@ struct hki_queue {
     /* Tasks issued by epoch (issue lock) and finished (by executor). */
     _Alignas(HKI_CACHE_LINE) unsigned epoch;
     uint64_t issued[2];
+    uint64_t at_once; /* tasks that ran under the issue lock: in no epoch */
     pthread_mutex_t flip_lock; /* held by who waits for the device */
     int worker_count;
     hki_worker *workers;
@@ -237,8 +257,17 @@ uint64_t hki_queue_finished(hki_queue *queue, unsigned epoch);
 /* ---- workers (worker.c) ---------------------------------------------------------------------------------- */
 
 void *hki_worker_main(void *worker);
-/* The floating-point environment is what tasks are to see. */
-bool hki_environment_is_default(void);
+/* Every task sees the same floating-point environment, whatever the caller's thread has set. True: it is that. */
+static inline bool hki_environment_is_default(void)
+{
+#if defined(__x86_64__)
+    enum { CONTROL_BITS = 0xffc0, DEFAULT_CONTROL = 0x1f80 };
+    return (__builtin_ia32_stmxcsr() & CONTROL_BITS) == DEFAULT_CONTROL;
+#else
+    return false;
+#endif
+}
+
 /* Makes it this thread's latest: see hki_last_sequence. */
 void hki_sequence_note(uint64_t sequence);
 /* Runs what was claimed; returns a successor to run next when the executor chains. */
@@ -296,8 +325,9 @@ void hki_devices_destroy(hki_runtime *runtime);
 void hki_progress(hki_runtime *runtime);
 void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes);
 bool hki_window_full_locked(hki_runtime *runtime, uint64_t output_bytes);
-/* Of all that were issued. */
-uint64_t hki_finished_tasks(hki_runtime *runtime);
+/* False: it has room for sure. */
+/* Looks how many that were issued have finished. Expects the issue lock. */
+uint64_t hki_unfinished_tasks_locked(hki_runtime *runtime);
 /* Blocks until all that was issued to the device before has finished. */
 void hki_queue_drain(hki_queue *queue);
 
@@ -327,12 +357,14 @@ struct hki_runtime {
 
     /* Issue lock: */
     _Alignas(HKI_CACHE_LINE) hki_lock issue_lock;
+    _Atomic(hki_task *) spare_task; /* put under the lock, taken without; NULL: none */
     uint64_t sequence;
     hki_task *free_tasks;
     hki_gate *free_gates;
-    void *chunks; /* memory of slots and gates */
-    uint64_t issued_tasks, known_finished;
+    /* Written under the lock, read without to see that the window is far from full. */
+    _Atomic(uint64_t) issued_tasks, known_finished;
     uint64_t inline_calls, direct_calls;
+    void *chunks; /* memory of slots and gates */
 
     _Alignas(HKI_CACHE_LINE) _Atomic(hki_task *) returned_tasks;
     _Atomic(hki_gate *) returned_gates;
@@ -355,6 +387,16 @@ struct hki_runtime {
     int failed_device_count;
     hki_device *failed_devices[HKI_MAX_FAILED_DEVICES];
 };
+
+/* False: the run-ahead window has room for sure. */
+static inline bool hki_window_may_be_full(hki_runtime *runtime, uint64_t output_bytes)
+{
+    uint64_t known = atomic_load_explicit(&runtime->known_finished, memory_order_relaxed);
+    uint64_t issued = atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed);
+    int64_t held = atomic_load_explicit(&runtime->window_bytes, memory_order_relaxed);
+    return issued - known >= runtime->run_ahead_calls ||
+           (held > 0 && (uint64_t)held + output_bytes > runtime->run_ahead_bytes);
+}
 
 /* Notes a root failure. */
 void hki_runtime_note_failure(hki_runtime *runtime, const hk_status *status);

@@ -112,6 +112,14 @@ static void recycle_retired(hki_runtime *runtime, hki_var *var)
         var->retired_last = NULL;
 }
 
+/* All who were counted in it have finished. */
+static bool is_idle(hki_gate *gate)
+{
+    return hki_gate_is_open(gate) ||
+           (!gate->is_write && !gate->closed &&
+            atomic_load_explicit(&gate->count, memory_order_acquire) == 1);
+}
+
 static void register_access(hki_task *task, const hki_access *access)
 {
     hki_var *var = access->var;
@@ -120,10 +128,7 @@ static void register_access(hki_task *task, const hki_access *access)
     hki_gate *join = NULL;
     recycle_retired(runtime, var);
     for (hki_gate **link = &var->gates, *gate; (gate = *link);) {
-        bool idle = hki_gate_is_open(gate) ||
-                    (!gate->is_write && !gate->closed &&
-                     atomic_load_explicit(&gate->count, memory_order_acquire) == 1);
-        if (idle) { /* all who were counted in it have finished */
+        if (is_idle(gate)) {
             *link = gate->next;
             gate->next = runtime->free_gates;
             runtime->free_gates = gate;
@@ -159,6 +164,7 @@ static void register_access(hki_task *task, const hki_access *access)
     } else {
         join = task->reserve;
         task->reserve = join->next;
+        task->reserve_count--;
         atomic_store_explicit(&join->waiters, NULL, memory_order_relaxed);
         atomic_store_explicit(&join->count, writes ? 1 : 2, memory_order_relaxed);
         atomic_store_explicit(&join->end_ns, 0, memory_order_relaxed);
@@ -173,17 +179,17 @@ static void register_access(hki_task *task, const hki_access *access)
     task->registered[task->registered_count++] = join;
 }
 
-bool hki_var_is_settled_locked(hki_var *var)
+bool hki_var_is_free_locked(hki_var *var, uint64_t begin, uint64_t end, bool writes)
 {
     hki_runtime *runtime = var->runtime;
     for (hki_gate **link = &var->gates, *gate; (gate = *link);) {
-        if (hki_gate_is_open(gate)) {
+        if (is_idle(gate)) {
             *link = gate->next;
             gate->next = runtime->free_gates;
             runtime->free_gates = gate;
             continue;
         }
-        if (gate->is_write)
+        if ((writes || gate->is_write) && gate->begin < end && begin < gate->end)
             return false;
         link = &gate->next;
     }
@@ -230,8 +236,12 @@ void hki_task_register(hki_task *task)
         for (int i = 0; i < count; i++)
             register_access(task, &merged[i]);
     }
-    hki_gates_free_locked(task->runtime, task->reserve);
-    task->reserve = NULL;
+    /* What is left over stays with the slot, within reason. */
+    if (task->reserve_count > HKI_TASK_INLINE_ACCESSES) {
+        hki_gates_free_locked(task->runtime, task->reserve);
+        task->reserve = NULL;
+        task->reserve_count = 0;
+    }
 }
 
 static void raise_to(_Atomic(int64_t) *time, int64_t ns)

@@ -266,8 +266,11 @@ hk_runtime_stats hk_runtime_get_stats(void)
     if (!runtime)
         return stats;
     hki_lock_acquire(&runtime->issue_lock);
-    stats.issued_calls = runtime->issued_tasks + runtime->direct_calls;
-    stats.inline_calls = runtime->inline_calls + runtime->direct_calls;
+    uint64_t in_place = runtime->direct_calls;
+    for (int i = 0; i < runtime->queue_count; i++)
+        in_place += runtime->queues[i]->at_once;
+    stats.issued_calls = atomic_load(&runtime->issued_tasks) + in_place;
+    stats.inline_calls = runtime->inline_calls + in_place;
     stats.direct_calls = runtime->direct_calls;
     hki_lock_release(&runtime->issue_lock);
     stats.helped_calls = atomic_load(&runtime->helped_calls);

@@ -43,17 +43,6 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
     return hki_task_complete(executor, task);
 }
 
-/* Every task sees the same floating-point environment, whatever the caller's thread has set. */
-bool hki_environment_is_default(void)
-{
-#if defined(__x86_64__)
-    enum { CONTROL_BITS = 0xffc0, DEFAULT_CONTROL = 0x1f80 };
-    return (__builtin_ia32_stmxcsr() & CONTROL_BITS) == DEFAULT_CONTROL;
-#else
-    return false;
-#endif
-}
-
 void hki_execute_foreign(hki_queue *queue, hki_claim claim)
 {
     hki_executor executor = {.queue = NULL, .slot = queue->worker_count, .chain = false};
