@@ -20,6 +20,7 @@ enum {
     HKI_DIRECT_NS = 500,         /* what a call without a task takes at most */
     HKI_BATCH_NS = 5000,         /* short tasks that a worker takes at once: this much, */
     HKI_BATCH_TASKS = 16,        /* and this many */
+    HKI_RING_TASKS = 1024,       /* ready ones that an issuing thread is ahead of the workers, cheaply */
     HKI_CHAIN_TASKS = 64,        /* successors run in place before others get their turn */
     HKI_LOOK_AGAIN_NS = 1000000, /* a short task may turn out long: sleepers look after this */
     HKI_MAX_DEVICES = 64,
@@ -36,11 +37,10 @@ typedef struct hki_wait_node {
     hki_task *task;
     hki_gate *gate;
     uint64_t sequence; /* of the gate's task: the gate is another's once it differs */
-    bool allocated;    /* not one of the task's own */
 } hki_wait_node;
 
-/* One line of memory each. Something that later accesses of a range wait for: one writer, or all readers of the same range since
- * the last write. It opens when count reaches 0; a gate of readers counts one more until a writer closes
+/* One line of memory each. Something that later accesses of a range wait for: one writer, or all readers of the same
+ * range since the last write. It opens when count reaches 0; a gate of readers counts one more until a writer closes
  * it to new readers. Whoever opens it touches it last when exchanging `waiters`. */
 struct hki_gate {
     _Alignas(HKI_CACHE_LINE) _Atomic(hki_wait_node *) waiters; /* HKI_GATE_OPEN once open */
@@ -74,11 +74,14 @@ typedef enum hki_task_state {
 
 enum { HKI_SIGNALLED = 1, HKI_SLEEPING = 2 };
 
+/* In `pending` while a task is being issued: more than it could ever wait for, so that it cannot get ready before. */
+#define HKI_ISSUING ((uint32_t)1 << 31)
+
 /* The first three cache lines are what issuing and running an undisturbed task touch. What follows is as a fresh slot
  * has it unless something happens to the task: whoever gives a slot back leaves it like that. */
 struct hki_task {
     _Alignas(
-        HKI_CACHE_LINE) _Atomic(uint32_t) pending; /* gates not yet open; one while being issued */
+        HKI_CACHE_LINE) _Atomic(uint32_t) pending; /* gates not yet open; see HKI_ISSUING */
     _Atomic(uint32_t) state;
     _Atomic(uint64_t) sequence;
     hki_task *queue_next; /* queue lock; also links free slots */
@@ -118,6 +121,15 @@ static inline hki_queue *hki_task_queue(const hki_task *task)
     return task->spec.device->queues[task->spec.queue];
 }
 
+/* Begins to fetch what running it touches. */
+static inline void hki_task_prefetch(const hki_task *task)
+{
+    __builtin_prefetch(task, 1);
+    __builtin_prefetch(&task->spec, 1);
+    __builtin_prefetch(task->inline_registered);
+    __builtin_prefetch(task->inline_payload);
+}
+
 /* Who runs tasks now: a worker, or a thread that submits or waits. */
 typedef struct hki_executor {
     hki_queue *queue;                         /* a worker's own; NULL in other threads */
@@ -138,6 +150,9 @@ void hki_slot_clean(hki_task *task);
 /* Makes the slot, clean and with nobody else knowing of it, the runtime's spare one: the next begin takes it without a lock.
  * Expects the issue lock. */
 void hki_slot_spare_locked(hki_task *task);
+/* Sees to it that there is a spare slot for the next begin, with so many gates, if that costs little. Expects the
+ * issue lock. */
+void hki_slot_refill_locked(hki_runtime *runtime, int access_count);
 /* Gives slots back that were put; before the executor goes or pauses. */
 void hki_executor_flush(hki_executor *executor);
 
@@ -153,8 +168,9 @@ hki_task *hki_task_dispatch(hki_executor *executor, hki_task *ready);
 void hki_task_run_piece(hki_task *task, int64_t piece);
 void hki_task_run_join(hki_task *task);
 
-/* Registers the accesses of a task and counts what it must wait for. Expects the issue lock. */
-void hki_task_register(hki_task *task);
+/* Registers the accesses of a task. True: it waits for nothing; else it gets ready when the last gate opens that it
+ * waits for. Expects the issue lock. */
+bool hki_task_register(hki_task *task);
 /* No unfinished access of the range is in the way of one that comes now. Gates that nobody is counted in any more go.
  * Expects the issue lock. */
 bool hki_var_is_free_locked(hki_var *var, uint64_t begin, uint64_t end, bool writes);
@@ -203,6 +219,17 @@ typedef struct hki_worker {
     hki_queue *queue;
 } hki_worker;
 
+/* Tasks that were ready when they were issued, in order. The issuing thread puts them, under the issue lock; whoever
+ * has the queue's lock takes them. */
+typedef struct hki_ring {
+    _Alignas(HKI_CACHE_LINE) _Atomic(uint64_t) put; /* so many were */
+    _Atomic(int64_t) put_ns;                        /* their backlog */
+    uint64_t seen_taken;                            /* issue lock */
+    _Alignas(HKI_CACHE_LINE) _Atomic(uint64_t) taken;
+    int64_t taken_ns; /* queue lock */
+    hki_task *tasks[HKI_RING_TASKS];
+} hki_ring;
+
 struct hki_queue {
     hki_runtime *runtime;
     hki_device *device;
@@ -220,6 +247,7 @@ struct hki_queue {
         _Alignas(
             HKI_CACHE_LINE) _Atomic(hki_task *) newest; /* a stack, linked through queue_next */
     } inboxes[2];
+    hki_ring ring;
     _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) spinners, sleepers, wake_word;
     _Atomic(uint32_t) attentive; /* workers that look for work, or will within a moment */
     /* Tasks issued by epoch (issue lock) and finished (by executor). */
@@ -237,6 +265,9 @@ struct hki_queue {
 };
 
 void hki_queue_push(hki_queue *queue, hki_task *task);
+/* The same for a task that was ready when it was issued, but that the caller calls hki_queue_notify when it has
+ * released the issue lock, which this expects. False: no room. */
+bool hki_queue_put_locked(hki_queue *queue, hki_task *task);
 bool hki_queue_is_ready(hki_queue *queue);
 /* A reduction between devices is ready. */
 bool hki_queue_is_urgent(hki_queue *queue);
@@ -252,6 +283,11 @@ bool hki_budget_try_acquire(hki_budget *budget);
 void hki_budget_release(hki_queue *queue);
 void hki_queue_notify(hki_queue *queue);
 void hki_queue_wake(hki_queue *queue);
+/* A task of the epoch has finished. Who waits for all of them is woken, where it sleeps, when the executor runs out of
+ * tasks: by hki_progress, and, of a worker, hki_queue_counted before that. */
+void hki_queue_count(hki_queue *queue, const hki_executor *executor, unsigned epoch);
+/* What a worker has counted goes before all that it looks at from now on. */
+void hki_queue_counted(hki_queue *queue, const hki_executor *executor);
 uint64_t hki_queue_finished(hki_queue *queue, unsigned epoch);
 
 /* ---- workers (worker.c) ---------------------------------------------------------------------------------- */

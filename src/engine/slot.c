@@ -63,6 +63,18 @@ static bool reserve_locked(hki_runtime *runtime, hki_task *task, int count)
     return true;
 }
 
+void hki_slot_refill_locked(hki_runtime *runtime, int access_count)
+{
+    if (atomic_load_explicit(&runtime->spare_task, memory_order_relaxed) ||
+        (!runtime->free_tasks &&
+         !atomic_load_explicit(&runtime->returned_tasks, memory_order_relaxed)))
+        return;
+    hki_task *task = free_slot_locked(runtime);
+    hki_task_prefetch(task);
+    reserve_locked(runtime, task, access_count);
+    hki_slot_spare_locked(task);
+}
+
 void hki_slot_spare_locked(hki_task *task)
 {
     hki_runtime *runtime = task->runtime;
@@ -83,7 +95,7 @@ static void slot_init(hki_task *task, int access_count)
     task->spec.access_count = access_count;
     task->registered_count = task->wait_count = 0;
     task->counted = task->is_wait = task->started = false;
-    atomic_store_explicit(&task->pending, 1, memory_order_relaxed);
+    atomic_store_explicit(&task->pending, HKI_ISSUING, memory_order_relaxed);
 }
 
 /* The window is known to have room where the caller has the spare slot. */

@@ -176,8 +176,8 @@ hki_task *hki_task_complete(hki_executor *executor, hki_task *task)
     unsigned epoch = task->epoch;
     bool counted = task->counted;
     hki_slot_put(executor, task);
-    if (counted) /* who sleeps until all is finished is woken when the executor has run out of tasks */
-        atomic_fetch_add(&queue->counters[executor->slot].finished[epoch], 1);
+    if (counted)
+        hki_queue_count(queue, executor, epoch);
     return next;
 }
 
@@ -301,6 +301,7 @@ uint64_t hki_task_submit(hki_task *task)
     bool small = !queue->is_accelerator && spec->piece_count == 1 && !spec->collective &&
                  spec->expected_ns <= runtime->inline_ns;
     bool brief = small && is_brief(task);
+    int access_count = spec->access_count;
     if (runtime->accelerated)
         atomic_store_explicit(&task->ready_ns, hki_clock_ns(), memory_order_relaxed);
     hki_lock_acquire(&runtime->issue_lock);
@@ -319,16 +320,22 @@ uint64_t hki_task_submit(hki_task *task)
     task->counted = true;
     queue->issued[queue->epoch]++;
     hki_tracing_issue(task);
-    hki_task_register(task);
-    bool ready = atomic_fetch_sub_explicit(&task->pending, 1, memory_order_acq_rel) == 1;
-    if (ready && small)
-        runtime->inline_calls++;
-    hki_lock_release(&runtime->issue_lock);
+    bool ready = hki_task_register(task), is_put = false;
     if (ready) {
         hki_tracing_ready(task);
         atomic_store_explicit(&task->state, HKI_TASK_READY, memory_order_relaxed);
         if (small)
+            runtime->inline_calls++;
+        else
+            is_put = hki_queue_put_locked(queue, task);
+    }
+    hki_slot_refill_locked(runtime, access_count);
+    hki_lock_release(&runtime->issue_lock);
+    if (ready) {
+        if (small)
             hki_execute_foreign(queue, (hki_claim){task, -1});
+        else if (is_put)
+            hki_queue_notify(queue);
         else
             hki_queue_push(queue, task);
         if (atomic_load(&runtime->ended))
@@ -336,4 +343,3 @@ uint64_t hki_task_submit(hki_task *task)
     }
     return sequence;
 }
-

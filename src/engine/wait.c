@@ -153,8 +153,7 @@ const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void
     /* A wait takes no place of its own in the order of calls: it stands right behind the latest. */
     atomic_store_explicit(&task->sequence, runtime->sequence, memory_order_relaxed);
     atomic_store_explicit(&task->state, HKI_TASK_WAITING, memory_order_relaxed);
-    hki_task_register(task);
-    bool ready = atomic_fetch_sub_explicit(&task->pending, 1, memory_order_acq_rel) == 1;
+    bool ready = hki_task_register(task);
     hki_lock_release(&runtime->issue_lock);
     if (!ready)
         wait_signalled(task);

@@ -27,8 +27,8 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
             hki_tracing_end(&point, task);
             return hki_task_complete(executor, task);
         }
-        atomic_store_explicit(&task->pieces_left, count, memory_order_relaxed);
         if (count > 1) {
+            atomic_store_explicit(&task->pieces_left, count, memory_order_relaxed);
             task->next_piece = 1;
             hki_queue_push_first(hki_task_queue(task), task);
         }
@@ -36,7 +36,8 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
     }
     hki_task_run_piece(task, piece);
     hki_tracing_piece(&point, task, piece);
-    if (atomic_fetch_sub_explicit(&task->pieces_left, 1, memory_order_acq_rel) != 1)
+    if (task->spec.piece_count > 1 &&
+        atomic_fetch_sub_explicit(&task->pieces_left, 1, memory_order_acq_rel) != 1)
         return NULL;
     hki_task_run_join(task);
     hki_tracing_end(&point, task);
@@ -119,6 +120,7 @@ static void work(hki_executor *executor)
             break;
     }
     hki_executor_flush(executor);
+    hki_queue_counted(queue, executor);
     hki_progress(queue->runtime);
 }
 
