@@ -20,8 +20,8 @@ enum {
     HKI_DIRECT_NS = 500,         /* what a call without a task takes at most */
     HKI_BATCH_NS = 5000,         /* short tasks that a worker takes at once: this much, */
     HKI_BATCH_TASKS = 16,        /* and this many */
-    HKI_RING_TASKS = 1024,       /* ready ones that an issuing thread is ahead of the workers, cheaply */
-    HKI_CHAIN_TASKS = 64,        /* successors run in place before others get their turn */
+    HKI_RING_TASKS = 1024, /* ready ones that an issuing thread is ahead of the workers, cheaply */
+    HKI_CHAIN_TASKS = 64,  /* successors run in place before others get their turn */
     HKI_LOOK_AGAIN_NS = 1000000, /* a short task may turn out long: sleepers look after this */
     HKI_MAX_DEVICES = 64,
     HKI_MAX_FAILED_DEVICES = 64
@@ -80,8 +80,7 @@ enum { HKI_SIGNALLED = 1, HKI_SLEEPING = 2 };
 /* The first three cache lines are what issuing and running an undisturbed task touch. What follows is as a fresh slot
  * has it unless something happens to the task: whoever gives a slot back leaves it like that. */
 struct hki_task {
-    _Alignas(
-        HKI_CACHE_LINE) _Atomic(uint32_t) pending; /* gates not yet open; see HKI_ISSUING */
+    _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) pending; /* gates not yet open; see HKI_ISSUING */
     _Atomic(uint32_t) state;
     _Atomic(uint64_t) sequence;
     hki_task *queue_next; /* queue lock; also links free slots */
@@ -128,6 +127,13 @@ static inline void hki_task_prefetch(const hki_task *task)
     __builtin_prefetch(&task->spec, 1);
     __builtin_prefetch(task->inline_registered);
     __builtin_prefetch(task->inline_payload);
+}
+
+/* The same for ending it, when what it touches is there. */
+static inline void hki_task_prefetch_gates(const hki_task *task)
+{
+    for (int i = 0; i < task->registered_count; i++)
+        __builtin_prefetch(task->registered[i], 1);
 }
 
 /* Who runs tasks now: a worker, or a thread that submits or waits. */
@@ -253,7 +259,7 @@ struct hki_queue {
     /* Tasks issued by epoch (issue lock) and finished (by executor). */
     _Alignas(HKI_CACHE_LINE) unsigned epoch;
     uint64_t issued[2];
-    uint64_t at_once; /* tasks that ran under the issue lock: in no epoch */
+    uint64_t at_once;          /* tasks that ran under the issue lock: in no epoch */
     pthread_mutex_t flip_lock; /* held by who waits for the device */
     int worker_count;
     hki_worker *workers;
@@ -310,6 +316,12 @@ void hki_sequence_note(uint64_t sequence);
 hki_task *hki_execute(hki_executor *executor, hki_claim claim);
 /* Runs what was claimed in a thread that is no worker. */
 void hki_execute_foreign(hki_queue *queue, hki_claim claim);
+
+/* ---- the cost of handing over (handover.c) --------------------------------------------------------------------- */
+
+/* Whether a ready task of this CPU queue, expected to take so long, had better run in the thread that issues it.
+ * Blocks for less than a millisecond where that is still to be measured. */
+bool hki_runs_in_caller(hki_queue *queue, int64_t expected_ns);
 
 /* ---- accelerators (accelerator.c) ---------------------------------------------------------------------------- */
 
@@ -379,7 +391,9 @@ struct hki_runtime {
     _Atomic(int) failed_vars; /* variables with failed ranges */
     _Atomic(uint32_t) sleepers; /* threads that sleep until there is progress */
     _Atomic(hki_trace *) trace; /* NULL: nothing is recorded */
-    int64_t inline_ns;
+    /* What runs in the caller takes at most this long, with a worker awake and without: negative: nothing does; 0: not
+     * measured yet. */
+    _Atomic(int64_t) inline_ns, inline_asleep_ns;
     uint64_t run_ahead_calls, run_ahead_bytes;
     const hk_status *config_error; /* NULL: none */
     const hk_status *cancelled;
@@ -406,6 +420,8 @@ struct hki_runtime {
     _Atomic(hki_gate *) returned_gates;
     _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) progress;
     _Atomic(uint64_t) helped_calls, window_waits;
+    _Atomic(uint32_t) probes_finished; /* see handover.c */
+    _Atomic(bool) is_probing;          /* stays true: once is enough */
     _Alignas(HKI_CACHE_LINE) _Atomic(int64_t) window_bytes;
     _Atomic(int64_t) peak_window_bytes;
 

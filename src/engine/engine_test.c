@@ -128,7 +128,8 @@ static outcome play(uint64_t seed, hk_engine engine, int devices, int64_t inline
     random_state = seed;
     for (int i = 0; i < tasks; i++) {
         work w = random_work(memories);
-        submit(runtime, hk_device_at((int)draw((unsigned)devices)).handle, &w, w.salt % 2 ? 1000 : 10);
+        submit(runtime, hk_device_at((int)draw((unsigned)devices)).handle, &w,
+               w.salt % 2 ? 1000 : 10);
         if (draw(50) == 0)
             hk_status_release(
                 hki_wait_range(&memories[draw(VARS)].var, 0, 1 + draw(VAR_BYTES), NULL, NULL));

@@ -287,6 +287,7 @@ hki_task *hki_task_open_gates(hki_task *task)
         while (node) {
             hki_wait_node *next = node->next;
             hki_task *waiter = node->task;
+            hki_task_prefetch(waiter);
             node_free(node);
             if (accelerated)
                 raise_to(&waiter->ready_ns, end_ns);

@@ -188,7 +188,7 @@ hki_task *hki_task_begin(hki_runtime *runtime, size_t payload_bytes, int access_
 {
     assert(task_depth < LEAF_DEPTH); /* a leaf issues nothing: it has the issue lock */
     hki_task *task = hki_slot_get(runtime, access_count, payload_bytes, output_bytes,
-                                       !runtime->serial && !hki_in_task());
+                                  !runtime->serial && !hki_in_task());
     if (task) {
         task->spec.piece_count = 1;
         task->spec.expected_ns = INT64_MAX;
@@ -266,8 +266,8 @@ static void run_at_once_locked(hki_task *task)
     const hki_task_class *class = task->spec.class;
     task_depth += LEAF_DEPTH;
     bool usual = may_start(task->runtime);
-    task->started = usual ? !class->prepare || class->prepare(task, task->payload)
-                          : hki_task_start(task);
+    task->started =
+        usual ? !class->prepare || class->prepare(task, task->payload) : hki_task_start(task);
     if (task->started) {
         if (class->run)
             class->run(task, task->payload, 0);
@@ -299,7 +299,7 @@ uint64_t hki_task_submit(hki_task *task)
     hki_queue *queue = hki_task_queue(task);
     /* Read now: once published, the slot may be recycled at any time. */
     bool small = !queue->is_accelerator && spec->piece_count == 1 && !spec->collective &&
-                 spec->expected_ns <= runtime->inline_ns;
+                 hki_runs_in_caller(queue, spec->expected_ns);
     bool brief = small && is_brief(task);
     int access_count = spec->access_count;
     if (runtime->accelerated)

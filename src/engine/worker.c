@@ -8,6 +8,7 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
     hki_task *task = claim.task;
     int64_t piece = claim.piece;
     hki_run_point point = hki_tracing_begin(task);
+    hki_task_prefetch_gates(task);
     if (piece < 0) {
         if (!hki_task_start(task)) {
             hki_tracing_end(&point, task);
@@ -99,6 +100,8 @@ static void work(hki_executor *executor)
     while ((count = hki_queue_pop(queue, claims, HKI_BATCH_TASKS))) {
         int chained = 0;
         for (int i = 0; i < count; i++) {
+            if (i + 1 < count)
+                hki_task_prefetch_gates(claims[i + 1].task);
             uint64_t begin = i + 1 < count ? hki_ticks() : 0;
             hki_task *next = execute_attentively(executor, claims[i]);
             /* It was not as short as expected: let others have what was taken along. */
