@@ -9,6 +9,7 @@
 
 #include <hocket/runtime.h>
 #include <pthread.h>
+#include <stddef.h>
 
 enum {
     HKI_CACHE_LINE = 64,
@@ -35,8 +36,6 @@ typedef struct hki_queue hki_queue;
 typedef struct hki_wait_node {
     struct hki_wait_node *next;
     hki_task *task;
-    hki_gate *gate;
-    uint64_t sequence; /* of the gate's task: the gate is another's once it differs */
 } hki_wait_node;
 
 /* One line of memory each. Something that later accesses of a range wait for: one writer, or all readers of the same
@@ -77,43 +76,74 @@ enum { HKI_SIGNALLED = 1, HKI_SLEEPING = 2 };
 /* In `pending` while a task is being issued: more than it could ever wait for, so that it cannot get ready before. */
 #define HKI_ISSUING ((uint32_t)1 << 31)
 
-/* The first three cache lines are what issuing and running an undisturbed task touch. What follows is as a fresh slot
- * has it unless something happens to the task: whoever gives a slot back leaves it like that. */
+enum { HKI_UNCOUNTED = 2 }; /* an epoch */
+
+/* What a task waits for, for those who want to help it; another's gate once its sequence number differs. */
+typedef struct hki_wait_gate {
+    hki_gate *gate;
+    uint64_t task_sequence;
+} hki_wait_gate;
+
+/* Laid out so that running an undisturbed task touches few lines of memory, which come from another core: the one of
+ * `pending`, which also has its place behind its first gate and its own first gate, that of the spec's begin, and the
+ * payload. What follows the spec is as a fresh slot has it unless `unusual` says otherwise. */
 struct hki_task {
-    _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) pending; /* gates not yet open; see HKI_ISSUING */
+    _Alignas(HKI_CACHE_LINE) const hk_status *failure; /* its own; counted; failure_lock */
+    const hk_status *input_failure;                    /* counted; failure_lock */
+    hki_wait_node waits[HKI_TASK_INLINE_WAITS];        /* used from the last one on */
+    _Atomic(uint32_t) pending;                         /* gates not yet open; see HKI_ISSUING */
     _Atomic(uint32_t) state;
-    _Atomic(uint64_t) sequence;
     hki_task *queue_next; /* queue lock; also links free slots */
     hki_runtime *runtime;
     void *payload;
-    hki_gate **registered; /* gates that it is counted in */
-    int registered_count, wait_count;
-    int reserve_count;
-    uint8_t epoch;
-    bool counted; /* in its queue's counters */
-    bool is_wait; /* runs in a waiting thread, which `signalled` tells */
-    bool started; /* the kernel began: a failure leaves torn bytes */
+    int registered_count;
+    uint8_t epoch;         /* of its queue's counters, or HKI_UNCOUNTED */
+    bool is_wait;          /* runs in a waiting thread, which `signalled` tells */
+    bool started;          /* the kernel began: a failure leaves torn bytes */
+    _Atomic(bool) unusual; /* it has failed, waits, or has memory of its own */
+    hki_gate *inline_registered[HKI_TASK_INLINE_ACCESSES];
+    _Atomic(uint64_t) sequence;
     hki_task_spec spec;
-    hki_gate *reserve; /* reserve_count fresh gates, until it has been issued */
+    void *overflow; /* memory behind accesses and gates when they are many, and a large payload */
 
-    _Alignas(HKI_CACHE_LINE) const hk_status *failure; /* its own; counted; failure_lock */
-    const hk_status *input_failure;                    /* counted; failure_lock */
+    /* While it is being issued: fresh gates, and how many; what it waits for. */
+    _Alignas(HKI_CACHE_LINE) hki_gate *reserve;
+    int reserve_count, wait_count;
+    hki_wait_gate wait_gates[HKI_TASK_INLINE_WAITS];
+
+    _Atomic(int64_t) pieces_left;
+    int64_t next_piece; /* -1 before it starts; queue lock once published */
     int64_t failure_piece;
     hki_lock failure_lock;
     _Atomic(uint32_t) signalled; /* to a waiting thread: 1; 2 while that thread sleeps on it */
-    _Atomic(int64_t) pieces_left;
-    int64_t next_piece; /* -1 before it starts; queue lock once published */
-    void *overflow;     /* memory behind accesses and registered when they are many */
     /* Where there are accelerators: the latest end of what it waited for, or its issue; its own end. */
-    _Alignas(HKI_CACHE_LINE) _Atomic(int64_t) ready_ns;
+    _Atomic(int64_t) ready_ns;
     int64_t end_ns;
     hki_task *queue_previous;       /* queue lock */
     _Atomic(hki_queue *) queued_in; /* queue lock for writing */
-    hki_gate *inline_registered[HKI_TASK_INLINE_ACCESSES];
-    hki_access inline_accesses[HKI_TASK_INLINE_ACCESSES];
-    hki_wait_node waits[HKI_TASK_INLINE_WAITS];
-    _Alignas(HKI_CACHE_LINE) char inline_payload[HKI_TASK_PAYLOAD_BYTES];
+    _Alignas(HKI_CACHE_LINE) hki_access inline_accesses[HKI_TASK_INLINE_ACCESSES];
+    char inline_payload[HKI_TASK_PAYLOAD_BYTES];
 };
+
+_Static_assert(offsetof(hki_task, pending) % HKI_CACHE_LINE == sizeof(hki_wait_node) &&
+                   offsetof(hki_task, inline_registered) % HKI_CACHE_LINE ==
+                       HKI_CACHE_LINE - sizeof(hki_gate *) &&
+                   offsetof(hki_task, spec) % HKI_CACHE_LINE == 0 &&
+                   offsetof(hki_task, inline_payload) % HKI_CACHE_LINE == 0,
+               "see the comment on hki_task");
+
+/* The gates that it is counted in: registered_count of them. */
+static inline hki_gate **hki_task_registered(hki_task *task)
+{
+    if (task->spec.access_count <= HKI_TASK_INLINE_ACCESSES)
+        return task->inline_registered;
+    return (hki_gate **)(void *)(task->spec.accesses + 2 * task->spec.access_count);
+}
+
+static inline bool hki_task_is_unusual(const hki_task *task)
+{
+    return atomic_load_explicit(&((hki_task *)task)->unusual, memory_order_relaxed);
+}
 
 static inline hki_queue *hki_task_queue(const hki_task *task)
 {
@@ -123,17 +153,17 @@ static inline hki_queue *hki_task_queue(const hki_task *task)
 /* Begins to fetch what running it touches. */
 static inline void hki_task_prefetch(const hki_task *task)
 {
-    __builtin_prefetch(task, 1);
-    __builtin_prefetch(&task->spec, 1);
-    __builtin_prefetch(task->inline_registered);
-    __builtin_prefetch(task->inline_payload);
+    __builtin_prefetch(&task->pending, 1);
+    __builtin_prefetch(&task->spec);
+    __builtin_prefetch(task->inline_payload, 1);
 }
 
 /* The same for ending it, when what it touches is there. */
-static inline void hki_task_prefetch_gates(const hki_task *task)
+static inline void hki_task_prefetch_gates(hki_task *task)
 {
+    hki_gate **gates = hki_task_registered(task);
     for (int i = 0; i < task->registered_count; i++)
-        __builtin_prefetch(task->registered[i], 1);
+        __builtin_prefetch(gates[i], 1);
 }
 
 /* Who runs tasks now: a worker, or a thread that submits or waits. */

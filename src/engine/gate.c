@@ -64,7 +64,7 @@ static uint32_t wait_for(hki_task *task, hki_gate *gate)
     if (head == HKI_GATE_OPEN)
         return 0;
     if (task->wait_count < HKI_TASK_INLINE_WAITS) {
-        node = &task->waits[task->wait_count];
+        node = &task->waits[HKI_TASK_INLINE_WAITS - 1 - task->wait_count];
     } else if (!(node = malloc(sizeof *node))) {
         /* No memory for a note: wait here. Finishing takes no issue lock, so this ends. */
         while (!hki_gate_is_open(gate))
@@ -72,8 +72,6 @@ static uint32_t wait_for(hki_task *task, hki_gate *gate)
         return 0;
     }
     node->task = task;
-    node->gate = gate;
-    node->sequence = gate->task_sequence;
     do {
         if (head == HKI_GATE_OPEN) {
             node_free(node);
@@ -83,7 +81,7 @@ static uint32_t wait_for(hki_task *task, hki_gate *gate)
     } while (!atomic_compare_exchange_weak_explicit(&gate->waiters, &head, node,
                                                     memory_order_release, memory_order_acquire));
     if (task->wait_count < HKI_TASK_INLINE_WAITS)
-        task->wait_count++;
+        task->wait_gates[task->wait_count++] = (hki_wait_gate){gate, gate->task_sequence};
     return 1;
 }
 
@@ -181,7 +179,7 @@ static uint32_t register_access(hki_task *task, const hki_access *access)
     }
     join->task = task;
     join->task_sequence = atomic_load_explicit(&task->sequence, memory_order_relaxed);
-    task->registered[task->registered_count++] = join;
+    hki_task_registered(task)[task->registered_count++] = join;
     return waits;
 }
 
@@ -272,8 +270,9 @@ hki_task *hki_task_open_gates(hki_task *task)
 {
     hki_task *ready = NULL;
     const bool accelerated = task->runtime->accelerated;
+    hki_gate **gates = hki_task_registered(task);
     for (int i = 0; i < task->registered_count; i++) {
-        hki_gate *gate = task->registered[i];
+        hki_gate *gate = gates[i];
         if (accelerated)
             raise_to(&gate->end_ns, task->end_ns);
         if (!count_down(&gate->count))

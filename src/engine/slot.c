@@ -33,8 +33,11 @@ static hki_task *free_slot_locked(hki_runtime *runtime)
         }
     }
     hki_task *task = runtime->free_tasks;
-    if (task)
+    if (task) {
         runtime->free_tasks = task->queue_next;
+        if (task->queue_next) /* it comes from another core */
+            __builtin_prefetch(&task->queue_next->queue_next, 1);
+    }
     return task;
 }
 
@@ -56,6 +59,7 @@ static bool reserve_locked(hki_runtime *runtime, hki_task *task, int count)
         if (!gate)
             return false;
         runtime->free_gates = gate->next;
+        __builtin_prefetch(gate->next, 1);
         gate->next = task->reserve;
         task->reserve = gate;
         task->reserve_count++;
@@ -71,6 +75,9 @@ void hki_slot_refill_locked(hki_runtime *runtime, int access_count)
         return;
     hki_task *task = free_slot_locked(runtime);
     hki_task_prefetch(task);
+    __builtin_prefetch(&task->spec.source, 1);
+    __builtin_prefetch(&task->reserve, 1);
+    __builtin_prefetch(task->inline_accesses, 1);
     reserve_locked(runtime, task, access_count);
     hki_slot_spare_locked(task);
 }
@@ -90,11 +97,11 @@ void hki_slot_spare_locked(hki_task *task)
 static void slot_init(hki_task *task, int access_count)
 {
     task->payload = task->inline_payload;
-    task->registered = task->inline_registered;
     task->spec.accesses = task->inline_accesses;
     task->spec.access_count = access_count;
     task->registered_count = task->wait_count = 0;
-    task->counted = task->is_wait = task->started = false;
+    task->epoch = HKI_UNCOUNTED;
+    task->is_wait = task->started = false;
     atomic_store_explicit(&task->pending, HKI_ISSUING, memory_order_relaxed);
 }
 
@@ -131,10 +138,9 @@ static __attribute__((noinline)) hki_task *slot_get_slow(hki_runtime *runtime, h
     }
     slot_init(task, access_count);
     task->overflow = overflow;
-    if (accesses_bytes) {
+    atomic_store_explicit(&task->unusual, overflow != NULL, memory_order_relaxed);
+    if (accesses_bytes)
         task->spec.accesses = overflow;
-        task->registered = (hki_gate **)(void *)(task->spec.accesses + 2 * access_count);
-    }
     if (payload_bytes > HKI_TASK_PAYLOAD_BYTES)
         task->payload = (char *)overflow + accesses_bytes;
     return task;
@@ -171,19 +177,17 @@ void hki_executor_flush(hki_executor *executor)
 
 void hki_slot_clean(hki_task *task)
 {
-    if (task->failure || task->input_failure) {
-        hk_status_release(task->failure);
-        hk_status_release(task->input_failure);
-        task->failure = task->input_failure = NULL;
-    }
-    if (task->overflow) {
-        free(task->overflow);
-        task->overflow = NULL;
-    }
     if (task->spec.piece_count > 1)
         task->next_piece = -1;
-    if (task->is_wait)
-        atomic_store_explicit(&task->signalled, 0, memory_order_relaxed);
+    if (!hki_task_is_unusual(task))
+        return;
+    hk_status_release(task->failure);
+    hk_status_release(task->input_failure);
+    task->failure = task->input_failure = NULL;
+    free(task->overflow);
+    task->overflow = NULL;
+    atomic_store_explicit(&task->signalled, 0, memory_order_relaxed);
+    atomic_store_explicit(&task->unusual, false, memory_order_relaxed);
 }
 
 void hki_slot_put(hki_executor *executor, hki_task *task)

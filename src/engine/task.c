@@ -49,6 +49,7 @@ void hki_task_fail(hki_task *task, int64_t piece, hk_code code, const char *form
         status = old;
     }
     hki_lock_release(&task->failure_lock);
+    atomic_store_explicit(&task->unusual, true, memory_order_relaxed);
     hk_status_release(status);
 }
 
@@ -58,7 +59,13 @@ void hki_task_fail_with(hki_task *task, const hk_status *status)
     const hk_status *old = task->input_failure;
     task->input_failure = status;
     hki_lock_release(&task->failure_lock);
+    atomic_store_explicit(&task->unusual, true, memory_order_relaxed);
     hk_status_release(old);
+}
+
+static bool has_failed(const hki_task *task)
+{
+    return hki_task_is_unusual(task) && (task->failure || task->input_failure);
 }
 
 bool hki_task_start(hki_task *task)
@@ -106,7 +113,7 @@ void hki_task_run_piece(hki_task *task, int64_t piece)
 
 void hki_task_run_join(hki_task *task)
 {
-    if (!task->spec.class->join || task->failure || task->input_failure)
+    if (!task->spec.class->join || has_failed(task))
         return;
     task_depth++;
     task->spec.class->join(task, task->payload);
@@ -117,9 +124,10 @@ void hki_task_run_join(hki_task *task)
 static void settle(hki_task *task)
 {
     const hki_task_spec *spec = &task->spec;
-    const hk_status *failure = task->failure ? task->failure : task->input_failure;
-    if (!failure && atomic_load_explicit(&task->runtime->failed_vars, memory_order_relaxed) == 0)
+    bool failed = has_failed(task);
+    if (!failed && atomic_load_explicit(&task->runtime->failed_vars, memory_order_relaxed) == 0)
         return;
+    const hk_status *failure = task->failure ? task->failure : task->input_failure;
     for (int i = 0; i < spec->access_count; i++) {
         const hki_access *access = &spec->accesses[i];
         if (!(access->mode & HKI_WRITE))
@@ -174,9 +182,8 @@ hki_task *hki_task_complete(hki_executor *executor, hki_task *task)
     }
     hki_queue *queue = hki_task_queue(task);
     unsigned epoch = task->epoch;
-    bool counted = task->counted;
     hki_slot_put(executor, task);
-    if (counted)
+    if (epoch != HKI_UNCOUNTED)
         hki_queue_count(queue, executor, epoch);
     return next;
 }
@@ -271,10 +278,10 @@ static void run_at_once_locked(hki_task *task)
     if (task->started) {
         if (class->run)
             class->run(task, task->payload, 0);
-        if (class->join && !task->failure && !task->input_failure)
+        if (class->join && !has_failed(task))
             class->join(task, task->payload);
     }
-    if (!usual || task->failure || task->input_failure)
+    if (!usual || has_failed(task))
         settle(task);
     if (class->finish)
         class->finish(task, task->payload);
@@ -317,7 +324,6 @@ uint64_t hki_task_submit(hki_task *task)
     atomic_store_explicit(&task->state, HKI_TASK_WAITING, memory_order_relaxed);
     note_issued_locked(runtime);
     task->epoch = (uint8_t)queue->epoch;
-    task->counted = true;
     queue->issued[queue->epoch]++;
     hki_tracing_issue(task);
     bool ready = hki_task_register(task), is_put = false;

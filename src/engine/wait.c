@@ -34,8 +34,8 @@ static bool help_queue(hki_queue *queue, hki_task *task, uint64_t sequence)
 static hki_task *find_needed(hki_task *task, int *visits)
 {
     for (int i = 0; i < task->wait_count && ++*visits < SEARCH_LIMIT; i++) {
-        hki_gate *gate = task->waits[i].gate;
-        if (hki_gate_is_open(gate) || gate->task_sequence != task->waits[i].sequence)
+        hki_gate *gate = task->wait_gates[i].gate;
+        if (hki_gate_is_open(gate) || gate->task_sequence != task->wait_gates[i].task_sequence)
             continue;
         hki_task *needed = gate->task;
         if (atomic_load_explicit(&needed->sequence, memory_order_relaxed) != gate->task_sequence)
@@ -149,6 +149,7 @@ const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void
     task->spec.class = &wait_class;
     task->spec.accesses[0] = (hki_access){var, begin, end, HKI_READ};
     task->is_wait = true;
+    atomic_store_explicit(&task->unusual, true, memory_order_relaxed);
     hki_lock_acquire(&runtime->issue_lock);
     /* A wait takes no place of its own in the order of calls: it stands right behind the latest. */
     atomic_store_explicit(&task->sequence, runtime->sequence, memory_order_relaxed);
