@@ -77,7 +77,7 @@ static void fresh_finish(hki_task *task, void *payload)
     }
 }
 
-static const hki_task_class nothing = {.run = nothing_run, .finish = fresh_finish};
+static const hki_task_class nothing = {.leaf = true, .run = nothing_run, .finish = fresh_finish};
 
 static void issue_all(const engine_pattern *pattern, hki_runtime *runtime, hki_var *data,
                       long tasks)

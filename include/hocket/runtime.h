@@ -50,7 +50,8 @@ typedef struct hk_runtime_options {
     uint64_t
         run_ahead_bytes; /* HOCKET_RUN_AHEAD_BYTES: bytes that only unfinished calls hold; 1 GiB */
     int64_t inline_ns;   /* HOCKET_INLINE_NS: a ready call expected to take at most this long runs
-                                  in the caller; -1: never; default 4000 */
+                                  in the caller; -1: never; default: what handing one to a worker
+                                  costs, measured when it first matters */
     uint64_t memory_bytes; /* HOCKET_MEMORY: bytes per CPU device at most; default: no limit */
     /* HOCKET_SIM: groups of simulated devices, numbered in order; default: none. The CPU devices and those that
      * simulate share the cores: cpu_cores leaves some to the latter. */
@@ -84,6 +85,9 @@ typedef struct hk_runtime_stats {
     uint64_t
         window_waits; /* times that an issuing thread waited for room in the run-ahead window */
     uint64_t peak_run_ahead_bytes; /* most bytes that only unfinished calls held */
+    /* A ready call expected to take at most this long runs in the caller: while a worker is awake, and while all sleep;
+     * 0: not measured yet. */
+    int64_t inline_ns, inline_asleep_ns;
 } hk_runtime_stats;
 HK_API hk_runtime_stats hk_runtime_get_stats(void);
 

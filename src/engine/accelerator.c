@@ -248,6 +248,7 @@ static void launch(hki_executor *executor, hki_task *task)
         task->end_ns = ready_ns;
         hki_task_complete(executor, task);
         hki_executor_flush(executor);
+        hki_queue_counted(queue, executor);
         hki_progress(queue->runtime);
         return;
     }

@@ -15,7 +15,8 @@ static bool are_settled_locked(hki_runtime *runtime, hki_var *const *vars, int c
 
 bool hki_direct_begin(hki_runtime *runtime, hki_var *const *reads, int count, hki_var *write)
 {
-    if (runtime->serial || hki_tracing(runtime) || runtime->inline_ns < HKI_DIRECT_NS ||
+    int64_t inline_ns = atomic_load_explicit(&runtime->inline_ns, memory_order_relaxed);
+    if (runtime->serial || hki_tracing(runtime) || (inline_ns && inline_ns < HKI_DIRECT_NS) ||
         !hki_environment_is_default())
         return false;
     hki_lock_acquire(&runtime->issue_lock);

@@ -63,6 +63,9 @@ void hki_var_fail_at_once(hki_var *var, uint64_t begin, uint64_t end);
 
 /* What a kind of task does. Immutable. Every function gets the payload that the submitter filled. */
 typedef struct hki_task_class {
+    /* None of its functions issues a task, waits for one, or takes long where expected_ns does not say so: a short one
+     * whose turn it is may run and end while hki_task_submit still keeps all others from issuing. */
+    bool leaf;
     /* Optional: makes outputs and workspace real; runs once, before the pieces, in no particular
      * thread. Calls hki_task_fail and returns false when it cannot; the pieces then do not run. */
     bool (*prepare)(hki_task *task, void *payload);
@@ -89,9 +92,9 @@ typedef struct hki_task_spec {
     int access_count;
     bool collective;       /* goes to the device's queue for reductions between devices */
     hki_queue_kind queue;  /* of an accelerator; set to HKI_QUEUE_COMPUTE by hki_task_begin */
-    hki_cost cost;         /* for devices that model their time; set to zeros by hki_task_begin */
     const char *operation; /* static text */
     hk_source source;      /* set by hki_task_begin: this thread's */
+    hki_cost cost;         /* for devices that model their time; set to zeros by hki_task_begin */
 } hki_task_spec;
 
 /* A new task of the runtime with payload_bytes of payload (64-byte aligned, not cleared) and room for

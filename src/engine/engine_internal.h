@@ -9,6 +9,7 @@
 
 #include <hocket/runtime.h>
 #include <pthread.h>
+#include <stddef.h>
 
 enum {
     HKI_CACHE_LINE = 64,
@@ -20,7 +21,8 @@ enum {
     HKI_DIRECT_NS = 500,         /* what a call without a task takes at most */
     HKI_BATCH_NS = 5000,         /* short tasks that a worker takes at once: this much, */
     HKI_BATCH_TASKS = 16,        /* and this many */
-    HKI_CHAIN_TASKS = 64,        /* successors run in place before others get their turn */
+    HKI_RING_TASKS = 1024, /* ready ones that an issuing thread is ahead of the workers, cheaply */
+    HKI_CHAIN_TASKS = 64,  /* successors run in place before others get their turn */
     HKI_LOOK_AGAIN_NS = 1000000, /* a short task may turn out long: sleepers look after this */
     HKI_MAX_DEVICES = 64,
     HKI_MAX_FAILED_DEVICES = 64
@@ -34,13 +36,10 @@ typedef struct hki_queue hki_queue;
 typedef struct hki_wait_node {
     struct hki_wait_node *next;
     hki_task *task;
-    hki_gate *gate;
-    uint64_t sequence; /* of the gate's task: the gate is another's once it differs */
-    bool allocated;    /* not one of the task's own */
 } hki_wait_node;
 
-/* One line of memory each. Something that later accesses of a range wait for: one writer, or all readers of the same range since
- * the last write. It opens when count reaches 0; a gate of readers counts one more until a writer closes
+/* One line of memory each. Something that later accesses of a range wait for: one writer, or all readers of the same
+ * range since the last write. It opens when count reaches 0; a gate of readers counts one more until a writer closes
  * it to new readers. Whoever opens it touches it last when exchanging `waiters`. */
 struct hki_gate {
     _Alignas(HKI_CACHE_LINE) _Atomic(hki_wait_node *) waiters; /* HKI_GATE_OPEN once open */
@@ -74,46 +73,97 @@ typedef enum hki_task_state {
 
 enum { HKI_SIGNALLED = 1, HKI_SLEEPING = 2 };
 
-/* The first two cache lines are what issuing and running an undisturbed task touch. */
+/* In `pending` while a task is being issued: more than it could ever wait for, so that it cannot get ready before. */
+#define HKI_ISSUING ((uint32_t)1 << 31)
+
+enum { HKI_UNCOUNTED = 2 }; /* an epoch */
+
+/* What a task waits for, for those who want to help it; another's gate once its sequence number differs. */
+typedef struct hki_wait_gate {
+    hki_gate *gate;
+    uint64_t task_sequence;
+} hki_wait_gate;
+
+/* Laid out so that running an undisturbed task touches few lines of memory, which come from another core: the one of
+ * `pending`, which also has its place behind its first gate and its own first gate, that of the spec's begin, and the
+ * payload. What follows the spec is as a fresh slot has it unless `unusual` says otherwise. */
 struct hki_task {
-    _Alignas(
-        HKI_CACHE_LINE) _Atomic(uint32_t) pending; /* gates not yet open; one while being issued */
+    _Alignas(HKI_CACHE_LINE) const hk_status *failure; /* its own; counted; failure_lock */
+    const hk_status *input_failure;                    /* counted; failure_lock */
+    hki_wait_node waits[HKI_TASK_INLINE_WAITS];        /* used from the last one on */
+    _Atomic(uint32_t) pending;                         /* gates not yet open; see HKI_ISSUING */
     _Atomic(uint32_t) state;
-    _Atomic(uint64_t) sequence;
     hki_task *queue_next; /* queue lock; also links free slots */
     hki_runtime *runtime;
-    hki_gate **registered; /* gates that it is counted in */
-    int registered_count, wait_count;
-    unsigned epoch;
-    bool counted; /* in its queue's counters */
-    bool is_wait; /* runs in a waiting thread, which `signalled` tells */
-    bool started; /* the kernel began: a failure leaves torn bytes */
     void *payload;
+    int registered_count;
+    uint8_t epoch;         /* of its queue's counters, or HKI_UNCOUNTED */
+    bool is_wait;          /* runs in a waiting thread, which `signalled` tells */
+    bool started;          /* the kernel began: a failure leaves torn bytes */
+    _Atomic(bool) unusual; /* it has failed, waits, or has memory of its own */
+    hki_gate *inline_registered[HKI_TASK_INLINE_ACCESSES];
+    _Atomic(uint64_t) sequence;
     hki_task_spec spec;
+    void *overflow; /* memory behind accesses and gates when they are many, and a large payload */
 
+    /* While it is being issued: fresh gates, and how many; what it waits for. */
+    _Alignas(HKI_CACHE_LINE) hki_gate *reserve;
+    int reserve_count, wait_count;
+    hki_wait_gate wait_gates[HKI_TASK_INLINE_WAITS];
+
+    _Atomic(int64_t) pieces_left;
+    int64_t next_piece; /* -1 before it starts; queue lock once published */
+    int64_t failure_piece;
+    hki_lock failure_lock;
+    _Atomic(uint32_t) signalled; /* to a waiting thread: 1; 2 while that thread sleeps on it */
     /* Where there are accelerators: the latest end of what it waited for, or its issue; its own end. */
     _Atomic(int64_t) ready_ns;
     int64_t end_ns;
-    _Atomic(uint32_t) signalled;    /* to a waiting thread: 1; 2 while that thread sleeps on it */
-    const hk_status *failure;       /* its own; counted; failure_lock */
-    const hk_status *input_failure; /* counted; failure_lock */
-    int64_t failure_piece;
-    hki_lock failure_lock;
-    _Atomic(int64_t) pieces_left;
-    int64_t next_piece;             /* -1 before it starts; queue lock once published */
     hki_task *queue_previous;       /* queue lock */
     _Atomic(hki_queue *) queued_in; /* queue lock for writing */
-    hki_gate *reserve;              /* fresh gates, while it is being issued */
-    void *overflow;                 /* memory behind accesses and registered when they are many */
-    hki_gate *inline_registered[HKI_TASK_INLINE_ACCESSES];
-    hki_access inline_accesses[HKI_TASK_INLINE_ACCESSES];
-    hki_wait_node waits[HKI_TASK_INLINE_WAITS];
-    _Alignas(HKI_CACHE_LINE) char inline_payload[HKI_TASK_PAYLOAD_BYTES];
+    _Alignas(HKI_CACHE_LINE) hki_access inline_accesses[HKI_TASK_INLINE_ACCESSES];
+    char inline_payload[HKI_TASK_PAYLOAD_BYTES];
 };
+
+_Static_assert(offsetof(hki_task, pending) % HKI_CACHE_LINE == sizeof(hki_wait_node) &&
+                   offsetof(hki_task, inline_registered) % HKI_CACHE_LINE ==
+                       HKI_CACHE_LINE - sizeof(hki_gate *) &&
+                   offsetof(hki_task, spec) % HKI_CACHE_LINE == 0 &&
+                   offsetof(hki_task, inline_payload) % HKI_CACHE_LINE == 0,
+               "see the comment on hki_task");
+
+/* The gates that it is counted in: registered_count of them. */
+static inline hki_gate **hki_task_registered(hki_task *task)
+{
+    if (task->spec.access_count <= HKI_TASK_INLINE_ACCESSES)
+        return task->inline_registered;
+    return (hki_gate **)(void *)(task->spec.accesses + 2 * task->spec.access_count);
+}
+
+static inline bool hki_task_is_unusual(const hki_task *task)
+{
+    return atomic_load_explicit(&((hki_task *)task)->unusual, memory_order_relaxed);
+}
 
 static inline hki_queue *hki_task_queue(const hki_task *task)
 {
     return task->spec.device->queues[task->spec.queue];
+}
+
+/* Begins to fetch what running it touches. */
+static inline void hki_task_prefetch(const hki_task *task)
+{
+    __builtin_prefetch(&task->pending, 1);
+    __builtin_prefetch(&task->spec);
+    __builtin_prefetch(task->inline_payload, 1);
+}
+
+/* The same for ending it, when what it touches is there. */
+static inline void hki_task_prefetch_gates(hki_task *task)
+{
+    hki_gate **gates = hki_task_registered(task);
+    for (int i = 0; i < task->registered_count; i++)
+        __builtin_prefetch(gates[i], 1);
 }
 
 /* Who runs tasks now: a worker, or a thread that submits or waits. */
@@ -125,12 +175,25 @@ typedef struct hki_executor {
     int finished_count;
 } hki_executor;
 
-/* may_wait: blocks while the run-ahead window has no room. */
-hki_task *hki_task_slot_get(hki_runtime *runtime, int access_count, size_t payload_bytes,
-                            uint64_t output_bytes, bool may_wait);
-void hki_task_slot_put(hki_executor *executor, hki_task *task);
+/* ---- slots (slot.c) ----------------------------------------------------------------------------------- */
+
+/* may_wait: blocks while the run-ahead window has no room. NULL: no memory. */
+hki_task *hki_slot_get(hki_runtime *runtime, int access_count, size_t payload_bytes,
+                       uint64_t output_bytes, bool may_wait);
+void hki_slot_put(hki_executor *executor, hki_task *task);
+/* Drops what the task holds, its records and memory, and leaves the slot as a fresh one. */
+void hki_slot_clean(hki_task *task);
+/* Makes the slot, clean and with nobody else knowing of it, the runtime's spare one: the next begin takes it without a lock.
+ * Expects the issue lock. */
+void hki_slot_spare_locked(hki_task *task);
+/* Sees to it that there is a spare slot for the next begin, with so many gates, if that costs little. Expects the
+ * issue lock. */
+void hki_slot_refill_locked(hki_runtime *runtime, int access_count);
 /* Gives slots back that were put; before the executor goes or pauses. */
 void hki_executor_flush(hki_executor *executor);
+
+/* ---- from submission to end (task.c) -------------------------------------------------------------------- */
+
 /* Checks inputs and prepares. False: it failed, and is to be completed without running. */
 bool hki_task_start(hki_task *task);
 /* Ends a task: failures, gates, finish, counters. Returns a ready successor for a chaining executor. */
@@ -141,13 +204,25 @@ hki_task *hki_task_dispatch(hki_executor *executor, hki_task *ready);
 void hki_task_run_piece(hki_task *task, int64_t piece);
 void hki_task_run_join(hki_task *task);
 
-/* Registers the accesses of a task and counts what it must wait for. Expects the issue lock. */
-void hki_task_register(hki_task *task);
-/* Nobody is going to write to the variable: what was issued to do so has finished. Gates that are open go. Expects the
- * issue lock. */
-bool hki_var_is_settled_locked(hki_var *var);
+/* Registers the accesses of a task. True: it waits for nothing; else it gets ready when the last gate opens that it
+ * waits for. Expects the issue lock. */
+bool hki_task_register(hki_task *task);
+/* No unfinished access of the range is in the way of one that comes now. Gates that nobody is counted in any more go.
+ * Expects the issue lock. */
+bool hki_var_is_free_locked(hki_var *var, uint64_t begin, uint64_t end, bool writes);
+
+/* Nobody is going to write to the variable: what was issued to do so has finished. Expects the issue lock. */
+static inline bool hki_var_is_settled_locked(hki_var *var)
+{
+    return !var->gates || hki_var_is_free_locked(var, 0, UINT64_MAX, false);
+}
+
 /* The same, and nobody is reading it either. */
-bool hki_var_is_idle_locked(hki_var *var);
+static inline bool hki_var_is_idle_locked(hki_var *var)
+{
+    return !var->gates || hki_var_is_free_locked(var, 0, UINT64_MAX, true);
+}
+
 /* Leaves all gates; ready successors are linked through queue_next. */
 hki_task *hki_task_open_gates(hki_task *task);
 void hki_gates_free_locked(hki_runtime *runtime, hki_gate *first);
@@ -186,6 +261,17 @@ typedef struct hki_worker {
     hki_queue *queue;
 } hki_worker;
 
+/* Tasks that were ready when they were issued, in order. The issuing thread puts them, under the issue lock; whoever
+ * has the queue's lock takes them. */
+typedef struct hki_ring {
+    _Alignas(HKI_CACHE_LINE) _Atomic(uint64_t) put; /* so many were */
+    _Atomic(int64_t) put_ns;                        /* their backlog */
+    uint64_t seen_taken;                            /* issue lock */
+    _Alignas(HKI_CACHE_LINE) _Atomic(uint64_t) taken;
+    int64_t taken_ns; /* queue lock */
+    hki_task *tasks[HKI_RING_TASKS];
+} hki_ring;
+
 struct hki_queue {
     hki_runtime *runtime;
     hki_device *device;
@@ -203,11 +289,13 @@ struct hki_queue {
         _Alignas(
             HKI_CACHE_LINE) _Atomic(hki_task *) newest; /* a stack, linked through queue_next */
     } inboxes[2];
+    hki_ring ring;
     _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) spinners, sleepers, wake_word;
     _Atomic(uint32_t) attentive; /* workers that look for work, or will within a moment */
     /* Tasks issued by epoch (issue lock) and finished (by executor). */
     _Alignas(HKI_CACHE_LINE) unsigned epoch;
     uint64_t issued[2];
+    uint64_t at_once;          /* tasks that ran under the issue lock: in no epoch */
     pthread_mutex_t flip_lock; /* held by who waits for the device */
     int worker_count;
     hki_worker *workers;
@@ -219,6 +307,9 @@ struct hki_queue {
 };
 
 void hki_queue_push(hki_queue *queue, hki_task *task);
+/* The same for a task that was ready when it was issued, but that the caller calls hki_queue_notify when it has
+ * released the issue lock, which this expects. False: no room. */
+bool hki_queue_put_locked(hki_queue *queue, hki_task *task);
 bool hki_queue_is_ready(hki_queue *queue);
 /* A reduction between devices is ready. */
 bool hki_queue_is_urgent(hki_queue *queue);
@@ -234,19 +325,39 @@ bool hki_budget_try_acquire(hki_budget *budget);
 void hki_budget_release(hki_queue *queue);
 void hki_queue_notify(hki_queue *queue);
 void hki_queue_wake(hki_queue *queue);
+/* A task of the epoch has finished. Who waits for all of them is woken, where it sleeps, when the executor runs out of
+ * tasks: by hki_progress, and, of a worker, hki_queue_counted before that. */
+void hki_queue_count(hki_queue *queue, const hki_executor *executor, unsigned epoch);
+/* What a worker has counted goes before all that it looks at from now on. */
+void hki_queue_counted(hki_queue *queue, const hki_executor *executor);
 uint64_t hki_queue_finished(hki_queue *queue, unsigned epoch);
 
 /* ---- workers (worker.c) ---------------------------------------------------------------------------------- */
 
 void *hki_worker_main(void *worker);
-/* The floating-point environment is what tasks are to see. */
-bool hki_environment_is_default(void);
+/* Every task sees the same floating-point environment, whatever the caller's thread has set. True: it is that. */
+static inline bool hki_environment_is_default(void)
+{
+#if defined(__x86_64__)
+    enum { CONTROL_BITS = 0xffc0, DEFAULT_CONTROL = 0x1f80 };
+    return (__builtin_ia32_stmxcsr() & CONTROL_BITS) == DEFAULT_CONTROL;
+#else
+    return false;
+#endif
+}
+
 /* Makes it this thread's latest: see hki_last_sequence. */
 void hki_sequence_note(uint64_t sequence);
 /* Runs what was claimed; returns a successor to run next when the executor chains. */
 hki_task *hki_execute(hki_executor *executor, hki_claim claim);
 /* Runs what was claimed in a thread that is no worker. */
 void hki_execute_foreign(hki_queue *queue, hki_claim claim);
+
+/* ---- the cost of handing over (handover.c) --------------------------------------------------------------------- */
+
+/* Whether a ready task of this CPU queue, expected to take so long, had better run in the thread that issues it.
+ * Blocks for less than a millisecond where that is still to be measured. */
+bool hki_runs_in_caller(hki_queue *queue, int64_t expected_ns);
 
 /* ---- accelerators (accelerator.c) ---------------------------------------------------------------------------- */
 
@@ -298,8 +409,9 @@ void hki_devices_destroy(hki_runtime *runtime);
 void hki_progress(hki_runtime *runtime);
 void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes);
 bool hki_window_full_locked(hki_runtime *runtime, uint64_t output_bytes);
-/* Of all that were issued. */
-uint64_t hki_finished_tasks(hki_runtime *runtime);
+/* False: it has room for sure. */
+/* Looks how many that were issued have finished. Expects the issue lock. */
+uint64_t hki_unfinished_tasks_locked(hki_runtime *runtime);
 /* Blocks until all that was issued to the device before has finished. */
 void hki_queue_drain(hki_queue *queue);
 
@@ -315,7 +427,9 @@ struct hki_runtime {
     _Atomic(int) failed_vars; /* variables with failed ranges */
     _Atomic(uint32_t) sleepers; /* threads that sleep until there is progress */
     _Atomic(hki_trace *) trace; /* NULL: nothing is recorded */
-    int64_t inline_ns;
+    /* What runs in the caller takes at most this long, with a worker awake and without: negative: nothing does; 0: not
+     * measured yet. */
+    _Atomic(int64_t) inline_ns, inline_asleep_ns;
     uint64_t run_ahead_calls, run_ahead_bytes;
     const hk_status *config_error; /* NULL: none */
     const hk_status *cancelled;
@@ -329,17 +443,21 @@ struct hki_runtime {
 
     /* Issue lock: */
     _Alignas(HKI_CACHE_LINE) hki_lock issue_lock;
+    _Atomic(hki_task *) spare_task; /* put under the lock, taken without; NULL: none */
     uint64_t sequence;
     hki_task *free_tasks;
     hki_gate *free_gates;
-    void *chunks; /* memory of slots and gates */
-    uint64_t issued_tasks, known_finished;
+    /* Written under the lock, read without to see that the window is far from full. */
+    _Atomic(uint64_t) issued_tasks, known_finished;
     uint64_t inline_calls, direct_calls;
+    void *chunks; /* memory of slots and gates */
 
     _Alignas(HKI_CACHE_LINE) _Atomic(hki_task *) returned_tasks;
     _Atomic(hki_gate *) returned_gates;
     _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) progress;
     _Atomic(uint64_t) helped_calls, window_waits;
+    _Atomic(uint32_t) probes_finished; /* see handover.c */
+    _Atomic(bool) is_probing;          /* stays true: once is enough */
     _Alignas(HKI_CACHE_LINE) _Atomic(int64_t) window_bytes;
     _Atomic(int64_t) peak_window_bytes;
 
@@ -357,6 +475,16 @@ struct hki_runtime {
     int failed_device_count;
     hki_device *failed_devices[HKI_MAX_FAILED_DEVICES];
 };
+
+/* False: the run-ahead window has room for sure. */
+static inline bool hki_window_may_be_full(hki_runtime *runtime, uint64_t output_bytes)
+{
+    uint64_t known = atomic_load_explicit(&runtime->known_finished, memory_order_relaxed);
+    uint64_t issued = atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed);
+    int64_t held = atomic_load_explicit(&runtime->window_bytes, memory_order_relaxed);
+    return issued - known >= runtime->run_ahead_calls ||
+           (held > 0 && (uint64_t)held + output_bytes > runtime->run_ahead_bytes);
+}
 
 /* Notes a root failure. */
 void hki_runtime_note_failure(hki_runtime *runtime, const hk_status *status);

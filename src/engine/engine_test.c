@@ -65,14 +65,15 @@ static void work_join(hki_task *task, void *payload)
                 w->ranges[i].memory->bytes[b] = (unsigned char)(sum + b);
 }
 
-static const hki_task_class work_class = {.run = work_run, .join = work_join};
+static const hki_task_class work_class = {.run = work_run, .join = work_join},
+                            leaf_class = {.leaf = true, .run = work_run, .join = work_join};
 
 static void submit(hki_runtime *runtime, hki_device *device, const work *w, int64_t expected_ns)
 {
     hki_task *task = hki_task_begin(runtime, sizeof *w, w->range_count, 0);
     hki_task_spec *spec = hki_task_get_spec(task);
     memcpy(hki_task_payload(task), w, sizeof *w);
-    spec->class = &work_class;
+    spec->class = w->salt % 3 ? &leaf_class : &work_class;
     spec->device = device;
     spec->operation = "work";
     spec->piece_count = w->pieces;
@@ -127,7 +128,8 @@ static outcome play(uint64_t seed, hk_engine engine, int devices, int64_t inline
     random_state = seed;
     for (int i = 0; i < tasks; i++) {
         work w = random_work(memories);
-        submit(runtime, hk_device_at((int)draw((unsigned)devices)).handle, &w, 1000);
+        submit(runtime, hk_device_at((int)draw((unsigned)devices)).handle, &w,
+               w.salt % 2 ? 1000 : 10);
         if (draw(50) == 0)
             hk_status_release(
                 hki_wait_range(&memories[draw(VARS)].var, 0, 1 + draw(VAR_BYTES), NULL, NULL));

@@ -49,40 +49,40 @@ void hki_var_deinit(hki_var *var)
     var->gates = var->retired = var->retired_last = NULL;
 }
 
-/* Adds the task to those who wait for the gate, unless it is open. */
-static void wait_for(hki_task *task, hki_gate *gate)
+/* Beyond those that a task has room for. */
+static void node_free(hki_wait_node *node)
 {
-    if (hki_gate_is_open(gate))
-        return;
-    hki_wait_node *node;
+    uintptr_t at = (uintptr_t)node, own = (uintptr_t)node->task->waits;
+    if (at < own || at >= own + sizeof node->task->waits)
+        free(node);
+}
+
+/* Adds the task to those who wait for the gate, unless it is open. Returns how many gates that adds: 1 or 0. */
+static uint32_t wait_for(hki_task *task, hki_gate *gate)
+{
+    hki_wait_node *head = atomic_load_explicit(&gate->waiters, memory_order_acquire), *node;
+    if (head == HKI_GATE_OPEN)
+        return 0;
     if (task->wait_count < HKI_TASK_INLINE_WAITS) {
-        node = &task->waits[task->wait_count++];
-        node->allocated = false;
-    } else if ((node = malloc(sizeof *node))) {
-        node->allocated = true;
-    } else {
+        node = &task->waits[HKI_TASK_INLINE_WAITS - 1 - task->wait_count];
+    } else if (!(node = malloc(sizeof *node))) {
         /* No memory for a note: wait here. Finishing takes no issue lock, so this ends. */
         while (!hki_gate_is_open(gate))
             hki_relax();
-        return;
+        return 0;
     }
     node->task = task;
-    node->gate = gate;
-    node->sequence = gate->task_sequence;
-    atomic_fetch_add_explicit(&task->pending, 1, memory_order_relaxed);
-    hki_wait_node *head = atomic_load_explicit(&gate->waiters, memory_order_acquire);
     do {
         if (head == HKI_GATE_OPEN) {
-            atomic_fetch_sub_explicit(&task->pending, 1, memory_order_relaxed);
-            if (node->allocated)
-                free(node);
-            else
-                task->wait_count--;
-            return;
+            node_free(node);
+            return 0;
         }
         node->next = head;
     } while (!atomic_compare_exchange_weak_explicit(&gate->waiters, &head, node,
                                                     memory_order_release, memory_order_acquire));
+    if (task->wait_count < HKI_TASK_INLINE_WAITS)
+        task->wait_gates[task->wait_count++] = (hki_wait_gate){gate, gate->task_sequence};
+    return 1;
 }
 
 static bool overlap(const hki_gate *gate, const hki_access *access)
@@ -112,22 +112,26 @@ static void recycle_retired(hki_runtime *runtime, hki_var *var)
         var->retired_last = NULL;
 }
 
-/* A gate of readers that only waits to be closed: all who were counted in it have finished. */
-static bool is_read(hki_gate *gate)
+/* All who were counted in it have finished. */
+static bool is_idle(hki_gate *gate)
 {
-    return !gate->is_write && !gate->closed &&
-           atomic_load_explicit(&gate->count, memory_order_acquire) == 1;
+    return hki_gate_is_open(gate) ||
+           (!gate->is_write && !gate->closed &&
+            atomic_load_explicit(&gate->count, memory_order_acquire) == 1);
 }
 
-static void register_access(hki_task *task, const hki_access *access)
+/* Returns how many gates it adds to those that the task waits for. */
+static uint32_t register_access(hki_task *task, const hki_access *access)
 {
+    uint32_t waits = 0;
     hki_var *var = access->var;
     hki_runtime *runtime = var->runtime;
     bool writes = access->mode & HKI_WRITE;
     hki_gate *join = NULL;
-    recycle_retired(runtime, var);
+    if (var->retired)
+        recycle_retired(runtime, var);
     for (hki_gate **link = &var->gates, *gate; (gate = *link);) {
-        if (hki_gate_is_open(gate) || is_read(gate)) {
+        if (is_idle(gate)) {
             *link = gate->next;
             gate->next = runtime->free_gates;
             runtime->free_gates = gate;
@@ -136,7 +140,7 @@ static void register_access(hki_task *task, const hki_access *access)
         if (overlap(gate, access)) {
             if (!writes) {
                 if (gate->is_write)
-                    wait_for(task, gate);
+                    waits += wait_for(task, gate);
                 else if (!gate->closed && gate->begin == access->begin && gate->end == access->end)
                     join = gate;
             } else {
@@ -148,7 +152,7 @@ static void register_access(hki_task *task, const hki_access *access)
                         atomic_store_explicit(&gate->waiters, HKI_GATE_OPEN, memory_order_relaxed);
                 }
                 if (!open)
-                    wait_for(task, gate);
+                    waits += wait_for(task, gate);
                 if (access->begin <= gate->begin && gate->end <= access->end) {
                     *link = gate->next;
                     retire(var, gate);
@@ -163,6 +167,7 @@ static void register_access(hki_task *task, const hki_access *access)
     } else {
         join = task->reserve;
         task->reserve = join->next;
+        task->reserve_count--;
         atomic_store_explicit(&join->waiters, NULL, memory_order_relaxed);
         atomic_store_explicit(&join->count, writes ? 1 : 2, memory_order_relaxed);
         atomic_store_explicit(&join->end_ns, 0, memory_order_relaxed);
@@ -174,32 +179,25 @@ static void register_access(hki_task *task, const hki_access *access)
     }
     join->task = task;
     join->task_sequence = atomic_load_explicit(&task->sequence, memory_order_relaxed);
-    task->registered[task->registered_count++] = join;
+    hki_task_registered(task)[task->registered_count++] = join;
+    return waits;
 }
 
-bool hki_var_is_settled_locked(hki_var *var)
+bool hki_var_is_free_locked(hki_var *var, uint64_t begin, uint64_t end, bool writes)
 {
     hki_runtime *runtime = var->runtime;
     for (hki_gate **link = &var->gates, *gate; (gate = *link);) {
-        if (hki_gate_is_open(gate)) {
+        if (is_idle(gate)) {
             *link = gate->next;
             gate->next = runtime->free_gates;
             runtime->free_gates = gate;
             continue;
         }
-        if (gate->is_write)
+        if ((writes || gate->is_write) && gate->begin < end && begin < gate->end)
             return false;
         link = &gate->next;
     }
     return true;
-}
-
-bool hki_var_is_idle_locked(hki_var *var)
-{
-    for (hki_gate *gate = var->gates; gate; gate = gate->next)
-        if (!hki_gate_is_open(gate) && !is_read(gate))
-            return false;
-    return true; /* what a later write has superseded, that write has waited for */
 }
 
 /* A task must not wait for itself: accesses of one variable that overlap, where one writes, become one
@@ -227,23 +225,30 @@ static int merge_accesses(const hki_access *accesses, int count, hki_access *mer
     return kept;
 }
 
-void hki_task_register(hki_task *task)
+bool hki_task_register(hki_task *task)
 {
     const hki_task_spec *spec = &task->spec;
-    if (spec->access_count <= HKI_TASK_INLINE_ACCESSES) {
-        hki_access merged[HKI_TASK_INLINE_ACCESSES];
-        int count = merge_accesses(spec->accesses, spec->access_count, merged);
-        for (int i = 0; i < count; i++)
-            register_access(task, &merged[i]);
-    } else {
-        /* The second half of the overflow memory is there for this. */
-        hki_access *merged = spec->accesses + spec->access_count;
-        int count = merge_accesses(spec->accesses, spec->access_count, merged);
-        for (int i = 0; i < count; i++)
-            register_access(task, &merged[i]);
+    hki_access few[HKI_TASK_INLINE_ACCESSES];
+    /* The second half of the overflow memory is there for this. */
+    hki_access *merged =
+        spec->access_count > HKI_TASK_INLINE_ACCESSES ? spec->accesses + spec->access_count : few;
+    const hki_access *accesses = spec->accesses;
+    int count = spec->access_count;
+    if (count > 1) {
+        count = merge_accesses(accesses, count, merged);
+        accesses = merged;
     }
-    hki_gates_free_locked(task->runtime, task->reserve);
-    task->reserve = NULL;
+    uint32_t waits = 0;
+    for (int i = 0; i < count; i++)
+        waits += register_access(task, &accesses[i]);
+    /* What is left over stays with the slot, within reason. */
+    if (task->reserve_count > HKI_TASK_INLINE_ACCESSES) {
+        hki_gates_free_locked(task->runtime, task->reserve);
+        task->reserve = NULL;
+        task->reserve_count = 0;
+    }
+    return waits == 0 || atomic_fetch_sub_explicit(&task->pending, HKI_ISSUING - waits,
+                                                   memory_order_acq_rel) == HKI_ISSUING - waits;
 }
 
 static void raise_to(_Atomic(int64_t) *time, int64_t ns)
@@ -254,15 +259,23 @@ static void raise_to(_Atomic(int64_t) *time, int64_t ns)
         ;
 }
 
+/* True for the last one. Where only one is left, nobody else changes the count: then that is told without writing. */
+static bool count_down(atomic_uint *count)
+{
+    return atomic_load_explicit(count, memory_order_acquire) == 1 ||
+           atomic_fetch_sub_explicit(count, 1, memory_order_acq_rel) == 1;
+}
+
 hki_task *hki_task_open_gates(hki_task *task)
 {
     hki_task *ready = NULL;
     const bool accelerated = task->runtime->accelerated;
+    hki_gate **gates = hki_task_registered(task);
     for (int i = 0; i < task->registered_count; i++) {
-        hki_gate *gate = task->registered[i];
+        hki_gate *gate = gates[i];
         if (accelerated)
             raise_to(&gate->end_ns, task->end_ns);
-        if (atomic_fetch_sub_explicit(&gate->count, 1, memory_order_acq_rel) != 1)
+        if (!count_down(&gate->count))
             continue;
         /* Read before the exchange, after which the gate may be another's. */
         int64_t end_ns =
@@ -273,12 +286,12 @@ hki_task *hki_task_open_gates(hki_task *task)
         while (node) {
             hki_wait_node *next = node->next;
             hki_task *waiter = node->task;
-            if (node->allocated)
-                free(node);
+            hki_task_prefetch(waiter);
+            node_free(node);
             if (accelerated)
                 raise_to(&waiter->ready_ns, end_ns);
             /* After this the waiter may run, finish and be recycled. */
-            if (atomic_fetch_sub_explicit(&waiter->pending, 1, memory_order_acq_rel) == 1) {
+            if (count_down(&waiter->pending)) {
                 hki_tracing_ready(waiter);
                 waiter->queue_next = ready;
                 ready = waiter;

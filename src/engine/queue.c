@@ -1,6 +1,6 @@
-/* The ready tasks of one device. Whoever makes a task ready pushes it to an inbox without a lock; workers
- * empty the inbox into lists under a lock of their own when they run out, so that a line of memory is
- * handed between cores once per batch, not once per task. */
+/* The ready tasks of one device. An issuing thread puts what is ready at once into a ring; whoever makes a task ready
+ * later pushes it to an inbox without a lock. Workers take from both, a batch at a time, under a lock of their own, so
+ * that a line of memory is handed between cores once per batch, not once per task. */
 #include "engine/engine_internal.h"
 
 /* What a task adds to the backlog: work that would be worth waking another worker for. */
@@ -57,6 +57,7 @@ static void unlink_task(hki_queue *queue, hki_task *task)
 bool hki_queue_is_ready(hki_queue *queue)
 {
     return atomic_load(&queue->listed[1]) > 0 || atomic_load(&queue->inboxes[1].newest) ||
+           atomic_load(&queue->ring.put) != atomic_load(&queue->ring.taken) ||
            hki_queue_is_urgent(queue);
 }
 
@@ -91,13 +92,46 @@ void hki_queue_push(hki_queue *queue, hki_task *task)
     hki_queue_notify(queue);
 }
 
+bool hki_queue_put_locked(hki_queue *queue, hki_task *task)
+{
+    hki_ring *ring = &queue->ring;
+    uint64_t put = atomic_load_explicit(&ring->put, memory_order_relaxed);
+    if (task->spec.collective)
+        return false;
+    if (put - ring->seen_taken == HKI_RING_TASKS) {
+        ring->seen_taken = atomic_load_explicit(&ring->taken, memory_order_acquire);
+        if (put - ring->seen_taken == HKI_RING_TASKS)
+            return false;
+    }
+    int64_t put_ns = atomic_load_explicit(&ring->put_ns, memory_order_relaxed);
+    atomic_store_explicit(&ring->put_ns, put_ns + backlog_of(task), memory_order_relaxed);
+    ring->tasks[put % HKI_RING_TASKS] = task;
+    atomic_store(&ring->put, put + 1);
+    return true;
+}
+
+/* Moves what is in the ring to the lists. */
+static void drain_ring_locked(hki_queue *queue)
+{
+    hki_ring *ring = &queue->ring;
+    uint64_t put = atomic_load_explicit(&ring->put, memory_order_acquire);
+    uint64_t taken = atomic_load_explicit(&ring->taken, memory_order_relaxed);
+    /* Counted before it is taken out: a worker about to sleep must see one or the other. */
+    atomic_fetch_add(&queue->listed[1], (uint32_t)(put - taken));
+    for (; taken != put; taken++) {
+        hki_task *task = ring->tasks[taken % HKI_RING_TASKS];
+        ring->taken_ns += backlog_of(task);
+        link_last(queue, task);
+    }
+    atomic_store(&ring->taken, taken);
+}
+
 /* Moves what has come in to the lists, in the order in which it came. */
 static void drain_locked(hki_queue *queue, int index)
 {
     if (!atomic_load_explicit(&queue->inboxes[index].newest, memory_order_relaxed))
         return;
-    /* Counted before it is taken out: a worker about to sleep must see one or the other. */
-    atomic_fetch_add(&queue->listed[index], 1);
+    atomic_fetch_add(&queue->listed[index], 1); /* before it is taken out, as above */
     hki_task *newest = atomic_exchange(&queue->inboxes[index].newest, NULL), *oldest = NULL;
     uint32_t count = 0;
     while (newest) {
@@ -138,26 +172,68 @@ static hki_claim claim_locked(hki_queue *queue, hki_task *task)
     return (hki_claim){task, piece};
 }
 
+/* Short tasks that are taken together. */
+typedef struct batch {
+    hki_claim *claims;
+    int count, limit;
+    int64_t ns;
+} batch;
+
+/* A long one is taken alone. */
+static bool has_room(const batch *taken, const hki_task *task)
+{
+    return taken->count < taken->limit && taken->ns < HKI_BATCH_NS &&
+           (taken->count == 0 || backlog_of(task) <= HKI_BATCH_NS);
+}
+
+static void take_listed_locked(hki_queue *queue, batch *taken)
+{
+    for (;;) {
+        hki_task *task = queue->lists[0].first ? queue->lists[0].first : queue->lists[1].first;
+        if (!task || !has_room(taken, task))
+            return;
+        taken->ns += backlog_of(task);
+        taken->claims[taken->count++] = claim_locked(queue, task);
+    }
+}
+
+static void take_from_ring_locked(hki_queue *queue, batch *taken)
+{
+    hki_ring *ring = &queue->ring;
+    uint64_t put = atomic_load_explicit(&ring->put, memory_order_acquire);
+    uint64_t first = atomic_load_explicit(&ring->taken, memory_order_relaxed), next = first;
+    uint64_t most = (uint64_t)(taken->limit - taken->count);
+    if (put - first > most)
+        put = first + most;
+    for (uint64_t i = first; i != put; i++) /* they come from another core: all at once */
+        hki_task_prefetch(ring->tasks[i % HKI_RING_TASKS]);
+    for (; next != put; next++) {
+        hki_task *task = ring->tasks[next % HKI_RING_TASKS];
+        if (!has_room(taken, task))
+            break;
+        taken->ns += backlog_of(task);
+        ring->taken_ns += backlog_of(task);
+        taken->claims[taken->count++] = (hki_claim){task, -1};
+    }
+    if (next != first)
+        atomic_store_explicit(&ring->taken, next, memory_order_release);
+}
+
 int hki_queue_pop(hki_queue *queue, hki_claim *claims, int count)
 {
-    int taken = 0;
-    int64_t taken_ns = 0;
+    batch taken = {.claims = claims, .limit = count};
     hki_lock_acquire(&queue->lock);
     drain_locked(queue, 0);
     if (!queue->lists[1].first)
         drain_locked(queue, 1);
-    for (hki_task *task; taken < count && taken_ns < HKI_BATCH_NS; taken++) {
-        task = queue->lists[0].first ? queue->lists[0].first : queue->lists[1].first;
-        if (!task || (taken && backlog_of(task) > HKI_BATCH_NS))
-            break;
-        taken_ns += backlog_of(task);
-        claims[taken] = claim_locked(queue, task);
-    }
-    bool much = queue->backlog_ns >= HKI_LONG_TASK_NS;
+    take_listed_locked(queue, &taken);
+    take_from_ring_locked(queue, &taken);
+    int64_t put_ns = atomic_load_explicit(&queue->ring.put_ns, memory_order_relaxed);
+    bool much = queue->backlog_ns + put_ns - queue->ring.taken_ns >= HKI_LONG_TASK_NS;
     hki_lock_release(&queue->lock);
     if (much && atomic_load(&queue->spinners) == 0)
         hki_queue_wake(queue);
-    return taken;
+    return taken.count;
 }
 
 hki_claim hki_queue_take(hki_queue *queue, hki_task *task, uint64_t sequence)
@@ -166,6 +242,7 @@ hki_claim hki_queue_take(hki_queue *queue, hki_task *task, uint64_t sequence)
     hki_lock_acquire(&queue->lock);
     drain_locked(queue, 0);
     drain_locked(queue, 1);
+    drain_ring_locked(queue);
     /* Being in this queue while its lock is held keeps the slot from being anything else. */
     if (atomic_load_explicit(&task->queued_in, memory_order_relaxed) == queue &&
         atomic_load_explicit(&task->sequence, memory_order_relaxed) == sequence)
@@ -216,4 +293,20 @@ uint64_t hki_queue_finished(hki_queue *queue, unsigned epoch)
     for (int i = 0; i <= queue->worker_count; i++)
         finished += atomic_load(&queue->counters[i].finished[epoch]);
     return finished;
+}
+
+void hki_queue_count(hki_queue *queue, const hki_executor *executor, unsigned epoch)
+{
+    _Atomic(uint64_t) *finished = &queue->counters[executor->slot].finished[epoch];
+    if (executor->queue != queue)
+        atomic_fetch_add(finished, 1);
+    else /* nobody else writes it */
+        atomic_store_explicit(finished, atomic_load_explicit(finished, memory_order_relaxed) + 1,
+                              memory_order_release);
+}
+
+void hki_queue_counted(hki_queue *queue, const hki_executor *executor)
+{
+    for (unsigned epoch = 0; epoch < 2; epoch++)
+        atomic_fetch_add(&queue->counters[executor->slot].finished[epoch], 0);
 }

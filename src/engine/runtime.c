@@ -90,7 +90,8 @@ static hki_runtime *runtime_create(const hk_runtime_options *options)
     if (runtime->config_error)
         config.engine = 0;
     runtime->serial = config.engine == 1;
-    runtime->inline_ns = config.inline_ns;
+    atomic_store(&runtime->inline_ns, config.inline_ns);
+    atomic_store(&runtime->inline_asleep_ns, config.inline_ns);
     runtime->run_ahead_calls = (uint64_t)config.run_ahead_calls;
     runtime->run_ahead_bytes = (uint64_t)config.run_ahead_bytes;
     runtime->cancelled = hki_status_create(
@@ -266,10 +267,15 @@ hk_runtime_stats hk_runtime_get_stats(void)
     if (!runtime)
         return stats;
     hki_lock_acquire(&runtime->issue_lock);
-    stats.issued_calls = runtime->issued_tasks + runtime->direct_calls;
-    stats.inline_calls = runtime->inline_calls + runtime->direct_calls;
+    uint64_t in_place = runtime->direct_calls;
+    for (int i = 0; i < runtime->queue_count; i++)
+        in_place += runtime->queues[i]->at_once;
+    stats.issued_calls = atomic_load(&runtime->issued_tasks) + in_place;
+    stats.inline_calls = runtime->inline_calls + in_place;
     stats.direct_calls = runtime->direct_calls;
     hki_lock_release(&runtime->issue_lock);
+    stats.inline_ns = atomic_load(&runtime->inline_ns);
+    stats.inline_asleep_ns = atomic_load(&runtime->inline_asleep_ns);
     stats.helped_calls = atomic_load(&runtime->helped_calls);
     stats.window_waits = atomic_load(&runtime->window_waits);
     stats.peak_run_ahead_bytes = (uint64_t)atomic_load(&runtime->peak_window_bytes);

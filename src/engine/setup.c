@@ -43,10 +43,8 @@ const hk_status *hki_configure(const hk_runtime_options *options, hki_runtime_co
     const int64_t most = (int64_t)1 << 50;
     if (!options)
         options = &none;
-    *config = (hki_runtime_config){.cpu_devices = 1,
-                                   .run_ahead_calls = 4096,
-                                   .run_ahead_bytes = (int64_t)1 << 30,
-                                   .inline_ns = 4000};
+    *config = (hki_runtime_config){
+        .cpu_devices = 1, .run_ahead_calls = 4096, .run_ahead_bytes = (int64_t)1 << 30};
     const hk_status *error = NULL;
     int engine = 0;
     bool has_sims = options->sim && options->sim_count > 0;
@@ -67,9 +65,10 @@ const hk_status *hki_configure(const hk_runtime_options *options, hki_runtime_co
         (unsigned)options->engine > HK_ENGINE_SERIAL
             ? option_error("engine", options->engine, "HK_ENGINE_ASYNC or HK_ENGINE_SERIAL")
             : NULL,
-        options->inline_ns < -1 ? option_error("inline_ns", options->inline_ns,
-                                               "-1 for never, 0 for the default, or more")
-                                : NULL,
+        options->inline_ns < -1
+            ? option_error("inline_ns", options->inline_ns,
+                           "-1 for never, 0 for what handing over costs, or more")
+            : NULL,
         options->sim_count < 0 || options->sim_count > HKI_SIM_MAX_GROUPS ||
                 (options->sim_count && !options->sim)
             ? option_error("sim_count", options->sim_count, "0 to 16, the length of option sim")

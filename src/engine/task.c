@@ -1,10 +1,10 @@
-/* Tasks from slot to slot: begin, submit, start, complete. */
+/* A task from begin to end: submit, start, complete. */
 #include "engine/engine_internal.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include <assert.h>
 
-enum { CHUNK_SLOTS = 32, CHUNK_GATES = 128, RETURN_BATCH = 32 };
+/* What a leaf that runs under the issue lock adds to task_depth. */
+enum { LEAF_DEPTH = 1 << 16 };
 
 static _Thread_local int task_depth; /* > 0 while this thread runs a task */
 static _Thread_local const hki_blame *task_blame;
@@ -28,242 +28,6 @@ uint64_t hki_last_sequence(void)
 uint64_t hki_submitted_count(void)
 {
     return submitted_count;
-}
-
-/* ---- slots ------------------------------------------------------------------------------------------ */
-
-static void *chunk_get(hki_runtime *runtime, size_t bytes)
-{
-    /* One cache line in front links the chunks, which live as long as the runtime. */
-    char *chunk = aligned_alloc(HKI_CACHE_LINE, HKI_CACHE_LINE + bytes);
-    if (!chunk)
-        return NULL;
-    memset(chunk, 0, HKI_CACHE_LINE + bytes);
-    *(void **)(void *)chunk = runtime->chunks;
-    runtime->chunks = chunk;
-    return chunk + HKI_CACHE_LINE;
-}
-
-static hki_task *slot_get_locked(hki_runtime *runtime)
-{
-    if (!runtime->free_tasks)
-        runtime->free_tasks =
-            atomic_exchange_explicit(&runtime->returned_tasks, NULL, memory_order_acquire);
-    if (!runtime->free_tasks) {
-        hki_task *slots = chunk_get(runtime, CHUNK_SLOTS * sizeof *slots);
-        for (int i = 0; slots && i < CHUNK_SLOTS; i++) {
-            slots[i].queue_next = runtime->free_tasks;
-            runtime->free_tasks = &slots[i];
-        }
-    }
-    hki_task *task = runtime->free_tasks;
-    if (task)
-        runtime->free_tasks = task->queue_next;
-    return task;
-}
-
-static bool gates_get_locked(hki_runtime *runtime, hki_task *task, int count)
-{
-    task->reserve = NULL;
-    for (int i = 0; i < count; i++) {
-        if (!runtime->free_gates)
-            runtime->free_gates =
-                atomic_exchange_explicit(&runtime->returned_gates, NULL, memory_order_acquire);
-        if (!runtime->free_gates) {
-            hki_gate *gates = chunk_get(runtime, CHUNK_GATES * sizeof *gates);
-            for (int j = 0; gates && j < CHUNK_GATES; j++) {
-                gates[j].next = runtime->free_gates;
-                runtime->free_gates = &gates[j];
-            }
-        }
-        hki_gate *gate = runtime->free_gates;
-        if (!gate) {
-            hki_gates_free_locked(runtime, task->reserve);
-            return false;
-        }
-        runtime->free_gates = gate->next;
-        gate->next = task->reserve;
-        task->reserve = gate;
-    }
-    return true;
-}
-
-hki_task *hki_task_slot_get(hki_runtime *runtime, int access_count, size_t payload_bytes,
-                            uint64_t output_bytes, bool may_wait)
-{
-    void *overflow = NULL;
-    char *payload = NULL;
-    size_t accesses_bytes = 0;
-    if (access_count > HKI_TASK_INLINE_ACCESSES) /* twice the accesses: see hki_task_register */
-        accesses_bytes =
-            (size_t)access_count * (2 * sizeof(hki_access) + sizeof(hki_gate *)) / 64 * 64 + 64;
-    size_t overflow_bytes =
-        accesses_bytes + (payload_bytes > HKI_TASK_PAYLOAD_BYTES ? payload_bytes : 0);
-    if (overflow_bytes && !(overflow = aligned_alloc(64, (overflow_bytes + 63) / 64 * 64)))
-        return NULL;
-    hki_lock_acquire(&runtime->issue_lock);
-    while (may_wait && hki_window_full_locked(runtime, output_bytes)) {
-        hki_lock_release(&runtime->issue_lock);
-        hki_window_wait(runtime, output_bytes);
-        hki_lock_acquire(&runtime->issue_lock);
-        may_wait = hki_runtime_alive(runtime);
-    }
-    hki_task *task = slot_get_locked(runtime);
-    if (task && !gates_get_locked(runtime, task, runtime->serial ? 0 : access_count)) {
-        task->queue_next = runtime->free_tasks;
-        runtime->free_tasks = task;
-        task = NULL;
-    }
-    hki_lock_release(&runtime->issue_lock);
-    if (!task) {
-        free(overflow);
-        return NULL;
-    }
-    task->runtime = runtime;
-    task->overflow = overflow;
-    if (accesses_bytes) {
-        task->spec.accesses = overflow;
-        task->registered = (hki_gate **)(void *)(task->spec.accesses + 2 * access_count);
-    } else {
-        task->spec.accesses = task->inline_accesses;
-        task->registered = task->inline_registered;
-    }
-    if (payload_bytes > HKI_TASK_PAYLOAD_BYTES)
-        payload = (char *)overflow + accesses_bytes;
-    task->payload = payload ? payload : task->inline_payload;
-    task->spec.access_count = access_count;
-    task->registered_count = task->wait_count = 0;
-    task->next_piece = -1;
-    task->counted = task->is_wait = task->started = false;
-    atomic_store_explicit(&task->signalled, 0, memory_order_relaxed);
-    task->failure = task->input_failure = NULL;
-    atomic_store_explicit(&task->pending, 1, memory_order_relaxed);
-    atomic_store_explicit(&task->queued_in, NULL, memory_order_relaxed);
-    return task;
-}
-
-void hki_executor_flush(hki_executor *executor)
-{
-    if (!executor->finished_first)
-        return;
-    hki_runtime *runtime = executor->finished_first->runtime;
-    hki_task *head = atomic_load_explicit(&runtime->returned_tasks, memory_order_relaxed);
-    do
-        executor->finished_last->queue_next = head;
-    while (!atomic_compare_exchange_weak_explicit(&runtime->returned_tasks, &head,
-                                                  executor->finished_first, memory_order_release,
-                                                  memory_order_relaxed));
-    executor->finished_first = executor->finished_last = NULL;
-    executor->finished_count = 0;
-}
-
-void hki_task_slot_put(hki_executor *executor, hki_task *task)
-{
-    hk_status_release(task->failure);
-    hk_status_release(task->input_failure);
-    free(task->overflow);
-    atomic_store_explicit(&task->state, HKI_TASK_FREE, memory_order_relaxed);
-    task->queue_next = NULL;
-    if (executor->finished_last)
-        executor->finished_last->queue_next = task;
-    else
-        executor->finished_first = task;
-    executor->finished_last = task;
-    if (++executor->finished_count == RETURN_BATCH)
-        hki_executor_flush(executor);
-}
-
-/* ---- issuing ------------------------------------------------------------------------------------------ */
-
-hki_task *hki_task_begin(hki_runtime *runtime, size_t payload_bytes, int access_count,
-                         uint64_t output_bytes)
-{
-    hki_task *task = hki_task_slot_get(runtime, access_count, payload_bytes, output_bytes,
-                                       !runtime->serial && !hki_in_task());
-    if (task) {
-        task->spec.piece_count = 1;
-        task->spec.expected_ns = INT64_MAX;
-        task->spec.collective = false;
-        task->spec.queue = HKI_QUEUE_COMPUTE;
-        task->spec.cost = (hki_cost){0};
-        task->spec.source = hki_source_get();
-    }
-    return task;
-}
-
-void *hki_task_payload(hki_task *task)
-{
-    return task->payload;
-}
-
-hki_task_spec *hki_task_get_spec(hki_task *task)
-{
-    return &task->spec;
-}
-
-uint64_t hki_task_sequence(const hki_task *task)
-{
-    return atomic_load_explicit(&((hki_task *)task)->sequence, memory_order_relaxed);
-}
-
-static uint64_t submit_serial(hki_task *task)
-{
-    hki_runtime *runtime = task->runtime;
-    bool nested = hki_in_task(); /* then this thread holds the lock already */
-    if (!nested)
-        hki_lock_acquire(&runtime->serial_lock);
-    uint64_t sequence = ++runtime->sequence;
-    atomic_store_explicit(&task->sequence, sequence, memory_order_relaxed);
-    hki_lock_acquire(&runtime->issue_lock);
-    runtime->issued_tasks++;
-    hki_tracing_issue(task);
-    hki_lock_release(&runtime->issue_lock);
-    hki_tracing_ready(task);
-    hki_execute_foreign(hki_task_queue(task), (hki_claim){task, -1});
-    if (!nested)
-        hki_lock_release(&runtime->serial_lock);
-    return sequence;
-}
-
-uint64_t hki_task_submit(hki_task *task)
-{
-    hki_runtime *runtime = task->runtime;
-    submitted_count++;
-    if (runtime->serial)
-        return last_sequence = submit_serial(task);
-    const hki_task_spec *spec = &task->spec;
-    hki_queue *queue = hki_task_queue(task);
-    /* Read now: once published, the slot may be recycled at any time. */
-    bool small = !queue->is_accelerator && spec->piece_count == 1 && !spec->collective &&
-                 spec->expected_ns <= runtime->inline_ns;
-    if (runtime->accelerated)
-        atomic_store_explicit(&task->ready_ns, hki_clock_ns(), memory_order_relaxed);
-    hki_lock_acquire(&runtime->issue_lock);
-    uint64_t sequence = ++runtime->sequence;
-    atomic_store_explicit(&task->sequence, sequence, memory_order_relaxed);
-    atomic_store_explicit(&task->state, HKI_TASK_WAITING, memory_order_relaxed);
-    runtime->issued_tasks++;
-    task->epoch = queue->epoch;
-    task->counted = true;
-    queue->issued[queue->epoch]++;
-    hki_tracing_issue(task);
-    hki_task_register(task);
-    bool ready = atomic_fetch_sub_explicit(&task->pending, 1, memory_order_acq_rel) == 1;
-    if (ready && small)
-        runtime->inline_calls++;
-    hki_lock_release(&runtime->issue_lock);
-    last_sequence = sequence;
-    if (ready) {
-        hki_tracing_ready(task);
-        atomic_store_explicit(&task->state, HKI_TASK_READY, memory_order_relaxed);
-        if (small)
-            hki_execute_foreign(queue, (hki_claim){task, -1});
-        else
-            hki_queue_push(queue, task);
-        if (atomic_load(&runtime->ended))
-            hki_queue_cancel(queue);
-    }
-    return sequence;
 }
 
 /* ---- running -------------------------------------------------------------------------------------------- */
@@ -307,6 +71,7 @@ void hki_task_fail(hki_task *task, int64_t piece, hk_code code, const char *form
         status = old;
     }
     hki_lock_release(&task->failure_lock);
+    atomic_store_explicit(&task->unusual, true, memory_order_relaxed);
     hk_status_release(status);
 }
 
@@ -316,7 +81,13 @@ void hki_task_fail_with(hki_task *task, const hk_status *status)
     const hk_status *old = task->input_failure;
     task->input_failure = status;
     hki_lock_release(&task->failure_lock);
+    atomic_store_explicit(&task->unusual, true, memory_order_relaxed);
     hk_status_release(old);
+}
+
+static bool has_failed(const hki_task *task)
+{
+    return hki_task_is_unusual(task) && (task->failure || task->input_failure);
 }
 
 bool hki_task_start(hki_task *task)
@@ -364,19 +135,21 @@ void hki_task_run_piece(hki_task *task, int64_t piece)
 
 void hki_task_run_join(hki_task *task)
 {
-    if (!task->spec.class->join || task->failure || task->input_failure)
+    if (!task->spec.class->join || has_failed(task))
         return;
     task_depth++;
     task->spec.class->join(task, task->payload);
     task_depth--;
 }
 
-static void settle_writes(hki_task *task)
+/* Notes what failed and what is whole again. */
+static void settle(hki_task *task)
 {
     const hki_task_spec *spec = &task->spec;
-    const hk_status *failure = task->failure ? task->failure : task->input_failure;
-    if (!failure && atomic_load_explicit(&task->runtime->failed_vars, memory_order_relaxed) == 0)
+    bool failed = has_failed(task);
+    if (!failed && atomic_load_explicit(&task->runtime->failed_vars, memory_order_relaxed) == 0)
         return;
+    const hk_status *failure = task->failure ? task->failure : task->input_failure;
     for (int i = 0; i < spec->access_count; i++) {
         const hki_access *access = &spec->accesses[i];
         if (!(access->mode & HKI_WRITE))
@@ -387,6 +160,8 @@ static void settle_writes(hki_task *task)
         else if (!failure && access->mode & HKI_HEAL)
             hki_var_heal(access->var, access->begin, access->end);
     }
+    if (task->failure)
+        hki_runtime_note_failure(task->runtime, task->failure);
 }
 
 /* Gives ready tasks to whoever waits for them or to their queues; keeps one where that is allowed. */
@@ -418,9 +193,7 @@ hki_task *hki_task_complete(hki_executor *executor, hki_task *task)
     const hki_task_spec *spec = &task->spec;
     if (runtime->accelerated && !hki_task_queue(task)->is_accelerator)
         task->end_ns = hki_clock_ns();
-    settle_writes(task);
-    if (task->failure)
-        hki_runtime_note_failure(runtime, task->failure);
+    settle(task);
     hki_task *next = NULL;
     if (!runtime->serial)
         next = hki_task_dispatch(executor, hki_task_open_gates(task));
@@ -431,9 +204,171 @@ hki_task *hki_task_complete(hki_executor *executor, hki_task *task)
     }
     hki_queue *queue = hki_task_queue(task);
     unsigned epoch = task->epoch;
-    bool counted = task->counted;
-    hki_task_slot_put(executor, task);
-    if (counted) /* who sleeps until all is finished is woken when the executor has run out of tasks */
-        atomic_fetch_add(&queue->counters[executor->slot].finished[epoch], 1);
+    hki_slot_put(executor, task);
+    if (epoch != HKI_UNCOUNTED)
+        hki_queue_count(queue, executor, epoch);
     return next;
+}
+
+/* ---- issuing ------------------------------------------------------------------------------------------ */
+
+hki_task *hki_task_begin(hki_runtime *runtime, size_t payload_bytes, int access_count,
+                         uint64_t output_bytes)
+{
+    assert(task_depth < LEAF_DEPTH); /* a leaf issues nothing: it has the issue lock */
+    hki_task *task = hki_slot_get(runtime, access_count, payload_bytes, output_bytes,
+                                  !runtime->serial && !hki_in_task());
+    if (task) {
+        task->spec.piece_count = 1;
+        task->spec.expected_ns = INT64_MAX;
+        task->spec.collective = false;
+        task->spec.queue = HKI_QUEUE_COMPUTE;
+        task->spec.cost = (hki_cost){0};
+        task->spec.source = hki_source_get();
+    }
+    return task;
+}
+
+void *hki_task_payload(hki_task *task)
+{
+    return task->payload;
+}
+
+hki_task_spec *hki_task_get_spec(hki_task *task)
+{
+    return &task->spec;
+}
+
+uint64_t hki_task_sequence(const hki_task *task)
+{
+    return atomic_load_explicit(&((hki_task *)task)->sequence, memory_order_relaxed);
+}
+
+static void note_issued_locked(hki_runtime *runtime)
+{
+    uint64_t issued = atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed);
+    atomic_store_explicit(&runtime->issued_tasks, issued + 1, memory_order_relaxed);
+}
+
+static uint64_t submit_serial(hki_task *task)
+{
+    hki_runtime *runtime = task->runtime;
+    bool nested = hki_in_task(); /* then this thread holds the lock already */
+    if (!nested)
+        hki_lock_acquire(&runtime->serial_lock);
+    uint64_t sequence = ++runtime->sequence;
+    atomic_store_explicit(&task->sequence, sequence, memory_order_relaxed);
+    hki_lock_acquire(&runtime->issue_lock);
+    note_issued_locked(runtime);
+    hki_tracing_issue(task);
+    hki_lock_release(&runtime->issue_lock);
+    hki_tracing_ready(task);
+    hki_execute_foreign(hki_task_queue(task), (hki_claim){task, -1});
+    if (!nested)
+        hki_lock_release(&runtime->serial_lock);
+    return sequence;
+}
+
+/* Nothing is in its way. */
+static bool is_free_locked(const hki_task_spec *spec)
+{
+    for (int i = 0; i < spec->access_count; i++) {
+        const hki_access *access = &spec->accesses[i];
+        if (access->var->gates && !hki_var_is_free_locked(access->var, access->begin, access->end,
+                                                          access->mode & HKI_WRITE))
+            return false;
+    }
+    return true;
+}
+
+/* The usual case of hki_task_start: no failure to look for. */
+static bool may_start(const hki_runtime *runtime)
+{
+    return atomic_load_explicit(&((hki_runtime *)runtime)->failed_vars, memory_order_relaxed) ==
+               0 &&
+           !atomic_load_explicit(&((hki_runtime *)runtime)->stopping, memory_order_relaxed);
+}
+
+/* Nobody else ever learns of such a task: it has no gates, is in no queue and in no count of unfinished ones. */
+static void run_at_once_locked(hki_task *task)
+{
+    const hki_task_class *class = task->spec.class;
+    task_depth += LEAF_DEPTH;
+    bool usual = may_start(task->runtime);
+    task->started =
+        usual ? !class->prepare || class->prepare(task, task->payload) : hki_task_start(task);
+    if (task->started) {
+        if (class->run)
+            class->run(task, task->payload, 0);
+        if (class->join && !has_failed(task))
+            class->join(task, task->payload);
+    }
+    if (!usual || has_failed(task))
+        settle(task);
+    if (class->finish)
+        class->finish(task, task->payload);
+    task_depth -= LEAF_DEPTH;
+    hki_slot_clean(task);
+    hki_slot_spare_locked(task);
+}
+
+/* It takes less than others would take who had to do without it meanwhile. */
+static bool is_brief(const hki_task *task)
+{
+    return task->spec.class->leaf && task->spec.expected_ns <= HKI_DIRECT_NS &&
+           !hki_tracing(task->runtime) && hki_environment_is_default();
+}
+
+uint64_t hki_task_submit(hki_task *task)
+{
+    hki_runtime *runtime = task->runtime;
+    submitted_count++;
+    if (runtime->serial)
+        return last_sequence = submit_serial(task);
+    const hki_task_spec *spec = &task->spec;
+    hki_queue *queue = hki_task_queue(task);
+    /* Read now: once published, the slot may be recycled at any time. */
+    bool small = !queue->is_accelerator && spec->piece_count == 1 && !spec->collective &&
+                 hki_runs_in_caller(queue, spec->expected_ns);
+    bool brief = small && is_brief(task);
+    int access_count = spec->access_count;
+    if (runtime->accelerated)
+        atomic_store_explicit(&task->ready_ns, hki_clock_ns(), memory_order_relaxed);
+    hki_lock_acquire(&runtime->issue_lock);
+    uint64_t sequence = ++runtime->sequence;
+    last_sequence = sequence;
+    atomic_store_explicit(&task->sequence, sequence, memory_order_relaxed);
+    if (brief && is_free_locked(spec)) {
+        run_at_once_locked(task);
+        queue->at_once++;
+        hki_lock_release(&runtime->issue_lock);
+        return sequence;
+    }
+    atomic_store_explicit(&task->state, HKI_TASK_WAITING, memory_order_relaxed);
+    note_issued_locked(runtime);
+    task->epoch = (uint8_t)queue->epoch;
+    queue->issued[queue->epoch]++;
+    hki_tracing_issue(task);
+    bool ready = hki_task_register(task), is_put = false;
+    if (ready) {
+        hki_tracing_ready(task);
+        atomic_store_explicit(&task->state, HKI_TASK_READY, memory_order_relaxed);
+        if (small)
+            runtime->inline_calls++;
+        else
+            is_put = hki_queue_put_locked(queue, task);
+    }
+    hki_slot_refill_locked(runtime, access_count);
+    hki_lock_release(&runtime->issue_lock);
+    if (ready) {
+        if (small)
+            hki_execute_foreign(queue, (hki_claim){task, -1});
+        else if (is_put)
+            hki_queue_notify(queue);
+        else
+            hki_queue_push(queue, task);
+        if (atomic_load(&runtime->ended))
+            hki_queue_cancel(queue);
+    }
+    return sequence;
 }

@@ -34,8 +34,8 @@ static bool help_queue(hki_queue *queue, hki_task *task, uint64_t sequence)
 static hki_task *find_needed(hki_task *task, int *visits)
 {
     for (int i = 0; i < task->wait_count && ++*visits < SEARCH_LIMIT; i++) {
-        hki_gate *gate = task->waits[i].gate;
-        if (hki_gate_is_open(gate) || gate->task_sequence != task->waits[i].sequence)
+        hki_gate *gate = task->wait_gates[i].gate;
+        if (hki_gate_is_open(gate) || gate->task_sequence != task->wait_gates[i].task_sequence)
             continue;
         hki_task *needed = gate->task;
         if (atomic_load_explicit(&needed->sequence, memory_order_relaxed) != gate->task_sequence)
@@ -143,18 +143,18 @@ const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void
         hki_lock_release(&runtime->serial_lock);
         return status;
     }
-    hki_task *task = hki_task_slot_get(runtime, 1, 0, 0, false);
+    hki_task *task = hki_slot_get(runtime, 1, 0, 0, false);
     if (!task)
         return hki_status_create(HK_OUT_OF_MEMORY, NULL, "no host memory left to wait with");
     task->spec.class = &wait_class;
     task->spec.accesses[0] = (hki_access){var, begin, end, HKI_READ};
     task->is_wait = true;
+    atomic_store_explicit(&task->unusual, true, memory_order_relaxed);
     hki_lock_acquire(&runtime->issue_lock);
     /* A wait takes no place of its own in the order of calls: it stands right behind the latest. */
     atomic_store_explicit(&task->sequence, runtime->sequence, memory_order_relaxed);
     atomic_store_explicit(&task->state, HKI_TASK_WAITING, memory_order_relaxed);
-    hki_task_register(task);
-    bool ready = atomic_fetch_sub_explicit(&task->pending, 1, memory_order_acq_rel) == 1;
+    bool ready = hki_task_register(task);
     hki_lock_release(&runtime->issue_lock);
     if (!ready)
         wait_signalled(task);
@@ -165,7 +165,7 @@ const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void
     hki_executor executor = {0};
     hki_task *successors = hki_task_open_gates(task);
     hki_task_dispatch(&executor, successors);
-    hki_task_slot_put(&executor, task);
+    hki_slot_put(&executor, task);
     hki_executor_flush(&executor);
     return status;
 }
@@ -279,13 +279,20 @@ void hki_window_remove(hki_runtime *runtime, uint64_t bytes)
     atomic_fetch_sub(&runtime->window_bytes, (int64_t)bytes);
 }
 
-uint64_t hki_finished_tasks(hki_runtime *runtime)
+static uint64_t known_unfinished_locked(hki_runtime *runtime)
+{
+    return atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed) -
+           atomic_load_explicit(&runtime->known_finished, memory_order_relaxed);
+}
+
+uint64_t hki_unfinished_tasks_locked(hki_runtime *runtime)
 {
     uint64_t finished = 0;
     for (int i = 0; i < runtime->queue_count; i++)
         finished +=
             hki_queue_finished(runtime->queues[i], 0) + hki_queue_finished(runtime->queues[i], 1);
-    return finished;
+    atomic_store_explicit(&runtime->known_finished, finished, memory_order_relaxed);
+    return known_unfinished_locked(runtime);
 }
 
 bool hki_window_full_locked(hki_runtime *runtime, uint64_t output_bytes)
@@ -293,19 +300,16 @@ bool hki_window_full_locked(hki_runtime *runtime, uint64_t output_bytes)
     int64_t held = atomic_load_explicit(&runtime->window_bytes, memory_order_relaxed);
     bool too_many_bytes = held > 0 && (uint64_t)held + output_bytes > runtime->run_ahead_bytes;
     uint64_t enough = too_many_bytes ? 1 : runtime->run_ahead_calls;
-    if (runtime->issued_tasks - runtime->known_finished < enough)
-        return false;
     /* The counters of those who finish tasks are read only when the last known sum does not do. */
-    runtime->known_finished = hki_finished_tasks(runtime);
-    return runtime->issued_tasks - runtime->known_finished >= enough;
+    return known_unfinished_locked(runtime) >= enough &&
+           hki_unfinished_tasks_locked(runtime) >= enough;
 }
 
 /* Half empty: who had to wait goes on only then, or every call behind a full window would be a sleep. */
 static bool window_has_room(hki_runtime *runtime, uint64_t output_bytes)
 {
     hki_lock_acquire(&runtime->issue_lock);
-    runtime->known_finished = hki_finished_tasks(runtime);
-    uint64_t unfinished = runtime->issued_tasks - runtime->known_finished;
+    uint64_t unfinished = hki_unfinished_tasks_locked(runtime);
     hki_lock_release(&runtime->issue_lock);
     int64_t held = atomic_load_explicit(&runtime->window_bytes, memory_order_relaxed);
     uint64_t bytes = output_bytes + (held > 0 ? (uint64_t)held : 0);

@@ -8,6 +8,7 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
     hki_task *task = claim.task;
     int64_t piece = claim.piece;
     hki_run_point point = hki_tracing_begin(task);
+    hki_task_prefetch_gates(task);
     if (piece < 0) {
         if (!hki_task_start(task)) {
             hki_tracing_end(&point, task);
@@ -27,8 +28,8 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
             hki_tracing_end(&point, task);
             return hki_task_complete(executor, task);
         }
-        atomic_store_explicit(&task->pieces_left, count, memory_order_relaxed);
         if (count > 1) {
+            atomic_store_explicit(&task->pieces_left, count, memory_order_relaxed);
             task->next_piece = 1;
             hki_queue_push_first(hki_task_queue(task), task);
         }
@@ -36,22 +37,12 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
     }
     hki_task_run_piece(task, piece);
     hki_tracing_piece(&point, task, piece);
-    if (atomic_fetch_sub_explicit(&task->pieces_left, 1, memory_order_acq_rel) != 1)
+    if (task->spec.piece_count > 1 &&
+        atomic_fetch_sub_explicit(&task->pieces_left, 1, memory_order_acq_rel) != 1)
         return NULL;
     hki_task_run_join(task);
     hki_tracing_end(&point, task);
     return hki_task_complete(executor, task);
-}
-
-/* Every task sees the same floating-point environment, whatever the caller's thread has set. */
-bool hki_environment_is_default(void)
-{
-#if defined(__x86_64__)
-    enum { CONTROL_BITS = 0xffc0, DEFAULT_CONTROL = 0x1f80 };
-    return (__builtin_ia32_stmxcsr() & CONTROL_BITS) == DEFAULT_CONTROL;
-#else
-    return false;
-#endif
 }
 
 void hki_execute_foreign(hki_queue *queue, hki_claim claim)
@@ -109,6 +100,8 @@ static void work(hki_executor *executor)
     while ((count = hki_queue_pop(queue, claims, HKI_BATCH_TASKS))) {
         int chained = 0;
         for (int i = 0; i < count; i++) {
+            if (i + 1 < count)
+                hki_task_prefetch_gates(claims[i + 1].task);
             uint64_t begin = i + 1 < count ? hki_ticks() : 0;
             hki_task *next = execute_attentively(executor, claims[i]);
             /* It was not as short as expected: let others have what was taken along. */
@@ -130,6 +123,7 @@ static void work(hki_executor *executor)
             break;
     }
     hki_executor_flush(executor);
+    hki_queue_counted(queue, executor);
     hki_progress(queue->runtime);
 }
 

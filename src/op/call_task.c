@@ -216,7 +216,8 @@ static int operands(const void *payload, hki_trace_operand *operands, int limit)
     return count;
 }
 
-static const hki_task_class call_class = {.prepare = prepare,
+static const hki_task_class call_class = {.leaf = true,
+                                          .prepare = prepare,
                                           .run = run,
                                           .join = join,
                                           .finish = finish,

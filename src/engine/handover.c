@@ -1,0 +1,117 @@
+/* What it costs to hand a task to a worker: a task that takes less had better run in the caller. With a worker that is
+ * looking for work, that is the way there and back. Where all sleep, it is what the caller spends on waking one. Both
+ * are measured, once, when a call comes for which it matters: they differ by machine and load tenfold. */
+#include "engine/engine_internal.h"
+
+#include <stdlib.h>
+
+enum {
+    PROBES = 15,
+    WAKING_PROBES = 3,
+    PROBING_NS = 300000, /* each kind of probe, in all, at most */
+    FALLING_ASLEEP_NS = 2 * HKI_SPIN_NS,
+    LEAST_NS = HKI_DIRECT_NS,
+    MOST_NS = 20000,
+    UNMEASURED_NS = 4000 /* while, or where, it cannot be measured */
+};
+
+static void probe_finish(hki_task *task, void *payload)
+{
+    (void)payload;
+    atomic_fetch_add_explicit(&task->runtime->probes_finished, 1, memory_order_release);
+}
+
+/* A task without a place in the order of calls. False: no memory. */
+static bool probe_push(hki_queue *queue)
+{
+    static const hki_task_class probe_class = {.finish = probe_finish};
+    hki_task *task = hki_slot_get(queue->runtime, 0, 0, 0, false);
+    if (!task)
+        return false;
+    task->spec.class = &probe_class;
+    task->spec.device = queue->device;
+    task->spec.piece_count = 1;
+    task->spec.expected_ns = 0;
+    task->spec.collective = false;
+    task->spec.queue = HKI_QUEUE_COMPUTE;
+    hki_queue_push(queue, task);
+    return true;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* The middle one, or the least, of several: a thread may lose its core at any moment. */
+static int64_t pick(int64_t *took_ns, int count, int index, int64_t least_ns)
+{
+    if (count == 0)
+        return UNMEASURED_NS;
+    qsort(took_ns, (size_t)count, sizeof *took_ns, compare);
+    int64_t ns = took_ns[index];
+    return ns < least_ns ? least_ns : ns > MOST_NS ? MOST_NS : ns;
+}
+
+/* Pushes one probe and waits for it. False: it took too long, and finishes later, unnoticed. */
+static bool probe(hki_queue *queue, int64_t until_ns, int64_t *push_ns, int64_t *round_ns)
+{
+    _Atomic(uint32_t) *finished = &queue->runtime->probes_finished;
+    uint32_t before = atomic_load_explicit(finished, memory_order_relaxed);
+    int64_t begin_ns = hki_clock_ns(), now_ns;
+    if (!probe_push(queue))
+        return false;
+    *push_ns = hki_clock_ns() - begin_ns;
+    do
+        now_ns = hki_clock_ns();
+    while (atomic_load_explicit(finished, memory_order_acquire) == before && now_ns < until_ns);
+    *round_ns = now_ns - begin_ns;
+    return now_ns < until_ns;
+}
+
+static void measure(hki_queue *queue)
+{
+    hki_runtime *runtime = queue->runtime;
+    int64_t rounds_ns[PROBES], wakes_ns[WAKING_PROBES], push_ns, round_ns;
+    int rounds = 0, wakes = 0;
+    int64_t until_ns = hki_clock_ns() + PROBING_NS;
+    for (int i = 0; i < PROBES && probe(queue, until_ns, &push_ns, &round_ns); i++)
+        if (i > 0) /* the first may have had to wake a worker */
+            rounds_ns[rounds++] = round_ns;
+    until_ns = hki_clock_ns() + PROBING_NS;
+    for (int i = 0; i < WAKING_PROBES && hki_clock_ns() < until_ns; i++) {
+        struct timespec nap = {0, FALLING_ASLEEP_NS};
+        nanosleep(&nap, NULL);
+        bool asleep = atomic_load(&queue->attentive) == 0;
+        if (!probe(queue, until_ns, &push_ns, &round_ns))
+            break;
+        if (asleep)
+            wakes_ns[wakes++] = push_ns;
+    }
+    int64_t inline_ns = pick(rounds_ns, rounds, rounds / 2, LEAST_NS);
+    atomic_store_explicit(&runtime->inline_asleep_ns, pick(wakes_ns, wakes, 0, inline_ns),
+                          memory_order_relaxed);
+    atomic_store_explicit(&runtime->inline_ns, inline_ns, memory_order_release);
+}
+
+bool hki_runs_in_caller(hki_queue *queue, int64_t expected_ns)
+{
+    hki_runtime *runtime = queue->runtime;
+    int64_t limit_ns = atomic_load_explicit(&runtime->inline_ns, memory_order_acquire);
+    if (!limit_ns && (expected_ns <= LEAST_NS || expected_ns > MOST_NS))
+        return expected_ns <= LEAST_NS;
+    if (!limit_ns) {
+        /* Not in a task, which may have the only core; not into a recording. One thread measures. */
+        bool expected = false;
+        if (hki_in_task() || hki_tracing(runtime) ||
+            !atomic_compare_exchange_strong(&runtime->is_probing, &expected, true))
+            return expected_ns <= UNMEASURED_NS;
+        measure(queue);
+        limit_ns = atomic_load_explicit(&runtime->inline_ns, memory_order_relaxed);
+    }
+    if (expected_ns <= limit_ns)
+        return true;
+    return expected_ns <= atomic_load_explicit(&runtime->inline_asleep_ns, memory_order_relaxed) &&
+           atomic_load_explicit(&queue->attentive, memory_order_relaxed) == 0;
+}

@@ -1,0 +1,111 @@
+/* What runs in the caller rests on what handing over costs, measured once, within bounds, unless the program says. */
+#include "base/sync.h"
+#include "engine/engine.h"
+#include "tests/check.h"
+
+#include <hocket/runtime.h>
+#include <pthread.h>
+
+enum { THREADS = 3, LEAST_NS = 500, MOST_NS = 20000 };
+
+static hki_var var;
+
+static void nothing_run(hki_task *task, void *payload, int64_t piece)
+{
+    (void)task, (void)payload, (void)piece;
+}
+
+static const hki_task_class nothing = {.run = nothing_run};
+
+static void issue(int64_t expected_ns)
+{
+    hki_task *task = hki_task_begin(hki_runtime_default(), 0, 1, 0);
+    hki_task_spec *spec = hki_task_get_spec(task);
+    spec->class = &nothing;
+    spec->device = hk_device_default().handle;
+    spec->operation = "test";
+    spec->expected_ns = expected_ns;
+    spec->accesses[0] = (hki_access){&var, 0, 1, HKI_WRITE};
+    hki_task_submit(task);
+}
+
+static void test_measured(void)
+{
+    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_cores = 1})));
+    hki_var_init(&var, hki_runtime_default());
+    issue(LEAST_NS); /* runs here anyway */
+    CHECK_EQ_I64(hk_runtime_get_stats().inline_calls, 1);
+    issue(MOST_NS + 1); /* never does */
+    CHECK(hk_ok(hk_wait_all()));
+    CHECK_EQ_I64(hk_runtime_get_stats().inline_calls, 1);
+    CHECK_EQ_I64(hk_runtime_get_stats().inline_ns, 0); /* it has not mattered yet */
+    uint64_t sequence = hki_last_sequence();
+    issue(2000);
+    CHECK(hk_ok(hk_wait_all()));
+    hk_runtime_stats stats = hk_runtime_get_stats();
+    CHECK(stats.inline_ns >= LEAST_NS && stats.inline_ns <= MOST_NS);
+    CHECK(stats.inline_asleep_ns >= LEAST_NS && stats.inline_asleep_ns <= MOST_NS);
+    CHECK_EQ_I64(stats.issued_calls, 3); /* probes are no calls */
+    CHECK_EQ_I64(hki_last_sequence(), sequence + 1);
+    CHECK_EQ_I64(hk_device_get_stats(hk_device_default(), HK_QUEUE_COMPUTE).calls, 3);
+    for (int i = 0; i < 100; i++) /* once */
+        issue(2000);
+    CHECK_EQ_I64(hk_runtime_get_stats().inline_ns, stats.inline_ns);
+    issue(MOST_NS + 1);
+    CHECK(hk_ok(hk_wait_all()));
+    hki_var_deinit(&var);
+    hk_runtime_deinit();
+}
+
+static void test_told(int64_t inline_ns, int64_t expected_ns, bool runs_here)
+{
+    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.inline_ns = inline_ns})));
+    hki_var_init(&var, hki_runtime_default());
+    issue(expected_ns);
+    CHECK(hk_ok(hk_wait_all()));
+    hk_runtime_stats stats = hk_runtime_get_stats();
+    CHECK_EQ_I64(stats.inline_calls, runs_here);
+    CHECK_EQ_I64(stats.inline_ns, inline_ns);
+    CHECK_EQ_I64(stats.inline_asleep_ns, inline_ns);
+    hki_var_deinit(&var);
+    hk_runtime_deinit();
+}
+
+static void *issue_some(void *argument)
+{
+    (void)argument;
+    for (int i = 0; i < 1000; i++)
+        issue(1000 + i);
+    return NULL;
+}
+
+/* All come at once; the runtime ends right behind them. */
+static void test_threads(void)
+{
+    for (int round = 0; round < 5; round++) {
+        pthread_t threads[THREADS];
+        CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_devices = 2})));
+        hki_var_init(&var, hki_runtime_default());
+        for (int i = 0; i < THREADS; i++)
+            CHECK(!pthread_create(&threads[i], NULL, issue_some, NULL));
+        for (int i = 0; i < THREADS; i++)
+            pthread_join(threads[i], NULL);
+        const hk_status *status = hki_wait_range(&var, 0, 1, NULL, NULL);
+        CHECK(hk_ok(status));
+        hk_status_release(status);
+        CHECK_EQ_I64(hk_runtime_get_stats().issued_calls, THREADS * 1000);
+        hki_var_deinit(&var);
+        hk_runtime_deinit();
+    }
+}
+
+int main(void)
+{
+    test_measured();
+    test_told(4000, 4000, true);
+    test_told(4000, 4001, false);
+    test_told(100, 200, false);
+    test_told(-1, 0, false);
+    test_threads();
+    return check_result();
+}
