@@ -1,5 +1,5 @@
-/* What a call costs when it is issued, and when a replay does it again: a thousand additions one after another, and a
- * training step of LeNet on one image.
+/* What a call costs when it is issued, and when a replay does it again: a thousand additions one after another,
+ * and training steps of a small perceptron and of LeNet on one image.
  *
  *     bench_capture [--repeat N]
  *
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ADDS = 1000, WINDOW = 1000, MAX_REPEAT = 1000, PARAMS = 8, WORKS = 3 };
+enum { ADDS = 1000, WINDOW = 1000, MAX_REPEAT = 1000, PARAMS = 8, WORKS = 4 };
 
 typedef struct work {
     const char *name;
@@ -42,6 +42,19 @@ static void adds_init(work *self, int64_t size)
     self->step = add_step;
 }
 
+static void perceptron_step(work *self)
+{
+    HK_SCOPE;
+    hk_array **p = self->params;
+    hk_record_begin();
+    hk_array *h = hk_relu(hk_linear(self->bound[0], p[0], p[1]));
+    hk_array *loss =
+        hk_mean(hk_softmax_cross_entropy(hk_linear(h, p[2], p[3]), self->bound[1]), NULL);
+    hk_record_end();
+    hk_backward(loss);
+    hk_sgd(p, 4, &(hk_sgd_options){.lr = 0.01});
+}
+
 static void lenet_step(work *self)
 {
     HK_SCOPE;
@@ -58,17 +71,31 @@ static void lenet_step(work *self)
     hk_sgd(p, PARAMS, &(hk_sgd_options){.lr = 0.01});
 }
 
+static void params_init(work *self, const hk_dims *shapes, int count)
+{
+    HK_SCOPE;
+    for (int i = 0; i < count; i++) {
+        self->params[i] = hk_take(
+            hk_multiply_scalar(hk_random_normal(shapes[i], HK_F32, hk_device_default()), 0.1));
+        hk_attach_grad(self->params[i], HK_GRAD_WRITE);
+    }
+}
+
+static void perceptron_init(work *self)
+{
+    const hk_dims shapes[] = {hk_shape(32, 16), hk_shape(32), hk_shape(10, 32), hk_shape(10)};
+    params_init(self, shapes, 4);
+    self->bound[0] = hk_take(hk_random_normal(hk_shape(8, 16), HK_F32, hk_device_default()));
+    self->bound[1] = hk_take(hk_zeros(hk_shape(8), HK_I64, hk_device_default()));
+    self->step = perceptron_step;
+}
+
 static void lenet_init(work *self)
 {
     const hk_dims shapes[] = {hk_shape(20, 1, 5, 5), hk_shape(20),       hk_shape(50, 20, 5, 5),
                               hk_shape(50),          hk_shape(500, 800), hk_shape(500),
                               hk_shape(10, 500),     hk_shape(10)};
-    HK_SCOPE;
-    for (int i = 0; i < PARAMS; i++) {
-        self->params[i] = hk_take(
-            hk_multiply_scalar(hk_random_normal(shapes[i], HK_F32, hk_device_default()), 0.1));
-        hk_attach_grad(self->params[i], HK_GRAD_WRITE);
-    }
+    params_init(self, shapes, PARAMS);
     self->bound[0] = hk_take(hk_random_normal(hk_shape(1, 1, 28, 28), HK_F32, hk_device_default()));
     self->bound[1] = hk_take(hk_zeros(hk_shape(1), HK_I64, hk_device_default()));
     self->step = lenet_step;
@@ -104,20 +131,23 @@ static void compare(work *self, bool waits, int repeat)
         replayed[i < 0 ? 0 : i] = run(self, graph, waits, calls);
     }
     bench_spread a = bench_spread_of(issued, repeat), b = bench_spread_of(replayed, repeat);
-    printf("%-17s %5d  %6.0f (%5.0f…%6.0f)   %6.0f (%5.0f…%6.0f)   %.2f\n", self->name, (int)calls,
+    printf("%-21s %5d  %6.0f (%5.0f…%6.0f)   %6.0f (%5.0f…%6.0f)   %.2f\n", self->name, (int)calls,
            a.median, a.min, a.max, b.median, b.min, b.max, b.median / a.median);
     hk_graph_release(graph);
 }
 
 static void compare_all(bool waits, int repeat)
 {
-    work works[WORKS] = {
-        {.name = "additions of 4"}, {.name = "additions of 256"}, {.name = "LeNet, one image"}};
+    work works[WORKS] = {{.name = "additions of 4"},
+                         {.name = "additions of 256"},
+                         {.name = "perceptron, 8 samples"},
+                         {.name = "LeNet, one image"}};
     hk_runtime_init(&(hk_runtime_options){.inline_ns = waits ? 0 : -1});
     adds_init(&works[0], 4);
     adds_init(&works[1], 256);
-    lenet_init(&works[2]);
-    printf("%-17s %5s  %-22s   %-22s   ratio\n", waits ? "until done" : "until issued", "calls",
+    perceptron_init(&works[2]);
+    lenet_init(&works[3]);
+    printf("%-21s %5s  %-22s   %-22s   ratio\n", waits ? "until done" : "until issued", "calls",
            "issued", "replayed");
     for (int i = 0; i < WORKS; i++) {
         compare(&works[i], waits, repeat);
