@@ -1,6 +1,6 @@
 /* The kernels of conv2d_block_kernels.h, on the tiles of conv2d_lanes.inc.c, which includes it. The includer may
    define, for bits of a vector's lanes in an integer, LANES_NOT_LE(a, b), LANES_EQ(a, b): where it holds, and
-   LANES_PICK(bits, a, b): a where a bit is set, else b. */
+   LANES_PICK(bits, a, b): a where a bit is set, else b, and LANES_RELU(a): a < 0 ? 0 : a. */
 
 #if LANES_N > 8
 typedef uint16_t LANES_FN(bits);
@@ -22,16 +22,15 @@ LANES_INLINE V LANES_FN(pick)(B bits, V a, V b)
     UNROLL for (int i = 0; i < L; i++) m[i] = -(bits >> i & 1);
     return (V)((m & (M)a) | (~m & (M)b));
 }
-#define LANES_NOT_LE(a, b)     LANES_FN(to_bits)(~((a) <= (b)))
-#define LANES_EQ(a, b)         LANES_FN(to_bits)((a) == (b))
-#define LANES_PICK(bits, a, b) LANES_FN(pick)(bits, a, b)
-#endif
-
-/* a < 0 ? 0 : a */
 LANES_INLINE V LANES_FN(relu)(V a)
 {
     return (V)(~(a < (V){0}) & (M)a);
 }
+#define LANES_RELU(a)          LANES_FN(relu)(a)
+#define LANES_NOT_LE(a, b)     LANES_FN(to_bits)(~((a) <= (b)))
+#define LANES_EQ(a, b)         LANES_FN(to_bits)((a) == (b))
+#define LANES_PICK(bits, a, b) LANES_FN(pick)(bits, a, b)
+#endif
 
 /* ---- forward ---- */
 
@@ -57,7 +56,7 @@ LANES_INLINE void LANES_FN(pool_row_body)(const LANES_FN(pool_span) * r, const b
         for (int64_t y = 0; y < height; y++) {
             for (int64_t x = 0; x < width; x++) {
                 const V in = *(const V *)(a + y * r->a_row + x * L);
-                const V v = relu ? LANES_FN(relu)(in) : in;
+                const V v = relu ? LANES_RELU(in) : in;
                 B bits = 0;
                 if (pool != HKI_BLOCK_POOL_MAX) {
                     sum = pool == HKI_BLOCK_POOL_NONE ? v : sum + v;
@@ -531,4 +530,5 @@ const hki_conv2d_block_kernels LANES_FN(hki_conv2d_block_kernels) = {
 #undef LANES_NOT_LE
 #undef LANES_EQ
 #undef LANES_PICK
+#undef LANES_RELU
 #undef LANES_GEMM
