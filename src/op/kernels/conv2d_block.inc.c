@@ -336,12 +336,13 @@ LANES_TARGET static void LANES_FN(block_weigh)(const hki_conv2d_block_backward_c
     }
 }
 
-/* dweight and dbias of images of one pixel, whose gradient stays behind in call->gradient. */
+/* dweight and dbias of a dense layer: a product of matrices. The gradient stays behind in call->gradient, [o][lane]. */
 LANES_TARGET static void LANES_FN(dense_weigh)(const hki_conv2d_block_backward_call *call,
                                                const LANES_FN(gradient) * g, const M *keep)
 {
     const hki_conv2d_geometry *geometry = &call->block->geometry;
-    int64_t inputs = geometry->in_channels, outputs = geometry->out_channels;
+    int64_t outputs = geometry->out_channels;
+    int64_t inputs = geometry->in_channels * geometry->in_height * geometry->in_width;
     T *gradient = call->gradient, *dweight = call->dweight, *dbias = call->dbias;
     const T *x = call->x;
     for (int64_t o = 0; o < outputs; o++) {
@@ -467,6 +468,7 @@ LANES_TARGET static void LANES_FN(block_backward)(const hki_conv2d_block_backwar
     } else if (call->dweight || call->dbias) {
         for_weigh.row_stride = for_weigh.channel_stride = L;
         LANES_FN(dense_weigh)(call, &for_weigh, keep);
+        whole = whole && data->left == 0 && data->channel_stride == L;
     } else if (whole) {
         LANES_FN(spread_rows)
         (&for_data, 0, data->source_channels, 0, call->height, call->gradient, NULL);

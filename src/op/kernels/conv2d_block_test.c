@@ -529,6 +529,7 @@ static const struct {
      6,
      6},
     {"dilation", {4, 15, 13, 5, 3, 2, 1, 1, 0, 0, 2, 3}, true, HKI_BLOCK_POOL_MAX, 1, 2},
+    {"lenet-5 3", {16, 5, 5, 120, 5, 5, 1, 1, 0, 0, 1, 1}, true, HKI_BLOCK_POOL_NONE, 0, 0},
     {"one pixel, padded", {3, 1, 1, 4, 3, 3, 1, 1, 1, 1, 1, 1}, true, HKI_BLOCK_POOL_NONE, 0, 0},
 };
 
