@@ -1,6 +1,7 @@
-/* The kernels of conv2d_block_kernels.h, on the tiles of conv2d_lanes.inc.c, which includes it. The includer may
-   define, for bits of a vector's lanes in an integer, LANES_NOT_LE(a, b), LANES_EQ(a, b): where it holds, and
-   LANES_PICK(bits, a, b): a where a bit is set, else b, and LANES_RELU(a): a < 0 ? 0 : a. */
+/* The kernels of conv2d_block_kernels.h, on the tiles of conv2d_lanes.inc.c, which includes it. The includer defines
+   LANES_GEMM, and may define, where there are instructions for it: LANES_TO_BITS(m), the lanes of a comparison as bits
+   of an integer; LANES_NOT_LE(a, b) and LANES_EQ(a, b), where that holds, as bits; LANES_PICK(bits, a, b), a where a
+   bit is set, else b, and LANES_RELU(a), a < 0 ? 0 : a. */
 
 #if LANES_N > 8
 typedef uint16_t LANES_FN(bits);
@@ -9,27 +10,39 @@ typedef uint8_t LANES_FN(bits);
 #endif
 #define B LANES_FN(bits)
 
-#ifndef LANES_PICK
+#define LANE_BIT(p, h) (h) << (p)
+
 LANES_INLINE B LANES_FN(to_bits)(M m)
 {
+    const M one = m & (M){EACH_LANE(LANE_BIT, 1)};
     unsigned bits = 0;
-    UNROLL for (int i = 0; i < L; i++) bits |= (unsigned)(m[i] & 1) << i;
+    UNROLL for (int i = 0; i < L; i++) bits |= (unsigned)one[i];
     return (B)bits;
 }
+
 LANES_INLINE V LANES_FN(pick)(B bits, V a, V b)
 {
-    M m;
-    UNROLL for (int i = 0; i < L; i++) m[i] = -(bits >> i & 1);
-    return (V)((m & (M)a) | (~m & (M)b));
+    const M one = {EACH_LANE(LANE_BIT, 1)};
+    const M take = (M)((((M){0} + bits) & one) != 0);
+    return (V)((take & (M)a) | (~take & (M)b));
 }
+
 LANES_INLINE V LANES_FN(relu)(V a)
 {
     return (V)(~(a < (V){0}) & (M)a);
 }
-#define LANES_RELU(a)          LANES_FN(relu)(a)
-#define LANES_NOT_LE(a, b)     LANES_FN(to_bits)(~((a) <= (b)))
-#define LANES_EQ(a, b)         LANES_FN(to_bits)((a) == (b))
+
+#undef LANE_BIT
+#ifndef LANES_TO_BITS
+#define LANES_TO_BITS(m) LANES_FN(to_bits)(m)
+#endif
+#ifndef LANES_NOT_LE
+#define LANES_NOT_LE(a, b) LANES_TO_BITS(~((a) <= (b)))
+#define LANES_EQ(a, b)     LANES_TO_BITS((a) == (b))
+#endif
+#ifndef LANES_PICK
 #define LANES_PICK(bits, a, b) LANES_FN(pick)(bits, a, b)
+#define LANES_RELU(a)          LANES_FN(relu)(a)
 #endif
 
 /* ---- forward ---- */
@@ -529,6 +542,7 @@ const hki_conv2d_block_kernels LANES_FN(hki_conv2d_block_kernels) = {
     LANES_FN(block_scatter)};
 
 #undef B
+#undef LANES_TO_BITS
 #undef LANES_NOT_LE
 #undef LANES_EQ
 #undef LANES_PICK
