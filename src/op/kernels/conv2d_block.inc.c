@@ -165,8 +165,8 @@ static void LANES_FN(finish_rows)(const hki_conv2d_block_forward_call *call, con
 }
 
 /* Source rows [row_lo, row_hi) of all channels, vectors of x, with their padding. */
-static void LANES_FN(copy_band)(const hki_conv2d_plan *plan, const T *x, int64_t row_lo,
-                                int64_t row_hi, T *band)
+LANES_TARGET static void LANES_FN(copy_band)(const hki_conv2d_plan *plan, const T *x,
+                                             int64_t row_lo, int64_t row_hi, T *band)
 {
     const hki_conv2d_axis *row = &plan->row, *column = &plan->column;
     for (int64_t c = 0; c < plan->source_channels; c++) {
@@ -364,6 +364,7 @@ LANES_TARGET static void LANES_FN(dense_weigh)(const hki_conv2d_block_backward_c
         if (dbias)
             LANES_FN(add_lanes)(&dbias[o], bias, keep);
     }
+    /* it fails only where there are no addresses for its buffer: then, slowly */
     if (!dweight || LANES_GEMM(false, true, outputs, inputs, call->samples, 1, gradient, L, x, L, 1,
                                dweight, inputs))
         return;
@@ -481,7 +482,8 @@ LANES_TARGET static void LANES_FN(block_backward)(const hki_conv2d_block_backwar
     } else if (call->dweight || call->dbias) {
         for_weigh.row_stride = for_weigh.channel_stride = L;
         LANES_FN(dense_weigh)(call, &for_weigh, keep);
-        whole = whole && data->left == 0 && data->channel_stride == L;
+        whole =
+            whole && data->left == 0 && data->channel_stride == L; /* else it lies differently */
     } else if (whole) {
         LANES_FN(spread_rows)
         (&for_data, 0, data->source_channels, 0, call->height, call->gradient, NULL);

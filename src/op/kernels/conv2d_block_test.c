@@ -494,6 +494,8 @@ static void check_refusals(void)
 
 /* ---- the cases ---- */
 
+enum { NONE = HKI_BLOCK_POOL_NONE, AVG = HKI_BLOCK_POOL_AVERAGE, MAX = HKI_BLOCK_POOL_MAX };
+
 static const struct {
     const char *label;
     int64_t a[12]; /* c h w o, kernel, stride, padding, dilation */
@@ -501,36 +503,26 @@ static const struct {
     hki_block_pool pool;
     int64_t ph, pw;
 } cases[] = {
-    {"lenet 1", {1, 28, 28, 20, 3, 3, 1, 1, 0, 0, 1, 1}, true, HKI_BLOCK_POOL_AVERAGE, 2, 2},
-    {"lenet 2", {20, 13, 13, 50, 5, 5, 1, 1, 0, 0, 1, 1}, true, HKI_BLOCK_POOL_AVERAGE, 2, 2},
-    {"lenet 2 max", {20, 13, 13, 50, 5, 5, 1, 1, 0, 0, 1, 1}, true, HKI_BLOCK_POOL_MAX, 2, 2},
-    {"dense relu", {800, 1, 1, 128, 1, 1, 1, 1, 0, 0, 1, 1}, true, HKI_BLOCK_POOL_NONE, 0, 0},
-    {"dense", {128, 1, 1, 10, 1, 1, 1, 1, 0, 0, 1, 1}, false, HKI_BLOCK_POOL_NONE, 0, 0},
-    {"one of all", {1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1}, false, HKI_BLOCK_POOL_NONE, 1, 1},
-    {"residual", {8, 14, 14, 16, 3, 3, 1, 1, 1, 1, 1, 1}, true, HKI_BLOCK_POOL_NONE, 2, 2},
-    {"bands", {24, 40, 40, 9, 3, 3, 1, 1, 0, 0, 1, 1}, true, HKI_BLOCK_POOL_MAX, 3, 3},
-    {"padded bands", {24, 40, 40, 9, 3, 3, 1, 1, 1, 1, 1, 1}, true, HKI_BLOCK_POOL_AVERAGE, 2, 4},
-    {"strided bands", {24, 60, 41, 7, 5, 3, 2, 2, 2, 1, 1, 1}, true, HKI_BLOCK_POOL_AVERAGE, 2, 2},
-    {"bands of dx", {3, 30, 30, 64, 3, 3, 1, 1, 1, 1, 1, 1}, false, HKI_BLOCK_POOL_AVERAGE, 2, 2},
-    {"bands of dx, stride 3",
-     {3, 50, 50, 80, 4, 4, 3, 3, 0, 0, 1, 1},
-     true,
-     HKI_BLOCK_POOL_MAX,
-     2,
-     3},
-    {"stride over kernel", {2, 11, 11, 3, 2, 2, 4, 4, 0, 0, 1, 1}, true, HKI_BLOCK_POOL_NONE, 0, 0},
-    {"1x1 stride 2", {5, 9, 8, 4, 1, 1, 2, 2, 0, 0, 1, 1}, true, HKI_BLOCK_POOL_MAX, 2, 2},
-    {"wide padding", {3, 5, 5, 4, 2, 2, 1, 1, 3, 3, 1, 1}, true, HKI_BLOCK_POOL_MAX, 2, 2},
-    {"kernel is the image", {7, 5, 4, 11, 5, 4, 1, 1, 0, 0, 1, 1}, true, HKI_BLOCK_POOL_NONE, 1, 1},
-    {"window is the result",
-     {3, 8, 8, 6, 3, 3, 1, 1, 0, 0, 1, 1},
-     true,
-     HKI_BLOCK_POOL_AVERAGE,
-     6,
-     6},
-    {"dilation", {4, 15, 13, 5, 3, 2, 1, 1, 0, 0, 2, 3}, true, HKI_BLOCK_POOL_MAX, 1, 2},
-    {"lenet-5 3", {16, 5, 5, 120, 5, 5, 1, 1, 0, 0, 1, 1}, true, HKI_BLOCK_POOL_NONE, 0, 0},
-    {"one pixel, padded", {3, 1, 1, 4, 3, 3, 1, 1, 1, 1, 1, 1}, true, HKI_BLOCK_POOL_NONE, 0, 0},
+    {"lenet 1", {1, 28, 28, 20, 3, 3, 1, 1, 0, 0, 1, 1}, true, AVG, 2, 2},
+    {"lenet 2", {20, 13, 13, 50, 5, 5, 1, 1, 0, 0, 1, 1}, true, AVG, 2, 2},
+    {"lenet 2 max", {20, 13, 13, 50, 5, 5, 1, 1, 0, 0, 1, 1}, true, MAX, 2, 2},
+    {"dense relu", {800, 1, 1, 128, 1, 1, 1, 1, 0, 0, 1, 1}, true, NONE, 0, 0},
+    {"dense", {128, 1, 1, 10, 1, 1, 1, 1, 0, 0, 1, 1}, false, NONE, 0, 0},
+    {"one of all", {1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1}, false, NONE, 1, 1},
+    {"residual", {8, 14, 14, 16, 3, 3, 1, 1, 1, 1, 1, 1}, true, NONE, 2, 2},
+    {"bands", {24, 40, 40, 9, 3, 3, 1, 1, 0, 0, 1, 1}, true, MAX, 3, 3},
+    {"padded bands", {24, 40, 40, 9, 3, 3, 1, 1, 1, 1, 1, 1}, true, AVG, 2, 4},
+    {"strided bands", {24, 60, 41, 7, 5, 3, 2, 2, 2, 1, 1, 1}, true, AVG, 2, 2},
+    {"bands of dx", {3, 30, 30, 64, 3, 3, 1, 1, 1, 1, 1, 1}, false, AVG, 2, 2},
+    {"bands of dx, stride 3", {3, 50, 50, 80, 4, 4, 3, 3, 0, 0, 1, 1}, true, MAX, 2, 3},
+    {"stride over kernel", {2, 11, 11, 3, 2, 2, 4, 4, 0, 0, 1, 1}, true, NONE, 0, 0},
+    {"1x1 stride 2", {5, 9, 8, 4, 1, 1, 2, 2, 0, 0, 1, 1}, true, MAX, 2, 2},
+    {"wide padding", {3, 5, 5, 4, 2, 2, 1, 1, 3, 3, 1, 1}, true, MAX, 2, 2},
+    {"kernel is the image", {7, 5, 4, 11, 5, 4, 1, 1, 0, 0, 1, 1}, true, NONE, 1, 1},
+    {"window is the result", {3, 8, 8, 6, 3, 3, 1, 1, 0, 0, 1, 1}, true, AVG, 6, 6},
+    {"dilation", {4, 15, 13, 5, 3, 2, 1, 1, 0, 0, 2, 3}, true, MAX, 1, 2},
+    {"lenet-5 3", {16, 5, 5, 120, 5, 5, 1, 1, 0, 0, 1, 1}, true, NONE, 0, 0},
+    {"one pixel, padded", {3, 1, 1, 4, 3, 3, 1, 1, 1, 1, 1, 1}, true, NONE, 0, 0},
 };
 
 static void check_random(int i)
