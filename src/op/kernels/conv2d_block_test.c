@@ -409,8 +409,7 @@ static void apart(const hki_conv2d_block *block, bool f64, int64_t samples, cons
         hki_pool2d_average_forward_f32(&p, (float *)a.data, y, 0, planes);
     else
         hki_pool2d_max_forward_f32(&p, (float *)a.data, y, 0, planes);
-    buffer_drop(&a);
-    buffer_drop(&scratch);
+    buffer_drop(&a), buffer_drop(&scratch);
 }
 
 /* Forward gives the bytes of the kernels apart, in whatever lane a sample is. */
@@ -470,9 +469,7 @@ static void check_lanes(bool f64)
             CHECK(right);
             hki_block_scatter(f64, in.data, count, elements, back.data);
             CHECK(memcmp(rows.data, back.data, rows.bytes) == 0);
-            buffer_drop(&rows);
-            buffer_drop(&back);
-            buffer_drop(&in);
+            buffer_drop(&rows), buffer_drop(&back), buffer_drop(&in);
         }
     }
 }
@@ -494,7 +491,9 @@ static void check_refusals(void)
 
 /* ---- the cases ---- */
 
-enum { NONE = HKI_BLOCK_POOL_NONE, AVG = HKI_BLOCK_POOL_AVERAGE, MAX = HKI_BLOCK_POOL_MAX };
+#define NONE HKI_BLOCK_POOL_NONE
+#define AVG  HKI_BLOCK_POOL_AVERAGE
+#define MAX  HKI_BLOCK_POOL_MAX
 
 static const struct {
     const char *label;
