@@ -1,6 +1,7 @@
-/* The kernels of conv2d_block_kernels.h, on the tiles of conv2d_lanes.inc.c, which includes it. The includer may
-   define, for bits of a vector's lanes in an integer, LANES_NOT_LE(a, b), LANES_EQ(a, b): where it holds, and
-   LANES_PICK(bits, a, b): a where a bit is set, else b. */
+/* The kernels of conv2d_block_kernels.h, on the tiles of conv2d_lanes.inc.c, which includes it. The includer defines
+   LANES_GEMM, and may define, where there are instructions for it: LANES_TO_BITS(m), the lanes of a comparison as bits
+   of an integer; LANES_NOT_LE(a, b) and LANES_EQ(a, b), where that holds, as bits; LANES_PICK(bits, a, b), a where a
+   bit is set, else b, and LANES_RELU(a), a < 0 ? 0 : a. */
 
 #if LANES_N > 8
 typedef uint16_t LANES_FN(bits);
@@ -9,29 +10,40 @@ typedef uint8_t LANES_FN(bits);
 #endif
 #define B LANES_FN(bits)
 
-#ifndef LANES_PICK
+#define LANE_BIT(p, h) (h) << (p)
+
 LANES_INLINE B LANES_FN(to_bits)(M m)
 {
+    const M one = m & (M){EACH_LANE(LANE_BIT, 1)};
     unsigned bits = 0;
-    UNROLL for (int i = 0; i < L; i++) bits |= (unsigned)(m[i] & 1) << i;
+    UNROLL for (int i = 0; i < L; i++) bits |= (unsigned)one[i];
     return (B)bits;
 }
+
 LANES_INLINE V LANES_FN(pick)(B bits, V a, V b)
 {
-    M m;
-    UNROLL for (int i = 0; i < L; i++) m[i] = -(bits >> i & 1);
-    return (V)((m & (M)a) | (~m & (M)b));
+    const M one = {EACH_LANE(LANE_BIT, 1)};
+    const M take = (M)((((M){0} + bits) & one) != 0);
+    return (V)((take & (M)a) | (~take & (M)b));
 }
-#define LANES_NOT_LE(a, b)     LANES_FN(to_bits)(~((a) <= (b)))
-#define LANES_EQ(a, b)         LANES_FN(to_bits)((a) == (b))
-#define LANES_PICK(bits, a, b) LANES_FN(pick)(bits, a, b)
-#endif
 
-/* a < 0 ? 0 : a */
 LANES_INLINE V LANES_FN(relu)(V a)
 {
     return (V)(~(a < (V){0}) & (M)a);
 }
+
+#undef LANE_BIT
+#ifndef LANES_TO_BITS
+#define LANES_TO_BITS(m) LANES_FN(to_bits)(m)
+#endif
+#ifndef LANES_NOT_LE
+#define LANES_NOT_LE(a, b) LANES_TO_BITS(~((a) <= (b)))
+#define LANES_EQ(a, b)     LANES_TO_BITS((a) == (b))
+#endif
+#ifndef LANES_PICK
+#define LANES_PICK(bits, a, b) LANES_FN(pick)(bits, a, b)
+#define LANES_RELU(a)          LANES_FN(relu)(a)
+#endif
 
 /* ---- forward ---- */
 
@@ -57,7 +69,7 @@ LANES_INLINE void LANES_FN(pool_row_body)(const LANES_FN(pool_span) * r, const b
         for (int64_t y = 0; y < height; y++) {
             for (int64_t x = 0; x < width; x++) {
                 const V in = *(const V *)(a + y * r->a_row + x * L);
-                const V v = relu ? LANES_FN(relu)(in) : in;
+                const V v = relu ? LANES_RELU(in) : in;
                 B bits = 0;
                 if (pool != HKI_BLOCK_POOL_MAX) {
                     sum = pool == HKI_BLOCK_POOL_NONE ? v : sum + v;
@@ -153,8 +165,8 @@ static void LANES_FN(finish_rows)(const hki_conv2d_block_forward_call *call, con
 }
 
 /* Source rows [row_lo, row_hi) of all channels, vectors of x, with their padding. */
-static void LANES_FN(copy_band)(const hki_conv2d_plan *plan, const T *x, int64_t row_lo,
-                                int64_t row_hi, T *band)
+LANES_TARGET static void LANES_FN(copy_band)(const hki_conv2d_plan *plan, const T *x,
+                                             int64_t row_lo, int64_t row_hi, T *band)
 {
     const hki_conv2d_axis *row = &plan->row, *column = &plan->column;
     for (int64_t c = 0; c < plan->source_channels; c++) {
@@ -337,12 +349,13 @@ LANES_TARGET static void LANES_FN(block_weigh)(const hki_conv2d_block_backward_c
     }
 }
 
-/* dweight and dbias of images of one pixel, whose gradient stays behind in call->gradient. */
+/* dweight and dbias of a dense layer: a product of matrices. The gradient stays behind in call->gradient, [o][lane]. */
 LANES_TARGET static void LANES_FN(dense_weigh)(const hki_conv2d_block_backward_call *call,
                                                const LANES_FN(gradient) * g, const M *keep)
 {
     const hki_conv2d_geometry *geometry = &call->block->geometry;
-    int64_t inputs = geometry->in_channels, outputs = geometry->out_channels;
+    int64_t outputs = geometry->out_channels;
+    int64_t inputs = geometry->in_channels * geometry->in_height * geometry->in_width;
     T *gradient = call->gradient, *dweight = call->dweight, *dbias = call->dbias;
     const T *x = call->x;
     for (int64_t o = 0; o < outputs; o++) {
@@ -351,6 +364,7 @@ LANES_TARGET static void LANES_FN(dense_weigh)(const hki_conv2d_block_backward_c
         if (dbias)
             LANES_FN(add_lanes)(&dbias[o], bias, keep);
     }
+    /* it fails only where there are no addresses for its buffer: then, slowly */
     if (!dweight || LANES_GEMM(false, true, outputs, inputs, call->samples, 1, gradient, L, x, L, 1,
                                dweight, inputs))
         return;
@@ -468,6 +482,8 @@ LANES_TARGET static void LANES_FN(block_backward)(const hki_conv2d_block_backwar
     } else if (call->dweight || call->dbias) {
         for_weigh.row_stride = for_weigh.channel_stride = L;
         LANES_FN(dense_weigh)(call, &for_weigh, keep);
+        whole =
+            whole && data->left == 0 && data->channel_stride == L; /* else it lies differently */
     } else if (whole) {
         LANES_FN(spread_rows)
         (&for_data, 0, data->source_channels, 0, call->height, call->gradient, NULL);
@@ -528,7 +544,9 @@ const hki_conv2d_block_kernels LANES_FN(hki_conv2d_block_kernels) = {
     LANES_FN(block_scatter)};
 
 #undef B
+#undef LANES_TO_BITS
 #undef LANES_NOT_LE
 #undef LANES_EQ
 #undef LANES_PICK
+#undef LANES_RELU
 #undef LANES_GEMM

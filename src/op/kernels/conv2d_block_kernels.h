@@ -22,7 +22,7 @@ typedef struct hki_conv2d_block_backward_call {
     const hki_conv2d_block *block;
     int64_t height, width;        /* of the gradient */
     const hki_conv2d_plan *data;  /* NULL: no dx */
-    const hki_conv2d_plan *weigh; /* NULL: neither dweight nor dbias, or images of one pixel */
+    const hki_conv2d_plan *weigh; /* NULL: neither dweight nor dbias, or a dense layer */
     const void *x, *dy, *mask, *weight;
     int64_t samples;
     void *dx, *dweight, *dbias;
@@ -52,11 +52,11 @@ static inline bool hki_conv2d_block_masks(const hki_conv2d_block *block)
     return block->relu || block->pool == HKI_BLOCK_POOL_MAX;
 }
 
-/* Images of one pixel: a fully connected layer. */
+/* A kernel as large as the image, of one pixel maybe: a fully connected layer, whose inputs are the elements of x. */
 static inline bool hki_conv2d_block_dense(const hki_conv2d_geometry *g)
 {
-    return g->in_height == 1 && g->in_width == 1 && g->out_height == 1 && g->out_width == 1 &&
-           g->kernel_height == 1 && g->kernel_width == 1;
+    return g->kernel_height == g->in_height && g->kernel_width == g->in_width &&
+           g->pad_height == 0 && g->pad_width == 0;
 }
 
 #endif

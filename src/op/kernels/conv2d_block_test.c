@@ -292,7 +292,7 @@ static void check_job(const char *label, job *j, bool finite)
     memset(scratch.data, 0xff, scratch.bytes);
     hki_conv2d_block_forward(b, f64, x.data, forward.data, bias.data, y2.data, NULL, scratch.data);
     compare(label, "y", y.data, j->y, j->samples, j->ys, j->lanes, f64);
-    CHECK(memcmp(y.data, y2.data, y.bytes) == 0);
+    compare(label, "y without a mask", y2.data, j->y, j->samples, j->ys, j->lanes, f64);
     buffer_drop(&scratch);
 
     /* everything, then each alone: the same bytes */
@@ -409,8 +409,7 @@ static void apart(const hki_conv2d_block *block, bool f64, int64_t samples, cons
         hki_pool2d_average_forward_f32(&p, (float *)a.data, y, 0, planes);
     else
         hki_pool2d_max_forward_f32(&p, (float *)a.data, y, 0, planes);
-    buffer_drop(&a);
-    buffer_drop(&scratch);
+    buffer_drop(&a), buffer_drop(&scratch);
 }
 
 /* Forward gives the bytes of the kernels apart, in whatever lane a sample is. */
@@ -470,9 +469,7 @@ static void check_lanes(bool f64)
             CHECK(right);
             hki_block_scatter(f64, in.data, count, elements, back.data);
             CHECK(memcmp(rows.data, back.data, rows.bytes) == 0);
-            buffer_drop(&rows);
-            buffer_drop(&back);
-            buffer_drop(&in);
+            buffer_drop(&rows), buffer_drop(&back), buffer_drop(&in);
         }
     }
 }
@@ -494,6 +491,10 @@ static void check_refusals(void)
 
 /* ---- the cases ---- */
 
+#define NONE HKI_BLOCK_POOL_NONE
+#define AVG  HKI_BLOCK_POOL_AVERAGE
+#define MAX  HKI_BLOCK_POOL_MAX
+
 static const struct {
     const char *label;
     int64_t a[12]; /* c h w o, kernel, stride, padding, dilation */
@@ -501,35 +502,26 @@ static const struct {
     hki_block_pool pool;
     int64_t ph, pw;
 } cases[] = {
-    {"lenet 1", {1, 28, 28, 20, 3, 3, 1, 1, 0, 0, 1, 1}, true, HKI_BLOCK_POOL_AVERAGE, 2, 2},
-    {"lenet 2", {20, 13, 13, 50, 5, 5, 1, 1, 0, 0, 1, 1}, true, HKI_BLOCK_POOL_AVERAGE, 2, 2},
-    {"lenet 2 max", {20, 13, 13, 50, 5, 5, 1, 1, 0, 0, 1, 1}, true, HKI_BLOCK_POOL_MAX, 2, 2},
-    {"dense relu", {800, 1, 1, 128, 1, 1, 1, 1, 0, 0, 1, 1}, true, HKI_BLOCK_POOL_NONE, 0, 0},
-    {"dense", {128, 1, 1, 10, 1, 1, 1, 1, 0, 0, 1, 1}, false, HKI_BLOCK_POOL_NONE, 0, 0},
-    {"one of all", {1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1}, false, HKI_BLOCK_POOL_NONE, 1, 1},
-    {"residual", {8, 14, 14, 16, 3, 3, 1, 1, 1, 1, 1, 1}, true, HKI_BLOCK_POOL_NONE, 2, 2},
-    {"bands", {24, 40, 40, 9, 3, 3, 1, 1, 0, 0, 1, 1}, true, HKI_BLOCK_POOL_MAX, 3, 3},
-    {"padded bands", {24, 40, 40, 9, 3, 3, 1, 1, 1, 1, 1, 1}, true, HKI_BLOCK_POOL_AVERAGE, 2, 4},
-    {"strided bands", {24, 60, 41, 7, 5, 3, 2, 2, 2, 1, 1, 1}, true, HKI_BLOCK_POOL_AVERAGE, 2, 2},
-    {"bands of dx", {3, 30, 30, 64, 3, 3, 1, 1, 1, 1, 1, 1}, false, HKI_BLOCK_POOL_AVERAGE, 2, 2},
-    {"bands of dx, stride 3",
-     {3, 50, 50, 80, 4, 4, 3, 3, 0, 0, 1, 1},
-     true,
-     HKI_BLOCK_POOL_MAX,
-     2,
-     3},
-    {"stride over kernel", {2, 11, 11, 3, 2, 2, 4, 4, 0, 0, 1, 1}, true, HKI_BLOCK_POOL_NONE, 0, 0},
-    {"1x1 stride 2", {5, 9, 8, 4, 1, 1, 2, 2, 0, 0, 1, 1}, true, HKI_BLOCK_POOL_MAX, 2, 2},
-    {"wide padding", {3, 5, 5, 4, 2, 2, 1, 1, 3, 3, 1, 1}, true, HKI_BLOCK_POOL_MAX, 2, 2},
-    {"kernel is the image", {7, 5, 4, 11, 5, 4, 1, 1, 0, 0, 1, 1}, true, HKI_BLOCK_POOL_NONE, 1, 1},
-    {"window is the result",
-     {3, 8, 8, 6, 3, 3, 1, 1, 0, 0, 1, 1},
-     true,
-     HKI_BLOCK_POOL_AVERAGE,
-     6,
-     6},
-    {"dilation", {4, 15, 13, 5, 3, 2, 1, 1, 0, 0, 2, 3}, true, HKI_BLOCK_POOL_MAX, 1, 2},
-    {"one pixel, padded", {3, 1, 1, 4, 3, 3, 1, 1, 1, 1, 1, 1}, true, HKI_BLOCK_POOL_NONE, 0, 0},
+    {"lenet 1", {1, 28, 28, 20, 3, 3, 1, 1, 0, 0, 1, 1}, true, AVG, 2, 2},
+    {"lenet 2", {20, 13, 13, 50, 5, 5, 1, 1, 0, 0, 1, 1}, true, AVG, 2, 2},
+    {"lenet 2 max", {20, 13, 13, 50, 5, 5, 1, 1, 0, 0, 1, 1}, true, MAX, 2, 2},
+    {"dense relu", {800, 1, 1, 128, 1, 1, 1, 1, 0, 0, 1, 1}, true, NONE, 0, 0},
+    {"dense", {128, 1, 1, 10, 1, 1, 1, 1, 0, 0, 1, 1}, false, NONE, 0, 0},
+    {"one of all", {1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1}, false, NONE, 1, 1},
+    {"residual", {8, 14, 14, 16, 3, 3, 1, 1, 1, 1, 1, 1}, true, NONE, 2, 2},
+    {"bands", {24, 40, 40, 9, 3, 3, 1, 1, 0, 0, 1, 1}, true, MAX, 3, 3},
+    {"padded bands", {24, 40, 40, 9, 3, 3, 1, 1, 1, 1, 1, 1}, true, AVG, 2, 4},
+    {"strided bands", {24, 60, 41, 7, 5, 3, 2, 2, 2, 1, 1, 1}, true, AVG, 2, 2},
+    {"bands of dx", {3, 30, 30, 64, 3, 3, 1, 1, 1, 1, 1, 1}, false, AVG, 2, 2},
+    {"bands of dx, stride 3", {3, 50, 50, 80, 4, 4, 3, 3, 0, 0, 1, 1}, true, MAX, 2, 3},
+    {"stride over kernel", {2, 11, 11, 3, 2, 2, 4, 4, 0, 0, 1, 1}, true, NONE, 0, 0},
+    {"1x1 stride 2", {5, 9, 8, 4, 1, 1, 2, 2, 0, 0, 1, 1}, true, MAX, 2, 2},
+    {"wide padding", {3, 5, 5, 4, 2, 2, 1, 1, 3, 3, 1, 1}, true, MAX, 2, 2},
+    {"kernel is the image", {7, 5, 4, 11, 5, 4, 1, 1, 0, 0, 1, 1}, true, NONE, 1, 1},
+    {"window is the result", {3, 8, 8, 6, 3, 3, 1, 1, 0, 0, 1, 1}, true, AVG, 6, 6},
+    {"dilation", {4, 15, 13, 5, 3, 2, 1, 1, 0, 0, 2, 3}, true, MAX, 1, 2},
+    {"lenet-5 3", {16, 5, 5, 120, 5, 5, 1, 1, 0, 0, 1, 1}, true, NONE, 0, 0},
+    {"one pixel, padded", {3, 1, 1, 4, 3, 3, 1, 1, 1, 1, 1, 1}, true, NONE, 0, 0},
 };
 
 static void check_random(int i)

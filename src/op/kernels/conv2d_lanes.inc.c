@@ -6,7 +6,10 @@
    LANES_N lanes at a time; a run's last step goes back to overlap the one before it. */
 
 typedef LANES_T LANES_FN(vec) __attribute__((vector_size(sizeof(LANES_T) * LANES_N)));
-typedef __typeof__((LANES_FN(vec)){0} == (LANES_FN(vec)){0}) LANES_FN(vec_bits);
+typedef __typeof__(_Generic((LANES_T)0, float
+                            : (int32_t)0, double
+                            : (int64_t)0)) LANES_FN(vec_bits)
+    __attribute__((vector_size(sizeof(LANES_T) * LANES_N)));
 typedef LANES_T LANES_FN(vec_unaligned)
     __attribute__((vector_size(sizeof(LANES_T) * LANES_N), aligned(sizeof(LANES_T)), may_alias));
 #define V  LANES_FN(vec)

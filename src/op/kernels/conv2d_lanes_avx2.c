@@ -8,6 +8,8 @@
 
 #if HKI_HAVE_X86_ISAS
 
+#include <immintrin.h>
+
 #define LANES_TARGET HKI_TARGET_AVX2
 /* (o + 1) w + 1 registers */
 /* clang-format off */
@@ -18,19 +20,21 @@
 /* clang-format on */
 #define LANES_WIDEST(X) X(1, 6) X(2, 5) X(3, 3) X(4, 3) X(5, 2) X(6, 2)
 
-#define LANES_T        float
-#define LANES_N        8
-#define LANES_FN(name) name##_avx2_f32
-#define LANES_GEMM     hki_gemm_f32
+#define LANES_T          float
+#define LANES_N          8
+#define LANES_FN(name)   name##_avx2_f32
+#define LANES_GEMM       hki_gemm_f32
+#define LANES_TO_BITS(m) ((uint8_t)_mm256_movemask_ps((__m256)(m)))
 #include "op/kernels/conv2d_lanes.inc.c"
 #undef LANES_T
 #undef LANES_N
 #undef LANES_FN
 
-#define LANES_T        double
-#define LANES_N        4
-#define LANES_FN(name) name##_avx2_f64
-#define LANES_GEMM     hki_gemm_f64
+#define LANES_T          double
+#define LANES_N          4
+#define LANES_FN(name)   name##_avx2_f64
+#define LANES_GEMM       hki_gemm_f64
+#define LANES_TO_BITS(m) ((uint8_t)_mm256_movemask_pd((__m256d)(m)))
 #include "op/kernels/conv2d_lanes.inc.c"
 #undef LANES_T
 #undef LANES_N
