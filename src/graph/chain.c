@@ -5,11 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Samples of a piece: enough that its part of the sums costs little, few enough that pieces share the cores well. */
-enum { PIECE_SAMPLES = 64 };
-/* What a block works on is to stay in a core's caches. Layers on larger images are better off one by one, all cores at
- * each. */
-enum { WORKSPACE_MAX_BYTES = 4 << 20 };
+/* Samples of a piece: enough that its part of the sums costs little, few enough that pieces share the cores well. No more
+ * pieces than memory for their sums is worth. What a block works on is to stay in a core's caches: layers on larger images
+ * are better off one by one, all cores at each. */
+enum { PIECE_SAMPLES = 64, MAX_PIECES = 32, BLOCK_MAX_BYTES = 4 << 20 };
 
 static void nodes_destroy(hki_node *nodes, int count)
 {
@@ -87,6 +86,13 @@ static bool *find_outside(const hk_graph *graph, const hki_chain_place *places)
     return outside;
 }
 
+/* A multiple of PIECE_SAMPLES, which is one of the samples of a block. */
+static int64_t piece_samples(int64_t samples)
+{
+    int64_t most = PIECE_SAMPLES * MAX_PIECES;
+    return ((samples - 1) / most + 1) * PIECE_SAMPLES;
+}
+
 /* The call that alone reads a slot, if that is a copy of all of it; -1: there is none. */
 static int find_copy(const hk_graph *graph, int slot)
 {
@@ -155,10 +161,10 @@ static hki_chain *chain_create(const hk_graph *graph, hki_chain_place *places, i
         chain->f64 = is_f64(chain);
         chain->samples = samples;
         chain->block_samples = hki_conv2d_block_lanes(chain->f64);
-        chain->piece_samples = PIECE_SAMPLES;
-        chain->piece_count = (samples - 1) / PIECE_SAMPLES + 1;
+        chain->piece_samples = piece_samples(samples);
+        chain->piece_count = (samples - 1) / chain->piece_samples + 1;
         made = hki_chain_make_steps(chain, graph->slot_count, outside) &&
-               hki_chain_lay_out(chain) && chain->workspace_bytes <= WORKSPACE_MAX_BYTES;
+               hki_chain_lay_out(chain) && chain->block_bytes <= BLOCK_MAX_BYTES;
     }
     if (made)
         made = (chain->array_is_new = calloc((size_t)chain->array_count + 1, sizeof(bool)));

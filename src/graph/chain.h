@@ -121,8 +121,9 @@ struct hki_chain {
     hki_operand *arrays; /* what it reads, then what it writes: the node's operands */
     bool *array_is_new;  /* temporaries, which a replay makes */
     int read_count, array_count;
-    /* Bytes: workspace of a running piece, where its scratch begins, a piece's part of the sums, packed weights. */
-    int64_t workspace_bytes, scratch_at, sum_bytes, packed_bytes;
+    /* Bytes: workspace of a running piece, the part of it that a block uses, where its scratch begins, a piece's part of
+     * the sums, packed weights. */
+    int64_t workspace_bytes, block_bytes, scratch_at, sum_bytes, packed_bytes;
     double work_ns;
 };
 
