@@ -4,6 +4,7 @@
 
    All contenders of a line run in turn, `rounds` times; median (min .. max). FLOPs are
    2 N OC OH OW IC KH KW for every pass. "peak" is a loop of register FMAs, run in the same rounds.
+   The clock is that of the thread.
    oneDNN: "best" is its own choice of formats (format_tag::any), reorders not counted; "nchw"
    counts the reorders of data from and to NCHW, and of the weights from and to OIHW. */
 #include "op/kernels/conv2d_kernel.h"
@@ -13,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #ifdef HAVE_DNNL
 #include <dnnl.h>
@@ -45,13 +45,6 @@ static const shape shapes[] = {
     {"batch 1 conv2", 1, 20, 13, 50, 5, 1, 0, 1}, {"batch 4 conv2", 4, 20, 13, 50, 5, 1, 0, 1},
     {"rgb 7x7 s2", 16, 3, 112, 64, 7, 2, 3, 1},
 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void array_fill(float *p, int64_t count)
 {
@@ -235,7 +228,7 @@ int main(int argc, char **argv)
             for (int r = -1; r < rounds; r++) {
                 int slot = r < 0 ? 0 : r;
                 rate[0][slot] = peak_gflops();
-                double start = now();
+                double start = bench_cpu_seconds();
                 for (int j = 0; j < repeat; j++) {
                     if (pass == 0)
                         hki_conv2d_forward_f32(&g, x, w, NULL, y, 0, s->n, scratch);
@@ -244,13 +237,13 @@ int main(int argc, char **argv)
                     else
                         hki_conv2d_backward_weight_f32(&g, x, y, w, NULL, 0, s->n, scratch);
                 }
-                rate[1][slot] = repeat * flops / (now() - start) * 1e-9;
+                rate[1][slot] = repeat * flops / (bench_cpu_seconds() - start) * 1e-9;
 #ifdef HAVE_DNNL
                 for (int c = 0; c < 2; c++) {
-                    start = now();
+                    start = bench_cpu_seconds();
                     for (int j = 0; j < repeat; j++)
                         dnnl_execute(&run, c == 1);
-                    rate[2 + c][slot] = repeat * flops / (now() - start) * 1e-9;
+                    rate[2 + c][slot] = repeat * flops / (bench_cpu_seconds() - start) * 1e-9;
                 }
 #endif
                 /* undo what the pass overwrote, so that every round sees the same values */

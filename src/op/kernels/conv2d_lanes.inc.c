@@ -246,6 +246,8 @@ LANES_INLINE void LANES_FN(tile_body)(const LANES_FN(tile) * a, const int tile_o
         const T *xr = a->x + a->row_offset[r];
         const T *weight = a->weight + r * a->weight_row;
         for (int64_t c = 0; c < channels; c++) {
+            /* where taps are few, weights come from further away than the core looks ahead */
+            __builtin_prefetch((const char *)weight + 1536);
             for (int64_t k = 0; k < cols; k++) {
                 const T *xp = xr + col_offset[k];
                 V x[HKI_CONV2D_TILE_W_MAX];
