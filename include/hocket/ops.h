@@ -325,6 +325,18 @@ typedef struct hk_avg_pool2d_options {
 } hk_avg_pool2d_options;
 HK_API hk_array *hk_avg_pool2d(hk_array *x, const hk_avg_pool2d_options *options);
 
+/* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Each channel of x (n,channels,…)
+ * normalised, then scaled by gamma and shifted by beta (channels), all of one dtype. Without
+ * mean and variance, by those of the batch: over all axes but the channels', of 2 elements or
+ * more, the variance biased; the gradient goes through them. With both, (channels), as at
+ * inference, by these, which get no gradient. hk_batch_norm_train keeps moving averages of the
+ * batch's for that. mean may be NULL. variance may be NULL. */
+typedef struct hk_batch_norm_options {
+    double eps; /* added to the variance, so that nothing is divided by 0 (default: 1e-5) */
+} hk_batch_norm_options;
+HK_API hk_array *hk_batch_norm(hk_array *x, hk_array *gamma, hk_array *beta, hk_array *mean,
+                               hk_array *variance, const hk_batch_norm_options *options);
+
 /* The same with the source position of the call: see HK_SOURCE. */
 HK_API hk_array *hk_sum_at(hk_source at, hk_array *x, const hk_sum_options *options);
 #define hk_sum(...) hk_sum_at(HK_SOURCE, __VA_ARGS__)
@@ -499,6 +511,10 @@ HK_API hk_array *hk_max_pool2d_at(hk_source at, hk_array *x, const hk_max_pool2d
 #define hk_max_pool2d(...) hk_max_pool2d_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_avg_pool2d_at(hk_source at, hk_array *x, const hk_avg_pool2d_options *options);
 #define hk_avg_pool2d(...) hk_avg_pool2d_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_batch_norm_at(hk_source at, hk_array *x, hk_array *gamma, hk_array *beta,
+                                  hk_array *mean, hk_array *variance,
+                                  const hk_batch_norm_options *options);
+#define hk_batch_norm(...) hk_batch_norm_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS
 
