@@ -55,10 +55,11 @@ static const shape shapes[] = {
     {"r18 512", 32, 512, 4, 512, 3, 1, 1, 1},
 };
 
+/* Processor time of this thread: what else the machine does counts little. */
 static double now(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 

@@ -118,19 +118,21 @@ def train(args):
     for _ in range(args.warm_up):
         step()
     begun = last = time.monotonic()
+    processor = time.process_time()
     seconds = []
     for _ in range(args.steps):
         step()
         now = time.monotonic()
         seconds.append(now - last)
         last = now
+    processor = time.process_time() - processor
     if args.losses:
         model.eval()
         with torch.no_grad():
             final = F.cross_entropy(model(batches.images[:args.batch]), batches.labels[:args.batch])
         with open(args.losses, "w", encoding="ascii") as file:
             file.writelines(f"{float(value):.9g}\n" for value in losses + [final])
-    return {"seconds": last - begun, "step_seconds": {
+    return {"seconds": last - begun, "processor_seconds": processor, "step_seconds": {
         "median": statistics.median(seconds), "min": min(seconds), "max": max(seconds)}}
 
 
