@@ -316,12 +316,14 @@ static void weight_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
     if (!scratch)
         return;
     const int64_t weights = sum_count(&g) - g.out_channels;
-    if (f64)
-        hki_conv2d_backward_weight_f64(&g, x->data, dy->data, (double *)(void *)sums,
-                                       (double *)(void *)sums + weights, begin, end, scratch);
-    else
-        hki_conv2d_backward_weight_f32(&g, x->data, dy->data, (float *)(void *)sums,
-                                       (float *)(void *)sums + weights, begin, end, scratch);
+    const bool done =
+        f64 ? hki_conv2d_backward_weight_f64(&g, x->data, dy->data, (double *)(void *)sums,
+                                             (double *)(void *)sums + weights, begin, end, scratch)
+            : hki_conv2d_backward_weight_f32(&g, x->data, dy->data, (float *)(void *)sums,
+                                             (float *)(void *)sums + weights, begin, end, scratch);
+    if (!done)
+        hki_task_fail(call->task, piece, HK_OUT_OF_MEMORY,
+                      "no addresses left for this thread's workspace of matrix products");
     hki_scratch_release(call, scratch, bytes);
 }
 

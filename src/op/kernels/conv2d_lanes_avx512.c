@@ -1,5 +1,6 @@
 /* Convolution on lanes: AVX-512, 32 registers. */
 #include "op/kernels/conv2d_plan.h"
+#include "op/kernels/gemm_kernel.h"
 #include "op/kernels/kernel_isa.h"
 
 #include <string.h>
@@ -23,17 +24,21 @@
 #define LANES_T        float
 #define LANES_N        16
 #define LANES_FN(name) name##_avx512_f32
+#define LANES_GEMM     hki_gemm_f32
 #include "op/kernels/conv2d_lanes.inc.c"
 #undef LANES_T
 #undef LANES_N
 #undef LANES_FN
+#undef LANES_GEMM
 
 #define LANES_T        double
 #define LANES_N        8
 #define LANES_FN(name) name##_avx512_f64
+#define LANES_GEMM     hki_gemm_f64
 #include "op/kernels/conv2d_lanes.inc.c"
 #undef LANES_T
 #undef LANES_N
 #undef LANES_FN
+#undef LANES_GEMM
 
 #endif

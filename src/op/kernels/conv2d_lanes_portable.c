@@ -1,5 +1,6 @@
 /* Convolution on lanes: whatever the compiler has by default, with 16-byte vectors. */
 #include "op/kernels/conv2d_plan.h"
+#include "op/kernels/gemm_kernel.h"
 #include "op/kernels/kernel_isa.h"
 
 #include <string.h>
@@ -17,15 +18,19 @@
 #define LANES_T        float
 #define LANES_N        4
 #define LANES_FN(name) name##_portable_f32
+#define LANES_GEMM     hki_gemm_f32
 #include "op/kernels/conv2d_lanes.inc.c"
 #undef LANES_T
 #undef LANES_N
 #undef LANES_FN
+#undef LANES_GEMM
 
 #define LANES_T        double
 #define LANES_N        2
 #define LANES_FN(name) name##_portable_f64
+#define LANES_GEMM     hki_gemm_f64
 #include "op/kernels/conv2d_lanes.inc.c"
 #undef LANES_T
 #undef LANES_N
 #undef LANES_FN
+#undef LANES_GEMM

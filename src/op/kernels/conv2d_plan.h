@@ -9,6 +9,7 @@ enum {
     HKI_CONV2D_TILE_O_MAX = 10, /* channels of a register tile */
     HKI_CONV2D_TILE_W_MAX = 6,  /* columns (or weights) of a register tile */
     HKI_CONV2D_LANES_MAX = 16,
+    HKI_WINOGRAD_TILE_O = 8, /* channels of a register tile of Winograd's products; or half of that */
 };
 
 typedef enum hki_conv2d_pass {
@@ -52,7 +53,11 @@ typedef struct hki_conv2d_plan {
     int64_t weight_source_stride, weight_target_stride;
     hki_conv2d_axis row, column;
     bool direct;     /* columns in the lanes, see conv2d_direct.inc.c; no strips, bands, chunks */
-    int64_t strips;  /* per sample; 1 unless the batch is small */
+    bool winograd;   /* see conv2d_winograd.inc.c; band_t counts rows of tiles then; no strips, chunks */
+    int64_t tile_rows, tile_columns; /* winograd: tiles of 2 x 2 results */
+    int64_t group;                   /* winograd: tiles done at a time */
+    int64_t *channel_offset; /* winograd: [source_channels], in elements of transformed input */
+    int64_t strips;          /* per sample; 1 unless the batch is small */
     int64_t strip_t; /* t of the row axis per strip */
     int64_t strip_rows;   /* target rows per strip */
     int64_t left;         /* zero columns before column 0 */
@@ -72,6 +77,7 @@ typedef struct hki_conv2d_plan {
     void *work;               /* the tiling search */
     /* bytes from the start of scratch */
     size_t packed_at, source_at, target_at, bytes;
+    size_t winograd_source_at, winograd_sums_at; /* transformed input; sums, or transformed gradient */
 } hki_conv2d_plan;
 
 /* Everything but the tables; `bytes` is the scratch needed. */
@@ -92,7 +98,7 @@ static inline int64_t hki_conv2d_part_begin(int64_t total, int64_t most, int64_t
     void hki_conv2d_apply_##ISA##_##DT(const hki_conv2d_plan *plan, const T *source,               \
                                        const T *weight, const T *bias, T *target, int64_t begin,   \
                                        int64_t end, void *scratch);                                \
-    void hki_conv2d_weigh_##ISA##_##DT(const hki_conv2d_plan *plan, const T *x, const T *dy,       \
+    bool hki_conv2d_weigh_##ISA##_##DT(const hki_conv2d_plan *plan, const T *x, const T *dy,       \
                                        T *dweight, T *dbias, int64_t begin, int64_t end,           \
                                        void *scratch);                                             \
     extern const hki_conv2d_lane_shape hki_conv2d_shape_##ISA##_##DT;
