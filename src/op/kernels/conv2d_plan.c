@@ -188,7 +188,9 @@ static bool choose_winograd(const hki_conv2d_plan *plan)
         return false;
     const double transforms =
         8 / (double)plan->source_channels + 8 / (double)plan->target_channels;
-    return products * (1.05 + transforms) < plain;
+    /* transforming a weight takes about so many products' time */
+    const double weight = plan->pass == HKI_CONV2D_BACKWARD_WEIGHT ? 0 : 32;
+    return products * (1.05 + transforms) + weight < plain;
 }
 
 /* Tiles, bands, groups, and room for them. */
@@ -215,6 +217,11 @@ static void winograd_init(hki_conv2d_plan *plan)
     int64_t group = max64(least, WINOGRAD_BYTES / (16 * channels * vector));
     group = min64(most, ceil_div(group, plan->tile_w) * plan->tile_w);
     plan->group = group;
+    plan->source_part = (plan->source_channels * group | 1) * plan->lanes;
+    plan->target_part = (plan->target_channels * group | 1) * plan->lanes;
+    plan->weight_part = plan->source_channels * plan->target_channels;
+    if (!weigh)
+        plan->weight_part = (ceil_div(plan->weight_part, plan->lanes) | 1) * plan->lanes;
 }
 
 static size_t winograd_place(hki_conv2d_plan *plan, size_t at)
@@ -222,7 +229,7 @@ static size_t winograd_place(hki_conv2d_plan *plan, size_t at)
     const size_t vector = (size_t)(plan->lanes * plan->element_size);
     const size_t sources = (size_t)plan->source_channels, targets = (size_t)plan->target_channels;
     plan->packed_at = (at + 63) / 64 * 64;
-    at = plan->packed_at + 16 * sources * targets * (size_t)plan->element_size;
+    at = plan->packed_at + 16 * (size_t)(plan->weight_part * plan->element_size);
     plan->source_at = (at + 63) / 64 * 64;
     /* transpositions may read past an end */
     at = plan->source_at + ((size_t)plan->band_rows * sources * (size_t)plan->positions + 1) * vector;
@@ -230,9 +237,9 @@ static size_t winograd_place(hki_conv2d_plan *plan, size_t at)
     at += (targets * 2 * (size_t)plan->band_t * (size_t)plan->column.target + HKI_CONV2D_LANES_MAX) *
           vector;
     plan->winograd_source_at = at;
-    at += (16 * sources * (size_t)plan->group + 1) * vector;
+    at += 16 * (size_t)(plan->source_part * plan->element_size) + vector;
     plan->winograd_sums_at = at;
-    return at + 16 * targets * (size_t)plan->group * vector;
+    return at + 16 * (size_t)(plan->target_part * plan->element_size);
 }
 
 void hki_conv2d_plan_init(hki_conv2d_plan *plan, const hki_conv2d_geometry *g, hki_conv2d_pass pass,

@@ -105,7 +105,7 @@ LANES_INLINE void LANES_FN(winograd_pack_tile)(const hki_conv2d_plan *plan, cons
 LANES_TARGET static void LANES_FN(winograd_pack)(const hki_conv2d_plan *plan, const T *weight,
                                                  T *packed)
 {
-    const int64_t part = plan->source_channels * plan->target_channels;
+    const int64_t part = plan->weight_part;
     for (int64_t o = 0; o < plan->target_channels; o += plan->tile_o) {
         const T *from = weight + o * plan->weight_target_stride;
         T *to = packed + o * plan->source_channels;
@@ -136,7 +136,7 @@ LANES_TARGET static void LANES_FN(winograd_transform)(const hki_conv2d_plan *pla
                                                       int64_t first, int64_t count, T *to)
 {
     const int64_t row_stride = plan->source_channels * plan->positions * L;
-    const int64_t channel = plan->group * L, part = plan->source_channels * channel;
+    const int64_t channel = plan->group * L;
     const int64_t left = plan->left + plan->column.offset_min;
     for (int64_t c = 0; c < plan->source_channels; c++) {
         for (int64_t t = 0; t < count; t++) {
@@ -144,7 +144,7 @@ LANES_TARGET static void LANES_FN(winograd_transform)(const hki_conv2d_plan *pla
             const int64_t column = 2 * ((first + t) % plan->tile_columns) + left;
             LANES_FN(winograd_input)
             (x + row * row_stride + (c * plan->positions + column) * L, row_stride,
-             to + c * channel + t * L, part);
+             to + c * channel + t * L, plan->source_part);
         }
     }
 }
@@ -163,7 +163,7 @@ LANES_TARGET static void LANES_FN(winograd_results)(const hki_conv2d_plan *plan,
             T *to = y + ((o * rows + row) * width + column) * L;
             V v[4];
             LANES_FN(winograd_output)
-            (sums + o * channel + t * L, plan->target_channels * channel, v);
+            (sums + o * channel + t * L, plan->target_part, v);
             UNROLL for (int i = 0; i < 2; i++)
             {
                 *(V *)(to + i * width * L) = v[2 * i] + start;
@@ -189,13 +189,13 @@ static void LANES_FN(winograd_multiply)(const hki_conv2d_plan *plan, const T *pa
             .y_channel_stride = channel,
             .y_pixel_stride = L};
     for (int64_t part = 0; part < 16; part++) {
-        const T *x = source + part * inputs * channel;
+        const T *x = source + part * plan->source_part;
         for (int64_t o = 0; o < plan->target_channels; o += plan->tile_o) {
-            tile.weight = packed + (part * plan->target_channels + o) * inputs;
+            tile.weight = packed + part * plan->weight_part + o * inputs;
             for (int64_t t = 0, end, i = 0; t < count; t = end, i++) {
                 end = hki_conv2d_part_begin(count, plan->tile_w, i + 1);
                 tile.x = x + t * L;
-                tile.y = sums + (part * plan->target_channels + o) * channel + t * L;
+                tile.y = sums + part * plan->target_part + o * channel + t * L;
                 LANES_FN(tile_table)[plan->tile_o][end - t](&tile);
             }
         }
@@ -246,7 +246,7 @@ LANES_TARGET static void LANES_FN(winograd_gradients)(const hki_conv2d_plan *pla
                             tall ? *(const V *)(from + width * L) : none,
                             tall && wide ? *(const V *)(from + (width + 1) * L) : none};
             LANES_FN(winograd_gradient)
-            (v, to + o * channel + t * L, plan->target_channels * channel);
+            (v, to + o * channel + t * L, plan->target_part);
         }
     }
 }
@@ -315,9 +315,9 @@ static bool LANES_FN(winograd_weigh)(const hki_conv2d_plan *plan, LANES_FN(band)
                 LANES_FN(winograd_gradients)(plan, dy, at, count, rows, gradient);
                 for (int64_t part = 0; part < 16 && done; part++)
                     done = LANES_GEMM(false, true, outputs, inputs, count * L, 1,
-                                      gradient + part * outputs * channel, channel,
-                                      source + part * inputs * channel, channel, begun,
-                                      sums + part * outputs * inputs, inputs);
+                                      gradient + part * plan->target_part, channel,
+                                      source + part * plan->source_part, channel, begun,
+                                      sums + part * plan->weight_part, inputs);
             }
         }
     }
