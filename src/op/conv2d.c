@@ -1,4 +1,5 @@
 /* Two-dimensional convolution and its gradients. The loops are in kernels/conv2d_kernel.h. */
+#include "op/kernels/conv2d_columns.h"
 #include "op/kernels/conv2d_kernel.h"
 #include "op/reduce.h"
 #include "op/scratch.h"
@@ -233,6 +234,10 @@ static void forward_plan(const hki_call *call, hki_plan *plan)
     const hk_array *x = call->inputs[0], *weight = call->inputs[1];
     hki_conv2d_geometry g = forward_geometry(x->shape.dims, weight->shape.dims, call->options);
     plan_samples(plan, &g, x->dtype);
+    if (hki_conv2d_columns_fit(&g, x->dtype == HK_F64)) {
+        plan->extent = g.samples * hki_conv2d_columns_parts(&g);
+        plan->grain = 1;
+    }
 }
 
 static void data_plan(const hki_call *call, hki_plan *plan)
@@ -264,21 +269,37 @@ static void weight_plan(const hki_call *call, hki_plan *plan)
 
 /* ---- kernels ------------------------------------------------------------------------------------------- */
 
+static void fail_products(const hki_kernel_call *call, int64_t piece)
+{
+    hki_task_fail(call->task, piece, HK_OUT_OF_MEMORY,
+                  "no addresses left for this thread's workspace of matrix products");
+}
+
+/* Pieces are of samples, or of units of conv2d_columns.h. */
 static void forward_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     const hki_tensor *x = &call->in[0], *weight = &call->in[1], *bias = &call->in[2];
     const bool f64 = x->dtype == HK_F64;
+    void *y = call->out[0].data;
     hki_conv2d_geometry g = forward_geometry(x->dims, weight->dims, call->options);
-    size_t bytes = hki_conv2d_forward_scratch_bytes(&g, f64) + 1;
+    const bool columns = hki_conv2d_columns_fit(&g, f64);
+    size_t bytes = 1 + (columns ? hki_conv2d_columns_scratch_bytes(&g, f64)
+                                : hki_conv2d_forward_scratch_bytes(&g, f64));
     void *scratch = hki_scratch_allocate(call, piece, bytes);
+    bool done = true;
     if (!scratch)
         return;
-    if (f64)
-        hki_conv2d_forward_f64(&g, x->data, weight->data, bias->data, call->out[0].data, begin, end,
-                               scratch);
+    if (columns)
+        done = f64 ? hki_conv2d_columns_f64(&g, x->data, weight->data, bias->data, y, begin, end,
+                                            scratch)
+                   : hki_conv2d_columns_f32(&g, x->data, weight->data, bias->data, y, begin, end,
+                                            scratch);
+    else if (f64)
+        hki_conv2d_forward_f64(&g, x->data, weight->data, bias->data, y, begin, end, scratch);
     else
-        hki_conv2d_forward_f32(&g, x->data, weight->data, bias->data, call->out[0].data, begin, end,
-                               scratch);
+        hki_conv2d_forward_f32(&g, x->data, weight->data, bias->data, y, begin, end, scratch);
+    if (!done)
+        fail_products(call, piece);
     hki_scratch_release(call, scratch, bytes);
 }
 
@@ -322,8 +343,7 @@ static void weight_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
             : hki_conv2d_backward_weight_f32(&g, x->data, dy->data, (float *)(void *)sums,
                                              (float *)(void *)sums + weights, begin, end, scratch);
     if (!done)
-        hki_task_fail(call->task, piece, HK_OUT_OF_MEMORY,
-                      "no addresses left for this thread's workspace of matrix products");
+        fail_products(call, piece);
     hki_scratch_release(call, scratch, bytes);
 }
 
