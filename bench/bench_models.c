@@ -49,7 +49,8 @@ static bool find_devices(training *self)
 {
     char names[256];
     snprintf(names, sizeof names, "%s", self->settings->devices);
-    for (char *rest = names, *name; (name = strsep(&rest, ",")) && self->device_count < MAX_DEVICES;) {
+    for (char *rest = names, *name;
+         (name = strsep(&rest, ",")) && self->device_count < MAX_DEVICES;) {
         hk_device device = hk_device_named(name);
         if (hk_status_print(hk_device_status(device), stderr))
             return false;
@@ -65,11 +66,12 @@ static bool training_open(training *self, const settings *with)
     if (!find_devices(self))
         return false;
     self->set = hk_data_set_open(with->data, HK_DATA_TRAIN, NULL);
-    self->loader = hk_loader_create(self->set, &(hk_loader_options){.batch_size = with->batch,
-                                                                    .shuffle = with->shuffle,
-                                                                    .drop_last = true,
-                                                                    .devices = self->devices,
-                                                                    .device_count = self->device_count});
+    self->loader =
+        hk_loader_create(self->set, &(hk_loader_options){.batch_size = with->batch,
+                                                         .shuffle = with->shuffle,
+                                                         .drop_last = true,
+                                                         .devices = self->devices,
+                                                         .device_count = self->device_count});
     return !hk_status_print(hk_loader_status(self->loader), stderr);
 }
 
@@ -80,7 +82,8 @@ static bool training_build(training *self)
     const int steps = self->settings->warm_up + self->settings->steps;
     self->samples = calloc((size_t)steps, sizeof *self->samples);
     for (int d = 0; d < self->device_count; d++) {
-        if (!model_init(&self->models[d], self->settings->kind, self->devices[d], self->settings->init))
+        if (!model_init(&self->models[d], self->settings->kind, self->devices[d],
+                        self->settings->init))
             return false;
         self->losses[d] = hk_take(hk_zeros(hk_shape(steps), HK_F32, self->devices[d]));
     }
@@ -197,11 +200,11 @@ static int run_train(const settings *with)
         const bench_spread each = bench_spread_of(seconds, with->steps);
         printf("{\"part\": \"train\", \"model\": \"%s\", \"devices\": \"%s\", \"batch\": %lld, "
                "\"steps\": %d, \"seconds\": %.6f, \"processor_seconds\": %.6f",
-               with->kind->name, with->devices, (long long)with->batch, with->steps,
-               total, processor_total);
+               with->kind->name, with->devices, (long long)with->batch, with->steps, total,
+               processor_total);
         if (with->wait)
-            printf(", \"step_seconds\": {\"median\": %.6f, \"min\": %.6f, \"max\": %.6f}", each.median,
-                   each.min, each.max);
+            printf(", \"step_seconds\": {\"median\": %.6f, \"min\": %.6f, \"max\": %.6f}",
+                   each.median, each.min, each.max);
         printf("}\n");
     }
     training_close(&self);
@@ -237,8 +240,8 @@ static int run_infer(const settings *with)
         const bench_spread spread = bench_spread_of(micros, with->steps);
         printf("{\"part\": \"infer\", \"model\": \"%s\", \"batch\": %lld, \"runs\": %d, \"us\": "
                "{\"median\": %.2f, \"min\": %.2f, \"p99\": %.2f, \"max\": %.2f}}\n",
-               with->kind->name, (long long)with->batch, with->steps, spread.median,
-               spread.min, micros[(with->steps - 1) * 99LL / 100], spread.max);
+               with->kind->name, (long long)with->batch, with->steps, spread.median, spread.min,
+               micros[(with->steps - 1) * 99LL / 100], spread.max);
     }
     training_close(&self);
     free(micros);
@@ -299,12 +302,13 @@ static int run_memory(const settings *with)
 
 static int usage(const char *why, const char *what)
 {
-    fprintf(stderr,
-            "bench_models: %s%s\n"
-            "usage: bench_models [train|infer|memory mlp|lenet|resnet18 [--devices LIST] [--batch N] "
-            "[--steps N] [--warm-up N] [--lr X] [--wait] [--shuffle] [--data FOLDER] [--init FOLDER] "
-            "[--dump FOLDER] [--losses FILE]]\n",
-            why, what);
+    fprintf(
+        stderr,
+        "bench_models: %s%s\n"
+        "usage: bench_models [train|infer|memory mlp|lenet|resnet18 [--devices LIST] [--batch N] "
+        "[--steps N] [--warm-up N] [--lr X] [--wait] [--shuffle] [--data FOLDER] [--init FOLDER] "
+        "[--dump FOLDER] [--losses FILE]]\n",
+        why, what);
     return 2;
 }
 
@@ -330,7 +334,10 @@ static int run(int argc, char **argv)
     const struct {
         const char *name;
         double low, high;
-    } numbers[] = {{"--batch", 1, 60000}, {"--steps", 1, MAX_STEPS}, {"--warm-up", 0, MAX_STEPS}, {"--lr", 0, 1e9}};
+    } numbers[] = {{"--batch", 1, 60000},
+                   {"--steps", 1, MAX_STEPS},
+                   {"--warm-up", 0, MAX_STEPS},
+                   {"--lr", 0, 1e9}};
     if (argc < 3 || !(at.kind = model_find(argv[2])))
         return usage("there is no model ", argc < 3 ? "named" : argv[2]);
     for (int i = 3; i < argc; i++) {
@@ -376,12 +383,28 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     static const settings brief[] = {
-        {.kind = &model_lenet, .devices = "cpu:0", .batch = 256, .steps = 5, .lr = 0.1, .wait = true},
-        {.kind = &model_mlp, .devices = "cpu:0", .batch = 256, .steps = 100, .warm_up = 5, .lr = 0.1},
-        {.kind = &model_resnet18, .devices = "cpu:0", .batch = 32, .steps = 2, .warm_up = 1, .lr = 0.1},
+        {.kind = &model_lenet,
+         .devices = "cpu:0",
+         .batch = 256,
+         .steps = 5,
+         .lr = 0.1,
+         .wait = true},
+        {.kind = &model_mlp,
+         .devices = "cpu:0",
+         .batch = 256,
+         .steps = 100,
+         .warm_up = 5,
+         .lr = 0.1},
+        {.kind = &model_resnet18,
+         .devices = "cpu:0",
+         .batch = 32,
+         .steps = 2,
+         .warm_up = 1,
+         .lr = 0.1},
         {.kind = &model_lenet, .devices = "cpu:0", .batch = 1, .steps = 2000, .warm_up = 200},
     };
     if (argc > 1)
         return run(argc, argv);
-    return run_memory(&brief[0]) | run_train(&brief[1]) | run_train(&brief[2]) | run_infer(&brief[3]);
+    return run_memory(&brief[0]) | run_train(&brief[1]) | run_train(&brief[2]) |
+           run_infer(&brief[3]);
 }

@@ -111,7 +111,8 @@ static bool transfer(model *self, int index, const char *folder, bool write, hk_
     FILE *file = open_file(folder, index, write ? "wb" : "rb");
     void *data = malloc(bytes);
     if (file && data && write)
-        done = hk_ok(hk_to_host(self->params[index], data, bytes)) ? fwrite(data, 1, bytes, file) : 0;
+        done =
+            hk_ok(hk_to_host(self->params[index], data, bytes)) ? fwrite(data, 1, bytes, file) : 0;
     else if (file && data)
         done = fread(data, 1, bytes, file);
     if (done == bytes && !write)
@@ -119,7 +120,8 @@ static bool transfer(model *self, int index, const char *folder, bool write, hk_
     if (file && fclose(file))
         done = 0;
     if (file && done != bytes)
-        fprintf(stderr, "%s/p%d.bin: not the %zu bytes of parameter %d\n", folder, index, bytes, index);
+        fprintf(stderr, "%s/p%d.bin: not the %zu bytes of parameter %d\n", folder, index, bytes,
+                index);
     free(data);
     return done == bytes;
 }

@@ -28,10 +28,10 @@ struct model {
     const model_kind *kind;
     int count, average_count;
     hk_dims shapes[MODEL_MAX_PARAMETERS];
-    bool is_scale[MODEL_MAX_PARAMETERS];         /* a normalisation's gamma: 1 at first */
-    hk_array *params[MODEL_MAX_PARAMETERS];      /* counted, gradients attached */
+    bool is_scale[MODEL_MAX_PARAMETERS];    /* a normalisation's gamma: 1 at first */
+    hk_array *params[MODEL_MAX_PARAMETERS]; /* counted, gradients attached */
     int64_t average_channels[MODEL_MAX_AVERAGES];
-    hk_array *averages[MODEL_MAX_AVERAGES];      /* counted: mean and variance of each normalisation */
+    hk_array *averages[MODEL_MAX_AVERAGES]; /* counted: mean and variance of each normalisation */
 };
 
 extern const model_kind model_mlp, model_lenet, model_resnet18;

@@ -54,8 +54,9 @@ static hk_array *convolve(pass *at, hk_array *x, int64_t stride, int64_t padding
 {
     hk_array *const *p = at->params;
     at->params += 2;
-    return hk_conv2d(x, p[0], p[1],
-                     &(hk_conv2d_options){.stride = {stride, stride}, .padding = {padding, padding}});
+    return hk_conv2d(
+        x, p[0], p[1],
+        &(hk_conv2d_options){.stride = {stride, stride}, .padding = {padding, padding}});
 }
 
 static hk_array *normalise(pass *at, hk_array *x)

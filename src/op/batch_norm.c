@@ -172,8 +172,7 @@ hk_array *(hk_batch_norm_train)(hk_array *x, hk_array *gamma, hk_array *beta, hk
     hk_array *const inputs[] = {x, gamma, beta, NULL, NULL};
     hk_array *const averages[] = {mean, variance};
     hk_array *saved = NULL;
-    hk_array *y =
-        hki_op_call(&hki_op_batch_norm, inputs, 5, &forward, (hk_device){NULL}, &saved);
+    hk_array *y = hki_op_call(&hki_op_batch_norm, inputs, 5, &forward, (hk_device){NULL}, &saved);
     if (!(momentum > 0 && momentum <= 1))
         saved = NULL;
     for (int i = 0; i < 2; i++) {
@@ -255,8 +254,8 @@ static void backward_reference(const hki_call *call, const double *const *in, do
             for (int64_t i = 0; i < shape.inner; i++) {
                 int64_t at = element(&shape, n, c, i);
                 double normalised = (in[BACK_X][at] - mean) * inverse;
-                double centred = in[BACK_DY][at] -
-                                 (given ? 0 : (beta_sum + normalised * gamma_sum) / count);
+                double centred =
+                    in[BACK_DY][at] - (given ? 0 : (beta_sum + normalised * gamma_sum) / count);
                 out[0][at] = in[BACK_GAMMA][c] * inverse * centred;
             }
         out[1][c] = gamma_sum;

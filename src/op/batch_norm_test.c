@@ -80,17 +80,19 @@ static void test_failures(void)
     hk_array *x = batch(), *two = hk_ones(hk_shape(2), HK_F32, cpu);
     hk_array *three = hk_ones(hk_shape(3), HK_F32, cpu);
     CHECK(is_refused(hk_batch_norm(two, two, two, NULL, NULL, NULL), "2 axes or more"));
-    CHECK(is_refused(hk_batch_norm(x, three, two, NULL, NULL, NULL), "gamma is (3,), but must be (2,)"));
+    CHECK(is_refused(hk_batch_norm(x, three, two, NULL, NULL, NULL),
+                     "gamma is (3,), but must be (2,)"));
     CHECK(is_refused(hk_batch_norm(x, two, hk_ones(hk_shape(2), HK_F64, cpu), NULL, NULL, NULL),
                      "beta is float64"));
     CHECK(is_refused(hk_batch_norm(x, two, two, two, NULL, NULL), "variance is left out"));
-    CHECK(is_refused(hk_batch_norm(hk_ones(hk_shape(1, 2), HK_F32, cpu), two, two, NULL, NULL, NULL),
-                     "need 2"));
     CHECK(is_refused(
-        hk_batch_norm(x, two, two, NULL, NULL, &(hk_batch_norm_options){.eps = -1}), "eps is -1"));
+        hk_batch_norm(hk_ones(hk_shape(1, 2), HK_F32, cpu), two, two, NULL, NULL, NULL), "need 2"));
+    CHECK(is_refused(hk_batch_norm(x, two, two, NULL, NULL, &(hk_batch_norm_options){.eps = -1}),
+                     "eps is -1"));
 
     /* What cannot be normalised does not leave averages that look right; the old ones are kept. */
-    hk_array *mean = hk_zeros(hk_shape(2), HK_F32, cpu), *variance = hk_ones(hk_shape(2), HK_F32, cpu);
+    hk_array *mean = hk_zeros(hk_shape(2), HK_F32, cpu),
+             *variance = hk_ones(hk_shape(2), HK_F32, cpu);
     CHECK(is_refused(hk_batch_norm_train(x, three, two, mean, variance, NULL), "gamma"));
     CHECK(!hk_ok(hk_wait(mean)) && !hk_ok(hk_wait(variance)));
     hk_recover(mean);
@@ -112,7 +114,8 @@ static void test_cuts(void)
     HK_SCOPE;
     hk_device cpu = hk_device_default();
     const hk_dims shape = hk_shape(8, 70, 12, 12);
-    hk_array *x = hk_random_normal(shape, HK_F32, cpu), *gamma = hk_random_normal(hk_shape(70), HK_F32, cpu);
+    hk_array *x = hk_random_normal(shape, HK_F32, cpu),
+             *gamma = hk_random_normal(hk_shape(70), HK_F32, cpu);
     hk_array *beta = hk_random_normal(hk_shape(70), HK_F32, cpu);
     double *all = read_doubles(hk_batch_norm(x, gamma, beta, NULL, NULL, NULL));
     double *one = read_doubles(hk_batch_norm(hk_slice(x, 1, 33, 34), hk_slice(gamma, 0, 33, 34),

@@ -500,6 +500,7 @@ static const hki_sample forward_samples[] = {
     {.inputs = {HKI_SHAPE(2, 3, 6, 5), HKI_SHAPE(4, 3, 3, 2), HKI_SHAPE(4)}},
     {.inputs = {HKI_SHAPE(2, 1, 4, 4), HKI_SHAPE(1, 1, 4, 4), HKI_SHAPE_NONE}},
     {.inputs = {HKI_SHAPE(1, 1, 1, 1), HKI_SHAPE(1, 1, 1, 1), HKI_SHAPE(1)}},
+    {.inputs = {HKI_SHAPE(3, 2, 6, 5), HKI_SHAPE(70, 2, 3, 2), HKI_SHAPE(70)}},
     {.inputs = {HKI_SHAPE(17, 2, 5, 5), HKI_SHAPE(3, 2, 3, 3), HKI_SHAPE(3)}},
     {.inputs = {HKI_SHAPE(2, 2, 7, 6), HKI_SHAPE(3, 2, 3, 3), HKI_SHAPE(3)},
      .options = OPTIONS(.stride = {2, 3}, .padding = {1, 2})},

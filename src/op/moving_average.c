@@ -34,8 +34,8 @@ static void plan(const hki_call *call, hki_plan *plan)
         const char *average = run->in[0], *sample = run->in[1];                                    \
         char *out = run->out;                                                                      \
         for (int64_t i = 0; i < run->n; i++) {                                                     \
-            *(T *)(void *)out = keep * *(const T *)(const void *)average +                         \
-                                add * *(const T *)(const void *)sample;                            \
+            *(T *)(void *)out =                                                                    \
+                keep * *(const T *)(const void *)average + add * *(const T *)(const void *)sample; \
             average += run->in_step[0];                                                            \
             sample += run->in_step[1];                                                             \
             out += run->out_step;                                                                  \

@@ -67,8 +67,8 @@ size_t hki_conv2d_backward_weight_scratch_bytes(const hki_conv2d_geometry *geome
         hki_conv2d_plan plan;                                                                      \
         hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_FORWARD, shape_get(F64));                 \
         hki_conv2d_plan_build(&plan, scratch);                                                     \
-        CHOOSE(hki_conv2d_apply, DT)                                                                     \
-        (&plan, x, weight, bias, y, sample_begin, sample_end, scratch);                                                                          \
+        CHOOSE(hki_conv2d_apply, DT)                                                               \
+        (&plan, x, weight, bias, y, sample_begin, sample_end, scratch);                            \
     }                                                                                              \
     void hki_conv2d_backward_data_##DT(const hki_conv2d_geometry *geometry, const T *dy,           \
                                        const T *weight, T *dx, int64_t sample_begin,               \
@@ -77,8 +77,8 @@ size_t hki_conv2d_backward_weight_scratch_bytes(const hki_conv2d_geometry *geome
         hki_conv2d_plan plan;                                                                      \
         hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_BACKWARD_DATA, shape_get(F64));           \
         hki_conv2d_plan_build(&plan, scratch);                                                     \
-        CHOOSE(hki_conv2d_apply, DT)                                                                     \
-        (&plan, dy, weight, NULL, dx, sample_begin, sample_end, scratch);                                                                          \
+        CHOOSE(hki_conv2d_apply, DT)                                                               \
+        (&plan, dy, weight, NULL, dx, sample_begin, sample_end, scratch);                          \
     }                                                                                              \
     bool hki_conv2d_backward_weight_##DT(const hki_conv2d_geometry *geometry, const T *x,          \
                                          const T *dy, T *dweight, T *dbias, int64_t sample_begin,  \
@@ -87,8 +87,8 @@ size_t hki_conv2d_backward_weight_scratch_bytes(const hki_conv2d_geometry *geome
         hki_conv2d_plan plan;                                                                      \
         hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_BACKWARD_WEIGHT, shape_get(F64));         \
         hki_conv2d_plan_build(&plan, scratch);                                                     \
-        return CHOOSE(hki_conv2d_weigh, DT)                                                              \
-        (&plan, x, dy, dweight, dbias, sample_begin, sample_end, scratch);                                                                          \
+        return CHOOSE(hki_conv2d_weigh, DT)(&plan, x, dy, dweight, dbias, sample_begin,            \
+                                            sample_end, scratch);                                  \
     }
 
 PASSES(float, f32, false)

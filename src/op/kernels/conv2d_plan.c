@@ -9,9 +9,9 @@ enum {
     TILE_BYTES = 24 * 1024,
     WEIGH_BYTES = 28 * 1024,
     DIRECT_BYTES = 256 * 1024,
-    WINOGRAD_CHANNELS = 32,        /* fewer do not pay for the transformations */
-    WINOGRAD_BYTES = 2048 * 1024,  /* of a group of tiles, transformed */
-    WINOGRAD_WEIGH_LANES = 256     /* a product of BLAS should sum over so many elements */
+    WINOGRAD_CHANNELS = 32,       /* fewer do not pay for the transformations */
+    WINOGRAD_BYTES = 2048 * 1024, /* of a group of tiles, transformed */
+    WINOGRAD_WEIGH_LANES = 256    /* a product of BLAS should sum over so many elements */
 };
 
 static int64_t min64(int64_t a, int64_t b)
@@ -173,8 +173,8 @@ static bool choose_direct(const hki_conv2d_plan *plan, int64_t samples)
 static bool choose_winograd(const hki_conv2d_plan *plan)
 {
     const hki_conv2d_axis *const axes[2] = {&plan->row, &plan->column};
-    const int64_t tile_o = plan->shape.tile_w[HKI_WINOGRAD_TILE_O] > 1 ? HKI_WINOGRAD_TILE_O
-                                                                       : HKI_WINOGRAD_TILE_O / 2;
+    const int64_t tile_o =
+        plan->shape.tile_w[HKI_WINOGRAD_TILE_O] > 1 ? HKI_WINOGRAD_TILE_O : HKI_WINOGRAD_TILE_O / 2;
     double products = 1, plain = 1;
     for (int i = 0; i < 2; i++) {
         const hki_conv2d_axis *axis = axes[i];
@@ -186,8 +186,7 @@ static bool choose_winograd(const hki_conv2d_plan *plan)
     if (plan->strips != 1 || plan->source_channels < WINOGRAD_CHANNELS ||
         plan->target_channels < WINOGRAD_CHANNELS || plan->target_channels % tile_o != 0)
         return false;
-    const double transforms =
-        8 / (double)plan->source_channels + 8 / (double)plan->target_channels;
+    const double transforms = 8 / (double)plan->source_channels + 8 / (double)plan->target_channels;
     /* transforming a weight takes about so many products' time */
     const double weight = plan->pass == HKI_CONV2D_BACKWARD_WEIGHT ? 0 : 32;
     return products * (1.05 + transforms) + weight < plain;
@@ -199,13 +198,13 @@ static void winograd_init(hki_conv2d_plan *plan)
     const int64_t vector = plan->lanes * plan->element_size;
     const int64_t channels = plan->source_channels + plan->target_channels;
     const bool weigh = plan->pass == HKI_CONV2D_BACKWARD_WEIGHT;
-    plan->tile_o = plan->shape.tile_w[HKI_WINOGRAD_TILE_O] > 1 ? HKI_WINOGRAD_TILE_O
-                                                               : HKI_WINOGRAD_TILE_O / 2;
+    plan->tile_o =
+        plan->shape.tile_w[HKI_WINOGRAD_TILE_O] > 1 ? HKI_WINOGRAD_TILE_O : HKI_WINOGRAD_TILE_O / 2;
     plan->tile_w = plan->shape.tile_w[plan->tile_o];
     plan->tile_rows = ceil_div(plan->row.target, 2);
     plan->tile_columns = ceil_div(plan->column.target, 2);
-    plan->positions = max64(plan->positions, plan->left + plan->column.offset_min +
-                                                 2 * plan->tile_columns + 2);
+    plan->positions =
+        max64(plan->positions, plan->left + plan->column.offset_min + 2 * plan->tile_columns + 2);
     plan->column_pitch = plan->positions;
     plan->chunk = plan->source_channels;
     const int64_t row_bytes = plan->source_channels * plan->positions * vector;
@@ -232,10 +231,12 @@ static size_t winograd_place(hki_conv2d_plan *plan, size_t at)
     at = plan->packed_at + 16 * (size_t)(plan->weight_part * plan->element_size);
     plan->source_at = (at + 63) / 64 * 64;
     /* transpositions may read past an end */
-    at = plan->source_at + ((size_t)plan->band_rows * sources * (size_t)plan->positions + 1) * vector;
+    at = plan->source_at +
+         ((size_t)plan->band_rows * sources * (size_t)plan->positions + 1) * vector;
     plan->target_at = at;
-    at += (targets * 2 * (size_t)plan->band_t * (size_t)plan->column.target + HKI_CONV2D_LANES_MAX) *
-          vector;
+    at +=
+        (targets * 2 * (size_t)plan->band_t * (size_t)plan->column.target + HKI_CONV2D_LANES_MAX) *
+        vector;
     plan->winograd_source_at = at;
     at += 16 * (size_t)(plan->source_part * plan->element_size) + vector;
     plan->winograd_sums_at = at;

@@ -9,7 +9,8 @@ enum {
     HKI_CONV2D_TILE_O_MAX = 10, /* channels of a register tile */
     HKI_CONV2D_TILE_W_MAX = 6,  /* columns (or weights) of a register tile */
     HKI_CONV2D_LANES_MAX = 16,
-    HKI_WINOGRAD_TILE_O = 8, /* channels of a register tile of Winograd's products; or half of that */
+    HKI_WINOGRAD_TILE_O =
+        8, /* channels of a register tile of Winograd's products; or half of that */
 };
 
 typedef enum hki_conv2d_pass {
@@ -52,8 +53,9 @@ typedef struct hki_conv2d_plan {
     int64_t source_channels, target_channels;
     int64_t weight_source_stride, weight_target_stride;
     hki_conv2d_axis row, column;
-    bool direct;     /* columns in the lanes, see conv2d_direct.inc.c; no strips, bands, chunks */
-    bool winograd;   /* see conv2d_winograd.inc.c; band_t counts rows of tiles then; no strips, chunks */
+    bool direct; /* columns in the lanes, see conv2d_direct.inc.c; no strips, bands, chunks */
+    bool
+        winograd; /* see conv2d_winograd.inc.c; band_t counts rows of tiles then; no strips, chunks */
     int64_t tile_rows, tile_columns; /* winograd: tiles of 2 x 2 results */
     int64_t group;                   /* winograd: tiles done at a time */
     /* winograd: from one of the 16 matrices to the next, in elements; odd in lines, for they are
@@ -61,14 +63,14 @@ typedef struct hki_conv2d_plan {
     int64_t source_part, target_part, weight_part;
     int64_t *channel_offset; /* winograd: [source_channels], in elements of transformed input */
     int64_t strips;          /* per sample; 1 unless the batch is small */
-    int64_t strip_t; /* t of the row axis per strip */
-    int64_t strip_rows;   /* target rows per strip */
-    int64_t left;         /* zero columns before column 0 */
-    int64_t positions;    /* vectors of a transposed row */
-    int64_t column_pitch; /* positions between the columns modulo step */
-    int64_t band_t;       /* t of the row axis done at a time */
-    int64_t band_rows;    /* source rows that a band takes, at most */
-    int64_t chunk;        /* source channels done at a time */
+    int64_t strip_t;         /* t of the row axis per strip */
+    int64_t strip_rows;      /* target rows per strip */
+    int64_t left;            /* zero columns before column 0 */
+    int64_t positions;       /* vectors of a transposed row */
+    int64_t column_pitch;    /* positions between the columns modulo step */
+    int64_t band_t;          /* t of the row axis done at a time */
+    int64_t band_rows;       /* source rows that a band takes, at most */
+    int64_t chunk;           /* source channels done at a time */
     int64_t sub_t; /* t per tile of results in L1: apply transposes so many, weigh sums them */
     int64_t tile_o, tile_w;
     hki_conv2d_segment *segments;
@@ -80,7 +82,8 @@ typedef struct hki_conv2d_plan {
     void *work;               /* the tiling search */
     /* bytes from the start of scratch */
     size_t packed_at, source_at, target_at, bytes;
-    size_t winograd_source_at, winograd_sums_at; /* transformed input; sums, or transformed gradient */
+    size_t winograd_source_at,
+        winograd_sums_at; /* transformed input; sums, or transformed gradient */
 } hki_conv2d_plan;
 
 /* Everything but the tables; `bytes` is the scratch needed. */

@@ -127,7 +127,8 @@ bool LANES_FN(hki_conv2d_weigh)(const hki_conv2d_plan *plan, const T *x, const T
     if (plan->winograd) {
         x_band.row_stride = plan->source_channels * row_stride;
         x_band.channel_stride = row_stride;
-        return LANES_FN(winograd_weigh)(plan, &x_band, &dy_band, dweight, dbias, begin, end, scratch);
+        return LANES_FN(winograd_weigh)(plan, &x_band, &dy_band, dweight, dbias, begin, end,
+                                        scratch);
     }
     _Alignas(64) T sums[HKI_CONV2D_TILE_O_MAX * HKI_CONV2D_TILE_W_MAX + L];
     LANES_FN(weigh_tile)

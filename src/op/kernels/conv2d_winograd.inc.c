@@ -214,7 +214,8 @@ static void LANES_FN(winograd_apply)(const hki_conv2d_plan *plan, LANES_FN(band)
         LANES_FN(block) block;
         LANES_FN(block_init)(&block, 1, first, end, 0);
         for (int64_t t0 = 0; t0 < plan->tile_rows; t0 += plan->band_t) {
-            const int64_t t1 = t0 + plan->band_t < plan->tile_rows ? t0 + plan->band_t : plan->tile_rows;
+            const int64_t t1 =
+                t0 + plan->band_t < plan->tile_rows ? t0 + plan->band_t : plan->tile_rows;
             const int64_t tiles = (t1 - t0) * plan->tile_columns, rows = 2 * (t1 - t0);
             LANES_FN(winograd_load)(plan, band, &block, t0, t1, x);
             for (int64_t at = 0, count; at < tiles; at += count) {
@@ -300,7 +301,8 @@ static bool LANES_FN(winograd_weigh)(const hki_conv2d_plan *plan, LANES_FN(band)
         LANES_FN(block) block;
         LANES_FN(block_init)(&block, 1, first, end, 0);
         for (int64_t t0 = 0; t0 < plan->tile_rows; t0 += plan->band_t) {
-            const int64_t t1 = t0 + plan->band_t < plan->tile_rows ? t0 + plan->band_t : plan->tile_rows;
+            const int64_t t1 =
+                t0 + plan->band_t < plan->tile_rows ? t0 + plan->band_t : plan->tile_rows;
             const int64_t row_end = 2 * t1 < plan->row.target ? 2 * t1 : plan->row.target;
             const int64_t tiles = (t1 - t0) * plan->tile_columns, rows = row_end - 2 * t0;
             LANES_FN(winograd_load)(plan, band, &block, t0, t1, x);
