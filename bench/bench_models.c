@@ -48,7 +48,13 @@ typedef struct training {
 static bool find_devices(training *self)
 {
     char names[256];
+    int commas = 0;
     snprintf(names, sizeof names, "%s", self->settings->devices);
+    for (const char *at = names; *at; at++)
+        commas += *at == ',';
+    /* cpu:0,cpu:1 split the cores; nothing has started the runtime then */
+    if (commas && hk_status_print(hk_runtime_init(&(hk_runtime_options){.cpu_devices = commas + 1}), stderr))
+        return false;
     for (char *rest = names, *name;
          (name = strsep(&rest, ",")) && self->device_count < MAX_DEVICES;) {
         hk_device device = hk_device_named(name);

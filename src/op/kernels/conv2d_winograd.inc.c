@@ -121,8 +121,9 @@ static void LANES_FN(winograd_load)(const hki_conv2d_plan *plan, LANES_FN(band) 
                                     const LANES_FN(block) * block, int64_t t0, int64_t t1, T *x)
 {
     const int64_t low = 2 * t0 + plan->row.offset_min, high = 2 * t1 + 2 + plan->row.offset_min;
-    const int64_t first = low < 0 ? 0 : low < band->height ? low : band->height;
-    const int64_t last = high < first ? first : high < band->height ? high : band->height;
+    /* of these, the ones within it: [first, last), which may be none at either end */
+    const int64_t first = low >= 0 ? low : high < 0 ? high : 0;
+    const int64_t last = band->height < first ? first : high < band->height ? high : band->height;
     const size_t row = (size_t)band->row_stride * sizeof(T);
     band->out = x + (first - low) * band->row_stride;
     memset(x, 0, (size_t)(first - low) * row);
