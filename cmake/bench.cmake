@@ -27,3 +27,6 @@ if(TARGET bench_conv2d)
     target_link_libraries(bench_conv2d PRIVATE "${HOCKET_DNNL_LIBRARY}" "${HOCKET_GOMP_LIBRARY}")
   endif()
 endif()
+
+target_sources(bench_models PRIVATE "${PROJECT_SOURCE_DIR}/bench/models.c"
+                                    "${PROJECT_SOURCE_DIR}/bench/resnet18.c")

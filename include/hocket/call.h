@@ -26,6 +26,20 @@ HK_API void hk_assign(hk_array *dst, hk_array *src);
 /* x itself when it is contiguous, else a copy that is. Recorded on the tape. */
 HK_API hk_array *hk_contiguous(hk_array *x);
 
+typedef struct hk_batch_norm_train_options {
+    double eps;      /* as in hk_batch_norm_options (default: 1e-5) */
+    double momentum; /* weight of this batch in the averages, in (0, 1] (default: 0.1) */
+} hk_batch_norm_train_options;
+
+/* hk_batch_norm(x, gamma, beta, NULL, NULL, …), and in place, for inference, the moving averages of the
+ * batches' mean and (unbiased) variance, (channels) of x's dtype on its device: mean = (1 - momentum) mean
+ * + momentum batch's. y is recorded on the tape, the averages are not. Never waits. Where the batch cannot
+ * be normalised the averages are failed too, with their old values kept for hk_recover; a momentum out of
+ * range fails them alone. options may be NULL. */
+HK_API hk_array *hk_batch_norm_train(hk_array *x, hk_array *gamma, hk_array *beta, hk_array *mean,
+                                     hk_array *variance,
+                                     const hk_batch_norm_train_options *options);
+
 /* The same with the source position of the call: see HK_SOURCE. */
 HK_API hk_array *hk_call_at(hk_source at, const char *name, hk_array *const *inputs,
                             int input_count, const void *options, hk_device device);
@@ -37,6 +51,10 @@ HK_API void hk_assign_at(hk_source at, hk_array *dst, hk_array *src);
 #define hk_assign(...) hk_assign_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_contiguous_at(hk_source at, hk_array *x);
 #define hk_contiguous(...) hk_contiguous_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_batch_norm_train_at(hk_source at, hk_array *x, hk_array *gamma, hk_array *beta,
+                                        hk_array *mean, hk_array *variance,
+                                        const hk_batch_norm_train_options *options);
+#define hk_batch_norm_train(...) hk_batch_norm_train_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS
 

@@ -290,7 +290,9 @@ HK_API hk_array *hk_argmax(hk_array *x, int64_t axis);
  * (cross-correlation, as in every framework) of x (n,channels,height,width) with weight
  * (outputs,channels,rows,columns), plus bias (outputs): (n,outputs,height',width'), of the dtype
  * of all three, where height' = (height + 2 padding - dilation (rows - 1) - 1) / stride + 1,
- * rounded down, and width' likewise. bias may be NULL. */
+ * rounded down, and width' likewise. Windows of 3 x 3 at stride 1, with 32 channels or more, are
+ * done four at a time by Winograd's method: there an infinity or NaN in x makes NaN of
+ * neighbouring results too. bias may be NULL. */
 typedef struct hk_conv2d_options {
     int64_t stride[2]; /* rows and columns from one window to the next (default: {1, 1}) */
     int64_t padding[2]; /* rows of zeros above and below, columns left and right (default: {0,
@@ -324,6 +326,18 @@ typedef struct hk_avg_pool2d_options {
     bool count_include_pad; /* padding counts as zeros, not as absent (default: false) */
 } hk_avg_pool2d_options;
 HK_API hk_array *hk_avg_pool2d(hk_array *x, const hk_avg_pool2d_options *options);
+
+/* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Each channel of x (n,channels,…)
+ * normalised, then scaled by gamma and shifted by beta (channels), all of one dtype. Without
+ * mean and variance, by those of the batch: over all axes but the channels', of 2 elements or
+ * more, the variance biased; the gradient goes through them. With both, (channels), as at
+ * inference, by these, which get no gradient. hk_batch_norm_train keeps moving averages of the
+ * batch's for that. mean may be NULL. variance may be NULL. */
+typedef struct hk_batch_norm_options {
+    double eps; /* added to the variance, so that nothing is divided by 0 (default: 1e-5) */
+} hk_batch_norm_options;
+HK_API hk_array *hk_batch_norm(hk_array *x, hk_array *gamma, hk_array *beta, hk_array *mean,
+                               hk_array *variance, const hk_batch_norm_options *options);
 
 /* The same with the source position of the call: see HK_SOURCE. */
 HK_API hk_array *hk_sum_at(hk_source at, hk_array *x, const hk_sum_options *options);
@@ -499,6 +513,10 @@ HK_API hk_array *hk_max_pool2d_at(hk_source at, hk_array *x, const hk_max_pool2d
 #define hk_max_pool2d(...) hk_max_pool2d_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_avg_pool2d_at(hk_source at, hk_array *x, const hk_avg_pool2d_options *options);
 #define hk_avg_pool2d(...) hk_avg_pool2d_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_batch_norm_at(hk_source at, hk_array *x, hk_array *gamma, hk_array *beta,
+                                  hk_array *mean, hk_array *variance,
+                                  const hk_batch_norm_options *options);
+#define hk_batch_norm(...) hk_batch_norm_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS
 

@@ -88,6 +88,9 @@ _Static_assert(sizeof(hk_avg_pool2d_options) == 56 &&
                offsetof(hk_avg_pool2d_options, padding) == 32 &&
                offsetof(hk_avg_pool2d_options, count_include_pad) == 48,
                "hk_avg_pool2d_options");
+_Static_assert(sizeof(hk_batch_norm_options) == 8 &&
+               offsetof(hk_batch_norm_options, eps) == 0,
+               "hk_batch_norm_options");
 
 hk_array *(hk_sum)(hk_array *x, const hk_sum_options *options)
 {
@@ -816,3 +819,14 @@ hk_array *(hk_avg_pool2d)(hk_array *x, const hk_avg_pool2d_options *options)
 }
 HKI_AT(hk_array *, hk_avg_pool2d, (hk_source at, hk_array *x, const hk_avg_pool2d_options *options),
        (x, options))
+
+hk_array *(hk_batch_norm)(hk_array *x, hk_array *gamma, hk_array *beta, hk_array *mean,
+                          hk_array *variance, const hk_batch_norm_options *options)
+{
+    return hki_op_call(&hki_op_batch_norm, (hk_array *const[]){x, gamma, beta, mean, variance}, 5, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_batch_norm, (hk_source at, hk_array *x, hk_array *gamma, hk_array *beta,
+                                   hk_array *mean, hk_array *variance,
+                                   const hk_batch_norm_options *options),
+       (x, gamma, beta, mean, variance, options))

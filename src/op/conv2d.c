@@ -1,5 +1,6 @@
 /* Two-dimensional convolution and its gradients. The loops are in kernels/conv2d_kernel.h. */
 #include "op/conv2d.h"
+#include "op/kernels/conv2d_columns.h"
 #include "op/reduce.h"
 #include "op/scratch.h"
 
@@ -233,6 +234,10 @@ static void forward_plan(const hki_call *call, hki_plan *plan)
     const hk_array *x = call->inputs[0], *weight = call->inputs[1];
     hki_conv2d_geometry g = forward_geometry(x->shape.dims, weight->shape.dims, call->options);
     plan_samples(plan, &g, x->dtype);
+    if (hki_conv2d_columns_fit(&g, x->dtype == HK_F64)) {
+        plan->extent = g.samples * hki_conv2d_columns_parts(&g);
+        plan->grain = 1;
+    }
 }
 
 static void data_plan(const hki_call *call, hki_plan *plan)
@@ -264,21 +269,37 @@ static void weight_plan(const hki_call *call, hki_plan *plan)
 
 /* ---- kernels ------------------------------------------------------------------------------------------- */
 
+static void fail_products(const hki_kernel_call *call, int64_t piece)
+{
+    hki_task_fail(call->task, piece, HK_OUT_OF_MEMORY,
+                  "no addresses left for this thread's workspace of matrix products");
+}
+
+/* Pieces are of samples, or of units of conv2d_columns.h. */
 static void forward_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     const hki_tensor *x = &call->in[0], *weight = &call->in[1], *bias = &call->in[2];
     const bool f64 = x->dtype == HK_F64;
+    void *y = call->out[0].data;
     hki_conv2d_geometry g = forward_geometry(x->dims, weight->dims, call->options);
-    size_t bytes = hki_conv2d_forward_scratch_bytes(&g, f64) + 1;
+    const bool columns = hki_conv2d_columns_fit(&g, f64);
+    size_t bytes = 1 + (columns ? hki_conv2d_columns_scratch_bytes(&g, f64)
+                                : hki_conv2d_forward_scratch_bytes(&g, f64));
     void *scratch = hki_scratch_allocate(call, piece, bytes);
+    bool done = true;
     if (!scratch)
         return;
-    if (f64)
-        hki_conv2d_forward_f64(&g, x->data, weight->data, bias->data, call->out[0].data, begin, end,
-                               scratch);
+    if (columns)
+        done = f64 ? hki_conv2d_columns_f64(&g, x->data, weight->data, bias->data, y, begin, end,
+                                            scratch)
+                   : hki_conv2d_columns_f32(&g, x->data, weight->data, bias->data, y, begin, end,
+                                            scratch);
+    else if (f64)
+        hki_conv2d_forward_f64(&g, x->data, weight->data, bias->data, y, begin, end, scratch);
     else
-        hki_conv2d_forward_f32(&g, x->data, weight->data, bias->data, call->out[0].data, begin, end,
-                               scratch);
+        hki_conv2d_forward_f32(&g, x->data, weight->data, bias->data, y, begin, end, scratch);
+    if (!done)
+        fail_products(call, piece);
     hki_scratch_release(call, scratch, bytes);
 }
 
@@ -316,12 +337,13 @@ static void weight_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
     if (!scratch)
         return;
     const int64_t weights = sum_count(&g) - g.out_channels;
-    if (f64)
-        hki_conv2d_backward_weight_f64(&g, x->data, dy->data, (double *)(void *)sums,
-                                       (double *)(void *)sums + weights, begin, end, scratch);
-    else
-        hki_conv2d_backward_weight_f32(&g, x->data, dy->data, (float *)(void *)sums,
-                                       (float *)(void *)sums + weights, begin, end, scratch);
+    const bool done =
+        f64 ? hki_conv2d_backward_weight_f64(&g, x->data, dy->data, (double *)(void *)sums,
+                                             (double *)(void *)sums + weights, begin, end, scratch)
+            : hki_conv2d_backward_weight_f32(&g, x->data, dy->data, (float *)(void *)sums,
+                                             (float *)(void *)sums + weights, begin, end, scratch);
+    if (!done)
+        fail_products(call, piece);
     hki_scratch_release(call, scratch, bytes);
 }
 
@@ -496,6 +518,7 @@ static const hki_sample forward_samples[] = {
     {.inputs = {HKI_SHAPE(2, 3, 6, 5), HKI_SHAPE(4, 3, 3, 2), HKI_SHAPE(4)}},
     {.inputs = {HKI_SHAPE(2, 1, 4, 4), HKI_SHAPE(1, 1, 4, 4), HKI_SHAPE_NONE}},
     {.inputs = {HKI_SHAPE(1, 1, 1, 1), HKI_SHAPE(1, 1, 1, 1), HKI_SHAPE(1)}},
+    {.inputs = {HKI_SHAPE(3, 2, 6, 5), HKI_SHAPE(70, 2, 3, 2), HKI_SHAPE(70)}},
     {.inputs = {HKI_SHAPE(17, 2, 5, 5), HKI_SHAPE(3, 2, 3, 3), HKI_SHAPE(3)}},
     {.inputs = {HKI_SHAPE(2, 2, 7, 6), HKI_SHAPE(3, 2, 3, 3), HKI_SHAPE(3)},
      .options = OPTIONS(.stride = {2, 3}, .padding = {1, 2})},
@@ -536,7 +559,10 @@ const hk_op hki_op_conv2d = {
            "(outputs): "
            "(n,outputs,height',width'), of the dtype of all three, where height' = (height + 2 "
            "padding - "
-           "dilation (rows - 1) - 1) / stride + 1, rounded down, and width' likewise.",
+           "dilation (rows - 1) - 1) / stride + 1, rounded down, and width' likewise. Windows of 3 "
+           "x 3 "
+           "at stride 1, with 32 channels or more, are done four at a time by Winograd's method: "
+           "there an infinity or NaN in x makes NaN of neighbouring results too.",
     .formula = "y[n,o,i,j] = bias[o] + sum over c, u, v of weight[o,c,u,v] * "
                "x[n,c,i*stride-padding+u*dilation,j*stride-padding+v*dilation]",
     .dtypes = HKI_FLOATS,

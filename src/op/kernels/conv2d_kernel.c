@@ -51,20 +51,12 @@ size_t hki_conv2d_backward_weight_scratch_bytes(const hki_conv2d_geometry *geome
 }
 
 #if HKI_HAVE_X86_ISAS
-#define DISPATCH(name, DT, ...)                                                                    \
-    switch (hki_kernel_isa_get()) {                                                                \
-    case HKI_ISA_AVX512:                                                                           \
-        name##_avx512_##DT(__VA_ARGS__);                                                           \
-        break;                                                                                     \
-    case HKI_ISA_AVX2:                                                                             \
-        name##_avx2_##DT(__VA_ARGS__);                                                             \
-        break;                                                                                     \
-    case HKI_ISA_PORTABLE:                                                                         \
-        name##_portable_##DT(__VA_ARGS__);                                                         \
-        break;                                                                                     \
-    }
+#define CHOOSE(name, DT)                                                                           \
+    (hki_kernel_isa_get() == HKI_ISA_AVX512 ? name##_avx512_##DT                                   \
+     : hki_kernel_isa_get() == HKI_ISA_AVX2 ? name##_avx2_##DT                                     \
+                                            : name##_portable_##DT)
 #else
-#define DISPATCH(name, DT, ...) name##_portable_##DT(__VA_ARGS__);
+#define CHOOSE(name, DT) name##_portable_##DT
 #endif
 
 #define PASSES(T, DT, F64)                                                                         \
@@ -75,8 +67,8 @@ size_t hki_conv2d_backward_weight_scratch_bytes(const hki_conv2d_geometry *geome
         hki_conv2d_plan plan;                                                                      \
         hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_FORWARD, hki_conv2d_shape_get(F64));      \
         hki_conv2d_plan_build(&plan, scratch);                                                     \
-        DISPATCH(hki_conv2d_apply, DT, &plan, x, weight, bias, y, sample_begin, sample_end,        \
-                 scratch)                                                                          \
+        CHOOSE(hki_conv2d_apply, DT)                                                               \
+        (&plan, x, weight, bias, y, sample_begin, sample_end, scratch);                            \
     }                                                                                              \
     void hki_conv2d_backward_data_##DT(const hki_conv2d_geometry *geometry, const T *dy,           \
                                        const T *weight, T *dx, int64_t sample_begin,               \
@@ -86,10 +78,10 @@ size_t hki_conv2d_backward_weight_scratch_bytes(const hki_conv2d_geometry *geome
         hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_BACKWARD_DATA,                            \
                              hki_conv2d_shape_get(F64));                                           \
         hki_conv2d_plan_build(&plan, scratch);                                                     \
-        DISPATCH(hki_conv2d_apply, DT, &plan, dy, weight, NULL, dx, sample_begin, sample_end,      \
-                 scratch)                                                                          \
+        CHOOSE(hki_conv2d_apply, DT)                                                               \
+        (&plan, dy, weight, NULL, dx, sample_begin, sample_end, scratch);                          \
     }                                                                                              \
-    void hki_conv2d_backward_weight_##DT(const hki_conv2d_geometry *geometry, const T *x,          \
+    bool hki_conv2d_backward_weight_##DT(const hki_conv2d_geometry *geometry, const T *x,          \
                                          const T *dy, T *dweight, T *dbias, int64_t sample_begin,  \
                                          int64_t sample_end, void *scratch)                        \
     {                                                                                              \
@@ -97,8 +89,8 @@ size_t hki_conv2d_backward_weight_scratch_bytes(const hki_conv2d_geometry *geome
         hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_BACKWARD_WEIGHT,                          \
                              hki_conv2d_shape_get(F64));                                           \
         hki_conv2d_plan_build(&plan, scratch);                                                     \
-        DISPATCH(hki_conv2d_weigh, DT, &plan, x, dy, dweight, dbias, sample_begin, sample_end,     \
-                 scratch)                                                                          \
+        return CHOOSE(hki_conv2d_weigh, DT)(&plan, x, dy, dweight, dbias, sample_begin,            \
+                                            sample_end, scratch);                                  \
     }
 
 PASSES(float, f32, false)

@@ -8,6 +8,10 @@
    scratch, convolved in register tiles, and transposed back. With few samples in the whole batch,
    strips of rows of one sample take the place of samples.
 
+   Convolutions of 3 x 3 at stride 1 with many channels are Winograd's: 16 products for 2 x 2 results
+   instead of 36, rounded a little differently. There an infinite or NaN element of x makes NaN of all
+   results of the tiles that it is in, not only of those whose window has it.
+
    Results are a pure function of the geometry, the range of samples and the instruction set
    (kernel_isa.h). forward and backward_data give a sample the same bytes whatever range it is in.
    Padding takes part as zeros within a tile, so that an infinite weight next to padding may give
@@ -54,11 +58,12 @@ void hki_conv2d_backward_data_f64(const hki_conv2d_geometry *geometry, const dou
                                   const double *weight, double *dx, int64_t sample_begin,
                                   int64_t sample_end, void *scratch);
 
-/* Overwrites dweight (whole) and, unless NULL, dbias with the sums over those samples. */
-void hki_conv2d_backward_weight_f32(const hki_conv2d_geometry *geometry, const float *x,
+/* Overwrites dweight (whole) and, unless NULL, dbias with the sums over those samples. False, with nothing
+   promised of them, where hki_gemm has no memory. */
+bool hki_conv2d_backward_weight_f32(const hki_conv2d_geometry *geometry, const float *x,
                                     const float *dy, float *dweight, float *dbias,
                                     int64_t sample_begin, int64_t sample_end, void *scratch);
-void hki_conv2d_backward_weight_f64(const hki_conv2d_geometry *geometry, const double *x,
+bool hki_conv2d_backward_weight_f64(const hki_conv2d_geometry *geometry, const double *x,
                                     const double *dy, double *dweight, double *dbias,
                                     int64_t sample_begin, int64_t sample_end, void *scratch);
 

@@ -1,6 +1,7 @@
 /* The lane kernels of convolution, compiled once per instruction set and dtype. The includer
    defines LANES_T (element), LANES_N (elements of a vector), LANES_TARGET (function attributes),
-   LANES_FN(name), and LANES_TILES(X), an X(o, w) for each register tile.
+   LANES_FN(name), LANES_GEMM (gemm_kernel.h's of the element), and LANES_TILES(X), an X(o, w) for each
+   register tile.
 
    Arrays in scratch are [..][lane]. Transposing in and out of them takes LANES_N elements of
    LANES_N lanes at a time; a run's last step goes back to overlap the one before it. */
@@ -156,6 +157,41 @@ LANES_TARGET static void LANES_FN(scatter)(const T *in, int64_t run, T *const to
                 LANES_FN(copy_short)(to[s] + at, (const T *)&copy[s], count);
         }
     }
+}
+
+/* Lane p is a[p] + a[p ^ h] where p has not the bit h, else the same of b. */
+#define STAY(p, h) ((p) & (h) ? L + (p) : (p))
+#define FLIP(p, h) ((p) & (h) ? L + ((p) ^ (h)) : ((p) ^ (h)))
+#define MERGE(a, b, h)                                                                             \
+    (__builtin_shufflevector(a, b, EACH_LANE(STAY, h)) +                                           \
+     __builtin_shufflevector(a, b, EACH_LANE(FLIP, h)))
+
+/* Lane i of the result is the sum over the lanes of v[i], in the order of a tree. */
+LANES_INLINE V LANES_FN(sum_lanes)(V v[L])
+{
+#if LANES_N >= 16
+    UNROLL for (int i = 0; i < 8; i++) v[i] = MERGE(v[i], v[i + 8], 8);
+#endif
+#if LANES_N >= 8
+    UNROLL for (int i = 0; i < 4; i++) v[i] = MERGE(v[i], v[i + 4], 4);
+#endif
+#if LANES_N >= 4
+    UNROLL for (int i = 0; i < 2; i++) v[i] = MERGE(v[i], v[i + 2], 2);
+#endif
+    return MERGE(v[0], v[1], 1);
+}
+
+#undef STAY
+#undef FLIP
+#undef MERGE
+
+LANES_TARGET static T LANES_FN(sum_pixels)(const T *dy, int64_t pixels)
+{
+    V sum = {0};
+    for (int64_t p = 0; p < pixels; p++)
+        sum = sum + *(const V *)(dy + p * L);
+    V v[L] = {sum};
+    return LANES_FN(sum_lanes)(v)[0];
 }
 
 /* Source rows [row_lo, row_hi), relative to each lane's strip, of channels [c0, c1), to
@@ -440,6 +476,7 @@ static void LANES_FN(store_rows)(const hki_conv2d_plan *plan, const LANES_FN(blo
 }
 
 #include "op/kernels/conv2d_direct.inc.c"
+#include "op/kernels/conv2d_winograd.inc.c"
 
 void LANES_FN(hki_conv2d_apply)(const hki_conv2d_plan *plan, const T *source, const T *weight,
                                 const T *bias, T *target, int64_t begin, int64_t end, void *scratch)
@@ -450,7 +487,8 @@ void LANES_FN(hki_conv2d_apply)(const hki_conv2d_plan *plan, const T *source, co
     T *y = (T *)((char *)scratch + plan->target_at);
     int64_t row_stride = plan->row_stride, taps = row->kernel * column->kernel;
     bool whole = plan->chunk >= plan->source_channels;
-    LANES_FN(pack)(plan, weight, packed);
+    if (!plan->winograd)
+        LANES_FN(pack)(plan, weight, packed);
     if (plan->direct) {
         LANES_FN(direct_apply)(plan, source, packed, bias, target, begin, end, x);
         return;
@@ -471,6 +509,10 @@ void LANES_FN(hki_conv2d_apply)(const hki_conv2d_plan *plan, const T *source, co
             .channel_stride = plan->channel_stride,
             .position = plan->pixel_position,
             .out = x};
+    if (plan->winograd) {
+        LANES_FN(winograd_apply)(plan, &band, weight, bias, target, begin, end, scratch);
+        return;
+    }
     LANES_FN(sweep)
     sweep = {.plan = plan, .x = x, .rows_end = plan->strips == 1 ? row->target : plan->strip_rows};
     for (int64_t first = 0; first < (end - begin) * plan->strips; first += L) {

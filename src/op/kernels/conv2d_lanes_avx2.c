@@ -25,19 +25,23 @@
 #define LANES_FN(name)   name##_avx2_f32
 #define LANES_GEMM       hki_gemm_f32
 #define LANES_TO_BITS(m) ((uint8_t)_mm256_movemask_ps((__m256)(m)))
+#define LANES_GEMM       hki_gemm_f32
 #include "op/kernels/conv2d_lanes.inc.c"
 #undef LANES_T
 #undef LANES_N
 #undef LANES_FN
+#undef LANES_GEMM
 
 #define LANES_T          double
 #define LANES_N          4
 #define LANES_FN(name)   name##_avx2_f64
 #define LANES_GEMM       hki_gemm_f64
 #define LANES_TO_BITS(m) ((uint8_t)_mm256_movemask_pd((__m256d)(m)))
+#define LANES_GEMM       hki_gemm_f64
 #include "op/kernels/conv2d_lanes.inc.c"
 #undef LANES_T
 #undef LANES_N
 #undef LANES_FN
+#undef LANES_GEMM
 
 #endif

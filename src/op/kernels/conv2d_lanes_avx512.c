@@ -32,10 +32,12 @@
 #define LANES_EQ(a, b)         _mm512_cmp_ps_mask((__m512)(a), (__m512)(b), _CMP_EQ_OQ)
 #define LANES_PICK(bits, a, b) ((V)_mm512_mask_mov_ps((__m512)(b), bits, (__m512)(a)))
 #define LANES_RELU(a)          ((V)_mm512_max_ps(_mm512_setzero_ps(), (__m512)(a)))
+#define LANES_GEMM             hki_gemm_f32
 #include "op/kernels/conv2d_lanes.inc.c"
 #undef LANES_T
 #undef LANES_N
 #undef LANES_FN
+#undef LANES_GEMM
 
 #define LANES_T                double
 #define LANES_N                8
@@ -45,9 +47,11 @@
 #define LANES_EQ(a, b)         _mm512_cmp_pd_mask((__m512d)(a), (__m512d)(b), _CMP_EQ_OQ)
 #define LANES_PICK(bits, a, b) ((V)_mm512_mask_mov_pd((__m512d)(b), bits, (__m512d)(a)))
 #define LANES_RELU(a)          ((V)_mm512_max_pd(_mm512_setzero_pd(), (__m512d)(a)))
+#define LANES_GEMM             hki_gemm_f64
 #include "op/kernels/conv2d_lanes.inc.c"
 #undef LANES_T
 #undef LANES_N
 #undef LANES_FN
+#undef LANES_GEMM
 
 #endif

@@ -24,6 +24,7 @@
 #undef LANES_T
 #undef LANES_N
 #undef LANES_FN
+#undef LANES_GEMM
 
 #define LANES_T        double
 #define LANES_N        2
@@ -33,3 +34,4 @@
 #undef LANES_T
 #undef LANES_N
 #undef LANES_FN
+#undef LANES_GEMM

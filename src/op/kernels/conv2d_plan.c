@@ -9,7 +9,10 @@ enum {
     TILE_BYTES = 24 * 1024,
     WEIGH_BYTES = 28 * 1024,
     BLOCK_TILE_BYTES = 12 * 1024,
-    DIRECT_BYTES = 256 * 1024
+    DIRECT_BYTES = 256 * 1024,
+    WINOGRAD_CHANNELS = 32,       /* fewer do not pay for the transformations */
+    WINOGRAD_BYTES = 2048 * 1024, /* of a group of tiles, transformed */
+    WINOGRAD_WEIGH_LANES = 256    /* a product of BLAS should sum over so many elements */
 };
 
 static int64_t min64(int64_t a, int64_t b)
@@ -167,6 +170,80 @@ static bool choose_direct(const hki_conv2d_plan *plan, int64_t samples)
     return direct < transposed;
 }
 
+/* Whether Winograd's method beats multiplying out, by estimated products of a plane. */
+static bool choose_winograd(const hki_conv2d_plan *plan)
+{
+    const hki_conv2d_axis *const axes[2] = {&plan->row, &plan->column};
+    const int64_t tile_o =
+        plan->shape.tile_w[HKI_WINOGRAD_TILE_O] > 1 ? HKI_WINOGRAD_TILE_O : HKI_WINOGRAD_TILE_O / 2;
+    double products = 1, plain = 1;
+    for (int i = 0; i < 2; i++) {
+        const hki_conv2d_axis *axis = axes[i];
+        if (axis->kernel != 3 || axis->stride != 1 || axis->dilation != 1)
+            return false;
+        products *= 4 * (double)ceil_div(axis->target, 2);
+        plain *= 3 * (double)axis->target - 2; /* with padding of 1, which is left out by rows */
+    }
+    if (plan->strips != 1 || plan->source_channels < WINOGRAD_CHANNELS ||
+        plan->target_channels < WINOGRAD_CHANNELS || plan->target_channels % tile_o != 0)
+        return false;
+    const double transforms = 8 / (double)plan->source_channels + 8 / (double)plan->target_channels;
+    /* transforming a weight takes about so many products' time */
+    const double weight = plan->pass == HKI_CONV2D_BACKWARD_WEIGHT ? 0 : 32;
+    return products * (1.05 + transforms) + weight < plain;
+}
+
+/* Tiles, bands, groups, and room for them. */
+static void winograd_init(hki_conv2d_plan *plan)
+{
+    const int64_t vector = plan->lanes * plan->element_size;
+    const int64_t channels = plan->source_channels + plan->target_channels;
+    const bool weigh = plan->pass == HKI_CONV2D_BACKWARD_WEIGHT;
+    plan->tile_o =
+        plan->shape.tile_w[HKI_WINOGRAD_TILE_O] > 1 ? HKI_WINOGRAD_TILE_O : HKI_WINOGRAD_TILE_O / 2;
+    plan->tile_w = plan->shape.tile_w[plan->tile_o];
+    plan->tile_rows = ceil_div(plan->row.target, 2);
+    plan->tile_columns = ceil_div(plan->column.target, 2);
+    plan->positions =
+        max64(plan->positions, plan->left + plan->column.offset_min + 2 * plan->tile_columns + 2);
+    plan->column_pitch = plan->positions;
+    plan->chunk = plan->source_channels;
+    const int64_t row_bytes = plan->source_channels * plan->positions * vector;
+    int64_t rows = max64(1, (SOURCE_BYTES / row_bytes - 2) / 2);
+    plan->band_t = ceil_div(plan->tile_rows, ceil_div(plan->tile_rows, rows));
+    plan->band_rows = 2 * plan->band_t + 2;
+    const int64_t least = weigh ? WINOGRAD_WEIGH_LANES / plan->lanes : 2 * plan->tile_w;
+    const int64_t most = plan->band_t * plan->tile_columns;
+    int64_t group = max64(least, WINOGRAD_BYTES / (16 * channels * vector));
+    group = min64(most, ceil_div(group, plan->tile_w) * plan->tile_w);
+    plan->group = group;
+    plan->source_part = (plan->source_channels * group | 1) * plan->lanes;
+    plan->target_part = (plan->target_channels * group | 1) * plan->lanes;
+    plan->weight_part = plan->source_channels * plan->target_channels;
+    if (!weigh)
+        plan->weight_part = (ceil_div(plan->weight_part, plan->lanes) | 1) * plan->lanes;
+}
+
+static size_t winograd_place(hki_conv2d_plan *plan, size_t at)
+{
+    const size_t vector = (size_t)(plan->lanes * plan->element_size);
+    const size_t sources = (size_t)plan->source_channels, targets = (size_t)plan->target_channels;
+    plan->packed_at = (at + 63) / 64 * 64;
+    at = plan->packed_at + 16 * (size_t)(plan->weight_part * plan->element_size);
+    plan->source_at = (at + 63) / 64 * 64;
+    /* transpositions may read past an end */
+    at = plan->source_at +
+         ((size_t)plan->band_rows * sources * (size_t)plan->positions + 1) * vector;
+    plan->target_at = at;
+    at +=
+        (targets * 2 * (size_t)plan->band_t * (size_t)plan->column.target + HKI_CONV2D_LANES_MAX) *
+        vector;
+    plan->winograd_source_at = at;
+    at += 16 * (size_t)(plan->source_part * plan->element_size) + vector;
+    plan->winograd_sums_at = at;
+    return at + 16 * (size_t)(plan->target_part * plan->element_size);
+}
+
 /* The axes, and the weights' strides: what does not depend on where the source lies. */
 static void init_axes(hki_conv2d_plan *plan, const hki_conv2d_geometry *g, hki_conv2d_pass pass,
                       const hki_conv2d_lane_shape *shape)
@@ -222,7 +299,7 @@ static size_t tables_bytes(const hki_conv2d_plan *plan, int64_t pixels)
     size_t at = words * sizeof(int64_t) + segments * sizeof(hki_conv2d_segment);
     at += (size_t)pixels * sizeof(int32_t) + 16;
     at += (size_t)(column->per_phase + 1) * (sizeof(double) + sizeof(int64_t));
-    if (plan->pass == HKI_CONV2D_BACKWARD_WEIGHT)
+    if (plan->pass == HKI_CONV2D_BACKWARD_WEIGHT || plan->winograd)
         at += (size_t)(plan->chunk * row->kernel * column->kernel) * sizeof(int64_t);
     return (at + 63) / 64 * 64;
 }
@@ -245,7 +322,10 @@ void hki_conv2d_plan_init(hki_conv2d_plan *plan, const hki_conv2d_geometry *g, h
     plan->strip_rows = plan->strip_t * plan->row.phases;
     init_positions(plan);
     choose_bands(plan);
-    plan->direct = choose_direct(plan, g->samples);
+    plan->winograd = choose_winograd(plan);
+    if (plan->winograd)
+        winograd_init(plan);
+    plan->direct = !plan->winograd && choose_direct(plan, g->samples);
     if (plan->direct) {
         plan->strips = 1;
         plan->strip_t = plan->strip_rows = plan->row.target;
@@ -265,10 +345,14 @@ void hki_conv2d_plan_init(hki_conv2d_plan *plan, const hki_conv2d_geometry *g, h
     size_t vector = (size_t)(plan->lanes * plan->element_size);
     int64_t pixels = plan->band_rows * column->source;
     if (weigh)
-        pixels += plan->band_t * column->target;
+        pixels += (plan->winograd ? 2 : 1) * plan->band_t * column->target;
     if (plan->direct)
         pixels = 2 * plan->row.target * ceil_div(column->target, plan->lanes);
     plan->packed_at = tables_bytes(plan, pixels);
+    if (plan->winograd) {
+        plan->bytes = (winograd_place(plan, plan->packed_at) + 63) / 64 * 64;
+        return;
+    }
     plan->source_at = (plan->packed_at + weights_bytes(plan) + 63) / 64 * 64;
     size_t at =
         plan->source_at + (size_t)(plan->chunk * plan->band_rows * plan->positions) * vector;
@@ -451,8 +535,8 @@ void hki_conv2d_plan_place(hki_conv2d_plan *plan, void *memory)
     plan->column_position = at += column->phases + 1;
     plan->work = at += column->source;
     at += 2 * (column->per_phase + 1);
-    plan->weight_offset = at;
-    if (plan->pass == HKI_CONV2D_BACKWARD_WEIGHT)
+    plan->weight_offset = plan->channel_offset = at;
+    if (plan->pass == HKI_CONV2D_BACKWARD_WEIGHT || plan->winograd)
         at += plan->chunk * row->kernel * column->kernel;
     plan->segments = (hki_conv2d_segment *)at;
     plan->pixel_position = (int32_t *)(plan->segments + column->target + column->phases);
@@ -489,9 +573,10 @@ void hki_conv2d_plan_build(hki_conv2d_plan *plan, void *scratch)
     hki_conv2d_plan_place(plan, scratch);
     axis_tables(row);
     axis_tables(column);
-    choose_tile(plan, plan->direct ? row->target * ceil_div(column->target, plan->lanes)
-                                   : plan->chunk * row->kernel * column->kernel);
-    if (!weigh && !plan->direct)
+    if (!plan->winograd)
+        choose_tile(plan, plan->direct ? row->target * ceil_div(column->target, plan->lanes)
+                                       : plan->chunk * row->kernel * column->kernel);
+    if (!weigh && !plan->direct && !plan->winograd)
         cut_all_columns(plan);
     if (plan->block && plan->pass == HKI_CONV2D_BACKWARD_DATA) {
         plan->left = min64(plan->left, plan->tile_w - 1);
@@ -506,6 +591,11 @@ void hki_conv2d_plan_build(hki_conv2d_plan *plan, void *scratch)
         int64_t p = c + plan->left;
         plan->column_position[c] =
             (p % column->step * plan->column_pitch + p / column->step) * place;
+    }
+    if (plan->winograd) {
+        for (int64_t c = 0; c < plan->source_channels; c++)
+            plan->channel_offset[c] = c * plan->group * plan->lanes;
+        return;
     }
     for (int64_t k = 0; k < column->kernel; k++) {
         int64_t p = column->tap_offset[k] + plan->left;

@@ -9,6 +9,8 @@ enum {
     HKI_CONV2D_TILE_O_MAX = 10, /* channels of a register tile */
     HKI_CONV2D_TILE_W_MAX = 6,  /* columns (or weights) of a register tile */
     HKI_CONV2D_LANES_MAX = 16,
+    HKI_WINOGRAD_TILE_O =
+        8, /* channels of a register tile of Winograd's products; or half of that */
 };
 
 typedef enum hki_conv2d_pass {
@@ -56,12 +58,20 @@ typedef struct hki_conv2d_plan {
     int64_t source_channels, target_channels;
     int64_t weight_source_stride, weight_target_stride;
     hki_conv2d_axis row, column;
-    bool direct;     /* columns in the lanes, see conv2d_direct.inc.c; no strips, bands, chunks */
-    int64_t strips;  /* per sample; 1 unless the batch is small */
-    int64_t strip_t; /* t of the row axis per strip */
-    int64_t strip_rows;                 /* target rows per strip */
-    bool block;                         /* the samples lie in lanes already: conv2d_block.h */
-    bool in_place;                      /* block: the source is read where the caller has it */
+    bool direct; /* columns in the lanes, see conv2d_direct.inc.c; no strips, bands, chunks */
+    bool
+        winograd; /* see conv2d_winograd.inc.c; band_t counts rows of tiles then; no strips, chunks */
+    int64_t tile_rows, tile_columns; /* winograd: tiles of 2 x 2 results */
+    int64_t group;                   /* winograd: tiles done at a time */
+    /* winograd: from one of the 16 matrices to the next, in elements; odd in lines, for they are
+       written side by side and a cache has few places for one remainder */
+    int64_t source_part, target_part, weight_part;
+    int64_t *channel_offset; /* winograd: [source_channels], in elements of transformed input */
+    int64_t strips;          /* per sample; 1 unless the batch is small */
+    int64_t strip_t;         /* t of the row axis per strip */
+    int64_t strip_rows;      /* target rows per strip */
+    bool block;              /* the samples lie in lanes already: conv2d_block.h */
+    bool in_place;           /* block: the source is read where the caller has it */
     int64_t row_stride, channel_stride; /* of the source rows that tiles read, in elements */
     int64_t left;                       /* zero columns before column 0 */
     int64_t positions;                  /* vectors of a transposed row */
@@ -81,6 +91,8 @@ typedef struct hki_conv2d_plan {
     void *work;               /* the tiling search */
     /* bytes from the start of scratch */
     size_t packed_at, source_at, target_at, bytes;
+    size_t winograd_source_at,
+        winograd_sums_at; /* transformed input; sums, or transformed gradient */
 } hki_conv2d_plan;
 
 /* Everything but the tables; `bytes` is the scratch needed. */
@@ -109,7 +121,7 @@ static inline int64_t hki_conv2d_part_begin(int64_t total, int64_t most, int64_t
     void hki_conv2d_apply_##ISA##_##DT(const hki_conv2d_plan *plan, const T *source,               \
                                        const T *weight, const T *bias, T *target, int64_t begin,   \
                                        int64_t end, void *scratch);                                \
-    void hki_conv2d_weigh_##ISA##_##DT(const hki_conv2d_plan *plan, const T *x, const T *dy,       \
+    bool hki_conv2d_weigh_##ISA##_##DT(const hki_conv2d_plan *plan, const T *x, const T *dy,       \
                                        T *dweight, T *dbias, int64_t begin, int64_t end,           \
                                        void *scratch);                                             \
     extern const hki_conv2d_lane_shape hki_conv2d_shape_##ISA##_##DT;

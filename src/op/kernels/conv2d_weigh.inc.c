@@ -12,32 +12,6 @@ typedef struct LANES_FN(weigh_tile) {
     T *sums;       /* [tile_o * tile_w], room for a multiple of L */
 } LANES_FN(weigh_tile);
 
-/* Lane p is a[p] + a[p ^ h] where p has not the bit h, else the same of b. */
-#define STAY(p, h) ((p) & (h) ? L + (p) : (p))
-#define FLIP(p, h) ((p) & (h) ? L + ((p) ^ (h)) : ((p) ^ (h)))
-#define MERGE(a, b, h)                                                                             \
-    (__builtin_shufflevector(a, b, EACH_LANE(STAY, h)) +                                           \
-     __builtin_shufflevector(a, b, EACH_LANE(FLIP, h)))
-
-/* Lane i of the result is the sum over the lanes of v[i], in the order of a tree. */
-LANES_INLINE V LANES_FN(sum_lanes)(V v[L])
-{
-#if LANES_N >= 16
-    UNROLL for (int i = 0; i < 8; i++) v[i] = MERGE(v[i], v[i + 8], 8);
-#endif
-#if LANES_N >= 8
-    UNROLL for (int i = 0; i < 4; i++) v[i] = MERGE(v[i], v[i + 4], 4);
-#endif
-#if LANES_N >= 4
-    UNROLL for (int i = 0; i < 2; i++) v[i] = MERGE(v[i], v[i + 2], 2);
-#endif
-    return MERGE(v[0], v[1], 1);
-}
-
-#undef STAY
-#undef FLIP
-#undef MERGE
-
 LANES_INLINE void LANES_FN(weigh_body)(const LANES_FN(weigh_tile) * a, const int tile_o,
                                        const int tile_w)
 {
@@ -91,15 +65,6 @@ static const LANES_FN(weigh_fn)
         LANES_TILES(TILE_ENTRY)};
 #undef TILE_ENTRY
 
-LANES_TARGET static T LANES_FN(sum_pixels)(const T *dy, int64_t pixels)
-{
-    V sum = {0};
-    for (int64_t p = 0; p < pixels; p++)
-        sum = sum + *(const V *)(dy + p * L);
-    V v[L] = {sum};
-    return LANES_FN(sum_lanes)(v)[0];
-}
-
 /* Adds the products of some rows to the weights [0, k_end) of a chunk, of channels [o0, o1), which are a
    tile's; dy is at o0. */
 static void LANES_FN(weigh_part)(const hki_conv2d_plan *plan, LANES_FN(weigh_tile) * tile,
@@ -128,7 +93,7 @@ static void LANES_FN(weigh_sweep)(const hki_conv2d_plan *plan, LANES_FN(weigh_ti
     }
 }
 
-void LANES_FN(hki_conv2d_weigh)(const hki_conv2d_plan *plan, const T *x, const T *dy, T *dweight,
+bool LANES_FN(hki_conv2d_weigh)(const hki_conv2d_plan *plan, const T *x, const T *dy, T *dweight,
                                 T *dbias, int64_t begin, int64_t end, void *scratch)
 {
     const hki_conv2d_axis *row = &plan->row, *column = &plan->column;
@@ -142,8 +107,11 @@ void LANES_FN(hki_conv2d_weigh)(const hki_conv2d_plan *plan, const T *x, const T
         memset(dbias, 0, (size_t)plan->target_channels * sizeof(T));
     memset(xt, 0, (size_t)(plan->chunk * plan->band_rows * row_stride) * sizeof(T));
     LANES_FN(fill_positions)
-    (plan->pixel_position, plan->band_rows, row_stride, column->source, plan->column_position);
-    LANES_FN(fill_positions)(dy_position, plan->band_t, dy_row, column->target, NULL);
+    (plan->pixel_position, plan->band_rows,
+     plan->winograd ? plan->source_channels * row_stride : row_stride, column->source,
+     plan->column_position);
+    LANES_FN(fill_positions)
+    (dy_position, plan->winograd ? 2 * plan->band_t : plan->band_t, dy_row, column->target, NULL);
     LANES_FN(band)
     x_band = {.source = x,
               .limit = x + end * plan->source_channels * row->source * column->source,
@@ -168,6 +136,12 @@ void LANES_FN(hki_conv2d_weigh)(const hki_conv2d_plan *plan, const T *x, const T
                .channel_stride = plan->band_t * dy_row,
                .position = dy_position,
                .out = dt};
+    if (plan->winograd) {
+        x_band.row_stride = plan->source_channels * row_stride;
+        x_band.channel_stride = row_stride;
+        return LANES_FN(winograd_weigh)(plan, &x_band, &dy_band, dweight, dbias, begin, end,
+                                        scratch);
+    }
     _Alignas(64) T sums[HKI_CONV2D_TILE_O_MAX * HKI_CONV2D_TILE_W_MAX + L];
     LANES_FN(weigh_tile)
     tile = {.sums = sums,
@@ -199,4 +173,5 @@ void LANES_FN(hki_conv2d_weigh)(const hki_conv2d_plan *plan, const T *x, const T
             }
         }
     }
+    return true;
 }
