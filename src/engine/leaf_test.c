@@ -17,7 +17,7 @@ static hki_runtime *runtime;
 static hki_device *device;
 static _Atomic(pthread_t) ran_in;
 static _Atomic(int) runs, finishes, held;
-static int64_t sums[VARS]; /* plain: the order of tasks is what guards them */
+static uint64_t sums[VARS]; /* plain: the order of tasks is what guards them */
 
 typedef struct work {
     int target, source; /* of vars and sums; source -1: none */
