@@ -21,7 +21,7 @@ enum {
     HKI_DIRECT_NS = 500,         /* what a call without a task takes at most */
     HKI_BATCH_NS = 5000,         /* short tasks that a worker takes at once: this much, */
     HKI_BATCH_TASKS = 16,        /* and this many */
-    HKI_RING_TASKS = 1024, /* ready ones that an issuing thread is ahead of the workers, cheaply */
+    HKI_RING_TASKS = 4096, /* ready ones that an issuing thread is ahead of the workers, cheaply */
     HKI_CHAIN_TASKS = 64,  /* successors run in place before others get their turn */
     HKI_LOOK_AGAIN_NS = 1000000, /* a short task may turn out long: sleepers look after this */
     HKI_MAX_DEVICES = 64,
@@ -353,12 +353,6 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim);
 /* Runs what was claimed in a thread that is no worker. */
 void hki_execute_foreign(hki_queue *queue, hki_claim claim);
 
-/* ---- the cost of handing over (handover.c) --------------------------------------------------------------------- */
-
-/* Whether a ready task of this CPU queue, expected to take so long, had better run in the thread that issues it.
- * Blocks for less than a millisecond where that is still to be measured. */
-bool hki_runs_in_caller(hki_queue *queue, int64_t expected_ns);
-
 /* ---- accelerators (accelerator.c) ---------------------------------------------------------------------------- */
 
 /* Launched tasks that may wait for their end in one queue: the one that runs, and the next. */
@@ -456,8 +450,9 @@ struct hki_runtime {
     _Atomic(hki_gate *) returned_gates;
     _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) progress;
     _Atomic(uint64_t) helped_calls, window_waits;
-    _Atomic(uint32_t) probes_finished; /* see handover.c */
-    _Atomic(bool) is_probing;          /* stays true: once is enough */
+    _Atomic(uint32_t) probes_finished;         /* see handover.c */
+    _Atomic(bool) is_probing;                  /* stays true: once is enough */
+    _Atomic(uint64_t) burst_begin, burst_last; /* ticks */
     _Alignas(HKI_CACHE_LINE) _Atomic(int64_t) window_bytes;
     _Atomic(int64_t) peak_window_bytes;
 
@@ -484,6 +479,21 @@ static inline bool hki_window_may_be_full(hki_runtime *runtime, uint64_t output_
     int64_t held = atomic_load_explicit(&runtime->window_bytes, memory_order_relaxed);
     return issued - known >= runtime->run_ahead_calls ||
            (held > 0 && (uint64_t)held + output_bytes > runtime->run_ahead_bytes);
+}
+
+/* ---- the cost of handing over (handover.c) --------------------------------------------------------------------- */
+
+bool hki_runs_in_caller_slow(hki_queue *queue, int64_t expected_ns);
+
+/* Whether a ready task of this CPU queue, expected to take so long, had better run in the thread that issues it.
+ * Blocks for less than a millisecond where that is still to be measured. */
+static inline bool hki_runs_in_caller(hki_queue *queue, int64_t expected_ns)
+{
+    int64_t limit_ns = atomic_load_explicit(&queue->runtime->inline_ns, memory_order_relaxed);
+    if (expected_ns <= (limit_ns ? limit_ns : HKI_DIRECT_NS))
+        return true;
+    return limit_ns >= 0 && expected_ns <= HKI_LONG_TASK_NS &&
+           hki_runs_in_caller_slow(queue, expected_ns);
 }
 
 /* Notes a root failure. */

@@ -100,15 +100,18 @@ static void retire(hki_var *var, hki_gate *gate)
     var->retired_last = gate;
 }
 
+/* Two at most, since one at most is added at a time; the next one is fetched for the next time. */
 static void recycle_retired(hki_runtime *runtime, hki_var *var)
 {
-    while (var->retired && hki_gate_is_open(var->retired)) {
+    for (int i = 0; i < 2 && var->retired && hki_gate_is_open(var->retired); i++) {
         hki_gate *gate = var->retired;
         var->retired = gate->next;
         gate->next = runtime->free_gates;
         runtime->free_gates = gate;
     }
-    if (!var->retired)
+    if (var->retired)
+        __builtin_prefetch(var->retired);
+    else
         var->retired_last = NULL;
 }
 
@@ -235,6 +238,8 @@ bool hki_task_register(hki_task *task)
     const hki_access *accesses = spec->accesses;
     int count = spec->access_count;
     if (count > 1) {
+        for (int i = 0; i < count; i++) /* they come from another core: all at once */
+            __builtin_prefetch(accesses[i].var->gates, 1);
         count = merge_accesses(accesses, count, merged);
         accesses = merged;
     }

@@ -11,7 +11,7 @@ enum {
     PROBING_NS = 300000, /* each kind of probe, in all, at most */
     FALLING_ASLEEP_NS = 2 * HKI_SPIN_NS,
     LEAST_NS = HKI_DIRECT_NS,
-    MOST_NS = 20000,
+    MOST_NS = HKI_LONG_TASK_NS,
     UNMEASURED_NS = 4000 /* while, or where, it cannot be measured */
 };
 
@@ -95,12 +95,22 @@ static void measure(hki_queue *queue)
     atomic_store_explicit(&runtime->inline_ns, inline_ns, memory_order_release);
 }
 
-bool hki_runs_in_caller(hki_queue *queue, int64_t expected_ns)
+/* While all workers sleep: calls that follow each other closely run here for as long as it takes to wake one, more or
+ * less; what comes then is worth one. Threads that meet here may each see the other's burst: no harm. */
+static bool is_burst_short(hki_runtime *runtime)
+{
+    uint64_t now = hki_ticks();
+    uint64_t last = atomic_exchange_explicit(&runtime->burst_last, now, memory_order_relaxed);
+    if (now - last > HKI_LONG_TASK_TICKS)
+        atomic_store_explicit(&runtime->burst_begin, now, memory_order_relaxed);
+    return now - atomic_load_explicit(&runtime->burst_begin, memory_order_relaxed) <=
+           HKI_LONG_TASK_TICKS;
+}
+
+bool hki_runs_in_caller_slow(hki_queue *queue, int64_t expected_ns)
 {
     hki_runtime *runtime = queue->runtime;
     int64_t limit_ns = atomic_load_explicit(&runtime->inline_ns, memory_order_acquire);
-    if (!limit_ns && (expected_ns <= LEAST_NS || expected_ns > MOST_NS))
-        return expected_ns <= LEAST_NS;
     if (!limit_ns) {
         /* Not in a task, which may have the only core; not into a recording. One thread measures. */
         bool expected = false;
@@ -113,5 +123,6 @@ bool hki_runs_in_caller(hki_queue *queue, int64_t expected_ns)
     if (expected_ns <= limit_ns)
         return true;
     return expected_ns <= atomic_load_explicit(&runtime->inline_asleep_ns, memory_order_relaxed) &&
-           atomic_load_explicit(&queue->attentive, memory_order_relaxed) == 0;
+           atomic_load_explicit(&queue->attentive, memory_order_relaxed) == 0 &&
+           is_burst_short(runtime);
 }

@@ -5,6 +5,7 @@
 
 #include <hocket/runtime.h>
 #include <pthread.h>
+#include <unistd.h>
 
 enum { THREADS = 3, LEAST_NS = 500, MOST_NS = 20000 };
 
@@ -17,11 +18,11 @@ static void nothing_run(hki_task *task, void *payload, int64_t piece)
 
 static const hki_task_class nothing = {.run = nothing_run};
 
-static void issue(int64_t expected_ns)
+static void issue(const hki_task_class *class, int64_t expected_ns)
 {
     hki_task *task = hki_task_begin(hki_runtime_default(), 0, 1, 0);
     hki_task_spec *spec = hki_task_get_spec(task);
-    spec->class = &nothing;
+    spec->class = class;
     spec->device = hk_device_default().handle;
     spec->operation = "test";
     spec->expected_ns = expected_ns;
@@ -33,14 +34,14 @@ static void test_measured(void)
 {
     CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_cores = 1})));
     hki_var_init(&var, hki_runtime_default());
-    issue(LEAST_NS); /* runs here anyway */
+    issue(&nothing, LEAST_NS); /* runs here anyway */
     CHECK_EQ_I64(hk_runtime_get_stats().inline_calls, 1);
-    issue(MOST_NS + 1); /* never does */
+    issue(&nothing, MOST_NS + 1); /* never does */
     CHECK(hk_ok(hk_wait_all()));
     CHECK_EQ_I64(hk_runtime_get_stats().inline_calls, 1);
     CHECK_EQ_I64(hk_runtime_get_stats().inline_ns, 0); /* it has not mattered yet */
     uint64_t sequence = hki_last_sequence();
-    issue(2000);
+    issue(&nothing, 2000);
     CHECK(hk_ok(hk_wait_all()));
     hk_runtime_stats stats = hk_runtime_get_stats();
     CHECK(stats.inline_ns >= LEAST_NS && stats.inline_ns <= MOST_NS);
@@ -49,9 +50,9 @@ static void test_measured(void)
     CHECK_EQ_I64(hki_last_sequence(), sequence + 1);
     CHECK_EQ_I64(hk_device_get_stats(hk_device_default(), HK_QUEUE_COMPUTE).calls, 3);
     for (int i = 0; i < 100; i++) /* once */
-        issue(2000);
+        issue(&nothing, 2000);
     CHECK_EQ_I64(hk_runtime_get_stats().inline_ns, stats.inline_ns);
-    issue(MOST_NS + 1);
+    issue(&nothing, MOST_NS + 1);
     CHECK(hk_ok(hk_wait_all()));
     hki_var_deinit(&var);
     hk_runtime_deinit();
@@ -61,7 +62,7 @@ static void test_told(int64_t inline_ns, int64_t expected_ns, bool runs_here)
 {
     CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.inline_ns = inline_ns})));
     hki_var_init(&var, hki_runtime_default());
-    issue(expected_ns);
+    issue(&nothing, expected_ns);
     CHECK(hk_ok(hk_wait_all()));
     hk_runtime_stats stats = hk_runtime_get_stats();
     CHECK_EQ_I64(stats.inline_calls, runs_here);
@@ -71,11 +72,39 @@ static void test_told(int64_t inline_ns, int64_t expected_ns, bool runs_here)
     hk_runtime_deinit();
 }
 
+static void busy_run(hki_task *task, void *payload, int64_t piece)
+{
+    (void)task, (void)payload, (void)piece;
+    for (int64_t until = hki_clock_ns() + 2000; hki_clock_ns() < until;)
+        hki_relax();
+}
+
+/* Short calls that follow each other closely do not all run in the caller while the workers sleep on. */
+static void test_burst(void)
+{
+    static const hki_task_class busy = {.run = busy_run};
+    enum { CALLS = 2000 }; /* 4 ms */
+    CHECK(hk_ok(hk_runtime_init(NULL)));
+    hki_var_init(&var, hki_runtime_default());
+    issue(&nothing, 2000); /* measures */
+    hk_runtime_stats stats = hk_runtime_get_stats();
+    CHECK(hk_ok(hk_wait_all()));
+    usleep(2000);
+    int64_t expected_ns =
+        stats.inline_asleep_ns > stats.inline_ns ? stats.inline_asleep_ns : stats.inline_ns + 1;
+    for (int i = 0; i < CALLS; i++)
+        issue(&busy, expected_ns);
+    CHECK(hk_ok(hk_wait_all()));
+    CHECK(hk_runtime_get_stats().inline_calls - stats.inline_calls < CALLS);
+    hki_var_deinit(&var);
+    hk_runtime_deinit();
+}
+
 static void *issue_some(void *argument)
 {
     (void)argument;
     for (int i = 0; i < 1000; i++)
-        issue(1000 + i);
+        issue(&nothing, 1000 + i);
     return NULL;
 }
 
@@ -106,6 +135,7 @@ int main(void)
     test_told(4000, 4001, false);
     test_told(100, 200, false);
     test_told(-1, 0, false);
+    test_burst();
     test_threads();
     return check_result();
 }

@@ -15,9 +15,9 @@ enum { THREADS = 4, ADDITIONS = 20000, VARS = 3 };
 static hki_var vars[VARS];
 static hki_runtime *runtime;
 static hki_device *device;
-static pthread_t ran_in;
+static _Atomic(pthread_t) ran_in;
 static _Atomic(int) runs, finishes, held;
-static int64_t sums[VARS]; /* plain: the order of tasks is what guards them */
+static uint64_t sums[VARS]; /* plain: the order of tasks is what guards them */
 
 typedef struct work {
     int target, source; /* of vars and sums; source -1: none */
@@ -27,7 +27,7 @@ typedef struct work {
 static void work_run(hki_task *task, void *payload, int64_t piece)
 {
     const work *w = payload;
-    ran_in = pthread_self();
+    atomic_store(&ran_in, pthread_self());
     atomic_fetch_add(&runs, 1);
     if (w->fails) {
         hki_task_fail(task, piece, HK_INJECTED, "told to fail");
@@ -123,7 +123,7 @@ static void test_at_once(void)
     uint64_t calls = hk_device_get_stats(hk_device_default(), HK_QUEUE_COMPUTE).calls;
     uint64_t first = issue(&leaf_class, (work){0, -1, false}, 10);
     CHECK_EQ_I64(sums[0], 1);
-    CHECK(pthread_equal(ran_in, pthread_self()));
+    CHECK(pthread_equal(atomic_load(&ran_in), pthread_self()));
     CHECK_EQ_I64(atomic_load(&finishes), 1);
     CHECK_EQ_I64(issue(&leaf_class, (work){1, 0, false}, 10), first + 1);
     CHECK_EQ_I64(hki_last_sequence(), first + 1);
@@ -185,9 +185,9 @@ static void test_failures(hk_engine engine, int64_t inline_ns)
     CHECK(code_of(0) == HK_INJECTED);
     issue(&leaf_class, (work){1, 0, false}, 10); /* does not run, and fails what it would write */
     CHECK(code_of(1) == HK_INJECTED);
+    const hk_status *all = hk_wait_all();
     CHECK_EQ_I64(atomic_load(&runs), 1);
     CHECK_EQ_I64(atomic_load(&finishes), 2);
-    const hk_status *all = hk_wait_all();
     CHECK_EQ_I64(hk_status_count(all), 1);
     CHECK_STR(hk_status_message(all), "told to fail");
     hki_task *task = hki_task_begin(runtime, sizeof(work), 1, 0);
@@ -203,9 +203,9 @@ static void test_failures(hk_engine engine, int64_t inline_ns)
     CHECK(code_of(1) == HK_INJECTED);
     issue(&refused_class, (work){2, -1, false}, 10);
     CHECK(code_of(2) == HK_OUT_OF_MEMORY);
+    CHECK_EQ_I64(hk_status_count(hk_wait_all()), 2);
     CHECK_EQ_I64(atomic_load(&runs), 2);
     CHECK_EQ_I64(atomic_load(&finishes), 4);
-    CHECK_EQ_I64(hk_status_count(hk_wait_all()), 2);
     hk_failures_clear();
     end();
 }

@@ -316,7 +316,7 @@ static void run_at_once_locked(hki_task *task)
 static bool is_brief(const hki_task *task)
 {
     return task->spec.class->leaf && task->spec.expected_ns <= HKI_DIRECT_NS &&
-           !hki_tracing(task->runtime) && hki_environment_is_default();
+           !hki_tracing(task->runtime);
 }
 
 uint64_t hki_task_submit(hki_task *task)
@@ -326,11 +326,12 @@ uint64_t hki_task_submit(hki_task *task)
     if (runtime->serial)
         return last_sequence = submit_serial(task);
     const hki_task_spec *spec = &task->spec;
+    bool as_ever = hki_environment_is_default(); /* asked early, since the answer takes a while */
     hki_queue *queue = hki_task_queue(task);
     /* Read now: once published, the slot may be recycled at any time. */
     bool small = !queue->is_accelerator && spec->piece_count == 1 && !spec->collective &&
                  hki_runs_in_caller(queue, spec->expected_ns);
-    bool brief = small && is_brief(task);
+    bool brief = small && is_brief(task) && as_ever;
     int access_count = spec->access_count;
     if (runtime->accelerated)
         atomic_store_explicit(&task->ready_ns, hki_clock_ns(), memory_order_relaxed);
