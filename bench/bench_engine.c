@@ -16,6 +16,8 @@
 #include <errno.h>
 #include <string.h>
 
+enum { MOST_CURVES = 5 }; /* repetitions of what has many points */
+
 typedef struct options {
     bool costs, metg, scaling, json;
     long tasks, repeat;
@@ -73,6 +75,7 @@ static int parse(options *self, int count, char **arguments)
 
 static void print_systems(void)
 {
+    printf("== systems\n");
     for (int i = 0; i < SYSTEM_COUNT; i++)
         if (engine_systems[i].is_missing)
             printf("%-16s not measured: it was not there when this was built (scripts/install-deps "
@@ -141,14 +144,15 @@ int main(int count, char **arguments)
     const int core_count = engine_systems_init(cores);
     if (core_count < ENGINE_CORES)
         fprintf(stderr, "bench_engine: %d cores; figures of two workers say little\n", core_count);
+    const int few = self.repeat < MOST_CURVES ? (int)self.repeat : MOST_CURVES;
     bool complete = true;
     floors_measure(cores, core_count, (int)self.repeat);
     if (self.costs)
         costs_measure(self.tasks, (int)self.repeat);
     if (self.metg)
-        metg_measure((int)self.repeat);
+        metg_measure(few);
     if (self.scaling)
-        complete = scaling_measure((int)self.repeat);
+        complete = scaling_measure(few);
     if (self.costs)
         costs_require();
     if (self.metg)

@@ -115,7 +115,7 @@ void floors_measure(const int *cores, int core_count, int repeat)
 
 void floors_print(void)
 {
-    printf("floors, ns\n");
+    printf("== floors, ns\n");
     for (int i = 0; i < FLOORS; i++) {
         printf("  %-28s", names[i]);
         report_print_spread(floors[i], 1);

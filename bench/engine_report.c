@@ -25,7 +25,7 @@ void report_require(bool holds, const char *format, ...)
 void report_print_requirements(void)
 {
     int held = 0;
-    printf("requirements\n");
+    printf("== requirements\n");
     for (int i = 0; i < requirement_count; i++) {
         printf("%s  %s\n", requirements[i].holds ? "PASS" : "FAIL", requirements[i].text);
         held += requirements[i].holds;

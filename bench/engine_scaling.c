@@ -4,7 +4,7 @@
 #include "engine_report.h"
 #include "engine_scaling_runs.h"
 
-#include <string.h>
+#include <math.h>
 
 enum { AXES = 5, MAX_STEPS = 8, MAX_SERIES = 4 };
 
@@ -96,18 +96,18 @@ bool scaling_measure(int repeat)
 /* Most over least of the medians. */
 static double growth(int axis, int series)
 {
-    double least = self.ns[axis][series][0].median, most = least;
-    for (int i = 1; i < scales[axis].step_count; i++) {
+    double least = INFINITY, most = 0;
+    for (int i = 0; i < scales[axis].step_count; i++) {
         double median = self.ns[axis][series][i].median;
-        least = median < least ? median : least;
-        most = median > most ? median : most;
+        least = median > 0 ? fmin(least, median) : least;
+        most = fmax(most, median);
     }
     return most / least;
 }
 
 void scaling_print(void)
 {
-    printf("scaling: ns per empty task, to completion, on 2 cores: median (min…max) of %d, "
+    printf("== scaling: ns per empty task, to completion, on 2 cores: median (min…max) of %d, "
            "interleaved\n",
            self.repeat);
     for (int a = 0; a < AXES; a++) {

@@ -1,5 +1,5 @@
 /* The single runs of engine_scaling.h. Each starts a runtime of its own on two cores and ends it, and returns the
- * nanoseconds that a task took; negative: no memory, or no thread. */
+ * nanoseconds that a task took; 0: nothing can be said for this count; negative: no memory, or no thread. */
 #ifndef HOCKET_BENCH_ENGINE_SCALING_RUNS_H
 #define HOCKET_BENCH_ENGINE_SCALING_RUNS_H
 

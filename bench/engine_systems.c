@@ -59,9 +59,9 @@ engine_system engine_systems[SYSTEM_COUNT] = {
                                 "waiting, taskwait after each 128 tasks"},
     [SYSTEM_TBB] = {.name = "oneTBB",
                     .program = "peer_tbb",
-                    .environment = {WINDOW(1024)},
+                    .environment = {WINDOW(256)},
                     .about = "flow graph; it tracks nothing: the program lays the edges, and has "
-                             "found them before the clock starts; a graph for each 1024 tasks"},
+                             "found them before the clock starts; a graph for each 256 tasks"},
 };
 
 static char folder[1024]; /* of the peers; "" before engine_systems_init */
