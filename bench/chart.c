@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { WIDTH = 640, HEIGHT = 420, LEFT = 64, RIGHT = 20, TOP = 84, BOTTOM = 52, COLUMNS = 2 };
+enum { WIDTH = 640, HEIGHT = 420, LEFT = 64, RIGHT = 28, TOP = 84, BOTTOM = 52, COLUMNS = 2 };
 
 typedef struct axes {
     double x_low, x_high, y_low, y_high; /* of logarithms where they are logarithmic */
@@ -84,12 +84,16 @@ static void write_line(FILE *file, double x1, double y1, double x2, double y2, c
 
 static void write_axes(FILE *file, const chart *self, const axes *fitted)
 {
-    const double right = WIDTH - RIGHT, bottom = HEIGHT - BOTTOM;
-    for (double power = ceil(fitted->x_low - 1e-9); power <= fitted->x_high + 1e-9; power++) {
-        double x = x_of(fitted, pow(10, power));
-        write_line(file, x, TOP, x, bottom, "#ddd");
-        write_number(file, x, bottom + 18, "middle", pow(10, power));
-    }
+    const double right = WIDTH - RIGHT, bottom = HEIGHT - BOTTOM, steps[] = {1, 2, 5};
+    const bool few = fitted->x_high - fitted->x_low < 2; /* decades: 2 and 5 get lines too */
+    for (double power = floor(fitted->x_low); power <= fitted->x_high; power++)
+        for (int i = 0; i < (few ? 3 : 1); i++) {
+            double value = pow(10, power) * steps[i], x = x_of(fitted, value);
+            if (x < LEFT - 0.5 || x > right + 0.5)
+                continue;
+            write_line(file, x, TOP, x, bottom, "#ddd");
+            write_number(file, x, bottom + 18, "middle", value);
+        }
     const double step = self->y_log ? 1 : (fitted->y_high - fitted->y_low) / 5;
     for (double at = fitted->y_low; at <= fitted->y_high + 1e-9; at += step) {
         double value = self->y_log ? pow(10, at) : at, y = y_of(fitted, value);
@@ -134,9 +138,11 @@ static void write_series(FILE *file, const chart_series *self, int number, const
 
 static void write_legend(FILE *file, const chart *self)
 {
-    enum { PER_ROW = 4, STEP = (WIDTH - LEFT - RIGHT) / PER_ROW, FIRST_ROW = 46, ROW = 20 };
+    enum { FIRST_ROW = 46, ROW = 20 };
+    const int per_row = (self->series_count + 1) / 2;
+    const int step = (WIDTH - LEFT - RIGHT) / (per_row > 2 ? per_row : 2);
     for (int i = 0; i < self->series_count; i++) {
-        int x = LEFT + i % PER_ROW * STEP, y = FIRST_ROW + i / PER_ROW * ROW;
+        int x = LEFT + i % per_row * step, y = FIRST_ROW + i / per_row * ROW;
         fprintf(file,
                 "<line x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\" stroke=\"%s\" stroke-width=\"2\" "
                 "stroke-dasharray=\"%s\"/>\n",

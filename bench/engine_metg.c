@@ -147,10 +147,10 @@ static bench_spread metg_spread(int width, int system)
 
 static void print_metg(void)
 {
-    printf(
-        "METG(50%%) of stencil_1d, 2 workers, us: of the medians of %d rounds (least…most of one "
-        "round)\n\n%5s  %-16s %-26s %6s  %s\n",
-        self.repeat, "width", "system", "              METG, us", "goal", "peak, cores");
+    printf("== METG(50%%) of stencil_1d, 2 workers, us: of the medians of %d rounds (least…most of "
+           "one "
+           "round)\n\n%5s  %-16s %-26s %6s  %s\n",
+           self.repeat, "width", "system", "              METG, us", "goal", "peak, cores");
     for (int w = 0; w < WIDTHS; w++)
         for (int s = 0; s < SYSTEM_COUNT; s++) {
             if (engine_systems[s].is_missing)
@@ -168,11 +168,11 @@ static void print_metg(void)
 
 static void print_choice(void)
 {
-    printf(
-        "where a task runs: wall time per task, ns, medians of %d\n\n%5s  %9s  %13s  %13s  %15s  "
-        "%s\n",
-        self.repeat, "width", "task, ns", "in the caller", "handed over", "engine's choice",
-        "ran in the caller, by choice");
+    printf("== where a task runs: wall time per task, ns, medians of %d\n\n%5s  %9s  %13s  %13s  "
+           "%15s  "
+           "%s\n",
+           self.repeat, "width", "task, ns", "in the caller", "handed over", "engine's choice",
+           "ran in the caller, by choice");
     for (int w = 0; w < WIDTHS; w++)
         for (int i = 0; i < POINTS; i++)
             printf("%5d  %9lld  %13.0f  %13.0f  %15.0f  %27.1f%%\n", widths[w].width,
