@@ -14,9 +14,11 @@
 #include "engine_systems.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <string.h>
 
-enum { MOST_CURVES = 5 }; /* repetitions of what has many points */
+/* MOST_CURVES: repetitions of what has many points. */
+enum { MOST_CURVES = 5, MOST_TASKS = 10000000 };
 
 typedef struct options {
     bool costs, metg, scaling, json;
@@ -24,12 +26,16 @@ typedef struct options {
     const char *svg; /* NULL: no pictures */
 } options;
 
-static int usage(const char *what, const char *value)
+/* Says what is wrong, in printf's words, and how it is right; returns the exit status. */
+__attribute__((format(printf, 1, 2))) static int usage(const char *format, ...)
 {
-    fprintf(stderr,
-            "bench_engine: %s%s\nusage: bench_engine [--costs] [--metg] [--scaling] [--all] "
-            "[--tasks N] [--repeat 1…%d] [--svg FOLDER] [--json]\n",
-            what, value, REPORT_MAX_REPEAT);
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "bench_engine: ");
+    vfprintf(stderr, format, arguments);
+    fprintf(stderr, "\nusage: bench_engine [--costs] [--metg] [--scaling] [--all] [--tasks N] "
+                    "[--repeat R] [--svg FOLDER] [--json]\n");
+    va_end(arguments);
     return 2;
 }
 
@@ -42,31 +48,48 @@ static long parse_count(const char *text, long most)
     return errno || end == text || *end || value < 1 || value > most ? 0 : value;
 }
 
+/* True: it was one of those without a value. */
+static bool parse_flag(options *self, const char *name)
+{
+    const struct {
+        const char *name;
+        bool *values[3];
+    } flags[] = {
+        {"--costs", {&self->costs}},     {"--metg", {&self->metg}},
+        {"--scaling", {&self->scaling}}, {"--all", {&self->costs, &self->metg, &self->scaling}},
+        {"--json", {&self->json}},
+    };
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (!strcmp(name, flags[i].name)) {
+            for (int j = 0; j < 3 && flags[i].values[j]; j++)
+                *flags[i].values[j] = true;
+            return true;
+        }
+    return false;
+}
+
 /* 0, or the exit status. */
 static int parse(options *self, int count, char **arguments)
 {
     for (int i = 1; i < count; i++) {
         const char *name = arguments[i];
-        const bool all = !strcmp(name, "--all");
-        self->costs |= all || !strcmp(name, "--costs");
-        self->metg |= all || !strcmp(name, "--metg");
-        self->scaling |= all || !strcmp(name, "--scaling");
-        self->json |= !strcmp(name, "--json");
-        if (all || !strcmp(name, "--costs") || !strcmp(name, "--metg") ||
-            !strcmp(name, "--scaling") || !strcmp(name, "--json"))
+        if (parse_flag(self, name))
             continue;
-        if (strcmp(name, "--tasks") && strcmp(name, "--repeat") && strcmp(name, "--svg"))
-            return usage("there is no argument ", name);
+        const bool tasks = !strcmp(name, "--tasks"), repeat = !strcmp(name, "--repeat");
+        if (!tasks && !repeat && strcmp(name, "--svg"))
+            return usage("there is no argument \"%s\"", name);
         if (++i == count)
-            return usage("a value is missing after ", name);
-        if (!strcmp(name, "--svg"))
+            return usage("%s needs a value", name);
+        if (!tasks && !repeat) {
             self->svg = arguments[i];
-        else if (!strcmp(name, "--tasks"))
-            self->tasks = parse_count(arguments[i], 10000000);
-        else
-            self->repeat = parse_count(arguments[i], REPORT_MAX_REPEAT);
-        if (!self->tasks || !self->repeat)
-            return usage("out of range, or no whole number: ", arguments[i]);
+            continue;
+        }
+        const long most = tasks ? MOST_TASKS : REPORT_MAX_REPEAT;
+        const long value = parse_count(arguments[i], most);
+        if (!value)
+            return usage("%s is \"%s\"; expected a whole number from 1 to %ld", name, arguments[i],
+                         most);
+        *(tasks ? &self->tasks : &self->repeat) = value;
     }
     if (!self->costs && !self->metg && !self->scaling)
         self->costs = true;
