@@ -10,46 +10,41 @@ typedef struct datum {
 } datum;
 static datum data[TASK_DATA];
 
-static void issue(const task_call *call, int64_t iterations)
+/* clang-format off: it tears clauses apart. */
+static void issue(const task_call *call, int64_t n)
 {
-    const int *reads = call->reads;
-    const int write = call->write;
-    if (write < 0) { /* only ever with one read */
+    const int to = call->write, *from = call->reads;
+    if (to < 0) { /* only ever with one read */
         char *fresh = malloc(8);
-#pragma omp task firstprivate(iterations, fresh) depend(in                                         \
-                                                        : data[reads[0]].value) depend(out         \
-                                                                                       : fresh[0])
+#pragma omp task firstprivate(n, fresh) depend(in : data[from[0]].value) depend(out : fresh[0])
         {
-            spin(iterations);
+            spin(n);
             free(fresh);
         }
     } else if (call->read_count == 0) {
-#pragma omp task firstprivate(iterations) depend(out : data[write].value)
-        spin(iterations);
-    } else if (call->read_count == 1 && reads[0] == write) {
-#pragma omp task firstprivate(iterations) depend(inout : data[write].value)
-        spin(iterations);
+#pragma omp task firstprivate(n) depend(out : data[to].value)
+        spin(n);
+    } else if (call->read_count == 1 && from[0] == to) {
+#pragma omp task firstprivate(n) depend(inout : data[to].value)
+        spin(n);
     } else if (call->read_count == 1) {
-#pragma omp task firstprivate(iterations) depend(in                                                \
-                                                 : data[reads[0]].value)                           \
-    depend(out                                                                                     \
-           : data[write].value)
-        spin(iterations);
+#pragma omp task firstprivate(n) depend(in : data[from[0]].value) depend(out : data[to].value)
+        spin(n);
     } else if (call->read_count == 2) {
-#pragma omp task firstprivate(iterations) depend(in                                                \
-                                                 : data[reads[0]].value, data[reads[1]].value)     \
-    depend(out                                                                                     \
-           : data[write].value)
-        spin(iterations);
-    } else {
-#pragma omp task firstprivate(iterations)                                                          \
+#pragma omp task firstprivate(n) depend(out                                                        \
+                                        : data[to].value)                                          \
     depend(in                                                                                      \
-           : data[reads[0]].value, data[reads[1]].value, data[reads[2]].value)                     \
-        depend(out                                                                                 \
-               : data[write].value)
-        spin(iterations);
+           : data[from[0]].value, data[from[1]].value)
+        spin(n);
+    } else {
+#pragma omp task firstprivate(n) depend(out                                                        \
+                                        : data[to].value)                                          \
+    depend(in                                                                                      \
+           : data[from[0]].value, data[from[1]].value, data[from[2]].value)
+        spin(n);
     }
 }
+/* clang-format on */
 
 static void run(const task_pattern *pattern, const peer_point *point, long first, long count)
 {
