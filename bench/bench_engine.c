@@ -9,6 +9,7 @@
 #include "engine_costs.h"
 #include "engine_floors.h"
 #include "engine_metg.h"
+#include "engine_others.h"
 #include "engine_report.h"
 #include "engine_scaling.h"
 #include "engine_systems.h"
@@ -19,6 +20,8 @@
 
 /* MOST_CURVES: repetitions of what has many points. */
 enum { MOST_CURVES = 5, MOST_TASKS = 10000000 };
+
+static const double MUCH = 0.2; /* of a core, by others */
 
 typedef struct options {
     bool costs, metg, scaling, json;
@@ -109,8 +112,19 @@ static void print_systems(void)
     printf("\n");
 }
 
-static void print_text(const options *self)
+static void print_others(double cores)
 {
+    printf("== others: ");
+    if (cores < 0)
+        printf("the system does not tell what other processes did meanwhile\n\n");
+    else
+        printf("other processes used %.2f of these cores meanwhile%s\n\n", cores,
+               cores > MUCH ? ": the figures say little" : "");
+}
+
+static void print_text(const options *self, double others)
+{
+    print_others(others);
     floors_print();
     print_systems();
     if (self->costs)
@@ -123,9 +137,11 @@ static void print_text(const options *self)
         report_print_requirements();
 }
 
-static void print_json(const options *self)
+static void print_json(const options *self, double others)
 {
-    printf("{\n  \"floors_ns\": ");
+    printf("{\n  \"others_cores\": ");
+    report_json_number(stdout, others);
+    printf(",\n  \"floors_ns\": ");
     floors_json(stdout);
     if (self->costs) {
         printf(",\n  \"costs\": ");
@@ -169,6 +185,7 @@ int main(int count, char **arguments)
         fprintf(stderr, "bench_engine: %d cores; figures of two workers say little\n", core_count);
     const int few = self.repeat < MOST_CURVES ? (int)self.repeat : MOST_CURVES;
     bool complete = true;
+    others_begin(cores, core_count);
     floors_measure(cores, core_count, (int)self.repeat);
     if (self.costs)
         costs_measure(self.tasks, (int)self.repeat);
@@ -176,14 +193,15 @@ int main(int count, char **arguments)
         metg_measure(few);
     if (self.scaling)
         complete = scaling_measure(few);
+    const double others = others_cores();
     if (self.costs)
         costs_require();
     if (self.metg)
         metg_require();
     if (self.json)
-        print_json(&self);
+        print_json(&self, others);
     else
-        print_text(&self);
+        print_text(&self, others);
     complete = draw(&self) && complete;
     return complete && !engine_systems_are_broken() ? 0 : 1;
 }
