@@ -8,7 +8,7 @@ RUNS ?= 1
 WERROR ?= OFF
 
 .DEFAULT_GOAL := help
-.PHONY: help train test bench bench-book asan tsan generate format check-format lint clean
+.PHONY: help train test bench bench-engine bench-book asan tsan generate format check-format lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -31,6 +31,12 @@ bench: ## install what is missing, build, and run every program in bench/
 	cmake --build --preset release
 	@set -e; for program in bench/bench_*.c; do \
 		name=$$(basename $$program .c); echo "== $$name"; build/release/bench/$$name; done
+
+bench-engine: ## install what is missing, build, and measure the engine beside its peers: docs/measurements/engine.md
+	@scripts/install-deps build bench
+	cmake --preset release -DHOCKET_WERROR=$(WERROR)
+	cmake --build --preset release --target bench_engine bench_all_reduce
+	@scripts/bench-engine
 
 bench-book: ## install what is missing, build, and run the book's experiments: docs/measurements/book.md
 	@scripts/install-deps build data book

@@ -167,22 +167,21 @@ static void measure_tasks(long tasks, int repeat)
            "%-12s %7s %-13s  %20s  %20s  %20s  %s\n",
            tasks, repeat, "pattern", "workers", "", "off", "recording", "into fresh memory",
            "recording / off");
-    for (int p = 0; p < ENGINE_PATTERNS; p++)
+    for (int p = 0; p < TASK_COST_PATTERNS; p++)
         for (int way = 0; way < 3; way++) {
             const int workers = way == 2 ? 2 : 1;
             const bool in_caller = way == 0;
             double off[MAX_REPEAT], on[MAX_REPEAT], fresh[MAX_REPEAT], ratio[MAX_REPEAT];
             for (int r = 0; r < repeat; r++) {
-                const engine_pattern *pattern = &engine_patterns[p];
                 double ns[ROUNDS];
-                engine_pattern_time(pattern, workers, in_caller, tasks, 0, ns, ROUNDS);
+                engine_pattern_time(p, workers, in_caller, tasks, 0, ns, ROUNDS);
                 off[r] = ns[1];
-                engine_pattern_time(pattern, workers, in_caller, tasks, trace_bytes, ns, ROUNDS);
+                engine_pattern_time(p, workers, in_caller, tasks, trace_bytes, ns, ROUNDS);
                 fresh[r] = ns[0];
                 on[r] = ns[1];
                 ratio[r] = on[r] / off[r];
             }
-            printf("%-12s %7d %-13s", engine_patterns[p].name, workers,
+            printf("%-12s %7d %-13s", task_pattern_name(p), workers,
                    in_caller ? "in the caller" : "handed over");
             print_spread(off, repeat);
             print_spread(on, repeat);

@@ -2,128 +2,125 @@
 
 #include "bench_util.h"
 #include "engine/engine.h"
+#include "spin.h"
 
 #include <hocket/runtime.h>
 #include <string.h>
 
-enum { MAX_WIDTH = 64, READERS = 64 };
-
-static engine_call chain_at(long i)
-{
-    (void)i;
-    return (engine_call){.write = 0, .reads = {0}, .read_count = 1};
-}
-
-static engine_call independent_at(long i)
-{
-    return (engine_call){.write = (int)(i % MAX_WIDTH)};
-}
-
-static engine_call fresh_at(long i)
-{
-    (void)i;
-    return (engine_call){.write = -1, .reads = {0}, .read_count = 1};
-}
-
-static engine_call stencil_at(long i, int width)
-{
-    int x = (int)(i % width), from = (int)(i / width % 2) * width, to = width - from;
-    return (engine_call){
-        .write = to + x,
-        .reads = {from + x, from + (x + 1) % width, from + (x + width - 1) % width},
-        .read_count = 3};
-}
-
-static engine_call stencil8_at(long i)
-{
-    return stencil_at(i, 8);
-}
-
-static engine_call stencil64_at(long i)
-{
-    return stencil_at(i, 64);
-}
-
-static engine_call fan_at(long i)
-{
-    long step = i % (READERS + 1);
-    if (step == 0)
-        return (engine_call){.write = 0};
-    return (engine_call){.write = (int)step, .reads = {0}, .read_count = 1};
-}
-
-const engine_pattern engine_patterns[ENGINE_PATTERNS] = {
-    {"chain", 1, chain_at},
-    {"independent", MAX_WIDTH, independent_at},
-    {"y=x+1", 1, fresh_at},
-    {"stencil 8", 16, stencil8_at},
-    {"stencil 64", 128, stencil64_at},
-    {"fan-out 64", READERS + 1, fan_at},
+struct engine_data {
+    hki_runtime *runtime;
+    long count;
+    hki_var vars[];
 };
 
-static void nothing_run(hki_task *task, void *payload, int64_t piece)
+typedef struct payload {
+    hki_var *fresh; /* NULL: the task has no variable of its own */
+    int64_t iterations;
+    void (*body)(void *); /* those of body_class */
+    void *argument;
+} payload;
+
+static void spin_run(hki_task *task, void *bytes, int64_t piece)
 {
-    (void)task, (void)payload, (void)piece;
+    (void)task, (void)piece;
+    spin(((const payload *)bytes)->iterations);
 }
 
-static void fresh_finish(hki_task *task, void *payload)
+static void body_run(hki_task *task, void *bytes, int64_t piece)
 {
-    hki_var *var;
+    const payload *self = bytes;
+    (void)task, (void)piece;
+    self->body(self->argument);
+}
+
+static void task_finish(hki_task *task, void *bytes)
+{
+    hki_var *fresh = ((const payload *)bytes)->fresh;
     (void)task;
-    memcpy(&var, payload, sizeof var);
-    if (var) {
-        hki_var_deinit(var);
-        free(var);
+    if (fresh) {
+        hki_var_deinit(fresh);
+        free(fresh);
     }
 }
 
-static const hki_task_class nothing = {.leaf = true, .run = nothing_run, .finish = fresh_finish};
+static const hki_task_class spin_class = {.leaf = true, .run = spin_run, .finish = task_finish};
+static const hki_task_class body_class = {.run = body_run, .finish = task_finish};
 
-static void issue_all(const engine_pattern *pattern, hki_runtime *runtime, hki_var *data,
-                      long tasks)
+engine_data *engine_data_create(long count)
 {
-    hki_device *device = hk_device_default().handle;
-    for (long i = 0; i < tasks; i++) {
-        engine_call c = pattern->at(i);
-        hki_var *fresh = NULL, *target;
-        if (c.write < 0) {
-            fresh = malloc(sizeof *fresh);
-            hki_var_init(fresh, runtime);
-        }
-        target = fresh ? fresh : &data[c.write];
-        hki_task *task = hki_task_begin(runtime, sizeof fresh, 1 + c.read_count, 0);
-        memcpy(hki_task_payload(task), &fresh, sizeof fresh);
-        hki_task_spec *spec = hki_task_get_spec(task);
-        spec->class = &nothing;
-        spec->device = device;
-        spec->operation = "nothing";
-        spec->expected_ns = 1;
-        spec->accesses[0] = (hki_access){target, 0, 8, HKI_WRITE | HKI_HEAL};
-        for (int j = 0; j < c.read_count; j++)
-            spec->accesses[1 + j] = (hki_access){&data[c.reads[j]], 0, 8, HKI_READ};
-        hki_task_submit(task);
-    }
+    engine_data *self = malloc(sizeof *self + (size_t)count * sizeof *self->vars);
+    if (!self)
+        return NULL;
+    self->runtime = hki_runtime_default();
+    self->count = count;
+    for (long i = 0; i < count; i++)
+        hki_var_init(&self->vars[i], self->runtime);
+    return self;
 }
 
-void engine_pattern_time(const engine_pattern *pattern, int workers, bool in_caller, long tasks,
-                         uint64_t trace_bytes, double *round_ns, int rounds)
+void engine_data_destroy(engine_data *self)
 {
-    static hki_var data[ENGINE_PATTERN_DATA];
+    for (long i = 0; self && i < self->count; i++)
+        hki_var_deinit(&self->vars[i]);
+    free(self);
+}
+
+/* Inlined, so that a pattern's tasks cost what the engine costs. */
+static inline void issue(engine_data *data, const task_call *call, hk_device device,
+                         payload content, int64_t expected_ns)
+{
+    hki_var *target;
+    if (call->write < 0) {
+        content.fresh = target = malloc(sizeof *target);
+        hki_var_init(target, data->runtime);
+    } else {
+        target = &data->vars[call->write];
+    }
+    hki_task *task = hki_task_begin(data->runtime, sizeof content, 1 + call->read_count, 0);
+    memcpy(hki_task_payload(task), &content, sizeof content);
+    hki_task_spec *spec = hki_task_get_spec(task);
+    spec->class = content.body ? &body_class : &spin_class;
+    spec->device = device.handle;
+    spec->operation = "nothing";
+    spec->expected_ns = expected_ns;
+    spec->accesses[0] = (hki_access){target, 0, 8, HKI_WRITE | HKI_HEAL};
+    for (int i = 0; i < call->read_count; i++)
+        spec->accesses[1 + i] = (hki_access){&data->vars[call->reads[i]], 0, 8, HKI_READ};
+    hki_task_submit(task);
+}
+
+void engine_issue(engine_data *data, const engine_call *call)
+{
+    issue(data, &call->call, call->device,
+          (payload){NULL, call->iterations, call->body, call->argument}, call->expected_ns);
+}
+
+void engine_issue_pattern(engine_data *data, const task_pattern *pattern, long tasks,
+                          int64_t iterations, int64_t expected_ns)
+{
+    hk_device device = hk_device_default();
+    const payload content = {.iterations = iterations};
+    for (long i = 0, j = 0; i < tasks; i++, j = j + 1 < pattern->period ? j + 1 : 0)
+        issue(data, &pattern->calls[j], device, content, expected_ns);
+}
+
+void engine_pattern_time(int number, int workers, bool in_caller, long tasks, uint64_t trace_bytes,
+                         double *round_ns, int rounds)
+{
+    task_pattern pattern;
+    task_pattern_init(&pattern, number);
     hk_runtime_init(
         &(hk_runtime_options){.cpu_cores = workers, .inline_ns = in_caller ? 4000 : -1});
-    hki_runtime *runtime = hki_runtime_default();
-    for (int i = 0; i < pattern->data; i++)
-        hki_var_init(&data[i], runtime);
-    for (int round = 0; round < rounds; round++) {
+    engine_data *data = engine_data_create(TASK_DATA);
+    for (int round = 0; data && round < rounds; round++) {
         if (trace_bytes)
-            hk_status_release(hki_runtime_trace_begin(runtime, trace_bytes));
+            hk_status_release(hki_runtime_trace_begin(hki_runtime_default(), trace_bytes));
         double start = bench_seconds();
-        issue_all(pattern, runtime, data, tasks);
+        engine_issue_pattern(data, &pattern, tasks, 0, 1);
         hk_wait_all();
         round_ns[round] = (bench_seconds() - start) / (double)tasks * 1e9;
-        hki_runtime_trace_end(runtime);
+        hki_runtime_trace_end(hki_runtime_default());
     }
-    for (int i = 0; i < pattern->data; i++)
-        hki_var_deinit(&data[i]);
+    engine_data_destroy(data);
     hk_runtime_deinit();
 }

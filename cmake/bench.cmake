@@ -10,9 +10,81 @@ foreach(source IN LISTS bench_sources)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench")
 endforeach()
 
-target_sources(bench_engine PRIVATE "${PROJECT_SOURCE_DIR}/bench/engine_patterns.c"
-                                    "${PROJECT_SOURCE_DIR}/bench/mutex_pool.c")
-target_sources(bench_trace PRIVATE "${PROJECT_SOURCE_DIR}/bench/engine_patterns.c")
+# bench_sources_of(TARGET SOURCE...): parts from bench/
+function(bench_sources_of target)
+  list(TRANSFORM ARGN PREPEND "${PROJECT_SOURCE_DIR}/bench/")
+  target_sources(${target} PRIVATE ${ARGN})
+endfunction()
+
+file(GLOB engine_bench_sources CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/bench"
+     "${PROJECT_SOURCE_DIR}/bench/engine_*.c")
+bench_sources_of(bench_engine ${engine_bench_sources} chart.c spin.c task_patterns.c)
+bench_sources_of(bench_trace engine_patterns.c spin.c task_patterns.c)
+target_link_libraries(bench_engine PRIVATE ${HOCKET_MATH_LIBRARY})
+
+# ---- Peers of bench_engine: programs of their own, <build>/bench/peers/peer_*, because task runtimes do not
+# get on in one process. All of them link the same patterns and the same work.
+set(peer_folder "${PROJECT_BINARY_DIR}/bench/peers")
+add_library(bench_peer STATIC)
+bench_sources_of(bench_peer peers/peer.c spin.c task_patterns.c)
+target_link_libraries(bench_peer PRIVATE hocket_flags)
+target_include_directories(bench_peer PUBLIC "${PROJECT_SOURCE_DIR}/bench")
+
+add_executable(peer_hocket)
+bench_sources_of(peer_hocket peers/hocket.c engine_patterns.c)
+hocket_use_internal(peer_hocket)
+add_executable(peer_pool)
+bench_sources_of(peer_pool peers/pool.c mutex_pool.c)
+target_link_libraries(peer_pool PRIVATE hocket_flags Threads::Threads)
+foreach(name peer_hocket peer_pool)
+  target_link_libraries(${name} PRIVATE bench_peer)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${peer_folder}")
+  add_dependencies(bench_engine ${name})
+endforeach()
+
+# bench_peer(NAME SOURCE COMPILER HEADER OPTION...): a peer built by a compiler of its own, because each OpenMP
+# runtime has one. Where a program with that header does not build, the peer is left out, and bench_engine says so.
+function(bench_peer name source compiler header)
+  find_program(HOCKET_PEER_${compiler} ${compiler})
+  mark_as_advanced(HOCKET_PEER_${compiler})
+  set(command "${HOCKET_PEER_${compiler}}")
+  cmake_path(GET source EXTENSION extension)
+  if(command AND NOT HOCKET_HAS_PEER_${name})
+    set(probe "${PROJECT_BINARY_DIR}/CMakeFiles/peer_${name}${extension}")
+    file(WRITE "${probe}" "#include <${header}>\nint main(void) { return 0; }\n")
+    execute_process(COMMAND "${command}" -D_GNU_SOURCE "${probe}" -o "${probe}.out" ${ARGN}
+                    RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
+    if(status EQUAL 0)
+      set(HOCKET_HAS_PEER_${name} ON CACHE INTERNAL "bench/peers/${source} can be built")
+    endif()
+  endif()
+  if(NOT command OR NOT HOCKET_HAS_PEER_${name})
+    message(STATUS "bench_engine has no peer ${name}: scripts/install-deps bench")
+    file(REMOVE "${peer_folder}/peer_${name}")
+    return()
+  endif()
+  set(program "${peer_folder}/peer_${name}")
+  set(warnings -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
+  if(HOCKET_WERROR)
+    list(APPEND warnings -Werror)
+  endif()
+  add_custom_command(OUTPUT "${program}"
+    COMMAND "${CMAKE_COMMAND}" -E make_directory "${peer_folder}"
+    COMMAND "${command}" -O3 -g1 -D_GNU_SOURCE ${warnings} -I "${PROJECT_SOURCE_DIR}/bench"
+            "${PROJECT_SOURCE_DIR}/bench/peers/${source}" $<TARGET_FILE:bench_peer> -o "${program}" ${ARGN}
+    DEPENDS bench_peer "${PROJECT_SOURCE_DIR}/bench/peers/${source}" "${PROJECT_SOURCE_DIR}/bench/peers/peer.h"
+            "${PROJECT_SOURCE_DIR}/bench/task_patterns.h" "${PROJECT_SOURCE_DIR}/bench/spin.h"
+    COMMENT "Building the peer ${name}" VERBATIM)
+  add_custom_target(peer_${name} ALL DEPENDS "${program}")
+  add_dependencies(bench_engine peer_${name})
+endfunction()
+
+pkg_check_modules(STARPU QUIET starpu-1.3)
+list(TRANSFORM STARPU_INCLUDE_DIRS PREPEND -isystem OUTPUT_VARIABLE starpu_includes)
+bench_peer(libgomp openmp.c gcc omp.h -std=c17 -fopenmp)
+bench_peer(libomp openmp.c clang omp.h -std=c17 -fopenmp=libomp)
+bench_peer(tbb tbb.cc g++ oneapi/tbb/flow_graph.h -std=c++17 -ltbb)
+bench_peer(starpu starpu.c gcc starpu.h -std=c17 ${starpu_includes} ${STARPU_LDFLAGS})
 
 # bench_conv2d compares with oneDNN where it is installed. Its CMake package asks for OpenCL, which
 # nothing here uses; the C header and the library are all that is needed.
