@@ -125,7 +125,7 @@ static void require_ratio(int peer, int own)
     }
     if (where >= 0 && needed > 0)
         report_require(least >= needed,
-                       "%s, 2 workers: at least %.0f times as fast as %s; least %.1f, %s",
+                       "%s, 2 workers: at least %.0f times as fast as %s; least %.2f, %s",
                        engine_systems[own].name, needed, engine_systems[peer].name, least,
                        task_pattern_name(where));
 }
