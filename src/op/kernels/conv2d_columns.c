@@ -31,8 +31,8 @@ static int64_t matrix_elements(const hki_conv2d_geometry *g, int64_t chunk)
 bool hki_conv2d_columns_fit(const hki_conv2d_geometry *g, bool f64)
 {
     const int64_t element = f64 ? 8 : 4, chunk = CHUNK_BYTES / element;
-    /* Where a whole block of samples or of columns fills the lanes, these ways have no such work to do. */
-    return hki_conv2d_block_samples(g, f64) < HKI_CONV2D_LANES_MAX && g->out_width < chunk &&
+    /* With two samples their strips fill the lanes well enough; long rows are convolved as they are. */
+    return g->samples == 1 && g->out_width < chunk &&
            matrix_elements(g, chunk) * element <= MATRIX_BYTES &&
            padded_elements(g, chunk) * element <= MATRIX_BYTES;
 }

@@ -1,6 +1,6 @@
-/* Convolution of few samples, forward: the windows of a sample become columns of a matrix, which BLAS
-   multiplies by the weights as they are. For so little work that transforming weights would take a large part
-   of it. Conventions are those of conv2d_kernel.h.
+/* Convolution of one sample, forward: its windows become columns of a matrix, which BLAS multiplies by the
+   weights as they are. For so little work that rearranging weights would take a large part of it. Conventions
+   are those of conv2d_kernel.h.
 
    A unit is a part of one sample's output channels: unit u of samples * hki_conv2d_columns_parts. Its bytes
    are a pure function of the geometry and the instruction set. */
@@ -9,7 +9,7 @@
 
 #include "op/kernels/conv2d_kernel.h"
 
-/* Whether this way is faster than those of conv2d_kernel.h: a small batch whose matrices fit the cache. */
+/* Whether this way is faster than those of conv2d_kernel.h: a batch of one whose matrix fits the cache. */
 bool hki_conv2d_columns_fit(const hki_conv2d_geometry *geometry, bool f64);
 int64_t hki_conv2d_columns_parts(const hki_conv2d_geometry *geometry);
 size_t hki_conv2d_columns_scratch_bytes(const hki_conv2d_geometry *geometry, bool f64);
