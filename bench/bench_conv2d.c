@@ -3,13 +3,8 @@
    build/release/bench/bench_conv2d [rounds] [shape name]
 
    All contenders of a line run in turn, `rounds` times; median (min .. max). FLOPs are
-<<<<<<< ours
-   2 N OC OH OW IC KH KW for every pass. "peak" is a loop of register FMAs, run in the same rounds.
-   The clock is that of the thread.
-=======
    2 N OC OH OW IC KH KW for every pass, whatever the method multiplies; time is the thread's.
    "peak" is a loop of register FMAs, run in the same rounds.
->>>>>>> theirs
    oneDNN: "best" is its own choice of formats (format_tag::any), reorders not counted; "nchw"
    counts the reorders of data from and to NCHW, and of the weights from and to OIHW. */
 #include "op/kernels/conv2d_kernel.h"

@@ -3,10 +3,11 @@
  *     bench_models                    each of these once, briefly
  *     bench_models train MODEL        seconds of training steps
  *     bench_models infer MODEL        microseconds from the call until the scores are in host memory
- *     bench_models memory MODEL       bytes that training steps take at most
+ *     bench_models memory MODEL       bytes that training steps, those after --warm-up, take at most
  *
  *     --devices cpu:0,cpu:1  --batch N  --steps N  --warm-up N  --lr X  --data FOLDER
  *     --wait         after each step; default: at the end
+ *     --calls        issue the calls of each step anew; default: capture the first, replay the others
  *     --shuffle      else samples come in the order of the files
  *     --init FOLDER  initial values, p0.bin … ; --dump FOLDER writes them and does no more
  *     --losses FILE  the mean loss of each step, one a line, and last that of inference on the first batch
@@ -28,7 +29,7 @@ typedef struct settings {
     int64_t batch;
     int steps, warm_up;
     double lr;
-    bool wait, shuffle;
+    bool wait, shuffle, calls;
 } settings;
 
 typedef struct training {
@@ -41,6 +42,7 @@ typedef struct training {
     hk_array *losses[MAX_DEVICES]; /* each step's sum, counted */
     int64_t *samples;              /* of each step */
     int issued;
+    hk_graph *graph; /* counted; of a step, or of inference; NULL: not captured yet */
 } training;
 
 /* ---- training ------------------------------------------------------------------------------------------ */
@@ -103,6 +105,7 @@ static void training_close(training *self)
         model_deinit(&self->models[d]);
         hk_array_release(self->losses[d]);
     }
+    hk_graph_release(self->graph);
     hk_loader_release(self->loader);
     hk_data_set_release(self->set);
     free(self->samples);
@@ -116,19 +119,20 @@ static double processor_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Issues one step. */
-static void training_step(training *self)
+/* What a step reads and writes that is not the model's, of each device. */
+enum { IMAGES, LABELS, LOSS, STEP_ARRAYS };
+
+static void issue_step(training *self, hk_array *const *arrays, double samples)
 {
     HK_SCOPE;
-    hk_array *images[MAX_DEVICES], *labels[MAX_DEVICES], *loss[MAX_DEVICES], *grads[MAX_DEVICES];
-    const int n = self->device_count, step = self->issued++;
-    while (!hk_loader_next(self->loader, images, labels))
-        ; /* the next epoch */
-    self->samples[step] = hk_loader_batch_samples(self->loader);
+    hk_array *loss[MAX_DEVICES], *grads[MAX_DEVICES];
+    const int n = self->device_count;
     hk_record_begin();
-    for (int d = 0; d < n; d++)
+    for (int d = 0; d < n; d++) {
+        hk_array *const *its = arrays + d * STEP_ARRAYS;
         loss[d] = hk_softmax_cross_entropy(
-            self->settings->kind->forward(&self->models[d], images[d], true), labels[d]);
+            self->settings->kind->forward(&self->models[d], its[IMAGES], true), its[LABELS]);
+    }
     hk_record_end();
     for (int d = 0; d < n; d++)
         hk_backward(loss[d]);
@@ -139,9 +143,35 @@ static void training_step(training *self)
     }
     for (int d = 0; d < n; d++) {
         hk_sgd(self->models[d].params, self->models[d].count,
-               &(hk_sgd_options){.lr = self->settings->lr, .batch = (double)self->samples[step]});
-        hk_assign(hk_index(self->losses[d], 0, step), hk_sum(loss[d], NULL));
+               &(hk_sgd_options){.lr = self->settings->lr, .batch = samples});
+        hk_assign(arrays[d * STEP_ARRAYS + LOSS], hk_sum(loss[d], NULL));
     }
+}
+
+/* Issues one step, or replays the first. Batches are all of one size. */
+static void training_step(training *self)
+{
+    HK_SCOPE;
+    hk_array *images[MAX_DEVICES], *labels[MAX_DEVICES], *arrays[MAX_DEVICES * STEP_ARRAYS];
+    const int n = self->device_count, step = self->issued++;
+    while (!hk_loader_next(self->loader, images, labels))
+        ; /* the next epoch */
+    self->samples[step] = hk_loader_batch_samples(self->loader);
+    for (int d = 0; d < n; d++) {
+        hk_array **its = arrays + d * STEP_ARRAYS;
+        its[IMAGES] = images[d];
+        its[LABELS] = labels[d];
+        its[LOSS] = hk_index(self->losses[d], 0, step);
+    }
+    if (self->graph) {
+        hk_replay(self->graph, arrays, n * STEP_ARRAYS);
+        return;
+    }
+    if (!self->settings->calls)
+        hk_capture_begin(arrays, n * STEP_ARRAYS);
+    issue_step(self, arrays, (double)self->samples[step]);
+    if (!self->settings->calls)
+        self->graph = hk_capture_end(NULL);
 }
 
 /* Mean loss of a step, of all devices. Blocks. */
@@ -221,11 +251,18 @@ static int run_train(const settings *with)
 
 /* ---- inference ----------------------------------------------------------------------------------------- */
 
+/* The scores, counted; nothing else is left. */
+static hk_array *infer(const training *self, hk_array *images)
+{
+    HK_SCOPE;
+    return hk_take(self->settings->kind->forward(&self->models[0], images, false));
+}
+
 static int run_infer(const settings *with)
 {
     HK_SCOPE;
     training self = {0};
-    hk_array *images[MAX_DEVICES], *labels[MAX_DEVICES];
+    hk_array *images[MAX_DEVICES], *labels[MAX_DEVICES], *result = NULL;
     double *micros = calloc((size_t)with->steps, sizeof *micros);
     float *scores = calloc((size_t)with->batch * CLASSES, sizeof *scores);
     bool ok = training_open(&self, with) && training_build(&self) && micros && scores;
@@ -234,10 +271,17 @@ static int run_infer(const settings *with)
     ok = ok && !hk_status_print(hk_wait_all(), stderr);
     for (int i = -with->warm_up; i < with->steps && ok; i++) {
         HK_SCOPE;
+        if (!with->calls && !self.graph) {
+            hk_capture_begin(images, 1);
+            result = infer(&self, images[0]);
+            self.graph = hk_capture_end(NULL);
+        }
         const double begun = bench_seconds();
+        if (self.graph)
+            hk_replay(self.graph, images, 1);
         const hk_status *status =
-            hk_to_host(with->kind->forward(&self.models[0], images[0], false), scores,
-                       (size_t)with->batch * CLASSES * sizeof *scores);
+            hk_to_host(self.graph ? result : with->kind->forward(&self.models[0], images[0], false),
+                       scores, (size_t)with->batch * CLASSES * sizeof *scores);
         const double end = bench_seconds();
         ok = !hk_status_print(status, stderr);
         if (i >= 0)
@@ -250,6 +294,7 @@ static int run_infer(const settings *with)
                with->kind->name, (long long)with->batch, with->steps, spread.median, spread.min,
                micros[(with->steps - 1) * 99LL / 100], spread.max);
     }
+    hk_array_release(result);
     training_close(&self);
     free(micros);
     free(scores);
@@ -290,6 +335,10 @@ static int run_memory(const settings *with)
     bool ok = training_open(&self, with) && forget_peak();
     const int64_t before = status_bytes("VmRSS");
     ok = ok && training_build(&self);
+    for (int i = 0; i < with->warm_up && ok; i++)
+        training_step(&self);
+    if (with->warm_up && ok)
+        ok = !hk_status_print(hk_wait_all(), stderr) && forget_peak();
     for (int i = 0; i < with->steps && ok; i++) {
         training_step(&self);
         if (with->wait || i + 1 == with->steps)
@@ -313,7 +362,8 @@ static int usage(const char *why, const char *what)
         stderr,
         "bench_models: %s%s\n"
         "usage: bench_models [train|infer|memory mlp|lenet|resnet18 [--devices LIST] [--batch N] "
-        "[--steps N] [--warm-up N] [--lr X] [--wait] [--shuffle] [--data FOLDER] [--init FOLDER] "
+        "[--steps N] [--warm-up N] [--lr X] [--wait] [--calls] [--shuffle] [--data FOLDER] [--init "
+        "FOLDER] "
         "[--dump FOLDER] [--losses FILE]]\n",
         why, what);
     return 2;
@@ -358,6 +408,8 @@ static int run(int argc, char **argv)
             n++;
         if (!strcmp(argv[i], "--wait"))
             at.wait = true;
+        else if (!strcmp(argv[i], "--calls"))
+            at.calls = true;
         else if (!strcmp(argv[i], "--shuffle"))
             at.shuffle = true;
         else if (t < sizeof texts / sizeof *texts && *text)

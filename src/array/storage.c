@@ -21,7 +21,7 @@ static hki_storage *storage_new(hki_device *device, uint64_t bytes)
         return NULL;
     storage->device = device;
     storage->bytes = bytes;
-    storage->is_pinned = storage->is_small = false;
+    storage->is_pinned = storage->is_small = storage->is_passing = false;
     storage->record = NULL;
     HKI_POISON(storage->room, sizeof storage->room);
     atomic_init(&storage->data, bytes ? NULL : empty_data);
@@ -84,9 +84,9 @@ static void storage_free(hki_storage *storage)
     if (runtime && !is_forked(runtime)) {
         hki_var_deinit(&storage->var);
         if (storage->bytes && !storage->is_small)
-            hki_memory_pool_release(pool_of(storage),
-                                    atomic_load_explicit(&storage->data, memory_order_relaxed),
-                                    storage->bytes);
+            (storage->is_passing ? hki_memory_pool_give_back : hki_memory_pool_release)(
+                pool_of(storage), atomic_load_explicit(&storage->data, memory_order_relaxed),
+                storage->bytes);
         if (!storage->is_small || hki_memory_pool_remove_small(storage->device->memory))
             hki_runtime_release(runtime);
     }

@@ -120,6 +120,8 @@ hki_memory_pool *hki_memory_pool_create_pinned(hki_device *accelerator);
 /* As hki_device_allocate and hki_device_release, of a pool. */
 void *hki_memory_pool_allocate(hki_memory_pool *pool, size_t bytes);
 void hki_memory_pool_release(hki_memory_pool *pool, void *data, size_t bytes);
+/* The same, and to the system at once: it is not going to be wanted soon. */
+void hki_memory_pool_give_back(hki_memory_pool *pool, void *data, size_t bytes);
 
 extern const hki_device_class hki_cpu_device_class, hki_sim_device_class;
 

@@ -155,7 +155,7 @@ unlock:
     return data;
 }
 
-void hki_memory_pool_release(hki_memory_pool *pool, void *data, size_t bytes)
+static void release(hki_memory_pool *pool, void *data, size_t bytes, bool keep)
 {
     if (!data)
         return;
@@ -164,7 +164,7 @@ void hki_memory_pool_release(hki_memory_pool *pool, void *data, size_t bytes)
     size_class *class = &pool->classes[index];
     hki_lock_acquire(&pool->lock);
     pool->memory.used_bytes -= rounded;
-    bool keep = !HKI_ADDRESS_SANITIZER;
+    keep = keep && !HKI_ADDRESS_SANITIZER;
     if (keep && class->count == class->capacity) {
         size_t capacity = class->capacity ? class->capacity * 2 : 16;
         void **blocks = realloc(class->blocks, capacity * sizeof *blocks);
@@ -182,6 +182,16 @@ void hki_memory_pool_release(hki_memory_pool *pool, void *data, size_t bytes)
         give_back(pool, data, rounded);
     }
     hki_lock_release(&pool->lock);
+}
+
+void hki_memory_pool_release(hki_memory_pool *pool, void *data, size_t bytes)
+{
+    release(pool, data, bytes, true);
+}
+
+void hki_memory_pool_give_back(hki_memory_pool *pool, void *data, size_t bytes)
+{
+    release(pool, data, bytes, false);
 }
 
 void *hki_device_allocate(hki_device *device, size_t bytes)

@@ -70,6 +70,7 @@ static void test_pinned(void)
     hki_memory_pool_release(pinned, a, 1000);
     hki_memory_pool_release(pinned, large, 2 << 20);
     hki_memory_pool_release(pinned, NULL, 5);
+    hki_memory_pool_give_back(pinned, NULL, 5);
     CHECK_EQ_I64(hki_memory_pool_get(pinned).used_bytes, 0);
     if (hki_memory_pool_get(pinned).cached_bytes) { /* not under AddressSanitizer */
         int fresh = seen.fresh;

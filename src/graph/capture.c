@@ -440,6 +440,8 @@ static void settle_slots(hk_graph *graph)
             slot->kind = HKI_SLOT_EXTERNAL;
             continue;
         }
+        /* all of them were there at once, as they never will be again */
+        slot->storage->is_passing = true;
         hki_storage_release_handle(slot->storage);
         slot->storage = NULL;
     }

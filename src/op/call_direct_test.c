@@ -178,6 +178,7 @@ static void test_reading(void)
         CHECK(hk_item(hk_index(x, 0, 0), NULL) == 7);
         CHECK(!atomic_load(&gate));
         atomic_store(&gate, true);
+        CHECK(hk_ok(hk_wait_all())); /* the task looks at the gate */
     }
     const hk_status *status;
     hk_item(test_empty(hk_shape(1)), &status);
