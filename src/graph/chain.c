@@ -93,16 +93,22 @@ static int64_t piece_samples(int64_t samples)
     return ((samples - 1) / most + 1) * PIECE_SAMPLES;
 }
 
-/* The call that alone reads a slot, if that is a copy of all of it; -1: there is none. */
-static int find_copy(const hk_graph *graph, int slot)
+/* The call that alone reads what `output` is, if that is a copy of all of it, in its order, and nobody overwrites it; -1:
+ * there is none. */
+static int find_copy(const hk_graph *graph, const hki_operand *output)
 {
-    int found = -1;
+    int found = -1, writes = 0;
     for (int i = 0; i < graph->node_count; i++) {
         const hki_node *node = &graph->nodes[i];
-        for (int j = 0; j < node->input_count; j++) {
-            if (node->operands[j].slot != slot)
+        for (int j = 0; j < node->input_count + node->output_count; j++) {
+            const hki_operand *operand = &node->operands[j];
+            if (operand->slot != output->slot)
                 continue;
-            if (found >= 0 || node->kind != HKI_NODE_CALL || node->op != &hki_op_copy)
+            if (hki_node_writes(node, j) && node->kind == HKI_NODE_CALL && writes++ == 0)
+                continue; /* the call that makes it */
+            if (found >= 0 || node->kind != HKI_NODE_CALL || node->op != &hki_op_copy || j > 0 ||
+                operand->tensor.offset != 0 || operand->tensor.size != output->tensor.size ||
+                !hki_chain_is_dense(&operand->tensor))
                 return -1;
             found = i;
         }
@@ -133,14 +139,16 @@ static void forward_copies(hki_chain *chain, const hk_graph *graph, hki_chain_pl
         for (int j = node->input_count; j < node->input_count + node->output_count; j++) {
             hki_operand *output = &node->operands[j];
             int copy = graph->slots[output->slot].kind == HKI_SLOT_TEMPORARY
-                           ? find_copy(graph, output->slot)
+                           ? find_copy(graph, output)
                            : -1;
             if (copy < 0 || places[copy] == HKI_PLACE_NOWHERE)
                 continue;
             const hki_operand *target = &graph->nodes[copy].operands[1];
             if (!hki_chain_is_dense(&target->tensor) || !is_first_use(graph, copy, target->slot))
                 continue;
-            *output = *target;
+            output->slot = target->slot; /* in its own shape, which the kernel expects */
+            output->tensor.offset = target->tensor.offset;
+            output->span = target->span;
             places[copy] = HKI_PLACE_NOWHERE;
         }
     }

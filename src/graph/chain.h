@@ -146,12 +146,12 @@ int hki_chain_find(const hk_graph *graph, int from, hki_chain_place *places, int
  * chain looks at the slot. False: out of host memory. */
 bool hki_chain_make_steps(hki_chain *chain, int slot_count, const bool *outside);
 /* chain_fuse.c: a FORWARD or BACKWARD step from the call and, where nobody looks at what is in between, what follows it;
- * notes in done[] which other calls it stands for. True: *step is filled, but for slots in the places of values and sums,
- * and hki_chain_shared in those of operands. *backward: the gradient that goes with it, to be done in the place of
+ * notes in done[] which other calls it stands for. True: *step is filled, but for slots in the places of what it makes,
+ * and hki_chain_input in those of what it reads. *backward: the gradient that goes with it, to be done in the place of
  * backward->call; of kind HKI_STEP_CALL: there is none. */
 bool hki_chain_fuse(const hki_chain *chain, const bool *outside, int call, hki_chain_step *step,
                     hki_chain_step *backward, bool *done);
-static inline int hki_chain_shared(int call, int input)
+static inline int hki_chain_input(int call, int input)
 {
     return call * HKI_MAX_INPUTS + input;
 }

@@ -45,6 +45,7 @@ typedef struct finder {
     int64_t samples;
     hki_device *device;
     unsigned char *state; /* of slots */
+    int64_t *sizes;       /* of slots that are values */
 } finder;
 
 bool hki_chain_is_spread(const hki_tensor *tensor)
@@ -55,12 +56,14 @@ bool hki_chain_is_spread(const hki_tensor *tensor)
     return spread;
 }
 
-/* Samples along the first axis, or the last of two, of all of a value, or of an array from before the chain. */
+/* Samples along the first axis, or the last of two, of all of a value, or of an array from before the chain. A part of a
+ * value may have as many rows as there are samples by chance. */
 static bool carries_samples(const finder *self, const hki_operand *operand, bool is_last)
 {
     const hki_tensor *tensor = &operand->tensor;
     unsigned state = self->state[operand->slot];
-    if (state & IS_LATE || (state & IS_VALUE && tensor->offset != 0))
+    if (state & IS_LATE ||
+        (state & IS_VALUE && (tensor->offset != 0 || tensor->size != self->sizes[operand->slot])))
         return false;
     if (is_last)
         return tensor->ndim == 2 && tensor->dims[1] == self->samples && tensor->strides[0] == 1 &&
@@ -161,6 +164,8 @@ static void note(const finder *self, const hki_node *node, hki_batch_kind kind, 
             *state |= *state & IS_VALUE ? 0 : IS_READ;
         else
             *state |= kind == HKI_BATCH_EACH ? IS_VALUE : IS_LATE;
+        if (kind == HKI_BATCH_EACH && writes)
+            self->sizes[slot] = node->operands[i].tensor.size;
     }
 }
 
@@ -190,7 +195,8 @@ static bool begins(finder *self, const hki_node *node)
         return false;
     for (int i = 0; i < node->input_count; i++) {
         const hki_operand *operand = &node->operands[i];
-        if (!(batch.first >> i & 1) || self->graph->slots[operand->slot].kind != HKI_SLOT_BOUND)
+        if (!(batch.first >> i & 1) || operand->tensor.ndim == 0 ||
+            self->graph->slots[operand->slot].kind != HKI_SLOT_BOUND)
             continue;
         self->device = node->device;
         self->samples = operand->tensor.dims[0];
@@ -203,8 +209,9 @@ int hki_chain_find(const hk_graph *graph, int from, hki_chain_place *places, int
 {
     finder self = {.graph = graph};
     self.state = malloc((size_t)graph->slot_count + 1);
+    self.sizes = malloc(((size_t)graph->slot_count + 1) * sizeof *self.sizes);
     int found = -1;
-    for (int i = from; self.state && found < 0 && i < graph->node_count; i++) {
+    for (int i = from; self.state && self.sizes && found < 0 && i < graph->node_count; i++) {
         if (!begins(&self, &graph->nodes[i]) || self.samples < 2 * hki_conv2d_block_lanes(false))
             continue;
         if (mark(&self, places) >= 2 && places[i] == HKI_PLACE_WITHIN)
@@ -212,5 +219,6 @@ int hki_chain_find(const hk_graph *graph, int from, hki_chain_place *places, int
     }
     *samples = self.samples;
     free(self.state);
+    free(self.sizes);
     return found;
 }

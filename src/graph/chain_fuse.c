@@ -17,9 +17,14 @@ static const hki_operand *in(const hki_node *node, int i)
     return &node->operands[i];
 }
 
+static const hki_operand *out(const hki_node *node, int i)
+{
+    return &node->operands[node->input_count + i];
+}
+
 static int out_slot(const hki_node *node, int i)
 {
-    return node->operands[node->input_count + i].slot;
+    return out(node, i)->slot;
 }
 
 static bool reads(const hki_node *node, int slot)
@@ -85,6 +90,13 @@ static hki_conv2d_geometry geometry_of(const hki_node *node)
     return hki_conv2d_geometry_of(node->op, tensors, node->options);
 }
 
+/* Pooling may be of a reshaped view. */
+static bool same_shape(const hki_operand *a, const hki_operand *b)
+{
+    return a->tensor.ndim == b->tensor.ndim &&
+           !memcmp(a->tensor.dims, b->tensor.dims, (size_t)a->tensor.ndim * sizeof *a->tensor.dims);
+}
+
 static bool same_place(const hki_operand *a, const hki_operand *b)
 {
     return a->slot == b->slot && a->tensor.offset == b->tensor.offset;
@@ -122,13 +134,13 @@ static void set_backward(const fuser *self, hki_chain_step *step, const readers 
     step->kind = HKI_STEP_BACKWARD;
     if (found->data >= 0) {
         const hki_node *data = &self->chain->calls[found->data];
-        step->weight = hki_chain_shared(found->data, 1);
+        step->weight = hki_chain_input(found->data, 1);
         step->dx = out_slot(data, 0);
         done[found->data] = true;
     }
     if (found->weight >= 0) {
         const hki_node *weight = &self->chain->calls[found->weight];
-        step->x = in(weight, 0)->slot;
+        step->x = hki_chain_input(found->weight, 0);
         step->dweight = out_slot(weight, 0);
         step->dbias = weight->output_count > 1 ? out_slot(weight, 1) : -1;
         done[found->weight] = true;
@@ -155,7 +167,11 @@ static bool fuse_backward(const fuser *self, int call, hki_chain_step *step, boo
     }
     if (!hki_conv2d_block_supports(&step->block, self->chain->f64))
         return false;
-    step->dy = in(node, node->op == &hki_op_conv2d_backward_weight ? 1 : 0)->slot;
+    int dy = node->op == &hki_op_conv2d_backward_weight ? 1 : 0;
+    if (hki_chain_is_spread(&in(node, dy)->tensor) ||
+        (one.weight >= 0 && hki_chain_is_spread(&in(node, 0)->tensor)))
+        return false;
+    step->dy = hki_chain_input(call, dy);
     set_backward(self, step, &one, done);
     return true;
 }
@@ -200,9 +216,11 @@ static bool match_pool_grad(const fuser *self, int pool, int relu_grad, int *poo
     int64_t window[2], its[2];
     hki_pool2d_tiles(forward->options, window);
     *pool_grad = from;
-    *dy = in(back, average ? 0 : 1)->slot;
+    *dy = hki_chain_input(from, average ? 0 : 1);
     return hki_pool2d_tiles(back->options, its) && its[0] == window[0] && its[1] == window[1] &&
-           in(back, average ? 0 : 1)->tensor.dims[0] == self->chain->samples;
+           same_shape(in(back, average ? 0 : 1), out(forward, 0)) &&
+           same_shape(out(back, 0), in(forward, 0)) &&
+           !hki_chain_is_spread(&in(back, average ? 0 : 1)->tensor);
 }
 
 /* Takes in relu's call and, where it goes, the pooling and the gradients of all three. */
@@ -219,7 +237,8 @@ static void take_in(const fuser *self, int call, int relu, hki_chain_step *forwa
         return;
     bool pools = find_pool(self, y, &pool, &relu_grad, &pool_grad);
     int64_t window[2];
-    if (pools && hki_pool2d_tiles(self->chain->calls[pool].options, window)) {
+    if (pools && same_shape(in(&self->chain->calls[pool], 0), out(node, 0)) &&
+        hki_pool2d_tiles(self->chain->calls[pool].options, window)) {
         hki_conv2d_block block = forward->block;
         block.pool = self->chain->calls[pool].op == &hki_op_avg_pool2d ? HKI_BLOCK_POOL_AVERAGE
                                                                        : HKI_BLOCK_POOL_MAX;
@@ -256,12 +275,13 @@ static bool fuse_forward(const fuser *self, int call, hki_chain_step *step,
         step->block.geometry = layer_geometry(weight->dims[1], weight->dims[0]);
     else
         return false;
-    if (!hki_conv2d_block_supports(&step->block, self->chain->f64))
+    if (!hki_conv2d_block_supports(&step->block, self->chain->f64) ||
+        hki_chain_is_spread(&in(node, 0)->tensor))
         return false;
     step->kind = HKI_STEP_FORWARD;
-    step->x = in(node, 0)->slot;
-    step->weight = hki_chain_shared(call, 1);
-    step->bias = node->input_count > 2 && in(node, 2)->slot >= 0 ? hki_chain_shared(call, 2) : -1;
+    step->x = hki_chain_input(call, 0);
+    step->weight = hki_chain_input(call, 1);
+    step->bias = node->input_count > 2 && in(node, 2)->slot >= 0 ? hki_chain_input(call, 2) : -1;
     step->y = out_slot(node, 0);
     int relu = only_reader(self, step->y);
     if (is_op(self, relu, &hki_op_relu))

@@ -25,10 +25,10 @@ static char *sum_of(const hki_chain_run *run, int index)
 
 /* ---- operators' own kernels -------------------------------------------------------------------------------------- */
 
-/* With the samples of the block in the place of the batch. Kernels that go by rows get the number of the first one too, and
- * find it there: what they say of a row is then right. */
+/* With the samples of the block in the place of the batch. Kernels that go by rows or elements get the whole batch and the
+ * range of the block in it, and find it there: what they say of a row or an element is then right. */
 static void set_tensor(const hki_chain_run *run, const hki_chain_step *step,
-                       const hki_chain_ref *ref, bool by_rows, hki_tensor *tensor)
+                       const hki_chain_ref *ref, bool by_range, hki_tensor *tensor)
 {
     const hki_chain *chain = run->chain;
     *tensor = ref->tensor;
@@ -53,8 +53,8 @@ static void set_tensor(const hki_chain_run *run, const hki_chain_step *step,
         size_t row = (size_t)value->elements * hki_dtype_bytes(value->dtype);
         char *rows = rows_of(run, ref->index);
         /* As numbers: it may lie before the memory begins. */
-        tensor->data = by_rows ? (void *)((uintptr_t)rows - (uintptr_t)run->first * row) : rows;
-        if (!by_rows) {
+        tensor->data = by_range ? (void *)((uintptr_t)rows - (uintptr_t)run->first * row) : rows;
+        if (!by_range) {
             tensor->dims[ref->is_last ? 1 : 0] = run->count;
             tensor->size = value->elements * run->count;
         }
@@ -78,7 +78,8 @@ static bool run_call(const hki_chain_run *run, const hki_chain_step *step)
     const hki_chain *chain = run->chain;
     const hki_node *node = &chain->calls[step->call];
     const hk_op *op = node->op;
-    bool by_rows = op->split == HKI_SPLIT_ROWS && step->kind == HKI_STEP_CALL;
+    bool by_range = (op->split == HKI_SPLIT_ROWS || op->split == HKI_SPLIT_ELEMENTS) &&
+                    step->kind == HKI_STEP_CALL && !step->in_lanes;
     int64_t whole = step->kind == HKI_STEP_CALL_END ? chain->piece_samples : chain->block_samples;
     const hki_chain_extent *extent = run->count == whole ? &step->full : &step->rest;
     hki_kernel_call call;
@@ -90,22 +91,26 @@ static bool run_call(const hki_chain_run *run, const hki_chain_step *step)
     call.piece_count = 1;
     call.grain = extent->grain;
     call.partial_bytes = extent->partial_bytes;
-    call.partials = extent->partial_bytes ? run->workspace + chain->scratch_at : NULL;
+    char *partials = extent->partial_bytes ? run->workspace + chain->scratch_at : NULL;
+    /* Kernels find their part by the number of the piece; there is one part here. As numbers, like rows. */
+    call.partials = (char *)((uintptr_t)partials - (uintptr_t)run->piece * extent->partial_bytes);
     call.task = run->task;
     for (int i = 0; i < HKI_MAX_INPUTS; i++)
-        set_tensor(run, step, &step->in[i], by_rows, &call.in[i]);
+        set_tensor(run, step, &step->in[i], by_range, &call.in[i]);
     for (int i = 0; i < node->output_count; i++)
-        set_tensor(run, step, &step->out[i], by_rows, &call.out[i]);
+        set_tensor(run, step, &step->out[i], by_range, &call.out[i]);
     int64_t begin = 0, end = extent->extent;
-    if (by_rows) {
-        begin = run->first;
-        end = run->first + run->count;
+    if (by_range) {
+        int64_t row = op->split == HKI_SPLIT_ROWS ? 1 : chain->values[step->out[0].index].elements;
+        begin = run->first * row;
+        end = (run->first + run->count) * row;
     } else if (step->in_lanes) {
         end = call.extent = call.out[0].dims[0];
     }
     const hki_blame blame = {node->operation, node->source, describe_inputs, node};
     hki_task_blame(&blame);
     op->kernel[HKI_CPU](&call, run->piece, begin, end);
+    call.partials = partials;
     if (op->join)
         op->join(&call);
     hki_task_blame(NULL);

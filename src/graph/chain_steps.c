@@ -31,7 +31,8 @@ const hki_chain_step hki_chain_no_step = {.call = -1,
 static bool same_operand(const hki_operand *a, const hki_operand *b)
 {
     return a->slot == b->slot && a->tensor.offset == b->tensor.offset &&
-           a->tensor.dtype == b->tensor.dtype && a->tensor.size == b->tensor.size;
+           a->tensor.dtype == b->tensor.dtype && a->tensor.size == b->tensor.size &&
+           hki_chain_is_dense(&a->tensor) == hki_chain_is_dense(&b->tensor);
 }
 
 /* The operand of the chain's node for what a call reads. */
@@ -244,16 +245,10 @@ static const hki_operand *made_as(const hki_chain *chain, int slot)
     return NULL;
 }
 
-/* The operand by which a call of the chain reads a slot. */
-static const hki_operand *read_as(const hki_chain *chain, int slot)
+/* The operand that hki_chain_input tells. */
+static const hki_operand *input_of(const hki_chain *chain, int input)
 {
-    for (int i = 0; i < chain->call_count; i++) {
-        const hki_node *node = &chain->calls[i];
-        for (int j = 0; j < node->input_count; j++)
-            if (node->operands[j].slot == slot)
-                return &node->operands[j];
-    }
-    return NULL;
+    return &chain->calls[input / HKI_MAX_INPUTS].operands[input % HKI_MAX_INPUTS];
 }
 
 static int pack_of(hki_chain *chain, const hki_chain_step *step)
@@ -266,24 +261,21 @@ static int pack_of(hki_chain *chain, const hki_chain_step *step)
     return chain->pack_count++;
 }
 
-static int shared_array(hki_chain *chain, int code)
+static int shared_array(hki_chain *chain, int input)
 {
-    return code < 0
-               ? -1
-               : array_to_read(
-                     chain, &chain->calls[code / HKI_MAX_INPUTS].operands[code % HKI_MAX_INPUTS]);
+    return input < 0 ? -1 : array_to_read(chain, input_of(chain, input));
 }
 
-/* From slots to values, sums and operands. */
+/* From slots and inputs to values, sums and operands. */
 static void make_block(maker *self, hki_chain_step *step)
 {
     hki_chain *chain = self->chain;
     step->weight = shared_array(chain, step->weight);
     step->bias = shared_array(chain, step->bias);
     if (step->x >= 0)
-        step->x = value_to_read(self, read_as(chain, step->x));
+        step->x = value_to_read(self, input_of(chain, step->x));
     if (step->dy >= 0)
-        step->dy = value_to_read(self, read_as(chain, step->dy));
+        step->dy = value_to_read(self, input_of(chain, step->dy));
     if (step->y >= 0)
         step->y = value_to_make(self, made_as(chain, step->y));
     if (step->dx >= 0)
