@@ -68,8 +68,10 @@ typedef struct hk_graph_facts {
     int64_t tasks;            /* of a replay: fewer where calls were put together */
     uint64_t temporary_bytes; /* of arrays made within that get memory at each replay */
 } hk_graph_facts;
+/* All 0 for NULL and for a graph that cannot be replayed. Does not block. */
 HK_API hk_graph_facts hk_graph_get_facts(const hk_graph *graph);
-/* A line for each task of a replay, what it is made of below it. The caller frees the text; NULL: out of memory. */
+/* A line for each task of a replay, what it is made of below it; or why the graph cannot be replayed. The caller frees the
+ * text; NULL: out of memory. Does not block. */
 HK_API char *hk_graph_to_string(const hk_graph *graph);
 
 /* The same with the source position of the call: see HK_SOURCE. Calls of a replay carry the positions of the calls

@@ -12,10 +12,8 @@ enum { PIECE_SAMPLES = 64, MAX_PIECES = 32, BLOCK_MAX_BYTES = 4 << 20 };
 
 static void nodes_destroy(hki_node *nodes, int count)
 {
-    for (int i = 0; nodes && i < count; i++) {
-        free(nodes[i].options);
-        free(nodes[i].operands);
-    }
+    for (int i = 0; nodes && i < count; i++)
+        hki_node_deinit(&nodes[i]);
     free(nodes);
 }
 
@@ -231,8 +229,7 @@ static bool replace(hk_graph *graph, const hki_chain_place *places, hki_chain *c
         if (places[i] == HKI_PLACE_AFTER) {
             nodes[count++] = graph->nodes[i];
         } else if (places[i] == HKI_PLACE_WITHIN || places[i] == HKI_PLACE_NOWHERE) {
-            free(graph->nodes[i].options);
-            free(graph->nodes[i].operands);
+            hki_node_deinit(&graph->nodes[i]);
         }
     }
     free(graph->nodes);

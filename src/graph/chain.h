@@ -97,7 +97,6 @@ typedef struct hki_chain_pack {
 typedef struct hki_chain_mask {
     int64_t at; /* in the workspace */
     int64_t bytes;
-    int from, to; /* steps */
 } hki_chain_mask;
 
 struct hki_chain {
@@ -124,7 +123,6 @@ struct hki_chain {
     /* Bytes: workspace of a running piece, the part of it that a block uses, where its scratch begins, a piece's part of
      * the sums, packed weights. */
     int64_t workspace_bytes, block_bytes, scratch_at, sum_bytes, packed_bytes;
-    double work_ns;
 };
 
 /* ---- forming ----------------------------------------------------------------------------------------------------- */

@@ -85,6 +85,8 @@ struct hk_graph {
 hk_graph *hki_graph_create(const hk_status *status);
 /* The static graph for when host memory is short. */
 hk_graph *hki_graph_no_memory(void);
+/* Frees what the node itself owns; its chain stays. */
+void hki_node_deinit(hki_node *node);
 /* Frees nodes and slots and what they hold. */
 void hki_graph_clear(hk_graph *graph);
 /* Whether it writes this operand. */
@@ -97,7 +99,7 @@ static inline bool hki_node_writes(const hki_node *node, int operand)
  * temporaries, which bound arrays are written. */
 void hki_graph_index(hk_graph *graph);
 
-/* ---- chains (chain.c, chain_plan.c, chain_task.c) ---------------------------------------------------------------- */
+/* ---- chains (chain.h) ---------------------------------------------------------------- */
 
 /* Puts chains in the place of nodes that work sample by sample, where the graph's options allow it. Leaves the graph as it
  * is where host memory is short. Slots that only a chain uses from then on have first = -1. */
