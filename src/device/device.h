@@ -10,7 +10,11 @@
 
 typedef struct hki_device hki_device;
 
-typedef enum hki_device_kind { HKI_CPU, HKI_SIM, HKI_DEVICE_KIND_COUNT } hki_device_kind;
+typedef enum hki_device_kind { HKI_CPU, HKI_SIM, HKI_CUDA, HKI_DEVICE_KIND_COUNT } hki_device_kind;
+
+/* Of the rooms above: an operator call, and a tensor, as kernels are given them (op/op.h, array/array.h). */
+struct hki_kernel_call;
+struct hki_tensor;
 
 /* Queues of a device; a CPU device has one, for all. */
 typedef enum hki_queue_kind {
@@ -34,6 +38,11 @@ typedef struct hki_ticket {
     int64_t begin_ns,
         end_ns; /* on hki_clock_ns's axis: when it runs, by the device's own clock; set by
                                  `launched`, or at the latest when `poll` says that it is done */
+    /* Of classes with streams: where in the queue it is, and what its kernels may report (the class's own). */
+    hki_device *device;
+    hki_queue_kind queue;
+    uint64_t position;
+    void *fault;
 } hki_ticket;
 
 /* What a kind of device does; all slots are filled unless marked optional. */
@@ -65,6 +74,24 @@ typedef struct hki_device_class {
                      int64_t ready_ns, int64_t host_ns, hki_ticket *ticket);
     /* 0: it is done. Otherwise the nanoseconds after which to ask again. */
     int64_t (*poll)(hki_device *device, const hki_ticket *ticket);
+    /* Optional, for classes with streams: what is launched in a queue runs in that order on the device's side, so that a
+     * task can be launched before what it waits for has ended, if that has been launched. Makes what is launched next in
+     * the queue begin after the ticket's task, which is one of a device with streams too. */
+    void (*wait_for)(hki_device *device, hki_queue_kind queue, const hki_ticket *ticket);
+    /* Optional: asked once when the task is done. False: it failed on the device, which code and message (without the
+     * operation and its inputs) tell. */
+    bool (*settle)(hki_device *device, hki_ticket *ticket, hk_code *code, char *message,
+                   size_t bytes);
+
+    /* Devices whose kernels are not those of the operator table; NULL where they are. Called in a task of the device's
+     * HKI_QUEUE_COMPUTE by the one thread of the queue. All addresses are of the device's memory. */
+    void (*run_call)(hki_device *device, const struct hki_kernel_call *call); /* the whole call */
+    /* Of one shape and dtype, with any strides. */
+    void (*copy_tensor)(hki_device *device, const struct hki_tensor *from,
+                        const struct hki_tensor *to);
+    /* Every output becomes the sum of the inputs, added in their order; outputs may be among the inputs. */
+    void (*sum)(hki_device *device, hk_dtype dtype, const void *const *inputs, int input_count,
+                void *const *outputs, int output_count, size_t size);
     /* Optional: frees `state`. */
     void (*deinit)(hki_device *device);
 } hki_device_class;

@@ -1,0 +1,50 @@
+/* Within the plug-in: what kernels and library calls of a compute queue are given. C and CUDA C++.
+ *
+ * A stream belongs to one queue of a device and is used by that queue's thread only. Nothing here waits for the
+ * device. Errors of CUDA are noted for the task that is being launched, which then fails. */
+#ifndef HOCKET_DEVICE_CUDA_STREAM_H
+#define HOCKET_DEVICE_CUDA_STREAM_H
+
+#include <cuda_runtime_api.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hki_cuda_stream hki_cuda_stream;
+
+cudaStream_t hki_cuda_stream_handle(const hki_cuda_stream *stream);
+int hki_cuda_stream_multiprocessors(const hki_cuda_stream *stream);
+bool hki_cuda_stream_allows_tf32(const hki_cuda_stream *stream);
+
+/* Memory of the device for what is launched until the next call of this function in the stream: 256-byte aligned, kept
+ * and grown. NULL after noting that there is none. */
+void *hki_cuda_workspace(hki_cuda_stream *stream, size_t bytes);
+
+/* Notes the first error of the task that is being launched; true when there is none. `what`: static text. */
+bool hki_cuda_ok(hki_cuda_stream *stream, cudaError_t error, const char *what);
+/* The same for other libraries: `text` is copied. */
+void hki_cuda_note(hki_cuda_stream *stream, const char *what, const char *text);
+
+/* What a kernel reports when it meets a value that fails the call: lies in pinned memory of the host that the device
+ * writes to. Kernels keep the lowest index: hki_cuda_report in cuda_launch.cuh. */
+typedef struct hki_cuda_fault {
+    unsigned long long index; /* UINT64_MAX: none */
+    long long value;          /* the offending value, or its bits */
+} hki_cuda_fault;
+
+/* A slot for the task that is being launched, at most one each; NULL after noting why there is none. When the task is
+ * done and the slot has an index, `describe` writes the message into text. `argument`: 64 bits handed to it. */
+typedef void (*hki_cuda_describe_fn)(const hki_cuda_fault *fault, int64_t argument, char *text,
+                                     size_t bytes);
+hki_cuda_fault *hki_cuda_fault_slot(hki_cuda_stream *stream, hki_cuda_describe_fn describe,
+                                    int64_t argument);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
