@@ -28,6 +28,7 @@ static const struct {
     {"HOCKET_INLINE_NS", "a call expected to take this long runs in the caller"},
     {"HOCKET_MEMORY", "bytes of arrays on each CPU device, at most"},
     {"HOCKET_ISA", "instruction set of the kernels: avx512, avx2, portable"},
+    {"HOCKET_TUNE", "which kernels were measured to be the fastest: off, measure, or a file"},
     {"HOCKET_DATA_DIR", "folder of the data set"},
     {"HOCKET_TRACE", "the run is recorded into this file"},
     {"NO_COLOR", "no colours"},
@@ -92,6 +93,7 @@ static bool check_devices(void)
             printf("%-12s %s, %d core%s\n", label, hk_device_name(device), cores,
                    cores == 1 ? "" : "s");
     }
+    printf("kernels      by %s\n", hk_kernel_choices());
     return true;
 }
 

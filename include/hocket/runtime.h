@@ -41,7 +41,7 @@ typedef struct hk_sim_options {
     uint64_t memory_bytes;    /* default 1 GiB */
 } hk_sim_options;
 
-/* Zero means the default; each has an environment variable, which the field overrides. */
+/* Zero means the default; each has an environment variable, which the field overrides. HOCKET_TUNE: see hk_kernel_choices. */
 typedef struct hk_runtime_options {
     int cpu_devices;          /* HOCKET_CPUS: cpu:0 … cpu:N-1 split the cores; default 1 */
     int cpu_cores;            /* HOCKET_CORES: cores to use in all; default: all that are allowed */
@@ -90,6 +90,16 @@ typedef struct hk_runtime_stats {
     int64_t inline_ns, inline_asleep_ns;
 } hk_runtime_stats;
 HK_API hk_runtime_stats hk_runtime_get_stats(void);
+
+/* What decides where there are several kernels for a call: "rules", or how many choices were measured, and the file that
+ * they are from. Read when the runtime starts and frozen then; which one runs never depends on load. Starts the runtime;
+ * lives as long. HOCKET_TUNE says which:
+ *     (unset)   what was measured on this processor before: $XDG_CACHE_HOME/hocket/choices, else
+ *               ~/.cache/hocket/choices; rules for what was not
+ *     off       rules alone: the same on every machine with the same instruction set
+ *     measure   as unset; what had no choice is measured when the runtime ends, for the next one
+ *     PATH      (with a '/') exactly the choices of that file, which has to be there */
+HK_API const char *hk_kernel_choices(void);
 
 HK_END_DECLS
 

@@ -171,6 +171,8 @@ bool hki_runtime_alive(const hki_runtime *runtime);
 /* The record for a handle whose runtime is not alive: HK_FORKED or HK_CANCELLED; counted. */
 const hk_status *hki_runtime_gone(const hki_runtime *runtime);
 bool hki_runtime_is_serial(const hki_runtime *runtime);
+/* Between kernels, as measured (base/choices.h); lives as long as the runtime. */
+struct hki_choices *hki_runtime_choices(const hki_runtime *runtime);
 /* Counts of objects that keep a dead runtime's memory: arrays, mainly. */
 void hki_runtime_retain(hki_runtime *runtime);
 void hki_runtime_release(hki_runtime *runtime);

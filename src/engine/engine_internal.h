@@ -2,6 +2,7 @@
 #ifndef HOCKET_ENGINE_INTERNAL_H
 #define HOCKET_ENGINE_INTERNAL_H
 
+#include "base/choices.h"
 #include "base/sync.h"
 #include "device/cpu/cpu_topology.h"
 #include "device/sim/sim_device.h"
@@ -426,6 +427,7 @@ struct hki_runtime {
     _Atomic(int64_t) inline_ns, inline_asleep_ns;
     uint64_t run_ahead_calls, run_ahead_bytes;
     const hk_status *config_error; /* NULL: none */
+    hki_choices *choices;          /* NULL only with a config_error */
     const hk_status *cancelled;
     hki_budget *budgets;
     int budget_count;

@@ -60,6 +60,7 @@ static void runtime_destroy(hki_runtime *runtime)
         free(chunk);
     }
     hk_status_release(runtime->config_error);
+    hki_choices_destroy(runtime->choices);
     hk_status_release(runtime->cancelled);
     hk_status_release(runtime->first_failure);
     hki_trace_destroy(runtime->trace_memory);
@@ -87,6 +88,8 @@ static hki_runtime *runtime_create(const hk_runtime_options *options)
     *runtime = (hki_runtime){.generation = atomic_load(&fork_generation)};
     atomic_store(&runtime->refs, 1);
     runtime->config_error = hki_configure(options, &config);
+    if (!runtime->config_error)
+        runtime->config_error = hki_choices_create(getenv("HOCKET_TUNE"), &runtime->choices);
     if (runtime->config_error)
         config.engine = 0;
     runtime->serial = config.engine == 1;
@@ -234,6 +237,10 @@ void hk_runtime_deinit(void)
     if (!runtime)
         return;
     runtime_end(runtime);
+    const hk_status *error = hki_choices_measure(runtime->choices);
+    if (error)
+        hk_status_print(error, stderr); /* nobody is left to be told otherwise */
+    hk_status_release(error);
     if (hki_runtime_ending)
         hki_runtime_ending(runtime);
     hki_runtime_release(runtime);
@@ -253,6 +260,17 @@ const hk_status *hki_runtime_gone(const hki_runtime *runtime)
         HK_FORKED, NULL,
         "the handle was made before a fork, in the parent process; make arrays "
         "in the process that uses them");
+}
+
+struct hki_choices *hki_runtime_choices(const hki_runtime *runtime)
+{
+    return runtime->choices;
+}
+
+const char *hk_kernel_choices(void)
+{
+    hki_runtime *runtime = hki_runtime_default();
+    return hki_choices_description(runtime ? runtime->choices : NULL);
 }
 
 bool hki_runtime_is_serial(const hki_runtime *runtime)

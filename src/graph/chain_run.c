@@ -90,6 +90,7 @@ static bool run_call(const hki_chain_run *run, const hki_chain_step *step)
     call.extent = extent->extent;
     call.piece_count = 1;
     call.grain = extent->grain;
+    call.method = 0; /* what is best for all samples need not be for a block of them */
     call.partial_bytes = extent->partial_bytes;
     char *partials = extent->partial_bytes ? run->workspace + chain->scratch_at : NULL;
     /* Kernels find their part by the number of the piece; there is one part here. As numbers, like rows. */

@@ -28,6 +28,7 @@ bool hki_call_is_small(const hki_call *call, uint64_t bytes)
 void hki_kernel_run_here(hki_kernel_call *call)
 {
     call->piece_count = call->grain = 1;
+    call->method = 0;
     call->partial_bytes = 0;
     call->partials = NULL;
     call->task = NULL;

@@ -243,6 +243,7 @@ static void payload_init(call_payload *payload, const hki_call_parts *parts)
     call->extent = parts->plan->extent;
     call->piece_count = parts->piece_count;
     call->grain = parts->plan->grain;
+    call->method = parts->plan->method;
     call->partial_bytes = piece_stride(parts->plan->partial_bytes);
     call->partials = NULL;
     for (int i = 0; i < HKI_MAX_INPUTS; i++) {

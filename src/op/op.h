@@ -142,6 +142,7 @@ typedef struct hki_plan {
         flops; /* floating-point operations, for simulated devices; default: elements of output 0 */
     int64_t max_pieces;   /* default 64 */
     size_t partial_bytes; /* workspace of each piece, for sums that op->join adds up in order */
+    int method; /* of several kernels, the operator's own number; 0: by its rules; see op/choice.h */
 } hki_plan;
 
 /* What a kernel gets. Inputs left out have data NULL and ndim -1. */
@@ -152,6 +153,7 @@ typedef struct hki_kernel_call {
     hki_tensor in[HKI_MAX_INPUTS], out[HKI_MAX_OUTPUTS];
     int64_t extent, piece_count;
     int64_t grain;
+    int method; /* the plan's */
     size_t partial_bytes;
     char *partials; /* piece_count * partial_bytes, 64-byte aligned each; NULL: none */
     hki_task *task; /* for hki_task_fail */

@@ -1,9 +1,9 @@
 /* Recording: on request (hk_trace_start), or of a whole run (HOCKET_TRACE). */
+#include "base/whole_file.h"
 #include "device/device.h"
 #include "engine/engine.h"
 #include "trace/collect.h"
 #include "trace/trace_object.h"
-#include "trace/whole_file.h"
 
 #include <errno.h>
 #include <hocket/runtime.h>

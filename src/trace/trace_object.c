@@ -1,7 +1,7 @@
 #include "trace/trace_object.h"
 
+#include "base/whole_file.h"
 #include "trace/summary.h"
-#include "trace/whole_file.h"
 
 #include <stdlib.h>
 

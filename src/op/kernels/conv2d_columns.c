@@ -31,10 +31,12 @@ static int64_t matrix_elements(const hki_conv2d_geometry *g, int64_t chunk)
 bool hki_conv2d_columns_fit(const hki_conv2d_geometry *g, bool f64)
 {
     const int64_t element = f64 ? 8 : 4, chunk = CHUNK_BYTES / element;
+    if (matrix_elements(g, chunk) * element > MATRIX_BYTES ||
+        padded_elements(g, chunk) * element > MATRIX_BYTES)
+        return false;
     /* With two samples their strips fill the lanes well enough; long rows are convolved as they are. */
-    return g->samples == 1 && g->out_width < chunk &&
-           matrix_elements(g, chunk) * element <= MATRIX_BYTES &&
-           padded_elements(g, chunk) * element <= MATRIX_BYTES;
+    bool pays = g->samples == 1 && g->out_width < chunk;
+    return g->method == HKI_CONV2D_COLUMNS || (g->method == HKI_CONV2D_BY_RULE && pays);
 }
 
 int64_t hki_conv2d_columns_parts(const hki_conv2d_geometry *g)

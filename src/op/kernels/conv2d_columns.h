@@ -9,7 +9,8 @@
 
 #include "op/kernels/conv2d_kernel.h"
 
-/* Whether this way is faster than those of conv2d_kernel.h: a batch of one whose matrix fits the cache. */
+/* Whether it is to be done this way: the matrix of a sample fits the cache, and geometry->method says so, or leaves it to
+ * the rule: a batch of one. */
 bool hki_conv2d_columns_fit(const hki_conv2d_geometry *geometry, bool f64);
 int64_t hki_conv2d_columns_parts(const hki_conv2d_geometry *geometry);
 size_t hki_conv2d_columns_scratch_bytes(const hki_conv2d_geometry *geometry, bool f64);

@@ -23,8 +23,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+typedef enum hki_conv2d_pass {
+    HKI_CONV2D_FORWARD,
+    HKI_CONV2D_BACKWARD_DATA,
+    HKI_CONV2D_BACKWARD_WEIGHT,
+} hki_conv2d_pass;
+
+typedef enum hki_conv2d_method {
+    HKI_CONV2D_BY_RULE, /* of those below, by estimated cycles */
+    HKI_CONV2D_LANES,   /* samples, or strips of them, in the lanes */
+    HKI_CONV2D_DIRECT,  /* columns of an image in the lanes */
+    HKI_CONV2D_WINOGRAD,
+    HKI_CONV2D_COLUMNS, /* conv2d_columns.h */
+    HKI_CONV2D_METHOD_COUNT
+} hki_conv2d_method;
+
 typedef struct hki_conv2d_geometry {
-    int64_t samples; /* of the whole batch: decides the method, together with the rest */
+    hki_conv2d_method method; /* by rule too where a pass of this geometry cannot take it */
+    int64_t samples;          /* of the whole batch: decides the method, together with the rest */
     int64_t in_channels, in_height, in_width;
     /* out = (in + 2 pad - dilation (kernel - 1) - 1) / stride + 1, at least 1 */
     int64_t out_channels, out_height, out_width;

@@ -283,9 +283,12 @@ int main(void)
         hki_conv2d_geometry g = geometry_make(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8],
                                               a[9], a[10], a[11], a[12]);
         for (int f64 = 0; f64 < 2; f64++) {
+            g.method = HKI_CONV2D_BY_RULE;
             check(cases[i].label, g, f64, 0, g.samples);
             if (g.samples > 2)
                 check(cases[i].label, g, f64, 1, g.samples - 1);
+            while (++g.method < HKI_CONV2D_COLUMNS)
+                check(cases[i].label, g, f64, 0, g.samples);
         }
     }
     for (int i = 0; i < 150; i++) {
@@ -308,6 +311,7 @@ int main(void)
                  (long long)g.pad_height, (long long)g.pad_width, (long long)g.dilation_height,
                  (long long)g.dilation_width);
         int64_t begin = random_between(0, g.samples - 1);
+        g.method = (hki_conv2d_method)(i / 2 % HKI_CONV2D_COLUMNS);
         check(label, g, i % 2, begin, random_between(begin + 1, g.samples));
     }
     if (failures)

@@ -142,17 +142,21 @@ static void choose_bands(hki_conv2d_plan *plan)
     }
 }
 
+static bool can_be_direct(const hki_conv2d_plan *plan)
+{
+    const hki_conv2d_axis *row = &plan->row, *column = &plan->column;
+    int64_t rows = (row->target - 1) * row->step + row->offset_max - row->offset_min + 1;
+    return plan->pass != HKI_CONV2D_BACKWARD_WEIGHT && row->phases * column->phases == 1 &&
+           column->target >= plan->lanes &&
+           plan->source_channels * rows * plan->positions * plan->element_size <= DIRECT_BYTES;
+}
+
 /* Whether columns in the lanes beat samples in the lanes, by estimated cycles per vector of
  * results. */
-static bool choose_direct(const hki_conv2d_plan *plan, int64_t samples)
+static bool direct_pays(const hki_conv2d_plan *plan, int64_t samples)
 {
     const hki_conv2d_axis *row = &plan->row, *column = &plan->column;
     int64_t lanes = plan->lanes;
-    int64_t rows = (row->target - 1) * row->step + row->offset_max - row->offset_min + 1;
-    if (plan->pass == HKI_CONV2D_BACKWARD_WEIGHT || row->phases * column->phases > 1 ||
-        column->target < lanes ||
-        plan->source_channels * rows * plan->positions * plan->element_size > DIRECT_BYTES)
-        return false;
     double taps = (double)(plan->source_channels * row->kernel * column->kernel);
     double inputs = (double)(plan->source_channels * row->source * column->source);
     double outputs = (double)(plan->target_channels * row->target * column->target);
@@ -170,23 +174,33 @@ static bool choose_direct(const hki_conv2d_plan *plan, int64_t samples)
     return direct < transposed;
 }
 
-/* Whether Winograd's method beats multiplying out, by estimated products of a plane. */
-static bool choose_winograd(const hki_conv2d_plan *plan)
+static int64_t winograd_tile_o(const hki_conv2d_plan *plan)
+{
+    return plan->shape.tile_w[HKI_WINOGRAD_TILE_O] > 1 ? HKI_WINOGRAD_TILE_O
+                                                       : HKI_WINOGRAD_TILE_O / 2;
+}
+
+static bool can_be_winograd(const hki_conv2d_plan *plan)
 {
     const hki_conv2d_axis *const axes[2] = {&plan->row, &plan->column};
-    const int64_t tile_o =
-        plan->shape.tile_w[HKI_WINOGRAD_TILE_O] > 1 ? HKI_WINOGRAD_TILE_O : HKI_WINOGRAD_TILE_O / 2;
+    for (int i = 0; i < 2; i++)
+        if (axes[i]->kernel != 3 || axes[i]->stride != 1 || axes[i]->dilation != 1)
+            return false;
+    return plan->strips == 1 && plan->source_channels >= WINOGRAD_CHANNELS &&
+           plan->target_channels >= WINOGRAD_CHANNELS &&
+           plan->target_channels % winograd_tile_o(plan) == 0;
+}
+
+/* Whether Winograd's method beats multiplying out, by estimated products of a plane. */
+static bool winograd_pays(const hki_conv2d_plan *plan)
+{
+    const hki_conv2d_axis *const axes[2] = {&plan->row, &plan->column};
     double products = 1, plain = 1;
     for (int i = 0; i < 2; i++) {
         const hki_conv2d_axis *axis = axes[i];
-        if (axis->kernel != 3 || axis->stride != 1 || axis->dilation != 1)
-            return false;
         products *= 4 * (double)ceil_div(axis->target, 2);
         plain *= 3 * (double)axis->target - 2; /* with padding of 1, which is left out by rows */
     }
-    if (plan->strips != 1 || plan->source_channels < WINOGRAD_CHANNELS ||
-        plan->target_channels < WINOGRAD_CHANNELS || plan->target_channels % tile_o != 0)
-        return false;
     const double transforms = 8 / (double)plan->source_channels + 8 / (double)plan->target_channels;
     /* transforming a weight takes about so many products' time */
     const double weight = plan->pass == HKI_CONV2D_BACKWARD_WEIGHT ? 0 : 32;
@@ -199,8 +213,7 @@ static void winograd_init(hki_conv2d_plan *plan)
     const int64_t vector = plan->lanes * plan->element_size;
     const int64_t channels = plan->source_channels + plan->target_channels;
     const bool weigh = plan->pass == HKI_CONV2D_BACKWARD_WEIGHT;
-    plan->tile_o =
-        plan->shape.tile_w[HKI_WINOGRAD_TILE_O] > 1 ? HKI_WINOGRAD_TILE_O : HKI_WINOGRAD_TILE_O / 2;
+    plan->tile_o = winograd_tile_o(plan);
     plan->tile_w = plan->shape.tile_w[plan->tile_o];
     plan->tile_rows = ceil_div(plan->row.target, 2);
     plan->tile_columns = ceil_div(plan->column.target, 2);
@@ -313,6 +326,20 @@ static size_t weights_bytes(const hki_conv2d_plan *plan)
     return (size_t)count * (size_t)plan->element_size;
 }
 
+/* What was asked for, where this pass can take it; else by rule. */
+static void choose_method(hki_conv2d_plan *plan, const hki_conv2d_geometry *g)
+{
+    bool winograd = can_be_winograd(plan), direct = can_be_direct(plan);
+    if (g->method == HKI_CONV2D_LANES)
+        return;
+    plan->winograd = winograd && g->method == HKI_CONV2D_WINOGRAD;
+    plan->direct = direct && g->method == HKI_CONV2D_DIRECT;
+    if (plan->winograd || plan->direct)
+        return;
+    plan->winograd = winograd && winograd_pays(plan);
+    plan->direct = !plan->winograd && direct && direct_pays(plan, g->samples);
+}
+
 void hki_conv2d_plan_init(hki_conv2d_plan *plan, const hki_conv2d_geometry *g, hki_conv2d_pass pass,
                           const hki_conv2d_lane_shape *shape)
 {
@@ -322,10 +349,9 @@ void hki_conv2d_plan_init(hki_conv2d_plan *plan, const hki_conv2d_geometry *g, h
     plan->strip_rows = plan->strip_t * plan->row.phases;
     init_positions(plan);
     choose_bands(plan);
-    plan->winograd = choose_winograd(plan);
+    choose_method(plan, g);
     if (plan->winograd)
         winograd_init(plan);
-    plan->direct = !plan->winograd && choose_direct(plan, g->samples);
     if (plan->direct) {
         plan->strips = 1;
         plan->strip_t = plan->strip_rows = plan->row.target;

@@ -13,12 +13,6 @@ enum {
         8, /* channels of a register tile of Winograd's products; or half of that */
 };
 
-typedef enum hki_conv2d_pass {
-    HKI_CONV2D_FORWARD,
-    HKI_CONV2D_BACKWARD_DATA,
-    HKI_CONV2D_BACKWARD_WEIGHT,
-} hki_conv2d_pass;
-
 /* What the plan needs to know of an instruction set and dtype. */
 typedef struct hki_conv2d_lane_shape {
     int64_t lanes;        /* elements of a vector */

@@ -1,6 +1,6 @@
 /* Files, read and written as a whole. Thread-safe; block on the file only. */
-#ifndef HOCKET_TRACE_WHOLE_FILE_H
-#define HOCKET_TRACE_WHOLE_FILE_H
+#ifndef HOCKET_BASE_WHOLE_FILE_H
+#define HOCKET_BASE_WHOLE_FILE_H
 
 #include "base/status.h"
 

@@ -1,4 +1,4 @@
-#include "trace/whole_file.h"
+#include "base/whole_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
