@@ -65,7 +65,19 @@ static void layer_make(layer *l, const char *name, int64_t c, int64_t h, int64_t
                        bool relu, hki_block_pool pool)
 {
     int64_t lanes = hki_conv2d_block_lanes(false), out = h - k + 1;
-    hki_conv2d_geometry g = {APART_SAMPLES, c, h, h, o, out, out, k, k, 1, 1, 0, 0, 1, 1};
+    hki_conv2d_geometry g = {.samples = APART_SAMPLES,
+                             .in_channels = c,
+                             .in_height = h,
+                             .in_width = h,
+                             .out_channels = o,
+                             .out_height = out,
+                             .out_width = out,
+                             .kernel_height = k,
+                             .kernel_width = k,
+                             .stride_height = 1,
+                             .stride_width = 1,
+                             .dilation_height = 1,
+                             .dilation_width = 1};
     hki_conv2d_block b = {g, relu, pool, 2, 2};
     int64_t rows = hki_conv2d_block_out_height(&b);
     int64_t covered = pool == HKI_BLOCK_POOL_NONE ? rows : 2 * rows;

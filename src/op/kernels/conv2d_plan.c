@@ -15,21 +15,6 @@ enum {
     WINOGRAD_WEIGH_LANES = 256    /* a product of BLAS should sum over so many elements */
 };
 
-static int64_t min64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t max64(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static int64_t ceil_div(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
 /* The phase of tap k and its source offset: target = phase + phases t reads source = step t +
  * offset. */
 static int64_t axis_tap(const hki_conv2d_axis *axis, int64_t k, int64_t *offset)
@@ -50,14 +35,14 @@ static void axis_init(hki_conv2d_axis *axis)
 {
     axis->phases = axis->backward ? axis->stride : 1;
     axis->step = axis->backward ? 1 : axis->stride;
-    axis->per_phase = ceil_div(axis->target, axis->phases);
+    axis->per_phase = hki_ceil_div(axis->target, axis->phases);
     axis->offset_min = INT64_MAX;
     axis->offset_max = INT64_MIN;
     for (int64_t k = 0; k < axis->kernel; k++) {
         int64_t offset;
         axis_tap(axis, k, &offset);
-        axis->offset_min = min64(axis->offset_min, offset);
-        axis->offset_max = max64(axis->offset_max, offset);
+        axis->offset_min = hki_min64(axis->offset_min, offset);
+        axis->offset_max = hki_max64(axis->offset_max, offset);
     }
 }
 
@@ -84,10 +69,10 @@ static int64_t choose_strips(int64_t samples, int64_t lanes, int64_t rows)
     int64_t best = 1;
     if (samples >= 2 * lanes)
         return best;
-    double best_cost = (double)(ceil_div(max64(samples, 1), lanes) * rows);
-    for (int64_t strips = 2; strips <= min64(lanes, rows); strips++) {
-        double cost =
-            (double)(ceil_div(max64(samples, 1) * strips, lanes) * ceil_div(rows, strips));
+    double best_cost = (double)(hki_ceil_div(hki_max64(samples, 1), lanes) * rows);
+    for (int64_t strips = 2; strips <= hki_min64(lanes, rows); strips++) {
+        double cost = (double)(hki_ceil_div(hki_max64(samples, 1) * strips, lanes) *
+                               hki_ceil_div(rows, strips));
         /* a strip reads its halo again and is transposed row by row */
         if (cost < 0.9 * best_cost) {
             best = strips;
@@ -102,7 +87,7 @@ static int64_t source_rows(const hki_conv2d_plan *plan, int64_t t)
     const hki_conv2d_axis *row = &plan->row;
     int64_t rows = (t - 1) * row->step + row->offset_max - row->offset_min + 1;
     bool clipped = plan->strips == 1 && plan->pass != HKI_CONV2D_BACKWARD_WEIGHT;
-    return clipped ? min64(rows, row->source) : rows;
+    return clipped ? hki_min64(rows, row->source) : rows;
 }
 
 static void choose_bands(hki_conv2d_plan *plan)
@@ -115,9 +100,10 @@ static void choose_bands(hki_conv2d_plan *plan)
     bool weigh = plan->pass == HKI_CONV2D_BACKWARD_WEIGHT;
     plan->chunk = plan->source_channels;
     if (weigh) {
-        t = max64(1, min64(t, TARGET_BYTES / max64(target_row_bytes, 1)));
+        t = hki_max64(1, hki_min64(t, TARGET_BYTES / hki_max64(target_row_bytes, 1)));
         int64_t channel_bytes = source_rows(plan, t) * row_bytes;
-        plan->chunk = max64(1, min64(plan->chunk, SOURCE_BYTES / max64(channel_bytes, 1)));
+        plan->chunk =
+            hki_max64(1, hki_min64(plan->chunk, SOURCE_BYTES / hki_max64(channel_bytes, 1)));
     } else if (source_rows(plan, t) * row_bytes * plan->chunk > SOURCE_BYTES) {
         int64_t fit = t;
         while (fit > 0 && source_rows(plan, fit) * row_bytes * plan->chunk > SOURCE_BYTES)
@@ -125,20 +111,22 @@ static void choose_bands(hki_conv2d_plan *plan)
         if (fit > 0) {
             t = fit;
         } else {
-            t = max64(1, min64(t, TARGET_BYTES / max64(target_row_bytes, 1)));
+            t = hki_max64(1, hki_min64(t, TARGET_BYTES / hki_max64(target_row_bytes, 1)));
             int64_t channel_bytes = source_rows(plan, t) * row_bytes;
-            plan->chunk = max64(1, min64(plan->chunk, SOURCE_BYTES / max64(channel_bytes, 1)));
+            plan->chunk =
+                hki_max64(1, hki_min64(plan->chunk, SOURCE_BYTES / hki_max64(channel_bytes, 1)));
         }
     }
-    plan->chunk = ceil_div(plan->source_channels, ceil_div(plan->source_channels, plan->chunk));
-    plan->band_t = ceil_div(plan->strip_t, ceil_div(plan->strip_t, t));
+    plan->chunk =
+        hki_ceil_div(plan->source_channels, hki_ceil_div(plan->source_channels, plan->chunk));
+    plan->band_t = hki_ceil_div(plan->strip_t, hki_ceil_div(plan->strip_t, t));
     plan->band_rows = source_rows(plan, plan->band_t);
     plan->sub_t = plan->band_t;
     if (weigh || plan->chunk == plan->source_channels) {
         int64_t sub_bytes = 5 * plan->row.phases * plan->column.target * vector;
         int64_t most = weigh ? WEIGH_BYTES : TILE_BYTES;
-        int64_t sub = max64(1, min64(plan->band_t, most / max64(sub_bytes, 1)));
-        plan->sub_t = ceil_div(plan->band_t, ceil_div(plan->band_t, sub));
+        int64_t sub = hki_max64(1, hki_min64(plan->band_t, most / hki_max64(sub_bytes, 1)));
+        plan->sub_t = hki_ceil_div(plan->band_t, hki_ceil_div(plan->band_t, sub));
     }
 }
 
@@ -160,14 +148,14 @@ static bool direct_pays(const hki_conv2d_plan *plan, int64_t samples)
     double taps = (double)(plan->source_channels * row->kernel * column->kernel);
     double inputs = (double)(plan->source_channels * row->source * column->source);
     double outputs = (double)(plan->target_channels * row->target * column->target);
-    int64_t virtual_samples = max64(samples, 1) * plan->strips;
-    double busy = (double)virtual_samples / (double)(ceil_div(virtual_samples, lanes) * lanes);
+    int64_t virtual_samples = hki_max64(samples, 1) * plan->strips;
+    double busy = (double)virtual_samples / (double)(hki_ceil_div(virtual_samples, lanes) * lanes);
     busy *= (double)row->target / (double)(plan->strips * plan->strip_rows);
     double transposed = (1.05 * taps + 15 + 12 * inputs / outputs) / busy;
-    double used = (double)column->target / (double)(ceil_div(column->target, lanes) * lanes);
+    double used = (double)column->target / (double)(hki_ceil_div(column->target, lanes) * lanes);
     /* a tile of min(channels, 5) x w: multiply-adds, or loads, of which those of x straddle lines
      */
-    int64_t o = min64(plan->target_channels, 5);
+    int64_t o = hki_min64(plan->target_channels, 5);
     double w = (double)plan->shape.tile_w[o];
     double step = (2 * w + (double)o) / ((double)o * w);
     double direct = ((step > 1.2 ? step : 1.2) * taps + 4) / used;
@@ -198,7 +186,7 @@ static bool winograd_pays(const hki_conv2d_plan *plan)
     double products = 1, plain = 1;
     for (int i = 0; i < 2; i++) {
         const hki_conv2d_axis *axis = axes[i];
-        products *= 4 * (double)ceil_div(axis->target, 2);
+        products *= 4 * (double)hki_ceil_div(axis->target, 2);
         plain *= 3 * (double)axis->target - 2; /* with padding of 1, which is left out by rows */
     }
     const double transforms = 8 / (double)plan->source_channels + 8 / (double)plan->target_channels;
@@ -215,26 +203,26 @@ static void winograd_init(hki_conv2d_plan *plan)
     const bool weigh = plan->pass == HKI_CONV2D_BACKWARD_WEIGHT;
     plan->tile_o = winograd_tile_o(plan);
     plan->tile_w = plan->shape.tile_w[plan->tile_o];
-    plan->tile_rows = ceil_div(plan->row.target, 2);
-    plan->tile_columns = ceil_div(plan->column.target, 2);
-    plan->positions =
-        max64(plan->positions, plan->left + plan->column.offset_min + 2 * plan->tile_columns + 2);
+    plan->tile_rows = hki_ceil_div(plan->row.target, 2);
+    plan->tile_columns = hki_ceil_div(plan->column.target, 2);
+    plan->positions = hki_max64(plan->positions,
+                                plan->left + plan->column.offset_min + 2 * plan->tile_columns + 2);
     plan->column_pitch = plan->positions;
     plan->chunk = plan->source_channels;
     const int64_t row_bytes = plan->source_channels * plan->positions * vector;
-    int64_t rows = max64(1, (SOURCE_BYTES / row_bytes - 2) / 2);
-    plan->band_t = ceil_div(plan->tile_rows, ceil_div(plan->tile_rows, rows));
+    int64_t rows = hki_max64(1, (SOURCE_BYTES / row_bytes - 2) / 2);
+    plan->band_t = hki_ceil_div(plan->tile_rows, hki_ceil_div(plan->tile_rows, rows));
     plan->band_rows = 2 * plan->band_t + 2;
     const int64_t least = weigh ? WINOGRAD_WEIGH_LANES / plan->lanes : 2 * plan->tile_w;
     const int64_t most = plan->band_t * plan->tile_columns;
-    int64_t group = max64(least, WINOGRAD_BYTES / (16 * channels * vector));
-    group = min64(most, ceil_div(group, plan->tile_w) * plan->tile_w);
+    int64_t group = hki_max64(least, WINOGRAD_BYTES / (16 * channels * vector));
+    group = hki_min64(most, hki_ceil_div(group, plan->tile_w) * plan->tile_w);
     plan->group = group;
     plan->source_part = (plan->source_channels * group | 1) * plan->lanes;
     plan->target_part = (plan->target_channels * group | 1) * plan->lanes;
     plan->weight_part = plan->source_channels * plan->target_channels;
     if (!weigh)
-        plan->weight_part = (ceil_div(plan->weight_part, plan->lanes) | 1) * plan->lanes;
+        plan->weight_part = (hki_ceil_div(plan->weight_part, plan->lanes) | 1) * plan->lanes;
 }
 
 static size_t winograd_place(hki_conv2d_plan *plan, size_t at)
@@ -295,10 +283,10 @@ static void init_axes(hki_conv2d_plan *plan, const hki_conv2d_geometry *g, hki_c
 static void init_positions(hki_conv2d_plan *plan)
 {
     const hki_conv2d_axis *column = &plan->column;
-    plan->left = max64(0, -column->offset_min);
+    plan->left = hki_max64(0, -column->offset_min);
     int64_t reach = (column->per_phase - 1) * column->step + column->offset_max + 1;
-    int64_t width = plan->left + max64(reach, column->source);
-    plan->column_pitch = ceil_div(width, column->step);
+    int64_t width = plan->left + hki_max64(reach, column->source);
+    plan->column_pitch = hki_ceil_div(width, column->step);
     plan->positions = plan->column_pitch * column->step;
 }
 
@@ -345,7 +333,7 @@ void hki_conv2d_plan_init(hki_conv2d_plan *plan, const hki_conv2d_geometry *g, h
 {
     init_axes(plan, g, pass, shape);
     plan->strips = choose_strips(g->samples, plan->lanes, plan->row.per_phase);
-    plan->strip_t = ceil_div(plan->row.per_phase, plan->strips);
+    plan->strip_t = hki_ceil_div(plan->row.per_phase, plan->strips);
     plan->strip_rows = plan->strip_t * plan->row.phases;
     init_positions(plan);
     choose_bands(plan);
@@ -373,7 +361,7 @@ void hki_conv2d_plan_init(hki_conv2d_plan *plan, const hki_conv2d_geometry *g, h
     if (weigh)
         pixels += (plan->winograd ? 2 : 1) * plan->band_t * column->target;
     if (plan->direct)
-        pixels = 2 * plan->row.target * ceil_div(column->target, plan->lanes);
+        pixels = 2 * plan->row.target * hki_ceil_div(column->target, plan->lanes);
     plan->packed_at = tables_bytes(plan, pixels);
     if (plan->winograd) {
         plan->bytes = (winograd_place(plan, plan->packed_at) + 63) / 64 * 64;
@@ -424,126 +412,27 @@ void hki_conv2d_plan_init_block(hki_conv2d_plan *plan, const hki_conv2d_geometry
                      row->pad == 0 && row->step == 1 && column->step == 1;
     if (backward) {
         /* Rows share the zeros between them. A segment reads less than its width past the end. */
-        int64_t gap = max64(plan->left, plan->positions - plan->left - column->source);
-        plan->left = min64(gap, HKI_CONV2D_TILE_W_MAX - 1);
+        int64_t gap = hki_max64(plan->left, plan->positions - plan->left - column->source);
+        plan->left = hki_min64(gap, HKI_CONV2D_TILE_W_MAX - 1);
         plan->positions = plan->column_pitch = plan->left + column->source;
     }
 
     int64_t vector = plan->lanes * plan->element_size;
-    int64_t fit = SOURCE_BYTES / max64(1, plan->source_channels * plan->positions * vector);
+    int64_t fit = SOURCE_BYTES / hki_max64(1, plan->source_channels * plan->positions * vector);
     int64_t span = row->offset_max - row->offset_min + 1;
-    int64_t units = ceil_div(row->per_phase, unit);
-    int64_t most = fit <= span ? 1 : max64(1, ((fit - span) / row->step + 1) / unit);
-    plan->band_t = ceil_div(units, ceil_div(units, most)) * unit;
+    int64_t units = hki_ceil_div(row->per_phase, unit);
+    int64_t most = fit <= span ? 1 : hki_max64(1, ((fit - span) / row->step + 1) / unit);
+    plan->band_t = hki_ceil_div(units, hki_ceil_div(units, most)) * unit;
     plan->band_rows = plan->in_place ? row->source : source_rows(plan, plan->band_t);
     int64_t unit_bytes = 5 * unit * column->target * vector;
-    int64_t sub = max64(1, (weigh ? WEIGH_BYTES : BLOCK_TILE_BYTES) / unit_bytes);
+    int64_t sub = hki_max64(1, (weigh ? WEIGH_BYTES : BLOCK_TILE_BYTES) / unit_bytes);
     units = plan->band_t / unit;
-    plan->sub_t = ceil_div(units, ceil_div(units, sub)) * unit;
+    plan->sub_t = hki_ceil_div(units, hki_ceil_div(units, sub)) * unit;
     place_source(plan);
-    plan->inner_begin = max64(0, ceil_div(-row->offset_min, row->step));
+    plan->inner_begin = hki_max64(0, hki_ceil_div(-row->offset_min, row->step));
     plan->inner_end = (row->source - 1 - row->offset_max) / row->step + 1;
     plan->packed_at = tables_bytes(plan, 0);
     plan->bytes = (plan->packed_at + weights_bytes(plan) + 63) / 64 * 64;
-}
-
-/* Estimated cycles of one step of a tile (o x w): multiply-adds, or loads, or latency. */
-static double step_cost(int64_t o, int64_t w)
-{
-    double cost = (double)max64(o * w, o + w + 2);
-    return (cost < 8 ? 8 : cost) + 0.5;
-}
-
-static void segment_taps(const hki_conv2d_plan *plan, int64_t phase, int64_t t, int64_t width,
-                         int64_t *begin, int64_t *end)
-{
-    const hki_conv2d_axis *column = &plan->column;
-    int64_t first = column->phase_begin[phase], last = column->phase_begin[phase + 1];
-    int64_t lo = last, hi = first;
-    for (int64_t k = first; k < last; k++) {
-        int64_t from = t * column->step + column->tap_offset[k];
-        int64_t to = (t + width - 1) * column->step + column->tap_offset[k];
-        if (to < 0 || from >= column->source)
-            continue;
-        lo = min64(lo, k);
-        hi = max64(hi, k + 1);
-    }
-    *begin = lo < hi ? lo : first;
-    *end = lo < hi ? hi : first;
-}
-
-static bool segment_is_ragged(const hki_conv2d_plan *plan, int64_t t, int64_t width, int64_t begin,
-                              int64_t end)
-{
-    const hki_conv2d_axis *column = &plan->column;
-    bool ragged = false;
-    for (int64_t k = begin; k < end; k++) {
-        int64_t from = t * column->step + column->tap_offset[k];
-        ragged = ragged || from < 0 || from + (width - 1) * column->step >= column->source;
-    }
-    return ragged;
-}
-
-/* Cuts the columns of a phase into segments of least cost, by dynamic programming from the right.
- */
-static double cut_columns(const hki_conv2d_plan *plan, int64_t phase, int64_t o, int64_t most,
-                          hki_conv2d_segment *segments, int64_t *count)
-{
-    const hki_conv2d_axis *column = &plan->column;
-    int64_t total = column->target > phase ? ceil_div(column->target - phase, column->phases) : 0;
-    double *cost = plan->work;
-    int64_t *width = (int64_t *)(cost + column->per_phase + 1);
-    cost[total] = 0;
-    for (int64_t t = total - 1; t >= 0; t--) {
-        cost[t] = 1e300;
-        for (int64_t w = min64(most, total - t); w >= 1; w--) {
-            int64_t begin, end;
-            segment_taps(plan, phase, t, w, &begin, &end);
-            double here = cost[t + w] + step_cost(o, w) * (double)(end - begin) + 2;
-            if (here < cost[t]) {
-                cost[t] = here;
-                width[t] = w;
-            }
-        }
-    }
-    double sum = cost[0];
-    if (segments) {
-        *count = 0;
-        for (int64_t t = 0; t < total; t += width[t]) {
-            int64_t begin, end;
-            segment_taps(plan, phase, t, width[t], &begin, &end);
-            segments[(*count)++] =
-                (hki_conv2d_segment){(int32_t)t, (int32_t)width[t], (int32_t)begin, (int32_t)end,
-                                     segment_is_ragged(plan, t, width[t], begin, end)};
-        }
-    }
-    return sum;
-}
-
-static void choose_tile(hki_conv2d_plan *plan, int64_t points)
-{
-    double best = 1e300;
-    for (int64_t o = 1; o <= HKI_CONV2D_TILE_O_MAX && plan->shape.tile_w[o]; o++) {
-        int64_t tiles = ceil_div(plan->target_channels, o);
-        if (ceil_div(plan->target_channels, tiles) < o)
-            continue;
-        int64_t most = plan->shape.tile_w[o];
-        double cost = 0;
-        if (plan->pass == HKI_CONV2D_BACKWARD_WEIGHT || plan->direct) {
-            int64_t rest = points % most;
-            cost = step_cost(o, most) * (double)(points / most);
-            cost += rest ? step_cost(o, rest) : 0;
-        } else {
-            for (int64_t phase = 0; phase < plan->column.phases; phase++)
-                cost += cut_columns(plan, phase, o, most, NULL, NULL);
-        }
-        cost *= (double)tiles;
-        if (cost < best) {
-            best = cost;
-            plan->tile_o = o;
-            plan->tile_w = most;
-        }
-    }
 }
 
 void hki_conv2d_plan_place(hki_conv2d_plan *plan, void *memory)
@@ -568,18 +457,6 @@ void hki_conv2d_plan_place(hki_conv2d_plan *plan, void *memory)
     plan->pixel_position = (int32_t *)(plan->segments + column->target + column->phases);
 }
 
-static void cut_all_columns(hki_conv2d_plan *plan)
-{
-    int64_t total = 0;
-    for (int64_t phase = 0; phase < plan->column.phases; phase++) {
-        int64_t count = 0;
-        plan->segment_begin[phase] = total;
-        cut_columns(plan, phase, plan->tile_o, plan->tile_w, plan->segments + total, &count);
-        total += count;
-    }
-    plan->segment_begin[plan->column.phases] = total;
-}
-
 /* Where in the source each weight of a chunk begins. */
 static void fill_weight_offsets(hki_conv2d_plan *plan)
 {
@@ -600,12 +477,13 @@ void hki_conv2d_plan_build(hki_conv2d_plan *plan, void *scratch)
     axis_tables(row);
     axis_tables(column);
     if (!plan->winograd)
-        choose_tile(plan, plan->direct ? row->target * ceil_div(column->target, plan->lanes)
-                                       : plan->chunk * row->kernel * column->kernel);
+        hki_conv2d_choose_tile(plan, plan->direct
+                                         ? row->target * hki_ceil_div(column->target, plan->lanes)
+                                         : plan->chunk * row->kernel * column->kernel);
     if (!weigh && !plan->direct && !plan->winograd)
-        cut_all_columns(plan);
+        hki_conv2d_cut_columns(plan);
     if (plan->block && plan->pass == HKI_CONV2D_BACKWARD_DATA) {
-        plan->left = min64(plan->left, plan->tile_w - 1);
+        plan->left = hki_min64(plan->left, plan->tile_w - 1);
         plan->positions = plan->column_pitch = plan->left + column->source;
         place_source(plan);
     }

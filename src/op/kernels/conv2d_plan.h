@@ -103,6 +103,26 @@ void hki_conv2d_plan_place(hki_conv2d_plan *plan, void *memory);
 /* Places the tables in scratch and fills them. */
 void hki_conv2d_plan_build(hki_conv2d_plan *plan, void *scratch);
 
+/* Between the files of a plan (conv2d_tiling.c): sets tile_o and tile_w for `points` vectors of results a channel; then the
+ * segments. */
+void hki_conv2d_choose_tile(hki_conv2d_plan *plan, int64_t points);
+void hki_conv2d_cut_columns(hki_conv2d_plan *plan);
+
+static inline int64_t hki_min64(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline int64_t hki_max64(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline int64_t hki_ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
 /* Part `index` of [0, total) cut into parts that differ by one at most, none above `most`. */
 static inline int64_t hki_conv2d_part_begin(int64_t total, int64_t most, int64_t index)
 {
