@@ -60,12 +60,20 @@ static double random_unit(uint64_t *state)
     return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
 }
 
+/* As a dtype of floats has it. */
+static double rounded(double value, hk_dtype dtype)
+{
+    uint64_t element = 0;
+    hki_dtype_store(dtype, &element, value);
+    return hki_dtype_load(dtype, &element);
+}
+
 /* size values as the dtype has them. */
 static double *random_values(int64_t size, hk_dtype dtype, double low, double high, bool scaled,
                              uint64_t seed)
 {
     double *values = allocate((size_t)size * sizeof *values);
-    bool real = dtype == HK_F32 || dtype == HK_F64;
+    bool real = hki_dtype_is_real(dtype);
     if (!real && scaled) {
         low *= 10;
         high *= 10;
@@ -76,9 +84,9 @@ static double *random_values(int64_t size, hk_dtype dtype, double low, double hi
         double value = low + (high - low) * random_unit(&seed);
         if (dtype == HK_BOOL)
             value = value > (low + high) / 2;
-        else if (dtype == HK_F32)
-            value = (double)(float)value;
-        else if (!real)
+        else if (real)
+            value = rounded(value, dtype);
+        else
             value = floor(value);
         values[i] = value;
     }
@@ -173,6 +181,8 @@ static void case_values(test_case *self)
         const hki_sample_input *own = &sample->own[i];
         self->values[i] = NULL;
         self->dtypes[i] = own->set ? own->dtype : self->dtype;
+        if (i == 2 && hki_dtype_is_half(self->dtype)) /* what is added to a product */
+            self->dtypes[i] = HK_F32;
         if (sample->inputs[i].ndim < 0)
             continue;
         if (sample->kind == HKI_SAMPLE_ALIASED && i > 0) {
@@ -250,9 +260,10 @@ static double as_stored(double value, hk_dtype dtype)
 {
     switch (dtype) {
     case HK_F64:
-        return value;
     case HK_F32:
-        return (double)(float)value;
+    case HK_F16:
+    case HK_BF16:
+        return rounded(value, dtype);
     case HK_BOOL:
         return value != 0;
     case HK_U8:

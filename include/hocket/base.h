@@ -24,16 +24,18 @@
 
 HK_BEGIN_DECLS
 
-/* Element types. Sizes in bytes: 4, 8, 4, 8, 1, 1. A bool is stored as 0 or 1. */
-typedef enum hk_dtype { HK_F32, HK_F64, HK_I32, HK_I64, HK_U8, HK_BOOL } hk_dtype;
-enum { HK_DTYPE_COUNT = 6 };
+/* Element types. Sizes in bytes: 4, 8, 4, 8, 1, 1, 2, 2. A bool is stored as 0 or 1. The halves, IEEE 754's binary16 and
+ * bfloat16 (the upper half of a float), are for storing: they can be copied, cast and multiplied (hk_matmul, hk_linear:
+ * sums and results are float32). */
+typedef enum hk_dtype { HK_F32, HK_F64, HK_I32, HK_I64, HK_U8, HK_BOOL, HK_F16, HK_BF16 } hk_dtype;
+enum { HK_DTYPE_COUNT = 8 };
 
 /* An array has at most this many axes. */
 enum { HK_MAX_NDIM = 8 };
 
 /* Bytes of one element; 0 for a value that is no dtype. */
 HK_API size_t hk_dtype_bytes(hk_dtype dtype);
-/* "float32", "float64", "int32", "int64", "uint8", "bool"; "invalid" otherwise. Static text. */
+/* "float32", "float64", "int32", "int64", "uint8", "bool", "float16", "bfloat16"; "invalid" otherwise. Static text. */
 HK_API const char *hk_dtype_name(hk_dtype dtype);
 
 /* A line of a program. `file` is borrowed and must live until the runtime ends (a string literal, or

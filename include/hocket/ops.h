@@ -187,8 +187,8 @@ HK_API hk_array *hk_copy(hk_array *x);
 HK_API void hk_copy_into(hk_array *out, hk_array *x);
 
 /* The same values as another dtype; a view of x when it has that dtype. Integers from floats are
- * rounded towards zero; a value that the dtype does not have, NaN included, fails the result. To
- * bool: whether the value is not 0. */
+ * rounded towards zero, other values to the nearest, ties to even; a value that the dtype does
+ * not have, NaN included, fails the result. To bool: whether the value is not 0. */
 typedef struct hk_cast_arguments {
     hk_dtype dtype; /* dtype of the result */
 } hk_cast_arguments;
@@ -246,15 +246,16 @@ typedef struct hk_reshape_arguments {
 HK_API hk_array *hk_reshape(hk_array *x, hk_dims shape);
 
 /* y[i,j] = sum over l of a[i,l] * b[l,j]. Matrix product of a (m,k) and b (k,n): (m,n), of their
- * dtype. Further axes in front are batches of matrices, which broadcast. A vector is a row on
- * the left and a column on the right, and its axis of size 1 is not in the result: (k) times
- * (k,n) is (n), (k) times (k) a scalar. Transposed views are read in place. Integers wrap
- * around. */
+ * dtype; halves are summed in float32, which is the result's dtype, and give gradients of their
+ * own dtype, computed from dy rounded to it. Further axes in front are batches of matrices,
+ * which broadcast. A vector is a row on the left and a column on the right, and its axis of size
+ * 1 is not in the result: (k) times (k,n) is (n), (k) times (k) a scalar. Transposed views are
+ * read in place. Integers wrap around. */
 HK_API hk_array *hk_matmul(hk_array *a, hk_array *b);
 
 /* y = x weight^T + bias. Fully connected layer: x (...,inputs) times the transpose of weight
- * (outputs,inputs), plus bias (outputs): (...,outputs), of the dtype of all three. bias may be
- * NULL. */
+ * (outputs,inputs), plus bias (outputs): (...,outputs), of the dtype of all three. Of halves x
+ * and weight, bias and result are float32; see matmul. bias may be NULL. */
 HK_API hk_array *hk_linear(hk_array *x, hk_array *weight, hk_array *bias);
 
 /* y[i] = log(sum over j of exp(logits[i,j])) - logits[i,labels[i]]. Loss of each sample: minus

@@ -12,7 +12,19 @@ typedef struct hki_storage hki_storage;
 /* Bytes of an element, of a valid dtype: hk_dtype_bytes without the call. */
 static inline size_t hki_dtype_bytes(hk_dtype dtype)
 {
-    return 0x118484 >> 4 * (unsigned)dtype & 15;
+    return 0x22118484 >> 4 * (unsigned)dtype & 15;
+}
+
+/* float16 and bfloat16 */
+static inline bool hki_dtype_is_half(hk_dtype dtype)
+{
+    return dtype == HK_F16 || dtype == HK_BF16;
+}
+
+/* Floating-point: of any size. */
+static inline bool hki_dtype_is_real(hk_dtype dtype)
+{
+    return dtype == HK_F32 || dtype == HK_F64 || hki_dtype_is_half(dtype);
 }
 
 struct hk_array {

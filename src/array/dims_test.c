@@ -94,8 +94,9 @@ static void test_broadcast(void)
 
 static void test_dtypes(void)
 {
-    static const size_t bytes[] = {4, 8, 4, 8, 1, 1};
-    static const char *const names[] = {"float32", "float64", "int32", "int64", "uint8", "bool"};
+    static const size_t bytes[HK_DTYPE_COUNT] = {4, 8, 4, 8, 1, 1, 2, 2};
+    static const char *const names[HK_DTYPE_COUNT] = {"float32", "float64", "int32",   "int64",
+                                                      "uint8",   "bool",    "float16", "bfloat16"};
     char element[8];
     for (int i = 0; i < HK_DTYPE_COUNT; i++) {
         CHECK_EQ_I64(hk_dtype_bytes((hk_dtype)i), bytes[i]);
@@ -103,7 +104,7 @@ static void test_dtypes(void)
         CHECK(hki_dtype_store((hk_dtype)i, element, 1));
         CHECK(hki_dtype_load((hk_dtype)i, element) == 1);
     }
-    CHECK_EQ_I64(hk_dtype_bytes((hk_dtype)6), 0);
+    CHECK_EQ_I64(hk_dtype_bytes((hk_dtype)HK_DTYPE_COUNT), 0);
     CHECK_EQ_I64(hk_dtype_bytes((hk_dtype)-1), 0);
     CHECK_STR(hk_dtype_name((hk_dtype)-1), "invalid");
     CHECK(hki_dtype_store(HK_I32, element, -2.9) && hki_dtype_load(HK_I32, element) == -2);

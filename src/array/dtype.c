@@ -1,10 +1,11 @@
 #include "array/array.h"
+#include "array/half.h"
 
 #include <math.h>
 #include <string.h>
 
 _Static_assert(HK_F32 == 0 && HK_F64 == 1 && HK_I32 == 2 && HK_I64 == 3 && HK_U8 == 4 &&
-                   HK_BOOL == 5,
+                   HK_BOOL == 5 && HK_F16 == 6 && HK_BF16 == 7,
                "hki_dtype_bytes has their sizes in this order");
 
 size_t hk_dtype_bytes(hk_dtype dtype)
@@ -19,6 +20,9 @@ size_t hk_dtype_bytes(hk_dtype dtype)
     case HK_U8:
     case HK_BOOL:
         return 1;
+    case HK_F16:
+    case HK_BF16:
+        return 2;
     }
     return 0;
 }
@@ -26,8 +30,8 @@ size_t hk_dtype_bytes(hk_dtype dtype)
 const char *hk_dtype_name(hk_dtype dtype)
 {
     static const char *const names[HK_DTYPE_COUNT] = {
-        [HK_F32] = "float32", [HK_F64] = "float64", [HK_I32] = "int32",
-        [HK_I64] = "int64",   [HK_U8] = "uint8",    [HK_BOOL] = "bool",
+        [HK_F32] = "float32", [HK_F64] = "float64", [HK_I32] = "int32",   [HK_I64] = "int64",
+        [HK_U8] = "uint8",    [HK_BOOL] = "bool",   [HK_F16] = "float16", [HK_BF16] = "bfloat16",
     };
     size_t index = (size_t)dtype;
     return index < HK_DTYPE_COUNT ? names[index] : "invalid";
@@ -41,6 +45,7 @@ double hki_dtype_load(hk_dtype dtype, const void *element)
         int32_t i32;
         int64_t i64;
         uint8_t u8;
+        uint16_t half;
     } value;
     memcpy(&value, element, hk_dtype_bytes(dtype));
     switch (dtype) {
@@ -55,6 +60,10 @@ double hki_dtype_load(hk_dtype dtype, const void *element)
     case HK_U8:
     case HK_BOOL:
         return value.u8;
+    case HK_F16:
+        return (double)hki_f16_to_float(value.half);
+    case HK_BF16:
+        return (double)hki_bf16_to_float(value.half);
     }
     return NAN;
 }
@@ -67,6 +76,7 @@ bool hki_dtype_store(hk_dtype dtype, void *element, double value)
         int32_t i32;
         int64_t i64;
         uint8_t u8;
+        uint16_t half;
     } result;
     double whole = trunc(value);
     switch (dtype) {
@@ -93,6 +103,12 @@ bool hki_dtype_store(hk_dtype dtype, void *element, double value)
         break;
     case HK_BOOL:
         result.u8 = value != 0;
+        break;
+    case HK_F16:
+        result.half = hki_f16_from_double(value);
+        break;
+    case HK_BF16:
+        result.half = hki_bf16_from_double(value);
         break;
     default:
         return false;

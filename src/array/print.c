@@ -26,7 +26,12 @@ typedef struct decimal {
 
 static bool reads_back(const char *text, double value, hk_dtype dtype)
 {
-    return dtype == HK_F32 ? strtof(text, NULL) == (float)value : strtod(text, NULL) == value;
+    uint64_t read = 0, element = 0;
+    if (dtype == HK_F32)
+        return strtof(text, NULL) == (float)value;
+    hki_dtype_store(dtype, &read, strtod(text, NULL));
+    hki_dtype_store(dtype, &element, value);
+    return read == element;
 }
 
 static void decimal_round(decimal *self, double value, int digits)
@@ -48,7 +53,7 @@ static void decimal_round(decimal *self, double value, int digits)
 static decimal decimal_of(double value, hk_dtype dtype, bool scientific, int max_fraction)
 {
     decimal self = {.negative = signbit(value)};
-    int most = dtype == HK_F32 ? 9 : 17;
+    int most = dtype == HK_F64 ? 17 : 9;
     for (int digits = 1; digits <= most; digits++) {
         char text[NUMBER_BYTES];
         snprintf(text, sizeof text, "%.*e", digits - 1, value);
@@ -280,7 +285,7 @@ static bool picture_format(picture *self)
 {
     hk_dtype dtype = self->x->dtype;
     self->format = (number_format){.dtype = dtype};
-    if (dtype == HK_F32 || dtype == HK_F64) {
+    if (hki_dtype_is_real(dtype)) {
         double *values = malloc((size_t)self->count * sizeof *values + 1);
         if (!values)
             return false;
@@ -305,7 +310,7 @@ static void element_text(const picture *self, int64_t index, char *text, size_t 
     hk_dtype dtype = self->x->dtype;
     bool alone = self->x->shape.ndim == 0;
     char integer[NUMBER_BYTES];
-    if (dtype == HK_F32 || dtype == HK_F64) {
+    if (hki_dtype_is_real(dtype)) {
         double value = hki_dtype_load(dtype, element(self, index));
         if (alone)
             scalar_text(dtype, value, text, bytes);

@@ -10,10 +10,9 @@ static hk_array *new_gradient(hk_array *x)
     if (x->failed)
         grad = hki_array_create_failed(device, "attach_grad", &x, 1, HK_INVALID_ARGUMENT,
                                        "the array has failed");
-    else if (x->dtype != HK_F32 && x->dtype != HK_F64)
+    else if (!hki_dtype_is_real(x->dtype))
         grad = hki_array_create_failed(device, "attach_grad", &x, 1, HK_INVALID_ARGUMENT,
-                                       "an array of dtype %s has no gradient; float32 and float64 "
-                                       "arrays do",
+                                       "an array of dtype %s has no gradient; those of floats do",
                                        hk_dtype_name(x->dtype));
     else if (x->read_only)
         grad = hki_array_create_failed(device, "attach_grad", &x, 1, HK_INVALID_ARGUMENT,

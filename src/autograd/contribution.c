@@ -1,6 +1,7 @@
 /* Adding up what the consumers of a value contribute to its gradient. */
 #include "autograd/tape.h"
 
+#include "op/copy.h"
 #include "op/fill.h"
 
 hk_array *hki_zeros(hki_device *device, hk_dims shape, hk_dtype dtype)
@@ -20,9 +21,26 @@ void hki_copy_into(hk_array *x, hk_array *out)
     hki_op_call_into(&hki_op_copy, &x, 1, NULL, out);
 }
 
+static hk_array *cast(hk_array *x, hk_dtype dtype)
+{
+    return hki_op_call1(&hki_op_cast, x, &(const hki_cast_options){.dtype = dtype});
+}
+
+/* Halves are for storing: their sums are float32's, rounded. */
+static hk_array *add(hk_array *a, hk_array *b)
+{
+    if (a->failed || b->failed || !hki_dtype_is_half(a->dtype))
+        return hki_op_call2(&hki_op_add, a, b, NULL);
+    return cast(hki_op_call2(&hki_op_add, cast(a, HK_F32), cast(b, HK_F32), NULL), a->dtype);
+}
+
 void hki_add_into(hk_array *a, hk_array *b, hk_array *out)
 {
-    hki_op_call_into(&hki_op_add, (hk_array *const[]){a, b}, 2, NULL, out);
+    HK_SCOPE;
+    if (!out->failed && hki_dtype_is_half(out->dtype))
+        hki_copy_into(add(a, b), out);
+    else
+        hki_op_call_into(&hki_op_add, (hk_array *const[]){a, b}, 2, NULL, out);
 }
 
 hk_array *hki_failed_like(hki_device *device, hk_dims shape, hk_dtype dtype, hk_array *cause)
@@ -59,7 +77,7 @@ static hk_array *add_up(hk_array *a, hk_array *b, hk_array *out)
         hki_add_into(a, b, out);
         sum = hk_array_retain(out);
     } else {
-        sum = hk_take(hki_op_call2(&hki_op_add, a, b, NULL));
+        sum = hk_take(add(a, b));
     }
     hk_array_release(a);
     hk_array_release(b);

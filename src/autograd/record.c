@@ -67,11 +67,6 @@ void hk_record_scope_end(hk_record_scope *scope)
     recording.on = scope->before;
 }
 
-static bool is_real(hk_dtype dtype)
-{
-    return dtype == HK_F32 || dtype == HK_F64;
-}
-
 /* A handle of its own to what x holds, off the tape. */
 static hk_array *keep_value(hk_array *x)
 {
@@ -95,7 +90,7 @@ static void record_call(const hki_call *call, hk_array *output, hk_array *saved)
     }
     if (!wanted)
         return;
-    if (!output->failed && !is_real(output->dtype)) { /* constant almost everywhere */
+    if (!output->failed && !hki_dtype_is_real(output->dtype)) { /* constant almost everywhere */
         for (int i = 0; i < call->input_count; i++)
             hki_tape_node_release(nodes[i]);
         return;

@@ -90,11 +90,19 @@ static bool fits_output(const finder *self, const hki_operand *operand, hki_batc
     return tensor->ndim > 0 && tensor->dims[0] == self->samples;
 }
 
+static bool has_halves(const hki_node *node)
+{
+    for (int i = 0; i < node->input_count + node->output_count; i++)
+        if (hki_dtype_is_half(node->operands[i].tensor.dtype))
+            return true;
+    return false;
+}
+
 static bool is_candidate(const hki_node *node, const hki_device *device)
 {
     if (node->kind != HKI_NODE_CALL || node->device != device || !node->is_new ||
         node->staging.copy_output || !node->op->batch || node->op->any_device || node->op->pinned ||
-        !node->op->kernel[HKI_CPU])
+        !node->op->kernel[HKI_CPU] || has_halves(node))
         return false;
     unsigned copies = node->staging.copy_inputs;
     for (int i = 0; i < node->input_count; i++)

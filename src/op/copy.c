@@ -1,6 +1,7 @@
 /* copy, to_device, pin, cast and assign: the same values in other memory, or of another dtype. */
 #include "op/copy.h"
 
+#include "array/half.h"
 #include "op/elementwise.h"
 
 #include <hocket/call.h>
@@ -27,6 +28,7 @@
         return -1;                                                                                 \
     }
 COPY_LOOP(uint8_t)
+COPY_LOOP(uint16_t)
 COPY_LOOP(uint32_t)
 COPY_LOOP(uint64_t)
 
@@ -35,6 +37,9 @@ void hki_copy_elements(const hki_kernel_call *call, int64_t begin, int64_t end)
     switch (hk_dtype_bytes(call->out[0].dtype)) {
     case 1:
         hki_walk(call, begin, end, 0, copy_uint8_t);
+        break;
+    case 2:
+        hki_walk(call, begin, end, 0, copy_uint16_t);
         break;
     case 4:
         hki_walk(call, begin, end, 0, copy_uint32_t);
@@ -45,8 +50,10 @@ void hki_copy_elements(const hki_kernel_call *call, int64_t begin, int64_t end)
     }
 }
 
-/* Stops at the first value x, computed as Wide, that `refuse` holds for. */
-#define CAST_LOOP(from_name, From, Wide, to_name, To, value, refuse)                               \
+#define AS_IT_IS(x) (x)
+
+/* Stops at the first value x, read by `load` and computed as Wide, that `refuse` holds for. */
+#define CAST_LOOP(from_name, From, load, Wide, to_name, To, value, refuse)                         \
     static int64_t cast_##from_name##_##to_name(const hki_run *run)                                \
     {                                                                                              \
         const int64_t n = run->n, in_step = run->in_step[0], out_step = run->out_step;             \
@@ -54,7 +61,7 @@ void hki_copy_elements(const hki_kernel_call *call, int64_t begin, int64_t end)
             const From *from = (const From *)run->in[0];                                           \
             To *to = (To *)run->out;                                                               \
             for (int64_t i = 0; i < n; i++) {                                                      \
-                const Wide x = (Wide)from[i];                                                      \
+                const Wide x = (Wide)load(from[i]);                                                \
                 if (refuse)                                                                        \
                     return i;                                                                      \
                 to[i] = (To)(value);                                                               \
@@ -62,7 +69,7 @@ void hki_copy_elements(const hki_kernel_call *call, int64_t begin, int64_t end)
             return -1;                                                                             \
         }                                                                                          \
         for (int64_t i = 0; i < n; i++) {                                                          \
-            const Wide x = (Wide) * (const From *)(run->in[0] + i * in_step);                      \
+            const Wide x = (Wide)load(*(const From *)(run->in[0] + i * in_step));                  \
             if (refuse)                                                                            \
                 return i;                                                                          \
             *(To *)(run->out + i * out_step) = (To)(value);                                        \
@@ -70,24 +77,32 @@ void hki_copy_elements(const hki_kernel_call *call, int64_t begin, int64_t end)
         return -1;                                                                                 \
     }
 
-#define CASTS_TO_REAL(name, From, Wide)                                                            \
-    CAST_LOOP(name, From, Wide, f32, float, x, false)                                              \
-    CAST_LOOP(name, From, Wide, f64, double, x, false)                                             \
-    CAST_LOOP(name, From, Wide, bool, uint8_t, x != 0, false)
+#define CASTS_TO_REAL(name, From, load, Wide)                                                      \
+    CAST_LOOP(name, From, load, Wide, f32, float, x, false)                                        \
+    CAST_LOOP(name, From, load, Wide, f64, double, x, false)                                       \
+    CAST_LOOP(name, From, load, Wide, bool, uint8_t, x != 0, false)
+/* Rounded once: `narrow` makes a float that may be rounded again. */
+#define CASTS_TO_HALF(name, From, load, Wide, narrow)                                              \
+    CAST_LOOP(name, From, load, Wide, f16, uint16_t, hki_f16_from_float(narrow(x)), false)         \
+    CAST_LOOP(name, From, load, Wide, bf16, uint16_t, hki_bf16_from_float(narrow(x)), false)
 /* Written so that NaN is refused; the bounds are exact in double. */
-#define CASTS_FROM_REAL(name, From)                                                                \
-    CASTS_TO_REAL(name, From, From)                                                                \
-    CAST_LOOP(name, From, double, i32, int32_t, x, !(x > -2147483649.0 && x < 0x1p31))             \
-    CAST_LOOP(name, From, double, i64, int64_t, x, !(x >= -0x1p63 && x < 0x1p63))                  \
-    CAST_LOOP(name, From, double, u8, uint8_t, x, !(x > -1 && x < 256))
+#define CASTS_FROM_REAL(name, From, load, Wide, narrow)                                            \
+    CASTS_TO_REAL(name, From, load, Wide)                                                          \
+    CASTS_TO_HALF(name, From, load, Wide, narrow)                                                  \
+    CAST_LOOP(name, From, load, double, i32, int32_t, x, !(x > -2147483649.0 && x < 0x1p31))       \
+    CAST_LOOP(name, From, load, double, i64, int64_t, x, !(x >= -0x1p63 && x < 0x1p63))            \
+    CAST_LOOP(name, From, load, double, u8, uint8_t, x, !(x > -1 && x < 256))
 #define CASTS_FROM_INTEGER(name, From, Narrow)                                                     \
-    CASTS_TO_REAL(name, From, Narrow)                                                              \
-    CAST_LOOP(name, From, int64_t, i32, int32_t, x, x<INT32_MIN || x> INT32_MAX)                   \
-    CAST_LOOP(name, From, int64_t, i64, int64_t, x, false)                                         \
-    CAST_LOOP(name, From, int64_t, u8, uint8_t, x, x<0 || x> UINT8_MAX)
+    CASTS_TO_REAL(name, From, AS_IT_IS, Narrow)                                                    \
+    CASTS_TO_HALF(name, From, AS_IT_IS, int64_t, hki_float_to_odd_i64)                             \
+    CAST_LOOP(name, From, AS_IT_IS, int64_t, i32, int32_t, x, x<INT32_MIN || x> INT32_MAX)         \
+    CAST_LOOP(name, From, AS_IT_IS, int64_t, i64, int64_t, x, false)                               \
+    CAST_LOOP(name, From, AS_IT_IS, int64_t, u8, uint8_t, x, x<0 || x> UINT8_MAX)
 
-CASTS_FROM_REAL(f32, float)
-CASTS_FROM_REAL(f64, double)
+CASTS_FROM_REAL(f32, float, AS_IT_IS, float, AS_IT_IS)
+CASTS_FROM_REAL(f64, double, AS_IT_IS, double, hki_float_to_odd)
+CASTS_FROM_REAL(f16, uint16_t, hki_f16_to_float, float, AS_IT_IS)
+CASTS_FROM_REAL(bf16, uint16_t, hki_bf16_to_float, float, AS_IT_IS)
 CASTS_FROM_INTEGER(i32, int32_t, int32_t)
 CASTS_FROM_INTEGER(i64, int64_t, int64_t)
 CASTS_FROM_INTEGER(u8, uint8_t, int32_t)
@@ -95,11 +110,12 @@ CASTS_FROM_INTEGER(u8, uint8_t, int32_t)
 #define CASTS(name)                                                                                \
     {                                                                                              \
         [HK_F32] = cast_##name##_f32, [HK_F64] = cast_##name##_f64, [HK_I32] = cast_##name##_i32,  \
-        [HK_I64] = cast_##name##_i64, [HK_U8] = cast_##name##_u8, [HK_BOOL] = cast_##name##_bool   \
+        [HK_I64] = cast_##name##_i64, [HK_U8] = cast_##name##_u8, [HK_BOOL] = cast_##name##_bool,  \
+        [HK_F16] = cast_##name##_f16, [HK_BF16] = cast_##name##_bf16                               \
     }
 static const hki_loop_fn casts[HK_DTYPE_COUNT][HK_DTYPE_COUNT] = {
-    [HK_F32] = CASTS(f32), [HK_F64] = CASTS(f64), [HK_I32] = CASTS(i32),
-    [HK_I64] = CASTS(i64), [HK_U8] = CASTS(u8),   [HK_BOOL] = CASTS(u8),
+    [HK_F32] = CASTS(f32), [HK_F64] = CASTS(f64), [HK_I32] = CASTS(i32), [HK_I64] = CASTS(i64),
+    [HK_U8] = CASTS(u8),   [HK_BOOL] = CASTS(u8), [HK_F16] = CASTS(f16), [HK_BF16] = CASTS(bf16),
 };
 
 static void copy_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
@@ -186,7 +202,8 @@ static void copy_reference(const hki_call *call, const double *const *in, double
 {
     int64_t size = hk_size(call->inputs[0]);
     for (int64_t i = 0; i < size; i++)
-        out[0][i] = call->out_dtype[0] == HK_BOOL ? in[0][i] != 0 : in[0][i];
+        out[0][i] =
+            call->out_dtype[0] == HK_BOOL ? in[0][i] != 0 : in[0][i]; /* conformance rounds */
 }
 
 static const hki_sample copy_samples[] = {
@@ -205,6 +222,9 @@ static const hki_sample cast_samples[] = {
     {.inputs = {HKI_SHAPE(37)}, TO(HK_I64)},
     {.inputs = {HKI_SHAPE(37)}, TO(HK_U8)},
     {.inputs = {HKI_SHAPE(37)}, TO(HK_BOOL)},
+    {.inputs = {HKI_SHAPE(37)}, TO(HK_F16)},
+    {.inputs = {HKI_SHAPE(37)}, TO(HK_BF16)},
+    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(5, 7)}, TO(HK_F16)},
     {.inputs = {HKI_SHAPE_0D}, TO(HK_F64)},
     {.inputs = {HKI_SHAPE(0)}, TO(HK_F64)},
     {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(5, 7)}, TO(HK_F64)},
@@ -216,7 +236,7 @@ const hk_op hki_op_copy = {
     HKI_OP_SAMPLES(copy_samples),
     .signature = "x",
     .doc = "The same values in new memory, C order.",
-    .dtypes = HKI_ALL_DTYPES,
+    .dtypes = HKI_ALL_DTYPES | HKI_HALVES,
     .elementwise = true,
     .infer = hki_infer_same,
     .split = HKI_SPLIT_ELEMENTS,
@@ -234,7 +254,7 @@ const hk_op hki_op_to_device = {
     .doc = "The same values on another device, C order; a view of x when it is there already. What "
            "comes "
            "from an accelerator to the host is in pinned memory, see hk_pin.",
-    .dtypes = HKI_ALL_DTYPES,
+    .dtypes = HKI_ALL_DTYPES | HKI_HALVES,
     .any_device = true,
     .infer = hki_infer_same,
     .view = to_device_view,
@@ -255,7 +275,7 @@ const hk_op hki_op_pin = {
            "at full speed, from other memory by way of a buffer. A view of x where it is pinned "
            "already, "
            "on an accelerator, and where there are no accelerators.",
-    .dtypes = HKI_ALL_DTYPES,
+    .dtypes = HKI_ALL_DTYPES | HKI_HALVES,
     .pinned = true,
     .infer = hki_infer_same,
     .view = pin_view,
@@ -272,12 +292,12 @@ const hk_op hki_op_cast = {
     HKI_OP_PARAMS(cast),
     HKI_OP_SAMPLES(cast_samples),
     .signature = "x",
-    .doc =
-        "The same values as another dtype; a view of x when it has that dtype. Integers from "
-        "floats "
-        "are rounded towards zero; a value that the dtype does not have, NaN included, fails the "
-        "result. To bool: whether the value is not 0.",
-    .dtypes = HKI_ALL_DTYPES,
+    .doc = "The same values as another dtype; a view of x when it has that dtype. Integers from "
+           "floats "
+           "are rounded towards zero, other values to the nearest, ties to even; a value that the "
+           "dtype does not have, NaN included, fails the "
+           "result. To bool: whether the value is not 0.",
+    .dtypes = HKI_ALL_DTYPES | HKI_HALVES,
     .infer = cast_infer,
     .view = cast_view,
     .split = HKI_SPLIT_ELEMENTS,
@@ -295,7 +315,7 @@ const hk_op hki_op_assign = {
     HKI_OP_SAMPLES(cast_samples),
     .signature = "x",
     .doc = "For hk_assign: cast, from any device.",
-    .dtypes = HKI_ALL_DTYPES,
+    .dtypes = HKI_ALL_DTYPES | HKI_HALVES,
     .any_device = true,
     .elementwise = true,
     .internal = true,

@@ -16,7 +16,7 @@ static bool infer_constant(hki_call *call, const hk_dims *shape, double value, h
     if (hk_dtype_bytes(dtype) == 0)
         return hki_call_refuse(call, HK_INVALID_ARGUMENT, "dtype %d is none of hk_dtype",
                                (int)dtype);
-    if (dtype != HK_F32 && dtype != HK_F64 && dtype != HK_BOOL &&
+    if (!hki_dtype_is_real(dtype) && dtype != HK_BOOL &&
         !(value == trunc(value) && hki_dtype_store(dtype, &stored, value)))
         return hki_call_refuse(call, HK_INVALID_ARGUMENT, "%s does not have the value %g",
                                hk_dtype_name(dtype), value);
@@ -63,6 +63,7 @@ static void plan(const hki_call *call, hki_plan *plan)
         return -1;                                                                                 \
     }
 FILL_LOOP(uint8_t)
+FILL_LOOP(uint16_t)
 FILL_LOOP(uint32_t)
 FILL_LOOP(uint64_t)
 
@@ -80,6 +81,7 @@ static void fill(const hki_kernel_call *call, double value, int64_t begin, int64
     size_t bytes = hk_dtype_bytes(dtype);
     hki_walk(&with_input, begin, end, 0,
              bytes == 1   ? fill_uint8_t
+             : bytes == 2 ? fill_uint16_t
              : bytes == 4 ? fill_uint32_t
                           : fill_uint64_t);
 }
@@ -133,9 +135,13 @@ static void ones_reference(const hki_call *call, const double *const *in, double
 #define OPTIONS(op) .options = &(const hki_##op##_options)
 
 static const hki_sample full_samples[] = {
-    {OPTIONS(full){SHAPE(2, 3), 1.5, HK_F32}}, {OPTIONS(full){SHAPE(7), -2, HK_F64}},
-    {OPTIONS(full){SHAPE_0D, -7, HK_I32}},     {OPTIONS(full){SHAPE(4, 0), 7, HK_I64}},
-    {OPTIONS(full){SHAPE(33), 255, HK_U8}},    {OPTIONS(full){SHAPE(3, 1, 2), 1, HK_BOOL}},
+    {OPTIONS(full){SHAPE(2, 3), 1.5, HK_F32}},
+    {OPTIONS(full){SHAPE(7), -2, HK_F64}},
+    {OPTIONS(full){SHAPE_0D, -7, HK_I32}},
+    {OPTIONS(full){SHAPE(4, 0), 7, HK_I64}},
+    {OPTIONS(full){SHAPE(3, 5), 1.0009765625, HK_F16}},
+    {OPTIONS(full){SHAPE(33), 255, HK_U8}},
+    {OPTIONS(full){SHAPE(3, 1, 2), 1, HK_BOOL}},
 };
 static const hki_sample zeros_samples[] = {
     {OPTIONS(zeros){SHAPE(2, 3), HK_F32}},
@@ -181,7 +187,7 @@ static bool arange_infer(hki_call *call)
         return hki_call_refuse(call, HK_INVALID_ARGUMENT, "the dtype must be of numbers");
     int64_t stored;
     double last = options->start + (count - 1) * options->step;
-    if (count > 0 && options->dtype != HK_F32 && options->dtype != HK_F64 &&
+    if (count > 0 && !hki_dtype_is_real(options->dtype) &&
         !(options->start == trunc(options->start) && options->step == trunc(options->step) &&
           hki_dtype_store(options->dtype, &stored, options->start) &&
           hki_dtype_store(options->dtype, &stored, last)))

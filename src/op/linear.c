@@ -30,10 +30,12 @@ static bool linear_infer(hki_call *call)
             "x is 0-d, but needs an axis or more, the last of them with the inputs");
     for (int i = 1; i < 3; i++) {
         const hk_array *other = i == 1 ? weight : bias;
-        if (other && other->dtype != x->dtype)
-            return hki_call_refuse(call, HK_INVALID_ARGUMENT, "%s is %s, x is %s; hk_cast converts",
+        hk_dtype wanted = i == 1 ? x->dtype : hki_matrix_result_dtype(x->dtype);
+        if (other && other->dtype != wanted)
+            return hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                                   "%s is %s, but for an x of %s must be %s; hk_cast converts",
                                    i == 1 ? "weight" : "bias", hk_dtype_name(other->dtype),
-                                   hk_dtype_name(x->dtype));
+                                   hk_dtype_name(x->dtype), hk_dtype_name(wanted));
     }
     hki_dims_describe(&weight->shape, text, sizeof text);
     if (weight->shape.ndim != 2)
@@ -59,7 +61,7 @@ static bool linear_infer(hki_call *call)
     }
     call->out_shape[0] = x->shape;
     call->out_shape[0].dims[last] = out;
-    call->out_dtype[0] = x->dtype;
+    call->out_dtype[0] = hki_matrix_result_dtype(x->dtype);
     return true;
 }
 
@@ -137,6 +139,7 @@ static void linear_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
 {
     const hki_tensor *x = &call->in[0], *weight = &call->in[1], *bias = &call->in[2];
     const size_t item = hk_dtype_bytes(x->dtype);
+    const int64_t out_item = (int64_t)hk_dtype_bytes(call->out[0].dtype);
     const int64_t m = row_count(x->ndim, x->dims), n = weight->dims[0], k = weight->dims[1];
     const hki_matrix_tiles tiles = hki_matrix_tiles_of(m, n, k, x->dtype);
     const hki_matrix transposed = {weight->data, k, n, weight->strides[1], weight->strides[0]};
@@ -152,7 +155,7 @@ static void linear_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
     for (int64_t index = begin; index < end; index++) {
         hki_matrix_tile tile = hki_matrix_tile_at(&tiles, m, n, index);
         hki_matrix left = {gathered, tile.rows, k, k, 1};
-        char *y = (char *)call->out[0].data + (tile.row * n + tile.column) * (int64_t)item;
+        char *y = (char *)call->out[0].data + (tile.row * n + tile.column) * out_item;
         if (gathered)
             gather_rows(x, item, tile.row, tile.rows, gathered);
         else
@@ -188,12 +191,15 @@ static void linear_grad(hki_grad_call *call)
     const hk_dims *x_shape = &call->input_shape[0];
     hk_array *dy = as_matrix(call->dy);
     if (call->wanted[0]) {
-        hk_array *dx = hki_op_call2(&hki_op_matmul, dy, call->inputs[1], NULL);
+        const hk_dims rows = {
+            .ndim = 2,
+            .dims = {row_count(x_shape->ndim, x_shape->dims), x_shape->dims[x_shape->ndim - 1]}};
+        hk_array *dx = hki_product_gradient(dy, call->inputs[1], &rows, call->input_dtype[0]);
         call->dx[0] = x_shape->ndim == 2 ? dx : reshaped(dx, *x_shape);
     }
     if (call->wanted[1])
-        call->dx[1] =
-            hki_op_call2(&hki_op_matmul, (hk_transpose)(dy), as_matrix(call->inputs[0]), NULL);
+        call->dx[1] = hki_product_gradient((hk_transpose)(dy), as_matrix(call->inputs[0]),
+                                           &call->input_shape[1], call->input_dtype[1]);
     if (call->wanted[2])
         call->dx[2] = hki_op_call1(&hki_op_sum, dy, &(const hki_sum_options){.axes = HKI_SHAPE(0)});
 }
@@ -239,9 +245,11 @@ const hk_op hki_op_linear = {
     .signature = "x, weight, bias?",
     .doc = "Fully connected layer: x (...,inputs) times the transpose of weight (outputs,inputs), "
            "plus "
-           "bias (outputs): (...,outputs), of the dtype of all three.",
+           "bias (outputs): (...,outputs), of the dtype of all three. Of halves x and weight, bias "
+           "and result "
+           "are float32; see matmul.",
     .formula = "y = x weight^T + bias",
-    .dtypes = HKI_FLOATS,
+    .dtypes = HKI_FLOATS | HKI_HALVES,
     .infer = linear_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = linear_plan,

@@ -1,4 +1,5 @@
 /* Matrix product, as NumPy's: batches broadcast, vectors are rows on the left and columns on the right. */
+#include "op/copy.h"
 #include "op/matrix.h"
 
 /* Both inputs as batches of matrices. */
@@ -104,7 +105,7 @@ static bool matmul_infer(hki_call *call)
         out->dims[out->ndim++] = geometry.m;
     if (b_ndim > 1)
         out->dims[out->ndim++] = geometry.n;
-    call->out_dtype[0] = a->dtype;
+    call->out_dtype[0] = hki_matrix_result_dtype(a->dtype);
     return true;
 }
 
@@ -126,6 +127,7 @@ static void matmul_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
 {
     const hki_tensor *a = &call->in[0], *b = &call->in[1], *c = &call->out[0];
     const int64_t item = (int64_t)hk_dtype_bytes(a->dtype);
+    const int64_t out_item = (int64_t)hk_dtype_bytes(c->dtype);
     matmul_geometry geometry;
     geometry_init(&geometry, a->ndim, a->dims, a->strides, b->ndim, b->dims, b->strides);
     const int64_t m = geometry.m, n = geometry.n, k = geometry.k;
@@ -141,7 +143,7 @@ static void matmul_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
                            geometry.a_column_stride};
         hki_matrix right = {(const char *)b->data + b_offset * item, k, n, geometry.b_row_stride,
                             geometry.b_column_stride};
-        char *out = (char *)c->data + ((entry * m + tile.row) * n + tile.column) * item;
+        char *out = (char *)c->data + ((entry * m + tile.row) * n + tile.column) * out_item;
         left = hki_matrix_block(left, a->dtype, tile.row, tile.rows, 0, k);
         right = hki_matrix_block(right, a->dtype, 0, k, tile.column, tile.columns);
         if (!hki_matrix_product(call, piece, a->dtype, left, right, out, n))
@@ -186,6 +188,23 @@ static hk_array *swapped(hk_array *x)
     return hki_array_view(x, shape, strides, x->offset);
 }
 
+static hk_array *cast(hk_array *x, hk_dtype dtype)
+{
+    return x->failed || x->dtype == dtype
+               ? x
+               : hki_op_call1(&hki_op_cast, x, &(const hki_cast_options){.dtype = dtype});
+}
+
+hk_array *hki_product_gradient(hk_array *a, hk_array *b, const hk_dims *shape, hk_dtype dtype)
+{
+    if (hki_dtype_is_half(dtype)) {
+        a = cast(a, dtype);
+        b = cast(b, dtype);
+    }
+    hk_array *product = hki_op_call2(&hki_op_matmul, a, b, NULL);
+    return cast(hki_op_sum_to_shape(product, shape), dtype);
+}
+
 static void matmul_grad(hki_grad_call *call)
 {
     hk_array *a = call->inputs[0], *b = call->inputs[1], *dy = call->dy;
@@ -199,13 +218,11 @@ static void matmul_grad(hki_grad_call *call)
         dy = with_axis(dy, dy->shape.ndim, true);
     }
     if (call->wanted[0]) {
-        hk_array *da = hki_op_call2(&hki_op_matmul, dy, swapped(b), NULL);
-        da = hki_op_sum_to_shape(da, &a->shape);
+        hk_array *da = hki_product_gradient(dy, swapped(b), &a->shape, a->dtype);
         call->dx[0] = a_is_vector ? with_axis(da, 0, false) : da;
     }
     if (call->wanted[1]) {
-        hk_array *db = hki_op_call2(&hki_op_matmul, swapped(a), dy, NULL);
-        db = hki_op_sum_to_shape(db, &b->shape);
+        hk_array *db = hki_product_gradient(swapped(a), dy, &b->shape, b->dtype);
         call->dx[1] = b_is_vector ? with_axis(db, 1, false) : db;
     }
 }
@@ -295,12 +312,16 @@ const hk_op hki_op_matmul = {
     HKI_OP_SAMPLES(matmul_samples),
     .signature = "a, b",
     .doc =
-        "Matrix product of a (m,k) and b (k,n): (m,n), of their dtype. Further axes in front are "
+        "Matrix product of a (m,k) and b (k,n): (m,n), of their dtype; halves are summed in "
+        "float32, which "
+        "is the result's dtype, and give gradients of their own dtype, computed from dy rounded to "
+        "it. "
+        "Further axes in front are "
         "batches of matrices, which broadcast. A vector is a row on the left and a column on the "
         "right, and its axis of size 1 is not in the result: (k) times (k,n) is (n), (k) times (k) "
         "a scalar. Transposed views are read in place. Integers wrap around.",
     .formula = "y[i,j] = sum over l of a[i,l] * b[l,j]",
-    .dtypes = HKI_FLOATS | 1u << HK_I32 | 1u << HK_I64,
+    .dtypes = HKI_FLOATS | HKI_HALVES | 1u << HK_I32 | 1u << HK_I64,
     .infer = matmul_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = matmul_plan,

@@ -1,5 +1,7 @@
 #include "op/matrix.h"
 
+#include "array/half.h"
+
 #include "op/kernels/gemm_kernel.h"
 #include "op/libraries.h"
 #include "op/scratch.h"
@@ -73,25 +75,39 @@ static bool lies_well(const hki_matrix *x, bool *transposed, int64_t *leading)
     return false;
 }
 
-/* A copy of x, rows after rows; NULL when there is no memory. */
-static void *pack(const hki_kernel_call *call, int64_t piece, hki_matrix x, size_t item)
+#define PACK(name, From, To, convert)                                                              \
+    static void pack_##name(hki_matrix x, void *packed)                                            \
+    {                                                                                              \
+        for (int64_t i = 0; i < x.rows; i++) {                                                     \
+            const From *from = (const From *)x.data + i * x.row_stride;                            \
+            To *to = (To *)packed + i * x.columns;                                                 \
+            if (x.column_stride == 1)                                                              \
+                for (int64_t j = 0; j < x.columns; j++)                                            \
+                    to[j] = convert(from[j]);                                                      \
+            else                                                                                   \
+                for (int64_t j = 0; j < x.columns; j++)                                            \
+                    to[j] = convert(from[j * x.column_stride]);                                    \
+        }                                                                                          \
+    }
+
+PACK(4, uint32_t, uint32_t, )
+PACK(8, uint64_t, uint64_t, )
+PACK(f16, uint16_t, float, hki_f16_to_float)
+PACK(bf16, uint16_t, float, hki_bf16_to_float)
+
+/* A copy of x, rows after rows, of the products' dtype; NULL when there is no memory. */
+static void *pack(const hki_kernel_call *call, int64_t piece, hk_dtype dtype, hki_matrix x,
+                  size_t bytes)
 {
-    void *packed = hki_scratch_allocate(call, piece, (size_t)x.rows * (size_t)x.columns * item);
+    void *packed = hki_scratch_allocate(call, piece, bytes);
     if (!packed)
         return NULL;
-    for (int64_t i = 0; i < x.rows; i++) {
-        if (item == 4) {
-            const uint32_t *from = (const uint32_t *)x.data + i * x.row_stride;
-            uint32_t *to = (uint32_t *)packed + i * x.columns;
-            for (int64_t j = 0; j < x.columns; j++)
-                to[j] = from[j * x.column_stride];
-        } else {
-            const uint64_t *from = (const uint64_t *)x.data + i * x.row_stride;
-            uint64_t *to = (uint64_t *)packed + i * x.columns;
-            for (int64_t j = 0; j < x.columns; j++)
-                to[j] = from[j * x.column_stride];
-        }
-    }
+    if (dtype == HK_F16)
+        pack_f16(x, packed);
+    else if (dtype == HK_BF16)
+        pack_bf16(x, packed);
+    else
+        (hk_dtype_bytes(dtype) == 4 ? pack_4 : pack_8)(x, packed);
     return packed;
 }
 
@@ -109,6 +125,8 @@ static bool gemm(hk_dtype dtype, bool trans_a, bool trans_b, int64_t m, int64_t 
         return hki_gemm_i64(trans_a, trans_b, m, n, k, 1, a, lda, b, ldb, 0, c, ldc);
     case HK_U8:
     case HK_BOOL:
+    case HK_F16:
+    case HK_BF16:
         break;
     }
     return false;
@@ -117,7 +135,9 @@ static bool gemm(hk_dtype dtype, bool trans_a, bool trans_b, int64_t m, int64_t 
 bool hki_matrix_product(const hki_kernel_call *call, int64_t piece, hk_dtype dtype, hki_matrix a,
                         hki_matrix b, void *c, int64_t c_stride)
 {
-    const size_t item = hk_dtype_bytes(dtype);
+    const hk_dtype result = hki_matrix_result_dtype(dtype);
+    const bool converts = result != dtype;
+    const size_t item = hk_dtype_bytes(result);
     const size_t a_bytes = (size_t)a.rows * (size_t)a.columns * item;
     const size_t b_bytes = (size_t)b.rows * (size_t)b.columns * item;
     void *packed_a = NULL, *packed_b = NULL;
@@ -131,21 +151,21 @@ bool hki_matrix_product(const hki_kernel_call *call, int64_t piece, hk_dtype dty
         hki_task_fail(call->task, piece, HK_UNSUPPORTED, "%s", problem);
         return false;
     }
-    if (a_bytes && !lies_well(&a, &trans_a, &lda)) {
-        packed_a = pack(call, piece, a, item);
+    if (a_bytes && (converts || !lies_well(&a, &trans_a, &lda))) {
+        packed_a = pack(call, piece, dtype, a, a_bytes);
         if (!packed_a)
             goto release;
         trans_a = false;
         lda = a.columns;
     }
-    if (b_bytes && !lies_well(&b, &trans_b, &ldb)) {
-        packed_b = pack(call, piece, b, item);
+    if (b_bytes && (converts || !lies_well(&b, &trans_b, &ldb))) {
+        packed_b = pack(call, piece, dtype, b, b_bytes);
         if (!packed_b)
             goto release;
         trans_b = false;
         ldb = b.columns;
     }
-    ok = gemm(dtype, trans_a, trans_b, a.rows, b.columns, a.columns, packed_a ? packed_a : a.data,
+    ok = gemm(result, trans_a, trans_b, a.rows, b.columns, a.columns, packed_a ? packed_a : a.data,
               lda, packed_b ? packed_b : b.data, ldb, c, c_stride);
     if (!ok)
         hki_task_fail(call->task, piece, HK_OUT_OF_MEMORY,

@@ -14,8 +14,15 @@ typedef struct hki_matrix {
 hki_matrix hki_matrix_block(hki_matrix x, hk_dtype dtype, int64_t row, int64_t rows, int64_t column,
                             int64_t columns);
 
+/* What products of the dtype are summed in, and give: float32 for halves, else the dtype itself. */
+static inline hk_dtype hki_matrix_result_dtype(hk_dtype dtype)
+{
+    return hki_dtype_is_half(dtype) ? HK_F32 : dtype;
+}
+
 /* c = a b, where c has c_stride elements from row to row. Reads a and b in place where their rows or
- * columns lie without gaps, else copies. dtype: float32, float64, int32, int64 (which wraps around).
+ * columns lie without gaps, else copies. dtype, of a and b: float32, float64, int32, int64 (which wraps around), or
+ * a half, which is copied as float32; c is of hki_matrix_result_dtype.
  * False after the task of the call has been failed for want of memory. */
 bool hki_matrix_product(const hki_kernel_call *call, int64_t piece, hk_dtype dtype, hki_matrix a,
                         hki_matrix b, void *c, int64_t c_stride);
@@ -44,5 +51,9 @@ static inline hki_matrix_tile hki_matrix_tile_at(const hki_matrix_tiles *tiles, 
     tile.columns = n - tile.column < tiles->columns ? n - tile.column : tiles->columns;
     return tile;
 }
+
+/* The product a b as the gradient of an input of this shape, which may have been broadcast, and dtype: for a half, of both
+ * rounded to it (matmul.c). In the current scope. */
+hk_array *hki_product_gradient(hk_array *a, hk_array *b, const hk_dims *shape, hk_dtype dtype);
 
 #endif

@@ -58,7 +58,8 @@ typedef enum hki_op_id {
 enum {
     HKI_FLOATS = 1u << HK_F32 | 1u << HK_F64,
     HKI_NUMBERS = HKI_FLOATS | 1u << HK_I32 | 1u << HK_I64 | 1u << HK_U8,
-    HKI_ALL_DTYPES = HKI_NUMBERS | 1u << HK_BOOL
+    HKI_ALL_DTYPES = HKI_NUMBERS | 1u << HK_BOOL, /* but for the halves */
+    HKI_HALVES = 1u << HK_F16 | 1u << HK_BF16
 };
 
 /* ---- options --------------------------------------------------------------------------------------- */

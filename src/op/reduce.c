@@ -180,6 +180,8 @@ static void store(const hki_kernel_call *call, const hki_reduce_geometry *geomet
             break;
         case HK_U8:
         case HK_BOOL:
+        case HK_F16: /* these are refused */
+        case HK_BF16:
             ((uint8_t *)out)[at] = (uint8_t)word.i;
             break;
         }
