@@ -58,7 +58,7 @@ static void test_invalid_shapes(void)
     CHECK_STR(why,
               "shape is (1152921504606846976,2), but float32 of it takes more than 2^62 bytes");
     CHECK(!hki_dims_bytes(&edge, (hk_dtype)17, &bytes, why, sizeof why));
-    CHECK_STR(why, "dtype is 17, but must be from 0 (float32) to 5 (bool)");
+    CHECK_STR(why, "dtype is 17, but must be from 0 (float32) to 7 (bfloat16)");
     CHECK_EQ_I64(bytes, 7);
     CHECK(hki_dims_bytes(&edge, HK_F32, &bytes, why, sizeof why));
     CHECK(bytes == HKI_MAX_BYTES);
