@@ -73,7 +73,7 @@ typedef struct hki_device_class {
     void (*launched)(hki_device *device, hki_queue_kind queue, const hki_cost *cost,
                      int64_t ready_ns, int64_t host_ns, hki_ticket *ticket);
     /* 0: it is done. Otherwise the nanoseconds after which to ask again. */
-    int64_t (*poll)(hki_device *device, const hki_ticket *ticket);
+    int64_t (*poll)(hki_device *device, hki_ticket *ticket);
     /* Optional, for classes with streams: what is launched in a queue runs in that order on the device's side, so that a
      * task can be launched before what it waits for has ended, if that has been launched. Makes what is launched next in
      * the queue begin after the ticket's task, which is one of a device with streams too. */

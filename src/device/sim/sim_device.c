@@ -120,7 +120,7 @@ static void sim_launched(hki_device *device, hki_queue_kind queue, const hki_cos
     hki_lock_release(&self->lock);
 }
 
-static int64_t sim_poll(hki_device *device, const hki_ticket *ticket)
+static int64_t sim_poll(hki_device *device, hki_ticket *ticket)
 {
     (void)device;
     return later(ticket->end_ns - hki_clock_ns(), 0);
