@@ -58,7 +58,7 @@ if(HOCKET_HAS_CUDA)
   target_include_directories(hocket_cuda PRIVATE src include)
   target_include_directories(hocket_cuda SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
   set_target_properties(hocket_cuda PROPERTIES
-    CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF CUDA_RUNTIME_LIBRARY Static
+    CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF CUDA_RUNTIME_LIBRARY None
     CUDA_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON)
   set(cuda_warnings -Wall -Wextra -Wconversion -Wshadow)
   if(HOCKET_WERROR)
@@ -68,7 +68,7 @@ if(HOCKET_HAS_CUDA)
   target_compile_options(hocket_cuda PRIVATE
     $<$<COMPILE_LANGUAGE:CUDA>:-lineinfo -Xcompiler=${cuda_warnings}>
     $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${HOCKET_WERROR}>>:-Werror=all-warnings>)
-  target_link_libraries(hocket_cuda PRIVATE hocket_flags Threads::Threads ${CMAKE_DL_LIBS}
+  target_link_libraries(hocket_cuda PRIVATE hocket_flags CUDA::cudart_static Threads::Threads ${CMAKE_DL_LIBS}
                                             ${HOCKET_MATH_LIBRARY})
   target_link_options(hocket_cuda PRIVATE -Wl,--exclude-libs,ALL -Wl,-z,defs)
 endif()

@@ -21,7 +21,7 @@ typedef struct hki_cuda_slot {
     cudaEvent_t timed[2];        /* begin and end, by the GPU's clock; NULL before they are first wanted */
     bool has_begun, is_timed;    /* the first, both of these have been recorded */
     int base;                    /* which of the device's bases they are told from */
-    int64_t launched_ns;
+    int64_t ready_ns, launched_ns;
     bool has_ended;              /* the GPU has said so, and not that it is lost */
     hk_code code;                /* HK_OK, or what was noted while it was launched */
     char text[200];

@@ -2,7 +2,7 @@
 
 #include <ctype.h>
 #include <dlfcn.h>
-#include <limits.h>
+#include <hocket/version.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

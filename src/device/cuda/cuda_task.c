@@ -21,6 +21,17 @@ static hki_cuda_slot *slot_of(hki_cuda_stream *stream, uint64_t position)
     return &stream->slots[position & (HKI_CUDA_SLOTS - 1)];
 }
 
+static hki_cuda_stream *stream_of(const hki_ticket *ticket)
+{
+    return &hki_cuda_device_of(ticket->device)->streams[ticket->queue];
+}
+
+/* NULL: the task was given none, since the device was lost. */
+static hki_cuda_slot *slot_of_ticket(const hki_ticket *ticket)
+{
+    return ticket->position ? slot_of(stream_of(ticket), ticket->position) : NULL;
+}
+
 bool hki_cuda_stream_init(hki_cuda_stream *stream, hki_cuda_device *device, hki_queue_kind kind)
 {
     *stream = (hki_cuda_stream){.its = device, .kind = kind};
@@ -106,16 +117,17 @@ void hki_cuda_launched(hki_device *device, hki_queue_kind queue, const hki_cost 
     (void)cost;
     (void)host_ns;
     hki_cuda_stream *stream = hki_cuda_stream_begin(device, queue);
-    int64_t now = hki_clock_ns();
-    *ticket = (hki_ticket){.begin_ns = ready_ns, .end_ns = now, .device = device, .queue = queue};
+    *ticket = (hki_ticket){.device = device, .queue = queue};
     /* What was begun before the device was lost has a slot to be given back. */
-    hki_cuda_slot *slot = hki_cuda_device_of(device)->streams[queue].current;
-    hki_cuda_device_of(device)->streams[queue].current = NULL;
-    ticket->fault = slot;
+    hki_cuda_slot *slot = stream_of(ticket)->current;
+    stream_of(ticket)->current = NULL;
     if (!slot)
         return;
     ticket->position = slot->position;
-    slot->launched_ns = now;
+    slot->ready_ns = ready_ns;
+    slot->launched_ns = hki_clock_ns();
+    if (slot->code != HK_OK || slot->describe)
+        ticket->fault = slot;
     if (!stream)
         return;
     slot->is_timed = slot->has_begun && record_time(stream, slot, 1);
@@ -140,6 +152,11 @@ static bool tell_times(const hki_cuda_device *self, const hki_cuda_slot *slot, h
     return true;
 }
 
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 /* Times of a task that is over: the GPU's, or as the host has seen them. */
 static void note_times(hki_cuda_stream *stream, const hki_cuda_slot *slot, hki_ticket *ticket)
 {
@@ -147,10 +164,7 @@ static void note_times(hki_cuda_stream *stream, const hki_cuda_slot *slot, hki_t
     int64_t last = atomic_load_explicit(&stream->last_end_ns, memory_order_relaxed);
     if (!slot->has_ended || !tell_times(stream->its, slot, ticket)) {
         ticket->end_ns = now;
-        if (ticket->begin_ns < slot->launched_ns)
-            ticket->begin_ns = slot->launched_ns;
-        if (ticket->begin_ns < last)
-            ticket->begin_ns = last;
+        ticket->begin_ns = later(later(slot->ready_ns, slot->launched_ns), last);
     }
     /* The two clocks are read a few microseconds apart. */
     if (ticket->end_ns > now)
@@ -177,10 +191,12 @@ static void note_ended(hki_cuda_stream *stream, uint64_t position)
 int64_t hki_cuda_poll(hki_device *device, hki_ticket *ticket)
 {
     hki_cuda_device *self = hki_cuda_device_of(device);
-    hki_cuda_stream *stream = &self->streams[ticket->queue];
-    hki_cuda_slot *slot = ticket->fault;
-    if (!slot)
+    hki_cuda_stream *stream = stream_of(ticket);
+    hki_cuda_slot *slot = slot_of_ticket(ticket);
+    if (!slot) {
+        ticket->begin_ns = ticket->end_ns = hki_clock_ns();
         return 0;
+    }
     slot->has_ended = has_ended(stream, slot->position);
     if (!slot->has_ended && !hki_cuda_is_lost(self)) {
         int64_t age_ns = hki_clock_ns() - slot->launched_ns;
@@ -207,16 +223,12 @@ int64_t hki_cuda_poll(hki_device *device, hki_ticket *ticket)
 
 void hki_cuda_wait_for(hki_device *device, hki_queue_kind queue, const hki_ticket *ticket)
 {
-    const hki_cuda_slot *slot = ticket->fault;
-    /* What a simulated device has been given has run on the host. */
-    if (!ticket->device || ticket->device->class->kind != HKI_CUDA || !slot)
+    hki_cuda_stream *source = stream_of(ticket);
+    if (source == &hki_cuda_device_of(device)->streams[queue] ||
+        has_ended(source, ticket->position) || hki_cuda_is_lost(source->its))
         return;
-    hki_cuda_device *other = hki_cuda_device_of(ticket->device);
-    hki_cuda_stream *source = &other->streams[ticket->queue];
-    hki_cuda_stream *stream = &hki_cuda_device_of(device)->streams[queue];
-    if (source == stream || has_ended(source, ticket->position) || hki_cuda_is_lost(other))
-        return;
-    stream = hki_cuda_stream_begin(device, queue);
+    const hki_cuda_slot *slot = slot_of(source, ticket->position);
+    hki_cuda_stream *stream = hki_cuda_stream_begin(device, queue);
     /* Should the slot be another task's by now, then that has been launched too, and waits for nothing that is still
      * to be: the wait is longer than need be, and ends. */
     if (stream)
@@ -241,7 +253,7 @@ bool hki_cuda_settle(hki_device *device, hki_ticket *ticket, hk_code *code, char
                      size_t bytes)
 {
     hki_cuda_device *self = hki_cuda_device_of(device);
-    hki_cuda_slot *slot = ticket->fault;
+    hki_cuda_slot *slot = slot_of_ticket(ticket);
     bool good = true;
     if (slot)
         see_end(self, slot);
@@ -259,9 +271,7 @@ bool hki_cuda_settle(hki_device *device, hki_ticket *ticket, hk_code *code, char
         slot->describe(slot->fault, slot->argument, message, bytes);
         good = false;
     }
-    if (slot) {
-        ticket->fault = NULL;
+    if (slot)
         atomic_store_explicit(&slot->in_use, false, memory_order_release);
-    }
     return good;
 }

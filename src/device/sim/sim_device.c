@@ -185,6 +185,7 @@ const hki_device_class hki_sim_device_class = {
     .kind = HKI_SIM,
     .kind_name = "sim",
     .kernels = HKI_CPU,
+    .memory_option = "sim.memory_bytes (HOCKET_SIM)",
     .allocate = sim_allocate,
     .release = sim_release,
     .allocate_pinned = sim_allocate_pinned,
