@@ -76,7 +76,7 @@ static inline int hki_cuda_lanes(int64_t wanted, int most)
 /* For `results` results of `size` elements each, both at least 1; by_rows: see above. A function of shapes alone. */
 static inline hki_cuda_tile hki_cuda_tile_of(int64_t results, int64_t size, bool by_rows)
 {
-    hki_cuda_tile tile = {.lanes = 1, .by_rows = by_rows};
+    hki_cuda_tile tile = {1, by_rows, 0, 0, 0};
     if (by_rows) { /* a warp side by side, or all results where they are fewer */
         int beside = hki_cuda_lanes(results, 32);
         tile.lanes = hki_cuda_lanes(size, HKI_CUDA_TILE / beside);
