@@ -32,10 +32,8 @@ static int set_of(const hki_cuda_cache *cache, const void *key)
 void hki_cuda_cache_init(hki_cuda_cache *cache, size_t key_bytes, size_t value_bytes,
                          void (*drop)(void *value, void *context), void *context)
 {
-    *cache = (hki_cuda_cache){.key_bytes = key_bytes,
-                              .value_bytes = value_bytes,
-                              .drop = drop,
-                              .context = context};
+    *cache = (hki_cuda_cache){
+        .key_bytes = key_bytes, .value_bytes = value_bytes, .drop = drop, .context = context};
 }
 
 void hki_cuda_cache_deinit(hki_cuda_cache *cache)

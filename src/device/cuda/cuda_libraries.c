@@ -140,7 +140,8 @@ static void *open_library(const char *soname)
     for (size_t i = 0; i < 2 && !handle && own_folder(folder, sizeof folder); i++)
         handle = open_in(folder, below[i], soname);
     for (size_t i = 0; i < 2 && !handle; i++)
-        handle = open_in(getenv(environments[i]), "/lib/python3*/site-packages/nvidia/*/lib", soname);
+        handle =
+            open_in(getenv(environments[i]), "/lib/python3*/site-packages/nvidia/*/lib", soname);
     return handle;
 }
 
@@ -154,7 +155,8 @@ static void load(library *self)
     for (const function *f = self->is->functions; f->name; f++) {
         address = find_function(handle, f->name);
         if (!address) {
-            snprintf(self->problem, sizeof self->problem, "%s has no %s", self->is->soname, f->name);
+            snprintf(self->problem, sizeof self->problem, "%s has no %s", self->is->soname,
+                     f->name);
             return;
         }
         memcpy((char *)self->table + f->offset, &address, sizeof address);

@@ -126,15 +126,16 @@ static bool make_operation(const products *self, hki_cuda_stream *stream,
                                               product->is_f64 ? CUDA_R_64F : CUDA_R_32F),
             "cublasLtMatmulDescCreate"))
         return false;
-    return (!product->b_transposed || set(self, stream, plan->operation, CUBLASLT_MATMUL_DESC_TRANSA,
-                                          &transposed, sizeof transposed)) &&
-           (!product->a_transposed || set(self, stream, plan->operation, CUBLASLT_MATMUL_DESC_TRANSB,
-                                          &transposed, sizeof transposed)) &&
-           (!product->has_bias ||
-            (set(self, stream, plan->operation, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue,
-                 sizeof epilogue) &&
-             set(self, stream, plan->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias,
-                 sizeof bias)));
+    return (!product->b_transposed ||
+            set(self, stream, plan->operation, CUBLASLT_MATMUL_DESC_TRANSA, &transposed,
+                sizeof transposed)) &&
+           (!product->a_transposed ||
+            set(self, stream, plan->operation, CUBLASLT_MATMUL_DESC_TRANSB, &transposed,
+                sizeof transposed)) &&
+           (!product->has_bias || (set(self, stream, plan->operation, CUBLASLT_MATMUL_DESC_EPILOGUE,
+                                       &epilogue, sizeof epilogue) &&
+                                   set(self, stream, plan->operation,
+                                       CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias)));
 }
 
 /* The library counts by columns, so that it is told of the transposed product: c' = b' a', where a matrix by rows is its
@@ -195,7 +196,8 @@ static bool choose(const products *self, hki_cuda_stream *stream, const hki_cuda
         preference, 1, &found, &found_count);
     done = status == CUBLAS_STATUS_NOT_SUPPORTED ||
            ok(library, stream, status, "cublasLtMatmulAlgoGetHeuristic");
-    if (status == CUBLAS_STATUS_SUCCESS && found_count > 0 && found.state == CUBLAS_STATUS_SUCCESS) {
+    if (status == CUBLAS_STATUS_SUCCESS && found_count > 0 &&
+        found.state == CUBLAS_STATUS_SUCCESS) {
         plan->is_supported = true;
         plan->algorithm = found.algo;
         plan->workspace_bytes = found.workspaceSize;
@@ -250,8 +252,8 @@ bool hki_cuda_product_launch(hki_cuda_stream *stream, const hki_cuda_product_pla
     const void *zero = plan->is_f64 ? (const void *)&zero_f64 : &zero_f32;
     bool failed;
     const products *self = products_of(stream, &failed);
-    if (bias && !set(self, stream, plan->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias,
-                     sizeof bias))
+    if (bias &&
+        !set(self, stream, plan->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias))
         return false;
     return ok(self->library, stream,
               self->library->cublasLtMatmul(self->handle, plan->operation, one, b, plan->left, a,

@@ -226,8 +226,7 @@ static bool multiply_by_library(hki_cuda_stream *stream, const multiplication *s
     }
     if (!plan)
         return failed;
-    const size_t bytes =
-        a.packed_bytes + b.packed_bytes + hki_cuda_product_workspace_bytes(plan);
+    const size_t bytes = a.packed_bytes + b.packed_bytes + hki_cuda_product_workspace_bytes(plan);
     char *workspace = bytes ? hki_cuda_workspace(stream, bytes) : NULL;
     if (bytes && !workspace)
         return true;
@@ -293,9 +292,8 @@ void hki_cuda_linear(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
     const hki_tensor *x = &call->in[0], *weight = &call->in[1], *bias = &call->in[2];
     const int x_ndim = x->ndim > 1 ? 2 : 1;
-    multiplication self = {.dtype = x->dtype,
-                           .c = call->out[0].data,
-                           .bias = bias->ndim >= 0 ? bias : NULL};
+    multiplication self = {
+        .dtype = x->dtype, .c = call->out[0].data, .bias = bias->ndim >= 0 ? bias : NULL};
     set_batch(&self.batch, x->dims, x->ndim - x_ndim);
     self.a = (hki_cuda_matrices){.data = x->data,
                                  .rows = x_ndim == 2 ? x->dims[x->ndim - 2] : 1,
