@@ -36,7 +36,6 @@
 #define HKI_CUDNN_FUNCTIONS(F)                                                                     \
     F(cudnnGetVersion)                                                                             \
     F(cudnnGetErrorString)                                                                         \
-    F(cudnnGetLastErrorString)                                                                     \
     F(cudnnCreate)                                                                                 \
     F(cudnnDestroy)                                                                                \
     F(cudnnSetStream)                                                                              \
