@@ -13,13 +13,6 @@
 
 __thread hki_emulated_place hki_emulated_here __attribute__((tls_model("initial-exec")));
 
-#if defined(HKI_EMULATED_TSAN)
-/* The scheduler's data are of one thread, though its fibers look like several. */
-#define UNSEEN __attribute__((no_sanitize("thread")))
-#else
-#define UNSEEN
-#endif
-
 namespace emulated {
 
 namespace {
@@ -47,6 +40,12 @@ struct block_thread {
 class block_runner
 {
   public:
+    block_runner() = default;
+    ~block_runner()
+    {
+        unseen hidden;
+        threads_.clear();
+    }
     void run(const std::function<void()> &body, int threads);
     void barrier(int line);
     uint64_t meet(hki_emulated::meeting kind, int line, unsigned mask, uint64_t value, int source);
@@ -81,14 +80,14 @@ thread_local struct {
     block_runner *runner = nullptr; /* NULL in kernels whose threads do not meet */
 } current;
 
-UNSEEN void place_thread(int index)
+HKI_EMULATED_UNSEEN void place_thread(int index)
 {
     uint3 size = hki_emulated_here.block_size;
     unsigned i = static_cast<unsigned>(index);
     hki_emulated_here.thread = {i % size.x, i / size.x % size.y, i / (size.x * size.y)};
 }
 
-UNSEEN void block_runner::run_thread(void *argument)
+HKI_EMULATED_UNSEEN void block_runner::run_thread(void *argument)
 {
     block_thread *thread = static_cast<block_thread *>(argument);
     block_runner *runner = thread->runner;
@@ -102,7 +101,7 @@ UNSEEN void block_runner::run_thread(void *argument)
     }
 }
 
-UNSEEN void block_runner::resume(block_thread &thread)
+HKI_EMULATED_UNSEEN void block_runner::resume(block_thread &thread)
 {
     running_ = &thread;
     place_thread(thread.index);
@@ -110,13 +109,13 @@ UNSEEN void block_runner::resume(block_thread &thread)
     running_ = nullptr;
 }
 
-UNSEEN void block_runner::leave()
+HKI_EMULATED_UNSEEN void block_runner::leave()
 {
     running_->stack->switch_to(scheduler_);
 }
 
 /* Runs each thread that can go on, once; false when there was none. */
-UNSEEN bool block_runner::pass()
+HKI_EMULATED_UNSEEN bool block_runner::pass()
 {
     bool has_run = false;
     for (int i = 0; i < thread_count_; i++) {
@@ -129,7 +128,7 @@ UNSEEN bool block_runner::pass()
     return has_run;
 }
 
-UNSEEN void block_runner::run(const std::function<void()> &body, int threads)
+HKI_EMULATED_UNSEEN void block_runner::run(const std::function<void()> &body, int threads)
 {
     body_ = &body;
     thread_count_ = threads;
@@ -155,7 +154,7 @@ UNSEEN void block_runner::run(const std::function<void()> &body, int threads)
     heed(&end_);
 }
 
-UNSEEN void block_runner::barrier(int line)
+HKI_EMULATED_UNSEEN void block_runner::barrier(int line)
 {
     block_thread &self = *running_;
     char *order = &barriers_[barrier_turn_];
@@ -167,7 +166,7 @@ UNSEEN void block_runner::barrier(int line)
     heed(order);
 }
 
-UNSEEN void block_runner::release_barrier()
+HKI_EMULATED_UNSEEN void block_runner::release_barrier()
 {
     for (int i = 1; i < thread_count_; i++)
         if (threads_[size_t(i)]->line != threads_[0]->line)
@@ -180,7 +179,7 @@ UNSEEN void block_runner::release_barrier()
 }
 
 /* Whether all lanes that the mask names have come to the same exchange. */
-UNSEEN bool block_runner::exchange_is_complete(const block_thread &last)
+HKI_EMULATED_UNSEEN bool block_runner::exchange_is_complete(const block_thread &last)
 {
     int first = last.index - last.index % lanes_of_warp;
     for (int i = 0; i < lanes_of_warp; i++) {
@@ -197,7 +196,7 @@ UNSEEN bool block_runner::exchange_is_complete(const block_thread &last)
     return true;
 }
 
-UNSEEN void block_runner::complete_exchange(const block_thread &last)
+HKI_EMULATED_UNSEEN void block_runner::complete_exchange(const block_thread &last)
 {
     int first = last.index - last.index % lanes_of_warp;
     uint64_t votes = 0;
@@ -220,7 +219,7 @@ UNSEEN void block_runner::complete_exchange(const block_thread &last)
     }
 }
 
-UNSEEN uint64_t block_runner::meet(hki_emulated::meeting kind, int line, unsigned mask,
+HKI_EMULATED_UNSEEN uint64_t block_runner::meet(hki_emulated::meeting kind, int line, unsigned mask,
                                    uint64_t value, int source)
 {
     block_thread &self = *running_;
@@ -240,7 +239,7 @@ UNSEEN uint64_t block_runner::meet(hki_emulated::meeting kind, int line, unsigne
     return self.received;
 }
 
-UNSEEN void block_runner::explain_deadlock()
+HKI_EMULATED_UNSEEN void block_runner::explain_deadlock()
 {
     const block_thread *first = nullptr, *other = nullptr;
     for (int i = 0; i < thread_count_; i++) {

@@ -120,7 +120,7 @@ fiber::~fiber()
         munmap(stack_, stack_bytes_);
 }
 
-void fiber::switch_to(fiber &to)
+HKI_EMULATED_UNSEEN void fiber::switch_to(fiber &to)
 {
     to.came_from_ = this;
 #ifdef HKI_EMULATED_ASAN
@@ -138,7 +138,7 @@ void fiber::switch_to(fiber &to)
 }
 
 /* On the new stack. */
-void fiber::arrive()
+HKI_EMULATED_UNSEEN void fiber::arrive()
 {
 #ifdef HKI_EMULATED_ASAN
     const void *bottom;
@@ -151,7 +151,7 @@ void fiber::arrive()
 #endif
 }
 
-void fiber::begin(fiber *self)
+HKI_EMULATED_UNSEEN void fiber::begin(fiber *self)
 {
     self->arrive();
     self->run_(self->argument_);
@@ -159,7 +159,7 @@ void fiber::begin(fiber *self)
 }
 
 #ifdef HKI_EMULATED_UCONTEXT
-void fiber::begin_halves(unsigned low, unsigned high)
+HKI_EMULATED_UNSEEN void fiber::begin_halves(unsigned low, unsigned high)
 {
     begin(reinterpret_cast<fiber *>(static_cast<uintptr_t>(uint64_t{high} << 32 | low)));
 }
