@@ -217,6 +217,7 @@ static int operands(const void *payload, hki_trace_operand *operands, int limit)
 }
 
 static const hki_task_class call_class = {.leaf = true,
+                                          .enqueues = true,
                                           .prepare = prepare,
                                           .run = run,
                                           .join = join,
