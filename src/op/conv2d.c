@@ -6,17 +6,8 @@
 
 #include <string.h>
 
-#define CONV2D_OPTIONS(F, op)                                                                      \
-    F(op, INT2, stride, "{1, 1}", "rows and columns from one window to the next")                  \
-    F(op, INT2, padding, "{0, 0}", "rows of zeros above and below, columns left and right")        \
-    F(op, INT2, dilation, "{1, 1}", "rows and columns between the elements of a window")
-HKI_OPTIONS(conv2d, CONV2D_OPTIONS)
-
-/* Gradients: what an output does not tell, height and width of x or of weight, beside the same options. */
-#define CONV2D_BACKWARD_ARGUMENTS(F, op)                                                           \
-    CONV2D_OPTIONS(F, op) F(op, INT2, size, "", "height and width")
-HKI_ARGUMENTS(conv2d_backward_data, CONV2D_BACKWARD_ARGUMENTS)
-typedef hki_conv2d_backward_data_options hki_conv2d_backward_weight_options;
+HKI_OPTIONS_TABLE(conv2d, CONV2D_OPTIONS)
+HKI_ARGUMENTS_TABLE(conv2d_backward_data, CONV2D_BACKWARD_ARGUMENTS)
 #define conv2d_backward_weight_params conv2d_backward_data_params
 
 enum { OPTION_MAX = 1 << 30, PARTIALS_MAX_BYTES = 64 << 20 };
@@ -27,71 +18,6 @@ static const hk_array *bias_of(const hki_call *call)
 }
 
 /* ---- shapes -------------------------------------------------------------------------------------------- */
-
-/* All but the output's size, which geometry_close adds. */
-static hki_conv2d_geometry geometry_open(const hki_conv2d_options *options)
-{
-    return (hki_conv2d_geometry){
-        .stride_height = options->stride[0] ? options->stride[0] : 1,
-        .stride_width = options->stride[1] ? options->stride[1] : 1,
-        .pad_height = options->padding[0],
-        .pad_width = options->padding[1],
-        .dilation_height = options->dilation[0] ? options->dilation[0] : 1,
-        .dilation_width = options->dilation[1] ? options->dilation[1] : 1,
-    };
-}
-
-/* Elements that a window spans. */
-static int64_t span_of(int64_t kernel, int64_t dilation)
-{
-    return dilation * (kernel - 1) + 1;
-}
-
-static void geometry_close(hki_conv2d_geometry *g)
-{
-    int64_t rows = g->in_height + 2 * g->pad_height - span_of(g->kernel_height, g->dilation_height);
-    int64_t columns = g->in_width + 2 * g->pad_width - span_of(g->kernel_width, g->dilation_width);
-    g->out_height = rows < 0 ? 0 : rows / g->stride_height + 1;
-    g->out_width = columns < 0 ? 0 : columns / g->stride_width + 1;
-}
-
-static void geometry_set_x(hki_conv2d_geometry *g, const int64_t *dims)
-{
-    g->samples = dims[0];
-    g->in_channels = dims[1];
-    g->in_height = dims[2];
-    g->in_width = dims[3];
-}
-
-static void geometry_set_weight(hki_conv2d_geometry *g, const int64_t *dims)
-{
-    g->out_channels = dims[0];
-    g->kernel_height = dims[2];
-    g->kernel_width = dims[3];
-}
-
-static hki_conv2d_geometry forward_geometry(const int64_t *x, const int64_t *weight,
-                                            const void *options)
-{
-    hki_conv2d_geometry geometry = geometry_open(options);
-    geometry_set_x(&geometry, x);
-    geometry_set_weight(&geometry, weight);
-    geometry_close(&geometry);
-    return geometry;
-}
-
-static hki_conv2d_geometry data_geometry(const int64_t *dy, const int64_t *weight,
-                                         const void *options)
-{
-    const int64_t *size = ((const hki_conv2d_backward_data_options *)options)->size;
-    return forward_geometry((const int64_t[]){dy[0], weight[1], size[0], size[1]}, weight, options);
-}
-
-static hki_conv2d_geometry weight_geometry(const int64_t *x, const int64_t *dy, const void *options)
-{
-    const int64_t *size = ((const hki_conv2d_backward_weight_options *)options)->size;
-    return forward_geometry(x, (const int64_t[]){dy[1], x[1], size[0], size[1]}, options);
-}
 
 /* Multiplications; the gradients do as many. */
 static double product_count(const hki_conv2d_geometry *g)
@@ -165,16 +91,18 @@ static bool forward_infer(hki_call *call)
                                "bias is %s, but must be (%lld,): one for each output of weight %s",
                                bias_text, (long long)weight->shape.dims[0], weight_text);
     }
-    hki_conv2d_geometry g = forward_geometry(x->shape.dims, weight->shape.dims, call->options);
+    hki_conv2d_geometry g =
+        hki_conv2d_forward_geometry(x->shape.dims, weight->shape.dims, call->options);
     if (g.out_height < 1 || g.out_width < 1)
         return hki_call_refuse(
             call, HK_INVALID_ARGUMENT,
             "a window of weight %s spans %lld x %lld elements with dilation {%lld, %lld}; x %s "
             "with "
             "padding {%lld, %lld} has only %lld x %lld",
-            weight_text, (long long)span_of(g.kernel_height, g.dilation_height),
-            (long long)span_of(g.kernel_width, g.dilation_width), (long long)g.dilation_height,
-            (long long)g.dilation_width, x_text, (long long)g.pad_height, (long long)g.pad_width,
+            weight_text, (long long)hki_conv2d_span(g.kernel_height, g.dilation_height),
+            (long long)hki_conv2d_span(g.kernel_width, g.dilation_width),
+            (long long)g.dilation_height, (long long)g.dilation_width, x_text,
+            (long long)g.pad_height, (long long)g.pad_width,
             (long long)(g.in_height + 2 * g.pad_height), (long long)(g.in_width + 2 * g.pad_width));
     call->out_shape[0] =
         (hk_dims){.ndim = 4, .dims = {g.samples, g.out_channels, g.out_height, g.out_width}};
@@ -199,7 +127,8 @@ static bool data_infer(hki_call *call)
     if (!check_axes(call, "dy", dy, "samples, outputs, height, width", true) ||
         !check_axes(call, "weight", weight, "outputs, channels, height, width", false))
         return false;
-    hki_conv2d_geometry g = data_geometry(dy->shape.dims, weight->shape.dims, call->options);
+    hki_conv2d_geometry g =
+        hki_conv2d_data_geometry(dy->shape.dims, weight->shape.dims, call->options);
     call->out_shape[0] = (hk_dims){.ndim = 4, .dims = {g.samples, g.in_channels, size[0], size[1]}};
     call->out_dtype[0] = dy->dtype;
     return check_backward(call, &g, dy);
@@ -211,7 +140,8 @@ static bool weight_infer(hki_call *call)
     if (!check_axes(call, "x", x, "samples, channels, height, width", true) ||
         !check_axes(call, "dy", dy, "samples, outputs, height, width", true))
         return false;
-    hki_conv2d_geometry g = weight_geometry(x->shape.dims, dy->shape.dims, call->options);
+    hki_conv2d_geometry g =
+        hki_conv2d_weight_geometry(x->shape.dims, dy->shape.dims, call->options);
     call->out_shape[0] = (hk_dims){
         .ndim = 4, .dims = {g.out_channels, g.in_channels, g.kernel_height, g.kernel_width}};
     call->out_shape[1] = (hk_dims){.ndim = 1, .dims = {g.out_channels}};
@@ -232,7 +162,8 @@ static void plan_samples(hki_plan *plan, const hki_conv2d_geometry *geometry, hk
 static void forward_plan(const hki_call *call, hki_plan *plan)
 {
     const hk_array *x = call->inputs[0], *weight = call->inputs[1];
-    hki_conv2d_geometry g = forward_geometry(x->shape.dims, weight->shape.dims, call->options);
+    hki_conv2d_geometry g =
+        hki_conv2d_forward_geometry(x->shape.dims, weight->shape.dims, call->options);
     plan_samples(plan, &g, x->dtype);
     if (hki_conv2d_columns_fit(&g, x->dtype == HK_F64)) {
         plan->extent = g.samples * hki_conv2d_columns_parts(&g);
@@ -243,7 +174,8 @@ static void forward_plan(const hki_call *call, hki_plan *plan)
 static void data_plan(const hki_call *call, hki_plan *plan)
 {
     const hk_array *dy = call->inputs[0], *weight = call->inputs[1];
-    hki_conv2d_geometry g = data_geometry(dy->shape.dims, weight->shape.dims, call->options);
+    hki_conv2d_geometry g =
+        hki_conv2d_data_geometry(dy->shape.dims, weight->shape.dims, call->options);
     plan_samples(plan, &g, dy->dtype);
 }
 
@@ -256,7 +188,8 @@ static int64_t sum_count(const hki_conv2d_geometry *g)
 static void weight_plan(const hki_call *call, hki_plan *plan)
 {
     const hk_array *x = call->inputs[0], *dy = call->inputs[1];
-    hki_conv2d_geometry g = weight_geometry(x->shape.dims, dy->shape.dims, call->options);
+    hki_conv2d_geometry g =
+        hki_conv2d_weight_geometry(x->shape.dims, dy->shape.dims, call->options);
     plan_samples(plan, &g, x->dtype);
     plan->partial_bytes = (size_t)sum_count(&g) * hk_dtype_bytes(x->dtype);
     /* Joining takes a sixteenth of the time at most; many pieces of a large weight take much memory. */
@@ -281,7 +214,7 @@ static void forward_cpu(const hki_kernel_call *call, int64_t piece, int64_t begi
     const hki_tensor *x = &call->in[0], *weight = &call->in[1], *bias = &call->in[2];
     const bool f64 = x->dtype == HK_F64;
     void *y = call->out[0].data;
-    hki_conv2d_geometry g = forward_geometry(x->dims, weight->dims, call->options);
+    hki_conv2d_geometry g = hki_conv2d_forward_geometry(x->dims, weight->dims, call->options);
     const bool columns = hki_conv2d_columns_fit(&g, f64);
     size_t bytes = 1 + (columns ? hki_conv2d_columns_scratch_bytes(&g, f64)
                                 : hki_conv2d_forward_scratch_bytes(&g, f64));
@@ -307,7 +240,7 @@ static void data_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, 
 {
     const hki_tensor *dy = &call->in[0], *weight = &call->in[1];
     const bool f64 = dy->dtype == HK_F64;
-    hki_conv2d_geometry g = data_geometry(dy->dims, weight->dims, call->options);
+    hki_conv2d_geometry g = hki_conv2d_data_geometry(dy->dims, weight->dims, call->options);
     size_t bytes = hki_conv2d_backward_data_scratch_bytes(&g, f64) + 1;
     void *scratch = hki_scratch_allocate(call, piece, bytes);
     if (!scratch)
@@ -327,7 +260,7 @@ static void weight_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
     const hki_tensor *x = &call->in[0], *dy = &call->in[1];
     const bool f64 = x->dtype == HK_F64;
     char *sums = call->partials + piece * (int64_t)call->partial_bytes;
-    hki_conv2d_geometry g = weight_geometry(x->dims, dy->dims, call->options);
+    hki_conv2d_geometry g = hki_conv2d_weight_geometry(x->dims, dy->dims, call->options);
     if (begin >= end) {
         memset(sums, 0, call->partial_bytes);
         return;
@@ -420,16 +353,6 @@ static hki_batch_kind weight_batch(hki_batch *batch)
     return HKI_BATCH_SUM;
 }
 
-hki_conv2d_geometry hki_conv2d_geometry_of(const hk_op *op, const hki_tensor *in,
-                                           const void *options)
-{
-    if (op == &hki_op_conv2d)
-        return forward_geometry(in[0].dims, in[1].dims, options);
-    if (op == &hki_op_conv2d_backward_data)
-        return data_geometry(in[0].dims, in[1].dims, options);
-    return weight_geometry(in[0].dims, in[1].dims, options);
-}
-
 /* ---- conformance ----------------------------------------------------------------------------------------- */
 
 /* Walks over all products of x, weight and y, and adds to one of the three what the others give. */
@@ -476,7 +399,7 @@ static void clear(const hk_dims *shape, double *out)
 static void forward_reference(const hki_call *call, const double *const *in, double *const *out)
 {
     const int64_t *x = call->inputs[0]->shape.dims, *weight = call->inputs[1]->shape.dims;
-    hki_conv2d_geometry g = forward_geometry(x, weight, call->options);
+    hki_conv2d_geometry g = hki_conv2d_forward_geometry(x, weight, call->options);
     int64_t plane = g.out_height * g.out_width;
     for (int64_t i = 0; i < g.samples * g.out_channels * plane; i++)
         out[0][i] = bias_of(call) ? in[2][i / plane % g.out_channels] : 0;
@@ -486,7 +409,7 @@ static void forward_reference(const hki_call *call, const double *const *in, dou
 static void data_reference(const hki_call *call, const double *const *in, double *const *out)
 {
     const int64_t *dy = call->inputs[0]->shape.dims, *weight = call->inputs[1]->shape.dims;
-    hki_conv2d_geometry g = data_geometry(dy, weight, call->options);
+    hki_conv2d_geometry g = hki_conv2d_data_geometry(dy, weight, call->options);
     clear(&call->out_shape[0], out[0]);
     walk(&g, NULL, in[1], in[0], out[0], NULL, NULL);
 }
@@ -494,7 +417,7 @@ static void data_reference(const hki_call *call, const double *const *in, double
 static void weight_reference(const hki_call *call, const double *const *in, double *const *out)
 {
     const int64_t *x = call->inputs[0]->shape.dims, *dy = call->inputs[1]->shape.dims;
-    hki_conv2d_geometry g = weight_geometry(x, dy, call->options);
+    hki_conv2d_geometry g = hki_conv2d_weight_geometry(x, dy, call->options);
     const int64_t plane = g.out_height * g.out_width;
     clear(&call->out_shape[0], out[0]);
     clear(&call->out_shape[1], out[1]);

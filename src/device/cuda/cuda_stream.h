@@ -24,6 +24,17 @@ bool hki_cuda_stream_allows_tf32(const hki_cuda_stream *stream);
  * and grown. NULL after noting that there is none. */
 void *hki_cuda_workspace(hki_cuda_stream *stream, size_t bytes);
 
+/* What libraries keep from one task to the next, handles and plans: zeroed memory of the host, made at the first call for
+ * `which`, the same ever after. `deinit` is called before the stream ends, when nothing runs in it any more. NULL after
+ * noting that there is no memory. */
+typedef enum hki_cuda_kept {
+    HKI_CUDA_PRODUCTS,
+    HKI_CUDA_CONVOLUTIONS,
+    HKI_CUDA_KEPT_COUNT
+} hki_cuda_kept;
+void *hki_cuda_stream_keep(hki_cuda_stream *stream, hki_cuda_kept which, size_t bytes,
+                           void (*deinit)(void *state));
+
 /* Notes the first error of the task that is being launched; true when there is none. `what`: static text. */
 bool hki_cuda_ok(hki_cuda_stream *stream, cudaError_t error, const char *what);
 /* The same for other libraries: `text` is copied. */
