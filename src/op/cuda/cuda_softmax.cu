@@ -90,6 +90,9 @@ void hki_cuda_launch_softmax(hki_cuda_stream *stream, hk_dtype dtype, bool log_o
         launch_softmax<double>(stream, log_of, x, y, count, size, inner);
 }
 
+/* Beyond it a message names this row. */
+enum : uint32_t { LAST_ROW = UINT32_MAX - 1 };
+
 /* ---- cross entropy --------------------------------------------------------------------------------------------- */
 
 HKI_DEVICE int64_t label_of(const void *labels, hk_dtype dtype, int64_t row)
@@ -118,7 +121,7 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_TILE)
             label = label_of(labels, label_dtype, row);
             if (label < 0 || label >= classes) {
                 if (at.lane == 0)
-                    hki_cuda_report(fault, row, label);
+                    hki_cuda_report_value(fault, (uint32_t)(row < LAST_ROW ? row : LAST_ROW), label);
                 size = 0;
             }
         }

@@ -1,6 +1,6 @@
 /* The GPU's kernels of the operator table: one line for each operator. */
 #include "op/cuda/cuda_calls.h"
-#include "op/cuda/cuda_kernels.h"
+#include "op/cuda/cuda_library_kernels.h"
 
 #define ROW(kind, name, ...)     [HKI_OP_ID_##name] = hki_cuda_call_row,
 #define CHECKED(kind, name, ...) [HKI_OP_ID_##name] = hki_cuda_call_row,
@@ -32,5 +32,5 @@ const hki_cuda_kernel_fn hki_cuda_kernels[HKI_OP_COUNT] = {
     [HKI_OP_ID_random_uniform] = hki_cuda_call_random,
     [HKI_OP_ID_random_normal] = hki_cuda_call_random,
     [HKI_OP_ID_random_int] = hki_cuda_call_random,
-    /* Products, convolutions, pooling, normalisation, updates: */
+    HKI_CUDA_LIBRARY_KERNELS
 };
