@@ -50,6 +50,7 @@ typedef struct hki_device_class {
     hki_device_kind kind;
     const char *kind_name;   /* "cpu" */
     hki_device_kind kernels; /* whose kernels of the operator table it runs */
+    const char *memory_option; /* what limits the memory of arrays, for error records */
     /* Fresh memory of the device, 64-byte aligned, bytes > 0; NULL when it has no more. */
     void *(*allocate)(hki_device *device, size_t bytes);
     void (*release)(hki_device *device, void *data, size_t bytes);
@@ -73,7 +74,7 @@ typedef struct hki_device_class {
     void (*launched)(hki_device *device, hki_queue_kind queue, const hki_cost *cost,
                      int64_t ready_ns, int64_t host_ns, hki_ticket *ticket);
     /* 0: it is done. Otherwise the nanoseconds after which to ask again. */
-    int64_t (*poll)(hki_device *device, const hki_ticket *ticket);
+    int64_t (*poll)(hki_device *device, hki_ticket *ticket);
     /* Optional, for classes with streams: what is launched in a queue runs in that order on the device's side, so that a
      * task can be launched before what it waits for has ended, if that has been launched. Makes what is launched next in
      * the queue begin after the ticket's task, which is one of a device with streams too. */

@@ -60,6 +60,16 @@ static void note_end(hki_queue *queue, const hki_task *task, const hki_ticket *t
     hki_lock_release(&queue->stats_lock);
 }
 
+/* What the device says of the task when it is done. */
+static void settle(hki_queue *queue, hki_task *task, hki_ticket *ticket)
+{
+    const hki_device_class *class = queue->device->class;
+    hk_code code = HK_OK;
+    char message[512] = "";
+    if (class->settle && !class->settle(queue->device, ticket, &code, message, sizeof message))
+        hki_task_fail(task, INT64_MAX, code, "%s", message);
+}
+
 /* ---- the clock -------------------------------------------------------------------------------------------- */
 
 static void wake(hki_clock *clock)
@@ -115,9 +125,10 @@ static bool clock_take(hki_clock *clock, bool all, flight *taken, int64_t *next_
     return found >= 0;
 }
 
-static void complete(hki_executor *executor, const flight *self)
+static void complete(hki_executor *executor, flight *self)
 {
     hki_queue *queue = self->queue;
+    settle(queue, self->task, &self->ticket);
     note_end(queue, self->task, &self->ticket);
     hki_tracing_end(&self->point, self->task);
     self->task->end_ns = self->ticket.end_ns;
@@ -316,5 +327,6 @@ void hki_accelerator_pace(hki_task *task, int64_t ready_ns, int64_t host_ns)
         nanosleep(&nap, NULL);
     }
     task->end_ns = ticket.end_ns;
+    settle(queue, task, &ticket);
     note_end(queue, task, &ticket);
 }

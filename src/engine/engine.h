@@ -187,6 +187,9 @@ const hk_status *hki_runtime_trace_begin(hki_runtime *runtime, uint64_t limit_by
  * way. Waits for nothing: what is unfinished has no LAST. */
 hki_trace *hki_runtime_trace_end(hki_runtime *runtime);
 
+/* True while one is under way. */
+bool hki_runtime_is_recording(hki_runtime *runtime);
+
 /* Set once by the trace room; each may be NULL. `started` is called by the thread that starts a runtime, before
  * anybody can issue on it; `ending` by the one that ends it, when nothing runs any more. Neither may ask for the
  * default runtime. */

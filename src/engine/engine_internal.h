@@ -4,6 +4,7 @@
 
 #include "base/sync.h"
 #include "device/cpu/cpu_topology.h"
+#include "device/cuda/cuda_loader.h"
 #include "device/sim/sim_device.h"
 #include "engine/engine.h"
 
@@ -380,6 +381,13 @@ void hki_accelerator_pace(hki_task *task, int64_t ready_ns, int64_t host_ns);
 /* Processor time of this thread. */
 int64_t hki_thread_ns(void);
 
+/* What is known of NVIDIA GPUs. */
+typedef struct hki_cuda_setup {
+    hki_cuda_choice choice;
+    hki_cuda_found found;
+    char text[4096]; /* of hk_cuda_describe; "" before it is asked for; devices_lock */
+} hki_cuda_setup;
+
 /* ---- setting up (setup.c) ------------------------------------------------------------------------------------- */
 
 typedef struct hki_runtime_config {
@@ -387,6 +395,8 @@ typedef struct hki_runtime_config {
         memory_bytes;
     hk_sim_options sims[HKI_SIM_MAX_GROUPS]; /* sim_count groups, complete */
     int sim_count;
+    hki_cuda_choice cuda;
+    int64_t cuda_memory_bytes, cuda_tf32;
 } hki_runtime_config;
 
 /* Options first, then the environment for those that are zero, then defaults. Returns NULL or the first error
@@ -469,6 +479,7 @@ struct hki_runtime {
     hki_lock devices_lock;
     int failed_device_count;
     hki_device *failed_devices[HKI_MAX_FAILED_DEVICES];
+    hki_cuda_setup *cuda;
 };
 
 /* False: the run-ahead window has room for sure. */

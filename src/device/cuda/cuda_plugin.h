@@ -12,6 +12,7 @@
 enum { HKI_CUDA_ABI = 1 };
 
 struct hki_task;
+struct hki_runtime;
 
 typedef struct hki_cuda_host {
     uint32_t abi;
@@ -24,7 +25,12 @@ typedef struct hki_cuda_host {
     uint64_t (*task_sequence)(const struct hki_task *task);
     int64_t (*clock_ns)(void);
     size_t (*dtype_bytes)(hk_dtype dtype);
+    /* True while what runs is recorded: then a task's begin and end are to be those of the GPU's clock. */
+    bool (*is_recording)(struct hki_runtime *runtime);
 } hki_cuda_host;
+
+/* The library's: defined in op/cuda_host.c, since it names what is of the rooms above. */
+extern const hki_cuda_host hki_cuda_host_table;
 
 /* One GPU, as found. */
 typedef struct hki_cuda_gpu {

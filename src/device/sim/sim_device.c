@@ -120,7 +120,7 @@ static void sim_launched(hki_device *device, hki_queue_kind queue, const hki_cos
     hki_lock_release(&self->lock);
 }
 
-static int64_t sim_poll(hki_device *device, const hki_ticket *ticket)
+static int64_t sim_poll(hki_device *device, hki_ticket *ticket)
 {
     (void)device;
     return later(ticket->end_ns - hki_clock_ns(), 0);
@@ -185,6 +185,7 @@ const hki_device_class hki_sim_device_class = {
     .kind = HKI_SIM,
     .kind_name = "sim",
     .kernels = HKI_CPU,
+    .memory_option = "sim.memory_bytes (HOCKET_SIM)",
     .allocate = sim_allocate,
     .release = sim_release,
     .allocate_pinned = sim_allocate_pinned,
