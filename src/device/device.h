@@ -48,8 +48,8 @@ typedef struct hki_ticket {
 /* What a kind of device does; all slots are filled unless marked optional. */
 typedef struct hki_device_class {
     hki_device_kind kind;
-    const char *kind_name;   /* "cpu" */
-    hki_device_kind kernels; /* whose kernels of the operator table it runs */
+    const char *kind_name;     /* "cpu" */
+    hki_device_kind kernels;   /* whose kernels of the operator table it runs */
     const char *memory_option; /* what limits the memory of arrays, for error records */
     /* Fresh memory of the device, 64-byte aligned, bytes > 0; NULL when it has no more. */
     void *(*allocate)(hki_device *device, size_t bytes);

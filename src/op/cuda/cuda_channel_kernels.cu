@@ -191,34 +191,7 @@ HKI_KERNEL void normalise_backward(channel_parts s, bool given, const T *x, cons
     }
 }
 
-/* I: an integer that holds every offset; a division of 32 bits takes a fraction of one of 64. */
-template <typename T, typename I> struct bias_call {
-    const T *bias;
-    T *y;
-    I size, inner, channels;
-};
-
-template <typename C> HKI_KERNEL void add_to_channels(C call)
-{
-    for (int64_t i = HKI_THREAD_INDEX; i < (int64_t)call.size; i += HKI_THREAD_COUNT) {
-        const auto at = (decltype(call.size))i;
-        call.y[i] += call.bias[at / call.inner % call.channels];
-    }
-}
-
 /* ---- launches ------------------------------------------------------------------------------------------ */
-
-template <typename T, typename I>
-static void launch_add(hki_cuda_stream *stream, const hki_batch_norm_shape *shape, const void *bias,
-                       void *y)
-{
-    const int64_t size = shape->samples * shape->channels * shape->inner;
-    typedef bias_call<T, I> call_type;
-    const call_type call = {(const T *)bias, (T *)y, (I)size, (I)shape->inner,
-                                  (I)shape->channels};
-    const unsigned grid = hki_cuda_grid(size, THREADS, hki_cuda_stream_multiprocessors(stream));
-    HKI_LAUNCH(stream, grid, THREADS, add_to_channels<call_type>, call);
-}
 
 template <typename T>
 static void launch_sum(hki_cuda_stream *stream, const hki_batch_norm_shape *shape, const void *x,
@@ -272,18 +245,6 @@ size_t hki_cuda_channel_workspace_bytes(const hki_batch_norm_shape *shape)
     const channel_parts s = parts_of(shape);
     const size_t bytes = 2 * (size_t)(s.channels * s.parts) * sizeof(double);
     return bytes > 0 ? bytes : 1;
-}
-
-void hki_cuda_add_to_channels(hki_cuda_stream *stream, bool f64, const hki_batch_norm_shape *shape,
-                              const void *bias, void *y)
-{
-    const bool is_small = shape->samples * shape->channels * shape->inner <= INT32_MAX;
-    if (f64)
-        (is_small ? launch_add<double, uint32_t> : launch_add<double, int64_t>)(stream, shape, bias,
-                                                                                y);
-    else
-        (is_small ? launch_add<float, uint32_t> : launch_add<float, int64_t>)(stream, shape, bias,
-                                                                              y);
 }
 
 void hki_cuda_sum_channels(hki_cuda_stream *stream, bool f64, const hki_batch_norm_shape *shape,

@@ -1,5 +1,5 @@
-/* Kernels over the channels of contiguous arrays [samples][channels][inner], of float32 or float64: batch normalisation
- * and biases. Sums are in double, of parts that are a pure function of the shape, and added in the order of parts: the same
+/* Kernels over the channels of contiguous arrays [samples][channels][inner], of float32 or float64: batch normalisation,
+ * and the gradient of a bias. Sums are in double, of parts that are a pure function of the shape, and added in the order of parts: the same
  * bytes on every run and GPU. C and CUDA C++. */
 #ifndef HOCKET_OP_CUDA_CHANNEL_KERNELS_H
 #define HOCKET_OP_CUDA_CHANNEL_KERNELS_H
@@ -14,9 +14,6 @@ extern "C" {
 /* Workspace of the functions that take one. */
 size_t hki_cuda_channel_workspace_bytes(const hki_batch_norm_shape *shape);
 
-/* y += bias[channel] */
-void hki_cuda_add_to_channels(hki_cuda_stream *stream, bool f64, const hki_batch_norm_shape *shape,
-                              const void *bias, void *y);
 /* sums[channel] = the sum of x over samples and inner */
 void hki_cuda_sum_channels(hki_cuda_stream *stream, bool f64, const hki_batch_norm_shape *shape,
                            const void *x, void *sums, void *workspace);
