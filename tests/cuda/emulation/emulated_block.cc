@@ -13,9 +13,11 @@
 
 __thread hki_emulated_place hki_emulated_here __attribute__((tls_model("initial-exec")));
 
-namespace emulated {
+namespace emulated
+{
 
-namespace {
+namespace
+{
 
 constexpr int lanes_of_warp = 32;
 
@@ -212,7 +214,8 @@ HKI_EMULATED_UNSEEN void block_runner::complete_exchange(const block_thread &las
         else if (lane.mask >> lane.source & 1)
             lane.received = threads_[size_t(first + lane.source)]->value;
         else
-            stop("kernel %s, line %d: lane %d takes the value of lane %d, which the mask 0x%x leaves "
+            stop("kernel %s, line %d: lane %d takes the value of lane %d, which the mask 0x%x "
+                 "leaves "
                  "out",
                  current.kernel, lane.line, i, lane.source, lane.mask);
         lane.now = state::ready;
@@ -220,7 +223,7 @@ HKI_EMULATED_UNSEEN void block_runner::complete_exchange(const block_thread &las
 }
 
 HKI_EMULATED_UNSEEN uint64_t block_runner::meet(hki_emulated::meeting kind, int line, unsigned mask,
-                                   uint64_t value, int source)
+                                                uint64_t value, int source)
 {
     block_thread &self = *running_;
     if (!(mask >> lane() & 1))
@@ -255,14 +258,15 @@ HKI_EMULATED_UNSEEN void block_runner::explain_deadlock()
         if (threads_[size_t(i)]->now == state::done)
             other = threads_[size_t(i)].get();
     auto where = [](const block_thread *thread) {
-        return !thread                              ? "nowhere"
-               : thread->now == state::done         ? "has left the kernel"
-               : thread->now == state::at_barrier   ? "waits at __syncthreads"
+        return !thread                                       ? "nowhere"
+               : thread->now == state::done                  ? "has left the kernel"
+               : thread->now == state::at_barrier            ? "waits at __syncthreads"
                : thread->kind == hki_emulated::meeting::vote ? "waits in a vote of its warp"
                                                              : "waits in a shuffle of its warp";
     };
     uint3 block = hki_emulated_here.block;
-    stop("kernel %s, block (%u, %u, %u): its threads cannot meet: thread %d %s (line %d), thread %d %s "
+    stop("kernel %s, block (%u, %u, %u): its threads cannot meet: thread %d %s (line %d), thread "
+         "%d %s "
          "(line %d)",
          current.kernel, block.x, block.y, block.z, first ? first->index : -1, where(first),
          first ? first->line : 0, other ? other->index : -1, where(other), other ? other->line : 0);
@@ -319,7 +323,8 @@ const char *running_kernel()
 
 } // namespace emulated
 
-namespace hki_emulated {
+namespace hki_emulated
+{
 
 void barrier(int line)
 {
@@ -334,8 +339,8 @@ uint64_t exchange(int line, unsigned mask, uint64_t value, int source)
 
 unsigned vote(int line, unsigned mask, bool is_true)
 {
-    return static_cast<unsigned>(emulated::meeting_runner("a vote", line)
-                                     .meet(meeting::vote, line, mask, is_true, 0));
+    return static_cast<unsigned>(
+        emulated::meeting_runner("a vote", line).meet(meeting::vote, line, mask, is_true, 0));
 }
 
 int lane()

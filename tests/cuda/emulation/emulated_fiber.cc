@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <sys/mman.h>
 
-namespace emulated {
+namespace emulated
+{
 
-namespace {
+namespace
+{
 
 constexpr size_t page_bytes = 4096;
 #if defined(HKI_EMULATED_ASAN) || defined(HKI_EMULATED_TSAN)
@@ -97,7 +99,8 @@ fiber::fiber(void (*run)(void *), void *argument) : run_(run), argument_(argumen
     *--top = reinterpret_cast<uint64_t>(begin); /* r13 */
     *--top = 0;                                 /* r14 */
     *--top = 0;                                 /* r15 */
-    *--top = uint64_t{0x037f} << 32 | 0x1f80;   /* x87's and SSE's control, as a process begins with */
+    *--top =
+        uint64_t{0x037f} << 32 | 0x1f80; /* x87's and SSE's control, as a process begins with */
     stack_pointer_ = top;
 #endif
 #ifdef HKI_EMULATED_ASAN

@@ -41,7 +41,8 @@ void AnnotateIgnoreWritesEnd(const char *file, int line);
 #define HKI_EMULATED_UNSEEN
 #endif
 
-namespace emulated {
+namespace emulated
+{
 
 /* While one lives, the thread sanitizer takes this thread's locks for no order, and its reads and writes for none: for
  * the emulation's own data, which real locks protect. */
