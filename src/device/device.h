@@ -50,8 +50,8 @@ typedef struct hki_ticket {
 /* What a kind of device does; all slots are filled unless marked optional. */
 typedef struct hki_device_class {
     hki_device_kind kind;
-    const char *kind_name;   /* "cpu" */
-    hki_device_kind kernels; /* whose kernels of the operator table it runs */
+    const char *kind_name;     /* "cpu" */
+    hki_device_kind kernels;   /* whose kernels of the operator table it runs */
     const char *memory_option; /* what limits the memory of arrays, for error records */
     /* Accelerators: */
     bool is_modelled; /* its kernels run in the launching thread, and a runtime that ends does not wait for its clock */

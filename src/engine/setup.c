@@ -301,7 +301,8 @@ static bool pinned_pools_create(hki_runtime *runtime)
     hki_device *giver = NULL;
     for (int i = 0; i < runtime->device_count; i++) {
         const hki_device_class *class = runtime->devices[i]->class;
-        if (class->allocate_pinned && (!giver || (class->kind == HKI_CUDA && giver->class->kind != HKI_CUDA)))
+        if (class->allocate_pinned &&
+            (!giver || (class->kind == HKI_CUDA && giver->class->kind != HKI_CUDA)))
             giver = runtime->devices[i];
     }
     for (int i = 0; giver && i < runtime->device_count; i++) {

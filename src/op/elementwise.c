@@ -331,7 +331,7 @@ static void grad_where(hki_grad_call *call)
 #define ANY      .low = -1, .high = 1
 #define POSITIVE .low = 0.5, .high = 2
 #define VALUE                                                                                      \
-    .options = &(const hki_scalar_options)                                                             \
+    .options = &(const hki_scalar_options)                                                         \
     {                                                                                              \
         3                                                                                          \
     }

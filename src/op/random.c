@@ -38,8 +38,8 @@ static void draw(const hki_stream_options *options, uint64_t block, int64_t coun
                  uint32_t words[BATCH][4])
 {
     for (int64_t i = 0; i < count; i++)
-        hki_random_words(options->seed, options->stream,
-                         options->position + block + (uint64_t)i, words[i]);
+        hki_random_words(options->seed, options->stream, options->position + block + (uint64_t)i,
+                         words[i]);
 }
 
 /* ---- numbers ------------------------------------------------------------------------------------------- */

@@ -26,8 +26,8 @@ static inline unsigned hki_reduce_mask_of(const hki_sum_options *options, int nd
 }
 
 /* strides[i] becomes the stride in a result for axis i of the input; 0 where the axis goes. */
-static inline void hki_reduce_spread(int ndim, unsigned mask, bool keepdims,
-                                     const int64_t *result, int64_t strides[HK_MAX_NDIM])
+static inline void hki_reduce_spread(int ndim, unsigned mask, bool keepdims, const int64_t *result,
+                                     int64_t strides[HK_MAX_NDIM])
 {
     int next = 0;
     for (int i = 0; i < ndim; i++) {

@@ -72,8 +72,7 @@ static bool start(convolutions *self, const hki_cudnn *library, hki_cuda_stream 
 {
     if (!ok(library, stream, library->cudnnCreate(&self->handle), "cudnnCreate"))
         return false;
-    if (!ok(library, stream,
-            library->cudnnSetStream(self->handle, hki_cuda_stream_handle(stream)),
+    if (!ok(library, stream, library->cudnnSetStream(self->handle, hki_cuda_stream_handle(stream)),
             "cudnnSetStream") ||
         !ok(library, stream, library->cudnnCreateActivationDescriptor(&self->identity),
             "cudnnCreateActivationDescriptor"))
@@ -102,8 +101,7 @@ static convolutions *convolutions_of(hki_cuda_stream *stream, bool *failed)
     *failed = false;
     if (!library)
         return NULL;
-    self =
-        hki_cuda_stream_keep(stream, HKI_CUDA_CONVOLUTIONS, sizeof *self, convolutions_deinit);
+    self = hki_cuda_stream_keep(stream, HKI_CUDA_CONVOLUTIONS, sizeof *self, convolutions_deinit);
     *failed = !self || (!self->library && !start(self, library, stream));
     return *failed ? NULL : self;
 }
@@ -247,8 +245,8 @@ hki_cuda_convolution_plan *hki_cuda_convolution_plan_for(hki_cuda_stream *stream
                                                          const hki_cuda_convolution *problem,
                                                          bool *failed)
 {
-    hki_cuda_convolution_plan *plan, made = {.kind = (hki_cuda_convolution_kind)problem->kind,
-                                             .is_f64 = problem->is_f64};
+    hki_cuda_convolution_plan *plan,
+        made = {.kind = (hki_cuda_convolution_kind)problem->kind, .is_f64 = problem->is_f64};
     convolutions *self = convolutions_of(stream, failed);
     if (!self)
         return NULL;
@@ -294,9 +292,9 @@ static cudnnStatus_t run_forward(const convolutions *self, const hki_cuda_convol
             self->handle, one, plan->x, x, plan->weight, weight, plan->convolution, algorithm,
             workspace, plan->workspace_bytes, zero, plan->y, y, plan->bias, bias, self->identity,
             plan->y, y);
-    return self->library->cudnnConvolutionForward(
-        self->handle, one, plan->x, x, plan->weight, weight, plan->convolution, algorithm,
-        workspace, plan->workspace_bytes, zero, plan->y, y);
+    return self->library->cudnnConvolutionForward(self->handle, one, plan->x, x, plan->weight,
+                                                  weight, plan->convolution, algorithm, workspace,
+                                                  plan->workspace_bytes, zero, plan->y, y);
 }
 
 bool hki_cuda_convolution_launch(hki_cuda_stream *stream, hki_cuda_convolution_plan *plan,

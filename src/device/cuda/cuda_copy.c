@@ -144,8 +144,7 @@ void hki_cuda_copy_to_peer(hki_device *device, hki_device *peer, void *to, const
     if (self->gpu == other->gpu)
         copy(stream, to, from, bytes, cudaMemcpyDeviceToDevice);
     else
-        hki_cuda_ok(
-            stream,
-            cudaMemcpyPeerAsync(to, other->gpu, from, self->gpu, bytes, stream->handle),
-            "a copy between GPUs");
+        hki_cuda_ok(stream,
+                    cudaMemcpyPeerAsync(to, other->gpu, from, self->gpu, bytes, stream->handle),
+                    "a copy between GPUs");
 }

@@ -17,15 +17,15 @@ typedef struct hki_cuda_device hki_cuda_device;
 typedef struct hki_cuda_slot {
     _Atomic(bool) in_use;
     uint64_t position;
-    cudaEvent_t end;             /* recorded when it is launched; lives as long as the slot */
-    cudaEvent_t timed[2];        /* begin and end, by the GPU's clock; NULL before they are first wanted */
-    bool has_begun, is_timed;    /* the first, both of these have been recorded */
-    int base;                    /* which of the device's bases they are told from */
+    cudaEvent_t end;      /* recorded when it is launched; lives as long as the slot */
+    cudaEvent_t timed[2]; /* begin and end, by the GPU's clock; NULL before they are first wanted */
+    bool has_begun, is_timed; /* the first, both of these have been recorded */
+    int base;                 /* which of the device's bases they are told from */
     int64_t ready_ns, launched_ns;
-    bool has_ended;              /* the GPU has said so, and not that it is lost */
-    hk_code code;                /* HK_OK, or what was noted while it was launched */
+    bool has_ended; /* the GPU has said so, and not that it is lost */
+    hk_code code;   /* HK_OK, or what was noted while it was launched */
     char text[200];
-    hki_cuda_fault *fault;       /* its own, in memory that the GPU writes to; NULL: the queue has none */
+    hki_cuda_fault *fault; /* its own, in memory that the GPU writes to; NULL: the queue has none */
     hki_cuda_describe_fn describe; /* NULL: no kernel of the task was given `fault` */
     int64_t argument;
 } hki_cuda_slot;
@@ -66,8 +66,9 @@ struct hki_cuda_device {
     pthread_mutex_t lock; /* making, losing, and what says so */
     _Atomic(hki_cuda_state) state;
     char lost_text[256]; /* written before `state` says so */
-    bool has_pools; /* memory is given and taken in the order of a stream, without waiting for all others */
-    cudaStream_t memory; /* in whose order; nothing else runs in it. lock */
+    bool
+        has_pools; /* memory is given and taken in the order of a stream, without waiting for all others */
+    cudaStream_t memory;    /* in whose order; nothing else runs in it. lock */
     hki_cuda_fault *faults; /* pinned; those of the queue for computing */
     /* Moments known by both clocks, taken in turn, since what tells their distance has 24 bits. */
     struct {

@@ -16,11 +16,12 @@ static const hk_status *choice_error(const hki_cuda_choice *choice, const char *
                                      const char *item)
 {
     const hki_status_facts facts = {.operation = "runtime_init"};
-    return hki_status_create(HK_INVALID_ARGUMENT, &facts,
-                             "%s is \"%.100s\"; at \"%.40s\" expected off, or all or a GPU's number "
-                             "from 0 to %d, each with /PARTS from 1 to %d where it is to be several "
-                             "devices, such as 0,2 or all/2",
-                             choice->origin, text, item, HKI_CUDA_MAX_GPUS - 1, HKI_CUDA_MAX_PARTS);
+    return hki_status_create(
+        HK_INVALID_ARGUMENT, &facts,
+        "%s is \"%.100s\"; at \"%.40s\" expected off, or all or a GPU's number "
+        "from 0 to %d, each with /PARTS from 1 to %d where it is to be several "
+        "devices, such as 0,2 or all/2",
+        choice->origin, text, item, HKI_CUDA_MAX_GPUS - 1, HKI_CUDA_MAX_PARTS);
 }
 
 /* A number of [low, high] at *text, which goes behind it. */
@@ -56,7 +57,8 @@ static bool read_item(const char **text, int parts[HKI_CUDA_MAX_GPUS])
 
 const hk_status *hki_cuda_choose(const char *option, hki_cuda_choice *choice)
 {
-    *choice = (hki_cuda_choice){.origin = option ? "option cuda" : "environment variable HOCKET_CUDA"};
+    *choice =
+        (hki_cuda_choice){.origin = option ? "option cuda" : "environment variable HOCKET_CUDA"};
     const char *text = option ? option : getenv("HOCKET_CUDA");
     if (!text || !*text)
         text = "all";
@@ -112,8 +114,8 @@ static bool path_beside(char *path, size_t bytes)
     if (!dladdr(__extension__(void *) hki_cuda_find, &info) || !info.dli_fname ||
         !(slash = strrchr(info.dli_fname, '/')))
         return false;
-    int length = snprintf(path, bytes, "%.*s/%s", (int)(slash - info.dli_fname), info.dli_fname,
-                          file_name);
+    int length =
+        snprintf(path, bytes, "%.*s/%s", (int)(slash - info.dli_fname), info.dli_fname, file_name);
     return length > 0 && (size_t)length < bytes && access(path, F_OK) == 0;
 }
 
@@ -154,8 +156,9 @@ static const hki_cuda_plugin *open_plugin(const hki_cuda_host *host, hki_cuda_fo
         return plugin;
     dlclose(handle);
     return give_up(found, "%s %s", found->path,
-                   entry.symbol ? "is not of the same build as the library, hocket " HK_VERSION_STRING
-                                : "is no plug-in of hocket");
+                   entry.symbol
+                       ? "is not of the same build as the library, hocket " HK_VERSION_STRING
+                       : "is no plug-in of hocket");
 }
 
 void hki_cuda_find(const hki_cuda_host *host, hki_cuda_found *found)
@@ -205,7 +208,7 @@ static void describe_gpu(const hki_cuda_gpu *gpu, int index, char *text, size_t 
 }
 
 void hki_cuda_found_describe(const hki_cuda_found *found, const hki_cuda_choice *choice, char *text,
-                       size_t bytes)
+                             size_t bytes)
 {
     const hki_cuda_machine *machine = &found->machine;
     *text = '\0';
@@ -232,5 +235,5 @@ void hki_cuda_found_describe(const hki_cuda_found *found, const hki_cuda_choice 
     if (machine->gpu_count > 0)
         add(text, bytes, "%s%s", machine->libraries,
             *machine->libraries && machine->libraries[strlen(machine->libraries) - 1] != '\n' ? "\n"
-                                                                                            : "");
+                                                                                              : "");
 }

@@ -27,17 +27,17 @@ void hki_cuda_device_name(char *name, size_t bytes, int gpu, int part, int parts
 
 /* What was found. */
 typedef struct hki_cuda_found {
-    const hki_cuda_plugin *plugin; /* NULL: none that can be used; it stays until the process ends */
-    char path[512];                /* of the plug-in, "" without one */
-    char problem[640];             /* why there is no device cuda:N at all, else "" */
-    bool is_complete;              /* it has been looked for, not just guessed that there is none */
-    hki_cuda_machine machine;      /* zeros where there is no plug-in, or it is not complete */
+    const hki_cuda_plugin
+        *plugin;              /* NULL: none that can be used; it stays until the process ends */
+    char path[512];           /* of the plug-in, "" without one */
+    char problem[640];        /* why there is no device cuda:N at all, else "" */
+    bool is_complete;         /* it has been looked for, not just guessed that there is none */
+    hki_cuda_machine machine; /* zeros where there is no plug-in, or it is not complete */
 } hki_cuda_found;
 
 /* What a starting runtime asks: hki_cuda_find, but only where this machine looks as if it had an NVIDIA GPU, by what its
  * driver leaves in the file system, or where HOCKET_CUDA_PLUGIN is set. Elsewhere it costs a few system calls. */
-void hki_cuda_look(const hki_cuda_host *host, const hki_cuda_choice *choice,
-                   hki_cuda_found *found);
+void hki_cuda_look(const hki_cuda_host *host, const hki_cuda_choice *choice, hki_cuda_found *found);
 
 /* Opens the plug-in and looks for GPUs: the one named by HOCKET_CUDA_PLUGIN, else libhocket_cuda.so beside the file that
  * this code is in, else wherever the system's loader finds that name. Initialises CUDA's driver, which takes a while,
@@ -46,6 +46,6 @@ void hki_cuda_find(const hki_cuda_host *host, hki_cuda_found *found);
 
 /* The text of hk_cuda_describe, where `found` is complete or the choice is "off". */
 void hki_cuda_found_describe(const hki_cuda_found *found, const hki_cuda_choice *choice, char *text,
-                       size_t bytes);
+                             size_t bytes);
 
 #endif

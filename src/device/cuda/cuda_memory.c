@@ -24,8 +24,8 @@ void *hki_cuda_allocate(hki_device *device, size_t bytes)
         if (error == cudaSuccess)
             error = cudaStreamSynchronize(self->memory);
         pthread_mutex_unlock(&self->lock);
-        if (error != cudaSuccess && (error == cudaErrorMemoryAllocation ||
-                                     hki_cuda_survives(self, error, "memory")))
+        if (error != cudaSuccess &&
+            (error == cudaErrorMemoryAllocation || hki_cuda_survives(self, error, "memory")))
             data = NULL;
         else if (error != cudaSuccess)
             data = no_memory();

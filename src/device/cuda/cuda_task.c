@@ -142,8 +142,8 @@ static bool tell_times(const hki_cuda_device *self, const hki_cuda_slot *slot, h
 {
     float begin_ms, end_ms;
     cudaEvent_t base = self->bases[slot->base].event;
-    int64_t base_ns = atomic_load_explicit(
-        &((hki_cuda_device *)self)->bases[slot->base].ns, memory_order_relaxed);
+    int64_t base_ns = atomic_load_explicit(&((hki_cuda_device *)self)->bases[slot->base].ns,
+                                           memory_order_relaxed);
     if (!slot->is_timed || cudaEventElapsedTime(&begin_ms, base, slot->timed[0]) != cudaSuccess ||
         cudaEventElapsedTime(&end_ms, base, slot->timed[1]) != cudaSuccess)
         return false;

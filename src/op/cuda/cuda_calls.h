@@ -36,7 +36,8 @@ void hki_cuda_sum(hki_cuda_stream *stream, hk_dtype dtype, const void *const *in
                   int input_count, void *const *outputs, int output_count, size_t size);
 
 /* Launches what fits into one path: of `walk`, whose operands have elements of item_bytes, from element path->first on. */
-typedef void (*hki_cuda_part_fn)(hki_cuda_stream *stream, const hki_cuda_path *path, void *argument);
+typedef void (*hki_cuda_part_fn)(hki_cuda_stream *stream, const hki_cuda_path *path,
+                                 void *argument);
 void hki_cuda_each_part(hki_cuda_stream *stream, const hki_cuda_walk *walk, int width,
                         const int *item_bytes, hki_cuda_part_fn launch, void *argument);
 

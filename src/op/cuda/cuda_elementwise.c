@@ -196,7 +196,8 @@ void hki_cuda_call_cast(const hki_kernel_call *call, hki_cuda_stream *stream)
         if (!cast.fault)
             return;
     }
-    hki_cuda_each_part(stream, &walk, HKI_CUDA_PACK_BYTES / largest, item_bytes, launch_cast, &cast);
+    hki_cuda_each_part(stream, &walk, HKI_CUDA_PACK_BYTES / largest, item_bytes, launch_cast,
+                       &cast);
 }
 
 /* ---- constants ------------------------------------------------------------------------------------------------ */

@@ -1,9 +1,10 @@
 /* Matrix products of the operator table: matmul and linear. cuBLASLt reads transposed matrices, batches and matrices
  * that all entries of a batch share in place; what has gaps along both axes is copied first. */
-#include "op/cuda/cuda_matrix_kernels.h"
-
 #include "device/cuda/cuda_products.h"
+#include "op/cuda/cuda_bias.h"
+#include "op/cuda/cuda_calls.h"
 #include "op/cuda/cuda_library_kernels.h"
+#include "op/cuda/cuda_matrix_kernels.h"
 
 enum { PACK_ALIGNMENT = 256 };
 
@@ -164,12 +165,34 @@ static int64_t offset_of(const hki_cuda_batch *outer, const int64_t *strides, in
     return offset;
 }
 
+/* Batches of matrices as an array of so many axes more. */
+static hki_cuda_tensor tensor_of(hk_dtype dtype, const hki_cuda_batch *batch,
+                                 const hki_cuda_matrices *x)
+{
+    const int rows = batch->ndim, columns = batch->ndim + 1;
+    hki_cuda_tensor tensor = {.data = (void *)(uintptr_t)x->data,
+                              .dtype = dtype,
+                              .ndim = batch->ndim + 2,
+                              .size = batch->count * x->rows * x->columns};
+    for (int i = 0; i < batch->ndim; i++) {
+        tensor.dims[i] = batch->dims[i];
+        tensor.strides[i] = x->batch_strides[i];
+    }
+    tensor.dims[rows] = x->rows;
+    tensor.dims[columns] = x->columns;
+    tensor.strides[rows] = x->row_stride;
+    tensor.strides[columns] = x->column_stride;
+    return tensor;
+}
+
 static void pack_into(hki_cuda_stream *stream, hk_dtype dtype, factor *self, void *to)
 {
     if (!self->is_packed)
         return;
-    hki_cuda_pack(stream, dtype, &self->own, self->from, to);
     self->is.data = to;
+    const hki_cuda_tensor from = tensor_of(dtype, &self->own, self->from);
+    const hki_cuda_tensor packed_copy = tensor_of(dtype, &self->own, &self->is);
+    hki_cuda_copy_tensor(stream, &from, &packed_copy);
 }
 
 /* The last axis of the batch is the library's; there is a call for each entry along the others. */
@@ -259,8 +282,8 @@ static void multiply(hki_cuda_stream *stream, multiplication *self)
     if (!is_float || self->a.columns == 0 || !multiply_by_library(stream, self, &added))
         hki_cuda_multiply(stream, self->dtype, &self->batch, &self->a, &self->b, self->c);
     if (bias && !added)
-        hki_cuda_add_to_columns(stream, self->dtype, bias->data, bias->strides[0], self->c, rows,
-                                columns);
+        hki_cuda_add_bias(stream, self->dtype, self->c, (const int64_t[]){rows, columns, 1},
+                          bias->data, bias->strides[0]);
 }
 
 /* ---- operators ----------------------------------------------------------------------------------------- */

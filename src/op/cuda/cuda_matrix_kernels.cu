@@ -61,24 +61,6 @@ HKI_KERNEL void multiply(hki_cuda_batch batch, hki_cuda_matrices a, hki_cuda_mat
     }
 }
 
-template <typename T> HKI_KERNEL void pack(hki_cuda_batch batch, hki_cuda_matrices x, T *to)
-{
-    const int64_t each = x.rows * x.columns;
-    for (int64_t i = HKI_THREAD_INDEX; i < batch.count * each; i += HKI_THREAD_COUNT) {
-        int64_t at = i % each;
-        to[i] = ((const T *)x.data)[entry_offset(batch, x.batch_strides, i / each) +
-                                    at / x.columns * x.row_stride +
-                                    at % x.columns * x.column_stride];
-    }
-}
-
-template <typename T>
-HKI_KERNEL void add_to_columns(const T *bias, int64_t stride, T *y, int64_t size, int64_t columns)
-{
-    for (int64_t i = HKI_THREAD_INDEX; i < size; i += HKI_THREAD_COUNT)
-        y[i] += bias[i % columns * stride];
-}
-
 template <typename T>
 static void launch_multiply(hki_cuda_stream *stream, const hki_cuda_batch *batch,
                             const hki_cuda_matrices *a, const hki_cuda_matrices *b, void *c)
@@ -87,25 +69,6 @@ static void launch_multiply(hki_cuda_stream *stream, const hki_cuda_batch *batch
                           ((b->columns + SIDE - 1) / SIDE);
     const unsigned grid = hki_cuda_grid(tiles, 1, hki_cuda_stream_multiprocessors(stream));
     HKI_LAUNCH_TOGETHER(stream, grid, THREADS, multiply<T>, *batch, *a, *b, (T *)c);
-}
-
-template <typename T>
-static void launch_pack(hki_cuda_stream *stream, const hki_cuda_batch *batch,
-                        const hki_cuda_matrices *x, void *to)
-{
-    const unsigned grid = hki_cuda_grid(batch->count * x->rows * x->columns, THREADS,
-                                        hki_cuda_stream_multiprocessors(stream));
-    HKI_LAUNCH(stream, grid, THREADS, pack<T>, *batch, *x, (T *)to);
-}
-
-template <typename T>
-static void launch_add(hki_cuda_stream *stream, const void *bias, int64_t stride, void *y,
-                       int64_t rows, int64_t columns)
-{
-    const unsigned grid =
-        hki_cuda_grid(rows * columns, THREADS, hki_cuda_stream_multiprocessors(stream));
-    HKI_LAUNCH(stream, grid, THREADS, add_to_columns<T>, (const T *)bias, stride, (T *)y,
-               rows * columns, columns);
 }
 
 void hki_cuda_multiply(hki_cuda_stream *stream, hk_dtype dtype, const hki_cuda_batch *batch,
@@ -125,22 +88,4 @@ void hki_cuda_multiply(hki_cuda_stream *stream, hk_dtype dtype, const hki_cuda_b
         launch_multiply<uint64_t>(stream, batch, a, b, c);
         break;
     }
-}
-
-void hki_cuda_pack(hki_cuda_stream *stream, hk_dtype dtype, const hki_cuda_batch *batch,
-                   const hki_cuda_matrices *x, void *to)
-{
-    if (dtype == HK_F32)
-        launch_pack<float>(stream, batch, x, to);
-    else
-        launch_pack<double>(stream, batch, x, to);
-}
-
-void hki_cuda_add_to_columns(hki_cuda_stream *stream, hk_dtype dtype, const void *bias,
-                             int64_t stride, void *y, int64_t rows, int64_t columns)
-{
-    if (dtype == HK_F32)
-        launch_add<float>(stream, bias, stride, y, rows, columns);
-    else
-        launch_add<double>(stream, bias, stride, y, rows, columns);
 }

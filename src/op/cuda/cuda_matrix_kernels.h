@@ -1,5 +1,4 @@
-/* Kernels for what cuBLASLt does not do: products of integers and of matrices that it does not take, or where it is not
- * there; copies without gaps of what has gaps along both axes; a bias. C and CUDA C++. */
+/* Products of what cuBLASLt does not take, integers first of all, and where it is not there. C and CUDA C++. */
 #ifndef HOCKET_OP_CUDA_MATRIX_KERNELS_H
 #define HOCKET_OP_CUDA_MATRIX_KERNELS_H
 
@@ -28,12 +27,6 @@ typedef struct hki_cuda_batch {
  * element is a sum in the order of k. */
 void hki_cuda_multiply(hki_cuda_stream *stream, hk_dtype dtype, const hki_cuda_batch *batch,
                        const hki_cuda_matrices *a, const hki_cuda_matrices *b, void *c);
-/* `to` becomes x without gaps, by rows. */
-void hki_cuda_pack(hki_cuda_stream *stream, hk_dtype dtype, const hki_cuda_batch *batch,
-                   const hki_cuda_matrices *x, void *to);
-/* Adds bias[j * stride] to column j of y, without gaps; float32 or float64. */
-void hki_cuda_add_to_columns(hki_cuda_stream *stream, hk_dtype dtype, const void *bias,
-                             int64_t stride, void *y, int64_t rows, int64_t columns);
 
 #ifdef __cplusplus
 }

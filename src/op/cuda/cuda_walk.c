@@ -121,8 +121,8 @@ static bool is_wide(const hki_cuda_walk *walk, int operand, int64_t item_bytes, 
     int64_t pack_bytes = item_bytes * width;
     if (walk->steps[last][operand] == 0)
         return true;
-    bool wide = walk->steps[last][operand] == item_bytes &&
-                (intptr_t)walk->data[operand] % pack_bytes == 0;
+    bool wide =
+        walk->steps[last][operand] == item_bytes && (intptr_t)walk->data[operand] % pack_bytes == 0;
     for (int axis = 0; wide && axis < last; axis++)
         wide = walk->steps[axis][operand] % pack_bytes == 0;
     return wide;
@@ -146,7 +146,8 @@ void hki_cuda_path_init(hki_cuda_path *path, const hki_cuda_walk *walk, int widt
     memcpy(path->data, merged.data, sizeof path->data);
     memcpy(path->steps, merged.steps, sizeof path->steps);
     for (int axis = 0; axis < merged.ndim; axis++)
-        path->dims[axis] = hki_cuda_divider_of(merged.dims[axis] / (axis == last ? path->width : 1));
+        path->dims[axis] =
+            hki_cuda_divider_of(merged.dims[axis] / (axis == last ? path->width : 1));
     for (int i = 0; i < merged.operand_count; i++) {
         path->wide |= (unsigned)(merged.steps[last][i] != 0) << i;
         path->steps[last][i] *= path->width;

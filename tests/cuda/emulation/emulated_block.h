@@ -5,7 +5,8 @@
 #include <functional>
 #include <vector_types.h>
 
-namespace emulated {
+namespace emulated
+{
 
 /* Why a GPU would not take the launch, or nullptr. */
 bool is_launchable(dim3 grid, dim3 block);

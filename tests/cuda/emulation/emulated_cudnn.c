@@ -173,9 +173,9 @@ typedef struct convolution {
     size_t workspace_bytes;
 } convolution;
 
-static cudnnStatus_t problem_of(result of, cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t weight,
-                                cudnnConvolutionDescriptor_t desc, cudnnTensorDescriptor_t y,
-                                convolution *made)
+static cudnnStatus_t problem_of(result of, cudnnTensorDescriptor_t x,
+                                cudnnFilterDescriptor_t weight, cudnnConvolutionDescriptor_t desc,
+                                cudnnTensorDescriptor_t y, convolution *made)
 {
     if (!x || !weight || !desc || !y || !x->is_set || !weight->is_set || !desc->is_set ||
         !y->is_set)
@@ -323,8 +323,7 @@ static void add_product(const convolution *self, double *sums, int64_t x, int64_
 
 static void add_window(const convolution *self, double *sums, int n, int o, int i, int j)
 {
-    const int64_t y =
-        (((int64_t)n * self->out_channels + o) * self->out[0] + i) * self->out[1] + j;
+    const int64_t y = (((int64_t)n * self->out_channels + o) * self->out[0] + i) * self->out[1] + j;
     for (int c = 0; c < self->in_channels; c++)
         for (int u = 0; u < self->kernel[0]; u++)
             for (int v = 0; v < self->kernel[1]; v++) {
@@ -332,14 +331,13 @@ static void add_window(const convolution *self, double *sums, int n, int o, int 
                 const int column = j * self->stride[1] - self->padding[1] + v * self->dilation[1];
                 if (row < 0 || row >= self->in[0] || column < 0 || column >= self->in[1])
                     continue;
-                add_product(self, sums,
-                            (((int64_t)n * self->in_channels + c) * self->in[0] + row) *
-                                    self->in[1] +
-                                column,
-                            (((int64_t)o * self->in_channels + c) * self->kernel[0] + u) *
-                                    self->kernel[1] +
-                                v,
-                            y);
+                add_product(
+                    self, sums,
+                    (((int64_t)n * self->in_channels + c) * self->in[0] + row) * self->in[1] +
+                        column,
+                    (((int64_t)o * self->in_channels + c) * self->kernel[0] + u) * self->kernel[1] +
+                        v,
+                    y);
             }
 }
 
@@ -427,10 +425,10 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void *alpha,
 {
     convolution self;
     cudnnStatus_t status = problem_of(RESULT_Y, x_desc, w_desc, desc, y_desc, &self);
-    return status ? status
-                  : enqueue(handle, &self, algo == CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD,
-                            is_good_forward(algo), alpha, beta, x, w, y, workspace,
-                            workspace_bytes);
+    return status
+               ? status
+               : enqueue(handle, &self, algo == CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD,
+                         is_good_forward(algo), alpha, beta, x, w, y, workspace, workspace_bytes);
 }
 
 cudnnStatus_t cudnnConvolutionBiasActivationForward(
@@ -458,11 +456,13 @@ cudnnStatus_t cudnnConvolutionBiasActivationForward(
     return enqueue(handle, &self, false, true, alpha1, alpha2, x, w, y, workspace, workspace_bytes);
 }
 
-cudnnStatus_t cudnnConvolutionBackwardData(
-    cudnnHandle_t handle, const void *alpha, const cudnnFilterDescriptor_t w_desc, const void *w,
-    const cudnnTensorDescriptor_t dy_desc, const void *dy, const cudnnConvolutionDescriptor_t desc,
-    cudnnConvolutionBwdDataAlgo_t algo, void *workspace, size_t workspace_bytes, const void *beta,
-    const cudnnTensorDescriptor_t dx_desc, void *dx)
+cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t handle, const void *alpha,
+                                           const cudnnFilterDescriptor_t w_desc, const void *w,
+                                           const cudnnTensorDescriptor_t dy_desc, const void *dy,
+                                           const cudnnConvolutionDescriptor_t desc,
+                                           cudnnConvolutionBwdDataAlgo_t algo, void *workspace,
+                                           size_t workspace_bytes, const void *beta,
+                                           const cudnnTensorDescriptor_t dx_desc, void *dx)
 {
     convolution self;
     cudnnStatus_t status = problem_of(RESULT_X, dx_desc, w_desc, desc, dy_desc, &self);
@@ -472,11 +472,13 @@ cudnnStatus_t cudnnConvolutionBackwardData(
                             workspace, workspace_bytes);
 }
 
-cudnnStatus_t cudnnConvolutionBackwardFilter(
-    cudnnHandle_t handle, const void *alpha, const cudnnTensorDescriptor_t x_desc, const void *x,
-    const cudnnTensorDescriptor_t dy_desc, const void *dy, const cudnnConvolutionDescriptor_t desc,
-    cudnnConvolutionBwdFilterAlgo_t algo, void *workspace, size_t workspace_bytes, const void *beta,
-    const cudnnFilterDescriptor_t dw_desc, void *dw)
+cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void *alpha,
+                                             const cudnnTensorDescriptor_t x_desc, const void *x,
+                                             const cudnnTensorDescriptor_t dy_desc, const void *dy,
+                                             const cudnnConvolutionDescriptor_t desc,
+                                             cudnnConvolutionBwdFilterAlgo_t algo, void *workspace,
+                                             size_t workspace_bytes, const void *beta,
+                                             const cudnnFilterDescriptor_t dw_desc, void *dw)
 {
     convolution self;
     cudnnStatus_t status = problem_of(RESULT_WEIGHT, x_desc, dw_desc, desc, dy_desc, &self);

@@ -13,7 +13,8 @@
 #include <ucontext.h>
 #endif
 
-namespace emulated {
+namespace emulated
+{
 
 class fiber
 {

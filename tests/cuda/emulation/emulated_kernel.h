@@ -38,12 +38,13 @@ struct hki_emulated_place {
 extern __thread hki_emulated_place hki_emulated_here __attribute__((tls_model("initial-exec")));
 
 #define threadIdx hki_emulated_here.thread
-#define blockIdx hki_emulated_here.block
-#define blockDim hki_emulated_here.block_size
-#define gridDim hki_emulated_here.grid_size
-#define warpSize 32
+#define blockIdx  hki_emulated_here.block
+#define blockDim  hki_emulated_here.block_size
+#define gridDim   hki_emulated_here.grid_size
+#define warpSize  32
 
-namespace hki_emulated {
+namespace hki_emulated
+{
 
 /* ---- Launching */
 cudaError_t enqueue_kernel(cudaStream_t stream, dim3 grid, dim3 block, bool is_together,
@@ -160,8 +161,8 @@ inline int lane_of(int source, int width = 32)
 #define __shfl_sync(mask, value, ...)                                                              \
     hki_emulated::shuffle(__LINE__, mask, value, hki_emulated::lane_of(__VA_ARGS__))
 #define __ballot_sync(mask, predicate) hki_emulated::vote(__LINE__, mask, (predicate) != 0)
-#define __any_sync(mask, predicate) (hki_emulated::vote(__LINE__, mask, (predicate) != 0) != 0)
-#define __all_sync(mask, predicate) (hki_emulated::vote(__LINE__, mask, (predicate) == 0) == 0)
+#define __any_sync(mask, predicate)    (hki_emulated::vote(__LINE__, mask, (predicate) != 0) != 0)
+#define __all_sync(mask, predicate)    (hki_emulated::vote(__LINE__, mask, (predicate) == 0) == 0)
 
 /* ---- Atomics: relaxed, as on a GPU */
 template <typename T> inline T hki_emulated_exchange_if(T *at, T expected, T value)
@@ -176,8 +177,8 @@ template <typename T, typename F> inline T hki_emulated_update(T *at, F change)
     __atomic_load(at, &old, __ATOMIC_RELAXED);
     do {
         changed = change(old);
-    } while (!__atomic_compare_exchange(at, &old, &changed, false, __ATOMIC_RELAXED,
-                                        __ATOMIC_RELAXED));
+    } while (
+        !__atomic_compare_exchange(at, &old, &changed, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     return old;
 }
 

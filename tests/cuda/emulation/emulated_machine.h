@@ -14,7 +14,8 @@
 #include <set>
 #include <shared_mutex>
 
-namespace emulated {
+namespace emulated
+{
 
 class stream;
 struct event;

@@ -4,9 +4,15 @@
 
 #include "emulated_machine.h"
 
-namespace emulated {
+namespace emulated
+{
 
-enum class place { pageable, pinned, device, wild }; /* wild: of a GPU's addresses, but not allocated */
+enum class place {
+    pageable,
+    pinned,
+    device,
+    wild
+}; /* wild: of a GPU's addresses, but not allocated */
 
 struct location {
     place where = place::pageable;

@@ -52,13 +52,13 @@ bool hki_emulated_restart(const char *configuration);
 
 /* What there is and what has been, of all GPUs, since the last restart. */
 typedef struct hki_emulated_counts {
-    uint64_t kernels;         /* that have run, or were skipped */
-    uint64_t copies;          /* cudaMemcpy and cudaMemset of every kind */
-    uint64_t synchronisations; /* calls that waited for a stream, an event or a device */
-    uint64_t allocations;     /* calls of cudaMalloc and its kin that gave memory */
-    int streams, events;      /* live handles */
+    uint64_t kernels;                 /* that have run, or were skipped */
+    uint64_t copies;                  /* cudaMemcpy and cudaMemset of every kind */
+    uint64_t synchronisations;        /* calls that waited for a stream, an event or a device */
+    uint64_t allocations;             /* calls of cudaMalloc and its kin that gave memory */
+    int streams, events;              /* live handles */
     int device_blocks, pinned_blocks; /* live allocations */
-    int graphs;               /* live graphs and instances */
+    int graphs;                       /* live graphs and instances */
 } hki_emulated_counts;
 hki_emulated_counts hki_emulated_get_counts(void);
 

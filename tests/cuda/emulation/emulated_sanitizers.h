@@ -33,7 +33,8 @@ void AnnotateIgnoreWritesEnd(const char *file, int line);
 }
 #endif
 
-namespace emulated {
+namespace emulated
+{
 
 /* While one lives, the thread sanitizer takes this thread's locks for no order, and its reads and writes for none: for
  * the emulation's own data, which real locks protect. */

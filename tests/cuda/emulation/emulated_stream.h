@@ -10,7 +10,8 @@
 #include <thread>
 #include <vector>
 
-namespace emulated {
+namespace emulated
+{
 
 /* A moment of a stream: open until the stream has got there. */
 class moment
@@ -58,7 +59,8 @@ struct capture {
     stream *origin = nullptr;
     cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
     std::thread::id thread; /* that began it */
-    std::map<stream *, std::vector<size_t>> ends; /* of each stream: what its next node comes after */
+    std::map<stream *, std::vector<size_t>>
+        ends; /* of each stream: what its next node comes after */
     bool is_invalid = false, is_over = false;
 };
 
