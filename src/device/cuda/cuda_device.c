@@ -36,6 +36,7 @@ bool hki_cuda_survives(hki_cuda_device *self, cudaError_t error, const char *wha
 {
     cudaGetLastError();
     cudaError_t again = cudaStreamQuery(self->memory);
+    cudaGetLastError();
     if (again == cudaSuccess || again == cudaErrorNotReady)
         return true;
     hki_cuda_lose(self, "%s (%s), at %s", cudaGetErrorString(error), cudaGetErrorName(error), what);
