@@ -42,7 +42,7 @@ static void explain_cuda(const hki_runtime *runtime, const char *name, char *tex
     if (*cuda->found.problem)
         snprintf(text, bytes, ": %s", cuda->found.problem);
     else if (sscanf(name, "cuda:%d", &gpu) != 1 || gpu < 0)
-        snprintf(text, bytes, " (GPUs are named cuda:0, cuda:1, ...)");
+        snprintf(text, bytes, ": GPUs are named cuda:0, cuda:1, ...");
     else if (gpu >= machine->gpu_count)
         snprintf(text, bytes, ": this machine has %d GPU%s that CUDA shows", machine->gpu_count,
                  machine->gpu_count == 1 ? "" : "s");
@@ -62,18 +62,18 @@ static const hk_status *not_found(hki_runtime *runtime, const char *name)
     for (int i = 0; i < runtime->device_count; i++)
         counts[runtime->devices[i]->class->kind]++;
     char there[256], why[720] = "";
+    const char *hint = "";
     size_t used = list_kind(there, sizeof there, "", "cpu", counts[HKI_CPU]);
     used += list_kind(there + used, sizeof there - used, " and ", "sim", counts[HKI_SIM]);
     list_cuda(runtime, there + used, sizeof there - used);
     if (!strncmp(name, "cuda", 4))
         explain_cuda(runtime, name, why, sizeof why);
     else if (!strncmp(name, "sim:", 4))
-        snprintf(why, sizeof why, " (simulated devices: hk_runtime_init, or HOCKET_SIM)");
+        hint = " (simulated devices: hk_runtime_init, or HOCKET_SIM)";
     else if (counts[HKI_CPU] == 1)
-        snprintf(why, sizeof why,
-                 " (to split the cores into more: hk_runtime_init, or HOCKET_CPUS)");
-    return hki_status_create(HK_NOT_FOUND, &facts, "there is no device \"%.100s\"; there %s %s%s",
-                             name, runtime->device_count == 1 ? "is" : "are", there, why);
+        hint = " (to split the cores into more: hk_runtime_init, or HOCKET_CPUS)";
+    return hki_status_create(HK_NOT_FOUND, &facts, "there is no device \"%.100s\"%s; there %s %s%s",
+                             name, why, runtime->device_count == 1 ? "is" : "are", there, hint);
 }
 
 /* A failed device of that name, made once; when there are too many of them, the last one made. */

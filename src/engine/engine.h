@@ -66,6 +66,9 @@ typedef struct hki_task_class {
     /* None of its functions issues a task, waits for one, or takes long where expected_ns does not say so: a short one
      * whose turn it is may run and end while hki_task_submit still keeps all others from issuing. */
     bool leaf;
+    /* On an accelerator prepare, run and join only give its queue work, and look at no memory but through it: so the task
+     * may be launched when what it waits for has been launched. */
+    bool enqueues;
     /* Optional: makes outputs and workspace real; runs once, before the pieces, in no particular
      * thread. Calls hki_task_fail and returns false when it cannot; the pieces then do not run. */
     bool (*prepare)(hki_task *task, void *payload);

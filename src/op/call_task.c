@@ -98,20 +98,22 @@ static bool stage(hki_task *task, call_payload *self)
 {
     hki_kernel_call *call = &self->call;
     hki_device *device = hki_task_get_spec(task)->device;
-    for (int i = 0; i < call->input_count; i++) {
-        if (!(self->staging.copy_inputs >> i & 1))
-            continue;
-        self->input_copies[i] = scratch(task, tensor_bytes(&call->in[i]));
-        if (!self->input_copies[i])
+    for (int i = 0; i < call->input_count; i++)
+        if (self->staging.copy_inputs >> i & 1 &&
+            !(self->input_copies[i] = scratch(task, tensor_bytes(&call->in[i]))))
             return false;
+    if (self->staging.copy_output &&
+        !(self->output_copy = scratch(task, tensor_bytes(&call->out[0]))))
+        return false;
+    /* From here on a device may be at work: nothing fails that would give memory back before it is done. */
+    for (int i = 0; i < call->input_count; i++) {
+        if (!self->input_copies[i])
+            continue;
         hki_tensor from = call->in[i];
         move_tensor(&call->in[i], self->input_copies[i]);
         copy_tensor(device, &from, &call->in[i]);
     }
     if (self->staging.copy_output) {
-        self->output_copy = scratch(task, tensor_bytes(&call->out[0]));
-        if (!self->output_copy)
-            return false;
         self->real_output = call->out[0];
         move_tensor(&call->out[0], self->output_copy);
     }
@@ -227,6 +229,7 @@ static int operands(const void *payload, hki_trace_operand *operands, int limit)
 }
 
 static const hki_task_class call_class = {.leaf = true,
+                                          .enqueues = true,
                                           .prepare = prepare,
                                           .run = run,
                                           .join = join,

@@ -96,7 +96,7 @@ static int operands(const void *payload, hki_trace_operand *operands, int limit)
 }
 
 static const hki_task_class transfer_class = {
-    .prepare = prepare, .run = run, .finish = finish, .describe = describe, .operands = operands};
+    .enqueues = true, .prepare = prepare, .run = run, .finish = finish, .describe = describe, .operands = operands};
 
 static void fail_for_memory(hk_array *to, hk_array *from, const char *operation)
 {

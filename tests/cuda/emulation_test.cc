@@ -232,15 +232,23 @@ void restart(const char *configuration)
 
 /* Holds a stream until it is let go. */
 struct gate {
-    std::atomic<bool> is_open{false};
+    std::atomic<bool> is_open{false}, is_passed{true};
+
+    ~gate()
+    {
+        while (!is_passed.load())
+            usleep(100);
+    }
 
     void hold(cudaStream_t stream)
     {
+        is_passed.store(false);
         CHECK_EQ_I64(cudaLaunchHostFunc(
                          stream,
                          [](void *self) {
                              while (!static_cast<gate *>(self)->is_open.load())
                                  usleep(100);
+                             static_cast<gate *>(self)->is_passed.store(true);
                          },
                          this),
                      cudaSuccess);

@@ -36,6 +36,7 @@ bool hki_cuda_survives(hki_cuda_device *self, cudaError_t error, const char *wha
 {
     cudaGetLastError();
     cudaError_t again = cudaStreamQuery(self->memory);
+    cudaGetLastError();
     if (again == cudaSuccess || again == cudaErrorNotReady)
         return true;
     hki_cuda_lose(self, "%s (%s), at %s", cudaGetErrorString(error), cudaGetErrorName(error), what);
@@ -202,6 +203,7 @@ const hki_device_class hki_cuda_device_class = {
     .kind_name = "cuda",
     .kernels = HKI_CUDA,
     .memory_option = "cuda_memory_bytes (HOCKET_CUDA_MEMORY)",
+    .launch_ahead = HKI_CUDA_SLOTS / 2,
     .allocate = hki_cuda_allocate,
     .release = hki_cuda_release,
     .allocate_pinned = hki_cuda_allocate_pinned,

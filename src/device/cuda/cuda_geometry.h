@@ -99,4 +99,13 @@ static inline hki_cuda_tile hki_cuda_tile_of(int64_t results, int64_t size, bool
     return tile;
 }
 
+/* The same in one part: for results that elements are compared with afterwards. */
+static inline hki_cuda_tile hki_cuda_line_tile(int64_t results, int64_t size, bool by_rows)
+{
+    hki_cuda_tile tile = hki_cuda_tile_of(results, size, by_rows);
+    tile.parts = 1;
+    tile.part_size = ((size - 1) / tile.lanes + 1) * tile.lanes;
+    return tile;
+}
+
 #endif

@@ -67,9 +67,10 @@ const hk_status *hki_cuda_choose(const char *option, hki_cuda_choice *choice)
         return NULL;
     }
     const char *item = text, *at = text;
-    while (read_item(&at, choice->parts) && *at == ',')
+    bool good;
+    while ((good = read_item(&at, choice->parts)) && *at == ',')
         item = ++at;
-    if (!*at && at > item)
+    if (good && !*at)
         return NULL;
     *choice = (hki_cuda_choice){.origin = choice->origin, .is_off = true};
     return choice_error(choice, text, item);

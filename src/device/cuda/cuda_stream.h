@@ -44,8 +44,18 @@ void hki_cuda_note(hki_cuda_stream *stream, const char *what, const char *text);
  * writes to. Kernels keep the lowest index: hki_cuda_report in cuda_launch.cuh. */
 typedef struct hki_cuda_fault {
     unsigned long long index; /* UINT64_MAX: none */
-    long long value;          /* the offending value, or its bits */
+    unsigned long long value; /* of hki_cuda_report_value; 0 before */
 } hki_cuda_fault;
+
+/* What hki_cuda_report_value was given. */
+static inline uint32_t hki_cuda_fault_row(const hki_cuda_fault *fault)
+{
+    return (uint32_t)(fault->index >> 32);
+}
+static inline int64_t hki_cuda_fault_value(const hki_cuda_fault *fault)
+{
+    return (int64_t)(fault->index << 32 | (~fault->value & 0xffffffffu));
+}
 
 /* A slot for the task that is being launched, at most one each; NULL after noting why there is none. When the task is
  * done and the slot has an index, `describe` writes the message into text. `argument`: 64 bits handed to it. */

@@ -207,8 +207,10 @@ int64_t hki_cuda_poll(hki_device *device, hki_ticket *ticket)
             return SOON_NS - age_ns;
         cudaError_t error =
             hki_cuda_enter(self) ? cudaEventQuery(slot->end) : cudaErrorContextIsDestroyed;
-        if (error == cudaErrorNotReady)
+        if (error == cudaErrorNotReady) {
+            cudaGetLastError(); /* which it is, too */
             return wait_ns;
+        }
         slot->has_ended = error == cudaSuccess;
         if (slot->has_ended)
             note_ended(stream, slot->position);

@@ -196,7 +196,7 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
     arange(const hki_cuda_path path, const double start, const double step)
 {
     for (uint32_t i = (uint32_t)HKI_THREAD_INDEX; i < path.count; i += (uint32_t)HKI_THREAD_COUNT)
-        *reinterpret_cast<Element *>(hki_path_at(path, 0, i)) =
+        *reinterpret_cast<Element *>(path.data[0] + hki_path_offset(path, 0, i)) =
             (Element)(start + (double)(path.first + i) * step);
 }
 

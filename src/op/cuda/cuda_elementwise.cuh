@@ -40,7 +40,7 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
                 refused = Row::refuses(a.at[j], b.at[j], s);
             if (refused) {
                 out.at[j] = 0;
-                hki_cuda_report(fault, path.first + (int64_t)i * N + j, 0);
+                hki_cuda_report(fault, path.first + (int64_t)i * N + j);
             } else {
                 out.at[j] = Row::apply(a.at[j], b.at[j], c.at[j], s);
             }

@@ -10,9 +10,6 @@
 extern "C" {
 #endif
 
-/* What a kernel reads and writes in one go where it can: as many elements, of the largest type, as this holds. */
-enum { HKI_CUDA_PACK_BYTES = 16 };
-
 /* ---- rows of elementwise.def */
 #define ROW(kind, name, ...)     HKI_CUDA_ROW_##name,
 #define CHECKED(kind, name, ...) HKI_CUDA_ROW_##name,

@@ -12,19 +12,19 @@ template <class T, int N> struct alignas(sizeof(T) * N) hki_pack {
     T at[N];
 };
 
-/* Where operand `operand` is at step `index`. */
-HKI_DEVICE char *hki_path_at(const hki_cuda_path &path, int operand, uint32_t index)
+/* Bytes from where an operand begins to where it is at step `index`. */
+HKI_DEVICE int64_t hki_path_offset(const hki_cuda_path &path, int operand, uint32_t index)
 {
-    char *at = path.data[operand];
+    int64_t offset = 0;
     for (int axis = path.ndim - 1; axis > 0; axis--) {
         uint32_t outer = hki_cuda_divide(index, path.dims[axis]);
-        at += (int64_t)(index - outer * path.dims[axis].divisor) * path.steps[axis][operand];
+        offset += (int64_t)(index - outer * path.dims[axis].divisor) * path.steps[axis][operand];
         index = outer;
     }
-    return at + (int64_t)index * path.steps[0][operand];
+    return offset + (int64_t)index * path.steps[0][operand];
 }
 
-/* The same for the first COUNT operands at once. */
+/* Where the first COUNT operands are at step `index`. */
 template <int COUNT>
 HKI_DEVICE void hki_path_all(const hki_cuda_path &path, uint32_t index, char *at[COUNT])
 {

@@ -15,6 +15,9 @@
 extern "C" {
 #endif
 
+/* What a kernel reads and writes in one go where it can: as many elements, of the largest type, as this holds. */
+enum { HKI_CUDA_PACK_BYTES = 16 };
+
 enum { HKI_CUDA_OPERANDS = 5 };
 
 typedef struct hki_cuda_walk {

@@ -124,6 +124,7 @@ void stream::run()
         std::lock_guard<std::mutex> hold(mutex_);
         changed_.notify_all();
     }
+    unseen hidden;
     delete this;
 }
 
