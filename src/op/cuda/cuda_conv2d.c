@@ -104,7 +104,14 @@ static void sum_bias(hki_cuda_stream *stream, const hki_conv2d_geometry *g, cons
         hki_cuda_sum_channels(stream, dy->dtype == HK_F64, &shape, dy->data, dbias, workspace);
 }
 
-/* Of no samples, sums are zero. */
+static void clear(hki_cuda_stream *stream, const hki_tensor *x)
+{
+    hki_cuda_ok(stream,
+                cudaMemsetAsync(x->data, 0, (size_t)x->size * hki_dtype_bytes(x->dtype),
+                                hki_cuda_stream_handle(stream)),
+                "cudaMemsetAsync");
+}
+
 void hki_cuda_conv2d_backward_weight(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
     const hki_tensor *x = &call->in[0], *dy = &call->in[1], *dweight = &call->out[0];
