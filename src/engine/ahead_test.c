@@ -31,6 +31,7 @@ static void stop(void)
 {
     late_run();
     hk_wait_all();
+    late_check();
     for (int i = 0; i < VARS; i++)
         hki_var_deinit(&vars[i]);
     hk_failures_clear();
@@ -494,7 +495,7 @@ static void *devices_main(void *argument)
     while (!atomic_load(&is_issued)) {
         state = state * 1664525 + 1013904223;
         unsigned queue = (state >> 16) % (LATE_DEVICES * HKI_QUEUE_KIND_COUNT);
-        late_step((int)queue / HKI_QUEUE_KIND_COUNT, queue % HKI_QUEUE_KIND_COUNT);
+        late_step((int)queue / HKI_QUEUE_KIND_COUNT, (hki_queue_kind)(queue % HKI_QUEUE_KIND_COUNT));
         if (state >> 26 == 0)
             nanosleep(&(struct timespec){.tv_nsec = 1000}, NULL);
     }

@@ -13,7 +13,8 @@
 enum { LATE_DEVICES = 2, LATE_TASKS = 2048, LATE_WAITS = 64 };
 
 typedef struct late_wait {
-    int device, queue;
+    int device;
+    hki_queue_kind queue;
     uint64_t position;
 } late_wait;
 
@@ -34,6 +35,7 @@ static late_queue late_queues[LATE_DEVICES][HKI_QUEUE_KIND_COUNT];
 static hki_device *late_devices[LATE_DEVICES];
 static _Atomic(bool) late_is_lost[LATE_DEVICES];
 static _Atomic(uint64_t) late_wait_count;
+static _Atomic(int) late_wrong; /* calls that the engine must not make */
 static hki_device_class late_class;
 
 static inline int late_index(const hki_device *device)
@@ -55,7 +57,7 @@ static inline void late_launched(hki_device *device, hki_queue_kind queue, const
     (void)host_ns;
     late_queue *self = &late_queues[late_index(device)][queue];
     late_task *task = late_next(late_index(device), queue);
-    CHECK(ticket->device == device && ticket->queue == queue);
+    late_wrong += ticket->device != device || ticket->queue != queue;
     ticket->position = atomic_load(&self->launched) + 1;
     ticket->fault = task->may_fail ? task : NULL;
     self->tasks[ticket->position % LATE_TASKS] = (late_task){0};
@@ -75,8 +77,9 @@ static inline int64_t late_poll(hki_device *device, hki_ticket *ticket)
 static inline void late_wait_for(hki_device *device, hki_queue_kind queue, const hki_ticket *ticket)
 {
     late_task *task = late_next(late_index(device), queue);
-    CHECK(task->wait_count < LATE_WAITS);
-    CHECK(ticket->device != device || ticket->queue != queue);
+    late_wrong += task->wait_count == LATE_WAITS - 1 ||
+                  (ticket->device == device && ticket->queue == queue) ||
+                  ticket->position > atomic_load(&late_queues[late_index(ticket->device)][ticket->queue].launched);
     task->waits[task->wait_count++] =
         (late_wait){late_index(ticket->device), ticket->queue, ticket->position};
     atomic_fetch_add(&late_wait_count, 1);
@@ -115,13 +118,19 @@ static inline bool late_step(int device, hki_queue_kind queue)
     return true;
 }
 
+/* Before the runtime ends. */
+static inline void late_check(void)
+{
+    CHECK_EQ_I64(atomic_load(&late_wrong), 0);
+}
+
 /* Everything that can end. */
 static inline void late_run(void)
 {
     for (bool any = true; any;) {
         any = false;
         for (int i = 0; i < LATE_DEVICES * HKI_QUEUE_KIND_COUNT; i++)
-            while (late_step(i / HKI_QUEUE_KIND_COUNT, i % HKI_QUEUE_KIND_COUNT))
+            while (late_step(i / HKI_QUEUE_KIND_COUNT, (hki_queue_kind)(i % HKI_QUEUE_KIND_COUNT)))
                 any = true;
     }
 }
