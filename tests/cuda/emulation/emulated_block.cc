@@ -13,16 +13,11 @@
 
 __thread hki_emulated_place hki_emulated_here __attribute__((tls_model("initial-exec")));
 
-#if defined(HKI_EMULATED_TSAN)
-/* The scheduler's data are of one thread, though its fibers look like several. */
-#define UNSEEN __attribute__((no_sanitize("thread")))
-#else
-#define UNSEEN
-#endif
+namespace emulated
+{
 
-namespace emulated {
-
-namespace {
+namespace
+{
 
 constexpr int lanes_of_warp = 32;
 
@@ -47,6 +42,12 @@ struct block_thread {
 class block_runner
 {
   public:
+    block_runner() = default;
+    ~block_runner()
+    {
+        unseen hidden;
+        threads_.clear();
+    }
     void run(const std::function<void()> &body, int threads);
     void barrier(int line);
     uint64_t meet(hki_emulated::meeting kind, int line, unsigned mask, uint64_t value, int source);
@@ -81,14 +82,14 @@ thread_local struct {
     block_runner *runner = nullptr; /* NULL in kernels whose threads do not meet */
 } current;
 
-UNSEEN void place_thread(int index)
+HKI_EMULATED_UNSEEN void place_thread(int index)
 {
     uint3 size = hki_emulated_here.block_size;
     unsigned i = static_cast<unsigned>(index);
     hki_emulated_here.thread = {i % size.x, i / size.x % size.y, i / (size.x * size.y)};
 }
 
-UNSEEN void block_runner::run_thread(void *argument)
+HKI_EMULATED_UNSEEN void block_runner::run_thread(void *argument)
 {
     block_thread *thread = static_cast<block_thread *>(argument);
     block_runner *runner = thread->runner;
@@ -102,7 +103,7 @@ UNSEEN void block_runner::run_thread(void *argument)
     }
 }
 
-UNSEEN void block_runner::resume(block_thread &thread)
+HKI_EMULATED_UNSEEN void block_runner::resume(block_thread &thread)
 {
     running_ = &thread;
     place_thread(thread.index);
@@ -110,13 +111,13 @@ UNSEEN void block_runner::resume(block_thread &thread)
     running_ = nullptr;
 }
 
-UNSEEN void block_runner::leave()
+HKI_EMULATED_UNSEEN void block_runner::leave()
 {
     running_->stack->switch_to(scheduler_);
 }
 
 /* Runs each thread that can go on, once; false when there was none. */
-UNSEEN bool block_runner::pass()
+HKI_EMULATED_UNSEEN bool block_runner::pass()
 {
     bool has_run = false;
     for (int i = 0; i < thread_count_; i++) {
@@ -129,7 +130,7 @@ UNSEEN bool block_runner::pass()
     return has_run;
 }
 
-UNSEEN void block_runner::run(const std::function<void()> &body, int threads)
+HKI_EMULATED_UNSEEN void block_runner::run(const std::function<void()> &body, int threads)
 {
     body_ = &body;
     thread_count_ = threads;
@@ -155,7 +156,7 @@ UNSEEN void block_runner::run(const std::function<void()> &body, int threads)
     heed(&end_);
 }
 
-UNSEEN void block_runner::barrier(int line)
+HKI_EMULATED_UNSEEN void block_runner::barrier(int line)
 {
     block_thread &self = *running_;
     char *order = &barriers_[barrier_turn_];
@@ -167,7 +168,7 @@ UNSEEN void block_runner::barrier(int line)
     heed(order);
 }
 
-UNSEEN void block_runner::release_barrier()
+HKI_EMULATED_UNSEEN void block_runner::release_barrier()
 {
     for (int i = 1; i < thread_count_; i++)
         if (threads_[size_t(i)]->line != threads_[0]->line)
@@ -180,7 +181,7 @@ UNSEEN void block_runner::release_barrier()
 }
 
 /* Whether all lanes that the mask names have come to the same exchange. */
-UNSEEN bool block_runner::exchange_is_complete(const block_thread &last)
+HKI_EMULATED_UNSEEN bool block_runner::exchange_is_complete(const block_thread &last)
 {
     int first = last.index - last.index % lanes_of_warp;
     for (int i = 0; i < lanes_of_warp; i++) {
@@ -197,7 +198,7 @@ UNSEEN bool block_runner::exchange_is_complete(const block_thread &last)
     return true;
 }
 
-UNSEEN void block_runner::complete_exchange(const block_thread &last)
+HKI_EMULATED_UNSEEN void block_runner::complete_exchange(const block_thread &last)
 {
     int first = last.index - last.index % lanes_of_warp;
     uint64_t votes = 0;
@@ -213,15 +214,16 @@ UNSEEN void block_runner::complete_exchange(const block_thread &last)
         else if (lane.mask >> lane.source & 1)
             lane.received = threads_[size_t(first + lane.source)]->value;
         else
-            stop("kernel %s, line %d: lane %d takes the value of lane %d, which the mask 0x%x leaves "
+            stop("kernel %s, line %d: lane %d takes the value of lane %d, which the mask 0x%x "
+                 "leaves "
                  "out",
                  current.kernel, lane.line, i, lane.source, lane.mask);
         lane.now = state::ready;
     }
 }
 
-UNSEEN uint64_t block_runner::meet(hki_emulated::meeting kind, int line, unsigned mask,
-                                   uint64_t value, int source)
+HKI_EMULATED_UNSEEN uint64_t block_runner::meet(hki_emulated::meeting kind, int line, unsigned mask,
+                                                uint64_t value, int source)
 {
     block_thread &self = *running_;
     if (!(mask >> lane() & 1))
@@ -240,7 +242,7 @@ UNSEEN uint64_t block_runner::meet(hki_emulated::meeting kind, int line, unsigne
     return self.received;
 }
 
-UNSEEN void block_runner::explain_deadlock()
+HKI_EMULATED_UNSEEN void block_runner::explain_deadlock()
 {
     const block_thread *first = nullptr, *other = nullptr;
     for (int i = 0; i < thread_count_; i++) {
@@ -256,14 +258,15 @@ UNSEEN void block_runner::explain_deadlock()
         if (threads_[size_t(i)]->now == state::done)
             other = threads_[size_t(i)].get();
     auto where = [](const block_thread *thread) {
-        return !thread                              ? "nowhere"
-               : thread->now == state::done         ? "has left the kernel"
-               : thread->now == state::at_barrier   ? "waits at __syncthreads"
+        return !thread                                       ? "nowhere"
+               : thread->now == state::done                  ? "has left the kernel"
+               : thread->now == state::at_barrier            ? "waits at __syncthreads"
                : thread->kind == hki_emulated::meeting::vote ? "waits in a vote of its warp"
                                                              : "waits in a shuffle of its warp";
     };
     uint3 block = hki_emulated_here.block;
-    stop("kernel %s, block (%u, %u, %u): its threads cannot meet: thread %d %s (line %d), thread %d %s "
+    stop("kernel %s, block (%u, %u, %u): its threads cannot meet: thread %d %s (line %d), thread "
+         "%d %s "
          "(line %d)",
          current.kernel, block.x, block.y, block.z, first ? first->index : -1, where(first),
          first ? first->line : 0, other ? other->index : -1, where(other), other ? other->line : 0);
@@ -320,7 +323,8 @@ const char *running_kernel()
 
 } // namespace emulated
 
-namespace hki_emulated {
+namespace hki_emulated
+{
 
 void barrier(int line)
 {
@@ -335,8 +339,8 @@ uint64_t exchange(int line, unsigned mask, uint64_t value, int source)
 
 unsigned vote(int line, unsigned mask, bool is_true)
 {
-    return static_cast<unsigned>(emulated::meeting_runner("a vote", line)
-                                     .meet(meeting::vote, line, mask, is_true, 0));
+    return static_cast<unsigned>(
+        emulated::meeting_runner("a vote", line).meet(meeting::vote, line, mask, is_true, 0));
 }
 
 int lane()

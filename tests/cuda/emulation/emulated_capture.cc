@@ -1,9 +1,11 @@
 /* Streams that capture, and the graphs that come of it. */
 #include "emulated_stream.h"
 
-namespace emulated {
+namespace emulated
+{
 
-namespace {
+namespace
+{
 
 struct instance {
     std::shared_ptr<graph> made;
@@ -141,7 +143,7 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus *
     if (!in)
         return fail(cudaErrorInvalidResourceHandle);
     reading hold;
-    *status = !in->captured            ? cudaStreamCaptureStatusNone
+    *status = !in->captured              ? cudaStreamCaptureStatusNone
               : in->captured->is_invalid ? cudaStreamCaptureStatusInvalidated
                                          : cudaStreamCaptureStatusActive;
     return cudaSuccess;

@@ -4,9 +4,11 @@
 
 #include <cstring>
 
-namespace emulated {
+namespace emulated
+{
 
-namespace {
+namespace
+{
 
 /* Whether a side of a copy can be what the direction says. */
 bool is_allowed(const location &side, bool may_be_host, bool may_be_device)
@@ -43,7 +45,8 @@ cudaError_t copy(stream *in, void *to, const void *from, size_t bytes, cudaMemcp
     add(the_machine().copies, 1);
     to = behind(to);
     from = behind(from);
-    return submit(*in, {entry::work, "cudaMemcpy", [to, from, bytes] { memmove(to, from, bytes); }});
+    return submit(*in,
+                  {entry::work, "cudaMemcpy", [to, from, bytes] { memmove(to, from, bytes); }});
 }
 
 cudaError_t fill(stream *in, void *memory, int value, size_t bytes)
@@ -58,8 +61,8 @@ cudaError_t fill(stream *in, void *memory, int value, size_t bytes)
         return fail(cudaErrorInvalidValue);
     add(the_machine().copies, 1);
     memory = behind(memory);
-    return submit(*in, {entry::work, "cudaMemset",
-                        [memory, value, bytes] { memset(memory, value, bytes); }});
+    return submit(
+        *in, {entry::work, "cudaMemset", [memory, value, bytes] { memset(memory, value, bytes); }});
 }
 
 /* In the default stream, and done when it returns. */
@@ -91,7 +94,8 @@ cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int f
                                 size_t bytes, cudaStream_t handle)
 {
     const configuration &setting = the_machine().setting;
-    if (to_device < 0 || to_device >= setting.gpus || from_device < 0 || from_device >= setting.gpus)
+    if (to_device < 0 || to_device >= setting.gpus || from_device < 0 ||
+        from_device >= setting.gpus)
         return fail(cudaErrorInvalidDevice);
     if (bytes && (find(to, bytes).gpu != to_device || find(from, bytes).gpu != from_device))
         return fail(cudaErrorInvalidValue);

@@ -1,7 +1,8 @@
 /* Events: each record is a moment of its own, so that recording one again leaves those who wait for the last alone. */
 #include "emulated_stream.h"
 
-namespace emulated {
+namespace emulated
+{
 
 event *find_event(cudaEvent_t handle)
 {
@@ -10,7 +11,8 @@ event *find_event(cudaEvent_t handle)
     return the_machine().events.count(known) ? known : nullptr;
 }
 
-namespace {
+namespace
+{
 
 /* The moment to wait for; none: it has not been recorded. */
 cudaError_t get_moment(const event &which, std::shared_ptr<moment> &last)
@@ -184,6 +186,7 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin_handle,
         return fail(cudaErrorInvalidResourceHandle);
     if (!first->has_come() || !last->has_come())
         return fail(cudaErrorNotReady);
-    *milliseconds = static_cast<float>(static_cast<double>(last->time_ns() - first->time_ns()) / 1e6);
+    *milliseconds =
+        static_cast<float>(static_cast<double>(last->time_ns() - first->time_ns()) / 1e6);
     return cudaSuccess;
 }

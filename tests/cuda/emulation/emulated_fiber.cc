@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <sys/mman.h>
 
-namespace emulated {
+namespace emulated
+{
 
-namespace {
+namespace
+{
 
 constexpr size_t page_bytes = 4096;
 #if defined(HKI_EMULATED_ASAN) || defined(HKI_EMULATED_TSAN)
@@ -97,7 +99,8 @@ fiber::fiber(void (*run)(void *), void *argument) : run_(run), argument_(argumen
     *--top = reinterpret_cast<uint64_t>(begin); /* r13 */
     *--top = 0;                                 /* r14 */
     *--top = 0;                                 /* r15 */
-    *--top = uint64_t{0x037f} << 32 | 0x1f80;   /* x87's and SSE's control, as a process begins with */
+    *--top =
+        uint64_t{0x037f} << 32 | 0x1f80; /* x87's and SSE's control, as a process begins with */
     stack_pointer_ = top;
 #endif
 #ifdef HKI_EMULATED_ASAN
@@ -120,7 +123,7 @@ fiber::~fiber()
         munmap(stack_, stack_bytes_);
 }
 
-void fiber::switch_to(fiber &to)
+HKI_EMULATED_UNSEEN void fiber::switch_to(fiber &to)
 {
     to.came_from_ = this;
 #ifdef HKI_EMULATED_ASAN
@@ -138,7 +141,7 @@ void fiber::switch_to(fiber &to)
 }
 
 /* On the new stack. */
-void fiber::arrive()
+HKI_EMULATED_UNSEEN void fiber::arrive()
 {
 #ifdef HKI_EMULATED_ASAN
     const void *bottom;
@@ -151,7 +154,7 @@ void fiber::arrive()
 #endif
 }
 
-void fiber::begin(fiber *self)
+HKI_EMULATED_UNSEEN void fiber::begin(fiber *self)
 {
     self->arrive();
     self->run_(self->argument_);
@@ -159,7 +162,7 @@ void fiber::begin(fiber *self)
 }
 
 #ifdef HKI_EMULATED_UCONTEXT
-void fiber::begin_halves(unsigned low, unsigned high)
+HKI_EMULATED_UNSEEN void fiber::begin_halves(unsigned low, unsigned high)
 {
     begin(reinterpret_cast<fiber *>(static_cast<uintptr_t>(uint64_t{high} << 32 | low)));
 }

@@ -10,9 +10,11 @@
 #include <pthread.h>
 #include <string>
 
-namespace emulated {
+namespace emulated
+{
 
-namespace {
+namespace
+{
 
 struct caller {
     cudaError_t error = cudaSuccess;
@@ -93,8 +95,8 @@ void prepare(machine &made, const configuration &setting)
         for (auto &access : each.may_access)
             access = false;
     }
-    for (auto *count : {&made.allocations_asked, &made.kernels, &made.copies, &made.synchronisations,
-                        &made.allocations})
+    for (auto *count : {&made.allocations_asked, &made.kernels, &made.copies,
+                        &made.synchronisations, &made.allocations})
         *count = 0;
     prepare_memory(made);
 }
@@ -433,7 +435,8 @@ cudaError_t cudaGetLastError(void)
     return error;
 }
 
-namespace {
+namespace
+{
 
 struct error_text {
     cudaError_t error;
@@ -441,7 +444,10 @@ struct error_text {
 };
 
 const error_text error_texts[] = {
-#define ERROR(name, text) {name, #name, text}
+#define ERROR(name, text)                                                                          \
+    {                                                                                              \
+        name, #name, text                                                                          \
+    }
     ERROR(cudaSuccess, "no error"),
     ERROR(cudaErrorInvalidValue, "invalid argument"),
     ERROR(cudaErrorMemoryAllocation, "out of memory"),
@@ -468,10 +474,8 @@ const error_text error_texts[] = {
     ERROR(cudaErrorStreamCaptureUnsupported, "operation not permitted when stream is capturing"),
     ERROR(cudaErrorStreamCaptureInvalidated,
           "operation failed due to a previous error during capture"),
-    ERROR(cudaErrorStreamCaptureUnmatched,
-          "capture was not ended in the same stream as it began"),
-    ERROR(cudaErrorStreamCaptureUnjoined,
-          "capturing stream has unjoined work"),
+    ERROR(cudaErrorStreamCaptureUnmatched, "capture was not ended in the same stream as it began"),
+    ERROR(cudaErrorStreamCaptureUnjoined, "capturing stream has unjoined work"),
     ERROR(cudaErrorStreamCaptureIsolation,
           "dependency created on uncaptured work in another stream"),
     ERROR(cudaErrorStreamCaptureImplicit,

@@ -7,9 +7,11 @@
 #include <cstring>
 #include <sys/mman.h>
 
-namespace emulated {
+namespace emulated
+{
 
-namespace {
+namespace
+{
 
 constexpr size_t page_bytes = 4096;
 constexpr unsigned char fresh_byte = 0xA5;
@@ -149,9 +151,10 @@ location find(const void *data, size_t bytes)
     auto next = machine.memory.upper_bound(address);
     if (next != machine.memory.begin()) {
         auto at = std::prev(next);
-        if (address <= at->first + at->second.bytes && (at->second.gpu >= 0 || address == at->first ||
-                                                        address < at->first + at->second.bytes)) {
-            found.where = at->second.gpu < 0     ? place::pinned
+        if (address <= at->first + at->second.bytes &&
+            (at->second.gpu >= 0 || address == at->first ||
+             address < at->first + at->second.bytes)) {
+            found.where = at->second.gpu < 0    ? place::pinned
                           : at->second.is_dying ? place::wild
                                                 : place::device;
             found.gpu = at->second.gpu;
@@ -296,9 +299,8 @@ cudaError_t cudaMallocAsync(void **memory, size_t bytes, cudaStream_t handle)
         return error;
     void *fresh = *memory;
     gpu &device = in->device;
-    return submit(*in, {entry::always, "cudaMallocAsync", [&device, fresh, bytes] {
-                            fill(device, fresh, bytes);
-                        }});
+    return submit(*in, {entry::always, "cudaMallocAsync",
+                        [&device, fresh, bytes] { fill(device, fresh, bytes); }});
 }
 
 cudaError_t cudaFreeAsync(void *memory, cudaStream_t handle)

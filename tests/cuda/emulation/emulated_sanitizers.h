@@ -33,6 +33,14 @@ void AnnotateIgnoreWritesEnd(const char *file, int line);
 }
 #endif
 
+/* A function whose reads and writes the thread sanitizer is not to see: of what belongs to one thread, though its fibers
+ * look like several. */
+#ifdef HKI_EMULATED_TSAN
+#define HKI_EMULATED_UNSEEN __attribute__((no_sanitize("thread")))
+#else
+#define HKI_EMULATED_UNSEEN
+#endif
+
 namespace emulated
 {
 

@@ -3,14 +3,15 @@
 #include "emulated_block.h"
 #include "emulated_memory.h"
 
-#include <cstring>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 
 #include "device/cuda/cuda_stream.h"
 #include "emulation/emulated_kernel.h"
 
-namespace emulated {
+namespace emulated
+{
 
 int64_t now_ns()
 {
@@ -147,8 +148,8 @@ stream *find_stream(cudaStream_t handle)
     bool is_default = !handle || handle == cudaStreamLegacy;
     {
         reading hold;
-        stream *known = is_default ? current_gpu().default_stream
-                                   : reinterpret_cast<stream *>(handle);
+        stream *known =
+            is_default ? current_gpu().default_stream : reinterpret_cast<stream *>(handle);
         if (known && machine.streams.count(known))
             return known;
     }
@@ -163,7 +164,8 @@ stream *find_stream(cudaStream_t handle)
     return current_gpu().default_stream;
 }
 
-namespace {
+namespace
+{
 
 /* What `to` is given next comes after what `from` has been given. */
 void join(stream &from, stream &to)
@@ -189,7 +191,8 @@ cudaError_t take_turns(stream &to)
     {
         reading hold;
         for (stream *each : machine.streams)
-            if (each != &to && &each->device == &to.device && !(each->flags & cudaStreamNonBlocking))
+            if (each != &to && &each->device == &to.device &&
+                !(each->flags & cudaStreamNonBlocking))
                 others.push_back(each);
     }
     for (stream *each : others) {
@@ -258,7 +261,8 @@ void wait_for_gpu(gpu &which)
 using namespace emulated;
 
 /* ---- Kernels */
-namespace hki_emulated {
+namespace hki_emulated
+{
 
 cudaError_t enqueue_kernel(cudaStream_t handle, dim3 grid, dim3 block, bool is_together,
                            const char *name, std::function<void()> body)
@@ -299,8 +303,7 @@ cudaError_t enqueue_fault(cudaStream_t handle, const char *name)
     if (error != cudaSuccess)
         return error;
     gpu &device = in->device;
-    return submit(*in,
-                  {entry::kernel, name, [&device] { lose(device, cudaErrorIllegalAddress); }});
+    return submit(*in, {entry::kernel, name, [&device] { lose(device, cudaErrorIllegalAddress); }});
 }
 
 } // namespace hki_emulated
