@@ -22,6 +22,11 @@ static const struct {
     {"HOCKET_CPUS", "CPU devices"},
     {"HOCKET_CORES", "cores to use in all"},
     {"HOCKET_SIM", "simulated accelerators"},
+    {"HOCKET_CUDA", "NVIDIA GPUs that are devices"},
+    {"HOCKET_CUDA_MEMORY", "bytes of arrays on each CUDA device, at most"},
+    {"HOCKET_CUDA_PLUGIN", "the plug-in for NVIDIA GPUs"},
+    {"HOCKET_CUDA_LIBRARY_PATH", "where NVIDIA's libraries are looked for first"},
+    {"HOCKET_TF32", "1: products of float32 on GPUs may be those of TF32"},
     {"HOCKET_ENGINE", "async, or serial: each call runs in place"},
     {"HOCKET_RUN_AHEAD", "unfinished calls at most"},
     {"HOCKET_RUN_AHEAD_BYTES", "bytes that only unfinished calls hold, at most"},
@@ -87,7 +92,7 @@ static bool check_devices(void)
         hk_device device = hk_device_at(i);
         const char *label = i ? "" : "devices";
         int cores = hk_device_cores(device);
-        if (hk_device_is_simulated(device))
+        if (*hk_device_description(device))
             printf("%-12s %s, %s\n", label, hk_device_name(device), hk_device_description(device));
         else
             printf("%-12s %s, %d core%s\n", label, hk_device_name(device), cores,
@@ -95,6 +100,18 @@ static bool check_devices(void)
     }
     printf("kernels      by %s\n", hk_kernel_choices());
     return true;
+}
+
+/* What there is for NVIDIA GPUs, and what is missing. Nothing of it is wrong: CPU devices need none. */
+static void print_cuda(void)
+{
+    const char *label = "cuda";
+    for (const char *line = hk_cuda_describe(); *line;) {
+        size_t length = strcspn(line, "\n");
+        printf("%-12s %.*s\n", label, (int)length, line);
+        label = "";
+        line += length + (line[length] == '\n');
+    }
 }
 
 /* One step of training on each device, on numbers that it makes itself. */
@@ -191,6 +208,8 @@ static int run(int count, char **arguments)
     print_variables();
     bool libraries = !hk_status_print(hk_libraries_check(), stdout);
     bool devices = check_devices();
+    if (devices)
+        print_cuda();
     bool training = devices && check_training();
     bool data = check_data(options.data);
     printf("\n");

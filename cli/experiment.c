@@ -164,7 +164,9 @@ static bool check(experiment *self, const hk_status *status)
 
 bool experiment_runtime_begin(experiment *self, const hk_runtime_options *options)
 {
-    return check(self, hk_runtime_init(options));
+    hk_runtime_options its = options ? *options : (hk_runtime_options){0};
+    its.cuda = "off"; /* experiments are of CPU devices and of simulated ones */
+    return check(self, hk_runtime_init(&its));
 }
 
 void experiment_runtime_end(experiment *self)

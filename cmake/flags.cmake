@@ -8,16 +8,18 @@ set(CMAKE_C_EXTENSIONS OFF)
 set(CMAKE_C_VISIBILITY_PRESET hidden)
 
 target_compile_definitions(hocket_flags INTERFACE _GNU_SOURCE)
-target_compile_options(hocket_flags INTERFACE
+set(c_options
   -fPIC -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -ffp-contract=fast -fno-math-errno -fno-trapping-math
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla)
 if(CMAKE_C_COMPILER_ID MATCHES "Clang")
   # A loop that is asked to be vectorised and cannot be is slower, not wrong.
-  target_compile_options(hocket_flags INTERFACE -Wno-pass-failed)
+  list(APPEND c_options -Wno-pass-failed)
 endif()
 if(HOCKET_WERROR)
-  target_compile_options(hocket_flags INTERFACE -Werror)
+  list(APPEND c_options -Werror)
 endif()
+# Other languages are those of the plug-in for GPUs, which says how they are compiled: cmake/cuda.cmake.
+target_compile_options(hocket_flags INTERFACE "$<$<COMPILE_LANGUAGE:C>:${c_options}>")
 
 # What was measured on this machine decides nothing in tests.
 set(HOCKET_TEST_ENVIRONMENT "HOCKET_TUNE=off")
@@ -36,7 +38,7 @@ elseif(HOCKET_SANITIZE)
   message(FATAL_ERROR "HOCKET_SANITIZE is \"${HOCKET_SANITIZE}\"; it may be address, thread or empty")
 endif()
 if(HOCKET_SANITIZE)
-  target_compile_options(hocket_flags INTERFACE ${sanitizers})
+  target_compile_options(hocket_flags INTERFACE "$<$<COMPILE_LANGUAGE:C,CXX>:${sanitizers}>")
   target_link_options(hocket_flags INTERFACE ${sanitizers})
 endif()
 

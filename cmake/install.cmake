@@ -7,6 +7,9 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/hocket" DESTINATION "${CMAKE_IN
 install(TARGETS hocket hocket_static EXPORT hocket_targets
         LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
         ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+if(TARGET hocket_cuda) # beside the library, which looks for it there
+  install(TARGETS hocket_cuda LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endif()
 if(TARGET hocket_cli)
   install(TARGETS hocket_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
@@ -31,6 +34,6 @@ string(REGEX REPLACE "/$" "" pc_prefix "${pc_prefix}")
 file(RELATIVE_PATH pc_libdir "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_FULL_LIBDIR}")
 file(RELATIVE_PATH pc_includedir "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
 # The option brings HOCKET_TRACE, as in CMakeLists.txt.
-set(pc_libs_private "-Wl,-u,hk_trace_start ${HocketBlas_LIBRARY} -lhwloc -ljansson -lz -lm -pthread")
+set(pc_libs_private "-Wl,-u,hk_trace_start ${HocketBlas_LIBRARY} -lhwloc -ljansson -lz -lm -ldl -pthread")
 configure_file("${PROJECT_SOURCE_DIR}/cmake/hocket.pc.in" "${PROJECT_BINARY_DIR}/hocket.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/hocket.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -39,7 +39,6 @@ endif()
 
 # ---- unit
 file(GLOB_RECURSE unit_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*_test.c")
-list(FILTER unit_sources EXCLUDE REGEX "/src/device/cuda/")
 foreach(source IN LISTS unit_sources)
   cmake_path(GET source STEM name)
   hocket_test_executable(${name} "${source}" tests)

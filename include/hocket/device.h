@@ -1,4 +1,4 @@
-/* Devices by name: "cpu:0", "cpu:1", … split this machine's cores. A device is a small value, copied
+/* Devices by name: "cpu:0", "cpu:1", … split this machine's cores; "cuda:0", … are its NVIDIA GPUs. A device is a small value, copied
  * freely, valid while its runtime lives. All functions are thread-safe. */
 #ifndef HOCKET_DEVICE_H
 #define HOCKET_DEVICE_H
@@ -34,13 +34,18 @@ typedef struct hk_device_memory {
 } hk_device_memory;
 HK_API hk_device_memory hk_device_get_memory(hk_device device);
 
-/* "cpu" or "sim"; "failed" for a failed device. Static text. */
+/* "cpu", "sim" or "cuda"; "failed" for a failed device. Static text. */
 HK_API const char *hk_device_kind(hk_device device);
 /* True for a device whose times are a model's. */
 HK_API bool hk_device_is_simulated(hk_device device);
-/* What a simulated device models: "simulated: 20 GFLOP/s, link 4 GB/s + 10 us, ..."; "" for others. Lives as long
- * as the runtime. */
+/* What a simulated device models: "simulated: 20 GFLOP/s, link 4 GB/s + 10 us, ..."; which GPU one is; "" for others.
+ * Lives as long as the runtime. */
 HK_API const char *hk_device_description(hk_device device);
+
+/* What there is for NVIDIA GPUs, and what is missing, in lines of text for people: the plug-in, the driver, each GPU, the
+ * libraries. May look for it: the first call can take as long as CUDA's driver takes to start. Lives as long as the
+ * runtime. */
+HK_API const char *hk_cuda_describe(void);
 
 /* Queues of a device. A CPU device runs everything in HK_QUEUE_COMPUTE. */
 typedef enum hk_queue {

@@ -57,6 +57,14 @@ typedef struct hk_runtime_options {
      * simulate share the cores: cpu_cores leaves some to the latter. */
     const hk_sim_options *sim;
     int sim_count; /* groups */
+    /* HOCKET_CUDA: which NVIDIA GPUs are devices: "off", or items separated by commas, each "all" or a GPU's number; with
+     * "/N" behind it the GPU is N devices, which share its memory and have queues of their own, up to 16: "all/2" gives
+     * cuda:0/0, cuda:0/1, ... instead of cuda:0. A GPU that is not there is left out. Default: all. */
+    const char *cuda;
+    uint64_t
+        cuda_memory_bytes; /* HOCKET_CUDA_MEMORY: bytes of arrays per CUDA device at most; default: no limit */
+    /* HOCKET_TF32=1: products and convolutions of float32 on GPUs may round their factors to TF32's 10 bits. */
+    bool cuda_tf32;
 } hk_runtime_options;
 
 /* Starts the default runtime. `options` may be NULL. An error when it runs already, or when an option

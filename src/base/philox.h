@@ -10,6 +10,8 @@
 #ifndef HOCKET_BASE_PHILOX_H
 #define HOCKET_BASE_PHILOX_H
 
+#include "base/everywhere.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -17,7 +19,8 @@
 #define HKI_PHILOX_SHUFFLE 0x73687566u
 
 /* Writes the four random words of (counter, key); out may be counter. */
-static inline void hki_philox4x32(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
+HKI_EVERYWHERE void hki_philox4x32(const uint32_t counter[4], const uint32_t key[2],
+                                   uint32_t out[4])
 {
     uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
     uint32_t k0 = key[0], k1 = key[1];

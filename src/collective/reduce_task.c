@@ -44,9 +44,9 @@ static bool prepare(hki_task *task, void *argument)
 
 static void run(hki_task *task, void *argument, int64_t piece)
 {
-    (void)task;
     enum { FEW = 16 };
     const payload *self = argument;
+    hki_device *device = hki_task_get_spec(task)->device;
     int count = self->input_count + self->output_count;
     void *few[FEW], **blocks = few;
     int64_t begin = piece * self->piece_size;
@@ -60,8 +60,12 @@ static void run(hki_task *task, void *argument, int64_t piece)
         const operand *its = &self->operands[i];
         blocks[i] = hki_storage_kernel_data(its->storage) + (its->offset + begin) * element_bytes;
     }
-    hki_sum_kernel(self->dtype, (const void *const *)blocks, self->input_count,
-                   blocks + self->input_count, self->output_count, (size_t)size);
+    if (device->class->sum)
+        device->class->sum(device, self->dtype, (const void *const *)blocks, self->input_count,
+                           blocks + self->input_count, self->output_count, (size_t)size);
+    else
+        hki_sum_kernel(self->dtype, (const void *const *)blocks, self->input_count,
+                       blocks + self->input_count, self->output_count, (size_t)size);
     if (blocks != few)
         free(blocks);
 }
@@ -102,7 +106,7 @@ static int operands(const void *argument, hki_trace_operand *operands, int limit
 }
 
 static const hki_task_class reduce_class = {
-    .prepare = prepare, .run = run, .finish = finish, .describe = describe, .operands = operands};
+    .enqueues = true, .prepare = prepare, .run = run, .finish = finish, .describe = describe, .operands = operands};
 
 static int find(hk_array *const *arrays, int count, const hk_array *x)
 {
@@ -163,7 +167,7 @@ bool hki_reduce_issue(hki_device *device, const char *operation, hk_array *const
     int64_t element_bytes = (int64_t)hk_dtype_bytes(self->dtype), line = LINE_BYTES / element_bytes;
     int64_t bytes = (end - begin) * element_bytes;
     int64_t pieces = (bytes + PIECE_BYTES - 1) / PIECE_BYTES;
-    pieces = pieces < MAX_PIECES ? pieces : MAX_PIECES;
+    pieces = device->class->sum ? 1 : pieces < MAX_PIECES ? pieces : MAX_PIECES;
     self->size = end - begin;
     self->piece_size = ((self->size + pieces - 1) / pieces + line - 1) / line * line;
     spec->class = &reduce_class;

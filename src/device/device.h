@@ -35,12 +35,14 @@ typedef struct hki_cost {
 
 /* A task whose kernels an accelerator has been given. */
 typedef struct hki_ticket {
-    int64_t begin_ns,
-        end_ns; /* on hki_clock_ns's axis: when it runs, by the device's own clock; set by
-                                 `launched`, or at the latest when `poll` says that it is done */
-    /* Of classes with streams: where in the queue it is, and what its kernels may report (the class's own). */
-    hki_device *device;
+    /* On hki_clock_ns's axis: when it runs, by the device's own clock; set by `launched`, or at the latest when `poll`
+     * says that it is done. Until then 0: not known. */
+    int64_t begin_ns, end_ns;
+    hki_device *device; /* these two are set before `launched` */
     hki_queue_kind queue;
+    /* Of classes with streams, set by `launched`: where in the queue it is, ascending from 1, 0 where it could not be
+     * launched, as `settle` will tell; and what its kernels may report (the class's own), NULL where nothing but the
+     * loss of the device can make it fail any more. */
     uint64_t position;
     void *fault;
 } hki_ticket;
@@ -48,8 +50,12 @@ typedef struct hki_ticket {
 /* What a kind of device does; all slots are filled unless marked optional. */
 typedef struct hki_device_class {
     hki_device_kind kind;
-    const char *kind_name;   /* "cpu" */
-    hki_device_kind kernels; /* whose kernels of the operator table it runs */
+    const char *kind_name;     /* "cpu" */
+    hki_device_kind kernels;   /* whose kernels of the operator table it runs */
+    const char *memory_option; /* what limits the memory of arrays, for error records */
+    /* Accelerators: */
+    bool is_modelled; /* its kernels run in the launching thread, and a runtime that ends does not wait for its clock */
+    int launch_ahead; /* tasks launched and not ended in one queue, at most; 0: 2 */
     /* Fresh memory of the device, 64-byte aligned, bytes > 0; NULL when it has no more. */
     void *(*allocate)(hki_device *device, size_t bytes);
     void (*release)(hki_device *device, void *data, size_t bytes);
@@ -73,13 +79,14 @@ typedef struct hki_device_class {
     void (*launched)(hki_device *device, hki_queue_kind queue, const hki_cost *cost,
                      int64_t ready_ns, int64_t host_ns, hki_ticket *ticket);
     /* 0: it is done. Otherwise the nanoseconds after which to ask again. */
-    int64_t (*poll)(hki_device *device, const hki_ticket *ticket);
+    int64_t (*poll)(hki_device *device, hki_ticket *ticket);
     /* Optional, for classes with streams: what is launched in a queue runs in that order on the device's side, so that a
      * task can be launched before what it waits for has ended, if that has been launched. Makes what is launched next in
-     * the queue begin after the ticket's task, which is one of a device with streams too. */
+     * the queue begin after the ticket's task, which is one of another queue or device of the same class, and may have
+     * ended meanwhile. Of the ticket only device, queue, position and end_ns are given. */
     void (*wait_for)(hki_device *device, hki_queue_kind queue, const hki_ticket *ticket);
-    /* Optional: asked once when the task is done. False: it failed on the device, which code and message (without the
-     * operation and its inputs) tell. */
+    /* Optional: asked once, by the thread that completes tasks, when the task is done; tickets of a queue in their order.
+     * False: it failed on the device, which code and message (without the operation and its inputs) tell. */
     bool (*settle)(hki_device *device, hki_ticket *ticket, hk_code *code, char *message,
                    size_t bytes);
 
@@ -103,6 +110,9 @@ struct hki_device {
     struct hki_runtime *runtime;   /* NULL only when there was no memory to start one */
     const hk_status *status;       /* counted; ok unless this is a failed device */
     int index;                     /* among the devices of the runtime; -1 for a failed device */
+    /* The engine's; NULL where nothing is launched ahead. There is no memory left: blocks until launched tasks have ended,
+     * which may have given some back. False: none was under way. */
+    bool (*make_room)(hki_device *device);
     int core_count;
     char name[32];
     char description[192];   /* see hk_device_description */
@@ -126,7 +136,8 @@ static inline bool hki_device_is_host(const hki_device *device)
 }
 
 /* Memory for arrays, from the device's pool: 64-byte aligned, reused in LIFO order by size. NULL when
- * the device's limit or the machine's memory is reached, after the cache has been emptied. bytes > 0. */
+ * the device's limit or the machine's memory is reached, after the cache has been emptied and, on accelerators, what is
+ * launched has ended: so it may block. bytes > 0. */
 void *hki_device_allocate(hki_device *device, size_t bytes);
 void hki_device_release(hki_device *device, void *data, size_t bytes);
 

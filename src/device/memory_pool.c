@@ -116,10 +116,9 @@ bool hki_memory_pool_remove_small(hki_memory_pool *pool)
     return atomic_fetch_sub_explicit(&pool->small_count, 1, memory_order_acq_rel) == 1;
 }
 
-void *hki_memory_pool_allocate(hki_memory_pool *pool, size_t bytes)
+/* NULL: there is none at the moment. */
+static void *try_allocate(hki_memory_pool *pool, size_t bytes)
 {
-    if (bytes > (size_t)1 << 60)
-        return NULL;
     hk_device_memory *memory = &pool->memory;
     int index = class_of(bytes);
     size_t rounded = class_bytes(index);
@@ -152,6 +151,18 @@ void *hki_memory_pool_allocate(hki_memory_pool *pool, size_t bytes)
     }
 unlock:
     hki_lock_release(&pool->lock);
+    return data;
+}
+
+void *hki_memory_pool_allocate(hki_memory_pool *pool, size_t bytes)
+{
+    hki_device *device = pool->device;
+    if (bytes > (size_t)1 << 60)
+        return NULL;
+    void *data = try_allocate(pool, bytes);
+    /* Nothing under way: what was may have ended since the last try. */
+    for (bool more = device->make_room; !data && more; data = try_allocate(pool, bytes))
+        more = device->make_room(device);
     return data;
 }
 

@@ -1,37 +1,13 @@
-/* Devices whose tasks end by a clock of their own. One thread for each queue launches what is ready; one thread for
- * all of them, the clock, asks the devices and completes each task when its device has done it, so that a long launch
- * never holds up an end. Of what goes before, a task knows when it ended by the devices' clocks, not by this
- * machine's: being woken late does not add up. */
+/* Devices whose tasks end by a clock of their own. One thread for each queue launches what is ready; where they end is
+ * in clock.c. Of what goes before, a task knows when it ended by the devices' clocks, not by this machine's: being woken
+ * late does not add up. */
 #include "engine/engine_internal.h"
 
 #include <fenv.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/prctl.h>
 
 enum {
     TOLERANCE_NS = 100000, /* waking up is not being late: see hk_queue_stats */
-    NAP_NS = 100000,       /* between looks for a core that no CPU device uses */
-    TIMER_SLACK_NS = 1000
-};
-
-typedef struct flight {
-    hki_task *task;
-    hki_queue *queue;
-    hki_ticket ticket;
-    hki_run_point point;
-    int64_t look_ns; /* when to ask the device again */
-} flight;
-
-struct hki_clock {
-    pthread_t thread;
-    bool started;
-    _Atomic(bool) stopping;
-    _Atomic(uint32_t) wake_word;
-    hki_lock lock; /* the rest */
-    int64_t sleeps_until_ns;
-    int count;
-    flight flights[]; /* HKI_IN_FLIGHT for each queue */
+    NAP_NS = 100000        /* between looks for a core that no CPU device uses */
 };
 
 int64_t hki_thread_ns(void)
@@ -60,132 +36,21 @@ static void note_end(hki_queue *queue, const hki_task *task, const hki_ticket *t
     hki_lock_release(&queue->stats_lock);
 }
 
-/* ---- the clock -------------------------------------------------------------------------------------------- */
-
-static void wake(hki_clock *clock)
+void hki_accelerator_settle(hki_queue *queue, hki_task *task, hki_ticket *ticket)
 {
-    atomic_fetch_add(&clock->wake_word, 1);
-    hki_futex_wake(&clock->wake_word, 1);
-}
-
-static void clock_add(hki_runtime *runtime, flight added)
-{
-    hki_clock *clock = runtime->clock;
-    added.look_ns =
-        hki_clock_ns() + added.queue->device->class->poll(added.queue->device, &added.ticket);
-    hki_lock_acquire(&clock->lock);
-    bool sooner = added.look_ns < clock->sleeps_until_ns;
-    clock->flights[clock->count++] = added;
-    hki_lock_release(&clock->lock);
-    if (sooner)
-        wake(clock);
-}
-
-/* Takes out the flight that has ended first, of those that have; false: none has. *next_ns: when to look again. */
-static bool clock_take(hki_clock *clock, bool all, flight *taken, int64_t *next_ns)
-{
-    int found = -1;
-    *next_ns = INT64_MAX;
-    hki_lock_acquire(&clock->lock);
-    int64_t now = hki_clock_ns();
-    for (int i = 0; i < clock->count; i++) {
-        flight *self = &clock->flights[i];
-        const hki_device *device = self->queue->device;
-        int64_t wait_ns = 0;
-        if (!all && self->look_ns > now) {
-            wait_ns = self->look_ns - now;
-        } else if (!all) {
-            wait_ns = device->class->poll(self->queue->device, &self->ticket);
-            self->look_ns = now + wait_ns;
-        }
-        if (wait_ns > 0) {
-            if (self->look_ns < *next_ns)
-                *next_ns = self->look_ns;
-        } else if (found < 0 || self->ticket.end_ns < clock->flights[found].ticket.end_ns) {
-            found = i;
-        }
-    }
-    if (found >= 0) {
-        *taken = clock->flights[found];
-        clock->flights[found] = clock->flights[--clock->count];
-        *next_ns = 0;
-    }
-    clock->sleeps_until_ns = *next_ns;
-    hki_lock_release(&clock->lock);
-    return found >= 0;
-}
-
-static void complete(hki_executor *executor, const flight *self)
-{
-    hki_queue *queue = self->queue;
-    note_end(queue, self->task, &self->ticket);
-    hki_tracing_end(&self->point, self->task);
-    self->task->end_ns = self->ticket.end_ns;
-    hki_task_complete(executor, self->task);
-    atomic_fetch_sub(&queue->in_flight, 1);
-    hki_queue_wake(queue);
-}
-
-static void *clock_main(void *argument)
-{
-    hki_runtime *runtime = argument;
-    hki_clock *clock = runtime->clock;
-    hki_executor executor = {
-        .queue = NULL, .slot = 1, .chain = false}; /* accelerators have one worker */
-    flight ended;
-    fesetenv(FE_DFL_ENV);
-    prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
-    for (;;) {
-        uint32_t seen = atomic_load(&clock->wake_word);
-        bool stopping = atomic_load(&clock->stopping);
-        bool hurry = stopping || atomic_load(&runtime->stopping);
-        int64_t next_ns;
-        bool any = false;
-        while (clock_take(clock, hurry, &ended, &next_ns)) {
-            complete(&executor, &ended);
-            any = true;
-        }
-        if (any) {
-            hki_executor_flush(&executor);
-            hki_progress(runtime);
-        }
-        if (stopping)
-            return NULL;
-        int64_t left_ns = next_ns == INT64_MAX ? -1 : next_ns - hki_clock_ns();
-        if (next_ns == INT64_MAX || left_ns > 0)
-            hki_futex_wait(&clock->wake_word, seen, left_ns);
-    }
-}
-
-bool hki_clock_start(hki_runtime *runtime)
-{
-    size_t flights = (size_t)runtime->queue_count * HKI_IN_FLIGHT;
-    hki_clock *clock = calloc(1, sizeof *clock + flights * sizeof *clock->flights);
-    if (!clock)
-        return false;
-    clock->sleeps_until_ns = INT64_MAX;
-    runtime->clock = clock;
-    clock->started = !pthread_create(&clock->thread, NULL, clock_main, runtime);
-    return clock->started;
-}
-
-void hki_clock_hurry(hki_runtime *runtime)
-{
-    if (runtime->clock)
-        wake(runtime->clock);
-}
-
-void hki_clock_stop(hki_runtime *runtime)
-{
-    hki_clock *clock = runtime->clock;
-    if (!clock)
-        return;
-    atomic_store(&clock->stopping, true);
-    wake(clock);
-    if (clock->started)
-        pthread_join(clock->thread, NULL);
-    runtime->clock = NULL;
-    free(clock);
+    hki_device *device = queue->device;
+    hk_code code = HK_OK;
+    char message[512] = "";
+    bool is_good = !device->class->settle ||
+                   device->class->settle(device, ticket, &code, message, sizeof message);
+    /* What it waited for had not ended when it was launched. Whatever it made of failed inputs, their failure is its. */
+    const hk_status *input = task->is_ahead ? hki_task_input_failure(task) : NULL;
+    if (input)
+        hki_task_fail_for_input(task, input);
+    else if (!is_good)
+        hki_task_fail(task, INT64_MAX, code, "%s", message); /* unless launching it failed */
+    task->end_ns = ticket->end_ns;
+    note_end(queue, task, ticket);
 }
 
 /* ---- cores to launch on --------------------------------------------------------------------------------------- */
@@ -236,13 +101,48 @@ static void core_release(hki_runtime *runtime, hki_budget *budget)
 
 /* ---- launching ------------------------------------------------------------------------------------------------- */
 
+/* Makes the queue's next task begin after what the task is launched behind. */
+static void wait_for_marks(hki_queue *queue, const hki_task *task)
+{
+    for (int i = 0; i < task->mark_count; i++) {
+        const hki_mark *mark = &task->marks[i];
+        const hki_ticket ticket = {.device = mark->queue->device,
+                                   .queue = mark->queue->kind,
+                                   .position = mark->position,
+                                   .end_ns = mark->end_ns};
+        queue->device->class->wait_for(queue->device, queue->kind, &ticket);
+    }
+}
+
+/* An input is failed as far as is known, but what is to overwrite it may be under way: whether it is so is known when
+ * that has ended. */
+static void await_failed_inputs(hki_task *task)
+{
+    const hk_status *failure = task->is_ahead ? hki_task_input_failure(task) : NULL;
+    if (failure)
+        hki_ahead_await(task);
+    hk_status_release(failure);
+}
+
+/* Lets others be launched behind the task, unless it has failed or still may. */
+static void let_follow(hki_executor *executor, hki_task *task, const hki_ticket *ticket)
+{
+    const hki_mark mark = {executor->queue, ticket->position, ticket->end_ns};
+    if (!executor->queue->device->class->wait_for || !ticket->position || ticket->fault ||
+        (hki_task_is_unusual(task) && hki_task_has_failed(task)))
+        return;
+    hki_task_dispatch(executor, hki_stage_launch(task, &mark));
+}
+
 static void launch(hki_executor *executor, hki_task *task)
 {
     hki_queue *queue = executor->queue;
     hki_device *device = queue->device;
     const hki_task_spec *spec = &task->spec;
-    int64_t ready_ns = atomic_load_explicit(&task->ready_ns, memory_order_relaxed);
     hki_run_point point = hki_tracing_begin(task);
+    await_failed_inputs(task);
+    wait_for_marks(queue, task);
+    int64_t ready_ns = atomic_load_explicit(&task->ready_ns, memory_order_relaxed);
     if (!hki_task_start(task)) {
         hki_tracing_end(&point, task);
         task->end_ns = ready_ns;
@@ -256,16 +156,34 @@ static void launch(hki_executor *executor, hki_task *task)
     for (int64_t piece = 0; piece < spec->piece_count; piece++)
         hki_task_run_piece(task, piece);
     hki_task_run_join(task);
-    flight launched = {.task = task, .queue = queue, .point = point};
+    hki_flight launched = {.task = task,
+                           .ticket = {.device = device, .queue = queue->kind},
+                           .point = point,
+                           .launched_ns = hki_clock_ns()};
     device->class->launched(device, queue->kind, &spec->cost, ready_ns, hki_thread_ns() - begin_ns,
                             &launched.ticket);
+    queue->launched_end_ns = launched.ticket.end_ns;
     atomic_fetch_add(&queue->in_flight, 1);
-    clock_add(queue->runtime, launched);
+    let_follow(executor, task, &launched.ticket);
+    hki_clock_add(queue, &launched);
 }
 
+/* More launched tasks than that cover what launching takes are of no use: they would only hold memory, and come before
+ * what becomes ready meanwhile. */
 static bool may_launch(hki_queue *queue)
 {
-    return atomic_load(&queue->in_flight) < HKI_IN_FLIGHT && hki_queue_is_ready(queue);
+    if (!hki_queue_is_ready(queue))
+        return false;
+    uint32_t count = atomic_load(&queue->in_flight);
+    if (count < HKI_IN_FLIGHT)
+        return true;
+    int most = queue->device->class->launch_ahead;
+    if ((int)count >= (most < HKI_MAX_AHEAD ? most : HKI_MAX_AHEAD))
+        return false;
+    int64_t left_ns = count * atomic_load_explicit(&queue->pace_ns, memory_order_relaxed);
+    if (queue->launched_end_ns)
+        left_ns = queue->launched_end_ns - hki_clock_ns();
+    return left_ns < HKI_AHEAD_NS;
 }
 
 /* Returns with a task to launch, or false because the runtime is ending. */
@@ -285,6 +203,21 @@ static bool wait_for_task(hki_queue *queue)
     return !atomic_load(&runtime->ended);
 }
 
+static void launch_next(hki_executor *executor)
+{
+    hki_claim claim = {NULL, -1};
+    if (hki_queue_pop(executor->queue, &claim, 1))
+        launch(executor, claim.task);
+}
+
+/* A little patience spares the next call waking this thread. */
+static void linger(hki_queue *queue)
+{
+    int64_t until = hki_clock_ns() + HKI_SPIN_NS;
+    while (!may_launch(queue) && hki_clock_ns() < until)
+        hki_relax();
+}
+
 void *hki_accelerator_main(void *argument)
 {
     hki_worker *worker = argument;
@@ -296,11 +229,14 @@ void *hki_accelerator_main(void *argument)
     hki_tracing_name_worker(worker);
     if (runtime->launch_cores.count > 0)
         hki_cpu_pin_any(runtime->launch_cores.processors, runtime->launch_cores.count);
-    while (wait_for_task(queue) && core_acquire(runtime, &budget)) {
-        hki_claim claim = {NULL, -1};
-        if (hki_queue_pop(queue, &claim, 1))
-            launch(&executor, claim.task);
-        core_release(runtime, budget);
+    while (wait_for_task(queue)) {
+        if (!queue->device->class->is_modelled) { /* giving a device work takes no core worth counting */
+            launch_next(&executor);
+            linger(queue);
+        } else if (core_acquire(runtime, &budget)) {
+            launch_next(&executor);
+            core_release(runtime, budget);
+        }
     }
     return NULL;
 }
@@ -309,12 +245,11 @@ void hki_accelerator_pace(hki_task *task, int64_t ready_ns, int64_t host_ns)
 {
     hki_queue *queue = hki_task_queue(task);
     hki_device *device = queue->device;
-    hki_ticket ticket = {0};
+    hki_ticket ticket = {.device = device, .queue = queue->kind};
     device->class->launched(device, queue->kind, &task->spec.cost, ready_ns, host_ns, &ticket);
     for (int64_t left_ns; (left_ns = device->class->poll(device, &ticket)) > 0;) {
         struct timespec nap = {left_ns / 1000000000, left_ns % 1000000000};
         nanosleep(&nap, NULL);
     }
-    task->end_ns = ticket.end_ns;
-    note_end(queue, task, &ticket);
+    hki_accelerator_settle(queue, task, &ticket);
 }

@@ -19,23 +19,61 @@ static size_t list_kind(char *text, size_t bytes, const char *before, const char
     return (size_t)used;
 }
 
+/* " and cuda:0, cuda:2/0, …" */
+static void list_cuda(const hki_runtime *runtime, char *text, size_t bytes)
+{
+    const char *before = " and ";
+    size_t used = 0;
+    for (int i = 0; i < runtime->device_count && used < bytes; i++)
+        if (runtime->devices[i]->class->kind == HKI_CUDA) {
+            int written =
+                snprintf(text + used, bytes - used, "%s%s", before, runtime->devices[i]->name);
+            used += written > 0 ? (size_t)written : bytes;
+            before = ", ";
+        }
+}
+
+/* Why there is no device of that name, which begins with "cuda". */
+static void explain_cuda(const hki_runtime *runtime, const char *name, char *text, size_t bytes)
+{
+    const hki_cuda_setup *cuda = runtime->cuda;
+    const hki_cuda_machine *machine = &cuda->found.machine;
+    int gpu = -1;
+    if (*cuda->found.problem)
+        snprintf(text, bytes, ": %s", cuda->found.problem);
+    else if (sscanf(name, "cuda:%d", &gpu) != 1 || gpu < 0)
+        snprintf(text, bytes, ": GPUs are named cuda:0, cuda:1, ...");
+    else if (gpu >= machine->gpu_count)
+        snprintf(text, bytes, ": this machine has %d GPU%s that CUDA shows", machine->gpu_count,
+                 machine->gpu_count == 1 ? "" : "s");
+    else if (*machine->gpus[gpu].problem)
+        snprintf(text, bytes, ": GPU %d: %s", gpu, machine->gpus[gpu].problem);
+    else if (cuda->choice.parts[gpu] != 1)
+        snprintf(text, bytes, ": %s %s GPU %d", cuda->choice.origin,
+                 cuda->choice.parts[gpu] ? "splits" : "leaves out", gpu);
+}
+
 static const hk_status *not_found(hki_runtime *runtime, const char *name)
 {
     const hki_status_facts facts = {.operation = "device_named"};
     if (runtime->config_error)
         return hk_status_retain(runtime->config_error);
-    int cpus = 0, sims = 0;
+    int counts[HKI_DEVICE_KIND_COUNT] = {0};
     for (int i = 0; i < runtime->device_count; i++)
-        *(runtime->devices[i]->class->kind == HKI_CPU ? &cpus : &sims) += 1;
-    char there[96];
-    size_t used = list_kind(there, sizeof there, "", "cpu", cpus);
-    list_kind(there + used, sizeof there - used, " and ", "sim", sims);
-    const char *hint =
-        !strncmp(name, "sim:", 4) ? " (simulated devices: hk_runtime_init, or HOCKET_SIM)"
-        : cpus == 1 ? " (to split the cores into more: hk_runtime_init, or HOCKET_CPUS)"
-                    : "";
-    return hki_status_create(HK_NOT_FOUND, &facts, "there is no device \"%.100s\"; there %s %s%s",
-                             name, cpus + sims == 1 ? "is" : "are", there, hint);
+        counts[runtime->devices[i]->class->kind]++;
+    char there[256], why[720] = "";
+    const char *hint = "";
+    size_t used = list_kind(there, sizeof there, "", "cpu", counts[HKI_CPU]);
+    used += list_kind(there + used, sizeof there - used, " and ", "sim", counts[HKI_SIM]);
+    list_cuda(runtime, there + used, sizeof there - used);
+    if (!strncmp(name, "cuda", 4))
+        explain_cuda(runtime, name, why, sizeof why);
+    else if (!strncmp(name, "sim:", 4))
+        hint = " (simulated devices: hk_runtime_init, or HOCKET_SIM)";
+    else if (counts[HKI_CPU] == 1)
+        hint = " (to split the cores into more: hk_runtime_init, or HOCKET_CPUS)";
+    return hki_status_create(HK_NOT_FOUND, &facts, "there is no device \"%.100s\"%s; there %s %s%s",
+                             name, why, runtime->device_count == 1 ? "is" : "are", there, hint);
 }
 
 /* A failed device of that name, made once; when there are too many of them, the last one made. */
@@ -147,6 +185,22 @@ bool hk_device_is_simulated(hk_device device)
 const char *hk_device_description(hk_device device)
 {
     return device_of(device)->description;
+}
+
+const char *hk_cuda_describe(void)
+{
+    hki_runtime *runtime = hki_runtime_default();
+    if (!runtime || !runtime->cuda)
+        return "";
+    hki_cuda_setup *cuda = runtime->cuda;
+    hki_lock_acquire(&runtime->devices_lock);
+    if (!*cuda->text) {
+        if (!cuda->found.is_complete && !cuda->choice.is_off)
+            hki_cuda_find(&hki_cuda_host_table, &cuda->found);
+        hki_cuda_found_describe(&cuda->found, &cuda->choice, cuda->text, sizeof cuda->text);
+    }
+    hki_lock_release(&runtime->devices_lock);
+    return cuda->text;
 }
 
 hk_queue_stats hk_device_get_stats(hk_device device, hk_queue queue)

@@ -66,6 +66,9 @@ typedef struct hki_task_class {
     /* None of its functions issues a task, waits for one, or takes long where expected_ns does not say so: a short one
      * whose turn it is may run and end while hki_task_submit still keeps all others from issuing. */
     bool leaf;
+    /* On an accelerator prepare, run and join only give its queue work, and look at no memory but through it: so the task
+     * may be launched when what it waits for has been launched. */
+    bool enqueues;
     /* Optional: makes outputs and workspace real; runs once, before the pieces, in no particular
      * thread. Calls hki_task_fail and returns false when it cannot; the pieces then do not run. */
     bool (*prepare)(hki_task *task, void *payload);
@@ -188,6 +191,9 @@ const hk_status *hki_runtime_trace_begin(hki_runtime *runtime, uint64_t limit_by
 /* Ends it. The records can be read until the next begin; they belong to the runtime. NULL when none was under
  * way. Waits for nothing: what is unfinished has no LAST. */
 hki_trace *hki_runtime_trace_end(hki_runtime *runtime);
+
+/* True while one is under way. */
+bool hki_runtime_is_recording(hki_runtime *runtime);
 
 /* Set once by the trace room; each may be NULL. `started` is called by the thread that starts a runtime, before
  * anybody can issue on it; `ending` by the one that ends it, when nothing runs any more. Neither may ask for the

@@ -5,6 +5,7 @@
 #include "base/choices.h"
 #include "base/sync.h"
 #include "device/cpu/cpu_topology.h"
+#include "device/cuda/cuda_loader.h"
 #include "device/sim/sim_device.h"
 #include "engine/engine.h"
 
@@ -26,6 +27,11 @@ enum {
     HKI_CHAIN_TASKS = 64,  /* successors run in place before others get their turn */
     HKI_LOOK_AGAIN_NS = 1000000, /* a short task may turn out long: sleepers look after this */
     HKI_MAX_DEVICES = 64,
+    HKI_IN_FLIGHT = 2,       /* launched in one queue, whatever they take: the one that runs, and the next */
+    HKI_MAX_AHEAD = 256,     /* launched in one queue, at most */
+    HKI_AHEAD_NS = 100000,   /* more than launching takes: nobody need be further ahead */
+    HKI_GATE_MARKS = 4, /* queues whose tasks one gate can be launched behind, */
+    HKI_TASK_MARKS = 6, /* and one task */
     HKI_MAX_FAILED_DEVICES = 64
 };
 
@@ -51,9 +57,27 @@ struct hki_gate {
     hki_gate *next;
     hki_task *task; /* the latest to register, while its sequence number is this */
     uint64_t task_sequence;
-    _Atomic(int64_t)
-        end_ns; /* where there are accelerators: the latest end of a task counted in it */
 };
+
+/* How far a queue has got. */
+typedef struct hki_mark {
+    hki_queue *queue;
+    uint64_t position; /* see hki_ticket */
+    int64_t end_ns;    /* 0: not known yet */
+} hki_mark;
+
+/* What a gate is where there are accelerators: one that opens twice. For tasks of devices with streams it is open once
+ * those counted in it have been launched, or have ended (ahead.c). */
+typedef struct hki_staged_gate {
+    hki_gate gate;
+    _Atomic(int64_t) end_ns; /* the latest end of a task counted in it */
+    atomic_uint unlaunched;  /* as count: those not launched yet */
+    atomic_uint is_launched;
+    hki_lock lock; /* the rest, until it is launched */
+    int mark_count;
+    bool is_crowded; /* more queues than marks: it does not open before its end */
+    hki_mark marks[HKI_GATE_MARKS];
+} hki_staged_gate;
 
 extern hki_wait_node hki_gate_open_mark;
 #define HKI_GATE_OPEN (&hki_gate_open_mark)
@@ -122,6 +146,14 @@ struct hki_task {
     int64_t end_ns;
     hki_task *queue_previous;       /* queue lock */
     _Atomic(hki_queue *) queued_in; /* queue lock for writing */
+    /* Where there are accelerators: may be launched ahead; has told its gates that it is launched. `pending` counts gates
+     * whose tasks are not launched then, pending_ends those whose tasks have not ended; `counted` has a bit for each of
+     * `waits` that pending no longer counts. It is launched behind the marks, of other queues. */
+    bool is_ahead, is_launched;
+    _Atomic(uint32_t) pending_ends, counted;
+    hki_lock marks_lock;
+    int mark_count;
+    hki_mark marks[HKI_TASK_MARKS];
     _Alignas(HKI_CACHE_LINE) hki_access inline_accesses[HKI_TASK_INLINE_ACCESSES];
     char inline_payload[HKI_TASK_PAYLOAD_BYTES];
 };
@@ -197,6 +229,10 @@ void hki_executor_flush(hki_executor *executor);
 
 /* Checks inputs and prepares. False: it failed, and is to be completed without running. */
 bool hki_task_start(hki_task *task);
+/* The earliest failure of what the task reads, counted; NULL: none. */
+const hk_status *hki_task_input_failure(const hki_task *task);
+/* Its inputs turned out failed, by this record (taken): whatever else happened to it does not count. */
+void hki_task_fail_for_input(hki_task *task, const hk_status *status);
 /* Ends a task: failures, gates, finish, counters. Returns a ready successor for a chaining executor. */
 hki_task *hki_task_complete(hki_executor *executor, hki_task *task);
 /* Gives ready tasks, linked through queue_next, to whoever waits for them or to their queues; a chaining
@@ -227,6 +263,40 @@ static inline bool hki_var_is_idle_locked(hki_var *var)
 /* Leaves all gates; ready successors are linked through queue_next. */
 hki_task *hki_task_open_gates(hki_task *task);
 void hki_gates_free_locked(hki_runtime *runtime, hki_gate *first);
+/* Of a task's own places in lists: which one; -1: one beyond those. */
+int hki_wait_node_index(const hki_wait_node *node);
+/* True for the last one. Where only one is left, nobody else changes the count: then that is told without writing. */
+static inline bool hki_count_down(atomic_uint *count)
+{
+    return atomic_load_explicit(count, memory_order_acquire) == 1 ||
+           atomic_fetch_sub_explicit(count, 1, memory_order_acq_rel) == 1;
+}
+
+/* ---- launching ahead (ahead.c): only where there are accelerators -------------------------------------- */
+
+/* Its issue is its earliest time; may it be launched ahead? Before it is registered. */
+void hki_ahead_begin(hki_task *task);
+/* It has ended, and its slot is to be another's. */
+void hki_ahead_end(hki_task *task);
+/* Blocks until all has ended that the task waited for, which is launched at least. */
+void hki_ahead_await(hki_task *task);
+
+/* A fresh gate; one more reader; no more readers (while one is counted in it). Expect the issue lock. */
+void hki_stage_init(hki_gate *gate, bool writes);
+void hki_stage_join(hki_gate *gate);
+void hki_stage_close(hki_gate *gate);
+/* The task, which is being issued, is about to wait for the gate; need not, for it was open; has put the node into its
+ * list. True: it is launched, and the task's `pending` does not count it. Expect the issue lock. */
+void hki_stage_expect(hki_task *task);
+void hki_stage_forget(hki_task *task);
+bool hki_stage_pass(hki_task *task, hki_gate *gate, const hki_wait_node *node);
+/* The task leaves the gate, before it is counted out: tasks that this makes ready are put before `ready`. */
+hki_task *hki_stage_leave(hki_task *task, hki_gate *gate, hki_task *ready);
+int64_t hki_stage_end_ns(hki_gate *gate);
+/* A gate of such an end is open that the task waited for at `index` (hki_wait_node_index). True: the task is ready. */
+bool hki_stage_open(hki_task *task, int index, int64_t end_ns);
+/* The task has been launched, and cannot fail any more while its device works; returns who is ready for that. */
+hki_task *hki_stage_launch(hki_task *task, const hki_mark *mark);
 
 /* ---- failures (failure.c) ----------------------------------------------------------------------------- */
 
@@ -300,8 +370,12 @@ struct hki_queue {
     pthread_mutex_t flip_lock; /* held by who waits for the device */
     int worker_count;
     hki_worker *workers;
-    /* An accelerator's: tasks launched and not completed, and what hk_device_get_stats tells. */
+    /* An accelerator's: tasks launched and not completed (clock.c), when the latest of them ends where that is known (its
+     * worker's), what one takes (smoothed); and what hk_device_get_stats tells. */
+    struct hki_flights *flights;
     _Atomic(uint32_t) in_flight;
+    int64_t launched_end_ns;
+    _Atomic(int64_t) pace_ns;
     hki_lock stats_lock;
     hk_queue_stats stats;
     hki_counter *counters; /* worker_count + 1: the last is for all other threads */
@@ -354,13 +428,30 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim);
 /* Runs what was claimed in a thread that is no worker. */
 void hki_execute_foreign(hki_queue *queue, hki_claim claim);
 
-/* ---- accelerators (accelerator.c) ---------------------------------------------------------------------------- */
+/* ---- runs, as they are recorded (tracing.c) ---------------------------------------------------------------------- */
 
-/* Launched tasks that may wait for their end in one queue: the one that runs, and the next. */
-enum { HKI_IN_FLIGHT = 2 };
+/* A thread runs a piece, or a whole task: `begin` when it takes it, `piece` when the kernel has returned and the
+ * piece still counts as unfinished, `end` in the thread that then completes the task, before hki_task_complete. A
+ * task that does not start has no `piece`. Passed on by value, so that it costs nothing where nothing is recorded. */
+typedef struct hki_run_point {
+    hki_trace *trace; /* NULL: nothing is recorded */
+    uint64_t sequence, begin_ticks;
+    bool has_noted;               /* a piece, */
+    hki_trace_run_record *record; /* which is here; NULL: it was lost */
+} hki_run_point;
+
+/* ---- accelerators (accelerator.c, clock.c) ------------------------------------------------------------------- */
 
 /* Where accelerators' tasks end: a thread that polls their devices and completes them in time. */
 typedef struct hki_clock hki_clock;
+
+/* A launched task. */
+typedef struct hki_flight {
+    hki_task *task;
+    hki_ticket ticket;
+    hki_run_point point;
+    int64_t launched_ns;
+} hki_flight;
 
 /* Cores for the threads that launch: those that no CPU device has; where there are none, whatever core a CPU device
  * does not use at the moment. */
@@ -372,14 +463,25 @@ typedef struct hki_launch_cores {
 
 /* False: no memory or no thread for it. */
 bool hki_clock_start(hki_runtime *runtime);
+/* The queue's one worker has launched a task, counted in in_flight already. It may be gone on return. */
+void hki_clock_add(hki_queue *queue, const hki_flight *flight);
 /* The runtime is stopping: what is in flight ends now, whatever the time. */
 void hki_clock_hurry(hki_runtime *runtime);
 void hki_clock_stop(hki_runtime *runtime);
 void *hki_accelerator_main(void *worker);
 /* The serial engine's: the task has run in this thread; sleeps until its device has done it. */
 void hki_accelerator_pace(hki_task *task, int64_t ready_ns, int64_t host_ns);
+/* The device is done with the task, as the ticket says: notes when that was, and what became of it. */
+void hki_accelerator_settle(hki_queue *queue, hki_task *task, hki_ticket *ticket);
 /* Processor time of this thread. */
 int64_t hki_thread_ns(void);
+
+/* What is known of NVIDIA GPUs. */
+typedef struct hki_cuda_setup {
+    hki_cuda_choice choice;
+    hki_cuda_found found;
+    char text[4096]; /* of hk_cuda_describe; "" before it is asked for; devices_lock */
+} hki_cuda_setup;
 
 /* ---- setting up (setup.c) ------------------------------------------------------------------------------------- */
 
@@ -388,6 +490,8 @@ typedef struct hki_runtime_config {
         memory_bytes;
     hk_sim_options sims[HKI_SIM_MAX_GROUPS]; /* sim_count groups, complete */
     int sim_count;
+    hki_cuda_choice cuda;
+    int64_t cuda_memory_bytes, cuda_tf32;
 } hki_runtime_config;
 
 /* Options first, then the environment for those that are zero, then defaults. Returns NULL or the first error
@@ -421,6 +525,7 @@ struct hki_runtime {
     bool serial, accelerated; /* accelerated: has devices whose tasks end by a clock of their own */
     _Atomic(int) failed_vars; /* variables with failed ranges */
     _Atomic(uint32_t) sleepers; /* threads that sleep until there is progress */
+    _Atomic(uint32_t) waiters;  /* where there are accelerators: threads that wait */
     _Atomic(hki_trace *) trace; /* NULL: nothing is recorded */
     /* What runs in the caller takes at most this long, with a worker awake and without: negative: nothing does; 0: not
      * measured yet. */
@@ -471,6 +576,7 @@ struct hki_runtime {
     hki_lock devices_lock;
     int failed_device_count;
     hki_device *failed_devices[HKI_MAX_FAILED_DEVICES];
+    hki_cuda_setup *cuda;
 };
 
 /* False: the run-ahead window has room for sure. */
@@ -535,16 +641,6 @@ static inline void hki_tracing_var(const hki_var *var)
     if (trace)
         hki_tracing_event(trace, HKI_TRACE_VAR, (uintptr_t)var);
 }
-
-/* A thread runs a piece, or a whole task: `begin` when it takes it, `piece` when the kernel has returned and the
- * piece still counts as unfinished, `end` in the thread that then completes the task, before hki_task_complete. A
- * task that does not start has no `piece`. Passed on by value, so that it costs nothing where nothing is recorded. */
-typedef struct hki_run_point {
-    hki_trace *trace; /* NULL: nothing is recorded */
-    uint64_t sequence, begin_ticks;
-    bool has_noted;               /* a piece, */
-    hki_trace_run_record *record; /* which is here; NULL: it was lost */
-} hki_run_point;
 
 hki_run_point hki_tracing_note_piece(hki_run_point point, const hki_task *task, int64_t piece);
 void hki_tracing_note_end(hki_run_point point, const hki_task *task);

@@ -49,11 +49,16 @@ void hki_var_deinit(hki_var *var)
     var->gates = var->retired = var->retired_last = NULL;
 }
 
+int hki_wait_node_index(const hki_wait_node *node)
+{
+    uintptr_t at = (uintptr_t)node, own = (uintptr_t)node->task->waits;
+    return at < own || at >= own + sizeof node->task->waits ? -1 : (int)(node - node->task->waits);
+}
+
 /* Beyond those that a task has room for. */
 static void node_free(hki_wait_node *node)
 {
-    uintptr_t at = (uintptr_t)node, own = (uintptr_t)node->task->waits;
-    if (at < own || at >= own + sizeof node->task->waits)
+    if (hki_wait_node_index(node) < 0)
         free(node);
 }
 
@@ -72,9 +77,14 @@ static uint32_t wait_for(hki_task *task, hki_gate *gate)
         return 0;
     }
     node->task = task;
+    const bool accelerated = task->runtime->accelerated;
+    if (accelerated)
+        hki_stage_expect(task);
     do {
         if (head == HKI_GATE_OPEN) {
             node_free(node);
+            if (accelerated)
+                hki_stage_forget(task);
             return 0;
         }
         node->next = head;
@@ -82,7 +92,7 @@ static uint32_t wait_for(hki_task *task, hki_gate *gate)
                                                     memory_order_release, memory_order_acquire));
     if (task->wait_count < HKI_TASK_INLINE_WAITS)
         task->wait_gates[task->wait_count++] = (hki_wait_gate){gate, gate->task_sequence};
-    return 1;
+    return accelerated && hki_stage_pass(task, gate, node) ? 0 : 1;
 }
 
 static bool overlap(const hki_gate *gate, const hki_access *access)
@@ -150,6 +160,8 @@ static uint32_t register_access(hki_task *task, const hki_access *access)
                 bool open = false;
                 if (!gate->is_write && !gate->closed) {
                     gate->closed = true;
+                    if (runtime->accelerated)
+                        hki_stage_close(gate);
                     open = atomic_fetch_sub_explicit(&gate->count, 1, memory_order_acq_rel) == 1;
                     if (open) /* its last reader finished just now, and nobody waits for it yet */
                         atomic_store_explicit(&gate->waiters, HKI_GATE_OPEN, memory_order_relaxed);
@@ -167,13 +179,16 @@ static uint32_t register_access(hki_task *task, const hki_access *access)
     }
     if (join) {
         atomic_fetch_add_explicit(&join->count, 1, memory_order_relaxed);
+        if (runtime->accelerated)
+            hki_stage_join(join);
     } else {
         join = task->reserve;
         task->reserve = join->next;
         task->reserve_count--;
         atomic_store_explicit(&join->waiters, NULL, memory_order_relaxed);
         atomic_store_explicit(&join->count, writes ? 1 : 2, memory_order_relaxed);
-        atomic_store_explicit(&join->end_ns, 0, memory_order_relaxed);
+        if (runtime->accelerated)
+            hki_stage_init(join, writes);
         join->is_write = join->closed = writes;
         join->begin = access->begin;
         join->end = access->end;
@@ -256,21 +271,6 @@ bool hki_task_register(hki_task *task)
                                                    memory_order_acq_rel) == HKI_ISSUING - waits;
 }
 
-static void raise_to(_Atomic(int64_t) *time, int64_t ns)
-{
-    int64_t old = atomic_load_explicit(time, memory_order_relaxed);
-    while (old < ns && !atomic_compare_exchange_weak_explicit(time, &old, ns, memory_order_relaxed,
-                                                              memory_order_relaxed))
-        ;
-}
-
-/* True for the last one. Where only one is left, nobody else changes the count: then that is told without writing. */
-static bool count_down(atomic_uint *count)
-{
-    return atomic_load_explicit(count, memory_order_acquire) == 1 ||
-           atomic_fetch_sub_explicit(count, 1, memory_order_acq_rel) == 1;
-}
-
 hki_task *hki_task_open_gates(hki_task *task)
 {
     hki_task *ready = NULL;
@@ -279,12 +279,11 @@ hki_task *hki_task_open_gates(hki_task *task)
     for (int i = 0; i < task->registered_count; i++) {
         hki_gate *gate = gates[i];
         if (accelerated)
-            raise_to(&gate->end_ns, task->end_ns);
-        if (!count_down(&gate->count))
+            ready = hki_stage_leave(task, gate, ready);
+        if (!hki_count_down(&gate->count))
             continue;
         /* Read before the exchange, after which the gate may be another's. */
-        int64_t end_ns =
-            accelerated ? atomic_load_explicit(&gate->end_ns, memory_order_relaxed) : 0;
+        int64_t end_ns = accelerated ? hki_stage_end_ns(gate) : 0;
         hki_wait_node *node =
             atomic_exchange_explicit(&gate->waiters, HKI_GATE_OPEN, memory_order_acq_rel);
         assert(node != HKI_GATE_OPEN);
@@ -292,11 +291,11 @@ hki_task *hki_task_open_gates(hki_task *task)
             hki_wait_node *next = node->next;
             hki_task *waiter = node->task;
             hki_task_prefetch(waiter);
+            int index = accelerated ? hki_wait_node_index(node) : 0;
             node_free(node);
-            if (accelerated)
-                raise_to(&waiter->ready_ns, end_ns);
             /* After this the waiter may run, finish and be recycled. */
-            if (count_down(&waiter->pending)) {
+            if (accelerated ? hki_stage_open(waiter, index, end_ns)
+                            : hki_count_down(&waiter->pending)) {
                 hki_tracing_ready(waiter);
                 waiter->queue_next = ready;
                 ready = waiter;

@@ -56,6 +56,9 @@ const hk_status *hki_configure(const hk_runtime_options *options, hki_runtime_co
         hki_config_integer("HOCKET_RUN_AHEAD_BYTES", 1, most, &config->run_ahead_bytes),
         hki_config_integer("HOCKET_INLINE_NS", -1, most, &config->inline_ns),
         hki_config_integer("HOCKET_MEMORY", 1, most, &config->memory_bytes),
+        hki_config_integer("HOCKET_CUDA_MEMORY", 1, most, &config->cuda_memory_bytes),
+        hki_config_integer("HOCKET_TF32", 0, 1, &config->cuda_tf32),
+        hki_cuda_choose(options->cuda, &config->cuda),
         options->cpu_devices < 0 || options->cpu_devices > HKI_MAX_DEVICES
             ? option_error("cpu_devices", options->cpu_devices, "1 to 64, or 0 for the default")
             : NULL,
@@ -84,6 +87,7 @@ const hk_status *hki_configure(const hk_runtime_options *options, hki_runtime_co
     }
     if (error) {
         config->sim_count = 0;
+        config->cuda.is_off = true;
         return error;
     }
     config->engine =
@@ -100,6 +104,10 @@ const hk_status *hki_configure(const hk_runtime_options *options, hki_runtime_co
         config->inline_ns = options->inline_ns;
     if (options->memory_bytes)
         config->memory_bytes = (int64_t)options->memory_bytes;
+    if (options->cuda_memory_bytes)
+        config->cuda_memory_bytes = (int64_t)options->cuda_memory_bytes;
+    if (options->cuda_tf32)
+        config->cuda_tf32 = 1;
     return configure_sims(options, config);
 }
 
@@ -146,7 +154,7 @@ static hki_queue *queue_create(hki_device *device, hki_queue_kind kind, hki_budg
 
 /* ---- devices ------------------------------------------------------------------------------------------------ */
 
-static hki_device *device_create(hki_runtime *runtime, const char *kind, int number)
+HK_PRINTF(2, 3) static hki_device *device_create(hki_runtime *runtime, const char *format, ...)
 {
     hki_device *device = calloc(1, sizeof *device);
     if (!device)
@@ -154,7 +162,10 @@ static hki_device *device_create(hki_runtime *runtime, const char *kind, int num
     device->runtime = runtime;
     device->status = hki_status_ok();
     device->index = runtime->device_count;
-    snprintf(device->name, sizeof device->name, "%s:%d", kind, number);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(device->name, sizeof device->name, format, args);
+    va_end(args);
     runtime->devices[runtime->device_count++] = device;
     return device;
 }
@@ -179,6 +190,7 @@ void hki_devices_destroy(hki_runtime *runtime)
     for (int i = 0; i < runtime->failed_device_count; i++)
         device_destroy(runtime->failed_devices[i]);
     free(runtime->budgets);
+    free(runtime->cuda);
 }
 
 /* Devices get neighbouring cores, the first ones one more where they do not divide evenly; more devices
@@ -197,7 +209,7 @@ static bool cpu_devices_create(hki_runtime *runtime, const hki_runtime_config *c
         hki_budget *budget = &runtime->budgets[i % runtime->budget_count];
         budget->shared = shares;
         atomic_store(&budget->free_cores, count);
-        hki_device *device = device_create(runtime, "cpu", i);
+        hki_device *device = device_create(runtime, "cpu:%d", i);
         if (!device)
             return false;
         device->class = &hki_cpu_device_class;
@@ -214,33 +226,85 @@ static bool cpu_devices_create(hki_runtime *runtime, const hki_runtime_config *c
     return true;
 }
 
+/* Each with a thread of its own; false: no memory. */
+static bool accelerator_queues_create(hki_device *device)
+{
+    bool created = true;
+    for (int k = 0; k < HKI_QUEUE_KIND_COUNT && created; k++)
+        created = (device->queues[k] = queue_create(device, (hki_queue_kind)k, NULL, 1, NULL));
+    device->runtime->accelerated = true;
+    return created;
+}
+
 static bool sim_devices_create(hki_runtime *runtime, const hki_runtime_config *config)
 {
     int number = 0;
     for (int i = 0; i < config->sim_count; i++)
         for (int j = 0; j < config->sims[i].count; j++) {
-            hki_device *device = device_create(runtime, "sim", number++);
+            hki_device *device = device_create(runtime, "sim:%d", number++);
             if (!device || !hki_sim_init(device, &config->sims[i]))
                 return false;
             device->memory = hki_memory_pool_create(device, config->sims[i].memory_bytes);
-            if (!device->memory)
+            if (!device->memory || !accelerator_queues_create(device))
                 return false;
-            for (int k = 0; k < HKI_QUEUE_KIND_COUNT; k++)
-                if (!(device->queues[k] = queue_create(device, (hki_queue_kind)k, NULL, 1, NULL)))
-                    return false;
-            runtime->accelerated = true;
         }
     return true;
 }
 
+/* A GPU that cannot be one leaves out its devices, and says so in what is known of it. */
+static bool cuda_device_create(hki_runtime *runtime, const hki_runtime_config *config, int gpu,
+                               int part)
+{
+    hki_cuda_found *found = &runtime->cuda->found;
+    hki_cuda_gpu *its = &found->machine.gpus[gpu];
+    const hki_cuda_options options = {.memory_bytes = (uint64_t)config->cuda_memory_bytes,
+                                      .allow_tf32 = config->cuda_tf32};
+    char name[32];
+    if (runtime->device_count == HKI_MAX_DEVICES) {
+        snprintf(its->problem, sizeof its->problem, "there are %d devices already",
+                 HKI_MAX_DEVICES);
+        return true;
+    }
+    hki_cuda_device_name(name, sizeof name, gpu, part, config->cuda.parts[gpu]);
+    hki_device *device = device_create(runtime, "%s", name);
+    if (!device)
+        return false;
+    if (!found->plugin->device_init(device, gpu, &options, its->problem, sizeof its->problem)) {
+        hk_status_release(device->status);
+        free(device);
+        runtime->device_count--;
+        return true;
+    }
+    device->memory = hki_memory_pool_create(device, options.memory_bytes);
+    return device->memory && accelerator_queues_create(device);
+}
+
+static bool cuda_devices_create(hki_runtime *runtime, const hki_runtime_config *config)
+{
+    hki_cuda_setup *cuda = runtime->cuda = calloc(1, sizeof *cuda);
+    if (!cuda)
+        return false;
+    cuda->choice = config->cuda;
+    hki_cuda_look(&hki_cuda_host_table, &cuda->choice, &cuda->found);
+    bool created = true;
+    for (int gpu = 0; gpu < cuda->found.machine.gpu_count; gpu++)
+        for (int part = 0; part < config->cuda.parts[gpu] && created; part++)
+            if (!*cuda->found.machine.gpus[gpu].problem)
+                created = cuda_device_create(runtime, config, gpu, part);
+    return created;
+}
+
 /* Memory of the host that accelerators copy from and to without staging: one of them gives it, all
- * use it. */
+ * use it; a GPU where there is one, because a simulated device takes any memory for pinned. */
 static bool pinned_pools_create(hki_runtime *runtime)
 {
     hki_device *giver = NULL;
-    for (int i = 0; i < runtime->device_count && !giver; i++)
-        if (runtime->devices[i]->class->allocate_pinned)
+    for (int i = 0; i < runtime->device_count; i++) {
+        const hki_device_class *class = runtime->devices[i]->class;
+        if (class->allocate_pinned &&
+            (!giver || (class->kind == HKI_CUDA && giver->class->kind != HKI_CUDA)))
             giver = runtime->devices[i];
+    }
     for (int i = 0; giver && i < runtime->device_count; i++) {
         hki_device *device = runtime->devices[i];
         if (hki_device_is_host(device) && !(device->pinned = hki_memory_pool_create_pinned(giver)))
@@ -260,5 +324,6 @@ bool hki_devices_create(hki_runtime *runtime, const hki_runtime_config *config)
     memcpy(rest->processors, processors + cores, (size_t)rest->count * sizeof *processors);
     atomic_store(&rest->free, (uint32_t)rest->count);
     return cpu_devices_create(runtime, config, processors, cores) &&
-           sim_devices_create(runtime, config) && pinned_pools_create(runtime);
+           sim_devices_create(runtime, config) && cuda_devices_create(runtime, config) &&
+           pinned_pools_create(runtime);
 }

@@ -49,10 +49,12 @@ static bool reserve_locked(hki_runtime *runtime, hki_task *task, int count)
             runtime->free_gates =
                 atomic_exchange_explicit(&runtime->returned_gates, NULL, memory_order_acquire);
         if (!runtime->free_gates) {
-            hki_gate *gates = chunk_get(runtime, CHUNK_GATES * sizeof *gates);
-            for (int i = 0; gates && i < CHUNK_GATES; i++) {
-                gates[i].next = runtime->free_gates;
-                runtime->free_gates = &gates[i];
+            size_t bytes = runtime->accelerated ? sizeof(hki_staged_gate) : sizeof(hki_gate);
+            char *gates = chunk_get(runtime, CHUNK_GATES * bytes);
+            for (size_t i = 0; gates && i < CHUNK_GATES; i++) {
+                hki_gate *fresh = (void *)(gates + i * bytes);
+                fresh->next = runtime->free_gates;
+                runtime->free_gates = fresh;
             }
         }
         hki_gate *gate = runtime->free_gates;

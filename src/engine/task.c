@@ -90,10 +90,19 @@ static bool has_failed(const hki_task *task)
     return hki_task_is_unusual(task) && (task->failure || task->input_failure);
 }
 
-bool hki_task_start(hki_task *task)
+void hki_task_fail_for_input(hki_task *task, const hk_status *status)
+{
+    hki_task_fail_with(task, status);
+    hki_lock_acquire(&task->failure_lock);
+    const hk_status *own = task->failure;
+    task->failure = NULL;
+    hki_lock_release(&task->failure_lock);
+    hk_status_release(own);
+}
+
+const hk_status *hki_task_input_failure(const hki_task *task)
 {
     const hki_task_spec *spec = &task->spec;
-    atomic_store_explicit(&task->state, HKI_TASK_STARTED, memory_order_relaxed);
     const hk_status *first = NULL;
     /* Nearly always nothing at all is failed; then even the variables need not be looked at. */
     bool any = atomic_load_explicit(&task->runtime->failed_vars, memory_order_relaxed) > 0;
@@ -106,6 +115,14 @@ bool hki_task_start(hki_task *task)
         hk_status_release(earlier == first ? status : first);
         first = earlier;
     }
+    return first;
+}
+
+bool hki_task_start(hki_task *task)
+{
+    const hki_task_spec *spec = &task->spec;
+    atomic_store_explicit(&task->state, HKI_TASK_STARTED, memory_order_relaxed);
+    const hk_status *first = hki_task_input_failure(task);
     if (!first && atomic_load_explicit(&task->runtime->stopping, memory_order_relaxed))
         first = hk_status_retain(task->runtime->cancelled);
     if (first) {
@@ -191,8 +208,11 @@ hki_task *hki_task_complete(hki_executor *executor, hki_task *task)
 {
     hki_runtime *runtime = task->runtime;
     const hki_task_spec *spec = &task->spec;
-    if (runtime->accelerated && !hki_task_queue(task)->is_accelerator)
-        task->end_ns = hki_clock_ns();
+    if (runtime->accelerated) {
+        hki_ahead_await(task);
+        if (!hki_task_queue(task)->is_accelerator)
+            task->end_ns = hki_clock_ns();
+    }
     settle(task);
     hki_task *next = NULL;
     if (!runtime->serial)
@@ -204,6 +224,8 @@ hki_task *hki_task_complete(hki_executor *executor, hki_task *task)
     }
     hki_queue *queue = hki_task_queue(task);
     unsigned epoch = task->epoch;
+    if (runtime->accelerated)
+        hki_ahead_end(task);
     hki_slot_put(executor, task);
     if (epoch != HKI_UNCOUNTED)
         hki_queue_count(queue, executor, epoch);
@@ -334,7 +356,7 @@ uint64_t hki_task_submit(hki_task *task)
     bool brief = small && is_brief(task) && as_ever;
     int access_count = spec->access_count;
     if (runtime->accelerated)
-        atomic_store_explicit(&task->ready_ns, hki_clock_ns(), memory_order_relaxed);
+        hki_ahead_begin(task);
     hki_lock_acquire(&runtime->issue_lock);
     uint64_t sequence = ++runtime->sequence;
     last_sequence = sequence;

@@ -94,6 +94,11 @@ hki_trace *hki_runtime_trace_end(hki_runtime *runtime)
     return trace;
 }
 
+bool hki_runtime_is_recording(hki_runtime *runtime)
+{
+    return hki_tracing(runtime) != NULL;
+}
+
 void hki_tracing_name_worker(const hki_worker *worker)
 {
     static const char *const kinds[HKI_QUEUE_KIND_COUNT] = {"compute", "copy in", "copy out"};

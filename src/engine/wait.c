@@ -156,8 +156,13 @@ const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void
     atomic_store_explicit(&task->state, HKI_TASK_WAITING, memory_order_relaxed);
     bool ready = hki_task_register(task);
     hki_lock_release(&runtime->issue_lock);
-    if (!ready)
+    if (!ready) {
+        if (runtime->accelerated)
+            atomic_fetch_add(&runtime->waiters, 1);
         wait_signalled(task);
+        if (runtime->accelerated)
+            atomic_fetch_sub(&runtime->waiters, 1);
+    }
     hki_tracing_waited(&point, HKI_TRACE_WAIT_ARRAY, -1);
     status = read_range(var, begin, end, body, argument);
     if (runtime->accelerated)
@@ -198,6 +203,8 @@ void hki_queue_drain(hki_queue *queue)
     uint64_t issued = queue->issued[epoch];
     queue->epoch = !epoch;
     hki_lock_release(&runtime->issue_lock);
+    if (runtime->accelerated)
+        atomic_fetch_add(&runtime->waiters, 1);
     int64_t start = hki_clock_ns();
     while (hki_queue_finished(queue, epoch) != issued) {
         if (stay_awake(runtime, &start))
@@ -209,6 +216,8 @@ void hki_queue_drain(hki_queue *queue)
             hki_futex_wait(&runtime->progress, seen, HKI_LOOK_AGAIN_NS);
         atomic_fetch_sub(&runtime->sleepers, 1);
     }
+    if (runtime->accelerated)
+        atomic_fetch_sub(&runtime->waiters, 1);
     pthread_mutex_unlock(&queue->flip_lock);
 }
 

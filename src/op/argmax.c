@@ -1,8 +1,7 @@
 /* Where the largest element along an axis is. */
-#include "op/op.h"
+#include "op/argmax.h"
 
-#define ARGMAX_ARGUMENTS(F, op) F(op, INT, axis, "", "the axis to search along, which disappears")
-HKI_ARGUMENTS(argmax, ARGMAX_ARGUMENTS)
+HKI_ARGUMENTS_TABLE(argmax, ARGMAX_ARGUMENTS)
 
 static int axis_of(const void *options, int ndim)
 {

@@ -1,39 +1,19 @@
 /* Batch normalisation: each channel shifted and scaled to mean 0 and variance 1 over the batch, then by gamma
  * and beta. The loops are in kernels/batch_norm_kernel.h. */
-#include "op/kernels/batch_norm_kernel.h"
+#include "op/batch_norm.h"
 #include "op/moving_average.h"
 
 #include <hocket/call.h>
 #include <math.h>
 
-#define BATCH_NORM_OPTIONS(F, op)                                                                  \
-    F(op, F64, eps, "1e-5", "added to the variance, so that nothing is divided by 0")
-/* A bool of its own: what was saved does not tell where the statistics come from. */
-#define BATCH_NORM_BACKWARD_ARGUMENTS(F, op)                                                       \
-    F(op, BOOL, given, "", "the statistics were given, and do not depend on x")
-HKI_OPTIONS(batch_norm, BATCH_NORM_OPTIONS)
-HKI_ARGUMENTS(batch_norm_backward, BATCH_NORM_BACKWARD_ARGUMENTS)
+HKI_OPTIONS_TABLE(batch_norm, BATCH_NORM_OPTIONS)
+HKI_ARGUMENTS_TABLE(batch_norm_backward, BATCH_NORM_BACKWARD_ARGUMENTS)
 
 enum { X, GAMMA, BETA, MEAN, VARIANCE };          /* inputs */
 enum { BACK_X, BACK_DY, BACK_GAMMA, BACK_SAVED }; /* inputs of the gradient */
 enum { STATISTICS = 3 };                          /* rows of what is saved */
 
-static double eps_of(const void *options)
-{
-    double eps = ((const hki_batch_norm_options *)options)->eps;
-    return eps > 0 ? eps : 1e-5;
-}
-
 /* ---- shapes -------------------------------------------------------------------------------------------- */
-
-/* Axes after the channels' are one. */
-static hki_batch_norm_shape shape_of(int ndim, const int64_t *dims)
-{
-    hki_batch_norm_shape shape = {dims[0], dims[1], 1};
-    for (int i = 2; i < ndim; i++)
-        shape.inner *= dims[i];
-    return shape;
-}
 
 /* One value for each channel of x. */
 static bool check_channels(hki_call *call, const char *name, const hk_array *values)
@@ -72,7 +52,7 @@ static bool forward_infer(hki_call *call)
     if (!isfinite(eps) || eps < 0)
         return hki_call_refuse(call, HK_INVALID_ARGUMENT,
                                "eps is %g, but must be above 0, or 0 for the default, 1e-5", eps);
-    hki_batch_norm_shape shape = shape_of(x->shape.ndim, x->shape.dims);
+    hki_batch_norm_shape shape = hki_batch_norm_shape_of(x->shape.ndim, x->shape.dims);
     if (!mean && shape.channels > 0 && shape.samples * shape.inner < 2)
         return hki_call_refuse(call, HK_INVALID_ARGUMENT,
                                "x %s has %lld elements for each channel, but the statistics of a "
@@ -101,7 +81,7 @@ static bool backward_infer(hki_call *call)
 static void plan(const hki_call *call, hki_plan *plan)
 {
     const hk_array *x = call->inputs[X];
-    hki_batch_norm_shape shape = shape_of(x->shape.ndim, x->shape.dims);
+    hki_batch_norm_shape shape = hki_batch_norm_shape_of(x->shape.ndim, x->shape.dims);
     const double elements = (double)(shape.samples * shape.inner) * (double)shape.channels;
     plan->extent = shape.channels;
     plan->grain = hki_batch_norm_block_channels(&shape);
@@ -114,9 +94,9 @@ static void plan(const hki_call *call, hki_plan *plan)
                              int64_t begin, int64_t end)                                           \
     {                                                                                              \
         const hki_tensor *in = call->in;                                                           \
-        hki_batch_norm_forward_##DT(shape, eps_of(call->options), in[X].data, in[GAMMA].data,      \
-                                    in[BETA].data, in[MEAN].data, in[VARIANCE].data,               \
-                                    call->out[0].data, call->out[1].data, begin, end);             \
+        hki_batch_norm_forward_##DT(                                                               \
+            shape, hki_batch_norm_eps(call->options), in[X].data, in[GAMMA].data, in[BETA].data,   \
+            in[MEAN].data, in[VARIANCE].data, call->out[0].data, call->out[1].data, begin, end);   \
     }                                                                                              \
     static void backward_##DT(const hki_kernel_call *call, const hki_batch_norm_shape *shape,      \
                               int64_t begin, int64_t end)                                          \
@@ -133,14 +113,14 @@ KERNELS(f64, double)
 
 static void forward_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
-    hki_batch_norm_shape shape = shape_of(call->in[X].ndim, call->in[X].dims);
+    hki_batch_norm_shape shape = hki_batch_norm_shape_of(call->in[X].ndim, call->in[X].dims);
     (void)piece;
     (call->in[X].dtype == HK_F32 ? forward_f32 : forward_f64)(call, &shape, begin, end);
 }
 
 static void backward_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
-    hki_batch_norm_shape shape = shape_of(call->in[X].ndim, call->in[X].dims);
+    hki_batch_norm_shape shape = hki_batch_norm_shape_of(call->in[X].ndim, call->in[X].dims);
     (void)piece;
     (call->in[X].dtype == HK_F32 ? backward_f32 : backward_f64)(call, &shape, begin, end);
 }
@@ -213,7 +193,7 @@ static int64_t element(const hki_batch_norm_shape *shape, int64_t n, int64_t c, 
 static void forward_reference(const hki_call *call, const double *const *in, double *const *out)
 {
     const hk_dims *dims = &call->inputs[X]->shape;
-    const hki_batch_norm_shape shape = shape_of(dims->ndim, dims->dims);
+    const hki_batch_norm_shape shape = hki_batch_norm_shape_of(dims->ndim, dims->dims);
     const double count = (double)(shape.samples * shape.inner);
     for (int64_t c = 0; c < shape.channels; c++) {
         double mean = in[MEAN] ? in[MEAN][c] : 0, variance = in[MEAN] ? in[VARIANCE][c] : 0;
@@ -223,7 +203,7 @@ static void forward_reference(const hki_call *call, const double *const *in, dou
         for (int64_t n = 0; !in[MEAN] && n < shape.samples; n++)
             for (int64_t i = 0; i < shape.inner; i++)
                 variance += pow(in[X][element(&shape, n, c, i)] - mean, 2) / count;
-        double inverse = 1 / sqrt(variance + eps_of(call->options));
+        double inverse = 1 / sqrt(variance + hki_batch_norm_eps(call->options));
         for (int64_t n = 0; n < shape.samples; n++)
             for (int64_t i = 0; i < shape.inner; i++) {
                 int64_t at = element(&shape, n, c, i);
@@ -238,7 +218,7 @@ static void forward_reference(const hki_call *call, const double *const *in, dou
 static void backward_reference(const hki_call *call, const double *const *in, double *const *out)
 {
     const hk_dims *dims = &call->inputs[X]->shape;
-    const hki_batch_norm_shape shape = shape_of(dims->ndim, dims->dims);
+    const hki_batch_norm_shape shape = hki_batch_norm_shape_of(dims->ndim, dims->dims);
     const bool given = ((const hki_batch_norm_backward_options *)call->options)->given;
     const double count = (double)(shape.samples * shape.inner);
     for (int64_t c = 0; c < shape.channels; c++) {

@@ -116,7 +116,7 @@ static bool check_inputs(hki_call *call, hki_device *device)
     if (op->dtypes && call->input_count > 0 && call->inputs[0] &&
         !(op->dtypes >> call->inputs[0]->dtype & 1))
         return refuse_dtype(call);
-    if (!op->kernel[call->device->class->kernels])
+    if (!call->device->class->run_call && !op->kernel[call->device->class->kernels])
         return hki_call_refuse(call, HK_UNSUPPORTED, "%s has no kernel for %s", op->name,
                                call->device->name);
     return true;

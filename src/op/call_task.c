@@ -35,13 +35,14 @@ static size_t piece_stride(size_t partial_bytes)
 static void fail_for_memory(hki_task *task, uint64_t bytes, hk_device_memory memory)
 {
     hki_device *device = hki_task_get_spec(task)->device;
-    char limit[64] = "no limit";
+    char limit[128] = "no limit; release arrays";
     if (memory.limit_bytes)
-        snprintf(limit, sizeof limit, "limit %" PRIu64, memory.limit_bytes);
+        snprintf(limit, sizeof limit, "limit %" PRIu64 "; release arrays or raise %s",
+                 memory.limit_bytes, device->class->memory_option);
     hki_task_fail(task, 0, HK_OUT_OF_MEMORY,
-                  "%s has no room for %" PRIu64 " bytes: %" PRIu64 " in use, %s; release arrays or "
-                  "raise memory_bytes (HOCKET_MEMORY)",
-                  device->name, bytes, memory.used_bytes, limit);
+                  "%s has no room for %" PRIu64 " bytes: %" PRIu64 " in use, %" PRIu64
+                  " cached, %s",
+                  device->name, bytes, memory.used_bytes, memory.cached_bytes, limit);
 }
 
 static size_t tensor_bytes(const hki_tensor *tensor)
@@ -79,8 +80,12 @@ static void move_tensor(hki_tensor *tensor, void *data)
 }
 
 /* Tensors of one shape and dtype. */
-static void copy_tensor(const hki_tensor *from, const hki_tensor *to)
+static void copy_tensor(hki_device *device, const hki_tensor *from, const hki_tensor *to)
 {
+    if (device->class->copy_tensor) {
+        device->class->copy_tensor(device, from, to);
+        return;
+    }
     hki_kernel_call copy;
     copy.input_count = copy.output_count = 1;
     copy.in[0] = *from;
@@ -92,20 +97,23 @@ static void copy_tensor(const hki_tensor *from, const hki_tensor *to)
 static bool stage(hki_task *task, call_payload *self)
 {
     hki_kernel_call *call = &self->call;
-    for (int i = 0; i < call->input_count; i++) {
-        if (!(self->staging.copy_inputs >> i & 1))
-            continue;
-        self->input_copies[i] = scratch(task, tensor_bytes(&call->in[i]));
-        if (!self->input_copies[i])
+    hki_device *device = hki_task_get_spec(task)->device;
+    for (int i = 0; i < call->input_count; i++)
+        if (self->staging.copy_inputs >> i & 1 &&
+            !(self->input_copies[i] = scratch(task, tensor_bytes(&call->in[i]))))
             return false;
+    if (self->staging.copy_output &&
+        !(self->output_copy = scratch(task, tensor_bytes(&call->out[0]))))
+        return false;
+    /* From here on a device may be at work: nothing fails that would give memory back before it is done. */
+    for (int i = 0; i < call->input_count; i++) {
+        if (!self->input_copies[i])
+            continue;
         hki_tensor from = call->in[i];
         move_tensor(&call->in[i], self->input_copies[i]);
-        copy_tensor(&from, &call->in[i]);
+        copy_tensor(device, &from, &call->in[i]);
     }
     if (self->staging.copy_output) {
-        self->output_copy = scratch(task, tensor_bytes(&call->out[0]));
-        if (!self->output_copy)
-            return false;
         self->real_output = call->out[0];
         move_tensor(&call->out[0], self->output_copy);
     }
@@ -153,10 +161,14 @@ static bool prepare(hki_task *task, void *payload)
 
 static void run(hki_task *task, void *payload, int64_t piece)
 {
-    (void)task;
     const call_payload *self = payload;
     const hki_kernel_call *call = &self->call;
+    hki_device *device = hki_task_get_spec(task)->device;
     int64_t begin, end;
+    if (device->class->run_call) {
+        device->class->run_call(device, call);
+        return;
+    }
     hki_piece_range(call, piece, &begin, &end);
     if (begin >= end && !call->op->join)
         return;
@@ -172,13 +184,13 @@ static void run(hki_task *task, void *payload, int64_t piece)
 
 static void join(hki_task *task, void *payload)
 {
-    (void)task;
     const call_payload *self = payload;
     const hki_kernel_call *call = &self->call;
-    if (call->op->join)
+    hki_device *device = hki_task_get_spec(task)->device;
+    if (call->op->join && !device->class->run_call)
         call->op->join(call);
     if (self->staged && self->output_copy)
-        copy_tensor(&call->out[0], &self->real_output);
+        copy_tensor(device, &call->out[0], &self->real_output);
 }
 
 static void finish(hki_task *task, void *payload)
@@ -217,6 +229,7 @@ static int operands(const void *payload, hki_trace_operand *operands, int limit)
 }
 
 static const hki_task_class call_class = {.leaf = true,
+                                          .enqueues = true,
                                           .prepare = prepare,
                                           .run = run,
                                           .join = join,

@@ -19,6 +19,13 @@ static const hk_array *bias_of(const hki_call *call)
 
 /* ---- shapes -------------------------------------------------------------------------------------------- */
 
+/* Multiplications; the gradients do as many. */
+static double product_count(const hki_conv2d_geometry *g)
+{
+    return (double)(g->samples * g->out_channels) * (double)(g->out_height * g->out_width) *
+           (double)(g->in_channels * g->kernel_height * g->kernel_width);
+}
+
 static bool check_options(hki_call *call, const hki_conv2d_options *options)
 {
     const char *const names[] = {"stride", "padding", "dilation"};
@@ -92,8 +99,8 @@ static bool forward_infer(hki_call *call)
             "a window of weight %s spans %lld x %lld elements with dilation {%lld, %lld}; x %s "
             "with "
             "padding {%lld, %lld} has only %lld x %lld",
-            weight_text, (long long)hki_conv2d_window_span(g.kernel_height, g.dilation_height),
-            (long long)hki_conv2d_window_span(g.kernel_width, g.dilation_width),
+            weight_text, (long long)hki_conv2d_span(g.kernel_height, g.dilation_height),
+            (long long)hki_conv2d_span(g.kernel_width, g.dilation_width),
             (long long)g.dilation_height, (long long)g.dilation_width, x_text,
             (long long)g.pad_height, (long long)g.pad_width,
             (long long)(g.in_height + 2 * g.pad_height), (long long)(g.in_width + 2 * g.pad_width));
@@ -152,8 +159,8 @@ static void plan_samples(const hki_call *call, hki_conv2d_pass pass, hki_plan *p
     plan->method = (int)geometry->method;
     plan->extent = geometry->samples;
     plan->grain = hki_conv2d_block_samples(geometry, dtype == HK_F64);
-    plan->work_ns = 500 + hki_conv2d_product_count(geometry) / (dtype == HK_F32 ? 20 : 10);
-    plan->flops = 2 * hki_conv2d_product_count(geometry);
+    plan->work_ns = 500 + product_count(geometry) / (dtype == HK_F32 ? 20 : 10);
+    plan->flops = 2 * product_count(geometry);
 }
 
 static void forward_plan(const hki_call *call, hki_plan *plan)

@@ -133,10 +133,7 @@ static void cast_kernel(const hki_kernel_call *call, int64_t piece, int64_t begi
     }
     int64_t refused = hki_walk(call, begin, end, 0, casts[from][to]);
     if (refused >= 0)
-        hki_walk_fail(call, piece, refused,
-                      to == HK_U8    ? "a value that uint8 does not have"
-                      : to == HK_I32 ? "a value that int32 does not have"
-                                     : "a value that int64 does not have");
+        hki_walk_fail(call, piece, refused, hki_cast_refusal(to));
 }
 
 /* ---- what the operators share ----------------------------------------------------------------------------- */

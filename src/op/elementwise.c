@@ -14,10 +14,6 @@ typedef struct row_data {
     double (*reference)(double a, double b, double c, double s);
 } row_data;
 
-typedef struct scalar_options {
-    double value;
-} scalar_options;
-
 /* ---- infer ---------------------------------------------------------------------------------------------- */
 
 bool hki_infer_same(hki_call *call)
@@ -92,7 +88,7 @@ static bool infer_where(hki_call *call)
 /* An integer array takes only numbers that its dtype has. */
 static bool check_scalar(hki_call *call)
 {
-    double value = ((const scalar_options *)call->options)->value;
+    double value = ((const hki_scalar_options *)call->options)->value;
     hk_dtype dtype = call->inputs[0]->dtype;
     int64_t stored;
     if (dtype == HK_F32 || dtype == HK_F64 ||
@@ -145,7 +141,7 @@ static hki_loop_fn find_loop(hki_element element, hk_dtype dtype)
 static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     const row_data *row = call->op->data;
-    const scalar_options *options = call->options;
+    const hki_scalar_options *options = call->options;
     hk_dtype dtype = call->in[call->input_count - 1].dtype; /* the first may be a condition */
     int64_t refused =
         hki_walk(call, begin, end, options ? options->value : 0, find_loop(row->element, dtype));
@@ -156,7 +152,7 @@ static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, in
 static bool run_dense(const hki_call *call, const hk_array *out)
 {
     const row_data *row = call->op->data;
-    const scalar_options *options = call->options;
+    const hki_scalar_options *options = call->options;
     const int64_t size = out->size;
     hki_run run = {.n = size, .scalar = options ? options->value : 0};
     bool dense = out->is_contiguous;
@@ -197,7 +193,7 @@ static int64_t source_index(const hk_dims *out, const hk_dims *in, int64_t index
 static void reference(const hki_call *call, const double *const *in, double *const *out)
 {
     const row_data *row = call->op->data;
-    const scalar_options *options = call->options;
+    const hki_scalar_options *options = call->options;
     int64_t size = 0;
     hki_dims_size(&call->out_shape[0], &size);
     for (int64_t i = 0; i < size; i++) {
@@ -323,7 +319,7 @@ static void grad_where(hki_grad_call *call)
     if (!call->wanted[1] && !call->wanted[2])
         return;
     hk_array *condition = call->inputs[0];
-    hk_array *zero = hki_op_call1(&hki_op_multiply_scalar, call->dy, &(scalar_options){0});
+    hk_array *zero = hki_op_call1(&hki_op_multiply_scalar, call->dy, &(hki_scalar_options){0});
     if (call->wanted[1])
         set_summed(call, 1, hki_op_call3(&hki_op_where, condition, call->dy, zero, NULL));
     if (call->wanted[2])
@@ -335,7 +331,7 @@ static void grad_where(hki_grad_call *call)
 #define ANY      .low = -1, .high = 1
 #define POSITIVE .low = 0.5, .high = 2
 #define VALUE                                                                                      \
-    .options = &(const scalar_options)                                                             \
+    .options = &(const hki_scalar_options)                                                         \
     {                                                                                              \
         3                                                                                          \
     }

@@ -43,6 +43,11 @@ typedef enum hki_element {
 typedef hki_loop_fn hki_loop_table[HKI_ELEMENT_COUNT][HK_DTYPE_COUNT];
 extern const hki_loop_table hki_loops_portable, hki_loops_avx2, hki_loops_avx512;
 
+/* What rows with a number have as options. */
+typedef struct hki_scalar_options {
+    double value;
+} hki_scalar_options;
+
 /* ---- for operators like those of the table --------------------------------------------------------- */
 
 /* Result: the first input's shape and dtype. */

@@ -1,12 +1,6 @@
 /* Loops for every row and dtype, compiled for any processor. */
 #include "op/elementwise_floats.inc.c"
 
-/* Wraps around for the smallest integer over -1. */
-static inline int64_t hki_divide_int(int64_t a, int64_t b)
-{
-    return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
-}
-
 #define INTEGER
 #define T          int32_t
 #define V          int32_t

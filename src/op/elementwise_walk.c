@@ -1,7 +1,7 @@
 #include "op/elementwise.h"
 
-#include <inttypes.h>
-#include <stdio.h>
+#include "op/element_text.h"
+
 #include <string.h>
 
 /* Axes of the output, outermost first, with steps in bytes of the output (operand 0) and the inputs. */
@@ -144,17 +144,7 @@ int64_t hki_walk(const hki_kernel_call *call, int64_t begin, int64_t end, double
 
 void hki_walk_fail(const hki_kernel_call *call, int64_t piece, int64_t element, const char *text)
 {
-    const hki_tensor *out = &call->out[0];
-    int64_t index[HK_MAX_NDIM];
-    for (int axis = out->ndim - 1; axis >= 0; axis--) {
-        index[axis] = element % out->dims[axis];
-        element /= out->dims[axis];
-    }
-    char where[HK_MAX_NDIM * 22 + 3] = "[";
-    size_t used = 1;
-    for (int axis = 0; axis < out->ndim; axis++)
-        used += (size_t)snprintf(where + used, sizeof where - used, "%s%" PRId64, axis ? ", " : "",
-                                 index[axis]);
-    snprintf(where + used, sizeof where - used, "]");
+    char where[HKI_ELEMENT_TEXT_BYTES];
+    hki_element_describe(&call->out[0], element, where, sizeof where);
     hki_task_fail(call->task, piece, HK_OUT_OF_RANGE, "%s at element %s", text, where);
 }

@@ -26,6 +26,10 @@ int64_t hki_plan_make(const hki_call *call, hki_plan *plan)
         op->plan(call, plan);
     if (plan->grain < 1)
         plan->grain = 1;
+    if (call->device->class->run_call) { /* the device cuts it as it likes */
+        plan->partial_bytes = 0;
+        return 1;
+    }
     if (plan->extent <= plan->grain || !(plan->work_ns > HKI_PLAN_PIECE_NS))
         return 1;
     int64_t most = (plan->extent - 1) / plan->grain + 1;

@@ -2,62 +2,21 @@
  * kernels/pool2d_kernel.h. */
 #include "op/pool2d.h"
 
-#include "op/kernels/pool2d_kernel.h"
-
 #include <math.h>
 #include <string.h>
 
-#define MAX_POOL2D_OPTIONS(F, op)                                                                  \
-    F(op, INT2, kernel, "{2, 2}", "rows and columns of a window")                                  \
-    F(op, INT2, stride, "kernel", "rows and columns from one window to the next")                  \
-    F(op, INT2, padding, "{0, 0}",                                                                 \
-      "rows above and below, columns left and right, that no element comes from; less than "       \
-      "kernel")
-#define AVG_POOL2D_OPTIONS(F, op)                                                                  \
-    MAX_POOL2D_OPTIONS(F, op)                                                                      \
-    F(op, BOOL, count_include_pad, "false", "padding counts as zeros, not as absent")
-/* What dy does not tell: height and width of x. */
-#define AVG_POOL2D_BACKWARD_ARGUMENTS(F, op)                                                       \
-    AVG_POOL2D_OPTIONS(F, op) F(op, INT2, size, "", "height and width of x")
-
-HKI_OPTIONS(max_pool2d, MAX_POOL2D_OPTIONS)
-HKI_OPTIONS(avg_pool2d, AVG_POOL2D_OPTIONS)
-HKI_ARGUMENTS(avg_pool2d_backward, AVG_POOL2D_BACKWARD_ARGUMENTS)
-typedef hki_max_pool2d_options hki_max_pool2d_backward_options;
+HKI_OPTIONS_TABLE(max_pool2d, MAX_POOL2D_OPTIONS)
+HKI_OPTIONS_TABLE(avg_pool2d, AVG_POOL2D_OPTIONS)
+HKI_ARGUMENTS_TABLE(avg_pool2d_backward, AVG_POOL2D_BACKWARD_ARGUMENTS)
 #define max_pool2d_backward_params max_pool2d_params
 
 enum { OPTION_MAX = 1 << 30, GRAIN_SAMPLES = 16 };
 
 /* ---- shapes -------------------------------------------------------------------------------------------- */
 
-/* The options of all four operators begin alike. */
-static hki_pool2d_geometry geometry_of(int64_t height, int64_t width, const void *common)
-{
-    const hki_max_pool2d_options *options = common;
-    hki_pool2d_geometry g = {.in_height = height, .in_width = width};
-    g.kernel_height = options->kernel[0] ? options->kernel[0] : 2;
-    g.kernel_width = options->kernel[1] ? options->kernel[1] : 2;
-    g.stride_height = options->stride[0] ? options->stride[0] : g.kernel_height;
-    g.stride_width = options->stride[1] ? options->stride[1] : g.kernel_width;
-    g.pad_height = options->padding[0];
-    g.pad_width = options->padding[1];
-    int64_t rows = height + 2 * g.pad_height - g.kernel_height;
-    int64_t columns = width + 2 * g.pad_width - g.kernel_width;
-    g.out_height = rows < 0 ? 0 : rows / g.stride_height + 1;
-    g.out_width = columns < 0 ? 0 : columns / g.stride_width + 1;
-    return g;
-}
-
-static hki_pool2d_geometry avg_geometry(int64_t height, int64_t width, const void *common)
-{
-    hki_pool2d_geometry g = geometry_of(height, width, common);
-    g.count_include_pad = ((const hki_avg_pool2d_options *)common)->count_include_pad;
-    return g;
-}
-
 bool hki_pool2d_tiles(const void *options, int64_t window[2])
 {
-    hki_pool2d_geometry g = geometry_of(0, 0, options);
+    hki_pool2d_geometry g = hki_pool2d_geometry_of(0, 0, options);
     window[0] = g.kernel_height;
     window[1] = g.kernel_width;
     return g.stride_height == g.kernel_height && g.stride_width == g.kernel_width &&
@@ -94,7 +53,8 @@ static bool forward_infer(hki_call *call)
                                "x is %s, but needs 4 axes: samples, channels, height, width", text);
     if (!check_options(call, call->options))
         return false;
-    hki_pool2d_geometry g = geometry_of(x->shape.dims[2], x->shape.dims[3], call->options);
+    hki_pool2d_geometry g =
+        hki_pool2d_geometry_of(x->shape.dims[2], x->shape.dims[3], call->options);
     if (g.pad_height >= g.kernel_height || g.pad_width >= g.kernel_width)
         return hki_call_refuse(
             call, HK_INVALID_ARGUMENT,
@@ -128,7 +88,7 @@ static bool check_backward(hki_call *call, const hki_pool2d_geometry *g, const h
 static bool max_backward_infer(hki_call *call)
 {
     const int64_t *x = call->inputs[0]->shape.dims;
-    hki_pool2d_geometry g = geometry_of(x[2], x[3], call->options);
+    hki_pool2d_geometry g = hki_pool2d_geometry_of(x[2], x[3], call->options);
     return check_backward(call, &g, call->inputs[1]) &&
            (hki_dims_equal(&call->out_shape[0], &call->inputs[0]->shape) ||
             hki_call_refuse(call, HK_INVALID_ARGUMENT, "x and dy differ in samples or channels"));
@@ -137,7 +97,7 @@ static bool max_backward_infer(hki_call *call)
 static bool avg_backward_infer(hki_call *call)
 {
     const int64_t *size = ((const hki_avg_pool2d_backward_options *)call->options)->size;
-    hki_pool2d_geometry g = avg_geometry(size[0], size[1], call->options);
+    hki_pool2d_geometry g = hki_pool2d_average_geometry(size[0], size[1], call->options);
     return check_backward(call, &g, call->inputs[0]);
 }
 
@@ -165,7 +125,7 @@ static void plan(const hki_call *call, hki_plan *plan)
 static void max_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     const hki_tensor *x = &call->in[0];
-    hki_pool2d_geometry g = geometry_of(x->dims[2], x->dims[3], call->options);
+    hki_pool2d_geometry g = hki_pool2d_geometry_of(x->dims[2], x->dims[3], call->options);
     (void)piece;
     BY_DTYPE(hki_pool2d_max_forward, call, &g, x->data, call->out[0].data, begin, end);
 }
@@ -173,7 +133,7 @@ static void max_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, i
 static void max_backward_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     const hki_tensor *x = &call->in[0];
-    hki_pool2d_geometry g = geometry_of(x->dims[2], x->dims[3], call->options);
+    hki_pool2d_geometry g = hki_pool2d_geometry_of(x->dims[2], x->dims[3], call->options);
     (void)piece;
     BY_DTYPE(hki_pool2d_max_backward, call, &g, x->data, call->in[1].data, call->out[0].data, begin,
              end);
@@ -182,7 +142,7 @@ static void max_backward_cpu(const hki_kernel_call *call, int64_t piece, int64_t
 static void avg_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     const hki_tensor *x = &call->in[0];
-    hki_pool2d_geometry g = avg_geometry(x->dims[2], x->dims[3], call->options);
+    hki_pool2d_geometry g = hki_pool2d_average_geometry(x->dims[2], x->dims[3], call->options);
     (void)piece;
     BY_DTYPE(hki_pool2d_average_forward, call, &g, x->data, call->out[0].data, begin, end);
 }
@@ -190,7 +150,7 @@ static void avg_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, i
 static void avg_backward_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     const hki_tensor *dx = &call->out[0];
-    hki_pool2d_geometry g = avg_geometry(dx->dims[2], dx->dims[3], call->options);
+    hki_pool2d_geometry g = hki_pool2d_average_geometry(dx->dims[2], dx->dims[3], call->options);
     (void)piece;
     BY_DTYPE(hki_pool2d_average_backward, call, &g, call->in[0].data, dx->data, begin, end);
 }
@@ -288,7 +248,7 @@ static int64_t plane_count(const hki_call *call)
 static void max_reference(const hki_call *call, const double *const *in, double *const *out)
 {
     const int64_t *x = call->inputs[0]->shape.dims;
-    hki_pool2d_geometry g = geometry_of(x[2], x[3], call->options);
+    hki_pool2d_geometry g = hki_pool2d_geometry_of(x[2], x[3], call->options);
     walk(&g, plane_count(call), true, in[0], NULL, out[0], NULL);
 }
 
@@ -296,14 +256,14 @@ static void max_backward_reference(const hki_call *call, const double *const *in
                                    double *const *out)
 {
     const int64_t *x = call->inputs[0]->shape.dims;
-    hki_pool2d_geometry g = geometry_of(x[2], x[3], call->options);
+    hki_pool2d_geometry g = hki_pool2d_geometry_of(x[2], x[3], call->options);
     walk(&g, plane_count(call), true, in[0], in[1], NULL, out[0]);
 }
 
 static void avg_reference(const hki_call *call, const double *const *in, double *const *out)
 {
     const int64_t *x = call->inputs[0]->shape.dims;
-    hki_pool2d_geometry g = avg_geometry(x[2], x[3], call->options);
+    hki_pool2d_geometry g = hki_pool2d_average_geometry(x[2], x[3], call->options);
     walk(&g, plane_count(call), false, in[0], NULL, out[0], NULL);
 }
 
@@ -311,7 +271,7 @@ static void avg_backward_reference(const hki_call *call, const double *const *in
                                    double *const *out)
 {
     const int64_t *dx = call->out_shape[0].dims;
-    hki_pool2d_geometry g = avg_geometry(dx[2], dx[3], call->options);
+    hki_pool2d_geometry g = hki_pool2d_average_geometry(dx[2], dx[3], call->options);
     walk(&g, plane_count(call), false, NULL, in[0], NULL, out[0]);
 }
 

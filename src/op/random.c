@@ -1,35 +1,18 @@
 /* Random arrays from Philox4x32-10: streams, their positions, and the operators that turn words into
  * numbers. The public functions are in hocket/random.h; the operators are internal, because a position is
  * given out at the call. */
-#include "base/philox.h"
-#include "op/op.h"
+#include "op/random.h"
+
+#include "op/random_numbers.h"
 
 #include <hocket/random.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* counter[3] of these draws; see base/philox.h. */
-#define PHILOX_ARRAY 0x61727261u
-
-/* Where a call's numbers begin: counter words 0 and 1 count from `position`, word 2 is `stream`. */
-#define STREAM_ARGUMENTS(F, op)                                                                    \
-    F(op, DIMS, shape, "", "shape of the result")                                                  \
-    F(op, DTYPE, dtype, "", "dtype of the result")                                                 \
-    F(op, U64, seed, "", "key of the generator")                                                   \
-    F(op, U64, stream, "", "which stream of the seed")                                             \
-    F(op, U64, position, "", "position in the stream")
-#define UNIFORM_ARGUMENTS(F, op)                                                                   \
-    STREAM_ARGUMENTS(F, op)                                                                        \
-    F(op, F64, low, "", "the lowest value") F(op, F64, high, "", "the end of values, not included")
-#define NORMAL_ARGUMENTS(F, op)                                                                    \
-    STREAM_ARGUMENTS(F, op) F(op, F64, mean, "", "mean") F(op, F64, std, "", "standard deviation")
-#define INT_ARGUMENTS(F, op)                                                                       \
-    STREAM_ARGUMENTS(F, op)                                                                        \
-    F(op, INT, low, "", "the lowest value") F(op, INT, high, "", "the end of values, not included")
-HKI_ARGUMENTS(random_uniform, UNIFORM_ARGUMENTS)
-HKI_ARGUMENTS(random_normal, NORMAL_ARGUMENTS)
-HKI_ARGUMENTS(random_int, INT_ARGUMENTS)
+HKI_ARGUMENTS_TABLE(random_uniform, UNIFORM_ARGUMENTS)
+HKI_ARGUMENTS_TABLE(random_normal, NORMAL_ARGUMENTS)
+HKI_ARGUMENTS_TABLE(random_int, INT_ARGUMENTS)
 
 /* ---- words --------------------------------------------------------------------------------------------- */
 
@@ -50,106 +33,48 @@ static int64_t block_count(const hk_dims *shape, hk_dtype dtype)
     return size / per_block + (size % per_block != 0);
 }
 
-/* What the options of the three operators begin with. */
-typedef struct stream_options {
-    STREAM_ARGUMENTS(HKI_OPTIONS_FIELD, )
-} stream_options;
-
 /* The words of `count` blocks from `block` on. */
-static void draw(const stream_options *options, uint64_t block, int64_t count,
+static void draw(const hki_stream_options *options, uint64_t block, int64_t count,
                  uint32_t words[BATCH][4])
 {
-    const uint32_t key[2] = {(uint32_t)options->seed, (uint32_t)(options->seed >> 32)};
-    for (int64_t i = 0; i < count; i++) {
-        uint64_t at = options->position + block + (uint64_t)i;
-        const uint32_t counter[4] = {(uint32_t)at, (uint32_t)(at >> 32), (uint32_t)options->stream,
-                                     PHILOX_ARRAY};
-        hki_philox4x32(counter, key, words[i]);
-    }
-}
-
-static uint64_t join(const uint32_t *words)
-{
-    return (uint64_t)words[1] << 32 | words[0];
-}
-
-/* Upper 64 bits of a product. */
-static uint64_t multiply_high(uint64_t a, uint64_t b)
-{
-    uint64_t a_low = (uint32_t)a, a_high = a >> 32, b_low = (uint32_t)b, b_high = b >> 32;
-    uint64_t middle = a_high * b_low + (a_low * b_low >> 32);
-    uint64_t other = a_low * b_high + (uint32_t)middle;
-    return a_high * b_high + (middle >> 32) + (other >> 32);
+    for (int64_t i = 0; i < count; i++)
+        hki_random_words(options->seed, options->stream, options->position + block + (uint64_t)i,
+                         words[i]);
 }
 
 /* ---- numbers ------------------------------------------------------------------------------------------- */
 
-/* Two normals from two uniform numbers, the first in (0, 1]. */
-static void box_muller(double first, double second, double normals[2])
-{
-    const double two_pi = 6.283185307179586476925;
-    double radius = sqrt(-2 * log(first)), angle = two_pi * second;
-    normals[0] = radius * cos(angle);
-    normals[1] = radius * sin(angle);
-}
-
-/* low + (high - low) * unit, kept below high where rounding would reach it. */
-static float uniform_f32(double low, double high, double unit)
-{
-    float value = (float)(low + (high - low) * unit);
-    return (double)value < high ? value : nextafterf(value, -INFINITY);
-}
-
-static double uniform_f64(double low, double high, double unit)
-{
-    double value = low + (high - low) * unit;
-    return value < high ? value : nextafter(high, -INFINITY);
-}
-
 static void uniform_block(const hki_kernel_call *call, const uint32_t words[4], void *out)
 {
     const hki_random_uniform_options *options = call->options;
-    if (call->out[0].dtype == HK_F32) {
-        for (int i = 0; i < 4; i++)
-            ((float *)out)[i] =
-                uniform_f32(options->low, options->high, (double)(words[i] >> 8) * 0x1p-24);
-    } else {
-        for (int i = 0; i < 2; i++)
-            ((double *)out)[i] = uniform_f64(options->low, options->high,
-                                             (double)(join(words + 2 * i) >> 11) * 0x1p-53);
-    }
+    if (call->out[0].dtype == HK_F32)
+        hki_random_uniform_f32(options->low, options->high, words, out);
+    else
+        hki_random_uniform_f64(options->low, options->high, words, out);
 }
 
 static void normal_block(const hki_kernel_call *call, const uint32_t words[4], void *out)
 {
     const hki_random_normal_options *options = call->options;
-    double normals[4];
-    if (call->out[0].dtype == HK_F32) {
-        for (int i = 0; i < 4; i += 2)
-            box_muller(((double)words[i] + 0.5) * 0x1p-32, (double)words[i + 1] * 0x1p-32,
-                       normals + i);
-        for (int i = 0; i < 4; i++)
-            ((float *)out)[i] = (float)(options->mean + options->std * normals[i]);
-    } else {
-        box_muller(((double)(join(words) >> 11) + 0.5) * 0x1p-53,
-                   (double)(join(words + 2) >> 11) * 0x1p-53, normals);
-        for (int i = 0; i < 2; i++)
-            ((double *)out)[i] = options->mean + options->std * normals[i];
-    }
+    if (call->out[0].dtype == HK_F32)
+        hki_random_normal_f32(options->mean, options->std, words, out);
+    else
+        hki_random_normal_f64(options->mean, options->std, words, out);
 }
 
 static void int_block(const hki_kernel_call *call, const uint32_t words[4], void *out)
 {
     const hki_random_int_options *options = call->options;
     const uint64_t low = (uint64_t)options->low, range = (uint64_t)options->high - low;
+    int64_t values[2];
+    hki_random_int(low, range, words, values);
     for (int i = 0; i < 2; i++) {
-        int64_t value = (int64_t)(low + multiply_high(join(words + 2 * i), range));
         if (call->out[0].dtype == HK_I32)
-            ((int32_t *)out)[i] = (int32_t)value;
+            ((int32_t *)out)[i] = (int32_t)values[i];
         else if (call->out[0].dtype == HK_I64)
-            ((int64_t *)out)[i] = value;
+            ((int64_t *)out)[i] = values[i];
         else
-            ((uint8_t *)out)[i] = (uint8_t)value;
+            ((uint8_t *)out)[i] = (uint8_t)values[i];
     }
 }
 
@@ -198,7 +123,7 @@ static void plan(const hki_call *call, hki_plan *plan)
 
 static bool infer_common(hki_call *call)
 {
-    const stream_options *options = call->options;
+    const hki_stream_options *options = call->options;
     call->out_shape[0] = options->shape;
     call->out_dtype[0] = options->dtype;
     return true;
@@ -206,7 +131,7 @@ static bool infer_common(hki_call *call)
 
 static bool check_float(hki_call *call)
 {
-    const hk_dtype dtype = ((const stream_options *)call->options)->dtype;
+    const hk_dtype dtype = ((const hki_stream_options *)call->options)->dtype;
     if (dtype == HK_F32 || dtype == HK_F64)
         return infer_common(call);
     return hki_call_refuse(
@@ -323,10 +248,10 @@ void hk_generator_release(hk_generator *generator)
 }
 
 /* Where the numbers of a call begin; moves the stream on. */
-static stream_options take(hk_generator *generator, const hk_dims *shape, hk_dtype dtype)
+static hki_stream_options take(hk_generator *generator, const hk_dims *shape, hk_dtype dtype)
 {
     const uint64_t count = (uint64_t)block_count(shape, dtype);
-    stream_options options = {.shape = *shape, .dtype = dtype};
+    hki_stream_options options = {.shape = *shape, .dtype = dtype};
     if (generator) {
         options.seed = generator->seed;
         options.position =
@@ -361,7 +286,7 @@ static hk_array *call_from(const hk_op *op, const hk_generator *generator, const
 hk_array *(hk_random_uniform_from)(hk_generator *generator, double low, double high, hk_dims shape,
                                    hk_dtype dtype, hk_device device)
 {
-    const stream_options stream = take(generator, &shape, dtype);
+    const hki_stream_options stream = take(generator, &shape, dtype);
     const hki_random_uniform_options options = {.shape = stream.shape,
                                                 .dtype = dtype,
                                                 .seed = stream.seed,
@@ -375,7 +300,7 @@ hk_array *(hk_random_uniform_from)(hk_generator *generator, double low, double h
 hk_array *(hk_random_normal_from)(hk_generator *generator, double mean, double std, hk_dims shape,
                                   hk_dtype dtype, hk_device device)
 {
-    const stream_options stream = take(generator, &shape, dtype);
+    const hki_stream_options stream = take(generator, &shape, dtype);
     const hki_random_normal_options options = {.shape = stream.shape,
                                                .dtype = dtype,
                                                .seed = stream.seed,
@@ -389,7 +314,7 @@ hk_array *(hk_random_normal_from)(hk_generator *generator, double mean, double s
 hk_array *(hk_random_int_from)(hk_generator *generator, int64_t low, int64_t high, hk_dims shape,
                                hk_dtype dtype, hk_device device)
 {
-    const stream_options stream = take(generator, &shape, dtype);
+    const hki_stream_options stream = take(generator, &shape, dtype);
     const hki_random_int_options options = {.shape = stream.shape,
                                             .dtype = dtype,
                                             .seed = stream.seed,

@@ -50,16 +50,6 @@ bool hki_reduce_mask(hki_call *call, const hki_sum_options *options, int ndim, u
     return true;
 }
 
-unsigned hki_reduce_mask_of(const hki_sum_options *options, int ndim)
-{
-    unsigned mask = 0;
-    for (int i = 0; i < options->axes.ndim; i++) {
-        int64_t axis = options->axes.dims[i];
-        mask |= 1u << (axis < 0 ? axis + ndim : axis);
-    }
-    return options->axes.ndim ? mask : (1u << ndim) - 1;
-}
-
 hk_dims hki_reduce_shape(const hk_dims *shape, unsigned mask, bool keepdims)
 {
     hk_dims out = {0};
@@ -71,18 +61,6 @@ hk_dims hki_reduce_shape(const hk_dims *shape, unsigned mask, bool keepdims)
     return out;
 }
 
-/* strides[i] becomes the stride in a result for axis i of the input; 0 where the axis goes. */
-static void spread_strides(int ndim, unsigned mask, bool keepdims, const int64_t *result,
-                           int64_t strides[HK_MAX_NDIM])
-{
-    int next = 0;
-    for (int i = 0; i < ndim; i++) {
-        bool goes = mask >> i & 1;
-        strides[i] = goes ? 0 : result[next];
-        next += !goes || keepdims;
-    }
-}
-
 hk_array *hki_reduce_stretch(hk_array *y, const hk_dims *shape, const hki_sum_options *options)
 {
     unsigned mask = hki_reduce_mask_of(options, shape->ndim);
@@ -90,7 +68,7 @@ hk_array *hki_reduce_stretch(hk_array *y, const hk_dims *shape, const hki_sum_op
     hk_dims kept = hki_reduce_shape(shape, mask, true);
     if (y->failed)
         return y;
-    spread_strides(shape->ndim, mask, options->keepdims, y->strides, strides);
+    hki_reduce_spread(shape->ndim, mask, options->keepdims, y->strides, strides);
     return (hk_broadcast_to)(hki_array_view(y, kept, strides, y->offset), *shape);
 }
 
@@ -146,7 +124,7 @@ static void call_geometry(const hki_kernel_call *call, hki_reduce_geometry *geom
     const hki_tensor *x = &call->in[0], *y = &call->out[0];
     unsigned mask = hki_reduce_mask_of(options, x->ndim);
     int64_t strides[HK_MAX_NDIM];
-    spread_strides(x->ndim, mask, options->keepdims, y->strides, strides);
+    hki_reduce_spread(x->ndim, mask, options->keepdims, y->strides, strides);
     hki_reduce_geometry_init(geometry, x->ndim, x->dims, x->strides, mask, strides);
     geometry->parts = call->partial_bytes > 0;
 }
@@ -299,8 +277,8 @@ static void extremum_backward_cpu(const hki_kernel_call *call, int64_t piece, in
     int64_t y_strides[HK_MAX_NDIM], dy_strides[HK_MAX_NDIM];
     hki_reduce_axes kept = {.count = 1}, gone = {.count = 1};
     (void)piece;
-    spread_strides(x->ndim, mask, options->keepdims, y->strides, y_strides);
-    spread_strides(x->ndim, mask, options->keepdims, dy->strides, dy_strides);
+    hki_reduce_spread(x->ndim, mask, options->keepdims, y->strides, y_strides);
+    hki_reduce_spread(x->ndim, mask, options->keepdims, dy->strides, dy_strides);
     int64_t y_of[HK_MAX_NDIM], dy_of[HK_MAX_NDIM];
     for (int i = 0; i < x->ndim; i++) {
         hki_reduce_axes *axes = mask >> i & 1 ? &gone : &kept;

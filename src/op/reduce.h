@@ -15,7 +15,28 @@ typedef hki_sum_options hki_mean_options, hki_max_options, hki_min_options,
 /* From infer: the axes as a mask of bits. False after hki_call_refuse. */
 bool hki_reduce_mask(hki_call *call, const hki_sum_options *options, int ndim, unsigned *mask);
 /* The mask of options that hki_reduce_mask has accepted. */
-unsigned hki_reduce_mask_of(const hki_sum_options *options, int ndim);
+static inline unsigned hki_reduce_mask_of(const hki_sum_options *options, int ndim)
+{
+    unsigned mask = 0;
+    for (int i = 0; i < options->axes.ndim; i++) {
+        int64_t axis = options->axes.dims[i];
+        mask |= 1u << (axis < 0 ? axis + ndim : axis);
+    }
+    return options->axes.ndim ? mask : (1u << ndim) - 1;
+}
+
+/* strides[i] becomes the stride in a result for axis i of the input; 0 where the axis goes. */
+static inline void hki_reduce_spread(int ndim, unsigned mask, bool keepdims, const int64_t *result,
+                                     int64_t strides[HK_MAX_NDIM])
+{
+    int next = 0;
+    for (int i = 0; i < ndim; i++) {
+        bool goes = mask >> i & 1;
+        strides[i] = goes ? 0 : result[next];
+        next += !goes || keepdims;
+    }
+}
+
 /* The result's shape. */
 hk_dims hki_reduce_shape(const hk_dims *shape, unsigned mask, bool keepdims);
 /* A view of y, a result for `shape`, stretched to that shape. */

@@ -4,18 +4,20 @@
 #ifndef HOCKET_OP_SCALAR_MATH_H
 #define HOCKET_OP_SCALAR_MATH_H
 
+#include "base/everywhere.h"
+
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-static inline float hki_float_of_bits(uint32_t bits)
+HKI_EVERYWHERE float hki_float_of_bits(uint32_t bits)
 {
     float value;
     memcpy(&value, &bits, sizeof value);
     return value;
 }
 
-static inline uint32_t hki_bits_of_float(float value)
+HKI_EVERYWHERE uint32_t hki_bits_of_float(float value)
 {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
@@ -23,7 +25,7 @@ static inline uint32_t hki_bits_of_float(float value)
 }
 
 /* exp(x) within 2 ulp; 0 and infinity beyond the range, NaN for NaN. */
-static inline float hki_exp_f32(float x)
+HKI_EVERYWHERE float hki_exp_f32(float x)
 {
     const float log2_e = 1.44269504f, ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
     const float round =
@@ -49,13 +51,13 @@ static inline float hki_exp_f32(float x)
     return p * first * second;
 }
 
-static inline float hki_sigmoid_f32(float x)
+HKI_EVERYWHERE float hki_sigmoid_f32(float x)
 {
     return 1.0f / (1.0f + hki_exp_f32(-x));
 }
 
 /* tanh(x) within 3 ulp. */
-static inline float hki_tanh_f32(float x)
+HKI_EVERYWHERE float hki_tanh_f32(float x)
 {
     float magnitude = fabsf(x);
     float z = x * x;
@@ -69,9 +71,15 @@ static inline float hki_tanh_f32(float x)
     return magnitude < 0.625f ? small : large;
 }
 
-static inline double hki_sigmoid_f64(double x)
+HKI_EVERYWHERE double hki_sigmoid_f64(double x)
 {
     return 1.0 / (1.0 + exp(-x));
+}
+
+/* Rounds towards zero; b is not 0. Wraps around for the smallest integer over -1. */
+HKI_EVERYWHERE int64_t hki_divide_int(int64_t a, int64_t b)
+{
+    return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
 }
 
 #endif

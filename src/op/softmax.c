@@ -1,14 +1,13 @@
 /* softmax and log_softmax along one axis. */
+#include "op/softmax.h"
+
 #include "op/reduce.h"
 #include "op/row_sums.h"
 #include "op/scalar_math.h"
 
 #include <math.h>
 
-#define SOFTMAX_ARGUMENTS(F, op)                                                                   \
-    F(op, INT, axis, "", "the axis along which the result adds up to 1")
-HKI_ARGUMENTS(softmax, SOFTMAX_ARGUMENTS)
-typedef hki_softmax_options hki_log_softmax_options;
+HKI_ARGUMENTS_TABLE(softmax, SOFTMAX_ARGUMENTS)
 #define log_softmax_params softmax_params
 
 enum { TILE = 64 };

@@ -42,10 +42,11 @@ static bool prepare(hki_task *task, void *payload)
     if (hki_storage_materialise(to))
         return true;
     hk_device_memory memory = hki_storage_memory(to);
-    hki_task_fail(task, 0, HK_OUT_OF_MEMORY,
-                  "%s has no room for %" PRIu64 " bytes: %" PRIu64 " in use, limit %" PRIu64
-                  " (0: none); release arrays or give the device more memory",
-                  to->device->name, to->bytes, memory.used_bytes, memory.limit_bytes);
+    hki_task_fail(
+        task, 0, HK_OUT_OF_MEMORY,
+        "%s has no room for %" PRIu64 " bytes: %" PRIu64 " in use, %" PRIu64
+        " cached, limit %" PRIu64 " (0: none); release arrays or give the device more memory",
+        to->device->name, to->bytes, memory.used_bytes, memory.cached_bytes, memory.limit_bytes);
     return false;
 }
 
@@ -95,7 +96,7 @@ static int operands(const void *payload, hki_trace_operand *operands, int limit)
 }
 
 static const hki_task_class transfer_class = {
-    .prepare = prepare, .run = run, .finish = finish, .describe = describe, .operands = operands};
+    .enqueues = true, .prepare = prepare, .run = run, .finish = finish, .describe = describe, .operands = operands};
 
 static void fail_for_memory(hk_array *to, hk_array *from, const char *operation)
 {

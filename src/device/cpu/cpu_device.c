@@ -38,6 +38,7 @@ const hki_device_class hki_cpu_device_class = {
     .kind = HKI_CPU,
     .kind_name = "cpu",
     .kernels = HKI_CPU,
+    .memory_option = "memory_bytes (HOCKET_MEMORY)",
     .allocate = cpu_allocate,
     .release = cpu_release,
     .is_linked = cpu_is_linked,

@@ -11,7 +11,7 @@
  * Kernels whose threads meet (__syncthreads, __shfl_*_sync, votes) are launched by HKI_LAUNCH_TOGETHER: there the
  * emulation gives each thread of a block a stack of its own. Shared memory is HKI_SHARED float tile[32][33]; its size is
  * static. No other extension of CUDA but: __device__, __restrict__, threadIdx and its kin, __ldg, atomicAdd, atomicMin
- * (unsigned long long) and atomicCAS, __syncthreads, __shfl_xor_sync, __shfl_down_sync, float4 and its kin, and the
+ * and atomicMax (unsigned long long) and atomicCAS, __syncthreads, __shfl_xor_sync, __shfl_down_sync, float4 and its kin, and the
  * math functions. */
 #ifndef HOCKET_DEVICE_CUDA_LAUNCH_CUH
 #define HOCKET_DEVICE_CUDA_LAUNCH_CUH
@@ -25,6 +25,7 @@
 #define HKI_KERNEL static __global__
 #define HKI_DEVICE static __device__ __forceinline__
 #define HKI_SHARED __shared__
+#define HKI_BOUNDS(threads) __launch_bounds__(threads)
 #define HKI_LAUNCH(stream, grid, block, kernel, ...)                                               \
     do {                                                                                           \
         kernel<<<(grid), (block), 0, hki_cuda_stream_handle(stream)>>>(__VA_ARGS__);               \
@@ -37,10 +38,18 @@
 #define HKI_THREAD_COUNT ((int64_t)gridDim.x * blockDim.x)
 
 /* From a kernel: element `index` fails the call. */
-HKI_DEVICE void hki_cuda_report(hki_cuda_fault *fault, int64_t index, long long value)
+HKI_DEVICE void hki_cuda_report(hki_cuda_fault *fault, int64_t index)
 {
-    if (atomicMin(&fault->index, (unsigned long long)index) > (unsigned long long)index)
-        fault->value = value; /* of several, that of any of the lowest seen so far */
+    atomicMin(&fault->index, (unsigned long long)index);
+}
+
+/* The same with a value, for one kernel's index below 2^32 - 1; hki_cuda_fault_row and hki_cuda_fault_value read them. Each
+ * word has half of the value below the index, so that both come to be those of the lowest index. */
+HKI_DEVICE void hki_cuda_report_value(hki_cuda_fault *fault, uint32_t index, int64_t value)
+{
+    const unsigned long long upper = (unsigned long long)index << 32, bits = (uint64_t)value;
+    atomicMin(&fault->index, upper | bits >> 32);
+    atomicMax(&fault->value, ~(upper | (bits & 0xffffffffu)));
 }
 
 #endif

@@ -24,6 +24,17 @@ bool hki_cuda_stream_allows_tf32(const hki_cuda_stream *stream);
  * and grown. NULL after noting that there is none. */
 void *hki_cuda_workspace(hki_cuda_stream *stream, size_t bytes);
 
+/* What libraries keep from one task to the next, handles and plans: zeroed memory of the host, made at the first call for
+ * `which`, the same ever after. `deinit` is called before the stream ends, when nothing runs in it any more. NULL after
+ * noting that there is no memory. */
+typedef enum hki_cuda_kept {
+    HKI_CUDA_PRODUCTS,
+    HKI_CUDA_CONVOLUTIONS,
+    HKI_CUDA_KEPT_COUNT
+} hki_cuda_kept;
+void *hki_cuda_stream_keep(hki_cuda_stream *stream, hki_cuda_kept which, size_t bytes,
+                           void (*deinit)(void *state));
+
 /* Notes the first error of the task that is being launched; true when there is none. `what`: static text. */
 bool hki_cuda_ok(hki_cuda_stream *stream, cudaError_t error, const char *what);
 /* The same for other libraries: `text` is copied. */
@@ -33,8 +44,18 @@ void hki_cuda_note(hki_cuda_stream *stream, const char *what, const char *text);
  * writes to. Kernels keep the lowest index: hki_cuda_report in cuda_launch.cuh. */
 typedef struct hki_cuda_fault {
     unsigned long long index; /* UINT64_MAX: none */
-    long long value;          /* the offending value, or its bits */
+    unsigned long long value; /* of hki_cuda_report_value; 0 before */
 } hki_cuda_fault;
+
+/* What hki_cuda_report_value was given. */
+static inline uint32_t hki_cuda_fault_row(const hki_cuda_fault *fault)
+{
+    return (uint32_t)(fault->index >> 32);
+}
+static inline int64_t hki_cuda_fault_value(const hki_cuda_fault *fault)
+{
+    return (int64_t)(fault->index << 32 | (~fault->value & 0xffffffffu));
+}
 
 /* A slot for the task that is being launched, at most one each; NULL after noting why there is none. When the task is
  * done and the slot has an index, `describe` writes the message into text. `argument`: 64 bits handed to it. */

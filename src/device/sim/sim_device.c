@@ -12,7 +12,9 @@ typedef struct sim {
     hk_sim_options model;
     hki_sim_memory *memory;
     hki_lock lock;
-    int64_t free_ns[HKI_QUEUE_KIND_COUNT]; /* when the queue has done what was given to it; lock */
+    /* When the queue has done what was given to it, and what its next task is to begin after; lock. */
+    int64_t free_ns[HKI_QUEUE_KIND_COUNT], after_ns[HKI_QUEUE_KIND_COUNT];
+    uint64_t positions[HKI_QUEUE_KIND_COUNT]; /* tasks given to it; lock */
 } sim;
 
 static void *sim_allocate(hki_device *device, size_t bytes)
@@ -108,11 +110,13 @@ static void sim_launched(hki_device *device, hki_queue_kind queue, const hki_cos
     hki_lock_acquire(&self->lock);
     if (peer && !peer_first)
         hki_lock_acquire(&peer->lock);
-    ticket->begin_ns = later(ready_ns, self->free_ns[queue]);
+    ticket->begin_ns = later(later(ready_ns, self->after_ns[queue]), self->free_ns[queue]);
+    self->after_ns[queue] = 0;
     if (peer)
         ticket->begin_ns = later(ticket->begin_ns, peer->free_ns[HKI_QUEUE_COPY_IN]);
     ticket->end_ns = ticket->begin_ns + (int64_t)fmin(ns, 1e17);
     self->free_ns[queue] = ticket->end_ns;
+    ticket->position = ++self->positions[queue];
     if (peer) {
         peer->free_ns[HKI_QUEUE_COPY_IN] = ticket->end_ns;
         hki_lock_release(&peer->lock);
@@ -120,7 +124,16 @@ static void sim_launched(hki_device *device, hki_queue_kind queue, const hki_cos
     hki_lock_release(&self->lock);
 }
 
-static int64_t sim_poll(hki_device *device, const hki_ticket *ticket)
+/* Its bytes are there: kernels run when they are launched. */
+static void sim_wait_for(hki_device *device, hki_queue_kind queue, const hki_ticket *ticket)
+{
+    sim *self = device->state;
+    hki_lock_acquire(&self->lock);
+    self->after_ns[queue] = later(self->after_ns[queue], ticket->end_ns);
+    hki_lock_release(&self->lock);
+}
+
+static int64_t sim_poll(hki_device *device, hki_ticket *ticket)
 {
     (void)device;
     return later(ticket->end_ns - hki_clock_ns(), 0);
@@ -185,6 +198,9 @@ const hki_device_class hki_sim_device_class = {
     .kind = HKI_SIM,
     .kind_name = "sim",
     .kernels = HKI_CPU,
+    .memory_option = "sim.memory_bytes (HOCKET_SIM)",
+    .is_modelled = true,
+    .launch_ahead = 64,
     .allocate = sim_allocate,
     .release = sim_release,
     .allocate_pinned = sim_allocate_pinned,
@@ -196,5 +212,6 @@ const hki_device_class hki_sim_device_class = {
     .can_access = sim_can_access,
     .launched = sim_launched,
     .poll = sim_poll,
+    .wait_for = sim_wait_for,
     .deinit = hki_sim_deinit,
 };

@@ -13,4 +13,9 @@ typedef struct hki_cuda_tensor {
     int64_t dims[HK_MAX_NDIM], strides[HK_MAX_NDIM]; /* strides in elements; 0 where broadcast */
 } hki_cuda_tensor;
 
+static inline int hki_cuda_item_bytes(hk_dtype dtype)
+{
+    return dtype == HK_U8 || dtype == HK_BOOL ? 1 : dtype == HK_F64 || dtype == HK_I64 ? 8 : 4;
+}
+
 #endif

@@ -1,0 +1,99 @@
+# NVIDIA GPUs, in a plug-in that the library opens where there is reason to: libhocket_cuda.so. The library itself
+# needs no CUDA, neither to build nor to run.
+#
+#   hocket_cuda           by nvcc, where HOCKET_CUDA says so
+#   hocket_cuda_emulated  the same sources by a C++ compiler, with tests/cuda/emulation/ in the place of the CUDA
+#                         runtime: for tests without a GPU. Needs the toolkit's headers, no nvcc.
+#
+# Cache variables: HOCKET_CUDA, CMAKE_CUDA_COMPILER, CMAKE_CUDA_ARCHITECTURES.
+
+set(cuda_folders "${PROJECT_SOURCE_DIR}/src/device/cuda" "${PROJECT_SOURCE_DIR}/src/op/cuda")
+list(TRANSFORM cuda_folders APPEND "/*.c" OUTPUT_VARIABLE cuda_c_globs)
+list(TRANSFORM cuda_folders APPEND "/*.cu" OUTPUT_VARIABLE cuda_cu_globs)
+file(GLOB cuda_c_sources CONFIGURE_DEPENDS ${cuda_c_globs})
+file(GLOB cuda_cu_sources CONFIGURE_DEPENDS ${cuda_cu_globs})
+list(FILTER cuda_c_sources EXCLUDE REGEX "(_test|/cuda_loader)\\.c$")
+
+# ---- what there is
+if(NOT HOCKET_CUDA MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "HOCKET_CUDA is \"${HOCKET_CUDA}\"; it may be AUTO, ON or OFF")
+endif()
+if(NOT HOCKET_CUDA STREQUAL "OFF")
+  find_program(HOCKET_NVCC nvcc HINTS ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin
+               DOC "CUDA's compiler")
+  find_path(HOCKET_CUDA_INCLUDE cuda_runtime_api.h HINTS ENV CUDA_PATH
+            PATHS /usr/local/cuda PATH_SUFFIXES include DOC "Headers of the CUDA toolkit")
+  mark_as_advanced(HOCKET_NVCC HOCKET_CUDA_INCLUDE)
+  if(HOCKET_CUDA STREQUAL "ON" AND NOT (HOCKET_NVCC OR CMAKE_CUDA_COMPILER))
+    message(FATAL_ERROR "HOCKET_CUDA is ON, but there is no nvcc: install the CUDA toolkit, name its "
+                        "compiler with -DHOCKET_NVCC=/path/to/nvcc, or set -DHOCKET_CUDA=OFF")
+  endif()
+endif()
+
+# A sanitizer knows nothing of GPUs; the emulation is built with it instead.
+set(HOCKET_HAS_CUDA OFF)
+if(NOT HOCKET_CUDA STREQUAL "OFF" AND HOCKET_NVCC AND NOT HOCKET_SANITIZE)
+  set(HOCKET_HAS_CUDA ON)
+endif()
+file(GLOB emulation_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/cuda/emulation/*.c"
+                                              "${PROJECT_SOURCE_DIR}/tests/cuda/emulation/*.cc")
+set(HOCKET_HAS_EMULATION OFF)
+if(HOCKET_TESTS AND HOCKET_CUDA_INCLUDE AND emulation_sources AND NOT HOCKET_CUDA STREQUAL "OFF")
+  set(HOCKET_HAS_EMULATION ON)
+endif()
+message(STATUS "Plug-in for NVIDIA GPUs: ${HOCKET_HAS_CUDA}; its emulation for tests: ${HOCKET_HAS_EMULATION}")
+
+# ---- the plug-in
+if(HOCKET_HAS_CUDA)
+  if(NOT CMAKE_CUDA_COMPILER)
+    set(CMAKE_CUDA_COMPILER "${HOCKET_NVCC}")
+  endif()
+  if(NOT CMAKE_CUDA_ARCHITECTURES)
+    # Code for the A100 and the H100, and PTX for what comes after them.
+    set(CMAKE_CUDA_ARCHITECTURES 80-real 90)
+  endif()
+  enable_language(CUDA)
+  find_package(CUDAToolkit REQUIRED)
+  add_library(hocket_cuda MODULE ${cuda_c_sources} ${cuda_cu_sources})
+  target_include_directories(hocket_cuda PRIVATE src include)
+  target_include_directories(hocket_cuda SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+  set_target_properties(hocket_cuda PROPERTIES
+    CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF CUDA_RUNTIME_LIBRARY None
+    CUDA_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON)
+  set(cuda_warnings -Wall -Wextra -Wconversion -Wshadow)
+  if(HOCKET_WERROR)
+    list(APPEND cuda_warnings -Werror)
+  endif()
+  list(JOIN cuda_warnings "," cuda_warnings)
+  target_compile_options(hocket_cuda PRIVATE
+    $<$<COMPILE_LANGUAGE:CUDA>:-lineinfo -Xcompiler=${cuda_warnings}>
+    $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${HOCKET_WERROR}>>:-Werror=all-warnings>)
+  target_link_libraries(hocket_cuda PRIVATE hocket_flags CUDA::cudart_static Threads::Threads ${CMAKE_DL_LIBS}
+                                            ${HOCKET_MATH_LIBRARY})
+  target_link_options(hocket_cuda PRIVATE -Wl,--exclude-libs,ALL -Wl,-z,defs)
+endif()
+
+# ---- its emulation
+if(HOCKET_HAS_EMULATION)
+  enable_language(CXX)
+  set(emulated_sources "")
+  foreach(source IN LISTS cuda_cu_sources)
+    # A source of another name: in this folder .cu is for nvcc.
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${PROJECT_SOURCE_DIR}/src" OUTPUT_VARIABLE name)
+    set(wrapper "${PROJECT_BINARY_DIR}/emulated/${name}.cc")
+    file(CONFIGURE OUTPUT "${wrapper}" CONTENT "#include \"${name}\"\n" @ONLY)
+    list(APPEND emulated_sources "${wrapper}")
+  endforeach()
+  add_library(hocket_cuda_emulated MODULE ${cuda_c_sources} ${emulated_sources} ${emulation_sources})
+  target_include_directories(hocket_cuda_emulated PRIVATE src include tests/cuda)
+  target_include_directories(hocket_cuda_emulated SYSTEM PRIVATE "${HOCKET_CUDA_INCLUDE}")
+  target_compile_definitions(hocket_cuda_emulated PRIVATE HKI_CUDA_EMULATED)
+  set_target_properties(hocket_cuda_emulated PROPERTIES
+    CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden
+    LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+  target_compile_options(hocket_cuda_emulated PRIVATE
+    $<$<COMPILE_LANGUAGE:CXX>:-fPIC -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -ffp-contract=off -Wall -Wextra -Wconversion -Wshadow>
+    $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${HOCKET_WERROR}>>:-Werror>)
+  target_link_libraries(hocket_cuda_emulated PRIVATE hocket_flags Threads::Threads
+                                                     ${CMAKE_DL_LIBS} ${HOCKET_MATH_LIBRARY})
+endif()

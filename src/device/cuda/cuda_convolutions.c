@@ -1,0 +1,332 @@
+/* Why cuDNN's older functions, and not its graphs of operations, which NVIDIA recommends: a convolution in NCHW of float32
+ * or float64 needs nothing that only graphs have, both lead to the same engines, and these functions say what matters
+ * here in so many words: whether an algorithm's sums have a fixed order, how much workspace it takes, whether it uses
+ * tensor cores. Their arguments are checked by the compiler; a graph's are arrays of untyped attributes, checked by
+ * running them. cuDNN 9 keeps them; a fused relu or a layout with channels last would be the reason to change. */
+#include "device/cuda/cuda_convolutions.h"
+
+#include "device/cuda/cuda_cache.h"
+#include "device/cuda/cuda_libraries.h"
+
+/* Algorithms that want more are left out: memory is for arrays. */
+static const size_t workspace_limit_bytes = (size_t)256 << 20;
+enum { MAX_ALGORITHMS = 16 };
+
+struct hki_cuda_convolution_plan {
+    hki_cuda_convolution_kind kind;
+    bool is_supported, is_f64, adds_bias;
+    cudnnTensorDescriptor_t x, y, bias; /* these are NULL until they are made */
+    cudnnFilterDescriptor_t weight;
+    cudnnConvolutionDescriptor_t convolution;
+    int algorithm; /* of the kind's enumeration */
+    size_t workspace_bytes;
+};
+
+typedef struct convolutions {
+    const hki_cudnn *library; /* NULL until the handle is there */
+    cudnnHandle_t handle;
+    cudnnActivationDescriptor_t identity; /* for forward with a bias */
+    hki_cuda_cache plans;
+} convolutions;
+
+static bool is_unsupported(cudnnStatus_t status)
+{
+    return CUDNN_STATUS_CATEGORY((int)status) == CUDNN_STATUS_NOT_SUPPORTED;
+}
+
+/* Notes the first error; true when there is none. */
+static bool ok(const hki_cudnn *library, hki_cuda_stream *stream, cudnnStatus_t status,
+               const char *what)
+{
+    if (status == CUDNN_STATUS_SUCCESS)
+        return true;
+    hki_cuda_note(stream, what, library->cudnnGetErrorString(status));
+    return false;
+}
+
+static void drop_plan(void *value, void *context)
+{
+    const hki_cuda_convolution_plan *plan = value;
+    const hki_cudnn *library = ((const convolutions *)context)->library;
+    cudnnTensorDescriptor_t tensors[] = {plan->x, plan->y, plan->bias};
+    for (int i = 0; i < 3; i++)
+        if (tensors[i])
+            library->cudnnDestroyTensorDescriptor(tensors[i]);
+    if (plan->weight)
+        library->cudnnDestroyFilterDescriptor(plan->weight);
+    if (plan->convolution)
+        library->cudnnDestroyConvolutionDescriptor(plan->convolution);
+}
+
+static void convolutions_deinit(void *state)
+{
+    convolutions *self = state;
+    if (!self->library)
+        return;
+    hki_cuda_cache_deinit(&self->plans);
+    self->library->cudnnDestroyActivationDescriptor(self->identity);
+    self->library->cudnnDestroy(self->handle);
+}
+
+static bool start(convolutions *self, const hki_cudnn *library, hki_cuda_stream *stream)
+{
+    if (!ok(library, stream, library->cudnnCreate(&self->handle), "cudnnCreate"))
+        return false;
+    if (!ok(library, stream, library->cudnnSetStream(self->handle, hki_cuda_stream_handle(stream)),
+            "cudnnSetStream") ||
+        !ok(library, stream, library->cudnnCreateActivationDescriptor(&self->identity),
+            "cudnnCreateActivationDescriptor"))
+        goto destroy;
+    if (!ok(library, stream,
+            library->cudnnSetActivationDescriptor(self->identity, CUDNN_ACTIVATION_IDENTITY,
+                                                  CUDNN_NOT_PROPAGATE_NAN, 0),
+            "cudnnSetActivationDescriptor"))
+        goto destroy_identity;
+    self->library = library;
+    hki_cuda_cache_init(&self->plans, sizeof(hki_cuda_convolution),
+                        sizeof(hki_cuda_convolution_plan), drop_plan, self);
+    return true;
+destroy_identity:
+    library->cudnnDestroyActivationDescriptor(self->identity);
+destroy:
+    library->cudnnDestroy(self->handle);
+    return false;
+}
+
+/* With a handle; NULL where there is no library, or after noting an error. */
+static convolutions *convolutions_of(hki_cuda_stream *stream, bool *failed)
+{
+    const hki_cudnn *library = hki_cuda_cudnn();
+    convolutions *self = NULL;
+    *failed = false;
+    if (!library)
+        return NULL;
+    self = hki_cuda_stream_keep(stream, HKI_CUDA_CONVOLUTIONS, sizeof *self, convolutions_deinit);
+    *failed = !self || (!self->library && !start(self, library, stream));
+    return *failed ? NULL : self;
+}
+
+/* ---- descriptors --------------------------------------------------------------------------------------- */
+
+static bool make_tensor(const hki_cudnn *library, hki_cuda_stream *stream, bool f64, int n, int c,
+                        const int32_t size[2], cudnnTensorDescriptor_t *made)
+{
+    return ok(library, stream, library->cudnnCreateTensorDescriptor(made),
+              "cudnnCreateTensorDescriptor") &&
+           ok(library, stream,
+              library->cudnnSetTensor4dDescriptor(*made, CUDNN_TENSOR_NCHW,
+                                                  f64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT, n, c,
+                                                  size[0], size[1]),
+              "cudnnSetTensor4dDescriptor");
+}
+
+/* tf32 is what the default allows for float32. */
+static cudnnMathType_t math_of(const hki_cuda_convolution *problem, hki_cuda_stream *stream)
+{
+    return problem->is_f64 || hki_cuda_stream_allows_tf32(stream) ? CUDNN_DEFAULT_MATH
+                                                                  : CUDNN_FMA_MATH;
+}
+
+static bool describe(const hki_cudnn *library, hki_cuda_stream *stream,
+                     const hki_cuda_convolution *problem, hki_cuda_convolution_plan *plan)
+{
+    static const int32_t one[2] = {1, 1};
+    const hki_cuda_convolution *p = problem;
+    const bool f64 = p->is_f64;
+    const cudnnDataType_t type = f64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
+    return make_tensor(library, stream, f64, p->samples, p->in_channels, p->in_size, &plan->x) &&
+           make_tensor(library, stream, f64, p->samples, p->out_channels, p->out_size, &plan->y) &&
+           make_tensor(library, stream, f64, 1, p->out_channels, one, &plan->bias) &&
+           ok(library, stream, library->cudnnCreateFilterDescriptor(&plan->weight),
+              "cudnnCreateFilterDescriptor") &&
+           ok(library, stream,
+              library->cudnnSetFilter4dDescriptor(plan->weight, type, CUDNN_TENSOR_NCHW,
+                                                  p->out_channels, p->in_channels, p->kernel[0],
+                                                  p->kernel[1]),
+              "cudnnSetFilter4dDescriptor") &&
+           ok(library, stream, library->cudnnCreateConvolutionDescriptor(&plan->convolution),
+              "cudnnCreateConvolutionDescriptor") &&
+           ok(library, stream,
+              library->cudnnSetConvolution2dDescriptor(
+                  plan->convolution, p->padding[0], p->padding[1], p->stride[0], p->stride[1],
+                  p->dilation[0], p->dilation[1], CUDNN_CROSS_CORRELATION, type),
+              "cudnnSetConvolution2dDescriptor") &&
+           ok(library, stream,
+              library->cudnnSetConvolutionMathType(plan->convolution, math_of(p, stream)),
+              "cudnnSetConvolutionMathType");
+}
+
+/* ---- algorithms ---------------------------------------------------------------------------------------- */
+
+/* What the three kinds' answers have in common. */
+typedef struct candidate {
+    int algorithm;
+    cudnnStatus_t status;
+    size_t memory;
+    cudnnDeterminism_t determinism;
+    cudnnMathType_t math;
+} candidate;
+
+#define CANDIDATE(found)                                                                           \
+    ((candidate){(int)(found).algo, (found).status, (found).memory, (found).determinism,           \
+                 (found).mathType})
+
+/* The library's answers, the fastest first by its own estimate. */
+static cudnnStatus_t ask(const convolutions *self, const hki_cuda_convolution_plan *plan,
+                         candidate *candidates, int *count)
+{
+    const hki_cudnn *library = self->library;
+    cudnnConvolutionFwdAlgoPerf_t forward[MAX_ALGORITHMS];
+    cudnnConvolutionBwdDataAlgoPerf_t data[MAX_ALGORITHMS];
+    cudnnConvolutionBwdFilterAlgoPerf_t weight[MAX_ALGORITHMS];
+    cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
+    *count = 0;
+    switch (plan->kind) {
+    case HKI_CUDA_FORWARD:
+        status = library->cudnnGetConvolutionForwardAlgorithm_v7(
+            self->handle, plan->x, plan->weight, plan->convolution, plan->y, MAX_ALGORITHMS, count,
+            forward);
+        for (int i = 0; i < *count; i++)
+            candidates[i] = CANDIDATE(forward[i]);
+        break;
+    case HKI_CUDA_BACKWARD_DATA:
+        status = library->cudnnGetConvolutionBackwardDataAlgorithm_v7(
+            self->handle, plan->weight, plan->y, plan->convolution, plan->x, MAX_ALGORITHMS, count,
+            data);
+        for (int i = 0; i < *count; i++)
+            candidates[i] = CANDIDATE(data[i]);
+        break;
+    case HKI_CUDA_BACKWARD_WEIGHT:
+        status = library->cudnnGetConvolutionBackwardFilterAlgorithm_v7(
+            self->handle, plan->x, plan->y, plan->convolution, plan->weight, MAX_ALGORITHMS, count,
+            weight);
+        for (int i = 0; i < *count; i++)
+            candidates[i] = CANDIDATE(weight[i]);
+        break;
+    }
+    return status;
+}
+
+/* Takes the first algorithm that will do; plan->is_supported says whether there is one. False after noting an error. */
+static bool choose(const convolutions *self, hki_cuda_stream *stream,
+                   const hki_cuda_convolution *problem, hki_cuda_convolution_plan *plan)
+{
+    const cudnnMathType_t math = math_of(problem, stream);
+    candidate candidates[MAX_ALGORITHMS];
+    int count;
+    cudnnStatus_t status = ask(self, plan, candidates, &count);
+    if (is_unsupported(status))
+        return true;
+    if (!ok(self->library, stream, status, "cudnnGetConvolutionAlgorithm"))
+        return false;
+    for (int i = 0; i < count && !plan->is_supported; i++) {
+        const candidate *its = &candidates[i];
+        const bool rounds = its->math != CUDNN_DEFAULT_MATH && its->math != CUDNN_FMA_MATH;
+        if (its->status != CUDNN_STATUS_SUCCESS || its->determinism != CUDNN_DETERMINISTIC ||
+            its->memory > workspace_limit_bytes || (rounds && math == CUDNN_FMA_MATH))
+            continue;
+        /* An algorithm and its kind of arithmetic belong together. */
+        if (math != CUDNN_FMA_MATH &&
+            !ok(self->library, stream,
+                self->library->cudnnSetConvolutionMathType(plan->convolution, its->math),
+                "cudnnSetConvolutionMathType"))
+            return false;
+        plan->is_supported = true;
+        plan->algorithm = its->algorithm;
+        plan->workspace_bytes = its->memory;
+    }
+    /* The one algorithm that may add a bias without an activation. */
+    plan->adds_bias = plan->kind == HKI_CUDA_FORWARD && problem->has_bias &&
+                      plan->algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
+    return true;
+}
+
+hki_cuda_convolution_plan *hki_cuda_convolution_plan_for(hki_cuda_stream *stream,
+                                                         const hki_cuda_convolution *problem,
+                                                         bool *failed)
+{
+    hki_cuda_convolution_plan *plan,
+        made = {.kind = (hki_cuda_convolution_kind)problem->kind, .is_f64 = problem->is_f64};
+    convolutions *self = convolutions_of(stream, failed);
+    if (!self)
+        return NULL;
+    plan = hki_cuda_cache_find(&self->plans, problem);
+    if (!plan) {
+        if (!describe(self->library, stream, problem, &made) ||
+            !choose(self, stream, problem, &made))
+            goto fail;
+        plan = hki_cuda_cache_put(&self->plans, problem);
+        if (!plan) {
+            hki_cuda_note(stream, "plan of a convolution", "out of host memory");
+            goto fail;
+        }
+        *plan = made;
+    }
+    return plan->is_supported ? plan : NULL;
+fail:
+    drop_plan(&made, self);
+    *failed = true;
+    return NULL;
+}
+
+size_t hki_cuda_convolution_workspace_bytes(const hki_cuda_convolution_plan *plan)
+{
+    return plan->workspace_bytes;
+}
+
+bool hki_cuda_convolution_adds_bias(const hki_cuda_convolution_plan *plan)
+{
+    return plan->adds_bias;
+}
+
+/* ---- launches ------------------------------------------------------------------------------------------ */
+
+/* The bias is added in the same pass; `out` stands for what else could be added, times zero. */
+static cudnnStatus_t run_forward(const convolutions *self, const hki_cuda_convolution_plan *plan,
+                                 const void *one, const void *zero, const void *x,
+                                 const void *weight, const void *bias, void *y, void *workspace)
+{
+    const cudnnConvolutionFwdAlgo_t algorithm = (cudnnConvolutionFwdAlgo_t)plan->algorithm;
+    if (plan->adds_bias)
+        return self->library->cudnnConvolutionBiasActivationForward(
+            self->handle, one, plan->x, x, plan->weight, weight, plan->convolution, algorithm,
+            workspace, plan->workspace_bytes, zero, plan->y, y, plan->bias, bias, self->identity,
+            plan->y, y);
+    return self->library->cudnnConvolutionForward(self->handle, one, plan->x, x, plan->weight,
+                                                  weight, plan->convolution, algorithm, workspace,
+                                                  plan->workspace_bytes, zero, plan->y, y);
+}
+
+bool hki_cuda_convolution_launch(hki_cuda_stream *stream, hki_cuda_convolution_plan *plan,
+                                 const void *first, const void *second, const void *bias, void *out,
+                                 void *workspace)
+{
+    static const float one_f32 = 1, zero_f32 = 0;
+    static const double one_f64 = 1, zero_f64 = 0;
+    const void *one = plan->is_f64 ? (const void *)&one_f64 : &one_f32;
+    const void *zero = plan->is_f64 ? (const void *)&zero_f64 : &zero_f32;
+    bool failed;
+    const convolutions *self = convolutions_of(stream, &failed);
+    cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
+    switch (plan->kind) {
+    case HKI_CUDA_FORWARD:
+        status = run_forward(self, plan, one, zero, first, second, bias, out, workspace);
+        break;
+    case HKI_CUDA_BACKWARD_DATA:
+        status = self->library->cudnnConvolutionBackwardData(
+            self->handle, one, plan->weight, second, plan->y, first, plan->convolution,
+            (cudnnConvolutionBwdDataAlgo_t)plan->algorithm, workspace, plan->workspace_bytes, zero,
+            plan->x, out);
+        break;
+    case HKI_CUDA_BACKWARD_WEIGHT:
+        status = self->library->cudnnConvolutionBackwardFilter(
+            self->handle, one, plan->x, first, plan->y, second, plan->convolution,
+            (cudnnConvolutionBwdFilterAlgo_t)plan->algorithm, workspace, plan->workspace_bytes,
+            zero, plan->weight, out);
+        break;
+    }
+    plan->is_supported = !is_unsupported(status);
+    if (plan->is_supported)
+        ok(self->library, stream, status, "a convolution by cuDNN");
+    return plan->is_supported;
+}

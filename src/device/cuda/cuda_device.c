@@ -1,0 +1,221 @@
+#include "device/cuda/cuda_internal.h"
+
+#include "base/sync.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BASE_NS = 1000000000 };
+
+/* ---- losing --------------------------------------------------------------------------------------------------------- */
+
+static void lose_locked(hki_cuda_device *self, const char *text)
+{
+    if (hki_cuda_is_lost(self))
+        return;
+    snprintf(self->lost_text, sizeof self->lost_text, "%s", text);
+    atomic_store_explicit(&self->state, HKI_CUDA_LOST, memory_order_release);
+}
+
+void hki_cuda_lose(hki_cuda_device *self, const char *format, ...)
+{
+    char text[sizeof self->lost_text];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    pthread_mutex_lock(&self->lock);
+    lose_locked(self, text);
+    pthread_mutex_unlock(&self->lock);
+}
+
+/* CUDA does not say of an error whether it is the call's own or means that nothing works any more, and then returns it
+ * from every call. So another one is made. */
+bool hki_cuda_survives(hki_cuda_device *self, cudaError_t error, const char *what)
+{
+    cudaGetLastError();
+    cudaError_t again = cudaStreamQuery(self->memory);
+    cudaGetLastError();
+    if (again == cudaSuccess || again == cudaErrorNotReady)
+        return true;
+    hki_cuda_lose(self, "%s (%s), at %s", cudaGetErrorString(error), cudaGetErrorName(error), what);
+    return false;
+}
+
+/* ---- making --------------------------------------------------------------------------------------------------------- */
+
+/* An event and the host's time at which the GPU reaches it, to within the few microseconds that it takes to ask. */
+static cudaError_t base_record(hki_cuda_device *self, int index)
+{
+    cudaEvent_t event = self->bases[index].event;
+    cudaError_t error = cudaEventRecord(event, self->memory);
+    if (error == cudaSuccess)
+        error = cudaEventSynchronize(event);
+    atomic_store_explicit(&self->bases[index].ns, hki_clock_ns(), memory_order_relaxed);
+    return error;
+}
+
+void hki_cuda_take_base(hki_cuda_device *self)
+{
+    pthread_mutex_lock(&self->lock);
+    int index = atomic_load_explicit(&self->base, memory_order_relaxed);
+    int64_t age_ns =
+        hki_clock_ns() - atomic_load_explicit(&self->bases[index].ns, memory_order_relaxed);
+    int next = (index + 1) % HKI_CUDA_BASES;
+    if (age_ns > BASE_NS && base_record(self, next) == cudaSuccess)
+        atomic_store_explicit(&self->base, next, memory_order_relaxed);
+    pthread_mutex_unlock(&self->lock);
+}
+
+static cudaError_t make(hki_cuda_device *self, const char **what)
+{
+    int has_pools = 0;
+    *what = "a context";
+    cudaError_t error = cudaSetDevice(self->gpu);
+    if (error == cudaSuccess)
+        error = cudaFree(NULL); /* makes the context, where it is not made yet */
+    if (error != cudaSuccess)
+        return error;
+    if (cudaDeviceGetAttribute(&has_pools, cudaDevAttrMemoryPoolsSupported, self->gpu) !=
+        cudaSuccess)
+        cudaGetLastError();
+    self->has_pools = has_pools;
+    *what = "streams and events";
+    error = cudaStreamCreateWithFlags(&self->memory, cudaStreamNonBlocking);
+    for (int i = 0; i < HKI_CUDA_BASES && error == cudaSuccess; i++)
+        error = cudaEventCreate(&self->bases[i].event);
+    for (int i = 0; i < HKI_QUEUE_KIND_COUNT && error == cudaSuccess; i++)
+        if (!hki_cuda_stream_init(&self->streams[i], self, (hki_queue_kind)i))
+            error = cudaGetLastError();
+    if (error == cudaSuccess)
+        error = base_record(self, 0);
+    *what = "pinned memory";
+    if (error == cudaSuccess)
+        error = cudaHostAlloc((void **)&self->faults, HKI_CUDA_SLOTS * sizeof *self->faults,
+                              cudaHostAllocPortable);
+    return error;
+}
+
+static void make_once(hki_cuda_device *self)
+{
+    const char *what;
+    pthread_mutex_lock(&self->lock);
+    if (atomic_load_explicit(&self->state, memory_order_relaxed) == HKI_CUDA_UNMADE) {
+        cudaError_t error = make(self, &what);
+        char text[sizeof self->lost_text];
+        if (error == cudaSuccess) {
+            atomic_store_explicit(&self->state, HKI_CUDA_READY, memory_order_release);
+        } else {
+            snprintf(text, sizeof text, "GPU %d gives no %s: %s (%s)", self->gpu, what,
+                     cudaGetErrorString(error), cudaGetErrorName(error));
+            cudaGetLastError();
+            lose_locked(self, text);
+        }
+    }
+    pthread_mutex_unlock(&self->lock);
+}
+
+bool hki_cuda_enter(hki_cuda_device *self)
+{
+    if (atomic_load_explicit(&self->state, memory_order_acquire) == HKI_CUDA_UNMADE)
+        make_once(self);
+    if (hki_cuda_is_lost(self))
+        return false;
+    cudaSetDevice(self->gpu);
+    return true;
+}
+
+static void cuda_deinit(hki_device *device)
+{
+    hki_cuda_device *self = device->state;
+    int before = -1;
+    if (!self)
+        return;
+    if (atomic_load(&self->state) != HKI_CUDA_UNMADE) {
+        cudaGetDevice(&before);
+        cudaSetDevice(self->gpu);
+        for (int i = 0; i < HKI_QUEUE_KIND_COUNT; i++)
+            hki_cuda_stream_deinit(&self->streams[i]);
+        for (int i = 0; i < HKI_CUDA_BASES; i++)
+            if (self->bases[i].event)
+                cudaEventDestroy(self->bases[i].event);
+        if (self->memory) {
+            cudaStreamSynchronize(self->memory); /* what has been freed */
+            cudaStreamDestroy(self->memory);
+        }
+        if (self->faults)
+            cudaFreeHost(self->faults);
+        cudaGetLastError();
+        if (before >= 0)
+            cudaSetDevice(before);
+    }
+    pthread_mutex_destroy(&self->lock);
+    free(self);
+    device->state = NULL;
+}
+
+/* Another part of the same GPU, whose memory is the same. */
+static bool cuda_can_access(hki_device *device, hki_device *peer)
+{
+    return peer->class && peer->class->kind == HKI_CUDA &&
+           hki_cuda_gpu_of(device) == hki_cuda_gpu_of(peer);
+}
+
+bool hki_cuda_device_init(hki_device *device, const hki_device_class *class, int gpu,
+                          const hki_cuda_options *options, const hki_cuda_host *host, char *problem,
+                          size_t bytes)
+{
+    struct cudaDeviceProp properties;
+    cudaError_t error = cudaGetDeviceProperties(&properties, gpu);
+    hki_cuda_device *self = error == cudaSuccess ? calloc(1, sizeof *self) : NULL;
+    if (!self) {
+        snprintf(problem, bytes, "%s",
+                 error == cudaSuccess ? "no host memory" : cudaGetErrorString(error));
+        return false;
+    }
+    self->host = host;
+    self->device = device;
+    self->gpu = gpu;
+    self->options = *options;
+    self->multiprocessors = properties.multiProcessorCount;
+    pthread_mutex_init(&self->lock, NULL);
+    device->class = class;
+    device->state = self;
+    snprintf(device->description, sizeof device->description,
+             "%.100s, %.1f GiB, compute capability %d.%d", properties.name,
+             (double)properties.totalGlobalMem / (1 << 30), properties.major, properties.minor);
+    return true;
+}
+
+const hki_cuda_host *hki_cuda_host_of(const hki_device *device)
+{
+    return hki_cuda_device_of(device)->host;
+}
+
+int hki_cuda_gpu_of(const hki_device *device)
+{
+    return hki_cuda_device_of(device)->gpu;
+}
+
+const hki_device_class hki_cuda_device_class = {
+    .kind = HKI_CUDA,
+    .kind_name = "cuda",
+    .kernels = HKI_CUDA,
+    .memory_option = "cuda_memory_bytes (HOCKET_CUDA_MEMORY)",
+    .launch_ahead = HKI_CUDA_SLOTS / 2,
+    .allocate = hki_cuda_allocate,
+    .release = hki_cuda_release,
+    .allocate_pinned = hki_cuda_allocate_pinned,
+    .release_pinned = hki_cuda_release_pinned,
+    .copy_from_host = hki_cuda_copy_from_host,
+    .copy_to_host = hki_cuda_copy_to_host,
+    .copy_to_peer = hki_cuda_copy_to_peer,
+    .is_linked = hki_cuda_is_linked,
+    .can_access = cuda_can_access,
+    .launched = hki_cuda_launched,
+    .poll = hki_cuda_poll,
+    .wait_for = hki_cuda_wait_for,
+    .settle = hki_cuda_settle,
+    .deinit = cuda_deinit,
+};

@@ -1,0 +1,135 @@
+/* Shared by the files of the plug-in's device class, and by nobody else. */
+#ifndef HOCKET_DEVICE_CUDA_INTERNAL_H
+#define HOCKET_DEVICE_CUDA_INTERNAL_H
+
+#include "device/cuda/cuda_device.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* Tasks of a queue that have begun and are not settled, at most. A power of two. */
+enum { HKI_CUDA_SLOTS = 256 };
+
+typedef struct hki_cuda_device hki_cuda_device;
+
+/* A task from its begin until it is settled. Written by the thread of its queue until it is launched, then by the one
+ * that polls and settles. */
+typedef struct hki_cuda_slot {
+    _Atomic(bool) in_use;
+    uint64_t position;
+    cudaEvent_t end;      /* recorded when it is launched; lives as long as the slot */
+    cudaEvent_t timed[2]; /* begin and end, by the GPU's clock; NULL before they are first wanted */
+    bool has_begun, is_timed; /* the first, both of these have been recorded */
+    int base;                 /* which of the device's bases they are told from */
+    int64_t ready_ns, launched_ns;
+    bool has_ended; /* the GPU has said so, and not that it is lost */
+    hk_code code;   /* HK_OK, or what was noted while it was launched */
+    char text[200];
+    hki_cuda_fault *fault; /* its own, in memory that the GPU writes to; NULL: the queue has none */
+    hki_cuda_describe_fn describe; /* NULL: no kernel of the task was given `fault` */
+    int64_t argument;
+} hki_cuda_slot;
+
+/* Bytes that a function moves within the host, in a stream's order. */
+typedef struct hki_cuda_move hki_cuda_move;
+
+struct hki_cuda_stream {
+    hki_cuda_device *its;
+    hki_queue_kind kind;
+    cudaStream_t handle;
+    /* The queue's thread only: */
+    uint64_t position;      /* of the task that began last, from 1 */
+    hki_cuda_slot *current; /* the task that is being launched; NULL between tasks */
+    void *workspace;
+    size_t workspace_bytes;
+    void *staging; /* pinned, for copies from and to memory that is not; NULL before the first */
+    hki_cuda_move *moves; /* given to the stream, the last one first */
+    struct {
+        void *state;
+        void (*deinit)(void *state);
+    } kept[HKI_CUDA_KEPT_COUNT];
+
+    _Atomic(uint64_t) ended; /* all tasks up to this position have */
+    _Atomic(int64_t) last_end_ns;
+    hki_cuda_slot slots[HKI_CUDA_SLOTS];
+};
+
+typedef enum hki_cuda_state { HKI_CUDA_UNMADE, HKI_CUDA_READY, HKI_CUDA_LOST } hki_cuda_state;
+
+enum { HKI_CUDA_BASES = 2 };
+
+struct hki_cuda_device {
+    const hki_cuda_host *host;
+    hki_device *device;
+    int gpu, multiprocessors;
+    hki_cuda_options options;
+    pthread_mutex_t lock; /* making, losing, and what says so */
+    _Atomic(hki_cuda_state) state;
+    char lost_text[256]; /* written before `state` says so */
+    bool
+        has_pools; /* memory is given and taken in the order of a stream, without waiting for all others */
+    cudaStream_t memory;    /* in whose order; nothing else runs in it. lock */
+    hki_cuda_fault *faults; /* pinned; those of the queue for computing */
+    /* Moments known by both clocks, taken in turn, since what tells their distance has 24 bits. */
+    struct {
+        cudaEvent_t event;
+        _Atomic(int64_t) ns;
+    } bases[HKI_CUDA_BASES];
+    _Atomic(int) base;
+    hki_cuda_stream streams[HKI_QUEUE_KIND_COUNT];
+};
+
+/* ---- life (cuda_device.c) --------------------------------------------------------------------------------------- */
+
+static inline hki_cuda_device *hki_cuda_device_of(const hki_device *device)
+{
+    return device->state;
+}
+
+static inline bool hki_cuda_is_lost(const hki_cuda_device *self)
+{
+    return atomic_load_explicit(&((hki_cuda_device *)self)->state, memory_order_acquire) ==
+           HKI_CUDA_LOST;
+}
+
+/* Makes what is not made yet, and the GPU this thread's current one. False: the device is lost. */
+bool hki_cuda_enter(hki_cuda_device *self);
+/* From now on the device is lost; the first text stays. */
+HK_PRINTF(2, 3) void hki_cuda_lose(hki_cuda_device *self, const char *format, ...);
+/* After an error that a call of CUDA returned: loses the device if CUDA has given up its context. True if it has not.
+ * Clears the thread's error. */
+bool hki_cuda_survives(hki_cuda_device *self, cudaError_t error, const char *what);
+/* Takes another moment as a base when the last is older than a second. The queue's thread. */
+void hki_cuda_take_base(hki_cuda_device *self);
+
+/* ---- tasks (cuda_task.c) ------------------------------------------------------------------------------------------ */
+
+/* False: an event cannot be made. */
+bool hki_cuda_stream_init(hki_cuda_stream *stream, hki_cuda_device *device, hki_queue_kind kind);
+/* Waits for what runs in it. */
+void hki_cuda_stream_deinit(hki_cuda_stream *stream);
+
+void hki_cuda_launched(hki_device *device, hki_queue_kind queue, const hki_cost *cost,
+                       int64_t ready_ns, int64_t host_ns, hki_ticket *ticket);
+int64_t hki_cuda_poll(hki_device *device, hki_ticket *ticket);
+void hki_cuda_wait_for(hki_device *device, hki_queue_kind queue, const hki_ticket *ticket);
+bool hki_cuda_settle(hki_device *device, hki_ticket *ticket, hk_code *code, char *message,
+                     size_t bytes);
+
+/* ---- memory and copies (cuda_memory.c, cuda_copy.c) ----------------------------------------------------------------- */
+
+void *hki_cuda_allocate(hki_device *device, size_t bytes);
+void hki_cuda_release(hki_device *device, void *data, size_t bytes);
+void *hki_cuda_allocate_pinned(hki_device *device, size_t bytes);
+void hki_cuda_release_pinned(hki_device *device, void *data, size_t bytes);
+void hki_cuda_workspace_release(hki_cuda_stream *stream);
+
+void hki_cuda_copy_from_host(hki_device *device, void *to, const void *from, size_t bytes);
+void hki_cuda_copy_to_host(hki_device *device, void *to, const void *from, size_t bytes);
+void hki_cuda_copy_to_peer(hki_device *device, hki_device *peer, void *to, const void *from,
+                           size_t bytes);
+bool hki_cuda_is_linked(hki_device *device, hki_device *peer);
+/* Nothing runs in the stream any more. */
+void hki_cuda_moves_release(hki_cuda_stream *stream);
+
+#endif

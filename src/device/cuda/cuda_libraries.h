@@ -1,0 +1,96 @@
+/* Within the plug-in: NVIDIA's libraries for products, convolutions and sums over devices. They are opened when the
+ * first call wants one, so that the plug-in loads without them: a machine needs those that it uses, and where one is
+ * not there, kernels of Hocket's own do its work more slowly.
+ *
+ * Looked for by soname, of the major version whose headers the plug-in was built with: in the folders of
+ * HOCKET_CUDA_LIBRARY_PATH (separated by colons), where the loader looks, in the toolkit's lib64 (CUDA_HOME, CUDA_PATH,
+ * /usr/local/cuda), and where pip installs them (nvidia/<package>/lib beside the plug-in's package, or in the
+ * environment that VIRTUAL_ENV or CONDA_PREFIX names). They stay open for as long as the process lives.
+ *
+ * C only. Thread-safe; the first call blocks while the library is opened (a tenth of a second or more). */
+#ifndef HOCKET_DEVICE_CUDA_LIBRARIES_H
+#define HOCKET_DEVICE_CUDA_LIBRARIES_H
+
+#include <cublasLt.h>
+#include <cudnn.h>
+#include <nccl.h>
+#include <stddef.h>
+
+#define HKI_CUBLASLT_FUNCTIONS(F)                                                                  \
+    F(cublasLtGetVersion)                                                                          \
+    F(cublasLtGetStatusString)                                                                     \
+    F(cublasLtCreate)                                                                              \
+    F(cublasLtDestroy)                                                                             \
+    F(cublasLtMatmulDescCreate)                                                                    \
+    F(cublasLtMatmulDescDestroy)                                                                   \
+    F(cublasLtMatmulDescSetAttribute)                                                              \
+    F(cublasLtMatrixLayoutCreate)                                                                  \
+    F(cublasLtMatrixLayoutDestroy)                                                                 \
+    F(cublasLtMatrixLayoutSetAttribute)                                                            \
+    F(cublasLtMatmulPreferenceCreate)                                                              \
+    F(cublasLtMatmulPreferenceDestroy)                                                             \
+    F(cublasLtMatmulPreferenceSetAttribute)                                                        \
+    F(cublasLtMatmulAlgoGetHeuristic)                                                              \
+    F(cublasLtMatmul)
+
+#define HKI_CUDNN_FUNCTIONS(F)                                                                     \
+    F(cudnnGetVersion)                                                                             \
+    F(cudnnGetErrorString)                                                                         \
+    F(cudnnCreate)                                                                                 \
+    F(cudnnDestroy)                                                                                \
+    F(cudnnSetStream)                                                                              \
+    F(cudnnCreateTensorDescriptor)                                                                 \
+    F(cudnnDestroyTensorDescriptor)                                                                \
+    F(cudnnSetTensor4dDescriptor)                                                                  \
+    F(cudnnCreateFilterDescriptor)                                                                 \
+    F(cudnnDestroyFilterDescriptor)                                                                \
+    F(cudnnSetFilter4dDescriptor)                                                                  \
+    F(cudnnCreateActivationDescriptor)                                                             \
+    F(cudnnDestroyActivationDescriptor)                                                            \
+    F(cudnnSetActivationDescriptor)                                                                \
+    F(cudnnCreateConvolutionDescriptor)                                                            \
+    F(cudnnDestroyConvolutionDescriptor)                                                           \
+    F(cudnnSetConvolution2dDescriptor)                                                             \
+    F(cudnnSetConvolutionMathType)                                                                 \
+    F(cudnnGetConvolutionForwardAlgorithm_v7)                                                      \
+    F(cudnnGetConvolutionBackwardDataAlgorithm_v7)                                                 \
+    F(cudnnGetConvolutionBackwardFilterAlgorithm_v7)                                               \
+    F(cudnnConvolutionForward)                                                                     \
+    F(cudnnConvolutionBiasActivationForward)                                                       \
+    F(cudnnConvolutionBackwardData)                                                                \
+    F(cudnnConvolutionBackwardFilter)
+
+#define HKI_NCCL_FUNCTIONS(F)                                                                      \
+    F(ncclGetVersion)                                                                              \
+    F(ncclGetErrorString)                                                                          \
+    F(ncclCommInitAll)                                                                             \
+    F(ncclCommDestroy)                                                                             \
+    F(ncclGroupStart)                                                                              \
+    F(ncclGroupEnd)                                                                                \
+    F(ncclAllReduce)
+
+/* Each field has the type of the function that it is named after. */
+#define HKI_LIBRARY_FIELD(name) __typeof__(name) *name;
+
+typedef struct hki_cublaslt {
+    HKI_CUBLASLT_FUNCTIONS(HKI_LIBRARY_FIELD)
+} hki_cublaslt;
+
+typedef struct hki_cudnn {
+    HKI_CUDNN_FUNCTIONS(HKI_LIBRARY_FIELD)
+} hki_cudnn;
+
+typedef struct hki_nccl {
+    HKI_NCCL_FUNCTIONS(HKI_LIBRARY_FIELD)
+} hki_nccl;
+
+/* NULL: it is not there, or lacks a function: hki_cuda_libraries_describe says which. */
+const hki_cublaslt *hki_cuda_cublaslt(void);
+const hki_cudnn *hki_cuda_cudnn(void);
+const hki_nccl *hki_cuda_nccl(void);
+
+/* A line for each, "cuDNN 9.19.0 (/usr/lib/libcudnn.so.9)" or "NCCL: not found (libnccl.so.2)", cut off after
+ * bytes - 1 characters. Opens all of them. */
+void hki_cuda_libraries_describe(char *text, size_t bytes);
+
+#endif

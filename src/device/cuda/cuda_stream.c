@@ -1,0 +1,124 @@
+/* What kernels and library calls are given: see cuda_stream.h. */
+#include "device/cuda/cuda_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MIN_WORKSPACE_BYTES = 1 << 20 };
+
+cudaStream_t hki_cuda_stream_handle(const hki_cuda_stream *stream)
+{
+    return stream->handle;
+}
+
+int hki_cuda_stream_multiprocessors(const hki_cuda_stream *stream)
+{
+    return stream->its->multiprocessors;
+}
+
+bool hki_cuda_stream_allows_tf32(const hki_cuda_stream *stream)
+{
+    return stream->its->options.allow_tf32;
+}
+
+hki_device *hki_cuda_stream_device(const hki_cuda_stream *stream)
+{
+    return stream->its->device;
+}
+
+/* ---- errors ---------------------------------------------------------------------------------------------------- */
+
+HK_PRINTF(3, 4)
+static void note(hki_cuda_stream *stream, hk_code code, const char *format, ...)
+{
+    hki_cuda_slot *slot = stream->current;
+    if (!slot || slot->code != HK_OK)
+        return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(slot->text, sizeof slot->text, format, args);
+    va_end(args);
+    slot->code = code;
+}
+
+bool hki_cuda_ok(hki_cuda_stream *stream, cudaError_t error, const char *what)
+{
+    if (error == cudaSuccess)
+        return true;
+    if (hki_cuda_survives(stream->its, error, what))
+        note(stream, error == cudaErrorMemoryAllocation ? HK_OUT_OF_MEMORY : HK_UNSUPPORTED,
+             "CUDA refused %s: %s (%s)", what, cudaGetErrorString(error), cudaGetErrorName(error));
+    return false;
+}
+
+void hki_cuda_note(hki_cuda_stream *stream, const char *what, const char *text)
+{
+    note(stream, HK_UNSUPPORTED, "%s: %s", what, text);
+}
+
+hki_cuda_fault *hki_cuda_fault_slot(hki_cuda_stream *stream, hki_cuda_describe_fn describe,
+                                    int64_t argument)
+{
+    hki_cuda_slot *slot = stream->current;
+    if (!slot || !slot->fault) {
+        hki_cuda_note(stream, "a kernel that may fail", "there is no place for what it reports");
+        return NULL;
+    }
+    slot->describe = describe;
+    slot->argument = argument;
+    return slot->fault;
+}
+
+/* ---- what is kept ------------------------------------------------------------------------------------------------ */
+
+void hki_cuda_workspace_release(hki_cuda_stream *stream)
+{
+    if (stream->workspace) {
+        if (stream->its->has_pools)
+            cudaFreeAsync(stream->workspace, stream->handle);
+        else
+            cudaFree(stream->workspace);
+    }
+    stream->workspace = NULL;
+    stream->workspace_bytes = 0;
+}
+
+/* In the stream's order, so that what still uses the old one is not disturbed. */
+void *hki_cuda_workspace(hki_cuda_stream *stream, size_t bytes)
+{
+    if (bytes <= stream->workspace_bytes)
+        return stream->workspace;
+    size_t size = MIN_WORKSPACE_BYTES;
+    while (size < bytes && size < SIZE_MAX / 2)
+        size *= 2;
+    hki_cuda_workspace_release(stream);
+    void *data = NULL;
+    cudaError_t error = stream->its->has_pools ? cudaMallocAsync(&data, size, stream->handle)
+                                               : cudaMalloc(&data, size);
+    if (error == cudaErrorMemoryAllocation) {
+        cudaGetLastError();
+        size_t free_bytes = 0, total_bytes = 0;
+        cudaMemGetInfo(&free_bytes, &total_bytes);
+        note(stream, HK_OUT_OF_MEMORY,
+             "%s has no room for %zu bytes of workspace: %zu of %zu free; release arrays",
+             stream->its->device->name, size, free_bytes, total_bytes);
+        return NULL;
+    }
+    if (!hki_cuda_ok(stream, error, "memory for a workspace"))
+        return NULL;
+    stream->workspace = data;
+    stream->workspace_bytes = size;
+    return data;
+}
+
+void *hki_cuda_stream_keep(hki_cuda_stream *stream, hki_cuda_kept which, size_t bytes,
+                           void (*deinit)(void *state))
+{
+    if (!stream->kept[which].state) {
+        stream->kept[which].state = calloc(1, bytes);
+        stream->kept[which].deinit = deinit;
+    }
+    if (!stream->kept[which].state)
+        note(stream, HK_OUT_OF_MEMORY, "no host memory for what CUDA's libraries keep");
+    return stream->kept[which].state;
+}

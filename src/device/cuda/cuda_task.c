@@ -1,0 +1,279 @@
+/* Tasks in streams: each has a slot from its begin until it is settled, with an event that tells its end. Nobody waits
+ * for a stream; the event of a task is asked, or another stream is told to wait for it. */
+#include "device/cuda/cuda_internal.h"
+
+#include "base/sync.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SOON_NS = 2000,    /* no task is over sooner than this: not worth asking CUDA */
+    SELDOM_NS = 50000, /* the longest between two looks */
+    NAP_NS = 20000,    /* until one of all slots is free */
+};
+
+/* ---- slots -------------------------------------------------------------------------------------------------------- */
+
+static hki_cuda_slot *slot_of(hki_cuda_stream *stream, uint64_t position)
+{
+    return &stream->slots[position & (HKI_CUDA_SLOTS - 1)];
+}
+
+static hki_cuda_stream *stream_of(const hki_ticket *ticket)
+{
+    return &hki_cuda_device_of(ticket->device)->streams[ticket->queue];
+}
+
+/* NULL: the task was given none, since the device was lost. */
+static hki_cuda_slot *slot_of_ticket(const hki_ticket *ticket)
+{
+    return ticket->position ? slot_of(stream_of(ticket), ticket->position) : NULL;
+}
+
+bool hki_cuda_stream_init(hki_cuda_stream *stream, hki_cuda_device *device, hki_queue_kind kind)
+{
+    *stream = (hki_cuda_stream){.its = device, .kind = kind};
+    cudaError_t error = cudaStreamCreateWithFlags(&stream->handle, cudaStreamNonBlocking);
+    for (int i = 0; i < HKI_CUDA_SLOTS && error == cudaSuccess; i++)
+        error = cudaEventCreateWithFlags(&stream->slots[i].end, cudaEventDisableTiming);
+    return error == cudaSuccess;
+}
+
+void hki_cuda_stream_deinit(hki_cuda_stream *stream)
+{
+    if (stream->handle)
+        cudaStreamSynchronize(stream->handle);
+    for (int i = 0; i < HKI_CUDA_KEPT_COUNT; i++) {
+        if (stream->kept[i].state && stream->kept[i].deinit)
+            stream->kept[i].deinit(stream->kept[i].state);
+        free(stream->kept[i].state);
+    }
+    hki_cuda_workspace_release(stream);
+    hki_cuda_moves_release(stream);
+    for (int i = 0; i < HKI_CUDA_SLOTS; i++) {
+        const hki_cuda_slot *slot = &stream->slots[i];
+        if (slot->end)
+            cudaEventDestroy(slot->end);
+        for (int j = 0; j < 2; j++)
+            if (slot->timed[j])
+                cudaEventDestroy(slot->timed[j]);
+    }
+    if (stream->handle)
+        cudaStreamDestroy(stream->handle);
+}
+
+/* Records the first or second event of the GPU's clock, where there can be one. */
+static bool record_time(hki_cuda_stream *stream, hki_cuda_slot *slot, int index)
+{
+    return (slot->timed[index] || cudaEventCreate(&slot->timed[index]) == cudaSuccess) &&
+           cudaEventRecord(slot->timed[index], stream->handle) == cudaSuccess;
+}
+
+/* The slot of the queue's next task. Sleeps while all are in use, which the thread that settles tasks ends. */
+static hki_cuda_slot *slot_take(hki_cuda_stream *stream)
+{
+    hki_cuda_device *self = stream->its;
+    hki_cuda_slot *slot = slot_of(stream, stream->position + 1);
+    while (atomic_load_explicit(&slot->in_use, memory_order_acquire)) {
+        struct timespec nap = {0, NAP_NS};
+        nanosleep(&nap, NULL);
+    }
+    slot->position = ++stream->position;
+    slot->has_begun = slot->is_timed = slot->has_ended = false;
+    slot->code = HK_OK;
+    slot->describe = NULL;
+    slot->fault = NULL;
+    if (self->faults && stream->kind == HKI_QUEUE_COMPUTE) {
+        slot->fault = &self->faults[slot->position & (HKI_CUDA_SLOTS - 1)];
+        *slot->fault = (hki_cuda_fault){.index = UINT64_MAX};
+    }
+    atomic_store_explicit(&slot->in_use, true, memory_order_relaxed);
+    if (self->host->is_recording(self->device->runtime)) {
+        hki_cuda_take_base(self);
+        slot->base = atomic_load_explicit(&self->base, memory_order_relaxed);
+        slot->has_begun = record_time(stream, slot, 0);
+    }
+    return slot;
+}
+
+hki_cuda_stream *hki_cuda_stream_begin(hki_device *device, hki_queue_kind queue)
+{
+    hki_cuda_device *self = hki_cuda_device_of(device);
+    hki_cuda_stream *stream = &self->streams[queue];
+    if (!hki_cuda_enter(self))
+        return NULL;
+    if (!stream->current)
+        stream->current = slot_take(stream);
+    return stream;
+}
+
+/* ---- tickets ------------------------------------------------------------------------------------------------------ */
+
+void hki_cuda_launched(hki_device *device, hki_queue_kind queue, const hki_cost *cost,
+                       int64_t ready_ns, int64_t host_ns, hki_ticket *ticket)
+{
+    (void)cost;
+    (void)host_ns;
+    hki_cuda_stream *stream = hki_cuda_stream_begin(device, queue);
+    *ticket = (hki_ticket){.device = device, .queue = queue};
+    /* What was begun before the device was lost has a slot to be given back. */
+    hki_cuda_slot *slot = stream_of(ticket)->current;
+    stream_of(ticket)->current = NULL;
+    if (!slot)
+        return;
+    ticket->position = slot->position;
+    slot->ready_ns = ready_ns;
+    slot->launched_ns = hki_clock_ns();
+    if (slot->code != HK_OK || slot->describe)
+        ticket->fault = slot;
+    if (!stream)
+        return;
+    slot->is_timed = slot->has_begun && record_time(stream, slot, 1);
+    cudaError_t error = cudaEventRecord(slot->end, stream->handle);
+    if (error != cudaSuccess && hki_cuda_survives(stream->its, error, "cudaEventRecord"))
+        hki_cuda_lose(stream->its, "CUDA refused to note the end of a task: %s",
+                      cudaGetErrorString(error));
+}
+
+/* Puts times of the GPU's clock on the host's axis. */
+static bool tell_times(const hki_cuda_device *self, const hki_cuda_slot *slot, hki_ticket *ticket)
+{
+    float begin_ms, end_ms;
+    cudaEvent_t base = self->bases[slot->base].event;
+    int64_t base_ns = atomic_load_explicit(&((hki_cuda_device *)self)->bases[slot->base].ns,
+                                           memory_order_relaxed);
+    if (!slot->is_timed || cudaEventElapsedTime(&begin_ms, base, slot->timed[0]) != cudaSuccess ||
+        cudaEventElapsedTime(&end_ms, base, slot->timed[1]) != cudaSuccess)
+        return false;
+    ticket->begin_ns = base_ns + (int64_t)((double)begin_ms * 1e6);
+    ticket->end_ns = base_ns + (int64_t)((double)end_ms * 1e6);
+    return true;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Times of a task that is over: the GPU's, or as the host has seen them. */
+static void note_times(hki_cuda_stream *stream, const hki_cuda_slot *slot, hki_ticket *ticket)
+{
+    int64_t now = hki_clock_ns();
+    int64_t last = atomic_load_explicit(&stream->last_end_ns, memory_order_relaxed);
+    if (!slot->has_ended || !tell_times(stream->its, slot, ticket)) {
+        ticket->end_ns = now;
+        ticket->begin_ns = later(later(slot->ready_ns, slot->launched_ns), last);
+    }
+    /* The two clocks are read a few microseconds apart. */
+    if (ticket->end_ns > now)
+        ticket->end_ns = now;
+    if (ticket->begin_ns > ticket->end_ns)
+        ticket->begin_ns = ticket->end_ns;
+    atomic_store_explicit(&stream->last_end_ns, ticket->end_ns, memory_order_relaxed);
+}
+
+static bool has_ended(hki_cuda_stream *stream, uint64_t position)
+{
+    return atomic_load_explicit(&stream->ended, memory_order_acquire) >= position;
+}
+
+static void note_ended(hki_cuda_stream *stream, uint64_t position)
+{
+    uint64_t ended = atomic_load_explicit(&stream->ended, memory_order_relaxed);
+    while (ended < position &&
+           !atomic_compare_exchange_weak_explicit(&stream->ended, &ended, position,
+                                                  memory_order_acq_rel, memory_order_relaxed))
+        ;
+}
+
+int64_t hki_cuda_poll(hki_device *device, hki_ticket *ticket)
+{
+    hki_cuda_device *self = hki_cuda_device_of(device);
+    hki_cuda_stream *stream = stream_of(ticket);
+    hki_cuda_slot *slot = slot_of_ticket(ticket);
+    if (!slot) {
+        ticket->begin_ns = ticket->end_ns = hki_clock_ns();
+        return 0;
+    }
+    slot->has_ended = has_ended(stream, slot->position);
+    if (!slot->has_ended && !hki_cuda_is_lost(self)) {
+        int64_t age_ns = hki_clock_ns() - slot->launched_ns;
+        int64_t wait_ns = age_ns / 8 < SOON_NS     ? SOON_NS
+                          : age_ns / 8 < SELDOM_NS ? age_ns / 8
+                                                   : SELDOM_NS;
+        if (age_ns < SOON_NS)
+            return SOON_NS - age_ns;
+        cudaError_t error =
+            hki_cuda_enter(self) ? cudaEventQuery(slot->end) : cudaErrorContextIsDestroyed;
+        if (error == cudaErrorNotReady) {
+            cudaGetLastError(); /* which it is, too */
+            return wait_ns;
+        }
+        slot->has_ended = error == cudaSuccess;
+        if (slot->has_ended)
+            note_ended(stream, slot->position);
+        else /* of what ran before, since an event that is asked makes none */
+            hki_cuda_lose(self, "%s (%s), seen after task %llu of its queue",
+                          cudaGetErrorString(error), cudaGetErrorName(error),
+                          (unsigned long long)slot->position);
+    }
+    note_times(stream, slot, ticket);
+    return 0;
+}
+
+void hki_cuda_wait_for(hki_device *device, hki_queue_kind queue, const hki_ticket *ticket)
+{
+    hki_cuda_stream *source = stream_of(ticket);
+    if (source == &hki_cuda_device_of(device)->streams[queue] ||
+        has_ended(source, ticket->position) || hki_cuda_is_lost(source->its))
+        return;
+    const hki_cuda_slot *slot = slot_of(source, ticket->position);
+    hki_cuda_stream *stream = hki_cuda_stream_begin(device, queue);
+    /* Should the slot be another task's by now, then that has been launched too, and waits for nothing that is still
+     * to be: the wait is longer than need be, and ends. */
+    if (stream)
+        hki_cuda_ok(stream, cudaStreamWaitEvent(stream->handle, slot->end, 0),
+                    "cudaStreamWaitEvent");
+}
+
+/* ---- settling ------------------------------------------------------------------------------------------------------ */
+
+/* Of a runtime that is ending, nobody asks whether tasks are done: their memory must not go before. */
+static void see_end(hki_cuda_device *self, hki_cuda_slot *slot)
+{
+    if (slot->has_ended || !hki_cuda_enter(self))
+        return;
+    cudaError_t error = cudaEventSynchronize(slot->end);
+    slot->has_ended = error == cudaSuccess;
+    if (!slot->has_ended)
+        hki_cuda_lose(self, "%s (%s)", cudaGetErrorString(error), cudaGetErrorName(error));
+}
+
+bool hki_cuda_settle(hki_device *device, hki_ticket *ticket, hk_code *code, char *message,
+                     size_t bytes)
+{
+    hki_cuda_device *self = hki_cuda_device_of(device);
+    hki_cuda_slot *slot = slot_of_ticket(ticket);
+    bool good = true;
+    if (slot)
+        see_end(self, slot);
+    if (!slot || !slot->has_ended) {
+        *code = HK_DEVICE_LOST;
+        snprintf(message, bytes, "%s is lost: %s; end the program, or go on without the device",
+                 device->name, self->lost_text);
+        good = false;
+    } else if (slot->code != HK_OK) {
+        *code = slot->code;
+        snprintf(message, bytes, "%s", slot->text);
+        good = false;
+    } else if (slot->describe && slot->fault->index != UINT64_MAX) {
+        *code = HK_OUT_OF_RANGE;
+        slot->describe(slot->fault, slot->argument, message, bytes);
+        good = false;
+    }
+    if (slot)
+        atomic_store_explicit(&slot->in_use, false, memory_order_release);
+    return good;
+}

@@ -1,0 +1,44 @@
+/* Within the plug-in: calls of operators as launches. Each is a hki_cuda_kernel_fn (cuda_kernels.h) and may serve several
+ * operators. */
+#ifndef HOCKET_OP_CUDA_CALLS_H
+#define HOCKET_OP_CUDA_CALLS_H
+
+#include "op/cuda/cuda_kernels.h"
+#include "op/cuda/cuda_walk.h"
+
+void hki_cuda_call_row(const hki_kernel_call *call, hki_cuda_stream *stream); /* elementwise.def */
+
+void hki_cuda_call_copy(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_call_reshape(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_call_cast(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_call_full(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_call_zeros(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_call_ones(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_call_arange(const hki_kernel_call *call, hki_cuda_stream *stream);
+
+void hki_cuda_call_reduce(const hki_kernel_call *call, hki_cuda_stream *stream); /* sum … min */
+void hki_cuda_call_sum_to(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_call_argmax(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_call_extremum_backward(const hki_kernel_call *call, hki_cuda_stream *stream);
+
+void hki_cuda_call_softmax(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_call_cross_entropy(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_call_cross_entropy_backward(const hki_kernel_call *call, hki_cuda_stream *stream);
+
+void hki_cuda_call_random(const hki_kernel_call *call, hki_cuda_stream *stream);
+
+/* ---- the class's other functions with kernels */
+
+/* See hki_device_class.copy_tensor and .sum. */
+void hki_cuda_copy_tensor(hki_cuda_stream *stream, const hki_cuda_tensor *from,
+                          const hki_cuda_tensor *to);
+void hki_cuda_sum(hki_cuda_stream *stream, hk_dtype dtype, const void *const *inputs,
+                  int input_count, void *const *outputs, int output_count, size_t size);
+
+/* Launches what fits into one path: of `walk`, whose operands have elements of item_bytes, from element path->first on. */
+typedef void (*hki_cuda_part_fn)(hki_cuda_stream *stream, const hki_cuda_path *path,
+                                 void *argument);
+void hki_cuda_each_part(hki_cuda_stream *stream, const hki_cuda_walk *walk, int width,
+                        const int *item_bytes, hki_cuda_part_fn launch, void *argument);
+
+#endif

@@ -1,0 +1,273 @@
+#include "op/cuda/cuda_channel_kernels.h"
+
+#include "device/cuda/cuda_launch.cuh"
+
+enum {
+    THREADS = 256,
+    PART_MIN = 2048, /* elements of a channel that are worth a block */
+    PARTS_MAX = 64,
+    BLOCKS = 1024 /* about as many fill a GPU */
+};
+
+/* A channel's elements are cut into parts; block item c * parts + part works at one of them. */
+struct channel_parts {
+    int64_t samples, channels, inner;
+    int64_t count; /* elements of a channel */
+    int64_t parts, part;
+};
+
+static channel_parts parts_of(const hki_batch_norm_shape *shape)
+{
+    channel_parts s = {shape->samples, shape->channels, shape->inner,
+                       shape->samples * shape->inner, 1, 0};
+    const int64_t by_size = (s.count + PART_MIN - 1) / PART_MIN;
+    const int64_t by_blocks = s.channels > 0 ? BLOCKS / s.channels : 1;
+    s.parts = by_size < by_blocks ? by_size : by_blocks;
+    s.parts = s.parts < 1 ? 1 : s.parts > PARTS_MAX ? (int64_t)PARTS_MAX : s.parts;
+    s.part = (s.count + s.parts - 1) / s.parts;
+    return s;
+}
+
+static unsigned grid_of(hki_cuda_stream *stream, const channel_parts &s)
+{
+    return hki_cuda_grid(s.channels * s.parts, 1, hki_cuda_stream_multiprocessors(stream));
+}
+
+/* Calls visit(offset) for the elements of a part that are this thread's, in order. */
+template <typename F>
+HKI_DEVICE void each_element(const channel_parts &s, int64_t channel, int64_t part, F visit)
+{
+    const int64_t begin = part * s.part;
+    const int64_t end = begin + s.part < s.count ? begin + s.part : s.count;
+    int64_t p = begin + threadIdx.x;
+    if (p >= end)
+        return;
+    const int64_t row = s.channels * s.inner;
+    const int64_t rows_each = THREADS / s.inner, rest_each = THREADS % s.inner;
+    int64_t i = p % s.inner, offset = p / s.inner * row + channel * s.inner;
+    for (; p < end; p += THREADS) {
+        visit(offset + i);
+        offset += rows_each * row;
+        i += rest_each;
+        if (i >= s.inner) {
+            i -= s.inner;
+            offset += row;
+        }
+    }
+}
+
+/* The sum of all threads' values, in each of them. */
+HKI_DEVICE double block_sum(double value)
+{
+    HKI_SHARED double sums[THREADS];
+    sums[threadIdx.x] = value;
+    __syncthreads();
+    for (unsigned half = THREADS / 2; half > 0; half /= 2) {
+        if (threadIdx.x < half)
+            sums[threadIdx.x] += sums[threadIdx.x + half];
+        __syncthreads();
+    }
+    const double sum = sums[0];
+    __syncthreads();
+    return sum;
+}
+
+HKI_DEVICE double channel_sum(const channel_parts &s, const double *partials, int64_t channel)
+{
+    double sum = 0;
+    for (int64_t part = 0; part < s.parts; part++)
+        sum += partials[channel * s.parts + part];
+    return sum;
+}
+
+/* ---- sums ---------------------------------------------------------------------------------------------- */
+
+template <typename T>
+HKI_KERNEL void sum_parts(channel_parts s, const T *x, double *partials)
+{
+    for (int64_t item = blockIdx.x; item < s.channels * s.parts; item += gridDim.x) {
+        double sum = 0;
+        each_element(s, item / s.parts, item % s.parts,
+                     [&](int64_t offset) { sum += (double)x[offset]; });
+        sum = block_sum(sum);
+        if (threadIdx.x == 0)
+            partials[item] = sum;
+    }
+}
+
+/* Of (x - mean)^2, where `sums` are those of x. */
+template <typename T>
+HKI_KERNEL void square_parts(channel_parts s, const T *x, const double *sums, double *partials)
+{
+    for (int64_t item = blockIdx.x; item < s.channels * s.parts; item += gridDim.x) {
+        const double mean = channel_sum(s, sums, item / s.parts) / (double)s.count;
+        double sum = 0;
+        each_element(s, item / s.parts, item % s.parts, [&](int64_t offset) {
+            const double distance = (double)x[offset] - mean;
+            sum += distance * distance;
+        });
+        sum = block_sum(sum);
+        if (threadIdx.x == 0)
+            partials[item] = sum;
+    }
+}
+
+/* Of dy, and of dy (x - mean). */
+template <typename T>
+HKI_KERNEL void product_parts(channel_parts s, const T *x, const T *dy, const T *statistics,
+                              double *sums, double *products)
+{
+    for (int64_t item = blockIdx.x; item < s.channels * s.parts; item += gridDim.x) {
+        const double mean = (double)statistics[item / s.parts];
+        double sum = 0, product = 0;
+        each_element(s, item / s.parts, item % s.parts, [&](int64_t offset) {
+            const double its_dy = (double)dy[offset];
+            sum += its_dy;
+            product += its_dy * ((double)x[offset] - mean);
+        });
+        sum = block_sum(sum);
+        product = block_sum(product);
+        if (threadIdx.x == 0) {
+            sums[item] = sum;
+            products[item] = product;
+        }
+    }
+}
+
+template <typename T> HKI_KERNEL void join_parts(channel_parts s, const double *partials, T *sums)
+{
+    for (int64_t c = HKI_THREAD_INDEX; c < s.channels; c += HKI_THREAD_COUNT)
+        sums[c] = (T)channel_sum(s, partials, c);
+}
+
+/* ---- elements ------------------------------------------------------------------------------------------ */
+
+/* The statistics are those of the sums, or the given ones. */
+template <typename T>
+HKI_KERNEL void normalise(channel_parts s, double eps, const T *x, const T *gamma, const T *beta,
+                          const T *given_mean, const T *given_variance, const double *sums,
+                          const double *squares, T *y, T *statistics)
+{
+    for (int64_t item = blockIdx.x; item < s.channels * s.parts; item += gridDim.x) {
+        const int64_t c = item / s.parts;
+        const double mean = given_mean ? (double)given_mean[c]
+                                       : channel_sum(s, sums, c) / (double)s.count;
+        const double variance = given_mean ? (double)given_variance[c]
+                                           : channel_sum(s, squares, c) / (double)s.count;
+        const double inverse = 1 / sqrt(variance + eps);
+        const T centre = (T)mean, scale = (T)((double)gamma[c] * inverse), shift = beta[c];
+        if (item % s.parts == 0 && threadIdx.x == 0) {
+            statistics[c] = (T)mean;
+            statistics[s.channels + c] = (T)inverse;
+            statistics[2 * s.channels + c] = (T)variance;
+        }
+        each_element(s, c, item % s.parts, [&](int64_t offset) {
+            y[offset] = (x[offset] - centre) * scale + shift;
+        });
+    }
+}
+
+template <typename T>
+HKI_KERNEL void normalise_backward(channel_parts s, bool given, const T *x, const T *dy,
+                                   const T *gamma, const T *statistics, const double *sums,
+                                   const double *products, T *dx, T *gradients)
+{
+    for (int64_t item = blockIdx.x; item < s.channels * s.parts; item += gridDim.x) {
+        const int64_t c = item / s.parts;
+        const double sum = channel_sum(s, sums, c), product = channel_sum(s, products, c);
+        const double inverse = (double)statistics[s.channels + c];
+        const double scale = (double)gamma[c] * inverse;
+        const T centre = statistics[c], by_dy = (T)scale;
+        const T shift = (T)(-scale * sum / (double)s.count);
+        const T slope = (T)(-scale * inverse * inverse * product / (double)s.count);
+        if (item % s.parts == 0 && threadIdx.x == 0) {
+            gradients[c] = (T)(product * inverse);
+            gradients[s.channels + c] = (T)sum;
+        }
+        each_element(s, c, item % s.parts, [&](int64_t offset) {
+            const T its = by_dy * dy[offset];
+            dx[offset] = given ? its : its + shift + slope * (x[offset] - centre);
+        });
+    }
+}
+
+/* ---- launches ------------------------------------------------------------------------------------------ */
+
+template <typename T>
+static void launch_sum(hki_cuda_stream *stream, const hki_batch_norm_shape *shape, const void *x,
+                       void *sums, void *workspace)
+{
+    const channel_parts s = parts_of(shape);
+    double *partials = (double *)workspace;
+    HKI_LAUNCH_TOGETHER(stream, grid_of(stream, s), THREADS, sum_parts<T>, s, (const T *)x, partials);
+    HKI_LAUNCH(stream,
+               hki_cuda_grid(s.channels, THREADS, hki_cuda_stream_multiprocessors(stream)), THREADS,
+               join_parts<T>, s, (const double *)partials, (T *)sums);
+}
+
+template <typename T>
+static void launch_normalise(hki_cuda_stream *stream, const hki_batch_norm_shape *shape, double eps,
+                             const void *x, const void *gamma, const void *beta,
+                             const void *given_mean, const void *given_variance, void *y,
+                             void *statistics, void *workspace)
+{
+    const channel_parts s = parts_of(shape);
+    const unsigned grid = grid_of(stream, s);
+    double *sums = (double *)workspace, *squares = sums;
+    if (!given_mean) {
+        squares = sums + s.channels * s.parts;
+        HKI_LAUNCH_TOGETHER(stream, grid, THREADS, sum_parts<T>, s, (const T *)x, sums);
+        HKI_LAUNCH_TOGETHER(stream, grid, THREADS, square_parts<T>, s, (const T *)x,
+                            (const double *)sums, squares);
+    }
+    HKI_LAUNCH(stream, grid, THREADS, normalise<T>, s, eps, (const T *)x, (const T *)gamma,
+               (const T *)beta, (const T *)given_mean, (const T *)given_variance,
+               (const double *)sums, (const double *)squares, (T *)y, (T *)statistics);
+}
+
+template <typename T>
+static void launch_backward(hki_cuda_stream *stream, const hki_batch_norm_shape *shape, bool given,
+                            const void *x, const void *dy, const void *gamma,
+                            const void *statistics, void *dx, void *gradients, void *workspace)
+{
+    const channel_parts s = parts_of(shape);
+    const unsigned grid = grid_of(stream, s);
+    double *sums = (double *)workspace, *products = sums + s.channels * s.parts;
+    HKI_LAUNCH_TOGETHER(stream, grid, THREADS, product_parts<T>, s, (const T *)x, (const T *)dy,
+                        (const T *)statistics, sums, products);
+    HKI_LAUNCH(stream, grid, THREADS, normalise_backward<T>, s, given, (const T *)x, (const T *)dy,
+               (const T *)gamma, (const T *)statistics, (const double *)sums,
+               (const double *)products, (T *)dx, (T *)gradients);
+}
+
+size_t hki_cuda_channel_workspace_bytes(const hki_batch_norm_shape *shape)
+{
+    const channel_parts s = parts_of(shape);
+    const size_t bytes = 2 * (size_t)(s.channels * s.parts) * sizeof(double);
+    return bytes > 0 ? bytes : 1;
+}
+
+void hki_cuda_sum_channels(hki_cuda_stream *stream, bool f64, const hki_batch_norm_shape *shape,
+                           const void *x, void *sums, void *workspace)
+{
+    (f64 ? launch_sum<double> : launch_sum<float>)(stream, shape, x, sums, workspace);
+}
+
+void hki_cuda_normalise(hki_cuda_stream *stream, bool f64, const hki_batch_norm_shape *shape,
+                        double eps, const void *x, const void *gamma, const void *beta,
+                        const void *given_mean, const void *given_variance, void *y,
+                        void *statistics, void *workspace)
+{
+    (f64 ? launch_normalise<double> : launch_normalise<float>)(stream, shape, eps, x, gamma, beta,
+                                                               given_mean, given_variance, y,
+                                                               statistics, workspace);
+}
+
+void hki_cuda_normalise_backward(hki_cuda_stream *stream, bool f64,
+                                 const hki_batch_norm_shape *shape, bool given, const void *x,
+                                 const void *dy, const void *gamma, const void *statistics,
+                                 void *dx, void *sums, void *workspace)
+{
+    (f64 ? launch_backward<double> : launch_backward<float>)(stream, shape, given, x, dy, gamma,
+                                                             statistics, dx, sums, workspace);
+}

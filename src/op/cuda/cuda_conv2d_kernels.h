@@ -1,0 +1,26 @@
+/* Convolutions where cuDNN is not there or has no algorithm: any shape, each sum in a fixed order, tiles in shared
+ * memory; slower than a library by far. C and CUDA C++. */
+#ifndef HOCKET_OP_CUDA_CONV2D_KERNELS_H
+#define HOCKET_OP_CUDA_CONV2D_KERNELS_H
+
+#include "device/cuda/cuda_stream.h"
+#include "op/kernels/conv2d_kernel.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Contiguous arrays of float32 or float64 (f64); no size is 0. Without the bias. */
+void hki_cuda_convolve(hki_cuda_stream *stream, bool f64, const hki_conv2d_geometry *geometry,
+                       const void *x, const void *weight, void *y);
+void hki_cuda_convolve_data(hki_cuda_stream *stream, bool f64, const hki_conv2d_geometry *geometry,
+                            const void *dy, const void *weight, void *dx);
+void hki_cuda_convolve_weight(hki_cuda_stream *stream, bool f64,
+                              const hki_conv2d_geometry *geometry, const void *x, const void *dy,
+                              void *dweight);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

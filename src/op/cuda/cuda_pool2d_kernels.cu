@@ -1,0 +1,242 @@
+#include "op/cuda/cuda_pool2d_kernels.h"
+
+#include "device/cuda/cuda_launch.cuh"
+
+enum { THREADS = 256 };
+
+/* A pooling with integers I that hold every offset and window: divisions of 32 bits take a fraction of those of 64. */
+template <typename Element, typename Integer> struct pooling {
+    typedef Element T;
+    typedef Integer I;
+    I in_height, in_width, out_height, out_width;
+    I kernel_height, kernel_width, stride_height, stride_width, pad_height, pad_width;
+    bool count_include_pad;
+    int64_t planes;
+    const T *x, *dy;
+    T *to; /* y or dx */
+};
+
+/* The elements [begin, end) of an axis of `size` that window `at` covers. */
+template <typename I> struct covered {
+    I begin, end;
+};
+
+template <typename I>
+HKI_DEVICE covered<I> window_of(I at, I stride, I pad, I kernel, I size)
+{
+    const I start = at * stride - pad, end = start + kernel;
+    return {start < 0 ? 0 : start, end > size ? size : end};
+}
+
+/* The windows [begin, end) that cover element `at`. */
+template <typename I>
+HKI_DEVICE covered<I> windows_over(I at, I stride, I pad, I kernel, I count)
+{
+    const I last = (at + pad) / stride, before = at + pad - kernel;
+    return {before < 0 ? 0 : before / stride + 1, last < count ? last + 1 : count};
+}
+
+/* Whether v is larger than the largest so far: the first of equals stays, a NaN is larger than numbers. */
+template <typename T> HKI_DEVICE bool wins(T v, T largest)
+{
+    return !(v <= largest) && largest == largest;
+}
+
+/* Offset in the plane of the largest element of the window at (i, j), or -1 where it is all padding. */
+template <typename P>
+HKI_DEVICE typename P::I largest(const P &p, const typename P::T *plane, typename P::I i,
+                                 typename P::I j)
+{
+    typedef typename P::I I;
+    const covered<I> rows =
+        window_of(i, p.stride_height, p.pad_height, p.kernel_height, p.in_height);
+    const covered<I> columns =
+        window_of(j, p.stride_width, p.pad_width, p.kernel_width, p.in_width);
+    I best = -1;
+    for (I r = rows.begin; r < rows.end; r++)
+        for (I c = columns.begin; c < columns.end; c++)
+            if (best < 0 || wins(plane[r * p.in_width + c], plane[best]))
+                best = r * p.in_width + c;
+    return best;
+}
+
+/* By how many elements a window's sum is divided. */
+template <typename P>
+HKI_DEVICE typename P::I window_count(const P &p, typename P::I i, typename P::I j)
+{
+    typedef typename P::I I;
+    if (p.count_include_pad)
+        return p.kernel_height * p.kernel_width;
+    const covered<I> rows =
+        window_of(i, p.stride_height, p.pad_height, p.kernel_height, p.in_height);
+    const covered<I> columns =
+        window_of(j, p.stride_width, p.pad_width, p.kernel_width, p.in_width);
+    return rows.begin < rows.end && columns.begin < columns.end
+               ? (rows.end - rows.begin) * (columns.end - columns.begin)
+               : 1;
+}
+
+template <typename P> HKI_KERNEL void max_forward(P p)
+{
+    typedef typename P::I I;
+    const int64_t size = p.planes * p.out_height * p.out_width;
+    for (int64_t at = HKI_THREAD_INDEX; at < size; at += HKI_THREAD_COUNT) {
+        const I j = (I)at % p.out_width, row = (I)at / p.out_width;
+        const auto *plane = p.x + row / p.out_height * p.in_height * p.in_width;
+        const I best = largest(p, plane, row % p.out_height, j);
+        p.to[at] = best < 0 ? (typename P::T)-INFINITY : plane[best];
+    }
+}
+
+template <typename P> HKI_KERNEL void max_backward(P p)
+{
+    typedef typename P::I I;
+    const int64_t size = p.planes * p.in_height * p.in_width;
+    for (int64_t at = HKI_THREAD_INDEX; at < size; at += HKI_THREAD_COUNT) {
+        const I column = (I)at % p.in_width, row = (I)at / p.in_width % p.in_height;
+        const I plane = (I)at / p.in_width / p.in_height;
+        const auto *x = p.x + plane * p.in_height * p.in_width;
+        const auto *dy = p.dy + plane * p.out_height * p.out_width;
+        const covered<I> is =
+            windows_over(row, p.stride_height, p.pad_height, p.kernel_height, p.out_height);
+        const covered<I> js =
+            windows_over(column, p.stride_width, p.pad_width, p.kernel_width, p.out_width);
+        typename P::T sum = 0;
+        for (I i = is.begin; i < is.end; i++)
+            for (I j = js.begin; j < js.end; j++)
+                if (largest(p, x, i, j) == row * p.in_width + column)
+                    sum += dy[i * p.out_width + j];
+        p.to[at] = sum;
+    }
+}
+
+template <typename P> HKI_KERNEL void average_forward(P p)
+{
+    typedef typename P::I I;
+    const int64_t size = p.planes * p.out_height * p.out_width;
+    for (int64_t at = HKI_THREAD_INDEX; at < size; at += HKI_THREAD_COUNT) {
+        const I j = (I)at % p.out_width, row = (I)at / p.out_width, i = row % p.out_height;
+        const auto *plane = p.x + row / p.out_height * p.in_height * p.in_width;
+        const covered<I> rows =
+            window_of(i, p.stride_height, p.pad_height, p.kernel_height, p.in_height);
+        const covered<I> columns =
+            window_of(j, p.stride_width, p.pad_width, p.kernel_width, p.in_width);
+        typename P::T sum = 0;
+        for (I r = rows.begin; r < rows.end; r++)
+            for (I c = columns.begin; c < columns.end; c++)
+                sum += plane[r * p.in_width + c];
+        p.to[at] = sum / (typename P::T)window_count(p, i, j);
+    }
+}
+
+template <typename P> HKI_KERNEL void average_backward(P p)
+{
+    typedef typename P::I I;
+    const int64_t size = p.planes * p.in_height * p.in_width;
+    for (int64_t at = HKI_THREAD_INDEX; at < size; at += HKI_THREAD_COUNT) {
+        const I column = (I)at % p.in_width, row = (I)at / p.in_width % p.in_height;
+        const auto *dy = p.dy + (I)at / p.in_width / p.in_height * p.out_height * p.out_width;
+        const covered<I> is =
+            windows_over(row, p.stride_height, p.pad_height, p.kernel_height, p.out_height);
+        const covered<I> js =
+            windows_over(column, p.stride_width, p.pad_width, p.kernel_width, p.out_width);
+        typename P::T sum = 0;
+        for (I i = is.begin; i < is.end; i++)
+            for (I j = js.begin; j < js.end; j++)
+                sum += dy[i * p.out_width + j] / (typename P::T)window_count(p, i, j);
+        p.to[at] = sum;
+    }
+}
+
+/* ---- launches ------------------------------------------------------------------------------------------ */
+
+enum which { MAX, MAX_BACKWARD, AVERAGE, AVERAGE_BACKWARD };
+
+template <typename T, typename I>
+static void launch(hki_cuda_stream *stream, which kernel, const hki_pool2d_geometry *g,
+                   int64_t planes, const void *x, const void *dy, void *to)
+{
+    typedef pooling<T, I> P;
+    const P p = {(I)g->in_height,
+                 (I)g->in_width,
+                 (I)g->out_height,
+                 (I)g->out_width,
+                 (I)g->kernel_height,
+                 (I)g->kernel_width,
+                 (I)g->stride_height,
+                 (I)g->stride_width,
+                 (I)g->pad_height,
+                 (I)g->pad_width,
+                 g->count_include_pad,
+                 planes,
+                 (const T *)x,
+                 (const T *)dy,
+                 (T *)to};
+    const bool is_forward = kernel == MAX || kernel == AVERAGE;
+    const int64_t size =
+        planes * (is_forward ? g->out_height * g->out_width : g->in_height * g->in_width);
+    const unsigned grid = hki_cuda_grid(size, THREADS, hki_cuda_stream_multiprocessors(stream));
+    switch (kernel) {
+    case MAX:
+        HKI_LAUNCH(stream, grid, THREADS, max_forward<P>, p);
+        break;
+    case MAX_BACKWARD:
+        HKI_LAUNCH(stream, grid, THREADS, max_backward<P>, p);
+        break;
+    case AVERAGE:
+        HKI_LAUNCH(stream, grid, THREADS, average_forward<P>, p);
+        break;
+    case AVERAGE_BACKWARD:
+        HKI_LAUNCH(stream, grid, THREADS, average_backward<P>, p);
+        break;
+    }
+}
+
+/* Sums and products of what 32-bit kernels compute with stay below 2^31. */
+static bool fits_32(const hki_pool2d_geometry *g, int64_t planes)
+{
+    const int64_t limit = (int64_t)1 << 30;
+    return g->in_height < limit && g->in_width < limit && g->kernel_height < limit >> 1 &&
+           g->kernel_width < limit >> 1 && g->stride_height < limit && g->stride_width < limit &&
+           g->kernel_height * g->kernel_width < limit &&
+           planes * g->in_height * g->in_width < limit &&
+           planes * g->out_height * g->out_width < limit;
+}
+
+static void launch_any(hki_cuda_stream *stream, bool f64, which kernel,
+                       const hki_pool2d_geometry *g, int64_t planes, const void *x, const void *dy,
+                       void *to)
+{
+    if (fits_32(g, planes))
+        (f64 ? launch<double, int32_t> : launch<float, int32_t>)(stream, kernel, g, planes, x, dy,
+                                                                 to);
+    else
+        (f64 ? launch<double, int64_t> : launch<float, int64_t>)(stream, kernel, g, planes, x, dy,
+                                                                 to);
+}
+
+void hki_cuda_pool_max(hki_cuda_stream *stream, bool f64, const hki_pool2d_geometry *geometry,
+                       int64_t planes, const void *x, void *y)
+{
+    launch_any(stream, f64, MAX, geometry, planes, x, nullptr, y);
+}
+
+void hki_cuda_pool_max_backward(hki_cuda_stream *stream, bool f64,
+                                const hki_pool2d_geometry *geometry, int64_t planes, const void *x,
+                                const void *dy, void *dx)
+{
+    launch_any(stream, f64, MAX_BACKWARD, geometry, planes, x, dy, dx);
+}
+
+void hki_cuda_pool_average(hki_cuda_stream *stream, bool f64, const hki_pool2d_geometry *geometry,
+                           int64_t planes, const void *x, void *y)
+{
+    launch_any(stream, f64, AVERAGE, geometry, planes, x, nullptr, y);
+}
+
+void hki_cuda_pool_average_backward(hki_cuda_stream *stream, bool f64,
+                                    const hki_pool2d_geometry *geometry, int64_t planes,
+                                    const void *dy, void *dx)
+{
+    launch_any(stream, f64, AVERAGE_BACKWARD, geometry, planes, nullptr, dy, dx);
+}

@@ -1,0 +1,75 @@
+#include "op/cuda/cuda_sum.h"
+
+#include "op/cuda/cuda_walk.cuh"
+
+/* Each thread reads all inputs of its elements before it writes any output. count: packs of N elements. */
+template <class Element, int N>
+HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK) sum(const hki_cuda_buffers buffers, const int64_t count)
+{
+    typedef hki_pack<Element, N> pack;
+    for (int64_t i = HKI_THREAD_INDEX; i < count; i += HKI_THREAD_COUNT) {
+        pack total = reinterpret_cast<const pack *>(buffers.inputs[0])[i];
+        for (int j = 1; j < buffers.input_count; j++) {
+            const pack more = reinterpret_cast<const pack *>(buffers.inputs[j])[i];
+            for (int k = 0; k < N; k++)
+                total.at[k] = (Element)(total.at[k] + more.at[k]);
+        }
+        for (int j = 0; j < buffers.output_count; j++)
+            reinterpret_cast<pack *>(buffers.outputs[j])[i] = total;
+    }
+}
+
+static bool are_aligned(const hki_cuda_buffers *buffers)
+{
+    uintptr_t bits = 0;
+    for (int i = 0; i < buffers->input_count; i++)
+        bits |= reinterpret_cast<uintptr_t>(buffers->inputs[i]);
+    for (int i = 0; i < buffers->output_count; i++)
+        bits |= reinterpret_cast<uintptr_t>(buffers->outputs[i]);
+    return bits % HKI_CUDA_PACK_BYTES == 0;
+}
+
+/* Wide as far as it goes, then the rest. */
+template <class Element>
+static void launch(hki_cuda_stream *stream, const hki_cuda_buffers *buffers, int64_t size)
+{
+    constexpr int N = HKI_CUDA_PACK_BYTES / (int)sizeof(Element);
+    const int64_t packs = are_aligned(buffers) ? size / N : 0, done = packs * N;
+    const int processors = hki_cuda_stream_multiprocessors(stream);
+    if (packs > 0)
+        HKI_LAUNCH(stream, hki_cuda_grid(packs, HKI_CUDA_BLOCK, processors), HKI_CUDA_BLOCK,
+                   (sum<Element, N>), *buffers, packs);
+    if (done == size)
+        return;
+    hki_cuda_buffers rest = *buffers;
+    for (int i = 0; i < rest.input_count; i++)
+        rest.inputs[i] += done * (int64_t)sizeof(Element);
+    for (int i = 0; i < rest.output_count; i++)
+        rest.outputs[i] += done * (int64_t)sizeof(Element);
+    HKI_LAUNCH(stream, hki_cuda_grid(size - done, HKI_CUDA_BLOCK, processors), HKI_CUDA_BLOCK,
+               (sum<Element, 1>), rest, size - done);
+}
+
+/* Integers wrap around: they are added up unsigned. */
+void hki_cuda_launch_sum(hki_cuda_stream *stream, const hki_cuda_buffers *buffers, hk_dtype dtype,
+                         int64_t size)
+{
+    switch (dtype) {
+    case HK_F32:
+        launch<float>(stream, buffers, size);
+        break;
+    case HK_F64:
+        launch<double>(stream, buffers, size);
+        break;
+    case HK_I32:
+        launch<uint32_t>(stream, buffers, size);
+        break;
+    case HK_I64:
+        launch<uint64_t>(stream, buffers, size);
+        break;
+    case HK_U8:
+    case HK_BOOL:
+        launch<uint8_t>(stream, buffers, size);
+        break;
+    }
+}

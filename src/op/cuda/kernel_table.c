@@ -1,0 +1,36 @@
+/* The GPU's kernels of the operator table: one line for each operator. */
+#include "op/cuda/cuda_calls.h"
+#include "op/cuda/cuda_library_kernels.h"
+
+#define ROW(kind, name, ...)     [HKI_OP_ID_##name] = hki_cuda_call_row,
+#define CHECKED(kind, name, ...) [HKI_OP_ID_##name] = hki_cuda_call_row,
+
+const hki_cuda_kernel_fn hki_cuda_kernels[HKI_OP_COUNT] = {
+#include "op/elementwise.def"
+    [HKI_OP_ID_sum] = hki_cuda_call_reduce,
+    [HKI_OP_ID_mean] = hki_cuda_call_reduce,
+    [HKI_OP_ID_max] = hki_cuda_call_reduce,
+    [HKI_OP_ID_min] = hki_cuda_call_reduce,
+    [HKI_OP_ID_extremum_backward] = hki_cuda_call_extremum_backward,
+    [HKI_OP_ID_sum_to] = hki_cuda_call_sum_to,
+    [HKI_OP_ID_argmax] = hki_cuda_call_argmax,
+    [HKI_OP_ID_copy] = hki_cuda_call_copy,
+    [HKI_OP_ID_to_device] = hki_cuda_call_copy,
+    [HKI_OP_ID_pin] = hki_cuda_call_copy,
+    [HKI_OP_ID_cast] = hki_cuda_call_cast,
+    [HKI_OP_ID_assign] = hki_cuda_call_cast,
+    [HKI_OP_ID_reshape] = hki_cuda_call_reshape,
+    [HKI_OP_ID_full] = hki_cuda_call_full,
+    [HKI_OP_ID_zeros] = hki_cuda_call_zeros,
+    [HKI_OP_ID_ones] = hki_cuda_call_ones,
+    [HKI_OP_ID_ones_like] = hki_cuda_call_ones,
+    [HKI_OP_ID_arange] = hki_cuda_call_arange,
+    [HKI_OP_ID_softmax] = hki_cuda_call_softmax,
+    [HKI_OP_ID_log_softmax] = hki_cuda_call_softmax,
+    [HKI_OP_ID_softmax_cross_entropy] = hki_cuda_call_cross_entropy,
+    [HKI_OP_ID_softmax_cross_entropy_backward] = hki_cuda_call_cross_entropy_backward,
+    [HKI_OP_ID_random_uniform] = hki_cuda_call_random,
+    [HKI_OP_ID_random_normal] = hki_cuda_call_random,
+    [HKI_OP_ID_random_int] = hki_cuda_call_random,
+    HKI_CUDA_LIBRARY_KERNELS
+};

@@ -1,0 +1,51 @@
+/* Calls of operators, on a stream. */
+#include "op/cuda/run_call.h"
+
+#include "device/cuda/cuda_device.h"
+#include "op/cuda/cuda_calls.h"
+
+#include <string.h>
+
+hki_cuda_tensor hki_cuda_tensor_of(const hki_tensor *tensor)
+{
+    hki_cuda_tensor self = {.ndim = tensor->ndim};
+    if (tensor->ndim < 0)
+        return self;
+    self.data = tensor->data;
+    self.dtype = tensor->dtype;
+    self.size = tensor->size;
+    self.is_contiguous = tensor->is_contiguous;
+    memcpy(self.dims, tensor->dims, sizeof self.dims);
+    memcpy(self.strides, tensor->strides, sizeof self.strides);
+    return self;
+}
+
+void hki_cuda_run_call(hki_device *device, const hki_kernel_call *call)
+{
+    const hki_cuda_kernel_fn kernel = hki_cuda_kernels[call->op->id];
+    if (!kernel) {
+        hki_cuda_host_of(device)->task_fail(call->task, 0, HK_UNSUPPORTED,
+                                            "%s has no kernel for %s", call->op->name,
+                                            device->name);
+        return;
+    }
+    hki_cuda_stream *stream = hki_cuda_stream_begin(device, HKI_QUEUE_COMPUTE);
+    if (stream)
+        kernel(call, stream);
+}
+
+void hki_cuda_run_copy(hki_device *device, const hki_tensor *from, const hki_tensor *to)
+{
+    hki_cuda_stream *stream = hki_cuda_stream_begin(device, HKI_QUEUE_COMPUTE);
+    const hki_cuda_tensor source = hki_cuda_tensor_of(from), target = hki_cuda_tensor_of(to);
+    if (stream)
+        hki_cuda_copy_tensor(stream, &source, &target);
+}
+
+void hki_cuda_run_sum(hki_device *device, hk_dtype dtype, const void *const *inputs,
+                      int input_count, void *const *outputs, int output_count, size_t size)
+{
+    hki_cuda_stream *stream = hki_cuda_stream_begin(device, HKI_QUEUE_COMPUTE);
+    if (stream)
+        hki_cuda_sum(stream, dtype, inputs, input_count, outputs, output_count, size);
+}

@@ -1,0 +1,12 @@
+/* Within the plug-in: the slots of hki_device_class that launch kernels. */
+#ifndef HOCKET_OP_CUDA_RUN_CALL_H
+#define HOCKET_OP_CUDA_RUN_CALL_H
+
+#include "op/cuda/cuda_kernels.h"
+
+void hki_cuda_run_call(hki_device *device, const hki_kernel_call *call);
+void hki_cuda_run_copy(hki_device *device, const hki_tensor *from, const hki_tensor *to);
+void hki_cuda_run_sum(hki_device *device, hk_dtype dtype, const void *const *inputs,
+                      int input_count, void *const *outputs, int output_count, size_t size);
+
+#endif

@@ -1,0 +1,31 @@
+/* Options of the random operators, for other kernels of theirs. */
+#ifndef HOCKET_OP_RANDOM_H
+#define HOCKET_OP_RANDOM_H
+
+#include "op/op.h"
+
+/* Where a call's numbers begin: counter words 0 and 1 count from `position`, word 2 is `stream`. */
+#define STREAM_ARGUMENTS(F, op)                                                                    \
+    F(op, DIMS, shape, "", "shape of the result")                                                  \
+    F(op, DTYPE, dtype, "", "dtype of the result")                                                 \
+    F(op, U64, seed, "", "key of the generator")                                                   \
+    F(op, U64, stream, "", "which stream of the seed")                                             \
+    F(op, U64, position, "", "position in the stream")
+#define UNIFORM_ARGUMENTS(F, op)                                                                   \
+    STREAM_ARGUMENTS(F, op)                                                                        \
+    F(op, F64, low, "", "the lowest value") F(op, F64, high, "", "the end of values, not included")
+#define NORMAL_ARGUMENTS(F, op)                                                                    \
+    STREAM_ARGUMENTS(F, op) F(op, F64, mean, "", "mean") F(op, F64, std, "", "standard deviation")
+#define INT_ARGUMENTS(F, op)                                                                       \
+    STREAM_ARGUMENTS(F, op)                                                                        \
+    F(op, INT, low, "", "the lowest value") F(op, INT, high, "", "the end of values, not included")
+HKI_OPTIONS_STRUCT(random_uniform, UNIFORM_ARGUMENTS)
+HKI_OPTIONS_STRUCT(random_normal, NORMAL_ARGUMENTS)
+HKI_OPTIONS_STRUCT(random_int, INT_ARGUMENTS)
+
+/* What the options of the three operators begin with. */
+typedef struct hki_stream_options {
+    STREAM_ARGUMENTS(HKI_OPTIONS_FIELD, )
+} hki_stream_options;
+
+#endif

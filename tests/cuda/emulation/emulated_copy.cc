@@ -1,0 +1,120 @@
+/* Copies. Both sides are looked at when a copy is issued; the bytes move when its stream gets there. */
+#include "emulated_memory.h"
+#include "emulated_stream.h"
+
+#include <cstring>
+
+namespace emulated
+{
+
+namespace
+{
+
+/* Whether a side of a copy can be what the direction says. */
+bool is_allowed(const location &side, bool may_be_host, bool may_be_device)
+{
+    if (side.where == place::wild || !side.is_whole)
+        return false;
+    return side.where == place::device ? may_be_device : may_be_host;
+}
+
+cudaError_t check(const void *to, const void *from, size_t bytes, cudaMemcpyKind kind)
+{
+    bool to_host = kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice;
+    bool from_host = kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice;
+    bool to_device = kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyHostToHost;
+    bool from_device = kind != cudaMemcpyHostToDevice && kind != cudaMemcpyHostToHost;
+    if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
+        return cudaErrorInvalidMemcpyDirection;
+    if (!to || !from || !is_allowed(find(to, bytes), to_host, to_device) ||
+        !is_allowed(find(from, bytes), from_host, from_device))
+        return cudaErrorInvalidValue;
+    return cudaSuccess;
+}
+
+cudaError_t copy(stream *in, void *to, const void *from, size_t bytes, cudaMemcpyKind kind)
+{
+    if (!in)
+        return fail(cudaErrorInvalidResourceHandle);
+    cudaError_t error = usable(&in->device);
+    if (error != cudaSuccess || !bytes)
+        return error;
+    error = check(to, from, bytes, kind);
+    if (error != cudaSuccess)
+        return fail(error);
+    add(the_machine().copies, 1);
+    to = behind(to);
+    from = behind(from);
+    return submit(*in,
+                  {entry::work, "cudaMemcpy", [to, from, bytes] { memmove(to, from, bytes); }});
+}
+
+cudaError_t fill(stream *in, void *memory, int value, size_t bytes)
+{
+    if (!in)
+        return fail(cudaErrorInvalidResourceHandle);
+    cudaError_t error = usable(&in->device);
+    if (error != cudaSuccess || !bytes)
+        return error;
+    location found = find(memory, bytes);
+    if ((found.where != place::device && found.where != place::pinned) || !found.is_whole)
+        return fail(cudaErrorInvalidValue);
+    add(the_machine().copies, 1);
+    memory = behind(memory);
+    return submit(
+        *in, {entry::work, "cudaMemset", [memory, value, bytes] { memset(memory, value, bytes); }});
+}
+
+/* In the default stream, and done when it returns. */
+cudaError_t finish(stream *in, cudaError_t error)
+{
+    return error != cudaSuccess ? error : wait_for_stream(*in);
+}
+
+} // namespace
+
+} // namespace emulated
+
+using namespace emulated;
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t handle)
+{
+    return copy(find_stream(handle), to, from, bytes, kind);
+}
+
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind)
+{
+    stream *in = find_stream(nullptr);
+    return finish(in, copy(in, to, from, bytes, kind));
+}
+
+/* Between GPUs; their access to each other does not matter. */
+cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
+                                size_t bytes, cudaStream_t handle)
+{
+    const configuration &setting = the_machine().setting;
+    if (to_device < 0 || to_device >= setting.gpus || from_device < 0 ||
+        from_device >= setting.gpus)
+        return fail(cudaErrorInvalidDevice);
+    if (bytes && (find(to, bytes).gpu != to_device || find(from, bytes).gpu != from_device))
+        return fail(cudaErrorInvalidValue);
+    return copy(find_stream(handle), to, from, bytes, cudaMemcpyDeviceToDevice);
+}
+
+cudaError_t cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t bytes)
+{
+    return finish(find_stream(nullptr),
+                  cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, nullptr));
+}
+
+cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t handle)
+{
+    return fill(find_stream(handle), memory, value, bytes);
+}
+
+cudaError_t cudaMemset(void *memory, int value, size_t bytes)
+{
+    stream *in = find_stream(nullptr);
+    return finish(in, fill(in, memory, value, bytes));
+}

@@ -1,0 +1,54 @@
+#include "emulation/emulated_libraries.h"
+
+#include "emulation/emulated_runtime.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct emulated_library {
+    const char *soname;
+    const emulated_function *functions;
+} emulated_library;
+
+static const emulated_library libraries[] = {{"libcublasLt.so.", emulated_cublaslt_functions},
+                                             {"libcudnn.so.", emulated_cudnn_functions},
+                                             {"libnccl.so.", emulated_nccl_functions}};
+
+static bool is_listed(const char *list, const char *soname)
+{
+    const size_t length = strlen(soname);
+    for (const char *at = list; at && (at = strstr(at, soname)); at += length)
+        if ((at == list || at[-1] == ',') && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+void *emulated_library_open(const char *file)
+{
+    if (is_listed(getenv("HOCKET_EMULATED_CUDA_WITHOUT"), file))
+        return NULL;
+    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
+        if (!strncmp(file, libraries[i].soname, strlen(libraries[i].soname)))
+            return (void *)(uintptr_t)&libraries[i];
+    return NULL;
+}
+
+void *emulated_library_function(void *library, const char *name)
+{
+    void *address = NULL;
+    for (const emulated_function *f = ((const emulated_library *)library)->functions; f->name; f++)
+        if (!strcmp(f->name, name))
+            memcpy(&address, &f->address, sizeof address);
+    return address;
+}
+
+bool emulated_is_good(const void *data, uint64_t bytes, uint64_t alignment)
+{
+    return (uintptr_t)data % alignment == 0 && hki_emulated_is_device_memory(data, (size_t)bytes);
+}
+
+void emulated_scribble(void *data, size_t bytes)
+{
+    if (bytes)
+        memset(data, 0xCB, bytes);
+}
