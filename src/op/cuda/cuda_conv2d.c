@@ -118,8 +118,13 @@ void hki_cuda_conv2d_backward_weight(const hki_kernel_call *call, hki_cuda_strea
     const hki_conv2d_geometry g = hki_conv2d_geometry_of(call->op, call->in, call->options);
     const bool f64 = x->dtype == HK_F64;
     bool added;
-    if (g.samples == 0 || !convolve_by_library(stream, &g, HKI_CUDA_BACKWARD_WEIGHT, f64, x->data,
-                                               dy->data, NULL, dweight->data, &added))
+    if (g.samples == 0) { /* sums of nothing; x and dy have no memory */
+        clear(stream, dweight);
+        clear(stream, &call->out[1]);
+        return;
+    }
+    if (!convolve_by_library(stream, &g, HKI_CUDA_BACKWARD_WEIGHT, f64, x->data, dy->data, NULL,
+                             dweight->data, &added))
         hki_cuda_convolve_weight(stream, f64, &g, x->data, dy->data, dweight->data);
     sum_bias(stream, &g, dy, call->out[1].data);
 }
