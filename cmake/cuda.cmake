@@ -99,7 +99,7 @@ if(HOCKET_HAS_EMULATION)
     CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden
     LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
   target_compile_options(hocket_cuda_emulated PRIVATE
-    $<$<COMPILE_LANGUAGE:CXX>:-fPIC -ffp-contract=off -Wall -Wextra -Wconversion -Wshadow>
+    $<$<COMPILE_LANGUAGE:CXX>:-fPIC -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -ffp-contract=off -Wall -Wextra -Wconversion -Wshadow>
     $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${HOCKET_WERROR}>>:-Werror>)
   target_link_libraries(hocket_cuda_emulated PRIVATE hocket_flags Threads::Threads
                                                      ${CMAKE_DL_LIBS} ${HOCKET_MATH_LIBRARY})

@@ -18,7 +18,7 @@ typedef struct hki_trace hki_trace;
 
 typedef enum hki_trace_kind {
     HKI_TRACE_ISSUE, /* hki_trace_issue_record: a task was issued */
-    HKI_TRACE_READY, /* hki_trace_task_record: all it waited for has finished */
+    HKI_TRACE_READY, /* hki_trace_task_record: all it waited for has finished, or is launched: it may be, too */
     HKI_TRACE_RUN,   /* hki_trace_run_record: one piece was run by this thread */
     HKI_TRACE_MODEL, /* hki_trace_model_record: when a device's own clock says it ran */
     HKI_TRACE_WAIT,  /* hki_trace_wait_record: this thread waited, or had nothing to wait for */

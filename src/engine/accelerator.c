@@ -210,17 +210,12 @@ static void launch_next(hki_executor *executor)
         launch(executor, claim.task);
 }
 
-/* Who only gives a device work is no load worth a core of the budget; a little patience spares the next call being woken
- * for. */
-static void launch_streams(hki_executor *executor)
+/* A little patience spares the next call waking this thread. */
+static void linger(hki_queue *queue)
 {
-    hki_queue *queue = executor->queue;
-    while (wait_for_task(queue)) {
-        launch_next(executor);
-        int64_t until = hki_clock_ns() + HKI_SPIN_NS;
-        while (!may_launch(queue) && hki_clock_ns() < until)
-            hki_relax();
-    }
+    int64_t until = hki_clock_ns() + HKI_SPIN_NS;
+    while (!may_launch(queue) && hki_clock_ns() < until)
+        hki_relax();
 }
 
 void *hki_accelerator_main(void *argument)
@@ -234,13 +229,15 @@ void *hki_accelerator_main(void *argument)
     hki_tracing_name_worker(worker);
     if (runtime->launch_cores.count > 0)
         hki_cpu_pin_any(runtime->launch_cores.processors, runtime->launch_cores.count);
-    if (!queue->device->class->is_modelled)
-        launch_streams(&executor);
-    else
-        while (wait_for_task(queue) && core_acquire(runtime, &budget)) {
+    while (wait_for_task(queue)) {
+        if (!queue->device->class->is_modelled) { /* giving a device work takes no core worth counting */
+            launch_next(&executor);
+            linger(queue);
+        } else if (core_acquire(runtime, &budget)) {
             launch_next(&executor);
             core_release(runtime, budget);
         }
+    }
     return NULL;
 }
 

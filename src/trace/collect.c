@@ -31,7 +31,8 @@ typedef struct collector {
     int issue_count, issue_capacity, var_count, var_capacity, thread_count, thread_capacity,
         wait_capacity, wait_sequence_capacity, slice_capacity, point_count, point_capacity;
     int *first_queue;   /* of each device, in timeline->queues */
-    int *lane_of_queue; /* of simulated devices */
+    bool *has_clock;    /* of each queue: an accelerator's, which says itself when its calls ran */
+    int *lane_of_queue; /* of accelerators */
     int *lane_of_thread;
 } collector;
 
@@ -129,13 +130,16 @@ static bool add_queues(collector *self)
     timeline->queues =
         calloc((size_t)device_count * HKI_QUEUE_KIND_COUNT + 1, sizeof *timeline->queues);
     self->first_queue = calloc((size_t)device_count + 1, sizeof *self->first_queue);
-    if (!timeline->queues || !self->first_queue)
+    self->has_clock =
+        calloc((size_t)device_count * HKI_QUEUE_KIND_COUNT + 1, sizeof *self->has_clock);
+    if (!timeline->queues || !self->first_queue || !self->has_clock)
         return false;
     for (int i = 0; i < device_count; i++) {
         const hki_collect_device *device = &self->source->devices[i];
         const char *name = hki_timeline_text(timeline, device->name);
         self->first_queue[i] = timeline->queue_count;
-        for (int kind = 0; kind < (device->is_simulated ? HKI_QUEUE_KIND_COUNT : 1); kind++) {
+        for (int kind = 0; kind < (device->is_accelerator ? HKI_QUEUE_KIND_COUNT : 1); kind++) {
+            self->has_clock[timeline->queue_count] = device->is_accelerator;
             hki_trace_queue_info *queue = &timeline->queues[timeline->queue_count++];
             *queue = (hki_trace_queue_info){name, hki_timeline_text(timeline, names[kind]),
                                             device->is_simulated, kind > 0};
@@ -150,7 +154,7 @@ static bool add_queues(collector *self)
 static int queue_of(const collector *self, const hki_trace_issue_record *issue)
 {
     const int device = issue->device < self->source->device_count ? issue->device : 0;
-    const bool has_kinds = self->source->devices[device].is_simulated;
+    const bool has_kinds = self->source->devices[device].is_accelerator;
     return self->first_queue[device] +
            (has_kinds && issue->queue < HKI_QUEUE_KIND_COUNT ? issue->queue : 0);
 }
@@ -238,7 +242,7 @@ static bool add_run(collector *self, int thread, const hki_trace_run_record *run
     call->is_failed |= (run->head.flags & (HKI_TRACE_SKIPPED | HKI_TRACE_FAILED)) != 0;
     self->known[index] |= HAS_RUN | (run->head.flags & HKI_TRACE_LAST ? HAS_ENDED : 0);
     const int piece = self->issues[index]->piece_count > 1 ? (int)run->piece : -1;
-    return self->timeline->queues[call->queue].is_simulated ||
+    return self->has_clock[call->queue] ||
            add_slice(self, &(hki_slice){index, thread, piece, start, end > start ? end : start});
 }
 
@@ -317,10 +321,10 @@ static bool visit_second(void *context, const hki_trace_thread_info *thread,
 /* Times in their order, whatever clocks they come from. */
 static void finish_call(const collector *self, hki_call_event *call, int known)
 {
-    const bool is_simulated = self->timeline->queues[call->queue].is_simulated;
-    if (is_simulated && !(known & HAS_MODEL) && call->is_failed) {
+    const bool has_clock = self->has_clock[call->queue];
+    if (has_clock && !(known & HAS_MODEL) && call->is_failed) {
         call->start_ns = call->end_ns = call->wall_end_ns;
-    } else if (!is_simulated || !(known & HAS_MODEL)) {
+    } else if (!has_clock || !(known & HAS_MODEL)) {
         call->start_ns = call->wall_start_ns;
         call->end_ns = call->wall_end_ns;
     }
@@ -334,6 +338,10 @@ static void finish_call(const collector *self, hki_call_event *call, int known)
         call->ready_ns = call->issue_ns;
     if (call->ready_ns > call->start_ns)
         call->ready_ns = call->start_ns;
+    if (!self->timeline->queues[call->queue].is_simulated) {
+        call->wall_start_ns = call->start_ns;
+        call->wall_end_ns = call->end_ns;
+    }
 }
 
 /* Keeps the calls that ended, and what is drawn of them. */
@@ -396,7 +404,7 @@ static bool add_lane(hki_timeline *timeline, const char *process, const char *na
     return lane->process && lane->name;
 }
 
-/* The lanes of a simulated device are those of its queues; its threads have no others. */
+/* The lanes of an accelerator are those of its queues; its threads have no others. */
 static bool add_queue_lanes(collector *self, int device)
 {
     hki_timeline *timeline = self->timeline;
@@ -404,7 +412,8 @@ static bool add_queue_lanes(collector *self, int device)
     for (int kind = 0; kind < HKI_QUEUE_KIND_COUNT; kind++) {
         const int queue = self->first_queue[device] + kind;
         self->lane_of_queue[queue] = timeline->lane_count;
-        if (!add_lane(timeline, timeline->queues[queue].device, timeline->queues[queue].name, true))
+        if (!add_lane(timeline, timeline->queues[queue].device, timeline->queues[queue].name,
+                      timeline->queues[queue].is_simulated))
             return false;
     }
     for (int i = 0; i < self->thread_count; i++)
@@ -445,13 +454,13 @@ static bool make_lanes(collector *self, const bool *is_drawn)
     if (!add_thread_lanes(self, -1, is_drawn))
         return false;
     for (int i = 0; i < self->source->device_count; i++)
-        if (!(self->source->devices[i].is_simulated ? add_queue_lanes(self, i)
+        if (!(self->source->devices[i].is_accelerator ? add_queue_lanes(self, i)
                                                     : add_thread_lanes(self, i, is_drawn)))
             return false;
     return true;
 }
 
-/* Gives slices and waits their lanes, and draws the calls of simulated devices. */
+/* Gives slices and waits their lanes, and draws the calls of accelerators. */
 static bool add_lanes(collector *self)
 {
     hki_timeline *timeline = self->timeline;
@@ -473,7 +482,7 @@ static bool add_lanes(collector *self)
         timeline->waits[i].lane = self->lane_of_thread[timeline->waits[i].lane];
     for (int i = 0; done && i < timeline->call_count; i++) {
         const hki_call_event *call = &timeline->calls[i];
-        if (timeline->queues[call->queue].is_simulated)
+        if (self->has_clock[call->queue])
             done = add_slice(self, &(hki_slice){i, self->lane_of_queue[call->queue], -1,
                                                 call->start_ns, call->end_ns});
     }
@@ -560,6 +569,7 @@ static bool collect(collector *self)
         !drop_unfinished(self) || !add_dependencies(self) || !add_lanes(self) ||
         !add_counters(self) || !finish_waits(self) || !hki_collect_nest_slices(timeline))
         return false;
+    hki_collect_ready(timeline, self->has_clock);
     for (int i = 0; i < timeline->call_count; i++)
         if (timeline->calls[i].end_ns > timeline->duration_ns)
             timeline->duration_ns = timeline->calls[i].end_ns;
@@ -582,6 +592,7 @@ hki_timeline *hki_timeline_collect(const hki_collect_source *source)
     free(self.known);
     free(self.vars);
     free(self.first_queue);
+    free(self.has_clock);
     free(self.lane_of_queue);
     free(self.lane_of_thread);
     free(self.threads);

@@ -4,9 +4,10 @@
  * known but a number: it is left out, and who waited for it merely seems to become ready late. One that had not
  * finished when recording ended is left out too; so is one of whose records some were lost.
  *
- * A call of a simulated device has the model's times, and is one slice in the lane of its queue; where the model
- * has none (the call was skipped, or failed before it was launched) it takes no time, at the moment of its real end.
- * Every other call is drawn where its pieces really ran. */
+ * A call of an accelerator has the times of its device's clock (the model's, of a simulated one), and is one slice in the
+ * lane of its queue; where that has none (the call was skipped, or failed before it was launched) it takes no time, at
+ * the moment of its real end. It may have been launched before what it waited for had ended: it became ready when that
+ * had. Every other call is drawn where its pieces really ran. */
 #ifndef HOCKET_TRACE_COLLECT_H
 #define HOCKET_TRACE_COLLECT_H
 
@@ -14,7 +15,7 @@
 
 typedef struct hki_collect_device {
     const char *name;
-    bool is_simulated;
+    bool is_simulated, is_accelerator; /* simulated ones are both */
 } hki_collect_device;
 
 /* Whose records; borrowed for the call. Tests put their own in the place of hki_trace_each. */
@@ -37,6 +38,10 @@ hki_timeline *hki_timeline_collect(const hki_collect_source *source);
 
 /* "float32(2,3), float32(3,) -> float32(2,3)", cut with "..." where it would be longer than `bytes`. */
 void hki_collect_shapes(const hki_trace_issue_record *issue, char *text, size_t bytes);
+
+/* Calls of the queues that have a clock, by index, may have been launched before what they depend on had ended: they
+ * became ready when that had, by their devices' clocks. */
+void hki_collect_ready(hki_timeline *timeline, const bool *has_clock);
 
 /* Sorts the slices as hki_timeline wants them, and shortens those that others of their lane outlast: a lane's nest.
  * False when host memory is short. */

@@ -68,6 +68,21 @@ void hki_collect_shapes(const hki_trace_issue_record *issue, char *text, size_t 
         text[self.length] = '\0';
 }
 
+/* ---- calls ----------------------------------------------------------------------------------------------------- */
+
+void hki_collect_ready(hki_timeline *timeline, const bool *has_clock)
+{
+    for (int i = 0; i < timeline->call_count; i++) {
+        hki_call_event *call = &timeline->calls[i];
+        for (int j = 0; has_clock[call->queue] && j < call->dependency_count; j++) {
+            const int before = timeline->dependencies[call->first_dependency + j];
+            const int64_t end_ns = timeline->calls[before].end_ns;
+            if (call->ready_ns < end_ns)
+                call->ready_ns = end_ns < call->start_ns ? end_ns : call->start_ns;
+        }
+    }
+}
+
 /* ---- slices ---------------------------------------------------------------------------------------------------- */
 
 static int compare_slices(const void *a, const void *b)

@@ -122,9 +122,9 @@ static bool each_note(hki_trace *trace,
     return true;
 }
 
-static hki_timeline *collect_notes(void)
+static hki_timeline *collect_notes_of(hki_collect_device accelerator)
 {
-    static const hki_collect_device devices[] = {{"cpu:0", false}, {"sim:0", true}};
+    const hki_collect_device devices[] = {{"cpu:0", false, false}, accelerator};
     const hki_collect_source source = {.each = each_note,
                                        .facts = {.begin_ticks = 1000,
                                                  .end_ticks = 2000,
@@ -142,6 +142,11 @@ static hki_timeline *collect_notes(void)
     check_timeline(timeline);
     notes.count = 0;
     return timeline;
+}
+
+static hki_timeline *collect_notes(void)
+{
+    return collect_notes_of((hki_collect_device){"sim:0", true, true});
 }
 
 static int dependency(const hki_timeline *timeline, int call, int index)
@@ -261,6 +266,34 @@ static void everything_is_collected(void)
     hki_timeline_destroy(timeline);
 }
 
+/* Both are launched before the first begins; a device that is not simulated has but one kind of time. */
+static void what_is_launched_ahead_is_ready_later(void)
+{
+    enum { VAR = 64 };
+    for (int is_simulated = 0; is_simulated < 2; is_simulated++) {
+        add_access(issue(30, 10, "first", 1, 0), VAR, 8, 2);
+        add_access(issue(31, 11, "second", 1, 0), VAR, 8, 3);
+        note_task(0, HKI_TRACE_READY, 30, 12);
+        note_task(2, HKI_TRACE_READY, 31, 15);
+        run_piece(2, 30, 0, 13, 350, HKI_TRACE_LAST);
+        run_piece(2, 31, 0, 16, 360, HKI_TRACE_LAST);
+        note_model(30, 5100, 5300);
+        note_model(31, 5310, 5400);
+        hki_timeline *timeline = collect_notes_of(
+            (hki_collect_device){is_simulated ? "sim:0" : "cuda:0", is_simulated, true});
+        const hki_call_event *call = &timeline->calls[1];
+        CHECK_EQ_I64(timeline->calls[0].ready_ns, 24);
+        CHECK_EQ_I64(call->ready_ns, 300);
+        CHECK(call->start_ns == 310 && call->end_ns == 400);
+        CHECK_EQ_I64(call->wall_start_ns, is_simulated ? 32 : 310);
+        CHECK_EQ_I64(call->wall_end_ns, is_simulated ? 720 : 400);
+        CHECK_EQ_I64(timeline->slice_count, 2);
+        CHECK_STR(timeline->lanes[timeline->slices[1].lane].name, "compute");
+        CHECK(timeline->lanes[timeline->slices[1].lane].is_simulated == is_simulated);
+        hki_timeline_destroy(timeline);
+    }
+}
+
 /* Without an issue, without an end; and times from before recording. */
 static void what_is_not_whole_is_left_out(void)
 {
@@ -373,6 +406,7 @@ static void nothing_gives_an_empty_timeline(void)
 int main(void)
 {
     everything_is_collected();
+    what_is_launched_ahead_is_ready_later();
     what_is_not_whole_is_left_out();
     variables_begin_anew();
     simulated_calls_without_a_model();

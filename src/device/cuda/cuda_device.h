@@ -16,7 +16,7 @@ extern const hki_device_class hki_cuda_device_class;
 bool hki_cuda_device_init(hki_device *device, const hki_device_class *class, int gpu,
                           const hki_cuda_options *options, const hki_cuda_host *host, char *problem,
                           size_t bytes);
-/* As hki_cuda_plugin.probe, but for `libraries`. */
+/* As hki_cuda_plugin.probe. */
 void hki_cuda_probe(hki_cuda_machine *machine);
 
 const hki_cuda_host *hki_cuda_host_of(const hki_device *device);

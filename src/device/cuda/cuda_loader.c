@@ -232,8 +232,9 @@ void hki_cuda_found_describe(const hki_cuda_found *found, const hki_cuda_choice 
         add(text, bytes, "%s\n", found->problem);
     for (int i = 0; i < machine->gpu_count; i++)
         describe_gpu(&machine->gpus[i], i, text, bytes);
-    if (machine->gpu_count > 0)
-        add(text, bytes, "%s%s", machine->libraries,
-            *machine->libraries && machine->libraries[strlen(machine->libraries) - 1] != '\n' ? "\n"
-                                                                                              : "");
+    if (machine->gpu_count > 0) {
+        char libraries[1024] = "";
+        found->plugin->describe_libraries(libraries, sizeof libraries);
+        add(text, bytes, "%s", libraries);
+    }
 }

@@ -9,7 +9,7 @@
 #include "device/device.h"
 
 /* Counted up with every change of what the two share; the sizes catch what was forgotten. */
-enum { HKI_CUDA_ABI = 1 };
+enum { HKI_CUDA_ABI = 2 };
 
 struct hki_task;
 struct hki_runtime;
@@ -49,7 +49,6 @@ typedef struct hki_cuda_machine {
     hki_cuda_gpu gpus[HKI_CUDA_MAX_GPUS];
     int driver_version, runtime_version; /* 13000: 13.0; 0: no driver */
     char problem[256];                   /* why there is no GPU to be used, else "" */
-    char libraries[512]; /* lines "cuDNN 9.13" or "NCCL: not found (libnccl.so.2)" */
 } hki_cuda_machine;
 
 typedef struct hki_cuda_options {
@@ -61,6 +60,8 @@ typedef struct hki_cuda_plugin {
     uint32_t abi;
     /* Looks for GPUs. Never fails: `problem` tells. */
     void (*probe)(hki_cuda_machine *machine);
+    /* Lines "cuDNN 9.13" or "NCCL: not found (libnccl.so.2)". Opens them all, which takes a while. */
+    void (*describe_libraries)(char *text, size_t bytes);
     /* Makes `device` the GPU's: class, description, state; streams and memory of its own, so that one GPU may be
      * several devices. False: *problem (bytes) says why. */
     bool (*device_init)(hki_device *device, int gpu, const hki_cuda_options *options, char *problem,

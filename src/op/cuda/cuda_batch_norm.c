@@ -4,6 +4,12 @@
 #include "op/cuda/cuda_channel_kernels.h"
 #include "op/cuda/cuda_library_kernels.h"
 
+/* Arrays without elements have no memory of the device. */
+static void *elements(const hki_tensor *x)
+{
+    return x->size > 0 ? x->data : NULL;
+}
+
 void hki_cuda_batch_norm(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
     const hki_tensor *x = &call->in[0], *mean = &call->in[3], *variance = &call->in[4];
@@ -18,8 +24,8 @@ void hki_cuda_batch_norm(const hki_kernel_call *call, hki_cuda_stream *stream)
             return;
     }
     hki_cuda_normalise(stream, x->dtype == HK_F64, &shape, hki_batch_norm_eps(call->options),
-                       x->data, call->in[1].data, call->in[2].data, given ? mean->data : NULL,
-                       given ? variance->data : NULL, call->out[0].data, call->out[1].data,
+                       elements(x), call->in[1].data, call->in[2].data, given ? mean->data : NULL,
+                       given ? variance->data : NULL, elements(&call->out[0]), call->out[1].data,
                        workspace);
 }
 
@@ -32,7 +38,7 @@ void hki_cuda_batch_norm_backward(const hki_kernel_call *call, hki_cuda_stream *
         return;
     void *workspace = hki_cuda_workspace(stream, hki_cuda_channel_workspace_bytes(&shape));
     if (workspace)
-        hki_cuda_normalise_backward(stream, x->dtype == HK_F64, &shape, options->given, x->data,
-                                    call->in[1].data, call->in[2].data, call->in[3].data,
-                                    call->out[0].data, call->out[1].data, workspace);
+        hki_cuda_normalise_backward(stream, x->dtype == HK_F64, &shape, options->given, elements(x),
+                                    elements(&call->in[1]), call->in[2].data, call->in[3].data,
+                                    elements(&call->out[0]), call->out[1].data, workspace);
 }

@@ -44,40 +44,93 @@ static hki_cuda_convolution problem_of(const hki_conv2d_geometry *g, hki_cuda_co
     };
 }
 
+enum { ALIGNMENT = 16, WORKSPACE_ALIGNMENT = 256 };
+
+/* An array on its way to or from cuDNN, whose kernels read and write vectors of 16 bytes: one that begins elsewhere, such
+ * as a slice, is copied. */
+typedef struct passed {
+    void *data;   /* where cuDNN has it */
+    void *real;   /* where it is */
+    size_t bytes; /* of the copy, rounded up; 0: there is none */
+    size_t size;
+} passed;
+
+static passed pass(const hki_tensor *x)
+{
+    passed self = {.data = x->data, .real = x->data};
+    self.size = (size_t)x->size * hki_dtype_bytes(x->dtype);
+    if ((uintptr_t)x->data % ALIGNMENT)
+        self.bytes = (self.size + WORKSPACE_ALIGNMENT - 1) / WORKSPACE_ALIGNMENT *
+                     WORKSPACE_ALIGNMENT;
+    return self;
+}
+
+/* Takes the copy's memory from *workspace. */
+static void place(passed *self, char **workspace)
+{
+    if (self->bytes == 0)
+        return;
+    self->data = *workspace;
+    *workspace += self->bytes;
+}
+
+static void copy(hki_cuda_stream *stream, void *to, const void *from, size_t bytes)
+{
+    if (to != from)
+        hki_cuda_ok(stream,
+                    cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice,
+                                    hki_cuda_stream_handle(stream)),
+                    "cudaMemcpyAsync");
+}
+
 /* False: own kernels must do it. *added: with the bias. bias NULL: none. */
 static bool convolve_by_library(hki_cuda_stream *stream, const hki_conv2d_geometry *g,
-                                hki_cuda_convolution_kind kind, bool f64, const void *first,
-                                const void *second, const void *bias, void *out, bool *added)
+                                hki_cuda_convolution_kind kind, const hki_tensor *first,
+                                const hki_tensor *second, const void *bias, const hki_tensor *out,
+                                bool *added)
 {
+    const bool f64 = out->dtype == HK_F64;
     bool failed = false;
+    passed arrays[] = {pass(first), pass(second), pass(out)};
+    size_t bytes = 0;
     if (!fits(g))
         return false;
+    if ((uintptr_t)bias % ALIGNMENT)
+        bias = NULL;
     const hki_cuda_convolution problem = problem_of(g, kind, f64, bias != NULL);
     hki_cuda_convolution_plan *plan = hki_cuda_convolution_plan_for(stream, &problem, &failed);
     if (!plan)
         return failed;
-    const size_t bytes = hki_cuda_convolution_workspace_bytes(plan);
-    void *workspace = bytes ? hki_cuda_workspace(stream, bytes) : NULL;
+    for (int i = 0; i < 3; i++)
+        bytes += arrays[i].bytes;
+    bytes += hki_cuda_convolution_workspace_bytes(plan);
+    char *workspace = bytes ? hki_cuda_workspace(stream, bytes) : NULL;
     if (bytes && !workspace)
         return true;
+    for (int i = 0; i < 3; i++)
+        place(&arrays[i], &workspace);
+    for (int i = 0; i < 2; i++)
+        copy(stream, arrays[i].data, arrays[i].real, arrays[i].size);
+    if (!hki_cuda_convolution_launch(stream, plan, arrays[0].data, arrays[1].data, bias,
+                                     arrays[2].data, workspace))
+        return false;
+    copy(stream, arrays[2].real, arrays[2].data, arrays[2].size);
     *added = bias && hki_cuda_convolution_adds_bias(plan);
-    return hki_cuda_convolution_launch(stream, plan, first, second, bias, out, workspace);
+    return true;
 }
 
 void hki_cuda_conv2d(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
     const hki_tensor *x = &call->in[0], *weight = &call->in[1], *bias = &call->in[2];
     const hki_conv2d_geometry g = hki_conv2d_geometry_of(call->op, call->in, call->options);
-    const bool f64 = x->dtype == HK_F64, has_bias = bias->ndim >= 0;
+    const bool has_bias = bias->ndim >= 0;
     void *y = call->out[0].data;
     bool added = false;
     if (call->out[0].size == 0)
         return;
-    if (!convolve_by_library(stream, &g, HKI_CUDA_FORWARD, f64, x->data, weight->data,
-                             has_bias ? bias->data : NULL, y, &added)) {
-        added = false;
-        hki_cuda_convolve(stream, f64, &g, x->data, weight->data, y);
-    }
+    if (!convolve_by_library(stream, &g, HKI_CUDA_FORWARD, x, weight, has_bias ? bias->data : NULL,
+                             &call->out[0], &added))
+        hki_cuda_convolve(stream, x->dtype == HK_F64, &g, x->data, weight->data, y);
     if (has_bias && !added)
         hki_cuda_add_bias(stream, x->dtype, y,
                           (const int64_t[]){g.samples, g.out_channels, g.out_height * g.out_width},
@@ -88,11 +141,10 @@ void hki_cuda_conv2d_backward_data(const hki_kernel_call *call, hki_cuda_stream 
 {
     const hki_tensor *dy = &call->in[0], *weight = &call->in[1], *dx = &call->out[0];
     const hki_conv2d_geometry g = hki_conv2d_geometry_of(call->op, call->in, call->options);
-    const bool f64 = dy->dtype == HK_F64;
     bool added;
-    if (dx->size > 0 && !convolve_by_library(stream, &g, HKI_CUDA_BACKWARD_DATA, f64, dy->data,
-                                             weight->data, NULL, dx->data, &added))
-        hki_cuda_convolve_data(stream, f64, &g, dy->data, weight->data, dx->data);
+    if (dx->size > 0 && !convolve_by_library(stream, &g, HKI_CUDA_BACKWARD_DATA, dy, weight, NULL,
+                                             dx, &added))
+        hki_cuda_convolve_data(stream, dy->dtype == HK_F64, &g, dy->data, weight->data, dx->data);
 }
 
 static void sum_bias(hki_cuda_stream *stream, const hki_conv2d_geometry *g, const hki_tensor *dy,
@@ -104,15 +156,25 @@ static void sum_bias(hki_cuda_stream *stream, const hki_conv2d_geometry *g, cons
         hki_cuda_sum_channels(stream, dy->dtype == HK_F64, &shape, dy->data, dbias, workspace);
 }
 
-/* Of no samples, sums are zero. */
+static void clear(hki_cuda_stream *stream, const hki_tensor *x)
+{
+    hki_cuda_ok(stream,
+                cudaMemsetAsync(x->data, 0, (size_t)x->size * hki_dtype_bytes(x->dtype),
+                                hki_cuda_stream_handle(stream)),
+                "cudaMemsetAsync");
+}
+
 void hki_cuda_conv2d_backward_weight(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
     const hki_tensor *x = &call->in[0], *dy = &call->in[1], *dweight = &call->out[0];
     const hki_conv2d_geometry g = hki_conv2d_geometry_of(call->op, call->in, call->options);
-    const bool f64 = x->dtype == HK_F64;
     bool added;
-    if (g.samples == 0 || !convolve_by_library(stream, &g, HKI_CUDA_BACKWARD_WEIGHT, f64, x->data,
-                                               dy->data, NULL, dweight->data, &added))
-        hki_cuda_convolve_weight(stream, f64, &g, x->data, dy->data, dweight->data);
+    if (g.samples == 0) { /* sums of nothing; x and dy have no memory */
+        clear(stream, dweight);
+        clear(stream, &call->out[1]);
+        return;
+    }
+    if (!convolve_by_library(stream, &g, HKI_CUDA_BACKWARD_WEIGHT, x, dy, NULL, dweight, &added))
+        hki_cuda_convolve_weight(stream, x->dtype == HK_F64, &g, x->data, dy->data, dweight->data);
     sum_bias(stream, &g, dy, call->out[1].data);
 }

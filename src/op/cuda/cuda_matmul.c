@@ -279,7 +279,13 @@ static void multiply(hki_cuda_stream *stream, multiplication *self)
         return;
     simplify(self);
     join_rows(self);
-    if (!is_float || self->a.columns == 0 || !multiply_by_library(stream, self, &added))
+    if (self->a.columns == 0) /* sums of nothing; the factors have no memory */
+        hki_cuda_ok(stream,
+                    cudaMemsetAsync(self->c, 0,
+                                    (size_t)(rows * columns) * hki_dtype_bytes(self->dtype),
+                                    hki_cuda_stream_handle(stream)),
+                    "cudaMemsetAsync");
+    else if (!is_float || !multiply_by_library(stream, self, &added))
         hki_cuda_multiply(stream, self->dtype, &self->batch, &self->a, &self->b, self->c);
     if (bias && !added)
         hki_cuda_add_bias(stream, self->dtype, self->c, (const int64_t[]){rows, columns, 1},

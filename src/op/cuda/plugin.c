@@ -23,12 +23,6 @@ static void make_class(void)
     opened.class.sum = hki_cuda_run_sum;
 }
 
-static void probe(hki_cuda_machine *machine)
-{
-    hki_cuda_probe(machine);
-    hki_cuda_libraries_describe(machine->libraries, sizeof machine->libraries);
-}
-
 static bool device_init(hki_device *device, int gpu, const hki_cuda_options *options, char *problem,
                         size_t bytes)
 {
@@ -49,7 +43,10 @@ HK_API const hki_cuda_plugin *hki_cuda_plugin_open(const hki_cuda_host *host);
 const hki_cuda_plugin *hki_cuda_plugin_open(const hki_cuda_host *host)
 {
     static const hki_cuda_plugin plugin = {
-        .abi = HKI_CUDA_ABI, .probe = probe, .device_init = device_init};
+        .abi = HKI_CUDA_ABI, 
+                                           .probe = hki_cuda_probe,
+                                           .describe_libraries = hki_cuda_libraries_describe,
+                                           .device_init = device_init};
     if (!is_of_this_build(host))
         return NULL;
     pthread_once(&opened.once, make_class);

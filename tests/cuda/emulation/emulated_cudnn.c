@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORKSPACE_BYTES = 2048 };
+enum { WORKSPACE_BYTES = 2048, ALIGNMENT = 16 };
 
 struct cudnnContext {
     cudaStream_t stream;
@@ -391,9 +391,9 @@ static cudnnStatus_t enqueue(cudnnHandle_t handle, convolution *self, bool varie
         return CUDNN_STATUS_NOT_SUPPORTED;
     if (workspace_bytes < needed || (needed && !emulated_is_good(workspace, needed, 16)))
         return CUDNN_STATUS_BAD_PARAM;
-    if (!emulated_is_good(x, (uint64_t)x_size(self) * item, item) ||
-        !emulated_is_good(y, (uint64_t)y_size(self) * item, item) ||
-        !emulated_is_good(weight, (uint64_t)weight_size(self) * item, item))
+    if (!emulated_is_good(x, (uint64_t)x_size(self) * item, ALIGNMENT) ||
+        !emulated_is_good(y, (uint64_t)y_size(self) * item, ALIGNMENT) ||
+        !emulated_is_good(weight, (uint64_t)weight_size(self) * item, ALIGNMENT))
         return CUDNN_STATUS_BAD_PARAM;
     self->varies = varies;
     self->alpha = scale_of(self, alpha);
@@ -446,8 +446,7 @@ cudnnStatus_t cudnnConvolutionBiasActivationForward(
     if (!bias_desc->is_set || !activation->is_set || !z || memcmp(z_desc, y_desc, sizeof *z_desc) ||
         bias_desc->dims[0] != 1 || bias_desc->dims[1] != self.out_channels ||
         bias_desc->dims[2] != 1 || bias_desc->dims[3] != 1 || bias_desc->type != y_desc->type ||
-        !emulated_is_good(bias, (uint64_t)self.out_channels * element_bytes(&self),
-                          element_bytes(&self)))
+        !emulated_is_good(bias, (uint64_t)self.out_channels * element_bytes(&self), ALIGNMENT))
         return CUDNN_STATUS_BAD_PARAM;
     if (activation->mode != CUDNN_ACTIVATION_IDENTITY || (z != y && scale_of(&self, alpha2) != 0) ||
         algo != CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM)

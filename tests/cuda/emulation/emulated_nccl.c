@@ -177,6 +177,10 @@ static ncclResult_t run_group(void)
     return done ? ncclSuccess : ncclUnhandledCudaError;
 }
 
+/* nccl.h says nothing of their arguments, which is no prototype in C. */
+ncclResult_t ncclGroupStart(void);
+ncclResult_t ncclGroupEnd(void);
+
 ncclResult_t ncclGroupStart(void)
 {
     if (group.depth++ == 0) {

@@ -366,8 +366,9 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle)
     if (in->captured)
         in->captured->is_invalid = true;
     machine.streams.erase(in);
-    in->close();
-    return in->device.lost.load(std::memory_order_relaxed);
+    gpu &device = in->device;
+    in->close(); /* its thread deletes it */
+    return device.lost.load(std::memory_order_relaxed);
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t handle)
