@@ -4,8 +4,12 @@
 #   cli      tests/cli/cases/*, golden tests of the command
 #   html     tests/html/: the page of a timeline in a browser
 #   install  tests/install/: what a user of an installed hocket sees
+#   gpu      programs on the machine's NVIDIA GPUs: cmake/cuda_tests.cmake
 # A test passes by returning 0 and is skipped by returning 77. It runs in <build>/scratch/<name>, so
 # that what it writes is its own.
+
+# All but those leave GPUs alone.
+list(APPEND HOCKET_TEST_ENVIRONMENT "HOCKET_CUDA=off")
 
 set(scratch "${PROJECT_BINARY_DIR}/scratch")
 find_program(HOCKET_BASH bash REQUIRED)

@@ -125,8 +125,11 @@ int main(void)
     const hk_sim_options sim = {.count = 2, .launch_ns = 1, .memory_bytes = 16u << 20};
     hk_runtime_options options = {.cpu_devices = 2, .sim = &sim, .sim_count = 1};
     CHECK(hk_ok(hk_runtime_init(&options)));
-    for (int i = 0; i < hk_device_count(); i++)
+    bool cuda = false;
+    for (int i = 0; i < hk_device_count(); i++) {
         test_recover(hk_device_at(i));
+        cuda = cuda || !strcmp(hk_device_kind(hk_device_at(i)), "cuda");
+    }
     hk_wait_all();
     hk_failures_clear();
     test_across_devices();
@@ -141,5 +144,11 @@ int main(void)
     hk_runtime_deinit();
     test_no_room_for_copies(&options);
     hk_runtime_deinit();
+    if (cuda) {
+        options.cuda_memory_bytes = 16u << 20;
+        options.cuda = "0";
+        test_one_device_fails(&options, "cuda:0");
+        hk_runtime_deinit();
+    }
     return check_result();
 }

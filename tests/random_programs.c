@@ -1,6 +1,6 @@
 /* Random programs: thousands of calls on shared, sliced and in-place written arrays, from several
  * threads, on several devices, with failures among them. Replaying the recorded order of calls in
- * the serial engine gives the same bytes and the same errors. Where HOCKET_SIM names accelerators,
+ * the serial engine gives the same bytes and the same errors. Where there are accelerators (HOCKET_SIM, GPUs),
  * programs run on them and one CPU device, and are replayed on CPU devices only. */
 #include "check.h"
 #include "engine/engine.h"
@@ -292,13 +292,24 @@ static void test_memory_is_bounded(void)
     hk_runtime_deinit();
 }
 
+/* Beside one CPU device, as the environment has them. */
+static int accelerator_count(void)
+{
+    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_devices = 1})));
+    int count = hk_device_count() - 1;
+    hk_runtime_deinit();
+    return count;
+}
+
 int main(void)
 {
-    const bool accelerated = getenv("HOCKET_SIM");
+    const int accelerators = accelerator_count();
+    const bool accelerated = accelerators > 0;
+    const int most = !accelerated || accelerators >= MAX_DEVICES ? MAX_DEVICES : accelerators + 1;
     for (int seed = 1; seed <= 6; seed++)
         for (int threads = 1; threads <= MAX_THREADS; threads++) {
             program p = {.seed = (uint64_t)seed,
-                         .devices = accelerated ? MAX_DEVICES : 1 + seed % MAX_DEVICES,
+                         .devices = accelerated ? most : 1 + seed % MAX_DEVICES,
                          .threads = threads,
                          .calls = MAX_CALLS / threads / 2,
                          .accelerated = accelerated};

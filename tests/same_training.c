@@ -1,6 +1,6 @@
 /* One training, run in several ways: on one device and on two the first losses agree within a bound;
  * in the serial engine, on one core, with every call handed over, and on simulated devices instead
- * of CPU devices, they agree bit for bit. */
+ * of CPU devices, they agree bit for bit. So they do among GPUs, which agree with CPU devices within a bound. */
 #include "check.h"
 
 #include <hocket/hocket.h>
@@ -10,6 +10,8 @@
 /* Relative. Sums over a batch are cut by device, so float32 rounds differently, by 6e-8 a step; training
  * amplifies that: after 50 steps to 4.3e-5 with AVX-512, 7e-8 with AVX2. */
 static const double BOUND = 1e-4;
+/* A GPU sums products in another order from the first step on. */
+static const double CUDA_BOUND = 1e-3;
 
 enum { MAX_DEVICES = 2, PARAMS = 8, CLASSES = 10, SIDE = 28 };
 
@@ -54,15 +56,18 @@ static void make_batch(int step, float *images, int64_t *labels)
     }
 }
 
-/* On all CPU devices, or on all simulated ones where there are some. */
+/* On all CPU devices, or on all simulated ones where there are some, or on all GPUs that options->cuda names. */
 static void train(const hk_runtime_options *options, double losses[STEPS])
 {
     static float images[BATCH * SIDE * SIDE];
     static int64_t labels[BATCH];
     const double scales[PARAMS / 2] = {0.3, 0.06, 0.05, 0.12};
-    const int n = options->sim_count ? options->sim->count : options->cpu_devices;
-    const int first = options->sim_count ? options->cpu_devices : 0;
     CHECK(hk_ok(hk_runtime_init(options)));
+    const bool is_cuda = options->cuda && strcmp(options->cuda, "off") != 0;
+    const int first = options->sim_count || is_cuda ? options->cpu_devices : 0;
+    const int n = options->sim_count ? options->sim->count
+                  : is_cuda          ? hk_device_count() - first
+                                     : options->cpu_devices;
     {
         HK_SCOPE;
         hk_device devices[MAX_DEVICES];
@@ -119,6 +124,42 @@ static void check_same_bits(const double *a, const double *b, const char *how)
     CHECK(!memcmp(a, b, STEPS * sizeof *a));
 }
 
+static double worst_difference(const double *a, const double *b)
+{
+    double worst = 0;
+    for (int i = 0; i < STEPS; i++)
+        worst = fmax(worst, fabs(a[i] - b[i]) / fabs(a[i]));
+    return worst;
+}
+
+/* On the first GPU, as one device and as two. */
+static void test_cuda(const double *on_cpu)
+{
+    static double one[STEPS], two[STEPS], other[STEPS];
+    train(&(hk_runtime_options){.cpu_devices = 1, .cuda = "0"}, one);
+    train(&(hk_runtime_options){.cpu_devices = 1, .cuda = "0/2"}, two);
+    printf("cuda:0 differs from cpu:0 by %.2g, its two parts from it by %.2g at most\n",
+           worst_difference(on_cpu, one), worst_difference(one, two));
+    CHECK(worst_difference(on_cpu, one) <= CUDA_BOUND);
+    CHECK(worst_difference(one, two) <= CUDA_BOUND);
+    train(&(hk_runtime_options){.cpu_devices = 1, .cuda = "0"}, other);
+    check_same_bits(one, other, "cuda:0 once more");
+    train(&(hk_runtime_options){.cpu_devices = 1, .cuda = "0", .engine = HK_ENGINE_SERIAL}, other);
+    check_same_bits(one, other, "the serial engine on cuda:0");
+    train(&(hk_runtime_options){.cpu_devices = 1, .cuda = "0/2", .engine = HK_ENGINE_SERIAL},
+          other);
+    check_same_bits(two, other, "the serial engine on two parts of cuda:0");
+}
+
+/* As the environment has it. */
+static bool has_cuda(void)
+{
+    bool found = hk_ok(hk_device_status(hk_device_named("cuda:0"))) ||
+                 hk_ok(hk_device_status(hk_device_named("cuda:0/0")));
+    hk_runtime_deinit();
+    return found;
+}
+
 int main(void)
 {
     static double one[STEPS], two[STEPS], other[STEPS];
@@ -129,11 +170,11 @@ int main(void)
                           .link_bandwidth = 1e15,
                           .link_latency_ns = 1};
     hk_runtime_options on_sims = {.cpu_devices = 1, .sim = &sim, .sim_count = 1};
+    const bool cuda = has_cuda();
+    setenv("HOCKET_CUDA", "off", 1); /* where an option does not say otherwise */
     train(&(hk_runtime_options){.cpu_devices = 1}, one);
     train(&(hk_runtime_options){.cpu_devices = 2}, two);
-    double worst = 0;
-    for (int i = 0; i < STEPS; i++)
-        worst = fmax(worst, fabs(one[i] - two[i]) / fabs(one[i]));
+    double worst = worst_difference(one, two);
     printf("loss %.6f to %.6f; one and two devices differ by %.2g at most\n", one[0],
            one[STEPS - 1], worst);
     CHECK(worst <= BOUND);
@@ -157,5 +198,7 @@ int main(void)
     on_sims.engine = HK_ENGINE_SERIAL;
     train(&on_sims, other);
     check_same_bits(two, other, "the serial engine on two simulated devices without a link");
+    if (cuda)
+        test_cuda(one);
     return check_result();
 }

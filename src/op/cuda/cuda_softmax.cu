@@ -91,7 +91,7 @@ void hki_cuda_launch_softmax(hki_cuda_stream *stream, hk_dtype dtype, bool log_o
 }
 
 /* Beyond it a message names this row. */
-enum : uint32_t { LAST_ROW = UINT32_MAX - 1 };
+constexpr int64_t LAST_ROW = UINT32_MAX - 1;
 
 /* ---- cross entropy --------------------------------------------------------------------------------------------- */
 

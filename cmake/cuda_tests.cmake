@@ -1,0 +1,42 @@
+# Tests on CUDA devices. Each program runs on the machine's GPUs, with the label gpu, and is skipped where there are none
+# (`make test-gpu` fails then); and on emulated ones, with the label program.
+
+set(cuda_run "${HOCKET_BASH}" "${PROJECT_SOURCE_DIR}/tests/cuda/run" $<TARGET_FILE:hocket_cli>)
+
+file(GLOB cuda_program_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/cuda/*.c")
+foreach(source IN LISTS cuda_program_sources)
+  cmake_path(GET source STEM name)
+  hocket_test_executable(program_${name} "${source}" tests)
+  hocket_use_internal(program_${name})
+  target_include_directories(program_${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+endforeach()
+
+# hocket_cuda_test(PROGRAM VARIANT SETTING...): the settings are environment variables
+function(hocket_cuda_test program variant)
+  if(TARGET hocket_cuda)
+    set(test gpu.${program}${variant})
+    hocket_test(${test} gpu ${cuda_run} $<TARGET_FILE:program_${program}>)
+    set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT
+      "HOCKET_CUDA_PLUGIN=$<TARGET_FILE:hocket_cuda>" ${ARGN})
+    set_property(TEST ${test} PROPERTY PROCESSORS 2)
+  endif()
+  if(TARGET hocket_cuda_emulated)
+    set(test program.${program}.cuda_emulated${variant})
+    hocket_test(${test} program ${cuda_run} $<TARGET_FILE:program_${program}>)
+    set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT
+      "HOCKET_CUDA_PLUGIN=$<TARGET_FILE:hocket_cuda_emulated>" "HOCKET_NEED_GPU=1"
+      "HOCKET_EMULATED_CUDA=gpus=2" ${ARGN})
+    set_property(TEST ${test} PROPERTY PROCESSORS 2)
+  endif()
+endfunction()
+
+foreach(program conformance random_programs random_captures failures)
+  hocket_cuda_test(${program} "" HOCKET_CUDA=0)
+  hocket_cuda_test(${program} .parts HOCKET_CUDA=0/2)
+endforeach()
+hocket_cuda_test(conformance .serial HOCKET_CUDA=0 HOCKET_ENGINE=serial)
+hocket_cuda_test(same_training "" HOCKET_CUDA=0)
+foreach(source IN LISTS cuda_program_sources)
+  cmake_path(GET source STEM name)
+  hocket_cuda_test(${name} "" HOCKET_CUDA=all)
+endforeach()
