@@ -99,6 +99,13 @@ typedef struct hki_device_class {
     /* Every output becomes the sum of the inputs, added in their order; outputs may be among the inputs. */
     void (*sum)(hki_device *device, hk_dtype dtype, const void *const *inputs, int input_count,
                 void *const *outputs, int output_count, size_t size);
+    /* Optional: sums over several devices by a library that adds in an order of its own. Whether there is one for these
+     * devices, all of this class; asked when the sum is issued. */
+    bool (*has_all_reduce)(hki_device *const *devices, int count, hk_dtype dtype);
+    /* Every array, arrays[i] of devices[i], becomes the sum of all. Called in a task of HKI_QUEUE_COPY_OUT of devices[0],
+     * by the one thread of the queue, so that kernels of no device are in its way. */
+    void (*all_reduce)(hki_device *const *devices, int count, hk_dtype dtype, void *const *arrays,
+                       size_t size);
     /* Optional: frees `state`. */
     void (*deinit)(hki_device *device);
 } hki_device_class;

@@ -217,5 +217,7 @@ const hki_device_class hki_cuda_device_class = {
     .poll = hki_cuda_poll,
     .wait_for = hki_cuda_wait_for,
     .settle = hki_cuda_settle,
+    .has_all_reduce = hki_cuda_has_all_reduce,
+    .all_reduce = hki_cuda_all_reduce,
     .deinit = cuda_deinit,
 };

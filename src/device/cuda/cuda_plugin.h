@@ -54,6 +54,7 @@ typedef struct hki_cuda_machine {
 typedef struct hki_cuda_options {
     uint64_t memory_bytes; /* of arrays at most; 0: no limit but the GPU's */
     bool allow_tf32; /* products and convolutions of float32 may round their factors to 10 bits */
+    bool use_nccl;   /* for sums over GPUs */
 } hki_cuda_options;
 
 typedef struct hki_cuda_plugin {
