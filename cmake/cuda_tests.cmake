@@ -46,3 +46,10 @@ foreach(source IN LISTS cuda_program_sources)
   cmake_path(GET source STEM name)
   hocket_cuda_test(${name} "" HOCKET_CUDA=all)
 endforeach()
+
+# What the compiler made of the kernels: no GPU needed, but the toolkit's disassembler, which takes its time.
+if(TARGET hocket_cuda)
+  hocket_test(unit.check_cuda_code unit "${PROJECT_SOURCE_DIR}/scripts/check-cuda-code"
+              $<TARGET_FILE:hocket_cuda>)
+  set_property(TEST unit.check_cuda_code PROPERTY TIMEOUT 600)
+endif()
