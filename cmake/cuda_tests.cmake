@@ -4,6 +4,7 @@
 set(cuda_run "${HOCKET_BASH}" "${PROJECT_SOURCE_DIR}/tests/cuda/run" $<TARGET_FILE:hocket_cli>)
 
 file(GLOB cuda_program_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/cuda/*.c")
+list(FILTER cuda_program_sources EXCLUDE REGEX "_test\\.c$") # tests/cuda/emulation.cmake
 foreach(source IN LISTS cuda_program_sources)
   cmake_path(GET source STEM name)
   hocket_test_executable(program_${name} "${source}" tests)
