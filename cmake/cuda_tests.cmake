@@ -4,6 +4,7 @@
 set(cuda_run "${HOCKET_BASH}" "${PROJECT_SOURCE_DIR}/tests/cuda/run" $<TARGET_FILE:hocket_cli>)
 
 file(GLOB cuda_program_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/cuda/*.c")
+list(FILTER cuda_program_sources EXCLUDE REGEX "_test\\.c$") # tests/cuda/emulation.cmake
 foreach(source IN LISTS cuda_program_sources)
   cmake_path(GET source STEM name)
   hocket_test_executable(program_${name} "${source}" tests)
@@ -46,6 +47,18 @@ foreach(source IN LISTS cuda_program_sources)
   cmake_path(GET source STEM name)
   hocket_cuda_test(${name} "" HOCKET_CUDA=all)
 endforeach()
+hocket_cuda_test(cuda_all_reduce .parts HOCKET_CUDA=all/2)
+hocket_cuda_test(cuda_all_reduce .nccl HOCKET_CUDA=all HOCKET_NCCL=1)
+# Where NVIDIA's libraries are not there: only of the emulation's can a test say so.
+if(TARGET hocket_cuda_emulated)
+  foreach(program conformance cuda_layers)
+    hocket_test(program.${program}.cuda_emulated.no_libraries program ${cuda_run} $<TARGET_FILE:program_${program}>)
+    set_property(TEST program.${program}.cuda_emulated.no_libraries APPEND PROPERTY ENVIRONMENT
+      "HOCKET_CUDA_PLUGIN=$<TARGET_FILE:hocket_cuda_emulated>" "HOCKET_NEED_GPU=1" "HOCKET_CUDA=0"
+      "HOCKET_EMULATED_CUDA=gpus=1" "HOCKET_EMULATED_CUDA_WITHOUT=all")
+    set_property(TEST program.${program}.cuda_emulated.no_libraries PROPERTY PROCESSORS 2)
+  endforeach()
+endif()
 
 # What the compiler made of the kernels: no GPU needed, but the toolkit's disassembler, which takes its time.
 if(TARGET hocket_cuda)

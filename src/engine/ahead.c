@@ -32,8 +32,7 @@ void hki_ahead_begin(hki_task *task)
     const hki_device_class *class = spec->device->class;
     atomic_store_explicit(&task->ready_ns, hki_clock_ns(), memory_order_relaxed);
     /* The host takes part in copies of its pageable memory: it must find there what was written before. */
-    task->is_ahead =
-        class && class->wait_for && spec->class->enqueues && !spec->cost.is_pageable;
+    task->is_ahead = class && class->wait_for && spec->class->enqueues && !spec->cost.is_pageable;
 }
 
 void hki_ahead_end(hki_task *task)

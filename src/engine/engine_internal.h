@@ -26,11 +26,12 @@ enum {
     HKI_CHAIN_TASKS = 64,  /* successors run in place before others get their turn */
     HKI_LOOK_AGAIN_NS = 1000000, /* a short task may turn out long: sleepers look after this */
     HKI_MAX_DEVICES = 64,
-    HKI_IN_FLIGHT = 2,       /* launched in one queue, whatever they take: the one that runs, and the next */
-    HKI_MAX_AHEAD = 256,     /* launched in one queue, at most */
-    HKI_AHEAD_NS = 100000,   /* more than launching takes: nobody need be further ahead */
-    HKI_GATE_MARKS = 4, /* queues whose tasks one gate can be launched behind, */
-    HKI_TASK_MARKS = 6, /* and one task */
+    HKI_IN_FLIGHT =
+        2, /* launched in one queue, whatever they take: the one that runs, and the next */
+    HKI_MAX_AHEAD = 256,   /* launched in one queue, at most */
+    HKI_AHEAD_NS = 100000, /* more than launching takes: nobody need be further ahead */
+    HKI_GATE_MARKS = 4,    /* queues whose tasks one gate can be launched behind, */
+    HKI_TASK_MARKS = 6,    /* and one task */
     HKI_MAX_FAILED_DEVICES = 64
 };
 
