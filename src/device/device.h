@@ -53,7 +53,8 @@ typedef struct hki_device_class {
     const char *kind_name;   /* "cpu" */
     hki_device_kind kernels; /* whose kernels of the operator table it runs */
     /* Accelerators: */
-    bool is_modelled; /* its kernels run in the launching thread, and a runtime that ends does not wait for its clock */
+    bool
+        is_modelled; /* its kernels run in the launching thread, and a runtime that ends does not wait for its clock */
     int launch_ahead; /* tasks launched and not ended in one queue, at most; 0: 2 */
     /* Fresh memory of the device, 64-byte aligned, bytes > 0; NULL when it has no more. */
     void *(*allocate)(hki_device *device, size_t bytes);

@@ -27,7 +27,8 @@ typedef struct late_task {
 
 typedef struct late_queue {
     _Atomic(uint64_t) launched, ended; /* positions */
-    late_task tasks[LATE_TASKS];       /* [position - 1]; the one after the last launched is being launched */
+    late_task
+        tasks[LATE_TASKS]; /* [position - 1]; the one after the last launched is being launched */
 } late_queue;
 
 static late_queue late_queues[LATE_DEVICES][HKI_QUEUE_KIND_COUNT];
@@ -78,7 +79,8 @@ static inline void late_wait_for(hki_device *device, hki_queue_kind queue, const
     late_task *task = late_next(late_index(device), queue);
     late_wrong += task->wait_count == LATE_WAITS - 1 ||
                   (ticket->device == device && ticket->queue == queue) ||
-                  ticket->position > atomic_load(&late_queues[late_index(ticket->device)][ticket->queue].launched);
+                  ticket->position >
+                      atomic_load(&late_queues[late_index(ticket->device)][ticket->queue].launched);
     task->waits[task->wait_count++] =
         (late_wait){late_index(ticket->device), ticket->queue, ticket->position};
     atomic_fetch_add(&late_wait_count, 1);
@@ -157,7 +159,8 @@ static inline void late_pause(void)
 static inline hki_runtime *late_start(int launch_ahead, uint64_t memory_bytes)
 {
     const hk_sim_options sim = {.count = LATE_DEVICES, .memory_bytes = memory_bytes};
-    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.sim = &sim, .sim_count = 1, .cpu_cores = 1})));
+    CHECK(
+        hk_ok(hk_runtime_init(&(hk_runtime_options){.sim = &sim, .sim_count = 1, .cpu_cores = 1})));
     late_class = hki_sim_device_class;
     late_class.is_modelled = false;
     late_class.launch_ahead = launch_ahead;
