@@ -71,10 +71,24 @@ if(HOCKET_HAS_CUDA)
   target_link_libraries(hocket_cuda PRIVATE hocket_flags CUDA::cudart_static Threads::Threads ${CMAKE_DL_LIBS}
                                             ${HOCKET_MATH_LIBRARY})
   target_link_options(hocket_cuda PRIVATE -Wl,--exclude-libs,ALL -Wl,-z,defs)
+  # What is exact arithmetic has the bytes that the processor gives it, where a * b + c is rounded twice.
+  file(GLOB exact_sources CONFIGURE_DEPENDS
+    "${PROJECT_SOURCE_DIR}/src/op/cuda/cuda_rows_*.cu" "${PROJECT_SOURCE_DIR}/src/op/cuda/cuda_reduce_*.cu")
+  foreach(name copy random softmax sum)
+    list(APPEND exact_sources "${PROJECT_SOURCE_DIR}/src/op/cuda/cuda_${name}.cu")
+  endforeach()
+  set_property(SOURCE ${exact_sources} APPEND PROPERTY COMPILE_OPTIONS --fmad=false)
 endif()
 
 # ---- its emulation
 if(HOCKET_HAS_EMULATION)
+  # The C compiler's sibling, because a program has one sanitizer's runtime.
+  if(NOT CMAKE_CXX_COMPILER AND CMAKE_C_COMPILER_ID MATCHES "Clang")
+    string(REGEX REPLACE "clang([^/]*)$" "clang++\\1" sibling "${CMAKE_C_COMPILER}")
+    if(EXISTS "${sibling}")
+      set(CMAKE_CXX_COMPILER "${sibling}")
+    endif()
+  endif()
   enable_language(CXX)
   set(emulated_sources "")
   foreach(source IN LISTS cuda_cu_sources)
@@ -84,16 +98,22 @@ if(HOCKET_HAS_EMULATION)
     file(CONFIGURE OUTPUT "${wrapper}" CONTENT "#include \"${name}\"\n" @ONLY)
     list(APPEND emulated_sources "${wrapper}")
   endforeach()
-  add_library(hocket_cuda_emulated MODULE ${cuda_c_sources} ${emulated_sources} ${emulation_sources})
-  target_include_directories(hocket_cuda_emulated PRIVATE src include tests/cuda)
-  target_include_directories(hocket_cuda_emulated SYSTEM PRIVATE "${HOCKET_CUDA_INCLUDE}")
-  target_compile_definitions(hocket_cuda_emulated PRIVATE HKI_CUDA_EMULATED)
-  set_target_properties(hocket_cuda_emulated PROPERTIES
-    CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden
-    LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
-  target_compile_options(hocket_cuda_emulated PRIVATE
+  # As objects, so that unit tests reach them.
+  add_library(hocket_cuda_objects OBJECT ${cuda_c_sources} ${emulated_sources} ${emulation_sources})
+  target_include_directories(hocket_cuda_objects PRIVATE src include tests/cuda)
+  target_include_directories(hocket_cuda_objects SYSTEM PUBLIC "${HOCKET_CUDA_INCLUDE}")
+  target_compile_definitions(hocket_cuda_objects PRIVATE HKI_CUDA_EMULATED)
+  set_target_properties(hocket_cuda_objects PROPERTIES
+    CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden)
+  target_compile_options(hocket_cuda_objects PRIVATE
     $<$<COMPILE_LANGUAGE:CXX>:-fPIC -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -ffp-contract=off -Wall -Wextra -Wconversion -Wshadow>
     $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${HOCKET_WERROR}>>:-Werror>)
+  target_link_libraries(hocket_cuda_objects PRIVATE hocket_flags
+                                            INTERFACE Threads::Threads ${CMAKE_DL_LIBS}
+                                                      ${HOCKET_MATH_LIBRARY})
+  add_library(hocket_cuda_emulated MODULE $<TARGET_OBJECTS:hocket_cuda_objects>)
   target_link_libraries(hocket_cuda_emulated PRIVATE hocket_flags Threads::Threads
                                                      ${CMAKE_DL_LIBS} ${HOCKET_MATH_LIBRARY})
+  set_target_properties(hocket_cuda_emulated PROPERTIES
+    LINKER_LANGUAGE CXX LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
 endif()

@@ -268,6 +268,25 @@ static void reduce_central(const reduction *self)
     }
 }
 
+/* Where a library of the devices is to do it. */
+static bool library_reduces(const reduction *self)
+{
+    enum { FEW = 16 };
+    const hki_device_class *class = device_of(self->arrays[0])->class;
+    hki_device *few[FEW], **devices = few;
+    bool agrees = self->algorithm == HK_ALL_REDUCE_DEFAULT && class->has_all_reduce;
+    if (agrees && self->count > FEW && !(devices = malloc((size_t)self->count * sizeof *devices)))
+        return false;
+    for (int i = 0; agrees && i < self->count; i++) {
+        devices[i] = device_of(self->arrays[i]);
+        agrees = devices[i]->class == class;
+    }
+    agrees = agrees && class->has_all_reduce(devices, self->count, self->arrays[0]->dtype);
+    if (devices != few)
+        free(devices);
+    return agrees;
+}
+
 static void reduce(hk_array *const *arrays, int count, hk_all_reduce_algorithm algorithm)
 {
     reduction self = {arrays, count, hk_size(arrays[0]), algorithm};
@@ -276,7 +295,9 @@ static void reduce(hk_array *const *arrays, int count, hk_all_reduce_algorithm a
     bool is_small = algorithm == HK_ALL_REDUCE_DEFAULT && bytes <= SMALL_BYTES;
     if (self.size == 0)
         return;
-    if (algorithm == HK_ALL_REDUCE_CENTRAL || (is_small && !reaches_all(&self, first)))
+    if (library_reduces(&self))
+        hki_reduce_issue_library(operation, arrays, count, self.size);
+    else if (algorithm == HK_ALL_REDUCE_CENTRAL || (is_small && !reaches_all(&self, first)))
         reduce_central(&self);
     else if (is_small)
         hki_reduce_issue(first, operation, arrays, count, arrays, count, 0, self.size);

@@ -25,6 +25,7 @@ typedef struct payload {
     hk_dims shape;            /* of the arrays, for error records */
     int64_t size, piece_size; /* elements */
     int input_count, output_count;
+    bool by_library;
     operand operands[]; /* inputs, then outputs */
 } payload;
 
@@ -42,13 +43,44 @@ static bool prepare(hki_task *task, void *argument)
     return true;
 }
 
+enum { FEW = 16 };
+
+/* Outputs are the inputs, each of a device of its own. */
+static void run_library(hki_task *task, const payload *self)
+{
+    const hki_device_class *class = hki_task_get_spec(task)->device->class;
+    const int count = self->output_count;
+    hki_device *few_devices[FEW], **devices = few_devices;
+    void *few[FEW], **arrays = few, *many = NULL;
+    if (count > FEW) {
+        many = malloc((size_t)count * (sizeof *devices + sizeof *arrays));
+        if (!many) {
+            hki_task_fail(task, 0, HK_OUT_OF_MEMORY, "out of host memory");
+            return;
+        }
+        devices = many;
+        arrays = (void **)(devices + count);
+    }
+    for (int i = 0; i < count; i++) {
+        const operand *its = &self->operands[i];
+        devices[i] = its->storage->device;
+        arrays[i] = hki_storage_kernel_data(its->storage) +
+                    its->offset * (int64_t)hk_dtype_bytes(self->dtype);
+    }
+    class->all_reduce(devices, count, self->dtype, arrays, (size_t)self->size);
+    free(many);
+}
+
 static void run(hki_task *task, void *argument, int64_t piece)
 {
-    enum { FEW = 16 };
     const payload *self = argument;
     hki_device *device = hki_task_get_spec(task)->device;
     int count = self->input_count + self->output_count;
     void *few[FEW], **blocks = few;
+    if (self->by_library) {
+        run_library(task, self);
+        return;
+    }
     int64_t begin = piece * self->piece_size;
     int64_t size = self->size - begin < self->piece_size ? self->size - begin : self->piece_size;
     int64_t element_bytes = (int64_t)hk_dtype_bytes(self->dtype);
@@ -105,8 +137,12 @@ static int operands(const void *argument, hki_trace_operand *operands, int limit
     return count;
 }
 
-static const hki_task_class reduce_class = {
-    .enqueues = true, .prepare = prepare, .run = run, .finish = finish, .describe = describe, .operands = operands};
+static const hki_task_class reduce_class = {.enqueues = true,
+                                            .prepare = prepare,
+                                            .run = run,
+                                            .finish = finish,
+                                            .describe = describe,
+                                            .operands = operands};
 
 static int find(hk_array *const *arrays, int count, const hk_array *x)
 {
@@ -132,9 +168,9 @@ static void fail_outputs(const char *operation, hk_array *const *outputs, int ou
                                 "out of host memory");
 }
 
-bool hki_reduce_issue(hki_device *device, const char *operation, hk_array *const *inputs,
-                      int input_count, hk_array *const *outputs, int output_count, int64_t begin,
-                      int64_t end)
+static bool issue(hki_device *device, const char *operation, hk_array *const *inputs,
+                  int input_count, hk_array *const *outputs, int output_count, int64_t begin,
+                  int64_t end, bool by_library)
 {
     assert(begin < end && input_count > 0 && output_count > 0);
     int count = input_count + output_count;
@@ -150,6 +186,7 @@ bool hki_reduce_issue(hki_device *device, const char *operation, hk_array *const
     self->shape = inputs[0]->shape;
     self->input_count = input_count;
     self->output_count = output_count;
+    self->by_library = by_library;
     spec->access_count = 0;
     for (int i = 0; i < count; i++) {
         bool is_input = i < input_count;
@@ -178,6 +215,21 @@ bool hki_reduce_issue(hki_device *device, const char *operation, hk_array *const
     spec->cost.flops = (double)(end - begin) * (input_count - 1);
     spec->cost.memory_bytes = (double)(bytes * count);
     spec->collective = true;
+    if (by_library)
+        spec->queue = HKI_QUEUE_COPY_OUT;
     hki_task_submit(task);
     return true;
+}
+
+bool hki_reduce_issue(hki_device *device, const char *operation, hk_array *const *inputs,
+                      int input_count, hk_array *const *outputs, int output_count, int64_t begin,
+                      int64_t end)
+{
+    return issue(device, operation, inputs, input_count, outputs, output_count, begin, end, false);
+}
+
+void hki_reduce_issue_library(const char *operation, hk_array *const *arrays, int count,
+                              int64_t size)
+{
+    issue(arrays[0]->storage->device, operation, arrays, count, arrays, count, 0, size, true);
 }

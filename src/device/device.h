@@ -54,7 +54,8 @@ typedef struct hki_device_class {
     hki_device_kind kernels;   /* whose kernels of the operator table it runs */
     const char *memory_option; /* what limits the memory of arrays, for error records */
     /* Accelerators: */
-    bool is_modelled; /* its kernels run in the launching thread, and a runtime that ends does not wait for its clock */
+    bool
+        is_modelled; /* its kernels run in the launching thread, and a runtime that ends does not wait for its clock */
     int launch_ahead; /* tasks launched and not ended in one queue, at most; 0: 2 */
     /* Fresh memory of the device, 64-byte aligned, bytes > 0; NULL when it has no more. */
     void *(*allocate)(hki_device *device, size_t bytes);
@@ -99,6 +100,13 @@ typedef struct hki_device_class {
     /* Every output becomes the sum of the inputs, added in their order; outputs may be among the inputs. */
     void (*sum)(hki_device *device, hk_dtype dtype, const void *const *inputs, int input_count,
                 void *const *outputs, int output_count, size_t size);
+    /* Optional: sums over several devices by a library that adds in an order of its own. Whether there is one for these
+     * devices, all of this class; asked when the sum is issued. */
+    bool (*has_all_reduce)(hki_device *const *devices, int count, hk_dtype dtype);
+    /* Every array, arrays[i] of devices[i], becomes the sum of all. Called in a task of HKI_QUEUE_COPY_OUT of devices[0],
+     * by the one thread of the queue, so that kernels of no device are in its way. */
+    void (*all_reduce)(hki_device *const *devices, int count, hk_dtype dtype, void *const *arrays,
+                       size_t size);
     /* Optional: frees `state`. */
     void (*deinit)(hki_device *device);
 } hki_device_class;
@@ -144,6 +152,8 @@ void hki_device_release(hki_device *device, void *data, size_t bytes);
 /* A pool over the device's class functions; limit_bytes 0: none. NULL when host memory is short. */
 hki_memory_pool *hki_memory_pool_create(hki_device *device, uint64_t limit_bytes);
 void hki_memory_pool_destroy(hki_memory_pool *pool);
+/* Gives all that is kept back to the device: something else has no room. */
+void hki_memory_pool_trim(hki_memory_pool *pool);
 hk_device_memory hki_memory_pool_get(hki_memory_pool *pool);
 
 /* Counts an array, or one fewer, that has its memory elsewhere: HKI_SMALL_BYTES of used_bytes, without limit. True when

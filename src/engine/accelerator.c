@@ -1,7 +1,7 @@
 /* Devices whose tasks end by a clock of their own. One thread for each queue launches what is ready; where they end is
  * in clock.c. Of what goes before, a task knows when it ended by the devices' clocks, not by this machine's: being woken
  * late does not add up. */
-#include "engine/engine_internal.h"
+#include "engine/accelerator.h"
 
 #include <fenv.h>
 
@@ -230,7 +230,8 @@ void *hki_accelerator_main(void *argument)
     if (runtime->launch_cores.count > 0)
         hki_cpu_pin_any(runtime->launch_cores.processors, runtime->launch_cores.count);
     while (wait_for_task(queue)) {
-        if (!queue->device->class->is_modelled) { /* giving a device work takes no core worth counting */
+        if (!queue->device
+                 ->class->is_modelled) { /* giving a device work takes no core worth counting */
             launch_next(&executor);
             linger(queue);
         } else if (core_acquire(runtime, &budget)) {

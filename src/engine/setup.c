@@ -58,6 +58,7 @@ const hk_status *hki_configure(const hk_runtime_options *options, hki_runtime_co
         hki_config_integer("HOCKET_MEMORY", 1, most, &config->memory_bytes),
         hki_config_integer("HOCKET_CUDA_MEMORY", 1, most, &config->cuda_memory_bytes),
         hki_config_integer("HOCKET_TF32", 0, 1, &config->cuda_tf32),
+        hki_config_integer("HOCKET_NCCL", 0, 1, &config->cuda_nccl),
         hki_cuda_choose(options->cuda, &config->cuda),
         options->cpu_devices < 0 || options->cpu_devices > HKI_MAX_DEVICES
             ? option_error("cpu_devices", options->cpu_devices, "1 to 64, or 0 for the default")
@@ -108,6 +109,8 @@ const hk_status *hki_configure(const hk_runtime_options *options, hki_runtime_co
         config->cuda_memory_bytes = (int64_t)options->cuda_memory_bytes;
     if (options->cuda_tf32)
         config->cuda_tf32 = 1;
+    if (options->cuda_nccl)
+        config->cuda_nccl = 1;
     return configure_sims(options, config);
 }
 
@@ -258,7 +261,8 @@ static bool cuda_device_create(hki_runtime *runtime, const hki_runtime_config *c
     hki_cuda_found *found = &runtime->cuda->found;
     hki_cuda_gpu *its = &found->machine.gpus[gpu];
     const hki_cuda_options options = {.memory_bytes = (uint64_t)config->cuda_memory_bytes,
-                                      .allow_tf32 = config->cuda_tf32};
+                                      .allow_tf32 = config->cuda_tf32,
+                                      .use_nccl = config->cuda_nccl};
     char name[32];
     if (runtime->device_count == HKI_MAX_DEVICES) {
         snprintf(its->problem, sizeof its->problem, "there are %d devices already",

@@ -338,10 +338,8 @@ static void finish_call(const collector *self, hki_call_event *call, int known)
         call->ready_ns = call->issue_ns;
     if (call->ready_ns > call->start_ns)
         call->ready_ns = call->start_ns;
-    if (!self->timeline->queues[call->queue].is_simulated) {
-        call->wall_start_ns = call->start_ns;
-        call->wall_end_ns = call->end_ns;
-    }
+    if (!self->timeline->queues[call->queue].is_simulated)
+        call->wall_start_ns = call->start_ns, call->wall_end_ns = call->end_ns;
 }
 
 /* Keeps the calls that ended, and what is drawn of them. */
@@ -455,7 +453,7 @@ static bool make_lanes(collector *self, const bool *is_drawn)
         return false;
     for (int i = 0; i < self->source->device_count; i++)
         if (!(self->source->devices[i].is_accelerator ? add_queue_lanes(self, i)
-                                                    : add_thread_lanes(self, i, is_drawn)))
+                                                      : add_thread_lanes(self, i, is_drawn)))
             return false;
     return true;
 }

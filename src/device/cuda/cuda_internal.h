@@ -129,6 +129,12 @@ void hki_cuda_copy_to_host(hki_device *device, void *to, const void *from, size_
 void hki_cuda_copy_to_peer(hki_device *device, hki_device *peer, void *to, const void *from,
                            size_t bytes);
 bool hki_cuda_is_linked(hki_device *device, hki_device *peer);
+/* ---- sums over GPUs (cuda_all_reduce.c) ----------------------------------------------------------------------------- */
+
+bool hki_cuda_has_all_reduce(hki_device *const *devices, int count, hk_dtype dtype);
+void hki_cuda_all_reduce(hki_device *const *devices, int count, hk_dtype dtype, void *const *arrays,
+                         size_t size);
+
 /* Nothing runs in the stream any more. */
 void hki_cuda_moves_release(hki_cuda_stream *stream);
 

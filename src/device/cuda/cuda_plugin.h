@@ -25,6 +25,7 @@ typedef struct hki_cuda_host {
     uint64_t (*task_sequence)(const struct hki_task *task);
     int64_t (*clock_ns)(void);
     size_t (*dtype_bytes)(hk_dtype dtype);
+    void (*memory_pool_trim)(hki_memory_pool *pool);
     /* True while what runs is recorded: then a task's begin and end are to be those of the GPU's clock. */
     bool (*is_recording)(struct hki_runtime *runtime);
 } hki_cuda_host;
@@ -54,6 +55,7 @@ typedef struct hki_cuda_machine {
 typedef struct hki_cuda_options {
     uint64_t memory_bytes; /* of arrays at most; 0: no limit but the GPU's */
     bool allow_tf32; /* products and convolutions of float32 may round their factors to 10 bits */
+    bool use_nccl;   /* for sums over GPUs */
 } hki_cuda_options;
 
 typedef struct hki_cuda_plugin {

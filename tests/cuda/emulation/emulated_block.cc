@@ -11,7 +11,7 @@
 #include "device/cuda/cuda_stream.h"
 #include "emulation/emulated_kernel.h"
 
-__thread hki_emulated_place hki_emulated_here __attribute__((tls_model("initial-exec")));
+__thread hki_emulated_place hki_emulated_here;
 
 namespace emulated
 {

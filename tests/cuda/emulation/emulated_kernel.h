@@ -35,7 +35,7 @@ struct hki_emulated_place {
     uint3 thread, block, block_size, grid_size;
 };
 
-extern __thread hki_emulated_place hki_emulated_here __attribute__((tls_model("initial-exec")));
+extern __thread hki_emulated_place hki_emulated_here;
 
 #define threadIdx hki_emulated_here.thread
 #define blockIdx  hki_emulated_here.block
