@@ -11,7 +11,8 @@
 /* The axes of an input, those that stay and those that go, apart, and what becomes of what goes. */
 typedef struct reduction {
     hki_cuda_walk kept; /* operands: cuda_reduce.h */
-    hki_cuda_walk gone; /* operands: the input, from its first element, and whatever has its axes, too */
+    hki_cuda_walk
+        gone; /* operands: the input, from its first element, and whatever has its axes, too */
     const hki_cuda_reduce_launches *launches;
     hk_dtype dtype; /* of the input */
     bool by_rows;   /* the innermost axis in memory stays */
@@ -91,8 +92,7 @@ static char *reduce_kept(hki_cuda_stream *stream, const reduction *self, hki_cud
                          size_t reserved)
 {
     const int64_t rows = count_rows(self, kept);
-    const size_t row_bytes =
-        (size_t)kept->size * (size_t)self->launches->word_bytes[self->dtype];
+    const size_t row_bytes = (size_t)kept->size * (size_t)self->launches->word_bytes[self->dtype];
     const size_t bytes = reserved + (rows > 1 ? (size_t)rows * row_bytes : 0);
     char *workspace = NULL, *words = NULL;
     if (bytes > 0) {
@@ -163,9 +163,8 @@ static operand operand_spread(const hki_tensor *tensor, const hki_tensor *x, uns
 static bool is_by_rows(const reduction *self)
 {
     const hki_cuda_walk *kept = &self->kept, *gone = &self->gone;
-    return kept->ndim > 0 &&
-           (gone->ndim == 0 ||
-            kept->steps[kept->ndim - 1][HKI_CUDA_KEPT_IN] < gone->steps[gone->ndim - 1][0]);
+    return kept->ndim > 0 && (gone->ndim == 0 || kept->steps[kept->ndim - 1][HKI_CUDA_KEPT_IN] <
+                                                     gone->steps[gone->ndim - 1][0]);
 }
 
 /* others: operands of `kept` beside the input, NULL for none; shape_of_x: has the axes of x that go, too, or NULL. */

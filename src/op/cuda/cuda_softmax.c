@@ -24,7 +24,8 @@ static void describe(const hki_cuda_fault *fault, int64_t classes, char *text, s
 {
     snprintf(text, bytes,
              "labels[%lld] is %lld, but logits has %lld classes, so that a label is in [0, %lld)",
-             (long long)hki_cuda_fault_row(fault), (long long)hki_cuda_fault_value(fault), (long long)classes, (long long)classes);
+             (long long)hki_cuda_fault_row(fault), (long long)hki_cuda_fault_value(fault),
+             (long long)classes, (long long)classes);
 }
 
 static void cross_entropy(const hki_kernel_call *call, hki_cuda_stream *stream, const void *dy)

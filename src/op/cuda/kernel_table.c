@@ -32,5 +32,4 @@ const hki_cuda_kernel_fn hki_cuda_kernels[HKI_OP_COUNT] = {
     [HKI_OP_ID_random_uniform] = hki_cuda_call_random,
     [HKI_OP_ID_random_normal] = hki_cuda_call_random,
     [HKI_OP_ID_random_int] = hki_cuda_call_random,
-    HKI_CUDA_LIBRARY_KERNELS
-};
+    HKI_CUDA_LIBRARY_KERNELS};

@@ -26,8 +26,8 @@ static void make_class(void)
 static bool device_init(hki_device *device, int gpu, const hki_cuda_options *options, char *problem,
                         size_t bytes)
 {
-    return hki_cuda_device_init(device, &opened.class, gpu, options, atomic_load(&opened.host), problem,
-                                bytes);
+    return hki_cuda_device_init(device, &opened.class, gpu, options, atomic_load(&opened.host),
+                                problem, bytes);
 }
 
 /* Whether library and plug-in were built from the same headers. */
@@ -42,8 +42,7 @@ static bool is_of_this_build(const hki_cuda_host *host)
 HK_API const hki_cuda_plugin *hki_cuda_plugin_open(const hki_cuda_host *host);
 const hki_cuda_plugin *hki_cuda_plugin_open(const hki_cuda_host *host)
 {
-    static const hki_cuda_plugin plugin = {
-        .abi = HKI_CUDA_ABI, 
+    static const hki_cuda_plugin plugin = {.abi = HKI_CUDA_ABI,
                                            .probe = hki_cuda_probe,
                                            .describe_libraries = hki_cuda_libraries_describe,
                                            .device_init = device_init};

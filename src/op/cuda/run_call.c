@@ -24,9 +24,8 @@ void hki_cuda_run_call(hki_device *device, const hki_kernel_call *call)
 {
     const hki_cuda_kernel_fn kernel = hki_cuda_kernels[call->op->id];
     if (!kernel) {
-        hki_cuda_host_of(device)->task_fail(call->task, 0, HK_UNSUPPORTED,
-                                            "%s has no kernel for %s", call->op->name,
-                                            device->name);
+        hki_cuda_host_of(device)->task_fail(
+            call->task, 0, HK_UNSUPPORTED, "%s has no kernel for %s", call->op->name, device->name);
         return;
     }
     hki_cuda_stream *stream = hki_cuda_stream_begin(device, HKI_QUEUE_COMPUTE);
