@@ -33,7 +33,8 @@ const command devices_command = {
         "HOCKET_SIM=\"2:flops=20G,link=4G\" adds simulated accelerators sim:0 and sim:1, whose\n"
         "results are real and whose times are a model's; hocket/runtime.h has all fields.\n"
         "\n"
-        "cuda:0, cuda:1 and so on are NVIDIA GPUs. HOCKET_CUDA=off leaves them out, HOCKET_CUDA=0,2\n"
+        "cuda:0, cuda:1 and so on are NVIDIA GPUs. HOCKET_CUDA=off leaves them out, "
+        "HOCKET_CUDA=0,2\n"
         "takes these two, HOCKET_CUDA=0/2 makes the first one two devices, cuda:0/0 and cuda:0/1.\n"
         "hocket doctor says what is missing where there are none.",
     .run = run,

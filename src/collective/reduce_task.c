@@ -137,8 +137,12 @@ static int operands(const void *argument, hki_trace_operand *operands, int limit
     return count;
 }
 
-static const hki_task_class reduce_class = {
-    .enqueues = true, .prepare = prepare, .run = run, .finish = finish, .describe = describe, .operands = operands};
+static const hki_task_class reduce_class = {.enqueues = true,
+                                            .prepare = prepare,
+                                            .run = run,
+                                            .finish = finish,
+                                            .describe = describe,
+                                            .operands = operands};
 
 static int find(hk_array *const *arrays, int count, const hk_array *x)
 {

@@ -54,7 +54,8 @@ typedef struct hki_device_class {
     hki_device_kind kernels;   /* whose kernels of the operator table it runs */
     const char *memory_option; /* what limits the memory of arrays, for error records */
     /* Accelerators: */
-    bool is_modelled; /* its kernels run in the launching thread, and a runtime that ends does not wait for its clock */
+    bool
+        is_modelled; /* its kernels run in the launching thread, and a runtime that ends does not wait for its clock */
     int launch_ahead; /* tasks launched and not ended in one queue, at most; 0: 2 */
     /* Fresh memory of the device, 64-byte aligned, bytes > 0; NULL when it has no more. */
     void *(*allocate)(hki_device *device, size_t bytes);
@@ -151,6 +152,8 @@ void hki_device_release(hki_device *device, void *data, size_t bytes);
 /* A pool over the device's class functions; limit_bytes 0: none. NULL when host memory is short. */
 hki_memory_pool *hki_memory_pool_create(hki_device *device, uint64_t limit_bytes);
 void hki_memory_pool_destroy(hki_memory_pool *pool);
+/* Gives all that is kept back to the device: something else has no room. */
+void hki_memory_pool_trim(hki_memory_pool *pool);
 hk_device_memory hki_memory_pool_get(hki_memory_pool *pool);
 
 /* Counts an array, or one fewer, that has its memory elsewhere: HKI_SMALL_BYTES of used_bytes, without limit. True when

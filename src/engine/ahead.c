@@ -32,8 +32,7 @@ void hki_ahead_begin(hki_task *task)
     const hki_device_class *class = spec->device->class;
     atomic_store_explicit(&task->ready_ns, hki_clock_ns(), memory_order_relaxed);
     /* The host takes part in copies of its pageable memory: it must find there what was written before. */
-    task->is_ahead =
-        class && class->wait_for && spec->class->enqueues && !spec->cost.is_pageable;
+    task->is_ahead = class && class->wait_for && spec->class->enqueues && !spec->cost.is_pageable;
 }
 
 void hki_ahead_end(hki_task *task)
@@ -138,12 +137,11 @@ static bool claim(hki_task *task, int index)
     return !(atomic_fetch_or_explicit(&task->counted, bit, memory_order_acq_rel) & bit);
 }
 
-bool hki_stage_pass(hki_task *task, hki_gate *gate, const hki_wait_node *node)
+bool hki_stage_pass(hki_task *task, hki_gate *gate, int index)
 {
     hki_staged_gate *self = staged(gate);
-    int index = task->is_ahead ? hki_wait_node_index(node) : -1;
     /* Read by writing, as `launch_gate` writes it: so one of the two finds the other. */
-    return index >= 0 &&
+    return task->is_ahead &&
            atomic_fetch_or_explicit(&self->is_launched, 0, memory_order_acq_rel) == 1 &&
            take_marks(task, self) && claim(task, index);
 }

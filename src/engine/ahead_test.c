@@ -1,5 +1,7 @@
 /* Launching ahead, on devices whose tasks end when the test says so: what is launched before anything has ended, and what
  * is not; order, failures and lost devices; programs made by chance, whose values are those of one task at a time. */
+#include "tests/check.h"
+
 #include "engine/late_device.h"
 
 #include <pthread.h>
@@ -41,7 +43,7 @@ static void stop(void)
 /* ---- work ------------------------------------------------------------------------------------------------- */
 
 typedef enum kind {
-    PUT,     /* target = from's value and what is added, as one number that tells both and their order */
+    PUT, /* target = from's value and what is added, as one number that tells both and their order */
     MIX,     /* the same with target's own value */
     CHECKED, /* MIX, which might fail on the device, */
     FAIL,    /* and does, before it has changed anything */
@@ -91,7 +93,8 @@ static void run(hki_task *task, void *payload, int64_t piece)
 static const hki_task_class work_class = {.enqueues = true, .run = run},
                             recover_class = {.run = run};
 
-static uint64_t issue(hki_device *device, hki_queue_kind queue, work todo, bool is_pageable, bool collective)
+static uint64_t issue(hki_device *device, hki_queue_kind queue, work todo, bool is_pageable,
+                      bool collective)
 {
     hki_task *task = hki_task_begin(runtime, sizeof todo, 2, 0);
     hki_task_spec *spec = hki_task_get_spec(task);
@@ -160,7 +163,8 @@ static void test_limit(void)
     stop();
 }
 
-static bool has_waits(int device, hki_queue_kind queue, uint64_t position, int count, const late_wait *waits)
+static bool has_waits(int device, hki_queue_kind queue, uint64_t position, int count,
+                      const late_wait *waits)
 {
     const late_task *task = &late_queues[device][queue].tasks[position - 1];
     int found = 0;
@@ -477,10 +481,10 @@ static void model_run(model *self, const work *todo, uint64_t sequence)
         *failed = sequence;
         *torn = true;
     } else {
-        *value = ((todo->kind == PUT ? 0 : *value) ^
-                  (todo->from < 0 ? 0 : self->values[todo->from])) *
-                     0x9e3779b97f4a7c15u +
-                 todo->added;
+        *value =
+            ((todo->kind == PUT ? 0 : *value) ^ (todo->from < 0 ? 0 : self->values[todo->from])) *
+                0x9e3779b97f4a7c15u +
+            todo->added;
         *failed = 0;
         *torn = false;
     }
@@ -495,7 +499,8 @@ static void *devices_main(void *argument)
     while (!atomic_load(&is_issued)) {
         state = state * 1664525 + 1013904223;
         unsigned queue = (state >> 16) % (LATE_DEVICES * HKI_QUEUE_KIND_COUNT);
-        late_step((int)queue / HKI_QUEUE_KIND_COUNT, (hki_queue_kind)(queue % HKI_QUEUE_KIND_COUNT));
+        late_step((int)queue / HKI_QUEUE_KIND_COUNT,
+                  (hki_queue_kind)(queue % HKI_QUEUE_KIND_COUNT));
         if (state >> 26 == 0)
             nanosleep(&(struct timespec){.tv_nsec = 1000}, NULL);
     }

@@ -15,7 +15,7 @@ enum {
 
 /* The launched tasks of a queue. */
 typedef struct hki_flights {
-    _Atomic(uint64_t) put; /* the worker's */
+    _Atomic(uint64_t) put;                   /* the worker's */
     _Alignas(HKI_CACHE_LINE) uint64_t taken; /* the clock's, like the rest */
     int64_t taken_ns;
     int64_t look_ns; /* when to ask for the first one again */
@@ -27,7 +27,8 @@ struct hki_clock {
     bool started;
     _Atomic(bool) stopping;
     _Atomic(uint32_t) wake_word, added;
-    _Atomic(int64_t) sleeps_until_ns; /* INT64_MIN: it is awake, and looks at `added` before it sleeps */
+    _Atomic(int64_t)
+        sleeps_until_ns; /* INT64_MIN: it is awake, and looks at `added` before it sleeps */
     _Atomic(uint32_t) completed, room_waiters; /* see make_room */
 };
 
@@ -62,8 +63,7 @@ static int64_t ask(hki_queue *queue, hki_flight *first, bool hurry)
 {
     const hki_device_class *class = queue->device->class;
     int64_t wait_ns = hurry && class->is_modelled ? 0 : class->poll(queue->device, &first->ticket);
-    if (wait_ns <= 0 &&
-        atomic_load_explicit(&first->task->pending_ends, memory_order_acquire) > 0)
+    if (wait_ns <= 0 && atomic_load_explicit(&first->task->pending_ends, memory_order_acquire) > 0)
         return ORDER_NS;
     return wait_ns;
 }
@@ -78,8 +78,7 @@ static hki_queue *clock_take(hki_runtime *runtime, bool hurry, hki_flight *taken
     for (int i = 0; i < runtime->queue_count; i++) {
         hki_queue *queue = runtime->queues[i];
         hki_flights *flights = queue->flights;
-        if (!flights ||
-            atomic_load_explicit(&flights->put, memory_order_acquire) == flights->taken)
+        if (!flights || atomic_load_explicit(&flights->put, memory_order_acquire) == flights->taken)
             continue;
         hki_flight *first = &flights->ring[flights->taken % HKI_MAX_AHEAD];
         if (flights->look_ns <= now || hurry)
@@ -104,7 +103,8 @@ static hki_queue *clock_take(hki_runtime *runtime, bool hurry, hki_flight *taken
 static void note_pace(hki_queue *queue, const hki_flight *ended)
 {
     hki_flights *flights = queue->flights;
-    int64_t now = hki_clock_ns(), pace_ns = atomic_load_explicit(&queue->pace_ns, memory_order_relaxed);
+    int64_t now = hki_clock_ns(),
+            pace_ns = atomic_load_explicit(&queue->pace_ns, memory_order_relaxed);
     int64_t begin_ns =
         ended->launched_ns > flights->taken_ns ? ended->launched_ns : flights->taken_ns;
     atomic_store_explicit(&queue->pace_ns, pace_ns + (now - begin_ns - pace_ns) / PACE_SHARE,

@@ -1,11 +1,10 @@
 /* For tests: devices with streams that do nothing until they are told to, in the place of two simulated ones. A task that
  * is launched is only put into its queue; late_step runs the first one of a queue, if what the queue was made to wait for
- * has ended. So whatever the engine forgets to wait for goes wrong. */
+ * has ended. So whatever the engine forgets to wait for goes wrong. Include tests/check.h first. */
 #ifndef HOCKET_ENGINE_LATE_DEVICE_H
 #define HOCKET_ENGINE_LATE_DEVICE_H
 
 #include "engine/engine.h"
-#include "tests/check.h"
 
 #include <hocket/runtime.h>
 #include <time.h>
@@ -28,7 +27,8 @@ typedef struct late_task {
 
 typedef struct late_queue {
     _Atomic(uint64_t) launched, ended; /* positions */
-    late_task tasks[LATE_TASKS];       /* [position - 1]; the one after the last launched is being launched */
+    late_task
+        tasks[LATE_TASKS]; /* [position - 1]; the one after the last launched is being launched */
 } late_queue;
 
 static late_queue late_queues[LATE_DEVICES][HKI_QUEUE_KIND_COUNT];
@@ -79,7 +79,8 @@ static inline void late_wait_for(hki_device *device, hki_queue_kind queue, const
     late_task *task = late_next(late_index(device), queue);
     late_wrong += task->wait_count == LATE_WAITS - 1 ||
                   (ticket->device == device && ticket->queue == queue) ||
-                  ticket->position > atomic_load(&late_queues[late_index(ticket->device)][ticket->queue].launched);
+                  ticket->position >
+                      atomic_load(&late_queues[late_index(ticket->device)][ticket->queue].launched);
     task->waits[task->wait_count++] =
         (late_wait){late_index(ticket->device), ticket->queue, ticket->position};
     atomic_fetch_add(&late_wait_count, 1);
@@ -158,7 +159,8 @@ static inline void late_pause(void)
 static inline hki_runtime *late_start(int launch_ahead, uint64_t memory_bytes)
 {
     const hk_sim_options sim = {.count = LATE_DEVICES, .memory_bytes = memory_bytes};
-    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.sim = &sim, .sim_count = 1, .cpu_cores = 1})));
+    CHECK(
+        hk_ok(hk_runtime_init(&(hk_runtime_options){.sim = &sim, .sim_count = 1, .cpu_cores = 1})));
     late_class = hki_sim_device_class;
     late_class.is_modelled = false;
     late_class.launch_ahead = launch_ahead;

@@ -21,5 +21,6 @@ const hki_cuda_host hki_cuda_host_table = {
     .task_sequence = hki_task_sequence,
     .clock_ns = clock_ns,
     .dtype_bytes = hk_dtype_bytes,
+    .memory_pool_trim = hki_memory_pool_trim,
     .is_recording = hki_runtime_is_recording,
 };

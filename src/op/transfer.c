@@ -95,8 +95,12 @@ static int operands(const void *payload, hki_trace_operand *operands, int limit)
     return count;
 }
 
-static const hki_task_class transfer_class = {
-    .enqueues = true, .prepare = prepare, .run = run, .finish = finish, .describe = describe, .operands = operands};
+static const hki_task_class transfer_class = {.enqueues = true,
+                                              .prepare = prepare,
+                                              .run = run,
+                                              .finish = finish,
+                                              .describe = describe,
+                                              .operands = operands};
 
 static void fail_for_memory(hk_array *to, hk_array *from, const char *operation)
 {

@@ -455,7 +455,7 @@ static bool make_lanes(collector *self, const bool *is_drawn)
         return false;
     for (int i = 0; i < self->source->device_count; i++)
         if (!(self->source->devices[i].is_accelerator ? add_queue_lanes(self, i)
-                                                    : add_thread_lanes(self, i, is_drawn)))
+                                                      : add_thread_lanes(self, i, is_drawn)))
             return false;
     return true;
 }

@@ -12,10 +12,8 @@
 
 static void begin(const char *cuda, uint64_t memory_bytes, hk_engine engine)
 {
-    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_devices = 2,
-                                                      .cuda = cuda,
-                                                      .cuda_memory_bytes = memory_bytes,
-                                                      .engine = engine})));
+    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){
+        .cpu_devices = 2, .cuda = cuda, .cuda_memory_bytes = memory_bytes, .engine = engine})));
 }
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
@@ -78,12 +76,13 @@ static void test_copies(const char *cuda, const char *from, const char *to, hk_e
             hk_array *x = hk_to_device(source, there);
             hk_assign(source, hk_add_scalar(source, 1000)); /* too late for x */
             x = hk_to_device(hk_add_scalar(x, 0.5), other);
-            hk_assign(back, x); /* into pageable memory, */
-            hk_array *again = hk_to_device(back, there); /* from where it goes on, */
+            hk_assign(back, x);                           /* into pageable memory, */
+            hk_array *again = hk_to_device(back, there);  /* from where it goes on, */
             hk_assign(back, hk_scalar(-1, HK_F32, host)); /* and what was there is gone */
             sums[i] = hk_max(again, NULL);
             hk_array *low = hk_min(again, NULL);
-            hk_assign(sums[i], hk_add(sums[i], hk_subtract(low, sums[i]))); /* equal, or NaN-free nonsense */
+            hk_assign(sums[i],
+                      hk_add(sums[i], hk_subtract(low, sums[i]))); /* equal, or NaN-free nonsense */
             hk_assign(source, hk_add_scalar(source, -1000));
         }
         for (int i = 0; i < ROUNDS; i++)
@@ -320,7 +319,7 @@ static void test_emulated(const char *program)
     start(program, "fill", "memory=64M");
     start(program, "succeed", "gpus=2,slow=3");
     start(program, "succeed", "gpus=2,peers=0,slow=5");
-    for (int i = 1; i <= 40; i++) { /* each allocation of it in turn, and some more */
+    for (int i = 1; i <= 24; i++) { /* each allocation of it in turn */
         snprintf(text, sizeof text, "fail_allocation=%d", i);
         start(program, "refuse", text);
     }

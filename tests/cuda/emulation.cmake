@@ -15,4 +15,25 @@ if(HOCKET_HAS_EMULATION)
     CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF)
   target_link_libraries(emulation_test PRIVATE hocket_flags Threads::Threads)
   hocket_test(unit.cuda_emulation unit emulation_test)
+
+  # The plug-in's way to NVIDIA's libraries, on their emulation.
+  file(GLOB library_sources CONFIGURE_DEPENDS
+    "${PROJECT_SOURCE_DIR}/tests/cuda/emulation/emulated_*.c")
+  hocket_test_executable(library_calls_test "${PROJECT_SOURCE_DIR}/tests/cuda/library_calls_test.c"
+                         tests)
+  target_sources(library_calls_test PRIVATE ${runtime_sources} ${library_sources}
+    "${PROJECT_SOURCE_DIR}/src/device/cuda/cuda_cache.c"
+    "${PROJECT_SOURCE_DIR}/src/device/cuda/cuda_convolutions.c"
+    "${PROJECT_SOURCE_DIR}/src/device/cuda/cuda_libraries.c"
+    "${PROJECT_SOURCE_DIR}/src/device/cuda/cuda_products.c")
+  target_include_directories(library_calls_test PRIVATE
+    "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/tests"
+    "${PROJECT_SOURCE_DIR}/tests/cuda")
+  target_include_directories(library_calls_test SYSTEM PRIVATE "${HOCKET_CUDA_INCLUDE}")
+  target_compile_definitions(library_calls_test PRIVATE HKI_CUDA_EMULATED)
+  set_target_properties(library_calls_test PROPERTIES
+    CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF LINKER_LANGUAGE CXX)
+  target_link_libraries(library_calls_test PRIVATE hocket_flags Threads::Threads ${CMAKE_DL_LIBS})
+  hocket_test(unit.cuda_library_calls unit library_calls_test)
+  hocket_test(unit.cuda_library_calls.missing unit library_calls_test missing)
 endif()

@@ -72,10 +72,9 @@ static const lane *lane_of(hki_cuda_stream *stream, int gpu)
         (!self->done &&
          !hki_cuda_ok(stream, cudaEventCreateWithFlags(&self->done, cudaEventDisableTiming),
                       "an event of NCCL's stream")) ||
-        !hki_cuda_ok(
-            stream,
-            cudaStreamCreateWithPriority(&self->stream, cudaStreamNonBlocking, greatest),
-            "a stream for NCCL"))
+        !hki_cuda_ok(stream,
+                     cudaStreamCreateWithPriority(&self->stream, cudaStreamNonBlocking, greatest),
+                     "a stream for NCCL"))
         return NULL;
     return self;
 }
@@ -94,8 +93,7 @@ static const communicator *communicator_of(const hki_nccl *library, hki_cuda_str
         return NULL;
     }
     communicator *self = &process.lists[process.list_count];
-    if (!ok(library, stream, library->ncclCommInitAll(self->ranks, count, gpus),
-            "ncclCommInitAll"))
+    if (!ok(library, stream, library->ncclCommInitAll(self->ranks, count, gpus), "ncclCommInitAll"))
         return NULL;
     self->count = count;
     memcpy(self->gpus, gpus, (size_t)count * sizeof *gpus);
@@ -127,9 +125,8 @@ static ncclDataType_t type_of(hk_dtype dtype)
 static bool fork_lanes(hki_cuda_stream *stream, int own_gpu, const int *gpus, int count)
 {
     const lane *own = lane_of(stream, own_gpu);
-    if (!own ||
-        !hki_cuda_ok(stream, cudaEventRecord(own->done, hki_cuda_stream_handle(stream)),
-                     "cudaEventRecord"))
+    if (!own || !hki_cuda_ok(stream, cudaEventRecord(own->done, hki_cuda_stream_handle(stream)),
+                             "cudaEventRecord"))
         return false;
     for (int i = 0; i < count; i++) {
         const lane *its = lane_of(stream, gpus[i]);

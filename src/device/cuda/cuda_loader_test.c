@@ -12,7 +12,8 @@ static void test_choices(void)
     CHECK(!hki_cuda_choose(NULL, &choice));
     CHECK_EQ_I64(choice.parts[0], 0);
     CHECK_EQ_I64(choice.parts[1], 3);
-    CHECK(!hki_cuda_choose("all/2,1,3/16", &choice)); /* the option goes before the variable, a later item before an
+    CHECK(!hki_cuda_choose("all/2,1,3/16",
+                           &choice)); /* the option goes before the variable, a later item before an
                                                          earlier one */
     CHECK_EQ_I64(choice.parts[0], 2);
     CHECK_EQ_I64(choice.parts[1], 1);
@@ -30,8 +31,19 @@ static void test_choices(void)
 
 static void test_wrong_choices(void)
 {
-    static const char *const wrong[] = {"on",  "0,",   ",0",  "16",  "0/0", "0/17", "-1", "0/",
-                                        "all2", "0 ",  "0,off", "0/2/2", "99999999999999999999"};
+    static const char *const wrong[] = {"on",
+                                        "0,",
+                                        ",0",
+                                        "16",
+                                        "0/0",
+                                        "0/17",
+                                        "-1",
+                                        "0/",
+                                        "all2",
+                                        "0 ",
+                                        "0,off",
+                                        "0/2/2",
+                                        "99999999999999999999"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         hki_cuda_choice choice;
         const hk_status *status = hki_cuda_choose(wrong[i], &choice);
@@ -93,7 +105,7 @@ int main(void)
     test_wrong_choices();
     test_names();
     test_no_plugin("/nowhere/libhocket_cuda.so", "cannot be opened (HOCKET_CUDA_PLUGIN)");
-    test_no_plugin("/bin/sh", "cannot be opened");       /* a program */
+    test_no_plugin("/bin/sh", "cannot be opened");          /* a program */
     test_no_plugin("libm.so.6", "is no plug-in of hocket"); /* another library */
     test_off();
     return check_result();

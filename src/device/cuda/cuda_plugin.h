@@ -25,6 +25,7 @@ typedef struct hki_cuda_host {
     uint64_t (*task_sequence)(const struct hki_task *task);
     int64_t (*clock_ns)(void);
     size_t (*dtype_bytes)(hk_dtype dtype);
+    void (*memory_pool_trim)(hki_memory_pool *pool);
     /* True while what runs is recorded: then a task's begin and end are to be those of the GPU's clock. */
     bool (*is_recording)(struct hki_runtime *runtime);
 } hki_cuda_host;

@@ -83,6 +83,21 @@ void hki_cuda_workspace_release(hki_cuda_stream *stream)
     stream->workspace_bytes = 0;
 }
 
+static cudaError_t workspace_allocate(hki_cuda_stream *stream, void **data, size_t bytes)
+{
+    return stream->its->has_pools ? cudaMallocAsync(data, bytes, stream->handle)
+                                  : cudaMalloc(data, bytes);
+}
+
+/* What the pool of arrays keeps goes back to the GPU. */
+static void give_room(const hki_cuda_device *self)
+{
+    cudaGetLastError();
+    self->host->memory_pool_trim(self->device->memory);
+    if (self->has_pools)
+        cudaStreamSynchronize(self->memory); /* nothing runs there but this */
+}
+
 /* In the stream's order, so that what still uses the old one is not disturbed. */
 void *hki_cuda_workspace(hki_cuda_stream *stream, size_t bytes)
 {
@@ -93,8 +108,11 @@ void *hki_cuda_workspace(hki_cuda_stream *stream, size_t bytes)
         size *= 2;
     hki_cuda_workspace_release(stream);
     void *data = NULL;
-    cudaError_t error = stream->its->has_pools ? cudaMallocAsync(&data, size, stream->handle)
-                                               : cudaMalloc(&data, size);
+    cudaError_t error = workspace_allocate(stream, &data, size);
+    if (error == cudaErrorMemoryAllocation) {
+        give_room(stream->its);
+        error = workspace_allocate(stream, &data, size);
+    }
     if (error == cudaErrorMemoryAllocation) {
         cudaGetLastError();
         size_t free_bytes = 0, total_bytes = 0;

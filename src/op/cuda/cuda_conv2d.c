@@ -60,8 +60,8 @@ static passed pass(const hki_tensor *x)
     passed self = {.data = x->data, .real = x->data};
     self.size = (size_t)x->size * hki_dtype_bytes(x->dtype);
     if ((uintptr_t)x->data % ALIGNMENT)
-        self.bytes = (self.size + WORKSPACE_ALIGNMENT - 1) / WORKSPACE_ALIGNMENT *
-                     WORKSPACE_ALIGNMENT;
+        self.bytes =
+            (self.size + WORKSPACE_ALIGNMENT - 1) / WORKSPACE_ALIGNMENT * WORKSPACE_ALIGNMENT;
     return self;
 }
 
@@ -142,8 +142,8 @@ void hki_cuda_conv2d_backward_data(const hki_kernel_call *call, hki_cuda_stream 
     const hki_tensor *dy = &call->in[0], *weight = &call->in[1], *dx = &call->out[0];
     const hki_conv2d_geometry g = hki_conv2d_geometry_of(call->op, call->in, call->options);
     bool added;
-    if (dx->size > 0 && !convolve_by_library(stream, &g, HKI_CUDA_BACKWARD_DATA, dy, weight, NULL,
-                                             dx, &added))
+    if (dx->size > 0 &&
+        !convolve_by_library(stream, &g, HKI_CUDA_BACKWARD_DATA, dy, weight, NULL, dx, &added))
         hki_cuda_convolve_data(stream, dy->dtype == HK_F64, &g, dy->data, weight->data, dx->data);
 }
 

@@ -1,0 +1,267 @@
+/* Products, convolutions, pooling and normalisation on a CUDA device against the CPU, with operands that libraries are
+ * particular about: slices that begin anywhere, gaps along both axes, batches that do not lie evenly, sums of many parts.
+ * Each is done twice, with the same bytes. On the emulation, also without room for a workspace. */
+#include "check.h"
+
+#include <hocket/hocket.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+enum { MAX_INPUTS = 5, OUTPUTS = 2 };
+
+/* A call with inputs that it makes views of: the same on both devices. */
+typedef hk_array *(*call_fn)(hk_array *const *in);
+
+typedef struct layer {
+    const char *name;
+    call_fn call;
+    hk_dims inputs[MAX_INPUTS]; /* ndim 0: none */
+} layer;
+
+#define SHAPE(...)                                                                                 \
+    {                                                                                              \
+        .ndim = sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t), .dims = { __VA_ARGS__ }  \
+    }
+
+/* ---- products ------------------------------------------------------------------------------------------ */
+
+static hk_array *plain(hk_array *const *in)
+{
+    return hk_matmul(in[0], in[1]);
+}
+
+static hk_array *both_transposed(hk_array *const *in)
+{
+    return hk_matmul(hk_transpose(in[0]), hk_transpose(in[1]));
+}
+
+static hk_array *odd_columns(hk_array *const *in)
+{
+    return hk_matmul(hk_slice(in[0], 1, 1, 30), hk_slice(in[1], 1, 3, 20));
+}
+
+/* A matrix with gaps along both axes. */
+static hk_array *gaps(hk_array *const *in)
+{
+    return hk_matmul(hk_index(hk_permute(in[0], (const int[]){2, 0, 1}, 3), 0, 1), in[1]);
+}
+
+static hk_array *broadcast_columns(hk_array *const *in)
+{
+    return hk_matmul(hk_broadcast_to(in[0], hk_shape(9, 11)), in[1]);
+}
+
+/* Batches whose axes do not lie in order, so that they are not one batch. */
+static hk_array *permuted_batches(hk_array *const *in)
+{
+    return hk_matmul(hk_permute(in[0], (const int[]){1, 0, 2, 3}, 4), in[1]);
+}
+
+static hk_array *rows_of_batch(hk_array *const *in)
+{
+    return hk_matmul(hk_slice(in[0], 1, 1, 4), in[1]);
+}
+
+static hk_array *linear(hk_array *const *in)
+{
+    return hk_linear(in[0], in[1], in[2]);
+}
+
+static hk_array *linear_slices(hk_array *const *in)
+{
+    return hk_linear(hk_slice(in[0], 0, 1, 8), hk_slice(in[1], 0, 1, 6), hk_slice(in[2], 0, 1, 6));
+}
+
+/* The bias is a column. */
+static hk_array *linear_strided(hk_array *const *in)
+{
+    return hk_linear(hk_permute(in[0], (const int[]){1, 0, 2}, 3), in[1], hk_index(in[2], 1, 1));
+}
+
+/* ---- images -------------------------------------------------------------------------------------------- */
+
+static hk_array *convolve(hk_array *const *in)
+{
+    const hk_conv2d_options options = {.padding = {2, 1}, .stride = {1, 2}};
+    return hk_conv2d(in[0], in[1], in[2], &options);
+}
+
+static hk_array *convolve_slices(hk_array *const *in)
+{
+    return hk_conv2d(hk_slice(in[0], 0, 1, 4), hk_slice(in[1], 0, 1, 4), hk_slice(in[2], 0, 1, 4),
+                     NULL);
+}
+
+static hk_array *overlapping_max(hk_array *const *in)
+{
+    const hk_max_pool2d_options options = {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}};
+    return hk_max_pool2d(in[0], &options);
+}
+
+static hk_array *overlapping_mean(hk_array *const *in)
+{
+    const hk_avg_pool2d_options options = {.kernel = {3, 2}, .stride = {1, 2}, .padding = {1, 1}};
+    return hk_avg_pool2d(in[0], &options);
+}
+
+static hk_array *normalise(hk_array *const *in)
+{
+    return hk_batch_norm(in[0], in[1], in[2], NULL, NULL, NULL);
+}
+
+static const layer layers[] = {
+    {"matmul", plain, {SHAPE(37, 530), SHAPE(530, 29)}},
+    {"matmul of transposed", both_transposed, {SHAPE(53, 37), SHAPE(29, 53)}},
+    {"matmul of slices", odd_columns, {SHAPE(37, 31), SHAPE(29, 21)}},
+    {"matmul with gaps", gaps, {SHAPE(7, 6, 5), SHAPE(6, 4)}},
+    {"matmul of a broadcast column", broadcast_columns, {SHAPE(9, 1), SHAPE(11, 6)}},
+    {"matmul of permuted batches", permuted_batches, {SHAPE(2, 3, 4, 5), SHAPE(3, 2, 5, 6)}},
+    {"matmul of broadcast batches", plain, {SHAPE(3, 1, 5, 6), SHAPE(4, 6, 7)}},
+    {"matmul of batches by one", plain, {SHAPE(2, 3, 4, 5), SHAPE(5, 6)}},
+    {"matmul of a batch's slices", rows_of_batch, {SHAPE(3, 5, 7), SHAPE(3, 7, 2)}},
+    {"linear", linear, {SHAPE(64, 100), SHAPE(10, 100), SHAPE(10)}},
+    {"linear of slices", linear_slices, {SHAPE(9, 7), SHAPE(7, 7), SHAPE(7)}},
+    {"linear with gaps", linear_strided, {SHAPE(4, 3, 5), SHAPE(6, 5), SHAPE(6, 3)}},
+    {"conv2d", convolve, {SHAPE(5, 3, 17, 15), SHAPE(8, 3, 5, 3), SHAPE(8)}},
+    {"conv2d, odd outputs", convolve, {SHAPE(5, 3, 17, 15), SHAPE(7, 3, 5, 3), SHAPE(7)}},
+    {"conv2d of slices", convolve_slices, {SHAPE(5, 3, 5, 5), SHAPE(5, 3, 3, 3), SHAPE(5)}},
+    {"max_pool2d", overlapping_max, {SHAPE(3, 4, 17, 18)}},
+    {"avg_pool2d", overlapping_mean, {SHAPE(3, 4, 17, 18)}},
+    {"batch_norm", normalise, {SHAPE(40, 3, 30, 31), SHAPE(3), SHAPE(3)}},
+    {"batch_norm of vectors", normalise, {SHAPE(5000, 4), SHAPE(4), SHAPE(4)}},
+};
+
+/* ---- comparison ---------------------------------------------------------------------------------------- */
+
+/* The result and the gradient of the first input, in memory of the host. */
+typedef struct results {
+    double *values[OUTPUTS];
+    int64_t sizes[OUTPUTS];
+    bool good;
+} results;
+
+static results run(const layer *self, hk_array *const *originals, hk_device device)
+{
+    HK_SCOPE;
+    results made = {.good = true};
+    hk_array *in[MAX_INPUTS] = {NULL};
+    for (int i = 0; i < MAX_INPUTS && originals[i]; i++) {
+        in[i] = hk_to_device(originals[i], device);
+        hk_attach_grad(in[i], HK_GRAD_WRITE);
+    }
+    hk_record_begin();
+    hk_array *y = self->call(in);
+    hk_array *loss = hk_sum(hk_multiply(y, y), NULL);
+    hk_record_end();
+    hk_backward(loss);
+    hk_array *outputs[OUTPUTS] = {y, hk_grad(in[0])};
+    for (int i = 0; i < OUTPUTS; i++) {
+        made.sizes[i] = hk_size(outputs[i]);
+        const size_t bytes = (size_t)made.sizes[i] * sizeof(double);
+        made.values[i] = malloc(bytes);
+        const hk_status *status =
+            hk_to_host(hk_cast(hk_contiguous(outputs[i]), HK_F64), made.values[i], bytes);
+        made.good = made.good && hk_ok(status);
+        if (!hk_ok(status))
+            fprintf(stderr, "%s: %s\n", self->name, hk_status_message(status));
+    }
+    return made;
+}
+
+static void release(results *self)
+{
+    for (int i = 0; i < OUTPUTS; i++)
+        free(self->values[i]);
+}
+
+static void compare(const layer *self, const results *expected, const results *actual, double bound)
+{
+    for (int i = 0; i < OUTPUTS; i++) {
+        int64_t wrong = 0;
+        CHECK_EQ_I64(actual->sizes[i], expected->sizes[i]);
+        for (int64_t j = 0; j < expected->sizes[i]; j++) {
+            const double wanted = expected->values[i][j], scale = wanted < 0 ? -wanted : wanted;
+            const double distance = actual->values[i][j] - wanted;
+            wrong += !((distance < 0 ? -distance : distance) <= bound * (scale > 1 ? scale : 1));
+        }
+        if (wrong)
+            fprintf(stderr, "%s: %lld of %lld values of %s are wrong\n", self->name,
+                    (long long)wrong, (long long)expected->sizes[i],
+                    i ? "the gradient" : "the result");
+        CHECK_EQ_I64(wrong, 0);
+    }
+}
+
+static void test_layer(const layer *self, hk_dtype dtype, hk_device device)
+{
+    HK_SCOPE;
+    const hk_device host = hk_device_named("cpu:0");
+    hk_array *originals[MAX_INPUTS] = {NULL};
+    for (int i = 0; i < MAX_INPUTS && self->inputs[i].ndim; i++)
+        originals[i] =
+            hk_cast(hk_add_scalar(hk_random_uniform(self->inputs[i], HK_F32, host), -0.5), dtype);
+    results expected = run(self, originals, host);
+    results actual = run(self, originals, device), again = run(self, originals, device);
+    CHECK(expected.good && actual.good && again.good);
+    if (expected.good && actual.good && again.good) {
+        compare(self, &expected, &actual, dtype == HK_F32 ? 1e-4 : 1e-10);
+        for (int i = 0; i < OUTPUTS; i++)
+            CHECK(!memcmp(actual.values[i], again.values[i],
+                          (size_t)actual.sizes[i] * sizeof(double)));
+    }
+    release(&expected);
+    release(&actual);
+    release(&again);
+}
+
+/* ---- memory -------------------------------------------------------------------------------------------- */
+
+/* When arrays have taken all memory of the GPU, a call that needs a workspace fails by that, and works when there is room
+ * again. Before any other call has made one. */
+static void test_no_workspace(hk_device device)
+{
+    HK_SCOPE;
+    enum { MOST = 4096 };
+    static hk_array *filling[MOST];
+    int count = 0;
+    hk_array *x = hk_ones(hk_shape(64, 64), HK_F32, device);
+    hk_array *y = hk_zeros(hk_shape(64, 64), HK_F32, device);
+    CHECK(hk_ok(hk_wait_all()));
+    bool full = false;
+    while (count < MOST && !full) {
+        HK_SCOPE;
+        filling[count] = hk_take(hk_zeros(hk_shape(256, 1024), HK_F32, device));
+        full = !hk_ok(hk_wait(filling[count++]));
+    }
+    CHECK(full);
+    hk_failures_clear();
+    hk_call_into("matmul", y, (hk_array *const[]){x, x}, 2, NULL);
+    const hk_status *status = hk_wait(y);
+    CHECK(hk_status_code(status) == HK_OUT_OF_MEMORY);
+    CHECK(strstr(hk_status_message(status), "workspace") != NULL);
+    for (int i = 0; i < count; i++)
+        hk_array_release(filling[i]);
+    hk_call_into("matmul", y, (hk_array *const[]){x, x}, 2, NULL);
+    CHECK(hk_ok(hk_wait(y)));
+    CHECK(hk_item(hk_min(y, NULL), NULL) == 64);
+    hk_failures_clear();
+}
+
+int main(void)
+{
+    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_devices = 1})));
+    hk_device device = {NULL};
+    for (int i = 0; i < hk_device_count() && !device.handle; i++)
+        if (!strcmp(hk_device_kind(hk_device_at(i)), "cuda"))
+            device = hk_device_at(i);
+    /* A small GPU; products without cuBLASLt need no workspace. */
+    if (getenv("HOCKET_EMULATED_CUDA") && !getenv("HOCKET_EMULATED_CUDA_WITHOUT"))
+        test_no_workspace(device);
+    for (size_t i = 0; i < sizeof layers / sizeof layers[0]; i++) {
+        test_layer(&layers[i], HK_F32, device);
+        test_layer(&layers[i], HK_F64, device);
+    }
+    CHECK(hk_ok(hk_wait_all()));
+    hk_runtime_deinit();
+    return check_result();
+}
