@@ -82,6 +82,13 @@ endif()
 
 # ---- its emulation
 if(HOCKET_HAS_EMULATION)
+  # The C compiler's sibling, because a program has one sanitizer's runtime.
+  if(NOT CMAKE_CXX_COMPILER AND CMAKE_C_COMPILER_ID MATCHES "Clang")
+    string(REGEX REPLACE "clang([^/]*)$" "clang++\\1" sibling "${CMAKE_C_COMPILER}")
+    if(EXISTS "${sibling}")
+      set(CMAKE_CXX_COMPILER "${sibling}")
+    endif()
+  endif()
   enable_language(CXX)
   set(emulated_sources "")
   foreach(source IN LISTS cuda_cu_sources)
