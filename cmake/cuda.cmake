@@ -71,10 +71,24 @@ if(HOCKET_HAS_CUDA)
   target_link_libraries(hocket_cuda PRIVATE hocket_flags CUDA::cudart_static Threads::Threads ${CMAKE_DL_LIBS}
                                             ${HOCKET_MATH_LIBRARY})
   target_link_options(hocket_cuda PRIVATE -Wl,--exclude-libs,ALL -Wl,-z,defs)
+  # What is exact arithmetic has the bytes that the processor gives it, where a * b + c is rounded twice.
+  file(GLOB exact_sources CONFIGURE_DEPENDS
+    "${PROJECT_SOURCE_DIR}/src/op/cuda/cuda_rows_*.cu" "${PROJECT_SOURCE_DIR}/src/op/cuda/cuda_reduce_*.cu")
+  foreach(name copy random softmax sum)
+    list(APPEND exact_sources "${PROJECT_SOURCE_DIR}/src/op/cuda/cuda_${name}.cu")
+  endforeach()
+  set_property(SOURCE ${exact_sources} APPEND PROPERTY COMPILE_OPTIONS --fmad=false)
 endif()
 
 # ---- its emulation
 if(HOCKET_HAS_EMULATION)
+  # The C compiler's sibling, because a program has one sanitizer's runtime.
+  if(NOT CMAKE_CXX_COMPILER AND CMAKE_C_COMPILER_ID MATCHES "Clang")
+    string(REGEX REPLACE "clang([^/]*)$" "clang++\\1" sibling "${CMAKE_C_COMPILER}")
+    if(EXISTS "${sibling}")
+      set(CMAKE_CXX_COMPILER "${sibling}")
+    endif()
+  endif()
   enable_language(CXX)
   set(emulated_sources "")
   foreach(source IN LISTS cuda_cu_sources)

@@ -137,12 +137,11 @@ static bool claim(hki_task *task, int index)
     return !(atomic_fetch_or_explicit(&task->counted, bit, memory_order_acq_rel) & bit);
 }
 
-bool hki_stage_pass(hki_task *task, hki_gate *gate, const hki_wait_node *node)
+bool hki_stage_pass(hki_task *task, hki_gate *gate, int index)
 {
     hki_staged_gate *self = staged(gate);
-    int index = task->is_ahead ? hki_wait_node_index(node) : -1;
     /* Read by writing, as `launch_gate` writes it: so one of the two finds the other. */
-    return index >= 0 &&
+    return task->is_ahead &&
            atomic_fetch_or_explicit(&self->is_launched, 0, memory_order_acq_rel) == 1 &&
            take_marks(task, self) && claim(task, index);
 }

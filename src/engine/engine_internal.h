@@ -285,11 +285,11 @@ void hki_ahead_await(hki_task *task);
 void hki_stage_init(hki_gate *gate, bool writes);
 void hki_stage_join(hki_gate *gate);
 void hki_stage_close(hki_gate *gate);
-/* The task, which is being issued, is about to wait for the gate; need not, for it was open; has put the node into its
- * list. True: it is launched, and the task's `pending` does not count it. Expect the issue lock. */
+/* The task, which is being issued, is about to wait for a gate; need not, for it was open; waits for it in one of its own
+ * places (hki_wait_node_index). True: it is launched, and the task's `pending` does not count it. Expect the issue lock. */
 void hki_stage_expect(hki_task *task);
 void hki_stage_forget(hki_task *task);
-bool hki_stage_pass(hki_task *task, hki_gate *gate, const hki_wait_node *node);
+bool hki_stage_pass(hki_task *task, hki_gate *gate, int index);
 /* The task leaves the gate, before it is counted out: tasks that this makes ready are put before `ready`. */
 hki_task *hki_stage_leave(hki_task *task, hki_gate *gate, hki_task *ready);
 int64_t hki_stage_end_ns(hki_gate *gate);

@@ -90,9 +90,11 @@ static uint32_t wait_for(hki_task *task, hki_gate *gate)
         node->next = head;
     } while (!atomic_compare_exchange_weak_explicit(&gate->waiters, &head, node,
                                                     memory_order_release, memory_order_acquire));
-    if (task->wait_count < HKI_TASK_INLINE_WAITS)
-        task->wait_gates[task->wait_count++] = (hki_wait_gate){gate, gate->task_sequence};
-    return accelerated && hki_stage_pass(task, gate, node) ? 0 : 1;
+    /* One beyond the task's own may be gone by now. */
+    if (task->wait_count == HKI_TASK_INLINE_WAITS)
+        return 1;
+    task->wait_gates[task->wait_count++] = (hki_wait_gate){gate, gate->task_sequence};
+    return accelerated && hki_stage_pass(task, gate, hki_wait_node_index(node)) ? 0 : 1;
 }
 
 static bool overlap(const hki_gate *gate, const hki_access *access)

@@ -1,11 +1,10 @@
 /* For tests: devices with streams that do nothing until they are told to, in the place of two simulated ones. A task that
  * is launched is only put into its queue; late_step runs the first one of a queue, if what the queue was made to wait for
- * has ended. So whatever the engine forgets to wait for goes wrong. */
+ * has ended. So whatever the engine forgets to wait for goes wrong. Include tests/check.h first. */
 #ifndef HOCKET_ENGINE_LATE_DEVICE_H
 #define HOCKET_ENGINE_LATE_DEVICE_H
 
 #include "engine/engine.h"
-#include "tests/check.h"
 
 #include <hocket/runtime.h>
 #include <time.h>

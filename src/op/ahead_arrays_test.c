@@ -1,5 +1,7 @@
 /* Arrays whose calls are launched ahead, on devices whose tasks end when the test says so: memory is nobody else's before
  * its last task has ended; where there is none, launched tasks are waited for; reading waits for the end. */
+#include "tests/check.h"
+
 #include "engine/late_device.h"
 #include "op/op.h"
 
@@ -65,7 +67,9 @@ static void test_dropped(void)
     CHECK_EQ_I64(hk_device_get_memory(device).used_bytes, (MANY + 1) * BYTES);
     while (atomic_load(&late_queues[0][HKI_QUEUE_COMPUTE].ended) < MANY)
         CHECK(late_step(0, HKI_QUEUE_COMPUTE));
-    late_pause(); /* the last one reads one array and writes the other */
+    /* The last one reads one array and writes the other. */
+    for (int i = 0; i < 500 && hk_device_get_memory(device).used_bytes > 2 * BYTES; i++)
+        late_pause();
     CHECK_EQ_I64(hk_device_get_memory(device).used_bytes, 2 * BYTES);
     late_run();
     hk_array_release(x);
