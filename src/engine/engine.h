@@ -31,6 +31,7 @@ typedef struct hki_var {
     hki_gate *gates;                  /* accesses that may be unfinished; issue lock */
     hki_gate *retired, *retired_last; /* superseded, to be recycled in order; issue lock */
     _Atomic(hki_failure *) failures;  /* failed byte ranges; NULL in the usual case */
+    uint64_t version;                 /* writes issued so far; issue lock */
 } hki_var;
 
 void hki_var_init(hki_var *var, hki_runtime *runtime);
@@ -49,6 +50,9 @@ typedef struct hki_access {
     hki_var *var;
     uint64_t begin, end; /* bytes, begin < end; an empty array still takes one byte */
     unsigned mode;       /* hki_access_mode bits */
+    /* Set by hki_task_submit: how many writes of any range of the variable were issued before. Two tasks that read it
+     * with the same version, and have not failed, see the same bytes, wherever and whenever they run. */
+    uint64_t version;
 } hki_access;
 
 /* In a task that holds the range with HKI_WRITE | HKI_KEEP: ends the failures of the range whose bytes are

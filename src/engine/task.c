@@ -250,6 +250,15 @@ static void note_issued_locked(hki_runtime *runtime)
     atomic_store_explicit(&runtime->issued_tasks, issued + 1, memory_order_relaxed);
 }
 
+static void count_writes_locked(const hki_task_spec *spec)
+{
+    for (int i = 0; i < spec->access_count; i++) {
+        hki_access *access = &spec->accesses[i];
+        access->version = access->var->version;
+        access->var->version += (access->mode & HKI_WRITE) != 0;
+    }
+}
+
 static uint64_t submit_serial(hki_task *task)
 {
     hki_runtime *runtime = task->runtime;
@@ -260,6 +269,7 @@ static uint64_t submit_serial(hki_task *task)
     atomic_store_explicit(&task->sequence, sequence, memory_order_relaxed);
     hki_lock_acquire(&runtime->issue_lock);
     note_issued_locked(runtime);
+    count_writes_locked(&task->spec);
     hki_tracing_issue(task);
     hki_lock_release(&runtime->issue_lock);
     hki_tracing_ready(task);
@@ -339,6 +349,7 @@ uint64_t hki_task_submit(hki_task *task)
     uint64_t sequence = ++runtime->sequence;
     last_sequence = sequence;
     atomic_store_explicit(&task->sequence, sequence, memory_order_relaxed);
+    count_writes_locked(spec);
     if (brief && is_free_locked(spec)) {
         run_at_once_locked(task);
         queue->at_once++;

@@ -10,6 +10,10 @@
  * are better off one by one, all cores at each. */
 enum { PIECE_SAMPLES = 64, MAX_PIECES = 32, BLOCK_MAX_BYTES = 4 << 20 };
 
+/* Of images: a piece is one block, and so many pieces share the cores. What one takes that works on more than this had
+ * better be cut within the calls. */
+enum { IMAGE_PIECES = 4, IMAGE_PIECE_MAX_NS = 100000 };
+
 static void nodes_destroy(hki_node *nodes, int count)
 {
     for (int i = 0; nodes && i < count; i++)
@@ -29,6 +33,7 @@ void hki_chain_destroy(hki_chain *chain)
     free(chain->masks);
     free(chain->arrays);
     free(chain->array_is_new);
+    hki_chain_kept_release(chain->kept);
     free(chain);
 }
 
@@ -152,6 +157,55 @@ static void forward_copies(hki_chain *chain, const hk_graph *graph, hki_chain_pl
     }
 }
 
+/* Sets of how many samples blocks and pieces are. */
+static void cut(hki_chain *chain)
+{
+    if (chain->of_images) {
+        int64_t share = (chain->samples - 1) / IMAGE_PIECES + 1;
+        chain->block_samples = share < HKI_IMAGE_SAMPLES ? share : HKI_IMAGE_SAMPLES;
+        chain->piece_samples = chain->block_samples;
+    } else {
+        chain->block_samples = hki_conv2d_block_lanes(chain->f64);
+        chain->piece_samples = piece_samples(chain->samples);
+    }
+    chain->piece_count = (chain->samples - 1) / chain->piece_samples + 1;
+}
+
+/* Whether the steps can be done on images, and had better be: layers, and no more work than one core should do. */
+static bool suits_images(const hki_chain *chain)
+{
+    double ns = 0;
+    int layers = 0;
+    bool forward = !chain->f64;
+    for (int i = 0; i < chain->step_count; i++) {
+        const hki_chain_step *step = &chain->steps[i];
+        const hki_conv2d_image image = {.block = step->block};
+        forward = forward && (step->kind == HKI_STEP_FORWARD || step->kind == HKI_STEP_CALL ||
+                              step->kind == HKI_STEP_SPREAD);
+        layers += step->kind == HKI_STEP_FORWARD;
+        if (step->kind == HKI_STEP_FORWARD)
+            ns += hki_conv2d_image_cost_ns(&image);
+        else if (step->kind == HKI_STEP_CALL)
+            ns += chain->calls[step->call].plan.work_ns / (double)chain->samples;
+    }
+    return forward && layers > 0 && ns * (double)chain->piece_samples <= IMAGE_PIECE_MAX_NS;
+}
+
+/* Weights that every replay finds as they are, unless somebody else writes them. */
+static void find_constants(hki_chain *chain, const hk_graph *graph)
+{
+    for (int p = 0; p < chain->pack_count; p++) {
+        int slot = chain->arrays[chain->packs[p].weight].slot;
+        bool constant = graph->slots[slot].kind == HKI_SLOT_EXTERNAL;
+        for (int i = 0; i < graph->node_count; i++)
+            for (int j = 0; j < graph->nodes[i].input_count + graph->nodes[i].output_count; j++)
+                constant = constant && !(graph->nodes[i].operands[j].slot == slot &&
+                                         hki_node_writes(&graph->nodes[i], j));
+        chain->packs[p].is_constant = constant;
+    }
+}
+
+/* NULL: out of host memory, or not worth it. */
 static hki_chain *chain_create(const hk_graph *graph, hki_chain_place *places, int count,
                                int64_t samples)
 {
@@ -166,12 +220,15 @@ static hki_chain *chain_create(const hk_graph *graph, hki_chain_place *places, i
         chain->device = chain->calls[0].device;
         chain->f64 = is_f64(chain);
         chain->samples = samples;
-        chain->block_samples = hki_conv2d_block_lanes(chain->f64);
-        chain->piece_samples = piece_samples(samples);
-        chain->piece_count = (samples - 1) / chain->piece_samples + 1;
+        chain->of_images = samples < 2 * hki_conv2d_block_lanes(chain->f64);
+        cut(chain);
         made = hki_chain_make_steps(chain, graph->slot_count, outside) &&
-               hki_chain_lay_out(chain) && chain->block_bytes <= BLOCK_MAX_BYTES;
+               (!chain->of_images || suits_images(chain));
     }
+    if (made)
+        find_constants(chain, graph);
+    if (made)
+        made = hki_chain_lay_out(chain) && chain->block_bytes <= BLOCK_MAX_BYTES;
     if (made)
         made = (chain->array_is_new = calloc((size_t)chain->array_count + 1, sizeof(bool)));
     for (int i = 0; made && i < chain->array_count; i++)
