@@ -10,9 +10,9 @@
  * are better off one by one, all cores at each. */
 enum { PIECE_SAMPLES = 64, MAX_PIECES = 32, BLOCK_MAX_BYTES = 4 << 20 };
 
-/* Of images: a piece is one block, and so many pieces share the cores. What one takes that works on more than this had
- * better be cut within the calls. */
-enum { IMAGE_PIECES = 4, IMAGE_PIECE_MAX_NS = 100000 };
+/* Of images: a piece is one block, and so many pieces share the cores. A sample that takes longer than this had better be
+ * cut within the calls, since here one core does it. */
+enum { IMAGE_PIECES = 4, IMAGE_MAX_NS = 50000 };
 
 static void nodes_destroy(hki_node *nodes, int count)
 {
@@ -188,7 +188,7 @@ static bool suits_images(const hki_chain *chain)
         else if (step->kind == HKI_STEP_CALL)
             ns += chain->calls[step->call].plan.work_ns / (double)chain->samples;
     }
-    return forward && layers > 0 && ns * (double)chain->piece_samples <= IMAGE_PIECE_MAX_NS;
+    return forward && layers > 0 && ns <= IMAGE_MAX_NS;
 }
 
 /* Weights that every replay finds as they are, unless somebody else writes them. */

@@ -89,23 +89,17 @@ static int64_t covered_width(const hki_conv2d_block *block)
     return hki_conv2d_block_out_width(block) * window_width(block);
 }
 
-/* Results of a tile in each direction. */
-static int64_t tile_size(const hki_conv2d_block *block)
-{
-    return HKI_IMAGE_POINTS + 1 - block->geometry.kernel_height;
-}
-
 static int64_t tile_rows(const hki_conv2d_block *block)
 {
-    return (covered_height(block) - 1) / tile_size(block) + 1;
+    return (covered_height(block) - 1) / HKI_IMAGE_TILE + 1;
 }
 
 static int64_t tile_columns(const hki_conv2d_block *block)
 {
-    return (covered_width(block) - 1) / tile_size(block) + 1;
+    return (covered_width(block) - 1) / HKI_IMAGE_TILE + 1;
 }
 
-/* Vector operations: of a multiplication with its load, and of a transform. */
+/* Multiplications, or what takes as long. */
 static double direct_cost(const hki_conv2d_block *block)
 {
     const hki_conv2d_geometry *g = &block->geometry;
@@ -128,7 +122,7 @@ static method method_of(const hki_conv2d_block *block)
     const hki_conv2d_geometry *g = &block->geometry;
     if (hki_conv2d_block_dense(g))
         return DENSE;
-    if ((g->kernel_height != 3 && g->kernel_height != 5) || g->kernel_width != g->kernel_height ||
+    if (g->kernel_height != HKI_IMAGE_KERNEL || g->kernel_width != HKI_IMAGE_KERNEL ||
         g->stride_height != 1 || g->stride_width != 1 || g->dilation_height != 1 ||
         g->dilation_width != 1)
         return DIRECT;
@@ -271,34 +265,43 @@ static int64_t dense_vectors(const group *first, int64_t channels)
     return whole < 1 ? 1 : whole < HKI_IMAGE_DENSE ? whole : HKI_IMAGE_DENSE;
 }
 
-/* rows of `terms` floats each to [term][lane], lanes without a row zero; rows are `to_term` apart. */
-static void transpose(const float *rows, int64_t count, int64_t terms, int64_t lanes,
-                      int64_t to_term, float *to)
+/* Weights [first, first + as many as there are lanes) of each channel of a group, whose rows are `terms` long, to
+ * [weight][lane]; lanes without a channel are zero. Returns how many weights there are. */
+static int64_t take_weights(const group *at, const float *weight, int64_t terms, int64_t first,
+                            float *to)
 {
-    for (int64_t k = 0; k < terms; k++)
-        for (int64_t i = 0; i < lanes; i++)
-            to[k * to_term + i] = i < count ? rows[i * terms + k] : 0;
+    const int64_t lanes = at->kernels->lanes;
+    const int64_t count = terms - first < lanes ? terms - first : lanes;
+    weight += at->first * terms + first;
+    if (at->count == lanes && count == lanes)
+        at->kernels->transpose(weight, terms, to);
+    else
+        for (int64_t k = 0; k < count; k++)
+            for (int64_t i = 0; i < lanes; i++)
+                to[k * lanes + i] = i < at->count ? weight[i * terms + k] : 0;
+    return count;
 }
 
 static void pack_dense(const hki_conv2d_image *image, const float *weight, float *to)
 {
-    const int64_t channels = image->x.stride ? image->x.channels : image->x.channels *
-                                                                       image->x.height *
-                                                                       image->x.width;
-    const int64_t terms = terms_of(&image->block.geometry), pixels = terms / channels;
+    const hki_image *x = &image->x;
+    const int64_t terms = terms_of(&image->block.geometry);
+    const int64_t channels = x->stride ? x->channels : terms, pixels = terms / channels;
     const int64_t outputs = image->block.geometry.out_channels;
+    float block[LANES_MAX * LANES_MAX];
     for (int64_t o = 0; o < outputs;) {
         const group at = group_at(o, outputs);
         const int64_t lanes = at.kernels->lanes, vectors = dense_vectors(&at, outputs);
         for (int64_t v = 0; v < vectors; v++) {
             const group one = group_at(o + v * lanes, outputs);
-            for (int64_t c = 0; c < channels; c++)
-                for (int64_t p = 0; p < pixels; p++)
-                    for (int64_t i = 0; i < lanes; i++)
-                        to[((p * channels + c) * vectors + v) * lanes + i] =
-                            i < one.count
-                                ? weight[(one.first + i) * terms + c * pixels + p]
-                                : 0;
+            for (int64_t k = 0, count; k < terms; k += count) {
+                count = take_weights(&one, weight, terms, k, block);
+                for (int64_t i = 0; i < count; i++) {
+                    const int64_t c = (k + i) / pixels, p = (k + i) % pixels;
+                    memcpy(to + ((p * channels + c) * vectors + v) * lanes, block + i * lanes,
+                           (size_t)lanes * sizeof *to);
+                }
+            }
         }
         to += terms * vectors * lanes;
         o += vectors * lanes;
@@ -308,26 +311,42 @@ static void pack_dense(const hki_conv2d_image *image, const float *weight, float
 static void pack_winograd(const hki_conv2d_image *image, const float *weight, float *to)
 {
     const hki_conv2d_geometry *g = &image->block.geometry;
-    const int64_t kernel = g->kernel_height, terms = terms_of(g), area = kernel * kernel;
-    float lanes[5 * 5 * LANES_MAX];
+    enum { AREA = HKI_IMAGE_KERNEL * HKI_IMAGE_KERNEL };
+    const int64_t terms = terms_of(g);
+    float window[AREA * LANES_MAX];
     for (int64_t o = 0; o < g->out_channels;) {
         const group at = group_at(o, g->out_channels);
-        const int64_t width = at.kernels->lanes;
+        const int64_t lanes = at.kernels->lanes;
         for (int64_t c = 0; c < g->in_channels; c++) {
-            for (int64_t k = 0; k < area; k++)
-                for (int64_t i = 0; i < width; i++)
-                    lanes[k * width + i] =
-                        i < at.count ? weight[(o + i) * terms + c * area + k] : 0;
-            at.kernels->tile_weight(lanes, (int)kernel, to + c * width, g->in_channels * width);
+            for (int64_t k = 0; k < AREA; k++)
+                for (int64_t i = 0; i < lanes; i++)
+                    window[k * lanes + i] =
+                        i < at.count ? weight[(o + i) * terms + c * AREA + k] : 0;
+            at.kernels->tile_weight(window, to + c * lanes, g->in_channels * lanes);
         }
-        to += POINTS * g->in_channels * width;
-        o += width;
+        to += POINTS * g->in_channels * lanes;
+        o += lanes;
+    }
+}
+
+static void pack_direct(const hki_conv2d_image *image, const float *weight, float *to)
+{
+    const int64_t outputs = image->block.geometry.out_channels;
+    const int64_t terms = terms_of(&image->block.geometry);
+    float block[LANES_MAX * LANES_MAX];
+    for (int64_t o = 0; o < outputs;) {
+        const group at = group_at(o, outputs);
+        const int64_t lanes = at.kernels->lanes;
+        for (int64_t k = 0, count; k < terms; k += count, to += count * lanes) {
+            count = take_weights(&at, weight, terms, k, block);
+            memcpy(to, block, (size_t)(count * lanes) * sizeof *to);
+        }
+        o += lanes;
     }
 }
 
 void hki_conv2d_image_pack(const hki_conv2d_image *image, const float *weight, void *packed)
 {
-    const hki_conv2d_geometry *g = &image->block.geometry;
     float *to = (float *)(void *)((char *)packed + offsets_bytes(&image->block));
     switch (method_of(&image->block)) {
     case DENSE:
@@ -338,26 +357,14 @@ void hki_conv2d_image_pack(const hki_conv2d_image *image, const float *weight, v
         break;
     case DIRECT:
         offsets_fill(&image->block, packed);
-        for (int64_t o = 0; o < g->out_channels;) {
-            const group at = group_at(o, g->out_channels);
-            const int64_t lanes = at.kernels->lanes, terms = terms_of(g);
-            transpose(weight + o * terms, at.count, terms, lanes, lanes, to);
-            to += terms * lanes;
-            o += lanes;
-        }
+        pack_direct(image, weight, to);
         break;
     }
 }
 
 /* ---- forward ---- */
 
-/* Room for what is pooled: rows of the convolution's results. */
-static int64_t direct_band(const hki_conv2d_block *block)
-{
-    return pools(block) ? block->pool_height : 1;
-}
-
-/* Of a number of samples, bytes: first V and the sums of a step, then what is pooled. */
+/* What a step of Winograd's transforms, and what becomes of that, floats. */
 static int64_t winograd_v(const hki_conv2d_image *image)
 {
     return POINTS * HKI_IMAGE_TILES * image->x.stride;
@@ -380,43 +387,57 @@ size_t hki_conv2d_image_scratch_bytes(const hki_conv2d_image *image)
                  (pools(block) ? HKI_IMAGE_SAMPLES * covered_height(block) * row : 0);
         break;
     case DIRECT:
-        floats = (planes_elements(block) + 15) / 16 * 16 + direct_band(block) * row;
+        floats = (planes_elements(block) + 15) / 16 * 16 +
+                 (pools(block) ? block->pool_height * covered_width(block) * LANES_MAX : 0);
         break;
     }
     return round_up(floats * (int64_t)sizeof(float));
 }
 
-/* One row of windows, all channels. */
-static void pool_row(const hki_conv2d_block *block, const float *from, float *y)
+/* One row of windows of a group, from results that have its lanes alone, to y, which has all channels. */
+static void pool_row(const hki_conv2d_block *block, const group *at, const float *from, float *y)
 {
-    const int64_t outputs = block->geometry.out_channels, stride = padded(outputs);
-    hki_image_pool call = {.from_row = covered_width(block) * stride,
-                           .stride = stride,
-                           .pool = block->pool,
-                           .height = block->pool_height,
-                           .width = block->pool_width,
-                           .windows = hki_conv2d_block_out_width(block)};
-    for (int64_t o = 0; o < outputs;) {
-        const group at = group_at(o, outputs);
-        call.from = from + o;
-        call.y = y + o;
-        at.kernels->pool(&call);
-        o += at.kernels->lanes;
+    const int64_t lanes = at->kernels->lanes;
+    const hki_image_pool call = {.from = from,
+                                 .from_row = covered_width(block) * lanes,
+                                 .pool = block->pool,
+                                 .height = block->pool_height,
+                                 .width = block->pool_width,
+                                 .windows = hki_conv2d_block_out_width(block),
+                                 .y = y + at->first,
+                                 .y_stride = padded(block->geometry.out_channels)};
+    at->kernels->pool(&call);
+}
+
+/* Steps of a row take as many pixels each; the last one goes back to overlap the one before it. */
+static void direct_rows(hki_image_direct *call, const group *at, const float *source, int64_t width,
+                        int64_t rows, float *to)
+{
+    const int64_t steps = (width - 1) / HKI_IMAGE_PIXELS + 1;
+    const int64_t most = width <= HKI_IMAGE_PIXELS / HKI_IMAGE_ROWS ? HKI_IMAGE_ROWS : 1;
+    call->pixels = (width - 1) / steps + 1;
+    for (int64_t i = 0; i < rows; i += call->rows) {
+        call->rows = rows - i < most ? rows - i : most;
+        for (int64_t s = 0; s < steps; s++) {
+            int64_t j = s * call->pixels;
+            j = j + call->pixels > width ? width - call->pixels : j;
+            call->x = source + i * call->row + j;
+            call->y = to + i * call->y_row + j * call->y_stride;
+            at->kernels->direct(call);
+        }
     }
 }
 
-/* Rows [row, row + rows) of the results of all channels. */
-static void direct_rows(const hki_conv2d_image *image, const float *source, const char *packed,
-                        const float *bias, int64_t row, int64_t rows, float *to)
+/* Of one sample, whose planes are at `source`. */
+static void direct_sample(const hki_conv2d_image *image, const float *source, const char *packed,
+                          const float *bias, float *y, float *band)
 {
     const hki_conv2d_block *block = &image->block;
     const hki_conv2d_geometry *g = &block->geometry;
     const planes p = planes_of(block);
-    const int64_t stride = padded(g->out_channels), width = covered_width(block);
-    const int64_t most = width <= HKI_IMAGE_PIXELS / HKI_IMAGE_ROWS && rows >= HKI_IMAGE_ROWS
-                             ? HKI_IMAGE_ROWS
-                             : 1;
-    const int64_t steps = (width - 1) / HKI_IMAGE_PIXELS + 1, pixels = (width - 1) / steps + 1;
+    const int64_t width = covered_width(block), height = covered_height(block);
+    const int64_t stride = padded(g->out_channels), rows = block->pool_height;
+    const int64_t y_row = hki_conv2d_block_out_width(block) * stride;
     float lanes[LANES_MAX];
     hki_image_direct call = {.row = g->stride_height * p.parts * p.part,
                              .weight = (const float *)(const void *)(packed + offsets_bytes(block)),
@@ -424,21 +445,20 @@ static void direct_rows(const hki_conv2d_image *image, const float *source, cons
                              .terms = terms_of(g),
                              .bias = lanes,
                              .relu = block->relu,
-                             .y_row = width * stride,
-                             .y_stride = stride,
-                             .pixels = pixels};
+                             .y_row = y_row,
+                             .y_stride = stride};
     for (int64_t o = 0; o < g->out_channels;) {
         const group at = group_at(o, g->out_channels);
         bias_of(&at, bias, lanes);
-        for (int64_t i = 0; i < rows; i += call.rows) {
-            call.rows = rows - i < most ? rows - i : most;
-            for (int64_t s = 0; s < steps; s++) {
-                /* the last one goes back to overlap the one before it */
-                int64_t j = s * pixels + pixels > width ? width - pixels : s * pixels;
-                call.x = source + (row + i) * call.row + j;
-                call.y = to + (i * width + j) * stride + o;
-                at.kernels->direct(&call);
+        if (pools(block)) {
+            call.y_stride = at.kernels->lanes;
+            call.y_row = width * call.y_stride;
+            for (int64_t i = 0; i < height; i += rows) {
+                direct_rows(&call, &at, source + i * call.row, width, rows, band);
+                pool_row(block, &at, band, y + i / rows * y_row);
             }
+        } else {
+            direct_rows(&call, &at, source, width, height, y + o);
         }
         call.weight += call.terms * at.kernels->lanes;
         o += at.kernels->lanes;
@@ -448,24 +468,12 @@ static void direct_rows(const hki_conv2d_image *image, const float *source, cons
 static void forward_direct(const hki_conv2d_image *image, int64_t samples, const float *x,
                            const char *packed, const float *bias, float *y, float *scratch)
 {
-    const hki_conv2d_block *block = &image->block;
-    const int64_t width = covered_width(block), height = covered_height(block);
-    const int64_t stride = padded(block->geometry.out_channels), band = direct_band(block);
-    const hki_image result = hki_conv2d_image_result(block);
-    float *pooled = scratch + (planes_elements(block) + 15) / 16 * 16;
+    const hki_image result = hki_conv2d_image_result(&image->block);
+    float *band = scratch + (planes_elements(&image->block) + 15) / 16 * 16;
     for (int64_t n = 0; n < samples; n++) {
-        float *to = y + n * hki_image_elements(&result);
         planes_fill(image, x + n * hki_image_elements(&image->x), scratch);
-        if (!pools(block)) {
-            direct_rows(image, scratch, packed, bias, 0, height, to);
-            continue;
-        }
-        for (int64_t i = 0; i < height; i += band, to += result.width * stride) {
-            direct_rows(image, scratch, packed, bias, i, band, pooled);
-            pool_row(block, pooled, to);
-        }
+        direct_sample(image, scratch, packed, bias, y + n * hki_image_elements(&result), band);
     }
-    (void)width;
 }
 
 static void forward_dense(const hki_conv2d_image *image, int64_t samples, const float *x,
@@ -516,7 +524,7 @@ typedef struct tile {
 
 static tile tile_at(const hki_conv2d_block *block, int64_t index)
 {
-    const int64_t columns = tile_columns(block), size = tile_size(block);
+    const int64_t columns = tile_columns(block), size = HKI_IMAGE_TILE;
     const int64_t of_sample = tile_rows(block) * columns, rest = index % of_sample;
     return (tile){index / of_sample, rest / columns * size, rest % columns * size};
 }
@@ -550,10 +558,12 @@ static void forward_winograd(const hki_conv2d_image *image, int64_t samples, con
 {
     const hki_conv2d_block *block = &image->block;
     const hki_conv2d_geometry *g = &block->geometry;
-    const int64_t stride = padded(g->out_channels), size = tile_size(block);
+    const int64_t stride = padded(g->out_channels), size = HKI_IMAGE_TILE;
     const int64_t width = covered_width(block), height = covered_height(block);
     float *v = scratch, *sums = v + winograd_v(image);
-    float *results = pools(block) ? sums + winograd_sums() : y;
+    float *results = sums + winograd_sums(); /* [group][sample][row][column][lane], where they are pooled */
+    const int64_t pixels = samples * height * width;
+    const bool pooled = pools(block);
     const int64_t all = samples * tile_rows(block) * tile_columns(block);
     const int64_t steps = (all - 1) / HKI_IMAGE_TILES + 1;
     float lanes[LANES_MAX];
@@ -576,26 +586,33 @@ static void forward_winograd(const hki_conv2d_image *image, int64_t samples, con
             for (int64_t t = 0; t < tiles; t++) {
                 const tile to = tile_at(block, first + t);
                 const int64_t rows = height - to.row, columns = width - to.column;
+                const int64_t pixel = (to.sample * height + to.row) * width + to.column;
                 const hki_image_tile out = {
                     .sums = sums + t * width_of,
                     .stride = tiles * width_of,
                     .bias = lanes,
                     .relu = block->relu,
-                    .y = results + ((to.sample * height + to.row) * width + to.column) * stride + o,
-                    .y_row = width * stride,
-                    .y_stride = stride,
+                    .y = pooled ? results + o * pixels + pixel * width_of : y + pixel * stride + o,
+                    .y_row = width * (pooled ? width_of : stride),
+                    .y_stride = pooled ? width_of : stride,
                     .rows = rows < size ? rows : size,
                     .columns = columns < size ? columns : size};
-                (size == 4 ? at.kernels->tile_out_4 : at.kernels->tile_out_6)(&out);
+                at.kernels->tile_out(&out);
             }
             products.u += POINTS * g->in_channels * width_of;
             o += width_of;
         }
     }
     const hki_image result = hki_conv2d_image_result(block);
-    for (int64_t i = 0; pools(block) && i < samples * result.height; i++)
-        pool_row(block, results + i * block->pool_height * width * stride,
-                 y + i * result.width * stride);
+    for (int64_t o = 0; pooled && o < g->out_channels;) {
+        const group at = group_at(o, g->out_channels);
+        const float *from = results + o * pixels;
+        for (int64_t i = 0; i < samples * result.height; i++) {
+            pool_row(block, &at, from, y + i * result.width * stride);
+            from += block->pool_height * width * at.kernels->lanes;
+        }
+        o += at.kernels->lanes;
+    }
 }
 
 void hki_conv2d_image_forward(const hki_conv2d_image *image, int64_t samples, const float *x,

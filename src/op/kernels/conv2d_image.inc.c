@@ -2,8 +2,9 @@
    IMAGE_N (floats of a vector), IMAGE_TARGET (function attributes), IMAGE_FN(name), and may define IMAGE_RELU(a), a < 0 ?
    0 : a.
 
-   Winograd's 8 points are 0, 1, -1, 2, -2, 1/2, -1/2 and infinity: Lavin and Gray, "Fast Algorithms for Convolutional
-   Neural Networks", 2015. The same points serve F(6, 3) and F(4, 5); tiles of x are transformed alike for both. */
+   Winograd's F(4, 5) in both directions, with the points 0, 1, -1, 2, -2, 1/2, -1/2 and infinity: Lavin and Gray, "Fast
+   Algorithms for Convolutional Neural Networks", 2015. The same points give F(6, 3) for 3 x 3 kernels, which loses three
+   times as much to rounding. */
 
 typedef float IMAGE_FN(vec) __attribute__((vector_size(4 * IMAGE_N)));
 typedef int32_t IMAGE_FN(bits) __attribute__((vector_size(4 * IMAGE_N)));
@@ -41,9 +42,12 @@ IMAGE_INLINE V IMAGE_FN(relu)(V a)
 
 /* ---- direct ---- */
 
-IMAGE_INLINE void IMAGE_FN(direct_body)(const hki_image_direct *call, const int rows,
+/* The bodies get copies of their calls: a store of floats changes nothing there, which the compiler could not know. */
+
+IMAGE_INLINE void IMAGE_FN(direct_body)(const hki_image_direct *given, const int rows,
                                         const int pixels)
 {
+    const hki_image_direct own = *given, *const call = &own;
     V sum[HKI_IMAGE_ROWS][HKI_IMAGE_PIXELS];
     const V bias = IMAGE_FN(load)(call->bias);
     const float *weight = call->weight;
@@ -83,9 +87,10 @@ IMAGE_TARGET static void IMAGE_FN(direct)(const hki_image_direct *call)
 /* ---- dense ---- */
 
 /* Two sums of each result where there are few, so that they need not wait for each other. */
-IMAGE_INLINE void IMAGE_FN(dense_body)(const hki_image_dense *call, const int samples,
+IMAGE_INLINE void IMAGE_FN(dense_body)(const hki_image_dense *given, const int samples,
                                        const int vectors)
 {
+    const hki_image_dense own = *given, *const call = &own;
     const int sums = samples <= 2 ? 2 : 1;
     V sum[2][HKI_IMAGE_SAMPLES][HKI_IMAGE_DENSE];
     const float *weight = call->weight;
@@ -190,9 +195,10 @@ IMAGE_TARGET static void IMAGE_FN(tile_in)(const float *x, int64_t x_row, int64_
 }
 
 /* So many points at once that there are sums enough to keep the multipliers busy. */
-IMAGE_INLINE void IMAGE_FN(products_body)(const hki_image_products *call, const int tiles,
+IMAGE_INLINE void IMAGE_FN(products_body)(const hki_image_products *given, const int tiles,
                                           const int points)
 {
+    const hki_image_products own = *given, *const call = &own;
     const int64_t channels = call->channels;
     for (int p = 0; p < 64; p += points) {
         V sum[HKI_IMAGE_TILES];
@@ -227,38 +233,34 @@ IMAGE_TARGET static void IMAGE_FN(products)(const hki_image_products *call)
     }
 }
 
-/* A^T s: `count` results from 8 points. */
-IMAGE_INLINE void IMAGE_FN(results_of)(const V s[8], const int count, V to[6])
+/* A^T s: 4 results from 8 points. */
+IMAGE_INLINE void IMAGE_FN(results_of)(const V s[8], V to[4])
 {
     const V sum1 = s[1] + s[2], sum2 = s[3] + s[4], sum3 = s[5] + s[6];
     const V gap1 = s[1] - s[2], gap2 = s[3] - s[4], gap3 = s[5] - s[6];
     to[0] = s[0] + sum1 + sum2 + sum3;
     to[1] = gap1 + gap2 * 2.0f + gap3 * 0.5f;
     to[2] = sum1 + sum2 * 4.0f + sum3 * 0.25f;
-    to[3] = gap1 + gap2 * 8.0f + gap3 * 0.125f;
-    if (count > 4) {
-        to[4] = sum1 + sum2 * 16.0f + sum3 * 0.0625f;
-        to[5] = gap1 + gap2 * 32.0f + gap3 * 0.03125f;
-    }
-    to[count - 1] += s[7];
+    to[3] = gap1 + gap2 * 8.0f + gap3 * 0.125f + s[7];
 }
 
-IMAGE_INLINE void IMAGE_FN(tile_out_body)(const hki_image_tile *call, const int count)
+IMAGE_TARGET static void IMAGE_FN(tile_out)(const hki_image_tile *given)
 {
-    V half[6][8];
+    const hki_image_tile own = *given, *const call = &own;
+    V half[4][8];
     const V bias = IMAGE_FN(load)(call->bias);
     for (int j = 0; j < 8; j++) {
-        V s[8], y[6];
+        V s[8], y[4];
         UNROLL for (int i = 0; i < 8; i++) s[i] =
             IMAGE_FN(load)(call->sums + (8 * i + j) * call->stride);
-        IMAGE_FN(results_of)(s, count, y);
-        UNROLL for (int i = 0; i < count; i++) half[i][j] = y[i];
+        IMAGE_FN(results_of)(s, y);
+        UNROLL for (int i = 0; i < 4; i++) half[i][j] = y[i];
     }
     for (int i = 0; i < call->rows; i++) {
-        V y[6];
+        V y[4];
         float *to = call->y + i * call->y_row;
-        IMAGE_FN(results_of)(half[i], count, y);
-        UNROLL for (int j = 0; j < count; j++)
+        IMAGE_FN(results_of)(half[i], y);
+        UNROLL for (int j = 0; j < 4; j++)
         {
             y[j] += bias;
             if (j < call->columns)
@@ -268,25 +270,12 @@ IMAGE_INLINE void IMAGE_FN(tile_out_body)(const hki_image_tile *call, const int 
     }
 }
 
-IMAGE_TARGET static void IMAGE_FN(tile_out_4)(const hki_image_tile *call)
+/* G g, from 5 weights. */
+IMAGE_INLINE void IMAGE_FN(weights_of)(const V g[5], V to[8])
 {
-    IMAGE_FN(tile_out_body)(call, 4);
-}
-
-IMAGE_TARGET static void IMAGE_FN(tile_out_6)(const hki_image_tile *call)
-{
-    IMAGE_FN(tile_out_body)(call, 6);
-}
-
-/* G g, of `count` weights at a distance of `step` vectors. */
-IMAGE_INLINE void IMAGE_FN(weights_of)(const V *g, int step, int count, V to[8])
-{
-    const V zero = {0}, far = count > 3 ? g[4 * step] : zero, third = count > 3 ? g[3 * step] : zero;
-    const V even1 = g[0] + g[2 * step] + far, odd1 = g[step] + third;
-    const V even2 = g[0] + g[2 * step] * 4.0f + far * 16.0f;
-    const V odd2 = g[step] * 2.0f + third * 8.0f;
-    const V even3 = g[0] + g[2 * step] * 0.25f + far * 0.0625f;
-    const V odd3 = g[step] * 0.5f + third * 0.125f;
+    const V even1 = g[0] + g[2] + g[4], odd1 = g[1] + g[3];
+    const V even2 = g[0] + g[2] * 4.0f + g[4] * 16.0f, odd2 = g[1] * 2.0f + g[3] * 8.0f;
+    const V even3 = g[0] + g[2] * 0.25f + g[4] * 0.0625f, odd3 = g[1] * 0.5f + g[3] * 0.125f;
     to[0] = g[0];
     to[1] = (even1 + odd1) * (-2.0f / 9);
     to[2] = (even1 - odd1) * (-2.0f / 9);
@@ -294,41 +283,76 @@ IMAGE_INLINE void IMAGE_FN(weights_of)(const V *g, int step, int count, V to[8])
     to[4] = (even2 - odd2) * (1.0f / 90);
     to[5] = (even3 + odd3) * (32.0f / 45);
     to[6] = (even3 - odd3) * (32.0f / 45);
-    to[7] = g[(count - 1) * step];
+    to[7] = g[4];
 }
 
-IMAGE_TARGET static void IMAGE_FN(tile_weight)(const float *weight, int kernel, float *to,
-                                               int64_t to_point)
+IMAGE_TARGET static void IMAGE_FN(tile_weight)(const float *weight, float *to, int64_t to_point)
 {
-    V g[5 * 5], half[8][5], points[8];
-    for (int i = 0; i < kernel * kernel; i++)
-        g[i] = IMAGE_FN(load)(weight + i * L);
-    for (int j = 0; j < kernel; j++) {
-        IMAGE_FN(weights_of)(g + j, kernel, kernel, points);
-        for (int i = 0; i < 8; i++)
-            half[i][j] = points[i];
+    V half[8][5], points[8];
+    for (int j = 0; j < 5; j++) {
+        V g[5];
+        UNROLL for (int i = 0; i < 5; i++) g[i] = IMAGE_FN(load)(weight + (i * 5 + j) * L);
+        IMAGE_FN(weights_of)(g, points);
+        UNROLL for (int i = 0; i < 8; i++) half[i][j] = points[i];
     }
     for (int i = 0; i < 8; i++) {
-        IMAGE_FN(weights_of)(half[i], 1, kernel, points);
-        for (int j = 0; j < 8; j++)
+        IMAGE_FN(weights_of)(half[i], points);
+        UNROLL for (int j = 0; j < 8; j++)
             IMAGE_FN(store)(to + (8 * i + j) * to_point, points[j]);
     }
 }
 
+/* ---- packing ---- */
+
+#if IMAGE_N == 16
+#define ZIP_LOW(a, b)                                                                              \
+    __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define ZIP_HIGH(a, b)                                                                             \
+    __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#elif IMAGE_N == 8
+#define ZIP_LOW(a, b)  __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#elif IMAGE_N == 4
+#define ZIP_LOW(a, b)  __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#endif
+
+/* log2 L rounds of a perfect shuffle. */
+IMAGE_TARGET static void IMAGE_FN(transpose)(const float *rows, int64_t row, float *to)
+{
+    V v[L];
+    UNROLL for (int i = 0; i < L; i++) v[i] = IMAGE_FN(load)(rows + i * row);
+    UNROLL for (int round = 1; round < L; round *= 2)
+    {
+        V u[L];
+        UNROLL for (int i = 0; i < L / 2; i++)
+        {
+            u[2 * i] = ZIP_LOW(v[i], v[i + L / 2]);
+            u[2 * i + 1] = ZIP_HIGH(v[i], v[i + L / 2]);
+        }
+        UNROLL for (int i = 0; i < L; i++) v[i] = u[i];
+    }
+    UNROLL for (int i = 0; i < L; i++) IMAGE_FN(store)(to + i * L, v[i]);
+}
+
+#undef ZIP_LOW
+#undef ZIP_HIGH
+
 /* ---- pooling ---- */
 
-IMAGE_INLINE void IMAGE_FN(pool_body)(const hki_image_pool *call, const hki_block_pool pool,
+IMAGE_INLINE void IMAGE_FN(pool_body)(const hki_image_pool *given, const hki_block_pool pool,
                                       const int64_t height, const int64_t width)
 {
+    const hki_image_pool own = *given, *const call = &own;
     const int64_t count = height * width;
     const float divisor = (float)count;
     const bool is_exact = (count & (count - 1)) == 0; /* a product with the inverse is the quotient */
     for (int64_t i = 0; i < call->windows; i++) {
-        const float *from = call->from + i * width * call->stride;
+        const float *from = call->from + i * width * L;
         V result = {0};
         for (int64_t y = 0; y < height; y++)
             for (int64_t x = 0; x < width; x++) {
-                const V a = IMAGE_FN(load)(from + y * call->from_row + x * call->stride);
+                const V a = IMAGE_FN(load)(from + y * call->from_row + x * L);
                 if (pool == HKI_BLOCK_POOL_AVERAGE) {
                     result += a;
                 } else if (y == 0 && x == 0) {
@@ -340,7 +364,7 @@ IMAGE_INLINE void IMAGE_FN(pool_body)(const hki_image_pool *call, const hki_bloc
             }
         if (pool == HKI_BLOCK_POOL_AVERAGE)
             result = is_exact ? result * (1 / divisor) : result / divisor;
-        IMAGE_FN(store)(call->y + i * call->stride, result);
+        IMAGE_FN(store)(call->y + i * call->y_stride, result);
     }
 }
 
@@ -361,6 +385,6 @@ IMAGE_TARGET static void IMAGE_FN(pool)(const hki_image_pool *call)
     {                                                                                              \
         .lanes = L, .direct = IMAGE_FN(direct), .dense = IMAGE_FN(dense),                          \
         .tile_in = IMAGE_FN(tile_in), .products = IMAGE_FN(products),                              \
-        .tile_out_4 = IMAGE_FN(tile_out_4), .tile_out_6 = IMAGE_FN(tile_out_6),                    \
-        .pool = IMAGE_FN(pool), .tile_weight = IMAGE_FN(tile_weight)                               \
+        .tile_out = IMAGE_FN(tile_out),                                                            \
+        .pool = IMAGE_FN(pool), .tile_weight = IMAGE_FN(tile_weight), .transpose = IMAGE_FN(transpose)                               \
     }

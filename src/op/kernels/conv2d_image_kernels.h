@@ -11,7 +11,9 @@ enum {
     HKI_IMAGE_PIXELS = 13, /* of a row, that one step of the direct method takes, at most */
     HKI_IMAGE_ROWS = 2,    /* and of so many rows, where half as many pixels are left in a row */
     HKI_IMAGE_TILES = 12,  /* of one step of Winograd's */
-    HKI_IMAGE_POINTS = 8,  /* a tile of it takes 8 x 8 elements of x */
+    HKI_IMAGE_POINTS = 8,  /* a tile of it takes 8 x 8 elements of x, */
+    HKI_IMAGE_TILE = 4,    /* for 4 x 4 results */
+    HKI_IMAGE_KERNEL = 5,  /* of a kernel of 5 x 5 */
     HKI_IMAGE_DENSE = 4    /* vectors of one step of a dense layer */
 };
 
@@ -60,11 +62,12 @@ typedef struct hki_image_tile {
 
 /* A row of windows of a group. */
 typedef struct hki_image_pool {
-    const float *from;
-    int64_t from_row, stride; /* of pixels of both */
+    const float *from; /* [row][column][lane] */
+    int64_t from_row;
     hki_block_pool pool;
     int64_t height, width, windows;
     float *y;
+    int64_t y_stride;
 } hki_image_pool;
 
 typedef struct hki_conv2d_image_kernels {
@@ -76,11 +79,12 @@ typedef struct hki_conv2d_image_kernels {
     void (*tile_in)(const float *x, int64_t x_row, int64_t x_stride, const int row[2],
                     const int column[2], float *to, int64_t to_point);
     void (*products)(const hki_image_products *call);
-    void (*tile_out_4)(const hki_image_tile *call);
-    void (*tile_out_6)(const hki_image_tile *call);
+    void (*tile_out)(const hki_image_tile *call);
     void (*pool)(const hki_image_pool *call);
-    /* weight: [kernel][kernel][lane], kernel 3 or 5; to 64 points. */
-    void (*tile_weight)(const float *weight, int kernel, float *to, int64_t to_point);
+    /* weight: [5][5][lane]; to 64 points. */
+    void (*tile_weight)(const float *weight, float *to, int64_t to_point);
+    /* As many floats of as many rows as there are lanes; `row` floats from row to row. */
+    void (*transpose)(const float *rows, int64_t row, float *to);
 } hki_conv2d_image_kernels;
 
 /* Of an instruction set: whole vectors, and half of them or the same again. */

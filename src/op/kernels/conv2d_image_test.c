@@ -1,5 +1,6 @@
 /* conv2d_image against loops in double: random shapes, all methods and instruction sets. Errors are measured in units
-   of what rounding each product of a window once may cost: epsilon times the sum of |x w| over it. */
+   of epsilon |x| |w|, |x| the largest element and |w| the largest sum of an output channel's weights, without signs: what
+   a sum of that many products may lose by rounding once. */
 #include "op/kernels/conv2d_image.h"
 
 #include "check.h"
@@ -71,12 +72,11 @@ typedef struct job {
     const float *x, *w, *bias; /* x in rows */
 } job;
 
-/* relu(convolution) of one element, and the sum of the products' sizes. */
-static double element(const job *j, int64_t n, int64_t o, int64_t r, int64_t c, double *size)
+/* relu(convolution) of one element. */
+static double element(const job *j, int64_t n, int64_t o, int64_t r, int64_t c)
 {
     const hki_conv2d_geometry *g = &j->image.block.geometry;
     double sum = j->has_bias ? (double)j->bias[o] : 0;
-    *size = fabs(sum);
     for (int64_t i = 0; i < g->in_channels; i++)
         for (int64_t y = 0; y < g->kernel_height; y++)
             for (int64_t x = 0; x < g->kernel_width; x++) {
@@ -84,15 +84,25 @@ static double element(const job *j, int64_t n, int64_t o, int64_t r, int64_t c, 
                 int64_t column = c * g->stride_width + x * g->dilation_width - g->pad_width;
                 if (row < 0 || row >= g->in_height || column < 0 || column >= g->in_width)
                     continue;
-                double product =
-                    (double)j->x[n * j->xs + (i * g->in_height + row) * g->in_width + column] *
-                    (double)j->w[((o * g->in_channels + i) * g->kernel_height + y) *
-                                     g->kernel_width +
-                                 x];
-                sum += product;
-                *size += fabs(product);
+                sum += (double)j->x[n * j->xs + (i * g->in_height + row) * g->in_width + column] *
+                       (double)j->w[((o * g->in_channels + i) * g->kernel_height + y) *
+                                        g->kernel_width +
+                                    x];
             }
     return j->image.block.relu && sum < 0 ? 0 : sum;
+}
+
+static double largest_of(const job *j)
+{
+    double x = 0, w = 0, row = 0;
+    for (int64_t i = 0; i < j->samples * j->xs; i++)
+        x = fmax(x, fabs((double)j->x[i]));
+    int64_t terms = j->ws / j->image.block.geometry.out_channels;
+    for (int64_t i = 0; i < j->ws; i++) {
+        row = (i % terms ? row : 0) + fabs((double)j->w[i]);
+        w = fmax(w, row);
+    }
+    return x * w;
 }
 
 /* The largest error of y, in rows, in the unit told above. */
@@ -101,18 +111,17 @@ static double worst_of(const job *j, const float *y)
     const hki_conv2d_block *b = &j->image.block;
     int64_t height = hki_conv2d_block_out_height(b), width = hki_conv2d_block_out_width(b);
     int64_t ph = b->pool ? b->pool_height : 1, pw = b->pool ? b->pool_width : 1;
-    double worst = 0;
+    double worst = 0, unit = FLT_EPSILON * (largest_of(j) + 0.5);
     for (int64_t i = 0; i < j->samples * j->ys; i++) {
         int64_t n = i / j->ys, o = i % j->ys / (height * width), r = i % (height * width) / width;
-        double best = -INFINITY, sum = 0, size = 0, largest = 0;
+        double best = -INFINITY, sum = 0;
         for (int64_t k = 0; k < ph * pw; k++) {
-            double v = element(j, n, o, r * ph + k / pw, i % width * pw + k % pw, &size);
+            double v = element(j, n, o, r * ph + k / pw, i % width * pw + k % pw);
             best = v > best ? v : best;
             sum += v;
-            largest = size > largest ? size : largest;
         }
         double expected = b->pool == HKI_BLOCK_POOL_MAX ? best : sum / (double)(ph * pw);
-        double error = fabs((double)y[i] - expected) / (largest > 0 ? largest * FLT_EPSILON : 1);
+        double error = fabs((double)y[i] - expected) / unit;
         if (!(error <= worst))
             worst = error;
     }
@@ -236,7 +245,7 @@ static void test_random_shapes(void)
         if (!hki_conv2d_block_supports(&j.image.block, false))
             continue; /* windows larger than what there is */
         double worst = run_case(&j, j.image.x.stride > 0);
-        check_worst(worst, 64);
+        check_worst(worst, 12);
     }
 }
 
@@ -264,29 +273,26 @@ static void test_dense(void)
         }
 }
 
-/* The bound that docs/ARCHITECTURE.md tells: of Winograd's, in units of epsilon |x| |w|. */
+/* The bound that the header tells of Winograd's method. */
 static void test_winograd_bound(void)
 {
-    for (int kernel = 3; kernel <= 5; kernel += 2)
-        for (int i = 0; i < 8; i++) {
-            job j = job_make(geometry(16 + 16 * i, 32, 12, kernel, i % 3), false,
-                             HKI_BLOCK_POOL_NONE, 1, 1 + i % 4, true);
-            CHECK(hki_conv2d_image_wants_image(&j.image.block));
-            double worst = run_case(&j, true);
-            check_worst(worst, 16);
-        }
+    for (int i = 0; i < 16; i++) {
+        job j = job_make(geometry(8 + 8 * i, 32, 12, 5, i % 3), false, HKI_BLOCK_POOL_NONE, 1,
+                         1 + i % 4, true);
+        CHECK(hki_conv2d_image_wants_image(&j.image.block));
+        check_worst(run_case(&j, true), 12);
+    }
 }
 
 /* NaN stays NaN, infinity is not lost. */
 static void test_special_values(void)
 {
     job j = job_make(geometry(1, 3, 6, 3, 0), true, HKI_BLOCK_POOL_MAX, 2, 1, false);
-    float x[36], w[27] = {0}, y[3 * 16], rows[3 * 4];
+    float x[36], w[27], rows[3 * 4];
     const hki_image result = hki_conv2d_image_result(&j.image.block);
     buffer packed = buffer_make(hki_conv2d_image_packed_bytes(&j.image));
     buffer scratch = buffer_make(hki_conv2d_image_scratch_bytes(&j.image));
     buffer out = floats_make(hki_image_elements(&result));
-    (void)y;
     for (int i = 0; i < 36; i++)
         x[i] = (float)i;
     x[0] = NAN;
@@ -298,7 +304,7 @@ static void test_special_values(void)
     hki_image_scatter(&result, floats(&out), 1, rows);
     for (int o = 0; o < 3; o++) {
         CHECK(isnan(rows[4 * o]));
-        CHECK(rows[4 * o + 1] == 9 * 16 - 0 || isfinite(rows[4 * o + 1]));
+        CHECK(isfinite(rows[4 * o + 1]) && rows[4 * o + 1] > 0);
         CHECK(isinf(rows[4 * o + 3]));
     }
     buffer_drop(&packed);
@@ -306,8 +312,12 @@ static void test_special_values(void)
     buffer_drop(&out);
 }
 
-static int run_all(void)
+static int run_all(const char *isa)
 {
+    static const char *const names[] = {"portable", "avx2", "avx512"};
+    hki_kernel_isa chosen = hki_kernel_isa_get();
+    if (strcmp(names[chosen], isa))
+        printf("this machine has no %s: %s again\n", isa, names[chosen]);
     test_random_shapes();
     test_dense();
     test_winograd_bound();
@@ -315,20 +325,25 @@ static int run_all(void)
     return check_result();
 }
 
-/* The instruction set is decided once in a process. */
-int main(void)
+/* The instruction set is decided before main, so each has a program of its own. */
+int main(int argc, char **argv)
 {
     static const char *const names[] = {"portable", "avx2", "avx512"};
-    int failures = 0;
+    if (argc > 1)
+        return run_all(argv[1]);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         pid_t child = fork();
+        CHECK(child >= 0);
         if (child == 0) {
             setenv("HOCKET_ISA", names[i], 1);
-            _exit(run_all());
+            execl("/proc/self/exe", argv[0], names[i], (char *)NULL);
+            _exit(1);
         }
         int status = 1;
-        waitpid(child, &status, 0);
-        failures += status != 0;
+        CHECK(waitpid(child, &status, 0) == child);
+        if (status != 0)
+            fprintf(stderr, "with HOCKET_ISA=%s\n", names[i]);
+        CHECK(status == 0);
     }
-    return failures != 0;
+    return check_result();
 }
