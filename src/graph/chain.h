@@ -180,7 +180,7 @@ bool hki_chain_lay_out(hki_chain *chain);
 hki_batch_kind hki_chain_ask(const hki_node *node, hki_batch *batch, hki_tensor *tensors);
 /* C order without gaps. */
 bool hki_chain_is_dense(const hki_tensor *tensor);
-/* One element, shown along all axes. */
+/* One element, shown several times, along all axes. */
 bool hki_chain_is_spread(const hki_tensor *tensor);
 
 /* ---- packed weights: chain_packs.c ------------------------------------------------------------------------------- */

@@ -50,7 +50,7 @@ typedef struct finder {
 
 bool hki_chain_is_spread(const hki_tensor *tensor)
 {
-    bool spread = tensor->ndim > 0;
+    bool spread = tensor->ndim > 0 && tensor->size > 1;
     for (int i = 0; i < tensor->ndim; i++)
         spread = spread && (tensor->strides[i] == 0 || tensor->dims[i] == 1);
     return spread;

@@ -220,7 +220,7 @@ static hki_conv2d_geometry geometry(int64_t in, int64_t out, int64_t size, int64
 
 static void test_random_shapes(void)
 {
-    for (int i = 0; i < 400; i++) {
+    for (int i = 0; i < 200; i++) {
         bool square = random_between(0, 2) > 0;
         hki_conv2d_geometry g =
             geometry(random_between(1, 21), random_between(1, 40), 1,
