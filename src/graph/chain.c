@@ -10,9 +10,11 @@
  * are better off one by one, all cores at each. */
 enum { PIECE_SAMPLES = 64, MAX_PIECES = 32, BLOCK_MAX_BYTES = 4 << 20 };
 
-/* Of images: a piece is one block, and so many pieces share the cores. A sample that takes longer than this had better be
- * cut within the calls, since here one core does it. */
-enum { IMAGE_PIECES = 4, IMAGE_MAX_NS = 50000 };
+/* Of images: a piece is a block where there are few samples, so that all cores have something. A sample that takes longer
+ * than this had better be cut within the calls, since here one core does it. Many samples fill the lanes by themselves:
+ * then images must cost this part of that. */
+enum { IMAGE_PIECES = 16, IMAGE_MAX_NS = 50000 };
+static const double image_advantage = 0.6;
 
 static void nodes_destroy(hki_node *nodes, int count)
 {
@@ -157,13 +159,31 @@ static void forward_copies(hki_chain *chain, const hk_graph *graph, hki_chain_pl
     }
 }
 
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Few samples of images: less than that, and lanes of samples would be half empty. */
+static bool has_few_samples(const hki_chain *chain)
+{
+    return chain->samples < 2 * hki_conv2d_block_lanes(chain->f64);
+}
+
 /* Sets of how many samples blocks and pieces are. */
 static void cut(hki_chain *chain)
 {
     if (chain->of_images) {
-        int64_t share = (chain->samples - 1) / IMAGE_PIECES + 1;
-        chain->block_samples = share < HKI_IMAGE_SAMPLES ? share : HKI_IMAGE_SAMPLES;
-        chain->piece_samples = chain->block_samples;
+        int64_t share = (chain->samples - 1) / 4 + 1; /* the first four samples go to a core each */
+        chain->block_samples = smaller(share, HKI_IMAGE_SAMPLES);
+        int64_t blocks = chain->samples / (chain->block_samples * IMAGE_PIECES);
+        chain->piece_samples =
+            chain->block_samples * larger(1, smaller(blocks, PIECE_SAMPLES / HKI_IMAGE_SAMPLES));
     } else {
         chain->block_samples = hki_conv2d_block_lanes(chain->f64);
         chain->piece_samples = piece_samples(chain->samples);
@@ -174,21 +194,32 @@ static void cut(hki_chain *chain)
 /* Whether the steps can be done on images, and had better be: layers, and no more work than one core should do. */
 static bool suits_images(const hki_chain *chain)
 {
-    double ns = 0;
-    int layers = 0;
-    bool forward = !chain->f64;
+    double image_ns = 0, lanes_ns = 0, calls_ns = 0;
+    bool forward = true;
     for (int i = 0; i < chain->step_count; i++) {
         const hki_chain_step *step = &chain->steps[i];
-        const hki_conv2d_image image = {.block = step->block};
         forward = forward && (step->kind == HKI_STEP_FORWARD || step->kind == HKI_STEP_CALL ||
                               step->kind == HKI_STEP_SPREAD);
-        layers += step->kind == HKI_STEP_FORWARD;
-        if (step->kind == HKI_STEP_FORWARD)
-            ns += hki_conv2d_image_cost_ns(&image);
-        else if (step->kind == HKI_STEP_CALL)
-            ns += chain->calls[step->call].plan.work_ns / (double)chain->samples;
+        if (step->kind == HKI_STEP_FORWARD) {
+            image_ns += hki_conv2d_image_cost_ns(&step->block);
+            lanes_ns += hki_conv2d_image_direct_cost_ns(&step->block);
+        } else if (step->kind == HKI_STEP_CALL) {
+            calls_ns += chain->calls[step->call].plan.work_ns / (double)chain->samples;
+        }
     }
-    return forward && layers > 0 && ns <= IMAGE_MAX_NS;
+    return forward && image_ns > 0 &&
+           (has_few_samples(chain) ? image_ns + calls_ns <= IMAGE_MAX_NS
+                                   : image_ns <= image_advantage * lanes_ns);
+}
+
+static bool has_sums(const hki_chain *chain)
+{
+    bool sums = false;
+    hki_tensor tensors[HKI_MAX_INPUTS + HKI_MAX_OUTPUTS];
+    hki_batch batch;
+    for (int i = 0; i < chain->call_count; i++)
+        sums = sums || hki_chain_ask(&chain->calls[i], &batch, tensors) == HKI_BATCH_SUM;
+    return sums;
 }
 
 /* Weights that every replay finds as they are, unless somebody else writes them. */
@@ -206,29 +237,32 @@ static void find_constants(hki_chain *chain, const hk_graph *graph)
 }
 
 /* NULL: out of host memory, or not worth it. */
-static hki_chain *chain_create(const hk_graph *graph, hki_chain_place *places, int count,
-                               int64_t samples)
+static hki_chain *chain_try(const hk_graph *graph, hki_chain_place *places, int count,
+                            int64_t samples, bool of_images)
 {
     hki_chain *chain = calloc(1, sizeof *chain);
     bool *outside = find_outside(graph, places);
     bool made = chain && outside && take_calls(chain, graph, places, count);
-    if (made)
-        forward_copies(chain, graph, places);
-    if (chain)
+    if (chain) {
         atomic_init(&chain->refs, 1);
+        chain->samples = samples;
+        chain->of_images = of_images;
+    }
     if (made) {
         chain->device = chain->calls[0].device;
         chain->f64 = is_f64(chain);
-        chain->samples = samples;
-        chain->of_images = samples < 2 * hki_conv2d_block_lanes(chain->f64);
+        made = of_images ? !chain->f64 && !has_sums(chain) : !has_few_samples(chain);
+    }
+    if (made) {
+        forward_copies(chain, graph, places);
         cut(chain);
         made = hki_chain_make_steps(chain, graph->slot_count, outside) &&
-               (!chain->of_images || suits_images(chain));
+               (!of_images || suits_images(chain));
     }
-    if (made)
+    if (made) {
         find_constants(chain, graph);
-    if (made)
         made = hki_chain_lay_out(chain) && chain->block_bytes <= BLOCK_MAX_BYTES;
+    }
     if (made)
         made = (chain->array_is_new = calloc((size_t)chain->array_count + 1, sizeof(bool)));
     for (int i = 0; made && i < chain->array_count; i++)
@@ -239,6 +273,14 @@ static hki_chain *chain_create(const hk_graph *graph, hki_chain_place *places, i
         return chain;
     hki_chain_destroy(chain);
     return NULL;
+}
+
+/* Without sums there are no copies to forward, so that a first try leaves the places as they are. */
+static hki_chain *chain_create(const hk_graph *graph, hki_chain_place *places, int count,
+                               int64_t samples)
+{
+    hki_chain *chain = chain_try(graph, places, count, samples, true);
+    return chain ? chain : chain_try(graph, places, count, samples, false);
 }
 
 static bool node_of_chain(hki_node *node, hki_chain *chain)
@@ -330,10 +372,11 @@ static void describe_block(const hki_chain_step *step, FILE *stream)
 void hki_chain_describe(const hki_chain *chain, FILE *stream)
 {
     fprintf(stream,
-            "  %" PRId64 " samples in %" PRId64 " pieces, blocks of %" PRId64 "; workspace %" PRId64
-            " KiB a piece, sums %" PRId64 " KiB\n",
-            chain->samples, chain->piece_count, chain->block_samples, chain->workspace_bytes >> 10,
-            chain->sum_bytes >> 10);
+            "  %" PRId64 " samples in %" PRId64 " pieces, blocks of %" PRId64 "%s; workspace %" PRId64
+            " KiB a piece, sums %" PRId64 " KiB, constant weights %" PRId64 " KiB\n",
+            chain->samples, chain->piece_count, chain->block_samples,
+            chain->of_images ? " images" : "", chain->workspace_bytes >> 10, chain->sum_bytes >> 10,
+            chain->kept_bytes >> 10);
     for (int i = 0; i < chain->step_count; i++) {
         const hki_chain_step *step = &chain->steps[i];
         fprintf(stream, "  ");

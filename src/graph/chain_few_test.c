@@ -126,7 +126,7 @@ static void test_random_networks(int count)
     for (int i = 0; i < count; i++) {
         HK_SCOPE;
         network net;
-        int64_t n = draw(1, 31), channels = draw(1, 5), height = draw(5, 16), width = draw(5, 16);
+        int64_t n = draw(0, 4) ? draw(1, 31) : draw(32, 150), channels = draw(1, 5), height = draw(5, 16), width = draw(5, 16);
         hk_array *x = values(hk_shape(n, channels, height, width), 1), *y, *other;
         network_draw(&net, channels, height, width);
         hk_capture_begin(&x, 1);
@@ -265,6 +265,22 @@ static void by_another_replay(model *self)
     hk_graph_release(update);
 }
 
+/* So small that it needs no task. */
+static void by_small_replay(model *self)
+{
+    hk_array *more = values(hk_shape(1, 8, 5, 5), 0.1);
+    hk_array *row = hk_slice(self->params[0], 0, 7, 8);
+    hk_capture_begin(&more, 1);
+    {
+        HK_SCOPE;
+        hk_add_into(row, row, more);
+    }
+    hk_graph *update = hk_capture_end(NULL);
+    hk_wait_all();
+    hk_replay(update, &more, 1);
+    hk_graph_release(update);
+}
+
 static void *run_in_thread(void *payload)
 {
     HK_SCOPE;
@@ -331,6 +347,7 @@ static void test_updates(void)
                 {"reshaped view", by_reshaped_view},
                 {"training", by_training},
                 {"another replay", by_another_replay},
+                {"a small replay", by_small_replay},
                 {"a thread", by_a_thread},
                 {"a failure", with_a_failure}};
     model self;

@@ -99,6 +99,8 @@ static int64_t tile_columns(const hki_conv2d_block *block)
     return (covered_width(block) - 1) / HKI_IMAGE_TILE + 1;
 }
 
+enum { PER_NS = 40 };
+
 /* Multiplications, or what takes as long. */
 static double direct_cost(const hki_conv2d_block *block)
 {
@@ -163,11 +165,14 @@ int64_t hki_image_elements(const hki_image *image)
     return image->height * image->width * (image->stride ? image->stride : image->channels);
 }
 
-double hki_conv2d_image_cost_ns(const hki_conv2d_image *image)
+double hki_conv2d_image_direct_cost_ns(const hki_conv2d_block *block)
 {
-    const double per_ns = 40;
-    const hki_conv2d_block *block = &image->block;
-    return (method_of(block) == WINOGRAD ? winograd_cost(block) : direct_cost(block)) / per_ns;
+    return direct_cost(block) / PER_NS;
+}
+
+double hki_conv2d_image_cost_ns(const hki_conv2d_block *block)
+{
+    return (method_of(block) == WINOGRAD ? winograd_cost(block) : direct_cost(block)) / PER_NS;
 }
 
 /* ---- direct: the source with its padding, in planes whose results are neighbours ---- */

@@ -44,8 +44,10 @@ hki_image hki_conv2d_image_result(const hki_conv2d_block *block);
 hki_image hki_image_make(int64_t channels, int64_t height, int64_t width);
 /* Floats of a sample. */
 int64_t hki_image_elements(const hki_image *image);
-/* About how many nanoseconds a sample takes on one core of today: for decisions that must not depend on measurement. */
-double hki_conv2d_image_cost_ns(const hki_conv2d_image *image);
+/* About how many nanoseconds a sample takes on one core of today, and would take if it were multiplied out: for decisions
+ * that must not depend on measurement. */
+double hki_conv2d_image_cost_ns(const hki_conv2d_block *block);
+double hki_conv2d_image_direct_cost_ns(const hki_conv2d_block *block);
 
 /* Bytes, multiples of 64: packed weights; workspace of forward on up to HKI_IMAGE_SAMPLES samples. */
 size_t hki_conv2d_image_packed_bytes(const hki_conv2d_image *image);
