@@ -50,9 +50,6 @@ typedef struct hki_access {
     hki_var *var;
     uint64_t begin, end; /* bytes, begin < end; an empty array still takes one byte */
     unsigned mode;       /* hki_access_mode bits */
-    /* Set by hki_task_submit: how many writes of any range of the variable were issued before. Two tasks that read it
-     * with the same version, and have not failed, see the same bytes, wherever and whenever they run. */
-    uint64_t version;
 } hki_access;
 
 /* In a task that holds the range with HKI_WRITE | HKI_KEEP: ends the failures of the range whose bytes are
@@ -94,6 +91,10 @@ typedef struct hki_task_spec {
     int64_t expected_ns;  /* of the whole task on one core */
     hki_access *accesses; /* filled by the submitter: access_count of them */
     int access_count;
+    /* NULL (set by hki_task_begin), or room for a version by access, set by hki_task_submit: how many writes of any range
+     * of its variable were issued before. Two tasks that read a variable at the same version, and have not failed, see
+     * the same bytes, wherever and whenever they run. */
+    uint64_t *versions;
     bool collective;       /* goes to the device's queue for reductions between devices */
     hki_queue_kind queue;  /* of an accelerator; set to HKI_QUEUE_COMPUTE by hki_task_begin */
     const char *operation; /* static text */

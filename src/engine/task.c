@@ -221,6 +221,7 @@ hki_task *hki_task_begin(hki_runtime *runtime, size_t payload_bytes, int access_
     if (task) {
         task->spec.piece_count = 1;
         task->spec.expected_ns = INT64_MAX;
+        task->spec.versions = NULL;
         task->spec.collective = false;
         task->spec.queue = HKI_QUEUE_COMPUTE;
         task->spec.cost = (hki_cost){0};
@@ -253,8 +254,9 @@ static void note_issued_locked(hki_runtime *runtime)
 static void count_writes_locked(const hki_task_spec *spec)
 {
     for (int i = 0; i < spec->access_count; i++) {
-        hki_access *access = &spec->accesses[i];
-        access->version = access->var->version;
+        const hki_access *access = &spec->accesses[i];
+        if (spec->versions)
+            spec->versions[i] = access->var->version;
         access->var->version += (access->mode & HKI_WRITE) != 0;
     }
 }

@@ -147,7 +147,7 @@ const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void
     if (!task)
         return hki_status_create(HK_OUT_OF_MEMORY, NULL, "no host memory left to wait with");
     task->spec.class = &wait_class;
-    task->spec.accesses[0] = (hki_access){var, begin, end, HKI_READ, 0};
+    task->spec.accesses[0] = (hki_access){var, begin, end, HKI_READ};
     task->is_wait = true;
     atomic_store_explicit(&task->unusual, true, memory_order_relaxed);
     hki_lock_acquire(&runtime->issue_lock);

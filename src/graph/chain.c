@@ -371,12 +371,12 @@ static void describe_block(const hki_chain_step *step, FILE *stream)
 
 void hki_chain_describe(const hki_chain *chain, FILE *stream)
 {
-    fprintf(stream,
-            "  %" PRId64 " samples in %" PRId64 " pieces, blocks of %" PRId64 "%s; workspace %" PRId64
-            " KiB a piece, sums %" PRId64 " KiB, constant weights %" PRId64 " KiB\n",
-            chain->samples, chain->piece_count, chain->block_samples,
-            chain->of_images ? " images" : "", chain->workspace_bytes >> 10, chain->sum_bytes >> 10,
-            chain->kept_bytes >> 10);
+    fprintf(
+        stream,
+        "  %" PRId64 " samples in %" PRId64 " pieces, blocks of %" PRId64 "%s; workspace %" PRId64
+        " KiB a piece, sums %" PRId64 " KiB, constant weights %" PRId64 " KiB\n",
+        chain->samples, chain->piece_count, chain->block_samples, chain->of_images ? " images" : "",
+        chain->workspace_bytes >> 10, chain->sum_bytes >> 10, chain->kept_bytes >> 10);
     for (int i = 0; i < chain->step_count; i++) {
         const hki_chain_step *step = &chain->steps[i];
         fprintf(stream, "  ");

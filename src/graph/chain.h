@@ -25,7 +25,8 @@ typedef struct hki_chain_value {
     bool is_kept;        /* rows of a whole piece, for steps at its end; where there is no array */
     bool fits_lanes;     /* its elements are as large as the chain's lanes */
     int64_t rows, lanes; /* places in the workspace, bytes; HKI_CHAIN_NOWHERE: not needed */
-    hki_image image;     /* its lanes in a chain of images; stride 0: not known yet, or never in lanes */
+    hki_image
+        image; /* its lanes in a chain of images; stride 0: not known yet, or never in lanes */
 } hki_chain_value;
 
 /* A sum over all samples: an operand that is written at the end. */
@@ -95,18 +96,19 @@ extern const hki_chain_step hki_chain_no_step; /* a call on nothing */
 typedef struct hki_chain_pack {
     hki_conv2d_block block;
     bool is_backward;
-    bool is_constant; /* no call of the graph writes the weight, and it is the same array at each replay */
-    hki_image x;      /* of images: the layout that the weights are packed for */
-    int weight;       /* operand */
-    int64_t at;       /* in the memory for constant packs, or for the others */
+    bool
+        is_constant; /* no call of the graph writes the weight, and it is the same array at each replay */
+    hki_image x; /* of images: the layout that the weights are packed for */
+    int weight;  /* operand */
+    int64_t at;  /* in the memory for constant packs, or for the others */
 } hki_chain_pack;
 
 /* Packs of constants, kept from one replay to the next for as long as nobody has issued a write of the weights. Immutable
  * once it is in a chain's `kept`. */
 typedef struct hki_chain_kept {
     atomic_uint refs;
-    hki_storage *memory;      /* a handle */
-    uint64_t versions[]; /* of the weights, by pack; see hki_access.version */
+    hki_storage *memory; /* a handle */
+    uint64_t versions[]; /* of the weights, by pack; see hki_task_spec.versions */
 } hki_chain_kept;
 
 typedef struct hki_chain_mask {
@@ -140,8 +142,7 @@ struct hki_chain {
      * the sums, packed weights, those that are kept. */
     int64_t workspace_bytes, block_bytes, scratch_at, sum_bytes, packed_bytes, kept_bytes;
     hki_lock kept_lock;
-    hki_chain_kept *kept;        /* counted; NULL: none; under the lock */
-    _Atomic(int64_t) took_ns; /* about what all pieces took of late; 0: not measured yet */
+    hki_chain_kept *kept; /* counted; NULL: none; under the lock */
 };
 
 /* ---- forming ----------------------------------------------------------------------------------------------------- */
@@ -185,10 +186,10 @@ bool hki_chain_is_spread(const hki_tensor *tensor);
 
 /* ---- packed weights: chain_packs.c ------------------------------------------------------------------------------- */
 
-/* What is kept and as old as the task's accesses say, counted; NULL: there is none. */
-hki_chain_kept *hki_chain_kept_find(hki_chain *chain, const hki_access *accesses);
+/* What is kept and as old as a task's versions, by operand, say, counted; NULL: there is none. */
+hki_chain_kept *hki_chain_kept_find(hki_chain *chain, const uint64_t *versions);
 /* Memory to pack into for that task, counted. NULL: out of memory. */
-hki_chain_kept *hki_chain_kept_create(const hki_chain *chain, const hki_access *accesses);
+hki_chain_kept *hki_chain_kept_create(const hki_chain *chain, const uint64_t *versions);
 /* Keeps it, packed, unless newer ones are kept already. */
 void hki_chain_kept_put(hki_chain *chain, hki_chain_kept *kept);
 void hki_chain_kept_release(hki_chain_kept *kept);
@@ -212,8 +213,8 @@ typedef struct hki_chain_run {
     int64_t first, count; /* of the block, or of the piece at its end */
     char *workspace, *sums;
     const char *packed, *kept; /* weights: NULL, or those that are constant */
-    char *const *arrays;  /* where the operands' first elements are */
-    hki_storage *storage; /* some storage of the device, for kernels that ask where they are */
+    char *const *arrays;       /* where the operands' first elements are */
+    hki_storage *storage;      /* some storage of the device, for kernels that ask where they are */
 } hki_chain_run;
 
 /* chain_run.c: false when the step failed, and so has the task. */

@@ -126,7 +126,8 @@ static void test_random_networks(int count)
     for (int i = 0; i < count; i++) {
         HK_SCOPE;
         network net;
-        int64_t n = draw(0, 4) ? draw(1, 31) : draw(32, 150), channels = draw(1, 5), height = draw(5, 16), width = draw(5, 16);
+        int64_t n = draw(0, 4) ? draw(1, 31) : draw(32, 150), channels = draw(1, 5),
+                height = draw(5, 16), width = draw(5, 16);
         hk_array *x = values(hk_shape(n, channels, height, width), 1), *y, *other;
         network_draw(&net, channels, height, width);
         hk_capture_begin(&x, 1);

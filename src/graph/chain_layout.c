@@ -233,8 +233,7 @@ static int64_t place(tenant *tenants, int count)
 
 static int64_t lanes_bytes(const hki_chain *chain, const hki_chain_value *value)
 {
-    int64_t elements =
-        chain->of_images ? hki_image_elements(&value->image) : value->elements;
+    int64_t elements = chain->of_images ? hki_image_elements(&value->image) : value->elements;
     return rounded(elements * chain->block_samples * (int64_t)hki_dtype_bytes(value->dtype));
 }
 
@@ -284,8 +283,8 @@ static int64_t scratch_of(const hki_chain *chain)
     int64_t most = 0;
     for (int i = 0; i < chain->step_count; i++) {
         const hki_chain_step *step = &chain->steps[i];
-        const hki_conv2d_image image = {
-            step->block, step->pack < 0 ? (hki_image){0} : chain->packs[step->pack].x};
+        const hki_conv2d_image image = {step->block, step->pack < 0 ? (hki_image){0}
+                                                                    : chain->packs[step->pack].x};
         if (step->kind == HKI_STEP_FORWARD && chain->of_images)
             most = larger(most, (int64_t)hki_conv2d_image_scratch_bytes(&image));
         else if (step->kind == HKI_STEP_FORWARD)

@@ -32,20 +32,20 @@ static int compare(const hki_chain *chain, const hki_chain_kept *a, const hki_ch
     return order;
 }
 
-static bool is_of(const hki_chain *chain, const hki_chain_kept *kept, const hki_access *accesses)
+static bool is_of(const hki_chain *chain, const hki_chain_kept *kept, const uint64_t *versions)
 {
     bool same = true;
     for (int i = 0; i < chain->pack_count; i++)
         same = same && (!chain->packs[i].is_constant ||
-                        kept->versions[i] == accesses[chain->packs[i].weight].version);
+                        kept->versions[i] == versions[chain->packs[i].weight]);
     return same;
 }
 
-hki_chain_kept *hki_chain_kept_find(hki_chain *chain, const hki_access *accesses)
+hki_chain_kept *hki_chain_kept_find(hki_chain *chain, const uint64_t *versions)
 {
     hki_lock_acquire(&chain->kept_lock);
     hki_chain_kept *kept = chain->kept;
-    if (kept && is_of(chain, kept, accesses))
+    if (kept && is_of(chain, kept, versions))
         atomic_fetch_add_explicit(&kept->refs, 1, memory_order_relaxed);
     else
         kept = NULL;
@@ -53,7 +53,7 @@ hki_chain_kept *hki_chain_kept_find(hki_chain *chain, const hki_access *accesses
     return kept;
 }
 
-hki_chain_kept *hki_chain_kept_create(const hki_chain *chain, const hki_access *accesses)
+hki_chain_kept *hki_chain_kept_create(const hki_chain *chain, const uint64_t *versions)
 {
     hki_chain_kept *kept =
         malloc(sizeof *kept + (size_t)chain->pack_count * sizeof *kept->versions);
@@ -69,7 +69,7 @@ hki_chain_kept *hki_chain_kept_create(const hki_chain *chain, const hki_access *
     kept->memory = memory;
     for (int i = 0; i < chain->pack_count; i++)
         kept->versions[i] =
-            chain->packs[i].is_constant ? accesses[chain->packs[i].weight].version : 0;
+            chain->packs[i].is_constant ? versions[chain->packs[i].weight] : 0;
     return kept;
 }
 

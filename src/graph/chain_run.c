@@ -148,12 +148,11 @@ static void run_forward(const hki_chain_run *run, const hki_chain_step *step)
 static void run_backward(const hki_chain_run *run, const hki_chain_step *step)
 {
     const hki_chain *chain = run->chain;
-    hki_conv2d_block_backward(&step->block, chain->f64, lanes_of(run, step->x),
-                              lanes_of(run, step->dy),
-                              step->mask < 0 ? NULL : run->workspace + chain->masks[step->mask].at,
-                              packed_of(run, step->pack),
-                              run->count, lanes_of(run, step->dx), sum_of(run, step->dweight),
-                              sum_of(run, step->dbias), run->workspace + chain->scratch_at);
+    hki_conv2d_block_backward(
+        &step->block, chain->f64, lanes_of(run, step->x), lanes_of(run, step->dy),
+        step->mask < 0 ? NULL : run->workspace + chain->masks[step->mask].at,
+        packed_of(run, step->pack), run->count, lanes_of(run, step->dx), sum_of(run, step->dweight),
+        sum_of(run, step->dbias), run->workspace + chain->scratch_at);
 }
 
 static void run_spread(const hki_chain_run *run, const hki_chain_step *step)

@@ -15,6 +15,7 @@ typedef struct chain_payload {
     atomic_int packs_taken;
     hki_storage **storages; /* of the operands, a use of each */
     int64_t *offsets;       /* of their first elements, in elements */
+    uint64_t *versions;     /* see hki_task_spec */
     char **arrays;
     atomic_uchar *is_packed;
 } chain_payload;
@@ -52,10 +53,9 @@ static int64_t all_sums(const hki_chain *chain)
 static bool prepare_weights(hki_task *task, chain_payload *self)
 {
     hki_chain *chain = self->chain;
-    const hki_access *accesses = hki_task_get_spec(task)->accesses;
-    if (chain->kept_bytes && !(self->kept = hki_chain_kept_find(chain, accesses))) {
+    if (chain->kept_bytes && !(self->kept = hki_chain_kept_find(chain, self->versions))) {
         self->keeps = true;
-        self->kept = hki_chain_kept_create(chain, accesses);
+        self->kept = hki_chain_kept_create(chain, self->versions);
         if (!self->kept)
             fail_for_memory(task, 0, chain->device, chain->kept_bytes);
     }
@@ -97,10 +97,9 @@ static void pack_weights(chain_payload *self)
            chain->pack_count) {
         const hki_chain_pack *pack = &chain->packs[i];
         if (!pack->is_constant || self->keeps)
-            hki_chain_pack_weight(chain, pack, self->arrays[pack->weight],
-                                  (pack->is_constant ? hki_chain_kept_data(self->kept)
-                                                     : self->packed) +
-                                      pack->at);
+            hki_chain_pack_weight(
+                chain, pack, self->arrays[pack->weight],
+                (pack->is_constant ? hki_chain_kept_data(self->kept) : self->packed) + pack->at);
         atomic_store_explicit(&self->is_packed[i], 1, memory_order_release);
     }
 }
@@ -239,7 +238,7 @@ bool hki_chain_issue(const hki_node *node, hki_storage *const *storages, const i
     hki_chain *chain = node->chain;
     size_t count = (size_t)chain->array_count, packs = (size_t)chain->pack_count;
     size_t bytes = sizeof(chain_payload) +
-                   count * (sizeof(hki_storage *) + sizeof(int64_t) + sizeof(char *)) +
+                   count * (sizeof(hki_storage *) + sizeof(int64_t) + sizeof(uint64_t) + sizeof(char *)) +
                    packs * sizeof(atomic_uchar);
     uint64_t new_bytes = 0;
     for (int i = chain->read_count; i < chain->array_count; i++)
@@ -255,7 +254,8 @@ bool hki_chain_issue(const hki_node *node, hki_storage *const *storages, const i
     self->keeps = false;
     self->storages = (hki_storage **)(self + 1);
     self->offsets = (int64_t *)(self->storages + count);
-    self->arrays = (char **)(self->offsets + count);
+    self->versions = (uint64_t *)(self->offsets + count);
+    self->arrays = (char **)(self->versions + count);
     self->is_packed = (atomic_uchar *)(self->arrays + count);
     atomic_init(&self->packs_taken, 0);
     for (size_t i = 0; i < packs; i++)
@@ -278,6 +278,7 @@ bool hki_chain_issue(const hki_node *node, hki_storage *const *storages, const i
     spec->expected_ns = 0;
     for (int i = 0; i < chain->call_count; i++)
         spec->expected_ns += hki_plan_expect(chain->calls[i].op, chain->calls[i].plan.work_ns);
+    spec->versions = self->versions;
     spec->collective = false;
     spec->access_count = chain->array_count;
     atomic_fetch_add_explicit(&chain->refs, 1, memory_order_relaxed);

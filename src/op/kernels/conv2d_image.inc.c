@@ -79,8 +79,7 @@ IMAGE_TARGET static void IMAGE_FN(direct)(const hki_image_direct *call)
         CASE(2, 1) CASE(2, 2) CASE(2, 3) CASE(2, 4) CASE(2, 5) CASE(2, 6)
         /* clang-format on */
 #undef CASE
-    default:
-        __builtin_unreachable();
+                    default : __builtin_unreachable();
     }
 }
 
@@ -106,15 +105,15 @@ IMAGE_INLINE void IMAGE_FN(dense_body)(const hki_image_dense *given, const int s
             UNROLL for (int u = 0; u < sums; u++) UNROLL for (int v = 0; v < vectors; v++)
             {
                 const V w = IMAGE_FN(load)(weight + (u * vectors + v) * L);
-                UNROLL for (int s = 0; s < samples; s++)
-                    sum[u][s][v] += w * x[s * call->x_sample + c + u];
+                UNROLL for (int s = 0; s < samples; s++) sum[u][s][v] +=
+                    w * x[s * call->x_sample + c + u];
             }
         for (; c < call->channels; c++, weight += vectors * L)
             UNROLL for (int v = 0; v < vectors; v++)
             {
                 const V w = IMAGE_FN(load)(weight + v * L);
-                UNROLL for (int s = 0; s < samples; s++)
-                    sum[0][s][v] += w * x[s * call->x_sample + c];
+                UNROLL for (int s = 0; s < samples; s++) sum[0][s][v] +=
+                    w * x[s * call->x_sample + c];
             }
     }
     UNROLL for (int s = 0; s < samples; s++) UNROLL for (int v = 0; v < vectors; v++)
@@ -136,8 +135,7 @@ IMAGE_TARGET static void IMAGE_FN(dense)(const hki_image_dense *call)
         CASE(3, 1) CASE(3, 2) CASE(3, 3) CASE(3, 4) CASE(4, 1) CASE(4, 2) CASE(4, 3) CASE(4, 4)
         /* clang-format on */
 #undef CASE
-    default:
-        __builtin_unreachable();
+                default : __builtin_unreachable();
     }
 }
 
@@ -169,17 +167,16 @@ IMAGE_INLINE void IMAGE_FN(tile_in_body)(const float *x, int64_t x_row, int64_t 
     for (int j = 0; j < 8; j++) {
         V d[8], points[8];
         const bool is_there = column[0] <= j && j < column[1];
-        UNROLL for (int i = 0; i < 8; i++) d[i] =
-            is_there && row[0] <= i && i < row[1] ? IMAGE_FN(load)(x + i * x_row + j * x_stride)
-                                                  : (V){0};
+        UNROLL for (int i = 0; i < 8; i++) d[i] = is_there && row[0] <= i && i < row[1]
+                                                      ? IMAGE_FN(load)(x + i * x_row + j * x_stride)
+                                                      : (V){0};
         IMAGE_FN(points_of)(d, points);
         UNROLL for (int i = 0; i < 8; i++) half[i][j] = points[i];
     }
     for (int i = 0; i < 8; i++) {
         V points[8];
         IMAGE_FN(points_of)(half[i], points);
-        UNROLL for (int j = 0; j < 8; j++)
-            IMAGE_FN(store)(to + (8 * i + j) * to_point, points[j]);
+        UNROLL for (int j = 0; j < 8; j++) IMAGE_FN(store)(to + (8 * i + j) * to_point, points[j]);
     }
 }
 
@@ -208,8 +205,8 @@ IMAGE_INLINE void IMAGE_FN(products_body)(const hki_image_products *given, const
             UNROLL for (int q = 0; q < points; q++)
             {
                 const V w = IMAGE_FN(load)(u + (q * channels + c) * L);
-                UNROLL for (int t = 0; t < tiles; t++)
-                    sum[q * tiles + t] += w * v[q * call->v_point + t * call->v_tile + c];
+                UNROLL for (int t = 0; t < tiles; t++) sum[q * tiles + t] +=
+                    w * v[q * call->v_point + t * call->v_tile + c];
             }
         UNROLL for (int i = 0; i < tiles * points; i++)
             IMAGE_FN(store)(call->to + (p * tiles + i) * L, sum[i]);
@@ -228,8 +225,7 @@ IMAGE_TARGET static void IMAGE_FN(products)(const hki_image_products *call)
         CASE(10, 1) CASE(11, 1) CASE(12, 1)
         /* clang-format on */
 #undef CASE
-    default:
-        __builtin_unreachable();
+                default : __builtin_unreachable();
     }
 }
 
@@ -264,8 +260,7 @@ IMAGE_TARGET static void IMAGE_FN(tile_out)(const hki_image_tile *given)
         {
             y[j] += bias;
             if (j < call->columns)
-                IMAGE_FN(store)(to + j * call->y_stride,
-                                call->relu ? IMAGE_FN(relu)(y[j]) : y[j]);
+                IMAGE_FN(store)(to + j * call->y_stride, call->relu ? IMAGE_FN(relu)(y[j]) : y[j]);
         }
     }
 }
@@ -297,8 +292,7 @@ IMAGE_TARGET static void IMAGE_FN(tile_weight)(const float *weight, float *to, i
     }
     for (int i = 0; i < 8; i++) {
         IMAGE_FN(weights_of)(half[i], points);
-        UNROLL for (int j = 0; j < 8; j++)
-            IMAGE_FN(store)(to + (8 * i + j) * to_point, points[j]);
+        UNROLL for (int j = 0; j < 8; j++) IMAGE_FN(store)(to + (8 * i + j) * to_point, points[j]);
     }
 }
 
@@ -346,7 +340,8 @@ IMAGE_INLINE void IMAGE_FN(pool_body)(const hki_image_pool *given, const hki_blo
     const hki_image_pool own = *given, *const call = &own;
     const int64_t count = height * width;
     const float divisor = (float)count;
-    const bool is_exact = (count & (count - 1)) == 0; /* a product with the inverse is the quotient */
+    const bool is_exact =
+        (count & (count - 1)) == 0; /* a product with the inverse is the quotient */
     for (int64_t i = 0; i < call->windows; i++) {
         const float *from = call->from + i * width * L;
         V result = {0};
@@ -385,6 +380,6 @@ IMAGE_TARGET static void IMAGE_FN(pool)(const hki_image_pool *call)
     {                                                                                              \
         .lanes = L, .direct = IMAGE_FN(direct), .dense = IMAGE_FN(dense),                          \
         .tile_in = IMAGE_FN(tile_in), .products = IMAGE_FN(products),                              \
-        .tile_out = IMAGE_FN(tile_out),                                                            \
-        .pool = IMAGE_FN(pool), .tile_weight = IMAGE_FN(tile_weight), .transpose = IMAGE_FN(transpose)                               \
+        .tile_out = IMAGE_FN(tile_out), .pool = IMAGE_FN(pool),                                    \
+        .tile_weight = IMAGE_FN(tile_weight), .transpose = IMAGE_FN(transpose)                     \
     }

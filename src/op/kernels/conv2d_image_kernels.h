@@ -20,7 +20,8 @@ enum {
 /* rows x pixels results of a group. */
 typedef struct hki_image_direct {
     const float *x; /* where the first weight of the first result finds its element */
-    int64_t row;    /* floats from there to the next result row's; the next result's is the next float */
+    int64_t
+        row; /* floats from there to the next result row's; the next result's is the next float */
     const float *weight;    /* [terms][lane] */
     const int32_t *offsets; /* of terms, floats */
     int64_t terms;
