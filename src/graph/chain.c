@@ -175,12 +175,25 @@ static bool has_few_samples(const hki_chain *chain)
     return chain->samples < 2 * hki_conv2d_block_lanes(chain->f64);
 }
 
+/* Whether most of the work is fully connected layers, which read their weights once for all samples of a block. */
+static bool is_dense(const hki_chain *chain)
+{
+    double layers = 0, all = 0;
+    for (int i = 0; i < chain->call_count; i++) {
+        const hki_node *node = &chain->calls[i];
+        all += node->plan.work_ns;
+        layers += node->op == &hki_op_linear ? node->plan.work_ns : 0;
+    }
+    return layers > all / 2;
+}
+
 /* Sets of how many samples blocks and pieces are. */
 static void cut(hki_chain *chain)
 {
     if (chain->of_images) {
-        int64_t share = (chain->samples - 1) / 4 + 1; /* the first four samples go to a core each */
-        chain->block_samples = smaller(share, HKI_IMAGE_SAMPLES);
+        /* The first four samples may have a core each. */
+        int64_t share = is_dense(chain) ? HKI_IMAGE_SAMPLES : (chain->samples - 1) / 4 + 1;
+        chain->block_samples = smaller(smaller(share, chain->samples), HKI_IMAGE_SAMPLES);
         int64_t blocks = chain->samples / (chain->block_samples * IMAGE_PIECES);
         chain->piece_samples =
             chain->block_samples * larger(1, smaller(blocks, PIECE_SAMPLES / HKI_IMAGE_SAMPLES));
