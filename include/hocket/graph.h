@@ -33,8 +33,10 @@ typedef struct hk_graph hk_graph;
 typedef struct hk_capture_options {
     /* Replays give the same bytes as the calls. Otherwise calls that treat the samples of a batch each by itself are done
      * depth-first, a block of samples through all of them while it is in the cache, and fused where nobody looks at
-     * what is in between: sums over samples are added in another order, as rounding shows, and where one of those calls fails
-     * everything that they write does. Either way the bytes are the same at each replay and in each engine. */
+     * what is in between: sums over samples are added in another order, convolutions may be computed in another way, as
+     * rounding shows, and where one of those calls fails everything that they write does. Weights that the graph does not
+     * write are kept rearranged, in about as much memory again (two and a half times for 5 x 5 kernels), until somebody
+     * writes them or the graph goes. Either way the bytes are the same at each replay and in each engine. */
     bool exact;
 } hk_capture_options;
 

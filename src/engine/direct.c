@@ -26,6 +26,8 @@ bool hki_direct_begin(hki_runtime *runtime, hki_var *const *reads, int count, hk
         return false;
     }
     hki_sequence_note(++runtime->sequence);
+    if (write)
+        write->version++;
     runtime->direct_calls++;
     return true;
 }

@@ -31,6 +31,7 @@ typedef struct hki_var {
     hki_gate *gates;                  /* accesses that may be unfinished; issue lock */
     hki_gate *retired, *retired_last; /* superseded, to be recycled in order; issue lock */
     _Atomic(hki_failure *) failures;  /* failed byte ranges; NULL in the usual case */
+    uint64_t version;                 /* writes issued so far; issue lock */
 } hki_var;
 
 void hki_var_init(hki_var *var, hki_runtime *runtime);
@@ -93,6 +94,10 @@ typedef struct hki_task_spec {
     int64_t expected_ns;  /* of the whole task on one core */
     hki_access *accesses; /* filled by the submitter: access_count of them */
     int access_count;
+    /* NULL (set by hki_task_begin), or room for a version by access, set by hki_task_submit: how many writes of any range
+     * of its variable were issued before. Two tasks that read a variable at the same version, and have not failed, see
+     * the same bytes, wherever and whenever they run. */
+    uint64_t *versions;
     bool collective;       /* goes to the device's queue for reductions between devices */
     hki_queue_kind queue;  /* of an accelerator; set to HKI_QUEUE_COMPUTE by hki_task_begin */
     const char *operation; /* static text */

@@ -12,6 +12,7 @@ void hki_var_init(hki_var *var, hki_runtime *runtime)
     var->runtime = runtime;
     var->gates = var->retired = var->retired_last = NULL;
     atomic_init(&var->failures, NULL);
+    var->version = 0;
     hki_tracing_var(var);
 }
 

@@ -243,6 +243,7 @@ hki_task *hki_task_begin(hki_runtime *runtime, size_t payload_bytes, int access_
     if (task) {
         task->spec.piece_count = 1;
         task->spec.expected_ns = INT64_MAX;
+        task->spec.versions = NULL;
         task->spec.collective = false;
         task->spec.queue = HKI_QUEUE_COMPUTE;
         task->spec.cost = (hki_cost){0};
@@ -272,6 +273,16 @@ static void note_issued_locked(hki_runtime *runtime)
     atomic_store_explicit(&runtime->issued_tasks, issued + 1, memory_order_relaxed);
 }
 
+static void count_writes_locked(const hki_task_spec *spec)
+{
+    for (int i = 0; i < spec->access_count; i++) {
+        const hki_access *access = &spec->accesses[i];
+        if (spec->versions)
+            spec->versions[i] = access->var->version;
+        access->var->version += (access->mode & HKI_WRITE) != 0;
+    }
+}
+
 static uint64_t submit_serial(hki_task *task)
 {
     hki_runtime *runtime = task->runtime;
@@ -282,6 +293,7 @@ static uint64_t submit_serial(hki_task *task)
     atomic_store_explicit(&task->sequence, sequence, memory_order_relaxed);
     hki_lock_acquire(&runtime->issue_lock);
     note_issued_locked(runtime);
+    count_writes_locked(&task->spec);
     hki_tracing_issue(task);
     hki_lock_release(&runtime->issue_lock);
     hki_tracing_ready(task);
@@ -361,6 +373,7 @@ uint64_t hki_task_submit(hki_task *task)
     uint64_t sequence = ++runtime->sequence;
     last_sequence = sequence;
     atomic_store_explicit(&task->sequence, sequence, memory_order_relaxed);
+    count_writes_locked(spec);
     if (brief && is_free_locked(spec)) {
         run_at_once_locked(task);
         queue->at_once++;

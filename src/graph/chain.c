@@ -10,6 +10,12 @@
  * are better off one by one, all cores at each. */
 enum { PIECE_SAMPLES = 64, MAX_PIECES = 32, BLOCK_MAX_BYTES = 4 << 20 };
 
+/* Of images: a piece is a block where there are few samples, so that all cores have something. A sample that takes longer
+ * than this had better be cut within the calls, since here one core does it. Many samples fill the lanes by themselves:
+ * then images must cost this part of that. */
+enum { IMAGE_PIECES = 16, IMAGE_MAX_NS = 50000 };
+static const double image_advantage = 0.6;
+
 static void nodes_destroy(hki_node *nodes, int count)
 {
     for (int i = 0; nodes && i < count; i++)
@@ -29,6 +35,7 @@ void hki_chain_destroy(hki_chain *chain)
     free(chain->masks);
     free(chain->arrays);
     free(chain->array_is_new);
+    hki_chain_kept_release(chain->kept);
     free(chain);
 }
 
@@ -152,25 +159,122 @@ static void forward_copies(hki_chain *chain, const hk_graph *graph, hki_chain_pl
     }
 }
 
-static hki_chain *chain_create(const hk_graph *graph, hki_chain_place *places, int count,
-                               int64_t samples)
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Few samples of images: less than that, and lanes of samples would be half empty. */
+static bool has_few_samples(const hki_chain *chain)
+{
+    return chain->samples < 2 * hki_conv2d_block_lanes(chain->f64);
+}
+
+/* Whether most of the work is fully connected layers, which read their weights once for all samples of a block. */
+static bool is_dense(const hki_chain *chain)
+{
+    double layers = 0, all = 0;
+    for (int i = 0; i < chain->call_count; i++) {
+        const hki_node *node = &chain->calls[i];
+        all += node->plan.work_ns;
+        layers += node->op == &hki_op_linear ? node->plan.work_ns : 0;
+    }
+    return layers > all / 2;
+}
+
+/* Sets of how many samples blocks and pieces are. */
+static void cut(hki_chain *chain)
+{
+    if (chain->of_images) {
+        /* The first four samples may have a core each. */
+        int64_t share = is_dense(chain) ? HKI_IMAGE_SAMPLES : (chain->samples - 1) / 4 + 1;
+        chain->block_samples = smaller(smaller(share, chain->samples), HKI_IMAGE_SAMPLES);
+        int64_t blocks = chain->samples / (chain->block_samples * IMAGE_PIECES);
+        chain->piece_samples =
+            chain->block_samples * larger(1, smaller(blocks, PIECE_SAMPLES / HKI_IMAGE_SAMPLES));
+    } else {
+        chain->block_samples = hki_conv2d_block_lanes(chain->f64);
+        chain->piece_samples = piece_samples(chain->samples);
+    }
+    chain->piece_count = (chain->samples - 1) / chain->piece_samples + 1;
+}
+
+/* Whether the steps can be done on images, and had better be: layers, and no more work than one core should do. */
+static bool suits_images(const hki_chain *chain)
+{
+    double image_ns = 0, lanes_ns = 0, calls_ns = 0;
+    bool forward = true;
+    for (int i = 0; i < chain->step_count; i++) {
+        const hki_chain_step *step = &chain->steps[i];
+        forward = forward && (step->kind == HKI_STEP_FORWARD || step->kind == HKI_STEP_CALL ||
+                              step->kind == HKI_STEP_SPREAD);
+        if (step->kind == HKI_STEP_FORWARD) {
+            image_ns += hki_conv2d_image_cost_ns(&step->block);
+            lanes_ns += hki_conv2d_image_direct_cost_ns(&step->block);
+        } else if (step->kind == HKI_STEP_CALL) {
+            calls_ns += chain->calls[step->call].plan.work_ns / (double)chain->samples;
+        }
+    }
+    return forward && image_ns > 0 &&
+           (has_few_samples(chain) ? image_ns + calls_ns <= IMAGE_MAX_NS
+                                   : image_ns <= image_advantage * lanes_ns);
+}
+
+static bool has_sums(const hki_chain *chain)
+{
+    bool sums = false;
+    hki_tensor tensors[HKI_MAX_INPUTS + HKI_MAX_OUTPUTS];
+    hki_batch batch;
+    for (int i = 0; i < chain->call_count; i++)
+        sums = sums || hki_chain_ask(&chain->calls[i], &batch, tensors) == HKI_BATCH_SUM;
+    return sums;
+}
+
+/* Weights that every replay finds as they are, unless somebody else writes them. */
+static void find_constants(hki_chain *chain, const hk_graph *graph)
+{
+    for (int p = 0; p < chain->pack_count; p++) {
+        int slot = chain->arrays[chain->packs[p].weight].slot;
+        bool constant = graph->slots[slot].kind == HKI_SLOT_EXTERNAL;
+        for (int i = 0; i < graph->node_count; i++)
+            for (int j = 0; j < graph->nodes[i].input_count + graph->nodes[i].output_count; j++)
+                constant = constant && !(graph->nodes[i].operands[j].slot == slot &&
+                                         hki_node_writes(&graph->nodes[i], j));
+        chain->packs[p].is_constant = constant;
+    }
+}
+
+/* NULL: out of host memory, or not worth it. */
+static hki_chain *chain_try(const hk_graph *graph, hki_chain_place *places, int count,
+                            int64_t samples, bool of_images)
 {
     hki_chain *chain = calloc(1, sizeof *chain);
     bool *outside = find_outside(graph, places);
     bool made = chain && outside && take_calls(chain, graph, places, count);
-    if (made)
-        forward_copies(chain, graph, places);
-    if (chain)
+    if (chain) {
         atomic_init(&chain->refs, 1);
+        chain->samples = samples;
+        chain->of_images = of_images;
+    }
     if (made) {
         chain->device = chain->calls[0].device;
         chain->f64 = is_f64(chain);
-        chain->samples = samples;
-        chain->block_samples = hki_conv2d_block_lanes(chain->f64);
-        chain->piece_samples = piece_samples(samples);
-        chain->piece_count = (samples - 1) / chain->piece_samples + 1;
+        made = of_images ? !chain->f64 && !has_sums(chain) : !has_few_samples(chain);
+    }
+    if (made) {
+        forward_copies(chain, graph, places);
+        cut(chain);
         made = hki_chain_make_steps(chain, graph->slot_count, outside) &&
-               hki_chain_lay_out(chain) && chain->block_bytes <= BLOCK_MAX_BYTES;
+               (!of_images || suits_images(chain));
+    }
+    if (made) {
+        find_constants(chain, graph);
+        made = hki_chain_lay_out(chain) && chain->block_bytes <= BLOCK_MAX_BYTES;
     }
     if (made)
         made = (chain->array_is_new = calloc((size_t)chain->array_count + 1, sizeof(bool)));
@@ -182,6 +286,14 @@ static hki_chain *chain_create(const hk_graph *graph, hki_chain_place *places, i
         return chain;
     hki_chain_destroy(chain);
     return NULL;
+}
+
+/* Without sums there are no copies to forward, so that a first try leaves the places as they are. */
+static hki_chain *chain_create(const hk_graph *graph, hki_chain_place *places, int count,
+                               int64_t samples)
+{
+    hki_chain *chain = chain_try(graph, places, count, samples, true);
+    return chain ? chain : chain_try(graph, places, count, samples, false);
 }
 
 static bool node_of_chain(hki_node *node, hki_chain *chain)
@@ -272,11 +384,12 @@ static void describe_block(const hki_chain_step *step, FILE *stream)
 
 void hki_chain_describe(const hki_chain *chain, FILE *stream)
 {
-    fprintf(stream,
-            "  %" PRId64 " samples in %" PRId64 " pieces, blocks of %" PRId64 "; workspace %" PRId64
-            " KiB a piece, sums %" PRId64 " KiB\n",
-            chain->samples, chain->piece_count, chain->block_samples, chain->workspace_bytes >> 10,
-            chain->sum_bytes >> 10);
+    fprintf(
+        stream,
+        "  %" PRId64 " samples in %" PRId64 " pieces, blocks of %" PRId64 "%s; workspace %" PRId64
+        " KiB a piece, sums %" PRId64 " KiB, constant weights %" PRId64 " KiB\n",
+        chain->samples, chain->piece_count, chain->block_samples, chain->of_images ? " images" : "",
+        chain->workspace_bytes >> 10, chain->sum_bytes >> 10, chain->kept_bytes >> 10);
     for (int i = 0; i < chain->step_count; i++) {
         const hki_chain_step *step = &chain->steps[i];
         fprintf(stream, "  ");

@@ -4,12 +4,15 @@
  * function of shapes and the instruction set.
  *
  * What a chain computes on is its values, one for each array of samples; a value is in one or both of two layouts while
- * a block is worked on: *rows*, samples in C order, and *lanes*, kernels/conv2d_block.h. */
+ * a block is worked on: *rows*, samples in C order, and *lanes*. Those of many samples lie side by side in the lanes,
+ * kernels/conv2d_block.h. A chain *of images* is for samples too few for that, and without a backward pass: the lanes of
+ * its values are channels, kernels/conv2d_image.h. */
 #ifndef HOCKET_GRAPH_CHAIN_H
 #define HOCKET_GRAPH_CHAIN_H
 
+#include "base/sync.h"
 #include "graph/graph.h"
-#include "op/kernels/conv2d_block.h"
+#include "op/kernels/conv2d_image.h"
 
 enum { HKI_CHAIN_NOWHERE = -1 };
 
@@ -22,6 +25,8 @@ typedef struct hki_chain_value {
     bool is_kept;        /* rows of a whole piece, for steps at its end; where there is no array */
     bool fits_lanes;     /* its elements are as large as the chain's lanes */
     int64_t rows, lanes; /* places in the workspace, bytes; HKI_CHAIN_NOWHERE: not needed */
+    hki_image
+        image; /* its lanes in a chain of images; stride 0: not known yet, or never in lanes */
 } hki_chain_value;
 
 /* A sum over all samples: an operand that is written at the end. */
@@ -78,6 +83,7 @@ typedef struct hki_chain_step {
      * anything. TO_LANES, TO_ROWS: of x. SPREAD: the element `weight` to the rows of x. Values,
      * operands (weight, bias) and sums; -1: none. */
     hki_conv2d_block block;
+    bool x_in_rows; /* FORWARD of images: x is read as it is */
     int x, y, weight, bias;
     int dx, dy, dweight, dbias;
     int mask; /* index of chain->masks */
@@ -90,9 +96,20 @@ extern const hki_chain_step hki_chain_no_step; /* a call on nothing */
 typedef struct hki_chain_pack {
     hki_conv2d_block block;
     bool is_backward;
-    int weight; /* operand */
-    int64_t at; /* in the memory for packed weights */
+    bool
+        is_constant; /* no call of the graph writes the weight, and it is the same array at each replay */
+    hki_image x; /* of images: the layout that the weights are packed for */
+    int weight;  /* operand */
+    int64_t at;  /* in the memory for constant packs, or for the others */
 } hki_chain_pack;
+
+/* Packs of constants, kept from one replay to the next for as long as nobody has issued a write of the weights. Immutable
+ * once it is in a chain's `kept`. */
+typedef struct hki_chain_kept {
+    atomic_uint refs;
+    hki_storage *memory; /* a handle */
+    uint64_t versions[]; /* of the weights, by pack; see hki_task_spec.versions */
+} hki_chain_kept;
 
 typedef struct hki_chain_mask {
     int64_t at; /* in the workspace */
@@ -103,6 +120,7 @@ struct hki_chain {
     atomic_uint refs; /* its node's and those of its tasks */
     hki_device *device;
     bool f64; /* of its lanes */
+    bool of_images;
     int64_t samples, block_samples, piece_samples, piece_count;
     hki_node *calls; /* owned, in their order */
     int call_count;
@@ -121,8 +139,10 @@ struct hki_chain {
     bool *array_is_new;  /* temporaries, which a replay makes */
     int read_count, array_count;
     /* Bytes: workspace of a running piece, the part of it that a block uses, where its scratch begins, a piece's part of
-     * the sums, packed weights. */
-    int64_t workspace_bytes, block_bytes, scratch_at, sum_bytes, packed_bytes;
+     * the sums, packed weights, those that are kept. */
+    int64_t workspace_bytes, block_bytes, scratch_at, sum_bytes, packed_bytes, kept_bytes;
+    hki_lock kept_lock;
+    hki_chain_kept *kept; /* counted; NULL: none; under the lock */
 };
 
 /* ---- forming ----------------------------------------------------------------------------------------------------- */
@@ -153,15 +173,34 @@ static inline int hki_chain_input(int call, int input)
 {
     return call * HKI_MAX_INPUTS + input;
 }
-/* chain_layout.c: inserts conversions between layouts, and gives everything its place. False: out of host memory. */
+/* chain_layout.c: inserts conversions between layouts, and gives everything its place. False: out of host memory, or a
+ * step on images cannot read what another makes. */
 bool hki_chain_lay_out(hki_chain *chain);
 
 /* How a noted call treats the batch: op->batch with its operands. */
 hki_batch_kind hki_chain_ask(const hki_node *node, hki_batch *batch, hki_tensor *tensors);
 /* C order without gaps. */
 bool hki_chain_is_dense(const hki_tensor *tensor);
-/* One element, shown along all axes. */
+/* One element, shown several times, along all axes. */
 bool hki_chain_is_spread(const hki_tensor *tensor);
+
+/* ---- packed weights: chain_packs.c ------------------------------------------------------------------------------- */
+
+/* What is kept and as old as a task's versions, by operand, say, counted; NULL: there is none. */
+hki_chain_kept *hki_chain_kept_find(hki_chain *chain, const uint64_t *versions);
+/* Memory to pack into for that task, counted. NULL: out of memory. */
+hki_chain_kept *hki_chain_kept_create(const hki_chain *chain, const uint64_t *versions);
+/* Keeps it, packed, unless newer ones are kept already. */
+void hki_chain_kept_put(hki_chain *chain, hki_chain_kept *kept);
+void hki_chain_kept_release(hki_chain_kept *kept);
+static inline char *hki_chain_kept_data(const hki_chain_kept *kept)
+{
+    return hki_storage_kernel_data(kept->memory);
+}
+/* Packs one weight into its memory. */
+void hki_chain_pack_weight(const hki_chain *chain, const hki_chain_pack *pack, const void *weight,
+                           void *packed);
+size_t hki_chain_pack_bytes(const hki_chain *chain, const hki_chain_pack *pack);
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */
 
@@ -173,9 +212,9 @@ typedef struct hki_chain_run {
     int64_t begin, end;   /* samples of the piece */
     int64_t first, count; /* of the block, or of the piece at its end */
     char *workspace, *sums;
-    const char *packed;
-    char *const *arrays;  /* where the operands' first elements are */
-    hki_storage *storage; /* some storage of the device, for kernels that ask where they are */
+    const char *packed, *kept; /* weights: NULL, or those that are constant */
+    char *const *arrays;       /* where the operands' first elements are */
+    hki_storage *storage;      /* some storage of the device, for kernels that ask where they are */
 } hki_chain_run;
 
 /* chain_run.c: false when the step failed, and so has the task. */

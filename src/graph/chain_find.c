@@ -50,7 +50,7 @@ typedef struct finder {
 
 bool hki_chain_is_spread(const hki_tensor *tensor)
 {
-    bool spread = tensor->ndim > 0;
+    bool spread = tensor->ndim > 0 && tensor->size > 1;
     for (int i = 0; i < tensor->ndim; i++)
         spread = spread && (tensor->strides[i] == 0 || tensor->dims[i] == 1);
     return spread;
@@ -220,7 +220,7 @@ int hki_chain_find(const hk_graph *graph, int from, hki_chain_place *places, int
     self.sizes = malloc(((size_t)graph->slot_count + 1) * sizeof *self.sizes);
     int found = -1;
     for (int i = from; self.state && self.sizes && found < 0 && i < graph->node_count; i++) {
-        if (!begins(&self, &graph->nodes[i]) || self.samples < 2 * hki_conv2d_block_lanes(false))
+        if (!begins(&self, &graph->nodes[i]) || self.samples < 1)
             continue;
         if (mark(&self, places) >= 2 && places[i] == HKI_PLACE_WITHIN)
             found = i;

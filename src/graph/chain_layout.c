@@ -12,6 +12,7 @@ typedef struct layout {
     unsigned char *is_in;  /* of values */
     hki_chain_step *steps; /* with conversions */
     int count;
+    bool fits; /* each step on images finds its x in a form that it can read */
 } layout;
 
 static void convert(layout *self, int value, hki_chain_step_kind kind)
@@ -31,8 +32,8 @@ static bool goes_in_lanes(const layout *self, const hki_chain_step *step)
 {
     const hki_chain *chain = self->chain;
     const hki_chain_value *out = &chain->values[step->out[0].index];
-    bool can =
-        step->kind == HKI_STEP_CALL && chain->calls[step->call].op->elementwise && out->fits_lanes;
+    bool can = !chain->of_images && step->kind == HKI_STEP_CALL &&
+               chain->calls[step->call].op->elementwise && out->fits_lanes;
     bool all_rows = true;
     for (int i = 0; i < HKI_MAX_INPUTS && can; i++) {
         const hki_chain_ref *ref = &step->in[i];
@@ -56,6 +57,36 @@ static void lay_out_call(layout *self, hki_chain_step *step)
     for (int i = 0; i < chain->calls[step->call].output_count; i++)
         if (step->out[i].kind == HKI_REF_VALUE)
             self->is_in[step->out[i].index] |= step->in_lanes ? IN_LANES : IN_ROWS;
+}
+
+static bool is_shaped_for(const hki_image *image, const hki_conv2d_geometry *g)
+{
+    return image->channels == g->in_channels && image->height == g->in_height &&
+           image->width == g->in_width;
+}
+
+/* Images as an earlier step made them, where this one can read those; else rows; else the images that it needs. */
+static void lay_out_image(layout *self, hki_chain_step *step)
+{
+    const hki_conv2d_geometry *g = &step->block.geometry;
+    hki_chain_value *x = &self->chain->values[step->x];
+    hki_conv2d_image image = {step->block, x->image};
+    if (!(self->is_in[step->x] & IN_LANES) || !hki_conv2d_image_supports(&image)) {
+        step->x_in_rows = !hki_conv2d_image_wants_image(&step->block);
+        image.x = hki_image_make(g->in_channels, g->in_height, g->in_width);
+        if (step->x_in_rows)
+            image.x.stride = 0;
+        else if (x->image.stride && !is_shaped_for(&x->image, g))
+            self->fits = false; /* there is one image of a value */
+        else
+            x->image = image.x;
+        convert(self, step->x, step->x_in_rows ? HKI_STEP_TO_ROWS : HKI_STEP_TO_LANES);
+    }
+    self->fits = self->fits && hki_conv2d_image_supports(&image);
+    self->chain->packs[step->pack].x = image.x;
+    self->chain->values[step->y].image = hki_conv2d_image_result(&step->block);
+    self->steps[self->count++] = *step;
+    self->is_in[step->y] |= IN_LANES;
 }
 
 static void lay_out_block(layout *self, const hki_chain_step *step)
@@ -102,6 +133,8 @@ static void insert_conversions(layout *self)
         }
         if (step->kind == HKI_STEP_CALL)
             lay_out_call(self, step);
+        else if (chain->of_images)
+            lay_out_image(self, step);
         else
             lay_out_block(self, step);
         leave_rows(self, self->count - 1);
@@ -159,7 +192,7 @@ static void note_lives(const hki_chain *chain, tenant *tenants)
         case HKI_STEP_BACKWARD:
             for (int j = 0; j < 4; j++)
                 if (block[j] >= 0)
-                    live(&tenants[2 * block[j] + 1], i);
+                    live(&tenants[2 * block[j] + !(j == 0 && step->x_in_rows)], i);
             break;
         case HKI_STEP_SPREAD:
             live(&tenants[2 * step->x], i);
@@ -198,6 +231,12 @@ static int64_t place(tenant *tenants, int count)
     return end;
 }
 
+static int64_t lanes_bytes(const hki_chain *chain, const hki_chain_value *value)
+{
+    int64_t elements = chain->of_images ? hki_image_elements(&value->image) : value->elements;
+    return rounded(elements * chain->block_samples * (int64_t)hki_dtype_bytes(value->dtype));
+}
+
 static bool place_block(hki_chain *chain, int64_t *end)
 {
     int count = 2 * chain->value_count + chain->mask_count;
@@ -212,7 +251,9 @@ static bool place_block(hki_chain *chain, int64_t *end)
                                 (int64_t)hki_dtype_bytes(value->dtype));
         tenants[2 * i].at = &value->rows;
         tenants[2 * i + 1].at = &value->lanes;
-        tenants[2 * i].bytes = tenants[2 * i + 1].bytes = bytes ? bytes : 64;
+        int64_t lanes = lanes_bytes(chain, value);
+        tenants[2 * i].bytes = bytes ? bytes : 64;
+        tenants[2 * i + 1].bytes = lanes ? lanes : 64;
     }
     note_lives(chain, tenants);
     for (int i = 0; i < chain->value_count; i++)
@@ -242,7 +283,11 @@ static int64_t scratch_of(const hki_chain *chain)
     int64_t most = 0;
     for (int i = 0; i < chain->step_count; i++) {
         const hki_chain_step *step = &chain->steps[i];
-        if (step->kind == HKI_STEP_FORWARD)
+        const hki_conv2d_image image = {step->block, step->pack < 0 ? (hki_image){0}
+                                                                    : chain->packs[step->pack].x};
+        if (step->kind == HKI_STEP_FORWARD && chain->of_images)
+            most = larger(most, (int64_t)hki_conv2d_image_scratch_bytes(&image));
+        else if (step->kind == HKI_STEP_FORWARD)
             most = larger(
                 most, (int64_t)hki_conv2d_block_forward_scratch_bytes(&step->block, chain->f64));
         else if (step->kind == HKI_STEP_BACKWARD)
@@ -257,7 +302,7 @@ static int64_t scratch_of(const hki_chain *chain)
 
 bool hki_chain_lay_out(hki_chain *chain)
 {
-    layout self = {.chain = chain};
+    layout self = {.chain = chain, .fits = true};
     int64_t end;
     self.is_in = calloc((size_t)chain->value_count + 1, 1);
     self.steps =
@@ -269,7 +314,7 @@ bool hki_chain_lay_out(hki_chain *chain)
     }
     insert_conversions(&self);
     free(self.is_in);
-    if (!place_block(chain, &end))
+    if (!self.fits || !place_block(chain, &end))
         return false;
     chain->block_bytes = end + scratch_of(chain);
     for (int i = 0; i < chain->value_count; i++) {
@@ -282,16 +327,17 @@ bool hki_chain_lay_out(hki_chain *chain)
     }
     chain->scratch_at = end;
     chain->workspace_bytes = end + scratch_of(chain);
-    chain->sum_bytes = chain->packed_bytes = 0;
+    chain->sum_bytes = chain->packed_bytes = chain->kept_bytes = 0;
     for (int i = 0; i < chain->sum_count; i++) {
         hki_chain_sum *sum = &chain->sums[i];
         sum->at = chain->sum_bytes;
         chain->sum_bytes += rounded(sum->elements * (int64_t)hki_dtype_bytes(sum->dtype));
     }
     for (int i = 0; i < chain->pack_count; i++) {
-        chain->packs[i].at = chain->packed_bytes;
-        chain->packed_bytes +=
-            (int64_t)hki_conv2d_block_packed_bytes(&chain->packs[i].block, chain->f64);
+        hki_chain_pack *pack = &chain->packs[i];
+        int64_t *bytes = pack->is_constant ? &chain->kept_bytes : &chain->packed_bytes;
+        pack->at = *bytes;
+        *bytes += (int64_t)hki_chain_pack_bytes(chain, pack);
     }
     return true;
 }

@@ -120,11 +120,27 @@ static bool run_call(const hki_chain_run *run, const hki_chain_step *step)
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
+static const char *packed_of(const hki_chain_run *run, int index)
+{
+    const hki_chain_pack *pack = index < 0 ? NULL : &run->chain->packs[index];
+    return pack ? (pack->is_constant ? run->kept : run->packed) + pack->at : NULL;
+}
+
+static void run_image(const hki_chain_run *run, const hki_chain_step *step)
+{
+    const hki_conv2d_image image = {step->block, run->chain->packs[step->pack].x};
+    const char *x = step->x_in_rows ? rows_of(run, step->x) : lanes_of(run, step->x);
+    hki_conv2d_image_forward(
+        &image, run->count, (const float *)(const void *)x, packed_of(run, step->pack),
+        step->bias < 0 ? NULL : (const float *)(const void *)run->arrays[step->bias],
+        (float *)(void *)lanes_of(run, step->y), run->workspace + run->chain->scratch_at);
+}
+
 static void run_forward(const hki_chain_run *run, const hki_chain_step *step)
 {
     const hki_chain *chain = run->chain;
     hki_conv2d_block_forward(
-        &step->block, chain->f64, lanes_of(run, step->x), run->packed + chain->packs[step->pack].at,
+        &step->block, chain->f64, lanes_of(run, step->x), packed_of(run, step->pack),
         step->bias < 0 ? NULL : run->arrays[step->bias], lanes_of(run, step->y),
         step->mask < 0 ? NULL : run->workspace + chain->masks[step->mask].at,
         run->workspace + chain->scratch_at);
@@ -133,12 +149,11 @@ static void run_forward(const hki_chain_run *run, const hki_chain_step *step)
 static void run_backward(const hki_chain_run *run, const hki_chain_step *step)
 {
     const hki_chain *chain = run->chain;
-    hki_conv2d_block_backward(&step->block, chain->f64, lanes_of(run, step->x),
-                              lanes_of(run, step->dy),
-                              step->mask < 0 ? NULL : run->workspace + chain->masks[step->mask].at,
-                              step->pack < 0 ? NULL : run->packed + chain->packs[step->pack].at,
-                              run->count, lanes_of(run, step->dx), sum_of(run, step->dweight),
-                              sum_of(run, step->dbias), run->workspace + chain->scratch_at);
+    hki_conv2d_block_backward(
+        &step->block, chain->f64, lanes_of(run, step->x), lanes_of(run, step->dy),
+        step->mask < 0 ? NULL : run->workspace + chain->masks[step->mask].at,
+        packed_of(run, step->pack), run->count, lanes_of(run, step->dx), sum_of(run, step->dweight),
+        sum_of(run, step->dbias), run->workspace + chain->scratch_at);
 }
 
 static void run_spread(const hki_chain_run *run, const hki_chain_step *step)
@@ -150,6 +165,21 @@ static void run_spread(const hki_chain_run *run, const hki_chain_step *step)
         memcpy(to + (size_t)i * item, run->arrays[step->weight], item);
 }
 
+static void run_conversion(const hki_chain_run *run, const hki_chain_step *step)
+{
+    const hki_chain_value *value = &run->chain->values[step->x];
+    bool f64 = run->chain->f64, to_lanes = step->kind == HKI_STEP_TO_LANES;
+    void *rows = rows_of(run, step->x), *lanes = lanes_of(run, step->x);
+    if (run->chain->of_images && to_lanes)
+        hki_image_gather(&value->image, rows, run->count, lanes);
+    else if (run->chain->of_images)
+        hki_image_scatter(&value->image, lanes, run->count, rows);
+    else if (to_lanes)
+        hki_block_gather(f64, rows, run->count, value->elements, lanes);
+    else
+        hki_block_scatter(f64, lanes, run->count, value->elements, rows);
+}
+
 bool hki_chain_run_step(const hki_chain_run *run, const hki_chain_step *step)
 {
     const hki_chain *chain = run->chain;
@@ -158,7 +188,7 @@ bool hki_chain_run_step(const hki_chain_run *run, const hki_chain_step *step)
     case HKI_STEP_CALL_END:
         return run_call(run, step);
     case HKI_STEP_FORWARD:
-        run_forward(run, step);
+        (chain->of_images ? run_image : run_forward)(run, step);
         break;
     case HKI_STEP_BACKWARD:
         run_backward(run, step);
@@ -167,12 +197,8 @@ bool hki_chain_run_step(const hki_chain_run *run, const hki_chain_step *step)
         run_spread(run, step);
         break;
     case HKI_STEP_TO_LANES:
-        hki_block_gather(chain->f64, rows_of(run, step->x), run->count,
-                         chain->values[step->x].elements, lanes_of(run, step->x));
-        break;
     case HKI_STEP_TO_ROWS:
-        hki_block_scatter(chain->f64, lanes_of(run, step->x), run->count,
-                          chain->values[step->x].elements, rows_of(run, step->x));
+        run_conversion(run, step);
         break;
     }
     return true;

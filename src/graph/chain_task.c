@@ -10,9 +10,12 @@
 typedef struct chain_payload {
     hki_chain *chain; /* counted */
     char *packed, *sums;
+    hki_chain_kept *kept; /* counted */
+    bool keeps;           /* it is this task that packs them */
     atomic_int packs_taken;
     hki_storage **storages; /* of the operands, a use of each */
     int64_t *offsets;       /* of their first elements, in elements */
+    uint64_t *versions;     /* see hki_task_spec */
     char **arrays;
     atomic_uchar *is_packed;
 } chain_payload;
@@ -46,6 +49,28 @@ static int64_t all_sums(const hki_chain *chain)
     return chain->sum_bytes * chain->piece_count;
 }
 
+/* Memory for packed weights, unless all are packed already. */
+static bool prepare_weights(hki_task *task, chain_payload *self)
+{
+    hki_chain *chain = self->chain;
+    if (chain->kept_bytes && !(self->kept = hki_chain_kept_find(chain, self->versions))) {
+        self->keeps = true;
+        self->kept = hki_chain_kept_create(chain, self->versions);
+        if (!self->kept)
+            fail_for_memory(task, 0, chain->device, chain->kept_bytes);
+    }
+    if (chain->packed_bytes)
+        self->packed = allocate(task, 0, chain->device, chain->packed_bytes);
+    return (self->kept || !chain->kept_bytes) && (self->packed || !chain->packed_bytes);
+}
+
+static bool prepare_sums(hki_task *task, chain_payload *self)
+{
+    if (self->chain->sum_bytes)
+        self->sums = allocate(task, 0, self->chain->device, all_sums(self->chain));
+    return self->sums || !self->chain->sum_bytes;
+}
+
 static bool prepare(hki_task *task, void *payload)
 {
     chain_payload *self = payload;
@@ -60,9 +85,7 @@ static bool prepare(hki_task *task, void *payload)
         self->arrays[i] = hki_storage_kernel_data(storage) +
                           self->offsets[i] * (int64_t)hki_dtype_bytes(tensor->dtype);
     }
-    self->packed = allocate(task, 0, chain->device, chain->packed_bytes);
-    self->sums = allocate(task, 0, chain->device, all_sums(chain));
-    return self->packed && self->sums;
+    return prepare_weights(task, self) && prepare_sums(task, self);
 }
 
 /* Whoever comes packs what nobody has begun to. */
@@ -73,8 +96,10 @@ static void pack_weights(chain_payload *self)
     while ((i = atomic_fetch_add_explicit(&self->packs_taken, 1, memory_order_relaxed)) <
            chain->pack_count) {
         const hki_chain_pack *pack = &chain->packs[i];
-        (pack->is_backward ? hki_conv2d_block_pack_backward : hki_conv2d_block_pack_forward)(
-            &pack->block, chain->f64, self->arrays[pack->weight], self->packed + pack->at);
+        if (!pack->is_constant || self->keeps)
+            hki_chain_pack_weight(
+                chain, pack, self->arrays[pack->weight],
+                (pack->is_constant ? hki_chain_kept_data(self->kept) : self->packed) + pack->at);
         atomic_store_explicit(&self->is_packed[i], 1, memory_order_release);
     }
 }
@@ -120,8 +145,9 @@ static void run(hki_task *task, void *payload, int64_t piece)
                          .task = task,
                          .piece = piece,
                          .begin = piece * chain->piece_samples,
-                         .sums = self->sums + piece * chain->sum_bytes,
+                         .sums = self->sums ? self->sums + piece * chain->sum_bytes : NULL,
                          .packed = self->packed,
+                         .kept = self->kept ? hki_chain_kept_data(self->kept) : NULL,
                          .arrays = self->arrays,
                          .storage = self->storages[chain->array_count - 1]};
     run.end = run.begin + chain->piece_samples < chain->samples ? run.begin + chain->piece_samples
@@ -164,8 +190,10 @@ static void divide(hk_dtype dtype, void *values, int64_t count, double divisor)
 static void join(hki_task *task, void *payload)
 {
     const chain_payload *self = payload;
-    const hki_chain *chain = self->chain;
+    hki_chain *chain = self->chain;
     (void)task;
+    if (self->keeps)
+        hki_chain_kept_put(chain, self->kept);
     for (int i = 0; i < chain->sum_count; i++) {
         const hki_chain_sum *sum = &chain->sums[i];
         char *to = self->arrays[sum->array];
@@ -183,6 +211,7 @@ static void finish(hki_task *task, void *payload)
     hki_chain *chain = self->chain;
     (void)task;
     release(chain->device, self->packed, chain->packed_bytes);
+    hki_chain_kept_release(self->kept);
     release(chain->device, self->sums, all_sums(chain));
     for (int i = 0; i < chain->array_count; i++)
         hki_storage_release_use(self->storages[i]);
@@ -209,7 +238,7 @@ bool hki_chain_issue(const hki_node *node, hki_storage *const *storages, const i
     hki_chain *chain = node->chain;
     size_t count = (size_t)chain->array_count, packs = (size_t)chain->pack_count;
     size_t bytes = sizeof(chain_payload) +
-                   count * (sizeof(hki_storage *) + sizeof(int64_t) + sizeof(char *)) +
+                   count * (sizeof(hki_storage *) + sizeof(int64_t) + sizeof(uint64_t) + sizeof(char *)) +
                    packs * sizeof(atomic_uchar);
     uint64_t new_bytes = 0;
     for (int i = chain->read_count; i < chain->array_count; i++)
@@ -221,9 +250,12 @@ bool hki_chain_issue(const hki_node *node, hki_storage *const *storages, const i
     chain_payload *self = hki_task_payload(task);
     self->chain = chain;
     self->packed = self->sums = NULL;
+    self->kept = NULL;
+    self->keeps = false;
     self->storages = (hki_storage **)(self + 1);
     self->offsets = (int64_t *)(self->storages + count);
-    self->arrays = (char **)(self->offsets + count);
+    self->versions = (uint64_t *)(self->offsets + count);
+    self->arrays = (char **)(self->versions + count);
     self->is_packed = (atomic_uchar *)(self->arrays + count);
     atomic_init(&self->packs_taken, 0);
     for (size_t i = 0; i < packs; i++)
@@ -246,6 +278,7 @@ bool hki_chain_issue(const hki_node *node, hki_storage *const *storages, const i
     spec->expected_ns = 0;
     for (int i = 0; i < chain->call_count; i++)
         spec->expected_ns += hki_plan_expect(chain->calls[i].op, chain->calls[i].plan.work_ns);
+    spec->versions = self->versions;
     spec->collective = false;
     spec->access_count = chain->array_count;
     atomic_fetch_add_explicit(&chain->refs, 1, memory_order_relaxed);

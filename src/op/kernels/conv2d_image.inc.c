@@ -1,0 +1,385 @@
+/* The kernels of conv2d_image_kernels.h, compiled once per instruction set and vector width. The includer defines
+   IMAGE_N (floats of a vector), IMAGE_TARGET (function attributes), IMAGE_FN(name), and may define IMAGE_RELU(a), a < 0 ?
+   0 : a.
+
+   Winograd's F(4, 5) in both directions, with the points 0, 1, -1, 2, -2, 1/2, -1/2 and infinity: Lavin and Gray, "Fast
+   Algorithms for Convolutional Neural Networks", 2015. The same points give F(6, 3) for 3 x 3 kernels, which loses three
+   times as much to rounding. */
+
+typedef float IMAGE_FN(vec) __attribute__((vector_size(4 * IMAGE_N)));
+typedef int32_t IMAGE_FN(bits) __attribute__((vector_size(4 * IMAGE_N)));
+typedef float IMAGE_FN(any)
+    __attribute__((vector_size(4 * IMAGE_N), aligned(sizeof(float)), may_alias));
+#define V IMAGE_FN(vec)
+#define M IMAGE_FN(bits)
+#define L IMAGE_N
+
+#define IMAGE_INLINE static inline __attribute__((always_inline)) IMAGE_TARGET
+#ifdef __clang__
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
+IMAGE_INLINE V IMAGE_FN(load)(const float *from)
+{
+    return *(const IMAGE_FN(any) *)from;
+}
+
+IMAGE_INLINE void IMAGE_FN(store)(float *to, V v)
+{
+    *(IMAGE_FN(any) *)to = v;
+}
+
+IMAGE_INLINE V IMAGE_FN(relu)(V a)
+{
+#ifdef IMAGE_RELU
+    return IMAGE_RELU(a);
+#else
+    return (V)(~(M)(a < (V){0}) & (M)a);
+#endif
+}
+
+/* ---- direct ---- */
+
+/* The bodies get copies of their calls: a store of floats changes nothing there, which the compiler could not know. */
+
+IMAGE_INLINE void IMAGE_FN(direct_body)(const hki_image_direct *given, const int rows,
+                                        const int pixels)
+{
+    const hki_image_direct own = *given, *const call = &own;
+    V sum[HKI_IMAGE_ROWS][HKI_IMAGE_PIXELS];
+    const V bias = IMAGE_FN(load)(call->bias);
+    const float *weight = call->weight;
+    UNROLL for (int r = 0; r < rows; r++) UNROLL for (int i = 0; i < pixels; i++) sum[r][i] = bias;
+    for (int64_t k = 0; k < call->terms; k++, weight += L) {
+        const V w = IMAGE_FN(load)(weight);
+        const float *x = call->x + call->offsets[k];
+        UNROLL for (int r = 0; r < rows; r++)
+        {
+            const float *at = r ? x + call->row : x;
+            UNROLL for (int i = 0; i < pixels; i++) sum[r][i] += w * at[i];
+        }
+    }
+    UNROLL for (int r = 0; r < rows; r++) UNROLL for (int i = 0; i < pixels; i++)
+        IMAGE_FN(store)(call->y + r * call->y_row + i * call->y_stride,
+                        call->relu ? IMAGE_FN(relu)(sum[r][i]) : sum[r][i]);
+}
+
+IMAGE_TARGET static void IMAGE_FN(direct)(const hki_image_direct *call)
+{
+    switch (call->rows * 16 + call->pixels) {
+#define CASE(rows, pixels)                                                                         \
+    case rows * 16 + pixels:                                                                       \
+        IMAGE_FN(direct_body)(call, rows, pixels);                                                 \
+        break;
+        /* clang-format off */
+        CASE(1, 1) CASE(1, 2) CASE(1, 3) CASE(1, 4) CASE(1, 5) CASE(1, 6) CASE(1, 7) CASE(1, 8) CASE(1, 9)
+        CASE(1, 10) CASE(1, 11) CASE(1, 12) CASE(1, 13)
+        CASE(2, 1) CASE(2, 2) CASE(2, 3) CASE(2, 4) CASE(2, 5) CASE(2, 6)
+        /* clang-format on */
+#undef CASE
+                    default : __builtin_unreachable();
+    }
+}
+
+/* ---- dense ---- */
+
+/* Two sums of each result where there are few, so that they need not wait for each other. */
+IMAGE_INLINE void IMAGE_FN(dense_body)(const hki_image_dense *given, const int samples,
+                                       const int vectors)
+{
+    const hki_image_dense own = *given, *const call = &own;
+    const int sums = samples <= 2 ? 2 : 1;
+    V sum[2][HKI_IMAGE_SAMPLES][HKI_IMAGE_DENSE];
+    const float *weight = call->weight;
+    UNROLL for (int s = 0; s < samples; s++) UNROLL for (int v = 0; v < vectors; v++)
+    {
+        sum[0][s][v] = IMAGE_FN(load)(call->bias + v * L);
+        sum[1][s][v] = (V){0};
+    }
+    for (int64_t p = 0; p < call->pixels; p++) {
+        const float *x = call->x + p * call->x_stride;
+        int64_t c = 0;
+        for (; c + sums <= call->channels; c += sums, weight += sums * vectors * L)
+            UNROLL for (int u = 0; u < sums; u++) UNROLL for (int v = 0; v < vectors; v++)
+            {
+                const V w = IMAGE_FN(load)(weight + (u * vectors + v) * L);
+                UNROLL for (int s = 0; s < samples; s++) sum[u][s][v] +=
+                    w * x[s * call->x_sample + c + u];
+            }
+        for (; c < call->channels; c++, weight += vectors * L)
+            UNROLL for (int v = 0; v < vectors; v++)
+            {
+                const V w = IMAGE_FN(load)(weight + v * L);
+                UNROLL for (int s = 0; s < samples; s++) sum[0][s][v] +=
+                    w * x[s * call->x_sample + c];
+            }
+    }
+    UNROLL for (int s = 0; s < samples; s++) UNROLL for (int v = 0; v < vectors; v++)
+    {
+        const V y = sums > 1 ? sum[0][s][v] + sum[1][s][v] : sum[0][s][v];
+        IMAGE_FN(store)(call->y + s * call->y_sample + v * L, call->relu ? IMAGE_FN(relu)(y) : y);
+    }
+}
+
+IMAGE_TARGET static void IMAGE_FN(dense)(const hki_image_dense *call)
+{
+    switch (call->samples * 8 + call->vectors) {
+#define CASE(samples, vectors)                                                                     \
+    case samples * 8 + vectors:                                                                    \
+        IMAGE_FN(dense_body)(call, samples, vectors);                                              \
+        break;
+        /* clang-format off */
+        CASE(1, 1) CASE(1, 2) CASE(1, 3) CASE(1, 4) CASE(2, 1) CASE(2, 2) CASE(2, 3) CASE(2, 4)
+        CASE(3, 1) CASE(3, 2) CASE(3, 3) CASE(3, 4) CASE(4, 1) CASE(4, 2) CASE(4, 3) CASE(4, 4)
+        /* clang-format on */
+#undef CASE
+                default : __builtin_unreachable();
+    }
+}
+
+/* ---- Winograd ---- */
+
+/* B^T d, from 8 elements. */
+IMAGE_INLINE void IMAGE_FN(points_of)(const V d[8], V to[8])
+{
+    const V even = d[2] + d[6] - d[4] * 4.25f, odd = d[1] + d[5] - d[3] * 4.25f;
+    const V even2 = d[6] + d[2] * 0.25f - d[4] * 1.25f;
+    const V odd2 = d[1] * 0.5f - d[3] * 2.5f + d[5] * 2.0f;
+    const V even3 = d[6] + d[2] * 4.0f - d[4] * 5.0f;
+    const V odd3 = d[1] * 2.0f - d[3] * 2.5f + d[5] * 0.5f;
+    to[0] = d[0] - d[6] + (d[4] - d[2]) * 5.25f;
+    to[1] = even + odd;
+    to[2] = even - odd;
+    to[3] = even2 + odd2;
+    to[4] = even2 - odd2;
+    to[5] = even3 + odd3;
+    to[6] = even3 - odd3;
+    to[7] = d[7] - d[1] + (d[3] - d[5]) * 5.25f;
+}
+
+IMAGE_INLINE void IMAGE_FN(tile_in_body)(const float *x, int64_t x_row, int64_t x_stride,
+                                         const int row[2], const int column[2], float *to,
+                                         int64_t to_point)
+{
+    V half[8][8];
+    for (int j = 0; j < 8; j++) {
+        V d[8], points[8];
+        const bool is_there = column[0] <= j && j < column[1];
+        UNROLL for (int i = 0; i < 8; i++) d[i] = is_there && row[0] <= i && i < row[1]
+                                                      ? IMAGE_FN(load)(x + i * x_row + j * x_stride)
+                                                      : (V){0};
+        IMAGE_FN(points_of)(d, points);
+        UNROLL for (int i = 0; i < 8; i++) half[i][j] = points[i];
+    }
+    for (int i = 0; i < 8; i++) {
+        V points[8];
+        IMAGE_FN(points_of)(half[i], points);
+        UNROLL for (int j = 0; j < 8; j++) IMAGE_FN(store)(to + (8 * i + j) * to_point, points[j]);
+    }
+}
+
+IMAGE_TARGET static void IMAGE_FN(tile_in)(const float *x, int64_t x_row, int64_t x_stride,
+                                           const int row[2], const int column[2], float *to,
+                                           int64_t to_point)
+{
+    static const int all[2] = {0, 8};
+    if (row[0] == 0 && row[1] == 8 && column[0] == 0 && column[1] == 8)
+        IMAGE_FN(tile_in_body)(x, x_row, x_stride, all, all, to, to_point);
+    else
+        IMAGE_FN(tile_in_body)(x, x_row, x_stride, row, column, to, to_point);
+}
+
+/* So many points at once that there are sums enough to keep the multipliers busy. */
+IMAGE_INLINE void IMAGE_FN(products_body)(const hki_image_products *given, const int tiles,
+                                          const int points)
+{
+    const hki_image_products own = *given, *const call = &own;
+    const int64_t channels = call->channels;
+    for (int p = 0; p < 64; p += points) {
+        V sum[HKI_IMAGE_TILES];
+        const float *u = call->u + p * channels * L, *v = call->v + p * call->v_point;
+        UNROLL for (int i = 0; i < tiles * points; i++) sum[i] = (V){0};
+        for (int64_t c = 0; c < channels; c++)
+            UNROLL for (int q = 0; q < points; q++)
+            {
+                const V w = IMAGE_FN(load)(u + (q * channels + c) * L);
+                UNROLL for (int t = 0; t < tiles; t++) sum[q * tiles + t] +=
+                    w * v[q * call->v_point + t * call->v_tile + c];
+            }
+        UNROLL for (int i = 0; i < tiles * points; i++)
+            IMAGE_FN(store)(call->to + (p * tiles + i) * L, sum[i]);
+    }
+}
+
+IMAGE_TARGET static void IMAGE_FN(products)(const hki_image_products *call)
+{
+    switch (call->tiles) {
+#define CASE(tiles, points)                                                                        \
+    case tiles:                                                                                    \
+        IMAGE_FN(products_body)(call, tiles, points);                                              \
+        break;
+        /* clang-format off */
+        CASE(1, 8) CASE(2, 4) CASE(3, 4) CASE(4, 2) CASE(5, 2) CASE(6, 2) CASE(7, 1) CASE(8, 1) CASE(9, 1)
+        CASE(10, 1) CASE(11, 1) CASE(12, 1)
+        /* clang-format on */
+#undef CASE
+                default : __builtin_unreachable();
+    }
+}
+
+/* A^T s: 4 results from 8 points. */
+IMAGE_INLINE void IMAGE_FN(results_of)(const V s[8], V to[4])
+{
+    const V sum1 = s[1] + s[2], sum2 = s[3] + s[4], sum3 = s[5] + s[6];
+    const V gap1 = s[1] - s[2], gap2 = s[3] - s[4], gap3 = s[5] - s[6];
+    to[0] = s[0] + sum1 + sum2 + sum3;
+    to[1] = gap1 + gap2 * 2.0f + gap3 * 0.5f;
+    to[2] = sum1 + sum2 * 4.0f + sum3 * 0.25f;
+    to[3] = gap1 + gap2 * 8.0f + gap3 * 0.125f + s[7];
+}
+
+IMAGE_TARGET static void IMAGE_FN(tile_out)(const hki_image_tile *given)
+{
+    const hki_image_tile own = *given, *const call = &own;
+    V half[4][8];
+    const V bias = IMAGE_FN(load)(call->bias);
+    for (int j = 0; j < 8; j++) {
+        V s[8], y[4];
+        UNROLL for (int i = 0; i < 8; i++) s[i] =
+            IMAGE_FN(load)(call->sums + (8 * i + j) * call->stride);
+        IMAGE_FN(results_of)(s, y);
+        UNROLL for (int i = 0; i < 4; i++) half[i][j] = y[i];
+    }
+    for (int i = 0; i < call->rows; i++) {
+        V y[4];
+        float *to = call->y + i * call->y_row;
+        IMAGE_FN(results_of)(half[i], y);
+        UNROLL for (int j = 0; j < 4; j++)
+        {
+            y[j] += bias;
+            if (j < call->columns)
+                IMAGE_FN(store)(to + j * call->y_stride, call->relu ? IMAGE_FN(relu)(y[j]) : y[j]);
+        }
+    }
+}
+
+/* G g, from 5 weights. */
+IMAGE_INLINE void IMAGE_FN(weights_of)(const V g[5], V to[8])
+{
+    const V even1 = g[0] + g[2] + g[4], odd1 = g[1] + g[3];
+    const V even2 = g[0] + g[2] * 4.0f + g[4] * 16.0f, odd2 = g[1] * 2.0f + g[3] * 8.0f;
+    const V even3 = g[0] + g[2] * 0.25f + g[4] * 0.0625f, odd3 = g[1] * 0.5f + g[3] * 0.125f;
+    to[0] = g[0];
+    to[1] = (even1 + odd1) * (-2.0f / 9);
+    to[2] = (even1 - odd1) * (-2.0f / 9);
+    to[3] = (even2 + odd2) * (1.0f / 90);
+    to[4] = (even2 - odd2) * (1.0f / 90);
+    to[5] = (even3 + odd3) * (32.0f / 45);
+    to[6] = (even3 - odd3) * (32.0f / 45);
+    to[7] = g[4];
+}
+
+IMAGE_TARGET static void IMAGE_FN(tile_weight)(const float *weight, float *to, int64_t to_point)
+{
+    V half[8][5], points[8];
+    for (int j = 0; j < 5; j++) {
+        V g[5];
+        UNROLL for (int i = 0; i < 5; i++) g[i] = IMAGE_FN(load)(weight + (i * 5 + j) * L);
+        IMAGE_FN(weights_of)(g, points);
+        UNROLL for (int i = 0; i < 8; i++) half[i][j] = points[i];
+    }
+    for (int i = 0; i < 8; i++) {
+        IMAGE_FN(weights_of)(half[i], points);
+        UNROLL for (int j = 0; j < 8; j++) IMAGE_FN(store)(to + (8 * i + j) * to_point, points[j]);
+    }
+}
+
+/* ---- packing ---- */
+
+#if IMAGE_N == 16
+#define ZIP_LOW(a, b)                                                                              \
+    __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define ZIP_HIGH(a, b)                                                                             \
+    __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#elif IMAGE_N == 8
+#define ZIP_LOW(a, b)  __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#elif IMAGE_N == 4
+#define ZIP_LOW(a, b)  __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#endif
+
+/* log2 L rounds of a perfect shuffle. */
+IMAGE_TARGET static void IMAGE_FN(transpose)(const float *rows, int64_t row, float *to)
+{
+    V v[L];
+    UNROLL for (int i = 0; i < L; i++) v[i] = IMAGE_FN(load)(rows + i * row);
+    UNROLL for (int round = 1; round < L; round *= 2)
+    {
+        V u[L];
+        UNROLL for (int i = 0; i < L / 2; i++)
+        {
+            u[2 * i] = ZIP_LOW(v[i], v[i + L / 2]);
+            u[2 * i + 1] = ZIP_HIGH(v[i], v[i + L / 2]);
+        }
+        UNROLL for (int i = 0; i < L; i++) v[i] = u[i];
+    }
+    UNROLL for (int i = 0; i < L; i++) IMAGE_FN(store)(to + i * L, v[i]);
+}
+
+#undef ZIP_LOW
+#undef ZIP_HIGH
+
+/* ---- pooling ---- */
+
+IMAGE_INLINE void IMAGE_FN(pool_body)(const hki_image_pool *given, const hki_block_pool pool,
+                                      const int64_t height, const int64_t width)
+{
+    const hki_image_pool own = *given, *const call = &own;
+    const int64_t count = height * width;
+    const float divisor = (float)count;
+    const bool is_exact =
+        (count & (count - 1)) == 0; /* a product with the inverse is the quotient */
+    for (int64_t i = 0; i < call->windows; i++) {
+        const float *from = call->from + i * width * L;
+        V result = {0};
+        for (int64_t y = 0; y < height; y++)
+            for (int64_t x = 0; x < width; x++) {
+                const V a = IMAGE_FN(load)(from + y * call->from_row + x * L);
+                if (pool == HKI_BLOCK_POOL_AVERAGE) {
+                    result += a;
+                } else if (y == 0 && x == 0) {
+                    result = a;
+                } else { /* a NaN stays */
+                    const M wins = ~(M)(a <= result) & (M)(result == result);
+                    result = (V)((wins & (M)a) | (~wins & (M)result));
+                }
+            }
+        if (pool == HKI_BLOCK_POOL_AVERAGE)
+            result = is_exact ? result * (1 / divisor) : result / divisor;
+        IMAGE_FN(store)(call->y + i * call->y_stride, result);
+    }
+}
+
+IMAGE_TARGET static void IMAGE_FN(pool)(const hki_image_pool *call)
+{
+    const bool two = call->height == 2 && call->width == 2;
+    if (call->pool == HKI_BLOCK_POOL_AVERAGE && two)
+        IMAGE_FN(pool_body)(call, HKI_BLOCK_POOL_AVERAGE, 2, 2);
+    else if (call->pool == HKI_BLOCK_POOL_AVERAGE)
+        IMAGE_FN(pool_body)(call, HKI_BLOCK_POOL_AVERAGE, call->height, call->width);
+    else if (two)
+        IMAGE_FN(pool_body)(call, HKI_BLOCK_POOL_MAX, 2, 2);
+    else
+        IMAGE_FN(pool_body)(call, HKI_BLOCK_POOL_MAX, call->height, call->width);
+}
+
+#define IMAGE_KERNELS                                                                              \
+    {                                                                                              \
+        .lanes = L, .direct = IMAGE_FN(direct), .dense = IMAGE_FN(dense),                          \
+        .tile_in = IMAGE_FN(tile_in), .products = IMAGE_FN(products),                              \
+        .tile_out = IMAGE_FN(tile_out), .pool = IMAGE_FN(pool),                                    \
+        .tile_weight = IMAGE_FN(tile_weight), .transpose = IMAGE_FN(transpose)                     \
+    }

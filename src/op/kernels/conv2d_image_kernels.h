@@ -1,0 +1,96 @@
+/* What conv2d_image.c asks of the kernels of one vector width. Internal to conv2d_image*.
+ *
+ * Output channels go in groups of as many as a vector has lanes; a last group of no more than half of them goes in half
+ * vectors, which take half as long. */
+#ifndef HOCKET_OP_KERNELS_CONV2D_IMAGE_KERNELS_H
+#define HOCKET_OP_KERNELS_CONV2D_IMAGE_KERNELS_H
+
+#include "op/kernels/conv2d_image.h"
+
+enum {
+    HKI_IMAGE_PIXELS = 13, /* of a row, that one step of the direct method takes, at most */
+    HKI_IMAGE_ROWS = 2,    /* and of so many rows, where half as many pixels are left in a row */
+    HKI_IMAGE_TILES = 12,  /* of one step of Winograd's */
+    HKI_IMAGE_POINTS = 8,  /* a tile of it takes 8 x 8 elements of x, */
+    HKI_IMAGE_TILE = 4,    /* for 4 x 4 results */
+    HKI_IMAGE_KERNEL = 5,  /* of a kernel of 5 x 5 */
+    HKI_IMAGE_DENSE = 4    /* vectors of one step of a dense layer */
+};
+
+/* rows x pixels results of a group. */
+typedef struct hki_image_direct {
+    const float *x; /* where the first weight of the first result finds its element */
+    int64_t
+        row; /* floats from there to the next result row's; the next result's is the next float */
+    const float *weight;    /* [terms][lane] */
+    const int32_t *offsets; /* of terms, floats */
+    int64_t terms;
+    const float *bias; /* [lane] */
+    bool relu;
+    float *y;
+    int64_t y_row, y_stride;
+    int64_t rows, pixels;
+} hki_image_direct;
+
+typedef struct hki_image_dense {
+    const float *x; /* [samples][pixels][channels] */
+    int64_t x_sample, x_stride, pixels, channels;
+    const float *weight; /* [pixel][channel][vectors][lane] */
+    const float *bias;   /* [vectors][lane] */
+    bool relu;
+    float *y;
+    int64_t y_sample;
+    int64_t samples, vectors;
+} hki_image_dense;
+
+/* [point][tile][lane] = sum over c of v[point][tile][c] * u[point][c][lane]. */
+typedef struct hki_image_products {
+    const float *v, *u;
+    int64_t v_point, v_tile, channels, tiles;
+    float *to;
+} hki_image_products;
+
+/* The results of a tile from its 64 sums. */
+typedef struct hki_image_tile {
+    const float *sums; /* [point] at a distance of `stride` */
+    int64_t stride;
+    const float *bias; /* [lane] */
+    bool relu;
+    float *y;
+    int64_t y_row, y_stride;
+    int64_t rows, columns; /* that there are in y, at most the tile's */
+} hki_image_tile;
+
+/* A row of windows of a group. */
+typedef struct hki_image_pool {
+    const float *from; /* [row][column][lane] */
+    int64_t from_row;
+    hki_block_pool pool;
+    int64_t height, width, windows;
+    float *y;
+    int64_t y_stride;
+} hki_image_pool;
+
+typedef struct hki_conv2d_image_kernels {
+    int64_t lanes;
+    void (*direct)(const hki_image_direct *call);
+    void (*dense)(const hki_image_dense *call);
+    /* The 8 x 8 window at x, of which rows [row0, row1) and columns [column0, column1) are there, the others zeros;
+     * to `to`, 64 points at a distance of to_point. */
+    void (*tile_in)(const float *x, int64_t x_row, int64_t x_stride, const int row[2],
+                    const int column[2], float *to, int64_t to_point);
+    void (*products)(const hki_image_products *call);
+    void (*tile_out)(const hki_image_tile *call);
+    void (*pool)(const hki_image_pool *call);
+    /* weight: [5][5][lane]; to 64 points. */
+    void (*tile_weight)(const float *weight, float *to, int64_t to_point);
+    /* As many floats of as many rows as there are lanes; `row` floats from row to row. */
+    void (*transpose)(const float *rows, int64_t row, float *to);
+} hki_conv2d_image_kernels;
+
+/* Of an instruction set: whole vectors, and half of them or the same again. */
+extern const hki_conv2d_image_kernels *const hki_conv2d_image_kernels_portable[2];
+extern const hki_conv2d_image_kernels *const hki_conv2d_image_kernels_avx2[2];
+extern const hki_conv2d_image_kernels *const hki_conv2d_image_kernels_avx512[2];
+
+#endif
