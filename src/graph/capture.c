@@ -474,6 +474,8 @@ hk_graph *hk_capture_end(const hk_capture_options *options)
     graph->call_count = graph->node_count;
     settle_slots(graph);
     hki_graph_index(graph);
+    hki_graph_forward_copies(graph);
+    hki_graph_index(graph);
     hki_graph_form_chains(graph);
     hki_graph_index(graph);
     return graph;

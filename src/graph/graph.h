@@ -99,6 +99,10 @@ static inline bool hki_node_writes(const hki_node *node, int operand)
  * temporaries, which bound arrays are written. */
 void hki_graph_index(hk_graph *graph);
 
+/* Takes out copies: what is made only to be copied is made in the copy's place, unless the graph's options ask for the
+ * calls as they were. Expects a graph that is indexed, and leaves one that is not. */
+void hki_graph_forward_copies(hk_graph *graph);
+
 /* ---- chains (chain.h) ---------------------------------------------------------------- */
 
 /* Puts chains in the place of nodes that work sample by sample, where the graph's options allow it. Leaves the graph as it
