@@ -84,6 +84,13 @@ static void trim_locked(hki_memory_pool *pool, uint64_t keep_bytes)
     }
 }
 
+void hki_memory_pool_trim(hki_memory_pool *pool)
+{
+    hki_lock_acquire(&pool->lock);
+    trim_locked(pool, 0);
+    hki_lock_release(&pool->lock);
+}
+
 void hki_memory_pool_destroy(hki_memory_pool *pool)
 {
     if (!pool)

@@ -18,7 +18,8 @@ typedef struct hki_slot {
     hki_device *device;
     uint64_t bytes;
     bool is_pinned;
-    hki_storage *storage; /* EXTERNAL: a handle of the graph's own */
+    /* EXTERNAL: a handle of the graph's own. TEMPORARY: a name while calls are noted, then NULL. */
+    hki_storage *storage;
     int bound;            /* BOUND: index; one slot for each bound array */
     int first, last;      /* nodes that name it, first and last; -1: none */
 } hki_slot;
