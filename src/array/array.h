@@ -38,9 +38,9 @@ struct hk_array {
 struct hki_storage {
     hki_var var; /* byte ranges from 0; its runtime is NULL where `record` is set */
     hki_device *device;
-    uint64_t bytes;  /* 0 for empty arrays and failed ones */
-    bool is_pinned;  /* its memory is of device->pinned */
-    bool is_small;   /* its memory is `room` */
+    uint64_t bytes;         /* 0 for empty arrays and failed ones */
+    bool is_pinned;         /* its memory is of device->pinned */
+    bool is_small;          /* its memory is `room` */
     atomic_bool is_passing; /* its memory goes back to the system when it is freed */
     /* The device's address, which only its class functions understand; NULL until a task that writes
      * has been prepared; never NULL when bytes is 0, so that kernels need not care. */

@@ -1,6 +1,6 @@
 /* Results that are made only to be copied, as gradients are, are made where the copy would put them. */
-#include "graph/graph.h"
 #include "graph/chain.h"
+#include "graph/graph.h"
 
 #include <stdlib.h>
 #include <string.h>

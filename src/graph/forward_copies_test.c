@@ -42,7 +42,7 @@ static int count_lines(const hk_graph *graph, const char *call)
 typedef enum meddling {
     NONE,
     READS_BEFORE, /* the step reads the last step's gradient before it makes its own */
-    READS_AFTER, /* after */
+    READS_AFTER,  /* after */
     TWO_LAYERS
 } meddling;
 
@@ -68,7 +68,8 @@ static void run(int64_t outputs, meddling how, bool exact, outcome *out)
 {
     HK_SCOPE;
     int count = how == TWO_LAYERS ? 2 : 1;
-    hk_array *weights[2], *result = hk_zeros(hk_shape(outputs, INPUTS), HK_F32, hk_device_default());
+    hk_array *weights[2],
+        *result = hk_zeros(hk_shape(outputs, INPUTS), HK_F32, hk_device_default());
     hk_graph *graph = NULL;
     for (int i = 0; i < count; i++) {
         weights[i] = numbers(hk_shape(outputs, INPUTS), 5 + (unsigned)i);

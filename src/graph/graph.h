@@ -20,8 +20,8 @@ typedef struct hki_slot {
     bool is_pinned;
     /* EXTERNAL: a handle of the graph's own. TEMPORARY: a name while calls are noted, then NULL. */
     hki_storage *storage;
-    int bound;            /* BOUND: index; one slot for each bound array */
-    int first, last;      /* nodes that name it, first and last; -1: none */
+    int bound;       /* BOUND: index; one slot for each bound array */
+    int first, last; /* nodes that name it, first and last; -1: none */
 } hki_slot;
 
 /* An operand of a node: the tensor's storage and data are NULL; its offset is from the slot's begin, of a bound array
