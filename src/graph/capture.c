@@ -441,17 +441,17 @@ static void settle_slots(hk_graph *graph)
     }
 }
 
-/* Temporaries need no names any more. The memory of those that replays do without goes back to the system: what is free
- * now, and what unfinished calls still use or are to make. */
+/* Temporaries need no names any more. The host's memory of those that replays do without, for chains have taken their
+ * place, goes back to the system: what is free now, and what unfinished calls still use or are to make. */
 static void release_temporaries(hk_graph *graph)
 {
     for (int i = 0; i < graph->slot_count; i++) {
         hki_slot *slot = &graph->slots[i];
         if (slot->kind != HKI_SLOT_TEMPORARY)
             continue;
-        if (slot->first < 0) {
+        if (slot->first < 0 && hki_device_is_host(slot->device) && !slot->is_pinned) {
             atomic_store_explicit(&slot->storage->is_passing, true, memory_order_relaxed);
-            hki_memory_pool_trim(slot->is_pinned ? slot->device->pinned : slot->device->memory);
+            hki_memory_pool_trim(slot->device->memory);
         }
         hki_storage_release_name(slot->storage);
         slot->storage = NULL;

@@ -27,10 +27,9 @@ static bool is_plain_copy(const hk_graph *graph, const hki_node *node)
     const hki_operand *from = &node->operands[0], *to = &node->operands[1];
     const hki_slot *source = &graph->slots[from->slot], *target = &graph->slots[to->slot];
     return source->kind == HKI_SLOT_TEMPORARY && source->device == target->device &&
-           source->is_pinned == target->is_pinned &&
-           from->slot != to->slot && from->tensor.dtype == to->tensor.dtype &&
-           from->tensor.size > 0 && is_whole(from, to->tensor.size) &&
-           hki_chain_is_dense(&to->tensor);
+           source->is_pinned == target->is_pinned && from->slot != to->slot &&
+           from->tensor.dtype == to->tensor.dtype && from->tensor.size > 0 &&
+           is_whole(from, to->tensor.size) && hki_chain_is_dense(&to->tensor);
 }
 
 /* The operand of a call that makes what the copy reads, if both are all that name it, and nothing before the copy names
