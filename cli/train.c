@@ -12,8 +12,9 @@
 #include <string.h>
 #include <time.h>
 
-/* Steps that are issued before the loss of the oldest is read: enough that no device runs dry. */
-enum { LOOK_BACK = 20, DEVICES_TEXT_BYTES = MAX_DEVICES * (DEVICE_NAME_BYTES + 2) };
+/* Steps that are issued before the losses of the oldest are read: enough that no device runs dry. Several at a time, for
+ * this thread takes a core from a device whenever it wakes. */
+enum { LOOK_BACK = 20, READ_STEPS = 5, DEVICES_TEXT_BYTES = MAX_DEVICES * (DEVICE_NAME_BYTES + 2) };
 
 typedef struct train_options {
     const char *devices, *data, *plot, *trace, *init, *dump_init, *loss_log, *order_log;
@@ -138,8 +139,10 @@ static bool train_epoch(training *self, epoch_row *row)
         self->step_count++;
         if (steps->issued - steps->read <= LOOK_BACK)
             continue;
-        if (!read_step(self))
-            return false;
+        trainer_wait(steps, READ_STEPS);
+        for (int i = 0; i < READ_STEPS; i++)
+            if (!read_step(self))
+                return false;
         double time = now();
         row->steps = steps->read;
         row->samples = steps->samples_read;

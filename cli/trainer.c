@@ -162,6 +162,13 @@ bool trainer_step(trainer *self)
     return true;
 }
 
+void trainer_wait(const trainer *self, int64_t count)
+{
+    HK_SCOPE;
+    for (int d = 0; d < self->model.device_count; d++)
+        hk_wait(hk_slice(self->losses[d], 0, self->read, self->read + count));
+}
+
 const hk_status *trainer_read_step(trainer *self, double *loss)
 {
     HK_SCOPE;

@@ -46,6 +46,8 @@ void trainer_start_epoch(trainer *self, int64_t epoch);
 /* Issues the calls of one step; false when the epoch has no more. Waits for nothing but room in the
  * run-ahead window. */
 bool trainer_step(trainer *self);
+/* Blocks until the oldest `count` steps not yet read are finished; so many were issued. */
+void trainer_wait(const trainer *self, int64_t count);
 /* Blocks until the oldest step not yet read is finished; its mean loss goes to *loss. */
 const hk_status *trainer_read_step(trainer *self, double *loss);
 /* Blocks; the accuracy over the steps of this epoch, all of them read. */

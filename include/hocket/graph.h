@@ -34,14 +34,15 @@ typedef struct hk_capture_options {
     /* Replays give the same bytes as the calls. Otherwise calls that treat the samples of a batch each by itself are done
      * depth-first, a block of samples through all of them while it is in the cache, and fused where nobody looks at
      * what is in between: sums over samples are added in another order, convolutions may be computed in another way, as
-     * rounding shows, and where one of those calls fails everything that they write does. Weights that the graph does not
-     * write are kept rearranged, in about as much memory again (two and a half times for 5 x 5 kernels), until somebody
+     * rounding shows, and where one of those calls fails everything that they write does. And what is made only to be copied
+     * is made in the copy's place, so that where it fails nothing is left there for hk_recover. Weights that the graph does
+     * not write are kept rearranged, in about as much memory again (two and a half times for 5 x 5 kernels), until somebody
      * writes them or the graph goes. Either way the bytes are the same at each replay and in each engine. */
     bool exact;
 } hk_capture_options;
 
-/* Begins to note this thread's calls. bound may be NULL when count is 0; the arrays are not kept. What the calls make keeps
- * its memory until the capture ends. An array that lies within several bound ones, or only partly within one, makes the
+/* Begins to note this thread's calls. bound may be NULL when count is 0; the arrays are not kept, and what the calls make
+ * takes no more memory than otherwise. An array that lies within several bound ones, or only partly within one, makes the
  * capture fail; so does a NULL or failed one here. A capture within a capture is an error of the inner one: its
  * hk_capture_end gives a graph that says so. Does not block. */
 HK_API void hk_capture_begin(hk_array *const *bound, int count);

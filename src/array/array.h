@@ -50,14 +50,15 @@ struct hk_array {
 struct hki_storage {
     hki_var var; /* byte ranges from 0; its runtime is NULL where `record` is set */
     hki_device *device;
-    uint64_t bytes;  /* 0 for empty arrays and failed ones */
-    bool is_pinned;  /* its memory is of device->pinned */
-    bool is_passing; /* its memory goes back to the system when it is freed */
-    bool is_small;   /* its memory is `room` */
+    uint64_t bytes;         /* 0 for empty arrays and failed ones */
+    bool is_pinned;         /* its memory is of device->pinned */
+    bool is_small;          /* its memory is `room` */
+    atomic_bool is_passing; /* its memory goes back to the system when it is freed */
     /* The device's address, which only its class functions understand; NULL until a task that writes
      * has been prepared; never NULL when bytes is 0, so that kernels need not care. */
     _Atomic(void *) data;
     _Atomic(uint64_t) counts; /* handles << 32 | uses */
+    atomic_uint names;        /* who knows it by its address alone, and one for all of counts */
     const hk_status *record;  /* counted; NULL but for a failed array that no runtime can carry */
     /* So that an array is one allocation: the handle that it is made with, and the memory of one of at most
      * HKI_SMALL_BYTES in the host's memory, from the first address here that is a multiple of that. */
@@ -76,8 +77,12 @@ void hki_storage_retain_handle(hki_storage *storage);
 void hki_storage_release_handle(hki_storage *storage);
 void hki_storage_retain_use(hki_storage *storage);
 void hki_storage_release_use(hki_storage *storage);
-/* How many handles it has at the moment. */
-unsigned hki_storage_handle_count(const hki_storage *storage);
+/* A name keeps the address from standing for another storage, and nothing else: memory and all the rest go with the
+ * last handle and use. Retained by who has a handle. */
+void hki_storage_retain_name(hki_storage *storage);
+void hki_storage_release_name(hki_storage *storage);
+/* By who has a name: retains a handle. False: there is none any more, and there never will be. */
+bool hki_storage_try_retain_handle(hki_storage *storage);
 /* Where nobody else has a handle and no task uses it: makes it as good as a new storage, but that its memory may be
  * there already. False: somebody may still use it. */
 bool hki_storage_renew(hki_storage *storage);

@@ -21,11 +21,13 @@ static hki_storage *storage_new(hki_device *device, uint64_t bytes)
         return NULL;
     storage->device = device;
     storage->bytes = bytes;
-    storage->is_pinned = storage->is_small = storage->is_passing = false;
+    storage->is_pinned = storage->is_small = false;
+    atomic_init(&storage->is_passing, false);
     storage->record = NULL;
     HKI_POISON(storage->room, sizeof storage->room);
     atomic_init(&storage->data, bytes ? NULL : empty_data);
     atomic_init(&storage->counts, ONE_HANDLE);
+    atomic_init(&storage->names, 1);
     return storage;
 }
 
@@ -74,6 +76,17 @@ static bool is_forked(const hki_runtime *runtime)
     return forked;
 }
 
+void hki_storage_retain_name(hki_storage *storage)
+{
+    atomic_fetch_add_explicit(&storage->names, 1, memory_order_relaxed);
+}
+
+void hki_storage_release_name(hki_storage *storage)
+{
+    if (hki_count_drop(&storage->names))
+        hki_spare_put(storage);
+}
+
 static void storage_free(hki_storage *storage)
 {
     hki_runtime *runtime = storage->var.runtime;
@@ -84,13 +97,15 @@ static void storage_free(hki_storage *storage)
     if (runtime && !is_forked(runtime)) {
         hki_var_deinit(&storage->var);
         if (storage->bytes && !storage->is_small)
-            (storage->is_passing ? hki_memory_pool_give_back : hki_memory_pool_release)(
+            (atomic_load_explicit(&storage->is_passing, memory_order_relaxed)
+                 ? hki_memory_pool_give_back
+                 : hki_memory_pool_release)(
                 pool_of(storage), atomic_load_explicit(&storage->data, memory_order_relaxed),
                 storage->bytes);
         if (!storage->is_small || hki_memory_pool_remove_small(storage->device->memory))
             hki_runtime_release(runtime);
     }
-    hki_spare_put(storage);
+    hki_storage_release_name(storage);
 }
 
 /* The window of a runtime that is not alive is nobody's concern. */
@@ -110,8 +125,9 @@ void hki_storage_retain_handle(hki_storage *storage)
 void hki_storage_release_handle(hki_storage *storage)
 {
     uint64_t old = atomic_load_explicit(&storage->counts, memory_order_acquire), new;
-    bool hand_over;          /* the last handle goes, tasks go on */
-    if (old == ONE_HANDLE) { /* ours, and nobody else's who could add to it */
+    bool hand_over; /* the last handle goes, tasks go on */
+    /* Ours, and nobody else's who could add to it. */
+    if (old == ONE_HANDLE && atomic_load_explicit(&storage->names, memory_order_acquire) == 1) {
         storage_free(storage);
         return;
     }
@@ -133,9 +149,14 @@ void hki_storage_release_handle(hki_storage *storage)
     }
 }
 
-unsigned hki_storage_handle_count(const hki_storage *storage)
+bool hki_storage_try_retain_handle(hki_storage *storage)
 {
-    return (unsigned)(atomic_load_explicit(&storage->counts, memory_order_acquire) / ONE_HANDLE);
+    uint64_t old = atomic_load_explicit(&storage->counts, memory_order_relaxed);
+    while (old >= ONE_HANDLE)
+        if (atomic_compare_exchange_weak_explicit(&storage->counts, &old, old + ONE_HANDLE,
+                                                  memory_order_acquire, memory_order_relaxed))
+            return true;
+    return false;
 }
 
 void hki_storage_retain_use(hki_storage *storage)

@@ -170,6 +170,8 @@ void *hki_memory_pool_allocate(hki_memory_pool *pool, size_t bytes);
 void hki_memory_pool_release(hki_memory_pool *pool, void *data, size_t bytes);
 /* The same, and to the system at once: it is not going to be wanted soon. */
 void hki_memory_pool_give_back(hki_memory_pool *pool, void *data, size_t bytes);
+/* Gives all that is kept back to the system. */
+void hki_memory_pool_trim(hki_memory_pool *pool);
 
 extern const hki_device_class hki_cpu_device_class, hki_sim_device_class;
 

@@ -85,8 +85,30 @@ static void test_pinned(void)
     CHECK_EQ_I64(seen.blocks, 0);
 }
 
+/* All that is kept goes back, what is in use does not. */
+static void test_trim(void)
+{
+    hki_device device = {.class = &plain_class};
+    device.memory = hki_memory_pool_create(&device, 0);
+    void *used = hki_device_allocate(&device, 5000), *kept[20];
+    int before = seen.blocks;
+    for (int i = 0; i < 20; i++)
+        kept[i] = hki_device_allocate(&device, (size_t)1000 * (size_t)(i + 1));
+    for (int i = 0; i < 20; i++)
+        hki_device_release(&device, kept[i], (size_t)1000 * (size_t)(i + 1));
+    hki_memory_pool_trim(device.memory);
+    CHECK_EQ_I64(seen.blocks, before);
+    CHECK_EQ_I64((int64_t)hki_memory_pool_get(device.memory).cached_bytes, 0);
+    CHECK(hki_memory_pool_get(device.memory).used_bytes >= 5000);
+    hki_memory_pool_trim(device.memory);
+    hki_device_release(&device, used, 5000);
+    hki_memory_pool_destroy(device.memory);
+    CHECK_EQ_I64(seen.blocks, before - 1);
+}
+
 int main(void)
 {
     test_pinned();
+    test_trim();
     return check_result();
 }

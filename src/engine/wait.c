@@ -1,7 +1,23 @@
 /* Waiting: for a byte range, for a device, for everything, for room. Who waits lends its hands. */
 #include "engine/engine_internal.h"
 
-enum { SEARCH_LIMIT = 256, HELP_PERIOD_NS = 5000, WINDOW_NAP_NS = 1000000 };
+enum {
+    SEARCH_LIMIT = 256,
+    HELP_PERIOD_NS = 5000,
+    WINDOW_NAP_NS = 1000000,
+    BUSY_SPIN_NS = 5000 /* where no core is free: for tasks that end any moment */
+};
+
+/* Who spins longer takes the core from a worker otherwise, and that worker's device behind all others. */
+static bool may_spin(hki_runtime *runtime, int64_t so_far_ns)
+{
+    if (so_far_ns < BUSY_SPIN_NS || so_far_ns >= HKI_SPIN_NS)
+        return so_far_ns < HKI_SPIN_NS;
+    bool found = atomic_load_explicit(&runtime->launch_cores.free, memory_order_relaxed) > 0;
+    for (int i = 0; i < runtime->budget_count && !found; i++)
+        found = atomic_load_explicit(&runtime->budgets[i].free_cores, memory_order_relaxed) > 0;
+    return found;
+}
 
 void hki_progress(hki_runtime *runtime)
 {
@@ -87,7 +103,7 @@ static void wait_signalled(hki_task *task)
             }
             next_help = now + HELP_PERIOD_NS;
         }
-        if (now - start < HKI_SPIN_NS) {
+        if (may_spin(task->runtime, now - start)) {
             for (int i = 0; i < 16 && !is_signalled(task); i++)
                 hki_relax();
             continue;
@@ -185,7 +201,7 @@ static bool stay_awake(hki_runtime *runtime, int64_t *start)
             *start = hki_clock_ns();
             return true;
         }
-    if (hki_clock_ns() - *start >= HKI_SPIN_NS)
+    if (!may_spin(runtime, hki_clock_ns() - *start))
         return false;
     for (int i = 0; i < 16; i++)
         hki_relax();

@@ -18,8 +18,8 @@ typedef struct place {
 } place;
 
 struct hki_capture {
-    /* Under construction: of each storage that a slot has there is a handle, and the slot is TEMPORARY where the
-     * storage was first seen as a call's new output. */
+    /* Under construction: of each storage that a slot has there is a handle, or a name and the slot is TEMPORARY where
+     * the storage was first seen as a call's new output: its memory goes when the program and its tasks let it go. */
     hk_graph *graph;
     const hk_status *failure; /* counted; NULL: all can be done again so far */
     int depth;                /* captures begun within this one, which are none */
@@ -216,7 +216,7 @@ static int slot_of(hki_capture *self, const char *operation, const hk_array *x, 
     }
     int slot = slot_add(self, x->storage, is_new ? HKI_SLOT_TEMPORARY : HKI_SLOT_EXTERNAL);
     if (slot >= 0) {
-        hki_storage_retain_handle(x->storage);
+        (is_new ? hki_storage_retain_name : hki_storage_retain_handle)(x->storage);
         self->graph->slots[slot].storage = x->storage;
         *entry = slot + 1;
     }
@@ -429,20 +429,31 @@ void hk_capture_begin(hk_array *const *bound, int count)
 
 /* ---- end ------------------------------------------------------------------------------------- */
 
-/* Storages that only the graph has a handle of are temporaries: each replay makes its own. */
+/* Storages that nobody has a handle of are temporaries: each replay makes its own. */
 static void settle_slots(hk_graph *graph)
+{
+    for (int i = 0; i < graph->slot_count; i++) {
+        hki_slot *slot = &graph->slots[i];
+        if (slot->kind == HKI_SLOT_TEMPORARY && hki_storage_try_retain_handle(slot->storage)) {
+            slot->kind = HKI_SLOT_EXTERNAL;
+            hki_storage_release_name(slot->storage);
+        }
+    }
+}
+
+/* Temporaries need no names any more. The host's memory of those that replays do without, for chains have taken their
+ * place, goes back to the system: what is free now, and what unfinished calls still use or are to make. */
+static void release_temporaries(hk_graph *graph)
 {
     for (int i = 0; i < graph->slot_count; i++) {
         hki_slot *slot = &graph->slots[i];
         if (slot->kind != HKI_SLOT_TEMPORARY)
             continue;
-        if (hki_storage_handle_count(slot->storage) > 1) {
-            slot->kind = HKI_SLOT_EXTERNAL;
-            continue;
+        if (slot->first < 0 && hki_device_is_host(slot->device) && !slot->is_pinned) {
+            atomic_store_explicit(&slot->storage->is_passing, true, memory_order_relaxed);
+            hki_memory_pool_trim(slot->device->memory);
         }
-        /* all of them were there at once, as they never will be again */
-        slot->storage->is_passing = true;
-        hki_storage_release_handle(slot->storage);
+        hki_storage_release_name(slot->storage);
         slot->storage = NULL;
     }
 }
@@ -474,7 +485,10 @@ hk_graph *hk_capture_end(const hk_capture_options *options)
     graph->call_count = graph->node_count;
     settle_slots(graph);
     hki_graph_index(graph);
+    hki_graph_forward_copies(graph);
+    hki_graph_index(graph);
     hki_graph_form_chains(graph);
     hki_graph_index(graph);
+    release_temporaries(graph);
     return graph;
 }

@@ -92,71 +92,10 @@ static bool *find_outside(const hk_graph *graph, const hki_chain_place *places)
 }
 
 /* A multiple of PIECE_SAMPLES, which is one of the samples of a block. */
-static int64_t piece_samples(int64_t samples)
+int64_t hki_chain_piece_samples(int64_t samples)
 {
     int64_t most = PIECE_SAMPLES * MAX_PIECES;
     return ((samples - 1) / most + 1) * PIECE_SAMPLES;
-}
-
-/* The call that alone reads what `output` is, if that is a copy of all of it, in its order, and nobody overwrites it; -1:
- * there is none. */
-static int find_copy(const hk_graph *graph, const hki_operand *output)
-{
-    int found = -1, writes = 0;
-    for (int i = 0; i < graph->node_count; i++) {
-        const hki_node *node = &graph->nodes[i];
-        for (int j = 0; j < node->input_count + node->output_count; j++) {
-            const hki_operand *operand = &node->operands[j];
-            if (operand->slot != output->slot)
-                continue;
-            if (hki_node_writes(node, j) && node->kind == HKI_NODE_CALL && writes++ == 0)
-                continue; /* the call that makes it */
-            if (found >= 0 || node->kind != HKI_NODE_CALL || node->op != &hki_op_copy || j > 0 ||
-                operand->tensor.offset != 0 || operand->tensor.size != output->tensor.size ||
-                !hki_chain_is_dense(&operand->tensor))
-                return -1;
-            found = i;
-        }
-    }
-    return found;
-}
-
-/* Whether nothing before the node names the slot. */
-static bool is_first_use(const hk_graph *graph, int node, int slot)
-{
-    bool first = true;
-    for (int i = 0; i < node; i++)
-        for (int j = 0; j < graph->nodes[i].input_count + graph->nodes[i].output_count; j++)
-            first = first && graph->nodes[i].operands[j].slot != slot;
-    return first;
-}
-
-/* A sum that is only made to be copied, as gradients are, is written where it is to be. The copies are marked,
- * so that they go with the calls of the chain. */
-static void forward_copies(hki_chain *chain, const hk_graph *graph, hki_chain_place *places)
-{
-    for (int i = 0; i < chain->call_count; i++) {
-        hki_node *node = &chain->calls[i];
-        hki_tensor tensors[HKI_MAX_INPUTS + HKI_MAX_OUTPUTS];
-        hki_batch batch;
-        if (hki_chain_ask(node, &batch, tensors) != HKI_BATCH_SUM)
-            continue;
-        for (int j = node->input_count; j < node->input_count + node->output_count; j++) {
-            hki_operand *output = &node->operands[j];
-            int copy = graph->slots[output->slot].kind == HKI_SLOT_TEMPORARY
-                           ? find_copy(graph, output)
-                           : -1;
-            if (copy < 0 || places[copy] == HKI_PLACE_NOWHERE)
-                continue;
-            const hki_operand *target = &graph->nodes[copy].operands[1];
-            if (!hki_chain_is_dense(&target->tensor) || !is_first_use(graph, copy, target->slot))
-                continue;
-            output->slot = target->slot; /* in its own shape, which the kernel expects */
-            output->tensor.offset = target->tensor.offset;
-            output->span = target->span;
-            places[copy] = HKI_PLACE_NOWHERE;
-        }
-    }
 }
 
 static int64_t larger(int64_t a, int64_t b)
@@ -199,7 +138,7 @@ static void cut(hki_chain *chain)
             chain->block_samples * larger(1, smaller(blocks, PIECE_SAMPLES / HKI_IMAGE_SAMPLES));
     } else {
         chain->block_samples = hki_conv2d_block_lanes(chain->f64);
-        chain->piece_samples = piece_samples(chain->samples);
+        chain->piece_samples = hki_chain_piece_samples(chain->samples);
     }
     chain->piece_count = (chain->samples - 1) / chain->piece_samples + 1;
 }
@@ -250,7 +189,7 @@ static void find_constants(hki_chain *chain, const hk_graph *graph)
 }
 
 /* NULL: out of host memory, or not worth it. */
-static hki_chain *chain_try(const hk_graph *graph, hki_chain_place *places, int count,
+static hki_chain *chain_try(const hk_graph *graph, const hki_chain_place *places, int count,
                             int64_t samples, bool of_images)
 {
     hki_chain *chain = calloc(1, sizeof *chain);
@@ -267,7 +206,6 @@ static hki_chain *chain_try(const hk_graph *graph, hki_chain_place *places, int 
         made = of_images ? !chain->f64 && !has_sums(chain) : !has_few_samples(chain);
     }
     if (made) {
-        forward_copies(chain, graph, places);
         cut(chain);
         made = hki_chain_make_steps(chain, graph->slot_count, outside) &&
                (!of_images || suits_images(chain));
@@ -288,8 +226,8 @@ static hki_chain *chain_try(const hk_graph *graph, hki_chain_place *places, int 
     return NULL;
 }
 
-/* Without sums there are no copies to forward, so that a first try leaves the places as they are. */
-static hki_chain *chain_create(const hk_graph *graph, hki_chain_place *places, int count,
+/* Of images where that suits it, else of samples in lanes. */
+static hki_chain *chain_create(const hk_graph *graph, const hki_chain_place *places, int count,
                                int64_t samples)
 {
     hki_chain *chain = chain_try(graph, places, count, samples, true);
@@ -340,7 +278,7 @@ static bool replace(hk_graph *graph, const hki_chain_place *places, hki_chain *c
     for (int i = 0; i < graph->node_count; i++) {
         if (places[i] == HKI_PLACE_AFTER) {
             nodes[count++] = graph->nodes[i];
-        } else if (places[i] == HKI_PLACE_WITHIN || places[i] == HKI_PLACE_NOWHERE) {
+        } else if (places[i] == HKI_PLACE_WITHIN) {
             hki_node_deinit(&graph->nodes[i]);
         }
     }

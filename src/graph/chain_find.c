@@ -81,7 +81,8 @@ static bool is_shared(const finder *self, const hki_operand *operand)
 static bool fits_output(const finder *self, const hki_operand *operand, hki_batch_kind kind)
 {
     const hki_tensor *tensor = &operand->tensor;
-    if (self->state[operand->slot] & IS_TOUCHED || tensor->offset != 0 ||
+    bool is_new = self->graph->slots[operand->slot].kind == HKI_SLOT_TEMPORARY;
+    if (self->state[operand->slot] & IS_TOUCHED || (is_new && tensor->offset != 0) ||
         !hki_chain_is_dense(tensor))
         return false;
     if (kind == HKI_BATCH_SUM)
@@ -111,6 +112,22 @@ static bool is_candidate(const hki_node *node, const hki_device *device)
     return !copies;
 }
 
+/* Whether the parts of a sum, one for each piece, take more memory than the samples that are summed: as they do of a
+ * product of two layers with many neurons. Such a sum costs less in one go when the chain is done, although what it
+ * reads must be written for that. Convolutions sum over pixels, too, and while the samples are in the lanes. */
+static bool is_wide_sum(const finder *self, const hki_node *node, const hki_batch *batch)
+{
+    int64_t read = 0, made = 0;
+    if (node->op == &hki_op_conv2d_backward_weight)
+        return false;
+    for (int i = 0; i < node->input_count; i++)
+        if ((batch->first | batch->last) >> i & 1)
+            read += node->operands[i].tensor.size;
+    for (int i = node->input_count; i < node->input_count + node->output_count; i++)
+        made += node->operands[i].tensor.size;
+    return made * hki_chain_piece_count(self->samples) > read;
+}
+
 /* Answers HKI_BATCH_NONE when the node is no part of the chain. */
 static hki_batch_kind ask_member(const finder *self, const hki_node *node)
 {
@@ -132,6 +149,8 @@ static hki_batch_kind ask_member(const finder *self, const hki_node *node)
                 ((first || last) && (self->state[operand->slot] & IS_VALUE ||
                                      self->graph->slots[operand->slot].kind == HKI_SLOT_BOUND));
     }
+    if (kind == HKI_BATCH_SUM && is_wide_sum(self, node, &batch))
+        kind = HKI_BATCH_NONE;
     for (int i = 0; kind != HKI_BATCH_NONE && i < node->output_count; i++)
         if (!fits_output(self, &node->operands[node->input_count + i], kind))
             kind = HKI_BATCH_NONE;

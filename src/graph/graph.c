@@ -42,7 +42,9 @@ void hki_graph_clear(hk_graph *graph)
     }
     for (int i = 0; i < graph->slot_count; i++)
         if (graph->slots[i].storage)
-            hki_storage_release_handle(graph->slots[i].storage);
+            (graph->slots[i].kind == HKI_SLOT_TEMPORARY
+                 ? hki_storage_release_name
+                 : hki_storage_release_handle)(graph->slots[i].storage);
     free(graph->nodes);
     free(graph->slots);
     graph->nodes = NULL;

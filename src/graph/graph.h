@@ -18,9 +18,10 @@ typedef struct hki_slot {
     hki_device *device;
     uint64_t bytes;
     bool is_pinned;
-    hki_storage *storage; /* EXTERNAL: a handle of the graph's own */
-    int bound;            /* BOUND: index; one slot for each bound array */
-    int first, last;      /* nodes that name it, first and last; -1: none */
+    /* EXTERNAL: a handle of the graph's own. TEMPORARY: a name while calls are noted, then NULL. */
+    hki_storage *storage;
+    int bound;       /* BOUND: index; one slot for each bound array */
+    int first, last; /* nodes that name it, first and last; -1: none */
 } hki_slot;
 
 /* An operand of a node: the tensor's storage and data are NULL; its offset is from the slot's begin, of a bound array
@@ -98,6 +99,10 @@ static inline bool hki_node_writes(const hki_node *node, int operand)
 /* Sets what follows from the operands of the nodes: the first and the last node of each slot, who makes and drops
  * temporaries, which bound arrays are written. */
 void hki_graph_index(hk_graph *graph);
+
+/* Takes out copies: what is made only to be copied is made in the copy's place, unless the graph's options ask for the
+ * calls as they were. Expects a graph that is indexed, and leaves one that is not. */
+void hki_graph_forward_copies(hk_graph *graph);
 
 /* ---- chains (chain.h) ---------------------------------------------------------------- */
 

@@ -338,7 +338,10 @@ LANES_INLINE void LANES_FN(pack_taps)(const T *from, int64_t stride, const int64
 {
     for (int64_t j = 0; j < taps; j++, to += channels) {
         const T *at = from + tap[j];
-        UNROLL for (int o = 0; o < channels; o++) to[o] = at[o * stride];
+        if (stride == 1) /* gradients of layers: rows as they are */
+            memcpy(to, at, (size_t)channels * sizeof(T));
+        else
+            UNROLL for (int o = 0; o < channels; o++) to[o] = at[o * stride];
     }
 }
 

@@ -1,0 +1,134 @@
+/* Copies that a graph leaves out, those that it must keep, and sums that come after a chain. */
+#include "check.h"
+
+#include <hocket/hocket.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAMPLES = 256, INPUTS = 300, MAX_OUTPUTS = 200, RUNS = 3 };
+
+typedef struct outcome {
+    float values[RUNS][2 * MAX_OUTPUTS * INPUTS];
+    int copies, products, tasks; /* of the graph */
+} outcome;
+
+static hk_array *numbers(hk_dims shape, unsigned seed)
+{
+    int64_t size = shape.dims[0] * shape.dims[1];
+    float *values = malloc((size_t)size * sizeof *values);
+    for (int64_t i = 0; i < size; i++) {
+        seed = seed * 1664525 + 1013904223;
+        values[i] = (float)(seed >> 16) / 65536 - 0.5f;
+    }
+    hk_array *x = hk_from_host(values, shape, HK_F32, hk_device_default());
+    free(values);
+    return x;
+}
+
+/* Lines of the text that begin with the call. */
+static int count_lines(const hk_graph *graph, const char *call)
+{
+    int count = 0;
+    char *text = hk_graph_to_string(graph);
+    for (char *line = text; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        count += !strncmp(line, call, strlen(call));
+    }
+    free(text);
+    return count;
+}
+
+typedef enum meddling {
+    NONE,
+    READS_BEFORE, /* the step reads the last step's gradient before it makes its own */
+    READS_AFTER,  /* after */
+    TWO_LAYERS
+} meddling;
+
+/* The gradient of a layer with relu, which a step leaves in the weight's gradient; and what the step itself makes. */
+static void step(hk_array *x, hk_array *const *weights, int count, hk_array *result, meddling how)
+{
+    HK_SCOPE;
+    hk_array *grad = hk_grad(weights[0]);
+    if (how == READS_BEFORE)
+        hk_add_into(result, result, grad);
+    hk_record_begin();
+    hk_array *y = hk_relu(hk_linear(x, weights[0], NULL));
+    hk_array *loss = hk_sum(y, NULL);
+    if (count > 1)
+        loss = hk_add(loss, hk_sum(hk_relu(hk_linear(x, weights[1], NULL)), NULL));
+    hk_record_end();
+    hk_backward(loss);
+    if (how == READS_AFTER)
+        hk_add_into(result, result, grad);
+}
+
+static void run(int64_t outputs, meddling how, bool exact, outcome *out)
+{
+    HK_SCOPE;
+    int count = how == TWO_LAYERS ? 2 : 1;
+    hk_array *weights[2],
+        *result = hk_zeros(hk_shape(outputs, INPUTS), HK_F32, hk_device_default());
+    hk_graph *graph = NULL;
+    for (int i = 0; i < count; i++) {
+        weights[i] = numbers(hk_shape(outputs, INPUTS), 5 + (unsigned)i);
+        hk_attach_grad(weights[i], HK_GRAD_WRITE);
+    }
+    for (int i = 0; i < RUNS; i++) {
+        HK_SCOPE;
+        hk_array *x = numbers(hk_shape(SAMPLES, INPUTS), 77 + (unsigned)i);
+        size_t bytes = (size_t)(outputs * INPUTS) * sizeof(float);
+        if (i == 0)
+            hk_capture_begin(&x, 1);
+        if (i == 0)
+            step(x, weights, count, result, how);
+        else
+            hk_replay(graph, &x, 1);
+        if (i == 0)
+            graph = hk_capture_end(&(hk_capture_options){.exact = exact});
+        CHECK(!hk_status_print(hk_graph_status(graph), stderr));
+        CHECK(hk_ok(hk_to_host(hk_grad(weights[count - 1]), out->values[i], bytes)));
+        CHECK(hk_ok(hk_to_host(result, out->values[i] + outputs * INPUTS, bytes)));
+    }
+    out->copies = count_lines(graph, "copy(");
+    out->products = count_lines(graph, "matmul(");
+    out->tasks = (int)hk_graph_get_facts(graph).tasks;
+    hk_graph_release(graph);
+}
+
+static outcome exact, formed;
+
+/* The gradient is a sum of numbers times 0 or 1: a product over the whole batch has the same bytes. */
+static void test_wide(meddling how, bool copies)
+{
+    memset(&exact, 0, sizeof exact);
+    memset(&formed, 0, sizeof formed);
+    run(MAX_OUTPUTS, how, true, &exact);
+    run(MAX_OUTPUTS, how, false, &formed);
+    CHECK(exact.copies >= 1);
+    CHECK_EQ_I64(formed.copies, copies);
+    CHECK(formed.products >= 1);
+    CHECK(!memcmp(exact.values, formed.values, sizeof exact.values));
+}
+
+static void test_narrow(void)
+{
+    run(10, NONE, false, &formed);
+    CHECK_EQ_I64(formed.copies, 0);
+    CHECK_EQ_I64(formed.products, 0);
+    CHECK(formed.tasks <= 2);
+}
+
+int main(void)
+{
+    CHECK(hk_ok(hk_runtime_init(NULL)));
+    test_wide(NONE, false);
+    test_wide(READS_BEFORE, true);
+    test_wide(READS_AFTER, false);
+    test_wide(TWO_LAYERS, false);
+    test_narrow();
+    CHECK(!hk_status_print(hk_wait_all(), stderr));
+    hk_runtime_deinit();
+    return check_result();
+}
