@@ -1,5 +1,5 @@
 #include "array/array.h"
-#include "array/half.h"
+#include "base/half.h"
 
 #include <math.h>
 #include <string.h>

@@ -68,8 +68,7 @@ hki_chain_kept *hki_chain_kept_create(const hki_chain *chain, const uint64_t *ve
     atomic_init(&kept->refs, 1);
     kept->memory = memory;
     for (int i = 0; i < chain->pack_count; i++)
-        kept->versions[i] =
-            chain->packs[i].is_constant ? versions[chain->packs[i].weight] : 0;
+        kept->versions[i] = chain->packs[i].is_constant ? versions[chain->packs[i].weight] : 0;
     return kept;
 }
 

@@ -237,9 +237,10 @@ bool hki_chain_issue(const hki_node *node, hki_storage *const *storages, const i
 {
     hki_chain *chain = node->chain;
     size_t count = (size_t)chain->array_count, packs = (size_t)chain->pack_count;
-    size_t bytes = sizeof(chain_payload) +
-                   count * (sizeof(hki_storage *) + sizeof(int64_t) + sizeof(uint64_t) + sizeof(char *)) +
-                   packs * sizeof(atomic_uchar);
+    size_t bytes =
+        sizeof(chain_payload) +
+        count * (sizeof(hki_storage *) + sizeof(int64_t) + sizeof(uint64_t) + sizeof(char *)) +
+        packs * sizeof(atomic_uchar);
     uint64_t new_bytes = 0;
     for (int i = chain->read_count; i < chain->array_count; i++)
         new_bytes += chain->array_is_new[i] ? storages[chain->arrays[i].slot]->bytes : 0;

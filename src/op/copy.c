@@ -1,7 +1,7 @@
 /* copy, to_device, pin, cast and assign: the same values in other memory, or of another dtype. */
 #include "op/copy.h"
 
-#include "array/half.h"
+#include "base/half.h"
 #include "op/elementwise.h"
 
 #include <hocket/call.h>

@@ -1,5 +1,5 @@
 /* float16 and bfloat16: every value there and back, rounding from each dtype, products, gradients, what refuses them. */
-#include "array/half.h"
+#include "base/half.h"
 #include "op/op.h"
 #include "tests/check.h"
 

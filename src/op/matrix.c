@@ -1,6 +1,6 @@
 #include "op/matrix.h"
 
-#include "array/half.h"
+#include "base/half.h"
 
 #include "op/kernels/gemm_kernel.h"
 #include "op/libraries.h"

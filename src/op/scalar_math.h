@@ -4,25 +4,9 @@
 #ifndef HOCKET_OP_SCALAR_MATH_H
 #define HOCKET_OP_SCALAR_MATH_H
 
-#include "base/everywhere.h"
+#include "base/half.h"
 
 #include <math.h>
-#include <stdint.h>
-#include <string.h>
-
-HKI_EVERYWHERE float hki_float_of_bits(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-HKI_EVERYWHERE uint32_t hki_bits_of_float(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
 
 /* exp(x) within 2 ulp; 0 and infinity beyond the range, NaN for NaN. */
 HKI_EVERYWHERE float hki_exp_f32(float x)

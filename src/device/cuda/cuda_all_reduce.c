@@ -116,6 +116,8 @@ static ncclDataType_t type_of(hk_dtype dtype)
         return ncclInt64;
     case HK_U8:
     case HK_BOOL:
+    case HK_F16: /* which are for storing */
+    case HK_BF16:
         break;
     }
     return ncclUint8;

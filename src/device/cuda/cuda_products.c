@@ -77,16 +77,30 @@ static products *products_of(hki_cuda_stream *stream, bool *failed)
 
 /* ---- plans --------------------------------------------------------------------------------------------- */
 
+static cudaDataType type_of(int32_t dtype)
+{
+    return dtype == HK_F64    ? CUDA_R_64F
+           : dtype == HK_F16  ? CUDA_R_16F
+           : dtype == HK_BF16 ? CUDA_R_16BF
+                              : CUDA_R_32F;
+}
+
+static cudaDataType result_type_of(int32_t dtype)
+{
+    return dtype == HK_F64 ? CUDA_R_64F : CUDA_R_32F;
+}
+
 /* A matrix by columns. */
 static bool make_layout(const products *self, hki_cuda_stream *stream,
-                        const hki_cuda_product *product, int64_t rows, int64_t columns,
-                        int64_t leading, int64_t batch_stride, cublasLtMatrixLayout_t *layout)
+                        const hki_cuda_product *product, cudaDataType type, int64_t rows,
+                        int64_t columns, int64_t leading, int64_t batch_stride,
+                        cublasLtMatrixLayout_t *layout)
 {
     const hki_cublaslt *library = self->library;
     const int32_t batch_count = (int32_t)product->batch_count;
     if (!ok(library, stream,
-            library->cublasLtMatrixLayoutCreate(layout, product->is_f64 ? CUDA_R_64F : CUDA_R_32F,
-                                                (uint64_t)rows, (uint64_t)columns, leading),
+            library->cublasLtMatrixLayoutCreate(layout, type, (uint64_t)rows, (uint64_t)columns,
+                                                leading),
             "cublasLtMatrixLayoutCreate"))
         return false;
     return batch_count == 1 ||
@@ -117,13 +131,14 @@ static bool make_operation(const products *self, hki_cuda_stream *stream,
     const cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
     /* Only its alignment is looked at before the launch. */
     const void *bias = (const void *)(uintptr_t)product->bias_alignment;
-    const cublasComputeType_t compute = product->is_f64 ? CUBLAS_COMPUTE_64F
-                                        : hki_cuda_stream_allows_tf32(stream)
-                                            ? CUBLAS_COMPUTE_32F_FAST_TF32
-                                            : CUBLAS_COMPUTE_32F;
+    const cublasComputeType_t compute =
+        product->dtype == HK_F64 ? CUBLAS_COMPUTE_64F
+        : product->dtype == HK_F32 && hki_cuda_stream_allows_tf32(stream)
+            ? CUBLAS_COMPUTE_32F_FAST_TF32
+            : CUBLAS_COMPUTE_32F;
     if (!ok(library, stream,
             library->cublasLtMatmulDescCreate(&plan->operation, compute,
-                                              product->is_f64 ? CUDA_R_64F : CUDA_R_32F),
+                                              result_type_of(product->dtype)),
             "cublasLtMatmulDescCreate"))
         return false;
     return (!product->b_transposed ||
@@ -144,13 +159,15 @@ static bool make_layouts(const products *self, hki_cuda_stream *stream,
                          const hki_cuda_product *product, hki_cuda_product_plan *plan)
 {
     const int64_t m = product->m, n = product->n, k = product->k;
-    return make_layout(self, stream, product, product->b_transposed ? k : n,
+    const cudaDataType type = type_of(product->dtype);
+    return make_layout(self, stream, product, type, product->b_transposed ? k : n,
                        product->b_transposed ? n : k, product->b_leading, product->b_batch_stride,
                        &plan->left) &&
-           make_layout(self, stream, product, product->a_transposed ? m : k,
+           make_layout(self, stream, product, type, product->a_transposed ? m : k,
                        product->a_transposed ? k : m, product->a_leading, product->a_batch_stride,
                        &plan->right) &&
-           make_layout(self, stream, product, n, m, n, product->c_batch_stride, &plan->result);
+           make_layout(self, stream, product, result_type_of(product->dtype), n, m, n,
+                       product->c_batch_stride, &plan->result);
 }
 
 static bool prefer(const products *self, hki_cuda_stream *stream,
@@ -211,7 +228,7 @@ const hki_cuda_product_plan *hki_cuda_product_plan_for(hki_cuda_stream *stream,
                                                        const hki_cuda_product *product,
                                                        bool *failed)
 {
-    hki_cuda_product_plan *plan, made = {.is_f64 = product->is_f64};
+    hki_cuda_product_plan *plan, made = {.is_f64 = product->dtype == HK_F64};
     *failed = false;
     if (product->batch_count > INT32_MAX)
         return NULL;

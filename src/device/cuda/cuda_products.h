@@ -15,7 +15,9 @@ typedef struct hki_cuda_product {
     int64_t m, n, k;
     int64_t a_leading, b_leading; /* from row to row, or from column to column where transposed */
     int64_t batch_count, a_batch_stride, b_batch_stride, c_batch_stride; /* strides 0: the same */
-    int32_t is_f64, has_bias;
+    int32_t
+        dtype; /* of a and b, an hk_dtype of floats: c and bias are float32 for halves, else the same */
+    int32_t has_bias;
     int32_t a_transposed, b_transposed;
     int32_t a_alignment, b_alignment, c_alignment, bias_alignment; /* hki_cuda_alignment_of */
 } hki_cuda_product;

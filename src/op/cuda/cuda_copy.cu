@@ -1,4 +1,5 @@
 /* Copies, constants and conversions, by the kernel of cuda_elementwise.cuh. */
+#include "base/half.h"
 #include "op/cuda/cuda_elementwise.cuh"
 
 /* ---- copies and constants */
@@ -38,6 +39,8 @@ static void launch_by_size(hki_cuda_stream *stream, const hki_cuda_path *path, i
 {
     if (item_bytes == 1)
         launch_plain<Row, uint8_t>(stream, path, (uint8_t)bits);
+    else if (item_bytes == 2)
+        launch_plain<Row, uint16_t>(stream, path, (uint16_t)bits);
     else if (item_bytes == 4)
         launch_plain<Row, uint32_t>(stream, path, (uint32_t)bits);
     else
@@ -56,6 +59,62 @@ void hki_cuda_launch_fill(hki_cuda_stream *stream, const hki_cuda_path *path, in
 }
 
 /* ---- conversions: as in op/copy.c */
+
+struct f16 { /* which have no arithmetic of their own here */
+    uint16_t bits;
+};
+struct bf16 {
+    uint16_t bits;
+};
+
+HKI_DEVICE float number(f16 x)
+{
+    return hki_f16_to_float(x.bits);
+}
+HKI_DEVICE float number(bf16 x)
+{
+    return hki_bf16_to_float(x.bits);
+}
+template <class From> HKI_DEVICE From number(From x)
+{
+    return x;
+}
+
+/* A float that may be rounded once more. */
+HKI_DEVICE float narrowed(float x)
+{
+    return x;
+}
+HKI_DEVICE float narrowed(double x)
+{
+    return hki_float_to_odd(x);
+}
+HKI_DEVICE float narrowed(int64_t x)
+{
+    return hki_float_to_odd_i64(x);
+}
+HKI_DEVICE float narrowed(int32_t x)
+{
+    return hki_float_to_odd_i64(x);
+}
+HKI_DEVICE float narrowed(uint8_t x)
+{
+    return (float)x;
+}
+
+/* Called with a value of the type that is wanted, to choose by. */
+template <class From> HKI_DEVICE f16 converted(From x, f16)
+{
+    return {hki_f16_from_float(narrowed(x))};
+}
+template <class From> HKI_DEVICE bf16 converted(From x, bf16)
+{
+    return {hki_bf16_from_float(narrowed(x))};
+}
+template <class From, class To> HKI_DEVICE To converted(From x, To)
+{
+    return (To)x;
+}
 
 /* Whether To does not have the value; NaN is refused, and the bounds are exact in double. */
 HKI_DEVICE bool refuse(double x, int32_t)
@@ -86,6 +145,8 @@ HKI_DEVICE bool refuse(int64_t x, uint8_t)
 template <class Element> constexpr bool is_real = false;
 template <> constexpr bool is_real<float> = true;
 template <> constexpr bool is_real<double> = true;
+template <> constexpr bool is_real<f16> = true;
+template <> constexpr bool is_real<bf16> = true;
 template <bool Real> struct widest;
 template <> struct widest<true> {
     using type = double;
@@ -111,11 +172,11 @@ template <class From, class To> struct cast_row {
     static constexpr bool is_checked = !is_real<result>;
     HKI_DEVICE result apply(From a, From, From, int)
     {
-        return (result)a;
+        return converted(number(a), result());
     }
     HKI_DEVICE bool refuses(From a, From, int)
     {
-        return refuse((typename widest<is_real<From>>::type)a, (result)0);
+        return refuse((typename widest<is_real<From>>::type)number(a), result());
     }
 };
 
@@ -128,7 +189,7 @@ template <class From> struct cast_row<From, truth> {
     static constexpr bool is_checked = false;
     HKI_DEVICE uint8_t apply(From a, From, From, int)
     {
-        return a != 0;
+        return number(a) != 0;
     }
 };
 
@@ -164,6 +225,12 @@ static void cast_from(hki_cuda_stream *stream, const hki_cuda_path *path, hk_dty
     case HK_BOOL:
         cast_to<From, truth>(stream, path, fault);
         break;
+    case HK_F16:
+        cast_to<From, f16>(stream, path, fault);
+        break;
+    case HK_BF16:
+        cast_to<From, bf16>(stream, path, fault);
+        break;
     }
 }
 
@@ -187,6 +254,12 @@ void hki_cuda_launch_cast(hki_cuda_stream *stream, const hki_cuda_path *path, hk
     case HK_BOOL:
         cast_from<uint8_t>(stream, path, to, fault);
         break;
+    case HK_F16:
+        cast_from<f16>(stream, path, to, fault);
+        break;
+    case HK_BF16:
+        cast_from<bf16>(stream, path, to, fault);
+        break;
     }
 }
 
@@ -197,7 +270,7 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
 {
     for (uint32_t i = (uint32_t)HKI_THREAD_INDEX; i < path.count; i += (uint32_t)HKI_THREAD_COUNT)
         *reinterpret_cast<Element *>(path.data[0] + hki_path_offset(path, 0, i)) =
-            (Element)(start + (double)(path.first + i) * step);
+            converted(start + (double)(path.first + i) * step, Element());
 }
 
 template <class Element>
@@ -228,6 +301,12 @@ void hki_cuda_launch_arange(hki_cuda_stream *stream, const hki_cuda_path *path, 
     case HK_U8:
     case HK_BOOL:
         launch_arange<uint8_t>(stream, path, start, step);
+        break;
+    case HK_F16:
+        launch_arange<f16>(stream, path, start, step);
+        break;
+    case HK_BF16:
+        launch_arange<bf16>(stream, path, start, step);
         break;
     }
 }

@@ -1,4 +1,5 @@
 #include "op/cuda/cuda_elementwise.h"
+#include "base/half.h"
 
 #include "op/copy.h"
 #include "op/cuda/cuda_calls.h"
@@ -230,6 +231,7 @@ static uint64_t bits_of(hk_dtype dtype, double value)
         int32_t i32;
         int64_t i64;
         uint8_t u8;
+        uint16_t half;
         uint64_t bits;
     } element = {.bits = 0};
     switch (dtype) {
@@ -250,6 +252,12 @@ static uint64_t bits_of(hk_dtype dtype, double value)
         break;
     case HK_BOOL:
         element.u8 = value != 0;
+        break;
+    case HK_F16:
+        element.half = hki_f16_from_double(value);
+        break;
+    case HK_BF16:
+        element.half = hki_bf16_from_double(value);
         break;
     }
     return element.bits;

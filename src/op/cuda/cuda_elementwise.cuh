@@ -39,7 +39,7 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
             if constexpr (Row::is_checked)
                 refused = Row::refuses(a.at[j], b.at[j], s);
             if (refused) {
-                out.at[j] = 0;
+                out.at[j] = {};
                 hki_cuda_report(fault, path.first + (int64_t)i * N + j);
             } else {
                 out.at[j] = Row::apply(a.at[j], b.at[j], c.at[j], s);

@@ -5,17 +5,24 @@
 #include "op/cuda/cuda_calls.h"
 #include "op/cuda/cuda_library_kernels.h"
 #include "op/cuda/cuda_matrix_kernels.h"
+#include "op/matrix.h"
 
 enum { PACK_ALIGNMENT = 256 };
 
 /* A call: c, without gaps, is a b for each entry of the batch. */
 typedef struct multiplication {
-    hk_dtype dtype;
+    hk_dtype dtype; /* of a and b */
     hki_cuda_batch batch;
     hki_cuda_matrices a, b;
     const hki_tensor *bias; /* one for each column of c, or NULL */
     void *c;
 } multiplication;
+
+/* Of c and the bias. */
+static hk_dtype result_of(const multiplication *self)
+{
+    return hki_matrix_result_dtype(self->dtype);
+}
 
 /* ---- geometry ------------------------------------------------------------------------------------------ */
 
@@ -200,9 +207,10 @@ static hki_cuda_product product_of(const multiplication *self, const factor *a, 
                                    int outer_ndim, const void *bias)
 {
     const size_t element_bytes = hki_dtype_bytes(self->dtype);
+    const size_t result_bytes = hki_dtype_bytes(result_of(self));
     const int last = self->batch.ndim - 1;
     const int64_t m = a->is.rows, n = b->is.columns, inner = last < 0 ? 1 : self->batch.dims[last];
-    const uintptr_t c_step = outer_ndim ? (uintptr_t)(inner * m * n) * element_bytes : 0;
+    const uintptr_t c_step = outer_ndim ? (uintptr_t)(inner * m * n) * result_bytes : 0;
     return (hki_cuda_product){
         .m = m,
         .n = n,
@@ -213,7 +221,7 @@ static hki_cuda_product product_of(const multiplication *self, const factor *a, 
         .a_batch_stride = last < 0 ? 0 : a->is.batch_strides[last],
         .b_batch_stride = last < 0 ? 0 : b->is.batch_strides[last],
         .c_batch_stride = last < 0 ? 0 : m * n,
-        .is_f64 = self->dtype == HK_F64,
+        .dtype = (int32_t)self->dtype,
         .has_bias = bias != NULL,
         .a_transposed = a->transposed,
         .b_transposed = b->transposed,
@@ -228,6 +236,7 @@ static hki_cuda_product product_of(const multiplication *self, const factor *a, 
 static bool multiply_by_library(hki_cuda_stream *stream, const multiplication *self, bool *added)
 {
     const size_t element_bytes = hki_dtype_bytes(self->dtype);
+    const size_t result_bytes = hki_dtype_bytes(result_of(self));
     const hki_tensor *bias = self->bias;
     const int outer_ndim = self->batch.ndim > 1 ? self->batch.ndim - 1 : 0;
     /* Of a batch, the library would add the bias to each matrix as well; but there are no such calls. */
@@ -260,7 +269,7 @@ static bool multiply_by_library(hki_cuda_stream *stream, const multiplication *s
         char *its_c = self->c;
         its_a += offset_of(&outer, a.is.batch_strides, i) * (int64_t)element_bytes;
         its_b += offset_of(&outer, b.is.batch_strides, i) * (int64_t)element_bytes;
-        its_c += i * product.batch_count * product.m * product.n * (int64_t)element_bytes;
+        its_c += i * product.batch_count * product.m * product.n * (int64_t)result_bytes;
         if (!hki_cuda_product_launch(stream, plan, its_a, its_b, fused, its_c,
                                      workspace + a.packed_bytes + b.packed_bytes))
             break;
@@ -272,7 +281,7 @@ static bool multiply_by_library(hki_cuda_stream *stream, const multiplication *s
 static void multiply(hki_cuda_stream *stream, multiplication *self)
 {
     const hki_tensor *bias = self->bias;
-    const bool is_float = self->dtype == HK_F32 || self->dtype == HK_F64;
+    const bool is_float = hki_dtype_is_real(self->dtype);
     const int64_t rows = self->batch.count * self->a.rows, columns = self->b.columns;
     bool added = false;
     if (rows == 0 || columns == 0)
@@ -282,13 +291,13 @@ static void multiply(hki_cuda_stream *stream, multiplication *self)
     if (self->a.columns == 0) /* sums of nothing; the factors have no memory */
         hki_cuda_ok(stream,
                     cudaMemsetAsync(self->c, 0,
-                                    (size_t)(rows * columns) * hki_dtype_bytes(self->dtype),
+                                    (size_t)(rows * columns) * hki_dtype_bytes(result_of(self)),
                                     hki_cuda_stream_handle(stream)),
                     "cudaMemsetAsync");
     else if (!is_float || !multiply_by_library(stream, self, &added))
         hki_cuda_multiply(stream, self->dtype, &self->batch, &self->a, &self->b, self->c);
     if (bias && !added)
-        hki_cuda_add_bias(stream, self->dtype, self->c, (const int64_t[]){rows, columns, 1},
+        hki_cuda_add_bias(stream, result_of(self), self->c, (const int64_t[]){rows, columns, 1},
                           bias->data, bias->strides[0]);
 }
 

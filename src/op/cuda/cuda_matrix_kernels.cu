@@ -1,5 +1,6 @@
 #include "op/cuda/cuda_matrix_kernels.h"
 
+#include "base/half.h"
 #include "device/cuda/cuda_launch.cuh"
 
 /* A block makes a tile of SIDE x SIDE elements, of which each thread makes EACH x EACH, a slice of DEPTH terms at a
@@ -20,7 +21,28 @@ HKI_DEVICE int64_t entry_offset(const hki_cuda_batch &batch, const int64_t *stri
     return offset;
 }
 
-template <typename T>
+struct f16 {
+    uint16_t bits;
+};
+struct bf16 {
+    uint16_t bits;
+};
+
+HKI_DEVICE float number(f16 x)
+{
+    return hki_f16_to_float(x.bits);
+}
+HKI_DEVICE float number(bf16 x)
+{
+    return hki_bf16_to_float(x.bits);
+}
+template <typename T> HKI_DEVICE T number(T x)
+{
+    return x;
+}
+
+/* Of factors of From, summed in T. */
+template <typename From, typename T>
 HKI_KERNEL void multiply(hki_cuda_batch batch, hki_cuda_matrices a, hki_cuda_matrices b, T *c)
 {
     HKI_SHARED T left[DEPTH][SIDE + 1], right[DEPTH][SIDE + 1];
@@ -30,21 +52,21 @@ HKI_KERNEL void multiply(hki_cuda_batch batch, hki_cuda_matrices a, hki_cuda_mat
     for (int64_t tile = blockIdx.x; tile < batch.count * down * across; tile += gridDim.x) {
         const int64_t entry = tile / (down * across);
         const int64_t top = tile / across % down * SIDE, first = tile % across * SIDE;
-        const T *from_a = (const T *)a.data + entry_offset(batch, a.batch_strides, entry);
-        const T *from_b = (const T *)b.data + entry_offset(batch, b.batch_strides, entry);
+        const From *from_a = (const From *)a.data + entry_offset(batch, a.batch_strides, entry);
+        const From *from_b = (const From *)b.data + entry_offset(batch, b.batch_strides, entry);
         T sums[EACH][EACH] = {};
         for (int64_t at = 0; at < k; at += DEPTH) {
             for (int i = (int)threadIdx.x; i < SIDE * DEPTH; i += THREADS) {
                 int64_t its_row = top + i / DEPTH, its_k = at + i % DEPTH;
                 left[i % DEPTH][i / DEPTH] =
                     its_row < m && its_k < k
-                        ? from_a[its_row * a.row_stride + its_k * a.column_stride]
+                        ? number(from_a[its_row * a.row_stride + its_k * a.column_stride])
                         : T(0);
                 int64_t its_column = first + i % SIDE;
                 its_k = at + i / SIDE;
                 right[i / SIDE][i % SIDE] =
                     its_column < n && its_k < k
-                        ? from_b[its_k * b.row_stride + its_column * b.column_stride]
+                        ? number(from_b[its_k * b.row_stride + its_column * b.column_stride])
                         : T(0);
             }
             __syncthreads();
@@ -61,14 +83,14 @@ HKI_KERNEL void multiply(hki_cuda_batch batch, hki_cuda_matrices a, hki_cuda_mat
     }
 }
 
-template <typename T>
+template <typename From, typename T = From>
 static void launch_multiply(hki_cuda_stream *stream, const hki_cuda_batch *batch,
                             const hki_cuda_matrices *a, const hki_cuda_matrices *b, void *c)
 {
     const int64_t tiles = batch->count * ((a->rows + SIDE - 1) / SIDE) *
                           ((b->columns + SIDE - 1) / SIDE);
     const unsigned grid = hki_cuda_grid(tiles, 1, hki_cuda_stream_multiprocessors(stream));
-    HKI_LAUNCH_TOGETHER(stream, grid, THREADS, multiply<T>, *batch, *a, *b, (T *)c);
+    HKI_LAUNCH_TOGETHER(stream, grid, THREADS, (multiply<From, T>), *batch, *a, *b, (T *)c);
 }
 
 void hki_cuda_multiply(hki_cuda_stream *stream, hk_dtype dtype, const hki_cuda_batch *batch,
@@ -80,6 +102,12 @@ void hki_cuda_multiply(hki_cuda_stream *stream, hk_dtype dtype, const hki_cuda_b
         break;
     case HK_F64:
         launch_multiply<double>(stream, batch, a, b, c);
+        break;
+    case HK_F16:
+        launch_multiply<f16, float>(stream, batch, a, b, c);
+        break;
+    case HK_BF16:
+        launch_multiply<bf16, float>(stream, batch, a, b, c);
         break;
     case HK_I32: /* unsigned, so that wrapping around is defined */
         launch_multiply<uint32_t>(stream, batch, a, b, c);

@@ -81,5 +81,8 @@ void hki_cuda_launch_random(hki_cuda_stream *stream, const hki_cuda_draw *draw, 
     case HK_BOOL:
         launch<uint8_t>(stream, draw, out, size);
         break;
+    case HK_F16: /* which are for storing */
+    case HK_BF16:
+        break;
     }
 }

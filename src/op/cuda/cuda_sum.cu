@@ -71,5 +71,8 @@ void hki_cuda_launch_sum(hki_cuda_stream *stream, const hki_cuda_buffers *buffer
     case HK_BOOL:
         launch<uint8_t>(stream, buffers, size);
         break;
+    case HK_F16: /* which are for storing */
+    case HK_BF16:
+        break;
     }
 }

@@ -42,6 +42,8 @@ void hki_cuda_launch_transpose(hki_cuda_stream *stream, const hki_cuda_transpose
 {
     if (item_bytes == 1)
         launch<uint8_t>(stream, call);
+    else if (item_bytes == 2)
+        launch<uint16_t>(stream, call);
     else if (item_bytes == 4)
         launch<uint32_t>(stream, call);
     else

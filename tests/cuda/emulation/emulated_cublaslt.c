@@ -1,4 +1,5 @@
 /* cuBLASLt for products of float32 and float64. See emulated_libraries.h. */
+#include "base/half.h"
 #include "device/cuda/cuda_libraries.h"
 #include "emulation/emulated_libraries.h"
 #include "emulation/emulated_runtime.h"
@@ -188,15 +189,21 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t d
 
 /* ---- checks -------------------------------------------------------------------------------------------- */
 
+static bool is_half(const layout *x)
+{
+    return x->type == CUDA_R_16F || x->type == CUDA_R_16BF;
+}
+
 static size_t element_bytes(const layout *x)
 {
-    return x->type == CUDA_R_64F ? 8 : 4;
+    return x->type == CUDA_R_64F ? 8 : is_half(x) ? 2 : 4;
 }
 
 static bool is_valid_layout(const layout *x)
 {
-    return (x->type == CUDA_R_32F || x->type == CUDA_R_64F) && x->rows > 0 && x->columns > 0 &&
-           x->leading >= (int64_t)x->rows && x->batch_count > 0 && x->batch_stride >= 0;
+    return (x->type == CUDA_R_32F || x->type == CUDA_R_64F || is_half(x)) && x->rows > 0 &&
+           x->columns > 0 && x->leading >= (int64_t)x->rows && x->batch_count > 0 &&
+           x->batch_stride >= 0;
 }
 
 /* Rows and columns of the factor as it is multiplied. */
@@ -224,10 +231,12 @@ static cublasStatus_t check(const operation *self, const layout *a, const layout
         return CUBLAS_STATUS_INVALID_VALUE;
     if (d->batch_count > 1 && d->batch_stride < d->leading * (int64_t)d->columns)
         return CUBLAS_STATUS_INVALID_VALUE;
-    if (a->type != b->type || a->type != d->type || self->scale != a->type)
+    if (a->type != b->type || d->type != (is_half(a) ? CUDA_R_32F : a->type) ||
+        self->scale != d->type)
         return CUBLAS_STATUS_NOT_SUPPORTED;
     if (f64 ? self->compute != CUBLAS_COMPUTE_64F
-            : self->compute != CUBLAS_COMPUTE_32F && self->compute != CUBLAS_COMPUTE_32F_FAST_TF32)
+            : self->compute != CUBLAS_COMPUTE_32F &&
+                  (is_half(a) || self->compute != CUBLAS_COMPUTE_32F_FAST_TF32))
         return CUBLAS_STATUS_NOT_SUPPORTED;
     if (self->epilogue != CUBLASLT_EPILOGUE_DEFAULT &&
         (self->epilogue != CUBLASLT_EPILOGUE_BIAS || f64))
@@ -325,11 +334,11 @@ static float factor_of(const product *self, float x)
     return x;
 }
 
-#define MULTIPLY(name, T, FACTOR)                                                                  \
+#define MULTIPLY(name, From, T, FACTOR)                                                            \
     static void multiply_##name(const product *self, int64_t entry)                                \
     {                                                                                              \
-        const T *a = (const T *)self->from_a + entry * self->a.batch_stride;                       \
-        const T *b = (const T *)self->from_b + entry * self->b.batch_stride;                       \
+        const From *a = (const From *)self->from_a + entry * self->a.batch_stride;                 \
+        const From *b = (const From *)self->from_b + entry * self->b.batch_stride;                 \
         T *d = (T *)self->to + entry * self->d.batch_stride;                                       \
         const bool turn_a = self->op.transposed[0] != CUBLAS_OP_N;                                 \
         const bool turn_b = self->op.transposed[1] != CUBLAS_OP_N;                                 \
@@ -350,8 +359,10 @@ static float factor_of(const product *self, float x)
 
 #define FACTOR_F32(x) factor_of(self, x)
 #define FACTOR_F64(x) (x)
-MULTIPLY(f32, float, FACTOR_F32)
-MULTIPLY(f64, double, FACTOR_F64)
+MULTIPLY(f32, float, float, FACTOR_F32)
+MULTIPLY(f64, double, double, FACTOR_F64)
+MULTIPLY(f16, uint16_t, float, hki_f16_to_float)
+MULTIPLY(bf16, uint16_t, float, hki_bf16_to_float)
 
 static void run(void *argument)
 {
@@ -360,6 +371,10 @@ static void run(void *argument)
     for (int64_t entry = 0; entry < self->d.batch_count; entry++) {
         if (self->a.type == CUDA_R_64F)
             multiply_f64(self, entry);
+        else if (self->a.type == CUDA_R_16F)
+            multiply_f16(self, entry);
+        else if (self->a.type == CUDA_R_16BF)
+            multiply_bf16(self, entry);
         else
             multiply_f32(self, entry);
     }
