@@ -96,7 +96,7 @@ static void test_plans(hki_cuda_stream *stream)
     with_bias.bias_alignment = 4;
     CHECK(hki_cuda_product_plan_for(stream, &with_bias, &failed) != plan);
     /* float64 has no bias: a refusal, not an error. */
-    with_bias.is_f64 = true;
+    with_bias.dtype = HK_F64;
     with_bias.bias_alignment = 8;
     CHECK(!hki_cuda_product_plan_for(stream, &with_bias, &failed) && !failed);
     CHECK(!hki_cuda_product_plan_for(stream, &with_bias, &failed) && !failed);
