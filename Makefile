@@ -8,7 +8,7 @@ RUNS ?= 1
 WERROR ?= OFF
 
 .DEFAULT_GOAL := help
-.PHONY: help train test bench bench-engine bench-book asan tsan generate format check-format lint clean
+.PHONY: help train test test-gpu bench bench-engine bench-book asan tsan generate format check-format lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -24,6 +24,12 @@ test: ## install what is missing, build, and run all tests
 	cmake --preset release -DHOCKET_WERROR=$(WERROR)
 	cmake --build --preset release
 	@scripts/run-tests build/release
+
+test-gpu: ## build with CUDA, and run the tests of GPUs on those of this machine; fails where there is none
+	@scripts/install-deps build data
+	cmake --preset release -DHOCKET_WERROR=$(WERROR) -DHOCKET_CUDA=ON
+	cmake --build --preset release
+	@HOCKET_NEED_GPU=1 scripts/run-tests build/release -L '^gpu$$'
 
 bench: ## install what is missing, build, and run every program in bench/
 	@scripts/install-deps build data bench

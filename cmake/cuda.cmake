@@ -98,16 +98,22 @@ if(HOCKET_HAS_EMULATION)
     file(CONFIGURE OUTPUT "${wrapper}" CONTENT "#include \"${name}\"\n" @ONLY)
     list(APPEND emulated_sources "${wrapper}")
   endforeach()
-  add_library(hocket_cuda_emulated MODULE ${cuda_c_sources} ${emulated_sources} ${emulation_sources})
-  target_include_directories(hocket_cuda_emulated PRIVATE src include tests/cuda)
-  target_include_directories(hocket_cuda_emulated SYSTEM PRIVATE "${HOCKET_CUDA_INCLUDE}")
-  target_compile_definitions(hocket_cuda_emulated PRIVATE HKI_CUDA_EMULATED)
-  set_target_properties(hocket_cuda_emulated PROPERTIES
-    CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden
-    LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
-  target_compile_options(hocket_cuda_emulated PRIVATE
+  # As objects, so that unit tests reach them.
+  add_library(hocket_cuda_objects OBJECT ${cuda_c_sources} ${emulated_sources} ${emulation_sources})
+  target_include_directories(hocket_cuda_objects PRIVATE src include tests/cuda)
+  target_include_directories(hocket_cuda_objects SYSTEM PUBLIC "${HOCKET_CUDA_INCLUDE}")
+  target_compile_definitions(hocket_cuda_objects PRIVATE HKI_CUDA_EMULATED)
+  set_target_properties(hocket_cuda_objects PROPERTIES
+    CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden)
+  target_compile_options(hocket_cuda_objects PRIVATE
     $<$<COMPILE_LANGUAGE:CXX>:-fPIC -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -ffp-contract=off -Wall -Wextra -Wconversion -Wshadow>
     $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${HOCKET_WERROR}>>:-Werror>)
+  target_link_libraries(hocket_cuda_objects PRIVATE hocket_flags
+                                            INTERFACE Threads::Threads ${CMAKE_DL_LIBS}
+                                                      ${HOCKET_MATH_LIBRARY})
+  add_library(hocket_cuda_emulated MODULE $<TARGET_OBJECTS:hocket_cuda_objects>)
   target_link_libraries(hocket_cuda_emulated PRIVATE hocket_flags Threads::Threads
                                                      ${CMAKE_DL_LIBS} ${HOCKET_MATH_LIBRARY})
+  set_target_properties(hocket_cuda_emulated PROPERTIES
+    LINKER_LANGUAGE CXX LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
 endif()

@@ -43,12 +43,23 @@ endif()
 
 # ---- unit
 file(GLOB_RECURSE unit_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*_test.c")
+# Of the plug-in for GPUs, on its emulation; these two need no CUDA.
+set(plugin_test "/src/(device|op)/cuda/")
+if(NOT TARGET hocket_cuda_objects)
+  list(FILTER unit_sources EXCLUDE REGEX "${plugin_test}cuda_.*")
+  list(APPEND unit_sources "${PROJECT_SOURCE_DIR}/src/device/cuda/cuda_loader_test.c"
+                           "${PROJECT_SOURCE_DIR}/src/device/cuda/cuda_geometry_test.c")
+endif()
 foreach(source IN LISTS unit_sources)
   cmake_path(GET source STEM name)
   hocket_test_executable(${name} "${source}" tests)
   hocket_use_internal(${name})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/tests")
   target_compile_definitions(${name} PRIVATE ${test_definitions})
+  if(TARGET hocket_cuda_objects AND source MATCHES "${plugin_test}" AND NOT name MATCHES "loader|geometry")
+    target_link_libraries(${name} PRIVATE hocket_cuda_objects)
+    set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
+  endif()
   string(REGEX REPLACE "_test$" "" name_of_test "${name}")
   hocket_test(unit.${name_of_test} unit ${name})
 endforeach()

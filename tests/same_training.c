@@ -1,6 +1,8 @@
 /* One training, run in several ways: on one device and on two the first losses agree within a bound;
  * in the serial engine, on one core, with every call handed over, and on simulated devices instead
- * of CPU devices, they agree bit for bit. So they do among GPUs, which agree with CPU devices within a bound. */
+ * of CPU devices, they agree bit for bit. So they do among GPUs, which agree with CPU devices within a bound.
+ *
+ *   same_training [STEPS BATCH]   on GPUs, and one CPU device to compare with, only; fewer where they are emulated */
 #include "check.h"
 
 #include <hocket/hocket.h>
@@ -32,6 +34,9 @@ enum {
 }; /* odd: shares differ, and the last block of samples is not full */
 #endif
 
+/* How much of it is trained: all, unless the command line says otherwise. */
+static int steps = STEPS, batch_size = BATCH;
+
 static hk_array *lenet(hk_array *x, hk_array *const *p)
 {
     x = hk_avg_pool2d(hk_relu(hk_conv2d(x, p[0], p[1], NULL)), NULL);
@@ -44,7 +49,7 @@ static hk_array *lenet(hk_array *x, hk_array *const *p)
 static void make_batch(int step, float *images, int64_t *labels)
 {
     uint32_t noise = 12345u + (uint32_t)step * 7919u;
-    for (int i = 0; i < BATCH; i++) {
+    for (int i = 0; i < batch_size; i++) {
         labels[i] = (i * 7 + step) % CLASSES;
         for (int y = 0; y < SIDE; y++)
             for (int x = 0; x < SIDE; x++) {
@@ -86,15 +91,15 @@ static void train(const hk_runtime_options *options, double losses[STEPS])
                 hk_attach_grad(params[d][i], HK_GRAD_WRITE);
             }
         }
-        for (int step = 0; step < STEPS; step++) {
+        for (int step = 0; step < steps; step++) {
             HK_SCOPE;
             hk_array *x[MAX_DEVICES], *y[MAX_DEVICES], *loss[MAX_DEVICES];
             make_batch(step, images, labels);
             hk_split_and_load(
-                hk_from_host(images, hk_shape(BATCH, 1, SIDE, SIDE), HK_F32, devices[0]), devices,
-                n, NULL, x);
-            hk_split_and_load(hk_from_host(labels, hk_shape(BATCH), HK_I64, devices[0]), devices, n,
-                              NULL, y);
+                hk_from_host(images, hk_shape(batch_size, 1, SIDE, SIDE), HK_F32, devices[0]),
+                devices, n, NULL, x);
+            hk_split_and_load(hk_from_host(labels, hk_shape(batch_size), HK_I64, devices[0]),
+                              devices, n, NULL, y);
             hk_record_begin();
             for (int d = 0; d < n; d++)
                 loss[d] = hk_softmax_cross_entropy(lenet(x[d], params[d]), y[d]);
@@ -107,10 +112,10 @@ static void train(const hk_runtime_options *options, double losses[STEPS])
                 hk_all_reduce(grads, n);
             }
             for (int d = 0; d < n; d++)
-                hk_sgd(params[d], PARAMS, &(hk_sgd_options){.lr = 0.02, .batch = BATCH});
+                hk_sgd(params[d], PARAMS, &(hk_sgd_options){.lr = 0.02, .batch = batch_size});
             losses[step] = 0;
             for (int d = 0; d < n; d++)
-                losses[step] += hk_item(hk_sum(loss[d], NULL), NULL) / BATCH;
+                losses[step] += hk_item(hk_sum(loss[d], NULL), NULL) / batch_size;
         }
     }
     CHECK(!hk_status_print(hk_wait_all(), stderr));
@@ -119,15 +124,15 @@ static void train(const hk_runtime_options *options, double losses[STEPS])
 
 static void check_same_bits(const double *a, const double *b, const char *how)
 {
-    if (memcmp(a, b, STEPS * sizeof *a))
+    if (memcmp(a, b, (size_t)steps * sizeof *a))
         fprintf(stderr, "%s differs\n", how);
-    CHECK(!memcmp(a, b, STEPS * sizeof *a));
+    CHECK(!memcmp(a, b, (size_t)steps * sizeof *a));
 }
 
 static double worst_difference(const double *a, const double *b)
 {
     double worst = 0;
-    for (int i = 0; i < STEPS; i++)
+    for (int i = 0; i < steps; i++)
         worst = fmax(worst, fabs(a[i] - b[i]) / fabs(a[i]));
     return worst;
 }
@@ -160,7 +165,7 @@ static bool has_cuda(void)
     return found;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static double one[STEPS], two[STEPS], other[STEPS];
     /* So fast that no time is spent on pacing them. */
@@ -172,7 +177,18 @@ int main(void)
     hk_runtime_options on_sims = {.cpu_devices = 1, .sim = &sim, .sim_count = 1};
     const bool cuda = has_cuda();
     setenv("HOCKET_CUDA", "off", 1); /* where an option does not say otherwise */
+    if (argc == 3) {
+        steps = atoi(argv[1]);
+        batch_size = atoi(argv[2]);
+        CHECK(cuda && steps > 0 && steps <= STEPS && batch_size > 0 && batch_size <= BATCH);
+        if (check_result())
+            return 1;
+    }
     train(&(hk_runtime_options){.cpu_devices = 1}, one);
+    if (argc == 3) {
+        test_cuda(one);
+        return check_result();
+    }
     train(&(hk_runtime_options){.cpu_devices = 2}, two);
     double worst = worst_difference(one, two);
     printf("loss %.6f to %.6f; one and two devices differ by %.2g at most\n", one[0],

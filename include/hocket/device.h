@@ -59,8 +59,8 @@ typedef enum hk_queue {
  * may take. */
 typedef struct hk_queue_stats {
     uint64_t calls;
-    int64_t busy_ns;     /* only known of simulated devices */
-    int64_t last_end_ns; /* when the last one ended, on hk_clock_ns's axis; simulated devices */
+    int64_t busy_ns;     /* only known of accelerators */
+    int64_t last_end_ns; /* when the last one ended, on hk_clock_ns's axis; accelerators */
     int64_t late_ns;     /* the most by which one was late since hk_device_stats_clear */
     uint64_t bytes;      /* copied */
 } hk_queue_stats;

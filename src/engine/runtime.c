@@ -1,5 +1,5 @@
 /* A runtime from start to end, and the default one of the process. */
-#include "engine/engine_internal.h"
+#include "engine/accelerator.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 static pthread_mutex_t default_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(hki_runtime *) default_runtime;
 static _Atomic(unsigned) fork_generation;
-static pthread_once_t process_once = PTHREAD_ONCE_INIT;
+static pthread_once_t process_once = PTHREAD_ONCE_INIT, cuda_once = PTHREAD_ONCE_INIT;
 
 /* ---- workers -------------------------------------------------------------------------------- */
 
@@ -123,9 +123,30 @@ static void runtime_end(hki_runtime *runtime)
     atomic_store(&runtime->ended, true);
 }
 
+static void process_exit(void)
+{
+    /* Other threads may be amid a call: what they stand on stays where it is, and is found here. */
+    static hki_runtime *at_exit;
+    /* A task that calls exit would wait for itself: let the process go with it. Called twice where there are GPUs. */
+    if (!hki_in_task() && !at_exit) {
+        at_exit = atomic_load(&default_runtime);
+        if (at_exit)
+            hki_runtime_retain(at_exit);
+    }
+    hk_runtime_deinit();
+}
+
+/* CUDA ends at exit, too, before what was registered before it was opened: the runtime is to end first. */
+static void exit_before_cuda(void)
+{
+    atexit(process_exit);
+}
+
 /* The runtime is now the process's. Expects default_lock. */
 static void runtime_publish(hki_runtime *runtime)
 {
+    if (runtime && runtime->cuda && runtime->cuda->found.plugin)
+        pthread_once(&cuda_once, exit_before_cuda);
     if (runtime && hki_runtime_started)
         hki_runtime_started(runtime);
     atomic_store(&default_runtime, runtime);
@@ -148,18 +169,6 @@ static void fork_child(void)
     atomic_fetch_add(&fork_generation, 1);
     atomic_store(&default_runtime, NULL);
     pthread_mutex_unlock(&default_lock);
-}
-
-static void process_exit(void)
-{
-    /* Other threads may be amid a call: what they stand on stays where it is, and is found here. */
-    static hki_runtime *at_exit;
-    /* A task that calls exit would wait for itself: let the process go with it. */
-    if (!hki_in_task())
-        at_exit = atomic_load(&default_runtime);
-    if (at_exit)
-        hki_runtime_retain(at_exit);
-    hk_runtime_deinit();
 }
 
 static void process_init(void)

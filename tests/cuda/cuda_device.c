@@ -319,7 +319,7 @@ static void test_emulated(const char *program)
     start(program, "fill", "memory=64M");
     start(program, "succeed", "gpus=2,slow=3");
     start(program, "succeed", "gpus=2,peers=0,slow=5");
-    for (int i = 1; i <= 40; i++) { /* each allocation of it in turn, and some more */
+    for (int i = 1; i <= 24; i++) { /* each allocation of it in turn */
         snprintf(text, sizeof text, "fail_allocation=%d", i);
         start(program, "refuse", text);
     }

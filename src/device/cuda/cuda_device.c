@@ -68,6 +68,25 @@ void hki_cuda_take_base(hki_cuda_device *self)
     pthread_mutex_unlock(&self->lock);
 }
 
+/* Copies between this GPU and others take the way between them where there is one, not that through the host. */
+static void open_to_peers(const hki_cuda_device *self)
+{
+    cudaMemPool_t pool;
+    int count = 0, can = 0;
+    if (!self->has_pools || cudaDeviceGetDefaultMemPool(&pool, self->gpu) != cudaSuccess ||
+        cudaGetDeviceCount(&count) != cudaSuccess)
+        count = 0;
+    for (int peer = 0; peer < count; peer++) {
+        const struct cudaMemAccessDesc access = {
+            .location = {.type = cudaMemLocationTypeDevice, .id = peer},
+            .flags = cudaMemAccessFlagsProtReadWrite};
+        if (peer != self->gpu && cudaDeviceCanAccessPeer(&can, peer, self->gpu) == cudaSuccess &&
+            can)
+            cudaMemPoolSetAccess(pool, &access, 1);
+    }
+    cudaGetLastError(); /* copies find a way in any case */
+}
+
 static cudaError_t make(hki_cuda_device *self, const char **what)
 {
     int has_pools = 0;
@@ -81,6 +100,7 @@ static cudaError_t make(hki_cuda_device *self, const char **what)
         cudaSuccess)
         cudaGetLastError();
     self->has_pools = has_pools;
+    open_to_peers(self);
     *what = "streams and events";
     error = cudaStreamCreateWithFlags(&self->memory, cudaStreamNonBlocking);
     for (int i = 0; i < HKI_CUDA_BASES && error == cudaSuccess; i++)

@@ -2,6 +2,7 @@
 
 #include "op/copy.h"
 #include "op/cuda/cuda_calls.h"
+#include "op/cuda/cuda_transpose.h"
 #include "op/element_text.h"
 #include "op/elementwise.h"
 #include "op/fill.h"
@@ -133,19 +134,26 @@ void hki_cuda_call_row(const hki_kernel_call *call, hki_cuda_stream *stream)
 
 /* ---- copies ------------------------------------------------------------------------------------------------- */
 
-static void launch_copy(hki_cuda_stream *stream, const hki_cuda_path *path, void *argument)
-{
-    hki_cuda_launch_copy(stream, path, *(const int *)argument);
-}
-
 void hki_cuda_copy_tensor(hki_cuda_stream *stream, const hki_cuda_tensor *from,
                           const hki_cuda_tensor *to)
 {
-    int item_bytes[2] = {hki_cuda_item_bytes(to->dtype), hki_cuda_item_bytes(to->dtype)};
+    const int item_bytes[2] = {hki_cuda_item_bytes(to->dtype), hki_cuda_item_bytes(to->dtype)};
     hki_cuda_walk walk;
     hki_cuda_walk_over(&walk, (const hki_cuda_tensor *const[]){to, from}, 2);
-    hki_cuda_each_part(stream, &walk, HKI_CUDA_PACK_BYTES / item_bytes[0], item_bytes, launch_copy,
-                       item_bytes);
+    hki_cuda_walk_sort(&walk,
+                       0); /* any order will do: the one in which memory is written forwards */
+    for (int64_t begin = 0; begin < walk.size;) {
+        hki_cuda_walk part;
+        hki_cuda_transpose transpose;
+        hki_cuda_path path;
+        begin += hki_cuda_walk_part(&walk, begin, HKI_CUDA_MAX_INDEX, &part);
+        if (hki_cuda_transpose_init(&transpose, &part, item_bytes[0])) {
+            hki_cuda_launch_transpose(stream, &transpose, item_bytes[0]);
+        } else {
+            hki_cuda_path_init(&path, &part, HKI_CUDA_PACK_BYTES / item_bytes[0], item_bytes);
+            hki_cuda_launch_copy(stream, &path, item_bytes[0]);
+        }
+    }
 }
 
 void hki_cuda_call_copy(const hki_kernel_call *call, hki_cuda_stream *stream)

@@ -420,6 +420,31 @@ cudaError_t cudaDeviceDisablePeerAccess(int peer)
                                                           : fail(cudaErrorPeerAccessNotEnabled);
 }
 
+/* A GPU has one pool, whose handle is the GPU. Access to it is access to all of the GPU's memory. */
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device)
+{
+    if (!is_device(device))
+        return fail(cudaErrorInvalidDevice);
+    *pool = reinterpret_cast<cudaMemPool_t>(&the_machine().gpus[device]);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc *list, size_t count)
+{
+    const gpu *its = reinterpret_cast<const gpu *>(pool);
+    for (size_t i = 0; i < count; i++) {
+        int device = list[i].location.id;
+        if (list[i].location.type != cudaMemLocationTypeDevice || !is_device(device) ||
+            list[i].flags == cudaMemAccessFlagsProtRead)
+            return fail(cudaErrorInvalidValue);
+        if (device != its->index && !the_machine().setting.peers)
+            return fail(cudaErrorPeerAccessUnsupported);
+        the_machine().gpus[device].may_access[its->index] =
+            list[i].flags == cudaMemAccessFlagsProtReadWrite;
+    }
+    return cudaSuccess;
+}
+
 /* ---- Errors */
 cudaError_t cudaPeekAtLastError(void)
 {
