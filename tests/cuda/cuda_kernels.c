@@ -411,8 +411,7 @@ static void test_softmax(void)
                     HK_SCOPE;
                     hk_array *expected = run_cross_entropy(hk_device_named("cpu:0"), &with);
                     hk_seed(3);
-                    CHECK(agree(run_cross_entropy(gpu(), &with), expected,
-                                tolerance, what));
+                    CHECK(agree(run_cross_entropy(gpu(), &with), expected, tolerance, what));
                 }
             }
         }

@@ -140,7 +140,8 @@ void hki_cuda_copy_tensor(hki_cuda_stream *stream, const hki_cuda_tensor *from,
     const int item_bytes[2] = {hki_cuda_item_bytes(to->dtype), hki_cuda_item_bytes(to->dtype)};
     hki_cuda_walk walk;
     hki_cuda_walk_over(&walk, (const hki_cuda_tensor *const[]){to, from}, 2);
-    hki_cuda_walk_sort(&walk, 0); /* any order will do: the one in which memory is written forwards */
+    hki_cuda_walk_sort(&walk,
+                       0); /* any order will do: the one in which memory is written forwards */
     for (int64_t begin = 0; begin < walk.size;) {
         hki_cuda_walk part;
         hki_cuda_transpose transpose;

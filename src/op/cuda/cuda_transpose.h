@@ -17,7 +17,8 @@ enum { HKI_CUDA_TRANSPOSE_SIDE = 32 };
 typedef struct hki_cuda_transpose {
     hki_cuda_path outer;
     uint32_t rows, columns;
-    int64_t row_step, column_step;           /* bytes: of operand 0 from row to row, of operand 1 from column to column */
+    int64_t row_step,
+        column_step; /* bytes: of operand 0 from row to row, of operand 1 from column to column */
     hki_cuda_divider row_tiles, column_tiles; /* of a matrix */
     uint32_t tiles;                           /* of all matrices */
 } hki_cuda_transpose;
