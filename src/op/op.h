@@ -30,6 +30,9 @@
  * HKI_OPTIONS_TABLE in scale.c. An operator without inputs (fill, random) and one with any_device take
  * an hk_device as their last argument.
  *
+ * GPUs have kernels of their own: a function and a line in src/op/cuda/kernel_table.c; a call of an operator that has none
+ * fails there as unsupported. A row of elementwise.def needs nothing more.
+ *
  * Gradients call other operators through hki_op_call1 … hki_op_call3 (&hki_op_… of all operators are
  * declared below), never through the public macros, which would note their own source line. Gradients
  * of broadcast inputs end in hki_op_sum_to_shape. */

@@ -54,8 +54,8 @@ template <class Element>
 static void launch(hki_cuda_stream *stream, const hki_cuda_draw *draw, void *out, int64_t size)
 {
     constexpr int N = per_counter<Element>;
-    const unsigned grid = hki_cuda_grid((size - 1) / N + 1, HKI_CUDA_BLOCK,
-                                        hki_cuda_stream_multiprocessors(stream));
+    const unsigned grid =
+        hki_cuda_grid((size - 1) / N + 1, HKI_CUDA_BLOCK, hki_cuda_stream_multiprocessors(stream));
     const bool is_wide = reinterpret_cast<uintptr_t>(out) % (sizeof(Element) * N) == 0;
     HKI_LAUNCH(stream, grid, HKI_CUDA_BLOCK, (random_numbers<Element, N>), *draw,
                static_cast<Element *>(out), size, is_wide);

@@ -34,16 +34,16 @@ HKI_DEVICE typename Kind::word gather(const hki_cuda_reduce &call, const char *b
             const hki_pack<element, N> x =
                 *reinterpret_cast<const hki_pack<element, N> *>(base + i * step);
             for (int j = 0; j < N; j++)
-                word = Kind::join(word,
-                                  Kind::of(x.at[j], call.gone_first + (int64_t)i * N + j, reference));
+                word = Kind::join(
+                    word, Kind::of(x.at[j], call.gone_first + (int64_t)i * N + j, reference));
         }
     } else {
         for (uint32_t i = begin; i < end; i += lanes) {
             const char *at = base + hki_path_offset(call.gone, 0, i);
             const hki_pack<element, N> x = *reinterpret_cast<const hki_pack<element, N> *>(at);
             for (int j = 0; j < N; j++)
-                word = Kind::join(word,
-                                  Kind::of(x.at[j], call.gone_first + (int64_t)i * N + j, reference));
+                word = Kind::join(
+                    word, Kind::of(x.at[j], call.gone_first + (int64_t)i * N + j, reference));
         }
     }
     return word;
@@ -65,8 +65,8 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_TILE) reduce(const hki_cuda_reduce call)
     for (int64_t block = blockIdx.x; block < call.tile.tiles * call.tile.parts;
          block += gridDim.x) {
         const int64_t part = block / call.tile.tiles;
-        const uint32_t kept = (uint32_t)(block % call.tile.tiles) * (uint32_t)at.columns +
-                              (uint32_t)at.column;
+        const uint32_t kept =
+            (uint32_t)(block % call.tile.tiles) * (uint32_t)at.columns + (uint32_t)at.column;
         const uint32_t begin = (uint32_t)(part * call.tile.part_size);
         const uint32_t end = call.gone.count - begin < (uint32_t)call.tile.part_size
                                  ? call.gone.count
@@ -77,8 +77,8 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_TILE) reduce(const hki_cuda_reduce call)
             element reference = {};
             if constexpr (Kind::has_reference)
                 reference = *operand<element>(call.kept, HKI_CUDA_KEPT_REFERENCE, kept);
-            word = gather<Kind, N>(call, operand<char>(call.kept, HKI_CUDA_KEPT_IN, kept), reference,
-                                   begin + (uint32_t)at.lane, end, (uint32_t)at.lanes);
+            word = gather<Kind, N>(call, operand<char>(call.kept, HKI_CUDA_KEPT_IN, kept),
+                                   reference, begin + (uint32_t)at.lane, end, (uint32_t)at.lanes);
         }
         word = hki_join_lanes<Kind>(at, word, room);
         if (is_there && at.lane == 0) {

@@ -31,8 +31,8 @@ template <class Element, class Word, class Result> struct sum_of {
 template <class Element, class Word, class Result>
 static void elements(hki_cuda_stream *stream, const hki_cuda_reduce *call)
 {
-    launch_reduce<sum_of<Element, Word, Result>, HKI_CUDA_PACK_BYTES / (int)sizeof(Element)>(
-        stream, call);
+    launch_reduce<sum_of<Element, Word, Result>, HKI_CUDA_PACK_BYTES / (int)sizeof(Element)>(stream,
+                                                                                             call);
 }
 
 /* Words are gathered as they are. */

@@ -115,10 +115,10 @@ static void launch_row(hki_cuda_stream *stream, const hki_cuda_path *path, doubl
 #else
 #define ENTRY_FLOATS(name) nullptr,
 #endif
-#define ENTRY_NUMBERS(name)                     launch_row<row_##name<ROW_TYPE>>,
-#define ENTRY_ALL_DTYPES(name)                  launch_row<row_##name<ROW_TYPE>>,
-#define ROW(kind, name, dtypes, ...)            ENTRY_##dtypes(name)
-#define CHECKED(kind, name, dtypes, ...)        ENTRY_##dtypes(name)
+#define ENTRY_NUMBERS(name)              launch_row<row_##name<ROW_TYPE>>,
+#define ENTRY_ALL_DTYPES(name)           launch_row<row_##name<ROW_TYPE>>,
+#define ROW(kind, name, dtypes, ...)     ENTRY_##dtypes(name)
+#define CHECKED(kind, name, dtypes, ...) ENTRY_##dtypes(name)
 
 const hki_cuda_row_fn ROW_TABLE[HKI_CUDA_ROW_COUNT] = {
 #include "op/elementwise.def"

@@ -121,7 +121,8 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_TILE)
             label = label_of(labels, label_dtype, row);
             if (label < 0 || label >= classes) {
                 if (at.lane == 0)
-                    hki_cuda_report_value(fault, (uint32_t)(row < LAST_ROW ? row : LAST_ROW), label);
+                    hki_cuda_report_value(fault, (uint32_t)(row < LAST_ROW ? row : LAST_ROW),
+                                          label);
                 size = 0;
             }
         }

@@ -31,11 +31,9 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK) transpose(const hki_cuda_transpose ca
     }
 }
 
-template <class Element>
-static void launch(hki_cuda_stream *stream, const hki_cuda_transpose *call)
+template <class Element> static void launch(hki_cuda_stream *stream, const hki_cuda_transpose *call)
 {
-    const unsigned grid =
-        hki_cuda_grid(call->tiles, 1, hki_cuda_stream_multiprocessors(stream));
+    const unsigned grid = hki_cuda_grid(call->tiles, 1, hki_cuda_stream_multiprocessors(stream));
     HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_BLOCK, transpose<Element>, *call);
 }
 

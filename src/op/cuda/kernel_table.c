@@ -6,7 +6,6 @@
 #define CHECKED(kind, name, ...) [HKI_OP_ID_##name] = hki_cuda_call_row,
 
 const hki_cuda_kernel_fn hki_cuda_kernels[HKI_OP_COUNT] = {
-#include "op/elementwise.def"
     [HKI_OP_ID_sum] = hki_cuda_call_reduce,
     [HKI_OP_ID_mean] = hki_cuda_call_reduce,
     [HKI_OP_ID_max] = hki_cuda_call_reduce,
@@ -32,4 +31,6 @@ const hki_cuda_kernel_fn hki_cuda_kernels[HKI_OP_COUNT] = {
     [HKI_OP_ID_random_uniform] = hki_cuda_call_random,
     [HKI_OP_ID_random_normal] = hki_cuda_call_random,
     [HKI_OP_ID_random_int] = hki_cuda_call_random,
-    HKI_CUDA_LIBRARY_KERNELS};
+    HKI_CUDA_LIBRARY_KERNELS
+#include "op/elementwise.def"
+};
