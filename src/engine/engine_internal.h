@@ -395,13 +395,6 @@ typedef struct hki_launch_cores {
     int processors[HKI_MAX_CORES];
 } hki_launch_cores;
 
-/* What is known of NVIDIA GPUs. */
-typedef struct hki_cuda_setup {
-    hki_cuda_choice choice;
-    hki_cuda_found found;
-    char text[4096]; /* of hk_cuda_describe; "" before it is asked for; devices_lock */
-} hki_cuda_setup;
-
 /* ---- setting up (setup.c) ------------------------------------------------------------------------------------- */
 
 typedef struct hki_runtime_config {
