@@ -39,7 +39,8 @@ typedef struct hki_cuda_found {
 typedef struct hki_cuda_setup {
     hki_cuda_choice choice;
     hki_cuda_found found;
-    char text[4096]; /* of hk_cuda_describe; "" before it is asked for; the runtime's devices_lock */
+    char
+        text[4096]; /* of hk_cuda_describe; "" before it is asked for; the runtime's devices_lock */
 } hki_cuda_setup;
 
 /* What a starting runtime asks: hki_cuda_find, but only where this machine looks as if it had an NVIDIA GPU, by what its

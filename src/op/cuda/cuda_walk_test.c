@@ -1,5 +1,5 @@
 /* Walks and paths: the same elements in the same order, whatever is joined, cut and widened. */
-#include "op/cuda/cuda_walk.c"
+#include "op/cuda/cuda_walk.h"
 
 #include "tests/check.h"
 
