@@ -124,7 +124,7 @@ bool hki_memory_pool_remove_small(hki_memory_pool *pool)
 }
 
 /* NULL: there is none at the moment. */
-static void *try_allocate(hki_memory_pool *pool, size_t bytes)
+static inline __attribute__((always_inline)) void *try_allocate(hki_memory_pool *pool, size_t bytes)
 {
     hk_device_memory *memory = &pool->memory;
     int index = class_of(bytes);
@@ -161,16 +161,21 @@ unlock:
     return data;
 }
 
+/* While something is under way that may give memory back, and once more: it may have ended since the last try. */
+static __attribute__((noinline)) void *allocate_late(hki_memory_pool *pool, size_t bytes)
+{
+    void *data = NULL;
+    for (bool more = true; !data && more; data = try_allocate(pool, bytes))
+        more = pool->device->make_room(pool->device);
+    return data;
+}
+
 void *hki_memory_pool_allocate(hki_memory_pool *pool, size_t bytes)
 {
-    hki_device *device = pool->device;
     if (bytes > (size_t)1 << 60)
         return NULL;
     void *data = try_allocate(pool, bytes);
-    /* Nothing under way: what was may have ended since the last try. */
-    for (bool more = device->make_room; !data && more; data = try_allocate(pool, bytes))
-        more = device->make_room(device);
-    return data;
+    return data || !pool->device->make_room ? data : allocate_late(pool, bytes);
 }
 
 static void release(hki_memory_pool *pool, void *data, size_t bytes, bool keep)

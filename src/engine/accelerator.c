@@ -230,8 +230,8 @@ void *hki_accelerator_main(void *argument)
     if (runtime->launch_cores.count > 0)
         hki_cpu_pin_any(runtime->launch_cores.processors, runtime->launch_cores.count);
     while (wait_for_task(queue)) {
-        if (!queue->device
-                 ->class->is_modelled) { /* giving a device work takes no core worth counting */
+        /* Giving a device work takes no core worth counting. */
+        if (!queue->device->class->is_modelled) {
             launch_next(&executor);
             linger(queue);
         } else if (core_acquire(runtime, &budget)) {

@@ -10,7 +10,8 @@
 enum {
     TIMER_SLACK_NS = 1000,
     ORDER_NS = 5000, /* what comes before a task that is done is being counted out at the moment */
-    PACE_SHARE = 8   /* of the latest task in what one takes */
+    PACE_SHARE = 8,  /* of the latest task in what one takes */
+    AWAKE_NS = 1000000 /* since something happened: then it is no short wait */
 };
 
 /* The launched tasks of a queue. */
@@ -128,14 +129,15 @@ static void complete(hki_executor *executor, hki_queue *queue, hki_flight *ended
 
 /* ---- the thread --------------------------------------------------------------------------------------------- */
 
-/* Until next_ns, or until there is something else to look at. Stays awake where it is not long and somebody waits: being
- * woken takes longer. */
-static void rest(hki_runtime *runtime, uint32_t seen_word, uint32_t seen_added, int64_t next_ns)
+/* Until next_ns, or until there is something else to look at. Stays awake, until awake_ns at most, where it is not long
+ * and somebody waits: being woken takes longer. */
+static void rest(hki_runtime *runtime, uint32_t seen_word, uint32_t seen_added, int64_t next_ns,
+                 int64_t awake_ns)
 {
     hki_clock *clock = runtime->clock;
     atomic_store(&clock->sleeps_until_ns, next_ns);
     int64_t left_ns = next_ns == INT64_MAX ? -1 : next_ns - hki_clock_ns();
-    bool is_short = next_ns != INT64_MAX && left_ns < HKI_SPIN_NS;
+    bool is_short = next_ns < awake_ns && left_ns < HKI_SPIN_NS;
     if (is_short && atomic_load(&runtime->waiters) > 0)
         while (hki_clock_ns() < next_ns && atomic_load(&clock->added) == seen_added)
             hki_relax();
@@ -158,6 +160,8 @@ static void *clock_main(void *argument)
     hki_executor executor = {
         .queue = NULL, .slot = 1, .chain = false}; /* accelerators have one worker */
     hki_flight ended;
+    uint32_t last_added = 0;
+    int64_t awake_ns = 0;
     fesetenv(FE_DFL_ENV);
     prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
     for (;;) {
@@ -175,7 +179,10 @@ static void *clock_main(void *argument)
         }
         if (stopping && in_flight(runtime) == 0)
             return NULL;
-        rest(runtime, seen_word, seen_added, next_ns);
+        if (any || seen_added != last_added)
+            awake_ns = hki_clock_ns() + AWAKE_NS;
+        last_added = seen_added;
+        rest(runtime, seen_word, seen_added, next_ns, awake_ns);
     }
 }
 

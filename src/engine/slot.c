@@ -41,6 +41,20 @@ static hki_task *free_slot_locked(hki_runtime *runtime)
     return task;
 }
 
+/* New ones, linked; NULL: no memory. */
+static __attribute__((noinline)) hki_gate *gates_create(hki_runtime *runtime)
+{
+    size_t bytes = runtime->accelerated ? sizeof(hki_staged_gate) : sizeof(hki_gate);
+    char *chunk = chunk_get(runtime, CHUNK_GATES * bytes);
+    hki_gate *gates = NULL;
+    for (size_t i = 0; chunk && i < CHUNK_GATES; i++) {
+        hki_gate *gate = (void *)(chunk + i * bytes);
+        gate->next = gates;
+        gates = gate;
+    }
+    return gates;
+}
+
 /* Fresh gates for so many accesses; false: no memory, and the task has as many as there were. */
 static bool reserve_locked(hki_runtime *runtime, hki_task *task, int count)
 {
@@ -48,15 +62,8 @@ static bool reserve_locked(hki_runtime *runtime, hki_task *task, int count)
         if (!runtime->free_gates)
             runtime->free_gates =
                 atomic_exchange_explicit(&runtime->returned_gates, NULL, memory_order_acquire);
-        if (!runtime->free_gates) {
-            size_t bytes = runtime->accelerated ? sizeof(hki_staged_gate) : sizeof(hki_gate);
-            char *gates = chunk_get(runtime, CHUNK_GATES * bytes);
-            for (size_t i = 0; gates && i < CHUNK_GATES; i++) {
-                hki_gate *fresh = (void *)(gates + i * bytes);
-                fresh->next = runtime->free_gates;
-                runtime->free_gates = fresh;
-            }
-        }
+        if (!runtime->free_gates)
+            runtime->free_gates = gates_create(runtime);
         hki_gate *gate = runtime->free_gates;
         if (!gate)
             return false;

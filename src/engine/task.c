@@ -100,13 +100,17 @@ void hki_task_fail_for_input(hki_task *task, const hk_status *status)
     hk_status_release(own);
 }
 
+/* Nearly always nothing at all is failed; then even the variables need not be looked at. */
+static bool any_failed(const hki_task *task)
+{
+    return atomic_load_explicit(&task->runtime->failed_vars, memory_order_relaxed) > 0;
+}
+
 const hk_status *hki_task_input_failure(const hki_task *task)
 {
     const hki_task_spec *spec = &task->spec;
     const hk_status *first = NULL;
-    /* Nearly always nothing at all is failed; then even the variables need not be looked at. */
-    bool any = atomic_load_explicit(&task->runtime->failed_vars, memory_order_relaxed) > 0;
-    for (int i = 0; any && i < spec->access_count; i++) {
+    for (int i = 0; any_failed(task) && i < spec->access_count; i++) {
         const hki_access *access = &spec->accesses[i];
         if (!(access->mode & HKI_READ))
             continue;
@@ -122,7 +126,7 @@ bool hki_task_start(hki_task *task)
 {
     const hki_task_spec *spec = &task->spec;
     atomic_store_explicit(&task->state, HKI_TASK_STARTED, memory_order_relaxed);
-    const hk_status *first = hki_task_input_failure(task);
+    const hk_status *first = any_failed(task) ? hki_task_input_failure(task) : NULL;
     if (!first && atomic_load_explicit(&task->runtime->stopping, memory_order_relaxed))
         first = hk_status_retain(task->runtime->cancelled);
     if (first) {
