@@ -1,7 +1,9 @@
 /* Walks and paths: the same elements in the same order, whatever is joined, cut and widened. */
-#include "op/cuda/cuda_walk.c"
+#include "op/cuda/cuda_walk.h"
 
 #include "tests/check.h"
+
+#include <string.h>
 
 enum { OPERANDS = 3, MOST = 4096 };
 
