@@ -96,10 +96,10 @@ static void train(const hk_runtime_options *options, double losses[STEPS])
             hk_array *x[MAX_DEVICES], *y[MAX_DEVICES], *loss[MAX_DEVICES];
             make_batch(step, images, labels);
             hk_split_and_load(
-                hk_from_host(images, hk_shape(batch_size, 1, SIDE, SIDE), HK_F32, devices[0]), devices,
-                n, NULL, x);
-            hk_split_and_load(hk_from_host(labels, hk_shape(batch_size), HK_I64, devices[0]), devices, n,
-                              NULL, y);
+                hk_from_host(images, hk_shape(batch_size, 1, SIDE, SIDE), HK_F32, devices[0]),
+                devices, n, NULL, x);
+            hk_split_and_load(hk_from_host(labels, hk_shape(batch_size), HK_I64, devices[0]),
+                              devices, n, NULL, y);
             hk_record_begin();
             for (int d = 0; d < n; d++)
                 loss[d] = hk_softmax_cross_entropy(lenet(x[d], params[d]), y[d]);

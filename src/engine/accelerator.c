@@ -1,7 +1,7 @@
 /* Devices whose tasks end by a clock of their own. One thread for each queue launches what is ready; where they end is
  * in clock.c. Of what goes before, a task knows when it ended by the devices' clocks, not by this machine's: being woken
  * late does not add up. */
-#include "engine/engine_internal.h"
+#include "engine/accelerator.h"
 
 #include <fenv.h>
 

@@ -7,7 +7,7 @@
  * What waits for a gate is in one list, in which it stays until the gate's end. Who may be launched is taken off
  * `pending` by the first who finds that: the one that launches last walks the list, one that comes later sees
  * is_launched, and whoever opens the gate takes off the rest. */
-#include "engine/engine_internal.h"
+#include "engine/accelerator.h"
 
 enum { NAP_NS = 20000 };
 

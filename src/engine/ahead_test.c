@@ -18,15 +18,20 @@ static hki_var vars[VARS];
 static uint64_t values[VARS];
 static atomic_int ran[VARS]; /* tasks that have changed it */
 
-static void start(int launch_ahead)
+static void start_with(hk_engine engine, int launch_ahead)
 {
-    runtime = late_start(launch_ahead, 0);
+    runtime = late_start(engine, launch_ahead, 0);
     cpu = hk_device_at(0).handle;
     for (int i = 0; i < VARS; i++) {
         hki_var_init(&vars[i], runtime);
         values[i] = 0;
         atomic_store(&ran[i], 0);
     }
+}
+
+static void start(int launch_ahead)
+{
+    start_with(HK_ENGINE_ASYNC, launch_ahead);
 }
 
 static void stop(void)
@@ -507,6 +512,25 @@ static void *devices_main(void *argument)
     return NULL;
 }
 
+/* The serial engine launches one task, waits until it has ended, and learns what became of it. */
+static void test_serial(void)
+{
+    unsigned seed = 1;
+    pthread_t thread;
+    start_with(HK_ENGINE_SERIAL, 64);
+    atomic_store(&is_issued, false);
+    pthread_create(&thread, NULL, devices_main, &seed);
+    for (int i = 0; i < 4; i++) {
+        submit(0, i % 2 ? OUT : COMPUTE, (work){i == 2 ? FAIL : MIX, 0, -1, 1});
+        CHECK_EQ_I64(atomic_load(&ran[0]), i < 2 ? i + 1 : 2);
+    }
+    CHECK_EQ_I64(code_of(0), HK_INJECTED);
+    CHECK(late_wait_count == 0 && late_launched_count(0, OUT) == 1);
+    atomic_store(&is_issued, true);
+    pthread_join(thread, NULL);
+    stop();
+}
+
 static void test_random(unsigned seed)
 {
     enum { TASKS = 1500 };
@@ -566,6 +590,7 @@ int main(void)
     test_healing();
     test_lost();
     test_end();
+    test_serial();
     for (unsigned seed = 0; seed < 12; seed++)
         test_random(seed);
     return check_result();

@@ -1,7 +1,7 @@
 /* Where accelerators' tasks end. One thread for all devices asks them and completes each task when its device has done
  * it, so that a long launch never holds up an end. Each queue's tasks end in the order in which they were launched: only
  * the first one of each is asked for. Its worker puts them into a ring without a lock. */
-#include "engine/engine_internal.h"
+#include "engine/accelerator.h"
 
 #include <fenv.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ typedef struct hki_flights {
     hki_flight ring[HKI_MAX_AHEAD];
 } hki_flights;
 
-struct hki_clock {
+typedef struct hki_clock {
     pthread_t thread;
     bool started;
     _Atomic(bool) stopping;
@@ -30,7 +30,7 @@ struct hki_clock {
     _Atomic(int64_t)
         sleeps_until_ns; /* INT64_MIN: it is awake, and looks at `added` before it sleeps */
     _Atomic(uint32_t) completed, room_waiters; /* see make_room */
-};
+} hki_clock;
 
 /* ---- adding ------------------------------------------------------------------------------------------------- */
 

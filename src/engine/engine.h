@@ -2,7 +2,7 @@
  *
  * A task names the byte ranges of variables that it reads and writes, never other tasks. Tasks have one
  * total order (their sequence number); a task starts once every earlier one that conflicts with it has
- * finished. Life of a task: hki_task_begin (a slot with room for a payload), the caller fills payload
+ * finished, or, on devices that keep the order of what they are given, has been launched. Life of a task: hki_task_begin (a slot with room for a payload), the caller fills payload
  * and accesses, hki_task_submit. From then on the engine owns it: prepare → run(piece) for each piece →
  * join → finish, in a worker of its device, in a waiting thread, or, small and ready, in the submitter.
  *

@@ -26,12 +26,7 @@ enum {
     HKI_CHAIN_TASKS = 64,  /* successors run in place before others get their turn */
     HKI_LOOK_AGAIN_NS = 1000000, /* a short task may turn out long: sleepers look after this */
     HKI_MAX_DEVICES = 64,
-    HKI_IN_FLIGHT =
-        2, /* launched in one queue, whatever they take: the one that runs, and the next */
-    HKI_MAX_AHEAD = 256,   /* launched in one queue, at most */
-    HKI_AHEAD_NS = 100000, /* more than launching takes: nobody need be further ahead */
-    HKI_GATE_MARKS = 4,    /* queues whose tasks one gate can be launched behind, */
-    HKI_TASK_MARKS = 6,    /* and one task */
+    HKI_TASK_MARKS = 6, /* queues behind whose tasks one is launched */
     HKI_MAX_FAILED_DEVICES = 64
 };
 
@@ -65,19 +60,6 @@ typedef struct hki_mark {
     uint64_t position; /* see hki_ticket */
     int64_t end_ns;    /* 0: not known yet */
 } hki_mark;
-
-/* What a gate is where there are accelerators: one that opens twice. For tasks of devices with streams it is open once
- * those counted in it have been launched, or have ended (ahead.c). */
-typedef struct hki_staged_gate {
-    hki_gate gate;
-    _Atomic(int64_t) end_ns; /* the latest end of a task counted in it */
-    atomic_uint unlaunched;  /* as count: those not launched yet */
-    atomic_uint is_launched;
-    hki_lock lock; /* the rest, until it is launched */
-    int mark_count;
-    bool is_crowded; /* more queues than marks: it does not open before its end */
-    hki_mark marks[HKI_GATE_MARKS];
-} hki_staged_gate;
 
 extern hki_wait_node hki_gate_open_mark;
 #define HKI_GATE_OPEN (&hki_gate_open_mark)
@@ -272,32 +254,6 @@ static inline bool hki_count_down(atomic_uint *count)
            atomic_fetch_sub_explicit(count, 1, memory_order_acq_rel) == 1;
 }
 
-/* ---- launching ahead (ahead.c): only where there are accelerators -------------------------------------- */
-
-/* Its issue is its earliest time; may it be launched ahead? Before it is registered. */
-void hki_ahead_begin(hki_task *task);
-/* It has ended, and its slot is to be another's. */
-void hki_ahead_end(hki_task *task);
-/* Blocks until all has ended that the task waited for, which is launched at least. */
-void hki_ahead_await(hki_task *task);
-
-/* A fresh gate; one more reader; no more readers (while one is counted in it). Expect the issue lock. */
-void hki_stage_init(hki_gate *gate, bool writes);
-void hki_stage_join(hki_gate *gate);
-void hki_stage_close(hki_gate *gate);
-/* The task, which is being issued, is about to wait for a gate; need not, for it was open; waits for it in one of its own
- * places (hki_wait_node_index). True: it is launched, and the task's `pending` does not count it. Expect the issue lock. */
-void hki_stage_expect(hki_task *task);
-void hki_stage_forget(hki_task *task);
-bool hki_stage_pass(hki_task *task, hki_gate *gate, int index);
-/* The task leaves the gate, before it is counted out: tasks that this makes ready are put before `ready`. */
-hki_task *hki_stage_leave(hki_task *task, hki_gate *gate, hki_task *ready);
-int64_t hki_stage_end_ns(hki_gate *gate);
-/* A gate of such an end is open that the task waited for at `index` (hki_wait_node_index). True: the task is ready. */
-bool hki_stage_open(hki_task *task, int index, int64_t end_ns);
-/* The task has been launched, and cannot fail any more while its device works; returns who is ready for that. */
-hki_task *hki_stage_launch(hki_task *task, const hki_mark *mark);
-
 /* ---- failures (failure.c) ----------------------------------------------------------------------------- */
 
 /* The earliest failure in the range, counted; NULL: none. */
@@ -428,30 +384,7 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim);
 /* Runs what was claimed in a thread that is no worker. */
 void hki_execute_foreign(hki_queue *queue, hki_claim claim);
 
-/* ---- runs, as they are recorded (tracing.c) ---------------------------------------------------------------------- */
-
-/* A thread runs a piece, or a whole task: `begin` when it takes it, `piece` when the kernel has returned and the
- * piece still counts as unfinished, `end` in the thread that then completes the task, before hki_task_complete. A
- * task that does not start has no `piece`. Passed on by value, so that it costs nothing where nothing is recorded. */
-typedef struct hki_run_point {
-    hki_trace *trace; /* NULL: nothing is recorded */
-    uint64_t sequence, begin_ticks;
-    bool has_noted;               /* a piece, */
-    hki_trace_run_record *record; /* which is here; NULL: it was lost */
-} hki_run_point;
-
-/* ---- accelerators (accelerator.c, clock.c) ------------------------------------------------------------------- */
-
-/* Where accelerators' tasks end: a thread that polls their devices and completes them in time. */
-typedef struct hki_clock hki_clock;
-
-/* A launched task. */
-typedef struct hki_flight {
-    hki_task *task;
-    hki_ticket ticket;
-    hki_run_point point;
-    int64_t launched_ns;
-} hki_flight;
+/* ---- cores to launch on (accelerator.c) ----------------------------------------------------------------------- */
 
 /* Cores for the threads that launch: those that no CPU device has; where there are none, whatever core a CPU device
  * does not use at the moment. */
@@ -460,28 +393,6 @@ typedef struct hki_launch_cores {
     int count;
     int processors[HKI_MAX_CORES];
 } hki_launch_cores;
-
-/* False: no memory or no thread for it. */
-bool hki_clock_start(hki_runtime *runtime);
-/* The queue's one worker has launched a task, counted in in_flight already. It may be gone on return. */
-void hki_clock_add(hki_queue *queue, const hki_flight *flight);
-/* The runtime is stopping: what is in flight ends now, whatever the time. */
-void hki_clock_hurry(hki_runtime *runtime);
-void hki_clock_stop(hki_runtime *runtime);
-void *hki_accelerator_main(void *worker);
-/* The serial engine's: the task has run in this thread; sleeps until its device has done it. */
-void hki_accelerator_pace(hki_task *task, int64_t ready_ns, int64_t host_ns);
-/* The device is done with the task, as the ticket says: notes when that was, and what became of it. */
-void hki_accelerator_settle(hki_queue *queue, hki_task *task, hki_ticket *ticket);
-/* Processor time of this thread. */
-int64_t hki_thread_ns(void);
-
-/* What is known of NVIDIA GPUs. */
-typedef struct hki_cuda_setup {
-    hki_cuda_choice choice;
-    hki_cuda_found found;
-    char text[4096]; /* of hk_cuda_describe; "" before it is asked for; devices_lock */
-} hki_cuda_setup;
 
 /* ---- setting up (setup.c) ------------------------------------------------------------------------------------- */
 
@@ -536,7 +447,7 @@ struct hki_runtime {
     hki_budget *budgets;
     int budget_count;
     hki_launch_cores launch_cores;
-    hki_clock *clock;
+    struct hki_clock *clock;
     int device_count, queue_count;
     hki_device *devices[HKI_MAX_DEVICES];
     hki_queue *queues[HKI_MAX_DEVICES * HKI_QUEUE_KIND_COUNT]; /* of all devices */
@@ -640,6 +551,16 @@ static inline void hki_tracing_var(const hki_var *var)
     if (trace)
         hki_tracing_event(trace, HKI_TRACE_VAR, (uintptr_t)var);
 }
+
+/* A thread runs a piece, or a whole task: `begin` when it takes it, `piece` when the kernel has returned and the
+ * piece still counts as unfinished, `end` in the thread that then completes the task, before hki_task_complete. A
+ * task that does not start has no `piece`. Passed on by value, so that it costs nothing where nothing is recorded. */
+typedef struct hki_run_point {
+    hki_trace *trace; /* NULL: nothing is recorded */
+    uint64_t sequence, begin_ticks;
+    bool has_noted;               /* a piece, */
+    hki_trace_run_record *record; /* which is here; NULL: it was lost */
+} hki_run_point;
 
 hki_run_point hki_tracing_note_piece(hki_run_point point, const hki_task *task, int64_t piece);
 void hki_tracing_note_end(hki_run_point point, const hki_task *task);

@@ -1,6 +1,6 @@
 /* Who waits for whom. Only issuing threads, under the issue lock, add, join, close and recycle gates;
  * finishing threads just count down and open them, without a lock. */
-#include "engine/engine_internal.h"
+#include "engine/accelerator.h"
 
 #include <assert.h>
 #include <stdlib.h>

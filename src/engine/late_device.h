@@ -156,11 +156,11 @@ static inline void late_pause(void)
 }
 
 /* Starts a runtime with late devices, which remember nothing. */
-static inline hki_runtime *late_start(int launch_ahead, uint64_t memory_bytes)
+static inline hki_runtime *late_start(hk_engine engine, int launch_ahead, uint64_t memory_bytes)
 {
     const hk_sim_options sim = {.count = LATE_DEVICES, .memory_bytes = memory_bytes};
-    CHECK(
-        hk_ok(hk_runtime_init(&(hk_runtime_options){.sim = &sim, .sim_count = 1, .cpu_cores = 1})));
+    CHECK(hk_ok(hk_runtime_init(
+        &(hk_runtime_options){.sim = &sim, .sim_count = 1, .cpu_cores = 1, .engine = engine})));
     late_class = hki_sim_device_class;
     late_class.is_modelled = false;
     late_class.launch_ahead = launch_ahead;

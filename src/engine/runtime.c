@@ -1,5 +1,5 @@
 /* A runtime from start to end, and the default one of the process. */
-#include "engine/engine_internal.h"
+#include "engine/accelerator.h"
 
 #include <signal.h>
 #include <stdlib.h>

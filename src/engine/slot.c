@@ -1,5 +1,5 @@
 /* Where tasks and gates live: slots in chunks, which last as long as the runtime, and go from hand to hand. */
-#include "engine/engine_internal.h"
+#include "engine/accelerator.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* A task from begin to end: submit, start, complete. */
-#include "engine/engine_internal.h"
+#include "engine/accelerator.h"
 
 #include <assert.h>
 

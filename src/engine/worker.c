@@ -1,5 +1,5 @@
 /* The threads of a device: take what is ready, run it, look again; spin a little, then sleep. */
-#include "engine/engine_internal.h"
+#include "engine/accelerator.h"
 
 #include <fenv.h>
 

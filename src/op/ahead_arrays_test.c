@@ -14,7 +14,7 @@ static hk_device device;
 
 static void start(uint64_t memory_bytes)
 {
-    late_start(64, memory_bytes);
+    late_start(HK_ENGINE_ASYNC, 64, memory_bytes);
     device = hk_device_at(1);
 }
 

@@ -338,10 +338,8 @@ static void finish_call(const collector *self, hki_call_event *call, int known)
         call->ready_ns = call->issue_ns;
     if (call->ready_ns > call->start_ns)
         call->ready_ns = call->start_ns;
-    if (!self->timeline->queues[call->queue].is_simulated) {
-        call->wall_start_ns = call->start_ns;
-        call->wall_end_ns = call->end_ns;
-    }
+    if (!self->timeline->queues[call->queue].is_simulated)
+        call->wall_start_ns = call->start_ns, call->wall_end_ns = call->end_ns;
 }
 
 /* Keeps the calls that ended, and what is drawn of them. */

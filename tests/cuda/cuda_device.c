@@ -219,6 +219,13 @@ static void lose(void)
     hk_runtime_deinit();
 }
 
+static void copy_slowly(void)
+{
+    test_copies("0", "cuda:0", "cuda:0", HK_ENGINE_DEFAULT);
+    test_copies("0/2", "cuda:0/0", "cuda:0/1", HK_ENGINE_DEFAULT);
+    test_copies("0,1", "cuda:0", "cuda:1", HK_ENGINE_DEFAULT);
+}
+
 static void refuse(void)
 {
     use_everything("0/2", "cuda:0/0", "cuda:0/1");
@@ -284,7 +291,8 @@ static void leave(void)
 static const struct {
     const char *name;
     void (*run)(void);
-} steps[] = {{"lose", lose},
+} steps[] = {{"copies", copy_slowly},
+             {"lose", lose},
              {"refuse", refuse},
              {"succeed", succeed},
              {"fill", fill},
@@ -317,6 +325,8 @@ static void test_emulated(const char *program)
     start(program, "no_gpu", "gpus=0");
     start(program, "old_gpu", "capability=75");
     start(program, "fill", "memory=64M");
+    start(program, "copies", "gpus=2,slow=1");
+    start(program, "copies", "gpus=2,peers=0,slow=9");
     start(program, "succeed", "gpus=2,slow=3");
     start(program, "succeed", "gpus=2,peers=0,slow=5");
     for (int i = 1; i <= 24; i++) { /* each allocation of it in turn */

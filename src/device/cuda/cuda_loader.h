@@ -35,6 +35,13 @@ typedef struct hki_cuda_found {
     hki_cuda_machine machine; /* zeros where there is no plug-in, or it is not complete */
 } hki_cuda_found;
 
+/* What a runtime knows. */
+typedef struct hki_cuda_setup {
+    hki_cuda_choice choice;
+    hki_cuda_found found;
+    char text[4096]; /* of hk_cuda_describe; "" before it is asked for; the runtime's devices_lock */
+} hki_cuda_setup;
+
 /* What a starting runtime asks: hki_cuda_find, but only where this machine looks as if it had an NVIDIA GPU, by what its
  * driver leaves in the file system, or where HOCKET_CUDA_PLUGIN is set. Elsewhere it costs a few system calls. */
 void hki_cuda_look(const hki_cuda_host *host, const hki_cuda_choice *choice, hki_cuda_found *found);
