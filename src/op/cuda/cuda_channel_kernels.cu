@@ -6,10 +6,13 @@ enum {
     THREADS = 256,
     PART_MIN = 2048, /* elements of a channel that are worth a block */
     PARTS_MAX = 64,
-    BLOCKS = 1024 /* about as many fill a GPU */
+    BLOCKS = 1024, /* about as many fill a GPU */
+    LANES = 32,
+    ROWS = THREADS / LANES
 };
 
-/* A channel's elements are cut into parts; block item c * parts + part works at one of them. */
+/* A channel's elements are cut into parts, and a block works at one of them; or, of vectors, whose inner is 1, at those of
+ * LANES neighbouring channels, because a channel's own elements lie far from each other. */
 struct channel_parts {
     int64_t samples, channels, inner;
     int64_t count; /* elements of a channel */
@@ -21,7 +24,8 @@ static channel_parts parts_of(const hki_batch_norm_shape *shape)
     channel_parts s = {shape->samples, shape->channels, shape->inner,
                        shape->samples * shape->inner, 1, 0};
     const int64_t by_size = (s.count + PART_MIN - 1) / PART_MIN;
-    const int64_t by_blocks = s.channels > 0 ? BLOCKS / s.channels : 1;
+    const int64_t groups = s.inner == 1 ? (s.channels + LANES - 1) / LANES : s.channels;
+    const int64_t by_blocks = groups > 0 ? BLOCKS / groups : 1;
     s.parts = by_size < by_blocks ? by_size : by_blocks;
     s.parts = s.parts < 1 ? 1 : s.parts > PARTS_MAX ? (int64_t)PARTS_MAX : s.parts;
     s.part = (s.count + s.parts - 1) / s.parts;
@@ -33,18 +37,45 @@ static unsigned grid_of(hki_cuda_stream *stream, const channel_parts &s)
     return hki_cuda_grid(s.channels * s.parts, 1, hki_cuda_stream_multiprocessors(stream));
 }
 
+/* What a thread has to do with, of block item `item`. V: of vectors. */
+template <bool V> struct place {
+    int64_t channel, part;
+    bool is_there;  /* false: there are no more channels */
+    bool is_writer; /* of those with this channel, the one that writes what is known of it */
+
+    __device__ place(const channel_parts &s, int64_t item)
+        : channel(V ? item / s.parts * LANES + threadIdx.x % LANES : item / s.parts),
+          part(item % s.parts), is_there(!V || channel < s.channels),
+          is_writer(is_there && threadIdx.x < (V ? (unsigned)LANES : 1u))
+    {
+    }
+    static __device__ int64_t item_count(const channel_parts &s)
+    {
+        return (V ? (s.channels + LANES - 1) / LANES : s.channels) * s.parts;
+    }
+    __device__ int64_t index(const channel_parts &s) const
+    {
+        return channel * s.parts + part;
+    }
+};
+
 /* Calls visit(offset) for the elements of a part that are this thread's, in order. */
-template <typename F>
-HKI_DEVICE void each_element(const channel_parts &s, int64_t channel, int64_t part, F visit)
+template <bool V, typename F>
+HKI_DEVICE void each_element(const channel_parts &s, const place<V> &at, F visit)
 {
-    const int64_t begin = part * s.part;
+    const int64_t begin = at.part * s.part;
     const int64_t end = begin + s.part < s.count ? begin + s.part : s.count;
+    if (V) {
+        for (int64_t p = begin + threadIdx.x / LANES; at.is_there && p < end; p += ROWS)
+            visit(p * s.channels + at.channel);
+        return;
+    }
     int64_t p = begin + threadIdx.x;
     if (p >= end)
         return;
     const int64_t row = s.channels * s.inner;
     const int64_t rows_each = THREADS / s.inner, rest_each = THREADS % s.inner;
-    int64_t i = p % s.inner, offset = p / s.inner * row + channel * s.inner;
+    int64_t i = p % s.inner, offset = p / s.inner * row + at.channel * s.inner;
     for (; p < end; p += THREADS) {
         visit(offset + i);
         offset += rows_each * row;
@@ -56,18 +87,19 @@ HKI_DEVICE void each_element(const channel_parts &s, int64_t channel, int64_t pa
     }
 }
 
-/* The sum of all threads' values, in each of them. */
-HKI_DEVICE double block_sum(double value)
+/* The sum of the values of all threads with this channel, in each of them. */
+template <bool V> HKI_DEVICE double block_sum(double value)
 {
     HKI_SHARED double sums[THREADS];
+    const unsigned last = V ? (unsigned)LANES : 1u;
     sums[threadIdx.x] = value;
     __syncthreads();
-    for (unsigned half = THREADS / 2; half > 0; half /= 2) {
+    for (unsigned half = THREADS / 2; half >= last; half /= 2) {
         if (threadIdx.x < half)
             sums[threadIdx.x] += sums[threadIdx.x + half];
         __syncthreads();
     }
-    const double sum = sums[0];
+    const double sum = sums[V ? threadIdx.x % LANES : 0];
     __syncthreads();
     return sum;
 }
@@ -80,56 +112,65 @@ HKI_DEVICE double channel_sum(const channel_parts &s, const double *partials, in
     return sum;
 }
 
+/* For one block item after another. Each begins with all threads of the block. */
+#define EACH_ITEM(item) for (int64_t item = blockIdx.x; item < place<V>::item_count(s); item += gridDim.x)
+
 /* ---- sums ---------------------------------------------------------------------------------------------- */
 
-template <typename T>
+template <typename T, bool V>
 HKI_KERNEL void sum_parts(channel_parts s, const T *x, double *partials)
 {
-    for (int64_t item = blockIdx.x; item < s.channels * s.parts; item += gridDim.x) {
+    EACH_ITEM(item)
+    {
+        const place<V> at(s, item);
         double sum = 0;
-        each_element(s, item / s.parts, item % s.parts,
-                     [&](int64_t offset) { sum += (double)x[offset]; });
-        sum = block_sum(sum);
-        if (threadIdx.x == 0)
-            partials[item] = sum;
+        each_element<V>(s, at, [&](int64_t offset) { sum += (double)x[offset]; });
+        sum = block_sum<V>(sum);
+        if (at.is_writer)
+            partials[at.index(s)] = sum;
     }
 }
 
 /* Of (x - mean)^2, where `sums` are those of x. */
-template <typename T>
+template <typename T, bool V>
 HKI_KERNEL void square_parts(channel_parts s, const T *x, const double *sums, double *partials)
 {
-    for (int64_t item = blockIdx.x; item < s.channels * s.parts; item += gridDim.x) {
-        const double mean = channel_sum(s, sums, item / s.parts) / (double)s.count;
+    EACH_ITEM(item)
+    {
+        const place<V> at(s, item);
+        const double mean =
+            at.is_there ? channel_sum(s, sums, at.channel) / (double)s.count : 0;
         double sum = 0;
-        each_element(s, item / s.parts, item % s.parts, [&](int64_t offset) {
+        each_element<V>(s, at, [&](int64_t offset) {
             const double distance = (double)x[offset] - mean;
             sum += distance * distance;
         });
-        sum = block_sum(sum);
-        if (threadIdx.x == 0)
-            partials[item] = sum;
+        sum = block_sum<V>(sum);
+        if (at.is_writer)
+            partials[at.index(s)] = sum;
     }
 }
 
 /* Of dy, and of dy (x - mean). */
-template <typename T>
+template <typename T, bool V>
 HKI_KERNEL void product_parts(channel_parts s, const T *x, const T *dy, const T *statistics,
                               double *sums, double *products)
 {
-    for (int64_t item = blockIdx.x; item < s.channels * s.parts; item += gridDim.x) {
-        const double mean = (double)statistics[item / s.parts];
+    EACH_ITEM(item)
+    {
+        const place<V> at(s, item);
+        const double mean = at.is_there ? (double)statistics[at.channel] : 0;
         double sum = 0, product = 0;
-        each_element(s, item / s.parts, item % s.parts, [&](int64_t offset) {
+        each_element<V>(s, at, [&](int64_t offset) {
             const double its_dy = (double)dy[offset];
             sum += its_dy;
             product += its_dy * ((double)x[offset] - mean);
         });
-        sum = block_sum(sum);
-        product = block_sum(product);
-        if (threadIdx.x == 0) {
-            sums[item] = sum;
-            products[item] = product;
+        sum = block_sum<V>(sum);
+        product = block_sum<V>(product);
+        if (at.is_writer) {
+            sums[at.index(s)] = sum;
+            products[at.index(s)] = product;
         }
     }
 }
@@ -143,48 +184,55 @@ template <typename T> HKI_KERNEL void join_parts(channel_parts s, const double *
 /* ---- elements ------------------------------------------------------------------------------------------ */
 
 /* The statistics are those of the sums, or the given ones. */
-template <typename T>
+template <typename T, bool V>
 HKI_KERNEL void normalise(channel_parts s, double eps, const T *x, const T *gamma, const T *beta,
                           const T *given_mean, const T *given_variance, const double *sums,
                           const double *squares, T *y, T *statistics)
 {
-    for (int64_t item = blockIdx.x; item < s.channels * s.parts; item += gridDim.x) {
-        const int64_t c = item / s.parts;
+    EACH_ITEM(item)
+    {
+        const place<V> at(s, item);
+        if (!at.is_there)
+            continue;
+        const int64_t c = at.channel;
         const double mean = given_mean ? (double)given_mean[c]
                                        : channel_sum(s, sums, c) / (double)s.count;
         const double variance = given_mean ? (double)given_variance[c]
                                            : channel_sum(s, squares, c) / (double)s.count;
         const double inverse = 1 / sqrt(variance + eps);
         const T centre = (T)mean, scale = (T)((double)gamma[c] * inverse), shift = beta[c];
-        if (item % s.parts == 0 && threadIdx.x == 0) {
+        if (at.part == 0 && at.is_writer) {
             statistics[c] = (T)mean;
             statistics[s.channels + c] = (T)inverse;
             statistics[2 * s.channels + c] = (T)variance;
         }
-        each_element(s, c, item % s.parts, [&](int64_t offset) {
-            y[offset] = (x[offset] - centre) * scale + shift;
-        });
+        each_element<V>(
+            s, at, [&](int64_t offset) { y[offset] = (x[offset] - centre) * scale + shift; });
     }
 }
 
-template <typename T>
+template <typename T, bool V>
 HKI_KERNEL void normalise_backward(channel_parts s, bool given, const T *x, const T *dy,
                                    const T *gamma, const T *statistics, const double *sums,
                                    const double *products, T *dx, T *gradients)
 {
-    for (int64_t item = blockIdx.x; item < s.channels * s.parts; item += gridDim.x) {
-        const int64_t c = item / s.parts;
+    EACH_ITEM(item)
+    {
+        const place<V> at(s, item);
+        if (!at.is_there)
+            continue;
+        const int64_t c = at.channel;
         const double sum = channel_sum(s, sums, c), product = channel_sum(s, products, c);
         const double inverse = (double)statistics[s.channels + c];
         const double scale = (double)gamma[c] * inverse;
         const T centre = statistics[c], by_dy = (T)scale;
         const T shift = (T)(-scale * sum / (double)s.count);
         const T slope = (T)(-scale * inverse * inverse * product / (double)s.count);
-        if (item % s.parts == 0 && threadIdx.x == 0) {
+        if (at.part == 0 && at.is_writer) {
             gradients[c] = (T)(product * inverse);
             gradients[s.channels + c] = (T)sum;
         }
-        each_element(s, c, item % s.parts, [&](int64_t offset) {
+        each_element<V>(s, at, [&](int64_t offset) {
             const T its = by_dy * dy[offset];
             dx[offset] = given ? its : its + shift + slope * (x[offset] - centre);
         });
@@ -193,19 +241,20 @@ HKI_KERNEL void normalise_backward(channel_parts s, bool given, const T *x, cons
 
 /* ---- launches ------------------------------------------------------------------------------------------ */
 
-template <typename T>
+template <typename T, bool V>
 static void launch_sum(hki_cuda_stream *stream, const hki_batch_norm_shape *shape, const void *x,
                        void *sums, void *workspace)
 {
     const channel_parts s = parts_of(shape);
+    const unsigned grid =
+        hki_cuda_grid(s.channels, THREADS, hki_cuda_stream_multiprocessors(stream));
     double *partials = (double *)workspace;
-    HKI_LAUNCH_TOGETHER(stream, grid_of(stream, s), THREADS, sum_parts<T>, s, (const T *)x, partials);
-    HKI_LAUNCH(stream,
-               hki_cuda_grid(s.channels, THREADS, hki_cuda_stream_multiprocessors(stream)), THREADS,
-               join_parts<T>, s, (const double *)partials, (T *)sums);
+    HKI_LAUNCH_TOGETHER(stream, grid_of(stream, s), THREADS, (sum_parts<T, V>), s, (const T *)x,
+                        partials);
+    HKI_LAUNCH(stream, grid, THREADS, join_parts<T>, s, (const double *)partials, (T *)sums);
 }
 
-template <typename T>
+template <typename T, bool V>
 static void launch_normalise(hki_cuda_stream *stream, const hki_batch_norm_shape *shape, double eps,
                              const void *x, const void *gamma, const void *beta,
                              const void *given_mean, const void *given_variance, void *y,
@@ -216,16 +265,16 @@ static void launch_normalise(hki_cuda_stream *stream, const hki_batch_norm_shape
     double *sums = (double *)workspace, *squares = sums;
     if (!given_mean) {
         squares = sums + s.channels * s.parts;
-        HKI_LAUNCH_TOGETHER(stream, grid, THREADS, sum_parts<T>, s, (const T *)x, sums);
-        HKI_LAUNCH_TOGETHER(stream, grid, THREADS, square_parts<T>, s, (const T *)x,
+        HKI_LAUNCH_TOGETHER(stream, grid, THREADS, (sum_parts<T, V>), s, (const T *)x, sums);
+        HKI_LAUNCH_TOGETHER(stream, grid, THREADS, (square_parts<T, V>), s, (const T *)x,
                             (const double *)sums, squares);
     }
-    HKI_LAUNCH(stream, grid, THREADS, normalise<T>, s, eps, (const T *)x, (const T *)gamma,
+    HKI_LAUNCH(stream, grid, THREADS, (normalise<T, V>), s, eps, (const T *)x, (const T *)gamma,
                (const T *)beta, (const T *)given_mean, (const T *)given_variance,
                (const double *)sums, (const double *)squares, (T *)y, (T *)statistics);
 }
 
-template <typename T>
+template <typename T, bool V>
 static void launch_backward(hki_cuda_stream *stream, const hki_batch_norm_shape *shape, bool given,
                             const void *x, const void *dy, const void *gamma,
                             const void *statistics, void *dx, void *gradients, void *workspace)
@@ -233,12 +282,17 @@ static void launch_backward(hki_cuda_stream *stream, const hki_batch_norm_shape 
     const channel_parts s = parts_of(shape);
     const unsigned grid = grid_of(stream, s);
     double *sums = (double *)workspace, *products = sums + s.channels * s.parts;
-    HKI_LAUNCH_TOGETHER(stream, grid, THREADS, product_parts<T>, s, (const T *)x, (const T *)dy,
-                        (const T *)statistics, sums, products);
-    HKI_LAUNCH(stream, grid, THREADS, normalise_backward<T>, s, given, (const T *)x, (const T *)dy,
-               (const T *)gamma, (const T *)statistics, (const double *)sums,
+    HKI_LAUNCH_TOGETHER(stream, grid, THREADS, (product_parts<T, V>), s, (const T *)x,
+                        (const T *)dy, (const T *)statistics, sums, products);
+    HKI_LAUNCH(stream, grid, THREADS, (normalise_backward<T, V>), s, given, (const T *)x,
+               (const T *)dy, (const T *)gamma, (const T *)statistics, (const double *)sums,
                (const double *)products, (T *)dx, (T *)gradients);
 }
+
+/* The instance of a launch for elements of float32 or float64 and for arrays of vectors or not. */
+#define CHOOSE(launch, f64, shape)                                                                 \
+    ((f64) ? ((shape)->inner == 1 ? launch<double, true> : launch<double, false>)                  \
+           : ((shape)->inner == 1 ? launch<float, true> : launch<float, false>))
 
 size_t hki_cuda_channel_workspace_bytes(const hki_batch_norm_shape *shape)
 {
@@ -250,7 +304,8 @@ size_t hki_cuda_channel_workspace_bytes(const hki_batch_norm_shape *shape)
 void hki_cuda_sum_channels(hki_cuda_stream *stream, bool f64, const hki_batch_norm_shape *shape,
                            const void *x, void *sums, void *workspace)
 {
-    (f64 ? launch_sum<double> : launch_sum<float>)(stream, shape, x, sums, workspace);
+    CHOOSE(launch_sum, f64, shape)
+    (stream, shape, x, sums, workspace);
 }
 
 void hki_cuda_normalise(hki_cuda_stream *stream, bool f64, const hki_batch_norm_shape *shape,
@@ -258,7 +313,8 @@ void hki_cuda_normalise(hki_cuda_stream *stream, bool f64, const hki_batch_norm_
                         const void *given_mean, const void *given_variance, void *y,
                         void *statistics, void *workspace)
 {
-    (f64 ? launch_normalise<double> : launch_normalise<float>)(stream, shape, eps, x, gamma, beta,
+    CHOOSE(launch_normalise, f64, shape)
+    (stream, shape, eps, x, gamma, beta,
                                                                given_mean, given_variance, y,
                                                                statistics, workspace);
 }
@@ -268,6 +324,7 @@ void hki_cuda_normalise_backward(hki_cuda_stream *stream, bool f64,
                                  const void *dy, const void *gamma, const void *statistics,
                                  void *dx, void *sums, void *workspace)
 {
-    (f64 ? launch_backward<double> : launch_backward<float>)(stream, shape, given, x, dy, gamma,
+    CHOOSE(launch_backward, f64, shape)
+    (stream, shape, given, x, dy, gamma,
                                                              statistics, dx, sums, workspace);
 }
