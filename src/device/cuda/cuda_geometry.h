@@ -77,9 +77,10 @@ static inline int hki_cuda_lanes(int64_t wanted, int most)
 static inline hki_cuda_tile hki_cuda_tile_of(int64_t results, int64_t size, bool by_rows)
 {
     hki_cuda_tile tile = {1, by_rows, 0, 0, 0};
-    if (by_rows) { /* a warp side by side, or all results where they are fewer */
+    if (by_rows) { /* a warp side by side, or all results where they are fewer; one lane alone is the least work */
         int beside = hki_cuda_lanes(results, 32);
-        tile.lanes = hki_cuda_lanes(size, HKI_CUDA_TILE / beside);
+        bool many = results >= (int64_t)HKI_CUDA_BLOCKS * HKI_CUDA_TILE / 8;
+        tile.lanes = hki_cuda_lanes(many ? (size - 1) / 8 + 1 : size, HKI_CUDA_TILE / beside);
     } else { /* a warp at most for each, or the block where results are too few to fill a GPU */
         tile.lanes = hki_cuda_lanes((size - 1) / 4 + 1, 32);
         while (tile.lanes < HKI_CUDA_TILE && tile.lanes < size / 4 &&

@@ -72,15 +72,28 @@ static void join_words(hki_cuda_stream *stream, const reduction *self, const hki
     self->launches->words[self->dtype](stream, &reduce);
 }
 
+/* The launch for what goes from element `begin` on, as much of it as one can take; returns how much. */
+static int64_t reduce_next(hki_cuda_reduce *reduce, const reduction *self,
+                           const hki_cuda_walk *kept, int64_t begin)
+{
+    hki_cuda_walk from = *kept, gone = self->gone;
+    int64_t count = 0;
+    if (self->gone.size > 0) {
+        count = hki_cuda_walk_part(&self->gone, begin, HKI_CUDA_MAX_INDEX, &gone);
+        from.data[HKI_CUDA_KEPT_IN] += gone.data[0] - self->gone.data[0];
+    }
+    reduce_init(reduce, self, &from, &gone);
+    reduce->gone_first = begin;
+    return count;
+}
+
 /* How many words there will be for each result of `kept`. */
 static int64_t count_rows(const reduction *self, const hki_cuda_walk *kept)
 {
     int64_t rows = 0;
     for (int64_t begin = 0; begin < self->gone.size;) {
-        hki_cuda_walk gone;
         hki_cuda_reduce reduce;
-        begin += hki_cuda_walk_part(&self->gone, begin, HKI_CUDA_MAX_INDEX, &gone);
-        reduce_init(&reduce, self, kept, &gone);
+        begin += reduce_next(&reduce, self, kept, begin);
         rows += reduce.tile.parts;
     }
     return rows;
@@ -103,17 +116,10 @@ static char *reduce_kept(hki_cuda_stream *stream, const reduction *self, hki_cud
     }
     if (!kept->data[HKI_CUDA_KEPT_OUT])
         kept->data[HKI_CUDA_KEPT_OUT] = workspace;
-    hki_cuda_walk gone = self->gone;
-    int64_t begin = 0, count = 0, row = 0;
+    int64_t begin = 0, row = 0;
     do { /* once at least: a sum of nothing is 0 */
-        hki_cuda_walk from = *kept;
         hki_cuda_reduce reduce;
-        if (self->gone.size > 0) {
-            count = hki_cuda_walk_part(&self->gone, begin, HKI_CUDA_MAX_INDEX, &gone);
-            from.data[HKI_CUDA_KEPT_IN] += gone.data[0] - self->gone.data[0];
-        }
-        reduce_init(&reduce, self, &from, &gone);
-        reduce.gone_first = begin;
+        int64_t count = reduce_next(&reduce, self, kept, begin);
         reduce.words = words;
         reduce.part_first = row;
         self->launches->elements[self->dtype](stream, &reduce);

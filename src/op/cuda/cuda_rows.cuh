@@ -86,8 +86,10 @@ KIND(W3, 3, uint8_t, bool, Element)
             else                                                                                   \
                 return (result)(integer);                                                          \
         }                                                                                          \
-        HKI_DEVICE bool refuses(first, [[maybe_unused]] value stored_b, [[maybe_unused]] number s) \
+        HKI_DEVICE bool refuses([[maybe_unused]] first stored_a, [[maybe_unused]] value stored_b,  \
+                                [[maybe_unused]] number s)                                         \
         {                                                                                          \
+            [[maybe_unused]] const A a = (A)stored_a;                                              \
             [[maybe_unused]] const V b = (V)stored_b;                                              \
             return check;                                                                          \
         }                                                                                          \

@@ -59,7 +59,9 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_TILE)
     for (int64_t block = blockIdx.x; block < tile.tiles; block += gridDim.x) {
         const int64_t i = block * at.columns + at.column;
         const int64_t own_size = i < count ? size : 0;
-        const int64_t first = i < count ? i / inner * size * inner + i % inner : 0;
+        int64_t first = 0;
+        if (i < count) /* a division is as much work as an exponential */
+            first = inner == 1 ? i * size : i / inner * size * inner + i % inner;
         const line_sums<Element> line =
             sum_line(at, x + first, own_size, inner, max_room, sum_room);
         const Element scale = log_of ? (Element)log(line.sum) : (Element)(1 / line.sum);

@@ -35,6 +35,8 @@ template <class Value> HKI_DEVICE Value hki_other_lane(Value value, int distance
 template <class Join, class Value>
 HKI_DEVICE Value hki_join_lanes(const hki_lane &at, Value value, Value room[HKI_CUDA_TILE])
 {
+    if (at.lanes == 1)
+        return value;
     if (at.by_rows) {
         const int own = at.lane * at.columns + at.column;
         __syncthreads();

@@ -3,6 +3,8 @@
 
 #include "tests/check.h"
 
+#include <string.h>
+
 enum { OPERANDS = 3, MOST = 4096 };
 
 /* Where operand `operand` of a walk is at element `index`. */
