@@ -299,7 +299,6 @@ static void by_a_thread(model *self)
 /* The failure is taken back: what the write before it left is what counts. */
 static void with_a_failure(model *self)
 {
-    float *before = read_all(self->y);
     hk_add_scalar_into(self->params[2], self->params[2], 0.0625);
     hk_array *wrong = hk_linear(self->x, self->params[0], NULL);
     hk_add_into(self->params[2], self->params[2], wrong);
@@ -308,7 +307,6 @@ static void with_a_failure(model *self)
     hk_recover(self->params[2]);
     hk_wait_all();
     hk_failures_clear();
-    free(before);
 }
 
 /* The bytes are those of a graph that has nothing kept yet. */

@@ -6,10 +6,10 @@
  *
  * Three methods, chosen by geometry and layout alone:
  *   dense      a kernel as large as the image: a matrix by a vector for each sample
- *   Winograd   5 x 5 at stride 1: 64 products give 4 x 4 results, instead of 400. Errors are within 12 epsilon |x| |w|, |x|
- *              the largest element, |w| the largest sum of a channel's weights without signs; that is three to seven times what
- *              adding the products one by one loses. An infinite or NaN element of x makes NaN of all results of the
- *              tiles that it is in.
+ *   Winograd   5 x 5 at stride 1, few channels of x: 64 products give 4 x 4 results, instead of 400. Errors are within
+ *              12 epsilon |x| |w|, |x| the largest element, |w| the largest sum of a channel's weights without signs;
+ *              that is three to seven times what adding the products one by one loses. An infinite or NaN element
+ *              of x makes NaN of all results of the tiles that it is in.
  *   direct     everything else: weights by pixels that lie side by side
  *
  * Every function is reentrant and allocates nothing. Results are a pure function of the arguments and the instruction set

@@ -103,8 +103,8 @@ hki_image_method hki_image_method_of(const hki_conv2d_block *block)
     if (hki_conv2d_block_dense(g))
         return HKI_IMAGE_METHOD_DENSE;
     if (g->kernel_height != HKI_IMAGE_KERNEL || g->kernel_width != HKI_IMAGE_KERNEL ||
-        g->stride_height != 1 || g->stride_width != 1 || g->dilation_height != 1 ||
-        g->dilation_width != 1)
+        g->in_channels > HKI_IMAGE_WINOGRAD_CHANNELS || g->stride_height != 1 ||
+        g->stride_width != 1 || g->dilation_height != 1 || g->dilation_width != 1)
         return HKI_IMAGE_METHOD_DIRECT;
     return winograd_cost(block) < direct_cost(block) ? HKI_IMAGE_METHOD_WINOGRAD
                                                      : HKI_IMAGE_METHOD_DIRECT;

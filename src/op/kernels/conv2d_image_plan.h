@@ -7,7 +7,9 @@
 
 enum {
     HKI_IMAGE_LANES = 16, /* of a vector, at most */
-    HKI_IMAGE_ALL_POINTS = HKI_IMAGE_POINTS * HKI_IMAGE_POINTS
+    HKI_IMAGE_ALL_POINTS = HKI_IMAGE_POINTS * HKI_IMAGE_POINTS,
+    /* Of x, at most, for Winograd's method: with 32 and weights scaled as initialisers do, errors reach 1e-5. */
+    HKI_IMAGE_WINOGRAD_CHANNELS = 24
 };
 
 typedef enum hki_image_method {

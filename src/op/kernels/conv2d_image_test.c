@@ -278,7 +278,7 @@ static void test_dense(void)
 static void test_winograd_bound(void)
 {
     for (int i = 0; i < 16; i++) {
-        job j = job_make(geometry(8 + 8 * i, 32, 12, 5, i % 3), false, HKI_BLOCK_POOL_NONE, 1,
+        job j = job_make(geometry(9 + i, 32, 12, 5, i % 3), false, HKI_BLOCK_POOL_NONE, 1,
                          1 + i % 4, true);
         CHECK(hki_conv2d_image_wants_image(&j.image.block));
         check_worst(run_case(&j, true), 12);
