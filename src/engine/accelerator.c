@@ -130,9 +130,9 @@ static void *clock_main(void *argument)
 {
     hki_runtime *runtime = argument;
     hki_clock *clock = runtime->clock;
-    hki_executor executor = {
-        .queue = NULL, .slot = 1, .chain = false}; /* accelerators have one worker */
+    hki_executor executor;
     flight ended;
+    hki_executor_init(&executor, NULL, 1, false); /* accelerators have one worker */
     fesetenv(FE_DFL_ENV);
     prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
     for (;;) {
@@ -290,7 +290,8 @@ void *hki_accelerator_main(void *argument)
     hki_worker *worker = argument;
     hki_queue *queue = worker->queue;
     hki_runtime *runtime = queue->runtime;
-    hki_executor executor = {.queue = queue, .slot = worker->slot, .chain = false};
+    hki_executor executor;
+    hki_executor_init(&executor, queue, worker->slot, false);
     hki_budget *budget;
     fesetenv(FE_DFL_ENV);
     hki_tracing_name_worker(worker);
@@ -298,7 +299,7 @@ void *hki_accelerator_main(void *argument)
         hki_cpu_pin_any(runtime->launch_cores.processors, runtime->launch_cores.count);
     while (wait_for_task(queue) && core_acquire(runtime, &budget)) {
         hki_claim claim = {NULL, -1};
-        if (hki_queue_pop(queue, &claim, 1))
+        if (hki_queue_pop(queue, NULL, &claim, 1))
             launch(&executor, claim.task);
         core_release(runtime, budget);
     }

@@ -19,8 +19,8 @@ static bool help_queue(hki_queue *queue, hki_task *task, uint64_t sequence)
     hki_claim claim = {NULL, -1};
     if (task)
         claim = hki_queue_take(queue, task, sequence);
-    else if (hki_queue_is_ready(queue))
-        hki_queue_pop(queue, &claim, 1);
+    else if (hki_queue_wants_help(queue))
+        hki_queue_pop(queue, NULL, &claim, 1);
     if (claim.task) {
         atomic_fetch_add_explicit(&queue->runtime->helped_calls, 1, memory_order_relaxed);
         hki_execute_foreign(queue, claim);
@@ -59,7 +59,10 @@ static bool help_task(hki_task *task)
     /* Not by waiting for the lock: its holder may be waiting for a gate that this thread holds. */
     if (!hki_lock_try(&runtime->issue_lock))
         return false;
-    hki_task *needed = find_needed(task, &visits);
+    hki_task *needed = NULL;
+    if (!runtime->ordering || hki_ring_is_empty(&runtime->ordering->ring) ||
+        hki_queue_order_locked(runtime->ordering))
+        needed = find_needed(task, &visits);
     if (needed) {
         queue = hki_task_queue(needed);
         sequence = atomic_load_explicit(&needed->sequence, memory_order_relaxed);
@@ -117,7 +120,7 @@ static const hk_status *read_range(hki_var *var, uint64_t begin, uint64_t end, v
 
 static bool is_settled(hki_var *var)
 {
-    hki_lock_acquire(&var->runtime->issue_lock);
+    hki_order_acquire(var->runtime);
     bool settled = hki_var_is_settled_locked(var);
     hki_lock_release(&var->runtime->issue_lock);
     return settled;
@@ -150,19 +153,22 @@ const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void
     task->spec.accesses[0] = (hki_access){var, begin, end, HKI_READ};
     task->is_wait = true;
     atomic_store_explicit(&task->unusual, true, memory_order_relaxed);
-    hki_lock_acquire(&runtime->issue_lock);
+    hki_order_acquire(runtime);
     /* A wait takes no place of its own in the order of calls: it stands right behind the latest. */
     atomic_store_explicit(&task->sequence, runtime->sequence, memory_order_relaxed);
     atomic_store_explicit(&task->state, HKI_TASK_WAITING, memory_order_relaxed);
-    bool ready = hki_task_register(task);
+    hki_registration registration;
+    while ((registration = hki_task_register(task)) == HKI_NOT_REGISTERED)
+        hki_relax(); /* others finish meanwhile */
     hki_lock_release(&runtime->issue_lock);
-    if (!ready)
+    if (registration == HKI_REGISTERED_WAITS)
         wait_signalled(task);
     hki_tracing_waited(&point, HKI_TRACE_WAIT_ARRAY, -1);
     status = read_range(var, begin, end, body, argument);
     if (runtime->accelerated)
         task->end_ns = hki_clock_ns();
-    hki_executor executor = {0};
+    hki_executor executor;
+    hki_executor_init(&executor, NULL, 0, false);
     hki_task *successors = hki_task_open_gates(task);
     hki_task_dispatch(&executor, successors);
     hki_slot_put(&executor, task);

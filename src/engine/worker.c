@@ -47,7 +47,8 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
 
 void hki_execute_foreign(hki_queue *queue, hki_claim claim)
 {
-    hki_executor executor = {.queue = NULL, .slot = queue->worker_count, .chain = false};
+    hki_executor executor;
+    hki_executor_init(&executor, NULL, queue->worker_count, false);
     fenv_t saved;
     bool keep = hki_environment_is_default();
     if (!keep) {
@@ -90,6 +91,27 @@ static hki_task *execute_attentively(hki_executor *executor, hki_claim claim)
     return next;
 }
 
+/* Nothing was ready. Looks on for a moment before what has been counted is told to others. Where tasks are so short that
+ * they ran in their turn, the next ones come in a moment, too: to look for each of them would take the line that says
+ * how many there are from the issuing thread's cache each time. */
+static bool linger(hki_executor *executor)
+{
+    hki_queue *queue = executor->queue;
+    if (queue != queue->runtime->ordering)
+        return false;
+    const uint64_t begin = hki_ticks();
+    uint64_t spent;
+    bool gathers = executor->turns > 0, found = false;
+    executor->turns = 0;
+    do {
+        hki_relax();
+        spent = hki_ticks() - begin;
+        if (!gathers || spent > HKI_GATHER_TICKS)
+            found = hki_queue_is_ready(queue);
+    } while (!found && spent < HKI_LINGER_TICKS);
+    return found;
+}
+
 /* Runs until nothing is ready. With shared cores, gives way after each batch to who waits for one. */
 static void work(hki_executor *executor)
 {
@@ -97,7 +119,7 @@ static void work(hki_executor *executor)
     const bool shared = queue->budget->shared;
     hki_claim claims[HKI_BATCH_TASKS];
     int count;
-    while ((count = hki_queue_pop(queue, claims, HKI_BATCH_TASKS))) {
+    while ((count = hki_queue_pop(queue, executor, claims, HKI_BATCH_TASKS)) || linger(executor)) {
         int chained = 0;
         for (int i = 0; i < count; i++) {
             if (i + 1 < count)
@@ -181,7 +203,8 @@ void *hki_worker_main(void *argument)
 {
     hki_worker *worker = argument;
     hki_queue *queue = worker->queue;
-    hki_executor executor = {.queue = queue, .slot = worker->slot, .chain = true};
+    hki_executor executor;
+    hki_executor_init(&executor, queue, worker->slot, true);
     hki_tracing_name_worker(worker);
     fesetenv(FE_DFL_ENV);
     hki_cpu_pin(worker->processor);
