@@ -282,8 +282,11 @@ typedef struct hki_claim {
 /* Cores that a device, or several devices that share them, may keep busy at a time. */
 typedef struct hki_budget {
     _Atomic(int32_t) free_cores;
-    _Atomic(hki_queue *) last; /* who had a core last, where they are shared */
-    bool shared;
+    bool shared; /* by devices of one core each: any of their workers runs what is ready in any of their queues */
+    /* Of those that share it: queues that may have something to do, a bit each by their place in runtime->queues, and
+     * whose turn it is then. */
+    _Alignas(HKI_CACHE_LINE) _Atomic(uint64_t) ready;
+    _Atomic(uint32_t) turn;
 } hki_budget;
 
 typedef struct hki_counter {
@@ -322,6 +325,9 @@ struct hki_queue {
     bool
         is_accelerator; /* its one worker launches tasks, and the clock completes them: accelerator.c */
     hki_budget *budget;
+    /* Where its workers wait: spinners and so on are those of this queue, the first one of those that share cores. */
+    hki_queue *park;
+    int number; /* in runtime->queues */
     _Alignas(HKI_CACHE_LINE) hki_lock lock;
     struct {
         hki_task *first, *last;
@@ -370,6 +376,8 @@ hki_claim hki_queue_take(hki_queue *queue, hki_task *task, uint64_t sequence);
 /* After the workers have ended: whoever still issues a task finishes it, cancelled, in place. */
 void hki_queue_cancel(hki_queue *queue);
 bool hki_budget_try_acquire(hki_budget *budget);
+/* A worker of the queue that has a core would find something to do. */
+bool hki_queue_has_work(hki_queue *queue);
 void hki_budget_release(hki_queue *queue);
 void hki_queue_notify(hki_queue *queue);
 void hki_queue_wake(hki_queue *queue);

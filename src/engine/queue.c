@@ -83,14 +83,15 @@ bool hki_queue_is_urgent(hki_queue *queue)
 bool hki_queue_wants_help(hki_queue *queue)
 {
     return hki_queue_is_ready(queue) && (backlog_of_queue(queue) >= HKI_LONG_TASK_NS ||
-                                         atomic_load(&queue->attentive) == 0);
+                                         atomic_load(&queue->park->attentive) == 0);
 }
 
 void hki_queue_wake(hki_queue *queue)
 {
-    if (atomic_load(&queue->sleepers) > 0) {
-        atomic_fetch_add(&queue->wake_word, 1);
-        hki_futex_wake(&queue->wake_word, 1);
+    hki_queue *park = queue->park;
+    if (atomic_load(&park->sleepers) > 0) {
+        atomic_fetch_add(&park->wake_word, 1);
+        hki_futex_wake(&park->wake_word, 1);
     }
 }
 
@@ -98,7 +99,9 @@ void hki_queue_wake(hki_queue *queue)
  * waking costs more than that. Whoever finds much to do wakes the next. */
 void hki_queue_notify(hki_queue *queue)
 {
-    if (atomic_load(&queue->attentive) == 0)
+    if (queue->budget && queue->budget->shared)
+        atomic_fetch_or(&queue->budget->ready, (uint64_t)1 << queue->number);
+    if (atomic_load(&queue->park->attentive) == 0)
         hki_queue_wake(queue);
 }
 
@@ -318,7 +321,8 @@ int hki_queue_pop(hki_queue *queue, hki_executor *executor, hki_claim *claims, i
             take_from_ring_locked(queue, &taken);
         hki_lock_release(&queue->lock);
     } while (taken.count == 0 && ordered == HKI_TURNS);
-    if (backlog_of_queue(queue) >= HKI_LONG_TASK_NS && atomic_load(&queue->spinners) == 0)
+    if (backlog_of_queue(queue) >= HKI_LONG_TASK_NS && !(queue->budget && queue->budget->shared) &&
+        atomic_load(&queue->park->spinners) == 0)
         hki_queue_wake(queue);
     return taken.count;
 }
@@ -362,19 +366,15 @@ bool hki_budget_try_acquire(hki_budget *budget)
 
 void hki_budget_release(hki_queue *queue)
 {
-    hki_budget *budget = queue->budget;
-    atomic_fetch_add(&budget->free_cores, 1);
-    if (!budget->shared) {
-        if (hki_queue_is_ready(queue))
-            hki_queue_notify(queue);
-        return;
-    }
-    hki_runtime *runtime = queue->runtime;
-    for (int i = 0; i < runtime->queue_count; i++) {
-        hki_queue *peer = runtime->queues[i];
-        if (peer->budget == budget && hki_queue_is_ready(peer))
-            hki_queue_notify(peer);
-    }
+    atomic_fetch_add(&queue->budget->free_cores, 1);
+    if (hki_queue_has_work(queue) && atomic_load(&queue->park->attentive) == 0)
+        hki_queue_wake(queue);
+}
+
+bool hki_queue_has_work(hki_queue *queue)
+{
+    return queue->budget->shared ? atomic_load(&queue->budget->ready) != 0
+                                 : hki_queue_is_ready(queue);
 }
 
 uint64_t hki_queue_finished(hki_queue *queue, unsigned epoch)
@@ -387,10 +387,12 @@ uint64_t hki_queue_finished(hki_queue *queue, unsigned epoch)
 
 void hki_queue_count(hki_queue *queue, const hki_executor *executor, unsigned epoch)
 {
-    _Atomic(uint64_t) *finished = &queue->counters[executor->slot].finished[epoch];
-    if (executor->queue != queue)
+    const bool own = executor->queue == queue; /* nobody else writes it */
+    _Atomic(uint64_t) *finished =
+        &queue->counters[own ? executor->slot : queue->worker_count].finished[epoch];
+    if (!own)
         atomic_fetch_add(finished, 1);
-    else /* nobody else writes it */
+    else
         atomic_store_explicit(finished, atomic_load_explicit(finished, memory_order_relaxed) + 1,
                               memory_order_release);
 }

@@ -179,7 +179,7 @@ hki_task *hki_task_dispatch(hki_executor *executor, hki_task *ready)
         }
         atomic_store_explicit(&task->state, HKI_TASK_READY, memory_order_relaxed);
         hki_queue *queue = hki_task_queue(task);
-        if (executor->chain && !kept && queue == executor->queue)
+        if (executor->chain && !kept && queue->park == executor->queue->park)
             kept = task;
         else
             hki_queue_push(queue, task);
@@ -364,7 +364,7 @@ uint64_t hki_task_submit(hki_task *task)
     bool brief = small && is_brief(task) && as_ever;
     /* Who is looking for work finds it in the ring. Nobody is woken just to register what may have to wait. */
     bool is_put = !small && queue == runtime->ordering && !spec->collective &&
-                  atomic_load_explicit(&queue->attentive, memory_order_relaxed) > 0;
+                  atomic_load_explicit(&queue->park->attentive, memory_order_relaxed) > 0;
     int access_count = spec->access_count;
     if (runtime->accelerated)
         atomic_store_explicit(&task->ready_ns, hki_clock_ns(), memory_order_relaxed);
