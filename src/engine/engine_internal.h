@@ -235,7 +235,7 @@ void hki_task_run_join(hki_task *task);
 typedef enum hki_registration {
     HKI_REGISTERED_READY, /* it waits for nothing */
     HKI_REGISTERED_WAITS, /* it gets ready when the last gate opens that it waits for: perhaps it has run by now */
-    HKI_NOT_REGISTERED    /* no memory: to be called again later, before any other task is registered */
+    HKI_NOT_REGISTERED /* no memory: to be called again later, before any other task is registered */
 } hki_registration;
 
 /* Registers the accesses of a task. Expects that the thread keeps order. */
@@ -282,7 +282,8 @@ typedef struct hki_claim {
 /* Cores that a device, or several devices that share them, may keep busy at a time. */
 typedef struct hki_budget {
     _Atomic(int32_t) free_cores;
-    bool shared; /* by devices of one core each: any of their workers runs what is ready in any of their queues */
+    bool
+        shared; /* by devices of one core each: any of their workers runs what is ready in any of their queues */
     /* Of those that share it: queues that may have something to do, a bit each by their place in runtime->queues, and
      * whose turn it is then. */
     _Alignas(HKI_CACHE_LINE) _Atomic(uint64_t) ready;
@@ -497,7 +498,7 @@ struct hki_runtime {
     _Alignas(HKI_CACHE_LINE) hki_lock issue_lock;
     _Atomic(hki_task *) spare_task; /* put under the lock, taken without; NULL: none */
     uint64_t sequence;
-    hki_task *free_tasks;           /* each with others: see hki_task.returned */
+    hki_task *free_tasks; /* each with others: see hki_task.returned */
     hki_task *free_slots[HKI_FREE_SLOTS];
     int free_slot_count;
     hki_gate *spare_gates;

@@ -141,7 +141,8 @@ static bool register_access(hki_task *task, const hki_access *access)
                 if (gate->is_write) {
                     if (!wait_for(task, gate))
                         return false;
-                } else if (!gate->closed && gate->begin == access->begin && gate->end == access->end) {
+                } else if (!gate->closed && gate->begin == access->begin &&
+                           gate->end == access->end) {
                     join = gate;
                 }
             } else {
@@ -233,8 +234,8 @@ static void refill_reserve(hki_task *task, int count)
     while (task->reserve_count < count) {
         if (!runtime->free_gates &&
             (!atomic_load_explicit(&runtime->returned_gates, memory_order_relaxed) ||
-             !(runtime->free_gates = atomic_exchange_explicit(&runtime->returned_gates, NULL,
-                                                              memory_order_acquire))))
+             !(runtime->free_gates =
+                   atomic_exchange_explicit(&runtime->returned_gates, NULL, memory_order_acquire))))
             return;
         hki_gate *gate = runtime->free_gates;
         runtime->free_gates = gate->next;
@@ -275,7 +276,7 @@ hki_registration hki_task_register(hki_task *task)
     }
     refill_reserve(task, count < HKI_TASK_INLINE_ACCESSES ? count : HKI_TASK_INLINE_ACCESSES);
     if (waits == 0 || atomic_fetch_sub_explicit(&task->pending, HKI_ISSUING - waits,
-                                                   memory_order_acq_rel) == HKI_ISSUING - waits)
+                                                memory_order_acq_rel) == HKI_ISSUING - waits)
         return HKI_REGISTERED_READY;
     return HKI_REGISTERED_WAITS;
 }
