@@ -71,11 +71,12 @@ static uint64_t issue(const hki_task_class *class, int device, int64_t expected_
     return hki_task_submit(task);
 }
 
-static void wait_for(int var)
+static bool wait_for(int var)
 {
     const hk_status *status = hki_wait_range(&vars[var], 0, 8, NULL, NULL);
-    CHECK(hk_ok(status));
+    const bool waited = hk_ok(status);
     hk_status_release(status);
+    return waited;
 }
 
 /* ---- many threads, all ways of running -------------------------------------------------------------------- */
@@ -83,6 +84,7 @@ static void wait_for(int var)
 typedef struct issuer {
     pthread_t thread;
     unsigned seed;
+    bool waited; /* each time */
     call calls[CALLS];
 } issuer;
 
@@ -110,7 +112,7 @@ static void *issue_calls(void *argument)
                                    expected_ns[draw(&self->seed, 7)], made->work);
         }
         if (draw(&self->seed, 500) == 0)
-            wait_for((int)draw(&self->seed, VARS));
+            self->waited &= wait_for((int)draw(&self->seed, VARS));
         if (draw(&self->seed, 2000) == 0)
             usleep(200); /* workers fall asleep */
     }
@@ -131,10 +133,12 @@ static void test_total_order(int devices, int cores, int64_t inline_ns)
     start(devices, cores, inline_ns);
     for (int i = 0; i < THREADS; i++) {
         issuers[i].seed = (unsigned)(i + 1);
+        issuers[i].waited = true;
         CHECK(!pthread_create(&issuers[i].thread, NULL, issue_calls, &issuers[i]));
     }
     for (int i = 0; i < THREADS; i++) {
         pthread_join(issuers[i].thread, NULL);
+        CHECK(issuers[i].waited);
         for (int j = 0; j < CALLS; j++)
             all[i * CALLS + j] = issuers[i].calls[j];
     }
@@ -190,7 +194,7 @@ static void test_stream_on_one_of_many(void)
     CHECK_EQ_I64(atomic_load(&finished), OTHERS);
     atomic_store(&stop, true);
     pthread_join(streamer, NULL);
-    wait_for(0);
+    CHECK(wait_for(0));
     uint64_t expected[VARS] = {0};
     for (int i = 0; i < OTHERS; i++)
         apply(expected, (work){1, 1});

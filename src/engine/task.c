@@ -290,7 +290,7 @@ static bool may_start(const hki_runtime *runtime)
 }
 
 /* Runs a task that is in nobody's list. */
-static void run_unregistered(hki_task *task)
+static inline void run_unregistered(hki_task *task)
 {
     const hki_task_class *class = task->spec.class;
     task_depth += LEAF_DEPTH;
