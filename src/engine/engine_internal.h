@@ -342,6 +342,8 @@ struct hki_queue {
     hki_ring ring;
     _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) spinners, sleepers, wake_word;
     _Atomic(uint32_t) attentive; /* workers that look for work, or will within a moment */
+    /* One of a CPU device has been woken and is going to look when it gets its core: no need to wake it again. */
+    _Atomic(bool) waking;
     /* Tasks issued by epoch (issue lock) and finished (by executor). */
     _Alignas(HKI_CACHE_LINE) unsigned epoch;
     uint64_t issued[2];

@@ -89,7 +89,9 @@ bool hki_queue_wants_help(hki_queue *queue)
 void hki_queue_wake(hki_queue *queue)
 {
     hki_queue *park = queue->park;
-    if (atomic_load(&park->sleepers) > 0) {
+    if (atomic_load(&park->sleepers) > 0 &&
+        (park->is_accelerator ||
+         (!atomic_load(&park->waking) && !atomic_exchange(&park->waking, true)))) {
         atomic_fetch_add(&park->wake_word, 1);
         hki_futex_wake(&park->wake_word, 1);
     }

@@ -211,6 +211,8 @@ static bool wait_for_work(hki_queue *queue)
         atomic_fetch_add(&park->sleepers, 1);
         uint32_t seen = atomic_load(&park->wake_word);
         bool others = atomic_fetch_sub(&park->attentive, 1) > 1;
+        /* Before it looks, here and below: who finds this still set has left something to see. */
+        atomic_store(&park->waking, false);
         alone = !others && !shared;
         bool ended = atomic_load(&runtime->ended);
         bool found = !ended && try_begin(queue);
@@ -218,6 +220,7 @@ static bool wait_for_work(hki_queue *queue)
             hki_futex_wait(&park->wake_word, seen, others && !shared ? HKI_LOOK_AGAIN_NS : -1);
         atomic_fetch_add(&park->attentive, 1);
         atomic_fetch_sub(&park->sleepers, 1);
+        atomic_store(&park->waking, false);
         if (found && alone)
             hki_queue_wake(queue);
         if (found || ended)
