@@ -299,7 +299,7 @@ void *hki_accelerator_main(void *argument)
         hki_cpu_pin_any(runtime->launch_cores.processors, runtime->launch_cores.count);
     while (wait_for_task(queue) && core_acquire(runtime, &budget)) {
         hki_claim claim = {NULL, -1};
-        if (hki_queue_pop(queue, NULL, &claim, 1))
+        if (hki_queue_pop(queue, NULL, HKI_LONG_TASK_NS, &claim, 1))
             launch(&executor, claim.task);
         core_release(runtime, budget);
     }

@@ -27,6 +27,7 @@ enum {
     HKI_GATHER_TICKS = 1000,     /* until some more of them have come */
     HKI_LINGER_TICKS = 5000,
     HKI_RING_TASKS = 4096, /* ready ones that an issuing thread is ahead of the workers, cheaply */
+    HKI_NEAR_TASKS = 256,  /* unfinished ones whose slots and gates a core's cache holds */
     HKI_CHAIN_TASKS = 64,  /* successors run in place before others get their turn */
     HKI_RETURN_BATCH = 31, /* slots given back together with one */
     HKI_LOOK_AGAIN_NS = 1000000, /* a short task may turn out long: sleepers look after this */
@@ -371,9 +372,11 @@ bool hki_queue_wants_help(hki_queue *queue);
 bool hki_queue_is_urgent(hki_queue *queue);
 /* To the front: what is to go on at once, and a started task whose pieces 1 … are to be claimed. */
 void hki_queue_push_first(hki_queue *queue, hki_task *task);
-/* Takes a task or piece, or several short tasks, at most count. Returns how many. May run what is shorter than taking
- * it, in an executor that is not NULL. */
-int hki_queue_pop(hki_queue *queue, hki_executor *executor, hki_claim *claims, int count);
+/* Takes a task or piece, or several short tasks, at most count; none in whose way one is that is expected to take more
+ * than most_ns, unless that is HKI_LONG_TASK_NS. Returns how many. May run what is shorter than taking it, in an executor
+ * that is not NULL. */
+int hki_queue_pop(hki_queue *queue, hki_executor *executor, int64_t most_ns, hki_claim *claims,
+                  int count);
 /* Takes this very task, or a piece of it, if it is still in the queue. */
 hki_claim hki_queue_take(hki_queue *queue, hki_task *task, uint64_t sequence);
 /* After the workers have ended: whoever still issues a task finishes it, cancelled, in place. */
@@ -461,6 +464,9 @@ void hki_devices_destroy(hki_runtime *runtime);
  * that they wait for. */
 void hki_progress(hki_runtime *runtime);
 void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes);
+/* Before a thread that issues runs further ahead of short tasks than a cache can hold: helps, or waits a little, but
+ * no longer than HKI_SPIN_NS for each HKI_NEAR_TASKS calls, whatever the tasks take. */
+void hki_window_approach(hki_runtime *runtime);
 bool hki_window_full_locked(hki_runtime *runtime, uint64_t output_bytes);
 /* False: it has room for sure. */
 /* Looks how many that were issued have finished. Expects the issue lock. */
@@ -506,6 +512,7 @@ struct hki_runtime {
     hki_gate *spare_gates;
     /* Written under the lock, read without to see that the window is far from full. */
     _Atomic(uint64_t) issued_tasks, known_finished;
+    _Atomic(uint64_t) near_calls; /* see hki_window_approach */
     uint64_t inline_calls, direct_calls;
     void *chunks; /* memory of slots and gates */
 
@@ -565,6 +572,14 @@ static inline bool hki_window_may_be_full(hki_runtime *runtime, uint64_t output_
     int64_t held = atomic_load_explicit(&runtime->window_bytes, memory_order_relaxed);
     return issued - known >= runtime->run_ahead_calls ||
            (held > 0 && (uint64_t)held + output_bytes > runtime->run_ahead_bytes);
+}
+
+/* It is time for hki_window_approach. */
+static inline bool hki_window_is_far(hki_runtime *runtime)
+{
+    return atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed) -
+               atomic_load_explicit(&runtime->known_finished, memory_order_relaxed) >=
+           atomic_load_explicit(&runtime->near_calls, memory_order_relaxed);
 }
 
 /* ---- the cost of handing over (handover.c) --------------------------------------------------------------------- */

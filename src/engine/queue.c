@@ -201,14 +201,14 @@ static hki_claim claim_locked(hki_queue *queue, hki_task *task)
 typedef struct batch {
     hki_claim *claims;
     int count, limit;
-    int64_t ns;
+    int64_t ns, most_ns;
 } batch;
 
 /* A long one is taken alone. */
 static bool has_room(const batch *taken, const hki_task *task)
 {
     return taken->count < taken->limit && taken->ns < HKI_BATCH_NS &&
-           (taken->count == 0 || backlog_of(task) <= HKI_BATCH_NS);
+           backlog_of(task) <= (taken->count == 0 ? taken->most_ns : HKI_BATCH_NS);
 }
 
 static void take_listed_locked(hki_queue *queue, batch *taken)
@@ -306,10 +306,11 @@ void hki_order_wait_locked(hki_runtime *runtime)
         hki_relax();
 }
 
-int hki_queue_pop(hki_queue *queue, hki_executor *executor, hki_claim *claims, int count)
+int hki_queue_pop(hki_queue *queue, hki_executor *executor, int64_t most_ns, hki_claim *claims,
+                  int count)
 {
     const bool orders = queue == queue->runtime->ordering;
-    batch taken = {.claims = claims, .limit = count};
+    batch taken = {.claims = claims, .limit = count, .most_ns = most_ns};
     int ordered = 0;
     do {
         hki_lock_acquire(&queue->lock);
@@ -352,7 +353,7 @@ void hki_queue_cancel(hki_queue *queue)
 {
     hki_claim claim;
     do
-        while (hki_queue_pop(queue, NULL, &claim, 1))
+        while (hki_queue_pop(queue, NULL, HKI_LONG_TASK_NS, &claim, 1))
             hki_execute_foreign(queue, claim);
     while (!hki_ring_is_empty(&queue->ring));
 }

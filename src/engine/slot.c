@@ -146,6 +146,8 @@ static __attribute__((noinline)) hki_task *slot_get_slow(hki_runtime *runtime, h
         accesses_bytes + (payload_bytes > HKI_TASK_PAYLOAD_BYTES ? payload_bytes : 0);
     if (overflow_bytes && !(overflow = aligned_alloc(64, (overflow_bytes + 63) / 64 * 64)))
         return NULL;
+    if (!spare && may_wait && hki_window_is_far(runtime))
+        hki_window_approach(runtime);
     hki_lock_acquire(&runtime->issue_lock);
     while (!spare && may_wait && hki_window_full_locked(runtime, output_bytes)) {
         hki_lock_release(&runtime->issue_lock);
@@ -179,7 +181,7 @@ hki_task *hki_slot_get(hki_runtime *runtime, int access_count, size_t payload_by
     /* Usually there is a spare one with all that is asked for. */
     hki_task *task = NULL;
     if (access_count <= HKI_TASK_INLINE_ACCESSES && payload_bytes <= HKI_TASK_PAYLOAD_BYTES &&
-        !hki_window_may_be_full(runtime, output_bytes))
+        !hki_window_may_be_full(runtime, output_bytes) && !(may_wait && hki_window_is_far(runtime)))
         task = atomic_exchange_explicit(&runtime->spare_task, NULL, memory_order_acquire);
     if (!task || task->reserve_count < access_count)
         return slot_get_slow(runtime, task, access_count, payload_bytes, output_bytes, may_wait);

@@ -11,8 +11,9 @@ void hki_progress(hki_runtime *runtime)
     }
 }
 
-/* Runs a task, or piece, of the queue, chosen by `take`, if a core of the device is free. */
-static bool help_queue(hki_queue *queue, hki_task *task, uint64_t sequence)
+/* Runs the task, or a piece of it, or any that is not expected to take more than most_ns where it is NULL, if a core of
+ * the device is free. */
+static bool help_queue(hki_queue *queue, hki_task *task, uint64_t sequence, int64_t most_ns)
 {
     if (queue->is_accelerator || !hki_budget_try_acquire(queue->budget))
         return false;
@@ -20,7 +21,7 @@ static bool help_queue(hki_queue *queue, hki_task *task, uint64_t sequence)
     if (task)
         claim = hki_queue_take(queue, task, sequence);
     else if (hki_queue_wants_help(queue))
-        hki_queue_pop(queue, NULL, &claim, 1);
+        hki_queue_pop(queue, NULL, most_ns, &claim, 1);
     if (claim.task) {
         atomic_fetch_add_explicit(&queue->runtime->helped_calls, 1, memory_order_relaxed);
         hki_execute_foreign(queue, claim);
@@ -68,7 +69,7 @@ static bool help_task(hki_task *task)
         sequence = atomic_load_explicit(&needed->sequence, memory_order_relaxed);
     }
     hki_lock_release(&runtime->issue_lock);
-    return queue && help_queue(queue, needed, sequence);
+    return queue && help_queue(queue, needed, sequence, 0);
 }
 
 /* ---- one range ------------------------------------------------------------------------------------------ */
@@ -178,14 +179,21 @@ const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void
 
 /* ---- a device, everything ---------------------------------------------------------------------------------- */
 
+static bool help_any(hki_runtime *runtime, int64_t most_ns)
+{
+    for (int i = 0; i < runtime->queue_count; i++)
+        if (help_queue(runtime->queues[i], NULL, 0, most_ns))
+            return true;
+    return false;
+}
+
 /* Helps with anything, or spins a little while it is not long since *start. False: time to sleep. */
 static bool stay_awake(hki_runtime *runtime, int64_t *start)
 {
-    for (int i = 0; i < runtime->queue_count; i++)
-        if (help_queue(runtime->queues[i], NULL, 0)) {
-            *start = hki_clock_ns();
-            return true;
-        }
+    if (help_any(runtime, HKI_LONG_TASK_NS)) {
+        *start = hki_clock_ns();
+        return true;
+    }
     if (hki_clock_ns() - *start >= HKI_SPIN_NS)
         return false;
     for (int i = 0; i < 16; i++)
@@ -311,16 +319,38 @@ bool hki_window_full_locked(hki_runtime *runtime, uint64_t output_bytes)
            hki_unfinished_tasks_locked(runtime) >= enough;
 }
 
-/* Half empty: who had to wait goes on only then, or every call behind a full window would be a sleep. */
-static bool window_has_room(hki_runtime *runtime, uint64_t output_bytes)
+static uint64_t unfinished_tasks(hki_runtime *runtime)
 {
     hki_lock_acquire(&runtime->issue_lock);
     uint64_t unfinished = hki_unfinished_tasks_locked(runtime);
     hki_lock_release(&runtime->issue_lock);
+    return unfinished;
+}
+
+/* Half empty: who had to wait goes on only then, or every call behind a full window would be a sleep. */
+static bool window_has_room(hki_runtime *runtime, uint64_t output_bytes)
+{
+    uint64_t unfinished = unfinished_tasks(runtime);
     int64_t held = atomic_load_explicit(&runtime->window_bytes, memory_order_relaxed);
     uint64_t bytes = output_bytes + (held > 0 ? (uint64_t)held : 0);
     return unfinished == 0 ||
            (unfinished <= runtime->run_ahead_calls / 2 && bytes <= runtime->run_ahead_bytes / 2);
+}
+
+void hki_window_approach(hki_runtime *runtime)
+{
+    const int64_t until = hki_clock_ns() + HKI_SPIN_NS;
+    uint64_t unfinished = unfinished_tasks(runtime);
+    if (unfinished >= HKI_NEAR_TASKS)
+        while ((unfinished = unfinished_tasks(runtime)) > HKI_NEAR_TASKS / 2 &&
+               hki_clock_ns() < until)
+            for (int i = 0; i < 32 && !help_any(runtime, HKI_BATCH_NS); i++)
+                hki_relax();
+    /* What is ahead is long, or waits for what is: no use to ask before there is as much again. */
+    atomic_store_explicit(&runtime->near_calls,
+                          unfinished < HKI_NEAR_TASKS ? HKI_NEAR_TASKS
+                                                      : unfinished + HKI_NEAR_TASKS,
+                          memory_order_relaxed);
 }
 
 void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes)

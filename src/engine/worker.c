@@ -128,7 +128,8 @@ static int take(hki_executor *executor, hki_claim *claims)
 {
     do {
         hki_queue *queue = next_queue(executor);
-        int count = queue ? hki_queue_pop(queue, executor, claims, HKI_BATCH_TASKS) : 0;
+        int count =
+            queue ? hki_queue_pop(queue, executor, HKI_LONG_TASK_NS, claims, HKI_BATCH_TASKS) : 0;
         if (queue && queue->budget->shared && hki_queue_is_ready(queue))
             atomic_fetch_or(&queue->budget->ready, (uint64_t)1 << queue->number);
         if (count)
