@@ -78,7 +78,8 @@ typedef struct hki_device_class {
     /* The task, whose inputs were ready at ready_ns, has been launched; host_ns: processor time that took. */
     void (*launched)(hki_device *device, hki_queue_kind queue, const hki_cost *cost,
                      int64_t ready_ns, int64_t host_ns, hki_ticket *ticket);
-    /* 0: it is done. Otherwise the nanoseconds after which to ask again. */
+    /* 0: it is done. Otherwise the nanoseconds after which to ask again. Of a queue only the first task that is not done
+     * is asked for: by the queue's thread when it has launched it, then by the one that completes tasks. Never blocks. */
     int64_t (*poll)(hki_device *device, hki_ticket *ticket);
     /* Optional, for classes with streams: what is launched in a queue runs in that order on the device's side, so that a
      * task can be launched before what it waits for has ended, if that has been launched. Makes what is launched next in
