@@ -15,12 +15,13 @@ void hki_progress(hki_runtime *runtime)
  * the device is free. */
 static bool help_queue(hki_queue *queue, hki_task *task, uint64_t sequence, int64_t most_ns)
 {
-    if (queue->is_accelerator || !hki_budget_try_acquire(queue->budget))
+    if (queue->is_accelerator || (!task && !hki_queue_wants_help(queue)) ||
+        !hki_budget_try_acquire(queue->budget))
         return false;
     hki_claim claim = {NULL, -1};
     if (task)
         claim = hki_queue_take(queue, task, sequence);
-    else if (hki_queue_wants_help(queue))
+    else
         hki_queue_pop(queue, NULL, most_ns, &claim, 1);
     if (claim.task) {
         atomic_fetch_add_explicit(&queue->runtime->helped_calls, 1, memory_order_relaxed);
