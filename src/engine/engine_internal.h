@@ -442,8 +442,8 @@ static inline bool hki_environment_is_default(void)
 void hki_sequence_note(uint64_t sequence);
 /* Runs what was claimed; returns a successor to run next when the executor chains. */
 hki_task *hki_execute(hki_executor *executor, hki_claim claim);
-/* Runs what was claimed in a thread that is no worker. */
-void hki_execute_foreign(hki_queue *queue, hki_claim claim);
+/* Runs what was claimed from the queue in a thread that is no worker. */
+void hki_execute_foreign(hki_queue *queue, const hki_claim *claims, int count);
 
 /* ---- cores to launch on (accelerator.c) ----------------------------------------------------------------------- */
 

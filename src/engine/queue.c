@@ -354,7 +354,7 @@ void hki_queue_cancel(hki_queue *queue)
     hki_claim claim;
     do
         while (hki_queue_pop(queue, NULL, HKI_LONG_TASK_NS, &claim, 1))
-            hki_execute_foreign(queue, claim);
+            hki_execute_foreign(queue, &claim, 1);
     while (!hki_ring_is_empty(&queue->ring));
 }
 

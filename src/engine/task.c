@@ -289,7 +289,7 @@ static uint64_t submit_serial(hki_task *task)
     hki_tracing_issue(task);
     hki_lock_release(&runtime->issue_lock);
     hki_tracing_ready(task);
-    hki_execute_foreign(hki_task_queue(task), (hki_claim){task, -1});
+    hki_execute_foreign(hki_task_queue(task), &(hki_claim){task, -1}, 1);
     if (!nested)
         hki_lock_release(&runtime->serial_lock);
     return sequence;
@@ -426,7 +426,7 @@ uint64_t hki_task_submit(hki_task *task)
     if (is_put)
         hki_queue_notify(queue);
     else if (ready && small)
-        hki_execute_foreign(queue, (hki_claim){task, -1});
+        hki_execute_foreign(queue, &(hki_claim){task, -1}, 1);
     else if (ready)
         hki_queue_push(queue, task);
     if ((ready || is_put) && atomic_load(&runtime->ended))

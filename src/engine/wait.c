@@ -15,19 +15,22 @@ void hki_progress(hki_runtime *runtime)
  * the device is free. */
 static bool help_queue(hki_queue *queue, hki_task *task, uint64_t sequence, int64_t most_ns)
 {
-    if (queue->is_accelerator || !hki_budget_try_acquire(queue->budget))
+    if (queue->is_accelerator || (!task && !hki_queue_wants_help(queue)) ||
+        !hki_budget_try_acquire(queue->budget))
         return false;
-    hki_claim claim = {NULL, -1};
+    hki_claim claims[HKI_BATCH_TASKS];
+    int count;
     if (task)
-        claim = hki_queue_take(queue, task, sequence);
-    else if (hki_queue_wants_help(queue))
-        hki_queue_pop(queue, NULL, most_ns, &claim, 1);
-    if (claim.task) {
-        atomic_fetch_add_explicit(&queue->runtime->helped_calls, 1, memory_order_relaxed);
-        hki_execute_foreign(queue, claim);
+        count = (claims[0] = hki_queue_take(queue, task, sequence)).task != NULL;
+    else
+        count = hki_queue_pop(queue, NULL, most_ns, claims, HKI_BATCH_TASKS);
+    if (count) {
+        atomic_fetch_add_explicit(&queue->runtime->helped_calls, (uint64_t)count,
+                                  memory_order_relaxed);
+        hki_execute_foreign(queue, claims, count);
     }
     hki_budget_release(queue);
-    return claim.task;
+    return count;
 }
 
 /* A task in a queue that `task` waits for, directly or through others. Expects the issue lock, under

@@ -45,7 +45,14 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
     return hki_task_complete(executor, task);
 }
 
-void hki_execute_foreign(hki_queue *queue, hki_claim claim)
+/* It was not as short as expected: lets others have what was taken along. */
+static void give_back(const hki_claim *claims, int count)
+{
+    for (int i = count - 1; i >= 0; i--)
+        hki_queue_push_first(hki_task_queue(claims[i].task), claims[i].task);
+}
+
+void hki_execute_foreign(hki_queue *queue, const hki_claim *claims, int count)
 {
     hki_executor executor;
     hki_executor_init(&executor, NULL, queue->worker_count, false);
@@ -55,7 +62,14 @@ void hki_execute_foreign(hki_queue *queue, hki_claim claim)
         fegetenv(&saved);
         fesetenv(FE_DFL_ENV);
     }
-    hki_execute(&executor, claim);
+    for (int i = 0; i < count; i++) {
+        uint64_t begin = i + 1 < count ? hki_ticks() : 0;
+        hki_execute(&executor, claims[i]);
+        if (i + 1 < count && hki_ticks() - begin > HKI_LONG_TASK_TICKS) {
+            give_back(&claims[i + 1], count - i - 1);
+            break;
+        }
+    }
     hki_executor_flush(&executor);
     hki_progress(queue->runtime);
     if (!keep)
@@ -151,12 +165,10 @@ static void work(hki_executor *executor)
                 hki_task_prefetch_gates(claims[i + 1].task);
             uint64_t begin = i + 1 < count ? hki_ticks() : 0;
             hki_task *next = execute_attentively(executor, claims[i]);
-            /* It was not as short as expected: let others have what was taken along. */
-            if (i + 1 < count && hki_ticks() - begin > HKI_LONG_TASK_TICKS)
-                while (i + 1 < count) {
-                    --count;
-                    hki_queue_push_first(hki_task_queue(claims[count].task), claims[count].task);
-                }
+            if (i + 1 < count && hki_ticks() - begin > HKI_LONG_TASK_TICKS) {
+                give_back(&claims[i + 1], count - i - 1);
+                count = i + 1;
+            }
             if (!next)
                 continue;
             /* A successor is hot; but neither what was taken along, nor a reduction that others wait
