@@ -206,7 +206,7 @@ static bool wait_for_task(hki_queue *queue)
 static void launch_next(hki_executor *executor)
 {
     hki_claim claim = {NULL, -1};
-    if (hki_queue_pop(executor->queue, &claim, 1))
+    if (hki_queue_pop(executor->queue, NULL, HKI_LONG_TASK_NS, &claim, 1))
         launch(executor, claim.task);
 }
 
@@ -223,7 +223,8 @@ void *hki_accelerator_main(void *argument)
     hki_worker *worker = argument;
     hki_queue *queue = worker->queue;
     hki_runtime *runtime = queue->runtime;
-    hki_executor executor = {.queue = queue, .slot = worker->slot, .chain = false};
+    hki_executor executor;
+    hki_executor_init(&executor, queue, worker->slot, false);
     hki_budget *budget;
     fesetenv(FE_DFL_ENV);
     hki_tracing_name_worker(worker);

@@ -19,7 +19,7 @@ bool hki_direct_begin(hki_runtime *runtime, hki_var *const *reads, int count, hk
     if (runtime->serial || hki_tracing(runtime) || (inline_ns && inline_ns < HKI_DIRECT_NS) ||
         !hki_environment_is_default())
         return false;
-    hki_lock_acquire(&runtime->issue_lock);
+    hki_order_acquire(runtime);
     if ((write && !hki_var_is_idle_locked(write)) || !are_settled_locked(runtime, reads, count) ||
         atomic_load_explicit(&runtime->stopping, memory_order_relaxed)) {
         hki_lock_release(&runtime->issue_lock);
@@ -37,7 +37,7 @@ bool hki_direct_look(hki_var *var)
     hki_runtime *runtime = var->runtime;
     if (!hki_runtime_alive(runtime) || runtime->serial || hki_tracing(runtime) || hki_in_task())
         return false;
-    hki_lock_acquire(&runtime->issue_lock);
+    hki_order_acquire(runtime);
     if (are_settled_locked(runtime, &var, 1))
         return true;
     hki_lock_release(&runtime->issue_lock);

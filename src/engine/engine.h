@@ -106,8 +106,8 @@ typedef struct hki_task_spec {
 } hki_task_spec;
 
 /* A new task of the runtime with payload_bytes of payload (64-byte aligned, not cleared) and room for
- * access_count accesses. May block while the run-ahead window is full (never in a task). NULL when host
- * memory is short. */
+ * access_count accesses. May block while the run-ahead window is full, and run short tasks, or wait, for 50 us where
+ * many are unfinished (never in a task). NULL when host memory is short. */
 hki_task *hki_task_begin(hki_runtime *runtime, size_t payload_bytes, int access_count,
                          uint64_t output_bytes);
 void *hki_task_payload(hki_task *task);

@@ -23,9 +23,17 @@ enum {
     HKI_DIRECT_NS = 500,         /* what a call without a task takes at most */
     HKI_BATCH_NS = 5000,         /* short tasks that a worker takes at once: this much, */
     HKI_BATCH_TASKS = 16,        /* and this many */
+    HKI_TURN_NS = 200,           /* what a task that runs in its turn takes at most; */
+    HKI_TURNS_NS = 2000,         /* as many as hold others back for this long, */
+    HKI_TURNS = 64,              /* and this many */
+    HKI_GATHER_TICKS = 1000,     /* until some more of them have come */
+    HKI_LINGER_TICKS = 5000,
     HKI_RING_TASKS = 4096, /* ready ones that an issuing thread is ahead of the workers, cheaply */
+    HKI_NEAR_TASKS = 256,  /* unfinished ones whose slots and gates a core's cache holds */
     HKI_CHAIN_TASKS = 64,  /* successors run in place before others get their turn */
+    HKI_RETURN_BATCH = 31, /* slots given back together with one */
     HKI_LOOK_AGAIN_NS = 1000000, /* a short task may turn out long: sleepers look after this */
+    HKI_FREE_SLOTS = HKI_RETURN_BATCH + 1,
     HKI_MAX_DEVICES = 64,
     HKI_TASK_MARKS = 6, /* queues behind whose tasks one is launched */
     HKI_MAX_FAILED_DEVICES = 64
@@ -114,9 +122,12 @@ struct hki_task {
     hki_task_spec spec;
     void *overflow; /* memory behind accesses and gates when they are many, and a large payload */
 
-    /* While it is being issued: fresh gates, and how many; what it waits for. */
+    /* Until it is registered: fresh gates, and how many; what it waits for. */
     _Alignas(HKI_CACHE_LINE) hki_gate *reserve;
     int reserve_count, wait_count;
+    /* Where hki_task_register goes on; 0 unless it is to be called again. */
+    int registered_accesses;
+    uint32_t registered_waits;
     hki_wait_gate wait_gates[HKI_TASK_INLINE_WAITS];
 
     _Atomic(int64_t) pieces_left;
@@ -138,7 +149,13 @@ struct hki_task {
     int mark_count;
     hki_mark marks[HKI_TASK_MARKS];
     _Alignas(HKI_CACHE_LINE) hki_access inline_accesses[HKI_TASK_INLINE_ACCESSES];
-    char inline_payload[HKI_TASK_PAYLOAD_BYTES];
+    union {
+        char inline_payload[HKI_TASK_PAYLOAD_BYTES];
+        struct { /* of a free one that is given back together with others */
+            int count;
+            hki_task *slots[HKI_RETURN_BATCH];
+        } returned;
+    };
 };
 
 _Static_assert(offsetof(hki_task, pending) % HKI_CACHE_LINE == sizeof(hki_wait_node) &&
@@ -166,11 +183,14 @@ static inline hki_queue *hki_task_queue(const hki_task *task)
     return task->spec.device->queues[task->spec.queue];
 }
 
-/* Begins to fetch what running it touches. */
+/* Begins to fetch what issuing or running it touches, for writing even where it is only read: a line that two cores
+ * share has to be taken from the other before its next use is written, a line that moves has not. */
 static inline void hki_task_prefetch(const hki_task *task)
 {
     __builtin_prefetch(&task->pending, 1);
-    __builtin_prefetch(&task->spec);
+    __builtin_prefetch(&task->spec, 1);
+    __builtin_prefetch(&task->inline_accesses[0], 1);
+    __builtin_prefetch(&task->inline_accesses[2], 1);
     __builtin_prefetch(task->inline_payload, 1);
 }
 
@@ -184,12 +204,21 @@ static inline void hki_task_prefetch_gates(hki_task *task)
 
 /* Who runs tasks now: a worker, or a thread that submits or waits. */
 typedef struct hki_executor {
-    hki_queue *queue;                         /* a worker's own; NULL in other threads */
-    int slot;                                 /* whose counter of finished tasks */
-    bool chain;                               /* may keep one ready successor for itself */
-    hki_task *finished_first, *finished_last; /* slots to be given back together */
-    int finished_count;
+    hki_queue *queue;   /* a worker's own; NULL in other threads */
+    int slot;           /* whose counter of finished tasks */
+    bool chain;         /* may keep one ready successor for itself */
+    int turns;          /* tasks run in their turn */
+    int finished_count; /* slots to be given back together */
+    hki_task *finished[HKI_RETURN_BATCH + 1];
 } hki_executor;
+
+static inline void hki_executor_init(hki_executor *executor, hki_queue *queue, int slot, bool chain)
+{
+    executor->queue = queue;
+    executor->slot = slot;
+    executor->chain = chain;
+    executor->turns = executor->finished_count = 0;
+}
 
 /* ---- slots (slot.c) ----------------------------------------------------------------------------------- */
 
@@ -224,14 +253,22 @@ hki_task *hki_task_dispatch(hki_executor *executor, hki_task *ready);
 void hki_task_run_piece(hki_task *task, int64_t piece);
 void hki_task_run_join(hki_task *task);
 
-/* Registers the accesses of a task. True: it waits for nothing; else it gets ready when the last gate opens that it
- * waits for. Expects the issue lock. */
-bool hki_task_register(hki_task *task);
+typedef enum hki_registration {
+    HKI_REGISTERED_READY, /* it waits for nothing */
+    HKI_REGISTERED_WAITS, /* it gets ready when the last gate opens that it waits for: perhaps it has run by now */
+    HKI_NOT_REGISTERED /* no memory: to be called again later, before any other task is registered */
+} hki_registration;
+
+/* Registers the accesses of a task. Expects that the thread keeps order. */
+hki_registration hki_task_register(hki_task *task);
+/* Runs the task where nothing is in its way and that takes less than registering it, else returns false. Expects that the
+ * thread keeps order, for a task that was issued to run elsewhere. */
+bool hki_task_run_in_turn(hki_executor *executor, hki_task *task);
 /* No unfinished access of the range is in the way of one that comes now. Gates that nobody is counted in any more go.
- * Expects the issue lock. */
+ * Expects that the thread keeps order. */
 bool hki_var_is_free_locked(hki_var *var, uint64_t begin, uint64_t end, bool writes);
 
-/* Nobody is going to write to the variable: what was issued to do so has finished. Expects the issue lock. */
+/* Nobody is going to write to the variable: what was issued to do so has finished. Expects that the thread keeps order. */
 static inline bool hki_var_is_settled_locked(hki_var *var)
 {
     return !var->gates || hki_var_is_free_locked(var, 0, UINT64_MAX, false);
@@ -274,8 +311,12 @@ typedef struct hki_claim {
 /* Cores that a device, or several devices that share them, may keep busy at a time. */
 typedef struct hki_budget {
     _Atomic(int32_t) free_cores;
-    _Atomic(hki_queue *) last; /* who had a core last, where they are shared */
-    bool shared;
+    bool
+        shared; /* by devices of one core each: any of their workers runs what is ready in any of their queues */
+    /* Of those that share it: queues that may have something to do, a bit each by their place in runtime->queues, and
+     * whose turn it is then. */
+    _Alignas(HKI_CACHE_LINE) _Atomic(uint64_t) ready;
+    _Atomic(uint32_t) turn;
 } hki_budget;
 
 typedef struct hki_counter {
@@ -289,16 +330,23 @@ typedef struct hki_worker {
     hki_queue *queue;
 } hki_worker;
 
-/* Tasks that were ready when they were issued, in order. The issuing thread puts them, under the issue lock; whoever
- * has the queue's lock takes them. */
+/* Tasks in the order in which they were issued. The issuing thread puts them, under the issue lock; whoever has the
+ * queue's lock takes them. Those of runtime->ordering are still to be registered, all others are ready. */
 typedef struct hki_ring {
     _Alignas(HKI_CACHE_LINE) _Atomic(uint64_t) put; /* so many were */
     _Atomic(int64_t) put_ns;                        /* their backlog */
     uint64_t seen_taken;                            /* issue lock */
     _Alignas(HKI_CACHE_LINE) _Atomic(uint64_t) taken;
-    int64_t taken_ns; /* queue lock */
+    _Atomic(int64_t) taken_ns;
     hki_task *tasks[HKI_RING_TASKS];
 } hki_ring;
+
+/* Nothing is to be taken. */
+static inline bool hki_ring_is_empty(hki_ring *ring)
+{
+    return atomic_load_explicit(&ring->taken, memory_order_acquire) ==
+           atomic_load_explicit(&ring->put, memory_order_acquire);
+}
 
 struct hki_queue {
     hki_runtime *runtime;
@@ -307,12 +355,15 @@ struct hki_queue {
     bool
         is_accelerator; /* its one worker launches tasks, and the clock completes them: accelerator.c */
     hki_budget *budget;
+    /* Where its workers wait: spinners and so on are those of this queue, the first one of those that share cores. */
+    hki_queue *park;
+    int number; /* in runtime->queues */
     _Alignas(HKI_CACHE_LINE) hki_lock lock;
     struct {
         hki_task *first, *last;
     } lists[2];                  /* [0]: reductions between devices, taken first; [1]: the rest */
     _Atomic(uint32_t) listed[2]; /* entries in the lists */
-    int64_t backlog_ns;          /* of the lists */
+    _Atomic(int64_t) backlog_ns; /* of the lists; queue lock for writing */
     struct {
         _Alignas(
             HKI_CACHE_LINE) _Atomic(hki_task *) newest; /* a stack, linked through queue_next */
@@ -320,6 +371,8 @@ struct hki_queue {
     hki_ring ring;
     _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) spinners, sleepers, wake_word;
     _Atomic(uint32_t) attentive; /* workers that look for work, or will within a moment */
+    /* One of a CPU device has been woken and is going to look when it gets its core: no need to wake it again. */
+    _Atomic(bool) waking;
     /* Tasks issued by epoch (issue lock) and finished (by executor). */
     _Alignas(HKI_CACHE_LINE) unsigned epoch;
     uint64_t issued[2];
@@ -339,21 +392,30 @@ struct hki_queue {
 };
 
 void hki_queue_push(hki_queue *queue, hki_task *task);
-/* The same for a task that was ready when it was issued, but that the caller calls hki_queue_notify when it has
- * released the issue lock, which this expects. False: no room. */
+/* Puts a task into the ring, for who calls hki_queue_notify when he has released the issue lock, which this expects.
+ * False: no room. */
 bool hki_queue_put_locked(hki_queue *queue, hki_task *task);
+/* Registers what is in the ring. False: no memory for all of it. Expects the issue lock. */
+bool hki_queue_order_locked(hki_queue *queue);
 bool hki_queue_is_ready(hki_queue *queue);
+/* There is more to do than a worker, if one is awake, has done by the time that another has begun. */
+bool hki_queue_wants_help(hki_queue *queue);
 /* A reduction between devices is ready. */
 bool hki_queue_is_urgent(hki_queue *queue);
 /* To the front: what is to go on at once, and a started task whose pieces 1 … are to be claimed. */
 void hki_queue_push_first(hki_queue *queue, hki_task *task);
-/* Takes a task or piece, or several short tasks, at most count. Returns how many. */
-int hki_queue_pop(hki_queue *queue, hki_claim *claims, int count);
+/* Takes a task or piece, or several short tasks, at most count; none in whose way one is that is expected to take more
+ * than most_ns, unless that is HKI_LONG_TASK_NS. Returns how many. May run what is shorter than taking it, in an executor
+ * that is not NULL. */
+int hki_queue_pop(hki_queue *queue, hki_executor *executor, int64_t most_ns, hki_claim *claims,
+                  int count);
 /* Takes this very task, or a piece of it, if it is still in the queue. */
 hki_claim hki_queue_take(hki_queue *queue, hki_task *task, uint64_t sequence);
 /* After the workers have ended: whoever still issues a task finishes it, cancelled, in place. */
 void hki_queue_cancel(hki_queue *queue);
 bool hki_budget_try_acquire(hki_budget *budget);
+/* A worker of the queue that has a core would find something to do. */
+bool hki_queue_has_work(hki_queue *queue);
 void hki_budget_release(hki_queue *queue);
 void hki_queue_notify(hki_queue *queue);
 void hki_queue_wake(hki_queue *queue);
@@ -382,8 +444,8 @@ static inline bool hki_environment_is_default(void)
 void hki_sequence_note(uint64_t sequence);
 /* Runs what was claimed; returns a successor to run next when the executor chains. */
 hki_task *hki_execute(hki_executor *executor, hki_claim claim);
-/* Runs what was claimed in a thread that is no worker. */
-void hki_execute_foreign(hki_queue *queue, hki_claim claim);
+/* Runs what was claimed from the queue in a thread that is no worker. */
+void hki_execute_foreign(hki_queue *queue, const hki_claim *claims, int count);
 
 /* ---- cores to launch on (accelerator.c) ----------------------------------------------------------------------- */
 
@@ -419,6 +481,9 @@ void hki_devices_destroy(hki_runtime *runtime);
  * that they wait for. */
 void hki_progress(hki_runtime *runtime);
 void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes);
+/* Before a thread that issues runs further ahead of short tasks than a cache can hold: helps, or waits a little, but
+ * no longer than HKI_SPIN_NS for each HKI_NEAR_TASKS calls, whatever the tasks take. */
+void hki_window_approach(hki_runtime *runtime);
 bool hki_window_full_locked(hki_runtime *runtime, uint64_t output_bytes);
 /* False: it has room for sure. */
 /* Looks how many that were issued have finished. Expects the issue lock. */
@@ -448,6 +513,8 @@ struct hki_runtime {
     const hk_status *cancelled;
     hki_budget *budgets;
     int budget_count;
+    /* Whose workers register tasks, see hki_order_acquire; NULL: who issues them does. */
+    hki_queue *ordering;
     hki_launch_cores launch_cores;
     struct hki_clock *clock;
     int device_count, queue_count;
@@ -458,12 +525,18 @@ struct hki_runtime {
     _Alignas(HKI_CACHE_LINE) hki_lock issue_lock;
     _Atomic(hki_task *) spare_task; /* put under the lock, taken without; NULL: none */
     uint64_t sequence;
-    hki_task *free_tasks;
-    hki_gate *free_gates;
+    hki_task *free_tasks; /* each with others: see hki_task.returned */
+    hki_task *free_slots[HKI_FREE_SLOTS];
+    int free_slot_count;
+    hki_gate *spare_gates;
     /* Written under the lock, read without to see that the window is far from full. */
     _Atomic(uint64_t) issued_tasks, known_finished;
+    _Atomic(uint64_t) near_calls; /* see hki_window_approach */
     uint64_t inline_calls, direct_calls;
     void *chunks; /* memory of slots and gates */
+
+    /* Who keeps order: see hki_order_acquire. */
+    _Alignas(HKI_CACHE_LINE) hki_gate *free_gates;
 
     _Alignas(HKI_CACHE_LINE) _Atomic(hki_task *) returned_tasks;
     _Atomic(hki_gate *) returned_gates;
@@ -491,6 +564,26 @@ struct hki_runtime {
     hki_cuda_setup *cuda;
 };
 
+/* Who keeps order changes the lists of gates, and has registered all tasks with a place before what comes next. Where
+ * there is no runtime->ordering, that is who holds the issue lock. Else tasks that go to a worker are registered there,
+ * so that gates stay in its cache: while there are such in the ring, who holds the queue's lock keeps order, else who
+ * holds the issue lock. */
+void hki_order_wait_locked(hki_runtime *runtime);
+
+/* The thread keeps order until it releases the issue lock, which this expects. */
+static inline void hki_order_keep_locked(hki_runtime *runtime)
+{
+    if (runtime->ordering && !hki_ring_is_empty(&runtime->ordering->ring))
+        hki_order_wait_locked(runtime);
+}
+
+/* The same, and acquires the issue lock. */
+static inline void hki_order_acquire(hki_runtime *runtime)
+{
+    hki_lock_acquire(&runtime->issue_lock);
+    hki_order_keep_locked(runtime);
+}
+
 /* False: the run-ahead window has room for sure. */
 static inline bool hki_window_may_be_full(hki_runtime *runtime, uint64_t output_bytes)
 {
@@ -499,6 +592,14 @@ static inline bool hki_window_may_be_full(hki_runtime *runtime, uint64_t output_
     int64_t held = atomic_load_explicit(&runtime->window_bytes, memory_order_relaxed);
     return issued - known >= runtime->run_ahead_calls ||
            (held > 0 && (uint64_t)held + output_bytes > runtime->run_ahead_bytes);
+}
+
+/* It is time for hki_window_approach. */
+static inline bool hki_window_is_far(hki_runtime *runtime)
+{
+    return atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed) -
+               atomic_load_explicit(&runtime->known_finished, memory_order_relaxed) >=
+           atomic_load_explicit(&runtime->near_calls, memory_order_relaxed);
 }
 
 /* ---- the cost of handing over (handover.c) --------------------------------------------------------------------- */

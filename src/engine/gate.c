@@ -1,5 +1,5 @@
-/* Who waits for whom. Only issuing threads, under the issue lock, add, join, close and recycle gates;
- * finishing threads just count down and open them, without a lock. */
+/* Who waits for whom. Only who keeps order (hki_order_acquire) adds, joins, closes and recycles gates; finishing threads
+ * just count down and open them, without a lock. */
 #include "engine/accelerator.h"
 
 #include <assert.h>
@@ -63,20 +63,16 @@ static void node_free(hki_wait_node *node)
         free(node);
 }
 
-/* Adds the task to those who wait for the gate, unless it is open. Returns how many gates that adds: 1 or 0. */
-static uint32_t wait_for(hki_task *task, hki_gate *gate)
+/* Adds the task to those who wait for the gate, unless it is open. False: no memory for it. */
+static bool wait_for(hki_task *task, hki_gate *gate)
 {
     hki_wait_node *head = atomic_load_explicit(&gate->waiters, memory_order_acquire), *node;
     if (head == HKI_GATE_OPEN)
-        return 0;
-    if (task->wait_count < HKI_TASK_INLINE_WAITS) {
+        return true;
+    if (task->wait_count < HKI_TASK_INLINE_WAITS)
         node = &task->waits[HKI_TASK_INLINE_WAITS - 1 - task->wait_count];
-    } else if (!(node = malloc(sizeof *node))) {
-        /* No memory for a note: wait here. Finishing takes no issue lock, so this ends. */
-        while (!hki_gate_is_open(gate))
-            hki_relax();
-        return 0;
-    }
+    else if (!(node = malloc(sizeof *node)))
+        return false;
     node->task = task;
     const bool accelerated = task->runtime->accelerated;
     if (accelerated)
@@ -86,16 +82,19 @@ static uint32_t wait_for(hki_task *task, hki_gate *gate)
             node_free(node);
             if (accelerated)
                 hki_stage_forget(task);
-            return 0;
+            return true;
         }
         node->next = head;
     } while (!atomic_compare_exchange_weak_explicit(&gate->waiters, &head, node,
                                                     memory_order_release, memory_order_acquire));
-    /* One beyond the task's own may be gone by now. */
-    if (task->wait_count == HKI_TASK_INLINE_WAITS)
-        return 1;
-    task->wait_gates[task->wait_count++] = (hki_wait_gate){gate, gate->task_sequence};
-    return accelerated && hki_stage_pass(task, gate, hki_wait_node_index(node)) ? 0 : 1;
+    int index = -1; /* one beyond the task's own may be gone by now */
+    if (task->wait_count < HKI_TASK_INLINE_WAITS) {
+        index = HKI_TASK_INLINE_WAITS - 1 - task->wait_count;
+        task->wait_gates[task->wait_count++] = (hki_wait_gate){gate, gate->task_sequence};
+    }
+    if (!accelerated || index < 0 || !hki_stage_pass(task, gate, index))
+        task->registered_waits++;
+    return true;
 }
 
 static bool overlap(const hki_gate *gate, const hki_access *access)
@@ -136,10 +135,9 @@ static bool is_idle(hki_gate *gate)
             atomic_load_explicit(&gate->count, memory_order_acquire) == 1);
 }
 
-/* Returns how many gates it adds to those that the task waits for. */
-static uint32_t register_access(hki_task *task, const hki_access *access)
+/* False: no memory. Then the task waits for some gates already, perhaps twice once this is done again: no harm. */
+static bool register_access(hki_task *task, const hki_access *access)
 {
-    uint32_t waits = 0;
     hki_var *var = access->var;
     hki_runtime *runtime = var->runtime;
     bool writes = access->mode & HKI_WRITE;
@@ -155,10 +153,13 @@ static uint32_t register_access(hki_task *task, const hki_access *access)
         }
         if (overlap(gate, access)) {
             if (!writes) {
-                if (gate->is_write)
-                    waits += wait_for(task, gate);
-                else if (!gate->closed && gate->begin == access->begin && gate->end == access->end)
+                if (gate->is_write) {
+                    if (!wait_for(task, gate))
+                        return false;
+                } else if (!gate->closed && gate->begin == access->begin &&
+                           gate->end == access->end) {
                     join = gate;
+                }
             } else {
                 bool open = false;
                 if (!gate->is_write && !gate->closed) {
@@ -169,8 +170,8 @@ static uint32_t register_access(hki_task *task, const hki_access *access)
                     if (open) /* its last reader finished just now, and nobody waits for it yet */
                         atomic_store_explicit(&gate->waiters, HKI_GATE_OPEN, memory_order_relaxed);
                 }
-                if (!open)
-                    waits += wait_for(task, gate);
+                if (!open && !wait_for(task, gate))
+                    return false;
                 if (access->begin <= gate->begin && gate->end <= access->end) {
                     *link = gate->next;
                     retire(var, gate);
@@ -201,7 +202,7 @@ static uint32_t register_access(hki_task *task, const hki_access *access)
     join->task = task;
     join->task_sequence = atomic_load_explicit(&task->sequence, memory_order_relaxed);
     hki_task_registered(task)[task->registered_count++] = join;
-    return waits;
+    return true;
 }
 
 bool hki_var_is_free_locked(hki_var *var, uint64_t begin, uint64_t end, bool writes)
@@ -246,7 +247,27 @@ static int merge_accesses(const hki_access *accesses, int count, hki_access *mer
     return kept;
 }
 
-bool hki_task_register(hki_task *task)
+/* For the next task in the slot, so that who issues it has to look for gates nowhere else. */
+static void refill_reserve(hki_task *task, int count)
+{
+    hki_runtime *runtime = task->runtime;
+    while (task->reserve_count < count) {
+        if (!runtime->free_gates &&
+            (!atomic_load_explicit(&runtime->returned_gates, memory_order_relaxed) ||
+             !(runtime->free_gates =
+                   atomic_exchange_explicit(&runtime->returned_gates, NULL, memory_order_acquire))))
+            return;
+        hki_gate *gate = runtime->free_gates;
+        runtime->free_gates = gate->next;
+        if (gate->next)
+            __builtin_prefetch(gate->next, 1);
+        gate->next = task->reserve;
+        task->reserve = gate;
+        task->reserve_count++;
+    }
+}
+
+hki_registration hki_task_register(hki_task *task)
 {
     const hki_task_spec *spec = &task->spec;
     hki_access few[HKI_TASK_INLINE_ACCESSES];
@@ -261,17 +282,23 @@ bool hki_task_register(hki_task *task)
         count = merge_accesses(accesses, count, merged);
         accesses = merged;
     }
-    uint32_t waits = 0;
-    for (int i = 0; i < count; i++)
-        waits += register_access(task, &accesses[i]);
+    for (; task->registered_accesses < count; task->registered_accesses++)
+        if (!register_access(task, &accesses[task->registered_accesses]))
+            return HKI_NOT_REGISTERED;
+    const uint32_t waits = task->registered_waits;
+    task->registered_accesses = 0;
+    task->registered_waits = 0;
     /* What is left over stays with the slot, within reason. */
     if (task->reserve_count > HKI_TASK_INLINE_ACCESSES) {
         hki_gates_free_locked(task->runtime, task->reserve);
         task->reserve = NULL;
         task->reserve_count = 0;
     }
-    return waits == 0 || atomic_fetch_sub_explicit(&task->pending, HKI_ISSUING - waits,
-                                                   memory_order_acq_rel) == HKI_ISSUING - waits;
+    refill_reserve(task, count < HKI_TASK_INLINE_ACCESSES ? count : HKI_TASK_INLINE_ACCESSES);
+    if (waits == 0 || atomic_fetch_sub_explicit(&task->pending, HKI_ISSUING - waits,
+                                                memory_order_acq_rel) == HKI_ISSUING - waits)
+        return HKI_REGISTERED_READY;
+    return HKI_REGISTERED_WAITS;
 }
 
 hki_task *hki_task_open_gates(hki_task *task)

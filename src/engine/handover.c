@@ -83,7 +83,7 @@ static void measure(hki_queue *queue)
     for (int i = 0; i < WAKING_PROBES && hki_clock_ns() < until_ns; i++) {
         struct timespec nap = {0, FALLING_ASLEEP_NS};
         nanosleep(&nap, NULL);
-        bool asleep = atomic_load(&queue->attentive) == 0;
+        bool asleep = atomic_load(&queue->park->attentive) == 0;
         if (!probe(queue, until_ns, &push_ns, &round_ns))
             break;
         if (asleep)
@@ -123,6 +123,6 @@ bool hki_runs_in_caller_slow(hki_queue *queue, int64_t expected_ns)
     if (expected_ns <= limit_ns)
         return true;
     return expected_ns <= atomic_load_explicit(&runtime->inline_asleep_ns, memory_order_relaxed) &&
-           atomic_load_explicit(&queue->attentive, memory_order_relaxed) == 0 &&
+           atomic_load_explicit(&queue->park->attentive, memory_order_relaxed) == 0 &&
            is_burst_short(runtime);
 }

@@ -1,6 +1,6 @@
-/* The ready tasks of one device. An issuing thread puts what is ready at once into a ring; whoever makes a task ready
- * later pushes it to an inbox without a lock. Workers take from both, a batch at a time, under a lock of their own, so
- * that a line of memory is handed between cores once per batch, not once per task. */
+/* The tasks of one device. An issuing thread puts what is ready at once, or what workers are to register, into a ring;
+ * whoever makes a task ready later pushes it to an inbox without a lock. Workers take from both, a batch at a time, under
+ * a lock of their own, so that a line of memory is handed between cores once per batch, not once per task. */
 #include "engine/engine_internal.h"
 
 /* What a task adds to the backlog: work that would be worth waking another worker for. */
@@ -8,6 +8,20 @@ static int64_t backlog_of(const hki_task *task)
 {
     int64_t ns = task->spec.expected_ns;
     return task->spec.piece_count > 1 || ns > HKI_LONG_TASK_NS ? HKI_LONG_TASK_NS : ns;
+}
+
+/* Only one thread at a time changes it. */
+static void add_ns(_Atomic(int64_t) *sum, int64_t ns)
+{
+    atomic_store_explicit(sum, atomic_load_explicit(sum, memory_order_relaxed) + ns,
+                          memory_order_relaxed);
+}
+
+static int64_t backlog_of_queue(hki_queue *queue)
+{
+    return atomic_load_explicit(&queue->backlog_ns, memory_order_relaxed) +
+           atomic_load_explicit(&queue->ring.put_ns, memory_order_relaxed) -
+           atomic_load_explicit(&queue->ring.taken_ns, memory_order_relaxed);
 }
 
 static void link_last(hki_queue *queue, hki_task *task)
@@ -20,7 +34,7 @@ static void link_last(hki_queue *queue, hki_task *task)
     else
         queue->lists[index].first = task;
     queue->lists[index].last = task;
-    queue->backlog_ns += backlog_of(task);
+    add_ns(&queue->backlog_ns, backlog_of(task));
     atomic_store_explicit(&task->queued_in, queue, memory_order_relaxed);
 }
 
@@ -34,7 +48,7 @@ static void link_first(hki_queue *queue, hki_task *task)
     else
         queue->lists[index].last = task;
     queue->lists[index].first = task;
-    queue->backlog_ns += backlog_of(task);
+    add_ns(&queue->backlog_ns, backlog_of(task));
     atomic_store_explicit(&task->queued_in, queue, memory_order_relaxed);
 }
 
@@ -49,7 +63,7 @@ static void unlink_task(hki_queue *queue, hki_task *task)
         task->queue_next->queue_previous = task->queue_previous;
     else
         queue->lists[index].last = task->queue_previous;
-    queue->backlog_ns -= backlog_of(task);
+    add_ns(&queue->backlog_ns, -backlog_of(task));
     atomic_store_explicit(&task->queued_in, NULL, memory_order_relaxed);
     atomic_fetch_sub_explicit(&queue->listed[index], 1, memory_order_relaxed);
 }
@@ -66,11 +80,20 @@ bool hki_queue_is_urgent(hki_queue *queue)
     return atomic_load(&queue->listed[0]) > 0 || atomic_load(&queue->inboxes[0].newest);
 }
 
+bool hki_queue_wants_help(hki_queue *queue)
+{
+    return hki_queue_is_ready(queue) && (backlog_of_queue(queue) >= HKI_LONG_TASK_NS ||
+                                         atomic_load(&queue->park->attentive) == 0);
+}
+
 void hki_queue_wake(hki_queue *queue)
 {
-    if (atomic_load(&queue->sleepers) > 0) {
-        atomic_fetch_add(&queue->wake_word, 1);
-        hki_futex_wake(&queue->wake_word, 1);
+    hki_queue *park = queue->park;
+    if (atomic_load(&park->sleepers) > 0 &&
+        (park->is_accelerator ||
+         (!atomic_load(&park->waking) && !atomic_exchange(&park->waking, true)))) {
+        atomic_fetch_add(&park->wake_word, 1);
+        hki_futex_wake(&park->wake_word, 1);
     }
 }
 
@@ -78,7 +101,9 @@ void hki_queue_wake(hki_queue *queue)
  * waking costs more than that. Whoever finds much to do wakes the next. */
 void hki_queue_notify(hki_queue *queue)
 {
-    if (atomic_load(&queue->attentive) == 0)
+    if (queue->budget && queue->budget->shared)
+        atomic_fetch_or(&queue->budget->ready, (uint64_t)1 << queue->number);
+    if (atomic_load(&queue->park->attentive) == 0)
         hki_queue_wake(queue);
 }
 
@@ -103,9 +128,9 @@ bool hki_queue_put_locked(hki_queue *queue, hki_task *task)
         if (put - ring->seen_taken == HKI_RING_TASKS)
             return false;
     }
-    int64_t put_ns = atomic_load_explicit(&ring->put_ns, memory_order_relaxed);
-    atomic_store_explicit(&ring->put_ns, put_ns + backlog_of(task), memory_order_relaxed);
+    add_ns(&ring->put_ns, backlog_of(task));
     ring->tasks[put % HKI_RING_TASKS] = task;
+    __builtin_prefetch(&ring->tasks[(put + 16) % HKI_RING_TASKS], 1);
     atomic_store(&ring->put, put + 1);
     return true;
 }
@@ -120,7 +145,7 @@ static void drain_ring_locked(hki_queue *queue)
     atomic_fetch_add(&queue->listed[1], (uint32_t)(put - taken));
     for (; taken != put; taken++) {
         hki_task *task = ring->tasks[taken % HKI_RING_TASKS];
-        ring->taken_ns += backlog_of(task);
+        add_ns(&ring->taken_ns, backlog_of(task));
         link_last(queue, task);
     }
     atomic_store(&ring->taken, taken);
@@ -176,14 +201,14 @@ static hki_claim claim_locked(hki_queue *queue, hki_task *task)
 typedef struct batch {
     hki_claim *claims;
     int count, limit;
-    int64_t ns;
+    int64_t ns, most_ns;
 } batch;
 
 /* A long one is taken alone. */
 static bool has_room(const batch *taken, const hki_task *task)
 {
     return taken->count < taken->limit && taken->ns < HKI_BATCH_NS &&
-           (taken->count == 0 || backlog_of(task) <= HKI_BATCH_NS);
+           backlog_of(task) <= (taken->count == 0 ? taken->most_ns : HKI_BATCH_NS);
 }
 
 static void take_listed_locked(hki_queue *queue, batch *taken)
@@ -212,26 +237,95 @@ static void take_from_ring_locked(hki_queue *queue, batch *taken)
         if (!has_room(taken, task))
             break;
         taken->ns += backlog_of(task);
-        ring->taken_ns += backlog_of(task);
+        add_ns(&ring->taken_ns, backlog_of(task));
         taken->claims[taken->count++] = (hki_claim){task, -1};
     }
     if (next != first)
         atomic_store_explicit(&ring->taken, next, memory_order_release);
 }
 
-int hki_queue_pop(hki_queue *queue, hki_claim *claims, int count)
+/* Registers tasks of the ring: what is ready is run in its turn, where it is so short, or taken, or listed where `taken`
+ * is NULL. Returns how many it registered. */
+static int order_from_ring_locked(hki_queue *queue, hki_executor *executor, batch *taken)
 {
-    batch taken = {.claims = claims, .limit = count};
+    enum { FETCH_AHEAD = 8 };
+    hki_ring *ring = &queue->ring;
+    const uint64_t put = atomic_load_explicit(&ring->put, memory_order_acquire);
+    const uint64_t first = atomic_load_explicit(&ring->taken, memory_order_relaxed);
+    const uint64_t end = taken && put - first > HKI_TURNS ? first + HKI_TURNS : put;
+    uint64_t next = first, fetched = first;
+    int64_t turns_ns = 0, taken_ns = 0;
+    for (; next != end && turns_ns < HKI_TURNS_NS; next++) {
+        for (; fetched != put && fetched - next <= FETCH_AHEAD; fetched++)
+            hki_task_prefetch(ring->tasks[fetched % HKI_RING_TASKS]);
+        hki_task *task = ring->tasks[next % HKI_RING_TASKS];
+        const int64_t ns = backlog_of(task);
+        if (taken && !has_room(taken, task))
+            break;
+        if (executor && hki_task_run_in_turn(executor, task)) {
+            turns_ns += ns;
+            executor->turns++;
+        } else {
+            hki_registration registration = hki_task_register(task);
+            if (registration == HKI_NOT_REGISTERED)
+                break;
+            if (registration == HKI_REGISTERED_READY) {
+                hki_tracing_ready(task);
+                atomic_store_explicit(&task->state, HKI_TASK_READY, memory_order_relaxed);
+                if (taken) {
+                    taken->ns += ns;
+                    taken->claims[taken->count++] = (hki_claim){task, -1};
+                } else {
+                    /* Counted before it is taken out: see drain_ring_locked. */
+                    atomic_fetch_add(&queue->listed[1], 1);
+                    link_last(queue, task);
+                }
+            }
+        }
+        taken_ns += ns;
+    }
+    if (next != first) {
+        add_ns(&ring->taken_ns, taken_ns);
+        atomic_store(&ring->taken, next);
+    }
+    return (int)(next - first);
+}
+
+bool hki_queue_order_locked(hki_queue *queue)
+{
     hki_lock_acquire(&queue->lock);
-    drain_locked(queue, 0);
-    if (!queue->lists[1].first)
-        drain_locked(queue, 1);
-    take_listed_locked(queue, &taken);
-    take_from_ring_locked(queue, &taken);
-    int64_t put_ns = atomic_load_explicit(&queue->ring.put_ns, memory_order_relaxed);
-    bool much = queue->backlog_ns + put_ns - queue->ring.taken_ns >= HKI_LONG_TASK_NS;
+    order_from_ring_locked(queue, NULL, NULL);
     hki_lock_release(&queue->lock);
-    if (much && atomic_load(&queue->spinners) == 0)
+    return hki_ring_is_empty(&queue->ring);
+}
+
+void hki_order_wait_locked(hki_runtime *runtime)
+{
+    /* Where there is no memory to register something that waits for others, it can be when they have finished. */
+    while (!hki_queue_order_locked(runtime->ordering))
+        hki_relax();
+}
+
+int hki_queue_pop(hki_queue *queue, hki_executor *executor, int64_t most_ns, hki_claim *claims,
+                  int count)
+{
+    const bool orders = queue == queue->runtime->ordering;
+    batch taken = {.claims = claims, .limit = count, .most_ns = most_ns};
+    int ordered = 0;
+    do {
+        hki_lock_acquire(&queue->lock);
+        drain_locked(queue, 0);
+        if (!queue->lists[1].first)
+            drain_locked(queue, 1);
+        take_listed_locked(queue, &taken);
+        if (orders)
+            ordered = order_from_ring_locked(queue, executor, &taken);
+        else
+            take_from_ring_locked(queue, &taken);
+        hki_lock_release(&queue->lock);
+    } while (taken.count == 0 && ordered == HKI_TURNS);
+    if (backlog_of_queue(queue) >= HKI_LONG_TASK_NS && !(queue->budget && queue->budget->shared) &&
+        atomic_load(&queue->park->spinners) == 0)
         hki_queue_wake(queue);
     return taken.count;
 }
@@ -242,7 +336,8 @@ hki_claim hki_queue_take(hki_queue *queue, hki_task *task, uint64_t sequence)
     hki_lock_acquire(&queue->lock);
     drain_locked(queue, 0);
     drain_locked(queue, 1);
-    drain_ring_locked(queue);
+    if (queue != queue->runtime->ordering)
+        drain_ring_locked(queue);
     /* Being in this queue while its lock is held keeps the slot from being anything else. */
     if (atomic_load_explicit(&task->queued_in, memory_order_relaxed) == queue &&
         atomic_load_explicit(&task->sequence, memory_order_relaxed) == sequence)
@@ -257,8 +352,10 @@ hki_claim hki_queue_take(hki_queue *queue, hki_task *task, uint64_t sequence)
 void hki_queue_cancel(hki_queue *queue)
 {
     hki_claim claim;
-    while (hki_queue_pop(queue, &claim, 1))
-        hki_execute_foreign(queue, claim);
+    do
+        while (hki_queue_pop(queue, NULL, HKI_LONG_TASK_NS, &claim, 1))
+            hki_execute_foreign(queue, &claim, 1);
+    while (!hki_ring_is_empty(&queue->ring));
 }
 
 bool hki_budget_try_acquire(hki_budget *budget)
@@ -272,19 +369,15 @@ bool hki_budget_try_acquire(hki_budget *budget)
 
 void hki_budget_release(hki_queue *queue)
 {
-    hki_budget *budget = queue->budget;
-    atomic_fetch_add(&budget->free_cores, 1);
-    if (!budget->shared) {
-        if (hki_queue_is_ready(queue))
-            hki_queue_notify(queue);
-        return;
-    }
-    hki_runtime *runtime = queue->runtime;
-    for (int i = 0; i < runtime->queue_count; i++) {
-        hki_queue *peer = runtime->queues[i];
-        if (peer->budget == budget && hki_queue_is_ready(peer))
-            hki_queue_notify(peer);
-    }
+    atomic_fetch_add(&queue->budget->free_cores, 1);
+    if (hki_queue_has_work(queue) && atomic_load(&queue->park->attentive) == 0)
+        hki_queue_wake(queue);
+}
+
+bool hki_queue_has_work(hki_queue *queue)
+{
+    return queue->budget->shared ? atomic_load(&queue->budget->ready) != 0
+                                 : hki_queue_is_ready(queue);
 }
 
 uint64_t hki_queue_finished(hki_queue *queue, unsigned epoch)
@@ -297,10 +390,12 @@ uint64_t hki_queue_finished(hki_queue *queue, unsigned epoch)
 
 void hki_queue_count(hki_queue *queue, const hki_executor *executor, unsigned epoch)
 {
-    _Atomic(uint64_t) *finished = &queue->counters[executor->slot].finished[epoch];
-    if (executor->queue != queue)
+    const bool own = executor->queue == queue; /* nobody else writes it */
+    _Atomic(uint64_t) *finished =
+        &queue->counters[own ? executor->slot : queue->worker_count].finished[epoch];
+    if (!own)
         atomic_fetch_add(finished, 1);
-    else /* nobody else writes it */
+    else
         atomic_store_explicit(finished, atomic_load_explicit(finished, memory_order_relaxed) + 1,
                               memory_order_release);
 }

@@ -103,6 +103,11 @@ static hki_runtime *runtime_create(const hk_runtime_options *options)
         runtime_destroy(runtime);
         return NULL;
     }
+    /* An accelerator's tasks are ahead anyway. */
+    atomic_store(&runtime->near_calls, runtime->accelerated ? UINT64_MAX : HKI_NEAR_TASKS);
+    /* With several devices, who registers a task would most often not be who runs it. */
+    if (!runtime->serial && runtime->queue_count == 1 && !runtime->queues[0]->is_accelerator)
+        runtime->ordering = runtime->queues[0];
     if (!runtime->serial && !workers_start(runtime)) {
         workers_stop(runtime);
         atomic_store(&runtime->ended, false);

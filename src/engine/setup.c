@@ -151,6 +151,8 @@ static hki_queue *queue_create(hki_device *device, hki_queue_kind kind, hki_budg
     for (int i = 0; i < worker_count; i++)
         queue->workers[i] =
             (hki_worker){.slot = i, .processor = processors ? processors[i] : -1, .queue = queue};
+    queue->number = runtime->queue_count;
+    queue->park = queue;
     runtime->queues[runtime->queue_count++] = queue;
     return queue;
 }
@@ -203,9 +205,11 @@ static bool cpu_devices_create(hki_runtime *runtime, const hki_runtime_config *c
 {
     int devices = (int)config->cpu_devices, begin = 0;
     runtime->budget_count = devices < cores ? devices : cores;
-    runtime->budgets = calloc((size_t)runtime->budget_count, sizeof *runtime->budgets);
+    const size_t bytes = (size_t)runtime->budget_count * sizeof *runtime->budgets;
+    runtime->budgets = aligned_alloc(HKI_CACHE_LINE, bytes);
     if (!runtime->budgets)
         return false;
+    memset(runtime->budgets, 0, bytes);
     for (int i = 0; i < devices; i++) {
         bool shares = devices > cores;
         int count = shares ? 1 : cores / devices + (i < cores % devices);
@@ -224,6 +228,7 @@ static bool cpu_devices_create(hki_runtime *runtime, const hki_runtime_config *c
             device->queues[j] = queue;
         if (!device->memory || !queue)
             return false;
+        queue->park = runtime->queues[shares ? i % cores : i];
         begin += count;
     }
     return true;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_SLOTS = 32, CHUNK_GATES = 128, RETURN_BATCH = 32 };
+enum { CHUNK_SLOTS = HKI_FREE_SLOTS, CHUNK_GATES = 128 };
 
 static void *chunk_get(hki_runtime *runtime, size_t bytes)
 {
@@ -18,27 +18,61 @@ static void *chunk_get(hki_runtime *runtime, size_t bytes)
     return chunk + HKI_CACHE_LINE;
 }
 
-static hki_task *free_slot_locked(hki_runtime *runtime)
+/* How many slots ahead lines are fetched, which come from another core. */
+enum { FETCH_AHEAD = 8 };
+
+static void put_free_locked(hki_runtime *runtime, hki_task *task)
+{
+    if (runtime->free_slot_count < HKI_FREE_SLOTS) {
+        runtime->free_slots[runtime->free_slot_count++] = task;
+        return;
+    }
+    task->returned.count = 0;
+    task->queue_next = runtime->free_tasks;
+    runtime->free_tasks = task;
+}
+
+/* Takes those that came back together, or makes new ones. */
+static void refill_free_locked(hki_runtime *runtime)
 {
     if (!runtime->free_tasks)
         runtime->free_tasks =
             atomic_exchange_explicit(&runtime->returned_tasks, NULL, memory_order_acquire);
-    if (!runtime->free_tasks) {
+    hki_task *first = runtime->free_tasks;
+    int count = 0;
+    if (first) {
+        runtime->free_tasks = first->queue_next;
+        if (first->queue_next) {
+            __builtin_prefetch(&first->queue_next->queue_next, 1);
+            for (size_t i = 0; i < sizeof first->returned; i += HKI_CACHE_LINE)
+                __builtin_prefetch((char *)&first->queue_next->returned + i, 1);
+        }
+        for (; count < first->returned.count; count++)
+            runtime->free_slots[count] = first->returned.slots[count];
+        runtime->free_slots[count++] = first;
+    } else {
         hki_task *slots = chunk_get(runtime, CHUNK_SLOTS * sizeof *slots);
-        for (int i = 0; slots && i < CHUNK_SLOTS; i++) {
-            slots[i].next_piece = -1;
-            slots[i].runtime = runtime;
-            slots[i].queue_next = runtime->free_tasks;
-            runtime->free_tasks = &slots[i];
+        for (; slots && count < CHUNK_SLOTS; count++) {
+            slots[count].next_piece = -1;
+            slots[count].runtime = runtime;
+            runtime->free_slots[count] = &slots[count];
         }
     }
-    hki_task *task = runtime->free_tasks;
-    if (task) {
-        runtime->free_tasks = task->queue_next;
-        if (task->queue_next) /* it comes from another core */
-            __builtin_prefetch(&task->queue_next->queue_next, 1);
-    }
-    return task;
+    runtime->free_slot_count = count;
+    for (int i = 1; first && i <= FETCH_AHEAD && i <= count; i++)
+        hki_task_prefetch(runtime->free_slots[count - i]);
+}
+
+static hki_task *free_slot_locked(hki_runtime *runtime)
+{
+    if (!runtime->free_slot_count)
+        refill_free_locked(runtime);
+    if (!runtime->free_slot_count)
+        return NULL;
+    int left = --runtime->free_slot_count;
+    if (left >= FETCH_AHEAD)
+        hki_task_prefetch(runtime->free_slots[left - FETCH_AHEAD]);
+    return runtime->free_slots[left];
 }
 
 /* New ones, linked; NULL: no memory. */
@@ -59,16 +93,15 @@ static __attribute__((noinline)) hki_gate *gates_create(hki_runtime *runtime)
 static bool reserve_locked(hki_runtime *runtime, hki_task *task, int count)
 {
     while (task->reserve_count < count) {
-        if (!runtime->free_gates)
-            runtime->free_gates =
+        if (!runtime->spare_gates)
+            runtime->spare_gates =
                 atomic_exchange_explicit(&runtime->returned_gates, NULL, memory_order_acquire);
-        if (!runtime->free_gates)
-            runtime->free_gates = gates_create(runtime);
-        hki_gate *gate = runtime->free_gates;
+        if (!runtime->spare_gates)
+            runtime->spare_gates = gates_create(runtime);
+        hki_gate *gate = runtime->spare_gates;
         if (!gate)
             return false;
-        runtime->free_gates = gate->next;
-        __builtin_prefetch(gate->next, 1);
+        runtime->spare_gates = gate->next;
         gate->next = task->reserve;
         task->reserve = gate;
         task->reserve_count++;
@@ -79,14 +112,10 @@ static bool reserve_locked(hki_runtime *runtime, hki_task *task, int count)
 void hki_slot_refill_locked(hki_runtime *runtime, int access_count)
 {
     if (atomic_load_explicit(&runtime->spare_task, memory_order_relaxed) ||
-        (!runtime->free_tasks &&
+        (!runtime->free_slot_count && !runtime->free_tasks &&
          !atomic_load_explicit(&runtime->returned_tasks, memory_order_relaxed)))
         return;
     hki_task *task = free_slot_locked(runtime);
-    hki_task_prefetch(task);
-    __builtin_prefetch(&task->spec.source, 1);
-    __builtin_prefetch(&task->reserve, 1);
-    __builtin_prefetch(task->inline_accesses, 1);
     reserve_locked(runtime, task, access_count);
     hki_slot_spare_locked(task);
 }
@@ -95,12 +124,10 @@ void hki_slot_spare_locked(hki_task *task)
 {
     hki_runtime *runtime = task->runtime;
     /* Only who has the lock puts one there. */
-    if (!atomic_load_explicit(&runtime->spare_task, memory_order_relaxed)) {
+    if (!atomic_load_explicit(&runtime->spare_task, memory_order_relaxed))
         atomic_store_explicit(&runtime->spare_task, task, memory_order_release);
-    } else {
-        task->queue_next = runtime->free_tasks;
-        runtime->free_tasks = task;
-    }
+    else
+        put_free_locked(runtime, task);
 }
 
 static void slot_init(hki_task *task, int access_count)
@@ -128,6 +155,8 @@ static __attribute__((noinline)) hki_task *slot_get_slow(hki_runtime *runtime, h
         accesses_bytes + (payload_bytes > HKI_TASK_PAYLOAD_BYTES ? payload_bytes : 0);
     if (overflow_bytes && !(overflow = aligned_alloc(64, (overflow_bytes + 63) / 64 * 64)))
         return NULL;
+    if (!spare && may_wait && hki_window_is_far(runtime))
+        hki_window_approach(runtime);
     hki_lock_acquire(&runtime->issue_lock);
     while (!spare && may_wait && hki_window_full_locked(runtime, output_bytes)) {
         hki_lock_release(&runtime->issue_lock);
@@ -161,7 +190,7 @@ hki_task *hki_slot_get(hki_runtime *runtime, int access_count, size_t payload_by
     /* Usually there is a spare one with all that is asked for. */
     hki_task *task = NULL;
     if (access_count <= HKI_TASK_INLINE_ACCESSES && payload_bytes <= HKI_TASK_PAYLOAD_BYTES &&
-        !hki_window_may_be_full(runtime, output_bytes))
+        !hki_window_may_be_full(runtime, output_bytes) && !(may_wait && hki_window_is_far(runtime)))
         task = atomic_exchange_explicit(&runtime->spare_task, NULL, memory_order_acquire);
     if (!task || task->reserve_count < access_count)
         return slot_get_slow(runtime, task, access_count, payload_bytes, output_bytes, may_wait);
@@ -171,16 +200,18 @@ hki_task *hki_slot_get(hki_runtime *runtime, int access_count, size_t payload_by
 
 void hki_executor_flush(hki_executor *executor)
 {
-    if (!executor->finished_first)
+    if (!executor->finished_count)
         return;
-    hki_runtime *runtime = executor->finished_first->runtime;
+    hki_task *first = executor->finished[0];
+    hki_runtime *runtime = first->runtime;
+    first->returned.count = executor->finished_count - 1;
+    for (int i = 1; i < executor->finished_count; i++)
+        first->returned.slots[i - 1] = executor->finished[i];
     hki_task *head = atomic_load_explicit(&runtime->returned_tasks, memory_order_relaxed);
     do
-        executor->finished_last->queue_next = head;
-    while (!atomic_compare_exchange_weak_explicit(&runtime->returned_tasks, &head,
-                                                  executor->finished_first, memory_order_release,
-                                                  memory_order_relaxed));
-    executor->finished_first = executor->finished_last = NULL;
+        first->queue_next = head;
+    while (!atomic_compare_exchange_weak_explicit(&runtime->returned_tasks, &head, first,
+                                                  memory_order_release, memory_order_relaxed));
     executor->finished_count = 0;
 }
 
@@ -203,12 +234,7 @@ void hki_slot_put(hki_executor *executor, hki_task *task)
 {
     hki_slot_clean(task);
     atomic_store_explicit(&task->state, HKI_TASK_FREE, memory_order_relaxed);
-    task->queue_next = NULL;
-    if (executor->finished_last)
-        executor->finished_last->queue_next = task;
-    else
-        executor->finished_first = task;
-    executor->finished_last = task;
-    if (++executor->finished_count == RETURN_BATCH)
+    executor->finished[executor->finished_count++] = task;
+    if (executor->finished_count > HKI_RETURN_BATCH)
         hki_executor_flush(executor);
 }

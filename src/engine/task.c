@@ -200,7 +200,7 @@ hki_task *hki_task_dispatch(hki_executor *executor, hki_task *ready)
         }
         atomic_store_explicit(&task->state, HKI_TASK_READY, memory_order_relaxed);
         hki_queue *queue = hki_task_queue(task);
-        if (executor->chain && !kept && queue == executor->queue)
+        if (executor->chain && !kept && queue->park == executor->queue->park)
             kept = task;
         else
             hki_queue_push(queue, task);
@@ -301,7 +301,7 @@ static uint64_t submit_serial(hki_task *task)
     hki_tracing_issue(task);
     hki_lock_release(&runtime->issue_lock);
     hki_tracing_ready(task);
-    hki_execute_foreign(hki_task_queue(task), (hki_claim){task, -1});
+    hki_execute_foreign(hki_task_queue(task), &(hki_claim){task, -1}, 1);
     if (!nested)
         hki_lock_release(&runtime->serial_lock);
     return sequence;
@@ -327,8 +327,8 @@ static bool may_start(const hki_runtime *runtime)
            !atomic_load_explicit(&((hki_runtime *)runtime)->stopping, memory_order_relaxed);
 }
 
-/* Nobody else ever learns of such a task: it has no gates, is in no queue and in no count of unfinished ones. */
-static void run_at_once_locked(hki_task *task)
+/* Runs a task that is in nobody's list. */
+static inline void run_unregistered(hki_task *task)
 {
     const hki_task_class *class = task->spec.class;
     task_depth += LEAF_DEPTH;
@@ -346,8 +346,28 @@ static void run_at_once_locked(hki_task *task)
     if (class->finish)
         class->finish(task, task->payload);
     task_depth -= LEAF_DEPTH;
+}
+
+/* Nobody else ever learns of such a task: it has no gates, is in no queue and in no count of unfinished ones. */
+static void run_at_once_locked(hki_task *task)
+{
+    run_unregistered(task);
     hki_slot_clean(task);
     hki_slot_spare_locked(task);
+}
+
+bool hki_task_run_in_turn(hki_executor *executor, hki_task *task)
+{
+    const hki_task_spec *spec = &task->spec;
+    if (!spec->class->leaf || spec->expected_ns > HKI_TURN_NS || spec->piece_count > 1 ||
+        hki_tracing(task->runtime) || !is_free_locked(spec))
+        return false;
+    hki_queue *queue = hki_task_queue(task);
+    unsigned epoch = task->epoch;
+    run_unregistered(task);
+    hki_slot_put(executor, task);
+    hki_queue_count(queue, executor, epoch);
+    return true;
 }
 
 /* It takes less than others would take who had to do without it meanwhile. */
@@ -355,6 +375,16 @@ static bool is_brief(const hki_task *task)
 {
     return task->spec.class->leaf && task->spec.expected_ns <= HKI_DIRECT_NS &&
            !hki_tracing(task->runtime);
+}
+
+/* True: nothing is in its way. */
+static bool register_locked(hki_task *task)
+{
+    hki_registration registration;
+    hki_order_keep_locked(task->runtime);
+    while ((registration = hki_task_register(task)) == HKI_NOT_REGISTERED)
+        hki_relax(); /* finishing takes no issue lock, so this ends */
+    return registration == HKI_REGISTERED_READY;
 }
 
 uint64_t hki_task_submit(hki_task *task)
@@ -370,10 +400,15 @@ uint64_t hki_task_submit(hki_task *task)
     bool small = !queue->is_accelerator && spec->piece_count == 1 && !spec->collective &&
                  hki_runs_in_caller(queue, spec->expected_ns);
     bool brief = small && is_brief(task) && as_ever;
+    /* Who is looking for work finds it in the ring. Nobody is woken just to register what may have to wait. */
+    bool is_put = !small && queue == runtime->ordering && !spec->collective &&
+                  atomic_load_explicit(&queue->park->attentive, memory_order_relaxed) > 0;
     int access_count = spec->access_count;
     if (runtime->accelerated)
         hki_ahead_begin(task);
     hki_lock_acquire(&runtime->issue_lock);
+    if (!is_put)
+        hki_order_keep_locked(runtime);
     uint64_t sequence = ++runtime->sequence;
     last_sequence = sequence;
     atomic_store_explicit(&task->sequence, sequence, memory_order_relaxed);
@@ -389,26 +424,25 @@ uint64_t hki_task_submit(hki_task *task)
     task->epoch = (uint8_t)queue->epoch;
     queue->issued[queue->epoch]++;
     hki_tracing_issue(task);
-    bool ready = hki_task_register(task), is_put = false;
+    is_put = is_put && hki_queue_put_locked(queue, task);
+    bool ready = !is_put && register_locked(task);
     if (ready) {
         hki_tracing_ready(task);
         atomic_store_explicit(&task->state, HKI_TASK_READY, memory_order_relaxed);
         if (small)
             runtime->inline_calls++;
         else
-            is_put = hki_queue_put_locked(queue, task);
+            is_put = queue != runtime->ordering && hki_queue_put_locked(queue, task);
     }
     hki_slot_refill_locked(runtime, access_count);
     hki_lock_release(&runtime->issue_lock);
-    if (ready) {
-        if (small)
-            hki_execute_foreign(queue, (hki_claim){task, -1});
-        else if (is_put)
-            hki_queue_notify(queue);
-        else
-            hki_queue_push(queue, task);
-        if (atomic_load(&runtime->ended))
-            hki_queue_cancel(queue);
-    }
+    if (is_put)
+        hki_queue_notify(queue);
+    else if (ready && small)
+        hki_execute_foreign(queue, &(hki_claim){task, -1}, 1);
+    else if (ready)
+        hki_queue_push(queue, task);
+    if ((ready || is_put) && atomic_load(&runtime->ended))
+        hki_queue_cancel(queue);
     return sequence;
 }

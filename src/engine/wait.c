@@ -27,22 +27,26 @@ void hki_progress(hki_runtime *runtime)
     }
 }
 
-/* Runs a task, or piece, of the queue, chosen by `take`, if a core of the device is free. */
-static bool help_queue(hki_queue *queue, hki_task *task, uint64_t sequence)
+/* Runs the task, or a piece of it, or any that is not expected to take more than most_ns where it is NULL, if a core of
+ * the device is free. */
+static bool help_queue(hki_queue *queue, hki_task *task, uint64_t sequence, int64_t most_ns)
 {
-    if (queue->is_accelerator || !hki_budget_try_acquire(queue->budget))
+    if (queue->is_accelerator || (!task && !hki_queue_wants_help(queue)) ||
+        !hki_budget_try_acquire(queue->budget))
         return false;
-    hki_claim claim = {NULL, -1};
+    hki_claim claims[HKI_BATCH_TASKS];
+    int count;
     if (task)
-        claim = hki_queue_take(queue, task, sequence);
-    else if (hki_queue_is_ready(queue))
-        hki_queue_pop(queue, &claim, 1);
-    if (claim.task) {
-        atomic_fetch_add_explicit(&queue->runtime->helped_calls, 1, memory_order_relaxed);
-        hki_execute_foreign(queue, claim);
+        count = (claims[0] = hki_queue_take(queue, task, sequence)).task != NULL;
+    else
+        count = hki_queue_pop(queue, NULL, most_ns, claims, HKI_BATCH_TASKS);
+    if (count) {
+        atomic_fetch_add_explicit(&queue->runtime->helped_calls, (uint64_t)count,
+                                  memory_order_relaxed);
+        hki_execute_foreign(queue, claims, count);
     }
     hki_budget_release(queue);
-    return claim.task;
+    return count;
 }
 
 /* A task in a queue that `task` waits for, directly or through others. Expects the issue lock, under
@@ -75,13 +79,16 @@ static bool help_task(hki_task *task)
     /* Not by waiting for the lock: its holder may be waiting for a gate that this thread holds. */
     if (!hki_lock_try(&runtime->issue_lock))
         return false;
-    hki_task *needed = find_needed(task, &visits);
+    hki_task *needed = NULL;
+    if (!runtime->ordering || hki_ring_is_empty(&runtime->ordering->ring) ||
+        hki_queue_order_locked(runtime->ordering))
+        needed = find_needed(task, &visits);
     if (needed) {
         queue = hki_task_queue(needed);
         sequence = atomic_load_explicit(&needed->sequence, memory_order_relaxed);
     }
     hki_lock_release(&runtime->issue_lock);
-    return queue && help_queue(queue, needed, sequence);
+    return queue && help_queue(queue, needed, sequence, 0);
 }
 
 /* ---- one range ------------------------------------------------------------------------------------------ */
@@ -133,7 +140,7 @@ static const hk_status *read_range(hki_var *var, uint64_t begin, uint64_t end, v
 
 static bool is_settled(hki_var *var)
 {
-    hki_lock_acquire(&var->runtime->issue_lock);
+    hki_order_acquire(var->runtime);
     bool settled = hki_var_is_settled_locked(var);
     hki_lock_release(&var->runtime->issue_lock);
     return settled;
@@ -166,13 +173,15 @@ const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void
     task->spec.accesses[0] = (hki_access){var, begin, end, HKI_READ};
     task->is_wait = true;
     atomic_store_explicit(&task->unusual, true, memory_order_relaxed);
-    hki_lock_acquire(&runtime->issue_lock);
+    hki_order_acquire(runtime);
     /* A wait takes no place of its own in the order of calls: it stands right behind the latest. */
     atomic_store_explicit(&task->sequence, runtime->sequence, memory_order_relaxed);
     atomic_store_explicit(&task->state, HKI_TASK_WAITING, memory_order_relaxed);
-    bool ready = hki_task_register(task);
+    hki_registration registration;
+    while ((registration = hki_task_register(task)) == HKI_NOT_REGISTERED)
+        hki_relax(); /* others finish meanwhile */
     hki_lock_release(&runtime->issue_lock);
-    if (!ready) {
+    if (registration == HKI_REGISTERED_WAITS) {
         if (runtime->accelerated)
             atomic_fetch_add(&runtime->waiters, 1);
         wait_signalled(task);
@@ -183,7 +192,8 @@ const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void
     status = read_range(var, begin, end, body, argument);
     if (runtime->accelerated)
         task->end_ns = hki_clock_ns();
-    hki_executor executor = {0};
+    hki_executor executor;
+    hki_executor_init(&executor, NULL, 0, false);
     hki_task *successors = hki_task_open_gates(task);
     hki_task_dispatch(&executor, successors);
     hki_slot_put(&executor, task);
@@ -193,14 +203,21 @@ const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void
 
 /* ---- a device, everything ---------------------------------------------------------------------------------- */
 
+static bool help_any(hki_runtime *runtime, int64_t most_ns)
+{
+    for (int i = 0; i < runtime->queue_count; i++)
+        if (help_queue(runtime->queues[i], NULL, 0, most_ns))
+            return true;
+    return false;
+}
+
 /* Helps with anything, or spins a little while it is not long since *start. False: time to sleep. */
 static bool stay_awake(hki_runtime *runtime, int64_t *start)
 {
-    for (int i = 0; i < runtime->queue_count; i++)
-        if (help_queue(runtime->queues[i], NULL, 0)) {
-            *start = hki_clock_ns();
-            return true;
-        }
+    if (help_any(runtime, HKI_LONG_TASK_NS)) {
+        *start = hki_clock_ns();
+        return true;
+    }
     if (!may_spin(runtime, hki_clock_ns() - *start))
         return false;
     for (int i = 0; i < 16; i++)
@@ -330,16 +347,38 @@ bool hki_window_full_locked(hki_runtime *runtime, uint64_t output_bytes)
            hki_unfinished_tasks_locked(runtime) >= enough;
 }
 
-/* Half empty: who had to wait goes on only then, or every call behind a full window would be a sleep. */
-static bool window_has_room(hki_runtime *runtime, uint64_t output_bytes)
+static uint64_t unfinished_tasks(hki_runtime *runtime)
 {
     hki_lock_acquire(&runtime->issue_lock);
     uint64_t unfinished = hki_unfinished_tasks_locked(runtime);
     hki_lock_release(&runtime->issue_lock);
+    return unfinished;
+}
+
+/* Half empty: who had to wait goes on only then, or every call behind a full window would be a sleep. */
+static bool window_has_room(hki_runtime *runtime, uint64_t output_bytes)
+{
+    uint64_t unfinished = unfinished_tasks(runtime);
     int64_t held = atomic_load_explicit(&runtime->window_bytes, memory_order_relaxed);
     uint64_t bytes = output_bytes + (held > 0 ? (uint64_t)held : 0);
     return unfinished == 0 ||
            (unfinished <= runtime->run_ahead_calls / 2 && bytes <= runtime->run_ahead_bytes / 2);
+}
+
+void hki_window_approach(hki_runtime *runtime)
+{
+    const int64_t until = hki_clock_ns() + HKI_SPIN_NS;
+    uint64_t unfinished = unfinished_tasks(runtime);
+    if (unfinished >= HKI_NEAR_TASKS)
+        while ((unfinished = unfinished_tasks(runtime)) > HKI_NEAR_TASKS / 2 &&
+               hki_clock_ns() < until)
+            for (int i = 0; i < 32 && !help_any(runtime, HKI_BATCH_NS); i++)
+                hki_relax();
+    /* What is ahead is long, or waits for what is: no use to ask before there is as much again. */
+    atomic_store_explicit(&runtime->near_calls,
+                          unfinished < HKI_NEAR_TASKS ? HKI_NEAR_TASKS
+                                                      : unfinished + HKI_NEAR_TASKS,
+                          memory_order_relaxed);
 }
 
 void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes)

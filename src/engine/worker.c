@@ -45,32 +45,41 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
     return hki_task_complete(executor, task);
 }
 
-void hki_execute_foreign(hki_queue *queue, hki_claim claim)
+/* It was not as short as expected: lets others have what was taken along. */
+static void give_back(const hki_claim *claims, int count)
 {
-    hki_executor executor = {.queue = NULL, .slot = queue->worker_count, .chain = false};
+    for (int i = count - 1; i >= 0; i--)
+        hki_queue_push_first(hki_task_queue(claims[i].task), claims[i].task);
+}
+
+void hki_execute_foreign(hki_queue *queue, const hki_claim *claims, int count)
+{
+    hki_executor executor;
+    hki_executor_init(&executor, NULL, queue->worker_count, false);
     fenv_t saved;
     bool keep = hki_environment_is_default();
     if (!keep) {
         fegetenv(&saved);
         fesetenv(FE_DFL_ENV);
     }
-    hki_execute(&executor, claim);
+    for (int i = 0; i < count; i++) {
+        uint64_t begin = i + 1 < count ? hki_ticks() : 0;
+        hki_execute(&executor, claims[i]);
+        if (i + 1 < count && hki_ticks() - begin > HKI_LONG_TASK_TICKS) {
+            give_back(&claims[i + 1], count - i - 1);
+            break;
+        }
+    }
     hki_executor_flush(&executor);
     hki_progress(queue->runtime);
     if (!keep)
         fesetenv(&saved);
 }
 
-/* Another device on the same cores has something to do. */
+/* Another device on the same core may have something to do. */
 static bool peer_is_ready(hki_queue *queue)
 {
-    hki_runtime *runtime = queue->runtime;
-    for (int i = 0; i < runtime->queue_count; i++) {
-        hki_queue *peer = runtime->queues[i];
-        if (peer != queue && peer->budget == queue->budget && hki_queue_is_ready(peer))
-            return true;
-    }
-    return false;
+    return queue->budget->shared && atomic_load(&queue->budget->ready) != 0;
 }
 
 /* A worker at a long task is not attentive: others must be woken for what comes meanwhile. */
@@ -79,97 +88,152 @@ static hki_task *execute_attentively(hki_executor *executor, hki_claim claim)
     hki_queue *queue = executor->queue;
     const hki_task_spec *spec = &claim.task->spec;
     bool is_long = spec->piece_count > 1 || spec->expected_ns > HKI_LONG_TASK_NS;
+    /* Where others share its core, they cannot run anyway. */
+    is_long = is_long && !queue->budget->shared;
     if (is_long) {
-        atomic_fetch_sub(&queue->attentive, 1);
+        atomic_fetch_sub(&queue->park->attentive, 1);
         if (hki_queue_is_ready(queue))
             hki_queue_notify(queue);
     }
     hki_task *next = hki_execute(executor, claim);
     if (is_long)
-        atomic_fetch_add(&queue->attentive, 1);
+        atomic_fetch_add(&queue->park->attentive, 1);
     return next;
 }
 
-/* Runs until nothing is ready. With shared cores, gives way after each batch to who waits for one. */
+/* Nothing was ready. Looks on for a moment before what has been counted is told to others. Where tasks are so short that
+ * they ran in their turn, the next ones come in a moment, too: to look for each of them would take the line that says
+ * how many there are from the issuing thread's cache each time. */
+static bool linger(hki_executor *executor)
+{
+    const uint64_t begin = hki_ticks();
+    uint64_t spent;
+    bool gathers = executor->turns > 0, found = false;
+    executor->turns = 0;
+    do {
+        hki_relax();
+        spent = hki_ticks() - begin;
+        if (!gathers || spent > HKI_GATHER_TICKS)
+            found = hki_queue_has_work(executor->queue);
+    } while (!found && spent < HKI_LINGER_TICKS);
+    return found;
+}
+
+/* The executor's queue or, of those that share its core, the one whose turn it is. NULL: nothing is ready. */
+static hki_queue *next_queue(hki_executor *executor)
+{
+    hki_queue *queue = executor->queue;
+    hki_budget *budget = queue->budget;
+    if (!budget->shared)
+        return queue;
+    uint64_t ready = atomic_load(&budget->ready);
+    if (!ready)
+        return NULL;
+    uint32_t turn = atomic_load_explicit(&budget->turn, memory_order_relaxed);
+    uint64_t later = ready >> turn << turn;
+    int next = __builtin_ctzll(later ? later : ready);
+    atomic_store_explicit(&budget->turn, (uint32_t)(next + 1) % 64, memory_order_relaxed);
+    atomic_fetch_and(&budget->ready, ~((uint64_t)1 << next));
+    return queue->runtime->queues[next];
+}
+
+/* Takes what is ready next; with shared cores it is another queue's turn after each batch. */
+static int take(hki_executor *executor, hki_claim *claims)
+{
+    do {
+        hki_queue *queue = next_queue(executor);
+        int count =
+            queue ? hki_queue_pop(queue, executor, HKI_LONG_TASK_NS, claims, HKI_BATCH_TASKS) : 0;
+        if (queue && queue->budget->shared && hki_queue_is_ready(queue))
+            atomic_fetch_or(&queue->budget->ready, (uint64_t)1 << queue->number);
+        if (count)
+            return count;
+    } while (linger(executor));
+    return 0;
+}
+
+/* Runs until nothing is ready. */
 static void work(hki_executor *executor)
 {
     hki_queue *queue = executor->queue;
-    const bool shared = queue->budget->shared;
     hki_claim claims[HKI_BATCH_TASKS];
     int count;
-    while ((count = hki_queue_pop(queue, claims, HKI_BATCH_TASKS))) {
+    while ((count = take(executor, claims))) {
         int chained = 0;
         for (int i = 0; i < count; i++) {
             if (i + 1 < count)
                 hki_task_prefetch_gates(claims[i + 1].task);
             uint64_t begin = i + 1 < count ? hki_ticks() : 0;
             hki_task *next = execute_attentively(executor, claims[i]);
-            /* It was not as short as expected: let others have what was taken along. */
-            if (i + 1 < count && hki_ticks() - begin > HKI_LONG_TASK_TICKS)
-                while (i + 1 < count)
-                    hki_queue_push_first(queue, claims[--count].task);
+            if (i + 1 < count && hki_ticks() - begin > HKI_LONG_TASK_TICKS) {
+                give_back(&claims[i + 1], count - i - 1);
+                count = i + 1;
+            }
             if (!next)
                 continue;
             /* A successor is hot; but neither what was taken along, nor a reduction that others wait
              * for, nor the rest of the queue may wait for a long chain of them. */
-            if (i + 1 < count || (shared && peer_is_ready(queue)) || chained++ == HKI_CHAIN_TASKS)
-                hki_queue_push(queue, next);
-            else if (hki_queue_is_urgent(queue))
-                hki_queue_push_first(queue, next);
+            if (i + 1 < count || peer_is_ready(queue) || chained++ == HKI_CHAIN_TASKS)
+                hki_queue_push(hki_task_queue(next), next);
+            else if (hki_queue_is_urgent(hki_task_queue(next)))
+                hki_queue_push_first(hki_task_queue(next), next);
             else
                 claims[i--] = (hki_claim){next, -1};
         }
-        if (shared && peer_is_ready(queue))
-            break;
     }
     hki_executor_flush(executor);
     hki_queue_counted(queue, executor);
     hki_progress(queue->runtime);
 }
 
-/* True when there is something to do and a core to do it on, which it then holds. Devices that share a
- * core take turns: who had it last leaves it to one that has something to do. */
+/* True when there is something to do and a core to do it on, which it then holds. */
 static bool try_begin(hki_queue *queue)
 {
-    hki_budget *budget = queue->budget;
-    if (!hki_queue_is_ready(queue) ||
-        (budget->shared && atomic_load(&budget->last) == queue && peer_is_ready(queue)) ||
-        !hki_budget_try_acquire(budget))
-        return false;
-    if (budget->shared)
-        atomic_store(&budget->last, queue);
-    return true;
+    return hki_queue_has_work(queue) && hki_budget_try_acquire(queue->budget);
+}
+
+/* Spins for a while, or not at all where one does already on the only core. */
+static bool spin_for_work(hki_queue *queue)
+{
+    _Atomic(uint32_t) *spinners = &queue->park->spinners;
+    bool found = false;
+    if (atomic_fetch_add(spinners, 1) == 0 || !queue->budget->shared) {
+        int64_t until = hki_clock_ns() + HKI_SPIN_NS;
+        do {
+            for (int i = 0; !(found = try_begin(queue)) && i < 32; i++)
+                hki_relax();
+        } while (!found && hki_clock_ns() < until);
+    }
+    atomic_fetch_sub(spinners, 1);
+    return found;
 }
 
 /* Returns with a core, or because the runtime is ending. The worker is attentive but while it sleeps. */
 static bool wait_for_work(hki_queue *queue)
 {
     hki_runtime *runtime = queue->runtime;
+    hki_queue *park = queue->park;
+    const bool shared = queue->budget->shared;
     bool alone = false; /* it slept while nobody was attentive: then it wakes a watcher */
     for (;;) {
-        atomic_fetch_add(&queue->spinners, 1);
-        int64_t until = hki_clock_ns() + HKI_SPIN_NS;
-        bool found;
-        do {
-            for (int i = 0; !(found = try_begin(queue)) && i < 32; i++)
-                hki_relax();
-        } while (!found && hki_clock_ns() < until);
-        atomic_fetch_sub(&queue->spinners, 1);
-        if (found) {
+        if (spin_for_work(queue)) {
             if (alone)
                 hki_queue_wake(queue);
             return true;
         }
-        atomic_fetch_add(&queue->sleepers, 1);
-        uint32_t seen = atomic_load(&queue->wake_word);
-        bool others = atomic_fetch_sub(&queue->attentive, 1) > 1;
-        alone = !others;
+        atomic_fetch_add(&park->sleepers, 1);
+        uint32_t seen = atomic_load(&park->wake_word);
+        bool others = atomic_fetch_sub(&park->attentive, 1) > 1;
+        /* Before it looks, here and below: who finds this still set has left something to see. */
+        atomic_store(&park->waking, false);
+        alone = !others && !shared;
         bool ended = atomic_load(&runtime->ended);
-        found = !ended && try_begin(queue);
+        bool found = !ended && try_begin(queue);
         if (!found && !ended)
-            hki_futex_wait(&queue->wake_word, seen, others ? HKI_LOOK_AGAIN_NS : -1);
-        atomic_fetch_add(&queue->attentive, 1);
-        atomic_fetch_sub(&queue->sleepers, 1);
+            hki_futex_wait(&park->wake_word, seen, others && !shared ? HKI_LOOK_AGAIN_NS : -1);
+        atomic_fetch_add(&park->attentive, 1);
+        atomic_fetch_sub(&park->sleepers, 1);
+        atomic_store(&park->waking, false);
         if (found && alone)
             hki_queue_wake(queue);
         if (found || ended)
@@ -181,11 +245,12 @@ void *hki_worker_main(void *argument)
 {
     hki_worker *worker = argument;
     hki_queue *queue = worker->queue;
-    hki_executor executor = {.queue = queue, .slot = worker->slot, .chain = true};
+    hki_executor executor;
+    hki_executor_init(&executor, queue, worker->slot, true);
     hki_tracing_name_worker(worker);
     fesetenv(FE_DFL_ENV);
     hki_cpu_pin(worker->processor);
-    atomic_fetch_add(&queue->attentive, 1);
+    atomic_fetch_add(&queue->park->attentive, 1);
     while (wait_for_work(queue)) {
         work(&executor);
         hki_budget_release(queue);

@@ -1,0 +1,215 @@
+/* One total order of calls, whoever registers and runs them: issuing threads, workers that find tasks still to be
+ * registered, waiting threads; what runs at once, in its turn, in a task of its own, on a core that devices share. */
+#include "base/sync.h"
+#include "engine/engine.h"
+#include "tests/check.h"
+
+#include <hocket/runtime.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { THREADS = 3, CALLS = 8000, VARS = 6 };
+
+static hki_runtime *runtime;
+static hki_var vars[VARS];
+static uint64_t sums[VARS]; /* plain: the order of tasks is what guards them */
+static _Atomic(bool) stop;
+
+typedef struct work {
+    int target, source; /* of vars and sums */
+} work;
+
+typedef struct call {
+    uint64_t sequence;
+    work work;
+} call;
+
+static void apply(uint64_t *values, work w)
+{
+    values[w.target] = values[w.target] * 3 + values[w.source] + 1;
+}
+
+static void work_run(hki_task *task, void *payload, int64_t piece)
+{
+    (void)task, (void)piece;
+    apply(sums, *(const work *)payload);
+}
+
+static const hki_task_class classes[2] = {{.leaf = true, .run = work_run}, {.run = work_run}};
+
+static void start(int devices, int cores, int64_t inline_ns)
+{
+    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){
+        .cpu_devices = devices, .cpu_cores = cores, .inline_ns = inline_ns})));
+    runtime = hki_runtime_default();
+    for (int i = 0; i < VARS; i++) {
+        hki_var_init(&vars[i], runtime);
+        sums[i] = 0;
+    }
+}
+
+static void end(void)
+{
+    CHECK(hk_ok(hk_wait_all()));
+    for (int i = 0; i < VARS; i++)
+        hki_var_deinit(&vars[i]);
+    hk_runtime_deinit();
+}
+
+static uint64_t issue(const hki_task_class *class, int device, int64_t expected_ns, work w)
+{
+    hki_task *task = hki_task_begin(runtime, sizeof w, 2, 0);
+    hki_task_spec *spec = hki_task_get_spec(task);
+    *(work *)hki_task_payload(task) = w;
+    spec->class = class;
+    spec->device = hk_device_at(device).handle;
+    spec->operation = "test";
+    spec->expected_ns = expected_ns;
+    spec->accesses[0] = (hki_access){&vars[w.target], 0, 8, HKI_READ | HKI_WRITE};
+    spec->accesses[1] = (hki_access){&vars[w.source], 0, 8, HKI_READ};
+    return hki_task_submit(task);
+}
+
+static bool wait_for(int var)
+{
+    const hk_status *status = hki_wait_range(&vars[var], 0, 8, NULL, NULL);
+    const bool waited = hk_ok(status);
+    hk_status_release(status);
+    return waited;
+}
+
+/* ---- many threads, all ways of running -------------------------------------------------------------------- */
+
+typedef struct issuer {
+    pthread_t thread;
+    unsigned seed;
+    bool waited; /* each time */
+    call calls[CALLS];
+} issuer;
+
+static unsigned draw(unsigned *seed, unsigned below)
+{
+    *seed = *seed * 1664525 + 1013904223;
+    return (*seed >> 8) % below;
+}
+
+static void *issue_calls(void *argument)
+{
+    static const int64_t expected_ns[] = {1, 1, 1, 150, 1000, 1000, 30000};
+    issuer *self = argument;
+    for (int i = 0; i < CALLS; i++) {
+        call *made = &self->calls[i];
+        made->work = (work){(int)draw(&self->seed, VARS), (int)draw(&self->seed, VARS)};
+        hki_var *reads[] = {&vars[made->work.target], &vars[made->work.source]};
+        if (draw(&self->seed, 8) == 0 && hki_direct_begin(runtime, reads, 2, reads[0])) {
+            apply(sums, made->work);
+            made->sequence = hki_last_sequence();
+            hki_direct_end(runtime);
+        } else {
+            made->sequence = issue(&classes[draw(&self->seed, 4) == 0],
+                                   (int)draw(&self->seed, (unsigned)hk_device_count()),
+                                   expected_ns[draw(&self->seed, 7)], made->work);
+        }
+        if (draw(&self->seed, 500) == 0)
+            self->waited &= wait_for((int)draw(&self->seed, VARS));
+        if (draw(&self->seed, 2000) == 0)
+            usleep(200); /* workers fall asleep */
+    }
+    return NULL;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const call *x = a, *y = b;
+    return (x->sequence > y->sequence) - (x->sequence < y->sequence);
+}
+
+static void test_total_order(int devices, int cores, int64_t inline_ns)
+{
+    static issuer issuers[THREADS];
+    static call all[THREADS * CALLS];
+    uint64_t expected[VARS] = {0};
+    start(devices, cores, inline_ns);
+    for (int i = 0; i < THREADS; i++) {
+        issuers[i].seed = (unsigned)(i + 1);
+        issuers[i].waited = true;
+        CHECK(!pthread_create(&issuers[i].thread, NULL, issue_calls, &issuers[i]));
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(issuers[i].thread, NULL);
+        CHECK(issuers[i].waited);
+        for (int j = 0; j < CALLS; j++)
+            all[i * CALLS + j] = issuers[i].calls[j];
+    }
+    CHECK(hk_ok(hk_wait_all()));
+    qsort(all, THREADS * CALLS, sizeof *all, compare);
+    for (int i = 0; i < THREADS * CALLS; i++)
+        apply(expected, all[i].work);
+    for (int i = 0; i < VARS; i++)
+        CHECK_EQ_I64(sums[i], expected[i]);
+    CHECK_EQ_I64(hk_runtime_get_stats().issued_calls, THREADS * CALLS);
+    end();
+}
+
+/* ---- a core that devices share --------------------------------------------------------------------------- */
+
+static _Atomic(int) finished;
+
+static void count_finish(hki_task *task, void *payload)
+{
+    (void)task, (void)payload;
+    atomic_fetch_add(&finished, 1);
+}
+
+static void nap_run(hki_task *task, void *payload, int64_t piece)
+{
+    (void)task, (void)payload, (void)piece;
+    usleep(20);
+}
+
+static void *issue_until_stopped(void *argument)
+{
+    static const hki_task_class naps = {.run = nap_run};
+    (void)argument;
+    for (int i = 0; !atomic_load(&stop); i++)
+        issue(&naps, 0, i % 2 ? 20000 : 1000000, (work){0, 0});
+    return NULL;
+}
+
+/* A stream of calls on one device leaves the core to others in turn: what they are given ends before the stream. */
+static void test_stream_on_one_of_many(void)
+{
+    enum { OTHERS = 100 };
+    static const hki_task_class counted = {.run = work_run, .finish = count_finish};
+    pthread_t streamer;
+    start(4, 1, -1);
+    atomic_store(&stop, false);
+    CHECK(!pthread_create(&streamer, NULL, issue_until_stopped, NULL));
+    usleep(10000);
+    for (int i = 0; i < OTHERS; i++)
+        issue(&counted, 1 + i % 3, 1000, (work){1, 1});
+    for (int i = 0; i < 10000 && atomic_load(&finished) < OTHERS; i++)
+        usleep(1000); /* no helping */
+    CHECK_EQ_I64(atomic_load(&finished), OTHERS);
+    atomic_store(&stop, true);
+    pthread_join(streamer, NULL);
+    CHECK(wait_for(0));
+    uint64_t expected[VARS] = {0};
+    for (int i = 0; i < OTHERS; i++)
+        apply(expected, (work){1, 1});
+    CHECK_EQ_I64(sums[1], expected[1]);
+    end();
+}
+
+int main(void)
+{
+    test_total_order(1, 2, -1);
+    test_total_order(1, 2, 500);
+    test_total_order(1, 1, -1);
+    test_total_order(2, 2, -1);
+    test_total_order(5, 2, -1);
+    test_total_order(3, 1, 500);
+    test_stream_on_one_of_many();
+    return check_result();
+}
