@@ -26,7 +26,7 @@ bool hki_direct_begin(hki_runtime *runtime, hki_var *const *reads, int count, hk
         return false;
     }
     hki_sequence_note(++runtime->sequence);
-    if (write)
+    if (write && runtime->counts_writes)
         write->version++;
     runtime->direct_calls++;
     return true;

@@ -277,8 +277,12 @@ static void note_issued_locked(hki_runtime *runtime)
     atomic_store_explicit(&runtime->issued_tasks, issued + 1, memory_order_relaxed);
 }
 
-static void count_writes_locked(const hki_task_spec *spec)
+/* Only from when the first task asks: before, variables need not be touched here, whose lines of memory are the workers'. */
+static void count_writes_locked(hki_runtime *runtime, const hki_task_spec *spec)
 {
+    runtime->counts_writes = runtime->counts_writes || spec->versions;
+    if (!runtime->counts_writes)
+        return;
     for (int i = 0; i < spec->access_count; i++) {
         const hki_access *access = &spec->accesses[i];
         if (spec->versions)
@@ -297,7 +301,7 @@ static uint64_t submit_serial(hki_task *task)
     atomic_store_explicit(&task->sequence, sequence, memory_order_relaxed);
     hki_lock_acquire(&runtime->issue_lock);
     note_issued_locked(runtime);
-    count_writes_locked(&task->spec);
+    count_writes_locked(runtime, &task->spec);
     hki_tracing_issue(task);
     hki_lock_release(&runtime->issue_lock);
     hki_tracing_ready(task);
@@ -412,7 +416,7 @@ uint64_t hki_task_submit(hki_task *task)
     uint64_t sequence = ++runtime->sequence;
     last_sequence = sequence;
     atomic_store_explicit(&task->sequence, sequence, memory_order_relaxed);
-    count_writes_locked(spec);
+    count_writes_locked(runtime, spec);
     if (brief && is_free_locked(spec)) {
         run_at_once_locked(task);
         queue->at_once++;
