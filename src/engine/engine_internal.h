@@ -525,7 +525,7 @@ struct hki_runtime {
     _Alignas(HKI_CACHE_LINE) hki_lock issue_lock;
     _Atomic(hki_task *) spare_task; /* put under the lock, taken without; NULL: none */
     uint64_t sequence;
-    bool counts_writes; /* a task has asked for versions */
+    bool counts_writes;   /* a task has asked for versions */
     hki_task *free_tasks; /* each with others: see hki_task.returned */
     hki_task *free_slots[HKI_FREE_SLOTS];
     int free_slot_count;

@@ -9,6 +9,8 @@
 
 #include "device/cuda/cuda_stream.h"
 
+#include <hocket/base.h>
+
 /* Of row-major matrices: c = a b + bias, where a is m x k, b is k x n, c is m x n without gaps, and bias has n elements,
  * added to each row; in elements. No size is 0. A key of a cache: without gaps. */
 typedef struct hki_cuda_product {

@@ -9,9 +9,9 @@
 #include <string.h>
 
 enum {
-    SOON_NS = 2000,    /* no task is over sooner than this: not worth asking CUDA */
-    SELDOM_NS = 50000, /* the longest between two looks */
-    NAP_NS = 20000,    /* until one of all slots is free */
+    SOON_NS = 2000,     /* no task is over sooner than this: not worth asking CUDA */
+    SELDOM_NS = 100000, /* the longest between two looks */
+    NAP_NS = 20000,     /* until one of all slots is free */
 };
 
 /* ---- slots -------------------------------------------------------------------------------------------------------- */

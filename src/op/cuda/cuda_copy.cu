@@ -67,15 +67,15 @@ struct bf16 {
     uint16_t bits;
 };
 
-HKI_DEVICE float number(f16 x)
+HKI_DEVICE float value_of(f16 x)
 {
     return hki_f16_to_float(x.bits);
 }
-HKI_DEVICE float number(bf16 x)
+HKI_DEVICE float value_of(bf16 x)
 {
     return hki_bf16_to_float(x.bits);
 }
-template <class From> HKI_DEVICE From number(From x)
+template <class From> HKI_DEVICE From value_of(From x)
 {
     return x;
 }
@@ -172,11 +172,11 @@ template <class From, class To> struct cast_row {
     static constexpr bool is_checked = !is_real<result>;
     HKI_DEVICE result apply(From a, From, From, int)
     {
-        return converted(number(a), result());
+        return converted(value_of(a), result());
     }
     HKI_DEVICE bool refuses(From a, From, int)
     {
-        return refuse((typename widest<is_real<From>>::type)number(a), result());
+        return refuse((typename widest<is_real<From>>::type)value_of(a), result());
     }
 };
 
@@ -189,7 +189,7 @@ template <class From> struct cast_row<From, truth> {
     static constexpr bool is_checked = false;
     HKI_DEVICE uint8_t apply(From a, From, From, int)
     {
-        return number(a) != 0;
+        return value_of(a) != 0;
     }
 };
 
