@@ -48,7 +48,7 @@ if(HOCKET_HAS_CUDA)
   if(NOT CMAKE_CUDA_COMPILER)
     set(CMAKE_CUDA_COMPILER "${HOCKET_NVCC}")
   endif()
-  if(NOT CMAKE_CUDA_ARCHITECTURES)
+  if(NOT CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
     # Code for the A100 and the H100, and PTX for what comes after them.
     set(CMAKE_CUDA_ARCHITECTURES 80-real 90)
   endif()
