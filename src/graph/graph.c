@@ -132,6 +132,7 @@ hk_graph_facts hk_graph_get_facts(const hk_graph *graph)
         return facts;
     facts.calls = graph->call_count;
     facts.tasks = graph->recorded ? 1 : graph->node_count;
+    facts.recorded_replays = graph->recorded ? hki_recorded_count(graph->recorded) : 0;
     for (int i = 0; i < graph->slot_count; i++) {
         const hki_slot *slot = &graph->slots[i];
         if (slot->kind == HKI_SLOT_TEMPORARY && slot->first >= 0)

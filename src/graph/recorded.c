@@ -59,6 +59,8 @@ struct hki_recorded {
     uint64_t replays;
     int refusals;
     char **addresses; /* of the replay that is being launched */
+
+    _Atomic(int64_t) recorded_replays;
 };
 
 /* ---- which graphs ---------------------------------------------------------------------------------------------- */
@@ -315,6 +317,11 @@ hki_recorded *hki_recorded_create(hk_graph *graph)
     return self;
 }
 
+int64_t hki_recorded_count(const hki_recorded *self)
+{
+    return atomic_load_explicit(&((hki_recorded *)self)->recorded_replays, memory_order_relaxed);
+}
+
 /* ---- the task ---------------------------------------------------------------------------------------------------- */
 
 typedef struct replay_payload {
@@ -433,6 +440,16 @@ static variant *find_variant(hki_recorded *self, bool *is_known)
     return oldest;
 }
 
+/* False: the recording is out of date. */
+static bool launch_recording(hki_recorded *self, const variant *which)
+{
+    const hki_recorder_class *class = self->device->class->recorder;
+    if (!which->recording || !class->launch(self->device, self->recorder, which->recording))
+        return false;
+    atomic_fetch_add_explicit(&self->recorded_replays, 1, memory_order_relaxed);
+    return true;
+}
+
 /* Called by the thread of the device's queue, for one replay after another. */
 static void run(hki_task *task, void *payload, int64_t piece)
 {
@@ -448,14 +465,14 @@ static void run(hki_task *task, void *payload, int64_t piece)
     }
     find_addresses(self, own);
     variant *which = find_variant(self, &is_known);
-    if (which->recording && class->launch(device, self->recorder, which->recording))
+    if (launch_recording(self, which))
         return;
     drop_recording(self, which);
     if (is_known && self->refusals < MAX_REFUSALS) {
         class->begin(device, self->recorder, true);
         give_steps(self, task);
         which->recording = class->end(device, self->recorder);
-        if (which->recording && class->launch(device, self->recorder, which->recording))
+        if (launch_recording(self, which))
             return;
         self->refusals++;
     }

@@ -17,6 +17,9 @@ hki_recorded *hki_recorded_create(hk_graph *graph);
 /* No task of it is unfinished. NULL is ignored. Any thread. */
 void hki_recorded_destroy(hki_recorded *self);
 
+/* Replays so far that the device did from a recording. Any thread. */
+int64_t hki_recorded_count(const hki_recorded *self);
+
 /* Issues one task that does all calls of the graph: storages[slot] is the storage that stands for a slot (of temporaries
  * not looked at), base[slot] the element offset of a bound array in it. No two of the storages are the same. The task
  * keeps the graph. False: out of host memory, nothing issued. Thread-safe. */

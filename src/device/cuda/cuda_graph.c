@@ -30,17 +30,31 @@ static hki_cuda_stream *stream_of(hki_device *device)
 
 /* ---- what kernels report -------------------------------------------------------------------------------------------- */
 
+/* The task before has been settled. */
+static void clear_reports(hki_recorder *self)
+{
+    for (int i = 0; self->faults && i < self->call_count; i++)
+        self->faults[i] = (hki_cuda_fault){.index = UINT64_MAX};
+}
+
+static bool make_faults(hki_cuda_stream *stream, hki_recorder *self)
+{
+    void *data = NULL;
+    size_t bytes = (size_t)self->call_count * sizeof *self->faults;
+    if (!hki_cuda_ok(stream, cudaHostAlloc(&data, bytes, cudaHostAllocPortable),
+                     "pinned memory for what kernels report"))
+        return false;
+    self->faults = data;
+    clear_reports(self);
+    return true;
+}
+
 hki_cuda_fault *hki_cuda_recorder_fault(hki_cuda_stream *stream, hki_cuda_describe_fn describe,
                                         int64_t argument)
 {
     hki_recorder *self = stream->recorder;
-    size_t bytes = (size_t)self->call_count * sizeof *self->faults;
-    if (!self->faults &&
-        !hki_cuda_ok(stream, cudaHostAlloc((void **)&self->faults, bytes, cudaHostAllocPortable),
-                     "pinned memory for what kernels report")) {
-        self->faults = NULL;
+    if (!self->faults && !make_faults(stream, self))
         return NULL;
-    }
     report *own = &self->reports[self->current];
     if (!own->describe)
         self->report_count++;
@@ -64,13 +78,6 @@ int hki_cuda_recorder_failed(const hki_recorder *recorder, char *text, size_t by
         }
     }
     return -1;
-}
-
-/* The task before has been settled. */
-static void clear_reports(hki_recorder *self)
-{
-    for (int i = 0; self->faults && i < self->call_count; i++)
-        self->faults[i] = (hki_cuda_fault){.index = UINT64_MAX};
 }
 
 /* ---- life ------------------------------------------------------------------------------------------------------------ */
