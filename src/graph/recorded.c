@@ -6,9 +6,9 @@
 #include <string.h>
 
 enum {
-    MAX_NODES = 4096,    /* beyond, issuing is no longer what a replay is about */
-    MAX_VARIANTS = 4,    /* recordings, by addresses */
-    MAX_REFUSALS = 4,    /* recordings that came to nothing, before no more are tried */
+    MAX_NODES = 4096,     /* beyond, issuing is no longer what a replay is about */
+    MAX_VARIANTS = 4,     /* recordings, by addresses */
+    MAX_REFUSALS = 4,     /* recordings that came to nothing, before no more are tried */
     ALIGNMENT_BYTES = 256 /* as allocators of accelerators align */
 };
 
@@ -44,7 +44,8 @@ typedef struct variant {
 struct hki_recorded {
     hk_graph *graph;
     hki_device *device;
-    hki_storage *memory; /* of temporaries and copies; every replay writes it, so that they take turns */
+    hki_storage
+        *memory; /* of temporaries and copies; every replay writes it, so that they take turns */
     step *steps;
     int step_count;
     place *places;
@@ -219,7 +220,8 @@ static void add_touch(hki_recorded *self, const hki_operand *operand, unsigned m
 static void add_touches(hki_recorded *self, const hki_node *node)
 {
     for (int i = 0; i < node->input_count + node->output_count; i++)
-        add_touch(self, &node->operands[i], i < node->input_count ? HKI_READ : HKI_WRITE | HKI_HEAL);
+        add_touch(self, &node->operands[i],
+                  i < node->input_count ? HKI_READ : HKI_WRITE | HKI_HEAL);
 }
 
 /* ---- life ------------------------------------------------------------------------------------------------------- */
@@ -336,8 +338,8 @@ static bool materialise(hki_task *task, hki_storage *storage)
         return true;
     hk_device_memory memory = hki_storage_memory(storage);
     hki_task_fail(task, 0, HK_OUT_OF_MEMORY,
-                  "%s has no room for %" PRIu64 " bytes of a replay: %" PRIu64
-                  " in use, %" PRIu64 " cached; release arrays, or graphs, or see %s",
+                  "%s has no room for %" PRIu64 " bytes of a replay: %" PRIu64 " in use, %" PRIu64
+                  " cached; release arrays, or graphs, or see %s",
                   storage->device->name, storage->bytes, memory.used_bytes, memory.cached_bytes,
                   storage->device->class->memory_option);
     return false;
@@ -541,8 +543,8 @@ bool hki_recorded_issue(hki_recorded *self, hki_storage *const *storages, const 
         const touch *each = &self->touches[i];
         spec->accesses[i] = access_of(each, storages[each->slot], base[each->slot]);
     }
-    spec->accesses[self->touch_count] = (hki_access){
-        &self->memory->var, 0, self->memory->bytes, HKI_WRITE | HKI_HEAL | HKI_FRESH};
+    spec->accesses[self->touch_count] =
+        (hki_access){&self->memory->var, 0, self->memory->bytes, HKI_WRITE | HKI_HEAL | HKI_FRESH};
     spec->access_count = self->touch_count + 1;
     spec->class = &replay_class;
     spec->device = self->device;

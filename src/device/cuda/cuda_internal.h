@@ -28,8 +28,9 @@ typedef struct hki_cuda_slot {
     hki_cuda_fault *fault; /* its own, in memory that the GPU writes to; NULL: the queue has none */
     hki_cuda_describe_fn describe; /* NULL: no kernel of the task was given `fault` */
     int64_t argument;
-    const hki_recorder *recorder; /* of a task of several calls: what its kernels report; else NULL */
-    int call;                     /* whose errors `code` and `text` are */
+    const hki_recorder
+        *recorder; /* of a task of several calls: what its kernels report; else NULL */
+    int call;      /* whose errors `code` and `text` are */
 } hki_cuda_slot;
 
 /* Bytes that a function moves within the host, in a stream's order. */
