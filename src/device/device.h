@@ -63,8 +63,8 @@ typedef struct hki_recorder_class {
     /* No task of it is under way, and all recordings have been dropped. */
     void (*destroy)(hki_device *device, hki_recorder *recorder);
     /* All calls follow, in their order: `call`, then run_call or copy_tensor. They are launched, or, with `records`, they
-     * are only recorded. */
-    void (*begin)(hki_device *device, hki_recorder *recorder, bool records);
+     * are only recorded. False, with nothing begun: there is no recording now. */
+    bool (*begin)(hki_device *device, hki_recorder *recorder, bool records);
     void (*call)(hki_device *device, hki_recorder *recorder, int call);
     /* The calls are over. What has been recorded; NULL when something in them cannot be, which is no failure, or when
      * nothing was to be recorded. */

@@ -471,9 +471,10 @@ static void run(hki_task *task, void *payload, int64_t piece)
         return;
     drop_recording(self, which);
     if (is_known && self->refusals < MAX_REFUSALS) {
-        class->begin(device, self->recorder, true);
-        give_steps(self, task);
-        which->recording = class->end(device, self->recorder);
+        if (class->begin(device, self->recorder, true)) {
+            give_steps(self, task);
+            which->recording = class->end(device, self->recorder);
+        }
         if (launch_recording(self, which))
             return;
         self->refusals++;

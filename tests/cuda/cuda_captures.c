@@ -375,6 +375,43 @@ static void test_workspace(void)
     end(0);
 }
 
+/* What NVIDIA's libraries launch is recorded, too. */
+static hk_array *layers(hk_array *x, hk_array *w, hk_array *b)
+{
+    const hk_max_pool2d_options pool = {.kernel = {2, 2}, .stride = {2, 2}};
+    hk_array *y = hk_max_pool2d(hk_relu(hk_conv2d(x, w, b, NULL)), &pool);
+    return hk_matmul(hk_reshape(y, hk_shape(2, 27)), hk_reshape(y, hk_shape(27, 2)));
+}
+
+static void test_layers(void)
+{
+    begin(HK_ENGINE_DEFAULT);
+    {
+        HK_SCOPE;
+        float expected[4], actual[4];
+        hk_array *w = numbers(hk_shape(3, 1, 3, 3), 1), *b = numbers(hk_shape(3), 2);
+        hk_array *x = numbers(hk_shape(2, 1, 8, 8), 0);
+        hk_array *out = hk_zeros(hk_shape(2, 2), HK_F32, gpu());
+        hk_capture_begin((hk_array *[]){x, out}, 2);
+        {
+            HK_SCOPE;
+            hk_assign(out, layers(x, w, b));
+        }
+        hk_graph *graph = hk_capture_end(NULL);
+        CHECK(hk_graph_get_facts(graph).tasks == 1);
+        for (int i = 0; i < 6; i++) {
+            hk_assign(x, numbers(hk_shape(2, 1, 8, 8), i));
+            CHECK(hk_ok(hk_to_host(layers(x, w, b), expected, sizeof expected)));
+            hk_replay(graph, (hk_array *[]){x, out}, 2);
+            CHECK(hk_ok(hk_to_host(out, actual, sizeof actual)));
+            CHECK(!memcmp(actual, expected, sizeof actual));
+        }
+        CHECK(hk_graph_get_facts(graph).recorded_replays == 5);
+        hk_graph_release(graph);
+    }
+    end(0);
+}
+
 int main(void)
 {
     test_training(HK_ENGINE_DEFAULT);
@@ -384,5 +421,6 @@ int main(void)
     test_threads();
     test_addresses();
     test_workspace();
+    test_layers();
     return check_result();
 }

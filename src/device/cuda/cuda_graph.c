@@ -125,7 +125,7 @@ int hki_cuda_current_call(const hki_cuda_stream *stream)
     return stream->recorder ? stream->recorder->current : 0;
 }
 
-static void begin(hki_device *device, hki_recorder *self, bool records)
+static bool begin(hki_device *device, hki_recorder *self, bool records)
 {
     /* Its task has begun before anything is captured. NULL: the device is lost, and nothing will be launched. */
     hki_cuda_stream *stream = hki_cuda_stream_begin(device, HKI_QUEUE_COMPUTE);
@@ -133,19 +133,21 @@ static void begin(hki_device *device, hki_recorder *self, bool records)
     self->is_recording = self->is_refused = false;
     stream_of(device)->recorder = self;
     if (!stream)
-        return;
+        return true;
     stream->current->recorder = self;
     if (!records) {
         clear_reports(self);
-        return;
+        return true;
     }
     /* Relaxed: what other threads do to other streams is no business of the capture, and what this one does beside it,
      * such as asking whether the device is still there, is meant to happen now. */
-    self->is_recording = true;
-    if (cudaStreamBeginCapture(stream->handle, cudaStreamCaptureModeRelaxed) != cudaSuccess) {
+    self->is_recording =
+        cudaStreamBeginCapture(stream->handle, cudaStreamCaptureModeRelaxed) == cudaSuccess;
+    if (!self->is_recording) {
         cudaGetLastError();
-        self->is_refused = true;
+        stream->recorder = NULL;
     }
+    return self->is_recording;
 }
 
 static void call(hki_device *device, hki_recorder *self, int which)
