@@ -85,6 +85,8 @@ static hki_cuda_slot *slot_take(hki_cuda_stream *stream)
     slot->code = HK_OK;
     slot->describe = NULL;
     slot->fault = NULL;
+    slot->recorder = NULL;
+    slot->call = 0;
     if (self->faults && stream->kind == HKI_QUEUE_COMPUTE) {
         slot->fault = &self->faults[slot->position & (HKI_CUDA_SLOTS - 1)];
         *slot->fault = (hki_cuda_fault){.index = UINT64_MAX};
@@ -126,7 +128,8 @@ void hki_cuda_launched(hki_device *device, hki_queue_kind queue, const hki_cost 
     ticket->position = slot->position;
     slot->ready_ns = ready_ns;
     slot->launched_ns = hki_clock_ns();
-    if (slot->code != HK_OK || slot->describe)
+    if (slot->code != HK_OK || slot->describe ||
+        (slot->recorder && hki_cuda_recorder_may_fail(slot->recorder)))
         ticket->fault = slot;
     if (!stream)
         return;
@@ -257,16 +260,25 @@ bool hki_cuda_settle(hki_device *device, hki_ticket *ticket, hk_code *code, char
     hki_cuda_device *self = hki_cuda_device_of(device);
     hki_cuda_slot *slot = slot_of_ticket(ticket);
     bool good = true;
+    int failed = -1; /* of several calls, the first that its kernels say has failed */
     if (slot)
         see_end(self, slot);
+    if (slot && slot->has_ended && slot->recorder)
+        failed = hki_cuda_recorder_failed(slot->recorder, message, bytes);
     if (!slot || !slot->has_ended) {
         *code = HK_DEVICE_LOST;
         snprintf(message, bytes, "%s is lost: %s; end the program, or go on without the device",
                  device->name, self->lost_text);
+        ticket->call = -1;
+        good = false;
+    } else if (failed >= 0 && (slot->code == HK_OK || failed < slot->call)) {
+        *code = HK_OUT_OF_RANGE;
+        ticket->call = failed;
         good = false;
     } else if (slot->code != HK_OK) {
         *code = slot->code;
         snprintf(message, bytes, "%s", slot->text);
+        ticket->call = slot->call;
         good = false;
     } else if (slot->describe && slot->fault->index != UINT64_MAX) {
         *code = HK_OUT_OF_RANGE;
