@@ -64,11 +64,19 @@ void hki_cuda_stream_deinit(hki_cuda_stream *stream)
         cudaStreamDestroy(stream->handle);
 }
 
+/* Whether a call that may fail has not. An error that is left with the thread would be taken for the next launch's. */
+static bool has_worked(cudaError_t error)
+{
+    if (error != cudaSuccess)
+        cudaGetLastError();
+    return error == cudaSuccess;
+}
+
 /* Records the first or second event of the GPU's clock, where there can be one. */
 static bool record_time(hki_cuda_stream *stream, hki_cuda_slot *slot, int index)
 {
-    return (slot->timed[index] || cudaEventCreate(&slot->timed[index]) == cudaSuccess) &&
-           cudaEventRecord(slot->timed[index], stream->handle) == cudaSuccess;
+    return (slot->timed[index] || has_worked(cudaEventCreate(&slot->timed[index]))) &&
+           has_worked(cudaEventRecord(slot->timed[index], stream->handle));
 }
 
 /* The slot of the queue's next task. Sleeps while all are in use, which the thread that settles tasks ends. */
@@ -147,8 +155,8 @@ static bool tell_times(const hki_cuda_device *self, const hki_cuda_slot *slot, h
     cudaEvent_t base = self->bases[slot->base].event;
     int64_t base_ns = atomic_load_explicit(&((hki_cuda_device *)self)->bases[slot->base].ns,
                                            memory_order_relaxed);
-    if (!slot->is_timed || cudaEventElapsedTime(&begin_ms, base, slot->timed[0]) != cudaSuccess ||
-        cudaEventElapsedTime(&end_ms, base, slot->timed[1]) != cudaSuccess)
+    if (!slot->is_timed || !has_worked(cudaEventElapsedTime(&begin_ms, base, slot->timed[0])) ||
+        !has_worked(cudaEventElapsedTime(&end_ms, base, slot->timed[1])))
         return false;
     ticket->begin_ns = base_ns + (int64_t)((double)begin_ms * 1e6);
     ticket->end_ns = base_ns + (int64_t)((double)end_ms * 1e6);
