@@ -64,7 +64,7 @@ HKI_EVERYWHERE float hki_float_to_odd(double value)
     double difference = value - (double)nearest;
     if (difference == 0 || difference != difference) /* exact, infinite or NaN */
         return nearest;
-    if (nearest < 0 ? difference > 0 : difference < 0) /* away from zero */
+    if (bits >> 31 ? difference > 0 : difference < 0) /* away from zero; -0 is not below 0 */
         bits--;
     return hki_float_of_bits(bits | 1u);
 }

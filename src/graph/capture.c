@@ -239,6 +239,8 @@ static hki_node *node_add(hki_capture *self, const char *operation, int operand_
     *node = (hki_node){.operation = operation,
                        .source = hki_source_get(),
                        .is_backward = hki_trace_is_backward(),
+                       .first_call = graph->node_count,
+                       .last_call = graph->node_count,
                        .options_bytes = options_bytes};
     node->operands = calloc((size_t)operand_count + 1, sizeof *node->operands);
     node->options = options_bytes ? malloc(options_bytes) : NULL;

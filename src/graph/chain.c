@@ -241,10 +241,14 @@ static bool node_of_chain(hki_node *node, hki_chain *chain)
                        .operation = "chain",
                        .source = chain->calls[0].source,
                        .device = chain->device,
+                       .first_call = chain->calls[0].first_call,
                        .input_count = chain->read_count,
                        .output_count = chain->array_count - chain->read_count,
                        .operands = malloc(bytes + 1),
                        .chain = chain};
+    for (int i = 0; i < chain->call_count; i++)
+        if (chain->calls[i].last_call > node->last_call)
+            node->last_call = chain->calls[i].last_call;
     if (node->operands)
         memcpy(node->operands, chain->arrays, bytes);
     return node->operands;

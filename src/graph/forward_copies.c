@@ -48,6 +48,9 @@ static hki_operand *find_made(const hk_graph *graph, int copy)
             return NULL;
     if (node->kind != HKI_NODE_CALL || !node->is_new || node->staging.copy_output)
         return NULL;
+    /* Calls are not replayed where the bound array that they write has failed: this one has more to make. */
+    if (node->output_count > 1 && graph->slots[target].kind == HKI_SLOT_BOUND)
+        return NULL;
     for (int i = node->input_count; i < node->input_count + node->output_count; i++)
         if (node->operands[i].slot == from->slot)
             made = &node->operands[i];
@@ -66,6 +69,7 @@ void hki_graph_forward_copies(hk_graph *graph)
         if (!made)
             continue;
         const hki_operand *target = &graph->nodes[i].operands[1];
+        graph->nodes[graph->slots[made->slot].first].last_call = graph->nodes[i].last_call;
         made->slot = target->slot; /* in its own shape, which the kernel expects */
         made->tensor.offset = target->tensor.offset;
         made->span = target->span;

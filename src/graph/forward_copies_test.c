@@ -3,6 +3,7 @@
 
 #include <hocket/hocket.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,6 +121,63 @@ static void test_narrow(void)
     CHECK(formed.tasks <= 2);
 }
 
+static hk_array *filled(hk_dims shape, double value)
+{
+    return hk_full(shape, value, HK_F32, hk_device_default());
+}
+
+/* A call between the copy and what makes its values may be given memory that the copy writes: it reads what was there before, or
+ * the replay says that it cannot. */
+static void test_shared(bool is_exact)
+{
+    HK_SCOPE;
+    const hk_dims shape = hk_shape(4, 4);
+    hk_array *x = filled(shape, 1), *y = filled(shape, 2), *z = filled(shape, 3);
+    hk_array *sum = filled(shape, 0), *both = filled(shape, 5);
+    hk_capture_begin((hk_array *[]){x, y, z}, 3);
+    {
+        HK_SCOPE;
+        hk_array *product = hk_matmul(x, x);
+        hk_add_into(sum, sum, z);
+        hk_copy_into(y, product);
+    }
+    hk_graph *graph = hk_capture_end(&(hk_capture_options){.exact = is_exact});
+    CHECK_EQ_I64(count_lines(graph, "copy("), is_exact);
+    hk_assign(sum, filled(shape, 0));
+    hk_replay(graph, (hk_array *[]){both, y, both}, 3); /* only read */
+    CHECK(hk_item(hk_mean(sum, NULL), NULL) == 5 && hk_item(hk_mean(y, NULL), NULL) == 100);
+    hk_replay(graph, (hk_array *[]){both, both, z}, 3); /* by the call that makes the values */
+    CHECK(hk_item(hk_mean(sum, NULL), NULL) == 8 && hk_item(hk_mean(both, NULL), NULL) == 100);
+    hk_replay(graph, (hk_array *[]){x, both, both}, 3);
+    CHECK(is_exact ? hk_item(hk_mean(sum, NULL), NULL) == 108
+                   : strstr(hk_status_message(hk_wait(both)), "shares memory") != NULL);
+    CHECK(hk_item(hk_mean(sum, NULL), NULL) == (is_exact ? 108 : 8));
+    hk_failures_clear();
+    hk_graph_release(graph);
+}
+
+/* What else a call makes is there although the array that a copy should have gone to has failed. */
+static void test_failed_target(bool is_exact)
+{
+    HK_SCOPE;
+    hk_array *x = filled(hk_shape(8, 3), 1), *y = filled(hk_shape(8, 3), 2);
+    hk_array *one = filled(hk_shape(3), 1), *mean = filled(hk_shape(3), 0);
+    hk_array *variance = filled(hk_shape(3), 1);
+    hk_capture_begin((hk_array *[]){x, y}, 2);
+    {
+        HK_SCOPE;
+        hk_copy_into(y, hk_batch_norm_train(x, one, one, mean, variance,
+                                            &(hk_batch_norm_train_options){.momentum = 0.5}));
+    }
+    hk_graph *graph = hk_capture_end(&(hk_capture_options){.exact = is_exact});
+    hk_array *failed = hk_add(filled(hk_shape(3), 0), filled(hk_shape(4), 0));
+    hk_assign(mean, filled(hk_shape(3), 0));
+    hk_replay(graph, (hk_array *[]){filled(hk_shape(8, 3), 100), failed}, 2);
+    CHECK(fabs(hk_item(hk_mean(mean, NULL), NULL) - 50) < 1e-4);
+    hk_failures_clear();
+    hk_graph_release(graph);
+}
+
 int main(void)
 {
     CHECK(hk_ok(hk_runtime_init(NULL)));
@@ -128,6 +186,10 @@ int main(void)
     test_wide(READS_AFTER, false);
     test_wide(TWO_LAYERS, false);
     test_narrow();
+    for (int i = 0; i < 2; i++) {
+        test_shared(i);
+        test_failed_target(i);
+    }
     CHECK(!hk_status_print(hk_wait_all(), stderr));
     hk_runtime_deinit();
     return check_result();

@@ -43,6 +43,8 @@ typedef struct hki_node {
     const char *operation; /* static text */
     hk_source source;
     bool is_backward; /* issued by a backward pass */
+    int first_call,
+        last_call; /* that it stands for, of those noted: others may have come between */
     hki_device *device;
 
     const hk_op *op; /* CALL */

@@ -192,32 +192,45 @@ static hki_call_staging staging_of(const replay *self, const hki_node *node)
     return staging;
 }
 
-/* The steps of a chain are not in the order of the calls: it cannot write what it also uses by another name. */
-static bool check_chain(const replay *self, const hki_node *node)
+/* Whether what two nodes do, or one of them within, is in another order than the calls were; a comes before b now. A call
+ * by itself does not write before it has read: see staging_of. */
+static bool is_reordered(const hki_node *a, const hki_node *b)
 {
-    const hki_operand *operands = node->operands;
-    for (int i = node->input_count; i < node->input_count + node->output_count; i++)
-        for (int j = 0; j < node->input_count + node->output_count; j++)
-            if (is_shared(self, &operands[i], &operands[j])) {
-                const hki_slot *slot = &self->graph->slots[operands[i].slot];
-                if (slot->kind != HKI_SLOT_BOUND)
-                    slot = &self->graph->slots[operands[j].slot];
-                refuse(self->bound, self->graph->bound_count, HK_INVALID_ARGUMENT,
-                       "bound array %d shares memory with another array of the graph, one of them "
-                       "is written, and when captured they did not; copy it, or capture with "
-                       "the option exact",
-                       slot->bound);
-                return false;
-            }
+    return a == b ? a->kind == HKI_NODE_CHAIN : a->last_call > b->first_call;
+}
+
+static bool refuse_shared(const replay *self, const hki_operand *a, const hki_operand *b)
+{
+    const hki_slot *slot = &self->graph->slots[a->slot];
+    if (slot->kind != HKI_SLOT_BOUND)
+        slot = &self->graph->slots[b->slot];
+    refuse(
+        self->bound, self->graph->bound_count, HK_INVALID_ARGUMENT,
+        "bound array %d shares memory with another array of the graph, one of them is written, and "
+        "when captured they did not; copy it, or capture with the option exact",
+        slot->bound);
+    return false;
+}
+
+/* Two nodes whose order was free, since what they name was different arrays, must not be given shared memory that one of
+ * them writes. */
+static bool check_pair(const replay *self, const hki_node *a, const hki_node *b)
+{
+    for (int i = 0; i < a->input_count + a->output_count; i++)
+        for (int j = 0; j < b->input_count + b->output_count; j++)
+            if ((hki_node_writes(a, i) || hki_node_writes(b, j)) &&
+                is_shared(self, &a->operands[i], &b->operands[j]))
+                return refuse_shared(self, &a->operands[i], &b->operands[j]);
     return true;
 }
 
-static bool check_chains(const replay *self)
+static bool check_order(const replay *self)
 {
+    const hki_node *nodes = self->graph->nodes;
     for (int i = 0; i < self->graph->node_count; i++)
-        if (self->graph->nodes[i].kind == HKI_NODE_CHAIN &&
-            !check_chain(self, &self->graph->nodes[i]))
-            return false;
+        for (int j = i; j < self->graph->node_count; j++)
+            if (is_reordered(&nodes[i], &nodes[j]) && !check_pair(self, &nodes[i], &nodes[j]))
+                return false;
     return true;
 }
 
@@ -510,7 +523,8 @@ void(hk_replay)(hk_graph *graph, hk_array *const *bound, int count)
         return;
     if (!replay_init(&self, graph, bound))
         refuse(bound, count, HK_OUT_OF_MEMORY, "out of host memory");
-    else if (!issue_recorded(&self) && (!self.any_shared || check_chains(&self)))
+    else if (!issue_recorded(&self) && (!self.any_shared || graph->node_count == graph->call_count ||
+                                        check_order(&self)))
         issue_all(&self);
     free(self.storages);
 }
