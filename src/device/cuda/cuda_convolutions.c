@@ -282,17 +282,22 @@ bool hki_cuda_convolution_adds_bias(const hki_cuda_convolution_plan *plan)
 
 /* ---- launches ------------------------------------------------------------------------------------------ */
 
-/* The bias is added in the same pass; `out` stands for what else could be added, times zero. */
-static cudnnStatus_t run_forward(const convolutions *self, const hki_cuda_convolution_plan *plan,
+/* The bias is added in the same pass, unless the library turns out not to; `y` stands for what else could be added,
+ * times zero. */
+static cudnnStatus_t run_forward(const convolutions *self, hki_cuda_convolution_plan *plan,
                                  const void *one, const void *zero, const void *x,
                                  const void *weight, const void *bias, void *y, void *workspace)
 {
     const cudnnConvolutionFwdAlgo_t algorithm = (cudnnConvolutionFwdAlgo_t)plan->algorithm;
-    if (plan->adds_bias)
-        return self->library->cudnnConvolutionBiasActivationForward(
+    if (plan->adds_bias) {
+        cudnnStatus_t status = self->library->cudnnConvolutionBiasActivationForward(
             self->handle, one, plan->x, x, plan->weight, weight, plan->convolution, algorithm,
             workspace, plan->workspace_bytes, zero, plan->y, y, plan->bias, bias, self->identity,
             plan->y, y);
+        if (!is_unsupported(status))
+            return status;
+        plan->adds_bias = false;
+    }
     return self->library->cudnnConvolutionForward(self->handle, one, plan->x, x, plan->weight,
                                                   weight, plan->convolution, algorithm, workspace,
                                                   plan->workspace_bytes, zero, plan->y, y);

@@ -214,8 +214,10 @@ static void load_cublaslt(void)
     load(&libraries[0]);
 }
 
+/* cuDNN opens cuBLASLt by its soname, which it may not find where this has. */
 static void load_cudnn(void)
 {
+    hki_cuda_cublaslt();
     load(&libraries[1]);
 }
 

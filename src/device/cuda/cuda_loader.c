@@ -88,9 +88,9 @@ void hki_cuda_device_name(char *name, size_t bytes, int gpu, int part, int parts
 
 static bool has_traces(void)
 {
-    static const char *const traces[] = {
-        "/proc/driver/nvidia/gpus", "/dev/nvidiactl", /* a container may have GPU 3 alone */
-        "/dev/nvidia0", "/dev/dxg" /* of Windows, in its Linux */};
+    static const char *const traces[] = {"/proc/driver/nvidia/gpus",
+                                         "/dev/nvidiactl", /* a container may have GPU 3 alone */
+                                         "/dev/nvidia0", "/dev/dxg" /* of Windows, in its Linux */};
     bool any = false;
     for (size_t i = 0; i < sizeof traces / sizeof *traces && !any; i++)
         any = access(traces[i], F_OK) == 0;

@@ -148,13 +148,13 @@ static bool make_operation(const products *self, hki_cuda_stream *stream,
            (!product->a_transposed ||
             set(self, stream, plan->operation, CUBLASLT_MATMUL_DESC_TRANSB, &transposed,
                 sizeof transposed)) &&
-           (!product->has_bias || (set(self, stream, plan->operation, CUBLASLT_MATMUL_DESC_EPILOGUE,
-                                       &epilogue, sizeof epilogue) &&
-                                   set(self, stream, plan->operation,
-                                       CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &bias_type,
-                                       sizeof bias_type) &&
-                                   set(self, stream, plan->operation,
-                                       CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias)));
+           (!product->has_bias ||
+            (set(self, stream, plan->operation, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue,
+                 sizeof epilogue) &&
+             set(self, stream, plan->operation, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &bias_type,
+                 sizeof bias_type) &&
+             set(self, stream, plan->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias,
+                 sizeof bias)));
 }
 
 /* The library counts by columns, so that it is told of the transposed product: c' = b' a', where a matrix by rows is its

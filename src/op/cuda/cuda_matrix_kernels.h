@@ -19,6 +19,7 @@ typedef struct hki_cuda_matrices {
 
 typedef struct hki_cuda_batch {
     int ndim; /* 0: one entry */
+    int zero; /* no gap: the emulation takes what lies in one for an address */
     int64_t count;
     int64_t dims[HK_MAX_NDIM];
 } hki_cuda_batch;

@@ -10,7 +10,7 @@ template <typename Element, typename Integer> struct pooling {
     typedef Integer I;
     I in_height, in_width, out_height, out_width;
     I kernel_height, kernel_width, stride_height, stride_width, pad_height, pad_width;
-    bool count_include_pad;
+    int64_t count_include_pad; /* not 0: yes. No gap follows it */
     int64_t planes;
     const T *x, *dy;
     T *to; /* y or dx */

@@ -18,6 +18,7 @@ typedef enum hki_cuda_distribution {
 
 typedef struct hki_cuda_draw {
     hki_cuda_distribution distribution;
+    int zero; /* no gap: the emulation takes what lies in one for an address */
     uint64_t seed, stream, position;
     double a, b;
     uint64_t low, range;
