@@ -5,7 +5,7 @@
 #   hocket_cuda_emulated  the same sources by a C++ compiler, with tests/cuda/emulation/ in the place of the CUDA
 #                         runtime: for tests without a GPU. Needs the toolkit's headers, no nvcc.
 #
-# Cache variables: HOCKET_CUDA, CMAKE_CUDA_COMPILER, CMAKE_CUDA_ARCHITECTURES.
+# Cache variables: HOCKET_CUDA, HOCKET_NVCC, HOCKET_CUDNN_INCLUDE, HOCKET_NCCL_INCLUDE, CMAKE_CUDA_COMPILER, CMAKE_CUDA_ARCHITECTURES.
 
 set(cuda_folders "${PROJECT_SOURCE_DIR}/src/device/cuda" "${PROJECT_SOURCE_DIR}/src/op/cuda")
 list(TRANSFORM cuda_folders APPEND "/*.c" OUTPUT_VARIABLE cuda_c_globs)
@@ -19,26 +19,47 @@ if(NOT HOCKET_CUDA MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "HOCKET_CUDA is \"${HOCKET_CUDA}\"; it may be AUTO, ON or OFF")
 endif()
 if(NOT HOCKET_CUDA STREQUAL "OFF")
-  find_program(HOCKET_NVCC nvcc HINTS ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin
+  find_program(HOCKET_NVCC nvcc HINTS ENV CUDA_PATH ENV CUDA_HOME PATHS /usr/local/cuda PATH_SUFFIXES bin
                DOC "CUDA's compiler")
-  find_path(HOCKET_CUDA_INCLUDE cuda_runtime_api.h HINTS ENV CUDA_PATH
+  find_path(HOCKET_CUDA_INCLUDE cuda_runtime_api.h HINTS ENV CUDA_PATH ENV CUDA_HOME
             PATHS /usr/local/cuda PATH_SUFFIXES include DOC "Headers of the CUDA toolkit")
   mark_as_advanced(HOCKET_NVCC HOCKET_CUDA_INCLUDE)
+  # Of libraries that the toolkit has no part in: its packages leave them out, or they lie elsewhere.
+  set(cuda_missing "")
+  set(cuda_include "${HOCKET_CUDA_INCLUDE}")
+  foreach(header cudnn nccl)
+    string(TOUPPER ${header} upper)
+    find_path(HOCKET_${upper}_INCLUDE ${header}.h HINTS "${HOCKET_CUDA_INCLUDE}" DOC "The folder of ${header}.h")
+    mark_as_advanced(HOCKET_${upper}_INCLUDE)
+    if(HOCKET_${upper}_INCLUDE)
+      list(APPEND cuda_include "${HOCKET_${upper}_INCLUDE}")
+    else()
+      list(APPEND cuda_missing "${header}.h (-DHOCKET_${upper}_INCLUDE=/its/folder)")
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES cuda_include)
+  list(JOIN cuda_missing " and " cuda_missing)
   if(HOCKET_CUDA STREQUAL "ON" AND NOT (HOCKET_NVCC OR CMAKE_CUDA_COMPILER))
     message(FATAL_ERROR "HOCKET_CUDA is ON, but there is no nvcc: install the CUDA toolkit, name its "
                         "compiler with -DHOCKET_NVCC=/path/to/nvcc, or set -DHOCKET_CUDA=OFF")
+  endif()
+  if(HOCKET_CUDA STREQUAL "ON" AND cuda_missing)
+    message(FATAL_ERROR "HOCKET_CUDA is ON, but there is no ${cuda_missing}")
+  elseif(cuda_missing AND (HOCKET_NVCC OR HOCKET_CUDA_INCLUDE))
+    message(STATUS "No plug-in for NVIDIA GPUs: there is no ${cuda_missing}")
   endif()
 endif()
 
 # A sanitizer knows nothing of GPUs; the emulation is built with it instead.
 set(HOCKET_HAS_CUDA OFF)
-if(NOT HOCKET_CUDA STREQUAL "OFF" AND HOCKET_NVCC AND NOT HOCKET_SANITIZE)
+if(NOT HOCKET_CUDA STREQUAL "OFF" AND HOCKET_NVCC AND NOT cuda_missing AND NOT HOCKET_SANITIZE)
   set(HOCKET_HAS_CUDA ON)
 endif()
 file(GLOB emulation_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/cuda/emulation/*.c"
                                               "${PROJECT_SOURCE_DIR}/tests/cuda/emulation/*.cc")
 set(HOCKET_HAS_EMULATION OFF)
-if(HOCKET_TESTS AND HOCKET_CUDA_INCLUDE AND emulation_sources AND NOT HOCKET_CUDA STREQUAL "OFF")
+if(HOCKET_TESTS AND HOCKET_CUDA_INCLUDE AND NOT cuda_missing AND emulation_sources
+   AND NOT HOCKET_CUDA STREQUAL "OFF")
   set(HOCKET_HAS_EMULATION ON)
 endif()
 message(STATUS "Plug-in for NVIDIA GPUs: ${HOCKET_HAS_CUDA}; its emulation for tests: ${HOCKET_HAS_EMULATION}")
@@ -48,7 +69,7 @@ if(HOCKET_HAS_CUDA)
   if(NOT CMAKE_CUDA_COMPILER)
     set(CMAKE_CUDA_COMPILER "${HOCKET_NVCC}")
   endif()
-  if(NOT CMAKE_CUDA_ARCHITECTURES)
+  if(NOT CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
     # Code for the A100 and the H100, and PTX for what comes after them.
     set(CMAKE_CUDA_ARCHITECTURES 80-real 90)
   endif()
@@ -56,7 +77,7 @@ if(HOCKET_HAS_CUDA)
   find_package(CUDAToolkit REQUIRED)
   add_library(hocket_cuda MODULE ${cuda_c_sources} ${cuda_cu_sources})
   target_include_directories(hocket_cuda PRIVATE src include)
-  target_include_directories(hocket_cuda SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+  target_include_directories(hocket_cuda SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS} ${cuda_include})
   set_target_properties(hocket_cuda PROPERTIES
     CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF CUDA_RUNTIME_LIBRARY None
     CUDA_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON)
@@ -101,7 +122,7 @@ if(HOCKET_HAS_EMULATION)
   # As objects, so that unit tests reach them.
   add_library(hocket_cuda_objects OBJECT ${cuda_c_sources} ${emulated_sources} ${emulation_sources})
   target_include_directories(hocket_cuda_objects PRIVATE src include tests/cuda)
-  target_include_directories(hocket_cuda_objects SYSTEM PUBLIC "${HOCKET_CUDA_INCLUDE}")
+  target_include_directories(hocket_cuda_objects SYSTEM PUBLIC ${cuda_include})
   target_compile_definitions(hocket_cuda_objects PRIVATE HKI_CUDA_EMULATED)
   set_target_properties(hocket_cuda_objects PROPERTIES
     CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden)

@@ -45,7 +45,35 @@ typedef struct hki_ticket {
      * loss of the device can make it fail any more. */
     uint64_t position;
     void *fault;
+    /* Set by `settle` where it says no: which of the task's calls failed, by its number (hki_recorder_class); -1: it was no
+     * matter of one of them. */
+    int call;
 } hki_ticket;
+
+/* Calls that an accelerator does as one task, each known by its number, and may be given over and over: then it can record
+ * what it launches for them, for these addresses, and do that again as a whole. What its kernels report is told by calls.
+ * But for `destroy` and `drop`, functions are called in a task of the device's HKI_QUEUE_COMPUTE, by the one thread of the
+ * queue. Tasks of one recorder of which some call may fail on the device take turns: the next one is launched when the one
+ * before is settled. */
+typedef struct hki_recorder hki_recorder;
+typedef struct hki_recording hki_recording;
+typedef struct hki_recorder_class {
+    /* NULL when host memory is short. */
+    hki_recorder *(*create)(hki_device *device, int call_count);
+    /* No task of it is under way, and all recordings have been dropped. */
+    void (*destroy)(hki_device *device, hki_recorder *recorder);
+    /* All calls follow, in their order: `call`, then run_call or copy_tensor. They are launched, or, with `records`, they
+     * are only recorded. False, with nothing begun: there is no recording now. */
+    bool (*begin)(hki_device *device, hki_recorder *recorder, bool records);
+    void (*call)(hki_device *device, hki_recorder *recorder, int call);
+    /* The calls are over. What has been recorded; NULL when something in them cannot be, which is no failure, or when
+     * nothing was to be recorded. */
+    hki_recording *(*end)(hki_device *device, hki_recorder *recorder);
+    /* Launches what was recorded. False, with nothing launched: it is out of date. */
+    bool (*launch)(hki_device *device, hki_recorder *recorder, hki_recording *recording);
+    /* What has been launched still runs. */
+    void (*drop)(hki_device *device, hki_recording *recording);
+} hki_recorder_class;
 
 /* What a kind of device does; all slots are filled unless marked optional. */
 typedef struct hki_device_class {
@@ -108,6 +136,7 @@ typedef struct hki_device_class {
      * by the one thread of the queue, so that kernels of no device are in its way. */
     void (*all_reduce)(hki_device *const *devices, int count, hk_dtype dtype, void *const *arrays,
                        size_t size);
+    const hki_recorder_class *recorder; /* optional */
     /* Optional: frees `state`. */
     void (*deinit)(hki_device *device);
 } hki_device_class;

@@ -36,6 +36,19 @@ static void note_end(hki_queue *queue, const hki_task *task, const hki_ticket *t
     hki_lock_release(&queue->stats_lock);
 }
 
+/* A call of the task has failed while the device was at it. */
+static void fail_call(hki_task *task, const hki_ticket *ticket, hk_code code, const char *message)
+{
+    const hki_task_class *class = task->spec.class;
+    hki_blame blame;
+    if (class->blame && ticket->call >= 0) {
+        class->blame(task->payload, ticket->call, &blame);
+        hki_task_blame(&blame);
+    }
+    hki_task_fail(task, INT64_MAX, code, "%s", message); /* unless launching it failed */
+    hki_task_blame(NULL);
+}
+
 void hki_accelerator_settle(hki_queue *queue, hki_task *task, hki_ticket *ticket)
 {
     hki_device *device = queue->device;
@@ -48,7 +61,7 @@ void hki_accelerator_settle(hki_queue *queue, hki_task *task, hki_ticket *ticket
     if (input)
         hki_task_fail_for_input(task, input);
     else if (!is_good)
-        hki_task_fail(task, INT64_MAX, code, "%s", message); /* unless launching it failed */
+        fail_call(task, ticket, code, message);
     task->end_ns = ticket->end_ns;
     note_end(queue, task, ticket);
 }

@@ -21,6 +21,7 @@ typedef struct hki_task hki_task;
 typedef struct hki_runtime hki_runtime;
 typedef struct hki_gate hki_gate;
 typedef struct hki_failure hki_failure;
+struct hki_blame;
 
 /* ---- variables ------------------------------------------------------------------------------------ */
 
@@ -83,6 +84,9 @@ typedef struct hki_task_class {
     void (*describe)(const void *payload, char *text, size_t bytes);
     /* Optional: shapes of inputs and outputs, for traces; returns how many, at most `limit`. */
     int (*operands)(const void *payload, hki_trace_operand *operands, int limit);
+    /* Optional, of a task that has an accelerator do several calls: who is to be named where the device says that the one
+     * of this number failed (hki_ticket). */
+    void (*blame)(const void *payload, int call, struct hki_blame *blame);
 } hki_task_class;
 
 enum { HKI_TASK_INLINE_ACCESSES = 8 };

@@ -1,6 +1,6 @@
 /* Capturing: notes a thread's calls in a graph while they run. Nothing here keeps a call from running; what cannot be
  * noted fails the graph. */
-#include "graph/graph.h"
+#include "graph/recorded.h"
 
 #include "op/plan.h"
 
@@ -490,5 +490,6 @@ hk_graph *hk_capture_end(const hk_capture_options *options)
     hki_graph_form_chains(graph);
     hki_graph_index(graph);
     release_temporaries(graph);
+    graph->recorded = hki_recorded_create(graph);
     return graph;
 }

@@ -1,5 +1,5 @@
 /* Graphs: life, facts, text. */
-#include "graph/graph.h"
+#include "graph/recorded.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +64,7 @@ void hk_graph_release(hk_graph *graph)
     if (!graph || graph == &no_memory_graph ||
         atomic_fetch_sub_explicit(&graph->refs, 1, memory_order_acq_rel) != 1)
         return;
+    hki_recorded_destroy(graph->recorded);
     hki_graph_clear(graph);
     free(graph->bound);
     hk_status_release(graph->status);
@@ -130,7 +131,8 @@ hk_graph_facts hk_graph_get_facts(const hk_graph *graph)
     if (!graph)
         return facts;
     facts.calls = graph->call_count;
-    facts.tasks = graph->node_count;
+    facts.tasks = graph->recorded ? 1 : graph->node_count;
+    facts.recorded_replays = graph->recorded ? hki_recorded_count(graph->recorded) : 0;
     for (int i = 0; i < graph->slot_count; i++) {
         const hki_slot *slot = &graph->slots[i];
         if (slot->kind == HKI_SLOT_TEMPORARY && slot->first >= 0)

@@ -36,6 +36,7 @@ typedef struct hki_operand {
 typedef enum hki_node_kind { HKI_NODE_CALL, HKI_NODE_COMPOUND, HKI_NODE_CHAIN } hki_node_kind;
 
 typedef struct hki_chain hki_chain;
+typedef struct hki_recorded hki_recorded;
 
 typedef struct hki_node {
     hki_node_kind kind;
@@ -80,6 +81,7 @@ struct hk_graph {
     } * bound;
     int bound_count;
     hk_capture_options options;
+    hki_recorded *recorded; /* recorded.h: owned; NULL: replays issue the nodes one by one */
 };
 
 /* A graph without nodes, with that status (taken). NULL when host memory is short. */

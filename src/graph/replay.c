@@ -1,6 +1,6 @@
 /* Replaying: issues what was noted. A replay keeps nothing; whatever it is at is here on the stack, so that several
  * threads may replay one graph at once. */
-#include "graph/graph.h"
+#include "graph/recorded.h"
 
 #include "op/plan.h"
 
@@ -462,6 +462,14 @@ static void issue_all(replay *self)
     hki_source_put(source);
 }
 
+/* As one task, where that does what the calls would do. */
+static bool issue_recorded(const replay *self)
+{
+    hki_recorded *recorded = self->graph->recorded;
+    return recorded && !self->any_failed && !self->any_shared &&
+           hki_recorded_issue(recorded, self->storages, self->base);
+}
+
 /* Whether another slot than this stands for its storage, too. */
 static bool stands_twice(const replay *self, int slot)
 {
@@ -502,7 +510,7 @@ void(hk_replay)(hk_graph *graph, hk_array *const *bound, int count)
         return;
     if (!replay_init(&self, graph, bound))
         refuse(bound, count, HK_OUT_OF_MEMORY, "out of host memory");
-    else if (!self.any_shared || check_chains(&self))
+    else if (!issue_recorded(&self) && (!self.any_shared || check_chains(&self)))
         issue_all(&self);
     free(self.storages);
 }

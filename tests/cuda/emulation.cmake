@@ -9,7 +9,7 @@ if(HOCKET_HAS_EMULATION)
     target_include_directories(${test} PRIVATE
       "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/tests"
       "${PROJECT_SOURCE_DIR}/tests/cuda")
-    target_include_directories(${test} SYSTEM PRIVATE "${HOCKET_CUDA_INCLUDE}")
+    target_include_directories(${test} SYSTEM PRIVATE ${cuda_include})
     target_compile_definitions(${test} PRIVATE HKI_CUDA_EMULATED)
     target_compile_options(${test} PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Wshadow
       $<$<BOOL:${HOCKET_WERROR}>:-Werror>)
@@ -32,7 +32,7 @@ if(HOCKET_HAS_EMULATION)
   target_include_directories(library_calls_test PRIVATE
     "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/tests"
     "${PROJECT_SOURCE_DIR}/tests/cuda")
-  target_include_directories(library_calls_test SYSTEM PRIVATE "${HOCKET_CUDA_INCLUDE}")
+  target_include_directories(library_calls_test SYSTEM PRIVATE ${cuda_include})
   target_compile_definitions(library_calls_test PRIVATE HKI_CUDA_EMULATED)
   set_target_properties(library_calls_test PROPERTIES
     CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF LINKER_LANGUAGE CXX)

@@ -223,6 +223,7 @@ static bool choose(const convolutions *self, hki_cuda_stream *stream,
         const candidate *its = &candidates[i];
         const bool rounds = its->math != CUDNN_DEFAULT_MATH && its->math != CUDNN_FMA_MATH;
         if (its->status != CUDNN_STATUS_SUCCESS || its->determinism != CUDNN_DETERMINISTIC ||
+            its->math == CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION || /* float32 to float16 */
             its->memory > workspace_limit_bytes || (rounds && math == CUDNN_FMA_MATH))
             continue;
         /* An algorithm and its kind of arithmetic belong together. */

@@ -239,5 +239,6 @@ const hki_device_class hki_cuda_device_class = {
     .settle = hki_cuda_settle,
     .has_all_reduce = hki_cuda_has_all_reduce,
     .all_reduce = hki_cuda_all_reduce,
+    .recorder = &hki_cuda_recorder_class,
     .deinit = cuda_deinit,
 };

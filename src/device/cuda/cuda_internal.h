@@ -28,6 +28,9 @@ typedef struct hki_cuda_slot {
     hki_cuda_fault *fault; /* its own, in memory that the GPU writes to; NULL: the queue has none */
     hki_cuda_describe_fn describe; /* NULL: no kernel of the task was given `fault` */
     int64_t argument;
+    const hki_recorder
+        *recorder; /* of a task of several calls: what its kernels report; else NULL */
+    int call;      /* whose errors `code` and `text` are */
 } hki_cuda_slot;
 
 /* Bytes that a function moves within the host, in a stream's order. */
@@ -42,6 +45,8 @@ struct hki_cuda_stream {
     hki_cuda_slot *current; /* the task that is being launched; NULL between tasks */
     void *workspace;
     size_t workspace_bytes;
+    uint64_t workspace_number; /* counts those that there have been */
+    hki_recorder *recorder;    /* whose calls are being launched or recorded; NULL: none's */
     void *staging; /* pinned, for copies from and to memory that is not; NULL before the first */
     hki_cuda_move *moves; /* given to the stream, the last one first */
     struct {
@@ -134,6 +139,23 @@ bool hki_cuda_is_linked(hki_device *device, hki_device *peer);
 bool hki_cuda_has_all_reduce(hki_device *const *devices, int count, hk_dtype dtype);
 void hki_cuda_all_reduce(hki_device *const *devices, int count, hk_dtype dtype, void *const *arrays,
                          size_t size);
+
+/* ---- calls recorded as a graph (cuda_graph.c) ------------------------------------------------------------------------ */
+
+extern const hki_recorder_class hki_cuda_recorder_class;
+/* What is given to the stream is not launched but recorded. */
+bool hki_cuda_is_recording(const hki_cuda_stream *stream);
+/* That cannot be recorded. */
+void hki_cuda_refuse_recording(hki_cuda_stream *stream);
+/* The number of the call that is being launched; 0 where those are not told apart. */
+int hki_cuda_current_call(const hki_cuda_stream *stream);
+/* hki_cuda_fault_slot, of that call. */
+hki_cuda_fault *hki_cuda_recorder_fault(hki_cuda_stream *stream, hki_cuda_describe_fn describe,
+                                        int64_t argument);
+/* Whether kernels of its calls may report something. */
+bool hki_cuda_recorder_may_fail(const hki_recorder *recorder);
+/* The first call whose kernels have, with what they say; -1: none. The task has ended. */
+int hki_cuda_recorder_failed(const hki_recorder *recorder, char *text, size_t bytes);
 
 /* Nothing runs in the stream any more. */
 void hki_cuda_moves_release(hki_cuda_stream *stream);

@@ -88,8 +88,9 @@ void hki_cuda_device_name(char *name, size_t bytes, int gpu, int part, int parts
 
 static bool has_traces(void)
 {
-    static const char *const traces[] = {"/proc/driver/nvidia/gpus", "/dev/nvidia0",
-                                         "/dev/dxg" /* of Windows, in its Linux */};
+    static const char *const traces[] = {
+        "/proc/driver/nvidia/gpus", "/dev/nvidiactl", /* a container may have GPU 3 alone */
+        "/dev/nvidia0", "/dev/dxg" /* of Windows, in its Linux */};
     bool any = false;
     for (size_t i = 0; i < sizeof traces / sizeof *traces && !any; i++)
         any = access(traces[i], F_OK) == 0;
@@ -183,7 +184,7 @@ void hki_cuda_look(const hki_cuda_host *host, const hki_cuda_choice *choice, hki
         give_up(found, "CUDA is off (%s)", choice->origin);
     else if (!has_traces() && !(named && *named))
         give_up(found, "this machine shows no NVIDIA GPU: there is neither "
-                       "/proc/driver/nvidia/gpus nor /dev/nvidia0");
+                       "/proc/driver/nvidia/gpus nor /dev/nvidiactl");
     else
         hki_cuda_find(host, found);
 }

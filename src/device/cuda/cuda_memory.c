@@ -20,6 +20,10 @@ void *hki_cuda_allocate(hki_device *device, size_t bytes)
     } else if (self->has_pools) {
         pthread_mutex_lock(&self->lock);
         cudaError_t error = cudaMallocAsync(&data, bytes, self->memory);
+        /* What has just been freed may count as taken until the host has seen the end of it. */
+        if (error == cudaErrorMemoryAllocation &&
+            cudaStreamSynchronize(self->memory) == cudaSuccess)
+            error = cudaMallocAsync(&data, bytes, self->memory);
         /* Nothing but this runs there: it takes no longer than the call. From then on all streams may use it. */
         if (error == cudaSuccess)
             error = cudaStreamSynchronize(self->memory);
@@ -52,6 +56,7 @@ void hki_cuda_release(hki_device *device, void *data, size_t bytes)
             cudaFreeAsync(data, self->memory);
         else
             cudaFree(data);
+        cudaGetLastError(); /* which the next launch of this thread would take for its own */
     }
     if (before >= 0)
         cudaSetDevice(before);
@@ -76,4 +81,5 @@ void hki_cuda_release_pinned(hki_device *device, void *data, size_t bytes)
     (void)device;
     (void)bytes;
     cudaFreeHost(data);
+    cudaGetLastError();
 }

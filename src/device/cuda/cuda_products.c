@@ -129,6 +129,7 @@ static bool make_operation(const products *self, hki_cuda_stream *stream,
     const hki_cublaslt *library = self->library;
     const int32_t transposed = CUBLAS_OP_T;
     const cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
+    const int32_t bias_type = result_type_of(product->dtype);
     /* Only its alignment is looked at before the launch. */
     const void *bias = (const void *)(uintptr_t)product->bias_alignment;
     const cublasComputeType_t compute =
@@ -149,6 +150,9 @@ static bool make_operation(const products *self, hki_cuda_stream *stream,
                 sizeof transposed)) &&
            (!product->has_bias || (set(self, stream, plan->operation, CUBLASLT_MATMUL_DESC_EPILOGUE,
                                        &epilogue, sizeof epilogue) &&
+                                   set(self, stream, plan->operation,
+                                       CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &bias_type,
+                                       sizeof bias_type) &&
                                    set(self, stream, plan->operation,
                                        CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias)));
 }

@@ -32,6 +32,10 @@ HK_PRINTF(3, 4)
 static void note(hki_cuda_stream *stream, hk_code code, const char *format, ...)
 {
     hki_cuda_slot *slot = stream->current;
+    if (hki_cuda_is_recording(stream)) {
+        hki_cuda_refuse_recording(stream);
+        return;
+    }
     if (!slot || slot->code != HK_OK)
         return;
     va_list args;
@@ -39,6 +43,7 @@ static void note(hki_cuda_stream *stream, hk_code code, const char *format, ...)
     vsnprintf(slot->text, sizeof slot->text, format, args);
     va_end(args);
     slot->code = code;
+    slot->call = hki_cuda_current_call(stream);
 }
 
 bool hki_cuda_ok(hki_cuda_stream *stream, cudaError_t error, const char *what)
@@ -60,6 +65,8 @@ hki_cuda_fault *hki_cuda_fault_slot(hki_cuda_stream *stream, hki_cuda_describe_f
                                     int64_t argument)
 {
     hki_cuda_slot *slot = stream->current;
+    if (stream->recorder)
+        return hki_cuda_recorder_fault(stream, describe, argument);
     if (!slot || !slot->fault) {
         hki_cuda_note(stream, "a kernel that may fail", "there is no place for what it reports");
         return NULL;
@@ -103,6 +110,10 @@ void *hki_cuda_workspace(hki_cuda_stream *stream, size_t bytes)
 {
     if (bytes <= stream->workspace_bytes)
         return stream->workspace;
+    if (hki_cuda_is_recording(stream)) { /* it would be the recording's own */
+        hki_cuda_refuse_recording(stream);
+        return NULL;
+    }
     size_t size = MIN_WORKSPACE_BYTES;
     while (size < bytes && size < SIZE_MAX / 2)
         size *= 2;
@@ -126,6 +137,7 @@ void *hki_cuda_workspace(hki_cuda_stream *stream, size_t bytes)
         return NULL;
     stream->workspace = data;
     stream->workspace_bytes = size;
+    stream->workspace_number++;
     return data;
 }
 

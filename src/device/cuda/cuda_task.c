@@ -64,11 +64,19 @@ void hki_cuda_stream_deinit(hki_cuda_stream *stream)
         cudaStreamDestroy(stream->handle);
 }
 
+/* Whether a call that may fail has not. An error that is left with the thread would be taken for the next launch's. */
+static bool has_worked(cudaError_t error)
+{
+    if (error != cudaSuccess)
+        cudaGetLastError();
+    return error == cudaSuccess;
+}
+
 /* Records the first or second event of the GPU's clock, where there can be one. */
 static bool record_time(hki_cuda_stream *stream, hki_cuda_slot *slot, int index)
 {
-    return (slot->timed[index] || cudaEventCreate(&slot->timed[index]) == cudaSuccess) &&
-           cudaEventRecord(slot->timed[index], stream->handle) == cudaSuccess;
+    return (slot->timed[index] || has_worked(cudaEventCreate(&slot->timed[index]))) &&
+           has_worked(cudaEventRecord(slot->timed[index], stream->handle));
 }
 
 /* The slot of the queue's next task. Sleeps while all are in use, which the thread that settles tasks ends. */
@@ -85,6 +93,8 @@ static hki_cuda_slot *slot_take(hki_cuda_stream *stream)
     slot->code = HK_OK;
     slot->describe = NULL;
     slot->fault = NULL;
+    slot->recorder = NULL;
+    slot->call = 0;
     if (self->faults && stream->kind == HKI_QUEUE_COMPUTE) {
         slot->fault = &self->faults[slot->position & (HKI_CUDA_SLOTS - 1)];
         *slot->fault = (hki_cuda_fault){.index = UINT64_MAX};
@@ -126,7 +136,8 @@ void hki_cuda_launched(hki_device *device, hki_queue_kind queue, const hki_cost 
     ticket->position = slot->position;
     slot->ready_ns = ready_ns;
     slot->launched_ns = hki_clock_ns();
-    if (slot->code != HK_OK || slot->describe)
+    if (slot->code != HK_OK || slot->describe ||
+        (slot->recorder && hki_cuda_recorder_may_fail(slot->recorder)))
         ticket->fault = slot;
     if (!stream)
         return;
@@ -144,8 +155,8 @@ static bool tell_times(const hki_cuda_device *self, const hki_cuda_slot *slot, h
     cudaEvent_t base = self->bases[slot->base].event;
     int64_t base_ns = atomic_load_explicit(&((hki_cuda_device *)self)->bases[slot->base].ns,
                                            memory_order_relaxed);
-    if (!slot->is_timed || cudaEventElapsedTime(&begin_ms, base, slot->timed[0]) != cudaSuccess ||
-        cudaEventElapsedTime(&end_ms, base, slot->timed[1]) != cudaSuccess)
+    if (!slot->is_timed || !has_worked(cudaEventElapsedTime(&begin_ms, base, slot->timed[0])) ||
+        !has_worked(cudaEventElapsedTime(&end_ms, base, slot->timed[1])))
         return false;
     ticket->begin_ns = base_ns + (int64_t)((double)begin_ms * 1e6);
     ticket->end_ns = base_ns + (int64_t)((double)end_ms * 1e6);
@@ -257,16 +268,25 @@ bool hki_cuda_settle(hki_device *device, hki_ticket *ticket, hk_code *code, char
     hki_cuda_device *self = hki_cuda_device_of(device);
     hki_cuda_slot *slot = slot_of_ticket(ticket);
     bool good = true;
+    int failed = -1; /* of several calls, the first that its kernels say has failed */
     if (slot)
         see_end(self, slot);
+    if (slot && slot->has_ended && slot->recorder)
+        failed = hki_cuda_recorder_failed(slot->recorder, message, bytes);
     if (!slot || !slot->has_ended) {
         *code = HK_DEVICE_LOST;
         snprintf(message, bytes, "%s is lost: %s; end the program, or go on without the device",
                  device->name, self->lost_text);
+        ticket->call = -1;
+        good = false;
+    } else if (failed >= 0 && (slot->code == HK_OK || failed < slot->call)) {
+        *code = HK_OUT_OF_RANGE;
+        ticket->call = failed;
         good = false;
     } else if (slot->code != HK_OK) {
         *code = slot->code;
         snprintf(message, bytes, "%s", slot->text);
+        ticket->call = slot->call;
         good = false;
     } else if (slot->describe && slot->fault->index != UINT64_MAX) {
         *code = HK_OUT_OF_RANGE;

@@ -32,7 +32,7 @@ extern const hki_cuda_row_fn hki_cuda_rows_f32[HKI_CUDA_ROW_COUNT],
 
 /* ---- copies: widths as above, of the larger type */
 
-/* Elements of 1, 4 or 8 bytes: operand 0 becomes operand 1. */
+/* Elements of 1, 2, 4 or 8 bytes: operand 0 becomes operand 1. */
 void hki_cuda_launch_copy(hki_cuda_stream *stream, const hki_cuda_path *path, int item_bytes);
 /* Operand 0 becomes the element whose bytes `bits` begins with. */
 void hki_cuda_launch_fill(hki_cuda_stream *stream, const hki_cuda_path *path, int item_bytes,

@@ -14,6 +14,7 @@ typedef struct operation {
     cudaDataType_t scale;
     int32_t transposed[2]; /* cublasOperation_t of A and B */
     uint32_t epilogue;
+    int32_t bias_type; /* -1: as the result */
     const void *bias;
 } operation;
 
@@ -95,7 +96,8 @@ cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *made, cublasComput
     const operation initial = {.compute = compute,
                                .scale = scale,
                                .transposed = {CUBLAS_OP_N, CUBLAS_OP_N},
-                               .epilogue = CUBLASLT_EPILOGUE_DEFAULT};
+                               .epilogue = CUBLASLT_EPILOGUE_DEFAULT,
+                               .bias_type = -1};
     return copy_of(&initial, sizeof initial, made);
 }
 
@@ -117,6 +119,8 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc,
         return set(&self->transposed[1], sizeof self->transposed[1], value, bytes);
     case CUBLASLT_MATMUL_DESC_EPILOGUE:
         return set(&self->epilogue, sizeof self->epilogue, value, bytes);
+    case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE:
+        return set(&self->bias_type, sizeof self->bias_type, value, bytes);
     case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
         return set(&self->bias, sizeof self->bias, value, bytes);
     default:
@@ -239,7 +243,8 @@ static cublasStatus_t check(const operation *self, const layout *a, const layout
                   (is_half(a) || self->compute != CUBLAS_COMPUTE_32F_FAST_TF32))
         return CUBLAS_STATUS_NOT_SUPPORTED;
     if (self->epilogue != CUBLASLT_EPILOGUE_DEFAULT &&
-        (self->epilogue != CUBLASLT_EPILOGUE_BIAS || f64))
+        (self->epilogue != CUBLASLT_EPILOGUE_BIAS || f64 ||
+         (self->bias_type != -1 && self->bias_type != (int32_t)d->type)))
         return CUBLAS_STATUS_NOT_SUPPORTED;
     return CUBLAS_STATUS_SUCCESS;
 }

@@ -1,0 +1,274 @@
+/* What calls cost on a GPU beside its kernels, and what it does at once.
+ *
+ *     bench_gpu [--repeat N] [--short] [--json]
+ *
+ * issue     additions one after another, of so few elements that nothing but launching counts: nanoseconds a call until all
+ *           are issued, and until all are done; issued as calls, and as replays of a captured step
+ * parallel  products on two devices that are parts of one GPU, against the same products on one of them
+ * overlap   products beside copies from pinned memory to the device, against one after the other
+ *
+ * The sides of a comparison take turns; median (min…max). --short: small sizes, to see that it runs. --json: one line of
+ * JSON for each figure. Exit status 77 where there is no GPU. */
+#include "bench_util.h"
+
+#include <hocket/hocket.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_REPEAT = 1000, NO_GPU = 77, PARTS = 2 };
+
+typedef struct bench {
+    int repeat;
+    bool is_json;
+    int calls, rounds;     /* issue: calls of a step, steps of a run */
+    int side, products;    /* parallel and overlap: of square matrices; of a run */
+    int64_t copy_elements; /* overlap */
+    int copies;
+    hk_device devices[PARTS];
+} bench;
+
+typedef double (*measure_fn)(const bench *self, void *what);
+
+static void print_figure(const bench *self, const char *what, const char *unit, double *values)
+{
+    bench_spread spread = bench_spread_of(values, self->repeat);
+    if (self->is_json)
+        printf("{\"what\": \"%s\", \"unit\": \"%s\", \"median\": %.9g, \"min\": %.9g, \"max\": "
+               "%.9g}\n",
+               what, unit, spread.median, spread.min, spread.max);
+    else
+        printf("%-52s %10.4g (%.4g…%.4g) %s\n", what, spread.median, spread.min, spread.max, unit);
+    fflush(stdout);
+}
+
+/* Times of several sides that take turns; the first rounds warm up. */
+static void take_turns(const bench *self, measure_fn const *measures, void *what, int count,
+                       double values[][MAX_REPEAT])
+{
+    for (int i = -3; i < self->repeat; i++)
+        for (int j = 0; j < count; j++)
+            values[j][i < 0 ? 0 : i] = measures[j](self, what);
+}
+
+/* ---- issue ------------------------------------------------------------------------------------------------- */
+
+typedef struct additions {
+    hk_array *x, *one;
+    hk_graph *graph;
+} additions;
+
+static void add_often(const bench *self, const additions *what)
+{
+    HK_SCOPE;
+    hk_array *y = what->x;
+    for (int i = 0; i < self->calls - 1; i++) {
+        hk_array *next = hk_add(y, what->one);
+        if (i)
+            hk_array_release(hk_take(y));
+        y = next;
+    }
+    hk_add_into(what->x, y, what->one);
+}
+
+/* Nanoseconds of a call. */
+static double issue(const bench *self, const additions *what, bool replays, bool waits)
+{
+    hk_wait_all();
+    double begin = bench_seconds(), end;
+    for (int i = 0; i < self->rounds; i++) {
+        if (replays)
+            hk_replay(what->graph, NULL, 0);
+        else
+            add_often(self, what);
+    }
+    end = bench_seconds();
+    hk_wait_all();
+    return ((waits ? bench_seconds() : end) - begin) * 1e9 / self->rounds / self->calls;
+}
+
+static double calls_issued(const bench *self, void *what)
+{
+    return issue(self, what, false, false);
+}
+
+static double calls_done(const bench *self, void *what)
+{
+    return issue(self, what, false, true);
+}
+
+static double replays_issued(const bench *self, void *what)
+{
+    return issue(self, what, true, false);
+}
+
+static double replays_done(const bench *self, void *what)
+{
+    return issue(self, what, true, true);
+}
+
+static void bench_issue(const bench *self)
+{
+    static const measure_fn measures[] = {calls_issued, calls_done, replays_issued, replays_done};
+    static const char *const names[] = {"issue: a call, until issued", "issue: a call, until done",
+                                        "issue: a call of a replay, until issued",
+                                        "issue: a call of a replay, until done"};
+    static double values[4][MAX_REPEAT];
+    HK_SCOPE;
+    additions what = {.x = hk_zeros(hk_shape(1024), HK_F32, self->devices[0]),
+                      .one = hk_ones(hk_shape(1024), HK_F32, self->devices[0])};
+    hk_capture_begin(NULL, 0);
+    add_often(self, &what);
+    what.graph = hk_capture_end(NULL);
+    hk_status_print(hk_graph_status(what.graph), stderr);
+    take_turns(self, measures, &what, 4, values);
+    for (int i = 0; i < 4; i++)
+        print_figure(self, names[i], "ns", values[i]);
+    hk_graph_release(what.graph);
+}
+
+/* ---- parallel and overlap ------------------------------------------------------------------------------------ */
+
+/* By parts: matrices, and what is copied there. */
+typedef struct products {
+    hk_array *a[PARTS], *out[PARTS];
+    hk_array *source, *target;
+} products;
+
+static void multiply(const products *what, int part, int count)
+{
+    for (int i = 0; i < count; i++)
+        hk_call_into("matmul", what->out[part], (hk_array *[]){what->a[part], what->a[part]}, 2,
+                     NULL);
+}
+
+static void copy(const bench *self, const products *what)
+{
+    for (int i = 0; i < self->copies; i++)
+        hk_assign(what->target, what->source);
+}
+
+static double since(double begin)
+{
+    hk_wait_all();
+    return (bench_seconds() - begin) * 1e3;
+}
+
+static double on_one(const bench *self, void *what)
+{
+    double begin = bench_seconds();
+    multiply(what, 0, self->products);
+    return since(begin);
+}
+
+static double on_two(const bench *self, void *what)
+{
+    double begin = bench_seconds();
+    for (int i = 0; i < PARTS; i++)
+        multiply(what, i, self->products / PARTS);
+    return since(begin);
+}
+
+static double copies_alone(const bench *self, void *what)
+{
+    double begin = bench_seconds();
+    copy(self, what);
+    return since(begin);
+}
+
+static double both(const bench *self, void *what)
+{
+    double begin = bench_seconds();
+    multiply(what, 0, self->products);
+    copy(self, what);
+    return since(begin);
+}
+
+static void bench_products(const bench *self)
+{
+    static const measure_fn measures[] = {on_one, on_two, copies_alone, both};
+    static const char *const names[] = {
+        "parallel: products on one device", "parallel: half of them on each of two",
+        "overlap: copies to the device, alone", "overlap: products and copies"};
+    static double values[4][MAX_REPEAT], ratios[2][MAX_REPEAT];
+    HK_SCOPE;
+    products what;
+    hk_dims square = hk_shape(self->side, self->side);
+    for (int i = 0; i < PARTS; i++) {
+        what.a[i] = hk_random_normal(square, HK_F32, self->devices[i]);
+        what.out[i] = hk_zeros(square, HK_F32, self->devices[i]);
+    }
+    what.source = hk_pin(hk_ones(hk_shape(self->copy_elements), HK_F32, hk_device_default()));
+    what.target = hk_zeros(hk_shape(self->copy_elements), HK_F32, self->devices[0]);
+    hk_status_print(hk_wait_all(), stderr);
+    take_turns(self, measures, &what, 4, values);
+    for (int i = 0; i < self->repeat; i++) {
+        ratios[0][i] = values[0][i] / values[1][i];
+        ratios[1][i] = (values[0][i] + values[2][i]) / values[3][i];
+    }
+    for (int i = 0; i < 4; i++)
+        print_figure(self, names[i], "ms", values[i]);
+    print_figure(self, "parallel: one device / two", "times", ratios[0]);
+    print_figure(self, "overlap: one after the other / at once", "times", ratios[1]);
+}
+
+/* ---- the command ------------------------------------------------------------------------------------------------ */
+
+static bool find_devices(bench *self)
+{
+    static const char *const names[PARTS] = {"cuda:0/0", "cuda:0/1"};
+    hk_runtime_init(&(hk_runtime_options){.cuda = "0/2"});
+    for (int i = 0; i < PARTS; i++) {
+        self->devices[i] = hk_device_named(names[i]);
+        if (!hk_ok(hk_device_status(self->devices[i]))) {
+            fprintf(stderr, "There is no GPU to measure: %s\n%s\n",
+                    hk_status_message(hk_device_status(self->devices[i])), hk_cuda_describe());
+            return false;
+        }
+    }
+    if (self->is_json)
+        printf("{\"device\": \"%s\"}\n", hk_device_description(self->devices[0]));
+    else
+        printf("%s\n", hk_device_description(self->devices[0]));
+    return true;
+}
+
+static bool parse(bench *self, int count, char **arguments)
+{
+    *self = (bench){.repeat = 15,
+                    .calls = 100,
+                    .rounds = 100,
+                    .side = 512,
+                    .products = 400,
+                    .copy_elements = 4 << 20,
+                    .copies = 10};
+    for (int i = 1; i < count; i++) {
+        if (!strcmp(arguments[i], "--json")) {
+            self->is_json = true;
+        } else if (!strcmp(arguments[i], "--short")) {
+            self->calls = 20, self->rounds = 3, self->side = 64, self->products = 4;
+            self->copy_elements = 1 << 16, self->copies = 2;
+        } else {
+            self->repeat =
+                !strcmp(arguments[i], "--repeat") && i + 1 < count ? atoi(arguments[++i]) : 0;
+        }
+    }
+    return self->repeat >= 1 && self->repeat <= MAX_REPEAT;
+}
+
+int main(int count, char **arguments)
+{
+    bench self;
+    if (!parse(&self, count, arguments)) {
+        fprintf(stderr, "usage: bench_gpu [--repeat N] [--short] [--json]   N from 1 to %d\n",
+                MAX_REPEAT);
+        return 2;
+    }
+    bool found = find_devices(&self);
+    if (found) {
+        bench_issue(&self);
+        bench_products(&self);
+    }
+    bool good = !found || !hk_status_print(hk_wait_all(), stderr);
+    hk_runtime_deinit();
+    return !found ? NO_GPU : !good;
+}

@@ -1,0 +1,561 @@
+/* What a replay on an accelerator does as one task: steps in the order of calls, and where their arrays lie. */
+#include "graph/recorded.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MAX_NODES = 4096,     /* beyond, issuing is no longer what a replay is about */
+    MAX_VARIANTS = 4,     /* recordings, by addresses */
+    MAX_REFUSALS = 4,     /* recordings that came to nothing, before no more are tried */
+    ALIGNMENT_BYTES = 256 /* as allocators of accelerators align */
+};
+
+/* A call, or a copy that it needs. */
+typedef struct step {
+    const hki_node *node;
+    bool is_copy; /* from in[0] to out[0] */
+    hki_kernel_call call;
+    int in_place[HKI_MAX_INPUTS], out_place[HKI_MAX_OUTPUTS]; /* -1: left out */
+} step;
+
+/* Where arrays lie: places are the slots of the graph, and what is made for copies behind them. */
+typedef struct place {
+    bool is_within;  /* in the graph's own memory, at `at` */
+    int first, last; /* nodes that need it there */
+    uint64_t at, bytes;
+} place;
+
+typedef struct touch {
+    int slot;
+    hki_span span;
+    hk_dtype dtype;
+    unsigned mode;
+} touch;
+
+/* Arrays that have been seen. The queue's thread only. */
+typedef struct variant {
+    char **addresses; /* of all places; NULL: none yet */
+    uint64_t used;    /* when, in replays */
+    hki_recording *recording;
+} variant;
+
+struct hki_recorded {
+    hk_graph *graph;
+    hki_device *device;
+    hki_storage
+        *memory; /* of temporaries and copies; every replay writes it, so that they take turns */
+    step *steps;
+    int step_count;
+    place *places;
+    int place_count;
+    touch *touches;
+    int touch_count;
+    double flops, memory_bytes;
+
+    /* The thread of the device's queue alone: */
+    hki_recorder *recorder; /* NULL before the first replay */
+    variant variants[MAX_VARIANTS];
+    uint64_t replays;
+    int refusals;
+    char **addresses; /* of the replay that is being launched */
+
+    _Atomic(int64_t) recorded_replays;
+};
+
+/* ---- which graphs ---------------------------------------------------------------------------------------------- */
+
+static bool is_recordable(const hk_graph *graph)
+{
+    if (graph->node_count < 2 || graph->node_count > MAX_NODES || graph->options.exact ||
+        hki_runtime_is_serial(graph->runtime))
+        return false;
+    hki_device *device = graph->nodes[0].device;
+    bool can = device->class && device->class->recorder && device->class->run_call;
+    for (int i = 0; can && i < graph->node_count; i++) {
+        const hki_node *node = &graph->nodes[i];
+        can = node->kind == HKI_NODE_CALL && node->device == device && !node->plan.partial_bytes;
+    }
+    for (int i = 0; can && i < graph->slot_count; i++) {
+        const hki_slot *slot = &graph->slots[i];
+        can = slot->first < 0 || (slot->device == device && !slot->is_pinned);
+    }
+    return can;
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------------ */
+
+/* A place for a contiguous copy of the tensor, which becomes that copy. */
+static int add_copy_place(hki_recorded *self, hki_tensor *tensor, int node)
+{
+    hk_dims shape = {.ndim = tensor->ndim};
+    memcpy(shape.dims, tensor->dims, sizeof shape.dims);
+    hki_dims_strides(&shape, tensor->strides);
+    tensor->is_contiguous = true;
+    tensor->offset = 0;
+    uint64_t bytes = (uint64_t)tensor->size * hki_dtype_bytes(tensor->dtype);
+    self->places[self->place_count] =
+        (place){.is_within = true, .first = node, .last = node, .bytes = bytes};
+    return self->place_count++;
+}
+
+static step *add_step(hki_recorded *self, const hki_node *node)
+{
+    step *added = &self->steps[self->step_count++];
+    added->node = node;
+    for (int i = 0; i < HKI_MAX_INPUTS; i++) {
+        added->in_place[i] = -1;
+        added->call.in[i].ndim = -1;
+    }
+    return added;
+}
+
+static void add_copy(hki_recorded *self, const hki_node *node, const hki_tensor *from,
+                     int from_place, const hki_tensor *to, int to_place)
+{
+    step *copy = add_step(self, node);
+    copy->is_copy = true;
+    copy->call.input_count = copy->call.output_count = 1;
+    copy->call.in[0] = *from;
+    copy->call.out[0] = *to;
+    copy->in_place[0] = from_place;
+    copy->out_place[0] = to_place;
+}
+
+/* The call with the copies before and behind it, as a task of its own would make them (op/call_task.c). */
+static void add_node(hki_recorded *self, int index)
+{
+    const hki_node *node = &self->graph->nodes[index];
+    step made = {.node = node};
+    hki_kernel_call *call = &made.call;
+    *call = (hki_kernel_call){.op = node->op,
+                              .options = node->options,
+                              .input_count = node->input_count,
+                              .output_count = node->output_count,
+                              .extent = node->plan.extent,
+                              .piece_count = node->piece_count,
+                              .grain = node->plan.grain,
+                              .method = node->plan.method};
+    for (int i = 0; i < HKI_MAX_INPUTS; i++) {
+        const hki_operand *operand = i < node->input_count ? &node->operands[i] : NULL;
+        made.in_place[i] = operand ? operand->slot : -1;
+        call->in[i].ndim = -1;
+        if (made.in_place[i] < 0)
+            continue;
+        call->in[i] = operand->tensor;
+        if (!(node->staging.copy_inputs >> i & 1))
+            continue;
+        made.in_place[i] = add_copy_place(self, &call->in[i], index);
+        add_copy(self, node, &operand->tensor, operand->slot, &call->in[i], made.in_place[i]);
+    }
+    for (int i = 0; i < node->output_count; i++) {
+        const hki_operand *operand = &node->operands[node->input_count + i];
+        call->out[i] = operand->tensor;
+        made.out_place[i] = operand->slot;
+    }
+    if (node->staging.copy_output)
+        made.out_place[0] = add_copy_place(self, &call->out[0], index);
+    *add_step(self, node) = made;
+    if (node->staging.copy_output) {
+        const hki_operand *operand = &node->operands[node->input_count];
+        add_copy(self, node, &call->out[0], made.out_place[0], &operand->tensor, operand->slot);
+    }
+    self->flops += node->plan.flops;
+}
+
+/* ---- memory ----------------------------------------------------------------------------------------------------- */
+
+static bool meet(const place *a, const place *b)
+{
+    return a->is_within && b->is_within && a->first <= b->last && b->first <= a->last &&
+           a->at < b->at + b->bytes && b->at < a->at + a->bytes;
+}
+
+/* The lowest room that nobody has at the same time. Returns where all of it ends. */
+static uint64_t lay_out(hki_recorded *self)
+{
+    uint64_t end = 0;
+    for (int i = 0; i < self->place_count; i++) {
+        place *it = &self->places[i];
+        if (!it->is_within)
+            continue;
+        it->bytes = (it->bytes / ALIGNMENT_BYTES + 1) * ALIGNMENT_BYTES;
+        it->at = 0;
+        for (int j = 0; j < i; j++)
+            if (meet(it, &self->places[j])) {
+                it->at = self->places[j].at + self->places[j].bytes;
+                j = -1; /* what was passed may be in the way there */
+            }
+        if (it->at + it->bytes > end)
+            end = it->at + it->bytes;
+    }
+    return end;
+}
+
+/* ---- what it reads and writes ------------------------------------------------------------------------------------ */
+
+static bool covers(const touch *a, const touch *b)
+{
+    return a->slot == b->slot && a->span.begin <= b->span.begin && b->span.end <= a->span.end;
+}
+
+static void add_touch(hki_recorded *self, const hki_operand *operand, unsigned mode)
+{
+    if (operand->slot < 0 || self->places[operand->slot].is_within)
+        return;
+    const touch added = {operand->slot, operand->span, operand->tensor.dtype, mode};
+    self->memory_bytes += (double)operand->span.moved_bytes;
+    for (int i = 0; i < self->touch_count; i++) {
+        const touch *other = &self->touches[i];
+        /* What the graph has written is no input. */
+        if (covers(other, &added) &&
+            ((mode == HKI_READ && other->mode != HKI_READ && other->span.is_dense) ||
+             (mode == other->mode && covers(&added, other))))
+            return;
+    }
+    self->touches[self->touch_count++] = added;
+}
+
+static void add_touches(hki_recorded *self, const hki_node *node)
+{
+    for (int i = 0; i < node->input_count + node->output_count; i++)
+        add_touch(self, &node->operands[i],
+                  i < node->input_count ? HKI_READ : HKI_WRITE | HKI_HEAL);
+}
+
+/* ---- life ------------------------------------------------------------------------------------------------------- */
+
+/* In the child of a fork the device is left alone. */
+static bool is_forked(const hki_runtime *runtime)
+{
+    if (hki_runtime_alive(runtime))
+        return false;
+    const hk_status *gone = hki_runtime_gone(runtime);
+    bool forked = hk_status_code(gone) == HK_FORKED;
+    hk_status_release(gone);
+    return forked;
+}
+
+static void drop_recording(hki_recorded *self, variant *which)
+{
+    if (which->recording)
+        self->device->class->recorder->drop(self->device, which->recording);
+    which->recording = NULL;
+}
+
+void hki_recorded_destroy(hki_recorded *self)
+{
+    if (!self)
+        return;
+    if (!is_forked(self->graph->runtime)) {
+        for (int i = 0; i < MAX_VARIANTS; i++)
+            drop_recording(self, &self->variants[i]);
+        if (self->recorder)
+            self->device->class->recorder->destroy(self->device, self->recorder);
+    }
+    if (self->memory)
+        hki_storage_release_handle(self->memory);
+    for (int i = 0; i < MAX_VARIANTS; i++)
+        free(self->variants[i].addresses);
+    free(self->addresses);
+    free(self->touches);
+    free(self->places);
+    free(self->steps);
+    free(self);
+}
+
+/* Room for as many steps, places and touches as there may be; false: there is none. */
+static bool make_room(hki_recorded *self, const hk_graph *graph)
+{
+    size_t operands = 0, copies = 0, nodes = (size_t)graph->node_count;
+    for (size_t i = 0; i < nodes; i++) {
+        const hki_node *node = &graph->nodes[i];
+        operands += (size_t)(node->input_count + node->output_count);
+        copies += (size_t)__builtin_popcount(node->staging.copy_inputs) + node->staging.copy_output;
+    }
+    size_t places = (size_t)graph->slot_count + copies;
+    self->steps = calloc(nodes + copies, sizeof *self->steps);
+    self->places = calloc(places, sizeof *self->places);
+    self->touches = calloc(operands + 1, sizeof *self->touches);
+    self->addresses = calloc(places, sizeof *self->addresses);
+    bool made = self->steps && self->places && self->touches && self->addresses;
+    for (int i = 0; i < MAX_VARIANTS; i++)
+        made = (self->variants[i].addresses = calloc(places, sizeof *self->addresses)) && made;
+    return made;
+}
+
+hki_recorded *hki_recorded_create(hk_graph *graph)
+{
+    if (!is_recordable(graph))
+        return NULL;
+    hki_recorded *self = calloc(1, sizeof *self);
+    if (!self)
+        return NULL;
+    self->graph = graph;
+    self->device = graph->nodes[0].device;
+    if (!make_room(self, graph)) {
+        hki_recorded_destroy(self);
+        return NULL;
+    }
+    for (int i = 0; i < graph->slot_count; i++) {
+        const hki_slot *slot = &graph->slots[i];
+        self->places[self->place_count++] =
+            (place){.is_within = slot->kind == HKI_SLOT_TEMPORARY && slot->first >= 0,
+                    .first = slot->first,
+                    .last = slot->last,
+                    .bytes = slot->bytes};
+    }
+    for (int i = 0; i < graph->node_count; i++) {
+        add_node(self, i);
+        add_touches(self, &graph->nodes[i]);
+    }
+    uint64_t bytes = lay_out(self);
+    self->memory = hki_storage_create(self->device, bytes > 0 ? bytes : ALIGNMENT_BYTES);
+    if (!self->memory) {
+        hki_recorded_destroy(self);
+        return NULL;
+    }
+    return self;
+}
+
+int64_t hki_recorded_count(const hki_recorded *self)
+{
+    return atomic_load_explicit(&((hki_recorded *)self)->recorded_replays, memory_order_relaxed);
+}
+
+/* ---- the task ---------------------------------------------------------------------------------------------------- */
+
+typedef struct replay_payload {
+    hki_recorded *recorded;
+    int64_t *base;           /* by slot */
+    hki_storage *storages[]; /* by slot; NULL: not used */
+} replay_payload;
+
+static bool materialise(hki_task *task, hki_storage *storage)
+{
+    if (hki_storage_materialise(storage))
+        return true;
+    hk_device_memory memory = hki_storage_memory(storage);
+    hki_task_fail(task, 0, HK_OUT_OF_MEMORY,
+                  "%s has no room for %" PRIu64 " bytes of a replay: %" PRIu64 " in use, %" PRIu64
+                  " cached; release arrays, or graphs, or see %s",
+                  storage->device->name, storage->bytes, memory.used_bytes, memory.cached_bytes,
+                  storage->device->class->memory_option);
+    return false;
+}
+
+static bool prepare(hki_task *task, void *payload)
+{
+    const replay_payload *self = payload;
+    const hki_recorded *recorded = self->recorded;
+    bool made = materialise(task, recorded->memory);
+    for (int i = 0; made && i < recorded->touch_count; i++) {
+        const touch *each = &recorded->touches[i];
+        made = each->mode == HKI_READ || materialise(task, self->storages[each->slot]);
+    }
+    return made;
+}
+
+/* Where everything lies in this replay. */
+static void find_addresses(hki_recorded *self, const replay_payload *payload)
+{
+    const hk_graph *graph = self->graph;
+    char *within = hki_storage_kernel_data(self->memory);
+    for (int i = 0; i < self->place_count; i++) {
+        const place *it = &self->places[i];
+        const hki_storage *storage = i < graph->slot_count ? payload->storages[i] : NULL;
+        self->addresses[i] = it->is_within ? within + it->at
+                             : storage     ? hki_storage_kernel_data(storage)
+                                           : NULL;
+    }
+    for (int i = 0; i < graph->bound_count; i++) {
+        char **address = &self->addresses[graph->bound[i].slot];
+        if (*address)
+            *address += payload->base[graph->bound[i].slot] *
+                        (int64_t)hki_dtype_bytes(graph->bound[i].dtype);
+    }
+}
+
+static void resolve(const hki_recorded *self, hki_tensor *tensor, int at)
+{
+    char *address = at < 0 ? NULL : self->addresses[at];
+    tensor->data =
+        address ? address + tensor->offset * (int64_t)hki_dtype_bytes(tensor->dtype) : NULL;
+}
+
+static void describe_inputs(const void *call, char *text, size_t bytes)
+{
+    const hki_kernel_call *self = call;
+    hki_tensors_describe(self->in, self->input_count, text, bytes);
+}
+
+static hki_blame blame_of(const step *which)
+{
+    return (hki_blame){.operation = which->node->operation,
+                       .source = which->node->source,
+                       .describe = describe_inputs,
+                       .what = &which->call};
+}
+
+/* Gives the device all steps: to launch, or to record. */
+static void give_steps(hki_recorded *self, hki_task *task)
+{
+    const hki_device_class *class = self->device->class;
+    for (int i = 0; i < self->step_count; i++) {
+        step *each = &self->steps[i];
+        hki_kernel_call *call = &each->call;
+        const hki_blame blame = blame_of(each);
+        call->task = task;
+        for (int j = 0; j < call->input_count; j++)
+            resolve(self, &call->in[j], each->in_place[j]);
+        for (int j = 0; j < call->output_count; j++)
+            resolve(self, &call->out[j], each->out_place[j]);
+        class->recorder->call(self->device, self->recorder, i);
+        hki_task_blame(&blame);
+        if (each->is_copy)
+            class->copy_tensor(self->device, &call->in[0], &call->out[0]);
+        else
+            class->run_call(self->device, call);
+    }
+    hki_task_blame(NULL);
+}
+
+/* The variant of these addresses: *is_known, or one that is made to be that, in the place of the one that was not used for
+ * longest. */
+static variant *find_variant(hki_recorded *self, bool *is_known)
+{
+    size_t bytes = (size_t)self->place_count * sizeof *self->addresses;
+    variant *oldest = &self->variants[0];
+    *is_known = false;
+    for (int i = 0; i < MAX_VARIANTS && !*is_known; i++) {
+        variant *each = &self->variants[i];
+        *is_known = each->used && !memcmp(each->addresses, self->addresses, bytes);
+        if (*is_known || each->used < oldest->used)
+            oldest = each;
+    }
+    if (!*is_known) {
+        drop_recording(self, oldest);
+        memcpy(oldest->addresses, self->addresses, bytes);
+    }
+    oldest->used = ++self->replays;
+    return oldest;
+}
+
+/* False: the recording is out of date. */
+static bool launch_recording(hki_recorded *self, const variant *which)
+{
+    const hki_recorder_class *class = self->device->class->recorder;
+    if (!which->recording || !class->launch(self->device, self->recorder, which->recording))
+        return false;
+    atomic_fetch_add_explicit(&self->recorded_replays, 1, memory_order_relaxed);
+    return true;
+}
+
+/* Called by the thread of the device's queue, for one replay after another. */
+static void run(hki_task *task, void *payload, int64_t piece)
+{
+    const replay_payload *own = payload;
+    hki_recorded *self = own->recorded;
+    hki_device *device = self->device;
+    const hki_recorder_class *class = device->class->recorder;
+    bool is_known;
+    (void)piece;
+    if (!self->recorder && !(self->recorder = class->create(device, self->step_count))) {
+        hki_task_fail(task, 0, HK_OUT_OF_MEMORY, "out of host memory");
+        return;
+    }
+    find_addresses(self, own);
+    variant *which = find_variant(self, &is_known);
+    if (launch_recording(self, which))
+        return;
+    drop_recording(self, which);
+    if (is_known && self->refusals < MAX_REFUSALS) {
+        if (class->begin(device, self->recorder, true)) {
+            give_steps(self, task);
+            which->recording = class->end(device, self->recorder);
+        }
+        if (launch_recording(self, which))
+            return;
+        self->refusals++;
+    }
+    class->begin(device, self->recorder, false);
+    give_steps(self, task);
+    class->end(device, self->recorder);
+}
+
+static void blame(const void *payload, int call, hki_blame *blame)
+{
+    const hki_recorded *self = ((const replay_payload *)payload)->recorded;
+    *blame = blame_of(&self->steps[call]);
+}
+
+static void finish(hki_task *task, void *payload)
+{
+    const replay_payload *self = payload;
+    hk_graph *graph = self->recorded->graph;
+    (void)task;
+    for (int i = 0; i < graph->slot_count; i++)
+        if (self->storages[i])
+            hki_storage_release_use(self->storages[i]);
+    hki_storage_release_use(self->recorded->memory);
+    hk_graph_release(graph);
+}
+
+static const hki_task_class replay_class = {
+    .enqueues = true, .prepare = prepare, .run = run, .finish = finish, .blame = blame};
+
+/* ---- issuing ------------------------------------------------------------------------------------------------------ */
+
+static hki_access access_of(const touch *which, hki_storage *storage, int64_t base)
+{
+    hki_span span = which->span;
+    uint64_t shift = (uint64_t)base * hki_dtype_bytes(which->dtype);
+    if (span.begin != span.end) {
+        span.begin += shift;
+        span.end += shift;
+    }
+    return hki_span_access(&span, storage, which->mode);
+}
+
+bool hki_recorded_issue(hki_recorded *self, hki_storage *const *storages, const int64_t *base)
+{
+    const hk_graph *graph = self->graph;
+    size_t slots = (size_t)graph->slot_count;
+    hki_task *task = hki_task_begin(
+        graph->runtime, sizeof(replay_payload) + slots * (sizeof *storages + sizeof *base),
+        self->touch_count + 1, 0);
+    if (!task)
+        return false;
+    hki_task_spec *spec = hki_task_get_spec(task);
+    replay_payload *payload = hki_task_payload(task);
+    payload->recorded = self;
+    payload->base = (int64_t *)(void *)(payload->storages + slots);
+    for (size_t i = 0; i < slots; i++) {
+        const hki_slot *slot = &graph->slots[i];
+        bool is_used = slot->first >= 0 && slot->kind != HKI_SLOT_TEMPORARY;
+        payload->storages[i] = is_used ? storages[i] : NULL;
+        payload->base[i] = base[i];
+        if (is_used)
+            hki_storage_retain_use(storages[i]);
+    }
+    hki_storage_retain_use(self->memory);
+    for (int i = 0; i < self->touch_count; i++) {
+        const touch *each = &self->touches[i];
+        spec->accesses[i] = access_of(each, storages[each->slot], base[each->slot]);
+    }
+    spec->accesses[self->touch_count] =
+        (hki_access){&self->memory->var, 0, self->memory->bytes, HKI_WRITE | HKI_HEAL | HKI_FRESH};
+    spec->access_count = self->touch_count + 1;
+    spec->class = &replay_class;
+    spec->device = self->device;
+    spec->operation = "replay";
+    spec->piece_count = 1;
+    spec->expected_ns = 0;
+    spec->collective = false;
+    spec->cost.flops = self->flops;
+    spec->cost.memory_bytes = self->memory_bytes;
+    hk_graph_retain(self->graph);
+    hki_task_submit(task);
+    return true;
+}
