@@ -43,7 +43,16 @@ static void submit(hki_runtime *runtime, const hki_task_class *class)
 
 /* ---- held up ----------------------------------------------------------------------------------------------------- */
 
-#if defined(__x86_64__)
+/* A sanitizer makes ten instructions of one, and has its own in between. */
+#if defined(__has_feature)
+#define IS_SANITIZED (__has_feature(thread_sanitizer) || __has_feature(address_sanitizer))
+#elif defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define IS_SANITIZED 1
+#else
+#define IS_SANITIZED 0
+#endif
+
+#if defined(__x86_64__) && !IS_SANITIZED
 
 enum { MOST_STEPS = 5000, TRAP_FLAG = 0x100 };
 
@@ -116,7 +125,7 @@ static void test_held_up(void)
 
 static void test_held_up(void)
 {
-    puts("a thread cannot be held up at an instruction of this machine");
+    puts("threads cannot be held up at each instruction of this build");
 }
 
 #endif
