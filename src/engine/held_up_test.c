@@ -57,7 +57,8 @@ static void submit(hki_runtime *runtime, const hki_task_class *class)
 enum { MOST_STEPS = 5000, TRAP_FLAG = 0x100 };
 
 static _Atomic(int) hold_at, step; /* instructions after the launch */
-static _Atomic(bool) is_over;      /* the thread slept before it got there */
+static _Atomic(int) stage;
+enum { STEPPING, HOLDING, HELD, OVER }; /* over: the thread slept before it got there */
 
 /* After each instruction of the launching thread. */
 static void stepped(int signal, siginfo_t *info, void *context)
@@ -65,15 +66,17 @@ static void stepped(int signal, siginfo_t *info, void *context)
     (void)signal;
     (void)info;
     greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
-    if (++step < hold_at && !atomic_load(&is_over))
+    int expected = STEPPING;
+    if (++step < hold_at && atomic_load(&stage) == STEPPING)
         return;
     registers[REG_EFL] &= ~(greg_t)TRAP_FLAG;
-    if (atomic_load(&is_over))
+    if (!atomic_compare_exchange_strong(&stage, &expected, HOLDING))
         return;
     late_step(0, HKI_QUEUE_COMPUTE);
     for (int i = 0; i < 100 && atomic_load(&finished) < 1; i++)
         nap(20000);
     nap(60000); /* now the clock sleeps */
+    atomic_store(&stage, HELD);
 }
 
 static void step_launched(hki_device *device, hki_queue_kind queue, const hki_cost *cost,
@@ -100,16 +103,18 @@ static void test_held_up(void)
         hki_runtime *runtime = late_start(HK_ENGINE_ASYNC, 8, 0);
         late_class.launched = step_launched;
         atomic_store(&finished, 0);
-        atomic_store(&is_over, false);
+        atomic_store(&stage, STEPPING);
         hold_at = i;
         submit(runtime, &work);
         late_await(0, HKI_QUEUE_COMPUTE, 1);
         submit(runtime, &work);
         late_await(0, HKI_QUEUE_COMPUTE, 2);
-        for (int j = 0; j < 200 && step < i; j++)
+        int expected = STEPPING;
+        for (int j = 0; j < 200 && atomic_load(&stage) == STEPPING; j++)
             nap(100000);
-        is_held = step >= i;
-        atomic_store(&is_over, !is_held);
+        is_held = !atomic_compare_exchange_strong(&stage, &expected, OVER);
+        while (is_held && atomic_load(&stage) != HELD)
+            nap(20000);
         late_run();
         good = have_finished(2);
         if (!good)
@@ -165,7 +170,7 @@ static void test_long_wait(void)
     late_await(0, HKI_QUEUE_COMPUTE, 1);
     CHECK(!pthread_create(&thread, NULL, end_later, NULL));
     CHECK(hk_ok(hk_wait_all()));
-    CHECK_EQ_I64(atomic_load(&finished), 1);
+    CHECK(have_finished(1));
     int64_t busy_ns = process_ns() - before_ns;
     if (busy_ns > 100000000)
         fprintf(stderr, "busy for %lld us of 200000\n", (long long)busy_ns / 1000);
