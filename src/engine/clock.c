@@ -53,6 +53,9 @@ void hki_clock_add(hki_queue *queue, const hki_flight *flight)
         look_ns = hki_clock_ns() + queue->device->class->poll(queue->device, &added->ticket);
     atomic_store_explicit(&flights->put, put + 1, memory_order_release);
     atomic_fetch_add(&clock->added, 1);
+    /* Those others may have ended since, and the clock gone to sleep without having seen this one. */
+    if (look_ns == INT64_MAX && atomic_load(&queue->in_flight) <= 1)
+        look_ns = 0;
     if (look_ns < atomic_load(&clock->sleeps_until_ns))
         wake(clock);
 }

@@ -1,0 +1,31 @@
+/* Sizes, counts and times that several files of the engine share. */
+#ifndef HOCKET_ENGINE_ENGINE_LIMITS_H
+#define HOCKET_ENGINE_ENGINE_LIMITS_H
+
+enum {
+    HKI_CACHE_LINE = 64,
+    HKI_TASK_INLINE_WAITS = 12,
+    HKI_TASK_PAYLOAD_BYTES = 1792,
+    HKI_SPIN_NS = 50000,         /* about what waking a sleeping thread takes */
+    HKI_LONG_TASK_NS = 20000,    /* worth waking a worker for */
+    HKI_LONG_TASK_TICKS = 60000, /* roughly the same, see hki_ticks */
+    HKI_DIRECT_NS = 500,         /* what a call without a task takes at most */
+    HKI_BATCH_NS = 5000,         /* short tasks that a worker takes at once: this much, */
+    HKI_BATCH_TASKS = 16,        /* and this many */
+    HKI_TURN_NS = 200,           /* what a task that runs in its turn takes at most; */
+    HKI_TURNS_NS = 2000,         /* as many as hold others back for this long, */
+    HKI_TURNS = 64,              /* and this many */
+    HKI_GATHER_TICKS = 1000,     /* until some more of them have come */
+    HKI_LINGER_TICKS = 5000,
+    HKI_RING_TASKS = 4096, /* ready ones that an issuing thread is ahead of the workers, cheaply */
+    HKI_NEAR_TASKS = 256,  /* unfinished ones whose slots and gates a core's cache holds */
+    HKI_CHAIN_TASKS = 64,  /* successors run in place before others get their turn */
+    HKI_RETURN_BATCH = 31, /* slots given back together with one */
+    HKI_LOOK_AGAIN_NS = 1000000, /* a short task may turn out long: sleepers look after this */
+    HKI_FREE_SLOTS = HKI_RETURN_BATCH + 1,
+    HKI_MAX_DEVICES = 64,
+    HKI_TASK_MARKS = 6, /* queues behind whose tasks one is launched */
+    HKI_MAX_FAILED_DEVICES = 64
+};
+
+#endif

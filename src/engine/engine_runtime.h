@@ -1,0 +1,166 @@
+/* The runtime: what everything in the engine hangs off, how it is set up, and who waits for it. */
+#ifndef HOCKET_ENGINE_ENGINE_RUNTIME_H
+#define HOCKET_ENGINE_ENGINE_RUNTIME_H
+
+#include "base/choices.h"
+#include "device/cpu/cpu_topology.h"
+#include "device/cuda/cuda_loader.h"
+#include "device/sim/sim_device.h"
+#include "engine/queue.h"
+
+/* ---- cores to launch on (accelerator.c) ---------------------------------------------------------------------------- */
+
+/* Cores for the threads that launch: those that no CPU device has; where there are none, whatever core a CPU device
+ * does not use at the moment. */
+typedef struct hki_launch_cores {
+    _Atomic(uint32_t) free, waiting;
+    int count;
+    int processors[HKI_MAX_CORES];
+} hki_launch_cores;
+
+/* ---- setting up (setup.c) ------------------------------------------------------------------------------------------ */
+
+typedef struct hki_runtime_config {
+    int64_t cpu_devices, cpu_cores, engine, run_ahead_calls, run_ahead_bytes, inline_ns,
+        memory_bytes;
+    hk_sim_options sims[HKI_SIM_MAX_GROUPS]; /* sim_count groups, complete */
+    int sim_count;
+    hki_cuda_choice cuda;
+    int64_t cuda_memory_bytes, cuda_tf32, cuda_nccl;
+} hki_runtime_config;
+
+/* Options first, then the environment for those that are zero, then defaults. Returns NULL or the first error
+ * (counted); the configuration is then the default for what is wrong. */
+const hk_status *hki_configure(const hk_runtime_options *options, hki_runtime_config *config);
+/* False: no memory. What was made stays in the runtime. */
+bool hki_devices_create(hki_runtime *runtime, const hki_runtime_config *config);
+void hki_devices_destroy(hki_runtime *runtime);
+
+/* ---- waiting (wait.c) ---------------------------------------------------------------------------------------------- */
+
+/* Wakes waiting threads, if there are any that sleep. Call it after the sequentially consistent write
+ * that they wait for. */
+void hki_progress(hki_runtime *runtime);
+void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes);
+/* Before a thread that issues runs further ahead of short tasks than a cache can hold: helps, or waits a little, but
+ * no longer than HKI_SPIN_NS for each HKI_NEAR_TASKS calls, whatever the tasks take. */
+void hki_window_approach(hki_runtime *runtime);
+bool hki_window_full_locked(hki_runtime *runtime, uint64_t output_bytes);
+/* Looks how many that were issued have finished. Expects the issue lock. */
+uint64_t hki_unfinished_tasks_locked(hki_runtime *runtime);
+/* Blocks until all that was issued to the device before has finished. */
+void hki_queue_drain(hki_queue *queue);
+
+/* ---- the runtime (runtime.c) --------------------------------------------------------------------------------------- */
+
+struct hki_runtime {
+    _Alignas(HKI_CACHE_LINE) _Atomic(uint64_t) refs;
+
+    /* Read everywhere, written seldom. */
+    _Alignas(HKI_CACHE_LINE) unsigned generation; /* of forks */
+    _Atomic(bool) ended, stopping;
+    bool serial, accelerated; /* accelerated: has devices whose tasks end by a clock of their own */
+    _Atomic(int) failed_vars; /* variables with failed ranges */
+    _Atomic(uint32_t) sleepers; /* threads that sleep until there is progress */
+    _Atomic(uint32_t) waiters;  /* where there are accelerators: threads that wait */
+    _Atomic(hki_trace *) trace; /* NULL: nothing is recorded */
+    /* What runs in the caller takes at most this long, with a worker awake and without: negative: nothing does; 0: not
+     * measured yet. */
+    _Atomic(int64_t) inline_ns, inline_asleep_ns;
+    uint64_t run_ahead_calls, run_ahead_bytes;
+    const hk_status *config_error; /* NULL: none */
+    hki_choices *choices;          /* NULL only with a config_error */
+    const hk_status *cancelled;
+    hki_budget *budgets;
+    int budget_count;
+    /* Whose workers register tasks, see hki_order_acquire; NULL: who issues them does. */
+    hki_queue *ordering;
+    hki_launch_cores launch_cores;
+    struct hki_clock *clock;
+    int device_count, queue_count;
+    hki_device *devices[HKI_MAX_DEVICES];
+    hki_queue *queues[HKI_MAX_DEVICES * HKI_QUEUE_KIND_COUNT]; /* of all devices */
+
+    /* Issue lock: */
+    _Alignas(HKI_CACHE_LINE) hki_lock issue_lock;
+    _Atomic(hki_task *) spare_task; /* put under the lock, taken without; NULL: none */
+    uint64_t sequence;
+    bool counts_writes;   /* a task has asked for versions */
+    hki_task *free_tasks; /* each with others: see hki_task.returned */
+    hki_task *free_slots[HKI_FREE_SLOTS];
+    int free_slot_count;
+    hki_gate *spare_gates;
+    /* Written under the lock, read without to see that the window is far from full. */
+    _Atomic(uint64_t) issued_tasks, known_finished;
+    _Atomic(uint64_t) near_calls; /* see hki_window_approach */
+    uint64_t inline_calls, direct_calls;
+    void *chunks; /* memory of slots and gates */
+
+    /* Who keeps order: see hki_order_acquire. */
+    _Alignas(HKI_CACHE_LINE) hki_gate *free_gates;
+
+    _Alignas(HKI_CACHE_LINE) _Atomic(hki_task *) returned_tasks;
+    _Atomic(hki_gate *) returned_gates;
+    _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) progress;
+    _Atomic(uint64_t) helped_calls, window_waits;
+    _Atomic(uint32_t) probes_finished;         /* see handover.c */
+    _Atomic(bool) is_probing;                  /* stays true: once is enough */
+    _Atomic(uint64_t) burst_begin, burst_last; /* ticks */
+    _Alignas(HKI_CACHE_LINE) _Atomic(int64_t) window_bytes;
+    _Atomic(int64_t) peak_window_bytes;
+
+    _Alignas(HKI_CACHE_LINE) hki_lock serial_lock;
+
+    hki_lock failures_lock;         /* root failures, and every variable's list */
+    const hk_status *first_failure; /* earliest issued, counted */
+    uint64_t failure_count;
+
+    hki_lock trace_lock;                                   /* of who begins and ends recording */
+    hki_trace *trace_memory;                               /* NULL until the first recording */
+    _Atomic(uint64_t) run_ahead_sampled, counters_sampled; /* ticks: when counters were noted */
+
+    hki_lock devices_lock;
+    int failed_device_count;
+    hki_device *failed_devices[HKI_MAX_FAILED_DEVICES];
+    hki_cuda_setup *cuda;
+};
+
+/* Who keeps order changes the lists of gates, and has registered all tasks with a place before what comes next. Where
+ * there is no runtime->ordering, that is who holds the issue lock. Else tasks that go to a worker are registered there,
+ * so that gates stay in its cache: while there are such in the ring, who holds the queue's lock keeps order, else who
+ * holds the issue lock. */
+void hki_order_wait_locked(hki_runtime *runtime);
+
+/* The thread keeps order until it releases the issue lock, which this expects. */
+static inline void hki_order_keep_locked(hki_runtime *runtime)
+{
+    if (runtime->ordering && !hki_ring_is_empty(&runtime->ordering->ring))
+        hki_order_wait_locked(runtime);
+}
+
+/* The same, and acquires the issue lock. */
+static inline void hki_order_acquire(hki_runtime *runtime)
+{
+    hki_lock_acquire(&runtime->issue_lock);
+    hki_order_keep_locked(runtime);
+}
+
+/* False: the run-ahead window has room for sure. */
+static inline bool hki_window_may_be_full(hki_runtime *runtime, uint64_t output_bytes)
+{
+    uint64_t known = atomic_load_explicit(&runtime->known_finished, memory_order_relaxed);
+    uint64_t issued = atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed);
+    int64_t held = atomic_load_explicit(&runtime->window_bytes, memory_order_relaxed);
+    return issued - known >= runtime->run_ahead_calls ||
+           (held > 0 && (uint64_t)held + output_bytes > runtime->run_ahead_bytes);
+}
+
+/* It is time for hki_window_approach. */
+static inline bool hki_window_is_far(hki_runtime *runtime)
+{
+    return atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed) -
+               atomic_load_explicit(&runtime->known_finished, memory_order_relaxed) >=
+           atomic_load_explicit(&runtime->near_calls, memory_order_relaxed);
+}
+
+#endif

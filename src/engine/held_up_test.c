@@ -1,0 +1,187 @@
+/* A launching thread that loses its core, at each instruction in turn from where its device has been given a task to
+ * where the clock has been told of it: what is before that task ends meanwhile, and the clock goes to sleep. The task's
+ * end is seen all the same. And what it costs to wait for one long task. */
+#include "tests/check.h"
+
+#include "engine/late_device.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <ucontext.h>
+
+static _Atomic(int) finished;
+
+static void finish(hki_task *task, void *payload)
+{
+    (void)task;
+    (void)payload;
+    atomic_fetch_add(&finished, 1);
+}
+
+static void nap(int64_t ns)
+{
+    nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
+}
+
+/* Waits, at most seconds. */
+static bool have_finished(int count)
+{
+    for (int i = 0; i < 20000 && atomic_load(&finished) < count; i++)
+        nap(100000);
+    return atomic_load(&finished) >= count;
+}
+
+static void submit(hki_runtime *runtime, const hki_task_class *class)
+{
+    hki_task *task = hki_task_begin(runtime, 0, 0, 0);
+    hki_task_spec *spec = hki_task_get_spec(task);
+    spec->class = class;
+    spec->device = late_devices[0];
+    spec->operation = "work";
+    hki_task_submit(task);
+}
+
+/* ---- held up ----------------------------------------------------------------------------------------------------- */
+
+/* A sanitizer makes ten instructions of one, and has its own in between. */
+#if defined(__has_feature)
+#define IS_SANITIZED (__has_feature(thread_sanitizer) || __has_feature(address_sanitizer))
+#elif defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define IS_SANITIZED 1
+#else
+#define IS_SANITIZED 0
+#endif
+
+#if defined(__x86_64__) && !IS_SANITIZED
+
+enum { MOST_STEPS = 5000, TRAP_FLAG = 0x100 };
+
+static _Atomic(int) hold_at, step; /* instructions after the launch */
+static _Atomic(int) stage;
+enum { STEPPING, HOLDING, HELD, OVER }; /* over: the thread slept before it got there */
+
+/* After each instruction of the launching thread. */
+static void stepped(int signal, siginfo_t *info, void *context)
+{
+    (void)signal;
+    (void)info;
+    greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
+    int expected = STEPPING;
+    if (++step < hold_at && atomic_load(&stage) == STEPPING)
+        return;
+    registers[REG_EFL] &= ~(greg_t)TRAP_FLAG;
+    if (!atomic_compare_exchange_strong(&stage, &expected, HOLDING))
+        return;
+    late_step(0, HKI_QUEUE_COMPUTE);
+    for (int i = 0; i < 100 && atomic_load(&finished) < 1; i++)
+        nap(20000);
+    nap(60000); /* now the clock sleeps */
+    atomic_store(&stage, HELD);
+}
+
+static void step_launched(hki_device *device, hki_queue_kind queue, const hki_cost *cost,
+                          int64_t ready_ns, int64_t host_ns, hki_ticket *ticket)
+{
+    late_launched(device, queue, cost, ready_ns, host_ns, ticket);
+    if (ticket->position != 2)
+        return;
+    sigset_t trap; /* the engine's threads block signals */
+    sigemptyset(&trap);
+    sigaddset(&trap, SIGTRAP);
+    pthread_sigmask(SIG_UNBLOCK, &trap, NULL);
+    step = 0;
+    __asm__ volatile("pushfq\n\torq %0, (%%rsp)\n\tpopfq" : : "i"(TRAP_FLAG) : "memory", "cc");
+}
+
+static void test_held_up(void)
+{
+    static const hki_task_class work = {.enqueues = true, .finish = finish};
+    const struct sigaction action = {.sa_sigaction = stepped, .sa_flags = SA_SIGINFO};
+    sigaction(SIGTRAP, &action, NULL);
+    bool good = true, is_held = true;
+    for (int i = 1; i < MOST_STEPS && good && is_held; i++) {
+        hki_runtime *runtime = late_start(HK_ENGINE_ASYNC, 8, 0);
+        late_class.launched = step_launched;
+        atomic_store(&finished, 0);
+        atomic_store(&stage, STEPPING);
+        hold_at = i;
+        submit(runtime, &work);
+        late_await(0, HKI_QUEUE_COMPUTE, 1);
+        submit(runtime, &work);
+        late_await(0, HKI_QUEUE_COMPUTE, 2);
+        int expected = STEPPING;
+        for (int j = 0; j < 200 && atomic_load(&stage) == STEPPING; j++)
+            nap(100000);
+        is_held = !atomic_compare_exchange_strong(&stage, &expected, OVER);
+        while (is_held && atomic_load(&stage) != HELD)
+            nap(20000);
+        late_run();
+        good = have_finished(2);
+        if (!good)
+            fprintf(stderr, "held up after %d instructions\n", i);
+        CHECK(good);
+        hk_runtime_deinit();
+    }
+    CHECK(hold_at > 100);
+    signal(SIGTRAP, SIG_DFL);
+}
+
+#else
+
+static void test_held_up(void)
+{
+    puts("threads cannot be held up at each instruction of this build");
+}
+
+#endif
+
+/* ---- the cost of waiting --------------------------------------------------------------------------------------- */
+
+/* That asks to be looked at so soon that sleeping until then is hardly worth it. */
+static int64_t eager_poll(hki_device *device, hki_ticket *ticket)
+{
+    return late_poll(device, ticket) ? 40000 : 0;
+}
+
+static void *end_later(void *unused)
+{
+    nap(200000000);
+    late_run();
+    return unused;
+}
+
+static int64_t process_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* A task of 200 ms, for which a thread waits: the clock stays awake for its first millisecond only. */
+static void test_long_wait(void)
+{
+    static const hki_task_class work = {.enqueues = true, .finish = finish};
+    hki_runtime *runtime = late_start(HK_ENGINE_ASYNC, 8, 0);
+    late_class.poll = eager_poll;
+    atomic_store(&finished, 0);
+    pthread_t thread;
+    int64_t before_ns = process_ns();
+    submit(runtime, &work);
+    late_await(0, HKI_QUEUE_COMPUTE, 1);
+    CHECK(!pthread_create(&thread, NULL, end_later, NULL));
+    CHECK(hk_ok(hk_wait_all()));
+    CHECK(have_finished(1));
+    int64_t busy_ns = process_ns() - before_ns;
+    if (busy_ns > 100000000)
+        fprintf(stderr, "busy for %lld us of 200000\n", (long long)busy_ns / 1000);
+    CHECK(busy_ns < 100000000);
+    pthread_join(thread, NULL);
+    hk_runtime_deinit();
+}
+
+int main(void)
+{
+    test_held_up();
+    test_long_wait();
+    return check_result();
+}

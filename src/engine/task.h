@@ -1,0 +1,193 @@
+/* A task: its slot, how it is run, and what becomes of its failure. */
+#ifndef HOCKET_ENGINE_TASK_H
+#define HOCKET_ENGINE_TASK_H
+
+#include "engine/gate.h"
+
+#include <stddef.h>
+
+typedef enum hki_task_state {
+    HKI_TASK_FREE,
+    HKI_TASK_WAITING, /* for other tasks */
+    HKI_TASK_READY,   /* in a queue, or about to be */
+    HKI_TASK_STARTED
+} hki_task_state;
+
+enum { HKI_SIGNALLED = 1, HKI_SLEEPING = 2 };
+
+/* In `pending` while a task is being issued: more than it could ever wait for, so that it cannot get ready before. */
+#define HKI_ISSUING ((uint32_t)1 << 31)
+
+enum { HKI_UNCOUNTED = 2 }; /* an epoch */
+
+/* What a task waits for, for those who want to help it; another's gate once its sequence number differs. */
+typedef struct hki_wait_gate {
+    hki_gate *gate;
+    uint64_t task_sequence;
+} hki_wait_gate;
+
+/* Laid out so that running an undisturbed task touches few lines of memory, which come from another core: the one of
+ * `pending`, which also has its place behind its first gate and its own first gate, that of the spec's begin, and the
+ * payload. What follows the spec is as a fresh slot has it unless `unusual` says otherwise. */
+struct hki_task {
+    _Alignas(HKI_CACHE_LINE) const hk_status *failure; /* its own; counted; failure_lock */
+    const hk_status *input_failure;                    /* counted; failure_lock */
+    hki_wait_node waits[HKI_TASK_INLINE_WAITS];        /* used from the last one on */
+    _Atomic(uint32_t) pending;                         /* gates not yet open; see HKI_ISSUING */
+    _Atomic(uint32_t) state;
+    hki_task *queue_next; /* queue lock; also links free slots */
+    hki_runtime *runtime;
+    void *payload;
+    int registered_count;
+    uint8_t epoch;         /* of its queue's counters, or HKI_UNCOUNTED */
+    bool is_wait;          /* runs in a waiting thread, which `signalled` tells */
+    bool started;          /* the kernel began: a failure leaves torn bytes */
+    _Atomic(bool) unusual; /* it has failed, waits, or has memory of its own */
+    hki_gate *inline_registered[HKI_TASK_INLINE_ACCESSES];
+    _Atomic(uint64_t) sequence;
+    hki_task_spec spec;
+    void *overflow; /* memory behind accesses and gates when they are many, and a large payload */
+
+    /* Until it is registered: fresh gates, and how many; what it waits for. */
+    _Alignas(HKI_CACHE_LINE) hki_gate *reserve;
+    int reserve_count, wait_count;
+    /* Where hki_task_register goes on; 0 unless it is to be called again. */
+    int registered_accesses;
+    uint32_t registered_waits;
+    hki_wait_gate wait_gates[HKI_TASK_INLINE_WAITS];
+
+    _Atomic(int64_t) pieces_left;
+    int64_t next_piece; /* -1 before it starts; queue lock once published */
+    int64_t failure_piece;
+    hki_lock failure_lock;
+    _Atomic(uint32_t) signalled; /* to a waiting thread: 1; 2 while that thread sleeps on it */
+    /* Where there are accelerators: the latest end of what it waited for, or its issue; its own end. */
+    _Atomic(int64_t) ready_ns;
+    int64_t end_ns;
+    hki_task *queue_previous;       /* queue lock */
+    _Atomic(hki_queue *) queued_in; /* queue lock for writing */
+    /* Where there are accelerators: may be launched ahead; has told its gates that it is launched. `pending` counts gates
+     * whose tasks are not launched then, pending_ends those whose tasks have not ended; `counted` has a bit for each of
+     * `waits` that pending no longer counts. It is launched behind the marks, of other queues. */
+    bool is_ahead, is_launched;
+    _Atomic(uint32_t) pending_ends, counted;
+    hki_lock marks_lock;
+    int mark_count;
+    hki_mark marks[HKI_TASK_MARKS];
+    _Alignas(HKI_CACHE_LINE) hki_access inline_accesses[HKI_TASK_INLINE_ACCESSES];
+    union {
+        char inline_payload[HKI_TASK_PAYLOAD_BYTES];
+        struct { /* of a free one that is given back together with others */
+            int count;
+            hki_task *slots[HKI_RETURN_BATCH];
+        } returned;
+    };
+};
+
+_Static_assert(offsetof(hki_task, pending) % HKI_CACHE_LINE == sizeof(hki_wait_node) &&
+                   offsetof(hki_task, inline_registered) % HKI_CACHE_LINE ==
+                       HKI_CACHE_LINE - sizeof(hki_gate *) &&
+                   offsetof(hki_task, spec) % HKI_CACHE_LINE == 0 &&
+                   offsetof(hki_task, inline_payload) % HKI_CACHE_LINE == 0,
+               "see the comment on hki_task");
+
+/* The gates that it is counted in: registered_count of them. */
+static inline hki_gate **hki_task_registered(hki_task *task)
+{
+    if (task->spec.access_count <= HKI_TASK_INLINE_ACCESSES)
+        return task->inline_registered;
+    return (hki_gate **)(void *)(task->spec.accesses + 2 * task->spec.access_count);
+}
+
+static inline bool hki_task_is_unusual(const hki_task *task)
+{
+    return atomic_load_explicit(&((hki_task *)task)->unusual, memory_order_relaxed);
+}
+
+static inline hki_queue *hki_task_queue(const hki_task *task)
+{
+    return task->spec.device->queues[task->spec.queue];
+}
+
+/* Begins to fetch what issuing or running it touches, for writing even where it is only read: a line that two cores
+ * share has to be taken from the other before its next use is written, a line that moves has not. */
+static inline void hki_task_prefetch(const hki_task *task)
+{
+    __builtin_prefetch(&task->pending, 1);
+    __builtin_prefetch(&task->spec, 1);
+    __builtin_prefetch(&task->inline_accesses[0], 1);
+    __builtin_prefetch(&task->inline_accesses[2], 1);
+    __builtin_prefetch(task->inline_payload, 1);
+}
+
+/* The same for ending it, when what it touches is there. */
+static inline void hki_task_prefetch_gates(hki_task *task)
+{
+    hki_gate **gates = hki_task_registered(task);
+    for (int i = 0; i < task->registered_count; i++)
+        __builtin_prefetch(gates[i], 1);
+}
+
+/* Who runs tasks now: a worker, or a thread that submits or waits. */
+struct hki_executor {
+    hki_queue *queue;   /* a worker's own; NULL in other threads */
+    int slot;           /* whose counter of finished tasks */
+    bool chain;         /* may keep one ready successor for itself */
+    int turns;          /* tasks run in their turn */
+    int finished_count; /* slots to be given back together */
+    hki_task *finished[HKI_RETURN_BATCH + 1];
+};
+
+static inline void hki_executor_init(hki_executor *executor, hki_queue *queue, int slot, bool chain)
+{
+    executor->queue = queue;
+    executor->slot = slot;
+    executor->chain = chain;
+    executor->turns = executor->finished_count = 0;
+}
+
+/* ---- slots (slot.c) ------------------------------------------------------------------------------------------------ */
+
+/* may_wait: blocks while the run-ahead window has no room. NULL: no memory. */
+hki_task *hki_slot_get(hki_runtime *runtime, int access_count, size_t payload_bytes,
+                       uint64_t output_bytes, bool may_wait);
+void hki_slot_put(hki_executor *executor, hki_task *task);
+/* Drops what the task holds, its records and memory, and leaves the slot as a fresh one. */
+void hki_slot_clean(hki_task *task);
+/* Makes the slot, clean and with nobody else knowing of it, the runtime's spare one: the next begin takes it without a lock.
+ * Expects the issue lock. */
+void hki_slot_spare_locked(hki_task *task);
+/* Sees to it that there is a spare slot for the next begin, with so many gates, if that costs little. Expects the
+ * issue lock. */
+void hki_slot_refill_locked(hki_runtime *runtime, int access_count);
+/* Gives slots back that were put; before the executor goes or pauses. */
+void hki_executor_flush(hki_executor *executor);
+
+/* ---- from submission to end (task.c) ------------------------------------------------------------------------------- */
+
+/* Checks inputs and prepares. False: it failed, and is to be completed without running. */
+bool hki_task_start(hki_task *task);
+/* The earliest failure of what the task reads, counted; NULL: none. */
+const hk_status *hki_task_input_failure(const hki_task *task);
+/* Its inputs turned out failed, by this record (taken): whatever else happened to it does not count. */
+void hki_task_fail_for_input(hki_task *task, const hk_status *status);
+/* Ends a task: failures, gates, finish, counters. Returns a ready successor for a chaining executor. */
+hki_task *hki_task_complete(hki_executor *executor, hki_task *task);
+/* Gives ready tasks, linked through queue_next, to whoever waits for them or to their queues; a chaining
+ * executor gets one of its own device back. */
+hki_task *hki_task_dispatch(hki_executor *executor, hki_task *ready);
+void hki_task_run_piece(hki_task *task, int64_t piece);
+void hki_task_run_join(hki_task *task);
+
+/* ---- failures (failure.c) ------------------------------------------------------------------------------------------ */
+
+/* The earliest failure in the range, counted; NULL: none. */
+const hk_status *hki_var_failure(hki_var *var, uint64_t begin, uint64_t end);
+/* Fails the range; intact: the bytes are still the old ones. */
+void hki_var_fail(hki_var *var, uint64_t begin, uint64_t end, const hk_status *status, bool intact);
+void hki_var_heal(hki_var *var, uint64_t begin, uint64_t end);
+void hki_var_failures_deinit(hki_var *var);
+/* Notes a root failure. */
+void hki_runtime_note_failure(hki_runtime *runtime, const hk_status *status);
+
+#endif
