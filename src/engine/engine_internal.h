@@ -545,7 +545,7 @@ struct hki_runtime {
     _Atomic(uint64_t) helped_calls, window_waits;
     /* See handover.c: of who measures, whom is_probing tells. Not to be tried before probe_ticks. */
     _Atomic(uint32_t) probes_finished;
-    uint32_t probes_pushed;
+    uint32_t probes_pushed, probe_tries;
     _Atomic(bool) is_probing;
     _Atomic(uint64_t) probe_ticks;
     _Atomic(uint64_t) burst_begin, burst_last; /* ticks */

@@ -9,6 +9,7 @@
 enum {
     PROBES = 15,
     PROBES_NEEDED = 5,
+    TRIES = 20, /* then it cannot be measured here: there may be one core for all */
     WAKING_PROBES = 3,
     PROBING_NS = 300000, /* each kind of probe, in all, at most */
     FALLING_ASLEEP_NS = 2 * HKI_SPIN_NS,
@@ -131,8 +132,14 @@ static void measure_if_due(hki_queue *queue)
         !atomic_compare_exchange_strong(&runtime->is_probing, &expected, true))
         return;
     if (are_probes_finished(runtime) &&
-        !atomic_load_explicit(&runtime->inline_ns, memory_order_relaxed))
+        !atomic_load_explicit(&runtime->inline_ns, memory_order_relaxed)) {
         measure(queue);
+        if (++runtime->probe_tries == TRIES &&
+            !atomic_load_explicit(&runtime->inline_ns, memory_order_relaxed)) {
+            atomic_store_explicit(&runtime->inline_asleep_ns, UNMEASURED_NS, memory_order_relaxed);
+            atomic_store_explicit(&runtime->inline_ns, UNMEASURED_NS, memory_order_release);
+        }
+    }
     atomic_store_explicit(&runtime->probe_ticks, hki_ticks() + PAUSE_TICKS, memory_order_relaxed);
     atomic_store(&runtime->is_probing, false);
 }
