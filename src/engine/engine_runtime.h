@@ -103,8 +103,11 @@ struct hki_runtime {
     _Atomic(hki_gate *) returned_gates;
     _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) progress;
     _Atomic(uint64_t) helped_calls, window_waits;
-    _Atomic(uint32_t) probes_finished;         /* see handover.c */
-    _Atomic(bool) is_probing;                  /* stays true: once is enough */
+    /* See handover.c: of who measures, whom is_probing tells. Not to be tried before probe_ticks. */
+    _Atomic(uint32_t) probes_finished;
+    uint32_t probes_pushed, probe_tries;
+    _Atomic(bool) is_probing;
+    _Atomic(uint64_t) probe_ticks;
     _Atomic(uint64_t) burst_begin, burst_last; /* ticks */
     _Alignas(HKI_CACHE_LINE) _Atomic(int64_t) window_bytes;
     _Atomic(int64_t) peak_window_bytes;

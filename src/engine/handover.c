@@ -1,18 +1,22 @@
 /* What it costs to hand a task to a worker: a task that takes less had better run in the caller. With a worker that is
  * looking for work, that is the way there and back. Where all sleep, it is what the caller spends on waking one. Both
- * are measured, once, when a call comes for which it matters: they differ by machine and load tenfold. */
+ * are measured when a call comes for which it matters, since they differ by machine tenfold. Where no worker answers,
+ * because all are at something long or have lost their cores, nothing has been learnt: then it is tried again. */
 #include "engine/engine_internal.h"
 
 #include <stdlib.h>
 
 enum {
     PROBES = 15,
+    PROBES_NEEDED = 5,
+    TRIES = 20, /* then it cannot be measured here: there may be one core for all */
     WAKING_PROBES = 3,
     PROBING_NS = 300000, /* each kind of probe, in all, at most */
     FALLING_ASLEEP_NS = 2 * HKI_SPIN_NS,
     LEAST_NS = HKI_DIRECT_NS,
     MOST_NS = HKI_LONG_TASK_NS,
-    UNMEASURED_NS = 4000 /* while, or where, it cannot be measured */
+    UNMEASURED_NS = 4000,                   /* while, or where, it cannot be measured */
+    PAUSE_TICKS = 500 * HKI_LONG_TASK_TICKS /* before it is tried again: some 10 ms */
 };
 
 static void probe_finish(hki_task *task, void *payload)
@@ -34,6 +38,7 @@ static bool probe_push(hki_queue *queue)
     task->spec.expected_ns = 0;
     task->spec.collective = false;
     task->spec.queue = HKI_QUEUE_COMPUTE;
+    queue->runtime->probes_pushed++;
     hki_queue_push(queue, task);
     return true;
 }
@@ -44,7 +49,7 @@ static int compare(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* The middle one, or the least, of several: a thread may lose its core at any moment. */
+/* One of several, from the least on: a thread may lose its core at any moment. */
 static int64_t pick(int64_t *took_ns, int count, int index, int64_t least_ns)
 {
     if (count == 0)
@@ -54,22 +59,28 @@ static int64_t pick(int64_t *took_ns, int count, int index, int64_t least_ns)
     return ns < least_ns ? least_ns : ns > MOST_NS ? MOST_NS : ns;
 }
 
+/* One that took too long may be in the queue still. */
+static bool are_probes_finished(hki_runtime *runtime)
+{
+    return atomic_load_explicit(&runtime->probes_finished, memory_order_acquire) ==
+           runtime->probes_pushed;
+}
+
 /* Pushes one probe and waits for it. False: it took too long, and finishes later, unnoticed. */
 static bool probe(hki_queue *queue, int64_t until_ns, int64_t *push_ns, int64_t *round_ns)
 {
-    _Atomic(uint32_t) *finished = &queue->runtime->probes_finished;
-    uint32_t before = atomic_load_explicit(finished, memory_order_relaxed);
     int64_t begin_ns = hki_clock_ns(), now_ns;
     if (!probe_push(queue))
         return false;
     *push_ns = hki_clock_ns() - begin_ns;
     do
         now_ns = hki_clock_ns();
-    while (atomic_load_explicit(finished, memory_order_acquire) == before && now_ns < until_ns);
+    while (!are_probes_finished(queue->runtime) && now_ns < until_ns);
     *round_ns = now_ns - begin_ns;
     return now_ns < until_ns;
 }
 
+/* Leaves things as they are where the workers do not answer. */
 static void measure(hki_queue *queue)
 {
     hki_runtime *runtime = queue->runtime;
@@ -79,6 +90,8 @@ static void measure(hki_queue *queue)
     for (int i = 0; i < PROBES && probe(queue, until_ns, &push_ns, &round_ns); i++)
         if (i > 0) /* the first may have had to wake a worker */
             rounds_ns[rounds++] = round_ns;
+    if (rounds < PROBES_NEEDED)
+        return;
     until_ns = hki_clock_ns() + PROBING_NS;
     for (int i = 0; i < WAKING_PROBES && hki_clock_ns() < until_ns; i++) {
         struct timespec nap = {0, FALLING_ASLEEP_NS};
@@ -89,7 +102,7 @@ static void measure(hki_queue *queue)
         if (asleep)
             wakes_ns[wakes++] = push_ns;
     }
-    int64_t inline_ns = pick(rounds_ns, rounds, rounds / 2, LEAST_NS);
+    int64_t inline_ns = pick(rounds_ns, rounds, rounds / 4, LEAST_NS);
     atomic_store_explicit(&runtime->inline_asleep_ns, pick(wakes_ns, wakes, 0, inline_ns),
                           memory_order_relaxed);
     atomic_store_explicit(&runtime->inline_ns, inline_ns, memory_order_release);
@@ -107,18 +120,39 @@ static bool is_burst_short(hki_runtime *runtime)
            HKI_LONG_TASK_TICKS;
 }
 
+/* One thread at a time measures; not in a task, which may have the only core; not into a recording; not while a probe
+ * shows that no worker has come since the last time. */
+static void measure_if_due(hki_queue *queue)
+{
+    hki_runtime *runtime = queue->runtime;
+    uint64_t now = hki_ticks();
+    bool expected = false;
+    if (now < atomic_load_explicit(&runtime->probe_ticks, memory_order_relaxed) || hki_in_task() ||
+        hki_tracing(runtime) ||
+        !atomic_compare_exchange_strong(&runtime->is_probing, &expected, true))
+        return;
+    if (are_probes_finished(runtime) &&
+        !atomic_load_explicit(&runtime->inline_ns, memory_order_relaxed)) {
+        measure(queue);
+        if (++runtime->probe_tries == TRIES &&
+            !atomic_load_explicit(&runtime->inline_ns, memory_order_relaxed)) {
+            atomic_store_explicit(&runtime->inline_asleep_ns, UNMEASURED_NS, memory_order_relaxed);
+            atomic_store_explicit(&runtime->inline_ns, UNMEASURED_NS, memory_order_release);
+        }
+    }
+    atomic_store_explicit(&runtime->probe_ticks, hki_ticks() + PAUSE_TICKS, memory_order_relaxed);
+    atomic_store(&runtime->is_probing, false);
+}
+
 bool hki_runs_in_caller_slow(hki_queue *queue, int64_t expected_ns)
 {
     hki_runtime *runtime = queue->runtime;
     int64_t limit_ns = atomic_load_explicit(&runtime->inline_ns, memory_order_acquire);
     if (!limit_ns) {
-        /* Not in a task, which may have the only core; not into a recording. One thread measures. */
-        bool expected = false;
-        if (hki_in_task() || hki_tracing(runtime) ||
-            !atomic_compare_exchange_strong(&runtime->is_probing, &expected, true))
+        measure_if_due(queue);
+        limit_ns = atomic_load_explicit(&runtime->inline_ns, memory_order_acquire);
+        if (!limit_ns)
             return expected_ns <= UNMEASURED_NS;
-        measure(queue);
-        limit_ns = atomic_load_explicit(&runtime->inline_ns, memory_order_relaxed);
     }
     if (expected_ns <= limit_ns)
         return true;
