@@ -523,8 +523,8 @@ void(hk_replay)(hk_graph *graph, hk_array *const *bound, int count)
         return;
     if (!replay_init(&self, graph, bound))
         refuse(bound, count, HK_OUT_OF_MEMORY, "out of host memory");
-    else if (!issue_recorded(&self) && (!self.any_shared || graph->node_count == graph->call_count ||
-                                        check_order(&self)))
+    else if (!issue_recorded(&self) &&
+             (!self.any_shared || graph->node_count == graph->call_count || check_order(&self)))
         issue_all(&self);
     free(self.storages);
 }
