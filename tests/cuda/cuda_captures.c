@@ -1,10 +1,14 @@
 /* Replays that a CUDA device does as one task from what it has recorded: the same bytes as the calls, on other arrays, by
  * several threads, where arrays and graphs go at once; and failures on the device, which name the call that failed. */
+#include "base/sanitizer.h"
 #include "check.h"
 
 #include <hocket/hocket.h>
 #include <pthread.h>
 #include <stdlib.h>
+
+/* Nothing that was freed is given out again soon, so that a recording seldom serves twice. */
+static const bool addresses_change = HKI_ADDRESS_SANITIZER;
 
 enum { BATCH = 6, INPUTS = 16, HIDDEN = 9, CLASSES = 4, PARAMS = 4, STEPS = 12, MAX_VALUES = 256 };
 
@@ -139,7 +143,7 @@ static void train(bool replays, bool exact, float values[STEPS][PARAMS + 1][MAX_
         hk_graph_facts facts = hk_graph_get_facts(graph);
         CHECK(hk_ok(hk_wait_all()));
         CHECK(exact ? facts.tasks == facts.calls : facts.tasks == 1);
-        CHECK(exact ? facts.recorded_replays == 0 : facts.recorded_replays > 0);
+        CHECK(exact ? facts.recorded_replays == 0 : addresses_change || facts.recorded_replays > 0);
     }
     hk_graph_release(graph);
     model_drop(&self);
@@ -189,7 +193,7 @@ static void test_failing_label(void)
         for (int j = 0; j < PARAMS && bad >= 0; j++)
             hk_assign(self.params[j], numbers(shape_of(j), j));
     }
-    CHECK(hk_graph_get_facts(graph).recorded_replays > 0);
+    CHECK(addresses_change || hk_graph_get_facts(graph).recorded_replays > 0);
     hk_graph_release(graph);
     model_drop(&self);
     end(3);
