@@ -129,7 +129,7 @@ static bool make_operation(const products *self, hki_cuda_stream *stream,
     const hki_cublaslt *library = self->library;
     const int32_t transposed = CUBLAS_OP_T;
     const cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
-    const int32_t bias_type = result_type_of(product->dtype);
+    const int32_t bias_type = (int32_t)result_type_of(product->dtype);
     /* Only its alignment is looked at before the launch. */
     const void *bias = (const void *)(uintptr_t)product->bias_alignment;
     const cublasComputeType_t compute =
