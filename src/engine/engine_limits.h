@@ -12,8 +12,9 @@ enum {
     HKI_DIRECT_NS = 500,         /* what a call without a task takes at most */
     HKI_BATCH_NS = 5000,         /* short tasks that a worker takes at once: this much, */
     HKI_BATCH_TASKS = 16,        /* and this many */
-    HKI_TURN_NS = 200,           /* what a task that runs in its turn takes at most; */
+    HKI_TURN_NS = 500,           /* what a task that runs in its turn takes at most; */
     HKI_TURNS_NS = 2000,         /* as many as hold others back for this long, */
+    HKI_REGISTRATIONS = 16, /* tasks that a worker registers while others wait for the queue */
     HKI_TURNS = 64,              /* and this many */
     HKI_GATHER_TICKS = 1000,     /* until some more of them have come */
     HKI_LINGER_TICKS = 5000,

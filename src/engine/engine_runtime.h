@@ -94,7 +94,11 @@ struct hki_runtime {
     _Atomic(uint64_t) issued_tasks, known_finished;
     _Atomic(uint64_t) near_calls; /* see hki_window_approach */
     uint64_t inline_calls, direct_calls;
-    void *chunks; /* memory of slots and gates */
+    void *blocks; /* memory of slots and gates */
+    char *block_rest, *block_end;
+    /* What the tasks counted in issued_tasks are expected to take; both, when hki_window_approach looked last. */
+    int64_t issued_ns, near_ns;
+    uint64_t near_tasks;
 
     /* Who keeps order: see hki_order_acquire. */
     _Alignas(HKI_CACHE_LINE) hki_gate *free_gates;

@@ -186,9 +186,11 @@ static bool register_access(hki_task *task, const hki_access *access)
         if (runtime->accelerated)
             hki_stage_join(join);
     } else {
-        join = task->reserve;
-        task->reserve = join->next;
-        task->reserve_count--;
+        /* Gates that have just opened are in this core's cache: those that came with the slot are for want of them. */
+        hki_gate **source = runtime->free_gates ? &runtime->free_gates : &task->reserve;
+        task->reserve_count -= source == &task->reserve;
+        join = *source;
+        *source = join->next;
         atomic_store_explicit(&join->waiters, NULL, memory_order_relaxed);
         atomic_store_explicit(&join->count, writes ? 1 : 2, memory_order_relaxed);
         if (runtime->accelerated)

@@ -3,13 +3,6 @@
  * a lock of their own, so that a line of memory is handed between cores once per batch, not once per task. */
 #include "engine/engine_internal.h"
 
-/* What a task adds to the backlog: work that would be worth waking another worker for. */
-static int64_t backlog_of(const hki_task *task)
-{
-    int64_t ns = task->spec.expected_ns;
-    return task->spec.piece_count > 1 || ns > HKI_LONG_TASK_NS ? HKI_LONG_TASK_NS : ns;
-}
-
 /* Only one thread at a time changes it. */
 static void add_ns(_Atomic(int64_t) *sum, int64_t ns)
 {
@@ -34,7 +27,7 @@ static void link_last(hki_queue *queue, hki_task *task)
     else
         queue->lists[index].first = task;
     queue->lists[index].last = task;
-    add_ns(&queue->backlog_ns, backlog_of(task));
+    add_ns(&queue->backlog_ns, hki_task_backlog_ns(task));
     atomic_store_explicit(&task->queued_in, queue, memory_order_relaxed);
 }
 
@@ -48,7 +41,7 @@ static void link_first(hki_queue *queue, hki_task *task)
     else
         queue->lists[index].last = task;
     queue->lists[index].first = task;
-    add_ns(&queue->backlog_ns, backlog_of(task));
+    add_ns(&queue->backlog_ns, hki_task_backlog_ns(task));
     atomic_store_explicit(&task->queued_in, queue, memory_order_relaxed);
 }
 
@@ -63,7 +56,7 @@ static void unlink_task(hki_queue *queue, hki_task *task)
         task->queue_next->queue_previous = task->queue_previous;
     else
         queue->lists[index].last = task->queue_previous;
-    add_ns(&queue->backlog_ns, -backlog_of(task));
+    add_ns(&queue->backlog_ns, -hki_task_backlog_ns(task));
     atomic_store_explicit(&task->queued_in, NULL, memory_order_relaxed);
     atomic_fetch_sub_explicit(&queue->listed[index], 1, memory_order_relaxed);
 }
@@ -128,7 +121,7 @@ bool hki_queue_put_locked(hki_queue *queue, hki_task *task)
         if (put - ring->seen_taken == HKI_RING_TASKS)
             return false;
     }
-    add_ns(&ring->put_ns, backlog_of(task));
+    add_ns(&ring->put_ns, hki_task_backlog_ns(task));
     ring->tasks[put % HKI_RING_TASKS] = task;
     __builtin_prefetch(&ring->tasks[(put + 16) % HKI_RING_TASKS], 1);
     atomic_store(&ring->put, put + 1);
@@ -145,7 +138,7 @@ static void drain_ring_locked(hki_queue *queue)
     atomic_fetch_add(&queue->listed[1], (uint32_t)(put - taken));
     for (; taken != put; taken++) {
         hki_task *task = ring->tasks[taken % HKI_RING_TASKS];
-        add_ns(&ring->taken_ns, backlog_of(task));
+        add_ns(&ring->taken_ns, hki_task_backlog_ns(task));
         link_last(queue, task);
     }
     atomic_store(&ring->taken, taken);
@@ -208,7 +201,7 @@ typedef struct batch {
 static bool has_room(const batch *taken, const hki_task *task)
 {
     return taken->count < taken->limit && taken->ns < HKI_BATCH_NS &&
-           backlog_of(task) <= (taken->count == 0 ? taken->most_ns : HKI_BATCH_NS);
+           hki_task_backlog_ns(task) <= (taken->count == 0 ? taken->most_ns : HKI_BATCH_NS);
 }
 
 static void take_listed_locked(hki_queue *queue, batch *taken)
@@ -217,7 +210,7 @@ static void take_listed_locked(hki_queue *queue, batch *taken)
         hki_task *task = queue->lists[0].first ? queue->lists[0].first : queue->lists[1].first;
         if (!task || !has_room(taken, task))
             return;
-        taken->ns += backlog_of(task);
+        taken->ns += hki_task_backlog_ns(task);
         taken->claims[taken->count++] = claim_locked(queue, task);
     }
 }
@@ -236,8 +229,8 @@ static void take_from_ring_locked(hki_queue *queue, batch *taken)
         hki_task *task = ring->tasks[next % HKI_RING_TASKS];
         if (!has_room(taken, task))
             break;
-        taken->ns += backlog_of(task);
-        add_ns(&ring->taken_ns, backlog_of(task));
+        taken->ns += hki_task_backlog_ns(task);
+        add_ns(&ring->taken_ns, hki_task_backlog_ns(task));
         taken->claims[taken->count++] = (hki_claim){task, -1};
     }
     if (next != first)
@@ -255,11 +248,12 @@ static int order_from_ring_locked(hki_queue *queue, hki_executor *executor, batc
     const uint64_t end = taken && put - first > HKI_TURNS ? first + HKI_TURNS : put;
     uint64_t next = first, fetched = first;
     int64_t turns_ns = 0, taken_ns = 0;
-    for (; next != end && turns_ns < HKI_TURNS_NS; next++) {
+    int registered = 0;
+    for (; next != end && turns_ns < HKI_TURNS_NS && (!taken || registered < HKI_REGISTRATIONS); next++) {
         for (; fetched != put && fetched - next <= FETCH_AHEAD; fetched++)
-            hki_task_prefetch(ring->tasks[fetched % HKI_RING_TASKS]);
+            hki_task_prefetch_unregistered(ring->tasks[fetched % HKI_RING_TASKS]);
         hki_task *task = ring->tasks[next % HKI_RING_TASKS];
-        const int64_t ns = backlog_of(task);
+        const int64_t ns = hki_task_backlog_ns(task);
         if (taken && !has_room(taken, task))
             break;
         if (executor && hki_task_run_in_turn(executor, task)) {
@@ -269,6 +263,7 @@ static int order_from_ring_locked(hki_queue *queue, hki_executor *executor, batc
             hki_registration registration = hki_task_register(task);
             if (registration == HKI_NOT_REGISTERED)
                 break;
+            registered++;
             if (registration == HKI_REGISTERED_READY) {
                 hki_tracing_ready(task);
                 atomic_store_explicit(&task->state, HKI_TASK_READY, memory_order_relaxed);
@@ -318,12 +313,12 @@ int hki_queue_pop(hki_queue *queue, hki_executor *executor, int64_t most_ns, hki
         if (!queue->lists[1].first)
             drain_locked(queue, 1);
         take_listed_locked(queue, &taken);
-        if (orders)
-            ordered = order_from_ring_locked(queue, executor, &taken);
-        else
+        if (!orders)
             take_from_ring_locked(queue, &taken);
+        else if (taken.count == 0) /* else what is registered leaves the cache before it runs */
+            ordered = order_from_ring_locked(queue, executor, &taken);
         hki_lock_release(&queue->lock);
-    } while (taken.count == 0 && ordered == HKI_TURNS);
+    } while (taken.count == 0 && ordered > 0 && !hki_ring_is_empty(&queue->ring));
     if (backlog_of_queue(queue) >= HKI_LONG_TASK_NS && !(queue->budget && queue->budget->shared) &&
         atomic_load(&queue->park->spinners) == 0)
         hki_queue_wake(queue);

@@ -55,9 +55,9 @@ static void workers_stop(hki_runtime *runtime)
 static void runtime_destroy(hki_runtime *runtime)
 {
     hki_devices_destroy(runtime);
-    for (void *chunk = runtime->chunks, *next; chunk; chunk = next) {
-        next = *(void **)chunk;
-        free(chunk);
+    for (void *block = runtime->blocks, *next; block; block = next) {
+        next = *(void **)block;
+        free(block);
     }
     hk_status_release(runtime->config_error);
     hki_choices_destroy(runtime->choices);

@@ -3,19 +3,41 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-enum { CHUNK_SLOTS = HKI_FREE_SLOTS, CHUNK_GATES = 128 };
+enum {
+    CHUNK_SLOTS = HKI_FREE_SLOTS,
+    CHUNK_GATES = 128,
+    FIRST_BLOCK_BYTES = 1 << 18,
+    BLOCK_BYTES = 2 << 20 /* a large page */
+};
 
-static void *chunk_get(hki_runtime *runtime, size_t bytes)
+/* Where the blocks come in large pages: who runs far ahead goes through thousands of slots, which would be on as many
+ * pages. One cache line in front of each links them. False: no memory. */
+static bool add_block_locked(hki_runtime *runtime)
 {
-    /* One cache line in front links the chunks. */
-    char *chunk = aligned_alloc(HKI_CACHE_LINE, HKI_CACHE_LINE + bytes);
-    if (!chunk)
+    const bool is_first = !runtime->blocks;
+    const size_t bytes = is_first ? FIRST_BLOCK_BYTES : BLOCK_BYTES;
+    char *block = aligned_alloc(is_first ? HKI_CACHE_LINE : BLOCK_BYTES, bytes);
+    if (!block)
+        return false;
+    if (!is_first)
+        madvise(block, bytes, MADV_HUGEPAGE);
+    *(void **)(void *)block = runtime->blocks;
+    runtime->blocks = block;
+    runtime->block_rest = block + HKI_CACHE_LINE;
+    runtime->block_end = block + bytes;
+    return true;
+}
+
+/* Zeroed memory for slots or gates; NULL: none left. */
+static void *chunk_get_locked(hki_runtime *runtime, size_t bytes)
+{
+    if ((size_t)(runtime->block_end - runtime->block_rest) < bytes && !add_block_locked(runtime))
         return NULL;
-    memset(chunk, 0, HKI_CACHE_LINE + bytes);
-    *(void **)(void *)chunk = runtime->chunks;
-    runtime->chunks = chunk;
-    return chunk + HKI_CACHE_LINE;
+    char *chunk = runtime->block_rest;
+    runtime->block_rest += bytes;
+    return memset(chunk, 0, bytes);
 }
 
 /* How many slots ahead lines are fetched, which come from another core. */
@@ -51,7 +73,7 @@ static void refill_free_locked(hki_runtime *runtime)
             runtime->free_slots[count] = first->returned.slots[count];
         runtime->free_slots[count++] = first;
     } else {
-        hki_task *slots = chunk_get(runtime, CHUNK_SLOTS * sizeof *slots);
+        hki_task *slots = chunk_get_locked(runtime, CHUNK_SLOTS * sizeof *slots);
         for (; slots && count < CHUNK_SLOTS; count++) {
             slots[count].next_piece = -1;
             slots[count].runtime = runtime;
@@ -76,10 +98,10 @@ static hki_task *free_slot_locked(hki_runtime *runtime)
 }
 
 /* New ones, linked; NULL: no memory. */
-static __attribute__((noinline)) hki_gate *gates_create(hki_runtime *runtime)
+static __attribute__((noinline)) hki_gate *gates_create_locked(hki_runtime *runtime)
 {
     size_t bytes = runtime->accelerated ? sizeof(hki_staged_gate) : sizeof(hki_gate);
-    char *chunk = chunk_get(runtime, CHUNK_GATES * bytes);
+    char *chunk = chunk_get_locked(runtime, CHUNK_GATES * bytes);
     hki_gate *gates = NULL;
     for (size_t i = 0; chunk && i < CHUNK_GATES; i++) {
         hki_gate *gate = (void *)(chunk + i * bytes);
@@ -97,7 +119,7 @@ static bool reserve_locked(hki_runtime *runtime, hki_task *task, int count)
             runtime->spare_gates =
                 atomic_exchange_explicit(&runtime->returned_gates, NULL, memory_order_acquire);
         if (!runtime->spare_gates)
-            runtime->spare_gates = gates_create(runtime);
+            runtime->spare_gates = gates_create_locked(runtime);
         hki_gate *gate = runtime->spare_gates;
         if (!gate)
             return false;

@@ -271,10 +271,11 @@ uint64_t hki_task_sequence(const hki_task *task)
     return atomic_load_explicit(&((hki_task *)task)->sequence, memory_order_relaxed);
 }
 
-static void note_issued_locked(hki_runtime *runtime)
+static void note_issued_locked(hki_runtime *runtime, const hki_task *task)
 {
     uint64_t issued = atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed);
     atomic_store_explicit(&runtime->issued_tasks, issued + 1, memory_order_relaxed);
+    runtime->issued_ns += hki_task_backlog_ns(task);
 }
 
 /* Only from when the first task asks: before, variables need not be touched here, whose lines of memory are the workers'. */
@@ -300,7 +301,7 @@ static uint64_t submit_serial(hki_task *task)
     uint64_t sequence = ++runtime->sequence;
     atomic_store_explicit(&task->sequence, sequence, memory_order_relaxed);
     hki_lock_acquire(&runtime->issue_lock);
-    note_issued_locked(runtime);
+    note_issued_locked(runtime, task);
     count_writes_locked(runtime, &task->spec);
     hki_tracing_issue(task);
     hki_lock_release(&runtime->issue_lock);
@@ -424,7 +425,7 @@ uint64_t hki_task_submit(hki_task *task)
         return sequence;
     }
     atomic_store_explicit(&task->state, HKI_TASK_WAITING, memory_order_relaxed);
-    note_issued_locked(runtime);
+    note_issued_locked(runtime, task);
     task->epoch = (uint8_t)queue->epoch;
     queue->issued[queue->epoch]++;
     hki_tracing_issue(task);

@@ -109,6 +109,13 @@ static inline hki_queue *hki_task_queue(const hki_task *task)
     return task->spec.device->queues[task->spec.queue];
 }
 
+/* What it adds to a backlog: work that would be worth waking another worker for. */
+static inline int64_t hki_task_backlog_ns(const hki_task *task)
+{
+    int64_t ns = task->spec.expected_ns;
+    return task->spec.piece_count > 1 || ns > HKI_LONG_TASK_NS ? HKI_LONG_TASK_NS : ns;
+}
+
 /* Begins to fetch what issuing or running it touches, for writing even where it is only read: a line that two cores
  * share has to be taken from the other before its next use is written, a line that moves has not. */
 static inline void hki_task_prefetch(const hki_task *task)
@@ -118,6 +125,13 @@ static inline void hki_task_prefetch(const hki_task *task)
     __builtin_prefetch(&task->inline_accesses[0], 1);
     __builtin_prefetch(&task->inline_accesses[2], 1);
     __builtin_prefetch(task->inline_payload, 1);
+}
+
+/* The same where it is to be registered first. */
+static inline void hki_task_prefetch_unregistered(const hki_task *task)
+{
+    hki_task_prefetch(task);
+    __builtin_prefetch(&task->reserve, 1);
 }
 
 /* The same for ending it, when what it touches is there. */

@@ -365,11 +365,28 @@ static bool window_has_room(hki_runtime *runtime, uint64_t output_bytes)
            (unfinished <= runtime->run_ahead_calls / 2 && bytes <= runtime->run_ahead_bytes / 2);
 }
 
+/* It may take no longer than HKI_SPIN_NS until half of those are left that are near, by what the latest calls are expected
+ * to take. */
+static bool is_near_soon(hki_runtime *runtime, uint64_t unfinished)
+{
+    hki_lock_acquire(&runtime->issue_lock);
+    const uint64_t issued = atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed);
+    const int64_t tasks = (int64_t)(issued - runtime->near_tasks);
+    const int64_t ns = runtime->issued_ns - runtime->near_ns;
+    runtime->near_tasks = issued;
+    runtime->near_ns = runtime->issued_ns;
+    hki_lock_release(&runtime->issue_lock);
+    int64_t cores = 0, ahead = (int64_t)unfinished - HKI_NEAR_TASKS / 2;
+    for (int i = 0; i < runtime->queue_count; i++)
+        cores += runtime->queues[i]->worker_count;
+    return tasks > 0 && ns / tasks * ahead <= HKI_SPIN_NS * cores;
+}
+
 void hki_window_approach(hki_runtime *runtime)
 {
     const int64_t until = hki_clock_ns() + HKI_SPIN_NS;
     uint64_t unfinished = unfinished_tasks(runtime);
-    if (unfinished >= HKI_NEAR_TASKS)
+    if (unfinished >= HKI_NEAR_TASKS && is_near_soon(runtime, unfinished))
         while ((unfinished = unfinished_tasks(runtime)) > HKI_NEAR_TASKS / 2 &&
                hki_clock_ns() < until)
             for (int i = 0; i < 32 && !help_any(runtime, HKI_BATCH_NS); i++)

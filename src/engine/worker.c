@@ -249,7 +249,10 @@ void *hki_worker_main(void *argument)
     hki_executor_init(&executor, queue, worker->slot, true);
     hki_tracing_name_worker(worker);
     fesetenv(FE_DFL_ENV);
-    hki_cpu_pin(worker->processor);
+    int processors[64], count = 0;
+    for (; count < queue->worker_count && count < 64; count++)
+        processors[count] = queue->workers[count].processor;
+    hki_cpu_pin_any(processors, count);
     atomic_fetch_add(&queue->park->attentive, 1);
     while (wait_for_work(queue)) {
         work(&executor);
