@@ -301,6 +301,16 @@ void hki_order_wait_locked(hki_runtime *runtime)
         hki_relax();
 }
 
+/* Registered tasks that have not finished. */
+static uint64_t registered_ahead(hki_queue *queue)
+{
+    const hki_ring *ring = &queue->ring;
+    uint64_t waiting = atomic_load_explicit(&ring->put, memory_order_relaxed) -
+                       atomic_load_explicit(&ring->taken, memory_order_relaxed);
+    return atomic_load_explicit(&queue->runtime->issued_tasks, memory_order_relaxed) - waiting -
+           hki_queue_finished(queue, 0) - hki_queue_finished(queue, 1);
+}
+
 int hki_queue_pop(hki_queue *queue, hki_executor *executor, int64_t most_ns, hki_claim *claims,
                   int count)
 {
@@ -315,7 +325,7 @@ int hki_queue_pop(hki_queue *queue, hki_executor *executor, int64_t most_ns, hki
         take_listed_locked(queue, &taken);
         if (!orders)
             take_from_ring_locked(queue, &taken);
-        else if (taken.count == 0) /* else what is registered leaves the cache before it runs */
+        else if (taken.count == 0 || registered_ahead(queue) < HKI_LOOKAHEAD)
             ordered = order_from_ring_locked(queue, executor, &taken);
         hki_lock_release(&queue->lock);
     } while (taken.count == 0 && ordered > 0 && !hki_ring_is_empty(&queue->ring));

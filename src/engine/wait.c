@@ -401,15 +401,18 @@ void hki_window_approach(hki_runtime *runtime)
 void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes)
 {
     atomic_fetch_add_explicit(&runtime->window_waits, 1, memory_order_relaxed);
-    int64_t start = hki_clock_ns(), nap_ns = HKI_SPIN_NS;
+    const int64_t begin = hki_clock_ns();
+    int64_t start = begin;
     hki_wait_point point = hki_tracing_wait(runtime);
     while (!window_has_room(runtime, output_bytes) && hki_runtime_alive(runtime)) {
         if (stay_awake(runtime, &start))
             continue;
-        /* Naps rather than being woken: those who finish tasks need not know of this. */
+        /* Naps rather than being woken: those who finish tasks need not know of this. Short beside what it has taken so
+         * far, so that they do not run out of tasks meanwhile. */
+        int64_t nap_ns = (hki_clock_ns() - begin) / 4;
+        nap_ns = nap_ns < HKI_SPIN_NS ? HKI_SPIN_NS : nap_ns > WINDOW_NAP_NS ? WINDOW_NAP_NS : nap_ns;
         struct timespec nap = {0, nap_ns};
         nanosleep(&nap, NULL);
-        nap_ns = nap_ns < WINDOW_NAP_NS ? nap_ns * 2 : WINDOW_NAP_NS;
     }
     hki_tracing_waited(&point, HKI_TRACE_WAIT_WINDOW, -1);
 }
