@@ -142,6 +142,14 @@ static inline void hki_task_prefetch_gates(hki_task *task)
         __builtin_prefetch(gates[i], 1);
 }
 
+/* The same for those who wait for it, while it runs. */
+static inline void hki_task_prefetch_waiters(hki_task *task)
+{
+    hki_gate **gates = hki_task_registered(task);
+    for (int i = 0; i < task->registered_count; i++)
+        __builtin_prefetch(atomic_load_explicit(&gates[i]->waiters, memory_order_relaxed), 1);
+}
+
 /* Who runs tasks now: a worker, or a thread that submits or waits. */
 struct hki_executor {
     hki_queue *queue;   /* a worker's own; NULL in other threads */

@@ -35,6 +35,7 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
         }
         piece = 0;
     }
+    hki_task_prefetch_waiters(task);
     hki_task_run_piece(task, piece);
     hki_tracing_piece(&point, task, piece);
     if (task->spec.piece_count > 1 &&
