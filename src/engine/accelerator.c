@@ -242,7 +242,7 @@ void *hki_accelerator_main(void *argument)
     fesetenv(FE_DFL_ENV);
     hki_tracing_name_worker(worker);
     if (runtime->launch_cores.count > 0)
-        hki_cpu_pin_any(runtime->launch_cores.processors, runtime->launch_cores.count);
+        hki_cpu_pin(runtime->launch_cores.processors, runtime->launch_cores.count);
     while (wait_for_task(queue)) {
         /* Giving a device work takes no core worth counting. */
         if (!queue->device->class->is_modelled) {

@@ -249,7 +249,8 @@ static int order_from_ring_locked(hki_queue *queue, hki_executor *executor, batc
     uint64_t next = first, fetched = first;
     int64_t turns_ns = 0, taken_ns = 0;
     int registered = 0;
-    for (; next != end && turns_ns < HKI_TURNS_NS && (!taken || registered < HKI_REGISTRATIONS); next++) {
+    for (; next != end && turns_ns < HKI_TURNS_NS && (!taken || registered < HKI_REGISTRATIONS);
+         next++) {
         for (; fetched != put && fetched - next <= FETCH_AHEAD; fetched++)
             hki_task_prefetch_unregistered(ring->tasks[fetched % HKI_RING_TASKS]);
         hki_task *task = ring->tasks[next % HKI_RING_TASKS];

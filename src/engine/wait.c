@@ -410,7 +410,9 @@ void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes)
         /* Naps rather than being woken: those who finish tasks need not know of this. Short beside what it has taken so
          * far, so that they do not run out of tasks meanwhile. */
         int64_t nap_ns = (hki_clock_ns() - begin) / 4;
-        nap_ns = nap_ns < HKI_SPIN_NS ? HKI_SPIN_NS : nap_ns > WINDOW_NAP_NS ? WINDOW_NAP_NS : nap_ns;
+        nap_ns = nap_ns < HKI_SPIN_NS     ? HKI_SPIN_NS
+                 : nap_ns > WINDOW_NAP_NS ? WINDOW_NAP_NS
+                                          : nap_ns;
         struct timespec nap = {0, nap_ns};
         nanosleep(&nap, NULL);
     }

@@ -242,6 +242,16 @@ static bool wait_for_work(hki_queue *queue)
     }
 }
 
+/* To its device's cores, not to one of them: the thread that issues calls is on some core, too, and who is woken there would
+ * take it from that thread while another is free. */
+static void pin(const hki_queue *queue)
+{
+    int processors[HKI_MAX_CORES];
+    for (int i = 0; i < queue->worker_count; i++)
+        processors[i] = queue->workers[i].processor;
+    hki_cpu_pin(processors, queue->worker_count);
+}
+
 void *hki_worker_main(void *argument)
 {
     hki_worker *worker = argument;
@@ -250,10 +260,7 @@ void *hki_worker_main(void *argument)
     hki_executor_init(&executor, queue, worker->slot, true);
     hki_tracing_name_worker(worker);
     fesetenv(FE_DFL_ENV);
-    int processors[64], count = 0;
-    for (; count < queue->worker_count && count < 64; count++)
-        processors[count] = queue->workers[count].processor;
-    hki_cpu_pin_any(processors, count);
+    pin(queue);
     atomic_fetch_add(&queue->park->attentive, 1);
     while (wait_for_work(queue)) {
         work(&executor);

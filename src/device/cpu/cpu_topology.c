@@ -43,16 +43,11 @@ fallback:
     return count;
 }
 
-void hki_cpu_pin_any(const int *processors, int count)
+void hki_cpu_pin(const int *processors, int count)
 {
     cpu_set_t set;
     CPU_ZERO(&set);
     for (int i = 0; i < count; i++)
         CPU_SET((size_t)processors[i], &set);
     pthread_setaffinity_np(pthread_self(), sizeof set, &set);
-}
-
-void hki_cpu_pin(int processor)
-{
-    hki_cpu_pin_any(&processor, 1);
 }

@@ -8,9 +8,7 @@ enum { HKI_MAX_CORES = 256 };
  * each other. Returns how many (at least 1), at most HKI_MAX_CORES. May take milliseconds. */
 int hki_cpu_cores(int processors[HKI_MAX_CORES]);
 
-/* Binds the calling thread to a logical processor; failing is harmless and silent. */
-void hki_cpu_pin(int processor);
-/* Binds it to a set of them. */
-void hki_cpu_pin_any(const int *processors, int count);
+/* Binds the calling thread to these logical processors; failing is harmless and silent. */
+void hki_cpu_pin(const int *processors, int count);
 
 #endif
