@@ -8,6 +8,7 @@ import statistics
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DATA = "/usr/share/datasets/fashion-mnist"
@@ -81,6 +82,24 @@ class Side:
             raise Refusal(f"{self.title}: exit status {done.returncode} of {' '.join(self.command)}\n"
                           + done.stderr.strip())
         return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+class Pair(Side):
+    """The program of a side twice at the same time, each on a core of its own: what two cores of this machine, which share
+    caches, memory and power, make of two programs that share nothing else."""
+
+    def __init__(self, side, title, cores):
+        super().__init__(f"pair/{side.name}", title, side.command, side.env)
+        self.cores = cores[:2]
+
+    def run(self, extra, timeout=3600):
+        """The objects that both printed, as of one: all samples, in the time of the slower one."""
+        with ThreadPoolExecutor(len(self.cores)) as threads:
+            runs = [threads.submit(Side(self.name, self.title, ["taskset", "-c", str(core)] + self.command,
+                                        self.env).run, extra, timeout) for core in self.cores]
+        return [{"samples": sum(record["samples"] for record in records),
+                 "seconds": max(record["seconds"] for record in records)}
+                for records in zip(*(run.result() for run in runs))]
 
 
 class Comparison:
