@@ -175,7 +175,7 @@ static bool draw(const options *self)
 
 int main(int count, char **arguments)
 {
-    options self = {.tasks = 50000, .repeat = 7};
+    options self = {.tasks = 50000, .repeat = 11};
     int cores[ENGINE_CORES];
     int status = parse(&self, count, arguments);
     if (status)
@@ -188,7 +188,7 @@ int main(int count, char **arguments)
     others_begin(cores, core_count);
     floors_measure(cores, core_count, (int)self.repeat);
     if (self.costs)
-        costs_measure(self.tasks, (int)self.repeat);
+        costs_measure(cores, core_count, self.tasks, (int)self.repeat);
     if (self.metg)
         metg_measure(few);
     if (self.scaling)

@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-/* So many tasks a run; every system takes its turn in each of `repeat` rounds. */
-void costs_measure(long tasks, int repeat);
+/* So many tasks a run, on these cores; every system takes its turn in each of `repeat` rounds. */
+void costs_measure(const int *cores, int core_count, long tasks, int repeat);
 /* Notes the requirements: see engine_report.h. */
 void costs_require(void);
 void costs_print(void);

@@ -73,9 +73,10 @@ static void *other_main(void *unused)
     return NULL;
 }
 
-/* One way; negative: no thread. */
-static double hand_over_ns(const int *cores)
+double floors_hand_over_ns(const int *cores, int core_count)
 {
+    if (core_count < 2)
+        return -1;
     cpu_set_t before;
     pthread_t other;
     line.cores[0] = cores[0];
@@ -106,7 +107,7 @@ void floors_measure(const int *cores, int core_count, int repeat)
     for (int r = 0; r < repeat; r++) {
         ns[CALL][r] = call_ns();
         ns[ATOMIC][r] = atomic_ns();
-        ns[HAND_OVER][r] = core_count > 1 ? hand_over_ns(cores) : -1;
+        ns[HAND_OVER][r] = floors_hand_over_ns(cores, core_count);
         ns[MALLOC][r] = malloc_ns();
     }
     for (int i = 0; i < FLOORS; i++)

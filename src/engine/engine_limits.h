@@ -18,8 +18,8 @@ enum {
     HKI_LOOKAHEAD =
         32,         /* registered ones that have not finished, so that what gets ready is known */
     HKI_TURNS = 64, /* and this many */
-    HKI_GATHER_TICKS = 1000, /* until some more of them have come */
-    HKI_LINGER_TICKS = 5000,
+    HKI_GATHER_TICKS = 4000, /* until some more of them have come */
+    HKI_LINGER_TICKS = 8000,
     HKI_RING_TASKS = 4096, /* ready ones that an issuing thread is ahead of the workers, cheaply */
     HKI_NEAR_TASKS = 256,  /* unfinished ones whose slots and gates a core's cache holds */
     HKI_CHAIN_TASKS = 64,  /* successors run in place before others get their turn */
