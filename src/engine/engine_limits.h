@@ -14,11 +14,10 @@ enum {
     HKI_BATCH_TASKS = 16,        /* and this many */
     HKI_TURN_NS = 500,           /* what a task that runs in its turn takes at most; */
     HKI_TURNS_NS = 2000,         /* as many as hold others back for this long, */
+    HKI_TURNS = 64,              /* and this many */
     HKI_REGISTRATIONS = 16,      /* tasks that a worker registers while others wait for the queue */
-    HKI_LOOKAHEAD =
-        32,         /* registered ones that have not finished, so that what gets ready is known */
-    HKI_TURNS = 64, /* and this many */
-    HKI_GATHER_TICKS = 4000, /* until some more of them have come */
+    HKI_LOOKAHEAD = 32,          /* registered and unfinished, so that what gets ready is known */
+    HKI_GATHER_TICKS = 4000,     /* until some more of them have come */
     HKI_LINGER_TICKS = 8000,
     HKI_RING_TASKS = 4096, /* ready ones that an issuing thread is ahead of the workers, cheaply */
     HKI_NEAR_TASKS = 256,  /* unfinished ones whose slots and gates a core's cache holds */

@@ -172,7 +172,8 @@ static void set(void *flag)
     atomic_store((_Atomic(bool) *)flag, true);
 }
 
-static void test_idle_cores_do_not_sleep_on(void)
+/* `first` calls long_after_all, `waiting` calls wait for it, and the next one, of nothing they touch, ends it. */
+static void run_beside(int64_t first_ns, int waiting, int64_t expected_ns)
 {
     hki_var v[2];
     start(1);
@@ -182,11 +183,16 @@ static void test_idle_cores_do_not_sleep_on(void)
     }
     for (int i = 0; i < 2; i++)
         hki_var_init(&v[i], runtime);
+    atomic_store(&second_ran, false);
     usleep(100000); /* all workers sleep */
-    hki_task_submit(begin(0, 1000, long_after_all, NULL, 1, &(hki_access){&v[0], 0, 1, HKI_WRITE}));
-    usleep(10000);
     hki_task_submit(
-        begin(0, INT64_MAX, set, &second_ran, 1, &(hki_access){&v[1], 0, 1, HKI_WRITE}));
+        begin(0, first_ns, long_after_all, NULL, 1, &(hki_access){&v[0], 0, 1, HKI_WRITE}));
+    usleep(10000);
+    for (int i = 0; i < waiting; i++)
+        hki_task_submit(
+            begin(0, expected_ns, NULL, NULL, 1, &(hki_access){&v[0], 0, 1, HKI_WRITE}));
+    hki_task_submit(
+        begin(0, expected_ns, set, &second_ran, 1, &(hki_access){&v[1], 0, 1, HKI_WRITE}));
     while (!atomic_load(&second_ran)) /* no helping: the workers must do it */
         usleep(1000);
     CHECK(hk_ok(hk_wait_all()));
@@ -194,6 +200,19 @@ static void test_idle_cores_do_not_sleep_on(void)
     for (int i = 0; i < 2; i++)
         hki_var_deinit(&v[i]);
     hk_runtime_deinit();
+}
+
+static void test_idle_cores_do_not_sleep_on(void)
+{
+    run_beside(1000, 0, INT64_MAX);
+}
+
+/* Workers register a few calls ahead of what they run: but all of them before one goes to sleep. */
+static void test_what_is_free_is_found_behind_what_waits(void)
+{
+    run_beside(INT64_MAX, 2000, 1000);
+    run_beside(INT64_MAX, 2000, INT64_MAX);
+    run_beside(1000, 2000, 1000);
 }
 
 /* ---- a call amid the end of the runtime ------------------------------------------------------------------ */
@@ -218,6 +237,7 @@ int main(void)
     test_wait_all_beside_a_stream();
     test_waiter_runs_only_what_it_waits_for();
     test_idle_cores_do_not_sleep_on();
+    test_what_is_free_is_found_behind_what_waits();
     test_submit_after_the_end();
     return check_result();
 }
