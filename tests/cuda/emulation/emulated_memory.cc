@@ -303,10 +303,8 @@ cudaError_t cudaFree(void *memory)
 /* The memory has its first bytes when the stream gets there. */
 cudaError_t cudaMallocAsync(void **memory, size_t bytes, cudaStream_t handle)
 {
-    stream *in = find_stream(handle);
-    if (!in)
-        return fail(cudaErrorInvalidResourceHandle);
-    cudaError_t error = usable(&in->device);
+    stream *in;
+    cudaError_t error = find_usable(handle, in);
     if (error != cudaSuccess)
         return error;
     if (in->captured) /* nodes of a graph that allocate are not emulated */
@@ -322,10 +320,8 @@ cudaError_t cudaMallocAsync(void **memory, size_t bytes, cudaStream_t handle)
 
 cudaError_t cudaFreeAsync(void *memory, cudaStream_t handle)
 {
-    stream *in = find_stream(handle);
-    if (!in)
-        return fail(cudaErrorInvalidResourceHandle);
-    cudaError_t error = usable(&in->device);
+    stream *in;
+    cudaError_t error = find_usable(handle, in);
     if (error != cudaSuccess || !memory)
         return error;
     if (in->captured)
