@@ -3,6 +3,7 @@
  * of CPU devices, they agree bit for bit. So they do among GPUs, which agree with CPU devices within a bound.
  *
  *   same_training [STEPS BATCH]   on GPUs, and one CPU device to compare with, only; fewer where they are emulated */
+#include "base/sanitizer.h"
 #include "check.h"
 
 #include <hocket/hocket.h>
@@ -17,22 +18,9 @@ static const double CUDA_BOUND = 1e-3;
 
 enum { MAX_DEVICES = 2, PARAMS = 8, CLASSES = 10, SIDE = 28 };
 
-/* ThreadSanitizer makes this some twenty times slower. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define SLOW 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define SLOW 1
-#endif
-#endif
-#ifdef SLOW
-enum { STEPS = 6, BATCH = 35 };
-#else
-enum {
-    STEPS = 50,
-    BATCH = 131
-}; /* odd: shares differ, and the last block of samples is not full */
-#endif
+/* ThreadSanitizer makes this some twenty times slower. The batch is odd: shares differ, and the last block of samples
+ * is not full. */
+enum { STEPS = HKI_SANITIZED ? 6 : 50, BATCH = HKI_SANITIZED ? 35 : 131 };
 
 /* How much of it is trained: all, unless the command line says otherwise. */
 static int steps = STEPS, batch_size = BATCH;

@@ -2,22 +2,12 @@
 #include "tests/check.h"
 
 #include "array/test_tasks.h"
+#include "base/sanitizer.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#if defined(__SANITIZE_THREAD__)
-#define THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define THREAD_SANITIZER 1
-#endif
-#endif
-#ifndef THREAD_SANITIZER
-#define THREAD_SANITIZER 0
-#endif
 
 /* Every call on an array of a runtime that is not alive gives its record, and none crashes. */
 static void check_gone(hk_array *x, hk_device device, hk_code code)
@@ -101,7 +91,7 @@ static void test_forked(bool serial)
     CHECK(child >= 0);
     if (!child) {
         check_failed_count = 0;
-        if (THREAD_SANITIZER) { /* it does not survive new threads after a fork */
+        if (HKI_THREAD_SANITIZER) { /* it does not survive new threads after a fork */
             options.engine = HK_ENGINE_SERIAL;
             CHECK(hk_ok(hk_runtime_init(&options)));
         }

@@ -1,6 +1,8 @@
 /* idx_file: what is read, and each message for what is not. */
 #include "data/idx_file.h"
 
+#include "base/sanitizer.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -12,17 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
 
 #define MIB ((size_t)1 << 20)
 
@@ -468,7 +459,7 @@ static void test_memory(void)
     static const uint32_t huge[] = {1u << 31}, large[] = {64u << 20};
     bytes content, packed;
 
-    if (SANITIZED) /* they need address space of their own */
+    if (HKI_SANITIZED) /* they need address space of their own */
         return;
     /* A promise costs nothing; */
     expect_within(4 * MIB, make_idx(HKI_IDX_U8, 1, huge, 100), HK_BAD_DATA, "is truncated");

@@ -3,6 +3,7 @@
  * end is seen all the same. And what it costs to wait for one long task. */
 #include "tests/check.h"
 
+#include "base/sanitizer.h"
 #include "engine/late_device.h"
 
 #include <pthread.h>
@@ -44,15 +45,7 @@ static void submit(hki_runtime *runtime, const hki_task_class *class)
 /* ---- held up ----------------------------------------------------------------------------------------------------- */
 
 /* A sanitizer makes ten instructions of one, and has its own in between. */
-#if defined(__has_feature)
-#define IS_SANITIZED (__has_feature(thread_sanitizer) || __has_feature(address_sanitizer))
-#elif defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define IS_SANITIZED 1
-#else
-#define IS_SANITIZED 0
-#endif
-
-#if defined(__x86_64__) && !IS_SANITIZED
+#if defined(__x86_64__) && !HKI_SANITIZED
 
 enum { MOST_STEPS = 5000, TRAP_FLAG = 0x100 };
 

@@ -1,5 +1,6 @@
 /* A process around the engine: fork amid work, exit with work queued, ending a runtime, waiting in a task,
  * the run-ahead window. */
+#include "base/sanitizer.h"
 #include "base/sync.h"
 #include "engine/engine.h"
 #include "tests/check.h"
@@ -182,21 +183,10 @@ static void test_options(void)
     hk_runtime_deinit();
 }
 
-/* ThreadSanitizer cannot follow a child that starts threads after a fork of a process with threads. */
-#if defined(__SANITIZE_THREAD__)
-#define FORK_WORKS 0
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define FORK_WORKS 0
-#endif
-#endif
-#ifndef FORK_WORKS
-#define FORK_WORKS 1
-#endif
-
 int main(void)
 {
-    if (FORK_WORKS) {
+    /* ThreadSanitizer cannot follow a child that starts threads after a fork of a process with threads. */
+    if (!HKI_THREAD_SANITIZER) {
         test_fork_amid_work();
         test_exit_with_work_queued();
     }

@@ -3,6 +3,7 @@
  *
  *   cuda_device           all of it, on cuda:0
  *   cuda_device STEP      one step in a process of its own, which the first form starts: see `steps` */
+#include "base/sanitizer.h"
 #include "check.h"
 
 #include <hocket/hocket.h>
@@ -62,7 +63,8 @@ static void test_names(void)
  * copies: each copy shows what its source held at its place in the program. */
 static void test_copies(const char *cuda, const char *from, const char *to, hk_engine engine)
 {
-    enum { SIZE = 3 * 262144 + 77, ROUNDS = 6 }; /* three stagings, and some */
+    enum { SIZE = 3 * 262144 + 77 }; /* three stagings, and some */
+    enum { ROUNDS = HKI_THREAD_SANITIZER ? 2 : 6 };
     begin(cuda, 0, engine);
     {
         HK_SCOPE;
@@ -142,7 +144,7 @@ static void test_limit(void)
     }
     hk_failures_clear();
     /* What is dropped in flight is used again: no more than a few blocks are ever needed. */
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < (HKI_THREAD_SANITIZER ? 40 : 300); i++) {
         HK_SCOPE;
         hk_add_scalar(hk_ones(hk_shape(256 << 10), HK_F32, hk_device_named("cuda:0")), 1);
     }
@@ -329,7 +331,8 @@ static void test_emulated(const char *program)
     start(program, "copies", "gpus=2,peers=0,slow=9");
     start(program, "succeed", "gpus=2,slow=3");
     start(program, "succeed", "gpus=2,peers=0,slow=5");
-    for (int i = 1; i <= 24; i++) { /* each allocation of it in turn */
+    /* Each allocation of it in turn. */
+    for (int i = 1; i <= 24; i += HKI_THREAD_SANITIZER ? 5 : 1) {
         snprintf(text, sizeof text, "fail_allocation=%d", i);
         start(program, "refuse", text);
     }

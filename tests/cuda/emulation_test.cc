@@ -348,6 +348,39 @@ void test_emulated_libraries()
     CHECK_EQ_I64(static_cast<int *>(hki_emulated_memory(a))[1], 6);
 }
 
+/* A number in the lower half of a word, and in the gap above it what an address has left there. */
+void test_numbers_beside_gaps()
+{
+    restart("gpus=16");
+    cudaStream_t stream = new_stream();
+    const float floats[] = {1e-9f, 1, 2, 8e9f, -1e-9f, -1, -2, -1e9f};
+    std::vector<uint32_t> numbers = {0, 1, 1u << 30, 0u - 1, 0u - (1u << 30)};
+    for (float each : floats) {
+        numbers.push_back(0);
+        memcpy(&numbers.back(), &each, sizeof each);
+    }
+    for (int gpu = 0; gpu < 16; gpu++) {
+        CHECK_EQ_I64(cudaSetDevice(gpu), cudaSuccess);
+        uint64_t address = reinterpret_cast<uintptr_t>(new_array<char>(1));
+        for (uint32_t number : numbers) {
+            const uint64_t word = (address >> 32 << 32) + number;
+            uint64_t given = 0;
+            struct what {
+                uint64_t word;
+                uint64_t *given; /* memory of the host: as it is */
+            } argument = {word, &given};
+            auto run = [](void *own) {
+                *static_cast<what *>(own)->given = static_cast<what *>(own)->word;
+            };
+            cudaSetDevice(0);
+            CHECK_EQ_I64(hki_emulated_enqueue(stream, "word", run, &argument, sizeof argument),
+                         cudaSuccess);
+            CHECK_EQ_I64(cudaStreamSynchronize(stream), cudaSuccess);
+            CHECK(given == word);
+        }
+    }
+}
+
 /* A graph with a branch in a second stream, launched several times. */
 void test_graphs()
 {
@@ -487,6 +520,7 @@ int main(void)
     test_default_stream();
     test_destroyed_stream();
     test_emulated_libraries();
+    test_numbers_beside_gaps();
     test_graphs();
     test_misuse_of_captures();
     test_callbacks_call_nothing();

@@ -49,15 +49,6 @@ bool hki_cuda_has_all_reduce(hki_device *const *devices, int count, hk_dtype dty
 
 /* ---- what the process has: under the lock --------------------------------------------------------------- */
 
-static bool ok(const hki_nccl *library, hki_cuda_stream *stream, ncclResult_t result,
-               const char *what)
-{
-    if (result == ncclSuccess)
-        return true;
-    hki_cuda_note(stream, what, library->ncclGetErrorString(result));
-    return false;
-}
-
 /* The GPU's stream, before all that computes; NULL after noting an error. Makes the GPU the current one. */
 static const lane *lane_of(hki_cuda_stream *stream, int gpu)
 {
@@ -93,7 +84,7 @@ static const communicator *communicator_of(const hki_nccl *library, hki_cuda_str
         return NULL;
     }
     communicator *self = &process.lists[process.list_count];
-    if (!ok(library, stream, library->ncclCommInitAll(self->ranks, count, gpus), "ncclCommInitAll"))
+    if (!HKI_LIBRARY_CALL(nccl, library, stream, ncclCommInitAll, self->ranks, count, gpus))
         return NULL;
     self->count = count;
     memcpy(self->gpus, gpus, (size_t)count * sizeof *gpus);
@@ -155,15 +146,14 @@ static void join_lanes(hki_cuda_stream *stream, const int *gpus, int count)
 static void sum(const hki_nccl *library, hki_cuda_stream *stream, const communicator *ranks,
                 hk_dtype dtype, void *const *arrays, size_t size)
 {
-    bool good = ok(library, stream, library->ncclGroupStart(), "ncclGroupStart");
+    bool good = hki_nccl_ok(library, stream, library->ncclGroupStart(), "ncclGroupStart");
     if (!good)
         return;
     for (int i = 0; i < ranks->count && good; i++)
-        good = ok(library, stream,
-                  library->ncclAllReduce(arrays[i], arrays[i], size, type_of(dtype), ncclSum,
-                                         ranks->ranks[i], process.lanes[ranks->gpus[i]].stream),
-                  "ncclAllReduce");
-    ok(library, stream, library->ncclGroupEnd(), "ncclGroupEnd");
+        good = HKI_LIBRARY_CALL(nccl, library, stream, ncclAllReduce, arrays[i], arrays[i], size,
+                                type_of(dtype), ncclSum, ranks->ranks[i],
+                                process.lanes[ranks->gpus[i]].stream);
+    hki_nccl_ok(library, stream, library->ncclGroupEnd(), "ncclGroupEnd");
 }
 
 void hki_cuda_all_reduce(hki_device *const *devices, int count, hk_dtype dtype, void *const *arrays,

@@ -29,19 +29,12 @@ typedef struct convolutions {
     hki_cuda_cache plans;
 } convolutions;
 
+/* In functions that have a library and a stream. */
+#define CALL(...) HKI_LIBRARY_CALL(cudnn, library, stream, __VA_ARGS__)
+
 static bool is_unsupported(cudnnStatus_t status)
 {
     return CUDNN_STATUS_CATEGORY((int)status) == CUDNN_STATUS_NOT_SUPPORTED;
-}
-
-/* Notes the first error; true when there is none. */
-static bool ok(const hki_cudnn *library, hki_cuda_stream *stream, cudnnStatus_t status,
-               const char *what)
-{
-    if (status == CUDNN_STATUS_SUCCESS)
-        return true;
-    hki_cuda_note(stream, what, library->cudnnGetErrorString(status));
-    return false;
 }
 
 static void drop_plan(void *value, void *context)
@@ -70,17 +63,13 @@ static void convolutions_deinit(void *state)
 
 static bool start(convolutions *self, const hki_cudnn *library, hki_cuda_stream *stream)
 {
-    if (!ok(library, stream, library->cudnnCreate(&self->handle), "cudnnCreate"))
+    if (!CALL(cudnnCreate, &self->handle))
         return false;
-    if (!ok(library, stream, library->cudnnSetStream(self->handle, hki_cuda_stream_handle(stream)),
-            "cudnnSetStream") ||
-        !ok(library, stream, library->cudnnCreateActivationDescriptor(&self->identity),
-            "cudnnCreateActivationDescriptor"))
+    if (!CALL(cudnnSetStream, self->handle, hki_cuda_stream_handle(stream)) ||
+        !CALL(cudnnCreateActivationDescriptor, &self->identity))
         goto destroy;
-    if (!ok(library, stream,
-            library->cudnnSetActivationDescriptor(self->identity, CUDNN_ACTIVATION_IDENTITY,
-                                                  CUDNN_NOT_PROPAGATE_NAN, 0),
-            "cudnnSetActivationDescriptor"))
+    if (!CALL(cudnnSetActivationDescriptor, self->identity, CUDNN_ACTIVATION_IDENTITY,
+              CUDNN_NOT_PROPAGATE_NAN, 0))
         goto destroy_identity;
     self->library = library;
     hki_cuda_cache_init(&self->plans, sizeof(hki_cuda_convolution),
@@ -111,13 +100,9 @@ static convolutions *convolutions_of(hki_cuda_stream *stream, bool *failed)
 static bool make_tensor(const hki_cudnn *library, hki_cuda_stream *stream, bool f64, int n, int c,
                         const int32_t size[2], cudnnTensorDescriptor_t *made)
 {
-    return ok(library, stream, library->cudnnCreateTensorDescriptor(made),
-              "cudnnCreateTensorDescriptor") &&
-           ok(library, stream,
-              library->cudnnSetTensor4dDescriptor(*made, CUDNN_TENSOR_NCHW,
-                                                  f64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT, n, c,
-                                                  size[0], size[1]),
-              "cudnnSetTensor4dDescriptor");
+    return CALL(cudnnCreateTensorDescriptor, made) &&
+           CALL(cudnnSetTensor4dDescriptor, *made, CUDNN_TENSOR_NCHW,
+                f64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT, n, c, size[0], size[1]);
 }
 
 /* tf32 is what the default allows for float32. */
@@ -137,23 +122,14 @@ static bool describe(const hki_cudnn *library, hki_cuda_stream *stream,
     return make_tensor(library, stream, f64, p->samples, p->in_channels, p->in_size, &plan->x) &&
            make_tensor(library, stream, f64, p->samples, p->out_channels, p->out_size, &plan->y) &&
            make_tensor(library, stream, f64, 1, p->out_channels, one, &plan->bias) &&
-           ok(library, stream, library->cudnnCreateFilterDescriptor(&plan->weight),
-              "cudnnCreateFilterDescriptor") &&
-           ok(library, stream,
-              library->cudnnSetFilter4dDescriptor(plan->weight, type, CUDNN_TENSOR_NCHW,
-                                                  p->out_channels, p->in_channels, p->kernel[0],
-                                                  p->kernel[1]),
-              "cudnnSetFilter4dDescriptor") &&
-           ok(library, stream, library->cudnnCreateConvolutionDescriptor(&plan->convolution),
-              "cudnnCreateConvolutionDescriptor") &&
-           ok(library, stream,
-              library->cudnnSetConvolution2dDescriptor(
-                  plan->convolution, p->padding[0], p->padding[1], p->stride[0], p->stride[1],
-                  p->dilation[0], p->dilation[1], CUDNN_CROSS_CORRELATION, type),
-              "cudnnSetConvolution2dDescriptor") &&
-           ok(library, stream,
-              library->cudnnSetConvolutionMathType(plan->convolution, math_of(p, stream)),
-              "cudnnSetConvolutionMathType");
+           CALL(cudnnCreateFilterDescriptor, &plan->weight) &&
+           CALL(cudnnSetFilter4dDescriptor, plan->weight, type, CUDNN_TENSOR_NCHW, p->out_channels,
+                p->in_channels, p->kernel[0], p->kernel[1]) &&
+           CALL(cudnnCreateConvolutionDescriptor, &plan->convolution) &&
+           CALL(cudnnSetConvolution2dDescriptor, plan->convolution, p->padding[0], p->padding[1],
+                p->stride[0], p->stride[1], p->dilation[0], p->dilation[1], CUDNN_CROSS_CORRELATION,
+                type) &&
+           CALL(cudnnSetConvolutionMathType, plan->convolution, math_of(p, stream));
 }
 
 /* ---- algorithms ---------------------------------------------------------------------------------------- */
@@ -211,13 +187,14 @@ static cudnnStatus_t ask(const convolutions *self, const hki_cuda_convolution_pl
 static bool choose(const convolutions *self, hki_cuda_stream *stream,
                    const hki_cuda_convolution *problem, hki_cuda_convolution_plan *plan)
 {
+    const hki_cudnn *library = self->library;
     const cudnnMathType_t math = math_of(problem, stream);
     candidate candidates[MAX_ALGORITHMS];
     int count;
     cudnnStatus_t status = ask(self, plan, candidates, &count);
     if (is_unsupported(status))
         return true;
-    if (!ok(self->library, stream, status, "cudnnGetConvolutionAlgorithm"))
+    if (!hki_cudnn_ok(library, stream, status, "cudnnGetConvolutionAlgorithm"))
         return false;
     for (int i = 0; i < count && !plan->is_supported; i++) {
         const candidate *its = &candidates[i];
@@ -228,9 +205,7 @@ static bool choose(const convolutions *self, hki_cuda_stream *stream,
             continue;
         /* An algorithm and its kind of arithmetic belong together. */
         if (math != CUDNN_FMA_MATH &&
-            !ok(self->library, stream,
-                self->library->cudnnSetConvolutionMathType(plan->convolution, its->math),
-                "cudnnSetConvolutionMathType"))
+            !CALL(cudnnSetConvolutionMathType, plan->convolution, its->math))
             return false;
         plan->is_supported = true;
         plan->algorithm = its->algorithm;
@@ -307,10 +282,8 @@ bool hki_cuda_convolution_launch(hki_cuda_stream *stream, hki_cuda_convolution_p
                                  const void *first, const void *second, const void *bias, void *out,
                                  void *workspace)
 {
-    static const float one_f32 = 1, zero_f32 = 0;
-    static const double one_f64 = 1, zero_f64 = 0;
-    const void *one = plan->is_f64 ? (const void *)&one_f64 : &one_f32;
-    const void *zero = plan->is_f64 ? (const void *)&zero_f64 : &zero_f32;
+    const void *one = hki_library_scale(plan->is_f64, 1),
+               *zero = hki_library_scale(plan->is_f64, 0);
     bool failed;
     const convolutions *self = convolutions_of(stream, &failed);
     cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
@@ -333,6 +306,6 @@ bool hki_cuda_convolution_launch(hki_cuda_stream *stream, hki_cuda_convolution_p
     }
     plan->is_supported = !is_unsupported(status);
     if (plan->is_supported)
-        ok(self->library, stream, status, "a convolution by cuDNN");
+        hki_cudnn_ok(self->library, stream, status, "a convolution by cuDNN");
     return plan->is_supported;
 }

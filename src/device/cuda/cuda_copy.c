@@ -7,14 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STAGING_BYTES = 1 << 20 };
+enum {
+    STAGING_BYTES = 1 << 20,
+    NAP_NS = 20000, /* the host moves so many bytes in a few of these */
+};
+
+typedef enum move_state { MOVE_WAITS, MOVE_RUNS, MOVE_OVER } move_state;
 
 struct hki_cuda_move {
     hki_cuda_move *next;
     void *to;
     const void *from;
     size_t bytes;
-    _Atomic(bool) done;
+    _Atomic(move_state) state;
 };
 
 static bool is_pinned(const void *data)
@@ -32,26 +37,39 @@ static bool is_pinned(const void *data)
 static void CUDART_CB move_bytes(void *argument)
 {
     hki_cuda_move *self = argument;
+    move_state state = MOVE_WAITS;
+    if (!atomic_compare_exchange_strong_explicit(&self->state, &state, MOVE_RUNS,
+                                                 memory_order_acquire, memory_order_relaxed))
+        return;
     memcpy(self->to, self->from, self->bytes);
-    atomic_store_explicit(&self->done, true, memory_order_release);
+    atomic_store_explicit(&self->state, MOVE_OVER, memory_order_release);
 }
 
-static void moves_release(hki_cuda_stream *stream, bool all)
+void hki_cuda_moves_stop(const hki_cuda_slot *slot)
 {
-    for (hki_cuda_move **link = &stream->moves; *link;) {
-        hki_cuda_move *move = *link;
-        if (all || atomic_load_explicit(&move->done, memory_order_acquire)) {
-            *link = move->next;
-            free(move);
-        } else {
-            link = &move->next;
+    for (hki_cuda_move *each = slot->moves; each; each = each->next) {
+        move_state state = MOVE_WAITS;
+        if (atomic_compare_exchange_strong_explicit(&each->state, &state, MOVE_OVER,
+                                                    memory_order_acquire, memory_order_acquire))
+            continue;
+        while (atomic_load_explicit(&each->state, memory_order_acquire) != MOVE_OVER) {
+            struct timespec nap = {0, NAP_NS};
+            nanosleep(&nap, NULL);
         }
     }
 }
 
-void hki_cuda_moves_release(hki_cuda_stream *stream)
+void hki_cuda_moves_release(hki_cuda_slot *slot)
 {
-    moves_release(stream, true);
+    while (slot->moves) {
+        hki_cuda_move *first = slot->moves;
+        slot->moves = first->next;
+        free(first);
+    }
+}
+
+void hki_cuda_staging_release(hki_cuda_stream *stream)
+{
     if (stream->staging)
         cudaFreeHost(stream->staging);
     stream->staging = NULL;
@@ -59,23 +77,23 @@ void hki_cuda_moves_release(hki_cuda_stream *stream)
 
 static bool move(hki_cuda_stream *stream, void *to, const void *from, size_t bytes)
 {
+    hki_cuda_slot *slot = stream->current;
     hki_cuda_move *self = malloc(sizeof *self);
     if (!self)
         return hki_cuda_ok(stream, cudaErrorMemoryAllocation, "a copy within the host's memory");
-    *self = (hki_cuda_move){.next = stream->moves, .to = to, .from = from, .bytes = bytes};
+    *self = (hki_cuda_move){.next = slot->moves, .to = to, .from = from, .bytes = bytes};
     if (!hki_cuda_ok(stream, cudaLaunchHostFunc(stream->handle, move_bytes, self),
                      "cudaLaunchHostFunc")) {
         free(self);
         return false;
     }
-    stream->moves = self;
+    slot->moves = self;
     return true;
 }
 
 /* Memory of STAGING_BYTES that only this stream uses, so that its order is all that is needed. */
 static void *staging(hki_cuda_stream *stream)
 {
-    moves_release(stream, false);
     if (!stream->staging &&
         !hki_cuda_ok(stream, cudaHostAlloc(&stream->staging, STAGING_BYTES, cudaHostAllocPortable),
                      "pinned memory to copy through"))

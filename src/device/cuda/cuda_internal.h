@@ -12,6 +12,9 @@ enum { HKI_CUDA_SLOTS = 256 };
 
 typedef struct hki_cuda_device hki_cuda_device;
 
+/* Bytes that a function moves within the host, in a stream's order. */
+typedef struct hki_cuda_move hki_cuda_move;
+
 /* A task from its begin until it is settled. Written by the thread of its queue until it is launched, then by the one
  * that polls and settles. */
 typedef struct hki_cuda_slot {
@@ -29,12 +32,10 @@ typedef struct hki_cuda_slot {
     hki_cuda_describe_fn describe; /* NULL: no kernel of the task was given `fault` */
     int64_t argument;
     const hki_recorder
-        *recorder; /* of a task of several calls: what its kernels report; else NULL */
-    int call;      /* whose errors `code` and `text` are */
+        *recorder;        /* of a task of several calls: what its kernels report; else NULL */
+    int call;             /* whose errors `code` and `text` are */
+    hki_cuda_move *moves; /* the last one first; once it is settled, only on a lost device */
 } hki_cuda_slot;
-
-/* Bytes that a function moves within the host, in a stream's order. */
-typedef struct hki_cuda_move hki_cuda_move;
 
 struct hki_cuda_stream {
     hki_cuda_device *its;
@@ -48,7 +49,6 @@ struct hki_cuda_stream {
     uint64_t workspace_number; /* counts those that there have been */
     hki_recorder *recorder;    /* whose calls are being launched or recorded; NULL: none's */
     void *staging; /* pinned, for copies from and to memory that is not; NULL before the first */
-    hki_cuda_move *moves; /* given to the stream, the last one first */
     struct {
         void *state;
         void (*deinit)(void *state);
@@ -134,6 +134,15 @@ void hki_cuda_copy_to_host(hki_device *device, void *to, const void *from, size_
 void hki_cuda_copy_to_peer(hki_device *device, hki_device *peer, void *to, const void *from,
                            size_t bytes);
 bool hki_cuda_is_linked(hki_device *device, hki_device *peer);
+
+/* After it, nothing that the host moves for the task of a lost device reads or writes its memory any more. Waits for what
+ * is being moved right now: a megabyte. */
+void hki_cuda_moves_stop(const hki_cuda_slot *slot);
+/* The task has ended, or CUDA calls no functions any more. */
+void hki_cuda_moves_release(hki_cuda_slot *slot);
+/* All tasks' moves are over. */
+void hki_cuda_staging_release(hki_cuda_stream *stream);
+
 /* ---- sums over GPUs (cuda_all_reduce.c) ----------------------------------------------------------------------------- */
 
 bool hki_cuda_has_all_reduce(hki_device *const *devices, int count, hk_dtype dtype);
@@ -156,8 +165,5 @@ hki_cuda_fault *hki_cuda_recorder_fault(hki_cuda_stream *stream, hki_cuda_descri
 bool hki_cuda_recorder_may_fail(const hki_recorder *recorder);
 /* The first call whose kernels have, with what they say; -1: none. The task has ended. */
 int hki_cuda_recorder_failed(const hki_recorder *recorder, char *text, size_t bytes);
-
-/* Nothing runs in the stream any more. */
-void hki_cuda_moves_release(hki_cuda_stream *stream);
 
 #endif

@@ -11,6 +11,8 @@
 #ifndef HOCKET_DEVICE_CUDA_LIBRARIES_H
 #define HOCKET_DEVICE_CUDA_LIBRARIES_H
 
+#include "device/cuda/cuda_stream.h"
+
 #include <cublasLt.h>
 #include <cudnn.h>
 #include <nccl.h>
@@ -83,6 +85,31 @@ typedef struct hki_cudnn {
 typedef struct hki_nccl {
     HKI_NCCL_FUNCTIONS(HKI_LIBRARY_FIELD)
 } hki_nccl;
+
+/* hki_cudnn_ok and its kin: true for a library's status of success; else notes, for the task that is being launched, the
+ * library's text for it. `what`: static text. */
+#define HKI_LIBRARY_OK(kind, status_type, text_of)                                                 \
+    static inline bool hki_##kind##_ok(const hki_##kind *library, hki_cuda_stream *stream,         \
+                                       status_type status, const char *what)                       \
+    {                                                                                              \
+        if (status)                                                                                \
+            hki_cuda_note(stream, what, library->text_of(status));                                 \
+        return !status;                                                                            \
+    }
+HKI_LIBRARY_OK(cublaslt, cublasStatus_t, cublasLtGetStatusString)
+HKI_LIBRARY_OK(cudnn, cudnnStatus_t, cudnnGetErrorString)
+HKI_LIBRARY_OK(nccl, ncclResult_t, ncclGetErrorString)
+/* Calls a function of a library and asks that of it, by the function's name. */
+#define HKI_LIBRARY_CALL(kind, library, stream, function, ...)                                     \
+    hki_##kind##_ok(library, stream, (library)->function(__VA_ARGS__), #function)
+
+/* The factor 0 or 1, of the type that a library wants it in: double for elements of that type, else float. */
+static inline const void *hki_library_scale(bool f64, int factor)
+{
+    static const double doubles[] = {0, 1};
+    static const float floats[] = {0, 1};
+    return f64 ? (const void *)&doubles[factor] : &floats[factor];
+}
 
 /* NULL: it is not there, or lacks a function: hki_cuda_libraries_describe says which. */
 const hki_cublaslt *hki_cuda_cublaslt(void);

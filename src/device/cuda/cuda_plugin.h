@@ -9,7 +9,7 @@
 #include "device/device.h"
 
 /* Counted up with every change of what the two share; the sizes catch what was forgotten. */
-enum { HKI_CUDA_ABI = 3 };
+enum { HKI_CUDA_ABI = 4 };
 
 struct hki_task;
 struct hki_runtime;
@@ -19,12 +19,10 @@ typedef struct hki_cuda_host {
     const char *version; /* HK_VERSION_STRING */
     size_t device_bytes, class_bytes, kernel_call_bytes;
     int op_count;
-    /* As the functions of these names: engine/engine.h, base/sync.h, array/array.h. */
+    /* As the functions of these names: engine/engine.h, array/array.h, device/device.h. */
     void (*task_fail)(struct hki_task *task, int64_t piece, hk_code code, const char *format, ...)
         HK_PRINTF(4, 5);
-    uint64_t (*task_sequence)(const struct hki_task *task);
-    int64_t (*clock_ns)(void);
-    size_t (*dtype_bytes)(hk_dtype dtype);
+    bool (*dtype_store)(hk_dtype dtype, void *element, double value);
     void (*memory_pool_trim)(hki_memory_pool *pool);
     /* True while what runs is recorded: then a task's begin and end are to be those of the GPU's clock. */
     bool (*is_recording)(struct hki_runtime *runtime);

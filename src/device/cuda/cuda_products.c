@@ -23,6 +23,9 @@ typedef struct products {
     hki_cuda_cache plans;
 } products;
 
+/* In functions that have a library and a stream. */
+#define CALL(...) HKI_LIBRARY_CALL(cublaslt, library, stream, __VA_ARGS__)
+
 static void drop_plan(void *value, void *context)
 {
     const hki_cuda_product_plan *plan = value;
@@ -44,16 +47,6 @@ static void products_deinit(void *state)
     self->library->cublasLtDestroy(self->handle);
 }
 
-/* Notes the first error; true when there is none. */
-static bool ok(const hki_cublaslt *library, hki_cuda_stream *stream, cublasStatus_t status,
-               const char *what)
-{
-    if (status == CUBLAS_STATUS_SUCCESS)
-        return true;
-    hki_cuda_note(stream, what, library->cublasLtGetStatusString(status));
-    return false;
-}
-
 /* With a handle; NULL where there is no library, or after noting an error. */
 static products *products_of(hki_cuda_stream *stream, bool *failed)
 {
@@ -65,7 +58,7 @@ static products *products_of(hki_cuda_stream *stream, bool *failed)
     *failed = !self;
     if (!self || self->library)
         return self;
-    if (!ok(library, stream, library->cublasLtCreate(&self->handle), "cublasLtCreate")) {
+    if (!CALL(cublasLtCreate, &self->handle)) {
         *failed = true;
         return NULL;
     }
@@ -91,42 +84,32 @@ static cudaDataType result_type_of(int32_t dtype)
 }
 
 /* A matrix by columns. */
-static bool make_layout(const products *self, hki_cuda_stream *stream,
+static bool make_layout(const hki_cublaslt *library, hki_cuda_stream *stream,
                         const hki_cuda_product *product, cudaDataType type, int64_t rows,
                         int64_t columns, int64_t leading, int64_t batch_stride,
                         cublasLtMatrixLayout_t *layout)
 {
-    const hki_cublaslt *library = self->library;
     const int32_t batch_count = (int32_t)product->batch_count;
-    if (!ok(library, stream,
-            library->cublasLtMatrixLayoutCreate(layout, type, (uint64_t)rows, (uint64_t)columns,
-                                                leading),
-            "cublasLtMatrixLayoutCreate"))
+    if (!CALL(cublasLtMatrixLayoutCreate, layout, type, (uint64_t)rows, (uint64_t)columns, leading))
         return false;
     return batch_count == 1 ||
-           (ok(library, stream,
-               library->cublasLtMatrixLayoutSetAttribute(
-                   *layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch_count, sizeof batch_count),
-               "cublasLtMatrixLayoutSetAttribute") &&
-            ok(library, stream,
-               library->cublasLtMatrixLayoutSetAttribute(
-                   *layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &batch_stride,
-                   sizeof batch_stride),
-               "cublasLtMatrixLayoutSetAttribute"));
+           (CALL(cublasLtMatrixLayoutSetAttribute, *layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
+                 &batch_count, sizeof batch_count) &&
+            CALL(cublasLtMatrixLayoutSetAttribute, *layout,
+                 CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &batch_stride, sizeof batch_stride));
 }
 
-static bool set(const products *self, hki_cuda_stream *stream, cublasLtMatmulDesc_t operation,
-                cublasLtMatmulDescAttributes_t attribute, const void *value, size_t bytes)
-{
-    return ok(self->library, stream,
-              self->library->cublasLtMatmulDescSetAttribute(operation, attribute, value, bytes),
-              "cublasLtMatmulDescSetAttribute");
-}
+/* The same, of the operation or the preference that the function has. */
+#define SET(attribute, value)                                                                      \
+    CALL(cublasLtMatmulDescSetAttribute, operation, CUBLASLT_MATMUL_DESC_##attribute, &(value),    \
+         sizeof(value))
+#define PREFER(attribute, value)                                                                   \
+    CALL(cublasLtMatmulPreferenceSetAttribute, preference, CUBLASLT_MATMUL_PREF_##attribute,       \
+         &(value), sizeof(value))
 
-static bool make_operation(const products *self, hki_cuda_stream *stream,
+static bool make_operation(const hki_cublaslt *library, hki_cuda_stream *stream,
                            const hki_cuda_product *product, hki_cuda_product_plan *plan)
 {
-    const hki_cublaslt *library = self->library;
     const int32_t transposed = CUBLAS_OP_T;
     const cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
     const int32_t bias_type = (int32_t)result_type_of(product->dtype);
@@ -137,50 +120,30 @@ static bool make_operation(const products *self, hki_cuda_stream *stream,
         : product->dtype == HK_F32 && hki_cuda_stream_allows_tf32(stream)
             ? CUBLAS_COMPUTE_32F_FAST_TF32
             : CUBLAS_COMPUTE_32F;
-    if (!ok(library, stream,
-            library->cublasLtMatmulDescCreate(&plan->operation, compute,
-                                              result_type_of(product->dtype)),
-            "cublasLtMatmulDescCreate"))
+    if (!CALL(cublasLtMatmulDescCreate, &plan->operation, compute, result_type_of(product->dtype)))
         return false;
-    return (!product->b_transposed ||
-            set(self, stream, plan->operation, CUBLASLT_MATMUL_DESC_TRANSA, &transposed,
-                sizeof transposed)) &&
-           (!product->a_transposed ||
-            set(self, stream, plan->operation, CUBLASLT_MATMUL_DESC_TRANSB, &transposed,
-                sizeof transposed)) &&
+    const cublasLtMatmulDesc_t operation = plan->operation;
+    return (!product->b_transposed || SET(TRANSA, transposed)) &&
+           (!product->a_transposed || SET(TRANSB, transposed)) &&
            (!product->has_bias ||
-            (set(self, stream, plan->operation, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue,
-                 sizeof epilogue) &&
-             set(self, stream, plan->operation, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &bias_type,
-                 sizeof bias_type) &&
-             set(self, stream, plan->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias,
-                 sizeof bias)));
+            (SET(EPILOGUE, epilogue) && SET(BIAS_DATA_TYPE, bias_type) && SET(BIAS_POINTER, bias)));
 }
 
 /* The library counts by columns, so that it is told of the transposed product: c' = b' a', where a matrix by rows is its
  * transposed one by columns as it lies. */
-static bool make_layouts(const products *self, hki_cuda_stream *stream,
+static bool make_layouts(const hki_cublaslt *library, hki_cuda_stream *stream,
                          const hki_cuda_product *product, hki_cuda_product_plan *plan)
 {
     const int64_t m = product->m, n = product->n, k = product->k;
     const cudaDataType type = type_of(product->dtype);
-    return make_layout(self, stream, product, type, product->b_transposed ? k : n,
+    return make_layout(library, stream, product, type, product->b_transposed ? k : n,
                        product->b_transposed ? n : k, product->b_leading, product->b_batch_stride,
                        &plan->left) &&
-           make_layout(self, stream, product, type, product->a_transposed ? m : k,
+           make_layout(library, stream, product, type, product->a_transposed ? m : k,
                        product->a_transposed ? k : m, product->a_leading, product->a_batch_stride,
                        &plan->right) &&
-           make_layout(self, stream, product, result_type_of(product->dtype), n, m, n,
+           make_layout(library, stream, product, result_type_of(product->dtype), n, m, n,
                        product->c_batch_stride, &plan->result);
-}
-
-static bool prefer(const products *self, hki_cuda_stream *stream,
-                   cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttributes_t name,
-                   const void *value, size_t bytes)
-{
-    return ok(self->library, stream,
-              self->library->cublasLtMatmulPreferenceSetAttribute(preference, name, value, bytes),
-              "cublasLtMatmulPreferenceSetAttribute");
 }
 
 /* Asks for an algorithm; plan->is_supported says whether there is one. */
@@ -196,27 +159,18 @@ static bool choose(const products *self, hki_cuda_stream *stream, const hki_cuda
     cublasLtMatmulHeuristicResult_t found = {.state = CUBLAS_STATUS_NOT_SUPPORTED};
     int found_count = 0;
     bool done = false;
-    if (!ok(library, stream, library->cublasLtMatmulPreferenceCreate(&preference),
-            "cublasLtMatmulPreferenceCreate"))
+    if (!CALL(cublasLtMatmulPreferenceCreate, &preference))
         return false;
-    if (!prefer(self, stream, preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                &workspace_limit_bytes, sizeof workspace_limit_bytes) ||
-        !prefer(self, stream, preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &sums,
-                sizeof sums) ||
-        !prefer(self, stream, preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &left,
-                sizeof left) ||
-        !prefer(self, stream, preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, &right,
-                sizeof right) ||
-        !prefer(self, stream, preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &result,
-                sizeof result) ||
-        !prefer(self, stream, preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &result,
-                sizeof result))
+    if (!PREFER(MAX_WORKSPACE_BYTES, workspace_limit_bytes) ||
+        !PREFER(REDUCTION_SCHEME_MASK, sums) || !PREFER(MIN_ALIGNMENT_A_BYTES, left) ||
+        !PREFER(MIN_ALIGNMENT_B_BYTES, right) || !PREFER(MIN_ALIGNMENT_C_BYTES, result) ||
+        !PREFER(MIN_ALIGNMENT_D_BYTES, result))
         goto destroy;
     cublasStatus_t status = library->cublasLtMatmulAlgoGetHeuristic(
         self->handle, plan->operation, plan->left, plan->right, plan->result, plan->result,
         preference, 1, &found, &found_count);
     done = status == CUBLAS_STATUS_NOT_SUPPORTED ||
-           ok(library, stream, status, "cublasLtMatmulAlgoGetHeuristic");
+           hki_cublaslt_ok(library, stream, status, "cublasLtMatmulAlgoGetHeuristic");
     if (status == CUBLAS_STATUS_SUCCESS && found_count > 0 &&
         found.state == CUBLAS_STATUS_SUCCESS) {
         plan->is_supported = true;
@@ -241,8 +195,9 @@ const hki_cuda_product_plan *hki_cuda_product_plan_for(hki_cuda_stream *stream,
         return NULL;
     plan = hki_cuda_cache_find(&self->plans, product);
     if (!plan) {
-        if (!make_operation(self, stream, product, &made) ||
-            !make_layouts(self, stream, product, &made) || !choose(self, stream, product, &made))
+        if (!make_operation(self->library, stream, product, &made) ||
+            !make_layouts(self->library, stream, product, &made) ||
+            !choose(self, stream, product, &made))
             goto fail;
         plan = hki_cuda_cache_put(&self->plans, product);
         if (!plan) {
@@ -267,19 +222,15 @@ bool hki_cuda_product_launch(hki_cuda_stream *stream, const hki_cuda_product_pla
                              const void *a, const void *b, const void *bias, void *c,
                              void *workspace)
 {
-    static const float one_f32 = 1, zero_f32 = 0;
-    static const double one_f64 = 1, zero_f64 = 0;
-    const void *one = plan->is_f64 ? (const void *)&one_f64 : &one_f32;
-    const void *zero = plan->is_f64 ? (const void *)&zero_f64 : &zero_f32;
+    const void *one = hki_library_scale(plan->is_f64, 1),
+               *zero = hki_library_scale(plan->is_f64, 0);
     bool failed;
     const products *self = products_of(stream, &failed);
-    if (bias &&
-        !set(self, stream, plan->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias))
+    const hki_cublaslt *library = self->library;
+    const cublasLtMatmulDesc_t operation = plan->operation;
+    if (bias && !SET(BIAS_POINTER, bias))
         return false;
-    return ok(self->library, stream,
-              self->library->cublasLtMatmul(self->handle, plan->operation, one, b, plan->left, a,
-                                            plan->right, zero, c, plan->result, c, plan->result,
-                                            &plan->algorithm, workspace, plan->workspace_bytes,
-                                            hki_cuda_stream_handle(stream)),
-              "cublasLtMatmul");
+    return CALL(cublasLtMatmul, self->handle, operation, one, b, plan->left, a, plan->right, zero,
+                c, plan->result, c, plan->result, &plan->algorithm, workspace,
+                plan->workspace_bytes, hki_cuda_stream_handle(stream));
 }

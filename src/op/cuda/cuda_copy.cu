@@ -1,6 +1,6 @@
 /* Copies, constants and conversions, by the kernel of cuda_elementwise.cuh. */
-#include "base/half.h"
 #include "op/cuda/cuda_elementwise.cuh"
+#include "op/cuda/cuda_half.cuh"
 
 /* ---- copies and constants */
 template <class Element, int Inputs> struct plain_row {
@@ -59,26 +59,6 @@ void hki_cuda_launch_fill(hki_cuda_stream *stream, const hki_cuda_path *path, in
 }
 
 /* ---- conversions: as in op/copy.c */
-
-struct f16 { /* which have no arithmetic of their own here */
-    uint16_t bits;
-};
-struct bf16 {
-    uint16_t bits;
-};
-
-HKI_DEVICE float value_of(f16 x)
-{
-    return hki_f16_to_float(x.bits);
-}
-HKI_DEVICE float value_of(bf16 x)
-{
-    return hki_bf16_to_float(x.bits);
-}
-template <class From> HKI_DEVICE From value_of(From x)
-{
-    return x;
-}
 
 /* A float that may be rounded once more. */
 HKI_DEVICE float narrowed(float x)

@@ -1,6 +1,6 @@
 #include "op/cuda/cuda_elementwise.h"
-#include "base/half.h"
 
+#include "device/cuda/cuda_device.h"
 #include "op/copy.h"
 #include "op/cuda/cuda_calls.h"
 #include "op/cuda/cuda_transpose.h"
@@ -222,52 +222,13 @@ static void launch_fill(hki_cuda_stream *stream, const hki_cuda_path *path, void
     hki_cuda_launch_fill(stream, path, fill->item_bytes, fill->bits);
 }
 
-/* The bits of a value that the dtype has. */
-static uint64_t bits_of(hk_dtype dtype, double value)
-{
-    union {
-        float f32;
-        double f64;
-        int32_t i32;
-        int64_t i64;
-        uint8_t u8;
-        uint16_t half;
-        uint64_t bits;
-    } element = {.bits = 0};
-    switch (dtype) {
-    case HK_F32:
-        element.f32 = (float)value;
-        break;
-    case HK_F64:
-        element.f64 = value;
-        break;
-    case HK_I32:
-        element.i32 = (int32_t)value;
-        break;
-    case HK_I64:
-        element.i64 = (int64_t)value;
-        break;
-    case HK_U8:
-        element.u8 = (uint8_t)value;
-        break;
-    case HK_BOOL:
-        element.u8 = value != 0;
-        break;
-    case HK_F16:
-        element.half = hki_f16_from_double(value);
-        break;
-    case HK_BF16:
-        element.half = hki_bf16_from_double(value);
-        break;
-    }
-    return element.bits;
-}
-
 static void fill(const hki_kernel_call *call, hki_cuda_stream *stream, double value)
 {
     const hki_cuda_tensor out = hki_cuda_tensor_of(&call->out[0]);
-    fill_launch argument = {hki_cuda_item_bytes(out.dtype), bits_of(out.dtype, value)};
+    fill_launch argument = {.item_bytes = hki_cuda_item_bytes(out.dtype)};
     hki_cuda_walk walk;
+    /* The call was refused where the dtype does not have the value. */
+    hki_cuda_host_of(hki_cuda_stream_device(stream))->dtype_store(out.dtype, &argument.bits, value);
     hki_cuda_walk_over(&walk, (const hki_cuda_tensor *const[]){&out}, 1);
     hki_cuda_each_part(stream, &walk, HKI_CUDA_PACK_BYTES / argument.item_bytes,
                        &argument.item_bytes, launch_fill, &argument);

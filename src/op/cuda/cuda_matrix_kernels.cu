@@ -1,7 +1,6 @@
 #include "op/cuda/cuda_matrix_kernels.h"
 
-#include "base/half.h"
-#include "device/cuda/cuda_launch.cuh"
+#include "op/cuda/cuda_half.cuh"
 
 /* A block makes a tile of SIDE x SIDE elements, of which each thread makes EACH x EACH, a slice of DEPTH terms at a
  * time, which all threads have brought into shared memory. */
@@ -19,26 +18,6 @@ HKI_DEVICE int64_t entry_offset(const hki_cuda_batch &batch, const int64_t *stri
         index /= batch.dims[i];
     }
     return offset;
-}
-
-struct f16 {
-    uint16_t bits;
-};
-struct bf16 {
-    uint16_t bits;
-};
-
-HKI_DEVICE float number(f16 x)
-{
-    return hki_f16_to_float(x.bits);
-}
-HKI_DEVICE float number(bf16 x)
-{
-    return hki_bf16_to_float(x.bits);
-}
-template <typename T> HKI_DEVICE T number(T x)
-{
-    return x;
 }
 
 /* Of factors of From, summed in T. */
@@ -60,13 +39,13 @@ HKI_KERNEL void multiply(hki_cuda_batch batch, hki_cuda_matrices a, hki_cuda_mat
                 int64_t its_row = top + i / DEPTH, its_k = at + i % DEPTH;
                 left[i % DEPTH][i / DEPTH] =
                     its_row < m && its_k < k
-                        ? number(from_a[its_row * a.row_stride + its_k * a.column_stride])
+                        ? value_of(from_a[its_row * a.row_stride + its_k * a.column_stride])
                         : T(0);
                 int64_t its_column = first + i % SIDE;
                 its_k = at + i / SIDE;
                 right[i / SIDE][i % SIDE] =
                     its_column < n && its_k < k
-                        ? number(from_b[its_k * b.row_stride + its_column * b.column_stride])
+                        ? value_of(from_b[its_k * b.row_stride + its_column * b.column_stride])
                         : T(0);
             }
             __syncthreads();

@@ -3,54 +3,12 @@
 #include "op/kernels/conv2d_block.h"
 
 #include "check.h"
-#include "op/kernels/kernel_isa.h"
+#include "op/kernels/kernel_fixture.h"
 #include "op/kernels/pool2d_kernel.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-enum { GUARD = 64, LANES_MAX = 16 };
-
-static uint64_t random_state = 1;
-
-static double random_get(void)
-{
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(random_state >> 40) / (double)(1 << 24) - 0.5;
-}
-
-static int64_t random_between(int64_t lo, int64_t hi)
-{
-    return lo + (int64_t)((random_get() + 0.5) * (double)(hi - lo + 1));
-}
-
-/* ---- memory with a guard behind it ---- */
-
-typedef struct buffer {
-    unsigned char *data;
-    size_t bytes;
-} buffer;
-
-static buffer buffer_make(size_t bytes)
-{
-    buffer b = {aligned_alloc(64, (bytes + GUARD + 63) / 64 * 64), bytes};
-    if (!b.data)
-        abort();
-    memset(b.data, 0xff, bytes); /* NaN everywhere */
-    memset(b.data + bytes, 0xa5, GUARD);
-    return b;
-}
-
-static void buffer_drop(buffer *b)
-{
-    bool kept = true;
-    for (size_t i = 0; i < GUARD; i++)
-        kept = kept && b->data[b->bytes + i] == 0xa5;
-    CHECK(kept);
-    free(b->data);
-}
+enum { LANES_MAX = 16 };
 
 static double value_get(const void *p, int64_t i, bool f64)
 {
@@ -579,25 +537,7 @@ static int check_isa(void)
     return check_result();
 }
 
-/* The instruction set is chosen before main, where OpenBLAS is made ready, so each has a program of its own. */
 int main(int argc, char **argv)
 {
-    static const char *const isas[] = {"portable", "avx2", "avx512"};
-    if (argc > 1)
-        return check_isa();
-    for (size_t i = 0; i < sizeof isas / sizeof *isas; i++) {
-        pid_t child = fork();
-        CHECK(child >= 0);
-        if (child == 0) {
-            setenv("HOCKET_ISA", isas[i], 1);
-            execl("/proc/self/exe", argv[0], isas[i], (char *)NULL);
-            _exit(1);
-        }
-        int status = 1;
-        CHECK(waitpid(child, &status, 0) == child);
-        if (status != 0)
-            fprintf(stderr, "with HOCKET_ISA=%s\n", isas[i]);
-        CHECK(status == 0);
-    }
-    return check_result();
+    return check_each_isa(argc, argv, check_isa);
 }

@@ -4,54 +4,10 @@
 #include "op/kernels/conv2d_image.h"
 
 #include "check.h"
-#include "op/kernels/kernel_isa.h"
+#include "op/kernels/kernel_fixture.h"
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-enum { GUARD = 64 };
-
-static uint64_t random_state = 1;
-
-static double random_get(void)
-{
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(random_state >> 40) / (double)(1 << 24) - 0.5;
-}
-
-static int64_t random_between(int64_t lo, int64_t hi)
-{
-    return lo + (int64_t)((random_get() + 0.5) * (double)(hi - lo + 1));
-}
-
-/* ---- memory that ends where it should ---- */
-
-typedef struct buffer {
-    char *data;
-    size_t bytes;
-} buffer;
-
-static buffer buffer_make(size_t bytes)
-{
-    buffer b = {aligned_alloc(64, (bytes + GUARD + 63) / 64 * 64), bytes};
-    if (!b.data)
-        abort();
-    memset(b.data, 0xff, bytes); /* NaN everywhere */
-    memset(b.data + bytes, 0xa5, GUARD);
-    return b;
-}
-
-static void buffer_drop(const buffer *b)
-{
-    bool kept = true;
-    for (size_t i = 0; i < GUARD; i++)
-        kept = kept && (unsigned char)b->data[b->bytes + i] == 0xa5;
-    CHECK(kept);
-    free(b->data);
-}
 
 static buffer floats_make(int64_t count)
 {
@@ -322,25 +278,7 @@ static int run_all(void)
     return check_result();
 }
 
-/* The instruction set is chosen before main, where OpenBLAS is made ready, so each has a program of its own. */
 int main(int argc, char **argv)
 {
-    static const char *const names[] = {"portable", "avx2", "avx512"};
-    if (argc > 1)
-        return run_all();
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        pid_t child = fork();
-        CHECK(child >= 0);
-        if (child == 0) {
-            setenv("HOCKET_ISA", names[i], 1);
-            execl("/proc/self/exe", argv[0], names[i], (char *)NULL);
-            _exit(1);
-        }
-        int status = 1;
-        CHECK(waitpid(child, &status, 0) == child);
-        if (status != 0)
-            fprintf(stderr, "with HOCKET_ISA=%s\n", names[i]);
-        CHECK(status == 0);
-    }
-    return check_result();
+    return check_each_isa(argc, argv, run_all);
 }

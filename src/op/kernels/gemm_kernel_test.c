@@ -1,5 +1,7 @@
 #include "op/kernels/gemm_kernel.h"
 
+#include "base/sanitizer.h"
+
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -10,18 +12,6 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#ifdef __has_feature
-#define HAS_FEATURE(name) __has_feature(name)
-#else
-#define HAS_FEATURE(name) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||                               \
-    HAS_FEATURE(address_sanitizer) || HAS_FEATURE(thread_sanitizer)
-#define SANITIZED 1 /* slow, and with terabytes of addresses */
-#else
-#define SANITIZED 0
-#endif
 
 static int failures;
 
@@ -262,7 +252,12 @@ static void test_special_values(void)
 
 /* ---- Products of many threads at once: the bytes of one thread alone, wherever operands lie */
 
-enum { PRODUCTS = 32, LARGEST = 200, THREADS = 6, PRODUCTS_PER_THREAD = SANITIZED ? 2000 : 20000 };
+enum {
+    PRODUCTS = 32,
+    LARGEST = 200,
+    THREADS = 6,
+    PRODUCTS_PER_THREAD = HKI_SANITIZED ? 2000 : 20000
+};
 
 static struct product {
     shape s;
@@ -360,7 +355,7 @@ static void test_concurrent_products(void)
      */
     const struct product *p = &products[0];
     char *c = malloc(bytes_of(p, p->s.m, p->s.n));
-    for (int i = 0; i < 20 && !SANITIZED; i++) {
+    for (int i = 0; i < 20 && !HKI_SANITIZED; i++) {
         pid_t child = fork();
         if (child == 0) {
             alarm(20);
@@ -407,7 +402,7 @@ static void test_no_addresses(void)
 {
     pthread_t thread;
 
-    if (SANITIZED)
+    if (HKI_SANITIZED) /* with terabytes of addresses */
         return;
     if (pthread_create(&thread, NULL, no_addresses_thread, NULL) != 0)
         abort();

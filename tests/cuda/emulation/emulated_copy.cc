@@ -32,11 +32,23 @@ cudaError_t check(const void *to, const void *from, size_t bytes, cudaMemcpyKind
     return cudaSuccess;
 }
 
-cudaError_t copy(stream *in, void *to, const void *from, size_t bytes, cudaMemcpyKind kind)
+/* What has been issued in the default stream is done when it returns. */
+cudaError_t finish(cudaError_t error)
 {
-    if (!in)
-        return fail(cudaErrorInvalidResourceHandle);
-    cudaError_t error = usable(&in->device);
+    return error != cudaSuccess ? error : wait_for_stream(*find_stream(nullptr));
+}
+
+} // namespace
+
+} // namespace emulated
+
+using namespace emulated;
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t handle)
+{
+    stream *in;
+    cudaError_t error = find_usable(handle, in);
     if (error != cudaSuccess || !bytes)
         return error;
     error = check(to, from, bytes, kind);
@@ -49,44 +61,9 @@ cudaError_t copy(stream *in, void *to, const void *from, size_t bytes, cudaMemcp
                   {entry::work, "cudaMemcpy", [to, from, bytes] { memmove(to, from, bytes); }});
 }
 
-cudaError_t fill(stream *in, void *memory, int value, size_t bytes)
-{
-    if (!in)
-        return fail(cudaErrorInvalidResourceHandle);
-    cudaError_t error = usable(&in->device);
-    if (error != cudaSuccess || !bytes)
-        return error;
-    location found = find(memory, bytes);
-    if ((found.where != place::device && found.where != place::pinned) || !found.is_whole)
-        return fail(cudaErrorInvalidValue);
-    add(the_machine().copies, 1);
-    memory = behind(memory);
-    return submit(
-        *in, {entry::work, "cudaMemset", [memory, value, bytes] { memset(memory, value, bytes); }});
-}
-
-/* In the default stream, and done when it returns. */
-cudaError_t finish(stream *in, cudaError_t error)
-{
-    return error != cudaSuccess ? error : wait_for_stream(*in);
-}
-
-} // namespace
-
-} // namespace emulated
-
-using namespace emulated;
-
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
-                            cudaStream_t handle)
-{
-    return copy(find_stream(handle), to, from, bytes, kind);
-}
-
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind)
 {
-    stream *in = find_stream(nullptr);
-    return finish(in, copy(in, to, from, bytes, kind));
+    return finish(cudaMemcpyAsync(to, from, bytes, kind, nullptr));
 }
 
 /* Between GPUs; their access to each other does not matter. */
@@ -99,22 +76,30 @@ cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int f
         return fail(cudaErrorInvalidDevice);
     if (bytes && (find(to, bytes).gpu != to_device || find(from, bytes).gpu != from_device))
         return fail(cudaErrorInvalidValue);
-    return copy(find_stream(handle), to, from, bytes, cudaMemcpyDeviceToDevice);
+    return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, handle);
 }
 
 cudaError_t cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t bytes)
 {
-    return finish(find_stream(nullptr),
-                  cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, nullptr));
+    return finish(cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, nullptr));
 }
 
 cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t handle)
 {
-    return fill(find_stream(handle), memory, value, bytes);
+    stream *in;
+    cudaError_t error = find_usable(handle, in);
+    if (error != cudaSuccess || !bytes)
+        return error;
+    location found = find(memory, bytes);
+    if ((found.where != place::device && found.where != place::pinned) || !found.is_whole)
+        return fail(cudaErrorInvalidValue);
+    add(the_machine().copies, 1);
+    memory = behind(memory);
+    return submit(
+        *in, {entry::work, "cudaMemset", [memory, value, bytes] { memset(memory, value, bytes); }});
 }
 
 cudaError_t cudaMemset(void *memory, int value, size_t bytes)
 {
-    stream *in = find_stream(nullptr);
-    return finish(in, fill(in, memory, value, bytes));
+    return finish(cudaMemsetAsync(memory, value, bytes, nullptr));
 }

@@ -327,16 +327,9 @@ typedef struct product {
     double alpha, beta;
 } product;
 
-/* Loses what a factor has beyond 10 bits, where that is allowed. */
 static float factor_of(const product *self, float x)
 {
-    uint32_t bits;
-    if (self->op.compute == CUBLAS_COMPUTE_32F)
-        return x;
-    memcpy(&bits, &x, sizeof bits);
-    bits &= ~UINT32_C(0x1FFF);
-    memcpy(&x, &bits, sizeof bits);
-    return x;
+    return self->op.compute == CUBLAS_COMPUTE_32F ? x : emulated_tf32(x);
 }
 
 #define MULTIPLY(name, From, T, FACTOR)                                                            \
@@ -431,13 +424,12 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
     else if (!emulated_is_good(self.op.bias, self.d.rows * element_bytes(&self.d),
                                chosen.bias_alignment))
         return CUBLAS_STATUS_INVALID_VALUE;
-    self.alpha = f64 ? *(const double *)alpha : (double)*(const float *)alpha;
-    self.beta = f64 ? *(const double *)beta : (double)*(const float *)beta;
+    self.alpha = emulated_scale(f64, alpha);
+    self.beta = emulated_scale(f64, beta);
     return hki_emulated_enqueue(stream, "cublasLtMatmul", run, &self, sizeof self) == cudaSuccess
                ? CUBLAS_STATUS_SUCCESS
                : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
-#define FUNCTION(f) {#f, (void (*)(void))f},
 const emulated_function emulated_cublaslt_functions[] = {
-    HKI_CUBLASLT_FUNCTIONS(FUNCTION){NULL, NULL}};
+    HKI_CUBLASLT_FUNCTIONS(EMULATED_FUNCTION){NULL, NULL}};

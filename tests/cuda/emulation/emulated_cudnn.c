@@ -207,38 +207,37 @@ static cudnnStatus_t problem_of(result of, cudnnTensorDescriptor_t x,
     return CUDNN_STATUS_SUCCESS;
 }
 
-#define ANSWER(results, returned, requested, bad, varying, good)                                   \
-    do {                                                                                           \
-        if ((requested) < 3)                                                                       \
-            return CUDNN_STATUS_BAD_PARAM;                                                         \
-        memset(results, 0, 3 * sizeof *(results));                                                 \
-        (results)[0].algo = bad;                                                                   \
-        (results)[0].status = CUDNN_STATUS_NOT_SUPPORTED;                                          \
-        (results)[1].algo = varying;                                                               \
-        (results)[1].determinism = CUDNN_NON_DETERMINISTIC;                                        \
-        (results)[2].algo = good;                                                                  \
-        (results)[2].determinism = CUDNN_DETERMINISTIC;                                            \
-        (results)[2].memory = WORKSPACE_BYTES;                                                     \
-        for (int answer = 0; answer < 3; answer++)                                                 \
-            (results)[answer].mathType = CUDNN_DEFAULT_MATH;                                       \
-        *(returned) = 3;                                                                           \
-    } while (0)
+/* The rest of a question's function, by the names that it gives its arguments. */
+#define ANSWER(of, x, weight, y, bad, varying, good)                                               \
+    convolution made;                                                                              \
+    cudnnStatus_t status = problem_of(of, x, weight, desc, y, &made);                              \
+    if (!handle || status != CUDNN_STATUS_SUCCESS)                                                 \
+        return status;                                                                             \
+    if (requested < 3)                                                                             \
+        return CUDNN_STATUS_BAD_PARAM;                                                             \
+    memset(results, 0, 3 * sizeof *results);                                                       \
+    results[0].algo = bad;                                                                         \
+    results[0].status = CUDNN_STATUS_NOT_SUPPORTED;                                                \
+    results[1].algo = varying;                                                                     \
+    results[1].determinism = CUDNN_NON_DETERMINISTIC;                                              \
+    results[2].algo = good;                                                                        \
+    results[2].determinism = CUDNN_DETERMINISTIC;                                                  \
+    results[2].memory = WORKSPACE_BYTES;                                                           \
+    for (int answer = 0; answer < 3; answer++)                                                     \
+        results[answer].mathType = CUDNN_DEFAULT_MATH;                                             \
+    *returned = 3;                                                                                 \
+    return CUDNN_STATUS_SUCCESS
 
 cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(
     cudnnHandle_t handle, const cudnnTensorDescriptor_t x, const cudnnFilterDescriptor_t weight,
     const cudnnConvolutionDescriptor_t desc, const cudnnTensorDescriptor_t y, const int requested,
     int *returned, cudnnConvolutionFwdAlgoPerf_t *results)
 {
-    convolution made;
-    cudnnStatus_t status = problem_of(RESULT_Y, x, weight, desc, y, &made);
-    if (!handle || status != CUDNN_STATUS_SUCCESS)
-        return status;
     /* So that both ways to add a bias are gone. */
-    ANSWER(results, returned, requested, CUDNN_CONVOLUTION_FWD_ALGO_FFT,
+    ANSWER(RESULT_Y, x, weight, y, CUDNN_CONVOLUTION_FWD_ALGO_FFT,
            CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD,
            made.out_channels % 2 ? CUDNN_CONVOLUTION_FWD_ALGO_GEMM
                                  : CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM);
-    return CUDNN_STATUS_SUCCESS;
 }
 
 cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(
@@ -246,13 +245,8 @@ cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(
     const cudnnConvolutionDescriptor_t desc, const cudnnTensorDescriptor_t dx, const int requested,
     int *returned, cudnnConvolutionBwdDataAlgoPerf_t *results)
 {
-    convolution made;
-    cudnnStatus_t status = problem_of(RESULT_X, dx, weight, desc, dy, &made);
-    if (!handle || status != CUDNN_STATUS_SUCCESS)
-        return status;
-    ANSWER(results, returned, requested, CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT,
+    ANSWER(RESULT_X, dx, weight, dy, CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT,
            CUDNN_CONVOLUTION_BWD_DATA_ALGO_0, CUDNN_CONVOLUTION_BWD_DATA_ALGO_1);
-    return CUDNN_STATUS_SUCCESS;
 }
 
 cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(
@@ -260,13 +254,8 @@ cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(
     const cudnnConvolutionDescriptor_t desc, const cudnnFilterDescriptor_t dw, const int requested,
     int *returned, cudnnConvolutionBwdFilterAlgoPerf_t *results)
 {
-    convolution made;
-    cudnnStatus_t status = problem_of(RESULT_WEIGHT, x, dw, desc, dy, &made);
-    if (!handle || status != CUDNN_STATUS_SUCCESS)
-        return status;
-    ANSWER(results, returned, requested, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT,
+    ANSWER(RESULT_WEIGHT, x, dw, dy, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT,
            CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1);
-    return CUDNN_STATUS_SUCCESS;
 }
 
 /* ---- convolutions -------------------------------------------------------------------------------------- */
@@ -295,14 +284,8 @@ static double at(const convolution *self, const void *data, int64_t index)
 {
     if (self->f64)
         return ((const double *)data)[index];
-    float value = ((const float *)data)[index];
-    if (self->rounds) { /* to tf32 */
-        uint32_t bits;
-        memcpy(&bits, &value, sizeof bits);
-        bits &= ~UINT32_C(0x1FFF);
-        memcpy(&value, &bits, sizeof bits);
-    }
-    return (double)value;
+    const float value = ((const float *)data)[index];
+    return (double)(self->rounds ? emulated_tf32(value) : value);
 }
 
 /* Adds each product of x, weight and y to the one of the three that the others give. */
@@ -377,11 +360,6 @@ static void run(void *argument)
     free(sums);
 }
 
-static double scale_of(const convolution *self, const void *value)
-{
-    return self->f64 ? *(const double *)value : (double)*(const float *)value;
-}
-
 static cudnnStatus_t enqueue(cudnnHandle_t handle, convolution *self, bool varies, bool is_good,
                              const void *alpha, const void *beta, const void *x, const void *weight,
                              const void *y, void *workspace, size_t workspace_bytes)
@@ -396,8 +374,8 @@ static cudnnStatus_t enqueue(cudnnHandle_t handle, convolution *self, bool varie
         !emulated_is_good(weight, (uint64_t)weight_size(self) * item, ALIGNMENT))
         return CUDNN_STATUS_BAD_PARAM;
     self->varies = varies;
-    self->alpha = scale_of(self, alpha);
-    self->beta = scale_of(self, beta);
+    self->alpha = emulated_scale(self->f64, alpha);
+    self->beta = emulated_scale(self->f64, beta);
     self->x = (void *)(uintptr_t)x;
     self->weight = (void *)(uintptr_t)weight;
     self->y = (void *)(uintptr_t)y;
@@ -448,7 +426,8 @@ cudnnStatus_t cudnnConvolutionBiasActivationForward(
         bias_desc->dims[2] != 1 || bias_desc->dims[3] != 1 || bias_desc->type != y_desc->type ||
         !emulated_is_good(bias, (uint64_t)self.out_channels * element_bytes(&self), ALIGNMENT))
         return CUDNN_STATUS_BAD_PARAM;
-    if (activation->mode != CUDNN_ACTIVATION_IDENTITY || (z != y && scale_of(&self, alpha2) != 0) ||
+    if (activation->mode != CUDNN_ACTIVATION_IDENTITY ||
+        (z != y && emulated_scale(self.f64, alpha2) != 0) ||
         algo != CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM)
         return CUDNN_STATUS_NOT_SUPPORTED;
     self.bias = bias;
@@ -487,5 +466,5 @@ cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void *a
                             workspace, workspace_bytes);
 }
 
-#define FUNCTION(f) {#f, (void (*)(void))f},
-const emulated_function emulated_cudnn_functions[] = {HKI_CUDNN_FUNCTIONS(FUNCTION){NULL, NULL}};
+const emulated_function emulated_cudnn_functions[] = {
+    HKI_CUDNN_FUNCTIONS(EMULATED_FUNCTION){NULL, NULL}};

@@ -15,15 +15,15 @@ namespace
 {
 
 /* The moment to wait for; none: it has not been recorded. */
-cudaError_t get_moment(const event &which, std::shared_ptr<moment> &last)
+cudaError_t get_moment(const event *which, std::shared_ptr<moment> &last)
 {
-    cudaError_t error = usable(which.device);
+    cudaError_t error = which ? usable(which->device) : fail(cudaErrorInvalidResourceHandle);
     if (error != cudaSuccess)
         return error;
     unseen hidden;
-    if (which.captured)
+    if (which->captured)
         return fail(cudaErrorCapturedEvent);
-    last = which.last;
+    last = which->last;
     return cudaSuccess;
 }
 
@@ -93,12 +93,12 @@ cudaError_t cudaEventDestroy(cudaEvent_t handle)
 cudaError_t cudaEventRecord(cudaEvent_t handle, cudaStream_t stream_handle)
 {
     event *which = find_event(handle);
-    stream *in = find_stream(stream_handle);
-    if (!which || !in || which->device != &in->device)
-        return fail(cudaErrorInvalidResourceHandle);
-    cudaError_t error = usable(&in->device);
+    stream *in;
+    cudaError_t error = find_usable(stream_handle, in);
     if (error != cudaSuccess)
         return error;
+    if (!which || which->device != &in->device)
+        return fail(cudaErrorInvalidResourceHandle);
     if (in->captured) {
         writing hold;
         which->captured = in->captured;
@@ -122,12 +122,12 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t handle, cudaStream_t in, unsign
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream_handle, cudaEvent_t handle, unsigned flags)
 {
     event *which = find_event(handle);
-    stream *in = find_stream(stream_handle);
-    if (!which || !in)
-        return fail(cudaErrorInvalidResourceHandle);
-    cudaError_t error = usable(&in->device);
+    stream *in;
+    cudaError_t error = find_usable(stream_handle, in);
     if (error != cudaSuccess)
         return error;
+    if (!which)
+        return fail(cudaErrorInvalidResourceHandle);
     if (flags)
         return fail(cudaErrorInvalidValue);
     if (in->captured || which->captured)
@@ -146,9 +146,7 @@ cudaError_t cudaEventQuery(cudaEvent_t handle)
 {
     event *which = find_event(handle);
     std::shared_ptr<moment> last;
-    if (!which)
-        return fail(cudaErrorInvalidResourceHandle);
-    cudaError_t error = get_moment(*which, last);
+    cudaError_t error = get_moment(which, last);
     if (error != cudaSuccess)
         return error;
     return !last || last->has_come() ? cudaSuccess : fail(cudaErrorNotReady);
@@ -158,9 +156,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t handle)
 {
     event *which = find_event(handle);
     std::shared_ptr<moment> last;
-    if (!which)
-        return fail(cudaErrorInvalidResourceHandle);
-    cudaError_t error = get_moment(*which, last);
+    cudaError_t error = get_moment(which, last);
     if (error != cudaSuccess)
         return error;
     add(the_machine().synchronisations, 1);
@@ -177,9 +173,9 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin_handle,
     if (!begin || !end || begin->device != end->device ||
         ((begin->flags | end->flags) & cudaEventDisableTiming))
         return fail(cudaErrorInvalidResourceHandle);
-    cudaError_t error = get_moment(*begin, first);
+    cudaError_t error = get_moment(begin, first);
     if (error == cudaSuccess)
-        error = get_moment(*end, last);
+        error = get_moment(end, last);
     if (error != cudaSuccess)
         return error;
     if (!first || !last)

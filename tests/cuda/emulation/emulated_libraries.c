@@ -53,3 +53,17 @@ void emulated_scribble(void *data, size_t bytes)
     if (bytes)
         memset(data, 0xCB, bytes);
 }
+
+float emulated_tf32(float factor)
+{
+    uint32_t bits;
+    memcpy(&bits, &factor, sizeof bits);
+    bits &= ~UINT32_C(0x1FFF);
+    memcpy(&factor, &bits, sizeof bits);
+    return factor;
+}
+
+double emulated_scale(bool f64, const void *value)
+{
+    return f64 ? *(const double *)value : (double)*(const float *)value;
+}

@@ -22,6 +22,9 @@ typedef struct emulated_function {
     void (*address)(void);
 } emulated_function;
 
+/* For the lists HKI_CUDNN_FUNCTIONS and so on. */
+#define EMULATED_FUNCTION(f) {#f, (void (*)(void))f},
+
 /* Each ends with a NULL name. */
 extern const emulated_function emulated_cublaslt_functions[], emulated_cudnn_functions[],
     emulated_nccl_functions[];
@@ -31,5 +34,10 @@ bool emulated_is_good(const void *data, uint64_t bytes, uint64_t alignment);
 
 /* Overwrites memory that nobody is to rely on. */
 void emulated_scribble(void *data, size_t bytes);
+
+/* What tf32 has of a factor: 10 bits. */
+float emulated_tf32(float factor);
+/* alpha or beta, given as a double or a float. */
+double emulated_scale(bool f64, const void *value);
 
 #endif

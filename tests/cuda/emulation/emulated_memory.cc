@@ -2,6 +2,7 @@
 
 #include "emulated_stream.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -15,8 +16,13 @@ namespace
 
 constexpr size_t page_bytes = 4096;
 constexpr unsigned char fresh_byte = 0xA5;
-/* Addresses of all GPUs lie in one range, so that one comparison finds what is none. */
-constexpr size_t most_span = size_t{64} << 30;
+/* A GPU has addresses for so many times its memory, because each allocation is given whole pages and one more, and
+ * freed ones should not come again at once. */
+constexpr size_t memory_span = 6, least_span = size_t{3} << 29, most_span = size_t{64} << 30;
+/* The lower half of the first address. In an argument the rest of an address may stand in the gap beside a number; with
+ * least_span, which is that of up to 256 MiB a GPU, the default, no number that is likely there makes an address of the
+ * two: whole numbers from -2^30 to 2^30, floats of magnitudes from 1e-9 to 8e9. */
+constexpr size_t first_address = 0x50000000;
 
 size_t pages_of(size_t bytes)
 {
@@ -30,6 +36,17 @@ char *reserve(size_t bytes)
     if (memory == MAP_FAILED)
         stop("no address space for the memory of a GPU");
     return static_cast<char *>(memory);
+}
+
+char *reserve_addresses(size_t bytes)
+{
+    const size_t turn = size_t{1} << 32;
+    char *memory = reserve(bytes + turn);
+    size_t skipped = (first_address - reinterpret_cast<uintptr_t>(memory)) % turn;
+    if (skipped)
+        munmap(memory, skipped);
+    munmap(memory + skipped + bytes, turn - skipped);
+    return memory + skipped;
 }
 
 const gpu *gpu_at(const void *data)
@@ -208,10 +225,10 @@ void prepare_memory(machine &machine)
 {
     for (int i = 0; i < machine.setting.gpus; i++) {
         gpu &device = machine.gpus[i];
-        size_t span = pages_of(machine.setting.memory_bytes) * 8 + (size_t{1} << 30);
-        device.span = span < most_span ? span : most_span;
+        size_t span = pages_of(machine.setting.memory_bytes) * memory_span;
+        device.span = std::clamp(span, least_span, most_span);
         device.cursor = 0;
-        device.base = reserve(device.span);
+        device.base = reserve_addresses(device.span);
         device.offset = reserve(device.span) - device.base;
     }
 }
@@ -286,10 +303,8 @@ cudaError_t cudaFree(void *memory)
 /* The memory has its first bytes when the stream gets there. */
 cudaError_t cudaMallocAsync(void **memory, size_t bytes, cudaStream_t handle)
 {
-    stream *in = find_stream(handle);
-    if (!in)
-        return fail(cudaErrorInvalidResourceHandle);
-    cudaError_t error = usable(&in->device);
+    stream *in;
+    cudaError_t error = find_usable(handle, in);
     if (error != cudaSuccess)
         return error;
     if (in->captured) /* nodes of a graph that allocate are not emulated */
@@ -305,10 +320,8 @@ cudaError_t cudaMallocAsync(void **memory, size_t bytes, cudaStream_t handle)
 
 cudaError_t cudaFreeAsync(void *memory, cudaStream_t handle)
 {
-    stream *in = find_stream(handle);
-    if (!in)
-        return fail(cudaErrorInvalidResourceHandle);
-    cudaError_t error = usable(&in->device);
+    stream *in;
+    cudaError_t error = find_usable(handle, in);
     if (error != cudaSuccess || !memory)
         return error;
     if (in->captured)

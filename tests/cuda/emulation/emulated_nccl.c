@@ -217,5 +217,5 @@ ncclResult_t ncclAllReduce(const void *from, void *to, size_t size, ncclDataType
     return result;
 }
 
-#define FUNCTION(f) {#f, (void (*)(void))f},
-const emulated_function emulated_nccl_functions[] = {HKI_NCCL_FUNCTIONS(FUNCTION){NULL, NULL}};
+const emulated_function emulated_nccl_functions[] = {
+    HKI_NCCL_FUNCTIONS(EMULATED_FUNCTION){NULL, NULL}};

@@ -164,6 +164,12 @@ stream *find_stream(cudaStream_t handle)
     return current_gpu().default_stream;
 }
 
+cudaError_t find_usable(cudaStream_t handle, stream *&found)
+{
+    found = find_stream(handle);
+    return found ? usable(&found->device) : fail(cudaErrorInvalidResourceHandle);
+}
+
 namespace
 {
 
@@ -267,12 +273,12 @@ namespace hki_emulated
 cudaError_t enqueue_kernel(cudaStream_t handle, dim3 grid, dim3 block, bool is_together,
                            const char *name, std::function<void()> body)
 {
-    stream *in = find_stream(handle);
-    if (!in || &in->device != &current_gpu())
-        return fail(cudaErrorInvalidResourceHandle);
-    cudaError_t error = usable(&in->device);
+    stream *in;
+    cudaError_t error = find_usable(handle, in);
     if (error != cudaSuccess)
         return error;
+    if (&in->device != &current_gpu())
+        return fail(cudaErrorInvalidResourceHandle);
     if (!is_launchable(grid, block))
         return fail(cudaErrorInvalidConfiguration);
     return submit(*in, {entry::kernel, name, [=, body = std::move(body)] {
@@ -296,10 +302,8 @@ bool take_argument(cudaStream_t handle, const char *kernel, int index, void *arg
 
 cudaError_t enqueue_fault(cudaStream_t handle, const char *name)
 {
-    stream *in = find_stream(handle);
-    if (!in)
-        return fail(cudaErrorInvalidResourceHandle);
-    cudaError_t error = usable(&in->device);
+    stream *in;
+    cudaError_t error = find_usable(handle, in);
     if (error != cudaSuccess)
         return error;
     gpu &device = in->device;
@@ -311,10 +315,8 @@ cudaError_t enqueue_fault(cudaStream_t handle, const char *name)
 cudaError_t hki_emulated_enqueue(cudaStream_t handle, const char *name, hki_emulated_fn run,
                                  const void *argument, size_t bytes)
 {
-    stream *in = find_stream(handle);
-    if (!in)
-        return fail(cudaErrorInvalidResourceHandle);
-    cudaError_t error = usable(&in->device);
+    stream *in;
+    cudaError_t error = find_usable(handle, in);
     if (error != cudaSuccess)
         return error;
     std::vector<uint64_t> words((bytes + 7) / 8);
@@ -373,19 +375,15 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle)
 
 cudaError_t cudaStreamSynchronize(cudaStream_t handle)
 {
-    stream *in = find_stream(handle);
-    if (!in)
-        return fail(cudaErrorInvalidResourceHandle);
-    cudaError_t error = usable(&in->device);
+    stream *in;
+    cudaError_t error = find_usable(handle, in);
     return error != cudaSuccess ? error : wait_for_stream(*in);
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t handle)
 {
-    stream *in = find_stream(handle);
-    if (!in)
-        return fail(cudaErrorInvalidResourceHandle);
-    cudaError_t error = usable(&in->device);
+    stream *in;
+    cudaError_t error = find_usable(handle, in);
     if (error != cudaSuccess)
         return error;
     if (in->captured) {
@@ -415,10 +413,8 @@ cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned *flags)
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void *argument)
 {
-    stream *in = find_stream(handle);
-    if (!in)
-        return fail(cudaErrorInvalidResourceHandle);
-    cudaError_t error = usable(&in->device);
+    stream *in;
+    cudaError_t error = find_usable(handle, in);
     if (error != cudaSuccess)
         return error;
     return submit(*in, {entry::host_function, "cudaLaunchHostFunc",

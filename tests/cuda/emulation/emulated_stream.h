@@ -107,6 +107,8 @@ struct event {
 event *find_event(cudaEvent_t handle);
 /* The stream behind a handle, 0 being the current GPU's default stream; NULL: there is none. Takes machine.lock. */
 stream *find_stream(cudaStream_t handle);
+/* The same; what a call for the stream is to return where there is none, or its GPU cannot be used. */
+cudaError_t find_usable(cudaStream_t handle, stream *&found);
 
 /* Puts work into the stream, or into the graph that it captures, in order with the default stream; returns what the
  * call is to return. */
