@@ -223,6 +223,7 @@ const hki_device_class hki_cuda_device_class = {
     .kind_name = "cuda",
     .kernels = HKI_CUDA,
     .memory_option = "cuda_memory_bytes (HOCKET_CUDA_MEMORY)",
+    .sums_aside = true,
     .launch_ahead = HKI_CUDA_SLOTS / 2,
     .allocate = hki_cuda_allocate,
     .release = hki_cuda_release,
