@@ -10,7 +10,7 @@
 enum { VARS = 8, CHAIN = 100 };
 
 static const hki_queue_kind COMPUTE = HKI_QUEUE_COMPUTE, IN = HKI_QUEUE_COPY_IN,
-                            OUT = HKI_QUEUE_COPY_OUT, REDUCE = HKI_QUEUE_REDUCE;
+                            OUT = HKI_QUEUE_COPY_OUT;
 
 static hki_runtime *runtime;
 static hki_device *cpu;
@@ -285,62 +285,6 @@ static void test_host(void)
         late_run();
     CHECK_EQ_I64(code_of(1), HK_OK);
     CHECK_EQ_I64(values[1], values[0] * 0x9e3779b97f4a7c15u + 2);
-    stop();
-}
-
-/* A sum of a gradient stands behind what makes it by a mark, and what computes after it does not stand behind it; so do
- * copies of sums. What takes a sum to another place than a queue for computing is launched behind it. */
-static void test_reduction(void)
-{
-    start(64);
-    submit(0, COMPUTE, (work){PUT, 0, -1, 1});
-    issue(late_devices[0], REDUCE, (work){PUT, 1, 0, 2}, false, true);
-    issue(late_devices[0], OUT, (work){PUT, 2, 1, 3}, false, true);
-    submit(0, COMPUTE, (work){PUT, 3, 1, 4});
-    submit(1, COMPUTE, (work){PUT, 4, 2, 5});
-    submit(0, COMPUTE, (work){PUT, 5, 0, 6});
-    late_await(0, COMPUTE, 2);
-    late_await(0, OUT, 1);
-    late_pause();
-    CHECK(late_launched_count(0, COMPUTE) == 2 && late_launched_count(1, COMPUTE) == 0);
-    CHECK(has_waits(0, REDUCE, 1, 1, (late_wait[]){{0, COMPUTE, 1}}));
-    CHECK(has_waits(0, OUT, 1, 1, (late_wait[]){{0, REDUCE, 1}}));
-    CHECK(late_step(0, COMPUTE) &&
-          late_step(0, COMPUTE)); /* what was issued last is over before any sum */
-    CHECK_EQ_I64(code_of(5), HK_OK);
-    CHECK(late_step(0, REDUCE));
-    late_await(0, COMPUTE, 3);
-    CHECK(late_step(0, OUT));
-    late_await(1, COMPUTE, 1);
-    CHECK_EQ_I64(late_wait_count, 2);
-    late_run();
-    CHECK(code_of(3) == HK_OK && code_of(4) == HK_OK);
-    stop();
-}
-
-/* Gradients get ready from the last to the first; of those that wait for the queue the one issued first goes first. */
-static void test_reduction_order(void)
-{
-    start(2);
-    for (int i = 0; i < 2; i++)
-        issue(late_devices[0], REDUCE, (work){PUT, 6 + i, -1, 1}, false, true);
-    late_await(0, REDUCE, 2);
-    for (int i = 5; i >= 0; i--)
-        submit(1, COMPUTE, (work){CHECKED, i, -1, 1}); /* may fail: nothing is launched behind it */
-    for (int i = 0; i < 6; i++)
-        issue(late_devices[0], REDUCE, (work){MIX, i, -1, 2 + (uint64_t)i}, false, true);
-    while (late_launched_count(1, COMPUTE) < 6)
-        late_step(1, COMPUTE);
-    while (late_step(1, COMPUTE))
-        ;
-    late_await(1, COMPUTE, 6);
-    while (hk_device_get_stats((hk_device){late_devices[1]}, HK_QUEUE_COMPUTE).calls < 6)
-        late_pause();
-    late_pause();
-    while (late_launched_count(0, REDUCE) < 8)
-        late_step(0, REDUCE);
-    for (uint64_t i = 0; i < 6; i++)
-        CHECK_EQ_I64(((work *)late_queues[0][REDUCE].tasks[2 + i].argument)->added, 2 + i);
     stop();
 }
 
@@ -639,8 +583,6 @@ int main(void)
     test_many_queues();
     test_many_gates();
     test_host();
-    test_reduction();
-    test_reduction_order();
     test_wait();
     test_fallible();
     test_checked();

@@ -122,14 +122,6 @@ static void sort_unless_sorted(void *items, int count, size_t bytes,
         }
 }
 
-/* The first kinds of queues are what a device has. */
-static int queue_count(const hki_collect_device *device)
-{
-    return !device->is_accelerator ? 1
-           : device->sums_aside    ? HKI_QUEUE_KIND_COUNT
-                                   : HKI_QUEUE_REDUCE;
-}
-
 static bool add_queues(collector *self)
 {
     static const char *const names[] = {"compute", "copy in", "copy out", "reduce"};
@@ -146,7 +138,7 @@ static bool add_queues(collector *self)
         const hki_collect_device *device = &self->source->devices[i];
         const char *name = hki_timeline_text(timeline, device->name);
         self->first_queue[i] = timeline->queue_count;
-        for (int kind = 0; kind < queue_count(device); kind++) {
+        for (int kind = 0; kind < device->queue_count; kind++) {
             self->has_clock[timeline->queue_count] = device->is_accelerator;
             hki_trace_queue_info *queue = &timeline->queues[timeline->queue_count++];
             *queue = (hki_trace_queue_info){
@@ -163,7 +155,7 @@ static bool add_queues(collector *self)
 static int queue_of(const collector *self, const hki_trace_issue_record *issue)
 {
     const int device = issue->device < self->source->device_count ? issue->device : 0;
-    const int count = queue_count(&self->source->devices[device]);
+    const int count = self->source->devices[device].queue_count;
     return self->first_queue[device] + (issue->queue < count ? issue->queue : 0);
 }
 
@@ -415,7 +407,7 @@ static bool add_queue_lanes(collector *self, int device)
 {
     hki_timeline *timeline = self->timeline;
     const int first_lane = timeline->lane_count;
-    const int count = queue_count(&self->source->devices[device]);
+    const int count = self->source->devices[device].queue_count;
     for (int kind = 0; kind < count; kind++) {
         const int queue = self->first_queue[device] + kind;
         self->lane_of_queue[queue] = timeline->lane_count;
