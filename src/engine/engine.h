@@ -184,6 +184,9 @@ hki_runtime *hki_runtime_default_retained(void);
 bool hki_runtime_alive(const hki_runtime *runtime);
 /* The record for a handle whose runtime is not alive: HK_FORKED or HK_CANCELLED; counted. */
 const hk_status *hki_runtime_gone(const hki_runtime *runtime);
+/* At exit, CUDA and its libraries end in their own time, while threads of the runtime may be amid a call of theirs. So the
+ * runtime is to end before whatever has been loaded until now does. Thread-safe; quick where nothing new has been. */
+void hki_runtime_end_first(void);
 bool hki_runtime_is_serial(const hki_runtime *runtime);
 /* Between kernels, as measured (base/choices.h); lives as long as the runtime. */
 struct hki_choices *hki_runtime_choices(const hki_runtime *runtime);

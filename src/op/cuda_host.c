@@ -23,4 +23,5 @@ const hki_cuda_host hki_cuda_host_table = {
     .dtype_bytes = hk_dtype_bytes,
     .memory_pool_trim = hki_memory_pool_trim,
     .is_recording = hki_runtime_is_recording,
+    .runtime_end_first = hki_runtime_end_first,
 };

@@ -39,6 +39,11 @@ void *hki_cuda_stream_keep(hki_cuda_stream *stream, hki_cuda_kept which, size_t 
     return stream->kept[which];
 }
 
+void hki_cuda_stream_has_loaded(hki_cuda_stream *stream)
+{
+    (void)stream;
+}
+
 void hki_cuda_note(hki_cuda_stream *stream, const char *what, const char *text)
 {
     if (!*stream->noted)

@@ -98,6 +98,7 @@ static const communicator *communicator_of(const hki_nccl *library, hki_cuda_str
     communicator *self = &process.lists[process.list_count];
     if (!ok(library, stream, library->ncclCommInitAll(self->ranks, count, gpus), "ncclCommInitAll"))
         return NULL;
+    hki_cuda_stream_has_loaded(stream);
     self->count = count;
     memcpy(self->gpus, gpus, (size_t)count * sizeof *gpus);
     process.list_count++;

@@ -14,7 +14,7 @@ enum { MAX_ALGORITHMS = 16 };
 
 struct hki_cuda_convolution_plan {
     hki_cuda_convolution_kind kind;
-    bool is_supported, is_f64, adds_bias;
+    bool is_supported, is_f64, adds_bias, has_run;
     cudnnTensorDescriptor_t x, y, bias; /* these are NULL until they are made */
     cudnnFilterDescriptor_t weight;
     cudnnConvolutionDescriptor_t convolution;
@@ -353,6 +353,9 @@ bool hki_cuda_convolution_launch(hki_cuda_stream *stream, hki_cuda_convolution_p
         break;
     }
     plan->is_supported = !is_unsupported(status);
+    if (!plan->has_run)
+        hki_cuda_stream_has_loaded(stream); /* cuDNN opens its parts one by one */
+    plan->has_run = true;
     if (plan->is_supported)
         ok(self->library, stream, status, "a convolution by cuDNN");
     return plan->is_supported;

@@ -123,6 +123,7 @@ static void make_once(hki_cuda_device *self)
     pthread_mutex_lock(&self->lock);
     if (atomic_load_explicit(&self->state, memory_order_relaxed) == HKI_CUDA_UNMADE) {
         cudaError_t error = make(self, &what);
+        self->host->runtime_end_first();
         char text[sizeof self->lost_text];
         if (error == cudaSuccess) {
             atomic_store_explicit(&self->state, HKI_CUDA_READY, memory_order_release);

@@ -166,10 +166,16 @@ void *hki_cuda_workspace(hki_cuda_stream *stream, size_t bytes)
     return hki_cuda_ok(stream, error, "memory for a workspace") ? stream->workspace : NULL;
 }
 
+void hki_cuda_stream_has_loaded(hki_cuda_stream *stream)
+{
+    stream->its->host->runtime_end_first();
+}
+
 void *hki_cuda_stream_keep(hki_cuda_stream *stream, hki_cuda_kept which, size_t bytes,
                            void (*deinit)(void *state))
 {
     if (!stream->kept[which].state) {
+        hki_cuda_stream_has_loaded(stream);
         stream->kept[which].state = calloc(1, bytes);
         stream->kept[which].deinit = deinit;
     }

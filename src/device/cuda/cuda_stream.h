@@ -37,6 +37,9 @@ typedef enum hki_cuda_kept {
 void *hki_cuda_stream_keep(hki_cuda_stream *stream, hki_cuda_kept which, size_t bytes,
                            void (*deinit)(void *state));
 
+/* Libraries of NVIDIA's may have been loaded, by each other too: at exit the runtime is to end before they do. */
+void hki_cuda_stream_has_loaded(hki_cuda_stream *stream);
+
 /* Notes the first error of the task that is being launched; true when there is none. `what`: static text. */
 bool hki_cuda_ok(hki_cuda_stream *stream, cudaError_t error, const char *what);
 /* The same for other libraries: `text` is copied. */
