@@ -401,7 +401,7 @@ static void expect_silence(const char *program, const char *step)
     char file[] = "/tmp/cuda_device_XXXXXX";
     const int output = mkstemp(file);
     posix_spawn_file_actions_t actions;
-    pid_t child;
+    pid_t child = -1;
     int status = -1;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
