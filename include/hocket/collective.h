@@ -1,7 +1,9 @@
 /* Work that several devices share: sums over devices, and data split over them.
  *
  * Issued like any other call, in program order over all arrays named, and run by a queue of their own on
- * each device, so that they need not stand behind what was issued before and does not concern them. */
+ * each device, so that they need not stand behind what was issued before and does not concern them. Of sums
+ * that could begin, the one issued first does: sum the gradients of those parameters first that the next step
+ * needs first. It makes no difference to the bytes. */
 #ifndef HOCKET_COLLECTIVE_H
 #define HOCKET_COLLECTIVE_H
 

@@ -47,11 +47,12 @@ HK_API const char *hk_device_description(hk_device device);
  * runtime. */
 HK_API const char *hk_cuda_describe(void);
 
-/* Queues of a device. A CPU device runs everything in HK_QUEUE_COMPUTE. */
+/* Queues of a device. A CPU device runs everything in HK_QUEUE_COMPUTE; HK_QUEUE_REDUCE is a GPU's. */
 typedef enum hk_queue {
     HK_QUEUE_COMPUTE,
-    HK_QUEUE_COPY_IN, /* to the device */
-    HK_QUEUE_COPY_OUT /* from the device, to the host or to a peer */
+    HK_QUEUE_COPY_IN,  /* to the device */
+    HK_QUEUE_COPY_OUT, /* from the device, to the host or to a peer */
+    HK_QUEUE_REDUCE /* sums over devices, beside computing; elsewhere they are in HK_QUEUE_COMPUTE */
 } hk_queue;
 
 /* Of calls that have finished, since the runtime began. Simulated devices: times of the model, and how well the host

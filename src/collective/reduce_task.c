@@ -215,8 +215,7 @@ static bool issue(hki_device *device, const char *operation, hk_array *const *in
     spec->cost.flops = (double)(end - begin) * (input_count - 1);
     spec->cost.memory_bytes = (double)(bytes * count);
     spec->collective = true;
-    if (by_library)
-        spec->queue = HKI_QUEUE_COPY_OUT;
+    spec->queue = hki_device_sum_queue(device);
     hki_task_submit(task);
     return true;
 }

@@ -21,6 +21,7 @@ typedef enum hki_queue_kind {
     HKI_QUEUE_COMPUTE = HK_QUEUE_COMPUTE,
     HKI_QUEUE_COPY_IN = HK_QUEUE_COPY_IN,
     HKI_QUEUE_COPY_OUT = HK_QUEUE_COPY_OUT,
+    HKI_QUEUE_REDUCE = HK_QUEUE_REDUCE,
     HKI_QUEUE_KIND_COUNT
 } hki_queue_kind;
 
@@ -84,6 +85,8 @@ typedef struct hki_device_class {
     /* Accelerators: */
     bool
         is_modelled; /* its kernels run in the launching thread, and a runtime that ends does not wait for its clock */
+    /* Sums over devices go to HKI_QUEUE_REDUCE, beside what computes, not to HKI_QUEUE_COMPUTE. */
+    bool sums_aside;
     int launch_ahead; /* tasks launched and not ended in one queue, at most; 0: 2 */
     /* Fresh memory of the device, 64-byte aligned, bytes > 0; NULL when it has no more. */
     void *(*allocate)(hki_device *device, size_t bytes);
@@ -126,14 +129,15 @@ typedef struct hki_device_class {
     /* Of one shape and dtype, with any strides. */
     void (*copy_tensor)(hki_device *device, const struct hki_tensor *from,
                         const struct hki_tensor *to);
-    /* Every output becomes the sum of the inputs, added in their order; outputs may be among the inputs. */
+    /* Every output becomes the sum of the inputs, added in their order; outputs may be among the inputs. In a task of the
+     * queue that hki_device_sum_queue tells. */
     void (*sum)(hki_device *device, hk_dtype dtype, const void *const *inputs, int input_count,
                 void *const *outputs, int output_count, size_t size);
     /* Optional: sums over several devices by a library that adds in an order of its own. Whether there is one for these
      * devices, all of this class; asked when the sum is issued. */
     bool (*has_all_reduce)(hki_device *const *devices, int count, hk_dtype dtype);
-    /* Every array, arrays[i] of devices[i], becomes the sum of all. Called in a task of HKI_QUEUE_COPY_OUT of devices[0],
-     * by the one thread of the queue, so that kernels of no device are in its way. */
+    /* Every array, arrays[i] of devices[i], becomes the sum of all. Called in a task of devices[0], of the queue that
+     * hki_device_sum_queue tells, by the one thread of the queue. */
     void (*all_reduce)(hki_device *const *devices, int count, hk_dtype dtype, void *const *arrays,
                        size_t size);
     const hki_recorder_class *recorder; /* optional */
@@ -171,6 +175,12 @@ struct hki_device {
 static inline bool hki_device_is_host(const hki_device *device)
 {
     return !device->class || device->class->kind == HKI_CPU;
+}
+
+/* Where tasks go that sum over devices. */
+static inline hki_queue_kind hki_device_sum_queue(const hki_device *device)
+{
+    return device->class && device->class->sums_aside ? HKI_QUEUE_REDUCE : HKI_QUEUE_COMPUTE;
 }
 
 /* Memory for arrays, from the device's pool: 64-byte aligned, reused in LIFO order by size. NULL when

@@ -140,7 +140,8 @@ static void await_failed_inputs(hki_task *task)
 /* Lets others be launched behind the task, unless it has failed or still may. */
 static void let_follow(hki_executor *executor, hki_task *task, const hki_ticket *ticket)
 {
-    const hki_mark mark = {executor->queue, ticket->position, ticket->end_ns};
+    const hki_mark mark = {executor->queue, ticket->position, ticket->end_ns,
+                           task->spec.collective};
     if (!executor->queue->device->class->wait_for || !ticket->position || ticket->fault ||
         (hki_task_is_unusual(task) && hki_task_has_failed(task)))
         return;

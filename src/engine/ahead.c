@@ -57,8 +57,10 @@ static bool add_mark(hki_mark *marks, int *count, int most, const hki_mark *adde
 {
     for (int i = 0; i < *count; i++)
         if (marks[i].queue == added->queue) {
+            bool collective = marks[i].collective || added->collective;
             if (marks[i].position < added->position)
                 marks[i] = *added;
+            marks[i].collective = collective;
             return true;
         }
     if (*count == most)
@@ -68,13 +70,19 @@ static bool add_mark(hki_mark *marks, int *count, int most, const hki_mark *adde
 }
 
 /* Whether a task of the queue had better be launched behind the mark than wait for its end. It holds up all that comes
- * after it in its own queue, so the mark must be about to be reached; and reductions between devices, which go on beside
- * other work, do not hold that up. */
+ * after it in its own queue, so the mark must be about to be reached. Of a queue for computing, where the rest of the
+ * backward pass goes meanwhile, reductions between devices follow nothing, and nobody follows one whose end is not known:
+ * it may stand behind others, each of which waits for copies. */
 static bool may_follow(const hki_task *task, const hki_queue *queue, const hki_mark *mark)
 {
-    return mark->queue == queue ||
-           (mark->queue->device->class == queue->device->class && !task->spec.collective &&
-            (mark->end_ns == 0 || mark->end_ns - hki_clock_ns() < HKI_AHEAD_NS));
+    if (mark->queue == queue)
+        return true;
+    if (mark->queue->device->class != queue->device->class)
+        return false;
+    if (queue->kind == HKI_QUEUE_COMPUTE &&
+        (task->spec.collective || (mark->collective && mark->end_ns == 0)))
+        return false;
+    return mark->end_ns == 0 || mark->end_ns - hki_clock_ns() < HKI_AHEAD_NS;
 }
 
 /* The task is to be launched behind the gate's marks. False: it has to wait for their ends. */

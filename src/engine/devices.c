@@ -208,7 +208,7 @@ hk_queue_stats hk_device_get_stats(hk_device device, hk_queue queue)
     hki_device *handle = device_of(device);
     hk_queue_stats stats = {0};
     if (!handle->class || !hki_runtime_alive(handle->runtime) ||
-        (unsigned)queue > HK_QUEUE_COPY_OUT)
+        (unsigned)queue >= HKI_QUEUE_KIND_COUNT)
         return stats;
     hki_queue *its = handle->queues[queue];
     if (!its->is_accelerator) {

@@ -102,7 +102,9 @@ typedef struct hki_task_spec {
      * of its variable were issued before. Two tasks that read a variable at the same version, and have not failed, see
      * the same bytes, wherever and whenever they run. */
     uint64_t *versions;
-    bool collective;       /* goes to the device's queue for reductions between devices */
+    bool
+        collective; /* a reduction between devices, or a copy of one: goes before all others of its queue, and of
+                            * such those first that were issued first */
     hki_queue_kind queue;  /* of an accelerator; set to HKI_QUEUE_COMPUTE by hki_task_begin */
     const char *operation; /* static text */
     hk_source source;      /* set by hki_task_begin: this thread's */
@@ -182,6 +184,9 @@ hki_runtime *hki_runtime_default_retained(void);
 bool hki_runtime_alive(const hki_runtime *runtime);
 /* The record for a handle whose runtime is not alive: HK_FORKED or HK_CANCELLED; counted. */
 const hk_status *hki_runtime_gone(const hki_runtime *runtime);
+/* At exit, CUDA and its libraries end in their own time, while threads of the runtime may be amid a call of theirs. So the
+ * runtime is to end before whatever has been loaded until now does. Thread-safe; quick where nothing new has been. */
+void hki_runtime_end_first(void);
 bool hki_runtime_is_serial(const hki_runtime *runtime);
 /* Between kernels, as measured (base/choices.h); lives as long as the runtime. */
 struct hki_choices *hki_runtime_choices(const hki_runtime *runtime);

@@ -202,8 +202,72 @@ static void test_stream_on_one_of_many(void)
     end();
 }
 
+enum { ISSUED, RUNNING, OVER };
+
+typedef struct part {
+    int *ran;
+    atomic_int *count;
+    int number;
+    atomic_int *stage; /* not NULL: is RUNNING from its begin until it is OVER */
+} part;
+
+static void part_run(hki_task *task, void *payload, int64_t piece)
+{
+    (void)task, (void)piece;
+    const part *self = payload;
+    if (self->stage)
+        atomic_store(self->stage, RUNNING);
+    while (self->stage && atomic_load(self->stage) != OVER)
+        usleep(100);
+    self->ran[atomic_load(self->count)] = self->number;
+    atomic_fetch_add(self->count, 1);
+}
+
+static void issue_part(int device, bool collective, int var, part its)
+{
+    static const hki_task_class class = {.run = part_run};
+    hki_task *task = hki_task_begin(runtime, sizeof its, 1, 0);
+    hki_task_spec *spec = hki_task_get_spec(task);
+    *(part *)hki_task_payload(task) = its;
+    spec->class = &class;
+    spec->device = hk_device_at(device).handle;
+    spec->operation = "test";
+    spec->collective = collective;
+    spec->accesses[0] = (hki_access){&vars[var], 0, 8, HKI_READ | HKI_WRITE};
+    hki_task_submit(task);
+}
+
+/* Reductions between devices, which go before all else, get ready from the last to the first while the device's core is
+ * taken: the one issued first runs first. */
+static void test_order_of_reductions(void)
+{
+    enum { PARTS = VARS - 1 };
+    atomic_int made_count = 0, ran_count = 0, stage = ISSUED;
+    int made[PARTS], ran[PARTS + 2];
+    start(2, 2, -1);
+    issue_part(0, false, PARTS, (part){ran, &ran_count, -1, &stage});
+    while (atomic_load(&stage) != RUNNING)
+        usleep(1000);
+    for (int i = PARTS - 1; i >= 0; i--)
+        issue_part(1, false, i, (part){made, &made_count, i, NULL});
+    issue_part(0, false, PARTS, (part){ran, &ran_count, -2, NULL});
+    for (int i = 0; i < PARTS; i++)
+        issue_part(0, true, i, (part){ran, &ran_count, i, NULL});
+    while (atomic_load(&made_count) < PARTS) /* who waits by the library would help */
+        usleep(1000);
+    usleep(20000); /* until they are in the queue */
+    atomic_store(&stage, OVER);
+    CHECK(hk_ok(hk_wait_all()));
+    CHECK(made_count == PARTS && made[0] == PARTS - 1);
+    CHECK(ran_count == PARTS + 2 && ran[0] == -1);
+    for (int i = 0; i < PARTS; i++)
+        CHECK_EQ_I64(ran[1 + i], i);
+    end();
+}
+
 int main(void)
 {
+    test_order_of_reductions();
     test_total_order(1, 2, -1);
     test_total_order(1, 2, 500);
     test_total_order(1, 1, -1);

@@ -5,9 +5,11 @@
 #include "engine/engine.h"
 #include "tests/check.h"
 
+#include <dlfcn.h>
 #include <hocket/runtime.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -163,6 +165,37 @@ static void test_window(void)
     hk_runtime_deinit();
 }
 
+static hki_runtime *ending;
+static int *loaded_outcome;
+
+static void loaded_ends(void)
+{
+    *loaded_outcome = hki_runtime_alive(ending) ? 1 : 2;
+}
+
+/* What is loaded while the runtime runs ends behind it at exit, when that has been told so. */
+static void test_ends_first(void)
+{
+    loaded_outcome = mmap(NULL, sizeof *loaded_outcome, PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t child = fork();
+    if (child == 0) {
+        ending = hki_runtime_default_retained();
+        hki_runtime_end_first(); /* nothing new since then: */
+        void *library = dlopen("libBrokenLocale.so.1", RTLD_NOW);
+        *loaded_outcome = 2;
+        if (library)             /* else this system has none */
+            atexit(loaded_ends); /* as what is loaded does */
+        hki_runtime_end_first();
+        exit(0);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    CHECK_EQ_I64(status, 0);
+    CHECK_EQ_I64(*loaded_outcome, 2);
+    munmap(loaded_outcome, sizeof *loaded_outcome);
+}
+
 static void test_options(void)
 {
     CHECK(hk_status_code(hk_runtime_init(&(hk_runtime_options){.cpu_devices = -1})) ==
@@ -189,6 +222,7 @@ int main(void)
     if (!HKI_THREAD_SANITIZER) {
         test_fork_amid_work();
         test_exit_with_work_queued();
+        test_ends_first();
     }
     test_deinit_cancels();
     test_wait_in_task();

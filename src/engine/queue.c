@@ -17,32 +17,34 @@ static int64_t backlog_of_queue(hki_queue *queue)
            atomic_load_explicit(&queue->ring.taken_ns, memory_order_relaxed);
 }
 
-static void link_last(hki_queue *queue, hki_task *task)
+/* Puts the task behind `previous`, which is in the list; NULL: first. */
+static void link_behind(hki_queue *queue, hki_task *previous, hki_task *task)
 {
     int index = task->spec.collective ? 0 : 1;
-    task->queue_next = NULL;
-    task->queue_previous = queue->lists[index].last;
-    if (task->queue_previous)
-        task->queue_previous->queue_next = task;
+    task->queue_previous = previous;
+    task->queue_next = previous ? previous->queue_next : queue->lists[index].first;
+    if (previous)
+        previous->queue_next = task;
     else
         queue->lists[index].first = task;
-    queue->lists[index].last = task;
-    add_ns(&queue->backlog_ns, hki_task_backlog_ns(task));
-    atomic_store_explicit(&task->queued_in, queue, memory_order_relaxed);
-}
-
-static void link_first(hki_queue *queue, hki_task *task)
-{
-    int index = task->spec.collective ? 0 : 1;
-    task->queue_previous = NULL;
-    task->queue_next = queue->lists[index].first;
     if (task->queue_next)
         task->queue_next->queue_previous = task;
     else
         queue->lists[index].last = task;
-    queue->lists[index].first = task;
     add_ns(&queue->backlog_ns, hki_task_backlog_ns(task));
     atomic_store_explicit(&task->queued_in, queue, memory_order_relaxed);
+}
+
+/* What was ready first goes first. But of reductions between devices those that were issued first: gradients get ready
+ * from the last layer to the first, and a program names its parameters, and so sums their gradients, in the order in
+ * which the next step needs them. */
+static void link_in_order(hki_queue *queue, hki_task *task)
+{
+    hki_task *previous = queue->lists[task->spec.collective ? 0 : 1].last;
+    while (task->spec.collective && previous &&
+           hki_task_sequence(previous) > hki_task_sequence(task))
+        previous = previous->queue_previous;
+    link_behind(queue, previous, task);
 }
 
 static void unlink_task(hki_queue *queue, hki_task *task)
@@ -139,7 +141,7 @@ static void drain_ring_locked(hki_queue *queue)
     for (; taken != put; taken++) {
         hki_task *task = ring->tasks[taken % HKI_RING_TASKS];
         add_ns(&ring->taken_ns, hki_task_backlog_ns(task));
-        link_last(queue, task);
+        link_in_order(queue, task);
     }
     atomic_store(&ring->taken, taken);
 }
@@ -161,7 +163,7 @@ static void drain_locked(hki_queue *queue, int index)
     }
     while (oldest) {
         hki_task *after = oldest->queue_next;
-        link_last(queue, oldest);
+        link_in_order(queue, oldest);
         oldest = after;
     }
     atomic_fetch_add(&queue->listed[index], count - 1);
@@ -170,7 +172,7 @@ static void drain_locked(hki_queue *queue, int index)
 void hki_queue_push_first(hki_queue *queue, hki_task *task)
 {
     hki_lock_acquire(&queue->lock);
-    link_first(queue, task);
+    link_behind(queue, NULL, task);
     atomic_fetch_add(&queue->listed[task->spec.collective ? 0 : 1], 1);
     hki_lock_release(&queue->lock);
     hki_queue_notify(queue);
@@ -274,7 +276,7 @@ static int order_from_ring_locked(hki_queue *queue, hki_executor *executor, batc
                 } else {
                     /* Counted before it is taken out: see drain_ring_locked. */
                     atomic_fetch_add(&queue->listed[1], 1);
-                    link_last(queue, task);
+                    link_in_order(queue, task);
                 }
             }
         }

@@ -1,6 +1,7 @@
 /* A runtime from start to end, and the default one of the process. */
 #include "engine/accelerator.h"
 
+#include <link.h>
 #include <signal.h>
 #include <stdlib.h>
 
@@ -8,7 +9,7 @@
 static pthread_mutex_t default_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(hki_runtime *) default_runtime;
 static _Atomic(unsigned) fork_generation;
-static pthread_once_t process_once = PTHREAD_ONCE_INIT, cuda_once = PTHREAD_ONCE_INIT;
+static pthread_once_t process_once = PTHREAD_ONCE_INIT;
 
 /* ---- workers -------------------------------------------------------------------------------- */
 
@@ -135,7 +136,7 @@ static void process_exit(void)
 {
     /* Other threads may be amid a call: what they stand on stays where it is, and is found here. */
     static hki_runtime *at_exit;
-    /* A task that calls exit would wait for itself: let the process go with it. Called twice where there are GPUs. */
+    /* A task that calls exit would wait for itself: let the process go with it. Called several times where there are GPUs. */
     if (!hki_in_task() && !at_exit) {
         at_exit = atomic_load(&default_runtime);
         if (at_exit)
@@ -144,17 +145,28 @@ static void process_exit(void)
     hk_runtime_deinit();
 }
 
-/* CUDA ends at exit, too, before what was registered before it was opened: the runtime is to end first. */
-static void exit_before_cuda(void)
+static int note_loads(struct dl_phdr_info *info, size_t bytes, void *loads)
 {
-    atexit(process_exit);
+    (void)bytes;
+    *(unsigned long long *)loads = info->dlpi_adds;
+    return 1;
+}
+
+/* What is registered last is called first. */
+void hki_runtime_end_first(void)
+{
+    static _Atomic(unsigned long long) known;
+    unsigned long long loads = 0;
+    dl_iterate_phdr(note_loads, &loads);
+    if (atomic_exchange(&known, loads) != loads)
+        atexit(process_exit);
 }
 
 /* The runtime is now the process's. Expects default_lock. */
 static void runtime_publish(hki_runtime *runtime)
 {
     if (runtime && runtime->cuda && runtime->cuda->found.plugin)
-        pthread_once(&cuda_once, exit_before_cuda);
+        hki_runtime_end_first();
     if (runtime && hki_runtime_started)
         hki_runtime_started(runtime);
     atomic_store(&default_runtime, runtime);

@@ -101,7 +101,8 @@ bool hki_runtime_is_recording(hki_runtime *runtime)
 
 void hki_tracing_name_worker(const hki_worker *worker)
 {
-    static const char *const kinds[HKI_QUEUE_KIND_COUNT] = {"compute", "copy in", "copy out"};
+    static const char *const kinds[HKI_QUEUE_KIND_COUNT] = {"compute", "copy in", "copy out",
+                                                            "reduce"};
     const hki_queue *queue = worker->queue;
     char name[32];
     if (queue->is_accelerator)

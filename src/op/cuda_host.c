@@ -15,4 +15,5 @@ const hki_cuda_host hki_cuda_host_table = {
     .dtype_store = hki_dtype_store,
     .memory_pool_trim = hki_memory_pool_trim,
     .is_recording = hki_runtime_is_recording,
+    .runtime_end_first = hki_runtime_end_first,
 };

@@ -124,7 +124,7 @@ static void sort_unless_sorted(void *items, int count, size_t bytes,
 
 static bool add_queues(collector *self)
 {
-    static const char *const names[] = {"compute", "copy in", "copy out"};
+    static const char *const names[] = {"compute", "copy in", "copy out", "reduce"};
     hki_timeline *timeline = self->timeline;
     const int device_count = self->source->device_count;
     timeline->queues =
@@ -138,11 +138,12 @@ static bool add_queues(collector *self)
         const hki_collect_device *device = &self->source->devices[i];
         const char *name = hki_timeline_text(timeline, device->name);
         self->first_queue[i] = timeline->queue_count;
-        for (int kind = 0; kind < (device->is_accelerator ? HKI_QUEUE_KIND_COUNT : 1); kind++) {
+        for (int kind = 0; kind < device->queue_count; kind++) {
             self->has_clock[timeline->queue_count] = device->is_accelerator;
             hki_trace_queue_info *queue = &timeline->queues[timeline->queue_count++];
-            *queue = (hki_trace_queue_info){name, hki_timeline_text(timeline, names[kind]),
-                                            device->is_simulated, kind > 0};
+            *queue = (hki_trace_queue_info){
+                name, hki_timeline_text(timeline, names[kind]), device->is_simulated,
+                kind == HKI_QUEUE_COPY_IN || kind == HKI_QUEUE_COPY_OUT};
             if (!queue->device || !queue->name)
                 return false;
         }
@@ -154,9 +155,8 @@ static bool add_queues(collector *self)
 static int queue_of(const collector *self, const hki_trace_issue_record *issue)
 {
     const int device = issue->device < self->source->device_count ? issue->device : 0;
-    const bool has_kinds = self->source->devices[device].is_accelerator;
-    return self->first_queue[device] +
-           (has_kinds && issue->queue < HKI_QUEUE_KIND_COUNT ? issue->queue : 0);
+    const int count = self->source->devices[device].queue_count;
+    return self->first_queue[device] + (issue->queue < count ? issue->queue : 0);
 }
 
 static int64_t bytes_of(const hki_trace_issue_record *issue)
@@ -407,7 +407,8 @@ static bool add_queue_lanes(collector *self, int device)
 {
     hki_timeline *timeline = self->timeline;
     const int first_lane = timeline->lane_count;
-    for (int kind = 0; kind < HKI_QUEUE_KIND_COUNT; kind++) {
+    const int count = self->source->devices[device].queue_count;
+    for (int kind = 0; kind < count; kind++) {
         const int queue = self->first_queue[device] + kind;
         self->lane_of_queue[queue] = timeline->lane_count;
         if (!add_lane(timeline, timeline->queues[queue].device, timeline->queues[queue].name,
@@ -417,8 +418,7 @@ static bool add_queue_lanes(collector *self, int device)
     for (int i = 0; i < self->thread_count; i++)
         if (self->threads[i].device == device) {
             const int queue = self->threads[i].queue;
-            self->lane_of_thread[i] =
-                first_lane + (queue >= 0 && queue < HKI_QUEUE_KIND_COUNT ? queue : 0);
+            self->lane_of_thread[i] = first_lane + (queue >= 0 && queue < count ? queue : 0);
         }
     return true;
 }

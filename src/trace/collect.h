@@ -16,6 +16,7 @@
 typedef struct hki_collect_device {
     const char *name;
     bool is_simulated, is_accelerator; /* simulated ones are both */
+    int queue_count; /* of the first kinds: 1, or HKI_QUEUE_REDUCE, or with that one */
 } hki_collect_device;
 
 /* Whose records; borrowed for the call. Tests put their own in the place of hki_trace_each. */

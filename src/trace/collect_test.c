@@ -124,7 +124,7 @@ static bool each_note(hki_trace *trace,
 
 static hki_timeline *collect_notes_of(hki_collect_device accelerator)
 {
-    const hki_collect_device devices[] = {{"cpu:0", false, false}, accelerator};
+    const hki_collect_device devices[] = {{"cpu:0", false, false, 1}, accelerator};
     const hki_collect_source source = {.each = each_note,
                                        .facts = {.begin_ticks = 1000,
                                                  .end_ticks = 2000,
@@ -146,7 +146,7 @@ static hki_timeline *collect_notes_of(hki_collect_device accelerator)
 
 static hki_timeline *collect_notes(void)
 {
-    return collect_notes_of((hki_collect_device){"sim:0", true, true});
+    return collect_notes_of((hki_collect_device){"sim:0", true, true, 3});
 }
 
 static int dependency(const hki_timeline *timeline, int call, int index)
@@ -279,8 +279,8 @@ static void what_is_launched_ahead_is_ready_later(void)
         run_piece(2, 31, 0, 16, 360, HKI_TRACE_LAST);
         note_model(30, 5100, 5300);
         note_model(31, 5310, 5400);
-        hki_timeline *timeline = collect_notes_of(
-            (hki_collect_device){is_simulated ? "sim:0" : "cuda:0", is_simulated, true});
+        hki_timeline *timeline = collect_notes_of((hki_collect_device){
+            is_simulated ? "sim:0" : "cuda:0", is_simulated, true, is_simulated ? 3 : 4});
         const hki_call_event *call = &timeline->calls[1];
         CHECK_EQ_I64(timeline->calls[0].ready_ns, 24);
         CHECK_EQ_I64(call->ready_ns, 300);
@@ -290,6 +290,10 @@ static void what_is_launched_ahead_is_ready_later(void)
         CHECK_EQ_I64(timeline->slice_count, 2);
         CHECK_STR(timeline->lanes[timeline->slices[1].lane].name, "compute");
         CHECK(timeline->lanes[timeline->slices[1].lane].is_simulated == is_simulated);
+        /* Those with a queue for sums over devices have a lane for it. */
+        const hki_trace_queue_info *last = &timeline->queues[timeline->queue_count - 1];
+        CHECK_STR(last->name, is_simulated ? "copy out" : "reduce");
+        CHECK(last->is_copy == is_simulated);
         hki_timeline_destroy(timeline);
     }
 }

@@ -52,7 +52,10 @@ static hki_timeline *collect_locked(const hki_runtime *runtime, hki_trace *trace
     for (int i = 0; i < count; i++) {
         const hki_device *device = hki_runtime_device(runtime, i);
         devices[i] = (hki_collect_device){device->name, device->class->kind == HKI_SIM,
-                                          device->class->launched != NULL};
+                                          device->class->launched != NULL,
+                                          !device->class->launched    ? 1
+                                          : device->class->sums_aside ? HKI_QUEUE_KIND_COUNT
+                                                                      : HKI_QUEUE_REDUCE};
     }
     hki_timeline *timeline =
         hki_timeline_collect(&(hki_collect_source){.trace = trace,

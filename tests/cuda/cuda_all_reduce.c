@@ -85,6 +85,46 @@ static void test_order(const machine *self)
     }
 }
 
+static uint64_t calls_of(hk_device device, hk_queue queue)
+{
+    return hk_device_get_stats(device, queue).calls;
+}
+
+/* A sum of what is there goes beside what was issued before it and computes, in a queue of its own. */
+static void test_beside(const machine *self)
+{
+    HK_SCOPE;
+    enum { STEPS = 40, MOST = 4000 };
+    const int64_t size = 1000;
+    hk_array *sums[MAX_DEVICES], *busy[MAX_DEVICES];
+    uint64_t computed = 0, before[MAX_DEVICES], reduced = 0;
+    for (int d = 0; d < self->count; d++) {
+        sums[d] = hk_ones(hk_shape(size), HK_F32, self->devices[d]);
+        busy[d] = hk_ones(hk_shape(1 << 20), HK_F32, self->devices[d]);
+    }
+    for (int steps = STEPS; steps <= MOST; steps *= 10) {
+        CHECK(hk_ok(hk_wait_all()));
+        for (int d = 0; d < self->count; d++) {
+            before[d] = calls_of(self->devices[d], HK_QUEUE_COMPUTE);
+            for (int i = 0; i < steps; i++)
+                hk_add_scalar_into(busy[d], busy[d], 1);
+        }
+        hk_all_reduce(sums, self->count);
+        for (int d = 0; d < self->count; d++)
+            CHECK(hk_ok(hk_wait(sums[d])));
+        computed = 0;
+        for (int d = 0; d < self->count; d++)
+            computed += calls_of(self->devices[d], HK_QUEUE_COMPUTE) - before[d];
+        if (computed < (uint64_t)(steps * self->count))
+            break; /* a fast GPU takes more of them */
+    }
+    for (int d = 0; d < self->count; d++)
+        reduced += calls_of(self->devices[d], HK_QUEUE_REDUCE);
+    CHECK(computed < (uint64_t)(MOST * self->count));
+    CHECK(reduced > 0);
+    CHECK(hk_item(hk_max(sums[0], NULL), NULL) >= self->count);
+}
+
 static void test_dtypes(const machine *self)
 {
     static const hk_dtype dtypes[] = {HK_F64, HK_I32, HK_I64, HK_U8};
@@ -121,6 +161,7 @@ int main(void)
     test_size(&self, 1000003);
     test_size(&self, 3000000);
     test_order(&self);
+    test_beside(&self);
     test_dtypes(&self);
     CHECK(hk_ok(hk_wait_all()));
     hk_runtime_deinit();

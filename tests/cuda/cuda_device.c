@@ -6,10 +6,15 @@
 #include "base/sanitizer.h"
 #include "check.h"
 
+#include "engine/engine.h"
+
+#include <fcntl.h>
 #include <hocket/hocket.h>
 #include <spawn.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 static void begin(const char *cuda, uint64_t memory_bytes, hk_engine engine)
 {
@@ -255,6 +260,32 @@ static void fill(void)
     hk_runtime_deinit();
 }
 
+/* A GPU with room for one more MiB than what stays: arrays, and at last a workspace, wait until what has been launched
+ * before, and holds that MiB, has ended. */
+static void wait_for_room(void)
+{
+    begin("0", 0, HK_ENGINE_DEFAULT);
+    {
+        HK_SCOPE;
+        hk_device device = hk_device_named("cuda:0");
+        hk_array *both = hk_ones(hk_shape(256, 256, 2), HK_F32, device);
+        hk_array *a = hk_index(both, 2, 1); /* has gaps, and so is copied into a workspace */
+        hk_array *b = hk_ones(hk_shape(256, 4), HK_F32, device);
+        hk_array *product = hk_zeros(hk_shape(256, 4), HK_F32, device);
+        hk_array *sum = hk_zeros(hk_shape(1 << 18), HK_F32, device);
+        CHECK(hk_ok(hk_wait_all()));
+        for (int i = 0; i < 50; i++) {
+            HK_SCOPE;
+            hk_add_into(sum, sum, hk_ones(hk_shape(1 << 18), HK_F32, device));
+        }
+        hk_call_into("matmul", product, (hk_array *const[]){a, b}, 2, NULL);
+        CHECK(!hk_status_print(hk_wait_all(), stderr));
+        CHECK(hk_item(hk_index(sum, 0, 777), NULL) == 50);
+        CHECK(hk_item(hk_index(hk_index(product, 0, 7), 0, 3), NULL) == 256);
+    }
+    hk_runtime_deinit();
+}
+
 static void expect_no_driver(void)
 {
     begin("all", 0, HK_ENGINE_DEFAULT);
@@ -280,14 +311,70 @@ static void expect_old_gpu(void)
     hk_runtime_deinit();
 }
 
+/* Keeps the device and NVIDIA's libraries at work. */
+static void work_on(void)
+{
+    begin("0", 0, HK_ENGINE_DEFAULT);
+    hk_device device = hk_device_named("cuda:0");
+    hk_array *x = hk_ones(hk_shape(2, 4, 30, 30), HK_F32, device);
+    hk_array *weight = hk_ones(hk_shape(4, 4, 1, 1), HK_F32, device);
+    hk_array *a = hk_ones(hk_shape(30, 30), HK_F32, device);
+    for (int i = 0; i < 1000; i++) {
+        x = hk_conv2d(x, weight, NULL, NULL);
+        a = hk_matmul(a, a);
+    }
+    hk_take(hk_to_device(x, hk_device_default()));
+}
+
 /* Exits while the device is at work. */
 static void leave(void)
 {
-    begin("0", 0, HK_ENGINE_DEFAULT);
-    hk_array *x = hk_ones(hk_shape(100000), HK_F32, hk_device_named("cuda:0"));
-    for (int i = 0; i < 1000; i++)
-        x = hk_add_scalar(x, 1);
+    work_on();
     exit(0);
+}
+
+static void exit_run(hki_task *task, void *payload, int64_t piece)
+{
+    (void)task, (void)payload, (void)piece;
+    exit(0);
+}
+
+/* The same in a task, which cannot end the runtime that it is of: its threads go on while CUDA ends. */
+static void leave_in_task(void)
+{
+    static const hki_task_class class = {.run = exit_run};
+    static hki_var var;
+    work_on();
+    hki_runtime *runtime = hki_runtime_default();
+    hki_var_init(&var, runtime);
+    hki_task *task = hki_task_begin(runtime, 0, 1, 0);
+    hki_task_spec *spec = hki_task_get_spec(task);
+    spec->class = &class;
+    spec->device = hk_device_default().handle;
+    spec->operation = "exit";
+    spec->accesses[0] = (hki_access){&var, 0, 1, HKI_WRITE};
+    hki_task_submit(task);
+    pause();
+}
+
+static hk_array *left;
+
+/* Uses the device after the runtime has ended, and CUDA perhaps, too. */
+static void use_late(void)
+{
+    hk_device device = hk_device_named("cuda:0");
+    hk_array *x = hk_add_scalar(hk_ones(hk_shape(100000), HK_F32, device), 1);
+    hk_wait(x);
+    hk_array_release(x);
+    hk_array_release(left);
+    hk_runtime_deinit();
+}
+
+static void leave_early(void)
+{
+    atexit(use_late); /* before anything of the library's: called last */
+    work_on();
+    left = hk_take(hk_ones(hk_shape(100000), HK_F32, hk_device_named("cuda:0")));
 }
 
 static const struct {
@@ -301,10 +388,36 @@ static const struct {
              {"no_driver", expect_no_driver},
              {"no_gpu", expect_no_gpu},
              {"old_gpu", expect_old_gpu},
-             {"leave", leave}};
+             {"wait_for_room", wait_for_room},
+             {"leave", leave},
+             {"leave_in_task", leave_in_task},
+             {"leave_early", leave_early}};
 enum { STEP_COUNT = sizeof steps / sizeof *steps };
 
 extern char **environ;
+
+/* A process that exits at work ends well, and has printed nothing. */
+static void expect_silence(const char *program, const char *step)
+{
+    char *arguments[] = {(char *)program, (char *)step, NULL}, text[4096];
+    char file[] = "/tmp/cuda_device_XXXXXX";
+    const int output = mkstemp(file);
+    posix_spawn_file_actions_t actions;
+    pid_t child = -1;
+    int status = -1;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
+    CHECK(output >= 0 && posix_spawn(&child, program, &actions, NULL, arguments, environ) == 0);
+    waitpid(child, &status, 0);
+    const ssize_t length = pread(output, text, sizeof text, 0);
+    if (status != 0 || length != 0)
+        fprintf(stderr, "%s: status %d, and printed: %.*s\n", step, status, (int)length, text);
+    CHECK(status == 0 && length == 0);
+    posix_spawn_file_actions_destroy(&actions);
+    close(output);
+    unlink(file);
+}
 
 static void start(const char *program, const char *step, const char *emulated)
 {
@@ -327,6 +440,8 @@ static void test_emulated(const char *program)
     start(program, "no_gpu", "gpus=0");
     start(program, "old_gpu", "capability=75");
     start(program, "fill", "memory=64M");
+    start(program, "wait_for_room", "memory=2800K");
+    start(program, "wait_for_room", "memory=2800K,slow=7");
     start(program, "copies", "gpus=2,slow=1");
     start(program, "copies", "gpus=2,peers=0,slow=9");
     start(program, "succeed", "gpus=2,slow=3");
@@ -356,7 +471,11 @@ int main(int argc, char **argv)
     test_copies("0/2", "cuda:0/0", "cuda:0/1", HK_ENGINE_SERIAL);
     test_small_copies();
     test_limit();
-    start(argv[0], "leave", NULL);
+    for (int i = 0; i < 5; i++) {
+        expect_silence(argv[0], "leave");
+        expect_silence(argv[0], "leave_in_task");
+        expect_silence(argv[0], "leave_early");
+    }
     if (getenv("HOCKET_EMULATED_CUDA"))
         test_emulated(argv[0]);
     return check_result();

@@ -216,47 +216,124 @@ static void test_layer(const layer *self, hk_dtype dtype, hk_device device)
 
 /* ---- memory -------------------------------------------------------------------------------------------- */
 
+/* Arrays that take all memory of a GPU. */
+typedef struct filling {
+    hk_array *arrays[4096];
+    int count;
+} filling;
+
+/* In arrays of so many elements. */
+static void fill(filling *self, int64_t size, hk_device device)
+{
+    const int most = (int)(sizeof self->arrays / sizeof self->arrays[0]);
+    bool full = false;
+    while (self->count < most && !full) {
+        HK_SCOPE;
+        hk_array *x = hk_zeros(hk_shape(size), HK_F32, device);
+        full = !hk_ok(hk_wait(x));
+        if (!full)
+            self->arrays[self->count++] = hk_take(x);
+    }
+    CHECK(full);
+    hk_failures_clear();
+}
+
+/* The last `count` of them go. */
+static void empty(filling *self, int count)
+{
+    for (; count > 0 && self->count > 0; count--)
+        hk_array_release(self->arrays[--self->count]);
+}
+
 /* When arrays have taken all memory of the GPU, a call that needs a workspace fails by that, and works when there is room
  * again. Before any other call has made one. */
 static void test_no_workspace(hk_device device)
 {
     HK_SCOPE;
-    enum { MOST = 4096 };
-    static hk_array *filling[MOST];
-    int count = 0;
+    static filling large, rest;
     hk_array *x = hk_ones(hk_shape(64, 64), HK_F32, device);
     hk_array *y = hk_zeros(hk_shape(64, 64), HK_F32, device);
     CHECK(hk_ok(hk_wait_all()));
-    bool full = false;
-    while (count < MOST && !full) {
-        HK_SCOPE;
-        filling[count] = hk_take(hk_zeros(hk_shape(256, 1024), HK_F32, device));
-        full = !hk_ok(hk_wait(filling[count++]));
-    }
-    CHECK(full);
-    hk_failures_clear();
+    fill(&large, 1 << 18, device);
+    fill(&rest, 1 << 10, device);
     hk_call_into("matmul", y, (hk_array *const[]){x, x}, 2, NULL);
     const hk_status *status = hk_wait(y);
     CHECK(hk_status_code(status) == HK_OUT_OF_MEMORY);
     CHECK(strstr(hk_status_message(status), "workspace") != NULL);
-    for (int i = 0; i < count; i++)
-        hk_array_release(filling[i]);
+    empty(&large, large.count);
+    empty(&rest, rest.count);
     hk_call_into("matmul", y, (hk_array *const[]){x, x}, 2, NULL);
     CHECK(hk_ok(hk_wait(y)));
     CHECK(hk_item(hk_min(y, NULL), NULL) == 64);
     hk_failures_clear();
 }
 
-int main(void)
+static double distance(hk_array *a, hk_array *b)
 {
-    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_devices = 1})));
+    HK_SCOPE;
+    const hk_device host = hk_device_named("cpu:0");
+    return hk_item(hk_max(hk_abs(hk_subtract(hk_to_device(a, host), hk_to_device(b, host))), NULL),
+                   NULL);
+}
+
+/* A convolution for whose workspace there is no memory takes another algorithm, with a smaller one; with none at all it is
+ * done without the library. Before any other call has made a workspace. */
+static void test_small_workspace(hk_device device)
+{
+    HK_SCOPE;
+    static filling large, rest;
+    hk_array *x[2], *weight[2], *y[2], *small;
+    for (int i = 0; i < 2; i++) {
+        const hk_device there = i ? device : hk_device_named("cpu:0");
+        x[i] = hk_random_uniform(hk_shape(2, 3, 9, 8), HK_F32, there);
+        weight[i] = hk_random_uniform(hk_shape(4, 3, 3, 3), HK_F32, there);
+        y[i] = hk_zeros(hk_shape(2, 4, 7, 6), HK_F32, there);
+    }
+    hk_assign(x[0], x[1]);
+    hk_assign(weight[0], weight[1]);
+    hk_call_into("conv2d", y[0], (hk_array *const[]){x[0], weight[0], NULL}, 3, NULL);
+    small = hk_zeros(hk_shape(2, 4, 7, 6), HK_F32, hk_device_named("cpu:0"));
+    CHECK(hk_ok(hk_wait_all()));
+    fill(&large, 1 << 18, device);
+    fill(&rest, 1 << 10, device);
+    const int steps[] = {0, 1, large.count - 1}; /* MiB that there are then */
+    for (int i = 0; i < 3; i++) {
+        empty(&large, steps[i]);
+        hk_add_scalar_into(y[1], y[1], 1); /* not what it is to be */
+        hk_call_into("conv2d", y[1], (hk_array *const[]){x[1], weight[1], NULL}, 3, NULL);
+        CHECK(hk_ok(hk_wait(y[1])));
+        CHECK(distance(y[0], y[1]) < 1e-4);
+        if (i == 1)
+            hk_assign(small, y[1]);
+    }
+    empty(&large, large.count);
+    empty(&rest, rest.count);
+    /* The same bytes from then on, though there is room. */
+    CHECK(distance(small, y[1]) == 0);
+    CHECK(hk_status_count(hk_wait_all()) == 0);
+}
+
+static hk_device begin(void)
+{
     hk_device device = {NULL};
+    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_devices = 1})));
     for (int i = 0; i < hk_device_count() && !device.handle; i++)
         if (!strcmp(hk_device_kind(hk_device_at(i)), "cuda"))
             device = hk_device_at(i);
-    /* A small GPU; products without cuBLASLt need no workspace. */
-    if (getenv("HOCKET_EMULATED_CUDA") && !getenv("HOCKET_EMULATED_CUDA_WITHOUT"))
-        test_no_workspace(device);
+    return device;
+}
+
+int main(void)
+{
+    hk_device device = begin();
+    if (getenv("HOCKET_EMULATED_CUDA")) { /* a small GPU, which is soon full */
+        if (!getenv(
+                "HOCKET_EMULATED_CUDA_WITHOUT")) /* products without cuBLASLt need no workspace */
+            test_no_workspace(device);
+        hk_runtime_deinit(); /* with its workspaces */
+        device = begin();
+        test_small_workspace(device);
+    }
     for (size_t i = 0; i < sizeof layers / sizeof layers[0]; i++) {
         test_layer(&layers[i], HK_F32, device);
         test_layer(&layers[i], HK_F64, device);

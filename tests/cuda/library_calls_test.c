@@ -39,6 +39,11 @@ void *hki_cuda_stream_keep(hki_cuda_stream *stream, hki_cuda_kept which, size_t 
     return stream->kept[which];
 }
 
+void hki_cuda_stream_has_loaded(hki_cuda_stream *stream)
+{
+    (void)stream;
+}
+
 void hki_cuda_note(hki_cuda_stream *stream, const char *what, const char *text)
 {
     if (!*stream->noted)
@@ -177,6 +182,14 @@ static void test_convolutions(hki_cuda_stream *stream)
         CHECK(hki_cuda_convolution_workspace_bytes(plan) > 0);
         CHECK(!hki_cuda_convolution_adds_bias(plan));
         CHECK(hki_cuda_convolution_plan_for(stream, &problem, &failed) == plan);
+        /* No memory: the one with less, which stays, and then no other. */
+        const size_t bytes = hki_cuda_convolution_workspace_bytes(plan);
+        CHECK(hki_cuda_convolution_use_less(stream, &problem, plan, &failed) && !failed);
+        const size_t less = hki_cuda_convolution_workspace_bytes(plan);
+        CHECK(0 < less && less < bytes);
+        CHECK(!hki_cuda_convolution_use_less(stream, &problem, plan, &failed) && !failed);
+        CHECK(hki_cuda_convolution_plan_for(stream, &problem, &failed) == plan);
+        CHECK_EQ_I64((int64_t)hki_cuda_convolution_workspace_bytes(plan), (int64_t)less);
         problem.is_f64 = true;
         problem.dilation[0] = 2;
         problem.out_size[0] = 2;

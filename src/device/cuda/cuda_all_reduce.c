@@ -3,8 +3,11 @@
  * of devices give. The library's own sums move as many bytes over each link; NCCL takes fewer steps.
  *
  * One communicator for each list of GPUs and one stream for each GPU, of the process, not of a device: two sums that
- * share GPUs must be in the same order on all of them, or each could wait for the other's half. They are made when they
- * are first used, which blocks the queue's thread for a second or so, and live as long as the process. */
+ * share GPUs must be in the same order on all of them, or each could wait for the other's half. They are, whichever
+ * queues' threads launch them: a sum is put into the streams of all its GPUs under one lock, and these streams run
+ * nothing else. A sum that waits for kernels of a queue waits for such as were launched before it, so that nothing goes
+ * round in a circle. Communicators and streams are made when they are first used, which blocks the queue's thread for a
+ * second or so, and live as long as the process. */
 #include "device/cuda/cuda_internal.h"
 #include "device/cuda/cuda_libraries.h"
 
@@ -86,6 +89,7 @@ static const communicator *communicator_of(const hki_nccl *library, hki_cuda_str
     communicator *self = &process.lists[process.list_count];
     if (!HKI_LIBRARY_CALL(nccl, library, stream, ncclCommInitAll, self->ranks, count, gpus))
         return NULL;
+    hki_cuda_stream_has_loaded(stream);
     self->count = count;
     memcpy(self->gpus, gpus, (size_t)count * sizeof *gpus);
     process.list_count++;
@@ -160,7 +164,7 @@ void hki_cuda_all_reduce(hki_device *const *devices, int count, hk_dtype dtype, 
                          size_t size)
 {
     const hki_nccl *library = hki_cuda_nccl();
-    hki_cuda_stream *stream = hki_cuda_stream_begin(devices[0], HKI_QUEUE_COPY_OUT);
+    hki_cuda_stream *stream = hki_cuda_stream_begin(devices[0], HKI_QUEUE_REDUCE);
     int gpus[HKI_CUDA_MAX_GPUS];
     if (!stream)
         return;

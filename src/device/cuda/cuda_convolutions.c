@@ -14,7 +14,7 @@ enum { MAX_ALGORITHMS = 16 };
 
 struct hki_cuda_convolution_plan {
     hki_cuda_convolution_kind kind;
-    bool is_supported, is_f64, adds_bias;
+    bool is_supported, is_f64, adds_bias, has_run;
     cudnnTensorDescriptor_t x, y, bias; /* these are NULL until they are made */
     cudnnFilterDescriptor_t weight;
     cudnnConvolutionDescriptor_t convolution;
@@ -128,8 +128,7 @@ static bool describe(const hki_cudnn *library, hki_cuda_stream *stream,
            CALL(cudnnCreateConvolutionDescriptor, &plan->convolution) &&
            CALL(cudnnSetConvolution2dDescriptor, plan->convolution, p->padding[0], p->padding[1],
                 p->stride[0], p->stride[1], p->dilation[0], p->dilation[1], CUDNN_CROSS_CORRELATION,
-                type) &&
-           CALL(cudnnSetConvolutionMathType, plan->convolution, math_of(p, stream));
+                type);
 }
 
 /* ---- algorithms ---------------------------------------------------------------------------------------- */
@@ -183,14 +182,26 @@ static cudnnStatus_t ask(const convolutions *self, const hki_cuda_convolution_pl
     return status;
 }
 
-/* Takes the first algorithm that will do; plan->is_supported says whether there is one. False after noting an error. */
+static bool set_math(const convolutions *self, hki_cuda_stream *stream,
+                     const hki_cuda_convolution_plan *plan, cudnnMathType_t math)
+{
+    const hki_cudnn *library = self->library;
+    return CALL(cudnnSetConvolutionMathType, plan->convolution, math);
+}
+
+/* Takes the first algorithm that will do with a workspace of at most so many bytes; plan->is_supported says whether
+ * there is one. False after noting an error. */
 static bool choose(const convolutions *self, hki_cuda_stream *stream,
-                   const hki_cuda_convolution *problem, hki_cuda_convolution_plan *plan)
+                   const hki_cuda_convolution *problem, size_t most_bytes,
+                   hki_cuda_convolution_plan *plan)
 {
     const hki_cudnn *library = self->library;
     const cudnnMathType_t math = math_of(problem, stream);
     candidate candidates[MAX_ALGORITHMS];
     int count;
+    plan->is_supported = false;
+    if (!set_math(self, stream, plan, math))
+        return false;
     cudnnStatus_t status = ask(self, plan, candidates, &count);
     if (is_unsupported(status))
         return true;
@@ -201,11 +212,10 @@ static bool choose(const convolutions *self, hki_cuda_stream *stream,
         const bool rounds = its->math != CUDNN_DEFAULT_MATH && its->math != CUDNN_FMA_MATH;
         if (its->status != CUDNN_STATUS_SUCCESS || its->determinism != CUDNN_DETERMINISTIC ||
             its->math == CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION || /* float32 to float16 */
-            its->memory > workspace_limit_bytes || (rounds && math == CUDNN_FMA_MATH))
+            its->memory > most_bytes || (rounds && math == CUDNN_FMA_MATH))
             continue;
         /* An algorithm and its kind of arithmetic belong together. */
-        if (math != CUDNN_FMA_MATH &&
-            !CALL(cudnnSetConvolutionMathType, plan->convolution, its->math))
+        if (math != CUDNN_FMA_MATH && !set_math(self, stream, plan, its->math))
             return false;
         plan->is_supported = true;
         plan->algorithm = its->algorithm;
@@ -229,7 +239,7 @@ hki_cuda_convolution_plan *hki_cuda_convolution_plan_for(hki_cuda_stream *stream
     plan = hki_cuda_cache_find(&self->plans, problem);
     if (!plan) {
         if (!describe(self->library, stream, problem, &made) ||
-            !choose(self, stream, problem, &made))
+            !choose(self, stream, problem, workspace_limit_bytes, &made))
             goto fail;
         plan = hki_cuda_cache_put(&self->plans, problem);
         if (!plan) {
@@ -243,6 +253,20 @@ fail:
     drop_plan(&made, self);
     *failed = true;
     return NULL;
+}
+
+bool hki_cuda_convolution_use_less(hki_cuda_stream *stream, const hki_cuda_convolution *problem,
+                                   hki_cuda_convolution_plan *plan, bool *failed)
+{
+    hki_cuda_convolution_plan less = *plan;
+    const convolutions *self = convolutions_of(stream, failed);
+    if (!self || plan->workspace_bytes == 0)
+        return false;
+    *failed = !choose(self, stream, problem, plan->workspace_bytes - 1, &less);
+    if (*failed || !less.is_supported)
+        return false;
+    *plan = less;
+    return true;
 }
 
 size_t hki_cuda_convolution_workspace_bytes(const hki_cuda_convolution_plan *plan)
@@ -305,6 +329,9 @@ bool hki_cuda_convolution_launch(hki_cuda_stream *stream, hki_cuda_convolution_p
         break;
     }
     plan->is_supported = !is_unsupported(status);
+    if (!plan->has_run)
+        hki_cuda_stream_has_loaded(stream); /* cuDNN opens its parts one by one */
+    plan->has_run = true;
     if (plan->is_supported)
         hki_cudnn_ok(self->library, stream, status, "a convolution by cuDNN");
     return plan->is_supported;

@@ -31,6 +31,10 @@ hki_cuda_convolution_plan *hki_cuda_convolution_plan_for(hki_cuda_stream *stream
                                                          const hki_cuda_convolution *problem,
                                                          bool *failed);
 size_t hki_cuda_convolution_workspace_bytes(const hki_cuda_convolution_plan *plan);
+/* There is no memory for that workspace: from now on the problem, whose plan it is, is done by the fastest algorithm with
+ * a smaller one. False: there is none, or there was an error, which has been noted: then *failed. */
+bool hki_cuda_convolution_use_less(hki_cuda_stream *stream, const hki_cuda_convolution *problem,
+                                   hki_cuda_convolution_plan *plan, bool *failed);
 /* False: the bias is left to the caller. */
 bool hki_cuda_convolution_adds_bias(const hki_cuda_convolution_plan *plan);
 

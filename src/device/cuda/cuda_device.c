@@ -123,6 +123,7 @@ static void make_once(hki_cuda_device *self)
     pthread_mutex_lock(&self->lock);
     if (atomic_load_explicit(&self->state, memory_order_relaxed) == HKI_CUDA_UNMADE) {
         cudaError_t error = make(self, &what);
+        self->host->runtime_end_first();
         char text[sizeof self->lost_text];
         if (error == cudaSuccess) {
             atomic_store_explicit(&self->state, HKI_CUDA_READY, memory_order_release);
@@ -223,6 +224,7 @@ const hki_device_class hki_cuda_device_class = {
     .kind_name = "cuda",
     .kernels = HKI_CUDA,
     .memory_option = "cuda_memory_bytes (HOCKET_CUDA_MEMORY)",
+    .sums_aside = true,
     .launch_ahead = HKI_CUDA_SLOTS / 2,
     .allocate = hki_cuda_allocate,
     .release = hki_cuda_release,

@@ -9,7 +9,7 @@
 #include "device/device.h"
 
 /* Counted up with every change of what the two share; the sizes catch what was forgotten. */
-enum { HKI_CUDA_ABI = 4 };
+enum { HKI_CUDA_ABI = 5 };
 
 struct hki_task;
 struct hki_runtime;
@@ -26,6 +26,7 @@ typedef struct hki_cuda_host {
     void (*memory_pool_trim)(hki_memory_pool *pool);
     /* True while what runs is recorded: then a task's begin and end are to be those of the GPU's clock. */
     bool (*is_recording)(struct hki_runtime *runtime);
+    void (*runtime_end_first)(void);
 } hki_cuda_host;
 
 /* The library's: defined in op/cuda_host.c, since it names what is of the rooms above. */

@@ -105,7 +105,46 @@ static void give_room(const hki_cuda_device *self)
         cudaStreamSynchronize(self->memory); /* nothing runs there but this */
 }
 
-/* In the stream's order, so that what still uses the old one is not disturbed. */
+/* In the stream's order, so that what still uses the old one is not disturbed. Where there is no memory it waits for
+ * launched tasks to end, as arrays do. */
+static cudaError_t workspace_grow(hki_cuda_stream *stream, size_t bytes)
+{
+    hki_device *device = stream->its->device;
+    size_t size = MIN_WORKSPACE_BYTES;
+    void *data = NULL;
+    while (size < bytes && size < SIZE_MAX / 2)
+        size *= 2;
+    hki_cuda_workspace_release(stream);
+    cudaError_t error = workspace_allocate(stream, &data, size);
+    for (bool more = true; error == cudaErrorMemoryAllocation && more;) {
+        give_room(stream->its);
+        error = workspace_allocate(stream, &data, size);
+        more = error != cudaSuccess && device->make_room && device->make_room(device);
+    }
+    if (error ==
+        cudaErrorMemoryAllocation) { /* no more than is needed; what ended last may just have given room */
+        give_room(stream->its);
+        size = bytes;
+        error = workspace_allocate(stream, &data, size);
+    }
+    if (error == cudaSuccess) {
+        stream->workspace = data;
+        stream->workspace_bytes = size;
+        stream->workspace_number++;
+    }
+    return error;
+}
+
+bool hki_cuda_has_workspace(hki_cuda_stream *stream, size_t bytes)
+{
+    if (bytes <= stream->workspace_bytes || hki_cuda_is_recording(stream))
+        return true;
+    cudaError_t error = workspace_grow(stream, bytes);
+    if (error == cudaErrorMemoryAllocation)
+        cudaGetLastError();
+    return error != cudaErrorMemoryAllocation; /* others are told by hki_cuda_workspace */
+}
+
 void *hki_cuda_workspace(hki_cuda_stream *stream, size_t bytes)
 {
     if (bytes <= stream->workspace_bytes)
@@ -114,37 +153,29 @@ void *hki_cuda_workspace(hki_cuda_stream *stream, size_t bytes)
         hki_cuda_refuse_recording(stream);
         return NULL;
     }
-    size_t size = MIN_WORKSPACE_BYTES;
-    while (size < bytes && size < SIZE_MAX / 2)
-        size *= 2;
-    hki_cuda_workspace_release(stream);
-    void *data = NULL;
-    cudaError_t error = workspace_allocate(stream, &data, size);
-    if (error == cudaErrorMemoryAllocation) {
-        give_room(stream->its);
-        error = workspace_allocate(stream, &data, size);
-    }
+    cudaError_t error = workspace_grow(stream, bytes);
     if (error == cudaErrorMemoryAllocation) {
         cudaGetLastError();
         size_t free_bytes = 0, total_bytes = 0;
         cudaMemGetInfo(&free_bytes, &total_bytes);
         note(stream, HK_OUT_OF_MEMORY,
              "%s has no room for %zu bytes of workspace: %zu of %zu free; release arrays",
-             stream->its->device->name, size, free_bytes, total_bytes);
+             stream->its->device->name, bytes, free_bytes, total_bytes);
         return NULL;
     }
-    if (!hki_cuda_ok(stream, error, "memory for a workspace"))
-        return NULL;
-    stream->workspace = data;
-    stream->workspace_bytes = size;
-    stream->workspace_number++;
-    return data;
+    return hki_cuda_ok(stream, error, "memory for a workspace") ? stream->workspace : NULL;
+}
+
+void hki_cuda_stream_has_loaded(hki_cuda_stream *stream)
+{
+    stream->its->host->runtime_end_first();
 }
 
 void *hki_cuda_stream_keep(hki_cuda_stream *stream, hki_cuda_kept which, size_t bytes,
                            void (*deinit)(void *state))
 {
     if (!stream->kept[which].state) {
+        hki_cuda_stream_has_loaded(stream);
         stream->kept[which].state = calloc(1, bytes);
         stream->kept[which].deinit = deinit;
     }

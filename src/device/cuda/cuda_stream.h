@@ -23,6 +23,8 @@ bool hki_cuda_stream_allows_tf32(const hki_cuda_stream *stream);
 /* Memory of the device for what is launched until the next call of this function in the stream: 256-byte aligned, kept
  * and grown. NULL after noting that there is none. */
 void *hki_cuda_workspace(hki_cuda_stream *stream, size_t bytes);
+/* For who can do with less: false, with nothing noted, when there is no memory for so many bytes. */
+bool hki_cuda_has_workspace(hki_cuda_stream *stream, size_t bytes);
 
 /* What libraries keep from one task to the next, handles and plans: zeroed memory of the host, made at the first call for
  * `which`, the same ever after. `deinit` is called before the stream ends, when nothing runs in it any more. NULL after
@@ -34,6 +36,9 @@ typedef enum hki_cuda_kept {
 } hki_cuda_kept;
 void *hki_cuda_stream_keep(hki_cuda_stream *stream, hki_cuda_kept which, size_t bytes,
                            void (*deinit)(void *state));
+
+/* Libraries of NVIDIA's may have been loaded, by each other too: at exit the runtime is to end before they do. */
+void hki_cuda_stream_has_loaded(hki_cuda_stream *stream);
 
 /* Notes the first error of the task that is being launched; true when there is none. `what`: static text. */
 bool hki_cuda_ok(hki_cuda_stream *stream, cudaError_t error, const char *what);

@@ -35,7 +35,12 @@ static hki_cuda_slot *slot_of_ticket(const hki_ticket *ticket)
 bool hki_cuda_stream_init(hki_cuda_stream *stream, hki_cuda_device *device, hki_queue_kind kind)
 {
     *stream = (hki_cuda_stream){.its = device, .kind = kind};
-    cudaError_t error = cudaStreamCreateWithFlags(&stream->handle, cudaStreamNonBlocking);
+    int least = 0, greatest = 0;
+    /* Sums go before kernels where a multiprocessor has room for either: what waits for them is other devices', too. */
+    cudaError_t error = cudaDeviceGetStreamPriorityRange(&least, &greatest);
+    if (error == cudaSuccess)
+        error = cudaStreamCreateWithPriority(&stream->handle, cudaStreamNonBlocking,
+                                             kind == HKI_QUEUE_REDUCE ? greatest : 0);
     for (int i = 0; i < HKI_CUDA_SLOTS && error == cudaSuccess; i++)
         error = cudaEventCreateWithFlags(&stream->slots[i].end, cudaEventDisableTiming);
     return error == cudaSuccess;

@@ -103,6 +103,9 @@ static bool convolve_by_library(hki_cuda_stream *stream, const hki_conv2d_geomet
         return failed;
     for (int i = 0; i < 3; i++)
         bytes += arrays[i].bytes;
+    while (!hki_cuda_has_workspace(stream, bytes + hki_cuda_convolution_workspace_bytes(plan)))
+        if (!hki_cuda_convolution_use_less(stream, &problem, plan, &failed))
+            return failed;
     bytes += hki_cuda_convolution_workspace_bytes(plan);
     char *workspace = bytes ? hki_cuda_workspace(stream, bytes) : NULL;
     if (bytes && !workspace)

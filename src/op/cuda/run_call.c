@@ -52,7 +52,7 @@ void hki_cuda_run_copy(hki_device *device, const hki_tensor *from, const hki_ten
 void hki_cuda_run_sum(hki_device *device, hk_dtype dtype, const void *const *inputs,
                       int input_count, void *const *outputs, int output_count, size_t size)
 {
-    hki_cuda_stream *stream = hki_cuda_stream_begin(device, HKI_QUEUE_COMPUTE);
+    hki_cuda_stream *stream = hki_cuda_stream_begin(device, HKI_QUEUE_REDUCE);
     if (stream)
         hki_cuda_sum(stream, dtype, inputs, input_count, outputs, output_count, size);
 }

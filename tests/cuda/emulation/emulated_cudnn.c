@@ -1,7 +1,7 @@
 /* cuDNN for convolutions in NCHW of float32 and float64. See emulated_libraries.h.
  *
- * Each question for algorithms is answered by three: one that does not work, one that is fast but whose sums come out
- * otherwise every time, and a good one. */
+ * Each question for algorithms is answered by four: one that does not work, one that is fast but whose sums come out
+ * otherwise every time, a good one, and one that is slower but takes a small workspace. */
 #include "device/cuda/cuda_libraries.h"
 #include "emulation/emulated_libraries.h"
 #include "emulation/emulated_runtime.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORKSPACE_BYTES = 2048, ALIGNMENT = 16 };
+enum { WORKSPACE_BYTES = 3 << 20, SMALL_BYTES = 2048, ALIGNMENT = 16 };
 
 struct cudnnContext {
     cudaStream_t stream;
@@ -208,14 +208,14 @@ static cudnnStatus_t problem_of(result of, cudnnTensorDescriptor_t x,
 }
 
 /* The rest of a question's function, by the names that it gives its arguments. */
-#define ANSWER(of, x, weight, y, bad, varying, good)                                               \
+#define ANSWER(of, x, weight, y, bad, varying, good, small)                                        \
     convolution made;                                                                              \
     cudnnStatus_t status = problem_of(of, x, weight, desc, y, &made);                              \
     if (!handle || status != CUDNN_STATUS_SUCCESS)                                                 \
         return status;                                                                             \
-    if (requested < 3)                                                                             \
+    if (requested < 4)                                                                             \
         return CUDNN_STATUS_BAD_PARAM;                                                             \
-    memset(results, 0, 3 * sizeof *results);                                                       \
+    memset(results, 0, 4 * sizeof *results);                                                       \
     results[0].algo = bad;                                                                         \
     results[0].status = CUDNN_STATUS_NOT_SUPPORTED;                                                \
     results[1].algo = varying;                                                                     \
@@ -223,9 +223,12 @@ static cudnnStatus_t problem_of(result of, cudnnTensorDescriptor_t x,
     results[2].algo = good;                                                                        \
     results[2].determinism = CUDNN_DETERMINISTIC;                                                  \
     results[2].memory = WORKSPACE_BYTES;                                                           \
-    for (int answer = 0; answer < 3; answer++)                                                     \
+    results[3].algo = small;                                                                       \
+    results[3].determinism = CUDNN_DETERMINISTIC;                                                  \
+    results[3].memory = SMALL_BYTES;                                                               \
+    for (int answer = 0; answer < 4; answer++)                                                     \
         results[answer].mathType = CUDNN_DEFAULT_MATH;                                             \
-    *returned = 3;                                                                                 \
+    *returned = 4;                                                                                 \
     return CUDNN_STATUS_SUCCESS
 
 cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(
@@ -237,7 +240,8 @@ cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(
     ANSWER(RESULT_Y, x, weight, y, CUDNN_CONVOLUTION_FWD_ALGO_FFT,
            CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD,
            made.out_channels % 2 ? CUDNN_CONVOLUTION_FWD_ALGO_GEMM
-                                 : CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM);
+                                 : CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
+           CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM);
 }
 
 cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(
@@ -246,7 +250,8 @@ cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(
     int *returned, cudnnConvolutionBwdDataAlgoPerf_t *results)
 {
     ANSWER(RESULT_X, dx, weight, dy, CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT,
-           CUDNN_CONVOLUTION_BWD_DATA_ALGO_0, CUDNN_CONVOLUTION_BWD_DATA_ALGO_1);
+           CUDNN_CONVOLUTION_BWD_DATA_ALGO_0, CUDNN_CONVOLUTION_BWD_DATA_ALGO_1,
+           CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD);
 }
 
 cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(
@@ -255,7 +260,8 @@ cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(
     int *returned, cudnnConvolutionBwdFilterAlgoPerf_t *results)
 {
     ANSWER(RESULT_WEIGHT, x, dw, dy, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT,
-           CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1);
+           CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1,
+           CUDNN_CONVOLUTION_BWD_FILTER_ALGO_3);
 }
 
 /* ---- convolutions -------------------------------------------------------------------------------------- */
@@ -360,12 +366,17 @@ static void run(void *argument)
     free(sums);
 }
 
-static cudnnStatus_t enqueue(cudnnHandle_t handle, convolution *self, bool varies, bool is_good,
+/* The answers, as above. */
+typedef enum answer { BAD, VARYING, GOOD, SMALL } answer;
+
+static cudnnStatus_t enqueue(cudnnHandle_t handle, convolution *self, answer taken,
                              const void *alpha, const void *beta, const void *x, const void *weight,
                              const void *y, void *workspace, size_t workspace_bytes)
 {
-    const size_t item = element_bytes(self), needed = varies ? 0 : WORKSPACE_BYTES;
-    if (!varies && !is_good)
+    const size_t item = element_bytes(self), needed = taken == GOOD    ? WORKSPACE_BYTES
+                                                      : taken == SMALL ? SMALL_BYTES
+                                                                       : 0;
+    if (taken == BAD)
         return CUDNN_STATUS_NOT_SUPPORTED;
     if (workspace_bytes < needed || (needed && !emulated_is_good(workspace, needed, 16)))
         return CUDNN_STATUS_BAD_PARAM;
@@ -373,7 +384,7 @@ static cudnnStatus_t enqueue(cudnnHandle_t handle, convolution *self, bool varie
         !emulated_is_good(y, (uint64_t)y_size(self) * item, ALIGNMENT) ||
         !emulated_is_good(weight, (uint64_t)weight_size(self) * item, ALIGNMENT))
         return CUDNN_STATUS_BAD_PARAM;
-    self->varies = varies;
+    self->varies = taken == VARYING;
     self->alpha = emulated_scale(self->f64, alpha);
     self->beta = emulated_scale(self->f64, beta);
     self->x = (void *)(uintptr_t)x;
@@ -387,10 +398,30 @@ static cudnnStatus_t enqueue(cudnnHandle_t handle, convolution *self, bool varie
                : CUDNN_STATUS_EXECUTION_FAILED;
 }
 
-static bool is_good_forward(cudnnConvolutionFwdAlgo_t algo)
+static answer forward_answer(cudnnConvolutionFwdAlgo_t algo)
 {
-    return algo == CUDNN_CONVOLUTION_FWD_ALGO_GEMM ||
-           algo == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
+    return algo == CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD ? VARYING
+           : algo == CUDNN_CONVOLUTION_FWD_ALGO_GEMM ||
+                   algo == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM
+               ? GOOD
+           : algo == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM ? SMALL
+                                                              : BAD;
+}
+
+static answer data_answer(cudnnConvolutionBwdDataAlgo_t algo)
+{
+    return algo == CUDNN_CONVOLUTION_BWD_DATA_ALGO_0          ? VARYING
+           : algo == CUDNN_CONVOLUTION_BWD_DATA_ALGO_1        ? GOOD
+           : algo == CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD ? SMALL
+                                                              : BAD;
+}
+
+static answer filter_answer(cudnnConvolutionBwdFilterAlgo_t algo)
+{
+    return algo == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0   ? VARYING
+           : algo == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1 ? GOOD
+           : algo == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_3 ? SMALL
+                                                         : BAD;
 }
 
 cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void *alpha,
@@ -403,10 +434,9 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void *alpha,
 {
     convolution self;
     cudnnStatus_t status = problem_of(RESULT_Y, x_desc, w_desc, desc, y_desc, &self);
-    return status
-               ? status
-               : enqueue(handle, &self, algo == CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD,
-                         is_good_forward(algo), alpha, beta, x, w, y, workspace, workspace_bytes);
+    return status ? status
+                  : enqueue(handle, &self, forward_answer(algo), alpha, beta, x, w, y, workspace,
+                            workspace_bytes);
 }
 
 cudnnStatus_t cudnnConvolutionBiasActivationForward(
@@ -431,7 +461,7 @@ cudnnStatus_t cudnnConvolutionBiasActivationForward(
         algo != CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM)
         return CUDNN_STATUS_NOT_SUPPORTED;
     self.bias = bias;
-    return enqueue(handle, &self, false, true, alpha1, alpha2, x, w, y, workspace, workspace_bytes);
+    return enqueue(handle, &self, GOOD, alpha1, alpha2, x, w, y, workspace, workspace_bytes);
 }
 
 cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t handle, const void *alpha,
@@ -445,9 +475,8 @@ cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t handle, const void *alp
     convolution self;
     cudnnStatus_t status = problem_of(RESULT_X, dx_desc, w_desc, desc, dy_desc, &self);
     return status ? status
-                  : enqueue(handle, &self, algo == CUDNN_CONVOLUTION_BWD_DATA_ALGO_0,
-                            algo == CUDNN_CONVOLUTION_BWD_DATA_ALGO_1, alpha, beta, dx, w, dy,
-                            workspace, workspace_bytes);
+                  : enqueue(handle, &self, data_answer(algo), alpha, beta, dx, w, dy, workspace,
+                            workspace_bytes);
 }
 
 cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void *alpha,
@@ -461,9 +490,8 @@ cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void *a
     convolution self;
     cudnnStatus_t status = problem_of(RESULT_WEIGHT, x_desc, dw_desc, desc, dy_desc, &self);
     return status ? status
-                  : enqueue(handle, &self, algo == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0,
-                            algo == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1, alpha, beta, x, dw, dy,
-                            workspace, workspace_bytes);
+                  : enqueue(handle, &self, filter_answer(algo), alpha, beta, x, dw, dy, workspace,
+                            workspace_bytes);
 }
 
 const emulated_function emulated_cudnn_functions[] = {

@@ -81,8 +81,8 @@ cudaError_t cudaEventDestroy(cudaEvent_t handle)
     event *which = find_event(handle);
     if (!which)
         return fail(cudaErrorInvalidResourceHandle);
-    if (the_machine().is_child)
-        return fail(cudaErrorInitializationError);
+    if (the_machine().gone != cudaSuccess)
+        return fail(the_machine().gone);
     cudaError_t error = which->device->lost.load(std::memory_order_relaxed);
     writing hold;
     the_machine().events.erase(which);

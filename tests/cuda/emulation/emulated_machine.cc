@@ -80,7 +80,12 @@ bool parse(const char *text, configuration &setting)
 
 void forget_threads()
 {
-    the_machine().is_child = true;
+    the_machine().gone = cudaErrorInitializationError;
+}
+
+void unload()
+{
+    the_machine().gone = cudaErrorCudartUnloading;
 }
 
 void prepare(machine &made, const configuration &setting)
@@ -112,6 +117,7 @@ machine &the_machine()
             exit(2);
         prepare(*fresh, setting);
         pthread_atfork(nullptr, nullptr, forget_threads);
+        atexit(unload);
         return fresh;
     }();
     return *made;
@@ -150,8 +156,8 @@ cudaError_t usable(const gpu *which)
     machine &machine = the_machine();
     if (the_caller.is_in_callback)
         return fail(cudaErrorNotPermitted);
-    if (machine.is_child)
-        return fail(cudaErrorInitializationError);
+    if (machine.gone != cudaSuccess)
+        return fail(machine.gone);
     if (!machine.setting.driver)
         return fail(cudaErrorInsufficientDriver);
     if (!machine.setting.gpus)
@@ -221,8 +227,8 @@ cudaError_t cudaGetDeviceCount(int *count)
 {
     machine &machine = the_machine();
     *count = 0;
-    if (machine.is_child)
-        return fail(cudaErrorInitializationError);
+    if (machine.gone != cudaSuccess)
+        return fail(machine.gone);
     if (!machine.setting.driver)
         return fail(cudaErrorInsufficientDriver);
     if (!machine.setting.gpus)
@@ -239,8 +245,8 @@ static bool is_device(int device)
 cudaError_t cudaSetDevice(int device)
 {
     machine &machine = the_machine();
-    if (machine.is_child)
-        return fail(cudaErrorInitializationError);
+    if (machine.gone != cudaSuccess)
+        return fail(machine.gone);
     if (!is_device(device))
         return fail(cudaErrorInvalidDevice);
     the_caller.device = device;
@@ -484,6 +490,7 @@ const error_text error_texts[] = {
     ERROR(cudaErrorNoDevice, "no CUDA-capable device is detected"),
     ERROR(cudaErrorInvalidDevice, "invalid device ordinal"),
     ERROR(cudaErrorInvalidResourceHandle, "invalid resource handle"),
+    ERROR(cudaErrorCudartUnloading, "driver shutting down"),
     ERROR(cudaErrorNotReady, "device not ready"),
     ERROR(cudaErrorIllegalAddress, "an illegal memory access was encountered"),
     ERROR(cudaErrorLaunchFailure, "unspecified launch failure"),

@@ -64,7 +64,9 @@ struct machine {
     /* Relaxed: they order nothing. */
     std::atomic<uint64_t> allocations_asked{0}, kernels{0}, copies{0}, synchronisations{0},
         allocations{0};
-    std::atomic<bool> is_child{false}; /* of a fork: its streams have no threads */
+    /* What every call gives: cudaErrorInitializationError in the child of a fork, whose streams have no threads;
+     * cudaErrorCudartUnloading once what was registered after the first call has been called at exit. */
+    std::atomic<cudaError_t> gone{cudaSuccess};
 };
 
 /* Counts that order nothing. */

@@ -9,6 +9,8 @@
  *   - Copies from and to pageable memory happen when the stream gets there: as late as CUDA may do it.
  *   - A kernel that is given the host's pageable memory, memory of another GPU without access to it, or memory that has
  *     been freed loses its GPU: cudaErrorIllegalAddress from every later call.
+ *   - At exit every call gives cudaErrorCudartUnloading, from when what was registered after the first call has been
+ *     called.
  *   - cudaErrorNotReady, like every error, is what cudaGetLastError gives next.
  *
  * HOCKET_EMULATED_CUDA, or the text of hki_emulated_restart, says what is there; a list of NAME=VALUE with commas:

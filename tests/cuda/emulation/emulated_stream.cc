@@ -362,8 +362,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle)
     stream *in = handle && handle != cudaStreamLegacy ? find_stream(handle) : nullptr;
     if (!in)
         return fail(cudaErrorInvalidResourceHandle);
-    if (machine.is_child)
-        return fail(cudaErrorInitializationError);
+    if (machine.gone != cudaSuccess)
+        return fail(machine.gone);
     writing hold;
     if (in->captured)
         in->captured->is_invalid = true;
