@@ -129,6 +129,10 @@ if(HOCKET_HAS_EMULATION)
   target_compile_options(hocket_cuda_objects PRIVATE
     $<$<COMPILE_LANGUAGE:CXX>:-fPIC -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -ffp-contract=off -Wall -Wextra -Wconversion -Wshadow>
     $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${HOCKET_WERROR}>>:-Werror>)
+  if(NOT HOCKET_SANITIZE) # which finds that out, too: on a GPU, what is read or written in one go is to be aligned
+    target_compile_options(hocket_cuda_objects PRIVATE
+      $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=alignment -fsanitize-undefined-trap-on-error>)
+  endif()
   target_link_libraries(hocket_cuda_objects PRIVATE hocket_flags
                                             INTERFACE Threads::Threads ${CMAKE_DL_LIBS}
                                                       ${HOCKET_MATH_LIBRARY})

@@ -444,8 +444,10 @@ static void test_random(void)
             made[d][5] = hk_random_normal(shape, HK_F32, devices[d]);
             made[d][6] = hk_random_normal_from(NULL, 3, 2, shape, HK_F64, devices[d]);
         }
+        /* Normals, z, are made of cos, sin and log, which are the C library's to 1 ulp and CUDA's to 2, 2 and 1: the two
+         * differ by 6 ulp of z at most, and 3 + 2 z, where it is within 1 of 0, by 4 times as much. */
         for (int k = 0; k < 7; k++)
-            CHECK(agree(made[1][k], made[0][k], k < 5 ? 0 : k == 5 ? 2e-7 : 2e-15, "random"));
+            CHECK(agree(made[1][k], made[0][k], k < 5 ? 0 : k == 5 ? 2e-7 : 6e-15, "random"));
     }
 }
 

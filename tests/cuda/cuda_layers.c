@@ -214,6 +214,23 @@ static void test_layer(const layer *self, hk_dtype dtype, hk_device device)
     release(&again);
 }
 
+/* Of more entries than grids have blocks along their second and third axis. */
+static void test_large_batches(hk_device device)
+{
+    static const layer batches[] = {
+        {"matmul of a large batch", plain, {SHAPE(70001, 1, 2), SHAPE(70001, 2, 3)}},
+        {"matmul of large permuted batches",
+         permuted_batches,
+         {SHAPE(66000, 2, 1, 2), SHAPE(2, 66000, 2, 1)}},
+    };
+    /* Without cuBLASLt each entry has a block of threads, which take the emulation minutes. */
+    const bool has_libraries = !getenv("HOCKET_EMULATED_CUDA_WITHOUT");
+    for (size_t i = 0; has_libraries && i < sizeof batches / sizeof batches[0]; i++) {
+        test_layer(&batches[i], HK_F32, device);
+        test_layer(&batches[i], HK_F64, device);
+    }
+}
+
 /* ---- memory -------------------------------------------------------------------------------------------- */
 
 /* Arrays that take all memory of a GPU. */
@@ -338,6 +355,7 @@ int main(void)
         test_layer(&layers[i], HK_F32, device);
         test_layer(&layers[i], HK_F64, device);
     }
+    test_large_batches(device);
     CHECK(hk_ok(hk_wait_all()));
     hk_runtime_deinit();
     return check_result();

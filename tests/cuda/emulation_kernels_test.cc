@@ -272,7 +272,7 @@ void test_faults_of_values()
     void *memory;
     CHECK_EQ_I64(cudaHostAlloc(&memory, sizeof(hki_cuda_fault), cudaHostAllocDefault), cudaSuccess);
     auto *fault = static_cast<hki_cuda_fault *>(memory);
-    *fault = {UINT64_MAX, 0};
+    *fault = {UINT64_MAX, 0, {}};
     HKI_LAUNCH(&stream, 4, 32, report, fault);
     CHECK_EQ_I64(cudaStreamSynchronize(stream.handle), cudaSuccess);
     CHECK_EQ_I64(fault->index, 5);

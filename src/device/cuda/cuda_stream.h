@@ -50,6 +50,9 @@ void hki_cuda_note(hki_cuda_stream *stream, const char *what, const char *text);
 typedef struct hki_cuda_fault {
     unsigned long long index; /* UINT64_MAX: none */
     unsigned long long value; /* of hki_cuda_report_value; 0 before */
+    /* A line of the GPU's cache each, since the host writes to one while kernels of tasks before report to others: what a
+     * GPU changes of the host's memory is atomic for the GPU alone, and need not be those bytes alone. */
+    unsigned long long unused[14];
 } hki_cuda_fault;
 
 /* What hki_cuda_report_value was given. */

@@ -183,11 +183,15 @@ template <typename T> HKI_KERNEL void join_parts(channel_parts s, const double *
 
 /* ---- elements ------------------------------------------------------------------------------------------ */
 
+/* Outputs are restrict: else each element would be read only after the one before has been written, and a thread would
+ * wait for memory with one element on its way. No array of a call is another one's here. */
+
 /* The statistics are those of the sums, or the given ones. */
 template <typename T, bool V>
-HKI_KERNEL void normalise(channel_parts s, double eps, const T *x, const T *gamma, const T *beta,
-                          const T *given_mean, const T *given_variance, const double *sums,
-                          const double *squares, T *y, T *statistics)
+HKI_KERNEL void normalise(channel_parts s, double eps, const T *__restrict__ x, const T *gamma,
+                          const T *beta, const T *given_mean, const T *given_variance,
+                          const double *sums, const double *squares, T *__restrict__ y,
+                          T *__restrict__ statistics)
 {
     EACH_ITEM(item)
     {
@@ -212,9 +216,10 @@ HKI_KERNEL void normalise(channel_parts s, double eps, const T *x, const T *gamm
 }
 
 template <typename T, bool V>
-HKI_KERNEL void normalise_backward(channel_parts s, bool given, const T *x, const T *dy,
-                                   const T *gamma, const T *statistics, const double *sums,
-                                   const double *products, T *dx, T *gradients)
+HKI_KERNEL void normalise_backward(channel_parts s, bool given, const T *__restrict__ x,
+                                   const T *__restrict__ dy, const T *gamma, const T *statistics,
+                                   const double *sums, const double *products, T *__restrict__ dx,
+                                   T *__restrict__ gradients)
 {
     EACH_ITEM(item)
     {

@@ -7,7 +7,12 @@
 #include "op/cuda/cuda_matrix_kernels.h"
 #include "op/matrix.h"
 
-enum { PACK_ALIGNMENT = 256 };
+enum {
+    PACK_ALIGNMENT = 256,
+    /* Entries of a batch in one call of the library: some of its kernels have them along an axis of their grid, which
+     * ends at 65535. A power of two, so that the next call's matrices are aligned as the first's. */
+    CALL_ENTRIES = 1 << 15
+};
 
 /* A call: c, without gaps, is a b for each entry of the batch. */
 typedef struct multiplication {
@@ -232,24 +237,50 @@ static hki_cuda_product product_of(const multiplication *self, const factor *a, 
     };
 }
 
+/* From entry `first` of the batch's last axis on, as many as the call takes, for each entry along the others. False after
+ * noting an error. */
+static bool launch_entries(hki_cuda_stream *stream, const multiplication *self,
+                           const hki_cuda_product_plan *plan, const hki_cuda_product *call,
+                           const factor *a, const factor *b, int64_t first, const void *bias,
+                           void *workspace)
+{
+    const int64_t element_bytes = (int64_t)hki_dtype_bytes(self->dtype);
+    const int64_t result_bytes = (int64_t)hki_dtype_bytes(result_of(self));
+    const int last = self->batch.ndim - 1;
+    const int64_t entries = last < 0 ? 1 : self->batch.dims[last];
+    hki_cuda_batch outer;
+    set_batch(&outer, self->batch.dims, last > 0 ? last : 0);
+    for (int64_t i = 0; i < outer.count; i++) {
+        const int64_t a_offset = offset_of(&outer, a->is.batch_strides, i);
+        const int64_t b_offset = offset_of(&outer, b->is.batch_strides, i);
+        const char *its_a = a->is.data, *its_b = b->is.data;
+        char *its_c = self->c;
+        its_a += (a_offset + first * call->a_batch_stride) * element_bytes;
+        its_b += (b_offset + first * call->b_batch_stride) * element_bytes;
+        its_c += (i * entries + first) * call->m * call->n * result_bytes;
+        if (!hki_cuda_product_launch(stream, plan, its_a, its_b, bias, its_c, workspace))
+            return false;
+    }
+    return true;
+}
+
 /* False: own kernels must do it. *added: with the bias. */
 static bool multiply_by_library(hki_cuda_stream *stream, const multiplication *self, bool *added)
 {
     const size_t element_bytes = hki_dtype_bytes(self->dtype);
-    const size_t result_bytes = hki_dtype_bytes(result_of(self));
     const hki_tensor *bias = self->bias;
     const int outer_ndim = self->batch.ndim > 1 ? self->batch.ndim - 1 : 0;
     /* Of a batch, the library would add the bias to each matrix as well; but there are no such calls. */
     const void *fused = bias && self->batch.ndim == 0 && (bias->strides[0] == 1 || bias->size == 1)
                             ? bias->data
                             : NULL;
-    hki_cuda_batch outer;
     factor a, b;
     bool failed = false;
-    set_batch(&outer, self->batch.dims, outer_ndim);
     factor_init(&a, &self->a, &self->batch, element_bytes);
     factor_init(&b, &self->b, &self->batch, element_bytes);
     hki_cuda_product product = product_of(self, &a, &b, outer_ndim, fused);
+    const int64_t entries = product.batch_count;
+    product.batch_count = entries < CALL_ENTRIES ? entries : CALL_ENTRIES;
     const hki_cuda_product_plan *plan = hki_cuda_product_plan_for(stream, &product, &failed);
     if (!plan && !failed && fused) {
         fused = NULL;
@@ -258,20 +289,30 @@ static bool multiply_by_library(hki_cuda_stream *stream, const multiplication *s
     }
     if (!plan)
         return failed;
-    const size_t bytes = a.packed_bytes + b.packed_bytes + hki_cuda_product_workspace_bytes(plan);
+    size_t own_bytes = hki_cuda_product_workspace_bytes(plan);
+    hki_cuda_product last = product; /* of several calls, where it has fewer entries */
+    last.batch_count = entries % product.batch_count;
+    if (last.batch_count) {
+        plan = hki_cuda_product_plan_for(stream, &last, &failed);
+        if (!plan)
+            return failed;
+        const size_t last_bytes = hki_cuda_product_workspace_bytes(plan);
+        own_bytes = last_bytes > own_bytes ? last_bytes : own_bytes;
+    }
+    const size_t bytes = a.packed_bytes + b.packed_bytes + own_bytes;
     char *workspace = bytes ? hki_cuda_workspace(stream, bytes) : NULL;
     if (bytes && !workspace)
         return true;
     pack_into(stream, self->dtype, &a, workspace);
     pack_into(stream, self->dtype, &b, workspace + a.packed_bytes);
-    for (int64_t i = 0; i < outer.count; i++) {
-        const char *its_a = a.is.data, *its_b = b.is.data;
-        char *its_c = self->c;
-        its_a += offset_of(&outer, a.is.batch_strides, i) * (int64_t)element_bytes;
-        its_b += offset_of(&outer, b.is.batch_strides, i) * (int64_t)element_bytes;
-        its_c += i * product.batch_count * product.m * product.n * (int64_t)result_bytes;
-        if (!hki_cuda_product_launch(stream, plan, its_a, its_b, fused, its_c,
-                                     workspace + a.packed_bytes + b.packed_bytes))
+    workspace += a.packed_bytes + b.packed_bytes;
+    for (int64_t first = 0; first < entries; first += product.batch_count) {
+        const hki_cuda_product *call = entries - first < product.batch_count ? &last : &product;
+        if (last.batch_count)
+            plan = hki_cuda_product_plan_for(stream, call, &failed);
+        if (!plan)
+            return failed;
+        if (!launch_entries(stream, self, plan, call, &a, &b, first, fused, workspace))
             break;
     }
     *added = fused != NULL;

@@ -53,10 +53,15 @@ HKI_DEVICE typename P::I largest(const P &p, const typename P::T *plane, typenam
     const covered<I> columns =
         window_of(j, p.stride_width, p.pad_width, p.kernel_width, p.in_width);
     I best = -1;
+    typename P::T value = 0; /* of the best: not looked up again, which the next one would wait for */
     for (I r = rows.begin; r < rows.end; r++)
-        for (I c = columns.begin; c < columns.end; c++)
-            if (best < 0 || wins(plane[r * p.in_width + c], plane[best]))
+        for (I c = columns.begin; c < columns.end; c++) {
+            const typename P::T other = plane[r * p.in_width + c];
+            if (best < 0 || wins(other, value)) {
                 best = r * p.in_width + c;
+                value = other;
+            }
+        }
     return best;
 }
 

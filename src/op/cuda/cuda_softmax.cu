@@ -115,6 +115,7 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_TILE)
     HKI_SHARED Element max_room[HKI_CUDA_TILE];
     HKI_SHARED double sum_room[HKI_CUDA_TILE];
     const hki_lane at = hki_lane_of(tile.lanes, tile.by_rows);
+    bool has_reported = false; /* the lowest of its rows is enough */
     for (int64_t block = blockIdx.x; block < tile.tiles; block += gridDim.x) {
         const int64_t row = block * at.columns + at.column;
         int64_t size = row < rows ? classes : 0, label = 0;
@@ -122,9 +123,10 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_TILE)
         if (row < rows) {
             label = label_of(labels, label_dtype, row);
             if (label < 0 || label >= classes) {
-                if (at.lane == 0)
+                if (at.lane == 0 && !has_reported)
                     hki_cuda_report_value(fault, (uint32_t)(row < LAST_ROW ? row : LAST_ROW),
                                           label);
+                has_reported = true;
                 size = 0;
             }
         }
