@@ -146,15 +146,39 @@ bool hki_cuda_enter(hki_cuda_device *self)
     return true;
 }
 
+/* `function`: where its pointer goes. Makes no context. */
+static void find_in_driver(const char *name, void *function)
+{
+    enum { SINCE = 4000 }; /* the version of CUDA in whose form it is called */
+    void *found = NULL;
+    if (cudaGetDriverEntryPointByVersion(name, &found, SINCE, cudaEnableDefault, NULL) !=
+        cudaSuccess)
+        cudaGetLastError();
+    memcpy(function, &found, sizeof found);
+}
+
+bool hki_cuda_visit(hki_cuda_device *self, CUcontext *before)
+{
+    if (!self->get_context || self->get_context(before) != CUDA_SUCCESS)
+        *before = NULL;
+    return hki_cuda_enter(self);
+}
+
+void hki_cuda_leave(const hki_cuda_device *self, CUcontext before)
+{
+    if (self->set_context)
+        self->set_context(before);
+}
+
 static void cuda_deinit(hki_device *device)
 {
     hki_cuda_device *self = device->state;
-    int before = -1;
+    CUcontext before;
     if (!self)
         return;
     if (atomic_load(&self->state) != HKI_CUDA_UNMADE) {
-        cudaGetDevice(&before);
-        cudaSetDevice(self->gpu);
+        if (!hki_cuda_visit(self, &before)) /* lost: what the host has of it goes all the same */
+            cudaSetDevice(self->gpu);
         for (int i = 0; i < HKI_QUEUE_KIND_COUNT; i++)
             hki_cuda_stream_deinit(&self->streams[i]);
         for (int i = 0; i < HKI_CUDA_BASES; i++)
@@ -167,8 +191,7 @@ static void cuda_deinit(hki_device *device)
         if (self->faults)
             cudaFreeHost(self->faults);
         cudaGetLastError();
-        if (before >= 0)
-            cudaSetDevice(before);
+        hki_cuda_leave(self, before);
     }
     pthread_mutex_destroy(&self->lock);
     free(self);
@@ -199,6 +222,8 @@ bool hki_cuda_device_init(hki_device *device, const hki_device_class *class, int
     self->gpu = gpu;
     self->options = *options;
     self->multiprocessors = properties.multiProcessorCount;
+    find_in_driver("cuCtxGetCurrent", &self->get_context);
+    find_in_driver("cuCtxSetCurrent", &self->set_context);
     pthread_mutex_init(&self->lock, NULL);
     device->class = class;
     device->state = self;

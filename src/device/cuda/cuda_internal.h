@@ -4,6 +4,7 @@
 
 #include "device/cuda/cuda_device.h"
 
+#include <cudaTypedefs.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -67,6 +68,8 @@ struct hki_cuda_device {
     const hki_cuda_host *host;
     hki_device *device;
     int gpu, multiprocessors;
+    PFN_cuCtxGetCurrent_v4000 get_context; /* of the driver; NULL, as the next: it has none */
+    PFN_cuCtxSetCurrent_v4000 set_context;
     hki_cuda_options options;
     pthread_mutex_t lock; /* making, losing, and what says so */
     _Atomic(hki_cuda_state) state;
@@ -99,6 +102,10 @@ static inline bool hki_cuda_is_lost(const hki_cuda_device *self)
 
 /* Makes what is not made yet, and the GPU this thread's current one. False: the device is lost. */
 bool hki_cuda_enter(hki_cuda_device *self);
+/* The same in a thread that may be the program's: until hki_cuda_leave gives it back the context that it had, whatever
+ * visit says. It may have had none, and then gets none: to set the GPU that cudaGetDevice tells would make one. */
+bool hki_cuda_visit(hki_cuda_device *self, CUcontext *before);
+void hki_cuda_leave(const hki_cuda_device *self, CUcontext before);
 /* From now on the device is lost; the first text stays. */
 HK_PRINTF(2, 3) void hki_cuda_lose(hki_cuda_device *self, const char *format, ...);
 /* After an error that a call of CUDA returned: loses the device if CUDA has given up its context. True if it has not.

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <cuda.h>
 #include <pthread.h>
 #include <string>
 
@@ -19,6 +20,7 @@ namespace
 struct caller {
     cudaError_t error = cudaSuccess;
     int device = 0;
+    bool has_context = false; /* the GPU's is current */
     bool is_in_callback = false;
 };
 thread_local caller the_caller;
@@ -92,6 +94,7 @@ void prepare(machine &made, const configuration &setting)
         each.lost = cudaSuccess;
         each.used_bytes = 0;
         each.default_stream = nullptr;
+        each.has_context = false;
         for (auto &access : each.may_access)
             access = false;
     }
@@ -145,6 +148,12 @@ gpu &current_gpu()
     return the_machine().gpus[the_caller.device];
 }
 
+void have_context()
+{
+    the_caller.has_context = true;
+    current_gpu().has_context.store(true, std::memory_order_relaxed);
+}
+
 cudaError_t usable(const gpu *which)
 {
     machine &machine = the_machine();
@@ -156,6 +165,7 @@ cudaError_t usable(const gpu *which)
         return fail(cudaErrorInsufficientDriver);
     if (!machine.setting.gpus)
         return fail(cudaErrorNoDevice);
+    have_context();
     return fail((which ? which : &current_gpu())->lost.load(std::memory_order_relaxed));
 }
 
@@ -209,6 +219,8 @@ hki_emulated_counts hki_emulated_get_counts(void)
     counts.streams = static_cast<int>(machine.streams.size());
     for (const gpu &each : machine.gpus)
         counts.streams -= each.default_stream != nullptr; /* nobody made it */
+    for (const gpu &each : machine.gpus)
+        counts.contexts += each.has_context;
     counts.events = static_cast<int>(machine.events.size());
     for (const auto &each : machine.memory)
         (each.second.gpu < 0 ? counts.pinned_blocks : counts.device_blocks)++;
@@ -251,6 +263,31 @@ cudaError_t cudaGetDevice(int *device)
 {
     *device = the_caller.device;
     return the_machine().setting.gpus ? cudaSuccess : fail(cudaErrorNoDevice);
+}
+
+/* A GPU's one context, whose handle is the GPU. A thread that is given none keeps the GPU that it has had, which gets one
+ * from the thread's next call. */
+static CUresult get_context(CUcontext *context)
+{
+    *context = the_caller.has_context ? reinterpret_cast<CUcontext>(&current_gpu()) : nullptr;
+    return CUDA_SUCCESS;
+}
+
+static CUresult set_context(CUcontext context)
+{
+    the_caller.has_context = context;
+    if (context)
+        the_caller.device = reinterpret_cast<gpu *>(context)->index;
+    return CUDA_SUCCESS;
+}
+
+cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned,
+                                             unsigned long long, cudaDriverEntryPointQueryResult *)
+{
+    *function = !strcmp(name, "cuCtxGetCurrent")   ? reinterpret_cast<void *>(get_context)
+                : !strcmp(name, "cuCtxSetCurrent") ? reinterpret_cast<void *>(set_context)
+                                                   : nullptr;
+    return *function ? cudaSuccess : fail(cudaErrorSymbolNotFound);
 }
 
 cudaError_t cudaInitDevice(int device, unsigned, unsigned)

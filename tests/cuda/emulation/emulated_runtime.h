@@ -9,6 +9,8 @@
  *   - Copies from and to pageable memory happen when the stream gets there: as late as CUDA may do it.
  *   - A kernel that is given the host's pageable memory, memory of another GPU without access to it, or memory that has
  *     been freed loses its GPU: cudaErrorIllegalAddress from every later call.
+ *   - cudaSetDevice makes a context on the GPU, as every call does that needs one, in a thread that has none: of GPU 0,
+ *     unless that thread has set another.
  *   - cudaErrorNotReady, like every error, is what cudaGetLastError gives next.
  *
  * HOCKET_EMULATED_CUDA, or the text of hki_emulated_restart, says what is there; a list of NAME=VALUE with commas:
@@ -56,6 +58,7 @@ typedef struct hki_emulated_counts {
     uint64_t copies;                  /* cudaMemcpy and cudaMemset of every kind */
     uint64_t synchronisations;        /* calls that waited for a stream, an event or a device */
     uint64_t allocations;             /* calls of cudaMalloc and its kin that gave memory */
+    int contexts;                     /* GPUs that some call has made one on */
     int streams, events;              /* live handles */
     int device_blocks, pinned_blocks; /* live allocations */
     int graphs;                       /* live graphs and instances */
