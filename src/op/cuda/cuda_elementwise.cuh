@@ -22,6 +22,7 @@ template <class Row, int N>
 HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
     elementwise(const hki_cuda_path path, const typename Row::number s, hki_cuda_fault *fault)
 {
+    bool has_told = false; /* reports go to the host's memory one by one; of a thread's the first is the lowest */
     for (uint32_t i = (uint32_t)HKI_THREAD_INDEX; i < path.count; i += (uint32_t)HKI_THREAD_COUNT) {
         char *at[Row::inputs + 1];
         hki_path_all<Row::inputs + 1>(path, i, at);
@@ -40,7 +41,9 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
                 refused = Row::refuses(a.at[j], b.at[j], s);
             if (refused) {
                 out.at[j] = {};
-                hki_cuda_report(fault, path.first + (int64_t)i * N + j);
+                if (!has_told)
+                    hki_cuda_report(fault, path.first + (int64_t)i * N + j);
+                has_told = true;
             } else {
                 out.at[j] = Row::apply(a.at[j], b.at[j], c.at[j], s);
             }
