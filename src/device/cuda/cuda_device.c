@@ -96,6 +96,8 @@ static cudaError_t make(hki_cuda_device *self, const char **what)
         error = cudaFree(NULL); /* makes the context, where it is not made yet */
     if (error != cudaSuccess)
         return error;
+    if (self->get_context)
+        self->get_context(&self->context);
     if (cudaDeviceGetAttribute(&has_pools, cudaDevAttrMemoryPoolsSupported, self->gpu) !=
         cudaSuccess)
         cudaGetLastError();
@@ -136,13 +138,21 @@ static void make_once(hki_cuda_device *self)
     pthread_mutex_unlock(&self->lock);
 }
 
+/* Asked several times for each task, mostly by threads that never have another: cheaper than to set the GPU again. */
+static bool is_current(const hki_cuda_device *self)
+{
+    CUcontext now = NULL;
+    return self->context && self->get_context(&now) == CUDA_SUCCESS && now == self->context;
+}
+
 bool hki_cuda_enter(hki_cuda_device *self)
 {
     if (atomic_load_explicit(&self->state, memory_order_acquire) == HKI_CUDA_UNMADE)
         make_once(self);
     if (hki_cuda_is_lost(self))
         return false;
-    cudaSetDevice(self->gpu);
+    if (!is_current(self))
+        cudaSetDevice(self->gpu);
     return true;
 }
 

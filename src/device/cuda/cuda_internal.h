@@ -70,6 +70,7 @@ struct hki_cuda_device {
     int gpu, multiprocessors;
     PFN_cuCtxGetCurrent_v4000 get_context; /* of the driver; NULL, as the next: it has none */
     PFN_cuCtxSetCurrent_v4000 set_context;
+    CUcontext context; /* the GPU's; NULL before there is one */
     hki_cuda_options options;
     pthread_mutex_t lock; /* making, losing, and what says so */
     _Atomic(hki_cuda_state) state;
