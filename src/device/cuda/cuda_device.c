@@ -1,4 +1,5 @@
 #include "device/cuda/cuda_internal.h"
+#include "device/cuda/cuda_libraries.h"
 
 #include "base/sync.h"
 
@@ -156,17 +157,6 @@ bool hki_cuda_enter(hki_cuda_device *self)
     return true;
 }
 
-/* `function`: where its pointer goes. Makes no context. */
-static void find_in_driver(const char *name, void *function)
-{
-    enum { SINCE = 4000 }; /* the version of CUDA in whose form it is called */
-    void *found = NULL;
-    if (cudaGetDriverEntryPointByVersion(name, &found, SINCE, cudaEnableDefault, NULL) !=
-        cudaSuccess)
-        cudaGetLastError();
-    memcpy(function, &found, sizeof found);
-}
-
 bool hki_cuda_visit(hki_cuda_device *self, CUcontext *before)
 {
     if (!self->get_context || self->get_context(before) != CUDA_SUCCESS)
@@ -232,8 +222,10 @@ bool hki_cuda_device_init(hki_device *device, const hki_device_class *class, int
     self->gpu = gpu;
     self->options = *options;
     self->multiprocessors = properties.multiProcessorCount;
-    find_in_driver("cuCtxGetCurrent", &self->get_context);
-    find_in_driver("cuCtxSetCurrent", &self->set_context);
+    void *get_context = hki_cuda_driver_function("cuCtxGetCurrent");
+    void *set_context = hki_cuda_driver_function("cuCtxSetCurrent");
+    memcpy(&self->get_context, &get_context, sizeof get_context);
+    memcpy(&self->set_context, &set_context, sizeof set_context);
     pthread_mutex_init(&self->lock, NULL);
     device->class = class;
     device->state = self;

@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <cuda.h>
 #include <pthread.h>
 #include <string>
 
@@ -265,29 +264,16 @@ cudaError_t cudaGetDevice(int *device)
     return the_machine().setting.gpus ? cudaSuccess : fail(cudaErrorNoDevice);
 }
 
-/* A GPU's one context, whose handle is the GPU. A thread that is given none keeps the GPU that it has had, which gets one
- * from the thread's next call. */
-static CUresult get_context(CUcontext *context)
+void *hki_emulated_get_context(void)
 {
-    *context = the_caller.has_context ? reinterpret_cast<CUcontext>(&current_gpu()) : nullptr;
-    return CUDA_SUCCESS;
+    return the_caller.has_context ? &current_gpu() : nullptr;
 }
 
-static CUresult set_context(CUcontext context)
+void hki_emulated_set_context(void *context)
 {
     the_caller.has_context = context;
     if (context)
-        the_caller.device = reinterpret_cast<gpu *>(context)->index;
-    return CUDA_SUCCESS;
-}
-
-cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned,
-                                             unsigned long long, cudaDriverEntryPointQueryResult *)
-{
-    *function = !strcmp(name, "cuCtxGetCurrent")   ? reinterpret_cast<void *>(get_context)
-                : !strcmp(name, "cuCtxSetCurrent") ? reinterpret_cast<void *>(set_context)
-                                                   : nullptr;
-    return *function ? cudaSuccess : fail(cudaErrorSymbolNotFound);
+        the_caller.device = static_cast<gpu *>(context)->index;
 }
 
 cudaError_t cudaInitDevice(int device, unsigned, unsigned)

@@ -47,6 +47,11 @@ bool hki_emulated_is_device_memory(const void *data, size_t bytes);
 /* The place behind an address of device memory, for looking from a test when nothing runs; other addresses unchanged. */
 void *hki_emulated_memory(const void *data);
 
+/* The calling thread's context, by a handle for each GPU's one; NULL: none. A thread that is given none keeps the GPU that it
+ * has had, which gets a context from the thread's next call. */
+void *hki_emulated_get_context(void);
+void hki_emulated_set_context(void *context);
+
 /* Waits for all streams and begins anew with another configuration: no GPU is lost, no memory allocated. False, and no
  * change, when the text is wrong; prints what is. Handles and addresses of before must not be used any more. Not while
  * other threads call. */
