@@ -4,7 +4,7 @@
 
 #include "device/cuda/cuda_device.h"
 
-#include <cudaTypedefs.h>
+#include <cuda.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -68,8 +68,8 @@ struct hki_cuda_device {
     const hki_cuda_host *host;
     hki_device *device;
     int gpu, multiprocessors;
-    PFN_cuCtxGetCurrent_v4000 get_context; /* of the driver; NULL, as the next: it has none */
-    PFN_cuCtxSetCurrent_v4000 set_context;
+    __typeof__(cuCtxGetCurrent) *get_context; /* of the driver; NULL, as the next: it has none */
+    __typeof__(cuCtxSetCurrent) *set_context;
     CUcontext context; /* the GPU's; NULL before there is one */
     hki_cuda_options options;
     pthread_mutex_t lock; /* making, losing, and what says so */
