@@ -34,9 +34,6 @@ typedef struct hki_cuda_slot {
     int call;      /* whose errors `code` and `text` are */
 } hki_cuda_slot;
 
-/* Bytes that a function moves within the host, in a stream's order. */
-typedef struct hki_cuda_move hki_cuda_move;
-
 struct hki_cuda_stream {
     hki_cuda_device *its;
     hki_queue_kind kind;
@@ -48,8 +45,6 @@ struct hki_cuda_stream {
     size_t workspace_bytes;
     uint64_t workspace_number; /* counts those that there have been */
     hki_recorder *recorder;    /* whose calls are being launched or recorded; NULL: none's */
-    void *staging; /* pinned, for copies from and to memory that is not; NULL before the first */
-    hki_cuda_move *moves; /* given to the stream, the last one first */
     struct {
         void *state;
         void (*deinit)(void *state);
@@ -164,8 +159,5 @@ hki_cuda_fault *hki_cuda_recorder_fault(hki_cuda_stream *stream, hki_cuda_descri
 bool hki_cuda_recorder_may_fail(const hki_recorder *recorder);
 /* The first call whose kernels have, with what they say; -1: none. The task has ended. */
 int hki_cuda_recorder_failed(const hki_recorder *recorder, char *text, size_t bytes);
-
-/* Nothing runs in the stream any more. */
-void hki_cuda_moves_release(hki_cuda_stream *stream);
 
 #endif

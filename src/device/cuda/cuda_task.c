@@ -51,7 +51,6 @@ void hki_cuda_stream_deinit(hki_cuda_stream *stream)
         free(stream->kept[i].state);
     }
     hki_cuda_workspace_release(stream);
-    hki_cuda_moves_release(stream);
     for (int i = 0; i < HKI_CUDA_SLOTS; i++) {
         const hki_cuda_slot *slot = &stream->slots[i];
         if (slot->end)

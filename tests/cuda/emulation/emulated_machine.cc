@@ -100,6 +100,7 @@ void prepare(machine &made, const configuration &setting)
     for (auto *count : {&made.allocations_asked, &made.kernels, &made.copies,
                         &made.synchronisations, &made.allocations})
         *count = 0;
+    made.pageable_copies = 0;
     prepare_memory(made);
 }
 

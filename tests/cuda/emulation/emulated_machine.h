@@ -61,7 +61,7 @@ struct machine {
     std::set<event *> events;
     std::set<capture *> captures; /* going on */
     std::atomic<int> graphs{0};
-    std::atomic<uint64_t> stream_ids{0};
+    std::atomic<uint64_t> stream_ids{0}, pageable_copies{0};
     /* Relaxed: they order nothing. */
     std::atomic<uint64_t> allocations_asked{0}, kernels{0}, copies{0}, synchronisations{0},
         allocations{0};

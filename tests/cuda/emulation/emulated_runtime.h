@@ -6,7 +6,8 @@
  *   - Memory of a GPU has addresses of its own, where nothing can be read or written, so that host code that touches it
  *     faults. Kernels are given the place behind such an address: device addresses among their arguments are exchanged,
  *     in structures too. It is filled with 0xA5 when allocated, ends at a page that faults, and faults when freed.
- *   - Copies from and to pageable memory happen when the stream gets there: as late as CUDA may do it.
+ *   - Copies from and to pageable memory happen when the stream gets there, as late as CUDA may do it; every second one at
+ *     once, as early as it may.
  *   - A kernel that is given the host's pageable memory, memory of another GPU without access to it, or memory that has
  *     been freed loses its GPU: cudaErrorIllegalAddress from every later call.
  *   - cudaSetDevice makes a context on the GPU, as every call does that needs one, in a thread that has none: of GPU 0,
