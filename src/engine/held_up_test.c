@@ -47,7 +47,7 @@ static void submit(hki_runtime *runtime, const hki_task_class *class)
 /* A sanitizer makes ten instructions of one, and has its own in between. */
 #if defined(__x86_64__) && !HKI_SANITIZED
 
-enum { MOST_STEPS = 5000, TRAP_FLAG = 0x100 };
+enum { LEAST_STEPS = 100, MOST_STEPS = 5000, TRIES = 20, TRAP_FLAG = 0x100 };
 
 static _Atomic(int) hold_at, step; /* instructions after the launch */
 static _Atomic(int) stage;
@@ -92,6 +92,7 @@ static void test_held_up(void)
     const struct sigaction action = {.sa_sigaction = stepped, .sa_flags = SA_SIGINFO};
     sigaction(SIGTRAP, &action, NULL);
     bool good = true, is_held = true;
+    int tries = 0;
     for (int i = 1; i < MOST_STEPS && good && is_held; i++) {
         hki_runtime *runtime = late_start(HK_ENGINE_ASYNC, 8, 0);
         late_class.launched = step_launched;
@@ -114,8 +115,12 @@ static void test_held_up(void)
             fprintf(stderr, "held up after %d instructions\n", i);
         CHECK(good);
         hk_runtime_deinit();
+        if (!is_held && i <= LEAST_STEPS && tries++ < TRIES) {
+            is_held = true; /* it has no core, on a busy machine: the same again */
+            i--;
+        }
     }
-    CHECK(hold_at > 100);
+    CHECK(hold_at > LEAST_STEPS);
     signal(SIGTRAP, SIG_DFL);
 }
 

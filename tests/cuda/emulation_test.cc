@@ -111,22 +111,29 @@ void test_event_times()
 }
 
 /* Pageable memory is read and written when the stream gets there. */
-void test_late_copies()
+/* From and to pageable memory: as late as may be, then as early. */
+void test_pageable_copies()
 {
     restart("");
     cudaStream_t stream = new_stream();
-    int *a = new_array<int>(4);
-    int from[4] = {1, 2, 3, 4}, to[4] = {0};
+    int *a = new_array<int>(8);
+    int late[4] = {1, 2, 3, 4}, early[4] = {5, 6, 7, 8}, to[8] = {0};
     {
         gate gate;
         gate.hold(stream);
-        CHECK_EQ_I64(cudaMemcpyAsync(a, from, 16, cudaMemcpyHostToDevice, stream), cudaSuccess);
-        CHECK_EQ_I64(cudaMemcpyAsync(to, a, 16, cudaMemcpyDeviceToHost, stream), cudaSuccess);
-        CHECK_EQ_I64(to[3], 0);
+        CHECK_EQ_I64(cudaMemcpyAsync(a, late, 16, cudaMemcpyHostToDevice, stream), cudaSuccess);
+        CHECK_EQ_I64(cudaMemcpyAsync(a + 4, early, 16, cudaMemcpyHostToDevice, stream),
+                     cudaSuccess);
+        CHECK_EQ_I64(cudaMemcpyAsync(to, a, 32, cudaMemcpyDeviceToHost, stream), cudaSuccess);
+        late[3] = early[3] = 9;
+        CHECK_EQ_I64(to[0], 0);
         gate.open();
         CHECK_EQ_I64(cudaStreamSynchronize(stream), cudaSuccess);
     }
-    CHECK_EQ_I64(to[3], 4);
+    CHECK(to[0] == 1 && to[3] == 9 && to[4] == 5 && to[7] == 8);
+    CHECK_EQ_I64(cudaMemsetAsync(a, 0, 32, stream), cudaSuccess);
+    CHECK_EQ_I64(cudaMemcpyAsync(to, a, 32, cudaMemcpyDeviceToHost, stream), cudaSuccess);
+    CHECK_EQ_I64(to[7], 0);
 }
 
 void test_memory()
@@ -512,7 +519,7 @@ int main(void)
     test_streams_run_side_by_side();
     test_events_order_streams();
     test_event_times();
-    test_late_copies();
+    test_pageable_copies();
     test_memory();
     test_memory_is_used_again();
     test_lost_gpu();

@@ -1,4 +1,5 @@
 #include "device/cuda/cuda_internal.h"
+#include "device/cuda/cuda_libraries.h"
 
 #include "base/sync.h"
 
@@ -96,6 +97,8 @@ static cudaError_t make(hki_cuda_device *self, const char **what)
         error = cudaFree(NULL); /* makes the context, where it is not made yet */
     if (error != cudaSuccess)
         return error;
+    if (self->get_context)
+        self->get_context(&self->context);
     if (cudaDeviceGetAttribute(&has_pools, cudaDevAttrMemoryPoolsSupported, self->gpu) !=
         cudaSuccess)
         cudaGetLastError();
@@ -137,25 +140,46 @@ static void make_once(hki_cuda_device *self)
     pthread_mutex_unlock(&self->lock);
 }
 
+/* Asked several times for each task, mostly by threads that never have another: cheaper than to set the GPU again. */
+static bool is_current(const hki_cuda_device *self)
+{
+    CUcontext now = NULL;
+    return self->context && self->get_context(&now) == CUDA_SUCCESS && now == self->context;
+}
+
 bool hki_cuda_enter(hki_cuda_device *self)
 {
     if (atomic_load_explicit(&self->state, memory_order_acquire) == HKI_CUDA_UNMADE)
         make_once(self);
     if (hki_cuda_is_lost(self))
         return false;
-    cudaSetDevice(self->gpu);
+    if (!is_current(self))
+        cudaSetDevice(self->gpu);
     return true;
+}
+
+bool hki_cuda_visit(hki_cuda_device *self, CUcontext *before)
+{
+    if (!self->get_context || self->get_context(before) != CUDA_SUCCESS)
+        *before = NULL;
+    return hki_cuda_enter(self);
+}
+
+void hki_cuda_leave(const hki_cuda_device *self, CUcontext before)
+{
+    if (self->set_context)
+        self->set_context(before);
 }
 
 static void cuda_deinit(hki_device *device)
 {
     hki_cuda_device *self = device->state;
-    int before = -1;
+    CUcontext before;
     if (!self)
         return;
     if (atomic_load(&self->state) != HKI_CUDA_UNMADE) {
-        cudaGetDevice(&before);
-        cudaSetDevice(self->gpu);
+        if (!hki_cuda_visit(self, &before)) /* lost: what the host has of it goes all the same */
+            cudaSetDevice(self->gpu);
         for (int i = 0; i < HKI_QUEUE_KIND_COUNT; i++)
             hki_cuda_stream_deinit(&self->streams[i]);
         for (int i = 0; i < HKI_CUDA_BASES; i++)
@@ -168,8 +192,7 @@ static void cuda_deinit(hki_device *device)
         if (self->faults)
             cudaFreeHost(self->faults);
         cudaGetLastError();
-        if (before >= 0)
-            cudaSetDevice(before);
+        hki_cuda_leave(self, before);
     }
     pthread_mutex_destroy(&self->lock);
     free(self);
@@ -200,6 +223,10 @@ bool hki_cuda_device_init(hki_device *device, const hki_device_class *class, int
     self->gpu = gpu;
     self->options = *options;
     self->multiprocessors = properties.multiProcessorCount;
+    void *get_context = hki_cuda_driver_function("cuCtxGetCurrent");
+    void *set_context = hki_cuda_driver_function("cuCtxSetCurrent");
+    memcpy(&self->get_context, &get_context, sizeof get_context);
+    memcpy(&self->set_context, &set_context, sizeof set_context);
     pthread_mutex_init(&self->lock, NULL);
     device->class = class;
     device->state = self;

@@ -99,10 +99,13 @@ static hki_recorder *create(hki_device *device, int call_count)
 
 static void destroy(hki_device *device, hki_recorder *self)
 {
+    hki_cuda_device *its = hki_cuda_device_of(device);
+    CUcontext before;
     if (self->faults) {
-        hki_cuda_enter(hki_cuda_device_of(device));
+        hki_cuda_visit(its, &before);
         cudaFreeHost(self->faults);
         cudaGetLastError(); /* of a lost device */
+        hki_cuda_leave(its, before);
     }
     free(self->reports);
     free(self);
@@ -204,9 +207,12 @@ static bool launch(hki_device *device, hki_recorder *self, hki_recording *record
 
 static void drop(hki_device *device, hki_recording *recording)
 {
-    hki_cuda_enter(hki_cuda_device_of(device));
+    hki_cuda_device *its = hki_cuda_device_of(device);
+    CUcontext before;
+    hki_cuda_visit(its, &before);
     cudaGraphExecDestroy(recording->graph);
     cudaGetLastError();
+    hki_cuda_leave(its, before);
     free(recording);
 }
 

@@ -4,6 +4,7 @@
 
 #include "device/cuda/cuda_device.h"
 
+#include <cuda.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -11,9 +12,6 @@
 enum { HKI_CUDA_SLOTS = 256 };
 
 typedef struct hki_cuda_device hki_cuda_device;
-
-/* Bytes that a function moves within the host, in a stream's order. */
-typedef struct hki_cuda_move hki_cuda_move;
 
 /* A task from its begin until it is settled. Written by the thread of its queue until it is launched, then by the one
  * that polls and settles. */
@@ -32,9 +30,8 @@ typedef struct hki_cuda_slot {
     hki_cuda_describe_fn describe; /* NULL: no kernel of the task was given `fault` */
     int64_t argument;
     const hki_recorder
-        *recorder;        /* of a task of several calls: what its kernels report; else NULL */
-    int call;             /* whose errors `code` and `text` are */
-    hki_cuda_move *moves; /* the last one first; once it is settled, only on a lost device */
+        *recorder; /* of a task of several calls: what its kernels report; else NULL */
+    int call;      /* whose errors `code` and `text` are */
 } hki_cuda_slot;
 
 struct hki_cuda_stream {
@@ -48,7 +45,6 @@ struct hki_cuda_stream {
     size_t workspace_bytes;
     uint64_t workspace_number; /* counts those that there have been */
     hki_recorder *recorder;    /* whose calls are being launched or recorded; NULL: none's */
-    void *staging; /* pinned, for copies from and to memory that is not; NULL before the first */
     struct {
         void *state;
         void (*deinit)(void *state);
@@ -67,6 +63,9 @@ struct hki_cuda_device {
     const hki_cuda_host *host;
     hki_device *device;
     int gpu, multiprocessors;
+    __typeof__(cuCtxGetCurrent) *get_context; /* of the driver; NULL, as the next: it has none */
+    __typeof__(cuCtxSetCurrent) *set_context;
+    CUcontext context; /* the GPU's; NULL before there is one */
     hki_cuda_options options;
     pthread_mutex_t lock; /* making, losing, and what says so */
     _Atomic(hki_cuda_state) state;
@@ -99,6 +98,10 @@ static inline bool hki_cuda_is_lost(const hki_cuda_device *self)
 
 /* Makes what is not made yet, and the GPU this thread's current one. False: the device is lost. */
 bool hki_cuda_enter(hki_cuda_device *self);
+/* The same in a thread that may be the program's: until hki_cuda_leave gives it back the context that it had, whatever
+ * visit says. It may have had none, and then gets none: to set the GPU that cudaGetDevice tells would make one. */
+bool hki_cuda_visit(hki_cuda_device *self, CUcontext *before);
+void hki_cuda_leave(const hki_cuda_device *self, CUcontext before);
 /* From now on the device is lost; the first text stays. */
 HK_PRINTF(2, 3) void hki_cuda_lose(hki_cuda_device *self, const char *format, ...);
 /* After an error that a call of CUDA returned: loses the device if CUDA has given up its context. True if it has not.
@@ -134,14 +137,6 @@ void hki_cuda_copy_to_host(hki_device *device, void *to, const void *from, size_
 void hki_cuda_copy_to_peer(hki_device *device, hki_device *peer, void *to, const void *from,
                            size_t bytes);
 bool hki_cuda_is_linked(hki_device *device, hki_device *peer);
-
-/* After it, nothing that the host moves for the task of a lost device reads or writes its memory any more. Waits for what
- * is being moved right now: a megabyte. */
-void hki_cuda_moves_stop(const hki_cuda_slot *slot);
-/* The task has ended, or CUDA calls no functions any more. */
-void hki_cuda_moves_release(hki_cuda_slot *slot);
-/* All tasks' moves are over. */
-void hki_cuda_staging_release(hki_cuda_stream *stream);
 
 /* ---- sums over GPUs (cuda_all_reduce.c) ----------------------------------------------------------------------------- */
 

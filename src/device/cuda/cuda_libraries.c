@@ -247,6 +247,12 @@ const hki_nccl *hki_cuda_nccl(void)
     return libraries[2].is_open ? &nccl_table : NULL;
 }
 
+void *hki_cuda_driver_function(const char *name)
+{
+    void *driver = open_file("libcuda.so.1");
+    return driver ? find_function(driver, name) : NULL;
+}
+
 void hki_cuda_libraries_describe(char *text, size_t bytes)
 {
     size_t at = 0;

@@ -116,6 +116,10 @@ const hki_cublaslt *hki_cuda_cublaslt(void);
 const hki_cudnn *hki_cuda_cudnn(void);
 const hki_nccl *hki_cuda_nccl(void);
 
+/* What the CUDA runtime has no like of: a function of the driver, which the runtime has opened. NULL: there is none of that
+ * name. Touches no GPU. */
+void *hki_cuda_driver_function(const char *name);
+
 /* A line for each, "cuDNN 9.19.0 (/usr/lib/libcudnn.so.9)" or "NCCL: not found (libnccl.so.2)", cut off after
  * bytes - 1 characters. Opens all of them. */
 void hki_cuda_libraries_describe(char *text, size_t bytes);

@@ -1,5 +1,5 @@
 /* Memory of a GPU, under the library's pool, which keeps what is freed: so these are called seldom. They are called by
- * any thread, which keeps its own current GPU. */
+ * any thread, which keeps the context that it has. */
 #include "device/cuda/cuda_internal.h"
 
 /* Handed out once the device is lost, so that a task gets to where it is told that. Nobody uses it. */
@@ -12,10 +12,9 @@ static void *no_memory(void)
 void *hki_cuda_allocate(hki_device *device, size_t bytes)
 {
     hki_cuda_device *self = hki_cuda_device_of(device);
-    int before = -1;
+    CUcontext before;
     void *data = NULL;
-    cudaGetDevice(&before);
-    if (!hki_cuda_enter(self)) {
+    if (!hki_cuda_visit(self, &before)) {
         data = no_memory();
     } else if (self->has_pools) {
         pthread_mutex_lock(&self->lock);
@@ -37,8 +36,7 @@ void *hki_cuda_allocate(hki_device *device, size_t bytes)
         data = NULL;
     }
     cudaGetLastError();
-    if (before >= 0)
-        cudaSetDevice(before);
+    hki_cuda_leave(self, before);
     return data;
 }
 
@@ -47,39 +45,39 @@ void hki_cuda_release(hki_device *device, void *data, size_t bytes)
 {
     (void)bytes;
     hki_cuda_device *self = hki_cuda_device_of(device);
-    int before = -1;
+    CUcontext before;
     if (data == no_memory())
         return;
-    cudaGetDevice(&before);
-    if (hki_cuda_enter(self)) {
+    if (hki_cuda_visit(self, &before)) {
         if (self->has_pools)
             cudaFreeAsync(data, self->memory);
         else
             cudaFree(data);
         cudaGetLastError(); /* which the next launch of this thread would take for its own */
     }
-    if (before >= 0)
-        cudaSetDevice(before);
+    hki_cuda_leave(self, before);
 }
 
 void *hki_cuda_allocate_pinned(hki_device *device, size_t bytes)
 {
-    int before = -1;
+    hki_cuda_device *self = hki_cuda_device_of(device);
+    CUcontext before;
     void *data = NULL;
-    cudaGetDevice(&before);
-    if (!hki_cuda_enter(hki_cuda_device_of(device)) ||
+    if (!hki_cuda_visit(self, &before) ||
         cudaHostAlloc(&data, bytes, cudaHostAllocPortable) != cudaSuccess)
         data = NULL;
     cudaGetLastError();
-    if (before >= 0)
-        cudaSetDevice(before);
+    hki_cuda_leave(self, before);
     return data;
 }
 
 void hki_cuda_release_pinned(hki_device *device, void *data, size_t bytes)
 {
-    (void)device;
     (void)bytes;
+    hki_cuda_device *self = hki_cuda_device_of(device);
+    CUcontext before;
+    hki_cuda_visit(self, &before); /* memory of the host goes when the device is lost, too */
     cudaFreeHost(data);
     cudaGetLastError();
+    hki_cuda_leave(self, before);
 }

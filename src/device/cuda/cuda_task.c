@@ -56,10 +56,8 @@ void hki_cuda_stream_deinit(hki_cuda_stream *stream)
         free(stream->kept[i].state);
     }
     hki_cuda_workspace_release(stream);
-    hki_cuda_staging_release(stream);
     for (int i = 0; i < HKI_CUDA_SLOTS; i++) {
-        hki_cuda_slot *slot = &stream->slots[i];
-        hki_cuda_moves_release(slot);
+        const hki_cuda_slot *slot = &stream->slots[i];
         if (slot->end)
             cudaEventDestroy(slot->end);
         for (int j = 0; j < 2; j++)
@@ -277,11 +275,6 @@ bool hki_cuda_settle(hki_device *device, hki_ticket *ticket, hk_code *code, char
     int failed = -1; /* of several calls, the first that its kernels say has failed */
     if (slot)
         see_end(self, slot);
-    /* A function that CUDA is about to call may still look at what is stopped: that stays until the device ends. */
-    if (slot && slot->has_ended)
-        hki_cuda_moves_release(slot);
-    else if (slot)
-        hki_cuda_moves_stop(slot);
     if (slot && slot->has_ended && slot->recorder)
         failed = hki_cuda_recorder_failed(slot->recorder, message, bytes);
     if (!slot || !slot->has_ended) {

@@ -3,6 +3,9 @@
 #include "emulated_stream.h"
 
 #include <cstring>
+#include <memory>
+#include <mutex>
+#include <vector>
 
 namespace emulated
 {
@@ -32,6 +35,31 @@ cudaError_t check(const void *to, const void *from, size_t bytes, cudaMemcpyKind
     return cudaSuccess;
 }
 
+/* The bytes as they are now, kept for later. */
+std::shared_ptr<const std::vector<char>> snapshot(const void *from, size_t bytes)
+{
+    const char *first = static_cast<const char *>(from);
+    return std::make_shared<const std::vector<char>>(first, first + bytes);
+}
+
+/* Memory of the host that is not pinned is read at once, or when the stream gets there; and what is to be there has come
+ * when the call returns, or later. CUDA does all of that, by size and system: here every second time. */
+cudaError_t copy_pageable(stream &in, void *to, const void *from, size_t bytes, bool is_read)
+{
+    const bool is_early = add(the_machine().pageable_copies, 1) % 2 == 0 && !in.captured;
+    if (is_early && is_read)
+        return submit(in, {entry::work, "cudaMemcpy", [to, held = snapshot(from, bytes)] {
+                               memcpy(to, held->data(), held->size());
+                           }});
+    /* Nothing of the host's is touched any more once a call has told that the GPU is lost. */
+    cudaError_t error = submit(in, {entry::work, "cudaMemcpy", [to, from, bytes, &its = in.device] {
+                                        std::lock_guard<std::mutex> hold(the_machine().moving);
+                                        if (its.lost == cudaSuccess)
+                                            memmove(to, from, bytes);
+                                    }});
+    return is_early && error == cudaSuccess ? wait_for_stream(in) : error;
+}
+
 /* What has been issued in the default stream is done when it returns. */
 cudaError_t finish(cudaError_t error)
 {
@@ -55,8 +83,12 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
     if (error != cudaSuccess)
         return fail(error);
     add(the_machine().copies, 1);
+    const bool reads_pageable = find(from, bytes).where == place::pageable;
+    const bool is_pageable = reads_pageable || find(to, bytes).where == place::pageable;
     to = behind(to);
     from = behind(from);
+    if (is_pageable)
+        return copy_pageable(*in, to, from, bytes, reads_pageable);
     return submit(*in,
                   {entry::work, "cudaMemcpy", [to, from, bytes] { memmove(to, from, bytes); }});
 }

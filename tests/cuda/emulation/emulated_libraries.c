@@ -2,6 +2,7 @@
 
 #include "emulation/emulated_runtime.h"
 
+#include <cuda.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,24 @@ typedef struct emulated_library {
 static const emulated_library libraries[] = {{"libcublasLt.so.", emulated_cublaslt_functions},
                                              {"libcudnn.so.", emulated_cudnn_functions},
                                              {"libnccl.so.", emulated_nccl_functions}};
+
+static CUresult get_context(CUcontext *context)
+{
+    *context = hki_emulated_get_context();
+    return CUDA_SUCCESS;
+}
+
+static CUresult set_context(CUcontext context)
+{
+    hki_emulated_set_context(context);
+    return CUDA_SUCCESS;
+}
+
+static const emulated_function driver_functions[] = {
+    {"cuCtxGetCurrent", (void (*)(void))get_context},
+    {"cuCtxSetCurrent", (void (*)(void))set_context},
+    {NULL, NULL}};
+static const emulated_library driver = {"libcuda.so.1", driver_functions};
 
 static bool is_listed(const char *list, const char *soname)
 {
@@ -26,6 +45,8 @@ static bool is_listed(const char *list, const char *soname)
 void *emulated_library_open(const char *file)
 {
     const char *without = getenv("HOCKET_EMULATED_CUDA_WITHOUT");
+    if (!strcmp(file, driver.soname))
+        return (void *)(uintptr_t)&driver;
     if (is_listed(without, file) || is_listed(without, "all"))
         return NULL;
     for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)

@@ -5,6 +5,8 @@
  * workspace is overwritten, a choice without a fixed order of sums gives other sums every time, one that may round
  * factors rounds them.
  *
+ * libcuda.so.1 has what the plug-in asks of the driver itself, and is always there.
+ *
  * HOCKET_EMULATED_CUDA_WITHOUT: sonames, separated by commas, of those that are not there; or all. */
 #ifndef HOCKET_TESTS_EMULATED_LIBRARIES_H
 #define HOCKET_TESTS_EMULATED_LIBRARIES_H

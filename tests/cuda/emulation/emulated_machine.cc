@@ -19,6 +19,7 @@ namespace
 struct caller {
     cudaError_t error = cudaSuccess;
     int device = 0;
+    bool has_context = false; /* the GPU's is current */
     bool is_in_callback = false;
 };
 thread_local caller the_caller;
@@ -97,12 +98,14 @@ void prepare(machine &made, const configuration &setting)
         each.lost = cudaSuccess;
         each.used_bytes = 0;
         each.default_stream = nullptr;
+        each.has_context = false;
         for (auto &access : each.may_access)
             access = false;
     }
     for (auto *count : {&made.allocations_asked, &made.kernels, &made.copies,
                         &made.synchronisations, &made.allocations})
         *count = 0;
+    made.pageable_copies = 0;
     prepare_memory(made);
 }
 
@@ -151,6 +154,12 @@ gpu &current_gpu()
     return the_machine().gpus[the_caller.device];
 }
 
+void have_context()
+{
+    the_caller.has_context = true;
+    current_gpu().has_context.store(true, std::memory_order_relaxed);
+}
+
 cudaError_t usable(const gpu *which)
 {
     machine &machine = the_machine();
@@ -162,11 +171,13 @@ cudaError_t usable(const gpu *which)
         return fail(cudaErrorInsufficientDriver);
     if (!machine.setting.gpus)
         return fail(cudaErrorNoDevice);
+    have_context();
     return fail((which ? which : &current_gpu())->lost.load(std::memory_order_relaxed));
 }
 
 void lose(gpu &which, cudaError_t error)
 {
+    std::lock_guard<std::mutex> hold(the_machine().moving);
     cudaError_t expected = cudaSuccess;
     which.lost.compare_exchange_strong(expected, error, std::memory_order_relaxed);
 }
@@ -215,6 +226,8 @@ hki_emulated_counts hki_emulated_get_counts(void)
     counts.streams = static_cast<int>(machine.streams.size());
     for (const gpu &each : machine.gpus)
         counts.streams -= each.default_stream != nullptr; /* nobody made it */
+    for (const gpu &each : machine.gpus)
+        counts.contexts += each.has_context;
     counts.events = static_cast<int>(machine.events.size());
     for (const auto &each : machine.memory)
         (each.second.gpu < 0 ? counts.pinned_blocks : counts.device_blocks)++;
@@ -257,6 +270,18 @@ cudaError_t cudaGetDevice(int *device)
 {
     *device = the_caller.device;
     return the_machine().setting.gpus ? cudaSuccess : fail(cudaErrorNoDevice);
+}
+
+void *hki_emulated_get_context(void)
+{
+    return the_caller.has_context ? &current_gpu() : nullptr;
+}
+
+void hki_emulated_set_context(void *context)
+{
+    the_caller.has_context = context;
+    if (context)
+        the_caller.device = static_cast<gpu *>(context)->index;
 }
 
 cudaError_t cudaInitDevice(int device, unsigned, unsigned)

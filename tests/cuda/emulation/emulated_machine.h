@@ -42,6 +42,7 @@ struct gpu {
     ptrdiff_t offset = 0;
     size_t cursor = 0;                /* under machine.lock: where the next hole is looked for */
     stream *default_stream = nullptr; /* the legacy one; made when it is first used */
+    std::atomic<bool> has_context{false};
 };
 
 struct allocation {
@@ -60,7 +61,8 @@ struct machine {
     std::set<event *> events;
     std::set<capture *> captures; /* going on */
     std::atomic<int> graphs{0};
-    std::atomic<uint64_t> stream_ids{0};
+    std::atomic<uint64_t> stream_ids{0}, pageable_copies{0};
+    std::mutex moving; /* while a stream moves bytes of pageable memory; of who loses a GPU */
     /* Relaxed: they order nothing. */
     std::atomic<uint64_t> allocations_asked{0}, kernels{0}, copies{0}, synchronisations{0},
         allocations{0};
@@ -85,6 +87,8 @@ cudaError_t fail(cudaError_t error);
 cudaError_t usable(const gpu *which = nullptr);
 gpu &current_gpu();
 int current_device();
+/* The calling thread has a context, that of its current GPU: CUDA makes one where there is none. */
+void have_context();
 
 /* From a stream's thread: every later call for that GPU gives `error`. */
 void lose(gpu &which, cudaError_t error);

@@ -6,11 +6,14 @@
  *   - Memory of a GPU has addresses of its own, where nothing can be read or written, so that host code that touches it
  *     faults. Kernels are given the place behind such an address: device addresses among their arguments are exchanged,
  *     in structures too. It is filled with 0xA5 when allocated, ends at a page that faults, and faults when freed.
- *   - Copies from and to pageable memory happen when the stream gets there: as late as CUDA may do it.
+ *   - Copies from and to pageable memory happen when the stream gets there, as late as CUDA may do it; every second one at
+ *     once, as early as it may.
  *   - A kernel that is given the host's pageable memory, memory of another GPU without access to it, or memory that has
  *     been freed loses its GPU: cudaErrorIllegalAddress from every later call.
  *   - At exit every call gives cudaErrorCudartUnloading, from when what was registered after the first call has been
  *     called.
+ *   - cudaSetDevice makes a context on the GPU, as every call does that needs one, in a thread that has none: of GPU 0,
+ *     unless that thread has set another.
  *   - cudaErrorNotReady, like every error, is what cudaGetLastError gives next.
  *
  * HOCKET_EMULATED_CUDA, or the text of hki_emulated_restart, says what is there; a list of NAME=VALUE with commas:
@@ -47,6 +50,11 @@ bool hki_emulated_is_device_memory(const void *data, size_t bytes);
 /* The place behind an address of device memory, for looking from a test when nothing runs; other addresses unchanged. */
 void *hki_emulated_memory(const void *data);
 
+/* The calling thread's context, by a handle for each GPU's one; NULL: none. A thread that is given none keeps the GPU that it
+ * has had, which gets a context from the thread's next call. */
+void *hki_emulated_get_context(void);
+void hki_emulated_set_context(void *context);
+
 /* Waits for all streams and begins anew with another configuration: no GPU is lost, no memory allocated. False, and no
  * change, when the text is wrong; prints what is. Handles and addresses of before must not be used any more. Not while
  * other threads call. */
@@ -58,6 +66,7 @@ typedef struct hki_emulated_counts {
     uint64_t copies;                  /* cudaMemcpy and cudaMemset of every kind */
     uint64_t synchronisations;        /* calls that waited for a stream, an event or a device */
     uint64_t allocations;             /* calls of cudaMalloc and its kin that gave memory */
+    int contexts;                     /* GPUs that some call has made one on */
     int streams, events;              /* live handles */
     int device_blocks, pinned_blocks; /* live allocations */
     int graphs;                       /* live graphs and instances */
