@@ -29,15 +29,14 @@ function(hocket_cuda_test program variant)
     set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT
       "HOCKET_CUDA_PLUGIN=$<TARGET_FILE:hocket_cuda_emulated>" "HOCKET_NEED_GPU=1"
       "HOCKET_EMULATED_CUDA=gpus=2" ${its_UNPARSED_ARGUMENTS})
-    set_property(TEST ${test} PROPERTY PROCESSORS 2)
   endif()
 endfunction()
 
 foreach(program conformance random_captures failures)
   hocket_cuda_test(${program} "" HOCKET_CUDA=0)
 endforeach()
-if(HOCKET_SANITIZE STREQUAL "thread")
-  set(seeds EMULATED 2) # of six, each of which takes ten seconds
+if(HOCKET_SANITIZE)
+  set(seeds EMULATED 2) # of six, each of which takes up to ten seconds
 endif()
 hocket_cuda_test(random_programs "" HOCKET_CUDA=0 ${seeds})
 hocket_cuda_test(random_programs .parts HOCKET_CUDA=0/2 ${seeds})
@@ -62,7 +61,6 @@ if(TARGET hocket_cuda_emulated AND NOT HOCKET_SANITIZE)
     set_property(TEST program.${program}.cuda_emulated.no_libraries APPEND PROPERTY ENVIRONMENT
       "HOCKET_CUDA_PLUGIN=$<TARGET_FILE:hocket_cuda_emulated>" "HOCKET_NEED_GPU=1" "HOCKET_CUDA=0"
       "HOCKET_EMULATED_CUDA=gpus=1" "HOCKET_EMULATED_CUDA_WITHOUT=all")
-    set_property(TEST program.${program}.cuda_emulated.no_libraries PROPERTY PROCESSORS 2)
   endforeach()
 endif()
 
