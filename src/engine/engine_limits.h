@@ -17,7 +17,9 @@ enum {
     HKI_TURNS = 64,              /* and this many */
     HKI_REGISTRATIONS = 16,      /* tasks that a worker registers while others wait for the queue */
     HKI_LOOKAHEAD = 32,          /* registered and unfinished, so that what gets ready is known */
-    HKI_GATHER_TICKS = 4000,     /* until some more of them have come */
+    HKI_HOLD_TICKS =
+        15000, /* it waits for its turn, rather than being registered, at most so long */
+    HKI_GATHER_TICKS = 4000, /* until some more of them have come */
     HKI_LINGER_TICKS = 8000,
     HKI_RING_TASKS = 4096, /* ready ones that an issuing thread is ahead of the workers, cheaply */
     HKI_NEAR_TASKS = 256,  /* unfinished ones whose slots and gates a core's cache holds */

@@ -32,6 +32,7 @@ static void work_finish(hki_task *task, void *payload)
 }
 
 static const hki_task_class work_class = {.run = work_run, .finish = work_finish};
+static const hki_task_class leaf_class = {.run = work_run, .finish = work_finish, .leaf = true};
 
 static hki_task *begin(int device, int64_t expected_ns, void (*function)(void *), void *argument,
                        int count, const hki_access *accesses)
@@ -39,7 +40,7 @@ static hki_task *begin(int device, int64_t expected_ns, void (*function)(void *)
     hki_task *task = hki_task_begin(runtime, sizeof(work), count, 0);
     hki_task_spec *spec = hki_task_get_spec(task);
     *(work *)hki_task_payload(task) = (work){function, argument};
-    spec->class = &work_class;
+    spec->class = expected_ns < 500 ? &leaf_class : &work_class;
     spec->device = hk_device_at(device).handle;
     spec->operation = "work";
     spec->expected_ns = expected_ns;
@@ -213,6 +214,7 @@ static void test_what_is_free_is_found_behind_what_waits(void)
     run_beside(INT64_MAX, 2000, 1000);
     run_beside(INT64_MAX, 2000, INT64_MAX);
     run_beside(1000, 2000, 1000);
+    run_beside(INT64_MAX, 2000, 100); /* for a moment they wait for their turn */
 }
 
 /* ---- a call amid the end of the runtime ------------------------------------------------------------------ */

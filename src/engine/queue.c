@@ -239,6 +239,22 @@ static void take_from_ring_locked(hki_queue *queue, batch *taken)
         atomic_store_explicit(&ring->taken, next, memory_order_release);
 }
 
+/* A task that is so short that it would run in its turn, but for another that some worker has just taken, had better wait
+ * for that one: once one is registered, all that follow from it are, and two workers with all of them need longer than
+ * one that runs them in turn. For a moment only: what is in the way may be long. */
+static bool is_held_locked(hki_queue *queue, const hki_task *task)
+{
+    const uint64_t now = hki_ticks();
+    if (!task->spec.class->leaf || task->spec.expected_ns > HKI_TURN_NS)
+        return false;
+    if (!queue->held_ticks)
+        queue->held_ticks = now;
+    if (now - queue->held_ticks < HKI_HOLD_TICKS)
+        return true;
+    queue->held_ticks = 0;
+    return false;
+}
+
 /* Registers tasks of the ring: what is ready is run in its turn, where it is so short, or taken, or listed where `taken`
  * is NULL. Returns how many it registered. */
 static int order_from_ring_locked(hki_queue *queue, hki_executor *executor, batch *taken)
@@ -262,6 +278,9 @@ static int order_from_ring_locked(hki_queue *queue, hki_executor *executor, batc
         if (executor && hki_task_run_in_turn(executor, task)) {
             turns_ns += ns;
             executor->turns++;
+            queue->held_ticks = 0;
+        } else if (executor && registered == 0 && is_held_locked(queue, task)) {
+            break;
         } else {
             hki_registration registration = hki_task_register(task);
             if (registration == HKI_NOT_REGISTERED)

@@ -68,6 +68,8 @@ struct hki_queue {
     } lists[2]; /* [0]: reductions between devices, taken first, by sequence; [1]: the rest */
     _Atomic(uint32_t) listed[2]; /* entries in the lists */
     _Atomic(int64_t) backlog_ns; /* of the lists; queue lock for writing */
+    uint64_t
+        held_ticks; /* since when a short task of the ring is held for its turn; 0: none is; queue lock */
     struct {
         _Alignas(
             HKI_CACHE_LINE) _Atomic(hki_task *) newest; /* a stack, linked through queue_next */
