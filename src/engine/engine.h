@@ -102,9 +102,9 @@ typedef struct hki_task_spec {
      * of its variable were issued before. Two tasks that read a variable at the same version, and have not failed, see
      * the same bytes, wherever and whenever they run. */
     uint64_t *versions;
-    bool
-        collective; /* a reduction between devices, or a copy of one: goes before all others of its queue, and of
-                            * such those first that were issued first */
+    /* A reduction between devices, or a copy of one: goes before all others of its queue, and of such those first that were
+     * issued first. */
+    bool collective;
     hki_queue_kind queue;  /* of an accelerator; set to HKI_QUEUE_COMPUTE by hki_task_begin */
     const char *operation; /* static text */
     hk_source source;      /* set by hki_task_begin: this thread's */

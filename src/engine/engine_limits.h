@@ -17,8 +17,7 @@ enum {
     HKI_TURNS = 64,              /* and this many */
     HKI_REGISTRATIONS = 16,      /* tasks that a worker registers while others wait for the queue */
     HKI_LOOKAHEAD = 32,          /* registered and unfinished, so that what gets ready is known */
-    HKI_HOLD_TICKS =
-        15000, /* it waits for its turn, rather than being registered, at most so long */
+    HKI_HOLD_TICKS = 15000,  /* one that has to wait for its turn is not registered for so long */
     HKI_GATHER_TICKS = 4000, /* until some more of them have come */
     HKI_LINGER_TICKS = 8000,
     HKI_RING_TASKS = 4096, /* ready ones that an issuing thread is ahead of the workers, cheaply */

@@ -251,7 +251,7 @@ static bool is_held_locked(hki_queue *queue, const hki_task *task)
         queue->held_ticks = now;
     if (now - queue->held_ticks < HKI_HOLD_TICKS)
         return true;
-    queue->held_ticks = 0;
+    queue->held_ticks = 0; /* once some have been registered, the next one may wait again */
     return false;
 }
 
