@@ -98,14 +98,15 @@ typedef struct hki_task_spec {
     int64_t expected_ns;  /* of the whole task on one core */
     hki_access *accesses; /* filled by the submitter: access_count of them */
     int access_count;
+    /* A reduction between devices, or a copy of one: goes before all others of its queue, and of such those first that were
+     * issued first. */
+    bool collective;
+    uint8_t
+        queue; /* hki_queue_kind, of an accelerator; set to HKI_QUEUE_COMPUTE by hki_task_begin */
     /* NULL (set by hki_task_begin), or room for a version by access, set by hki_task_submit: how many writes of any range
      * of its variable were issued before. Two tasks that read a variable at the same version, and have not failed, see
      * the same bytes, wherever and whenever they run. */
     uint64_t *versions;
-    /* A reduction between devices, or a copy of one: goes before all others of its queue, and of such those first that were
-     * issued first. */
-    bool collective;
-    hki_queue_kind queue;  /* of an accelerator; set to HKI_QUEUE_COMPUTE by hki_task_begin */
     const char *operation; /* static text */
     hk_source source;      /* set by hki_task_begin: this thread's */
     hki_cost cost;         /* for devices that model their time; set to zeros by hki_task_begin */

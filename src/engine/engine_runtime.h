@@ -89,6 +89,7 @@ struct hki_runtime {
     hki_task *free_tasks; /* each with others: see hki_task.returned */
     hki_task *free_slots[HKI_FREE_SLOTS];
     int free_slot_count;
+    unsigned shape; /* of the latest task that was put into a ring */
     hki_gate *spare_gates;
     /* Written under the lock, read without to see that the window is far from full. */
     _Atomic(uint64_t) issued_tasks, known_finished;

@@ -262,7 +262,7 @@ static void refill_reserve(hki_task *task, int count)
         hki_gate *gate = runtime->free_gates;
         runtime->free_gates = gate->next;
         if (gate->next)
-            __builtin_prefetch(gate->next, 1);
+            hki_prefetch_write(gate->next);
         gate->next = task->reserve;
         task->reserve = gate;
         task->reserve_count++;
@@ -278,15 +278,21 @@ hki_registration hki_task_register(hki_task *task)
         spec->access_count > HKI_TASK_INLINE_ACCESSES ? spec->accesses + spec->access_count : few;
     const hki_access *accesses = spec->accesses;
     int count = spec->access_count;
+    if (!task->is_half_registered) {
+        task->wait_count = 0;
+        atomic_store_explicit(&task->pending, HKI_ISSUING, memory_order_relaxed);
+    }
     if (count > 1) {
         for (int i = 0; i < count; i++) /* they come from another core: all at once */
-            __builtin_prefetch(accesses[i].var->gates, 1);
+            hki_prefetch_write(accesses[i].var->gates);
         count = merge_accesses(accesses, count, merged);
         accesses = merged;
     }
-    for (; task->registered_accesses < count; task->registered_accesses++)
-        if (!register_access(task, &accesses[task->registered_accesses]))
+    for (; task->registered_accesses < count; task->registered_accesses++) {
+        task->is_half_registered = !register_access(task, &accesses[task->registered_accesses]);
+        if (task->is_half_registered)
             return HKI_NOT_REGISTERED;
+    }
     const uint32_t waits = task->registered_waits;
     task->registered_accesses = 0;
     task->registered_waits = 0;
@@ -322,7 +328,7 @@ hki_task *hki_task_open_gates(hki_task *task)
         while (node) {
             hki_wait_node *next = node->next;
             hki_task *waiter = node->task;
-            hki_task_prefetch(waiter);
+            hki_task_prefetch(waiter, HKI_SHAPE_REGISTERED);
             int index = accelerated ? hki_wait_node_index(node) : 0;
             node_free(node);
             /* After this the waiter may run, finish and be recycled. */
@@ -335,5 +341,6 @@ hki_task *hki_task_open_gates(hki_task *task)
             node = next;
         }
     }
+    task->registered_count = 0;
     return ready;
 }

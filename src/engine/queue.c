@@ -112,6 +112,17 @@ void hki_queue_push(hki_queue *queue, hki_task *task)
     hki_queue_notify(queue);
 }
 
+static hki_task *task_in_ring(const hki_ring *ring, uint64_t position)
+{
+    return (hki_task *)(ring->entries[position % HKI_RING_TASKS] & ~(uintptr_t)HKI_SHAPE_BITS);
+}
+
+static void prefetch_in_ring(const hki_ring *ring, uint64_t position)
+{
+    hki_task_prefetch(task_in_ring(ring, position),
+                      (unsigned)(ring->entries[position % HKI_RING_TASKS] & HKI_SHAPE_BITS));
+}
+
 bool hki_queue_put_locked(hki_queue *queue, hki_task *task)
 {
     hki_ring *ring = &queue->ring;
@@ -124,8 +135,10 @@ bool hki_queue_put_locked(hki_queue *queue, hki_task *task)
             return false;
     }
     add_ns(&ring->put_ns, hki_task_backlog_ns(task));
-    ring->tasks[put % HKI_RING_TASKS] = task;
-    __builtin_prefetch(&ring->tasks[(put + 16) % HKI_RING_TASKS], 1);
+    const unsigned shape = hki_task_shape(task);
+    queue->runtime->shape = shape;
+    ring->entries[put % HKI_RING_TASKS] = (uintptr_t)task | shape;
+    hki_prefetch_write(&ring->entries[(put + 16) % HKI_RING_TASKS]);
     atomic_store(&ring->put, put + 1);
     return true;
 }
@@ -139,7 +152,7 @@ static void drain_ring_locked(hki_queue *queue)
     /* Counted before it is taken out: a worker about to sleep must see one or the other. */
     atomic_fetch_add(&queue->listed[1], (uint32_t)(put - taken));
     for (; taken != put; taken++) {
-        hki_task *task = ring->tasks[taken % HKI_RING_TASKS];
+        hki_task *task = task_in_ring(ring, taken);
         add_ns(&ring->taken_ns, hki_task_backlog_ns(task));
         link_in_order(queue, task);
     }
@@ -226,9 +239,9 @@ static void take_from_ring_locked(hki_queue *queue, batch *taken)
     if (put - first > most)
         put = first + most;
     for (uint64_t i = first; i != put; i++) /* they come from another core: all at once */
-        hki_task_prefetch(ring->tasks[i % HKI_RING_TASKS]);
+        prefetch_in_ring(ring, i);
     for (; next != put; next++) {
-        hki_task *task = ring->tasks[next % HKI_RING_TASKS];
+        hki_task *task = task_in_ring(ring, next);
         if (!has_room(taken, task))
             break;
         taken->ns += hki_task_backlog_ns(task);
@@ -270,8 +283,8 @@ static int order_from_ring_locked(hki_queue *queue, hki_executor *executor, batc
     for (; next != end && turns_ns < HKI_TURNS_NS && (!taken || registered < HKI_REGISTRATIONS);
          next++) {
         for (; fetched != put && fetched - next <= FETCH_AHEAD; fetched++)
-            hki_task_prefetch_unregistered(ring->tasks[fetched % HKI_RING_TASKS]);
-        hki_task *task = ring->tasks[next % HKI_RING_TASKS];
+            prefetch_in_ring(ring, fetched);
+        hki_task *task = task_in_ring(ring, next);
         const int64_t ns = hki_task_backlog_ns(task);
         if (taken && !has_room(taken, task))
             break;

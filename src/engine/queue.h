@@ -42,7 +42,7 @@ typedef struct hki_ring {
     uint64_t seen_taken;                            /* issue lock */
     _Alignas(HKI_CACHE_LINE) _Atomic(uint64_t) taken;
     _Atomic(int64_t) taken_ns;
-    hki_task *tasks[HKI_RING_TASKS];
+    uintptr_t entries[HKI_RING_TASKS]; /* tasks with their shape */
 } hki_ring;
 
 /* Nothing is to be taken. */

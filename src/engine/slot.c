@@ -41,7 +41,16 @@ static void *chunk_get_locked(hki_runtime *runtime, size_t bytes)
 }
 
 /* How many slots ahead lines are fetched, which come from another core. */
-enum { FETCH_AHEAD = 8 };
+enum { FETCH_AHEAD = 4 };
+
+/* What issuing a task touches besides what running it does is in this core's second cache at best. */
+static void prefetch_slot(const hki_runtime *runtime, const hki_task *task)
+{
+    hki_task_prefetch(task, runtime->shape);
+    hki_prefetch_write(&task->reserve);
+    hki_prefetch_write(&task->spec.versions);
+    hki_prefetch_write(&task->spec.cost.is_pageable);
+}
 
 static void put_free_locked(hki_runtime *runtime, hki_task *task)
 {
@@ -65,9 +74,9 @@ static void refill_free_locked(hki_runtime *runtime)
     if (first) {
         runtime->free_tasks = first->queue_next;
         if (first->queue_next) {
-            __builtin_prefetch(&first->queue_next->queue_next, 1);
+            hki_prefetch_write(&first->queue_next->queue_next);
             for (size_t i = 0; i < sizeof first->returned; i += HKI_CACHE_LINE)
-                __builtin_prefetch((char *)&first->queue_next->returned + i, 1);
+                hki_prefetch_write((char *)&first->queue_next->returned + i);
         }
         for (; count < first->returned.count; count++)
             runtime->free_slots[count] = first->returned.slots[count];
@@ -82,7 +91,7 @@ static void refill_free_locked(hki_runtime *runtime)
     }
     runtime->free_slot_count = count;
     for (int i = 1; first && i <= FETCH_AHEAD && i <= count; i++)
-        hki_task_prefetch(runtime->free_slots[count - i]);
+        prefetch_slot(runtime, runtime->free_slots[count - i]);
 }
 
 static hki_task *free_slot_locked(hki_runtime *runtime)
@@ -93,7 +102,7 @@ static hki_task *free_slot_locked(hki_runtime *runtime)
         return NULL;
     int left = --runtime->free_slot_count;
     if (left >= FETCH_AHEAD)
-        hki_task_prefetch(runtime->free_slots[left - FETCH_AHEAD]);
+        prefetch_slot(runtime, runtime->free_slots[left - FETCH_AHEAD]);
     return runtime->free_slots[left];
 }
 
@@ -152,15 +161,14 @@ void hki_slot_spare_locked(hki_task *task)
         put_free_locked(runtime, task);
 }
 
-static void slot_init(hki_task *task, int access_count)
+static void slot_init(hki_task *task, int access_count, size_t payload_bytes)
 {
     task->payload = task->inline_payload;
     task->spec.accesses = task->inline_accesses;
     task->spec.access_count = access_count;
-    task->registered_count = task->wait_count = 0;
+    task->payload_lines = (uint8_t)((payload_bytes + HKI_CACHE_LINE - 1) / HKI_CACHE_LINE);
     task->epoch = HKI_UNCOUNTED;
     task->is_wait = task->started = false;
-    atomic_store_explicit(&task->pending, HKI_ISSUING, memory_order_relaxed);
 }
 
 /* The window is known to have room where the caller has the spare slot. */
@@ -196,7 +204,7 @@ static __attribute__((noinline)) hki_task *slot_get_slow(hki_runtime *runtime, h
         free(overflow);
         return NULL;
     }
-    slot_init(task, access_count);
+    slot_init(task, access_count, payload_bytes > HKI_TASK_PAYLOAD_BYTES ? 0 : payload_bytes);
     task->overflow = overflow;
     atomic_store_explicit(&task->unusual, overflow != NULL, memory_order_relaxed);
     if (accesses_bytes)
@@ -216,7 +224,7 @@ hki_task *hki_slot_get(hki_runtime *runtime, int access_count, size_t payload_by
         task = atomic_exchange_explicit(&runtime->spare_task, NULL, memory_order_acquire);
     if (!task || task->reserve_count < access_count)
         return slot_get_slow(runtime, task, access_count, payload_bytes, output_bytes, may_wait);
-    slot_init(task, access_count);
+    slot_init(task, access_count, payload_bytes);
     return task;
 }
 

@@ -26,35 +26,39 @@ typedef struct hki_wait_gate {
     uint64_t task_sequence;
 } hki_wait_gate;
 
-/* Laid out so that running an undisturbed task touches few lines of memory, which come from another core: the one of
- * `pending`, which also has its place behind its first gate and its own first gate, that of the spec's begin, and the
- * payload. What follows the spec is as a fresh slot has it unless `unusual` says otherwise. */
+/* Laid out so that few lines of memory come from another core when it runs there. A task that runs in its turn takes the
+ * one of `payload` with the first part of the spec, and those of its accesses and payload that are in use. One that is
+ * registered takes two more: that of `pending`, which also has its place behind its first gate and its own first gates, and
+ * that of `reserve`. The rest is as a fresh slot has it unless `unusual` says otherwise. */
 struct hki_task {
     _Alignas(HKI_CACHE_LINE) const hk_status *failure; /* its own; counted; failure_lock */
     const hk_status *input_failure;                    /* counted; failure_lock */
     hki_wait_node waits[HKI_TASK_INLINE_WAITS];        /* used from the last one on */
     _Atomic(uint32_t) pending;                         /* gates not yet open; see HKI_ISSUING */
-    _Atomic(uint32_t) state;
-    hki_task *queue_next; /* queue lock; also links free slots */
-    hki_runtime *runtime;
-    void *payload;
-    int registered_count;
-    uint8_t epoch;         /* of its queue's counters, or HKI_UNCOUNTED */
-    bool is_wait;          /* runs in a waiting thread, which `signalled` tells */
-    bool started;          /* the kernel began: a failure leaves torn bytes */
-    _Atomic(bool) unusual; /* it has failed, waits, or has memory of its own */
+    int registered_count;                              /* 0 while it is not registered */
+    hki_task *queue_next;                              /* queue lock; also links free slots */
     hki_gate *inline_registered[HKI_TASK_INLINE_ACCESSES];
-    _Atomic(uint64_t) sequence;
-    hki_task_spec spec;
-    void *overflow; /* memory behind accesses and gates when they are many, and a large payload */
 
-    /* Until it is registered: fresh gates, and how many; what it waits for. */
+    /* From being registered: fresh gates, and how many; what it waits for. */
     _Alignas(HKI_CACHE_LINE) hki_gate *reserve;
     int reserve_count, wait_count;
-    /* Where hki_task_register goes on; 0 unless it is to be called again. */
+    /* Where hki_task_register goes on, if it is to be called again. */
+    bool is_half_registered;
     int registered_accesses;
     uint32_t registered_waits;
+    hki_runtime *runtime;
+    _Atomic(uint64_t) sequence;
     hki_wait_gate wait_gates[HKI_TASK_INLINE_WAITS];
+
+    _Alignas(HKI_CACHE_LINE) void *payload;
+    _Atomic(bool) unusual;  /* it has failed, waits, or has memory of its own */
+    _Atomic(uint8_t) state; /* hki_task_state */
+    uint8_t epoch;          /* of its queue's counters, or HKI_UNCOUNTED */
+    uint8_t payload_lines;  /* in use, of inline_payload */
+    bool is_wait;           /* runs in a waiting thread, which `signalled` tells */
+    bool started;           /* the kernel began: a failure leaves torn bytes */
+    hki_task_spec spec;
+    void *overflow; /* memory behind accesses and gates when they are many, and a large payload */
 
     _Atomic(int64_t) pieces_left;
     int64_t next_piece; /* -1 before it starts; queue lock once published */
@@ -85,9 +89,9 @@ struct hki_task {
 };
 
 _Static_assert(offsetof(hki_task, pending) % HKI_CACHE_LINE == sizeof(hki_wait_node) &&
-                   offsetof(hki_task, inline_registered) % HKI_CACHE_LINE ==
-                       HKI_CACHE_LINE - sizeof(hki_gate *) &&
-                   offsetof(hki_task, spec) % HKI_CACHE_LINE == 0 &&
+                   (offsetof(hki_task, spec) + offsetof(hki_task_spec, versions)) %
+                           HKI_CACHE_LINE ==
+                       0 &&
                    offsetof(hki_task, inline_payload) % HKI_CACHE_LINE == 0,
                "see the comment on hki_task");
 
@@ -116,22 +120,45 @@ static inline int64_t hki_task_backlog_ns(const hki_task *task)
     return task->spec.piece_count > 1 || ns > HKI_LONG_TASK_NS ? HKI_LONG_TASK_NS : ns;
 }
 
-/* Begins to fetch what issuing or running it touches, for writing even where it is only read: a line that two cores
- * share has to be taken from the other before its next use is written, a line that moves has not. */
-static inline void hki_task_prefetch(const hki_task *task)
+/* Which lines of its slot running a task touches: so many with accesses, so many of the payload, in bits that are free in
+ * the address of a slot. */
+enum {
+    HKI_SHAPE_ACCESSES = 7, /* lines of inline_accesses */
+    HKI_SHAPE_PAYLOAD = 24, /* lines of inline_payload, times the lowest of these bits */
+    HKI_SHAPE_REGISTERED =
+        32, /* it does not run in its turn: also those that registering it needs */
+    HKI_SHAPE_BITS = HKI_CACHE_LINE - 1
+};
+
+static inline unsigned hki_task_shape(const hki_task *task)
 {
-    __builtin_prefetch(&task->pending, 1);
-    __builtin_prefetch(&task->spec, 1);
-    __builtin_prefetch(&task->inline_accesses[0], 1);
-    __builtin_prefetch(&task->inline_accesses[2], 1);
-    __builtin_prefetch(task->inline_payload, 1);
+    enum {
+        PER_LINE = HKI_CACHE_LINE / sizeof(hki_access),
+        STEP = HKI_SHAPE_PAYLOAD & -HKI_SHAPE_PAYLOAD
+    };
+    const hki_task_spec *spec = &task->spec;
+    unsigned count =
+        spec->access_count <= HKI_TASK_INLINE_ACCESSES ? (unsigned)spec->access_count : 0;
+    unsigned payload = task->payload_lines < 3 ? task->payload_lines : 3;
+    bool in_turn = spec->class->leaf && spec->expected_ns <= HKI_TURN_NS;
+    return (count + PER_LINE - 1) / PER_LINE | payload * STEP |
+           (in_turn ? 0 : HKI_SHAPE_REGISTERED);
 }
 
-/* The same where it is to be registered first. */
-static inline void hki_task_prefetch_unregistered(const hki_task *task)
+/* Begins to fetch what issuing or running it touches, for writing even where it is only read: a line that two cores
+ * share has to be taken from the other before its next use is written, a line that moves has not. */
+static inline void hki_task_prefetch(const hki_task *task, unsigned shape)
 {
-    hki_task_prefetch(task);
-    __builtin_prefetch(&task->reserve, 1);
+    hki_prefetch_write(&task->payload);
+    for (unsigned i = 0; i < (shape & HKI_SHAPE_ACCESSES); i++)
+        hki_prefetch_write((const char *)task->inline_accesses + i * HKI_CACHE_LINE);
+    for (unsigned i = 0; i < (shape & HKI_SHAPE_PAYLOAD);
+         i += HKI_SHAPE_PAYLOAD & -HKI_SHAPE_PAYLOAD)
+        hki_prefetch_write(task->inline_payload + i * 8);
+    if (shape & HKI_SHAPE_REGISTERED) {
+        hki_prefetch_write(&task->pending);
+        hki_prefetch_write(&task->reserve);
+    }
 }
 
 /* The same for ending it, when what it touches is there. */
@@ -139,7 +166,7 @@ static inline void hki_task_prefetch_gates(hki_task *task)
 {
     hki_gate **gates = hki_task_registered(task);
     for (int i = 0; i < task->registered_count; i++)
-        __builtin_prefetch(gates[i], 1);
+        hki_prefetch_write(gates[i]);
 }
 
 /* The same for those who wait for it, while it runs. */
@@ -147,7 +174,7 @@ static inline void hki_task_prefetch_waiters(hki_task *task)
 {
     hki_gate **gates = hki_task_registered(task);
     for (int i = 0; i < task->registered_count; i++)
-        __builtin_prefetch(atomic_load_explicit(&gates[i]->waiters, memory_order_relaxed), 1);
+        hki_prefetch_write(atomic_load_explicit(&gates[i]->waiters, memory_order_relaxed));
 }
 
 /* Who runs tasks now: a worker, or a thread that submits or waits. */
