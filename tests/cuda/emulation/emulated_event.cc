@@ -83,7 +83,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t handle)
         return fail(cudaErrorInvalidResourceHandle);
     if (the_machine().gone != cudaSuccess)
         return fail(the_machine().gone);
-    cudaError_t error = which->device->lost.load(std::memory_order_relaxed);
+    cudaError_t error = which->device->lost.load(std::memory_order_acquire);
     writing hold;
     the_machine().events.erase(which);
     delete which;

@@ -172,14 +172,16 @@ cudaError_t usable(const gpu *which)
     if (!machine.setting.gpus)
         return fail(cudaErrorNoDevice);
     have_context();
-    return fail((which ? which : &current_gpu())->lost.load(std::memory_order_relaxed));
+    return fail((which ? which : &current_gpu())->lost.load(std::memory_order_acquire));
 }
 
+/* Who is told of it is told, too, that what moved has moved: see copy_pageable. */
 void lose(gpu &which, cudaError_t error)
 {
     std::lock_guard<std::mutex> hold(the_machine().moving);
     cudaError_t expected = cudaSuccess;
-    which.lost.compare_exchange_strong(expected, error, std::memory_order_relaxed);
+    which.lost.compare_exchange_strong(expected, error, std::memory_order_release,
+                                       std::memory_order_relaxed);
 }
 
 void set_in_callback(bool is_in)

@@ -370,7 +370,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle)
     machine.streams.erase(in);
     gpu &device = in->device;
     in->close(); /* its thread deletes it */
-    return device.lost.load(std::memory_order_relaxed);
+    return device.lost.load(std::memory_order_acquire);
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t handle)
