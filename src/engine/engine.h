@@ -31,7 +31,9 @@ typedef struct hki_var {
     hki_runtime *runtime;
     hki_gate *gates;                  /* accesses that may be unfinished; issue lock */
     hki_gate *retired, *retired_last; /* superseded, to be recycled in order; issue lock */
-    _Atomic(hki_failure *) failures;  /* failed byte ranges; NULL in the usual case */
+    uint64_t turn_read,
+        turn_written; /* see turn.c; 0: not since it was last looked at; issue lock */
+    _Atomic(hki_failure *) failures; /* failed byte ranges; NULL in the usual case */
     uint64_t version; /* writes issued since a task first asked for versions; issue lock */
 } hki_var;
 

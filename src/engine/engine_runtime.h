@@ -42,6 +42,10 @@ void hki_devices_destroy(hki_runtime *runtime);
  * that they wait for. */
 void hki_progress(hki_runtime *runtime);
 void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes);
+/* In a worker that holds nothing, where window_waiters says that somebody waits: if there is room by now, wakes them, and
+ * lets them have this core. They would not get one otherwise while all are busy with short tasks, not before these have run
+ * out: a thread that wakes up has to wait until another has used up its time. */
+void hki_window_make_room(hki_runtime *runtime);
 /* Before a thread that issues runs further ahead of short tasks than a cache can hold: helps, or waits a little, but
  * no longer than HKI_SPIN_NS for each HKI_NEAR_TASKS calls, whatever the tasks take. */
 void hki_window_approach(hki_runtime *runtime);
@@ -107,6 +111,7 @@ struct hki_runtime {
     _Alignas(HKI_CACHE_LINE) _Atomic(hki_task *) returned_tasks;
     _Atomic(hki_gate *) returned_gates;
     _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) progress;
+    _Atomic(uint32_t) window_waiters; /* 1: threads wait for room, since they were woken last */
     _Atomic(uint64_t) helped_calls, window_waits;
     /* See handover.c: of who measures, whom is_probing tells. Not to be tried before probe_ticks. */
     _Atomic(uint32_t) probes_finished;

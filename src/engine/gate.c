@@ -11,6 +11,7 @@ void hki_var_init(hki_var *var, hki_runtime *runtime)
 {
     var->runtime = runtime;
     var->gates = var->retired = var->retired_last = NULL;
+    var->turn_read = var->turn_written = 0;
     atomic_init(&var->failures, NULL);
     var->version = 0;
     hki_tracing_var(var);
@@ -135,13 +136,15 @@ static bool is_idle(hki_gate *gate)
             atomic_load_explicit(&gate->count, memory_order_acquire) == 1);
 }
 
-/* False: no memory. Then the task waits for some gates already, perhaps twice once this is done again: no harm. */
+/* False: no memory, or tasks that run in their turn are in the way. Then the task waits for some gates already, perhaps twice once this is done again: no harm. */
 static bool register_access(hki_task *task, const hki_access *access)
 {
     hki_var *var = access->var;
     hki_runtime *runtime = var->runtime;
     bool writes = access->mode & HKI_WRITE;
     hki_gate *join = NULL;
+    if (hki_var_is_in_turn_locked(var, writes))
+        return false;
     if (var->retired)
         recycle_retired(runtime, var);
     for (hki_gate **link = &var->gates, *gate; (gate = *link);) {
@@ -208,6 +211,12 @@ static bool register_access(hki_task *task, const hki_access *access)
 }
 
 bool hki_var_is_free_locked(hki_var *var, uint64_t begin, uint64_t end, bool writes)
+{
+    return !hki_var_is_in_turn_locked(var, writes) &&
+           hki_gates_are_open_locked(var, begin, end, writes);
+}
+
+bool hki_gates_are_open_locked(hki_var *var, uint64_t begin, uint64_t end, bool writes)
 {
     hki_runtime *runtime = var->runtime;
     for (hki_gate **link = &var->gates, *gate; (gate = *link);) {

@@ -52,28 +52,36 @@ typedef struct hki_executor hki_executor;
 typedef enum hki_registration {
     HKI_REGISTERED_READY, /* it waits for nothing */
     HKI_REGISTERED_WAITS, /* it gets ready when the last gate opens that it waits for: perhaps it has run by now */
-    HKI_NOT_REGISTERED /* no memory: to be called again later, before any other task is registered */
+    HKI_NOT_REGISTERED /* no memory, or tasks that run in their turn are in the way, for microseconds: to be called again
+                        * later, before any other task is registered */
 } hki_registration;
 
 /* Registers the accesses of a task. Expects that the thread keeps order. */
 hki_registration hki_task_register(hki_task *task);
-/* Runs the task where nothing is in its way and that takes less than registering it, else returns false. Expects that the
- * thread keeps order, for a task that was issued to run elsewhere. */
-bool hki_task_run_in_turn(hki_executor *executor, hki_task *task);
+/* Tasks that run in their turn have the variable in use (turn.c). Expects that the thread keeps order. */
+bool hki_var_is_in_turn_locked(hki_var *var, bool writes);
 /* No unfinished access of the range is in the way of one that comes now. Gates that nobody is counted in any more go.
  * Expects that the thread keeps order. */
 bool hki_var_is_free_locked(hki_var *var, uint64_t begin, uint64_t end, bool writes);
+/* The same as far as registered tasks go. */
+bool hki_gates_are_open_locked(hki_var *var, uint64_t begin, uint64_t end, bool writes);
+
+/* True: nobody uses it for sure. Expects that the thread keeps order. */
+static inline bool hki_var_is_untouched(const hki_var *var)
+{
+    return !var->gates && !var->turn_read && !var->turn_written;
+}
 
 /* Nobody is going to write to the variable: what was issued to do so has finished. Expects that the thread keeps order. */
 static inline bool hki_var_is_settled_locked(hki_var *var)
 {
-    return !var->gates || hki_var_is_free_locked(var, 0, UINT64_MAX, false);
+    return hki_var_is_untouched(var) || hki_var_is_free_locked(var, 0, UINT64_MAX, false);
 }
 
 /* The same, and nobody is reading it either. */
 static inline bool hki_var_is_idle_locked(hki_var *var)
 {
-    return !var->gates || hki_var_is_free_locked(var, 0, UINT64_MAX, true);
+    return hki_var_is_untouched(var) || hki_var_is_free_locked(var, 0, UINT64_MAX, true);
 }
 
 /* Leaves all gates; ready successors are linked through queue_next. */

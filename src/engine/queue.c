@@ -77,8 +77,7 @@ bool hki_queue_is_urgent(hki_queue *queue)
 
 bool hki_queue_wants_help(hki_queue *queue)
 {
-    return hki_queue_is_ready(queue) && (backlog_of_queue(queue) >= HKI_LONG_TASK_NS ||
-                                         atomic_load(&queue->park->attentive) == 0);
+    return hki_queue_is_ready(queue) && atomic_load(&queue->park->attentive) == 0;
 }
 
 void hki_queue_wake(hki_queue *queue)
@@ -258,7 +257,7 @@ static void take_from_ring_locked(hki_queue *queue, batch *taken)
 static bool is_held_locked(hki_queue *queue, const hki_task *task)
 {
     const uint64_t now = hki_ticks();
-    if (!task->spec.class->leaf || task->spec.expected_ns > HKI_TURN_NS)
+    if (!task->spec.class->leaf || task->spec.expected_ns > HKI_HELD_NS)
         return false;
     if (!queue->held_ticks)
         queue->held_ticks = now;
@@ -288,9 +287,24 @@ static int order_from_ring_locked(hki_queue *queue, hki_executor *executor, batc
         const int64_t ns = hki_task_backlog_ns(task);
         if (taken && !has_room(taken, task))
             break;
-        if (executor && hki_task_run_in_turn(executor, task)) {
+        /* Who helps leaves these to workers: once one is registered, all that follow from it are. */
+        if (!executor && taken && hki_task_takes_turns(task) &&
+            !atomic_load(&queue->runtime->ended))
+            break;
+        const hki_turn turn = executor ? hki_turn_try(executor, task, next + 1) : HKI_TURN_NEVER;
+        if (turn == HKI_TURN_STALLED ||
+            (turn == HKI_TURN_NEVER && executor && executor->batch_count))
+            break;
+        if (turn == HKI_TURN_TAKEN && hki_turns_are_enough(executor)) {
+            taken_ns += ns;
+            next++;
+            break;
+        }
+        if (turn == HKI_TURN_RUN) {
             turns_ns += ns;
             executor->turns++;
+            queue->held_ticks = 0;
+        } else if (turn == HKI_TURN_TAKEN) {
             queue->held_ticks = 0;
         } else if (executor && registered == 0 && is_held_locked(queue, task)) {
             break;
@@ -352,7 +366,10 @@ int hki_queue_pop(hki_queue *queue, hki_executor *executor, int64_t most_ns, hki
     const bool orders = queue == queue->runtime->ordering;
     batch taken = {.claims = claims, .limit = count, .most_ns = most_ns};
     int ordered = 0;
+    bool again = false; /* something has changed that was in the way */
     do {
+        if (executor && atomic_load_explicit(&queue->runtime->window_waiters, memory_order_relaxed))
+            hki_window_make_room(queue->runtime);
         hki_lock_acquire(&queue->lock);
         drain_locked(queue, 0);
         if (!queue->lists[1].first)
@@ -363,10 +380,15 @@ int hki_queue_pop(hki_queue *queue, hki_executor *executor, int64_t most_ns, hki
         else if (taken.count == 0 || registered_ahead(queue) < HKI_LOOKAHEAD)
             ordered = order_from_ring_locked(queue, executor, &taken);
         hki_lock_release(&queue->lock);
-    } while (taken.count == 0 && ordered > 0 && !hki_ring_is_empty(&queue->ring));
-    if (backlog_of_queue(queue) >= HKI_LONG_TASK_NS && !(queue->budget && queue->budget->shared) &&
-        atomic_load(&queue->park->spinners) == 0)
-        hki_queue_wake(queue);
+        again = ordered > 0;
+        if (backlog_of_queue(queue) >= HKI_LONG_TASK_NS &&
+            !(queue->budget && queue->budget->shared) && atomic_load(&queue->park->spinners) == 0)
+            hki_queue_wake(queue);
+        if (executor && executor->batch_count)
+            hki_turns_run(executor);
+        else if (executor && executor->stalled_on)
+            again = hki_turns_await(executor);
+    } while (taken.count == 0 && again && !hki_ring_is_empty(&queue->ring));
     return taken.count;
 }
 

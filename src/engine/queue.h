@@ -25,6 +25,7 @@ typedef struct hki_budget {
 
 typedef struct hki_counter {
     _Alignas(HKI_CACHE_LINE) _Atomic(uint64_t) finished[2]; /* by epoch */
+    _Alignas(HKI_CACHE_LINE) _Atomic(uint64_t) first_turn;  /* see turn.c; UINT64_MAX: none */
 } hki_counter;
 
 typedef struct hki_worker {
@@ -70,6 +71,7 @@ struct hki_queue {
     _Atomic(int64_t) backlog_ns; /* of the lists; queue lock for writing */
     uint64_t
         held_ticks; /* since when a short task of the ring is held for its turn; 0: none is; queue lock */
+    uint64_t reach; /* see turn.c; queue lock */
     struct {
         _Alignas(
             HKI_CACHE_LINE) _Atomic(hki_task *) newest; /* a stack, linked through queue_next */
@@ -133,6 +135,24 @@ void hki_queue_counted(hki_queue *queue, const hki_executor *executor);
 uint64_t hki_queue_finished(hki_queue *queue, unsigned epoch);
 
 /* ---- workers (worker.c) -------------------------------------------------------------------------------------------- */
+
+/* ---- tasks that run in their turn (turn.c) ------------------------------------------------------------------------- */
+
+typedef enum hki_turn {
+    HKI_TURN_NEVER, /* it is not such a task, or waits for one that is registered */
+    HKI_TURN_RUN,   /* it has run */
+    HKI_TURN_TAKEN, /* into the executor's batch */
+    HKI_TURN_STALLED /* something that another executor's batch runs is in its way: executor->stalled_on */
+} hki_turn;
+
+/* For a task of the ring, the executor's queue's, at this position. Expects that the thread keeps order by the queue's
+ * lock. */
+hki_turn hki_turn_try(hki_executor *executor, hki_task *task, uint64_t position);
+bool hki_turns_are_enough(const hki_executor *executor);
+/* Runs the batch; nobody may hold the queue's lock for this thread. */
+void hki_turns_run(hki_executor *executor);
+/* Spins while that is in the way, for a few microseconds at most. True: it is not any more. */
+bool hki_turns_await(hki_executor *executor);
 
 void *hki_worker_main(void *worker);
 /* Every task sees the same floating-point environment, whatever the caller's thread has set. True: it is that. */

@@ -147,7 +147,7 @@ static hki_queue *queue_create(hki_device *device, hki_queue_kind kind, hki_budg
         return NULL;
     }
     for (int i = 0; i <= worker_count; i++)
-        queue->counters[i] = (hki_counter){0};
+        queue->counters[i] = (hki_counter){.first_turn = UINT64_MAX};
     for (int i = 0; i < worker_count; i++)
         queue->workers[i] =
             (hki_worker){.slot = i, .processor = processors ? processors[i] : -1, .queue = queue};

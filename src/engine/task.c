@@ -317,8 +317,9 @@ static bool is_free_locked(const hki_task_spec *spec)
 {
     for (int i = 0; i < spec->access_count; i++) {
         const hki_access *access = &spec->accesses[i];
-        if (access->var->gates && !hki_var_is_free_locked(access->var, access->begin, access->end,
-                                                          access->mode & HKI_WRITE))
+        if (!hki_var_is_untouched(access->var) &&
+            !hki_var_is_free_locked(access->var, access->begin, access->end,
+                                    access->mode & HKI_WRITE))
             return false;
     }
     return true;
@@ -333,11 +334,11 @@ static bool may_start(const hki_runtime *runtime)
 }
 
 /* Runs a task that is in nobody's list. */
-static inline void run_unregistered(hki_task *task)
+static inline void run_unregistered(const hki_runtime *runtime, hki_task *task)
 {
     const hki_task_class *class = task->spec.class;
     task_depth += LEAF_DEPTH;
-    bool usual = may_start(task->runtime);
+    bool usual = may_start(runtime);
     task->started =
         usual ? !class->prepare || class->prepare(task, task->payload) : hki_task_start(task);
     if (task->started) {
@@ -356,23 +357,18 @@ static inline void run_unregistered(hki_task *task)
 /* Nobody else ever learns of such a task: it has no gates, is in no queue and in no count of unfinished ones. */
 static void run_at_once_locked(hki_task *task)
 {
-    run_unregistered(task);
+    run_unregistered(task->runtime, task);
     hki_slot_clean(task);
     hki_slot_spare_locked(task);
 }
 
-bool hki_task_run_in_turn(hki_executor *executor, hki_task *task)
+void hki_task_run_in_turn(hki_executor *executor, hki_task *task)
 {
-    const hki_task_spec *spec = &task->spec;
-    if (!spec->class->leaf || spec->expected_ns > HKI_TURN_NS || spec->piece_count > 1 ||
-        hki_tracing(task->runtime) || !is_free_locked(spec))
-        return false;
-    hki_queue *queue = hki_task_queue(task);
+    hki_queue *queue = executor->queue;
     unsigned epoch = task->epoch;
-    run_unregistered(task);
+    run_unregistered(queue->runtime, task);
     hki_slot_put(executor, task);
     hki_queue_count(queue, executor, epoch);
-    return true;
 }
 
 /* It takes less than others would take who had to do without it meanwhile. */
@@ -405,9 +401,12 @@ uint64_t hki_task_submit(hki_task *task)
     bool small = !queue->is_accelerator && spec->piece_count == 1 && !spec->collective &&
                  hki_runs_in_caller(queue, spec->expected_ns);
     bool brief = small && is_brief(task) && as_ever;
-    /* Who is looking for work finds it in the ring. Nobody is woken just to register what may have to wait. */
+    /* Who is looking for work finds it in the ring. Nobody is woken just to register what may have to wait; what may run in
+     * its turn needs no registering. */
     bool is_put = !small && queue == runtime->ordering && !spec->collective &&
-                  atomic_load_explicit(&queue->park->attentive, memory_order_relaxed) > 0;
+                  (atomic_load_explicit(&queue->park->attentive, memory_order_relaxed) > 0 ||
+                   (hki_task_takes_turns(task) &&
+                    atomic_load_explicit(&queue->park->sleepers, memory_order_relaxed) > 0));
     int access_count = spec->access_count;
     if (runtime->accelerated)
         hki_ahead_begin(task);

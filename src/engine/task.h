@@ -113,6 +113,13 @@ static inline hki_queue *hki_task_queue(const hki_task *task)
     return task->spec.device->queues[task->spec.queue];
 }
 
+/* It needs no registering unless it waits for one that is registered: see turn.c. */
+static inline bool hki_task_takes_turns(const hki_task *task)
+{
+    const hki_task_spec *spec = &task->spec;
+    return spec->class->leaf && spec->expected_ns <= HKI_TURN_NS && spec->piece_count == 1;
+}
+
 /* What it adds to a backlog: work that would be worth waking another worker for. */
 static inline int64_t hki_task_backlog_ns(const hki_task *task)
 {
@@ -140,9 +147,8 @@ static inline unsigned hki_task_shape(const hki_task *task)
     unsigned count =
         spec->access_count <= HKI_TASK_INLINE_ACCESSES ? (unsigned)spec->access_count : 0;
     unsigned payload = task->payload_lines < 3 ? task->payload_lines : 3;
-    bool in_turn = spec->class->leaf && spec->expected_ns <= HKI_TURN_NS;
     return (count + PER_LINE - 1) / PER_LINE | payload * STEP |
-           (in_turn ? 0 : HKI_SHAPE_REGISTERED);
+           (hki_task_takes_turns(task) ? 0 : HKI_SHAPE_REGISTERED);
 }
 
 /* Begins to fetch what issuing or running it touches, for writing even where it is only read: a line that two cores
@@ -179,11 +185,15 @@ static inline void hki_task_prefetch_waiters(hki_task *task)
 
 /* Who runs tasks now: a worker, or a thread that submits or waits. */
 struct hki_executor {
-    hki_queue *queue;   /* a worker's own; NULL in other threads */
-    int slot;           /* whose counter of finished tasks */
-    bool chain;         /* may keep one ready successor for itself */
-    int turns;          /* tasks run in their turn */
-    int finished_count; /* slots to be given back together */
+    hki_queue *queue; /* a worker's own; NULL in other threads */
+    int slot;         /* whose counter of finished tasks */
+    bool chain;       /* may keep one ready successor for itself */
+    int turns;        /* tasks run in their turn while others were held back */
+    int batch_count;  /* tasks to be run in their turn: see turn.c */
+    int64_t batch_ns;
+    hki_task *batch[HKI_BATCH_TASKS];
+    uint64_t stalled_on; /* what is in the way of the next one; 0: nothing */
+    int finished_count;  /* slots to be given back together */
     hki_task *finished[HKI_RETURN_BATCH + 1];
 };
 
@@ -192,7 +202,9 @@ static inline void hki_executor_init(hki_executor *executor, hki_queue *queue, i
     executor->queue = queue;
     executor->slot = slot;
     executor->chain = chain;
-    executor->turns = executor->finished_count = 0;
+    executor->turns = executor->batch_count = executor->finished_count = 0;
+    executor->batch_ns = 0;
+    executor->stalled_on = 0;
 }
 
 /* ---- slots (slot.c) ------------------------------------------------------------------------------------------------ */
@@ -225,6 +237,8 @@ hki_task *hki_task_complete(hki_executor *executor, hki_task *task);
 /* Gives ready tasks, linked through queue_next, to whoever waits for them or to their queues; a chaining
  * executor gets one of its own device back. */
 hki_task *hki_task_dispatch(hki_executor *executor, hki_task *ready);
+/* Runs and ends a task of the executor's queue that is not registered, with nothing in its way. */
+void hki_task_run_in_turn(hki_executor *executor, hki_task *task);
 void hki_task_run_piece(hki_task *task, int64_t piece);
 void hki_task_run_join(hki_task *task);
 

@@ -140,7 +140,7 @@ void hki_tracing_issue_locked(hki_trace *trace, const hki_task *task)
     record->file = spec->source.file;
     record->line = spec->source.line;
     record->device = spec->device->index < 0 ? UINT16_MAX : (uint16_t)spec->device->index;
-    record->queue = (uint8_t)spec->queue;
+    record->queue = spec->queue;
     record->is_collective = spec->collective;
     record->is_backward = hki_trace_is_backward();
     record->access_count = (uint16_t)spec->access_count; /* more do not fit into a chunk */

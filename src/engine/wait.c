@@ -1,6 +1,8 @@
 /* Waiting: for a byte range, for a device, for everything, for room. Who waits lends its hands. */
 #include "engine/engine_internal.h"
 
+#include <sched.h>
+
 enum {
     SEARCH_LIMIT = 256,
     HELP_PERIOD_NS = 5000,
@@ -365,8 +367,8 @@ static bool window_has_room(hki_runtime *runtime, uint64_t output_bytes)
            (unfinished <= runtime->run_ahead_calls / 2 && bytes <= runtime->run_ahead_bytes / 2);
 }
 
-/* It may take no longer than HKI_SPIN_NS until half of those are left that are near, by what the latest calls are expected
- * to take. */
+/* It takes a moment until half of those are left that are near, by what the latest calls are expected to take: who waits
+ * longer had better leave its core to those who run them. */
 static bool is_near_soon(hki_runtime *runtime, uint64_t unfinished)
 {
     hki_lock_acquire(&runtime->issue_lock);
@@ -379,7 +381,7 @@ static bool is_near_soon(hki_runtime *runtime, uint64_t unfinished)
     int64_t cores = 0, ahead = (int64_t)unfinished - HKI_NEAR_TASKS / 2;
     for (int i = 0; i < runtime->queue_count; i++)
         cores += runtime->queues[i]->worker_count;
-    return tasks > 0 && ns / tasks * ahead <= HKI_SPIN_NS * cores;
+    return tasks > 0 && ns / tasks * ahead <= HKI_BATCH_NS * cores;
 }
 
 void hki_window_approach(hki_runtime *runtime)
@@ -398,6 +400,21 @@ void hki_window_approach(hki_runtime *runtime)
                           memory_order_relaxed);
 }
 
+void hki_window_make_room(hki_runtime *runtime)
+{
+    const uint64_t issued = atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed);
+    uint64_t finished = 0;
+    for (int i = 0; i < runtime->queue_count; i++)
+        finished +=
+            hki_queue_finished(runtime->queues[i], 0) + hki_queue_finished(runtime->queues[i], 1);
+    if (issued - finished > runtime->run_ahead_calls / 2 ||
+        !atomic_exchange(&runtime->window_waiters, 0))
+        return;
+    atomic_fetch_add(&runtime->progress, 1);
+    hki_futex_wake(&runtime->progress, INT32_MAX);
+    sched_yield();
+}
+
 void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes)
 {
     atomic_fetch_add_explicit(&runtime->window_waits, 1, memory_order_relaxed);
@@ -407,14 +424,17 @@ void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes)
     while (!window_has_room(runtime, output_bytes) && hki_runtime_alive(runtime)) {
         if (stay_awake(runtime, &start))
             continue;
-        /* Naps rather than being woken: those who finish tasks need not know of this. Short beside what it has taken so
-         * far, so that they do not run out of tasks meanwhile. */
-        int64_t nap_ns = (hki_clock_ns() - begin) / 4;
-        nap_ns = nap_ns < HKI_SPIN_NS     ? HKI_SPIN_NS
-                 : nap_ns > WINDOW_NAP_NS ? WINDOW_NAP_NS
-                                          : nap_ns;
-        struct timespec nap = {0, nap_ns};
-        nanosleep(&nap, NULL);
+        /* A worker says when there is room for calls (hki_window_make_room). For what it does not see this sleeps no longer
+         * than a part of the time so far, or those who run tasks might run out of them. */
+        int64_t most_ns = (hki_clock_ns() - begin) / 4;
+        most_ns = most_ns < HKI_SPIN_NS     ? HKI_SPIN_NS
+                  : most_ns > WINDOW_NAP_NS ? WINDOW_NAP_NS
+                                            : most_ns;
+        uint32_t seen = atomic_load(&runtime->progress);
+        atomic_store(&runtime->window_waiters, 1);
+        if (!window_has_room(runtime, output_bytes))
+            hki_futex_wait(&runtime->progress, seen, most_ns);
     }
+    atomic_store(&runtime->window_waiters, 0);
     hki_tracing_waited(&point, HKI_TRACE_WAIT_WINDOW, -1);
 }
