@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_WORKERS = 64, MAX_ROUNDS = 1000 };
+enum { MAX_WORKERS = 64, MAX_ROUNDS = 1000, WARM_UP_NS = 10000000 };
 
 static bool parse_count(const char *text, int most, int *value)
 {
@@ -75,9 +75,12 @@ static double round_ns(const peer_plan *plan, const peer_calls *calls, const pee
 
 void peer_plan_run(const peer_plan *plan, const peer_calls *calls)
 {
-    peer_point first = plan->points[0];
-    first.tasks = (first.tasks + 3) / 4;
-    round_ns(plan, calls, &first);
+    for (int i = 0; i < plan->point_count; i++) {
+        peer_point some = plan->points[i];
+        const long most = some.ns > 0 ? (long)(WARM_UP_NS / some.ns) + 1 : some.tasks;
+        some.tasks = (some.tasks + 3) / 4 < most ? (some.tasks + 3) / 4 : most;
+        round_ns(plan, calls, &some);
+    }
     for (int i = 0; i < plan->point_count; i++) {
         for (int j = 0; j < plan->rounds; j++)
             printf("%s%.3f", j ? " " : "", round_ns(plan, calls, &plan->points[i]));

@@ -5,8 +5,9 @@
  * Each point TASKS:ITERATIONS:NS is run ROUNDS times: so many tasks of the pattern, each of which spins for ITERATIONS
  * (0: it is empty), which takes NS where nothing disturbs it. A line for each point has a number for each round, the
  * nanoseconds from before the first task was issued until all were complete, divided by TASKS; after that may follow
- * what the peer has to say of the point, as words and numbers. Once before all, a quarter of the first point is run
- * and not counted, so that threads are awake and pages touched. Also for C++. */
+ * what the peer has to say of the point, as words and numbers. Once before all, a quarter of each point, or some
+ * milliseconds of it, is run and not counted, so that threads are awake and the pages touched that a system needs which
+ * runs ahead of its tasks. Also for C++. */
 #ifndef HOCKET_BENCH_PEER_H
 #define HOCKET_BENCH_PEER_H
 

@@ -2,6 +2,7 @@
 #ifndef HOCKET_BASE_SYNC_H
 #define HOCKET_BASE_SYNC_H
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,6 +53,16 @@ static inline void hki_relax(void)
 #elif defined(__aarch64__)
     __asm__ volatile("yield");
 #endif
+}
+
+/* In a loop that waits for another thread, for a moment unless that one has lost its core: then it may have this one.
+ * *times: 0 at first. */
+static inline void hki_relax_or_yield(unsigned *times)
+{
+    if (++*times % 256)
+        hki_relax();
+    else
+        sched_yield();
 }
 
 bool hki_lock_try(hki_lock *lock);

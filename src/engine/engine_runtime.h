@@ -42,7 +42,7 @@ void hki_devices_destroy(hki_runtime *runtime);
  * that they wait for. */
 void hki_progress(hki_runtime *runtime);
 void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes);
-/* In a worker that holds nothing, where window_waiters says that somebody waits: if there is room by now, wakes them, and
+/* In a worker that holds nothing, where window_wanted says that somebody waits: if there is room by now, wakes them, and
  * lets them have this core. They would not get one otherwise while all are busy with short tasks, not before these have run
  * out: a thread that wakes up has to wait until another has used up its time. */
 void hki_window_make_room(hki_runtime *runtime);
@@ -71,6 +71,7 @@ struct hki_runtime {
     /* What runs in the caller takes at most this long, with a worker awake and without: negative: nothing does; 0: not
      * measured yet. */
     _Atomic(int64_t) inline_ns, inline_asleep_ns;
+    _Atomic(int64_t) inline_turn_ns; /* the same for what takes turns */
     uint64_t run_ahead_calls, run_ahead_bytes;
     const hk_status *config_error; /* NULL: none */
     hki_choices *choices;          /* NULL only with a config_error */
@@ -111,7 +112,8 @@ struct hki_runtime {
     _Alignas(HKI_CACHE_LINE) _Atomic(hki_task *) returned_tasks;
     _Atomic(hki_gate *) returned_gates;
     _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) progress;
-    _Atomic(uint32_t) window_waiters; /* 1: threads wait for room, since they were woken last */
+    _Atomic(uint64_t)
+        window_wanted; /* bytes, and 1 more, that a thread waits for; 0: none since they were woken last */
     _Atomic(uint64_t) helped_calls, window_waits;
     /* See handover.c: of who measures, whom is_probing tells. Not to be tried before probe_ticks. */
     _Atomic(uint32_t) probes_finished;

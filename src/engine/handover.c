@@ -105,6 +105,8 @@ static void measure(hki_queue *queue)
     int64_t inline_ns = pick(rounds_ns, rounds, rounds / 4, LEAST_NS);
     atomic_store_explicit(&runtime->inline_asleep_ns, pick(wakes_ns, wakes, 0, inline_ns),
                           memory_order_relaxed);
+    atomic_store_explicit(&runtime->inline_turn_ns, pick(rounds_ns, rounds, 0, LEAST_NS) / 2,
+                          memory_order_release);
     atomic_store_explicit(&runtime->inline_ns, inline_ns, memory_order_release);
 }
 
@@ -137,6 +139,7 @@ static void measure_if_due(hki_queue *queue)
         if (++runtime->probe_tries == TRIES &&
             !atomic_load_explicit(&runtime->inline_ns, memory_order_relaxed)) {
             atomic_store_explicit(&runtime->inline_asleep_ns, UNMEASURED_NS, memory_order_relaxed);
+            atomic_store_explicit(&runtime->inline_turn_ns, UNMEASURED_NS, memory_order_release);
             atomic_store_explicit(&runtime->inline_ns, UNMEASURED_NS, memory_order_release);
         }
     }
@@ -144,13 +147,14 @@ static void measure_if_due(hki_queue *queue)
     atomic_store(&runtime->is_probing, false);
 }
 
-bool hki_runs_in_caller_slow(hki_queue *queue, int64_t expected_ns)
+bool hki_runs_in_caller_slow(hki_queue *queue, int64_t expected_ns, bool takes_turns)
 {
     hki_runtime *runtime = queue->runtime;
-    int64_t limit_ns = atomic_load_explicit(&runtime->inline_ns, memory_order_acquire);
+    const _Atomic(int64_t) *limit = takes_turns ? &runtime->inline_turn_ns : &runtime->inline_ns;
+    int64_t limit_ns = atomic_load_explicit(limit, memory_order_acquire);
     if (!limit_ns) {
         measure_if_due(queue);
-        limit_ns = atomic_load_explicit(&runtime->inline_ns, memory_order_acquire);
+        limit_ns = atomic_load_explicit(limit, memory_order_acquire);
         if (!limit_ns)
             return expected_ns <= UNMEASURED_NS;
     }

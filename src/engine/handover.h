@@ -4,17 +4,21 @@
 
 #include "engine/engine_runtime.h"
 
-bool hki_runs_in_caller_slow(hki_queue *queue, int64_t expected_ns);
+bool hki_runs_in_caller_slow(hki_queue *queue, int64_t expected_ns, bool takes_turns);
 
-/* Whether a ready task of this CPU queue, expected to take so long, had better run in the thread that issues it.
+/* Whether a ready task of this CPU queue, expected to take so long, had better run in the thread that issues it. One that
+ * takes turns runs beside others of its kind: whoever issues it pays for the way to a worker, and not for the way back.
  * Blocks for less than a millisecond where that is still to be measured. */
-static inline bool hki_runs_in_caller(hki_queue *queue, int64_t expected_ns)
+static inline bool hki_runs_in_caller(hki_queue *queue, int64_t expected_ns, bool takes_turns)
 {
-    int64_t limit_ns = atomic_load_explicit(&queue->runtime->inline_ns, memory_order_relaxed);
-    if (expected_ns <= (limit_ns ? limit_ns : HKI_DIRECT_NS))
+    hki_runtime *runtime = queue->runtime;
+    int64_t limit_ns = atomic_load_explicit(
+        takes_turns ? &runtime->inline_turn_ns : &runtime->inline_ns, memory_order_relaxed);
+    int64_t unmeasured_ns = takes_turns ? HKI_DIRECT_NS / 2 : HKI_DIRECT_NS;
+    if (expected_ns <= (limit_ns ? limit_ns : unmeasured_ns))
         return true;
     return limit_ns >= 0 && expected_ns <= HKI_LONG_TASK_NS &&
-           hki_runs_in_caller_slow(queue, expected_ns);
+           hki_runs_in_caller_slow(queue, expected_ns, takes_turns);
 }
 
 #endif

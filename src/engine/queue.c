@@ -267,8 +267,8 @@ static bool is_held_locked(hki_queue *queue, const hki_task *task)
     return false;
 }
 
-/* Registers tasks of the ring: what is ready is run in its turn, where it is so short, or taken, or listed where `taken`
- * is NULL. Returns how many it registered. */
+/* Takes tasks off the ring. A worker, `executor`, takes those for its batch that run in their turn, or runs them at once;
+ * others are registered: what is ready then is taken, or listed where `taken` is NULL. Returns how many it took off. */
 static int order_from_ring_locked(hki_queue *queue, hki_executor *executor, batch *taken)
 {
     enum { FETCH_AHEAD = 8 };
@@ -279,7 +279,9 @@ static int order_from_ring_locked(hki_queue *queue, hki_executor *executor, batc
     uint64_t next = first, fetched = first;
     int64_t turns_ns = 0, taken_ns = 0;
     int registered = 0;
-    for (; next != end && turns_ns < HKI_TURNS_NS && (!taken || registered < HKI_REGISTRATIONS);
+    bool enough = false;
+    for (; next != end && !enough && turns_ns < HKI_TURNS_NS &&
+           (!taken || registered < HKI_REGISTRATIONS);
          next++) {
         for (; fetched != put && fetched - next <= FETCH_AHEAD; fetched++)
             prefetch_in_ring(ring, fetched);
@@ -295,16 +297,12 @@ static int order_from_ring_locked(hki_queue *queue, hki_executor *executor, batc
         if (turn == HKI_TURN_STALLED ||
             (turn == HKI_TURN_NEVER && executor && executor->batch_count))
             break;
-        if (turn == HKI_TURN_TAKEN && hki_turns_are_enough(executor)) {
-            taken_ns += ns;
-            next++;
-            break;
-        }
         if (turn == HKI_TURN_RUN) {
             turns_ns += ns;
             executor->turns++;
             queue->held_ticks = 0;
         } else if (turn == HKI_TURN_TAKEN) {
+            enough = hki_turns_are_enough(executor);
             queue->held_ticks = 0;
         } else if (executor && registered == 0 && is_held_locked(queue, task)) {
             break;
@@ -345,9 +343,10 @@ bool hki_queue_order_locked(hki_queue *queue)
 
 void hki_order_wait_locked(hki_runtime *runtime)
 {
-    /* Where there is no memory to register something that waits for others, it can be when they have finished. */
-    while (!hki_queue_order_locked(runtime->ordering))
-        hki_relax();
+    /* What cannot be registered for want of memory, or because of tasks that run in their turn, can be when others have
+     * finished. */
+    for (unsigned times = 0; !hki_queue_order_locked(runtime->ordering);)
+        hki_relax_or_yield(&times);
 }
 
 /* Registered tasks that have not finished. */
@@ -368,7 +367,7 @@ int hki_queue_pop(hki_queue *queue, hki_executor *executor, int64_t most_ns, hki
     int ordered = 0;
     bool again = false; /* something has changed that was in the way */
     do {
-        if (executor && atomic_load_explicit(&queue->runtime->window_waiters, memory_order_relaxed))
+        if (executor && atomic_load_explicit(&queue->runtime->window_wanted, memory_order_relaxed))
             hki_window_make_room(queue->runtime);
         hki_lock_acquire(&queue->lock);
         drain_locked(queue, 0);

@@ -95,6 +95,7 @@ static hki_runtime *runtime_create(const hk_runtime_options *options)
         config.engine = 0;
     runtime->serial = config.engine == 1;
     atomic_store(&runtime->inline_ns, config.inline_ns);
+    atomic_store(&runtime->inline_turn_ns, config.inline_ns);
     atomic_store(&runtime->inline_asleep_ns, config.inline_ns);
     runtime->run_ahead_calls = (uint64_t)config.run_ahead_calls;
     runtime->run_ahead_bytes = (uint64_t)config.run_ahead_bytes;

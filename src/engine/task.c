@@ -382,9 +382,10 @@ static bool is_brief(const hki_task *task)
 static bool register_locked(hki_task *task)
 {
     hki_registration registration;
+    unsigned times = 0;
     hki_order_keep_locked(task->runtime);
     while ((registration = hki_task_register(task)) == HKI_NOT_REGISTERED)
-        hki_relax(); /* finishing takes no issue lock, so this ends */
+        hki_relax_or_yield(&times); /* finishing takes no issue lock, so this ends */
     return registration == HKI_REGISTERED_READY;
 }
 
@@ -399,7 +400,8 @@ uint64_t hki_task_submit(hki_task *task)
     hki_queue *queue = hki_task_queue(task);
     /* Read now: once published, the slot may be recycled at any time. */
     bool small = !queue->is_accelerator && spec->piece_count == 1 && !spec->collective &&
-                 hki_runs_in_caller(queue, spec->expected_ns);
+                 hki_runs_in_caller(queue, spec->expected_ns,
+                                    queue == runtime->ordering && hki_task_takes_turns(task));
     bool brief = small && is_brief(task) && as_ever;
     /* Who is looking for work finds it in the ring. Nobody is woken just to register what may have to wait; what may run in
      * its turn needs no registering. */

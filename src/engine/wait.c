@@ -1,8 +1,6 @@
 /* Waiting: for a byte range, for a device, for everything, for room. Who waits lends its hands. */
 #include "engine/engine_internal.h"
 
-#include <sched.h>
-
 enum {
     SEARCH_LIMIT = 256,
     HELP_PERIOD_NS = 5000,
@@ -180,8 +178,9 @@ const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void
     atomic_store_explicit(&task->sequence, runtime->sequence, memory_order_relaxed);
     atomic_store_explicit(&task->state, HKI_TASK_WAITING, memory_order_relaxed);
     hki_registration registration;
+    unsigned times = 0;
     while ((registration = hki_task_register(task)) == HKI_NOT_REGISTERED)
-        hki_relax(); /* others finish meanwhile */
+        hki_relax_or_yield(&times); /* others finish meanwhile */
     hki_lock_release(&runtime->issue_lock);
     if (registration == HKI_REGISTERED_WAITS) {
         if (runtime->accelerated)
@@ -329,13 +328,18 @@ static uint64_t known_unfinished_locked(hki_runtime *runtime)
            atomic_load_explicit(&runtime->known_finished, memory_order_relaxed);
 }
 
-uint64_t hki_unfinished_tasks_locked(hki_runtime *runtime)
+static uint64_t finished_tasks(hki_runtime *runtime)
 {
     uint64_t finished = 0;
     for (int i = 0; i < runtime->queue_count; i++)
         finished +=
             hki_queue_finished(runtime->queues[i], 0) + hki_queue_finished(runtime->queues[i], 1);
-    atomic_store_explicit(&runtime->known_finished, finished, memory_order_relaxed);
+    return finished;
+}
+
+uint64_t hki_unfinished_tasks_locked(hki_runtime *runtime)
+{
+    atomic_store_explicit(&runtime->known_finished, finished_tasks(runtime), memory_order_relaxed);
     return known_unfinished_locked(runtime);
 }
 
@@ -358,9 +362,8 @@ static uint64_t unfinished_tasks(hki_runtime *runtime)
 }
 
 /* Half empty: who had to wait goes on only then, or every call behind a full window would be a sleep. */
-static bool window_has_room(hki_runtime *runtime, uint64_t output_bytes)
+static bool is_half_empty(hki_runtime *runtime, uint64_t output_bytes, uint64_t unfinished)
 {
-    uint64_t unfinished = unfinished_tasks(runtime);
     int64_t held = atomic_load_explicit(&runtime->window_bytes, memory_order_relaxed);
     uint64_t bytes = output_bytes + (held > 0 ? (uint64_t)held : 0);
     return unfinished == 0 ||
@@ -402,13 +405,12 @@ void hki_window_approach(hki_runtime *runtime)
 
 void hki_window_make_room(hki_runtime *runtime)
 {
-    const uint64_t issued = atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed);
-    uint64_t finished = 0;
-    for (int i = 0; i < runtime->queue_count; i++)
-        finished +=
-            hki_queue_finished(runtime->queues[i], 0) + hki_queue_finished(runtime->queues[i], 1);
-    if (issued - finished > runtime->run_ahead_calls / 2 ||
-        !atomic_exchange(&runtime->window_waiters, 0))
+    uint64_t wanted = atomic_load(&runtime->window_wanted);
+    if (!wanted ||
+        !is_half_empty(runtime, wanted - 1,
+                       atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed) -
+                           finished_tasks(runtime)) ||
+        !atomic_compare_exchange_strong(&runtime->window_wanted, &wanted, 0))
         return;
     atomic_fetch_add(&runtime->progress, 1);
     hki_futex_wake(&runtime->progress, INT32_MAX);
@@ -421,20 +423,21 @@ void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes)
     const int64_t begin = hki_clock_ns();
     int64_t start = begin;
     hki_wait_point point = hki_tracing_wait(runtime);
-    while (!window_has_room(runtime, output_bytes) && hki_runtime_alive(runtime)) {
+    while (!is_half_empty(runtime, output_bytes, unfinished_tasks(runtime)) &&
+           hki_runtime_alive(runtime)) {
         if (stay_awake(runtime, &start))
             continue;
-        /* A worker says when there is room for calls (hki_window_make_room). For what it does not see this sleeps no longer
-         * than a part of the time so far, or those who run tasks might run out of them. */
+        /* A worker says when there is room (hki_window_make_room). If none is about to look, this sleeps no longer than a
+         * part of the time so far, so that those who run tasks do not run out of them meanwhile. */
         int64_t most_ns = (hki_clock_ns() - begin) / 4;
         most_ns = most_ns < HKI_SPIN_NS     ? HKI_SPIN_NS
                   : most_ns > WINDOW_NAP_NS ? WINDOW_NAP_NS
                                             : most_ns;
-        uint32_t seen = atomic_load(&runtime->progress);
-        atomic_store(&runtime->window_waiters, 1);
-        if (!window_has_room(runtime, output_bytes))
+        const uint32_t seen = atomic_load(&runtime->progress);
+        atomic_store(&runtime->window_wanted, output_bytes + 1);
+        if (!is_half_empty(runtime, output_bytes, unfinished_tasks(runtime)))
             hki_futex_wait(&runtime->progress, seen, most_ns);
     }
-    atomic_store(&runtime->window_waiters, 0);
+    atomic_store(&runtime->window_wanted, 0);
     hki_tracing_waited(&point, HKI_TRACE_WAIT_WINDOW, -1);
 }
