@@ -201,8 +201,12 @@ static bool spin_for_work(hki_queue *queue)
     if (atomic_fetch_add(spinners, 1) == 0 || !queue->budget->shared) {
         int64_t until = hki_clock_ns() + HKI_SPIN_NS;
         do {
-            for (int i = 0; !(found = try_begin(queue)) && i < 32; i++)
-                hki_relax();
+            /* With others awake, less often: each look takes the line with the ring's count from the issuing thread. */
+            const int pauses =
+                atomic_load_explicit(&queue->park->attentive, memory_order_relaxed) > 1 ? 10 : 1;
+            for (int i = 0; !(found = try_begin(queue)) && i < 32; i += pauses)
+                for (int j = 0; j < pauses; j++)
+                    hki_relax();
         } while (!found && hki_clock_ns() < until);
     }
     atomic_fetch_sub(spinners, 1);
