@@ -43,7 +43,6 @@ struct hki_task {
     _Alignas(HKI_CACHE_LINE) hki_gate *reserve;
     int reserve_count, wait_count;
     /* Where hki_task_register goes on, if it is to be called again. */
-    bool is_half_registered;
     int registered_accesses;
     uint32_t registered_waits;
     hki_runtime *runtime;
@@ -51,12 +50,13 @@ struct hki_task {
     hki_wait_gate wait_gates[HKI_TASK_INLINE_WAITS];
 
     _Alignas(HKI_CACHE_LINE) void *payload;
-    _Atomic(bool) unusual;  /* it has failed, waits, or has memory of its own */
-    _Atomic(uint8_t) state; /* hki_task_state */
-    uint8_t epoch;          /* of its queue's counters, or HKI_UNCOUNTED */
-    uint8_t payload_lines;  /* in use, of inline_payload */
-    bool is_wait;           /* runs in a waiting thread, which `signalled` tells */
-    bool started;           /* the kernel began: a failure leaves torn bytes */
+    _Atomic(bool) unusual;   /* it has failed, waits, or has memory of its own */
+    _Atomic(uint8_t) state;  /* hki_task_state */
+    uint8_t epoch;           /* of its queue's counters, or HKI_UNCOUNTED */
+    uint8_t payload_lines;   /* in use, of inline_payload */
+    bool is_wait;            /* runs in a waiting thread, which `signalled` tells */
+    bool started;            /* the kernel began: a failure leaves torn bytes */
+    bool is_half_registered; /* hki_task_register is to be called again */
     hki_task_spec spec;
     void *overflow; /* memory behind accesses and gates when they are many, and a large payload */
 

@@ -1,11 +1,12 @@
 /* Tasks that run in their turn: short ones, which no gates are made for. A worker takes a batch of them from the ring, in
- * order, and notes in each variable that it has: what follows and conflicts waits until the whole batch has run, which is
- * soon. So several workers run such tasks side by side, and each variable costs one line of memory. The shortest of all
- * are run by one worker, while the others wait for the queue: to take them elsewhere would take longer.
+ * order, and notes in each variable that it has: what follows and conflicts waits until that task has run, which is soon.
+ * So several workers run such tasks side by side, and each variable costs one line of memory. The shortest of all are run
+ * by one worker, while the others wait for the queue: to take them elsewhere would take longer.
  *
- * What is noted is a position in the ring, counted from 1, and the number of the worker: it still runs as long as the
- * worker's first_turn, the position of the first task of its batch, is not beyond. Of several that read a variable the
- * latest is noted, and ANY worker for all. */
+ * What is noted is a position in the ring, counted from 1, and the number of the worker: it is still to run, or running,
+ * while the worker's first_turn, the position of the first such task of its batch, is not beyond. Of several that read a
+ * variable the latest is noted, and ANY worker for all. hki_queue.reach is how far a task is, of late, from the nearest
+ * before it that it depends on. */
 #include "engine/engine_internal.h"
 
 enum { ANY = 0xffff, WORKER_BITS = 16, MOST_REACH = 2 * HKI_BATCH_TASKS };
@@ -109,7 +110,9 @@ static void take(hki_executor *executor, hki_task *task, uint64_t position)
 hki_turn hki_turn_try(hki_executor *executor, hki_task *task, uint64_t position)
 {
     const hki_task_spec *spec = &task->spec;
-    if (!hki_task_takes_turns(task) || hki_tracing(executor->queue->runtime))
+    /* One that is registered in part, because batches were in the way, has gates that others wait for. */
+    if (!hki_task_takes_turns(task) || task->is_half_registered ||
+        hki_tracing(executor->queue->runtime))
         return HKI_TURN_NEVER;
     if (!is_passed(executor, task))
         return HKI_TURN_STALLED;
@@ -135,13 +138,16 @@ bool hki_turns_are_enough(const hki_executor *executor)
 
 void hki_turns_run(hki_executor *executor)
 {
+    _Atomic(uint64_t) *first_turn = &executor->queue->counters[executor->slot].first_turn;
+    uint64_t position = atomic_load_explicit(first_turn, memory_order_relaxed);
     const int count = executor->batch_count;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         hki_task_run_in_turn(executor, executor->batch[i]);
+        atomic_store_explicit(first_turn, i + 1 < count ? ++position : UINT64_MAX,
+                              memory_order_release);
+    }
     executor->batch_count = 0;
     executor->batch_ns = 0;
-    atomic_store_explicit(&executor->queue->counters[executor->slot].first_turn, UINT64_MAX,
-                          memory_order_release);
 }
 
 bool hki_turns_await(hki_executor *executor)
