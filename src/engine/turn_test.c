@@ -143,6 +143,23 @@ static void test_side_by_side(void)
     end();
 }
 
+/* Who waits registers what is in the ring, and can do so only in part while a batch is in the way: once that is over, the
+ * task is registered to its end, whoever goes on. */
+static void test_waiting_behind_batch(void)
+{
+    enum { TIMES = 300 };
+    start(2, -1);
+    for (int i = 0; i < TIMES; i++) {
+        issue(&leaf, 1000, (work){.target = 0, .sources = {0, 0, 0}, .ticks = 100000});
+        while (!atomic_load(&running))
+            hki_relax();
+        issue(&leaf, 1000, (work){.target = 2, .sources = {1, 0, 1}});
+        CHECK_EQ_I64(code_of(2), HK_OK);
+        CHECK_EQ_I64(code_of(0), HK_OK);
+    }
+    end();
+}
+
 /* Of a batch one fails: that, and what reads it, and nothing else. */
 static void test_failure(void)
 {
@@ -167,6 +184,7 @@ int main(void)
         test_order(2, 150, seed);
     }
     test_side_by_side();
+    test_waiting_behind_batch();
     test_failure();
     return check_result();
 }
