@@ -40,6 +40,21 @@ IMAGE_INLINE V IMAGE_FN(relu)(V a)
 #endif
 }
 
+/* The larger one; a NaN stays. */
+IMAGE_INLINE V IMAGE_FN(larger)(V result, V a)
+{
+    const M wins = ~(M)(a <= result) & (M)(result == result);
+    return (V)((wins & (M)a) | (~wins & (M)result));
+}
+
+/* A window of 2 x 2, in the order in which windows of any size go. */
+IMAGE_INLINE V IMAGE_FN(pool_of_four)(const hki_block_pool pool, V a, V b, V c, V d)
+{
+    return pool == HKI_BLOCK_POOL_AVERAGE
+               ? (a + b + c + d) * 0.25f
+               : IMAGE_FN(larger)(IMAGE_FN(larger)(IMAGE_FN(larger)(a, b), c), d);
+}
+
 /* ---- direct ---- */
 
 /* The bodies get copies of their calls: a store of floats changes nothing there, which the compiler could not know. */
@@ -81,6 +96,61 @@ IMAGE_TARGET static void IMAGE_FN(direct)(const hki_image_direct *call)
 #undef CASE
                     default : __builtin_unreachable();
     }
+}
+
+/* A few windows of 2 x 2 of two rows: they are pooled where they are made. */
+IMAGE_INLINE void IMAGE_FN(windows_body)(const hki_image_direct *call, const hki_block_pool pool,
+                                         const float *from, float *y, const int windows)
+{
+    V sum[2][2 * HKI_IMAGE_WINDOWS];
+    const V bias = IMAGE_FN(load)(call->bias);
+    const float *weight = call->weight;
+    const int32_t *offsets = call->offsets, *const end = offsets + call->terms;
+    const int64_t row = call->row;
+    UNROLL for (int i = 0; i < 2 * windows; i++) sum[0][i] = sum[1][i] = bias;
+    for (; offsets < end; offsets++, weight += L) {
+        const V w = IMAGE_FN(load)(weight);
+        const float *x = from + *offsets;
+        UNROLL for (int i = 0; i < 2 * windows; i++) sum[0][i] += w * x[i];
+        UNROLL for (int i = 0; i < 2 * windows; i++) sum[1][i] += w * x[row + i];
+    }
+    UNROLL for (int i = 0; i < 2 * windows; i++)
+    {
+        sum[0][i] = call->relu ? IMAGE_FN(relu)(sum[0][i]) : sum[0][i];
+        sum[1][i] = call->relu ? IMAGE_FN(relu)(sum[1][i]) : sum[1][i];
+    }
+    UNROLL for (int i = 0; i < windows; i++)
+        IMAGE_FN(store)(y + i * call->y_stride,
+                        IMAGE_FN(pool_of_four)(pool, sum[0][2 * i], sum[0][2 * i + 1],
+                                               sum[1][2 * i], sum[1][2 * i + 1]));
+}
+
+IMAGE_INLINE void IMAGE_FN(windows_of)(const hki_image_direct *given, const hki_block_pool pool)
+{
+    const hki_image_direct own = *given, *const call = &own;
+    const int64_t all = call->pixels / 2, steps = (all - 1) / HKI_IMAGE_WINDOWS + 1;
+    for (int64_t s = 0, first = 0, end; s < steps; s++, first = end) {
+        end = all * (s + 1) / steps;
+        const float *x = call->x + 2 * first;
+        float *y = call->y + first * call->y_stride;
+        switch (end - first) {
+#define CASE(windows)                                                                              \
+    case windows:                                                                                  \
+        IMAGE_FN(windows_body)(call, pool, x, y, windows);                                         \
+        break;
+            CASE(1) CASE(2) CASE(3) CASE(4)
+#undef CASE
+            default : __builtin_unreachable();
+        }
+    }
+}
+
+IMAGE_TARGET static void IMAGE_FN(windows)(const hki_image_direct *call, hki_block_pool pool)
+{
+    if (pool == HKI_BLOCK_POOL_AVERAGE)
+        IMAGE_FN(windows_of)(call, HKI_BLOCK_POOL_AVERAGE);
+    else
+        IMAGE_FN(windows_of)(call, HKI_BLOCK_POOL_MAX);
 }
 
 /* ---- dense ---- */
@@ -221,7 +291,7 @@ IMAGE_TARGET static void IMAGE_FN(products)(const hki_image_products *call)
         IMAGE_FN(products_body)(call, tiles, points);                                              \
         break;
         /* clang-format off */
-        CASE(1, 8) CASE(2, 4) CASE(3, 4) CASE(4, 2) CASE(5, 2) CASE(6, 2) CASE(7, 1) CASE(8, 1) CASE(9, 1)
+        CASE(1, 8) CASE(2, 4) CASE(3, 4) CASE(4, L == 16 ? 1 : 2) CASE(5, 2) CASE(6, 2) CASE(7, 1) CASE(8, 1) CASE(9, 1)
         CASE(10, 1) CASE(11, 1) CASE(12, 1)
         /* clang-format on */
 #undef CASE
@@ -240,7 +310,18 @@ IMAGE_INLINE void IMAGE_FN(results_of)(const V s[8], V to[4])
     to[3] = gap1 + gap2 * 8.0f + gap3 * 0.125f + s[7];
 }
 
-IMAGE_TARGET static void IMAGE_FN(tile_out)(const hki_image_tile *given)
+/* A row of a tile, with what comes behind the convolution. */
+IMAGE_INLINE void IMAGE_FN(tile_row)(const V points[8], V bias, bool relu, V y[4])
+{
+    IMAGE_FN(results_of)(points, y);
+    UNROLL for (int j = 0; j < 4; j++)
+    {
+        y[j] += bias;
+        y[j] = relu ? IMAGE_FN(relu)(y[j]) : y[j];
+    }
+}
+
+IMAGE_INLINE void IMAGE_FN(tile_out_body)(const hki_image_tile *given, const hki_block_pool pool)
 {
     const hki_image_tile own = *given, *const call = &own;
     V half[4][8];
@@ -252,16 +333,35 @@ IMAGE_TARGET static void IMAGE_FN(tile_out)(const hki_image_tile *given)
         IMAGE_FN(results_of)(s, y);
         UNROLL for (int i = 0; i < 4; i++) half[i][j] = y[i];
     }
-    for (int i = 0; i < call->rows; i++) {
-        V y[4];
-        float *to = call->y + i * call->y_row;
-        IMAGE_FN(results_of)(half[i], y);
-        UNROLL for (int j = 0; j < 4; j++)
+    const int step = pool == HKI_BLOCK_POOL_NONE ? 1 : 2;
+    for (int i = 0; i < call->rows; i += step) {
+        V y[2][4];
+        float *to = call->y + i / step * call->y_row;
+        UNROLL for (int r = 0; r < step; r++)
+            IMAGE_FN(tile_row)(half[i + r], bias, call->relu, y[r]);
+        UNROLL for (int j = 0; j < 4; j += step)
         {
-            y[j] += bias;
+            const V a = step == 1 ? y[0][j]
+                                  : IMAGE_FN(pool_of_four)(pool, y[0][j], y[0][j + 1], y[1][j],
+                                                           y[1][j + 1]);
             if (j < call->columns)
-                IMAGE_FN(store)(to + j * call->y_stride, call->relu ? IMAGE_FN(relu)(y[j]) : y[j]);
+                IMAGE_FN(store)(to + j / step * call->y_stride, a);
         }
+    }
+}
+
+IMAGE_TARGET static void IMAGE_FN(tile_out)(const hki_image_tile *call)
+{
+    switch (call->pool) {
+    case HKI_BLOCK_POOL_NONE:
+        IMAGE_FN(tile_out_body)(call, HKI_BLOCK_POOL_NONE);
+        break;
+    case HKI_BLOCK_POOL_AVERAGE:
+        IMAGE_FN(tile_out_body)(call, HKI_BLOCK_POOL_AVERAGE);
+        break;
+    case HKI_BLOCK_POOL_MAX:
+        IMAGE_FN(tile_out_body)(call, HKI_BLOCK_POOL_MAX);
+        break;
     }
 }
 
@@ -352,9 +452,8 @@ IMAGE_INLINE void IMAGE_FN(pool_body)(const hki_image_pool *given, const hki_blo
                     result += a;
                 } else if (y == 0 && x == 0) {
                     result = a;
-                } else { /* a NaN stays */
-                    const M wins = ~(M)(a <= result) & (M)(result == result);
-                    result = (V)((wins & (M)a) | (~wins & (M)result));
+                } else {
+                    result = IMAGE_FN(larger)(result, a);
                 }
             }
         if (pool == HKI_BLOCK_POOL_AVERAGE)
@@ -378,7 +477,7 @@ IMAGE_TARGET static void IMAGE_FN(pool)(const hki_image_pool *call)
 
 #define IMAGE_KERNELS                                                                              \
     {                                                                                              \
-        .lanes = L, .direct = IMAGE_FN(direct), .dense = IMAGE_FN(dense),                          \
+        .lanes = L, .direct = IMAGE_FN(direct), .windows = IMAGE_FN(windows), .dense = IMAGE_FN(dense),                          \
         .tile_in = IMAGE_FN(tile_in), .products = IMAGE_FN(products),                              \
         .tile_out = IMAGE_FN(tile_out), .pool = IMAGE_FN(pool),                                    \
         .tile_weight = IMAGE_FN(tile_weight), .transpose = IMAGE_FN(transpose)                     \

@@ -5,11 +5,15 @@
 #ifndef HOCKET_OP_KERNELS_CONV2D_IMAGE_KERNELS_H
 #define HOCKET_OP_KERNELS_CONV2D_IMAGE_KERNELS_H
 
+
+
+
 #include "op/kernels/conv2d_image.h"
 
 enum {
     HKI_IMAGE_PIXELS = 13, /* of a row, that one step of the direct method takes, at most */
     HKI_IMAGE_ROWS = 2,    /* and of so many rows, where half as many pixels are left in a row */
+    HKI_IMAGE_WINDOWS = 4, /* of 2 x 2, that one step of it takes, at most */
     HKI_IMAGE_TILES = 12,  /* of one step of Winograd's */
     HKI_IMAGE_POINTS = 8,  /* a tile of it takes 8 x 8 elements of x, */
     HKI_IMAGE_TILE = 4,    /* for 4 x 4 results */
@@ -50,15 +54,16 @@ typedef struct hki_image_products {
     float *to;
 } hki_image_products;
 
-/* The results of a tile from its 64 sums. */
+/* The results of a tile from its 64 sums, or the windows of 2 x 2 in it. */
 typedef struct hki_image_tile {
     const float *sums; /* [point] at a distance of `stride` */
     int64_t stride;
     const float *bias; /* [lane] */
     bool relu;
+    hki_block_pool pool; /* of windows of 2 x 2; NONE: y is the results themselves */
     float *y;
     int64_t y_row, y_stride;
-    int64_t rows, columns; /* that there are in y, at most the tile's */
+    int64_t rows, columns; /* of results, that are wanted, at most the tile's */
 } hki_image_tile;
 
 /* A row of windows of a group. */
@@ -74,6 +79,8 @@ typedef struct hki_image_pool {
 typedef struct hki_conv2d_image_kernels {
     int64_t lanes;
     void (*direct)(const hki_image_direct *call);
+    /* A row of windows of 2 x 2 from two rows of results; pixels: an even number. y_stride is from window to window. */
+    void (*windows)(const hki_image_direct *call, hki_block_pool pool);
     void (*dense)(const hki_image_dense *call);
     /* The 8 x 8 window at x, of which rows [row0, row1) and columns [column0, column1) are there, the others zeros;
      * to `to`, 64 points at a distance of to_point. */

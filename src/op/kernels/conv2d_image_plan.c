@@ -46,6 +46,11 @@ bool hki_image_pools(const hki_conv2d_block *block)
     return block->pool != HKI_BLOCK_POOL_NONE && block->pool_height * block->pool_width > 1;
 }
 
+bool hki_image_pools_by_four(const hki_conv2d_block *block)
+{
+    return block->pool != HKI_BLOCK_POOL_NONE && block->pool_height == 2 && block->pool_width == 2;
+}
+
 static int64_t window_height(const hki_conv2d_block *block)
 {
     return block->pool == HKI_BLOCK_POOL_NONE ? 1 : block->pool_height;

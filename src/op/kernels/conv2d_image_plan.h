@@ -34,6 +34,8 @@ int64_t hki_image_padded(int64_t channels);
 int64_t hki_image_dense_vectors(const hki_image_group *first, int64_t channels);
 
 bool hki_image_pools(const hki_conv2d_block *block);
+/* By windows of 2 x 2, which are pooled where their elements are made. */
+bool hki_image_pools_by_four(const hki_conv2d_block *block);
 /* Results of the convolution that windows cover. */
 int64_t hki_image_covered_height(const hki_conv2d_block *block);
 int64_t hki_image_covered_width(const hki_conv2d_block *block);
