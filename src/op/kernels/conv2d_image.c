@@ -85,6 +85,24 @@ static void direct_rows(hki_image_direct *call, const hki_image_group *at, const
     }
 }
 
+/* All windows of 2 x 2 of a group. */
+static void windows_rows(hki_image_direct *call, const hki_image_group *at,
+                         const hki_conv2d_block *block, const float *source,
+                         float lanes[HKI_IMAGE_LANES], float *y)
+{
+    const hki_conv2d_image_kernels *quarter = hki_image_quarter(block, at->first);
+    void (*const windows)(const hki_image_direct *, hki_block_pool) =
+        quarter ? quarter->quarter : at->kernels->windows;
+    for (int64_t i = HKI_IMAGE_LANES - 1; quarter && i >= 0; i--)
+        lanes[i] = lanes[i / 4];
+    const int64_t rows = hki_conv2d_block_out_height(block);
+    for (int64_t i = 0; i < rows; i++) {
+        call->x = source + 2 * i * call->row;
+        call->y = y + i * call->y_row;
+        windows(call, block->pool);
+    }
+}
+
 /* Of one sample, whose planes are at `source`. */
 static void direct_sample(const hki_conv2d_image *image, const float *source, const char *packed,
                           const float *bias, float *y, float *band)
@@ -110,11 +128,7 @@ static void direct_sample(const hki_conv2d_image *image, const float *source, co
         bias_of(&at, bias, lanes);
         if (hki_image_pools_by_four(block)) {
             call.pixels = width;
-            for (int64_t i = 0; i < height; i += 2) {
-                call.x = source + i * call.row;
-                call.y = y + i / 2 * y_row + o;
-                at.kernels->windows(&call, block->pool);
-            }
+            windows_rows(&call, &at, block, source, lanes, y + o);
         } else if (hki_image_pools(block)) {
             call.y_stride = at.kernels->lanes;
             call.y_row = width * call.y_stride;

@@ -1,6 +1,7 @@
 /* The kernels of conv2d_image_kernels.h, compiled once per instruction set and vector width. The includer defines
-   IMAGE_N (floats of a vector), IMAGE_TARGET (function attributes), IMAGE_FN(name), and may define IMAGE_RELU(a), a < 0 ?
-   0 : a.
+   IMAGE_N (floats of a vector), IMAGE_TARGET (function attributes), IMAGE_FN(name), IMAGE_WINDOWS (of 2 x 2, that a step
+   makes: four sums each in registers), and may define IMAGE_RELU(a), a < 0 ?
+   0 : a; for more than four floats, IMAGE_FOUR(from), the four that are there again and again.
 
    Winograd's F(4, 5) in both directions, with the points 0, 1, -1, 2, -2, 1/2, -1/2 and infinity: Lavin and Gray, "Fast
    Algorithms for Convolutional Neural Networks", 2015. The same points give F(6, 3) for 3 x 3 kernels, which loses three
@@ -102,7 +103,7 @@ IMAGE_TARGET static void IMAGE_FN(direct)(const hki_image_direct *call)
 IMAGE_INLINE void IMAGE_FN(windows_body)(const hki_image_direct *call, const hki_block_pool pool,
                                          const float *from, float *y, const int windows)
 {
-    V sum[2][2 * HKI_IMAGE_WINDOWS];
+    V sum[2][2 * IMAGE_WINDOWS];
     const V bias = IMAGE_FN(load)(call->bias);
     const float *weight = call->weight;
     const int32_t *offsets = call->offsets, *const end = offsets + call->terms;
@@ -128,7 +129,7 @@ IMAGE_INLINE void IMAGE_FN(windows_body)(const hki_image_direct *call, const hki
 IMAGE_INLINE void IMAGE_FN(windows_of)(const hki_image_direct *given, const hki_block_pool pool)
 {
     const hki_image_direct own = *given, *const call = &own;
-    const int64_t all = call->pixels / 2, steps = (all - 1) / HKI_IMAGE_WINDOWS + 1;
+    const int64_t all = call->pixels / 2, steps = (all - 1) / IMAGE_WINDOWS + 1;
     for (int64_t s = 0, first = 0, end; s < steps; s++, first = end) {
         end = all * (s + 1) / steps;
         const float *x = call->x + 2 * first;
@@ -138,7 +139,10 @@ IMAGE_INLINE void IMAGE_FN(windows_of)(const hki_image_direct *given, const hki_
     case windows:                                                                                  \
         IMAGE_FN(windows_body)(call, pool, x, y, windows);                                         \
         break;
-            CASE(1) CASE(2) CASE(3) CASE(4)
+            CASE(1) CASE(2) CASE(3)
+#if IMAGE_WINDOWS > 3
+            CASE(4)
+#endif
 #undef CASE
             default : __builtin_unreachable();
         }
@@ -151,6 +155,106 @@ IMAGE_TARGET static void IMAGE_FN(windows)(const hki_image_direct *call, hki_blo
         IMAGE_FN(windows_of)(call, HKI_BLOCK_POOL_AVERAGE);
     else
         IMAGE_FN(windows_of)(call, HKI_BLOCK_POOL_MAX);
+}
+
+/* Windows for a quarter of the lanes: [channel][result], four results of a row that lie side by side. */
+
+#if IMAGE_N == 16
+/* Of windows 0 and 1 of a vector, and lanes up to half of them: the others are zero. */
+#define WINDOW(a, at)                                                                              \
+    __builtin_shufflevector(a, (V){0}, at, 4 + at, 8 + at, 12 + at, 16, 16, 16, 16)
+#elif IMAGE_N == 8
+#define WINDOW(a, at) __builtin_shufflevector(a, (V){0}, at, 4 + at, 8, 8)
+#elif IMAGE_N == 4
+#define WINDOW(a, at) __builtin_shufflevector(a, (V){0}, at, 4, 4, 4)
+#endif
+
+typedef float IMAGE_FN(four) __attribute__((vector_size(16), aligned(sizeof(float)), may_alias));
+enum { IMAGE_FN(half) = L == 4 ? 4 : L / 2 };
+typedef float IMAGE_FN(window)
+    __attribute__((vector_size(4 * IMAGE_FN(half)), aligned(sizeof(float)), may_alias));
+
+IMAGE_INLINE V IMAGE_FN(load_four)(const float *from)
+{
+#ifdef IMAGE_FOUR
+    return IMAGE_FOUR(from);
+#else
+    return (V) * (const IMAGE_FN(four) *)from;
+#endif
+}
+
+/* The right neighbour of each even lane. */
+IMAGE_INLINE V IMAGE_FN(neighbours)(V a)
+{
+#if IMAGE_N == 16
+    return __builtin_shufflevector(a, a, 1, 1, 3, 3, 5, 5, 7, 7, 9, 9, 11, 11, 13, 13, 15, 15);
+#elif IMAGE_N == 8
+    return __builtin_shufflevector(a, a, 1, 1, 3, 3, 5, 5, 7, 7);
+#else
+    return __builtin_shufflevector(a, a, 1, 1, 3, 3);
+#endif
+}
+
+/* `fours` times four results of two rows, from columns 0, 4, … on. */
+IMAGE_INLINE void IMAGE_FN(quarter_body)(const hki_image_direct *call, const hki_block_pool pool,
+                                         const float *from, float *y, const int fours)
+{
+    V sum[2][IMAGE_WINDOWS];
+    const V bias = IMAGE_FN(load)(call->bias);
+    const float *weight = call->weight;
+    const int32_t *offsets = call->offsets, *const end = offsets + call->terms;
+    const int64_t row = call->row;
+    UNROLL for (int i = 0; i < fours; i++) sum[0][i] = sum[1][i] = bias;
+    for (; offsets < end; offsets++, weight += L) {
+        const V w = IMAGE_FN(load)(weight);
+        const float *x = from + *offsets;
+        UNROLL for (int i = 0; i < fours; i++) sum[0][i] += w * IMAGE_FN(load_four)(x + 4 * i);
+        UNROLL for (int i = 0; i < fours; i++) sum[1][i] +=
+            w * IMAGE_FN(load_four)(x + row + 4 * i);
+    }
+    UNROLL for (int i = 0; i < fours; i++)
+    {
+        const V a = call->relu ? IMAGE_FN(relu)(sum[0][i]) : sum[0][i];
+        const V b = call->relu ? IMAGE_FN(relu)(sum[1][i]) : sum[1][i];
+        const V both = IMAGE_FN(pool_of_four)(pool, a, IMAGE_FN(neighbours)(a), b,
+                                              IMAGE_FN(neighbours)(b));
+        float *to = y + 2 * i * call->y_stride;
+        *(IMAGE_FN(window) *)to = WINDOW(both, 0);
+        *(IMAGE_FN(window) *)(to + call->y_stride) = WINDOW(both, 2);
+    }
+}
+
+#undef WINDOW
+
+/* The last step goes back where less than four are left. */
+IMAGE_INLINE void IMAGE_FN(quarter_of)(const hki_image_direct *given, const hki_block_pool pool)
+{
+    const hki_image_direct own = *given, *const call = &own;
+    for (int64_t j = 0; j < call->pixels;) {
+        const int64_t left = (call->pixels - j) / 4;
+        if (left == 0)
+            j = call->pixels - 4;
+        const float *x = call->x + j;
+        float *y = call->y + j / 2 * call->y_stride;
+        if (left >= IMAGE_WINDOWS) {
+            IMAGE_FN(quarter_body)(call, pool, x, y, IMAGE_WINDOWS);
+            j += 4 * IMAGE_WINDOWS;
+        } else if (left >= 2) {
+            IMAGE_FN(quarter_body)(call, pool, x, y, 2);
+            j += 8;
+        } else {
+            IMAGE_FN(quarter_body)(call, pool, x, y, 1);
+            j += 4;
+        }
+    }
+}
+
+IMAGE_TARGET static void IMAGE_FN(quarter)(const hki_image_direct *call, hki_block_pool pool)
+{
+    if (pool == HKI_BLOCK_POOL_AVERAGE)
+        IMAGE_FN(quarter_of)(call, HKI_BLOCK_POOL_AVERAGE);
+    else
+        IMAGE_FN(quarter_of)(call, HKI_BLOCK_POOL_MAX);
 }
 
 /* ---- dense ---- */
@@ -477,7 +581,7 @@ IMAGE_TARGET static void IMAGE_FN(pool)(const hki_image_pool *call)
 
 #define IMAGE_KERNELS                                                                              \
     {                                                                                              \
-        .lanes = L, .direct = IMAGE_FN(direct), .windows = IMAGE_FN(windows), .dense = IMAGE_FN(dense),                          \
+        .lanes = L, .direct = IMAGE_FN(direct), .windows = IMAGE_FN(windows), .quarter = IMAGE_FN(quarter), .dense = IMAGE_FN(dense),                          \
         .tile_in = IMAGE_FN(tile_in), .products = IMAGE_FN(products),                              \
         .tile_out = IMAGE_FN(tile_out), .pool = IMAGE_FN(pool),                                    \
         .tile_weight = IMAGE_FN(tile_weight), .transpose = IMAGE_FN(transpose)                     \

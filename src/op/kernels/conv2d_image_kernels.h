@@ -1,7 +1,8 @@
 /* What conv2d_image.c asks of the kernels of one vector width. Internal to conv2d_image*.
  *
  * Output channels go in groups of as many as a vector has lanes; a last group of no more than half of them goes in half
- * vectors, which take half as long. */
+ * vectors, which take half as long. Of no more than a quarter of them, and pooled by windows of 2 x 2, the direct method
+ * makes four results with one vector. */
 #ifndef HOCKET_OP_KERNELS_CONV2D_IMAGE_KERNELS_H
 #define HOCKET_OP_KERNELS_CONV2D_IMAGE_KERNELS_H
 
@@ -13,7 +14,6 @@
 enum {
     HKI_IMAGE_PIXELS = 13, /* of a row, that one step of the direct method takes, at most */
     HKI_IMAGE_ROWS = 2,    /* and of so many rows, where half as many pixels are left in a row */
-    HKI_IMAGE_WINDOWS = 4, /* of 2 x 2, that one step of it takes, at most */
     HKI_IMAGE_TILES = 12,  /* of one step of Winograd's */
     HKI_IMAGE_POINTS = 8,  /* a tile of it takes 8 x 8 elements of x, */
     HKI_IMAGE_TILE = 4,    /* for 4 x 4 results */
@@ -81,6 +81,9 @@ typedef struct hki_conv2d_image_kernels {
     void (*direct)(const hki_image_direct *call);
     /* A row of windows of 2 x 2 from two rows of results; pixels: an even number. y_stride is from window to window. */
     void (*windows)(const hki_image_direct *call, hki_block_pool pool);
+    /* The same for no more channels than a quarter of the lanes, from four pixels on: a vector is [channel][pixel]. weight
+     * and bias have each element four times. Lanes of y up to half of them are written. */
+    void (*quarter)(const hki_image_direct *call, hki_block_pool pool);
     void (*dense)(const hki_image_dense *call);
     /* The 8 x 8 window at x, of which rows [row0, row1) and columns [column0, column1) are there, the others zeros;
      * to `to`, 64 points at a distance of to_point. */

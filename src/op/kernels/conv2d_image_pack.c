@@ -81,6 +81,15 @@ static void pack_winograd(const hki_conv2d_image *image, const float *weight, fl
     }
 }
 
+/* Each weight of the last channels four times. */
+static void pack_quarter(const hki_conv2d_image_kernels *kernels, const float *weight,
+                         int64_t terms, int64_t channels, float *to)
+{
+    for (int64_t k = 0; k < terms; k++)
+        for (int64_t i = 0; i < kernels->lanes; i++)
+            *to++ = i / 4 < channels ? weight[i / 4 * terms + k] : 0;
+}
+
 static void pack_direct(const hki_conv2d_image *image, const float *weight, float *to)
 {
     const int64_t outputs = image->block.geometry.out_channels;
@@ -89,6 +98,11 @@ static void pack_direct(const hki_conv2d_image *image, const float *weight, floa
     for (int64_t o = 0; o < outputs;) {
         const hki_image_group at = hki_image_group_at(o, outputs);
         const int64_t lanes = at.kernels->lanes;
+        const hki_conv2d_image_kernels *quarter = hki_image_quarter(&image->block, o);
+        if (quarter) {
+            pack_quarter(quarter, weight + o * terms, terms, at.count, to);
+            break;
+        }
         for (int64_t k = 0, count; k < terms; k += count, to += count * lanes) {
             count = take_weights(&at, weight, terms, k, block);
             memcpy(to, block, (size_t)(count * lanes) * sizeof *to);

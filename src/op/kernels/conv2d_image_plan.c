@@ -161,6 +161,15 @@ double hki_conv2d_image_cost_ns(const hki_conv2d_block *block)
            PER_NS;
 }
 
+const hki_conv2d_image_kernels *hki_image_quarter(const hki_conv2d_block *block, int64_t first)
+{
+    const hki_conv2d_image_kernels *whole = kernels_get()[0];
+    const int64_t left = block->geometry.out_channels - first;
+    const bool fits = left * 4 <= whole->lanes && hki_image_pools_by_four(block) &&
+                      hki_image_covered_width(block) >= 4;
+    return fits && hki_image_method_of(block) == HKI_IMAGE_METHOD_DIRECT ? whole : NULL;
+}
+
 /* ---- planes of the direct method ---- */
 
 hki_image_planes hki_image_planes_of(const hki_conv2d_block *block)
@@ -199,8 +208,11 @@ size_t hki_conv2d_image_packed_bytes(const hki_conv2d_image *image)
     int64_t terms = hki_image_method_of(&image->block) == HKI_IMAGE_METHOD_WINOGRAD
                         ? HKI_IMAGE_ALL_POINTS * g->in_channels
                         : hki_image_terms(g);
+    const int64_t whole = kernels_get()[0]->lanes, last = g->out_channels / whole * whole;
+    const bool quarters = last < g->out_channels && hki_image_quarter(&image->block, last);
+    const int64_t lanes = quarters ? last + whole : hki_image_padded(g->out_channels);
     return hki_image_offsets_bytes(&image->block) +
-           round_up(hki_image_padded(g->out_channels) * terms * (int64_t)sizeof(float));
+           round_up(lanes * terms * (int64_t)sizeof(float));
 }
 
 int64_t hki_image_dense_vectors(const hki_image_group *first, int64_t channels)
