@@ -201,8 +201,10 @@ static bool spin_for_work(hki_queue *queue)
     if (atomic_fetch_add(spinners, 1) == 0 || !queue->budget->shared) {
         int64_t until = hki_clock_ns() + HKI_SPIN_NS;
         do {
-            for (int i = 0; !(found = try_begin(queue)) && i < 32; i++)
+            for (int i = 0; !(found = try_begin(queue)) && i < 32; i++) {
                 hki_relax();
+                hki_sharing_try_join(queue->runtime);
+            }
         } while (!found && hki_clock_ns() < until);
     }
     atomic_fetch_sub(spinners, 1);

@@ -159,38 +159,69 @@ static void forward_direct(const hki_conv2d_image *image, int64_t samples, const
     }
 }
 
-static void forward_dense(const hki_conv2d_image *image, int64_t samples, const float *x,
-                          const float *packed, const float *bias, float *y)
+typedef struct dense_call {
+    const hki_conv2d_image *image;
+    hki_image_dense all; /* but for what a step sets */
+    const float *packed, *bias;
+    float *y;
+} dense_call;
+
+/* A step: a few vectors of results. */
+static void dense_part(void *given, int64_t part)
 {
-    const hki_conv2d_geometry *g = &image->block.geometry;
-    const hki_image *in = &image->x;
-    const int64_t all = in->channels * in->height * in->width;
+    const dense_call *self = given;
+    const int64_t outputs = self->image->block.geometry.out_channels;
+    const int64_t terms = hki_image_terms(&self->image->block.geometry);
+    const int64_t begin = part * hki_image_dense_part(), limit = begin + hki_image_dense_part();
+    const int64_t end = limit < outputs ? limit : outputs;
     float lanes[HKI_IMAGE_LANES * HKI_IMAGE_DENSE];
-    hki_image_dense call = {.x = x,
-                            .x_sample = hki_image_elements(in),
-                            .x_stride = in->stride,
-                            .pixels = in->stride ? in->height * in->width : 1,
-                            .channels = in->stride ? in->channels : all,
-                            .weight = packed,
-                            .bias = lanes,
-                            .relu = image->block.relu,
-                            .y_sample = hki_image_padded(g->out_channels),
-                            .samples = samples};
-    for (int64_t o = 0; o < g->out_channels;) {
-        const hki_image_group at = hki_image_group_at(o, g->out_channels);
+    hki_image_dense call = self->all;
+    call.bias = lanes;
+    /* It may come from another core: all at once, rather than line by line. */
+    for (int64_t i = 0; i < call.samples * call.x_sample; i += HKI_IMAGE_LANES)
+        __builtin_prefetch(call.x + i);
+    for (int64_t o = begin; o < end;) {
+        const hki_image_group at = hki_image_group_at(o, outputs);
         const int64_t width = at.kernels->lanes;
-        call.vectors = hki_image_dense_vectors(&at, g->out_channels);
+        call.vectors = hki_image_dense_vectors(&at, outputs);
         for (int64_t v = 0; v < call.vectors; v++) {
-            const hki_image_group one = hki_image_group_at(o + v * width, g->out_channels);
+            const hki_image_group one = hki_image_group_at(o + v * width, outputs);
             float some[HKI_IMAGE_LANES];
-            bias_of(&one, bias, some);
+            bias_of(&one, self->bias, some);
             memcpy(lanes + v * width, some, (size_t)width * sizeof *lanes);
         }
-        call.y = y + o;
+        call.weight = self->packed + o * terms;
+        call.y = self->y + o;
         at.kernels->dense(&call);
-        call.weight += all * call.vectors * width;
         o += call.vectors * width;
     }
+}
+
+static void forward_dense(const hki_conv2d_image *image, int64_t samples, const float *x,
+                          const float *packed, const float *bias, float *y,
+                          const hki_image_sharing *sharing)
+{
+    const int64_t outputs = image->block.geometry.out_channels;
+    const hki_image *in = &image->x;
+    const int64_t all = in->channels * in->height * in->width;
+    const int64_t parts = (outputs - 1) / hki_image_dense_part() + 1;
+    dense_call call = {.image = image,
+                       .all = {.x = x,
+                               .x_sample = hki_image_elements(in),
+                               .x_stride = in->stride,
+                               .pixels = in->stride ? in->height * in->width : 1,
+                               .channels = in->stride ? in->channels : all,
+                               .relu = image->block.relu,
+                               .y_sample = hki_image_padded(outputs),
+                               .samples = samples},
+                       .packed = packed,
+                       .bias = bias,
+                       .y = y};
+    if (sharing && hki_conv2d_image_wants_sharing(&image->block))
+        sharing->share(sharing->context, parts, dense_part, &call);
+    else
+        for (int64_t part = 0; part < parts; part++)
+            dense_part(&call, part);
 }
 
 /* Which of the 8 elements of a tile, from `first` on, there are. */
@@ -331,12 +362,13 @@ static void forward_winograd(const hki_conv2d_image *image, int64_t samples, con
 }
 
 void hki_conv2d_image_forward(const hki_conv2d_image *image, int64_t samples, const float *x,
-                              const void *packed, const float *bias, float *y, void *scratch)
+                              const void *packed, const float *bias, float *y, void *scratch,
+                              const hki_image_sharing *sharing)
 {
     assert(samples >= 1 && samples <= HKI_IMAGE_SAMPLES);
     switch (hki_image_method_of(&image->block)) {
     case HKI_IMAGE_METHOD_DENSE:
-        forward_dense(image, samples, x, packed, bias, y);
+        forward_dense(image, samples, x, packed, bias, y, sharing);
         break;
     case HKI_IMAGE_METHOD_WINOGRAD:
         forward_winograd(image, samples, x, packed, bias, y, scratch);

@@ -34,6 +34,8 @@ const hki_conv2d_image_kernels *hki_image_quarter(const hki_conv2d_block *block,
 int64_t hki_image_padded(int64_t channels);
 /* Vectors that a step of a dense layer takes, from a group on. */
 int64_t hki_image_dense_vectors(const hki_image_group *first, int64_t channels);
+/* Channels that may be computed apart from the others: all steps but those of the last channels take as many. */
+int64_t hki_image_dense_part(void);
 
 bool hki_image_pools(const hki_conv2d_block *block);
 /* By windows of 2 x 2, which are pooled where their elements are made. */
