@@ -108,9 +108,9 @@ struct hki_runtime {
 
     _Alignas(HKI_CACHE_LINE) _Atomic(hki_task *) returned_tasks;
     _Atomic(hki_gate *) returned_gates;
-    /* See sharing.c: what there is to share, NULL: nothing; threads that may be looking at it. */
+    /* See sharing.c: what there is to share, NULL: nothing; threads that are looking at this. */
     _Alignas(HKI_CACHE_LINE) _Atomic(hki_sharing *) sharing;
-    _Atomic(uint32_t) sharers;
+    atomic_int sharing_visitors;
     _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) progress;
     _Atomic(uint64_t) helped_calls, window_waits;
     /* See handover.c: of who measures, whom is_probing tells. Not to be tried before probe_ticks. */

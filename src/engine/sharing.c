@@ -13,7 +13,17 @@ struct hki_sharing {
     void *argument;
     int64_t count;
     _Atomic(int64_t) taken;
+    atomic_int helpers; /* the last that they touch here */
 };
+
+static void await_none(atomic_int *count)
+{
+    for (int spins = 0; atomic_load(count) > 0; spins++) {
+        if (spins > SPINS)
+            sched_yield();
+        hki_relax();
+    }
+}
 
 /* Whoever takes the last part says that there is nothing left. */
 static void take_parts(hki_runtime *runtime, hki_sharing *sharing)
@@ -42,24 +52,26 @@ void hki_task_share(hki_task *task, int64_t count, void (*run)(void *argument, i
     take_parts(runtime, &own);
     if (!is_open)
         return;
-    /* Who is counted in sharers now finds nothing, or another task's; who was before may have parts, and looks at `own`. */
-    for (int spins = 0; atomic_load(&runtime->sharers) > 0; spins++) {
-        if (spins > SPINS)
-            sched_yield();
-        hki_relax();
-    }
+    /* Nobody finds it any more. Who has found it, but is not yet counted in it, is counted in sharing_visitors. */
+    await_none(&runtime->sharing_visitors);
+    await_none(&own.helpers);
 }
 
 void hki_sharing_join(hki_runtime *runtime)
 {
     if (!hki_environment_is_default()) /* a caller's: results would be others */
         return;
-    atomic_fetch_add(&runtime->sharers, 1);
+    atomic_fetch_add(&runtime->sharing_visitors, 1);
     hki_sharing *sharing = atomic_load(&runtime->sharing);
-    if (sharing && hki_budget_try_acquire(sharing->queue->budget)) {
-        hki_queue *queue = sharing->queue;
+    if (sharing)
+        atomic_fetch_add(&sharing->helpers, 1);
+    atomic_fetch_sub(&runtime->sharing_visitors, 1);
+    if (!sharing)
+        return;
+    hki_queue *queue = sharing->queue;
+    if (hki_budget_try_acquire(queue->budget)) {
         take_parts(runtime, sharing);
         hki_budget_release(queue);
     }
-    atomic_fetch_sub(&runtime->sharers, 1);
+    atomic_fetch_sub(&sharing->helpers, 1);
 }

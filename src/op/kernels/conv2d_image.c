@@ -324,7 +324,8 @@ static void forward_winograd(const hki_conv2d_image *image, int64_t samples, con
     const hki_conv2d_geometry *g = &block->geometry;
     const hki_image result = hki_conv2d_image_result(block);
     const int64_t width = hki_image_covered_width(block), height = hki_image_covered_height(block);
-    float *v = scratch, *sums = v + hki_image_transformed(image), *results = sums + hki_image_sums();
+    float *v = scratch, *sums = v + hki_image_transformed(image),
+          *results = sums + hki_image_sums();
     const bool pools_later = hki_image_pools(block) && !hki_image_pools_by_four(block);
     const int64_t all = samples * hki_image_tile_rows(block) * hki_image_tile_columns(block);
     const int64_t steps = (all - 1) / HKI_IMAGE_TILES + 1;

@@ -120,10 +120,9 @@ IMAGE_INLINE void IMAGE_FN(windows_body)(const hki_image_direct *call, const hki
         sum[0][i] = call->relu ? IMAGE_FN(relu)(sum[0][i]) : sum[0][i];
         sum[1][i] = call->relu ? IMAGE_FN(relu)(sum[1][i]) : sum[1][i];
     }
-    UNROLL for (int i = 0; i < windows; i++)
-        IMAGE_FN(store)(y + i * call->y_stride,
-                        IMAGE_FN(pool_of_four)(pool, sum[0][2 * i], sum[0][2 * i + 1],
-                                               sum[1][2 * i], sum[1][2 * i + 1]));
+    UNROLL for (int i = 0; i < windows; i++) IMAGE_FN(store)(
+        y + i * call->y_stride, IMAGE_FN(pool_of_four)(pool, sum[0][2 * i], sum[0][2 * i + 1],
+                                                       sum[1][2 * i], sum[1][2 * i + 1]));
 }
 
 IMAGE_INLINE void IMAGE_FN(windows_of)(const hki_image_direct *given, const hki_block_pool pool)
@@ -139,12 +138,13 @@ IMAGE_INLINE void IMAGE_FN(windows_of)(const hki_image_direct *given, const hki_
     case windows:                                                                                  \
         IMAGE_FN(windows_body)(call, pool, x, y, windows);                                         \
         break;
-            CASE(1) CASE(2) CASE(3)
+            CASE(1)
+            CASE(2) CASE(3)
 #if IMAGE_WINDOWS > 3
-            CASE(4)
+                CASE(4)
 #endif
 #undef CASE
-            default : __builtin_unreachable();
+                    default : __builtin_unreachable();
         }
     }
 }
@@ -216,8 +216,8 @@ IMAGE_INLINE void IMAGE_FN(quarter_body)(const hki_image_direct *call, const hki
     {
         const V a = call->relu ? IMAGE_FN(relu)(sum[0][i]) : sum[0][i];
         const V b = call->relu ? IMAGE_FN(relu)(sum[1][i]) : sum[1][i];
-        const V both = IMAGE_FN(pool_of_four)(pool, a, IMAGE_FN(neighbours)(a), b,
-                                              IMAGE_FN(neighbours)(b));
+        const V both =
+            IMAGE_FN(pool_of_four)(pool, a, IMAGE_FN(neighbours)(a), b, IMAGE_FN(neighbours)(b));
         float *to = y + 2 * i * call->y_stride;
         *(IMAGE_FN(window) *)to = WINDOW(both, 0);
         *(IMAGE_FN(window) *)(to + call->y_stride) = WINDOW(both, 2);
@@ -581,8 +581,8 @@ IMAGE_TARGET static void IMAGE_FN(pool)(const hki_image_pool *call)
 
 #define IMAGE_KERNELS                                                                              \
     {                                                                                              \
-        .lanes = L, .direct = IMAGE_FN(direct), .windows = IMAGE_FN(windows), .quarter = IMAGE_FN(quarter), .dense = IMAGE_FN(dense),                          \
-        .tile_in = IMAGE_FN(tile_in), .products = IMAGE_FN(products),                              \
-        .tile_out = IMAGE_FN(tile_out), .pool = IMAGE_FN(pool),                                    \
+        .lanes = L, .direct = IMAGE_FN(direct), .windows = IMAGE_FN(windows),                      \
+        .quarter = IMAGE_FN(quarter), .dense = IMAGE_FN(dense), .tile_in = IMAGE_FN(tile_in),      \
+        .products = IMAGE_FN(products), .tile_out = IMAGE_FN(tile_out), .pool = IMAGE_FN(pool),    \
         .tile_weight = IMAGE_FN(tile_weight), .transpose = IMAGE_FN(transpose)                     \
     }

@@ -7,7 +7,7 @@
 #include <immintrin.h>
 
 #define IMAGE_WINDOWS 3
-#define IMAGE_TARGET HKI_TARGET_AVX2
+#define IMAGE_TARGET  HKI_TARGET_AVX2
 
 #define IMAGE_N        8
 #define IMAGE_FN(name) name##_8

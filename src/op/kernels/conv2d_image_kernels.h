@@ -6,9 +6,6 @@
 #ifndef HOCKET_OP_KERNELS_CONV2D_IMAGE_KERNELS_H
 #define HOCKET_OP_KERNELS_CONV2D_IMAGE_KERNELS_H
 
-
-
-
 #include "op/kernels/conv2d_image.h"
 
 enum {

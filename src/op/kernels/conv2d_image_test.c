@@ -281,9 +281,9 @@ static void test_windows(void)
             g.stride_width = 1 + channels % 2;
             if (g.stride_width == 2 && size < 6)
                 continue;
-            job j = job_make(g, size % 4 < 2, channels % 3 ? HKI_BLOCK_POOL_AVERAGE
-                                                          : HKI_BLOCK_POOL_MAX,
-                             2, 1, channels % 4 == 0);
+            job j = job_make(g, size % 4 < 2,
+                             channels % 3 ? HKI_BLOCK_POOL_AVERAGE : HKI_BLOCK_POOL_MAX, 2, 1,
+                             channels % 4 == 0);
             check_worst(run_case(&j, j.image.x.stride > 0), 12);
         }
 }
