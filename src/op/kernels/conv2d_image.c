@@ -347,7 +347,8 @@ static void forward_winograd(const hki_conv2d_image *image, int64_t samples, con
             const hki_image_group at = hki_image_group_at(o, g->out_channels);
             const int64_t its = at.kernels->lanes;
             bias_of(&at, bias, lanes);
-            at.kernels->products(&products);
+            const hki_conv2d_image_kernels *quarter = hki_image_quarter(block, o);
+            (quarter ? quarter->quarter_products : at.kernels->products)(&products);
             const tiles_target target =
                 pools_later ? (tiles_target){results + o * samples * height * width, width * its,
                                              its, height * width * its}

@@ -87,6 +87,9 @@ typedef struct hki_conv2d_image_kernels {
     void (*tile_in)(const float *x, int64_t x_row, int64_t x_stride, const int row[2],
                     const int column[2], float *to, int64_t to_point);
     void (*products)(const hki_image_products *call);
+    /* The same for a quarter of the lanes' channels, whose sums fill half of the lanes, and a multiple of four channels of
+     * x: u is [point][c / 4][lane / 4][c % 4]. */
+    void (*quarter_products)(const hki_image_products *call);
     void (*tile_out)(const hki_image_tile *call);
     void (*pool)(const hki_image_pool *call);
     /* weight: [5][5][lane]; to 64 points. */

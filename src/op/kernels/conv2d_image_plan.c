@@ -165,9 +165,17 @@ const hki_conv2d_image_kernels *hki_image_quarter(const hki_conv2d_block *block,
 {
     const hki_conv2d_image_kernels *whole = kernels_get()[0];
     const int64_t left = block->geometry.out_channels - first;
-    const bool fits = left * 4 <= whole->lanes && hki_image_pools_by_four(block) &&
-                      hki_image_covered_width(block) >= 4;
-    return fits && hki_image_method_of(block) == HKI_IMAGE_METHOD_DIRECT ? whole : NULL;
+    if (left * 4 > whole->lanes)
+        return NULL;
+    switch (hki_image_method_of(block)) {
+    case HKI_IMAGE_METHOD_DIRECT:
+        return hki_image_pools_by_four(block) && hki_image_covered_width(block) >= 4 ? whole : NULL;
+    case HKI_IMAGE_METHOD_WINOGRAD:
+        return block->geometry.in_channels % 4 == 0 ? whole : NULL;
+    case HKI_IMAGE_METHOD_DENSE:
+        break;
+    }
+    return NULL;
 }
 
 /* ---- planes of the direct method ---- */
@@ -209,7 +217,8 @@ size_t hki_conv2d_image_packed_bytes(const hki_conv2d_image *image)
                         ? HKI_IMAGE_ALL_POINTS * g->in_channels
                         : hki_image_terms(g);
     const int64_t whole = kernels_get()[0]->lanes, last = g->out_channels / whole * whole;
-    const bool quarters = last < g->out_channels && hki_image_quarter(&image->block, last);
+    const bool quarters = hki_image_method_of(&image->block) == HKI_IMAGE_METHOD_DIRECT &&
+                          last < g->out_channels && hki_image_quarter(&image->block, last);
     const int64_t lanes = quarters ? last + whole : hki_image_padded(g->out_channels);
     return hki_image_offsets_bytes(&image->block) +
            round_up(lanes * terms * (int64_t)sizeof(float));

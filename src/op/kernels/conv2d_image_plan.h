@@ -28,7 +28,7 @@ typedef struct hki_image_group {
 
 /* The group that begins at a channel, which another one ends at, or 0. */
 hki_image_group hki_image_group_at(int64_t first, int64_t channels);
-/* Its kernels where `quarter` makes the windows of that group, else NULL. */
+/* The kernels where a quarter of their lanes is enough for that group, and there is a way to use it; else NULL. */
 const hki_conv2d_image_kernels *hki_image_quarter(const hki_conv2d_block *block, int64_t first);
 /* Lanes of all groups. */
 int64_t hki_image_padded(int64_t channels);

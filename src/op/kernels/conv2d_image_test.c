@@ -299,6 +299,18 @@ static void test_winograd_bound(void)
     }
 }
 
+/* Channels left over, from one to more than a quarter of the lanes, and all counts of tiles that a step takes. */
+static void test_winograd_tails(void)
+{
+    for (int64_t out = 33; out <= 42; out++)
+        for (int64_t in = 8; in <= 20; in += 3) {
+            job j = job_make(geometry(in, out, 8 + out % 3 * 4, 5, in % 3), out % 2,
+                             out % 3 ? HKI_BLOCK_POOL_AVERAGE : HKI_BLOCK_POOL_NONE, 2,
+                             1 + (in + out) % 4, true);
+            check_worst(run_case(&j, true), 12);
+        }
+}
+
 /* NaN stays NaN, infinity is not lost. */
 static void test_special_values(void)
 {
@@ -334,6 +346,7 @@ static int run_all(void)
     test_shared_dense();
     test_windows();
     test_winograd_bound();
+    test_winograd_tails();
     test_special_values();
     return check_result();
 }
