@@ -5,6 +5,7 @@
 enum {
     HKI_CACHE_LINE = 64,
     HKI_TASK_INLINE_WAITS = 12,
+    HKI_TASK_KEPT_GATES = 32, /* fresh ones that stay with a slot */
     HKI_TASK_PAYLOAD_BYTES = 1792,
     HKI_SPIN_NS = 50000,         /* about what waking a sleeping thread takes */
     HKI_LONG_TASK_NS = 20000,    /* worth waking a worker for */

@@ -57,6 +57,8 @@ void hki_queue_drain(hki_queue *queue);
 
 /* ---- the runtime (runtime.c) --------------------------------------------------------------------------------------- */
 
+typedef struct hki_sharing hki_sharing;
+
 struct hki_runtime {
     _Alignas(HKI_CACHE_LINE) _Atomic(uint64_t) refs;
 
@@ -111,6 +113,9 @@ struct hki_runtime {
 
     _Alignas(HKI_CACHE_LINE) _Atomic(hki_task *) returned_tasks;
     _Atomic(hki_gate *) returned_gates;
+    /* See sharing.c: what there is to share, NULL: nothing; threads that are looking at this. */
+    _Alignas(HKI_CACHE_LINE) _Atomic(hki_sharing *) sharing;
+    atomic_int sharing_visitors;
     _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) progress;
     _Atomic(uint64_t)
         window_wanted; /* bytes, and 1 more, that a thread waits for; 0: none since they were woken last */

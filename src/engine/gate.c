@@ -17,14 +17,14 @@ void hki_var_init(hki_var *var, hki_runtime *runtime)
     hki_tracing_var(var);
 }
 
-void hki_gates_free_locked(hki_runtime *runtime, hki_gate *first)
+/* Where whoever begins a task finds them, without keeping order. */
+static void give_back(hki_runtime *runtime, hki_gate *first, hki_gate *last)
 {
-    while (first) {
-        hki_gate *next = first->next;
-        first->next = runtime->free_gates;
-        runtime->free_gates = first;
-        first = next;
-    }
+    hki_gate *head = atomic_load_explicit(&runtime->returned_gates, memory_order_relaxed);
+    do
+        last->next = head;
+    while (!atomic_compare_exchange_weak_explicit(&runtime->returned_gates, &head, first,
+                                                  memory_order_release, memory_order_relaxed));
 }
 
 void hki_var_deinit(hki_var *var)
@@ -43,11 +43,7 @@ void hki_var_deinit(hki_var *var)
     }
     if (!first)
         return;
-    hki_gate *head = atomic_load_explicit(&runtime->returned_gates, memory_order_relaxed);
-    do
-        last->next = head;
-    while (!atomic_compare_exchange_weak_explicit(&runtime->returned_gates, &head, first,
-                                                  memory_order_release, memory_order_relaxed));
+    give_back(runtime, first, last);
     var->gates = var->retired = var->retired_last = NULL;
 }
 
@@ -305,9 +301,13 @@ hki_registration hki_task_register(hki_task *task)
     const uint32_t waits = task->registered_waits;
     task->registered_accesses = 0;
     task->registered_waits = 0;
-    /* What is left over stays with the slot, within reason. */
-    if (task->reserve_count > HKI_TASK_INLINE_ACCESSES) {
-        hki_gates_free_locked(task->runtime, task->reserve);
+    /* What is left over stays with the slot, within reason; the rest goes where reserves come from, or there would be more
+     * gates with each task. */
+    if (task->reserve_count > HKI_TASK_KEPT_GATES) {
+        hki_gate *last = task->reserve;
+        while (last->next)
+            last = last->next;
+        give_back(task->runtime, task->reserve, last);
         task->reserve = NULL;
         task->reserve_count = 0;
     }

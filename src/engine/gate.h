@@ -86,7 +86,6 @@ static inline bool hki_var_is_idle_locked(hki_var *var)
 
 /* Leaves all gates; ready successors are linked through queue_next. */
 hki_task *hki_task_open_gates(hki_task *task);
-void hki_gates_free_locked(hki_runtime *runtime, hki_gate *first);
 /* Of a task's own places in lists: which one; -1: one beyond those. */
 int hki_wait_node_index(const hki_wait_node *node);
 /* True for the last one. Where only one is left, nobody else changes the count: then that is told without writing. */

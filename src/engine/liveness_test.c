@@ -1,5 +1,5 @@
 /* Nobody waits for what he does not wait for: steady streams of calls, recycled gates, misjudged tasks, calls
- * issued while the runtime ends. */
+ * issued while the runtime ends. And memory does not grow with how many calls there have been. */
 #include "base/sync.h"
 #include "engine/engine.h"
 #include "tests/check.h"
@@ -234,6 +234,51 @@ static void test_submit_after_the_end(void)
     hki_runtime_release(runtime);
 }
 
+/* ---- tasks with more accesses than a slot has room for ---------------------------------------------------- */
+
+static int64_t resident_bytes(void)
+{
+    unsigned long pages = 0;
+    FILE *statm = fopen("/proc/self/statm", "r");
+    if (!statm || fscanf(statm, "%*u %lu", &pages) != 1)
+        pages = 0;
+    if (statm)
+        fclose(statm);
+    return (int64_t)pages * sysconf(_SC_PAGESIZE);
+}
+
+/* As a captured step's: the same few arrays are read again and again, and somebody waits for the result. */
+static void read_many(int accesses, int tasks)
+{
+    enum { MOST = 48, TOGETHER = 8 };
+    static hki_var v[MOST];
+    hki_access each[MOST];
+    for (int i = 0; i < accesses; i++) {
+        hki_var_init(&v[i], runtime);
+        each[i] = (hki_access){&v[i], 0, 1, i ? HKI_READ : HKI_WRITE | HKI_HEAL};
+    }
+    int64_t before = 0;
+    for (int i = 0; i < tasks; i++) {
+        if (i == tasks / 8)
+            before = resident_bytes();
+        hki_task_submit(begin(0, 10000, NULL, NULL, accesses, each));
+        if (i % TOGETHER == 0)
+            hk_status_release(hki_wait_range(&v[0], 0, 1, NULL, NULL));
+    }
+    CHECK(hk_ok(hk_wait_all()));
+    CHECK(before > 0 && resident_bytes() - before < 6 << 20);
+    for (int i = 0; i < accesses; i++)
+        hki_var_deinit(&v[i]);
+}
+
+static void test_memory_of_many_accesses(void)
+{
+    start(1);
+    read_many(10, 30000);
+    read_many(48, 10000);
+    hk_runtime_deinit();
+}
+
 int main(void)
 {
     test_wait_all_beside_a_stream();
@@ -241,5 +286,6 @@ int main(void)
     test_idle_cores_do_not_sleep_on();
     test_what_is_free_is_found_behind_what_waits();
     test_submit_after_the_end();
+    test_memory_of_many_accesses();
     return check_result();
 }

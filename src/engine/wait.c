@@ -111,8 +111,10 @@ static void wait_signalled(hki_task *task)
             next_help = now + HELP_PERIOD_NS;
         }
         if (may_spin(task->runtime, now - start)) {
-            for (int i = 0; i < 16 && !is_signalled(task); i++)
+            for (int i = 0; i < 16 && !is_signalled(task); i++) {
                 hki_relax();
+                hki_sharing_try_join(task->runtime);
+            }
             continue;
         }
         uint32_t expected = 0;

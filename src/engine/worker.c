@@ -205,8 +205,10 @@ static bool spin_for_work(hki_queue *queue)
             const int pauses =
                 atomic_load_explicit(&queue->park->attentive, memory_order_relaxed) > 1 ? 10 : 1;
             for (int i = 0; !(found = try_begin(queue)) && i < 32; i += pauses)
-                for (int j = 0; j < pauses; j++)
+                for (int j = 0; j < pauses; j++) {
                     hki_relax();
+                    hki_sharing_try_join(queue->runtime);
+                }
         } while (!found && hki_clock_ns() < until);
     }
     atomic_fetch_sub(spinners, 1);

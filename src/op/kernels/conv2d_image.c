@@ -39,6 +39,15 @@ static void planes_fill(const hki_conv2d_image *image, const float *x, float *to
         }
 }
 
+/* Whether rows are the planes already. */
+static bool are_planes(const hki_conv2d_image *image)
+{
+    const hki_conv2d_geometry *g = &image->block.geometry;
+    const hki_image_planes p = hki_image_planes_of(&image->block);
+    return image->x.stride == 0 && g->pad_height == 0 && g->pad_width == 0 && p.parts == 1 &&
+           p.part == g->in_width && (p.height == g->in_height || g->in_channels == 1);
+}
+
 /* ---- forward ---- */
 
 /* One row of windows of a group, from results that have its lanes alone, to y, which has all channels. */
@@ -76,6 +85,24 @@ static void direct_rows(hki_image_direct *call, const hki_image_group *at, const
     }
 }
 
+/* All windows of 2 x 2 of a group. */
+static void windows_rows(hki_image_direct *call, const hki_image_group *at,
+                         const hki_conv2d_block *block, const float *source,
+                         float lanes[HKI_IMAGE_LANES], float *y)
+{
+    const hki_conv2d_image_kernels *quarter = hki_image_quarter(block, at->first);
+    void (*const windows)(const hki_image_direct *, hki_block_pool) =
+        quarter ? quarter->quarter : at->kernels->windows;
+    for (int64_t i = HKI_IMAGE_LANES - 1; quarter && i >= 0; i--)
+        lanes[i] = lanes[i / 4];
+    const int64_t rows = hki_conv2d_block_out_height(block);
+    for (int64_t i = 0; i < rows; i++) {
+        call->x = source + 2 * i * call->row;
+        call->y = y + i * call->y_row;
+        windows(call, block->pool);
+    }
+}
+
 /* Of one sample, whose planes are at `source`. */
 static void direct_sample(const hki_conv2d_image *image, const float *source, const char *packed,
                           const float *bias, float *y, float *band)
@@ -99,7 +126,10 @@ static void direct_sample(const hki_conv2d_image *image, const float *source, co
     for (int64_t o = 0; o < g->out_channels;) {
         const hki_image_group at = hki_image_group_at(o, g->out_channels);
         bias_of(&at, bias, lanes);
-        if (hki_image_pools(block)) {
+        if (hki_image_pools_by_four(block)) {
+            call.pixels = width;
+            windows_rows(&call, &at, block, source, lanes, y + o);
+        } else if (hki_image_pools(block)) {
             call.y_stride = at.kernels->lanes;
             call.y_row = width * call.y_stride;
             for (int64_t i = 0; i < height; i += rows) {
@@ -119,44 +149,79 @@ static void forward_direct(const hki_conv2d_image *image, int64_t samples, const
 {
     const hki_image result = hki_conv2d_image_result(&image->block);
     float *band = scratch + (hki_image_planes_elements(&image->block) + 15) / 16 * 16;
+    const bool as_it_is = are_planes(image);
     for (int64_t n = 0; n < samples; n++) {
-        planes_fill(image, x + n * hki_image_elements(&image->x), scratch);
-        direct_sample(image, scratch, packed, bias, y + n * hki_image_elements(&result), band);
+        const float *sample = x + n * hki_image_elements(&image->x);
+        if (!as_it_is)
+            planes_fill(image, sample, scratch);
+        direct_sample(image, as_it_is ? sample : scratch, packed, bias,
+                      y + n * hki_image_elements(&result), band);
+    }
+}
+
+typedef struct dense_call {
+    const hki_conv2d_image *image;
+    hki_image_dense all; /* but for what a step sets */
+    const float *packed, *bias;
+    float *y;
+} dense_call;
+
+/* A step: a few vectors of results. */
+static void dense_part(void *given, int64_t part)
+{
+    const dense_call *self = given;
+    const int64_t outputs = self->image->block.geometry.out_channels;
+    const int64_t terms = hki_image_terms(&self->image->block.geometry);
+    const int64_t begin = part * hki_image_dense_part(), limit = begin + hki_image_dense_part();
+    const int64_t end = limit < outputs ? limit : outputs;
+    float lanes[HKI_IMAGE_LANES * HKI_IMAGE_DENSE];
+    hki_image_dense call = self->all;
+    call.bias = lanes;
+    /* It may come from another core: all at once, rather than line by line. */
+    for (int64_t i = 0; i < call.samples * call.x_sample; i += HKI_IMAGE_LANES)
+        __builtin_prefetch(call.x + i);
+    for (int64_t o = begin; o < end;) {
+        const hki_image_group at = hki_image_group_at(o, outputs);
+        const int64_t width = at.kernels->lanes;
+        call.vectors = hki_image_dense_vectors(&at, outputs);
+        for (int64_t v = 0; v < call.vectors; v++) {
+            const hki_image_group one = hki_image_group_at(o + v * width, outputs);
+            float some[HKI_IMAGE_LANES];
+            bias_of(&one, self->bias, some);
+            memcpy(lanes + v * width, some, (size_t)width * sizeof *lanes);
+        }
+        call.weight = self->packed + o * terms;
+        call.y = self->y + o;
+        at.kernels->dense(&call);
+        o += call.vectors * width;
     }
 }
 
 static void forward_dense(const hki_conv2d_image *image, int64_t samples, const float *x,
-                          const float *packed, const float *bias, float *y)
+                          const float *packed, const float *bias, float *y,
+                          const hki_image_sharing *sharing)
 {
-    const hki_conv2d_geometry *g = &image->block.geometry;
+    const int64_t outputs = image->block.geometry.out_channels;
     const hki_image *in = &image->x;
     const int64_t all = in->channels * in->height * in->width;
-    float lanes[HKI_IMAGE_LANES * HKI_IMAGE_DENSE];
-    hki_image_dense call = {.x = x,
-                            .x_sample = hki_image_elements(in),
-                            .x_stride = in->stride,
-                            .pixels = in->stride ? in->height * in->width : 1,
-                            .channels = in->stride ? in->channels : all,
-                            .weight = packed,
-                            .bias = lanes,
-                            .relu = image->block.relu,
-                            .y_sample = hki_image_padded(g->out_channels),
-                            .samples = samples};
-    for (int64_t o = 0; o < g->out_channels;) {
-        const hki_image_group at = hki_image_group_at(o, g->out_channels);
-        const int64_t width = at.kernels->lanes;
-        call.vectors = hki_image_dense_vectors(&at, g->out_channels);
-        for (int64_t v = 0; v < call.vectors; v++) {
-            const hki_image_group one = hki_image_group_at(o + v * width, g->out_channels);
-            float some[HKI_IMAGE_LANES];
-            bias_of(&one, bias, some);
-            memcpy(lanes + v * width, some, (size_t)width * sizeof *lanes);
-        }
-        call.y = y + o;
-        at.kernels->dense(&call);
-        call.weight += all * call.vectors * width;
-        o += call.vectors * width;
-    }
+    const int64_t parts = (outputs - 1) / hki_image_dense_part() + 1;
+    dense_call call = {.image = image,
+                       .all = {.x = x,
+                               .x_sample = hki_image_elements(in),
+                               .x_stride = in->stride,
+                               .pixels = in->stride ? in->height * in->width : 1,
+                               .channels = in->stride ? in->channels : all,
+                               .relu = image->block.relu,
+                               .y_sample = hki_image_padded(outputs),
+                               .samples = samples},
+                       .packed = packed,
+                       .bias = bias,
+                       .y = y};
+    if (sharing && hki_conv2d_image_wants_sharing(&image->block))
+        sharing->share(sharing->context, parts, dense_part, &call);
+    else
+        for (int64_t part = 0; part < parts; part++)
+            dense_part(&call, part);
 }
 
 /* Which of the 8 elements of a tile, from `first` on, there are. */
@@ -171,34 +236,84 @@ typedef struct tile {
     int64_t sample, row, column; /* of its first result */
 } tile;
 
-static tile tile_at(const hki_conv2d_block *block, int64_t index)
+static void tiles_find(const hki_conv2d_block *block, int64_t first, int64_t count, tile *tiles)
 {
     const int64_t columns = hki_image_tile_columns(block), size = HKI_IMAGE_TILE;
-    const int64_t of_sample = hki_image_tile_rows(block) * columns, rest = index % of_sample;
-    return (tile){index / of_sample, rest / columns * size, rest % columns * size};
+    const int64_t of_sample = hki_image_tile_rows(block) * columns;
+    for (int64_t i = first; i < first + count; i++) {
+        const int64_t rest = i % of_sample;
+        *tiles++ = (tile){i / of_sample, rest / columns * size, rest % columns * size};
+    }
 }
 
-static void winograd_in(const hki_conv2d_image *image, const float *x, int64_t first, int64_t tiles,
-                        float *v)
+static void winograd_in(const hki_conv2d_image *image, const float *x, const tile *tiles,
+                        int64_t count, float *v)
 {
     const hki_conv2d_geometry *g = &image->block.geometry;
     const int64_t stride = image->x.stride, x_row = g->in_width * stride;
-    for (int64_t t = 0; t < tiles; t++) {
-        const tile at = tile_at(&image->block, first + t);
-        const int64_t r = at.row - g->pad_height, c = at.column - g->pad_width;
-        const float *from = x + at.sample * hki_image_elements(&image->x);
-        int row[2], column[2];
-        range_of(r, g->in_height, row);
-        range_of(c, g->in_width, column);
-        for (int64_t i = 0; i < g->in_channels;) {
-            const hki_image_group part = hki_image_group_at(i, g->in_channels);
+    const int64_t sample = hki_image_elements(&image->x);
+    for (int64_t i = 0; i < g->in_channels;) {
+        const hki_image_group part = hki_image_group_at(i, g->in_channels);
+        for (int64_t t = 0; t < count; t++) {
+            const int64_t r = tiles[t].row - g->pad_height, c = tiles[t].column - g->pad_width;
+            int row[2], column[2];
+            range_of(r, g->in_height, row);
+            range_of(c, g->in_width, column);
             /* As a number: the tile may begin before the image does. */
-            const uintptr_t begin =
-                (uintptr_t)(from + i) + (uintptr_t)(r * x_row + c * stride) * sizeof *from;
+            const uintptr_t begin = (uintptr_t)(x + tiles[t].sample * sample + i) +
+                                    (uintptr_t)(r * x_row + c * stride) * sizeof *x;
             part.kernels->tile_in((const float *)begin, x_row, stride, row, column,
-                                  v + t * stride + i, tiles * stride);
-            i += part.kernels->lanes;
+                                  v + t * stride + i, count * stride);
         }
+        i += part.kernels->lanes;
+    }
+}
+
+/* Where the results of tiles go: of a group, or of all. */
+typedef struct tiles_target {
+    float *y;
+    int64_t row, pixel, sample; /* floats from one to the next */
+} tiles_target;
+
+static void winograd_out(const hki_conv2d_block *block, const hki_image_group *at,
+                         const float *sums, const float *bias, const tile *tiles, int64_t count,
+                         const tiles_target *target)
+{
+    const int64_t height = hki_image_covered_height(block), width = hki_image_covered_width(block);
+    const int64_t lanes = at->kernels->lanes, size = HKI_IMAGE_TILE;
+    const bool by_four = hki_image_pools_by_four(block);
+    const int64_t window = by_four ? 2 : 1;
+    for (int64_t t = 0; t < count; t++) {
+        const int64_t rows = height - tiles[t].row, columns = width - tiles[t].column;
+        const hki_image_tile out = {.sums = sums + t * lanes,
+                                    .stride = count * lanes,
+                                    .bias = bias,
+                                    .relu = block->relu,
+                                    .pool = by_four ? block->pool : HKI_BLOCK_POOL_NONE,
+                                    .y = target->y + tiles[t].sample * target->sample +
+                                         tiles[t].row / window * target->row +
+                                         tiles[t].column / window * target->pixel,
+                                    .y_row = target->row,
+                                    .y_stride = target->pixel,
+                                    .rows = rows < size ? rows : size,
+                                    .columns = columns < size ? columns : size};
+        at->kernels->tile_out(&out);
+    }
+}
+
+/* What is pooled by other windows than 2 x 2 goes to `results` first, [group][sample][row][column][lane]. */
+static void pool_results(const hki_conv2d_block *block, int64_t samples, const float *results,
+                         float *y)
+{
+    const hki_image result = hki_conv2d_image_result(block);
+    const int64_t width = hki_image_covered_width(block);
+    for (int64_t o = 0; o < result.channels;) {
+        const hki_image_group at = hki_image_group_at(o, result.channels);
+        for (int64_t i = 0; i < samples * result.height; i++) {
+            pool_row(block, &at, results, y + i * result.width * result.stride);
+            results += block->pool_height * width * at.kernels->lanes;
+        }
+        o += at.kernels->lanes;
     }
 }
 
@@ -207,71 +322,55 @@ static void forward_winograd(const hki_conv2d_image *image, int64_t samples, con
 {
     const hki_conv2d_block *block = &image->block;
     const hki_conv2d_geometry *g = &block->geometry;
-    const int64_t stride = hki_image_padded(g->out_channels), size = HKI_IMAGE_TILE;
+    const hki_image result = hki_conv2d_image_result(block);
     const int64_t width = hki_image_covered_width(block), height = hki_image_covered_height(block);
-    float *v = scratch, *sums = v + hki_image_transformed(image);
-    float *results =
-        sums + hki_image_sums(); /* [group][sample][row][column][lane], where they are pooled */
-    const int64_t pixels = samples * height * width;
-    const bool pooled = hki_image_pools(block);
+    float *v = scratch, *sums = v + hki_image_transformed(image),
+          *results = sums + hki_image_sums();
+    const bool pools_later = hki_image_pools(block) && !hki_image_pools_by_four(block);
     const int64_t all = samples * hki_image_tile_rows(block) * hki_image_tile_columns(block);
     const int64_t steps = (all - 1) / HKI_IMAGE_TILES + 1;
     float lanes[HKI_IMAGE_LANES];
+    tile tiles[HKI_IMAGE_TILES];
     for (int64_t s = 0, first = 0, end; s < steps; s++, first = end) {
         end = all * (s + 1) / steps;
-        const int64_t tiles = end - first;
-        winograd_in(image, x, first, tiles, v);
+        const int64_t count = end - first;
+        tiles_find(block, first, count, tiles);
+        winograd_in(image, x, tiles, count, v);
         hki_image_products products = {.v = v,
                                        .u = packed,
-                                       .v_point = tiles * image->x.stride,
+                                       .v_point = count * image->x.stride,
                                        .v_tile = image->x.stride,
                                        .channels = g->in_channels,
-                                       .tiles = tiles,
+                                       .tiles = count,
                                        .to = sums};
         for (int64_t o = 0; o < g->out_channels;) {
             const hki_image_group at = hki_image_group_at(o, g->out_channels);
-            const int64_t width_of = at.kernels->lanes;
+            const int64_t its = at.kernels->lanes;
             bias_of(&at, bias, lanes);
-            at.kernels->products(&products);
-            for (int64_t t = 0; t < tiles; t++) {
-                const tile to = tile_at(block, first + t);
-                const int64_t rows = height - to.row, columns = width - to.column;
-                const int64_t pixel = (to.sample * height + to.row) * width + to.column;
-                const hki_image_tile out = {.sums = sums + t * width_of,
-                                            .stride = tiles * width_of,
-                                            .bias = lanes,
-                                            .relu = block->relu,
-                                            .y = pooled ? results + o * pixels + pixel * width_of
-                                                        : y + pixel * stride + o,
-                                            .y_row = width * (pooled ? width_of : stride),
-                                            .y_stride = pooled ? width_of : stride,
-                                            .rows = rows < size ? rows : size,
-                                            .columns = columns < size ? columns : size};
-                at.kernels->tile_out(&out);
-            }
-            products.u += HKI_IMAGE_ALL_POINTS * g->in_channels * width_of;
-            o += width_of;
+            const hki_conv2d_image_kernels *quarter = hki_image_quarter(block, o);
+            (quarter ? quarter->quarter_products : at.kernels->products)(&products);
+            const tiles_target target =
+                pools_later ? (tiles_target){results + o * samples * height * width, width * its,
+                                             its, height * width * its}
+                            : (tiles_target){y + o, result.width * result.stride, result.stride,
+                                             hki_image_elements(&result)};
+            winograd_out(block, &at, sums, lanes, tiles, count, &target);
+            products.u += HKI_IMAGE_ALL_POINTS * g->in_channels * its;
+            o += its;
         }
     }
-    const hki_image result = hki_conv2d_image_result(block);
-    for (int64_t o = 0; pooled && o < g->out_channels;) {
-        const hki_image_group at = hki_image_group_at(o, g->out_channels);
-        const float *from = results + o * pixels;
-        for (int64_t i = 0; i < samples * result.height; i++) {
-            pool_row(block, &at, from, y + i * result.width * stride);
-            from += block->pool_height * width * at.kernels->lanes;
-        }
-        o += at.kernels->lanes;
-    }
+    if (pools_later)
+        pool_results(block, samples, results, y);
 }
 
 void hki_conv2d_image_forward(const hki_conv2d_image *image, int64_t samples, const float *x,
-                              const void *packed, const float *bias, float *y, void *scratch)
+                              const void *packed, const float *bias, float *y, void *scratch,
+                              const hki_image_sharing *sharing)
 {
     assert(samples >= 1 && samples <= HKI_IMAGE_SAMPLES);
     switch (hki_image_method_of(&image->block)) {
     case HKI_IMAGE_METHOD_DENSE:
-        forward_dense(image, samples, x, packed, bias, y);
+        forward_dense(image, samples, x, packed, bias, y, sharing);
         break;
     case HKI_IMAGE_METHOD_WINOGRAD:
         forward_winograd(image, samples, x, packed, bias, y, scratch);

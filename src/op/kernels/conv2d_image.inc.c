@@ -1,10 +1,7 @@
 /* The kernels of conv2d_image_kernels.h, compiled once per instruction set and vector width. The includer defines
-   IMAGE_N (floats of a vector), IMAGE_TARGET (function attributes), IMAGE_FN(name), and may define IMAGE_RELU(a), a < 0 ?
-   0 : a.
-
-   Winograd's F(4, 5) in both directions, with the points 0, 1, -1, 2, -2, 1/2, -1/2 and infinity: Lavin and Gray, "Fast
-   Algorithms for Convolutional Neural Networks", 2015. The same points give F(6, 3) for 3 x 3 kernels, which loses three
-   times as much to rounding. */
+   IMAGE_N (floats of a vector), IMAGE_TARGET (function attributes), IMAGE_FN(name), IMAGE_WINDOWS (of 2 x 2, that a step
+   makes: four sums each in registers), and may define IMAGE_RELU(a), a < 0 ? 0 : a; for more than four floats,
+   IMAGE_FOUR(from), the four that are there again and again. */
 
 typedef float IMAGE_FN(vec) __attribute__((vector_size(4 * IMAGE_N)));
 typedef int32_t IMAGE_FN(bits) __attribute__((vector_size(4 * IMAGE_N)));
@@ -38,6 +35,21 @@ IMAGE_INLINE V IMAGE_FN(relu)(V a)
 #else
     return (V)(~(M)(a < (V){0}) & (M)a);
 #endif
+}
+
+/* The larger one; a NaN stays. */
+IMAGE_INLINE V IMAGE_FN(larger)(V result, V a)
+{
+    const M wins = ~(M)(a <= result) & (M)(result == result);
+    return (V)((wins & (M)a) | (~wins & (M)result));
+}
+
+/* A window of 2 x 2, in the order in which windows of any size go. */
+IMAGE_INLINE V IMAGE_FN(pool_of_four)(const hki_block_pool pool, V a, V b, V c, V d)
+{
+    return pool == HKI_BLOCK_POOL_AVERAGE
+               ? (a + b + c + d) * 0.25f
+               : IMAGE_FN(larger)(IMAGE_FN(larger)(IMAGE_FN(larger)(a, b), c), d);
 }
 
 /* ---- direct ---- */
@@ -81,6 +93,170 @@ IMAGE_TARGET static void IMAGE_FN(direct)(const hki_image_direct *call)
 #undef CASE
                     default : __builtin_unreachable();
     }
+}
+
+/* A few windows of 2 x 2 of two rows: they are pooled where they are made. */
+IMAGE_INLINE void IMAGE_FN(windows_body)(const hki_image_direct *call, const hki_block_pool pool,
+                                         const float *from, float *y, const int windows)
+{
+    V sum[2][2 * IMAGE_WINDOWS];
+    const V bias = IMAGE_FN(load)(call->bias);
+    const float *weight = call->weight;
+    const int32_t *offsets = call->offsets, *const end = offsets + call->terms;
+    const int64_t row = call->row;
+    UNROLL for (int i = 0; i < 2 * windows; i++) sum[0][i] = sum[1][i] = bias;
+    for (; offsets < end; offsets++, weight += L) {
+        const V w = IMAGE_FN(load)(weight);
+        const float *x = from + *offsets;
+        UNROLL for (int i = 0; i < 2 * windows; i++) sum[0][i] += w * x[i];
+        UNROLL for (int i = 0; i < 2 * windows; i++) sum[1][i] += w * x[row + i];
+    }
+    UNROLL for (int i = 0; i < 2 * windows; i++)
+    {
+        sum[0][i] = call->relu ? IMAGE_FN(relu)(sum[0][i]) : sum[0][i];
+        sum[1][i] = call->relu ? IMAGE_FN(relu)(sum[1][i]) : sum[1][i];
+    }
+    UNROLL for (int i = 0; i < windows; i++) IMAGE_FN(store)(
+        y + i * call->y_stride, IMAGE_FN(pool_of_four)(pool, sum[0][2 * i], sum[0][2 * i + 1],
+                                                       sum[1][2 * i], sum[1][2 * i + 1]));
+}
+
+IMAGE_INLINE void IMAGE_FN(windows_of)(const hki_image_direct *given, const hki_block_pool pool)
+{
+    const hki_image_direct own = *given, *const call = &own;
+    const int64_t all = call->pixels / 2, steps = (all - 1) / IMAGE_WINDOWS + 1;
+    for (int64_t s = 0, first = 0, end; s < steps; s++, first = end) {
+        end = all * (s + 1) / steps;
+        const float *x = call->x + 2 * first;
+        float *y = call->y + first * call->y_stride;
+        switch (end - first) {
+#define CASE(windows)                                                                              \
+    case windows:                                                                                  \
+        IMAGE_FN(windows_body)(call, pool, x, y, windows);                                         \
+        break;
+            CASE(1)
+            CASE(2)
+            CASE(3)
+#if IMAGE_WINDOWS > 3
+            CASE(4)
+#endif
+#undef CASE
+        default:
+            __builtin_unreachable();
+        }
+    }
+}
+
+IMAGE_TARGET static void IMAGE_FN(windows)(const hki_image_direct *call, hki_block_pool pool)
+{
+    if (pool == HKI_BLOCK_POOL_AVERAGE)
+        IMAGE_FN(windows_of)(call, HKI_BLOCK_POOL_AVERAGE);
+    else
+        IMAGE_FN(windows_of)(call, HKI_BLOCK_POOL_MAX);
+}
+
+/* Windows for a quarter of the lanes: [channel][result], four results of a row that lie side by side. */
+
+/* The same of each block of four lanes; lanes of b are L and more. */
+#if IMAGE_N == 16
+#define BLOCKS(a, b, i, j, k, l)                                                                   \
+    __builtin_shufflevector(a, b, i, j, k, l, 4 + i, 4 + j, 4 + k, 4 + l, 8 + i, 8 + j, 8 + k,     \
+                            8 + l, 12 + i, 12 + j, 12 + k, 12 + l)
+#elif IMAGE_N == 8
+#define BLOCKS(a, b, i, j, k, l)                                                                   \
+    __builtin_shufflevector(a, b, i, j, k, l, 4 + i, 4 + j, 4 + k, 4 + l)
+#elif IMAGE_N == 4
+#define BLOCKS(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
+#endif
+
+#if IMAGE_N == 16
+/* Lane `at` of each block, and zeros up to half of the lanes. */
+#define WINDOW(a, at)                                                                              \
+    __builtin_shufflevector(a, (V){0}, at, 4 + at, 8 + at, 12 + at, 16, 16, 16, 16)
+#elif IMAGE_N == 8
+#define WINDOW(a, at) __builtin_shufflevector(a, (V){0}, at, 4 + at, 8, 8)
+#elif IMAGE_N == 4
+#define WINDOW(a, at) __builtin_shufflevector(a, (V){0}, at, 4, 4, 4)
+#endif
+
+typedef float IMAGE_FN(four) __attribute__((vector_size(16), aligned(sizeof(float)), may_alias));
+enum { IMAGE_FN(half) = L == 4 ? 4 : L / 2 };
+typedef float IMAGE_FN(window)
+    __attribute__((vector_size(4 * IMAGE_FN(half)), aligned(sizeof(float)), may_alias));
+
+IMAGE_INLINE V IMAGE_FN(load_four)(const float *from)
+{
+#ifdef IMAGE_FOUR
+    return IMAGE_FOUR(from);
+#else
+    return (V) * (const IMAGE_FN(four) *)from;
+#endif
+}
+
+/* The right neighbour of each even lane. */
+IMAGE_INLINE V IMAGE_FN(neighbours)(V a)
+{
+    return BLOCKS(a, a, 1, 1, 3, 3);
+}
+
+/* `fours` times four results of two rows, from columns 0, 4, … on. */
+IMAGE_INLINE void IMAGE_FN(quarter_body)(const hki_image_direct *call, const hki_block_pool pool,
+                                         const float *from, float *y, const int fours)
+{
+    V sum[2][IMAGE_WINDOWS];
+    const V bias = IMAGE_FN(load)(call->bias);
+    const float *weight = call->weight;
+    const int32_t *offsets = call->offsets, *const end = offsets + call->terms;
+    const int64_t row = call->row;
+    UNROLL for (int i = 0; i < fours; i++) sum[0][i] = sum[1][i] = bias;
+    for (; offsets < end; offsets++, weight += L) {
+        const V w = IMAGE_FN(load)(weight);
+        const float *x = from + *offsets;
+        UNROLL for (int i = 0; i < fours; i++) sum[0][i] += w * IMAGE_FN(load_four)(x + 4 * i);
+        UNROLL for (int i = 0; i < fours; i++) sum[1][i] +=
+            w * IMAGE_FN(load_four)(x + row + 4 * i);
+    }
+    UNROLL for (int i = 0; i < fours; i++)
+    {
+        const V a = call->relu ? IMAGE_FN(relu)(sum[0][i]) : sum[0][i];
+        const V b = call->relu ? IMAGE_FN(relu)(sum[1][i]) : sum[1][i];
+        const V both =
+            IMAGE_FN(pool_of_four)(pool, a, IMAGE_FN(neighbours)(a), b, IMAGE_FN(neighbours)(b));
+        float *to = y + 2 * i * call->y_stride;
+        *(IMAGE_FN(window) *)to = WINDOW(both, 0);
+        *(IMAGE_FN(window) *)(to + call->y_stride) = WINDOW(both, 2);
+    }
+}
+
+/* The last step goes back where less than four are left. */
+IMAGE_INLINE void IMAGE_FN(quarter_of)(const hki_image_direct *given, const hki_block_pool pool)
+{
+    const hki_image_direct own = *given, *const call = &own;
+    for (int64_t j = 0; j < call->pixels;) {
+        const int64_t left = (call->pixels - j) / 4;
+        if (left == 0)
+            j = call->pixels - 4;
+        const float *x = call->x + j;
+        float *y = call->y + j / 2 * call->y_stride;
+        if (left >= IMAGE_WINDOWS) {
+            IMAGE_FN(quarter_body)(call, pool, x, y, IMAGE_WINDOWS);
+            j += 4 * IMAGE_WINDOWS;
+        } else if (left >= 2) {
+            IMAGE_FN(quarter_body)(call, pool, x, y, 2);
+            j += 8;
+        } else {
+            IMAGE_FN(quarter_body)(call, pool, x, y, 1);
+            j += 4;
+        }
+    }
+}
+
+IMAGE_TARGET static void IMAGE_FN(quarter)(const hki_image_direct *call, hki_block_pool pool)
+{
+    if (pool == HKI_BLOCK_POOL_AVERAGE)
+        IMAGE_FN(quarter_of)(call, HKI_BLOCK_POOL_AVERAGE);
+    else
+        IMAGE_FN(quarter_of)(call, HKI_BLOCK_POOL_MAX);
 }
 
 /* ---- dense ---- */
@@ -139,162 +315,7 @@ IMAGE_TARGET static void IMAGE_FN(dense)(const hki_image_dense *call)
     }
 }
 
-/* ---- Winograd ---- */
-
-/* B^T d, from 8 elements. */
-IMAGE_INLINE void IMAGE_FN(points_of)(const V d[8], V to[8])
-{
-    const V even = d[2] + d[6] - d[4] * 4.25f, odd = d[1] + d[5] - d[3] * 4.25f;
-    const V even2 = d[6] + d[2] * 0.25f - d[4] * 1.25f;
-    const V odd2 = d[1] * 0.5f - d[3] * 2.5f + d[5] * 2.0f;
-    const V even3 = d[6] + d[2] * 4.0f - d[4] * 5.0f;
-    const V odd3 = d[1] * 2.0f - d[3] * 2.5f + d[5] * 0.5f;
-    to[0] = d[0] - d[6] + (d[4] - d[2]) * 5.25f;
-    to[1] = even + odd;
-    to[2] = even - odd;
-    to[3] = even2 + odd2;
-    to[4] = even2 - odd2;
-    to[5] = even3 + odd3;
-    to[6] = even3 - odd3;
-    to[7] = d[7] - d[1] + (d[3] - d[5]) * 5.25f;
-}
-
-IMAGE_INLINE void IMAGE_FN(tile_in_body)(const float *x, int64_t x_row, int64_t x_stride,
-                                         const int row[2], const int column[2], float *to,
-                                         int64_t to_point)
-{
-    V half[8][8];
-    for (int j = 0; j < 8; j++) {
-        V d[8], points[8];
-        const bool is_there = column[0] <= j && j < column[1];
-        UNROLL for (int i = 0; i < 8; i++) d[i] = is_there && row[0] <= i && i < row[1]
-                                                      ? IMAGE_FN(load)(x + i * x_row + j * x_stride)
-                                                      : (V){0};
-        IMAGE_FN(points_of)(d, points);
-        UNROLL for (int i = 0; i < 8; i++) half[i][j] = points[i];
-    }
-    for (int i = 0; i < 8; i++) {
-        V points[8];
-        IMAGE_FN(points_of)(half[i], points);
-        UNROLL for (int j = 0; j < 8; j++) IMAGE_FN(store)(to + (8 * i + j) * to_point, points[j]);
-    }
-}
-
-IMAGE_TARGET static void IMAGE_FN(tile_in)(const float *x, int64_t x_row, int64_t x_stride,
-                                           const int row[2], const int column[2], float *to,
-                                           int64_t to_point)
-{
-    static const int all[2] = {0, 8};
-    if (row[0] == 0 && row[1] == 8 && column[0] == 0 && column[1] == 8)
-        IMAGE_FN(tile_in_body)(x, x_row, x_stride, all, all, to, to_point);
-    else
-        IMAGE_FN(tile_in_body)(x, x_row, x_stride, row, column, to, to_point);
-}
-
-/* So many points at once that there are sums enough to keep the multipliers busy. */
-IMAGE_INLINE void IMAGE_FN(products_body)(const hki_image_products *given, const int tiles,
-                                          const int points)
-{
-    const hki_image_products own = *given, *const call = &own;
-    const int64_t channels = call->channels;
-    for (int p = 0; p < 64; p += points) {
-        V sum[HKI_IMAGE_TILES];
-        const float *u = call->u + p * channels * L, *v = call->v + p * call->v_point;
-        UNROLL for (int i = 0; i < tiles * points; i++) sum[i] = (V){0};
-        for (int64_t c = 0; c < channels; c++)
-            UNROLL for (int q = 0; q < points; q++)
-            {
-                const V w = IMAGE_FN(load)(u + (q * channels + c) * L);
-                UNROLL for (int t = 0; t < tiles; t++) sum[q * tiles + t] +=
-                    w * v[q * call->v_point + t * call->v_tile + c];
-            }
-        UNROLL for (int i = 0; i < tiles * points; i++)
-            IMAGE_FN(store)(call->to + (p * tiles + i) * L, sum[i]);
-    }
-}
-
-IMAGE_TARGET static void IMAGE_FN(products)(const hki_image_products *call)
-{
-    switch (call->tiles) {
-#define CASE(tiles, points)                                                                        \
-    case tiles:                                                                                    \
-        IMAGE_FN(products_body)(call, tiles, points);                                              \
-        break;
-        /* clang-format off */
-        CASE(1, 8) CASE(2, 4) CASE(3, 4) CASE(4, 2) CASE(5, 2) CASE(6, 2) CASE(7, 1) CASE(8, 1) CASE(9, 1)
-        CASE(10, 1) CASE(11, 1) CASE(12, 1)
-        /* clang-format on */
-#undef CASE
-                default : __builtin_unreachable();
-    }
-}
-
-/* A^T s: 4 results from 8 points. */
-IMAGE_INLINE void IMAGE_FN(results_of)(const V s[8], V to[4])
-{
-    const V sum1 = s[1] + s[2], sum2 = s[3] + s[4], sum3 = s[5] + s[6];
-    const V gap1 = s[1] - s[2], gap2 = s[3] - s[4], gap3 = s[5] - s[6];
-    to[0] = s[0] + sum1 + sum2 + sum3;
-    to[1] = gap1 + gap2 * 2.0f + gap3 * 0.5f;
-    to[2] = sum1 + sum2 * 4.0f + sum3 * 0.25f;
-    to[3] = gap1 + gap2 * 8.0f + gap3 * 0.125f + s[7];
-}
-
-IMAGE_TARGET static void IMAGE_FN(tile_out)(const hki_image_tile *given)
-{
-    const hki_image_tile own = *given, *const call = &own;
-    V half[4][8];
-    const V bias = IMAGE_FN(load)(call->bias);
-    for (int j = 0; j < 8; j++) {
-        V s[8], y[4];
-        UNROLL for (int i = 0; i < 8; i++) s[i] =
-            IMAGE_FN(load)(call->sums + (8 * i + j) * call->stride);
-        IMAGE_FN(results_of)(s, y);
-        UNROLL for (int i = 0; i < 4; i++) half[i][j] = y[i];
-    }
-    for (int i = 0; i < call->rows; i++) {
-        V y[4];
-        float *to = call->y + i * call->y_row;
-        IMAGE_FN(results_of)(half[i], y);
-        UNROLL for (int j = 0; j < 4; j++)
-        {
-            y[j] += bias;
-            if (j < call->columns)
-                IMAGE_FN(store)(to + j * call->y_stride, call->relu ? IMAGE_FN(relu)(y[j]) : y[j]);
-        }
-    }
-}
-
-/* G g, from 5 weights. */
-IMAGE_INLINE void IMAGE_FN(weights_of)(const V g[5], V to[8])
-{
-    const V even1 = g[0] + g[2] + g[4], odd1 = g[1] + g[3];
-    const V even2 = g[0] + g[2] * 4.0f + g[4] * 16.0f, odd2 = g[1] * 2.0f + g[3] * 8.0f;
-    const V even3 = g[0] + g[2] * 0.25f + g[4] * 0.0625f, odd3 = g[1] * 0.5f + g[3] * 0.125f;
-    to[0] = g[0];
-    to[1] = (even1 + odd1) * (-2.0f / 9);
-    to[2] = (even1 - odd1) * (-2.0f / 9);
-    to[3] = (even2 + odd2) * (1.0f / 90);
-    to[4] = (even2 - odd2) * (1.0f / 90);
-    to[5] = (even3 + odd3) * (32.0f / 45);
-    to[6] = (even3 - odd3) * (32.0f / 45);
-    to[7] = g[4];
-}
-
-IMAGE_TARGET static void IMAGE_FN(tile_weight)(const float *weight, float *to, int64_t to_point)
-{
-    V half[8][5], points[8];
-    for (int j = 0; j < 5; j++) {
-        V g[5];
-        UNROLL for (int i = 0; i < 5; i++) g[i] = IMAGE_FN(load)(weight + (i * 5 + j) * L);
-        IMAGE_FN(weights_of)(g, points);
-        UNROLL for (int i = 0; i < 8; i++) half[i][j] = points[i];
-    }
-    for (int i = 0; i < 8; i++) {
-        IMAGE_FN(weights_of)(half[i], points);
-        UNROLL for (int j = 0; j < 8; j++) IMAGE_FN(store)(to + (8 * i + j) * to_point, points[j]);
-    }
-}
+#include "op/kernels/conv2d_image_winograd.inc.c"
 
 /* ---- packing ---- */
 
@@ -352,9 +373,8 @@ IMAGE_INLINE void IMAGE_FN(pool_body)(const hki_image_pool *given, const hki_blo
                     result += a;
                 } else if (y == 0 && x == 0) {
                     result = a;
-                } else { /* a NaN stays */
-                    const M wins = ~(M)(a <= result) & (M)(result == result);
-                    result = (V)((wins & (M)a) | (~wins & (M)result));
+                } else {
+                    result = IMAGE_FN(larger)(result, a);
                 }
             }
         if (pool == HKI_BLOCK_POOL_AVERAGE)
@@ -378,8 +398,9 @@ IMAGE_TARGET static void IMAGE_FN(pool)(const hki_image_pool *call)
 
 #define IMAGE_KERNELS                                                                              \
     {                                                                                              \
-        .lanes = L, .direct = IMAGE_FN(direct), .dense = IMAGE_FN(dense),                          \
-        .tile_in = IMAGE_FN(tile_in), .products = IMAGE_FN(products),                              \
+        .lanes = L, .direct = IMAGE_FN(direct), .windows = IMAGE_FN(windows),                      \
+        .quarter = IMAGE_FN(quarter), .dense = IMAGE_FN(dense), .tile_in = IMAGE_FN(tile_in),      \
+        .products = IMAGE_FN(products), .quarter_products = IMAGE_FN(quarter_products),            \
         .tile_out = IMAGE_FN(tile_out), .pool = IMAGE_FN(pool),                                    \
         .tile_weight = IMAGE_FN(tile_weight), .transpose = IMAGE_FN(transpose)                     \
     }

@@ -6,11 +6,13 @@
 
 #include <immintrin.h>
 
-#define IMAGE_TARGET HKI_TARGET_AVX2
+#define IMAGE_WINDOWS 3
+#define IMAGE_TARGET  HKI_TARGET_AVX2
 
 #define IMAGE_N        8
 #define IMAGE_FN(name) name##_8
 #define IMAGE_RELU(a)  (V) _mm256_max_ps(_mm256_setzero_ps(), (__m256)(a))
+#define IMAGE_FOUR(a)  (V) _mm256_broadcast_ps((const __m128 *)(const void *)(a))
 #include "op/kernels/conv2d_image.inc.c"
 static const hki_conv2d_image_kernels whole = IMAGE_KERNELS;
 #include "op/kernels/conv2d_image_end.inc.c"

@@ -2,6 +2,7 @@
 #undef IMAGE_N
 #undef IMAGE_FN
 #undef IMAGE_RELU
+#undef IMAGE_FOUR
 #undef IMAGE_INLINE
 #undef IMAGE_KERNELS
 #undef UNROLL

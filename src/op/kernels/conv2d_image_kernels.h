@@ -1,7 +1,8 @@
 /* What conv2d_image.c asks of the kernels of one vector width. Internal to conv2d_image*.
  *
  * Output channels go in groups of as many as a vector has lanes; a last group of no more than half of them goes in half
- * vectors, which take half as long. */
+ * vectors, which take half as long. Of no more than a quarter of them, and pooled by windows of 2 x 2, the direct method
+ * makes four results with one vector. */
 #ifndef HOCKET_OP_KERNELS_CONV2D_IMAGE_KERNELS_H
 #define HOCKET_OP_KERNELS_CONV2D_IMAGE_KERNELS_H
 
@@ -50,15 +51,16 @@ typedef struct hki_image_products {
     float *to;
 } hki_image_products;
 
-/* The results of a tile from its 64 sums. */
+/* The results of a tile from its 64 sums, or the windows of 2 x 2 in it. */
 typedef struct hki_image_tile {
     const float *sums; /* [point] at a distance of `stride` */
     int64_t stride;
     const float *bias; /* [lane] */
     bool relu;
+    hki_block_pool pool; /* of windows of 2 x 2; NONE: y is the results themselves */
     float *y;
     int64_t y_row, y_stride;
-    int64_t rows, columns; /* that there are in y, at most the tile's */
+    int64_t rows, columns; /* of results, that are wanted, at most the tile's */
 } hki_image_tile;
 
 /* A row of windows of a group. */
@@ -74,12 +76,20 @@ typedef struct hki_image_pool {
 typedef struct hki_conv2d_image_kernels {
     int64_t lanes;
     void (*direct)(const hki_image_direct *call);
+    /* A row of windows of 2 x 2 from two rows of results; pixels: an even number. y_stride is from window to window. */
+    void (*windows)(const hki_image_direct *call, hki_block_pool pool);
+    /* The same for no more channels than a quarter of the lanes, from four pixels on: a vector is [channel][pixel]. weight
+     * and bias have each element four times. Lanes of y up to half of them are written. */
+    void (*quarter)(const hki_image_direct *call, hki_block_pool pool);
     void (*dense)(const hki_image_dense *call);
     /* The 8 x 8 window at x, of which rows [row0, row1) and columns [column0, column1) are there, the others zeros;
      * to `to`, 64 points at a distance of to_point. */
     void (*tile_in)(const float *x, int64_t x_row, int64_t x_stride, const int row[2],
                     const int column[2], float *to, int64_t to_point);
     void (*products)(const hki_image_products *call);
+    /* The same for a quarter of the lanes' channels, whose sums fill half of the lanes, and a multiple of four channels of
+     * x: u is [point][c / 4][lane / 4][c % 4]. */
+    void (*quarter_products)(const hki_image_products *call);
     void (*tile_out)(const hki_image_tile *call);
     void (*pool)(const hki_image_pool *call);
     /* weight: [5][5][lane]; to 64 points. */

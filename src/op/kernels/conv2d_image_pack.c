@@ -60,25 +60,50 @@ static void pack_dense(const hki_conv2d_image *image, const float *weight, float
     }
 }
 
+/* To [point][c / 4][channel][c % 4]. */
+static void spread_points(const hki_conv2d_image_kernels *kernels, const float *points,
+                          int64_t lanes, int64_t c, int64_t channels, float *to)
+{
+    for (int64_t p = 0; p < HKI_IMAGE_ALL_POINTS; p++)
+        for (int64_t i = 0; i < kernels->lanes / 4; i++)
+            to[(p * (channels / 4) + c / 4) * kernels->lanes + 4 * i + c % 4] =
+                points[p * lanes + i];
+}
+
 static void pack_winograd(const hki_conv2d_image *image, const float *weight, float *to)
 {
     const hki_conv2d_geometry *g = &image->block.geometry;
     enum { AREA = HKI_IMAGE_KERNEL * HKI_IMAGE_KERNEL };
     const int64_t terms = hki_image_terms(g);
-    float window[AREA * HKI_IMAGE_LANES];
+    float window[AREA * HKI_IMAGE_LANES], points[HKI_IMAGE_ALL_POINTS * HKI_IMAGE_LANES];
     for (int64_t o = 0; o < g->out_channels;) {
         const hki_image_group at = hki_image_group_at(o, g->out_channels);
         const int64_t lanes = at.kernels->lanes;
+        const hki_conv2d_image_kernels *quarter = hki_image_quarter(&image->block, o);
         for (int64_t c = 0; c < g->in_channels; c++) {
             for (int64_t k = 0; k < AREA; k++)
                 for (int64_t i = 0; i < lanes; i++)
                     window[k * lanes + i] =
                         i < at.count ? weight[(o + i) * terms + c * AREA + k] : 0;
-            at.kernels->tile_weight(window, to + c * lanes, g->in_channels * lanes);
+            if (quarter) {
+                at.kernels->tile_weight(window, points, lanes);
+                spread_points(quarter, points, lanes, c, g->in_channels, to);
+            } else {
+                at.kernels->tile_weight(window, to + c * lanes, g->in_channels * lanes);
+            }
         }
         to += HKI_IMAGE_ALL_POINTS * g->in_channels * lanes;
         o += lanes;
     }
+}
+
+/* Each weight of the last channels four times. */
+static void pack_quarter(const hki_conv2d_image_kernels *kernels, const float *weight,
+                         int64_t terms, int64_t channels, float *to)
+{
+    for (int64_t k = 0; k < terms; k++)
+        for (int64_t i = 0; i < kernels->lanes; i++)
+            *to++ = i / 4 < channels ? weight[i / 4 * terms + k] : 0;
 }
 
 static void pack_direct(const hki_conv2d_image *image, const float *weight, float *to)
@@ -89,6 +114,11 @@ static void pack_direct(const hki_conv2d_image *image, const float *weight, floa
     for (int64_t o = 0; o < outputs;) {
         const hki_image_group at = hki_image_group_at(o, outputs);
         const int64_t lanes = at.kernels->lanes;
+        const hki_conv2d_image_kernels *quarter = hki_image_quarter(&image->block, o);
+        if (quarter) {
+            pack_quarter(quarter, weight + o * terms, terms, at.count, to);
+            break;
+        }
         for (int64_t k = 0, count; k < terms; k += count, to += count * lanes) {
             count = take_weights(&at, weight, terms, k, block);
             memcpy(to, block, (size_t)(count * lanes) * sizeof *to);

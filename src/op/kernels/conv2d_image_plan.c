@@ -46,6 +46,11 @@ bool hki_image_pools(const hki_conv2d_block *block)
     return block->pool != HKI_BLOCK_POOL_NONE && block->pool_height * block->pool_width > 1;
 }
 
+bool hki_image_pools_by_four(const hki_conv2d_block *block)
+{
+    return block->pool != HKI_BLOCK_POOL_NONE && block->pool_height == 2 && block->pool_width == 2;
+}
+
 static int64_t window_height(const hki_conv2d_block *block)
 {
     return block->pool == HKI_BLOCK_POOL_NONE ? 1 : block->pool_height;
@@ -156,6 +161,23 @@ double hki_conv2d_image_cost_ns(const hki_conv2d_block *block)
            PER_NS;
 }
 
+const hki_conv2d_image_kernels *hki_image_quarter(const hki_conv2d_block *block, int64_t first)
+{
+    const hki_conv2d_image_kernels *whole = kernels_get()[0];
+    const int64_t left = block->geometry.out_channels - first;
+    if (left * 4 > whole->lanes)
+        return NULL;
+    switch (hki_image_method_of(block)) {
+    case HKI_IMAGE_METHOD_DIRECT:
+        return hki_image_pools_by_four(block) && hki_image_covered_width(block) >= 4 ? whole : NULL;
+    case HKI_IMAGE_METHOD_WINOGRAD:
+        return block->geometry.in_channels % 4 == 0 ? whole : NULL;
+    case HKI_IMAGE_METHOD_DENSE:
+        break;
+    }
+    return NULL;
+}
+
 /* ---- planes of the direct method ---- */
 
 hki_image_planes hki_image_planes_of(const hki_conv2d_block *block)
@@ -194,14 +216,30 @@ size_t hki_conv2d_image_packed_bytes(const hki_conv2d_image *image)
     int64_t terms = hki_image_method_of(&image->block) == HKI_IMAGE_METHOD_WINOGRAD
                         ? HKI_IMAGE_ALL_POINTS * g->in_channels
                         : hki_image_terms(g);
+    const int64_t whole = kernels_get()[0]->lanes, last = g->out_channels / whole * whole;
+    const bool quarters = hki_image_method_of(&image->block) == HKI_IMAGE_METHOD_DIRECT &&
+                          last < g->out_channels && hki_image_quarter(&image->block, last);
+    const int64_t lanes = quarters ? last + whole : hki_image_padded(g->out_channels);
     return hki_image_offsets_bytes(&image->block) +
-           round_up(hki_image_padded(g->out_channels) * terms * (int64_t)sizeof(float));
+           round_up(lanes * terms * (int64_t)sizeof(float));
 }
 
 int64_t hki_image_dense_vectors(const hki_image_group *first, int64_t channels)
 {
     int64_t whole = (channels - first->first) / first->kernels->lanes;
     return whole < 1 ? 1 : whole < HKI_IMAGE_DENSE ? whole : HKI_IMAGE_DENSE;
+}
+
+int64_t hki_image_dense_part(void)
+{
+    return HKI_IMAGE_DENSE * kernels_get()[0]->lanes;
+}
+
+bool hki_conv2d_image_wants_sharing(const hki_conv2d_block *block)
+{
+    enum { LEAST_NS = 1000 };
+    return hki_image_method_of(block) == HKI_IMAGE_METHOD_DENSE &&
+           hki_conv2d_image_cost_ns(block) >= LEAST_NS;
 }
 
 int64_t hki_image_transformed(const hki_conv2d_image *image)

@@ -28,12 +28,18 @@ typedef struct hki_image_group {
 
 /* The group that begins at a channel, which another one ends at, or 0. */
 hki_image_group hki_image_group_at(int64_t first, int64_t channels);
+/* The kernels where a quarter of their lanes is enough for that group, and there is a way to use it; else NULL. */
+const hki_conv2d_image_kernels *hki_image_quarter(const hki_conv2d_block *block, int64_t first);
 /* Lanes of all groups. */
 int64_t hki_image_padded(int64_t channels);
 /* Vectors that a step of a dense layer takes, from a group on. */
 int64_t hki_image_dense_vectors(const hki_image_group *first, int64_t channels);
+/* Channels that may be computed apart from the others: all steps but those of the last channels take as many. */
+int64_t hki_image_dense_part(void);
 
 bool hki_image_pools(const hki_conv2d_block *block);
+/* By windows of 2 x 2, which are pooled where their elements are made. */
+bool hki_image_pools_by_four(const hki_conv2d_block *block);
 /* Results of the convolution that windows cover. */
 int64_t hki_image_covered_height(const hki_conv2d_block *block);
 int64_t hki_image_covered_width(const hki_conv2d_block *block);

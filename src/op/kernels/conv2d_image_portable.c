@@ -1,6 +1,7 @@
 /* Convolution of images, channels in the lanes: whatever the compiler has by default, with 16-byte vectors. */
 #include "op/kernels/conv2d_image_kernels.h"
 
+#define IMAGE_WINDOWS 3
 #define IMAGE_TARGET
 
 #define IMAGE_N        4
