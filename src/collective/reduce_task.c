@@ -215,7 +215,7 @@ static bool issue(hki_device *device, const char *operation, hk_array *const *in
     spec->cost.flops = (double)(end - begin) * (input_count - 1);
     spec->cost.memory_bytes = (double)(bytes * count);
     spec->collective = true;
-    spec->queue = hki_device_sum_queue(device);
+    spec->queue = (uint8_t)hki_device_sum_queue(device);
     hki_task_submit(task);
     return true;
 }

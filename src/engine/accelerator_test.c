@@ -72,7 +72,7 @@ static void submit(hki_device *device, hki_queue_kind queue, double ns, int read
     spec->class = &work_class;
     spec->device = device;
     spec->operation = "work";
-    spec->queue = queue;
+    spec->queue = (uint8_t)queue;
     if (queue == HKI_QUEUE_COMPUTE)
         spec->cost.flops = ns;
     else

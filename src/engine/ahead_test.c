@@ -107,7 +107,7 @@ static uint64_t issue(hki_device *device, hki_queue_kind queue, work todo, bool 
     spec->class = todo.kind == RECOVER ? &recover_class : &work_class;
     spec->device = device;
     spec->operation = "work";
-    spec->queue = queue;
+    spec->queue = (uint8_t)queue;
     spec->cost.is_pageable = is_pageable;
     spec->collective = collective;
     spec->access_count = 0;

@@ -64,7 +64,7 @@ static void submit(int device, hki_queue_kind queue, int from, int target, work 
     spec->class = &class;
     spec->device = late_devices[device];
     spec->operation = "work";
-    spec->queue = queue;
+    spec->queue = (uint8_t)queue;
     spec->collective = queue != COMPUTE;
     spec->access_count = 0;
     if (from >= 0)
