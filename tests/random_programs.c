@@ -20,7 +20,9 @@ enum {
     SLICES = 16,
     MAX_THREADS = 3,
     MAX_CALLS = 6000,
-    SEEDS = HKI_SANITIZED ? 3 : 6 /* three have every number of devices, and both ways to run short calls */
+    SEEDS = HKI_SANITIZED
+                ? 3
+                : 6 /* three have every number of devices, and both ways to run short calls */
 };
 
 typedef enum kind {
