@@ -60,7 +60,7 @@ bench-gpu: ## build with CUDA, and measure this machine's first GPU beside PyTor
 	@bench/gpu $(GPU_ARGS)
 
 asan: ## tests of the library under the address, undefined and leak sanitizers
-	@scripts/install-deps build data
+	@scripts/install-deps build data ci
 	cmake --preset asan
 	cmake --build --preset asan
 	@scripts/run-tests build/asan -L '^(unit|program)$$'

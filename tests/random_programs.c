@@ -3,7 +3,8 @@
  * the serial engine gives the same bytes and the same errors. Where there are accelerators (HOCKET_SIM, GPUs),
  * programs run on them and one CPU device, and are replayed on CPU devices only.
  *
- *   random_programs [SEEDS]   six, or fewer where GPUs are emulated slowly */
+ *   random_programs [SEEDS]   six, three under sanitizers, or fewer where GPUs are emulated slowly */
+#include "base/sanitizer.h"
 #include "check.h"
 #include "engine/engine.h"
 
@@ -18,7 +19,10 @@ enum {
     LARGE = 512,
     SLICES = 16,
     MAX_THREADS = 3,
-    MAX_CALLS = 6000
+    MAX_CALLS = 6000,
+    SEEDS = HKI_SANITIZED
+                ? 3
+                : 6 /* three have every number of devices, and both ways to run short calls */
 };
 
 typedef enum kind {
@@ -305,7 +309,7 @@ static int accelerator_count(void)
 
 int main(int argc, char **argv)
 {
-    const int seeds = argc > 1 ? atoi(argv[1]) : 6;
+    const int seeds = argc > 1 ? atoi(argv[1]) : SEEDS;
     const int accelerators = accelerator_count();
     const bool accelerated = accelerators > 0;
     const int most = !accelerated || accelerators >= MAX_DEVICES ? MAX_DEVICES : accelerators + 1;

@@ -202,7 +202,7 @@ static const hk_status *read_file(hki_choices *self, const char *path, char *pro
     size_t bytes = 0;
     char line[LINE_BYTES];
     char *data = hki_whole_file_read("runtime_init", path, &bytes, &error);
-    const char *at = data, *end = data + bytes;
+    const char *at = data, *end = data ? data + bytes : NULL;
     *processor = '\0';
     for (int number = 1; !error && (at < end || number <= 2); number++) {
         const char *stop = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;

@@ -1,9 +1,10 @@
 /* Programs made by chance, of calls on samples and on views of them, sums and calls in place: chains against calls. */
+#include "base/sanitizer.h"
 #include "check.h"
 
 #include "graph/chain_programs_fixture.h"
 
-enum { MAX_POOL = 32, CALLS_EACH = 24, PROGRAMS = 2500 };
+enum { MAX_POOL = 32, CALLS_EACH = 24, PROGRAMS = HKI_SANITIZED ? 600 : 2500 };
 
 typedef struct pool {
     uint64_t random;

@@ -208,10 +208,11 @@ static void walk_runs(const reduce_loops *loops, size_t item, const hki_reduce_g
 {
     const hki_reduce_axes *kept = &geometry->kept, *gone = &geometry->gone;
     for (int64_t k = kept_begin; k < kept_end; k++) {
-        const char *base = x + hki_reduce_offset(kept, kept->in_strides, k) * (int64_t)item;
+        int64_t at = hki_reduce_offset(kept, kept->in_strides, k);
         for (int64_t g = gone_begin, count; g < gone_end; g += count) {
             count = run_length(gone, g, min_i64(gone_end - g, HKI_REDUCE_BLOCK));
-            const char *from = base + hki_reduce_offset(gone, gone->in_strides, g) * (int64_t)item;
+            const char *from =
+                x + (at + hki_reduce_offset(gone, gone->in_strides, g)) * (int64_t)item;
             hki_reduce_word word = loops->run(from, count, inner_stride(gone));
             loops->join(&words[k - kept_begin], &word, 1);
         }
@@ -225,10 +226,11 @@ static void walk_rows(const reduce_loops *loops, size_t item, const hki_reduce_g
     const hki_reduce_axes *kept = &geometry->kept, *gone = &geometry->gone;
     for (int64_t k = kept_begin, columns; k < kept_end; k += columns) {
         columns = run_length(kept, k, min_i64(kept_end - k, HKI_REDUCE_TILE));
-        const char *base = x + hki_reduce_offset(kept, kept->in_strides, k) * (int64_t)item;
+        int64_t at = hki_reduce_offset(kept, kept->in_strides, k);
         for (int64_t g = gone_begin, rows; g < gone_end; g += rows) {
             rows = run_length(gone, g, min_i64(gone_end - g, HKI_REDUCE_BLOCK));
-            const char *from = base + hki_reduce_offset(gone, gone->in_strides, g) * (int64_t)item;
+            const char *from =
+                x + (at + hki_reduce_offset(gone, gone->in_strides, g)) * (int64_t)item;
             loops->rows(from, rows, inner_stride(gone), columns, inner_stride(kept),
                         words + (k - kept_begin));
         }

@@ -501,7 +501,8 @@ static bool resolve_dependencies(reader *self)
         return hki_json_fail_memory(&self->in);
     for (int i = 0; i < timeline->call_count; i++) {
         hki_call_event *call = &timeline->calls[i];
-        const int64_t *sequences = self->after_sequences + call->first_dependency;
+        const int64_t *sequences =
+            call->dependency_count ? self->after_sequences + call->first_dependency : NULL;
         if (i && call[-1].sequence == call->sequence)
             return hki_json_fail(&self->in,
                                  "two calls have the sequence number %" PRIu64 "; expected one",

@@ -284,7 +284,8 @@ static inline void check_calls(const hki_timeline *timeline)
 {
     for (int i = 0; i < timeline->call_count; i++) {
         const hki_call_event *call = &timeline->calls[i];
-        const int *dependencies = timeline->dependencies + call->first_dependency;
+        const int *dependencies =
+            call->dependency_count ? timeline->dependencies + call->first_dependency : NULL;
         CHECK(!i || call[-1].sequence < call->sequence);
         CHECK(call->queue >= 0 && call->queue < timeline->queue_count);
         CHECK(call->operation && call->shapes && call->file);

@@ -106,7 +106,8 @@ int64_t hki_cuda_walk_part(const hki_cuda_walk *walk, int64_t begin, int64_t mos
         int64_t index = rest % walk->dims[outer];
         rest /= walk->dims[outer];
         for (int i = 0; i < walk->operand_count; i++)
-            part->data[i] += index * walk->steps[outer][i];
+            if (part->data[i])
+                part->data[i] += index * walk->steps[outer][i];
         if (outer < axis)
             part->dims[outer] = 1;
     }

@@ -173,6 +173,8 @@ static void test_huge(void)
     hki_cuda_walk_init(&walk, OPERANDS);
     for (int axis = 0; axis < 3; axis++)
         hki_cuda_walk_add_axis(&walk, sizes[axis], steps[axis]);
+    for (int i = 0; i < OPERANDS; i++)
+        walk.data[i] = (char *)(intptr_t)0x10000;
     int64_t begin = 0, parts = 0;
     while (begin < walk.size) {
         int64_t count = hki_cuda_walk_part(&walk, begin, HKI_CUDA_MAX_INDEX, &part);

@@ -3,6 +3,7 @@
    a sum of that many products may lose by rounding once. */
 #include "op/kernels/conv2d_image.h"
 
+#include "base/sanitizer.h"
 #include "check.h"
 #include "op/kernels/kernel_fixture.h"
 
@@ -207,7 +208,7 @@ static hki_conv2d_geometry geometry(int64_t in, int64_t out, int64_t size, int64
 
 static void test_random_shapes(void)
 {
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < (HKI_SANITIZED ? 60 : 200); i++) {
         bool square = random_between(0, 2) > 0;
         hki_conv2d_geometry g =
             geometry(random_between(1, 21), random_between(1, 40), 1,

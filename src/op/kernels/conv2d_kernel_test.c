@@ -1,6 +1,8 @@
 /* conv2d_kernel against a naive loop in double, and the promises of its header. */
 #include "op/kernels/conv2d_kernel.h"
 
+#include "base/sanitizer.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,21 +157,66 @@ static void untouched(const char *label, const char *pass, const void *got, size
     }
 }
 
-static void check(const char *label, hki_conv2d_geometry g, bool f64, int64_t begin, int64_t end)
+/* Samples [begin, end) of random arrays, and what comes of them: the same for each method and dtype. */
+typedef struct example {
+    const char *label;
+    hki_conv2d_geometry geometry;
+    int64_t begin, end;
+    double *x, *w, *b, *dy;
+    naive want;
+} example;
+
+static example example_make(const char *label, const hki_conv2d_geometry *g, int64_t begin,
+                            int64_t end)
 {
+    int64_t xn = g->samples * g->in_channels * g->in_height * g->in_width;
+    int64_t yn = g->samples * g->out_channels * g->out_height * g->out_width;
+    int64_t ws = g->out_channels * g->in_channels * g->kernel_height * g->kernel_width;
+    int64_t bs = g->out_channels;
+    example e = {.label = label, .geometry = *g, .begin = begin, .end = end};
+    e.x = random_array(xn);
+    e.w = random_array(ws);
+    e.b = random_array(bs);
+    e.dy = random_array(yn);
+    e.want = (naive){zero_array(yn), zero_array(xn), zero_array(ws), zero_array(bs),
+                     zero_array(yn), zero_array(xn), zero_array(ws), zero_array(bs)};
+    naive_compute(g, e.x, e.w, e.b, e.dy, begin, end, &e.want);
+    return e;
+}
+
+static void example_drop(example *e)
+{
+    double *all[] = {e->x,
+                     e->w,
+                     e->b,
+                     e->dy,
+                     e->want.y,
+                     e->want.dx,
+                     e->want.dweight,
+                     e->want.dbias,
+                     e->want.scale_y,
+                     e->want.scale_dx,
+                     e->want.scale_dweight,
+                     e->want.scale_dbias};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        free(all[i]);
+}
+
+static void check(const example *e, hki_conv2d_method method, bool f64)
+{
+    const char *label = e->label;
+    const int64_t begin = e->begin, end = e->end;
+    hki_conv2d_geometry g = e->geometry;
+    g.method = method;
     int64_t xs = g.in_channels * g.in_height * g.in_width;
     int64_t ys = g.out_channels * g.out_height * g.out_width;
     int64_t ws = g.out_channels * g.in_channels * g.kernel_height * g.kernel_width;
     int64_t xn = g.samples * xs, yn = g.samples * ys;
     size_t size = f64 ? 8 : 4;
-    double *x = random_array(xn), *w = random_array(ws), *b = random_array(g.out_channels);
-    double *dy = random_array(yn);
-    naive want = {zero_array(yn), zero_array(xn), zero_array(ws), zero_array(g.out_channels),
-                  zero_array(yn), zero_array(xn), zero_array(ws), zero_array(g.out_channels)};
-    naive_compute(&g, x, w, b, dy, begin, end, &want);
-    void *tx = convert(x, xn, f64), *tw = convert(w, ws, f64),
-         *tb = convert(b, g.out_channels, f64);
-    void *tdy = convert(dy, yn, f64);
+    const naive want = e->want;
+    void *tx = convert(e->x, xn, f64), *tw = convert(e->w, ws, f64),
+         *tb = convert(e->b, g.out_channels, f64);
+    void *tdy = convert(e->dy, yn, f64);
     size_t bytes[3] = {hki_conv2d_forward_scratch_bytes(&g, f64),
                        hki_conv2d_backward_data_scratch_bytes(&g, f64),
                        hki_conv2d_backward_weight_scratch_bytes(&g, f64)};
@@ -215,28 +262,7 @@ static void check(const char *label, hki_conv2d_geometry g, bool f64, int64_t be
         printf("FAIL %s: the cut of the batch changed the values\n", label);
         failures++;
     }
-    void *all[] = {x,
-                   w,
-                   b,
-                   dy,
-                   want.y,
-                   want.dx,
-                   want.dweight,
-                   want.dbias,
-                   want.scale_y,
-                   want.scale_dx,
-                   want.scale_dweight,
-                   tx,
-                   tw,
-                   tb,
-                   tdy,
-                   ty,
-                   tdx,
-                   tdw,
-                   tdb,
-                   ty2,
-                   tdx2,
-                   want.scale_dbias};
+    void *all[] = {tx, tw, tb, tdy, ty, tdx, tdw, tdb, ty2, tdx2};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
 }
@@ -282,16 +308,19 @@ int main(void)
         const int64_t *a = cases[i].a;
         hki_conv2d_geometry g = geometry_make(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8],
                                               a[9], a[10], a[11], a[12]);
-        for (int f64 = 0; f64 < 2; f64++) {
-            g.method = HKI_CONV2D_BY_RULE;
-            check(cases[i].label, g, f64, 0, g.samples);
-            if (g.samples > 2)
-                check(cases[i].label, g, f64, 1, g.samples - 1);
-            while (++g.method < HKI_CONV2D_COLUMNS)
-                check(cases[i].label, g, f64, 0, g.samples);
-        }
+        example whole = example_make(cases[i].label, &g, 0, g.samples);
+        for (int f64 = 0; f64 < 2; f64++)
+            for (int method = HKI_CONV2D_BY_RULE; method < HKI_CONV2D_COLUMNS; method++)
+                check(&whole, (hki_conv2d_method)method, f64);
+        example_drop(&whole);
+        if (g.samples <= 2)
+            continue;
+        example middle = example_make(cases[i].label, &g, 1, g.samples - 1);
+        for (int f64 = 0; f64 < 2; f64++)
+            check(&middle, HKI_CONV2D_BY_RULE, f64);
+        example_drop(&middle);
     }
-    for (int i = 0; i < 150; i++) {
+    for (int i = 0; i < (HKI_SANITIZED ? 50 : 150); i++) {
         hki_conv2d_geometry g;
         do {
             g = geometry_make(random_between(1, 40), random_between(1, 7), random_between(1, 17),
@@ -311,8 +340,9 @@ int main(void)
                  (long long)g.pad_height, (long long)g.pad_width, (long long)g.dilation_height,
                  (long long)g.dilation_width);
         int64_t begin = random_between(0, g.samples - 1);
-        g.method = (hki_conv2d_method)(i / 2 % HKI_CONV2D_COLUMNS);
-        check(label, g, i % 2, begin, random_between(begin + 1, g.samples));
+        example e = example_make(label, &g, begin, random_between(begin + 1, g.samples));
+        check(&e, (hki_conv2d_method)(i / 2 % HKI_CONV2D_COLUMNS), i % 2);
+        example_drop(&e);
     }
     if (failures)
         printf("%d failures\n", failures);
