@@ -14,7 +14,7 @@ static hki_runtime *runtime;
 static hki_device *device;
 static hki_var vars[VARS];
 static uint64_t sums[VARS]; /* plain: the order of tasks is what guards them */
-static _Atomic(int) running, most_running;
+static _Atomic(int) begun, running, most_running;
 
 typedef struct work {
     int target, sources[READS]; /* of vars and sums */
@@ -34,6 +34,7 @@ static void work_run(hki_task *task, void *payload, int64_t piece)
 {
     const work *w = payload;
     const int now = atomic_fetch_add(&running, 1) + 1;
+    atomic_fetch_add(&begun, 1);
     if (now > atomic_load(&most_running))
         atomic_store(&most_running, now);
     for (uint64_t begin = hki_ticks(); hki_ticks() - begin < (uint64_t)w->ticks;)
@@ -150,8 +151,9 @@ static void test_waiting_behind_batch(void)
     enum { TIMES = 300 };
     start(2, -1);
     for (int i = 0; i < TIMES; i++) {
+        const int before = atomic_load(&begun);
         issue(&leaf, 1000, (work){.target = 0, .sources = {0, 0, 0}, .ticks = 100000});
-        while (!atomic_load(&running))
+        while (atomic_load(&begun) == before)
             hki_relax();
         issue(&leaf, 1000, (work){.target = 2, .sources = {1, 0, 1}});
         CHECK_EQ_I64(code_of(2), HK_OK);

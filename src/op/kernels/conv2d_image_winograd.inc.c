@@ -131,7 +131,8 @@ IMAGE_TARGET static void IMAGE_FN(quarter_products)(const hki_image_products *gi
                 CASE(2)
                 CASE(3)
 #undef CASE
-                    default : IMAGE_FN(quarter_point)(u, v, call->v_tile, call->channels, to, 4);
+            default:
+                IMAGE_FN(quarter_point)(u, v, call->v_tile, call->channels, to, 4);
             }
         }
 }
