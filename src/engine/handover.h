@@ -7,14 +7,15 @@
 bool hki_runs_in_caller_slow(hki_queue *queue, int64_t expected_ns, bool takes_turns);
 
 /* Whether a ready task of this CPU queue, expected to take so long, had better run in the thread that issues it. One that
- * takes turns runs beside others of its kind: whoever issues it pays for the way to a worker, and not for the way back.
+ * takes turns runs beside others of its kind: that pays from a part of the way to a worker and back on, since the lines
+ * of several are on their way at a time.
  * Blocks for less than a millisecond where that is still to be measured. */
 static inline bool hki_runs_in_caller(hki_queue *queue, int64_t expected_ns, bool takes_turns)
 {
     hki_runtime *runtime = queue->runtime;
     int64_t limit_ns = atomic_load_explicit(
         takes_turns ? &runtime->inline_turn_ns : &runtime->inline_ns, memory_order_relaxed);
-    int64_t unmeasured_ns = takes_turns ? HKI_DIRECT_NS / 2 : HKI_DIRECT_NS;
+    int64_t unmeasured_ns = takes_turns ? HKI_DIRECT_NS / HKI_TURN_SHARE : HKI_DIRECT_NS;
     if (expected_ns <= (limit_ns ? limit_ns : unmeasured_ns))
         return true;
     return limit_ns >= 0 && expected_ns <= HKI_LONG_TASK_NS &&
