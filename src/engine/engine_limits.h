@@ -14,10 +14,10 @@ enum {
     HKI_BATCH_NS = 5000,         /* short tasks that a worker takes at once: this much, */
     HKI_BATCH_TASKS = 16,        /* and this many */
     HKI_TURN_NS = 5000,          /* what a task that runs in its turn takes at most, */
-    HKI_TURN_SHARE = 3,      /* of the way to a worker and back: one of these had better go there */
-    HKI_SHORT_TURN_NS = 80,  /* and one that holds others back meanwhile; */
-    HKI_TURNS_NS = 2000,     /* as many of these as take this long, */
-    HKI_TURNS = 64,          /* and this many */
+    HKI_SHORT_TURN_NS = 80,      /* and one that holds others back meanwhile; */
+    HKI_TURNS_NS = 2000,         /* as many of these as take this long, */
+    HKI_TURNS = 64,              /* and this many */
+    HKI_TURN_DIVISOR = 3, /* the way to a worker and back over this: what takes longer goes there */
     HKI_REGISTRATIONS = 16,  /* tasks that a worker registers while others wait for the queue */
     HKI_LOOKAHEAD = 32,      /* registered and unfinished, so that what gets ready is known */
     HKI_HELD_NS = 500,       /* one that takes no longer and has to wait for its turn */

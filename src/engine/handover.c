@@ -106,7 +106,7 @@ static void measure(hki_queue *queue)
     atomic_store_explicit(&runtime->inline_asleep_ns, pick(wakes_ns, wakes, 0, inline_ns),
                           memory_order_relaxed);
     atomic_store_explicit(&runtime->inline_turn_ns,
-                          pick(rounds_ns, rounds, 0, LEAST_NS) / HKI_TURN_SHARE,
+                          pick(rounds_ns, rounds, 0, LEAST_NS) / HKI_TURN_DIVISOR,
                           memory_order_release);
     atomic_store_explicit(&runtime->inline_ns, inline_ns, memory_order_release);
 }

@@ -15,7 +15,7 @@ static inline bool hki_runs_in_caller(hki_queue *queue, int64_t expected_ns, boo
     hki_runtime *runtime = queue->runtime;
     int64_t limit_ns = atomic_load_explicit(
         takes_turns ? &runtime->inline_turn_ns : &runtime->inline_ns, memory_order_relaxed);
-    int64_t unmeasured_ns = takes_turns ? HKI_DIRECT_NS / HKI_TURN_SHARE : HKI_DIRECT_NS;
+    int64_t unmeasured_ns = takes_turns ? HKI_DIRECT_NS / HKI_TURN_DIVISOR : HKI_DIRECT_NS;
     if (expected_ns <= (limit_ns ? limit_ns : unmeasured_ns))
         return true;
     return limit_ns >= 0 && expected_ns <= HKI_LONG_TASK_NS &&

@@ -106,7 +106,7 @@ bool hki_queue_put_locked(hki_queue *queue, hki_task *task);
 /* Registers what is in the ring. False: no memory for all of it. Expects the issue lock. */
 bool hki_queue_order_locked(hki_queue *queue);
 bool hki_queue_is_ready(hki_queue *queue);
-/* There is more to do than a worker, if one is awake, has done by the time that another has begun. */
+/* Something is ready, and no worker is looking for work. */
 bool hki_queue_wants_help(hki_queue *queue);
 /* A reduction between devices is ready. */
 bool hki_queue_is_urgent(hki_queue *queue);

@@ -320,6 +320,7 @@ hk_runtime_stats hk_runtime_get_stats(void)
     stats.direct_calls = runtime->direct_calls;
     hki_lock_release(&runtime->issue_lock);
     stats.inline_ns = atomic_load(&runtime->inline_ns);
+    stats.inline_turn_ns = atomic_load(&runtime->inline_turn_ns);
     stats.inline_asleep_ns = atomic_load(&runtime->inline_asleep_ns);
     stats.helped_calls = atomic_load(&runtime->helped_calls);
     stats.window_waits = atomic_load(&runtime->window_waits);

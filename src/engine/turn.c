@@ -42,11 +42,11 @@ bool hki_var_is_in_turn_locked(hki_var *var, bool writes)
     return var->turn_written || (writes && var->turn_read);
 }
 
-/* A later task may have run before this one is looked at, which is registered: then there is no distance. */
+/* A task that names a variable twice finds itself there. */
 static void note_distance(hki_queue *queue, uint64_t noted, uint64_t position)
 {
     const uint64_t before = noted >> WORKER_BITS;
-    if (before && before < position && position - before < queue->reach)
+    if (before && before != position && position - before < queue->reach)
         queue->reach = position - before;
 }
 
