@@ -213,9 +213,9 @@ hk_queue_stats hk_device_get_stats(hk_device device, hk_queue queue)
     hki_queue *its = handle->queues[queue];
     if (!its->is_accelerator) {
         if (queue == HK_QUEUE_COMPUTE) {
-            hki_lock_acquire(&handle->runtime->issue_lock);
+            hki_biased_acquire(&handle->runtime->issue_lock);
             stats.calls = its->at_once;
-            hki_lock_release(&handle->runtime->issue_lock);
+            hki_biased_release(&handle->runtime->issue_lock);
             stats.calls += hki_queue_finished(its, 0) + hki_queue_finished(its, 1);
         }
         return stats;

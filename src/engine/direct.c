@@ -22,7 +22,7 @@ bool hki_direct_begin(hki_runtime *runtime, hki_var *const *reads, int count, hk
     hki_order_acquire(runtime);
     if ((write && !hki_var_is_idle_locked(write)) || !are_settled_locked(runtime, reads, count) ||
         atomic_load_explicit(&runtime->stopping, memory_order_relaxed)) {
-        hki_lock_release(&runtime->issue_lock);
+        hki_biased_release(&runtime->issue_lock);
         return false;
     }
     hki_sequence_note(++runtime->sequence);
@@ -40,11 +40,11 @@ bool hki_direct_look(hki_var *var)
     hki_order_acquire(runtime);
     if (are_settled_locked(runtime, &var, 1))
         return true;
-    hki_lock_release(&runtime->issue_lock);
+    hki_biased_release(&runtime->issue_lock);
     return false;
 }
 
 void hki_direct_end(hki_runtime *runtime)
 {
-    hki_lock_release(&runtime->issue_lock);
+    hki_biased_release(&runtime->issue_lock);
 }

@@ -189,6 +189,8 @@ void hki_window_remove(hki_runtime *runtime, uint64_t bytes);
 hki_runtime *hki_runtime_default(void);
 /* The same, counted: it stays valid when another thread ends it. */
 hki_runtime *hki_runtime_default_retained(void);
+/* The same, but NULL where none runs. */
+hki_runtime *hki_runtime_current_retained(void);
 /* False when the runtime belongs to a parent process or has ended: nothing may be issued on it. */
 bool hki_runtime_alive(const hki_runtime *runtime);
 /* The record for a handle whose runtime is not alive: HK_FORKED or HK_CANCELLED; counted. */

@@ -2,6 +2,7 @@
 #ifndef HOCKET_ENGINE_ENGINE_RUNTIME_H
 #define HOCKET_ENGINE_ENGINE_RUNTIME_H
 
+#include "base/biased_lock.h"
 #include "base/choices.h"
 #include "device/cpu/cpu_topology.h"
 #include "device/cuda/cuda_loader.h"
@@ -64,6 +65,7 @@ struct hki_runtime {
 
     /* Read everywhere, written seldom. */
     _Alignas(HKI_CACHE_LINE) unsigned generation; /* of forks */
+    uint64_t number; /* no other of this process, not even a later one, has the same */
     _Atomic(bool) ended, stopping;
     bool serial, accelerated; /* accelerated: has devices whose tasks end by a clock of their own */
     _Atomic(int) failed_vars; /* variables with failed ranges */
@@ -89,8 +91,7 @@ struct hki_runtime {
     hki_queue *queues[HKI_MAX_DEVICES * HKI_QUEUE_KIND_COUNT]; /* of all devices */
 
     /* Issue lock: */
-    _Alignas(HKI_CACHE_LINE) hki_lock issue_lock;
-    _Atomic(hki_task *) spare_task; /* put under the lock, taken without; NULL: none */
+    _Alignas(HKI_CACHE_LINE) hki_biased_lock issue_lock;
     uint64_t sequence;
     bool counts_writes;   /* a task has asked for versions */
     hki_task *free_tasks; /* each with others: see hki_task.returned */
@@ -161,7 +162,7 @@ static inline void hki_order_keep_locked(hki_runtime *runtime)
 /* The same, and acquires the issue lock. */
 static inline void hki_order_acquire(hki_runtime *runtime)
 {
-    hki_lock_acquire(&runtime->issue_lock);
+    hki_biased_acquire(&runtime->issue_lock);
     hki_order_keep_locked(runtime);
 }
 

@@ -10,6 +10,7 @@ static pthread_mutex_t default_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(hki_runtime *) default_runtime;
 static _Atomic(unsigned) fork_generation;
 static pthread_once_t process_once = PTHREAD_ONCE_INIT;
+static _Atomic(uint64_t) runtime_numbers;
 
 /* ---- workers -------------------------------------------------------------------------------- */
 
@@ -86,7 +87,9 @@ static hki_runtime *runtime_create(const hk_runtime_options *options)
     hki_runtime *runtime = aligned_alloc(HKI_CACHE_LINE, sizeof *runtime);
     if (!runtime)
         return NULL;
-    *runtime = (hki_runtime){.generation = atomic_load(&fork_generation)};
+    *runtime = (hki_runtime){.generation = atomic_load(&fork_generation),
+                             .number = atomic_fetch_add(&runtime_numbers, 1) + 1};
+    hki_biased_lock_prepare();
     atomic_store(&runtime->refs, 1);
     runtime->config_error = hki_configure(options, &config);
     if (!runtime->config_error)
@@ -198,14 +201,20 @@ static void process_init(void)
     atexit(process_exit);
 }
 
+hki_runtime *hki_runtime_current_retained(void)
+{
+    pthread_mutex_lock(&default_lock);
+    hki_runtime *runtime = atomic_load(&default_runtime);
+    if (runtime)
+        hki_runtime_retain(runtime);
+    pthread_mutex_unlock(&default_lock);
+    return runtime;
+}
+
 hki_runtime *hki_runtime_default_retained(void)
 {
     for (;;) {
-        pthread_mutex_lock(&default_lock);
-        hki_runtime *runtime = atomic_load(&default_runtime);
-        if (runtime)
-            hki_runtime_retain(runtime);
-        pthread_mutex_unlock(&default_lock);
+        hki_runtime *runtime = hki_runtime_current_retained();
         if (runtime || !hki_runtime_default())
             return runtime;
     }
@@ -311,14 +320,14 @@ hk_runtime_stats hk_runtime_get_stats(void)
     hki_runtime *runtime = hki_runtime_default_retained();
     if (!runtime)
         return stats;
-    hki_lock_acquire(&runtime->issue_lock);
+    hki_biased_acquire(&runtime->issue_lock);
     uint64_t in_place = runtime->direct_calls;
     for (int i = 0; i < runtime->queue_count; i++)
         in_place += runtime->queues[i]->at_once;
     stats.issued_calls = atomic_load(&runtime->issued_tasks) + in_place;
     stats.inline_calls = runtime->inline_calls + in_place;
     stats.direct_calls = runtime->direct_calls;
-    hki_lock_release(&runtime->issue_lock);
+    hki_biased_release(&runtime->issue_lock);
     stats.inline_ns = atomic_load(&runtime->inline_ns);
     stats.inline_turn_ns = atomic_load(&runtime->inline_turn_ns);
     stats.inline_asleep_ns = atomic_load(&runtime->inline_asleep_ns);

@@ -140,26 +140,74 @@ static bool reserve_locked(hki_runtime *runtime, hki_task *task, int count)
     return true;
 }
 
+/* ---- what a thread keeps ------------------------------------------------------------------------------------------- */
+
+/* The slot that this thread is going to need next, so that it takes it without a lock. */
+static _Thread_local struct {
+    hki_task *task;
+    uint64_t runtime_number; /* whose it is, if that one is still there */
+    bool is_watched;         /* thread_ends will come */
+} kept;
+static pthread_key_t kept_key; /* only for what it does when a thread exits */
+static pthread_once_t kept_once = PTHREAD_ONCE_INIT;
+static bool kept_key_exists;
+
+static bool has_kept(const hki_runtime *runtime)
+{
+    return kept.task && kept.runtime_number == runtime->number;
+}
+
+static void thread_ends(void *unused)
+{
+    hki_runtime *runtime = hki_runtime_current_retained();
+    (void)unused;
+    if (runtime && has_kept(runtime)) {
+        hki_executor executor;
+        hki_executor_init(&executor, NULL, 0, false);
+        hki_slot_put(&executor, kept.task);
+        hki_executor_flush(&executor);
+    }
+    if (runtime)
+        hki_runtime_release(runtime);
+    kept.task = NULL;
+    kept.is_watched = false; /* what other keys' functions still issue brings us back */
+}
+
+static void kept_key_create(void)
+{
+    kept_key_exists = !pthread_key_create(&kept_key, thread_ends);
+}
+
+static __attribute__((noinline)) bool watch(void)
+{
+    pthread_once(&kept_once, kept_key_create);
+    kept.is_watched = kept_key_exists && !pthread_setspecific(kept_key, &kept);
+    return kept.is_watched;
+}
+
+void hki_slot_keep_locked(hki_task *task)
+{
+    hki_runtime *runtime = task->runtime;
+    if (has_kept(runtime) || !(kept.is_watched || watch())) {
+        put_free_locked(runtime, task);
+        return;
+    }
+    kept.task = task;
+    kept.runtime_number = runtime->number;
+}
+
 void hki_slot_refill_locked(hki_runtime *runtime, int access_count)
 {
-    if (atomic_load_explicit(&runtime->spare_task, memory_order_relaxed) ||
+    if (has_kept(runtime) ||
         (!runtime->free_slot_count && !runtime->free_tasks &&
          !atomic_load_explicit(&runtime->returned_tasks, memory_order_relaxed)))
         return;
     hki_task *task = free_slot_locked(runtime);
     reserve_locked(runtime, task, access_count);
-    hki_slot_spare_locked(task);
+    hki_slot_keep_locked(task);
 }
 
-void hki_slot_spare_locked(hki_task *task)
-{
-    hki_runtime *runtime = task->runtime;
-    /* Only who has the lock puts one there. */
-    if (!atomic_load_explicit(&runtime->spare_task, memory_order_relaxed))
-        atomic_store_explicit(&runtime->spare_task, task, memory_order_release);
-    else
-        put_free_locked(runtime, task);
-}
+/* ---- taking and giving back ---------------------------------------------------------------------------------------- */
 
 static void slot_init(hki_task *task, int access_count, size_t payload_bytes)
 {
@@ -171,8 +219,8 @@ static void slot_init(hki_task *task, int access_count, size_t payload_bytes)
     task->is_wait = task->started = false;
 }
 
-/* The window is known to have room where the caller has the spare slot. */
-static __attribute__((noinline)) hki_task *slot_get_slow(hki_runtime *runtime, hki_task *spare,
+/* The window is known to have room where the caller has the slot that it kept, `own`. */
+static __attribute__((noinline)) hki_task *slot_get_slow(hki_runtime *runtime, hki_task *own,
                                                          int access_count, size_t payload_bytes,
                                                          uint64_t output_bytes, bool may_wait)
 {
@@ -185,21 +233,21 @@ static __attribute__((noinline)) hki_task *slot_get_slow(hki_runtime *runtime, h
         accesses_bytes + (payload_bytes > HKI_TASK_PAYLOAD_BYTES ? payload_bytes : 0);
     if (overflow_bytes && !(overflow = aligned_alloc(64, (overflow_bytes + 63) / 64 * 64)))
         return NULL;
-    if (!spare && may_wait && hki_window_is_far(runtime))
+    if (!own && may_wait && hki_window_is_far(runtime))
         hki_window_approach(runtime);
-    hki_lock_acquire(&runtime->issue_lock);
-    while (!spare && may_wait && hki_window_full_locked(runtime, output_bytes)) {
-        hki_lock_release(&runtime->issue_lock);
+    hki_biased_acquire(&runtime->issue_lock);
+    while (!own && may_wait && hki_window_full_locked(runtime, output_bytes)) {
+        hki_biased_release(&runtime->issue_lock);
         hki_window_wait(runtime, output_bytes);
-        hki_lock_acquire(&runtime->issue_lock);
+        hki_biased_acquire(&runtime->issue_lock);
         may_wait = hki_runtime_alive(runtime);
     }
-    hki_task *task = spare ? spare : free_slot_locked(runtime);
+    hki_task *task = own ? own : free_slot_locked(runtime);
     if (task && !runtime->serial && !reserve_locked(runtime, task, access_count)) {
-        hki_slot_spare_locked(task);
+        hki_slot_keep_locked(task);
         task = NULL;
     }
-    hki_lock_release(&runtime->issue_lock);
+    hki_biased_release(&runtime->issue_lock);
     if (!task) {
         free(overflow);
         return NULL;
@@ -217,11 +265,14 @@ static __attribute__((noinline)) hki_task *slot_get_slow(hki_runtime *runtime, h
 hki_task *hki_slot_get(hki_runtime *runtime, int access_count, size_t payload_bytes,
                        uint64_t output_bytes, bool may_wait)
 {
-    /* Usually there is a spare one with all that is asked for. */
+    /* Usually the thread has kept one with all that is asked for. */
     hki_task *task = NULL;
     if (access_count <= HKI_TASK_INLINE_ACCESSES && payload_bytes <= HKI_TASK_PAYLOAD_BYTES &&
-        !hki_window_may_be_full(runtime, output_bytes) && !(may_wait && hki_window_is_far(runtime)))
-        task = atomic_exchange_explicit(&runtime->spare_task, NULL, memory_order_acquire);
+        !hki_window_may_be_full(runtime, output_bytes) &&
+        !(may_wait && hki_window_is_far(runtime)) && has_kept(runtime)) {
+        task = kept.task;
+        kept.task = NULL;
+    }
     if (!task || task->reserve_count < access_count)
         return slot_get_slow(runtime, task, access_count, payload_bytes, output_bytes, may_wait);
     slot_init(task, access_count, payload_bytes);

@@ -300,11 +300,11 @@ static uint64_t submit_serial(hki_task *task)
         hki_lock_acquire(&runtime->serial_lock);
     uint64_t sequence = ++runtime->sequence;
     atomic_store_explicit(&task->sequence, sequence, memory_order_relaxed);
-    hki_lock_acquire(&runtime->issue_lock);
+    hki_biased_acquire(&runtime->issue_lock);
     note_issued_locked(runtime, task);
     count_writes_locked(runtime, &task->spec);
     hki_tracing_issue(task);
-    hki_lock_release(&runtime->issue_lock);
+    hki_biased_release(&runtime->issue_lock);
     hki_tracing_ready(task);
     hki_execute_foreign(hki_task_queue(task), &(hki_claim){task, -1}, 1);
     if (!nested)
@@ -359,7 +359,7 @@ static void run_at_once_locked(hki_task *task)
 {
     run_unregistered(task->runtime, task);
     hki_slot_clean(task);
-    hki_slot_spare_locked(task);
+    hki_slot_keep_locked(task);
 }
 
 void hki_task_run_in_turn(hki_executor *executor, hki_task *task)
@@ -412,7 +412,7 @@ uint64_t hki_task_submit(hki_task *task)
     int access_count = spec->access_count;
     if (runtime->accelerated)
         hki_ahead_begin(task);
-    hki_lock_acquire(&runtime->issue_lock);
+    hki_biased_acquire(&runtime->issue_lock);
     if (!is_put)
         hki_order_keep_locked(runtime);
     uint64_t sequence = ++runtime->sequence;
@@ -422,7 +422,7 @@ uint64_t hki_task_submit(hki_task *task)
     if (brief && is_free_locked(spec)) {
         run_at_once_locked(task);
         queue->at_once++;
-        hki_lock_release(&runtime->issue_lock);
+        hki_biased_release(&runtime->issue_lock);
         return sequence;
     }
     atomic_store_explicit(&task->state, HKI_TASK_WAITING, memory_order_relaxed);
@@ -441,7 +441,7 @@ uint64_t hki_task_submit(hki_task *task)
             is_put = queue != runtime->ordering && hki_queue_put_locked(queue, task);
     }
     hki_slot_refill_locked(runtime, access_count);
-    hki_lock_release(&runtime->issue_lock);
+    hki_biased_release(&runtime->issue_lock);
     if (is_put)
         hki_queue_notify(queue);
     else if (ready && small)

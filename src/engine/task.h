@@ -215,11 +215,11 @@ hki_task *hki_slot_get(hki_runtime *runtime, int access_count, size_t payload_by
 void hki_slot_put(hki_executor *executor, hki_task *task);
 /* Drops what the task holds, its records and memory, and leaves the slot as a fresh one. */
 void hki_slot_clean(hki_task *task);
-/* Makes the slot, clean and with nobody else knowing of it, the runtime's spare one: the next begin takes it without a lock.
- * Expects the issue lock. */
-void hki_slot_spare_locked(hki_task *task);
-/* Sees to it that there is a spare slot for the next begin, with so many gates, if that costs little. Expects the
- * issue lock. */
+/* The thread keeps the slot, clean and with nobody else knowing of it, for its next begin, which takes it without a lock;
+ * a free one as all others where it has one. Expects the issue lock. */
+void hki_slot_keep_locked(hki_task *task);
+/* Sees to it that the thread has a slot for its next begin, with so many gates, if that costs little. Expects the issue
+ * lock. */
 void hki_slot_refill_locked(hki_runtime *runtime, int access_count);
 /* Gives slots back that were put; before the executor goes or pauses. */
 void hki_executor_flush(hki_executor *executor);

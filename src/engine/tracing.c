@@ -39,9 +39,9 @@ static void note_run_ahead_locked(hki_runtime *runtime, hki_trace *trace)
 /* Leaves the window out when somebody is issuing just now, who notes it, too. */
 static void note_counters(hki_runtime *runtime, hki_trace *trace)
 {
-    if (hki_lock_try(&runtime->issue_lock)) {
+    if (hki_biased_try(&runtime->issue_lock)) {
         note_run_ahead_locked(runtime, trace);
-        hki_lock_release(&runtime->issue_lock);
+        hki_biased_release(&runtime->issue_lock);
     }
     for (int i = 0; i < runtime->device_count; i++)
         note_counter(trace, HKI_TRACE_MEMORY_BYTES, i,
@@ -220,10 +220,15 @@ void hki_tracing_note_wait(hki_wait_point *point, hki_runtime *runtime)
 {
     point->runtime = runtime;
     point->begin_ticks = hki_ticks();
-    hki_lock *lock = runtime->serial ? &runtime->serial_lock : &runtime->issue_lock;
-    hki_lock_acquire(lock);
+    if (runtime->serial)
+        hki_lock_acquire(&runtime->serial_lock);
+    else
+        hki_biased_acquire(&runtime->issue_lock);
     point->sequence = runtime->sequence;
-    hki_lock_release(lock);
+    if (runtime->serial)
+        hki_lock_release(&runtime->serial_lock);
+    else
+        hki_biased_release(&runtime->issue_lock);
 }
 
 void hki_tracing_note_waited(const hki_wait_point *point, hki_trace_wait_kind kind, int device)

@@ -189,7 +189,7 @@ static void test_half_registered(void)
     atomic_store(&queue->counters[WORKER].first_turn, UINT64_MAX);
     CHECK(hki_turn_try(&executor, task, POSITION + 1) == HKI_TURN_NEVER);
     CHECK(hki_task_register(task) == HKI_REGISTERED_READY);
-    hki_lock_release(&runtime->issue_lock);
+    hki_biased_release(&runtime->issue_lock);
     hki_queue_push(queue, task);
     issue(&other, 1000, (work){.target = 1, .sources = {1, 1, 1}});
     CHECK_EQ_I64(code_of(1), HK_OK);

@@ -77,7 +77,7 @@ static bool help_task(hki_task *task)
     uint64_t sequence = 0;
     int visits = 0;
     /* Not by waiting for the lock: its holder may be waiting for a gate that this thread holds. */
-    if (!hki_lock_try(&runtime->issue_lock))
+    if (!hki_biased_try(&runtime->issue_lock))
         return false;
     hki_task *needed = NULL;
     if (!runtime->ordering || hki_ring_is_empty(&runtime->ordering->ring) ||
@@ -87,7 +87,7 @@ static bool help_task(hki_task *task)
         queue = hki_task_queue(needed);
         sequence = atomic_load_explicit(&needed->sequence, memory_order_relaxed);
     }
-    hki_lock_release(&runtime->issue_lock);
+    hki_biased_release(&runtime->issue_lock);
     return queue && help_queue(queue, needed, sequence, 0);
 }
 
@@ -144,7 +144,7 @@ static bool is_settled(hki_var *var)
 {
     hki_order_acquire(var->runtime);
     bool settled = hki_var_is_settled_locked(var);
-    hki_lock_release(&var->runtime->issue_lock);
+    hki_biased_release(&var->runtime->issue_lock);
     return settled;
 }
 
@@ -183,7 +183,7 @@ const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void
     unsigned times = 0;
     while ((registration = hki_task_register(task)) == HKI_NOT_REGISTERED)
         hki_relax_or_yield(&times); /* others finish meanwhile */
-    hki_lock_release(&runtime->issue_lock);
+    hki_biased_release(&runtime->issue_lock);
     if (registration == HKI_REGISTERED_WAITS) {
         if (runtime->accelerated)
             atomic_fetch_add(&runtime->waiters, 1);
@@ -234,11 +234,11 @@ void hki_queue_drain(hki_queue *queue)
     /* Two epochs: while one drains, calls that come meanwhile count in the other. Who drains holds the
      * lock, so the epoch that becomes the current one is empty. */
     pthread_mutex_lock(&queue->flip_lock);
-    hki_lock_acquire(&runtime->issue_lock);
+    hki_biased_acquire(&runtime->issue_lock);
     unsigned epoch = queue->epoch;
     uint64_t issued = queue->issued[epoch];
     queue->epoch = !epoch;
-    hki_lock_release(&runtime->issue_lock);
+    hki_biased_release(&runtime->issue_lock);
     if (runtime->accelerated)
         atomic_fetch_add(&runtime->waiters, 1);
     int64_t start = hki_clock_ns();
@@ -357,9 +357,9 @@ bool hki_window_full_locked(hki_runtime *runtime, uint64_t output_bytes)
 
 static uint64_t unfinished_tasks(hki_runtime *runtime)
 {
-    hki_lock_acquire(&runtime->issue_lock);
+    hki_biased_acquire(&runtime->issue_lock);
     uint64_t unfinished = hki_unfinished_tasks_locked(runtime);
-    hki_lock_release(&runtime->issue_lock);
+    hki_biased_release(&runtime->issue_lock);
     return unfinished;
 }
 
@@ -376,13 +376,13 @@ static bool is_half_empty(hki_runtime *runtime, uint64_t output_bytes, uint64_t 
  * longer had better leave its core to those who run them. */
 static bool is_near_soon(hki_runtime *runtime, uint64_t unfinished)
 {
-    hki_lock_acquire(&runtime->issue_lock);
+    hki_biased_acquire(&runtime->issue_lock);
     const uint64_t issued = atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed);
     const int64_t tasks = (int64_t)(issued - runtime->near_tasks);
     const int64_t ns = runtime->issued_ns - runtime->near_ns;
     runtime->near_tasks = issued;
     runtime->near_ns = runtime->issued_ns;
-    hki_lock_release(&runtime->issue_lock);
+    hki_biased_release(&runtime->issue_lock);
     int64_t cores = 0, ahead = (int64_t)unfinished - HKI_NEAR_TASKS / 2;
     for (int i = 0; i < runtime->queue_count; i++)
         cores += runtime->queues[i]->worker_count;
