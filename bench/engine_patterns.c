@@ -1,5 +1,6 @@
 #include "engine_patterns.h"
 
+#include "base/block.h"
 #include "bench_util.h"
 #include "engine/engine.h"
 #include "spin.h"
@@ -39,7 +40,7 @@ static void task_finish(hki_task *task, void *bytes)
     (void)task;
     if (fresh) {
         hki_var_deinit(fresh);
-        free(fresh);
+        hki_block_put(fresh);
     }
 }
 
@@ -71,7 +72,7 @@ static inline void issue(engine_data *data, const task_call *call, hk_device dev
 {
     hki_var *target;
     if (call->write < 0) {
-        content.fresh = target = malloc(sizeof *target);
+        content.fresh = target = hki_block_take(); /* as arrays do */
         hki_var_init(target, data->runtime);
     } else {
         target = &data->vars[call->write];

@@ -11,10 +11,6 @@ static inline bool hki_count_drop(atomic_uint *refs)
            atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;
 }
 
-/* Memory for a storage, not cleared; NULL when host memory is short. */
-hki_storage *hki_spare_take(void);
-void hki_spare_put(hki_storage *storage);
-
 /* The handle that a new storage (NULL: there was no memory for it) has been made with: contiguous, in no
  * scope yet. NULL for NULL. */
 hk_array *hki_array_first(hki_storage *storage, const hk_dims *shape, hk_dtype dtype);

@@ -1,8 +1,11 @@
 #include "array/handle.h"
 
+#include "base/block.h"
 #include "base/sanitizer.h"
 
 #include <assert.h>
+
+_Static_assert(sizeof(hki_storage) <= HKI_BLOCK_BYTES, "see hki_block_take");
 
 #define ONE_HANDLE ((uint64_t)1 << 32)
 
@@ -16,7 +19,7 @@ static hki_memory_pool *pool_of(const hki_storage *storage)
 
 static hki_storage *storage_new(hki_device *device, uint64_t bytes)
 {
-    hki_storage *storage = hki_spare_take();
+    hki_storage *storage = hki_block_take();
     if (!storage)
         return NULL;
     storage->device = device;
@@ -84,7 +87,7 @@ void hki_storage_retain_name(hki_storage *storage)
 void hki_storage_release_name(hki_storage *storage)
 {
     if (hki_count_drop(&storage->names))
-        hki_spare_put(storage);
+        hki_block_put(storage);
 }
 
 static void storage_free(hki_storage *storage)

@@ -1,0 +1,130 @@
+#include "base/block.h"
+
+#include "base/sanitizer.h"
+#include "base/sync.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BATCH = 32,
+    MOST_KEPT = HKI_ADDRESS_SANITIZER ? 0 : 2 * BATCH, /* by a thread */
+    MOST_BATCHES = HKI_ADDRESS_SANITIZER ? 0 : 128,    /* by nobody */
+    FETCH_AHEAD = 4
+};
+
+/* Lies in a block. */
+typedef struct batch {
+    struct batch *next;
+    void *others[BATCH - 1];
+} batch;
+
+_Static_assert(sizeof(batch) <= HKI_BLOCK_BYTES && HKI_BLOCK_BYTES % 64 == 0, "see hki_block_take");
+
+static _Thread_local struct {
+    int count, from_others; /* so many, the first ones, have come from other threads */
+    bool is_watched;        /* thread_ends will come */
+    void *blocks[2 * BATCH];
+} kept;
+static pthread_key_t key; /* only for what it does when a thread exits */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool key_exists;
+
+/* The lock is only tried: in the child of a fork a thread may have it that is not there. */
+static hki_lock returned_lock;
+static batch *returned;
+static int returned_count;
+
+static void thread_ends(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < kept.count; i++)
+        free(kept.blocks[i]);
+    kept.count = 0;
+    kept.is_watched = false; /* what other keys' functions still put brings us back */
+}
+
+static void key_create(void)
+{
+    key_exists = !pthread_key_create(&key, thread_ends);
+}
+
+static bool watch(void)
+{
+    pthread_once(&once, key_create);
+    kept.is_watched = key_exists && !pthread_setspecific(key, &kept);
+    return kept.is_watched;
+}
+
+static void prefetch(void *block)
+{
+    for (int i = 0; i < HKI_BLOCK_BYTES; i += 64)
+        hki_prefetch_write((char *)block + i);
+}
+
+static bool take_returned(void)
+{
+    if (!(kept.is_watched || watch()) || !hki_lock_try(&returned_lock))
+        return false;
+    batch *taken = returned;
+    if (taken) {
+        returned = taken->next;
+        returned_count--;
+    }
+    hki_lock_release(&returned_lock);
+    if (!taken)
+        return false;
+    if (taken->next)
+        prefetch(taken->next);
+    memcpy(kept.blocks, taken->others, sizeof taken->others);
+    kept.blocks[BATCH - 1] = taken;
+    kept.count = kept.from_others = BATCH;
+    for (int i = 2; i <= FETCH_AHEAD; i++)
+        prefetch(kept.blocks[BATCH - i]);
+    return true;
+}
+
+/* Those that were put first, and so have left this core's caches rather than others. False: there are too many. */
+static bool give_back(void)
+{
+    batch *given = kept.blocks[0];
+    if (!hki_lock_try(&returned_lock))
+        return false;
+    const bool has_room = returned_count < MOST_BATCHES;
+    if (has_room) {
+        memcpy(given->others, kept.blocks + 1, sizeof given->others);
+        given->next = returned;
+        returned = given;
+        returned_count++;
+    }
+    hki_lock_release(&returned_lock);
+    if (!has_room)
+        return false;
+    kept.count -= BATCH;
+    kept.from_others = kept.from_others > BATCH ? kept.from_others - BATCH : 0;
+    memmove(kept.blocks, kept.blocks + BATCH, (size_t)kept.count * sizeof *kept.blocks);
+    return true;
+}
+
+void *hki_block_take(void)
+{
+    if (!kept.count && (MOST_KEPT == 0 || !take_returned()))
+        return aligned_alloc(64, HKI_BLOCK_BYTES);
+    const int left = --kept.count;
+    if (left >= FETCH_AHEAD && left - FETCH_AHEAD < kept.from_others)
+        prefetch(kept.blocks[left - FETCH_AHEAD]);
+    if (left < kept.from_others)
+        kept.from_others = left;
+    return kept.blocks[left];
+}
+
+void hki_block_put(void *block)
+{
+    if (MOST_KEPT == 0 || !(kept.is_watched || watch()) ||
+        (kept.count == MOST_KEPT && !give_back())) {
+        free(block);
+        return;
+    }
+    kept.blocks[kept.count++] = block;
+}
