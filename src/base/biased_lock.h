@@ -33,12 +33,12 @@ bool hki_biased_try(hki_biased_lock *lock);
 static inline bool hki_biased_enter(hki_biased_lock *lock)
 {
     const uint32_t self = hki_thread_number;
-    if (atomic_load_explicit(&lock->owner, memory_order_relaxed) != self)
+    if (!HKI_USUALLY(atomic_load_explicit(&lock->owner, memory_order_relaxed) == self))
         return false;
     atomic_store_explicit(&lock->inside, 1, memory_order_relaxed);
     /* The processor may swap these two; who takes the bias away has all threads make a barrier in between. */
     atomic_signal_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&lock->owner, memory_order_acquire) == self)
+    if (HKI_USUALLY(atomic_load_explicit(&lock->owner, memory_order_acquire) == self))
         return true;
     atomic_store_explicit(&lock->inside, 0, memory_order_release);
     return false;
@@ -52,7 +52,7 @@ static inline void hki_biased_acquire(hki_biased_lock *lock)
 
 static inline void hki_biased_release(hki_biased_lock *lock)
 {
-    if (lock->is_by_bias)
+    if (HKI_USUALLY(lock->is_by_bias))
         atomic_store_explicit(&lock->inside, 0, memory_order_release);
     else
         hki_biased_release_slow(lock);

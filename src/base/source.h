@@ -4,9 +4,14 @@
 
 #include <hocket/base.h>
 
+extern _Thread_local hk_source hki_source_here;
+
 /* The position that a function with _at, or hk_source_set, noted last in this thread. Calls inside the
  * library are those of plain functions, in parentheses: they leave it as it is. */
-hk_source hki_source_get(void);
+static inline hk_source hki_source_get(void)
+{
+    return hki_source_here;
+}
 void hki_source_put(hk_source source);
 
 /* Defines function_at, declared in a public header: function with the position of the call before its

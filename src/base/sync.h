@@ -12,6 +12,9 @@
 void hki_futex_wait(_Atomic(uint32_t) *word, uint32_t expected, int64_t timeout_ns);
 void hki_futex_wake(_Atomic(uint32_t) *word, int count);
 
+/* For the few conditions on the way of every call: the compiler lays the usual way out straight. */
+#define HKI_USUALLY(condition) __builtin_expect(!!(condition), 1)
+
 /* A mutex of one word, short in the uncontended case, that spins a little before it sleeps. */
 typedef struct hki_lock {
     _Atomic(uint32_t) state; /* 0 free, 1 held, 2 held and somebody may sleep */

@@ -184,4 +184,56 @@ static inline bool hki_window_is_far(hki_runtime *runtime)
            atomic_load_explicit(&runtime->near_calls, memory_order_relaxed);
 }
 
+/* ---- slots (slot.c) ------------------------------------------------------------------------------------------------ */
+
+/* The slot that a thread is going to need next: it takes that without a lock. */
+typedef struct hki_kept_slot {
+    hki_task *task;
+    uint64_t runtime_number; /* whose it is, if that one is still there */
+    bool is_watched;         /* it is given back when the thread exits */
+} hki_kept_slot;
+
+extern _Thread_local hki_kept_slot hki_kept;
+
+static inline bool hki_has_kept(const hki_runtime *runtime)
+{
+    return HKI_USUALLY(hki_kept.task) && HKI_USUALLY(hki_kept.runtime_number == runtime->number);
+}
+
+/* own: what the thread has kept, which it does only for a window that has room. NULL: nothing. */
+hki_task *hki_slot_get_slow(hki_runtime *runtime, hki_task *own, int access_count,
+                            size_t payload_bytes, uint64_t output_bytes, bool may_wait);
+void hki_slot_keep_slow_locked(hki_task *task);
+
+/* may_wait: blocks while the run-ahead window has no room. NULL: no memory. */
+static inline hki_task *hki_slot_get(hki_runtime *runtime, int access_count, size_t payload_bytes,
+                                     uint64_t output_bytes, bool may_wait)
+{
+    hki_task *task = NULL;
+    /* Usually all of this holds. */
+    if (hki_has_kept(runtime) && access_count <= HKI_TASK_INLINE_ACCESSES &&
+        payload_bytes <= HKI_TASK_PAYLOAD_BYTES && !hki_window_may_be_full(runtime, output_bytes) &&
+        !(may_wait && hki_window_is_far(runtime))) {
+        task = hki_kept.task;
+        hki_kept.task = NULL;
+        if (HKI_USUALLY(task->reserve_count >= access_count)) {
+            hki_slot_init(task, access_count, payload_bytes);
+            return task;
+        }
+    }
+    return hki_slot_get_slow(runtime, task, access_count, payload_bytes, output_bytes, may_wait);
+}
+
+/* The thread keeps the slot, clean and with nobody else knowing of it, for its next begin; a free one as all others where
+ * it has one. Expects the issue lock. */
+static inline void hki_slot_keep_locked(hki_runtime *runtime, hki_task *task)
+{
+    if (HKI_USUALLY(!hki_kept.task && hki_kept.is_watched)) {
+        hki_kept.task = task;
+        hki_kept.runtime_number = runtime->number;
+    } else {
+        hki_slot_keep_slow_locked(task);
+    }
+}
+
 #endif

@@ -142,35 +142,25 @@ static bool reserve_locked(hki_runtime *runtime, hki_task *task, int count)
 
 /* ---- what a thread keeps ------------------------------------------------------------------------------------------- */
 
-/* The slot that this thread is going to need next, so that it takes it without a lock. */
-static _Thread_local struct {
-    hki_task *task;
-    uint64_t runtime_number; /* whose it is, if that one is still there */
-    bool is_watched;         /* thread_ends will come */
-} kept;
+_Thread_local hki_kept_slot hki_kept;
 static pthread_key_t kept_key; /* only for what it does when a thread exits */
 static pthread_once_t kept_once = PTHREAD_ONCE_INIT;
 static bool kept_key_exists;
-
-static bool has_kept(const hki_runtime *runtime)
-{
-    return kept.task && kept.runtime_number == runtime->number;
-}
 
 static void thread_ends(void *unused)
 {
     hki_runtime *runtime = hki_runtime_current_retained();
     (void)unused;
-    if (runtime && has_kept(runtime)) {
+    if (runtime && hki_has_kept(runtime)) {
         hki_executor executor;
         hki_executor_init(&executor, NULL, 0, false);
-        hki_slot_put(&executor, kept.task);
+        hki_slot_put(&executor, hki_kept.task);
         hki_executor_flush(&executor);
     }
     if (runtime)
         hki_runtime_release(runtime);
-    kept.task = NULL;
-    kept.is_watched = false; /* what other keys' functions still issue brings us back */
+    hki_kept.task = NULL;
+    hki_kept.is_watched = false; /* what other keys' functions still issue brings us back */
 }
 
 static void kept_key_create(void)
@@ -181,48 +171,36 @@ static void kept_key_create(void)
 static __attribute__((noinline)) bool watch(void)
 {
     pthread_once(&kept_once, kept_key_create);
-    kept.is_watched = kept_key_exists && !pthread_setspecific(kept_key, &kept);
-    return kept.is_watched;
+    hki_kept.is_watched = kept_key_exists && !pthread_setspecific(kept_key, &hki_kept);
+    return hki_kept.is_watched;
 }
 
-void hki_slot_keep_locked(hki_task *task)
+void hki_slot_keep_slow_locked(hki_task *task)
 {
     hki_runtime *runtime = task->runtime;
-    if (has_kept(runtime) || !(kept.is_watched || watch())) {
+    if (hki_has_kept(runtime) || !(hki_kept.is_watched || watch())) {
         put_free_locked(runtime, task);
         return;
     }
-    kept.task = task;
-    kept.runtime_number = runtime->number;
+    hki_kept.task = NULL; /* another runtime's */
+    hki_slot_keep_locked(runtime, task);
 }
 
 void hki_slot_refill_locked(hki_runtime *runtime, int access_count)
 {
-    if (has_kept(runtime) ||
+    if (hki_has_kept(runtime) ||
         (!runtime->free_slot_count && !runtime->free_tasks &&
          !atomic_load_explicit(&runtime->returned_tasks, memory_order_relaxed)))
         return;
     hki_task *task = free_slot_locked(runtime);
     reserve_locked(runtime, task, access_count);
-    hki_slot_keep_locked(task);
+    hki_slot_keep_locked(runtime, task);
 }
 
 /* ---- taking and giving back ---------------------------------------------------------------------------------------- */
 
-static void slot_init(hki_task *task, int access_count, size_t payload_bytes)
-{
-    task->payload = task->inline_payload;
-    task->spec.accesses = task->inline_accesses;
-    task->spec.access_count = access_count;
-    task->payload_lines = (uint8_t)((payload_bytes + HKI_CACHE_LINE - 1) / HKI_CACHE_LINE);
-    task->epoch = HKI_UNCOUNTED;
-    task->is_wait = task->started = false;
-}
-
-/* The window is known to have room where the caller has the slot that it kept, `own`. */
-static __attribute__((noinline)) hki_task *slot_get_slow(hki_runtime *runtime, hki_task *own,
-                                                         int access_count, size_t payload_bytes,
-                                                         uint64_t output_bytes, bool may_wait)
+hki_task *hki_slot_get_slow(hki_runtime *runtime, hki_task *own, int access_count,
+                            size_t payload_bytes, uint64_t output_bytes, bool may_wait)
 {
     void *overflow = NULL;
     size_t accesses_bytes = 0;
@@ -244,7 +222,7 @@ static __attribute__((noinline)) hki_task *slot_get_slow(hki_runtime *runtime, h
     }
     hki_task *task = own ? own : free_slot_locked(runtime);
     if (task && !runtime->serial && !reserve_locked(runtime, task, access_count)) {
-        hki_slot_keep_locked(task);
+        hki_slot_keep_locked(runtime, task);
         task = NULL;
     }
     hki_biased_release(&runtime->issue_lock);
@@ -252,30 +230,13 @@ static __attribute__((noinline)) hki_task *slot_get_slow(hki_runtime *runtime, h
         free(overflow);
         return NULL;
     }
-    slot_init(task, access_count, payload_bytes > HKI_TASK_PAYLOAD_BYTES ? 0 : payload_bytes);
+    hki_slot_init(task, access_count, payload_bytes > HKI_TASK_PAYLOAD_BYTES ? 0 : payload_bytes);
     task->overflow = overflow;
     atomic_store_explicit(&task->unusual, overflow != NULL, memory_order_relaxed);
     if (accesses_bytes)
         task->spec.accesses = overflow;
     if (payload_bytes > HKI_TASK_PAYLOAD_BYTES)
         task->payload = (char *)overflow + accesses_bytes;
-    return task;
-}
-
-hki_task *hki_slot_get(hki_runtime *runtime, int access_count, size_t payload_bytes,
-                       uint64_t output_bytes, bool may_wait)
-{
-    /* Usually the thread has kept one with all that is asked for. */
-    hki_task *task = NULL;
-    if (access_count <= HKI_TASK_INLINE_ACCESSES && payload_bytes <= HKI_TASK_PAYLOAD_BYTES &&
-        !hki_window_may_be_full(runtime, output_bytes) &&
-        !(may_wait && hki_window_is_far(runtime)) && has_kept(runtime)) {
-        task = kept.task;
-        kept.task = NULL;
-    }
-    if (!task || task->reserve_count < access_count)
-        return slot_get_slow(runtime, task, access_count, payload_bytes, output_bytes, may_wait);
-    slot_init(task, access_count, payload_bytes);
     return task;
 }
 
@@ -296,12 +257,8 @@ void hki_executor_flush(hki_executor *executor)
     executor->finished_count = 0;
 }
 
-void hki_slot_clean(hki_task *task)
+void hki_slot_clean_unusual(hki_task *task)
 {
-    if (task->spec.piece_count > 1)
-        task->next_piece = -1;
-    if (!hki_task_is_unusual(task))
-        return;
     hk_status_release(task->failure);
     hk_status_release(task->input_failure);
     task->failure = task->input_failure = NULL;

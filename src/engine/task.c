@@ -281,9 +281,9 @@ static void note_issued_locked(hki_runtime *runtime, const hki_task *task)
 /* Only from when the first task asks: before, variables need not be touched here, whose lines of memory are the workers'. */
 static void count_writes_locked(hki_runtime *runtime, const hki_task_spec *spec)
 {
-    runtime->counts_writes = runtime->counts_writes || spec->versions;
-    if (!runtime->counts_writes)
+    if (HKI_USUALLY(!runtime->counts_writes && !spec->versions))
         return;
+    runtime->counts_writes = true;
     for (int i = 0; i < spec->access_count; i++) {
         const hki_access *access = &spec->accesses[i];
         if (spec->versions)
@@ -317,7 +317,7 @@ static bool is_free_locked(const hki_task_spec *spec)
 {
     for (int i = 0; i < spec->access_count; i++) {
         const hki_access *access = &spec->accesses[i];
-        if (!hki_var_is_untouched(access->var) &&
+        if (!HKI_USUALLY(hki_var_is_untouched(access->var)) &&
             !hki_var_is_free_locked(access->var, access->begin, access->end,
                                     access->mode & HKI_WRITE))
             return false;
@@ -338,7 +338,7 @@ static inline void run_unregistered(const hki_runtime *runtime, hki_task *task)
 {
     const hki_task_class *class = task->spec.class;
     task_depth += LEAF_DEPTH;
-    bool usual = may_start(runtime);
+    const bool usual = HKI_USUALLY(may_start(runtime));
     task->started =
         usual ? !class->prepare || class->prepare(task, task->payload) : hki_task_start(task);
     if (task->started) {
@@ -347,7 +347,7 @@ static inline void run_unregistered(const hki_runtime *runtime, hki_task *task)
         if (class->join && !has_failed(task))
             class->join(task, task->payload);
     }
-    if (!usual || has_failed(task))
+    if (!HKI_USUALLY(usual) || has_failed(task))
         settle(task);
     if (class->finish)
         class->finish(task, task->payload);
@@ -357,9 +357,10 @@ static inline void run_unregistered(const hki_runtime *runtime, hki_task *task)
 /* Nobody else ever learns of such a task: it has no gates, is in no queue and in no count of unfinished ones. */
 static void run_at_once_locked(hki_task *task)
 {
-    run_unregistered(task->runtime, task);
+    hki_runtime *runtime = task->runtime;
+    run_unregistered(runtime, task);
     hki_slot_clean(task);
-    hki_slot_keep_locked(task);
+    hki_slot_keep_locked(runtime, task);
 }
 
 void hki_task_run_in_turn(hki_executor *executor, hki_task *task)
@@ -389,42 +390,31 @@ static bool register_locked(hki_task *task)
     return registration == HKI_REGISTERED_READY;
 }
 
-uint64_t hki_task_submit(hki_task *task)
+static uint64_t take_sequence_locked(hki_runtime *runtime, hki_task *task)
 {
-    hki_runtime *runtime = task->runtime;
-    submitted_count++;
-    if (runtime->serial)
-        return last_sequence = submit_serial(task);
-    const hki_task_spec *spec = &task->spec;
-    bool as_ever = hki_environment_is_default(); /* asked early, since the answer takes a while */
-    hki_queue *queue = hki_task_queue(task);
-    /* Read now: once published, the slot may be recycled at any time. */
-    bool small = !queue->is_accelerator && spec->piece_count == 1 && !spec->collective &&
-                 hki_runs_in_caller(queue, spec->expected_ns,
-                                    queue == runtime->ordering && hki_task_takes_turns(task));
-    bool brief = small && is_brief(task) && as_ever;
-    /* Who is looking for work finds it in the ring. Nobody is woken just to register what may have to wait; what may run in
-     * its turn needs no registering. */
-    bool is_put = !small && queue == runtime->ordering && !spec->collective &&
-                  (atomic_load_explicit(&queue->park->attentive, memory_order_relaxed) > 0 ||
-                   (hki_task_takes_turns(task) &&
-                    atomic_load_explicit(&queue->park->sleepers, memory_order_relaxed) > 0));
-    int access_count = spec->access_count;
-    if (runtime->accelerated)
-        hki_ahead_begin(task);
-    hki_biased_acquire(&runtime->issue_lock);
-    if (!is_put)
-        hki_order_keep_locked(runtime);
-    uint64_t sequence = ++runtime->sequence;
+    const uint64_t sequence = ++runtime->sequence;
     last_sequence = sequence;
     atomic_store_explicit(&task->sequence, sequence, memory_order_relaxed);
-    count_writes_locked(runtime, spec);
-    if (brief && is_free_locked(spec)) {
-        run_at_once_locked(task);
-        queue->at_once++;
-        hki_biased_release(&runtime->issue_lock);
-        return sequence;
-    }
+    return sequence;
+}
+
+/* Who is looking for work finds it in the ring. Nobody is woken just to register what may have to wait; what may run in its
+ * turn needs no registering. */
+static bool is_for_ring(hki_queue *queue, const hki_task *task)
+{
+    return queue == task->runtime->ordering && !task->spec.collective &&
+           (atomic_load_explicit(&queue->park->attentive, memory_order_relaxed) > 0 ||
+            (hki_task_takes_turns(task) &&
+             atomic_load_explicit(&queue->park->sleepers, memory_order_relaxed) > 0));
+}
+
+/* Issues a task that has its place in the order of calls; small: it had better run here as soon as it is ready. Releases the
+ * issue lock. Once published, the slot may be recycled at any time. */
+static __attribute__((noinline)) void issue_locked(hki_queue *queue, hki_task *task, bool small,
+                                                   bool is_put)
+{
+    hki_runtime *runtime = task->runtime;
+    const int access_count = task->spec.access_count;
     atomic_store_explicit(&task->state, HKI_TASK_WAITING, memory_order_relaxed);
     note_issued_locked(runtime, task);
     task->epoch = (uint8_t)queue->epoch;
@@ -450,5 +440,35 @@ uint64_t hki_task_submit(hki_task *task)
         hki_queue_push(queue, task);
     if ((ready || is_put) && atomic_load(&runtime->ended))
         hki_queue_cancel(queue);
+}
+
+uint64_t hki_task_submit(hki_task *task)
+{
+    hki_runtime *runtime = task->runtime;
+    submitted_count++;
+    if (runtime->serial)
+        return last_sequence = submit_serial(task);
+    const hki_task_spec *spec = &task->spec;
+    const bool as_ever = hki_environment_is_default(); /* asked early: the answer takes a while */
+    hki_queue *queue = hki_task_queue(task);
+    const bool small = !queue->is_accelerator && spec->piece_count == 1 && !spec->collective &&
+                       hki_runs_in_caller(queue, spec->expected_ns,
+                                          queue == runtime->ordering && hki_task_takes_turns(task));
+    const bool brief = small && is_brief(task) && as_ever;
+    const bool is_put = !small && is_for_ring(queue, task);
+    if (runtime->accelerated)
+        hki_ahead_begin(task);
+    hki_biased_acquire(&runtime->issue_lock);
+    if (!is_put)
+        hki_order_keep_locked(runtime);
+    const uint64_t sequence = take_sequence_locked(runtime, task);
+    count_writes_locked(runtime, spec);
+    if (brief && is_free_locked(spec)) {
+        run_at_once_locked(task);
+        queue->at_once++;
+        hki_biased_release(&runtime->issue_lock);
+    } else {
+        issue_locked(queue, task, small, is_put);
+    }
     return sequence;
 }

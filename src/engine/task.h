@@ -209,15 +209,29 @@ static inline void hki_executor_init(hki_executor *executor, hki_queue *queue, i
 
 /* ---- slots (slot.c) ------------------------------------------------------------------------------------------------ */
 
-/* may_wait: blocks while the run-ahead window has no room. NULL: no memory. */
-hki_task *hki_slot_get(hki_runtime *runtime, int access_count, size_t payload_bytes,
-                       uint64_t output_bytes, bool may_wait);
+/* How a task gets a slot: hki_slot_get, in engine_runtime.h. */
 void hki_slot_put(hki_executor *executor, hki_task *task);
+void hki_slot_clean_unusual(hki_task *task);
+
 /* Drops what the task holds, its records and memory, and leaves the slot as a fresh one. */
-void hki_slot_clean(hki_task *task);
-/* The thread keeps the slot, clean and with nobody else knowing of it, for its next begin, which takes it without a lock;
- * a free one as all others where it has one. Expects the issue lock. */
-void hki_slot_keep_locked(hki_task *task);
+static inline void hki_slot_clean(hki_task *task)
+{
+    if (task->spec.piece_count > 1)
+        task->next_piece = -1;
+    if (hki_task_is_unusual(task))
+        hki_slot_clean_unusual(task);
+}
+
+static inline void hki_slot_init(hki_task *task, int access_count, size_t payload_bytes)
+{
+    task->payload = task->inline_payload;
+    task->spec.accesses = task->inline_accesses;
+    task->spec.access_count = access_count;
+    task->payload_lines = (uint8_t)((payload_bytes + HKI_CACHE_LINE - 1) / HKI_CACHE_LINE);
+    task->epoch = HKI_UNCOUNTED;
+    task->is_wait = task->started = false;
+}
+
 /* Sees to it that the thread has a slot for its next begin, with so many gates, if that costs little. Expects the issue
  * lock. */
 void hki_slot_refill_locked(hki_runtime *runtime, int access_count);
