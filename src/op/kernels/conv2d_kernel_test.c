@@ -309,9 +309,12 @@ int main(void)
         hki_conv2d_geometry g = geometry_make(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8],
                                               a[9], a[10], a[11], a[12]);
         example whole = example_make(cases[i].label, &g, 0, g.samples);
-        for (int f64 = 0; f64 < 2; f64++)
+        for (int f64 = 0; f64 < 2; f64++) {
+            if (HKI_SANITIZED && i % 2 == (size_t)f64)
+                continue; /* they take long: of two neighbours each is checked with one type */
             for (int method = HKI_CONV2D_BY_RULE; method < HKI_CONV2D_COLUMNS; method++)
                 check(&whole, (hki_conv2d_method)method, f64);
+        }
         example_drop(&whole);
         if (g.samples <= 2)
             continue;
