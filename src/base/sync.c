@@ -27,10 +27,12 @@ bool hki_lock_try(hki_lock *lock)
 
 void hki_lock_acquire_slow(hki_lock *lock)
 {
-    /* The holder is done within a microsecond unless it lost its core: spin that long, then sleep. */
-    for (int spin = 0; spin < 100; spin++) {
+    /* The holder is done within a microsecond unless it lost its core: spin that long, then sleep. Looks ever less often,
+     * since each look takes the line from a holder that, as likely as not, is going to acquire the lock again. */
+    for (int pauses = 1; pauses <= 64; pauses *= 2) {
         uint32_t expected = 0;
-        hki_relax();
+        for (int i = 0; i < pauses; i++)
+            hki_relax();
         if (atomic_load_explicit(&lock->state, memory_order_relaxed) == 0 &&
             atomic_compare_exchange_weak_explicit(&lock->state, &expected, 1, memory_order_acquire,
                                                   memory_order_relaxed))
