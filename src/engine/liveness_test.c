@@ -234,7 +234,7 @@ static void test_submit_after_the_end(void)
     hki_runtime_release(runtime);
 }
 
-/* ---- tasks with more accesses than a slot has room for ---------------------------------------------------- */
+/* ---- memory --------------------------------------------------------------------------------------------------------- */
 
 /* Of slots and gates. */
 static int block_count(void)
@@ -277,6 +277,30 @@ static void test_memory_of_many_accesses(void)
     hk_runtime_deinit();
 }
 
+static void *submit_one(void *unused)
+{
+    hki_task_submit(begin(0, 0, NULL, NULL, 0, NULL));
+    return unused;
+}
+
+/* Each keeps a slot for its next task, which does not come. */
+static void test_memory_of_threads_that_end(void)
+{
+    enum { THREADS = 3000 };
+    start(1);
+    int before = 0;
+    for (int i = 0; i < THREADS; i++) {
+        pthread_t thread;
+        if (i == THREADS / 8)
+            before = block_count();
+        CHECK(!pthread_create(&thread, NULL, submit_one, NULL));
+        pthread_join(thread, NULL);
+    }
+    CHECK(hk_ok(hk_wait_all()));
+    CHECK(before > 0 && block_count() - before <= 1);
+    hk_runtime_deinit();
+}
+
 int main(void)
 {
     test_wait_all_beside_a_stream();
@@ -285,5 +309,6 @@ int main(void)
     test_what_is_free_is_found_behind_what_waits();
     test_submit_after_the_end();
     test_memory_of_many_accesses();
+    test_memory_of_threads_that_end();
     return check_result();
 }
