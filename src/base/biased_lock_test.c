@@ -5,7 +5,9 @@
 #include "base/sanitizer.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
+#include <ucontext.h>
 
 enum { MANY = 5000 }; /* acquisitions that make a thread the owner */
 
@@ -129,7 +131,7 @@ static void test_disturbed(void)
     for (int round = 0; round < ROUNDS; round++) {
         pthread_t threads[2];
         uint64_t others[2] = {0};
-        lock = (hki_biased_lock){.is_by_bias = false};
+        lock = (hki_biased_lock){.by_bias = 0};
         counter = 0;
         atomic_store(&stop, false);
         for (int i = 0; i < 2; i++)
@@ -144,6 +146,117 @@ static void test_disturbed(void)
     CHECK(revocations > 0 || !can_bias);
 }
 
+/* ---- one thread after the other is the owner --------------------------------------------------------------------- */
+
+/* More threads than may ever be owners. */
+static void test_many_owners(void)
+{
+    enum { THREADS = 2 * HKI_BIAS_PLACES };
+    int times = 2 * MANY, owners = 0;
+    lock = (hki_biased_lock){.by_bias = 0};
+    counter = 0;
+    for (int i = 0; i < THREADS; i++) {
+        lock.revocations = 0; /* so that it does not take ever longer */
+        in_other_thread(count_many, &times);
+        owners += is_biased();
+    }
+    CHECK(counter == (uint64_t)(THREADS * times));
+    CHECK(owners == (can_bias ? HKI_BIAS_PLACES : 0));
+}
+
+/* ---- held up ----------------------------------------------------------------------------------------------------- */
+
+#if defined(__x86_64__) && !HKI_SANITIZED
+
+enum { STEPS = 40, TRAP_FLAG = 0x100 };
+enum { STEPPING, HELD, OVER };
+
+static int hold_at, step; /* instructions of the owner's acquisition */
+static _Atomic(int) stage;
+static _Atomic(bool) other_has_it, both_have_it;
+
+static void stepped(int signal, siginfo_t *info, void *context)
+{
+    (void)signal;
+    (void)info;
+    greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
+    if (++step < hold_at)
+        return;
+    registers[REG_EFL] &= ~(greg_t)TRAP_FLAG;
+    int expected = STEPPING;
+    if (atomic_compare_exchange_strong(&stage, &expected, HELD))
+        while (atomic_load(&stage) == HELD)
+            nanosleep(&(struct timespec){.tv_nsec = 10000}, NULL);
+}
+
+static __attribute__((noinline)) void acquire(void)
+{
+    hki_biased_acquire(&lock);
+}
+
+static void *held_up(void *unused)
+{
+    count(2 * MANY);
+    __asm__ volatile("pushfq\n\torq %0, (%%rsp)\n\tpopfq" : : "i"(TRAP_FLAG) : "memory", "cc");
+    acquire();
+    __asm__ volatile("pushfq\n\tandq %0, (%%rsp)\n\tpopfq" : : "i"(~TRAP_FLAG) : "memory", "cc");
+    atomic_store(&both_have_it, atomic_load(&other_has_it));
+    hki_biased_release(&lock);
+    return unused;
+}
+
+/* Becomes the owner while the other thread is held up, and has the lock when that one goes on. */
+static void *become_owner(void *unused)
+{
+    while (atomic_load(&stage) == STEPPING)
+        nanosleep(&(struct timespec){.tv_nsec = 10000}, NULL);
+    if (hki_biased_try(&lock)) {
+        hki_biased_release(&lock);
+        count(4 * MANY);
+        hki_biased_acquire(&lock);
+        atomic_store(&other_has_it, true);
+        atomic_store(&stage, OVER);
+        nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+        atomic_store(&other_has_it, false);
+        hki_biased_release(&lock);
+    }
+    atomic_store(&stage, OVER);
+    return unused;
+}
+
+/* An owner may stop at any instruction of acquiring, for so long that it finds another one when it goes on. */
+static void test_held_up(void)
+{
+    const struct sigaction action = {.sa_sigaction = stepped, .sa_flags = SA_SIGINFO};
+    sigaction(SIGTRAP, &action, NULL);
+    for (hold_at = 1; hold_at < STEPS; hold_at++) {
+        pthread_t owner, other;
+        lock = (hki_biased_lock){.by_bias = 0};
+        step = 0;
+        atomic_store(&stage, STEPPING);
+        atomic_store(&both_have_it, false);
+        CHECK(!pthread_create(&other, NULL, become_owner, NULL));
+        CHECK(!pthread_create(&owner, NULL, held_up, NULL));
+        pthread_join(owner, NULL);
+        int expected = STEPPING; /* it took fewer steps */
+        atomic_compare_exchange_strong(&stage, &expected, HELD);
+        pthread_join(other, NULL);
+        if (atomic_load(&both_have_it))
+            fprintf(stderr, "held up after %d instructions\n", hold_at);
+        CHECK(!atomic_load(&both_have_it));
+    }
+    signal(SIGTRAP, SIG_DFL);
+}
+
+#else
+
+static void test_held_up(void)
+{
+    puts("threads cannot be held up at each instruction of this build");
+}
+
+#endif
+
 int main(void)
 {
     hki_biased_lock_prepare();
@@ -152,5 +265,7 @@ int main(void)
     test_owner_ends();
     test_try();
     test_disturbed();
+    test_many_owners();
+    test_held_up();
     return check_result();
 }

@@ -27,8 +27,8 @@ bool hki_lock_try(hki_lock *lock)
 
 void hki_lock_acquire_slow(hki_lock *lock)
 {
-    /* The holder is done within a microsecond unless it lost its core: spin that long, then sleep. Looks ever less often,
-     * since each look takes the line from a holder that, as likely as not, is going to acquire the lock again. */
+    /* The holder is done within a microsecond unless it lost its core: spin somewhat longer, then sleep. Looks ever less
+     * often, since each look takes the line from a holder that, as likely as not, is going to acquire the lock again. */
     for (int pauses = 1; pauses <= 64; pauses *= 2) {
         uint32_t expected = 0;
         for (int i = 0; i < pauses; i++)

@@ -190,7 +190,8 @@ static inline bool hki_window_is_far(hki_runtime *runtime)
 typedef struct hki_kept_slot {
     hki_task *task;
     uint64_t runtime_number; /* whose it is, if that one is still there */
-    bool is_watched;         /* it is given back when the thread exits */
+    bool
+        is_watched; /* it is given back when the thread exits, if its runtime is still the current one */
 } hki_kept_slot;
 
 extern _Thread_local hki_kept_slot hki_kept;
@@ -200,7 +201,7 @@ static inline bool hki_has_kept(const hki_runtime *runtime)
     return HKI_USUALLY(hki_kept.task) && HKI_USUALLY(hki_kept.runtime_number == runtime->number);
 }
 
-/* own: what the thread has kept, which it does only for a window that has room. NULL: nothing. */
+/* own: what the thread had kept, taken since the window has room; NULL: nothing. */
 hki_task *hki_slot_get_slow(hki_runtime *runtime, hki_task *own, int access_count,
                             size_t payload_bytes, uint64_t output_bytes, bool may_wait);
 void hki_slot_keep_slow_locked(hki_task *task);
@@ -224,8 +225,8 @@ static inline hki_task *hki_slot_get(hki_runtime *runtime, int access_count, siz
     return hki_slot_get_slow(runtime, task, access_count, payload_bytes, output_bytes, may_wait);
 }
 
-/* The thread keeps the slot, clean and with nobody else knowing of it, for its next begin; a free one as all others where
- * it has one. Expects the issue lock. */
+/* The thread keeps the slot, clean and with nobody else knowing of it, for its next begin; where it has one already, the
+ * slot goes to the free ones. Expects the issue lock. */
 static inline void hki_slot_keep_locked(hki_runtime *runtime, hki_task *task)
 {
     if (HKI_USUALLY(!hki_kept.task && hki_kept.is_watched)) {

@@ -136,31 +136,44 @@ static void test_held_up(void)
 
 /* ---- a long wait ---------------------------------------------------------------------------------------------- */
 
-static _Atomic(long) polls, naps; /* of the latest thread that polled: the clock */
+static _Thread_local long polls_here, naps_before;
+static _Atomic(long) polls, naps; /* of the thread that polled last: the clock */
+
+enum { AWAKE_POLLS = 1000000 / 40000, LEAST_POLLS = 8 * AWAKE_POLLS };
 
 /* That asks to be looked at so soon that sleeping until then is hardly worth it. */
 static int64_t eager_poll(hki_device *device, hki_ticket *ticket)
 {
     struct rusage usage;
     getrusage(RUSAGE_THREAD, &usage);
-    atomic_fetch_add(&polls, 1);
-    atomic_store(&naps, usage.ru_nvcsw);
+    if (polls_here++ == 0)
+        naps_before = usage.ru_nvcsw;
+    atomic_store(&polls, polls_here);
+    atomic_store(&naps, usage.ru_nvcsw - naps_before);
     return late_poll(device, ticket) ? 40000 : 0;
 }
 
 static void *end_later(void *unused)
 {
     nap(200000000);
+    for (int i = 0; i < 10000 && atomic_load(&polls) < LEAST_POLLS; i++)
+        nap(1000000);
     late_run();
     return unused;
 }
 
+static int64_t thread_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
 /* A task of 200 ms, for which a thread waits: the clock stays awake for its first millisecond only, and sleeps before it
- * looks again from then on. */
+ * looks again from then on; and who waits sleeps most of the time. */
 static void test_long_wait(void)
 {
     static const hki_task_class work = {.enqueues = true, .finish = finish};
-    enum { AWAKE_POLLS = 1000000 / 40000 };
     hki_runtime *runtime = late_start(HK_ENGINE_ASYNC, 8, 0);
     late_class.poll = eager_poll;
     atomic_store(&finished, 0);
@@ -168,9 +181,12 @@ static void test_long_wait(void)
     submit(runtime, &work);
     late_await(0, HKI_QUEUE_COMPUTE, 1);
     CHECK(!pthread_create(&thread, NULL, end_later, NULL));
+    const int64_t before_ns = thread_ns(), begin_ns = hki_clock_ns();
     CHECK(hk_ok(hk_wait_all()));
+    CHECK(thread_ns() - before_ns < (hki_clock_ns() - begin_ns) / 2);
     CHECK(have_finished(1));
     const long looked = atomic_load(&polls), slept = atomic_load(&naps);
+    CHECK(looked >= LEAST_POLLS);
     if (slept < (looked - AWAKE_POLLS) / 2)
         fprintf(stderr, "%ld looks, %ld naps\n", looked, slept);
     CHECK(slept >= (looked - AWAKE_POLLS) / 2);

@@ -149,7 +149,7 @@ static bool kept_key_exists;
 
 static void thread_ends(void *unused)
 {
-    hki_runtime *runtime = hki_runtime_current_retained();
+    hki_runtime *runtime = hki_kept.task ? hki_runtime_current_retained() : NULL;
     (void)unused;
     if (runtime && hki_has_kept(runtime)) {
         hki_executor executor;
