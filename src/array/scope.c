@@ -1,21 +1,19 @@
 /* Each thread has one list of the results that its open scopes own. Taking one leaves a hole. */
 #include "array/handle.h"
 
-#include <pthread.h>
+#include "base/thread_end.h"
+
 #include <stdlib.h>
 
 typedef struct scope_list {
     hk_array **items;
     size_t count, capacity;
-    size_t depth; /* open scopes */
-    size_t mark;  /* of the innermost */
-    bool registered;
+    size_t depth;    /* open scopes */
+    size_t mark;     /* of the innermost */
+    bool is_watched; /* list_deinit will come */
 } scope_list;
 
 static _Thread_local scope_list list;
-static pthread_key_t list_key; /* only for what it does when a thread exits */
-static pthread_once_t list_once = PTHREAD_ONCE_INIT;
-static bool list_key_exists;
 
 /* Releases what stands behind the first `mark` entries. */
 static void release_behind(size_t mark)
@@ -40,18 +38,11 @@ static void list_deinit(void *unused)
     list = (scope_list){0};
 }
 
-static void list_key_create(void)
-{
-    list_key_exists = !pthread_key_create(&list_key, list_deinit);
-}
-
 static bool list_grow(void)
 {
-    if (!list.registered) {
-        pthread_once(&list_once, list_key_create);
-        /* Without it a thread that exits within a scope leaks: no reason to fail. */
-        list.registered = list_key_exists && !pthread_setspecific(list_key, &list);
-    }
+    static hki_thread_end end = {.function = list_deinit};
+    if (!list.is_watched) /* without it a thread that ends within a scope leaks: no reason to fail */
+        list.is_watched = hki_thread_end_watch(&end);
     size_t capacity = list.capacity ? list.capacity * 2 : 64;
     hk_array **items = realloc(list.items, capacity * sizeof *items);
     if (!items)

@@ -2,8 +2,8 @@
 
 #include "base/sanitizer.h"
 #include "base/sync.h"
+#include "base/thread_end.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,9 +27,6 @@ static _Thread_local struct {
     bool is_watched;        /* thread_ends will come */
     void *blocks[2 * BATCH];
 } kept;
-static pthread_key_t key; /* only for what it does when a thread exits */
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static bool key_exists;
 
 /* The lock is only tried: in the child of a fork a thread may have it that is not there. */
 static hki_lock returned_lock;
@@ -45,15 +42,10 @@ static void thread_ends(void *unused)
     kept.is_watched = false; /* what other keys' functions still put brings us back */
 }
 
-static void key_create(void)
-{
-    key_exists = !pthread_key_create(&key, thread_ends);
-}
-
 static bool watch(void)
 {
-    pthread_once(&once, key_create);
-    kept.is_watched = key_exists && !pthread_setspecific(key, &kept);
+    static hki_thread_end end = {.function = thread_ends};
+    kept.is_watched = hki_thread_end_watch(&end);
     return kept.is_watched;
 }
 

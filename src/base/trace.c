@@ -3,8 +3,9 @@
  * may be read is decided once, when recording ends: what is written later is in nobody's way. */
 #include "base/trace.h"
 
+#include "base/thread_end.h"
+
 #include <assert.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -60,10 +61,6 @@ static _Thread_local struct {
     hki_trace_thread_info info; /* where is_named */
 } here;
 
-static pthread_key_t thread_key; /* only for what it does when a thread ends */
-static pthread_once_t thread_once = PTHREAD_ONCE_INIT;
-static bool thread_key_exists;
-
 /* ---- threads ------------------------------------------------------------------------------------------ */
 
 static void buffer_release(buffer *self)
@@ -81,11 +78,6 @@ static void thread_deinit(void *unused)
         buffer_release(first);
     }
     here.is_watched = false; /* what other keys' destructors write is watched anew */
-}
-
-static void thread_key_create(void)
-{
-    thread_key_exists = !pthread_key_create(&thread_key, thread_deinit);
 }
 
 void hki_trace_name_thread(const char *name, int device, int queue, int worker)
@@ -134,14 +126,12 @@ static buffer *find_buffer(hki_trace *trace)
 
 static buffer *buffer_create_locked(hki_trace *trace)
 {
+    static hki_thread_end end = {.function = thread_deinit};
     buffer *self = calloc(1, sizeof *self);
     if (!self)
         return NULL;
-    if (!here.is_watched) {
-        pthread_once(&thread_once, thread_key_create);
-        /* Without it the buffer of a thread that ends stays: no reason to fail. */
-        here.is_watched = thread_key_exists && !pthread_setspecific(thread_key, &here);
-    }
+    if (!here.is_watched) /* without it the buffer of a thread that ends stays: no reason to fail */
+        here.is_watched = hki_thread_end_watch(&end);
     atomic_init(&self->trace, trace);
     atomic_init(&self->holders, 2);
     self->next_of_thread = here.buffers;

@@ -1,4 +1,5 @@
 /* Where tasks and gates live: slots in chunks, which last as long as the runtime, and go from hand to hand. */
+#include "base/thread_end.h"
 #include "engine/accelerator.h"
 
 #include <stdlib.h>
@@ -143,9 +144,6 @@ static bool reserve_locked(hki_runtime *runtime, hki_task *task, int count)
 /* ---- what a thread keeps ------------------------------------------------------------------------------------------- */
 
 _Thread_local hki_kept_slot hki_kept;
-static pthread_key_t kept_key; /* only for what it does when a thread exits */
-static pthread_once_t kept_once = PTHREAD_ONCE_INIT;
-static bool kept_key_exists;
 
 static void thread_ends(void *unused)
 {
@@ -163,15 +161,10 @@ static void thread_ends(void *unused)
     hki_kept.is_watched = false; /* what other keys' functions still issue brings us back */
 }
 
-static void kept_key_create(void)
+static bool watch(void)
 {
-    kept_key_exists = !pthread_key_create(&kept_key, thread_ends);
-}
-
-static __attribute__((noinline)) bool watch(void)
-{
-    pthread_once(&kept_once, kept_key_create);
-    hki_kept.is_watched = kept_key_exists && !pthread_setspecific(kept_key, &hki_kept);
+    static hki_thread_end end = {.function = thread_ends};
+    hki_kept.is_watched = hki_thread_end_watch(&end);
     return hki_kept.is_watched;
 }
 

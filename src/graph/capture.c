@@ -2,10 +2,10 @@
  * noted fails the graph. */
 #include "graph/recorded.h"
 
+#include "base/thread_end.h"
 #include "op/plan.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,9 +31,6 @@ struct hki_capture {
 };
 
 static _Thread_local hki_capture own;
-static pthread_key_t end_key; /* only for what it does when a thread exits */
-static pthread_once_t end_once = PTHREAD_ONCE_INIT;
-static bool end_key_exists;
 
 /* ---- failing --------------------------------------------------------------------------------- */
 
@@ -357,11 +354,6 @@ static void thread_ends(void *unused)
     hk_graph_release(graph);
 }
 
-static void end_key_create(void)
-{
-    end_key_exists = !pthread_key_create(&end_key, thread_ends);
-}
-
 /* What is to be given in place of x, and where x lies. False after failing. */
 static bool bound_note(hki_capture *self, int index, hk_array *x)
 {
@@ -413,13 +405,12 @@ static void bounds_note(hki_capture *self, hk_array *const *bound, int count)
 
 void hk_capture_begin(hk_array *const *bound, int count)
 {
+    static hki_thread_end end = {.function = thread_ends};
     if (hki_capturing) {
         hki_capturing->depth++;
         return;
     }
-    pthread_once(&end_once, end_key_create);
-    if (end_key_exists) /* without it a thread that ends within a capture leaks: no reason to fail */
-        pthread_setspecific(end_key, &own);
+    hki_thread_end_watch(&end); /* without it a thread that ends within leaks: no reason to fail */
     own = (hki_capture){.graph = hki_graph_create(hki_status_ok()),
                         .submitted = hki_submitted_count()};
     hki_capturing = &own;
