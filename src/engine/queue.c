@@ -387,6 +387,8 @@ int hki_queue_pop(hki_queue *queue, hki_executor *executor, int64_t most_ns, hki
             hki_turns_run(executor);
         else if (executor && executor->stalled_on)
             again = hki_turns_await(executor);
+        else if (executor && executor->turns > 0 && taken.count == 0)
+            hki_turns_gather(ordered);
     } while (taken.count == 0 && again && !hki_ring_is_empty(&queue->ring));
     return taken.count;
 }

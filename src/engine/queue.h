@@ -153,6 +153,8 @@ bool hki_turns_are_enough(const hki_executor *executor);
 void hki_turns_run(hki_executor *executor);
 /* Spins while that is in the way, for a few microseconds at most. True: it is not any more. */
 bool hki_turns_await(hki_executor *executor);
+/* After so few that it took longer to look for them than to run them: lets some more come, for a microsecond or two. */
+void hki_turns_gather(int taken);
 
 void *hki_worker_main(void *worker);
 /* Every task sees the same floating-point environment, whatever the caller's thread has set. True: it is that. */

@@ -150,6 +150,14 @@ void hki_turns_run(hki_executor *executor)
     executor->batch_ns = 0;
 }
 
+void hki_turns_gather(int taken)
+{
+    if (taken == 0 || taken >= HKI_BATCH_TASKS)
+        return;
+    for (const uint64_t begin = hki_ticks(); hki_ticks() - begin < HKI_GATHER_TICKS;)
+        hki_relax();
+}
+
 bool hki_turns_await(hki_executor *executor)
 {
     const uint64_t noted = executor->stalled_on, begin = hki_ticks();
