@@ -206,6 +206,8 @@ def peer_choices(threads):
                 if os.path.exists(f"{folder}/{name}/libblas.so.3")]
     yield "BLAS", [{"env": {"LD_LIBRARY_PATH": f"{folder}/{name}", "OPENBLAS_NUM_THREADS": str(threads)}}
                    for name in flavours if name.startswith(("openblas-", "blis-"))]
+    # An OpenBLAS that is older than the processor takes its slowest kernels; hocket's own choice never does.
+    yield "BLAS kernels", [{"env": {"OPENBLAS_CORETYPE": core}} for core in ("SkylakeX", "Haswell")]
 
 
 def pytorch_environment(threads, setting):
