@@ -190,8 +190,7 @@ static inline bool hki_window_is_far(hki_runtime *runtime)
 typedef struct hki_kept_slot {
     hki_task *task;
     uint64_t runtime_number; /* whose it is, if that one is still there */
-    bool
-        is_watched; /* it is given back when the thread exits, if its runtime is still the current one */
+    bool is_watched;         /* it is given back when the thread ends before its runtime */
 } hki_kept_slot;
 
 extern _Thread_local hki_kept_slot hki_kept;
