@@ -265,8 +265,87 @@ static void test_order_of_reductions(void)
     end();
 }
 
+/* ---- what is ready ------------------------------------------------------------------------------------------ */
+
+typedef struct progress {
+    atomic_int fetched, used, ended, most; /* most: fetched and not used at a time */
+    atomic_int stage;
+} progress;
+
+typedef struct stride {
+    progress *progress;
+    atomic_int *count; /* NULL: none */
+    bool holds;
+} stride;
+
+static void stride_run(hki_task *task, void *payload, int64_t piece)
+{
+    (void)task, (void)piece;
+    const stride *self = payload;
+    progress *all = self->progress;
+    if (self->holds)
+        atomic_store(&all->stage, RUNNING);
+    while (self->holds && atomic_load(&all->stage) != OVER)
+        usleep(100);
+    if (self->count)
+        atomic_fetch_add(self->count, 1);
+    int ahead = atomic_load(&all->fetched) - atomic_load(&all->used);
+    if (ahead > atomic_load(&all->most))
+        atomic_store(&all->most, ahead);
+    atomic_fetch_add(&all->ended, 1);
+}
+
+/* Reads `from`, unless that is NULL, and changes `to`. */
+static void issue_stride(stride its, hki_var *from, hki_var *to)
+{
+    static const hki_task_class class = {.run = stride_run};
+    hki_task *task = hki_task_begin(runtime, sizeof its, from ? 2 : 1, 0);
+    hki_task_spec *spec = hki_task_get_spec(task);
+    *(stride *)hki_task_payload(task) = its;
+    spec->class = &class;
+    spec->device = hk_device_at(0).handle;
+    spec->operation = "test";
+    spec->expected_ns = 1000000;
+    spec->accesses[0] = (hki_access){to, 0, 8, HKI_READ | HKI_WRITE};
+    if (from)
+        spec->accesses[1] = (hki_access){from, 0, 8, HKI_READ};
+    hki_task_submit(task);
+}
+
+/* A program that fetches data, uses them, and changes what the next step needs, as training does. All data could be fetched
+ * at once; but what was issued first goes first, so that memory for a few steps is enough, not for all of them. */
+static void test_no_more_is_fetched_than_used(void)
+{
+    enum { STEPS = 150, PARTS = VARS - 1 };
+    static hki_var data[STEPS];
+    progress all = {0};
+    start(1, 1, -1);
+    for (int i = 0; i < STEPS; i++)
+        hki_var_init(&data[i], runtime);
+    issue_stride((stride){&all, NULL, true}, NULL, &vars[PARTS]);
+    while (atomic_load(&all.stage) != RUNNING)
+        usleep(1000);
+    for (int i = 0; i < STEPS; i++) {
+        issue_stride((stride){&all, &all.fetched, false}, NULL, &data[i]);
+        for (int j = 0; j < PARTS; j++)
+            issue_stride((stride){&all, NULL, false}, &vars[j], &vars[PARTS]);
+        issue_stride((stride){&all, &all.used, false}, &data[i], &vars[PARTS]);
+        for (int j = 0; j < PARTS; j++)
+            issue_stride((stride){&all, NULL, false}, &vars[PARTS], &vars[j]);
+    }
+    atomic_store(&all.stage, OVER);
+    while (atomic_load(&all.ended) < 1 + STEPS * (2 + 2 * PARTS)) /* who waits by the library helps */
+        usleep(1000);
+    CHECK(atomic_load(&all.most) <= 3);
+    CHECK(hk_ok(hk_wait_all()));
+    for (int i = 0; i < STEPS; i++)
+        hki_var_deinit(&data[i]);
+    end();
+}
+
 int main(void)
 {
+    test_no_more_is_fetched_than_used();
     test_order_of_reductions();
     test_total_order(1, 2, -1);
     test_total_order(1, 2, 500);

@@ -35,15 +35,24 @@ static void link_behind(hki_queue *queue, hki_task *previous, hki_task *task)
     atomic_store_explicit(&task->queued_in, queue, memory_order_relaxed);
 }
 
-/* What was ready first goes first. But of reductions between devices those that were issued first: gradients get ready
- * from the last layer to the first, and a program names its parameters, and so sums their gradients, in the order in
- * which the next step needs them. */
+/* What was issued first goes first, about. Then no more memory is taken than the program's order needs: what fetches the
+ * data of later steps is ready before the rest of this one. And reductions between devices get ready from the last layer
+ * to the first, while a program names its parameters, and so sums their gradients, in the order in which the next step
+ * needs them. */
 static void link_in_order(hki_queue *queue, hki_task *task)
 {
-    hki_task *previous = queue->lists[task->spec.collective ? 0 : 1].last;
-    while (task->spec.collective && previous &&
-           hki_task_sequence(previous) > hki_task_sequence(task))
-        previous = previous->queue_previous;
+    enum { LOOKS = 64 };
+    const int index = task->spec.collective ? 0 : 1;
+    const uint64_t sequence = hki_task_sequence(task);
+    hki_task *previous = queue->lists[index].last;
+    if (previous && hki_task_sequence(previous) > sequence) {
+        hki_task *next = queue->lists[index].first;
+        previous = NULL;
+        for (int i = 0; i < LOOKS && hki_task_sequence(next) < sequence; i++) {
+            previous = next;
+            next = next->queue_next;
+        }
+    }
     link_behind(queue, previous, task);
 }
 
@@ -371,8 +380,7 @@ int hki_queue_pop(hki_queue *queue, hki_executor *executor, int64_t most_ns, hki
             hki_window_make_room(queue->runtime);
         hki_lock_acquire(&queue->lock);
         drain_locked(queue, 0);
-        if (!queue->lists[1].first)
-            drain_locked(queue, 1);
+        drain_locked(queue, 1);
         take_listed_locked(queue, &taken);
         if (!orders)
             take_from_ring_locked(queue, &taken);
