@@ -334,7 +334,8 @@ static void test_no_more_is_fetched_than_used(void)
             issue_stride((stride){&all, NULL, false}, &vars[PARTS], &vars[j]);
     }
     atomic_store(&all.stage, OVER);
-    while (atomic_load(&all.ended) < 1 + STEPS * (2 + 2 * PARTS)) /* who waits by the library helps */
+    while (atomic_load(&all.ended) <
+           1 + STEPS * (2 + 2 * PARTS)) /* who waits by the library helps */
         usleep(1000);
     CHECK(atomic_load(&all.most) <= 3);
     CHECK(hk_ok(hk_wait_all()));

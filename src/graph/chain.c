@@ -129,7 +129,7 @@ static bool is_dense(const hki_chain *chain)
 /* Sets of how many samples blocks and pieces are. */
 static void cut(hki_chain *chain)
 {
-    if (chain->of_images) {
+    if (chain->form == HKI_CHAIN_OF_IMAGES) {
         /* The first four samples may have a core each. */
         int64_t share = is_dense(chain) ? HKI_IMAGE_SAMPLES : (chain->samples - 1) / 4 + 1;
         chain->block_samples = smaller(smaller(share, chain->samples), HKI_IMAGE_SAMPLES);
@@ -137,7 +137,9 @@ static void cut(hki_chain *chain)
         chain->piece_samples =
             chain->block_samples * larger(1, smaller(blocks, PIECE_SAMPLES / HKI_IMAGE_SAMPLES));
     } else {
-        chain->block_samples = hki_conv2d_block_lanes(chain->f64);
+        /* Layers read their weights once for all samples of a block. */
+        chain->block_samples =
+            chain->form == HKI_CHAIN_OF_ROWS ? PIECE_SAMPLES : hki_conv2d_block_lanes(chain->f64);
         chain->piece_samples = hki_chain_piece_samples(chain->samples);
     }
     chain->piece_count = (chain->samples - 1) / chain->piece_samples + 1;
@@ -162,6 +164,29 @@ static bool suits_images(const hki_chain *chain)
     return forward && image_ns > 0 &&
            (has_few_samples(chain) ? image_ns + calls_ns <= IMAGE_MAX_NS
                                    : image_ns <= image_advantage * lanes_ns);
+}
+
+static bool is_layer(const hki_conv2d_block *block)
+{
+    const hki_conv2d_geometry *g = &block->geometry;
+    return g->in_height == 1 && g->in_width == 1 && g->kernel_height == 1 && g->kernel_width == 1 &&
+           g->out_height == 1 && g->out_width == 1 && block->pool == HKI_BLOCK_POOL_NONE;
+}
+
+/* Whether its convolutions are layers all of them, whose weights get their gradients elsewhere. */
+static bool suits_rows(const hki_chain *chain)
+{
+    bool layers = true;
+    int count = 0;
+    for (int i = 0; i < chain->step_count; i++) {
+        const hki_chain_step *step = &chain->steps[i];
+        if (step->kind != HKI_STEP_FORWARD && step->kind != HKI_STEP_BACKWARD)
+            continue;
+        layers = layers && is_layer(&step->block) && step->mask < 0 && step->dweight < 0 &&
+                 step->dbias < 0;
+        count++;
+    }
+    return layers && count > 0;
 }
 
 static bool has_sums(const hki_chain *chain)
@@ -190,7 +215,7 @@ static void find_constants(hki_chain *chain, const hk_graph *graph)
 
 /* NULL: out of host memory, or not worth it. */
 static hki_chain *chain_try(const hk_graph *graph, const hki_chain_place *places, int count,
-                            int64_t samples, bool of_images)
+                            int64_t samples, hki_chain_form form)
 {
     hki_chain *chain = calloc(1, sizeof *chain);
     bool *outside = find_outside(graph, places);
@@ -198,17 +223,19 @@ static hki_chain *chain_try(const hk_graph *graph, const hki_chain_place *places
     if (chain) {
         atomic_init(&chain->refs, 1);
         chain->samples = samples;
-        chain->of_images = of_images;
+        chain->form = form;
     }
     if (made) {
         chain->device = chain->calls[0].device;
         chain->f64 = is_f64(chain);
-        made = of_images ? !chain->f64 && !has_sums(chain) : !has_few_samples(chain);
+        made =
+            form == HKI_CHAIN_OF_IMAGES ? !chain->f64 && !has_sums(chain) : !has_few_samples(chain);
     }
     if (made) {
         cut(chain);
         made = hki_chain_make_steps(chain, graph->slot_count, outside) &&
-               (!of_images || suits_images(chain));
+               (form != HKI_CHAIN_OF_IMAGES || suits_images(chain)) &&
+               (form != HKI_CHAIN_OF_ROWS || suits_rows(chain));
     }
     if (made) {
         find_constants(chain, graph);
@@ -226,12 +253,16 @@ static hki_chain *chain_try(const hk_graph *graph, const hki_chain_place *places
     return NULL;
 }
 
-/* Of images where that suits it, else of samples in lanes. */
+/* Of images or rows where that suits it, else of samples in lanes. */
 static hki_chain *chain_create(const hk_graph *graph, const hki_chain_place *places, int count,
                                int64_t samples)
 {
-    hki_chain *chain = chain_try(graph, places, count, samples, true);
-    return chain ? chain : chain_try(graph, places, count, samples, false);
+    static const hki_chain_form forms[] = {HKI_CHAIN_OF_IMAGES, HKI_CHAIN_OF_ROWS,
+                                           HKI_CHAIN_OF_LANES};
+    hki_chain *chain = NULL;
+    for (size_t i = 0; !chain && i < sizeof forms / sizeof *forms; i++)
+        chain = chain_try(graph, places, count, samples, forms[i]);
+    return chain;
 }
 
 static bool node_of_chain(hki_node *node, hki_chain *chain)
@@ -326,12 +357,13 @@ static void describe_block(const hki_chain_step *step, FILE *stream)
 
 void hki_chain_describe(const hki_chain *chain, FILE *stream)
 {
-    fprintf(
-        stream,
-        "  %" PRId64 " samples in %" PRId64 " pieces, blocks of %" PRId64 "%s; workspace %" PRId64
-        " KiB a piece, sums %" PRId64 " KiB, constant weights %" PRId64 " KiB\n",
-        chain->samples, chain->piece_count, chain->block_samples, chain->of_images ? " images" : "",
-        chain->workspace_bytes >> 10, chain->sum_bytes >> 10, chain->kept_bytes >> 10);
+    static const char *const forms[] = {"", " rows", " images"};
+    fprintf(stream,
+            "  %" PRId64 " samples in %" PRId64 " pieces, blocks of %" PRId64
+            "%s; workspace %" PRId64 " KiB a piece, sums %" PRId64 " KiB, constant weights %" PRId64
+            " KiB\n",
+            chain->samples, chain->piece_count, chain->block_samples, forms[chain->form],
+            chain->workspace_bytes >> 10, chain->sum_bytes >> 10, chain->kept_bytes >> 10);
     for (int i = 0; i < chain->step_count; i++) {
         const hki_chain_step *step = &chain->steps[i];
         fprintf(stream, "  ");

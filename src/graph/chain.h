@@ -6,15 +6,24 @@
  * What a chain computes on is its values, one for each array of samples; a value is in one or both of two layouts while
  * a block is worked on: *rows*, samples in C order, and *lanes*. Those of many samples lie side by side in the lanes,
  * kernels/conv2d_block.h. A chain *of images* is for samples too few for that, and without a backward pass: the lanes of
- * its values are channels, kernels/conv2d_image.h. */
+ * its values are channels, kernels/conv2d_image.h. A chain *of rows* has fully connected layers and no convolution:
+ * nothing of it is ever in lanes, kernels/layer_kernel.h. */
 #ifndef HOCKET_GRAPH_CHAIN_H
 #define HOCKET_GRAPH_CHAIN_H
 
 #include "base/sync.h"
 #include "graph/graph.h"
 #include "op/kernels/conv2d_image.h"
+#include "op/kernels/layer_kernel.h"
 
 enum { HKI_CHAIN_NOWHERE = -1 };
+
+/* What its convolutions and layers work on. */
+typedef enum hki_chain_form {
+    HKI_CHAIN_OF_LANES,
+    HKI_CHAIN_OF_ROWS,
+    HKI_CHAIN_OF_IMAGES
+} hki_chain_form;
 
 typedef struct hki_chain_value {
     int slot;
@@ -42,7 +51,7 @@ typedef struct hki_chain_sum {
 typedef enum hki_chain_step_kind {
     HKI_STEP_CALL,     /* an operator's own kernel on a block */
     HKI_STEP_CALL_END, /* the same on a whole piece, when its blocks are done: sums */
-    HKI_STEP_FORWARD,  /* conv2d_block.h */
+    HKI_STEP_FORWARD,  /* conv2d_block.h, conv2d_image.h, layer_kernel.h */
     HKI_STEP_BACKWARD,
     HKI_STEP_TO_LANES,
     HKI_STEP_TO_ROWS,
@@ -119,8 +128,8 @@ typedef struct hki_chain_mask {
 struct hki_chain {
     atomic_uint refs; /* its node's and those of its tasks */
     hki_device *device;
-    bool f64; /* of its lanes */
-    bool of_images;
+    bool f64; /* of its lanes and layers */
+    hki_chain_form form;
     int64_t samples, block_samples, piece_samples, piece_count;
     hki_node *calls; /* owned, in their order */
     int call_count;
@@ -203,6 +212,8 @@ static inline char *hki_chain_kept_data(const hki_chain_kept *kept)
 {
     return hki_storage_kernel_data(kept->memory);
 }
+/* The layer that a step of a chain of rows is, or a pack: what it reads are its inputs. */
+hki_layer hki_chain_layer(const hki_conv2d_block *block, bool is_backward);
 /* Packs one weight into its memory. */
 void hki_chain_pack_weight(const hki_chain *chain, const hki_chain_pack *pack, const void *weight,
                            void *packed);

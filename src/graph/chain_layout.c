@@ -32,7 +32,7 @@ static bool goes_in_lanes(const layout *self, const hki_chain_step *step)
 {
     const hki_chain *chain = self->chain;
     const hki_chain_value *out = &chain->values[step->out[0].index];
-    bool can = !chain->of_images && step->kind == HKI_STEP_CALL &&
+    bool can = chain->form == HKI_CHAIN_OF_LANES && step->kind == HKI_STEP_CALL &&
                chain->calls[step->call].op->elementwise && out->fits_lanes;
     bool all_rows = true;
     for (int i = 0; i < HKI_MAX_INPUTS && can; i++) {
@@ -91,15 +91,15 @@ static void lay_out_image(layout *self, hki_chain_step *step)
 
 static void lay_out_block(layout *self, const hki_chain_step *step)
 {
-    if (step->x >= 0)
-        convert(self, step->x, HKI_STEP_TO_LANES);
-    if (step->dy >= 0)
-        convert(self, step->dy, HKI_STEP_TO_LANES);
+    const bool rows = self->chain->form == HKI_CHAIN_OF_ROWS;
+    const int read[] = {step->x, step->dy}, made[] = {step->y, step->dx};
+    for (int i = 0; i < 2; i++)
+        if (read[i] >= 0)
+            convert(self, read[i], rows ? HKI_STEP_TO_ROWS : HKI_STEP_TO_LANES);
     self->steps[self->count++] = *step;
-    if (step->y >= 0)
-        self->is_in[step->y] |= IN_LANES;
-    if (step->dx >= 0)
-        self->is_in[step->dx] |= IN_LANES;
+    for (int i = 0; i < 2; i++)
+        if (made[i] >= 0)
+            self->is_in[made[i]] |= rows ? IN_ROWS : IN_LANES;
 }
 
 /* Rows that leave the block: whole arrays, and what steps at the end of a piece read. */
@@ -133,7 +133,7 @@ static void insert_conversions(layout *self)
         }
         if (step->kind == HKI_STEP_CALL)
             lay_out_call(self, step);
-        else if (chain->of_images)
+        else if (chain->form == HKI_CHAIN_OF_IMAGES)
             lay_out_image(self, step);
         else
             lay_out_block(self, step);
@@ -171,6 +171,7 @@ static void live(tenant *self, int step)
 /* tenants: rows of value i at 2 i, its lanes at 2 i + 1. */
 static void note_lives(const hki_chain *chain, tenant *tenants)
 {
+    const bool rows = chain->form == HKI_CHAIN_OF_ROWS;
     for (int i = 0; i < chain->step_count; i++) {
         const hki_chain_step *step = &chain->steps[i];
         const int block[] = {step->x, step->y, step->dx, step->dy};
@@ -192,7 +193,7 @@ static void note_lives(const hki_chain *chain, tenant *tenants)
         case HKI_STEP_BACKWARD:
             for (int j = 0; j < 4; j++)
                 if (block[j] >= 0)
-                    live(&tenants[2 * block[j] + !(j == 0 && step->x_in_rows)], i);
+                    live(&tenants[2 * block[j] + !(rows || (j == 0 && step->x_in_rows))], i);
             break;
         case HKI_STEP_SPREAD:
             live(&tenants[2 * step->x], i);
@@ -233,7 +234,8 @@ static int64_t place(tenant *tenants, int count)
 
 static int64_t lanes_bytes(const hki_chain *chain, const hki_chain_value *value)
 {
-    int64_t elements = chain->of_images ? hki_image_elements(&value->image) : value->elements;
+    int64_t elements =
+        chain->form == HKI_CHAIN_OF_IMAGES ? hki_image_elements(&value->image) : value->elements;
     return rounded(elements * chain->block_samples * (int64_t)hki_dtype_bytes(value->dtype));
 }
 
@@ -285,7 +287,12 @@ static int64_t scratch_of(const hki_chain *chain)
         const hki_chain_step *step = &chain->steps[i];
         const hki_conv2d_image image = {step->block, step->pack < 0 ? (hki_image){0}
                                                                     : chain->packs[step->pack].x};
-        if (step->kind == HKI_STEP_FORWARD && chain->of_images)
+        const bool is_block = step->kind == HKI_STEP_FORWARD || step->kind == HKI_STEP_BACKWARD;
+        const hki_layer layer = hki_chain_layer(&step->block, step->kind == HKI_STEP_BACKWARD);
+        if (is_block && chain->form == HKI_CHAIN_OF_ROWS)
+            most = larger(
+                most, (int64_t)hki_layer_scratch_bytes(&layer, chain->f64, chain->block_samples));
+        else if (step->kind == HKI_STEP_FORWARD && chain->form == HKI_CHAIN_OF_IMAGES)
             most = larger(most, (int64_t)hki_conv2d_image_scratch_bytes(&image));
         else if (step->kind == HKI_STEP_FORWARD)
             most = larger(

@@ -3,19 +3,37 @@
 
 #include <stdlib.h>
 
+hki_layer hki_chain_layer(const hki_conv2d_block *block, bool is_backward)
+{
+    const hki_conv2d_geometry *g = &block->geometry;
+    return is_backward ? (hki_layer){g->out_channels, g->in_channels, false}
+                       : (hki_layer){g->in_channels, g->out_channels, block->relu};
+}
+
 size_t hki_chain_pack_bytes(const hki_chain *chain, const hki_chain_pack *pack)
 {
     const hki_conv2d_image image = {pack->block, pack->x};
-    return chain->of_images ? hki_conv2d_image_packed_bytes(&image)
-                            : hki_conv2d_block_packed_bytes(&pack->block, chain->f64);
+    const hki_layer layer = hki_chain_layer(&pack->block, pack->is_backward);
+    switch (chain->form) {
+    case HKI_CHAIN_OF_IMAGES:
+        return hki_conv2d_image_packed_bytes(&image);
+    case HKI_CHAIN_OF_ROWS:
+        return hki_layer_packed_bytes(&layer, chain->f64);
+    case HKI_CHAIN_OF_LANES:
+        break;
+    }
+    return hki_conv2d_block_packed_bytes(&pack->block, chain->f64);
 }
 
 void hki_chain_pack_weight(const hki_chain *chain, const hki_chain_pack *pack, const void *weight,
                            void *packed)
 {
     const hki_conv2d_image image = {pack->block, pack->x};
-    if (chain->of_images)
+    const hki_layer layer = hki_chain_layer(&pack->block, pack->is_backward);
+    if (chain->form == HKI_CHAIN_OF_IMAGES)
         hki_conv2d_image_pack(&image, weight, packed);
+    else if (chain->form == HKI_CHAIN_OF_ROWS)
+        hki_layer_pack(&layer, chain->f64, weight, pack->is_backward, packed);
     else if (pack->is_backward)
         hki_conv2d_block_pack_backward(&pack->block, chain->f64, weight, packed);
     else

@@ -142,6 +142,17 @@ static void run_image(const hki_chain_run *run, const hki_chain_step *step)
         (float *)(void *)lanes_of(run, step->y), run->workspace + run->chain->scratch_at, &sharing);
 }
 
+/* In a chain of rows. */
+static void run_layer(const hki_chain_run *run, const hki_chain_step *step)
+{
+    const bool is_backward = step->kind == HKI_STEP_BACKWARD;
+    const hki_layer layer = hki_chain_layer(&step->block, is_backward);
+    hki_layer_run(
+        &layer, run->chain->f64, rows_of(run, is_backward ? step->dy : step->x), run->count,
+        packed_of(run, step->pack), step->bias < 0 ? NULL : run->arrays[step->bias],
+        rows_of(run, is_backward ? step->dx : step->y), run->workspace + run->chain->scratch_at);
+}
+
 static void run_forward(const hki_chain_run *run, const hki_chain_step *step)
 {
     const hki_chain *chain = run->chain;
@@ -176,9 +187,9 @@ static void run_conversion(const hki_chain_run *run, const hki_chain_step *step)
     const hki_chain_value *value = &run->chain->values[step->x];
     bool f64 = run->chain->f64, to_lanes = step->kind == HKI_STEP_TO_LANES;
     void *rows = rows_of(run, step->x), *lanes = lanes_of(run, step->x);
-    if (run->chain->of_images && to_lanes)
+    if (run->chain->form == HKI_CHAIN_OF_IMAGES && to_lanes)
         hki_image_gather(&value->image, rows, run->count, lanes);
-    else if (run->chain->of_images)
+    else if (run->chain->form == HKI_CHAIN_OF_IMAGES)
         hki_image_scatter(&value->image, lanes, run->count, rows);
     else if (to_lanes)
         hki_block_gather(f64, rows, run->count, value->elements, lanes);
@@ -194,10 +205,13 @@ bool hki_chain_run_step(const hki_chain_run *run, const hki_chain_step *step)
     case HKI_STEP_CALL_END:
         return run_call(run, step);
     case HKI_STEP_FORWARD:
-        (chain->of_images ? run_image : run_forward)(run, step);
-        break;
     case HKI_STEP_BACKWARD:
-        run_backward(run, step);
+        if (chain->form == HKI_CHAIN_OF_IMAGES)
+            run_image(run, step);
+        else if (chain->form == HKI_CHAIN_OF_ROWS)
+            run_layer(run, step);
+        else
+            (step->kind == HKI_STEP_FORWARD ? run_forward : run_backward)(run, step);
         break;
     case HKI_STEP_SPREAD:
         run_spread(run, step);

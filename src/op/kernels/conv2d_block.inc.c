@@ -494,26 +494,9 @@ LANES_TARGET static void LANES_FN(block_backward)(const hki_conv2d_block_backwar
 
 /* ---- samples to lanes and back ---- */
 
-LANES_TARGET static void LANES_FN(block_gather)(const void *rows, int64_t count, int64_t elements,
-                                                void *lanes)
+static void LANES_FN(block_gather)(const void *rows, int64_t count, int64_t elements, void *lanes)
 {
-    const T *from = rows;
-    T *to = lanes;
-    for (int64_t p = 0; p < elements; p += L) {
-        /* the last step overlaps the one before it */
-        int64_t at = p + L <= elements || elements < L ? p : elements - L;
-        V v[L];
-        for (int64_t s = 0; s < L; s++) {
-            v[s] = (V){0};
-            if (s < count && elements < L)
-                LANES_FN(copy_short)((T *)&v[s], from + s * elements, elements);
-            else if (s < count)
-                v[s] = *(const VU *)(from + s * elements + at);
-        }
-        LANES_FN(transpose)(v);
-        for (int64_t i = 0; i < L && at + i < elements; i++)
-            *(V *)(to + (at + i) * L) = v[i];
-    }
+    LANES_FN(rows_to_lanes)(rows, count < L ? count : L, elements, L, lanes);
 }
 
 static void LANES_FN(block_scatter)(const void *lanes, int64_t count, int64_t elements, void *rows)

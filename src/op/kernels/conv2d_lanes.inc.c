@@ -6,62 +6,7 @@
    Arrays in scratch are [..][lane]. Transposing in and out of them takes LANES_N elements of
    LANES_N lanes at a time; a run's last step goes back to overlap the one before it. */
 
-typedef LANES_T LANES_FN(vec) __attribute__((vector_size(sizeof(LANES_T) * LANES_N)));
-typedef __typeof__(_Generic((LANES_T)0, float
-                            : (int32_t)0, double
-                            : (int64_t)0)) LANES_FN(vec_bits)
-    __attribute__((vector_size(sizeof(LANES_T) * LANES_N)));
-typedef LANES_T LANES_FN(vec_unaligned)
-    __attribute__((vector_size(sizeof(LANES_T) * LANES_N), aligned(sizeof(LANES_T)), may_alias));
-#define V  LANES_FN(vec)
-#define M  LANES_FN(vec_bits)
-#define VU LANES_FN(vec_unaligned)
-#define T  LANES_T
-#define L  LANES_N
-
-#if LANES_N == 16
-#define ZIP_LO(a, b)                                                                               \
-    __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define ZIP_HI(a, b)                                                                               \
-    __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
-#define EACH_LANE(F, h)                                                                            \
-    F(0, h), F(1, h), F(2, h), F(3, h), F(4, h), F(5, h), F(6, h), F(7, h), F(8, h), F(9, h),      \
-        F(10, h), F(11, h), F(12, h), F(13, h), F(14, h), F(15, h)
-#elif LANES_N == 8
-#define ZIP_LO(a, b)    __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
-#define ZIP_HI(a, b)    __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
-#define EACH_LANE(F, h) F(0, h), F(1, h), F(2, h), F(3, h), F(4, h), F(5, h), F(6, h), F(7, h)
-#elif LANES_N == 4
-#define ZIP_LO(a, b)    __builtin_shufflevector(a, b, 0, 4, 1, 5)
-#define ZIP_HI(a, b)    __builtin_shufflevector(a, b, 2, 6, 3, 7)
-#define EACH_LANE(F, h) F(0, h), F(1, h), F(2, h), F(3, h)
-#elif LANES_N == 2
-#define ZIP_LO(a, b)    __builtin_shufflevector(a, b, 0, 2)
-#define ZIP_HI(a, b)    __builtin_shufflevector(a, b, 1, 3)
-#define EACH_LANE(F, h) F(0, h), F(1, h)
-#endif
-
-#define LANES_INLINE static inline __attribute__((always_inline)) LANES_TARGET
-#ifdef __clang__
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 16")
-#endif
-
-/* Transposes L vectors of L elements: log2 L rounds of a perfect shuffle. */
-LANES_INLINE void LANES_FN(transpose)(V v[L])
-{
-    UNROLL for (int round = 1; round < L; round *= 2)
-    {
-        V u[L];
-        UNROLL for (int i = 0; i < L / 2; i++)
-        {
-            u[2 * i] = ZIP_LO(v[i], v[i + L / 2]);
-            u[2 * i + 1] = ZIP_HI(v[i], v[i + L / 2]);
-        }
-        UNROLL for (int i = 0; i < L; i++) v[i] = u[i];
-    }
-}
+#include "op/kernels/lanes.inc.c"
 
 /* The lanes of a block of samples (or strips of samples). */
 typedef struct LANES_FN(block) {
@@ -79,18 +24,6 @@ static void LANES_FN(block_init)(LANES_FN(block) * block, int64_t strips, int64_
         block->sample[s] = begin + (first + s) / strips;
         block->strip[s] = (first + s) % strips;
     }
-}
-
-/* count < L elements, without a call. */
-LANES_INLINE void LANES_FN(copy_short)(T *to, const T *from, int64_t count)
-{
-    if (count >= L / 2) {
-        memcpy(to + count - L / 2, from + count - L / 2, L / 2 * sizeof(T));
-        memcpy(to, from, L / 2 * sizeof(T));
-        return;
-    }
-    for (int64_t i = 0; i < count; i++)
-        to[i] = from[i];
 }
 
 /* run elements from each from[s] (NULL: zeros) to places to[p] of `out`. Nothing at or past `limit`
@@ -565,13 +498,4 @@ void LANES_FN(hki_conv2d_apply)(const hki_conv2d_plan *plan, const T *source, co
 
 #include "op/kernels/conv2d_block.inc.c"
 
-#undef V
-#undef M
-#undef VU
-#undef T
-#undef L
-#undef ZIP_LO
-#undef ZIP_HI
-#undef EACH_LANE
-#undef LANES_INLINE
-#undef UNROLL
+#include "op/kernels/lanes_end.inc.c"

@@ -1,0 +1,157 @@
+/* The kernels of layer_tiles.h, compiled once per instruction set and type. The includer defines what lanes.inc.c wants,
+   and LAYER_TILES(X), an X(rows) for each height of a register tile from 1 to LAYER_ROWS: so many rows times one vector
+   or two. */
+#include "op/kernels/lanes.inc.c"
+
+/* A register tile: y = relu(x times a panel + bias). */
+typedef struct LANES_FN(layer_tile) {
+    const T *x;
+    int64_t x_row, y_row;    /* elements from sample to sample */
+    const T *panel, *bias;   /* bias: of the panel's outputs, or NULL */
+    int64_t inputs, outputs; /* outputs: as many as the panel's vectors have, or fewer */
+    bool relu;
+    T *y;
+} LANES_FN(layer_tile);
+
+LANES_INLINE void LANES_FN(layer_tile_body)(const LANES_FN(layer_tile) * t, const int rows,
+                                            const int vectors)
+{
+    V sum[LAYER_ROWS][HKI_LAYER_PANEL_VECTORS];
+    UNROLL for (int r = 0; r < rows; r++)
+    {
+        UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = (V){0};
+    }
+    const int64_t inputs = t->inputs, x_row = t->x_row;
+    const T *x = t->x, *panel = t->panel;
+    for (int64_t i = 0; i < inputs; i++, panel += vectors * L) {
+        V weight[HKI_LAYER_PANEL_VECTORS];
+        UNROLL for (int v = 0; v < vectors; v++) weight[v] = *(const V *)(panel + v * L);
+        UNROLL for (int r = 0; r < rows; r++)
+        {
+            const V broadcast = x[r * x_row + i] - (V){0};
+            UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = sum[r][v] + broadcast * weight[v];
+        }
+    }
+    UNROLL for (int r = 0; r < rows; r++)
+    {
+        UNROLL for (int v = 0; v < vectors; v++)
+        {
+            const int64_t left = t->outputs - v * L;
+            T *to = t->y + r * t->y_row + v * L;
+            V y = sum[r][v];
+            if (t->bias)
+                y = y + *(const V *)(t->bias + v * L);
+            if (t->relu)
+                y = (V)(~(y < (V){0}) & (M)y);
+            if (left >= L)
+                *(VU *)to = y;
+            else
+                LANES_FN(copy_short)(to, (const T *)&y, left);
+        }
+    }
+}
+
+#define TILE_DEFINE(r)                                                                             \
+    LANES_TARGET static void LANES_FN(layer_tile_##r##_1)(const LANES_FN(layer_tile) * t)          \
+    {                                                                                              \
+        LANES_FN(layer_tile_body)(t, r, 1);                                                        \
+    }                                                                                              \
+    LANES_TARGET static void LANES_FN(layer_tile_##r##_2)(const LANES_FN(layer_tile) * t)          \
+    {                                                                                              \
+        LANES_FN(layer_tile_body)(t, r, 2);                                                        \
+    }
+LAYER_TILES(TILE_DEFINE)
+#undef TILE_DEFINE
+
+typedef void (*LANES_FN(layer_tile_fn))(const LANES_FN(layer_tile) *);
+
+#define TILE_ENTRY(r) [r] = {LANES_FN(layer_tile_##r##_1), LANES_FN(layer_tile_##r##_2)},
+static const LANES_FN(layer_tile_fn)
+    LANES_FN(layer_tile_table)[LAYER_ROWS + 1][HKI_LAYER_PANEL_VECTORS] = {LAYER_TILES(TILE_ENTRY)};
+#undef TILE_ENTRY
+
+static int64_t LANES_FN(least)(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Vectors of the panel that begins at this output. */
+static int64_t LANES_FN(panel_vectors)(int64_t outputs, int64_t begin)
+{
+    return outputs - begin > L ? HKI_LAYER_PANEL_VECTORS : 1;
+}
+
+/* All samples, cut into tiles that differ by a row at most. */
+static void LANES_FN(sweep_panel)(LANES_FN(layer_tile) * tile, const hki_layer_call *call,
+                                  int64_t vectors, T *y)
+{
+    const int64_t tiles = (call->samples + LAYER_ROWS - 1) / LAYER_ROWS;
+    for (int64_t i = 0, begin = 0, end; i < tiles; i++, begin = end) {
+        end = begin + call->samples / tiles + (i < call->samples % tiles);
+        tile->x = (const T *)call->x + begin * tile->x_row;
+        tile->y = y + begin * tile->y_row;
+        LANES_FN(layer_tile_table)[end - begin][vectors - 1](tile);
+    }
+}
+
+/* So many columns of rows, from `from`, to a panel of so many vectors. */
+LANES_TARGET static void LANES_FN(copy_columns)(const T *from, int64_t row, int64_t rows,
+                                                int64_t columns, int64_t vectors, T *to)
+{
+    for (int64_t i = 0; i < rows; i++, from += row) {
+        for (int64_t v = 0; v < vectors; v++, to += L) {
+            const int64_t left = columns - v * L;
+            V lane = {0};
+            if (left >= L)
+                lane = *(const VU *)(from + v * L);
+            else
+                LANES_FN(copy_short)((T *)&lane, from + v * L, left);
+            *(V *)to = lane;
+        }
+    }
+}
+
+LANES_TARGET static void LANES_FN(layer_pack)(const hki_layer *layer, const void *weight,
+                                              bool transposed, void *packed)
+{
+    const T *from = weight;
+    T *to = packed;
+    for (int64_t begin = 0, vectors; begin < layer->outputs; begin += vectors * L) {
+        vectors = LANES_FN(panel_vectors)(layer->outputs, begin);
+        const int64_t columns = LANES_FN(least)(layer->outputs - begin, vectors * L);
+        if (transposed)
+            LANES_FN(copy_columns)
+        (from + begin, layer->outputs, layer->inputs, columns, vectors, to);
+        else for (int64_t v = 0; v < vectors; v++) LANES_FN(rows_to_lanes)(
+            from + (begin + v * L) * layer->inputs, LANES_FN(least)(columns - v * L, L),
+            layer->inputs, vectors * L, to + v * L);
+        to += vectors * L * layer->inputs;
+    }
+}
+
+LANES_TARGET static void LANES_FN(layer_run)(const hki_layer_call *call)
+{
+    const hki_layer *layer = call->layer;
+    const T *bias = call->bias;
+    _Alignas(64) T panel_bias[HKI_LAYER_PANEL_VECTORS * L];
+    LANES_FN(layer_tile)
+    tile = {.x_row = call->x_row,
+            .y_row = layer->outputs,
+            .panel = call->packed,
+            .bias = bias ? panel_bias : NULL,
+            .inputs = layer->inputs,
+            .relu = layer->relu};
+    for (int64_t begin = 0, vectors; begin < layer->outputs; begin += vectors * L) {
+        vectors = LANES_FN(panel_vectors)(layer->outputs, begin);
+        tile.outputs = LANES_FN(least)(layer->outputs - begin, vectors * L);
+        if (bias)
+            LANES_FN(copy_columns)(bias + begin, 0, 1, tile.outputs, vectors, panel_bias);
+        LANES_FN(sweep_panel)(&tile, call, vectors, (T *)call->y + begin);
+        tile.panel += vectors * L * layer->inputs;
+    }
+}
+
+const hki_layer_kernels LANES_FN(hki_layer_kernels) = {L, LANES_FN(layer_pack),
+                                                       LANES_FN(layer_run)};
+
+#include "op/kernels/lanes_end.inc.c"
