@@ -335,13 +335,26 @@ static void scale_pixels(float *to, const uint8_t *from, int64_t count)
     }
 }
 
+/* Shuffled samples lie anywhere in the data set: fetches one ahead of its turn. */
+static void prefetch_pixels(const hki_image_part *part, int64_t index, int64_t pixels)
+{
+    enum { CACHE_LINE = 64 };
+    if (index >= 0 && index < part->count)
+        for (int64_t i = 0; i < pixels; i += CACHE_LINE)
+            __builtin_prefetch(part->images.data + index * pixels + i);
+}
+
 int64_t hki_image_fill(const hki_image_part *part, const hki_image_batch *batch, int64_t begin,
                        int64_t end)
 {
+    enum { AHEAD = 2 };
     int64_t pixels = part->height * part->width;
 
     for (int64_t i = begin; i < end; i++) {
         int64_t index = batch->indices[i];
+
+        if (batch->images && i + AHEAD < end)
+            prefetch_pixels(part, batch->indices[i + AHEAD], pixels);
 
         if (index < 0 || index >= part->count)
             return i;

@@ -7,7 +7,7 @@
 #include "op/scratch.h"
 
 /* A product packs its operands anew for every tile, so tiles are large: few for a product of a
- * millisecond, and no narrower than TILE_MIN. */
+ * millisecond, and no narrower than TILE_MIN. Of TILE_NS, give or take half. */
 enum { TILE_NS = 250000, TILE_MIN = 32, TILE_ALIGN = 16, TILES_MAX = 32 };
 
 static int64_t divide_up(int64_t a, int64_t b)
@@ -33,7 +33,8 @@ hki_matrix_tiles hki_matrix_tiles_of(int64_t m, int64_t n, int64_t k, hk_dtype d
     hki_matrix_tiles tiles = {.rows = m, .columns = n, .row_count = 1, .column_count = 1};
     double wanted = hki_matrix_work_ns(m, n, k, dtype) / TILE_NS;
     int64_t row_parts = 1, column_parts = 1;
-    while ((double)(row_parts * column_parts) < wanted && row_parts * column_parts < TILES_MAX) {
+    while (1.5 * (double)(row_parts * column_parts) < wanted &&
+           row_parts * column_parts < TILES_MAX) {
         bool rows = tiles.rows >= tiles.columns;
         if ((rows ? tiles.rows : tiles.columns) < 2 * TILE_MIN)
             break;
