@@ -88,6 +88,9 @@ bool hki_storage_try_retain_handle(hki_storage *storage);
 bool hki_storage_renew(hki_storage *storage);
 /* Makes the memory real, once; thread-safe. False when the device has no more. Its bytes are not set. */
 bool hki_storage_materialise(hki_storage *storage);
+/* Gives the memory of `from`, at which nobody will look any more but the one task that calls this and uses it, to `to`, a
+ * new one of the same device and size. False: somebody may still look, or it does not fit; nothing has changed. */
+bool hki_storage_pass_on(hki_storage *from, hki_storage *to);
 /* What is left of where its memory comes from, for error records. */
 hk_device_memory hki_storage_memory(const hki_storage *storage);
 /* Where kernels of its device, and of no other, find its memory; NULL if that is not made yet. */

@@ -215,6 +215,21 @@ bool hki_storage_materialise(hki_storage *storage)
     return true;
 }
 
+bool hki_storage_pass_on(hki_storage *from, hki_storage *to)
+{
+    enum { ONE_USE = 1 };
+    void *data = atomic_load_explicit(&from->data, memory_order_acquire), *expected = NULL;
+    /* Without a handle, and with no use but the caller's, nobody can get at it again. */
+    if (atomic_load_explicit(&from->counts, memory_order_acquire) != ONE_USE || !data ||
+        from->bytes != to->bytes || from->device != to->device ||
+        from->is_pinned != to->is_pinned || from->is_small ||
+        !atomic_compare_exchange_strong_explicit(&to->data, &expected, data, memory_order_acq_rel,
+                                                 memory_order_relaxed))
+        return false;
+    atomic_store_explicit(&from->data, NULL, memory_order_relaxed);
+    return true;
+}
+
 hk_device_memory hki_storage_memory(const hki_storage *storage)
 {
     return hki_memory_pool_get(pool_of(storage));

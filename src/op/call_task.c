@@ -131,11 +131,38 @@ static void unstage(hki_task *task, const call_payload *self)
         scratch_release(task, self->output_copy, tensor_bytes(&call->out[0]));
 }
 
+/* Whether elements at one index of both may be in one place. */
+static bool may_share_memory(const hki_tensor *in, const hki_tensor *out)
+{
+    return in->ndim >= 0 && in->dtype == out->dtype && in->size == out->size && in->is_contiguous &&
+           in->offset == 0 && out->is_contiguous && out->offset == 0;
+}
+
+/* An elementwise call on what nobody will look at again works in its memory. The input's data are set then; returns which
+ * one it is, or -1. Where the device is at work after the task's end, memory stays where it is. */
+static int take_memory(call_payload *self)
+{
+    hki_kernel_call *call = &self->call;
+    if (!call->op->elementwise || call->op->split != HKI_SPLIT_ELEMENTS ||
+        call->output_count != 1 || self->staged ||
+        !hki_device_is_host(call->out[0].storage->device))
+        return -1;
+    for (int i = 0; i < call->input_count; i++) {
+        if (!may_share_memory(&call->in[i], &call->out[0]))
+            continue;
+        hki_tensor_resolve(&call->in[i]);
+        if (hki_storage_pass_on(call->in[i].storage, call->out[0].storage))
+            return i;
+    }
+    return -1;
+}
+
 static bool prepare(hki_task *task, void *payload)
 {
     call_payload *self = payload;
     hki_kernel_call *call = &self->call;
     call->task = task;
+    const int taken = take_memory(self);
     for (int i = 0; i < call->output_count; i++) {
         if (!hki_storage_materialise(call->out[i].storage)) {
             fail_for_memory(task, call->out[i].storage->bytes,
@@ -145,7 +172,7 @@ static bool prepare(hki_task *task, void *payload)
         hki_tensor_resolve(&call->out[i]);
     }
     for (int i = 0; i < call->input_count; i++) {
-        if (call->in[i].ndim >= 0)
+        if (call->in[i].ndim >= 0 && i != taken)
             hki_tensor_resolve(&call->in[i]);
     }
     if (self->staged && !stage(task, self))
