@@ -68,6 +68,7 @@ struct hki_runtime {
     uint64_t number; /* no other of this process, not even a later one, has the same */
     _Atomic(bool) ended, stopping;
     bool serial, accelerated; /* accelerated: has devices whose tasks end by a clock of their own */
+    bool is_plain;            /* neither */
     _Atomic(int) failed_vars; /* variables with failed ranges */
     _Atomic(uint32_t) sleepers; /* threads that sleep until there is progress */
     _Atomic(uint32_t) waiters;  /* where there are accelerators: threads that wait */
@@ -101,7 +102,8 @@ struct hki_runtime {
     hki_gate *spare_gates;
     /* Written under the lock, read without to see that the window is far from full. */
     _Atomic(uint64_t) issued_tasks, known_finished;
-    _Atomic(uint64_t) near_calls; /* see hki_window_approach */
+    _Atomic(uint64_t) near_calls;  /* see hki_window_approach */
+    _Atomic(uint64_t) clear_calls; /* so many may be unfinished: neither near nor a full window */
     uint64_t inline_calls, direct_calls;
     void *blocks; /* memory of slots and gates */
     char *block_rest, *block_end;
@@ -166,71 +168,65 @@ static inline void hki_order_acquire(hki_runtime *runtime)
     hki_order_keep_locked(runtime);
 }
 
-/* False: the run-ahead window has room for sure. */
-static inline bool hki_window_may_be_full(hki_runtime *runtime, uint64_t output_bytes)
+/* True: the run-ahead window has room for sure, and it is no time for hki_window_approach. */
+static inline bool hki_window_is_clear(hki_runtime *runtime, uint64_t output_bytes)
 {
-    uint64_t known = atomic_load_explicit(&runtime->known_finished, memory_order_relaxed);
-    uint64_t issued = atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed);
-    int64_t held = atomic_load_explicit(&runtime->window_bytes, memory_order_relaxed);
-    return issued - known >= runtime->run_ahead_calls ||
-           (held > 0 && (uint64_t)held + output_bytes > runtime->run_ahead_bytes);
+    const uint64_t known = atomic_load_explicit(&runtime->known_finished, memory_order_relaxed);
+    const uint64_t issued = atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed);
+    const int64_t held = atomic_load_explicit(&runtime->window_bytes, memory_order_relaxed);
+    return issued - known < atomic_load_explicit(&runtime->clear_calls, memory_order_relaxed) &&
+           (held <= 0 || (uint64_t)held + output_bytes <= runtime->run_ahead_bytes);
 }
 
-/* It is time for hki_window_approach. */
-static inline bool hki_window_is_far(hki_runtime *runtime)
-{
-    return atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed) -
-               atomic_load_explicit(&runtime->known_finished, memory_order_relaxed) >=
-           atomic_load_explicit(&runtime->near_calls, memory_order_relaxed);
-}
+/* Sets when it is time for hki_window_approach. */
+void hki_window_set_near(hki_runtime *runtime, uint64_t calls);
 
 /* ---- slots (slot.c) ------------------------------------------------------------------------------------------------ */
 
-/* The slot that a thread is going to need next: it takes that without a lock. */
-typedef struct hki_kept_slot {
-    hki_task *task;
-    uint64_t runtime_number; /* whose it is, if that one is still there */
-    bool is_watched;         /* it is given back when the thread ends before its runtime */
-} hki_kept_slot;
+/* What a thread has of its own. One address of it is enough for all. */
+typedef struct hki_thread {
+    /* The slot that it is going to need next: it takes that without a lock. */
+    hki_task *kept;
+    uint64_t kept_number; /* of the slot's runtime, if that one is still there */
+    bool is_watched;      /* the slot is given back when the thread ends before its runtime */
+    int task_depth;       /* > 0 while it runs a task, see task.c */
+    uint64_t last_sequence, submitted_count;
+} hki_thread;
 
-extern _Thread_local hki_kept_slot hki_kept;
+extern _Thread_local hki_thread hki_this_thread;
 
-static inline bool hki_has_kept(const hki_runtime *runtime)
+static inline bool hki_has_kept(const hki_thread *self, const hki_runtime *runtime)
 {
-    return HKI_USUALLY(hki_kept.task) && HKI_USUALLY(hki_kept.runtime_number == runtime->number);
+    return HKI_USUALLY(self->kept) && HKI_USUALLY(self->kept_number == runtime->number);
 }
 
-/* own: what the thread had kept, taken since the window has room; NULL: nothing. */
-hki_task *hki_slot_get_slow(hki_runtime *runtime, hki_task *own, int access_count,
-                            size_t payload_bytes, uint64_t output_bytes, bool may_wait);
 void hki_slot_keep_slow_locked(hki_task *task);
 
-/* may_wait: blocks while the run-ahead window has no room. NULL: no memory. */
-static inline hki_task *hki_slot_get(hki_runtime *runtime, int access_count, size_t payload_bytes,
-                                     uint64_t output_bytes, bool may_wait)
+/* The slot that the thread has kept, if that is all that is needed, as it usually is; else NULL. */
+static inline hki_task *hki_slot_take_kept(hki_thread *self, hki_runtime *runtime, int access_count,
+                                           size_t payload_bytes, uint64_t output_bytes)
 {
-    hki_task *task = NULL;
-    /* Usually all of this holds. */
-    if (hki_has_kept(runtime) && access_count <= HKI_TASK_INLINE_ACCESSES &&
-        payload_bytes <= HKI_TASK_PAYLOAD_BYTES && !hki_window_may_be_full(runtime, output_bytes) &&
-        !(may_wait && hki_window_is_far(runtime))) {
-        task = hki_kept.task;
-        hki_kept.task = NULL;
-        if (HKI_USUALLY(task->reserve_count >= access_count)) {
-            hki_slot_init(task, access_count, payload_bytes);
-            return task;
-        }
-    }
-    return hki_slot_get_slow(runtime, task, access_count, payload_bytes, output_bytes, may_wait);
+    hki_task *task = self->kept;
+    if (!hki_has_kept(self, runtime) || !HKI_USUALLY(task->reserve_count >= access_count) ||
+        access_count > HKI_TASK_INLINE_ACCESSES || payload_bytes > HKI_TASK_PAYLOAD_BYTES ||
+        !HKI_USUALLY(hki_window_is_clear(runtime, output_bytes)))
+        return NULL;
+    self->kept = NULL;
+    hki_slot_init(task, access_count, payload_bytes);
+    return task;
 }
+
+/* may_wait: blocks while the run-ahead window has no room. NULL: no memory. */
+hki_task *hki_slot_get(hki_runtime *runtime, int access_count, size_t payload_bytes,
+                       uint64_t output_bytes, bool may_wait);
 
 /* The thread keeps the slot, clean and with nobody else knowing of it, for its next begin; where it has one already, the
  * slot goes to the free ones. Expects the issue lock. */
-static inline void hki_slot_keep_locked(hki_runtime *runtime, hki_task *task)
+static inline void hki_slot_keep_locked(hki_thread *self, hki_runtime *runtime, hki_task *task)
 {
-    if (HKI_USUALLY(!hki_kept.task && hki_kept.is_watched)) {
-        hki_kept.task = task;
-        hki_kept.runtime_number = runtime->number;
+    if (HKI_USUALLY(!self->kept && self->is_watched)) {
+        self->kept = task;
+        self->kept_number = runtime->number;
     } else {
         hki_slot_keep_slow_locked(task);
     }

@@ -69,7 +69,7 @@ bool hki_gates_are_open_locked(hki_var *var, uint64_t begin, uint64_t end, bool 
 /* True: nobody uses it for sure. Expects that the thread keeps order. */
 static inline bool hki_var_is_untouched(const hki_var *var)
 {
-    return !var->gates && !var->turn_read && !var->turn_written;
+    return !((uintptr_t)var->gates | var->turn_read | var->turn_written);
 }
 
 /* Nobody is going to write to the variable: what was issued to do so has finished. Expects that the thread keeps order. */

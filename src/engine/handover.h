@@ -4,6 +4,18 @@
 
 #include "engine/engine_runtime.h"
 
+/* True: the answer of hki_runs_in_caller is yes. */
+static inline bool hki_runs_in_caller_surely(const hki_queue *queue, int64_t expected_ns,
+                                             bool takes_turns)
+{
+    hki_runtime *runtime = queue->runtime;
+    int64_t limit_ns = atomic_load_explicit(
+        takes_turns ? &runtime->inline_turn_ns : &runtime->inline_ns, memory_order_relaxed);
+    int64_t unmeasured_ns = takes_turns ? HKI_DIRECT_NS / HKI_TURN_DIVISOR : HKI_DIRECT_NS;
+    return expected_ns <= (limit_ns ? limit_ns : unmeasured_ns);
+}
+
+/* For what is not sure: looks how busy the workers are, or measures. */
 bool hki_runs_in_caller_slow(hki_queue *queue, int64_t expected_ns, bool takes_turns);
 
 /* Whether a ready task of this CPU queue, expected to take so long, had better run in the thread that issues it. One that
@@ -12,12 +24,11 @@ bool hki_runs_in_caller_slow(hki_queue *queue, int64_t expected_ns, bool takes_t
  * Blocks for less than a millisecond where that is still to be measured. */
 static inline bool hki_runs_in_caller(hki_queue *queue, int64_t expected_ns, bool takes_turns)
 {
+    if (hki_runs_in_caller_surely(queue, expected_ns, takes_turns))
+        return true;
     hki_runtime *runtime = queue->runtime;
     int64_t limit_ns = atomic_load_explicit(
         takes_turns ? &runtime->inline_turn_ns : &runtime->inline_ns, memory_order_relaxed);
-    int64_t unmeasured_ns = takes_turns ? HKI_DIRECT_NS / HKI_TURN_DIVISOR : HKI_DIRECT_NS;
-    if (expected_ns <= (limit_ns ? limit_ns : unmeasured_ns))
-        return true;
     return limit_ns >= 0 && expected_ns <= HKI_LONG_TASK_NS &&
            hki_runs_in_caller_slow(queue, expected_ns, takes_turns);
 }

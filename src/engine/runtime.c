@@ -109,7 +109,7 @@ static hki_runtime *runtime_create(const hk_runtime_options *options)
         return NULL;
     }
     /* An accelerator's tasks are ahead anyway. */
-    atomic_store(&runtime->near_calls, runtime->accelerated ? UINT64_MAX : HKI_NEAR_TASKS);
+    hki_window_set_near(runtime, runtime->accelerated ? UINT64_MAX : HKI_NEAR_TASKS);
     /* With several devices, who registers a task would most often not be who runs it. */
     if (!runtime->serial && runtime->queue_count == 1 && !runtime->queues[0]->is_accelerator)
         runtime->ordering = runtime->queues[0];
@@ -121,6 +121,7 @@ static hki_runtime *runtime_create(const hk_runtime_options *options)
             runtime->config_error = hki_status_create(HK_OUT_OF_MEMORY, NULL,
                                                       "the system refused to start worker threads");
     }
+    runtime->is_plain = !runtime->serial && !runtime->accelerated;
     return runtime;
 }
 

@@ -143,58 +143,70 @@ static bool reserve_locked(hki_runtime *runtime, hki_task *task, int count)
 
 /* ---- what a thread keeps ------------------------------------------------------------------------------------------- */
 
-_Thread_local hki_kept_slot hki_kept;
+_Thread_local hki_thread hki_this_thread;
 
 static void thread_ends(void *unused)
 {
-    hki_runtime *runtime = hki_kept.task ? hki_runtime_current_retained() : NULL;
+    hki_thread *self = &hki_this_thread;
+    hki_runtime *runtime = self->kept ? hki_runtime_current_retained() : NULL;
     (void)unused;
-    if (runtime && hki_has_kept(runtime)) {
+    if (runtime && hki_has_kept(self, runtime)) {
         hki_executor executor;
         hki_executor_init(&executor, NULL, 0, false);
-        hki_slot_put(&executor, hki_kept.task);
+        hki_slot_put(&executor, self->kept);
         hki_executor_flush(&executor);
     }
     if (runtime)
         hki_runtime_release(runtime);
-    hki_kept.task = NULL;
-    hki_kept.is_watched = false; /* what other keys' functions still issue brings us back */
+    self->kept = NULL;
+    self->is_watched = false; /* what other keys' functions still issue brings us back */
 }
 
-static bool watch(void)
+static bool watch(hki_thread *self)
 {
     static hki_thread_end end = {.function = thread_ends};
-    hki_kept.is_watched = hki_thread_end_watch(&end);
-    return hki_kept.is_watched;
+    self->is_watched = hki_thread_end_watch(&end);
+    return self->is_watched;
 }
 
 void hki_slot_keep_slow_locked(hki_task *task)
 {
+    hki_thread *self = &hki_this_thread;
     hki_runtime *runtime = task->runtime;
-    if (hki_has_kept(runtime) || !(hki_kept.is_watched || watch())) {
+    if (hki_has_kept(self, runtime) || !(self->is_watched || watch(self))) {
         put_free_locked(runtime, task);
         return;
     }
-    hki_kept.task = NULL; /* another runtime's */
-    hki_slot_keep_locked(runtime, task);
+    self->kept = NULL; /* another runtime's */
+    hki_slot_keep_locked(self, runtime, task);
 }
 
 void hki_slot_refill_locked(hki_runtime *runtime, int access_count)
 {
-    if (hki_has_kept(runtime) ||
+    hki_thread *self = &hki_this_thread;
+    if (hki_has_kept(self, runtime) ||
         (!runtime->free_slot_count && !runtime->free_tasks &&
          !atomic_load_explicit(&runtime->returned_tasks, memory_order_relaxed)))
         return;
     hki_task *task = free_slot_locked(runtime);
     reserve_locked(runtime, task, access_count);
-    hki_slot_keep_locked(runtime, task);
+    hki_slot_keep_locked(self, runtime, task);
 }
 
 /* ---- taking and giving back ---------------------------------------------------------------------------------------- */
 
-hki_task *hki_slot_get_slow(hki_runtime *runtime, hki_task *own, int access_count,
-                            size_t payload_bytes, uint64_t output_bytes, bool may_wait)
+static bool is_far(hki_runtime *runtime)
 {
+    return atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed) -
+               atomic_load_explicit(&runtime->known_finished, memory_order_relaxed) >=
+           atomic_load_explicit(&runtime->near_calls, memory_order_relaxed);
+}
+
+hki_task *hki_slot_get(hki_runtime *runtime, int access_count, size_t payload_bytes,
+                       uint64_t output_bytes, bool may_wait)
+{
+    hki_thread *self = &hki_this_thread;
+    hki_task *own = NULL; /* what the thread has kept */
     void *overflow = NULL;
     size_t accesses_bytes = 0;
     if (access_count > HKI_TASK_INLINE_ACCESSES) /* twice the accesses: see hki_task_register */
@@ -204,7 +216,11 @@ hki_task *hki_slot_get_slow(hki_runtime *runtime, hki_task *own, int access_coun
         accesses_bytes + (payload_bytes > HKI_TASK_PAYLOAD_BYTES ? payload_bytes : 0);
     if (overflow_bytes && !(overflow = aligned_alloc(64, (overflow_bytes + 63) / 64 * 64)))
         return NULL;
-    if (!own && may_wait && hki_window_is_far(runtime))
+    if (hki_has_kept(self, runtime) && (!may_wait || hki_window_is_clear(runtime, output_bytes))) {
+        own = self->kept;
+        self->kept = NULL;
+    }
+    if (!own && may_wait && is_far(runtime))
         hki_window_approach(runtime);
     hki_biased_acquire(&runtime->issue_lock);
     while (!own && may_wait && hki_window_full_locked(runtime, output_bytes)) {
@@ -215,7 +231,7 @@ hki_task *hki_slot_get_slow(hki_runtime *runtime, hki_task *own, int access_coun
     }
     hki_task *task = own ? own : free_slot_locked(runtime);
     if (task && !runtime->serial && !reserve_locked(runtime, task, access_count)) {
-        hki_slot_keep_locked(runtime, task);
+        hki_slot_keep_locked(self, runtime, task);
         task = NULL;
     }
     hki_biased_release(&runtime->issue_lock);

@@ -6,28 +6,26 @@
 /* What a leaf that runs under the issue lock adds to task_depth. */
 enum { LEAF_DEPTH = 1 << 16 };
 
-static _Thread_local int task_depth; /* > 0 while this thread runs a task */
 static _Thread_local const hki_blame *task_blame;
-static _Thread_local uint64_t last_sequence, submitted_count;
 
 bool hki_in_task(void)
 {
-    return task_depth > 0;
+    return hki_this_thread.task_depth > 0;
 }
 
 void hki_sequence_note(uint64_t sequence)
 {
-    last_sequence = sequence;
+    hki_this_thread.last_sequence = sequence;
 }
 
 uint64_t hki_last_sequence(void)
 {
-    return last_sequence;
+    return hki_this_thread.last_sequence;
 }
 
 uint64_t hki_submitted_count(void)
 {
-    return submitted_count;
+    return hki_this_thread.submitted_count;
 }
 
 /* ---- running -------------------------------------------------------------------------------------------- */
@@ -133,9 +131,9 @@ bool hki_task_start(hki_task *task)
         hki_task_fail_with(task, first);
         return false;
     }
-    task_depth++;
+    hki_this_thread.task_depth++;
     bool prepared = !spec->class->prepare || spec->class->prepare(task, task->payload);
-    task_depth--;
+    hki_this_thread.task_depth--;
     task->started = prepared;
     return prepared;
 }
@@ -149,18 +147,18 @@ void hki_task_run_piece(hki_task *task, int64_t piece)
     }
     if (!task->spec.class->run)
         return;
-    task_depth++;
+    hki_this_thread.task_depth++;
     task->spec.class->run(task, task->payload, piece);
-    task_depth--;
+    hki_this_thread.task_depth--;
 }
 
 void hki_task_run_join(hki_task *task)
 {
     if (!task->spec.class->join || has_failed(task))
         return;
-    task_depth++;
+    hki_this_thread.task_depth++;
     task->spec.class->join(task, task->payload);
-    task_depth--;
+    hki_this_thread.task_depth--;
 }
 
 /* Notes what failed and what is whole again. */
@@ -222,9 +220,9 @@ hki_task *hki_task_complete(hki_executor *executor, hki_task *task)
     if (!runtime->serial)
         next = hki_task_dispatch(executor, hki_task_open_gates(task));
     if (spec->class->finish) {
-        task_depth++;
+        hki_this_thread.task_depth++;
         spec->class->finish(task, task->payload);
-        task_depth--;
+        hki_this_thread.task_depth--;
     }
     hki_queue *queue = hki_task_queue(task);
     unsigned epoch = task->epoch;
@@ -238,22 +236,34 @@ hki_task *hki_task_complete(hki_executor *executor, hki_task *task)
 
 /* ---- issuing ------------------------------------------------------------------------------------------ */
 
+static inline hki_task *begin(hki_task *task)
+{
+    task->spec.piece_count = 1;
+    task->spec.expected_ns = INT64_MAX;
+    task->spec.versions = NULL;
+    task->spec.collective = false;
+    task->spec.queue = HKI_QUEUE_COMPUTE;
+    task->spec.cost = (hki_cost){0};
+    task->spec.source = hki_source_get();
+    return task;
+}
+
+static __attribute__((noinline)) hki_task *begin_slow(hki_runtime *runtime, size_t payload_bytes,
+                                                      int access_count, uint64_t output_bytes)
+{
+    hki_task *task = hki_slot_get(runtime, access_count, payload_bytes, output_bytes,
+                                  !runtime->serial && !hki_in_task());
+    return task ? begin(task) : NULL;
+}
+
 hki_task *hki_task_begin(hki_runtime *runtime, size_t payload_bytes, int access_count,
                          uint64_t output_bytes)
 {
-    assert(task_depth < LEAF_DEPTH); /* a leaf issues nothing: it has the issue lock */
-    hki_task *task = hki_slot_get(runtime, access_count, payload_bytes, output_bytes,
-                                  !runtime->serial && !hki_in_task());
-    if (task) {
-        task->spec.piece_count = 1;
-        task->spec.expected_ns = INT64_MAX;
-        task->spec.versions = NULL;
-        task->spec.collective = false;
-        task->spec.queue = HKI_QUEUE_COMPUTE;
-        task->spec.cost = (hki_cost){0};
-        task->spec.source = hki_source_get();
-    }
-    return task;
+    hki_thread *self = &hki_this_thread;
+    assert(self->task_depth < LEAF_DEPTH); /* a leaf issues nothing: it has the issue lock */
+    hki_task *task = hki_slot_take_kept(self, runtime, access_count, payload_bytes, output_bytes);
+    return HKI_USUALLY(task) ? begin(task)
+                             : begin_slow(runtime, payload_bytes, access_count, output_bytes);
 }
 
 void *hki_task_payload(hki_task *task)
@@ -334,10 +344,10 @@ static bool may_start(const hki_runtime *runtime)
 }
 
 /* Runs a task that is in nobody's list. */
-static inline void run_unregistered(const hki_runtime *runtime, hki_task *task)
+static inline void run_unregistered(hki_thread *self, const hki_runtime *runtime, hki_task *task)
 {
     const hki_task_class *class = task->spec.class;
-    task_depth += LEAF_DEPTH;
+    self->task_depth += LEAF_DEPTH;
     const bool usual = HKI_USUALLY(may_start(runtime));
     task->started =
         usual ? !class->prepare || class->prepare(task, task->payload) : hki_task_start(task);
@@ -351,32 +361,25 @@ static inline void run_unregistered(const hki_runtime *runtime, hki_task *task)
         settle(task);
     if (class->finish)
         class->finish(task, task->payload);
-    task_depth -= LEAF_DEPTH;
+    self->task_depth -= LEAF_DEPTH;
 }
 
 /* Nobody else ever learns of such a task: it has no gates, is in no queue and in no count of unfinished ones. */
-static void run_at_once_locked(hki_task *task)
+static void run_at_once_locked(hki_thread *self, hki_task *task)
 {
     hki_runtime *runtime = task->runtime;
-    run_unregistered(runtime, task);
+    run_unregistered(self, runtime, task);
     hki_slot_clean(task);
-    hki_slot_keep_locked(runtime, task);
+    hki_slot_keep_locked(self, runtime, task);
 }
 
 void hki_task_run_in_turn(hki_executor *executor, hki_task *task)
 {
     hki_queue *queue = executor->queue;
     unsigned epoch = task->epoch;
-    run_unregistered(queue->runtime, task);
+    run_unregistered(&hki_this_thread, queue->runtime, task);
     hki_slot_put(executor, task);
     hki_queue_count(queue, executor, epoch);
-}
-
-/* It takes less than others would take who had to do without it meanwhile. */
-static bool is_brief(const hki_task *task)
-{
-    return task->spec.class->leaf && task->spec.expected_ns <= HKI_DIRECT_NS &&
-           !hki_tracing(task->runtime);
 }
 
 /* True: nothing is in its way. */
@@ -390,10 +393,10 @@ static bool register_locked(hki_task *task)
     return registration == HKI_REGISTERED_READY;
 }
 
-static uint64_t take_sequence_locked(hki_runtime *runtime, hki_task *task)
+static uint64_t take_sequence_locked(hki_thread *self, hki_runtime *runtime, hki_task *task)
 {
     const uint64_t sequence = ++runtime->sequence;
-    last_sequence = sequence;
+    self->last_sequence = sequence;
     atomic_store_explicit(&task->sequence, sequence, memory_order_relaxed);
     return sequence;
 }
@@ -442,33 +445,62 @@ static __attribute__((noinline)) void issue_locked(hki_queue *queue, hki_task *t
         hki_queue_cancel(queue);
 }
 
-uint64_t hki_task_submit(hki_task *task)
+/* Whatever kind of task it is. */
+static __attribute__((noinline)) uint64_t submit_any(hki_task *task)
 {
+    hki_thread *self = &hki_this_thread;
     hki_runtime *runtime = task->runtime;
-    submitted_count++;
     if (runtime->serial)
-        return last_sequence = submit_serial(task);
+        return self->last_sequence = submit_serial(task);
     const hki_task_spec *spec = &task->spec;
-    const bool as_ever = hki_environment_is_default(); /* asked early: the answer takes a while */
     hki_queue *queue = hki_task_queue(task);
     const bool small = !queue->is_accelerator && spec->piece_count == 1 && !spec->collective &&
                        hki_runs_in_caller(queue, spec->expected_ns,
                                           queue == runtime->ordering && hki_task_takes_turns(task));
-    const bool brief = small && is_brief(task) && as_ever;
     const bool is_put = !small && is_for_ring(queue, task);
     if (runtime->accelerated)
         hki_ahead_begin(task);
     hki_biased_acquire(&runtime->issue_lock);
     if (!is_put)
         hki_order_keep_locked(runtime);
-    const uint64_t sequence = take_sequence_locked(runtime, task);
+    const uint64_t sequence = take_sequence_locked(self, runtime, task);
     count_writes_locked(runtime, spec);
-    if (brief && is_free_locked(spec)) {
-        run_at_once_locked(task);
+    issue_locked(queue, task, small, is_put);
+    return sequence;
+}
+
+/* It runs here, at once where nothing is in its way, which takes less than others would take who had to do without it
+ * meanwhile. */
+static bool is_brief(const hki_task *task, const hki_queue *queue)
+{
+    hki_runtime *runtime = task->runtime;
+    const hki_task_spec *spec = &task->spec;
+    /* What remains of these takes turns where any task of its queue does. */
+    return HKI_USUALLY(runtime->is_plain) &&
+           hki_runs_in_caller_surely(queue, spec->expected_ns, queue == runtime->ordering) &&
+           spec->expected_ns <= HKI_DIRECT_NS && spec->class->leaf && spec->piece_count == 1 &&
+           !spec->collective && !hki_tracing(runtime);
+}
+
+uint64_t hki_task_submit(hki_task *task)
+{
+    hki_thread *self = &hki_this_thread;
+    hki_runtime *runtime = task->runtime;
+    const bool as_ever = hki_environment_is_default(); /* asked early: the answer takes a while */
+    hki_queue *queue = hki_task_queue(task);
+    self->submitted_count++;
+    if (!is_brief(task, queue) || !HKI_USUALLY(as_ever))
+        return submit_any(task);
+    hki_biased_acquire(&runtime->issue_lock);
+    hki_order_keep_locked(runtime);
+    const uint64_t sequence = take_sequence_locked(self, runtime, task);
+    count_writes_locked(runtime, &task->spec);
+    if (HKI_USUALLY(is_free_locked(&task->spec))) {
+        run_at_once_locked(self, task);
         queue->at_once++;
         hki_biased_release(&runtime->issue_lock);
     } else {
-        issue_locked(queue, task, small, is_put);
+        issue_locked(queue, task, true, false);
     }
     return sequence;
 }

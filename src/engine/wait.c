@@ -399,10 +399,15 @@ void hki_window_approach(hki_runtime *runtime)
             for (int i = 0; i < 32 && !help_any(runtime, HKI_BATCH_NS); i++)
                 hki_relax();
     /* What is ahead is long, or waits for what is: no use to ask before there is as much again. */
-    atomic_store_explicit(&runtime->near_calls,
-                          unfinished < HKI_NEAR_TASKS ? HKI_NEAR_TASKS
-                                                      : unfinished + HKI_NEAR_TASKS,
-                          memory_order_relaxed);
+    hki_window_set_near(runtime,
+                        unfinished < HKI_NEAR_TASKS ? HKI_NEAR_TASKS : unfinished + HKI_NEAR_TASKS);
+}
+
+void hki_window_set_near(hki_runtime *runtime, uint64_t calls)
+{
+    const uint64_t most = runtime->run_ahead_calls;
+    atomic_store_explicit(&runtime->near_calls, calls, memory_order_relaxed);
+    atomic_store_explicit(&runtime->clear_calls, calls < most ? calls : most, memory_order_relaxed);
 }
 
 void hki_window_make_room(hki_runtime *runtime)
