@@ -321,18 +321,7 @@ SCALE_PIXELS(avx512, HKI_TARGET_AVX512)
 
 static void scale_pixels(float *to, const uint8_t *from, int64_t count)
 {
-    switch (hki_kernel_isa_get()) {
-#if HKI_HAVE_X86_ISAS
-    case HKI_ISA_AVX512:
-        scale_pixels_avx512(to, from, count);
-        return;
-    case HKI_ISA_AVX2:
-        scale_pixels_avx2(to, from, count);
-        return;
-#endif
-    default:
-        scale_pixels_portable(to, from, count);
-    }
+    HKI_OF_ISA(scale_pixels, )(to, from, count);
 }
 
 /* Shuffled samples lie anywhere in the data set: fetches one ahead of its turn. */

@@ -100,15 +100,6 @@ SPREAD(f64, double)
 #undef NORM_T
 #undef NORM_SPREAD
 
-#if HKI_HAVE_X86_ISAS
-#define CHOOSE(name, DT)                                                                           \
-    (hki_kernel_isa_get() == HKI_ISA_AVX512 ? name##_avx512_##DT                                   \
-     : hki_kernel_isa_get() == HKI_ISA_AVX2 ? name##_avx2_##DT                                     \
-                                            : name##_portable_##DT)
-#else
-#define CHOOSE(name, DT) name##_portable_##DT
-#endif
-
 #define PASSES(T, DT)                                                                              \
     void hki_batch_norm_forward_##DT(const hki_batch_norm_shape *shape, double eps, const T *x,    \
                                      const T *gamma, const T *beta, const T *given_mean,           \
@@ -117,7 +108,7 @@ SPREAD(f64, double)
     {                                                                                              \
         const int64_t block = hki_batch_norm_block_channels(shape);                                \
         for (int64_t c = begin; c < end; c += block)                                               \
-            CHOOSE(forward_block, DT)                                                              \
+            HKI_OF_ISA(forward_block, _##DT)                                                       \
         (shape, eps, x, gamma, beta, given_mean, given_variance, y, statistics, c,                 \
          c + block < end ? c + block : end);                                                       \
     }                                                                                              \
@@ -127,7 +118,7 @@ SPREAD(f64, double)
     {                                                                                              \
         const int64_t block = hki_batch_norm_block_channels(shape);                                \
         for (int64_t c = begin; c < end; c += block)                                               \
-            CHOOSE(backward_block, DT)                                                             \
+            HKI_OF_ISA(backward_block, _##DT)                                                      \
         (shape, given, x, dy, gamma, statistics, dx, sums, c, c + block < end ? c + block : end);  \
     }
 

@@ -10,17 +10,8 @@ enum { HEADER = (sizeof(hki_conv2d_plan) + 63) / 64 * 64 };
 
 static const hki_conv2d_block_kernels *kernels_get(bool f64)
 {
-#if HKI_HAVE_X86_ISAS
-    switch (hki_kernel_isa_get()) {
-    case HKI_ISA_AVX512:
-        return f64 ? &hki_conv2d_block_kernels_avx512_f64 : &hki_conv2d_block_kernels_avx512_f32;
-    case HKI_ISA_AVX2:
-        return f64 ? &hki_conv2d_block_kernels_avx2_f64 : &hki_conv2d_block_kernels_avx2_f32;
-    case HKI_ISA_PORTABLE:
-        break;
-    }
-#endif
-    return f64 ? &hki_conv2d_block_kernels_portable_f64 : &hki_conv2d_block_kernels_portable_f32;
+    return f64 ? HKI_OF_ISA(&hki_conv2d_block_kernels, _f64)
+               : HKI_OF_ISA(&hki_conv2d_block_kernels, _f32);
 }
 
 static int64_t window_height(const hki_conv2d_block *block)

@@ -7,17 +7,7 @@
 
 static const hki_conv2d_image_kernels *const *kernels_get(void)
 {
-#if HKI_HAVE_X86_ISAS
-    switch (hki_kernel_isa_get()) {
-    case HKI_ISA_AVX512:
-        return hki_conv2d_image_kernels_avx512;
-    case HKI_ISA_AVX2:
-        return hki_conv2d_image_kernels_avx2;
-    case HKI_ISA_PORTABLE:
-        break;
-    }
-#endif
-    return hki_conv2d_image_kernels_portable;
+    return HKI_OF_ISA(hki_conv2d_image_kernels, );
 }
 
 hki_image_group hki_image_group_at(int64_t first, int64_t channels)

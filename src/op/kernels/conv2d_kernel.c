@@ -5,17 +5,7 @@
 
 const hki_conv2d_lane_shape *hki_conv2d_shape_get(bool f64)
 {
-#if HKI_HAVE_X86_ISAS
-    switch (hki_kernel_isa_get()) {
-    case HKI_ISA_AVX512:
-        return f64 ? &hki_conv2d_shape_avx512_f64 : &hki_conv2d_shape_avx512_f32;
-    case HKI_ISA_AVX2:
-        return f64 ? &hki_conv2d_shape_avx2_f64 : &hki_conv2d_shape_avx2_f32;
-    case HKI_ISA_PORTABLE:
-        break;
-    }
-#endif
-    return f64 ? &hki_conv2d_shape_portable_f64 : &hki_conv2d_shape_portable_f32;
+    return f64 ? HKI_OF_ISA(&hki_conv2d_shape, _f64) : HKI_OF_ISA(&hki_conv2d_shape, _f32);
 }
 
 int64_t hki_conv2d_block_samples(const hki_conv2d_geometry *geometry, bool f64)
@@ -50,15 +40,6 @@ size_t hki_conv2d_backward_weight_scratch_bytes(const hki_conv2d_geometry *geome
     return scratch_bytes(geometry, HKI_CONV2D_BACKWARD_WEIGHT, f64);
 }
 
-#if HKI_HAVE_X86_ISAS
-#define CHOOSE(name, DT)                                                                           \
-    (hki_kernel_isa_get() == HKI_ISA_AVX512 ? name##_avx512_##DT                                   \
-     : hki_kernel_isa_get() == HKI_ISA_AVX2 ? name##_avx2_##DT                                     \
-                                            : name##_portable_##DT)
-#else
-#define CHOOSE(name, DT) name##_portable_##DT
-#endif
-
 #define PASSES(T, DT, F64)                                                                         \
     void hki_conv2d_forward_##DT(const hki_conv2d_geometry *geometry, const T *x, const T *weight, \
                                  const T *bias, T *y, int64_t sample_begin, int64_t sample_end,    \
@@ -67,7 +48,7 @@ size_t hki_conv2d_backward_weight_scratch_bytes(const hki_conv2d_geometry *geome
         hki_conv2d_plan plan;                                                                      \
         hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_FORWARD, hki_conv2d_shape_get(F64));      \
         hki_conv2d_plan_build(&plan, scratch);                                                     \
-        CHOOSE(hki_conv2d_apply, DT)                                                               \
+        HKI_OF_ISA(hki_conv2d_apply, _##DT)                                                        \
         (&plan, x, weight, bias, y, sample_begin, sample_end, scratch);                            \
     }                                                                                              \
     void hki_conv2d_backward_data_##DT(const hki_conv2d_geometry *geometry, const T *dy,           \
@@ -78,7 +59,7 @@ size_t hki_conv2d_backward_weight_scratch_bytes(const hki_conv2d_geometry *geome
         hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_BACKWARD_DATA,                            \
                              hki_conv2d_shape_get(F64));                                           \
         hki_conv2d_plan_build(&plan, scratch);                                                     \
-        CHOOSE(hki_conv2d_apply, DT)                                                               \
+        HKI_OF_ISA(hki_conv2d_apply, _##DT)                                                        \
         (&plan, dy, weight, NULL, dx, sample_begin, sample_end, scratch);                          \
     }                                                                                              \
     bool hki_conv2d_backward_weight_##DT(const hki_conv2d_geometry *geometry, const T *x,          \
@@ -89,8 +70,8 @@ size_t hki_conv2d_backward_weight_scratch_bytes(const hki_conv2d_geometry *geome
         hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_BACKWARD_WEIGHT,                          \
                              hki_conv2d_shape_get(F64));                                           \
         hki_conv2d_plan_build(&plan, scratch);                                                     \
-        return CHOOSE(hki_conv2d_weigh, DT)(&plan, x, dy, dweight, dbias, sample_begin,            \
-                                            sample_end, scratch);                                  \
+        return HKI_OF_ISA(hki_conv2d_weigh, _##DT)(&plan, x, dy, dweight, dbias, sample_begin,     \
+                                                   sample_end, scratch);                           \
     }
 
 PASSES(float, f32, false)

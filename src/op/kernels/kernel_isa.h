@@ -19,8 +19,14 @@ hki_kernel_isa hki_kernel_isa_get(void);
 #define HKI_HAVE_X86_ISAS 1
 #define HKI_TARGET_AVX2   __attribute__((target("avx2,fma")))
 #define HKI_TARGET_AVX512 __attribute__((target("avx2,fma,avx512f,avx512vl,avx512dq,avx512bw")))
+/* That of name_portable, name_avx2 and name_avx512, with a suffix, which runs here. */
+#define HKI_OF_ISA(name, suffix)                                                                   \
+    (hki_kernel_isa_get() == HKI_ISA_AVX512 ? name##_avx512##suffix                                \
+     : hki_kernel_isa_get() == HKI_ISA_AVX2 ? name##_avx2##suffix                                  \
+                                            : name##_portable##suffix)
 #else
-#define HKI_HAVE_X86_ISAS 0
+#define HKI_HAVE_X86_ISAS        0
+#define HKI_OF_ISA(name, suffix) name##_portable##suffix
 #endif
 
 #endif

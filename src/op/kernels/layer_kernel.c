@@ -7,17 +7,7 @@
 
 static const hki_layer_kernels *kernels_get(bool f64)
 {
-#if HKI_HAVE_X86_ISAS
-    switch (hki_kernel_isa_get()) {
-    case HKI_ISA_AVX512:
-        return f64 ? &hki_layer_kernels_avx512_f64 : &hki_layer_kernels_avx512_f32;
-    case HKI_ISA_AVX2:
-        return f64 ? &hki_layer_kernels_avx2_f64 : &hki_layer_kernels_avx2_f32;
-    case HKI_ISA_PORTABLE:
-        break;
-    }
-#endif
-    return f64 ? &hki_layer_kernels_portable_f64 : &hki_layer_kernels_portable_f32;
+    return f64 ? HKI_OF_ISA(&hki_layer_kernels, _f64) : HKI_OF_ISA(&hki_layer_kernels, _f32);
 }
 
 static size_t item_bytes(bool f64)

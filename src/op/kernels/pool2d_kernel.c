@@ -255,22 +255,12 @@ static bool is_2x2(const hki_pool2d_geometry *g)
            g->stride_width == 2 && g->pad_height == 0 && g->pad_width == 0;
 }
 
-#if HKI_HAVE_X86_ISAS
-#define CHOICES(DT)                                                                                \
-    hki_kernel_isa isa = hki_kernel_isa_get();                                                     \
-    const rows_##DT *const *choice = isa == HKI_ISA_AVX512 ? choices_avx512_##DT                   \
-                                     : isa == HKI_ISA_AVX2 ? choices_avx2_##DT                     \
-                                                           : choices_portable_##DT;
-#else
-#define CHOICES(DT) const rows_##DT *const *choice = choices_portable_##DT;
-#endif
-
 #define PASSES(T, DT)                                                                              \
     static const rows_##DT *choose_##DT(const hki_pool2d_geometry *g)                              \
     {                                                                                              \
         if (!is_2x2(g))                                                                            \
             return &rows_general_##DT;                                                             \
-        CHOICES(DT)                                                                                \
+        const rows_##DT *const *choice = HKI_OF_ISA(choices, _##DT);                               \
         while ((*choice)->width > g->out_width)                                                    \
             choice++;                                                                              \
         return *choice;                                                                            \
