@@ -69,6 +69,7 @@ struct hki_runtime {
     _Atomic(bool) ended, stopping;
     bool serial, accelerated; /* accelerated: has devices whose tasks end by a clock of their own */
     bool is_plain;            /* neither */
+    bool is_told;             /* the program has said what runs in the caller */
     _Atomic(int) failed_vars; /* variables with failed ranges */
     _Atomic(uint32_t) sleepers; /* threads that sleep until there is progress */
     _Atomic(uint32_t) waiters;  /* where there are accelerators: threads that wait */
@@ -191,6 +192,9 @@ typedef struct hki_thread {
     bool is_watched;      /* the slot is given back when the thread ends before its runtime */
     int task_depth;       /* > 0 while it runs a task, see task.c */
     uint64_t last_sequence, submitted_count;
+    uint64_t waited_count;   /* submitted_count when it waited last */
+    const hki_var *lone_var; /* that the first task after that writes */
+    uint32_t lone_waits;     /* in a row, each after one task and for what it writes */
 } hki_thread;
 
 extern _Thread_local hki_thread hki_this_thread;

@@ -33,4 +33,33 @@ static inline bool hki_runs_in_caller(hki_queue *queue, int64_t expected_ns, boo
            hki_runs_in_caller_slow(queue, expected_ns, takes_turns);
 }
 
+/* ---- who waits for each task ----------------------------------------------------------------------------------------- */
+
+/* The thread waits for the variable, or looks at it; NULL: for all. */
+static inline void hki_note_wait(hki_thread *self, const hki_var *var)
+{
+    const uint64_t tasks = self->submitted_count - self->waited_count;
+    self->waited_count = self->submitted_count;
+    if (tasks == 1 && (!var || var == self->lone_var))
+        self->lone_waits++;
+    else if (tasks > 0)
+        self->lone_waits = 0;
+}
+
+/* Notes what the thread is submitting. True: it has waited for the one task that it had submitted time after time, and is
+ * going to wait for this one, too: then it had better run it itself, in a cache that has seen the others. Only what takes
+ * no longer than waking a worker does; a program that does not wait any more is held up by one such task. */
+static inline bool hki_waits_anyway(hki_thread *self, const hki_queue *queue,
+                                    const hki_task_spec *spec)
+{
+    if (self->submitted_count != self->waited_count + 1)
+        return false;
+    self->lone_var = NULL;
+    for (int i = 0; i < spec->access_count && !self->lone_var; i++)
+        if (spec->accesses[i].mode & HKI_WRITE)
+            self->lone_var = spec->accesses[i].var;
+    return self->lone_waits >= HKI_LONE_WAITS && spec->expected_ns <= HKI_SPIN_NS &&
+           !queue->runtime->is_told;
+}
+
 #endif

@@ -97,6 +97,7 @@ static hki_runtime *runtime_create(const hk_runtime_options *options)
     if (runtime->config_error)
         config.engine = 0;
     runtime->serial = config.engine == 1;
+    runtime->is_told = config.inline_ns != 0;
     atomic_store(&runtime->inline_ns, config.inline_ns);
     atomic_store(&runtime->inline_turn_ns, config.inline_ns);
     atomic_store(&runtime->inline_asleep_ns, config.inline_ns);

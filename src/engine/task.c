@@ -454,9 +454,11 @@ static __attribute__((noinline)) uint64_t submit_any(hki_task *task)
         return self->last_sequence = submit_serial(task);
     const hki_task_spec *spec = &task->spec;
     hki_queue *queue = hki_task_queue(task);
-    const bool small = !queue->is_accelerator && spec->piece_count == 1 && !spec->collective &&
-                       hki_runs_in_caller(queue, spec->expected_ns,
-                                          queue == runtime->ordering && hki_task_takes_turns(task));
+    const bool small =
+        !queue->is_accelerator && spec->piece_count == 1 && !spec->collective &&
+        (hki_waits_anyway(self, queue, spec) ||
+         hki_runs_in_caller(queue, spec->expected_ns,
+                            queue == runtime->ordering && hki_task_takes_turns(task)));
     const bool is_put = !small && is_for_ring(queue, task);
     if (runtime->accelerated)
         hki_ahead_begin(task);

@@ -159,8 +159,10 @@ const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void
     if (hki_in_task())
         return would_deadlock("wait");
     hki_wait_point point = hki_tracing_wait(runtime);
-    if (!point.trace && !runtime->serial && !body && is_settled(var))
+    if (!point.trace && !runtime->serial && !body && is_settled(var)) {
+        hki_note_wait(&hki_this_thread, var);
         return read_range(var, begin, end, NULL, NULL);
+    }
     if (runtime->serial) {
         hki_lock_acquire(&runtime->serial_lock);
         hki_tracing_waited(&point, HKI_TRACE_WAIT_ARRAY, -1);
@@ -184,6 +186,7 @@ const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void
     while ((registration = hki_task_register(task)) == HKI_NOT_REGISTERED)
         hki_relax_or_yield(&times); /* others finish meanwhile */
     hki_biased_release(&runtime->issue_lock);
+    hki_note_wait(&hki_this_thread, var);
     if (registration == HKI_REGISTERED_WAITS) {
         if (runtime->accelerated)
             atomic_fetch_add(&runtime->waiters, 1);
@@ -242,6 +245,7 @@ void hki_queue_drain(hki_queue *queue)
     if (runtime->accelerated)
         atomic_fetch_add(&runtime->waiters, 1);
     int64_t start = hki_clock_ns();
+    hki_note_wait(&hki_this_thread, NULL);
     while (hki_queue_finished(queue, epoch) != issued) {
         if (stay_awake(runtime, &start))
             continue;

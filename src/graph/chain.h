@@ -150,6 +150,8 @@ struct hki_chain {
     /* Bytes: workspace of a running piece, the part of it that a block uses, where its scratch begins, a piece's part of
      * the sums, packed weights, those that are kept. */
     int64_t workspace_bytes, block_bytes, scratch_at, sum_bytes, packed_bytes, kept_bytes;
+    _Atomic(int64_t)
+        took_ns; /* a run of all pieces, one after the other, smoothed; 0: there was none */
     hki_lock kept_lock;
     hki_chain_kept *kept; /* counted; NULL: none; under the lock */
 };
