@@ -36,9 +36,9 @@ static void link_behind(hki_queue *queue, hki_task *previous, hki_task *task)
 }
 
 /* What was issued first goes first, about. Then no more memory is taken than the program's order needs: what fetches the
- * data of later steps is ready before the rest of this one. And reductions between devices get ready from the last layer
- * to the first, while a program names its parameters, and so sums their gradients, in the order in which the next step
- * needs them. */
+ * data of later steps is ready before the rest of this one. And reductions between devices, of which it holds exactly, get
+ * ready from the last layer to the first, while a program names its parameters, and so sums their gradients, in the order
+ * in which the next step needs them. */
 static void link_in_order(hki_queue *queue, hki_task *task)
 {
     enum { LOOKS = 64 };
@@ -46,19 +46,25 @@ static void link_in_order(hki_queue *queue, hki_task *task)
     const uint64_t sequence = hki_task_sequence(task);
     hki_task *previous = queue->lists[index].last;
     if (previous && hki_task_sequence(previous) > sequence) {
-        hki_task *next = queue->lists[index].first;
-        previous = NULL;
-        for (int i = 0; i < LOOKS && hki_task_sequence(next) < sequence; i++) {
+        /* Most come in the order in which they were issued: behind the latest, then. */
+        previous = queue->lists[index].latest;
+        if (previous && hki_task_sequence(previous) > sequence)
+            previous = NULL;
+        hki_task *next = previous ? previous->queue_next : queue->lists[index].first;
+        for (int i = 0; (index == 0 || i < LOOKS) && hki_task_sequence(next) < sequence; i++) {
             previous = next;
             next = next->queue_next;
         }
     }
     link_behind(queue, previous, task);
+    queue->lists[index].latest = task;
 }
 
 static void unlink_task(hki_queue *queue, hki_task *task)
 {
     int index = task->spec.collective ? 0 : 1;
+    if (queue->lists[index].latest == task)
+        queue->lists[index].latest = task->queue_previous;
     if (task->queue_previous)
         task->queue_previous->queue_next = task->queue_next;
     else

@@ -66,7 +66,9 @@ struct hki_queue {
     _Alignas(HKI_CACHE_LINE) hki_lock lock;
     struct {
         hki_task *first, *last;
-    } lists[2]; /* [0]: reductions between devices, taken first, by sequence; [1]: the rest */
+        hki_task
+            *latest; /* that was put in order, or who was before it; NULL: look from the first on */
+    } lists[2];      /* [0]: reductions between devices, taken first; [1]: the rest */
     _Atomic(uint32_t) listed[2]; /* entries in the lists */
     _Atomic(int64_t) backlog_ns; /* of the lists; queue lock for writing */
     uint64_t

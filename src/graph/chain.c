@@ -170,7 +170,7 @@ static bool is_layer(const hki_conv2d_block *block)
 {
     const hki_conv2d_geometry *g = &block->geometry;
     return g->in_height == 1 && g->in_width == 1 && g->kernel_height == 1 && g->kernel_width == 1 &&
-           g->out_height == 1 && g->out_width == 1 && block->pool == HKI_BLOCK_POOL_NONE;
+           g->pad_height == 0 && g->pad_width == 0 && block->pool == HKI_BLOCK_POOL_NONE;
 }
 
 /* Whether its convolutions are layers all of them, whose weights get their gradients elsewhere. */

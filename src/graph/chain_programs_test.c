@@ -344,6 +344,28 @@ static void two_nets(state *self)
     hold(self, b);
 }
 
+static const hk_conv2d_options beside_the_pixel = {.stride = {3, 3}, .padding = {1, 1}};
+
+/* Images, kernels and results of one pixel each, and yet no layers: windows are in the padding. */
+static void padding_alone(state *self)
+{
+    hold(self, hk_tanh(hk_relu(hk_conv2d(self->bound[0], self->params[0], self->params[1],
+                                         &beside_the_pixel))));
+}
+
+static void padding_alone_backward(state *self)
+{
+    const hk_dims images = hk_shape(self->n, 3, 1, 1);
+    hk_record_begin();
+    hk_array *h = hk_relu(hk_linear(self->bound[0], self->params[0], NULL));
+    hk_array *y = hk_conv2d(hk_reshape(h, images), self->bound[1], NULL, &beside_the_pixel);
+    hk_array *z = hk_conv2d(hk_reshape(h, images), self->bound[1], NULL, NULL);
+    hk_array *loss = hk_mean(hk_square(hk_add(y, z)), NULL);
+    hk_record_end();
+    hk_backward(loss);
+    hold(self, loss);
+}
+
 static const program programs[] = {
     {.name = "row_of_square",
      .step = row_of_square,
@@ -448,6 +470,16 @@ static const program programs[] = {
      .step = two_nets,
      .bound = {F32(N, 4), F32(2 * N, 3)},
      .params = {F32(4, 4), F32(4, 3)},
+     .forms = true},
+    {.name = "padding_alone",
+     .step = padding_alone,
+     .bound = {F32(N, 3, 1, 1)},
+     .params = {F32(5, 3, 1, 1), F32(5)},
+     .forms = true},
+    {.name = "padding_alone_backward",
+     .step = padding_alone_backward,
+     .bound = {F32(N, 3), F32(5, 3, 1, 1)},
+     .params = {F32(3, 3)},
      .forms = true},
 };
 
