@@ -127,10 +127,12 @@ void hki_storage_retain_handle(hki_storage *storage)
 
 void hki_storage_release_handle(hki_storage *storage)
 {
+    /* In this order: who had a name, and has taken a handle by it before he dropped it, is seen in the counts. */
+    const bool is_nameless = atomic_load_explicit(&storage->names, memory_order_acquire) == 1;
     uint64_t old = atomic_load_explicit(&storage->counts, memory_order_acquire), new;
     bool hand_over; /* the last handle goes, tasks go on */
     /* Ours, and nobody else's who could add to it. */
-    if (old == ONE_HANDLE && atomic_load_explicit(&storage->names, memory_order_acquire) == 1) {
+    if (is_nameless && old == ONE_HANDLE) {
         storage_free(storage);
         return;
     }
