@@ -13,7 +13,9 @@
 #include <hocket/runtime.h>
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +35,9 @@ static const hk_all_reduce_algorithm algorithms[METHODS] = {
 static struct {
     float *a, *b;
     size_t size;
-    atomic_int turn; /* counts starts; -1 ends the thread */
+    sem_t
+        turns; /* starts that the second thread has not seen: it sleeps while hocket is measured */
+    bool ends; /* the next one is the last */
     atomic_int done;
 } shared;
 
@@ -50,15 +54,10 @@ static void sum_half(size_t begin, size_t end)
 static void *second_thread(void *unused)
 {
     (void)unused;
-    for (int seen = 0;;) {
-        int turn = atomic_load_explicit(&shared.turn, memory_order_acquire);
-        if (turn == seen) { /* gives the core away while hocket is measured */
-            nanosleep(&(struct timespec){0, 50000}, NULL);
-            continue;
-        }
-        if (turn < 0)
+    for (;;) {
+        while (sem_wait(&shared.turns)) {}
+        if (shared.ends)
             return NULL;
-        seen = turn;
         while (atomic_load_explicit(&shared.done, memory_order_acquire) != 1) {}
         sum_half(shared.size / 2, shared.size);
         atomic_store_explicit(&shared.done, 2, memory_order_release);
@@ -68,7 +67,7 @@ static void *second_thread(void *unused)
 static double threads_seconds(void)
 {
     atomic_store(&shared.done, 0);
-    atomic_fetch_add(&shared.turn, 1);
+    sem_post(&shared.turns);
     nanosleep(&(struct timespec){0, 1000000}, NULL); /* the other one spins now */
     double begin = bench_seconds();
     atomic_store_explicit(&shared.done, 1, memory_order_release);
@@ -149,12 +148,14 @@ int main(int argc, char **argv)
     if (hk_status_print(status, stderr))
         return 1;
     pthread_t thread;
+    sem_init(&shared.turns, 0, 0);
     if (pthread_create(&thread, NULL, second_thread, NULL)) {
         fprintf(stderr, "cannot start a thread\n");
         return 1;
     }
     int result = measure(10 * 1000 * 1000, repeats) || measure(100 * 1000 * 1000, repeats);
-    atomic_store(&shared.turn, -1);
+    shared.ends = true;
+    sem_post(&shared.turns);
     pthread_join(thread, NULL);
     hk_runtime_deinit();
     return result;
