@@ -4,13 +4,18 @@
 
 #include "engine/engine_runtime.h"
 
+/* What runs in the caller takes at most this long; negative: nothing does; 0: not measured yet. */
+static inline int64_t hki_inline_limit_ns(hki_runtime *runtime, bool takes_turns)
+{
+    return atomic_load_explicit(takes_turns ? &runtime->inline_turn_ns : &runtime->inline_ns,
+                                memory_order_relaxed);
+}
+
 /* True: the answer of hki_runs_in_caller is yes. */
 static inline bool hki_runs_in_caller_surely(const hki_queue *queue, int64_t expected_ns,
                                              bool takes_turns)
 {
-    hki_runtime *runtime = queue->runtime;
-    int64_t limit_ns = atomic_load_explicit(
-        takes_turns ? &runtime->inline_turn_ns : &runtime->inline_ns, memory_order_relaxed);
+    int64_t limit_ns = hki_inline_limit_ns(queue->runtime, takes_turns);
     int64_t unmeasured_ns = takes_turns ? HKI_DIRECT_NS / HKI_TURN_DIVISOR : HKI_DIRECT_NS;
     return expected_ns <= (limit_ns ? limit_ns : unmeasured_ns);
 }
@@ -26,10 +31,8 @@ static inline bool hki_runs_in_caller(hki_queue *queue, int64_t expected_ns, boo
 {
     if (hki_runs_in_caller_surely(queue, expected_ns, takes_turns))
         return true;
-    hki_runtime *runtime = queue->runtime;
-    int64_t limit_ns = atomic_load_explicit(
-        takes_turns ? &runtime->inline_turn_ns : &runtime->inline_ns, memory_order_relaxed);
-    return limit_ns >= 0 && expected_ns <= HKI_LONG_TASK_NS &&
+    return hki_inline_limit_ns(queue->runtime, takes_turns) >= 0 &&
+           expected_ns <= HKI_LONG_TASK_NS &&
            hki_runs_in_caller_slow(queue, expected_ns, takes_turns);
 }
 

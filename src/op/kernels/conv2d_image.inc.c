@@ -319,19 +319,6 @@ IMAGE_TARGET static void IMAGE_FN(dense)(const hki_image_dense *call)
 
 /* ---- packing ---- */
 
-#if IMAGE_N == 16
-#define ZIP_LOW(a, b)                                                                              \
-    __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define ZIP_HIGH(a, b)                                                                             \
-    __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
-#elif IMAGE_N == 8
-#define ZIP_LOW(a, b)  __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
-#define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
-#elif IMAGE_N == 4
-#define ZIP_LOW(a, b)  __builtin_shufflevector(a, b, 0, 4, 1, 5)
-#define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
-#endif
-
 /* log2 L rounds of a perfect shuffle. */
 IMAGE_TARGET static void IMAGE_FN(transpose)(const float *rows, int64_t row, float *to)
 {
@@ -342,16 +329,13 @@ IMAGE_TARGET static void IMAGE_FN(transpose)(const float *rows, int64_t row, flo
         V u[L];
         UNROLL for (int i = 0; i < L / 2; i++)
         {
-            u[2 * i] = ZIP_LOW(v[i], v[i + L / 2]);
-            u[2 * i + 1] = ZIP_HIGH(v[i], v[i + L / 2]);
+            u[2 * i] = HKI_ZIP_LOW(IMAGE_N, v[i], v[i + L / 2]);
+            u[2 * i + 1] = HKI_ZIP_HIGH(IMAGE_N, v[i], v[i + L / 2]);
         }
         UNROLL for (int i = 0; i < L; i++) v[i] = u[i];
     }
     UNROLL for (int i = 0; i < L; i++) IMAGE_FN(store)(to + i * L, v[i]);
 }
-
-#undef ZIP_LOW
-#undef ZIP_HIGH
 
 /* ---- pooling ---- */
 

@@ -7,6 +7,7 @@
 #define HOCKET_OP_KERNELS_CONV2D_IMAGE_KERNELS_H
 
 #include "op/kernels/conv2d_image.h"
+#include "op/kernels/vector_zip.h"
 
 enum {
     HKI_IMAGE_PIXELS = 13, /* of a row, that one step of the direct method takes, at most */

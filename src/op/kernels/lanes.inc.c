@@ -1,6 +1,8 @@
 /* Vectors of one type and instruction set, for what includes it. The includer defines LANES_T (element), LANES_N (elements
    of a vector), LANES_TARGET (function attributes) and LANES_FN(name); lanes_end.inc.c takes back what this defines. */
 
+#include "op/kernels/vector_zip.h"
+
 typedef LANES_T LANES_FN(vec) __attribute__((vector_size(sizeof(LANES_T) * LANES_N)));
 typedef __typeof__(_Generic((LANES_T)0, float
                             : (int32_t)0, double
@@ -15,24 +17,14 @@ typedef LANES_T LANES_FN(vec_unaligned)
 #define L  LANES_N
 
 #if LANES_N == 16
-#define ZIP_LO(a, b)                                                                               \
-    __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define ZIP_HI(a, b)                                                                               \
-    __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 #define EACH_LANE(F, h)                                                                            \
     F(0, h), F(1, h), F(2, h), F(3, h), F(4, h), F(5, h), F(6, h), F(7, h), F(8, h), F(9, h),      \
         F(10, h), F(11, h), F(12, h), F(13, h), F(14, h), F(15, h)
 #elif LANES_N == 8
-#define ZIP_LO(a, b)    __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
-#define ZIP_HI(a, b)    __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
 #define EACH_LANE(F, h) F(0, h), F(1, h), F(2, h), F(3, h), F(4, h), F(5, h), F(6, h), F(7, h)
 #elif LANES_N == 4
-#define ZIP_LO(a, b)    __builtin_shufflevector(a, b, 0, 4, 1, 5)
-#define ZIP_HI(a, b)    __builtin_shufflevector(a, b, 2, 6, 3, 7)
 #define EACH_LANE(F, h) F(0, h), F(1, h), F(2, h), F(3, h)
 #elif LANES_N == 2
-#define ZIP_LO(a, b)    __builtin_shufflevector(a, b, 0, 2)
-#define ZIP_HI(a, b)    __builtin_shufflevector(a, b, 1, 3)
 #define EACH_LANE(F, h) F(0, h), F(1, h)
 #endif
 
@@ -51,8 +43,8 @@ LANES_INLINE void LANES_FN(transpose)(V v[L])
         V u[L];
         UNROLL for (int i = 0; i < L / 2; i++)
         {
-            u[2 * i] = ZIP_LO(v[i], v[i + L / 2]);
-            u[2 * i + 1] = ZIP_HI(v[i], v[i + L / 2]);
+            u[2 * i] = HKI_ZIP_LOW(LANES_N, v[i], v[i + L / 2]);
+            u[2 * i + 1] = HKI_ZIP_HIGH(LANES_N, v[i], v[i + L / 2]);
         }
         UNROLL for (int i = 0; i < L; i++) v[i] = u[i];
     }

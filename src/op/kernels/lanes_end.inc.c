@@ -4,8 +4,6 @@
 #undef VU
 #undef T
 #undef L
-#undef ZIP_LO
-#undef ZIP_HI
 #undef EACH_LANE
 #undef LANES_INLINE
 #undef UNROLL

@@ -2,6 +2,8 @@
    POOL_I (an integer as wide), POOL_N, POOL_TARGET, POOL_FN(name). A row's last step goes back to
    overlap the one before it; out_width is at least POOL_N. */
 
+#include "op/kernels/vector_zip.h"
+
 typedef POOL_T POOL_FN(vec) __attribute__((vector_size(sizeof(POOL_T) * POOL_N)));
 typedef POOL_I POOL_FN(mask) __attribute__((vector_size(sizeof(POOL_T) * POOL_N)));
 typedef POOL_T POOL_FN(vec_unaligned)
@@ -16,25 +18,15 @@ typedef POOL_T POOL_FN(vec_unaligned)
     __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30)
 #define ODD(a, b)                                                                                  \
     __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31)
-#define ZIP_LO(a, b)                                                                               \
-    __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define ZIP_HI(a, b)                                                                               \
-    __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 #elif POOL_N == 8
-#define EVEN(a, b)   __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14)
-#define ODD(a, b)    __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15)
-#define ZIP_LO(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
-#define ZIP_HI(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define EVEN(a, b) __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14)
+#define ODD(a, b)  __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15)
 #elif POOL_N == 4
-#define EVEN(a, b)   __builtin_shufflevector(a, b, 0, 2, 4, 6)
-#define ODD(a, b)    __builtin_shufflevector(a, b, 1, 3, 5, 7)
-#define ZIP_LO(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
-#define ZIP_HI(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define EVEN(a, b) __builtin_shufflevector(a, b, 0, 2, 4, 6)
+#define ODD(a, b)  __builtin_shufflevector(a, b, 1, 3, 5, 7)
 #elif POOL_N == 2
-#define EVEN(a, b)   __builtin_shufflevector(a, b, 0, 2)
-#define ODD(a, b)    __builtin_shufflevector(a, b, 1, 3)
-#define ZIP_LO(a, b) __builtin_shufflevector(a, b, 0, 2)
-#define ZIP_HI(a, b) __builtin_shufflevector(a, b, 1, 3)
+#define EVEN(a, b) __builtin_shufflevector(a, b, 0, 2)
+#define ODD(a, b)  __builtin_shufflevector(a, b, 1, 3)
 #endif
 
 #define LOAD(p)     (*(const VU *)(p))
@@ -100,10 +92,10 @@ POOL_TARGET static void POOL_FN(max_backward_2x2)(const hki_pool2d_geometry *g, 
                 const M t3 = TAKES(c3, m);
                 const M d2 = ~t3 & d, d1 = ~t2 & d2;
                 const V e0 = (V)(~t1 & d1), e1 = (V)(t1 & d1), e2 = (V)(t2 & d2), e3 = (V)(t3 & d);
-                STORE(dx + first + 2 * j, ZIP_LO(e0, e1));
-                STORE(dx + first + 2 * j + POOL_N, ZIP_HI(e0, e1));
-                STORE(dx + second + 2 * j, ZIP_LO(e2, e3));
-                STORE(dx + second + 2 * j + POOL_N, ZIP_HI(e2, e3));
+                STORE(dx + first + 2 * j, HKI_ZIP_LOW(POOL_N, e0, e1));
+                STORE(dx + first + 2 * j + POOL_N, HKI_ZIP_HIGH(POOL_N, e0, e1));
+                STORE(dx + second + 2 * j, HKI_ZIP_LOW(POOL_N, e2, e3));
+                STORE(dx + second + 2 * j + POOL_N, HKI_ZIP_HIGH(POOL_N, e2, e3));
             }
         }
         POOL_FN(clear_rest_2x2)(g, dx);
@@ -133,7 +125,8 @@ POOL_TARGET static void POOL_FN(average_backward_2x2)(const hki_pool2d_geometry 
             T *row0 = dx + 2 * r * g->in_width, *row1 = row0 + g->in_width;
             FOR_STEPS(j, g->out_width)
             {
-                const V d = LOAD(dy + j) * (T)0.25, lo = ZIP_LO(d, d), hi = ZIP_HI(d, d);
+                const V d = LOAD(dy + j) * (T)0.25, lo = HKI_ZIP_LOW(POOL_N, d, d),
+                        hi = HKI_ZIP_HIGH(POOL_N, d, d);
                 STORE(row0 + 2 * j, lo);
                 STORE(row0 + 2 * j + POOL_N, hi);
                 STORE(row1 + 2 * j, lo);
@@ -154,8 +147,6 @@ static const POOL_ROWS_TYPE POOL_FN(rows_2x2) = {
 #undef VU
 #undef EVEN
 #undef ODD
-#undef ZIP_LO
-#undef ZIP_HI
 #undef LOAD
 #undef STORE
 #undef TAKES

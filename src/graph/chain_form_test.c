@@ -1,0 +1,65 @@
+/* Which form a chain takes: layers alone go by rows, with convolutions samples lie in lanes, and a few samples without a
+ * backward pass are images. That all give what the calls give is for other tests. */
+#include "check.h"
+
+#include "graph/chain.h"
+
+#include <hocket/hocket.h>
+
+enum { CLASSES = 10, HIDDEN = 32, SIDE = 12, KERNELS = 6 };
+
+static hk_array *numbers(hk_dims shape)
+{
+    return hk_multiply_scalar(hk_random_uniform(shape, HK_F32, hk_device_default()), 0.1);
+}
+
+/* The form of the only chain of scores from images, and of their gradients; -1: there is none, or another too. */
+static int form_of(int64_t samples, bool convolves, bool trains)
+{
+    HK_SCOPE;
+    hk_array *images = numbers(hk_shape(samples, 1, SIDE, SIDE));
+    const int64_t inputs = convolves ? KERNELS * (SIDE - 2) * (SIDE - 2) : SIDE * SIDE;
+    hk_array *weights[] = {numbers(hk_shape(KERNELS, 1, 3, 3)), numbers(hk_shape(HIDDEN, inputs)),
+                           numbers(hk_shape(CLASSES, HIDDEN))};
+    hk_array *labels = hk_zeros(hk_shape(samples), HK_I64, hk_device_default());
+    for (int i = 0; i < 3 && trains; i++)
+        hk_attach_grad(weights[i], HK_GRAD_WRITE);
+    hk_array *bound[] = {images, labels};
+    hk_capture_begin(bound, 2);
+    hk_record_begin();
+    hk_array *x = convolves ? hk_relu(hk_conv2d(images, weights[0], NULL, NULL)) : images;
+    x = hk_relu(hk_linear(hk_reshape(x, hk_shape(samples, inputs)), weights[1], NULL));
+    x = hk_linear(x, weights[2], NULL);
+    if (trains)
+        x = hk_softmax_cross_entropy(x, labels);
+    hk_record_end();
+    if (trains)
+        hk_backward(x);
+    hk_graph *graph = hk_capture_end(NULL);
+    CHECK(hk_ok(hk_graph_status(graph)));
+    int form = -1, chains = 0;
+    for (int i = 0; i < graph->node_count; i++) {
+        if (graph->nodes[i].kind != HKI_NODE_CHAIN)
+            continue;
+        form = (int)graph->nodes[i].chain->form;
+        chains++;
+    }
+    hk_replay(graph, bound, 2);
+    CHECK(!hk_status_print(hk_wait_all(), stderr));
+    hk_graph_release(graph);
+    return chains == 1 ? form : -1;
+}
+
+int main(void)
+{
+    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_cores = 2})));
+    for (int64_t samples = 64; samples <= 200; samples += 68) {
+        CHECK_EQ_I64(form_of(samples, false, true), HKI_CHAIN_OF_ROWS);
+        CHECK_EQ_I64(form_of(samples, false, false), HKI_CHAIN_OF_ROWS);
+        CHECK_EQ_I64(form_of(samples, true, true), HKI_CHAIN_OF_LANES);
+    }
+    CHECK_EQ_I64(form_of(1, true, false), HKI_CHAIN_OF_IMAGES);
+    CHECK_EQ_I64(form_of(1, false, false), HKI_CHAIN_OF_IMAGES);
+    hk_runtime_deinit();
+    return check_result();
+}
