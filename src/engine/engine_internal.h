@@ -3,6 +3,7 @@
 #define HOCKET_ENGINE_INTERNAL_H
 
 #include "engine/handover.h"
+#include "engine/lending.h"
 #include "engine/sharing.h"
 #include "engine/tracing.h"
 

@@ -71,9 +71,10 @@ struct hki_runtime {
     bool is_plain;            /* neither */
     bool is_told;             /* the program has said what runs in the caller */
     _Atomic(int) failed_vars; /* variables with failed ranges */
-    _Atomic(uint32_t) sleepers; /* threads that sleep until there is progress */
-    _Atomic(uint32_t) waiters;  /* where there are accelerators: threads that wait */
-    _Atomic(hki_trace *) trace; /* NULL: nothing is recorded */
+    _Atomic(uint32_t) sleepers;  /* threads that sleep until there is progress */
+    _Atomic(int) lendable_tasks; /* started, with pieces in a queue: see lending.h */
+    _Atomic(uint32_t) waiters;   /* where there are accelerators: threads that wait */
+    _Atomic(hki_trace *) trace;  /* NULL: nothing is recorded */
     /* What runs in the caller takes at most this long, with a worker awake and without: negative: nothing does; 0: not
      * measured yet. */
     _Atomic(int64_t) inline_ns, inline_asleep_ns;

@@ -32,6 +32,7 @@ static void link_behind(hki_queue *queue, hki_task *previous, hki_task *task)
     else
         queue->lists[index].last = task;
     add_ns(&queue->backlog_ns, hki_task_backlog_ns(task));
+    hki_lending_count(task, 1);
     atomic_store_explicit(&task->queued_in, queue, memory_order_relaxed);
 }
 
@@ -74,6 +75,7 @@ static void unlink_task(hki_queue *queue, hki_task *task)
     else
         queue->lists[index].last = task->queue_previous;
     add_ns(&queue->backlog_ns, -hki_task_backlog_ns(task));
+    hki_lending_count(task, -1);
     atomic_store_explicit(&task->queued_in, NULL, memory_order_relaxed);
     atomic_fetch_sub_explicit(&queue->listed[index], 1, memory_order_relaxed);
 }
@@ -423,6 +425,21 @@ hki_claim hki_queue_take(hki_queue *queue, hki_task *task, uint64_t sequence)
     hki_lock_release(&queue->lock);
     if (more)
         hki_queue_notify(queue);
+    return claim;
+}
+
+hki_claim hki_queue_take_piece(hki_queue *queue)
+{
+    enum { LOOKS = 2 * HKI_BATCH_TASKS }; /* put first: but a worker may give others back */
+    hki_claim claim = {NULL, -1};
+    hki_lock_acquire(&queue->lock);
+    for (int i = 0; i < 2; i++) {
+        hki_task *task = queue->lists[i].first;
+        for (int j = 0; task && !claim.task && j < LOOKS; j++, task = task->queue_next)
+            if (task->next_piece > 0 && hki_is_lendable(task))
+                claim = claim_locked(queue, task);
+    }
+    hki_lock_release(&queue->lock);
     return claim;
 }
 

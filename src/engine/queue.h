@@ -85,7 +85,7 @@ struct hki_queue {
     _Atomic(bool) waking;
     /* Tasks issued by epoch (issue lock) and finished (by executor). */
     _Alignas(HKI_CACHE_LINE) unsigned epoch;
-    uint64_t issued[2];
+    _Atomic(uint64_t) issued[2];
     uint64_t at_once;          /* tasks that ran under the issue lock: in no epoch */
     pthread_mutex_t flip_lock; /* held by who waits for the device */
     int worker_count;
@@ -121,6 +121,8 @@ int hki_queue_pop(hki_queue *queue, hki_executor *executor, int64_t most_ns, hki
                   int count);
 /* Takes this very task, or a piece of it, if it is still in the queue. */
 hki_claim hki_queue_take(hki_queue *queue, hki_task *task, uint64_t sequence);
+/* Takes a piece of a task that has started, and is lendable (lending.h). */
+hki_claim hki_queue_take_piece(hki_queue *queue);
 /* After the workers have ended: whoever still issues a task finishes it, cancelled, in place. */
 void hki_queue_cancel(hki_queue *queue);
 bool hki_budget_try_acquire(hki_budget *budget);

@@ -421,7 +421,9 @@ static __attribute__((noinline)) void issue_locked(hki_queue *queue, hki_task *t
     atomic_store_explicit(&task->state, HKI_TASK_WAITING, memory_order_relaxed);
     note_issued_locked(runtime, task);
     task->epoch = (uint8_t)queue->epoch;
-    queue->issued[queue->epoch]++;
+    _Atomic(uint64_t) *issued = &queue->issued[queue->epoch];
+    atomic_store_explicit(issued, atomic_load_explicit(issued, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
     hki_tracing_issue(task);
     is_put = is_put && hki_queue_put_locked(queue, task);
     bool ready = !is_put && register_locked(task);

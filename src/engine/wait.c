@@ -239,7 +239,7 @@ void hki_queue_drain(hki_queue *queue)
     pthread_mutex_lock(&queue->flip_lock);
     hki_biased_acquire(&runtime->issue_lock);
     unsigned epoch = queue->epoch;
-    uint64_t issued = queue->issued[epoch];
+    uint64_t issued = atomic_load_explicit(&queue->issued[epoch], memory_order_relaxed);
     queue->epoch = !epoch;
     hki_biased_release(&runtime->issue_lock);
     if (runtime->accelerated)

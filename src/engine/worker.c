@@ -36,6 +36,8 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
         piece = 0;
     }
     hki_task_prefetch_waiters(task);
+    if (task->spec.piece_count > 1)
+        hki_lending_offer(task);
     hki_task_run_piece(task, piece);
     hki_tracing_piece(&point, task, piece);
     if (task->spec.piece_count > 1 &&
@@ -150,7 +152,8 @@ static int take(hki_executor *executor, hki_claim *claims)
         if (count)
             return count;
     } while (linger(executor));
-    return 0;
+    claims[0] = hki_lending_take(executor->queue);
+    return claims[0].task != NULL;
 }
 
 /* Runs until nothing is ready. */
@@ -190,7 +193,8 @@ static void work(hki_executor *executor)
 /* True when there is something to do and a core to do it on, which it then holds. */
 static bool try_begin(hki_queue *queue)
 {
-    return hki_queue_has_work(queue) && hki_budget_try_acquire(queue->budget);
+    return (hki_queue_has_work(queue) || hki_lending_may_help(queue)) &&
+           hki_budget_try_acquire(queue->budget);
 }
 
 /* Spins for a while, or not at all where one does already on the only core. */

@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Samples of a piece: enough that its part of the sums costs little, few enough that pieces share the cores well. No more
- * pieces than memory for their sums is worth. What a block works on is to stay in a core's caches: layers on larger images
+/* Samples of a piece: enough that its part of the sums costs little, few enough that pieces share the cores well, also where
+ * somebody else has a part of one; in rows as many as a block has. No more pieces than memory for their sums is worth. What a block works on is to stay in a core's caches: layers on larger images
  * are better off one by one, all cores at each. */
-enum { PIECE_SAMPLES = 64, MAX_PIECES = 32, BLOCK_MAX_BYTES = 4 << 20 };
+enum { PIECE_SAMPLES = 32, ROWS_BLOCK_SAMPLES = 64, MAX_PIECES = 32, BLOCK_MAX_BYTES = 4 << 20 };
 
 /* Of images: a piece is a block where there are few samples, so that all cores have something. A sample that takes longer
  * than this had better be cut within the calls, since here one core does it. Many samples fill the lanes by themselves:
  * then images must cost this part of that. */
-enum { IMAGE_PIECES = 16, IMAGE_MAX_NS = 50000 };
+enum { IMAGE_PIECES = 16, IMAGE_PIECE_SAMPLES = 64, IMAGE_MAX_NS = 50000 };
 static const double image_advantage = 0.6;
 
 static void nodes_destroy(hki_node *nodes, int count)
@@ -91,11 +91,16 @@ static bool *find_outside(const hk_graph *graph, const hki_chain_place *places)
     return outside;
 }
 
-/* A multiple of PIECE_SAMPLES, which is one of the samples of a block. */
-int64_t hki_chain_piece_samples(int64_t samples)
+/* A multiple of the samples of a block. */
+static int64_t piece_samples(int64_t samples, hki_chain_form form)
 {
-    int64_t most = PIECE_SAMPLES * MAX_PIECES;
-    return ((samples - 1) / most + 1) * PIECE_SAMPLES;
+    const int64_t least = form == HKI_CHAIN_OF_ROWS ? ROWS_BLOCK_SAMPLES : PIECE_SAMPLES;
+    return ((samples - 1) / (least * MAX_PIECES) + 1) * least;
+}
+
+int64_t hki_chain_piece_count(int64_t samples)
+{
+    return (samples - 1) / piece_samples(samples, HKI_CHAIN_OF_ROWS) + 1;
 }
 
 static int64_t larger(int64_t a, int64_t b)
@@ -134,13 +139,14 @@ static void cut(hki_chain *chain)
         int64_t share = is_dense(chain) ? HKI_IMAGE_SAMPLES : (chain->samples - 1) / 4 + 1;
         chain->block_samples = smaller(smaller(share, chain->samples), HKI_IMAGE_SAMPLES);
         int64_t blocks = chain->samples / (chain->block_samples * IMAGE_PIECES);
-        chain->piece_samples =
-            chain->block_samples * larger(1, smaller(blocks, PIECE_SAMPLES / HKI_IMAGE_SAMPLES));
+        chain->piece_samples = chain->block_samples *
+                               larger(1, smaller(blocks, IMAGE_PIECE_SAMPLES / HKI_IMAGE_SAMPLES));
     } else {
         /* Layers read their weights once for all samples of a block. */
-        chain->block_samples =
-            chain->form == HKI_CHAIN_OF_ROWS ? PIECE_SAMPLES : hki_conv2d_block_lanes(chain->f64);
-        chain->piece_samples = hki_chain_piece_samples(chain->samples);
+        chain->block_samples = chain->form == HKI_CHAIN_OF_ROWS
+                                   ? ROWS_BLOCK_SAMPLES
+                                   : hki_conv2d_block_lanes(chain->f64);
+        chain->piece_samples = piece_samples(chain->samples, chain->form);
     }
     chain->piece_count = (chain->samples - 1) / chain->piece_samples + 1;
 }

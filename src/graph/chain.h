@@ -166,12 +166,8 @@ typedef enum hki_chain_place {
     HKI_PLACE_AFTER
 } hki_chain_place;
 
-/* How a batch is cut. */
-int64_t hki_chain_piece_samples(int64_t samples);
-static inline int64_t hki_chain_piece_count(int64_t samples)
-{
-    return (samples - 1) / hki_chain_piece_samples(samples) + 1;
-}
+/* Into how many pieces a chain of so many samples is cut, at least. */
+int64_t hki_chain_piece_count(int64_t samples);
 
 /* chain_find.c: the places of all nodes, for one more chain; sets *samples. Nodes before `from` do
  * not begin one. Returns the node that it was found by, or -1. */

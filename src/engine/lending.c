@@ -1,0 +1,58 @@
+/* Devices split the machine's cores, so that each works by itself; but one that waits for another, as at the end of a step
+ * for gradients, has no use for its own. Another program on one of the cores, or an uneven split, would hold up all of them
+ * for as long as it holds up the slowest. Pieces are the same whoever runs them, and so are the bytes. A device without
+ * unfinished calls lends nothing: who measures what one device can do finds that. */
+#include "engine/engine_internal.h"
+
+/* Whether one of the devices that have these cores waits for something. */
+static bool has_unfinished(const hki_budget *budget, hki_runtime *runtime)
+{
+    int64_t unfinished = 0;
+    for (int i = 0; i < runtime->queue_count; i++) {
+        hki_queue *queue = runtime->queues[i];
+        for (unsigned epoch = 0; queue->budget == budget && epoch < 2; epoch++)
+            unfinished +=
+                (int64_t)(atomic_load_explicit(&queue->issued[epoch], memory_order_relaxed) -
+                          hki_queue_finished(queue, epoch));
+    }
+    return unfinished > 0;
+}
+
+static bool is_elsewhere(const hki_queue *queue, const hki_queue *other)
+{
+    return other->budget && other->budget != queue->budget;
+}
+
+bool hki_lending_may_help_slow(hki_queue *queue)
+{
+    return has_unfinished(queue->budget, queue->runtime);
+}
+
+hki_claim hki_lending_take(hki_queue *queue)
+{
+    hki_runtime *runtime = queue->runtime;
+    hki_claim claim = {NULL, -1};
+    if (atomic_load(&runtime->lendable_tasks) == 0 || !has_unfinished(queue->budget, runtime))
+        return claim;
+    for (int i = 1; i < runtime->queue_count && !claim.task; i++) {
+        hki_queue *other = runtime->queues[(queue->number + i) % runtime->queue_count];
+        if (is_elsewhere(queue, other))
+            claim = hki_queue_take_piece(other);
+    }
+    return claim;
+}
+
+void hki_lending_offer(const hki_task *task)
+{
+    hki_runtime *runtime = task->runtime;
+    const hki_queue *queue = hki_task_queue(task);
+    if (runtime->budget_count < 2 || !hki_is_lendable(task) ||
+        atomic_load(&runtime->lendable_tasks) == 0)
+        return;
+    for (int i = 0; i < runtime->queue_count; i++) {
+        hki_queue *other = runtime->queues[i];
+        if (is_elsewhere(queue, other) && atomic_load(&other->park->sleepers) > 0 &&
+            atomic_load(&other->park->attentive) == 0 && has_unfinished(other->budget, runtime))
+            hki_queue_wake(other);
+    }
+}
