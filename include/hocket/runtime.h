@@ -100,8 +100,8 @@ typedef struct hk_runtime_stats {
     /* A ready call expected to take at most this long runs in the caller: while a worker is awake, and while all sleep;
      * 0: not measured yet. */
     int64_t inline_ns, inline_asleep_ns;
-    /* The same, while a worker is awake, for calls of at most 5000 ns in one piece where there is one CPU device: workers run
-     * such calls side by side, which pays sooner. */
+    /* The same, while a worker is awake, for calls of at most 5000 ns in one piece where there are no accelerators: workers
+     * run such calls side by side, whatever CPU device they are for, which pays sooner. */
     int64_t inline_turn_ns;
 } hk_runtime_stats;
 HK_API hk_runtime_stats hk_runtime_get_stats(void);

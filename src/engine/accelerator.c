@@ -162,7 +162,6 @@ static void launch(hki_executor *executor, hki_task *task)
         task->end_ns = ready_ns;
         hki_task_complete(executor, task);
         hki_executor_flush(executor);
-        hki_queue_counted(queue, executor);
         hki_progress(queue->runtime);
         return;
     }
@@ -238,7 +237,7 @@ void *hki_accelerator_main(void *argument)
     hki_queue *queue = worker->queue;
     hki_runtime *runtime = queue->runtime;
     hki_executor executor;
-    hki_executor_init(&executor, queue, worker->slot, false);
+    hki_executor_init(&executor, queue, false);
     hki_budget *budget;
     fesetenv(FE_DFL_ENV);
     hki_tracing_name_worker(worker);

@@ -164,7 +164,7 @@ static void *clock_main(void *argument)
     hki_flight ended;
     uint32_t last_added = 0;
     int64_t awake_ns = 0;
-    hki_executor_init(&executor, NULL, 1, false); /* accelerators have one worker */
+    hki_executor_init(&executor, NULL, false);
     fesetenv(FE_DFL_ENV);
     prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
     for (;;) {

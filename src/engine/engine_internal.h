@@ -4,6 +4,7 @@
 
 #include "engine/handover.h"
 #include "engine/lending.h"
+#include "engine/order.h"
 #include "engine/sharing.h"
 #include "engine/tracing.h"
 

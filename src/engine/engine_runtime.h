@@ -7,7 +7,7 @@
 #include "device/cpu/cpu_topology.h"
 #include "device/cuda/cuda_loader.h"
 #include "device/sim/sim_device.h"
-#include "engine/queue.h"
+#include "engine/order.h"
 
 /* ---- cores to launch on (accelerator.c) ---------------------------------------------------------------------------- */
 
@@ -56,6 +56,9 @@ uint64_t hki_unfinished_tasks_locked(hki_runtime *runtime);
 /* Blocks until all that was issued to the device before has finished. */
 void hki_queue_drain(hki_queue *queue);
 
+/* After the workers have ended: whoever still issues a task finishes it, cancelled, in place. */
+void hki_cancel_all(hki_runtime *runtime);
+
 /* ---- the runtime (runtime.c) --------------------------------------------------------------------------------------- */
 
 typedef struct hki_sharing hki_sharing;
@@ -85,10 +88,12 @@ struct hki_runtime {
     const hk_status *cancelled;
     hki_budget *budgets;
     int budget_count;
-    /* Whose workers register tasks, see hki_order_acquire; NULL: who issues them does. */
-    hki_queue *ordering;
+    /* In which workers register tasks, see hki_order_acquire; NULL: who issues them does. */
+    hki_order *ordering;
     hki_launch_cores launch_cores;
     struct hki_clock *clock;
+    hki_counter *counters; /* one for each core of the CPU devices */
+    int counter_count;
     int device_count, queue_count;
     hki_device *devices[HKI_MAX_DEVICES];
     hki_queue *queues[HKI_MAX_DEVICES * HKI_QUEUE_KIND_COUNT]; /* of all devices */
@@ -124,6 +129,7 @@ struct hki_runtime {
     _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) progress;
     _Atomic(uint64_t)
         window_wanted; /* bytes, and 1 more, that a thread waits for; 0: none since they were woken last */
+    _Atomic(uint64_t) finished_elsewhere; /* tasks, by threads that are no workers */
     _Atomic(uint64_t) helped_calls, window_waits;
     /* See handover.c: of who measures, whom is_probing tells. Not to be tried before probe_ticks. */
     _Atomic(uint32_t) probes_finished;
@@ -152,14 +158,14 @@ struct hki_runtime {
 
 /* Who keeps order changes the lists of gates, and has registered all tasks with a place before what comes next. Where
  * there is no runtime->ordering, that is who holds the issue lock. Else tasks that go to a worker are registered there,
- * so that gates stay in its cache: while there are such in the ring, who holds the queue's lock keeps order, else who
+ * so that gates stay in its cache: while there are such in the ring, who holds the order's lock keeps order, else who
  * holds the issue lock. */
 void hki_order_wait_locked(hki_runtime *runtime);
 
 /* The thread keeps order until it releases the issue lock, which this expects. */
 static inline void hki_order_keep_locked(hki_runtime *runtime)
 {
-    if (runtime->ordering && !hki_ring_is_empty(&runtime->ordering->ring))
+    if (runtime->ordering && !hki_order_is_empty(runtime->ordering))
         hki_order_wait_locked(runtime);
 }
 

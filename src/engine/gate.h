@@ -7,6 +7,7 @@
 #include "engine/engine_limits.h"
 
 typedef struct hki_queue hki_queue;
+typedef struct hki_order hki_order;
 
 /* A task's place in the list of those who wait for a gate. */
 typedef struct hki_wait_node {

@@ -42,17 +42,21 @@ hki_claim hki_lending_take(hki_queue *queue)
     return claim;
 }
 
-void hki_lending_offer(const hki_task *task)
+void hki_lending_wake(const hki_queue *queue)
 {
-    hki_runtime *runtime = task->runtime;
-    const hki_queue *queue = hki_task_queue(task);
-    if (runtime->budget_count < 2 || !hki_is_lendable(task) ||
-        atomic_load(&runtime->lendable_tasks) == 0)
-        return;
-    for (int i = 0; i < runtime->queue_count; i++) {
+    hki_runtime *runtime = queue->runtime;
+    for (int i = 0; runtime->budget_count > 1 && i < runtime->queue_count; i++) {
         hki_queue *other = runtime->queues[i];
         if (is_elsewhere(queue, other) && atomic_load(&other->park->sleepers) > 0 &&
-            atomic_load(&other->park->attentive) == 0 && has_unfinished(other->budget, runtime))
+            atomic_load(&other->park->attentive) == 0 && has_unfinished(other->budget, runtime)) {
             hki_queue_wake(other);
+            return;
+        }
     }
+}
+
+void hki_lending_offer(const hki_task *task)
+{
+    if (hki_is_lendable(task) && atomic_load(&task->runtime->lendable_tasks) > 0)
+        hki_lending_wake(hki_task_queue(task));
 }

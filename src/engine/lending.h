@@ -28,7 +28,9 @@ static inline bool hki_lending_may_help(hki_queue *queue)
 
 /* Takes a piece for such a worker; its task is NULL when there is none. */
 hki_claim hki_lending_take(hki_queue *queue);
-/* The task has started: where there is a piece to take, wakes a worker of each device that waits and sleeps. Before each
+/* Wakes a worker of another device that waits and sleeps, if there is one. */
+void hki_lending_wake(const hki_queue *queue);
+/* The task has started: where there is a piece to take, wakes a worker of a device that waits and sleeps. Before each
  * piece, since a device may have begun to wait. */
 void hki_lending_offer(const hki_task *task);
 

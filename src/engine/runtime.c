@@ -48,8 +48,7 @@ static void workers_stop(hki_runtime *runtime)
     }
     hki_clock_stop(runtime);
     /* What other threads issued meanwhile; what they issue later they finish themselves. */
-    for (int i = 0; i < runtime->queue_count; i++)
-        hki_queue_cancel(runtime->queues[i]);
+    hki_cancel_all(runtime);
 }
 
 /* ---- life ------------------------------------------------------------------------------------------------- */
@@ -111,9 +110,6 @@ static hki_runtime *runtime_create(const hk_runtime_options *options)
     }
     /* An accelerator's tasks are ahead anyway. */
     hki_window_set_near(runtime, runtime->accelerated ? UINT64_MAX : HKI_NEAR_TASKS);
-    /* With several devices, who registers a task would most often not be who runs it. */
-    if (!runtime->serial && runtime->queue_count == 1 && !runtime->queues[0]->is_accelerator)
-        runtime->ordering = runtime->queues[0];
     if (!runtime->serial && !workers_start(runtime)) {
         workers_stop(runtime);
         atomic_store(&runtime->ended, false);

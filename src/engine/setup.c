@@ -120,13 +120,13 @@ static void queue_destroy(hki_queue *queue)
 {
     pthread_mutex_destroy(&queue->flip_lock);
     free(queue->workers);
-    free(queue->counters);
     free(queue);
 }
 
-/* A queue with this many workers, in the runtime's list; NULL: no memory. processors: one each, or NULL. */
+/* A queue with this many workers, in the runtime's list; NULL: no memory. processors: one each, or NULL. slot: the first
+ * worker's, of the runtime's counters; -1: they have none. */
 static hki_queue *queue_create(hki_device *device, hki_queue_kind kind, hki_budget *budget,
-                               int worker_count, const int *processors)
+                               int worker_count, const int *processors, int slot)
 {
     hki_runtime *runtime = device->runtime;
     hki_queue *queue = aligned_alloc(HKI_CACHE_LINE, sizeof *queue);
@@ -140,17 +140,15 @@ static hki_queue *queue_create(hki_device *device, hki_queue_kind kind, hki_budg
                          .worker_count = worker_count};
     pthread_mutex_init(&queue->flip_lock, NULL);
     queue->workers = calloc((size_t)worker_count, sizeof *queue->workers);
-    queue->counters =
-        aligned_alloc(HKI_CACHE_LINE, (size_t)(worker_count + 1) * sizeof *queue->counters);
-    if (!queue->workers || !queue->counters) {
+    if (!queue->workers) {
         queue_destroy(queue);
         return NULL;
     }
-    for (int i = 0; i <= worker_count; i++)
-        queue->counters[i] = (hki_counter){.first_turn = UINT64_MAX};
     for (int i = 0; i < worker_count; i++)
-        queue->workers[i] =
-            (hki_worker){.slot = i, .processor = processors ? processors[i] : -1, .queue = queue};
+        queue->workers[i] = (hki_worker){.index = i,
+                                         .slot = slot < 0 ? -1 : slot + i,
+                                         .processor = processors ? processors[i] : -1,
+                                         .queue = queue};
     queue->number = runtime->queue_count;
     queue->park = queue;
     runtime->queues[runtime->queue_count++] = queue;
@@ -194,8 +192,46 @@ void hki_devices_destroy(hki_runtime *runtime)
         device_destroy(runtime->devices[i]);
     for (int i = 0; i < runtime->failed_device_count; i++)
         device_destroy(runtime->failed_devices[i]);
+    for (int i = 0; runtime->counters && i < runtime->counter_count; i++)
+        free(runtime->counters[i].by_queue);
+    free(runtime->counters);
+    free(runtime->ordering);
     free(runtime->budgets);
     free(runtime->cuda);
+}
+
+static void *zeros(size_t bytes)
+{
+    bytes = (bytes + HKI_CACHE_LINE - 1) / HKI_CACHE_LINE * HKI_CACHE_LINE;
+    void *memory = aligned_alloc(HKI_CACHE_LINE, bytes);
+    return memory ? memset(memory, 0, bytes) : NULL;
+}
+
+/* When all queues are there: what their workers have together. */
+static bool counters_create(hki_runtime *runtime, int cores)
+{
+    runtime->counter_count = cores;
+    runtime->counters = zeros((size_t)runtime->counter_count * sizeof *runtime->counters);
+    for (int i = 0; runtime->counters && i < runtime->counter_count; i++) {
+        hki_counter *counter = &runtime->counters[i];
+        atomic_store(&counter->first_turn, UINT64_MAX);
+        counter->by_queue = zeros((size_t)runtime->queue_count * sizeof *counter->by_queue);
+        if (!counter->by_queue)
+            return false;
+    }
+    return runtime->counters;
+}
+
+/* Who launches for an accelerator waits for marks, not for gates alone: there, who issues keeps the order. */
+static bool order_create(hki_runtime *runtime)
+{
+    if (runtime->serial || runtime->accelerated)
+        return true;
+    runtime->ordering = zeros(sizeof *runtime->ordering);
+    if (!runtime->ordering)
+        return false;
+    runtime->ordering->runtime = runtime;
+    return true;
 }
 
 /* Devices get neighbouring cores, the first ones one more where they do not divide evenly; more devices
@@ -222,8 +258,9 @@ static bool cpu_devices_create(hki_runtime *runtime, const hki_runtime_config *c
         device->class = &hki_cpu_device_class;
         device->core_count = count;
         device->memory = hki_memory_pool_create(device, (uint64_t)config->memory_bytes);
-        hki_queue *queue = queue_create(device, HKI_QUEUE_COMPUTE, budget, count,
-                                        processors + (shares ? i % cores : begin));
+        const int first = shares ? i % cores : begin;
+        hki_queue *queue =
+            queue_create(device, HKI_QUEUE_COMPUTE, budget, count, processors + first, first);
         for (int j = 0; j < HKI_QUEUE_KIND_COUNT; j++)
             device->queues[j] = queue;
         if (!device->memory || !queue)
@@ -239,7 +276,7 @@ static bool accelerator_queues_create(hki_device *device)
 {
     bool created = true;
     for (int k = 0; k < HKI_QUEUE_KIND_COUNT && created; k++)
-        created = (device->queues[k] = queue_create(device, (hki_queue_kind)k, NULL, 1, NULL));
+        created = (device->queues[k] = queue_create(device, (hki_queue_kind)k, NULL, 1, NULL, -1));
     device->runtime->accelerated = true;
     return created;
 }
@@ -334,5 +371,5 @@ bool hki_devices_create(hki_runtime *runtime, const hki_runtime_config *config)
     atomic_store(&rest->free, (uint32_t)rest->count);
     return cpu_devices_create(runtime, config, processors, cores) &&
            sim_devices_create(runtime, config) && cuda_devices_create(runtime, config) &&
-           pinned_pools_create(runtime);
+           pinned_pools_create(runtime) && counters_create(runtime, cores) && order_create(runtime);
 }

@@ -152,7 +152,7 @@ static void thread_ends(void *unused)
     (void)unused;
     if (runtime && hki_has_kept(self, runtime)) {
         hki_executor executor;
-        hki_executor_init(&executor, NULL, 0, false);
+        hki_executor_init(&executor, NULL, false);
         hki_slot_put(&executor, self->kept);
         hki_executor_flush(&executor);
     }
@@ -251,6 +251,13 @@ hki_task *hki_slot_get(hki_runtime *runtime, int access_count, size_t payload_by
 
 void hki_executor_flush(hki_executor *executor)
 {
+    if (executor->untold_tasks) {
+        _Atomic(uint64_t) *finished = &executor->queue->runtime->counters[executor->slot].finished;
+        atomic_store_explicit(
+            finished, atomic_load_explicit(finished, memory_order_relaxed) + executor->untold_tasks,
+            memory_order_release);
+        executor->untold_tasks = 0;
+    }
     if (!executor->finished_count)
         return;
     hki_task *first = executor->finished[0];

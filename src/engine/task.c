@@ -375,7 +375,7 @@ static void run_at_once_locked(hki_thread *self, hki_task *task)
 
 void hki_task_run_in_turn(hki_executor *executor, hki_task *task)
 {
-    hki_queue *queue = executor->queue;
+    hki_queue *queue = hki_task_queue(task);
     unsigned epoch = task->epoch;
     run_unregistered(&hki_this_thread, queue->runtime, task);
     hki_slot_put(executor, task);
@@ -405,8 +405,9 @@ static uint64_t take_sequence_locked(hki_thread *self, hki_runtime *runtime, hki
  * turn needs no registering. */
 static bool is_for_ring(hki_queue *queue, const hki_task *task)
 {
-    return queue == task->runtime->ordering && !task->spec.collective &&
-           (atomic_load_explicit(&queue->park->attentive, memory_order_relaxed) > 0 ||
+    hki_order *order = task->runtime->ordering;
+    return order && !task->spec.collective &&
+           (atomic_load_explicit(&order->attentive, memory_order_relaxed) > 0 ||
             (hki_task_takes_turns(task) &&
              atomic_load_explicit(&queue->park->sleepers, memory_order_relaxed) > 0));
 }
@@ -425,26 +426,24 @@ static __attribute__((noinline)) void issue_locked(hki_queue *queue, hki_task *t
     atomic_store_explicit(issued, atomic_load_explicit(issued, memory_order_relaxed) + 1,
                           memory_order_relaxed);
     hki_tracing_issue(task);
-    is_put = is_put && hki_queue_put_locked(queue, task);
+    is_put = is_put && hki_order_put_locked(runtime->ordering, task);
     bool ready = !is_put && register_locked(task);
     if (ready) {
         hki_tracing_ready(task);
         atomic_store_explicit(&task->state, HKI_TASK_READY, memory_order_relaxed);
         if (small)
             runtime->inline_calls++;
-        else
-            is_put = queue != runtime->ordering && hki_queue_put_locked(queue, task);
     }
     hki_slot_refill_locked(runtime, access_count);
     hki_biased_release(&runtime->issue_lock);
     if (is_put)
-        hki_queue_notify(queue);
+        hki_order_notify(runtime->ordering, queue);
     else if (ready && small)
         hki_execute_foreign(queue, &(hki_claim){task, -1}, 1);
     else if (ready)
         hki_queue_push(queue, task);
     if ((ready || is_put) && atomic_load(&runtime->ended))
-        hki_queue_cancel(queue);
+        hki_cancel_all(runtime);
 }
 
 /* Whatever kind of task it is. */
@@ -456,11 +455,10 @@ static __attribute__((noinline)) uint64_t submit_any(hki_task *task)
         return self->last_sequence = submit_serial(task);
     const hki_task_spec *spec = &task->spec;
     hki_queue *queue = hki_task_queue(task);
-    const bool small =
-        !queue->is_accelerator && spec->piece_count == 1 && !spec->collective &&
-        (hki_waits_anyway(self, queue, spec) ||
-         hki_runs_in_caller(queue, spec->expected_ns,
-                            queue == runtime->ordering && hki_task_takes_turns(task)));
+    const bool small = !queue->is_accelerator && spec->piece_count == 1 && !spec->collective &&
+                       (hki_waits_anyway(self, queue, spec) ||
+                        hki_runs_in_caller(queue, spec->expected_ns,
+                                           runtime->ordering && hki_task_takes_turns(task)));
     const bool is_put = !small && is_for_ring(queue, task);
     if (runtime->accelerated)
         hki_ahead_begin(task);
@@ -479,9 +477,9 @@ static bool is_brief(const hki_task *task, const hki_queue *queue)
 {
     hki_runtime *runtime = task->runtime;
     const hki_task_spec *spec = &task->spec;
-    /* What remains of these takes turns where any task of its queue does. */
+    /* What remains of these takes turns. */
     return HKI_USUALLY(runtime->is_plain) &&
-           hki_runs_in_caller_surely(queue, spec->expected_ns, queue == runtime->ordering) &&
+           hki_runs_in_caller_surely(queue, spec->expected_ns, true) &&
            spec->expected_ns <= HKI_DIRECT_NS && spec->class->leaf && spec->piece_count == 1 &&
            !spec->collective && !hki_tracing(runtime);
 }

@@ -183,13 +183,21 @@ static inline void hki_task_prefetch_waiters(hki_task *task)
         hki_prefetch_write(atomic_load_explicit(&gates[i]->waiters, memory_order_relaxed));
 }
 
+/* Tasks by epoch. */
+typedef struct hki_finished {
+    _Atomic(uint64_t) count[2];
+} hki_finished;
+
 /* Who runs tasks now: a worker, or a thread that submits or waits. */
 struct hki_executor {
-    hki_queue *queue; /* a worker's own; NULL in other threads */
-    int slot;         /* whose counter of finished tasks */
-    bool chain;       /* may keep one ready successor for itself */
-    int turns;        /* tasks run in their turn while others were held back */
-    int batch_count;  /* tasks to be run in their turn: see turn.c */
+    hki_queue *queue;             /* a worker's own; NULL in other threads */
+    int slot;                     /* whose counters of finished tasks, a worker's; -1: none */
+    hki_finished *finished_tasks; /* those */
+    uint64_t untold_tasks;        /* counted there, and not yet in hki_counter.finished */
+    uint64_t counted_queues;      /* since hki_queue_counted, a bit each by their number */
+    bool chain;                   /* may keep one ready successor for itself */
+    int turns;                    /* tasks run in their turn while others were held back */
+    int batch_count;              /* tasks to be run in their turn: see turn.c */
     int64_t batch_ns;
     hki_task *batch[HKI_BATCH_TASKS];
     uint64_t stalled_on; /* what is in the way of the next one; 0: nothing */
@@ -197,12 +205,14 @@ struct hki_executor {
     hki_task *finished[HKI_RETURN_BATCH + 1];
 };
 
-static inline void hki_executor_init(hki_executor *executor, hki_queue *queue, int slot, bool chain)
+static inline void hki_executor_init(hki_executor *executor, hki_queue *queue, bool chain)
 {
     executor->queue = queue;
-    executor->slot = slot;
+    executor->slot = -1;
+    executor->finished_tasks = NULL;
     executor->chain = chain;
     executor->turns = executor->batch_count = executor->finished_count = 0;
+    executor->untold_tasks = executor->counted_queues = 0;
     executor->batch_ns = 0;
     executor->stalled_on = 0;
 }

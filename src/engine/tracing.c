@@ -108,8 +108,8 @@ void hki_tracing_name_worker(const hki_worker *worker)
     if (queue->is_accelerator)
         snprintf(name, sizeof name, "%.16s %s", queue->device->name, kinds[queue->kind]);
     else
-        snprintf(name, sizeof name, "%.16s core %d", queue->device->name, worker->slot);
-    hki_trace_name_thread(name, queue->device->index, (int)queue->kind, worker->slot);
+        snprintf(name, sizeof name, "%.16s core %d", queue->device->name, worker->index);
+    hki_trace_name_thread(name, queue->device->index, (int)queue->kind, worker->index);
 }
 
 /* ---- tasks ------------------------------------------------------------------------------------------------ */

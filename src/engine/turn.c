@@ -5,7 +5,7 @@
  *
  * What is noted is a position in the ring, counted from 1, and the number of the worker: it is still to run, or running,
  * while the worker's first_turn, the position of the first such task of its batch, is not beyond. Of several that read a
- * variable the latest is noted, and ANY worker for all. hki_queue.reach is how far a task is, of late, from the nearest
+ * variable the latest is noted, and ANY worker for all. hki_order.reach is how far a task is, of late, from the nearest
  * before it that it depends on. */
 #include "engine/engine_internal.h"
 
@@ -19,49 +19,52 @@ static uint64_t note(uint64_t position, int worker)
 }
 
 /* By another worker than `but` (-1: by any). */
-static bool is_running(hki_queue *queue, uint64_t noted, int but)
+static bool is_running(const hki_order *order, uint64_t noted, int but)
 {
+    if (!noted)
+        return false;
+    const hki_counter *counters = order->runtime->counters;
     const uint64_t position = noted >> WORKER_BITS;
     const int worker = (int)(noted & ANY);
     const int begin = worker == ANY ? 0 : worker,
-              end = worker == ANY ? queue->worker_count : worker + 1;
-    for (int i = begin; noted && i < end; i++)
+              end = worker == ANY ? order->runtime->counter_count : worker + 1;
+    for (int i = begin; i < end; i++)
         if (i != but &&
-            atomic_load_explicit(&queue->counters[i].first_turn, memory_order_acquire) <= position)
+            atomic_load_explicit(&counters[i].first_turn, memory_order_acquire) <= position)
             return true;
     return false;
 }
 
 bool hki_var_is_in_turn_locked(hki_var *var, bool writes)
 {
-    hki_queue *queue = var->runtime->ordering;
-    if (!is_running(queue, var->turn_written, -1))
+    const hki_order *order = var->runtime->ordering;
+    if (!is_running(order, var->turn_written, -1))
         var->turn_written = 0;
-    if (!is_running(queue, var->turn_read, -1))
+    if (!is_running(order, var->turn_read, -1))
         var->turn_read = 0;
     return var->turn_written || (writes && var->turn_read);
 }
 
 /* A task that names a variable twice finds itself there. */
-static void note_distance(hki_queue *queue, uint64_t noted, uint64_t position)
+static void note_distance(hki_order *order, uint64_t noted, uint64_t position)
 {
     const uint64_t before = noted >> WORKER_BITS;
-    if (before && before != position && position - before < queue->reach)
-        queue->reach = position - before;
+    if (before && before != position && position - before < order->reach)
+        order->reach = position - before;
 }
 
 /* Whether it may be taken as far as other batches go. */
 static bool is_passed(hki_executor *executor, const hki_task *task)
 {
-    hki_queue *queue = executor->queue;
+    hki_order *order = executor->queue->runtime->ordering;
     const hki_task_spec *spec = &task->spec;
     for (int i = 0; i < spec->access_count; i++) {
         const hki_access *access = &spec->accesses[i];
         const hki_var *var = access->var;
         executor->stalled_on = 0;
-        if (is_running(queue, var->turn_written, executor->slot))
+        if (is_running(order, var->turn_written, executor->slot))
             executor->stalled_on = var->turn_written;
-        else if (access->mode & HKI_WRITE && is_running(queue, var->turn_read, executor->slot))
+        else if (access->mode & HKI_WRITE && is_running(order, var->turn_read, executor->slot))
             executor->stalled_on = var->turn_read;
         if (executor->stalled_on)
             return false;
@@ -83,24 +86,24 @@ static bool has_gates_in_the_way(const hki_task *task)
 
 static void take(hki_executor *executor, hki_task *task, uint64_t position)
 {
-    hki_queue *queue = executor->queue;
+    hki_order *order = executor->queue->runtime->ordering;
     const hki_task_spec *spec = &task->spec;
     if (executor->batch_count == 0) {
-        queue->reach += queue->reach < MOST_REACH;
-        atomic_store_explicit(&queue->counters[executor->slot].first_turn, position,
+        order->reach += order->reach < MOST_REACH;
+        atomic_store_explicit(&order->runtime->counters[executor->slot].first_turn, position,
                               memory_order_relaxed);
     }
     const uint64_t own = note(position, executor->slot);
     for (int i = 0; i < spec->access_count; i++) {
         const hki_access *access = &spec->accesses[i];
         hki_var *var = access->var;
-        note_distance(queue, var->turn_written, position);
+        note_distance(order, var->turn_written, position);
         if (access->mode & HKI_WRITE) {
-            note_distance(queue, var->turn_read, position);
+            note_distance(order, var->turn_read, position);
             var->turn_written = own;
         } else {
             var->turn_read =
-                is_running(queue, var->turn_read, executor->slot) ? note(position, ANY) : own;
+                is_running(order, var->turn_read, executor->slot) ? note(position, ANY) : own;
         }
     }
     executor->batch[executor->batch_count++] = task;
@@ -128,17 +131,17 @@ hki_turn hki_turn_try(hki_executor *executor, hki_task *task, uint64_t position)
 
 bool hki_turns_are_enough(const hki_executor *executor)
 {
-    const hki_queue *queue = executor->queue;
-    const uint64_t workers = (uint64_t)queue->worker_count;
+    const hki_order *order = executor->queue->runtime->ordering;
+    const uint64_t workers = (uint64_t)order->runtime->counter_count;
     /* Where each waits for the one before there is nothing to share. */
-    uint64_t share = queue->reach == 1 ? HKI_BATCH_TASKS : (queue->reach + workers - 1) / workers;
+    uint64_t share = order->reach == 1 ? HKI_BATCH_TASKS : (order->reach + workers - 1) / workers;
     return executor->batch_count == HKI_BATCH_TASKS || (uint64_t)executor->batch_count >= share ||
            executor->batch_ns >= HKI_BATCH_NS;
 }
 
 void hki_turns_run(hki_executor *executor)
 {
-    _Atomic(uint64_t) *first_turn = &executor->queue->counters[executor->slot].first_turn;
+    _Atomic(uint64_t) *first_turn = &executor->queue->runtime->counters[executor->slot].first_turn;
     uint64_t position = atomic_load_explicit(first_turn, memory_order_relaxed);
     const int count = executor->batch_count;
     for (int i = 0; i < count; i++) {
@@ -160,10 +163,11 @@ void hki_turns_gather(int taken)
 
 bool hki_turns_await(hki_executor *executor)
 {
+    const hki_order *order = executor->queue->runtime->ordering;
     const uint64_t noted = executor->stalled_on, begin = hki_ticks();
     bool running;
     executor->stalled_on = 0;
-    while ((running = is_running(executor->queue, noted, executor->slot)) &&
+    while ((running = is_running(order, noted, executor->slot)) &&
            hki_ticks() - begin < HKI_HOLD_TICKS)
         hki_relax();
     return !running;

@@ -11,7 +11,7 @@
 enum { CALLS = 20000, VARS = 40, READS = 3 };
 
 static hki_runtime *runtime;
-static hki_device *device;
+static int devices;
 static hki_var vars[VARS];
 static uint64_t sums[VARS]; /* plain: the order of tasks is what guards them */
 static _Atomic(int) running, most_running;
@@ -19,6 +19,7 @@ static _Atomic(int) running, most_running;
 typedef struct work {
     int target, sources[READS]; /* of vars and sums */
     int ticks;                  /* it takes so long */
+    int device;
     bool fails;
 } work;
 
@@ -47,17 +48,22 @@ static void work_run(hki_task *task, void *payload, int64_t piece)
 
 static const hki_task_class leaf = {.leaf = true, .run = work_run}, other = {.run = work_run};
 
-static void start(int cores, int64_t inline_ns)
+static void start_devices(int count, int cores, int64_t inline_ns)
 {
-    CHECK(
-        hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_cores = cores, .inline_ns = inline_ns})));
+    CHECK(hk_ok(hk_runtime_init(
+        &(hk_runtime_options){.cpu_devices = count, .cpu_cores = cores, .inline_ns = inline_ns})));
     runtime = hki_runtime_default();
-    device = hk_device_default().handle;
+    devices = count;
     atomic_store(&most_running, 0);
     for (int i = 0; i < VARS; i++) {
         hki_var_init(&vars[i], runtime);
         sums[i] = 0;
     }
+}
+
+static void start(int cores, int64_t inline_ns)
+{
+    start_devices(1, cores, inline_ns);
 }
 
 static void end(void)
@@ -74,7 +80,7 @@ static hki_task *begin(const hki_task_class *class, int64_t expected_ns, work w)
     hki_task_spec *spec = hki_task_get_spec(task);
     *(work *)hki_task_payload(task) = w;
     spec->class = class;
-    spec->device = device;
+    spec->device = runtime->devices[w.device];
     spec->operation = "test";
     spec->expected_ns = expected_ns;
     spec->accesses[0] = (hki_access){&vars[w.target], 0, 8, HKI_READ | HKI_WRITE};
@@ -102,16 +108,16 @@ static unsigned draw(unsigned *seed, unsigned below)
     return (*seed >> 8) % below;
 }
 
-/* What is expected of a task and what it takes differ, as they do; a few long ones are registered, and so is what follows
+/* On one device or several. What is expected of a task and what it takes differ, as they do; a few long ones are registered, and so is what follows
  * from them; some wait in between, and workers fall asleep. */
-static void test_order(int cores, int64_t inline_ns, unsigned seed)
+static void test_order(int count, int cores, int64_t inline_ns, unsigned seed)
 {
     static const int64_t expected_ns[] = {1, 100, 200, 200, 500, 500, 1000, 4000, 30000};
     enum { KINDS = sizeof expected_ns / sizeof *expected_ns };
     uint64_t expected[VARS] = {0};
-    start(cores, inline_ns);
+    start_devices(count, cores, inline_ns);
     for (int i = 0; i < CALLS; i++) {
-        work w = {.target = (int)draw(&seed, VARS)};
+        work w = {.target = (int)draw(&seed, VARS), .device = (int)draw(&seed, (unsigned)count)};
         for (int j = 0; j < READS; j++)
             w.sources[j] = (int)draw(&seed, draw(&seed, 2) ? 2 : VARS); /* some are read by many */
         w.ticks = draw(&seed, 100) == 0 ? 30000 : (int)draw(&seed, 1500);
@@ -125,6 +131,8 @@ static void test_order(int cores, int64_t inline_ns, unsigned seed)
         }
         if (draw(&seed, 4000) == 0)
             usleep(500);
+        if (draw(&seed, 2000) == 0)
+            CHECK(hk_ok(hk_wait_device(hk_device_at(w.device))));
     }
     CHECK(hk_ok(hk_wait_all()));
     for (int i = 0; i < VARS; i++)
@@ -147,6 +155,26 @@ static void test_side_by_side(void)
         CHECK(hk_ok(hk_wait_all()));
     }
     CHECK(sysconf(_SC_NPROCESSORS_ONLN) < 2 || atomic_load(&most_running) >= 2);
+    end();
+}
+
+/* Waiting for a device waits for its tasks, whoever ran them. */
+static void test_wait_device(void)
+{
+    enum { TASKS = 50000 };
+    start_devices(2, 2, -1);
+    for (int round = 0; round < 20; round++) {
+        const int count = TASKS / 20;
+        for (int i = 0; i < count; i++)
+            issue(&leaf, 200,
+                  (work){.target = i % 2, .sources = {i % 2, i % 2, i % 2}, .device = i % 2});
+        const int device = round % 2;
+        CHECK(hk_ok(hk_wait_device(hk_device_at(device))));
+        uint64_t expected[2] = {0};
+        for (int i = 0; i < (round + 1) * count; i++)
+            apply(expected, &(work){.target = i % 2, .sources = {i % 2, i % 2, i % 2}});
+        CHECK_EQ_I64(sums[device], expected[device]);
+    }
     end();
 }
 
@@ -180,15 +208,16 @@ static void test_half_registered(void)
     enum { POSITION = 5, WORKER = 1 };
     hki_executor executor;
     start(2, -1);
-    hki_queue *queue = runtime->ordering;
+    hki_queue *queue = runtime->queues[0];
     hki_task *task = begin(&leaf, 1000, (work){.target = 0, .sources = {1, 0, 1}}); /* 1 first */
-    hki_executor_init(&executor, queue, 0, true);
+    hki_executor_init(&executor, queue, true);
+    executor.slot = 0;
     hki_order_acquire(runtime);
-    atomic_store(&queue->counters[WORKER].first_turn, POSITION);
+    atomic_store(&runtime->counters[WORKER].first_turn, POSITION);
     vars[0].turn_written = (uint64_t)POSITION << 16 | WORKER;
     CHECK(hki_turn_try(&executor, task, POSITION + 1) == HKI_TURN_STALLED);
     CHECK(hki_task_register(task) == HKI_NOT_REGISTERED);
-    atomic_store(&queue->counters[WORKER].first_turn, UINT64_MAX);
+    atomic_store(&runtime->counters[WORKER].first_turn, UINT64_MAX);
     CHECK(hki_turn_try(&executor, task, POSITION + 1) == HKI_TURN_NEVER);
     CHECK(hki_task_register(task) == HKI_REGISTERED_READY);
     hki_biased_release(&runtime->issue_lock);
@@ -216,12 +245,17 @@ static void test_failure(void)
 int main(void)
 {
     for (unsigned seed = 1; seed <= 3; seed++) {
-        test_order(2, -1, seed);
-        test_order(3, -1, seed);
-        test_order(1, -1, seed);
-        test_order(2, 150, seed);
+        test_order(1, 2, -1, seed);
+        test_order(1, 3, -1, seed);
+        test_order(1, 1, -1, seed);
+        test_order(1, 2, 150, seed);
+        test_order(2, 2, -1, seed);
+        test_order(2, 2, 150, seed);
+        test_order(2, 1, -1, seed); /* on one core */
+        test_order(5, 2, -1, seed); /* which share both */
     }
     test_side_by_side();
+    test_wait_device();
     test_no_gates();
     test_half_registered();
     test_failure();

@@ -80,8 +80,8 @@ static bool help_task(hki_task *task)
     if (!hki_biased_try(&runtime->issue_lock))
         return false;
     hki_task *needed = NULL;
-    if (!runtime->ordering || hki_ring_is_empty(&runtime->ordering->ring) ||
-        hki_queue_order_locked(runtime->ordering))
+    if (!runtime->ordering || hki_order_is_empty(runtime->ordering) ||
+        hki_order_all_locked(runtime->ordering))
         needed = find_needed(task, &visits);
     if (needed) {
         queue = hki_task_queue(needed);
@@ -199,7 +199,7 @@ const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void
     if (runtime->accelerated)
         task->end_ns = hki_clock_ns();
     hki_executor executor;
-    hki_executor_init(&executor, NULL, 0, false);
+    hki_executor_init(&executor, NULL, false);
     hki_task *successors = hki_task_open_gates(task);
     hki_task_dispatch(&executor, successors);
     hki_slot_put(&executor, task);
@@ -334,18 +334,10 @@ static uint64_t known_unfinished_locked(hki_runtime *runtime)
            atomic_load_explicit(&runtime->known_finished, memory_order_relaxed);
 }
 
-static uint64_t finished_tasks(hki_runtime *runtime)
-{
-    uint64_t finished = 0;
-    for (int i = 0; i < runtime->queue_count; i++)
-        finished +=
-            hki_queue_finished(runtime->queues[i], 0) + hki_queue_finished(runtime->queues[i], 1);
-    return finished;
-}
-
 uint64_t hki_unfinished_tasks_locked(hki_runtime *runtime)
 {
-    atomic_store_explicit(&runtime->known_finished, finished_tasks(runtime), memory_order_relaxed);
+    atomic_store_explicit(&runtime->known_finished, hki_finished_tasks(runtime),
+                          memory_order_relaxed);
     return known_unfinished_locked(runtime);
 }
 
@@ -420,7 +412,7 @@ void hki_window_make_room(hki_runtime *runtime)
     if (!wanted ||
         !is_half_empty(runtime, wanted - 1,
                        atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed) -
-                           finished_tasks(runtime)) ||
+                           hki_finished_tasks(runtime)) ||
         !atomic_compare_exchange_strong(&runtime->window_wanted, &wanted, 0))
         return;
     atomic_fetch_add(&runtime->progress, 1);

@@ -58,7 +58,7 @@ static void give_back(const hki_claim *claims, int count)
 void hki_execute_foreign(hki_queue *queue, const hki_claim *claims, int count)
 {
     hki_executor executor;
-    hki_executor_init(&executor, NULL, queue->worker_count, false);
+    hki_executor_init(&executor, NULL, false);
     fenv_t saved;
     bool keep = hki_environment_is_default();
     if (!keep) {
@@ -79,6 +79,26 @@ void hki_execute_foreign(hki_queue *queue, const hki_claim *claims, int count)
         fesetenv(&saved);
 }
 
+static void add_attentive(hki_queue *queue)
+{
+    hki_order *order = queue->runtime->ordering;
+    atomic_fetch_add(&queue->park->attentive, 1);
+    if (order)
+        atomic_fetch_add(&order->attentive, 1);
+}
+
+void hki_cancel_all(hki_runtime *runtime)
+{
+    bool found;
+    do {
+        found = false;
+        for (int i = 0; i < runtime->queue_count; i++)
+            for (hki_claim claim;
+                 hki_queue_pop(runtime->queues[i], NULL, HKI_LONG_TASK_NS, &claim, 1); found = true)
+                hki_execute_foreign(runtime->queues[i], &claim, 1);
+    } while (found || (runtime->ordering && !hki_order_is_empty(runtime->ordering)));
+}
+
 /* Another device on the same core may have something to do. */
 static bool peer_is_ready(hki_queue *queue)
 {
@@ -94,13 +114,16 @@ static hki_task *execute_attentively(hki_executor *executor, hki_claim claim)
     /* Where others share its core, they cannot run anyway. */
     is_long = is_long && !queue->budget->shared;
     if (is_long) {
+        hki_executor_flush(executor);
         atomic_fetch_sub(&queue->park->attentive, 1);
         if (hki_queue_is_ready(queue))
             hki_queue_notify(queue);
+        if (queue->runtime->ordering)
+            hki_order_leave(queue->runtime->ordering, queue);
     }
     hki_task *next = hki_execute(executor, claim);
     if (is_long)
-        atomic_fetch_add(&queue->park->attentive, 1);
+        add_attentive(queue);
     return next;
 }
 
@@ -143,8 +166,11 @@ static hki_queue *next_queue(hki_executor *executor)
 /* Takes what is ready next; with shared cores it is another queue's turn after each batch. */
 static int take(hki_executor *executor, hki_claim *claims)
 {
+    hki_order *order = executor->queue->runtime->ordering;
     do {
         hki_queue *queue = next_queue(executor);
+        if (!queue && order && !hki_order_is_empty(order))
+            queue = executor->queue;
         int count =
             queue ? hki_queue_pop(queue, executor, HKI_LONG_TASK_NS, claims, HKI_BATCH_TASKS) : 0;
         if (queue && queue->budget->shared && hki_queue_is_ready(queue))
@@ -186,7 +212,7 @@ static void work(hki_executor *executor)
         }
     }
     hki_executor_flush(executor);
-    hki_queue_counted(queue, executor);
+    hki_queue_counted(executor);
     hki_progress(queue->runtime);
 }
 
@@ -235,6 +261,8 @@ static bool wait_for_work(hki_queue *queue)
         atomic_fetch_add(&park->sleepers, 1);
         uint32_t seen = atomic_load(&park->wake_word);
         bool others = atomic_fetch_sub(&park->attentive, 1) > 1;
+        if (runtime->ordering)
+            atomic_fetch_sub(&runtime->ordering->attentive, 1);
         /* Before it looks, here and below: who finds this still set has left something to see. */
         atomic_store(&park->waking, false);
         alone = !others && !shared;
@@ -242,7 +270,7 @@ static bool wait_for_work(hki_queue *queue)
         bool found = !ended && try_begin(queue);
         if (!found && !ended)
             hki_futex_wait(&park->wake_word, seen, others && !shared ? HKI_LOOK_AGAIN_NS : -1);
-        atomic_fetch_add(&park->attentive, 1);
+        add_attentive(queue);
         atomic_fetch_sub(&park->sleepers, 1);
         atomic_store(&park->waking, false);
         if (found && alone)
@@ -267,11 +295,13 @@ void *hki_worker_main(void *argument)
     hki_worker *worker = argument;
     hki_queue *queue = worker->queue;
     hki_executor executor;
-    hki_executor_init(&executor, queue, worker->slot, true);
+    hki_executor_init(&executor, queue, true);
+    executor.slot = worker->slot;
+    executor.finished_tasks = queue->runtime->counters[worker->slot].by_queue;
     hki_tracing_name_worker(worker);
     fesetenv(FE_DFL_ENV);
     pin(queue);
-    atomic_fetch_add(&queue->park->attentive, 1);
+    add_attentive(queue);
     while (wait_for_work(queue)) {
         work(&executor);
         hki_budget_release(queue);
