@@ -101,7 +101,8 @@ typedef struct hk_runtime_stats {
      * 0: not measured yet. */
     int64_t inline_ns, inline_asleep_ns;
     /* The same, while a worker is awake, for calls of at most 5000 ns in one piece where there are no accelerators: workers
-     * run such calls side by side, whatever CPU device they are for, which pays sooner. */
+     * run such calls side by side, whatever CPU device they are for, which pays sooner, unless each such call
+     * needs the one before it. */
     int64_t inline_turn_ns;
 } hk_runtime_stats;
 HK_API hk_runtime_stats hk_runtime_get_stats(void);

@@ -19,11 +19,12 @@ enum {
     HKI_TURNS = 64,              /* and this many */
     HKI_TURN_DIVISOR = 3, /* the way to a worker and back over this: what takes longer goes there */
     HKI_LONE_WAITS = 8,   /* after so many a thread is expected to wait for each task */
-    HKI_REGISTRATIONS = 16,  /* tasks that a worker registers while others wait for the queue */
-    HKI_LOOKAHEAD = 32,      /* registered and unfinished, so that what gets ready is known */
-    HKI_HELD_NS = 500,       /* one that takes no longer and has to wait for its turn */
-    HKI_HOLD_TICKS = 15000,  /* is not registered for so long */
-    HKI_GATHER_TICKS = 4000, /* until some more of them have come */
+    HKI_REGISTRATIONS = 16, /* tasks that a worker registers while others wait for the queue */
+    HKI_LOOKAHEAD = 32,     /* registered and unfinished, so that what gets ready is known */
+    HKI_HELD_NS = 500,      /* one that takes no longer and has to wait for its turn */
+    HKI_HOLD_TICKS = 15000, /* is not registered for so long */
+    HKI_MOST_REACH = 2 * HKI_BATCH_TASKS, /* see turn.c */
+    HKI_GATHER_TICKS = 4000,              /* until some more of them have come */
     HKI_LINGER_TICKS = 8000,
     HKI_RING_TASKS = 4096, /* ready ones that an issuing thread is ahead of the workers, cheaply */
     HKI_NEAR_TASKS = 256,  /* unfinished ones whose slots and gates a core's cache holds */

@@ -202,6 +202,10 @@ typedef struct hki_thread {
     uint64_t waited_count;   /* submitted_count when it waited last */
     const hki_var *lone_var; /* that the first task after that writes */
     uint32_t lone_waits;     /* in a row, each after one task and for what it writes */
+    uint32_t
+        turn_calls; /* asked about, see hki_turn_where; since it looked; when it looks again; what it saw */
+    uint32_t turn_period;
+    int turn_divisor;
 } hki_thread;
 
 extern _Thread_local hki_thread hki_this_thread;

@@ -161,7 +161,67 @@ bool hki_runs_in_caller_slow(hki_queue *queue, int64_t expected_ns, bool takes_t
     }
     if (expected_ns <= limit_ns)
         return true;
+    /* What waits in the ring would have to be registered first, and all that follows from it. */
+    if (takes_turns && !hki_order_is_empty(runtime->ordering))
+        return false;
     return expected_ns <= atomic_load_explicit(&runtime->inline_asleep_ns, memory_order_relaxed) &&
            atomic_load_explicit(&queue->park->attentive, memory_order_relaxed) == 0 &&
            is_burst_short(runtime);
+}
+
+/* Waits until nothing is unfinished, while tasks finish. What runs in the caller would have to be registered otherwise, and
+ * all that follows from it. */
+static bool await_quiet(hki_runtime *runtime)
+{
+    int64_t until_ns = 0;
+    for (uint64_t left, before = UINT64_MAX;; before = left) {
+        left = atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed) -
+               hki_finished_tasks(runtime);
+        const int64_t now_ns = hki_clock_ns();
+        if (left != before)
+            until_ns = now_ns + 2 * HKI_SPIN_NS;
+        if (left == 0 || now_ns > until_ns)
+            return left == 0;
+        sched_yield(); /* a worker may need the core */
+    }
+}
+
+static uint64_t reach_of(const hki_order *order)
+{
+    return atomic_load_explicit(&((hki_order *)order)->reach, memory_order_relaxed);
+}
+
+/* How far a task is from what it depends on is what those are told by that run in their turn on workers (turn.c): so some are
+ * handed over now and then, the less often the longer that has not changed. A worker more is of no use for a chain, and of
+ * little use for a few chains side by side. */
+hki_where hki_turn_where(hki_thread *self, hki_runtime *runtime, int64_t expected_ns)
+{
+    enum { LOOK = 64, LEAST_PERIOD = 16 * LOOK, MOST_PERIOD = 16 * LEAST_PERIOD };
+    enum { CHAIN = 2, WIDE = HKI_BATCH_TASKS };
+    hki_order *order = runtime->ordering;
+    const int64_t limit_ns = atomic_load_explicit(&runtime->inline_ns, memory_order_relaxed);
+    if (runtime->is_told || limit_ns <= 0 || expected_ns > limit_ns)
+        return HKI_ANYWHERE;
+    const uint32_t call = self->turn_calls++;
+    if (call == 0)
+        atomic_store_explicit(&order->reach, HKI_MOST_REACH, memory_order_relaxed);
+    if (call == LOOK) {
+        /* While all are handed over, and seen to be far from what they depend on, there is nothing to wait for. */
+        const bool is_wide = self->turn_divisor == HKI_TURN_DIVISOR && reach_of(order) >= WIDE;
+        const bool is_known = is_wide || await_quiet(runtime);
+        const uint64_t reach = reach_of(order);
+        const int divisor = !is_known || reach >= WIDE ? HKI_TURN_DIVISOR
+                            : reach > CHAIN            ? HKI_TURN_DIVISOR - 1
+                                                       : 1;
+        if (!is_known || divisor != self->turn_divisor)
+            self->turn_period = LEAST_PERIOD;
+        else if (self->turn_period < MOST_PERIOD)
+            self->turn_period *= 2;
+        self->turn_divisor = divisor;
+    }
+    if (call < LOOK)
+        return HKI_IN_WORKER;
+    if (call == self->turn_period)
+        self->turn_calls = 0;
+    return expected_ns * self->turn_divisor <= limit_ns ? HKI_IN_CALLER : HKI_ANYWHERE;
 }

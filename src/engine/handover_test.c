@@ -1,7 +1,7 @@
 /* What runs in the caller rests on what handing over costs, measured once, as soon as that can be, within bounds, unless
  * the program says. */
 #include "base/sync.h"
-#include "engine/engine.h"
+#include "engine/engine_internal.h"
 #include "tests/check.h"
 
 #include <hocket/runtime.h>
@@ -259,8 +259,44 @@ static void test_waits_for_each(int64_t inline_ns, bool runs_here)
     hk_runtime_deinit();
 }
 
+/* What a thread's short tasks depend on decides how long one may be to run in the caller. Nothing else runs here: what workers
+ * would have seen is told. */
+static void test_turn_where(void)
+{
+    enum { LOOK = 64, LEAST_PERIOD = 1024, LIMIT_NS = 600 };
+    static const struct {
+        uint64_t reach;
+        int64_t most_ns;
+    } seen[] = {{1, LIMIT_NS}, {7, LIMIT_NS / 2}, {32, LIMIT_NS / 3},
+                {1, LIMIT_NS}, {2, LIMIT_NS},     {20, LIMIT_NS / 3}};
+    hki_thread self = {0};
+    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_cores = 1})));
+    hki_runtime *runtime = hki_runtime_default();
+    CHECK(hki_turn_where(&self, runtime, 300) == HKI_ANYWHERE); /* not measured yet */
+    atomic_store(&runtime->inline_ns, LIMIT_NS);
+    for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) {
+        for (int j = 0; j < LOOK; j++)
+            CHECK(hki_turn_where(&self, runtime, 300) == HKI_IN_WORKER);
+        atomic_store(&runtime->ordering->reach, seen[i].reach);
+        int calls = LOOK;
+        for (; self.turn_calls; calls++) {
+            const int64_t ns = seen[i].most_ns + (seen[i].most_ns < LIMIT_NS ? calls % 2 : 0);
+            CHECK(hki_turn_where(&self, runtime, ns) ==
+                  (ns <= seen[i].most_ns ? HKI_IN_CALLER : HKI_ANYWHERE));
+            CHECK(hki_turn_where(&self, runtime, LIMIT_NS + 1) == HKI_ANYWHERE);
+        }
+        /* What has not changed is looked at less often. */
+        CHECK(i == 4 ? calls > 3 * LEAST_PERIOD / 2 : calls < 3 * LEAST_PERIOD / 2);
+    }
+    hk_runtime_deinit();
+    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.inline_ns = 4000})));
+    CHECK(hki_turn_where(&self, hki_runtime_default(), 300) == HKI_ANYWHERE);
+    hk_runtime_deinit();
+}
+
 int main(void)
 {
+    test_turn_where();
     test_waits_for_each(0, true);
     test_waits_for_each(4000, false);
     test_waits_for_each(-1, false);

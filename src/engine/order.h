@@ -19,8 +19,8 @@ typedef struct hki_ring {
 
 struct hki_order {
     _Alignas(HKI_CACHE_LINE) hki_lock lock;
-    uint64_t held_ticks; /* since when a short task is held for its turn; 0: none is; lock */
-    uint64_t reach;      /* see turn.c; lock */
+    uint64_t held_ticks;     /* since when a short task is held for its turn; 0: none is; lock */
+    _Atomic(uint64_t) reach; /* see turn.c; lock for writing but by hki_turn_where */
     hki_runtime *runtime;
     _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) attentive; /* workers, see hki_queue.attentive */
     hki_ring ring;

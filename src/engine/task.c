@@ -446,8 +446,36 @@ static __attribute__((noinline)) void issue_locked(hki_queue *queue, hki_task *t
         hki_cancel_all(runtime);
 }
 
+/* A leaf that nobody else need learn of, wherever it runs. */
+static bool is_plain_leaf(const hki_task *task)
+{
+    const hki_task_spec *spec = &task->spec;
+    return HKI_USUALLY(task->runtime->is_plain) && spec->expected_ns <= HKI_DIRECT_NS &&
+           spec->class->leaf && spec->piece_count == 1 && !spec->collective &&
+           !hki_tracing(task->runtime);
+}
+
+/* It runs here, at once where nothing is in its way, which takes less than others would take who had to do without it
+ * meanwhile. */
+static inline uint64_t submit_brief(hki_thread *self, hki_queue *queue, hki_task *task)
+{
+    hki_runtime *runtime = task->runtime;
+    hki_biased_acquire(&runtime->issue_lock);
+    hki_order_keep_locked(runtime);
+    const uint64_t sequence = take_sequence_locked(self, runtime, task);
+    count_writes_locked(runtime, &task->spec);
+    if (HKI_USUALLY(is_free_locked(&task->spec))) {
+        run_at_once_locked(self, task);
+        queue->at_once++;
+        hki_biased_release(&runtime->issue_lock);
+    } else {
+        issue_locked(queue, task, true, false);
+    }
+    return sequence;
+}
+
 /* Whatever kind of task it is. */
-static __attribute__((noinline)) uint64_t submit_any(hki_task *task)
+static __attribute__((noinline)) uint64_t submit_any(hki_task *task, bool as_ever)
 {
     hki_thread *self = &hki_this_thread;
     hki_runtime *runtime = task->runtime;
@@ -455,7 +483,13 @@ static __attribute__((noinline)) uint64_t submit_any(hki_task *task)
         return self->last_sequence = submit_serial(task);
     const hki_task_spec *spec = &task->spec;
     hki_queue *queue = hki_task_queue(task);
-    const bool small = !queue->is_accelerator && spec->piece_count == 1 && !spec->collective &&
+    const hki_where where = as_ever && is_plain_leaf(task)
+                                ? hki_turn_where(self, runtime, spec->expected_ns)
+                                : HKI_ANYWHERE;
+    if (where == HKI_IN_CALLER)
+        return submit_brief(self, queue, task);
+    const bool small = where == HKI_ANYWHERE && !queue->is_accelerator && spec->piece_count == 1 &&
+                       !spec->collective &&
                        (hki_waits_anyway(self, queue, spec) ||
                         hki_runs_in_caller(queue, spec->expected_ns,
                                            runtime->ordering && hki_task_takes_turns(task)));
@@ -471,38 +505,15 @@ static __attribute__((noinline)) uint64_t submit_any(hki_task *task)
     return sequence;
 }
 
-/* It runs here, at once where nothing is in its way, which takes less than others would take who had to do without it
- * meanwhile. */
-static bool is_brief(const hki_task *task, const hki_queue *queue)
-{
-    hki_runtime *runtime = task->runtime;
-    const hki_task_spec *spec = &task->spec;
-    /* What remains of these takes turns. */
-    return HKI_USUALLY(runtime->is_plain) &&
-           hki_runs_in_caller_surely(queue, spec->expected_ns, true) &&
-           spec->expected_ns <= HKI_DIRECT_NS && spec->class->leaf && spec->piece_count == 1 &&
-           !spec->collective && !hki_tracing(runtime);
-}
-
 uint64_t hki_task_submit(hki_task *task)
 {
     hki_thread *self = &hki_this_thread;
-    hki_runtime *runtime = task->runtime;
     const bool as_ever = hki_environment_is_default(); /* asked early: the answer takes a while */
     hki_queue *queue = hki_task_queue(task);
     self->submitted_count++;
-    if (!is_brief(task, queue) || !HKI_USUALLY(as_ever))
-        return submit_any(task);
-    hki_biased_acquire(&runtime->issue_lock);
-    hki_order_keep_locked(runtime);
-    const uint64_t sequence = take_sequence_locked(self, runtime, task);
-    count_writes_locked(runtime, &task->spec);
-    if (HKI_USUALLY(is_free_locked(&task->spec))) {
-        run_at_once_locked(self, task);
-        queue->at_once++;
-        hki_biased_release(&runtime->issue_lock);
-    } else {
-        issue_locked(queue, task, true, false);
-    }
-    return sequence;
+    /* What remains of plain leaves takes turns. */
+    if (!is_plain_leaf(task) || !hki_runs_in_caller_surely(queue, task->spec.expected_ns, true) ||
+        !HKI_USUALLY(as_ever))
+        return submit_any(task, as_ever);
+    return submit_brief(self, queue, task);
 }

@@ -9,7 +9,7 @@
  * before it that it depends on. */
 #include "engine/engine_internal.h"
 
-enum { ANY = 0xffff, WORKER_BITS = 16, MOST_REACH = 2 * HKI_BATCH_TASKS };
+enum { ANY = 0xffff, WORKER_BITS = 16 };
 
 _Static_assert((int)HKI_MAX_CORES < (int)ANY, "see hki_var.turn_read");
 
@@ -49,8 +49,9 @@ bool hki_var_is_in_turn_locked(hki_var *var, bool writes)
 static void note_distance(hki_order *order, uint64_t noted, uint64_t position)
 {
     const uint64_t before = noted >> WORKER_BITS;
-    if (before && before != position && position - before < order->reach)
-        order->reach = position - before;
+    if (before && before != position &&
+        position - before < atomic_load_explicit(&order->reach, memory_order_relaxed))
+        atomic_store_explicit(&order->reach, position - before, memory_order_relaxed);
 }
 
 /* Whether it may be taken as far as other batches go. */
@@ -89,7 +90,9 @@ static void take(hki_executor *executor, hki_task *task, uint64_t position)
     hki_order *order = executor->queue->runtime->ordering;
     const hki_task_spec *spec = &task->spec;
     if (executor->batch_count == 0) {
-        order->reach += order->reach < MOST_REACH;
+        const uint64_t reach = atomic_load_explicit(&order->reach, memory_order_relaxed);
+        if (reach < HKI_MOST_REACH)
+            atomic_store_explicit(&order->reach, reach + 1, memory_order_relaxed);
         atomic_store_explicit(&order->runtime->counters[executor->slot].first_turn, position,
                               memory_order_relaxed);
     }
@@ -131,10 +134,11 @@ hki_turn hki_turn_try(hki_executor *executor, hki_task *task, uint64_t position)
 
 bool hki_turns_are_enough(const hki_executor *executor)
 {
-    const hki_order *order = executor->queue->runtime->ordering;
+    hki_order *order = executor->queue->runtime->ordering;
     const uint64_t workers = (uint64_t)order->runtime->counter_count;
     /* Where each waits for the one before there is nothing to share. */
-    uint64_t share = order->reach == 1 ? HKI_BATCH_TASKS : (order->reach + workers - 1) / workers;
+    const uint64_t reach = atomic_load_explicit(&order->reach, memory_order_relaxed);
+    uint64_t share = reach == 1 ? HKI_BATCH_TASKS : (reach + workers - 1) / workers;
     return executor->batch_count == HKI_BATCH_TASKS || (uint64_t)executor->batch_count >= share ||
            executor->batch_ns >= HKI_BATCH_NS;
 }
