@@ -51,12 +51,12 @@ void hki_window_make_room(hki_runtime *runtime);
  * no longer than HKI_SPIN_NS for each HKI_NEAR_TASKS calls, whatever the tasks take. */
 void hki_window_approach(hki_runtime *runtime);
 bool hki_window_full_locked(hki_runtime *runtime, uint64_t output_bytes);
-/* Looks how many that were issued have finished. Expects the issue lock. */
+/* Looks how many that were issued have finished, as far as workers have told. Expects the issue lock. */
 uint64_t hki_unfinished_tasks_locked(hki_runtime *runtime);
 /* Blocks until all that was issued to the device before has finished. */
 void hki_queue_drain(hki_queue *queue);
 
-/* After the workers have ended: whoever still issues a task finishes it, cancelled, in place. */
+/* Once the runtime is ending: whoever still issues a task, or makes one ready, finishes it, cancelled, in place. */
 void hki_cancel_all(hki_runtime *runtime);
 
 /* ---- the runtime (runtime.c) --------------------------------------------------------------------------------------- */

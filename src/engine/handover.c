@@ -169,21 +169,23 @@ bool hki_runs_in_caller_slow(hki_queue *queue, int64_t expected_ns, bool takes_t
            is_burst_short(runtime);
 }
 
-/* Waits until nothing is unfinished, while tasks finish. What runs in the caller would have to be registered otherwise, and
- * all that follows from it. */
+/* Waits until what was issued has finished, while tasks finish; half a millisecond at most. What runs in the caller would have
+ * to be registered otherwise, and all that follows from it. */
 static bool await_quiet(hki_runtime *runtime)
 {
-    int64_t until_ns = 0;
-    for (uint64_t left, before = UINT64_MAX;; before = left) {
-        left = atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed) -
-               hki_finished_tasks(runtime);
-        const int64_t now_ns = hki_clock_ns();
-        if (left != before)
-            until_ns = now_ns + 2 * HKI_SPIN_NS;
-        if (left == 0 || now_ns > until_ns)
-            return left == 0;
+    enum { ALL_NS = 10 * HKI_SPIN_NS, PATIENCE_NS = 2 * HKI_SPIN_NS };
+    const uint64_t issued = atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed);
+    const int64_t begin_ns = hki_clock_ns();
+    int64_t now_ns = begin_ns, latest_ns = begin_ns;
+    uint64_t finished = hki_finished_tasks(runtime);
+    while (finished < issued && now_ns - begin_ns < ALL_NS && now_ns - latest_ns < PATIENCE_NS) {
         sched_yield(); /* a worker may need the core */
+        const uint64_t before = finished;
+        finished = hki_finished_tasks(runtime);
+        now_ns = hki_clock_ns();
+        latest_ns = finished == before ? latest_ns : now_ns;
     }
+    return finished >= issued;
 }
 
 static uint64_t reach_of(const hki_order *order)
@@ -200,7 +202,7 @@ hki_where hki_turn_where(hki_thread *self, hki_runtime *runtime, int64_t expecte
     enum { CHAIN = 2, WIDE = HKI_BATCH_TASKS };
     hki_order *order = runtime->ordering;
     const int64_t limit_ns = atomic_load_explicit(&runtime->inline_ns, memory_order_relaxed);
-    if (runtime->is_told || limit_ns <= 0 || expected_ns > limit_ns)
+    if (runtime->is_told || limit_ns <= 0 || expected_ns > limit_ns || hki_in_task())
         return HKI_ANYWHERE;
     const uint32_t call = self->turn_calls++;
     if (call == 0)

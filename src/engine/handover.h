@@ -40,7 +40,7 @@ typedef enum hki_where { HKI_ANYWHERE, HKI_IN_CALLER, HKI_IN_WORKER } hki_where;
 
 /* Of a task that takes turns, and takes longer than is sure to run better in the caller: it had better run there all the
  * same where the tasks of this thread depend on each other, so that there is nothing to do beside it. Asked once for each
- * such task. Hands some over now and then, to see, and waits for these, while they finish. */
+ * such task. Hands some over now and then, to see, and waits for all that is unfinished, half a millisecond at most. */
 hki_where hki_turn_where(hki_thread *self, hki_runtime *runtime, int64_t expected_ns);
 
 /* ---- who waits for each task ----------------------------------------------------------------------------------------- */

@@ -4,18 +4,16 @@
  * unfinished calls lends nothing: who measures what one device can do finds that. */
 #include "engine/engine_internal.h"
 
-/* Whether one of the devices that have these cores waits for something. */
-static bool has_unfinished(const hki_budget *budget, hki_runtime *runtime)
+bool hki_has_unfinished(hki_runtime *runtime, const hki_budget *budget)
 {
-    int64_t unfinished = 0;
     for (int i = 0; i < runtime->queue_count; i++) {
         hki_queue *queue = runtime->queues[i];
         for (unsigned epoch = 0; queue->budget == budget && epoch < 2; epoch++)
-            unfinished +=
-                (int64_t)(atomic_load_explicit(&queue->issued[epoch], memory_order_relaxed) -
-                          hki_queue_finished(queue, epoch));
+            if (atomic_load_explicit(&queue->issued[epoch], memory_order_relaxed) !=
+                hki_queue_finished(queue, epoch))
+                return true;
     }
-    return unfinished > 0;
+    return false;
 }
 
 static bool is_elsewhere(const hki_queue *queue, const hki_queue *other)
@@ -25,20 +23,24 @@ static bool is_elsewhere(const hki_queue *queue, const hki_queue *other)
 
 bool hki_lending_may_help_slow(hki_queue *queue)
 {
-    return has_unfinished(queue->budget, queue->runtime);
+    return hki_ticks() - atomic_load_explicit(&queue->barren_ticks, memory_order_relaxed) >
+               HKI_LONG_TASK_TICKS &&
+           hki_has_unfinished(queue->runtime, queue->budget);
 }
 
 hki_claim hki_lending_take(hki_queue *queue)
 {
     hki_runtime *runtime = queue->runtime;
     hki_claim claim = {NULL, -1};
-    if (atomic_load(&runtime->lendable_tasks) == 0 || !has_unfinished(queue->budget, runtime))
+    if (atomic_load(&runtime->lendable_tasks) == 0 || !hki_has_unfinished(runtime, queue->budget))
         return claim;
     for (int i = 1; i < runtime->queue_count && !claim.task; i++) {
         hki_queue *other = runtime->queues[(queue->number + i) % runtime->queue_count];
         if (is_elsewhere(queue, other))
             claim = hki_queue_take_piece(other);
     }
+    if (!claim.task)
+        atomic_store_explicit(&queue->barren_ticks, hki_ticks(), memory_order_relaxed);
     return claim;
 }
 
@@ -48,7 +50,8 @@ void hki_lending_wake(const hki_queue *queue)
     for (int i = 0; runtime->budget_count > 1 && i < runtime->queue_count; i++) {
         hki_queue *other = runtime->queues[i];
         if (is_elsewhere(queue, other) && atomic_load(&other->park->sleepers) > 0 &&
-            atomic_load(&other->park->attentive) == 0 && has_unfinished(other->budget, runtime)) {
+            atomic_load(&other->park->attentive) == 0 &&
+            hki_has_unfinished(runtime, other->budget)) {
             hki_queue_wake(other);
             return;
         }

@@ -107,6 +107,22 @@ static void test_who_waits_for_nothing_does_not(void)
     end();
 }
 
+/* Nor in what is short. */
+static void test_short_tasks_stay(void)
+{
+    enum { TASKS = 2000 };
+    static const hki_task_class leaf = {.run = piece_run, .finish = piece_finish, .leaf = true};
+    start(DEVICES, 0);
+    piece_ns = 1000;
+    for (int i = 0; i < TASKS; i++)
+        issue(0, &leaf, 1, piece_ns, 0, false);
+    while (atomic_load(&finished) < TASKS)
+        usleep(100);
+    CHECK_EQ_I64(atomic_exchange(&runs[0], 0), TASKS);
+    CHECK_EQ_I64(atomic_load(&elsewhere), 0);
+    end();
+}
+
 /* Pieces that are shorter than fetching what they need. */
 static void test_short_pieces_stay(void)
 {
@@ -140,6 +156,7 @@ int main(void)
     if (cores >= DEVICES) {
         test_who_waits_lends();
         test_who_waits_for_nothing_does_not();
+        test_short_tasks_stay();
         test_short_pieces_stay();
         test_each_piece_runs_once(DEVICES, 0);
         test_each_piece_runs_once(DEVICES + 1, DEVICES);

@@ -301,8 +301,98 @@ static void test_memory_of_threads_that_end(void)
     hk_runtime_deinit();
 }
 
+/* ---- a device whose worker is at something long, expected or not, and another ---------------------------------------------- */
+
+static _Atomic(bool) naps;
+
+static void nap_long(void *argument)
+{
+    (void)argument;
+    atomic_store(&naps, true);
+    usleep(500000);
+}
+
+static void note(void *flag)
+{
+    atomic_store((_Atomic(bool) *)flag, true);
+}
+
+/* What is for one device does not wait for a worker of the other, which seems to be about to look for work; asleep or not,
+ * once or again. */
+static void test_busy_elsewhere(int devices, int64_t nap_expected_ns, int64_t expected_ns)
+{
+    static _Atomic(bool) done[4];
+    hki_var own, others[4];
+    start(devices);
+    hki_var_init(&own, runtime);
+    for (int i = 0; i < 4; i++)
+        hki_var_init(&others[i], runtime);
+    CHECK(hk_ok(hk_wait_all()));
+    usleep(20000); /* all sleep */
+    hki_task_submit(
+        begin(0, nap_expected_ns, nap_long, NULL, 1, &(hki_access){&own, 0, 1, HKI_WRITE}));
+    spin_until(&naps, 20);
+    atomic_store(&naps, false);
+    const int64_t begin_ns = hki_clock_ns();
+    for (int i = 0; i < 4; i++) {
+        atomic_store(&done[i], false);
+        hki_task_submit(
+            begin(1, expected_ns, note, &done[i], 1, &(hki_access){&others[i], 0, 1, HKI_WRITE}));
+        spin_until(&done[i], 20);
+        usleep(i % 2 ? 5000 : 0);
+    }
+    CHECK(hki_clock_ns() - begin_ns < 400000000);
+    CHECK(hk_ok(hk_wait_all()));
+    hki_var_deinit(&own);
+    for (int i = 0; i < 4; i++)
+        hki_var_deinit(&others[i]);
+    hk_runtime_deinit();
+}
+
+/* ---- a small window and a worker that goes on at once ------------------------------------------------------------ */
+
+static _Atomic(bool) has_begun, may_end;
+
+static void hold(void *argument)
+{
+    (void)argument;
+    atomic_store(&has_begun, true);
+    spin_until(&may_end, 20);
+}
+
+/* What has finished is known to have, although its worker is at the next task already. */
+static void test_window_of_two(int devices, int64_t held_expected_ns)
+{
+    hki_var var;
+    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){
+        .cpu_devices = devices, .cpu_cores = 1, .inline_ns = -1, .run_ahead_calls = 2})));
+    runtime = hki_runtime_default();
+    hki_var_init(&var, runtime);
+    atomic_store(&has_begun, false);
+    atomic_store(&may_end, false);
+    const int64_t begin_ns = hki_clock_ns();
+    const hki_access access = {&var, 0, 1, HKI_WRITE};
+    hki_task_submit(begin(0, 200, NULL, NULL, 1, &access));
+    hki_task_submit(begin(0, held_expected_ns, hold, NULL, 1, &access));
+    spin_until(&has_begun, 20);
+    hki_task_submit(begin(0, 200, NULL, NULL, 1, &access));
+    CHECK(hki_clock_ns() - begin_ns < 15000000000);
+    atomic_store(&may_end, true);
+    CHECK(hk_ok(hk_wait_all()));
+    hki_var_deinit(&var);
+    hk_runtime_deinit();
+}
+
 int main(void)
 {
+    test_window_of_two(1, 200);
+    test_window_of_two(1, 100000000);
+    test_window_of_two(2, 100000000);
+    if (sysconf(_SC_NPROCESSORS_ONLN) > 1) {
+        for (int devices = 2; devices <= 4; devices += 2)
+            for (int i = 0; i < 4; i++)
+                test_busy_elsewhere(devices, i % 2 ? 100000000 : 200, i / 2 ? 30000 : 200);
+    }
     test_wait_all_beside_a_stream();
     test_waiter_runs_only_what_it_waits_for();
     test_idle_cores_do_not_sleep_on();

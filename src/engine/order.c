@@ -37,21 +37,12 @@ bool hki_order_put_locked(hki_order *order, hki_task *task)
     return true;
 }
 
-/* ---- waking -------------------------------------------------------------------------------------------------------- */
-
-/* Wakes a worker of the queue or, where all are at work, of another device that waits for something. */
-static void wake_one(hki_queue *queue)
-{
-    if (atomic_load(&queue->park->sleepers) > 0)
-        hki_queue_wake(queue);
-    else
-        hki_lending_wake(queue);
-}
-
 void hki_order_notify(hki_order *order, hki_queue *queue)
 {
-    if (atomic_load(&order->attentive) == 0)
-        wake_one(queue);
+    hki_queue *park = queue->park;
+    if (atomic_load(&park->attentive) == 0 &&
+        !(atomic_load(&park->watched) && atomic_load(&order->attentive) > 0))
+        hki_queue_wake(queue);
 }
 
 void hki_order_share(hki_order *order, hki_queue *queue)
@@ -60,17 +51,10 @@ void hki_order_share(hki_order *order, hki_queue *queue)
                                atomic_load_explicit(&order->ring.taken_ns, memory_order_relaxed);
     if (backlog_ns < HKI_LONG_TASK_NS || atomic_load(&queue->park->spinners) > 0)
         return;
-    if (queue->budget->shared)
-        hki_lending_wake(queue);
+    if (!queue->budget->shared && atomic_load(&queue->park->sleepers) > 0)
+        hki_queue_wake(queue);
     else
-        wake_one(queue);
-}
-
-void hki_order_leave(hki_order *order, hki_queue *queue)
-{
-    atomic_fetch_sub(&order->attentive, 1);
-    if (!hki_order_is_empty(order))
-        hki_order_notify(order, queue);
+        hki_lending_wake(queue);
 }
 
 /* ---- taking -------------------------------------------------------------------------------------------------------- */
@@ -167,6 +151,23 @@ static int take_locked(hki_order *order, const hki_queue *queue, hki_executor *e
         atomic_store(&ring->taken, next);
     }
     return (int)(next - first);
+}
+
+bool hki_order_concerns(hki_order *order, hki_queue *queue)
+{
+    if (hki_order_is_empty(order))
+        return false;
+    if (order->runtime->budget_count == 1 || atomic_load(&order->runtime->ended))
+        return true;
+    /* Asked again and again, it would take the lines that say so from those who issue and finish calls. */
+    const uint64_t now = hki_ticks();
+    if (now - atomic_load_explicit(&queue->concerned_ticks, memory_order_relaxed) <
+        HKI_LONG_TASK_TICKS)
+        return true;
+    const bool concerns = hki_has_unfinished(order->runtime, queue->budget);
+    if (concerns)
+        atomic_store_explicit(&queue->concerned_ticks, now, memory_order_relaxed);
+    return concerns;
 }
 
 bool hki_order_is_near(hki_order *order)

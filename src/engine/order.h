@@ -22,7 +22,7 @@ struct hki_order {
     uint64_t held_ticks;     /* since when a short task is held for its turn; 0: none is; lock */
     _Atomic(uint64_t) reach; /* see turn.c; lock for writing but by hki_turn_where */
     hki_runtime *runtime;
-    _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) attentive; /* workers, see hki_queue.attentive */
+    _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) attentive; /* workers, of all devices */
     hki_ring ring;
 };
 
@@ -36,8 +36,11 @@ static inline bool hki_order_is_empty(hki_order *order)
 /* Puts a task into the ring, for who calls hki_order_notify when he has released the issue lock, which this expects.
  * False: no room. */
 bool hki_order_put_locked(hki_order *order, hki_task *task);
-/* Of what is in the ring, some is for this queue: a worker will see to it. */
+/* Something is in the ring for this queue: wakes a worker of its own if none is going to look. */
 void hki_order_notify(hki_order *order, hki_queue *queue);
+/* Something is to be taken by who has a core of the queue's device: not where all calls on that have finished, 20 us ago and
+ * more. What is in the ring has nothing to do with it then, and may turn out to be long. */
+bool hki_order_concerns(hki_order *order, hki_queue *queue);
 /* Few tasks are registered that have not finished: time to register more, so that what gets ready is known. */
 bool hki_order_is_near(hki_order *order);
 /* Takes tasks off the ring, for who has a core of the queue's device and runs nothing. A worker, `executor`, takes those for
@@ -49,8 +52,6 @@ int hki_order_take(hki_order *order, hki_queue *queue, hki_executor *executor, h
 bool hki_order_all_locked(hki_order *order);
 /* There is more in the ring than those who are awake can do soon: wakes a worker of the queue, or of a device that waits. */
 void hki_order_share(hki_order *order, hki_queue *queue);
-/* A worker of the queue begins something long. */
-void hki_order_leave(hki_order *order, hki_queue *queue);
 
 /* ---- tasks that run in their turn (turn.c) ------------------------------------------------------------------------- */
 

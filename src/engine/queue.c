@@ -186,8 +186,11 @@ int hki_queue_pop(hki_queue *queue, hki_executor *executor, int64_t most_ns, hki
     bool again; /* something has changed that was in the way */
     do {
         int ordered = 0;
-        if (executor && atomic_load_explicit(&queue->runtime->window_wanted, memory_order_relaxed))
+        if (executor &&
+            atomic_load_explicit(&queue->runtime->window_wanted, memory_order_relaxed)) {
+            hki_executor_flush(executor);
             hki_window_make_room(queue->runtime);
+        }
         if (hki_queue_is_ready(queue)) {
             hki_lock_acquire(&queue->lock);
             drain_locked(queue, 0);
@@ -261,12 +264,22 @@ void hki_budget_release(hki_queue *queue)
         hki_queue_wake(queue);
 }
 
+static bool cores_have_ready(hki_queue *queue)
+{
+    return queue->budget->shared ? atomic_load(&queue->budget->ready) != 0
+                                 : hki_queue_is_ready(queue);
+}
+
+bool hki_queue_has_more(hki_queue *queue)
+{
+    hki_order *order = queue->runtime->ordering;
+    return (order && !hki_order_is_empty(order)) || cores_have_ready(queue);
+}
+
 bool hki_queue_has_work(hki_queue *queue)
 {
     hki_order *order = queue->runtime->ordering;
-    return (order && !hki_order_is_empty(order)) ||
-           (queue->budget->shared ? atomic_load(&queue->budget->ready) != 0
-                                  : hki_queue_is_ready(queue));
+    return cores_have_ready(queue) || (order && hki_order_concerns(order, queue));
 }
 
 uint64_t hki_queue_finished(hki_queue *queue, unsigned epoch)
@@ -283,6 +296,15 @@ uint64_t hki_finished_tasks(hki_runtime *runtime)
     uint64_t finished = atomic_load(&runtime->finished_elsewhere);
     for (int i = 0; i < runtime->counter_count; i++)
         finished += atomic_load(&runtime->counters[i].finished);
+    return finished;
+}
+
+uint64_t hki_counted_tasks(hki_runtime *runtime)
+{
+    uint64_t finished = 0;
+    for (int i = 0; i < runtime->queue_count; i++)
+        finished +=
+            hki_queue_finished(runtime->queues[i], 0) + hki_queue_finished(runtime->queues[i], 1);
     return finished;
 }
 

@@ -63,10 +63,14 @@ struct hki_queue {
             HKI_CACHE_LINE) _Atomic(hki_task *) newest; /* a stack, linked through queue_next */
     } inboxes[2];
     _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) spinners, sleepers, wake_word;
-    /* Workers that look for work, or will within a moment; what has to do with order counts those of all CPU devices. */
-    _Atomic(uint32_t) attentive;
+    _Atomic(uint64_t) concerned_ticks; /* when the ring concerned its device last */
+    _Atomic(uint64_t)
+        barren_ticks; /* when its workers looked for pieces of other devices in vain */
     /* One of a CPU device has been woken and is going to look when it gets its core: no need to wake it again. */
     _Atomic(bool) waking;
+    /* Workers that look for work, or will within a moment. Who issues looks at it each time; it changes seldom. */
+    _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) attentive;
+    _Atomic(bool) watched; /* all of these cores sleep, and one looks again in a millisecond */
     /* Tasks issued by epoch (issue lock) and finished (by executor). */
     _Alignas(HKI_CACHE_LINE) unsigned epoch;
     _Atomic(uint64_t) issued[2];
@@ -114,9 +118,9 @@ bool hki_queue_wants_help(hki_queue *queue);
 bool hki_queue_is_urgent(hki_queue *queue);
 /* To the front: what is to go on at once, and a started task whose pieces 1 … are to be claimed. */
 void hki_queue_push_first(hki_queue *queue, hki_task *task);
-/* Takes a task or piece, or several short tasks, at most count, where there is nothing ready from what is to be ordered; none in whose way one is that is expected to take more
- * than most_ns, unless that is HKI_LONG_TASK_NS. Returns how many. May run what is shorter than taking it, in an executor
- * that is not NULL. */
+/* Takes a task or piece, or several short tasks, at most count: ready ones first, then from the ring. None in whose way one
+ * is that is expected to take more than most_ns, unless that is HKI_LONG_TASK_NS. Returns how many. May run what is shorter
+ * than taking it, in an executor that is not NULL. */
 int hki_queue_pop(hki_queue *queue, hki_executor *executor, int64_t most_ns, hki_claim *claims,
                   int count);
 /* Takes this very task, or a piece of it, if it is still in the queue. */
@@ -126,6 +130,8 @@ hki_claim hki_queue_take_piece(hki_queue *queue);
 bool hki_budget_try_acquire(hki_budget *budget);
 /* A worker of the queue that has a core would find something to do. */
 bool hki_queue_has_work(hki_queue *queue);
+/* The same for one that is at work, told faster: what is in the ring may have nothing to do with its device. */
+bool hki_queue_has_more(hki_queue *queue);
 void hki_budget_release(hki_queue *queue);
 void hki_queue_notify(hki_queue *queue);
 void hki_queue_wake(hki_queue *queue);
@@ -135,8 +141,10 @@ void hki_queue_count(hki_queue *queue, hki_executor *executor, unsigned epoch);
 /* What a worker has counted goes before all that it looks at from now on. */
 void hki_queue_counted(hki_executor *executor);
 uint64_t hki_queue_finished(hki_queue *queue, unsigned epoch);
-/* Of all queues and epochs. */
+/* Of all queues and epochs, as told: up to 32 less for each worker. */
 uint64_t hki_finished_tasks(hki_runtime *runtime);
+/* The same as counted, which takes longer with many devices. */
+uint64_t hki_counted_tasks(hki_runtime *runtime);
 
 /* ---- workers (worker.c) -------------------------------------------------------------------------------------------- */
 

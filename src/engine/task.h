@@ -200,6 +200,7 @@ struct hki_executor {
     int batch_count;              /* tasks to be run in their turn: see turn.c */
     int64_t batch_ns;
     hki_task *batch[HKI_BATCH_TASKS];
+    unsigned looks;      /* for work, see take in worker.c */
     uint64_t stalled_on; /* what is in the way of the next one; 0: nothing */
     int finished_count;  /* slots to be given back together */
     hki_task *finished[HKI_RETURN_BATCH + 1];
@@ -215,6 +216,7 @@ static inline void hki_executor_init(hki_executor *executor, hki_queue *queue, b
     executor->untold_tasks = executor->counted_queues = 0;
     executor->batch_ns = 0;
     executor->stalled_on = 0;
+    executor->looks = 0;
 }
 
 /* ---- slots (slot.c) ------------------------------------------------------------------------------------------------ */
@@ -245,7 +247,7 @@ static inline void hki_slot_init(hki_task *task, int access_count, size_t payloa
 /* Sees to it that the thread has a slot for its next begin, with so many gates, if that costs little. Expects the issue
  * lock. */
 void hki_slot_refill_locked(hki_runtime *runtime, int access_count);
-/* Gives slots back that were put; before the executor goes or pauses. */
+/* Gives slots back that were put, and tells what was counted; before the executor goes or pauses. */
 void hki_executor_flush(hki_executor *executor);
 
 /* ---- from submission to end (task.c) ------------------------------------------------------------------------------- */
@@ -261,7 +263,7 @@ hki_task *hki_task_complete(hki_executor *executor, hki_task *task);
 /* Gives ready tasks, linked through queue_next, to whoever waits for them or to their queues; a chaining
  * executor gets one of its own device back. */
 hki_task *hki_task_dispatch(hki_executor *executor, hki_task *ready);
-/* Runs and ends a task of the executor's queue that is not registered, with nothing in its way. */
+/* Runs and ends a task that is not registered, with nothing in its way. */
 void hki_task_run_in_turn(hki_executor *executor, hki_task *task);
 void hki_task_run_piece(hki_task *task, int64_t piece);
 void hki_task_run_join(hki_task *task);

@@ -44,6 +44,9 @@ static bool help_queue(hki_queue *queue, hki_task *task, uint64_t sequence, int6
         atomic_fetch_add_explicit(&queue->runtime->helped_calls, (uint64_t)count,
                                   memory_order_relaxed);
         hki_execute_foreign(queue, claims, count);
+        if (atomic_load(
+                &queue->runtime->ended)) /* what has become ready by that: no worker will come */
+            hki_cancel_all(queue->runtime);
     }
     hki_budget_release(queue);
     return count;
@@ -204,6 +207,8 @@ const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void
     hki_task_dispatch(&executor, successors);
     hki_slot_put(&executor, task);
     hki_executor_flush(&executor);
+    if (successors && atomic_load(&runtime->ended)) /* no worker will come for them */
+        hki_cancel_all(runtime);
     return status;
 }
 
@@ -347,8 +352,11 @@ bool hki_window_full_locked(hki_runtime *runtime, uint64_t output_bytes)
     bool too_many_bytes = held > 0 && (uint64_t)held + output_bytes > runtime->run_ahead_bytes;
     uint64_t enough = too_many_bytes ? 1 : runtime->run_ahead_calls;
     /* The counters of those who finish tasks are read only when the last known sum does not do. */
-    return known_unfinished_locked(runtime) >= enough &&
-           hki_unfinished_tasks_locked(runtime) >= enough;
+    if (known_unfinished_locked(runtime) < enough || hki_unfinished_tasks_locked(runtime) < enough)
+        return false;
+    atomic_store_explicit(&runtime->known_finished, hki_counted_tasks(runtime),
+                          memory_order_relaxed);
+    return known_unfinished_locked(runtime) >= enough;
 }
 
 static uint64_t unfinished_tasks(hki_runtime *runtime)
@@ -420,13 +428,23 @@ void hki_window_make_room(hki_runtime *runtime)
     sched_yield();
 }
 
+/* To the last one: who waits for room may wait for that. */
+static uint64_t counted_unfinished(hki_runtime *runtime)
+{
+    hki_biased_acquire(&runtime->issue_lock);
+    const uint64_t unfinished = atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed) -
+                                hki_counted_tasks(runtime);
+    hki_biased_release(&runtime->issue_lock);
+    return unfinished;
+}
+
 void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes)
 {
     atomic_fetch_add_explicit(&runtime->window_waits, 1, memory_order_relaxed);
     const int64_t begin = hki_clock_ns();
     int64_t start = begin;
     hki_wait_point point = hki_tracing_wait(runtime);
-    while (!is_half_empty(runtime, output_bytes, unfinished_tasks(runtime)) &&
+    while (!is_half_empty(runtime, output_bytes, counted_unfinished(runtime)) &&
            hki_runtime_alive(runtime)) {
         if (stay_awake(runtime, &start))
             continue;
@@ -438,7 +456,7 @@ void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes)
                                             : most_ns;
         const uint32_t seen = atomic_load(&runtime->progress);
         atomic_store(&runtime->window_wanted, output_bytes + 1);
-        if (!is_half_empty(runtime, output_bytes, unfinished_tasks(runtime)))
+        if (!is_half_empty(runtime, output_bytes, counted_unfinished(runtime)))
             hki_futex_wait(&runtime->progress, seen, most_ns);
     }
     atomic_store(&runtime->window_wanted, 0);

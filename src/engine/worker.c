@@ -111,15 +111,16 @@ static hki_task *execute_attentively(hki_executor *executor, hki_claim claim)
     hki_queue *queue = executor->queue;
     const hki_task_spec *spec = &claim.task->spec;
     bool is_long = spec->piece_count > 1 || spec->expected_ns > HKI_LONG_TASK_NS;
+    if (is_long)
+        hki_executor_flush(executor); /* the window may wait for what it has counted */
     /* Where others share its core, they cannot run anyway. */
     is_long = is_long && !queue->budget->shared;
     if (is_long) {
-        hki_executor_flush(executor);
         atomic_fetch_sub(&queue->park->attentive, 1);
-        if (hki_queue_is_ready(queue))
-            hki_queue_notify(queue);
         if (queue->runtime->ordering)
-            hki_order_leave(queue->runtime->ordering, queue);
+            atomic_fetch_sub(&queue->runtime->ordering->attentive, 1);
+        if (hki_queue_has_more(queue))
+            hki_queue_notify(queue);
     }
     hki_task *next = hki_execute(executor, claim);
     if (is_long)
@@ -140,7 +141,7 @@ static bool linger(hki_executor *executor)
         hki_relax();
         spent = hki_ticks() - begin;
         if (!gathers || spent > HKI_GATHER_TICKS)
-            found = hki_queue_has_work(executor->queue);
+            found = hki_queue_has_more(executor->queue);
     } while (!found && spent < HKI_LINGER_TICKS);
     return found;
 }
@@ -166,6 +167,7 @@ static hki_queue *next_queue(hki_executor *executor)
 /* Takes what is ready next; with shared cores it is another queue's turn after each batch. */
 static int take(hki_executor *executor, hki_claim *claims)
 {
+    enum { LOOKS = 16 }; /* before it asks whether these tasks are any business of its device's */
     hki_order *order = executor->queue->runtime->ordering;
     do {
         hki_queue *queue = next_queue(executor);
@@ -177,7 +179,8 @@ static int take(hki_executor *executor, hki_claim *claims)
             atomic_fetch_or(&queue->budget->ready, (uint64_t)1 << queue->number);
         if (count)
             return count;
-    } while (linger(executor));
+    } while (linger(executor) &&
+             (++executor->looks % LOOKS || hki_queue_has_work(executor->queue)));
     claims[0] = hki_lending_take(executor->queue);
     return claims[0].task != NULL;
 }
@@ -223,6 +226,14 @@ static bool try_begin(hki_queue *queue)
            hki_budget_try_acquire(queue->budget);
 }
 
+/* Others are attentive. */
+static bool has_company(hki_queue *queue)
+{
+    hki_order *order = queue->runtime->ordering;
+    return atomic_load_explicit(order ? &order->attentive : &queue->park->attentive,
+                                memory_order_relaxed) > 1;
+}
+
 /* Spins for a while, or not at all where one does already on the only core. */
 static bool spin_for_work(hki_queue *queue)
 {
@@ -232,8 +243,7 @@ static bool spin_for_work(hki_queue *queue)
         int64_t until = hki_clock_ns() + HKI_SPIN_NS;
         do {
             /* With others awake, less often: each look takes the line with the ring's count from the issuing thread. */
-            const int pauses =
-                atomic_load_explicit(&queue->park->attentive, memory_order_relaxed) > 1 ? 10 : 1;
+            const int pauses = has_company(queue) ? 10 : 1;
             for (int i = 0; !(found = try_begin(queue)) && i < 32; i += pauses)
                 for (int j = 0; j < pauses; j++) {
                     hki_relax();
@@ -245,32 +255,58 @@ static bool spin_for_work(hki_queue *queue)
     return found;
 }
 
+/* Others may be at something that takes longer than expected: who sleeps meanwhile looks again in a while. Of the workers of
+ * devices that share a core, one does. */
+typedef struct rest {
+    bool alone; /* nobody else on these cores is attentive */
+    bool looks_again,
+        watches; /* watches: and nobody is woken for what others may as well run: see hki_order_notify */
+} rest;
+
+static rest rest_begin(hki_queue *queue)
+{
+    hki_order *order = queue->runtime->ordering;
+    rest its = {.alone = atomic_fetch_sub(&queue->park->attentive, 1) == 1};
+    const bool others = order && atomic_fetch_sub(&order->attentive, 1) > 1;
+    its.watches = its.alone && others;
+    its.looks_again = its.watches || (!its.alone && !queue->budget->shared);
+    if (its.watches)
+        atomic_store(&queue->park->watched, true);
+    return its;
+}
+
+static void rest_end(hki_queue *queue, rest its)
+{
+    if (its.watches)
+        atomic_store(&queue->park->watched, false);
+    add_attentive(queue);
+}
+
 /* Returns with a core, or because the runtime is ending. The worker is attentive but while it sleeps. */
 static bool wait_for_work(hki_queue *queue)
 {
     hki_runtime *runtime = queue->runtime;
     hki_queue *park = queue->park;
-    const bool shared = queue->budget->shared;
     bool alone = false; /* it slept while nobody was attentive: then it wakes a watcher */
+    bool has_looked = false;
     for (;;) {
-        if (spin_for_work(queue)) {
+        if (!has_looked && spin_for_work(queue)) {
             if (alone)
                 hki_queue_wake(queue);
             return true;
         }
         atomic_fetch_add(&park->sleepers, 1);
         uint32_t seen = atomic_load(&park->wake_word);
-        bool others = atomic_fetch_sub(&park->attentive, 1) > 1;
-        if (runtime->ordering)
-            atomic_fetch_sub(&runtime->ordering->attentive, 1);
+        const rest its = rest_begin(queue);
         /* Before it looks, here and below: who finds this still set has left something to see. */
         atomic_store(&park->waking, false);
-        alone = !others && !shared;
+        alone = its.alone && !queue->budget->shared;
         bool ended = atomic_load(&runtime->ended);
         bool found = !ended && try_begin(queue);
         if (!found && !ended)
-            hki_futex_wait(&park->wake_word, seen, others && !shared ? HKI_LOOK_AGAIN_NS : -1);
-        add_attentive(queue);
+            hki_futex_wait(&park->wake_word, seen, its.looks_again ? HKI_LOOK_AGAIN_NS : -1);
+        has_looked = its.watches && atomic_load(&park->wake_word) == seen;
+        rest_end(queue, its);
         atomic_fetch_sub(&park->sleepers, 1);
         atomic_store(&park->waking, false);
         if (found && alone)
