@@ -20,7 +20,7 @@ enum {
     HKI_TURNS = 64,              /* and this many */
     HKI_TURN_DIVISOR = 3, /* the way to a worker and back over this: what takes longer goes there */
     HKI_LONE_WAITS = 8,   /* after so many a thread is expected to wait for each task */
-    HKI_REGISTRATIONS = 16, /* tasks that a worker registers while others wait for the queue */
+    HKI_REGISTRATIONS = 16, /* tasks that a worker registers while others wait for the ring */
     HKI_LOOKAHEAD = 32,     /* registered and unfinished, so that what gets ready is known */
     HKI_HELD_NS = 500,      /* one that takes no longer and has to wait for its turn */
     HKI_HOLD_TICKS = 15000, /* is not registered for so long */

@@ -56,9 +56,6 @@ uint64_t hki_unfinished_tasks_locked(hki_runtime *runtime);
 /* Blocks until all that was issued to the device before has finished. */
 void hki_queue_drain(hki_queue *queue);
 
-/* Once the runtime is ending: whoever still issues a task, or makes one ready, finishes it, cancelled, in place. */
-void hki_cancel_all(hki_runtime *runtime);
-
 /* ---- the runtime (runtime.c) --------------------------------------------------------------------------------------- */
 
 typedef struct hki_sharing hki_sharing;
@@ -202,9 +199,8 @@ typedef struct hki_thread {
     uint64_t waited_count;   /* submitted_count when it waited last */
     const hki_var *lone_var; /* that the first task after that writes */
     uint32_t lone_waits;     /* in a row, each after one task and for what it writes */
-    uint32_t
-        turn_calls; /* asked about, see hki_turn_where; since it looked; when it looks again; what it saw */
-    uint32_t turn_period;
+    /* See hki_turn_where: calls that asked since it looked last, after how many it looks again, what it saw. */
+    uint32_t turn_calls, turn_period;
     int turn_divisor;
 } hki_thread;
 

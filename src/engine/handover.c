@@ -188,9 +188,9 @@ static bool await_quiet(hki_runtime *runtime)
     return finished >= issued;
 }
 
-static uint64_t reach_of(const hki_order *order)
+static uint64_t reach_of(hki_order *order)
 {
-    return atomic_load_explicit(&((hki_order *)order)->reach, memory_order_relaxed);
+    return atomic_load_explicit(&order->reach, memory_order_relaxed);
 }
 
 /* How far a task is from what it depends on is what those are told by that run in their turn on workers (turn.c): so some are

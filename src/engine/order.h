@@ -1,7 +1,7 @@
 /* How workers of CPU devices keep the order of calls for the threads that issue them. Tasks that go to a worker wait in one
- * ring for all CPU devices, in the order in which they were issued. Whichever worker is looking for work takes them from it
- * and runs them in their turn (turn.c), where they are short, whatever device they are for, or else registers them. So
- * variables and gates stay in the caches of those who run tasks. */
+ * ring for all CPU devices, in the order in which they were issued. A worker that is looking for work, and whose device has
+ * calls that have not finished, takes them from it and runs them in their turn (turn.c), where they are short, whatever
+ * device they are for, or else registers them. So variables and gates stay in the caches of those who run tasks. */
 #ifndef HOCKET_ENGINE_ORDER_H
 #define HOCKET_ENGINE_ORDER_H
 

@@ -149,6 +149,8 @@ uint64_t hki_counted_tasks(hki_runtime *runtime);
 /* ---- workers (worker.c) -------------------------------------------------------------------------------------------- */
 
 void *hki_worker_main(void *worker);
+/* Once the runtime is ending: whoever still issues a task, or makes one ready, finishes it, cancelled, in place. */
+void hki_cancel_all(hki_runtime *runtime);
 /* Every task sees the same floating-point environment, whatever the caller's thread has set. True: it is that. */
 static inline bool hki_environment_is_default(void)
 {

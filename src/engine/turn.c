@@ -1,7 +1,7 @@
 /* Tasks that run in their turn: short ones, which no gates are made for. A worker takes a batch of them from the ring, in
  * order, and notes in each variable that it has: what follows and conflicts waits until that task has run, which is soon.
  * So several workers run such tasks side by side, and each variable costs one line of memory. The shortest of all are run
- * by one worker, while the others wait for the queue: to take them elsewhere would take longer.
+ * by one worker, while the others wait for the ring: to take them elsewhere would take longer.
  *
  * What is noted is a position in the ring, counted from 1, and the number of the worker: it is still to run, or running,
  * while the worker's first_turn, the position of the first such task of its batch, is not beyond. Of several that read a

@@ -44,8 +44,8 @@ static bool help_queue(hki_queue *queue, hki_task *task, uint64_t sequence, int6
         atomic_fetch_add_explicit(&queue->runtime->helped_calls, (uint64_t)count,
                                   memory_order_relaxed);
         hki_execute_foreign(queue, claims, count);
-        if (atomic_load(
-                &queue->runtime->ended)) /* what has become ready by that: no worker will come */
+        /* No worker will come for what has become ready by that. */
+        if (atomic_load(&queue->runtime->ended))
             hki_cancel_all(queue->runtime);
     }
     hki_budget_release(queue);

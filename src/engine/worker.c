@@ -255,12 +255,12 @@ static bool spin_for_work(hki_queue *queue)
     return found;
 }
 
-/* Others may be at something that takes longer than expected: who sleeps meanwhile looks again in a while. Of the workers of
- * devices that share a core, one does. */
+/* How a worker sleeps. Others may be at something that takes longer than expected: then it looks again in a while. Of the
+ * workers of devices that share a core, one does. */
 typedef struct rest {
     bool alone; /* nobody else on these cores is attentive */
-    bool looks_again,
-        watches; /* watches: and nobody is woken for what others may as well run: see hki_order_notify */
+    bool looks_again;
+    bool watches; /* nobody need be woken for what is in the ring: see hki_order_notify */
 } rest;
 
 static rest rest_begin(hki_queue *queue)

@@ -6,8 +6,8 @@
 #include <string.h>
 
 /* Samples of a piece: enough that its part of the sums costs little, few enough that pieces share the cores well, also where
- * somebody else has a part of one; in rows as many as a block has. No more pieces than memory for their sums is worth. What a block works on is to stay in a core's caches: layers on larger images
- * are better off one by one, all cores at each. */
+ * somebody else has a part of one; in rows as many as a block has. No more pieces than memory for their sums is worth. What
+ * a block works on is to stay in a core's caches: layers on larger images are better off one by one, all cores at each. */
 enum { PIECE_SAMPLES = 32, ROWS_BLOCK_SAMPLES = 64, MAX_PIECES = 32, BLOCK_MAX_BYTES = 4 << 20 };
 
 /* Of images: a piece is a block where there are few samples, so that all cores have something. A sample that takes longer

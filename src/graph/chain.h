@@ -166,7 +166,7 @@ typedef enum hki_chain_place {
     HKI_PLACE_AFTER
 } hki_chain_place;
 
-/* Into how many pieces a chain of so many samples is cut, at least. */
+/* Into how many pieces a chain of so many samples is cut; with convolutions up to twice as many. */
 int64_t hki_chain_piece_count(int64_t samples);
 
 /* chain_find.c: the places of all nodes, for one more chain; sets *samples. Nodes before `from` do

@@ -1,4 +1,4 @@
-/* Which form a chain takes: layers alone go by rows, with convolutions samples lie in lanes, and a few samples without a
+/* Which form a chain takes, and into how many pieces it is cut: layers alone go by rows, with convolutions samples lie in lanes, and a few samples without a
  * backward pass are images. That all give what the calls give is for other tests. */
 #include "check.h"
 
@@ -41,8 +41,14 @@ static int form_of(int64_t samples, bool convolves, bool trains)
     for (int i = 0; i < graph->node_count; i++) {
         if (graph->nodes[i].kind != HKI_NODE_CHAIN)
             continue;
-        form = (int)graph->nodes[i].chain->form;
+        const hki_chain *chain = graph->nodes[i].chain;
+        form = (int)chain->form;
         chains++;
+        if (form !=
+            HKI_CHAIN_OF_IMAGES) { /* so many samples each, that a busy core holds up few of them */
+            const int64_t piece = form == HKI_CHAIN_OF_ROWS ? 64 : 32;
+            CHECK_EQ_I64(chain->piece_count, (samples + piece - 1) / piece);
+        }
     }
     hk_replay(graph, bound, 2);
     CHECK(!hk_status_print(hk_wait_all(), stderr));
