@@ -44,7 +44,7 @@ static void task_finish(hki_task *task, void *bytes)
     }
 }
 
-static const hki_task_class spin_class = {.leaf = true, .run = spin_run, .finish = task_finish};
+static const hki_task_class spin_class = {.leaf = true, .enqueues = true, .run = spin_run, .finish = task_finish};
 static const hki_task_class body_class = {.run = body_run, .finish = task_finish};
 
 engine_data *engine_data_create(long count)

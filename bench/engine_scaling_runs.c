@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { CORES = 2, TASKS = 200000, SIM_TASKS = 2000, MAX_THREADS = 64, OWN_DATA = 64 };
+enum { CORES = 2, TASKS = 200000, SIM_TASKS = 50000, MAX_THREADS = 64, OWN_DATA = 64 };
 
 static engine_data *begin(hk_runtime_options options, bool in_caller, long data)
 {

@@ -107,7 +107,8 @@ typedef struct hki_device_class {
 
     /* Accelerators, whose tasks go on after their kernels have been launched; NULL where a kernel that has returned
      * is done. Called by the one thread of the queue. */
-    /* The task, whose inputs were ready at ready_ns, has been launched; host_ns: processor time that took. */
+    /* The task, whose inputs were ready at ready_ns, has been launched; host_ns: processor time that took, where the device
+     * asks for it. */
     void (*launched)(hki_device *device, hki_queue_kind queue, const hki_cost *cost,
                      int64_t ready_ns, int64_t host_ns, hki_ticket *ticket);
     /* 0: it is done. Otherwise the nanoseconds after which to ask again. Of a queue only the first task that is not done
@@ -156,6 +157,8 @@ struct hki_device {
      * which may have given some back. False: none was under way. */
     bool (*make_room)(hki_device *device);
     int core_count;
+    bool
+        times_host; /* wants to know how much processor time launching takes, which takes time to tell */
     char name[32];
     char description[192];   /* see hk_device_description */
     hki_memory_pool *memory; /* thread-safe */

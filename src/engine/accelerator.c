@@ -1,14 +1,11 @@
-/* Devices whose tasks end by a clock of their own. One thread for each queue launches what is ready; where they end is
- * in clock.c. Of what goes before, a task knows when it ended by the devices' clocks, not by this machine's: being woken
- * late does not add up. */
+/* Devices whose tasks end by a clock of their own: one thread at a time launches what is ready in a queue; where they end
+ * is in clock.c. Of what goes before, a task knows when it ended by the devices' clocks, not by this machine's: being
+ * woken late does not add up. */
 #include "engine/accelerator.h"
 
 #include <fenv.h>
 
-enum {
-    TOLERANCE_NS = 100000, /* waking up is not being late: see hk_queue_stats */
-    NAP_NS = 100000        /* between looks for a core that no CPU device uses */
-};
+enum { TOLERANCE_NS = 100000 /* waking up is not being late: see hk_queue_stats */ };
 
 int64_t hki_thread_ns(void)
 {
@@ -66,52 +63,6 @@ void hki_accelerator_settle(hki_queue *queue, hki_task *task, hki_ticket *ticket
     note_end(queue, task, ticket);
 }
 
-/* ---- cores to launch on --------------------------------------------------------------------------------------- */
-
-/* A core, perhaps of a CPU device: *budget, else NULL. Blocks until there is one; false: the runtime is ending. */
-static bool core_acquire(hki_runtime *runtime, hki_budget **budget)
-{
-    hki_launch_cores *cores = &runtime->launch_cores;
-    *budget = NULL;
-    while (cores->count > 0) {
-        uint32_t free = atomic_load(&cores->free);
-        while (free > 0)
-            if (atomic_compare_exchange_weak(&cores->free, &free, free - 1))
-                return true;
-        if (atomic_load(&runtime->ended))
-            return false;
-        atomic_fetch_add(&cores->waiting, 1);
-        hki_futex_wait(&cores->free, 0, HKI_LOOK_AGAIN_NS);
-        atomic_fetch_sub(&cores->waiting, 1);
-    }
-    for (;;) {
-        for (int i = runtime->budget_count - 1; i >= 0; i--)
-            if (hki_budget_try_acquire(&runtime->budgets[i])) {
-                *budget = &runtime->budgets[i];
-                return true;
-            }
-        if (atomic_load(&runtime->ended))
-            return false;
-        struct timespec nap = {0, NAP_NS};
-        nanosleep(&nap, NULL);
-    }
-}
-
-static void core_release(hki_runtime *runtime, hki_budget *budget)
-{
-    hki_launch_cores *cores = &runtime->launch_cores;
-    if (!budget) {
-        atomic_fetch_add(&cores->free, 1);
-        if (atomic_load(&cores->waiting) > 0)
-            hki_futex_wake(&cores->free, 1);
-        return;
-    }
-    atomic_fetch_add(&budget->free_cores, 1);
-    for (int i = 0; i < runtime->queue_count; i++)
-        if (runtime->queues[i]->budget == budget && hki_queue_is_ready(runtime->queues[i]))
-            hki_queue_notify(runtime->queues[i]);
-}
-
 /* ---- launching ------------------------------------------------------------------------------------------------- */
 
 /* Makes the queue's next task begin after what the task is launched behind. */
@@ -140,17 +91,17 @@ static void await_failed_inputs(hki_task *task)
 /* Lets others be launched behind the task, unless it has failed or still may. */
 static void let_follow(hki_executor *executor, hki_task *task, const hki_ticket *ticket)
 {
-    const hki_mark mark = {executor->queue, ticket->position, ticket->end_ns,
-                           task->spec.collective};
-    if (!executor->queue->device->class->wait_for || !ticket->position || ticket->fault ||
+    hki_queue *queue = hki_task_queue(task);
+    const hki_mark mark = {queue, ticket->position, ticket->end_ns, task->spec.collective};
+    if (!queue->device->class->wait_for || !ticket->position || ticket->fault ||
         (hki_task_is_unusual(task) && hki_task_has_failed(task)))
         return;
     hki_task_dispatch(executor, hki_stage_launch(task, &mark));
 }
 
-static void launch(hki_executor *executor, hki_task *task)
+/* True: it has ended. */
+static bool launch(hki_executor *executor, hki_queue *queue, hki_task *task)
 {
-    hki_queue *queue = executor->queue;
     hki_device *device = queue->device;
     const hki_task_spec *spec = &task->spec;
     hki_run_point point = hki_tracing_begin(task);
@@ -163,9 +114,9 @@ static void launch(hki_executor *executor, hki_task *task)
         hki_task_complete(executor, task);
         hki_executor_flush(executor);
         hki_progress(queue->runtime);
-        return;
+        return false;
     }
-    int64_t begin_ns = hki_thread_ns();
+    int64_t begin_ns = device->times_host ? hki_thread_ns() : 0;
     for (int64_t piece = 0; piece < spec->piece_count; piece++)
         hki_task_run_piece(task, piece);
     hki_task_run_join(task);
@@ -173,17 +124,17 @@ static void launch(hki_executor *executor, hki_task *task)
                            .ticket = {.device = device, .queue = queue->kind},
                            .point = point,
                            .launched_ns = hki_clock_ns()};
-    device->class->launched(device, queue->kind, &spec->cost, ready_ns, hki_thread_ns() - begin_ns,
-                            &launched.ticket);
-    queue->launched_end_ns = launched.ticket.end_ns;
+    int64_t host_ns = device->times_host ? hki_thread_ns() - begin_ns : 0;
+    device->class->launched(device, queue->kind, &spec->cost, ready_ns, host_ns, &launched.ticket);
+    atomic_store_explicit(&queue->launched_end_ns, launched.ticket.end_ns, memory_order_relaxed);
     atomic_fetch_add(&queue->in_flight, 1);
     let_follow(executor, task, &launched.ticket);
-    hki_clock_add(queue, &launched);
+    return hki_clock_add(queue, &launched);
 }
 
 /* More launched tasks than that cover what launching takes are of no use: they would only hold memory, and come before
  * what becomes ready meanwhile. */
-static bool may_launch(hki_queue *queue)
+bool hki_accelerator_may_launch(hki_queue *queue)
 {
     if (!hki_queue_is_ready(queue))
         return false;
@@ -194,20 +145,30 @@ static bool may_launch(hki_queue *queue)
     if ((int)count >= (most < HKI_MAX_AHEAD ? most : HKI_MAX_AHEAD))
         return false;
     int64_t left_ns = count * atomic_load_explicit(&queue->pace_ns, memory_order_relaxed);
-    if (queue->launched_end_ns)
-        left_ns = queue->launched_end_ns - hki_clock_ns();
+    int64_t end_ns = atomic_load_explicit(&queue->launched_end_ns, memory_order_relaxed);
+    if (end_ns)
+        left_ns = end_ns - hki_clock_ns();
     return left_ns < HKI_AHEAD_NS;
 }
+
+bool hki_accelerator_launch_next(hki_executor *executor, hki_queue *queue)
+{
+    hki_claim claim = {NULL, -1};
+    return hki_queue_pop(queue, NULL, HKI_LONG_TASK_NS, &claim, 1) &&
+           launch(executor, queue, claim.task);
+}
+
+/* ---- the thread of a queue, where launching only gives a device work ------------------------------------------- */
 
 /* Returns with a task to launch, or false because the runtime is ending. */
 static bool wait_for_task(hki_queue *queue)
 {
     hki_runtime *runtime = queue->runtime;
-    while (!may_launch(queue)) {
+    while (!hki_accelerator_may_launch(queue)) {
         atomic_fetch_add(&queue->sleepers, 1);
         uint32_t seen = atomic_load(&queue->wake_word);
         bool ended = atomic_load(&runtime->ended);
-        if (!ended && !may_launch(queue))
+        if (!ended && !hki_accelerator_may_launch(queue))
             hki_futex_wait(&queue->wake_word, seen, -1);
         atomic_fetch_sub(&queue->sleepers, 1);
         if (ended)
@@ -216,18 +177,11 @@ static bool wait_for_task(hki_queue *queue)
     return !atomic_load(&runtime->ended);
 }
 
-static void launch_next(hki_executor *executor)
-{
-    hki_claim claim = {NULL, -1};
-    if (hki_queue_pop(executor->queue, NULL, HKI_LONG_TASK_NS, &claim, 1))
-        launch(executor, claim.task);
-}
-
 /* A little patience spares the next call waking this thread. */
 static void linger(hki_queue *queue)
 {
     int64_t until = hki_clock_ns() + HKI_SPIN_NS;
-    while (!may_launch(queue) && hki_clock_ns() < until)
+    while (!hki_accelerator_may_launch(queue) && hki_clock_ns() < until)
         hki_relax();
 }
 
@@ -238,20 +192,14 @@ void *hki_accelerator_main(void *argument)
     hki_runtime *runtime = queue->runtime;
     hki_executor executor;
     hki_executor_init(&executor, queue, false);
-    hki_budget *budget;
     fesetenv(FE_DFL_ENV);
     hki_tracing_name_worker(worker);
     if (runtime->launch_cores.count > 0)
         hki_cpu_pin(runtime->launch_cores.processors, runtime->launch_cores.count);
     while (wait_for_task(queue)) {
-        /* Giving a device work takes no core worth counting. */
-        if (!queue->device->class->is_modelled) {
-            launch_next(&executor);
-            linger(queue);
-        } else if (core_acquire(runtime, &budget)) {
-            launch_next(&executor);
-            core_release(runtime, budget);
-        }
+        if (hki_accelerator_launch_next(&executor, queue))
+            hki_clock_help(&executor, runtime);
+        linger(queue);
     }
     return NULL;
 }

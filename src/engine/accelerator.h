@@ -3,6 +3,7 @@
 #define HOCKET_ENGINE_ACCELERATOR_H
 
 #include "engine/engine_internal.h"
+#include "engine/queue_set.h"
 
 enum {
     HKI_IN_FLIGHT =
@@ -24,18 +25,36 @@ typedef struct hki_flight {
 
 /* False: no memory or no thread for it. */
 bool hki_clock_start(hki_runtime *runtime);
-/* The queue's one worker has launched a task, counted in in_flight already. It may be gone on return. */
-void hki_clock_add(hki_queue *queue, const hki_flight *flight);
+/* Who launches from the queue has launched a task, counted in in_flight already. It may be gone on return. True: the task
+ * has ended, too: see hki_accelerator_launch_next. */
+bool hki_clock_add(hki_queue *queue, const hki_flight *flight);
+/* Completes what has ended, on all devices. Does not block. */
+void hki_clock_help(hki_executor *executor, hki_runtime *runtime);
 /* The runtime is stopping: what is in flight ends now where only a model says when. */
 void hki_clock_hurry(hki_runtime *runtime);
 void hki_clock_stop(hki_runtime *runtime);
+/* A queue's own thread. */
 void *hki_accelerator_main(void *worker);
+/* Something is ready, and not too much in flight. Any thread. */
+bool hki_accelerator_may_launch(hki_queue *queue);
+/* Launches what is first in the queue, if anything is. One thread of a queue at a time. True: that has ended already, and the
+ * thread is to call hki_clock_help, which spares waking another one. */
+bool hki_accelerator_launch_next(hki_executor *executor, hki_queue *queue);
 /* The serial engine's: the task has run in this thread; sleeps until its device has done it. */
 void hki_accelerator_pace(hki_task *task, int64_t ready_ns, int64_t host_ns);
 /* The device is done with the task, as the ticket says: notes when that was, and what became of it. */
 void hki_accelerator_settle(hki_queue *queue, hki_task *task, hki_ticket *ticket);
 /* Processor time of this thread. */
 int64_t hki_thread_ns(void);
+
+/* ---- threads that launch for all simulated devices (launcher.c) ---------------------------------------------- */
+
+/* When all queues are there: for those without a worker of their own. False: no memory. */
+bool hki_launchers_create(hki_runtime *runtime);
+/* False: no thread for it; hki_launchers_stop ends those that run. */
+bool hki_launchers_start(hki_runtime *runtime);
+/* After `ended` has been set. Blocks until the threads have ended. */
+void hki_launchers_stop(hki_runtime *runtime);
 
 /* ---- launching ahead (ahead.c): only where there are accelerators -------------------------------------- */
 

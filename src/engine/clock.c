@@ -1,6 +1,7 @@
 /* Where accelerators' tasks end. One thread for all devices asks them and completes each task when its device has done
- * it, so that a long launch never holds up an end. Each queue's tasks end in the order in which they were launched: only
- * the first one of each is asked for. Its worker puts them into a ring without a lock. */
+ * it, so that a long launch never holds up an end; where a task has ended when it has only just been launched, who has
+ * launched it does that in its place. Each queue's tasks end in the order in which they were launched: only the first one
+ * of each is asked for. Who launches puts them into a ring without a lock. */
 #include "engine/accelerator.h"
 
 #include <fenv.h>
@@ -16,10 +17,12 @@ enum {
 
 /* The launched tasks of a queue. */
 typedef struct hki_flights {
-    _Atomic(uint64_t) put;                   /* the worker's */
-    _Alignas(HKI_CACHE_LINE) uint64_t taken; /* the clock's, like the rest */
+    _Atomic(uint64_t) put;                   /* of who launches */
+    _Alignas(HKI_CACHE_LINE) uint64_t taken; /* of who completes, like the rest */
     int64_t taken_ns;
     int64_t look_ns; /* when to ask for the first one again */
+    bool
+        first_has_ended; /* as its device says; something that it waited for may not be completed */
     hki_flight ring[HKI_MAX_AHEAD];
 } hki_flights;
 
@@ -27,6 +30,8 @@ typedef struct hki_clock {
     pthread_t thread;
     bool started;
     _Atomic(bool) stopping;
+    hki_queue_set flying;     /* queues that may have flights */
+    _Atomic(bool) completing; /* a thread is at it */
     _Atomic(uint32_t) wake_word, added;
     _Atomic(int64_t)
         sleeps_until_ns; /* INT64_MIN: it is awake, and looks at `added` before it sleeps */
@@ -41,23 +46,29 @@ static void wake(hki_clock *clock)
     hki_futex_wake(&clock->wake_word, 1);
 }
 
-void hki_clock_add(hki_queue *queue, const hki_flight *flight)
+bool hki_clock_add(hki_queue *queue, const hki_flight *flight)
 {
     hki_clock *clock = queue->runtime->clock;
     hki_flights *flights = queue->flights;
     uint64_t put = atomic_load_explicit(&flights->put, memory_order_relaxed);
     hki_flight *added = &flights->ring[put % HKI_MAX_AHEAD];
     *added = *flight;
-    int64_t look_ns = INT64_MAX;
-    if (atomic_load(&queue->in_flight) == 1) /* behind others it is not asked for yet */
-        look_ns = hki_clock_ns() + queue->device->class->poll(queue->device, &added->ticket);
-    atomic_store_explicit(&flights->put, put + 1, memory_order_release);
+    int64_t look_ns = INT64_MAX, left_ns = 1;
+    if (atomic_load(&queue->in_flight) == 1) { /* behind others it is not asked for yet */
+        left_ns = queue->device->class->poll(queue->device, &added->ticket);
+        look_ns = hki_clock_ns() + left_ns;
+    }
+    atomic_store(&flights->put, put + 1);
+    hki_queue_set_add(&clock->flying, queue->number);
     atomic_fetch_add(&clock->added, 1);
+    if (left_ns <= 0)
+        return true;
     /* Those others may have ended since, and the clock gone to sleep without having seen this one. */
     if (look_ns == INT64_MAX && atomic_load(&queue->in_flight) <= 1)
         look_ns = 0;
     if (look_ns < atomic_load(&clock->sleeps_until_ns))
         wake(clock);
+    return false;
 }
 
 /* ---- completing --------------------------------------------------------------------------------------------- */
@@ -66,41 +77,16 @@ void hki_clock_add(hki_queue *queue, const hki_flight *flight)
 static int64_t ask(hki_queue *queue, hki_flight *first, bool hurry)
 {
     const hki_device_class *class = queue->device->class;
-    int64_t wait_ns = hurry && class->is_modelled ? 0 : class->poll(queue->device, &first->ticket);
-    if (wait_ns <= 0 && atomic_load_explicit(&first->task->pending_ends, memory_order_acquire) > 0)
-        return ORDER_NS;
-    return wait_ns;
-}
-
-/* Takes out the flight that has ended first, of those that have. Returns its queue, or NULL: none has. *next_ns: when
- * to look again. */
-static hki_queue *clock_take(hki_runtime *runtime, bool hurry, hki_flight *taken, int64_t *next_ns)
-{
-    hki_queue *found = NULL;
-    int64_t found_ns = INT64_MAX, now = hki_clock_ns();
-    *next_ns = INT64_MAX;
-    for (int i = 0; i < runtime->queue_count; i++) {
-        hki_queue *queue = runtime->queues[i];
-        hki_flights *flights = queue->flights;
-        if (!flights || atomic_load_explicit(&flights->put, memory_order_acquire) == flights->taken)
-            continue;
-        hki_flight *first = &flights->ring[flights->taken % HKI_MAX_AHEAD];
-        if (flights->look_ns <= now || hurry)
-            flights->look_ns = now + ask(queue, first, hurry);
-        if (flights->look_ns > now) {
-            if (flights->look_ns < *next_ns)
-                *next_ns = flights->look_ns;
-        } else if (first->ticket.end_ns < found_ns || !found) {
-            found = queue;
-            found_ns = first->ticket.end_ns;
-        }
+    hki_flights *flights = queue->flights;
+    if (!flights->first_has_ended) {
+        int64_t wait_ns =
+            hurry && class->is_modelled ? 0 : class->poll(queue->device, &first->ticket);
+        if (wait_ns > 0)
+            return wait_ns;
+        flights->first_has_ended = true;
     }
-    if (found) {
-        hki_flights *flights = found->flights;
-        *taken = flights->ring[flights->taken++ % HKI_MAX_AHEAD];
-        flights->look_ns = 0;
-    }
-    return found;
+    return atomic_load_explicit(&first->task->pending_ends, memory_order_acquire) > 0 ? ORDER_NS
+                                                                                      : 0;
 }
 
 /* What a task of the queue takes, smoothed; measured while it has something to do. */
@@ -127,7 +113,87 @@ static void complete(hki_executor *executor, hki_queue *queue, hki_flight *ended
     atomic_fetch_add(&clock->completed, 1);
     if (atomic_load(&clock->room_waiters) > 0)
         hki_futex_wake(&clock->completed, INT32_MAX);
-    hki_queue_wake(queue);
+    if (hki_queue_is_ready(queue))
+        hki_queue_wake(queue);
+}
+
+/* The queue has nothing in flight, and so is no longer among those that may have. */
+static bool has_landed(hki_queue *queue)
+{
+    hki_flights *flights = queue->flights;
+    hki_queue_set *flying = &queue->runtime->clock->flying;
+    if (atomic_load(&flights->put) != flights->taken)
+        return false;
+    hki_queue_set_remove(flying, queue->number);
+    if (atomic_load(&flights->put) == flights->taken)
+        return true;
+    hki_queue_set_add(flying, queue->number);
+    return false;
+}
+
+/* Completes the first task of each queue that has ended. False: none had; *next_ns: when to look again. */
+static bool complete_first(hki_executor *executor, hki_runtime *runtime, bool hurry,
+                           int64_t *next_ns)
+{
+    const int64_t now = hki_clock_ns();
+    bool any = false;
+    *next_ns = INT64_MAX;
+    for (int i = -1; (i = hki_queue_set_next(&runtime->clock->flying, i + 1)) >= 0;) {
+        hki_queue *queue = runtime->queues[i];
+        hki_flights *flights = queue->flights;
+        if (has_landed(queue))
+            continue;
+        hki_flight *first = &flights->ring[flights->taken % HKI_MAX_AHEAD];
+        int64_t wait_ns = flights->look_ns - now;
+        if (wait_ns <= 0 || hurry)
+            wait_ns = ask(queue, first, hurry);
+        if (wait_ns > 0) {
+            flights->look_ns = flights->first_has_ended ? 0 : now + wait_ns;
+            if (now + wait_ns < *next_ns)
+                *next_ns = now + wait_ns;
+            continue;
+        }
+        hki_flight ended = *first;
+        flights->taken++;
+        flights->look_ns = 0;
+        flights->first_has_ended = false;
+        complete(executor, queue, &ended);
+        any = true;
+    }
+    return any;
+}
+
+/* Completes what has ended; *next_ns: when to look again. False: another thread is at it, and looks at what has been added
+ * until now. */
+static bool complete_ended(hki_executor *executor, hki_runtime *runtime, bool hurry,
+                           int64_t *next_ns, bool *any)
+{
+    hki_clock *clock = runtime->clock;
+    if (atomic_load(&clock->completing) || atomic_exchange(&clock->completing, true))
+        return false;
+    while (complete_first(executor, runtime, hurry, next_ns))
+        *any = true;
+    atomic_store(&clock->completing, false);
+    return true;
+}
+
+void hki_clock_help(hki_executor *executor, hki_runtime *runtime)
+{
+    hki_clock *clock = runtime->clock;
+    uint32_t seen;
+    bool any = false;
+    do {
+        int64_t next_ns;
+        seen = atomic_load(&clock->added);
+        if (!complete_ended(executor, runtime, false, &next_ns, &any))
+            break;
+        if (next_ns < atomic_load(&clock->sleeps_until_ns))
+            wake(clock);
+    } while (atomic_load(&clock->added) != seen);
+    if (any) {
+        hki_executor_flush(executor);
+        hki_progress(runtime);
+    }
 }
 
 /* ---- the thread --------------------------------------------------------------------------------------------- */
@@ -161,7 +227,6 @@ static void *clock_main(void *argument)
     hki_runtime *runtime = argument;
     hki_clock *clock = runtime->clock;
     hki_executor executor;
-    hki_flight ended;
     uint32_t last_added = 0;
     int64_t awake_ns = 0;
     hki_executor_init(&executor, NULL, false);
@@ -174,8 +239,8 @@ static void *clock_main(void *argument)
         bool stopping = atomic_load(&clock->stopping);
         bool hurry = stopping || atomic_load(&runtime->stopping), any = false;
         int64_t next_ns;
-        for (hki_queue *queue; (queue = clock_take(runtime, hurry, &ended, &next_ns)); any = true)
-            complete(&executor, queue, &ended);
+        if (!complete_ended(&executor, runtime, hurry, &next_ns, &any))
+            next_ns = hki_clock_ns() + ORDER_NS;
         if (any) {
             hki_executor_flush(&executor);
             hki_progress(runtime);
@@ -224,9 +289,12 @@ static bool flights_create(hki_runtime *runtime)
 
 bool hki_clock_start(hki_runtime *runtime)
 {
-    hki_clock *clock = calloc(1, sizeof *clock);
+    hki_clock *clock = aligned_alloc(HKI_CACHE_LINE, sizeof *clock);
+    if (!clock)
+        return false;
+    *clock = (hki_clock){.started = false};
     runtime->clock = clock;
-    if (!clock || !flights_create(runtime))
+    if (!flights_create(runtime))
         return false;
     clock->started = !pthread_create(&clock->thread, NULL, clock_main, runtime);
     return clock->started;

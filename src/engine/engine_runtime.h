@@ -9,12 +9,12 @@
 #include "device/sim/sim_device.h"
 #include "engine/order.h"
 
-/* ---- cores to launch on (accelerator.c) ---------------------------------------------------------------------------- */
+/* ---- cores to launch on (launcher.c) ---------------------------------------------------------------------------- */
 
 /* Cores for the threads that launch: those that no CPU device has; where there are none, whatever core a CPU device
  * does not use at the moment. */
 typedef struct hki_launch_cores {
-    _Atomic(uint32_t) free, waiting;
+    _Atomic(int32_t) free;
     int count;
     int processors[HKI_MAX_CORES];
 } hki_launch_cores;
@@ -89,6 +89,7 @@ struct hki_runtime {
     hki_order *ordering;
     hki_launch_cores launch_cores;
     struct hki_clock *clock;
+    hki_launchers *launchers; /* NULL: no device needs them */
     hki_counter *counters; /* one for each core of the CPU devices */
     int counter_count;
     int device_count, queue_count;

@@ -93,6 +93,10 @@ bool hki_queue_wants_help(hki_queue *queue)
 void hki_queue_wake(hki_queue *queue)
 {
     hki_queue *park = queue->park;
+    if (queue->launchers) {
+        hki_launchers_notify(queue);
+        return;
+    }
     if (atomic_load(&park->sleepers) > 0 &&
         (park->is_accelerator ||
          (!atomic_load(&park->waking) && !atomic_exchange(&park->waking, true)))) {

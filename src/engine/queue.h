@@ -31,6 +31,8 @@ typedef struct hki_counter {
     hki_finished *by_queue;                         /* by the queue's number, at once */
 } hki_counter;
 
+typedef struct hki_launchers hki_launchers; /* see launcher.c */
+
 typedef struct hki_worker {
     pthread_t thread;
     bool running;
@@ -45,11 +47,12 @@ struct hki_queue {
     hki_device *device;
     hki_queue_kind kind;
     bool
-        is_accelerator; /* its one worker launches tasks, and the clock completes them: accelerator.c */
+        is_accelerator; /* its one worker, or a launcher, launches tasks, and the clock completes them */
     hki_budget *budget;
     /* Where its workers wait: spinners and so on are those of this queue, the first one of those that share cores. */
     hki_queue *park;
-    int number; /* in runtime->queues */
+    hki_launchers *launchers; /* who launches from it; NULL: its workers */
+    int number;               /* in runtime->queues */
     _Alignas(HKI_CACHE_LINE) hki_lock lock;
     struct {
         hki_task *first, *last;
@@ -79,11 +82,14 @@ struct hki_queue {
     pthread_mutex_t flip_lock;               /* held by who waits for the device */
     int worker_count;
     hki_worker *workers;
-    /* An accelerator's: tasks launched and not completed (clock.c), when the latest of them ends where that is known (its
-     * worker's), what one takes (smoothed); and what hk_device_get_stats tells. */
+    /* An accelerator's: tasks launched and not completed (clock.c); of who launches, one thread at a time: when the latest of
+     * them ends where that is known, and how long launching it took; what one takes (smoothed); and what hk_device_get_stats
+     * tells. */
     struct hki_flights *flights;
     _Atomic(uint32_t) in_flight;
-    int64_t launched_end_ns;
+    _Atomic(bool) launching; /* a launcher is at it */
+    _Atomic(int64_t) launched_end_ns;
+    uint64_t launch_ticks;
     _Atomic(int64_t) pace_ns;
     hki_lock stats_lock;
     hk_queue_stats stats;
@@ -134,6 +140,8 @@ bool hki_queue_has_work(hki_queue *queue);
 bool hki_queue_has_more(hki_queue *queue);
 void hki_budget_release(hki_queue *queue);
 void hki_queue_notify(hki_queue *queue);
+/* Both, of a queue with launchers: something may be launched. */
+void hki_launchers_notify(hki_queue *queue);
 void hki_queue_wake(hki_queue *queue);
 /* A task of the epoch has finished. Who waits for all of them is woken, where it sleeps, when the executor runs out of
  * tasks: by hki_progress, and, of a worker, hki_queue_counted before that. */

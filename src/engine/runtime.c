@@ -19,7 +19,8 @@ static bool workers_start(hki_runtime *runtime)
     sigset_t all, before;
     sigfillset(&all); /* signals go to the program's own threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = !runtime->accelerated || hki_clock_start(runtime);
+    bool started =
+        !runtime->accelerated || (hki_clock_start(runtime) && hki_launchers_start(runtime));
     for (int i = 0; i < runtime->queue_count && started; i++) {
         hki_queue *queue = runtime->queues[i];
         for (int j = 0; j < queue->worker_count && started; j++) {
@@ -46,6 +47,7 @@ static void workers_stop(hki_runtime *runtime)
             queue->workers[j].running = false;
         }
     }
+    hki_launchers_stop(runtime);
     hki_clock_stop(runtime);
     /* What other threads issued meanwhile; what they issue later they finish themselves. */
     hki_cancel_all(runtime);

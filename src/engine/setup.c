@@ -1,6 +1,6 @@
 /* What a runtime is made of: its configuration, and devices with their queues and cores. */
 #include "base/config.h"
-#include "engine/engine_internal.h"
+#include "engine/accelerator.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -139,7 +139,7 @@ static hki_queue *queue_create(hki_device *device, hki_queue_kind kind, hki_budg
                          .budget = budget,
                          .worker_count = worker_count};
     pthread_mutex_init(&queue->flip_lock, NULL);
-    queue->workers = calloc((size_t)worker_count, sizeof *queue->workers);
+    queue->workers = calloc((size_t)worker_count + 1, sizeof *queue->workers);
     if (!queue->workers) {
         queue_destroy(queue);
         return NULL;
@@ -196,6 +196,7 @@ void hki_devices_destroy(hki_runtime *runtime)
         free(runtime->counters[i].by_queue);
     free(runtime->counters);
     free(runtime->ordering);
+    free(runtime->launchers);
     free(runtime->budgets);
     free(runtime->cuda);
 }
@@ -271,12 +272,14 @@ static bool cpu_devices_create(hki_runtime *runtime, const hki_runtime_config *c
     return true;
 }
 
-/* Each with a thread of its own; false: no memory. */
+/* Each with a thread of its own, where launching may block it, or takes no core worth counting; false: no memory. */
 static bool accelerator_queues_create(hki_device *device)
 {
+    const int workers = !device->class->is_modelled;
     bool created = true;
     for (int k = 0; k < HKI_QUEUE_KIND_COUNT && created; k++)
-        created = (device->queues[k] = queue_create(device, (hki_queue_kind)k, NULL, 1, NULL, -1));
+        created =
+            (device->queues[k] = queue_create(device, (hki_queue_kind)k, NULL, workers, NULL, -1));
     device->runtime->accelerated = true;
     return created;
 }
@@ -368,8 +371,9 @@ bool hki_devices_create(hki_runtime *runtime, const hki_runtime_config *config)
     hki_launch_cores *rest = &runtime->launch_cores;
     rest->count = all - cores;
     memcpy(rest->processors, processors + cores, (size_t)rest->count * sizeof *processors);
-    atomic_store(&rest->free, (uint32_t)rest->count);
+    atomic_store(&rest->free, rest->count);
     return cpu_devices_create(runtime, config, processors, cores) &&
            sim_devices_create(runtime, config) && cuda_devices_create(runtime, config) &&
-           pinned_pools_create(runtime) && counters_create(runtime, cores) && order_create(runtime);
+           pinned_pools_create(runtime) && counters_create(runtime, cores) &&
+           hki_launchers_create(runtime) && order_create(runtime);
 }

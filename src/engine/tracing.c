@@ -112,6 +112,14 @@ void hki_tracing_name_worker(const hki_worker *worker)
     hki_trace_name_thread(name, queue->device->index, (int)queue->kind, worker->index);
 }
 
+/* What it launches is drawn where its devices are, by their clocks. */
+void hki_tracing_name_launcher(int index)
+{
+    char name[32];
+    snprintf(name, sizeof name, "launcher %d", index);
+    hki_trace_name_thread(name, -1, 0, index);
+}
+
 /* ---- tasks ------------------------------------------------------------------------------------------------ */
 
 static int clamp(int value, int most)

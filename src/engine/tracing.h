@@ -11,6 +11,7 @@ static inline hki_trace *hki_tracing(hki_runtime *runtime)
 }
 
 void hki_tracing_name_worker(const hki_worker *worker);
+void hki_tracing_name_launcher(int index);
 void hki_tracing_issue_locked(hki_trace *trace, const hki_task *task);
 void hki_tracing_event(hki_trace *trace, hki_trace_kind kind, uint64_t id);
 

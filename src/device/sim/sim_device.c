@@ -180,6 +180,7 @@ bool hki_sim_init(hki_device *device, const hk_sim_options *model)
     }
     device->class = &hki_sim_device_class;
     device->state = self;
+    device->times_host = model->factor > 0;
     device->kernel_offset = hki_sim_memory_offset(self->memory);
     describe(device, model);
     return true;

@@ -1,0 +1,247 @@
+/* The threads that launch for simulated devices. What these compute, they compute while it is launched, in cores of this
+ * machine: so there are as many threads as cores, whatever the number of devices, and any of them takes any queue that
+ * has something to launch. One that finds much to do wakes the next. */
+#include "engine/accelerator.h"
+
+#include <fenv.h>
+#include <stdlib.h>
+
+enum {
+    NAP_NS = 100000,   /* between looks for a core that no CPU device uses */
+    BRIEF_TICKS = 6000 /* a launch that takes no longer does not count */
+};
+
+typedef struct launcher {
+    pthread_t thread;
+    bool running;
+    hki_launchers *of;
+    int index;
+    int next;         /* where it goes on looking */
+    uint64_t at_work; /* ticks of launches since it last woke another */
+} launcher;
+
+struct hki_launchers {
+    hki_runtime *runtime;
+    hki_queue_set ready; /* queues that may have something to launch */
+    _Alignas(
+        HKI_CACHE_LINE) _Atomic(uint32_t) looking; /* threads that will look at it in a moment */
+    _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) sleepers, wake_word;
+    _Atomic(bool) waking; /* one has been woken, and is going to look */
+    int count;
+    launcher threads[];
+};
+
+/* ---- cores ---------------------------------------------------------------------------------------------------- */
+
+/* A core, perhaps of a CPU device: *budget, else NULL. Blocks until there is one; false: the runtime is ending. */
+static bool core_acquire(hki_runtime *runtime, hki_budget **budget)
+{
+    *budget = NULL;
+    if (runtime->launch_cores.count > 0) { /* there is one for each launcher */
+        atomic_fetch_sub(&runtime->launch_cores.free, 1);
+        return true;
+    }
+    for (;;) {
+        for (int i = runtime->budget_count - 1; i >= 0; i--)
+            if (hki_budget_try_acquire(&runtime->budgets[i])) {
+                *budget = &runtime->budgets[i];
+                return true;
+            }
+        if (atomic_load(&runtime->ended))
+            return false;
+        struct timespec nap = {0, NAP_NS};
+        nanosleep(&nap, NULL);
+    }
+}
+
+static void core_release(hki_runtime *runtime, hki_budget *budget)
+{
+    if (!budget) {
+        atomic_fetch_add(&runtime->launch_cores.free, 1);
+        return;
+    }
+    atomic_fetch_add(&budget->free_cores, 1);
+    /* CPU devices come first. */
+    for (int i = 0; i < runtime->queue_count && runtime->queues[i]->budget; i++)
+        if (runtime->queues[i]->budget == budget && hki_queue_is_ready(runtime->queues[i]))
+            hki_queue_notify(runtime->queues[i]);
+}
+
+/* ---- what there is to launch ---------------------------------------------------------------------------------- */
+
+static void wake(hki_launchers *self)
+{
+    if (atomic_load(&self->sleepers) > 0 && !atomic_load(&self->waking) &&
+        !atomic_exchange(&self->waking, true)) {
+        atomic_fetch_add(&self->wake_word, 1);
+        hki_futex_wake(&self->wake_word, 1);
+    }
+}
+
+void hki_launchers_notify(hki_queue *queue)
+{
+    hki_launchers *self = queue->launchers;
+    if (hki_queue_set_add(&self->ready, queue->number) && atomic_load(&self->looking) == 0)
+        wake(self);
+}
+
+static bool is_any_ready(hki_launchers *self)
+{
+    return hki_queue_set_next(&self->ready, 0) >= 0;
+}
+
+/* A queue with something to launch, which nobody else launches from until it is left; NULL: there is none. Each queue has its
+ * turn. What is pushed from when it is taken out of the set on puts it there again. */
+static hki_queue *queue_take(launcher *self)
+{
+    hki_launchers *all = self->of;
+    int number;
+    while ((number = hki_queue_set_next(&all->ready, self->next)) >= 0 ||
+           (number = hki_queue_set_next(&all->ready, 0)) >= 0) {
+        hki_queue *queue = all->runtime->queues[number];
+        self->next = (number + 1) % all->runtime->queue_count;
+        hki_queue_set_remove(&all->ready, number);
+        if (atomic_exchange(&queue->launching, true))
+            continue; /* who is at it looks again */
+        if (hki_accelerator_may_launch(queue))
+            return queue;
+        atomic_store(&queue->launching, false);
+    }
+    return NULL;
+}
+
+static void queue_leave(hki_queue *queue)
+{
+    atomic_store(&queue->launching, false);
+    if (hki_accelerator_may_launch(queue))
+        hki_launchers_notify(queue);
+}
+
+/* ---- the threads ---------------------------------------------------------------------------------------------- */
+
+/* False: the runtime is ending. */
+static bool wait_for_queue(hki_launchers *self)
+{
+    while (!is_any_ready(self)) {
+        atomic_fetch_add(&self->sleepers, 1);
+        uint32_t seen = atomic_load(&self->wake_word);
+        atomic_fetch_sub(&self->looking, 1);
+        /* Before it looks: who finds this still set has left something to see. */
+        atomic_store(&self->waking, false);
+        bool ended = atomic_load(&self->runtime->ended);
+        if (!ended && !is_any_ready(self))
+            hki_futex_wait(&self->wake_word, seen, -1);
+        atomic_fetch_add(&self->looking, 1);
+        atomic_fetch_sub(&self->sleepers, 1);
+        atomic_store(&self->waking, false);
+        if (ended)
+            return false;
+    }
+    return !atomic_load(&self->runtime->ended);
+}
+
+/* Others look for what comes meanwhile, where that may take long; and are called where launches have come to more than
+ * calling them takes. True: see hki_accelerator_launch_next. */
+static bool launch(launcher *self, hki_executor *executor, hki_queue *queue)
+{
+    hki_launchers *all = self->of;
+    const bool was_brief = queue->launch_ticks < HKI_LONG_TASK_TICKS;
+    if (!was_brief) {
+        atomic_fetch_sub(&all->looking, 1);
+        if (is_any_ready(all))
+            wake(all);
+    }
+    const uint64_t begin = hki_ticks();
+    const bool has_ended = hki_accelerator_launch_next(executor, queue);
+    queue->launch_ticks = hki_ticks() - begin;
+    if (!was_brief)
+        atomic_fetch_add(&all->looking, 1);
+    if (queue->launch_ticks > BRIEF_TICKS)
+        self->at_work += queue->launch_ticks;
+    if (self->at_work > HKI_LONG_TASK_TICKS) {
+        self->at_work = 0;
+        if (is_any_ready(all))
+            wake(all);
+    }
+    return has_ended;
+}
+
+static void *launcher_main(void *argument)
+{
+    launcher *self = argument;
+    hki_launchers *all = self->of;
+    hki_runtime *runtime = all->runtime;
+    hki_executor executor;
+    hki_budget *budget;
+    hki_executor_init(&executor, NULL, false);
+    hki_tracing_name_launcher(self->index);
+    fesetenv(FE_DFL_ENV);
+    if (runtime->launch_cores.count > 0)
+        hki_cpu_pin(runtime->launch_cores.processors, runtime->launch_cores.count);
+    atomic_fetch_add(&all->looking, 1);
+    while (wait_for_queue(all)) {
+        if (!core_acquire(runtime, &budget))
+            break;
+        hki_queue *queue = queue_take(self);
+        if (queue) {
+            bool has_ended = launch(self, &executor, queue);
+            queue_leave(queue);
+            if (has_ended)
+                hki_clock_help(&executor, runtime);
+        }
+        core_release(runtime, budget);
+    }
+    return NULL;
+}
+
+/* ---- life ------------------------------------------------------------------------------------------------------ */
+
+bool hki_launchers_create(hki_runtime *runtime)
+{
+    const int cores =
+        runtime->launch_cores.count ? runtime->launch_cores.count : runtime->counter_count;
+    int queues = 0;
+    for (int i = 0; i < runtime->queue_count; i++)
+        queues += runtime->queues[i]->worker_count == 0;
+    if (!queues)
+        return true;
+    const int count = queues < cores ? queues : cores;
+    const size_t bytes =
+        (sizeof(hki_launchers) + (size_t)count * sizeof(launcher) + HKI_CACHE_LINE - 1) /
+        HKI_CACHE_LINE * HKI_CACHE_LINE;
+    hki_launchers *self = runtime->launchers = aligned_alloc(HKI_CACHE_LINE, bytes);
+    if (!self)
+        return false;
+    *self = (hki_launchers){.runtime = runtime, .count = count};
+    for (int i = 0; i < count; i++)
+        self->threads[i] = (launcher){.of = self, .index = i};
+    for (int i = 0; i < runtime->queue_count; i++)
+        if (runtime->queues[i]->worker_count == 0)
+            runtime->queues[i]->launchers = self;
+    return true;
+}
+
+bool hki_launchers_start(hki_runtime *runtime)
+{
+    hki_launchers *self = runtime->launchers;
+    bool started = true;
+    for (int i = 0; self && i < self->count && started; i++) {
+        launcher *it = &self->threads[i];
+        started = it->running = !pthread_create(&it->thread, NULL, launcher_main, it);
+    }
+    return started;
+}
+
+void hki_launchers_stop(hki_runtime *runtime)
+{
+    hki_launchers *self = runtime->launchers;
+    if (!self)
+        return;
+    atomic_fetch_add(&self->wake_word, 1);
+    hki_futex_wake(&self->wake_word, INT32_MAX);
+    for (int i = 0; i < self->count; i++) {
+        if (self->threads[i].running)
+            pthread_join(self->threads[i].thread, NULL);
+        self->threads[i].running = false;
+    }
+}
