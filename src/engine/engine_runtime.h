@@ -127,6 +127,7 @@ struct hki_runtime {
     _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) progress;
     _Atomic(uint64_t)
         window_wanted; /* bytes, and 1 more, that a thread waits for; 0: none since they were woken last */
+    _Atomic(int) window_processor;        /* where that thread was */
     _Atomic(uint64_t) finished_elsewhere; /* tasks, by threads that are no workers */
     _Atomic(uint64_t) helped_calls, window_waits;
     /* See handover.c: of who measures, whom is_probing tells. Not to be tried before probe_ticks. */

@@ -204,6 +204,8 @@ hki_where hki_turn_where(hki_thread *self, hki_runtime *runtime, int64_t expecte
     const int64_t limit_ns = atomic_load_explicit(&runtime->inline_ns, memory_order_relaxed);
     if (runtime->is_told || limit_ns <= 0 || expected_ns > limit_ns || hki_in_task())
         return HKI_ANYWHERE;
+    if (expected_ns * HKI_TURN_DIVISOR <= limit_ns) /* whatever they depend on */
+        return HKI_IN_CALLER;
     const uint32_t call = self->turn_calls++;
     if (call == 0)
         atomic_store_explicit(&order->reach, HKI_MOST_REACH, memory_order_relaxed);

@@ -447,12 +447,16 @@ static __attribute__((noinline)) void issue_locked(hki_queue *queue, hki_task *t
 }
 
 /* A leaf that nobody else need learn of, wherever it runs. */
-static bool is_plain_leaf(const hki_task *task)
+static bool is_brief_leaf(const hki_task *task)
 {
     const hki_task_spec *spec = &task->spec;
-    return HKI_USUALLY(task->runtime->is_plain) && spec->expected_ns <= HKI_DIRECT_NS &&
-           spec->class->leaf && spec->piece_count == 1 && !spec->collective &&
-           !hki_tracing(task->runtime);
+    return spec->expected_ns <= HKI_DIRECT_NS && spec->class->leaf && spec->piece_count == 1 &&
+           !spec->collective && !hki_tracing(task->runtime);
+}
+
+static bool is_plain_leaf(const hki_task *task)
+{
+    return HKI_USUALLY(task->runtime->is_plain) && is_brief_leaf(task);
 }
 
 /* It runs here, at once where nothing is in its way, which takes less than others would take who had to do without it
@@ -469,6 +473,8 @@ static inline uint64_t submit_brief(hki_thread *self, hki_queue *queue, hki_task
         queue->at_once++;
         hki_biased_release(&runtime->issue_lock);
     } else {
+        if (runtime->accelerated)
+            hki_ahead_begin(task);
         issue_locked(queue, task, true, false);
     }
     return sequence;
@@ -494,6 +500,8 @@ static __attribute__((noinline)) uint64_t submit_any(hki_task *task, bool as_eve
                         hki_runs_in_caller(queue, spec->expected_ns,
                                            runtime->ordering && hki_task_takes_turns(task)));
     const bool is_put = !small && is_for_ring(queue, task);
+    if (small && runtime->accelerated && is_brief_leaf(task))
+        return submit_brief(self, queue, task);
     if (runtime->accelerated)
         hki_ahead_begin(task);
     hki_biased_acquire(&runtime->issue_lock);

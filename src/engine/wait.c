@@ -417,10 +417,14 @@ void hki_window_set_near(hki_runtime *runtime, uint64_t calls)
 void hki_window_make_room(hki_runtime *runtime)
 {
     uint64_t wanted = atomic_load(&runtime->window_wanted);
-    if (!wanted ||
-        !is_half_empty(runtime, wanted - 1,
-                       atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed) -
-                           hki_finished_tasks(runtime)) ||
+    if (!wanted)
+        return;
+    const uint64_t unfinished = atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed) -
+                                hki_finished_tasks(runtime);
+    if (!is_half_empty(runtime, wanted - 1, unfinished) ||
+        (unfinished > runtime->run_ahead_calls / 4 &&
+         sched_getcpu() !=
+             atomic_load_explicit(&runtime->window_processor, memory_order_relaxed)) ||
         !atomic_compare_exchange_strong(&runtime->window_wanted, &wanted, 0))
         return;
     atomic_fetch_add(&runtime->progress, 1);
@@ -455,6 +459,7 @@ void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes)
                   : most_ns > WINDOW_NAP_NS ? WINDOW_NAP_NS
                                             : most_ns;
         const uint32_t seen = atomic_load(&runtime->progress);
+        atomic_store_explicit(&runtime->window_processor, sched_getcpu(), memory_order_relaxed);
         atomic_store(&runtime->window_wanted, output_bytes + 1);
         if (!is_half_empty(runtime, output_bytes, counted_unfinished(runtime)))
             hki_futex_wait(&runtime->progress, seen, most_ns);
