@@ -26,7 +26,8 @@ struct hki_launchers {
     _Alignas(
         HKI_CACHE_LINE) _Atomic(uint32_t) looking; /* threads that will look at it in a moment */
     _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) sleepers, wake_word;
-    _Atomic(bool) waking; /* one has been woken, and is going to look */
+    _Atomic(uint32_t) watchers; /* of the sleepers, those that look again in a while */
+    _Atomic(bool) waking;       /* one has been woken, and is going to look */
     int count;
     launcher threads[];
 };
@@ -119,24 +120,37 @@ static void queue_leave(hki_queue *queue)
 
 /* ---- the threads ---------------------------------------------------------------------------------------------- */
 
+/* Sleeps until something is ready. While others are awake, one of which may be at a launch that takes longer than expected,
+ * it looks again in a while. False: the runtime is ending. */
+static bool rest(hki_launchers *self)
+{
+    const bool watches = atomic_fetch_add(&self->sleepers, 1) + 1 < (uint32_t)self->count;
+    uint32_t seen = atomic_load(&self->wake_word);
+    atomic_fetch_sub(&self->looking, 1);
+    atomic_fetch_add(&self->watchers, watches);
+    /* Before it looks: who finds this still set has left something to see. */
+    atomic_store(&self->waking, false);
+    bool ended = atomic_load(&self->runtime->ended);
+    if (!ended && !is_any_ready(self))
+        hki_futex_wait(&self->wake_word, seen, watches ? HKI_LOOK_AGAIN_NS : -1);
+    atomic_fetch_sub(&self->watchers, watches);
+    atomic_fetch_add(&self->looking, 1);
+    atomic_fetch_sub(&self->sleepers, 1);
+    atomic_store(&self->waking, false);
+    return !ended;
+}
+
 /* False: the runtime is ending. */
 static bool wait_for_queue(hki_launchers *self)
 {
+    bool rested = false;
     while (!is_any_ready(self)) {
-        atomic_fetch_add(&self->sleepers, 1);
-        uint32_t seen = atomic_load(&self->wake_word);
-        atomic_fetch_sub(&self->looking, 1);
-        /* Before it looks: who finds this still set has left something to see. */
-        atomic_store(&self->waking, false);
-        bool ended = atomic_load(&self->runtime->ended);
-        if (!ended && !is_any_ready(self))
-            hki_futex_wait(&self->wake_word, seen, -1);
-        atomic_fetch_add(&self->looking, 1);
-        atomic_fetch_sub(&self->sleepers, 1);
-        atomic_store(&self->waking, false);
-        if (ended)
+        if (!rest(self))
             return false;
+        rested = true;
     }
+    if (rested && atomic_load(&self->watchers) == 0)
+        wake(self);
     return !atomic_load(&self->runtime->ended);
 }
 
@@ -145,8 +159,10 @@ static bool wait_for_queue(hki_launchers *self)
 static bool launch(launcher *self, hki_executor *executor, hki_queue *queue)
 {
     hki_launchers *all = self->of;
-    const bool was_brief = queue->launch_ticks < HKI_LONG_TASK_TICKS;
-    if (!was_brief) {
+    const bool is_long =
+        queue->launch_ticks > HKI_LONG_TASK_TICKS ||
+        atomic_load_explicit(&queue->backlog_ns, memory_order_relaxed) > HKI_LONG_TASK_NS;
+    if (is_long) {
         atomic_fetch_sub(&all->looking, 1);
         if (is_any_ready(all))
             wake(all);
@@ -154,7 +170,7 @@ static bool launch(launcher *self, hki_executor *executor, hki_queue *queue)
     const uint64_t begin = hki_ticks();
     const bool has_ended = hki_accelerator_launch_next(executor, queue);
     queue->launch_ticks = hki_ticks() - begin;
-    if (!was_brief)
+    if (is_long)
         atomic_fetch_add(&all->looking, 1);
     if (queue->launch_ticks > BRIEF_TICKS)
         self->at_work += queue->launch_ticks;
