@@ -275,15 +275,20 @@ static void test_turn_where(void)
     CHECK(hki_turn_where(&self, runtime, 300) == HKI_ANYWHERE); /* not measured yet */
     atomic_store(&runtime->inline_ns, LIMIT_NS);
     for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) {
-        for (int j = 0; j < LOOK; j++)
+        for (int j = 0; j < LOOK; j++) {
             CHECK(hki_turn_where(&self, runtime, 300) == HKI_IN_WORKER);
+            /* Whatever is seen. Handed over, it would be in the way of all that runs in the caller. */
+            CHECK(hki_turn_where(&self, runtime, LIMIT_NS / 3) == HKI_IN_CALLER);
+        }
         atomic_store(&runtime->ordering->reach, seen[i].reach);
         int calls = LOOK;
-        for (; self.turn_calls; calls++) {
-            const int64_t ns = seen[i].most_ns + (seen[i].most_ns < LIMIT_NS ? calls % 2 : 0);
+        for (int j = 0; self.turn_calls; j++) {
+            const uint32_t before = self.turn_calls;
+            const int64_t ns = seen[i].most_ns + (seen[i].most_ns < LIMIT_NS ? j % 2 : 0);
             CHECK(hki_turn_where(&self, runtime, ns) ==
                   (ns <= seen[i].most_ns ? HKI_IN_CALLER : HKI_ANYWHERE));
             CHECK(hki_turn_where(&self, runtime, LIMIT_NS + 1) == HKI_ANYWHERE);
+            calls += self.turn_calls != before; /* others do not count */
         }
         /* What has not changed is looked at less often. */
         CHECK(i == 4 ? calls > 3 * LEAST_PERIOD / 2 : calls < 3 * LEAST_PERIOD / 2);
