@@ -99,8 +99,7 @@ static void let_follow(hki_executor *executor, hki_task *task, const hki_ticket 
     hki_task_dispatch(executor, hki_stage_launch(task, &mark));
 }
 
-/* True: it has ended. */
-static bool launch(hki_executor *executor, hki_queue *queue, hki_task *task)
+bool hki_accelerator_launch(hki_executor *executor, hki_queue *queue, hki_task *task)
 {
     hki_device *device = queue->device;
     const hki_task_spec *spec = &task->spec;
@@ -151,11 +150,11 @@ bool hki_accelerator_may_launch(hki_queue *queue)
     return left_ns < HKI_AHEAD_NS;
 }
 
-bool hki_accelerator_launch_next(hki_executor *executor, hki_queue *queue)
+hki_task *hki_accelerator_take(hki_queue *queue)
 {
     hki_claim claim = {NULL, -1};
-    return hki_queue_pop(queue, NULL, HKI_LONG_TASK_NS, &claim, 1) &&
-           launch(executor, queue, claim.task);
+    hki_queue_pop(queue, NULL, HKI_LONG_TASK_NS, &claim, 1);
+    return claim.task;
 }
 
 /* ---- the thread of a queue, where launching only gives a device work ------------------------------------------- */
@@ -197,7 +196,8 @@ void *hki_accelerator_main(void *argument)
     if (runtime->launch_cores.count > 0)
         hki_cpu_pin(runtime->launch_cores.processors, runtime->launch_cores.count);
     while (wait_for_task(queue)) {
-        if (hki_accelerator_launch_next(&executor, queue))
+        hki_task *task = hki_accelerator_take(queue);
+        if (task && hki_accelerator_launch(&executor, queue, task))
             hki_clock_help(&executor, runtime);
         linger(queue);
     }

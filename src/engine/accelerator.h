@@ -26,7 +26,7 @@ typedef struct hki_flight {
 /* False: no memory or no thread for it. */
 bool hki_clock_start(hki_runtime *runtime);
 /* Who launches from the queue has launched a task, counted in in_flight already. It may be gone on return. True: the task
- * has ended, too: see hki_accelerator_launch_next. */
+ * has ended, too: see hki_accelerator_launch. */
 bool hki_clock_add(hki_queue *queue, const hki_flight *flight);
 /* Completes what has ended, on all devices. Does not block. */
 void hki_clock_help(hki_executor *executor, hki_runtime *runtime);
@@ -37,9 +37,10 @@ void hki_clock_stop(hki_runtime *runtime);
 void *hki_accelerator_main(void *worker);
 /* Something is ready, and not too much in flight. Any thread. */
 bool hki_accelerator_may_launch(hki_queue *queue);
-/* Launches what is first in the queue, if anything is. One thread of a queue at a time. True: that has ended already, and the
- * thread is to call hki_clock_help, which spares waking another one. */
-bool hki_accelerator_launch_next(hki_executor *executor, hki_queue *queue);
+/* The next two are for one thread of a queue at a time. What is to be launched next; NULL: nothing is ready. */
+hki_task *hki_accelerator_take(hki_queue *queue);
+/* Launches it. True: it has ended already, and the thread is to call hki_clock_help, which spares waking another one. */
+bool hki_accelerator_launch(hki_executor *executor, hki_queue *queue, hki_task *task);
 /* The serial engine's: the task has run in this thread; sleeps until its device has done it. */
 void hki_accelerator_pace(hki_task *task, int64_t ready_ns, int64_t host_ns);
 /* The device is done with the task, as the ticket says: notes when that was, and what became of it. */

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 
 enum {
-    NAP_NS = 100000,   /* between looks for a core that no CPU device uses */
-    BRIEF_TICKS = 6000 /* a launch that takes no longer does not count */
+    NAP_NS = 100000, /* between looks for a core that no CPU device uses */
+    NAPS = 20,
+    BRIEF_TICKS = 6000, /* a launch that takes no longer does not count */
+    LONG_COPY_BYTES = 100000
 };
 
 typedef struct launcher {
@@ -34,7 +36,8 @@ struct hki_launchers {
 
 /* ---- cores ---------------------------------------------------------------------------------------------------- */
 
-/* A core, perhaps of a CPU device: *budget, else NULL. Blocks until there is one; false: the runtime is ending. */
+/* A core, perhaps of a CPU device: *budget, else NULL. Blocks until there is one, or for a while: a CPU device that has much
+ * to do keeps its cores, and so they are shared with that as the system shares them. False: the runtime is ending. */
 static bool core_acquire(hki_runtime *runtime, hki_budget **budget)
 {
     *budget = NULL;
@@ -42,7 +45,7 @@ static bool core_acquire(hki_runtime *runtime, hki_budget **budget)
         atomic_fetch_sub(&runtime->launch_cores.free, 1);
         return true;
     }
-    for (;;) {
+    for (int naps = 0; naps < NAPS; naps++) {
         for (int i = runtime->budget_count - 1; i >= 0; i--)
             if (hki_budget_try_acquire(&runtime->budgets[i])) {
                 *budget = &runtime->budgets[i];
@@ -53,12 +56,13 @@ static bool core_acquire(hki_runtime *runtime, hki_budget **budget)
         struct timespec nap = {0, NAP_NS};
         nanosleep(&nap, NULL);
     }
+    return true;
 }
 
 static void core_release(hki_runtime *runtime, hki_budget *budget)
 {
     if (!budget) {
-        atomic_fetch_add(&runtime->launch_cores.free, 1);
+        atomic_fetch_add(&runtime->launch_cores.free, runtime->launch_cores.count > 0);
         return;
     }
     atomic_fetch_add(&budget->free_cores, 1);
@@ -91,6 +95,14 @@ static bool is_any_ready(hki_launchers *self)
     return hki_queue_set_next(&self->ready, 0) >= 0;
 }
 
+/* After this somebody looks whether there is something to launch: it may have been told to who launches at the moment. */
+static void queue_leave(hki_queue *queue)
+{
+    atomic_store(&queue->launching, false);
+    if (hki_accelerator_may_launch(queue))
+        hki_launchers_notify(queue);
+}
+
 /* A queue with something to launch, which nobody else launches from until it is left; NULL: there is none. Each queue has its
  * turn. What is pushed from when it is taken out of the set on puts it there again. */
 static hki_queue *queue_take(launcher *self)
@@ -106,16 +118,9 @@ static hki_queue *queue_take(launcher *self)
             continue; /* who is at it looks again */
         if (hki_accelerator_may_launch(queue))
             return queue;
-        atomic_store(&queue->launching, false);
+        queue_leave(queue);
     }
     return NULL;
-}
-
-static void queue_leave(hki_queue *queue)
-{
-    atomic_store(&queue->launching, false);
-    if (hki_accelerator_may_launch(queue))
-        hki_launchers_notify(queue);
 }
 
 /* ---- the threads ---------------------------------------------------------------------------------------------- */
@@ -155,20 +160,23 @@ static bool wait_for_queue(hki_launchers *self)
 }
 
 /* Others look for what comes meanwhile, where that may take long; and are called where launches have come to more than
- * calling them takes. True: see hki_accelerator_launch_next. */
+ * calling them takes. True: see hki_accelerator_launch. */
 static bool launch(launcher *self, hki_executor *executor, hki_queue *queue)
 {
     hki_launchers *all = self->of;
-    const bool is_long =
-        queue->launch_ticks > HKI_LONG_TASK_TICKS ||
-        atomic_load_explicit(&queue->backlog_ns, memory_order_relaxed) > HKI_LONG_TASK_NS;
+    hki_task *task = hki_accelerator_take(queue);
+    if (!task)
+        return false;
+    const bool is_long = queue->launch_ticks > HKI_LONG_TASK_TICKS ||
+                         task->spec.expected_ns > HKI_LONG_TASK_NS ||
+                         task->spec.cost.copy_bytes > LONG_COPY_BYTES;
     if (is_long) {
         atomic_fetch_sub(&all->looking, 1);
         if (is_any_ready(all))
             wake(all);
     }
     const uint64_t begin = hki_ticks();
-    const bool has_ended = hki_accelerator_launch_next(executor, queue);
+    const bool has_ended = hki_accelerator_launch(executor, queue, task);
     queue->launch_ticks = hki_ticks() - begin;
     if (is_long)
         atomic_fetch_add(&all->looking, 1);

@@ -47,21 +47,29 @@ static void run(hki_task *task, void *payload, int64_t piece)
 
 static const hki_task_class work_class = {.enqueues = true, .run = run};
 
-/* Reads one variable, if it is not < 0, and writes another. */
-static void submit(int sim, int read, int write, void (*body)(void *), void *argument)
+/* Reads one variable and writes another; < 0: none. */
+static void submit_to(hki_device *device, int read, int write, int64_t expected_ns,
+                      void (*body)(void *), void *argument)
 {
     hki_task *task = hki_task_begin(runtime, sizeof(work), 2, 0);
     hki_task_spec *spec = hki_task_get_spec(task);
     *(work *)hki_task_payload(task) = (work){body, argument};
     spec->class = &work_class;
-    spec->device = sims[sim];
+    spec->device = device;
     spec->operation = "work";
-    spec->expected_ns = 1; /* whatever it takes */
+    spec->expected_ns = expected_ns;
     spec->access_count = 0;
     if (read >= 0)
         spec->accesses[spec->access_count++] = (hki_access){&vars[read], 0, 1, HKI_READ};
-    spec->accesses[spec->access_count++] = (hki_access){&vars[write], 0, 1, HKI_WRITE};
+    if (write >= 0)
+        spec->accesses[spec->access_count++] = (hki_access){&vars[write], 0, 1, HKI_WRITE};
     hki_task_submit(task);
+}
+
+/* Expected to be short, whatever it takes. */
+static void submit(int sim, int read, int write, void (*body)(void *), void *argument)
+{
+    submit_to(sims[sim], read, write, 1, body, argument);
 }
 
 static int thread_count(void)
@@ -121,6 +129,31 @@ static void test_long_launch(bool is_first, bool is_late)
     stop();
 }
 
+static void take_a_millisecond(void *argument)
+{
+    for (int64_t until = hk_clock_ns() + 1000000; hk_clock_ns() < until;)
+        ;
+    add_one(argument);
+}
+
+/* All cores are the CPU device's, which has something to do on them for half a second. */
+static void test_busy_cores(void)
+{
+    static _Atomic(int) count, other;
+    start(0);
+    const int tasks = 500 * hk_device_cores(hk_device_default());
+    atomic_store(&count, 0);
+    atomic_store(&other, 0);
+    for (int i = 0; i < tasks; i++)
+        submit_to(hk_device_default().handle, 0, -1, 1000000, take_a_millisecond, &count);
+    submit(1, -1, 1, add_one, &other);
+    const hk_status *status = hki_wait_range(&vars[1], 0, 1, NULL, NULL);
+    CHECK(hk_ok(status));
+    hk_status_release(status);
+    CHECK(atomic_load(&other) == 1 && atomic_load(&count) < tasks / 2);
+    stop();
+}
+
 enum { ISSUERS = 3, CALLS = 3000 };
 
 static _Atomic(int) issued_work;
@@ -167,6 +200,7 @@ int main(void)
     test_threads();
     for (int i = 0; i < 4; i++)
         test_long_launch(i & 1, i & 2);
+    test_busy_cores();
     test_many(1);
     test_many(2);
     return check_result();
