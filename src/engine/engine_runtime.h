@@ -47,8 +47,8 @@ void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes);
  * lets them have this core. They would not get one otherwise while all are busy with short tasks, not before these have run
  * out: a thread that wakes up has to wait until another has used up its time. */
 void hki_window_make_room(hki_runtime *runtime);
-/* Before a thread that issues runs further ahead of short tasks than a cache can hold: helps, or waits a little, but
- * no longer than HKI_SPIN_NS for each HKI_NEAR_TASKS calls, whatever the tasks take. */
+/* Before a thread that issues is further ahead of short tasks than is of use: helps, or waits a little, but no longer than 0.1 ms
+ * for each 512 calls that are unfinished, whatever the tasks take. */
 void hki_window_approach(hki_runtime *runtime);
 bool hki_window_full_locked(hki_runtime *runtime, uint64_t output_bytes);
 /* Looks how many that were issued have finished, as far as workers have told. Expects the issue lock. */
@@ -90,7 +90,7 @@ struct hki_runtime {
     hki_launch_cores launch_cores;
     struct hki_clock *clock;
     hki_launchers *launchers; /* NULL: no device needs them */
-    hki_counter *counters; /* one for each core of the CPU devices */
+    hki_counter *counters;    /* one for each core of the CPU devices */
     int counter_count;
     int device_count, queue_count;
     hki_device *devices[HKI_MAX_DEVICES];
@@ -127,6 +127,7 @@ struct hki_runtime {
     _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) progress;
     _Atomic(uint64_t)
         window_wanted; /* bytes, and 1 more, that a thread waits for; 0: none since they were woken last */
+    _Atomic(uint64_t) window_calls;       /* it waits until at most so many are unfinished */
     _Atomic(int) window_processor;        /* where that thread was */
     _Atomic(uint64_t) finished_elsewhere; /* tasks, by threads that are no workers */
     _Atomic(uint64_t) helped_calls, window_waits;
@@ -185,8 +186,8 @@ static inline bool hki_window_is_clear(hki_runtime *runtime, uint64_t output_byt
            (held <= 0 || (uint64_t)held + output_bytes <= runtime->run_ahead_bytes);
 }
 
-/* Sets when it is time for hki_window_approach. */
-void hki_window_set_near(hki_runtime *runtime, uint64_t calls);
+/* Sets when it is time for hki_window_approach, with so many calls unfinished now. */
+void hki_window_set_near(hki_runtime *runtime, uint64_t unfinished);
 
 /* ---- slots (slot.c) ------------------------------------------------------------------------------------------------ */
 

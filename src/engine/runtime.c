@@ -110,8 +110,7 @@ static hki_runtime *runtime_create(const hk_runtime_options *options)
         runtime_destroy(runtime);
         return NULL;
     }
-    /* An accelerator's tasks are ahead anyway. */
-    hki_window_set_near(runtime, runtime->accelerated ? UINT64_MAX : HKI_NEAR_TASKS);
+    hki_window_set_near(runtime, 0);
     if (!runtime->serial && !workers_start(runtime)) {
         workers_stop(runtime);
         atomic_store(&runtime->ended, false);

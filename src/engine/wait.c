@@ -5,6 +5,7 @@ enum {
     SEARCH_LIMIT = 256,
     HELP_PERIOD_NS = 5000,
     WINDOW_NAP_NS = 1000000,
+    NEAR_NS = 2 * HKI_SPIN_NS,
     BUSY_SPIN_NS = 5000 /* where no core is free: for tasks that end any moment */
 };
 
@@ -367,18 +368,44 @@ static uint64_t unfinished_tasks(hki_runtime *runtime)
     return unfinished;
 }
 
+/* What who waits for room waits for. */
+typedef struct room {
+    uint64_t calls; /* at most so many unfinished ones, */
+    uint64_t bytes; /* and as much for outputs */
+} room;
+
 /* Half empty: who had to wait goes on only then, or every call behind a full window would be a sleep. */
-static bool is_half_empty(hki_runtime *runtime, uint64_t output_bytes, uint64_t unfinished)
+static room room_for(const hki_runtime *runtime, uint64_t output_bytes)
 {
-    int64_t held = atomic_load_explicit(&runtime->window_bytes, memory_order_relaxed);
-    uint64_t bytes = output_bytes + (held > 0 ? (uint64_t)held : 0);
-    return unfinished == 0 ||
-           (unfinished <= runtime->run_ahead_calls / 2 && bytes <= runtime->run_ahead_bytes / 2);
+    return (room){runtime->run_ahead_calls / 2, output_bytes};
 }
 
-/* It takes a moment until half of those are left that are near, by what the latest calls are expected to take: who waits
- * longer had better leave its core to those who run them. */
-static bool is_near_soon(hki_runtime *runtime, uint64_t unfinished)
+static bool is_there_room(hki_runtime *runtime, room wanted, uint64_t unfinished)
+{
+    int64_t held = atomic_load_explicit(&runtime->window_bytes, memory_order_relaxed);
+    uint64_t bytes = wanted.bytes + (held > 0 ? (uint64_t)held : 0);
+    return unfinished == 0 || (unfinished <= wanted.calls && bytes <= runtime->run_ahead_bytes / 2);
+}
+
+/* Unfinished calls whose slots and gates the caches hold, and with which no worker runs out of them. */
+static uint64_t near_tasks(const hki_runtime *runtime)
+{
+    const uint64_t batches = 2 * HKI_BATCH_TASKS * (uint64_t)runtime->counter_count;
+    return batches > HKI_NEAR_TASKS ? batches : HKI_NEAR_TASKS;
+}
+
+void hki_window_set_near(hki_runtime *runtime, uint64_t unfinished)
+{
+    const uint64_t most = runtime->run_ahead_calls, least = near_tasks(runtime);
+    uint64_t calls = unfinished < least ? least : unfinished + least;
+    if (runtime->accelerated) /* its tasks are ahead anyway */
+        calls = UINT64_MAX;
+    atomic_store_explicit(&runtime->near_calls, calls, memory_order_relaxed);
+    atomic_store_explicit(&runtime->clear_calls, calls < most ? calls : most, memory_order_relaxed);
+}
+
+/* The latest calls are so short, by what they are expected to take, that workers keep up with who issues them. */
+static bool are_short(hki_runtime *runtime)
 {
     hki_biased_acquire(&runtime->issue_lock);
     const uint64_t issued = atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed);
@@ -387,31 +414,7 @@ static bool is_near_soon(hki_runtime *runtime, uint64_t unfinished)
     runtime->near_tasks = issued;
     runtime->near_ns = runtime->issued_ns;
     hki_biased_release(&runtime->issue_lock);
-    int64_t cores = 0, ahead = (int64_t)unfinished - HKI_NEAR_TASKS / 2;
-    for (int i = 0; i < runtime->queue_count; i++)
-        cores += runtime->queues[i]->worker_count;
-    return tasks > 0 && ns / tasks * ahead <= HKI_BATCH_NS * cores;
-}
-
-void hki_window_approach(hki_runtime *runtime)
-{
-    const int64_t until = hki_clock_ns() + HKI_SPIN_NS;
-    uint64_t unfinished = unfinished_tasks(runtime);
-    if (unfinished >= HKI_NEAR_TASKS && is_near_soon(runtime, unfinished))
-        while ((unfinished = unfinished_tasks(runtime)) > HKI_NEAR_TASKS / 2 &&
-               hki_clock_ns() < until)
-            for (int i = 0; i < 32 && !help_any(runtime, HKI_BATCH_NS); i++)
-                hki_relax();
-    /* What is ahead is long, or waits for what is: no use to ask before there is as much again. */
-    hki_window_set_near(runtime,
-                        unfinished < HKI_NEAR_TASKS ? HKI_NEAR_TASKS : unfinished + HKI_NEAR_TASKS);
-}
-
-void hki_window_set_near(hki_runtime *runtime, uint64_t calls)
-{
-    const uint64_t most = runtime->run_ahead_calls;
-    atomic_store_explicit(&runtime->near_calls, calls, memory_order_relaxed);
-    atomic_store_explicit(&runtime->clear_calls, calls < most ? calls : most, memory_order_relaxed);
+    return tasks > 0 && ns / tasks <= HKI_NEAR_NS * runtime->counter_count;
 }
 
 void hki_window_make_room(hki_runtime *runtime)
@@ -421,8 +424,10 @@ void hki_window_make_room(hki_runtime *runtime)
         return;
     const uint64_t unfinished = atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed) -
                                 hki_finished_tasks(runtime);
-    if (!is_half_empty(runtime, wanted - 1, unfinished) ||
-        (unfinished > runtime->run_ahead_calls / 4 &&
+    const room its = {atomic_load_explicit(&runtime->window_calls, memory_order_relaxed),
+                      wanted - 1};
+    if (!is_there_room(runtime, its, unfinished) ||
+        (unfinished > its.calls / 2 &&
          sched_getcpu() !=
              atomic_load_explicit(&runtime->window_processor, memory_order_relaxed)) ||
         !atomic_compare_exchange_strong(&runtime->window_wanted, &wanted, 0))
@@ -442,28 +447,51 @@ static uint64_t counted_unfinished(hki_runtime *runtime)
     return unfinished;
 }
 
-void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes)
+/* Until until_ns at the latest. */
+static void wait_for_room(hki_runtime *runtime, room wanted, int64_t until_ns)
 {
-    atomic_fetch_add_explicit(&runtime->window_waits, 1, memory_order_relaxed);
     const int64_t begin = hki_clock_ns();
     int64_t start = begin;
-    hki_wait_point point = hki_tracing_wait(runtime);
-    while (!is_half_empty(runtime, output_bytes, counted_unfinished(runtime)) &&
+    while (!is_there_room(runtime, wanted, counted_unfinished(runtime)) &&
            hki_runtime_alive(runtime)) {
         if (stay_awake(runtime, &start))
             continue;
         /* A worker says when there is room (hki_window_make_room). If none is about to look, this sleeps no longer than a
          * part of the time so far, so that those who run tasks do not run out of them meanwhile. */
-        int64_t most_ns = (hki_clock_ns() - begin) / 4;
+        const int64_t now = hki_clock_ns();
+        int64_t most_ns = (now - begin) / 4;
         most_ns = most_ns < HKI_SPIN_NS     ? HKI_SPIN_NS
                   : most_ns > WINDOW_NAP_NS ? WINDOW_NAP_NS
                                             : most_ns;
+        if (now >= until_ns)
+            break;
         const uint32_t seen = atomic_load(&runtime->progress);
         atomic_store_explicit(&runtime->window_processor, sched_getcpu(), memory_order_relaxed);
-        atomic_store(&runtime->window_wanted, output_bytes + 1);
-        if (!is_half_empty(runtime, output_bytes, counted_unfinished(runtime)))
+        atomic_store_explicit(&runtime->window_calls, wanted.calls, memory_order_relaxed);
+        atomic_store(&runtime->window_wanted, wanted.bytes + 1);
+        if (!is_there_room(runtime, wanted, counted_unfinished(runtime)))
             hki_futex_wait(&runtime->progress, seen, most_ns);
     }
     atomic_store(&runtime->window_wanted, 0);
+}
+
+void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes)
+{
+    atomic_fetch_add_explicit(&runtime->window_waits, 1, memory_order_relaxed);
+    hki_wait_point point = hki_tracing_wait(runtime);
+    wait_for_room(runtime, room_for(runtime, output_bytes), INT64_MAX);
     hki_tracing_waited(&point, HKI_TRACE_WAIT_WINDOW, -1);
+}
+
+void hki_window_approach(hki_runtime *runtime)
+{
+    const uint64_t near = near_tasks(runtime);
+    uint64_t unfinished = unfinished_tasks(runtime);
+    if (unfinished >= near && are_short(runtime)) {
+        const int64_t most_ns = (int64_t)(unfinished / near) * 2 * HKI_SPIN_NS;
+        wait_for_room(runtime, (room){near / 2, 0}, hki_clock_ns() + most_ns);
+        unfinished = unfinished_tasks(runtime);
+    }
+    /* What is ahead is long, or waits for what is: no use to ask before there is as much again. */
+    hki_window_set_near(runtime, unfinished);
 }
