@@ -47,8 +47,7 @@ void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes);
  * lets them have this core. They would not get one otherwise while all are busy with short tasks, not before these have run
  * out: a thread that wakes up has to wait until another has used up its time. */
 void hki_window_make_room(hki_runtime *runtime);
-/* Before a thread that issues is further ahead of short tasks than is of use: helps, or waits a little, but no longer than 0.1 ms
- * for each 512 calls that are unfinished, whatever the tasks take. */
+/* Before a thread that issues is further ahead of short tasks than is of use: helps, or waits, as long as some finish. */
 void hki_window_approach(hki_runtime *runtime);
 bool hki_window_full_locked(hki_runtime *runtime, uint64_t output_bytes);
 /* Looks how many that were issued have finished, as far as workers have told. Expects the issue lock. */
@@ -186,8 +185,8 @@ static inline bool hki_window_is_clear(hki_runtime *runtime, uint64_t output_byt
            (held <= 0 || (uint64_t)held + output_bytes <= runtime->run_ahead_bytes);
 }
 
-/* Sets when it is time for hki_window_approach, with so many calls unfinished now. */
-void hki_window_set_near(hki_runtime *runtime, uint64_t unfinished);
+/* Sets with how many unfinished calls it is time for hki_window_approach; not before there are a certain number. */
+void hki_window_set_near(hki_runtime *runtime, uint64_t calls);
 
 /* ---- slots (slot.c) ------------------------------------------------------------------------------------------------ */
 

@@ -394,18 +394,19 @@ static uint64_t near_tasks(const hki_runtime *runtime)
     return batches > HKI_NEAR_TASKS ? batches : HKI_NEAR_TASKS;
 }
 
-void hki_window_set_near(hki_runtime *runtime, uint64_t unfinished)
+void hki_window_set_near(hki_runtime *runtime, uint64_t calls)
 {
     const uint64_t most = runtime->run_ahead_calls, least = near_tasks(runtime);
-    uint64_t calls = unfinished < least ? least : unfinished + least;
     if (runtime->accelerated) /* its tasks are ahead anyway */
         calls = UINT64_MAX;
+    else if (calls < least)
+        calls = least;
     atomic_store_explicit(&runtime->near_calls, calls, memory_order_relaxed);
     atomic_store_explicit(&runtime->clear_calls, calls < most ? calls : most, memory_order_relaxed);
 }
 
-/* The latest calls are so short, by what they are expected to take, that workers keep up with who issues them. */
-static bool are_short(hki_runtime *runtime)
+/* What the latest calls are expected to take each; 0: there were none. */
+static int64_t latest_ns(hki_runtime *runtime)
 {
     hki_biased_acquire(&runtime->issue_lock);
     const uint64_t issued = atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed);
@@ -414,7 +415,22 @@ static bool are_short(hki_runtime *runtime)
     runtime->near_tasks = issued;
     runtime->near_ns = runtime->issued_ns;
     hki_biased_release(&runtime->issue_lock);
-    return tasks > 0 && ns / tasks <= HKI_NEAR_NS * runtime->counter_count;
+    return tasks > 0 ? 1 + ns / tasks : 0;
+}
+
+/* To how many unfinished ones a thread that issues such calls had better fall back; UINT64_MAX: it may go on. */
+static uint64_t near_enough(hki_runtime *runtime, uint64_t unfinished)
+{
+    const uint64_t near = near_tasks(runtime);
+    const int64_t ns = unfinished < near ? 0 : latest_ns(runtime);
+    if (ns == 0 || ns > HKI_TURN_NS)
+        return UINT64_MAX;
+    if (ns <= HKI_NEAR_NS * runtime->counter_count)
+        return near / 2;
+    /* What the ring has no room for is registered, and so is all that follows from it. */
+    return runtime->run_ahead_calls > HKI_RING_TASKS && unfinished + near > HKI_RING_TASKS
+               ? HKI_RING_TASKS / 2
+               : UINT64_MAX;
 }
 
 void hki_window_make_room(hki_runtime *runtime)
@@ -447,12 +463,14 @@ static uint64_t counted_unfinished(hki_runtime *runtime)
     return unfinished;
 }
 
-/* Until until_ns at the latest. */
-static void wait_for_room(hki_runtime *runtime, room wanted, int64_t until_ns)
+/* False: for patience_ns nothing has finished. */
+static bool wait_for_room(hki_runtime *runtime, room wanted, int64_t patience_ns)
 {
     const int64_t begin = hki_clock_ns();
-    int64_t start = begin;
-    while (!is_there_room(runtime, wanted, counted_unfinished(runtime)) &&
+    int64_t start = begin, latest = begin;
+    uint64_t unfinished, least = UINT64_MAX;
+    bool moves = true;
+    while (!is_there_room(runtime, wanted, unfinished = counted_unfinished(runtime)) && moves &&
            hki_runtime_alive(runtime)) {
         if (stay_awake(runtime, &start))
             continue;
@@ -463,16 +481,18 @@ static void wait_for_room(hki_runtime *runtime, room wanted, int64_t until_ns)
         most_ns = most_ns < HKI_SPIN_NS     ? HKI_SPIN_NS
                   : most_ns > WINDOW_NAP_NS ? WINDOW_NAP_NS
                                             : most_ns;
-        if (now >= until_ns)
-            break;
+        latest = unfinished < least ? now : latest;
+        least = unfinished < least ? unfinished : least;
+        moves = now - latest < patience_ns;
         const uint32_t seen = atomic_load(&runtime->progress);
         atomic_store_explicit(&runtime->window_processor, sched_getcpu(), memory_order_relaxed);
         atomic_store_explicit(&runtime->window_calls, wanted.calls, memory_order_relaxed);
         atomic_store(&runtime->window_wanted, wanted.bytes + 1);
-        if (!is_there_room(runtime, wanted, counted_unfinished(runtime)))
+        if (moves && !is_there_room(runtime, wanted, counted_unfinished(runtime)))
             hki_futex_wait(&runtime->progress, seen, most_ns);
     }
     atomic_store(&runtime->window_wanted, 0);
+    return moves;
 }
 
 void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes)
@@ -481,17 +501,22 @@ void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes)
     hki_wait_point point = hki_tracing_wait(runtime);
     wait_for_room(runtime, room_for(runtime, output_bytes), INT64_MAX);
     hki_tracing_waited(&point, HKI_TRACE_WAIT_WINDOW, -1);
+    hki_window_set_near(runtime, 0);
 }
 
 void hki_window_approach(hki_runtime *runtime)
 {
-    const uint64_t near = near_tasks(runtime);
     uint64_t unfinished = unfinished_tasks(runtime);
-    if (unfinished >= near && are_short(runtime)) {
-        const int64_t most_ns = (int64_t)(unfinished / near) * 2 * HKI_SPIN_NS;
-        wait_for_room(runtime, (room){near / 2, 0}, hki_clock_ns() + most_ns);
-        unfinished = unfinished_tasks(runtime);
+    const uint64_t enough = near_enough(runtime, unfinished);
+    if (enough == UINT64_MAX) {
+        const uint64_t near = near_tasks(runtime);
+        hki_window_set_near(runtime, unfinished < near ? near : unfinished + near);
+        return;
     }
-    /* What is ahead is long, or waits for what is: no use to ask before there is as much again. */
-    hki_window_set_near(runtime, unfinished);
+    hki_wait_point point = hki_tracing_wait(runtime);
+    const bool moves = wait_for_room(runtime, (room){enough, 0}, 2 * HKI_SPIN_NS);
+    hki_tracing_waited(&point, HKI_TRACE_WAIT_WINDOW, -1);
+    unfinished = unfinished_tasks(runtime);
+    /* They wait for something: no use to ask before there are as many again. */
+    hki_window_set_near(runtime, moves ? unfinished + near_tasks(runtime) / 2 : 2 * unfinished);
 }
