@@ -6,7 +6,6 @@
 #include "spin.h"
 
 #include <hocket/runtime.h>
-#include <string.h>
 
 struct engine_data {
     hki_runtime *runtime;
@@ -44,7 +43,8 @@ static void task_finish(hki_task *task, void *bytes)
     }
 }
 
-static const hki_task_class spin_class = {.leaf = true, .enqueues = true, .run = spin_run, .finish = task_finish};
+static const hki_task_class spin_class = {
+    .leaf = true, .enqueues = true, .run = spin_run, .finish = task_finish};
 static const hki_task_class body_class = {.run = body_run, .finish = task_finish};
 
 engine_data *engine_data_create(long count)
@@ -68,19 +68,24 @@ void engine_data_destroy(engine_data *self)
 
 /* Inlined, so that a pattern's tasks cost what the engine costs. */
 static inline void issue(engine_data *data, const task_call *call, hk_device device,
-                         payload content, int64_t expected_ns)
+                         int64_t iterations, int64_t expected_ns, void (*body)(void *),
+                         void *argument)
 {
-    hki_var *target;
+    hki_var *target, *fresh = NULL;
     if (call->write < 0) {
-        content.fresh = target = hki_block_take(); /* as arrays do */
+        target = fresh = hki_block_take(); /* as arrays do */
         hki_var_init(target, data->runtime);
     } else {
         target = &data->vars[call->write];
     }
-    hki_task *task = hki_task_begin(data->runtime, sizeof content, 1 + call->read_count, 0);
-    memcpy(hki_task_payload(task), &content, sizeof content);
+    hki_task *task = hki_task_begin(data->runtime, sizeof(payload), 1 + call->read_count, 0);
+    payload *content = hki_task_payload(task);
+    content->fresh = fresh;
+    content->iterations = iterations;
+    content->body = body;
+    content->argument = argument;
     hki_task_spec *spec = hki_task_get_spec(task);
-    spec->class = content.body ? &body_class : &spin_class;
+    spec->class = body ? &body_class : &spin_class;
     spec->device = device.handle;
     spec->operation = "nothing";
     spec->expected_ns = expected_ns;
@@ -92,17 +97,16 @@ static inline void issue(engine_data *data, const task_call *call, hk_device dev
 
 void engine_issue(engine_data *data, const engine_call *call)
 {
-    issue(data, &call->call, call->device,
-          (payload){NULL, call->iterations, call->body, call->argument}, call->expected_ns);
+    issue(data, &call->call, call->device, call->iterations, call->expected_ns, call->body,
+          call->argument);
 }
 
 void engine_issue_pattern(engine_data *data, const task_pattern *pattern, long tasks,
                           int64_t iterations, int64_t expected_ns)
 {
     hk_device device = hk_device_default();
-    const payload content = {.iterations = iterations};
     for (long i = 0, j = 0; i < tasks; i++, j = j + 1 < pattern->period ? j + 1 : 0)
-        issue(data, &pattern->calls[j], device, content, expected_ns);
+        issue(data, &pattern->calls[j], device, iterations, expected_ns, NULL, NULL);
 }
 
 void engine_pattern_time(int number, int workers, bool in_caller, long tasks, uint64_t trace_bytes,

@@ -60,7 +60,7 @@ static void run(hki_task *task, void *payload, int64_t piece)
         self->place = atomic_fetch_add(self->order, 1);
 }
 
-static const hki_task_class work_class = {.run = run};
+static const hki_task_class work_class = {.run = run}, leaf_class = {.leaf = true, .run = run};
 
 /* Takes ns by the model (of a CPU device: none); reads and writes one byte of a variable each, < 0: none. */
 static void submit(hki_device *device, hki_queue_kind queue, double ns, int read, int write,
@@ -156,6 +156,43 @@ static void test_with_cpu(void)
     stop();
 }
 
+/* Brief calls run in the caller without a task where nothing is in their way, and each in its place where something is. */
+static void test_brief_beside(void)
+{
+    enum { CALLS = 400 };
+    static work done[CALLS];
+    static _Atomic(int) order;
+    start(HK_ENGINE_ASYNC);
+    atomic_store(&order, 0);
+    const uint64_t before = hk_runtime_get_stats().inline_calls;
+    for (int i = 0; i < CALLS; i++) {
+        const bool behind = i >= CALLS / 2; /* a simulated one before each */
+        if (behind)
+            submit(sims[i % 2], HKI_QUEUE_COMPUTE, 1000, 0, 0, (work){.order = &order});
+        hki_task *task = hki_task_begin(runtime, sizeof(work), 1, 0);
+        hki_task_spec *spec = hki_task_get_spec(task);
+        *(work *)hki_task_payload(task) = (work){.order = &order, .ran_at = &done[i].busy_ns};
+        spec->class = &leaf_class;
+        spec->device = cpu;
+        spec->operation = "work";
+        spec->expected_ns = 1;
+        spec->accesses[0] = (hki_access){&vars[0], 0, 1, HKI_WRITE};
+        hki_task_submit(task);
+        if (!behind) {
+            CHECK_EQ_I64(atomic_load(&order), i + 1);
+            CHECK_EQ_I64((int64_t)(hk_runtime_get_stats().inline_calls - before), i + 1);
+        }
+    }
+    const hk_status *status = hki_wait_range(&vars[0], 0, 1, NULL, NULL);
+    CHECK(hk_ok(status));
+    hk_status_release(status);
+    CHECK_EQ_I64(atomic_load(&order), CALLS + CALLS / 2);
+    for (int i = 1; i < CALLS; i++)
+        CHECK(done[i].busy_ns >= done[i - 1].busy_ns);
+    CHECK(done[CALLS - 1].busy_ns - done[CALLS / 2].busy_ns >= (CALLS / 2 - 1) * 1000);
+    stop();
+}
+
 /* The host takes five times what the model says: told, not hidden. */
 static void test_host_bound(void)
 {
@@ -223,6 +260,7 @@ int main(void)
     CHECK(once_in_time(test_chain));
     CHECK(once_in_time(test_queues));
     test_with_cpu();
+    test_brief_beside();
     test_host_bound();
     test_end();
     test_serial();
