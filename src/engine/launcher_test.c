@@ -162,16 +162,17 @@ static _Atomic(int) issued_work;
 static void *issue(void *argument)
 {
     const int first = *(const int *)argument;
+    bool good = true;
     for (int i = 0; i < CALLS; i++) {
         int write = (first + i) % SIMS, read = (first + i + SIMS - 1) % SIMS;
         submit(write, i ? read : -1, write, add_one, &issued_work);
         if (i % 100 == 99) { /* now and then all of them fall asleep */
             const hk_status *status = hki_wait_range(&vars[write], 0, 1, NULL, NULL);
-            CHECK(hk_ok(status));
+            good = good && hk_ok(status);
             hk_status_release(status);
         }
     }
-    return NULL;
+    return good ? argument : NULL;
 }
 
 static void test_many(int cores)
@@ -184,8 +185,11 @@ static void test_many(int cores)
         firsts[i] = i;
         CHECK(!pthread_create(&threads[i], NULL, issue, &firsts[i]));
     }
-    for (int i = 0; i < ISSUERS; i++)
-        pthread_join(threads[i], NULL);
+    for (int i = 0; i < ISSUERS; i++) {
+        void *good = NULL;
+        pthread_join(threads[i], &good);
+        CHECK(good);
+    }
     CHECK(hk_ok(hk_wait_all()));
     CHECK_EQ_I64(atomic_load(&issued_work), ISSUERS * CALLS);
     uint64_t calls = 0;
