@@ -24,8 +24,7 @@ _Static_assert(sizeof(batch) <= HKI_BLOCK_BYTES && HKI_BLOCK_BYTES % 64 == 0, "s
 
 static _Thread_local struct {
     int count, from_others; /* so many, the first ones, have come from other threads */
-    bool is_watched;        /* thread_ends will come */
-    void *blocks[2 * BATCH];
+    void **blocks; /* room for MOST_KEPT; NULL: none yet. Then thread_ends is not going to come. */
 } kept;
 
 /* The lock is only tried: in the child of a fork a thread may have it that is not there. */
@@ -38,15 +37,17 @@ static void thread_ends(void *unused)
     (void)unused;
     for (int i = 0; i < kept.count; i++)
         free(kept.blocks[i]);
+    free(kept.blocks);
     kept.count = 0;
-    kept.is_watched = false; /* what other keys' functions still put brings us back */
+    kept.blocks = NULL; /* what other keys' functions still put brings us back */
 }
 
 static bool watch(void)
 {
     static hki_thread_end end = {.function = thread_ends};
-    kept.is_watched = hki_thread_end_watch(&end);
-    return kept.is_watched;
+    if (hki_thread_end_watch(&end))
+        kept.blocks = malloc((2 * BATCH) * sizeof *kept.blocks);
+    return kept.blocks;
 }
 
 static void prefetch(void *block)
@@ -57,7 +58,7 @@ static void prefetch(void *block)
 
 static bool take_returned(void)
 {
-    if (!(kept.is_watched || watch()) || !hki_lock_try(&returned_lock))
+    if (!(kept.blocks || watch()) || !hki_lock_try(&returned_lock))
         return false;
     batch *taken = returned;
     if (taken) {
@@ -113,8 +114,7 @@ void *hki_block_take(void)
 
 void hki_block_put(void *block)
 {
-    if (MOST_KEPT == 0 || !(kept.is_watched || watch()) ||
-        (kept.count == MOST_KEPT && !give_back())) {
+    if (MOST_KEPT == 0 || !(kept.blocks || watch()) || (kept.count == MOST_KEPT && !give_back())) {
         free(block);
         return;
     }
