@@ -124,10 +124,12 @@ struct hki_runtime {
     _Alignas(HKI_CACHE_LINE) _Atomic(hki_sharing *) sharing;
     atomic_int sharing_visitors;
     _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) progress;
-    _Atomic(uint64_t)
-        window_wanted; /* bytes, and 1 more, that a thread waits for; 0: none since they were woken last */
-    _Atomic(uint64_t) window_calls;       /* it waits until at most so many are unfinished */
-    _Atomic(int) window_processor;        /* where that thread was */
+    /* A thread waits for room, and none has woken it since: until so many calls are unfinished, and so much is held, at most;
+     * the processor that it was on. */
+    _Atomic(bool) window_wanted;
+    _Atomic(int) window_processor;
+    _Atomic(uint64_t) window_calls;
+    _Atomic(int64_t) window_held;
     _Atomic(uint64_t) finished_elsewhere; /* tasks, by threads that are no workers */
     _Atomic(uint64_t) helped_calls, window_waits;
     /* See handover.c: of who measures, whom is_probing tells. Not to be tried before probe_ticks. */

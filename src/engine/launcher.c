@@ -18,8 +18,9 @@ typedef struct launcher {
     bool running;
     hki_launchers *of;
     int index;
-    int next;         /* where it goes on looking */
-    uint64_t at_work; /* ticks of launches since it last woke another */
+    int next;          /* where it goes on looking */
+    int64_t waited_ns; /* when it had waited for a core in vain */
+    uint64_t at_work;  /* ticks of launches since it last woke another */
 } launcher;
 
 struct hki_launchers {
@@ -38,13 +39,16 @@ struct hki_launchers {
 
 /* A core, perhaps of a CPU device: *budget, else NULL. Blocks until there is one, or for a while: a CPU device that has much
  * to do keeps its cores, and so they are shared with that as the system shares them. False: the runtime is ending. */
-static bool core_acquire(hki_runtime *runtime, hki_budget **budget)
+static bool core_acquire(launcher *self, hki_budget **budget)
 {
+    hki_runtime *runtime = self->of->runtime;
     *budget = NULL;
     if (runtime->launch_cores.count > 0) { /* there is one for each launcher */
         atomic_fetch_sub(&runtime->launch_cores.free, 1);
         return true;
     }
+    /* It goes on without for as long as it has waited. */
+    const bool is_patient = hki_clock_ns() - self->waited_ns >= (int64_t)NAPS * NAP_NS;
     for (int naps = 0; naps < NAPS; naps++) {
         for (int i = runtime->budget_count - 1; i >= 0; i--)
             if (hki_budget_try_acquire(&runtime->budgets[i])) {
@@ -53,9 +57,12 @@ static bool core_acquire(hki_runtime *runtime, hki_budget **budget)
             }
         if (atomic_load(&runtime->ended))
             return false;
+        if (!is_patient)
+            return true;
         struct timespec nap = {0, NAP_NS};
         nanosleep(&nap, NULL);
     }
+    self->waited_ns = hki_clock_ns();
     return true;
 }
 
@@ -204,7 +211,7 @@ static void *launcher_main(void *argument)
         hki_cpu_pin(runtime->launch_cores.processors, runtime->launch_cores.count);
     atomic_fetch_add(&all->looking, 1);
     while (wait_for_queue(all)) {
-        if (!core_acquire(runtime, &budget))
+        if (!core_acquire(self, &budget))
             break;
         hki_queue *queue = queue_take(self);
         if (queue) {

@@ -371,20 +371,22 @@ static uint64_t unfinished_tasks(hki_runtime *runtime)
 /* What who waits for room waits for. */
 typedef struct room {
     uint64_t calls; /* at most so many unfinished ones, */
-    uint64_t bytes; /* and as much for outputs */
+    int64_t held;   /* and so many bytes held by them */
 } room;
 
 /* Half empty: who had to wait goes on only then, or every call behind a full window would be a sleep. */
 static room room_for(const hki_runtime *runtime, uint64_t output_bytes)
 {
-    return (room){runtime->run_ahead_calls / 2, output_bytes};
+    const uint64_t half = runtime->run_ahead_bytes / 2;
+    return (room){runtime->run_ahead_calls / 2,
+                  output_bytes < half ? (int64_t)(half - output_bytes) : 0};
 }
 
 static bool is_there_room(hki_runtime *runtime, room wanted, uint64_t unfinished)
 {
-    int64_t held = atomic_load_explicit(&runtime->window_bytes, memory_order_relaxed);
-    uint64_t bytes = wanted.bytes + (held > 0 ? (uint64_t)held : 0);
-    return unfinished == 0 || (unfinished <= wanted.calls && bytes <= runtime->run_ahead_bytes / 2);
+    return unfinished == 0 ||
+           (unfinished <= wanted.calls &&
+            atomic_load_explicit(&runtime->window_bytes, memory_order_relaxed) <= wanted.held);
 }
 
 /* Unfinished calls whose slots and gates the caches hold, and with which no worker runs out of them. */
@@ -435,18 +437,18 @@ static uint64_t near_enough(hki_runtime *runtime, uint64_t unfinished)
 
 void hki_window_make_room(hki_runtime *runtime)
 {
-    uint64_t wanted = atomic_load(&runtime->window_wanted);
+    bool wanted = atomic_load(&runtime->window_wanted);
     if (!wanted)
         return;
     const uint64_t unfinished = atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed) -
                                 hki_finished_tasks(runtime);
     const room its = {atomic_load_explicit(&runtime->window_calls, memory_order_relaxed),
-                      wanted - 1};
+                      atomic_load_explicit(&runtime->window_held, memory_order_relaxed)};
     if (!is_there_room(runtime, its, unfinished) ||
         (unfinished > its.calls / 2 &&
          sched_getcpu() !=
              atomic_load_explicit(&runtime->window_processor, memory_order_relaxed)) ||
-        !atomic_compare_exchange_strong(&runtime->window_wanted, &wanted, 0))
+        !atomic_compare_exchange_strong(&runtime->window_wanted, &wanted, false))
         return;
     atomic_fetch_add(&runtime->progress, 1);
     hki_futex_wake(&runtime->progress, INT32_MAX);
@@ -487,11 +489,12 @@ static bool wait_for_room(hki_runtime *runtime, room wanted, int64_t patience_ns
         const uint32_t seen = atomic_load(&runtime->progress);
         atomic_store_explicit(&runtime->window_processor, sched_getcpu(), memory_order_relaxed);
         atomic_store_explicit(&runtime->window_calls, wanted.calls, memory_order_relaxed);
-        atomic_store(&runtime->window_wanted, wanted.bytes + 1);
+        atomic_store_explicit(&runtime->window_held, wanted.held, memory_order_relaxed);
+        atomic_store(&runtime->window_wanted, true);
         if (moves && !is_there_room(runtime, wanted, counted_unfinished(runtime)))
             hki_futex_wait(&runtime->progress, seen, most_ns);
     }
-    atomic_store(&runtime->window_wanted, 0);
+    atomic_store(&runtime->window_wanted, false);
     return moves;
 }
 
@@ -514,7 +517,7 @@ void hki_window_approach(hki_runtime *runtime)
         return;
     }
     hki_wait_point point = hki_tracing_wait(runtime);
-    const bool moves = wait_for_room(runtime, (room){enough, 0}, 2 * HKI_SPIN_NS);
+    const bool moves = wait_for_room(runtime, (room){enough, INT64_MAX}, 2 * HKI_SPIN_NS);
     hki_tracing_waited(&point, HKI_TRACE_WAIT_WINDOW, -1);
     unfinished = unfinished_tasks(runtime);
     /* They wait for something: no use to ask before there are as many again. */
