@@ -85,15 +85,16 @@ static void direct_rows(hki_image_direct *call, const hki_image_group *at, const
     }
 }
 
-/* All windows of 2 x 2 of a group. */
+/* All windows of 2 x 2 of a group, or of some; call->vectors: how many. */
 static void windows_rows(hki_image_direct *call, const hki_image_group *at,
                          const hki_conv2d_block *block, const float *source,
-                         float lanes[HKI_IMAGE_LANES], float *y)
+                         float lanes[HKI_IMAGE_WIDE * HKI_IMAGE_LANES], float *y)
 {
-    const hki_conv2d_image_kernels *quarter = hki_image_quarter(block, at->first);
+    const hki_image_quarters quarters = hki_image_quarters_at(block, at->first);
     void (*const windows)(const hki_image_direct *, hki_block_pool) =
-        quarter ? quarter->quarter : at->kernels->windows;
-    for (int64_t i = HKI_IMAGE_LANES - 1; quarter && i >= 0; i--)
+        quarters.vectors ? quarters.kernels->quarter : at->kernels->windows;
+    call->vectors = quarters.vectors ? quarters.vectors : call->vectors;
+    for (int64_t i = HKI_IMAGE_LANES - 1; quarters.vectors && i >= 0; i--)
         lanes[i] = lanes[i / 4];
     const int64_t rows = hki_conv2d_block_out_height(block);
     for (int64_t i = 0; i < rows; i++) {
@@ -113,7 +114,7 @@ static void direct_sample(const hki_conv2d_image *image, const float *source, co
     const int64_t width = hki_image_covered_width(block), height = hki_image_covered_height(block);
     const int64_t stride = hki_image_padded(g->out_channels), rows = block->pool_height;
     const int64_t y_row = hki_conv2d_block_out_width(block) * stride;
-    float lanes[HKI_IMAGE_LANES];
+    float lanes[HKI_IMAGE_WIDE * HKI_IMAGE_LANES];
     hki_image_direct call = {
         .row = g->stride_height * p.parts * p.part,
         .weight = (const float *)(const void *)(packed + hki_image_offsets_bytes(block)),
@@ -125,12 +126,20 @@ static void direct_sample(const hki_conv2d_image *image, const float *source, co
         .y_stride = stride};
     for (int64_t o = 0; o < g->out_channels;) {
         const hki_image_group at = hki_image_group_at(o, g->out_channels);
+        const int64_t its = at.kernels->lanes;
         bias_of(&at, bias, lanes);
+        call.vectors = 1;
         if (hki_image_pools_by_four(block)) {
             call.pixels = width;
+            const int64_t most = at.kernels->vectors < HKI_IMAGE_WIDE ? 1 : HKI_IMAGE_WIDE;
+            call.vectors = hki_image_vectors(&at, g->out_channels, most);
+            for (int64_t i = 1; i < call.vectors; i++) {
+                const hki_image_group next = hki_image_group_at(o + i * its, g->out_channels);
+                bias_of(&next, bias, lanes + i * its);
+            }
             windows_rows(&call, &at, block, source, lanes, y + o);
         } else if (hki_image_pools(block)) {
-            call.y_stride = at.kernels->lanes;
+            call.y_stride = its;
             call.y_row = width * call.y_stride;
             for (int64_t i = 0; i < height; i += rows) {
                 direct_rows(&call, &at, source + i * call.row, width, rows, band);
@@ -139,8 +148,8 @@ static void direct_sample(const hki_conv2d_image *image, const float *source, co
         } else {
             direct_rows(&call, &at, source, width, height, y + o);
         }
-        call.weight += call.terms * at.kernels->lanes;
-        o += at.kernels->lanes;
+        call.weight += call.terms * its * call.vectors;
+        o += its * call.vectors;
     }
 }
 
@@ -183,7 +192,7 @@ static void dense_part(void *given, int64_t part)
     for (int64_t o = begin; o < end;) {
         const hki_image_group at = hki_image_group_at(o, outputs);
         const int64_t width = at.kernels->lanes;
-        call.vectors = hki_image_dense_vectors(&at, outputs);
+        call.vectors = hki_image_vectors(&at, outputs, HKI_IMAGE_DENSE);
         for (int64_t v = 0; v < call.vectors; v++) {
             const hki_image_group one = hki_image_group_at(o + v * width, outputs);
             float some[HKI_IMAGE_LANES];
@@ -344,19 +353,25 @@ static void forward_winograd(const hki_conv2d_image *image, int64_t samples, con
                                        .tiles = count,
                                        .to = sums};
         for (int64_t o = 0; o < g->out_channels;) {
-            const hki_image_group at = hki_image_group_at(o, g->out_channels);
+            hki_image_group at = hki_image_group_at(o, g->out_channels);
             const int64_t its = at.kernels->lanes;
-            bias_of(&at, bias, lanes);
-            const hki_conv2d_image_kernels *quarter = hki_image_quarter(block, o);
-            (quarter ? quarter->quarter_products : at.kernels->products)(&products);
-            const tiles_target target =
-                pools_later ? (tiles_target){results + o * samples * height * width, width * its,
-                                             its, height * width * its}
-                            : (tiles_target){y + o, result.width * result.stride, result.stride,
-                                             hki_image_elements(&result)};
-            winograd_out(block, &at, sums, lanes, tiles, count, &target);
-            products.u += HKI_IMAGE_ALL_POINTS * g->in_channels * its;
-            o += its;
+            const hki_image_quarters quarters = hki_image_quarters_at(block, o);
+            const int64_t fit = HKI_IMAGE_TILES / count, most = at.kernels->vectors;
+            products.vectors = hki_image_vectors(&at, g->out_channels, fit < most ? fit : most);
+            (quarters.vectors ? quarters.kernels->quarter_products
+                              : at.kernels->products)(&products);
+            for (int64_t i = 0; i < products.vectors; i++, o += its) {
+                at = hki_image_group_at(o, g->out_channels);
+                bias_of(&at, bias, lanes);
+                const tiles_target target =
+                    pools_later ? (tiles_target){results + o * samples * height * width,
+                                                 width * its, its, height * width * its}
+                                : (tiles_target){y + o, result.width * result.stride, result.stride,
+                                                 hki_image_elements(&result)};
+                winograd_out(block, &at, sums + i * HKI_IMAGE_ALL_POINTS * count * its, lanes,
+                             tiles, count, &target);
+            }
+            products.u += products.vectors * HKI_IMAGE_ALL_POINTS * g->in_channels * its;
         }
     }
     if (pools_later)

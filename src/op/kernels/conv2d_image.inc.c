@@ -1,7 +1,7 @@
 /* The kernels of conv2d_image_kernels.h, compiled once per instruction set and vector width. The includer defines
    IMAGE_N (floats of a vector), IMAGE_TARGET (function attributes), IMAGE_FN(name), IMAGE_WINDOWS (of 2 x 2, that a step
-   makes: four sums each in registers), and may define IMAGE_RELU(a), a < 0 ? 0 : a; for more than four floats,
-   IMAGE_FOUR(from), the four that are there again and again. */
+   makes: four sums each in registers), IMAGE_VECTORS (groups side by side: 1 or HKI_IMAGE_VECTORS), and may define
+   IMAGE_RELU(a), a < 0 ? 0 : a; for more than four floats, IMAGE_FOUR(from), the four that are there again and again. */
 
 typedef float IMAGE_FN(vec) __attribute__((vector_size(4 * IMAGE_N)));
 typedef int32_t IMAGE_FN(bits) __attribute__((vector_size(4 * IMAGE_N)));
@@ -97,33 +97,48 @@ IMAGE_TARGET static void IMAGE_FN(direct)(const hki_image_direct *call)
 
 /* A few windows of 2 x 2 of two rows: they are pooled where they are made. */
 IMAGE_INLINE void IMAGE_FN(windows_body)(const hki_image_direct *call, const hki_block_pool pool,
-                                         const float *from, float *y, const int windows)
+                                         const float *from, float *y, const int windows,
+                                         const int vectors)
 {
-    V sum[2][2 * IMAGE_WINDOWS];
-    const V bias = IMAGE_FN(load)(call->bias);
+    V sum[2][2][2 * IMAGE_WINDOWS]; /* [vector][row][pixel] */
     const float *weight = call->weight;
     const int32_t *offsets = call->offsets, *const end = offsets + call->terms;
-    const int64_t row = call->row;
-    UNROLL for (int i = 0; i < 2 * windows; i++) sum[0][i] = sum[1][i] = bias;
+    const int64_t row = call->row, vector = call->terms * L;
+    UNROLL for (int o = 0; o < vectors; o++) UNROLL for (int i = 0; i < 2 * windows; i++)
+        sum[o][0][i] = sum[o][1][i] = IMAGE_FN(load)(call->bias + o * L);
     for (; offsets < end; offsets++, weight += L) {
-        const V w = IMAGE_FN(load)(weight);
         const float *x = from + *offsets;
-        UNROLL for (int i = 0; i < 2 * windows; i++) sum[0][i] += w * x[i];
-        UNROLL for (int i = 0; i < 2 * windows; i++) sum[1][i] += w * x[row + i];
+        V w[2];
+        UNROLL for (int o = 0; o < vectors; o++) w[o] = IMAGE_FN(load)(weight + o * vector);
+        UNROLL for (int r = 0; r < 2; r++) UNROLL for (int i = 0; i < 2 * windows; i++)
+        {
+            const float at = x[r * row + i];
+            UNROLL for (int o = 0; o < vectors; o++) sum[o][r][i] += w[o] * at;
+        }
     }
-    UNROLL for (int i = 0; i < 2 * windows; i++)
+    UNROLL for (int o = 0; o < vectors; o++)
     {
-        sum[0][i] = call->relu ? IMAGE_FN(relu)(sum[0][i]) : sum[0][i];
-        sum[1][i] = call->relu ? IMAGE_FN(relu)(sum[1][i]) : sum[1][i];
+        V(*const s)[2 * IMAGE_WINDOWS] = sum[o];
+        UNROLL for (int i = 0; i < 2 * windows; i++)
+        {
+            s[0][i] = call->relu ? IMAGE_FN(relu)(s[0][i]) : s[0][i];
+            s[1][i] = call->relu ? IMAGE_FN(relu)(s[1][i]) : s[1][i];
+        }
+        UNROLL for (int i = 0; i < windows; i++)
+            IMAGE_FN(store)(y + i * call->y_stride + o * L,
+                            IMAGE_FN(pool_of_four)(pool, s[0][2 * i], s[0][2 * i + 1], s[1][2 * i],
+                                                   s[1][2 * i + 1]));
     }
-    UNROLL for (int i = 0; i < windows; i++) IMAGE_FN(store)(
-        y + i * call->y_stride, IMAGE_FN(pool_of_four)(pool, sum[0][2 * i], sum[0][2 * i + 1],
-                                                       sum[1][2 * i], sum[1][2 * i + 1]));
 }
 
 IMAGE_INLINE void IMAGE_FN(windows_of)(const hki_image_direct *given, const hki_block_pool pool)
 {
     const hki_image_direct own = *given, *const call = &own;
+    if (call->vectors > 1) {
+        for (int64_t j = 0; j < call->pixels / 2; j++)
+            IMAGE_FN(windows_body)(call, pool, call->x + 2 * j, call->y + j * call->y_stride, 1, 2);
+        return;
+    }
     const int64_t all = call->pixels / 2, steps = (all - 1) / IMAGE_WINDOWS + 1;
     for (int64_t s = 0, first = 0, end; s < steps; s++, first = end) {
         end = all * (s + 1) / steps;
@@ -132,7 +147,7 @@ IMAGE_INLINE void IMAGE_FN(windows_of)(const hki_image_direct *given, const hki_
         switch (end - first) {
 #define CASE(windows)                                                                              \
     case windows:                                                                                  \
-        IMAGE_FN(windows_body)(call, pool, x, y, windows);                                         \
+        IMAGE_FN(windows_body)(call, pool, x, y, windows, 1);                                      \
         break;
             CASE(1)
             CASE(2)
@@ -155,7 +170,7 @@ IMAGE_TARGET static void IMAGE_FN(windows)(const hki_image_direct *call, hki_blo
         IMAGE_FN(windows_of)(call, HKI_BLOCK_POOL_MAX);
 }
 
-/* Windows for a quarter of the lanes: [channel][result], four results of a row that lie side by side. */
+/* Windows for a quarter of the lanes, or two: [channel][result], four results of a row that lie side by side. */
 
 /* The same of each block of four lanes; lanes of b are L and more. */
 #if IMAGE_N == 16
@@ -177,6 +192,16 @@ IMAGE_TARGET static void IMAGE_FN(windows)(const hki_image_direct *call, hki_blo
 #define WINDOW(a, at) __builtin_shufflevector(a, (V){0}, at, 4 + at, 8, 8)
 #elif IMAGE_N == 4
 #define WINDOW(a, at) __builtin_shufflevector(a, (V){0}, at, 4, 4, 4)
+#endif
+
+/* Those of a, and then those of b. */
+#if IMAGE_N == 16
+#define WINDOW_OF_TWO(a, b, at)                                                                    \
+    __builtin_shufflevector(a, b, at, 4 + at, 8 + at, 12 + at, 16 + at, 20 + at, 24 + at, 28 + at)
+#elif IMAGE_N == 8
+#define WINDOW_OF_TWO(a, b, at) __builtin_shufflevector(a, b, at, 4 + at, 8 + at, 12 + at)
+#elif IMAGE_N == 4
+#define WINDOW_OF_TWO(a, b, at) __builtin_shufflevector(a, b, at, 4 + at, at, 4 + at)
 #endif
 
 typedef float IMAGE_FN(four) __attribute__((vector_size(16), aligned(sizeof(float)), may_alias));
@@ -201,51 +226,62 @@ IMAGE_INLINE V IMAGE_FN(neighbours)(V a)
 
 /* `fours` times four results of two rows, from columns 0, 4, … on. */
 IMAGE_INLINE void IMAGE_FN(quarter_body)(const hki_image_direct *call, const hki_block_pool pool,
-                                         const float *from, float *y, const int fours)
+                                         const float *from, float *y, const int fours,
+                                         const int vectors)
 {
-    V sum[2][IMAGE_WINDOWS];
-    const V bias = IMAGE_FN(load)(call->bias);
+    V sum[2][2][IMAGE_WINDOWS]; /* [vector][row][four] */
     const float *weight = call->weight;
     const int32_t *offsets = call->offsets, *const end = offsets + call->terms;
-    const int64_t row = call->row;
-    UNROLL for (int i = 0; i < fours; i++) sum[0][i] = sum[1][i] = bias;
+    const int64_t row = call->row, vector = call->terms * L;
+    UNROLL for (int o = 0; o < vectors; o++) UNROLL for (int i = 0; i < fours; i++) sum[o][0][i] =
+        sum[o][1][i] = IMAGE_FN(load)(call->bias + o * L);
     for (; offsets < end; offsets++, weight += L) {
-        const V w = IMAGE_FN(load)(weight);
         const float *x = from + *offsets;
-        UNROLL for (int i = 0; i < fours; i++) sum[0][i] += w * IMAGE_FN(load_four)(x + 4 * i);
-        UNROLL for (int i = 0; i < fours; i++) sum[1][i] +=
-            w * IMAGE_FN(load_four)(x + row + 4 * i);
+        V w[2];
+        UNROLL for (int o = 0; o < vectors; o++) w[o] = IMAGE_FN(load)(weight + o * vector);
+        UNROLL for (int r = 0; r < 2; r++) UNROLL for (int i = 0; i < fours; i++)
+        {
+            const V at = IMAGE_FN(load_four)(x + r * row + 4 * i);
+            UNROLL for (int o = 0; o < vectors; o++) sum[o][r][i] += w[o] * at;
+        }
     }
     UNROLL for (int i = 0; i < fours; i++)
     {
-        const V a = call->relu ? IMAGE_FN(relu)(sum[0][i]) : sum[0][i];
-        const V b = call->relu ? IMAGE_FN(relu)(sum[1][i]) : sum[1][i];
-        const V both =
-            IMAGE_FN(pool_of_four)(pool, a, IMAGE_FN(neighbours)(a), b, IMAGE_FN(neighbours)(b));
-        float *to = y + 2 * i * call->y_stride;
-        *(IMAGE_FN(window) *)to = WINDOW(both, 0);
-        *(IMAGE_FN(window) *)(to + call->y_stride) = WINDOW(both, 2);
+        V both[2];
+        UNROLL for (int o = 0; o < vectors; o++)
+        {
+            const V a = call->relu ? IMAGE_FN(relu)(sum[o][0][i]) : sum[o][0][i];
+            const V b = call->relu ? IMAGE_FN(relu)(sum[o][1][i]) : sum[o][1][i];
+            both[o] = IMAGE_FN(pool_of_four)(pool, a, IMAGE_FN(neighbours)(a), b,
+                                             IMAGE_FN(neighbours)(b));
+        }
+        IMAGE_FN(window) *const first = (IMAGE_FN(window) *)(y + 2 * i * call->y_stride);
+        IMAGE_FN(window) *const second = (IMAGE_FN(window) *)(y + (2 * i + 1) * call->y_stride);
+        *first = vectors > 1 ? WINDOW_OF_TWO(both[0], both[1], 0) : WINDOW(both[0], 0);
+        *second = vectors > 1 ? WINDOW_OF_TWO(both[0], both[1], 2) : WINDOW(both[0], 2);
     }
 }
 
 /* The last step goes back where less than four are left. */
-IMAGE_INLINE void IMAGE_FN(quarter_of)(const hki_image_direct *given, const hki_block_pool pool)
+IMAGE_INLINE void IMAGE_FN(quarter_of)(const hki_image_direct *given, const hki_block_pool pool,
+                                       const int vectors)
 {
     const hki_image_direct own = *given, *const call = &own;
+    const int most = vectors > 1 ? 2 : IMAGE_WINDOWS;
     for (int64_t j = 0; j < call->pixels;) {
         const int64_t left = (call->pixels - j) / 4;
         if (left == 0)
             j = call->pixels - 4;
         const float *x = call->x + j;
         float *y = call->y + j / 2 * call->y_stride;
-        if (left >= IMAGE_WINDOWS) {
-            IMAGE_FN(quarter_body)(call, pool, x, y, IMAGE_WINDOWS);
-            j += 4 * IMAGE_WINDOWS;
+        if (left >= most) {
+            IMAGE_FN(quarter_body)(call, pool, x, y, most, vectors);
+            j += 4 * most;
         } else if (left >= 2) {
-            IMAGE_FN(quarter_body)(call, pool, x, y, 2);
+            IMAGE_FN(quarter_body)(call, pool, x, y, 2, vectors);
             j += 8;
         } else {
-            IMAGE_FN(quarter_body)(call, pool, x, y, 1);
+            IMAGE_FN(quarter_body)(call, pool, x, y, 1, vectors);
             j += 4;
         }
     }
@@ -253,10 +289,14 @@ IMAGE_INLINE void IMAGE_FN(quarter_of)(const hki_image_direct *given, const hki_
 
 IMAGE_TARGET static void IMAGE_FN(quarter)(const hki_image_direct *call, hki_block_pool pool)
 {
-    if (pool == HKI_BLOCK_POOL_AVERAGE)
-        IMAGE_FN(quarter_of)(call, HKI_BLOCK_POOL_AVERAGE);
+    if (pool == HKI_BLOCK_POOL_AVERAGE && call->vectors > 1)
+        IMAGE_FN(quarter_of)(call, HKI_BLOCK_POOL_AVERAGE, 2);
+    else if (pool == HKI_BLOCK_POOL_AVERAGE)
+        IMAGE_FN(quarter_of)(call, HKI_BLOCK_POOL_AVERAGE, 1);
+    else if (call->vectors > 1)
+        IMAGE_FN(quarter_of)(call, HKI_BLOCK_POOL_MAX, 2);
     else
-        IMAGE_FN(quarter_of)(call, HKI_BLOCK_POOL_MAX);
+        IMAGE_FN(quarter_of)(call, HKI_BLOCK_POOL_MAX, 1);
 }
 
 /* ---- dense ---- */
@@ -382,9 +422,10 @@ IMAGE_TARGET static void IMAGE_FN(pool)(const hki_image_pool *call)
 
 #define IMAGE_KERNELS                                                                              \
     {                                                                                              \
-        .lanes = L, .direct = IMAGE_FN(direct), .windows = IMAGE_FN(windows),                      \
-        .quarter = IMAGE_FN(quarter), .dense = IMAGE_FN(dense), .tile_in = IMAGE_FN(tile_in),      \
-        .products = IMAGE_FN(products), .quarter_products = IMAGE_FN(quarter_products),            \
-        .tile_out = IMAGE_FN(tile_out), .pool = IMAGE_FN(pool),                                    \
-        .tile_weight = IMAGE_FN(tile_weight), .transpose = IMAGE_FN(transpose)                     \
+        .lanes = L, .vectors = IMAGE_VECTORS, .direct = IMAGE_FN(direct),                          \
+        .windows = IMAGE_FN(windows), .quarter = IMAGE_FN(quarter), .dense = IMAGE_FN(dense),      \
+        .tile_in = IMAGE_FN(tile_in), .products = IMAGE_FN(products),                              \
+        .quarter_products = IMAGE_FN(quarter_products), .tile_out = IMAGE_FN(tile_out),            \
+        .pool = IMAGE_FN(pool), .tile_weight = IMAGE_FN(tile_weight),                              \
+        .transpose = IMAGE_FN(transpose)                                                           \
     }

@@ -7,6 +7,7 @@
 #include <immintrin.h>
 
 #define IMAGE_WINDOWS 3
+#define IMAGE_VECTORS 3
 #define IMAGE_TARGET  HKI_TARGET_AVX2
 
 #define IMAGE_N        8

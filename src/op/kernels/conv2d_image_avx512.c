@@ -7,6 +7,7 @@
 #include <immintrin.h>
 
 #define IMAGE_WINDOWS 4
+#define IMAGE_VECTORS 1
 #define IMAGE_TARGET  HKI_TARGET_AVX512
 
 #define IMAGE_N        16

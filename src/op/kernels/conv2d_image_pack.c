@@ -43,7 +43,8 @@ static void pack_dense(const hki_conv2d_image *image, const float *weight, float
     float block[HKI_IMAGE_LANES * HKI_IMAGE_LANES];
     for (int64_t o = 0; o < outputs;) {
         const hki_image_group at = hki_image_group_at(o, outputs);
-        const int64_t lanes = at.kernels->lanes, vectors = hki_image_dense_vectors(&at, outputs);
+        const int64_t lanes = at.kernels->lanes,
+                      vectors = hki_image_vectors(&at, outputs, HKI_IMAGE_DENSE);
         for (int64_t v = 0; v < vectors; v++) {
             const hki_image_group one = hki_image_group_at(o + v * lanes, outputs);
             for (int64_t k = 0, count; k < terms; k += count) {
@@ -79,15 +80,15 @@ static void pack_winograd(const hki_conv2d_image *image, const float *weight, fl
     for (int64_t o = 0; o < g->out_channels;) {
         const hki_image_group at = hki_image_group_at(o, g->out_channels);
         const int64_t lanes = at.kernels->lanes;
-        const hki_conv2d_image_kernels *quarter = hki_image_quarter(&image->block, o);
+        const hki_image_quarters quarters = hki_image_quarters_at(&image->block, o);
         for (int64_t c = 0; c < g->in_channels; c++) {
             for (int64_t k = 0; k < AREA; k++)
                 for (int64_t i = 0; i < lanes; i++)
                     window[k * lanes + i] =
                         i < at.count ? weight[(o + i) * terms + c * AREA + k] : 0;
-            if (quarter) {
+            if (quarters.vectors) {
                 at.kernels->tile_weight(window, points, lanes);
-                spread_points(quarter, points, lanes, c, g->in_channels, to);
+                spread_points(quarters.kernels, points, lanes, c, g->in_channels, to);
             } else {
                 at.kernels->tile_weight(window, to + c * lanes, g->in_channels * lanes);
             }
@@ -98,12 +99,14 @@ static void pack_winograd(const hki_conv2d_image *image, const float *weight, fl
 }
 
 /* Each weight of the last channels four times. */
-static void pack_quarter(const hki_conv2d_image_kernels *kernels, const float *weight,
-                         int64_t terms, int64_t channels, float *to)
+static void pack_quarters(const hki_image_quarters *quarters, const float *weight, int64_t terms,
+                          int64_t channels, float *to)
 {
-    for (int64_t k = 0; k < terms; k++)
-        for (int64_t i = 0; i < kernels->lanes; i++)
-            *to++ = i / 4 < channels ? weight[i / 4 * terms + k] : 0;
+    const int64_t lanes = quarters->kernels->lanes;
+    for (int64_t v = 0; v < quarters->vectors; v++)
+        for (int64_t k = 0; k < terms; k++)
+            for (int64_t i = v * lanes; i < (v + 1) * lanes; i++)
+                *to++ = i / 4 < channels ? weight[i / 4 * terms + k] : 0;
 }
 
 static void pack_direct(const hki_conv2d_image *image, const float *weight, float *to)
@@ -114,9 +117,9 @@ static void pack_direct(const hki_conv2d_image *image, const float *weight, floa
     for (int64_t o = 0; o < outputs;) {
         const hki_image_group at = hki_image_group_at(o, outputs);
         const int64_t lanes = at.kernels->lanes;
-        const hki_conv2d_image_kernels *quarter = hki_image_quarter(&image->block, o);
-        if (quarter) {
-            pack_quarter(quarter, weight + o * terms, terms, at.count, to);
+        const hki_image_quarters quarters = hki_image_quarters_at(&image->block, o);
+        if (quarters.vectors) {
+            pack_quarters(&quarters, weight + o * terms, terms, at.count, to);
             break;
         }
         for (int64_t k = 0, count; k < terms; k += count, to += count * lanes) {

@@ -18,6 +18,12 @@ hki_image_group hki_image_group_at(int64_t first, int64_t channels)
     return (hki_image_group){with, first, left < with->lanes ? left : with->lanes};
 }
 
+int64_t hki_image_vectors(const hki_image_group *first, int64_t channels, int64_t most)
+{
+    int64_t whole = (channels - first->first) / first->kernels->lanes;
+    return whole < 1 || most < 1 ? 1 : whole < most ? whole : most;
+}
+
 int64_t hki_image_padded(int64_t channels)
 {
     int64_t whole = kernels_get()[0]->lanes, last = channels / whole * whole;
@@ -151,21 +157,23 @@ double hki_conv2d_image_cost_ns(const hki_conv2d_block *block)
            PER_NS;
 }
 
-const hki_conv2d_image_kernels *hki_image_quarter(const hki_conv2d_block *block, int64_t first)
+hki_image_quarters hki_image_quarters_at(const hki_conv2d_block *block, int64_t first)
 {
     const hki_conv2d_image_kernels *whole = kernels_get()[0];
     const int64_t left = block->geometry.out_channels - first;
-    if (left * 4 > whole->lanes)
-        return NULL;
+    const hki_image_quarters one = {whole, 1}, two = {whole, HKI_IMAGE_WIDE}, none = {whole, 0};
+    const bool fits = left * 4 <= whole->lanes;
     switch (hki_image_method_of(block)) {
     case HKI_IMAGE_METHOD_DIRECT:
-        return hki_image_pools_by_four(block) && hki_image_covered_width(block) >= 4 ? whole : NULL;
+        if (!hki_image_pools_by_four(block) || hki_image_covered_width(block) < 4)
+            return none;
+        return fits ? one : whole->vectors > 1 && left * 2 <= whole->lanes ? two : none;
     case HKI_IMAGE_METHOD_WINOGRAD:
-        return block->geometry.in_channels % 4 == 0 ? whole : NULL;
+        return fits && block->geometry.in_channels % 4 == 0 ? one : none;
     case HKI_IMAGE_METHOD_DENSE:
         break;
     }
-    return NULL;
+    return none;
 }
 
 /* ---- planes of the direct method ---- */
@@ -207,17 +215,13 @@ size_t hki_conv2d_image_packed_bytes(const hki_conv2d_image *image)
                         ? HKI_IMAGE_ALL_POINTS * g->in_channels
                         : hki_image_terms(g);
     const int64_t whole = kernels_get()[0]->lanes, last = g->out_channels / whole * whole;
-    const bool quarters = hki_image_method_of(&image->block) == HKI_IMAGE_METHOD_DIRECT &&
-                          last < g->out_channels && hki_image_quarter(&image->block, last);
-    const int64_t lanes = quarters ? last + whole : hki_image_padded(g->out_channels);
+    const int64_t quarters =
+        hki_image_method_of(&image->block) == HKI_IMAGE_METHOD_DIRECT && last < g->out_channels
+            ? hki_image_quarters_at(&image->block, last).vectors
+            : 0;
+    const int64_t lanes = quarters ? last + quarters * whole : hki_image_padded(g->out_channels);
     return hki_image_offsets_bytes(&image->block) +
            round_up(lanes * terms * (int64_t)sizeof(float));
-}
-
-int64_t hki_image_dense_vectors(const hki_image_group *first, int64_t channels)
-{
-    int64_t whole = (channels - first->first) / first->kernels->lanes;
-    return whole < 1 ? 1 : whole < HKI_IMAGE_DENSE ? whole : HKI_IMAGE_DENSE;
 }
 
 int64_t hki_image_dense_part(void)

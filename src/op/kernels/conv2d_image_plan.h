@@ -28,12 +28,18 @@ typedef struct hki_image_group {
 
 /* The group that begins at a channel, which another one ends at, or 0. */
 hki_image_group hki_image_group_at(int64_t first, int64_t channels);
-/* The kernels where a quarter of their lanes is enough for that group, and there is a way to use it; else NULL. */
-const hki_conv2d_image_kernels *hki_image_quarter(const hki_conv2d_block *block, int64_t first);
+/* The group, where a quarter of the lanes of so many vectors is enough for it, and there is a way to use that: its kernels
+ * are those of whole vectors. Else vectors is 0. */
+typedef struct hki_image_quarters {
+    const hki_conv2d_image_kernels *kernels;
+    int64_t vectors;
+} hki_image_quarters;
+
+hki_image_quarters hki_image_quarters_at(const hki_conv2d_block *block, int64_t first);
+/* Whole groups that one call takes, from one on: `most`, or less; 1 for a group that is not whole. */
+int64_t hki_image_vectors(const hki_image_group *first, int64_t channels, int64_t most);
 /* Lanes of all groups. */
 int64_t hki_image_padded(int64_t channels);
-/* Vectors that a step of a dense layer takes, from a group on. */
-int64_t hki_image_dense_vectors(const hki_image_group *first, int64_t channels);
 /* Channels that may be computed apart from the others: all steps but those of the last channels take as many. */
 int64_t hki_image_dense_part(void);
 

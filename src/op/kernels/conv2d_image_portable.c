@@ -2,6 +2,7 @@
 #include "op/kernels/conv2d_image_kernels.h"
 
 #define IMAGE_WINDOWS 3
+#define IMAGE_VECTORS 3
 #define IMAGE_TARGET
 
 #define IMAGE_N        4

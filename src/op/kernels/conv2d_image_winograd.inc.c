@@ -54,41 +54,52 @@ IMAGE_TARGET static void IMAGE_FN(tile_in)(const float *x, int64_t x_row, int64_
         IMAGE_FN(tile_in_body)(x, x_row, x_stride, row, column, to, to_point);
 }
 
-/* So many points at once that there are sums enough to keep the multipliers busy. */
+/* So many points, or vectors of results, at once that there are sums enough to keep the multipliers busy; an element of v
+   that is loaded serves all vectors. */
 IMAGE_INLINE void IMAGE_FN(products_body)(const hki_image_products *given, const int tiles,
-                                          const int points)
+                                          const int points, const int vectors)
 {
     const hki_image_products own = *given, *const call = &own;
     const int64_t channels = call->channels;
     for (int p = 0; p < 64; p += points) {
         V sum[HKI_IMAGE_TILES];
         const float *u = call->u + p * channels * L, *v = call->v + p * call->v_point;
-        UNROLL for (int i = 0; i < tiles * points; i++) sum[i] = (V){0};
+        UNROLL for (int i = 0; i < tiles * points * vectors; i++) sum[i] = (V){0};
         for (int64_t c = 0; c < channels; c++)
             UNROLL for (int q = 0; q < points; q++)
             {
-                const V w = IMAGE_FN(load)(u + (q * channels + c) * L);
-                UNROLL for (int t = 0; t < tiles; t++) sum[q * tiles + t] +=
-                    w * v[q * call->v_point + t * call->v_tile + c];
+                V w[HKI_IMAGE_VECTORS];
+                UNROLL for (int o = 0; o < vectors; o++) w[o] =
+                    IMAGE_FN(load)(u + ((o * 64 + q) * channels + c) * L);
+                UNROLL for (int t = 0; t < tiles; t++)
+                {
+                    const float from = v[q * call->v_point + t * call->v_tile + c];
+                    UNROLL for (int o = 0; o < vectors; o++) sum[(o * points + q) * tiles + t] +=
+                        w[o] * from;
+                }
             }
-        UNROLL for (int i = 0; i < tiles * points; i++)
-            IMAGE_FN(store)(call->to + (p * tiles + i) * L, sum[i]);
+        UNROLL for (int o = 0; o < vectors; o++) UNROLL for (int i = 0; i < tiles * points; i++)
+            IMAGE_FN(store)(call->to + ((o * 64 + p) * tiles + i) * L, sum[o * tiles * points + i]);
     }
 }
 
 IMAGE_TARGET static void IMAGE_FN(products)(const hki_image_products *call)
 {
-    switch (call->tiles) {
-#define CASE(tiles, points)                                                                        \
-    case tiles:                                                                                    \
-        IMAGE_FN(products_body)(call, tiles, points);                                              \
+    switch (call->tiles * 4 + call->vectors) {
+#define CASE(tiles, points, vectors)                                                               \
+    case tiles * 4 + vectors:                                                                      \
+        IMAGE_FN(products_body)(call, tiles, points, vectors);                                     \
         break;
         /* clang-format off */
-        CASE(1, 8) CASE(2, 4) CASE(3, 4) CASE(4, L == 16 ? 1 : 2) CASE(5, 2) CASE(6, 2) CASE(7, 1) CASE(8, 1) CASE(9, 1)
-        CASE(10, 1) CASE(11, 1) CASE(12, 1)
+        CASE(1, 8, 1) CASE(2, 4, 1) CASE(3, 4, 1) CASE(4, L == 16 ? 1 : 2, 1) CASE(5, 2, 1) CASE(6, 2, 1)
+        CASE(7, 1, 1) CASE(8, 1, 1) CASE(9, 1, 1) CASE(10, 1, 1) CASE(11, 1, 1) CASE(12, 1, 1)
+#if IMAGE_VECTORS > 1
+        CASE(1, 4, 2) CASE(2, 2, 2) CASE(3, 2, 2) CASE(4, 1, 2) CASE(5, 1, 2) CASE(6, 1, 2)
+        CASE(1, 4, 3) CASE(2, 2, 3) CASE(3, 1, 3) CASE(4, 1, 3)
+#endif
         /* clang-format on */
 #undef CASE
-                default : __builtin_unreachable();
+                        default : __builtin_unreachable();
     }
 }
 
@@ -137,6 +148,7 @@ IMAGE_TARGET static void IMAGE_FN(quarter_products)(const hki_image_products *gi
         }
 }
 
+#undef WINDOW_OF_TWO
 #undef WINDOW
 #undef BLOCKS
 
