@@ -5,6 +5,7 @@
 #include "engine/handover.h"
 #include "engine/lending.h"
 #include "engine/order.h"
+#include "engine/relief.h"
 #include "engine/sharing.h"
 #include "engine/tracing.h"
 

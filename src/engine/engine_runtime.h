@@ -52,6 +52,8 @@ void hki_window_approach(hki_runtime *runtime);
 bool hki_window_full_locked(hki_runtime *runtime, uint64_t output_bytes);
 /* Looks how many that were issued have finished, as far as workers have told. Expects the issue lock. */
 uint64_t hki_unfinished_tasks_locked(hki_runtime *runtime);
+/* The same, to the last one. Acquires the issue lock. */
+uint64_t hki_counted_unfinished(hki_runtime *runtime);
 /* Blocks until all that was issued to the device before has finished. */
 void hki_queue_drain(hki_queue *queue);
 
@@ -89,8 +91,8 @@ struct hki_runtime {
     hki_launch_cores launch_cores;
     struct hki_clock *clock;
     hki_launchers *launchers; /* NULL: no device needs them */
-    hki_counter *counters;    /* one for each core of the CPU devices */
-    int counter_count;
+    hki_counter *counters;    /* one for each core of the CPU devices, and one for relief.c */
+    int counter_count, core_count;
     int device_count, queue_count;
     hki_device *devices[HKI_MAX_DEVICES];
     hki_queue *queues[HKI_MAX_DEVICES * HKI_QUEUE_KIND_COUNT]; /* of all devices */

@@ -230,7 +230,7 @@ static void *launcher_main(void *argument)
 bool hki_launchers_create(hki_runtime *runtime)
 {
     const int cores =
-        runtime->launch_cores.count ? runtime->launch_cores.count : runtime->counter_count;
+        runtime->launch_cores.count ? runtime->launch_cores.count : runtime->core_count;
     int queues = 0;
     for (int i = 0; i < runtime->queue_count; i++)
         queues += runtime->queues[i]->worker_count == 0;

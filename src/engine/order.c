@@ -116,7 +116,7 @@ static int take_locked(hki_order *order, const hki_queue *queue, hki_executor *e
             break;
         const hki_turn turn = executor ? hki_turn_try(executor, task, next + 1) : HKI_TURN_NEVER;
         if (turn == HKI_TURN_STALLED ||
-            (turn == HKI_TURN_NEVER && executor && executor->batch_count))
+            (turn == HKI_TURN_NEVER && executor && (executor->batch_count || executor->only_turns)))
             break;
         if (turn == HKI_TURN_RUN) {
             turns_ns += ns;

@@ -17,12 +17,23 @@ typedef struct hki_ring {
     uintptr_t entries[HKI_RING_TASKS]; /* tasks with their shape */
 } hki_ring;
 
+/* See relief.h. */
+typedef struct hki_relief {
+    _Alignas(
+        HKI_CACHE_LINE) _Atomic(uint64_t) until; /* ticks; 0: no thread works in a worker's place */
+    _Atomic(uint64_t) since;                     /* ticks: when it began to */
+    _Atomic(int) processor;                      /* where it was then, */
+    _Atomic(uint32_t) state;                     /* of the worker that rests */
+    _Atomic(bool) taken;                         /* a thread has the counters that are for this */
+} hki_relief;
+
 struct hki_order {
     _Alignas(HKI_CACHE_LINE) hki_lock lock;
     uint64_t held_ticks;     /* since when a short task is held for its turn; 0: none is; lock */
     _Atomic(uint64_t) reach; /* see turn.c; lock for writing but by hki_turn_where */
     hki_runtime *runtime;
     _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) attentive; /* workers, of all devices */
+    hki_relief relief;
     hki_ring ring;
 };
 
@@ -47,6 +58,8 @@ bool hki_order_is_near(hki_order *order);
  * its batch that run in their turn, or runs them at once; others are registered: what is ready then is taken, or goes to its
  * own queue. Returns how many it took off. */
 int hki_order_take(hki_order *order, hki_queue *queue, hki_executor *executor, hki_batch *taken);
+/* Tasks of the ring are, of late, further from those that they depend on than there are cores. */
+bool hki_order_is_wide(const hki_order *order);
 /* Registers what is in the ring. False: no memory for all of it, or tasks that run in their turn are in the way. Expects the
  * issue lock. */
 bool hki_order_all_locked(hki_order *order);

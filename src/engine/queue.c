@@ -102,6 +102,8 @@ void hki_queue_wake(hki_queue *queue)
          (!atomic_load(&park->waking) && !atomic_exchange(&park->waking, true)))) {
         atomic_fetch_add(&park->wake_word, 1);
         hki_futex_wake(&park->wake_word, 1);
+    } else if (atomic_load(&park->sleepers) == 0) {
+        hki_relief_end(queue->runtime);
     }
 }
 

@@ -211,7 +211,8 @@ static void *zeros(size_t bytes)
 /* When all queues are there: what their workers have together. */
 static bool counters_create(hki_runtime *runtime, int cores)
 {
-    runtime->counter_count = cores;
+    runtime->core_count = cores;
+    runtime->counter_count = cores + 1;
     runtime->counters = zeros((size_t)runtime->counter_count * sizeof *runtime->counters);
     for (int i = 0; runtime->counters && i < runtime->counter_count; i++) {
         hki_counter *counter = &runtime->counters[i];

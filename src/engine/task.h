@@ -196,6 +196,7 @@ struct hki_executor {
     uint64_t untold_tasks;        /* counted there, and not yet in hki_counter.finished */
     uint64_t counted_queues;      /* since hki_queue_counted, a bit each by their number */
     bool chain;                   /* may keep one ready successor for itself */
+    bool only_turns;              /* takes from the ring only what runs in its turn */
     int turns;                    /* tasks run in their turn while others were held back */
     int batch_count;              /* tasks to be run in their turn: see turn.c */
     int64_t batch_ns;
@@ -212,6 +213,7 @@ static inline void hki_executor_init(hki_executor *executor, hki_queue *queue, b
     executor->slot = -1;
     executor->finished_tasks = NULL;
     executor->chain = chain;
+    executor->only_turns = false;
     executor->turns = executor->batch_count = executor->finished_count = 0;
     executor->untold_tasks = executor->counted_queues = 0;
     executor->batch_ns = 0;

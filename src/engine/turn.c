@@ -135,12 +135,18 @@ hki_turn hki_turn_try(hki_executor *executor, hki_task *task, uint64_t position)
 bool hki_turns_are_enough(const hki_executor *executor)
 {
     hki_order *order = executor->queue->runtime->ordering;
-    const uint64_t workers = (uint64_t)order->runtime->counter_count;
+    const uint64_t workers = (uint64_t)order->runtime->core_count;
     /* Where each waits for the one before there is nothing to share. */
     const uint64_t reach = atomic_load_explicit(&order->reach, memory_order_relaxed);
     uint64_t share = reach == 1 ? HKI_BATCH_TASKS : (reach + workers - 1) / workers;
     return executor->batch_count == HKI_BATCH_TASKS || (uint64_t)executor->batch_count >= share ||
            executor->batch_ns >= HKI_BATCH_NS;
+}
+
+bool hki_order_is_wide(const hki_order *order)
+{
+    return order && atomic_load_explicit(&order->reach, memory_order_relaxed) >
+                        (uint64_t)order->runtime->core_count;
 }
 
 void hki_turns_run(hki_executor *executor)

@@ -192,6 +192,7 @@ const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void
     hki_biased_release(&runtime->issue_lock);
     hki_note_wait(&hki_this_thread, var);
     if (registration == HKI_REGISTERED_WAITS) {
+        hki_relief_end(runtime);
         if (runtime->accelerated)
             atomic_fetch_add(&runtime->waiters, 1);
         wait_signalled(task);
@@ -237,6 +238,18 @@ static bool stay_awake(hki_runtime *runtime, int64_t *start)
     return true;
 }
 
+typedef struct drained {
+    hki_queue *queue;
+    unsigned epoch;
+    uint64_t issued;
+} drained;
+
+static bool is_drained(const void *what)
+{
+    const drained *its = what;
+    return hki_queue_finished(its->queue, its->epoch) == its->issued;
+}
+
 void hki_queue_drain(hki_queue *queue)
 {
     hki_runtime *runtime = queue->runtime;
@@ -252,6 +265,11 @@ void hki_queue_drain(hki_queue *queue)
         atomic_fetch_add(&runtime->waiters, 1);
     int64_t start = hki_clock_ns();
     hki_note_wait(&hki_this_thread, NULL);
+    const drained its = {queue, epoch, issued};
+    /* What others have taken of the ring ends soon. */
+    if (hki_relief_is_on(runtime->ordering) && !hki_relief_work(runtime, is_drained, &its) &&
+        !hki_order_is_empty(runtime->ordering))
+        hki_relief_end(runtime);
     while (hki_queue_finished(queue, epoch) != issued) {
         if (stay_awake(runtime, &start))
             continue;
@@ -392,7 +410,7 @@ static bool is_there_room(hki_runtime *runtime, room wanted, uint64_t unfinished
 /* Unfinished calls whose slots and gates the caches hold, and with which no worker runs out of them. */
 static uint64_t near_tasks(const hki_runtime *runtime)
 {
-    const uint64_t batches = 2 * HKI_BATCH_TASKS * (uint64_t)runtime->counter_count;
+    const uint64_t batches = 2 * HKI_BATCH_TASKS * (uint64_t)runtime->core_count;
     return batches > HKI_NEAR_TASKS ? batches : HKI_NEAR_TASKS;
 }
 
@@ -420,15 +438,20 @@ static int64_t latest_ns(hki_runtime *runtime)
     return tasks > 0 ? 1 + ns / tasks : 0;
 }
 
-/* To how many unfinished ones a thread that issues such calls had better fall back; UINT64_MAX: it may go on. */
-static uint64_t near_enough(hki_runtime *runtime, uint64_t unfinished)
+/* To how many unfinished ones a thread that issues such calls had better fall back; UINT64_MAX: it may go on. *works: it
+ * had better work at them itself. */
+static uint64_t near_enough(hki_runtime *runtime, uint64_t unfinished, bool *works)
 {
     const uint64_t near = near_tasks(runtime);
     const int64_t ns = unfinished < near ? 0 : latest_ns(runtime);
+    *works = false;
     if (ns == 0 || ns > HKI_TURN_NS)
         return UINT64_MAX;
-    if (ns <= HKI_NEAR_NS * runtime->counter_count)
+    if (ns <= HKI_NEAR_NS * runtime->core_count) {
+        /* Shorter ones are run by one thread at a time, and chains are best left to one. */
+        *works = ns > HKI_SHORT_TURN_NS && hki_order_is_wide(runtime->ordering);
         return near / 2;
+    }
     /* What the ring has no room for is registered, and so is all that follows from it. */
     return runtime->run_ahead_calls > HKI_RING_TASKS && unfinished + near > HKI_RING_TASKS
                ? HKI_RING_TASKS / 2
@@ -455,8 +478,7 @@ void hki_window_make_room(hki_runtime *runtime)
     sched_yield();
 }
 
-/* To the last one: who waits for room may wait for that. */
-static uint64_t counted_unfinished(hki_runtime *runtime)
+uint64_t hki_counted_unfinished(hki_runtime *runtime)
 {
     hki_biased_acquire(&runtime->issue_lock);
     const uint64_t unfinished = atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed) -
@@ -472,7 +494,8 @@ static bool wait_for_room(hki_runtime *runtime, room wanted, int64_t patience_ns
     int64_t start = begin, latest = begin;
     uint64_t unfinished, least = UINT64_MAX;
     bool moves = true;
-    while (!is_there_room(runtime, wanted, unfinished = counted_unfinished(runtime)) && moves &&
+    hki_relief_end(runtime);
+    while (!is_there_room(runtime, wanted, unfinished = hki_counted_unfinished(runtime)) && moves &&
            hki_runtime_alive(runtime)) {
         if (stay_awake(runtime, &start))
             continue;
@@ -491,7 +514,7 @@ static bool wait_for_room(hki_runtime *runtime, room wanted, int64_t patience_ns
         atomic_store_explicit(&runtime->window_calls, wanted.calls, memory_order_relaxed);
         atomic_store_explicit(&runtime->window_held, wanted.held, memory_order_relaxed);
         atomic_store(&runtime->window_wanted, true);
-        if (moves && !is_there_room(runtime, wanted, counted_unfinished(runtime)))
+        if (moves && !is_there_room(runtime, wanted, hki_counted_unfinished(runtime)))
             hki_futex_wait(&runtime->progress, seen, most_ns);
     }
     atomic_store(&runtime->window_wanted, false);
@@ -507,17 +530,31 @@ void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes)
     hki_window_set_near(runtime, 0);
 }
 
+typedef struct nearer {
+    hki_runtime *runtime;
+    uint64_t calls; /* unfinished, at most */
+} nearer;
+
+static bool is_nearer(const void *what)
+{
+    const nearer *its = what;
+    return hki_counted_unfinished(its->runtime) <= its->calls;
+}
+
 void hki_window_approach(hki_runtime *runtime)
 {
     uint64_t unfinished = unfinished_tasks(runtime);
-    const uint64_t enough = near_enough(runtime, unfinished);
+    bool works;
+    const uint64_t enough = near_enough(runtime, unfinished, &works);
     if (enough == UINT64_MAX) {
         const uint64_t near = near_tasks(runtime);
         hki_window_set_near(runtime, unfinished < near ? near : unfinished + near);
         return;
     }
     hki_wait_point point = hki_tracing_wait(runtime);
-    const bool moves = wait_for_room(runtime, (room){enough, INT64_MAX}, 2 * HKI_SPIN_NS);
+    const nearer its = {runtime, enough};
+    const bool moves = (works && hki_relief_work(runtime, is_nearer, &its)) ||
+                       wait_for_room(runtime, (room){enough, INT64_MAX}, 2 * HKI_SPIN_NS);
     hki_tracing_waited(&point, HKI_TRACE_WAIT_WINDOW, -1);
     unfinished = unfinished_tasks(runtime);
     /* They wait for something: no use to ask before there are as many again. */

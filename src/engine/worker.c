@@ -170,6 +170,8 @@ static int take(hki_executor *executor, hki_claim *claims)
     enum { LOOKS = 16 }; /* before it asks whether these tasks are any business of its device's */
     hki_order *order = executor->queue->runtime->ordering;
     do {
+        if (hki_relief_is_due(order))
+            return 0;
         hki_queue *queue = next_queue(executor);
         if (!queue && order && !hki_order_is_empty(order))
             queue = executor->queue;
@@ -290,6 +292,8 @@ static bool wait_for_work(hki_queue *queue)
     bool alone = false; /* it slept while nobody was attentive: then it wakes a watcher */
     bool has_looked = false;
     for (;;) {
+        if (hki_relief_is_due(runtime->ordering))
+            hki_relief_rest(queue);
         if (!has_looked && spin_for_work(queue)) {
             if (alone)
                 hki_queue_wake(queue);
