@@ -52,8 +52,6 @@ void hki_window_approach(hki_runtime *runtime);
 bool hki_window_full_locked(hki_runtime *runtime, uint64_t output_bytes);
 /* Looks how many that were issued have finished, as far as workers have told. Expects the issue lock. */
 uint64_t hki_unfinished_tasks_locked(hki_runtime *runtime);
-/* The same, to the last one. Acquires the issue lock. */
-uint64_t hki_counted_unfinished(hki_runtime *runtime);
 /* Blocks until all that was issued to the device before has finished. */
 void hki_queue_drain(hki_queue *queue);
 

@@ -12,11 +12,11 @@
 #include "engine/order.h"
 
 /* Works until is_enough(what). False: it was not to, or cannot any more, since what comes next is for workers: then the
- * thread had better wait. For a thread that holds no lock. */
+ * thread had better wait. For a thread that holds no lock. It takes no core of the device's: the worker's is left to it. */
 bool hki_relief_work(hki_runtime *runtime, bool (*is_enough)(const void *what), const void *what);
 
 void hki_relief_end_slow(hki_order *order);
-bool hki_relief_is_due_slow(hki_order *order);
+bool hki_relief_is_due_slow(hki_queue *queue);
 
 static inline bool hki_relief_is_on(const hki_order *order)
 {
@@ -30,13 +30,27 @@ static inline void hki_relief_end(hki_runtime *runtime)
         hki_relief_end_slow(runtime->ordering);
 }
 
-/* For a worker that has nothing at hand: it had better rest, by hki_relief_rest. */
-static inline bool hki_relief_is_due(hki_order *order)
+/* The same where this thread is about to wait: not if another one is at work so. */
+static inline void hki_relief_leave(hki_runtime *runtime)
 {
-    return hki_relief_is_on(order) && hki_relief_is_due_slow(order);
+    if (hki_relief_is_on(runtime->ordering) &&
+        !atomic_load_explicit(&runtime->ordering->relief.taken, memory_order_relaxed))
+        hki_relief_end_slow(runtime->ordering);
 }
 
-/* Rests, unless another worker does. The worker is not attentive meanwhile. */
-void hki_relief_rest(hki_queue *queue);
+/* A worker rests, or is about to come back: who would wake one may rely on it. */
+static inline bool hki_relief_rests(hki_order *order)
+{
+    return atomic_load(&order->relief.state) != 0;
+}
+
+/* For a worker that has nothing at hand: it had better rest, by hki_relief_rest. */
+static inline bool hki_relief_is_due(hki_queue *queue)
+{
+    return hki_relief_is_on(queue->runtime->ordering) && hki_relief_is_due_slow(queue);
+}
+
+/* Rests; false: another worker does. The worker is not attentive meanwhile. */
+bool hki_relief_rest(hki_queue *queue);
 
 #endif

@@ -409,7 +409,8 @@ static bool is_for_ring(hki_queue *queue, const hki_task *task)
     return order && !task->spec.collective &&
            (atomic_load_explicit(&order->attentive, memory_order_relaxed) > 0 ||
             (hki_task_takes_turns(task) &&
-             atomic_load_explicit(&queue->park->sleepers, memory_order_relaxed) > 0));
+             (atomic_load_explicit(&queue->park->sleepers, memory_order_relaxed) > 0 ||
+              hki_relief_rests(order))));
 }
 
 /* Issues a task that has its place in the order of calls; small: it had better run here as soon as it is ready. Releases the

@@ -192,7 +192,7 @@ const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void
     hki_biased_release(&runtime->issue_lock);
     hki_note_wait(&hki_this_thread, var);
     if (registration == HKI_REGISTERED_WAITS) {
-        hki_relief_end(runtime);
+        hki_relief_leave(runtime);
         if (runtime->accelerated)
             atomic_fetch_add(&runtime->waiters, 1);
         wait_signalled(task);
@@ -269,7 +269,7 @@ void hki_queue_drain(hki_queue *queue)
     /* What others have taken of the ring ends soon. */
     if (hki_relief_is_on(runtime->ordering) && !hki_relief_work(runtime, is_drained, &its) &&
         !hki_order_is_empty(runtime->ordering))
-        hki_relief_end(runtime);
+        hki_relief_leave(runtime);
     while (hki_queue_finished(queue, epoch) != issued) {
         if (stay_awake(runtime, &start))
             continue;
@@ -478,7 +478,8 @@ void hki_window_make_room(hki_runtime *runtime)
     sched_yield();
 }
 
-uint64_t hki_counted_unfinished(hki_runtime *runtime)
+/* To the last one: who waits for room may wait for that. */
+static uint64_t counted_unfinished(hki_runtime *runtime)
 {
     hki_biased_acquire(&runtime->issue_lock);
     const uint64_t unfinished = atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed) -
@@ -494,8 +495,8 @@ static bool wait_for_room(hki_runtime *runtime, room wanted, int64_t patience_ns
     int64_t start = begin, latest = begin;
     uint64_t unfinished, least = UINT64_MAX;
     bool moves = true;
-    hki_relief_end(runtime);
-    while (!is_there_room(runtime, wanted, unfinished = hki_counted_unfinished(runtime)) && moves &&
+    hki_relief_leave(runtime);
+    while (!is_there_room(runtime, wanted, unfinished = counted_unfinished(runtime)) && moves &&
            hki_runtime_alive(runtime)) {
         if (stay_awake(runtime, &start))
             continue;
@@ -514,7 +515,7 @@ static bool wait_for_room(hki_runtime *runtime, room wanted, int64_t patience_ns
         atomic_store_explicit(&runtime->window_calls, wanted.calls, memory_order_relaxed);
         atomic_store_explicit(&runtime->window_held, wanted.held, memory_order_relaxed);
         atomic_store(&runtime->window_wanted, true);
-        if (moves && !is_there_room(runtime, wanted, hki_counted_unfinished(runtime)))
+        if (moves && !is_there_room(runtime, wanted, counted_unfinished(runtime)))
             hki_futex_wait(&runtime->progress, seen, most_ns);
     }
     atomic_store(&runtime->window_wanted, false);
@@ -532,13 +533,13 @@ void hki_window_wait(hki_runtime *runtime, uint64_t output_bytes)
 
 typedef struct nearer {
     hki_runtime *runtime;
-    uint64_t calls; /* unfinished, at most */
+    uint64_t finished; /* so many are to be: others may issue more meanwhile */
 } nearer;
 
 static bool is_nearer(const void *what)
 {
     const nearer *its = what;
-    return hki_counted_unfinished(its->runtime) <= its->calls;
+    return hki_counted_tasks(its->runtime) >= its->finished;
 }
 
 void hki_window_approach(hki_runtime *runtime)
@@ -552,7 +553,8 @@ void hki_window_approach(hki_runtime *runtime)
         return;
     }
     hki_wait_point point = hki_tracing_wait(runtime);
-    const nearer its = {runtime, enough};
+    const nearer its = {
+        runtime, atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed) - enough};
     const bool moves = (works && hki_relief_work(runtime, is_nearer, &its)) ||
                        wait_for_room(runtime, (room){enough, INT64_MAX}, 2 * HKI_SPIN_NS);
     hki_tracing_waited(&point, HKI_TRACE_WAIT_WINDOW, -1);

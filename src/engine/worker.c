@@ -170,7 +170,7 @@ static int take(hki_executor *executor, hki_claim *claims)
     enum { LOOKS = 16 }; /* before it asks whether these tasks are any business of its device's */
     hki_order *order = executor->queue->runtime->ordering;
     do {
-        if (hki_relief_is_due(order))
+        if (hki_relief_is_due(executor->queue))
             return 0;
         hki_queue *queue = next_queue(executor);
         if (!queue && order && !hki_order_is_empty(order))
@@ -271,7 +271,11 @@ static rest rest_begin(hki_queue *queue)
     rest its = {.alone = atomic_fetch_sub(&queue->park->attentive, 1) == 1};
     const bool others = order && atomic_fetch_sub(&order->attentive, 1) > 1;
     its.watches = its.alone && others;
-    its.looks_again = its.watches || (!its.alone && !queue->budget->shared);
+    /* Others are awake, or have a core: at a long task, after which they may take a short one that turns out long. */
+    its.looks_again =
+        its.watches ||
+        (!queue->budget->shared &&
+         (!its.alone || atomic_load(&queue->budget->free_cores) < queue->worker_count));
     if (its.watches)
         atomic_store(&queue->park->watched, true);
     return its;
@@ -292,8 +296,9 @@ static bool wait_for_work(hki_queue *queue)
     bool alone = false; /* it slept while nobody was attentive: then it wakes a watcher */
     bool has_looked = false;
     for (;;) {
-        if (hki_relief_is_due(runtime->ordering))
-            hki_relief_rest(queue);
+        /* Another may have gone to sleep alone meanwhile. */
+        if (hki_relief_is_due(queue) && hki_relief_rest(queue))
+            alone = true;
         if (!has_looked && spin_for_work(queue)) {
             if (alone)
                 hki_queue_wake(queue);
