@@ -10,7 +10,7 @@ enum {
     HKI_SPIN_NS = 50000,         /* about what waking a sleeping thread takes */
     HKI_LONG_TASK_NS = 20000,    /* worth waking a worker for */
     HKI_LONG_TASK_TICKS = 60000, /* roughly the same, see hki_ticks */
-    HKI_LENT_NS = 10000000,      /* a piece that another device runs takes at most so long */
+    HKI_LENT_NS = 25000000,      /* a piece that another device runs takes at most so long */
     HKI_DIRECT_NS = 500,         /* what a call without a task takes at most */
     HKI_BATCH_NS = 5000,         /* short tasks that a worker takes at once: this much, */
     HKI_BATCH_TASKS = 16,        /* and this many */
