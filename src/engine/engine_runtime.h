@@ -112,8 +112,8 @@ struct hki_runtime {
     void *blocks; /* memory of slots and gates */
     char *block_rest, *block_end;
     /* What the tasks counted in issued_tasks are expected to take; both, when hki_window_approach looked last. */
-    int64_t issued_ns, near_ns;
-    uint64_t near_tasks;
+    int64_t issued_ns, looked_ns;
+    uint64_t looked_tasks;
 
     /* Who keeps order: see hki_order_acquire. */
     _Alignas(HKI_CACHE_LINE) hki_gate *free_gates;

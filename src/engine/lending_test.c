@@ -82,16 +82,17 @@ static void check_pieces(int tasks)
         CHECK_EQ_I64(atomic_exchange(&runs[i], 0), tasks);
 }
 
-static void test_who_waits_lends(void)
+/* Expected so long; one that is longer would hold up the device that lends. */
+static void test_who_waits_lends(int64_t expected_piece_ns, bool lends)
 {
     start(DEVICES, 0);
     piece_ns = 1000000;
-    issue(0, &class, PIECES, PIECES * piece_ns, 0, false);
+    issue(0, &class, PIECES, PIECES * expected_piece_ns, 0, false);
     usleep(
         5000); /* the other device's worker sleeps by now, and what it is to lend its core to has begun */
     issue(1, &other_class, 1, 1000, 1, true);
     check_pieces(1);
-    CHECK(atomic_load(&elsewhere) > 0);
+    CHECK((atomic_load(&elsewhere) > 0) == lends);
     end();
 }
 
@@ -154,7 +155,9 @@ int main(void)
 {
     int cores = hki_cpu_cores((int[HKI_MAX_CORES]){0});
     if (cores >= DEVICES) {
-        test_who_waits_lends();
+        test_who_waits_lends(1000000, true);
+        test_who_waits_lends(20000000, true);
+        test_who_waits_lends(100000000, false);
         test_who_waits_for_nothing_does_not();
         test_short_tasks_stay();
         test_short_pieces_stay();

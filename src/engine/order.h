@@ -18,13 +18,15 @@ typedef struct hki_ring {
 } hki_ring;
 
 /* See relief.h. */
+enum { HKI_RELIEF_AWAKE = 0, HKI_RELIEF_RESTING = 1, HKI_RELIEF_CALLED = 2 };
+
 typedef struct hki_relief {
     _Alignas(
         HKI_CACHE_LINE) _Atomic(uint64_t) until; /* ticks; 0: no thread works in a worker's place */
     _Atomic(uint64_t) since;                     /* ticks: when it began to */
     _Atomic(int) processor;                      /* where it was then, */
-    _Atomic(uint32_t) state;                     /* of the worker that rests */
-    _Atomic(bool) taken;                         /* a thread has the counters that are for this */
+    _Atomic(uint32_t) state; /* of the worker that rests: the futex it sleeps on */
+    _Atomic(bool) taken;     /* a thread has the counters that are for this */
 } hki_relief;
 
 struct hki_order {

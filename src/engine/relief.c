@@ -11,8 +11,6 @@ enum {
     REST_NS = 1000000 /* a worker that rests looks after so long whether it still is to */
 };
 
-enum { AWAKE = 0, RESTING = 1, CALLED = 2 };
-
 static bool is_possible(hki_runtime *runtime)
 {
     return runtime->ordering && runtime->budget_count == 1 && runtime->core_count > 1 &&
@@ -28,7 +26,7 @@ static void begin(hki_relief *relief)
     if (!was_on)
         atomic_store_explicit(&relief->since, now, memory_order_relaxed);
     atomic_store(&relief->until, now + RELIEF_TICKS);
-    if (atomic_load(&relief->state) == AWAKE)
+    if (atomic_load(&relief->state) == HKI_RELIEF_AWAKE)
         sched_yield();
 }
 
@@ -76,9 +74,9 @@ bool hki_relief_work(hki_runtime *runtime, bool (*is_enough)(const void *), cons
 
 void hki_relief_end_slow(hki_order *order)
 {
-    uint32_t state = RESTING;
+    uint32_t state = HKI_RELIEF_RESTING;
     atomic_store(&order->relief.until, 0);
-    if (atomic_compare_exchange_strong(&order->relief.state, &state, CALLED))
+    if (atomic_compare_exchange_strong(&order->relief.state, &state, HKI_RELIEF_CALLED))
         hki_futex_wake(&order->relief.state, 1);
 }
 
@@ -91,7 +89,7 @@ bool hki_relief_is_due_slow(hki_queue *queue)
         hki_relief_end_slow(order);
         return false;
     }
-    return atomic_load_explicit(&relief->state, memory_order_relaxed) == AWAKE &&
+    return atomic_load_explicit(&relief->state, memory_order_relaxed) == HKI_RELIEF_AWAKE &&
            atomic_load_explicit(&order->attentive, memory_order_relaxed) > 1 &&
            !hki_queue_is_ready(queue) &&
            (sched_getcpu() == atomic_load_explicit(&relief->processor, memory_order_relaxed) ||
@@ -102,23 +100,24 @@ bool hki_relief_is_due_slow(hki_queue *queue)
 static bool still_rests(hki_queue *queue)
 {
     hki_order *order = queue->runtime->ordering;
-    return atomic_load(&order->relief.state) == RESTING && !atomic_load(&order->runtime->ended) &&
-           !hki_queue_is_ready(queue) && hki_ticks() < atomic_load(&order->relief.until);
+    return atomic_load(&order->relief.state) == HKI_RELIEF_RESTING &&
+           !atomic_load(&order->runtime->ended) && !hki_queue_is_ready(queue) &&
+           hki_ticks() < atomic_load(&order->relief.until);
 }
 
 bool hki_relief_rest(hki_queue *queue)
 {
     hki_order *order = queue->runtime->ordering;
-    uint32_t state = AWAKE;
-    if (!atomic_compare_exchange_strong(&order->relief.state, &state, RESTING))
+    uint32_t state = HKI_RELIEF_AWAKE;
+    if (!atomic_compare_exchange_strong(&order->relief.state, &state, HKI_RELIEF_RESTING))
         return false;
     atomic_fetch_sub(&queue->park->attentive, 1);
     /* Who has put something into the ring may have relied on this one alone. */
     if (atomic_fetch_sub(&order->attentive, 1) > 1)
         while (still_rests(queue))
-            hki_futex_wait(&order->relief.state, RESTING, REST_NS);
+            hki_futex_wait(&order->relief.state, HKI_RELIEF_RESTING, REST_NS);
     atomic_fetch_add(&queue->park->attentive, 1);
     atomic_fetch_add(&order->attentive, 1);
-    atomic_store(&order->relief.state, AWAKE);
+    atomic_store(&order->relief.state, HKI_RELIEF_AWAKE);
     return true;
 }

@@ -41,7 +41,7 @@ static inline void hki_relief_leave(hki_runtime *runtime)
 /* A worker rests, or is about to come back: who would wake one may rely on it. */
 static inline bool hki_relief_rests(hki_order *order)
 {
-    return atomic_load(&order->relief.state) != 0;
+    return atomic_load(&order->relief.state) != HKI_RELIEF_AWAKE;
 }
 
 /* For a worker that has nothing at hand: it had better rest, by hki_relief_rest. */

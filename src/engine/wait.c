@@ -5,8 +5,8 @@ enum {
     SEARCH_LIMIT = 256,
     HELP_PERIOD_NS = 5000,
     WINDOW_NAP_NS = 1000000,
-    NEAR_NS = 2 * HKI_SPIN_NS,
-    BUSY_SPIN_NS = 5000 /* where no core is free: for tasks that end any moment */
+    PATIENCE_NS = 2 * HKI_SPIN_NS, /* of who waits to be nearer, while nothing finishes */
+    BUSY_SPIN_NS = 5000            /* where no core is free: for tasks that end any moment */
 };
 
 /* Who spins longer takes the core from a worker otherwise, and that worker's device behind all others. */
@@ -430,10 +430,10 @@ static int64_t latest_ns(hki_runtime *runtime)
 {
     hki_biased_acquire(&runtime->issue_lock);
     const uint64_t issued = atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed);
-    const int64_t tasks = (int64_t)(issued - runtime->near_tasks);
-    const int64_t ns = runtime->issued_ns - runtime->near_ns;
-    runtime->near_tasks = issued;
-    runtime->near_ns = runtime->issued_ns;
+    const int64_t tasks = (int64_t)(issued - runtime->looked_tasks);
+    const int64_t ns = runtime->issued_ns - runtime->looked_ns;
+    runtime->looked_tasks = issued;
+    runtime->looked_ns = runtime->issued_ns;
     hki_biased_release(&runtime->issue_lock);
     return tasks > 0 ? 1 + ns / tasks : 0;
 }
@@ -556,7 +556,7 @@ void hki_window_approach(hki_runtime *runtime)
     const nearer its = {
         runtime, atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed) - enough};
     const bool moves = (works && hki_relief_work(runtime, is_nearer, &its)) ||
-                       wait_for_room(runtime, (room){enough, INT64_MAX}, 2 * HKI_SPIN_NS);
+                       wait_for_room(runtime, (room){enough, INT64_MAX}, PATIENCE_NS);
     hki_tracing_waited(&point, HKI_TRACE_WAIT_WINDOW, -1);
     unfinished = unfinished_tasks(runtime);
     /* They wait for something: no use to ask before there are as many again. */
