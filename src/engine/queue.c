@@ -218,7 +218,8 @@ int hki_queue_pop(hki_queue *queue, hki_executor *executor, int64_t most_ns, hki
             again = hki_turns_await(executor);
         else if (executor && executor->turns > 0 && taken.count == 0)
             hki_turns_gather(ordered);
-    } while (taken.count == 0 && again && !hki_order_is_empty(order));
+    } while (taken.count == 0 && again && !hki_order_is_empty(order) &&
+             !(executor && hki_relief_is_due(queue)));
     return taken.count;
 }
 

@@ -9,6 +9,8 @@
  * before it that it depends on. */
 #include "engine/engine_internal.h"
 
+#include <sched.h>
+
 enum { ANY = 0xffff, WORKER_BITS = 16 };
 
 _Static_assert((int)HKI_MAX_CORES < (int)ANY, "see hki_var.turn_read");
@@ -180,5 +182,8 @@ bool hki_turns_await(hki_executor *executor)
     while ((running = is_running(order, noted, executor->slot)) &&
            hki_ticks() - begin < HKI_HOLD_TICKS)
         hki_relax();
+    /* Who runs it may have lost its core, to this thread perhaps. */
+    if (running)
+        sched_yield();
     return !running;
 }
