@@ -267,8 +267,8 @@ static void test_turn_where(void)
     static const struct {
         uint64_t reach;
         int64_t most_ns;
-    } seen[] = {{1, LIMIT_NS}, {7, LIMIT_NS / 2}, {32, LIMIT_NS / 3},
-                {1, LIMIT_NS}, {2, LIMIT_NS},     {20, LIMIT_NS / 3}};
+    } seen[] = {{1, LIMIT_NS}, {7, LIMIT_NS / 4}, {32, LIMIT_NS / 5},
+                {1, LIMIT_NS}, {2, LIMIT_NS},     {20, LIMIT_NS / 5}};
     hki_thread self = {0};
     CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_cores = 1})));
     hki_runtime *runtime = hki_runtime_default();
@@ -278,7 +278,7 @@ static void test_turn_where(void)
         for (int j = 0; j < LOOK; j++) {
             CHECK(hki_turn_where(&self, runtime, 300) == HKI_IN_WORKER);
             /* Whatever is seen. Handed over, it would be in the way of all that runs in the caller. */
-            CHECK(hki_turn_where(&self, runtime, LIMIT_NS / 3) == HKI_IN_CALLER);
+            CHECK(hki_turn_where(&self, runtime, LIMIT_NS / 5) == HKI_IN_CALLER);
         }
         atomic_store(&runtime->ordering->reach, seen[i].reach);
         int calls = LOOK;
