@@ -383,8 +383,45 @@ static void test_window_of_two(int devices, int64_t held_expected_ns)
     hk_runtime_deinit();
 }
 
+/* ---- who issues calls runs none that is long ------------------------------------------------------------------------- */
+
+static _Atomic(bool) held_by_issuer;
+
+static void hold_elsewhere(void *argument)
+{
+    if (pthread_equal(pthread_self(), main_thread))
+        atomic_store(&held_by_issuer, true);
+    else
+        hold(argument);
+}
+
+/* It waits for what its thread does next; workers are just being woken, and many short ones come behind it. */
+static void test_issuer_runs_nothing_long(void)
+{
+    enum { ROUNDS = 100, READERS = 3000 };
+    hki_var var;
+    main_thread = pthread_self();
+    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.run_ahead_calls = 1 << 20})));
+    runtime = hki_runtime_default();
+    hki_var_init(&var, runtime);
+    for (int i = 0; i < ROUNDS && !atomic_load(&held_by_issuer); i++) {
+        usleep(1000); /* all sleep */
+        atomic_store(&may_end, false);
+        hki_task_submit(begin(0, INT64_MAX, hold_elsewhere, NULL, 1,
+                              &(hki_access){&var, 0, 1, HKI_WRITE | HKI_HEAL}));
+        for (int j = 0; j < READERS; j++)
+            hki_task_submit(begin(0, 1, NULL, NULL, 1, &(hki_access){&var, 0, 1, HKI_READ}));
+        atomic_store(&may_end, true);
+        CHECK(hk_ok(hk_wait_all()));
+    }
+    CHECK(!atomic_load(&held_by_issuer));
+    hki_var_deinit(&var);
+    hk_runtime_deinit();
+}
+
 int main(void)
 {
+    test_issuer_runs_nothing_long();
     test_window_of_two(1, 200);
     test_window_of_two(1, 100000000);
     test_window_of_two(2, 100000000);

@@ -224,10 +224,12 @@ static bool help_any(hki_runtime *runtime, int64_t most_ns)
     return false;
 }
 
-/* Helps with anything, or spins a little while it is not long since *start. False: time to sleep. */
-static bool stay_awake(hki_runtime *runtime, int64_t *start)
+enum { ANYTHING = HKI_LONG_TASK_NS, NOTHING_LONG = HKI_LONG_TASK_NS - 1 }; /* to help with, ns */
+
+/* Helps, or spins a little while it is not long since *start. False: time to sleep. */
+static bool stay_awake(hki_runtime *runtime, int64_t most_ns, int64_t *start)
 {
-    if (help_any(runtime, HKI_LONG_TASK_NS)) {
+    if (help_any(runtime, most_ns)) {
         *start = hki_clock_ns();
         return true;
     }
@@ -271,7 +273,7 @@ void hki_queue_drain(hki_queue *queue)
         !hki_order_is_empty(runtime->ordering))
         hki_relief_leave(runtime);
     while (hki_queue_finished(queue, epoch) != issued) {
-        if (stay_awake(runtime, &start))
+        if (stay_awake(runtime, ANYTHING, &start))
             continue;
         atomic_fetch_add(&runtime->sleepers, 1);
         uint32_t seen = atomic_load(&runtime->progress);
@@ -491,6 +493,8 @@ static uint64_t counted_unfinished(hki_runtime *runtime)
 /* False: for patience_ns nothing has finished. */
 static bool wait_for_room(hki_runtime *runtime, room wanted, int64_t patience_ns)
 {
+    /* What is long may wait for what this thread is about to do: only who cannot go on runs it. */
+    const int64_t most_help_ns = patience_ns == INT64_MAX ? ANYTHING : NOTHING_LONG;
     const int64_t begin = hki_clock_ns();
     int64_t start = begin, latest = begin;
     uint64_t unfinished, least = UINT64_MAX;
@@ -498,7 +502,7 @@ static bool wait_for_room(hki_runtime *runtime, room wanted, int64_t patience_ns
     hki_relief_leave(runtime);
     while (!is_there_room(runtime, wanted, unfinished = counted_unfinished(runtime)) && moves &&
            hki_runtime_alive(runtime)) {
-        if (stay_awake(runtime, &start))
+        if (stay_awake(runtime, most_help_ns, &start))
             continue;
         /* A worker says when there is room (hki_window_make_room). If none is about to look, this sleeps no longer than a
          * part of the time so far, so that those who run tasks do not run out of them meanwhile. */
