@@ -6,22 +6,26 @@
 #include <unistd.h>
 
 enum {
-    /* To take the bias away costs some microseconds, as much as a thousand acquisitions gain; who is disturbed again and
-     * again gets it ever later. */
-    FIRST_STREAK = 1024,
-    MOST_REVOCATIONS = 12,
+    STREAK = 32, /* so often in a row a thread has to have the lock to become the owner */
+    /* To take the bias away by force costs some microseconds, ten on a virtual machine. Then nobody gets it for some 100 us,
+     * and for ever longer where none is ever given up. */
+    PAUSE_TICKS = 300000,
+    MOST_FORCED = 10,
+    TENURE_TICKS = 30000, /* before an owner gives up: what the lock guards has to follow to the other's cache, which takes a
+                           * microsecond or two */
+    ASK_TICKS = 6000,      /* an owner that uses the lock has seen by then that it is wanted */
     PATIENCE = 100000,     /* looks at a thread that may have lost its core */
     NAP_NS = 50000,        /* before each later one */
     DRAINED_NS = 10000000, /* by then a processor has written what a thread wrote before */
-    BACK_OFF_TICKS = 8000, /* some microseconds, see acquire_contended */
+    BACK_OFF_TICKS = 8000, /* some microseconds, see back_off */
     CONTENDED_TICKS = 60000
 };
 
 #define NO_NUMBER (UINT32_MAX >> HKI_BIAS_PLACE_BITS)
 
-_Static_assert(sizeof(hki_biased_lock) <= 64, "see hki_biased_lock");
-
 _Thread_local uint32_t hki_thread_number = UINT32_MAX;
+/* When this thread last found one of these locks taken, and when it last gave up a bias. */
+static _Thread_local uint64_t contended_ticks, gave_up_ticks;
 
 static atomic_bool have_barrier;
 
@@ -55,19 +59,6 @@ static void nap(long ns)
     nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
 }
 
-/* From now on the owner finds that it is none. Expects `lock`. */
-static void revoke_locked(hki_biased_lock *lock)
-{
-    if (!atomic_load_explicit(&lock->owner, memory_order_relaxed))
-        return;
-    atomic_store(&lock->owner, 0);
-    lock->revocations += lock->revocations < MOST_REVOCATIONS;
-    if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0)) {
-        atomic_store(&have_barrier, false); /* forbidden meanwhile: never again */
-        nap(DRAINED_NS);
-    }
-}
-
 static bool is_inside(hki_biased_lock *lock)
 {
     for (uint32_t i = 0; i < lock->place_count; i++)
@@ -76,25 +67,97 @@ static bool is_inside(hki_biased_lock *lock)
     return false;
 }
 
+/* From now on the owner finds that it is none. Expects `lock`. */
+static void take_away_locked(hki_biased_lock *lock)
+{
+    if (!atomic_exchange(&lock->owner, 0))
+        return;
+    lock->revoked_ticks = hki_ticks();
+    lock->forced += lock->forced < MOST_FORCED;
+    if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0)) {
+        atomic_store(&have_barrier, false); /* forbidden meanwhile: never again */
+        nap(DRAINED_NS);
+    }
+}
+
+/* Asks the owner to give up, and takes the bias away if that does not come by. False: it goes on using it; not if
+ * may_wait. Expects `lock`. */
+static bool revoke_locked(hki_biased_lock *lock, bool may_wait)
+{
+    if (!atomic_load_explicit(&lock->owner, memory_order_relaxed))
+        return true;
+    atomic_store_explicit(&lock->seen, false, memory_order_relaxed);
+    atomic_store_explicit(&lock->wanted, true, memory_order_release);
+    const uint64_t begin = hki_ticks();
+    uint64_t most_ticks = ASK_TICKS;
+    bool seen = false;
+    while (atomic_load_explicit(&lock->wanted, memory_order_acquire) &&
+           hki_ticks() - begin < most_ticks) {
+        hki_relax();
+        seen = seen || atomic_load_explicit(&lock->seen, memory_order_relaxed);
+        if (seen && may_wait)
+            most_ticks = TENURE_TICKS + ASK_TICKS;
+    }
+    hki_end_of_watch();
+    const bool given_up = !atomic_load_explicit(&lock->wanted, memory_order_acquire);
+    atomic_store_explicit(&lock->wanted, false, memory_order_relaxed);
+    if (!given_up && seen && !may_wait)
+        return false;
+    lock->forced = given_up ? 0 : lock->forced;
+    take_away_locked(lock); /* if need be: the owner may have answered an earlier question, late */
+    return true;
+}
+
+/* The owner, which has just released it. Others may have it now. */
+void hki_biased_give_up(hki_biased_lock *lock)
+{
+    enum { LOOK = 16 }; /* what a call takes is of the order of what it takes to see what time it is */
+    static _Thread_local unsigned looks;
+    if (atomic_load_explicit(&lock->seen, memory_order_relaxed) && ++looks % LOOK)
+        return;
+    uint32_t owner = atomic_load_explicit(&lock->owner, memory_order_relaxed);
+    if (owner >> HKI_BIAS_PLACE_BITS != hki_thread_number)
+        return;
+    const uint64_t now = hki_ticks();
+    if (now - atomic_load_explicit(&lock->granted_ticks, memory_order_relaxed) < TENURE_TICKS) {
+        if (!atomic_load_explicit(&lock->seen, memory_order_relaxed))
+            atomic_store_explicit(&lock->seen, true, memory_order_relaxed);
+        return;
+    }
+    if (atomic_compare_exchange_strong(&lock->owner, &owner, 0)) {
+        gave_up_ticks = now;
+        atomic_store_explicit(&lock->wanted, false, memory_order_release);
+    }
+}
+
+static void back_off(uint64_t since_ticks)
+{
+    while (hki_ticks() - since_ticks < BACK_OFF_TICKS)
+        hki_relax();
+}
+
 /* Threads that issue all the time meet again and again. Who met another a moment ago leaves that one the lock for a while:
  * else they take turns call by call, and what the lock guards goes to and fro between their caches, which takes three times
  * as long as the calls. */
-static void acquire_contended(hki_biased_lock *lock)
+static void acquire_lock(hki_biased_lock *lock)
 {
-    static _Thread_local uint64_t latest_ticks;
+    if (gave_up_ticks) {
+        back_off(gave_up_ticks);
+        gave_up_ticks = 0;
+    }
+    if (hki_lock_try(&lock->lock))
+        return;
     const uint64_t begin = hki_ticks();
-    if (begin - latest_ticks < CONTENDED_TICKS)
-        while (hki_ticks() - begin < BACK_OFF_TICKS)
-            hki_relax();
-    latest_ticks = begin;
+    if (begin - contended_ticks < CONTENDED_TICKS)
+        back_off(begin);
+    contended_ticks = begin;
     hki_lock_acquire(&lock->lock);
 }
 
 void hki_biased_acquire_slow(hki_biased_lock *lock)
 {
-    if (!hki_lock_try(&lock->lock))
-        acquire_contended(lock);
-    revoke_locked(lock);
+    acquire_lock(lock);
+    revoke_locked(lock, true);
     for (unsigned times = 0; is_inside(lock);)
         if (times < PATIENCE)
             hki_relax_or_yield(&times);
@@ -109,8 +172,7 @@ bool hki_biased_try(hki_biased_lock *lock)
         return true;
     if (!hki_lock_try(&lock->lock))
         return false;
-    revoke_locked(lock);
-    if (is_inside(lock)) { /* who comes next waits for that */
+    if (!revoke_locked(lock, false) || is_inside(lock)) { /* who comes next waits for that */
         hki_lock_release(&lock->lock);
         return false;
     }
@@ -129,17 +191,25 @@ static uint32_t find_place_locked(hki_biased_lock *lock, uint32_t self)
     return place;
 }
 
+static bool may_grant_locked(const hki_biased_lock *lock)
+{
+    return lock->streak >= STREAK &&
+           (!lock->forced ||
+            hki_ticks() - lock->revoked_ticks > (uint64_t)PAUSE_TICKS << lock->forced) &&
+           atomic_load_explicit(&have_barrier, memory_order_relaxed);
+}
+
 void hki_biased_release_slow(hki_biased_lock *lock)
 {
     const uint32_t self = thread_number();
     lock->streak = lock->latest == self ? lock->streak + 1 : 0;
     lock->latest = self;
-    if (lock->streak >= (uint32_t)FIRST_STREAK << lock->revocations && self != NO_NUMBER &&
-        atomic_load_explicit(&have_barrier, memory_order_relaxed)) {
+    if (self != NO_NUMBER && may_grant_locked(lock)) {
         const uint32_t place = find_place_locked(lock, self);
         lock->streak = 0;
         if (place < HKI_BIAS_PLACES) {
             lock->by_bias = 1 + place;
+            atomic_store_explicit(&lock->granted_ticks, hki_ticks(), memory_order_relaxed);
             atomic_store_explicit(&lock->owner, self << HKI_BIAS_PLACE_BITS | place,
                                   memory_order_relaxed);
         }

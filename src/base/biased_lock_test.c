@@ -31,6 +31,23 @@ static bool is_biased(void)
     return atomic_load(&lock.owner) != 0;
 }
 
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Counts until this thread is the owner, which takes a while where the bias has just been taken from another by force.
+ * Returns how often. */
+static uint64_t count_until_biased(void)
+{
+    uint64_t times = 0;
+    for (const double until = now_s() + 2; !is_biased() && now_s() < until; times += 100)
+        count(100);
+    return times;
+}
+
 /* Counts as often as it is told, alone. */
 static void *count_many(void *times)
 {
@@ -56,7 +73,7 @@ static void test_owner(void)
     CHECK(is_biased() == can_bias);
 }
 
-/* Another thread takes it once: then nobody is the owner, until one has it often enough again, later than before. */
+/* Another thread takes it once, while the owner does not come by: then nobody is the owner for a while. */
 static void test_revoked(void)
 {
     int times = 1;
@@ -64,9 +81,9 @@ static void test_revoked(void)
     CHECK(counter == 2 * MANY + 1 && !is_biased());
     count(1100);
     CHECK(!is_biased());
-    count(MANY);
+    const uint64_t more = count_until_biased();
     CHECK(is_biased() == can_bias);
-    CHECK(counter == 3 * MANY + 1101);
+    CHECK(counter == 2 * MANY + 1101 + more);
 }
 
 static void *try_once(void *got)
@@ -80,17 +97,18 @@ static void *try_once(void *got)
 /* A thread may become the owner, and end. */
 static void test_owner_ends(void)
 {
-    int times = 100000;
+    const uint64_t before = counter;
+    int times = 1000000;
     in_other_thread(count_many, &times);
     CHECK(is_biased() == can_bias);
     count(1);
-    CHECK(counter == 3 * MANY + 1102 + 100000);
+    CHECK(counter == before + 1000001);
 }
 
 static void test_try(void)
 {
     bool got = false;
-    count(200000);
+    count_until_biased();
     CHECK(is_biased() == can_bias);
     hki_biased_acquire(&lock);
     in_other_thread(try_once, &got); /* the bias is gone, and the lock still held */
@@ -129,7 +147,7 @@ static void *disturb(void *own)
 static void test_disturbed(void)
 {
     enum { ROUNDS = HKI_SANITIZED ? 20 : 100, COUNTS = 20000, MOST_TIMES = 100000 };
-    uint64_t revocations = 0;
+    uint64_t forced = 0;
     for (int round = 0; round < ROUNDS; round++) {
         pthread_t threads[2];
         uint64_t others[2] = {0};
@@ -146,9 +164,80 @@ static void test_disturbed(void)
         for (int i = 0; i < 2; i++)
             pthread_join(threads[i], NULL);
         CHECK(counter == (uint64_t)times * COUNTS + others[0] + others[1]);
-        revocations += lock.revocations;
+        forced += lock.forced;
     }
-    CHECK(revocations > 0 || !can_bias);
+    CHECK(forced > 0 || !can_bias);
+}
+
+/* ---- threads that have it all the time ----------------------------------------------------------------------------------- */
+
+typedef struct user {
+    uint64_t counts, by_bias;
+} user;
+
+static void *use(void *own)
+{
+    user *self = own;
+    while (!atomic_load(&stop)) {
+        hki_biased_acquire(&lock);
+        counter++;
+        self->counts++;
+        self->by_bias += lock.by_bias != 0;
+        hki_biased_release(&lock);
+    }
+    return NULL;
+}
+
+/* They give it to each other: most of the time each has it by bias. */
+static void test_in_turns(int threads)
+{
+    enum { MOST = 8 };
+    user users[MOST] = {0};
+    pthread_t ids[MOST];
+    uint64_t counts = 0, by_bias = 0;
+    int owners = 0;
+    lock = (hki_biased_lock){.by_bias = 0};
+    counter = 0;
+    atomic_store(&stop, false);
+    for (int i = 0; i < threads; i++)
+        CHECK(!pthread_create(&ids[i], NULL, use, &users[i]));
+    nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+    atomic_store(&stop, true);
+    for (int i = 0; i < threads; i++) {
+        pthread_join(ids[i], NULL);
+        counts += users[i].counts;
+        by_bias += users[i].by_bias;
+        owners += users[i].by_bias > 0;
+    }
+    CHECK(counter == counts);
+    CHECK(!can_bias || (owners > 1 && by_bias > counts / 2));
+}
+
+static void *answer_late(void *unused)
+{
+    while (!atomic_load(&stop))
+        atomic_store(&lock.wanted, false);
+    return unused;
+}
+
+/* An owner that has given up may say so as late as when another is asked. */
+static void test_late_answers(void)
+{
+    pthread_t late;
+    int times = MANY;
+    lock = (hki_biased_lock){.by_bias = 0};
+    atomic_store(&stop, false);
+    CHECK(!pthread_create(&late, NULL, answer_late, NULL));
+    for (int i = 0; i < HKI_BIAS_PLACES; i++) {
+        lock.forced = 0; /* so that it is granted at once */
+        in_other_thread(count_many, &times);
+        CHECK(is_biased() == can_bias);
+        hki_biased_acquire(&lock);
+        CHECK(!is_biased());
+        hki_biased_release(&lock);
+    }
+    atomic_store(&stop, true);
+    pthread_join(late, NULL);
 }
 
 /* ---- one thread after the other is the owner --------------------------------------------------------------------- */
@@ -161,7 +250,7 @@ static void test_many_owners(void)
     lock = (hki_biased_lock){.by_bias = 0};
     counter = 0;
     for (int i = 0; i < THREADS; i++) {
-        lock.revocations = 0; /* so that it does not take ever longer */
+        lock.forced = 0; /* so that it does not take ever longer */
         in_other_thread(count_many, &times);
         owners += is_biased();
     }
@@ -173,12 +262,12 @@ static void test_many_owners(void)
 
 #if defined(__x86_64__) && !HKI_SANITIZED
 
-enum { STEPS = 40, TRAP_FLAG = 0x100 };
+enum { STEPS = 100, TRAP_FLAG = 0x100 };
 enum { STEPPING, HELD, OVER };
 
-static int hold_at, step; /* instructions of the owner's acquisition */
+static int hold_at, step; /* instructions of the owner's acquisition and release */
 static _Atomic(int) stage;
-static _Atomic(bool) other_has_it, both_have_it;
+static _Atomic(bool) other_has_it, both_have_it, is_past, is_bias_lost;
 
 static void stepped(int signal, siginfo_t *info, void *context)
 {
@@ -194,34 +283,44 @@ static void stepped(int signal, siginfo_t *info, void *context)
             nanosleep(&(struct timespec){.tv_nsec = 10000}, NULL);
 }
 
-static __attribute__((noinline)) void acquire(void)
+/* `is_past` once it has had the lock. */
+static __attribute__((noinline)) void pass(void)
 {
     hki_biased_acquire(&lock);
-}
-
-static void *held_up(void *unused)
-{
-    count(2 * MANY);
-    __asm__ volatile("pushfq\n\torq %0, (%%rsp)\n\tpopfq" : : "i"(TRAP_FLAG) : "memory", "cc");
-    acquire();
-    __asm__ volatile("pushfq\n\tandq %0, (%%rsp)\n\tpopfq" : : "i"(~TRAP_FLAG) : "memory", "cc");
-    atomic_store(&both_have_it, atomic_load(&other_has_it));
+    if (atomic_load(&other_has_it))
+        atomic_store(&both_have_it, true);
+    atomic_store(&is_past, true);
     hki_biased_release(&lock);
-    return unused;
 }
 
-/* Becomes the owner while the other thread is held up, and has the lock when that one goes on. */
+static void *held_up(void *is_asked)
+{
+    count_until_biased();
+    nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL); /* it has been the owner for long */
+    atomic_store(&lock.wanted, *(const bool *)is_asked);
+    __asm__ volatile("pushfq\n\torq %0, (%%rsp)\n\tpopfq" : : "i"(TRAP_FLAG) : "memory", "cc");
+    pass();
+    __asm__ volatile("pushfq\n\tandq %0, (%%rsp)\n\tpopfq" : : "i"(~TRAP_FLAG) : "memory", "cc");
+    return NULL;
+}
+
+/* Becomes the owner while the other thread is held up, and has the lock when that one goes on, which then sees that somebody
+ * wants it. */
 static void *become_owner(void *unused)
 {
     while (atomic_load(&stage) == STEPPING)
         nanosleep(&(struct timespec){.tv_nsec = 10000}, NULL);
     if (hki_biased_try(&lock)) {
         hki_biased_release(&lock);
-        count(4 * MANY);
+        count_until_biased();
         hki_biased_acquire(&lock);
+        const uint32_t owner = atomic_load(&lock.owner);
+        const bool stays_owner = atomic_load(&is_past);
         atomic_store(&other_has_it, true);
+        atomic_store(&lock.wanted, true);
         atomic_store(&stage, OVER);
         nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+        atomic_store(&is_bias_lost, stays_owner && atomic_load(&lock.owner) != owner);
         atomic_store(&other_has_it, false);
         hki_biased_release(&lock);
     }
@@ -229,27 +328,36 @@ static void *become_owner(void *unused)
     return unused;
 }
 
-/* An owner may stop at any instruction of acquiring, for so long that it finds another one when it goes on. */
-static void test_held_up(void)
+/* An owner may stop at any instruction of acquiring, releasing or giving up, for so long that it finds another one when it
+ * goes on. */
+static void hold_up(bool is_asked)
 {
-    const struct sigaction action = {.sa_sigaction = stepped, .sa_flags = SA_SIGINFO};
-    sigaction(SIGTRAP, &action, NULL);
     for (hold_at = 1; hold_at < STEPS; hold_at++) {
         pthread_t owner, other;
         lock = (hki_biased_lock){.by_bias = 0};
         step = 0;
         atomic_store(&stage, STEPPING);
         atomic_store(&both_have_it, false);
+        atomic_store(&is_past, false);
+        atomic_store(&is_bias_lost, false);
         CHECK(!pthread_create(&other, NULL, become_owner, NULL));
-        CHECK(!pthread_create(&owner, NULL, held_up, NULL));
+        CHECK(!pthread_create(&owner, NULL, held_up, &is_asked));
         pthread_join(owner, NULL);
         int expected = STEPPING; /* it took fewer steps */
         atomic_compare_exchange_strong(&stage, &expected, HELD);
         pthread_join(other, NULL);
-        if (atomic_load(&both_have_it))
+        if (atomic_load(&both_have_it) || atomic_load(&is_bias_lost))
             fprintf(stderr, "held up after %d instructions\n", hold_at);
-        CHECK(!atomic_load(&both_have_it));
+        CHECK(!atomic_load(&both_have_it) && !atomic_load(&is_bias_lost));
     }
+}
+
+static void test_held_up(void)
+{
+    const struct sigaction action = {.sa_sigaction = stepped, .sa_flags = SA_SIGINFO};
+    sigaction(SIGTRAP, &action, NULL);
+    hold_up(false);
+    hold_up(true);
     signal(SIGTRAP, SIG_DFL);
 }
 
@@ -270,6 +378,9 @@ int main(void)
     test_owner_ends();
     test_try();
     test_disturbed();
+    test_in_turns(2);
+    test_in_turns(8);
+    test_late_answers();
     test_many_owners();
     test_held_up();
     return check_result();

@@ -3,7 +3,6 @@
 #define HOCKET_ENGINE_ENGINE_LIMITS_H
 
 enum {
-    HKI_CACHE_LINE = 64,
     HKI_TASK_INLINE_WAITS = 12,
     HKI_TASK_KEPT_GATES = 32, /* fresh ones that stay with a slot */
     HKI_TASK_PAYLOAD_BYTES = 1792,
