@@ -11,7 +11,8 @@ enum {
      * and for ever longer where none is ever given up. */
     PAUSE_TICKS = 300000,
     MOST_FORCED = 10,
-    TENURE_TICKS = 30000, /* before an owner gives up: what the lock guards has to follow to the other's cache, which takes a
+    TENURE_TICKS =
+        30000, /* before an owner gives up: what the lock guards has to follow to the other's cache, which takes a
                            * microsecond or two */
     ASK_TICKS = 6000,      /* an owner that uses the lock has seen by then that it is wanted */
     PATIENCE = 100000,     /* looks at a thread that may have lost its core */
@@ -111,7 +112,9 @@ static bool revoke_locked(hki_biased_lock *lock, bool may_wait)
 /* The owner, which has just released it. Others may have it now. */
 void hki_biased_give_up(hki_biased_lock *lock)
 {
-    enum { LOOK = 16 }; /* what a call takes is of the order of what it takes to see what time it is */
+    enum {
+        LOOK = 16
+    }; /* what a call takes is of the order of what it takes to see what time it is */
     static _Thread_local unsigned looks;
     if (atomic_load_explicit(&lock->seen, memory_order_relaxed) && ++looks % LOOK)
         return;
@@ -194,8 +197,8 @@ static uint32_t find_place_locked(hki_biased_lock *lock, uint32_t self)
 static bool may_grant_locked(const hki_biased_lock *lock)
 {
     return lock->streak >= STREAK &&
-           (!lock->forced ||
-            hki_ticks() - lock->revoked_ticks > (uint64_t)PAUSE_TICKS << lock->forced) &&
+           (!lock->forced || hki_ticks() - lock->revoked_ticks > (uint64_t)PAUSE_TICKS
+                                                                     << lock->forced) &&
            atomic_load_explicit(&have_barrier, memory_order_relaxed);
 }
 

@@ -24,14 +24,16 @@ typedef struct hki_biased_lock {
      * writes then must not be taken for another's. */
     _Atomic(uint8_t) inside[HKI_BIAS_PLACES];
     /* Lines of memory of their own: the owner looks at the first whenever it releases, others watch it meanwhile. */
-    _Alignas(HKI_CACHE_LINE) _Atomic(bool) wanted; /* who has `lock` waits for the owner to give the bias up, */
-    _Atomic(bool) seen;                            /* and the owner, which has not had it for long, knows */
-    _Atomic(uint64_t) granted_ticks;               /* since when it has */
+    _Alignas(HKI_CACHE_LINE) _Atomic(bool)
+        wanted;                      /* who has `lock` waits for the owner to give the bias up, */
+    _Atomic(bool) seen;              /* and the owner, which has not had it for long, knows */
+    _Atomic(uint64_t) granted_ticks; /* since when it has */
     _Alignas(HKI_CACHE_LINE) hki_lock lock;
     uint32_t latest, streak;                       /* who had `lock` last, and how often in a row */
     uint32_t places[HKI_BIAS_PLACES], place_count; /* whose they are, by thread number */
-    uint64_t revoked_ticks; /* when the bias was last taken from a thread that did not give it up, */
-    uint32_t forced;        /* and how often in a row, more or less */
+    uint64_t
+        revoked_ticks; /* when the bias was last taken from a thread that did not give it up, */
+    uint32_t forced;   /* and how often in a row, more or less */
 } hki_biased_lock;
 
 extern _Thread_local uint32_t hki_thread_number; /* UINT32_MAX: none yet */
