@@ -7,18 +7,19 @@
 
 enum {
     STREAK = 32, /* so often in a row a thread has to have the lock to become the owner */
-    /* To take the bias away by force costs some microseconds, ten on a virtual machine. Then nobody gets it for some 100 us,
+    /* An owner keeps the bias for so long: what the lock guards has to follow to the other's cache, which takes a microsecond
+     * or two. */
+    TENURE_TICKS = 30000,
+    ASK_TICKS = 6000, /* an owner that uses the lock has seen by then that it is wanted */
+    LOOK = 16,        /* releases for each look at the clock, which takes half as long as a call */
+    /* To take the bias away by force costs some microseconds, ten on a virtual machine. Then nobody gets it for some 200 us,
      * and for ever longer where none is ever given up. */
-    PAUSE_TICKS = 300000,
+    PAUSE_TICKS = 300000, /* the half of that */
     MOST_FORCED = 10,
-    TENURE_TICKS =
-        30000, /* before an owner gives up: what the lock guards has to follow to the other's cache, which takes a
-                           * microsecond or two */
-    ASK_TICKS = 6000,      /* an owner that uses the lock has seen by then that it is wanted */
     PATIENCE = 100000,     /* looks at a thread that may have lost its core */
     NAP_NS = 50000,        /* before each later one */
     DRAINED_NS = 10000000, /* by then a processor has written what a thread wrote before */
-    BACK_OFF_TICKS = 8000, /* some microseconds, see back_off */
+    BACK_OFF_TICKS = 8000, /* some microseconds, see acquire_lock */
     CONTENDED_TICKS = 60000
 };
 
@@ -112,9 +113,6 @@ static bool revoke_locked(hki_biased_lock *lock, bool may_wait)
 /* The owner, which has just released it. Others may have it now. */
 void hki_biased_give_up(hki_biased_lock *lock)
 {
-    enum {
-        LOOK = 16
-    }; /* what a call takes is of the order of what it takes to see what time it is */
     static _Thread_local unsigned looks;
     if (atomic_load_explicit(&lock->seen, memory_order_relaxed) && ++looks % LOOK)
         return;
@@ -194,12 +192,22 @@ static uint32_t find_place_locked(hki_biased_lock *lock, uint32_t self)
     return place;
 }
 
+/* The thread, which has `lock`, had better be the owner. */
 static bool may_grant_locked(const hki_biased_lock *lock)
 {
-    return lock->streak >= STREAK &&
-           (!lock->forced || hki_ticks() - lock->revoked_ticks > (uint64_t)PAUSE_TICKS
-                                                                     << lock->forced) &&
+    const uint64_t pause_ticks = lock->forced ? (uint64_t)PAUSE_TICKS << lock->forced : 0;
+    return hki_ticks() - lock->revoked_ticks >= pause_ticks &&
            atomic_load_explicit(&have_barrier, memory_order_relaxed);
+}
+
+static void grant_locked(hki_biased_lock *lock, uint32_t self)
+{
+    const uint32_t place = find_place_locked(lock, self);
+    if (place == HKI_BIAS_PLACES)
+        return;
+    lock->by_bias = 1 + place;
+    atomic_store_explicit(&lock->granted_ticks, hki_ticks(), memory_order_relaxed);
+    atomic_store_explicit(&lock->owner, self << HKI_BIAS_PLACE_BITS | place, memory_order_relaxed);
 }
 
 void hki_biased_release_slow(hki_biased_lock *lock)
@@ -207,15 +215,10 @@ void hki_biased_release_slow(hki_biased_lock *lock)
     const uint32_t self = thread_number();
     lock->streak = lock->latest == self ? lock->streak + 1 : 0;
     lock->latest = self;
-    if (self != NO_NUMBER && may_grant_locked(lock)) {
-        const uint32_t place = find_place_locked(lock, self);
+    if (lock->streak >= STREAK) {
         lock->streak = 0;
-        if (place < HKI_BIAS_PLACES) {
-            lock->by_bias = 1 + place;
-            atomic_store_explicit(&lock->granted_ticks, hki_ticks(), memory_order_relaxed);
-            atomic_store_explicit(&lock->owner, self << HKI_BIAS_PLACE_BITS | place,
-                                  memory_order_relaxed);
-        }
+        if (self != NO_NUMBER && may_grant_locked(lock))
+            grant_locked(lock, self);
     }
     hki_lock_release(&lock->lock);
 }

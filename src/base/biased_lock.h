@@ -23,17 +23,17 @@ typedef struct hki_biased_lock {
      * one thread for good, since that one may stop for any time between asking who the owner is and writing here: what it
      * writes then must not be taken for another's. */
     _Atomic(uint8_t) inside[HKI_BIAS_PLACES];
-    /* Lines of memory of their own: the owner looks at the first whenever it releases, others watch it meanwhile. */
-    _Alignas(HKI_CACHE_LINE) _Atomic(bool)
-        wanted;                      /* who has `lock` waits for the owner to give the bias up, */
-    _Atomic(bool) seen;              /* and the owner, which has not had it for long, knows */
-    _Atomic(uint64_t) granted_ticks; /* since when it has */
+    /* In a line of memory of their own, which the owner looks at whenever it releases, and others watch meanwhile: who has
+     * `lock` waits for the owner to give the bias up; the owner, which has not had it for long, knows; since when it has. */
+    _Alignas(HKI_CACHE_LINE) _Atomic(bool) wanted;
+    _Atomic(bool) seen;
+    _Atomic(uint64_t) granted_ticks;
     _Alignas(HKI_CACHE_LINE) hki_lock lock;
     uint32_t latest, streak;                       /* who had `lock` last, and how often in a row */
     uint32_t places[HKI_BIAS_PLACES], place_count; /* whose they are, by thread number */
-    uint64_t
-        revoked_ticks; /* when the bias was last taken from a thread that did not give it up, */
-    uint32_t forced;   /* and how often in a row, more or less */
+    /* When the bias was last taken from a thread that did not give it up, and how often in a row that was. */
+    uint64_t revoked_ticks;
+    uint32_t forced;
 } hki_biased_lock;
 
 extern _Thread_local uint32_t hki_thread_number; /* UINT32_MAX: none yet */

@@ -389,10 +389,10 @@ static _Atomic(bool) held_by_issuer;
 
 static void hold_elsewhere(void *argument)
 {
-    if (pthread_equal(pthread_self(), main_thread))
-        atomic_store(&held_by_issuer, true);
-    else
+    if (!pthread_equal(pthread_self(), main_thread))
         hold(argument);
+    else if (!atomic_load(&may_end)) /* else it waits for everything */
+        atomic_store(&held_by_issuer, true);
 }
 
 /* It waits for what its thread does next; workers are just being woken, and many short ones come behind it. */
