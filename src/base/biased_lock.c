@@ -6,12 +6,13 @@
 #include <unistd.h>
 
 enum {
-    STREAK = 32, /* so often in a row a thread has to have the lock to become the owner */
+    STREAK = 32, /* so often in a row a thread has to have the lock to become the owner again, */
+    FIRST_STREAK = 1024, /* and so often for the first time: there are not places for everybody */
     /* An owner keeps the bias for so long: what the lock guards has to follow to the other's cache, which takes a microsecond
      * or two. */
     TENURE_TICKS = 30000,
     ASK_TICKS = 6000, /* an owner that uses the lock has seen by then that it is wanted */
-    LOOK = 16,        /* releases for each look at the clock, which takes half as long as a call */
+    LOOK = 8,         /* releases for each look at the clock, which takes half as long as a call */
     /* To take the bias away by force costs some microseconds, ten on a virtual machine. Then nobody gets it for some 200 us,
      * and for ever longer where none is ever given up. */
     PAUSE_TICKS = 300000, /* the half of that */
@@ -86,7 +87,7 @@ static void take_away_locked(hki_biased_lock *lock)
  * may_wait. Expects `lock`. */
 static bool revoke_locked(hki_biased_lock *lock, bool may_wait)
 {
-    if (!atomic_load_explicit(&lock->owner, memory_order_relaxed))
+    if (!atomic_load_explicit(&lock->owner, memory_order_acquire)) /* may have been given up */
         return true;
     atomic_store_explicit(&lock->seen, false, memory_order_relaxed);
     atomic_store_explicit(&lock->wanted, true, memory_order_release);
@@ -98,7 +99,7 @@ static bool revoke_locked(hki_biased_lock *lock, bool may_wait)
         hki_relax();
         seen = seen || atomic_load_explicit(&lock->seen, memory_order_relaxed);
         if (seen && may_wait)
-            most_ticks = TENURE_TICKS + ASK_TICKS;
+            most_ticks = TENURE_TICKS + 2 * ASK_TICKS;
     }
     hki_end_of_watch();
     const bool given_up = !atomic_load_explicit(&lock->wanted, memory_order_acquire);
@@ -152,6 +153,13 @@ static void acquire_lock(hki_biased_lock *lock)
     if (begin - contended_ticks < CONTENDED_TICKS)
         back_off(begin);
     contended_ticks = begin;
+    /* Who waits for an owner has `lock` most of the time: a thread that slept would come in vain again and again. */
+    for (const uint64_t until = hki_ticks() + 2 * TENURE_TICKS; hki_ticks() < until;) {
+        for (int i = 0; i < 16; i++)
+            hki_relax();
+        if (hki_lock_try(&lock->lock))
+            return;
+    }
     hki_lock_acquire(&lock->lock);
 }
 
@@ -181,14 +189,12 @@ bool hki_biased_try(hki_biased_lock *lock)
     return true;
 }
 
-/* The thread's, which it may get now. HKI_BIAS_PLACES: there is none left. */
-static uint32_t find_place_locked(hki_biased_lock *lock, uint32_t self)
+/* The thread's; place_count: it has none yet. */
+static uint32_t find_place_locked(const hki_biased_lock *lock, uint32_t self)
 {
     uint32_t place = 0;
     while (place < lock->place_count && lock->places[place] != self)
         place++;
-    if (place == lock->place_count && place < HKI_BIAS_PLACES)
-        lock->places[lock->place_count++] = self;
     return place;
 }
 
@@ -200,11 +206,11 @@ static bool may_grant_locked(const hki_biased_lock *lock)
            atomic_load_explicit(&have_barrier, memory_order_relaxed);
 }
 
-static void grant_locked(hki_biased_lock *lock, uint32_t self)
+static void grant_locked(hki_biased_lock *lock, uint32_t self, uint32_t place)
 {
-    const uint32_t place = find_place_locked(lock, self);
-    if (place == HKI_BIAS_PLACES)
-        return;
+    if (place == lock->place_count)
+        lock->places[lock->place_count++] = self;
+    lock->streak = 0;
     lock->by_bias = 1 + place;
     atomic_store_explicit(&lock->granted_ticks, hki_ticks(), memory_order_relaxed);
     atomic_store_explicit(&lock->owner, self << HKI_BIAS_PLACE_BITS | place, memory_order_relaxed);
@@ -215,10 +221,12 @@ void hki_biased_release_slow(hki_biased_lock *lock)
     const uint32_t self = thread_number();
     lock->streak = lock->latest == self ? lock->streak + 1 : 0;
     lock->latest = self;
-    if (lock->streak >= STREAK) {
-        lock->streak = 0;
-        if (self != NO_NUMBER && may_grant_locked(lock))
-            grant_locked(lock, self);
+    if (lock->streak > 0 && lock->streak % STREAK == 0 && self != NO_NUMBER) {
+        const uint32_t place = find_place_locked(lock, self);
+        if ((place < lock->place_count ||
+             (place < HKI_BIAS_PLACES && lock->streak >= FIRST_STREAK)) &&
+            may_grant_locked(lock))
+            grant_locked(lock, self, place);
     }
     hki_lock_release(&lock->lock);
 }
