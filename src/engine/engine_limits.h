@@ -17,7 +17,8 @@ enum {
     HKI_SHORT_TURN_NS = 80,      /* and one that holds others back meanwhile; */
     HKI_TURNS_NS = 2000,         /* as many of these as take this long, */
     HKI_TURNS = 64,              /* and this many */
-    HKI_TURN_DIVISOR = 5, /* the way to a worker and back over this: what takes longer goes there */
+    HKI_TURN_LOOK = 64,          /* calls that hki_turn_where hands over to see */
+    HKI_TURN_DIVISOR = 4, /* the way to a worker and back over this: what takes longer goes there */
     HKI_LONE_WAITS = 8,   /* after so many a thread is expected to wait for each task */
     HKI_REGISTRATIONS = 16, /* tasks that a worker registers while others wait for the ring */
     HKI_LOOKAHEAD = 32,     /* registered and unfinished, so that what gets ready is known */

@@ -203,9 +203,11 @@ typedef struct hki_thread {
     uint64_t waited_count;   /* submitted_count when it waited last */
     const hki_var *lone_var; /* that the first task after that writes */
     uint32_t lone_waits;     /* in a row, each after one task and for what it writes */
-    /* See hki_turn_where: calls that asked since it looked last, after how many it looks again, what it saw. */
+    /* See hki_turn_where: calls that asked since it looked last, after how many it looks again, what follows from what it
+     * saw. */
     uint32_t turn_calls, turn_period;
-    int turn_divisor;
+    int64_t turn_limit_ns;
+    uint64_t turn_number; /* of the runtime that it was in */
 } hki_thread;
 
 extern _Thread_local hki_thread hki_this_thread;

@@ -80,6 +80,13 @@ static bool probe(hki_queue *queue, int64_t until_ns, int64_t *push_ns, int64_t 
     return now_ns < until_ns;
 }
 
+/* Of tasks that run beside many others; below HKI_SHORT_TURN_NS none runs beside another. */
+static int64_t turn_ns(int64_t way_ns)
+{
+    const int64_t ns = way_ns / HKI_TURN_DIVISOR;
+    return ns < HKI_SHORT_TURN_NS ? HKI_SHORT_TURN_NS : ns;
+}
+
 /* Leaves things as they are where the workers do not answer. */
 static void measure(hki_queue *queue)
 {
@@ -102,12 +109,11 @@ static void measure(hki_queue *queue)
         if (asleep)
             wakes_ns[wakes++] = push_ns;
     }
-    int64_t inline_ns = pick(rounds_ns, rounds, rounds / 4, LEAST_NS);
+    const int64_t inline_ns = pick(rounds_ns, rounds, rounds / 4, LEAST_NS);
+    const int64_t way_ns = pick(rounds_ns, rounds, rounds / 4, 0);
     atomic_store_explicit(&runtime->inline_asleep_ns, pick(wakes_ns, wakes, 0, inline_ns),
                           memory_order_relaxed);
-    atomic_store_explicit(&runtime->inline_turn_ns,
-                          pick(rounds_ns, rounds, 0, LEAST_NS) / HKI_TURN_DIVISOR,
-                          memory_order_release);
+    atomic_store_explicit(&runtime->inline_turn_ns, turn_ns(way_ns), memory_order_release);
     atomic_store_explicit(&runtime->inline_ns, inline_ns, memory_order_release);
 }
 
@@ -193,39 +199,52 @@ static uint64_t reach_of(hki_order *order)
     return atomic_load_explicit(&order->reach, memory_order_relaxed);
 }
 
-/* How far a task is from what it depends on is what those are told by that run in their turn on workers (turn.c): so some are
- * handed over now and then, the less often the longer that has not changed. A worker more is of no use for a chain, and of
- * little use for a few chains side by side. */
+/* How long a task may take that runs in the caller, by how far tasks are from what they depend on: a worker more is of no use
+ * for a chain, and of little use for a few chains side by side. */
+static int64_t turn_limit_ns(hki_runtime *runtime, uint64_t reach)
+{
+    enum { CHAIN = 2, WIDE = HKI_BATCH_TASKS };
+    const int64_t wide_ns = atomic_load_explicit(&runtime->inline_turn_ns, memory_order_relaxed);
+    return reach >= WIDE   ? wide_ns
+           : reach > CHAIN ? 2 * wide_ns
+                           : atomic_load_explicit(&runtime->inline_ns, memory_order_relaxed);
+}
+
+/* How far that is is what those are told by that run in their turn on workers (turn.c): so some are handed over now and then,
+ * the less often the longer it has not changed. */
 hki_where hki_turn_where(hki_thread *self, hki_runtime *runtime, int64_t expected_ns)
 {
-    enum { LOOK = 64, LEAST_PERIOD = 16 * LOOK, MOST_PERIOD = 16 * LEAST_PERIOD };
-    enum { CHAIN = 2, WIDE = HKI_BATCH_TASKS };
+    enum { LOOK = HKI_TURN_LOOK, LEAST_PERIOD = 16 * LOOK, MOST_PERIOD = 16 * LEAST_PERIOD };
     hki_order *order = runtime->ordering;
-    const int64_t limit_ns = atomic_load_explicit(&runtime->inline_ns, memory_order_relaxed);
-    if (runtime->is_told || limit_ns <= 0 || expected_ns > limit_ns || hki_in_task())
+    const int64_t most_ns = atomic_load_explicit(&runtime->inline_ns, memory_order_relaxed);
+    if (runtime->is_told || most_ns <= 0 || expected_ns > most_ns || hki_in_task())
         return HKI_ANYWHERE;
-    if (expected_ns * HKI_TURN_DIVISOR <= limit_ns) /* whatever they depend on */
+    const int64_t wide_ns = turn_limit_ns(runtime, HKI_MOST_REACH);
+    if (expected_ns <= wide_ns) /* whatever they depend on */
         return HKI_IN_CALLER;
+    if (self->turn_number != runtime->number) {
+        self->turn_number = runtime->number;
+        self->turn_calls = 0;
+        self->turn_limit_ns = 0;
+    }
     const uint32_t call = self->turn_calls++;
-    if (call == 0)
+    const bool are_handed_over = self->turn_limit_ns && self->turn_limit_ns < expected_ns;
+    if (call == 0 && !are_handed_over)
         atomic_store_explicit(&order->reach, HKI_MOST_REACH, memory_order_relaxed);
     if (call == LOOK) {
-        /* While all are handed over, and seen to be far from what they depend on, there is nothing to wait for. */
-        const bool is_wide = self->turn_divisor == HKI_TURN_DIVISOR && reach_of(order) >= WIDE;
-        const bool is_known = is_wide || await_quiet(runtime);
-        const uint64_t reach = reach_of(order);
-        const int divisor = !is_known || reach >= WIDE ? HKI_TURN_DIVISOR
-                            : reach > CHAIN            ? HKI_TURN_DIVISOR - 1
-                                                       : 1;
-        if (!is_known || divisor != self->turn_divisor)
+        /* While they are handed over, and from what workers see are to be, there is nothing to wait for. */
+        int64_t limit_ns = turn_limit_ns(runtime, reach_of(order));
+        const bool is_known = (are_handed_over && limit_ns < expected_ns) || await_quiet(runtime);
+        limit_ns = is_known ? turn_limit_ns(runtime, reach_of(order)) : wide_ns;
+        if (!is_known || limit_ns != self->turn_limit_ns)
             self->turn_period = LEAST_PERIOD;
         else if (self->turn_period < MOST_PERIOD)
             self->turn_period *= 2;
-        self->turn_divisor = divisor;
+        self->turn_limit_ns = limit_ns;
     }
     if (call < LOOK)
         return HKI_IN_WORKER;
     if (call == self->turn_period)
         self->turn_calls = 0;
-    return expected_ns * self->turn_divisor <= limit_ns ? HKI_IN_CALLER : HKI_ANYWHERE;
+    return expected_ns <= self->turn_limit_ns ? HKI_IN_CALLER : HKI_ANYWHERE;
 }

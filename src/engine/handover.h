@@ -43,6 +43,18 @@ typedef enum hki_where { HKI_ANYWHERE, HKI_IN_CALLER, HKI_IN_WORKER } hki_where;
  * such task. Hands some over now and then, to see, and waits for all that is unfinished, half a millisecond at most. */
 hki_where hki_turn_where(hki_thread *self, hki_runtime *runtime, int64_t expected_ns);
 
+/* True: hki_turn_where would say so at once, as of the calls before it. */
+static inline bool hki_turn_stays_in_caller(hki_thread *self, const hki_runtime *runtime,
+                                            int64_t expected_ns)
+{
+    if (expected_ns > self->turn_limit_ns || self->turn_number != runtime->number ||
+        self->turn_calls <= HKI_TURN_LOOK || self->turn_calls >= self->turn_period ||
+        self->task_depth > 0)
+        return false;
+    self->turn_calls++;
+    return true;
+}
+
 /* ---- who waits for each task ----------------------------------------------------------------------------------------- */
 
 /* The thread waits for the variable, or looks at it; NULL: for all. */

@@ -267,18 +267,19 @@ static void test_turn_where(void)
     static const struct {
         uint64_t reach;
         int64_t most_ns;
-    } seen[] = {{1, LIMIT_NS}, {7, LIMIT_NS / 4}, {32, LIMIT_NS / 5},
-                {1, LIMIT_NS}, {2, LIMIT_NS},     {20, LIMIT_NS / 5}};
+    } seen[] = {{1, LIMIT_NS}, {7, LIMIT_NS / 2}, {32, LIMIT_NS / 4},
+                {1, LIMIT_NS}, {2, LIMIT_NS},     {20, LIMIT_NS / 4}};
     hki_thread self = {0};
     CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_cores = 1})));
     hki_runtime *runtime = hki_runtime_default();
     CHECK(hki_turn_where(&self, runtime, 300) == HKI_ANYWHERE); /* not measured yet */
     atomic_store(&runtime->inline_ns, LIMIT_NS);
+    atomic_store(&runtime->inline_turn_ns, LIMIT_NS / 4);
     for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) {
         for (int j = 0; j < LOOK; j++) {
             CHECK(hki_turn_where(&self, runtime, 300) == HKI_IN_WORKER);
             /* Whatever is seen. Handed over, it would be in the way of all that runs in the caller. */
-            CHECK(hki_turn_where(&self, runtime, LIMIT_NS / 5) == HKI_IN_CALLER);
+            CHECK(hki_turn_where(&self, runtime, LIMIT_NS / 4) == HKI_IN_CALLER);
         }
         atomic_store(&runtime->ordering->reach, seen[i].reach);
         int calls = LOOK;

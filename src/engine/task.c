@@ -521,8 +521,9 @@ uint64_t hki_task_submit(hki_task *task)
     hki_queue *queue = hki_task_queue(task);
     self->submitted_count++;
     /* What remains of plain leaves takes turns. */
-    if (!is_plain_leaf(task) || !hki_runs_in_caller_surely(queue, task->spec.expected_ns, true) ||
-        !HKI_USUALLY(as_ever))
+    if (!is_plain_leaf(task) || !HKI_USUALLY(as_ever) ||
+        (!HKI_USUALLY(hki_runs_in_caller_surely(queue, task->spec.expected_ns, true)) &&
+         !hki_turn_stays_in_caller(self, task->runtime, task->spec.expected_ns)))
         return submit_any(task, as_ever);
     return submit_brief(self, queue, task);
 }
