@@ -19,7 +19,7 @@
 #include <string.h>
 
 /* MOST_CURVES: repetitions of what has many points. */
-enum { MOST_CURVES = 5, MOST_TASKS = 10000000 };
+enum { MOST_CURVES = 9, MOST_TASKS = 10000000 };
 
 static const double MUCH = 0.2; /* of a core, by others */
 

@@ -29,7 +29,7 @@ enum {
     HKI_LINGER_TICKS = 8000,
     HKI_RING_TASKS = 4096, /* ready ones that an issuing thread is ahead of the workers, cheaply */
     HKI_NEAR_TASKS = 512,  /* unfinished short ones that who issues is ahead: hki_window_approach */
-    HKI_NEAR_NS = 250,     /* what such take at most, for each core */
+    HKI_NEAR_NS = 500,     /* what such take at most, for each core */
     HKI_CHAIN_TASKS = 64,  /* successors run in place before others get their turn */
     HKI_RETURN_BATCH = 31, /* slots given back together with one */
     HKI_LOOK_AGAIN_NS = 1000000, /* a short task may turn out long: sleepers look after this */
