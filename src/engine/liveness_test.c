@@ -395,33 +395,41 @@ static void hold_elsewhere(void *argument)
         atomic_store(&held_by_issuer, true);
 }
 
-/* It waits for what its thread does next; workers are just being woken, and many short ones come behind it. */
-static void test_issuer_runs_nothing_long(void)
+/* It waits for what its thread does next; workers are just being woken, and many come behind it: short ones that wait for it,
+ * or, more than may be ahead, others. */
+static void test_issuer_runs_nothing_long(bool fills_window)
 {
-    enum { ROUNDS = 100, READERS = 3000 };
-    hki_var var;
+    enum { ROUNDS = 100, READERS = 3000, OTHERS = 48 };
+    hki_var var, other;
     main_thread = pthread_self();
-    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.run_ahead_calls = 1 << 20})));
+    CHECK(hk_ok(hk_runtime_init(
+        &(hk_runtime_options){.run_ahead_calls = fills_window ? OTHERS / 3 : 1 << 20})));
     runtime = hki_runtime_default();
     hki_var_init(&var, runtime);
+    hki_var_init(&other, runtime);
     for (int i = 0; i < ROUNDS && !atomic_load(&held_by_issuer); i++) {
         usleep(1000); /* all sleep */
         atomic_store(&may_end, false);
         hki_task_submit(begin(0, INT64_MAX, hold_elsewhere, NULL, 1,
                               &(hki_access){&var, 0, 1, HKI_WRITE | HKI_HEAL}));
-        for (int j = 0; j < READERS; j++)
+        for (int j = 0; !fills_window && j < READERS; j++)
             hki_task_submit(begin(0, 1, NULL, NULL, 1, &(hki_access){&var, 0, 1, HKI_READ}));
+        for (int j = 0; fills_window && j < OTHERS; j++)
+            hki_task_submit(begin(0, 15000, nap, NULL, 1, &(hki_access){&other, 0, 1, HKI_WRITE}));
         atomic_store(&may_end, true);
         CHECK(hk_ok(hk_wait_all()));
     }
     CHECK(!atomic_load(&held_by_issuer));
+    hki_var_deinit(&other);
     hki_var_deinit(&var);
     hk_runtime_deinit();
 }
 
 int main(void)
 {
-    test_issuer_runs_nothing_long();
+    test_issuer_runs_nothing_long(false);
+    if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
+        test_issuer_runs_nothing_long(true);
     test_window_of_two(1, 200);
     test_window_of_two(1, 100000000);
     test_window_of_two(2, 100000000);

@@ -493,8 +493,6 @@ static uint64_t counted_unfinished(hki_runtime *runtime)
 /* False: for patience_ns nothing has finished. */
 static bool wait_for_room(hki_runtime *runtime, room wanted, int64_t patience_ns)
 {
-    /* What is long may wait for what this thread is about to do: only who cannot go on runs it. */
-    const int64_t most_help_ns = patience_ns == INT64_MAX ? ANYTHING : NOTHING_LONG;
     const int64_t begin = hki_clock_ns();
     int64_t start = begin, latest = begin;
     uint64_t unfinished, least = UINT64_MAX;
@@ -502,7 +500,8 @@ static bool wait_for_room(hki_runtime *runtime, room wanted, int64_t patience_ns
     hki_relief_leave(runtime);
     while (!is_there_room(runtime, wanted, unfinished = counted_unfinished(runtime)) && moves &&
            hki_runtime_alive(runtime)) {
-        if (stay_awake(runtime, most_help_ns, &start))
+        /* What is long may wait for what this thread is about to do, and there may be room before it ends. */
+        if (stay_awake(runtime, NOTHING_LONG, &start))
             continue;
         /* A worker says when there is room (hki_window_make_room). If none is about to look, this sleeps no longer than a
          * part of the time so far, so that those who run tasks do not run out of them meanwhile. */
