@@ -83,8 +83,8 @@ static void take_away_locked(hki_biased_lock *lock)
     }
 }
 
-/* Asks the owner to give up, and takes the bias away if that does not come by. False: it goes on using it; not if
- * may_wait. Expects `lock`. */
+/* Asks the owner to give up, and takes the bias away if that does not come by. False: it came by, and keeps the bias for the
+ * rest of its time, which only who may wait waits for. Expects `lock`. */
 static bool revoke_locked(hki_biased_lock *lock, bool may_wait)
 {
     if (!atomic_load_explicit(&lock->owner, memory_order_acquire)) /* may have been given up */

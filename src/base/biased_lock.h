@@ -44,6 +44,7 @@ void hki_biased_lock_prepare(void);
 
 void hki_biased_acquire_slow(hki_biased_lock *lock);
 void hki_biased_release_slow(hki_biased_lock *lock);
+/* For hki_biased_release, where the owner has been asked. */
 void hki_biased_give_up(hki_biased_lock *lock);
 /* Does not wait for who has it, nor for an owner that goes on to use it. */
 bool hki_biased_try(hki_biased_lock *lock);

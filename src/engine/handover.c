@@ -80,7 +80,8 @@ static bool probe(hki_queue *queue, int64_t until_ns, int64_t *push_ns, int64_t 
     return now_ns < until_ns;
 }
 
-/* Of tasks that run beside many others; below HKI_SHORT_TURN_NS none runs beside another. */
+/* How long one takes at most that runs in the caller though it could run beside many others. Below HKI_SHORT_TURN_NS none runs
+ * beside another. */
 static int64_t turn_ns(int64_t way_ns)
 {
     const int64_t ns = way_ns / HKI_TURN_DIVISOR;
@@ -109,8 +110,8 @@ static void measure(hki_queue *queue)
         if (asleep)
             wakes_ns[wakes++] = push_ns;
     }
-    const int64_t inline_ns = pick(rounds_ns, rounds, rounds / 4, LEAST_NS);
     const int64_t way_ns = pick(rounds_ns, rounds, rounds / 4, 0);
+    const int64_t inline_ns = way_ns < LEAST_NS ? LEAST_NS : way_ns;
     atomic_store_explicit(&runtime->inline_asleep_ns, pick(wakes_ns, wakes, 0, inline_ns),
                           memory_order_relaxed);
     atomic_store_explicit(&runtime->inline_turn_ns, turn_ns(way_ns), memory_order_release);

@@ -294,6 +294,23 @@ static void test_turn_where(void)
         /* What has not changed is looked at less often. */
         CHECK(i == 4 ? calls > 3 * LEAST_PERIOD / 2 : calls < 3 * LEAST_PERIOD / 2);
     }
+    /* Between two looks, in that runtime, outside tasks, and counted. */
+    hki_thread between = {.turn_number = runtime->number,
+                          .turn_calls = LOOK + 1,
+                          .turn_period = LOOK + 3,
+                          .turn_limit_ns = LIMIT_NS};
+    CHECK(!hki_turn_stays_in_caller(&between, runtime, LIMIT_NS + 1));
+    between.task_depth = 1;
+    CHECK(!hki_turn_stays_in_caller(&between, runtime, LIMIT_NS));
+    between.task_depth = 0;
+    between.turn_number++;
+    CHECK(!hki_turn_stays_in_caller(&between, runtime, LIMIT_NS));
+    between.turn_number--;
+    CHECK(hki_turn_stays_in_caller(&between, runtime, LIMIT_NS));
+    CHECK(hki_turn_stays_in_caller(&between, runtime, LIMIT_NS));
+    CHECK(!hki_turn_stays_in_caller(&between, runtime, LIMIT_NS)); /* time to look */
+    between.turn_calls = LOOK - 1;
+    CHECK(!hki_turn_stays_in_caller(&between, runtime, LIMIT_NS));
     hk_runtime_deinit();
     CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.inline_ns = 4000})));
     CHECK(hki_turn_where(&self, hki_runtime_default(), 300) == HKI_ANYWHERE);
