@@ -95,6 +95,7 @@ typedef enum hki_trace_wait_kind {
     HKI_TRACE_WAIT_DEVICE,
     HKI_TRACE_WAIT_ALL,
     HKI_TRACE_WAIT_WINDOW, /* for room in the run-ahead window */
+    HKI_TRACE_WAIT_WORKERS, /* for workers to catch up with short calls; they may be worked at meanwhile */
     HKI_TRACE_WAIT_KIND_COUNT
 } hki_trace_wait_kind;
 

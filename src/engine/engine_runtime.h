@@ -50,8 +50,6 @@ void hki_window_make_room(hki_runtime *runtime);
 /* Before a thread that issues is further ahead of short tasks than is of use: helps, or waits, as long as some finish. */
 void hki_window_approach(hki_runtime *runtime);
 bool hki_window_full_locked(hki_runtime *runtime, uint64_t output_bytes);
-/* Looks how many that were issued have finished, as far as workers have told. Expects the issue lock. */
-uint64_t hki_unfinished_tasks_locked(hki_runtime *runtime);
 /* Blocks until all that was issued to the device before has finished. */
 void hki_queue_drain(hki_queue *queue);
 
@@ -131,7 +129,7 @@ struct hki_runtime {
     _Atomic(uint64_t) window_calls;
     _Atomic(int64_t) window_held;
     _Atomic(uint64_t) finished_elsewhere; /* tasks, by threads that are no workers */
-    _Atomic(uint64_t) helped_calls, window_waits;
+    _Atomic(uint64_t) helped_calls, window_waits, worker_waits;
     /* See handover.c: of who measures, whom is_probing tells. Not to be tried before probe_ticks. */
     _Atomic(uint32_t) probes_finished;
     uint32_t probes_pushed, probe_tries;

@@ -332,6 +332,7 @@ hk_runtime_stats hk_runtime_get_stats(void)
     stats.inline_asleep_ns = atomic_load(&runtime->inline_asleep_ns);
     stats.helped_calls = atomic_load(&runtime->helped_calls);
     stats.window_waits = atomic_load(&runtime->window_waits);
+    stats.worker_waits = atomic_load(&runtime->worker_waits);
     stats.peak_run_ahead_bytes = (uint64_t)atomic_load(&runtime->peak_window_bytes);
     hki_runtime_release(runtime);
     return stats;

@@ -348,12 +348,46 @@ static void test_many(hk_engine engine, int devices, uint64_t run_ahead)
     hk_wait_all();
     tale *t = listen(1, ISSUERS * ISSUER_TASKS);
     CHECK_EQ_I64(t->last_run_ahead, 0);
-    CHECK((t->waits[HKI_TRACE_WAIT_WINDOW] > 0) == (hk_runtime_get_stats().window_waits > 0));
     CHECK_EQ_I64(t->waits[HKI_TRACE_WAIT_WINDOW], hk_runtime_get_stats().window_waits);
+    CHECK_EQ_I64(t->waits[HKI_TRACE_WAIT_WORKERS], hk_runtime_get_stats().worker_waits);
     CHECK(run_ahead > 100 || engine == HK_ENGINE_SERIAL || t->waits[HKI_TRACE_WAIT_WINDOW] > 0);
     free(t);
     for (int i = 0; i < ISSUER_VARS; i++)
         hki_var_deinit(&vars[i]);
+    hk_runtime_deinit();
+}
+
+static atomic_int held; /* a task that waits until this is 0 */
+
+static void held_run(hki_task *task, void *payload, int64_t piece)
+{
+    (void)task, (void)payload, (void)piece;
+    for (unsigned times = 0; atomic_load(&held);)
+        hki_relax_or_yield(&times);
+}
+
+/* Who is far ahead of short calls that cannot run lets the workers catch up for a moment, and then goes on: neither is it
+ * a full window, nor does it last. */
+static void test_far_ahead(uint64_t run_ahead, int issued, bool waits)
+{
+    static const hki_task_class holding = {.run = held_run};
+    hki_var var;
+    hki_runtime *runtime =
+        begin(&(hk_runtime_options){.inline_ns = -1, .run_ahead_calls = run_ahead});
+    hki_var_init(&var, runtime);
+    atomic_store(&held, 1);
+    uint64_t first = issue(&holding, &var, HKI_WRITE, 2); /* long, so that it stays with workers */
+    for (int i = 1; i < issued; i++)
+        issue(&nothing, &var, HKI_WRITE, 1);
+    atomic_store(&held, 0);
+    hk_wait_all();
+    tale *t = listen(first, issued);
+    CHECK_EQ_I64(t->waits[HKI_TRACE_WAIT_WINDOW], 0);
+    CHECK_EQ_I64(hk_runtime_get_stats().window_waits, 0);
+    CHECK((t->waits[HKI_TRACE_WAIT_WORKERS] > 0) == waits);
+    CHECK_EQ_I64(t->waits[HKI_TRACE_WAIT_WORKERS], hk_runtime_get_stats().worker_waits);
+    free(t);
+    hki_var_deinit(&var);
     hk_runtime_deinit();
 }
 
@@ -448,6 +482,8 @@ int main(void)
     test_many(HK_ENGINE_ASYNC, 1, 4096);
     test_many(HK_ENGINE_ASYNC, 2, 20);
     test_many(HK_ENGINE_SERIAL, 1, 4096);
+    test_far_ahead(8192, 4000, true);
+    test_far_ahead(8192, 200, false);
     test_amid();
     test_hooks();
     return check_result();

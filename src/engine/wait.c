@@ -360,7 +360,7 @@ static uint64_t known_unfinished_locked(hki_runtime *runtime)
            atomic_load_explicit(&runtime->known_finished, memory_order_relaxed);
 }
 
-uint64_t hki_unfinished_tasks_locked(hki_runtime *runtime)
+static uint64_t unfinished_tasks_locked(hki_runtime *runtime)
 {
     atomic_store_explicit(&runtime->known_finished, hki_finished_tasks(runtime),
                           memory_order_relaxed);
@@ -373,7 +373,7 @@ bool hki_window_full_locked(hki_runtime *runtime, uint64_t output_bytes)
     bool too_many_bytes = held > 0 && (uint64_t)held + output_bytes > runtime->run_ahead_bytes;
     uint64_t enough = too_many_bytes ? 1 : runtime->run_ahead_calls;
     /* The counters of those who finish tasks are read only when the last known sum does not do. */
-    if (known_unfinished_locked(runtime) < enough || hki_unfinished_tasks_locked(runtime) < enough)
+    if (known_unfinished_locked(runtime) < enough || unfinished_tasks_locked(runtime) < enough)
         return false;
     atomic_store_explicit(&runtime->known_finished, hki_counted_tasks(runtime),
                           memory_order_relaxed);
@@ -383,7 +383,7 @@ bool hki_window_full_locked(hki_runtime *runtime, uint64_t output_bytes)
 static uint64_t unfinished_tasks(hki_runtime *runtime)
 {
     hki_biased_acquire(&runtime->issue_lock);
-    uint64_t unfinished = hki_unfinished_tasks_locked(runtime);
+    uint64_t unfinished = unfinished_tasks_locked(runtime);
     hki_biased_release(&runtime->issue_lock);
     return unfinished;
 }
@@ -555,12 +555,13 @@ void hki_window_approach(hki_runtime *runtime)
         hki_window_set_near(runtime, unfinished < near ? near : unfinished + near);
         return;
     }
+    atomic_fetch_add_explicit(&runtime->worker_waits, 1, memory_order_relaxed);
     hki_wait_point point = hki_tracing_wait(runtime);
     const nearer its = {
         runtime, atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed) - enough};
     const bool moves = (works && hki_relief_work(runtime, is_nearer, &its)) ||
                        wait_for_room(runtime, (room){enough, INT64_MAX}, PATIENCE_NS);
-    hki_tracing_waited(&point, HKI_TRACE_WAIT_WINDOW, -1);
+    hki_tracing_waited(&point, HKI_TRACE_WAIT_WORKERS, -1);
     unfinished = unfinished_tasks(runtime);
     /* They wait for something: no use to ask before there are as many again. */
     hki_window_set_near(runtime, moves ? unfinished + near_tasks(runtime) / 2 : 2 * unfinished);

@@ -255,7 +255,8 @@ static void write_wait(chrome *self, const hki_wait_event *wait)
 {
     static const char *const kinds[] = HKI_CHROME_WAIT_NAMES;
     static const char *const names[] = {"wait for an array", "wait for a device", "wait for all",
-                                        "wait for room in the run-ahead window"};
+                                        "wait for room in the run-ahead window",
+                                        "wait for workers to catch up"};
     hki_writer *writer = self->writer;
     begin_complete_event(self, wait->lane, wait->start_ns, wait->end_ns);
     hki_write(writer, ",\"name\":\"%s\",\"cat\":\"wait\",\"args\":{\"wait\":\"%s\"",

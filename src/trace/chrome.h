@@ -28,7 +28,7 @@ enum {
 /* "wait" in args of waits, by hki_trace_wait_kind. */
 #define HKI_CHROME_WAIT_NAMES                                                                      \
     {                                                                                              \
-        "array", "device", "all", "room"                                                           \
+        "array", "device", "all", "room", "workers"                                                \
     }
 
 #endif

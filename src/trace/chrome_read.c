@@ -305,8 +305,8 @@ static bool read_wait(reader *self, const json_t *event, const json_t *args)
     while (number < HKI_TRACE_WAIT_KIND_COUNT && strcmp(kinds[number], kind))
         number++;
     if (number == HKI_TRACE_WAIT_KIND_COUNT)
-        return hki_json_fail(&self->in, "\"wait\" is \"%.40s\"; expected %s, %s, %s or %s", kind,
-                             kinds[0], kinds[1], kinds[2], kinds[3]);
+        return hki_json_fail(&self->in, "\"wait\" is \"%.40s\"; expected %s, %s, %s, %s or %s",
+                             kind, kinds[0], kinds[1], kinds[2], kinds[3], kinds[4]);
     wait->kind = (hki_trace_wait_kind)number;
     timeline->wait_count++;
     return true;

@@ -75,7 +75,7 @@ static void fixture_is_said(void)
     CHECK(strstr(data, ",48,0,12,12,2000,162000,164000,0,0,0,512,1,1,"));
     CHECK(strstr(data, "\"slices\":[21,0,1,126000,54000,0,1,0,-120000,112000,"));
     CHECK(strstr(data, "\"waits\":[0,3,"));
-    CHECK(strstr(data, ",48,60000,230000,6,0,1,"));
+    CHECK(strstr(data, ",48,60000,230000,6,0,4,"));
     CHECK(strstr(data, "[\"sim:0\",\"memory\",\"bytes\",[6000,1605632,116000,3612672,313000,"
                        "6422528,185000,4816896]]"));
     snprintf(expected, sizeof expected,

@@ -339,7 +339,8 @@ static const char *reason_of(hki_trace_wait_kind kind)
     static const char *const reasons[] = {[HKI_TRACE_WAIT_ARRAY] = "an array",
                                           [HKI_TRACE_WAIT_DEVICE] = "a device",
                                           [HKI_TRACE_WAIT_ALL] = "everything",
-                                          [HKI_TRACE_WAIT_WINDOW] = "room to run ahead"};
+                                          [HKI_TRACE_WAIT_WINDOW] = "room to run ahead",
+                                          [HKI_TRACE_WAIT_WORKERS] = "workers to catch up"};
     return (unsigned)kind < HKI_TRACE_WAIT_KIND_COUNT ? reasons[kind] : "?";
 }
 
@@ -358,7 +359,7 @@ static void write_wait(const page *self, const hki_wait_event *wait)
 {
     const hki_timeline *timeline = self->timeline;
     const char *reason = *wait->device ? wait->device : reason_of(wait->kind);
-    hki_write(self->writer, "%10s  for %-18s", in_time(wait->end_ns - wait->start_ns).text, reason);
+    hki_write(self->writer, "%10s  for %-19s", in_time(wait->end_ns - wait->start_ns).text, reason);
     if (*wait->file)
         hki_write(self->writer, " %s:%d", wait->file, wait->line);
     if (wait->last_call >= 0) {

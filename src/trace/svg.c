@@ -191,7 +191,8 @@ static void write_lane_slices(const hki_svg *self, int lane, int *index, int64_t
 static void write_waits(const hki_svg *self)
 {
     static const char *const names[] = {"waited for an array", "waited for ", "waited for all",
-                                        "waited for room in the run-ahead window"};
+                                        "waited for room in the run-ahead window",
+                                        "waited for workers to catch up"};
     const hki_timeline *timeline = self->timeline;
     hki_writer *writer = self->writer;
     double *drawn_to = calloc((size_t)self->lane_count + 1, sizeof *drawn_to);

@@ -77,7 +77,8 @@ static void test_fixture(void)
     CHECK_EQ_I64(count_text(text, ">simulated</text>"), 2);
     CHECK_EQ_I64(count_text(text, ">copy out</text>"), 2);
     CHECK_EQ_I64(count_text(text, "class=\"process"), 4);
-    CHECK_EQ_I64(count_text(text, "class=\"wait\""), 4 + 1); /* one in the legend */
+    CHECK_EQ_I64(count_text(text, "class=\"wait\""), 5 + 1); /* one in the legend */
+    CHECK(strstr(text, "waited for workers to catch up\n3.00 \xC2\xB5s, train.c:49</title>"));
     CHECK(strstr(text, "waited for sim:0\n345 \xC2\xB5s, train.c:50</title>"));
     /* Every slice but the empty one, which is drawn in its failure's colour. */
     CHECK_EQ_I64(count_text(text, ", call "), timeline->slice_count - 1);

@@ -111,6 +111,7 @@ static const struct fixture_wait {
     int line, start, end, last_call; /* number of the call, 0: not known */
 } fixture_waits[] = {
     {HKI_TRACE_WAIT_WINDOW, "", 48, 60, 290, 7},
+    {HKI_TRACE_WAIT_WORKERS, "", 49, 291, 294, 0},
     {HKI_TRACE_WAIT_DEVICE, "sim:0", 50, 295, 640, 20},
     {HKI_TRACE_WAIT_ARRAY, "", 51, 700, 758, 25},
     {HKI_TRACE_WAIT_ALL, "", 52, 760, 760, 0},

@@ -3,7 +3,8 @@
  * Times are nanoseconds from the begin of recording. */
 
 const COLLECTIVE = 1, BACKWARD = 2, FAILED = 4, SKIPPED = 8; // as in html.c
-const WAITS = ['for an array', 'for', 'for everything', 'for room in the run-ahead window'];
+const WAITS = ['for an array', 'for', 'for everything', 'for room in the run-ahead window',
+               'for workers to catch up'];
 
 /* The first index in [from, to) at which `holds` is true; to when there is none. False ones come
  * first. */
