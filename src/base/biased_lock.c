@@ -2,6 +2,7 @@
 
 #include <linux/membarrier.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -153,12 +154,14 @@ static void acquire_lock(hki_biased_lock *lock)
     if (begin - contended_ticks < CONTENDED_TICKS)
         back_off(begin);
     contended_ticks = begin;
-    /* Who waits for an owner has `lock` most of the time: a thread that slept would come in vain again and again. */
+    /* Who waits for an owner has `lock` most of the time: a thread that slept would come in vain again and again. Whoever
+     * has it, or runs what is issued under it, may be without a core meanwhile. */
     for (const uint64_t until = hki_ticks() + 2 * TENURE_TICKS; hki_ticks() < until;) {
         for (int i = 0; i < 16; i++)
             hki_relax();
         if (hki_lock_try(&lock->lock))
             return;
+        sched_yield();
     }
     hki_lock_acquire(&lock->lock);
 }

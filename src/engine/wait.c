@@ -490,7 +490,7 @@ static uint64_t counted_unfinished(hki_runtime *runtime)
     return unfinished;
 }
 
-/* False: for patience_ns nothing has finished. */
+/* False: for patience_ns it has come no nearer: nothing finishes, or others issue as much. */
 static bool wait_for_room(hki_runtime *runtime, room wanted, int64_t patience_ns)
 {
     const int64_t begin = hki_clock_ns();
