@@ -2,7 +2,7 @@
 #include "tests/check.h"
 
 #include "array/test_tasks.h"
-#include "base/sanitizer.h"
+#include "engine/await_workers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -82,6 +82,7 @@ static void test_forked(bool serial)
     atomic_bool gate = serial;
     CHECK(hk_ok(hk_runtime_init(&options)));
     hk_device device = hk_device_default();
+    await_workers();
     hk_scope scope = hk_scope_begin();
     hk_array *x = hk_take(test_range(hk_shape(4))), *bad = hk_index(x, 3, 0);
     hk_array *busy = test_range(hk_shape(4));
@@ -91,10 +92,7 @@ static void test_forked(bool serial)
     CHECK(child >= 0);
     if (!child) {
         check_failed_count = 0;
-        if (HKI_THREAD_SANITIZER) { /* it does not survive new threads after a fork */
-            options.engine = HK_ENGINE_SERIAL;
-            CHECK(hk_ok(hk_runtime_init(&options)));
-        }
+        start_in_child();
         check_gone(x, device, HK_FORKED);
         CHECK(hk_status_code(hk_wait(bad)) == HK_FORKED);
         CHECK(hk_status_code(hk_wait(busy)) == HK_FORKED);

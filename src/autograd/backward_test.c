@@ -1,6 +1,7 @@
 /* What a backward pass holds and for how long, and what it does when something failed. */
 #include "check.h"
 
+#include "engine/await_workers.h"
 #include "op/op.h"
 
 #include <hocket/hocket.h>
@@ -417,6 +418,7 @@ static void use_old_handles(hk_array *x, hk_array *y, hk_code code)
 static void test_old_handles(void)
 {
     HK_SCOPE;
+    await_workers();
     hk_array *x = vector((double[]){1, 2}, 2);
     hk_attach_grad(x, HK_GRAD_WRITE);
     hk_record_begin();
@@ -425,6 +427,7 @@ static void test_old_handles(void)
     hk_wait_all();
     pid_t child = fork();
     if (child == 0) {
+        start_in_child();
         use_old_handles(x, y, HK_FORKED);
         fflush(stderr);
         _exit(check_failed_count != 0);

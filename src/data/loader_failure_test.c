@@ -3,6 +3,7 @@
 #include "tests/check.h"
 
 #include "data/loader_fixture.h"
+#include "engine/await_workers.h"
 
 #include <sys/wait.h>
 
@@ -154,6 +155,7 @@ static void in_child(hk_loader *loader, hk_data_set *set)
 {
     hk_array *images, *labels;
     check_failed_count = 0;
+    start_in_child();
     for (int i = 0; i < 4; i++) {
         HK_SCOPE;
         CHECK(hk_loader_next(loader, &images, &labels));
@@ -170,6 +172,7 @@ static void in_child(hk_loader *loader, hk_data_set *set)
 static void test_fork(void)
 {
     start(1, HK_ENGINE_ASYNC, 0);
+    await_workers();
     hk_data_set *set = open_train();
     hk_loader *loader = hk_loader_create(set, &(hk_loader_options){.batch_size = 10, .ahead = 3});
     hk_loader_start_epoch(loader, 0);

@@ -216,7 +216,7 @@ static void test_end(void)
     int64_t begin_ns = hk_clock_ns();
     hki_runtime_retain(runtime); /* as arrays do */
     hk_runtime_deinit();
-    CHECK(hk_clock_ns() - begin_ns < 400 * MS);
+    CHECK(hk_clock_ns() - begin_ns < 2000 * MS); /* each takes 10 s */
     for (int i = 0; i < VARS; i++)
         hki_var_deinit(&vars[i]);
     hki_runtime_release(runtime);

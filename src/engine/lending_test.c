@@ -9,22 +9,26 @@
 
 enum { PIECES = 64, DEVICES = 2, ROUNDS = 3000 };
 
+static const int64_t PATIENCE_NS = 200000000; /* for each piece */
+
 static hki_runtime *runtime;
 static hki_var vars[DEVICES + 1];
 static _Atomic(int) runs[PIECES];
 static _Atomic(pthread_t) first; /* that ran a piece; 0: none has */
 static _Atomic(int) elsewhere, finished;
 static int64_t piece_ns;
+static bool awaits_other; /* a piece does not end before another thread has begun one */
 
 static void piece_run(hki_task *task, void *payload, int64_t piece)
 {
     (void)task, (void)payload;
-    const int64_t end = hki_clock_ns() + piece_ns;
+    const int64_t begin = hki_clock_ns(), end = begin + piece_ns;
     pthread_t none = 0, self = pthread_self();
     if (!atomic_compare_exchange_strong(&first, &none, self) && none != self)
         atomic_fetch_add(&elsewhere, 1);
     atomic_fetch_add(&runs[piece], 1);
-    while (hki_clock_ns() < end)
+    while (hki_clock_ns() < end ||
+           (awaits_other && atomic_load(&elsewhere) == 0 && hki_clock_ns() < begin + PATIENCE_NS))
         hki_relax();
 }
 
@@ -85,20 +89,22 @@ static void check_pieces(int tasks)
 /* Expected so long; one that is longer would hold up the device that lends. */
 static void test_who_waits_lends(int64_t expected_piece_ns, bool lends)
 {
-    start(DEVICES, 0);
+    start(DEVICES, DEVICES);
     piece_ns = 1000000;
+    awaits_other = lends;
     issue(0, &class, PIECES, PIECES * expected_piece_ns, 0, false);
     usleep(
         5000); /* the other device's worker sleeps by now, and what it is to lend its core to has begun */
     issue(1, &other_class, 1, 1000, 1, true);
     check_pieces(1);
     CHECK((atomic_load(&elsewhere) > 0) == lends);
+    awaits_other = false;
     end();
 }
 
 static void test_who_waits_for_nothing_does_not(void)
 {
-    start(DEVICES, 0);
+    start(DEVICES, DEVICES);
     piece_ns = 1000000;
     issue(1, &other_class, 1, 1000, 1, false);
     CHECK(hk_ok(hk_wait_all()));
@@ -113,7 +119,7 @@ static void test_short_tasks_stay(void)
 {
     enum { TASKS = 2000 };
     static const hki_task_class leaf = {.run = piece_run, .finish = piece_finish, .leaf = true};
-    start(DEVICES, 0);
+    start(DEVICES, DEVICES);
     piece_ns = 1000;
     for (int i = 0; i < TASKS; i++)
         issue(0, &leaf, 1, piece_ns, 0, false);
@@ -127,7 +133,7 @@ static void test_short_tasks_stay(void)
 /* Pieces that are shorter than fetching what they need. */
 static void test_short_pieces_stay(void)
 {
-    start(DEVICES, 0);
+    start(DEVICES, DEVICES);
     piece_ns = 1000;
     for (int i = 0; i < 100; i++) {
         issue(0, &class, PIECES, PIECES * piece_ns, 0, false);
@@ -161,7 +167,7 @@ int main(void)
         test_who_waits_for_nothing_does_not();
         test_short_tasks_stay();
         test_short_pieces_stay();
-        test_each_piece_runs_once(DEVICES, 0);
+        test_each_piece_runs_once(DEVICES, DEVICES);
         test_each_piece_runs_once(DEVICES + 1, DEVICES);
     }
     test_each_piece_runs_once(DEVICES, 1);

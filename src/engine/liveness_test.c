@@ -295,6 +295,9 @@ static void test_memory_of_threads_that_end(void)
             before = block_count();
         CHECK(!pthread_create(&thread, NULL, submit_one, NULL));
         pthread_join(thread, NULL);
+        /* Or what is unfinished takes memory, where a worker has lost its core. */
+        if (i % 50 == 0)
+            CHECK(hk_ok(hk_wait_all()));
     }
     CHECK(hk_ok(hk_wait_all()));
     CHECK(before > 0 && block_count() - before <= 1);
@@ -303,13 +306,14 @@ static void test_memory_of_threads_that_end(void)
 
 /* ---- a device whose worker is at something long, expected or not, and another ---------------------------------------------- */
 
-static _Atomic(bool) naps;
+static _Atomic(bool) naps, done[4];
 
 static void nap_long(void *argument)
 {
     (void)argument;
     atomic_store(&naps, true);
-    usleep(500000);
+    for (int i = 0; i < 4; i++)
+        spin_until(&done[i], 20);
 }
 
 static void note(void *flag)
@@ -321,7 +325,6 @@ static void note(void *flag)
  * once or again. */
 static void test_busy_elsewhere(int devices, int64_t nap_expected_ns, int64_t expected_ns)
 {
-    static _Atomic(bool) done[4];
     hki_var own, others[4];
     start(devices);
     hki_var_init(&own, runtime);
@@ -329,19 +332,20 @@ static void test_busy_elsewhere(int devices, int64_t nap_expected_ns, int64_t ex
         hki_var_init(&others[i], runtime);
     CHECK(hk_ok(hk_wait_all()));
     usleep(20000); /* all sleep */
+    for (int i = 0; i < 4; i++)
+        atomic_store(&done[i], false);
     hki_task_submit(
         begin(0, nap_expected_ns, nap_long, NULL, 1, &(hki_access){&own, 0, 1, HKI_WRITE}));
     spin_until(&naps, 20);
     atomic_store(&naps, false);
     const int64_t begin_ns = hki_clock_ns();
     for (int i = 0; i < 4; i++) {
-        atomic_store(&done[i], false);
         hki_task_submit(
             begin(1, expected_ns, note, &done[i], 1, &(hki_access){&others[i], 0, 1, HKI_WRITE}));
         spin_until(&done[i], 20);
         usleep(i % 2 ? 5000 : 0);
     }
-    CHECK(hki_clock_ns() - begin_ns < 400000000);
+    CHECK(hki_clock_ns() - begin_ns < 10000000000);
     CHECK(hk_ok(hk_wait_all()));
     hki_var_deinit(&own);
     for (int i = 0; i < 4; i++)
@@ -427,13 +431,14 @@ static void test_issuer_runs_nothing_long(bool fills_window)
 
 int main(void)
 {
+    const int cores = hki_cpu_cores((int[HKI_MAX_CORES]){0});
     test_issuer_runs_nothing_long(false);
-    if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
+    if (cores > 1)
         test_issuer_runs_nothing_long(true);
     test_window_of_two(1, 200);
     test_window_of_two(1, 100000000);
     test_window_of_two(2, 100000000);
-    if (sysconf(_SC_NPROCESSORS_ONLN) > 1) {
+    if (cores > 1) {
         for (int devices = 2; devices <= 4; devices += 2)
             for (int i = 0; i < 4; i++)
                 test_busy_elsewhere(devices, i % 2 ? 100000000 : 200, i / 2 ? 30000 : 200);

@@ -90,7 +90,7 @@ static void push_ready(const ready_list *ready)
 
 /* See hki_order_take. taken: NULL for who has the issue lock and registers all. */
 static int take_locked(hki_order *order, const hki_queue *queue, hki_executor *executor,
-                       hki_batch *taken, ready_list *ready)
+                       hki_task_batch *taken, ready_list *ready)
 {
     enum { FETCH_AHEAD = 8 };
     hki_ring *ring = &order->ring;
@@ -109,7 +109,7 @@ static int take_locked(hki_order *order, const hki_queue *queue, hki_executor *e
         hki_task *task = task_in_ring(ring, next);
         const int64_t ns = hki_task_backlog_ns(task);
         const bool own = taken && hki_task_queue(task) == queue;
-        if (own && !hki_batch_has_room(taken, task))
+        if (own && !hki_task_batch_has_room(taken, task))
             break;
         /* Who helps leaves these to workers: once one is registered, all that follow from it are. */
         if (!executor && taken && hki_task_takes_turns(task) && !atomic_load(&task->runtime->ended))
@@ -136,7 +136,7 @@ static int take_locked(hki_order *order, const hki_queue *queue, hki_executor *e
                 hki_tracing_ready(task);
                 atomic_store_explicit(&task->state, HKI_TASK_READY, memory_order_relaxed);
                 if (own) {
-                    hki_batch_add(taken, (hki_claim){task, -1});
+                    hki_task_batch_add(taken, (hki_claim){task, -1});
                 } else {
                     task->queue_next = NULL;
                     *ready->end = task;
@@ -181,7 +181,8 @@ bool hki_order_is_near(hki_order *order)
            HKI_LOOKAHEAD;
 }
 
-int hki_order_take(hki_order *order, hki_queue *queue, hki_executor *executor, hki_batch *taken)
+int hki_order_take(hki_order *order, hki_queue *queue, hki_executor *executor,
+                   hki_task_batch *taken)
 {
     ready_list ready = {.end = &ready.first};
     hki_lock_acquire(&order->lock);

@@ -59,7 +59,8 @@ bool hki_order_is_near(hki_order *order);
 /* Takes tasks off the ring, for who has a core of the queue's device and runs nothing. A worker, `executor`, takes those for
  * its batch that run in their turn, or runs them at once; others are registered: what is ready then is taken, or goes to its
  * own queue. Returns how many it took off. */
-int hki_order_take(hki_order *order, hki_queue *queue, hki_executor *executor, hki_batch *taken);
+int hki_order_take(hki_order *order, hki_queue *queue, hki_executor *executor,
+                   hki_task_batch *taken);
 /* Tasks of the ring are, of late, further from those that they depend on than there are cores. */
 bool hki_order_is_wide(const hki_order *order);
 /* Registers what is in the ring. False: no memory for all of it, or tasks that run in their turn are in the way. Expects the

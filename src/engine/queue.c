@@ -174,13 +174,13 @@ static hki_claim claim_locked(hki_queue *queue, hki_task *task)
     return (hki_claim){task, piece};
 }
 
-static void take_listed_locked(hki_queue *queue, hki_batch *taken)
+static void take_listed_locked(hki_queue *queue, hki_task_batch *taken)
 {
     for (;;) {
         hki_task *task = queue->lists[0].first ? queue->lists[0].first : queue->lists[1].first;
-        if (!task || !hki_batch_has_room(taken, task))
+        if (!task || !hki_task_batch_has_room(taken, task))
             return;
-        hki_batch_add(taken, claim_locked(queue, task));
+        hki_task_batch_add(taken, claim_locked(queue, task));
     }
 }
 
@@ -188,7 +188,7 @@ int hki_queue_pop(hki_queue *queue, hki_executor *executor, int64_t most_ns, hki
                   int count)
 {
     hki_order *order = queue->runtime->ordering;
-    hki_batch taken = {.claims = claims, .limit = count, .most_ns = most_ns};
+    hki_task_batch taken = {.claims = claims, .limit = count, .most_ns = most_ns};
     bool again; /* something has changed that was in the way */
     do {
         int ordered = 0;

@@ -96,20 +96,20 @@ struct hki_queue {
 };
 
 /* Short tasks that are taken together. */
-typedef struct hki_batch {
+typedef struct hki_task_batch {
     hki_claim *claims;
     int count, limit;
     int64_t ns, most_ns;
-} hki_batch;
+} hki_task_batch;
 
 /* A long one is taken alone. */
-static inline bool hki_batch_has_room(const hki_batch *taken, const hki_task *task)
+static inline bool hki_task_batch_has_room(const hki_task_batch *taken, const hki_task *task)
 {
     return taken->count < taken->limit && taken->ns < HKI_BATCH_NS &&
            hki_task_backlog_ns(task) <= (taken->count == 0 ? taken->most_ns : HKI_BATCH_NS);
 }
 
-static inline void hki_batch_add(hki_batch *taken, hki_claim claim)
+static inline void hki_task_batch_add(hki_task_batch *taken, hki_claim claim)
 {
     taken->ns += hki_task_backlog_ns(claim.task);
     taken->claims[taken->count++] = claim;

@@ -1,6 +1,7 @@
 /* What a capture notes of a thread's calls, and what it refuses, each by its name. */
 #include "array/array.h"
 #include "check.h"
+#include "engine/await_workers.h"
 
 #include <hocket/hocket.h>
 
@@ -422,6 +423,7 @@ static void test_runtime_ends(void)
 
 static int in_child(hk_graph *graph)
 {
+    start_in_child();
     /* The parent's capture is of no use here. */
     hk_array *y = hk_zeros(hk_shape(8), HK_F32, hk_device_default());
     hk_graph *own = hk_capture_end(NULL);
@@ -449,6 +451,7 @@ static bool holds_first(hk_array *x, double value)
 
 static void test_fork(void)
 {
+    await_workers();
     hk_array *x = hk_take(line(8, 1));
     hk_capture_begin(&x, 1);
     hk_add_into(x, x, x);

@@ -190,6 +190,7 @@ static void test_memory(void)
             short_of_memory += !hk_ok(status);
             while (count > 0)
                 hk_array_release(fillers[--count]);
+            hk_wait_all(); /* who made them has let go of them */
             hk_failures_clear();
             hk_replay(graph, &x, 1);
             CHECK(fabs(hk_item(held, NULL) - before) < 1e-2);

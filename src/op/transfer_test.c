@@ -239,9 +239,11 @@ static void test_read_in_task(void)
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
-/* Who reads waits for what has not been computed yet, by the device's clock. */
-static void test_unfinished(void)
+/* Who reads waits for what has not been computed yet, by the device's clock. False: issuing took longer than it should, for it
+ * does not wait; or somebody else had the core. */
+static bool test_unfinished(void)
 {
+    bool in_time;
     start(HK_ENGINE_ASYNC, 5 * MS, 1);
     {
         HK_SCOPE;
@@ -249,13 +251,14 @@ static void test_unfinished(void)
         hk_array *x = hk_zeros(hk_shape(2), HK_F32, devices[2]);
         for (int i = 0; i < 3; i++)
             x = hk_add_scalar(x, 1);
-        CHECK(hk_clock_ns() - begin_ns < 15 * MS); /* issuing does not wait */
+        in_time = hk_clock_ns() - begin_ns < 15 * MS;
         HOLDS(x, 3, 3);
         CHECK(hk_clock_ns() - begin_ns >= 20 * MS);
         x = hk_add_scalar(x, 1);
         CHECK(hk_item(hk_index(hk_to_device(x, devices[3]), 0, 1), NULL) == 4);
     }
     stop();
+    return in_time;
 }
 
 /* Calls behind a copy in flight that write its source or read its target mean what they say. */
@@ -504,7 +507,10 @@ int main(void)
     test_values(HK_ENGINE_SERIAL);
     test_host();
     test_read_in_task();
-    test_unfinished();
+    bool in_time = false;
+    for (int i = 0; i < 20 && !in_time; i++)
+        in_time = test_unfinished();
+    CHECK(in_time);
     test_in_flight();
     test_costs();
     test_pin();
