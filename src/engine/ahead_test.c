@@ -288,32 +288,15 @@ static void test_host(void)
     stop();
 }
 
-typedef struct ending {
-    atomic_bool has_begun, is_over;
-} ending;
-
-/* Lets all that is launched run and end, soon, and until it is told that this is over. */
-static void *end_soon(void *argument)
-{
-    ending *its = argument;
-    late_pause();
-    atomic_store(&its->has_begun, true);
-    while (!atomic_load(&its->is_over)) {
-        late_run();
-        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
-    }
-    return NULL;
-}
-
 static void test_wait(void)
 {
     pthread_t thread;
-    ending its = {false};
+    late_ending its = {false};
     start(64);
     submit(0, COMPUTE, (work){PUT, 0, -1, 1});
     submit(0, COMPUTE, (work){MIX, 0, -1, 1});
     late_await(0, COMPUTE, 2);
-    pthread_create(&thread, NULL, end_soon, &its);
+    pthread_create(&thread, NULL, late_end_soon, &its);
     CHECK_EQ_I64(code_of(0), HK_OK);
     CHECK(atomic_load(&its.has_begun));
     atomic_store(&its.is_over, true);
@@ -445,7 +428,7 @@ static void test_lost(void)
 static void test_end(void)
 {
     pthread_t thread;
-    ending its = {false};
+    late_ending its = {false};
     start(64);
     for (int i = 0; i < 200; i++)
         submit(i % 2, (hki_queue_kind)(i % 3), (work){MIX, i % 3, i % 2 ? (i + 1) % 3 : -1, 1});
@@ -453,7 +436,7 @@ static void test_end(void)
     while (late_launched_count(0, COMPUTE) ==
            0) /* or nothing runs, and there is nothing to wait for */
         late_pause();
-    pthread_create(&thread, NULL, end_soon, &its);
+    pthread_create(&thread, NULL, late_end_soon, &its);
     hk_runtime_deinit();
     CHECK(atomic_load(&its.has_begun));
     atomic_store(&its.is_over, true);

@@ -155,6 +155,23 @@ static inline void late_pause(void)
     nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
 }
 
+typedef struct late_ending {
+    atomic_bool has_begun, is_over;
+} late_ending;
+
+/* A thread's: lets everything run and end that can, soon, and until it is told that this is over. */
+static inline void *late_end_soon(void *ending)
+{
+    late_ending *its = ending;
+    late_pause();
+    atomic_store(&its->has_begun, true);
+    while (!atomic_load(&its->is_over)) {
+        late_run();
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    }
+    return NULL;
+}
+
 /* Starts a runtime with late devices, which remember nothing. */
 static inline hki_runtime *late_start(hk_engine engine, int launch_ahead, uint64_t memory_bytes)
 {
