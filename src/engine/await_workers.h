@@ -1,4 +1,4 @@
-/* For tests that fork. */
+/* For tests: workers that have started, and children after a fork. */
 #ifndef HOCKET_ENGINE_AWAIT_WORKERS_H
 #define HOCKET_ENGINE_AWAIT_WORKERS_H
 
