@@ -96,8 +96,8 @@ typedef struct hk_runtime_stats {
     uint64_t helped_calls; /* run by a waiting thread */
     uint64_t
         window_waits; /* times that an issuing thread waited for room in the run-ahead window */
-    /* Times that one which issues short calls, and is hundreds of them ahead, let the workers catch up, or worked at them
-     * itself meanwhile; it goes on when nothing finishes for 0.1 ms. */
+    /* Times that an issuing thread, hundreds of short calls ahead, let the workers catch up, or worked at them itself meanwhile;
+     * it goes on when that brings it no nearer for 0.1 ms. */
     uint64_t worker_waits;
     uint64_t peak_run_ahead_bytes; /* most bytes that only unfinished calls held */
     /* A ready call expected to take at most this long runs in the caller: while a worker is awake, and while all sleep;

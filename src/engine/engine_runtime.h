@@ -50,6 +50,8 @@ void hki_window_make_room(hki_runtime *runtime);
 /* Before a thread that issues is further ahead of short tasks than is of use: helps, or waits, as long as some finish. */
 void hki_window_approach(hki_runtime *runtime);
 bool hki_window_full_locked(hki_runtime *runtime, uint64_t output_bytes);
+/* How many that were issued have not finished, to the last one. Expects the issue lock. */
+uint64_t hki_counted_unfinished_locked(hki_runtime *runtime);
 /* Blocks until all that was issued to the device before has finished. */
 void hki_queue_drain(hki_queue *queue);
 

@@ -29,12 +29,8 @@ static void note_counter(hki_trace *trace, hki_trace_counter counter, int device
 
 static void note_run_ahead_locked(hki_runtime *runtime, hki_trace *trace)
 {
-    /* A serial engine does not count what has finished: nothing is left unfinished. Others count to the last task, or a
-     * recording would end with some that have long finished. */
-    uint64_t calls = runtime->serial
-                         ? 0
-                         : atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed) -
-                               hki_counted_tasks(runtime);
+    /* A serial engine does not count what has finished: nothing is left unfinished. */
+    uint64_t calls = runtime->serial ? 0 : hki_counted_unfinished_locked(runtime);
     int64_t bytes = atomic_load_explicit(&runtime->window_bytes, memory_order_relaxed);
     note_counter(trace, HKI_TRACE_RUN_AHEAD_CALLS, 0, (int64_t)calls);
     note_counter(trace, HKI_TRACE_RUN_AHEAD_BYTES, 0, bytes);

@@ -480,12 +480,17 @@ void hki_window_make_room(hki_runtime *runtime)
     sched_yield();
 }
 
+uint64_t hki_counted_unfinished_locked(hki_runtime *runtime)
+{
+    return atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed) -
+           hki_counted_tasks(runtime);
+}
+
 /* To the last one: who waits for room may wait for that. */
 static uint64_t counted_unfinished(hki_runtime *runtime)
 {
     hki_biased_acquire(&runtime->issue_lock);
-    const uint64_t unfinished = atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed) -
-                                hki_counted_tasks(runtime);
+    const uint64_t unfinished = hki_counted_unfinished_locked(runtime);
     hki_biased_release(&runtime->issue_lock);
     return unfinished;
 }
