@@ -100,13 +100,11 @@ typedef struct hk_runtime_stats {
      * it goes on when that brings it no nearer for 0.1 ms. */
     uint64_t worker_waits;
     uint64_t peak_run_ahead_bytes; /* most bytes that only unfinished calls held */
-    /* A ready call expected to take at most this long runs in the caller: while a worker is awake, and while all sleep;
-     * 0: not measured yet. */
-    int64_t inline_ns, inline_asleep_ns;
-    /* The same, while a worker is awake, for calls of at most 5000 ns in one piece where there are no accelerators: workers
-     * run such calls side by side, whatever CPU device they are for, which pays sooner, unless each such call
-     * needs the one before it. */
-    int64_t inline_turn_ns;
+    /* A ready call expected to take at most this long runs in the caller; 0: not measured yet. */
+    int64_t inline_ns;
+    /* The same for calls of at most 5000 ns in one piece where there are no accelerators: workers run such calls side by side,
+     * whatever CPU device they are for, which pays sooner, unless each such call needs the one before it. */
+    int64_t inline_short_ns;
 } hk_runtime_stats;
 HK_API hk_runtime_stats hk_runtime_get_stats(void);
 

@@ -2,7 +2,7 @@
 #include "tests/check.h"
 
 #include "array/test_tasks.h"
-#include "engine/await_workers.h"
+#include "tests/await_workers.h"
 
 #include <math.h>
 #include <stdlib.h>

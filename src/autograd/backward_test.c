@@ -1,8 +1,8 @@
 /* What a backward pass holds and for how long, and what it does when something failed. */
 #include "check.h"
 
-#include "engine/await_workers.h"
 #include "op/op.h"
+#include "tests/await_workers.h"
 
 #include <hocket/hocket.h>
 

@@ -3,7 +3,7 @@
 #include "tests/check.h"
 
 #include "data/loader_fixture.h"
-#include "engine/await_workers.h"
+#include "tests/await_workers.h"
 
 #include <sys/wait.h>
 

@@ -1,5 +1,6 @@
 /* Devices by name. */
-#include "engine/engine_internal.h"
+#include "engine/sched/queue.h"
+#include "engine/setup.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -240,14 +241,4 @@ void hk_device_stats_clear(void)
 int64_t hk_clock_ns(void)
 {
     return hki_clock_ns();
-}
-
-int hki_runtime_device_count(const hki_runtime *runtime)
-{
-    return runtime->device_count;
-}
-
-hki_device *hki_runtime_device(const hki_runtime *runtime, int index)
-{
-    return runtime->devices[index];
 }

@@ -1,7 +1,7 @@
 /* Calls so small that to make them tasks would cost more than all they do: they run in the caller, at their place in
  * the order of calls, while the issue lock is held. So nobody can come between their reading and their end. The same for
  * reading a few elements. */
-#include "engine/engine_internal.h"
+#include "engine/policy/place.h"
 
 /* The variables have what was issued to write them, and nothing has failed. */
 static bool are_settled_locked(hki_runtime *runtime, hki_var *const *vars, int count)
@@ -15,11 +15,12 @@ static bool are_settled_locked(hki_runtime *runtime, hki_var *const *vars, int c
 
 bool hki_direct_begin(hki_runtime *runtime, hki_var *const *reads, int count, hki_var *write)
 {
-    int64_t inline_ns = atomic_load_explicit(&runtime->inline_ns, memory_order_relaxed);
+    const int64_t inline_ns =
+        atomic_load_explicit(&runtime->placement->inline_ns, memory_order_relaxed);
     if (runtime->serial || hki_tracing(runtime) || (inline_ns && inline_ns < HKI_DIRECT_NS) ||
         !hki_environment_is_default())
         return false;
-    hki_order_acquire(runtime);
+    hki_ring_acquire(runtime);
     if ((write && !hki_var_is_idle_locked(write)) || !are_settled_locked(runtime, reads, count) ||
         atomic_load_explicit(&runtime->stopping, memory_order_relaxed)) {
         hki_biased_release(&runtime->issue_lock);
@@ -37,9 +38,9 @@ bool hki_direct_look(hki_var *var)
     hki_runtime *runtime = var->runtime;
     if (!hki_runtime_alive(runtime) || runtime->serial || hki_tracing(runtime) || hki_in_task())
         return false;
-    hki_order_acquire(runtime);
+    hki_ring_acquire(runtime);
     if (are_settled_locked(runtime, &var, 1)) {
-        hki_note_wait(&hki_this_thread, var);
+        hki_place_note_wait(var);
         return true;
     }
     hki_biased_release(&runtime->issue_lock);

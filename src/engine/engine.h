@@ -31,8 +31,8 @@ typedef struct hki_var {
     hki_runtime *runtime;
     hki_gate *gates;                  /* accesses that may be unfinished; issue lock */
     hki_gate *retired, *retired_last; /* superseded, to be recycled in order; issue lock */
-    uint64_t turn_read,
-        turn_written; /* see turn.c; 0: not since it was last looked at; issue lock */
+    uint64_t scored_read,
+        scored_write; /* see sched/scoreboard.c; 0: not since it was last looked at; issue lock */
     _Atomic(hki_failure *) failures; /* failed byte ranges; NULL in the usual case */
     uint64_t version; /* writes issued since a task first asked for versions; issue lock */
 } hki_var;
@@ -121,12 +121,6 @@ hki_task *hki_task_begin(hki_runtime *runtime, size_t payload_bytes, int access_
                          uint64_t output_bytes);
 void *hki_task_payload(hki_task *task);
 hki_task_spec *hki_task_get_spec(hki_task *task);
-
-/* From run: runs parts 0 … count - 1 of it, each once. Threads that spin meanwhile, since they wait or look for work, take
- * some of them where a core of the device is free; none is woken. Returns when all have ended. A part issues nothing and
- * waits for nothing, does not fail the task, and takes a few microseconds: what has been taken is waited for. */
-void hki_task_share(hki_task *task, int64_t count, void (*run)(void *argument, int64_t part),
-                    void *argument);
 
 /* Issues the task; it may have finished, and be gone, on return. Returns its sequence number. */
 uint64_t hki_task_submit(hki_task *task);

@@ -1,7 +1,7 @@
 /* Nobody waits for what he does not wait for: steady streams of calls, recycled gates, misjudged tasks, calls
  * issued while the runtime ends. And memory does not grow with how many calls there have been. */
 #include "base/sync.h"
-#include "engine/engine_runtime.h"
+#include "engine/sched/queue.h"
 #include "tests/check.h"
 
 #include <hocket/runtime.h>

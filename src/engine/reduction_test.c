@@ -2,7 +2,7 @@
  * several goes first. On devices whose tasks end when the test says so. */
 #include "tests/check.h"
 
-#include "engine/late_device.h"
+#include "tests/late_device.h"
 
 enum { VARS = 8 };
 

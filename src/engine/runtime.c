@@ -1,16 +1,16 @@
 /* A runtime from start to end, and the default one of the process. */
-#include "engine/accelerator.h"
+#include "engine/accel/accelerator.h"
+#include "engine/policy/place.h"
+#include "engine/policy/throttle.h"
+#include "engine/setup.h"
+#include "engine/wait/wait.h"
 
 #include <link.h>
 #include <signal.h>
 #include <stdlib.h>
 
-/* The default runtime and what guards it. A fork copies them; the child's handler starts afresh. */
-static pthread_mutex_t default_lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic(hki_runtime *) default_runtime;
-static _Atomic(unsigned) fork_generation;
-static pthread_once_t process_once = PTHREAD_ONCE_INIT;
-static _Atomic(uint64_t) runtime_numbers;
+void (*hki_runtime_started)(hki_runtime *runtime);
+void (*hki_runtime_ending)(hki_runtime *runtime);
 
 /* ---- workers -------------------------------------------------------------------------------- */
 
@@ -19,8 +19,7 @@ static bool workers_start(hki_runtime *runtime)
     sigset_t all, before;
     sigfillset(&all); /* signals go to the program's own threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started =
-        !runtime->accelerated || (hki_clock_start(runtime) && hki_launchers_start(runtime));
+    bool started = hki_accelerators_start(runtime);
     for (int i = 0; i < runtime->queue_count && started; i++) {
         hki_queue *queue = runtime->queues[i];
         for (int j = 0; j < queue->worker_count && started; j++) {
@@ -40,15 +39,14 @@ static void workers_stop(hki_runtime *runtime)
     for (int i = 0; i < runtime->queue_count; i++) {
         hki_queue *queue = runtime->queues[i];
         for (int j = 0; j < queue->worker_count; j++) {
-            atomic_fetch_add(&queue->wake_word, 1);
-            hki_futex_wake(&queue->wake_word, INT32_MAX);
+            atomic_fetch_add(&queue->park->wake_word, 1);
+            hki_futex_wake(&queue->park->wake_word, INT32_MAX);
             if (queue->workers[j].running)
                 pthread_join(queue->workers[j].thread, NULL);
             queue->workers[j].running = false;
         }
     }
-    hki_launchers_stop(runtime);
-    hki_clock_stop(runtime);
+    hki_accelerators_stop(runtime);
     /* What other threads issued meanwhile; what they issue later they finish themselves. */
     hki_cancel_all(runtime);
 }
@@ -58,59 +56,41 @@ static void workers_stop(hki_runtime *runtime)
 static void runtime_destroy(hki_runtime *runtime)
 {
     hki_devices_destroy(runtime);
-    for (void *block = runtime->blocks, *next; block; block = next) {
-        next = *(void **)block;
-        free(block);
-    }
-    hk_status_release(runtime->config_error);
-    hki_choices_destroy(runtime->choices);
-    hk_status_release(runtime->cancelled);
-    hk_status_release(runtime->first_failure);
-    hki_trace_destroy(runtime->trace_memory);
-    free(runtime);
-}
-
-void hki_runtime_retain(hki_runtime *runtime)
-{
-    atomic_fetch_add_explicit(&runtime->refs, 1, memory_order_relaxed);
-}
-
-void hki_runtime_release(hki_runtime *runtime)
-{
-    if (atomic_fetch_sub_explicit(&runtime->refs, 1, memory_order_acq_rel) == 1)
-        runtime_destroy(runtime);
+    hki_accelerators_destroy(runtime);
+    hki_scheduler_destroy(runtime->scheduler);
+    free(runtime->ring);
+    free(runtime->scores);
+    free(runtime->placement);
+    free(runtime->throttle);
+    free(runtime->cuda);
+    hki_runtime_free(runtime);
 }
 
 /* NULL when host memory is short. A wrong configuration is kept in config_error. */
 static hki_runtime *runtime_create(const hk_runtime_options *options)
 {
     hki_runtime_config config;
-    hki_runtime *runtime = aligned_alloc(HKI_CACHE_LINE, sizeof *runtime);
+    hki_runtime *runtime = hki_runtime_alloc();
     if (!runtime)
         return NULL;
-    *runtime = (hki_runtime){.generation = atomic_load(&fork_generation),
-                             .number = atomic_fetch_add(&runtime_numbers, 1) + 1};
+    runtime->destroy = runtime_destroy;
     hki_biased_lock_prepare();
-    atomic_store(&runtime->refs, 1);
     runtime->config_error = hki_configure(options, &config);
     if (!runtime->config_error)
         runtime->config_error = hki_choices_create(getenv("HOCKET_TUNE"), &runtime->choices);
     if (runtime->config_error)
         config.engine = 0;
     runtime->serial = config.engine == 1;
-    runtime->is_told = config.inline_ns != 0;
-    atomic_store(&runtime->inline_ns, config.inline_ns);
-    atomic_store(&runtime->inline_turn_ns, config.inline_ns);
-    atomic_store(&runtime->inline_asleep_ns, config.inline_ns);
-    runtime->run_ahead_calls = (uint64_t)config.run_ahead_calls;
-    runtime->run_ahead_bytes = (uint64_t)config.run_ahead_bytes;
     runtime->cancelled = hki_status_create(
         HK_CANCELLED, NULL, "the runtime ended before this call ran, or before it was made");
-    if (!hki_devices_create(runtime, &config)) {
+    runtime->placement = hki_placement_create(config.inline_ns);
+    runtime->throttle =
+        hki_throttle_create((uint64_t)config.run_ahead_calls, (uint64_t)config.run_ahead_bytes);
+    if (!runtime->placement || !runtime->throttle || !hki_devices_create(runtime, &config)) {
         runtime_destroy(runtime);
         return NULL;
     }
-    hki_window_set_near(runtime, 0);
+    hki_throttle_set_soft(runtime, 0);
     if (!runtime->serial && !workers_start(runtime)) {
         workers_stop(runtime);
         atomic_store(&runtime->ended, false);
@@ -119,7 +99,6 @@ static hki_runtime *runtime_create(const hk_runtime_options *options)
             runtime->config_error = hki_status_create(HK_OUT_OF_MEMORY, NULL,
                                                       "the system refused to start worker threads");
     }
-    runtime->is_plain = !runtime->serial && !runtime->accelerated;
     return runtime;
 }
 
@@ -127,7 +106,7 @@ static void runtime_end(hki_runtime *runtime)
 {
     atomic_store(&runtime->stopping, true);
     if (!runtime->serial) {
-        hki_clock_hurry(runtime);
+        hki_accelerators_hurry(runtime);
         for (int i = 0; i < runtime->queue_count; i++)
             hki_queue_drain(runtime->queues[i]);
         workers_stop(runtime);
@@ -141,7 +120,7 @@ static void process_exit(void)
     static hki_runtime *at_exit;
     /* A task that calls exit would wait for itself: let the process go with it. Called several times where there are GPUs. */
     if (!hki_in_task() && !at_exit) {
-        at_exit = atomic_load(&default_runtime);
+        at_exit = atomic_load(&hki_default_runtime);
         if (at_exit)
             hki_runtime_retain(at_exit);
     }
@@ -165,49 +144,26 @@ void hki_runtime_end_first(void)
         atexit(process_exit);
 }
 
-/* The runtime is now the process's. Expects default_lock. */
+/* The runtime is now the process's. Expects hki_default_lock. */
 static void runtime_publish(hki_runtime *runtime)
 {
     if (runtime && runtime->cuda && runtime->cuda->found.plugin)
         hki_runtime_end_first();
     if (runtime && hki_runtime_started)
         hki_runtime_started(runtime);
-    atomic_store(&default_runtime, runtime);
+    atomic_store(&hki_default_runtime, runtime);
 }
 
-static void fork_prepare(void)
+static void set_exit(void)
 {
-    pthread_mutex_lock(&default_lock);
-}
-
-static void fork_parent(void)
-{
-    pthread_mutex_unlock(&default_lock);
-}
-
-static void fork_child(void)
-{
-    /* The parent's runtime has no threads here; its memory stays as it is, for handles that point to
-     * it. Whatever comes next starts a new one. */
-    atomic_fetch_add(&fork_generation, 1);
-    atomic_store(&default_runtime, NULL);
-    pthread_mutex_unlock(&default_lock);
+    atexit(process_exit);
 }
 
 static void process_init(void)
 {
-    pthread_atfork(fork_prepare, fork_parent, fork_child);
-    atexit(process_exit);
-}
-
-hki_runtime *hki_runtime_current_retained(void)
-{
-    pthread_mutex_lock(&default_lock);
-    hki_runtime *runtime = atomic_load(&default_runtime);
-    if (runtime)
-        hki_runtime_retain(runtime);
-    pthread_mutex_unlock(&default_lock);
-    return runtime;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    hki_fork_watch();
+    pthread_once(&once, set_exit);
 }
 
 hki_runtime *hki_runtime_default_retained(void)
@@ -221,17 +177,17 @@ hki_runtime *hki_runtime_default_retained(void)
 
 hki_runtime *hki_runtime_default(void)
 {
-    hki_runtime *runtime = atomic_load_explicit(&default_runtime, memory_order_acquire);
+    hki_runtime *runtime = atomic_load_explicit(&hki_default_runtime, memory_order_acquire);
     if (runtime)
         return runtime;
-    pthread_once(&process_once, process_init);
-    pthread_mutex_lock(&default_lock);
-    runtime = atomic_load(&default_runtime);
+    process_init();
+    pthread_mutex_lock(&hki_default_lock);
+    runtime = atomic_load(&hki_default_runtime);
     if (!runtime) {
         runtime = runtime_create(NULL);
         runtime_publish(runtime);
     }
-    pthread_mutex_unlock(&default_lock);
+    pthread_mutex_unlock(&hki_default_lock);
     return runtime;
 }
 
@@ -239,9 +195,9 @@ const hk_status *hk_runtime_init(const hk_runtime_options *options)
 {
     const hk_status *status = hki_status_ok();
     const hki_status_facts facts = {.operation = "runtime_init"};
-    pthread_once(&process_once, process_init);
-    pthread_mutex_lock(&default_lock);
-    if (atomic_load(&default_runtime)) {
+    process_init();
+    pthread_mutex_lock(&hki_default_lock);
+    if (atomic_load(&hki_default_runtime)) {
         status = hki_status_create(HK_INVALID_ARGUMENT, &facts,
                                    "the runtime runs already; call hk_runtime_init before anything "
                                    "else, or hk_runtime_deinit first");
@@ -258,7 +214,7 @@ const hk_status *hk_runtime_init(const hk_runtime_options *options)
             runtime_publish(runtime);
         }
     }
-    pthread_mutex_unlock(&default_lock);
+    pthread_mutex_unlock(&hki_default_lock);
     return hki_status_lend(status);
 }
 
@@ -266,9 +222,9 @@ void hk_runtime_deinit(void)
 {
     if (hki_in_task())
         return;
-    pthread_mutex_lock(&default_lock);
-    hki_runtime *runtime = atomic_exchange(&default_runtime, NULL);
-    pthread_mutex_unlock(&default_lock);
+    pthread_mutex_lock(&hki_default_lock);
+    hki_runtime *runtime = atomic_exchange(&hki_default_runtime, NULL);
+    pthread_mutex_unlock(&hki_default_lock);
     if (!runtime)
         return;
     runtime_end(runtime);
@@ -281,36 +237,10 @@ void hk_runtime_deinit(void)
     hki_runtime_release(runtime);
 }
 
-bool hki_runtime_alive(const hki_runtime *runtime)
-{
-    return runtime->generation == atomic_load_explicit(&fork_generation, memory_order_relaxed) &&
-           !atomic_load_explicit(&((hki_runtime *)runtime)->stopping, memory_order_relaxed);
-}
-
-const hk_status *hki_runtime_gone(const hki_runtime *runtime)
-{
-    if (runtime->generation == atomic_load(&fork_generation))
-        return hk_status_retain(runtime->cancelled);
-    return hki_status_create(
-        HK_FORKED, NULL,
-        "the handle was made before a fork, in the parent process; make arrays "
-        "in the process that uses them");
-}
-
-struct hki_choices *hki_runtime_choices(const hki_runtime *runtime)
-{
-    return runtime->choices;
-}
-
 const char *hk_kernel_choices(void)
 {
     hki_runtime *runtime = hki_runtime_default();
     return hki_choices_description(runtime ? runtime->choices : NULL);
-}
-
-bool hki_runtime_is_serial(const hki_runtime *runtime)
-{
-    return runtime->serial;
 }
 
 hk_runtime_stats hk_runtime_get_stats(void)
@@ -327,13 +257,12 @@ hk_runtime_stats hk_runtime_get_stats(void)
     stats.inline_calls = runtime->inline_calls + in_place;
     stats.direct_calls = runtime->direct_calls;
     hki_biased_release(&runtime->issue_lock);
-    stats.inline_ns = atomic_load(&runtime->inline_ns);
-    stats.inline_turn_ns = atomic_load(&runtime->inline_turn_ns);
-    stats.inline_asleep_ns = atomic_load(&runtime->inline_asleep_ns);
-    stats.helped_calls = atomic_load(&runtime->helped_calls);
-    stats.window_waits = atomic_load(&runtime->window_waits);
-    stats.worker_waits = atomic_load(&runtime->worker_waits);
-    stats.peak_run_ahead_bytes = (uint64_t)atomic_load(&runtime->peak_window_bytes);
+    stats.inline_ns = atomic_load(&runtime->placement->inline_ns);
+    stats.inline_short_ns = atomic_load(&runtime->placement->inline_short_ns);
+    stats.helped_calls = atomic_load(&runtime->scheduler->helped_calls);
+    stats.window_waits = atomic_load(&runtime->throttle->window_waits);
+    stats.worker_waits = atomic_load(&runtime->throttle->worker_waits);
+    stats.peak_run_ahead_bytes = (uint64_t)atomic_load(&runtime->peak_held_bytes);
     hki_runtime_release(runtime);
     return stats;
 }

@@ -1,118 +1,11 @@
-/* What a runtime is made of: its configuration, and devices with their queues and cores. */
-#include "base/config.h"
-#include "engine/accelerator.h"
+/* What a runtime is made of: devices with their queues and cores. */
+#include "engine/setup.h"
+
+#include "engine/accel/accelerator.h"
+#include "engine/sched/ring.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- configuration -------------------------------------------------------------------------------------- */
-
-static const hk_status *option_error(const char *name, int64_t value, const char *expected)
-{
-    const hki_status_facts facts = {.operation = "runtime_init"};
-    return hki_status_create(HK_INVALID_ARGUMENT, &facts, "option %s is %lld; expected %s", name,
-                             (long long)value, expected);
-}
-
-/* Groups from the options or, read already, the environment: with their defaults. */
-static const hk_status *configure_sims(const hk_runtime_options *options,
-                                       hki_runtime_config *config)
-{
-    int64_t devices = config->cpu_devices;
-    if (options->sim && options->sim_count > 0) {
-        config->sim_count = options->sim_count;
-        memcpy(config->sims, options->sim, (size_t)config->sim_count * sizeof *config->sims);
-    }
-    const hk_status *error = NULL;
-    for (int i = 0; i < config->sim_count && !error; i++) {
-        error = hki_sim_options_complete(&config->sims[i]);
-        if (!error)
-            devices += config->sims[i].count;
-    }
-    if (!error && devices > HKI_MAX_DEVICES)
-        error = option_error("cpu_devices and sim.count, together,", devices, "at most 64");
-    if (error)
-        config->sim_count = 0;
-    return error;
-}
-
-const hk_status *hki_configure(const hk_runtime_options *options, hki_runtime_config *config)
-{
-    static const char *const engines[] = {"async", "serial", NULL};
-    static const hk_runtime_options none = {0};
-    const int64_t most = (int64_t)1 << 50;
-    if (!options)
-        options = &none;
-    *config = (hki_runtime_config){
-        .cpu_devices = 1, .run_ahead_calls = 4096, .run_ahead_bytes = (int64_t)1 << 30};
-    const hk_status *error = NULL;
-    int engine = 0;
-    bool has_sims = options->sim && options->sim_count > 0;
-    const hk_status *errors[] = {
-        hki_config_integer("HOCKET_CPUS", 1, HKI_MAX_DEVICES, &config->cpu_devices),
-        hki_config_integer("HOCKET_CORES", 1, HKI_MAX_CORES, &config->cpu_cores),
-        hki_config_word("HOCKET_ENGINE", engines, &engine),
-        hki_config_integer("HOCKET_RUN_AHEAD", 1, most, &config->run_ahead_calls),
-        hki_config_integer("HOCKET_RUN_AHEAD_BYTES", 1, most, &config->run_ahead_bytes),
-        hki_config_integer("HOCKET_INLINE_NS", -1, most, &config->inline_ns),
-        hki_config_integer("HOCKET_MEMORY", 1, most, &config->memory_bytes),
-        hki_config_integer("HOCKET_CUDA_MEMORY", 1, most, &config->cuda_memory_bytes),
-        hki_config_integer("HOCKET_TF32", 0, 1, &config->cuda_tf32),
-        hki_config_integer("HOCKET_NCCL", 0, 1, &config->cuda_nccl),
-        hki_cuda_choose(options->cuda, &config->cuda),
-        options->cpu_devices < 0 || options->cpu_devices > HKI_MAX_DEVICES
-            ? option_error("cpu_devices", options->cpu_devices, "1 to 64, or 0 for the default")
-            : NULL,
-        options->cpu_cores < 0 || options->cpu_cores > HKI_MAX_CORES
-            ? option_error("cpu_cores", options->cpu_cores, "1 to 256, or 0 for all")
-            : NULL,
-        (unsigned)options->engine > HK_ENGINE_SERIAL
-            ? option_error("engine", options->engine, "HK_ENGINE_ASYNC or HK_ENGINE_SERIAL")
-            : NULL,
-        options->inline_ns < -1
-            ? option_error("inline_ns", options->inline_ns,
-                           "-1 for never, 0 for what handing over costs, or more")
-            : NULL,
-        options->sim_count < 0 || options->sim_count > HKI_SIM_MAX_GROUPS ||
-                (options->sim_count && !options->sim)
-            ? option_error("sim_count", options->sim_count, "0 to 16, the length of option sim")
-            : NULL,
-        has_sims ? NULL
-                 : hki_sim_options_parse(getenv("HOCKET_SIM"), config->sims, &config->sim_count),
-    };
-    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
-        if (!error)
-            error = errors[i];
-        else
-            hk_status_release(errors[i]);
-    }
-    if (error) {
-        config->sim_count = 0;
-        config->cuda.is_off = true;
-        return error;
-    }
-    config->engine =
-        options->engine == HK_ENGINE_DEFAULT ? engine : options->engine == HK_ENGINE_SERIAL;
-    if (options->cpu_devices)
-        config->cpu_devices = options->cpu_devices;
-    if (options->cpu_cores)
-        config->cpu_cores = options->cpu_cores;
-    if (options->run_ahead_calls)
-        config->run_ahead_calls = (int64_t)options->run_ahead_calls;
-    if (options->run_ahead_bytes)
-        config->run_ahead_bytes = (int64_t)options->run_ahead_bytes;
-    if (options->inline_ns)
-        config->inline_ns = options->inline_ns;
-    if (options->memory_bytes)
-        config->memory_bytes = (int64_t)options->memory_bytes;
-    if (options->cuda_memory_bytes)
-        config->cuda_memory_bytes = (int64_t)options->cuda_memory_bytes;
-    if (options->cuda_tf32)
-        config->cuda_tf32 = 1;
-    if (options->cuda_nccl)
-        config->cuda_nccl = 1;
-    return configure_sims(options, config);
-}
 
 /* ---- queues ------------------------------------------------------------------------------------------------- */
 
@@ -138,6 +31,7 @@ static hki_queue *queue_create(hki_device *device, hki_queue_kind kind, hki_budg
                          .is_accelerator = device->class->launched,
                          .budget = budget,
                          .worker_count = worker_count};
+    queue->own_park.all_attentive = &runtime->scheduler->attentive;
     pthread_mutex_init(&queue->flip_lock, NULL);
     queue->workers = calloc((size_t)worker_count + 1, sizeof *queue->workers);
     if (!queue->workers) {
@@ -150,7 +44,7 @@ static hki_queue *queue_create(hki_device *device, hki_queue_kind kind, hki_budg
                                          .processor = processors ? processors[i] : -1,
                                          .queue = queue};
     queue->number = runtime->queue_count;
-    queue->park = queue;
+    queue->park = &queue->own_park;
     runtime->queues[runtime->queue_count++] = queue;
     return queue;
 }
@@ -192,48 +86,15 @@ void hki_devices_destroy(hki_runtime *runtime)
         device_destroy(runtime->devices[i]);
     for (int i = 0; i < runtime->failed_device_count; i++)
         device_destroy(runtime->failed_devices[i]);
-    for (int i = 0; runtime->counters && i < runtime->counter_count; i++)
-        free(runtime->counters[i].by_queue);
-    free(runtime->counters);
-    free(runtime->ordering);
-    free(runtime->launchers);
-    free(runtime->budgets);
-    free(runtime->cuda);
 }
 
-static void *zeros(size_t bytes)
-{
-    bytes = (bytes + HKI_CACHE_LINE - 1) / HKI_CACHE_LINE * HKI_CACHE_LINE;
-    void *memory = aligned_alloc(HKI_CACHE_LINE, bytes);
-    return memory ? memset(memory, 0, bytes) : NULL;
-}
-
-/* When all queues are there: what their workers have together. */
-static bool counters_create(hki_runtime *runtime, int cores)
-{
-    runtime->core_count = cores;
-    runtime->counter_count = cores + 1;
-    runtime->counters = zeros((size_t)runtime->counter_count * sizeof *runtime->counters);
-    for (int i = 0; runtime->counters && i < runtime->counter_count; i++) {
-        hki_counter *counter = &runtime->counters[i];
-        atomic_store(&counter->first_turn, UINT64_MAX);
-        counter->by_queue = zeros((size_t)runtime->queue_count * sizeof *counter->by_queue);
-        if (!counter->by_queue)
-            return false;
-    }
-    return runtime->counters;
-}
-
-/* Who launches for an accelerator waits for marks, not for gates alone: there, who issues keeps the order. */
-static bool order_create(hki_runtime *runtime)
+/* A thread that launches for an accelerator waits for marks, not for gates alone: there, issuing threads keep the order. */
+static bool ring_create(hki_runtime *runtime)
 {
     if (runtime->serial || runtime->accelerated)
         return true;
-    runtime->ordering = zeros(sizeof *runtime->ordering);
-    if (!runtime->ordering)
-        return false;
-    runtime->ordering->runtime = runtime;
-    return true;
+    runtime->ring = hki_ring_create(runtime);
+    return runtime->ring;
 }
 
 /* Devices get neighbouring cores, the first ones one more where they do not divide evenly; more devices
@@ -242,16 +103,10 @@ static bool cpu_devices_create(hki_runtime *runtime, const hki_runtime_config *c
                                const int *processors, int cores)
 {
     int devices = (int)config->cpu_devices, begin = 0;
-    runtime->budget_count = devices < cores ? devices : cores;
-    const size_t bytes = (size_t)runtime->budget_count * sizeof *runtime->budgets;
-    runtime->budgets = aligned_alloc(HKI_CACHE_LINE, bytes);
-    if (!runtime->budgets)
-        return false;
-    memset(runtime->budgets, 0, bytes);
     for (int i = 0; i < devices; i++) {
         bool shares = devices > cores;
         int count = shares ? 1 : cores / devices + (i < cores % devices);
-        hki_budget *budget = &runtime->budgets[i % runtime->budget_count];
+        hki_budget *budget = &runtime->scheduler->budgets[i % runtime->scheduler->budget_count];
         budget->shared = shares;
         atomic_store(&budget->free_cores, count);
         hki_device *device = device_create(runtime, "cpu:%d", i);
@@ -267,7 +122,7 @@ static bool cpu_devices_create(hki_runtime *runtime, const hki_runtime_config *c
             device->queues[j] = queue;
         if (!device->memory || !queue)
             return false;
-        queue->park = runtime->queues[shares ? i % cores : i];
+        queue->park = &runtime->queues[shares ? i % cores : i]->own_park;
         begin += count;
     }
     return true;
@@ -369,12 +224,15 @@ bool hki_devices_create(hki_runtime *runtime, const hki_runtime_config *config)
     int all = hki_cpu_cores(processors), cores = all;
     if (config->cpu_cores && config->cpu_cores < cores)
         cores = (int)config->cpu_cores;
-    hki_launch_cores *rest = &runtime->launch_cores;
+    runtime->scheduler = hki_scheduler_create((int)config->cpu_devices, cores);
+    if (!runtime->scheduler)
+        return false;
+    hki_launch_cores *rest = &runtime->scheduler->launch_cores;
     rest->count = all - cores;
     memcpy(rest->processors, processors + cores, (size_t)rest->count * sizeof *processors);
     atomic_store(&rest->free, rest->count);
     return cpu_devices_create(runtime, config, processors, cores) &&
            sim_devices_create(runtime, config) && cuda_devices_create(runtime, config) &&
-           pinned_pools_create(runtime) && counters_create(runtime, cores) &&
-           hki_launchers_create(runtime) && order_create(runtime);
+           pinned_pools_create(runtime) && hki_scheduler_complete(runtime, cores) &&
+           hki_accelerators_create(runtime) && ring_create(runtime);
 }

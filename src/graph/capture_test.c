@@ -1,7 +1,7 @@
 /* What a capture notes of a thread's calls, and what it refuses, each by its name. */
 #include "array/array.h"
 #include "check.h"
-#include "engine/await_workers.h"
+#include "tests/await_workers.h"
 
 #include <hocket/hocket.h>
 

@@ -126,20 +126,14 @@ static const char *packed_of(const hki_chain_run *run, int index)
     return pack ? (pack->is_constant ? run->kept : run->packed) + pack->at : NULL;
 }
 
-static void share(void *task, int64_t count, void (*run)(void *call, int64_t part), void *call)
-{
-    hki_task_share(task, count, run, call);
-}
-
 static void run_image(const hki_chain_run *run, const hki_chain_step *step)
 {
     const hki_conv2d_image image = {step->block, run->chain->packs[step->pack].x};
-    const hki_image_sharing sharing = {share, run->task};
     const char *x = step->x_in_rows ? rows_of(run, step->x) : lanes_of(run, step->x);
     hki_conv2d_image_forward(
         &image, run->count, (const float *)(const void *)x, packed_of(run, step->pack),
         step->bias < 0 ? NULL : (const float *)(const void *)run->arrays[step->bias],
-        (float *)(void *)lanes_of(run, step->y), run->workspace + run->chain->scratch_at, &sharing);
+        (float *)(void *)lanes_of(run, step->y), run->workspace + run->chain->scratch_at);
 }
 
 /* In a chain of rows. */

@@ -2,8 +2,8 @@
  * its last task has ended; where there is none, launched tasks are waited for; reading waits for the end. */
 #include "tests/check.h"
 
-#include "engine/late_device.h"
 #include "op/op.h"
+#include "tests/late_device.h"
 
 #include <hocket/hocket.h>
 #include <pthread.h>

@@ -176,9 +176,8 @@ typedef struct dense_call {
 } dense_call;
 
 /* A step: a few vectors of results. */
-static void dense_part(void *given, int64_t part)
+static void dense_part(const dense_call *self, int64_t part)
 {
-    const dense_call *self = given;
     const int64_t outputs = self->image->block.geometry.out_channels;
     const int64_t terms = hki_image_terms(&self->image->block.geometry);
     const int64_t begin = part * hki_image_dense_part(), limit = begin + hki_image_dense_part();
@@ -186,9 +185,6 @@ static void dense_part(void *given, int64_t part)
     float lanes[HKI_IMAGE_LANES * HKI_IMAGE_DENSE];
     hki_image_dense call = self->all;
     call.bias = lanes;
-    /* It may come from another core: all at once, rather than line by line. */
-    for (int64_t i = 0; i < call.samples * call.x_sample; i += HKI_IMAGE_LANES)
-        __builtin_prefetch(call.x + i);
     for (int64_t o = begin; o < end;) {
         const hki_image_group at = hki_image_group_at(o, outputs);
         const int64_t width = at.kernels->lanes;
@@ -207,8 +203,7 @@ static void dense_part(void *given, int64_t part)
 }
 
 static void forward_dense(const hki_conv2d_image *image, int64_t samples, const float *x,
-                          const float *packed, const float *bias, float *y,
-                          const hki_image_sharing *sharing)
+                          const float *packed, const float *bias, float *y)
 {
     const int64_t outputs = image->block.geometry.out_channels;
     const hki_image *in = &image->x;
@@ -226,11 +221,8 @@ static void forward_dense(const hki_conv2d_image *image, int64_t samples, const 
                        .packed = packed,
                        .bias = bias,
                        .y = y};
-    if (sharing && hki_conv2d_image_wants_sharing(&image->block))
-        sharing->share(sharing->context, parts, dense_part, &call);
-    else
-        for (int64_t part = 0; part < parts; part++)
-            dense_part(&call, part);
+    for (int64_t part = 0; part < parts; part++)
+        dense_part(&call, part);
 }
 
 /* Which of the 8 elements of a tile, from `first` on, there are. */
@@ -379,13 +371,12 @@ static void forward_winograd(const hki_conv2d_image *image, int64_t samples, con
 }
 
 void hki_conv2d_image_forward(const hki_conv2d_image *image, int64_t samples, const float *x,
-                              const void *packed, const float *bias, float *y, void *scratch,
-                              const hki_image_sharing *sharing)
+                              const void *packed, const float *bias, float *y, void *scratch)
 {
     assert(samples >= 1 && samples <= HKI_IMAGE_SAMPLES);
     switch (hki_image_method_of(&image->block)) {
     case HKI_IMAGE_METHOD_DENSE:
-        forward_dense(image, samples, x, packed, bias, y, sharing);
+        forward_dense(image, samples, x, packed, bias, y);
         break;
     case HKI_IMAGE_METHOD_WINOGRAD:
         forward_winograd(image, samples, x, packed, bias, y, scratch);

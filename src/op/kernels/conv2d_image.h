@@ -56,22 +56,10 @@ size_t hki_conv2d_image_scratch_bytes(const hki_conv2d_image *image);
 /* weight (O,C,KH,KW), C order. */
 void hki_conv2d_image_pack(const hki_conv2d_image *image, const float *weight, void *packed);
 
-/* How a call is shared among threads: share(context, …) runs parts 0 … count - 1 of `call`, each once, in any order and
- * thread, and returns when all have ended. */
-typedef struct hki_image_sharing {
-    void (*share)(void *context, int64_t count, void (*run)(void *call, int64_t part), void *call);
-    void *context;
-} hki_image_sharing;
-
-/* Whether parts of a call are worth another core. So it is where much is done with little that would have to come from the
- * caller's core and back: a dense layer, whose weights each core has in its own cache. */
-bool hki_conv2d_image_wants_sharing(const hki_conv2d_block *block);
-
 /* y = pool(relu(conv2d(x, weight) + bias)) of 1 to HKI_IMAGE_SAMPLES samples; bias may be NULL. scratch: contents
- * irrelevant before and after. sharing: NULL, or who shares it, if it wants that; y is the same. */
+ * irrelevant before and after. */
 void hki_conv2d_image_forward(const hki_conv2d_image *image, int64_t samples, const float *x,
-                              const void *packed, const float *bias, float *y, void *scratch,
-                              const hki_image_sharing *sharing);
+                              const void *packed, const float *bias, float *y, void *scratch);
 
 /* Samples in rows to images and back. */
 void hki_image_gather(const hki_image *image, const float *rows, int64_t samples, float *to);

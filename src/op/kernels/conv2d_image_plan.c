@@ -229,13 +229,6 @@ int64_t hki_image_dense_part(void)
     return HKI_IMAGE_DENSE * kernels_get()[0]->lanes;
 }
 
-bool hki_conv2d_image_wants_sharing(const hki_conv2d_block *block)
-{
-    enum { LEAST_NS = 1000 };
-    return hki_image_method_of(block) == HKI_IMAGE_METHOD_DENSE &&
-           hki_conv2d_image_cost_ns(block) >= LEAST_NS;
-}
-
 int64_t hki_image_transformed(const hki_conv2d_image *image)
 {
     return HKI_IMAGE_ALL_POINTS * HKI_IMAGE_TILES * image->x.stride;

@@ -94,35 +94,6 @@ static buffer random_floats(int64_t count)
     return b;
 }
 
-static void share_backwards(void *context, int64_t count, void (*run)(void *call, int64_t part),
-                            void *call)
-{
-    int64_t *parts = context;
-    *parts += count;
-    while (count-- > 0)
-        run(call, count);
-}
-
-/* The same bytes whoever does which part, in whatever order. */
-static void check_shared(const job *j, const float *x, const void *packed, const float *expected,
-                         void *scratch)
-{
-    int64_t parts = 0;
-    const hki_image result = hki_conv2d_image_result(&j->image.block);
-    const hki_image_sharing sharing = {share_backwards, &parts};
-    buffer out = floats_make(j->samples * hki_image_elements(&result));
-    buffer a = floats_make(j->samples * j->ys), b = floats_make(j->samples * j->ys);
-    hki_conv2d_image_forward(&j->image, j->samples, x, packed, j->has_bias ? j->bias : NULL,
-                             floats(&out), scratch, &sharing);
-    CHECK(parts > 0 || !hki_conv2d_image_wants_sharing(&j->image.block));
-    hki_image_scatter(&result, expected, j->samples, floats(&a));
-    hki_image_scatter(&result, floats(&out), j->samples, floats(&b));
-    CHECK(!memcmp(a.data, b.data, a.bytes));
-    buffer_drop(&out);
-    buffer_drop(&a);
-    buffer_drop(&b);
-}
-
 /* y in rows; twice, from samples one by one and together: the bytes of a sample are its own where the method is
    direct or Winograd's. */
 static double run_case(job *j, bool as_image)
@@ -145,8 +116,7 @@ static double run_case(job *j, bool as_image)
     CHECK(packed.bytes % 64 == 0 && scratch.bytes % 64 == 0);
     hki_conv2d_image_pack(&j->image, j->w, packed.data);
     hki_conv2d_image_forward(&j->image, j->samples, as_image ? floats(&in) : j->x, packed.data,
-                             j->has_bias ? j->bias : NULL, floats(&out), scratch.data, NULL);
-    check_shared(j, as_image ? floats(&in) : j->x, packed.data, floats(&out), scratch.data);
+                             j->has_bias ? j->bias : NULL, floats(&out), scratch.data);
     hki_image_scatter(&result, floats(&out), j->samples, floats(&y));
     double worst = worst_of(j, floats(&y));
     buffer_drop(&x);
@@ -261,13 +231,12 @@ static void test_dense(void)
         }
 }
 
-/* So large that threads share it; in several steps, the last of which is not full. */
-static void test_shared_dense(void)
+/* So large that it takes several steps, the last of which is not full. */
+static void test_large_dense(void)
 {
     for (int64_t out = 300; out < 420; out += 17) {
         job j = job_make(dense(600, out), true, HKI_BLOCK_POOL_NONE, 1, 1 + out % 4, true);
         j.image.x = hki_image_make(24, 5, 5);
-        CHECK(hki_conv2d_image_wants_sharing(&j.image.block));
         CHECK(run_case(&j, true) <= 8);
     }
 }
@@ -328,7 +297,7 @@ static void test_special_values(void)
     for (int i = 0; i < 27; i++)
         w[i] = 1;
     hki_conv2d_image_pack(&j.image, w, packed.data);
-    hki_conv2d_image_forward(&j.image, 1, x, packed.data, NULL, floats(&out), scratch.data, NULL);
+    hki_conv2d_image_forward(&j.image, 1, x, packed.data, NULL, floats(&out), scratch.data);
     hki_image_scatter(&result, floats(&out), 1, rows);
     for (int o = 0; o < 3; o++) {
         CHECK(isnan(rows[4 * o]));
@@ -344,7 +313,7 @@ static int run_all(void)
 {
     test_random_shapes();
     test_dense();
-    test_shared_dense();
+    test_large_dense();
     test_windows();
     test_winograd_bound();
     test_winograd_tails();

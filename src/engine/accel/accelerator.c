@@ -1,0 +1,292 @@
+/* Devices whose tasks end by a clock of their own: one thread at a time launches what is ready in a queue; where they end
+ * is in clock.c. Of what goes before, a task knows when it ended by the devices' clocks, not by this machine's: being
+ * woken late does not add up. */
+#include "engine/accel/accelerator.h"
+
+#include "engine/core/stage.h"
+
+#include <fenv.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { TOLERANCE_NS = 100000 /* waking up is not being late: see hk_queue_stats */ };
+
+static int64_t thread_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* The device has done the task. */
+static void note_end(hki_queue *queue, const hki_task *task, const hki_ticket *ticket)
+{
+    int64_t late_ns = hki_clock_ns() - ticket->end_ns - TOLERANCE_NS;
+    hki_trace *trace = hki_tracing(queue->runtime);
+    if (trace)
+        hki_trace_model(trace, hki_task_sequence(task), ticket->begin_ns, ticket->end_ns);
+    hki_lock_acquire(&queue->stats_lock);
+    hk_queue_stats *stats = &queue->stats;
+    stats->calls++;
+    stats->busy_ns += ticket->end_ns - ticket->begin_ns;
+    stats->bytes += (uint64_t)task->spec.cost.copy_bytes;
+    if (ticket->end_ns > stats->last_end_ns)
+        stats->last_end_ns = ticket->end_ns;
+    if (late_ns > stats->late_ns)
+        stats->late_ns = late_ns;
+    hki_lock_release(&queue->stats_lock);
+}
+
+/* A call of the task has failed while the device was at it. */
+static void fail_call(hki_task *task, const hki_ticket *ticket, hk_code code, const char *message)
+{
+    const hki_task_class *class = task->spec.class;
+    hki_blame blame;
+    if (class->blame && ticket->call >= 0) {
+        class->blame(task->payload, ticket->call, &blame);
+        hki_task_blame(&blame);
+    }
+    hki_task_fail(task, INT64_MAX, code, "%s", message); /* unless launching it failed */
+    hki_task_blame(NULL);
+}
+
+void hki_accelerator_settle(hki_queue *queue, hki_task *task, hki_ticket *ticket)
+{
+    hki_device *device = queue->device;
+    hk_code code = HK_OK;
+    char message[512] = "";
+    bool is_good = !device->class->settle ||
+                   device->class->settle(device, ticket, &code, message, sizeof message);
+    /* What it waited for had not ended when it was launched. Whatever it made of failed inputs, their failure is its. */
+    const hk_status *input = task->is_ahead ? hki_task_input_failure(task) : NULL;
+    if (input)
+        hki_task_fail_for_input(task, input);
+    else if (!is_good)
+        fail_call(task, ticket, code, message);
+    task->end_ns = ticket->end_ns;
+    note_end(queue, task, ticket);
+}
+
+/* Whether a task of the queue had better be launched behind the mark than wait for its end. It holds up all that comes
+ * after it in its own queue, so the mark must be about to be reached. Of a queue for computing, where the rest of the
+ * backward pass goes meanwhile, reductions between devices follow nothing, and nobody follows one whose end is not known:
+ * it may stand behind others, each of which waits for copies. */
+bool hki_accelerator_may_follow(const hki_task *task, const hki_queue *queue, const hki_mark *mark)
+{
+    if (mark->queue == queue)
+        return true;
+    if (mark->queue->device->class != queue->device->class)
+        return false;
+    if (queue->kind == HKI_QUEUE_COMPUTE &&
+        (task->spec.collective || (mark->collective && mark->end_ns == 0)))
+        return false;
+    return mark->end_ns == 0 || mark->end_ns - hki_clock_ns() < HKI_AHEAD_NS;
+}
+
+/* ---- launching ------------------------------------------------------------------------------------------------- */
+
+/* Makes the queue's next task begin after what the task is launched behind. */
+static void wait_for_marks(hki_queue *queue, const hki_task *task)
+{
+    for (int i = 0; i < task->mark_count; i++) {
+        const hki_mark *mark = &task->marks[i];
+        const hki_ticket ticket = {.device = mark->queue->device,
+                                   .queue = mark->queue->kind,
+                                   .position = mark->position,
+                                   .end_ns = mark->end_ns};
+        queue->device->class->wait_for(queue->device, queue->kind, &ticket);
+    }
+}
+
+/* An input is failed as far as is known, but what is to overwrite it may be under way: whether it is so is known when
+ * that has ended. */
+static void await_failed_inputs(hki_task *task)
+{
+    const hk_status *failure = task->is_ahead ? hki_task_input_failure(task) : NULL;
+    if (failure)
+        hki_stage_await(task);
+    hk_status_release(failure);
+}
+
+/* Lets others be launched behind the task, unless it has failed or still may. */
+static void let_follow(hki_executor *executor, hki_task *task, const hki_ticket *ticket)
+{
+    hki_queue *queue = hki_task_queue(task);
+    const hki_mark mark = {queue, ticket->position, ticket->end_ns, task->spec.collective};
+    if (!queue->device->class->wait_for || !ticket->position || ticket->fault ||
+        (hki_task_is_unusual(task) && hki_task_has_failed(task)))
+        return;
+    hki_task_dispatch(executor, hki_stage_launch(task, &mark));
+}
+
+bool hki_accelerator_launch(hki_executor *executor, hki_queue *queue, hki_task *task)
+{
+    hki_device *device = queue->device;
+    const hki_task_spec *spec = &task->spec;
+    hki_run_point point = hki_tracing_begin(task);
+    await_failed_inputs(task);
+    wait_for_marks(queue, task);
+    int64_t ready_ns = atomic_load_explicit(&task->ready_ns, memory_order_relaxed);
+    if (!hki_task_start(task)) {
+        hki_tracing_end(&point, task);
+        task->end_ns = ready_ns;
+        hki_task_complete(executor, task);
+        hki_executor_flush(executor);
+        hki_progress(queue->runtime);
+        return false;
+    }
+    int64_t begin_ns = device->times_host ? thread_ns() : 0;
+    for (int64_t piece = 0; piece < spec->piece_count; piece++)
+        hki_task_run_piece(task, piece);
+    hki_task_run_join(task);
+    hki_flight launched = {.task = task,
+                           .ticket = {.device = device, .queue = queue->kind},
+                           .point = point,
+                           .launched_ns = hki_clock_ns()};
+    int64_t host_ns = device->times_host ? thread_ns() - begin_ns : 0;
+    device->class->launched(device, queue->kind, &spec->cost, ready_ns, host_ns, &launched.ticket);
+    atomic_store_explicit(&queue->launched_end_ns, launched.ticket.end_ns, memory_order_relaxed);
+    atomic_fetch_add(&queue->in_flight, 1);
+    let_follow(executor, task, &launched.ticket);
+    return hki_clock_add(queue, &launched);
+}
+
+/* More launched tasks than that cover what launching takes are of no use: they would only hold memory, and come before
+ * what becomes ready meanwhile. */
+bool hki_accelerator_may_launch(hki_queue *queue)
+{
+    if (!hki_queue_is_ready(queue))
+        return false;
+    uint32_t count = atomic_load(&queue->in_flight);
+    if (count < HKI_IN_FLIGHT)
+        return true;
+    int most = queue->device->class->launch_ahead;
+    if ((int)count >= (most < HKI_MAX_AHEAD ? most : HKI_MAX_AHEAD))
+        return false;
+    int64_t left_ns = count * atomic_load_explicit(&queue->pace_ns, memory_order_relaxed);
+    int64_t end_ns = atomic_load_explicit(&queue->launched_end_ns, memory_order_relaxed);
+    if (end_ns)
+        left_ns = end_ns - hki_clock_ns();
+    return left_ns < HKI_AHEAD_NS;
+}
+
+hki_task *hki_accelerator_take(hki_queue *queue)
+{
+    hki_claim claim = {NULL, -1};
+    hki_queue_pop(queue, NULL, HKI_LONG_TASK_NS, &claim, 1);
+    return claim.task;
+}
+
+/* ---- the thread of a queue, where launching only gives a device work ------------------------------------------- */
+
+/* Returns with a task to launch, or false because the runtime is ending. */
+static bool wait_for_task(hki_queue *queue)
+{
+    hki_runtime *runtime = queue->runtime;
+    hki_park *park = queue->park;
+    while (!hki_accelerator_may_launch(queue)) {
+        atomic_fetch_add(&park->sleepers, 1);
+        uint32_t seen = atomic_load(&park->wake_word);
+        bool ended = atomic_load(&runtime->ended);
+        if (!ended && !hki_accelerator_may_launch(queue))
+            hki_futex_wait(&park->wake_word, seen, -1);
+        atomic_fetch_sub(&park->sleepers, 1);
+        if (ended)
+            return false;
+    }
+    return !atomic_load(&runtime->ended);
+}
+
+static void notify(hki_queue *queue)
+{
+    hki_park *park = queue->park;
+    if (hki_park_has_sleepers(park)) {
+        atomic_fetch_add(&park->wake_word, 1);
+        hki_futex_wake(&park->wake_word, 1);
+    }
+}
+
+/* A little patience spares the next call waking this thread. */
+static void linger(hki_queue *queue)
+{
+    int64_t until = hki_clock_ns() + HKI_SPIN_NS;
+    while (!hki_accelerator_may_launch(queue) && hki_clock_ns() < until)
+        hki_relax();
+}
+
+void *hki_accelerator_main(void *argument)
+{
+    hki_worker *worker = argument;
+    hki_queue *queue = worker->queue;
+    hki_runtime *runtime = queue->runtime;
+    hki_executor executor;
+    hki_executor_init(&executor, queue, false);
+    fesetenv(FE_DFL_ENV);
+    hki_tracing_name_worker(worker);
+    if (runtime->scheduler->launch_cores.count > 0)
+        hki_cpu_pin(runtime->scheduler->launch_cores.processors,
+                    runtime->scheduler->launch_cores.count);
+    while (wait_for_task(queue)) {
+        hki_task *task = hki_accelerator_take(queue);
+        if (task && hki_accelerator_launch(&executor, queue, task))
+            hki_clock_help(&executor, runtime);
+        linger(queue);
+    }
+    return NULL;
+}
+
+/* The serial engine's: the task has run in this thread; sleeps until its device has done it. */
+static void pace(hki_task *task, int64_t ready_ns, int64_t host_ns)
+{
+    hki_queue *queue = hki_task_queue(task);
+    hki_device *device = queue->device;
+    hki_ticket ticket = {.device = device, .queue = queue->kind};
+    device->class->launched(device, queue->kind, &task->spec.cost, ready_ns, host_ns, &ticket);
+    for (int64_t left_ns; (left_ns = device->class->poll(device, &ticket)) > 0;) {
+        struct timespec nap = {left_ns / 1000000000, left_ns % 1000000000};
+        nanosleep(&nap, NULL);
+    }
+    hki_accelerator_settle(queue, task, &ticket);
+}
+
+/* ---- life ----------------------------------------------------------------------------------------------------------- */
+
+bool hki_accelerators_create(hki_runtime *runtime)
+{
+    if (!runtime->accelerated)
+        return true;
+    runtime->accelerators = calloc(1, sizeof *runtime->accelerators);
+    runtime->may_follow = hki_accelerator_may_follow;
+    for (int i = 0; i < runtime->queue_count; i++)
+        if (runtime->queues[i]->is_accelerator) {
+            runtime->queues[i]->pace = pace;
+            runtime->queues[i]->notify = notify;
+        }
+    return runtime->accelerators && hki_launchers_create(runtime);
+}
+
+bool hki_accelerators_start(hki_runtime *runtime)
+{
+    return !runtime->accelerators || (hki_clock_start(runtime) && hki_launchers_start(runtime));
+}
+
+void hki_accelerators_hurry(hki_runtime *runtime)
+{
+    if (runtime->accelerators)
+        hki_clock_hurry(runtime);
+}
+
+void hki_accelerators_stop(hki_runtime *runtime)
+{
+    if (!runtime->accelerators)
+        return;
+    hki_launchers_stop(runtime);
+    hki_clock_stop(runtime);
+}
+
+void hki_accelerators_destroy(hki_runtime *runtime)
+{
+    if (runtime->accelerators)
+        free(runtime->accelerators->launchers);
+    free(runtime->accelerators);
+}

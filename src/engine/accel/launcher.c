@@ -1,0 +1,285 @@
+/* The threads that launch for simulated devices. What these compute, they compute while it is launched, in cores of this
+ * machine: so there are as many threads as cores, whatever the number of devices, and any of them takes any queue that
+ * has something to launch. One that finds much to do wakes the next. */
+#include "engine/accel/accelerator.h"
+
+#include "engine/core/stage.h"
+
+#include <fenv.h>
+#include <stdlib.h>
+
+enum {
+    NAP_NS = 100000, /* between looks for a core that no CPU device uses */
+    NAPS = 20,
+    BRIEF_TICKS = 6000, /* a launch that takes no longer does not count */
+    LONG_COPY_BYTES = 100000
+};
+
+typedef struct launcher {
+    pthread_t thread;
+    bool running;
+    hki_launchers *of;
+    int index;
+    int next;          /* where it goes on looking */
+    int64_t waited_ns; /* when it had waited for a core in vain */
+    uint64_t at_work;  /* ticks of launches since it last woke another */
+} launcher;
+
+struct hki_launchers {
+    hki_runtime *runtime;
+    hki_queue_set ready; /* queues that may have something to launch */
+    _Alignas(
+        HKI_CACHE_LINE) _Atomic(uint32_t) looking; /* threads that will look at it in a moment */
+    _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) sleepers, wake_word;
+    _Atomic(uint32_t) watchers; /* of the sleepers, those that look again in a while */
+    _Atomic(bool) waking;       /* one has been woken, and is going to look */
+    int count;
+    launcher threads[];
+};
+
+/* ---- cores ---------------------------------------------------------------------------------------------------- */
+
+/* A core, perhaps of a CPU device: *budget, else NULL. Blocks until there is one, or for a while: a CPU device that has much
+ * to do keeps its cores, and so they are shared with that as the system shares them. False: the runtime is ending. */
+static bool core_acquire(launcher *self, hki_budget **budget)
+{
+    hki_runtime *runtime = self->of->runtime;
+    *budget = NULL;
+    if (runtime->scheduler->launch_cores.count > 0) { /* there is one for each launcher */
+        atomic_fetch_sub(&runtime->scheduler->launch_cores.free, 1);
+        return true;
+    }
+    /* It goes on without for as long as it has waited. */
+    const bool is_patient = hki_clock_ns() - self->waited_ns >= (int64_t)NAPS * NAP_NS;
+    for (int naps = 0; naps < NAPS; naps++) {
+        for (int i = runtime->scheduler->budget_count - 1; i >= 0; i--)
+            if (hki_budget_try_acquire(&runtime->scheduler->budgets[i])) {
+                *budget = &runtime->scheduler->budgets[i];
+                return true;
+            }
+        if (atomic_load(&runtime->ended))
+            return false;
+        if (!is_patient)
+            return true;
+        struct timespec nap = {0, NAP_NS};
+        nanosleep(&nap, NULL);
+    }
+    self->waited_ns = hki_clock_ns();
+    return true;
+}
+
+static void core_release(hki_runtime *runtime, hki_budget *budget)
+{
+    if (!budget) {
+        atomic_fetch_add(&runtime->scheduler->launch_cores.free,
+                         runtime->scheduler->launch_cores.count > 0);
+        return;
+    }
+    atomic_fetch_add(&budget->free_cores, 1);
+    /* CPU devices come first. */
+    for (int i = 0; i < runtime->queue_count && runtime->queues[i]->budget; i++)
+        if (runtime->queues[i]->budget == budget && hki_queue_is_ready(runtime->queues[i]))
+            hki_queue_notify(runtime->queues[i]);
+}
+
+/* ---- what there is to launch ---------------------------------------------------------------------------------- */
+
+static void wake(hki_launchers *self)
+{
+    if (atomic_load(&self->sleepers) > 0 && !atomic_load(&self->waking) &&
+        !atomic_exchange(&self->waking, true)) {
+        atomic_fetch_add(&self->wake_word, 1);
+        hki_futex_wake(&self->wake_word, 1);
+    }
+}
+
+static void notify(hki_queue *queue)
+{
+    hki_launchers *self = queue->launchers;
+    if (hki_queue_set_add(&self->ready, queue->number) && atomic_load(&self->looking) == 0)
+        wake(self);
+}
+
+static bool is_any_ready(hki_launchers *self)
+{
+    return hki_queue_set_next(&self->ready, 0) >= 0;
+}
+
+/* After this somebody looks whether there is something to launch: it may have been told to who launches at the moment. */
+static void queue_leave(hki_queue *queue)
+{
+    atomic_store(&queue->launching, false);
+    if (hki_accelerator_may_launch(queue))
+        notify(queue);
+}
+
+/* A queue with something to launch, which nobody else launches from until it is left; NULL: there is none. Each queue has its
+ * turn. What is pushed from when it is taken out of the set on puts it there again. */
+static hki_queue *queue_take(launcher *self)
+{
+    hki_launchers *all = self->of;
+    int number;
+    while ((number = hki_queue_set_next(&all->ready, self->next)) >= 0 ||
+           (number = hki_queue_set_next(&all->ready, 0)) >= 0) {
+        hki_queue *queue = all->runtime->queues[number];
+        self->next = (number + 1) % all->runtime->queue_count;
+        hki_queue_set_remove(&all->ready, number);
+        if (atomic_exchange(&queue->launching, true))
+            continue; /* who is at it looks again */
+        if (hki_accelerator_may_launch(queue))
+            return queue;
+        queue_leave(queue);
+    }
+    return NULL;
+}
+
+/* ---- the threads ---------------------------------------------------------------------------------------------- */
+
+/* Sleeps until something is ready. While others are awake, one of which may be at a launch that takes longer than expected,
+ * it looks again in a while. False: the runtime is ending. */
+static bool rest(hki_launchers *self)
+{
+    const bool watches = atomic_fetch_add(&self->sleepers, 1) + 1 < (uint32_t)self->count;
+    uint32_t seen = atomic_load(&self->wake_word);
+    atomic_fetch_sub(&self->looking, 1);
+    atomic_fetch_add(&self->watchers, watches);
+    /* Before it looks: who finds this still set has left something to see. */
+    atomic_store(&self->waking, false);
+    bool ended = atomic_load(&self->runtime->ended);
+    if (!ended && !is_any_ready(self))
+        hki_futex_wait(&self->wake_word, seen, watches ? HKI_LOOK_AGAIN_NS : -1);
+    atomic_fetch_sub(&self->watchers, watches);
+    atomic_fetch_add(&self->looking, 1);
+    atomic_fetch_sub(&self->sleepers, 1);
+    atomic_store(&self->waking, false);
+    return !ended;
+}
+
+/* False: the runtime is ending. */
+static bool wait_for_queue(hki_launchers *self)
+{
+    bool rested = false;
+    while (!is_any_ready(self)) {
+        if (!rest(self))
+            return false;
+        rested = true;
+    }
+    if (rested && atomic_load(&self->watchers) == 0)
+        wake(self);
+    return !atomic_load(&self->runtime->ended);
+}
+
+/* Others look for what comes meanwhile, where that may take long; and are called where launches have come to more than
+ * calling them takes. True: see hki_accelerator_launch. */
+static bool launch(launcher *self, hki_executor *executor, hki_queue *queue)
+{
+    hki_launchers *all = self->of;
+    hki_task *task = hki_accelerator_take(queue);
+    if (!task)
+        return false;
+    const bool is_long = queue->launch_ticks > HKI_LONG_TASK_TICKS ||
+                         task->spec.expected_ns > HKI_LONG_TASK_NS ||
+                         task->spec.cost.copy_bytes > LONG_COPY_BYTES;
+    if (is_long) {
+        atomic_fetch_sub(&all->looking, 1);
+        if (is_any_ready(all))
+            wake(all);
+    }
+    const uint64_t begin = hki_ticks();
+    const bool has_ended = hki_accelerator_launch(executor, queue, task);
+    queue->launch_ticks = hki_ticks() - begin;
+    if (is_long)
+        atomic_fetch_add(&all->looking, 1);
+    if (queue->launch_ticks > BRIEF_TICKS)
+        self->at_work += queue->launch_ticks;
+    if (self->at_work > HKI_LONG_TASK_TICKS) {
+        self->at_work = 0;
+        if (is_any_ready(all))
+            wake(all);
+    }
+    return has_ended;
+}
+
+static void *launcher_main(void *argument)
+{
+    launcher *self = argument;
+    hki_launchers *all = self->of;
+    hki_runtime *runtime = all->runtime;
+    hki_executor executor;
+    hki_budget *budget;
+    hki_executor_init(&executor, NULL, false);
+    hki_tracing_name_launcher(self->index);
+    fesetenv(FE_DFL_ENV);
+    if (runtime->scheduler->launch_cores.count > 0)
+        hki_cpu_pin(runtime->scheduler->launch_cores.processors,
+                    runtime->scheduler->launch_cores.count);
+    atomic_fetch_add(&all->looking, 1);
+    while (wait_for_queue(all)) {
+        if (!core_acquire(self, &budget))
+            break;
+        hki_queue *queue = queue_take(self);
+        if (queue) {
+            bool has_ended = launch(self, &executor, queue);
+            queue_leave(queue);
+            if (has_ended)
+                hki_clock_help(&executor, runtime);
+        }
+        core_release(runtime, budget);
+    }
+    return NULL;
+}
+
+/* ---- life ------------------------------------------------------------------------------------------------------ */
+
+bool hki_launchers_create(hki_runtime *runtime)
+{
+    const int cores = runtime->scheduler->launch_cores.count
+                          ? runtime->scheduler->launch_cores.count
+                          : runtime->scheduler->core_count;
+    int queues = 0;
+    for (int i = 0; i < runtime->queue_count; i++)
+        queues += runtime->queues[i]->worker_count == 0;
+    if (!queues)
+        return true;
+    const int count = queues < cores ? queues : cores;
+    const size_t bytes =
+        (sizeof(hki_launchers) + (size_t)count * sizeof(launcher) + HKI_CACHE_LINE - 1) /
+        HKI_CACHE_LINE * HKI_CACHE_LINE;
+    hki_launchers *self = runtime->accelerators->launchers = aligned_alloc(HKI_CACHE_LINE, bytes);
+    if (!self)
+        return false;
+    *self = (hki_launchers){.runtime = runtime, .count = count};
+    for (int i = 0; i < count; i++)
+        self->threads[i] = (launcher){.of = self, .index = i};
+    for (int i = 0; i < runtime->queue_count; i++)
+        if (runtime->queues[i]->worker_count == 0) {
+            runtime->queues[i]->launchers = self;
+            runtime->queues[i]->notify = notify;
+        }
+    return true;
+}
+
+bool hki_launchers_start(hki_runtime *runtime)
+{
+    hki_launchers *self = runtime->accelerators->launchers;
+    bool started = true;
+    for (int i = 0; self && i < self->count && started; i++) {
+        launcher *it = &self->threads[i];
+        started = it->running = !pthread_create(&it->thread, NULL, launcher_main, it);
+    }
+    return started;
+}
+
+void hki_launchers_stop(hki_runtime *runtime)
+{
+    hki_launchers *self = runtime->accelerators->launchers;
+    if (!self)
+        return;
+    atomic_fetch_add(&self->wake_word, 1);
+    hki_futex_wake(&self->wake_word, INT32_MAX);
+    for (int i = 0; i < self->count; i++) {
+        if (self->threads[i].running)
+            pthread_join(self->threads[i].thread, NULL);
+        self->threads[i].running = false;
+    }
+}

@@ -1,0 +1,194 @@
+/* Failed byte ranges of a variable, and the runtime's list of root failures. */
+#include "engine/core/runtime.h"
+
+#include <hocket/runtime.h>
+
+#include <stdlib.h>
+
+/* Disjoint, in no order. Tasks that change the same bytes exclude each other, so the lock only keeps the
+ * list itself whole: the runtime's one for all variables, since failing is rare. The head is stored once
+ * per change: NULL without the lock means that nothing has failed. */
+struct hki_failure {
+    hki_failure *next;
+    uint64_t begin, end;
+    const hk_status *status; /* counted */
+    bool intact;             /* the bytes are those from before the failed call */
+};
+
+/* Stands for a whole variable whose failures could not be noted, for want of host memory; shared, never
+ * changed, and never healed: better a failure too many than a wrong value. */
+static hki_failure unnoted = {NULL, 0, UINT64_MAX, NULL, false};
+
+static bool any_failures(hki_var *var)
+{
+    return atomic_load_explicit(&var->failures, memory_order_acquire) != NULL;
+}
+
+const hk_status *hki_var_failure(hki_var *var, uint64_t begin, uint64_t end)
+{
+    if (!any_failures(var))
+        return NULL;
+    const hk_status *first = NULL;
+    hki_lock_acquire(&var->runtime->failures_lock);
+    for (hki_failure *failure = atomic_load_explicit(&var->failures, memory_order_relaxed); failure;
+         failure = failure->next)
+        if (failure->begin < end && begin < failure->end)
+            first = hki_status_earlier(first, failure == &unnoted ? hki_status_no_memory()
+                                                                  : failure->status);
+    hk_status_retain(first);
+    hki_lock_release(&var->runtime->failures_lock);
+    return first;
+}
+
+static void drop(hki_failure *failure)
+{
+    while (failure && failure != &unnoted) {
+        hki_failure *next = failure->next;
+        hk_status_release(failure->status);
+        free(failure);
+        failure = next;
+    }
+}
+
+/* Without memory the list becomes, and stays, `unnoted`. */
+static void add(hki_failure **list, uint64_t begin, uint64_t end, const hk_status *status,
+                bool intact)
+{
+    if (begin >= end || *list == &unnoted)
+        return;
+    hki_failure *failure = malloc(sizeof *failure);
+    if (!failure) {
+        drop(*list);
+        *list = &unnoted;
+        return;
+    }
+    *failure = (hki_failure){*list, begin, end, hk_status_retain(status), intact};
+    *list = failure;
+}
+
+/* Moves what is in [begin, end), cut to it, from *list to the result. `select`: only what is intact. */
+static hki_failure *cut(hki_failure **list, uint64_t begin, uint64_t end, bool select)
+{
+    hki_failure *taken = NULL, *kept = NULL;
+    if (*list == &unnoted)
+        return NULL;
+    for (hki_failure *failure = *list, *next; failure; failure = next) {
+        next = failure->next;
+        bool hit = failure->begin < end && begin < failure->end && (!select || failure->intact);
+        failure->next = hit ? taken : kept;
+        *(hit ? &taken : &kept) = failure;
+    }
+    for (hki_failure *failure = taken; failure; failure = failure->next) {
+        add(&kept, failure->begin, begin, failure->status, failure->intact);
+        add(&kept, end, failure->end, failure->status, failure->intact);
+        failure->begin = failure->begin > begin ? failure->begin : begin;
+        failure->end = failure->end < end ? failure->end : end;
+    }
+    *list = kept;
+    return taken;
+}
+
+/* Publishes a changed list; the runtime counts the variables that have one. */
+static void set_list(hki_var *var, hki_failure *list)
+{
+    hki_failure *old = atomic_exchange_explicit(&var->failures, list, memory_order_acq_rel);
+    if (!old != !list)
+        atomic_fetch_add_explicit(&var->runtime->failed_vars, list ? 1 : -1, memory_order_relaxed);
+}
+
+/* Bytes that were torn before stay torn, whatever happened to the call that came now. */
+static void add_intact(hki_failure **list, uint64_t begin, uint64_t end, const hk_status *status,
+                       const hki_failure *old)
+{
+    while (begin < end) { /* up to the next torn part in address order, and over it */
+        uint64_t torn = end, after = end;
+        for (const hki_failure *part = old; part; part = part->next)
+            if (!part->intact && part->begin >= begin && part->begin < torn) {
+                torn = part->begin;
+                after = part->end;
+            }
+        add(list, begin, torn, status, true);
+        add(list, torn, after, status, false);
+        begin = after;
+    }
+}
+
+void hki_var_fail(hki_var *var, uint64_t begin, uint64_t end, const hk_status *status, bool intact)
+{
+    hki_lock *lock = &var->runtime->failures_lock;
+    hki_lock_acquire(lock);
+    hki_failure *list = atomic_load_explicit(&var->failures, memory_order_relaxed);
+    hki_failure *old = cut(&list, begin, end, false);
+    if (intact)
+        add_intact(&list, begin, end, status, old);
+    else
+        add(&list, begin, end, status, false);
+    set_list(var, list);
+    hki_lock_release(lock);
+    drop(old);
+}
+
+void hki_var_fail_at_once(hki_var *var, uint64_t begin, uint64_t end)
+{
+    hki_var_fail(var, begin, end, hki_status_no_memory(), false);
+    hki_runtime_note_failure(var->runtime, hki_status_no_memory());
+}
+
+static void end_failures(hki_var *var, uint64_t begin, uint64_t end, bool select)
+{
+    if (!any_failures(var))
+        return;
+    hki_lock *lock = &var->runtime->failures_lock;
+    hki_lock_acquire(lock);
+    hki_failure *list = atomic_load_explicit(&var->failures, memory_order_relaxed);
+    hki_failure *old = cut(&list, begin, end, select);
+    set_list(var, list);
+    hki_lock_release(lock);
+    drop(old);
+}
+
+void hki_var_heal(hki_var *var, uint64_t begin, uint64_t end)
+{
+    end_failures(var, begin, end, false);
+}
+
+void hki_var_recover(hki_var *var, uint64_t begin, uint64_t end)
+{
+    end_failures(var, begin, end, true);
+}
+
+void hki_var_failures_deinit(hki_var *var)
+{
+    hki_failure *list = atomic_load_explicit(&var->failures, memory_order_acquire);
+    if (list) {
+        set_list(var, NULL);
+        drop(list);
+    }
+}
+
+void hki_runtime_note_failure(hki_runtime *runtime, const hk_status *status)
+{
+    hki_lock_acquire(&runtime->failures_lock);
+    runtime->failure_count++;
+    const hk_status *old = runtime->first_failure;
+    if (hki_status_earlier(old, status) == status)
+        runtime->first_failure = hk_status_retain(status);
+    else
+        old = NULL;
+    hki_lock_release(&runtime->failures_lock);
+    hk_status_release(old);
+}
+
+void hk_failures_clear(void)
+{
+    hki_runtime *runtime = hki_runtime_current_retained();
+    if (!runtime)
+        return;
+    hki_lock_acquire(&runtime->failures_lock);
+    const hk_status *old = runtime->first_failure;
+    runtime->first_failure = NULL;
+    runtime->failure_count = 0;
+    hki_lock_release(&runtime->failures_lock);
+    hk_status_release(old);
+    hki_runtime_release(runtime);
+}

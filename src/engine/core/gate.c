@@ -1,0 +1,358 @@
+/* Who waits for whom. Only who keeps order (hki_order_acquire) adds, joins, closes and recycles gates; finishing threads
+ * just count down and open them, without a lock. */
+#include "engine/core/runtime.h"
+#include "engine/core/stage.h"
+#include "engine/core/trace_points.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+hki_wait_node hki_gate_open_mark;
+
+void hki_var_init(hki_var *var, hki_runtime *runtime)
+{
+    var->runtime = runtime;
+    var->gates = var->retired = var->retired_last = NULL;
+    var->scored_read = var->scored_write = 0;
+    atomic_init(&var->failures, NULL);
+    var->version = 0;
+    hki_tracing_var(var);
+}
+
+/* Where whoever begins a task finds them, without keeping order. */
+static void give_back(hki_runtime *runtime, hki_gate *first, hki_gate *last)
+{
+    hki_gate *head = atomic_load_explicit(&runtime->returned_gates, memory_order_relaxed);
+    do
+        last->next = head;
+    while (!atomic_compare_exchange_weak_explicit(&runtime->returned_gates, &head, first,
+                                                  memory_order_release, memory_order_relaxed));
+}
+
+void hki_var_deinit(hki_var *var)
+{
+    hki_var_failures_deinit(var);
+    hki_runtime *runtime = var->runtime;
+    hki_gate *first = var->gates, *last = NULL;
+    for (hki_gate *gate = first; gate; gate = gate->next)
+        last = gate;
+    if (var->retired) {
+        if (last)
+            last->next = var->retired;
+        else
+            first = var->retired;
+        last = var->retired_last;
+    }
+    if (!first)
+        return;
+    give_back(runtime, first, last);
+    var->gates = var->retired = var->retired_last = NULL;
+}
+
+int hki_wait_node_index(const hki_wait_node *node)
+{
+    uintptr_t at = (uintptr_t)node, own = (uintptr_t)node->task->waits;
+    return at < own || at >= own + sizeof node->task->waits ? -1 : (int)(node - node->task->waits);
+}
+
+/* Beyond those that a task has room for. */
+static void node_free(hki_wait_node *node)
+{
+    if (hki_wait_node_index(node) < 0)
+        free(node);
+}
+
+/* Adds the task to those who wait for the gate, unless it is open. False: no memory for it. */
+static bool wait_for(hki_task *task, hki_gate *gate)
+{
+    hki_wait_node *head = atomic_load_explicit(&gate->waiters, memory_order_acquire), *node;
+    if (head == HKI_GATE_OPEN)
+        return true;
+    if (task->wait_count < HKI_TASK_INLINE_WAITS)
+        node = &task->waits[HKI_TASK_INLINE_WAITS - 1 - task->wait_count];
+    else if (!(node = malloc(sizeof *node)))
+        return false;
+    node->task = task;
+    const bool accelerated = task->runtime->accelerated;
+    if (accelerated)
+        hki_stage_expect(task);
+    do {
+        if (head == HKI_GATE_OPEN) {
+            node_free(node);
+            if (accelerated)
+                hki_stage_forget(task);
+            return true;
+        }
+        node->next = head;
+    } while (!atomic_compare_exchange_weak_explicit(&gate->waiters, &head, node,
+                                                    memory_order_release, memory_order_acquire));
+    int index = -1; /* one beyond the task's own may be gone by now */
+    if (task->wait_count < HKI_TASK_INLINE_WAITS) {
+        index = HKI_TASK_INLINE_WAITS - 1 - task->wait_count;
+        task->wait_gates[task->wait_count++] = (hki_wait_gate){gate, gate->task_sequence};
+    }
+    if (!accelerated || index < 0 || !hki_stage_pass(task, gate, index))
+        task->registered_waits++;
+    return true;
+}
+
+static bool overlap(const hki_gate *gate, const hki_access *access)
+{
+    return gate->begin < access->end && access->begin < gate->end;
+}
+
+static void retire(hki_var *var, hki_gate *gate)
+{
+    gate->next = NULL;
+    if (var->retired_last)
+        var->retired_last->next = gate;
+    else
+        var->retired = gate;
+    var->retired_last = gate;
+}
+
+/* Two at most, since one at most is added at a time; the next one is fetched for the next time. */
+static void recycle_retired(hki_runtime *runtime, hki_var *var)
+{
+    for (int i = 0; i < 2 && var->retired && hki_gate_is_open(var->retired); i++) {
+        hki_gate *gate = var->retired;
+        var->retired = gate->next;
+        gate->next = runtime->free_gates;
+        runtime->free_gates = gate;
+    }
+    if (var->retired)
+        __builtin_prefetch(var->retired);
+    else
+        var->retired_last = NULL;
+}
+
+/* All who were counted in it have finished. */
+static bool is_idle(hki_gate *gate)
+{
+    return hki_gate_is_open(gate) ||
+           (!gate->is_write && !gate->closed &&
+            atomic_load_explicit(&gate->count, memory_order_acquire) == 1);
+}
+
+/* False: no memory, or short tasks without gates are in the way. Then the task waits for some gates already, perhaps
+ * twice once this is done again: no harm. */
+static bool register_access(hki_task *task, const hki_access *access)
+{
+    hki_var *var = access->var;
+    hki_runtime *runtime = var->runtime;
+    bool writes = access->mode & HKI_WRITE;
+    hki_gate *join = NULL;
+    if (hki_var_is_scored_locked(var, writes))
+        return false;
+    if (var->retired)
+        recycle_retired(runtime, var);
+    for (hki_gate **link = &var->gates, *gate; (gate = *link);) {
+        if (is_idle(gate)) {
+            *link = gate->next;
+            gate->next = runtime->free_gates;
+            runtime->free_gates = gate;
+            continue;
+        }
+        if (overlap(gate, access)) {
+            if (!writes) {
+                if (gate->is_write) {
+                    if (!wait_for(task, gate))
+                        return false;
+                } else if (!gate->closed && gate->begin == access->begin &&
+                           gate->end == access->end) {
+                    join = gate;
+                }
+            } else {
+                bool open = false;
+                if (!gate->is_write && !gate->closed) {
+                    gate->closed = true;
+                    if (runtime->accelerated)
+                        hki_stage_close(gate);
+                    open = atomic_fetch_sub_explicit(&gate->count, 1, memory_order_acq_rel) == 1;
+                    if (open) /* its last reader finished just now, and nobody waits for it yet */
+                        atomic_store_explicit(&gate->waiters, HKI_GATE_OPEN, memory_order_relaxed);
+                }
+                if (!open && !wait_for(task, gate))
+                    return false;
+                if (access->begin <= gate->begin && gate->end <= access->end) {
+                    *link = gate->next;
+                    retire(var, gate);
+                    continue;
+                }
+            }
+        }
+        link = &gate->next;
+    }
+    if (join) {
+        atomic_fetch_add_explicit(&join->count, 1, memory_order_relaxed);
+        if (runtime->accelerated)
+            hki_stage_join(join);
+    } else {
+        /* Gates that have just opened are in this core's cache: those that came with the slot are for want of them. */
+        hki_gate **source = runtime->free_gates ? &runtime->free_gates : &task->reserve;
+        task->reserve_count -= source == &task->reserve;
+        join = *source;
+        *source = join->next;
+        atomic_store_explicit(&join->waiters, NULL, memory_order_relaxed);
+        atomic_store_explicit(&join->count, writes ? 1 : 2, memory_order_relaxed);
+        if (runtime->accelerated)
+            hki_stage_init(join, writes);
+        join->is_write = join->closed = writes;
+        join->begin = access->begin;
+        join->end = access->end;
+        join->next = var->gates;
+        var->gates = join;
+    }
+    join->task = task;
+    join->task_sequence = atomic_load_explicit(&task->sequence, memory_order_relaxed);
+    hki_task_registered(task)[task->registered_count++] = join;
+    return true;
+}
+
+bool hki_var_is_free_locked(hki_var *var, uint64_t begin, uint64_t end, bool writes)
+{
+    return !hki_var_is_scored_locked(var, writes) &&
+           hki_gates_are_open_locked(var, begin, end, writes);
+}
+
+bool hki_gates_are_open_locked(hki_var *var, uint64_t begin, uint64_t end, bool writes)
+{
+    hki_runtime *runtime = var->runtime;
+    for (hki_gate **link = &var->gates, *gate; (gate = *link);) {
+        if (is_idle(gate)) {
+            *link = gate->next;
+            gate->next = runtime->free_gates;
+            runtime->free_gates = gate;
+            continue;
+        }
+        if ((writes || gate->is_write) && gate->begin < end && begin < gate->end)
+            return false;
+        link = &gate->next;
+    }
+    return true;
+}
+
+/* A task must not wait for itself: accesses of one variable that overlap, where one writes, become one
+ * write of the range around both. Returns how many are left in `merged`. */
+static int merge_accesses(const hki_access *accesses, int count, hki_access *merged)
+{
+    int kept = 0;
+    for (int i = 0; i < count; i++) {
+        hki_access access = accesses[i];
+        for (int j = 0; j < kept; j++) {
+            hki_access *other = &merged[j];
+            if (other->var != access.var || !((other->mode | access.mode) & HKI_WRITE) ||
+                other->begin >= access.end || access.begin >= other->end)
+                continue;
+            if (other->begin < access.begin)
+                access.begin = other->begin;
+            if (other->end > access.end)
+                access.end = other->end;
+            access.mode |= other->mode;
+            *other = merged[--kept];
+            j = -1; /* it has grown: look at all again */
+        }
+        merged[kept++] = access;
+    }
+    return kept;
+}
+
+/* For the next task in the slot, so that who issues it has to look for gates nowhere else. */
+static void refill_reserve(hki_task *task, int count)
+{
+    hki_runtime *runtime = task->runtime;
+    while (task->reserve_count < count) {
+        if (!runtime->free_gates &&
+            (!atomic_load_explicit(&runtime->returned_gates, memory_order_relaxed) ||
+             !(runtime->free_gates =
+                   atomic_exchange_explicit(&runtime->returned_gates, NULL, memory_order_acquire))))
+            return;
+        hki_gate *gate = runtime->free_gates;
+        runtime->free_gates = gate->next;
+        if (gate->next)
+            hki_prefetch_write(gate->next);
+        gate->next = task->reserve;
+        task->reserve = gate;
+        task->reserve_count++;
+    }
+}
+
+hki_registration hki_task_register(hki_task *task)
+{
+    const hki_task_spec *spec = &task->spec;
+    hki_access few[HKI_TASK_INLINE_ACCESSES];
+    /* The second half of the overflow memory is there for this. */
+    hki_access *merged =
+        spec->access_count > HKI_TASK_INLINE_ACCESSES ? spec->accesses + spec->access_count : few;
+    const hki_access *accesses = spec->accesses;
+    int count = spec->access_count;
+    if (!task->is_half_registered) {
+        task->wait_count = 0;
+        atomic_store_explicit(&task->pending, HKI_ISSUING, memory_order_relaxed);
+    }
+    if (count > 1) {
+        for (int i = 0; i < count; i++) /* they come from another core: all at once */
+            hki_prefetch_write(accesses[i].var->gates);
+        count = merge_accesses(accesses, count, merged);
+        accesses = merged;
+    }
+    for (; task->registered_accesses < count; task->registered_accesses++) {
+        task->is_half_registered = !register_access(task, &accesses[task->registered_accesses]);
+        if (task->is_half_registered)
+            return HKI_NOT_REGISTERED;
+    }
+    const uint32_t waits = task->registered_waits;
+    task->registered_accesses = 0;
+    task->registered_waits = 0;
+    /* What is left over stays with the slot, within reason; the rest goes where reserves come from, or there would be more
+     * gates with each task. */
+    if (task->reserve_count > HKI_TASK_KEPT_GATES) {
+        hki_gate *last = task->reserve;
+        while (last->next)
+            last = last->next;
+        give_back(task->runtime, task->reserve, last);
+        task->reserve = NULL;
+        task->reserve_count = 0;
+    }
+    refill_reserve(task, count < HKI_TASK_INLINE_ACCESSES ? count : HKI_TASK_INLINE_ACCESSES);
+    if (waits == 0 || atomic_fetch_sub_explicit(&task->pending, HKI_ISSUING - waits,
+                                                memory_order_acq_rel) == HKI_ISSUING - waits)
+        return HKI_REGISTERED_READY;
+    return HKI_REGISTERED_WAITS;
+}
+
+hki_task *hki_task_open_gates(hki_task *task)
+{
+    hki_task *ready = NULL;
+    const bool accelerated = task->runtime->accelerated;
+    hki_gate **gates = hki_task_registered(task);
+    for (int i = 0; i < task->registered_count; i++) {
+        hki_gate *gate = gates[i];
+        if (accelerated)
+            ready = hki_stage_leave(task, gate, ready);
+        if (!hki_count_down(&gate->count))
+            continue;
+        /* Read before the exchange, after which the gate may be another's. */
+        int64_t end_ns = accelerated ? hki_stage_end_ns(gate) : 0;
+        hki_wait_node *node =
+            atomic_exchange_explicit(&gate->waiters, HKI_GATE_OPEN, memory_order_acq_rel);
+        assert(node != HKI_GATE_OPEN);
+        while (node) {
+            hki_wait_node *next = node->next;
+            hki_task *waiter = node->task;
+            hki_task_prefetch(waiter, HKI_SHAPE_REGISTERED);
+            int index = accelerated ? hki_wait_node_index(node) : 0;
+            node_free(node);
+            /* After this the waiter may run, finish and be recycled. */
+            if (accelerated ? hki_stage_open(waiter, index, end_ns)
+                            : hki_count_down(&waiter->pending)) {
+                hki_tracing_ready(waiter);
+                waiter->queue_next = ready;
+                ready = waiter;
+            }
+            node = next;
+        }
+    }
+    task->registered_count = 0;
+    return ready;
+}

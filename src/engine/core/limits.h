@@ -1,0 +1,18 @@
+/* Sizes that bound memory. None of them decides where or when anything runs: that is policy/tuning.h. */
+#ifndef HOCKET_ENGINE_CORE_LIMITS_H
+#define HOCKET_ENGINE_CORE_LIMITS_H
+
+enum {
+    HKI_TASK_INLINE_WAITS = 12,
+    HKI_TASK_KEPT_GATES = 32, /* fresh ones that stay with a slot */
+    HKI_TASK_PAYLOAD_BYTES = 1792,
+    HKI_TASK_MARKS = 6,    /* queues behind whose tasks one is launched */
+    HKI_RETURN_BATCH = 31, /* slots given back together with one */
+    HKI_FREE_SLOTS = HKI_RETURN_BATCH + 1,
+    HKI_BATCH_TASKS = 16, /* tasks that a thread takes at once */
+    HKI_RING_TASKS = 4096,
+    HKI_MAX_DEVICES = 64,
+    HKI_MAX_FAILED_DEVICES = 64
+};
+
+#endif

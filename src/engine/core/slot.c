@@ -1,0 +1,263 @@
+#include "engine/core/slot.h"
+
+#include "base/thread_end.h"
+#include "engine/core/stage.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+    CHUNK_SLOTS = HKI_FREE_SLOTS,
+    CHUNK_GATES = 128,
+    FIRST_BLOCK_BYTES = 1 << 18,
+    BLOCK_BYTES = 2 << 20 /* a large page */
+};
+
+/* Where the blocks come in large pages: who runs far ahead goes through thousands of slots, which would be on as many
+ * pages. One cache line in front of each links them. False: no memory. */
+static bool add_block_locked(hki_runtime *runtime)
+{
+    const bool is_first = !runtime->blocks;
+    const size_t bytes = is_first ? FIRST_BLOCK_BYTES : BLOCK_BYTES;
+    char *block = aligned_alloc(is_first ? HKI_CACHE_LINE : BLOCK_BYTES, bytes);
+    if (!block)
+        return false;
+    if (!is_first)
+        madvise(block, bytes, MADV_HUGEPAGE);
+    *(void **)(void *)block = runtime->blocks;
+    runtime->blocks = block;
+    runtime->block_rest = block + HKI_CACHE_LINE;
+    runtime->block_end = block + bytes;
+    return true;
+}
+
+/* Zeroed memory for slots or gates; NULL: none left. */
+static void *chunk_get_locked(hki_runtime *runtime, size_t bytes)
+{
+    if ((size_t)(runtime->block_end - runtime->block_rest) < bytes && !add_block_locked(runtime))
+        return NULL;
+    char *chunk = runtime->block_rest;
+    runtime->block_rest += bytes;
+    return memset(chunk, 0, bytes);
+}
+
+/* How many slots ahead lines are fetched, which come from another core. */
+enum { FETCH_AHEAD = 4 };
+
+/* What issuing a task touches besides what running it does is in this core's second cache at best. */
+static void prefetch_slot(const hki_runtime *runtime, const hki_task *task)
+{
+    hki_task_prefetch(task, runtime->shape);
+    hki_prefetch_write(&task->reserve);
+    hki_prefetch_write(&task->spec.versions);
+    hki_prefetch_write(&task->spec.cost.is_pageable);
+}
+
+static void put_free_locked(hki_runtime *runtime, hki_task *task)
+{
+    if (runtime->free_slot_count < HKI_FREE_SLOTS) {
+        runtime->free_slots[runtime->free_slot_count++] = task;
+        return;
+    }
+    task->returned.count = 0;
+    task->queue_next = runtime->free_tasks;
+    runtime->free_tasks = task;
+}
+
+/* Takes those that came back together, or makes new ones. */
+static void refill_free_locked(hki_runtime *runtime)
+{
+    if (!runtime->free_tasks)
+        runtime->free_tasks =
+            atomic_exchange_explicit(&runtime->returned_tasks, NULL, memory_order_acquire);
+    hki_task *first = runtime->free_tasks;
+    int count = 0;
+    if (first) {
+        runtime->free_tasks = first->queue_next;
+        if (first->queue_next) {
+            hki_prefetch_write(&first->queue_next->queue_next);
+            for (size_t i = 0; i < sizeof first->returned; i += HKI_CACHE_LINE)
+                hki_prefetch_write((char *)&first->queue_next->returned + i);
+        }
+        for (; count < first->returned.count; count++)
+            runtime->free_slots[count] = first->returned.slots[count];
+        runtime->free_slots[count++] = first;
+    } else {
+        hki_task *slots = chunk_get_locked(runtime, CHUNK_SLOTS * sizeof *slots);
+        for (; slots && count < CHUNK_SLOTS; count++) {
+            slots[count].next_piece = -1;
+            slots[count].runtime = runtime;
+            runtime->free_slots[count] = &slots[count];
+        }
+    }
+    runtime->free_slot_count = count;
+    for (int i = 1; first && i <= FETCH_AHEAD && i <= count; i++)
+        prefetch_slot(runtime, runtime->free_slots[count - i]);
+}
+
+static hki_task *free_slot_locked(hki_runtime *runtime)
+{
+    if (!runtime->free_slot_count)
+        refill_free_locked(runtime);
+    if (!runtime->free_slot_count)
+        return NULL;
+    int left = --runtime->free_slot_count;
+    if (left >= FETCH_AHEAD)
+        prefetch_slot(runtime, runtime->free_slots[left - FETCH_AHEAD]);
+    return runtime->free_slots[left];
+}
+
+/* New ones, linked; NULL: no memory. */
+static __attribute__((noinline)) hki_gate *gates_create_locked(hki_runtime *runtime)
+{
+    size_t bytes = runtime->accelerated ? sizeof(hki_staged_gate) : sizeof(hki_gate);
+    char *chunk = chunk_get_locked(runtime, CHUNK_GATES * bytes);
+    hki_gate *gates = NULL;
+    for (size_t i = 0; chunk && i < CHUNK_GATES; i++) {
+        hki_gate *gate = (void *)(chunk + i * bytes);
+        gate->next = gates;
+        gates = gate;
+    }
+    return gates;
+}
+
+/* Fresh gates for so many accesses; false: no memory, and the task has as many as there were. */
+static bool reserve_locked(hki_runtime *runtime, hki_task *task, int count)
+{
+    while (task->reserve_count < count) {
+        if (!runtime->spare_gates)
+            runtime->spare_gates =
+                atomic_exchange_explicit(&runtime->returned_gates, NULL, memory_order_acquire);
+        if (!runtime->spare_gates)
+            runtime->spare_gates = gates_create_locked(runtime);
+        hki_gate *gate = runtime->spare_gates;
+        if (!gate)
+            return false;
+        runtime->spare_gates = gate->next;
+        gate->next = task->reserve;
+        task->reserve = gate;
+        task->reserve_count++;
+    }
+    return true;
+}
+
+/* ---- what a thread keeps ------------------------------------------------------------------------------------------- */
+
+_Thread_local hki_thread hki_this_thread;
+
+static void thread_ends(void *unused)
+{
+    hki_thread *self = &hki_this_thread;
+    hki_runtime *runtime = self->kept ? hki_runtime_current_retained() : NULL;
+    (void)unused;
+    if (runtime && hki_has_kept(self, runtime)) {
+        hki_slot_returns returns = {0};
+        hki_slot_put(&returns, self->kept);
+        hki_slot_give_back(&returns);
+    }
+    if (runtime)
+        hki_runtime_release(runtime);
+    self->kept = NULL;
+    self->is_watched = false; /* what other keys' functions still issue brings us back */
+}
+
+static bool watch(hki_thread *self)
+{
+    static hki_thread_end end = {.function = thread_ends};
+    self->is_watched = hki_thread_end_watch(&end);
+    return self->is_watched;
+}
+
+void hki_slot_keep_slow_locked(hki_task *task)
+{
+    hki_thread *self = &hki_this_thread;
+    hki_runtime *runtime = task->runtime;
+    if (hki_has_kept(self, runtime) || !(self->is_watched || watch(self))) {
+        put_free_locked(runtime, task);
+        return;
+    }
+    self->kept = NULL; /* another runtime's */
+    hki_slot_keep_locked(self, runtime, task);
+}
+
+void hki_slot_refill_locked(hki_runtime *runtime, int access_count)
+{
+    hki_thread *self = &hki_this_thread;
+    if (hki_has_kept(self, runtime) ||
+        (!runtime->free_slot_count && !runtime->free_tasks &&
+         !atomic_load_explicit(&runtime->returned_tasks, memory_order_relaxed)))
+        return;
+    hki_task *task = free_slot_locked(runtime);
+    reserve_locked(runtime, task, access_count);
+    hki_slot_keep_locked(self, runtime, task);
+}
+
+/* ---- taking and giving back ---------------------------------------------------------------------------------------- */
+
+hki_task *hki_slot_get(hki_runtime *runtime, int access_count, size_t payload_bytes)
+{
+    hki_thread *self = &hki_this_thread;
+    hki_task *task = NULL;
+    void *overflow = NULL;
+    size_t accesses_bytes = 0;
+    if (access_count > HKI_TASK_INLINE_ACCESSES) /* twice the accesses: see hki_task_register */
+        accesses_bytes =
+            (size_t)access_count * (2 * sizeof(hki_access) + sizeof(hki_gate *)) / 64 * 64 + 64;
+    size_t overflow_bytes =
+        accesses_bytes + (payload_bytes > HKI_TASK_PAYLOAD_BYTES ? payload_bytes : 0);
+    if (overflow_bytes && !(overflow = aligned_alloc(64, (overflow_bytes + 63) / 64 * 64)))
+        return NULL;
+    if (hki_has_kept(self, runtime)) {
+        task = self->kept;
+        self->kept = NULL;
+    }
+    hki_biased_acquire(&runtime->issue_lock);
+    if (!task)
+        task = free_slot_locked(runtime);
+    if (task && !runtime->serial && !reserve_locked(runtime, task, access_count)) {
+        hki_slot_keep_locked(self, runtime, task);
+        task = NULL;
+    }
+    hki_biased_release(&runtime->issue_lock);
+    if (!task) {
+        free(overflow);
+        return NULL;
+    }
+    hki_slot_init(task, access_count, payload_bytes > HKI_TASK_PAYLOAD_BYTES ? 0 : payload_bytes);
+    task->overflow = overflow;
+    atomic_store_explicit(&task->unusual, overflow != NULL, memory_order_relaxed);
+    if (accesses_bytes)
+        task->spec.accesses = overflow;
+    if (payload_bytes > HKI_TASK_PAYLOAD_BYTES)
+        task->payload = (char *)overflow + accesses_bytes;
+    return task;
+}
+
+void hki_slot_give_back(hki_slot_returns *returns)
+{
+    if (!returns->count)
+        return;
+    hki_task *first = returns->slots[0];
+    hki_runtime *runtime = first->runtime;
+    first->returned.count = returns->count - 1;
+    for (int i = 1; i < returns->count; i++)
+        first->returned.slots[i - 1] = returns->slots[i];
+    hki_task *head = atomic_load_explicit(&runtime->returned_tasks, memory_order_relaxed);
+    do
+        first->queue_next = head;
+    while (!atomic_compare_exchange_weak_explicit(&runtime->returned_tasks, &head, first,
+                                                  memory_order_release, memory_order_relaxed));
+    returns->count = 0;
+}
+
+void hki_slot_clean_unusual(hki_task *task)
+{
+    hk_status_release(task->failure);
+    hk_status_release(task->input_failure);
+    task->failure = task->input_failure = NULL;
+    free(task->overflow);
+    task->overflow = NULL;
+    atomic_store_explicit(&task->signalled, 0, memory_order_relaxed);
+    atomic_store_explicit(&task->unusual, false, memory_order_relaxed);
+}

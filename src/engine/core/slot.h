@@ -1,0 +1,95 @@
+/* Where tasks and gates live: slots in chunks, which last as long as the runtime, and go from hand to hand. */
+#ifndef HOCKET_ENGINE_CORE_SLOT_H
+#define HOCKET_ENGINE_CORE_SLOT_H
+
+#include "engine/core/runtime.h"
+
+/* What a thread has of its own. One address of it is enough for all. */
+typedef struct hki_thread {
+    /* The slot that it is going to need next: it takes that without a lock. */
+    hki_task *kept;
+    uint64_t kept_number; /* of the slot's runtime, if that one is still there */
+    bool is_watched;      /* the slot is given back when the thread ends before its runtime */
+    int task_depth;       /* > 0 while it runs a task, see task.c */
+    uint64_t last_sequence, submitted_count;
+} hki_thread;
+
+extern _Thread_local hki_thread hki_this_thread;
+
+/* Slots to be given back together. Externally synchronised. */
+typedef struct hki_slot_returns {
+    int count;
+    hki_task *slots[HKI_RETURN_BATCH + 1];
+} hki_slot_returns;
+
+void hki_slot_clean_unusual(hki_task *task);
+
+/* Drops what the task holds, its records and memory, and leaves the slot as a fresh one. */
+static inline void hki_slot_clean(hki_task *task)
+{
+    if (task->spec.piece_count > 1)
+        task->next_piece = -1;
+    if (hki_task_is_unusual(task))
+        hki_slot_clean_unusual(task);
+}
+
+/* True: there are enough to be given back. */
+static inline bool hki_slot_put(hki_slot_returns *returns, hki_task *task)
+{
+    hki_slot_clean(task);
+    atomic_store_explicit(&task->state, HKI_TASK_FREE, memory_order_relaxed);
+    returns->slots[returns->count++] = task;
+    return returns->count > HKI_RETURN_BATCH;
+}
+
+void hki_slot_give_back(hki_slot_returns *returns);
+
+static inline void hki_slot_init(hki_task *task, int access_count, size_t payload_bytes)
+{
+    task->payload = task->inline_payload;
+    task->spec.accesses = task->inline_accesses;
+    task->spec.access_count = access_count;
+    task->payload_lines = (uint8_t)((payload_bytes + HKI_CACHE_LINE - 1) / HKI_CACHE_LINE);
+    task->epoch = HKI_UNCOUNTED;
+    task->is_wait = task->started = false;
+}
+
+static inline bool hki_has_kept(const hki_thread *self, const hki_runtime *runtime)
+{
+    return HKI_USUALLY(self->kept) && HKI_USUALLY(self->kept_number == runtime->number);
+}
+
+/* The slot that the thread has kept, if that is all that is needed, as it usually is; else NULL. */
+static inline hki_task *hki_slot_take_kept(hki_thread *self, const hki_runtime *runtime,
+                                           int access_count, size_t payload_bytes)
+{
+    hki_task *task = self->kept;
+    if (!hki_has_kept(self, runtime) || !HKI_USUALLY(task->reserve_count >= access_count) ||
+        access_count > HKI_TASK_INLINE_ACCESSES || payload_bytes > HKI_TASK_PAYLOAD_BYTES)
+        return NULL;
+    self->kept = NULL;
+    hki_slot_init(task, access_count, payload_bytes);
+    return task;
+}
+
+/* Any slot; NULL: no memory. Does not block. */
+hki_task *hki_slot_get(hki_runtime *runtime, int access_count, size_t payload_bytes);
+/* Sees to it that the thread has a slot for its next begin, with so many gates, if that costs little. Expects the issue
+ * lock. */
+void hki_slot_refill_locked(hki_runtime *runtime, int access_count);
+
+void hki_slot_keep_slow_locked(hki_task *task);
+
+/* The thread keeps the slot, clean and with nobody else knowing of it, for its next begin; where it has one already, the
+ * slot goes to the free ones. Expects the issue lock. */
+static inline void hki_slot_keep_locked(hki_thread *self, hki_runtime *runtime, hki_task *task)
+{
+    if (HKI_USUALLY(!self->kept && self->is_watched)) {
+        self->kept = task;
+        self->kept_number = runtime->number;
+    } else {
+        hki_slot_keep_slow_locked(task);
+    }
+}
+
+#endif

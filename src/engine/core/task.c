@@ -1,0 +1,221 @@
+/* What becomes of a task: how it starts, runs, fails and settles. Who runs it where is for the rooms above. */
+#include "engine/core/slot.h"
+
+static _Thread_local const hki_blame *task_blame;
+
+bool hki_in_task(void)
+{
+    return hki_this_thread.task_depth > 0;
+}
+
+void hki_sequence_note(uint64_t sequence)
+{
+    hki_this_thread.last_sequence = sequence;
+}
+
+/* ---- running -------------------------------------------------------------------------------------------- */
+
+void hki_task_blame(const hki_blame *blame)
+{
+    task_blame = blame;
+}
+
+bool hki_task_has_failed(hki_task *task)
+{
+    hki_lock_acquire(&task->failure_lock);
+    bool failed = task->failure || task->input_failure;
+    hki_lock_release(&task->failure_lock);
+    return failed;
+}
+
+void hki_task_fail(hki_task *task, int64_t piece, hk_code code, const char *format, ...)
+{
+    char inputs[512] = "";
+    const hki_blame own = {task->spec.operation, task->spec.source, task->spec.class->describe,
+                           task->payload};
+    const hki_blame *blame = task_blame ? task_blame : &own;
+    if (blame->describe)
+        blame->describe(blame->what, inputs, sizeof inputs);
+    const hki_status_facts facts = {.operation = blame->operation,
+                                    .device = task->spec.device->name,
+                                    .inputs = inputs,
+                                    .file = blame->source.file,
+                                    .line = blame->source.line,
+                                    .sequence = hki_task_sequence(task)};
+    va_list args;
+    va_start(args, format);
+    const hk_status *status = hki_status_create_va(code, &facts, format, args);
+    va_end(args);
+    hki_lock_acquire(&task->failure_lock);
+    if (!task->failure || piece < task->failure_piece) {
+        const hk_status *old = task->failure;
+        task->failure = status;
+        task->failure_piece = piece;
+        status = old;
+    }
+    hki_lock_release(&task->failure_lock);
+    atomic_store_explicit(&task->unusual, true, memory_order_relaxed);
+    hk_status_release(status);
+}
+
+void hki_task_fail_with(hki_task *task, const hk_status *status)
+{
+    hki_lock_acquire(&task->failure_lock);
+    const hk_status *old = task->input_failure;
+    task->input_failure = status;
+    hki_lock_release(&task->failure_lock);
+    atomic_store_explicit(&task->unusual, true, memory_order_relaxed);
+    hk_status_release(old);
+}
+
+static bool has_failed(const hki_task *task)
+{
+    return hki_task_is_unusual(task) && (task->failure || task->input_failure);
+}
+
+void hki_task_fail_for_input(hki_task *task, const hk_status *status)
+{
+    hki_task_fail_with(task, status);
+    hki_lock_acquire(&task->failure_lock);
+    const hk_status *own = task->failure;
+    task->failure = NULL;
+    hki_lock_release(&task->failure_lock);
+    hk_status_release(own);
+}
+
+/* Nearly always nothing at all is failed; then even the variables need not be looked at. */
+static bool any_failed(const hki_task *task)
+{
+    return atomic_load_explicit(&task->runtime->failed_vars, memory_order_relaxed) > 0;
+}
+
+const hk_status *hki_task_input_failure(const hki_task *task)
+{
+    const hki_task_spec *spec = &task->spec;
+    const hk_status *first = NULL;
+    for (int i = 0; any_failed(task) && i < spec->access_count; i++) {
+        const hki_access *access = &spec->accesses[i];
+        if (!(access->mode & HKI_READ))
+            continue;
+        const hk_status *status = hki_var_failure(access->var, access->begin, access->end);
+        const hk_status *earlier = hki_status_earlier(first, status);
+        hk_status_release(earlier == first ? status : first);
+        first = earlier;
+    }
+    return first;
+}
+
+bool hki_task_start(hki_task *task)
+{
+    const hki_task_spec *spec = &task->spec;
+    atomic_store_explicit(&task->state, HKI_TASK_STARTED, memory_order_relaxed);
+    const hk_status *first = any_failed(task) ? hki_task_input_failure(task) : NULL;
+    if (!first && hki_is_stopping(task->runtime))
+        first = hk_status_retain(task->runtime->cancelled);
+    if (first) {
+        hki_task_fail_with(task, first);
+        return false;
+    }
+    hki_this_thread.task_depth++;
+    bool prepared = !spec->class->prepare || spec->class->prepare(task, task->payload);
+    hki_this_thread.task_depth--;
+    task->started = prepared;
+    return prepared;
+}
+
+void hki_task_run_piece(hki_task *task, int64_t piece)
+{
+    hki_runtime *runtime = task->runtime;
+    if (hki_is_stopping(runtime)) {
+        hki_task_fail_with(task, hk_status_retain(runtime->cancelled));
+        return;
+    }
+    if (!task->spec.class->run)
+        return;
+    hki_this_thread.task_depth++;
+    task->spec.class->run(task, task->payload, piece);
+    hki_this_thread.task_depth--;
+}
+
+void hki_task_run_join(hki_task *task)
+{
+    if (!task->spec.class->join || has_failed(task))
+        return;
+    hki_this_thread.task_depth++;
+    task->spec.class->join(task, task->payload);
+    hki_this_thread.task_depth--;
+}
+
+void hki_task_settle(hki_task *task)
+{
+    const hki_task_spec *spec = &task->spec;
+    bool failed = has_failed(task);
+    if (!failed && atomic_load_explicit(&task->runtime->failed_vars, memory_order_relaxed) == 0)
+        return;
+    const hk_status *failure = task->failure ? task->failure : task->input_failure;
+    for (int i = 0; i < spec->access_count; i++) {
+        const hki_access *access = &spec->accesses[i];
+        if (!(access->mode & HKI_WRITE))
+            continue;
+        if (failure && !(access->mode & HKI_KEEP))
+            hki_var_fail(access->var, access->begin, access->end, failure,
+                         !task->started && !(access->mode & HKI_FRESH));
+        else if (!failure && access->mode & HKI_HEAL)
+            hki_var_heal(access->var, access->begin, access->end);
+    }
+    if (task->failure)
+        hki_runtime_note_failure(task->runtime, task->failure);
+}
+
+void hki_task_finish(hki_task *task)
+{
+    if (!task->spec.class->finish)
+        return;
+    hki_this_thread.task_depth++;
+    task->spec.class->finish(task, task->payload);
+    hki_this_thread.task_depth--;
+}
+
+/* The usual case of hki_task_start: no failure to look for. */
+static bool may_start(const hki_task *task)
+{
+    return !any_failed(task) && !hki_is_stopping(task->runtime);
+}
+
+void hki_task_run_whole(hki_task *task)
+{
+    hki_thread *self = &hki_this_thread;
+    const hki_task_class *class = task->spec.class;
+    self->task_depth += HKI_LEAF_DEPTH;
+    const bool usual = HKI_USUALLY(may_start(task));
+    task->started =
+        usual ? !class->prepare || class->prepare(task, task->payload) : hki_task_start(task);
+    if (task->started) {
+        if (class->run)
+            class->run(task, task->payload, 0);
+        if (class->join && !has_failed(task))
+            class->join(task, task->payload);
+    }
+    if (!HKI_USUALLY(usual) || has_failed(task))
+        hki_task_settle(task);
+    if (class->finish)
+        class->finish(task, task->payload);
+    self->task_depth -= HKI_LEAF_DEPTH;
+}
+
+/* ---- what the submitter sees -------------------------------------------------------------------------------------- */
+
+void *hki_task_payload(hki_task *task)
+{
+    return task->payload;
+}
+
+hki_task_spec *hki_task_get_spec(hki_task *task)
+{
+    return &task->spec;
+}
+
+uint64_t hki_task_sequence(const hki_task *task)
+{
+    return atomic_load_explicit(&((hki_task *)task)->sequence, memory_order_relaxed);
+}

@@ -1,0 +1,191 @@
+/* A task: its slot, how it is run, and what becomes of its failure. Externally synchronised, as its members say. */
+#ifndef HOCKET_ENGINE_CORE_TASK_H
+#define HOCKET_ENGINE_CORE_TASK_H
+
+#include "engine/core/gate.h"
+
+#include <stddef.h>
+
+typedef enum hki_task_state {
+    HKI_TASK_FREE,
+    HKI_TASK_WAITING, /* for other tasks */
+    HKI_TASK_READY,   /* in a queue, or about to be */
+    HKI_TASK_STARTED
+} hki_task_state;
+
+enum { HKI_SIGNALLED = 1, HKI_SLEEPING = 2 };
+
+/* In `pending` while a task is being issued: more than it could ever wait for, so that it cannot get ready before. */
+#define HKI_ISSUING ((uint32_t)1 << 31)
+
+enum { HKI_UNCOUNTED = 2 }; /* an epoch */
+
+enum {
+    HKI_LEAF_DEPTH = 1 << 16
+}; /* what a leaf that may run under a lock adds to hki_thread.task_depth */
+
+/* What a task waits for, for those who want to help it; another's gate once its sequence number differs. */
+typedef struct hki_wait_gate {
+    hki_gate *gate;
+    uint64_t task_sequence;
+} hki_wait_gate;
+
+/* Laid out so that few lines of memory come from another core when it runs there. A task without gates takes the
+ * one of `payload` with the first part of the spec, and those of its accesses and payload that are in use. One that is
+ * registered takes two more: that of `pending`, which also has its place behind its first gate and its own first gates, and
+ * that of `reserve`. The rest is as a fresh slot has it unless `unusual` says otherwise. */
+struct hki_task {
+    _Alignas(HKI_CACHE_LINE) const hk_status *failure; /* its own; counted; failure_lock */
+    const hk_status *input_failure;                    /* counted; failure_lock */
+    hki_wait_node waits[HKI_TASK_INLINE_WAITS];        /* used from the last one on */
+    _Atomic(uint32_t) pending;                         /* gates not yet open; see HKI_ISSUING */
+    int registered_count;                              /* 0 while it is not registered */
+    hki_task *queue_next;                              /* queue lock; also links free slots */
+    hki_gate *inline_registered[HKI_TASK_INLINE_ACCESSES];
+
+    /* From being registered: fresh gates, and how many; what it waits for. */
+    _Alignas(HKI_CACHE_LINE) hki_gate *reserve;
+    int reserve_count, wait_count;
+    /* Where hki_task_register goes on, if it is to be called again. */
+    int registered_accesses;
+    uint32_t registered_waits;
+    hki_runtime *runtime;
+    _Atomic(uint64_t) sequence;
+    hki_wait_gate wait_gates[HKI_TASK_INLINE_WAITS];
+
+    _Alignas(HKI_CACHE_LINE) void *payload;
+    _Atomic(bool) unusual;   /* it has failed, waits, or has memory of its own */
+    _Atomic(uint8_t) state;  /* hki_task_state */
+    uint8_t epoch;           /* of its queue's counters, or HKI_UNCOUNTED */
+    uint8_t payload_lines;   /* in use, of inline_payload */
+    bool is_wait;            /* runs in a waiting thread, which `signalled` tells */
+    bool started;            /* the kernel began: a failure leaves torn bytes */
+    bool is_half_registered; /* hki_task_register is to be called again */
+    hki_task_spec spec;
+    void *overflow; /* memory behind accesses and gates when they are many, and a large payload */
+
+    _Atomic(int64_t) pieces_left;
+    int64_t next_piece; /* -1 before it starts; queue lock once published */
+    int64_t failure_piece;
+    hki_lock failure_lock;
+    _Atomic(uint32_t) signalled; /* to a waiting thread: 1; 2 while that thread sleeps on it */
+    /* Where there are accelerators: the latest end of what it waited for, or its issue; its own end. */
+    _Atomic(int64_t) ready_ns;
+    int64_t end_ns;
+    hki_task *queue_previous;       /* queue lock */
+    _Atomic(hki_queue *) queued_in; /* queue lock for writing */
+    /* Where there are accelerators: may be launched ahead; has told its gates that it is launched. `pending` counts gates
+     * whose tasks are not launched then, pending_ends those whose tasks have not ended; `counted` has a bit for each of
+     * `waits` that pending no longer counts. It is launched behind the marks, of other queues. */
+    bool is_ahead, is_launched;
+    _Atomic(uint32_t) pending_ends, counted;
+    hki_lock marks_lock;
+    int mark_count;
+    hki_mark marks[HKI_TASK_MARKS];
+    _Alignas(HKI_CACHE_LINE) hki_access inline_accesses[HKI_TASK_INLINE_ACCESSES];
+    union {
+        char inline_payload[HKI_TASK_PAYLOAD_BYTES];
+        struct { /* of a free one that is given back together with others */
+            int count;
+            hki_task *slots[HKI_RETURN_BATCH];
+        } returned;
+    };
+};
+
+_Static_assert(offsetof(hki_task, pending) % HKI_CACHE_LINE == sizeof(hki_wait_node) &&
+                   (offsetof(hki_task, spec) + offsetof(hki_task_spec, versions)) %
+                           HKI_CACHE_LINE ==
+                       0 &&
+                   offsetof(hki_task, inline_payload) % HKI_CACHE_LINE == 0,
+               "see the comment on hki_task");
+
+/* The gates that it is counted in: registered_count of them. */
+static inline hki_gate **hki_task_registered(hki_task *task)
+{
+    if (task->spec.access_count <= HKI_TASK_INLINE_ACCESSES)
+        return task->inline_registered;
+    return (hki_gate **)(void *)(task->spec.accesses + 2 * task->spec.access_count);
+}
+
+static inline bool hki_task_is_unusual(const hki_task *task)
+{
+    return atomic_load_explicit(&((hki_task *)task)->unusual, memory_order_relaxed);
+}
+
+static inline hki_queue *hki_task_queue(const hki_task *task)
+{
+    return task->spec.device->queues[task->spec.queue];
+}
+
+/* Which lines of its slot running a task touches: so many with accesses, so many of the payload, in bits that are free in
+ * the address of a slot. */
+enum {
+    HKI_SHAPE_ACCESSES = 7,    /* lines of inline_accesses */
+    HKI_SHAPE_PAYLOAD = 24,    /* lines of inline_payload, times the lowest of these bits */
+    HKI_SHAPE_REGISTERED = 32, /* it has gates: also those that registering it needs */
+    HKI_SHAPE_BITS = HKI_CACHE_LINE - 1
+};
+
+/* Begins to fetch what issuing or running it touches, for writing even where it is only read: a line that two cores
+ * share has to be taken from the other before its next use is written, a line that moves has not. */
+static inline void hki_task_prefetch(const hki_task *task, unsigned shape)
+{
+    hki_prefetch_write(&task->payload);
+    for (unsigned i = 0; i < (shape & HKI_SHAPE_ACCESSES); i++)
+        hki_prefetch_write((const char *)task->inline_accesses + i * HKI_CACHE_LINE);
+    for (unsigned i = 0; i < (shape & HKI_SHAPE_PAYLOAD);
+         i += HKI_SHAPE_PAYLOAD & -HKI_SHAPE_PAYLOAD)
+        hki_prefetch_write(task->inline_payload + i * 8);
+    if (shape & HKI_SHAPE_REGISTERED) {
+        hki_prefetch_write(&task->pending);
+        hki_prefetch_write(&task->reserve);
+    }
+}
+
+/* The same for ending it, when what it touches is there. */
+static inline void hki_task_prefetch_gates(hki_task *task)
+{
+    hki_gate **gates = hki_task_registered(task);
+    for (int i = 0; i < task->registered_count; i++)
+        hki_prefetch_write(gates[i]);
+}
+
+/* The same for those who wait for it, while it runs. */
+static inline void hki_task_prefetch_waiters(hki_task *task)
+{
+    hki_gate **gates = hki_task_registered(task);
+    for (int i = 0; i < task->registered_count; i++)
+        hki_prefetch_write(atomic_load_explicit(&gates[i]->waiters, memory_order_relaxed));
+}
+
+/* ---- from begin to end (task.c) ------------------------------------------------------------------------------------- */
+
+/* Checks inputs and prepares. False: it failed, and is to be completed without running. */
+bool hki_task_start(hki_task *task);
+void hki_task_run_piece(hki_task *task, int64_t piece);
+void hki_task_run_join(hki_task *task);
+/* Notes what failed and what is whole again: before its gates open. */
+void hki_task_settle(hki_task *task);
+/* Drops what the payload holds. */
+void hki_task_finish(hki_task *task);
+/* All of these for a leaf that is in nobody's list. */
+void hki_task_run_whole(hki_task *task);
+/* The earliest failure of what the task reads, counted; NULL: none. */
+const hk_status *hki_task_input_failure(const hki_task *task);
+/* Its inputs turned out failed, by this record (taken): whatever else happened to it does not count. */
+void hki_task_fail_for_input(hki_task *task, const hk_status *status);
+/* Makes it this thread's latest: see hki_last_sequence. */
+void hki_sequence_note(uint64_t sequence);
+
+/* ---- failures (failure.c) ------------------------------------------------------------------------------------------ */
+
+/* The earliest failure in the range, counted; NULL: none. */
+const hk_status *hki_var_failure(hki_var *var, uint64_t begin, uint64_t end);
+/* Fails the range; intact: the bytes are still the old ones. */
+void hki_var_fail(hki_var *var, uint64_t begin, uint64_t end, const hk_status *status, bool intact);
+void hki_var_heal(hki_var *var, uint64_t begin, uint64_t end);
+void hki_var_failures_deinit(hki_var *var);
+/* Notes a root failure. */
+void hki_runtime_note_failure(hki_runtime *runtime, const hk_status *status);
+
+#endif

@@ -1,0 +1,126 @@
+#include "engine/policy/throttle.h"
+
+#include <stdlib.h>
+
+hki_throttle *hki_throttle_create(uint64_t run_ahead_calls, uint64_t run_ahead_bytes)
+{
+    hki_throttle *self = calloc(1, sizeof *self);
+    if (self) {
+        self->run_ahead_calls = run_ahead_calls;
+        self->run_ahead_bytes = run_ahead_bytes;
+    }
+    return self;
+}
+
+/* ---- the run-ahead window -------------------------------------------------------------------------------------------- */
+
+static uint64_t known_unfinished(hki_runtime *runtime)
+{
+    return atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed) -
+           atomic_load_explicit(&runtime->throttle->known_finished, memory_order_relaxed);
+}
+
+static uint64_t learn(hki_runtime *runtime, uint64_t finished)
+{
+    atomic_store_explicit(&runtime->throttle->known_finished, finished, memory_order_relaxed);
+    return known_unfinished(runtime);
+}
+
+static uint64_t unfinished(hki_runtime *runtime)
+{
+    return learn(runtime, hki_finished_tasks(runtime));
+}
+
+bool hki_throttle_is_full(hki_runtime *runtime, uint64_t output_bytes, hki_room *room)
+{
+    const hki_throttle *self = runtime->throttle;
+    const int64_t held = atomic_load_explicit(&runtime->held_bytes, memory_order_relaxed);
+    const bool too_many_bytes = held > 0 && (uint64_t)held + output_bytes > self->run_ahead_bytes;
+    const uint64_t enough = too_many_bytes ? 1 : self->run_ahead_calls;
+    const uint64_t half = self->run_ahead_bytes / 2;
+    /* Half empty: a thread that had to wait goes on only then, or every call behind a full window would be a sleep. */
+    *room = (hki_room){self->run_ahead_calls / 2,
+                       output_bytes < half ? (int64_t)(half - output_bytes) : 0};
+    /* The counters of the threads that finish tasks are read only when the last known sum does not do. */
+    return known_unfinished(runtime) >= enough && unfinished(runtime) >= enough &&
+           learn(runtime, hki_counted_tasks(runtime)) >= enough;
+}
+
+uint64_t hki_throttle_left(hki_runtime *runtime, const hki_room *room)
+{
+    const uint64_t count = hki_counted_unfinished(runtime);
+    const bool has_room =
+        count <= room->calls &&
+        atomic_load_explicit(&runtime->held_bytes, memory_order_relaxed) <= room->held;
+    return has_room || !hki_runtime_alive(runtime) ? 0 : count;
+}
+
+/* ---- the soft bound -------------------------------------------------------------------------------------------------- */
+
+/* Unfinished calls whose slots and gates the caches hold, and with which no worker runs out of them. */
+static uint64_t least_soft(const hki_runtime *runtime)
+{
+    const uint64_t batches = 2 * HKI_BATCH_TASKS * (uint64_t)runtime->scheduler->core_count;
+    return batches > HKI_SOFT_TASKS ? batches : HKI_SOFT_TASKS;
+}
+
+void hki_throttle_set_soft(hki_runtime *runtime, uint64_t calls)
+{
+    hki_throttle *self = runtime->throttle;
+    const uint64_t most = self->run_ahead_calls, least = least_soft(runtime);
+    if (runtime->accelerated) /* its tasks are ahead anyway */
+        calls = UINT64_MAX;
+    else if (calls < least)
+        calls = least;
+    atomic_store_explicit(&self->soft_calls, calls, memory_order_relaxed);
+    atomic_store_explicit(&self->clear_calls, calls < most ? calls : most, memory_order_relaxed);
+}
+
+bool hki_throttle_is_far(hki_runtime *runtime)
+{
+    return known_unfinished(runtime) >=
+           atomic_load_explicit(&runtime->throttle->soft_calls, memory_order_relaxed);
+}
+
+/* What the latest calls are expected to take each; 0: there were none. */
+static int64_t latest_ns(hki_runtime *runtime)
+{
+    hki_throttle *self = runtime->throttle;
+    hki_biased_acquire(&runtime->issue_lock);
+    const uint64_t issued = atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed);
+    const int64_t tasks = (int64_t)(issued - self->looked_tasks);
+    const int64_t ns = runtime->issued_ns - self->looked_ns;
+    self->looked_tasks = issued;
+    self->looked_ns = runtime->issued_ns;
+    hki_biased_release(&runtime->issue_lock);
+    return tasks > 0 ? (ns + tasks - 1) / tasks : 0;
+}
+
+hki_advice hki_throttle_advise(hki_runtime *runtime, hki_room *room)
+{
+    const uint64_t least = least_soft(runtime), ahead = unfinished(runtime);
+    const int64_t ns = ahead < least ? 0 : latest_ns(runtime);
+    const bool is_short = ns > 0 && ns <= HKI_SHORT_NS;
+    *room = (hki_room){least / 2, INT64_MAX};
+    if (is_short && ns <= HKI_SOFT_NS * runtime->scheduler->core_count) {
+        atomic_fetch_add_explicit(&runtime->throttle->worker_waits, 1, memory_order_relaxed);
+        /* Shorter ones are run by one thread at a time, and chains are best left to one. */
+        return ns > HKI_INSTANT_NS && hki_ring_is_parallel(runtime->ring) ? HKI_HELP : HKI_WAIT;
+    }
+    /* What the ring has no room for is registered, and so is all that follows from it. */
+    if (is_short && runtime->throttle->run_ahead_calls > HKI_RING_TASKS &&
+        ahead + least > HKI_RING_TASKS) {
+        atomic_fetch_add_explicit(&runtime->throttle->worker_waits, 1, memory_order_relaxed);
+        room->calls = HKI_RING_TASKS / 2;
+        return HKI_WAIT;
+    }
+    hki_throttle_set_soft(runtime, ahead < least ? least : ahead + least);
+    return HKI_GO_ON;
+}
+
+void hki_throttle_note(hki_runtime *runtime, bool moves)
+{
+    const uint64_t ahead = unfinished(runtime);
+    /* They wait for something: no use to ask before there are as many again. */
+    hki_throttle_set_soft(runtime, moves ? ahead + least_soft(runtime) / 2 : 2 * ahead);
+}

@@ -1,0 +1,62 @@
+/* What an issuing thread does before its next call: go on, help, or wait. Two bounds hold it back. The run-ahead window, of
+ * unfinished calls and of bytes that only these hold, is a promise: a thread waits until it is half empty. And of short tasks
+ * some hundreds ahead are as good as thousands, while slots, gates and the ring stay in the caches: the soft bound, which is
+ * raised where waiting brings the thread no nearer. */
+#ifndef HOCKET_ENGINE_POLICY_THROTTLE_H
+#define HOCKET_ENGINE_POLICY_THROTTLE_H
+
+#include "engine/sched/ring.h"
+
+struct hki_throttle {
+    uint64_t run_ahead_calls, run_ahead_bytes;
+    _Atomic(uint64_t) known_finished; /* that many at least */
+    _Atomic(uint64_t) soft_calls;     /* the soft bound */
+    _Atomic(uint64_t) clear_calls;    /* so many may be unfinished: below both bounds */
+    /* issued_tasks and issued_ns when the soft bound was looked at last; issue lock. */
+    uint64_t looked_tasks;
+    int64_t looked_ns;
+    _Atomic(uint64_t) window_waits, worker_waits;
+};
+
+/* NULL: no memory. */
+hki_throttle *hki_throttle_create(uint64_t run_ahead_calls, uint64_t run_ahead_bytes);
+/* Sets the soft bound; to the least one where calls is 0. */
+void hki_throttle_set_soft(hki_runtime *runtime, uint64_t calls);
+
+/* True: below both bounds for sure. */
+static inline bool hki_throttle_is_clear(const hki_runtime *runtime, uint64_t output_bytes)
+{
+    hki_throttle *self = runtime->throttle;
+    const uint64_t known = atomic_load_explicit(&self->known_finished, memory_order_relaxed);
+    const uint64_t issued =
+        atomic_load_explicit(&((hki_runtime *)runtime)->issued_tasks, memory_order_relaxed);
+    const int64_t held =
+        atomic_load_explicit(&((hki_runtime *)runtime)->held_bytes, memory_order_relaxed);
+    return issued - known < atomic_load_explicit(&self->clear_calls, memory_order_relaxed) &&
+           (held <= 0 || (uint64_t)held + output_bytes <= self->run_ahead_bytes);
+}
+
+/* A state that a thread waits for. */
+typedef struct hki_room {
+    uint64_t calls; /* at most so many unfinished ones, */
+    int64_t held;   /* and so many bytes held by them */
+} hki_room;
+
+/* True: the thread has to wait; *room: for what. */
+bool hki_throttle_is_full(hki_runtime *runtime, uint64_t output_bytes, hki_room *room);
+/* 0: it has come, or the runtime is ending; else how many calls are unfinished. */
+uint64_t hki_throttle_left(hki_runtime *runtime, const hki_room *room);
+
+typedef enum hki_advice {
+    HKI_GO_ON, /* the soft bound has been raised */
+    HKI_WAIT,  /* for the room */
+    HKI_HELP   /* the same, and had better work at short tasks meanwhile (lease.h) */
+} hki_advice;
+
+/* For a thread beyond the soft bound. */
+hki_advice hki_throttle_advise(hki_runtime *runtime, hki_room *room);
+/* After the thread has helped or waited. moves: that brought it nearer. */
+void hki_throttle_note(hki_runtime *runtime, bool moves);
+bool hki_throttle_is_far(hki_runtime *runtime);
+
+#endif

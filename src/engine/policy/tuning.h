@@ -1,0 +1,64 @@
+/* Every constant that decides where or when something runs, with what it was measured by. Rows are those of
+ * bench_engine (docs/measurements/engine.md) unless another program is named; "guard" is said of a constant that bounds how
+ * wrong things can go, and that no row is sensitive to.
+ *
+ * The rooms below policy/ may include this file, which declares nothing but constants. */
+#ifndef HOCKET_ENGINE_POLICY_TUNING_H
+#define HOCKET_ENGINE_POLICY_TUNING_H
+
+enum {
+    /* ---- where a task runs (place.c) ---- */
+    /* A call runs under the issue lock at most this long. "issuing threads": others spin meanwhile. */
+    HKI_DIRECT_NS = 500,
+    /* Short tasks run side by side from the way to a worker and back, divided by this. "METG", width 8 and 64, AMD Zen 3
+     * and Zen 5: 3 is worse on the former, 4 and 5 are equal. */
+    HKI_PLACE_DIVISOR = 4,
+    /* Tasks in a row, each of which needs the one before, until they are taken for a chain. "where a task runs", chain. */
+    HKI_CHAIN_LENGTH = 16,
+    /* After so many lone waits a thread is expected to wait for each task. bench_models infer --wait. */
+    HKI_SYNC_WAITS = 8,
+
+    /* ---- how far an issuing thread is ahead (throttle.c) ---- */
+    /* Unfinished short tasks whose slots stay in the caches: "y=x+1", handed over, takes twice as long without. */
+    HKI_SOFT_TASKS = 512,
+    /* What such a task takes at most, for each core. "METG": no size is slower than its neighbours. */
+    HKI_SOFT_NS = 1000,
+
+    /* ---- batches of workers (sched/) ---- */
+    /* A short task: tracked by the scoreboard, without gates. "METG" at 500 to 5000 ns. */
+    HKI_SHORT_NS = 5000,
+    /* Runs while its worker has the ring: there is nothing to gain from a second one. Without: empty tasks handed over
+     * take 1.5 times as long. */
+    HKI_INSTANT_NS = 80,
+    HKI_INSTANTS = 64,      /* so many of those at a time, guard */
+    HKI_INSTANTS_NS = 2000, /* and for so long, guard */
+    HKI_BATCH_NS = 5000,    /* tasks that are taken at once, guard */
+    HKI_REGISTRATIONS =
+        16, /* tasks that a worker registers while others wait for the ring, guard */
+    HKI_MOST_DISTANCE =
+        32, /* to the nearest task that one depends on, as far as it is told apart */
+    HKI_GATHER_TICKS =
+        4000, /* lets tasks gather: "independent" and "y=x+1" handed over, 1.15 times without */
+    HKI_STALL_TICKS = 15000, /* spins for what another worker's batch is about to run, guard */
+    HKI_SUCCESSORS = 64,     /* run in place before others get their turn, guard */
+
+    /* ---- sleeping and waking (sched/park.c) ---- */
+    HKI_SPIN_NS = 50000,         /* about what waking a sleeping thread takes */
+    HKI_LONG_TASK_NS = 20000,    /* worth waking a worker for */
+    HKI_LONG_TASK_TICKS = 60000, /* roughly the same, see hki_ticks */
+    HKI_LOOK_AGAIN_NS =
+        1000000, /* a short task may turn out long: sleepers look after this, guard */
+
+    /* ---- stealing (sched/steal.c) ---- */
+    /* A piece that another device runs takes at most so long. bench/lenet --only busy, AMD Zen 3: with 10 ms two devices
+     * beside a busy core take 2.0 times as long as alone, with 25 ms 1.7. */
+    HKI_LENT_NS = 25000000,
+
+    /* ---- borrowed cores (sched/lease.c): "METG" at 100 to 350 ns, 1.2 to 1.6 times without ---- */
+    HKI_LEASE_TICKS =
+        15 * HKI_LONG_TASK_TICKS, /* some 300 us from when a thread begins to work so, guard */
+    HKI_LEASE_CHOICE_TICKS =
+        5 * HKI_LONG_TASK_TICKS, /* a worker of the same processor had better rest, guard */
+};
+
+#endif

@@ -1,0 +1,154 @@
+/* Running what was claimed, and completing it. */
+#include "engine/core/stage.h"
+#include "engine/sched/queue.h"
+#include "engine/sched/ring.h"
+#include "engine/sched/steal.h"
+#include "engine/sched/tracing.h"
+
+#include <fenv.h>
+#include <time.h>
+
+/* ---- completing ------------------------------------------------------------------------------------------------------ */
+
+hki_task *hki_task_dispatch(hki_executor *executor, hki_task *ready)
+{
+    hki_task *kept = NULL;
+    while (ready) {
+        hki_task *task = ready;
+        ready = task->queue_next;
+        if (task->is_wait) {
+            /* The slot may be another's by the time of the wake: slots stay, and who sleeps looks. */
+            if (atomic_exchange(&task->signalled, HKI_SIGNALLED) == HKI_SLEEPING)
+                hki_futex_wake(&task->signalled, 1);
+            continue;
+        }
+        atomic_store_explicit(&task->state, HKI_TASK_READY, memory_order_relaxed);
+        hki_queue *queue = hki_task_queue(task);
+        if (executor->chain && !kept && queue->park == executor->queue->park)
+            kept = task;
+        else
+            hki_queue_push(queue, task);
+    }
+    return kept;
+}
+
+hki_task *hki_task_complete(hki_executor *executor, hki_task *task)
+{
+    hki_runtime *runtime = task->runtime;
+    if (runtime->accelerated) {
+        hki_stage_await(task);
+        if (!hki_task_queue(task)->is_accelerator)
+            task->end_ns = hki_clock_ns();
+    }
+    hki_task_settle(task);
+    hki_task *next = NULL;
+    if (!runtime->serial)
+        next = hki_task_dispatch(executor, hki_task_open_gates(task));
+    hki_task_finish(task);
+    if (runtime->accelerated)
+        hki_stage_end(task);
+    hki_executor_put(executor, task);
+    return next;
+}
+
+/* ---- running --------------------------------------------------------------------------------------------------------- */
+
+static int64_t thread_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* All pieces here, one after the other; a simulated device then takes its time. */
+static void run_serially(hki_task *task, hki_run_point *point)
+{
+    const hki_queue *queue = hki_task_queue(task);
+    const int64_t ready_ns = queue->pace ? hki_clock_ns() : 0,
+                  host_ns = queue->pace ? thread_ns() : 0;
+    for (int64_t piece = 0; piece < task->spec.piece_count; piece++) {
+        hki_task_run_piece(task, piece);
+        hki_tracing_piece(point, task, piece);
+    }
+    hki_task_run_join(task);
+    if (queue->pace)
+        queue->pace(task, ready_ns, thread_ns() - host_ns);
+}
+
+/* The others can be claimed from now on. */
+static void publish_pieces(hki_task *task)
+{
+    atomic_store_explicit(&task->pieces_left, task->spec.piece_count, memory_order_relaxed);
+    task->next_piece = 1;
+    hki_queue_push_first(hki_task_queue(task), task);
+}
+
+hki_task *hki_execute(hki_executor *executor, hki_claim claim)
+{
+    hki_task *task = claim.task;
+    hki_run_point point = hki_tracing_begin(task);
+    const bool has_pieces = task->spec.piece_count > 1;
+    const bool is_whole = claim.piece < 0;
+    hki_task_prefetch_gates(task);
+    if (is_whole && (!hki_task_start(task) || task->runtime->serial)) {
+        if (task->started)
+            run_serially(task, &point);
+        hki_tracing_end(&point, task);
+        return hki_task_complete(executor, task);
+    }
+    if (is_whole && has_pieces)
+        publish_pieces(task);
+    const int64_t piece = is_whole ? 0 : claim.piece;
+    hki_task_prefetch_waiters(task);
+    if (has_pieces)
+        hki_steal_offer(task);
+    hki_task_run_piece(task, piece);
+    hki_tracing_piece(&point, task, piece);
+    if (has_pieces && atomic_fetch_sub_explicit(&task->pieces_left, 1, memory_order_acq_rel) != 1)
+        return NULL;
+    hki_task_run_join(task);
+    hki_tracing_end(&point, task);
+    return hki_task_complete(executor, task);
+}
+
+void hki_claims_give_back(const hki_claim *claims, int count)
+{
+    for (int i = count - 1; i >= 0; i--)
+        hki_queue_push_first(hki_task_queue(claims[i].task), claims[i].task);
+}
+
+void hki_execute_foreign(hki_queue *queue, const hki_claim *claims, int count)
+{
+    hki_executor executor;
+    hki_executor_init(&executor, NULL, false);
+    fenv_t saved;
+    bool keep = hki_environment_is_default();
+    if (!keep) {
+        fegetenv(&saved);
+        fesetenv(FE_DFL_ENV);
+    }
+    for (int i = 0; i < count; i++) {
+        uint64_t begin = i + 1 < count ? hki_ticks() : 0;
+        hki_execute(&executor, claims[i]);
+        if (i + 1 < count && hki_ticks() - begin > HKI_LONG_TASK_TICKS) {
+            hki_claims_give_back(&claims[i + 1], count - i - 1);
+            break;
+        }
+    }
+    hki_executor_flush(&executor);
+    hki_progress(queue->runtime);
+    if (!keep)
+        fesetenv(&saved);
+}
+
+void hki_cancel_all(hki_runtime *runtime)
+{
+    bool found;
+    do {
+        found = false;
+        for (int i = 0; i < runtime->queue_count; i++)
+            for (hki_claim claim;
+                 hki_queue_pop(runtime->queues[i], NULL, HKI_LONG_TASK_NS, &claim, 1); found = true)
+                hki_execute_foreign(runtime->queues[i], &claim, 1);
+    } while (found || !hki_ring_is_empty(runtime->ring));
+}

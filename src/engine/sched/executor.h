@@ -1,0 +1,82 @@
+/* A thread that runs tasks now: a worker, or one that submits or waits. Externally synchronised: its own thread's. */
+#ifndef HOCKET_ENGINE_SCHED_EXECUTOR_H
+#define HOCKET_ENGINE_SCHED_EXECUTOR_H
+
+#include "engine/sched/scheduler.h"
+
+typedef struct hki_claim {
+    hki_task *task; /* NULL: nothing there */
+    int64_t piece;  /* -1: the whole task, not started */
+} hki_claim;
+
+typedef struct hki_executor {
+    hki_queue *queue;             /* a worker's own; NULL in other threads */
+    int slot;                     /* whose counters and score, a worker's; -1: none */
+    hki_finished *finished_tasks; /* those */
+    uint64_t untold_tasks;        /* counted there, and not yet in hki_counter.finished */
+    uint64_t counted_queues;      /* since hki_queue_counted, a bit each by their number */
+    bool chain;                   /* may keep one ready successor for itself */
+    bool only_short;              /* takes from the ring only what needs no gates */
+    int instants;                 /* tasks run while others were held back */
+    int batch_count;              /* short tasks to be run: see scoreboard.h */
+    int64_t batch_ns;
+    uint64_t stalled_on; /* what is in the way of the next one; 0: nothing */
+    hki_task *batch[HKI_BATCH_TASKS];
+    hki_slot_returns returns;
+} hki_executor;
+
+static inline void hki_executor_init(hki_executor *executor, hki_queue *queue, bool chain)
+{
+    executor->queue = queue;
+    executor->slot = -1;
+    executor->finished_tasks = NULL;
+    executor->untold_tasks = executor->counted_queues = 0;
+    executor->chain = chain;
+    executor->only_short = false;
+    executor->instants = executor->batch_count = executor->returns.count = 0;
+    executor->batch_ns = 0;
+    executor->stalled_on = 0;
+}
+
+/* Of a worker, or a thread that works on a worker's core: with counters and score of their own. */
+static inline void hki_executor_init_slot(hki_executor *executor, hki_runtime *runtime,
+                                          hki_queue *queue, int slot, bool chain)
+{
+    hki_executor_init(executor, queue, chain);
+    executor->slot = slot;
+    executor->finished_tasks = runtime->scheduler->counters[slot].by_queue;
+}
+
+/* Gives slots back that were put, and tells what was counted; before the executor goes or pauses. */
+void hki_executor_flush(hki_executor *executor);
+/* The task has ended: its slot is another's, and it counts as finished. */
+void hki_executor_put(hki_executor *executor, hki_task *task);
+
+/* ---- execute.c ------------------------------------------------------------------------------------------------------ */
+
+/* Runs what was claimed; returns a successor to run next when the executor chains. */
+hki_task *hki_execute(hki_executor *executor, hki_claim claim);
+/* Runs what was claimed from the queue in a thread that is no worker. */
+void hki_execute_foreign(hki_queue *queue, const hki_claim *claims, int count);
+/* Ends a task: failures, gates, finish, counters. Returns a ready successor for a chaining executor. */
+hki_task *hki_task_complete(hki_executor *executor, hki_task *task);
+/* Gives ready tasks, linked through queue_next, to the threads that wait for them or to their queues; a chaining executor
+ * gets one of its own device back. */
+hki_task *hki_task_dispatch(hki_executor *executor, hki_task *ready);
+/* It was not as short as expected: lets others have what was taken along. */
+void hki_claims_give_back(const hki_claim *claims, int count);
+/* Once the runtime is ending: a thread that still issues a task, or makes one ready, finishes it, cancelled, in place. */
+void hki_cancel_all(hki_runtime *runtime);
+
+/* Every task sees the same floating-point environment, whatever the caller's thread has set. True: it is that. */
+static inline bool hki_environment_is_default(void)
+{
+#if defined(__x86_64__)
+    enum { CONTROL_BITS = 0xffc0, DEFAULT_CONTROL = 0x1f80 };
+    return (__builtin_ia32_stmxcsr() & CONTROL_BITS) == DEFAULT_CONTROL;
+#else
+    return false;
+#endif
+}
+
+#endif

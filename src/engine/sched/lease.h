@@ -1,0 +1,39 @@
+/* Borrowed cores. A thread that issues short calls, and is so far ahead that it had better wait for some of them, works at them
+ * itself on the core of a worker, which rests meanwhile: three threads on two cores would take turns, and what this one has
+ * just written is in its own core's cache.
+ *
+ * The worker gets its core back when that thread has not been at it for a while, or waits, or as soon as there is something
+ * that waking a worker is worth: so no more than a fraction of a millisecond of one core is lost where things change. Only with
+ * one CPU device, of two cores or more. Thread-safe. */
+#ifndef HOCKET_ENGINE_SCHED_LEASE_H
+#define HOCKET_ENGINE_SCHED_LEASE_H
+
+#include "engine/core/slot.h"
+
+enum { HKI_LEASE_NONE = 0, HKI_LEASE_RESTING = 1, HKI_LEASE_RECALLED = 2 };
+
+typedef struct hki_lease {
+    _Alignas(
+        HKI_CACHE_LINE) _Atomic(uint64_t) until; /* ticks; 0: no thread works on a worker's core */
+    _Atomic(uint64_t) since;                     /* ticks: when it began to */
+    _Atomic(int) processor;                      /* where it was then, */
+    _Atomic(uint32_t) state; /* of the worker that rests: the futex it sleeps on */
+    _Atomic(bool) taken;     /* a thread has the counters that are for this */
+} hki_lease;
+
+/* Works until is_enough(what). False: it was not to, or cannot any more, since what comes next is for workers: then the
+ * thread had better wait. For a thread that holds no lock. It takes no core of the device's: the worker's is left to it. */
+bool hki_lease_work(hki_runtime *runtime, bool (*is_enough)(const void *what), const void *what);
+/* The worker that rests, if one does, had better come back. */
+void hki_lease_recall(hki_runtime *runtime);
+/* The same where this thread is about to wait: not if another one is at work so. */
+void hki_lease_leave(hki_runtime *runtime);
+bool hki_lease_is_on(const hki_runtime *runtime);
+/* A worker rests, or is about to come back: the thread that would wake one may rely on it. */
+bool hki_lease_rests(const hki_runtime *runtime);
+/* For a worker that has nothing at hand: it had better rest, by hki_lease_rest. */
+bool hki_lease_is_due(hki_queue *queue);
+/* Rests; false: another worker does. The worker is not attentive meanwhile. */
+bool hki_lease_rest(hki_queue *queue);
+
+#endif

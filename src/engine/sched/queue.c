@@ -1,0 +1,261 @@
+/* The ready tasks of one device. Whoever makes a task ready pushes it to an inbox without a lock. Workers take a batch at a
+ * time, under a lock of their own, so that a line of memory is handed between cores once per batch, not once per task. */
+#include "engine/sched/ring.h"
+#include "engine/sched/scoreboard.h"
+#include "engine/sched/steal.h"
+
+/* Only one thread at a time changes it. */
+static void add_ns(_Atomic(int64_t) *sum, int64_t ns)
+{
+    atomic_store_explicit(sum, atomic_load_explicit(sum, memory_order_relaxed) + ns,
+                          memory_order_relaxed);
+}
+
+/* Puts the task behind `previous`, which is in the list; NULL: first. */
+static void link_behind(hki_queue *queue, hki_task *previous, hki_task *task)
+{
+    int index = task->spec.collective ? 0 : 1;
+    task->queue_previous = previous;
+    task->queue_next = previous ? previous->queue_next : queue->lists[index].first;
+    if (previous)
+        previous->queue_next = task;
+    else
+        queue->lists[index].first = task;
+    if (task->queue_next)
+        task->queue_next->queue_previous = task;
+    else
+        queue->lists[index].last = task;
+    add_ns(&queue->backlog_ns, hki_task_backlog_ns(task));
+    hki_steal_count(task, 1);
+    atomic_store_explicit(&task->queued_in, queue, memory_order_relaxed);
+}
+
+/* What was issued first goes first, about. Then no more memory is taken than the program's order needs: what fetches the
+ * data of later steps is ready before the rest of this one. And reductions between devices, of which it holds exactly, get
+ * ready from the last layer to the first, while a program names its parameters, and so sums their gradients, in the order
+ * in which the next step needs them. */
+static void link_in_order(hki_queue *queue, hki_task *task)
+{
+    enum { LOOKS = 64 };
+    const int index = task->spec.collective ? 0 : 1;
+    const uint64_t sequence = hki_task_sequence(task);
+    hki_task *previous = queue->lists[index].last;
+    if (previous && hki_task_sequence(previous) > sequence) {
+        /* Most come in the order in which they were issued: behind the latest, then. */
+        previous = queue->lists[index].latest;
+        if (previous && hki_task_sequence(previous) > sequence)
+            previous = NULL;
+        hki_task *next = previous ? previous->queue_next : queue->lists[index].first;
+        for (int i = 0; (index == 0 || i < LOOKS) && hki_task_sequence(next) < sequence; i++) {
+            previous = next;
+            next = next->queue_next;
+        }
+    }
+    link_behind(queue, previous, task);
+    queue->lists[index].latest = task;
+}
+
+static void unlink_task(hki_queue *queue, hki_task *task)
+{
+    int index = task->spec.collective ? 0 : 1;
+    if (queue->lists[index].latest == task)
+        queue->lists[index].latest = task->queue_previous;
+    if (task->queue_previous)
+        task->queue_previous->queue_next = task->queue_next;
+    else
+        queue->lists[index].first = task->queue_next;
+    if (task->queue_next)
+        task->queue_next->queue_previous = task->queue_previous;
+    else
+        queue->lists[index].last = task->queue_previous;
+    add_ns(&queue->backlog_ns, -hki_task_backlog_ns(task));
+    hki_steal_count(task, -1);
+    atomic_store_explicit(&task->queued_in, NULL, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&queue->listed[index], 1, memory_order_relaxed);
+}
+
+bool hki_queue_is_ready(hki_queue *queue)
+{
+    return atomic_load(&queue->listed[1]) > 0 || atomic_load(&queue->inboxes[1].newest) ||
+           hki_queue_is_urgent(queue);
+}
+
+bool hki_queue_is_urgent(hki_queue *queue)
+{
+    return atomic_load(&queue->listed[0]) > 0 || atomic_load(&queue->inboxes[0].newest);
+}
+
+bool hki_queue_wants_help(hki_queue *queue)
+{
+    hki_runtime *runtime = queue->runtime;
+    return (hki_queue_is_ready(queue) && !hki_park_is_attended(queue->park)) ||
+           (!hki_ring_is_empty(runtime->ring) && atomic_load(&runtime->scheduler->attentive) == 0);
+}
+
+void hki_queue_wake(hki_queue *queue)
+{
+    if (queue->notify)
+        queue->notify(queue);
+    else if (hki_park_has_sleepers(queue->park))
+        hki_park_wake(queue->park);
+    else
+        hki_lease_recall(queue->runtime);
+}
+
+void hki_queue_notify(hki_queue *queue)
+{
+    if (queue->budget && queue->budget->shared)
+        atomic_fetch_or(&queue->budget->ready, (uint64_t)1 << queue->number);
+    if (!hki_park_is_attended(queue->park))
+        hki_queue_wake(queue);
+}
+
+void hki_queue_push(hki_queue *queue, hki_task *task)
+{
+    _Atomic(hki_task *) *inbox = &queue->inboxes[task->spec.collective ? 0 : 1].newest;
+    hki_task *newest = atomic_load_explicit(inbox, memory_order_relaxed);
+    do
+        task->queue_next = newest;
+    while (!atomic_compare_exchange_weak(inbox, &newest, task));
+    hki_queue_notify(queue);
+}
+
+/* Moves what has come in to the lists, in the order in which it came. */
+static void drain_locked(hki_queue *queue, int index)
+{
+    if (!atomic_load_explicit(&queue->inboxes[index].newest, memory_order_relaxed))
+        return;
+    /* Counted before it is taken out: a worker about to sleep must see one or the other. */
+    atomic_fetch_add(&queue->listed[index], 1);
+    hki_task *newest = atomic_exchange(&queue->inboxes[index].newest, NULL), *oldest = NULL;
+    uint32_t count = 0;
+    while (newest) {
+        hki_task *before = newest->queue_next;
+        newest->queue_next = oldest;
+        oldest = newest;
+        newest = before;
+        count++;
+    }
+    while (oldest) {
+        hki_task *after = oldest->queue_next;
+        link_in_order(queue, oldest);
+        oldest = after;
+    }
+    atomic_fetch_add(&queue->listed[index], count - 1);
+}
+
+void hki_queue_push_first(hki_queue *queue, hki_task *task)
+{
+    hki_lock_acquire(&queue->lock);
+    link_behind(queue, NULL, task);
+    atomic_fetch_add(&queue->listed[task->spec.collective ? 0 : 1], 1);
+    hki_lock_release(&queue->lock);
+    hki_queue_notify(queue);
+}
+
+/* The whole task, or the next piece of one that has started. */
+static hki_claim claim_locked(hki_queue *queue, hki_task *task)
+{
+    int64_t piece = task->next_piece;
+    if (piece < 0) {
+        unlink_task(queue, task);
+    } else {
+        task->next_piece++;
+        if (task->next_piece == task->spec.piece_count)
+            unlink_task(queue, task);
+    }
+    return (hki_claim){task, piece};
+}
+
+static void take_listed_locked(hki_queue *queue, hki_task_batch *taken)
+{
+    for (;;) {
+        hki_task *task = queue->lists[0].first ? queue->lists[0].first : queue->lists[1].first;
+        if (!task || !hki_task_batch_has_room(taken, task))
+            return;
+        hki_task_batch_add(taken, claim_locked(queue, task));
+    }
+}
+
+/* Moves on with what the executor has taken off the ring. True: something has changed that was in the way. */
+static bool run_batch(hki_executor *executor, int from_ring, bool has_others)
+{
+    if (executor->batch_count)
+        hki_batch_run(executor);
+    else if (executor->stalled_on)
+        return hki_batch_await(executor);
+    else if (executor->instants > 0 && !has_others)
+        hki_batch_gather(from_ring);
+    return from_ring > 0;
+}
+
+int hki_queue_pop(hki_queue *queue, hki_executor *executor, int64_t most_ns, hki_claim *claims,
+                  int count)
+{
+    hki_ring *ring = queue->runtime->ring;
+    hki_task_batch taken = {.claims = claims, .limit = count, .most_ns = most_ns};
+    bool again;
+    do {
+        int from_ring = 0;
+        if (hki_queue_is_ready(queue)) {
+            hki_lock_acquire(&queue->lock);
+            drain_locked(queue, 0);
+            drain_locked(queue, 1);
+            take_listed_locked(queue, &taken);
+            hki_lock_release(&queue->lock);
+        }
+        if (ring && taken.count == 0)
+            from_ring = hki_ring_take(ring, queue, executor, &taken);
+        hki_steal_call(queue);
+        again = executor ? run_batch(executor, from_ring, taken.count > 0) : from_ring > 0;
+    } while (taken.count == 0 && again && !hki_ring_is_empty(ring) &&
+             !(executor && hki_lease_is_due(queue)));
+    return taken.count;
+}
+
+hki_claim hki_queue_take(hki_queue *queue, hki_task *task, uint64_t sequence)
+{
+    hki_claim claim = {NULL, -1};
+    hki_lock_acquire(&queue->lock);
+    drain_locked(queue, 0);
+    drain_locked(queue, 1);
+    /* Being in this queue while its lock is held keeps the slot from being anything else. */
+    if (atomic_load_explicit(&task->queued_in, memory_order_relaxed) == queue &&
+        atomic_load_explicit(&task->sequence, memory_order_relaxed) == sequence)
+        claim = claim_locked(queue, task);
+    bool more = queue->lists[0].first || queue->lists[1].first;
+    hki_lock_release(&queue->lock);
+    if (more)
+        hki_queue_notify(queue);
+    return claim;
+}
+
+hki_claim hki_queue_take_piece(hki_queue *queue)
+{
+    enum { LOOKS = 2 * HKI_BATCH_TASKS }; /* put first: but a worker may give others back */
+    hki_claim claim = {NULL, -1};
+    hki_lock_acquire(&queue->lock);
+    for (int i = 0; i < 2; i++) {
+        hki_task *task = queue->lists[i].first;
+        for (int j = 0; task && !claim.task && j < LOOKS; j++, task = task->queue_next)
+            if (task->next_piece > 0 && hki_is_lendable(task))
+                claim = claim_locked(queue, task);
+    }
+    hki_lock_release(&queue->lock);
+    return claim;
+}
+
+void hki_budget_release(hki_queue *queue)
+{
+    atomic_fetch_add(&queue->budget->free_cores, 1);
+    if (hki_queue_has_work(queue) && !hki_park_is_attended(queue->park))
+        hki_queue_wake(queue);
+}
+
+bool hki_queue_has_work(hki_queue *queue)
+{
+    hki_ring *ring = queue->runtime->ring;
+    const bool is_ready =
+        queue->budget->shared ? hki_steal_has_peer(queue) : hki_queue_is_ready(queue);
+    return is_ready || (ring && hki_ring_is_for(ring, queue));
+}

@@ -1,0 +1,140 @@
+/* The ready tasks of a device, and the threads that take them. Thread-safe, but for what a comment says. */
+#ifndef HOCKET_ENGINE_SCHED_QUEUE_H
+#define HOCKET_ENGINE_SCHED_QUEUE_H
+
+#include "engine/sched/executor.h"
+
+#include <hocket/runtime.h>
+
+typedef struct hki_worker {
+    pthread_t thread;
+    bool running;
+    int index; /* of the queue's workers */
+    int slot;  /* of the scheduler's counters; -1: an accelerator's, whose tasks others finish */
+    int processor;
+    hki_queue *queue;
+} hki_worker;
+
+/* An accelerator's part of a queue: accel/accelerator.h. */
+typedef struct hki_flights hki_flights;
+typedef struct hki_launchers hki_launchers;
+
+struct hki_queue {
+    hki_runtime *runtime;
+    hki_device *device;
+    hki_queue_kind kind;
+    bool
+        is_accelerator; /* its one worker, or a launcher, launches tasks, and the clock completes them */
+    hki_budget *budget; /* NULL: an accelerator's */
+    hki_park *
+        park; /* where its workers wait: its own, or that of the first queue that shares its cores */
+    hki_park own_park;
+    int number; /* in runtime->queues */
+    _Alignas(HKI_CACHE_LINE) hki_lock lock;
+    struct {
+        hki_task *first, *last;
+        /* That was put in order, or the one before it; NULL: look from the first on. */
+        hki_task *latest;
+    } lists[2];                  /* [0]: reductions between devices, taken first; [1]: the rest */
+    _Atomic(uint32_t) listed[2]; /* entries in the lists */
+    _Atomic(int64_t) backlog_ns; /* of the lists; queue lock for writing */
+    struct {
+        _Alignas(
+            HKI_CACHE_LINE) _Atomic(hki_task *) newest; /* a stack, linked through queue_next */
+    } inboxes[2];
+    /* Ticks: when the device had unfinished calls last; when its workers looked elsewhere for pieces in vain. */
+    _Alignas(HKI_CACHE_LINE) _Atomic(uint64_t) unfinished_ticks, failed_steal_ticks;
+    /* Tasks issued by epoch (issue lock) and finished (by executor). */
+    _Alignas(HKI_CACHE_LINE) unsigned epoch;
+    _Atomic(uint64_t) issued[2];
+    _Atomic(uint64_t) finished_elsewhere[2]; /* of those, by threads that are no workers */
+    uint64_t at_once;                        /* tasks that ran under the issue lock: in no epoch */
+    pthread_mutex_t flip_lock;               /* held by the thread that waits for the device */
+    int worker_count;
+    hki_worker *workers;
+    /* Of accelerators: who launches from it, NULL: its worker; called instead of waking one; the serial engine's way to let
+     * a task take its time. */
+    hki_launchers *launchers;
+    void (*notify)(hki_queue *queue);
+    void (*pace)(hki_task *task, int64_t ready_ns, int64_t host_ns);
+    /* Tasks launched and not completed; of the thread that launches, one at a time: when the latest of them ends where that
+     * is known, and how long launching it took; what one takes (smoothed); and what hk_device_get_stats tells. */
+    hki_flights *flights;
+    _Atomic(uint32_t) in_flight;
+    _Atomic(bool) launching; /* a launcher is at it */
+    _Atomic(int64_t) launched_end_ns;
+    uint64_t launch_ticks;
+    _Atomic(int64_t) pace_ns;
+    hki_lock stats_lock;
+    hk_queue_stats stats;
+};
+
+/* What a task adds to a backlog: work that would be worth waking another worker for. */
+static inline int64_t hki_task_backlog_ns(const hki_task *task)
+{
+    int64_t ns = task->spec.expected_ns;
+    return task->spec.piece_count > 1 || ns > HKI_LONG_TASK_NS ? HKI_LONG_TASK_NS : ns;
+}
+
+/* Short tasks that are taken together. */
+typedef struct hki_task_batch {
+    hki_claim *claims;
+    int count, limit;
+    int64_t ns, most_ns;
+} hki_task_batch;
+
+/* A long one is taken alone. */
+static inline bool hki_task_batch_has_room(const hki_task_batch *taken, const hki_task *task)
+{
+    return taken->count < taken->limit && taken->ns < HKI_BATCH_NS &&
+           hki_task_backlog_ns(task) <= (taken->count == 0 ? taken->most_ns : HKI_BATCH_NS);
+}
+
+static inline void hki_task_batch_add(hki_task_batch *taken, hki_claim claim)
+{
+    taken->ns += hki_task_backlog_ns(claim.task);
+    taken->claims[taken->count++] = claim;
+}
+
+/* What is ready. */
+void hki_queue_push(hki_queue *queue, hki_task *task);
+/* To the front: what is to go on at once, and a started task whose pieces 1 … are to be claimed. */
+void hki_queue_push_first(hki_queue *queue, hki_task *task);
+bool hki_queue_is_ready(hki_queue *queue);
+/* A reduction between devices is ready. */
+bool hki_queue_is_urgent(hki_queue *queue);
+/* Something is ready, or to be ordered, and no worker is looking for work. */
+bool hki_queue_wants_help(hki_queue *queue);
+/* A worker of the queue that has a core would find something to do. */
+bool hki_queue_has_work(hki_queue *queue);
+/* Takes a task or piece, or several short tasks, at most count: ready ones first, then from the ring. None in whose way one
+ * is that is expected to take more than most_ns, unless that is HKI_LONG_TASK_NS. Returns how many. May run what is shorter
+ * than taking it, in an executor that is not NULL. */
+int hki_queue_pop(hki_queue *queue, hki_executor *executor, int64_t most_ns, hki_claim *claims,
+                  int count);
+/* Takes this very task, or a piece of it, if it is still in the queue. */
+hki_claim hki_queue_take(hki_queue *queue, hki_task *task, uint64_t sequence);
+/* Takes a piece of a task that has started, and is lendable (steal.h). */
+hki_claim hki_queue_take_piece(hki_queue *queue);
+
+/* Wakes a worker of the queue, or calls back the one that rests. */
+void hki_queue_wake(hki_queue *queue);
+/* The same, unless one is looking already, or will look again in a moment, being at a short task: waking costs more than
+ * that. A worker that finds much to do wakes the next. */
+void hki_queue_notify(hki_queue *queue);
+/* A core of the queue's device is free again. */
+void hki_budget_release(hki_queue *queue);
+
+/* A task of the epoch has finished. Threads that wait for all of them are woken, where they sleep, when the executor runs out
+ * of tasks: by hki_progress, and, of a worker, hki_queue_counted before that. */
+void hki_queue_count(hki_queue *queue, hki_executor *executor, unsigned epoch);
+/* What a worker has counted goes before all that it looks at from now on. */
+void hki_queue_counted(hki_executor *executor);
+uint64_t hki_queue_finished(hki_queue *queue, unsigned epoch);
+/* Calls on the devices that have these cores have not finished. */
+bool hki_has_unfinished(hki_runtime *runtime, const hki_budget *budget);
+
+/* A worker's thread. */
+void *hki_worker_main(void *worker);
+
+#endif

@@ -1,0 +1,96 @@
+/* The order of what is ready in a queue, and that nothing is lost in it. On a queue by itself: without workers. */
+#include "engine/sched/queue.h"
+#include "tests/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 300 };
+
+static hki_queue *queue;
+
+static void *zeros(size_t bytes)
+{
+    void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    if (!memory)
+        abort();
+    return memset(memory, 0, bytes);
+}
+
+static hki_task *task_make(uint64_t sequence, bool collective)
+{
+    hki_task *task = zeros(sizeof *task);
+    atomic_store(&task->sequence, sequence);
+    task->next_piece = -1;
+    task->spec.piece_count = 1;
+    task->spec.expected_ns = 1000000;
+    task->spec.collective = collective;
+    return task;
+}
+
+/* Takes all, at most MOST, and drops them; returns how many. */
+static int take_all(uint64_t *sequences)
+{
+    hki_claim claim;
+    int count = 0;
+    while (count < MOST && hki_queue_pop(queue, NULL, HKI_LONG_TASK_NS, &claim, 1)) {
+        sequences[count++] = hki_task_sequence(claim.task);
+        free(claim.task);
+    }
+    for (int i = 0; i < 2; i++)
+        CHECK(!queue->lists[i].first && !queue->lists[i].last && !queue->lists[i].latest &&
+              atomic_load(&queue->listed[i]) == 0);
+    return count;
+}
+
+/* The newest is ready first, and after it those that were issued before, in this order. */
+static void check_order(int from, int to, bool collective)
+{
+    uint64_t taken[MOST];
+    const int step = from < to ? 1 : -1, count = abs(to - from) + 2;
+    hki_queue_push(queue, task_make(1000, collective));
+    for (int i = from; i != to + step; i += step)
+        hki_queue_push(queue, task_make((uint64_t)i, collective));
+    CHECK_EQ_I64(take_all(taken), count);
+    for (int i = 1; i < count; i++)
+        CHECK(taken[i] > taken[i - 1]);
+}
+
+static void check_random(void)
+{
+    uint64_t state = 1, taken[MOST];
+    for (int round = 0; round < 500; round++) {
+        const int count = 1 + round % MOST;
+        int seen[1000] = {0};
+        for (int i = 0; i < count; i++) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            const uint64_t sequence = (state >> 33) % 1000;
+            seen[sequence]++;
+            (sequence % 5 ? hki_queue_push
+                          : hki_queue_push_first)(queue, task_make(sequence, sequence % 7 == 0));
+        }
+        CHECK_EQ_I64(take_all(taken), count);
+        for (int i = 0; i < count; i++)
+            CHECK(seen[taken[i]]-- > 0);
+    }
+}
+
+int main(void)
+{
+    hki_runtime *runtime = zeros(sizeof *runtime);
+    hki_scheduler *scheduler = zeros(sizeof *scheduler);
+    queue = zeros(sizeof *queue);
+    queue->park = &queue->own_park;
+    queue->own_park.all_attentive = &scheduler->attentive;
+    queue->runtime = runtime;
+    runtime->scheduler = scheduler;
+    for (int collective = 0; collective < 2; collective++) {
+        check_order(1, 200, collective);
+        check_order(200, 1, collective);
+    }
+    check_random();
+    free(queue);
+    free(scheduler);
+    free(runtime);
+    return check_result();
+}

@@ -1,0 +1,236 @@
+/* The ring that tasks of CPU devices wait in to be run by the scoreboard or registered. */
+#include "engine/sched/ring.h"
+
+#include "engine/sched/scoreboard.h"
+#include "engine/sched/tracing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+hki_ring *hki_ring_create(hki_runtime *runtime)
+{
+    const size_t bytes = (sizeof(hki_ring) + HKI_CACHE_LINE - 1) / HKI_CACHE_LINE * HKI_CACHE_LINE;
+    hki_ring *self = aligned_alloc(HKI_CACHE_LINE, bytes);
+    if (self) {
+        memset(self, 0, bytes);
+        self->runtime = runtime;
+    }
+    return self;
+}
+
+/* Only one thread at a time changes it. */
+static void add_ns(_Atomic(int64_t) *sum, int64_t ns)
+{
+    atomic_store_explicit(sum, atomic_load_explicit(sum, memory_order_relaxed) + ns,
+                          memory_order_relaxed);
+}
+
+static hki_task *task_in_ring(const hki_ring *ring, uint64_t position)
+{
+    return (hki_task *)(ring->entries[position % HKI_RING_TASKS] & ~(uintptr_t)HKI_SHAPE_BITS);
+}
+
+static void prefetch_in_ring(const hki_ring *ring, uint64_t position)
+{
+    hki_task_prefetch(task_in_ring(ring, position),
+                      (unsigned)(ring->entries[position % HKI_RING_TASKS] & HKI_SHAPE_BITS));
+}
+
+/* The lines that running it is going to touch. */
+static unsigned shape_of(const hki_task *task)
+{
+    enum {
+        PER_LINE = HKI_CACHE_LINE / sizeof(hki_access),
+        STEP = HKI_SHAPE_PAYLOAD & -HKI_SHAPE_PAYLOAD
+    };
+    const hki_task_spec *spec = &task->spec;
+    unsigned count =
+        spec->access_count <= HKI_TASK_INLINE_ACCESSES ? (unsigned)spec->access_count : 0;
+    unsigned payload = task->payload_lines < 3 ? task->payload_lines : 3;
+    return (count + PER_LINE - 1) / PER_LINE | payload * STEP |
+           (hki_task_is_short(task) ? 0 : HKI_SHAPE_REGISTERED);
+}
+
+bool hki_ring_put_locked(hki_ring *ring, hki_task *task)
+{
+    uint64_t put = atomic_load_explicit(&ring->put, memory_order_relaxed);
+    if (put - ring->seen_taken == HKI_RING_TASKS) {
+        ring->seen_taken = atomic_load_explicit(&ring->taken, memory_order_acquire);
+        if (put - ring->seen_taken == HKI_RING_TASKS)
+            return false;
+    }
+    add_ns(&ring->put_ns, hki_task_backlog_ns(task));
+    const unsigned shape = shape_of(task);
+    task->runtime->shape = shape;
+    ring->entries[put % HKI_RING_TASKS] = (uintptr_t)task | shape;
+    hki_prefetch_write(&ring->entries[(put + 16) % HKI_RING_TASKS]);
+    atomic_store(&ring->put, put + 1);
+    return true;
+}
+
+void hki_ring_notify(hki_queue *queue)
+{
+    if (!hki_park_is_attended(queue->park))
+        hki_queue_wake(queue);
+}
+
+int64_t hki_ring_backlog_ns(hki_ring *ring)
+{
+    return atomic_load_explicit(&ring->put_ns, memory_order_relaxed) -
+           atomic_load_explicit(&ring->taken_ns, memory_order_relaxed);
+}
+
+bool hki_ring_is_for(hki_ring *ring, hki_queue *queue)
+{
+    hki_runtime *runtime = ring->runtime;
+    if (hki_ring_is_empty(ring))
+        return false;
+    if (runtime->scheduler->budget_count == 1 || atomic_load(&runtime->ended))
+        return true;
+    /* Asked again and again, it would take the lines that say so from the threads that issue and finish calls. */
+    const uint64_t now = hki_ticks();
+    if (now - atomic_load_explicit(&queue->unfinished_ticks, memory_order_relaxed) <
+        HKI_LONG_TASK_TICKS)
+        return true;
+    const bool is_for = hki_has_unfinished(runtime, queue->budget);
+    if (is_for)
+        atomic_store_explicit(&queue->unfinished_ticks, now, memory_order_relaxed);
+    return is_for;
+}
+
+bool hki_ring_is_parallel(const hki_ring *ring)
+{
+    return ring && atomic_load_explicit(&ring->distance, memory_order_relaxed) >
+                       (uint64_t)ring->runtime->scheduler->core_count;
+}
+
+/* ---- taking -------------------------------------------------------------------------------------------------------- */
+
+/* A thread that takes tasks off the ring, and what has come of it. */
+typedef struct taker {
+    const hki_queue *queue;
+    hki_executor *executor; /* NULL: it runs nothing by the scoreboard */
+    hki_task_batch *taken;  /* NULL: it has the issue lock, and registers all */
+    hki_task *first_ready,
+        **ready_end; /* for queues, in the order of calls, linked through queue_next */
+    int registered;
+    int64_t instants_ns;
+} taker;
+
+static void push_ready(const taker *self)
+{
+    for (hki_task *task = self->first_ready, *next; task; task = next) {
+        next = task->queue_next;
+        hki_queue_push(hki_task_queue(task), task);
+    }
+}
+
+/* False: it stays in the ring for now. */
+static bool register_task(taker *self, hki_task *task)
+{
+    const hki_registration registration = hki_task_register(task);
+    if (registration == HKI_NOT_REGISTERED)
+        return false;
+    self->registered++;
+    if (registration != HKI_REGISTERED_READY)
+        return true;
+    hki_tracing_ready(task);
+    atomic_store_explicit(&task->state, HKI_TASK_READY, memory_order_relaxed);
+    if (self->taken && hki_task_queue(task) == self->queue) {
+        hki_task_batch_add(self->taken, (hki_claim){task, -1});
+    } else {
+        task->queue_next = NULL;
+        *self->ready_end = task;
+        self->ready_end = &task->queue_next;
+    }
+    return true;
+}
+
+/* Whether the task at this position is taken off. */
+static bool take_one(taker *self, hki_task *task, uint64_t position)
+{
+    hki_executor *executor = self->executor;
+    if (self->taken && hki_task_queue(task) == self->queue &&
+        !hki_task_batch_has_room(self->taken, task))
+        return false;
+    /* A thread that helps leaves these to workers: once one has gates, all that follow from it need some, too. */
+    if (!executor && self->taken && hki_task_is_short(task) && !atomic_load(&task->runtime->ended))
+        return false;
+    switch (executor ? hki_scoreboard_try(executor, task, position) : HKI_SCORED_NOT) {
+    case HKI_SCORED_STALLED:
+        return false;
+    case HKI_SCORED_RUN:
+        self->instants_ns += hki_task_backlog_ns(task);
+        executor->instants++;
+        return true;
+    case HKI_SCORED_TAKEN:
+        return true;
+    case HKI_SCORED_NOT:
+        break;
+    }
+    return !(executor && (executor->batch_count || executor->only_short)) &&
+           register_task(self, task);
+}
+
+static bool has_enough(const taker *self)
+{
+    return (self->executor && self->executor->batch_count && hki_batch_is_full(self->executor)) ||
+           self->instants_ns >= HKI_INSTANTS_NS ||
+           (self->taken && self->registered >= HKI_REGISTRATIONS);
+}
+
+static int take_locked(hki_ring *ring, taker *self)
+{
+    enum { FETCH_AHEAD = 8 };
+    const uint64_t put = atomic_load_explicit(&ring->put, memory_order_acquire);
+    const uint64_t first = atomic_load_explicit(&ring->taken, memory_order_relaxed);
+    const uint64_t end = self->taken && put - first > HKI_INSTANTS ? first + HKI_INSTANTS : put;
+    uint64_t next = first, fetched = first;
+    int64_t taken_ns = 0;
+    while (next != end && !has_enough(self)) {
+        for (; fetched != put && fetched - next <= FETCH_AHEAD; fetched++)
+            prefetch_in_ring(ring, fetched);
+        hki_task *task = task_in_ring(ring, next);
+        const int64_t ns = hki_task_backlog_ns(task); /* it may be gone afterwards */
+        if (!take_one(self, task, next + 1))
+            break;
+        next++;
+        taken_ns += ns;
+    }
+    if (next != first) {
+        add_ns(&ring->taken_ns, taken_ns);
+        atomic_store(&ring->taken, next);
+    }
+    return (int)(next - first);
+}
+
+static int take(hki_ring *ring, taker *self)
+{
+    self->ready_end = &self->first_ready;
+    hki_lock_acquire(&ring->lock);
+    const int count = take_locked(ring, self);
+    hki_lock_release(&ring->lock);
+    push_ready(self);
+    return count;
+}
+
+int hki_ring_take(hki_ring *ring, hki_queue *queue, hki_executor *executor, hki_task_batch *taken)
+{
+    taker self = {.queue = queue, .executor = executor, .taken = taken};
+    return take(ring, &self);
+}
+
+bool hki_ring_register_locked(hki_ring *ring)
+{
+    taker self = {0};
+    take(ring, &self);
+    return hki_ring_is_empty(ring);
+}
+
+void hki_ring_drain_locked(hki_ring *ring)
+{
+    /* What cannot be registered for want of memory, or because of short tasks without gates, can be when others have
+     * finished. */
+    for (unsigned times = 0; !hki_ring_register_locked(ring);)
+        hki_relax_or_yield(&times);
+}

@@ -1,0 +1,175 @@
+/* The threads of a device: take what is ready, run it, look again; spin a little, then sleep. */
+#include "engine/sched/queue.h"
+#include "engine/sched/steal.h"
+#include "engine/sched/tracing.h"
+
+#include <fenv.h>
+
+/* A worker at a long task is not attentive: others must be woken for what comes meanwhile. Where others share its core, they
+ * cannot run anyway. */
+static hki_task *execute_attentively(hki_executor *executor, hki_claim claim)
+{
+    hki_queue *queue = executor->queue;
+    const hki_task_spec *spec = &claim.task->spec;
+    const bool is_long = spec->piece_count > 1 || spec->expected_ns > HKI_LONG_TASK_NS;
+    const bool leaves = is_long && !queue->budget->shared;
+    if (is_long)
+        hki_executor_flush(executor); /* the window may wait for what it has counted */
+    if (leaves) {
+        hki_park_leave(queue->park);
+        if (hki_queue_has_work(queue))
+            hki_queue_notify(queue);
+    }
+    hki_task *next = hki_execute(executor, claim);
+    if (leaves)
+        hki_park_attend(queue->park);
+    return next;
+}
+
+/* Takes what is ready next, in other queues, too. */
+static int take(hki_executor *executor, hki_claim *claims)
+{
+    do {
+        if (hki_lease_is_due(executor->queue))
+            return 0;
+        hki_queue *queue = hki_steal_enter(executor->queue);
+        if (!queue)
+            break;
+        const int count = hki_queue_pop(queue, executor, HKI_LONG_TASK_NS, claims, HKI_BATCH_TASKS);
+        hki_steal_leave(queue);
+        if (count)
+            return count;
+    } while (hki_queue_has_work(executor->queue));
+    executor->instants = 0;
+    claims[0] = hki_steal_piece(executor->queue);
+    return claims[0].task != NULL;
+}
+
+/* Runs what was taken, and what becomes ready by that. */
+static void run(hki_executor *executor, hki_claim *claims, int count)
+{
+    int successors = 0;
+    for (int i = 0; i < count; i++) {
+        if (i + 1 < count)
+            hki_task_prefetch_gates(claims[i + 1].task);
+        const uint64_t begin = i + 1 < count ? hki_ticks() : 0;
+        hki_task *next = execute_attentively(executor, claims[i]);
+        if (i + 1 < count && hki_ticks() - begin > HKI_LONG_TASK_TICKS) {
+            hki_claims_give_back(&claims[i + 1], count - i - 1);
+            count = i + 1;
+        }
+        if (!next)
+            continue;
+        /* A successor is hot; but neither what was taken along, nor a reduction that others wait
+         * for, nor the rest of the queue may wait for a long chain of them. */
+        if (i + 1 < count || hki_steal_has_peer(executor->queue) || successors++ == HKI_SUCCESSORS)
+            hki_queue_push(hki_task_queue(next), next);
+        else if (hki_queue_is_urgent(hki_task_queue(next)))
+            hki_queue_push_first(hki_task_queue(next), next);
+        else
+            claims[i--] = (hki_claim){next, -1};
+    }
+}
+
+/* Until nothing is ready. */
+static void work(hki_executor *executor)
+{
+    hki_claim claims[HKI_BATCH_TASKS];
+    int count;
+    while ((count = take(executor, claims)))
+        run(executor, claims, count);
+    hki_executor_flush(executor);
+    hki_queue_counted(executor);
+    hki_progress(executor->queue->runtime);
+}
+
+/* ---- waiting --------------------------------------------------------------------------------------------------------- */
+
+/* True when there is something to do and a core to do it on, which it then holds. */
+static bool try_begin(hki_queue *queue)
+{
+    return (hki_queue_has_work(queue) || hki_steal_may_find(queue)) &&
+           hki_budget_try_acquire(queue->budget);
+}
+
+/* Spins for a while, or not at all where one does already on the only core. */
+static bool spin_for_work(hki_queue *queue)
+{
+    _Atomic(uint32_t) *spinners = &queue->park->spinners;
+    bool found = false;
+    if (atomic_fetch_add(spinners, 1) == 0 || !queue->budget->shared) {
+        const int64_t until = hki_clock_ns() + HKI_SPIN_NS;
+        do
+            for (int i = 0; !(found = try_begin(queue)) && i < 32; i++)
+                hki_relax();
+        while (!found && hki_clock_ns() < until);
+    }
+    atomic_fetch_sub(spinners, 1);
+    return found;
+}
+
+typedef struct look {
+    hki_queue *queue;
+    bool ended, has_core;
+} look;
+
+static bool look_again(void *what)
+{
+    look *self = what;
+    self->ended = atomic_load(&self->queue->runtime->ended);
+    self->has_core = !self->ended && try_begin(self->queue);
+    return self->ended || self->has_core;
+}
+
+/* Returns with a core, or because the runtime is ending. The worker is attentive but while it sleeps. */
+static bool wait_for_work(hki_queue *queue)
+{
+    bool was_last =
+        false; /* it slept while nobody was attentive: then it wakes another, to look again in a while */
+    for (;;) {
+        /* Another may have gone to sleep as the last meanwhile. */
+        if (hki_lease_is_due(queue) && hki_lease_rest(queue))
+            was_last = true;
+        bool has_core = spin_for_work(queue);
+        look its = {.queue = queue};
+        if (!has_core) {
+            hki_nap nap = {.shares_core = queue->budget->shared,
+                           .others_work =
+                               atomic_load(&queue->budget->free_cores) < queue->worker_count};
+            hki_park_sleep(queue->park, look_again, &its, &nap);
+            was_last = nap.was_last && !queue->budget->shared;
+            has_core = its.has_core;
+        }
+        if (has_core && was_last)
+            hki_queue_wake(queue);
+        if (has_core || its.ended)
+            return has_core;
+    }
+}
+
+/* To its device's cores, not to one of them: the thread that issues calls is on some core, too, and a worker woken there would
+ * take it from that thread while another is free. */
+static void pin(const hki_queue *queue)
+{
+    int processors[HKI_MAX_CORES];
+    for (int i = 0; i < queue->worker_count; i++)
+        processors[i] = queue->workers[i].processor;
+    hki_cpu_pin(processors, queue->worker_count);
+}
+
+void *hki_worker_main(void *argument)
+{
+    hki_worker *worker = argument;
+    hki_queue *queue = worker->queue;
+    hki_executor executor;
+    hki_executor_init_slot(&executor, queue->runtime, queue, worker->slot, true);
+    hki_tracing_name_worker(worker);
+    fesetenv(FE_DFL_ENV);
+    pin(queue);
+    hki_park_attend(queue->park);
+    while (wait_for_work(queue)) {
+        work(&executor);
+        hki_budget_release(queue);
+    }
+    return NULL;
+}

@@ -1,0 +1,195 @@
+/* From a call to its task: begin, and submit. */
+#include "engine/core/stage.h"
+#include "engine/policy/place.h"
+#include "engine/policy/throttle.h"
+#include "engine/wait/wait.h"
+
+#include <assert.h>
+
+/* ---- beginning --------------------------------------------------------------------------------------------------------- */
+
+static inline hki_task *begin(hki_task *task)
+{
+    task->spec.piece_count = 1;
+    task->spec.expected_ns = INT64_MAX;
+    task->spec.versions = NULL;
+    task->spec.collective = false;
+    task->spec.queue = HKI_QUEUE_COMPUTE;
+    task->spec.cost = (hki_cost){0};
+    task->spec.source = hki_source_get();
+    return task;
+}
+
+static __attribute__((noinline)) hki_task *begin_slow(hki_runtime *runtime, size_t payload_bytes,
+                                                      int access_count, uint64_t output_bytes)
+{
+    if (!runtime->serial && !hki_in_task() && !hki_throttle_is_clear(runtime, output_bytes))
+        hki_wait_to_issue(runtime, output_bytes);
+    hki_task *task = hki_slot_get(runtime, access_count, payload_bytes);
+    return task ? begin(task) : NULL;
+}
+
+hki_task *hki_task_begin(hki_runtime *runtime, size_t payload_bytes, int access_count,
+                         uint64_t output_bytes)
+{
+    hki_thread *self = &hki_this_thread;
+    assert(self->task_depth < HKI_LEAF_DEPTH); /* a leaf issues nothing: it has the issue lock */
+    hki_task *task = HKI_USUALLY(hki_throttle_is_clear(runtime, output_bytes))
+                         ? hki_slot_take_kept(self, runtime, access_count, payload_bytes)
+                         : NULL;
+    return HKI_USUALLY(task) ? begin(task)
+                             : begin_slow(runtime, payload_bytes, access_count, output_bytes);
+}
+
+/* ---- submitting -------------------------------------------------------------------------------------------------------- */
+
+static void note_issued_locked(hki_runtime *runtime, const hki_task *task)
+{
+    uint64_t issued = atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed);
+    atomic_store_explicit(&runtime->issued_tasks, issued + 1, memory_order_relaxed);
+    runtime->issued_ns += hki_task_backlog_ns(task);
+}
+
+/* Only from when the first task asks: before, variables need not be touched here, whose lines of memory are the workers'. */
+static void count_writes_locked(hki_runtime *runtime, const hki_task_spec *spec)
+{
+    if (HKI_USUALLY(!runtime->counts_writes && !spec->versions))
+        return;
+    runtime->counts_writes = true;
+    for (int i = 0; i < spec->access_count; i++) {
+        const hki_access *access = &spec->accesses[i];
+        if (spec->versions)
+            spec->versions[i] = access->var->version;
+        access->var->version += (access->mode & HKI_WRITE) != 0;
+    }
+}
+
+static uint64_t submit_serial(hki_task *task)
+{
+    hki_runtime *runtime = task->runtime;
+    bool nested = hki_in_task(); /* then this thread holds the lock already */
+    if (!nested)
+        hki_lock_acquire(&runtime->serial_lock);
+    uint64_t sequence = ++runtime->sequence;
+    atomic_store_explicit(&task->sequence, sequence, memory_order_relaxed);
+    hki_biased_acquire(&runtime->issue_lock);
+    note_issued_locked(runtime, task);
+    count_writes_locked(runtime, &task->spec);
+    hki_tracing_issue(task);
+    hki_biased_release(&runtime->issue_lock);
+    hki_tracing_ready(task);
+    hki_execute_foreign(hki_task_queue(task), &(hki_claim){task, -1}, 1);
+    if (!nested)
+        hki_lock_release(&runtime->serial_lock);
+    hki_sequence_note(sequence);
+    return sequence;
+}
+
+/* Nothing is in its way. */
+static bool is_free_locked(const hki_task_spec *spec)
+{
+    for (int i = 0; i < spec->access_count; i++) {
+        const hki_access *access = &spec->accesses[i];
+        if (!HKI_USUALLY(hki_var_is_untouched(access->var)) &&
+            !hki_var_is_free_locked(access->var, access->begin, access->end,
+                                    access->mode & HKI_WRITE))
+            return false;
+    }
+    return true;
+}
+
+static uint64_t take_sequence_locked(hki_runtime *runtime, hki_task *task)
+{
+    const uint64_t sequence = ++runtime->sequence;
+    hki_sequence_note(sequence);
+    atomic_store_explicit(&task->sequence, sequence, memory_order_relaxed);
+    return sequence;
+}
+
+/* True: nothing is in its way. */
+static bool register_locked(hki_task *task)
+{
+    hki_registration registration;
+    unsigned times = 0;
+    hki_ring_keep_order_locked(task->runtime);
+    while ((registration = hki_task_register(task)) == HKI_NOT_REGISTERED)
+        hki_relax_or_yield(&times); /* finishing takes no issue lock, so this ends */
+    return registration == HKI_REGISTERED_READY;
+}
+
+/* Nobody else ever learns of such a task: it has no gates, is in no queue and in no count of unfinished ones. */
+static inline void run_at_once_locked(hki_task *task)
+{
+    hki_runtime *runtime = task->runtime;
+    hki_task_run_whole(task);
+    hki_slot_clean(task);
+    hki_slot_keep_locked(&hki_this_thread, runtime, task);
+    hki_task_queue(task)->at_once++;
+}
+
+/* Issues a task that has its place in the order of calls. Releases the issue lock. Once published, the slot may be recycled
+ * at any time. */
+static __attribute__((noinline)) void issue_locked(hki_task *task, hki_place place)
+{
+    hki_runtime *runtime = task->runtime;
+    hki_queue *queue = hki_task_queue(task);
+    const int access_count = task->spec.access_count;
+    const bool is_here = place <= HKI_PLACE_HERE;
+    atomic_store_explicit(&task->state, HKI_TASK_WAITING, memory_order_relaxed);
+    note_issued_locked(runtime, task);
+    task->epoch = (uint8_t)queue->epoch;
+    _Atomic(uint64_t) *issued = &queue->issued[queue->epoch];
+    atomic_store_explicit(issued, atomic_load_explicit(issued, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+    hki_tracing_issue(task);
+    const bool is_put = place == HKI_PLACE_RING && hki_ring_put_locked(runtime->ring, task);
+    const bool is_ready = !is_put && register_locked(task);
+    if (is_ready) {
+        hki_tracing_ready(task);
+        atomic_store_explicit(&task->state, HKI_TASK_READY, memory_order_relaxed);
+        runtime->inline_calls += is_here;
+    }
+    hki_slot_refill_locked(runtime, access_count);
+    hki_biased_release(&runtime->issue_lock);
+    if (is_put)
+        hki_ring_notify(queue);
+    else if (is_ready && is_here)
+        hki_execute_foreign(queue, &(hki_claim){task, -1}, 1);
+    else if (is_ready)
+        hki_queue_push(queue, task);
+    if ((is_ready || is_put) && atomic_load(&runtime->ended))
+        hki_cancel_all(runtime);
+}
+
+uint64_t hki_task_submit(hki_task *task)
+{
+    hki_runtime *runtime = task->runtime;
+    hki_this_thread.submitted_count++;
+    if (!HKI_USUALLY(!runtime->serial))
+        return submit_serial(task);
+    const hki_place place = hki_place_task(task);
+    if (!HKI_USUALLY(!runtime->accelerated))
+        hki_stage_begin(task);
+    hki_biased_acquire(&runtime->issue_lock);
+    if (place != HKI_PLACE_RING)
+        hki_ring_keep_order_locked(runtime);
+    const uint64_t sequence = take_sequence_locked(runtime, task);
+    count_writes_locked(runtime, &task->spec);
+    if (place == HKI_PLACE_AT_ONCE && HKI_USUALLY(is_free_locked(&task->spec))) {
+        run_at_once_locked(task);
+        hki_biased_release(&runtime->issue_lock);
+    } else {
+        issue_locked(task, place);
+    }
+    return sequence;
+}
+
+uint64_t hki_last_sequence(void)
+{
+    return hki_this_thread.last_sequence;
+}
+
+uint64_t hki_submitted_count(void)
+{
+    return hki_this_thread.submitted_count;
+}

@@ -1,0 +1,166 @@
+#include "engine/wait/help.h"
+
+enum {
+    SEARCH_LIMIT = 256,
+    HELP_PERIOD_NS = 5000,
+    BUSY_SPIN_NS = 5000, /* where no core is free: for tasks that end any moment */
+    SPINS = 16
+};
+
+/* ---- running something ----------------------------------------------------------------------------------------------- */
+
+/* Runs the task, or a piece of it, or any that is not expected to take more than most_ns where it is NULL, if a core of
+ * the device is free. */
+static bool help_queue(hki_queue *queue, hki_task *task, uint64_t sequence, int64_t most_ns)
+{
+    if (queue->is_accelerator || (!task && !hki_queue_wants_help(queue)) ||
+        !hki_budget_try_acquire(queue->budget))
+        return false;
+    hki_claim claims[HKI_BATCH_TASKS];
+    int count;
+    if (task)
+        count = (claims[0] = hki_queue_take(queue, task, sequence)).task != NULL;
+    else
+        count = hki_queue_pop(queue, NULL, most_ns, claims, HKI_BATCH_TASKS);
+    if (count) {
+        atomic_fetch_add_explicit(&queue->runtime->scheduler->helped_calls, (uint64_t)count,
+                                  memory_order_relaxed);
+        hki_execute_foreign(queue, claims, count);
+        /* No worker will come for what has become ready by that. */
+        if (atomic_load(&queue->runtime->ended))
+            hki_cancel_all(queue->runtime);
+    }
+    hki_budget_release(queue);
+    return count;
+}
+
+/* A task in a queue that `task` waits for, directly or through others. Expects the issue lock, under
+ * which no slot or gate that an unfinished task names is recycled. */
+static hki_task *find_needed(hki_task *task, int *visits)
+{
+    for (int i = 0; i < task->wait_count && ++*visits < SEARCH_LIMIT; i++) {
+        hki_gate *gate = task->wait_gates[i].gate;
+        if (hki_gate_is_open(gate) || gate->task_sequence != task->wait_gates[i].task_sequence)
+            continue;
+        hki_task *needed = gate->task;
+        if (hki_task_sequence(needed) != gate->task_sequence)
+            continue;
+        uint32_t state = atomic_load_explicit(&needed->state, memory_order_relaxed);
+        if (state == HKI_TASK_READY ||
+            atomic_load_explicit(&needed->queued_in, memory_order_relaxed))
+            return needed;
+        if (state == HKI_TASK_WAITING && (needed = find_needed(needed, visits)))
+            return needed;
+    }
+    return NULL;
+}
+
+static bool help_task(hki_task *task)
+{
+    hki_runtime *runtime = task->runtime;
+    uint64_t sequence = 0;
+    int visits = 0;
+    /* Not by waiting for the lock: its holder may be waiting for a gate that this thread holds. */
+    if (!hki_biased_try(&runtime->issue_lock))
+        return false;
+    hki_task *needed = NULL;
+    if (hki_ring_is_empty(runtime->ring) || hki_ring_register_locked(runtime->ring))
+        needed = find_needed(task, &visits);
+    hki_queue *queue = needed ? hki_task_queue(needed) : NULL;
+    if (needed)
+        sequence = hki_task_sequence(needed);
+    hki_biased_release(&runtime->issue_lock);
+    return queue && help_queue(queue, needed, sequence, 0);
+}
+
+static bool help_any(hki_runtime *runtime, int64_t most_ns)
+{
+    for (int i = 0; i < runtime->queue_count; i++)
+        if (help_queue(runtime->queues[i], NULL, 0, most_ns))
+            return true;
+    return false;
+}
+
+/* ---- waiting --------------------------------------------------------------------------------------------------------- */
+
+/* A thread that spins longer takes the core from a worker otherwise, and that worker's device behind all others. */
+static bool may_spin(const hki_scheduler *scheduler, int64_t so_far_ns)
+{
+    if (so_far_ns < BUSY_SPIN_NS || so_far_ns >= HKI_SPIN_NS)
+        return so_far_ns < HKI_SPIN_NS;
+    bool found = atomic_load_explicit(&((hki_scheduler *)scheduler)->launch_cores.free,
+                                      memory_order_relaxed) > 0;
+    for (int i = 0; i < scheduler->budget_count && !found; i++)
+        found = atomic_load_explicit(&scheduler->budgets[i].free_cores, memory_order_relaxed) > 0;
+    return found;
+}
+
+static bool is_over(const void *help)
+{
+    const hki_help *self = help;
+    return self->left(self->what) == 0;
+}
+
+/* As long as a quarter of the time so far, within bounds: so that workers do not run out of tasks meanwhile. */
+static int64_t nap_ns(int64_t so_far_ns)
+{
+    const int64_t ns = so_far_ns / 4;
+    return ns < HKI_SPIN_NS ? HKI_SPIN_NS : ns > HKI_LOOK_AGAIN_NS ? HKI_LOOK_AGAIN_NS : ns;
+}
+
+static void sleep_once(const hki_help *self, int64_t so_far_ns)
+{
+    hki_scheduler *scheduler = self->runtime->scheduler;
+    if (self->wait) {
+        uint32_t expected = 0;
+        if (atomic_compare_exchange_strong(&self->wait->signalled, &expected, HKI_SLEEPING) ||
+            expected == HKI_SLEEPING)
+            hki_futex_wait(&self->wait->signalled, HKI_SLEEPING, -1);
+        return;
+    }
+    atomic_fetch_add(&scheduler->sleepers, self->is_called);
+    const uint32_t seen = atomic_load(&scheduler->progress);
+    if (!is_over(self)) /* a worker that never runs out of tasks does not wake us */
+        hki_futex_wait(&scheduler->progress, seen,
+                       self->is_called ? HKI_LOOK_AGAIN_NS : nap_ns(so_far_ns));
+    atomic_fetch_sub(&scheduler->sleepers, self->is_called);
+}
+
+static void spin(const hki_help *self)
+{
+    for (int i = 0; i < SPINS && !(self->wait && is_over(self)); i++)
+        hki_relax();
+}
+
+bool hki_help_until(const hki_help *self)
+{
+    hki_runtime *runtime = self->runtime;
+    const int64_t begin = hki_clock_ns();
+    int64_t awake_since = begin, latest = begin, next_help = begin;
+    uint64_t left, least = UINT64_MAX;
+    if (self->may_lease && hki_lease_work(runtime, is_over, self))
+        return true;
+    if (!self->may_lease || !hki_ring_is_empty(runtime->ring))
+        hki_lease_leave(runtime);
+    while ((left = self->left(self->what)) > 0) {
+        int64_t now = hki_clock_ns();
+        if (now >= next_help) {
+            if (self->wait ? help_task(self->wait) : help_any(runtime, self->most_ns)) {
+                awake_since = hki_clock_ns();
+                continue;
+            }
+            next_help = self->wait ? now + HELP_PERIOD_NS : 0;
+        }
+        if (left < least) {
+            least = left;
+            latest = now;
+        }
+        if (now - latest >= self->patience_ns)
+            return false;
+        if (may_spin(runtime->scheduler, now - awake_since))
+            spin(self);
+        else
+            sleep_once(self, now - begin);
+    }
+    return true;
+}

@@ -1,0 +1,26 @@
+/* Helping: a thread that waits runs what it waits for meanwhile, one level deep, while a core of that device is free. */
+#ifndef HOCKET_ENGINE_WAIT_HELP_H
+#define HOCKET_ENGINE_WAIT_HELP_H
+
+#include "engine/policy/throttle.h"
+
+enum { HKI_HELP_ANYTHING = HKI_LONG_TASK_NS, HKI_HELP_SHORT = HKI_LONG_TASK_NS - 1 };
+
+/* What a thread waits for, and how. */
+typedef struct hki_help {
+    hki_runtime *runtime;
+    /* 0: the wait is over; else how much is left, which tells whether waiting is of use. Thread-safe, never blocks. */
+    uint64_t (*left)(const void *what);
+    const void *what;
+    hki_task *wait;      /* NULL, or the task that stands for the wait: only what it needs is run */
+    int64_t most_ns;     /* nothing expected to take longer is run */
+    int64_t patience_ns; /* gives up when nothing has become less for so long; INT64_MAX: never */
+    bool may_lease;      /* may work on a worker's core (sched/lease.h) */
+    bool
+        is_called; /* hki_progress is to wake it; else it looks after naps, a part of the time so far each */
+} hki_help;
+
+/* Blocks. False: it gave up. In no task, and without a lock. */
+bool hki_help_until(const hki_help *help);
+
+#endif

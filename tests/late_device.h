@@ -1,0 +1,202 @@
+/* For tests: devices with streams that do nothing until they are told to, in the place of two simulated ones. A task that
+ * is launched is only put into its queue; late_step runs the first one of a queue, if what the queue was made to wait for
+ * has ended. So whatever the engine forgets to wait for goes wrong. Include tests/check.h first. */
+#ifndef HOCKET_TESTS_LATE_DEVICE_H
+#define HOCKET_TESTS_LATE_DEVICE_H
+
+#include "engine/engine.h"
+
+#include <hocket/runtime.h>
+#include <time.h>
+
+enum { LATE_DEVICES = 2, LATE_TASKS = 2048, LATE_WAITS = 64 };
+
+typedef struct late_wait {
+    int device;
+    hki_queue_kind queue;
+    uint64_t position;
+} late_wait;
+
+typedef struct late_task {
+    void (*run)(void *argument); /* may be NULL: there is nothing to do but to end */
+    void *argument;
+    late_wait waits[LATE_WAITS];
+    int wait_count;
+    bool may_fail, fails;
+} late_task;
+
+typedef struct late_queue {
+    _Atomic(uint64_t) launched, ended; /* positions */
+    late_task
+        tasks[LATE_TASKS]; /* [position - 1]; the one after the last launched is being launched */
+} late_queue;
+
+static late_queue late_queues[LATE_DEVICES][HKI_QUEUE_KIND_COUNT];
+static hki_device *late_devices[LATE_DEVICES];
+static _Atomic(bool) late_is_lost[LATE_DEVICES];
+static _Atomic(uint64_t) late_wait_count;
+static _Atomic(int) late_wrong; /* calls that the engine must not make */
+static hki_device_class late_class;
+
+static inline int late_index(const hki_device *device)
+{
+    return device == late_devices[1];
+}
+
+static inline late_task *late_next(int device, hki_queue_kind queue)
+{
+    late_queue *self = &late_queues[device][queue];
+    return &self->tasks[atomic_load(&self->launched) % LATE_TASKS];
+}
+
+static inline void late_launched(hki_device *device, hki_queue_kind queue, const hki_cost *cost,
+                                 int64_t ready_ns, int64_t host_ns, hki_ticket *ticket)
+{
+    (void)cost;
+    (void)ready_ns;
+    (void)host_ns;
+    late_queue *self = &late_queues[late_index(device)][queue];
+    late_task *task = late_next(late_index(device), queue);
+    late_wrong += ticket->device != device || ticket->queue != queue;
+    ticket->position = atomic_load(&self->launched) + 1;
+    ticket->fault = task->may_fail ? task : NULL;
+    self->tasks[ticket->position % LATE_TASKS] = (late_task){0};
+    atomic_store(&self->launched, ticket->position);
+}
+
+static inline int64_t late_poll(hki_device *device, hki_ticket *ticket)
+{
+    int index = late_index(device);
+    if (atomic_load(&late_queues[index][ticket->queue].ended) < ticket->position &&
+        !atomic_load(&late_is_lost[index]))
+        return 2000;
+    ticket->begin_ns = ticket->end_ns = hk_clock_ns();
+    return 0;
+}
+
+static inline void late_wait_for(hki_device *device, hki_queue_kind queue, const hki_ticket *ticket)
+{
+    late_task *task = late_next(late_index(device), queue);
+    late_wrong += task->wait_count == LATE_WAITS - 1 ||
+                  (ticket->device == device && ticket->queue == queue) ||
+                  ticket->position >
+                      atomic_load(&late_queues[late_index(ticket->device)][ticket->queue].launched);
+    task->waits[task->wait_count++] =
+        (late_wait){late_index(ticket->device), ticket->queue, ticket->position};
+    atomic_fetch_add(&late_wait_count, 1);
+}
+
+static inline bool late_settle(hki_device *device, hki_ticket *ticket, hk_code *code, char *message,
+                               size_t bytes)
+{
+    late_queue *self = &late_queues[late_index(device)][ticket->queue];
+    if (atomic_load(&self->ended) < ticket->position) {
+        *code = HK_DEVICE_LOST;
+        snprintf(message, bytes, "%s is lost", device->name);
+        return false;
+    }
+    *code = HK_INJECTED;
+    snprintf(message, bytes, "task %d fails", (int)ticket->position);
+    return !self->tasks[(ticket->position - 1) % LATE_TASKS].fails;
+}
+
+/* Lets the first task of the queue that has not ended run and end. False: there is none, or it waits. */
+static inline bool late_step(int device, hki_queue_kind queue)
+{
+    late_queue *self = &late_queues[device][queue];
+    uint64_t ended = atomic_load(&self->ended);
+    if (ended == atomic_load(&self->launched) || atomic_load(&late_is_lost[device]))
+        return false;
+    const late_task *task = &self->tasks[ended % LATE_TASKS];
+    for (int i = 0; i < task->wait_count; i++) {
+        const late_wait *wait = &task->waits[i];
+        if (atomic_load(&late_queues[wait->device][wait->queue].ended) < wait->position)
+            return false;
+    }
+    if (task->run && !task->fails)
+        task->run(task->argument);
+    atomic_store(&self->ended, ended + 1);
+    return true;
+}
+
+/* Before the runtime ends. */
+static inline void late_check(void)
+{
+    CHECK_EQ_I64(atomic_load(&late_wrong), 0);
+}
+
+/* Everything that can end. */
+static inline void late_run(void)
+{
+    for (bool any = true; any;) {
+        any = false;
+        for (int i = 0; i < LATE_DEVICES * HKI_QUEUE_KIND_COUNT; i++)
+            while (late_step(i / HKI_QUEUE_KIND_COUNT, (hki_queue_kind)(i % HKI_QUEUE_KIND_COUNT)))
+                any = true;
+    }
+}
+
+static inline uint64_t late_launched_count(int device, hki_queue_kind queue)
+{
+    return atomic_load(&late_queues[device][queue].launched);
+}
+
+/* Waits, at most seconds, until so many have been launched in the queue. */
+static inline void late_await(int device, hki_queue_kind queue, uint64_t count)
+{
+    for (int i = 0; i < 50000 && late_launched_count(device, queue) < count; i++)
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    CHECK_EQ_I64(late_launched_count(device, queue), count);
+}
+
+/* Long enough that what can happen has happened, nearly always: who relies on it may miss a failure, never see one. */
+static inline void late_pause(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+}
+
+typedef struct late_ending {
+    atomic_bool has_begun, is_over;
+} late_ending;
+
+/* A thread's: lets everything run and end that can, soon, and until it is told that this is over. */
+static inline void *late_end_soon(void *ending)
+{
+    late_ending *its = ending;
+    late_pause();
+    atomic_store(&its->has_begun, true);
+    while (!atomic_load(&its->is_over)) {
+        late_run();
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    }
+    return NULL;
+}
+
+/* Starts a runtime with late devices, which remember nothing. */
+static inline hki_runtime *late_start(hk_engine engine, int launch_ahead, uint64_t memory_bytes)
+{
+    const hk_sim_options sim = {.count = LATE_DEVICES, .memory_bytes = memory_bytes};
+    CHECK(hk_ok(hk_runtime_init(
+        &(hk_runtime_options){.sim = &sim, .sim_count = 1, .cpu_cores = 1, .engine = engine})));
+    late_class = hki_sim_device_class;
+    late_class.is_modelled = false;
+    late_class.launch_ahead = launch_ahead;
+    late_class.launched = late_launched;
+    late_class.poll = late_poll;
+    late_class.wait_for = late_wait_for;
+    late_class.settle = late_settle;
+    for (int i = 0; i < LATE_DEVICES; i++) {
+        late_devices[i] = hk_device_at(1 + i).handle;
+        late_devices[i]->class = &late_class;
+        atomic_store(&late_is_lost[i], false);
+        for (int j = 0; j < HKI_QUEUE_KIND_COUNT; j++) {
+            atomic_store(&late_queues[i][j].launched, 0);
+            atomic_store(&late_queues[i][j].ended, 0);
+            late_queues[i][j].tasks[0] = (late_task){0};
+        }
+    }
+    atomic_store(&late_wait_count, 0);
+    return hki_runtime_default();
+}
+
+#endif
