@@ -22,7 +22,7 @@ train: ## install what is missing, build, and train LeNet on Fashion-MNIST (ARGS
 	build/release/hocket train $(ARGS)
 
 test: ## install what is missing, build, and run all tests
-	@scripts/install-deps build data
+	@scripts/install-deps build data test
 	cmake --preset release -DHOCKET_WERROR=$(WERROR)
 	cmake --build --preset release
 	@scripts/run-tests build/release
@@ -82,8 +82,11 @@ format: ## format all sources
 check-format: ## say what `make format` would change
 	@scripts/check-format
 
-lint: ## layers of includes, and length of files
+lint: ## layers of includes and of symbols, and length of files
 	@scripts/check-layers
+	cmake --preset release -DHOCKET_WERROR=$(WERROR)
+	cmake --build --preset release --target hocket_objects
+	@scripts/check-symbols build/release
 	@scripts/check-length
 
 clean: ## remove everything that was built

@@ -2,8 +2,8 @@
 #ifndef HOCKET_BENCH_PEAK_H
 #define HOCKET_BENCH_PEAK_H
 
+#include "base/kernel_isa.h"
 #include "bench_util.h"
-#include "op/kernels/kernel_isa.h"
 
 #include <stdint.h>
 

@@ -118,9 +118,10 @@ extern void (*hki_array_view_record)(hk_array *source, hk_array *view);
 /* In program order, `to` becomes the values of `from`, of the same shape and dtype, in another
  * device's memory, and fails where `from` has; neither has failed at its call. Asks and tells the
  * tape nothing. is_fresh: `to` has just been made and nobody else has seen it. `operation`: static
- * text, for records and traces. What cannot be issued fails `to`. Defined in op/transfer.c: what has
- * gaps needs operators. */
-void hki_array_transfer(hk_array *to, hk_array *from, const char *operation, bool is_fresh);
+ * text, for records and traces. What cannot be issued fails `to`. Set once by the op room: what has gaps
+ * needs operators. A program without that room fails `to`. */
+extern void (*hki_array_transfer)(hk_array *to, hk_array *from, const char *operation,
+                                  bool is_fresh);
 
 /* Set once by the graph room: tells the capture that this thread is in, if any, that `operation` (static text) was
  * called, which cannot be done again: for what it is, as `why` says (code HK_OK), or because it was refused with that

@@ -72,6 +72,19 @@ static hk_array *filled_on_host(const void *data, hk_dims shape, hk_dtype dtype,
     return x;
 }
 
+/* Until the op room has set its own: a program linked statically without operators. */
+static void no_transfer(hk_array *to, hk_array *from, const char *operation, bool is_fresh)
+{
+    (void)is_fresh;
+    hki_array_fail_in_place(
+        to, operation, &from, 1, HK_UNSUPPORTED,
+        "this program was linked without hocket's operators, which copy between "
+        "memories: add the linker's option -u hki_op_hooks");
+}
+
+void (*hki_array_transfer)(hk_array *to, hk_array *from, const char *operation,
+                           bool is_fresh) = no_transfer;
+
 /* A copy, on its way, of `values` (owned by the scope; dropped). */
 static hk_array *sent(hk_array *values, hki_device *home, const char *operation)
 {

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/kernel_isa.h"
 #include "base/philox.h"
-#include "op/kernels/kernel_isa.h"
 
 #define MAX_CLASSES   256 /* labels are u8 */
 #define DEBIAN_FOLDER "/usr/share/datasets/fashion-mnist"

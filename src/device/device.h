@@ -195,8 +195,6 @@ void hki_device_release(hki_device *device, void *data, size_t bytes);
 /* A pool over the device's class functions; limit_bytes 0: none. NULL when host memory is short. */
 hki_memory_pool *hki_memory_pool_create(hki_device *device, uint64_t limit_bytes);
 void hki_memory_pool_destroy(hki_memory_pool *pool);
-/* Gives all that is kept back to the device: something else has no room. */
-void hki_memory_pool_trim(hki_memory_pool *pool);
 hk_device_memory hki_memory_pool_get(hki_memory_pool *pool);
 
 /* Counts an array, or one fewer, that has its memory elsewhere: HKI_SMALL_BYTES of used_bytes, without limit. True when
@@ -213,7 +211,7 @@ void *hki_memory_pool_allocate(hki_memory_pool *pool, size_t bytes);
 void hki_memory_pool_release(hki_memory_pool *pool, void *data, size_t bytes);
 /* The same, and to the system at once: it is not going to be wanted soon. */
 void hki_memory_pool_give_back(hki_memory_pool *pool, void *data, size_t bytes);
-/* Gives all that is kept back to the system. */
+/* Gives all that is kept back to the device or the system: something else has no room. */
 void hki_memory_pool_trim(hki_memory_pool *pool);
 
 extern const hki_device_class hki_cpu_device_class, hki_sim_device_class;

@@ -197,7 +197,7 @@ const char *hk_cuda_describe(void)
     hki_lock_acquire(&runtime->devices_lock);
     if (!*cuda->text) {
         if (!cuda->found.is_complete && !cuda->choice.is_off)
-            hki_cuda_find(&hki_cuda_host_table, &cuda->found);
+            hki_cuda_find(hki_cuda_host_of_library, &cuda->found);
         hki_cuda_found_describe(&cuda->found, &cuda->choice, cuda->text, sizeof cuda->text);
     }
     hki_lock_release(&runtime->devices_lock);

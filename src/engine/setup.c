@@ -190,7 +190,7 @@ static bool cuda_devices_create(hki_runtime *runtime, const hki_runtime_config *
     if (!cuda)
         return false;
     cuda->choice = config->cuda;
-    hki_cuda_look(&hki_cuda_host_table, &cuda->choice, &cuda->found);
+    hki_cuda_look(hki_cuda_host_of_library, &cuda->choice, &cuda->found);
     bool created = true;
     for (int gpu = 0; gpu < cuda->found.machine.gpu_count; gpu++)
         for (int part = 0; part < config->cuda.parts[gpu] && created; part++)

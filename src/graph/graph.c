@@ -26,12 +26,6 @@ hk_graph *hki_graph_create(const hk_status *status)
     return graph;
 }
 
-void hki_node_deinit(hki_node *node)
-{
-    free(node->options);
-    free(node->operands);
-}
-
 void hki_graph_clear(hk_graph *graph)
 {
     for (int i = 0; i < graph->node_count; i++) {

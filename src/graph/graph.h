@@ -3,6 +3,7 @@
 #define HOCKET_GRAPH_GRAPH_H
 
 #include "op/capture.h"
+#include <stdlib.h>
 
 #include <hocket/graph.h>
 #include <stdio.h>
@@ -91,7 +92,11 @@ hk_graph *hki_graph_create(const hk_status *status);
 /* The static graph for when host memory is short. */
 hk_graph *hki_graph_no_memory(void);
 /* Frees what the node itself owns; its chain stays. */
-void hki_node_deinit(hki_node *node);
+static inline void hki_node_deinit(hki_node *node)
+{
+    free(node->options);
+    free(node->operands);
+}
 /* Frees nodes and slots and what they hold. */
 void hki_graph_clear(hk_graph *graph);
 /* Whether it writes this operand. */

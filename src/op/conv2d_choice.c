@@ -1,9 +1,9 @@
 /* Which way of convolving a call takes, where that was measured: each candidate on one core, as a piece of the call. */
+#include "base/kernel_isa.h"
 #include "op/choice.h"
 #include "op/conv2d.h"
 #include "op/kernels/conv2d_columns.h"
 #include "op/kernels/conv2d_plan.h"
-#include "op/kernels/kernel_isa.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "op/op.h"
 #include "op/operator_fixture.h"
 
-#include "op/kernels/kernel_isa.h"
+#include "base/kernel_isa.h"
 
 #include <math.h>
 #include <unistd.h>

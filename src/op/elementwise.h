@@ -2,7 +2,7 @@
 #ifndef HOCKET_OP_ELEMENTWISE_H
 #define HOCKET_OP_ELEMENTWISE_H
 
-#include "op/kernels/kernel_isa.h"
+#include "base/kernel_isa.h"
 #include "op/op.h"
 
 enum { HKI_WALK_MAX_INPUTS = 3 };

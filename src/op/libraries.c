@@ -1,8 +1,8 @@
 /* What the library stands on, and whether that is sound. */
 #include "op/libraries.h"
 
+#include "base/kernel_isa.h"
 #include "op/kernels/gemm_kernel.h"
-#include "op/kernels/kernel_isa.h"
 
 #include <hocket/version.h>
 #include <hwloc.h>

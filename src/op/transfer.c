@@ -193,7 +193,7 @@ void hki_transfer(hk_array *to, hk_array *from, const char *operation, unsigned 
         assign(to, straight, operation);
 }
 
-void hki_array_transfer(hk_array *to, hk_array *from, const char *operation, bool is_fresh)
+void hki_transfer_array(hk_array *to, hk_array *from, const char *operation, bool is_fresh)
 {
     hki_transfer(to, from, operation, is_fresh ? HKI_TRANSFER_FRESH : 0);
 }

@@ -1,6 +1,6 @@
 #include "op/kernels/batch_norm_kernel.h"
 
-#include "op/kernels/kernel_isa.h"
+#include "base/kernel_isa.h"
 #include "op/row_sums.h"
 
 #include <math.h>

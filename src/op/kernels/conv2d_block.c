@@ -1,7 +1,7 @@
 #include "op/kernels/conv2d_block.h"
 
+#include "base/kernel_isa.h"
 #include "op/kernels/conv2d_block_kernels.h"
-#include "op/kernels/kernel_isa.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Convolution of images, channels in the lanes: AVX-512, 32 registers. */
+#include "base/kernel_isa.h"
 #include "op/kernels/conv2d_image_kernels.h"
-#include "op/kernels/kernel_isa.h"
 
 #if HKI_HAVE_X86_ISAS
 

@@ -1,7 +1,7 @@
 #include "op/kernels/conv2d_image_plan.h"
 
+#include "base/kernel_isa.h"
 #include "op/kernels/conv2d_block_kernels.h"
-#include "op/kernels/kernel_isa.h"
 
 /* ---- instruction sets ---- */
 

@@ -1,7 +1,7 @@
 #include "op/kernels/conv2d_kernel.h"
 
+#include "base/kernel_isa.h"
 #include "op/kernels/conv2d_plan.h"
-#include "op/kernels/kernel_isa.h"
 
 const hki_conv2d_lane_shape *hki_conv2d_shape_get(bool f64)
 {

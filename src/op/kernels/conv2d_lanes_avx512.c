@@ -1,8 +1,8 @@
 /* Convolution on lanes: AVX-512, 32 registers. */
+#include "base/kernel_isa.h"
 #include "op/kernels/conv2d_block_kernels.h"
 #include "op/kernels/conv2d_plan.h"
 #include "op/kernels/gemm_kernel.h"
-#include "op/kernels/kernel_isa.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* Convolution on lanes: whatever the compiler has by default, with 16-byte vectors. */
+#include "base/kernel_isa.h"
 #include "op/kernels/conv2d_block_kernels.h"
 #include "op/kernels/conv2d_plan.h"
 #include "op/kernels/gemm_kernel.h"
-#include "op/kernels/kernel_isa.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "op/kernels/gemm_kernel.h"
 
-#include "op/kernels/kernel_isa.h"
+#include "base/kernel_isa.h"
 #include "op/kernels/openblas_memory.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 #include "op/kernels/layer_kernel.h"
 
-#include "op/kernels/kernel_isa.h"
+#include "base/kernel_isa.h"
 #include "op/kernels/layer_tiles.h"
 
 #include <string.h>

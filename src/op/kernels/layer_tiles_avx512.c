@@ -1,5 +1,5 @@
 /* Fully connected layers: AVX-512, 32 registers. */
-#include "op/kernels/kernel_isa.h"
+#include "base/kernel_isa.h"
 #include "op/kernels/layer_tiles.h"
 
 #include <string.h>

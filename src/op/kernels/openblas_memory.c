@@ -1,6 +1,6 @@
 #include "op/kernels/openblas_memory.h"
 
-#include "op/kernels/kernel_isa.h"
+#include "base/kernel_isa.h"
 
 #include <cblas.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 #include "op/kernels/pool2d_kernel.h"
 
-#include "op/kernels/kernel_isa.h"
+#include "base/kernel_isa.h"
 
 #include <math.h>
 #include <stddef.h>

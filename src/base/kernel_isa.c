@@ -1,4 +1,4 @@
-#include "op/kernels/kernel_isa.h"
+#include "base/kernel_isa.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Which compiled variant of the CPU kernels runs on this machine. */
-#ifndef HOCKET_OP_KERNELS_KERNEL_ISA_H
-#define HOCKET_OP_KERNELS_KERNEL_ISA_H
+#ifndef HOCKET_BASE_KERNEL_ISA_H
+#define HOCKET_BASE_KERNEL_ISA_H
 
 typedef enum hki_kernel_isa {
     HKI_ISA_PORTABLE = 0, /* what the compiler's default target has */

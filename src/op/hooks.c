@@ -1,0 +1,13 @@
+/* What the rooms below call of this one, through pointers. */
+#include "device/cuda/cuda_plugin.h"
+#include "op/op.h"
+#include "op/transfer.h"
+
+void hki_op_hooks(void);
+
+/* Nothing calls this by name; the linker option -u brings it out of the archive, see CMakeLists.txt. */
+__attribute__((constructor)) void hki_op_hooks(void)
+{
+    hki_array_transfer = hki_transfer_array;
+    hki_cuda_host_of_library = &hki_cuda_host_table;
+}
