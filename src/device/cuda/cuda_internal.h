@@ -98,6 +98,8 @@ static inline bool hki_cuda_is_lost(const hki_cuda_device *self)
 
 /* Makes what is not made yet, and the GPU this thread's current one. False: the device is lost. */
 bool hki_cuda_enter(hki_cuda_device *self);
+/* See hki_device_class. */
+void hki_cuda_deinit(hki_device *device);
 /* The same in a thread that may be the program's: until hki_cuda_leave gives it back the context that it had, whatever
  * visit says. It may have had none, and then gets none: to set the GPU that cudaGetDevice tells would make one. */
 bool hki_cuda_visit(hki_cuda_device *self, CUcontext *before);

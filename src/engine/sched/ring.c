@@ -146,8 +146,8 @@ static bool register_task(taker *self, hki_task *task)
     return true;
 }
 
-/* Whether the task at this position is taken off. */
-static bool take_one(taker *self, hki_task *task, uint64_t position)
+/* Whether the task at this position, whose backlog this is, is taken off; then it may be gone. */
+static bool take_one(taker *self, hki_task *task, uint64_t position, int64_t ns)
 {
     hki_executor *executor = self->executor;
     if (self->taken && hki_task_queue(task) == self->queue &&
@@ -160,7 +160,7 @@ static bool take_one(taker *self, hki_task *task, uint64_t position)
     case HKI_SCORED_STALLED:
         return false;
     case HKI_SCORED_RUN:
-        self->instants_ns += hki_task_backlog_ns(task);
+        self->instants_ns += ns;
         executor->instants++;
         return true;
     case HKI_SCORED_TAKEN:
@@ -191,8 +191,8 @@ static int take_locked(hki_ring *ring, taker *self)
         for (; fetched != put && fetched - next <= FETCH_AHEAD; fetched++)
             prefetch_in_ring(ring, fetched);
         hki_task *task = task_in_ring(ring, next);
-        const int64_t ns = hki_task_backlog_ns(task); /* it may be gone afterwards */
-        if (!take_one(self, task, next + 1))
+        const int64_t ns = hki_task_backlog_ns(task);
+        if (!take_one(self, task, next + 1, ns))
             break;
         next++;
         taken_ns += ns;

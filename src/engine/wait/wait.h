@@ -8,5 +8,7 @@
 void hki_wait_to_issue(hki_runtime *runtime, uint64_t output_bytes);
 /* Until all that was issued to the device before has finished. */
 void hki_queue_drain(hki_queue *queue);
+/* The record for a wait within a task; counted. */
+const hk_status *hki_would_deadlock(const char *operation);
 
 #endif
