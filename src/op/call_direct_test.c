@@ -11,7 +11,7 @@ enum { ROUNDS = 300, READERS = 20 };
 
 static uint64_t direct_calls(void)
 {
-    return hk_runtime_get_stats().direct_calls;
+    return hk_runtime_get_internals().direct_calls;
 }
 
 static void start(int cpu_devices, int64_t inline_ns)
