@@ -3,8 +3,8 @@
  * A task names only the bytes of its part, so that the parts of a reduction, and of the next, run as soon
  * as what they read is there. */
 #include "collective/reduce_task.h"
-#include "op/capture.h"
-#include "op/transfer.h"
+#include "op/call/capture.h"
+#include "op/call/transfer.h"
 
 #include <hocket/call.h>
 #include <hocket/collective.h>

@@ -2,7 +2,7 @@
  * threads may replay one graph at once. */
 #include "graph/recorded.h"
 
-#include "op/plan.h"
+#include "op/call/plan.h"
 
 #include <hocket/autograd.h>
 
