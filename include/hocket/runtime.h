@@ -1,7 +1,10 @@
 /* The runtime: devices, their workers, the order of calls, and waiting.
  *
  * One default runtime serves all threads of a process. It starts at the first call that needs it, or
- * at hk_runtime_init, and ends at exit or at hk_runtime_deinit. All functions are thread-safe. */
+ * at hk_runtime_init, and ends at exit or at hk_runtime_deinit. All functions are thread-safe.
+ *
+ * Forks: in the child, arrays, devices, graphs and loaders of the parent fail every call with a record that says so
+ * (HK_FORKED), may be released, and start no runtime; what the child makes itself has a runtime of its own. */
 #ifndef HOCKET_RUNTIME_H
 #define HOCKET_RUNTIME_H
 

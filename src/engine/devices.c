@@ -155,7 +155,10 @@ int hk_device_cores(hk_device device)
 
 const hk_status *hk_device_status(hk_device device)
 {
-    const hk_status *status = device_of(device)->status;
+    const hki_device *handle = device_of(device);
+    const hk_status *status = handle->status;
+    if (handle->runtime && !hki_runtime_alive(handle->runtime))
+        return hki_status_lend(hki_runtime_gone(handle->runtime));
     if (!status)
         return hki_status_lend(
             hki_status_create(HK_OUT_OF_MEMORY, NULL, "no host memory to start the runtime"));

@@ -34,7 +34,7 @@ typedef struct replay {
 
 /* ---- what the bound arrays must be ------------------------------------------------------------- */
 
-/* All bound arrays fail by one record. */
+/* All bound arrays fail by one record; without any, it is just noted. */
 HK_PRINTF(4, 5)
 static void refuse(hk_array *const *bound, int count, hk_code code, const char *format, ...)
 {
@@ -106,6 +106,20 @@ static bool check_bound(const hk_graph *graph, hk_array *const *bound, int index
     return false;
 }
 
+/* Whether its runtime lives; else the arrays have been failed. */
+static bool check_runtime(const hk_graph *graph, hk_array *const *bound, int count)
+{
+    if (hki_runtime_alive(graph->runtime))
+        return true;
+    const hk_status *gone = hki_runtime_gone(graph->runtime);
+    const bool is_noted = count > 0 || hk_status_code(gone) != HK_FORKED;
+    if (is_noted) /* else it would start a runtime */
+        refuse(bound, count, hk_status_code(gone), "the graph's runtime: %s",
+               hk_status_message(gone));
+    hk_status_release(gone);
+    return false;
+}
+
 /* Whether the graph can be replayed on these; else they have been failed. */
 static bool check(const hk_graph *graph, hk_array *const *bound, int count)
 {
@@ -125,13 +139,8 @@ static bool check(const hk_graph *graph, hk_array *const *bound, int count)
                hk_status_message(status), where);
         return false;
     }
-    if (!hki_runtime_alive(graph->runtime)) {
-        status = hki_runtime_gone(graph->runtime);
-        refuse(bound, count, hk_status_code(status), "the graph's runtime: %s",
-               hk_status_message(status));
-        hk_status_release(status);
+    if (!check_runtime(graph, bound, count))
         return false;
-    }
     if (count != graph->bound_count) {
         refuse(bound, count, HK_INVALID_ARGUMENT,
                "count is %d, but the graph was captured with %d bound arrays", count,
