@@ -80,7 +80,8 @@ HK_API const hk_status *hk_runtime_init(const hk_runtime_options *options);
 
 /* Ends the default runtime: calls that have not started are cancelled, running ones finish. Arrays that
  * live on are failed (HK_CANCELLED) and may still be released; devices must not be used any more. Blocks
- * until the workers have ended; does nothing in a task. A later call starts a new runtime. */
+ * until the workers have ended; does nothing in a task. A later call starts a new runtime. Other threads may
+ * be amid calls on arrays, or on no device (a zeroed hk_device): these end on the runtime they began on. */
 HK_API void hk_runtime_deinit(void);
 
 /* Blocks until every call issued before it, by any thread, has finished. Returns a snapshot: the

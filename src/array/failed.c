@@ -117,8 +117,9 @@ static bool refusal_issue(const refusal *self, hki_device *device, hk_array *out
 
 static hk_array *create_failed(refusal *self, hki_device *device)
 {
+    HKI_HOLD(held);
     if (!device) /* handles of what is gone start no runtime */
-        device = self->device ? self->device : hk_device_default().handle;
+        device = hki_device_hold((hk_device){self->device}, &held);
     if (!device->runtime) { /* there was no memory to start one */
         hk_status_release(self->record);
         return hki_array_no_memory();

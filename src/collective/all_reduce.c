@@ -195,8 +195,8 @@ static void spread(const reduction *self, hk_array *const *parts, int index)
             continue;
         if (!hki_transfer_is_direct(device_of(sum), device_of(parts[i]))) {
             if (!on_host) {
-                on_host =
-                    hki_array_create_pinned(hk_device_default().handle, sum->shape, sum->dtype);
+                on_host = hki_array_create_pinned(hki_device_of_host(device_of(sum)), sum->shape,
+                                                  sum->dtype);
                 if (!on_host->failed)
                     hki_transfer(on_host, sum, operation,
                                  HKI_TRANSFER_FRESH | HKI_TRANSFER_COLLECTIVE);

@@ -239,14 +239,16 @@ void hk_runtime_deinit(void)
 
 const char *hk_kernel_choices(void)
 {
-    hki_runtime *runtime = hki_runtime_default();
+    HKI_HOLD(runtime);
+    runtime = hki_runtime_default_retained();
     return hki_choices_description(runtime ? runtime->choices : NULL);
 }
 
 hk_runtime_stats hk_runtime_get_stats(void)
 {
     hk_runtime_stats stats = {0};
-    hki_runtime *runtime = hki_runtime_default_retained();
+    HKI_HOLD(runtime);
+    runtime = hki_runtime_default_retained();
     if (!runtime)
         return stats;
     hki_biased_acquire(&runtime->issue_lock);
@@ -263,6 +265,5 @@ hk_runtime_stats hk_runtime_get_stats(void)
     stats.window_waits = atomic_load(&runtime->throttle->window_waits);
     stats.worker_waits = atomic_load(&runtime->throttle->worker_waits);
     stats.peak_run_ahead_bytes = (uint64_t)atomic_load(&runtime->peak_held_bytes);
-    hki_runtime_release(runtime);
     return stats;
 }
