@@ -1,6 +1,7 @@
 /* Failures travel as tasks, so that they take their place in the order of calls: the task reads the
  * inputs, whose failures then win, and writes the range that is to be failed. */
 #include "array/handle.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -67,7 +68,7 @@ static void refusal_init(refusal *self, const char *operation, hk_array *const *
     for (int i = 0; i < input_count && !self->record; i++)
         if (inputs[i] && (self->record = hki_array_gone(inputs[i])))
             self->device = inputs[i]->storage->device;
-    if (vsnprintf(self->message, sizeof self->message, format, args) < 0)
+    if (hki_format_va(self->message, sizeof self->message, format, args) < 0)
         self->message[0] = '\0';
     if (hki_array_capture_refuse)
         hki_array_capture_refuse(code, operation, self->message);

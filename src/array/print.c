@@ -1,5 +1,6 @@
 /* Values as text, the way NumPy 1.24 prints them with its default options. */
 #include "array/array.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -28,8 +29,8 @@ static bool reads_back(const char *text, double value, hk_dtype dtype)
 {
     uint64_t read = 0, element = 0;
     if (dtype == HK_F32)
-        return strtof(text, NULL) == (float)value;
-    hki_dtype_store(dtype, &read, strtod(text, NULL));
+        return hki_read_float(text, NULL) == (float)value;
+    hki_dtype_store(dtype, &read, hki_read_double(text, NULL));
     hki_dtype_store(dtype, &element, value);
     return read == element;
 }
@@ -37,10 +38,10 @@ static bool reads_back(const char *text, double value, hk_dtype dtype)
 static void decimal_round(decimal *self, double value, int digits)
 {
     char text[NUMBER_BYTES];
-    snprintf(text, sizeof text, "%.*e", digits - 1, value);
+    hki_format(text, sizeof text, "%.*e", digits - 1, value);
     self->count = 0;
     const char *at = text;
-    for (; *at != 'e'; at++) /* what is no digit is a sign or the locale's point */
+    for (; *at != 'e'; at++) /* what is no digit is a sign or the point */
         if (*at >= '0' && *at <= '9')
             self->digits[self->count++] = *at;
     self->exponent = (int)strtol(at + 1, NULL, 10);
@@ -56,7 +57,7 @@ static decimal decimal_of(double value, hk_dtype dtype, bool scientific, int max
     int most = dtype == HK_F64 ? 17 : 9;
     for (int digits = 1; digits <= most; digits++) {
         char text[NUMBER_BYTES];
-        snprintf(text, sizeof text, "%.*e", digits - 1, value);
+        hki_format(text, sizeof text, "%.*e", digits - 1, value);
         if (digits == most || reads_back(text, value, dtype)) {
             decimal_round(&self, value, digits);
             break;

@@ -1,6 +1,7 @@
 /* The backward pass: walks the tape from the heads, newest node first, and issues what computes the
  * gradients. Nothing here waits and nothing recurses, however long the tape is. */
 #include "autograd/tape.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ static hk_array *pass_fail(backward_pass *pass, hki_device *device, const char *
     char message[512];
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    hki_format_va(message, sizeof message, format, args);
     va_end(args);
     hk_source source = hki_source_get();
     hk_array *carrier =

@@ -2,6 +2,7 @@
  *
  * A task names only the bytes of its part, so that the parts of a reduction, and of the next, run as soon
  * as what they read is there. */
+#include "base/text.h"
 #include "collective/reduce_task.h"
 #include "op/capture.h"
 #include "op/transfer.h"
@@ -39,7 +40,7 @@ static void refuse(hk_array *const *arrays, int count, hk_code code, const char 
     char message[512];
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    hki_format_va(message, sizeof message, format, args);
     va_end(args);
     HK_SCOPE;
     hki_device *device = NULL;

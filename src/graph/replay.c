@@ -2,6 +2,7 @@
  * threads may replay one graph at once. */
 #include "graph/recorded.h"
 
+#include "base/text.h"
 #include "op/plan.h"
 
 #include <hocket/autograd.h>
@@ -41,7 +42,7 @@ static void refuse(hk_array *const *bound, int count, hk_code code, const char *
     char message[1024];
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    hki_format_va(message, sizeof message, format, args);
     va_end(args);
     HK_SCOPE;
     hk_array *carrier = hki_array_create_failed(NULL, operation, bound, count, code, "%s", message);

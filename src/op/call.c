@@ -1,6 +1,7 @@
 /* Calling an operator: checks, outputs, the tape. Issuing is in call_task.c. */
 #include "op/capture.h"
 
+#include "base/text.h"
 #include "op/transfer.h"
 
 #include <hocket/call.h>
@@ -18,7 +19,7 @@ bool hki_call_refuse(hki_call *call, hk_code code, const char *format, ...)
     va_list args;
     va_start(args, format);
     call->code = code;
-    vsnprintf(call->message, sizeof call->message, format, args);
+    hki_format_va(call->message, sizeof call->message, format, args);
     va_end(args);
     return false;
 }
