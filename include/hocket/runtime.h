@@ -1,7 +1,10 @@
 /* The runtime: devices, their workers, the order of calls, and waiting.
  *
  * One default runtime serves all threads of a process. It starts at the first call that needs it, or
- * at hk_runtime_init, and ends at exit or at hk_runtime_deinit. All functions are thread-safe. */
+ * at hk_runtime_init, and ends at exit or at hk_runtime_deinit. All functions are thread-safe.
+ *
+ * Forks: in the child, arrays, devices, graphs and loaders of the parent fail every call with a record that says so
+ * (HK_FORKED), may be released, and start no runtime; what the child makes itself has a runtime of its own. */
 #ifndef HOCKET_RUNTIME_H
 #define HOCKET_RUNTIME_H
 
@@ -77,7 +80,8 @@ HK_API const hk_status *hk_runtime_init(const hk_runtime_options *options);
 
 /* Ends the default runtime: calls that have not started are cancelled, running ones finish. Arrays that
  * live on are failed (HK_CANCELLED) and may still be released; devices must not be used any more. Blocks
- * until the workers have ended; does nothing in a task. A later call starts a new runtime. */
+ * until the workers have ended; does nothing in a task. A later call starts a new runtime. Other threads may
+ * be amid calls on arrays, or on no device (a zeroed hk_device): these end on the runtime they began on. */
 HK_API void hk_runtime_deinit(void);
 
 /* Blocks until every call issued before it, by any thread, has finished. Returns a snapshot: the

@@ -71,7 +71,8 @@ struct hki_storage {
 hki_storage *hki_storage_create(hki_device *device, uint64_t bytes);
 /* The same, of pinned memory where the device has some. */
 hki_storage *hki_storage_create_pinned(hki_device *device, uint64_t bytes);
-/* A storage without memory and runtime that just carries the record (retained). */
+/* A storage without memory that just carries the record (retained); its variable has no runtime. The device's runtime is
+ * not NULL, and may have ended. */
 hki_storage *hki_storage_create_detached(hki_device *device, const hk_status *record);
 void hki_storage_retain_handle(hki_storage *storage);
 void hki_storage_release_handle(hki_storage *storage);

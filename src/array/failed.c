@@ -1,6 +1,7 @@
 /* Failures travel as tasks, so that they take their place in the order of calls: the task reads the
  * inputs, whose failures then win, and writes the range that is to be failed. */
 #include "array/handle.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -49,7 +50,8 @@ typedef struct refusal {
     hk_array *const *inputs;
     int input_count;
     const hk_status
-        *record; /* counted: why an input must not be named by a task; NULL in general */
+        *record;        /* counted: why an input must not be named by a task; NULL in general */
+    hki_device *device; /* that input's */
     hk_code code;
     char message[MESSAGE_BYTES];
 } refusal;
@@ -62,10 +64,11 @@ static void refusal_init(refusal *self, const char *operation, hk_array *const *
     self->input_count = input_count;
     self->code = code;
     self->record = NULL;
+    self->device = NULL;
     for (int i = 0; i < input_count && !self->record; i++)
-        if (inputs[i])
-            self->record = hki_array_gone(inputs[i]);
-    if (vsnprintf(self->message, sizeof self->message, format, args) < 0)
+        if (inputs[i] && (self->record = hki_array_gone(inputs[i])))
+            self->device = inputs[i]->storage->device;
+    if (hki_format_va(self->message, sizeof self->message, format, args) < 0)
         self->message[0] = '\0';
     if (hki_array_capture_refuse)
         hki_array_capture_refuse(code, operation, self->message);
@@ -115,8 +118,9 @@ static bool refusal_issue(const refusal *self, hki_device *device, hk_array *out
 
 static hk_array *create_failed(refusal *self, hki_device *device)
 {
-    if (!device)
-        device = hk_device_default().handle;
+    HKI_HOLD(held);
+    if (!device) /* handles of what is gone start no runtime */
+        device = hki_device_hold((hk_device){self->device}, &held);
     if (!device->runtime) { /* there was no memory to start one */
         hk_status_release(self->record);
         return hki_array_no_memory();

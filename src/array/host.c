@@ -55,13 +55,13 @@ static const char from_outside[] = "its values come from outside; give them as a
 /* ---- making -------------------------------------------------------------------------------------------- */
 
 /* An array in the host's memory with the values at `data`: on `home`, or, where the host cannot use
- * its memory, on the default device, for a copy. NULL when there is no memory for it. Nobody else
+ * its memory, on the host's device beside it, for a copy. NULL when there is no memory for it. Nobody else
  * can see it yet, so that the values go in without a task. */
 static hk_array *filled_on_host(const void *data, hk_dims shape, hk_dtype dtype, hki_device *home)
 {
     hk_array *x = hki_device_is_host(home)
                       ? hki_array_create(home, shape, dtype)
-                      : hki_array_create_pinned(hk_device_default().handle, shape, dtype);
+                      : hki_array_create_pinned(hki_device_of_host(home), shape, dtype);
     if (x->failed)
         return x;
     if (!hki_storage_materialise(x->storage)) {
@@ -100,7 +100,8 @@ static hk_array *create_filled(const char *operation, const void *data, hk_dims 
 {
     uint64_t bytes;
     char why[320], text[192];
-    hki_device *home = device.handle ? device.handle : hk_device_default().handle;
+    HKI_HOLD(held);
+    hki_device *home = hki_device_hold(device, &held);
     hki_array_uncapturable(operation, from_outside);
     if (!home->class || !hki_runtime_alive(home->runtime))
         return hki_array_create_failed(home, operation, NULL, 0, HK_INVALID_ARGUMENT,
@@ -201,8 +202,8 @@ hk_array *hki_array_readable(hk_array *x, const char *operation)
     hk_status_release(gone);
     if (stays)
         return hk_array_retain(x);
-    hk_array *copy =
-        hk_take(hki_array_create_pinned(hk_device_default().handle, x->shape, x->dtype));
+    hk_array *copy = hk_take(
+        hki_array_create_pinned(hki_device_of_host(x->storage->device), x->shape, x->dtype));
     if (!copy->failed && !hki_storage_materialise(copy->storage)) {
         hk_array_release(copy);
         return hki_array_no_memory();

@@ -1,5 +1,6 @@
 /* Values as text, the way NumPy 1.24 prints them with its default options. */
 #include "array/array.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -28,8 +29,8 @@ static bool reads_back(const char *text, double value, hk_dtype dtype)
 {
     uint64_t read = 0, element = 0;
     if (dtype == HK_F32)
-        return strtof(text, NULL) == (float)value;
-    hki_dtype_store(dtype, &read, strtod(text, NULL));
+        return hki_read_float(text, NULL) == (float)value;
+    hki_dtype_store(dtype, &read, hki_read_double(text, NULL));
     hki_dtype_store(dtype, &element, value);
     return read == element;
 }
@@ -37,10 +38,10 @@ static bool reads_back(const char *text, double value, hk_dtype dtype)
 static void decimal_round(decimal *self, double value, int digits)
 {
     char text[NUMBER_BYTES];
-    snprintf(text, sizeof text, "%.*e", digits - 1, value);
+    hki_format(text, sizeof text, "%.*e", digits - 1, value);
     self->count = 0;
     const char *at = text;
-    for (; *at != 'e'; at++) /* what is no digit is a sign or the locale's point */
+    for (; *at != 'e'; at++) /* what is no digit is a sign or the point */
         if (*at >= '0' && *at <= '9')
             self->digits[self->count++] = *at;
     self->exponent = (int)strtol(at + 1, NULL, 10);
@@ -56,7 +57,7 @@ static decimal decimal_of(double value, hk_dtype dtype, bool scientific, int max
     int most = dtype == HK_F64 ? 17 : 9;
     for (int digits = 1; digits <= most; digits++) {
         char text[NUMBER_BYTES];
-        snprintf(text, sizeof text, "%.*e", digits - 1, value);
+        hki_format(text, sizeof text, "%.*e", digits - 1, value);
         if (digits == most || reads_back(text, value, dtype)) {
             decimal_round(&self, value, digits);
             break;
@@ -414,40 +415,71 @@ static const hk_status *never_written(const hk_array *x)
     return hki_status_create(HK_INVALID_ARGUMENT, &facts, "the array was never written");
 }
 
+/* Where the text goes. Unlike open_memstream, it knows when it could not grow. */
+typedef struct sink {
+    char *text; /* ends with a zero byte; NULL: nothing written yet */
+    size_t length, capacity;
+    bool is_short;
+} sink;
+
+static ssize_t sink_write(void *cookie, const char *data, size_t bytes)
+{
+    sink *self = cookie;
+    if (!self->is_short && self->capacity - self->length <= bytes) {
+        const size_t capacity = 2 * (self->length + bytes) + 256;
+        char *text = realloc(self->text, capacity);
+        self->is_short = !text;
+        if (text) {
+            self->text = text;
+            self->capacity = capacity;
+        }
+    }
+    if (self->is_short)
+        return 0;
+    memcpy(self->text + self->length, data, bytes);
+    self->length += bytes;
+    self->text[self->length] = '\0';
+    return (ssize_t)bytes;
+}
+
+/* Writes the values, or the record of why there are none. False when memory ran out. */
+static bool put_array(picture *self, hk_array *x, bool *failed)
+{
+    bool complete = true;
+    self->values = hki_array_readable(x, "print");
+    const hk_status *status = hki_array_read(self->values, picture_read, self);
+    if (hk_ok(status) && self->unset)
+        status = never_written(x);
+    *failed = hk_status_print(status, self->stream);
+    if (!*failed && (complete = picture_format(self)))
+        put_all(self);
+    hk_status_release(status);
+    hk_array_release(self->values);
+    return complete;
+}
+
 /* The text, without the line's end; NULL when memory ran out. *failed: it is an error record. */
 static char *text_of(hk_array *x, bool *failed)
 {
-    char *text = NULL;
-    size_t bytes;
     picture self = {0};
-    const hk_status *status = NULL;
+    sink to = {0};
     hki_array_uncapturable("print",
                            "what the program reads is not in the graph; print after replays");
-    FILE *stream = open_memstream(&text, &bytes);
+    FILE *stream = fopencookie(&to, "w", (cookie_io_functions_t){.write = sink_write});
     if (!stream)
         return NULL;
     bool complete = !x || picture_init(&self, x);
     self.stream = stream;
-    if (complete) {
-        self.values = hki_array_readable(x, "print");
-        status = hki_array_read(self.values, picture_read, &self);
-        if (hk_ok(status) && self.unset)
-            status = never_written(x);
-        *failed = hk_status_print(status, stream);
-        if (!*failed && (complete = picture_format(&self)))
-            put_all(&self);
-    }
-    hk_status_release(status);
-    hk_array_release(self.values);
+    if (complete)
+        complete = put_array(&self, x, failed);
     free(self.elements);
-    complete &= !ferror(stream);
-    if (fclose(stream) || !complete) {
-        free(text);
+    if (fclose(stream) || !complete || to.is_short || !to.text) {
+        free(to.text);
         return NULL;
     }
-    if (bytes && text[bytes - 1] == '\n') /* a record's */
-        text[bytes - 1] = '\0';
-    return text;
+    if (to.length && to.text[to.length - 1] == '\n') /* a record's */
+        to.text[to.length - 1] = '\0';
+    return to.text;
 }
 
 char *hk_to_string(hk_array *x)

@@ -64,6 +64,7 @@ hki_storage *hki_storage_create_detached(hki_device *device, const hk_status *re
     hki_storage *storage = storage_new(device, 0);
     if (storage) {
         hki_var_init(&storage->var, NULL);
+        hki_runtime_retain(device->runtime); /* keeps the device */
         storage->record = hk_status_retain(record);
     }
     return storage;
@@ -107,6 +108,8 @@ static void storage_free(hki_storage *storage)
                 storage->bytes);
         if (!storage->is_small || hki_memory_pool_remove_small(storage->device->memory))
             hki_runtime_release(runtime);
+    } else if (!runtime) {
+        hki_runtime_release(storage->device->runtime);
     }
     hki_storage_release_name(storage);
 }

@@ -1,6 +1,7 @@
 /* The backward pass: walks the tape from the heads, newest node first, and issues what computes the
  * gradients. Nothing here waits and nothing recurses, however long the tape is. */
 #include "autograd/tape.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ static hk_array *pass_fail(backward_pass *pass, hki_device *device, const char *
     char message[512];
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    hki_format_va(message, sizeof message, format, args);
     va_end(args);
     hk_source source = hki_source_get();
     hk_array *carrier =
@@ -207,11 +208,27 @@ static bool head_fits(backward_pass *pass, hk_array *y, hk_array *dy)
     return false;
 }
 
+/* True after failing: the runtime of x (NULL: none given) has ended, or is another process's. What merely carries a record
+ * is walked from, so that the gradients get it. */
+static bool is_gone(backward_pass *pass, hk_array *x)
+{
+    const hki_runtime *runtime = x ? x->storage->var.runtime : NULL;
+    if (!runtime || hki_runtime_alive(runtime))
+        return false;
+    const hk_status *gone = hki_runtime_gone(runtime);
+    pass_fail(pass, x->storage->device, "backward", x, hk_status_code(gone), "%s",
+              hk_status_message(gone));
+    hk_status_release(gone);
+    return true;
+}
+
 /* Where the walk begins; dys may be NULL, and so may each of it, for ones. */
 static void pass_begin(backward_pass *pass, hk_array *const *ys, hk_array *const *dys, int count)
 {
     for (int i = 0; i < count; i++) {
         hk_array *y = ys[i];
+        if (is_gone(pass, y) || is_gone(pass, dys ? dys[i] : NULL))
+            continue;
         hki_tape_node *node = y ? hki_tape_node_of(y) : NULL;
         if (node) {
             if ((!dys || !dys[i] || head_fits(pass, y, dys[i])))

@@ -1,4 +1,5 @@
 #include "base/status.h"
+#include "base/text.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -59,7 +60,7 @@ const hk_status *hki_status_create_va(hk_code code, const hki_status_facts *fact
                                       const char *format, va_list args)
 {
     char message[2048];
-    int written = vsnprintf(message, sizeof message, format, args);
+    int written = hki_format_va(message, sizeof message, format, args);
     if (written < 0)
         message[0] = '\0';
     const char *operation = facts && facts->operation ? facts->operation : "";

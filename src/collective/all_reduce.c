@@ -2,6 +2,7 @@
  *
  * A task names only the bytes of its part, so that the parts of a reduction, and of the next, run as soon
  * as what they read is there. */
+#include "base/text.h"
 #include "collective/reduce_task.h"
 #include "op/call/capture.h"
 #include "op/call/transfer.h"
@@ -39,7 +40,7 @@ static void refuse(hk_array *const *arrays, int count, hk_code code, const char 
     char message[512];
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    hki_format_va(message, sizeof message, format, args);
     va_end(args);
     HK_SCOPE;
     hki_device *device = NULL;
@@ -195,8 +196,8 @@ static void spread(const reduction *self, hk_array *const *parts, int index)
             continue;
         if (!hki_transfer_is_direct(device_of(sum), device_of(parts[i]))) {
             if (!on_host) {
-                on_host =
-                    hki_array_create_pinned(hk_device_default().handle, sum->shape, sum->dtype);
+                on_host = hki_array_create_pinned(hki_device_of_host(device_of(sum)), sum->shape,
+                                                  sum->dtype);
                 if (!on_host->failed)
                     hki_transfer(on_host, sum, operation,
                                  HKI_TRANSFER_FRESH | HKI_TRANSFER_COLLECTIVE);

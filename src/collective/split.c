@@ -1,4 +1,5 @@
 /* Data for several devices. */
+#include "base/text.h"
 #include "op/op.h"
 
 #include <hocket/collective.h>
@@ -15,7 +16,7 @@ static void refuse(hk_array *x, const hk_device *devices, int n, hk_array **out,
     char message[512];
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    hki_format_va(message, sizeof message, format, args);
     va_end(args);
     hk_array *carrier = hki_array_create_failed(x ? x->storage->device : NULL, operation, &x, 1,
                                                 code, "%s", message);

@@ -1,5 +1,6 @@
 #define ZLIB_CONST /* z_stream.next_in points to const */
 #include "data/idx_file.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -70,7 +71,7 @@ static hk_code fail_list(hk_code code, char *message, size_t message_bytes, cons
     show_name(shown, name);
     used = snprintf(message, message_bytes, "%s: ", shown);
     if (used >= 0 && (size_t)used < message_bytes)
-        vsnprintf(message + used, message_bytes - (size_t)used, format, arguments);
+        hki_format_va(message + used, message_bytes - (size_t)used, format, arguments);
     return code;
 }
 

@@ -172,11 +172,12 @@ static bool slice_is_usable(const slice *self)
     return !self->images->failed && !self->labels->failed;
 }
 
-/* What an accelerator gets is filled in pinned memory by the default device, and copied. False when
+/* What an accelerator gets is filled in pinned memory by the host's device, and copied. False when
  * host memory is short. */
 static bool fill_remote(const hk_loader *loader, slice *to, int64_t first, int64_t rows)
 {
-    slice filled = slice_create(loader, hk_device_default().handle, rows, hki_array_create_pinned);
+    slice filled = slice_create(loader, hki_device_of_host(to->images->storage->device), rows,
+                                hki_array_create_pinned);
     bool issued = slice_is_usable(&filled) && filling_issue(loader, &filled, first, rows);
     if (issued) {
         hki_array_transfer(to->images, filled.images, "loader_next", true);
@@ -359,8 +360,9 @@ static const hk_status *take_devices(hk_loader *self, const hk_loader_options *o
     /* With the devices known, failed arrays can be made for each of them. */
     self->device_count = count;
     for (int i = 0; i < count; i++) {
-        hki_device *device = options->devices ? options->devices[i].handle : NULL;
-        self->devices[i] = device ? device : hk_device_default().handle;
+        HKI_HOLD(held);
+        self->devices[i] =
+            hki_device_hold(options->devices ? options->devices[i] : (hk_device){NULL}, &held);
         if (self->devices[i]->runtime)
             hki_runtime_retain(self->devices[i]->runtime);
     }

@@ -39,17 +39,17 @@ const hk_status *hk_wait_device(hk_device device)
 {
     if (hki_in_task())
         return hki_status_lend(hki_would_deadlock("wait_device"));
-    if (!device.handle) /* the default one */
-        device = hk_device_default();
-    if (!device.handle->class)
-        return hk_device_status(device);
-    hki_runtime *runtime = device.handle->runtime;
+    HKI_HOLD(held);
+    hki_device *handle = hki_device_hold(device, &held);
+    if (!handle->class)
+        return hk_device_status((hk_device){handle});
+    hki_runtime *runtime = handle->runtime;
     if (!hki_runtime_alive(runtime))
         return hki_status_lend(hki_runtime_gone(runtime));
     hki_wait_point point = hki_tracing_wait(runtime);
     for (int i = 0; !runtime->serial && i < runtime->queue_count; i++)
-        if (runtime->queues[i]->device == device.handle)
+        if (runtime->queues[i]->device == handle)
             hki_queue_drain(runtime->queues[i]);
-    hki_tracing_waited(&point, HKI_TRACE_WAIT_DEVICE, device.handle->index);
+    hki_tracing_waited(&point, HKI_TRACE_WAIT_DEVICE, handle->index);
     return snapshot(runtime);
 }

@@ -104,59 +104,84 @@ static hki_device *failed_device(hki_runtime *runtime, const char *name)
     return device ? device : &no_runtime_device;
 }
 
-hk_device hk_device_named(const char *name)
+static hki_device *named(hki_runtime *runtime, const char *name)
 {
-    hki_runtime *runtime = hki_runtime_default();
-    if (!runtime)
-        return (hk_device){&no_runtime_device};
-    if (!name)
-        name = "(null)";
     for (int i = 0; !runtime->config_error && i < runtime->device_count; i++)
         if (!strcmp(runtime->devices[i]->name, name))
-            return (hk_device){runtime->devices[i]};
-    return (hk_device){failed_device(runtime, name)};
+            return runtime->devices[i];
+    return failed_device(runtime, name);
+}
+
+static hki_device *default_device(hki_runtime *runtime)
+{
+    return named(runtime, "cpu:0");
+}
+
+hk_device hk_device_named(const char *name)
+{
+    HKI_HOLD(runtime);
+    runtime = hki_runtime_default_retained();
+    return (hk_device){runtime ? named(runtime, name ? name : "(null)") : &no_runtime_device};
 }
 
 hk_device hk_device_default(void)
 {
-    return hk_device_named("cpu:0");
+    HKI_HOLD(held);
+    return (hk_device){hki_device_hold((hk_device){NULL}, &held)};
+}
+
+hki_device *hki_device_hold(hk_device device, hki_runtime **held)
+{
+    if (device.handle)
+        return device.handle;
+    *held = hki_runtime_default_retained();
+    return *held ? default_device(*held) : &no_runtime_device;
+}
+
+hki_device *hki_device_of_host(const hki_device *device)
+{
+    return device->runtime->devices[0];
 }
 
 int hk_device_count(void)
 {
-    hki_runtime *runtime = hki_runtime_default();
+    HKI_HOLD(runtime);
+    runtime = hki_runtime_default_retained();
     return runtime ? runtime->device_count : 0;
 }
 
 hk_device hk_device_at(int index)
 {
     char name[32];
-    hki_runtime *runtime = hki_runtime_default();
-    if (runtime && !runtime->config_error && index >= 0 && index < runtime->device_count)
+    HKI_HOLD(runtime);
+    runtime = hki_runtime_default_retained();
+    if (!runtime)
+        return (hk_device){&no_runtime_device};
+    if (!runtime->config_error && index >= 0 && index < runtime->device_count)
         return (hk_device){runtime->devices[index]};
     snprintf(name, sizeof name, "device %d", index);
-    return hk_device_named(name);
-}
-
-/* A zeroed hk_device stands for the default one. */
-static hki_device *device_of(hk_device device)
-{
-    return device.handle ? device.handle : hk_device_default().handle;
+    return (hk_device){failed_device(runtime, name)};
 }
 
 const char *hk_device_name(hk_device device)
 {
-    return device_of(device)->name;
+    HKI_HOLD(held);
+    return hki_device_hold(device, &held)->name;
 }
 
 int hk_device_cores(hk_device device)
 {
-    return device_of(device)->core_count;
+    HKI_HOLD(held);
+    return hki_device_hold(device, &held)->core_count;
 }
 
 const hk_status *hk_device_status(hk_device device)
 {
-    const hk_status *status = device_of(device)->status;
+    HKI_HOLD(held);
+    const hki_device *handle = hki_device_hold(device, &held);
+    const hk_status *status = handle->status;
+    if (handle->runtime && !hki_runtime_alive(handle->runtime))
+        return hki_status_lend(hki_runtime_gone(handle->runtime));
     if (!status)
         return hki_status_lend(
             hki_status_create(HK_OUT_OF_MEMORY, NULL, "no host memory to start the runtime"));
@@ -165,7 +190,8 @@ const hk_status *hk_device_status(hk_device device)
 
 void hk_device_read_memory(hk_device device, hk_device_memory *memory)
 {
-    const hki_device *handle = device_of(device);
+    HKI_HOLD(held);
+    const hki_device *handle = hki_device_hold(device, &held);
     hk_device_memory own = {0};
     /* In the child of a fork, a thread that is not there may hold the lock of the parent's pool. */
     if (handle->memory && hki_runtime_alive(handle->runtime))
@@ -175,24 +201,28 @@ void hk_device_read_memory(hk_device device, hk_device_memory *memory)
 
 const char *hk_device_kind(hk_device device)
 {
-    const hki_device *handle = device_of(device);
+    HKI_HOLD(held);
+    const hki_device *handle = hki_device_hold(device, &held);
     return handle->class ? handle->class->kind_name : "failed";
 }
 
 bool hk_device_is_simulated(hk_device device)
 {
-    const hki_device *handle = device_of(device);
+    HKI_HOLD(held);
+    const hki_device *handle = hki_device_hold(device, &held);
     return handle->class && handle->class->kind == HKI_SIM;
 }
 
 const char *hk_device_description(hk_device device)
 {
-    return device_of(device)->description;
+    HKI_HOLD(held);
+    return hki_device_hold(device, &held)->description;
 }
 
 const char *hk_cuda_describe(void)
 {
-    hki_runtime *runtime = hki_runtime_default();
+    HKI_HOLD(runtime);
+    runtime = hki_runtime_default_retained();
     if (!runtime || !runtime->cuda)
         return "";
     hki_cuda_setup *cuda = runtime->cuda;
@@ -208,7 +238,8 @@ const char *hk_cuda_describe(void)
 
 static hk_queue_stats stats_of(hk_device device, hk_queue queue)
 {
-    hki_device *handle = device_of(device);
+    HKI_HOLD(held);
+    hki_device *handle = hki_device_hold(device, &held);
     hk_queue_stats stats = {0};
     if (!handle->class || !hki_runtime_alive(handle->runtime) ||
         (unsigned)queue >= HKI_QUEUE_KIND_COUNT)
@@ -237,7 +268,8 @@ void hk_device_read_stats(hk_device device, hk_queue queue, hk_queue_stats *stat
 
 void hk_device_stats_clear(void)
 {
-    hki_runtime *runtime = hki_runtime_default();
+    HKI_HOLD(runtime);
+    runtime = hki_runtime_current_retained();
     for (int i = 0; runtime && i < runtime->queue_count; i++) {
         hki_queue *queue = runtime->queues[i];
         hki_lock_acquire(&queue->stats_lock);

@@ -198,6 +198,18 @@ struct hki_choices *hki_runtime_choices(const hki_runtime *runtime);
 /* Counts of objects that keep a dead runtime's memory: arrays, mainly. */
 void hki_runtime_retain(hki_runtime *runtime);
 void hki_runtime_release(hki_runtime *runtime);
+/* For a call: the device, which, if zeroed, stands for the default one. The runtime of that is counted in *held, for other
+ * threads may end it meanwhile. Never NULL. */
+hki_device *hki_device_hold(hk_device device, hki_runtime **held);
+static inline void hki_hold_end(hki_runtime **held)
+{
+    if (*held)
+        hki_runtime_release(*held);
+}
+/* Declares what is held until the block ends. */
+#define HKI_HOLD(held) __attribute__((cleanup(hki_hold_end))) hki_runtime *held = NULL
+/* cpu:0 of the device's runtime, which is not NULL: for what the host is to do on the way to or from it. */
+hki_device *hki_device_of_host(const hki_device *device);
 int hki_runtime_device_count(const hki_runtime *runtime);
 /* Lives as long as the runtime; 0 <= index < count. */
 hki_device *hki_runtime_device(const hki_runtime *runtime, int index);

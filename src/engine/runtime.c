@@ -240,7 +240,8 @@ void hk_runtime_deinit(void)
 
 const char *hk_kernel_choices(void)
 {
-    hki_runtime *runtime = hki_runtime_default();
+    HKI_HOLD(runtime);
+    runtime = hki_runtime_default_retained();
     return hki_choices_description(runtime ? runtime->choices : NULL);
 }
 

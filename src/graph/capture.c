@@ -403,6 +403,20 @@ static void bounds_note(hki_capture *self, hk_array *const *bound, int count)
         bound_note(self, i, bound[i]);
 }
 
+/* The runtime whose calls are noted, counted. Bound arrays start none: where theirs is gone, the capture says so. NULL: no
+ * memory. */
+static hki_runtime *runtime_of(hk_array *const *bound, int count)
+{
+    for (int i = 0; bound && i < count; i++) {
+        hki_runtime *runtime = bound[i] ? bound[i]->storage->device->runtime : NULL;
+        if (runtime && !hki_runtime_alive(runtime)) {
+            hki_runtime_retain(runtime);
+            return runtime;
+        }
+    }
+    return hki_runtime_default_retained();
+}
+
 void hk_capture_begin(hk_array *const *bound, int count)
 {
     static hki_thread_end end = {.function = thread_ends};
@@ -414,7 +428,7 @@ void hk_capture_begin(hk_array *const *bound, int count)
     own = (hki_capture){.graph = hki_graph_create(hki_status_ok()),
                         .submitted = hki_submitted_count()};
     hki_capturing = &own;
-    if (own.graph && (own.graph->runtime = hki_runtime_default_retained()))
+    if (own.graph && (own.graph->runtime = runtime_of(bound, count)))
         bounds_note(&own, bound, count);
     else
         fail_for_memory(&own);

@@ -2,6 +2,7 @@
  * threads may replay one graph at once. */
 #include "graph/recorded.h"
 
+#include "base/text.h"
 #include "op/call/plan.h"
 
 #include <hocket/autograd.h>
@@ -34,14 +35,14 @@ typedef struct replay {
 
 /* ---- what the bound arrays must be ------------------------------------------------------------- */
 
-/* All bound arrays fail by one record. */
+/* All bound arrays fail by one record; without any, it is just noted. */
 HK_PRINTF(4, 5)
 static void refuse(hk_array *const *bound, int count, hk_code code, const char *format, ...)
 {
     char message[1024];
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    hki_format_va(message, sizeof message, format, args);
     va_end(args);
     HK_SCOPE;
     hk_array *carrier = hki_array_create_failed(NULL, operation, bound, count, code, "%s", message);
@@ -106,6 +107,20 @@ static bool check_bound(const hk_graph *graph, hk_array *const *bound, int index
     return false;
 }
 
+/* Whether its runtime lives; else the arrays have been failed. */
+static bool check_runtime(const hk_graph *graph, hk_array *const *bound, int count)
+{
+    if (hki_runtime_alive(graph->runtime))
+        return true;
+    const hk_status *gone = hki_runtime_gone(graph->runtime);
+    const bool is_noted = count > 0 || hk_status_code(gone) != HK_FORKED;
+    if (is_noted) /* else it would start a runtime */
+        refuse(bound, count, hk_status_code(gone), "the graph's runtime: %s",
+               hk_status_message(gone));
+    hk_status_release(gone);
+    return false;
+}
+
 /* Whether the graph can be replayed on these; else they have been failed. */
 static bool check(const hk_graph *graph, hk_array *const *bound, int count)
 {
@@ -125,13 +140,8 @@ static bool check(const hk_graph *graph, hk_array *const *bound, int count)
                hk_status_message(status), where);
         return false;
     }
-    if (!hki_runtime_alive(graph->runtime)) {
-        status = hki_runtime_gone(graph->runtime);
-        refuse(bound, count, hk_status_code(status), "the graph's runtime: %s",
-               hk_status_message(status));
-        hk_status_release(status);
+    if (!check_runtime(graph, bound, count))
         return false;
-    }
     if (count != graph->bound_count) {
         refuse(bound, count, HK_INVALID_ARGUMENT,
                "count is %d, but the graph was captured with %d bound arrays", count,

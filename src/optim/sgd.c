@@ -7,7 +7,8 @@ void(hk_sgd)(hk_array *const *params, int count, const hk_sgd_options *options)
 {
     static const char operation[] = "sgd";
     if (count < 0 || (count > 0 && !params) || !options) {
-        hki_array_fail_in_place(NULL, operation, NULL, 0, HK_INVALID_ARGUMENT,
+        hki_array_fail_in_place(NULL, operation, params, params && count > 0 ? count : 0,
+                                HK_INVALID_ARGUMENT,
                                 "count is %d, params %p and options %p; none may be missing", count,
                                 (const void *)params, (const void *)options);
         return;

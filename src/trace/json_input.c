@@ -1,4 +1,5 @@
 #include "trace/json_input.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -16,7 +17,7 @@ bool hki_json_fail(hki_json_input *self, const char *format, ...)
     if (self->status)
         return false;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    hki_format_va(message, sizeof message, format, args);
     va_end(args);
     for (char *c = message; *c; c++) /* it may quote the text */
         if ((unsigned char)*c < 0x20 || *c == 0x7F)
@@ -126,8 +127,8 @@ bool hki_json_get_us(hki_json_input *self, const json_t *object, const char *key
         return true;
     }
     char expected[96];
-    snprintf(expected, sizeof expected, "microseconds, from %g to %g", (double)low_ns / 1000,
-             (double)HKI_JSON_MAX_NS / 1000);
+    hki_format(expected, sizeof expected, "microseconds, from %g to %g", (double)low_ns / 1000,
+               (double)HKI_JSON_MAX_NS / 1000);
     return hki_json_fail_value(self, value, key, expected);
 }
 

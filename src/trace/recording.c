@@ -112,8 +112,8 @@ hk_trace *hk_trace_stop(void)
     bool was_recording;
     if (hki_in_task() || path_of_run())
         return NULL;
-    hki_runtime *runtime = hki_runtime_default_retained();
-    if (!runtime)
+    hki_runtime *runtime = hki_runtime_current_retained();
+    if (!runtime) /* nothing is recorded */
         return NULL;
     hk_wait_all();
     hk_trace *trace = end_recording(runtime, &was_recording);

@@ -1,5 +1,6 @@
 /* A timeline in numbers, and in a page of text. */
 #include "trace/summary.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -117,7 +118,7 @@ static quantity scaled(double value, double step, const char *const *units, int 
         unit++;
     }
     const int decimals = !unit || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-    snprintf(result.text, sizeof result.text, "%.*f %s", decimals, value, units[unit]);
+    hki_format(result.text, sizeof result.text, "%.*f %s", decimals, value, units[unit]);
     return result;
 }
 
@@ -138,7 +139,7 @@ static quantity in_percent(int64_t part, int64_t whole)
 {
     quantity result;
     const double value = whole > 0 ? 100 * (double)part / (double)whole : 0;
-    snprintf(result.text, sizeof result.text, "%.*f %%", part && value < 9.95 ? 1 : 0, value);
+    hki_format(result.text, sizeof result.text, "%.*f %%", part && value < 9.95 ? 1 : 0, value);
     return result;
 }
 

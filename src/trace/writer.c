@@ -1,3 +1,4 @@
+#include "base/text.h"
 #include "trace/timeline.h"
 
 #include <stdarg.h>
@@ -44,11 +45,11 @@ void hki_write(hki_writer *writer, const char *format, ...)
     va_copy(again, args);
     size_t room = writer->capacity - writer->bytes;
     char *at = writer->data ? writer->data + writer->bytes : NULL;
-    int length = writer->is_failed ? -1 : vsnprintf(at, room, format, args);
+    int length = writer->is_failed ? -1 : hki_format_va(at, room, format, args);
     if (length < 0)
         writer->is_failed = true;
     else if ((size_t)length >= room && reserve(writer, (size_t)length))
-        vsnprintf(writer->data + writer->bytes, (size_t)length + 1, format, again);
+        hki_format_va(writer->data + writer->bytes, (size_t)length + 1, format, again);
     if (!writer->is_failed)
         writer->bytes += (size_t)length;
     va_end(again);

@@ -1,3 +1,4 @@
+#include "base/text.h"
 #include "device/cuda/cuda_internal.h"
 #include "device/cuda/cuda_libraries.h"
 
@@ -223,9 +224,9 @@ bool hki_cuda_device_init(hki_device *device, const hki_device_class *class, int
     pthread_mutex_init(&self->lock, NULL);
     device->class = class;
     device->state = self;
-    snprintf(device->description, sizeof device->description,
-             "%.100s, %.1f GiB, compute capability %d.%d", properties.name,
-             (double)properties.totalGlobalMem / (1 << 30), properties.major, properties.minor);
+    hki_format(device->description, sizeof device->description,
+               "%.100s, %.1f GiB, compute capability %d.%d", properties.name,
+               (double)properties.totalGlobalMem / (1 << 30), properties.major, properties.minor);
     return true;
 }
 

@@ -1,4 +1,5 @@
 #include "device/cuda/cuda_loader.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
@@ -101,7 +102,7 @@ HK_PRINTF(2, 3) static void *give_up(hki_cuda_found *found, const char *format, 
 {
     va_list args;
     va_start(args, format);
-    vsnprintf(found->problem, sizeof found->problem, format, args);
+    hki_format_va(found->problem, sizeof found->problem, format, args);
     va_end(args);
     return NULL;
 }
@@ -202,7 +203,7 @@ HK_PRINTF(3, 4) static size_t add(char *text, size_t bytes, const char *format, 
     size_t used = strlen(text);
     va_list args;
     va_start(args, format);
-    vsnprintf(text + used, bytes - used, format, args);
+    hki_format_va(text + used, bytes - used, format, args);
     va_end(args);
     return strlen(text);
 }

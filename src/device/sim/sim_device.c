@@ -2,6 +2,7 @@
 #include "device/sim/sim_device.h"
 
 #include "base/sync.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -148,7 +149,7 @@ static const char *with_prefix(double value, char text[24])
     int index = 0;
     for (; value >= 999.5 && index < 5; index++)
         value /= 1000;
-    snprintf(text, 24, "%.3g %s", value, prefixes[index]);
+    hki_format(text, 24, "%.3g %s", value, prefixes[index]);
     return text;
 }
 
@@ -156,15 +157,15 @@ static void describe(hki_device *device, const hk_sim_options *model)
 {
     char speed[40], number[24], link[24], peers[40] = "none";
     if (model->factor > 0)
-        snprintf(speed, sizeof speed, "%.3g x a core", model->factor);
+        hki_format(speed, sizeof speed, "%.3g x a core", model->factor);
     else
         snprintf(speed, sizeof speed, "%sFLOP/s", with_prefix(model->flops, number));
     if (model->peer_bandwidth > 0)
         snprintf(peers, sizeof peers, "%sB/s", with_prefix(model->peer_bandwidth, number));
-    snprintf(device->description, sizeof device->description,
-             "simulated: %s, launch %.3g us, memory %.3g MiB, link %sB/s + %.3g us, peer link %s",
-             speed, model->launch_ns / 1e3, (double)model->memory_bytes / (1 << 20),
-             with_prefix(model->link_bandwidth, link), model->link_latency_ns / 1e3, peers);
+    hki_format(device->description, sizeof device->description,
+               "simulated: %s, launch %.3g us, memory %.3g MiB, link %sB/s + %.3g us, peer link %s",
+               speed, model->launch_ns / 1e3, (double)model->memory_bytes / (1 << 20),
+               with_prefix(model->link_bandwidth, link), model->link_latency_ns / 1e3, peers);
 }
 
 bool hki_sim_init(hki_device *device, const hk_sim_options *model)

@@ -1,4 +1,5 @@
 /* What HOCKET_SIM and hk_sim_options say of simulated devices. */
+#include "base/text.h"
 #include "device/sim/sim_device.h"
 
 #include <errno.h>
@@ -126,7 +127,7 @@ static bool read_value(const field *self, const char *text, double *value)
         return true;
     }
     errno = 0;
-    double number = strtod(text, &end);
+    double number = hki_read_double(text, &end);
     if (end == text || errno || !isfinite(number) || number < 0)
         return false;
     double factor = 1;

@@ -42,7 +42,9 @@ void hki_runtime_retain(hki_runtime *runtime)
 
 void hki_runtime_release(hki_runtime *runtime)
 {
-    if (atomic_fetch_sub_explicit(&runtime->refs, 1, memory_order_acq_rel) == 1)
+    /* In the child of a fork, threads that are not there may be amid using the parent's: it stays where it is. */
+    if (atomic_fetch_sub_explicit(&runtime->refs, 1, memory_order_acq_rel) == 1 &&
+        runtime->generation == atomic_load_explicit(&fork_generation, memory_order_relaxed))
         runtime->destroy(runtime);
 }
 

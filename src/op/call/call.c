@@ -1,6 +1,7 @@
 /* Calling an operator: checks, outputs, the tape. Issuing is in call_task.c. */
 #include "op/call/capture.h"
 
+#include "base/text.h"
 #include "op/call/transfer.h"
 
 #include <hocket/call.h>
@@ -18,7 +19,7 @@ bool hki_call_refuse(hki_call *call, hk_code code, const char *format, ...)
     va_list args;
     va_start(args, format);
     call->code = code;
-    vsnprintf(call->message, sizeof call->message, format, args);
+    hki_format_va(call->message, sizeof call->message, format, args);
     va_end(args);
     return false;
 }
@@ -34,6 +35,15 @@ static void call_init(hki_call *call, const hk_op *op, hk_array *const *inputs, 
     call->options = !op->options_bytes ? NULL : options ? options : default_options;
     call->code = HK_OK;
     call->message[0] = '\0';
+}
+
+/* Else the call follows no array's device. */
+static bool has_input(const hki_call *call)
+{
+    for (int i = 0; i < call->input_count; i++)
+        if (call->inputs[i])
+            return true;
+    return false;
 }
 
 static bool refuse_devices(hki_call *call, int index, const hki_device *first)
@@ -109,8 +119,6 @@ static bool check_inputs(hki_call *call, hki_device *device)
     }
     if (failed)
         return hki_call_refuse(call, HK_INVALID_ARGUMENT, "an input has failed");
-    if (!call->device)
-        call->device = hk_device_default().handle;
     if (!call->device || !call->device->class)
         return hki_call_refuse(call, HK_INVALID_ARGUMENT, "no such device");
     if (op->dtypes && call->input_count > 0 && call->inputs[0] &&
@@ -208,8 +216,12 @@ hk_array *hki_op_call(const hk_op *op, hk_array *const *inputs, int input_count,
     uint64_t bytes;
     hk_array *output = NULL, *saved = NULL;
     call_init(&call, op, inputs, input_count, options);
-    bool chooses = input_count == 0 || op->any_device;
-    if (!check_inputs(&call, chooses ? device.handle : NULL) || !infer(&call, &bytes)) {
+    HKI_HOLD(held);
+    if (!has_input(&call))
+        device.handle = hki_device_hold(device, &held);
+    else if (!op->any_device)
+        device.handle = NULL;
+    if (!check_inputs(&call, device.handle) || !infer(&call, &bytes)) {
         output = refused(&call);
     } else {
         /* The tape notes views by itself. */
@@ -320,7 +332,7 @@ static void call_into(hki_call *call, hk_array *out, bool asks_tape)
             hk_status_release(gone);
         return;
     }
-    bool chooses = call->input_count == 0 || call->op->any_device;
+    bool chooses = call->op->any_device || !has_input(call);
     if (!check_inputs(call, chooses ? out->storage->device : NULL) || !check_output(call, out) ||
         !infer(call, &bytes) || !check_result(call, out) ||
         (asks_tape && hki_op_overwrite && !hki_op_overwrite(call, out)) || !issue_into(call, out))

@@ -150,8 +150,8 @@ static void move(hk_array *to, hk_array *from, const char *operation, unsigned f
         issue(to, from, operation, flags);
         return;
     }
-    hk_array *between =
-        hki_array_create_pinned(hk_device_default().handle, from->shape, from->dtype);
+    hk_array *between = hki_array_create_pinned(hki_device_of_host(from->storage->device),
+                                                from->shape, from->dtype);
     if (between->failed) {
         fail_for_memory(to, from, operation);
         return;
