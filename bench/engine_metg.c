@@ -16,7 +16,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { WIDTHS = 2, POINTS = 14, LONG_TASK_NS = 100000, MOST_TASKS = 20000, LEAST_TASKS = 640 };
+enum { WIDTHS = 2, POINTS = 17, LONG_TASK_NS = 100000, MOST_TASKS = 20000, LEAST_TASKS = 640 };
 
 static const struct {
     int width;
@@ -25,11 +25,13 @@ static const struct {
 } widths[WIDTHS] = {{8, "stencil_1d 8", 0.5}, {64, "stencil_1d 64", 0.2}};
 
 /* What a task computes, ns. */
-static const int64_t spins[POINTS] = {20,   50,   100,  200,  350,   500,   700,
-                                      1000, 2000, 4000, 8000, 20000, 50000, LONG_TASK_NS};
+static const int64_t spins[POINTS] = {20,   50,   100,  200,  350,  500,   700,   1000,        1500,
+                                      2000, 3000, 4000, 5000, 8000, 20000, 50000, LONG_TASK_NS};
 
 /* The choice may be this much worse than the better of the forced ways: what two runs of one of them differ by. */
 static const double tolerance = 1.15;
+/* No size of task may be slower than the straight line between its neighbours, times this. */
+static const double cliff = 1.25;
 
 static struct {
     int repeat;
@@ -182,6 +184,33 @@ static void print_choice(void)
     printf("\n");
 }
 
+/* Wall time over that of the straight line between the neighbouring sizes; 0: an end, or not measured. */
+static double over_line(int width, int system, int point)
+{
+    if (point == 0 || point == POINTS - 1)
+        return 0;
+    const double before = wall_ns(width, system, point - 1, MEDIANS),
+                 after = wall_ns(width, system, point + 1, MEDIANS);
+    const double part =
+        (double)(spins[point] - spins[point - 1]) / (double)(spins[point + 1] - spins[point - 1]);
+    const double line = before + (after - before) * part;
+    return line > 0 ? wall_ns(width, system, point, MEDIANS) / line : 0;
+}
+
+static void require_no_cliff(int width, int system)
+{
+    int worst = 0;
+    for (int i = 1; i < POINTS; i++)
+        if (over_line(width, system, i) > over_line(width, system, worst))
+            worst = i;
+    report_require(
+        over_line(width, system, worst) <= cliff,
+        "width %d, %s: no size is slower than the line between its neighbours: %lld ns is the "
+        "worst, %.2f times, tolerance %.2f",
+        widths[width].width, engine_systems[system].name, (long long)spins[worst],
+        over_line(width, system, worst), cliff);
+}
+
 void metg_require(void)
 {
     for (int w = 0; w < WIDTHS; w++) {
@@ -204,6 +233,8 @@ void metg_require(void)
         report_require(part == 0,
                        "width %d: no task expected to take %d us runs in the caller: %.2f %% did",
                        widths[w].width, LONG_TASK_NS / 1000, part * 100);
+        for (int s = 0; s < SYSTEM_FIRST_PEER; s++)
+            require_no_cliff(w, s);
     }
 }
 
@@ -241,27 +272,52 @@ void metg_json(FILE *file)
     fprintf(file, "]");
 }
 
-bool metg_draw(const char *folder)
+static void draw_efficiency(chart *to, int width)
 {
-    static chart charts[WIDTHS];
-    char path[1024], titles[WIDTHS][64];
-    for (int w = 0; w < WIDTHS; w++) {
-        snprintf(titles[w], sizeof titles[w], "stencil_1d, width %d, 2 workers", widths[w].width);
-        charts[w] = (chart){.title = titles[w],
-                            .x_label = "granularity: wall time * cores / tasks, ns",
-                            .y_label = "efficiency",
-                            .y_mark = 0.5};
-        for (int s = 0; s < SYSTEM_COUNT; s++) {
-            curve of;
-            if (!curve_make(&of, w, s, MEDIANS))
-                continue;
-            chart_series *series = &charts[w].series[charts[w].series_count++];
-            series->name = engine_systems[s].name;
-            series->count = POINTS;
-            memcpy(series->x, of.granularity, sizeof of.granularity);
-            memcpy(series->y, of.efficiency, sizeof of.efficiency);
+    for (int s = 0; s < SYSTEM_COUNT; s++) {
+        curve of;
+        if (!curve_make(&of, width, s, MEDIANS))
+            continue;
+        chart_series *series = &to->series[to->series_count++];
+        series->name = engine_systems[s].name;
+        series->count = POINTS;
+        memcpy(series->x, of.granularity, sizeof of.granularity);
+        memcpy(series->y, of.efficiency, sizeof of.efficiency);
+    }
+}
+
+static void draw_cliffs(chart *to, int width)
+{
+    for (int s = 0; s < SYSTEM_FIRST_PEER; s++) {
+        chart_series *series = &to->series[to->series_count++];
+        series->name = engine_systems[s].name;
+        series->count = POINTS;
+        for (int i = 0; i < POINTS; i++) {
+            series->x[i] = (double)spins[i];
+            series->y[i] = over_line(width, s, i);
         }
     }
+}
+
+bool metg_draw(const char *folder)
+{
+    static chart charts[2 * WIDTHS];
+    char path[1024], titles[2 * WIDTHS][64];
+    for (int w = 0; w < WIDTHS; w++) {
+        chart *efficiency = &charts[w], *cliffs = &charts[WIDTHS + w];
+        snprintf(titles[w], sizeof titles[w], "stencil_1d, width %d, 2 workers", widths[w].width);
+        snprintf(titles[WIDTHS + w], sizeof titles[w], "cliffs, width %d", widths[w].width);
+        *efficiency = (chart){.title = titles[w],
+                              .x_label = "granularity: wall time * cores / tasks, ns",
+                              .y_label = "efficiency",
+                              .y_mark = 0.5};
+        *cliffs = (chart){.title = titles[WIDTHS + w],
+                          .x_label = "what a task computes, ns",
+                          .y_label = "wall time over the line between neighbours",
+                          .y_mark = cliff};
+        draw_efficiency(efficiency, w);
+        draw_cliffs(cliffs, w);
+    }
     snprintf(path, sizeof path, "%s/engine_metg.svg", folder);
-    return charts_write(path, charts, WIDTHS);
+    return charts_write(path, charts, 2 * WIDTHS);
 }

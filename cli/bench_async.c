@@ -269,7 +269,7 @@ static async_model fit(hk_array *x, hk_array *busy)
 {
     enum { CALLS = 3000, TRIES = 5, SINGLES = 1000 };
     double t1[TRIES], t2[TRIES], singles = 0;
-    uint64_t inline_calls = hk_runtime_get_stats().inline_calls;
+    uint64_t inline_calls = hk_runtime_get_internals().inline_calls;
     for (int i = 0; i < TRIES; i++) {
         HK_SCOPE;
         int64_t begin_ns = hk_clock_ns();
@@ -283,7 +283,7 @@ static async_model fit(hk_array *x, hk_array *busy)
         hk_wait_all();
         t2[i] = seconds_since(begin_ns) / CALLS;
     }
-    inline_calls = hk_runtime_get_stats().inline_calls - inline_calls;
+    inline_calls = hk_runtime_get_internals().inline_calls - inline_calls;
     for (int i = 0; i < SINGLES; i++) {
         HK_SCOPE;
         int64_t begin_ns = hk_clock_ns();

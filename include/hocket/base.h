@@ -53,6 +53,12 @@ typedef struct hk_source {
 #define HK_SOURCE ((hk_source){__FILE__, __LINE__})
 #endif
 
+/* Structs that grow. A struct that the library fills begins with struct_bytes, its size as the caller knows it, and may get more
+ * fields at its end in a later version. hk_x_get_y returns one by value, with that size set; hk_x_read_y, which it calls,
+ * fills one whose struct_bytes is set: as many bytes as both sides know, zeros for what only the caller knows. A program built
+ * against one version so works with a library of another. Options, which the caller fills, do not grow within one version
+ * of the shared library's name. */
+
 /* Error records name the line of the call. So a function hk_f that can fail has a sister hk_f_at, which
  * takes the line before its other parameters, and a macro hk_f, which passes HK_SOURCE to that: whatever
  * the arguments call, they do not disturb it.

@@ -30,9 +30,17 @@ HK_API const hk_status *hk_device_status(hk_device device);
 /* Bytes of array memory: in use by arrays, and kept for reuse; pinned memory is not counted. Arrays of at most 64 bytes
  * on a CPU device count as 64 in used_bytes, but take nothing of the limit. */
 typedef struct hk_device_memory {
+    size_t struct_bytes; /* see "Structs that grow" in hocket/base.h */
     uint64_t used_bytes, cached_bytes, peak_bytes, limit_bytes /* 0: none */;
 } hk_device_memory;
-HK_API hk_device_memory hk_device_get_memory(hk_device device);
+HK_API void hk_device_read_memory(hk_device device, hk_device_memory *memory);
+static inline hk_device_memory hk_device_get_memory(hk_device device)
+{
+    hk_device_memory filled;
+    filled.struct_bytes = sizeof filled;
+    hk_device_read_memory(device, &filled);
+    return filled;
+}
 
 /* "cpu", "sim" or "cuda"; "failed" for a failed device. Static text. */
 HK_API const char *hk_device_kind(hk_device device);
@@ -59,6 +67,7 @@ typedef enum hk_queue {
  * kept up with it. A call is late by the time from the model's end to its real one, but for 100 us, which waking up
  * may take. */
 typedef struct hk_queue_stats {
+    size_t struct_bytes; /* see "Structs that grow" in hocket/base.h */
     uint64_t calls;
     int64_t busy_ns;     /* only known of accelerators */
     int64_t last_end_ns; /* when the last one ended, on hk_clock_ns's axis; accelerators */
@@ -66,7 +75,14 @@ typedef struct hk_queue_stats {
     uint64_t bytes;      /* copied */
 } hk_queue_stats;
 /* Does not block. Zeros for a failed device, a queue that is none, and a device whose runtime has ended. */
-HK_API hk_queue_stats hk_device_get_stats(hk_device device, hk_queue queue);
+HK_API void hk_device_read_stats(hk_device device, hk_queue queue, hk_queue_stats *stats);
+static inline hk_queue_stats hk_device_get_stats(hk_device device, hk_queue queue)
+{
+    hk_queue_stats filled;
+    filled.struct_bytes = sizeof filled;
+    hk_device_read_stats(device, queue, &filled);
+    return filled;
+}
 /* Forgets late_ns, of all devices of the default runtime. Does not block. */
 HK_API void hk_device_stats_clear(void);
 

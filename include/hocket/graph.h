@@ -70,13 +70,21 @@ HK_API hk_graph *hk_graph_retain(hk_graph *graph);
 HK_API void hk_graph_release(hk_graph *graph);
 
 typedef struct hk_graph_facts {
+    size_t struct_bytes;      /* see "Structs that grow" in hocket/base.h */
     int64_t calls;            /* noted */
     int64_t tasks;            /* of a replay: fewer where calls were put together */
     uint64_t temporary_bytes; /* of arrays made within that get memory at each replay */
     int64_t recorded_replays; /* so far, that a GPU began from its recording of an earlier one */
 } hk_graph_facts;
 /* All 0 for NULL and for a graph that cannot be replayed. Does not block. */
-HK_API hk_graph_facts hk_graph_get_facts(const hk_graph *graph);
+HK_API void hk_graph_read_facts(const hk_graph *graph, hk_graph_facts *facts);
+static inline hk_graph_facts hk_graph_get_facts(const hk_graph *graph)
+{
+    hk_graph_facts filled;
+    filled.struct_bytes = sizeof filled;
+    hk_graph_read_facts(graph, &filled);
+    return filled;
+}
 /* A line for each task of a replay, what it is made of below it; or why the graph cannot be replayed. The caller frees the
  * text; NULL: out of memory. Does not block. */
 HK_API char *hk_graph_to_string(const hk_graph *graph);

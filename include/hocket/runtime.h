@@ -94,23 +94,46 @@ HK_API void hk_failures_clear(void);
 
 /* Counters since the runtime began. */
 typedef struct hk_runtime_stats {
+    size_t struct_bytes;   /* see "Structs that grow" in hocket/base.h */
     uint64_t issued_calls; /* calls given to the engine */
-    uint64_t inline_calls; /* of these, run in the issuing thread at once */
+    /* Times that an issuing thread waited for room in the run-ahead window: a larger one (run_ahead_calls, run_ahead_bytes)
+     * lets it go on, and holds more memory. */
+    uint64_t window_waits;
+    uint64_t peak_run_ahead_bytes; /* most bytes that only unfinished calls held */
+} hk_runtime_stats;
+/* Does not block. Starts the runtime. */
+HK_API void hk_runtime_read_stats(hk_runtime_stats *stats);
+static inline hk_runtime_stats hk_runtime_get_stats(void)
+{
+    hk_runtime_stats filled;
+    filled.struct_bytes = sizeof filled;
+    hk_runtime_read_stats(&filled);
+    return filled;
+}
+
+/* How the engine went about it: for those who work on the engine or measure it. Meanings may change with any version. */
+typedef struct hk_runtime_internals {
+    size_t struct_bytes;   /* see "Structs that grow" in hocket/base.h */
+    uint64_t inline_calls; /* of the issued calls, run in the issuing thread at once */
     uint64_t direct_calls; /* of these, so small that they were no task of the engine's */
     uint64_t helped_calls; /* run by a waiting thread */
-    uint64_t
-        window_waits; /* times that an issuing thread waited for room in the run-ahead window */
     /* Times that an issuing thread, hundreds of short calls ahead, let the workers catch up, or worked at them itself meanwhile;
      * it goes on when that brings it no nearer for 0.1 ms. */
     uint64_t worker_waits;
-    uint64_t peak_run_ahead_bytes; /* most bytes that only unfinished calls held */
     /* A ready call expected to take at most this long runs in the caller; 0: not measured yet. */
     int64_t inline_ns;
     /* The same for calls of at most 5000 ns in one piece where there are no accelerators: workers run such calls side by side,
      * whatever CPU device they are for, which pays sooner, unless each such call needs the one before it. */
     int64_t inline_short_ns;
-} hk_runtime_stats;
-HK_API hk_runtime_stats hk_runtime_get_stats(void);
+} hk_runtime_internals;
+HK_API void hk_runtime_read_internals(hk_runtime_internals *internals);
+static inline hk_runtime_internals hk_runtime_get_internals(void)
+{
+    hk_runtime_internals filled;
+    filled.struct_bytes = sizeof filled;
+    hk_runtime_read_internals(&filled);
+    return filled;
+}
 
 /* What decides where there are several kernels for a call: "rules", or how many choices were measured, and the file that
  * they are from. Read when the runtime starts and frozen then; which one runs never depends on load. Starts the runtime;

@@ -58,6 +58,7 @@ HK_API hk_trace *hk_trace_read(const char *path, const hk_status **status);
  *
  * Times in nanoseconds. Of simulated devices the model's, and the wall's beside it. */
 typedef struct hk_trace_summary {
+    size_t struct_bytes;      /* see "Structs that grow" in hocket/base.h */
     int64_t duration_ns;      /* from the first issue to the last end */
     int64_t wall_duration_ns; /* the same, all of it by the wall clock */
     int64_t critical_path_ns; /* the longest chain of calls that had to follow each other */
@@ -66,10 +67,18 @@ typedef struct hk_trace_summary {
     uint64_t call_count, failed_count, lost_records;
     int queue_count; /* queues that ran something */
 } hk_trace_summary;
-HK_API hk_trace_summary hk_trace_get_summary(const hk_trace *trace);
+HK_API void hk_trace_read_summary(const hk_trace *trace, hk_trace_summary *summary);
+static inline hk_trace_summary hk_trace_get_summary(const hk_trace *trace)
+{
+    hk_trace_summary filled;
+    filled.struct_bytes = sizeof filled;
+    hk_trace_read_summary(trace, &filled);
+    return filled;
+}
 
 /* One queue of a device; times as above. */
 typedef struct hk_trace_queue {
+    size_t struct_bytes;        /* see "Structs that grow" in hocket/base.h */
     const char *device, *queue; /* "sim:0", "compute"; live as long as the trace */
     bool simulated;
     uint64_t call_count;
@@ -77,7 +86,14 @@ typedef struct hk_trace_queue {
     int64_t bytes;   /* read and written by its calls */
 } hk_trace_queue;
 /* 0 <= index < queue_count; else nothing but zeros, and "" for the names. */
-HK_API hk_trace_queue hk_trace_get_queue(const hk_trace *trace, int index);
+HK_API void hk_trace_read_queue(const hk_trace *trace, int index, hk_trace_queue *queue);
+static inline hk_trace_queue hk_trace_get_queue(const hk_trace *trace, int index)
+{
+    hk_trace_queue filled;
+    filled.struct_bytes = sizeof filled;
+    hk_trace_read_queue(trace, index, &filled);
+    return filled;
+}
 
 /* How long calls whose operation is `a` ran while calls of operation `b` ran: times in which at least one of
  * each did. Either is a list joined by commas of operators' names, which may end in *, and of "@compute", "@copy"

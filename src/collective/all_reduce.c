@@ -4,8 +4,8 @@
  * as what they read is there. */
 #include "base/text.h"
 #include "collective/reduce_task.h"
-#include "op/capture.h"
-#include "op/transfer.h"
+#include "op/call/capture.h"
+#include "op/call/transfer.h"
 
 #include <hocket/call.h>
 #include <hocket/collective.h>

@@ -1,4 +1,5 @@
 /* Devices by name. */
+#include "base/fill_struct.h"
 #include "engine/sched/queue.h"
 #include "engine/setup.h"
 
@@ -187,14 +188,15 @@ const hk_status *hk_device_status(hk_device device)
     return hki_status_lend(hk_status_retain(status));
 }
 
-hk_device_memory hk_device_get_memory(hk_device device)
+void hk_device_read_memory(hk_device device, hk_device_memory *memory)
 {
     HKI_HOLD(held);
-    hki_device *handle = hki_device_hold(device, &held);
+    const hki_device *handle = hki_device_hold(device, &held);
+    hk_device_memory own = {0};
     /* In the child of a fork, a thread that is not there may hold the lock of the parent's pool. */
-    if (handle->runtime && !hki_runtime_alive(handle->runtime))
-        return (hk_device_memory){0};
-    return handle->memory ? hki_memory_pool_get(handle->memory) : (hk_device_memory){0};
+    if (handle->memory && hki_runtime_alive(handle->runtime))
+        own = hki_memory_pool_get(handle->memory);
+    hki_fill_struct(memory, &own, sizeof own);
 }
 
 const char *hk_device_kind(hk_device device)
@@ -234,7 +236,7 @@ const char *hk_cuda_describe(void)
     return cuda->text;
 }
 
-hk_queue_stats hk_device_get_stats(hk_device device, hk_queue queue)
+static hk_queue_stats stats_of(hk_device device, hk_queue queue)
 {
     HKI_HOLD(held);
     hki_device *handle = hki_device_hold(device, &held);
@@ -256,6 +258,12 @@ hk_queue_stats hk_device_get_stats(hk_device device, hk_queue queue)
     stats = its->stats;
     hki_lock_release(&its->stats_lock);
     return stats;
+}
+
+void hk_device_read_stats(hk_device device, hk_queue queue, hk_queue_stats *stats)
+{
+    const hk_queue_stats own = stats_of(device, queue);
+    hki_fill_struct(stats, &own, sizeof own);
 }
 
 void hk_device_stats_clear(void)

@@ -219,6 +219,28 @@ static void test_options(void)
     hk_runtime_deinit();
 }
 
+/* A program that knows less of a struct than the library, or more, gets what both know. */
+static void test_growing_struct(void)
+{
+    struct {
+        hk_runtime_stats known;
+        uint64_t new_field;
+    } larger = {.known.struct_bytes = sizeof larger, .new_field = 7};
+    hk_runtime_stats smaller = {.struct_bytes = offsetof(hk_runtime_stats, window_waits),
+                                .window_waits = 7};
+    hki_var_init(&var, hki_runtime_default());
+    issue(&count_class, 1);
+    CHECK(hk_ok(hk_wait_all()));
+    hk_runtime_read_stats(&larger.known);
+    hk_runtime_read_stats(&smaller);
+    CHECK(larger.known.issued_calls > 0 && larger.known.struct_bytes == sizeof larger);
+    CHECK_EQ_I64(larger.new_field, 0);
+    CHECK(smaller.issued_calls > 0);
+    CHECK_EQ_I64(smaller.window_waits, 7);
+    hki_var_deinit(&var);
+    hk_runtime_deinit();
+}
+
 int main(void)
 {
     /* ThreadSanitizer cannot follow a child that starts threads after a fork of a process with threads. */
@@ -231,5 +253,6 @@ int main(void)
     test_wait_in_task();
     test_window();
     test_options();
+    test_growing_struct();
     return check_result();
 }

@@ -1,4 +1,5 @@
 /* A runtime from start to end, and the default one of the process. */
+#include "base/fill_struct.h"
 #include "engine/accel/accelerator.h"
 #include "engine/policy/place.h"
 #include "engine/policy/throttle.h"
@@ -244,26 +245,44 @@ const char *hk_kernel_choices(void)
     return hki_choices_description(runtime ? runtime->choices : NULL);
 }
 
-hk_runtime_stats hk_runtime_get_stats(void)
+/* Calls that ran under the issue lock, tasks or not. */
+static uint64_t at_once_locked(const hki_runtime *runtime)
 {
-    hk_runtime_stats stats = {0};
+    uint64_t count = runtime->direct_calls;
+    for (int i = 0; i < runtime->queue_count; i++)
+        count += runtime->queues[i]->at_once;
+    return count;
+}
+
+void hk_runtime_read_stats(hk_runtime_stats *stats)
+{
+    hk_runtime_stats own = {0};
     HKI_HOLD(runtime);
     runtime = hki_runtime_default_retained();
-    if (!runtime)
-        return stats;
-    hki_biased_acquire(&runtime->issue_lock);
-    uint64_t in_place = runtime->direct_calls;
-    for (int i = 0; i < runtime->queue_count; i++)
-        in_place += runtime->queues[i]->at_once;
-    stats.issued_calls = atomic_load(&runtime->issued_tasks) + in_place;
-    stats.inline_calls = runtime->inline_calls + in_place;
-    stats.direct_calls = runtime->direct_calls;
-    hki_biased_release(&runtime->issue_lock);
-    stats.inline_ns = atomic_load(&runtime->placement->inline_ns);
-    stats.inline_short_ns = atomic_load(&runtime->placement->inline_short_ns);
-    stats.helped_calls = atomic_load(&runtime->scheduler->helped_calls);
-    stats.window_waits = atomic_load(&runtime->throttle->window_waits);
-    stats.worker_waits = atomic_load(&runtime->throttle->worker_waits);
-    stats.peak_run_ahead_bytes = (uint64_t)atomic_load(&runtime->peak_held_bytes);
-    return stats;
+    if (runtime) {
+        hki_biased_acquire(&runtime->issue_lock);
+        own.issued_calls = atomic_load(&runtime->issued_tasks) + at_once_locked(runtime);
+        hki_biased_release(&runtime->issue_lock);
+        own.window_waits = atomic_load(&runtime->throttle->window_waits);
+        own.peak_run_ahead_bytes = (uint64_t)atomic_load(&runtime->peak_held_bytes);
+    }
+    hki_fill_struct(stats, &own, sizeof own);
+}
+
+void hk_runtime_read_internals(hk_runtime_internals *internals)
+{
+    hk_runtime_internals own = {0};
+    HKI_HOLD(runtime);
+    runtime = hki_runtime_default_retained();
+    if (runtime) {
+        hki_biased_acquire(&runtime->issue_lock);
+        own.inline_calls = runtime->inline_calls + at_once_locked(runtime);
+        own.direct_calls = runtime->direct_calls;
+        hki_biased_release(&runtime->issue_lock);
+        own.helped_calls = atomic_load(&runtime->scheduler->helped_calls);
+        own.worker_waits = atomic_load(&runtime->throttle->worker_waits);
+        own.inline_ns = atomic_load(&runtime->placement->inline_ns);
+        own.inline_short_ns = atomic_load(&runtime->placement->inline_short_ns);
+    }
+    hki_fill_struct(internals, &own, sizeof own);
 }

@@ -3,7 +3,7 @@
 #include "graph/recorded.h"
 
 #include "base/thread_end.h"
-#include "op/plan.h"
+#include "op/call/plan.h"
 
 #include <assert.h>
 #include <stdarg.h>

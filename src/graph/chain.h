@@ -13,8 +13,8 @@
 
 #include "base/sync.h"
 #include "graph/graph.h"
-#include "op/kernels/conv2d_image.h"
-#include "op/kernels/layer_kernel.h"
+#include "op/kernels/conv2d/conv2d_image.h"
+#include "op/kernels/layer/layer_kernel.h"
 
 enum { HKI_CHAIN_NOWHERE = -1 };
 

@@ -1,6 +1,6 @@
 /* What a chain does, step by step, from the calls that it is made of. */
 #include "graph/chain.h"
-#include "op/plan.h"
+#include "op/call/plan.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The task of a chain. */
 #include "graph/chain.h"
-#include "op/plan.h"
+#include "op/call/plan.h"
 
 #include <inttypes.h>
 #include <sched.h>

@@ -1,4 +1,5 @@
 /* Graphs: life, facts, text. */
+#include "base/fill_struct.h"
 #include "graph/recorded.h"
 
 #include <stdlib.h>
@@ -119,7 +120,7 @@ const hk_status *hk_graph_status(const hk_graph *graph)
     return hki_status_lend(hk_status_retain(graph->status));
 }
 
-hk_graph_facts hk_graph_get_facts(const hk_graph *graph)
+static hk_graph_facts facts_of(const hk_graph *graph)
 {
     hk_graph_facts facts = {0};
     if (!graph)
@@ -133,6 +134,12 @@ hk_graph_facts hk_graph_get_facts(const hk_graph *graph)
             facts.temporary_bytes += slot->bytes;
     }
     return facts;
+}
+
+void hk_graph_read_facts(const hk_graph *graph, hk_graph_facts *facts)
+{
+    const hk_graph_facts own = facts_of(graph);
+    hki_fill_struct(facts, &own, sizeof own);
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */

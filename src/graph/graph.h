@@ -2,7 +2,7 @@
 #ifndef HOCKET_GRAPH_GRAPH_H
 #define HOCKET_GRAPH_GRAPH_H
 
-#include "op/capture.h"
+#include "op/call/capture.h"
 #include <stdlib.h>
 
 #include <hocket/graph.h>

@@ -3,7 +3,7 @@
 #include "graph/recorded.h"
 
 #include "base/text.h"
-#include "op/plan.h"
+#include "op/call/plan.h"
 
 #include <hocket/autograd.h>
 

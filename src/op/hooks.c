@@ -1,7 +1,7 @@
 /* What the rooms below call of this one, through pointers. */
 #include "device/cuda/cuda_plugin.h"
+#include "op/call/transfer.h"
 #include "op/op.h"
-#include "op/transfer.h"
 
 void hki_op_hooks(void);
 

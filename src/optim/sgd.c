@@ -1,5 +1,5 @@
 #include "autograd/tape.h"
-#include "op/sgd_update.h"
+#include "op/operators/sgd_update.h"
 
 #include <hocket/optim.h>
 

@@ -1,5 +1,7 @@
 #include "trace/trace_object.h"
 
+#include "base/fill_struct.h"
+
 #include "base/whole_file.h"
 #include "trace/summary.h"
 
@@ -118,15 +120,27 @@ hk_trace *hk_trace_read(const char *path, const hk_status **status)
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
-hk_trace_summary hk_trace_get_summary(const hk_trace *trace)
+static hk_trace_summary summary_of(const hk_trace *trace)
 {
     return trace ? hki_timeline_summarize(trace->timeline) : (hk_trace_summary){0};
 }
 
-hk_trace_queue hk_trace_get_queue(const hk_trace *trace, int index)
+void hk_trace_read_summary(const hk_trace *trace, hk_trace_summary *summary)
+{
+    const hk_trace_summary own = summary_of(trace);
+    hki_fill_struct(summary, &own, sizeof own);
+}
+
+static hk_trace_queue queue_of(const hk_trace *trace, int index)
 {
     return trace ? hki_timeline_get_queue(trace->timeline, index)
                  : (hk_trace_queue){.device = "", .queue = ""};
+}
+
+void hk_trace_read_queue(const hk_trace *trace, int index, hk_trace_queue *queue)
+{
+    const hk_trace_queue own = queue_of(trace, index);
+    hki_fill_struct(queue, &own, sizeof own);
 }
 
 int64_t hk_trace_overlap_ns(const hk_trace *trace, const char *a, const char *b)

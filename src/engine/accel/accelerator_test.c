@@ -164,7 +164,7 @@ static void test_brief_beside(void)
     static _Atomic(int) order;
     start(HK_ENGINE_ASYNC);
     atomic_store(&order, 0);
-    const uint64_t before = hk_runtime_get_stats().inline_calls;
+    const uint64_t before = hk_runtime_get_internals().inline_calls;
     for (int i = 0; i < CALLS; i++) {
         const bool behind = i >= CALLS / 2; /* a simulated one before each */
         if (behind)
@@ -180,7 +180,7 @@ static void test_brief_beside(void)
         hki_task_submit(task);
         if (!behind) {
             CHECK_EQ_I64(atomic_load(&order), i + 1);
-            CHECK_EQ_I64((int64_t)(hk_runtime_get_stats().inline_calls - before), i + 1);
+            CHECK_EQ_I64((int64_t)(hk_runtime_get_internals().inline_calls - before), i + 1);
         }
     }
     const hk_status *status = hki_wait_range(&vars[0], 0, 1, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Who waits for whom. Only who keeps order (hki_order_acquire) adds, joins, closes and recycles gates; finishing threads
+/* What waits for what. Only the thread that keeps order (sched/ring.h) adds, joins, closes and recycles gates; finishing threads
  * just count down and open them, without a lock. */
 #include "engine/core/runtime.h"
 #include "engine/core/stage.h"

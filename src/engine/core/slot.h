@@ -92,4 +92,28 @@ static inline void hki_slot_keep_locked(hki_thread *self, hki_runtime *runtime, 
     }
 }
 
+/* Starts, runs, settles and finishes a leaf that is in nobody's list. Inline, since it is all that a short call costs beside its
+ * work. */
+static inline void hki_task_run_whole(hki_task *task)
+{
+    hki_thread *self = &hki_this_thread;
+    hki_runtime *runtime = task->runtime;
+    const hki_task_class *class = task->spec.class;
+    const bool is_usual = /* no failure to look for: see hki_task_start */
+        HKI_USUALLY(atomic_load_explicit(&runtime->failed_vars, memory_order_relaxed) == 0 &&
+                    !hki_is_stopping(runtime));
+    self->task_depth += HKI_LEAF_DEPTH;
+    task->started =
+        is_usual ? !class->prepare || class->prepare(task, task->payload) : hki_task_start(task);
+    if (task->started && class->run)
+        class->run(task, task->payload, 0);
+    if (task->started && class->join)
+        hki_task_run_join(task);
+    if (!HKI_USUALLY(is_usual) || hki_task_is_unusual(task))
+        hki_task_settle(task);
+    if (class->finish)
+        class->finish(task, task->payload);
+    self->task_depth -= HKI_LEAF_DEPTH;
+}
+
 #endif

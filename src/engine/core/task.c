@@ -176,33 +176,6 @@ void hki_task_finish(hki_task *task)
     hki_this_thread.task_depth--;
 }
 
-/* The usual case of hki_task_start: no failure to look for. */
-static bool may_start(const hki_task *task)
-{
-    return !any_failed(task) && !hki_is_stopping(task->runtime);
-}
-
-void hki_task_run_whole(hki_task *task)
-{
-    hki_thread *self = &hki_this_thread;
-    const hki_task_class *class = task->spec.class;
-    self->task_depth += HKI_LEAF_DEPTH;
-    const bool usual = HKI_USUALLY(may_start(task));
-    task->started =
-        usual ? !class->prepare || class->prepare(task, task->payload) : hki_task_start(task);
-    if (task->started) {
-        if (class->run)
-            class->run(task, task->payload, 0);
-        if (class->join && !has_failed(task))
-            class->join(task, task->payload);
-    }
-    if (!HKI_USUALLY(usual) || has_failed(task))
-        hki_task_settle(task);
-    if (class->finish)
-        class->finish(task, task->payload);
-    self->task_depth -= HKI_LEAF_DEPTH;
-}
-
 /* ---- what the submitter sees -------------------------------------------------------------------------------------- */
 
 void *hki_task_payload(hki_task *task)

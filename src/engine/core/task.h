@@ -168,8 +168,6 @@ void hki_task_run_join(hki_task *task);
 void hki_task_settle(hki_task *task);
 /* Drops what the payload holds. */
 void hki_task_finish(hki_task *task);
-/* All of these for a leaf that is in nobody's list. */
-void hki_task_run_whole(hki_task *task);
 /* The earliest failure of what the task reads, counted; NULL: none. */
 const hk_status *hki_task_input_failure(const hki_task *task);
 /* Its inputs turned out failed, by this record (taken): whatever else happened to it does not count. */

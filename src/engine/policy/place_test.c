@@ -43,7 +43,7 @@ static int issue_until_measured(void)
 {
     const int64_t end = hki_clock_ns() + (int64_t)20e9;
     int count = 0;
-    while (hk_runtime_get_stats().inline_ns == 0 && hki_clock_ns() < end) {
+    while (hk_runtime_get_internals().inline_ns == 0 && hki_clock_ns() < end) {
         if (count++)
             usleep(1000);
         issue(&nothing, 2000);
@@ -57,22 +57,22 @@ static void test_measured(void)
     CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_cores = 1})));
     hki_var_init(&var, hki_runtime_default());
     issue(&nothing, LEAST_NS); /* runs here anyway */
-    CHECK_EQ_I64(hk_runtime_get_stats().inline_calls, 1);
+    CHECK_EQ_I64(hk_runtime_get_internals().inline_calls, 1);
     issue(&nothing, MOST_NS + 1); /* never does */
     CHECK(hk_ok(hk_wait_all()));
-    CHECK_EQ_I64(hk_runtime_get_stats().inline_calls, 1);
-    CHECK_EQ_I64(hk_runtime_get_stats().inline_ns, 0); /* it has not mattered yet */
+    CHECK_EQ_I64(hk_runtime_get_internals().inline_calls, 1);
+    CHECK_EQ_I64(hk_runtime_get_internals().inline_ns, 0); /* it has not mattered yet */
     uint64_t sequence = hki_last_sequence();
     int count = issue_until_measured();
-    hk_runtime_stats stats = hk_runtime_get_stats();
+    hk_runtime_internals stats = hk_runtime_get_internals();
     CHECK(stats.inline_ns >= LEAST_NS && stats.inline_ns <= MOST_NS);
     CHECK(stats.inline_short_ns >= 80 && stats.inline_short_ns <= stats.inline_ns);
-    CHECK_EQ_I64(stats.issued_calls, 2 + count); /* probes are no calls */
+    CHECK_EQ_I64(hk_runtime_get_stats().issued_calls, 2 + count); /* probes are no calls */
     CHECK_EQ_I64(hki_last_sequence(), (int64_t)sequence + count);
     CHECK_EQ_I64(hk_device_get_stats(hk_device_default(), HK_QUEUE_COMPUTE).calls, 2 + count);
     for (int i = 0; i < 100; i++) /* once */
         issue(&nothing, 2000);
-    CHECK_EQ_I64(hk_runtime_get_stats().inline_ns, stats.inline_ns);
+    CHECK_EQ_I64(hk_runtime_get_internals().inline_ns, stats.inline_ns);
     issue(&nothing, MOST_NS + 1);
     CHECK(hk_ok(hk_wait_all()));
     hki_var_deinit(&var);
@@ -102,12 +102,13 @@ static void test_measured_later(void)
     while (!atomic_load(&has_begun))
         usleep(100);
     issue_on(&other, &nothing, 2000);
-    CHECK_EQ_I64(hk_runtime_get_stats().inline_ns, 0);
-    CHECK_EQ_I64(hk_runtime_get_stats().inline_calls, 1); /* it takes less than might have been */
+    CHECK_EQ_I64(hk_runtime_get_internals().inline_ns, 0);
+    CHECK_EQ_I64(hk_runtime_get_internals().inline_calls,
+                 1); /* it takes less than might have been */
     atomic_store(&may_end, true);
     CHECK(hk_ok(hk_wait_all()));
     issue_until_measured();
-    hk_runtime_stats stats = hk_runtime_get_stats();
+    hk_runtime_internals stats = hk_runtime_get_internals();
     CHECK(stats.inline_ns >= LEAST_NS && stats.inline_ns <= MOST_NS);
     CHECK(stats.inline_short_ns >= 80 && stats.inline_short_ns <= stats.inline_ns);
     hki_var_deinit(&other);
@@ -121,7 +122,7 @@ static void test_told(int64_t inline_ns, int64_t expected_ns, bool runs_here)
     hki_var_init(&var, hki_runtime_default());
     issue(&nothing, expected_ns);
     CHECK(hk_ok(hk_wait_all()));
-    hk_runtime_stats stats = hk_runtime_get_stats();
+    hk_runtime_internals stats = hk_runtime_get_internals();
     CHECK_EQ_I64(stats.inline_calls, runs_here);
     CHECK_EQ_I64(stats.inline_ns, inline_ns);
     CHECK_EQ_I64(stats.inline_short_ns, inline_ns);
@@ -209,7 +210,7 @@ static void test_waits_for_each(int64_t inline_ns, bool runs_here)
         issue(&where, MOST_NS + 1);
         CHECK(wait_for(&var));
     }
-    const uint64_t inline_calls = hk_runtime_get_stats().inline_calls;
+    const uint64_t inline_calls = hk_runtime_get_internals().inline_calls;
     CHECK(runs_here ? inline_calls >= WAITS / 2 : inline_calls == 0);
     CHECK_EQ_I64(issue_unwaited(CALLS), runs_here);
     CHECK(wait_for(&var));
@@ -223,10 +224,10 @@ static void test_waits_for_each(int64_t inline_ns, bool runs_here)
         issue(&where, 60000);
         CHECK(wait_for(&var));
     }
-    const uint64_t still = hk_runtime_get_stats().inline_calls;
+    const uint64_t still = hk_runtime_get_internals().inline_calls;
     issue(&where, 60000);
     CHECK(wait_for(&var));
-    CHECK(hk_runtime_get_stats().inline_calls == still);
+    CHECK(hk_runtime_get_internals().inline_calls == still);
     hki_var_deinit(&other);
     hki_var_deinit(&var);
     hk_runtime_deinit();
@@ -240,11 +241,11 @@ enum { SHORT_LIMIT_NS = 100, LIMIT_NS = 600, VARS = 4 };
 static uint64_t issue_leaves(hki_var *vars, int var_count, int count, int64_t expected_ns)
 {
     static const hki_task_class leaf = {.leaf = true, .run = nothing_run};
-    const uint64_t before = hk_runtime_get_stats().inline_calls;
+    const uint64_t before = hk_runtime_get_internals().inline_calls;
     for (int i = 0; i < count; i++)
         issue_on(&vars[i % var_count], &leaf, expected_ns);
     CHECK(hk_ok(hk_wait_all()));
-    return hk_runtime_get_stats().inline_calls - before;
+    return hk_runtime_get_internals().inline_calls - before;
 }
 
 /* Short tasks each of which needs the one before run in the thread that issues them, up to a hand-over and back; others are

@@ -1,4 +1,4 @@
-/* Tasks that run in their turn, beside other workers that do so: in one total order, side by side where they may, with what
+/* Short tasks, which the scoreboard tracks, beside other workers that run some: in one total order, side by side where they may, with what
  * is registered, runs in the caller or waits between them; and their failures. */
 #include "base/sync.h"
 #include "engine/core/score.h"

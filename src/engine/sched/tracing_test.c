@@ -349,7 +349,7 @@ static void test_many(hk_engine engine, int devices, uint64_t run_ahead)
     tale *t = listen(1, ISSUERS * ISSUER_TASKS);
     CHECK_EQ_I64(t->last_run_ahead, 0);
     CHECK_EQ_I64(t->waits[HKI_TRACE_WAIT_WINDOW], hk_runtime_get_stats().window_waits);
-    CHECK_EQ_I64(t->waits[HKI_TRACE_WAIT_WORKERS], hk_runtime_get_stats().worker_waits);
+    CHECK_EQ_I64(t->waits[HKI_TRACE_WAIT_WORKERS], hk_runtime_get_internals().worker_waits);
     CHECK(run_ahead > 100 || engine == HK_ENGINE_SERIAL || t->waits[HKI_TRACE_WAIT_WINDOW] > 0);
     free(t);
     for (int i = 0; i < ISSUER_VARS; i++)
@@ -385,7 +385,7 @@ static void test_far_ahead(uint64_t run_ahead, int issued, bool waits)
     CHECK_EQ_I64(t->waits[HKI_TRACE_WAIT_WINDOW], 0);
     CHECK_EQ_I64(hk_runtime_get_stats().window_waits, 0);
     CHECK((t->waits[HKI_TRACE_WAIT_WORKERS] > 0) == waits);
-    CHECK_EQ_I64(t->waits[HKI_TRACE_WAIT_WORKERS], hk_runtime_get_stats().worker_waits);
+    CHECK_EQ_I64(t->waits[HKI_TRACE_WAIT_WORKERS], hk_runtime_get_internals().worker_waits);
     free(t);
     hki_var_deinit(&var);
     hk_runtime_deinit();

@@ -1,5 +1,6 @@
 /* The threads of a device: take what is ready, run it, look again; spin a little, then sleep. */
 #include "engine/sched/queue.h"
+#include "engine/sched/scoreboard.h"
 #include "engine/sched/steal.h"
 #include "engine/sched/tracing.h"
 
@@ -39,8 +40,11 @@ static int take(hki_executor *executor, hki_claim *claims)
         hki_steal_leave(queue);
         if (count)
             return count;
+        /* More of them come in a moment, and each look takes a line of memory from the issuing thread. */
+        if (executor->instants > 0)
+            hki_batch_gather(executor->instants);
+        executor->instants = 0;
     } while (hki_queue_has_work(executor->queue));
-    executor->instants = 0;
     claims[0] = hki_steal_piece(executor->queue);
     return claims[0].task != NULL;
 }

@@ -1,8 +1,8 @@
 /* Batch normalisation by kernels of Hocket's own: cuDNN's sums are of float32, and its variance for the moving average
  * is another. */
-#include "op/batch_norm.h"
 #include "op/cuda/cuda_channel_kernels.h"
 #include "op/cuda/cuda_library_kernels.h"
+#include "op/operators/batch_norm.h"
 
 /* Arrays without elements have no memory of the device. */
 static void *elements(const hki_tensor *x)

@@ -5,7 +5,7 @@
 #define HOCKET_OP_CUDA_CHANNEL_KERNELS_H
 
 #include "device/cuda/cuda_stream.h"
-#include "op/kernels/batch_norm_kernel.h"
+#include "op/kernels/batch_norm/batch_norm_kernel.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,5 +1,5 @@
 /* Convolution and its gradients: by cuDNN, or by kernels of Hocket's own where that is not there or has no algorithm. */
-#include "op/conv2d.h"
+#include "op/operators/conv2d.h"
 
 #include "device/cuda/cuda_convolutions.h"
 #include "op/cuda/cuda_bias.h"

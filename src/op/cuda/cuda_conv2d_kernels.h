@@ -4,7 +4,7 @@
 #define HOCKET_OP_CUDA_CONV2D_KERNELS_H
 
 #include "device/cuda/cuda_stream.h"
-#include "op/kernels/conv2d_kernel.h"
+#include "op/kernels/conv2d/conv2d_kernel.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,12 +1,12 @@
 #include "op/cuda/cuda_elementwise.h"
 
 #include "device/cuda/cuda_device.h"
-#include "op/copy.h"
 #include "op/cuda/cuda_calls.h"
 #include "op/cuda/cuda_transpose.h"
 #include "op/element_text.h"
-#include "op/elementwise.h"
-#include "op/fill.h"
+#include "op/kernels/elementwise/elementwise.h"
+#include "op/operators/copy.h"
+#include "op/operators/fill.h"
 
 /* ---- parts ------------------------------------------------------------------------------------------------ */
 

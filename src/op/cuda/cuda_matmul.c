@@ -5,7 +5,7 @@
 #include "op/cuda/cuda_calls.h"
 #include "op/cuda/cuda_library_kernels.h"
 #include "op/cuda/cuda_matrix_kernels.h"
-#include "op/matrix.h"
+#include "op/operators/matrix.h"
 
 enum {
     PACK_ALIGNMENT = 256,

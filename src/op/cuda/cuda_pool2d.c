@@ -2,7 +2,7 @@
  * fixed order of sums. */
 #include "op/cuda/cuda_library_kernels.h"
 #include "op/cuda/cuda_pool2d_kernels.h"
-#include "op/pool2d.h"
+#include "op/operators/pool2d.h"
 
 static int64_t planes_of(const hki_tensor *x)
 {

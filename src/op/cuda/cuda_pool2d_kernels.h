@@ -5,7 +5,7 @@
 #define HOCKET_OP_CUDA_POOL2D_KERNELS_H
 
 #include "device/cuda/cuda_stream.h"
-#include "op/kernels/pool2d_kernel.h"
+#include "op/kernels/pool2d/pool2d_kernel.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,7 +1,7 @@
 #include "op/cuda/cuda_random.h"
 
 #include "op/cuda/cuda_calls.h"
-#include "op/random.h"
+#include "op/operators/random.h"
 
 static void set_distribution(hki_cuda_draw *draw, const hki_kernel_call *call)
 {

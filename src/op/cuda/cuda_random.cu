@@ -1,7 +1,7 @@
 #include "op/cuda/cuda_random.h"
 
 #include "op/cuda/cuda_walk.cuh"
-#include "op/random_numbers.h"
+#include "op/kernels/random/random_numbers.h"
 
 /* The elements of one counter. */
 HKI_DEVICE void make(const hki_cuda_draw &draw, const uint32_t words[4], float out[4])

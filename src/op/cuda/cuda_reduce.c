@@ -1,8 +1,8 @@
 #include "op/cuda/cuda_reduce.h"
 
-#include "op/argmax.h"
 #include "op/cuda/cuda_calls.h"
-#include "op/reduce.h"
+#include "op/operators/argmax.h"
+#include "op/operators/reduce.h"
 
 #include <string.h>
 

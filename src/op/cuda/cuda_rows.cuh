@@ -5,7 +5,7 @@
  * Expressions are those that the processor computes, and so is exp of float32; contraction is off, so that what is exact
  * arithmetic there has the same bits here. */
 #include "op/cuda/cuda_elementwise.cuh"
-#include "op/scalar_math.h"
+#include "op/kernels/elementwise/scalar_math.h"
 
 /* What elements are computed as, and the unsigned type of that size. */
 template <class Element> struct number_of;

@@ -1,7 +1,7 @@
 #include "op/cuda/cuda_softmax.h"
 
 #include "op/cuda/cuda_calls.h"
-#include "op/softmax.h"
+#include "op/operators/softmax.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 #include "op/cuda/cuda_softmax.h"
 
 #include "op/cuda/cuda_tile.cuh"
-#include "op/scalar_math.h"
+#include "op/kernels/elementwise/scalar_math.h"
 
 HKI_DEVICE float exp_of(float x)
 {

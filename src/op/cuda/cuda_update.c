@@ -3,8 +3,8 @@
 #include "op/cuda/cuda_elementwise.h"
 #include "op/cuda/cuda_library_kernels.h"
 #include "op/cuda/cuda_update_kernels.h"
-#include "op/moving_average.h"
-#include "op/sgd_update.h"
+#include "op/operators/moving_average.h"
+#include "op/operators/sgd_update.h"
 
 typedef struct update {
     void (*launch)(hki_cuda_stream *stream, const hki_cuda_path *path, bool f64, double first,

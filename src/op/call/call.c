@@ -1,0 +1,358 @@
+/* Calling an operator: checks, outputs, the tape. Issuing is in call_task.c. */
+#include "op/call/capture.h"
+
+#include "base/text.h"
+#include "op/call/transfer.h"
+
+#include <hocket/call.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+hki_op_record_fn hki_op_record;
+hki_op_overwrite_fn hki_op_overwrite;
+
+static _Alignas(16) const char default_options[HKI_MAX_OPTIONS_BYTES];
+
+bool hki_call_refuse(hki_call *call, hk_code code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    call->code = code;
+    hki_format_va(call->message, sizeof call->message, format, args);
+    va_end(args);
+    return false;
+}
+
+static void call_init(hki_call *call, const hk_op *op, hk_array *const *inputs, int input_count,
+                      const void *options)
+{
+    call->op = op;
+    call->operation = op->name;
+    call->device = NULL;
+    call->input_count = input_count;
+    call->inputs = inputs;
+    call->options = !op->options_bytes ? NULL : options ? options : default_options;
+    call->code = HK_OK;
+    call->message[0] = '\0';
+}
+
+/* Else the call follows no array's device. */
+static bool has_input(const hki_call *call)
+{
+    for (int i = 0; i < call->input_count; i++)
+        if (call->inputs[i])
+            return true;
+    return false;
+}
+
+static bool refuse_devices(hki_call *call, int index, const hki_device *first)
+{
+    char name[64];
+    hki_op_input_name(call->op, index, name, sizeof name);
+    return hki_call_refuse(
+        call, HK_INVALID_ARGUMENT,
+        "%s is on %s, the inputs before it on %s; hk_to_device copies an array to "
+        "another device",
+        name, call->inputs[index]->storage->device->name, first->name);
+}
+
+static bool refuse_dtype(hki_call *call)
+{
+    char name[64], allowed[128] = "";
+    size_t used = 0;
+    hki_op_input_name(call->op, 0, name, sizeof name);
+    for (int i = 0; i < HK_DTYPE_COUNT; i++) {
+        if (call->op->dtypes >> i & 1)
+            used += (size_t)snprintf(allowed + used, sizeof allowed - used, "%s%s",
+                                     used ? ", " : "", hk_dtype_name((hk_dtype)i));
+    }
+    return hki_call_refuse(call, HK_UNSUPPORTED, "%s is %s, but may be %s; hk_cast converts", name,
+                           hk_dtype_name(call->inputs[0]->dtype), allowed);
+}
+
+/* Input `index` is NULL: fine where it is optional. */
+static bool check_left_out(hki_call *call, int index)
+{
+    char name[64];
+    return hki_op_input_name(call->op, index, name, sizeof name) ||
+           hki_call_refuse(call, HK_INVALID_ARGUMENT, "%s is NULL", name);
+}
+
+static bool check_runtime(hki_call *call, const hk_array *x)
+{
+    const hk_status *gone = hki_array_gone(x);
+    if (!gone)
+        return true;
+    hk_status_release(gone);
+    return hki_call_refuse(call, HK_CANCELLED, "an input's runtime has ended");
+}
+
+/* What holds for every operator; sets call->device, also on failure where there is one. */
+static bool check_inputs(hki_call *call, hki_device *device)
+{
+    const hk_op *op = call->op;
+    hki_device *first = NULL;
+    bool failed = false;
+    call->device = device;
+    for (int i = 0; i < call->input_count; i++) {
+        const hk_array *x = call->inputs[i];
+        if (!x) {
+            if (!check_left_out(call, i))
+                return false;
+            continue;
+        }
+        const hki_storage *storage = x->storage;
+        failed |= x->failed;
+        if (!first) {
+            if (!check_runtime(call, x))
+                return false;
+            first = storage->device;
+            if (!call->device)
+                call->device = first;
+        } else if (storage->device != first || storage->record) { /* else it is the same runtime */
+            if (!check_runtime(call, x))
+                return false;
+            if (storage->device != first && !op->any_device && !failed)
+                return refuse_devices(call, i, first);
+        }
+    }
+    if (failed)
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT, "an input has failed");
+    if (!call->device || !call->device->class)
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT, "no such device");
+    if (op->dtypes && call->input_count > 0 && call->inputs[0] &&
+        !(op->dtypes >> call->inputs[0]->dtype & 1))
+        return refuse_dtype(call);
+    if (!call->device->class->run_call && !op->kernel[call->device->class->kernels])
+        return hki_call_refuse(call, HK_UNSUPPORTED, "%s has no kernel for %s", op->name,
+                               call->device->name);
+    return true;
+}
+
+/* Infers and checks what comes out; *bytes of all outputs. */
+static bool infer(hki_call *call, uint64_t *bytes)
+{
+    const hk_op *op = call->op;
+    if (!op->infer(call))
+        return false;
+    *bytes = 0;
+    for (int i = 0; i == 0 || i < op->output_count; i++) {
+        char why[256];
+        if (!hki_dims_bytes(&call->out_shape[i], call->out_dtype[i], &call->out_bytes[i], why,
+                            sizeof why))
+            return hki_call_refuse(call, HK_INVALID_ARGUMENT, "the result: %s", why);
+        *bytes += call->out_bytes[i];
+    }
+    return true;
+}
+
+/* ---- making results -------------------------------------------------------------------------------- */
+
+/* Inputs that the operator wants contiguous and that are not. */
+static unsigned gaps(const hki_call *call)
+{
+    unsigned inputs = 0;
+    for (int i = 0; call->op->contiguous && i < call->input_count; i++) {
+        if (call->inputs[i] && !hk_is_contiguous(call->inputs[i]))
+            inputs |= 1u << i;
+    }
+    return inputs;
+}
+
+/* The values come from another memory than the result's, so that they are copied, not computed. */
+static bool is_transfer(const hki_call *call)
+{
+    return call->op->any_device && call->input_count == 1 &&
+           hki_transfer_is_needed(call->device, call->inputs[0]->storage->device);
+}
+
+static hk_array *refused(const hki_call *call)
+{
+    return hki_array_create_failed(call->device, call->operation, call->inputs, call->input_count,
+                                   call->code, "%s", call->message);
+}
+
+static void drop(hk_array *x)
+{
+    hk_array_release(hk_take(x));
+}
+
+/* Creates the outputs and issues the task. *second (NULL unless the operator has two outputs) gets output
+ * 1, or NULL on failure. */
+static hk_array *make(hki_call *call, uint64_t bytes, hk_array **second)
+{
+    hk_array *outputs[HKI_MAX_OUTPUTS] = {NULL};
+    hki_call_staging staging = {.copy_inputs = gaps(call)};
+    int output_count = second ? 2 : 1, made = 0;
+    bool ok = true, transfers = is_transfer(call);
+    for (; ok && made < output_count; made++) {
+        outputs[made] =
+            hki_array_create_sized(call->device, &call->out_shape[made], call->out_dtype[made],
+                                   call->out_bytes[made], call->op->pinned || transfers);
+        ok = !outputs[made]->failed;
+    }
+    if (ok && transfers)
+        hki_transfer(outputs[0], call->inputs[0], call->operation, HKI_TRANSFER_FRESH);
+    else
+        ok = ok && ((hki_call_is_small(call, bytes) && !hki_capturing &&
+                     hki_call_run_direct(call, outputs[0])) ||
+                    hki_call_issue(call, outputs, true, staging));
+    if (!ok) {
+        while (made > 0)
+            drop(outputs[--made]);
+        hki_call_refuse(call, HK_OUT_OF_MEMORY, "out of host memory");
+        outputs[0] = refused(call);
+    }
+    if (second)
+        *second = ok ? outputs[1] : NULL;
+    return outputs[0];
+}
+
+hk_array *hki_op_call(const hk_op *op, hk_array *const *inputs, int input_count,
+                      const void *options, hk_device device, hk_array **out_extra)
+{
+    hki_call call;
+    uint64_t bytes;
+    hk_array *output = NULL, *saved = NULL;
+    call_init(&call, op, inputs, input_count, options);
+    HKI_HOLD(held);
+    if (!has_input(&call))
+        device.handle = hki_device_hold(device, &held);
+    else if (!op->any_device)
+        device.handle = NULL;
+    if (!check_inputs(&call, device.handle) || !infer(&call, &bytes)) {
+        output = refused(&call);
+    } else {
+        /* The tape notes views by itself. */
+        if (op->view && (output = op->view(&call)))
+            return output;
+        output = make(&call, bytes, op->output_count > 1 ? &saved : NULL);
+    }
+    if (hki_op_record)
+        hki_op_record(&call, output, saved);
+    if (out_extra)
+        *out_extra = saved;
+    else if (saved)
+        drop(saved);
+    return output;
+}
+
+hk_array *hki_op_call1(const hk_op *op, hk_array *x, const void *options)
+{
+    return hki_op_call(op, (hk_array *const[]){x}, 1, options, (hk_device){NULL}, NULL);
+}
+
+hk_array *hki_op_call2(const hk_op *op, hk_array *x, hk_array *y, const void *options)
+{
+    return hki_op_call(op, (hk_array *const[]){x, y}, 2, options, (hk_device){NULL}, NULL);
+}
+
+hk_array *hki_op_call3(const hk_op *op, hk_array *x, hk_array *y, hk_array *z, const void *options)
+{
+    return hki_op_call(op, (hk_array *const[]){x, y, z}, 3, options, (hk_device){NULL}, NULL);
+}
+
+/* ---- writing into an array --------------------------------------------------------------------------- */
+
+static bool check_output(hki_call *call, hk_array *out)
+{
+    const hki_device *device = out->storage->device;
+    if (call->device != device)
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                               "the array to write is on %s, the inputs on %s", device->name,
+                               call->device->name);
+    if (out->read_only)
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                               "the array to write is a broadcast view: its elements share memory; "
+                               "hk_contiguous copies it");
+    if (call->op->output_count > 1)
+        return hki_call_refuse(call, HK_UNSUPPORTED, "%s cannot write into an array",
+                               call->op->name);
+    return true;
+}
+
+static bool check_result(hki_call *call, const hk_array *out)
+{
+    if (out->dtype == call->out_dtype[0] && hki_dims_equal(&out->shape, &call->out_shape[0]))
+        return true;
+    char has[256], needs[256];
+    hki_array_describe(out, has, sizeof has);
+    hki_dims_describe(&call->out_shape[0], needs, sizeof needs);
+    return hki_call_refuse(call, HK_INVALID_ARGUMENT, "the array to write is %s, the result %s%s",
+                           has, hk_dtype_name(call->out_dtype[0]), needs);
+}
+
+/* Whether the task may read x while it writes out. */
+static bool reads_safely(const hk_op *op, const hk_array *x, const hk_array *out)
+{
+    uint64_t begin, end, out_begin, out_end;
+    if (x->storage != out->storage)
+        return true;
+    hki_array_range(x, &begin, &end);
+    hki_array_range(out, &out_begin, &out_end);
+    if (begin >= out_end || out_begin >= end)
+        return true;
+    return op->elementwise && x->offset == out->offset && hki_dims_equal(&x->shape, &out->shape) &&
+           memcmp(x->strides, out->strides, sizeof x->strides[0] * (size_t)x->shape.ndim) == 0;
+}
+
+static bool issue_into(hki_call *call, hk_array *out)
+{
+    const hk_op *op = call->op;
+    if (is_transfer(call)) {
+        hki_transfer(out, call->inputs[0], call->operation, 0);
+        return true;
+    }
+    hki_call_staging staging = {
+        .copy_inputs = gaps(call),
+        .copy_output = !op->elementwise && !hk_is_contiguous(out),
+    };
+    for (int i = 0; i < call->input_count; i++) {
+        const hk_array *x = call->inputs[i];
+        if (x && !staging.copy_output && !reads_safely(op, x, out))
+            staging.copy_inputs |= 1u << i;
+    }
+    return hki_call_issue(call, &out, false, staging) ||
+           hki_call_refuse(call, HK_OUT_OF_MEMORY, "out of host memory");
+}
+
+/* Everything of *call but what follows from its inputs is set. */
+static void call_into(hki_call *call, hk_array *out, bool asks_tape)
+{
+    uint64_t bytes;
+    if (!out) {
+        hki_array_fail_in_place(NULL, call->operation, call->inputs, call->input_count,
+                                HK_INVALID_ARGUMENT, "the array to write is NULL");
+        return;
+    }
+    const hk_status *gone = hki_array_gone(out);
+    if (gone || out->failed) { /* there is nothing to write */
+        if (gone)
+            hk_status_release(gone);
+        return;
+    }
+    bool chooses = call->op->any_device || !has_input(call);
+    if (!check_inputs(call, chooses ? out->storage->device : NULL) || !check_output(call, out) ||
+        !infer(call, &bytes) || !check_result(call, out) ||
+        (asks_tape && hki_op_overwrite && !hki_op_overwrite(call, out)) || !issue_into(call, out))
+        hki_array_fail_in_place(out, call->operation, call->inputs, call->input_count, call->code,
+                                "%s", call->message);
+}
+
+void hki_op_call_into(const hk_op *op, hk_array *const *inputs, int input_count,
+                      const void *options, hk_array *out)
+{
+    hki_call call;
+    call_init(&call, op, inputs, input_count, options);
+    call_into(&call, out, true);
+}
+
+void hki_call_into_unasked(const hk_op *op, const char *operation, hk_array *x, const void *options,
+                           hk_array *out)
+{
+    hki_call call;
+    call_init(&call, op, &x, 1, options);
+    call.operation = operation;
+    call_into(&call, out, false);
+}

@@ -1,0 +1,393 @@
+/* What a call is to the engine: a task whose pieces run the operator's kernel. */
+#include "op/call/capture.h"
+
+#include "base/sync.h"
+#include "op/call/plan.h"
+#include "op/operators/copy.h"
+
+#include <inttypes.h>
+#include <stdalign.h>
+#include <stdio.h>
+#include <string.h>
+
+/* True for one call in eight, scattered so that a loop over a few calls measures all of them. */
+static bool is_measured(uint64_t sequence)
+{
+    return sequence * UINT64_C(0x9E3779B97F4A7C15) >> 61 == 0;
+}
+
+typedef struct call_payload {
+    hki_kernel_call call;
+    hki_kernel_fn kernel;
+    double work_ns;
+    bool measured, staged;
+    hki_call_staging staging; /* set where `staged` is, as are the next three */
+    void *input_copies[HKI_MAX_INPUTS], *output_copy;
+    hki_tensor real_output;
+    alignas(16) char options[];
+} call_payload;
+
+static size_t piece_stride(size_t partial_bytes)
+{
+    return (partial_bytes + 63) & ~(size_t)63;
+}
+
+static void fail_for_memory(hki_task *task, uint64_t bytes, hk_device_memory memory)
+{
+    hki_device *device = hki_task_get_spec(task)->device;
+    char limit[128] = "no limit; release arrays";
+    if (memory.limit_bytes)
+        snprintf(limit, sizeof limit, "limit %" PRIu64 "; release arrays or raise %s",
+                 memory.limit_bytes, device->class->memory_option);
+    hki_task_fail(task, 0, HK_OUT_OF_MEMORY,
+                  "%s has no room for %" PRIu64 " bytes: %" PRIu64 " in use, %" PRIu64
+                  " cached, %s",
+                  device->name, bytes, memory.used_bytes, memory.cached_bytes, limit);
+}
+
+static size_t tensor_bytes(const hki_tensor *tensor)
+{
+    size_t bytes = (size_t)tensor->size * hk_dtype_bytes(tensor->dtype);
+    return bytes > 0 ? bytes : 1;
+}
+
+/* Memory of the device, where its kernels find it; NULL after failing the task. */
+static void *scratch(hki_task *task, size_t bytes)
+{
+    hki_device *device = hki_task_get_spec(task)->device;
+    char *data = hki_device_allocate(device, bytes);
+    if (data)
+        return data + device->kernel_offset;
+    fail_for_memory(task, bytes, hki_memory_pool_get(device->memory));
+    return NULL;
+}
+
+static void scratch_release(hki_task *task, void *data, size_t bytes)
+{
+    hki_device *device = hki_task_get_spec(task)->device;
+    if (data)
+        hki_device_release(device, (char *)data - device->kernel_offset, bytes);
+}
+
+/* Turns a tensor into a contiguous one at `data`. */
+static void move_tensor(hki_tensor *tensor, void *data)
+{
+    hk_dims shape = {.ndim = tensor->ndim};
+    memcpy(shape.dims, tensor->dims, sizeof shape.dims);
+    hki_dims_strides(&shape, tensor->strides);
+    tensor->is_contiguous = true;
+    tensor->data = data;
+}
+
+/* Tensors of one shape and dtype. */
+static void copy_tensor(hki_device *device, const hki_tensor *from, const hki_tensor *to)
+{
+    if (device->class->copy_tensor) {
+        device->class->copy_tensor(device, from, to);
+        return;
+    }
+    hki_kernel_call copy;
+    copy.input_count = copy.output_count = 1;
+    copy.in[0] = *from;
+    copy.out[0] = *to;
+    hki_copy_elements(&copy, 0, to->size);
+}
+
+/* Copies are made by one thread: they are rare, and not worth a second task. */
+static bool stage(hki_task *task, call_payload *self)
+{
+    hki_kernel_call *call = &self->call;
+    hki_device *device = hki_task_get_spec(task)->device;
+    for (int i = 0; i < call->input_count; i++)
+        if (self->staging.copy_inputs >> i & 1 &&
+            !(self->input_copies[i] = scratch(task, tensor_bytes(&call->in[i]))))
+            return false;
+    if (self->staging.copy_output &&
+        !(self->output_copy = scratch(task, tensor_bytes(&call->out[0]))))
+        return false;
+    /* From here on a device may be at work: nothing fails that would give memory back before it is done. */
+    for (int i = 0; i < call->input_count; i++) {
+        if (!self->input_copies[i])
+            continue;
+        hki_tensor from = call->in[i];
+        move_tensor(&call->in[i], self->input_copies[i]);
+        copy_tensor(device, &from, &call->in[i]);
+    }
+    if (self->staging.copy_output) {
+        self->real_output = call->out[0];
+        move_tensor(&call->out[0], self->output_copy);
+    }
+    return true;
+}
+
+static void unstage(hki_task *task, const call_payload *self)
+{
+    const hki_kernel_call *call = &self->call;
+    for (int i = 0; i < call->input_count; i++) {
+        if (self->input_copies[i])
+            scratch_release(task, self->input_copies[i], tensor_bytes(&call->in[i]));
+    }
+    if (self->output_copy)
+        scratch_release(task, self->output_copy, tensor_bytes(&call->out[0]));
+}
+
+/* Whether elements at one index of both may be in one place. */
+static bool may_share_memory(const hki_tensor *in, const hki_tensor *out)
+{
+    return in->ndim >= 0 && in->dtype == out->dtype && in->size == out->size && in->is_contiguous &&
+           in->offset == 0 && out->is_contiguous && out->offset == 0;
+}
+
+/* An elementwise call on what nobody will look at again works in its memory. The input's data are set then; returns which
+ * one it is, or -1. Where the device is at work after the task's end, memory stays where it is. */
+static int take_memory(call_payload *self)
+{
+    hki_kernel_call *call = &self->call;
+    if (!call->op->elementwise || call->op->split != HKI_SPLIT_ELEMENTS ||
+        call->output_count != 1 || self->staged ||
+        !hki_device_is_host(call->out[0].storage->device))
+        return -1;
+    for (int i = 0; i < call->input_count; i++) {
+        if (!may_share_memory(&call->in[i], &call->out[0]))
+            continue;
+        hki_tensor_resolve(&call->in[i]);
+        if (hki_storage_pass_on(call->in[i].storage, call->out[0].storage))
+            return i;
+    }
+    return -1;
+}
+
+static bool prepare(hki_task *task, void *payload)
+{
+    call_payload *self = payload;
+    hki_kernel_call *call = &self->call;
+    call->task = task;
+    const int taken = take_memory(self);
+    for (int i = 0; i < call->output_count; i++) {
+        if (!hki_storage_materialise(call->out[i].storage)) {
+            fail_for_memory(task, call->out[i].storage->bytes,
+                            hki_storage_memory(call->out[i].storage));
+            return false;
+        }
+        hki_tensor_resolve(&call->out[i]);
+    }
+    for (int i = 0; i < call->input_count; i++) {
+        if (call->in[i].ndim >= 0 && i != taken)
+            hki_tensor_resolve(&call->in[i]);
+    }
+    if (self->staged && !stage(task, self))
+        return false;
+    if (call->partial_bytes) {
+        call->partials = scratch(task, call->partial_bytes * (size_t)call->piece_count);
+        if (!call->partials)
+            return false;
+    }
+    self->measured = is_measured(hki_task_sequence(task));
+    return true;
+}
+
+static void run(hki_task *task, void *payload, int64_t piece)
+{
+    const call_payload *self = payload;
+    const hki_kernel_call *call = &self->call;
+    hki_device *device = hki_task_get_spec(task)->device;
+    int64_t begin, end;
+    if (device->class->run_call) {
+        device->class->run_call(device, call);
+        return;
+    }
+    hki_piece_range(call, piece, &begin, &end);
+    if (begin >= end && !call->op->join)
+        return;
+    if (!self->measured || piece != 0) {
+        self->kernel(call, piece, begin, end);
+        return;
+    }
+    int64_t start_ns = hki_clock_ns();
+    self->kernel(call, piece, begin, end);
+    double share = call->extent ? (double)(end - begin) / (double)call->extent : 1;
+    hki_plan_learn(call->op, self->work_ns * share, hki_clock_ns() - start_ns);
+}
+
+static void join(hki_task *task, void *payload)
+{
+    const call_payload *self = payload;
+    const hki_kernel_call *call = &self->call;
+    hki_device *device = hki_task_get_spec(task)->device;
+    if (call->op->join && !device->class->run_call)
+        call->op->join(call);
+    if (self->staged && self->output_copy)
+        copy_tensor(device, &call->out[0], &self->real_output);
+}
+
+static void finish(hki_task *task, void *payload)
+{
+    const call_payload *self = payload;
+    const hki_kernel_call *call = &self->call;
+    if (self->staged)
+        unstage(task, self);
+    if (call->partials)
+        scratch_release(task, call->partials, call->partial_bytes * (size_t)call->piece_count);
+    for (int i = 0; i < call->input_count; i++) {
+        if (call->in[i].ndim >= 0)
+            hki_storage_release_use(call->in[i].storage);
+    }
+    for (int i = 0; i < call->output_count; i++)
+        hki_storage_release_use(call->out[i].storage);
+}
+
+static void describe(const void *payload, char *text, size_t bytes)
+{
+    const hki_kernel_call *call = &((const call_payload *)payload)->call;
+    hki_tensors_describe(call->in, call->input_count, text, bytes);
+}
+
+static int operands(const void *payload, hki_trace_operand *operands, int limit)
+{
+    const hki_kernel_call *call = &((const call_payload *)payload)->call;
+    int count = 0;
+    for (int i = 0; i < call->input_count && count < limit; i++) {
+        if (call->in[i].ndim >= 0)
+            operands[count++] = hki_tensor_operand(&call->in[i], false);
+    }
+    for (int i = 0; i < call->output_count && count < limit; i++)
+        operands[count++] = hki_tensor_operand(&call->out[i], true);
+    return count;
+}
+
+static const hki_task_class call_class = {.leaf = true,
+                                          .enqueues = true,
+                                          .prepare = prepare,
+                                          .run = run,
+                                          .join = join,
+                                          .finish = finish,
+                                          .describe = describe,
+                                          .operands = operands};
+
+/* The fields that the kernel sees but for tensors. */
+static void payload_init(call_payload *payload, const hki_call_parts *parts)
+{
+    const hk_op *op = parts->op;
+    hki_kernel_call *call = &payload->call;
+    payload->kernel = op->kernel[parts->device->class->kernels];
+    payload->work_ns = parts->plan->work_ns;
+    payload->measured = false;
+    call->op = op;
+    call->options = NULL;
+    if (op->options_bytes) {
+        memcpy(payload->options, parts->options, op->options_bytes);
+        call->options = payload->options;
+    }
+    call->input_count = parts->input_count;
+    call->output_count = parts->output_count;
+    call->extent = parts->plan->extent;
+    call->piece_count = parts->piece_count;
+    call->grain = parts->plan->grain;
+    call->method = parts->plan->method;
+    call->partial_bytes = piece_stride(parts->plan->partial_bytes);
+    call->partials = NULL;
+    for (int i = 0; i < HKI_MAX_INPUTS; i++) {
+        call->in[i].data = NULL;
+        call->in[i].ndim = -1;
+    }
+}
+
+static void staging_init(call_payload *payload, hki_call_staging staging)
+{
+    payload->staged = staging.copy_inputs || staging.copy_output;
+    if (!payload->staged)
+        return;
+    payload->staging = staging;
+    payload->output_copy = NULL;
+    memset(payload->input_copies, 0, sizeof payload->input_copies);
+}
+
+hki_task *hki_call_task_begin(const hki_call_parts *parts, uint64_t new_bytes)
+{
+    const hk_op *op = parts->op;
+    hki_task *task =
+        hki_task_begin(parts->device->runtime, sizeof(call_payload) + op->options_bytes,
+                       parts->input_count + parts->output_count, new_bytes);
+    if (!task)
+        return NULL;
+    hki_task_spec *spec = hki_task_get_spec(task);
+    call_payload *payload = hki_task_payload(task);
+    payload_init(payload, parts);
+    staging_init(payload, parts->staging);
+    spec->class = &call_class;
+    spec->device = parts->device;
+    spec->operation = parts->operation;
+    spec->cost.flops = parts->plan->flops;
+    spec->piece_count = parts->piece_count;
+    spec->expected_ns = hki_plan_expect(op, parts->plan->work_ns);
+    spec->collective = false;
+    spec->access_count = 0;
+    return task;
+}
+
+hki_tensor *hki_call_task_tensor(hki_task *task, int index)
+{
+    hki_kernel_call *call = &((call_payload *)hki_task_payload(task))->call;
+    return index < call->input_count ? &call->in[index] : &call->out[index - call->input_count];
+}
+
+/* Reading one array twice is one access. */
+static void add_access(hki_task_spec *spec, hki_access access)
+{
+    for (int i = 0; i < spec->access_count; i++) {
+        const hki_access *other = &spec->accesses[i];
+        if (other->var == access.var && other->begin == access.begin && other->end == access.end &&
+            other->mode == access.mode)
+            return;
+    }
+    spec->accesses[spec->access_count++] = access;
+}
+
+void hki_call_task_access(hki_task *task, const hki_tensor *tensor, const hki_span *span,
+                          unsigned mode)
+{
+    hki_task_spec *spec = hki_task_get_spec(task);
+    hki_storage_retain_use(tensor->storage);
+    add_access(spec, hki_span_access(span, tensor->storage, mode));
+    spec->cost.memory_bytes += (double)span->moved_bytes;
+}
+
+static void add_array(hki_task *task, int index, const hk_array *x, unsigned mode)
+{
+    hki_tensor *tensor = hki_call_task_tensor(task, index);
+    hki_tensor_init(tensor, x);
+    hki_span span = hki_tensor_span(tensor);
+    hki_call_task_access(task, tensor, &span, mode);
+}
+
+bool hki_call_issue(const hki_call *call, hk_array *const *outputs, bool is_new,
+                    hki_call_staging staging)
+{
+    const hk_op *op = call->op;
+    uint64_t new_bytes = 0;
+    hki_plan plan;
+    if (hki_capturing)
+        hki_capture_hook.call(hki_capturing, call, outputs, is_new, staging);
+    hki_call_parts parts = {.op = op,
+                            .operation = call->operation,
+                            .device = call->device,
+                            .options = call->options,
+                            .plan = &plan,
+                            .piece_count = hki_plan_make(call, &plan),
+                            .staging = staging,
+                            .input_count = call->input_count,
+                            .output_count = op->output_count > 1 ? op->output_count : 1};
+    for (int i = 0; is_new && i < parts.output_count; i++)
+        new_bytes += outputs[i]->storage->bytes;
+    hki_task *task = hki_call_task_begin(&parts, new_bytes);
+    if (!task)
+        return false;
+    for (int i = 0; i < call->input_count; i++)
+        if (call->inputs[i])
+            add_array(task, i, call->inputs[i], HKI_READ);
+    for (int i = 0; i < parts.output_count; i++)
+        add_array(task, call->input_count + i, outputs[i],
+                  HKI_WRITE | HKI_HEAL | (is_new ? HKI_FRESH : 0u));
+    hki_task_submit(task);
+    return true;
+}

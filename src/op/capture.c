@@ -1,4 +1,0 @@
-#include "op/capture.h"
-
-_Thread_local hki_capture *hki_capturing;
-hki_capture_hooks hki_capture_hook;

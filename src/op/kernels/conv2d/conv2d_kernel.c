@@ -1,0 +1,78 @@
+#include "op/kernels/conv2d/conv2d_kernel.h"
+
+#include "base/kernel_isa.h"
+#include "op/kernels/conv2d/conv2d_plan.h"
+
+const hki_conv2d_lane_shape *hki_conv2d_shape_get(bool f64)
+{
+    return f64 ? HKI_OF_ISA(&hki_conv2d_shape, _f64) : HKI_OF_ISA(&hki_conv2d_shape, _f32);
+}
+
+int64_t hki_conv2d_block_samples(const hki_conv2d_geometry *geometry, bool f64)
+{
+    /* The forward pass's; the others cut a small batch nearly the same. */
+    hki_conv2d_plan plan;
+    hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_FORWARD, hki_conv2d_shape_get(f64));
+    if (plan.direct)
+        return 1;
+    return plan.strips == 1 ? HKI_CONV2D_LANES_MAX : (plan.lanes + plan.strips - 1) / plan.strips;
+}
+
+static size_t scratch_bytes(const hki_conv2d_geometry *geometry, hki_conv2d_pass pass, bool f64)
+{
+    hki_conv2d_plan plan;
+    hki_conv2d_plan_init(&plan, geometry, pass, hki_conv2d_shape_get(f64));
+    return plan.bytes;
+}
+
+size_t hki_conv2d_forward_scratch_bytes(const hki_conv2d_geometry *geometry, bool f64)
+{
+    return scratch_bytes(geometry, HKI_CONV2D_FORWARD, f64);
+}
+
+size_t hki_conv2d_backward_data_scratch_bytes(const hki_conv2d_geometry *geometry, bool f64)
+{
+    return scratch_bytes(geometry, HKI_CONV2D_BACKWARD_DATA, f64);
+}
+
+size_t hki_conv2d_backward_weight_scratch_bytes(const hki_conv2d_geometry *geometry, bool f64)
+{
+    return scratch_bytes(geometry, HKI_CONV2D_BACKWARD_WEIGHT, f64);
+}
+
+#define PASSES(T, DT, F64)                                                                         \
+    void hki_conv2d_forward_##DT(const hki_conv2d_geometry *geometry, const T *x, const T *weight, \
+                                 const T *bias, T *y, int64_t sample_begin, int64_t sample_end,    \
+                                 void *scratch)                                                    \
+    {                                                                                              \
+        hki_conv2d_plan plan;                                                                      \
+        hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_FORWARD, hki_conv2d_shape_get(F64));      \
+        hki_conv2d_plan_build(&plan, scratch);                                                     \
+        HKI_OF_ISA(hki_conv2d_apply, _##DT)                                                        \
+        (&plan, x, weight, bias, y, sample_begin, sample_end, scratch);                            \
+    }                                                                                              \
+    void hki_conv2d_backward_data_##DT(const hki_conv2d_geometry *geometry, const T *dy,           \
+                                       const T *weight, T *dx, int64_t sample_begin,               \
+                                       int64_t sample_end, void *scratch)                          \
+    {                                                                                              \
+        hki_conv2d_plan plan;                                                                      \
+        hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_BACKWARD_DATA,                            \
+                             hki_conv2d_shape_get(F64));                                           \
+        hki_conv2d_plan_build(&plan, scratch);                                                     \
+        HKI_OF_ISA(hki_conv2d_apply, _##DT)                                                        \
+        (&plan, dy, weight, NULL, dx, sample_begin, sample_end, scratch);                          \
+    }                                                                                              \
+    bool hki_conv2d_backward_weight_##DT(const hki_conv2d_geometry *geometry, const T *x,          \
+                                         const T *dy, T *dweight, T *dbias, int64_t sample_begin,  \
+                                         int64_t sample_end, void *scratch)                        \
+    {                                                                                              \
+        hki_conv2d_plan plan;                                                                      \
+        hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_BACKWARD_WEIGHT,                          \
+                             hki_conv2d_shape_get(F64));                                           \
+        hki_conv2d_plan_build(&plan, scratch);                                                     \
+        return HKI_OF_ISA(hki_conv2d_weigh, _##DT)(&plan, x, dy, dweight, dbias, sample_begin,     \
+                                                   sample_end, scratch);                           \
+    }
+
+PASSES(float, f32, false)
+PASSES(double, f64, true)

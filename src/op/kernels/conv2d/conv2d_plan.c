@@ -1,0 +1,510 @@
+#include "op/kernels/conv2d/conv2d_plan.h"
+
+#include <string.h>
+
+/* What a source band may take, and what a result held across chunks may: together about an L2. */
+enum {
+    SOURCE_BYTES = 448 * 1024,
+    TARGET_BYTES = 512 * 1024,
+    TILE_BYTES = 24 * 1024,
+    WEIGH_BYTES = 28 * 1024,
+    BLOCK_TILE_BYTES = 12 * 1024,
+    DIRECT_BYTES = 256 * 1024,
+    WINOGRAD_CHANNELS = 32,       /* fewer do not pay for the transformations */
+    WINOGRAD_BYTES = 2048 * 1024, /* of a group of tiles, transformed */
+    WINOGRAD_WEIGH_LANES = 256    /* a product of BLAS should sum over so many elements */
+};
+
+/* The phase of tap k and its source offset: target = phase + phases t reads source = step t +
+ * offset. */
+static int64_t axis_tap(const hki_conv2d_axis *axis, int64_t k, int64_t *offset)
+{
+    int64_t reach = k * axis->dilation - axis->pad;
+    if (!axis->backward) {
+        *offset = reach;
+        return 0;
+    }
+    int64_t phase = reach % axis->stride;
+    if (phase < 0)
+        phase += axis->stride;
+    *offset = (phase - reach) / axis->stride;
+    return phase;
+}
+
+static void axis_init(hki_conv2d_axis *axis)
+{
+    axis->phases = axis->backward ? axis->stride : 1;
+    axis->step = axis->backward ? 1 : axis->stride;
+    axis->per_phase = hki_ceil_div(axis->target, axis->phases);
+    axis->offset_min = INT64_MAX;
+    axis->offset_max = INT64_MIN;
+    for (int64_t k = 0; k < axis->kernel; k++) {
+        int64_t offset;
+        axis_tap(axis, k, &offset);
+        axis->offset_min = hki_min64(axis->offset_min, offset);
+        axis->offset_max = hki_max64(axis->offset_max, offset);
+    }
+}
+
+static void axis_tables(hki_conv2d_axis *axis)
+{
+    int64_t count = 0;
+    for (int64_t phase = 0; phase < axis->phases; phase++) {
+        axis->phase_begin[phase] = count;
+        for (int64_t k = 0; k < axis->kernel; k++) {
+            int64_t offset;
+            if (axis_tap(axis, k, &offset) != phase)
+                continue;
+            axis->tap_kernel[count] = k;
+            axis->tap_offset[count] = offset;
+            count++;
+        }
+    }
+    axis->phase_begin[axis->phases] = count;
+}
+
+/* The strips per sample that leave the fewest row-blocks to compute; 1 once the lanes are full. */
+static int64_t choose_strips(int64_t samples, int64_t lanes, int64_t rows)
+{
+    int64_t best = 1;
+    if (samples >= 2 * lanes)
+        return best;
+    double best_cost = (double)(hki_ceil_div(hki_max64(samples, 1), lanes) * rows);
+    for (int64_t strips = 2; strips <= hki_min64(lanes, rows); strips++) {
+        double cost = (double)(hki_ceil_div(hki_max64(samples, 1) * strips, lanes) *
+                               hki_ceil_div(rows, strips));
+        /* a strip reads its halo again and is transposed row by row */
+        if (cost < 0.9 * best_cost) {
+            best = strips;
+            best_cost = cost;
+        }
+    }
+    return best;
+}
+
+static int64_t source_rows(const hki_conv2d_plan *plan, int64_t t)
+{
+    const hki_conv2d_axis *row = &plan->row;
+    int64_t rows = (t - 1) * row->step + row->offset_max - row->offset_min + 1;
+    bool clipped = plan->strips == 1 && plan->pass != HKI_CONV2D_BACKWARD_WEIGHT;
+    return clipped ? hki_min64(rows, row->source) : rows;
+}
+
+static void choose_bands(hki_conv2d_plan *plan)
+{
+    int64_t vector = plan->lanes * plan->element_size;
+    int64_t row_bytes = plan->positions * vector;
+    int64_t target_row_bytes =
+        plan->target_channels * plan->row.phases * plan->column.target * vector;
+    int64_t t = plan->strip_t;
+    bool weigh = plan->pass == HKI_CONV2D_BACKWARD_WEIGHT;
+    plan->chunk = plan->source_channels;
+    if (weigh) {
+        t = hki_max64(1, hki_min64(t, TARGET_BYTES / hki_max64(target_row_bytes, 1)));
+        int64_t channel_bytes = source_rows(plan, t) * row_bytes;
+        plan->chunk =
+            hki_max64(1, hki_min64(plan->chunk, SOURCE_BYTES / hki_max64(channel_bytes, 1)));
+    } else if (source_rows(plan, t) * row_bytes * plan->chunk > SOURCE_BYTES) {
+        int64_t fit = t;
+        while (fit > 0 && source_rows(plan, fit) * row_bytes * plan->chunk > SOURCE_BYTES)
+            fit--;
+        if (fit > 0) {
+            t = fit;
+        } else {
+            t = hki_max64(1, hki_min64(t, TARGET_BYTES / hki_max64(target_row_bytes, 1)));
+            int64_t channel_bytes = source_rows(plan, t) * row_bytes;
+            plan->chunk =
+                hki_max64(1, hki_min64(plan->chunk, SOURCE_BYTES / hki_max64(channel_bytes, 1)));
+        }
+    }
+    plan->chunk =
+        hki_ceil_div(plan->source_channels, hki_ceil_div(plan->source_channels, plan->chunk));
+    plan->band_t = hki_ceil_div(plan->strip_t, hki_ceil_div(plan->strip_t, t));
+    plan->band_rows = source_rows(plan, plan->band_t);
+    plan->sub_t = plan->band_t;
+    if (weigh || plan->chunk == plan->source_channels) {
+        int64_t sub_bytes = 5 * plan->row.phases * plan->column.target * vector;
+        int64_t most = weigh ? WEIGH_BYTES : TILE_BYTES;
+        int64_t sub = hki_max64(1, hki_min64(plan->band_t, most / hki_max64(sub_bytes, 1)));
+        plan->sub_t = hki_ceil_div(plan->band_t, hki_ceil_div(plan->band_t, sub));
+    }
+}
+
+static bool can_be_direct(const hki_conv2d_plan *plan)
+{
+    const hki_conv2d_axis *row = &plan->row, *column = &plan->column;
+    int64_t rows = (row->target - 1) * row->step + row->offset_max - row->offset_min + 1;
+    return plan->pass != HKI_CONV2D_BACKWARD_WEIGHT && row->phases * column->phases == 1 &&
+           column->target >= plan->lanes &&
+           plan->source_channels * rows * plan->positions * plan->element_size <= DIRECT_BYTES;
+}
+
+/* Whether columns in the lanes beat samples in the lanes, by estimated cycles per vector of
+ * results. */
+static bool direct_pays(const hki_conv2d_plan *plan, int64_t samples)
+{
+    const hki_conv2d_axis *row = &plan->row, *column = &plan->column;
+    int64_t lanes = plan->lanes;
+    double taps = (double)(plan->source_channels * row->kernel * column->kernel);
+    double inputs = (double)(plan->source_channels * row->source * column->source);
+    double outputs = (double)(plan->target_channels * row->target * column->target);
+    int64_t virtual_samples = hki_max64(samples, 1) * plan->strips;
+    double busy = (double)virtual_samples / (double)(hki_ceil_div(virtual_samples, lanes) * lanes);
+    busy *= (double)row->target / (double)(plan->strips * plan->strip_rows);
+    double transposed = (1.05 * taps + 15 + 12 * inputs / outputs) / busy;
+    double used = (double)column->target / (double)(hki_ceil_div(column->target, lanes) * lanes);
+    /* a tile of min(channels, 5) x w: multiply-adds, or loads, of which those of x straddle lines
+     */
+    int64_t o = hki_min64(plan->target_channels, 5);
+    double w = (double)plan->shape.tile_w[o];
+    double step = (2 * w + (double)o) / ((double)o * w);
+    double direct = ((step > 1.2 ? step : 1.2) * taps + 4) / used;
+    return direct < transposed;
+}
+
+static int64_t winograd_tile_o(const hki_conv2d_plan *plan)
+{
+    return plan->shape.tile_w[HKI_WINOGRAD_TILE_O] > 1 ? HKI_WINOGRAD_TILE_O
+                                                       : HKI_WINOGRAD_TILE_O / 2;
+}
+
+static bool can_be_winograd(const hki_conv2d_plan *plan)
+{
+    const hki_conv2d_axis *const axes[2] = {&plan->row, &plan->column};
+    for (int i = 0; i < 2; i++)
+        if (axes[i]->kernel != 3 || axes[i]->stride != 1 || axes[i]->dilation != 1)
+            return false;
+    return plan->strips == 1 && plan->source_channels >= WINOGRAD_CHANNELS &&
+           plan->target_channels >= WINOGRAD_CHANNELS &&
+           plan->target_channels % winograd_tile_o(plan) == 0;
+}
+
+/* Whether Winograd's method beats multiplying out, by estimated products of a plane. */
+static bool winograd_pays(const hki_conv2d_plan *plan)
+{
+    const hki_conv2d_axis *const axes[2] = {&plan->row, &plan->column};
+    double products = 1, plain = 1;
+    for (int i = 0; i < 2; i++) {
+        const hki_conv2d_axis *axis = axes[i];
+        products *= 4 * (double)hki_ceil_div(axis->target, 2);
+        plain *= 3 * (double)axis->target - 2; /* with padding of 1, which is left out by rows */
+    }
+    const double transforms = 8 / (double)plan->source_channels + 8 / (double)plan->target_channels;
+    /* transforming a weight takes about so many products' time */
+    const double weight = plan->pass == HKI_CONV2D_BACKWARD_WEIGHT ? 0 : 32;
+    return products * (1.05 + transforms) + weight < plain;
+}
+
+/* Tiles, bands, groups, and room for them. */
+static void winograd_init(hki_conv2d_plan *plan)
+{
+    const int64_t vector = plan->lanes * plan->element_size;
+    const int64_t channels = plan->source_channels + plan->target_channels;
+    const bool weigh = plan->pass == HKI_CONV2D_BACKWARD_WEIGHT;
+    plan->tile_o = winograd_tile_o(plan);
+    plan->tile_w = plan->shape.tile_w[plan->tile_o];
+    plan->tile_rows = hki_ceil_div(plan->row.target, 2);
+    plan->tile_columns = hki_ceil_div(plan->column.target, 2);
+    plan->positions = hki_max64(plan->positions,
+                                plan->left + plan->column.offset_min + 2 * plan->tile_columns + 2);
+    plan->column_pitch = plan->positions;
+    plan->chunk = plan->source_channels;
+    const int64_t row_bytes = plan->source_channels * plan->positions * vector;
+    int64_t rows = hki_max64(1, (SOURCE_BYTES / row_bytes - 2) / 2);
+    plan->band_t = hki_ceil_div(plan->tile_rows, hki_ceil_div(plan->tile_rows, rows));
+    plan->band_rows = 2 * plan->band_t + 2;
+    const int64_t least = weigh ? WINOGRAD_WEIGH_LANES / plan->lanes : 2 * plan->tile_w;
+    const int64_t most = plan->band_t * plan->tile_columns;
+    int64_t group = hki_max64(least, WINOGRAD_BYTES / (16 * channels * vector));
+    group = hki_min64(most, hki_ceil_div(group, plan->tile_w) * plan->tile_w);
+    plan->group = group;
+    plan->source_part = (plan->source_channels * group | 1) * plan->lanes;
+    plan->target_part = (plan->target_channels * group | 1) * plan->lanes;
+    plan->weight_part = plan->source_channels * plan->target_channels;
+    if (!weigh)
+        plan->weight_part = (hki_ceil_div(plan->weight_part, plan->lanes) | 1) * plan->lanes;
+}
+
+static size_t winograd_place(hki_conv2d_plan *plan, size_t at)
+{
+    const size_t vector = (size_t)(plan->lanes * plan->element_size);
+    const size_t sources = (size_t)plan->source_channels, targets = (size_t)plan->target_channels;
+    plan->packed_at = (at + 63) / 64 * 64;
+    at = plan->packed_at + 16 * (size_t)(plan->weight_part * plan->element_size);
+    plan->source_at = (at + 63) / 64 * 64;
+    /* transpositions may read past an end */
+    at = plan->source_at +
+         ((size_t)plan->band_rows * sources * (size_t)plan->positions + 1) * vector;
+    plan->target_at = at;
+    at +=
+        (targets * 2 * (size_t)plan->band_t * (size_t)plan->column.target + HKI_CONV2D_LANES_MAX) *
+        vector;
+    plan->winograd_source_at = at;
+    at += 16 * (size_t)(plan->source_part * plan->element_size) + vector;
+    plan->winograd_sums_at = at;
+    return at + 16 * (size_t)(plan->target_part * plan->element_size);
+}
+
+/* The axes, and the weights' strides: what does not depend on where the source lies. */
+static void init_axes(hki_conv2d_plan *plan, const hki_conv2d_geometry *g, hki_conv2d_pass pass,
+                      const hki_conv2d_lane_shape *shape)
+{
+    memset(plan, 0, sizeof *plan);
+    bool backward = pass == HKI_CONV2D_BACKWARD_DATA;
+    int64_t kernel = g->kernel_height * g->kernel_width;
+    plan->pass = pass;
+    plan->shape = *shape;
+    plan->lanes = shape->lanes;
+    plan->element_size = shape->element_size;
+    plan->row = (hki_conv2d_axis){.source = backward ? g->out_height : g->in_height,
+                                  .target = backward ? g->in_height : g->out_height,
+                                  .kernel = g->kernel_height,
+                                  .stride = g->stride_height,
+                                  .pad = g->pad_height,
+                                  .dilation = g->dilation_height,
+                                  .backward = backward};
+    plan->column = (hki_conv2d_axis){.source = backward ? g->out_width : g->in_width,
+                                     .target = backward ? g->in_width : g->out_width,
+                                     .kernel = g->kernel_width,
+                                     .stride = g->stride_width,
+                                     .pad = g->pad_width,
+                                     .dilation = g->dilation_width,
+                                     .backward = backward};
+    axis_init(&plan->row);
+    axis_init(&plan->column);
+    plan->source_channels = backward ? g->out_channels : g->in_channels;
+    plan->target_channels = backward ? g->in_channels : g->out_channels;
+    int64_t out_stride = g->in_channels * kernel;
+    plan->weight_source_stride = backward ? out_stride : kernel;
+    plan->weight_target_stride = backward ? kernel : out_stride;
+}
+
+/* Columns that a row needs with its padding. */
+static void init_positions(hki_conv2d_plan *plan)
+{
+    const hki_conv2d_axis *column = &plan->column;
+    plan->left = hki_max64(0, -column->offset_min);
+    int64_t reach = (column->per_phase - 1) * column->step + column->offset_max + 1;
+    int64_t width = plan->left + hki_max64(reach, column->source);
+    plan->column_pitch = hki_ceil_div(width, column->step);
+    plan->positions = plan->column_pitch * column->step;
+}
+
+/* Bytes of the tables that hki_conv2d_plan_build places, with `pixels` positions of pixels. */
+static size_t tables_bytes(const hki_conv2d_plan *plan, int64_t pixels)
+{
+    const hki_conv2d_axis *row = &plan->row, *column = &plan->column;
+    size_t words = (size_t)(3 * row->kernel + 2 * column->kernel + row->phases +
+                            2 * column->phases + 3 + column->source);
+    size_t segments = (size_t)column->target + (size_t)column->phases;
+    size_t at = words * sizeof(int64_t) + segments * sizeof(hki_conv2d_segment);
+    at += (size_t)pixels * sizeof(int32_t) + 16;
+    at += (size_t)(column->per_phase + 1) * (sizeof(double) + sizeof(int64_t));
+    if (plan->pass == HKI_CONV2D_BACKWARD_WEIGHT || plan->winograd)
+        at += (size_t)(plan->chunk * row->kernel * column->kernel) * sizeof(int64_t);
+    return (at + 63) / 64 * 64;
+}
+
+static size_t weights_bytes(const hki_conv2d_plan *plan)
+{
+    if (plan->pass == HKI_CONV2D_BACKWARD_WEIGHT)
+        return 0;
+    int64_t count =
+        plan->source_channels * plan->target_channels * plan->row.kernel * plan->column.kernel;
+    return (size_t)count * (size_t)plan->element_size;
+}
+
+/* What was asked for, where this pass can take it; else by rule. */
+static void choose_method(hki_conv2d_plan *plan, const hki_conv2d_geometry *g)
+{
+    bool winograd = can_be_winograd(plan), direct = can_be_direct(plan);
+    if (g->method == HKI_CONV2D_LANES)
+        return;
+    plan->winograd = winograd && g->method == HKI_CONV2D_WINOGRAD;
+    plan->direct = direct && g->method == HKI_CONV2D_DIRECT;
+    if (plan->winograd || plan->direct)
+        return;
+    plan->winograd = winograd && winograd_pays(plan);
+    plan->direct = !plan->winograd && direct && direct_pays(plan, g->samples);
+}
+
+void hki_conv2d_plan_init(hki_conv2d_plan *plan, const hki_conv2d_geometry *g, hki_conv2d_pass pass,
+                          const hki_conv2d_lane_shape *shape)
+{
+    init_axes(plan, g, pass, shape);
+    plan->strips = choose_strips(g->samples, plan->lanes, plan->row.per_phase);
+    plan->strip_t = hki_ceil_div(plan->row.per_phase, plan->strips);
+    plan->strip_rows = plan->strip_t * plan->row.phases;
+    init_positions(plan);
+    choose_bands(plan);
+    choose_method(plan, g);
+    if (plan->winograd)
+        winograd_init(plan);
+    if (plan->direct) {
+        plan->strips = 1;
+        plan->strip_t = plan->strip_rows = plan->row.target;
+        plan->chunk = plan->source_channels;
+        plan->band_rows = (plan->row.target - 1) * plan->row.step + plan->row.offset_max -
+                          plan->row.offset_min + 1;
+    }
+    bool weigh = pass == HKI_CONV2D_BACKWARD_WEIGHT;
+    int64_t place = plan->direct ? 1 : plan->lanes;
+    plan->row_stride = plan->channel_stride = plan->positions * place;
+    if (plan->direct || weigh)
+        plan->channel_stride *= plan->band_rows;
+    else
+        plan->row_stride *= plan->chunk;
+
+    const hki_conv2d_axis *column = &plan->column;
+    size_t vector = (size_t)(plan->lanes * plan->element_size);
+    int64_t pixels = plan->band_rows * column->source;
+    if (weigh)
+        pixels += (plan->winograd ? 2 : 1) * plan->band_t * column->target;
+    if (plan->direct)
+        pixels = 2 * plan->row.target * hki_ceil_div(column->target, plan->lanes);
+    plan->packed_at = tables_bytes(plan, pixels);
+    if (plan->winograd) {
+        plan->bytes = (winograd_place(plan, plan->packed_at) + 63) / 64 * 64;
+        return;
+    }
+    plan->source_at = (plan->packed_at + weights_bytes(plan) + 63) / 64 * 64;
+    size_t at =
+        plan->source_at + (size_t)(plan->chunk * plan->band_rows * plan->positions) * vector;
+    /* an odd number of lines apart, and room for a transposition to read past the end */
+    plan->target_at = at + 64;
+    int64_t rows = plan->sub_t * plan->row.phases, channels = HKI_CONV2D_TILE_O_MAX;
+    if (weigh || plan->chunk < plan->source_channels) {
+        rows = plan->band_t * plan->row.phases;
+        channels = plan->target_channels;
+    }
+    if (plan->direct)
+        rows = 0;
+    at = plan->target_at + (size_t)(channels * rows * column->target) * vector;
+    plan->bytes = (at + HKI_CONV2D_LANES_MAX * vector + 63) / 64 * 64;
+}
+
+/* Where source rows lie: in the caller's array, or in a copy with what a pass needs around them. */
+static void place_source(hki_conv2d_plan *plan)
+{
+    plan->row_stride = plan->positions * plan->lanes;
+    if (plan->in_place) {
+        plan->channel_stride = plan->row.source * plan->row_stride;
+        return;
+    }
+    /* an odd number of lines, so that channels do not meet in one set of the cache */
+    plan->channel_stride = (plan->band_rows * plan->positions | 1) * plan->lanes;
+}
+
+void hki_conv2d_plan_init_block(hki_conv2d_plan *plan, const hki_conv2d_geometry *g,
+                                hki_conv2d_pass pass, const hki_conv2d_lane_shape *shape,
+                                int64_t unit)
+{
+    init_axes(plan, g, pass, shape);
+    const hki_conv2d_axis *row = &plan->row, *column = &plan->column;
+    bool backward = pass == HKI_CONV2D_BACKWARD_DATA, weigh = pass == HKI_CONV2D_BACKWARD_WEIGHT;
+    plan->block = true;
+    plan->strips = 1;
+    plan->strip_t = row->per_phase;
+    plan->strip_rows = row->per_phase * row->phases;
+    plan->chunk = plan->source_channels;
+    init_positions(plan);
+    plan->in_place = !backward && plan->positions == column->source && plan->left == 0 &&
+                     row->pad == 0 && row->step == 1 && column->step == 1;
+    if (backward) {
+        /* Rows share the zeros between them. A segment reads less than its width past the end. */
+        int64_t gap = hki_max64(plan->left, plan->positions - plan->left - column->source);
+        plan->left = hki_min64(gap, HKI_CONV2D_TILE_W_MAX - 1);
+        plan->positions = plan->column_pitch = plan->left + column->source;
+    }
+
+    int64_t vector = plan->lanes * plan->element_size;
+    int64_t fit = SOURCE_BYTES / hki_max64(1, plan->source_channels * plan->positions * vector);
+    int64_t span = row->offset_max - row->offset_min + 1;
+    int64_t units = hki_ceil_div(row->per_phase, unit);
+    int64_t most = fit <= span ? 1 : hki_max64(1, ((fit - span) / row->step + 1) / unit);
+    plan->band_t = hki_ceil_div(units, hki_ceil_div(units, most)) * unit;
+    plan->band_rows = plan->in_place ? row->source : source_rows(plan, plan->band_t);
+    int64_t unit_bytes = 5 * unit * column->target * vector;
+    int64_t sub = hki_max64(1, (weigh ? WEIGH_BYTES : BLOCK_TILE_BYTES) / unit_bytes);
+    units = plan->band_t / unit;
+    plan->sub_t = hki_ceil_div(units, hki_ceil_div(units, sub)) * unit;
+    place_source(plan);
+    plan->inner_begin = hki_max64(0, hki_ceil_div(-row->offset_min, row->step));
+    plan->inner_end = (row->source - 1 - row->offset_max) / row->step + 1;
+    plan->packed_at = tables_bytes(plan, 0);
+    plan->bytes = (plan->packed_at + weights_bytes(plan) + 63) / 64 * 64;
+}
+
+void hki_conv2d_plan_place(hki_conv2d_plan *plan, void *memory)
+{
+    hki_conv2d_axis *row = &plan->row, *column = &plan->column;
+    int64_t *at = memory;
+    row->tap_kernel = at;
+    row->tap_offset = at += row->kernel;
+    row->phase_begin = at += row->kernel;
+    plan->row_offset = at += row->phases + 1;
+    column->tap_kernel = at += row->kernel;
+    column->tap_offset = at += column->kernel;
+    column->phase_begin = at += column->kernel;
+    plan->segment_begin = at += column->phases + 1;
+    plan->column_position = at += column->phases + 1;
+    plan->work = at += column->source;
+    at += 2 * (column->per_phase + 1);
+    plan->weight_offset = plan->channel_offset = at;
+    if (plan->pass == HKI_CONV2D_BACKWARD_WEIGHT || plan->winograd)
+        at += plan->chunk * row->kernel * column->kernel;
+    plan->segments = (hki_conv2d_segment *)at;
+    plan->pixel_position = (int32_t *)(plan->segments + column->target + column->phases);
+}
+
+/* Where in the source each weight of a chunk begins. */
+static void fill_weight_offsets(hki_conv2d_plan *plan)
+{
+    const hki_conv2d_axis *row = &plan->row, *column = &plan->column;
+    int64_t *offset = plan->weight_offset;
+    for (int64_t c = 0; c < plan->chunk; c++)
+        for (int64_t y = 0; y < row->kernel; y++)
+            for (int64_t x = 0; x < column->kernel; x++)
+                *offset++ = c * plan->channel_stride + y * row->dilation * plan->row_stride +
+                            column->tap_offset[x];
+}
+
+void hki_conv2d_plan_build(hki_conv2d_plan *plan, void *scratch)
+{
+    hki_conv2d_axis *row = &plan->row, *column = &plan->column;
+    bool weigh = plan->pass == HKI_CONV2D_BACKWARD_WEIGHT;
+    hki_conv2d_plan_place(plan, scratch);
+    axis_tables(row);
+    axis_tables(column);
+    if (!plan->winograd)
+        hki_conv2d_choose_tile(plan, plan->direct
+                                         ? row->target * hki_ceil_div(column->target, plan->lanes)
+                                         : plan->chunk * row->kernel * column->kernel);
+    if (!weigh && !plan->direct && !plan->winograd)
+        hki_conv2d_cut_columns(plan);
+    if (plan->block && plan->pass == HKI_CONV2D_BACKWARD_DATA) {
+        plan->left = hki_min64(plan->left, plan->tile_w - 1);
+        plan->positions = plan->column_pitch = plan->left + column->source;
+        place_source(plan);
+    }
+    /* from here on the columns' offsets are places in the row */
+    for (int64_t k = 0; k < row->kernel; k++)
+        plan->row_offset[k] = row->tap_offset[k] * plan->row_stride;
+    int64_t place = plan->direct ? 1 : plan->lanes;
+    for (int64_t c = 0; c < column->source; c++) {
+        int64_t p = c + plan->left;
+        plan->column_position[c] =
+            (p % column->step * plan->column_pitch + p / column->step) * place;
+    }
+    if (plan->winograd) {
+        for (int64_t c = 0; c < plan->source_channels; c++)
+            plan->channel_offset[c] = c * plan->group * plan->lanes;
+        return;
+    }
+    for (int64_t k = 0; k < column->kernel; k++) {
+        int64_t p = column->tap_offset[k] + plan->left;
+        column->tap_offset[k] = (p % column->step * plan->column_pitch + p / column->step) * place;
+    }
+    if (weigh)
+        fill_weight_offsets(plan);
+}

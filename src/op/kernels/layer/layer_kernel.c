@@ -1,0 +1,66 @@
+#include "op/kernels/layer/layer_kernel.h"
+
+#include "base/kernel_isa.h"
+#include "op/kernels/layer/layer_tiles.h"
+
+#include <string.h>
+
+static const hki_layer_kernels *kernels_get(bool f64)
+{
+    return f64 ? HKI_OF_ISA(&hki_layer_kernels, _f64) : HKI_OF_ISA(&hki_layer_kernels, _f32);
+}
+
+static size_t item_bytes(bool f64)
+{
+    return f64 ? sizeof(double) : sizeof(float);
+}
+
+static size_t round_up(size_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
+size_t hki_layer_packed_bytes(const hki_layer *layer, bool f64)
+{
+    const int64_t lanes = kernels_get(f64)->lanes;
+    const int64_t vectors = (layer->outputs + lanes - 1) / lanes;
+    return round_up((size_t)(vectors * lanes * layer->inputs) * item_bytes(f64));
+}
+
+/* Rows that begin at such distances share a few places of the first cache, so that a tile's would push each other out:
+   then they are copied to rows that lie further apart, by an odd number of lines. */
+static size_t spread_row_bytes(const hki_layer *layer, bool f64)
+{
+    enum { BAD_DISTANCE = 1024, LINE = 64 };
+    const size_t bytes = (size_t)layer->inputs * item_bytes(f64);
+    return bytes % BAD_DISTANCE == 0 ? bytes + LINE : 0;
+}
+
+size_t hki_layer_scratch_bytes(const hki_layer *layer, bool f64, int64_t samples)
+{
+    return spread_row_bytes(layer, f64) * (size_t)samples;
+}
+
+void hki_layer_pack(const hki_layer *layer, bool f64, const void *weight, bool transposed,
+                    void *packed)
+{
+    kernels_get(f64)->pack(layer, weight, transposed, packed);
+}
+
+void hki_layer_run(const hki_layer *layer, bool f64, const void *x, int64_t samples,
+                   const void *packed, const void *bias, void *y, void *scratch)
+{
+    const size_t row = (size_t)layer->inputs * item_bytes(f64);
+    const size_t spread = spread_row_bytes(layer, f64);
+    for (int64_t s = 0; spread && s < samples; s++)
+        memcpy((char *)scratch + (size_t)s * spread, (const char *)x + (size_t)s * row, row);
+    kernels_get(f64)->run(&(hki_layer_call){
+        .layer = layer,
+        .x = spread ? scratch : x,
+        .samples = samples,
+        .x_row = (int64_t)((spread ? spread : row) / item_bytes(f64)),
+        .packed = packed,
+        .bias = bias,
+        .y = y,
+    });
+}

@@ -1,0 +1,144 @@
+/* Where the largest element along an axis is. */
+#include "op/operators/argmax.h"
+
+HKI_ARGUMENTS_TABLE(argmax, ARGMAX_ARGUMENTS)
+
+static int axis_of(const void *options, int ndim)
+{
+    int64_t axis = ((const hki_argmax_options *)options)->axis;
+    return (int)(axis < 0 ? axis + ndim : axis);
+}
+
+static bool argmax_infer(hki_call *call)
+{
+    const hk_array *x = call->inputs[0];
+    const int64_t axis = ((const hki_argmax_options *)call->options)->axis;
+    const int ndim = x->shape.ndim;
+    if (axis < -ndim || axis >= ndim)
+        return hki_call_refuse(call, HK_OUT_OF_RANGE,
+                               "axis is %lld; x has %d axes, so that it is in [%d, %d)",
+                               (long long)axis, ndim, -ndim, ndim);
+    const int at = axis_of(call->options, ndim);
+    hk_dims *out = &call->out_shape[0];
+    int64_t size = 1;
+    out->ndim = 0;
+    for (int i = 0; i < ndim; i++) {
+        if (i == at)
+            continue;
+        out->dims[out->ndim++] = x->shape.dims[i];
+        size *= x->shape.dims[i];
+    }
+    call->out_dtype[0] = HK_I64;
+    if (x->shape.dims[at] == 0 && size > 0)
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                               "axis %d has size 0: among no elements none is the largest", at);
+    return true;
+}
+
+static void argmax_plan(const hki_call *call, hki_plan *plan)
+{
+    plan->work_ns = 1.5 * (double)hk_size(call->inputs[0]);
+}
+
+/* The first of the largest; the first NaN when there is one. */
+#define FIRST_LARGEST(name, T)                                                                     \
+    static int64_t first_largest_##name(const void *data, int64_t offset, int64_t size,            \
+                                        int64_t stride)                                            \
+    {                                                                                              \
+        const T *x = (const T *)data + offset;                                                     \
+        int64_t best = 0;                                                                          \
+        for (int64_t i = 1; i < size; i++) {                                                       \
+            T value = x[i * stride], largest = x[best * stride];                                   \
+            if (value > largest || (value != value && largest == largest))                         \
+                best = i;                                                                          \
+        }                                                                                          \
+        return best;                                                                               \
+    }
+
+FIRST_LARGEST(f32, float)
+FIRST_LARGEST(f64, double)
+FIRST_LARGEST(i32, int32_t)
+FIRST_LARGEST(i64, int64_t)
+FIRST_LARGEST(u8, uint8_t)
+
+typedef int64_t (*first_largest_fn)(const void *data, int64_t offset, int64_t size, int64_t stride);
+
+static const first_largest_fn first_largest[HK_DTYPE_COUNT] = {
+    [HK_F32] = first_largest_f32, [HK_F64] = first_largest_f64, [HK_I32] = first_largest_i32,
+    [HK_I64] = first_largest_i64, [HK_U8] = first_largest_u8,   [HK_BOOL] = first_largest_u8,
+};
+
+static void argmax_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+{
+    const hki_tensor *x = &call->in[0];
+    const int axis = axis_of(call->options, x->ndim);
+    (void)piece;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t offset = 0, rest = i;
+        for (int j = x->ndim - 1; j >= 0; j--) {
+            if (j == axis)
+                continue;
+            offset += rest % x->dims[j] * x->strides[j];
+            rest /= x->dims[j];
+        }
+        ((int64_t *)call->out[0].data)[i] =
+            first_largest[x->dtype](x->data, offset, x->dims[axis], x->strides[axis]);
+    }
+}
+
+static void argmax_reference(const hki_call *call, const double *const *in, double *const *out)
+{
+    const hk_dims *shape = &call->inputs[0]->shape;
+    const int axis = axis_of(call->options, shape->ndim);
+    int64_t outer = 1, size = shape->dims[axis], inner = 1;
+    for (int i = 0; i < shape->ndim; i++)
+        *(i < axis ? &outer : &inner) *= i == axis ? 1 : shape->dims[i];
+    for (int64_t i = 0; i < outer * inner; i++) {
+        const double *x = in[0] + i / inner * size * inner + i % inner;
+        double best = 0;
+        for (int64_t j = 1; j < size; j++)
+            best = x[j * inner] > x[(int64_t)best * inner] ? (double)j : best;
+        out[0][i] = best;
+    }
+}
+
+#define AXIS(value)                                                                                \
+    &(const hki_argmax_options)                                                                    \
+    {                                                                                              \
+        .axis = value                                                                              \
+    }
+
+static hki_batch_kind argmax_batch(hki_batch *batch)
+{
+    int ndim = batch->in[0].ndim;
+    return ndim > 0 && axis_of(batch->options, ndim) > 0 ? hki_batch_first(batch) : HKI_BATCH_NONE;
+}
+
+static const hki_sample argmax_samples[] = {
+    {.inputs = {HKI_SHAPE(5, 4)}, .options = AXIS(-1)},
+    {.inputs = {HKI_SHAPE(5, 4)}, .options = AXIS(0)},
+    {.inputs = {HKI_SHAPE(2, 3, 4)}, .options = AXIS(1)},
+    {.inputs = {HKI_SHAPE(7)}, .options = AXIS(0)},
+    {.inputs = {HKI_SHAPE(0, 4)}, .options = AXIS(1)},
+    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(5, 4)}, .options = AXIS(0)},
+    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(3, 5, 4)}, .options = AXIS(-1)},
+};
+
+const hk_op hki_op_argmax = {
+    HKI_OP_NAMED(argmax),
+    HKI_OP_PARAMS(argmax),
+    HKI_OP_SAMPLES(argmax_samples),
+    .signature = "x",
+    .doc = "Index of the largest element along an axis, as int64: the first where several are "
+           "equal, and "
+           "the first NaN where there is one.",
+    .formula = "y = argmax of x along axis",
+    .dtypes = HKI_ALL_DTYPES,
+    .infer = argmax_infer,
+    .split = HKI_SPLIT_ELEMENTS,
+    .plan = argmax_plan,
+    .batch = argmax_batch,
+    .kernel = {[HKI_CPU] = argmax_cpu},
+    .no_grad_why = "its result is an index",
+    .reference = argmax_reference,
+};

@@ -1,0 +1,552 @@
+/* Two-dimensional convolution and its gradients. The loops are in kernels/conv2d_kernel.h. */
+#include "op/operators/conv2d.h"
+#include "op/call/scratch.h"
+#include "op/kernels/conv2d/conv2d_columns.h"
+#include "op/operators/reduce.h"
+
+#include <string.h>
+
+HKI_OPTIONS_TABLE(conv2d, CONV2D_OPTIONS)
+HKI_ARGUMENTS_TABLE(conv2d_backward_data, CONV2D_BACKWARD_ARGUMENTS)
+#define conv2d_backward_weight_params conv2d_backward_data_params
+
+enum { OPTION_MAX = 1 << 30, PARTIALS_MAX_BYTES = 64 << 20 };
+
+static const hk_array *bias_of(const hki_call *call)
+{
+    return call->input_count > 2 ? call->inputs[2] : NULL;
+}
+
+/* ---- shapes -------------------------------------------------------------------------------------------- */
+
+/* Multiplications; the gradients do as many. */
+static double product_count(const hki_conv2d_geometry *g)
+{
+    return (double)(g->samples * g->out_channels) * (double)(g->out_height * g->out_width) *
+           (double)(g->in_channels * g->kernel_height * g->kernel_width);
+}
+
+static bool check_options(hki_call *call, const hki_conv2d_options *options)
+{
+    const char *const names[] = {"stride", "padding", "dilation"};
+    const int64_t *const values[] = {options->stride, options->padding, options->dilation};
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 2; j++) {
+            int64_t value = values[i][j];
+            if (value < 0 || value > OPTION_MAX)
+                return hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                                       "%s[%d] is %lld; it may be %d … %d%s", names[i], j,
+                                       (long long)value, i != 1, OPTION_MAX,
+                                       i != 1 ? ", or 0 for the default, 1" : "");
+        }
+    }
+    return true;
+}
+
+/* Four axes of size 1 or more, but for the first, which may be empty when `batch` says that it is one. */
+static bool check_axes(hki_call *call, const char *name, const hk_array *x, const char *axes,
+                       bool batch)
+{
+    char text[256];
+    hki_dims_describe(&x->shape, text, sizeof text);
+    if (x->shape.ndim != 4)
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT, "%s is %s, but needs 4 axes: %s", name,
+                               text, axes);
+    for (int i = batch; i < 4; i++) {
+        if (x->shape.dims[i] == 0)
+            return hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                                   "%s is %s: the size of axis %d must be at least 1 (%s)", name,
+                                   text, i, axes);
+    }
+    return true;
+}
+
+static bool check_dtype(hki_call *call, const char *name, const hk_array *x)
+{
+    const hk_dtype dtype = call->inputs[0]->dtype;
+    return x->dtype == dtype ||
+           hki_call_refuse(call, HK_INVALID_ARGUMENT, "%s is %s, x is %s; hk_cast converts", name,
+                           hk_dtype_name(x->dtype), hk_dtype_name(dtype));
+}
+
+static bool forward_infer(hki_call *call)
+{
+    const hk_array *x = call->inputs[0], *weight = call->inputs[1], *bias = bias_of(call);
+    char x_text[256], weight_text[256];
+    if (!check_axes(call, "x", x, "samples, channels, height, width", true) ||
+        !check_axes(call, "weight", weight, "outputs, channels, height, width", false) ||
+        !check_dtype(call, "weight", weight) || (bias && !check_dtype(call, "bias", bias)) ||
+        !check_options(call, call->options))
+        return false;
+    hki_dims_describe(&x->shape, x_text, sizeof x_text);
+    hki_dims_describe(&weight->shape, weight_text, sizeof weight_text);
+    if (weight->shape.dims[1] != x->shape.dims[1])
+        return hki_call_refuse(
+            call, HK_INVALID_ARGUMENT, "weight %s is for %lld channels, x %s has %lld", weight_text,
+            (long long)weight->shape.dims[1], x_text, (long long)x->shape.dims[1]);
+    if (bias && (bias->shape.ndim != 1 || bias->shape.dims[0] != weight->shape.dims[0])) {
+        char bias_text[256];
+        hki_dims_describe(&bias->shape, bias_text, sizeof bias_text);
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                               "bias is %s, but must be (%lld,): one for each output of weight %s",
+                               bias_text, (long long)weight->shape.dims[0], weight_text);
+    }
+    hki_conv2d_geometry g =
+        hki_conv2d_forward_geometry(x->shape.dims, weight->shape.dims, call->options);
+    if (g.out_height < 1 || g.out_width < 1)
+        return hki_call_refuse(
+            call, HK_INVALID_ARGUMENT,
+            "a window of weight %s spans %lld x %lld elements with dilation {%lld, %lld}; x %s "
+            "with "
+            "padding {%lld, %lld} has only %lld x %lld",
+            weight_text, (long long)hki_conv2d_span(g.kernel_height, g.dilation_height),
+            (long long)hki_conv2d_span(g.kernel_width, g.dilation_width),
+            (long long)g.dilation_height, (long long)g.dilation_width, x_text,
+            (long long)g.pad_height, (long long)g.pad_width,
+            (long long)(g.in_height + 2 * g.pad_height), (long long)(g.in_width + 2 * g.pad_width));
+    call->out_shape[0] =
+        (hk_dims){.ndim = 4, .dims = {g.samples, g.out_channels, g.out_height, g.out_width}};
+    call->out_dtype[0] = x->dtype;
+    return true;
+}
+
+/* Internal operators: what conv2d has accepted needs no text for people. */
+static bool check_backward(hki_call *call, const hki_conv2d_geometry *g, const hk_array *dy)
+{
+    const hk_dims wants = {.ndim = 4,
+                           .dims = {g->samples, g->out_channels, g->out_height, g->out_width}};
+    return (hki_dims_equal(&dy->shape, &wants) &&
+            call->inputs[1]->dtype == call->inputs[0]->dtype) ||
+           hki_call_refuse(call, HK_INVALID_ARGUMENT, "dy does not belong to such a convolution");
+}
+
+static bool data_infer(hki_call *call)
+{
+    const hk_array *dy = call->inputs[0], *weight = call->inputs[1];
+    const int64_t *size = ((const hki_conv2d_backward_data_options *)call->options)->size;
+    if (!check_axes(call, "dy", dy, "samples, outputs, height, width", true) ||
+        !check_axes(call, "weight", weight, "outputs, channels, height, width", false))
+        return false;
+    hki_conv2d_geometry g =
+        hki_conv2d_data_geometry(dy->shape.dims, weight->shape.dims, call->options);
+    call->out_shape[0] = (hk_dims){.ndim = 4, .dims = {g.samples, g.in_channels, size[0], size[1]}};
+    call->out_dtype[0] = dy->dtype;
+    return check_backward(call, &g, dy);
+}
+
+static bool weight_infer(hki_call *call)
+{
+    const hk_array *x = call->inputs[0], *dy = call->inputs[1];
+    if (!check_axes(call, "x", x, "samples, channels, height, width", true) ||
+        !check_axes(call, "dy", dy, "samples, outputs, height, width", true))
+        return false;
+    hki_conv2d_geometry g =
+        hki_conv2d_weight_geometry(x->shape.dims, dy->shape.dims, call->options);
+    call->out_shape[0] = (hk_dims){
+        .ndim = 4, .dims = {g.out_channels, g.in_channels, g.kernel_height, g.kernel_width}};
+    call->out_shape[1] = (hk_dims){.ndim = 1, .dims = {g.out_channels}};
+    call->out_dtype[0] = call->out_dtype[1] = x->dtype;
+    return check_backward(call, &g, dy);
+}
+
+/* ---- pieces -------------------------------------------------------------------------------------------- */
+
+/* Chooses the method, for the geometry and the plan. */
+static void plan_samples(const hki_call *call, hki_conv2d_pass pass, hki_plan *plan,
+                         hki_conv2d_geometry *geometry, hk_dtype dtype)
+{
+    geometry->method = hki_conv2d_choose(call, geometry, pass, dtype == HK_F64);
+    plan->method = (int)geometry->method;
+    plan->extent = geometry->samples;
+    plan->grain = hki_conv2d_block_samples(geometry, dtype == HK_F64);
+    plan->work_ns = 500 + product_count(geometry) / (dtype == HK_F32 ? 20 : 10);
+    plan->flops = 2 * product_count(geometry);
+}
+
+static void forward_plan(const hki_call *call, hki_plan *plan)
+{
+    const hk_array *x = call->inputs[0], *weight = call->inputs[1];
+    hki_conv2d_geometry g =
+        hki_conv2d_forward_geometry(x->shape.dims, weight->shape.dims, call->options);
+    plan_samples(call, HKI_CONV2D_FORWARD, plan, &g, x->dtype);
+    if (hki_conv2d_columns_fit(&g, x->dtype == HK_F64)) {
+        plan->extent = g.samples * hki_conv2d_columns_parts(&g);
+        plan->grain = 1;
+    }
+}
+
+static void data_plan(const hki_call *call, hki_plan *plan)
+{
+    const hk_array *dy = call->inputs[0], *weight = call->inputs[1];
+    hki_conv2d_geometry g =
+        hki_conv2d_data_geometry(dy->shape.dims, weight->shape.dims, call->options);
+    plan_samples(call, HKI_CONV2D_BACKWARD_DATA, plan, &g, dy->dtype);
+}
+
+/* Elements of the gradients of weight and bias together. */
+static int64_t sum_count(const hki_conv2d_geometry *g)
+{
+    return g->out_channels * (g->in_channels * g->kernel_height * g->kernel_width + 1);
+}
+
+static void weight_plan(const hki_call *call, hki_plan *plan)
+{
+    const hk_array *x = call->inputs[0], *dy = call->inputs[1];
+    hki_conv2d_geometry g =
+        hki_conv2d_weight_geometry(x->shape.dims, dy->shape.dims, call->options);
+    plan_samples(call, HKI_CONV2D_BACKWARD_WEIGHT, plan, &g, x->dtype);
+    plan->partial_bytes = (size_t)sum_count(&g) * hk_dtype_bytes(x->dtype);
+    /* Joining takes a sixteenth of the time at most; many pieces of a large weight take much memory. */
+    double by_time = plan->work_ns / (4 * (double)sum_count(&g));
+    int64_t by_memory = PARTIALS_MAX_BYTES / (int64_t)plan->partial_bytes;
+    int64_t most = by_time < (double)plan->max_pieces ? (int64_t)by_time : plan->max_pieces;
+    most = most < by_memory ? most : by_memory;
+    plan->max_pieces = most > 1 ? most : 1;
+}
+
+/* ---- kernels ------------------------------------------------------------------------------------------- */
+
+static void fail_products(const hki_kernel_call *call, int64_t piece)
+{
+    hki_task_fail(call->task, piece, HK_OUT_OF_MEMORY,
+                  "no addresses left for this thread's workspace of matrix products");
+}
+
+/* Pieces are of samples, or of units of conv2d_columns.h. */
+static void forward_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+{
+    const hki_tensor *x = &call->in[0], *weight = &call->in[1], *bias = &call->in[2];
+    const bool f64 = x->dtype == HK_F64;
+    void *y = call->out[0].data;
+    hki_conv2d_geometry g = hki_conv2d_forward_geometry(x->dims, weight->dims, call->options);
+    g.method = (hki_conv2d_method)call->method;
+    const bool columns = hki_conv2d_columns_fit(&g, f64);
+    size_t bytes = 1 + (columns ? hki_conv2d_columns_scratch_bytes(&g, f64)
+                                : hki_conv2d_forward_scratch_bytes(&g, f64));
+    void *scratch = hki_scratch_allocate(call, piece, bytes);
+    bool done = true;
+    if (!scratch)
+        return;
+    if (columns)
+        done = f64 ? hki_conv2d_columns_f64(&g, x->data, weight->data, bias->data, y, begin, end,
+                                            scratch)
+                   : hki_conv2d_columns_f32(&g, x->data, weight->data, bias->data, y, begin, end,
+                                            scratch);
+    else if (f64)
+        hki_conv2d_forward_f64(&g, x->data, weight->data, bias->data, y, begin, end, scratch);
+    else
+        hki_conv2d_forward_f32(&g, x->data, weight->data, bias->data, y, begin, end, scratch);
+    if (!done)
+        fail_products(call, piece);
+    hki_scratch_release(call, scratch, bytes);
+}
+
+static void data_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+{
+    const hki_tensor *dy = &call->in[0], *weight = &call->in[1];
+    const bool f64 = dy->dtype == HK_F64;
+    hki_conv2d_geometry g = hki_conv2d_data_geometry(dy->dims, weight->dims, call->options);
+    g.method = (hki_conv2d_method)call->method;
+    size_t bytes = hki_conv2d_backward_data_scratch_bytes(&g, f64) + 1;
+    void *scratch = hki_scratch_allocate(call, piece, bytes);
+    if (!scratch)
+        return;
+    if (f64)
+        hki_conv2d_backward_data_f64(&g, dy->data, weight->data, call->out[0].data, begin, end,
+                                     scratch);
+    else
+        hki_conv2d_backward_data_f32(&g, dy->data, weight->data, call->out[0].data, begin, end,
+                                     scratch);
+    hki_scratch_release(call, scratch, bytes);
+}
+
+/* Sums over the samples of one piece into its partials: of weight, then of bias. */
+static void weight_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+{
+    const hki_tensor *x = &call->in[0], *dy = &call->in[1];
+    const bool f64 = x->dtype == HK_F64;
+    char *sums = call->partials + piece * (int64_t)call->partial_bytes;
+    hki_conv2d_geometry g = hki_conv2d_weight_geometry(x->dims, dy->dims, call->options);
+    g.method = (hki_conv2d_method)call->method;
+    if (begin >= end) {
+        memset(sums, 0, call->partial_bytes);
+        return;
+    }
+    size_t bytes = hki_conv2d_backward_weight_scratch_bytes(&g, f64) + 1;
+    void *scratch = hki_scratch_allocate(call, piece, bytes);
+    if (!scratch)
+        return;
+    const int64_t weights = sum_count(&g) - g.out_channels;
+    const bool done =
+        f64 ? hki_conv2d_backward_weight_f64(&g, x->data, dy->data, (double *)(void *)sums,
+                                             (double *)(void *)sums + weights, begin, end, scratch)
+            : hki_conv2d_backward_weight_f32(&g, x->data, dy->data, (float *)(void *)sums,
+                                             (float *)(void *)sums + weights, begin, end, scratch);
+    if (!done)
+        fail_products(call, piece);
+    hki_scratch_release(call, scratch, bytes);
+}
+
+/* to[i] = the sum of element `at` + i of all partials, in the order of pieces. */
+#define JOIN(name, T)                                                                              \
+    static void join_##name(const hki_kernel_call *call, int64_t at, int64_t count,                \
+                            T *restrict to)                                                        \
+    {                                                                                              \
+        const char *partials = call->partials + at * (int64_t)sizeof(T);                           \
+        memcpy(to, partials, (size_t)count * sizeof(T));                                           \
+        for (int64_t piece = 1; piece < call->piece_count; piece++) {                              \
+            const T *restrict from =                                                               \
+                (const T *)(const void *)(partials + piece * (int64_t)call->partial_bytes);        \
+            for (int64_t i = 0; i < count; i++)                                                    \
+                to[i] += from[i];                                                                  \
+        }                                                                                          \
+    }
+
+JOIN(f32, float)
+JOIN(f64, double)
+
+static void weight_join(const hki_kernel_call *call)
+{
+    const int64_t weights = call->out[0].size, outputs = call->out[0].dims[0];
+    if (call->out[0].dtype == HK_F32) {
+        join_f32(call, 0, weights, call->out[0].data);
+        join_f32(call, weights, outputs, call->out[1].data);
+    } else {
+        join_f64(call, 0, weights, call->out[0].data);
+        join_f64(call, weights, outputs, call->out[1].data);
+    }
+}
+
+/* ---- gradient ------------------------------------------------------------------------------------------ */
+
+static hki_conv2d_backward_data_options backward_options(const hki_conv2d_options *options,
+                                                         const hk_dims *sized)
+{
+    hki_conv2d_backward_data_options backward = {.size = {sized->dims[2], sized->dims[3]}};
+    memcpy(backward.stride, options->stride, sizeof backward.stride);
+    memcpy(backward.padding, options->padding, sizeof backward.padding);
+    memcpy(backward.dilation, options->dilation, sizeof backward.dilation);
+    return backward;
+}
+
+static void forward_grad(hki_grad_call *call)
+{
+    if (call->wanted[0]) {
+        hki_conv2d_backward_data_options options =
+            backward_options(call->options, &call->input_shape[0]);
+        call->dx[0] =
+            hki_op_call2(&hki_op_conv2d_backward_data, call->dy, call->inputs[1], &options);
+    }
+    if (call->wanted[1]) {
+        hki_conv2d_backward_data_options options =
+            backward_options(call->options, &call->input_shape[1]);
+        hk_array *const inputs[] = {call->inputs[0], call->dy};
+        hk_array *dbias = NULL;
+        call->dx[1] = hki_op_call(&hki_op_conv2d_backward_weight, inputs, 2, &options,
+                                  (hk_device){NULL}, &dbias);
+        if (call->wanted[2])
+            call->dx[2] = dbias ? dbias : call->dx[1]; /* both failed */
+    } else if (call->wanted[2]) {
+        call->dx[2] = hki_op_call1(&hki_op_sum, call->dy,
+                                   &(const hki_sum_options){.axes = HKI_SHAPE(0, 2, 3)});
+    }
+}
+
+/* ---- batches ------------------------------------------------------------------------------------------- */
+
+static hki_batch_kind weight_batch(hki_batch *batch)
+{
+    hki_batch_all(batch);
+    return HKI_BATCH_SUM;
+}
+
+/* ---- conformance ----------------------------------------------------------------------------------------- */
+
+/* Walks over all products of x, weight and y, and adds to one of the three what the others give. */
+static void walk(const hki_conv2d_geometry *g, const double *x, const double *weight,
+                 const double *y, double *x_sum, double *weight_sum, double *y_sum)
+{
+    for (int64_t n = 0; n < g->samples; n++) {
+        for (int64_t o = 0; o < g->out_channels; o++) {
+            for (int64_t at = 0; at < g->out_height * g->out_width; at++) {
+                int64_t i = at / g->out_width, j = at % g->out_width;
+                int64_t y_at = (n * g->out_channels + o) * g->out_height * g->out_width + at;
+                for (int64_t c = 0; c < g->in_channels; c++) {
+                    for (int64_t tap = 0; tap < g->kernel_height * g->kernel_width; tap++) {
+                        int64_t u = tap / g->kernel_width, v = tap % g->kernel_width;
+                        int64_t row = i * g->stride_height - g->pad_height + u * g->dilation_height;
+                        int64_t column = j * g->stride_width - g->pad_width + v * g->dilation_width;
+                        if (row < 0 || row >= g->in_height || column < 0 || column >= g->in_width)
+                            continue;
+                        int64_t x_at =
+                            ((n * g->in_channels + c) * g->in_height + row) * g->in_width + column;
+                        int64_t weight_at =
+                            (o * g->in_channels + c) * g->kernel_height * g->kernel_width + tap;
+                        if (x_sum)
+                            x_sum[x_at] += weight[weight_at] * y[y_at];
+                        else if (weight_sum)
+                            weight_sum[weight_at] += x[x_at] * y[y_at];
+                        else
+                            y_sum[y_at] += x[x_at] * weight[weight_at];
+                    }
+                }
+            }
+        }
+    }
+}
+
+static void clear(const hk_dims *shape, double *out)
+{
+    int64_t size = 0;
+    hki_dims_size(shape, &size);
+    for (int64_t i = 0; i < size; i++)
+        out[i] = 0;
+}
+
+static void forward_reference(const hki_call *call, const double *const *in, double *const *out)
+{
+    const int64_t *x = call->inputs[0]->shape.dims, *weight = call->inputs[1]->shape.dims;
+    hki_conv2d_geometry g = hki_conv2d_forward_geometry(x, weight, call->options);
+    int64_t plane = g.out_height * g.out_width;
+    for (int64_t i = 0; i < g.samples * g.out_channels * plane; i++)
+        out[0][i] = bias_of(call) ? in[2][i / plane % g.out_channels] : 0;
+    walk(&g, in[0], in[1], NULL, NULL, NULL, out[0]);
+}
+
+static void data_reference(const hki_call *call, const double *const *in, double *const *out)
+{
+    const int64_t *dy = call->inputs[0]->shape.dims, *weight = call->inputs[1]->shape.dims;
+    hki_conv2d_geometry g = hki_conv2d_data_geometry(dy, weight, call->options);
+    clear(&call->out_shape[0], out[0]);
+    walk(&g, NULL, in[1], in[0], out[0], NULL, NULL);
+}
+
+static void weight_reference(const hki_call *call, const double *const *in, double *const *out)
+{
+    const int64_t *x = call->inputs[0]->shape.dims, *dy = call->inputs[1]->shape.dims;
+    hki_conv2d_geometry g = hki_conv2d_weight_geometry(x, dy, call->options);
+    const int64_t plane = g.out_height * g.out_width;
+    clear(&call->out_shape[0], out[0]);
+    clear(&call->out_shape[1], out[1]);
+    walk(&g, in[0], NULL, in[1], NULL, out[0], NULL);
+    for (int64_t i = 0; i < g.samples * g.out_channels * plane; i++)
+        out[1][i / plane % g.out_channels] += in[1][i];
+}
+
+#define OPTIONS(...)                                                                               \
+    &(const hki_conv2d_options)                                                                    \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+#define BACKWARD_OPTIONS(...)                                                                      \
+    &(const hki_conv2d_backward_data_options)                                                      \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+
+static const hki_sample forward_samples[] = {
+    {.inputs = {HKI_SHAPE(2, 3, 6, 5), HKI_SHAPE(4, 3, 3, 2), HKI_SHAPE(4)}},
+    {.inputs = {HKI_SHAPE(2, 1, 4, 4), HKI_SHAPE(1, 1, 4, 4), HKI_SHAPE_NONE}},
+    {.inputs = {HKI_SHAPE(1, 1, 1, 1), HKI_SHAPE(1, 1, 1, 1), HKI_SHAPE(1)}},
+    {.inputs = {HKI_SHAPE(1, 2, 6, 5), HKI_SHAPE(70, 2, 3, 2), HKI_SHAPE(70)}},
+    {.inputs = {HKI_SHAPE(1, 2, 9, 8), HKI_SHAPE(3, 2, 3, 2), HKI_SHAPE_NONE},
+     .options = OPTIONS(.stride = {2, 3}, .padding = {2, 1}, .dilation = {2, 1})},
+    {.inputs = {HKI_SHAPE(17, 2, 5, 5), HKI_SHAPE(3, 2, 3, 3), HKI_SHAPE(3)}},
+    {.inputs = {HKI_SHAPE(2, 2, 7, 6), HKI_SHAPE(3, 2, 3, 3), HKI_SHAPE(3)},
+     .options = OPTIONS(.stride = {2, 3}, .padding = {1, 2})},
+    {.inputs = {HKI_SHAPE(2, 2, 8, 9), HKI_SHAPE(2, 2, 2, 3), HKI_SHAPE_NONE},
+     .options = OPTIONS(.stride = {0, 2}, .padding = {2, 1}, .dilation = {3, 2})},
+    {.inputs = {HKI_SHAPE(0, 2, 4, 4), HKI_SHAPE(3, 2, 3, 3), HKI_SHAPE(3)}},
+    {.kind = HKI_SAMPLE_STRIDED,
+     .inputs = {HKI_SHAPE(2, 3, 6, 5), HKI_SHAPE(4, 3, 3, 2), HKI_SHAPE(4)}},
+    {.kind = HKI_SAMPLE_ALIASED,
+     .inputs = {HKI_SHAPE(2, 2, 3, 3), HKI_SHAPE(2, 2, 3, 3), HKI_SHAPE_NONE}},
+};
+
+static const hki_sample data_samples[] = {
+    {.inputs = {HKI_SHAPE(2, 4, 4, 4), HKI_SHAPE(4, 3, 3, 2)},
+     .options = BACKWARD_OPTIONS(.size = {6, 5})},
+    {.inputs = {HKI_SHAPE(2, 3, 4, 3), HKI_SHAPE(3, 2, 3, 3)},
+     .options = BACKWARD_OPTIONS(.stride = {2, 3}, .padding = {1, 2}, .size = {7, 6})},
+    {.inputs = {HKI_SHAPE(0, 4, 4, 4), HKI_SHAPE(4, 3, 3, 2)},
+     .options = BACKWARD_OPTIONS(.size = {6, 5})},
+};
+
+static const hki_sample weight_samples[] = {
+    {.inputs = {HKI_SHAPE(2, 3, 6, 5), HKI_SHAPE(2, 4, 4, 4)},
+     .options = BACKWARD_OPTIONS(.size = {3, 2})},
+    {.inputs = {HKI_SHAPE(19, 2, 7, 6), HKI_SHAPE(19, 3, 4, 3)},
+     .options = BACKWARD_OPTIONS(.stride = {2, 3}, .padding = {1, 2}, .size = {3, 3})},
+    {.inputs = {HKI_SHAPE(0, 3, 6, 5), HKI_SHAPE(0, 4, 4, 4)},
+     .options = BACKWARD_OPTIONS(.size = {3, 2})},
+};
+
+const hk_op hki_op_conv2d = {
+    HKI_OP_NAMED(conv2d),
+    HKI_OP_PARAMS(conv2d),
+    HKI_OP_SAMPLES(forward_samples),
+    .signature = "x, weight, bias?",
+    .doc = "Two-dimensional convolution (cross-correlation, as in every framework) of x "
+           "(n,channels,height,width) with weight (outputs,channels,rows,columns), plus bias "
+           "(outputs): "
+           "(n,outputs,height',width'), of the dtype of all three, where height' = (height + 2 "
+           "padding - "
+           "dilation (rows - 1) - 1) / stride + 1, rounded down, and width' likewise. Windows of 3 "
+           "x 3 "
+           "at stride 1, with 32 channels or more, are done four at a time by Winograd's method: "
+           "there an infinity or NaN in x makes NaN of neighbouring results too.",
+    .formula = "y[n,o,i,j] = bias[o] + sum over c, u, v of weight[o,c,u,v] * "
+               "x[n,c,i*stride-padding+u*dilation,j*stride-padding+v*dilation]",
+    .dtypes = HKI_FLOATS,
+    .contiguous = true,
+    .infer = forward_infer,
+    .split = HKI_SPLIT_PLAN,
+    .plan = forward_plan,
+    .batch = hki_batch_first,
+    .kernel = {[HKI_CPU] = forward_cpu},
+    .grad = forward_grad,
+    .grad_keep = HKI_KEEP_INPUTS,
+    .reference = forward_reference,
+    .tolerance_f32 = 1e-5,
+};
+
+const hk_op hki_op_conv2d_backward_data = {
+    HKI_OP_NAMED(conv2d_backward_data),
+    HKI_OP_PARAMS(conv2d_backward_data),
+    HKI_OP_SAMPLES(data_samples),
+    .signature = "dy, weight",
+    .doc = "Gradient of conv2d with respect to x, whose height and width are `size`.",
+    .dtypes = HKI_FLOATS,
+    .contiguous = true,
+    .internal = true,
+    .infer = data_infer,
+    .split = HKI_SPLIT_PLAN,
+    .plan = data_plan,
+    .batch = hki_batch_first,
+    .kernel = {[HKI_CPU] = data_cpu},
+    .no_grad_why = "gradients of gradients are not recorded",
+    .reference = data_reference,
+    .tolerance_f32 = 1e-5,
+};
+
+const hk_op hki_op_conv2d_backward_weight = {
+    HKI_OP_NAMED(conv2d_backward_weight),
+    HKI_OP_PARAMS(conv2d_backward_weight),
+    HKI_OP_SAMPLES(weight_samples),
+    .signature = "x, dy",
+    .doc = "Gradients of conv2d with respect to weight, whose rows and columns are `size`, and to "
+           "bias.",
+    .dtypes = HKI_FLOATS,
+    .output_count = 2,
+    .contiguous = true,
+    .internal = true,
+    .infer = weight_infer,
+    .split = HKI_SPLIT_PLAN,
+    .plan = weight_plan,
+    .batch = weight_batch,
+    .kernel = {[HKI_CPU] = weight_cpu},
+    .join = weight_join,
+    .no_grad_why = "gradients of gradients are not recorded",
+    .reference = weight_reference,
+    .tolerance_f32 = 1e-5,
+};

@@ -1,0 +1,309 @@
+/* copy, to_device, pin, cast and assign: the same values in other memory, or of another dtype. */
+#include "op/operators/copy.h"
+
+#include "base/half.h"
+#include "op/kernels/elementwise/elementwise.h"
+
+#include <hocket/call.h>
+#include <string.h>
+
+/* ---- loops --------------------------------------------------------------------------------------------- */
+
+#define AS_IT_IS(x) (x)
+
+/* Stops at the first value x, read by `load` and computed as Wide, that `refuse` holds for. */
+#define CAST_LOOP(from_name, From, load, Wide, to_name, To, value, refuse)                         \
+    static int64_t cast_##from_name##_##to_name(const hki_run *run)                                \
+    {                                                                                              \
+        const int64_t n = run->n, in_step = run->in_step[0], out_step = run->out_step;             \
+        if (in_step == (int64_t)sizeof(From) && out_step == (int64_t)sizeof(To)) {                 \
+            const From *from = (const From *)run->in[0];                                           \
+            To *to = (To *)run->out;                                                               \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                const Wide x = (Wide)load(from[i]);                                                \
+                if (refuse)                                                                        \
+                    return i;                                                                      \
+                to[i] = (To)(value);                                                               \
+            }                                                                                      \
+            return -1;                                                                             \
+        }                                                                                          \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            const Wide x = (Wide)load(*(const From *)(run->in[0] + i * in_step));                  \
+            if (refuse)                                                                            \
+                return i;                                                                          \
+            *(To *)(run->out + i * out_step) = (To)(value);                                        \
+        }                                                                                          \
+        return -1;                                                                                 \
+    }
+
+#define CASTS_TO_REAL(name, From, load, Wide)                                                      \
+    CAST_LOOP(name, From, load, Wide, f32, float, x, false)                                        \
+    CAST_LOOP(name, From, load, Wide, f64, double, x, false)                                       \
+    CAST_LOOP(name, From, load, Wide, bool, uint8_t, x != 0, false)
+/* Rounded once: `narrow` makes a float that may be rounded again. */
+#define CASTS_TO_HALF(name, From, load, Wide, narrow)                                              \
+    CAST_LOOP(name, From, load, Wide, f16, uint16_t, hki_f16_from_float(narrow(x)), false)         \
+    CAST_LOOP(name, From, load, Wide, bf16, uint16_t, hki_bf16_from_float(narrow(x)), false)
+/* Written so that NaN is refused; the bounds are exact in double. */
+#define CASTS_FROM_REAL(name, From, load, Wide, narrow)                                            \
+    CASTS_TO_REAL(name, From, load, Wide)                                                          \
+    CASTS_TO_HALF(name, From, load, Wide, narrow)                                                  \
+    CAST_LOOP(name, From, load, double, i32, int32_t, x, !(x > -2147483649.0 && x < 0x1p31))       \
+    CAST_LOOP(name, From, load, double, i64, int64_t, x, !(x >= -0x1p63 && x < 0x1p63))            \
+    CAST_LOOP(name, From, load, double, u8, uint8_t, x, !(x > -1 && x < 256))
+#define CASTS_FROM_INTEGER(name, From, Narrow)                                                     \
+    CASTS_TO_REAL(name, From, AS_IT_IS, Narrow)                                                    \
+    CASTS_TO_HALF(name, From, AS_IT_IS, int64_t, hki_float_to_odd_i64)                             \
+    CAST_LOOP(name, From, AS_IT_IS, int64_t, i32, int32_t, x, x<INT32_MIN || x> INT32_MAX)         \
+    CAST_LOOP(name, From, AS_IT_IS, int64_t, i64, int64_t, x, false)                               \
+    CAST_LOOP(name, From, AS_IT_IS, int64_t, u8, uint8_t, x, x<0 || x> UINT8_MAX)
+
+CASTS_FROM_REAL(f32, float, AS_IT_IS, float, AS_IT_IS)
+CASTS_FROM_REAL(f64, double, AS_IT_IS, double, hki_float_to_odd)
+CASTS_FROM_REAL(f16, uint16_t, hki_f16_to_float, float, AS_IT_IS)
+CASTS_FROM_REAL(bf16, uint16_t, hki_bf16_to_float, float, AS_IT_IS)
+CASTS_FROM_INTEGER(i32, int32_t, int32_t)
+CASTS_FROM_INTEGER(i64, int64_t, int64_t)
+CASTS_FROM_INTEGER(u8, uint8_t, int32_t)
+
+#define CASTS(name)                                                                                \
+    {                                                                                              \
+        [HK_F32] = cast_##name##_f32, [HK_F64] = cast_##name##_f64, [HK_I32] = cast_##name##_i32,  \
+        [HK_I64] = cast_##name##_i64, [HK_U8] = cast_##name##_u8, [HK_BOOL] = cast_##name##_bool,  \
+        [HK_F16] = cast_##name##_f16, [HK_BF16] = cast_##name##_bf16                               \
+    }
+static const hki_loop_fn casts[HK_DTYPE_COUNT][HK_DTYPE_COUNT] = {
+    [HK_F32] = CASTS(f32), [HK_F64] = CASTS(f64), [HK_I32] = CASTS(i32), [HK_I64] = CASTS(i64),
+    [HK_U8] = CASTS(u8),   [HK_BOOL] = CASTS(u8), [HK_F16] = CASTS(f16), [HK_BF16] = CASTS(bf16),
+};
+
+static void copy_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+{
+    (void)piece;
+    hki_copy_elements(call, begin, end);
+}
+
+static void cast_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+{
+    hk_dtype from = call->in[0].dtype, to = call->out[0].dtype;
+    if (from == to) {
+        hki_copy_elements(call, begin, end);
+        return;
+    }
+    int64_t refused = hki_walk(call, begin, end, 0, casts[from][to]);
+    if (refused >= 0)
+        hki_walk_fail(call, piece, refused, hki_cast_refusal(to));
+}
+
+/* ---- what the operators share ----------------------------------------------------------------------------- */
+
+static void plan(const hki_call *call, hki_plan *plan)
+{
+    hki_plan_elements(call, plan, 0.25);
+}
+
+static bool cast_infer(hki_call *call)
+{
+    const hki_cast_options *options = call->options;
+    call->out_shape[0] = call->inputs[0]->shape;
+    call->out_dtype[0] = options->dtype;
+    if (hk_dtype_bytes(options->dtype) == 0)
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT, "dtype %d is none of hk_dtype",
+                               (int)options->dtype);
+    return true;
+}
+
+static hk_array *whole_view(hk_array *x)
+{
+    return hki_array_view(x, x->shape, x->strides, x->offset);
+}
+
+static hk_array *cast_view(const hki_call *call)
+{
+    hk_array *x = call->inputs[0];
+    return x->dtype == call->out_dtype[0] ? whole_view(x) : NULL;
+}
+
+static hk_array *to_device_view(const hki_call *call)
+{
+    hk_array *x = call->inputs[0];
+    return x->storage->device == call->device ? whole_view(x) : NULL;
+}
+
+/* Where nothing copies from pinned memory, all memory is as good as pinned. */
+static hk_array *pin_view(const hki_call *call)
+{
+    hk_array *x = call->inputs[0];
+    return x->storage->is_pinned || !call->device->pinned ? whole_view(x) : NULL;
+}
+
+static void copy_grad(hki_grad_call *call)
+{
+    call->dx[0] = call->dy;
+}
+
+static void cast_grad(hki_grad_call *call)
+{
+    hki_cast_options options = {.dtype = call->input_dtype[0]};
+    call->dx[0] = hki_op_call1(&hki_op_cast, call->dy, &options);
+}
+
+static void to_device_grad(hki_grad_call *call)
+{
+    hk_device device = {call->inputs[0]->storage->device};
+    call->dx[0] = hki_op_call(&hki_op_to_device, &call->dy, 1, NULL, device, NULL);
+}
+
+static void copy_reference(const hki_call *call, const double *const *in, double *const *out)
+{
+    int64_t size = hk_size(call->inputs[0]);
+    for (int64_t i = 0; i < size; i++)
+        out[0][i] =
+            call->out_dtype[0] == HK_BOOL ? in[0][i] != 0 : in[0][i]; /* conformance rounds */
+}
+
+static const hki_sample copy_samples[] = {
+    {.inputs = {HKI_SHAPE(37)}},
+    {.inputs = {HKI_SHAPE_0D}},
+    {.inputs = {HKI_SHAPE(2, 0)}},
+    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(5, 7)}},
+    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(2, 3, 1, 4)}},
+};
+
+#define TO(type) .options = &(const hki_cast_options){type}, .low = 0, .high = 10
+static const hki_sample cast_samples[] = {
+    {.inputs = {HKI_SHAPE(37)}, TO(HK_F32)},
+    {.inputs = {HKI_SHAPE(37)}, TO(HK_F64)},
+    {.inputs = {HKI_SHAPE(37)}, TO(HK_I32)},
+    {.inputs = {HKI_SHAPE(37)}, TO(HK_I64)},
+    {.inputs = {HKI_SHAPE(37)}, TO(HK_U8)},
+    {.inputs = {HKI_SHAPE(37)}, TO(HK_BOOL)},
+    {.inputs = {HKI_SHAPE(37)}, TO(HK_F16)},
+    {.inputs = {HKI_SHAPE(37)}, TO(HK_BF16)},
+    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(5, 7)}, TO(HK_F16)},
+    {.inputs = {HKI_SHAPE_0D}, TO(HK_F64)},
+    {.inputs = {HKI_SHAPE(0)}, TO(HK_F64)},
+    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(5, 7)}, TO(HK_F64)},
+    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(5, 3, 2)}, TO(HK_F32)},
+};
+
+const hk_op hki_op_copy = {
+    HKI_OP_NAMED(copy),
+    HKI_OP_SAMPLES(copy_samples),
+    .signature = "x",
+    .doc = "The same values in new memory, C order.",
+    .dtypes = HKI_ALL_DTYPES | HKI_HALVES,
+    .elementwise = true,
+    .infer = hki_infer_same,
+    .split = HKI_SPLIT_ELEMENTS,
+    .plan = plan,
+    .batch = hki_batch_elementwise,
+    .kernel = {[HKI_CPU] = copy_kernel},
+    .grad = copy_grad,
+    .reference = copy_reference,
+};
+
+const hk_op hki_op_to_device = {
+    HKI_OP_NAMED(to_device),
+    HKI_OP_SAMPLES(copy_samples),
+    .signature = "x",
+    .doc = "The same values on another device, C order; a view of x when it is there already. What "
+           "comes "
+           "from an accelerator to the host is in pinned memory, see hk_pin.",
+    .dtypes = HKI_ALL_DTYPES | HKI_HALVES,
+    .any_device = true,
+    .infer = hki_infer_same,
+    .view = to_device_view,
+    .split = HKI_SPLIT_ELEMENTS,
+    .plan = plan,
+    .kernel = {[HKI_CPU] = copy_kernel},
+    .grad = to_device_grad,
+    .grad_keep = HKI_KEEP_INPUTS,
+    .reference = copy_reference,
+};
+
+const hk_op hki_op_pin = {
+    HKI_OP_NAMED(pin),
+    HKI_OP_SAMPLES(copy_samples),
+    .signature = "x",
+    .doc = "The same values in page-locked memory of the host, C order: accelerators copy from and "
+           "to it "
+           "at full speed, from other memory by way of a buffer. A view of x where it is pinned "
+           "already, "
+           "on an accelerator, and where there are no accelerators.",
+    .dtypes = HKI_ALL_DTYPES | HKI_HALVES,
+    .pinned = true,
+    .infer = hki_infer_same,
+    .view = pin_view,
+    .split = HKI_SPLIT_ELEMENTS,
+    .plan = plan,
+    .kernel = {[HKI_CPU] = copy_kernel},
+    .grad = copy_grad,
+    .reference = copy_reference,
+};
+
+HKI_ARGUMENTS_TABLE(cast, HKI_CAST_ARGUMENTS)
+const hk_op hki_op_cast = {
+    HKI_OP_NAMED(cast),
+    HKI_OP_PARAMS(cast),
+    HKI_OP_SAMPLES(cast_samples),
+    .signature = "x",
+    .doc = "The same values as another dtype; a view of x when it has that dtype. Integers from "
+           "floats "
+           "are rounded towards zero, other values to the nearest, ties to even; a value that the "
+           "dtype does not have, NaN included, fails the "
+           "result. To bool: whether the value is not 0.",
+    .dtypes = HKI_ALL_DTYPES | HKI_HALVES,
+    .infer = cast_infer,
+    .view = cast_view,
+    .split = HKI_SPLIT_ELEMENTS,
+    .plan = plan,
+    .batch = hki_batch_elementwise,
+    .kernel = {[HKI_CPU] = cast_kernel},
+    .grad = cast_grad,
+    .reference = copy_reference,
+};
+
+HKI_ARGUMENTS_TABLE(assign, HKI_CAST_ARGUMENTS)
+const hk_op hki_op_assign = {
+    HKI_OP_NAMED(assign),
+    HKI_OP_PARAMS(assign),
+    HKI_OP_SAMPLES(cast_samples),
+    .signature = "x",
+    .doc = "For hk_assign: cast, from any device.",
+    .dtypes = HKI_ALL_DTYPES | HKI_HALVES,
+    .any_device = true,
+    .elementwise = true,
+    .internal = true,
+    .infer = cast_infer,
+    .split = HKI_SPLIT_ELEMENTS,
+    .plan = plan,
+    .kernel = {[HKI_CPU] = cast_kernel},
+    .no_grad_why = "it overwrites",
+    .reference = copy_reference,
+};
+
+/* ---- public functions built on them -------------------------------------------------------------------- */
+
+void(hk_assign)(hk_array *dst, hk_array *src)
+{
+    hk_array *from = src;
+    hki_assign_options options = {.dtype = dst ? dst->dtype : HK_F32};
+    bool stretches =
+        dst && src && !dst->failed && !src->failed && !hki_dims_equal(&dst->shape, &src->shape);
+    if (stretches)
+        from = hk_take((hk_broadcast_to)(src, dst->shape));
+    hki_op_call_into(&hki_op_assign, &from, 1, &options, dst);
+    if (stretches)
+        hk_array_release(from);
+}
+
+hk_array *(hk_contiguous)(hk_array *x)
+{
+    if (x && hk_is_contiguous(x))
+        return whole_view(x);
+    return hki_op_call1(&hki_op_copy, x, NULL);
+}
+
+HKI_AT_VOID(hk_assign, (hk_source at, hk_array *dst, hk_array *src), (dst, src))
+HKI_AT(hk_array *, hk_contiguous, (hk_source at, hk_array *x), (x))

@@ -1,0 +1,245 @@
+/* full, zeros, ones and arange: arrays made from numbers. */
+#include "op/operators/fill.h"
+
+#include "op/kernels/elementwise/elementwise.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- full, zeros, ones ------------------------------------------------------------------------------------ */
+
+static bool infer_constant(hki_call *call, const hk_dims *shape, double value, hk_dtype dtype)
+{
+    int64_t stored;
+    call->out_shape[0] = *shape;
+    call->out_dtype[0] = dtype;
+    if (hk_dtype_bytes(dtype) == 0)
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT, "dtype %d is none of hk_dtype",
+                               (int)dtype);
+    if (!hki_dtype_is_real(dtype) && dtype != HK_BOOL &&
+        !(value == trunc(value) && hki_dtype_store(dtype, &stored, value)))
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT, "%s does not have the value %g",
+                               hk_dtype_name(dtype), value);
+    return true;
+}
+
+static bool full_infer(hki_call *call)
+{
+    const hki_full_options *options = call->options;
+    return infer_constant(call, &options->shape, options->value, options->dtype);
+}
+
+static bool zeros_infer(hki_call *call)
+{
+    const hki_zeros_options *options = call->options;
+    return infer_constant(call, &options->shape, 0, options->dtype);
+}
+
+static bool ones_infer(hki_call *call)
+{
+    const hki_ones_options *options = call->options;
+    return infer_constant(call, &options->shape, 1, options->dtype);
+}
+
+static void plan(const hki_call *call, hki_plan *plan)
+{
+    hki_plan_elements(call, plan, 0.2);
+}
+
+/* One element of the output's dtype at run->in[0], for all. */
+#define FILL_LOOP(type)                                                                            \
+    static int64_t fill_##type(const hki_run *run)                                                 \
+    {                                                                                              \
+        const type value = *(const type *)run->in[0];                                              \
+        if (run->out_step == (int64_t)sizeof(type)) {                                              \
+            type *out = (type *)run->out;                                                          \
+            for (int64_t i = 0; i < run->n; i++)                                                   \
+                out[i] = value;                                                                    \
+        } else {                                                                                   \
+            char *out = run->out;                                                                  \
+            for (int64_t i = 0; i < run->n; i++, out += run->out_step)                             \
+                *(type *)out = value;                                                              \
+        }                                                                                          \
+        return -1;                                                                                 \
+    }
+FILL_LOOP(uint8_t)
+FILL_LOOP(uint16_t)
+FILL_LOOP(uint32_t)
+FILL_LOOP(uint64_t)
+
+static void fill(const hki_kernel_call *call, double value, int64_t begin, int64_t end)
+{
+    hk_dtype dtype = call->out[0].dtype;
+    uint64_t element = 0;
+    hki_dtype_store(dtype, &element, value);
+    /* The element is an input without axes. The rest of the call stays unset: hki_walk reads arrays only. */
+    hki_kernel_call with_input;
+    with_input.input_count = 1;
+    with_input.out[0] = call->out[0];
+    with_input.in[0] =
+        (hki_tensor){.data = &element, .size = 1, .dtype = dtype, .is_contiguous = true};
+    size_t bytes = hk_dtype_bytes(dtype);
+    hki_walk(&with_input, begin, end, 0,
+             bytes == 1   ? fill_uint8_t
+             : bytes == 2 ? fill_uint16_t
+             : bytes == 4 ? fill_uint32_t
+                          : fill_uint64_t);
+}
+
+static void full_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+{
+    (void)piece;
+    fill(call, ((const hki_full_options *)call->options)->value, begin, end);
+}
+
+static void zeros_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+{
+    (void)piece;
+    fill(call, 0, begin, end);
+}
+
+static void ones_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+{
+    (void)piece;
+    fill(call, 1, begin, end);
+}
+
+static void fill_reference(const hki_call *call, double value, double *out)
+{
+    int64_t size = 0;
+    hki_dims_size(&call->out_shape[0], &size);
+    for (int64_t i = 0; i < size; i++)
+        out[i] = value;
+}
+
+static void full_reference(const hki_call *call, const double *const *in, double *const *out)
+{
+    (void)in;
+    fill_reference(call, ((const hki_full_options *)call->options)->value, out[0]);
+}
+
+static void zeros_reference(const hki_call *call, const double *const *in, double *const *out)
+{
+    (void)in;
+    fill_reference(call, 0, out[0]);
+}
+
+static void ones_reference(const hki_call *call, const double *const *in, double *const *out)
+{
+    (void)in;
+    fill_reference(call, 1, out[0]);
+}
+
+#define SHAPE_0D    .shape = HKI_SHAPE_0D
+#define SHAPE(...)  .shape = HKI_SHAPE(__VA_ARGS__)
+#define OPTIONS(op) .options = &(const hki_##op##_options)
+
+static const hki_sample full_samples[] = {
+    {OPTIONS(full){SHAPE(2, 3), 1.5, HK_F32}},
+    {OPTIONS(full){SHAPE(7), -2, HK_F64}},
+    {OPTIONS(full){SHAPE_0D, -7, HK_I32}},
+    {OPTIONS(full){SHAPE(4, 0), 7, HK_I64}},
+    {OPTIONS(full){SHAPE(3, 5), 1.0009765625, HK_F16}},
+    {OPTIONS(full){SHAPE(33), 255, HK_U8}},
+    {OPTIONS(full){SHAPE(3, 1, 2), 1, HK_BOOL}},
+};
+static const hki_sample zeros_samples[] = {
+    {OPTIONS(zeros){SHAPE(2, 3), HK_F32}},
+    {OPTIONS(zeros){SHAPE_0D, HK_F64}},
+    {OPTIONS(zeros){SHAPE(0, 3), HK_I64}},
+};
+static const hki_sample ones_samples[] = {
+    {OPTIONS(ones){SHAPE(2, 3), HK_F32}},
+    {OPTIONS(ones){SHAPE_0D, HK_BOOL}},
+    {OPTIONS(ones){SHAPE(3, 0), HK_I32}},
+};
+
+#define CONSTANT(op, text)                                                                         \
+    HKI_OP_NAMED(op), HKI_OP_PARAMS(op), HKI_OP_SAMPLES(op##_samples),                             \
+        .signature = "", .doc = text, .infer = op##_infer, .elementwise = true,                    \
+        .infallible = true, .split = HKI_SPLIT_ELEMENTS, .plan = plan,                             \
+        .kernel = {[HKI_CPU] = op##_kernel}, .reference = op##_reference,                          \
+        .no_grad_why = "it has no inputs"
+
+HKI_ARGUMENTS_TABLE(full, HKI_FULL_ARGUMENTS)
+HKI_ARGUMENTS_TABLE(zeros, HKI_ZEROS_ARGUMENTS)
+HKI_ARGUMENTS_TABLE(ones, HKI_ZEROS_ARGUMENTS)
+
+const hk_op hki_op_full = {CONSTANT(full, "An array of one number.")};
+const hk_op hki_op_zeros = {CONSTANT(zeros, "An array of zeros.")};
+const hk_op hki_op_ones = {CONSTANT(ones, "An array of ones.")};
+
+/* ---- arange ------------------------------------------------------------------------------------------------- */
+
+static bool arange_infer(hki_call *call)
+{
+    const hki_arange_options *options = call->options;
+    double count = ceil((options->stop - options->start) / options->step);
+    if (!isfinite(options->start) || !isfinite(options->step) || options->step == 0 ||
+        !(count < 0x1p62))
+        return hki_call_refuse(
+            call, HK_INVALID_ARGUMENT,
+            "no elements from %g to %g by %g: the step must not be 0, all finite", options->start,
+            options->stop, options->step);
+    call->out_shape[0] = (hk_dims){.ndim = 1, .dims = {count > 0 ? (int64_t)count : 0}};
+    call->out_dtype[0] = options->dtype;
+    if (options->dtype == HK_BOOL || hk_dtype_bytes(options->dtype) == 0)
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT, "the dtype must be of numbers");
+    int64_t stored;
+    double last = options->start + (count - 1) * options->step;
+    if (count > 0 && !hki_dtype_is_real(options->dtype) &&
+        !(options->start == trunc(options->start) && options->step == trunc(options->step) &&
+          hki_dtype_store(options->dtype, &stored, options->start) &&
+          hki_dtype_store(options->dtype, &stored, last)))
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                               "%s does not have all values from %g to %g",
+                               hk_dtype_name(options->dtype), options->start, last);
+    return true;
+}
+
+static void arange_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+{
+    (void)piece;
+    const hki_arange_options *options = call->options;
+    const hki_tensor *out = &call->out[0];
+    int64_t step = out->strides[0] * (int64_t)hk_dtype_bytes(out->dtype);
+    for (int64_t i = begin; i < end; i++)
+        hki_dtype_store(out->dtype, (char *)out->data + i * step,
+                        options->start + (double)i * options->step);
+}
+
+static void arange_plan(const hki_call *call, hki_plan *plan)
+{
+    hki_plan_elements(call, plan, 3);
+}
+
+static void arange_reference(const hki_call *call, const double *const *in, double *const *out)
+{
+    (void)in;
+    const hki_arange_options *options = call->options;
+    for (int64_t i = 0; i < call->out_shape[0].dims[0]; i++)
+        out[0][i] = options->start + (double)i * options->step;
+}
+
+static const hki_sample arange_samples[] = {
+    {OPTIONS(arange){0, 5, 1, HK_F32}},   {OPTIONS(arange){1, 2, 0.3, HK_F64}},
+    {OPTIONS(arange){5, -5, -3, HK_I64}}, {OPTIONS(arange){0, 256, 1, HK_U8}},
+    {OPTIONS(arange){3, 3, 1, HK_I32}},
+};
+
+HKI_ARGUMENTS_TABLE(arange, HKI_ARANGE_ARGUMENTS)
+const hk_op hki_op_arange = {
+    HKI_OP_NAMED(arange),
+    HKI_OP_PARAMS(arange),
+    HKI_OP_SAMPLES(arange_samples),
+    .signature = "",
+    .doc = "start, start + step, … up to stop, which is not included; shape (ceil((stop - start) / "
+           "step),).",
+    .infer = arange_infer,
+    .split = HKI_SPLIT_ELEMENTS,
+    .plan = arange_plan,
+    .kernel = {[HKI_CPU] = arange_kernel},
+    .no_grad_why = "it has no inputs",
+    .reference = arange_reference,
+    .tolerance_f32 = 1e-6,
+};

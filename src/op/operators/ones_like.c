@@ -1,0 +1,53 @@
+/* Where a backward pass begins: ones, which depend on the loss, so that one that failed fails the
+ * gradients. */
+#include "op/kernels/elementwise/elementwise.h"
+
+#define ONES_LOOP(type)                                                                            \
+    static int64_t ones_##type(const hki_run *run)                                                 \
+    {                                                                                              \
+        for (int64_t i = 0; i < run->n; i++)                                                       \
+            *(type *)(run->out + i * run->out_step) = 1;                                           \
+        return -1;                                                                                 \
+    }
+ONES_LOOP(float)
+ONES_LOOP(double)
+
+static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+{
+    (void)piece;
+    hki_walk(call, begin, end, 0, call->out[0].dtype == HK_F32 ? ones_float : ones_double);
+}
+
+static void reference(const hki_call *call, const double *const *in, double *const *out)
+{
+    (void)in;
+    int64_t size = hk_size(call->inputs[0]);
+    for (int64_t i = 0; i < size; i++)
+        out[0][i] = 1;
+}
+
+static const hki_sample samples[] = {
+    {.inputs = {HKI_SHAPE(2, 3)}},
+    {.inputs = {HKI_SHAPE_0D}},
+    {.inputs = {HKI_SHAPE(0)}},
+    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(3, 4)}},
+};
+
+const hk_op hki_op_ones_like = {
+    HKI_OP_NAMED(ones_like),
+    HKI_OP_SAMPLES(samples),
+    .signature = "x",
+    .doc = "Ones of x's shape and dtype.",
+    .formula = "1",
+    .dtypes = HKI_FLOATS,
+    .elementwise = true,
+    .infallible = true,
+    .internal = true,
+    .shape_only = true,
+    .infer = hki_infer_same,
+    .split = HKI_SPLIT_ELEMENTS,
+    .batch = hki_batch_all,
+    .kernel = {[HKI_CPU] = kernel},
+    .no_grad_why = "it does not depend on the values of x",
+    .reference = reference,
+};

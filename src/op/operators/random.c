@@ -1,0 +1,408 @@
+/* Random arrays from Philox4x32-10: streams, their positions, and the operators that turn words into
+ * numbers. The public functions are in hocket/random.h; the operators are internal, because a position is
+ * given out at the call. */
+#include "op/operators/random.h"
+
+#include "op/kernels/random/random_numbers.h"
+
+#include <hocket/random.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+HKI_ARGUMENTS_TABLE(random_uniform, UNIFORM_ARGUMENTS)
+HKI_ARGUMENTS_TABLE(random_normal, NORMAL_ARGUMENTS)
+HKI_ARGUMENTS_TABLE(random_int, INT_ARGUMENTS)
+
+/* ---- words --------------------------------------------------------------------------------------------- */
+
+enum { GRAIN = 64, BATCH = 32 };
+
+/* Elements that one counter makes. Positions and grain are such that no element depends on pieces. */
+static int64_t elements_per_block(hk_dtype dtype)
+{
+    return dtype == HK_F32 ? 4 : 2;
+}
+
+static int64_t block_count(const hk_dims *shape, hk_dtype dtype)
+{
+    const int64_t per_block = elements_per_block(dtype);
+    int64_t size;
+    if (!hki_dims_size(shape, &size))
+        return 0; /* the call will be refused */
+    return size / per_block + (size % per_block != 0);
+}
+
+/* The words of `count` blocks from `block` on. */
+static void draw(const hki_stream_options *options, uint64_t block, int64_t count,
+                 uint32_t words[BATCH][4])
+{
+    for (int64_t i = 0; i < count; i++)
+        hki_random_words(options->seed, options->stream, options->position + block + (uint64_t)i,
+                         words[i]);
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------------- */
+
+static void uniform_block(const hki_kernel_call *call, const uint32_t words[4], void *out)
+{
+    const hki_random_uniform_options *options = call->options;
+    if (call->out[0].dtype == HK_F32)
+        hki_random_uniform_f32(options->low, options->high, words, out);
+    else
+        hki_random_uniform_f64(options->low, options->high, words, out);
+}
+
+static void normal_block(const hki_kernel_call *call, const uint32_t words[4], void *out)
+{
+    const hki_random_normal_options *options = call->options;
+    if (call->out[0].dtype == HK_F32)
+        hki_random_normal_f32(options->mean, options->std, words, out);
+    else
+        hki_random_normal_f64(options->mean, options->std, words, out);
+}
+
+static void int_block(const hki_kernel_call *call, const uint32_t words[4], void *out)
+{
+    const hki_random_int_options *options = call->options;
+    const uint64_t low = (uint64_t)options->low, range = (uint64_t)options->high - low;
+    int64_t values[2];
+    hki_random_int(low, range, words, values);
+    for (int i = 0; i < 2; i++) {
+        if (call->out[0].dtype == HK_I32)
+            ((int32_t *)out)[i] = (int32_t)values[i];
+        else if (call->out[0].dtype == HK_I64)
+            ((int64_t *)out)[i] = values[i];
+        else
+            ((uint8_t *)out)[i] = (uint8_t)values[i];
+    }
+}
+
+typedef void (*block_fn)(const hki_kernel_call *call, const uint32_t words[4], void *out);
+
+/* begin is a multiple of GRAIN; the last block may make more elements than there are. */
+static void random_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+{
+    const hk_dtype dtype = call->out[0].dtype;
+    const int64_t per_block = elements_per_block(dtype), item = (int64_t)hk_dtype_bytes(dtype);
+    const block_fn make = call->op == &hki_op_random_uniform  ? uniform_block
+                          : call->op == &hki_op_random_normal ? normal_block
+                                                              : int_block;
+    char *out = call->out[0].data;
+    uint32_t words[BATCH][4];
+    (void)piece;
+    for (int64_t at = begin; at < end;) {
+        int64_t blocks = (end - at + per_block - 1) / per_block;
+        blocks = blocks < BATCH ? blocks : BATCH;
+        draw(call->options, (uint64_t)(at / per_block), blocks, words);
+        for (int64_t i = 0; i < blocks; i++, at += per_block) {
+            if (end - at >= per_block) {
+                make(call, words[i], out + at * item);
+                continue;
+            }
+            union {
+                float f32[4];
+                double f64[2];
+                int64_t i64[2];
+            } rest;
+            make(call, words[i], &rest);
+            for (int64_t byte = 0; byte < (end - at) * item; byte++)
+                out[at * item + byte] = ((const char *)&rest)[byte];
+        }
+    }
+}
+
+static void plan(const hki_call *call, hki_plan *plan)
+{
+    const bool normal = call->op == &hki_op_random_normal;
+    plan->grain = GRAIN;
+    plan->work_ns = (double)plan->extent * (normal ? 20 : 5);
+}
+
+/* ---- checks -------------------------------------------------------------------------------------------- */
+
+static bool infer_common(hki_call *call)
+{
+    const hki_stream_options *options = call->options;
+    call->out_shape[0] = options->shape;
+    call->out_dtype[0] = options->dtype;
+    return true;
+}
+
+static bool check_float(hki_call *call)
+{
+    const hk_dtype dtype = ((const hki_stream_options *)call->options)->dtype;
+    if (dtype == HK_F32 || dtype == HK_F64)
+        return infer_common(call);
+    return hki_call_refuse(
+        call, HK_INVALID_ARGUMENT,
+        "dtype is %s, but may be float32 or float64; hk_random_int makes integers",
+        hk_dtype_name(dtype));
+}
+
+static bool uniform_infer(hki_call *call)
+{
+    const hki_random_uniform_options *options = call->options;
+    if (!(options->low < options->high) || !isfinite(options->high - options->low))
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                               "low is %g and high is %g; low must be less than high, and their "
+                               "difference finite",
+                               options->low, options->high);
+    if (options->dtype == HK_F32 &&
+        !((float)options->low < (float)options->high && isfinite((float)options->low) &&
+          isfinite((float)options->high)))
+        return hki_call_refuse(
+            call, HK_INVALID_ARGUMENT,
+            "low is %.17g and high is %.17g, which float32 does not tell apart, or "
+            "does not reach; float64 does",
+            options->low, options->high);
+    return check_float(call);
+}
+
+static bool normal_infer(hki_call *call)
+{
+    const hki_random_normal_options *options = call->options;
+    if (!isfinite(options->mean) || !isfinite(options->std) || options->std < 0)
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                               "mean is %g and std is %g; both must be finite, and std at least 0",
+                               options->mean, options->std);
+    return check_float(call);
+}
+
+static bool int_infer(hki_call *call)
+{
+    const hki_random_int_options *options = call->options;
+    const int64_t low = options->low, high = options->high;
+    int64_t least = INT64_MIN, most = INT64_MAX;
+    if (options->dtype == HK_I32) {
+        least = INT32_MIN;
+        most = INT32_MAX;
+    } else if (options->dtype == HK_U8) {
+        least = 0;
+        most = UINT8_MAX;
+    } else if (options->dtype != HK_I64) {
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                               "dtype is %s, but may be int32, int64 or uint8",
+                               hk_dtype_name(options->dtype));
+    }
+    if (low >= high)
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                               "low is %lld and high is %lld; low must be less than high",
+                               (long long)low, (long long)high);
+    if (low < least || high - 1 > most)
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                               "low is %lld and high is %lld; %s holds %lld … %lld", (long long)low,
+                               (long long)high, hk_dtype_name(options->dtype), (long long)least,
+                               (long long)most);
+    return infer_common(call);
+}
+
+/* ---- streams ------------------------------------------------------------------------------------------- */
+
+struct hk_generator {
+    atomic_uint refs;
+    uint64_t seed;
+    _Atomic(uint64_t) position;
+};
+
+/* Stands for a generator that there was no memory for; counting it is harmless. */
+static hk_generator no_generator;
+
+/* This thread's stream. Streams of unseeded threads differ in the number. */
+typedef struct thread_stream {
+    bool begun;
+    uint64_t seed, stream, position;
+} thread_stream;
+
+static _Thread_local thread_stream own_stream;
+static _Atomic(uint32_t) next_stream;
+
+void hk_seed(uint64_t seed)
+{
+    own_stream = (thread_stream){.begun = true, .seed = seed};
+}
+
+hk_generator *hk_generator_create(uint64_t seed)
+{
+    hk_generator *generator = malloc(sizeof *generator);
+    if (!generator)
+        return &no_generator;
+    atomic_init(&generator->refs, 1);
+    generator->seed = seed;
+    atomic_init(&generator->position, 0);
+    return generator;
+}
+
+hk_generator *hk_generator_retain(hk_generator *generator)
+{
+    atomic_fetch_add_explicit(&generator->refs, 1, memory_order_relaxed);
+    return generator;
+}
+
+void hk_generator_release(hk_generator *generator)
+{
+    if (!generator || generator == &no_generator)
+        return;
+    if (atomic_fetch_sub_explicit(&generator->refs, 1, memory_order_acq_rel) == 1)
+        free(generator);
+}
+
+/* Where the numbers of a call begin; moves the stream on. */
+static hki_stream_options take(hk_generator *generator, const hk_dims *shape, hk_dtype dtype)
+{
+    const uint64_t count = (uint64_t)block_count(shape, dtype);
+    hki_stream_options options = {.shape = *shape, .dtype = dtype};
+    if (generator) {
+        options.seed = generator->seed;
+        options.position =
+            atomic_fetch_add_explicit(&generator->position, count, memory_order_relaxed);
+        return options;
+    }
+    thread_stream *own = &own_stream;
+    if (!own->begun) {
+        own->begun = true;
+        own->stream = atomic_fetch_add_explicit(&next_stream, 1, memory_order_relaxed);
+    }
+    options.seed = own->seed;
+    options.stream = own->stream;
+    options.position = own->position;
+    own->position += count;
+    return options;
+}
+
+/* ---- public functions ------------------------------------------------------------------------------------ */
+
+static hk_array *call_from(const hk_op *op, const hk_generator *generator, const void *options,
+                           hk_device device)
+{
+    hki_array_uncapturable(op->name,
+                           "random numbers are others at each call; give them as a bound array");
+    if (generator == &no_generator)
+        return hki_array_create_failed(device.handle, op->name, NULL, 0, HK_OUT_OF_MEMORY,
+                                       "there was no host memory for the generator");
+    return hki_op_call(op, NULL, 0, options, device, NULL);
+}
+
+hk_array *(hk_random_uniform_from)(hk_generator *generator, double low, double high, hk_dims shape,
+                                   hk_dtype dtype, hk_device device)
+{
+    const hki_stream_options stream = take(generator, &shape, dtype);
+    const hki_random_uniform_options options = {.shape = stream.shape,
+                                                .dtype = dtype,
+                                                .seed = stream.seed,
+                                                .stream = stream.stream,
+                                                .position = stream.position,
+                                                .low = low,
+                                                .high = high};
+    return call_from(&hki_op_random_uniform, generator, &options, device);
+}
+
+hk_array *(hk_random_normal_from)(hk_generator *generator, double mean, double std, hk_dims shape,
+                                  hk_dtype dtype, hk_device device)
+{
+    const hki_stream_options stream = take(generator, &shape, dtype);
+    const hki_random_normal_options options = {.shape = stream.shape,
+                                               .dtype = dtype,
+                                               .seed = stream.seed,
+                                               .stream = stream.stream,
+                                               .position = stream.position,
+                                               .mean = mean,
+                                               .std = std};
+    return call_from(&hki_op_random_normal, generator, &options, device);
+}
+
+hk_array *(hk_random_int_from)(hk_generator *generator, int64_t low, int64_t high, hk_dims shape,
+                               hk_dtype dtype, hk_device device)
+{
+    const hki_stream_options stream = take(generator, &shape, dtype);
+    const hki_random_int_options options = {.shape = stream.shape,
+                                            .dtype = dtype,
+                                            .seed = stream.seed,
+                                            .stream = stream.stream,
+                                            .position = stream.position,
+                                            .low = low,
+                                            .high = high};
+    return call_from(&hki_op_random_int, generator, &options, device);
+}
+
+hk_array *(hk_random_uniform)(hk_dims shape, hk_dtype dtype, hk_device device)
+{
+    return (hk_random_uniform_from)(NULL, 0, 1, shape, dtype, device);
+}
+
+hk_array *(hk_random_normal)(hk_dims shape, hk_dtype dtype, hk_device device)
+{
+    return (hk_random_normal_from)(NULL, 0, 1, shape, dtype, device);
+}
+
+hk_array *(hk_random_int)(int64_t low, int64_t high, hk_dims shape, hk_dtype dtype,
+                          hk_device device)
+{
+    return (hk_random_int_from)(NULL, low, high, shape, dtype, device);
+}
+
+HKI_AT(hk_array *, hk_random_uniform_from,
+       (hk_source at, hk_generator *generator, double low, double high, hk_dims shape,
+        hk_dtype dtype, hk_device device),
+       (generator, low, high, shape, dtype, device))
+HKI_AT(hk_array *, hk_random_normal_from,
+       (hk_source at, hk_generator *generator, double mean, double std, hk_dims shape,
+        hk_dtype dtype, hk_device device),
+       (generator, mean, std, shape, dtype, device))
+HKI_AT(hk_array *, hk_random_int_from,
+       (hk_source at, hk_generator *generator, int64_t low, int64_t high, hk_dims shape,
+        hk_dtype dtype, hk_device device),
+       (generator, low, high, shape, dtype, device))
+HKI_AT(hk_array *, hk_random_uniform,
+       (hk_source at, hk_dims shape, hk_dtype dtype, hk_device device), (shape, dtype, device))
+HKI_AT(hk_array *, hk_random_normal,
+       (hk_source at, hk_dims shape, hk_dtype dtype, hk_device device), (shape, dtype, device))
+HKI_AT(hk_array *, hk_random_int,
+       (hk_source at, int64_t low, int64_t high, hk_dims shape, hk_dtype dtype, hk_device device),
+       (low, high, shape, dtype, device))
+
+/* ---- operators ----------------------------------------------------------------------------------------- */
+
+#define UNTESTED "random_test.c tests it"
+
+const hk_op hki_op_random_uniform = {
+    HKI_OP_NAMED(random_uniform),
+    HKI_OP_PARAMS(random_uniform),
+    .signature = "",
+    .doc = "Uniform numbers in [low, high).",
+    .internal = true,
+    .infer = uniform_infer,
+    .split = HKI_SPLIT_ELEMENTS,
+    .plan = plan,
+    .kernel = {[HKI_CPU] = random_cpu},
+    .no_grad_why = "it has no inputs",
+    .untested = UNTESTED,
+};
+
+const hk_op hki_op_random_normal = {
+    HKI_OP_NAMED(random_normal),
+    HKI_OP_PARAMS(random_normal),
+    .signature = "",
+    .doc = "Normal numbers.",
+    .internal = true,
+    .infer = normal_infer,
+    .split = HKI_SPLIT_ELEMENTS,
+    .plan = plan,
+    .kernel = {[HKI_CPU] = random_cpu},
+    .no_grad_why = "it has no inputs",
+    .untested = UNTESTED,
+};
+
+const hk_op hki_op_random_int = {
+    HKI_OP_NAMED(random_int),
+    HKI_OP_PARAMS(random_int),
+    .signature = "",
+    .doc = "Integers low ... high-1.",
+    .internal = true,
+    .infer = int_infer,
+    .split = HKI_SPLIT_ELEMENTS,
+    .plan = plan,
+    .kernel = {[HKI_CPU] = random_cpu},
+    .no_grad_why = "it has no inputs",
+    .untested = UNTESTED,
+};
