@@ -257,14 +257,14 @@ static uint64_t at_once_locked(const hki_runtime *runtime)
 void hk_runtime_read_stats(hk_runtime_stats *stats)
 {
     hk_runtime_stats own = {0};
-    hki_runtime *runtime = hki_runtime_default_retained();
+    HKI_HOLD(runtime);
+    runtime = hki_runtime_default_retained();
     if (runtime) {
         hki_biased_acquire(&runtime->issue_lock);
         own.issued_calls = atomic_load(&runtime->issued_tasks) + at_once_locked(runtime);
         hki_biased_release(&runtime->issue_lock);
         own.window_waits = atomic_load(&runtime->throttle->window_waits);
         own.peak_run_ahead_bytes = (uint64_t)atomic_load(&runtime->peak_held_bytes);
-        hki_runtime_release(runtime);
     }
     hki_fill_struct(stats, &own, sizeof own);
 }
@@ -272,7 +272,8 @@ void hk_runtime_read_stats(hk_runtime_stats *stats)
 void hk_runtime_read_internals(hk_runtime_internals *internals)
 {
     hk_runtime_internals own = {0};
-    hki_runtime *runtime = hki_runtime_default_retained();
+    HKI_HOLD(runtime);
+    runtime = hki_runtime_default_retained();
     if (runtime) {
         hki_biased_acquire(&runtime->issue_lock);
         own.inline_calls = runtime->inline_calls + at_once_locked(runtime);
@@ -282,7 +283,6 @@ void hk_runtime_read_internals(hk_runtime_internals *internals)
         own.worker_waits = atomic_load(&runtime->throttle->worker_waits);
         own.inline_ns = atomic_load(&runtime->placement->inline_ns);
         own.inline_short_ns = atomic_load(&runtime->placement->inline_short_ns);
-        hki_runtime_release(runtime);
     }
     hki_fill_struct(internals, &own, sizeof own);
 }
