@@ -65,7 +65,7 @@ typedef enum hk_grad_mode {
     HK_GRAD_NULL   /* none: ends the attachment */
 } hk_grad_mode;
 
-/* Wants the gradient of x, a float32 or float64 array that owns its elements (no broadcast view). The
+/* Wants the gradient of x, an array of floats, halves included, that is no broadcast view. The
  * gradient is a C-order array of x's shape on its device, zeros at first. x becomes an end of the tape:
  * what it was computed from gets no gradient through it. Attaching again keeps the gradient's handle,
  * sets it to zeros and changes the mode. What cannot be attached gets a failed gradient. */

@@ -187,8 +187,9 @@ HK_API hk_array *hk_copy(hk_array *x);
 HK_API void hk_copy_into(hk_array *out, hk_array *x);
 
 /* The same values as another dtype; a view of x when it has that dtype. Integers from floats are
- * rounded towards zero, other values to the nearest, ties to even; a value that the dtype does
- * not have, NaN included, fails the result. To bool: whether the value is not 0. */
+ * rounded towards zero, and one that the dtype does not have, NaN included, fails the result.
+ * Floats are rounded to the nearest, ties to even, and to an infinity beyond the largest. To
+ * bool: whether the value is not 0. */
 typedef struct hk_cast_arguments {
     hk_dtype dtype; /* dtype of the result */
 } hk_cast_arguments;

@@ -4,7 +4,12 @@
  * at hk_runtime_init, and ends at exit or at hk_runtime_deinit. All functions are thread-safe.
  *
  * Forks: in the child, arrays, devices, graphs and loaders of the parent fail every call with a record that says so
- * (HK_FORKED), may be released, and start no runtime; what the child makes itself has a runtime of its own. */
+ * (HK_FORKED), may be released, and start no runtime; what the child makes itself has a runtime of its own.
+ *
+ * Cancelling threads (pthread_cancel): a cancellation waits while the runtime starts or ends, and while GPUs are looked for.
+ * The engine has no cancellation point elsewhere; what reads or writes files, or prints, has some, and holds nothing there that
+ * others wait for. What a cancelled thread had made and not released is lost. Asynchronous cancellation
+ * (PTHREAD_CANCEL_ASYNCHRONOUS) is not supported. */
 #ifndef HOCKET_RUNTIME_H
 #define HOCKET_RUNTIME_H
 

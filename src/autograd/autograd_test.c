@@ -224,7 +224,7 @@ static void test_what_is_recorded(void)
     hk_array *unrelated = hk_multiply(constant, constant);
     hk_record_end();
     CHECK_EQ_I64(hk_status_code(hk_backward(unrelated)), HK_INVALID_ARGUMENT);
-    CHECK(strstr(hk_status_message(hk_backward(unrelated)), "not recorded"));
+    CHECK(strstr(hk_status_message(hk_backward(unrelated)), "no attached gradient"));
     CHECK(hk_ok(hk_backward(y)));
     CHECK_VALUES(hk_grad(x), 16, 50, 108);                            /* constant * detached */
     CHECK_EQ_I64(hk_status_code(hk_wait_all()), HK_INVALID_ARGUMENT); /* reported there too */

@@ -235,10 +235,10 @@ static void pass_begin(backward_pass *pass, hk_array *const *ys, hk_array *const
                 pass_visit(pass, node);
             hki_tape_node_release(node);
         } else if (y) {
-            pass_fail(
-                pass, y->storage->device, "backward", y, HK_INVALID_ARGUMENT,
-                "y was not recorded: compute it between hk_record_begin and hk_record_end, from "
-                "arrays with an attached gradient");
+            pass_fail(pass, y->storage->device, "backward", y, HK_INVALID_ARGUMENT,
+                      "y depends on no attached gradient: it was not computed while recording "
+                      "(HK_RECORD), or from "
+                      "no array that hk_attach_grad was called for");
         } else {
             pass_fail(pass, NULL, "backward", NULL, HK_INVALID_ARGUMENT, "y is NULL");
         }

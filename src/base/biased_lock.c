@@ -58,11 +58,6 @@ static uint32_t thread_number(void)
     return hki_thread_number;
 }
 
-static void nap(long ns)
-{
-    nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
-}
-
 static bool is_inside(hki_biased_lock *lock)
 {
     for (uint32_t i = 0; i < lock->place_count; i++)
@@ -80,7 +75,7 @@ static void take_away_locked(hki_biased_lock *lock)
     lock->forced += lock->forced < MOST_FORCED;
     if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0)) {
         atomic_store(&have_barrier, false); /* forbidden meanwhile: never again */
-        nap(DRAINED_NS);
+        hki_sleep_ns(DRAINED_NS);
     }
 }
 
@@ -174,7 +169,7 @@ void hki_biased_acquire_slow(hki_biased_lock *lock)
         if (times < PATIENCE)
             hki_relax_or_yield(&times);
         else
-            nap(NAP_NS);
+            hki_sleep_ns(NAP_NS);
     lock->by_bias = 0;
 }
 

@@ -4,6 +4,7 @@
 #include "base/sync.h"
 #include "base/thread_end.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,4 +120,27 @@ void hki_block_put(void *block)
         return;
     }
     kept.blocks[kept.count++] = block;
+}
+
+void hki_block_trim(void)
+{
+    batch *all = NULL;
+    if (hki_lock_try(&returned_lock)) {
+        all = returned;
+        returned = NULL;
+        returned_count = 0;
+        hki_lock_release(&returned_lock);
+    }
+    for (batch *next; all; all = next) {
+        next = all->next;
+        for (int i = 0; i < BATCH - 1; i++)
+            free(all->others[i]);
+        free(all);
+    }
+    while (kept.count > 0)
+        free(kept.blocks[--kept.count]);
+    kept.from_others = 0;
+#if defined(__GLIBC__)
+    malloc_trim(0); /* one array that lives on would keep all pages before it */
+#endif
 }

@@ -9,5 +9,8 @@ enum { HKI_BLOCK_BYTES = 448 };
 /* HKI_BLOCK_BYTES, aligned to 64, not cleared. NULL: no memory. */
 void *hki_block_take(void);
 void hki_block_put(void *block);
+/* Gives back to the system what nobody uses: blocks that no thread or this one keeps, and what the C library keeps of freed
+ * memory, where that can be asked for it. Takes milliseconds where much was freed; for the end of a runtime. */
+void hki_block_trim(void);
 
 #endif

@@ -18,6 +18,12 @@ void hki_futex_wake(_Atomic(uint32_t) *word, int count)
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
 }
 
+void hki_sleep_ns(int64_t ns)
+{
+    const struct timespec nap = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+    syscall(SYS_nanosleep, &nap, NULL);
+}
+
 bool hki_lock_try(hki_lock *lock)
 {
     uint32_t expected = 0;

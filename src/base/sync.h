@@ -13,6 +13,8 @@ enum { HKI_CACHE_LINE = 64 };
 /* Sleeps while *word == expected, at most timeout_ns (negative: no limit). May wake early. */
 void hki_futex_wait(_Atomic(uint32_t) *word, uint32_t expected, int64_t timeout_ns);
 void hki_futex_wake(_Atomic(uint32_t) *word, int count);
+/* Sleeps so long, or less. Like the two above no cancellation point: a thread may have a lock or a task meanwhile. */
+void hki_sleep_ns(int64_t ns);
 
 /* For the few conditions on the way of every call: the compiler lays the usual way out straight. */
 #define HKI_USUALLY(condition) __builtin_expect(!!(condition), 1)

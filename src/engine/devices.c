@@ -1,4 +1,5 @@
 /* Devices by name. */
+#include "base/cancel.h"
 #include "base/fill_struct.h"
 #include "engine/sched/queue.h"
 #include "engine/setup.h"
@@ -221,6 +222,7 @@ const char *hk_device_description(hk_device device)
 
 const char *hk_cuda_describe(void)
 {
+    HKI_NO_CANCELLATION;
     HKI_HOLD(runtime);
     runtime = hki_runtime_default_retained();
     if (!runtime || !runtime->cuda)

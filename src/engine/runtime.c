@@ -1,4 +1,6 @@
 /* A runtime from start to end, and the default one of the process. */
+#include "base/block.h"
+#include "base/cancel.h"
 #include "base/fill_struct.h"
 #include "engine/accel/accelerator.h"
 #include "engine/policy/place.h"
@@ -181,6 +183,7 @@ hki_runtime *hki_runtime_default(void)
     hki_runtime *runtime = atomic_load_explicit(&hki_default_runtime, memory_order_acquire);
     if (runtime)
         return runtime;
+    HKI_NO_CANCELLATION; /* starting reads files */
     process_init();
     pthread_mutex_lock(&hki_default_lock);
     runtime = atomic_load(&hki_default_runtime);
@@ -196,6 +199,7 @@ const hk_status *hk_runtime_init(const hk_runtime_options *options)
 {
     const hk_status *status = hki_status_ok();
     const hki_status_facts facts = {.operation = "runtime_init"};
+    HKI_NO_CANCELLATION;
     process_init();
     pthread_mutex_lock(&hki_default_lock);
     if (atomic_load(&hki_default_runtime)) {
@@ -221,6 +225,7 @@ const hk_status *hk_runtime_init(const hk_runtime_options *options)
 
 void hk_runtime_deinit(void)
 {
+    HKI_NO_CANCELLATION;
     if (hki_in_task())
         return;
     pthread_mutex_lock(&hki_default_lock);
@@ -236,6 +241,7 @@ void hk_runtime_deinit(void)
     if (hki_runtime_ending)
         hki_runtime_ending(runtime);
     hki_runtime_release(runtime);
+    hki_block_trim();
 }
 
 const char *hk_kernel_choices(void)

@@ -1,7 +1,7 @@
 /* The operator table: one hk_op per operator, one file each, one line in op_table.def. Calls, tests,
  * documentation, the public header hocket/ops.h and bindings all read the table.
  *
- * To add an operator `scale`: append HKI_OP(scale) to op_table.def, write src/op/scale.c, run
+ * To add an operator `scale`: append HKI_OP(scale) to op_table.def, write src/op/operators/scale.c, run
  * `make generate`. The file, in full but for the functions:
  *
  *     #define SCALE_OPTIONS(F, op)                         type, field, default, doc; declared once

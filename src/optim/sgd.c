@@ -3,6 +3,15 @@
 
 #include <hocket/optim.h>
 
+static const char *why_without_gradient(const hk_array *param)
+{
+    if (!param)
+        return "is NULL";
+    if (!param->failed && param->dtype != HK_F32 && param->dtype != HK_F64)
+        return "is no float32 or float64, which parameters must be: hk_cast converts";
+    return "has no gradient: hk_attach_grad gives it one";
+}
+
 void(hk_sgd)(hk_array *const *params, int count, const hk_sgd_options *options)
 {
     static const char operation[] = "sgd";
@@ -24,8 +33,7 @@ void(hk_sgd)(hk_array *const *params, int count, const hk_sgd_options *options)
         else
             hki_array_fail_in_place(params[i], operation, params[i] ? &params[i] : NULL,
                                     params[i] ? 1 : 0, HK_INVALID_ARGUMENT, "parameter %d %s", i,
-                                    params[i] ? "has no gradient: hk_attach_grad gives it one"
-                                              : "is NULL");
+                                    why_without_gradient(params[i]));
     }
 }
 

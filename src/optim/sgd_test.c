@@ -64,6 +64,19 @@ static void train(int devices, hk_all_reduce_algorithm algorithm, double losses[
         }
 }
 
+/* What cannot be a parameter is told why, and what would be right. */
+static void test_wrong_parameters(void)
+{
+    HK_SCOPE;
+    hk_array *whole = hk_ones(hk_shape(2), HK_I32, (hk_device){0});
+    hk_array *plain = hk_ones(hk_shape(2), HK_F32, (hk_device){0});
+    hk_sgd(&whole, 1, &(hk_sgd_options){.lr = 0.5});
+    hk_sgd(&plain, 1, &(hk_sgd_options){.lr = 0.5});
+    CHECK(strstr(hk_status_message(hk_wait(whole)), "float32 or float64"));
+    CHECK(strstr(hk_status_message(hk_wait(plain)), "hk_attach_grad gives it one"));
+    hk_failures_clear();
+}
+
 int main(void)
 {
     hk_runtime_init(&(hk_runtime_options){.cpu_devices = DEVICES});
@@ -77,6 +90,7 @@ int main(void)
                 CHECK(fabs(losses[step] - one[step]) <= 1e-4 * fabs(one[step]));
         }
     CHECK(hk_ok(hk_wait_all()));
+    test_wrong_parameters();
     hk_runtime_deinit();
     return check_result();
 }

@@ -242,10 +242,8 @@ static void pace(hki_task *task, int64_t ready_ns, int64_t host_ns)
     hki_device *device = queue->device;
     hki_ticket ticket = {.device = device, .queue = queue->kind};
     device->class->launched(device, queue->kind, &task->spec.cost, ready_ns, host_ns, &ticket);
-    for (int64_t left_ns; (left_ns = device->class->poll(device, &ticket)) > 0;) {
-        struct timespec nap = {left_ns / 1000000000, left_ns % 1000000000};
-        nanosleep(&nap, NULL);
-    }
+    for (int64_t left_ns; (left_ns = device->class->poll(device, &ticket)) > 0;)
+        hki_sleep_ns(left_ns);
     hki_accelerator_settle(queue, task, &ticket);
 }
 

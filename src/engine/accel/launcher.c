@@ -61,8 +61,7 @@ static bool core_acquire(launcher *self, hki_budget **budget)
             return false;
         if (!is_patient)
             return true;
-        struct timespec nap = {0, NAP_NS};
-        nanosleep(&nap, NULL);
+        hki_sleep_ns(NAP_NS);
     }
     self->waited_ns = hki_clock_ns();
     return true;

@@ -46,10 +46,8 @@ void hki_stage_end(hki_task *task)
 
 void hki_stage_await(hki_task *task)
 {
-    while (atomic_load_explicit(&task->pending_ends, memory_order_acquire) > 0) {
-        struct timespec nap = {0, NAP_NS};
-        nanosleep(&nap, NULL);
-    }
+    while (atomic_load_explicit(&task->pending_ends, memory_order_acquire) > 0)
+        hki_sleep_ns(NAP_NS);
 }
 
 /* ---- marks ------------------------------------------------------------------------------------------------ */

@@ -6,6 +6,17 @@
  * that a program computes depends on it. */
 static _Atomic(float) measured_ratio[HKI_OP_COUNT];
 
+/* Nothing is to be computed, however long the axes are. */
+static bool has_empty_outputs(const hki_call *call)
+{
+    const int count = call->op->output_count ? call->op->output_count : 1;
+    int64_t size = 0;
+    for (int i = 0; i < count; i++)
+        if (!hki_dims_size(&call->out_shape[i], &size) || size > 0)
+            return false;
+    return true;
+}
+
 int64_t hki_plan_make(const hki_call *call, hki_plan *plan)
 {
     const hk_op *op = call->op;
@@ -24,6 +35,8 @@ int64_t hki_plan_make(const hki_call *call, hki_plan *plan)
         plan->extent = shape->dims[0];
     if (op->plan)
         op->plan(call, plan);
+    if (has_empty_outputs(call))
+        plan->extent = 0;
     if (plan->grain < 1)
         plan->grain = 1;
     if (call->device->class->run_call) { /* the device cuts it as it likes */

@@ -1,5 +1,5 @@
 /* Kernels of pooling over contiguous planes of float32 or float64: meaning and order of sums as in
- * op/kernels/pool2d_kernel.h. Gradients are gathered, each element of dx from the windows that it is in, so that nothing
+ * op/kernels/pool2d/pool2d_kernel.h. Gradients are gathered, each element of dx from the windows that it is in, so that nothing
  * is added by chance. C and CUDA C++. */
 #ifndef HOCKET_OP_CUDA_POOL2D_KERNELS_H
 #define HOCKET_OP_CUDA_POOL2D_KERNELS_H

@@ -248,11 +248,12 @@ const hk_op hki_op_cast = {
     HKI_OP_PARAMS(cast),
     HKI_OP_SAMPLES(cast_samples),
     .signature = "x",
-    .doc = "The same values as another dtype; a view of x when it has that dtype. Integers from "
-           "floats "
-           "are rounded towards zero, other values to the nearest, ties to even; a value that the "
-           "dtype does not have, NaN included, fails the "
-           "result. To bool: whether the value is not 0.",
+    .doc =
+        "The same values as another dtype; a view of x when it has that dtype. Integers from "
+        "floats "
+        "are rounded towards zero, and one that the dtype does not have, NaN included, fails the "
+        "result. Floats are rounded to the nearest, ties to even, and to an infinity beyond the "
+        "largest. To bool: whether the value is not 0.",
     .dtypes = HKI_ALL_DTYPES | HKI_HALVES,
     .infer = cast_infer,
     .view = cast_view,

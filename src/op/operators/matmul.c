@@ -79,7 +79,7 @@ static bool matmul_infer(hki_call *call)
     if (a_ndim == 0 || b_ndim == 0)
         return hki_call_refuse(
             call, HK_INVALID_ARGUMENT,
-            "%s is 0-d, but needs an axis or more; hk_mul multiplies by a scalar",
+            "%s is 0-d, but needs an axis or more; hk_multiply multiplies by a scalar",
             a_ndim == 0 ? "a" : "b");
     if (a->dtype != b->dtype)
         return hki_call_refuse(call, HK_INVALID_ARGUMENT, "b is %s, a is %s; hk_cast converts",
