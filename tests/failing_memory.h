@@ -37,6 +37,7 @@ static inline int failing_end(void)
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t bytes);
 void *__libc_realloc(void *old, size_t bytes);
+void *__libc_memalign(size_t alignment, size_t bytes);
 
 static bool fails(void)
 {
@@ -55,6 +56,11 @@ HKI_INSTEAD void *malloc(size_t bytes)
 HKI_INSTEAD void *calloc(size_t count, size_t bytes)
 {
     return fails() ? NULL : __libc_calloc(count, bytes);
+}
+
+HKI_INSTEAD void *aligned_alloc(size_t alignment, size_t bytes)
+{
+    return fails() ? NULL : __libc_memalign(alignment, bytes);
 }
 
 HKI_INSTEAD void *realloc(void *old, size_t bytes)

@@ -78,7 +78,7 @@ static void pass_discover(backward_pass *pass)
         if (node->kind == HKI_TAPE_LOST)
             pass_fail(pass, NULL, "backward", NULL, HK_OUT_OF_MEMORY,
                       "there was no host memory to record a call that the gradient needs");
-        else if (node->passed)
+        else if (node->passed && !pass->error)
             pass_fail(
                 pass, node->device, "backward", NULL, HK_INVALID_ARGUMENT,
                 "%s was differentiated before, and what was recorded of it is freed; record it "
@@ -184,7 +184,8 @@ static void node_pass(backward_pass *pass, hki_tape_node *node)
     }
     if (node->kind != HKI_TAPE_VIEW) { /* a view keeps nothing, and may be passed again */
         node->passed = true;
-        hki_tape_node_clear(node);
+        hki_tape_node_drop_kept(
+            node); /* not what is behind it: a second pass fails those gradients */
     }
 }
 
@@ -269,15 +270,35 @@ static void pass_run(backward_pass *pass)
     }
 }
 
-/* The walk cannot be made: no gradient is computed, and those in reach say why. */
-static void pass_refuse(backward_pass *pass)
+/* In a list of nodes that are still to be looked at; NULL is ignored. */
+static void push_unseen(hki_tape_node **list, hki_tape_node *node, uint64_t id)
 {
-    for (size_t i = 0; i < pass->count; i++) {
-        const hki_tape_node *node = pass->entries[i].node;
-        if (node->kind == HKI_TAPE_LEAF && node->grad)
-            hki_array_fail_in_place(node->grad, "backward", &pass->failure, 1,
-                                    hk_status_code(pass->error), "%s",
-                                    hk_status_message(pass->error));
+    if (!node || node->kind == HKI_TAPE_LOST || node->pass == id)
+        return;
+    node->pass = id;
+    node->drop_next = *list; /* nobody drops it meanwhile: the heads hold all of them */
+    *list = node;
+}
+
+/* The walk cannot be made: no gradient is computed, and those in reach say why. Needs no memory. */
+static void pass_refuse(backward_pass *pass, hk_array *const *ys, int count)
+{
+    const uint64_t id = ++pass_count;
+    for (int i = 0; i < count; i++) {
+        const bool is_here = ys[i] && hki_runtime_alive(ys[i]->storage->var.runtime);
+        hki_tape_node *head = is_here ? hki_tape_node_of(ys[i]) : NULL, *list = NULL;
+        push_unseen(&list, head, id);
+        while (list) {
+            hki_tape_node *node = list;
+            list = node->drop_next;
+            if (node->kind == HKI_TAPE_LEAF && node->grad)
+                hki_array_fail_in_place(node->grad, "backward", &pass->failure, 1,
+                                        hk_status_code(pass->error), "%s",
+                                        hk_status_message(pass->error));
+            for (int j = 0; j < node->input_count; j++)
+                push_unseen(&list, node->inputs[j].node, id);
+        }
+        hki_tape_node_release(head);
     }
 }
 
@@ -293,7 +314,7 @@ static const hk_status *backward(hk_array *const *ys, hk_array *const *dys, int 
     pass_begin(&pass, ys, dys, count);
     pass_discover(&pass);
     if (pass.error) {
-        pass_refuse(&pass);
+        pass_refuse(&pass, ys, count);
     } else {
         pass_seed(ys, dys, count);
         pass_run(&pass);

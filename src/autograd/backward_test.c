@@ -135,6 +135,7 @@ static void test_second_pass(void)
     CHECK(hk_ok(hk_backward(y)));
     CHECK(hk_ok(hk_wait(hk_grad(x))));
     CHECK(strstr(hk_status_message(hk_backward(y)), "before"));
+    CHECK_EQ_I64(hk_status_code(hk_wait(hk_grad(x))), HK_INVALID_ARGUMENT); /* not left as it was */
     const hk_status *status = hk_backward(z); /* shares a part that is gone */
     CHECK_EQ_I64(hk_status_code(status), HK_INVALID_ARGUMENT);
     CHECK(strstr(hk_status_message(status), "multiply was differentiated before"));

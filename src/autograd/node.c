@@ -108,17 +108,22 @@ hki_tape_node *hki_tape_node_retain(hki_tape_node *node)
     return node;
 }
 
-void hki_tape_node_clear(hki_tape_node *node)
+void hki_tape_node_drop_kept(hki_tape_node *node)
 {
     for (int i = 0; i < node->input_count; i++) {
         hk_array_release(node->inputs[i].kept);
-        hki_tape_node_release(node->inputs[i].node);
         node->inputs[i].kept = NULL;
-        node->inputs[i].node = NULL;
     }
     hk_array_release(node->output);
     hk_array_release(node->saved);
     node->output = node->saved = NULL;
+}
+
+static void clear(hki_tape_node *node)
+{
+    hki_tape_node_drop_kept(node);
+    for (int i = 0; i < node->input_count; i++)
+        hki_tape_node_release(node->inputs[i].node);
 }
 
 /* Freeing a node may drop arrays and nodes behind it, and so on down a long chain: those are only linked
@@ -135,7 +140,7 @@ void hki_tape_node_release(hki_tape_node *node)
     dropping.busy = true;
     while ((node = dropping.first)) {
         dropping.first = node->drop_next;
-        hki_tape_node_clear(node);
+        clear(node);
         hk_array_release(node->grad);
         free(node);
     }

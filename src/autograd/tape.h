@@ -41,7 +41,8 @@ struct hki_tape_node {
     hki_device *device;
     hk_dtype dtype;
     hk_dims shape;
-    hki_tape_node *drop_next; /* in a list of nodes about to be freed */
+    hki_tape_node
+        *drop_next; /* in a list of nodes about to be freed, or to be looked at (backward lock) */
 
     /* Of the backward pass that is at it: */
     uint64_t pass;
@@ -78,8 +79,8 @@ hki_tape_node *hki_tape_node_create(hki_tape_kind kind, const hk_array *x,
 hki_tape_node *hki_tape_node_retain(hki_tape_node *node);
 /* Drops one count. Long chains need no stack. NULL is ignored. */
 void hki_tape_node_release(hki_tape_node *node);
-/* Lets go of what a CALL or FAILED node keeps and of its inputs. */
-void hki_tape_node_clear(hki_tape_node *node);
+/* Lets go of the arrays that a CALL or FAILED node keeps, not of what is behind it. */
+void hki_tape_node_drop_kept(hki_tape_node *node);
 
 /* Excludes other backward passes and changes of attachments. Not held by what records. */
 void hki_backward_lock(void);

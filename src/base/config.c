@@ -25,7 +25,8 @@ const hk_status *hki_config_integer(const char *name, int64_t low, int64_t high,
         shift = *end == 'K' ? 10 : *end == 'M' ? 20 : 30;
         end++;
     }
-    if (end == text || *end || errno || number > (high >> shift) || number < low) {
+    if (end == text || !strchr("-0123456789", *text) || *end || errno || number > (high >> shift) ||
+        number < low) {
         char expected[80];
         snprintf(expected, sizeof expected, "a whole number from %lld to %lld", (long long)low,
                  (long long)high);
