@@ -18,6 +18,13 @@ void hki_futex_wake(_Atomic(uint32_t) *word, int count)
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
 }
 
+int64_t hki_thread_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
 void hki_sleep_ns(int64_t ns)
 {
     const struct timespec nap = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};

@@ -16,6 +16,9 @@ void hki_futex_wake(_Atomic(uint32_t) *word, int count);
 /* Sleeps so long, or less. Like the two above no cancellation point: a thread may have a lock or a task meanwhile. */
 void hki_sleep_ns(int64_t ns);
 
+/* Processor time of this thread. */
+int64_t hki_thread_ns(void);
+
 /* For the few conditions on the way of every call: the compiler lays the usual way out straight. */
 #define HKI_USUALLY(condition) __builtin_expect(!!(condition), 1)
 

@@ -7,16 +7,8 @@
 
 #include <fenv.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { TOLERANCE_NS = 100000 /* waking up is not being late: see hk_queue_stats */ };
-
-static int64_t thread_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* The device has done the task. */
 static void note_end(hki_queue *queue, const hki_task *task, const hki_ticket *ticket)
@@ -135,7 +127,7 @@ bool hki_accelerator_launch(hki_executor *executor, hki_queue *queue, hki_task *
         hki_progress(queue->runtime);
         return false;
     }
-    int64_t begin_ns = device->times_host ? thread_ns() : 0;
+    int64_t begin_ns = device->times_host ? hki_thread_ns() : 0;
     for (int64_t piece = 0; piece < spec->piece_count; piece++)
         hki_task_run_piece(task, piece);
     hki_task_run_join(task);
@@ -143,7 +135,7 @@ bool hki_accelerator_launch(hki_executor *executor, hki_queue *queue, hki_task *
                            .ticket = {.device = device, .queue = queue->kind},
                            .point = point,
                            .launched_ns = hki_clock_ns()};
-    int64_t host_ns = device->times_host ? thread_ns() - begin_ns : 0;
+    int64_t host_ns = device->times_host ? hki_thread_ns() - begin_ns : 0;
     device->class->launched(device, queue->kind, &spec->cost, ready_ns, host_ns, &launched.ticket);
     atomic_store_explicit(&queue->launched_end_ns, launched.ticket.end_ns, memory_order_relaxed);
     atomic_fetch_add(&queue->in_flight, 1);

@@ -6,7 +6,6 @@
 #include "engine/sched/tracing.h"
 
 #include <fenv.h>
-#include <time.h>
 
 /* ---- completing ------------------------------------------------------------------------------------------------------ */
 
@@ -53,26 +52,19 @@ hki_task *hki_task_complete(hki_executor *executor, hki_task *task)
 
 /* ---- running --------------------------------------------------------------------------------------------------------- */
 
-static int64_t thread_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* All pieces here, one after the other; a simulated device then takes its time. */
 static void run_serially(hki_task *task, hki_run_point *point)
 {
     const hki_queue *queue = hki_task_queue(task);
     const int64_t ready_ns = queue->pace ? hki_clock_ns() : 0,
-                  host_ns = queue->pace ? thread_ns() : 0;
+                  host_ns = queue->pace ? hki_thread_ns() : 0;
     for (int64_t piece = 0; piece < task->spec.piece_count; piece++) {
         hki_task_run_piece(task, piece);
         hki_tracing_piece(point, task, piece);
     }
     hki_task_run_join(task);
     if (queue->pace)
-        queue->pace(task, ready_ns, thread_ns() - host_ns);
+        queue->pace(task, ready_ns, hki_thread_ns() - host_ns);
 }
 
 /* The others can be claimed from now on. */
