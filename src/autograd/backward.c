@@ -285,7 +285,8 @@ static void pass_refuse(backward_pass *pass, hk_array *const *ys, int count)
 {
     const uint64_t id = ++pass_count;
     for (int i = 0; i < count; i++) {
-        const bool is_here = ys[i] && hki_runtime_alive(ys[i]->storage->var.runtime);
+        const hki_runtime *runtime = ys[i] ? ys[i]->storage->var.runtime : NULL;
+        const bool is_here = runtime && hki_runtime_alive(runtime);
         hki_tape_node *head = is_here ? hki_tape_node_of(ys[i]) : NULL, *list = NULL;
         push_unseen(&list, head, id);
         while (list) {
