@@ -29,6 +29,7 @@ static const struct {
     {"HOCKET_TF32", "1: products of float32 on GPUs may be those of TF32"},
     {"HOCKET_NCCL", "1: sums over GPUs are NCCL's"},
     {"HOCKET_ENGINE", "async, or serial: each call runs in place"},
+    {"HOCKET_CHECK", "1: uses of released arrays are found"},
     {"HOCKET_RUN_AHEAD", "unfinished calls at most"},
     {"HOCKET_RUN_AHEAD_BYTES", "bytes that only unfinished calls hold, at most"},
     {"HOCKET_INLINE_NS", "a call expected to take this long runs in the caller"},

@@ -97,6 +97,10 @@ foreach(source IN LISTS program_sources)
   hocket_test(program.${name} program program_${name})
   set_property(TEST program.${name} PROPERTY PROCESSORS 2)
 endforeach()
+# Nothing that is used rightly may be taken for a use after release.
+hocket_test(program.random_programs.check program program_random_programs)
+set_property(TEST program.random_programs.check PROPERTY PROCESSORS 2)
+set_property(TEST program.random_programs.check APPEND PROPERTY ENVIRONMENT "HOCKET_CHECK=1")
 
 file(GLOB example_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.c")
 foreach(source IN LISTS example_sources)

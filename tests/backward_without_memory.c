@@ -1,4 +1,4 @@
-/* A backward pass while memory is short: each gradient is right or it is failed, never zero or old, whichever allocation fails. */
+/* Recording and a backward pass while memory is short: each gradient is right or it is failed, never zero or old, whichever allocation fails. */
 #include "check.h"
 #include "failing_memory.h"
 
@@ -27,7 +27,8 @@ static hk_array *record(hk_array *w, hk_array *x)
     return hk_multiply(w, hk_square(x));
 }
 
-static void test_pass(hk_engine engine, bool all)
+/* The gradients are those of an earlier pass before: 0 or that would be silently wrong. `is_recorded`: before memory fails. */
+static void test_pass(hk_engine engine, bool all, bool is_recorded)
 {
     CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.engine = engine})));
     const hk_device device = hk_device_default();
@@ -38,9 +39,12 @@ static void test_pass(hk_engine engine, bool all)
                  *x = hk_full(hk_shape(SIZE), 2, HK_F32, device);
         hk_attach_grad(w, HK_GRAD_WRITE);
         hk_attach_grad(x, HK_GRAD_WRITE);
-        hk_array *y = record(w, x);
+        hk_backward_from(record(w, x), hk_full(hk_shape(SIZE), 2, HK_F32, device));
+        hk_array *y = is_recorded ? record(w, x) : NULL;
         hk_wait_all();
         failing_begin(after, all);
+        if (!is_recorded)
+            y = record(w, x);
         hk_backward(y);
         failed = failing_end();
         const bool w_failed = !hk_ok(hk_wait(hk_grad(w))), x_failed = !hk_ok(hk_wait(hk_grad(x)));
@@ -56,8 +60,10 @@ static void test_pass(hk_engine engine, bool all)
 int main(void)
 {
     for (int all = 0; all < 2; all++) {
-        test_pass(HK_ENGINE_SERIAL, all);
-        test_pass(HK_ENGINE_ASYNC, all);
+        for (int is_recorded = 0; is_recorded < 2; is_recorded++) {
+            test_pass(HK_ENGINE_SERIAL, all, is_recorded);
+            test_pass(HK_ENGINE_ASYNC, all, is_recorded);
+        }
     }
     return check_result();
 }

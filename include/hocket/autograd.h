@@ -6,8 +6,10 @@
  * gradients will read, and no more, until a backward pass or the last handle to the results lets go of
  * it. Gradients of gradients are not recorded.
  *
- * What backward reads must not be overwritten between recording and hk_backward: hk_write, calls that
- * write into an array, and hk_sgd on a parameter that a recorded call still needs change the gradients. */
+ * A gradient is right or it is failed. Where something writes over what a gradient will read, between the recorded call and
+ * hk_backward, the gradients that read it are failed by a record that names both lines. Ranges of bytes count: a slice beside
+ * may be written. While recording, no call may write into an array that wants a gradient, nor write what wants one into an
+ * array: that array is failed, and keeps its bytes (hk_recover). */
 #ifndef HOCKET_AUTOGRAD_H
 #define HOCKET_AUTOGRAD_H
 
@@ -87,7 +89,8 @@ HK_API hk_array *hk_detach(hk_array *x);
  * Does not wait. Returns what could be checked at once: y was not recorded, was differentiated before, an
  * operator on the way has no gradient. Gradients that this concerns are failed by the same record, and
  * hk_wait_all reports it; so a program may ignore the result. Calls of the backward pass carry the source
- * position of the recorded call that they differentiate. */
+ * position of the recorded call that they differentiate. Where the host had no memory to record a call, all gradients that
+ * the pass may have had to reach are failed, those of other results perhaps included. */
 HK_API const hk_status *hk_backward(hk_array *y);
 /* The same with dy, of y's shape, dtype and device, in place of ones. */
 HK_API const hk_status *hk_backward_from(hk_array *y, hk_array *dy);

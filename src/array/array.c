@@ -2,6 +2,7 @@
 #include "array/array.h"
 
 #include "array/handle.h"
+#include "base/config.h"
 #include "base/sanitizer.h"
 
 #include <pthread.h>
@@ -129,6 +130,10 @@ void hki_array_free(hk_array *x)
     void *autograd = atomic_load_explicit(&x->autograd, memory_order_acquire);
     if (autograd && hki_array_autograd_drop)
         hki_array_autograd_drop(autograd);
+    if (atomic_load_explicit(&hki_config_checks, memory_order_relaxed)) {
+        hki_array_bury(x);
+        return;
+    }
     hki_storage *storage = x->storage;
     if (x != &storage->first)
         free(x);
@@ -206,8 +211,11 @@ const hk_status *hki_array_gone(const hk_array *x)
     if (!x)
         return hki_status_create(HK_INVALID_ARGUMENT, NULL, "an array is NULL");
     const hki_storage *storage = x->storage;
-    if (storage->record)
+    if (storage->record) {
+        if (atomic_load_explicit(&storage->released, memory_order_relaxed))
+            hki_released_is_used((hki_storage *)storage);
         return hk_status_retain(storage->record);
+    }
     return hki_runtime_alive(storage->var.runtime) ? NULL : hki_runtime_gone(storage->var.runtime);
 }
 

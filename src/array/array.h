@@ -54,11 +54,13 @@ struct hki_storage {
     bool is_pinned;         /* its memory is of device->pinned */
     bool is_small;          /* its memory is `room` */
     atomic_bool is_passing; /* its memory goes back to the system when it is freed */
+    _Atomic(unsigned char)
+        released;      /* see released.c; 0 but where it carries the record of a released handle */
+    atomic_uint names; /* who knows it by its address alone, and one for all of counts */
     /* The device's address, which only its class functions understand; NULL until a task that writes
      * has been prepared; never NULL when bytes is 0, so that kernels need not care. */
     _Atomic(void *) data;
     _Atomic(uint64_t) counts; /* handles << 32 | uses */
-    atomic_uint names;        /* who knows it by its address alone, and one for all of counts */
     const hk_status *record;  /* counted; NULL but for a failed array that no runtime can carry */
     /* So that an array is one allocation: the handle that it is made with, and the memory of one of at most
      * HKI_SMALL_BYTES in the host's memory, from the first address here that is a multiple of that. */
@@ -115,6 +117,10 @@ extern void (*hki_array_autograd_drop)(void *autograd);
 /* Set once by the autograd room: `view` (live, not failed) has been made from `source` and shows some of
  * its elements, as its shape, strides and offset say. Called by hki_array_view. */
 extern void (*hki_array_view_record)(hk_array *source, hk_array *view);
+
+/* Set once by the autograd room: the thread records, and x wants a gradient, so that writing into it would change values
+ * behind the tape's back. */
+extern bool (*hki_array_is_recorded)(hk_array *x);
 
 /* In program order, `to` becomes the values of `from`, of the same shape and dtype, in another
  * device's memory, and fails where `from` has; neither has failed at its call. Asks and tells the

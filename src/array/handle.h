@@ -27,4 +27,10 @@ hk_array *hki_scope_add(hk_array *x);
 /* Takes x out of this thread's list, if it is there; false when it is not. */
 bool hki_scope_forget(hk_array *x);
 
+/* Instead of hki_array_free where HOCKET_CHECK asks for it: x stays, failed by a record that says so, until many others have
+ * been released. */
+void hki_array_bury(hk_array *x);
+/* Somebody uses a released handle, which has this storage: tells so, once. */
+void hki_released_is_used(hki_storage *grave);
+
 #endif

@@ -385,7 +385,8 @@ void(hk_write)(hk_array *x, const void *data, size_t bytes)
         hk_status_release(gone);
         return;
     }
-    if (x && !x->read_only && bytes == bytes_of(x) && (data || !bytes)) {
+    const bool is_recorded = x && hki_array_is_recorded && hki_array_is_recorded(x);
+    if (x && !x->read_only && !is_recorded && bytes == bytes_of(x) && (data || !bytes)) {
         if (hki_device_is_host(x->storage->device))
             writing_issue(x, data, bytes);
         else
@@ -400,6 +401,11 @@ void(hk_write)(hk_array *x, const void *data, size_t bytes)
                                 "x is a broadcast view, %s, which can only be read; write to what "
                                 "it was made from",
                                 text);
+    else if (is_recorded)
+        hki_array_fail_in_place(
+            x, "write", &x, 1, HK_INVALID_ARGUMENT,
+            "while recording, x wants a gradient and cannot be written into; do "
+            "it between hk_pause_begin and hk_pause_end");
     else if (bytes != bytes_of(x))
         hki_array_fail_in_place(x, "write", &x, 1, HK_INVALID_ARGUMENT,
                                 "bytes is %zu, but %s has %" PRIu64, bytes, text, bytes_of(x));

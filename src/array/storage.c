@@ -26,6 +26,7 @@ static hki_storage *storage_new(hki_device *device, uint64_t bytes)
     storage->bytes = bytes;
     storage->is_pinned = storage->is_small = false;
     atomic_init(&storage->is_passing, false);
+    atomic_init(&storage->released, 0);
     storage->record = NULL;
     HKI_POISON(storage->room, sizeof storage->room);
     atomic_init(&storage->data, bytes ? NULL : empty_data);

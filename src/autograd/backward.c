@@ -16,11 +16,10 @@ typedef struct backward_pass {
     uint64_t id;
     pass_entry *entries;
     size_t count, capacity;
+    bool is_lost;           /* through what could not be recorded */
     hk_array *failure;      /* carries the first failure; of the current scope */
     const hk_status *error; /* the same, counted */
 } backward_pass;
-
-static uint64_t pass_count; /* backward lock */
 
 /* Notes a failure and returns an array that carries it, or an earlier one of `input` (NULL: none). */
 HK_PRINTF(6, 7)
@@ -122,6 +121,46 @@ static void leaf_finish(hki_tape_node *leaf)
     hk_array_release(sum);
 }
 
+/* A failed array that says who wrote over what the gradient of the node's call is to read. index -1: the result. */
+static hk_array *fail_overwritten(backward_pass *pass, const hki_tape_node *node,
+                                  const hki_watch *watch, int index)
+{
+    char part[64] = "the result", place[320] = "";
+    if (index >= 0)
+        hki_op_input_name(node->op, index, part, sizeof part);
+    if (watch->source.file)
+        hki_format(place, sizeof place, " at %s:%d", watch->source.file, watch->source.line);
+    return pass_fail(
+        pass, node->device, node->op->name, NULL, HK_INVALID_ARGUMENT,
+        "%s was overwritten by %s%s after this call and before hk_backward, which reads "
+        "it; write to it later, or record with a copy of it",
+        part, watch->operation ? watch->operation : "another thread", place);
+}
+
+/* What the gradient is to read, in the current scope: `kept`, or a failed array where somebody wrote over that. */
+static hk_array *kept_value(backward_pass *pass, const hki_tape_node *node, hk_array *kept,
+                            hki_watch *watch, int index)
+{
+    if (!kept || !hki_watch_is_written(watch))
+        return kept;
+    return hki_failed_like(kept->storage->device, kept->shape, kept->dtype,
+                           fail_overwritten(pass, node, watch, index));
+}
+
+/* What came meanwhile, from another thread: a failed array if it did so while the gradient was issued; else NULL. */
+static hk_array *overwritten_meanwhile(backward_pass *pass, hki_tape_node *node,
+                                       const hki_grad_call *call)
+{
+    if (node->output && call->output == node->output && hki_watch_end(&node->output_watch))
+        return fail_overwritten(pass, node, &node->output_watch, -1);
+    for (int i = 0; i < node->input_count; i++) {
+        hki_tape_input *input = &node->inputs[i];
+        if (input->kept && call->inputs[i] == input->kept && hki_watch_end(&input->watch))
+            return fail_overwritten(pass, node, &input->watch, i);
+    }
+    return NULL;
+}
+
 static void call_backward(backward_pass *pass, hki_tape_node *node, hk_array *dy)
 {
     const hk_op *op = node->op;
@@ -138,20 +177,21 @@ static void call_backward(backward_pass *pass, hki_tape_node *node, hk_array *dy
     call.op = op;
     call.options = node->options;
     call.input_count = node->input_count;
-    call.output = node->output;
+    call.output = kept_value(pass, node, node->output, &node->output_watch, -1);
     call.saved = node->saved;
     call.dy = dy;
     for (int i = 0; i < node->input_count; i++) {
         call.dx[i] = NULL;
-        call.inputs[i] = node->inputs[i].kept;
+        call.inputs[i] = kept_value(pass, node, node->inputs[i].kept, &node->inputs[i].watch, i);
         call.input_shape[i] = node->inputs[i].shape;
         call.input_dtype[i] = node->inputs[i].dtype;
         call.wanted[i] = node->inputs[i].node != NULL;
     }
     op->grad(&call);
+    hk_array *failed = overwritten_meanwhile(pass, node, &call);
     for (int i = 0; i < node->input_count; i++)
         if (node->inputs[i].node && call.dx[i])
-            hki_tape_contribute(node->inputs[i].node, call.dx[i]);
+            hki_tape_contribute(node->inputs[i].node, failed ? failed : call.dx[i]);
 }
 
 /* The record of a call that could not be made is already that of dy. */
@@ -235,6 +275,10 @@ static void pass_begin(backward_pass *pass, hk_array *const *ys, hk_array *const
             if ((!dys || !dys[i] || head_fits(pass, y, dys[i])))
                 pass_visit(pass, node);
             hki_tape_node_release(node);
+        } else if (y == hki_array_no_memory()) {
+            pass->is_lost = true;
+            pass_fail(pass, NULL, "backward", NULL, HK_OUT_OF_MEMORY,
+                      "there was no host memory for y");
         } else if (y) {
             pass_fail(pass, y->storage->device, "backward", y, HK_INVALID_ARGUMENT,
                       "y depends on no attached gradient: it was not computed while recording "
@@ -270,37 +314,27 @@ static void pass_run(backward_pass *pass)
     }
 }
 
-/* In a list of nodes that are still to be looked at; NULL is ignored. */
-static void push_unseen(hki_tape_node **list, hki_tape_node *node, uint64_t id)
+static void leaf_refuse(hki_tape_node *leaf, void *argument)
 {
-    if (!node || node->kind == HKI_TAPE_LOST || node->pass == id)
-        return;
-    node->pass = id;
-    node->drop_next = *list; /* nobody drops it meanwhile: the heads hold all of them */
-    *list = node;
+    backward_pass *pass = argument;
+    if (leaf->grad)
+        hki_array_fail_in_place(leaf->grad, "backward", &pass->failure, 1,
+                                hk_status_code(pass->error), "%s", hk_status_message(pass->error));
 }
 
 /* The walk cannot be made: no gradient is computed, and those in reach say why. Needs no memory. */
 static void pass_refuse(backward_pass *pass, hk_array *const *ys, int count)
 {
-    const uint64_t id = ++pass_count;
     for (int i = 0; i < count; i++) {
         const hki_runtime *runtime = ys[i] ? ys[i]->storage->var.runtime : NULL;
         const bool is_here = runtime && hki_runtime_alive(runtime);
-        hki_tape_node *head = is_here ? hki_tape_node_of(ys[i]) : NULL, *list = NULL;
-        push_unseen(&list, head, id);
-        while (list) {
-            hki_tape_node *node = list;
-            list = node->drop_next;
-            if (node->kind == HKI_TAPE_LEAF && node->grad)
-                hki_array_fail_in_place(node->grad, "backward", &pass->failure, 1,
-                                        hk_status_code(pass->error), "%s",
-                                        hk_status_message(pass->error));
-            for (int j = 0; j < node->input_count; j++)
-                push_unseen(&list, node->inputs[j].node, id);
-        }
+        hki_tape_node *head = is_here ? hki_tape_node_of(ys[i]) : NULL;
+        if (!hki_tape_reach(&head, 1, leaf_refuse, pass))
+            pass->is_lost = true;
         hki_tape_node_release(head);
     }
+    if (pass->is_lost)
+        hki_tape_visit_lost(leaf_refuse, pass);
 }
 
 static const hk_status *backward(hk_array *const *ys, hk_array *const *dys, int count)
@@ -311,7 +345,7 @@ static const hk_status *backward(hk_array *const *ys, hk_array *const *dys, int 
     backward_pass pass = {0};
     bool was_backward = hki_trace_set_backward(true);
     hki_backward_lock();
-    pass.id = ++pass_count;
+    pass.id = hki_tape_next_pass();
     pass_begin(&pass, ys, dys, count);
     pass_discover(&pass);
     if (pass.error) {

@@ -79,6 +79,7 @@ hki_tape_node *hki_tape_node_create(hki_tape_kind kind, const hk_array *x,
     head_bytes = (head_bytes + 15) & ~(size_t)15;
     hki_tape_node *node = malloc(head_bytes + options_bytes);
     if (!node) {
+        hki_tape_lose(inputs, input_count);
         for (int i = 0; i < input_count; i++)
             hki_tape_node_release(inputs[i]);
         return &lost_node;
@@ -108,15 +109,28 @@ hki_tape_node *hki_tape_node_retain(hki_tape_node *node)
     return node;
 }
 
+void hki_tape_keep(hk_array **kept, hki_watch *watch, hk_array *x)
+{
+    uint64_t begin, end;
+    hki_array_range(x, &begin, &end);
+    hki_watch_begin(watch, &x->storage->var, begin, end, hki_last_sequence());
+    *kept = x;
+}
+
+static void let_go(hk_array **kept, hki_watch *watch)
+{
+    hki_watch_end(watch);
+    hk_array_release(*kept);
+    *kept = NULL;
+}
+
 void hki_tape_node_drop_kept(hki_tape_node *node)
 {
-    for (int i = 0; i < node->input_count; i++) {
-        hk_array_release(node->inputs[i].kept);
-        node->inputs[i].kept = NULL;
-    }
-    hk_array_release(node->output);
+    for (int i = 0; i < node->input_count; i++)
+        let_go(&node->inputs[i].kept, &node->inputs[i].watch);
+    let_go(&node->output, &node->output_watch);
     hk_array_release(node->saved);
-    node->output = node->saved = NULL;
+    node->saved = NULL;
 }
 
 static void clear(hki_tape_node *node)

@@ -74,25 +74,39 @@ static hk_array *keep_value(hk_array *x)
     return hk_take(hki_array_view(x, x->shape, x->strides, x->offset));
 }
 
+/* Those of the inputs that want a gradient, counted; the others NULL. False: of none. */
+static bool find_nodes(const hki_call *call, hki_tape_node **nodes)
+{
+    bool wanted = false;
+    for (int i = 0; i < call->input_count; i++) {
+        hk_array *x = call->inputs[i];
+        nodes[i] = x && !(call->op->no_grad_inputs >> i & 1) ? hki_tape_node_of(x) : NULL;
+        wanted |= nodes[i] != NULL;
+    }
+    return wanted;
+}
+
+static void release_nodes(const hki_call *call, hki_tape_node **nodes)
+{
+    for (int i = 0; i < call->input_count; i++)
+        hki_tape_node_release(nodes[i]);
+}
+
 static void record_call(const hki_call *call, hk_array *output, hk_array *saved)
 {
-    if (!recording.on || output == hki_array_no_memory())
+    if (!recording.on)
         return;
     const hk_op *op = call->op;
     if (atomic_load_explicit(&output->autograd, memory_order_relaxed))
         return; /* a view of an input, noted as that, or the input itself */
     hki_tape_node *nodes[HKI_MAX_INPUTS];
-    bool wanted = false;
-    for (int i = 0; i < call->input_count; i++) {
-        hk_array *x = call->inputs[i];
-        nodes[i] = x && !(op->no_grad_inputs >> i & 1) ? hki_tape_node_of(x) : NULL;
-        wanted |= nodes[i] != NULL;
-    }
-    if (!wanted)
+    if (!find_nodes(call, nodes))
         return;
-    if (!output->failed && !hki_dtype_is_real(output->dtype)) { /* constant almost everywhere */
-        for (int i = 0; i < call->input_count; i++)
-            hki_tape_node_release(nodes[i]);
+    if (output == hki_array_no_memory())
+        hki_tape_lose(nodes, call->input_count);
+    if (output == hki_array_no_memory() || (!output->failed && !hki_dtype_is_real(output->dtype))) {
+        release_nodes(
+            call, nodes); /* without a gradient: what is not real is constant almost everywhere */
         return;
     }
     size_t options_bytes = call->options ? op->options_bytes : 0;
@@ -114,11 +128,12 @@ static void record_call(const hki_call *call, hk_array *output, hk_array *saved)
         }
         input->shape = x->shape;
         input->dtype = x->dtype;
-        input->kept = keep_inputs ? hk_array_retain(x) : NULL;
+        if (keep_inputs)
+            hki_tape_keep(&input->kept, &input->watch, hk_array_retain(x));
     }
     if (node->kind == HKI_TAPE_CALL) {
         if (op->grad_keep & HKI_KEEP_OUTPUT)
-            node->output = keep_value(output);
+            hki_tape_keep(&node->output, &node->output_watch, keep_value(output));
         node->saved = saved ? hk_array_retain(saved) : NULL;
     }
     if (options_bytes)
@@ -160,16 +175,38 @@ static void record_view(hk_array *source, hk_array *view)
 }
 
 /* Writing into a recorded array would change values behind the tape's back. */
-static bool allow_overwrite(hki_call *call, hk_array *out)
+static bool is_recorded(hk_array *out)
 {
     hki_tape_node *node = recording.on ? hki_tape_node_of(out) : NULL;
-    if (!node)
-        return true;
     hki_tape_node_release(node);
-    return hki_call_refuse(
-        call, HK_INVALID_ARGUMENT,
-        "while recording, an array that wants a gradient cannot be written into; "
-        "do it between hk_pause_begin and hk_pause_end");
+    return node;
+}
+
+/* The tape follows values by their handles, so that it would lose one that is written over an array's elements. */
+static bool loses_gradient(const hki_call *call, const hk_array *out)
+{
+    hki_tape_node *nodes[HKI_MAX_INPUTS];
+    if (!recording.on || !call->op || !hki_dtype_is_real(out->dtype) || !find_nodes(call, nodes))
+        return false;
+    release_nodes(call, nodes);
+    return true;
+}
+
+static bool allow_overwrite(hki_call *call, hk_array *out)
+{
+    if (is_recorded(out))
+        return hki_call_refuse(
+            call, HK_INVALID_ARGUMENT,
+            "while recording, an array that wants a gradient cannot be written into; "
+            "do it between hk_pause_begin and hk_pause_end");
+    if (loses_gradient(call, out))
+        return hki_call_refuse(
+            call, HK_INVALID_ARGUMENT,
+            "while recording, what wants a gradient cannot be written into an array, where the "
+            "tape "
+            "would lose it; use the call that returns a new array, hk_detach the inputs, or write "
+            "between hk_pause_begin and hk_pause_end");
+    return true;
 }
 
 static void drop_node(void *node)
@@ -182,5 +219,6 @@ __attribute__((constructor)) static void set_hooks(void)
     hki_op_record = record_call;
     hki_op_overwrite = allow_overwrite;
     hki_array_view_record = record_view;
+    hki_array_is_recorded = is_recorded;
     hki_array_autograd_drop = drop_node;
 }

@@ -7,6 +7,7 @@
 #ifndef HOCKET_AUTOGRAD_TAPE_H
 #define HOCKET_AUTOGRAD_TAPE_H
 
+#include "engine/core/watch.h"
 #include "op/op.h"
 
 #include <hocket/autograd.h>
@@ -24,6 +25,7 @@ typedef struct hki_tape_node hki_tape_node;
 typedef struct hki_tape_input {
     hki_tape_node *node; /* counted; NULL: wants no gradient */
     hk_array *kept;      /* counted; NULL: the operator's gradient does not read it */
+    hki_watch watch;     /* of the kept elements */
     hk_dims shape;
     hk_dtype dtype;
 } hki_tape_input;
@@ -55,12 +57,15 @@ struct hki_tape_node {
     /* LEAF, changed by hk_attach_grad: */
     hk_array *grad; /* counted; NULL after HK_GRAD_NULL */
     hk_grad_mode mode;
+    bool is_lost; /* see hki_tape_lose */
+    hki_tape_node *next_lost;
 
     /* CALL and FAILED: */
     const hk_op *op;
     hk_source source;
-    hk_array *output, *saved; /* counted; NULL: not kept */
-    void *options;            /* a copy, behind the inputs; VIEW: hki_tape_layout */
+    hk_array *output, *saved; /* counted; NULL: not kept. Nobody else has `saved` */
+    hki_watch output_watch;
+    void *options; /* a copy, behind the inputs; VIEW: hki_tape_layout */
 
     int input_count;
     hki_tape_input inputs[];
@@ -72,7 +77,7 @@ hki_tape_node *hki_tape_node_of(const hk_array *x);
 void hki_tape_node_set(hk_array *x, hki_tape_node *node);
 
 /* A new node with count 1 and the next number after its own thread's and those of `inputs`, whose nodes
- * it takes. The static lost node when host memory is short. x: the value; keeps nothing of it. */
+ * it takes. The static lost node when host memory is short, after hki_tape_lose. x: the value; keeps nothing of it. */
 hki_tape_node *hki_tape_node_create(hki_tape_kind kind, const hk_array *x,
                                     hki_tape_node *const *inputs, int input_count,
                                     size_t options_bytes);
@@ -81,6 +86,24 @@ hki_tape_node *hki_tape_node_retain(hki_tape_node *node);
 void hki_tape_node_release(hki_tape_node *node);
 /* Lets go of the arrays that a CALL or FAILED node keeps, not of what is behind it. */
 void hki_tape_node_drop_kept(hki_tape_node *node);
+
+/* Keeps what x shows for the gradient of the node's call, the thread's latest: `kept` is one of the node's, with its watch. x is
+ * taken. */
+void hki_tape_keep(hk_array **kept, hki_watch *watch, hk_array *x);
+
+/* ---- reaching leaves, without memory (reach.c) ------------------------------------------------------- */
+
+/* Calls visit for each leaf behind the nodes (NULL ones are skipped), and for themselves. False: there is a lost node among
+ * them, too. Expects the backward lock. */
+bool hki_tape_reach(hki_tape_node *const *nodes, int count,
+                    void (*visit)(hki_tape_node *leaf, void *argument), void *argument);
+/* A call on these nodes' values could not be recorded: a pass through its result cannot reach the leaves behind them, and
+ * fails all that were ever lost so. Takes the backward lock. */
+void hki_tape_lose(hki_tape_node *const *nodes, int count);
+/* Those leaves. Expects the backward lock. */
+void hki_tape_visit_lost(void (*visit)(hki_tape_node *leaf, void *argument), void *argument);
+/* The next number of a pass. Expects the backward lock. */
+uint64_t hki_tape_next_pass(void);
 
 /* Excludes other backward passes and changes of attachments. Not held by what records. */
 void hki_backward_lock(void);

@@ -1,5 +1,7 @@
 #include "base/config.h"
 
+_Atomic(bool) hki_config_checks;
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -46,11 +46,13 @@ const hk_status *hki_configure(const hk_runtime_options *options, hki_runtime_co
         .cpu_devices = 1, .run_ahead_calls = 4096, .run_ahead_bytes = (int64_t)1 << 30};
     const hk_status *error = NULL;
     int engine = 0;
+    int64_t checks = 0;
     bool has_sims = options->sim && options->sim_count > 0;
     const hk_status *errors[] = {
         hki_config_integer("HOCKET_CPUS", 1, HKI_MAX_DEVICES, &config->cpu_devices),
         hki_config_integer("HOCKET_CORES", 1, HKI_MAX_CORES, &config->cpu_cores),
         hki_config_word("HOCKET_ENGINE", engines, &engine),
+        hki_config_integer("HOCKET_CHECK", 0, 1, &checks),
         hki_config_integer("HOCKET_RUN_AHEAD", 1, most, &config->run_ahead_calls),
         hki_config_integer("HOCKET_RUN_AHEAD_BYTES", 1, most, &config->run_ahead_bytes),
         hki_config_integer("HOCKET_INLINE_NS", -1, most, &config->inline_ns),
@@ -90,6 +92,8 @@ const hk_status *hki_configure(const hk_runtime_options *options, hki_runtime_co
         config->cuda.is_off = true;
         return error;
     }
+    if (checks)
+        atomic_store_explicit(&hki_config_checks, true, memory_order_relaxed);
     config->engine =
         options->engine == HK_ENGINE_DEFAULT ? engine : options->engine == HK_ENGINE_SERIAL;
     if (options->cpu_devices)

@@ -21,14 +21,15 @@ bool hki_direct_begin(hki_runtime *runtime, hki_var *const *reads, int count, hk
         !hki_environment_is_default())
         return false;
     hki_ring_acquire(runtime);
-    if ((write && !hki_var_is_idle_locked(write)) || !are_settled_locked(runtime, reads, count) ||
+    if ((write && (!hki_var_is_idle_locked(write) || write->watches)) ||
+        !are_settled_locked(runtime, reads, count) ||
         atomic_load_explicit(&runtime->stopping, memory_order_relaxed)) {
         hki_biased_release(&runtime->issue_lock);
         return false;
     }
     hki_sequence_note(++runtime->sequence);
     if (write && runtime->counts_writes)
-        write->version++;
+        write->version = runtime->sequence;
     runtime->direct_calls++;
     return true;
 }

@@ -34,7 +34,9 @@ typedef struct hki_var {
     uint64_t scored_read,
         scored_write; /* see sched/scoreboard.c; 0: not since it was last looked at; issue lock */
     _Atomic(hki_failure *) failures; /* failed byte ranges; NULL in the usual case */
-    uint64_t version; /* writes issued since a task first asked for versions; issue lock */
+    /* The sequence number of the latest write issued, of those since somebody first asked; 0: none. Issue lock. */
+    uint64_t version;
+    struct hki_watch *watches; /* core/watch.h; NULL: none; issue lock */
 } hki_var;
 
 void hki_var_init(hki_var *var, hki_runtime *runtime);
@@ -105,8 +107,8 @@ typedef struct hki_task_spec {
     bool collective;
     uint8_t
         queue; /* hki_queue_kind, of an accelerator; set to HKI_QUEUE_COMPUTE by hki_task_begin */
-    /* NULL (set by hki_task_begin), or room for a version by access, set by hki_task_submit: how many writes of any range
-     * of its variable were issued before. Two tasks that read a variable at the same version, and have not failed, see
+    /* NULL (set by hki_task_begin), or room for a version by access, set by hki_task_submit: which write of any range of
+     * its variable was the last to be issued before. Two tasks that read a variable at the same version, and have not failed, see
      * the same bytes, wherever and whenever they run. */
     uint64_t *versions;
     const char *operation; /* static text */
@@ -187,6 +189,8 @@ hki_runtime *hki_runtime_default_retained(void);
 hki_runtime *hki_runtime_current_retained(void);
 /* False when the runtime belongs to a parent process or has ended: nothing may be issued on it. */
 bool hki_runtime_alive(const hki_runtime *runtime);
+/* It is this process's, not a parent's before a fork; it may have ended. */
+bool hki_runtime_is_here(const hki_runtime *runtime);
 /* The record for a handle whose runtime is not alive: HK_FORKED or HK_CANCELLED; counted. */
 const hk_status *hki_runtime_gone(const hki_runtime *runtime);
 /* At exit, CUDA and its libraries end in their own time, while threads of the runtime may be amid a call of theirs. So the

@@ -1,5 +1,6 @@
 /* From a call to its task: begin, and submit. */
 #include "engine/core/stage.h"
+#include "engine/core/watch.h"
 #include "engine/policy/place.h"
 #include "engine/policy/throttle.h"
 #include "engine/wait/wait.h"
@@ -50,18 +51,13 @@ static void note_issued_locked(hki_runtime *runtime, const hki_task *task)
     runtime->issued_ns += hki_task_backlog_ns(task);
 }
 
-/* Only from when the first task asks: before, variables need not be touched here, whose lines of memory are the workers'. */
-static void count_writes_locked(hki_runtime *runtime, const hki_task_spec *spec)
+/* Only from when somebody asks: before, variables need not be touched here, whose lines of memory are the workers'. */
+static inline void note_writes_locked(hki_runtime *runtime, hki_task_spec *spec, uint64_t sequence)
 {
     if (HKI_USUALLY(!runtime->counts_writes && !spec->versions))
         return;
     runtime->counts_writes = true;
-    for (int i = 0; i < spec->access_count; i++) {
-        const hki_access *access = &spec->accesses[i];
-        if (spec->versions)
-            spec->versions[i] = access->var->version;
-        access->var->version += (access->mode & HKI_WRITE) != 0;
-    }
+    hki_writes_note_locked(spec, sequence);
 }
 
 static uint64_t submit_serial(hki_task *task)
@@ -74,7 +70,7 @@ static uint64_t submit_serial(hki_task *task)
     atomic_store_explicit(&task->sequence, sequence, memory_order_relaxed);
     hki_biased_acquire(&runtime->issue_lock);
     note_issued_locked(runtime, task);
-    count_writes_locked(runtime, &task->spec);
+    note_writes_locked(runtime, &task->spec, sequence);
     hki_tracing_issue(task);
     hki_biased_release(&runtime->issue_lock);
     hki_tracing_ready(task);
@@ -174,7 +170,7 @@ uint64_t hki_task_submit(hki_task *task)
     if (place != HKI_PLACE_RING)
         hki_ring_keep_order_locked(runtime);
     const uint64_t sequence = take_sequence_locked(runtime, task);
-    count_writes_locked(runtime, &task->spec);
+    note_writes_locked(runtime, &task->spec, sequence);
     if (place == HKI_PLACE_AT_ONCE && HKI_USUALLY(is_free_locked(&task->spec))) {
         run_at_once_locked(task);
         hki_biased_release(&runtime->issue_lock);

@@ -16,6 +16,7 @@ void hki_var_init(hki_var *var, hki_runtime *runtime)
     var->scored_read = var->scored_write = 0;
     atomic_init(&var->failures, NULL);
     var->version = 0;
+    var->watches = NULL;
     hki_tracing_var(var);
 }
 

@@ -44,7 +44,7 @@ void hki_runtime_release(hki_runtime *runtime)
 {
     /* In the child of a fork, threads that are not there may be amid using the parent's: it stays where it is. */
     if (atomic_fetch_sub_explicit(&runtime->refs, 1, memory_order_acq_rel) == 1 &&
-        runtime->generation == atomic_load_explicit(&fork_generation, memory_order_relaxed))
+        hki_runtime_is_here(runtime))
         runtime->destroy(runtime);
 }
 
@@ -58,15 +58,19 @@ hki_runtime *hki_runtime_current_retained(void)
     return runtime;
 }
 
+bool hki_runtime_is_here(const hki_runtime *runtime)
+{
+    return runtime->generation == atomic_load_explicit(&fork_generation, memory_order_relaxed);
+}
+
 bool hki_runtime_alive(const hki_runtime *runtime)
 {
-    return runtime->generation == atomic_load_explicit(&fork_generation, memory_order_relaxed) &&
-           !hki_is_stopping(runtime);
+    return hki_runtime_is_here(runtime) && !hki_is_stopping(runtime);
 }
 
 const hk_status *hki_runtime_gone(const hki_runtime *runtime)
 {
-    if (runtime->generation == atomic_load(&fork_generation))
+    if (hki_runtime_is_here(runtime))
         return hk_status_retain(runtime->cancelled);
     return hki_status_create(
         HK_FORKED, NULL,

@@ -49,7 +49,7 @@ struct hki_runtime {
     /* Issue lock: */
     _Alignas(HKI_CACHE_LINE) hki_biased_lock issue_lock;
     uint64_t sequence;
-    bool counts_writes;   /* a task has asked for versions */
+    bool counts_writes;   /* somebody has asked for versions: core/watch.h */
     hki_task *free_tasks; /* each with others: see hki_task.returned */
     hki_task *free_slots[HKI_FREE_SLOTS];
     int free_slot_count;

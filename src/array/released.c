@@ -1,0 +1,121 @@
+/* Handles after their release, where HOCKET_CHECK asks for it. They stay for a while, failed by a record that says when they were
+ * released: a use does no harm, fails what is made from them, and is told. */
+#include "array/handle.h"
+
+#include "base/config.h"
+#include "base/sync.h"
+#include "base/text.h"
+#include "engine/core/task.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    KEPT = 1 << 14 /* handles: some 15 MB */
+};
+
+enum { IS_RELEASED = 1, IS_TOLD };
+
+typedef struct buried {
+    hk_array *x;
+    hki_storage *grave; /* its handle */
+    hki_storage
+        *own; /* the storage that the handle is part of, its name; NULL: it is memory of its own */
+} buried;
+
+static hki_lock lock;
+static struct {
+    buried *ring;
+    size_t next;
+} kept; /* the lock's */
+
+static void child_unlock(void)
+{
+    atomic_store_explicit(&lock.state, 0, memory_order_relaxed);
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, child_unlock);
+}
+
+/* What has been there longest gives way, and is the caller's. False: no memory. */
+static bool exchange(buried *one)
+{
+    hki_lock_acquire(&lock);
+    if (!kept.ring)
+        kept.ring = calloc(KEPT, sizeof *kept.ring);
+    const bool is_kept = kept.ring;
+    if (is_kept) {
+        const buried old = kept.ring[kept.next];
+        kept.ring[kept.next] = *one;
+        kept.next = (kept.next + 1) % KEPT;
+        *one = old;
+    }
+    hki_lock_release(&lock);
+    return is_kept;
+}
+
+static void drop(const buried *one)
+{
+    if (one->own)
+        hki_storage_release_name(one->own);
+    else
+        free(one->x);
+    if (one->grave)
+        hki_storage_release_handle(one->grave);
+}
+
+static hki_storage *grave_create(const hk_array *x)
+{
+    char text[224];
+    hki_array_describe(x, text, sizeof text);
+    const hk_source source = hki_source_get();
+    const hki_status_facts facts = {
+        .operation = "release", .file = source.file, .line = source.line};
+    const hk_status *record =
+        hki_status_create(HK_INVALID_ARGUMENT, &facts,
+                          "%s was used after its release, which followed this call", text);
+    hki_storage *grave = hki_storage_create_detached(x->storage->device, record);
+    hk_status_release(record);
+    if (grave)
+        atomic_store_explicit(&grave->released, IS_RELEASED, memory_order_relaxed);
+    return grave;
+}
+
+void hki_array_bury(hk_array *x)
+{
+    hki_storage *storage = x->storage;
+    if (atomic_load_explicit(&storage->released, memory_order_relaxed)) {
+        hki_released_is_used(storage); /* released again */
+        return;
+    }
+    buried one = {.x = x, .own = x == &storage->first ? storage : NULL};
+    if (one.own)
+        hki_storage_retain_name(storage);
+    one.grave = grave_create(x);
+    if (one.grave) {
+        atomic_store_explicit(&x->refs, 1, memory_order_relaxed);
+        atomic_store_explicit(&x->autograd, NULL, memory_order_relaxed);
+        x->failed = true;
+        x->shape = (hk_dims){0};
+        x->size = x->offset = 0;
+        x->storage = one.grave;
+    }
+    if (!one.grave || exchange(&one))
+        drop(&one);
+    hki_storage_release_handle(storage);
+}
+
+void hki_released_is_used(hki_storage *grave)
+{
+    unsigned char expected = IS_RELEASED;
+    if (!atomic_compare_exchange_strong(&grave->released, &expected, IS_TOLD))
+        return;
+    const hk_source here = hki_source_get();
+    fprintf(stderr, "hocket: %s:%d: %s: %s:%d\n", here.file ? here.file : "?", here.line,
+            hk_status_message(grave->record), hk_status_file(grave->record),
+            hk_status_line(grave->record));
+    hki_runtime_note_failure(grave->device->runtime, grave->record);
+}

@@ -1,0 +1,85 @@
+#include "engine/core/watch.h"
+
+#include "engine/core/runtime.h"
+
+void hki_writes_count(hki_runtime *runtime)
+{
+    hki_biased_acquire(&runtime->issue_lock);
+    runtime->counts_writes = true;
+    hki_biased_release(&runtime->issue_lock);
+}
+
+void hki_watch_begin(hki_watch *watch, hki_var *var, uint64_t begin, uint64_t end,
+                     uint64_t sequence)
+{
+    hki_runtime *runtime = var->runtime;
+    if (!hki_runtime_is_here(runtime))
+        return;
+    hki_biased_acquire(&runtime->issue_lock);
+    runtime->counts_writes = true;
+    *watch = (hki_watch){.next = var->watches,
+                         .link = &var->watches,
+                         .var = var,
+                         .begin = begin,
+                         .end = end,
+                         .is_written = var->version > sequence};
+    if (watch->next)
+        watch->next->link = &watch->next;
+    var->watches = watch;
+    hki_biased_release(&runtime->issue_lock);
+}
+
+/* In the child of a fork nobody writes to the parent's variables, and its lock may be taken for ever. */
+static bool acquire(const hki_watch *watch)
+{
+    if (!watch->var || !hki_runtime_is_here(watch->var->runtime))
+        return false;
+    hki_biased_acquire(&watch->var->runtime->issue_lock);
+    return true;
+}
+
+bool hki_watch_is_written(hki_watch *watch)
+{
+    if (!acquire(watch))
+        return watch->is_written;
+    const bool is_written = watch->is_written;
+    hki_biased_release(&watch->var->runtime->issue_lock);
+    return is_written;
+}
+
+bool hki_watch_end(hki_watch *watch)
+{
+    if (acquire(watch)) {
+        *watch->link = watch->next;
+        if (watch->next)
+            watch->next->link = watch->link;
+        hki_biased_release(&watch->var->runtime->issue_lock);
+    }
+    watch->var = NULL;
+    return watch->is_written;
+}
+
+static void note_write(const hki_access *access, const hki_task_spec *spec)
+{
+    for (hki_watch *watch = access->var->watches; watch; watch = watch->next) {
+        if (watch->is_written || access->begin >= watch->end || watch->begin >= access->end)
+            continue;
+        watch->is_written = true;
+        watch->operation = spec->operation;
+        watch->source = spec->source;
+    }
+}
+
+void hki_writes_note_locked(hki_task_spec *spec, uint64_t sequence)
+{
+    for (int i = 0; i < spec->access_count; i++) {
+        const hki_access *access = &spec->accesses[i];
+        if (spec->versions)
+            spec->versions[i] = access->var->version;
+        if (!(access->mode & HKI_WRITE))
+            continue;
+        access->var->version = sequence;
+        if (access->var->watches && !(access->mode & HKI_KEEP))
+            note_write(access, spec);
+    }
+}
