@@ -77,7 +77,8 @@ HK_BEGIN_DECLS
 #endif
 
 HK_API hk_array *hk_array_retain(hk_array *x);
-/* Drops one count; NULL is ignored. Never blocks; work in flight keeps what it needs. */
+/* Drops one count; NULL is ignored. Never blocks; work in flight keeps what it needs. A handle without counts must not be used:
+ * where HOCKET_CHECK is 1, a use is told on the standard error and fails as an array does. */
 HK_API void hk_array_release(hk_array *x);
 
 /* ---- facts, never blocking ---------------------------------------------------------------------- */
