@@ -118,7 +118,7 @@ static bool is_candidate(const hki_node *node, const hki_device *device)
 static bool is_wide_sum(const finder *self, const hki_node *node, const hki_batch *batch)
 {
     int64_t read = 0, made = 0;
-    if (node->op == &hki_op_conv2d_backward_weight)
+    if (node->op->fuse == HKI_FUSE_CONVOLUTION_WEIGHT)
         return false;
     for (int i = 0; i < node->input_count; i++)
         if ((batch->first | batch->last) >> i & 1)

@@ -221,6 +221,29 @@ hki_batch_kind hki_batch_first(hki_batch *batch);
 hki_batch_kind hki_batch_all(hki_batch *batch);
 hki_batch_kind hki_batch_elementwise(hki_batch *batch);
 
+/* ---- fusion --------------------------------------------------------------------------------------------- */
+
+/* How a captured step may join a call with its neighbours, or leave it out. A role promises what is computed, from which
+ * inputs, with which options; an operator without one always runs its own kernel. */
+typedef enum hki_fuse_role {
+    HKI_FUSE_NONE,
+    HKI_FUSE_COPY, /* x, whole and unchanged, in memory of its own */
+    /* Convolution of x, weight, bias?; its gradients from dy, weight and from x, dy: of weight, and of bias where there is
+     * an output 1. Options as of operators/conv2d.h; weights are constants for all samples. */
+    HKI_FUSE_CONVOLUTION,
+    HKI_FUSE_CONVOLUTION_DATA,
+    HKI_FUSE_CONVOLUTION_WEIGHT,
+    HKI_FUSE_LAYER,   /* x weight^T + bias, of x, weight, bias? */
+    HKI_FUSE_PRODUCT, /* a b */
+    /* Pooling of x; its gradients from dy, and from x, dy. Options as of operators/pool2d.h. */
+    HKI_FUSE_POOL_AVERAGE,
+    HKI_FUSE_POOL_MAX,
+    HKI_FUSE_POOL_AVERAGE_GRAD,
+    HKI_FUSE_POOL_MAX_GRAD,
+    HKI_FUSE_RELU,     /* max(x, 0) */
+    HKI_FUSE_RELU_GRAD /* dy where y > 0, else 0, of dy, y */
+} hki_fuse_role;
+
 /* ---- samples for the conformance test ------------------------------------------------------------------ */
 
 typedef enum hki_sample_kind {
@@ -297,6 +320,7 @@ struct hk_op {
     /* Optional: how it treats a batch; then its kernel works on any run of samples, whatever
      * `extent` is split by. */
     hki_batch_kind (*batch)(hki_batch *batch);
+    hki_fuse_role fuse;
     void (*grad)(hki_grad_call *call); /* NULL: no gradient */
     unsigned grad_keep;
     unsigned no_grad_inputs; /* bit i: input i never has a gradient (indices, labels) */

@@ -198,6 +198,7 @@ const hk_op hki_op_copy = {
     .split = HKI_SPLIT_ELEMENTS,
     .plan = plan,
     .batch = hki_batch_elementwise,
+    .fuse = HKI_FUSE_COPY,
     .kernel = {[HKI_CPU] = copy_kernel},
     .grad = copy_grad,
     .reference = copy_reference,

@@ -449,14 +449,18 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 #define ARGUMENTS_G2S(name) HKI_ARGUMENTS(name, SCALAR_ARGUMENTS)
 #define ARGUMENTS_G3(name)
 
-#define ROW(kind, op, dtypes, ns, real, integer, expected, samples, gradient, formula, doc)        \
-    OPERATOR(kind, op, dtypes, ns, expected, samples, gradient, formula, doc, NULL, true)
+/* A row without a role has HKI_FUSE_NONE in the place of one. */
+#define ROW(...) ROW_FUSED(__VA_ARGS__, HKI_FUSE_NONE, )
+#define ROW_FUSED(kind, op, dtypes, ns, real, integer, expected, samples, gradient, formula, doc,  \
+                  role, ...)                                                                       \
+    OPERATOR(kind, op, dtypes, ns, expected, samples, gradient, formula, doc, NULL, true, role)
 #define CHECKED(kind, op, dtypes, ns, real, integer, expected, samples, gradient, formula, doc,    \
                 check, text)                                                                       \
-    OPERATOR(kind, op, dtypes, ns, expected, samples, gradient, formula, doc, text, false)
+    OPERATOR(kind, op, dtypes, ns, expected, samples, gradient, formula, doc, text, false,         \
+             HKI_FUSE_NONE)
 
 #define OPERATOR(kind, op, dtype_set, cost, expected, sampled, gradient, text, about, why,         \
-                 never_fails)                                                                      \
+                 never_fails, role)                                                                \
     ARGUMENTS_##kind(op) static double reference_##op(double a, double b, double c, double s)      \
     {                                                                                              \
         (void)b, (void)c, (void)s;                                                                 \
@@ -476,6 +480,7 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
                                .dtypes = DTYPES_##kind(dtype_set),                                 \
                                .elementwise = true,                                                \
                                .batch = hki_batch_elementwise,                                     \
+                               .fuse = role,                                                       \
                                .infallible = never_fails,                                          \
                                .split = HKI_SPLIT_ELEMENTS,                                        \
                                .plan = plan,                                                       \

@@ -254,6 +254,7 @@ const hk_op hki_op_linear = {
     .split = HKI_SPLIT_PLAN,
     .plan = linear_plan,
     .batch = linear_batch,
+    .fuse = HKI_FUSE_LAYER,
     .kernel = {[HKI_CPU] = linear_cpu},
     .grad = linear_grad,
     .grad_keep = HKI_KEEP_INPUTS,

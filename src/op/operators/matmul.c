@@ -326,6 +326,7 @@ const hk_op hki_op_matmul = {
     .split = HKI_SPLIT_PLAN,
     .plan = matmul_plan,
     .batch = matmul_batch,
+    .fuse = HKI_FUSE_PRODUCT,
     .kernel = {[HKI_CPU] = matmul_cpu},
     .grad = matmul_grad,
     .grad_keep = HKI_KEEP_INPUTS,
