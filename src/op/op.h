@@ -159,11 +159,22 @@ typedef struct hki_kernel_call {
     int64_t grain;
     int method; /* the plan's */
     size_t partial_bytes;
-    char *partials; /* piece_count * partial_bytes, 64-byte aligned each; NULL: none */
+    char *partials;      /* piece_count * partial_bytes, 64-byte aligned each; NULL: none */
+    int64_t first_piece; /* the number of the first piece, 0 but in chains */
+    /* What comes before, where the call is a part of one: so many elements or rows, by which it is split. For messages that
+     * name one. */
+    int64_t first_index;
     hki_task *task; /* for hki_task_fail */
 } hki_kernel_call;
 
-/* Computes elements/rows/samples [begin, end) of the extent. Single-threaded, re-entrant. */
+/* The partials of that piece. */
+static inline void *hki_partials_of(const hki_kernel_call *call, int64_t piece)
+{
+    return call->partials + (piece - call->first_piece) * (int64_t)call->partial_bytes;
+}
+
+/* Computes elements/rows/samples [begin, end) of the extent. Single-threaded, re-entrant. piece: for hki_partials_of and
+ * hki_task_fail. */
 typedef void (*hki_kernel_fn)(const hki_kernel_call *call, int64_t piece, int64_t begin,
                               int64_t end);
 

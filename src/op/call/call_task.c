@@ -286,6 +286,7 @@ static void payload_init(call_payload *payload, const hki_call_parts *parts)
     call->method = parts->plan->method;
     call->partial_bytes = piece_stride(parts->plan->partial_bytes);
     call->partials = NULL;
+    call->first_piece = call->first_index = 0;
     for (int i = 0; i < HKI_MAX_INPUTS; i++) {
         call->in[i].data = NULL;
         call->in[i].ndim = -1;

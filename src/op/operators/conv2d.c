@@ -265,7 +265,7 @@ static void weight_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
 {
     const hki_tensor *x = &call->in[0], *dy = &call->in[1];
     const bool f64 = x->dtype == HK_F64;
-    char *sums = call->partials + piece * (int64_t)call->partial_bytes;
+    char *sums = hki_partials_of(call, piece);
     hki_conv2d_geometry g = hki_conv2d_weight_geometry(x->dims, dy->dims, call->options);
     g.method = (hki_conv2d_method)call->method;
     if (begin >= end) {

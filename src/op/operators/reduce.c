@@ -180,9 +180,7 @@ static void reduce_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
         hki_reduce_word tile[HKI_REDUCE_TILE], *words = tile;
         next = kept_end - k > HKI_REDUCE_TILE ? k + HKI_REDUCE_TILE : kept_end;
         if (geometry.parts)
-            words =
-                (hki_reduce_word *)(void *)(call->partials + piece * (int64_t)call->partial_bytes) +
-                k;
+            words = (hki_reduce_word *)hki_partials_of(call, piece) + k;
         hki_reduce_words(kind, x->dtype, &geometry, x->data, k, next, gone_begin, gone_end, words);
         if (!geometry.parts)
             store(call, &geometry, words, k, next);

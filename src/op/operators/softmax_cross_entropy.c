@@ -86,7 +86,8 @@ static int64_t label_of(const hki_kernel_call *call, int64_t piece, int64_t row)
     hki_task_fail(
         call->task, piece, HK_OUT_OF_RANGE,
         "labels[%lld] is %lld, but logits has %lld classes, so that a label is in [0, %lld)",
-        (long long)row, (long long)label, (long long)classes, (long long)classes);
+        (long long)(call->first_index + row), (long long)label, (long long)classes,
+        (long long)classes);
     return -1;
 }
 

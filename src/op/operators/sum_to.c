@@ -163,7 +163,7 @@ static bool tensor_keeps_first(const hki_kernel_call *call)
 static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     const hki_tensor *in = &call->in[0], *out = &call->out[0];
-    double *sums = (double *)(call->partials + (size_t)piece * call->partial_bytes);
+    double *sums = hki_partials_of(call, piece);
     void (*add)(const sum_axes *, int, const char *, double *) =
         in->dtype == HK_F64 ? add_double : add_float;
     sum_axes axes;

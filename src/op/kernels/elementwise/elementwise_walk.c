@@ -145,6 +145,6 @@ int64_t hki_walk(const hki_kernel_call *call, int64_t begin, int64_t end, double
 void hki_walk_fail(const hki_kernel_call *call, int64_t piece, int64_t element, const char *text)
 {
     char where[HKI_ELEMENT_TEXT_BYTES];
-    hki_element_describe(&call->out[0], element, where, sizeof where);
+    hki_element_describe(&call->out[0], call->first_index + element, where, sizeof where);
     hki_task_fail(call->task, piece, HK_OUT_OF_RANGE, "%s at element %s", text, where);
 }
