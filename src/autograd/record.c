@@ -84,7 +84,7 @@ static void record_call(const hki_call *call, hk_array *output, hk_array *saved)
     hki_tape_node *nodes[HKI_MAX_INPUTS];
     bool wanted = false;
     for (int i = 0; i < call->input_count; i++) {
-        hk_array *x = call->inputs[i];
+        hk_array *x = call->arrays[i];
         nodes[i] = x && !(op->no_grad_inputs >> i & 1) ? hki_tape_node_of(x) : NULL;
         wanted |= nodes[i] != NULL;
     }
@@ -106,7 +106,7 @@ static void record_call(const hki_call *call, hk_array *output, hk_array *saved)
     node->source = hki_source_get();
     bool keep_inputs = node->kind == HKI_TAPE_CALL && op->grad_keep & HKI_KEEP_INPUTS;
     for (int i = 0; i < call->input_count; i++) {
-        hk_array *x = call->inputs[i];
+        hk_array *x = call->arrays[i];
         hki_tape_input *input = &node->inputs[i];
         if (!x) {
             input->shape = (hk_dims){.ndim = -1};

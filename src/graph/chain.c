@@ -199,10 +199,10 @@ static bool suits_rows(const hki_chain *chain)
 static bool has_sums(const hki_chain *chain)
 {
     bool sums = false;
-    hki_tensor tensors[HKI_MAX_INPUTS + HKI_MAX_OUTPUTS];
+    hki_chain_views views;
     hki_batch batch;
     for (int i = 0; i < chain->call_count; i++)
-        sums = sums || hki_chain_ask(&chain->calls[i], &batch, tensors) == HKI_BATCH_SUM;
+        sums = sums || hki_chain_ask(&chain->calls[i], &batch, &views) == HKI_BATCH_SUM;
     return sums;
 }
 

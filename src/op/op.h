@@ -125,14 +125,23 @@ typedef struct hki_call {
     const char *operation; /* in records and traces: op->name, or who called it; static text */
     hki_device *device;
     int input_count; /* one for each name of the signature; NULL: left out */
-    hk_array *const *inputs;
-    const void *options;                /* op->options_bytes bytes, never NULL when that is > 0 */
+    const hki_shape_view *inputs[HKI_MAX_INPUTS];
+    hk_array *const *arrays; /* the inputs themselves; not for infer and plan: NULL in chains */
+    const void *options;     /* op->options_bytes bytes, never NULL when that is > 0 */
     hk_dims out_shape[HKI_MAX_OUTPUTS]; /* infer fills these */
     hk_dtype out_dtype[HKI_MAX_OUTPUTS];
     uint64_t out_bytes[HKI_MAX_OUTPUTS]; /* set after infer */
     hk_code code;                        /* set through hki_call_refuse */
     char message[512];
 } hki_call;
+
+static inline void hki_call_set_inputs(hki_call *call, hk_array *const *arrays, int count)
+{
+    call->input_count = count;
+    call->arrays = arrays;
+    for (int i = 0; i < count; i++)
+        call->inputs[i] = arrays[i] ? &arrays[i]->view : NULL;
+}
 
 /* From infer: the call cannot be made. Returns false. The message names argument, value and remedy. */
 bool hki_call_refuse(hki_call *call, hk_code code, const char *format, ...) HK_PRINTF(3, 4);
@@ -216,7 +225,7 @@ typedef enum hki_batch_kind {
 typedef struct hki_batch {
     const void *options;
     int input_count;
-    const hki_tensor *in, *out; /* dims and strides only; ndim -1: left out */
+    const hki_shape_view *in[HKI_MAX_INPUTS], *out[HKI_MAX_OUTPUTS]; /* NULL: left out */
     /* Answers: bit i: input i carries samples, one for each index of its first axis, or, of a matrix,
      * of its last. Those of outputs lie along the first. The other inputs are shared by all samples. */
     unsigned first, last;
@@ -378,7 +387,7 @@ void hki_op_call_into(const hk_op *op, hk_array *const *inputs, int input_count,
 typedef void (*hki_op_record_fn)(const hki_call *call, hk_array *output, hk_array *saved);
 extern hki_op_record_fn hki_op_record;
 /* Set once by the autograd room, may stay NULL: asked before a call that writes into `out`; false after
- * hki_call_refuse when the tape forbids it. Neither `out` nor call->inputs is failed. */
+ * hki_call_refuse when the tape forbids it. Neither `out` nor call->arrays is failed. */
 typedef bool (*hki_op_overwrite_fn)(hki_call *call, hk_array *out);
 extern hki_op_overwrite_fn hki_op_overwrite;
 

@@ -158,7 +158,7 @@ static bool run_dense(const hki_call *call, const hk_array *out)
     bool dense = out->is_contiguous;
     hk_dtype dtype = HK_F32;
     for (int i = 0; i < call->input_count; i++) {
-        const hk_array *x = call->inputs[i];
+        const hk_array *x = call->arrays[i];
         dtype = x->dtype; /* the last one's: the first may be a condition */
         dense = dense && x->is_contiguous && (x->size == size || x->size == 1);
         run.in[i] = hki_array_kernel_data(x);

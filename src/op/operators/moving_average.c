@@ -7,11 +7,11 @@ HKI_ARGUMENTS_TABLE(moving_average, MOVING_AVERAGE_ARGUMENTS)
 
 static bool infer(hki_call *call)
 {
-    const hk_array *average = call->inputs[0], *sample = call->inputs[1];
+    const hki_shape_view *average = call->inputs[0], *sample = call->inputs[1];
     if (average->dtype != sample->dtype || !hki_dims_equal(&average->shape, &sample->shape)) {
         char has[224], wants[224];
-        hki_array_describe(average, has, sizeof has);
-        hki_array_describe(sample, wants, sizeof wants);
+        hki_shape_view_describe(average, has, sizeof has);
+        hki_shape_view_describe(sample, wants, sizeof wants);
         return hki_call_refuse(call, HK_INVALID_ARGUMENT,
                                "the average is %s, but must be %s like what it is an average of",
                                has, wants);
@@ -60,7 +60,7 @@ static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, in
 static void reference(const hki_call *call, const double *const *in, double *const *out)
 {
     const hki_moving_average_options *options = call->options;
-    int64_t size = hk_size(call->inputs[0]);
+    int64_t size = call->inputs[0]->size;
     for (int64_t i = 0; i < size; i++)
         out[0][i] = in[0][i] + options->weight * (options->factor * in[1][i] - in[0][i]);
 }

@@ -45,7 +45,7 @@ static bool check_options(hki_call *call, const hki_max_pool2d_options *options)
 
 static bool forward_infer(hki_call *call)
 {
-    const hk_array *x = call->inputs[0];
+    const hki_shape_view *x = call->inputs[0];
     char text[256];
     hki_dims_describe(&x->shape, text, sizeof text);
     if (x->shape.ndim != 4)
@@ -74,7 +74,7 @@ static bool forward_infer(hki_call *call)
 }
 
 /* Internal operators: what the forward one has accepted needs no text for people. */
-static bool check_backward(hki_call *call, const hki_pool2d_geometry *g, const hk_array *dy)
+static bool check_backward(hki_call *call, const hki_pool2d_geometry *g, const hki_shape_view *dy)
 {
     call->out_dtype[0] = dy->dtype;
     call->out_shape[0] = dy->shape;

@@ -81,7 +81,7 @@ static bool reduce_infer(hki_call *call)
 {
     const reduction *what = call->op->data;
     const hki_sum_options *options = call->options;
-    const hk_array *x = call->inputs[0];
+    const hki_shape_view *x = call->inputs[0];
     unsigned mask;
     if (!hki_reduce_mask(call, options, x->shape.ndim, &mask))
         return false;
@@ -91,7 +91,7 @@ static bool reduce_infer(hki_call *call)
         call->out_dtype[0] = what->mean ? HK_F64 : HK_I64;
     int64_t size = 0;
     hki_dims_size(&call->out_shape[0], &size);
-    if (what->kind != HKI_REDUCE_SUM && hk_size(x) == 0 && size > 0)
+    if (what->kind != HKI_REDUCE_SUM && x->size == 0 && size > 0)
         return hki_call_refuse(call, HK_INVALID_ARGUMENT,
                                "the %s of no elements is not defined: an axis to reduce has size 0",
                                call->op->name);
@@ -102,7 +102,7 @@ static bool reduce_infer(hki_call *call)
 
 static void reduce_plan(const hki_call *call, hki_plan *plan)
 {
-    const hk_array *x = call->inputs[0];
+    const hki_shape_view *x = call->inputs[0];
     const int64_t no_strides[HK_MAX_NDIM] = {0};
     hki_reduce_geometry geometry;
     hki_reduce_geometry_init(&geometry, x->shape.ndim, x->shape.dims, x->strides,
@@ -239,12 +239,12 @@ static bool extremum_backward_infer(hki_call *call)
 
 static void extremum_backward_plan(const hki_call *call, hki_plan *plan)
 {
-    const hk_array *x = call->inputs[0];
+    const hki_shape_view *x = call->inputs[0];
     unsigned mask = hki_reduce_mask_of(call->options, x->shape.ndim);
     plan->extent = 1;
     for (int i = 0; i < x->shape.ndim; i++)
         plan->extent *= mask >> i & 1 ? 1 : x->shape.dims[i];
-    plan->work_ns = 15 * (double)hk_size(x);
+    plan->work_ns = 15 * (double)x->size;
 }
 
 /* Shares g among the elements equal to value: two passes over what goes. */
@@ -307,24 +307,24 @@ static void extremum_backward_cpu(const hki_kernel_call *call, int64_t piece, in
 
 static hki_batch_kind sum_batch(hki_batch *batch)
 {
-    if (batch->in[0].ndim == 0)
+    if (batch->in[0]->shape.ndim == 0)
         return HKI_BATCH_NONE;
     hki_batch_kind each = hki_batch_first(batch);
-    return hki_reduce_mask_of(batch->options, batch->in[0].ndim) & 1 ? HKI_BATCH_SUM : each;
+    return hki_reduce_mask_of(batch->options, batch->in[0]->shape.ndim) & 1 ? HKI_BATCH_SUM : each;
 }
 
 /* Sums, divided at the end. */
 static hki_batch_kind mean_batch(hki_batch *batch)
 {
-    const hki_tensor *x = &batch->in[0];
+    const hki_shape_view *x = batch->in[0];
     hki_batch_kind kind = sum_batch(batch);
     if (kind != HKI_BATCH_SUM)
         return kind;
-    unsigned mask = hki_reduce_mask_of(batch->options, x->ndim);
+    unsigned mask = hki_reduce_mask_of(batch->options, x->shape.ndim);
     batch->as = &hki_op_sum;
     batch->divisor = 1;
-    for (int i = 0; i < x->ndim; i++)
-        batch->divisor *= mask >> i & 1 ? (double)x->dims[i] : 1;
+    for (int i = 0; i < x->shape.ndim; i++)
+        batch->divisor *= mask >> i & 1 ? (double)x->shape.dims[i] : 1;
     return x->dtype == HK_F32 || x->dtype == HK_F64 ? HKI_BATCH_SUM : HKI_BATCH_NONE;
 }
 
@@ -346,10 +346,10 @@ static int64_t result_index(const hk_dims *shape, unsigned mask, int64_t index)
 
 static void reduce_reference(const hki_call *call, const double *const *in, double *const *out)
 {
-    const hk_array *x = call->inputs[0];
+    const hki_shape_view *x = call->inputs[0];
     const unsigned mask = hki_reduce_mask_of(call->options, x->shape.ndim);
     const char *name = call->op->name;
-    int64_t in_size = hk_size(x), out_size = 0;
+    int64_t in_size = x->size, out_size = 0;
     hki_dims_size(&call->out_shape[0], &out_size);
     for (int64_t i = 0; i < out_size; i++)
         out[0][i] = strcmp(name, "max") == 0 ? -INFINITY : strcmp(name, "min") == 0 ? INFINITY : 0;

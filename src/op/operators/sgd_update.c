@@ -14,12 +14,12 @@ static bool is_valid(double value)
 
 static bool infer(hki_call *call)
 {
-    const hk_array *x = call->inputs[0], *grad = call->inputs[1];
+    const hki_shape_view *x = call->inputs[0], *grad = call->inputs[1];
     const hki_sgd_update_options *options = call->options;
     if (grad->dtype != x->dtype || !hki_dims_equal(&grad->shape, &x->shape)) {
         char has[224], wants[224];
-        hki_array_describe(grad, has, sizeof has);
-        hki_array_describe(x, wants, sizeof wants);
+        hki_shape_view_describe(grad, has, sizeof has);
+        hki_shape_view_describe(x, wants, sizeof wants);
         return hki_call_refuse(call, HK_INVALID_ARGUMENT,
                                "the gradient is %s, but must be %s like the parameter", has, wants);
     }
@@ -94,7 +94,7 @@ static void reference(const hki_call *call, const double *const *in, double *con
 {
     const hki_sgd_update_options *options = call->options;
     double batch = options->batch > 0 ? options->batch : 1;
-    int64_t size = hk_size(call->inputs[0]);
+    int64_t size = call->inputs[0]->size;
     for (int64_t i = 0; i < size; i++)
         out[0][i] = in[0][i] - options->lr * (in[1][i] / batch + options->weight_decay * in[0][i]);
 }

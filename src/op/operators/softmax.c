@@ -20,7 +20,7 @@ static int axis_of(const void *options, int ndim)
 
 static bool softmax_infer(hki_call *call)
 {
-    const hk_array *x = call->inputs[0];
+    const hki_shape_view *x = call->inputs[0];
     const int64_t axis = ((const hki_softmax_options *)call->options)->axis;
     const int ndim = x->shape.ndim;
     if (axis < -ndim || axis >= ndim)
@@ -50,7 +50,7 @@ static line_set lines_of(int ndim, const int64_t *dims, const void *options)
 
 static void softmax_plan(const hki_call *call, hki_plan *plan)
 {
-    const hk_array *x = call->inputs[0];
+    const hki_shape_view *x = call->inputs[0];
     const double ns = x->dtype == HK_F32 ? 2.5 : 8;
     line_set lines = lines_of(x->shape.ndim, x->shape.dims, call->options);
     plan->extent = lines.size > 0 ? lines.count : 0;
@@ -186,7 +186,7 @@ static void softmax_reference(const hki_call *call, const double *const *in, dou
 
 static hki_batch_kind softmax_batch(hki_batch *batch)
 {
-    int ndim = batch->in[0].ndim;
+    int ndim = batch->in[0]->shape.ndim;
     return ndim > 0 && axis_of(batch->options, ndim) > 0 ? hki_batch_first(batch) : HKI_BATCH_NONE;
 }
 
