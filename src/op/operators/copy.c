@@ -90,7 +90,7 @@ static void cast_kernel(const hki_kernel_call *call, int64_t piece, int64_t begi
         hki_copy_elements(call, begin, end);
         return;
     }
-    int64_t refused = hki_walk(call, begin, end, 0, casts[from][to]);
+    int64_t refused = hki_walk(call, begin, end, NULL, casts[from][to]);
     if (refused >= 0)
         hki_walk_fail(call, piece, refused, hki_cast_refusal(to));
 }

@@ -141,10 +141,8 @@ static hki_loop_fn find_loop(hki_element element, hk_dtype dtype)
 static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     const row_data *row = call->op->data;
-    const hki_scalar_options *options = call->options;
     hk_dtype dtype = call->in[call->input_count - 1].dtype; /* the first may be a condition */
-    int64_t refused =
-        hki_walk(call, begin, end, options ? options->value : 0, find_loop(row->element, dtype));
+    int64_t refused = hki_walk(call, begin, end, call->options, find_loop(row->element, dtype));
     if (refused >= 0)
         hki_walk_fail(call, piece, refused, row->refusal);
 }
@@ -152,9 +150,8 @@ static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, in
 static bool run_dense(const hki_call *call, const hk_array *out)
 {
     const row_data *row = call->op->data;
-    const hki_scalar_options *options = call->options;
     const int64_t size = out->size;
-    hki_run run = {.n = size, .scalar = options ? options->value : 0};
+    hki_run run = {.n = size, .given = call->options};
     bool dense = out->is_contiguous;
     hk_dtype dtype = HK_F32;
     for (int i = 0; i < call->input_count; i++) {

@@ -29,7 +29,7 @@ static void plan(const hki_call *call, hki_plan *plan)
 #define LOOP(name, T)                                                                              \
     static int64_t name(const hki_run *run)                                                        \
     {                                                                                              \
-        const hki_moving_average_options *options = (const void *)run->in[2];                      \
+        const hki_moving_average_options *options = run->given;                                    \
         const T keep = (T)(1 - options->weight), add = (T)(options->weight * options->factor);     \
         const char *average = run->in[0], *sample = run->in[1];                                    \
         char *out = run->out;                                                                      \
@@ -49,12 +49,7 @@ LOOP(loop_f64, double)
 static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     (void)piece;
-    hki_moving_average_options options = *(const hki_moving_average_options *)call->options;
-    /* They are an input without axes. */
-    hki_kernel_call with_options = *call;
-    with_options.input_count = 3;
-    with_options.in[2] = (hki_tensor){.data = &options, .dtype = HK_F64};
-    hki_walk(&with_options, begin, end, 0, call->out[0].dtype == HK_F32 ? loop_f32 : loop_f64);
+    hki_walk(call, begin, end, call->options, call->out[0].dtype == HK_F32 ? loop_f32 : loop_f64);
 }
 
 static void reference(const hki_call *call, const double *const *in, double *const *out)

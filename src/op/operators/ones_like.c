@@ -15,7 +15,7 @@ ONES_LOOP(double)
 static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     (void)piece;
-    hki_walk(call, begin, end, 0, call->out[0].dtype == HK_F32 ? ones_float : ones_double);
+    hki_walk(call, begin, end, NULL, call->out[0].dtype == HK_F32 ? ones_float : ones_double);
 }
 
 static void reference(const hki_call *call, const double *const *in, double *const *out)

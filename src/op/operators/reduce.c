@@ -1,21 +1,29 @@
 /* Reductions over axes: sum, mean, max, min. Loops and their order are in reduce_kernel.c. */
 #include "op/operators/reduce.h"
 
+#include "op/kernels/elementwise/elementwise.h"
 #include "op/kernels/reduce/reduce_kernel.h"
 
 #include <math.h>
-#include <string.h>
 
 /* What sets the operators apart; hk_op.data. */
 typedef struct reduction {
     hki_reduce_kind kind;
     bool mean;
+    /* For the reference: what no elements give, and how one more is joined. */
+    double start;
+    double (*join)(double a, double b);
 } reduction;
 
-static const reduction sum_reduction = {HKI_REDUCE_SUM, false};
-static const reduction mean_reduction = {HKI_REDUCE_SUM, true};
-static const reduction max_reduction = {HKI_REDUCE_MAX, false};
-static const reduction min_reduction = {HKI_REDUCE_MIN, false};
+static double add(double a, double b)
+{
+    return a + b;
+}
+
+static const reduction sum_reduction = {HKI_REDUCE_SUM, false, 0, add};
+static const reduction mean_reduction = {HKI_REDUCE_SUM, true, 0, add};
+static const reduction max_reduction = {HKI_REDUCE_MAX, false, -INFINITY, fmax};
+static const reduction min_reduction = {HKI_REDUCE_MIN, false, INFINITY, fmin};
 
 HKI_OPTIONS_TABLE(sum, REDUCE_OPTIONS)
 #define mean_params              sum_params
@@ -204,9 +212,6 @@ static void reduce_join(const hki_kernel_call *call)
 
 /* ---- gradients ----------------------------------------------------------------------------------------- */
 
-#define MULTIPLY_SCALAR_ARGUMENTS(F, op) F(op, F64, value, "", "")
-HKI_OPTIONS_STRUCT(multiply_scalar, MULTIPLY_SCALAR_ARGUMENTS)
-
 static void sum_grad(hki_grad_call *call)
 {
     call->dx[0] = hki_reduce_stretch(call->dy, &call->input_shape[0], call->options);
@@ -219,7 +224,7 @@ static void mean_grad(hki_grad_call *call)
     double count = 1;
     for (int i = 0; i < shape->ndim; i++)
         count *= mask >> i & 1 ? (double)shape->dims[i] : 1;
-    const hki_multiply_scalar_options share = {1 / count};
+    const hki_scalar_options share = {1 / count};
     hk_array *dy = hki_op_call1(&hki_op_multiply_scalar, call->dy, &share);
     call->dx[0] = hki_reduce_stretch(dy, shape, call->options);
 }
@@ -348,21 +353,16 @@ static void reduce_reference(const hki_call *call, const double *const *in, doub
 {
     const hki_shape_view *x = call->inputs[0];
     const unsigned mask = hki_reduce_mask_of(call->options, x->shape.ndim);
-    const char *name = call->op->name;
+    const reduction *what = call->op->data;
     int64_t in_size = x->size, out_size = 0;
     hki_dims_size(&call->out_shape[0], &out_size);
     for (int64_t i = 0; i < out_size; i++)
-        out[0][i] = strcmp(name, "max") == 0 ? -INFINITY : strcmp(name, "min") == 0 ? INFINITY : 0;
+        out[0][i] = what->start;
     for (int64_t i = 0; i < in_size; i++) {
         double *y = &out[0][result_index(&x->shape, mask, i)];
-        if (strcmp(name, "max") == 0)
-            *y = fmax(*y, in[0][i]);
-        else if (strcmp(name, "min") == 0)
-            *y = fmin(*y, in[0][i]);
-        else
-            *y += in[0][i];
+        *y = what->join(*y, in[0][i]);
     }
-    for (int64_t i = 0; i < out_size && strcmp(name, "mean") == 0; i++)
+    for (int64_t i = 0; i < out_size && what->mean; i++)
         out[0][i] /= (double)in_size / (double)out_size;
 }
 

@@ -47,7 +47,7 @@ typedef struct coefficients {
 #define UPDATE(name, type)                                                                         \
     static int64_t name(const hki_run *run)                                                        \
     {                                                                                              \
-        const coefficients *given = (const void *)run->in[2];                                      \
+        const coefficients *given = run->given;                                                    \
         const type step = (type)given->step, decay = (type)given->decay;                           \
         const int64_t dense = (int64_t)sizeof(type);                                               \
         if (run->out == run->in[0] && run->out != run->in[1] && run->out_step == dense &&          \
@@ -79,15 +79,7 @@ static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, in
     const hki_sgd_update_options *options = call->options;
     coefficients given = {options->lr / (options->batch > 0 ? options->batch : 1),
                           options->lr * options->weight_decay};
-    /* They are an input without axes. The rest of the call stays unset: hki_walk reads arrays only. */
-    hki_kernel_call with_given;
-    with_given.input_count = 3;
-    with_given.in[0] = call->in[0];
-    with_given.in[1] = call->in[1];
-    with_given.out[0] = call->out[0];
-    with_given.in[2] =
-        (hki_tensor){.data = &given, .size = 1, .dtype = HK_F64, .is_contiguous = true};
-    hki_walk(&with_given, begin, end, 0, call->out[0].dtype == HK_F32 ? update_f32 : update_f64);
+    hki_walk(call, begin, end, &given, call->out[0].dtype == HK_F32 ? update_f32 : update_f64);
 }
 
 static void reference(const hki_call *call, const double *const *in, double *const *out)
