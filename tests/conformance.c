@@ -231,11 +231,10 @@ static bool case_infer(test_case *self, hk_device device)
     const void *options = self->sample->options;
     self->call = (hki_call){.op = self->op,
                             .device = device.handle,
-                            .input_count = self->input_count,
-                            .inputs = self->inputs,
                             .options = options                   ? options
                                        : self->op->options_bytes ? zeros
                                                                  : NULL};
+    hki_call_set_inputs(&self->call, self->inputs, self->input_count);
     return self->op->infer(&self->call);
 }
 

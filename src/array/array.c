@@ -311,15 +311,19 @@ void hki_array_range(const hk_array *x, uint64_t *begin, uint64_t *end)
 
 /* ---- what people are told ---------------------------------------------------------------------------- */
 
-void hki_array_describe(const hk_array *x, char *text, size_t bytes)
+void hki_shape_view_describe(const hki_shape_view *view, char *text, size_t bytes)
 {
     char shape[192];
-    if (!x || x->failed) {
+    hki_dims_describe(&view->shape, shape, sizeof shape);
+    snprintf(text, bytes, "%s%s", hk_dtype_name(view->dtype), shape);
+}
+
+void hki_array_describe(const hk_array *x, char *text, size_t bytes)
+{
+    if (!x || x->failed)
         snprintf(text, bytes, "%s", x ? "failed" : "NULL");
-        return;
-    }
-    hki_dims_describe(&x->shape, shape, sizeof shape);
-    snprintf(text, bytes, "%s%s", hk_dtype_name(x->dtype), shape);
+    else
+        hki_shape_view_describe(&x->view, text, bytes);
 }
 
 void hki_arrays_describe(hk_array *const *x, int count, char *text, size_t bytes)

@@ -27,16 +27,29 @@ static inline bool hki_dtype_is_real(hk_dtype dtype)
     return dtype == HK_F32 || dtype == HK_F64 || hki_dtype_is_half(dtype);
 }
 
+/* What can be said of an array without its memory and its elements: all that operators look at when they are called.
+ * is_contiguous: C order, no gaps; strides in elements; size: elements. */
+#define HKI_SHAPE_VIEW_FIELDS                                                                      \
+    hk_dtype dtype;                                                                                \
+    bool is_contiguous;                                                                            \
+    hk_dims shape;                                                                                 \
+    int64_t strides[HK_MAX_NDIM];                                                                  \
+    int64_t size;
+typedef struct hki_shape_view {
+    HKI_SHAPE_VIEW_FIELDS
+} hki_shape_view;
+
 struct hk_array {
     atomic_uint refs;
-    hk_dtype dtype;
     bool failed;    /* at the call: no dimensions, one reserved byte range to carry the record */
     bool read_only; /* broadcast views */
-    bool is_contiguous; /* C order, no gaps */
-    hk_dims shape;
-    int64_t strides[HK_MAX_NDIM]; /* in elements */
-    int64_t offset;               /* in elements */
-    int64_t size;                 /* elements; 0 where failed */
+    union {
+        hki_shape_view view;
+        struct {
+            HKI_SHAPE_VIEW_FIELDS /* the same; size 0 where failed */
+        };
+    };
+    int64_t offset; /* in elements */
     hki_storage *storage;
     size_t scope_slot;           /* index + 1 in its owner's list, 0: none; that thread only */
     _Atomic(void *) scope_owner; /* the thread's scope list that owns a count of it; NULL: none */
@@ -192,7 +205,9 @@ const hk_status *hki_array_read(hk_array *x, void (*body)(void *), void *argumen
  * failed at the call, or in a task. May block like any call. */
 hk_array *hki_array_readable(hk_array *x, const char *operation);
 
-/* "float32(2,3)" into text; "failed" for an array failed at the call, "NULL" for NULL. */
+/* "float32(2,3)" into text. */
+void hki_shape_view_describe(const hki_shape_view *view, char *text, size_t bytes);
+/* The same; "failed" for an array failed at the call, "NULL" for NULL. */
 void hki_array_describe(const hk_array *x, char *text, size_t bytes);
 void hki_arrays_describe(hk_array *const *x, int count, char *text, size_t bytes);
 /* "(2,3)", "(4,)", "()" into text. */
@@ -262,6 +277,16 @@ static inline void hki_tensor_init(hki_tensor *tensor, const hk_array *x)
     tensor->ndim = x->shape.ndim;
     memcpy(tensor->dims, x->shape.dims, sizeof tensor->dims);
     memcpy(tensor->strides, x->strides, sizeof tensor->strides);
+}
+
+static inline void hki_shape_view_init(hki_shape_view *view, const hki_tensor *tensor)
+{
+    view->dtype = tensor->dtype;
+    view->is_contiguous = tensor->is_contiguous;
+    view->shape.ndim = tensor->ndim;
+    memcpy(view->shape.dims, tensor->dims, sizeof view->shape.dims);
+    memcpy(view->strides, tensor->strides, sizeof view->strides);
+    view->size = tensor->size;
 }
 
 /* Sets data from the storage, which must be materialised if the tensor has elements. */

@@ -79,7 +79,7 @@ static bool find_nodes(const hki_call *call, hki_tape_node **nodes)
 {
     bool wanted = false;
     for (int i = 0; i < call->input_count; i++) {
-        hk_array *x = call->inputs[i];
+        hk_array *x = call->arrays[i];
         nodes[i] = x && !(call->op->no_grad_inputs >> i & 1) ? hki_tape_node_of(x) : NULL;
         wanted |= nodes[i] != NULL;
     }
@@ -104,9 +104,9 @@ static void record_call(const hki_call *call, hk_array *output, hk_array *saved)
         return;
     if (output == hki_array_no_memory())
         hki_tape_lose(nodes, call->input_count);
+    /* What is not real is constant almost everywhere. */
     if (output == hki_array_no_memory() || (!output->failed && !hki_dtype_is_real(output->dtype))) {
-        release_nodes(
-            call, nodes); /* without a gradient: what is not real is constant almost everywhere */
+        release_nodes(call, nodes);
         return;
     }
     size_t options_bytes = call->options ? op->options_bytes : 0;
@@ -120,7 +120,7 @@ static void record_call(const hki_call *call, hk_array *output, hk_array *saved)
     node->source = hki_source_get();
     bool keep_inputs = node->kind == HKI_TAPE_CALL && op->grad_keep & HKI_KEEP_INPUTS;
     for (int i = 0; i < call->input_count; i++) {
-        hk_array *x = call->inputs[i];
+        hk_array *x = call->arrays[i];
         hki_tape_input *input = &node->inputs[i];
         if (!x) {
             input->shape = (hk_dims){.ndim = -1};

@@ -291,8 +291,8 @@ static void note_call(hki_capture *self, const hki_call *call, hk_array *const *
     node->piece_count = hki_plan_make(call, &node->plan);
     bool noted = true;
     for (int i = 0; noted && i < call->input_count; i++, node->input_count++) {
-        noted = operand_note(self, node, i, call->inputs[i], false);
-        node->may_be_direct &= call->inputs[i] != NULL;
+        noted = operand_note(self, node, i, call->arrays[i], false);
+        node->may_be_direct &= call->arrays[i] != NULL;
     }
     for (int i = 0; noted && i < output_count; i++, node->output_count++)
         noted = operand_note(self, node, call->input_count + i, outputs[i], is_new);

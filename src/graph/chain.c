@@ -71,7 +71,8 @@ static bool is_f64(const hki_chain *chain)
     int f64 = 0;
     for (int i = 0; i < chain->call_count; i++) {
         const hki_node *node = &chain->calls[i];
-        if (node->op == &hki_op_conv2d || node->op == &hki_op_linear || node->op == &hki_op_matmul)
+        const hki_fuse_role role = node->op->fuse;
+        if (role == HKI_FUSE_CONVOLUTION || role == HKI_FUSE_LAYER || role == HKI_FUSE_PRODUCT)
             f64 += node->operands[0].tensor.dtype == HK_F64 ? 1 : -1;
     }
     return f64 > 0;
@@ -126,7 +127,7 @@ static bool is_dense(const hki_chain *chain)
     for (int i = 0; i < chain->call_count; i++) {
         const hki_node *node = &chain->calls[i];
         all += node->plan.work_ns;
-        layers += node->op == &hki_op_linear ? node->plan.work_ns : 0;
+        layers += node->op->fuse == HKI_FUSE_LAYER ? node->plan.work_ns : 0;
     }
     return layers > all / 2;
 }
@@ -198,10 +199,10 @@ static bool suits_rows(const hki_chain *chain)
 static bool has_sums(const hki_chain *chain)
 {
     bool sums = false;
-    hki_tensor tensors[HKI_MAX_INPUTS + HKI_MAX_OUTPUTS];
+    hki_chain_views views;
     hki_batch batch;
     for (int i = 0; i < chain->call_count; i++)
-        sums = sums || hki_chain_ask(&chain->calls[i], &batch, tensors) == HKI_BATCH_SUM;
+        sums = sums || hki_chain_ask(&chain->calls[i], &batch, &views) == HKI_BATCH_SUM;
     return sums;
 }
 

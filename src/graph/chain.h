@@ -190,8 +190,11 @@ static inline int hki_chain_input(int call, int input)
  * step on images cannot read what another makes. */
 bool hki_chain_lay_out(hki_chain *chain);
 
-/* How a noted call treats the batch: op->batch with its operands. */
-hki_batch_kind hki_chain_ask(const hki_node *node, hki_batch *batch, hki_tensor *tensors);
+/* How a noted call treats the batch: op->batch with its operands. *batch points into *views. */
+typedef struct hki_chain_views {
+    hki_shape_view in[HKI_MAX_INPUTS], out[HKI_MAX_OUTPUTS];
+} hki_chain_views;
+hki_batch_kind hki_chain_ask(const hki_node *node, hki_batch *batch, hki_chain_views *views);
 /* C order without gaps. */
 bool hki_chain_is_dense(const hki_tensor *tensor);
 /* One element, shown several times, along all axes. */

@@ -27,7 +27,7 @@ static void test_element(int64_t row)
     hk_assign(hk_index(hk_index(bad, 0, row), 0, 2), filled(hk_shape(), 100, HK_F32));
     hk_replay(graph, &bad, 1);
     char where[64];
-    snprintf(where, sizeof where, "%d", (int)row);
+    snprintf(where, sizeof where, "[%d, 2]", (int)row);
     const hk_status *status = hk_wait(held);
     CHECK(hk_status_code(status) == HK_OUT_OF_RANGE);
     CHECK_STR(hk_status_operation(status), "cast");

@@ -15,19 +15,19 @@ bool hki_chain_is_dense(const hki_tensor *tensor)
     return true;
 }
 
-hki_batch_kind hki_chain_ask(const hki_node *node, hki_batch *batch, hki_tensor *tensors)
+hki_batch_kind hki_chain_ask(const hki_node *node, hki_batch *batch, hki_chain_views *views)
 {
     if (node->kind != HKI_NODE_CALL || !node->op->batch)
         return HKI_BATCH_NONE;
-    for (int i = 0; i < node->input_count + node->output_count; i++) {
-        tensors[i] = node->operands[i].tensor;
-        if (node->operands[i].slot < 0)
-            tensors[i].ndim = -1;
+    *batch = (hki_batch){.options = node->options, .input_count = node->input_count};
+    for (int i = 0; i < node->input_count; i++) {
+        hki_shape_view_init(&views->in[i], &node->operands[i].tensor);
+        batch->in[i] = node->operands[i].slot < 0 ? NULL : &views->in[i];
     }
-    *batch = (hki_batch){.options = node->options,
-                         .input_count = node->input_count,
-                         .in = tensors,
-                         .out = tensors + node->input_count};
+    for (int i = 0; i < node->output_count; i++) {
+        hki_shape_view_init(&views->out[i], &node->operands[node->input_count + i].tensor);
+        batch->out[i] = &views->out[i];
+    }
     return node->op->batch(batch);
 }
 
@@ -118,7 +118,7 @@ static bool is_candidate(const hki_node *node, const hki_device *device)
 static bool is_wide_sum(const finder *self, const hki_node *node, const hki_batch *batch)
 {
     int64_t read = 0, made = 0;
-    if (node->op == &hki_op_conv2d_backward_weight)
+    if (node->op->fuse == HKI_FUSE_CONVOLUTION_WEIGHT)
         return false;
     for (int i = 0; i < node->input_count; i++)
         if ((batch->first | batch->last) >> i & 1)
@@ -131,11 +131,11 @@ static bool is_wide_sum(const finder *self, const hki_node *node, const hki_batc
 /* Answers HKI_BATCH_NONE when the node is no part of the chain. */
 static hki_batch_kind ask_member(const finder *self, const hki_node *node)
 {
-    hki_tensor tensors[HKI_MAX_INPUTS + HKI_MAX_OUTPUTS];
+    hki_chain_views views;
     hki_batch batch;
     if (!is_candidate(node, self->device))
         return HKI_BATCH_NONE;
-    hki_batch_kind kind = hki_chain_ask(node, &batch, tensors);
+    hki_batch_kind kind = hki_chain_ask(node, &batch, &views);
     bool joins =
         false; /* what the samples are is known by the bound arrays, or by what came from them */
     for (int i = 0; kind != HKI_BATCH_NONE && i < node->input_count; i++) {
@@ -215,10 +215,10 @@ static int mark(finder *self, hki_chain_place *places)
 /* Whether the node may begin a chain: it works on samples of a bound array. */
 static bool begins(finder *self, const hki_node *node)
 {
-    hki_tensor tensors[HKI_MAX_INPUTS + HKI_MAX_OUTPUTS];
+    hki_chain_views views;
     hki_batch batch;
     if (!is_candidate(node, node->device) || !hki_device_is_host(node->device) ||
-        hki_chain_ask(node, &batch, tensors) != HKI_BATCH_EACH)
+        hki_chain_ask(node, &batch, &views) != HKI_BATCH_EACH)
         return false;
     for (int i = 0; i < node->input_count; i++) {
         const hki_operand *operand = &node->operands[i];

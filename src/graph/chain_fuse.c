@@ -60,9 +60,15 @@ static int maker(const fuser *self, int slot)
     return -1;
 }
 
-static bool is_op(const fuser *self, int call, const hk_op *op)
+static bool has_role(const hki_node *node, hki_fuse_role role)
 {
-    return call >= 0 && self->chain->calls[call].op == op && !self->done[call];
+    return node->op->fuse == role;
+}
+
+/* A call of that role, which no step stands for yet. */
+static bool is_left(const fuser *self, int call, hki_fuse_role role)
+{
+    return call >= 0 && has_role(&self->chain->calls[call], role) && !self->done[call];
 }
 
 /* A fully connected layer is a convolution of images of one pixel. */
@@ -117,10 +123,10 @@ static bool find_readers(const fuser *self, int slot, const hki_node *forward, r
         const hki_node *node = &self->chain->calls[i];
         if (!reads(node, slot))
             continue;
-        if (node->op == &hki_op_conv2d_backward_data && found->data < 0 &&
+        if (has_role(node, HKI_FUSE_CONVOLUTION_DATA) && found->data < 0 &&
             in(node, 0)->slot == slot && same_place(in(node, 1), in(forward, 1)))
             found->data = i;
-        else if (node->op == &hki_op_conv2d_backward_weight && found->weight < 0 &&
+        else if (has_role(node, HKI_FUSE_CONVOLUTION_WEIGHT) && found->weight < 0 &&
                  in(node, 1)->slot == slot && same_place(in(node, 0), in(forward, 0)))
             found->weight = i;
         else
@@ -152,22 +158,22 @@ static bool fuse_backward(const fuser *self, int call, hki_chain_step *step, boo
 {
     const hki_node *node = &self->chain->calls[call];
     readers one = {-1, -1};
-    if (node->op == &hki_op_matmul) {
+    if (has_role(node, HKI_FUSE_PRODUCT)) {
         const hki_tensor *b = &in(node, 1)->tensor;
         if (in(node, 0)->tensor.strides[1] != 1)
             return false;
         step->block.geometry = layer_geometry(b->dims[1], b->dims[0]);
         one.data = call;
-    } else if (node->op == &hki_op_conv2d_backward_data ||
-               node->op == &hki_op_conv2d_backward_weight) {
+    } else if (has_role(node, HKI_FUSE_CONVOLUTION_DATA) ||
+               has_role(node, HKI_FUSE_CONVOLUTION_WEIGHT)) {
         step->block.geometry = geometry_of(node);
-        *(node->op == &hki_op_conv2d_backward_data ? &one.data : &one.weight) = call;
+        *(has_role(node, HKI_FUSE_CONVOLUTION_DATA) ? &one.data : &one.weight) = call;
     } else {
         return false;
     }
     if (!hki_conv2d_block_supports(&step->block, self->chain->f64))
         return false;
-    int dy = node->op == &hki_op_conv2d_backward_weight ? 1 : 0;
+    int dy = has_role(node, HKI_FUSE_CONVOLUTION_WEIGHT) ? 1 : 0;
     if (hki_chain_is_spread(&in(node, dy)->tensor) ||
         (one.weight >= 0 && hki_chain_is_spread(&in(node, 0)->tensor)))
         return false;
@@ -188,11 +194,12 @@ static bool find_pool(const fuser *self, int y, int *pool, int *relu_grad, int *
         int *place = NULL;
         if (!reads(node, y))
             continue;
-        if (node->op == &hki_op_avg_pool2d || node->op == &hki_op_max_pool2d)
+        if (has_role(node, HKI_FUSE_POOL_AVERAGE) || has_role(node, HKI_FUSE_POOL_MAX))
             place = pool;
-        else if (node->op == &hki_op_relu_grad && in(node, 1)->slot == y && in(node, 0)->slot != y)
+        else if (has_role(node, HKI_FUSE_RELU_GRAD) && in(node, 1)->slot == y &&
+                 in(node, 0)->slot != y)
             place = relu_grad;
-        else if (node->op == &hki_op_max_pool2d_backward && in(node, 0)->slot == y &&
+        else if (has_role(node, HKI_FUSE_POOL_MAX_GRAD) && in(node, 0)->slot == y &&
                  in(node, 1)->slot != y)
             place = pool_grad;
         all = place && *place < 0 && !self->done[i];
@@ -208,8 +215,8 @@ static bool match_pool_grad(const fuser *self, int pool, int relu_grad, int *poo
     const hki_node *forward = &self->chain->calls[pool];
     const hki_node *grad = &self->chain->calls[relu_grad];
     int from = maker(self, in(grad, 0)->slot);
-    bool average = forward->op == &hki_op_avg_pool2d;
-    if (!is_op(self, from, average ? &hki_op_avg_pool2d_backward : &hki_op_max_pool2d_backward) ||
+    bool average = has_role(forward, HKI_FUSE_POOL_AVERAGE);
+    if (!is_left(self, from, average ? HKI_FUSE_POOL_AVERAGE_GRAD : HKI_FUSE_POOL_MAX_GRAD) ||
         only_reader(self, in(grad, 0)->slot) != relu_grad || (!average && from != *pool_grad))
         return false;
     const hki_node *back = &self->chain->calls[from];
@@ -233,15 +240,16 @@ static void take_in(const fuser *self, int call, int relu, hki_chain_step *forwa
     forward->block.relu = true;
     forward->y = y;
     done[relu] = true;
-    if (node->op != &hki_op_conv2d)
+    if (!has_role(node, HKI_FUSE_CONVOLUTION))
         return;
     bool pools = find_pool(self, y, &pool, &relu_grad, &pool_grad);
     int64_t window[2];
     if (pools && same_shape(in(&self->chain->calls[pool], 0), out(node, 0)) &&
         hki_pool2d_tiles(self->chain->calls[pool].options, window)) {
         hki_conv2d_block block = forward->block;
-        block.pool = self->chain->calls[pool].op == &hki_op_avg_pool2d ? HKI_BLOCK_POOL_AVERAGE
-                                                                       : HKI_BLOCK_POOL_MAX;
+        block.pool = has_role(&self->chain->calls[pool], HKI_FUSE_POOL_AVERAGE)
+                         ? HKI_BLOCK_POOL_AVERAGE
+                         : HKI_BLOCK_POOL_MAX;
         block.pool_height = window[0];
         block.pool_width = window[1];
         bool differentiated = relu_grad >= 0 || pool_grad >= 0;
@@ -269,9 +277,9 @@ static bool fuse_forward(const fuser *self, int call, hki_chain_step *step,
 {
     const hki_node *node = &self->chain->calls[call];
     const hki_tensor *weight = &in(node, 1)->tensor;
-    if (node->op == &hki_op_conv2d)
+    if (has_role(node, HKI_FUSE_CONVOLUTION))
         step->block.geometry = geometry_of(node);
-    else if (node->op == &hki_op_linear && in(node, 0)->tensor.ndim == 2)
+    else if (has_role(node, HKI_FUSE_LAYER) && in(node, 0)->tensor.ndim == 2)
         step->block.geometry = layer_geometry(weight->dims[1], weight->dims[0]);
     else
         return false;
@@ -284,7 +292,7 @@ static bool fuse_forward(const fuser *self, int call, hki_chain_step *step,
     step->bias = node->input_count > 2 && in(node, 2)->slot >= 0 ? hki_chain_input(call, 2) : -1;
     step->y = out_slot(node, 0);
     int relu = only_reader(self, step->y);
-    if (is_op(self, relu, &hki_op_relu))
+    if (is_left(self, relu, HKI_FUSE_RELU))
         take_in(self, call, relu, step, backward, done);
     return true;
 }

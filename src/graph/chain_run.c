@@ -25,10 +25,9 @@ static char *sum_of(const hki_chain_run *run, int index)
 
 /* ---- operators' own kernels -------------------------------------------------------------------------------------- */
 
-/* With the samples of the block in the place of the batch. Kernels that go by rows or elements get the whole batch and the
- * range of the block in it, and find it there: what they say of a row or an element is then right. */
+/* With the samples of the block in the place of the batch. */
 static void set_tensor(const hki_chain_run *run, const hki_chain_step *step,
-                       const hki_chain_ref *ref, bool by_range, hki_tensor *tensor)
+                       const hki_chain_ref *ref, hki_tensor *tensor)
 {
     const hki_chain *chain = run->chain;
     *tensor = ref->tensor;
@@ -49,15 +48,9 @@ static void set_tensor(const hki_chain_run *run, const hki_chain_step *step,
         tensor->size = tensor->dims[0];
         tensor->is_contiguous = true;
     } else {
-        const hki_chain_value *value = &chain->values[ref->index];
-        size_t row = (size_t)value->elements * hki_dtype_bytes(value->dtype);
-        char *rows = rows_of(run, ref->index);
-        /* As numbers: it may lie before the memory begins. */
-        tensor->data = by_range ? (void *)((uintptr_t)rows - (uintptr_t)run->first * row) : rows;
-        if (!by_range) {
-            tensor->dims[ref->is_last ? 1 : 0] = run->count;
-            tensor->size = value->elements * run->count;
-        }
+        tensor->data = rows_of(run, ref->index);
+        tensor->dims[ref->is_last ? 1 : 0] = run->count;
+        tensor->size = chain->values[ref->index].elements * run->count;
     }
 }
 
@@ -73,13 +66,21 @@ static void describe_inputs(const void *what, char *text, size_t bytes)
     hki_tensors_describe(inputs, node->input_count, text, bytes);
 }
 
+/* How many rows or elements, by which the operator is split, the samples before the block have. */
+static int64_t first_index(const hki_chain_run *run, const hki_chain_step *step, hki_split split)
+{
+    if (split == HKI_SPLIT_ROWS)
+        return run->first;
+    return split == HKI_SPLIT_ELEMENTS && step->out[0].kind == HKI_REF_VALUE
+               ? run->first * run->chain->values[step->out[0].index].elements
+               : 0;
+}
+
 static bool run_call(const hki_chain_run *run, const hki_chain_step *step)
 {
     const hki_chain *chain = run->chain;
     const hki_node *node = &chain->calls[step->call];
     const hk_op *op = node->op;
-    bool by_range = (op->split == HKI_SPLIT_ROWS || op->split == HKI_SPLIT_ELEMENTS) &&
-                    step->kind == HKI_STEP_CALL && !step->in_lanes;
     int64_t whole = step->kind == HKI_STEP_CALL_END ? chain->piece_samples : chain->block_samples;
     const hki_chain_extent *extent = run->count == whole ? &step->full : &step->rest;
     hki_kernel_call call;
@@ -92,26 +93,19 @@ static bool run_call(const hki_chain_run *run, const hki_chain_step *step)
     call.grain = extent->grain;
     call.method = 0; /* what is best for all samples need not be for a block of them */
     call.partial_bytes = extent->partial_bytes;
-    char *partials = extent->partial_bytes ? run->workspace + chain->scratch_at : NULL;
-    /* Kernels find their part by the number of the piece; there is one part here. As numbers, like rows. */
-    call.partials = (char *)((uintptr_t)partials - (uintptr_t)run->piece * extent->partial_bytes);
+    call.partials = extent->partial_bytes ? run->workspace + chain->scratch_at : NULL;
+    call.first_piece = run->piece;
+    call.first_index = step->in_lanes ? 0 : first_index(run, step, op->split);
     call.task = run->task;
     for (int i = 0; i < HKI_MAX_INPUTS; i++)
-        set_tensor(run, step, &step->in[i], by_range, &call.in[i]);
+        set_tensor(run, step, &step->in[i], &call.in[i]);
     for (int i = 0; i < node->output_count; i++)
-        set_tensor(run, step, &step->out[i], by_range, &call.out[i]);
-    int64_t begin = 0, end = extent->extent;
-    if (by_range) {
-        int64_t row = op->split == HKI_SPLIT_ROWS ? 1 : chain->values[step->out[0].index].elements;
-        begin = run->first * row;
-        end = (run->first + run->count) * row;
-    } else if (step->in_lanes) {
-        end = call.extent = call.out[0].dims[0];
-    }
+        set_tensor(run, step, &step->out[i], &call.out[i]);
+    if (step->in_lanes)
+        call.extent = call.out[0].dims[0];
     const hki_blame blame = {node->operation, node->source, describe_inputs, node};
     hki_task_blame(&blame);
-    op->kernel[HKI_CPU](&call, run->piece, begin, end);
-    call.partials = partials;
+    op->kernel[HKI_CPU](&call, run->piece, 0, call.extent);
     if (op->join)
         op->join(&call);
     hki_task_blame(NULL);

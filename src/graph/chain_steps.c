@@ -108,40 +108,27 @@ static int sum_to_make(maker *self, const hki_operand *operand, bool accumulates
 
 /* ---- calls as they are ------------------------------------------------------------------------------------------- */
 
-static int64_t size_of(const hk_dims *shape)
-{
-    int64_t size = 0;
-    return hki_dims_size(shape, &size) ? size : 0;
-}
-
 /* What op->plan says when the batch has so many samples. */
 static void ask_plan(const hki_chain *chain, const hki_chain_step *step, int64_t samples,
                      hki_chain_extent *extent)
 {
     const hki_node *node = &chain->calls[step->call];
-    hki_storage storage = {.device = chain->device};
-    hk_array arrays[HKI_MAX_INPUTS], *inputs[HKI_MAX_INPUTS] = {NULL};
+    hki_shape_view views[HKI_MAX_INPUTS];
     hki_call call = {.op = node->op,
                      .operation = node->operation,
                      .device = chain->device,
                      .input_count = node->input_count,
-                     .inputs = inputs,
                      .options = node->options};
     for (int i = 0; i < node->input_count; i++) {
         const hki_chain_ref *ref = &step->in[i];
         if (ref->kind == HKI_REF_NONE)
             continue;
-        memset(&arrays[i], 0, sizeof arrays[i]);
-        arrays[i].storage = &storage;
-        arrays[i].dtype = ref->tensor.dtype;
-        arrays[i].shape.ndim = ref->tensor.ndim;
-        memcpy(arrays[i].shape.dims, ref->tensor.dims, sizeof ref->tensor.dims);
-        memcpy(arrays[i].strides, ref->tensor.strides, sizeof ref->tensor.strides);
-        if (ref->kind == HKI_REF_VALUE)
-            arrays[i].shape.dims[ref->is_last ? 1 : 0] = samples;
-        arrays[i].size = size_of(&arrays[i].shape);
-        arrays[i].is_contiguous = ref->tensor.is_contiguous;
-        inputs[i] = &arrays[i];
+        hki_shape_view_init(&views[i], &ref->tensor);
+        if (ref->kind == HKI_REF_VALUE) {
+            views[i].shape.dims[ref->is_last ? 1 : 0] = samples;
+            views[i].size = samples * chain->values[ref->index].elements;
+        }
+        call.inputs[i] = &views[i];
     }
     for (int i = 0; i < node->output_count; i++) {
         const hki_chain_ref *ref = &step->out[i];
@@ -186,9 +173,9 @@ static void make_call(maker *self, int index)
 {
     hki_chain *chain = self->chain;
     hki_node *node = &chain->calls[index];
-    hki_tensor tensors[HKI_MAX_INPUTS + HKI_MAX_OUTPUTS];
+    hki_chain_views views;
     hki_batch batch;
-    bool sums = hki_chain_ask(node, &batch, tensors) == HKI_BATCH_SUM;
+    bool sums = hki_chain_ask(node, &batch, &views) == HKI_BATCH_SUM;
     int spread[HKI_MAX_INPUTS];
     make_spreads(self, node, batch.first | batch.last, spread);
     hki_chain_step *step = &chain->steps[chain->step_count];

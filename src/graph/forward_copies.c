@@ -21,8 +21,8 @@ static bool is_whole(const hki_operand *operand, int64_t size)
 
 static bool is_plain_copy(const hk_graph *graph, const hki_node *node)
 {
-    if (node->kind != HKI_NODE_CALL || node->op != &hki_op_copy || node->staging.copy_inputs ||
-        node->staging.copy_output)
+    if (node->kind != HKI_NODE_CALL || node->op->fuse != HKI_FUSE_COPY ||
+        node->staging.copy_inputs || node->staging.copy_output)
         return false;
     const hki_operand *from = &node->operands[0], *to = &node->operands[1];
     const hki_slot *source = &graph->slots[from->slot], *target = &graph->slots[to->slot];

@@ -125,14 +125,23 @@ typedef struct hki_call {
     const char *operation; /* in records and traces: op->name, or who called it; static text */
     hki_device *device;
     int input_count; /* one for each name of the signature; NULL: left out */
-    hk_array *const *inputs;
-    const void *options;                /* op->options_bytes bytes, never NULL when that is > 0 */
+    const hki_shape_view *inputs[HKI_MAX_INPUTS];
+    hk_array *const *arrays; /* the inputs themselves; not for infer and plan: NULL in chains */
+    const void *options;     /* op->options_bytes bytes, never NULL when that is > 0 */
     hk_dims out_shape[HKI_MAX_OUTPUTS]; /* infer fills these */
     hk_dtype out_dtype[HKI_MAX_OUTPUTS];
     uint64_t out_bytes[HKI_MAX_OUTPUTS]; /* set after infer */
     hk_code code;                        /* set through hki_call_refuse */
     char message[512];
 } hki_call;
+
+static inline void hki_call_set_inputs(hki_call *call, hk_array *const *arrays, int count)
+{
+    call->input_count = count;
+    call->arrays = arrays;
+    for (int i = 0; i < count; i++)
+        call->inputs[i] = arrays[i] ? &arrays[i]->view : NULL;
+}
 
 /* From infer: the call cannot be made. Returns false. The message names argument, value and remedy. */
 bool hki_call_refuse(hki_call *call, hk_code code, const char *format, ...) HK_PRINTF(3, 4);
@@ -159,11 +168,22 @@ typedef struct hki_kernel_call {
     int64_t grain;
     int method; /* the plan's */
     size_t partial_bytes;
-    char *partials; /* piece_count * partial_bytes, 64-byte aligned each; NULL: none */
+    char *partials;      /* piece_count * partial_bytes, 64-byte aligned each; NULL: none */
+    int64_t first_piece; /* the number of the first piece, 0 but in chains */
+    /* What comes before, where the call is a part of one: so many elements or rows, by which it is split. For messages that
+     * name one. */
+    int64_t first_index;
     hki_task *task; /* for hki_task_fail */
 } hki_kernel_call;
 
-/* Computes elements/rows/samples [begin, end) of the extent. Single-threaded, re-entrant. */
+/* The partials of that piece. */
+static inline void *hki_partials_of(const hki_kernel_call *call, int64_t piece)
+{
+    return call->partials + (piece - call->first_piece) * (int64_t)call->partial_bytes;
+}
+
+/* Computes elements/rows/samples [begin, end) of the extent. Single-threaded, re-entrant. piece: for hki_partials_of and
+ * hki_task_fail. */
 typedef void (*hki_kernel_fn)(const hki_kernel_call *call, int64_t piece, int64_t begin,
                               int64_t end);
 
@@ -205,7 +225,7 @@ typedef enum hki_batch_kind {
 typedef struct hki_batch {
     const void *options;
     int input_count;
-    const hki_tensor *in, *out; /* dims and strides only; ndim -1: left out */
+    const hki_shape_view *in[HKI_MAX_INPUTS], *out[HKI_MAX_OUTPUTS]; /* NULL: left out */
     /* Answers: bit i: input i carries samples, one for each index of its first axis, or, of a matrix,
      * of its last. Those of outputs lie along the first. The other inputs are shared by all samples. */
     unsigned first, last;
@@ -220,6 +240,29 @@ typedef struct hki_batch {
 hki_batch_kind hki_batch_first(hki_batch *batch);
 hki_batch_kind hki_batch_all(hki_batch *batch);
 hki_batch_kind hki_batch_elementwise(hki_batch *batch);
+
+/* ---- fusion --------------------------------------------------------------------------------------------- */
+
+/* How a captured step may join a call with its neighbours, or leave it out. A role promises what is computed, from which
+ * inputs, with which options; an operator without one always runs its own kernel. */
+typedef enum hki_fuse_role {
+    HKI_FUSE_NONE,
+    HKI_FUSE_COPY, /* x, whole and unchanged, in memory of its own */
+    /* Convolution of x, weight, bias?; its gradients from dy, weight and from x, dy: of weight, and of bias where there is
+     * an output 1. Options as of operators/conv2d.h; weights are constants for all samples. */
+    HKI_FUSE_CONVOLUTION,
+    HKI_FUSE_CONVOLUTION_DATA,
+    HKI_FUSE_CONVOLUTION_WEIGHT,
+    HKI_FUSE_LAYER,   /* x weight^T + bias, of x, weight, bias? */
+    HKI_FUSE_PRODUCT, /* a b */
+    /* Pooling of x; its gradients from dy, and from x, dy. Options as of operators/pool2d.h. */
+    HKI_FUSE_POOL_AVERAGE,
+    HKI_FUSE_POOL_MAX,
+    HKI_FUSE_POOL_AVERAGE_GRAD,
+    HKI_FUSE_POOL_MAX_GRAD,
+    HKI_FUSE_RELU,     /* max(x, 0) */
+    HKI_FUSE_RELU_GRAD /* dy where y > 0, else 0, of dy, y */
+} hki_fuse_role;
 
 /* ---- samples for the conformance test ------------------------------------------------------------------ */
 
@@ -297,6 +340,7 @@ struct hk_op {
     /* Optional: how it treats a batch; then its kernel works on any run of samples, whatever
      * `extent` is split by. */
     hki_batch_kind (*batch)(hki_batch *batch);
+    hki_fuse_role fuse;
     void (*grad)(hki_grad_call *call); /* NULL: no gradient */
     unsigned grad_keep;
     unsigned no_grad_inputs; /* bit i: input i never has a gradient (indices, labels) */
@@ -343,7 +387,7 @@ void hki_op_call_into(const hk_op *op, hk_array *const *inputs, int input_count,
 typedef void (*hki_op_record_fn)(const hki_call *call, hk_array *output, hk_array *saved);
 extern hki_op_record_fn hki_op_record;
 /* Set once by the autograd room, may stay NULL: asked before a call that writes into `out`; false after
- * hki_call_refuse when the tape forbids it. Neither `out` nor call->inputs is failed. */
+ * hki_call_refuse when the tape forbids it. Neither `out` nor call->arrays is failed. */
 typedef bool (*hki_op_overwrite_fn)(hki_call *call, hk_array *out);
 extern hki_op_overwrite_fn hki_op_overwrite;
 

@@ -9,16 +9,16 @@ hki_batch_kind hki_batch_first(hki_batch *batch)
 hki_batch_kind hki_batch_all(hki_batch *batch)
 {
     for (int i = 0; i < batch->input_count; i++)
-        batch->first |= (unsigned)(batch->in[i].ndim >= 0) << i;
+        batch->first |= (unsigned)(batch->in[i] != NULL) << i;
     return HKI_BATCH_EACH;
 }
 
 hki_batch_kind hki_batch_elementwise(hki_batch *batch)
 {
-    const hki_tensor *out = &batch->out[0];
+    const hk_dims *out = &batch->out[0]->shape;
     for (int i = 0; i < batch->input_count; i++) {
-        const hki_tensor *x = &batch->in[i];
-        if (x->ndim > 0 && x->ndim == out->ndim && x->dims[0] == out->dims[0])
+        const hk_dims *x = batch->in[i] ? &batch->in[i]->shape : NULL;
+        if (x && x->ndim > 0 && x->ndim == out->ndim && x->dims[0] == out->dims[0])
             batch->first |= 1u << i;
     }
     return batch->first ? HKI_BATCH_EACH : HKI_BATCH_NONE;

@@ -30,8 +30,7 @@ static void call_init(hki_call *call, const hk_op *op, hk_array *const *inputs, 
     call->op = op;
     call->operation = op->name;
     call->device = NULL;
-    call->input_count = input_count;
-    call->inputs = inputs;
+    hki_call_set_inputs(call, inputs, input_count);
     call->options = !op->options_bytes ? NULL : options ? options : default_options;
     call->code = HK_OK;
     call->message[0] = '\0';
@@ -54,7 +53,7 @@ static bool refuse_devices(hki_call *call, int index, const hki_device *first)
         call, HK_INVALID_ARGUMENT,
         "%s is on %s, the inputs before it on %s; hk_to_device copies an array to "
         "another device",
-        name, call->inputs[index]->storage->device->name, first->name);
+        name, call->arrays[index]->storage->device->name, first->name);
 }
 
 static bool refuse_dtype(hki_call *call)
@@ -96,7 +95,7 @@ static bool check_inputs(hki_call *call, hki_device *device)
     bool failed = false;
     call->device = device;
     for (int i = 0; i < call->input_count; i++) {
-        const hk_array *x = call->inputs[i];
+        const hk_array *x = call->arrays[i];
         if (!x) {
             if (!check_left_out(call, i))
                 return false;
@@ -154,7 +153,7 @@ static unsigned gaps(const hki_call *call)
 {
     unsigned inputs = 0;
     for (int i = 0; call->op->contiguous && i < call->input_count; i++) {
-        if (call->inputs[i] && !hk_is_contiguous(call->inputs[i]))
+        if (call->inputs[i] && !call->inputs[i]->is_contiguous)
             inputs |= 1u << i;
     }
     return inputs;
@@ -164,12 +163,12 @@ static unsigned gaps(const hki_call *call)
 static bool is_transfer(const hki_call *call)
 {
     return call->op->any_device && call->input_count == 1 &&
-           hki_transfer_is_needed(call->device, call->inputs[0]->storage->device);
+           hki_transfer_is_needed(call->device, call->arrays[0]->storage->device);
 }
 
 static hk_array *refused(const hki_call *call)
 {
-    return hki_array_create_failed(call->device, call->operation, call->inputs, call->input_count,
+    return hki_array_create_failed(call->device, call->operation, call->arrays, call->input_count,
                                    call->code, "%s", call->message);
 }
 
@@ -193,7 +192,7 @@ static hk_array *make(hki_call *call, uint64_t bytes, hk_array **second)
         ok = !outputs[made]->failed;
     }
     if (ok && transfers)
-        hki_transfer(outputs[0], call->inputs[0], call->operation, HKI_TRANSFER_FRESH);
+        hki_transfer(outputs[0], call->arrays[0], call->operation, HKI_TRANSFER_FRESH);
     else
         ok = ok && ((hki_call_is_small(call, bytes) && !hki_capturing &&
                      hki_call_run_direct(call, outputs[0])) ||
@@ -301,7 +300,7 @@ static bool issue_into(hki_call *call, hk_array *out)
 {
     const hk_op *op = call->op;
     if (is_transfer(call)) {
-        hki_transfer(out, call->inputs[0], call->operation, 0);
+        hki_transfer(out, call->arrays[0], call->operation, 0);
         return true;
     }
     hki_call_staging staging = {
@@ -309,7 +308,7 @@ static bool issue_into(hki_call *call, hk_array *out)
         .copy_output = !op->elementwise && !hk_is_contiguous(out),
     };
     for (int i = 0; i < call->input_count; i++) {
-        const hk_array *x = call->inputs[i];
+        const hk_array *x = call->arrays[i];
         if (x && !staging.copy_output && !reads_safely(op, x, out))
             staging.copy_inputs |= 1u << i;
     }
@@ -322,7 +321,7 @@ static void call_into(hki_call *call, hk_array *out, bool asks_tape)
 {
     uint64_t bytes;
     if (!out) {
-        hki_array_fail_in_place(NULL, call->operation, call->inputs, call->input_count,
+        hki_array_fail_in_place(NULL, call->operation, call->arrays, call->input_count,
                                 HK_INVALID_ARGUMENT, "the array to write is NULL");
         return;
     }
@@ -336,7 +335,7 @@ static void call_into(hki_call *call, hk_array *out, bool asks_tape)
     if (!check_inputs(call, chooses ? out->storage->device : NULL) || !check_output(call, out) ||
         !infer(call, &bytes) || !check_result(call, out) ||
         (asks_tape && hki_op_overwrite && !hki_op_overwrite(call, out)) || !issue_into(call, out))
-        hki_array_fail_in_place(out, call->operation, call->inputs, call->input_count, call->code,
+        hki_array_fail_in_place(out, call->operation, call->arrays, call->input_count, call->code,
                                 "%s", call->message);
 }
 

@@ -31,6 +31,7 @@ void hki_kernel_run_here(hki_kernel_call *call)
     call->method = 0;
     call->partial_bytes = 0;
     call->partials = NULL;
+    call->first_piece = call->first_index = 0;
     call->task = NULL;
     for (int i = 0; i < call->input_count; i++)
         hki_tensor_resolve(&call->in[i]);
@@ -47,7 +48,7 @@ static void run_kernel(const hki_call *call, const hk_array *output)
     kernel_call.output_count = 1;
     kernel_call.extent = output->size;
     for (int i = 0; i < call->input_count; i++)
-        hki_tensor_init(&kernel_call.in[i], call->inputs[i]);
+        hki_tensor_init(&kernel_call.in[i], call->arrays[i]);
     hki_tensor_init(&kernel_call.out[0], output);
     hki_kernel_run_here(&kernel_call);
 }
@@ -61,7 +62,7 @@ bool hki_call_run_direct(const hki_call *call, hk_array *output)
     for (int i = 0; i < call->input_count; i++) {
         if (!call->inputs[i])
             return false;
-        reads[i] = &call->inputs[i]->storage->var;
+        reads[i] = &call->arrays[i]->storage->var;
     }
     if (!hki_direct_begin(runtime, reads, call->input_count, NULL))
         return false;

@@ -286,6 +286,7 @@ static void payload_init(call_payload *payload, const hki_call_parts *parts)
     call->method = parts->plan->method;
     call->partial_bytes = piece_stride(parts->plan->partial_bytes);
     call->partials = NULL;
+    call->first_piece = call->first_index = 0;
     for (int i = 0; i < HKI_MAX_INPUTS; i++) {
         call->in[i].data = NULL;
         call->in[i].ndim = -1;
@@ -383,8 +384,8 @@ bool hki_call_issue(const hki_call *call, hk_array *const *outputs, bool is_new,
     if (!task)
         return false;
     for (int i = 0; i < call->input_count; i++)
-        if (call->inputs[i])
-            add_array(task, i, call->inputs[i], HKI_READ);
+        if (call->arrays[i])
+            add_array(task, i, call->arrays[i], HKI_READ);
     for (int i = 0; i < parts.output_count; i++)
         add_array(task, call->input_count + i, outputs[i],
                   HKI_WRITE | HKI_HEAL | (is_new ? HKI_FRESH : 0u));

@@ -31,16 +31,16 @@ void hki_copy_elements(const hki_kernel_call *call, int64_t begin, int64_t end)
 {
     switch (hk_dtype_bytes(call->out[0].dtype)) {
     case 1:
-        hki_walk(call, begin, end, 0, copy_uint8_t);
+        hki_walk(call, begin, end, NULL, copy_uint8_t);
         break;
     case 2:
-        hki_walk(call, begin, end, 0, copy_uint16_t);
+        hki_walk(call, begin, end, NULL, copy_uint16_t);
         break;
     case 4:
-        hki_walk(call, begin, end, 0, copy_uint32_t);
+        hki_walk(call, begin, end, NULL, copy_uint32_t);
         break;
     default:
-        hki_walk(call, begin, end, 0, copy_uint64_t);
+        hki_walk(call, begin, end, NULL, copy_uint64_t);
         break;
     }
 }

@@ -11,7 +11,7 @@ static int axis_of(const void *options, int ndim)
 
 static bool argmax_infer(hki_call *call)
 {
-    const hk_array *x = call->inputs[0];
+    const hki_shape_view *x = call->inputs[0];
     const int64_t axis = ((const hki_argmax_options *)call->options)->axis;
     const int ndim = x->shape.ndim;
     if (axis < -ndim || axis >= ndim)
@@ -37,7 +37,7 @@ static bool argmax_infer(hki_call *call)
 
 static void argmax_plan(const hki_call *call, hki_plan *plan)
 {
-    plan->work_ns = 1.5 * (double)hk_size(call->inputs[0]);
+    plan->work_ns = 1.5 * (double)call->inputs[0]->size;
 }
 
 /* The first of the largest; the first NaN when there is one. */
@@ -110,7 +110,7 @@ static void argmax_reference(const hki_call *call, const double *const *in, doub
 
 static hki_batch_kind argmax_batch(hki_batch *batch)
 {
-    int ndim = batch->in[0].ndim;
+    int ndim = batch->in[0]->shape.ndim;
     return ndim > 0 && axis_of(batch->options, ndim) > 0 ? hki_batch_first(batch) : HKI_BATCH_NONE;
 }
 

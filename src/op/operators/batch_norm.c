@@ -16,9 +16,9 @@ enum { STATISTICS = 3 };                          /* rows of what is saved */
 /* ---- shapes -------------------------------------------------------------------------------------------- */
 
 /* One value for each channel of x. */
-static bool check_channels(hki_call *call, const char *name, const hk_array *values)
+static bool check_channels(hki_call *call, const char *name, const hki_shape_view *values)
 {
-    const hk_array *x = call->inputs[X];
+    const hki_shape_view *x = call->inputs[X];
     char text[256], x_text[256];
     if (values->dtype != x->dtype)
         return hki_call_refuse(call, HK_INVALID_ARGUMENT, "%s is %s, x is %s; hk_cast converts",
@@ -35,7 +35,7 @@ static bool check_channels(hki_call *call, const char *name, const hk_array *val
 static bool forward_infer(hki_call *call)
 {
     static const char *const names[] = {"x", "gamma", "beta", "mean", "variance"};
-    const hk_array *x = call->inputs[X], *mean = call->inputs[MEAN];
+    const hki_shape_view *x = call->inputs[X], *mean = call->inputs[MEAN];
     const double eps = ((const hki_batch_norm_options *)call->options)->eps;
     char text[256];
     hki_dims_describe(&x->shape, text, sizeof text);
@@ -67,7 +67,7 @@ static bool forward_infer(hki_call *call)
 /* An internal operator: what batch_norm has accepted needs no text for people. */
 static bool backward_infer(hki_call *call)
 {
-    const hk_array *x = call->inputs[BACK_X], *dy = call->inputs[BACK_DY];
+    const hki_shape_view *x = call->inputs[BACK_X], *dy = call->inputs[BACK_DY];
     call->out_shape[0] = x->shape;
     call->out_shape[1] = (hk_dims){.ndim = 2, .dims = {2, x->shape.dims[1]}};
     call->out_dtype[0] = call->out_dtype[1] = x->dtype;
@@ -80,7 +80,7 @@ static bool backward_infer(hki_call *call)
 
 static void plan(const hki_call *call, hki_plan *plan)
 {
-    const hk_array *x = call->inputs[X];
+    const hki_shape_view *x = call->inputs[X];
     hki_batch_norm_shape shape = hki_batch_norm_shape_of(x->shape.ndim, x->shape.dims);
     const double elements = (double)(shape.samples * shape.inner) * (double)shape.channels;
     plan->extent = shape.channels;

@@ -12,7 +12,7 @@ HKI_ARGUMENTS_TABLE(conv2d_backward_data, CONV2D_BACKWARD_ARGUMENTS)
 
 enum { OPTION_MAX = 1 << 30, PARTIALS_MAX_BYTES = 64 << 20 };
 
-static const hk_array *bias_of(const hki_call *call)
+static const hki_shape_view *bias_of(const hki_call *call)
 {
     return call->input_count > 2 ? call->inputs[2] : NULL;
 }
@@ -44,7 +44,7 @@ static bool check_options(hki_call *call, const hki_conv2d_options *options)
 }
 
 /* Four axes of size 1 or more, but for the first, which may be empty when `batch` says that it is one. */
-static bool check_axes(hki_call *call, const char *name, const hk_array *x, const char *axes,
+static bool check_axes(hki_call *call, const char *name, const hki_shape_view *x, const char *axes,
                        bool batch)
 {
     char text[256];
@@ -61,7 +61,7 @@ static bool check_axes(hki_call *call, const char *name, const hk_array *x, cons
     return true;
 }
 
-static bool check_dtype(hki_call *call, const char *name, const hk_array *x)
+static bool check_dtype(hki_call *call, const char *name, const hki_shape_view *x)
 {
     const hk_dtype dtype = call->inputs[0]->dtype;
     return x->dtype == dtype ||
@@ -71,7 +71,7 @@ static bool check_dtype(hki_call *call, const char *name, const hk_array *x)
 
 static bool forward_infer(hki_call *call)
 {
-    const hk_array *x = call->inputs[0], *weight = call->inputs[1], *bias = bias_of(call);
+    const hki_shape_view *x = call->inputs[0], *weight = call->inputs[1], *bias = bias_of(call);
     char x_text[256], weight_text[256];
     if (!check_axes(call, "x", x, "samples, channels, height, width", true) ||
         !check_axes(call, "weight", weight, "outputs, channels, height, width", false) ||
@@ -111,7 +111,7 @@ static bool forward_infer(hki_call *call)
 }
 
 /* Internal operators: what conv2d has accepted needs no text for people. */
-static bool check_backward(hki_call *call, const hki_conv2d_geometry *g, const hk_array *dy)
+static bool check_backward(hki_call *call, const hki_conv2d_geometry *g, const hki_shape_view *dy)
 {
     const hk_dims wants = {.ndim = 4,
                            .dims = {g->samples, g->out_channels, g->out_height, g->out_width}};
@@ -122,7 +122,7 @@ static bool check_backward(hki_call *call, const hki_conv2d_geometry *g, const h
 
 static bool data_infer(hki_call *call)
 {
-    const hk_array *dy = call->inputs[0], *weight = call->inputs[1];
+    const hki_shape_view *dy = call->inputs[0], *weight = call->inputs[1];
     const int64_t *size = ((const hki_conv2d_backward_data_options *)call->options)->size;
     if (!check_axes(call, "dy", dy, "samples, outputs, height, width", true) ||
         !check_axes(call, "weight", weight, "outputs, channels, height, width", false))
@@ -136,7 +136,7 @@ static bool data_infer(hki_call *call)
 
 static bool weight_infer(hki_call *call)
 {
-    const hk_array *x = call->inputs[0], *dy = call->inputs[1];
+    const hki_shape_view *x = call->inputs[0], *dy = call->inputs[1];
     if (!check_axes(call, "x", x, "samples, channels, height, width", true) ||
         !check_axes(call, "dy", dy, "samples, outputs, height, width", true))
         return false;
@@ -165,7 +165,7 @@ static void plan_samples(const hki_call *call, hki_conv2d_pass pass, hki_plan *p
 
 static void forward_plan(const hki_call *call, hki_plan *plan)
 {
-    const hk_array *x = call->inputs[0], *weight = call->inputs[1];
+    const hki_shape_view *x = call->inputs[0], *weight = call->inputs[1];
     hki_conv2d_geometry g =
         hki_conv2d_forward_geometry(x->shape.dims, weight->shape.dims, call->options);
     plan_samples(call, HKI_CONV2D_FORWARD, plan, &g, x->dtype);
@@ -177,7 +177,7 @@ static void forward_plan(const hki_call *call, hki_plan *plan)
 
 static void data_plan(const hki_call *call, hki_plan *plan)
 {
-    const hk_array *dy = call->inputs[0], *weight = call->inputs[1];
+    const hki_shape_view *dy = call->inputs[0], *weight = call->inputs[1];
     hki_conv2d_geometry g =
         hki_conv2d_data_geometry(dy->shape.dims, weight->shape.dims, call->options);
     plan_samples(call, HKI_CONV2D_BACKWARD_DATA, plan, &g, dy->dtype);
@@ -191,7 +191,7 @@ static int64_t sum_count(const hki_conv2d_geometry *g)
 
 static void weight_plan(const hki_call *call, hki_plan *plan)
 {
-    const hk_array *x = call->inputs[0], *dy = call->inputs[1];
+    const hki_shape_view *x = call->inputs[0], *dy = call->inputs[1];
     hki_conv2d_geometry g =
         hki_conv2d_weight_geometry(x->shape.dims, dy->shape.dims, call->options);
     plan_samples(call, HKI_CONV2D_BACKWARD_WEIGHT, plan, &g, x->dtype);
@@ -265,7 +265,7 @@ static void weight_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
 {
     const hki_tensor *x = &call->in[0], *dy = &call->in[1];
     const bool f64 = x->dtype == HK_F64;
-    char *sums = call->partials + piece * (int64_t)call->partial_bytes;
+    char *sums = hki_partials_of(call, piece);
     hki_conv2d_geometry g = hki_conv2d_weight_geometry(x->dims, dy->dims, call->options);
     g.method = (hki_conv2d_method)call->method;
     if (begin >= end) {
@@ -503,6 +503,7 @@ const hk_op hki_op_conv2d = {
     .split = HKI_SPLIT_PLAN,
     .plan = forward_plan,
     .batch = hki_batch_first,
+    .fuse = HKI_FUSE_CONVOLUTION,
     .kernel = {[HKI_CPU] = forward_cpu},
     .grad = forward_grad,
     .grad_keep = HKI_KEEP_INPUTS,
@@ -523,6 +524,7 @@ const hk_op hki_op_conv2d_backward_data = {
     .split = HKI_SPLIT_PLAN,
     .plan = data_plan,
     .batch = hki_batch_first,
+    .fuse = HKI_FUSE_CONVOLUTION_DATA,
     .kernel = {[HKI_CPU] = data_cpu},
     .no_grad_why = "gradients of gradients are not recorded",
     .reference = data_reference,
@@ -544,6 +546,7 @@ const hk_op hki_op_conv2d_backward_weight = {
     .split = HKI_SPLIT_PLAN,
     .plan = weight_plan,
     .batch = weight_batch,
+    .fuse = HKI_FUSE_CONVOLUTION_WEIGHT,
     .kernel = {[HKI_CPU] = weight_cpu},
     .join = weight_join,
     .no_grad_why = "gradients of gradients are not recorded",

@@ -88,13 +88,13 @@ static inline hki_conv2d_geometry hki_conv2d_weight_geometry(const int64_t *x, c
                                        options);
 }
 
-/* Of a call of conv2d, conv2d_backward_data or conv2d_backward_weight, from its inputs. */
+/* Of a call of an operator whose role is a convolution or one of its gradients, from its inputs. */
 static inline hki_conv2d_geometry hki_conv2d_geometry_of(const hk_op *op, const hki_tensor *in,
                                                          const void *options)
 {
-    if (op->id == HKI_OP_ID_conv2d)
+    if (op->fuse == HKI_FUSE_CONVOLUTION)
         return hki_conv2d_forward_geometry(in[0].dims, in[1].dims, options);
-    if (op->id == HKI_OP_ID_conv2d_backward_data)
+    if (op->fuse == HKI_FUSE_CONVOLUTION_DATA)
         return hki_conv2d_data_geometry(in[0].dims, in[1].dims, options);
     return hki_conv2d_weight_geometry(in[0].dims, in[1].dims, options);
 }

@@ -11,10 +11,8 @@ static void check_op(const hk_op *op, hk_array *const *inputs, int input_count, 
 {
     HK_SCOPE;
     static const char zeros[HKI_MAX_OPTIONS_BYTES];
-    hki_call call = {.op = op,
-                     .input_count = input_count,
-                     .inputs = inputs,
-                     .options = options ? options : zeros};
+    hki_call call = {.op = op, .options = options ? options : zeros};
+    hki_call_set_inputs(&call, inputs, input_count);
     CHECK(op->infer(&call));
     hk_array *results[2] = {NULL, NULL};
     double *in[3] = {NULL}, *out[2] = {NULL};

@@ -90,7 +90,7 @@ static void cast_kernel(const hki_kernel_call *call, int64_t piece, int64_t begi
         hki_copy_elements(call, begin, end);
         return;
     }
-    int64_t refused = hki_walk(call, begin, end, 0, casts[from][to]);
+    int64_t refused = hki_walk(call, begin, end, NULL, casts[from][to]);
     if (refused >= 0)
         hki_walk_fail(call, piece, refused, hki_cast_refusal(to));
 }
@@ -120,20 +120,20 @@ static hk_array *whole_view(hk_array *x)
 
 static hk_array *cast_view(const hki_call *call)
 {
-    hk_array *x = call->inputs[0];
+    hk_array *x = call->arrays[0];
     return x->dtype == call->out_dtype[0] ? whole_view(x) : NULL;
 }
 
 static hk_array *to_device_view(const hki_call *call)
 {
-    hk_array *x = call->inputs[0];
+    hk_array *x = call->arrays[0];
     return x->storage->device == call->device ? whole_view(x) : NULL;
 }
 
 /* Where nothing copies from pinned memory, all memory is as good as pinned. */
 static hk_array *pin_view(const hki_call *call)
 {
-    hk_array *x = call->inputs[0];
+    hk_array *x = call->arrays[0];
     return x->storage->is_pinned || !call->device->pinned ? whole_view(x) : NULL;
 }
 
@@ -156,7 +156,7 @@ static void to_device_grad(hki_grad_call *call)
 
 static void copy_reference(const hki_call *call, const double *const *in, double *const *out)
 {
-    int64_t size = hk_size(call->inputs[0]);
+    int64_t size = call->inputs[0]->size;
     for (int64_t i = 0; i < size; i++)
         out[0][i] =
             call->out_dtype[0] == HK_BOOL ? in[0][i] != 0 : in[0][i]; /* conformance rounds */
@@ -198,6 +198,7 @@ const hk_op hki_op_copy = {
     .split = HKI_SPLIT_ELEMENTS,
     .plan = plan,
     .batch = hki_batch_elementwise,
+    .fuse = HKI_FUSE_COPY,
     .kernel = {[HKI_CPU] = copy_kernel},
     .grad = copy_grad,
     .reference = copy_reference,

@@ -141,10 +141,8 @@ static hki_loop_fn find_loop(hki_element element, hk_dtype dtype)
 static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     const row_data *row = call->op->data;
-    const hki_scalar_options *options = call->options;
     hk_dtype dtype = call->in[call->input_count - 1].dtype; /* the first may be a condition */
-    int64_t refused =
-        hki_walk(call, begin, end, options ? options->value : 0, find_loop(row->element, dtype));
+    int64_t refused = hki_walk(call, begin, end, call->options, find_loop(row->element, dtype));
     if (refused >= 0)
         hki_walk_fail(call, piece, refused, row->refusal);
 }
@@ -152,13 +150,12 @@ static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, in
 static bool run_dense(const hki_call *call, const hk_array *out)
 {
     const row_data *row = call->op->data;
-    const hki_scalar_options *options = call->options;
     const int64_t size = out->size;
-    hki_run run = {.n = size, .scalar = options ? options->value : 0};
+    hki_run run = {.n = size, .given = call->options};
     bool dense = out->is_contiguous;
     hk_dtype dtype = HK_F32;
     for (int i = 0; i < call->input_count; i++) {
-        const hk_array *x = call->inputs[i];
+        const hk_array *x = call->arrays[i];
         dtype = x->dtype; /* the last one's: the first may be a condition */
         dense = dense && x->is_contiguous && (x->size == size || x->size == 1);
         run.in[i] = hki_array_kernel_data(x);
@@ -449,14 +446,18 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 #define ARGUMENTS_G2S(name) HKI_ARGUMENTS(name, SCALAR_ARGUMENTS)
 #define ARGUMENTS_G3(name)
 
-#define ROW(kind, op, dtypes, ns, real, integer, expected, samples, gradient, formula, doc)        \
-    OPERATOR(kind, op, dtypes, ns, expected, samples, gradient, formula, doc, NULL, true)
+/* A row without a role has HKI_FUSE_NONE in the place of one. */
+#define ROW(...) ROW_FUSED(__VA_ARGS__, HKI_FUSE_NONE, )
+#define ROW_FUSED(kind, op, dtypes, ns, real, integer, expected, samples, gradient, formula, doc,  \
+                  role, ...)                                                                       \
+    OPERATOR(kind, op, dtypes, ns, expected, samples, gradient, formula, doc, NULL, true, role)
 #define CHECKED(kind, op, dtypes, ns, real, integer, expected, samples, gradient, formula, doc,    \
                 check, text)                                                                       \
-    OPERATOR(kind, op, dtypes, ns, expected, samples, gradient, formula, doc, text, false)
+    OPERATOR(kind, op, dtypes, ns, expected, samples, gradient, formula, doc, text, false,         \
+             HKI_FUSE_NONE)
 
 #define OPERATOR(kind, op, dtype_set, cost, expected, sampled, gradient, text, about, why,         \
-                 never_fails)                                                                      \
+                 never_fails, role)                                                                \
     ARGUMENTS_##kind(op) static double reference_##op(double a, double b, double c, double s)      \
     {                                                                                              \
         (void)b, (void)c, (void)s;                                                                 \
@@ -476,6 +477,7 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
                                .dtypes = DTYPES_##kind(dtype_set),                                 \
                                .elementwise = true,                                                \
                                .batch = hki_batch_elementwise,                                     \
+                               .fuse = role,                                                       \
                                .infallible = never_fails,                                          \
                                .split = HKI_SPLIT_ELEMENTS,                                        \
                                .plan = plan,                                                       \

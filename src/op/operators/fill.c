@@ -46,11 +46,11 @@ static void plan(const hki_call *call, hki_plan *plan)
     hki_plan_elements(call, plan, 0.2);
 }
 
-/* One element of the output's dtype at run->in[0], for all. */
+/* Given one element of the output's dtype, for all. */
 #define FILL_LOOP(type)                                                                            \
     static int64_t fill_##type(const hki_run *run)                                                 \
     {                                                                                              \
-        const type value = *(const type *)run->in[0];                                              \
+        const type value = *(const type *)run->given;                                              \
         if (run->out_step == (int64_t)sizeof(type)) {                                              \
             type *out = (type *)run->out;                                                          \
             for (int64_t i = 0; i < run->n; i++)                                                   \
@@ -72,14 +72,8 @@ static void fill(const hki_kernel_call *call, double value, int64_t begin, int64
     hk_dtype dtype = call->out[0].dtype;
     uint64_t element = 0;
     hki_dtype_store(dtype, &element, value);
-    /* The element is an input without axes. The rest of the call stays unset: hki_walk reads arrays only. */
-    hki_kernel_call with_input;
-    with_input.input_count = 1;
-    with_input.out[0] = call->out[0];
-    with_input.in[0] =
-        (hki_tensor){.data = &element, .size = 1, .dtype = dtype, .is_contiguous = true};
     size_t bytes = hk_dtype_bytes(dtype);
-    hki_walk(&with_input, begin, end, 0,
+    hki_walk(call, begin, end, &element,
              bytes == 1   ? fill_uint8_t
              : bytes == 2 ? fill_uint16_t
              : bytes == 4 ? fill_uint32_t

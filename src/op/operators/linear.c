@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static const hk_array *bias_of(const hki_call *call)
+static const hki_shape_view *bias_of(const hki_call *call)
 {
     return call->input_count > 2 ? call->inputs[2] : NULL;
 }
@@ -22,14 +22,14 @@ static int64_t row_count(int ndim, const int64_t *dims)
 
 static bool linear_infer(hki_call *call)
 {
-    const hk_array *x = call->inputs[0], *weight = call->inputs[1], *bias = bias_of(call);
+    const hki_shape_view *x = call->inputs[0], *weight = call->inputs[1], *bias = bias_of(call);
     char text[256];
     if (x->shape.ndim == 0)
         return hki_call_refuse(
             call, HK_INVALID_ARGUMENT,
             "x is 0-d, but needs an axis or more, the last of them with the inputs");
     for (int i = 1; i < 3; i++) {
-        const hk_array *other = i == 1 ? weight : bias;
+        const hki_shape_view *other = i == 1 ? weight : bias;
         hk_dtype wanted = i == 1 ? x->dtype : hki_matrix_result_dtype(x->dtype);
         if (other && other->dtype != wanted)
             return hki_call_refuse(call, HK_INVALID_ARGUMENT,
@@ -67,7 +67,7 @@ static bool linear_infer(hki_call *call)
 
 static void linear_plan(const hki_call *call, hki_plan *plan)
 {
-    const hk_array *x = call->inputs[0], *weight = call->inputs[1];
+    const hki_shape_view *x = call->inputs[0], *weight = call->inputs[1];
     const int64_t m = row_count(x->shape.ndim, x->shape.dims);
     const int64_t n = weight->shape.dims[0], k = weight->shape.dims[1];
     hki_matrix_tiles tiles = hki_matrix_tiles_of(m, n, k, x->dtype);
@@ -207,7 +207,7 @@ static void linear_grad(hki_grad_call *call)
 /* Rows that are no matrix may lie along several axes. */
 static hki_batch_kind linear_batch(hki_batch *batch)
 {
-    return batch->in[0].ndim >= 2 ? hki_batch_first(batch) : HKI_BATCH_NONE;
+    return batch->in[0]->shape.ndim >= 2 ? hki_batch_first(batch) : HKI_BATCH_NONE;
 }
 
 /* ---- conformance ----------------------------------------------------------------------------------------- */
@@ -254,6 +254,7 @@ const hk_op hki_op_linear = {
     .split = HKI_SPLIT_PLAN,
     .plan = linear_plan,
     .batch = linear_batch,
+    .fuse = HKI_FUSE_LAYER,
     .kernel = {[HKI_CPU] = linear_cpu},
     .grad = linear_grad,
     .grad_keep = HKI_KEEP_INPUTS,

@@ -71,7 +71,7 @@ static bool geometry_init(matmul_geometry *geometry, int a_ndim, const int64_t *
 
 static bool matmul_infer(hki_call *call)
 {
-    const hk_array *a = call->inputs[0], *b = call->inputs[1];
+    const hki_shape_view *a = call->inputs[0], *b = call->inputs[1];
     const int a_ndim = a->shape.ndim, b_ndim = b->shape.ndim;
     char a_text[256], b_text[256];
     hki_dims_describe(&a->shape, a_text, sizeof a_text);
@@ -111,7 +111,7 @@ static bool matmul_infer(hki_call *call)
 
 static void matmul_plan(const hki_call *call, hki_plan *plan)
 {
-    const hk_array *a = call->inputs[0], *b = call->inputs[1];
+    const hki_shape_view *a = call->inputs[0], *b = call->inputs[1];
     matmul_geometry geometry;
     geometry_init(&geometry, a->shape.ndim, a->shape.dims, a->strides, b->shape.ndim, b->shape.dims,
                   b->strides);
@@ -230,8 +230,8 @@ static void matmul_grad(hki_grad_call *call)
 /* Rows times a matrix, or the sum over samples of columns times rows. */
 static hki_batch_kind matmul_batch(hki_batch *batch)
 {
-    const hki_tensor *a = &batch->in[0], *b = &batch->in[1];
-    if (a->ndim != 2 || b->ndim != 2)
+    const hki_shape_view *a = batch->in[0], *b = batch->in[1];
+    if (a->shape.ndim != 2 || b->shape.ndim != 2)
         return HKI_BATCH_NONE;
     if (a->strides[1] == 1)
         return hki_batch_first(batch);
@@ -326,6 +326,7 @@ const hk_op hki_op_matmul = {
     .split = HKI_SPLIT_PLAN,
     .plan = matmul_plan,
     .batch = matmul_batch,
+    .fuse = HKI_FUSE_PRODUCT,
     .kernel = {[HKI_CPU] = matmul_cpu},
     .grad = matmul_grad,
     .grad_keep = HKI_KEEP_INPUTS,

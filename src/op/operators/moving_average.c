@@ -7,11 +7,11 @@ HKI_ARGUMENTS_TABLE(moving_average, MOVING_AVERAGE_ARGUMENTS)
 
 static bool infer(hki_call *call)
 {
-    const hk_array *average = call->inputs[0], *sample = call->inputs[1];
+    const hki_shape_view *average = call->inputs[0], *sample = call->inputs[1];
     if (average->dtype != sample->dtype || !hki_dims_equal(&average->shape, &sample->shape)) {
         char has[224], wants[224];
-        hki_array_describe(average, has, sizeof has);
-        hki_array_describe(sample, wants, sizeof wants);
+        hki_shape_view_describe(average, has, sizeof has);
+        hki_shape_view_describe(sample, wants, sizeof wants);
         return hki_call_refuse(call, HK_INVALID_ARGUMENT,
                                "the average is %s, but must be %s like what it is an average of",
                                has, wants);
@@ -29,7 +29,7 @@ static void plan(const hki_call *call, hki_plan *plan)
 #define LOOP(name, T)                                                                              \
     static int64_t name(const hki_run *run)                                                        \
     {                                                                                              \
-        const hki_moving_average_options *options = (const void *)run->in[2];                      \
+        const hki_moving_average_options *options = run->given;                                    \
         const T keep = (T)(1 - options->weight), add = (T)(options->weight * options->factor);     \
         const char *average = run->in[0], *sample = run->in[1];                                    \
         char *out = run->out;                                                                      \
@@ -49,18 +49,13 @@ LOOP(loop_f64, double)
 static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     (void)piece;
-    hki_moving_average_options options = *(const hki_moving_average_options *)call->options;
-    /* They are an input without axes. */
-    hki_kernel_call with_options = *call;
-    with_options.input_count = 3;
-    with_options.in[2] = (hki_tensor){.data = &options, .dtype = HK_F64};
-    hki_walk(&with_options, begin, end, 0, call->out[0].dtype == HK_F32 ? loop_f32 : loop_f64);
+    hki_walk(call, begin, end, call->options, call->out[0].dtype == HK_F32 ? loop_f32 : loop_f64);
 }
 
 static void reference(const hki_call *call, const double *const *in, double *const *out)
 {
     const hki_moving_average_options *options = call->options;
-    int64_t size = hk_size(call->inputs[0]);
+    int64_t size = call->inputs[0]->size;
     for (int64_t i = 0; i < size; i++)
         out[0][i] = in[0][i] + options->weight * (options->factor * in[1][i] - in[0][i]);
 }

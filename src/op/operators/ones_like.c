@@ -15,13 +15,13 @@ ONES_LOOP(double)
 static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     (void)piece;
-    hki_walk(call, begin, end, 0, call->out[0].dtype == HK_F32 ? ones_float : ones_double);
+    hki_walk(call, begin, end, NULL, call->out[0].dtype == HK_F32 ? ones_float : ones_double);
 }
 
 static void reference(const hki_call *call, const double *const *in, double *const *out)
 {
     (void)in;
-    int64_t size = hk_size(call->inputs[0]);
+    int64_t size = call->inputs[0]->size;
     for (int64_t i = 0; i < size; i++)
         out[0][i] = 1;
 }

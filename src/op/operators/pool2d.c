@@ -45,7 +45,7 @@ static bool check_options(hki_call *call, const hki_max_pool2d_options *options)
 
 static bool forward_infer(hki_call *call)
 {
-    const hk_array *x = call->inputs[0];
+    const hki_shape_view *x = call->inputs[0];
     char text[256];
     hki_dims_describe(&x->shape, text, sizeof text);
     if (x->shape.ndim != 4)
@@ -74,7 +74,7 @@ static bool forward_infer(hki_call *call)
 }
 
 /* Internal operators: what the forward one has accepted needs no text for people. */
-static bool check_backward(hki_call *call, const hki_pool2d_geometry *g, const hk_array *dy)
+static bool check_backward(hki_call *call, const hki_pool2d_geometry *g, const hki_shape_view *dy)
 {
     call->out_dtype[0] = dy->dtype;
     call->out_shape[0] = dy->shape;
@@ -345,6 +345,7 @@ const hk_op hki_op_max_pool2d = {
     .split = HKI_SPLIT_PLAN,
     .plan = plan,
     .batch = hki_batch_all,
+    .fuse = HKI_FUSE_POOL_MAX,
     .kernel = {[HKI_CPU] = max_cpu},
     .grad = max_grad,
     .grad_keep = HKI_KEEP_INPUTS,
@@ -368,6 +369,7 @@ const hk_op hki_op_avg_pool2d = {
     .split = HKI_SPLIT_PLAN,
     .plan = plan,
     .batch = hki_batch_all,
+    .fuse = HKI_FUSE_POOL_AVERAGE,
     .kernel = {[HKI_CPU] = avg_cpu},
     .grad = avg_grad,
     .reference = avg_reference,
@@ -387,6 +389,7 @@ const hk_op hki_op_max_pool2d_backward = {
     .split = HKI_SPLIT_PLAN,
     .plan = plan,
     .batch = hki_batch_all,
+    .fuse = HKI_FUSE_POOL_MAX_GRAD,
     .kernel = {[HKI_CPU] = max_backward_cpu},
     .no_grad_why = "gradients of gradients are not recorded",
     .reference = max_backward_reference,
@@ -406,6 +409,7 @@ const hk_op hki_op_avg_pool2d_backward = {
     .split = HKI_SPLIT_PLAN,
     .plan = plan,
     .batch = hki_batch_all,
+    .fuse = HKI_FUSE_POOL_AVERAGE_GRAD,
     .kernel = {[HKI_CPU] = avg_backward_cpu},
     .no_grad_why = "gradients of gradients are not recorded",
     .reference = avg_backward_reference,

@@ -78,16 +78,22 @@ static void int_block(const hki_kernel_call *call, const uint32_t words[4], void
     }
 }
 
-typedef void (*block_fn)(const hki_kernel_call *call, const uint32_t words[4], void *out);
+/* What sets the operators apart; hk_op.data: a block of elements from the words of one counter, and the cost of one. */
+typedef struct distribution {
+    void (*make)(const hki_kernel_call *call, const uint32_t words[4], void *out);
+    double ns;
+} distribution;
+
+static const distribution uniform_distribution = {uniform_block, 5};
+static const distribution normal_distribution = {normal_block, 20};
+static const distribution int_distribution = {int_block, 5};
 
 /* begin is a multiple of GRAIN; the last block may make more elements than there are. */
 static void random_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     const hk_dtype dtype = call->out[0].dtype;
     const int64_t per_block = elements_per_block(dtype), item = (int64_t)hk_dtype_bytes(dtype);
-    const block_fn make = call->op == &hki_op_random_uniform  ? uniform_block
-                          : call->op == &hki_op_random_normal ? normal_block
-                                                              : int_block;
+    const distribution *of = call->op->data;
     char *out = call->out[0].data;
     uint32_t words[BATCH][4];
     (void)piece;
@@ -97,7 +103,7 @@ static void random_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
         draw(call->options, (uint64_t)(at / per_block), blocks, words);
         for (int64_t i = 0; i < blocks; i++, at += per_block) {
             if (end - at >= per_block) {
-                make(call, words[i], out + at * item);
+                of->make(call, words[i], out + at * item);
                 continue;
             }
             union {
@@ -105,7 +111,7 @@ static void random_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
                 double f64[2];
                 int64_t i64[2];
             } rest;
-            make(call, words[i], &rest);
+            of->make(call, words[i], &rest);
             for (int64_t byte = 0; byte < (end - at) * item; byte++)
                 out[at * item + byte] = ((const char *)&rest)[byte];
         }
@@ -114,9 +120,9 @@ static void random_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
 
 static void plan(const hki_call *call, hki_plan *plan)
 {
-    const bool normal = call->op == &hki_op_random_normal;
+    const distribution *of = call->op->data;
     plan->grain = GRAIN;
-    plan->work_ns = (double)plan->extent * (normal ? 20 : 5);
+    plan->work_ns = (double)plan->extent * of->ns;
 }
 
 /* ---- checks -------------------------------------------------------------------------------------------- */
@@ -377,6 +383,7 @@ const hk_op hki_op_random_uniform = {
     .kernel = {[HKI_CPU] = random_cpu},
     .no_grad_why = "it has no inputs",
     .untested = UNTESTED,
+    .data = &uniform_distribution,
 };
 
 const hk_op hki_op_random_normal = {
@@ -391,6 +398,7 @@ const hk_op hki_op_random_normal = {
     .kernel = {[HKI_CPU] = random_cpu},
     .no_grad_why = "it has no inputs",
     .untested = UNTESTED,
+    .data = &normal_distribution,
 };
 
 const hk_op hki_op_random_int = {
@@ -405,4 +413,5 @@ const hk_op hki_op_random_int = {
     .kernel = {[HKI_CPU] = random_cpu},
     .no_grad_why = "it has no inputs",
     .untested = UNTESTED,
+    .data = &int_distribution,
 };

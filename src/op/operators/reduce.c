@@ -1,21 +1,29 @@
 /* Reductions over axes: sum, mean, max, min. Loops and their order are in reduce_kernel.c. */
 #include "op/operators/reduce.h"
 
+#include "op/kernels/elementwise/elementwise.h"
 #include "op/kernels/reduce/reduce_kernel.h"
 
 #include <math.h>
-#include <string.h>
 
 /* What sets the operators apart; hk_op.data. */
 typedef struct reduction {
     hki_reduce_kind kind;
     bool mean;
+    /* For the reference: what no elements give, and how one more is joined. */
+    double start;
+    double (*join)(double a, double b);
 } reduction;
 
-static const reduction sum_reduction = {HKI_REDUCE_SUM, false};
-static const reduction mean_reduction = {HKI_REDUCE_SUM, true};
-static const reduction max_reduction = {HKI_REDUCE_MAX, false};
-static const reduction min_reduction = {HKI_REDUCE_MIN, false};
+static double add(double a, double b)
+{
+    return a + b;
+}
+
+static const reduction sum_reduction = {HKI_REDUCE_SUM, false, 0, add};
+static const reduction mean_reduction = {HKI_REDUCE_SUM, true, 0, add};
+static const reduction max_reduction = {HKI_REDUCE_MAX, false, -INFINITY, fmax};
+static const reduction min_reduction = {HKI_REDUCE_MIN, false, INFINITY, fmin};
 
 HKI_OPTIONS_TABLE(sum, REDUCE_OPTIONS)
 #define mean_params              sum_params
@@ -81,7 +89,7 @@ static bool reduce_infer(hki_call *call)
 {
     const reduction *what = call->op->data;
     const hki_sum_options *options = call->options;
-    const hk_array *x = call->inputs[0];
+    const hki_shape_view *x = call->inputs[0];
     unsigned mask;
     if (!hki_reduce_mask(call, options, x->shape.ndim, &mask))
         return false;
@@ -91,7 +99,7 @@ static bool reduce_infer(hki_call *call)
         call->out_dtype[0] = what->mean ? HK_F64 : HK_I64;
     int64_t size = 0;
     hki_dims_size(&call->out_shape[0], &size);
-    if (what->kind != HKI_REDUCE_SUM && hk_size(x) == 0 && size > 0)
+    if (what->kind != HKI_REDUCE_SUM && x->size == 0 && size > 0)
         return hki_call_refuse(call, HK_INVALID_ARGUMENT,
                                "the %s of no elements is not defined: an axis to reduce has size 0",
                                call->op->name);
@@ -102,7 +110,7 @@ static bool reduce_infer(hki_call *call)
 
 static void reduce_plan(const hki_call *call, hki_plan *plan)
 {
-    const hk_array *x = call->inputs[0];
+    const hki_shape_view *x = call->inputs[0];
     const int64_t no_strides[HK_MAX_NDIM] = {0};
     hki_reduce_geometry geometry;
     hki_reduce_geometry_init(&geometry, x->shape.ndim, x->shape.dims, x->strides,
@@ -180,9 +188,7 @@ static void reduce_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
         hki_reduce_word tile[HKI_REDUCE_TILE], *words = tile;
         next = kept_end - k > HKI_REDUCE_TILE ? k + HKI_REDUCE_TILE : kept_end;
         if (geometry.parts)
-            words =
-                (hki_reduce_word *)(void *)(call->partials + piece * (int64_t)call->partial_bytes) +
-                k;
+            words = (hki_reduce_word *)hki_partials_of(call, piece) + k;
         hki_reduce_words(kind, x->dtype, &geometry, x->data, k, next, gone_begin, gone_end, words);
         if (!geometry.parts)
             store(call, &geometry, words, k, next);
@@ -206,9 +212,6 @@ static void reduce_join(const hki_kernel_call *call)
 
 /* ---- gradients ----------------------------------------------------------------------------------------- */
 
-#define MULTIPLY_SCALAR_ARGUMENTS(F, op) F(op, F64, value, "", "")
-HKI_OPTIONS_STRUCT(multiply_scalar, MULTIPLY_SCALAR_ARGUMENTS)
-
 static void sum_grad(hki_grad_call *call)
 {
     call->dx[0] = hki_reduce_stretch(call->dy, &call->input_shape[0], call->options);
@@ -221,7 +224,7 @@ static void mean_grad(hki_grad_call *call)
     double count = 1;
     for (int i = 0; i < shape->ndim; i++)
         count *= mask >> i & 1 ? (double)shape->dims[i] : 1;
-    const hki_multiply_scalar_options share = {1 / count};
+    const hki_scalar_options share = {1 / count};
     hk_array *dy = hki_op_call1(&hki_op_multiply_scalar, call->dy, &share);
     call->dx[0] = hki_reduce_stretch(dy, shape, call->options);
 }
@@ -241,12 +244,12 @@ static bool extremum_backward_infer(hki_call *call)
 
 static void extremum_backward_plan(const hki_call *call, hki_plan *plan)
 {
-    const hk_array *x = call->inputs[0];
+    const hki_shape_view *x = call->inputs[0];
     unsigned mask = hki_reduce_mask_of(call->options, x->shape.ndim);
     plan->extent = 1;
     for (int i = 0; i < x->shape.ndim; i++)
         plan->extent *= mask >> i & 1 ? 1 : x->shape.dims[i];
-    plan->work_ns = 15 * (double)hk_size(x);
+    plan->work_ns = 15 * (double)x->size;
 }
 
 /* Shares g among the elements equal to value: two passes over what goes. */
@@ -309,24 +312,24 @@ static void extremum_backward_cpu(const hki_kernel_call *call, int64_t piece, in
 
 static hki_batch_kind sum_batch(hki_batch *batch)
 {
-    if (batch->in[0].ndim == 0)
+    if (batch->in[0]->shape.ndim == 0)
         return HKI_BATCH_NONE;
     hki_batch_kind each = hki_batch_first(batch);
-    return hki_reduce_mask_of(batch->options, batch->in[0].ndim) & 1 ? HKI_BATCH_SUM : each;
+    return hki_reduce_mask_of(batch->options, batch->in[0]->shape.ndim) & 1 ? HKI_BATCH_SUM : each;
 }
 
 /* Sums, divided at the end. */
 static hki_batch_kind mean_batch(hki_batch *batch)
 {
-    const hki_tensor *x = &batch->in[0];
+    const hki_shape_view *x = batch->in[0];
     hki_batch_kind kind = sum_batch(batch);
     if (kind != HKI_BATCH_SUM)
         return kind;
-    unsigned mask = hki_reduce_mask_of(batch->options, x->ndim);
+    unsigned mask = hki_reduce_mask_of(batch->options, x->shape.ndim);
     batch->as = &hki_op_sum;
     batch->divisor = 1;
-    for (int i = 0; i < x->ndim; i++)
-        batch->divisor *= mask >> i & 1 ? (double)x->dims[i] : 1;
+    for (int i = 0; i < x->shape.ndim; i++)
+        batch->divisor *= mask >> i & 1 ? (double)x->shape.dims[i] : 1;
     return x->dtype == HK_F32 || x->dtype == HK_F64 ? HKI_BATCH_SUM : HKI_BATCH_NONE;
 }
 
@@ -348,23 +351,18 @@ static int64_t result_index(const hk_dims *shape, unsigned mask, int64_t index)
 
 static void reduce_reference(const hki_call *call, const double *const *in, double *const *out)
 {
-    const hk_array *x = call->inputs[0];
+    const hki_shape_view *x = call->inputs[0];
     const unsigned mask = hki_reduce_mask_of(call->options, x->shape.ndim);
-    const char *name = call->op->name;
-    int64_t in_size = hk_size(x), out_size = 0;
+    const reduction *what = call->op->data;
+    int64_t in_size = x->size, out_size = 0;
     hki_dims_size(&call->out_shape[0], &out_size);
     for (int64_t i = 0; i < out_size; i++)
-        out[0][i] = strcmp(name, "max") == 0 ? -INFINITY : strcmp(name, "min") == 0 ? INFINITY : 0;
+        out[0][i] = what->start;
     for (int64_t i = 0; i < in_size; i++) {
         double *y = &out[0][result_index(&x->shape, mask, i)];
-        if (strcmp(name, "max") == 0)
-            *y = fmax(*y, in[0][i]);
-        else if (strcmp(name, "min") == 0)
-            *y = fmin(*y, in[0][i]);
-        else
-            *y += in[0][i];
+        *y = what->join(*y, in[0][i]);
     }
-    for (int64_t i = 0; i < out_size && strcmp(name, "mean") == 0; i++)
+    for (int64_t i = 0; i < out_size && what->mean; i++)
         out[0][i] /= (double)in_size / (double)out_size;
 }
 

@@ -8,7 +8,7 @@ static bool refuse(hki_call *call, const char *why)
 {
     char wanted[256], has[256];
     hki_dims_describe(&((const hki_reshape_options *)call->options)->shape, wanted, sizeof wanted);
-    hki_array_describe(call->inputs[0], has, sizeof has);
+    hki_shape_view_describe(call->inputs[0], has, sizeof has);
     return hki_call_refuse(call, HK_INVALID_ARGUMENT, "x is %s, the shape %s: %s", has, wanted,
                            why);
 }
@@ -17,8 +17,8 @@ static bool refuse(hki_call *call, const char *why)
 static bool reshape_infer(hki_call *call)
 {
     hk_dims shape = ((const hki_reshape_options *)call->options)->shape;
-    const hk_array *x = call->inputs[0];
-    int64_t size = hk_size(x), known = 1;
+    const hki_shape_view *x = call->inputs[0];
+    int64_t size = x->size, known = 1;
     int open = -1;
     for (int i = 0; i < shape.ndim && i < HK_MAX_NDIM; i++) {
         if (shape.dims[i] >= 0)
@@ -45,7 +45,7 @@ static bool reshape_infer(hki_call *call)
 
 static hk_array *reshape_view(const hki_call *call)
 {
-    hk_array *x = call->inputs[0];
+    hk_array *x = call->arrays[0];
     if (!hk_is_contiguous(x))
         return NULL;
     int64_t strides[HK_MAX_NDIM];
@@ -79,7 +79,7 @@ static void reshape_grad(hki_grad_call *call)
 
 static void reshape_reference(const hki_call *call, const double *const *in, double *const *out)
 {
-    int64_t size = hk_size(call->inputs[0]);
+    int64_t size = call->inputs[0]->size;
     for (int64_t i = 0; i < size; i++)
         out[0][i] = in[0][i];
 }

@@ -14,12 +14,12 @@ static bool is_valid(double value)
 
 static bool infer(hki_call *call)
 {
-    const hk_array *x = call->inputs[0], *grad = call->inputs[1];
+    const hki_shape_view *x = call->inputs[0], *grad = call->inputs[1];
     const hki_sgd_update_options *options = call->options;
     if (grad->dtype != x->dtype || !hki_dims_equal(&grad->shape, &x->shape)) {
         char has[224], wants[224];
-        hki_array_describe(grad, has, sizeof has);
-        hki_array_describe(x, wants, sizeof wants);
+        hki_shape_view_describe(grad, has, sizeof has);
+        hki_shape_view_describe(x, wants, sizeof wants);
         return hki_call_refuse(call, HK_INVALID_ARGUMENT,
                                "the gradient is %s, but must be %s like the parameter", has, wants);
     }
@@ -47,7 +47,7 @@ typedef struct coefficients {
 #define UPDATE(name, type)                                                                         \
     static int64_t name(const hki_run *run)                                                        \
     {                                                                                              \
-        const coefficients *given = (const void *)run->in[2];                                      \
+        const coefficients *given = run->given;                                                    \
         const type step = (type)given->step, decay = (type)given->decay;                           \
         const int64_t dense = (int64_t)sizeof(type);                                               \
         if (run->out == run->in[0] && run->out != run->in[1] && run->out_step == dense &&          \
@@ -79,22 +79,14 @@ static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, in
     const hki_sgd_update_options *options = call->options;
     coefficients given = {options->lr / (options->batch > 0 ? options->batch : 1),
                           options->lr * options->weight_decay};
-    /* They are an input without axes. The rest of the call stays unset: hki_walk reads arrays only. */
-    hki_kernel_call with_given;
-    with_given.input_count = 3;
-    with_given.in[0] = call->in[0];
-    with_given.in[1] = call->in[1];
-    with_given.out[0] = call->out[0];
-    with_given.in[2] =
-        (hki_tensor){.data = &given, .size = 1, .dtype = HK_F64, .is_contiguous = true};
-    hki_walk(&with_given, begin, end, 0, call->out[0].dtype == HK_F32 ? update_f32 : update_f64);
+    hki_walk(call, begin, end, &given, call->out[0].dtype == HK_F32 ? update_f32 : update_f64);
 }
 
 static void reference(const hki_call *call, const double *const *in, double *const *out)
 {
     const hki_sgd_update_options *options = call->options;
     double batch = options->batch > 0 ? options->batch : 1;
-    int64_t size = hk_size(call->inputs[0]);
+    int64_t size = call->inputs[0]->size;
     for (int64_t i = 0; i < size; i++)
         out[0][i] = in[0][i] - options->lr * (in[1][i] / batch + options->weight_decay * in[0][i]);
 }

@@ -12,6 +12,13 @@ HKI_ARGUMENTS_TABLE(softmax, SOFTMAX_ARGUMENTS)
 
 enum { TILE = 64 };
 
+/* What sets the operators apart; hk_op.data. */
+typedef struct variant {
+    bool log_of;
+} variant;
+
+static const variant softmax_variant = {false}, log_softmax_variant = {true};
+
 static int axis_of(const void *options, int ndim)
 {
     int64_t axis = ((const hki_softmax_options *)options)->axis;
@@ -20,7 +27,7 @@ static int axis_of(const void *options, int ndim)
 
 static bool softmax_infer(hki_call *call)
 {
-    const hk_array *x = call->inputs[0];
+    const hki_shape_view *x = call->inputs[0];
     const int64_t axis = ((const hki_softmax_options *)call->options)->axis;
     const int ndim = x->shape.ndim;
     if (axis < -ndim || axis >= ndim)
@@ -50,7 +57,7 @@ static line_set lines_of(int ndim, const int64_t *dims, const void *options)
 
 static void softmax_plan(const hki_call *call, hki_plan *plan)
 {
-    const hk_array *x = call->inputs[0];
+    const hki_shape_view *x = call->inputs[0];
     const double ns = x->dtype == HK_F32 ? 2.5 : 8;
     line_set lines = lines_of(x->shape.ndim, x->shape.dims, call->options);
     plan->extent = lines.size > 0 ? lines.count : 0;
@@ -119,7 +126,7 @@ LINES(f64, double, exp)
 static void softmax_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     const hki_tensor *x = &call->in[0];
-    const bool log_of = call->op == &hki_op_log_softmax;
+    const bool log_of = ((const variant *)call->op->data)->log_of;
     const line_set lines = lines_of(x->ndim, x->dims, call->options);
     (void)piece;
     if (x->dtype == HK_F32)
@@ -159,7 +166,7 @@ static void softmax_reference(const hki_call *call, const double *const *in, dou
 {
     const hk_dims *shape = &call->inputs[0]->shape;
     const int axis = axis_of(call->options, shape->ndim);
-    const bool log_of = call->op == &hki_op_log_softmax;
+    const bool log_of = ((const variant *)call->op->data)->log_of;
     int64_t size = 1, step = 1, line = shape->dims[axis];
     for (int i = 0; i < shape->ndim; i++)
         size *= shape->dims[i];
@@ -186,7 +193,7 @@ static void softmax_reference(const hki_call *call, const double *const *in, dou
 
 static hki_batch_kind softmax_batch(hki_batch *batch)
 {
-    int ndim = batch->in[0].ndim;
+    int ndim = batch->in[0]->shape.ndim;
     return ndim > 0 && axis_of(batch->options, ndim) > 0 ? hki_batch_first(batch) : HKI_BATCH_NONE;
 }
 
@@ -220,6 +227,7 @@ const hk_op hki_op_softmax = {
     .grad_keep = HKI_KEEP_OUTPUT,
     .reference = softmax_reference,
     .tolerance_f32 = 1e-6,
+    .data = &softmax_variant,
 };
 
 const hk_op hki_op_log_softmax = {
@@ -240,4 +248,5 @@ const hk_op hki_op_log_softmax = {
     .grad_keep = HKI_KEEP_OUTPUT,
     .reference = softmax_reference,
     .tolerance_f32 = 1e-6,
+    .data = &log_softmax_variant,
 };

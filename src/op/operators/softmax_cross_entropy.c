@@ -15,7 +15,7 @@ static bool is_label_dtype(hk_dtype dtype)
 
 static bool check(hki_call *call)
 {
-    const hk_array *logits = call->inputs[0], *labels = call->inputs[1];
+    const hki_shape_view *logits = call->inputs[0], *labels = call->inputs[1];
     char text[256];
     hki_dims_describe(&logits->shape, text, sizeof text);
     if (logits->shape.ndim != 2)
@@ -63,7 +63,7 @@ static bool backward_infer(hki_call *call)
 
 static void row_plan(const hki_call *call, hki_plan *plan)
 {
-    const hk_array *logits = call->inputs[0];
+    const hki_shape_view *logits = call->inputs[0];
     const double ns = logits->dtype == HK_F32 ? 2 : 8;
     plan->grain = 8;
     plan->work_ns = (double)logits->shape.dims[0] * (20 + ns * (double)logits->shape.dims[1]);
@@ -86,7 +86,8 @@ static int64_t label_of(const hki_kernel_call *call, int64_t piece, int64_t row)
     hki_task_fail(
         call->task, piece, HK_OUT_OF_RANGE,
         "labels[%lld] is %lld, but logits has %lld classes, so that a label is in [0, %lld)",
-        (long long)row, (long long)label, (long long)classes, (long long)classes);
+        (long long)(call->first_index + row), (long long)label, (long long)classes,
+        (long long)classes);
     return -1;
 }
 

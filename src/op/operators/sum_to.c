@@ -126,9 +126,9 @@ static bool keeps_first(const hk_dims *in, const hk_dims *out)
  * stays, else of the whole result. */
 static void plan(const hki_call *call, hki_plan *plan)
 {
-    const hk_array *x = call->inputs[0];
+    const hki_shape_view *x = call->inputs[0];
     const hk_dims *out = &call->out_shape[0];
-    int64_t size = hk_size(x), sums = 1;
+    int64_t size = x->size, sums = 1;
     hki_dims_size(out, &sums);
     plan->extent = x->shape.ndim > 0 ? x->shape.dims[0] : 1;
     plan->work_ns = 0.5 * (double)size + (double)sums;
@@ -163,7 +163,7 @@ static bool tensor_keeps_first(const hki_kernel_call *call)
 static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     const hki_tensor *in = &call->in[0], *out = &call->out[0];
-    double *sums = (double *)(call->partials + (size_t)piece * call->partial_bytes);
+    double *sums = hki_partials_of(call, piece);
     void (*add)(const sum_axes *, int, const char *, double *) =
         in->dtype == HK_F64 ? add_double : add_float;
     sum_axes axes;
@@ -206,7 +206,7 @@ static void reference(const hki_call *call, const double *const *in, double *con
     hki_dims_size(to, &size);
     for (int64_t i = 0; i < size; i++)
         out[0][i] = 0;
-    for (int64_t i = 0; i < hk_size(call->inputs[0]); i++) {
+    for (int64_t i = 0; i < call->inputs[0]->size; i++) {
         int64_t rest = i, target = 0, stride = 1;
         for (int axis = from->ndim - 1; axis >= 0; axis--) {
             int own = axis - (from->ndim - to->ndim);

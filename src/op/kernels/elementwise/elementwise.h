@@ -15,15 +15,16 @@ typedef struct hki_run {
     int64_t in_step[HKI_WALK_MAX_INPUTS];
     char *out;
     int64_t out_step;
-    double scalar;
+    const void *given; /* as hki_walk has it */
 } hki_run;
 
 /* Computes the row. Returns -1, or the first element that the operator refuses. */
 typedef int64_t (*hki_loop_fn)(const hki_run *run);
 
 /* Calls `loop` for rows that make up elements [begin, end), in C order, of output 0, with the inputs
- * broadcast to it. Returns -1, or the first element that was refused. */
-int64_t hki_walk(const hki_kernel_call *call, int64_t begin, int64_t end, double scalar,
+ * broadcast to it. given: what the loop knows beside, such as options; NULL: nothing. Returns -1, or the first
+ * element that was refused. */
+int64_t hki_walk(const hki_kernel_call *call, int64_t begin, int64_t end, const void *given,
                  hki_loop_fn loop);
 
 /* As hki_kernel_fn's failure for data: fails the call's task, naming the element's index. */

@@ -19,7 +19,8 @@
     static int64_t NAME(name)(const hki_run *run)                                                  \
     {                                                                                              \
         const int64_t n = run->n;                                                                  \
-        const V s = (V)run->scalar;                                                                \
+        const hki_scalar_options *number = run->given;                                             \
+        const V s = number ? (V)number->value : (V)0;                                              \
         (void)s;
 #define END                                                                                        \
     return -1;                                                                                     \

@@ -67,10 +67,10 @@ static bool all_dense(const hki_kernel_call *call)
     return dense;
 }
 
-static int64_t walk_dense(const hki_kernel_call *call, int64_t begin, int64_t end, double scalar,
-                          hki_loop_fn loop)
+static int64_t walk_dense(const hki_kernel_call *call, int64_t begin, int64_t end,
+                          const void *given, hki_loop_fn loop)
 {
-    hki_run run = {.n = end - begin, .scalar = scalar};
+    hki_run run = {.n = end - begin, .given = given};
     for (int i = 0; i < call->input_count; i++) {
         const hki_tensor *in = &call->in[i];
         run.in_step[i] = in->size == call->out[0].size ? (int64_t)hki_dtype_bytes(in->dtype) : 0;
@@ -82,13 +82,13 @@ static int64_t walk_dense(const hki_kernel_call *call, int64_t begin, int64_t en
     return refused < 0 ? -1 : begin + refused;
 }
 
-int64_t hki_walk(const hki_kernel_call *call, int64_t begin, int64_t end, double scalar,
+int64_t hki_walk(const hki_kernel_call *call, int64_t begin, int64_t end, const void *given,
                  hki_loop_fn loop)
 {
     if (begin >= end)
         return -1;
     if (all_dense(call))
-        return walk_dense(call, begin, end, scalar, loop);
+        return walk_dense(call, begin, end, given, loop);
     walk_axes axes;
     walk_init(&axes, call);
     int inner = axes.ndim - 1;
@@ -108,7 +108,7 @@ int64_t hki_walk(const hki_kernel_call *call, int64_t begin, int64_t end, double
             at[i] += index[axis] * axes.steps[axis][i];
     }
 
-    hki_run run = {.out_step = inner_steps[0], .scalar = scalar};
+    hki_run run = {.out_step = inner_steps[0], .given = given};
     for (int i = 0; i < call->input_count; i++)
         run.in_step[i] = inner_steps[1 + i];
     for (int64_t element = begin;;) {
@@ -145,6 +145,6 @@ int64_t hki_walk(const hki_kernel_call *call, int64_t begin, int64_t end, double
 void hki_walk_fail(const hki_kernel_call *call, int64_t piece, int64_t element, const char *text)
 {
     char where[HKI_ELEMENT_TEXT_BYTES];
-    hki_element_describe(&call->out[0], element, where, sizeof where);
+    hki_element_describe(&call->out[0], call->first_index + element, where, sizeof where);
     hki_task_fail(call->task, piece, HK_OUT_OF_RANGE, "%s at element %s", text, where);
 }
