@@ -137,9 +137,9 @@ static void check_table(void)
             continue;
         check(op, hki_op_input_count(op, NULL) <= HKI_MAX_INPUTS, "too many inputs");
         check(op, op->output_count <= HKI_MAX_OUTPUTS, "too many outputs");
-        check(op, op->kernel[HKI_CPU] != NULL, "no kernel for cpu");
+        check(op, op->kernel[HKI_CPU] || op->compose, "no kernel for cpu");
         check(op, op->split != HKI_SPLIT_PLAN || op->plan, "HKI_SPLIT_PLAN without a plan");
-        check(op, op->grad || op->no_grad_why, "neither grad nor no_grad_why");
+        check(op, op->grad || op->no_grad_why || op->compose, "neither grad nor no_grad_why");
         check(op, (op->reference && op->sample_count > 0) || op->untested,
               "neither reference and samples nor untested");
         check(op, op->options_bytes <= HKI_MAX_OPTIONS_BYTES, "its options are too large");
@@ -458,7 +458,7 @@ static void add_section(text *out, const hk_op *op)
         add_dtypes(out, op->dtypes);
         add(out, "\n");
     }
-    if (op->grad)
+    if (op->grad || (op->compose && !op->no_grad_why))
         add(out, "- gradient: yes\n");
     else
         add(out, "- gradient: none, %s\n", op->no_grad_why ? op->no_grad_why : "not written");

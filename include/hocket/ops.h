@@ -341,6 +341,70 @@ typedef struct hk_batch_norm_options {
 HK_API hk_array *hk_batch_norm(hk_array *x, hk_array *gamma, hk_array *beta, hk_array *mean,
                                hk_array *variance, const hk_batch_norm_options *options);
 
+/* x[begin:end:step] along one axis: a view. Unlike Python, an index out of range is refused. */
+typedef struct hk_slice_step_arguments {
+    int64_t axis; /* a negative one counts from the last */
+    int64_t begin; /* the first index; a negative one counts from the end */
+    int64_t end; /* where to stop, not included; -size - 1 means before index 0, for negative
+                    steps */
+    int64_t step; /* from one index to the next, not 0 */
+} hk_slice_step_arguments;
+HK_API hk_array *hk_slice_step(hk_array *x, int64_t axis, int64_t begin, int64_t end, int64_t step);
+
+/* x with the order of its elements along an axis reversed: a view. */
+typedef struct hk_flip_arguments {
+    int64_t axis; /* a negative one counts from the last */
+} hk_flip_arguments;
+HK_API hk_array *hk_flip(hk_array *x, int64_t axis);
+
+/* x with an axis of size 1 added: a view. */
+typedef struct hk_expand_dims_arguments {
+    int64_t axis; /* where the axis is in the result; a negative one counts from its last */
+} hk_expand_dims_arguments;
+HK_API hk_array *hk_expand_dims(hk_array *x, int64_t axis);
+
+/* x without an axis of size 1: a view. */
+typedef struct hk_squeeze_arguments {
+    int64_t axis; /* a negative one counts from the last */
+} hk_squeeze_arguments;
+HK_API hk_array *hk_squeeze(hk_array *x, int64_t axis);
+
+/* x with two axes exchanged: a view. */
+typedef struct hk_swapaxes_arguments {
+    int64_t axis1; /* a negative one counts from the last */
+    int64_t axis2; /* a negative one counts from the last */
+} hk_swapaxes_arguments;
+HK_API hk_array *hk_swapaxes(hk_array *x, int64_t axis1, int64_t axis2);
+
+/* x with an axis moved to another place, the others in order: a view. */
+typedef struct hk_moveaxis_arguments {
+    int64_t source; /* a negative one counts from the last */
+    int64_t destination; /* a negative one counts from the last */
+} hk_moveaxis_arguments;
+HK_API hk_array *hk_moveaxis(hk_array *x, int64_t source, int64_t destination);
+
+/* x with its axes in another order: a view. */
+typedef struct hk_permute_dims_arguments {
+    hk_dims axes; /* for each axis of the result, which of x's it is; each one once */
+} hk_permute_dims_arguments;
+HK_API hk_array *hk_permute_dims(hk_array *x, hk_dims axes);
+
+/* The diagonals of the last two axes, as a last axis: a view. */
+typedef struct hk_diagonal_arguments {
+    int64_t offset; /* 0: the main diagonal; above it where positive, below where negative */
+} hk_diagonal_arguments;
+HK_API hk_array *hk_diagonal(hk_array *x, int64_t offset);
+
+/* Windows along an axis, one behind the other: the axis counts them, and a last axis has the
+ * entries of each. A view, into which nobody may write where windows overlap. Its gradient adds
+ * up what the windows of an element get. */
+typedef struct hk_sliding_window_arguments {
+    int64_t axis; /* a negative one counts from the last */
+    int64_t size; /* entries of a window, 1 at least */
+    int64_t step; /* from one window to the next, 1 at least */
+} hk_sliding_window_arguments;
+HK_API hk_array *hk_sliding_window(hk_array *x, int64_t axis, int64_t size, int64_t step);
+
 /* The same with the source position of the call: see HK_SOURCE. */
 HK_API hk_array *hk_sum_at(hk_source at, hk_array *x, const hk_sum_options *options);
 #define hk_sum(...) hk_sum_at(HK_SOURCE, __VA_ARGS__)
@@ -519,6 +583,26 @@ HK_API hk_array *hk_batch_norm_at(hk_source at, hk_array *x, hk_array *gamma, hk
                                   hk_array *mean, hk_array *variance,
                                   const hk_batch_norm_options *options);
 #define hk_batch_norm(...) hk_batch_norm_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_slice_step_at(hk_source at, hk_array *x, int64_t axis, int64_t begin,
+                                  int64_t end, int64_t step);
+#define hk_slice_step(...) hk_slice_step_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_flip_at(hk_source at, hk_array *x, int64_t axis);
+#define hk_flip(...) hk_flip_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_expand_dims_at(hk_source at, hk_array *x, int64_t axis);
+#define hk_expand_dims(...) hk_expand_dims_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_squeeze_at(hk_source at, hk_array *x, int64_t axis);
+#define hk_squeeze(...) hk_squeeze_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_swapaxes_at(hk_source at, hk_array *x, int64_t axis1, int64_t axis2);
+#define hk_swapaxes(...) hk_swapaxes_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_moveaxis_at(hk_source at, hk_array *x, int64_t source, int64_t destination);
+#define hk_moveaxis(...) hk_moveaxis_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_permute_dims_at(hk_source at, hk_array *x, hk_dims axes);
+#define hk_permute_dims(...) hk_permute_dims_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_diagonal_at(hk_source at, hk_array *x, int64_t offset);
+#define hk_diagonal(...) hk_diagonal_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_sliding_window_at(hk_source at, hk_array *x, int64_t axis, int64_t size,
+                                      int64_t step);
+#define hk_sliding_window(...) hk_sliding_window_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS
 

@@ -1,6 +1,7 @@
 /* The gradient of a view: its share of the gradient of what it views, zero elsewhere. */
 #include "autograd/tape.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Where the elements of a gradient belong. */
@@ -66,13 +67,56 @@ static hk_array *reshape(const share *view, const hk_dims *shape, const int64_t 
     return hki_array_view(dy, *shape, result, dy->offset);
 }
 
-/* Elements from the first to the last that the layout reaches. */
-static int64_t span(const hk_dims *shape, const int64_t *strides)
+/* Elements from the lowest to the highest place that the layout reaches; *before: those below its first element. */
+static int64_t span(const hk_dims *shape, const int64_t *strides, int64_t *before)
 {
-    int64_t last = 0;
+    int64_t above = 0, below = 0;
     for (int i = 0; i < shape->ndim; i++)
-        last += (shape->dims[i] - 1) * strides[i];
-    return last + 1;
+        *(strides[i] < 0 ? &below : &above) += (shape->dims[i] - 1) * strides[i];
+    *before = -below;
+    return above - below + 1;
+}
+
+/* An axis whose steps may lead to places that others reach too, as those of windows do; -1: there is none. */
+static int overlapping_axis(const share *view)
+{
+    int64_t reach = 0;
+    bool seen[HK_MAX_NDIM] = {false};
+    for (int done = 0; done < view->shape.ndim; done++) {
+        int next = -1;
+        for (int i = 0; i < view->shape.ndim; i++)
+            if (!seen[i] && (next < 0 || llabs(view->strides[i]) < llabs(view->strides[next])))
+                next = i;
+        seen[next] = true;
+        if (view->shape.dims[next] == 1)
+            continue;
+        if (llabs(view->strides[next]) <= reach)
+            return next;
+        reach += (view->shape.dims[next] - 1) * llabs(view->strides[next]);
+    }
+    return -1;
+}
+
+/* Adds dy to what the view shows of the base, place by place along axes that overlap. */
+static void add_share(hk_array *base, share view, hk_array *dy, bool is_zero)
+{
+    int axis = overlapping_axis(&view);
+    if (axis < 0) {
+        hk_array *part = hki_array_view(base, view.shape, view.strides, base->offset + view.offset);
+        if (is_zero)
+            hki_copy_into(dy, part);
+        else
+            hki_add_into(part, dy, part);
+        return;
+    }
+    for (int other = 0; other < view.shape.ndim; other++) /* the fewest places */
+        if (view.shape.dims[other] > 1 && view.shape.dims[other] < view.shape.dims[axis] &&
+            view.strides[other] == view.strides[axis])
+            axis = other;
+    int64_t count = view.shape.dims[axis];
+    view.shape.dims[axis] = 1;
+    for (int64_t i = 0; i < count; i++, view.offset += view.strides[axis])
+        add_share(base, view, hk_slice(dy, axis, i, i + 1), false);
 }
 
 void hki_view_backward(const hki_tape_node *node, hk_array *dy)
@@ -104,17 +148,14 @@ void hki_view_backward(const hki_tape_node *node, hk_array *dy)
         bool is_first = !input->scatter;
         if (is_first)
             input->scatter = hk_take(hki_zeros(node->device, *shape, node->dtype));
-        hk_array *part = hki_array_view(input->scatter, view.shape, view.strides,
-                                        input->scatter->offset + view.offset);
-        if (is_first)
-            hki_copy_into(dy, part);
-        else
-            hki_add_into(part, dy, part);
+        add_share(input->scatter, view, dy, is_first);
         return;
     }
     /* The same layout over memory of its own, then seen with the input's shape. */
-    const hk_dims line = {.ndim = 1, .dims = {span(shape, strides)}};
+    int64_t before;
+    const hk_dims line = {.ndim = 1, .dims = {span(shape, strides, &before)}};
     hk_array *base = hki_zeros(node->device, line, node->dtype);
-    hki_copy_into(dy, hki_array_view(base, view.shape, view.strides, base->offset + view.offset));
-    hki_tape_contribute(input, hki_array_view(base, *shape, strides, base->offset));
+    view.offset += before;
+    add_share(base, view, dy, true);
+    hki_tape_contribute(input, hki_array_view(base, *shape, strides, base->offset + before));
 }

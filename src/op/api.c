@@ -91,6 +91,40 @@ _Static_assert(sizeof(hk_avg_pool2d_options) == 56 &&
 _Static_assert(sizeof(hk_batch_norm_options) == 8 &&
                offsetof(hk_batch_norm_options, eps) == 0,
                "hk_batch_norm_options");
+_Static_assert(sizeof(hk_slice_step_arguments) == 32 &&
+               offsetof(hk_slice_step_arguments, axis) == 0 &&
+               offsetof(hk_slice_step_arguments, begin) == 8 &&
+               offsetof(hk_slice_step_arguments, end) == 16 &&
+               offsetof(hk_slice_step_arguments, step) == 24,
+               "hk_slice_step_arguments");
+_Static_assert(sizeof(hk_flip_arguments) == 8 &&
+               offsetof(hk_flip_arguments, axis) == 0,
+               "hk_flip_arguments");
+_Static_assert(sizeof(hk_expand_dims_arguments) == 8 &&
+               offsetof(hk_expand_dims_arguments, axis) == 0,
+               "hk_expand_dims_arguments");
+_Static_assert(sizeof(hk_squeeze_arguments) == 8 &&
+               offsetof(hk_squeeze_arguments, axis) == 0,
+               "hk_squeeze_arguments");
+_Static_assert(sizeof(hk_swapaxes_arguments) == 16 &&
+               offsetof(hk_swapaxes_arguments, axis1) == 0 &&
+               offsetof(hk_swapaxes_arguments, axis2) == 8,
+               "hk_swapaxes_arguments");
+_Static_assert(sizeof(hk_moveaxis_arguments) == 16 &&
+               offsetof(hk_moveaxis_arguments, source) == 0 &&
+               offsetof(hk_moveaxis_arguments, destination) == 8,
+               "hk_moveaxis_arguments");
+_Static_assert(sizeof(hk_permute_dims_arguments) == 72 &&
+               offsetof(hk_permute_dims_arguments, axes) == 0,
+               "hk_permute_dims_arguments");
+_Static_assert(sizeof(hk_diagonal_arguments) == 8 &&
+               offsetof(hk_diagonal_arguments, offset) == 0,
+               "hk_diagonal_arguments");
+_Static_assert(sizeof(hk_sliding_window_arguments) == 24 &&
+               offsetof(hk_sliding_window_arguments, axis) == 0 &&
+               offsetof(hk_sliding_window_arguments, size) == 8 &&
+               offsetof(hk_sliding_window_arguments, step) == 16,
+               "hk_sliding_window_arguments");
 
 hk_array *(hk_sum)(hk_array *x, const hk_sum_options *options)
 {
@@ -830,3 +864,111 @@ HKI_AT(hk_array *, hk_batch_norm, (hk_source at, hk_array *x, hk_array *gamma, h
                                    hk_array *mean, hk_array *variance,
                                    const hk_batch_norm_options *options),
        (x, gamma, beta, mean, variance, options))
+
+hk_array *(hk_slice_step)(hk_array *x, int64_t axis, int64_t begin, int64_t end, int64_t step)
+{
+    hk_slice_step_arguments arguments = {
+        .axis = axis,
+        .begin = begin,
+        .end = end,
+        .step = step,
+    };
+    return hki_op_call(&hki_op_slice_step, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_slice_step, (hk_source at, hk_array *x, int64_t axis, int64_t begin,
+                                   int64_t end, int64_t step),
+       (x, axis, begin, end, step))
+
+hk_array *(hk_flip)(hk_array *x, int64_t axis)
+{
+    hk_flip_arguments arguments = {
+        .axis = axis,
+    };
+    return hki_op_call(&hki_op_flip, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_flip, (hk_source at, hk_array *x, int64_t axis),
+       (x, axis))
+
+hk_array *(hk_expand_dims)(hk_array *x, int64_t axis)
+{
+    hk_expand_dims_arguments arguments = {
+        .axis = axis,
+    };
+    return hki_op_call(&hki_op_expand_dims, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_expand_dims, (hk_source at, hk_array *x, int64_t axis),
+       (x, axis))
+
+hk_array *(hk_squeeze)(hk_array *x, int64_t axis)
+{
+    hk_squeeze_arguments arguments = {
+        .axis = axis,
+    };
+    return hki_op_call(&hki_op_squeeze, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_squeeze, (hk_source at, hk_array *x, int64_t axis),
+       (x, axis))
+
+hk_array *(hk_swapaxes)(hk_array *x, int64_t axis1, int64_t axis2)
+{
+    hk_swapaxes_arguments arguments = {
+        .axis1 = axis1,
+        .axis2 = axis2,
+    };
+    return hki_op_call(&hki_op_swapaxes, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_swapaxes, (hk_source at, hk_array *x, int64_t axis1, int64_t axis2),
+       (x, axis1, axis2))
+
+hk_array *(hk_moveaxis)(hk_array *x, int64_t source, int64_t destination)
+{
+    hk_moveaxis_arguments arguments = {
+        .source = source,
+        .destination = destination,
+    };
+    return hki_op_call(&hki_op_moveaxis, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_moveaxis, (hk_source at, hk_array *x, int64_t source, int64_t destination),
+       (x, source, destination))
+
+hk_array *(hk_permute_dims)(hk_array *x, hk_dims axes)
+{
+    hk_permute_dims_arguments arguments = {
+        .axes = axes,
+    };
+    return hki_op_call(&hki_op_permute_dims, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_permute_dims, (hk_source at, hk_array *x, hk_dims axes),
+       (x, axes))
+
+hk_array *(hk_diagonal)(hk_array *x, int64_t offset)
+{
+    hk_diagonal_arguments arguments = {
+        .offset = offset,
+    };
+    return hki_op_call(&hki_op_diagonal, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_diagonal, (hk_source at, hk_array *x, int64_t offset),
+       (x, offset))
+
+hk_array *(hk_sliding_window)(hk_array *x, int64_t axis, int64_t size, int64_t step)
+{
+    hk_sliding_window_arguments arguments = {
+        .axis = axis,
+        .size = size,
+        .step = step,
+    };
+    return hki_op_call(&hki_op_sliding_window, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_sliding_window, (hk_source at, hk_array *x, int64_t axis, int64_t size,
+                                       int64_t step),
+       (x, axis, size, step))

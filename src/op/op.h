@@ -327,6 +327,10 @@ struct hk_op {
     bool shape_only;  /* reads no element of its inputs */
     bool internal;    /* for gradients: not in the public header, nor in hk_call */
     bool (*infer)(hki_call *call);
+    /* Optional: the whole result as views and calls of other operators, in place of view, plan and kernel, so that it runs on
+     * every device. The tape notes those calls; with a grad it notes this one, and they must be off the tape. Always a new
+     * handle. infer has been asked. */
+    hk_array *(*compose)(const hki_call *call);
     /* Optional: the result as a view of input 0, when the strides allow it; NULL: run the kernel. */
     hk_array *(*view)(const hki_call *call);
     hki_split split;

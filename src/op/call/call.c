@@ -1,6 +1,7 @@
 /* Calling an operator: checks, outputs, the tape. Issuing is in call_task.c. */
 #include "op/call/capture.h"
 
+#include "array/handle.h"
 #include "base/text.h"
 #include "op/call/transfer.h"
 
@@ -123,7 +124,7 @@ static bool check_inputs(hki_call *call, hki_device *device)
     if (op->dtypes && call->input_count > 0 && call->inputs[0] &&
         !(op->dtypes >> call->inputs[0]->dtype & 1))
         return refuse_dtype(call);
-    if (!call->device->class->run_call && !op->kernel[call->device->class->kernels])
+    if (!op->compose && !call->device->class->run_call && !op->kernel[call->device->class->kernels])
         return hki_call_refuse(call, HK_UNSUPPORTED, "%s has no kernel for %s", op->name,
                                call->device->name);
     return true;
@@ -208,6 +209,17 @@ static hk_array *make(hki_call *call, uint64_t bytes, hk_array **second)
     return outputs[0];
 }
 
+/* What it makes on the way is let go. */
+static hk_array *compose(const hki_call *call)
+{
+    hk_array *result;
+    {
+        HK_SCOPE;
+        result = hk_take(call->op->compose(call));
+    }
+    return hki_scope_add(result);
+}
+
 hk_array *hki_op_call(const hk_op *op, hk_array *const *inputs, int input_count,
                       const void *options, hk_device device, hk_array **out_extra)
 {
@@ -223,10 +235,15 @@ hk_array *hki_op_call(const hk_op *op, hk_array *const *inputs, int input_count,
     if (!check_inputs(&call, device.handle) || !infer(&call, &bytes)) {
         output = refused(&call);
     } else {
+        if (op->compose)
+            output = compose(&call);
+        if (output && !op->grad)
+            return output;
         /* The tape notes views by itself. */
         if (op->view && (output = op->view(&call)))
             return output;
-        output = make(&call, bytes, op->output_count > 1 ? &saved : NULL);
+        if (!output)
+            output = make(&call, bytes, op->output_count > 1 ? &saved : NULL);
     }
     if (hki_op_record)
         hki_op_record(&call, output, saved);
@@ -316,6 +333,14 @@ static bool issue_into(hki_call *call, hk_array *out)
            hki_call_refuse(call, HK_OUT_OF_MEMORY, "out of host memory");
 }
 
+static bool compose_into(const hki_call *call, hk_array *out)
+{
+    hk_array *result = compose(call);
+    hki_op_call_into(&hki_op_copy, &result, 1, NULL, out);
+    drop(result);
+    return true;
+}
+
 /* Everything of *call but what follows from its inputs is set. */
 static void call_into(hki_call *call, hk_array *out, bool asks_tape)
 {
@@ -334,7 +359,8 @@ static void call_into(hki_call *call, hk_array *out, bool asks_tape)
     bool chooses = call->op->any_device || !has_input(call);
     if (!check_inputs(call, chooses ? out->storage->device : NULL) || !check_output(call, out) ||
         !infer(call, &bytes) || !check_result(call, out) ||
-        (asks_tape && hki_op_overwrite && !hki_op_overwrite(call, out)) || !issue_into(call, out))
+        (asks_tape && hki_op_overwrite && !hki_op_overwrite(call, out)) ||
+        !(call->op->compose ? compose_into(call, out) : issue_into(call, out)))
         hki_array_fail_in_place(out, call->operation, call->arrays, call->input_count, call->code,
                                 "%s", call->message);
 }
