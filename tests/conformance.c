@@ -528,7 +528,8 @@ static void test_operator(const hk_op *op)
         return;
     }
     expect(op->sample_count > 0, "no samples");
-    expect(op->grad || op->no_grad_why || op->compose, "no gradient, and no reason for it");
+    expect(op->grad || op->no_grad_why || op->compose || op->variadic,
+           "no gradient, and no reason for it");
     for (int i = 0; i < op->sample_count; i++) {
         const hki_sample *sample = &op->samples[i];
         unsigned dtypes = sample->own[0].set || !op->dtypes ? HKI_ALL_DTYPES : op->dtypes;

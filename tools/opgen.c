@@ -132,14 +132,16 @@ static void check_table(void)
         const hk_op *op = hki_ops[i];
         check(op, op->id == (hki_op_id)i && hki_op_find(op->name) == op,
               "its name or id is another's: use HKI_OP_NAMED");
-        check(op, op->signature && op->doc && op->infer, "no signature, doc or infer");
-        if (!op->signature || !op->doc || !op->infer)
+        check(op, op->signature && op->doc && (op->infer || op->variadic),
+              "no signature, doc or infer");
+        if (!op->signature || !op->doc)
             continue;
         check(op, hki_op_input_count(op, NULL) <= HKI_MAX_INPUTS, "too many inputs");
         check(op, op->output_count <= HKI_MAX_OUTPUTS, "too many outputs");
-        check(op, op->kernel[HKI_CPU] || op->compose, "no kernel for cpu");
+        check(op, op->kernel[HKI_CPU] || op->compose || op->variadic, "no kernel for cpu");
         check(op, op->split != HKI_SPLIT_PLAN || op->plan, "HKI_SPLIT_PLAN without a plan");
-        check(op, op->grad || op->no_grad_why || op->compose, "neither grad nor no_grad_why");
+        check(op, op->grad || op->no_grad_why || op->compose || op->variadic,
+              "neither grad nor no_grad_why");
         check(op, (op->reference && op->sample_count > 0) || op->untested,
               "neither reference and samples nor untested");
         check(op, op->options_bytes <= HKI_MAX_OPTIONS_BYTES, "its options are too large");
@@ -193,8 +195,10 @@ static void add_parameters(text *out, const hk_op *op, int form, bool typed, int
     for (int i = 0; i < count; i++) {
         char name[64];
         hki_op_input_name(op, i, name, sizeof name);
-        LIST("hk_array *", name);
+        LIST(op->variadic ? "hk_array *const *" : "hk_array *", name);
     }
+    if (op->variadic)
+        LIST("int ", "count");
     if (has_options(op)) {
         char type[128];
         snprintf(type, sizeof type, "const hk_%s_options *", op->name);
@@ -325,8 +329,9 @@ static void add_asserts(text *out, const hk_op *op)
 static void add_body(text *out, const hk_op *op, int form)
 {
     int count = hki_op_input_count(op, NULL);
-    char inputs[512] = "NULL";
+    char inputs[512] = "NULL", number[32];
     size_t used = 0;
+    snprintf(number, sizeof number, "%d", count);
     for (int i = 0; i < count; i++) {
         char name[64];
         hki_op_input_name(op, i, name, sizeof name);
@@ -345,14 +350,18 @@ static void add_body(text *out, const hk_op *op, int form)
         }
         add(out, "    };\n");
     }
+    if (op->variadic) { /* the array of its inputs is an argument */
+        hki_op_input_name(op, 0, inputs, sizeof inputs);
+        snprintf(number, sizeof number, "count");
+    }
     const char *options = has_arguments(op) ? "&arguments" : has_options(op) ? "options" : "NULL";
     if (form & INTO)
-        add(out, "    hki_op_call_into(&hki_op_%s, %s, %d, %s, out);\n", op->name, inputs, count,
+        add(out, "    hki_op_call_into(&hki_op_%s, %s, %s, %s, out);\n", op->name, inputs, number,
             options);
     else
         add(out,
-            "    return hki_op_call(&hki_op_%s, %s, %d, %s,\n                       %s, NULL);\n",
-            op->name, inputs, count, options, takes_device(op) ? "device" : "(hk_device){NULL}");
+            "    return hki_op_call(&hki_op_%s, %s, %s, %s,\n                       %s, NULL);\n",
+            op->name, inputs, number, options, takes_device(op) ? "device" : "(hk_device){NULL}");
     add(out, "}\n");
 }
 
@@ -428,6 +437,8 @@ static void add_section(text *out, const hk_op *op)
         add(out, "%s%s%s", separator, name, optional ? "?" : "");
         separator = ", ";
     }
+    if (op->variadic)
+        add(out, "%scount", separator);
     if (has_options(op))
         add(out, "%soptions", separator), separator = ", ";
     for (const hki_param *param = op->params; has_arguments(op) && param->name; param++)
@@ -458,7 +469,7 @@ static void add_section(text *out, const hk_op *op)
         add_dtypes(out, op->dtypes);
         add(out, "\n");
     }
-    if (op->grad || (op->compose && !op->no_grad_why))
+    if (op->grad || ((op->compose || op->variadic) && !op->no_grad_why))
         add(out, "- gradient: yes\n");
     else
         add(out, "- gradient: none, %s\n", op->no_grad_why ? op->no_grad_why : "not written");

@@ -405,6 +405,51 @@ typedef struct hk_sliding_window_arguments {
 } hk_sliding_window_arguments;
 HK_API hk_array *hk_sliding_window(hk_array *x, int64_t axis, int64_t size, int64_t step);
 
+/* The arrays one behind the other along an axis, in new memory. Their dtypes and other axes are
+ * the same. `arrays` points to `count` of them. */
+typedef struct hk_concat_arguments {
+    int64_t axis; /* a negative one counts from the last */
+} hk_concat_arguments;
+HK_API hk_array *hk_concat(hk_array *const *arrays, int count, int64_t axis);
+
+/* Arrays of one shape and dtype along a new axis, which is `axis` of the result. `arrays` points
+ * to `count` of them. */
+typedef struct hk_stack_arguments {
+    int64_t axis; /* a negative one counts from the last */
+} hk_stack_arguments;
+HK_API hk_array *hk_stack(hk_array *const *arrays, int count, int64_t axis);
+
+/* x shifted along an axis: what falls off the end comes in at the front. */
+typedef struct hk_roll_arguments {
+    int64_t shift; /* places towards the end; negative: towards the front */
+    int64_t axis; /* a negative one counts from the last */
+} hk_roll_arguments;
+HK_API hk_array *hk_roll(hk_array *x, int64_t shift, int64_t axis);
+
+/* Each entry of an axis several times in a row. */
+typedef struct hk_repeat_arguments {
+    int64_t repeats; /* how often */
+    int64_t axis; /* a negative one counts from the last */
+} hk_repeat_arguments;
+HK_API hk_array *hk_repeat(hk_array *x, int64_t repeats, int64_t axis);
+
+/* x several times, one behind the other along an axis. */
+typedef struct hk_tile_arguments {
+    int64_t repeats; /* how often */
+    int64_t axis; /* a negative one counts from the last */
+} hk_tile_arguments;
+HK_API hk_array *hk_tile(hk_array *x, int64_t repeats, int64_t axis);
+
+/* x with entries added at both ends of an axis. Mode 2 does not repeat the edge. */
+typedef struct hk_pad_arguments {
+    int64_t axis; /* a negative one counts from the last */
+    int64_t width[2]; /* entries added in front and behind */
+    int64_t mode; /* 0: value; 1: the edge; 2: reflected at the edge; 3: wrapped around */
+    double value; /* what is added in mode 0 */
+} hk_pad_arguments;
+HK_API hk_array *hk_pad(hk_array *x, int64_t axis, const int64_t *width, int64_t mode,
+                        double value);
+
 /* The same with the source position of the call: see HK_SOURCE. */
 HK_API hk_array *hk_sum_at(hk_source at, hk_array *x, const hk_sum_options *options);
 #define hk_sum(...) hk_sum_at(HK_SOURCE, __VA_ARGS__)
@@ -603,6 +648,19 @@ HK_API hk_array *hk_diagonal_at(hk_source at, hk_array *x, int64_t offset);
 HK_API hk_array *hk_sliding_window_at(hk_source at, hk_array *x, int64_t axis, int64_t size,
                                       int64_t step);
 #define hk_sliding_window(...) hk_sliding_window_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_concat_at(hk_source at, hk_array *const *arrays, int count, int64_t axis);
+#define hk_concat(...) hk_concat_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_stack_at(hk_source at, hk_array *const *arrays, int count, int64_t axis);
+#define hk_stack(...) hk_stack_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_roll_at(hk_source at, hk_array *x, int64_t shift, int64_t axis);
+#define hk_roll(...) hk_roll_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_repeat_at(hk_source at, hk_array *x, int64_t repeats, int64_t axis);
+#define hk_repeat(...) hk_repeat_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_tile_at(hk_source at, hk_array *x, int64_t repeats, int64_t axis);
+#define hk_tile(...) hk_tile_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_pad_at(hk_source at, hk_array *x, int64_t axis, const int64_t *width,
+                           int64_t mode, double value);
+#define hk_pad(...) hk_pad_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS
 

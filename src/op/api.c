@@ -125,6 +125,30 @@ _Static_assert(sizeof(hk_sliding_window_arguments) == 24 &&
                offsetof(hk_sliding_window_arguments, size) == 8 &&
                offsetof(hk_sliding_window_arguments, step) == 16,
                "hk_sliding_window_arguments");
+_Static_assert(sizeof(hk_concat_arguments) == 8 &&
+               offsetof(hk_concat_arguments, axis) == 0,
+               "hk_concat_arguments");
+_Static_assert(sizeof(hk_stack_arguments) == 8 &&
+               offsetof(hk_stack_arguments, axis) == 0,
+               "hk_stack_arguments");
+_Static_assert(sizeof(hk_roll_arguments) == 16 &&
+               offsetof(hk_roll_arguments, shift) == 0 &&
+               offsetof(hk_roll_arguments, axis) == 8,
+               "hk_roll_arguments");
+_Static_assert(sizeof(hk_repeat_arguments) == 16 &&
+               offsetof(hk_repeat_arguments, repeats) == 0 &&
+               offsetof(hk_repeat_arguments, axis) == 8,
+               "hk_repeat_arguments");
+_Static_assert(sizeof(hk_tile_arguments) == 16 &&
+               offsetof(hk_tile_arguments, repeats) == 0 &&
+               offsetof(hk_tile_arguments, axis) == 8,
+               "hk_tile_arguments");
+_Static_assert(sizeof(hk_pad_arguments) == 40 &&
+               offsetof(hk_pad_arguments, axis) == 0 &&
+               offsetof(hk_pad_arguments, width) == 8 &&
+               offsetof(hk_pad_arguments, mode) == 24 &&
+               offsetof(hk_pad_arguments, value) == 32,
+               "hk_pad_arguments");
 
 hk_array *(hk_sum)(hk_array *x, const hk_sum_options *options)
 {
@@ -972,3 +996,76 @@ hk_array *(hk_sliding_window)(hk_array *x, int64_t axis, int64_t size, int64_t s
 HKI_AT(hk_array *, hk_sliding_window, (hk_source at, hk_array *x, int64_t axis, int64_t size,
                                        int64_t step),
        (x, axis, size, step))
+
+hk_array *(hk_concat)(hk_array *const *arrays, int count, int64_t axis)
+{
+    hk_concat_arguments arguments = {
+        .axis = axis,
+    };
+    return hki_op_call(&hki_op_concat, arrays, count, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_concat, (hk_source at, hk_array *const *arrays, int count, int64_t axis),
+       (arrays, count, axis))
+
+hk_array *(hk_stack)(hk_array *const *arrays, int count, int64_t axis)
+{
+    hk_stack_arguments arguments = {
+        .axis = axis,
+    };
+    return hki_op_call(&hki_op_stack, arrays, count, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_stack, (hk_source at, hk_array *const *arrays, int count, int64_t axis),
+       (arrays, count, axis))
+
+hk_array *(hk_roll)(hk_array *x, int64_t shift, int64_t axis)
+{
+    hk_roll_arguments arguments = {
+        .shift = shift,
+        .axis = axis,
+    };
+    return hki_op_call(&hki_op_roll, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_roll, (hk_source at, hk_array *x, int64_t shift, int64_t axis),
+       (x, shift, axis))
+
+hk_array *(hk_repeat)(hk_array *x, int64_t repeats, int64_t axis)
+{
+    hk_repeat_arguments arguments = {
+        .repeats = repeats,
+        .axis = axis,
+    };
+    return hki_op_call(&hki_op_repeat, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_repeat, (hk_source at, hk_array *x, int64_t repeats, int64_t axis),
+       (x, repeats, axis))
+
+hk_array *(hk_tile)(hk_array *x, int64_t repeats, int64_t axis)
+{
+    hk_tile_arguments arguments = {
+        .repeats = repeats,
+        .axis = axis,
+    };
+    return hki_op_call(&hki_op_tile, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_tile, (hk_source at, hk_array *x, int64_t repeats, int64_t axis),
+       (x, repeats, axis))
+
+hk_array *(hk_pad)(hk_array *x, int64_t axis, const int64_t *width, int64_t mode, double value)
+{
+    hk_pad_arguments arguments = {
+        .axis = axis,
+        .width = {width[0], width[1]},
+        .mode = mode,
+        .value = value,
+    };
+    return hki_op_call(&hki_op_pad, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_pad, (hk_source at, hk_array *x, int64_t axis, const int64_t *width,
+                            int64_t mode, double value),
+       (x, axis, width, mode, value))

@@ -327,6 +327,9 @@ struct hk_op {
     bool shape_only;  /* reads no element of its inputs */
     bool internal;    /* for gradients: not in the public header, nor in hk_call */
     bool (*infer)(hki_call *call);
+    /* Optional: it takes any number of inputs, one at least, under the one name of its signature, and does all by calls of other
+     * operators; of the rest of this structure only what describes it counts. */
+    hk_array *(*variadic)(hk_array *const *inputs, int count, const void *options);
     /* Optional: the whole result as views and calls of other operators, in place of view, plan and kernel, so that it runs on
      * every device. The tape notes those calls; with a grad it notes this one, and they must be off the tape. Always a new
      * handle. infer has been asked. */

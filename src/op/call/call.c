@@ -226,6 +226,8 @@ hk_array *hki_op_call(const hk_op *op, hk_array *const *inputs, int input_count,
     hki_call call;
     uint64_t bytes;
     hk_array *output = NULL, *saved = NULL;
+    if (op->variadic)
+        return op->variadic(inputs, input_count, options);
     call_init(&call, op, inputs, input_count, options);
     HKI_HOLD(held);
     if (!has_input(&call))
@@ -369,6 +371,12 @@ void hki_op_call_into(const hk_op *op, hk_array *const *inputs, int input_count,
                       const void *options, hk_array *out)
 {
     hki_call call;
+    if (op->variadic) {
+        hk_array *result = op->variadic(inputs, input_count, options);
+        hki_op_call_into(&hki_op_copy, &result, 1, NULL, out);
+        drop(result);
+        return;
+    }
     call_init(&call, op, inputs, input_count, options);
     call_into(&call, out, true);
 }

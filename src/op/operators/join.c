@@ -1,0 +1,261 @@
+/* concat and stack: copies into views of a fresh array. */
+#include "op/operators/join.h"
+
+#include "op/call/call.h"
+#include "op/operators/view_op.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* ---- a few arrays ------------------------------------------------------------------------------------ */
+
+#define CONCAT_FEW_ARGUMENTS(F, op) F(op, INT, axis, "", "a negative one counts from the last")
+HKI_ARGUMENTS(concat_few, CONCAT_FEW_ARGUMENTS)
+
+static bool same_but_for(const hk_dims *a, const hk_dims *b, int64_t axis)
+{
+    bool same = a->ndim == b->ndim;
+    for (int i = 0; same && i < a->ndim; i++)
+        same = i == axis || a->dims[i] == b->dims[i];
+    return same;
+}
+
+/* What input `index` cannot be joined to the first for; fills call->message. */
+static bool check_part(hki_call *call, const hki_shape_view *first, const hki_shape_view *part,
+                       int index, int64_t axis)
+{
+    char text[256], first_text[256];
+    if (part->dtype == first->dtype && same_but_for(&part->shape, &first->shape, axis))
+        return true;
+    hki_shape_view_describe(part, text, sizeof text);
+    hki_shape_view_describe(first, first_text, sizeof first_text);
+    return hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                           "array %d is %s, array 0 %s: dtypes and axes other than %" PRId64
+                           " must be the same",
+                           index, text, first_text, axis);
+}
+
+static bool concat_infer(hki_call *call)
+{
+    int64_t axis = ((const hki_concat_few_options *)call->options)->axis;
+    const hki_shape_view *first = call->inputs[0];
+    if (!hki_check_axis(call, "axis", &axis, first->shape.ndim))
+        return false;
+    call->out_shape[0] = first->shape;
+    call->out_dtype[0] = first->dtype;
+    for (int i = 1; i < call->input_count; i++) {
+        const hki_shape_view *part = call->inputs[i];
+        int64_t *size = &call->out_shape[0].dims[axis];
+        if (!part)
+            continue;
+        if (!check_part(call, first, part, i, axis))
+            return false;
+        if (__builtin_add_overflow(*size, part->shape.dims[axis], size))
+            return hki_call_refuse(call, HK_INVALID_ARGUMENT, "axis %" PRId64 " gets too long",
+                                   axis);
+    }
+    return true;
+}
+
+static hk_array *concat_compose(const hki_call *call)
+{
+    int64_t axis = ((const hki_concat_few_options *)call->options)->axis, begin = 0;
+    axis += axis < 0 ? call->out_shape[0].ndim : 0;
+    hk_array *result = hki_array_create(call->device, call->out_shape[0], call->out_dtype[0]);
+    for (int i = 0; i < call->input_count && !result->failed; i++) {
+        hk_array *x = call->arrays[i];
+        if (!x)
+            continue;
+        int64_t size = x->shape.dims[axis];
+        if (x->size > 0)
+            hki_call_into_unasked(&hki_op_copy, "concat", x, NULL,
+                                  (hk_slice)(result, (int)axis, begin, begin + size));
+        begin += size;
+    }
+    return result;
+}
+
+static void concat_grad(hki_grad_call *call)
+{
+    int64_t axis = ((const hki_concat_few_options *)call->options)->axis, begin = 0;
+    for (int i = 0; i < call->input_count; i++) {
+        const hk_dims *shape = &call->input_shape[i];
+        if (shape->ndim < 0)
+            continue;
+        int64_t size = shape->dims[axis + (axis < 0 ? shape->ndim : 0)];
+        if (call->wanted[i])
+            call->dx[i] = (hk_slice)(call->dy, (int)axis, begin, begin + size);
+        begin += size;
+    }
+}
+
+static void concat_reference(const hki_call *call, const double *const *in, double *const *out)
+{
+    const hk_dims *shape = &call->out_shape[0];
+    int64_t axis = ((const hki_concat_few_options *)call->options)->axis, outer = 1, inner = 1;
+    axis += axis < 0 ? shape->ndim : 0;
+    for (int i = 0; i < shape->ndim; i++)
+        if (i != axis)
+            *(i < axis ? &outer : &inner) *= shape->dims[i];
+    double *to = out[0];
+    for (int64_t row = 0; row < outer; row++)
+        for (int i = 0; i < call->input_count; i++) {
+            int64_t run = in[i] ? call->inputs[i]->shape.dims[axis] * inner : 0;
+            for (int64_t j = 0; j < run; j++)
+                *to++ = in[i][row * run + j];
+        }
+}
+
+#define ALONG(value)                                                                               \
+    .options = &(const hki_concat_few_options)                                                     \
+    {                                                                                              \
+        .axis = value                                                                              \
+    }
+#define NO HKI_SHAPE_NONE
+static const hki_sample concat_few_samples[] = {
+    {.inputs = {HKI_SHAPE(3), HKI_SHAPE(2), NO, NO, NO, NO}, ALONG(0)},
+    {.inputs = {HKI_SHAPE(3, 2), NO, NO, NO, NO, NO}, ALONG(-1)},
+    {.inputs = {HKI_SHAPE(3, 2), HKI_SHAPE(3, 0), HKI_SHAPE(3, 4), NO, NO, NO}, ALONG(-1)},
+    {.inputs = {HKI_SHAPE(0, 2), HKI_SHAPE(0, 2), NO, NO, NO, NO}, ALONG(1)},
+    {.kind = HKI_SAMPLE_ALIASED,
+     .inputs = {HKI_SHAPE(2, 2), HKI_SHAPE(2, 2), HKI_SHAPE(2, 2), HKI_SHAPE(2, 2), HKI_SHAPE(2, 2),
+                HKI_SHAPE(2, 2)},
+     ALONG(0)},
+    {.kind = HKI_SAMPLE_STRIDED,
+     .inputs = {HKI_SHAPE(2, 3, 2), HKI_SHAPE(2, 1, 2), NO, NO, NO, NO},
+     ALONG(1)},
+};
+const hk_op hki_op_concat_few = {
+    HKI_OP_NAMED(concat_few),
+    HKI_OP_PARAMS(concat_few),
+    HKI_OP_SAMPLES(concat_few_samples),
+    .signature = "a, b?, c?, d?, e?, f?",
+    .doc = "As many arrays as a call may have, one behind the other along an axis.",
+    .dtypes = HKI_ALL_DTYPES | HKI_HALVES,
+    .internal = true,
+    .infer = concat_infer,
+    .compose = concat_compose,
+    .grad = concat_grad,
+    .reference = concat_reference,
+};
+
+/* ---- any number of them ------------------------------------------------------------------------------ */
+
+/* On the tape all the same: gradients of it must fail, not stay as they were. */
+static hk_array *refused(const char *operation, hk_array *const *inputs, int count, hki_call *call)
+{
+    hk_array *failed =
+        hki_array_create_failed(NULL, operation, inputs, count, call->code, "%s", call->message);
+    hki_concat_few_options options = {0};
+    call->op = &hki_op_concat_few;
+    call->options = &options;
+    for (int first = 0; hki_op_record && first < count; first += HKI_MAX_INPUTS) {
+        hki_call_set_inputs(call, inputs + first,
+                            count - first < HKI_MAX_INPUTS ? count - first : HKI_MAX_INPUTS);
+        hki_op_record(call, failed, NULL);
+    }
+    return failed;
+}
+
+static bool check_parts(hki_call *call, hk_array *const *inputs, int count, int64_t axis)
+{
+    if (!inputs || count < 1)
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                               "count is %d, but 1 array is needed at least", count);
+    for (int i = 0; i < count; i++) {
+        if (!inputs[i])
+            return hki_call_refuse(call, HK_INVALID_ARGUMENT, "array %d is NULL", i);
+        if (inputs[i]->failed)
+            return hki_call_refuse(call, HK_INVALID_ARGUMENT, "array %d has failed", i);
+    }
+    call->inputs[0] = &inputs[0]->view;
+    if (!hki_check_axis(call, "axis", &axis, inputs[0]->shape.ndim))
+        return false;
+    for (int i = 1; i < count; i++)
+        if (!check_part(call, &inputs[0]->view, &inputs[i]->view, i, axis))
+            return false;
+    return true;
+}
+
+/* Of all are checked; groups of as many as a call may have, and groups of these. */
+static hk_array *join(hk_array *const *inputs, int count, const hki_concat_few_options *options)
+{
+    if (count <= HKI_MAX_INPUTS) {
+        hk_array *padded[HKI_MAX_INPUTS] = {NULL};
+        for (int i = 0; i < count; i++)
+            padded[i] = inputs[i];
+        return hki_op_call(&hki_op_concat_few, padded, HKI_MAX_INPUTS, options, (hk_device){NULL},
+                           NULL);
+    }
+    hk_array *groups[HKI_MAX_INPUTS];
+    int size = 1, made = 0;
+    while (size < (count + HKI_MAX_INPUTS - 1) / HKI_MAX_INPUTS)
+        size *= HKI_MAX_INPUTS;
+    for (int first = 0; first < count; first += size)
+        groups[made++] = join(inputs + first, count - first < size ? count - first : size, options);
+    return join(groups, made, options);
+}
+
+hk_array *hki_concat(hk_array *const *inputs, int count, int64_t axis)
+{
+    hki_concat_few_options options = {.axis = axis};
+    hki_call call = {.code = HK_OK};
+    if (!check_parts(&call, inputs, count, axis))
+        return refused("concat", inputs, inputs ? count : 0, &call);
+    hk_array *result;
+    {
+        HK_SCOPE;
+        result = hk_take(join(inputs, count, &options));
+    }
+    return hki_scope_add(result);
+}
+
+#define JOIN_ARGUMENTS(F, op) F(op, INT, axis, "", "a negative one counts from the last")
+HKI_ARGUMENTS(concat, JOIN_ARGUMENTS)
+HKI_ARGUMENTS(stack, JOIN_ARGUMENTS)
+
+static hk_array *concat_all(hk_array *const *inputs, int count, const void *options)
+{
+    return hki_concat(inputs, count, ((const hki_concat_options *)options)->axis);
+}
+
+/* Along a new axis: each has one entry there. */
+static hk_array *stack_all(hk_array *const *inputs, int count, const void *options)
+{
+    int64_t axis = ((const hki_stack_options *)options)->axis;
+    hk_array *result;
+    if (!inputs || count < 1)
+        return hki_concat(inputs, count, axis);
+    hk_array **parts = malloc((size_t)count * sizeof(hk_array *));
+    if (!parts)
+        return hki_array_no_memory();
+    {
+        HK_SCOPE;
+        for (int i = 0; i < count; i++)
+            parts[i] = inputs[i] ? hki_op_call1(&hki_op_expand_dims, inputs[i], &axis) : NULL;
+        result = hk_take(hki_concat(parts, count, axis));
+    }
+    free(parts);
+    return hki_scope_add(result);
+}
+
+const hk_op hki_op_concat = {
+    HKI_OP_NAMED(concat),
+    HKI_OP_PARAMS(concat),
+    .signature = "arrays",
+    .doc = "The arrays one behind the other along an axis, in new memory. Their dtypes and other "
+           "axes are the same. `arrays` points to `count` of them.",
+    .variadic = concat_all,
+    .untested = "it takes any number of inputs: concat_few, and joins_test",
+};
+
+const hk_op hki_op_stack = {
+    HKI_OP_NAMED(stack),
+    HKI_OP_PARAMS(stack),
+    .signature = "arrays",
+    .doc =
+        "Arrays of one shape and dtype along a new axis, which is `axis` of the result. `arrays` "
+        "points to `count` of them.",
+    .variadic = stack_all,
+    .untested = "it takes any number of inputs: concat_few, and joins_test",
+};

@@ -1,0 +1,75 @@
+/* concat and stack of any number of arrays, by name and through gradients, and their refusals. */
+#include "tests/check.h"
+
+#include "op/operator_fixture.h"
+
+#include <hocket/call.h>
+
+enum { MANY = 45 }; /* more than two levels of groups */
+
+static void test_many(hk_device device)
+{
+    HK_SCOPE;
+    hk_array *parts[MANY], *loss;
+    for (int i = 0; i < MANY; i++) {
+        parts[i] = hk_full(hk_shape(2, 1), i, HK_F64, device);
+        hk_attach_grad(parts[i], HK_GRAD_WRITE);
+    }
+    hk_record_begin();
+    hk_array *joined = hk_concat(parts, MANY, -1), *stacked = hk_stack(parts, MANY, 0);
+    loss = hk_multiply(joined, hk_arange(0, MANY, 1, HK_F64, device));
+    hk_record_end();
+    hk_dims shape = hk_dims_get(stacked);
+    CHECK(shape.ndim == 3 && shape.dims[0] == MANY && shape.dims[1] == 2 && shape.dims[2] == 1);
+    CHECK(hk_dim(joined, 1) == MANY && hk_dim(joined, 0) == 2);
+    CHECK(hk_ok(hk_backward(loss)));
+    double *values = read_doubles(joined), *other = read_doubles(stacked);
+    for (int i = 0; i < MANY; i++) {
+        CHECK(values[i] == i && values[MANY + i] == i);
+        CHECK(other[2 * i] == i && other[2 * i + 1] == i);
+        double *gradient = read_doubles(hk_grad(parts[i]));
+        CHECK(gradient[0] == i && gradient[1] == i);
+        free(gradient);
+    }
+    free(values);
+    free(other);
+    hk_array *out = hk_zeros(hk_shape(2, MANY), HK_F64, device);
+    hk_call_into("concat", out, parts, MANY, &(hk_concat_arguments){.axis = 1});
+    values = read_doubles(out);
+    CHECK(values[MANY - 1] == MANY - 1);
+    free(values);
+}
+
+static void test_refusals(hk_device device)
+{
+    HK_SCOPE;
+    hk_array *x = hk_zeros(hk_shape(2, 3), HK_F32, device);
+    hk_array *y = hk_zeros(hk_shape(3, 3), HK_F32, device);
+    CHECK(hk_ok(hk_wait(hk_concat((hk_array *[]){x, y}, 2, 0))));
+    CHECK(is_refused(hk_concat((hk_array *[]){x, y}, 2, 1), "array 1 is float32(3,3)"));
+    CHECK(is_refused(hk_concat((hk_array *[]){x, hk_cast(x, HK_F64)}, 2, 0), "array 1 is float64"));
+    CHECK(is_refused(hk_concat((hk_array *[]){x, NULL}, 2, 0), "array 1 is NULL"));
+    CHECK(is_refused(hk_concat(NULL, 0, 0), "count is 0"));
+    CHECK(fails_with(hk_concat((hk_array *[]){x, x}, 2, 2), HK_OUT_OF_RANGE, "axis is 2"));
+    CHECK(is_refused(hk_call("stack", NULL, 0, &(hk_stack_arguments){0}, device),
+                     "takes 1 input at least"));
+
+    /* A refused join fails the gradients of what it was to join. */
+    hk_attach_grad(x, HK_GRAD_WRITE);
+    hk_record_begin();
+    hk_array *bad = hk_concat((hk_array *[]){x, y}, 2, 1);
+    hk_record_end();
+    hk_backward(bad);
+    CHECK(is_refused(hk_grad(x), "array 1 is float32(3,3)"));
+    hk_failures_clear();
+}
+
+int main(void)
+{
+    hk_device device = hk_device_default();
+    test_many(device);
+    test_refusals(device);
+    const hk_status *status = hk_wait_all();
+    CHECK(hk_ok(status));
+    return check_result();
+}
