@@ -450,6 +450,29 @@ typedef struct hk_pad_arguments {
 HK_API hk_array *hk_pad(hk_array *x, int64_t axis, const int64_t *width, int64_t mode,
                         double value);
 
+/* For each element of indices the entry of x that it names along the axis, at the same place
+ * along the others. indices has x's shape but for the axis. A negative index counts from the
+ * end; one out of range fails the result. */
+typedef struct hk_take_along_axis_arguments {
+    int64_t axis; /* a negative one counts from the last */
+} hk_take_along_axis_arguments;
+HK_API hk_array *hk_take_along_axis(hk_array *x, hk_array *indices, int64_t axis);
+
+/* x, and to the entry that each element of indices names, as in hk_take_along_axis, the same
+ * element of updates added. Where several name one entry they are added in their order. updates
+ * has the shape of indices. */
+typedef struct hk_scatter_add_arguments {
+    int64_t axis; /* a negative one counts from the last */
+} hk_scatter_add_arguments;
+HK_API hk_array *hk_scatter_add(hk_array *x, hk_array *indices, hk_array *updates, int64_t axis);
+
+/* The entries of an axis that indices, of one axis, names, such as rows of a table. A negative
+ * index counts from the end; one out of range fails the result. */
+typedef struct hk_index_select_arguments {
+    int64_t axis; /* a negative one counts from the last */
+} hk_index_select_arguments;
+HK_API hk_array *hk_index_select(hk_array *x, hk_array *indices, int64_t axis);
+
 /* The same with the source position of the call: see HK_SOURCE. */
 HK_API hk_array *hk_sum_at(hk_source at, hk_array *x, const hk_sum_options *options);
 #define hk_sum(...) hk_sum_at(HK_SOURCE, __VA_ARGS__)
@@ -661,6 +684,13 @@ HK_API hk_array *hk_tile_at(hk_source at, hk_array *x, int64_t repeats, int64_t 
 HK_API hk_array *hk_pad_at(hk_source at, hk_array *x, int64_t axis, const int64_t *width,
                            int64_t mode, double value);
 #define hk_pad(...) hk_pad_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_take_along_axis_at(hk_source at, hk_array *x, hk_array *indices, int64_t axis);
+#define hk_take_along_axis(...) hk_take_along_axis_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_scatter_add_at(hk_source at, hk_array *x, hk_array *indices, hk_array *updates,
+                                   int64_t axis);
+#define hk_scatter_add(...) hk_scatter_add_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_index_select_at(hk_source at, hk_array *x, hk_array *indices, int64_t axis);
+#define hk_index_select(...) hk_index_select_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS
 

@@ -149,6 +149,15 @@ _Static_assert(sizeof(hk_pad_arguments) == 40 &&
                offsetof(hk_pad_arguments, mode) == 24 &&
                offsetof(hk_pad_arguments, value) == 32,
                "hk_pad_arguments");
+_Static_assert(sizeof(hk_take_along_axis_arguments) == 8 &&
+               offsetof(hk_take_along_axis_arguments, axis) == 0,
+               "hk_take_along_axis_arguments");
+_Static_assert(sizeof(hk_scatter_add_arguments) == 8 &&
+               offsetof(hk_scatter_add_arguments, axis) == 0,
+               "hk_scatter_add_arguments");
+_Static_assert(sizeof(hk_index_select_arguments) == 8 &&
+               offsetof(hk_index_select_arguments, axis) == 0,
+               "hk_index_select_arguments");
 
 hk_array *(hk_sum)(hk_array *x, const hk_sum_options *options)
 {
@@ -1069,3 +1078,37 @@ hk_array *(hk_pad)(hk_array *x, int64_t axis, const int64_t *width, int64_t mode
 HKI_AT(hk_array *, hk_pad, (hk_source at, hk_array *x, int64_t axis, const int64_t *width,
                             int64_t mode, double value),
        (x, axis, width, mode, value))
+
+hk_array *(hk_take_along_axis)(hk_array *x, hk_array *indices, int64_t axis)
+{
+    hk_take_along_axis_arguments arguments = {
+        .axis = axis,
+    };
+    return hki_op_call(&hki_op_take_along_axis, (hk_array *const[]){x, indices}, 2, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_take_along_axis, (hk_source at, hk_array *x, hk_array *indices, int64_t axis),
+       (x, indices, axis))
+
+hk_array *(hk_scatter_add)(hk_array *x, hk_array *indices, hk_array *updates, int64_t axis)
+{
+    hk_scatter_add_arguments arguments = {
+        .axis = axis,
+    };
+    return hki_op_call(&hki_op_scatter_add, (hk_array *const[]){x, indices, updates}, 3, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_scatter_add, (hk_source at, hk_array *x, hk_array *indices,
+                                    hk_array *updates, int64_t axis),
+       (x, indices, updates, axis))
+
+hk_array *(hk_index_select)(hk_array *x, hk_array *indices, int64_t axis)
+{
+    hk_index_select_arguments arguments = {
+        .axis = axis,
+    };
+    return hki_op_call(&hki_op_index_select, (hk_array *const[]){x, indices}, 2, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_index_select, (hk_source at, hk_array *x, hk_array *indices, int64_t axis),
+       (x, indices, axis))

@@ -1,0 +1,47 @@
+/* Indices out of range, integers beyond 2^53, and refusals. */
+#include "tests/check.h"
+
+#include "op/operator_fixture.h"
+
+static void test_range(hk_device device)
+{
+    HK_SCOPE;
+    hk_array *x = hk_ones(hk_shape(4, 2), HK_F32, device);
+    hk_attach_grad(x, HK_GRAD_WRITE);
+    hk_array *bad = hk_from_host((const int64_t[]){3, -5}, hk_shape(2), HK_I64, device);
+    hk_record_begin();
+    hk_array *y = hk_index_select(x, bad, 0);
+    hk_record_end();
+    CHECK(fails_with(y, HK_OUT_OF_RANGE, "is -5, but the axis has 4 entries"));
+    hk_backward(y);
+    CHECK(fails_with(hk_grad(x), HK_OUT_OF_RANGE, "is -5"));
+    bad = hk_from_host((const int32_t[]){0, 4}, hk_shape(1, 2), HK_I32, device);
+    CHECK(fails_with(hk_scatter_add(x, bad, hk_ones(hk_shape(1, 2), HK_F32, device), 0),
+                     HK_OUT_OF_RANGE, "indices[1] is 4"));
+    CHECK(is_refused(hk_index_select(x, x, 0), "indices is float32"));
+    CHECK(is_refused(hk_index_select(x, bad, 0), "needs 1 axis"));
+    CHECK(is_refused(hk_take_along_axis(x, bad, 1), "must have x's shape"));
+    hk_failures_clear();
+}
+
+static void test_integers(hk_device device)
+{
+    HK_SCOPE;
+    const int64_t big[] = {INT64_C(9007199254740993), 7};
+    int64_t values[2];
+    hk_array *x = hk_from_host(big, hk_shape(2), HK_I64, device);
+    hk_array *swap = hk_from_host((const uint8_t[]){1, 0}, hk_shape(2), HK_U8, device);
+    hk_array *both = hk_from_host((const int64_t[]){0, -2}, hk_shape(2), HK_I64, device);
+    CHECK(hk_ok(hk_to_host(hk_index_select(x, swap, 0), values, sizeof values)));
+    CHECK(values[0] == big[1] && values[1] == big[0]);
+    CHECK(hk_ok(hk_to_host(hk_scatter_add(x, both, x, 0), values, sizeof values)));
+    CHECK(values[0] == 2 * big[0] + 7 && values[1] == 7);
+}
+
+int main(void)
+{
+    hk_device device = hk_device_default();
+    test_range(device);
+    test_integers(device);
+    return check_result();
+}
