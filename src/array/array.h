@@ -131,9 +131,9 @@ extern void (*hki_array_autograd_drop)(void *autograd);
  * its elements, as its shape, strides and offset say. Called by hki_array_view. */
 extern void (*hki_array_view_record)(hk_array *source, hk_array *view);
 
-/* Set once by the autograd room: the thread records, and x wants a gradient, so that writing into it would change values
- * behind the tape's back. */
-extern bool (*hki_array_is_recorded)(hk_array *x);
+/* Set once by the autograd room: the thread records, and x shows what a recorded call gave, so that values from outside would
+ * come behind the tape's back. */
+extern bool (*hki_array_is_result)(hk_array *x);
 
 /* In program order, `to` becomes the values of `from`, of the same shape and dtype, in another
  * device's memory, and fails where `from` has; neither has failed at its call. Asks and tells the

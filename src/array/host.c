@@ -385,8 +385,8 @@ void(hk_write)(hk_array *x, const void *data, size_t bytes)
         hk_status_release(gone);
         return;
     }
-    const bool is_recorded = x && hki_array_is_recorded && hki_array_is_recorded(x);
-    if (x && !x->read_only && !is_recorded && bytes == bytes_of(x) && (data || !bytes)) {
+    const bool is_result = x && hki_array_is_result && hki_array_is_result(x);
+    if (x && !x->read_only && !is_result && bytes == bytes_of(x) && (data || !bytes)) {
         if (hki_device_is_host(x->storage->device))
             writing_issue(x, data, bytes);
         else
@@ -401,10 +401,10 @@ void(hk_write)(hk_array *x, const void *data, size_t bytes)
                                 "x is a broadcast view, %s, which can only be read; write to what "
                                 "it was made from",
                                 text);
-    else if (is_recorded)
+    else if (is_result)
         hki_array_fail_in_place(
             x, "write", &x, 1, HK_INVALID_ARGUMENT,
-            "while recording, x wants a gradient and cannot be written into; do "
+            "while recording, what a call gave that wants a gradient cannot be written into; do "
             "it between hk_pause_begin and hk_pause_end");
     else if (bytes != bytes_of(x))
         hki_array_fail_in_place(x, "write", &x, 1, HK_INVALID_ARGUMENT,

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 void (*hki_array_view_record)(hk_array *source, hk_array *view);
-bool (*hki_array_is_recorded)(hk_array *x);
+bool (*hki_array_is_result)(hk_array *x);
 
 static hk_array *view_new(hk_array *x, hk_dims shape, const int64_t *strides, int64_t offset,
                           bool read_only)
