@@ -1,4 +1,5 @@
 /* Views: other shapes, strides and offsets over the same storage. */
+#include "array/axis.h"
 #include "array/handle.h"
 
 #include <inttypes.h>
@@ -64,8 +65,8 @@ static hk_array *check_axis(hk_array *x, const char *operation, int *axis)
 {
     char text[224];
     int ndim = x->shape.ndim;
-    if (*axis >= -ndim && *axis < ndim) {
-        *axis += *axis < 0 ? ndim : 0;
+    if (hki_axis_exists(*axis, ndim)) {
+        *axis = hki_axis_from_front(*axis, ndim);
         return NULL;
     }
     hki_array_describe(x, text, sizeof text);

@@ -146,6 +146,9 @@ static inline void hki_call_set_inputs(hki_call *call, hk_array *const *arrays, 
 /* From infer: the call cannot be made. Returns false. The message names argument, value and remedy. */
 bool hki_call_refuse(hki_call *call, hk_code code, const char *format, ...) HK_PRINTF(3, 4);
 
+/* From infer: false, after hki_call_refuse, when input 0, x, does not have the axis. */
+bool hki_call_check_axis(hki_call *call, int64_t axis);
+
 /* How a call is cut: a pure function of operator, shapes and dtypes. Zeroed before op->plan. */
 typedef struct hki_plan {
     int64_t extent; /* pieces are ranges [begin, end) of 0 … extent; default: see hki_split */

@@ -1,6 +1,7 @@
 /* The ring that tasks of CPU devices wait in to be run by the scoreboard or registered. */
 #include "engine/sched/ring.h"
 
+#include "base/integer.h"
 #include "engine/sched/scoreboard.h"
 #include "engine/sched/tracing.h"
 
@@ -9,7 +10,7 @@
 
 hki_ring *hki_ring_create(hki_runtime *runtime)
 {
-    const size_t bytes = (sizeof(hki_ring) + HKI_CACHE_LINE - 1) / HKI_CACHE_LINE * HKI_CACHE_LINE;
+    const size_t bytes = hki_round_up_bytes(sizeof(hki_ring), HKI_CACHE_LINE);
     hki_ring *self = aligned_alloc(HKI_CACHE_LINE, bytes);
     if (self) {
         memset(self, 0, bytes);

@@ -1,6 +1,7 @@
 /* What the workers of a runtime share: made, and destroyed. */
 #include "engine/sched/queue.h"
 
+#include "base/integer.h"
 #include "engine/core/score.h"
 
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 
 static void *zeros(size_t bytes)
 {
-    bytes = (bytes + HKI_CACHE_LINE - 1) / HKI_CACHE_LINE * HKI_CACHE_LINE;
+    bytes = hki_round_up_bytes(bytes, HKI_CACHE_LINE);
     void *memory = aligned_alloc(HKI_CACHE_LINE, bytes);
     return memory ? memset(memory, 0, bytes) : NULL;
 }

@@ -1,6 +1,7 @@
 /* Calling an operator: checks, outputs, the tape. Issuing is in call_task.c. */
 #include "op/call/capture.h"
 
+#include "array/axis.h"
 #include "base/text.h"
 #include "op/call/transfer.h"
 
@@ -22,6 +23,15 @@ bool hki_call_refuse(hki_call *call, hk_code code, const char *format, ...)
     hki_format_va(call->message, sizeof call->message, format, args);
     va_end(args);
     return false;
+}
+
+bool hki_call_check_axis(hki_call *call, int64_t axis)
+{
+    const int ndim = call->inputs[0]->shape.ndim;
+    return hki_axis_exists(axis, ndim) ||
+           hki_call_refuse(call, HK_OUT_OF_RANGE,
+                           "axis is %lld; x has %d axes, so that it is in [%d, %d)",
+                           (long long)axis, ndim, -ndim, ndim);
 }
 
 static void call_init(hki_call *call, const hk_op *op, hk_array *const *inputs, int input_count,

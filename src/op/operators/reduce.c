@@ -42,12 +42,12 @@ bool hki_reduce_mask(hki_call *call, const hki_sum_options *options, int ndim, u
     unsigned bits = 0;
     for (int i = 0; i < axes->ndim; i++) {
         int64_t axis = axes->dims[i];
-        if (axis < -ndim || axis >= ndim)
+        if (!hki_axis_exists(axis, ndim))
             return hki_call_refuse(call, HK_OUT_OF_RANGE,
                                    "axes[%d] is %lld; the input has %d axes, so that an axis is in "
                                    "[%d, %d)",
                                    i, (long long)axis, ndim, -ndim, ndim);
-        unsigned bit = 1u << (axis < 0 ? axis + ndim : axis);
+        unsigned bit = 1u << hki_axis_from_front(axis, ndim);
         if (bits & bit)
             return hki_call_refuse(call, HK_INVALID_ARGUMENT,
                                    "axes[%d] is %lld, an axis that stands in axes before", i,

@@ -1,6 +1,7 @@
 /* softmax and log_softmax along one axis. */
 #include "op/operators/softmax.h"
 
+#include "array/axis.h"
 #include "op/kernels/elementwise/scalar_math.h"
 #include "op/kernels/reduce/row_sums.h"
 #include "op/operators/reduce.h"
@@ -21,22 +22,15 @@ static const variant softmax_variant = {false}, log_softmax_variant = {true};
 
 static int axis_of(const void *options, int ndim)
 {
-    int64_t axis = ((const hki_softmax_options *)options)->axis;
-    return (int)(axis < 0 ? axis + ndim : axis);
+    return hki_axis_from_front(((const hki_softmax_options *)options)->axis, ndim);
 }
 
 static bool softmax_infer(hki_call *call)
 {
     const hki_shape_view *x = call->inputs[0];
-    const int64_t axis = ((const hki_softmax_options *)call->options)->axis;
-    const int ndim = x->shape.ndim;
-    if (axis < -ndim || axis >= ndim)
-        return hki_call_refuse(call, HK_OUT_OF_RANGE,
-                               "axis is %lld; x has %d axes, so that it is in [%d, %d)",
-                               (long long)axis, ndim, -ndim, ndim);
     call->out_shape[0] = x->shape;
     call->out_dtype[0] = x->dtype;
-    return true;
+    return hki_call_check_axis(call, ((const hki_softmax_options *)call->options)->axis);
 }
 
 /* A C-order array as outer x size x inner; a line is what lies along the axis. */

@@ -1,11 +1,8 @@
 #include "op/kernels/reduce/reduce_kernel.h"
 
-#include <math.h>
+#include "base/integer.h"
 
-static int64_t min_i64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
+#include <math.h>
 
 /* ---- geometry -------------------------------------------------------------------------------------- */
 
@@ -78,7 +75,7 @@ static int64_t run_length(const hki_reduce_axes *axes, int64_t index, int64_t mo
     if (axes->ndim == 0)
         return 1;
     int64_t inner = axes->dims[axes->ndim - 1];
-    return min_i64(most, inner - index % inner);
+    return hki_min(most, inner - index % inner);
 }
 
 static int64_t inner_stride(const hki_reduce_axes *axes)
@@ -210,7 +207,7 @@ static void walk_runs(const reduce_loops *loops, size_t item, const hki_reduce_g
     for (int64_t k = kept_begin; k < kept_end; k++) {
         int64_t at = hki_reduce_offset(kept, kept->in_strides, k);
         for (int64_t g = gone_begin, count; g < gone_end; g += count) {
-            count = run_length(gone, g, min_i64(gone_end - g, HKI_REDUCE_BLOCK));
+            count = run_length(gone, g, hki_min(gone_end - g, HKI_REDUCE_BLOCK));
             const char *from =
                 x + (at + hki_reduce_offset(gone, gone->in_strides, g)) * (int64_t)item;
             hki_reduce_word word = loops->run(from, count, inner_stride(gone));
@@ -225,10 +222,10 @@ static void walk_rows(const reduce_loops *loops, size_t item, const hki_reduce_g
 {
     const hki_reduce_axes *kept = &geometry->kept, *gone = &geometry->gone;
     for (int64_t k = kept_begin, columns; k < kept_end; k += columns) {
-        columns = run_length(kept, k, min_i64(kept_end - k, HKI_REDUCE_TILE));
+        columns = run_length(kept, k, hki_min(kept_end - k, HKI_REDUCE_TILE));
         int64_t at = hki_reduce_offset(kept, kept->in_strides, k);
         for (int64_t g = gone_begin, rows; g < gone_end; g += rows) {
-            rows = run_length(gone, g, min_i64(gone_end - g, HKI_REDUCE_BLOCK));
+            rows = run_length(gone, g, hki_min(gone_end - g, HKI_REDUCE_BLOCK));
             const char *from =
                 x + (at + hki_reduce_offset(gone, gone->in_strides, g)) * (int64_t)item;
             loops->rows(from, rows, inner_stride(gone), columns, inner_stride(kept),
