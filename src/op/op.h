@@ -386,6 +386,11 @@ hk_array *hki_op_sum_to_shape(hk_array *x, const hk_dims *shape);
 void hki_op_call_into(const hk_op *op, hk_array *const *inputs, int input_count,
                       const void *options, hk_array *out);
 
+/* Calls an operator whose outputs overwrite some of its inputs, `updated` in the outputs' order, in one pass. They are contiguous.
+ * What cannot be done, or has failed inputs, fails all of them; their old values stand. Not on the tape. */
+void hki_op_call_update(const hk_op *op, hk_array *const *inputs, int input_count,
+                        const void *options, hk_array *const *updated, int count);
+
 /* Set once by the autograd room: notes a call on the tape; output is array 0, saved output 1 or NULL. */
 typedef void (*hki_op_record_fn)(const hki_call *call, hk_array *output, hk_array *saved);
 extern hki_op_record_fn hki_op_record;

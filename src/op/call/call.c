@@ -264,9 +264,10 @@ hk_array *hki_op_call3(const hk_op *op, hk_array *x, hk_array *y, hk_array *z, c
 
 /* ---- writing into an array --------------------------------------------------------------------------- */
 
-static bool check_output(hki_call *call, hk_array *out)
+static bool check_output(hki_call *call, hk_array *out, int count)
 {
     const hki_device *device = out->storage->device;
+    const int output_count = call->op->output_count > 1 ? call->op->output_count : 1;
     if (call->device != device)
         return hki_call_refuse(call, HK_INVALID_ARGUMENT,
                                "the array to write is on %s, the inputs on %s", device->name,
@@ -275,21 +276,27 @@ static bool check_output(hki_call *call, hk_array *out)
         return hki_call_refuse(call, HK_INVALID_ARGUMENT,
                                "the array to write is a broadcast view: its elements share memory; "
                                "hk_contiguous copies it");
-    if (call->op->output_count > 1)
+    if (output_count != count)
         return hki_call_refuse(call, HK_UNSUPPORTED, "%s cannot write into an array",
                                call->op->name);
     return true;
 }
 
-static bool check_result(hki_call *call, const hk_array *out)
+static bool check_result(hki_call *call, const hk_array *out, int index)
 {
-    if (out->dtype == call->out_dtype[0] && hki_dims_equal(&out->shape, &call->out_shape[0]))
+    if (out->dtype == call->out_dtype[index] &&
+        hki_dims_equal(&out->shape, &call->out_shape[index]))
         return true;
     char has[256], needs[256];
     hki_array_describe(out, has, sizeof has);
-    hki_dims_describe(&call->out_shape[0], needs, sizeof needs);
+    hki_dims_describe(&call->out_shape[index], needs, sizeof needs);
     return hki_call_refuse(call, HK_INVALID_ARGUMENT, "the array to write is %s, the result %s%s",
-                           has, hk_dtype_name(call->out_dtype[0]), needs);
+                           has, hk_dtype_name(call->out_dtype[index]), needs);
+}
+
+static bool allows_overwrite(hki_call *call, hk_array *out)
+{
+    return !hki_op_overwrite || hki_op_overwrite(call, out);
 }
 
 /* Whether the task may read x while it writes out. */
@@ -342,9 +349,9 @@ static void call_into(hki_call *call, hk_array *out, bool asks_tape)
         return;
     }
     bool chooses = call->op->any_device || !has_input(call);
-    if (!check_inputs(call, chooses ? out->storage->device : NULL) || !check_output(call, out) ||
-        !infer(call, &bytes) || !check_result(call, out) ||
-        (asks_tape && hki_op_overwrite && !hki_op_overwrite(call, out)) || !issue_into(call, out))
+    if (!check_inputs(call, chooses ? out->storage->device : NULL) || !check_output(call, out, 1) ||
+        !infer(call, &bytes) || !check_result(call, out, 0) ||
+        (asks_tape && !allows_overwrite(call, out)) || !issue_into(call, out))
         hki_array_fail_in_place(out, call->operation, call->arrays, call->input_count, call->code,
                                 "%s", call->message);
 }
@@ -364,4 +371,35 @@ void hki_call_into_unasked(const hk_op *op, const char *operation, hk_array *x, 
     call_init(&call, op, &x, 1, options);
     call.operation = operation;
     call_into(&call, out, false);
+}
+
+/* ---- updating several arrays in place ------------------------------------------------------------------ */
+
+static bool check_updated(hki_call *call, hk_array *const *updated, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (!check_output(call, updated[i], count) || !check_result(call, updated[i], i) ||
+            !allows_overwrite(call, updated[i]))
+            return false;
+        if (!updated[i]->is_contiguous)
+            return hki_call_refuse(call, HK_UNSUPPORTED,
+                                   "an array to update has gaps or another order of axes; "
+                                   "hk_contiguous copies it");
+    }
+    return true;
+}
+
+void hki_op_call_update(const hk_op *op, hk_array *const *inputs, int input_count,
+                        const void *options, hk_array *const *updated, int count)
+{
+    hki_call call;
+    uint64_t bytes;
+    call_init(&call, op, inputs, input_count, options);
+    if (!check_inputs(&call, NULL) || !infer(&call, &bytes) ||
+        !check_updated(&call, updated, count) ||
+        (!hki_call_issue(&call, updated, false, (hki_call_staging){.copy_inputs = gaps(&call)}) &&
+         !hki_call_refuse(&call, HK_OUT_OF_MEMORY, "out of host memory")))
+        for (int i = 0; i < count; i++)
+            hki_array_fail_in_place(updated[i], call.operation, call.arrays, call.input_count,
+                                    call.code, "%s", call.message);
 }
