@@ -444,7 +444,7 @@ static void test_gradient(test_case *self, hk_device device)
     bool wanted = false;
     for (int i = 0; i < self->input_count; i++)
         wanted |= wants_gradient(self, i);
-    if (!self->op->grad || !wanted || (dtype != HK_F64 && dtype != HK_F32))
+    if (!hki_op_has_gradient(self->op) || !wanted || (dtype != HK_F64 && dtype != HK_F32))
         return;
     int64_t size = dims_size(&self->call.out_shape[0]);
     double *weights = random_values(size, dtype, -1, 1, false, 99);
@@ -527,7 +527,7 @@ static void test_operator(const hk_op *op)
         return;
     }
     expect(op->sample_count > 0, "no samples");
-    expect(op->grad || op->no_grad_why, "no gradient, and no reason for it");
+    expect(hki_op_has_gradient(op) || op->no_grad_why, "no gradient, and no reason for it");
     for (int i = 0; i < op->sample_count; i++) {
         const hki_sample *sample = &op->samples[i];
         unsigned dtypes = sample->own[0].set || !op->dtypes ? HKI_ALL_DTYPES : op->dtypes;

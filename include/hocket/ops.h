@@ -46,6 +46,75 @@ typedef struct hk_min_options {
 } hk_min_options;
 HK_API hk_array *hk_min(hk_array *x, const hk_min_options *options);
 
+/* y = product of x over axes. Product of the elements along axes (all by default); 1 for none.
+ * float32 is multiplied in double precision; integers and bool give int64, which wraps around. */
+typedef struct hk_prod_options {
+    hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
+    bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
+} hk_prod_options;
+HK_API hk_array *hk_prod(hk_array *x, const hk_prod_options *options);
+
+/* y = sqrt(sum of x * x over axes). Euclidean (Frobenius) norm along axes (all by default); 0
+ * for none. The gradient is 0 where the norm is. */
+typedef struct hk_norm_options {
+    hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
+    bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
+} hk_norm_options;
+HK_API hk_array *hk_norm(hk_array *x, const hk_norm_options *options);
+
+/* y = how many of x over axes are not 0. How many elements along axes (all by default) are not
+ * 0, as int64; a NaN is not. No gradient: its result does not vary smoothly. */
+typedef struct hk_count_nonzero_options {
+    hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
+    bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
+} hk_count_nonzero_options;
+HK_API hk_array *hk_count_nonzero(hk_array *x, const hk_count_nonzero_options *options);
+
+/* Whether any element along axes (all by default) is not 0, as bool; false for none. NaN is not
+ * 0. No gradient: its result does not vary smoothly. */
+typedef struct hk_any_options {
+    hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
+    bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
+} hk_any_options;
+HK_API hk_array *hk_any(hk_array *x, const hk_any_options *options);
+
+/* Whether all elements along axes (all by default) are not 0, as bool; true for none. NaN is not
+ * 0. No gradient: its result does not vary smoothly. */
+typedef struct hk_all_options {
+    hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
+    bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
+} hk_all_options;
+HK_API hk_array *hk_all(hk_array *x, const hk_all_options *options);
+
+/* y = sum of (x - mean)^2 over axes / (how many they are - correction). Variance along axes (all
+ * by default): squared distances from the mean, divided by how many they are less correction.
+ * Integers and bool give float64. */
+typedef struct hk_var_options {
+    hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
+    bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
+    double correction; /* taken from the number of elements; 1 for a sample's variance (default:
+                          0) */
+} hk_var_options;
+HK_API hk_array *hk_var(hk_array *x, const hk_var_options *options);
+
+/* y = sqrt(sum of (x - mean)^2 over axes / (how many they are - correction)). Standard deviation
+ * along axes (all by default): the square root of hk_var. */
+typedef struct hk_std_options {
+    hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
+    bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
+    double correction; /* taken from the number of elements; 1 for a sample's variance (default:
+                          0) */
+} hk_std_options;
+HK_API hk_array *hk_std(hk_array *x, const hk_std_options *options);
+
+/* y = ln(sum of e ** x over axes). Logarithm of the sum of exponentials along axes (all by
+ * default), without overflow; -inf for none. */
+typedef struct hk_logsumexp_options {
+    hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
+    bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
+} hk_logsumexp_options;
+HK_API hk_array *hk_logsumexp(hk_array *x, const hk_logsumexp_options *options);
+
 /* x + y. Sum. */
 HK_API hk_array *hk_add(hk_array *x, hk_array *y);
 HK_API void hk_add_into(hk_array *out, hk_array *x, hk_array *y);
@@ -350,6 +419,23 @@ HK_API hk_array *hk_max_at(hk_source at, hk_array *x, const hk_max_options *opti
 #define hk_max(...) hk_max_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_min_at(hk_source at, hk_array *x, const hk_min_options *options);
 #define hk_min(...) hk_min_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_prod_at(hk_source at, hk_array *x, const hk_prod_options *options);
+#define hk_prod(...) hk_prod_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_norm_at(hk_source at, hk_array *x, const hk_norm_options *options);
+#define hk_norm(...) hk_norm_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_count_nonzero_at(hk_source at, hk_array *x,
+                                     const hk_count_nonzero_options *options);
+#define hk_count_nonzero(...) hk_count_nonzero_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_any_at(hk_source at, hk_array *x, const hk_any_options *options);
+#define hk_any(...) hk_any_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_all_at(hk_source at, hk_array *x, const hk_all_options *options);
+#define hk_all(...) hk_all_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_var_at(hk_source at, hk_array *x, const hk_var_options *options);
+#define hk_var(...) hk_var_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_std_at(hk_source at, hk_array *x, const hk_std_options *options);
+#define hk_std(...) hk_std_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_logsumexp_at(hk_source at, hk_array *x, const hk_logsumexp_options *options);
+#define hk_logsumexp(...) hk_logsumexp_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_add_at(hk_source at, hk_array *x, hk_array *y);
 #define hk_add(...) hk_add_at(HK_SOURCE, __VA_ARGS__)
 HK_API void hk_add_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);

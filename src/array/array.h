@@ -167,6 +167,9 @@ hk_array *hki_array_create_sized(hki_device *device, const hk_dims *shape, hk_dt
 /* A view of x's storage, read-only if x is; strides and offset in elements, from the storage's begin, and
  * within it. A view of a failed array is failed by the same record and has no dimensions. */
 hk_array *hki_array_view(hk_array *x, hk_dims shape, const int64_t *strides, int64_t offset);
+/* Gives a count of x (taken) to this thread's innermost scope, if there is one. Returns x; the static
+ * failed array when x is NULL or host memory is short, x is then released. */
+hk_array *hki_scope_add(hk_array *x);
 /* A failed array without dimensions. Its record is the earliest of: the failures of `inputs` (which may
  * still be on their way; NULL ones are skipped) and the one given; when an input's runtime or the
  * device's is not alive, the record that says so. Issues a task that carries it, which counts as a root

@@ -20,6 +20,40 @@ _Static_assert(sizeof(hk_min_options) == 80 &&
                offsetof(hk_min_options, axes) == 0 &&
                offsetof(hk_min_options, keepdims) == 72,
                "hk_min_options");
+_Static_assert(sizeof(hk_prod_options) == 80 &&
+               offsetof(hk_prod_options, axes) == 0 &&
+               offsetof(hk_prod_options, keepdims) == 72,
+               "hk_prod_options");
+_Static_assert(sizeof(hk_norm_options) == 80 &&
+               offsetof(hk_norm_options, axes) == 0 &&
+               offsetof(hk_norm_options, keepdims) == 72,
+               "hk_norm_options");
+_Static_assert(sizeof(hk_count_nonzero_options) == 80 &&
+               offsetof(hk_count_nonzero_options, axes) == 0 &&
+               offsetof(hk_count_nonzero_options, keepdims) == 72,
+               "hk_count_nonzero_options");
+_Static_assert(sizeof(hk_any_options) == 80 &&
+               offsetof(hk_any_options, axes) == 0 &&
+               offsetof(hk_any_options, keepdims) == 72,
+               "hk_any_options");
+_Static_assert(sizeof(hk_all_options) == 80 &&
+               offsetof(hk_all_options, axes) == 0 &&
+               offsetof(hk_all_options, keepdims) == 72,
+               "hk_all_options");
+_Static_assert(sizeof(hk_var_options) == 88 &&
+               offsetof(hk_var_options, axes) == 0 &&
+               offsetof(hk_var_options, keepdims) == 72 &&
+               offsetof(hk_var_options, correction) == 80,
+               "hk_var_options");
+_Static_assert(sizeof(hk_std_options) == 88 &&
+               offsetof(hk_std_options, axes) == 0 &&
+               offsetof(hk_std_options, keepdims) == 72 &&
+               offsetof(hk_std_options, correction) == 80,
+               "hk_std_options");
+_Static_assert(sizeof(hk_logsumexp_options) == 80 &&
+               offsetof(hk_logsumexp_options, axes) == 0 &&
+               offsetof(hk_logsumexp_options, keepdims) == 72,
+               "hk_logsumexp_options");
 _Static_assert(sizeof(hk_add_scalar_arguments) == 8 &&
                offsetof(hk_add_scalar_arguments, value) == 0,
                "hk_add_scalar_arguments");
@@ -122,6 +156,71 @@ hk_array *(hk_min)(hk_array *x, const hk_min_options *options)
                        (hk_device){NULL}, NULL);
 }
 HKI_AT(hk_array *, hk_min, (hk_source at, hk_array *x, const hk_min_options *options),
+       (x, options))
+
+hk_array *(hk_prod)(hk_array *x, const hk_prod_options *options)
+{
+    return hki_op_call(&hki_op_prod, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_prod, (hk_source at, hk_array *x, const hk_prod_options *options),
+       (x, options))
+
+hk_array *(hk_norm)(hk_array *x, const hk_norm_options *options)
+{
+    return hki_op_call(&hki_op_norm, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_norm, (hk_source at, hk_array *x, const hk_norm_options *options),
+       (x, options))
+
+hk_array *(hk_count_nonzero)(hk_array *x, const hk_count_nonzero_options *options)
+{
+    return hki_op_call(&hki_op_count_nonzero, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_count_nonzero, (hk_source at, hk_array *x,
+                                      const hk_count_nonzero_options *options),
+       (x, options))
+
+hk_array *(hk_any)(hk_array *x, const hk_any_options *options)
+{
+    return hki_op_call(&hki_op_any, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_any, (hk_source at, hk_array *x, const hk_any_options *options),
+       (x, options))
+
+hk_array *(hk_all)(hk_array *x, const hk_all_options *options)
+{
+    return hki_op_call(&hki_op_all, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_all, (hk_source at, hk_array *x, const hk_all_options *options),
+       (x, options))
+
+hk_array *(hk_var)(hk_array *x, const hk_var_options *options)
+{
+    return hki_op_call(&hki_op_var, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_var, (hk_source at, hk_array *x, const hk_var_options *options),
+       (x, options))
+
+hk_array *(hk_std)(hk_array *x, const hk_std_options *options)
+{
+    return hki_op_call(&hki_op_std, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_std, (hk_source at, hk_array *x, const hk_std_options *options),
+       (x, options))
+
+hk_array *(hk_logsumexp)(hk_array *x, const hk_logsumexp_options *options)
+{
+    return hki_op_call(&hki_op_logsumexp, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_logsumexp, (hk_source at, hk_array *x, const hk_logsumexp_options *options),
        (x, options))
 
 hk_array *(hk_add)(hk_array *x, hk_array *y)

@@ -33,6 +33,8 @@
  * GPUs have kernels of their own: a function and a line in src/op/cuda/kernel_table.c; a call of an operator that has none
  * fails there as unsupported. A row of elementwise.def needs nothing more.
  *
+ * What other operators can do between them has `compose` in place of a kernel: see statistics.c.
+ *
  * Gradients call other operators through hki_op_call1 … hki_op_call3 (&hki_op_… of all operators are
  * declared below), never through the public macros, which would note their own source line. Gradients
  * of broadcast inputs end in hki_op_sum_to_shape. */
@@ -340,6 +342,9 @@ struct hk_op {
      * nothing done, where they are not contiguous or not that many. */
     bool (*run_dense)(const hki_call *call, const hk_array *out);
     void (*join)(const hki_kernel_call *call); /* optional: after all pieces */
+    /* Optional, in place of a kernel: calls other operators, on the tape where that is. The result belongs to the current
+     * scope. infer has accepted the call. */
+    hk_array *(*compose)(const hki_call *call);
     /* Optional: how it treats a batch; then its kernel works on any run of samples, whatever
      * `extent` is split by. */
     hki_batch_kind (*batch)(hki_batch *batch);
@@ -357,6 +362,12 @@ struct hk_op {
     const char *no_grad_why; /* where grad is NULL: "its result does not vary smoothly" */
     const void *data;        /* for kernels and functions that several operators share */
 };
+
+/* It, or what it is composed of, has a gradient. */
+static inline bool hki_op_has_gradient(const hk_op *op)
+{
+    return op->grad || (op->compose && !op->no_grad_why);
+}
 
 extern const hk_op *const hki_ops[]; /* all operators, op_table.def's order */
 extern const int hki_op_count;

@@ -63,9 +63,7 @@ hk_array *(hk_clip_grad_norm)(hk_array *const *params, int count, double norm)
             (hk_multiply_into)(grad, grad, (hk_to_device)(factor, hk_array_device(grad)));
         }
     }
-    hk_array *result = hki_array_view(total, total->shape, total->strides, total->offset);
-    hk_array_release(total);
-    return result; /* of the caller's scope */
+    return hki_scope_add(total);
 }
 
 void(hk_clip_grad_value)(hk_array *const *params, int count, double limit)

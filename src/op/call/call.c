@@ -133,7 +133,7 @@ static bool check_inputs(hki_call *call, hki_device *device)
     if (op->dtypes && call->input_count > 0 && call->inputs[0] &&
         !(op->dtypes >> call->inputs[0]->dtype & 1))
         return refuse_dtype(call);
-    if (!call->device->class->run_call && !op->kernel[call->device->class->kernels])
+    if (!op->compose && !call->device->class->run_call && !op->kernel[call->device->class->kernels])
         return hki_call_refuse(call, HK_UNSUPPORTED, "%s has no kernel for %s", op->name,
                                call->device->name);
     return true;
@@ -218,6 +218,17 @@ static hk_array *make(hki_call *call, uint64_t bytes, hk_array **second)
     return outputs[0];
 }
 
+/* What it makes on the way goes before it returns. */
+static hk_array *composed(const hki_call *call)
+{
+    hk_array *result;
+    {
+        HK_SCOPE;
+        result = hk_take(call->op->compose(call));
+    }
+    return hki_scope_add(result);
+}
+
 hk_array *hki_op_call(const hk_op *op, hk_array *const *inputs, int input_count,
                       const void *options, hk_device device, hk_array **out_extra)
 {
@@ -232,6 +243,8 @@ hk_array *hki_op_call(const hk_op *op, hk_array *const *inputs, int input_count,
         device.handle = NULL;
     if (!check_inputs(&call, device.handle) || !infer(&call, &bytes)) {
         output = refused(&call);
+    } else if (op->compose) {
+        return composed(&call);
     } else {
         /* The tape notes views by itself. */
         if (op->view && (output = op->view(&call)))
@@ -316,6 +329,12 @@ static bool reads_safely(const hk_op *op, const hk_array *x, const hk_array *out
 static bool issue_into(hki_call *call, hk_array *out)
 {
     const hk_op *op = call->op;
+    if (op->compose) {
+        HK_SCOPE;
+        hk_array *result = op->compose(call);
+        hki_op_call_into(&hki_op_copy, &result, 1, NULL, out);
+        return true;
+    }
     if (is_transfer(call)) {
         hki_transfer(out, call->arrays[0], call->operation, 0);
         return true;
