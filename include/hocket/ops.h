@@ -356,6 +356,44 @@ typedef struct hk_argmax_arguments {
 } hk_argmax_arguments;
 HK_API hk_array *hk_argmax(hk_array *x, int64_t axis);
 
+/* y[i] = sum of x[j] for j <= i. Sums of all elements up to each along an axis. float32 is added
+ * up in double precision; integers and bool give int64, which wraps around. */
+typedef struct hk_cumulative_sum_arguments {
+    int64_t axis; /* the axis along which elements are gathered */
+} hk_cumulative_sum_arguments;
+HK_API hk_array *hk_cumulative_sum(hk_array *x, int64_t axis);
+
+/* y[i] = product of x[j] for j <= i. Products of all elements up to each along an axis. float32
+ * is multiplied in double precision; integers and bool give int64, which wraps around. */
+typedef struct hk_cumulative_prod_arguments {
+    int64_t axis; /* the axis along which elements are gathered */
+} hk_cumulative_prod_arguments;
+HK_API hk_array *hk_cumulative_prod(hk_array *x, int64_t axis);
+
+/* Elements in order along an axis; equal ones stay in theirs. A NaN counts as larger than all
+ * numbers. */
+typedef struct hk_sort_arguments {
+    int64_t axis; /* the axis along which elements are sorted */
+    bool descending; /* the largest first */
+} hk_sort_arguments;
+HK_API hk_array *hk_sort(hk_array *x, int64_t axis, bool descending);
+
+/* Indices along an axis that put its elements in order, as int64; equal ones stay in theirs. A
+ * NaN counts as larger than all numbers. No gradient: its result is an index. */
+typedef struct hk_argsort_arguments {
+    int64_t axis; /* the axis along which elements are sorted */
+    bool descending; /* the largest first */
+} hk_argsort_arguments;
+HK_API hk_array *hk_argsort(hk_array *x, int64_t axis, bool descending);
+
+/* Where each element of x would be put into sorted, of one axis in rising order, to keep its
+ * order: an index from 0 to its size, as int64. A NaN counts as larger than all numbers. No
+ * gradient: its result is an index. */
+typedef struct hk_searchsorted_arguments {
+    bool right; /* behind elements that are equal, not before them */
+} hk_searchsorted_arguments;
+HK_API hk_array *hk_searchsorted(hk_array *sorted, hk_array *x, bool right);
+
 /* y[n,o,i,j] = bias[o] + sum over c, u, v of weight[o,c,u,v] *
  * x[n,c,i*stride-padding+u*dilation,j*stride-padding+v*dilation]. Two-dimensional convolution
  * (cross-correlation, as in every framework) of x (n,channels,height,width) with weight
@@ -594,6 +632,16 @@ HK_API hk_array *hk_log_softmax_at(hk_source at, hk_array *x, int64_t axis);
 #define hk_log_softmax(...) hk_log_softmax_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_argmax_at(hk_source at, hk_array *x, int64_t axis);
 #define hk_argmax(...) hk_argmax_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_cumulative_sum_at(hk_source at, hk_array *x, int64_t axis);
+#define hk_cumulative_sum(...) hk_cumulative_sum_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_cumulative_prod_at(hk_source at, hk_array *x, int64_t axis);
+#define hk_cumulative_prod(...) hk_cumulative_prod_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_sort_at(hk_source at, hk_array *x, int64_t axis, bool descending);
+#define hk_sort(...) hk_sort_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_argsort_at(hk_source at, hk_array *x, int64_t axis, bool descending);
+#define hk_argsort(...) hk_argsort_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_searchsorted_at(hk_source at, hk_array *sorted, hk_array *x, bool right);
+#define hk_searchsorted(...) hk_searchsorted_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_conv2d_at(hk_source at, hk_array *x, hk_array *weight, hk_array *bias,
                               const hk_conv2d_options *options);
 #define hk_conv2d(...) hk_conv2d_at(HK_SOURCE, __VA_ARGS__)

@@ -106,6 +106,23 @@ _Static_assert(sizeof(hk_log_softmax_arguments) == 8 &&
 _Static_assert(sizeof(hk_argmax_arguments) == 8 &&
                offsetof(hk_argmax_arguments, axis) == 0,
                "hk_argmax_arguments");
+_Static_assert(sizeof(hk_cumulative_sum_arguments) == 8 &&
+               offsetof(hk_cumulative_sum_arguments, axis) == 0,
+               "hk_cumulative_sum_arguments");
+_Static_assert(sizeof(hk_cumulative_prod_arguments) == 8 &&
+               offsetof(hk_cumulative_prod_arguments, axis) == 0,
+               "hk_cumulative_prod_arguments");
+_Static_assert(sizeof(hk_sort_arguments) == 16 &&
+               offsetof(hk_sort_arguments, axis) == 0 &&
+               offsetof(hk_sort_arguments, descending) == 8,
+               "hk_sort_arguments");
+_Static_assert(sizeof(hk_argsort_arguments) == 16 &&
+               offsetof(hk_argsort_arguments, axis) == 0 &&
+               offsetof(hk_argsort_arguments, descending) == 8,
+               "hk_argsort_arguments");
+_Static_assert(sizeof(hk_searchsorted_arguments) == 1 &&
+               offsetof(hk_searchsorted_arguments, right) == 0,
+               "hk_searchsorted_arguments");
 _Static_assert(sizeof(hk_conv2d_options) == 48 &&
                offsetof(hk_conv2d_options, stride) == 0 &&
                offsetof(hk_conv2d_options, padding) == 16 &&
@@ -892,6 +909,63 @@ hk_array *(hk_argmax)(hk_array *x, int64_t axis)
 }
 HKI_AT(hk_array *, hk_argmax, (hk_source at, hk_array *x, int64_t axis),
        (x, axis))
+
+hk_array *(hk_cumulative_sum)(hk_array *x, int64_t axis)
+{
+    hk_cumulative_sum_arguments arguments = {
+        .axis = axis,
+    };
+    return hki_op_call(&hki_op_cumulative_sum, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_cumulative_sum, (hk_source at, hk_array *x, int64_t axis),
+       (x, axis))
+
+hk_array *(hk_cumulative_prod)(hk_array *x, int64_t axis)
+{
+    hk_cumulative_prod_arguments arguments = {
+        .axis = axis,
+    };
+    return hki_op_call(&hki_op_cumulative_prod, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_cumulative_prod, (hk_source at, hk_array *x, int64_t axis),
+       (x, axis))
+
+hk_array *(hk_sort)(hk_array *x, int64_t axis, bool descending)
+{
+    hk_sort_arguments arguments = {
+        .axis = axis,
+        .descending = descending,
+    };
+    return hki_op_call(&hki_op_sort, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_sort, (hk_source at, hk_array *x, int64_t axis, bool descending),
+       (x, axis, descending))
+
+hk_array *(hk_argsort)(hk_array *x, int64_t axis, bool descending)
+{
+    hk_argsort_arguments arguments = {
+        .axis = axis,
+        .descending = descending,
+    };
+    return hki_op_call(&hki_op_argsort, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_argsort, (hk_source at, hk_array *x, int64_t axis, bool descending),
+       (x, axis, descending))
+
+hk_array *(hk_searchsorted)(hk_array *sorted, hk_array *x, bool right)
+{
+    hk_searchsorted_arguments arguments = {
+        .right = right,
+    };
+    return hki_op_call(&hki_op_searchsorted, (hk_array *const[]){sorted, x}, 2, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_searchsorted, (hk_source at, hk_array *sorted, hk_array *x, bool right),
+       (sorted, x, right))
 
 hk_array *(hk_conv2d)(hk_array *x, hk_array *weight, hk_array *bias,
                       const hk_conv2d_options *options)
