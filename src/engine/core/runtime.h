@@ -40,7 +40,7 @@ struct hki_runtime {
     const hk_status *cancelled;
     struct hki_cuda_setup *cuda;
     void (*destroy)(hki_runtime *runtime); /* when nobody counts it any more */
-    /* Whether a task of the queue had better be launched behind the mark than wait for its end: accel/follow.c. */
+    /* Whether a task of the queue had better be launched behind the mark than wait for its end: accel/accelerator.c. */
     bool (*may_follow)(const hki_task *task, const hki_queue *queue, const hki_mark *mark);
     int device_count, queue_count;
     hki_device *devices[HKI_MAX_DEVICES];
