@@ -137,7 +137,7 @@ static void check_table(void)
             continue;
         check(op, hki_op_input_count(op, NULL) <= HKI_MAX_INPUTS, "too many inputs");
         check(op, op->output_count <= HKI_MAX_OUTPUTS, "too many outputs");
-        check(op, op->kernel[HKI_CPU] != NULL, "no kernel for cpu");
+        check(op, op->kernel[HKI_CPU] || op->compose, "no kernel for cpu");
         check(op, op->split != HKI_SPLIT_PLAN || op->plan, "HKI_SPLIT_PLAN without a plan");
         check(op, hki_op_has_gradient(op) || op->no_grad_why, "neither grad nor no_grad_why");
         check(op, (op->reference && op->sample_count > 0) || op->untested,
@@ -260,6 +260,8 @@ static void add_comment(text *out, const hk_op *op)
         if (hki_op_input_name(op, i, name, sizeof name))
             LINE(" %s may be NULL.", name);
     }
+    if (op->host_only)
+        LINE(" Not on GPUs yet.");
     if (!hki_op_has_gradient(op) && !op->internal && hki_op_input_count(op, NULL) > 0 &&
         op->no_grad_why)
         LINE(" No gradient: %s.", op->no_grad_why);
@@ -459,6 +461,8 @@ static void add_section(text *out, const hk_op *op)
         add_dtypes(out, op->dtypes);
         add(out, "\n");
     }
+    if (op->host_only)
+        add(out, "- devices: no GPUs yet\n");
     if (hki_op_has_gradient(op))
         add(out, "- gradient: yes\n");
     else

@@ -47,7 +47,8 @@ typedef struct hk_min_options {
 HK_API hk_array *hk_min(hk_array *x, const hk_min_options *options);
 
 /* y = product of x over axes. Product of the elements along axes (all by default); 1 for none.
- * float32 is multiplied in double precision; integers and bool give int64, which wraps around. */
+ * float32 is multiplied in double precision; integers and bool give int64, which wraps around.
+ * Not on GPUs yet. */
 typedef struct hk_prod_options {
     hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
     bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
@@ -55,7 +56,7 @@ typedef struct hk_prod_options {
 HK_API hk_array *hk_prod(hk_array *x, const hk_prod_options *options);
 
 /* y = sqrt(sum of x * x over axes). Euclidean (Frobenius) norm along axes (all by default); 0
- * for none. The gradient is 0 where the norm is. */
+ * for none. The gradient is 0 where the norm is. Not on GPUs yet. */
 typedef struct hk_norm_options {
     hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
     bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
@@ -63,7 +64,7 @@ typedef struct hk_norm_options {
 HK_API hk_array *hk_norm(hk_array *x, const hk_norm_options *options);
 
 /* y = how many of x over axes are not 0. How many elements along axes (all by default) are not
- * 0, as int64; a NaN is not. No gradient: its result does not vary smoothly. */
+ * 0, as int64; a NaN is not. Not on GPUs yet. No gradient: its result does not vary smoothly. */
 typedef struct hk_count_nonzero_options {
     hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
     bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
@@ -71,7 +72,7 @@ typedef struct hk_count_nonzero_options {
 HK_API hk_array *hk_count_nonzero(hk_array *x, const hk_count_nonzero_options *options);
 
 /* Whether any element along axes (all by default) is not 0, as bool; false for none. NaN is not
- * 0. No gradient: its result does not vary smoothly. */
+ * 0. Not on GPUs yet. No gradient: its result does not vary smoothly. */
 typedef struct hk_any_options {
     hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
     bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
@@ -79,7 +80,7 @@ typedef struct hk_any_options {
 HK_API hk_array *hk_any(hk_array *x, const hk_any_options *options);
 
 /* Whether all elements along axes (all by default) are not 0, as bool; true for none. NaN is not
- * 0. No gradient: its result does not vary smoothly. */
+ * 0. Not on GPUs yet. No gradient: its result does not vary smoothly. */
 typedef struct hk_all_options {
     hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
     bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
@@ -108,7 +109,7 @@ typedef struct hk_std_options {
 HK_API hk_array *hk_std(hk_array *x, const hk_std_options *options);
 
 /* y = ln(sum of e ** x over axes). Logarithm of the sum of exponentials along axes (all by
- * default), without overflow; -inf for none. */
+ * default), without overflow; -inf for none. Not on GPUs yet. */
 typedef struct hk_logsumexp_options {
     hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
     bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
@@ -357,21 +358,22 @@ typedef struct hk_argmax_arguments {
 HK_API hk_array *hk_argmax(hk_array *x, int64_t axis);
 
 /* y[i] = sum of x[j] for j <= i. Sums of all elements up to each along an axis. float32 is added
- * up in double precision; integers and bool give int64, which wraps around. */
+ * up in double precision; integers and bool give int64, which wraps around. Not on GPUs yet. */
 typedef struct hk_cumulative_sum_arguments {
     int64_t axis; /* the axis along which elements are gathered */
 } hk_cumulative_sum_arguments;
 HK_API hk_array *hk_cumulative_sum(hk_array *x, int64_t axis);
 
 /* y[i] = product of x[j] for j <= i. Products of all elements up to each along an axis. float32
- * is multiplied in double precision; integers and bool give int64, which wraps around. */
+ * is multiplied in double precision; integers and bool give int64, which wraps around. Not on
+ * GPUs yet. */
 typedef struct hk_cumulative_prod_arguments {
     int64_t axis; /* the axis along which elements are gathered */
 } hk_cumulative_prod_arguments;
 HK_API hk_array *hk_cumulative_prod(hk_array *x, int64_t axis);
 
 /* Elements in order along an axis; equal ones stay in theirs. A NaN counts as larger than all
- * numbers. */
+ * numbers. Not on GPUs yet. */
 typedef struct hk_sort_arguments {
     int64_t axis; /* the axis along which elements are sorted */
     bool descending; /* the largest first */
@@ -379,7 +381,7 @@ typedef struct hk_sort_arguments {
 HK_API hk_array *hk_sort(hk_array *x, int64_t axis, bool descending);
 
 /* Indices along an axis that put its elements in order, as int64; equal ones stay in theirs. A
- * NaN counts as larger than all numbers. No gradient: its result is an index. */
+ * NaN counts as larger than all numbers. Not on GPUs yet. No gradient: its result is an index. */
 typedef struct hk_argsort_arguments {
     int64_t axis; /* the axis along which elements are sorted */
     bool descending; /* the largest first */
@@ -387,8 +389,8 @@ typedef struct hk_argsort_arguments {
 HK_API hk_array *hk_argsort(hk_array *x, int64_t axis, bool descending);
 
 /* Where each element of x would be put into sorted, of one axis in rising order, to keep its
- * order: an index from 0 to its size, as int64. A NaN counts as larger than all numbers. No
- * gradient: its result is an index. */
+ * order: an index from 0 to its size, as int64. A NaN counts as larger than all numbers. Not on
+ * GPUs yet. No gradient: its result is an index. */
 typedef struct hk_searchsorted_arguments {
     bool right; /* behind elements that are equal, not before them */
 } hk_searchsorted_arguments;

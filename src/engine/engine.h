@@ -2,9 +2,10 @@
  *
  * A task names the byte ranges of variables that it reads and writes, never other tasks. Tasks have one
  * total order (their sequence number); a task starts once every earlier one that conflicts with it has
- * finished, or, on devices that keep the order of what they are given, has been launched. Life of a task: hki_task_begin (a slot with room for a payload), the caller fills payload
- * and accesses, hki_task_submit. From then on the engine owns it: prepare → run(piece) for each piece →
- * join → finish, in a worker of its device, in a waiting thread, or, small and ready, in the submitter.
+ * finished, or, on devices that keep the order of what they are given, has been launched. Life of a task:
+ * hki_task_begin (a slot with room for a payload), the caller fills payload and accesses, hki_task_submit.
+ * From then on the engine owns it: prepare → run(piece) for each piece → join → finish, in a worker of its
+ * device, in a waiting thread, or, small and ready, in the submitter.
  *
  * All functions are thread-safe unless they say otherwise. Lock order: issue lock, then device queue. */
 #ifndef HOCKET_ENGINE_ENGINE_H
@@ -31,8 +32,8 @@ typedef struct hki_var {
     hki_runtime *runtime;
     hki_gate *gates;                  /* accesses that may be unfinished; issue lock */
     hki_gate *retired, *retired_last; /* superseded, to be recycled in order; issue lock */
-    uint64_t scored_read,
-        scored_write; /* see sched/scoreboard.c; 0: not since it was last looked at; issue lock */
+    /* See core/score.h; 0: not since it was last looked at; issue lock. */
+    uint64_t scored_read, scored_write;
     _Atomic(hki_failure *) failures; /* failed byte ranges; NULL in the usual case */
     /* The sequence number of the latest write issued, of those since somebody first asked; 0: none. Issue lock. */
     uint64_t version;
@@ -105,8 +106,7 @@ typedef struct hki_task_spec {
     /* A reduction between devices, or a copy of one: goes before all others of its queue, and of such those first that were
      * issued first. */
     bool collective;
-    uint8_t
-        queue; /* hki_queue_kind, of an accelerator; set to HKI_QUEUE_COMPUTE by hki_task_begin */
+    uint8_t queue; /* hki_queue_kind, of an accelerator; by hki_task_begin HKI_QUEUE_COMPUTE */
     /* NULL (set by hki_task_begin), or room for a version by access, set by hki_task_submit: which write of any range of
      * its variable was the last to be issued before. Two tasks that read a variable at the same version, and have not failed, see
      * the same bytes, wherever and whenever they run. */

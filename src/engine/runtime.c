@@ -42,8 +42,7 @@ static void workers_stop(hki_runtime *runtime)
     for (int i = 0; i < runtime->queue_count; i++) {
         hki_queue *queue = runtime->queues[i];
         for (int j = 0; j < queue->worker_count; j++) {
-            atomic_fetch_add(&queue->park->wake_word, 1);
-            hki_futex_wake(&queue->park->wake_word, INT32_MAX);
+            hki_futex_bump(&queue->park->wake_word, INT32_MAX);
             if (queue->workers[j].running)
                 pthread_join(queue->workers[j].thread, NULL);
             queue->workers[j].running = false;
@@ -109,7 +108,7 @@ static void runtime_end(hki_runtime *runtime)
 {
     atomic_store(&runtime->stopping, true);
     if (!runtime->serial) {
-        hki_accelerators_hurry(runtime);
+        hki_clock_hurry(runtime);
         for (int i = 0; i < runtime->queue_count; i++)
             hki_queue_drain(runtime->queues[i]);
         workers_stop(runtime);
@@ -157,16 +156,16 @@ static void runtime_publish(hki_runtime *runtime)
     atomic_store(&hki_default_runtime, runtime);
 }
 
-static void set_exit(void)
+static void watch_process(void)
 {
+    hki_fork_watch();
     atexit(process_exit);
 }
 
 static void process_init(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    hki_fork_watch();
-    pthread_once(&once, set_exit);
+    pthread_once(&once, watch_process);
 }
 
 hki_runtime *hki_runtime_default_retained(void)
@@ -187,10 +186,8 @@ hki_runtime *hki_runtime_default(void)
     process_init();
     pthread_mutex_lock(&hki_default_lock);
     runtime = atomic_load(&hki_default_runtime);
-    if (!runtime) {
-        runtime = runtime_create(NULL);
-        runtime_publish(runtime);
-    }
+    if (!runtime)
+        runtime_publish(runtime = runtime_create(NULL));
     pthread_mutex_unlock(&hki_default_lock);
     return runtime;
 }

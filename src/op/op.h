@@ -331,6 +331,8 @@ struct hk_op {
     bool infallible;  /* its kernel never fails */
     bool shape_only;  /* reads no element of its inputs */
     bool internal;    /* for gradients: not in the public header, nor in hk_call */
+    bool
+        host_only; /* no kernel for GPUs yet, or composed of such: there a call fails as unsupported */
     bool (*infer)(hki_call *call);
     /* Optional: the result as a view of input 0, when the strides allow it; NULL: run the kernel. */
     hk_array *(*view)(const hki_call *call);

@@ -1,8 +1,6 @@
 /* What waits for what. Only the thread that keeps order (sched/ring.h) adds, joins, closes and recycles gates; finishing threads
  * just count down and open them, without a lock. */
-#include "engine/core/runtime.h"
 #include "engine/core/stage.h"
-#include "engine/core/trace_points.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -33,8 +33,7 @@ typedef struct hki_mark {
     hki_queue *queue;
     uint64_t position; /* see hki_ticket */
     int64_t end_ns;    /* 0: not known yet */
-    bool
-        collective; /* of a reduction between devices, or one came before in the queue that is waited for, too */
+    bool collective;   /* a reduction between devices, or one before it that is waited for, too */
 } hki_mark;
 
 extern hki_wait_node hki_gate_open_mark;

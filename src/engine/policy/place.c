@@ -1,7 +1,5 @@
-/* What it costs to hand a task to a worker: a task that takes less had better run in the caller. That is the way to a worker
- * that is looking for work, and back. It is measured when a call comes for which it matters, since it differs by machine
- * tenfold. Where no worker answers, because all are at something long or have lost their cores, nothing has been learnt: then
- * it is tried again. */
+/* Handing a task over takes the way to a worker that looks for work, and back. That is measured, since it differs by machine
+ * tenfold. Where no worker answers, because all are at something long or have lost their cores, it is tried again later. */
 #include "engine/policy/place.h"
 
 #include "base/integer.h"

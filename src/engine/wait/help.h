@@ -16,8 +16,7 @@ typedef struct hki_help {
     int64_t most_ns;     /* nothing expected to take longer is run */
     int64_t patience_ns; /* gives up when nothing has become less for so long; INT64_MAX: never */
     bool may_lease;      /* may work on a worker's core (sched/lease.h) */
-    bool
-        is_called; /* hki_progress is to wake it; else it looks after naps, a part of the time so far each */
+    bool is_called;      /* hki_progress is to wake it; else it naps, longer and longer */
 } hki_help;
 
 /* Blocks. False: it gave up. In no task, and without a lock. */

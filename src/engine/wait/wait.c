@@ -9,14 +9,12 @@ enum {
 };
 
 /* The clock of accelerators stays awake meanwhile. */
-static void begin_waiting(hki_runtime *runtime)
+static void wait_awake(const hki_help *help)
 {
+    hki_runtime *runtime = help->runtime;
     if (runtime->accelerated)
         atomic_fetch_add(&runtime->scheduler->waiters, 1);
-}
-
-static void end_waiting(hki_runtime *runtime)
-{
+    hki_help_until(help);
     if (runtime->accelerated)
         atomic_fetch_sub(&runtime->scheduler->waiters, 1);
 }
@@ -92,15 +90,12 @@ const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void
         hki_relax_or_yield(&times); /* others finish meanwhile */
     hki_biased_release(&runtime->issue_lock);
     hki_place_note_wait(var);
-    if (registration == HKI_REGISTERED_WAITS) {
-        begin_waiting(runtime);
-        hki_help_until(&(hki_help){.runtime = runtime,
-                                   .left = unsignalled,
-                                   .what = task,
-                                   .wait = task,
-                                   .patience_ns = INT64_MAX});
-        end_waiting(runtime);
-    }
+    if (registration == HKI_REGISTERED_WAITS)
+        wait_awake(&(hki_help){.runtime = runtime,
+                               .left = unsignalled,
+                               .what = task,
+                               .wait = task,
+                               .patience_ns = INT64_MAX});
     hki_tracing_waited(&point, HKI_TRACE_WAIT_ARRAY, -1);
     status = read_range(var, begin, end, body, argument);
     if (runtime->accelerated)
@@ -142,16 +137,14 @@ void hki_queue_drain(hki_queue *queue)
                        atomic_load_explicit(&queue->issued[epoch], memory_order_relaxed)};
     queue->epoch = !epoch;
     hki_biased_release(&runtime->issue_lock);
-    begin_waiting(runtime);
     hki_place_note_wait(NULL);
-    hki_help_until(&(hki_help){.runtime = runtime,
-                               .left = undrained,
-                               .what = &its,
-                               .most_ns = HKI_HELP_ANYTHING,
-                               .patience_ns = INT64_MAX,
-                               .may_lease = hki_lease_is_on(runtime),
-                               .is_called = true});
-    end_waiting(runtime);
+    wait_awake(&(hki_help){.runtime = runtime,
+                           .left = undrained,
+                           .what = &its,
+                           .most_ns = HKI_HELP_ANYTHING,
+                           .patience_ns = INT64_MAX,
+                           .may_lease = hki_lease_is_on(runtime),
+                           .is_called = true});
     pthread_mutex_unlock(&queue->flip_lock);
 }
 

@@ -133,6 +133,11 @@ static bool check_inputs(hki_call *call, hki_device *device)
     if (op->dtypes && call->input_count > 0 && call->inputs[0] &&
         !(op->dtypes >> call->inputs[0]->dtype & 1))
         return refuse_dtype(call);
+    if (op->host_only && call->device->class->kernels == HKI_CUDA)
+        return hki_call_refuse(call, HK_UNSUPPORTED,
+                               "%s has no kernel for GPUs yet; hk_to_device brings its inputs to a "
+                               "CPU device",
+                               op->name);
     if (!op->compose && !call->device->class->run_call && !op->kernel[call->device->class->kernels])
         return hki_call_refuse(call, HK_UNSUPPORTED, "%s has no kernel for %s", op->name,
                                call->device->name);

@@ -11,7 +11,8 @@ typedef enum reduce_finish {
     FINISH_MEAN,
     FINISH_ROOT,
     FINISH_ANY,
-    FINISH_EVERY
+    FINISH_EVERY,
+    FINISH_FINITE /* 0 for what is infinite */
 } reduce_finish;
 
 typedef enum reduce_result {
@@ -166,6 +167,8 @@ static hki_reduce_word finished(const reduction *what, bool from_float, int64_t 
         return (hki_reduce_word){.i = word.i > 0};
     case FINISH_EVERY:
         return (hki_reduce_word){.i = word.i == count};
+    case FINISH_FINITE:
+        return (hki_reduce_word){.f = isinf(word.f) ? 0 : word.f};
     case FINISH_NONE:
         break;
     }
@@ -500,6 +503,9 @@ static void reduce_reference(const hki_call *call, const double *const *in, doub
         case FINISH_EVERY:
             out[0][i] = gathered == count;
             break;
+        case FINISH_FINITE:
+            out[0][i] = isinf(gathered) ? 0 : gathered;
+            break;
         case FINISH_NONE:
             break;
         }
@@ -563,8 +569,8 @@ static const hki_sample truth_samples[] = {
 
 /* ---- the operators --------------------------------------------------------------------------------------- */
 
-#define REDUCTION(op, kind, finish_by, allowed, result, gradient, keep, batched, sample_list,      \
-                  tolerance, formula_text, doc_text)                                               \
+#define REDUCTION(op, kind, on_gpus, finish_by, allowed, result, gradient, keep, batched,          \
+                  sample_list, tolerance, formula_text, doc_text)                                  \
     static const reduction op##_reduction = {HKI_REDUCE_##kind, FINISH_##finish_by,                \
                                              RESULT_##result};                                     \
     const hk_op hki_op_##op = {                                                                    \
@@ -576,6 +582,7 @@ static const hki_sample truth_samples[] = {
         .doc = doc_text,                                                                           \
         .formula = formula_text,                                                                   \
         .dtypes = HKI_##allowed,                                                                   \
+        .host_only = !(on_gpus),                                                                   \
         .infer = reduce_infer,                                                                     \
         .split = HKI_SPLIT_PLAN,                                                                   \
         .plan = reduce_plan,                                                                       \
@@ -592,7 +599,30 @@ static const hki_sample truth_samples[] = {
 #include "op/reduce.def"
 #undef REDUCTION
 
-#define BACKWARD(op, loops, doc_text)                                                              \
+/* What logsumexp takes from exponents: its result does not depend on it, so that there is no gradient to follow. */
+static const reduction exponent_offset_reduction = {HKI_REDUCE_MAX, FINISH_FINITE, RESULT_SAME};
+const hk_op hki_op_exponent_offset = {
+    HKI_OP_NAMED(exponent_offset),
+    HKI_OP_SAMPLES(nonempty_samples),
+    .params = sum_params,
+    .options_bytes = sizeof(hki_sum_options),
+    .signature = "x",
+    .doc = "Largest element along axes, or 0 where that is infinite.",
+    .dtypes = HKI_FLOATS,
+    .internal = true,
+    .host_only = true,
+    .infer = reduce_infer,
+    .split = HKI_SPLIT_PLAN,
+    .plan = reduce_plan,
+    .kernel = {[HKI_CPU] = reduce_cpu},
+    .join = reduce_join,
+    .no_grad_inputs = 1,
+    .no_grad_why = "what it is taken from does not depend on it",
+    .reference = reduce_reference,
+    .data = &exponent_offset_reduction,
+};
+
+#define BACKWARD(op, loops, on_gpus, doc_text)                                                     \
     const hk_op hki_op_##op = {                                                                    \
         HKI_OP_NAMED(op),                                                                          \
         .params = sum_params,                                                                      \
@@ -601,6 +631,7 @@ static const hki_sample truth_samples[] = {
         .doc = doc_text,                                                                           \
         .dtypes = HKI_FLOATS,                                                                      \
         .internal = true,                                                                          \
+        .host_only = !(on_gpus),                                                                   \
         .infer = backward_infer,                                                                   \
         .split = HKI_SPLIT_PLAN,                                                                   \
         .plan = backward_plan,                                                                     \
@@ -609,6 +640,6 @@ static const hki_sample truth_samples[] = {
         .untested = "the gradients that call it test it",                                          \
         .data = &loops,                                                                            \
     };
-BACKWARD(extremum_backward, extremum_loops, "Gradient of max and min.")
-BACKWARD(prod_backward, prod_loops, "Gradient of prod.")
-BACKWARD(norm_backward, norm_loops, "Gradient of norm.")
+BACKWARD(extremum_backward, extremum_loops, true, "Gradient of max and min.")
+BACKWARD(prod_backward, prod_loops, false, "Gradient of prod.")
+BACKWARD(norm_backward, norm_loops, false, "Gradient of norm.")

@@ -3,9 +3,6 @@
 #include "op/operators/copy.h"
 #include "op/operators/reduce.h"
 
-#include <hocket/autograd.h>
-
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -158,16 +155,6 @@ static bool logsumexp_infer(hki_call *call)
     return infer_over(call, &options->axes, options->keepdims);
 }
 
-/* The largest element, or 0 where that is infinite, which needs no gradient. */
-static hk_array *offset_of(hk_array *x, const hki_sum_options *kept)
-{
-    HK_PAUSE;
-    const hki_scalar_options most = {x->dtype == HK_F32 ? FLT_MAX : DBL_MAX}, least = {-most.value};
-    hk_array *offset = hki_op_call1(&hki_op_max, x, kept);
-    return hki_op_call1(&hki_op_maximum_scalar, hki_op_call1(&hki_op_minimum_scalar, offset, &most),
-                        &least);
-}
-
 static hk_array *logsumexp_compose(const hki_call *call)
 {
     const hki_logsumexp_options *options = call->options;
@@ -176,7 +163,7 @@ static hk_array *logsumexp_compose(const hki_call *call)
     hk_array *x = call->arrays[0];
     if (x->size == 0)
         return hki_op_call1(&hki_op_log, hki_op_call1(&hki_op_sum, x, &last), NULL);
-    hk_array *offset = offset_of(x, &kept);
+    hk_array *offset = hki_op_call1(&hki_op_exponent_offset, x, &kept);
     hk_array *powers =
         hki_op_call1(&hki_op_exp, hki_op_call2(&hki_op_subtract, x, offset, NULL), NULL);
     hk_array *logs = hki_op_call1(&hki_op_log, hki_op_call1(&hki_op_sum, powers, &last), NULL);
@@ -259,6 +246,7 @@ const hk_op hki_op_logsumexp = {
            "-inf for none.",
     .formula = "y = ln(sum of e ** x over axes)",
     .dtypes = HKI_FLOATS,
+    .host_only = true,
     .infer = logsumexp_infer,
     .compose = logsumexp_compose,
     .reference = logsumexp_reference,

@@ -185,6 +185,7 @@ static void reference(const hki_call *call, const double *const *in, double *con
         .contiguous = true,                                                                        \
         .infallible = true,                                                                        \
         .internal = true,                                                                          \
+        .host_only = true,                                                                         \
         .infer = infer,                                                                            \
         .split = HKI_SPLIT_ELEMENTS,                                                               \
         .plan = plan,                                                                              \
