@@ -82,4 +82,13 @@ if(HOCKET_CUDA_INCLUDE AND NOT cuda_missing AND NOT HOCKET_CUDA STREQUAL "OFF")
   target_include_directories(cuda_real_libraries_test SYSTEM PRIVATE ${cuda_include})
   target_link_libraries(cuda_real_libraries_test PRIVATE hocket_flags Threads::Threads ${CMAKE_DL_LIBS})
   hocket_test(unit.cuda_real_libraries unit cuda_real_libraries_test)
+  # As pip installs them, below a Python on the path.
+  set(python "${PROJECT_BINARY_DIR}/tests/python")
+  file(MAKE_DIRECTORY "${python}/bin")
+  add_library(hocket_packaged MODULE "${PROJECT_SOURCE_DIR}/tests/cuda/packaged/library.c")
+  set_target_properties(hocket_packaged PROPERTIES SUFFIX ".so.1"
+    LIBRARY_OUTPUT_DIRECTORY "${python}/lib/python3.12/site-packages/nvidia/cu13/lib")
+  add_dependencies(cuda_real_libraries_test hocket_packaged)
+  hocket_test(unit.cuda_real_libraries.pip unit cuda_real_libraries_test libhocket_packaged.so.1)
+  set_property(TEST unit.cuda_real_libraries.pip APPEND PROPERTY ENVIRONMENT "PATH=${python}/bin:$ENV{PATH}")
 endif()
