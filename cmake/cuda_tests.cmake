@@ -87,6 +87,13 @@ if(TARGET hocket_cuda_emulated AND NOT HOCKET_SANITIZE)
   endforeach()
 endif()
 
+# A dry run of all that is taken to a machine with a GPU.
+if(TARGET hocket_cuda_emulated AND TARGET hocket_cli AND TARGET bench_gpu AND NOT HOCKET_SANITIZE)
+  hocket_test(unit.gpu_bundle unit "${HOCKET_BASH}" "${PROJECT_SOURCE_DIR}/tests/scripts/gpu_bundle" "${PROJECT_BINARY_DIR}")
+  set_property(TEST unit.gpu_bundle PROPERTY PROCESSORS 2)
+  set_property(TEST unit.gpu_bundle PROPERTY TIMEOUT 300)
+endif()
+
 # What the compiler made of the kernels: no GPU needed, but the toolkit's disassembler, which takes its time.
 if(TARGET hocket_cuda)
   hocket_test(unit.check_cuda_code unit "${PROJECT_SOURCE_DIR}/scripts/check-cuda-code"
