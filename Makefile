@@ -32,7 +32,7 @@ test: ## install what is missing, build, and run all tests
 gpu-bundle: ## build with CUDA, into the folder build/gpu-bundle, what a machine with a GPU is to run
 	@scripts/gpu-bundle build --arch '$(GPU_ARCH)' build/gpu-bundle -DHOCKET_WERROR=$(WERROR)
 
-test-gpu: gpu-bundle ## the same, and run the tests of GPUs on those of this machine; fails where there is none
+test-gpu: gpu-bundle ## make that folder, and run the tests of GPUs on those of this machine; fails where there is none
 	@build/gpu-bundle/gpu-bundle run $(GPU_ARGS) --out build/gpu-results check tests
 
 bench: ## install what is missing, build, and run every program in bench/
@@ -55,7 +55,7 @@ bench-book: ## install what is missing, build, and run the book's experiments: d
 	cmake --build --preset release --target hocket_cli example_front_end example_perceptron
 	@scripts/bench-book --runs $(RUNS)
 
-bench-gpu: gpu-bundle ## the same, and measure this machine's first GPU beside PyTorch; fails where there is none
+bench-gpu: gpu-bundle ## make that folder, and measure this machine's first GPU beside PyTorch; fails where there is none
 	@build/gpu-bundle/gpu-bundle run $(GPU_ARGS) --out build/gpu-results bench
 
 asan: ## tests of the library under the address, undefined and leak sanitizers

@@ -7,6 +7,8 @@
 #
 # Cache variables: HOCKET_CUDA, HOCKET_NVCC, HOCKET_PYTHON, HOCKET_CUDNN_INCLUDE, HOCKET_NCCL_INCLUDE, CMAKE_CUDA_COMPILER, CMAKE_CUDA_ARCHITECTURES.
 
+include(package_includes)
+
 set(cuda_folders "${PROJECT_SOURCE_DIR}/src/device/cuda" "${PROJECT_SOURCE_DIR}/src/op/cuda")
 list(TRANSFORM cuda_folders APPEND "/*.c" OUTPUT_VARIABLE cuda_c_globs)
 list(TRANSFORM cuda_folders APPEND "/*.cu" OUTPUT_VARIABLE cuda_cu_globs)
@@ -32,11 +34,7 @@ if(NOT HOCKET_CUDA STREQUAL "OFF")
   find_program(HOCKET_PYTHON python3 DOC "The Python whose packages may have headers of NVIDIA's")
   mark_as_advanced(HOCKET_PYTHON)
   if(HOCKET_PYTHON)
-    set(list_folders "import glob, sys"
-      "print(';'.join(found for path in sys.path if path for found in glob.glob(path + '/nvidia/*/include')))")
-    list(JOIN list_folders "\n" list_folders)
-    execute_process(COMMAND "${HOCKET_PYTHON}" -c "${list_folders}" OUTPUT_VARIABLE package_includes
-                    OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+    hocket_package_includes(package_includes "${HOCKET_PYTHON}")
   endif()
   foreach(header cudnn nccl)
     string(TOUPPER ${header} upper)

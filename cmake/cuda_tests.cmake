@@ -94,6 +94,11 @@ if(TARGET hocket_cuda_emulated AND TARGET hocket_cli AND TARGET bench_gpu AND NO
   set_property(TEST unit.gpu_bundle PROPERTY TIMEOUT 300)
 endif()
 
+if(HOCKET_PYTHON)
+  hocket_test(unit.package_includes unit "${CMAKE_COMMAND}" "-DPYTHON=${HOCKET_PYTHON}"
+              -P "${PROJECT_SOURCE_DIR}/tests/scripts/package_includes.cmake")
+endif()
+
 # What the compiler made of the kernels: no GPU needed, but the toolkit's disassembler, which takes its time.
 if(TARGET hocket_cuda)
   hocket_test(unit.check_cuda_code unit "${PROJECT_SOURCE_DIR}/scripts/check-cuda-code"
