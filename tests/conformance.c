@@ -2,7 +2,8 @@
  * plain reference in double, into new arrays, views and its inputs; gradients against differences of the
  * reference. Results on all devices are the same bytes.
  *
- *   conformance [-v] [OPERATOR …]   only these; -v: says what is tested */
+ *   conformance [-v] [OPERATOR …]   only these; -v: says what is tested
+ *   conformance [-v] I/N            of N parts of the table the one of number I, from 1 */
 #include "op/op.h"
 
 #include <hocket/hocket.h>
@@ -557,6 +558,18 @@ static void test_operator(const hk_op *op)
     }
 }
 
+/* Whether text is I/N: every operator of that part is tested. */
+static bool test_part(const char *text)
+{
+    int part, parts, length = 0;
+    if (sscanf(text, "%d/%d%n", &part, &parts, &length) != 2 || text[length] || part < 1 ||
+        part > parts)
+        return false;
+    for (int i = part - 1; i < hki_op_count; i += parts)
+        test_operator(hki_ops[i]);
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     const hk_status *status = hk_runtime_init(&(hk_runtime_options){.cpu_devices = 2});
@@ -568,8 +581,10 @@ int main(int argc, char **argv)
             test.verbose = true;
             continue;
         }
-        const hk_op *op = hki_op_find(argv[i]);
         named++;
+        if (test_part(argv[i]))
+            continue;
+        const hk_op *op = hki_op_find(argv[i]);
         if (op)
             test_operator(op);
         else
