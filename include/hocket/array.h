@@ -93,6 +93,11 @@ HK_API hk_dtype hk_array_dtype(const hk_array *x);
 HK_API hk_device hk_array_device(const hk_array *x);
 HK_API bool hk_is_contiguous(const hk_array *x); /* C order, no gaps */
 
+/* hk_wait would not block: what writes x, of what has been issued, has finished or failed. True for NULL. */
+HK_API bool hk_is_ready(hk_array *x);
+/* x's record as far as it is known now: ok where nothing has failed yet. Calls on their way may fail x, or heal it. */
+HK_API const hk_status *hk_error_now(hk_array *x);
+
 /* ---- making, from host memory --------------------------------------------------------------------- */
 
 /* A new array with the host values at `data`, C order, dtype as given; data is read before it returns.
@@ -118,8 +123,11 @@ HK_API hk_array *hk_broadcast_to(hk_array *x, hk_dims shape);
 /* ---- blockers ------------------------------------------------------------------------------------- */
 
 /* Blocks until what was issued before and writes x has finished; returns x's record, the same each
- * time. In a task: HK_WOULD_DEADLOCK. */
+ * time. In a task: HK_WOULD_DEADLOCK. Like all blockers here, HK_INTERRUPTED where a hook says so (hk_wait_hooks). */
 HK_API const hk_status *hk_wait(hk_array *x);
+/* The same for at most timeout_ns nanoseconds, then HK_TIMEOUT: nothing has failed, and x is what it was. 0 or less: never blocks.
+ * The limit may be passed by a millisecond, or by what the system takes to run the thread again. */
+HK_API const hk_status *hk_wait_for(hk_array *x, int64_t timeout_ns);
 /* Blocks; copies all elements of x, C order, into `out` of exactly `bytes` bytes. Nothing is written
  * when the status is a failure; x's own failure comes before a wrong `bytes`. */
 HK_API const hk_status *hk_to_host(hk_array *x, void *out, size_t bytes);
