@@ -88,6 +88,8 @@ HK_API int hk_ndim(const hk_array *x);
 /* Size of an axis; a negative axis counts from the end; 0 when out of range. */
 HK_API int64_t hk_dim(const hk_array *x, int axis);
 HK_API hk_dims hk_dims_get(const hk_array *x);
+/* How far apart neighbours along each axis are, in elements; 0 along axes that are broadcast. */
+HK_API hk_dims hk_strides_get(const hk_array *x);
 HK_API int64_t hk_size(const hk_array *x); /* elements */
 HK_API hk_dtype hk_array_dtype(const hk_array *x);
 HK_API hk_device hk_array_device(const hk_array *x);
@@ -119,6 +121,10 @@ HK_API hk_array *hk_transpose(hk_array *x);
 HK_API hk_array *hk_permute(hk_array *x, const int *axes, int count);
 /* The same values stretched to `shape` by NumPy's broadcasting rules: strides of 0, read only. */
 HK_API hk_array *hk_broadcast_to(hk_array *x, hk_dims shape);
+/* Any view: element (i, j, …) is the one that lies offset + i strides[0] + j strides[1] … elements behind x's first. strides: one
+ * for each axis of shape, not negative; NULL: C order without gaps. All elements lie between x's first and last, or
+ * the call fails. Where two may share a place, such as in windows that slide, the view is read only; gradients are summed. */
+HK_API hk_array *hk_view(hk_array *x, hk_dims shape, const int64_t *strides, int64_t offset);
 
 /* ---- blockers ------------------------------------------------------------------------------------- */
 
@@ -168,6 +174,9 @@ HK_API hk_array *hk_transpose_at(hk_source at, hk_array *x);
 #define hk_transpose(...) hk_transpose_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_permute_at(hk_source at, hk_array *x, const int *axes, int count);
 #define hk_permute(...) hk_permute_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_view_at(hk_source at, hk_array *x, hk_dims shape, const int64_t *strides,
+                            int64_t offset);
+#define hk_view(...) hk_view_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_broadcast_to_at(hk_source at, hk_array *x, hk_dims shape);
 #define hk_broadcast_to(...) hk_broadcast_to_at(HK_SOURCE, __VA_ARGS__)
 HK_API const hk_status *hk_to_host_at(hk_source at, hk_array *x, void *out, size_t bytes);

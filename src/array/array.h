@@ -222,6 +222,11 @@ bool hki_dims_broadcast(const hk_dims *a, const hk_dims *b, hk_dims *out);
 /* C-order strides in elements. Returns the element count; the shape is valid. */
 int64_t hki_dims_strides(const hk_dims *shape, int64_t strides[HK_MAX_NDIM]);
 
+/* Two elements may be in one place; false only where none are. Strides are not negative. */
+bool hki_dims_may_overlap(const hk_dims *shape, const int64_t *strides);
+/* Elements from the first to the last, 0 where there are none; false where those are too many. Strides are not negative. */
+bool hki_dims_reach(const hk_dims *shape, const int64_t *strides, int64_t *count);
+
 /* What kernels see of an array: set when a task is prepared. */
 typedef struct hki_tensor {
     void *data; /* of the first element, where kernels of the storage's device find it */
