@@ -108,6 +108,22 @@ HK_API hk_array *hk_from_host(const void *data, hk_dims shape, hk_dtype dtype, h
 /* A scalar array, 0-d. For an integer dtype the fraction is cut off and the rest must fit. */
 HK_API hk_array *hk_scalar(double value, hk_dtype dtype, hk_device device);
 
+typedef struct hk_memory_options {
+    const int64_t
+        *strides; /* elements, one for each axis, not negative; NULL: C order without gaps */
+    /* Called once with context, when nothing uses the memory any more; before hk_from_memory returns where that fails. By
+     * hk_array_release, or by a thread of Hocket's own, without a lock of Hocket's. Not in a forked child; maybe
+     * not in the last moments of a process. It may call anything of Hocket's. NULL: the memory lasts as long as the process. */
+    void (*free)(void *context);
+    void *context;
+    bool is_read_only; /* nothing may write: such calls fail */
+} hk_memory_options;
+/* A new array over the program's memory, without a copy: `data`, on a CPU device, aligned for its dtype; bools are 0 or 1. Until
+ * `free` is called the program neither writes there, but by what it has borrowed, nor frees it; to read it, it waits
+ * for what writes the array. Where two elements may share a place, the array is read only. options may be NULL. */
+HK_API hk_array *hk_from_memory(void *data, hk_dims shape, hk_dtype dtype, hk_device device,
+                                const hk_memory_options *options);
+
 /* ---- views: share storage, never copy --------------------------------------------------------------- */
 
 /* Elements begin … end-1 of an axis. Negative axis, begin and end count from the end. begin == end gives
@@ -164,6 +180,9 @@ HK_API void hk_recover(hk_array *x);
 HK_API hk_array *hk_from_host_at(hk_source at, const void *data, hk_dims shape, hk_dtype dtype,
                                  hk_device device);
 #define hk_from_host(...) hk_from_host_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_from_memory_at(hk_source at, void *data, hk_dims shape, hk_dtype dtype,
+                                   hk_device device, const hk_memory_options *options);
+#define hk_from_memory(...) hk_from_memory_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_scalar_at(hk_source at, double value, hk_dtype dtype, hk_device device);
 #define hk_scalar(...) hk_scalar_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_slice_at(hk_source at, hk_array *x, int axis, int64_t begin, int64_t end);

@@ -449,7 +449,7 @@ void(hk_write)(hk_array *x, const void *data, size_t bytes)
         hki_array_fail_in_place(NULL, "write", NULL, 0, HK_INVALID_ARGUMENT, "argument x is NULL");
     else if (x->read_only)
         hki_array_fail_in_place(x, "write", &x, 1, HK_INVALID_ARGUMENT,
-                                "x is a broadcast view, %s, which can only be read; write to what "
+                                "x is a broadcast view or memory for reading, %s; write to what "
                                 "it was made from",
                                 text);
     else if (is_recorded)
