@@ -172,6 +172,14 @@ hk_dims hk_dims_get(const hk_array *x)
     return x ? x->shape : (hk_dims){0};
 }
 
+hk_dims hk_strides_get(const hk_array *x)
+{
+    hk_dims strides = {.ndim = hk_ndim(x)};
+    for (int i = 0; i < strides.ndim; i++)
+        strides.dims[i] = x->strides[i];
+    return strides;
+}
+
 int64_t hk_size(const hk_array *x)
 {
     return x ? x->size : 0;

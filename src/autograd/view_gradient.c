@@ -75,6 +75,45 @@ static int64_t span(const hk_dims *shape, const int64_t *strides)
     return last + 1;
 }
 
+static hk_array *index_of(hk_array *x, const hk_dims *shape, int axis, int64_t index)
+{
+    int64_t strides[HK_MAX_NDIM];
+    for (int i = 0, kept = 0; i < x->shape.ndim; i++)
+        if (i != axis)
+            strides[kept++] = x->strides[i];
+    return hki_array_view(x, *shape, strides, x->offset + index * x->strides[axis]);
+}
+
+/* Writes dy, or adds it, to the elements of `base` that the view shows. Where some are shown several times, one entry of an
+ * axis after the other is added: of the axis with the fewest. */
+static void scatter(hk_array *base, const share *view, hk_array *dy, bool adds)
+{
+    if (!hki_dims_may_overlap(&view->shape, view->strides)) {
+        hk_array *part =
+            hki_array_view(base, view->shape, view->strides, base->offset + view->offset);
+        if (adds)
+            hki_add_into(part, dy, part);
+        else
+            hki_copy_into(dy, part);
+        return;
+    }
+    int axis = -1;
+    for (int i = 0; i < view->shape.ndim; i++)
+        if (view->shape.dims[i] > 1 && (axis < 0 || view->shape.dims[i] < view->shape.dims[axis]))
+            axis = i;
+    share entry = {.shape = {.ndim = view->shape.ndim - 1}};
+    for (int i = 0, kept = 0; i < view->shape.ndim; i++)
+        if (i != axis) {
+            entry.shape.dims[kept] = view->shape.dims[i];
+            entry.strides[kept++] = view->strides[i];
+        }
+    for (int64_t i = 0; i < view->shape.dims[axis]; i++) {
+        HK_SCOPE;
+        entry.offset = view->offset + i * view->strides[axis];
+        scatter(base, &entry, index_of(dy, &entry.shape, axis, i), true);
+    }
+}
+
 void hki_view_backward(const hki_tape_node *node, hk_array *dy)
 {
     hki_tape_node *input = node->inputs[0].node;
@@ -104,17 +143,12 @@ void hki_view_backward(const hki_tape_node *node, hk_array *dy)
         bool is_first = !input->scatter;
         if (is_first)
             input->scatter = hk_take(hki_zeros(node->device, *shape, node->dtype));
-        hk_array *part = hki_array_view(input->scatter, view.shape, view.strides,
-                                        input->scatter->offset + view.offset);
-        if (is_first)
-            hki_copy_into(dy, part);
-        else
-            hki_add_into(part, dy, part);
+        scatter(input->scatter, &view, dy, !is_first);
         return;
     }
     /* The same layout over memory of its own, then seen with the input's shape. */
     const hk_dims line = {.ndim = 1, .dims = {span(shape, strides)}};
     hk_array *base = hki_zeros(node->device, line, node->dtype);
-    hki_copy_into(dy, hki_array_view(base, view.shape, view.strides, base->offset + view.offset));
+    scatter(base, &view, dy, false);
     hki_tape_contribute(input, hki_array_view(base, *shape, strides, base->offset));
 }

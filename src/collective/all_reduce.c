@@ -121,7 +121,7 @@ static bool check(hk_array *const *arrays, int count)
         }
         if (x->read_only) {
             refuse(arrays, count, HK_INVALID_ARGUMENT,
-                   "array %d is a broadcast view, which cannot be written", i);
+                   "array %d can only be read: it is a broadcast view, or memory for reading", i);
             return false;
         }
         hki_call call = {.code = HK_OK};

@@ -4,6 +4,7 @@
 #include "device/device_list.h"
 #include "engine/sched/queue.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* What is handed out when not even a runtime could start. */
@@ -132,6 +133,20 @@ const char *hk_device_kind(hk_device device)
     HKI_HOLD(held);
     const hki_device *handle = hki_device_hold(device, &held);
     return handle->class ? handle->class->kind_name : "failed";
+}
+
+int hk_device_index(hk_device device)
+{
+    HKI_HOLD(held);
+    return hki_device_hold(device, &held)->index;
+}
+
+int hk_device_ordinal(hk_device device)
+{
+    HKI_HOLD(held);
+    const hki_device *handle = hki_device_hold(device, &held);
+    const char *number = handle->class ? strchr(handle->name, ':') : NULL;
+    return number ? atoi(number + 1) : -1;
 }
 
 bool hk_device_is_simulated(hk_device device)

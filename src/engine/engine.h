@@ -170,6 +170,24 @@ enum { HKI_DIRECT_ELEMENTS = 64 };
  * meanwhile. HK_WOULD_DEADLOCK inside a task. */
 const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void (*body)(void *),
                                 void *argument);
+/* The same with all that there is to say of a wait. */
+typedef struct hki_waiting {
+    hki_var *var;
+    uint64_t begin, end;
+    void (*body)(void *);
+    void *argument;
+    /* NULL, or the thread may be told of waits that block, and interrupted (hk_wait_hooks): HK_INTERRUPTED. Then `keep` is
+     * called, which sees to it that the variable stays, and `drop` when the engine has let go of it, in any thread. */
+    void (*keep)(void *owner), (*drop)(void *owner);
+    void *owner;
+} hki_waiting;
+const hk_status *hki_wait_with(const hki_waiting *waiting);
+/* The same without body, until so long has passed: HK_TIMEOUT. The caller lends no hands. */
+const hk_status *hki_wait_for(const hki_waiting *waiting, int64_t timeout_ns);
+/* hki_wait_range would not block. Never blocks. */
+bool hki_range_has_come(const hki_waiting *waiting);
+/* The record of the range as it is now, or the ok record; counted. */
+const hk_status *hki_range_error_now(const hki_waiting *waiting);
 /* True in a thread that is running a task now. */
 bool hki_in_task(void);
 

@@ -110,7 +110,7 @@ static void runtime_end(hki_runtime *runtime)
     if (!runtime->serial) {
         hki_clock_hurry(runtime);
         for (int i = 0; i < runtime->queue_count; i++)
-            hki_queue_drain(runtime->queues[i]);
+            hki_queue_drain(runtime->queues[i], NULL);
         workers_stop(runtime);
     }
     atomic_store(&runtime->ended, true);
@@ -223,7 +223,7 @@ const hk_status *hk_runtime_init(const hk_runtime_options *options)
 void hk_runtime_deinit(void)
 {
     HKI_NO_CANCELLATION;
-    if (hki_in_task())
+    if (hki_in_task() || hki_is_draining())
         return;
     pthread_mutex_lock(&hki_default_lock);
     hki_runtime *runtime = atomic_exchange(&hki_default_runtime, NULL);

@@ -231,6 +231,22 @@ bool hki_gates_are_open_locked(hki_var *var, uint64_t begin, uint64_t end, bool 
     return true;
 }
 
+static bool any_holds(hki_gate *first, const hki_access *range, uint64_t sequence)
+{
+    for (hki_gate *gate = first; gate; gate = gate->next)
+        if (gate->is_write && overlap(gate, range) && gate->task_sequence <= sequence &&
+            !hki_gate_is_open(gate))
+            return true;
+    return false;
+}
+
+bool hki_gates_hold_locked(const hki_var *var, uint64_t begin, uint64_t end, uint64_t sequence)
+{
+    /* One that a later write has superseded may be unfinished. */
+    const hki_access range = {.begin = begin, .end = end};
+    return any_holds(var->gates, &range, sequence) || any_holds(var->retired, &range, sequence);
+}
+
 /* A task must not wait for itself: accesses of one variable that overlap, where one writes, become one
  * write of the range around both. Returns how many are left in `merged`. */
 static int merge_accesses(const hki_access *accesses, int count, hki_access *merged)

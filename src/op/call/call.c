@@ -292,7 +292,7 @@ static bool check_output(hki_call *call, hk_array *out, int count)
                                call->device->name);
     if (out->read_only)
         return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                               "the array to write is a broadcast view: its elements share memory; "
+                               "the array to write is a broadcast view or memory for reading; "
                                "hk_contiguous copies it");
     if (output_count != count)
         return hki_call_refuse(call, HK_UNSUPPORTED, "%s cannot write into an array",
