@@ -166,6 +166,37 @@ HK_API int hk_print(hk_array *x, FILE *stream);
  * memory ran out. */
 HK_API char *hk_to_string(hk_array *x);
 
+/* ---- elements in place ---------------------------------------------------------------------------- */
+
+typedef enum hk_borrow_mode {
+    HK_BORROW_READ,    /* waits for calls that write x; later ones wait until it is returned */
+    HK_BORROW_WRITE,   /* waits for all calls on x; later ones wait until it is returned */
+    HK_BORROW_EXTERNAL /* waits as for writing, and then holds nothing back: see below */
+} hk_borrow_mode;
+
+/* x's elements, lent to the program. */
+typedef struct hk_loan {
+    void *data;      /* x's first element; hk_strides_get tells where the others are; NULL: none */
+    uint64_t number; /* of the loan, never used again; 0: none */
+} hk_loan;
+
+/* Blocks; lends the elements of an array of a CPU device, without a copy, until hk_data_return. The loan keeps the memory, also
+ * when x is released. Elements that were never written are zeros. Fails, with *loan zeroed, with x's own record; where x's device
+ * has memory of its own (HK_UNSUPPORTED); or where x is read only and the mode is not HK_BORROW_READ.
+ *
+ * Calls that a loan holds back are issued and return as ever. A thread that waits for one of them while the loan is its own
+ * would wait for itself: HK_WOULD_DEADLOCK. A call of such a thread that finds the run-ahead window full is issued beyond
+ * it. Only what is of x is held back: other elements of the array that x views are free.
+ *
+ * HK_BORROW_EXTERNAL is for memory that two libraries share for long (DLPack, the buffer protocol): the program itself keeps
+ * order. It reads after hk_wait(x), writes while no call on x is unfinished, and calls only see what it wrote before them. What
+ * it writes is not seen by the tape. In the serial engine, where calls run at once, all loans are like that. */
+HK_API const hk_status *hk_data_borrow(hk_array *x, hk_borrow_mode mode, hk_loan *loan);
+/* From any thread; loan->data must not be used any more. Fails where the loan is not out: returned before, or never made. Loans
+ * that are out when their runtime ends hold nothing back any more, which the standard error tells, and are to be returned all
+ * the same. Does not block. */
+HK_API const hk_status *hk_data_return(const hk_loan *loan);
+
 /* ---- writing ---------------------------------------------------------------------------------------- */
 
 /* x becomes the host values at `data` (C order, x's dtype, exactly `bytes` bytes), in program order;
@@ -200,6 +231,9 @@ HK_API hk_array *hk_broadcast_to_at(hk_source at, hk_array *x, hk_dims shape);
 #define hk_broadcast_to(...) hk_broadcast_to_at(HK_SOURCE, __VA_ARGS__)
 HK_API const hk_status *hk_to_host_at(hk_source at, hk_array *x, void *out, size_t bytes);
 #define hk_to_host(...) hk_to_host_at(HK_SOURCE, __VA_ARGS__)
+HK_API const hk_status *hk_data_borrow_at(hk_source at, hk_array *x, hk_borrow_mode mode,
+                                          hk_loan *loan);
+#define hk_data_borrow(...) hk_data_borrow_at(HK_SOURCE, __VA_ARGS__)
 HK_API double hk_item_at(hk_source at, hk_array *x, const hk_status **status);
 #define hk_item(...) hk_item_at(HK_SOURCE, __VA_ARGS__)
 HK_API void hk_write_at(hk_source at, hk_array *x, const void *data, size_t bytes);

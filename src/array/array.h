@@ -214,6 +214,9 @@ hki_access hki_array_access(const hk_array *x, unsigned mode);
  * body (may be NULL) while later writers are held back. Returns the record, counted; x may be NULL. */
 const hk_status *hki_array_read(hk_array *x, void (*body)(void *), void *argument);
 
+/* A wait for x, which tasks may name: that may be interrupted. */
+hki_waiting hki_array_waiting(hk_array *x);
+
 /* x where threads can read it: x itself, or, where its device's memory is not the host's, a new
  * contiguous array of the default device with its values on their way, or with its failure. Counted,
  * in no scope; NULL for NULL. Also x itself where hki_array_read will not call its body: when x has

@@ -1,4 +1,5 @@
 /* Arrays over memory of the program's. */
+#include "base/sanitizer.h"
 #include "base/sync.h"
 #include "tests/check.h"
 
@@ -11,8 +12,7 @@ static atomic_int freed;
 
 static void note_free(void *context)
 {
-    CHECK(context == &freed);
-    atomic_fetch_add(&freed, 1);
+    atomic_fetch_add(&freed, context == &freed ? 1 : 1000);
 }
 
 static const hk_memory_options noted = {.free = note_free, .context = &freed};
@@ -128,10 +128,12 @@ static void test_fork(bool serial)
     if (!child) {
         hk_array_release(x);
         bool right = atomic_load(&freed) == 0;
-        HK_SCOPE;
-        test_issue((test_work){.kind = TEST_FILL,
-                               .out = hk_take(floats(data, 4, &noted)),
-                               .value = 2}); /* leaked: the child has its own runtime */
+        if (!HKI_THREAD_SANITIZER) { /* it wants no threads here */
+            HK_SCOPE;
+            hk_runtime_deinit();
+            test_issue((test_work){.kind = TEST_FILL, .out = floats(data, 4, &noted)});
+        }
+        right = right && (HKI_THREAD_SANITIZER || freed_soon(1));
         _exit(right ? 0 : 1);
     }
     int status = 1;

@@ -174,7 +174,7 @@ static void drop_storage(void *storage)
     hki_storage_release_use(storage);
 }
 
-static hki_waiting waiting_for(hk_array *x)
+hki_waiting hki_array_waiting(hk_array *x)
 {
     hki_waiting waiting = {
         .var = &x->storage->var, .keep = keep_storage, .drop = drop_storage, .owner = x->storage};
@@ -187,7 +187,7 @@ const hk_status *hki_array_read(hk_array *x, void (*body)(void *), void *argumen
     const hk_status *gone = hki_array_gone(x);
     if (gone)
         return gone;
-    hki_waiting waiting = waiting_for(x);
+    hki_waiting waiting = hki_array_waiting(x);
     waiting.body = body;
     waiting.argument = argument;
     const hk_status *status = hki_wait_with(&waiting);
@@ -220,7 +220,7 @@ const hk_status *hk_wait_for(hk_array *x, int64_t timeout_ns)
     const hk_status *gone = hki_array_gone(x);
     if (gone)
         return hki_status_lend(gone);
-    const hki_waiting waiting = waiting_for(x);
+    const hki_waiting waiting = hki_array_waiting(x);
     return hki_status_lend(hki_wait_for(&waiting, timeout_ns));
 }
 
@@ -230,7 +230,7 @@ bool hk_is_ready(hk_array *x)
     hk_status_release(gone);
     if (!x || gone || hki_in_task())
         return !hki_in_task();
-    const hki_waiting waiting = waiting_for(x);
+    const hki_waiting waiting = hki_array_waiting(x);
     return hki_range_has_come(&waiting);
 }
 
@@ -241,7 +241,7 @@ const hk_status *hk_error_now(hk_array *x)
     const hk_status *gone = hki_array_gone(x);
     if (gone)
         return hki_status_lend(gone);
-    const hki_waiting waiting = waiting_for(x);
+    const hki_waiting waiting = hki_array_waiting(x);
     return hki_status_lend(hki_range_error_now(&waiting));
 }
 

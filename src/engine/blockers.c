@@ -1,6 +1,6 @@
 /* Waiting for everything, and for a device: what a program calls. */
 #include "engine/sched/tracing.h"
-#include "engine/wait/wait.h"
+#include "engine/wait/hold.h"
 
 #include <hocket/runtime.h>
 
@@ -24,6 +24,9 @@ static const hk_status *drain(hki_runtime *runtime, const hki_device *device)
 {
     hki_blocking blocking = {0};
     bool over = true;
+    const hk_status *blocked = hki_holds_block_calls(runtime, device);
+    if (blocked)
+        return hki_status_lend(blocked);
     hki_wait_point point = hki_tracing_wait(runtime);
     for (int i = 0; over && !runtime->serial && i < runtime->queue_count; i++)
         if (!device || runtime->queues[i]->device == device)

@@ -188,6 +188,13 @@ const hk_status *hki_wait_for(const hki_waiting *waiting, int64_t timeout_ns);
 bool hki_range_has_come(const hki_waiting *waiting);
 /* The record of the range as it is now, or the ok record; counted. */
 const hk_status *hki_range_error_now(const hki_waiting *waiting);
+/* Waits, for readers too if the program is going to write, and holds back what conflicts with that, until hki_range_hold_end. The
+ * caller sees to it that the variable stays. Returns a record, counted; *hold is NULL where it is a failure's. */
+typedef struct hki_range_hold hki_range_hold;
+const hk_status *hki_range_hold_begin(const hki_waiting *waiting, bool writes,
+                                      hki_range_hold **hold);
+/* From any thread, also when the runtime has ended, which ends all holds. */
+void hki_range_hold_end(hki_range_hold *hold);
 /* True in a thread that is running a task now. */
 bool hki_in_task(void);
 

@@ -6,7 +6,7 @@
 #include "engine/policy/place.h"
 #include "engine/policy/throttle.h"
 #include "engine/setup.h"
-#include "engine/wait/wait.h"
+#include "engine/wait/hold.h"
 
 #include <link.h>
 #include <signal.h>
@@ -108,6 +108,7 @@ static void runtime_end(hki_runtime *runtime)
 {
     atomic_store(&runtime->stopping, true);
     if (!runtime->serial) {
+        hki_holds_end_all(runtime);
         hki_clock_hurry(runtime);
         for (int i = 0; i < runtime->queue_count; i++)
             hki_queue_drain(runtime->queues[i], NULL);

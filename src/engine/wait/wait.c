@@ -1,10 +1,13 @@
 /* Waiting: for a byte range, for a device, for everything, for room. A thread that waits lends its hands (help.h). */
 #include "engine/wait/wait.h"
 
+#include "engine/core/watch.h"
 #include "engine/policy/place.h"
 #include "engine/wait/help.h"
+#include "engine/wait/hold.h"
 
 enum {
+    BLOCKED_NS = 200000000,       /* of a thread that may have borrowed what all others wait for */
     PATIENCE_NS = 2 * HKI_SPIN_NS /* of a thread beyond the soft bound, while nothing finishes */
 };
 
@@ -98,7 +101,7 @@ static bool await_task(hki_task *task, hki_blocking *blocking)
 /* ---- what a range is waited for by ---- */
 
 /* Ends a wait: what it held back goes on. */
-static void end_wait(hki_task *task)
+void hki_wait_end(hki_task *task)
 {
     hki_runtime *runtime = task->runtime;
     if (runtime->accelerated)
@@ -113,8 +116,20 @@ static void end_wait(hki_task *task)
         hki_cancel_all(runtime);
 }
 
+/* The program is going to write itself, which takes a place like a call does. */
+static void note_write_locked(hki_runtime *runtime, hki_task *task)
+{
+    hki_task_spec *spec = &task->spec;
+    spec->versions = NULL;
+    spec->operation = "data_borrow";
+    spec->source = hki_source_get();
+    hki_sequence_note(++runtime->sequence);
+    if (runtime->counts_writes)
+        hki_writes_note_locked(spec, runtime->sequence);
+}
+
 /* A task that stands for the wait, behind what was issued before; NULL: no memory. *waits: it is not signalled yet, maybe. */
-static hki_task *begin_wait(const hki_waiting *self, bool *waits)
+static hki_task *begin_wait(const hki_waiting *self, bool writes, bool *waits)
 {
     hki_runtime *runtime = self->var->runtime;
     hki_task *task = hki_slot_get(runtime, 1, sizeof *self);
@@ -122,11 +137,14 @@ static hki_task *begin_wait(const hki_waiting *self, bool *waits)
         return NULL;
     *(hki_waiting *)hki_task_payload(task) = *self;
     task->spec.class = &wait_class;
-    task->spec.accesses[0] = (hki_access){self->var, self->begin, self->end, HKI_READ};
+    task->spec.accesses[0] =
+        (hki_access){self->var, self->begin, self->end, writes ? HKI_WRITE : HKI_READ};
     task->is_wait = true;
     atomic_store_explicit(&task->unusual, true, memory_order_relaxed);
     hki_ring_acquire(runtime);
     /* A wait takes no place of its own in the order of calls: it stands right behind the latest. */
+    if (writes)
+        note_write_locked(runtime, task);
     atomic_store_explicit(&task->sequence, runtime->sequence, memory_order_relaxed);
     atomic_store_explicit(&task->state, HKI_TASK_WAITING, memory_order_relaxed);
     hki_registration registration;
@@ -152,26 +170,44 @@ static void acquire_serial(hki_runtime *runtime)
     }
 }
 
-static const hk_status *wait_async(const hki_waiting *self, hki_wait_point *point)
+/* NULL: the wait is over. Else its record, and the task has been left. */
+static const hk_status *await_or_leave(hki_task *task, bool may_leave, hki_blocking *blocking)
+{
+    const hk_status *blocked = may_leave ? hki_holds_block_task(task) : NULL;
+    if (blocked && leave(task))
+        return blocked;
+    hk_status_release(blocked);
+    return await_task(task, may_leave ? blocking : NULL) ? NULL : hki_interrupted("wait");
+}
+
+/* hold: NULL, or where the task goes that stands in the range from now on, unless the range has failed. */
+static const hk_status *wait_async(const hki_waiting *self, bool writes, hki_task **hold,
+                                   hki_wait_point *point)
 {
     hki_var *var = self->var;
     bool waits = false;
-    hki_task *task = begin_wait(self, &waits);
+    hki_task *task = begin_wait(self, writes, &waits);
     if (!task)
         return hki_status_create(HK_OUT_OF_MEMORY, NULL, "no host memory left to wait with");
     hki_place_note_wait(var);
     hki_blocking blocking = {0};
-    const bool over = !waits || await_task(task, self->keep ? &blocking : NULL);
+    const hk_status *status = waits ? await_or_leave(task, self->keep != NULL, &blocking) : NULL;
     hki_tracing_waited(point, HKI_TRACE_WAIT_ARRAY, -1);
-    const hk_status *status;
-    if (over) {
+    if (!status) {
         status = read_range(var, self->begin, self->end, self->body, self->argument);
-        end_wait(task);
-    } else {
-        status = hki_interrupted("wait");
+        if (hold && hk_ok(status))
+            *hold = task;
+        else
+            hki_wait_end(task);
     }
     hki_blocking_end(&blocking);
     return status;
+}
+
+const hk_status *hki_wait_hold(const hki_waiting *self, bool writes, hki_task **hold)
+{
+    hki_wait_point point = hki_tracing_wait(self->var->runtime);
+    return wait_async(self, writes, hold, &point);
 }
 
 const hk_status *hki_wait_with(const hki_waiting *self)
@@ -188,7 +224,7 @@ const hk_status *hki_wait_with(const hki_waiting *self)
         return read_range(var, self->begin, self->end, NULL, NULL);
     }
     if (!runtime->serial)
-        return wait_async(self, &point);
+        return wait_async(self, false, NULL, &point);
     acquire_serial(runtime);
     hki_tracing_waited(&point, HKI_TRACE_WAIT_ARRAY, -1);
     const hk_status *status = read_range(var, self->begin, self->end, self->body, self->argument);
@@ -335,9 +371,14 @@ void hki_wait_to_issue(hki_runtime *runtime, uint64_t output_bytes)
            hki_runtime_alive(runtime)) {
         atomic_fetch_add_explicit(&runtime->throttle->window_waits, 1, memory_order_relaxed);
         hki_wait_point point = hki_tracing_wait(runtime);
-        wait_for_room(&its, INT64_MAX, false, &blocking);
+        const hk_status *blocked = hki_holds_block_calls(runtime, NULL);
+        const bool has_room =
+            wait_for_room(&its, blocked ? BLOCKED_NS : INT64_MAX, false, &blocking);
+        hk_status_release(blocked);
         hki_tracing_waited(&point, HKI_TRACE_WAIT_WINDOW, -1);
         hki_throttle_set_soft(runtime, 0);
+        if (!has_room) /* interrupted, or it may be waiting for itself: what it is about to do comes first */
+            break;
     }
     hki_blocking_end(&blocking);
 }
