@@ -1,6 +1,6 @@
 """What a Python has for GPUs, for scripts/gpu-bundle.
 
-pytorch    says which PyTorch there is, and what it sees; exit status 77 without one
+pytorch    says which PyTorch there is, and what it sees; exit status 77 without one that has a GPU
 libraries  the folders with libraries of NVIDIA's that this Python takes packages from, separated by colons
 """
 import glob
@@ -13,6 +13,9 @@ def pytorch():
         import torch
     except ImportError as error:
         print(f"no PyTorch for {sys.executable}: {error}")
+        return 77
+    if not torch.cuda.is_available():
+        print(f"PyTorch {torch.__version__} of {sys.executable} has no GPU here")
         return 77
     print(f"CUDA {torch.version.cuda}, cuDNN {torch.backends.cudnn.version()}")
     print(f"PyTorch {torch.__version__} on {torch.cuda.get_device_name(0)}")
