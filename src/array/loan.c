@@ -72,9 +72,10 @@ static const hk_status *check(hk_array *x, hk_borrow_mode mode)
                       "x is a broadcast view or memory for reading, which cannot be borrowed for "
                       "writing");
     if (mode == HK_BORROW_WRITE && hki_array_is_result && hki_array_is_result(x))
-        return refuse(operation, x, HK_INVALID_ARGUMENT,
-                      "while recording, what a call gave that wants a gradient cannot be written into; do it "
-                      "between hk_pause_begin and hk_pause_end");
+        return refuse(
+            operation, x, HK_INVALID_ARGUMENT,
+            "while recording, what a call gave that wants a gradient cannot be written into; do it "
+            "between hk_pause_begin and hk_pause_end");
     return NULL;
 }
 
