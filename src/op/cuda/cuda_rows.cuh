@@ -66,6 +66,8 @@ template <class Value> struct numbers {
 #define COMPUTED typename number_of<Element>::value
 KIND(U1, 1, Element, COMPUTED, Element)
 KIND(U1S, 1, Element, COMPUTED, Element)
+KIND(U1R, 1, Element, COMPUTED, Element)
+KIND(C1, 1, Element, COMPUTED, uint8_t)
 KIND(U2, 2, Element, COMPUTED, Element)
 KIND(C2, 2, Element, COMPUTED, uint8_t)
 KIND(W3, 3, uint8_t, bool, Element)

@@ -76,6 +76,13 @@ static bool infer_unary(hki_call *call)
     return hki_infer_same(call);
 }
 
+static bool infer_test(hki_call *call)
+{
+    hki_infer_same(call);
+    call->out_dtype[0] = HK_BOOL;
+    return true;
+}
+
 static bool infer_binary(hki_call *call)
 {
     hki_infer_same(call);
@@ -118,6 +125,22 @@ static bool infer_scalar(hki_call *call)
 {
     const hki_scalar_options *options = call->options;
     return hki_infer_same(call) && check_number(call, "value", options->value);
+}
+
+/* Infinite ends are those of any dtype. */
+static bool check_end(hki_call *call, const char *name, double value)
+{
+    if (isnan(value))
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                               "%s is NaN; give a number, or an infinite one for none", name);
+    return isinf(value) || check_number(call, name, value);
+}
+
+static bool infer_range(hki_call *call)
+{
+    const hki_range_options *range = call->options;
+    return hki_infer_same(call) && check_end(call, "min", range->min) &&
+           check_end(call, "max", range->max);
 }
 
 /* ---- kernels -------------------------------------------------------------------------------------------- */
@@ -278,8 +301,16 @@ static void grad_where(hki_grad_call *call)
 
 /* ---- samples -------------------------------------------------------------------------------------------- */
 
-#define ANY      .low = -1, .high = 1
-#define POSITIVE .low = 0.5, .high = 2
+#define ANY       .low = -1, .high = 1
+#define POSITIVE  .low = 0.5, .high = 2
+#define INNER     .low = -0.9, .high = 0.9
+#define ABOVE_ONE .low = 1.1, .high = 3
+#define BROAD     .low = -5, .high = 5
+#define RANGE                                                                                      \
+    .options = &(const hki_range_options)                                                          \
+    {                                                                                              \
+        0, 2                                                                                       \
+    }
 #define VALUE                                                                                      \
     .options = &(const hki_scalar_options)                                                         \
     {                                                                                              \
@@ -296,6 +327,11 @@ static void grad_where(hki_grad_call *call)
     };
 SAMPLES_1(samples_U1_any, ANY)
 SAMPLES_1(samples_U1_positive, POSITIVE)
+SAMPLES_1(samples_U1_inner, INNER)
+SAMPLES_1(samples_U1_above_one, ABOVE_ONE)
+SAMPLES_1(samples_U1_broad, BROAD)
+SAMPLES_1(samples_U1R_broad, BROAD, RANGE)
+#define samples_C1_any samples_U1_any
 SAMPLES_1(samples_U1S_any, ANY, VALUE)
 SAMPLES_1(samples_U1S_positive, POSITIVE, VALUE)
 
@@ -314,6 +350,10 @@ SAMPLES_1(samples_U1S_positive, POSITIVE, VALUE)
     };
 SAMPLES_2(samples_U2_any, ANY)
 SAMPLES_2(samples_U2_positive, POSITIVE)
+SAMPLES_2(samples_U2_inner, INNER)
+SAMPLES_2(samples_U2_above_one, ABOVE_ONE)
+SAMPLES_2(samples_U2_broad, BROAD)
+SAMPLES_2(samples_U2R_broad, BROAD, RANGE)
 SAMPLES_2(samples_U2S_any, ANY, VALUE)
 SAMPLES_2(samples_U2S_positive, POSITIVE, VALUE)
 #define samples_C2_any samples_U2_any
@@ -337,6 +377,8 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 /* By kind: signature and infer; the C expressions for inputs and numbers of a reference; options. */
 #define KIND_U1  .signature = "x", .infer = infer_unary
 #define KIND_U1S .signature = "x", .infer = infer_scalar
+#define KIND_U1R .signature = "x", .infer = infer_range
+#define KIND_C1  .signature = "x", .infer = infer_test
 #define KIND_U2  .signature = "x, y", .infer = infer_binary
 #define KIND_C2  .signature = "x, y", .infer = infer_compare
 #define KIND_W3                                                                                    \
@@ -344,18 +386,27 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 
 #define NAMES_U1  double a = in[0]
 #define NAMES_U1S NAMES_U1
+#define NAMES_U1R NAMES_U1
+#define NAMES_C1  NAMES_U1
 #define NAMES_U2  double a = in[0], b = in[1]
 #define NAMES_C2  NAMES_U2
 #define NAMES_W3  double a = in[0], b = in[1], c = in[2]
 
 #define SCALAR_ARGUMENTS(F, op) F(op, F64, value, "", "the number")
+#define RANGE_ARGUMENTS(F, op)                                                                     \
+    F(op, F64, min, "", "the least result; -INFINITY: none")                                       \
+    F(op, F64, max, "", "the largest result, which goes first; INFINITY: none")
 #define ARGUMENTS_U1(name)
 #define ARGUMENTS_U1S(name) HKI_ARGUMENTS(name, SCALAR_ARGUMENTS)
+#define ARGUMENTS_U1R(name) HKI_ARGUMENTS(name, RANGE_ARGUMENTS)
+#define ARGUMENTS_C1(name)
 #define ARGUMENTS_U2(name)
 #define ARGUMENTS_C2(name)
 #define ARGUMENTS_W3(name)
 #define PARAMS_U1(name)
 #define PARAMS_U1S(name) HKI_OP_PARAMS(name),
+#define PARAMS_U1R(name) HKI_OP_PARAMS(name),
+#define PARAMS_C1(name)
 #define PARAMS_U2(name)
 #define PARAMS_C2(name)
 #define PARAMS_W3(name)
@@ -363,6 +414,8 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 /* The first input of W3 is a condition. */
 #define DTYPES_U1(dtypes)  HKI_##dtypes
 #define DTYPES_U1S(dtypes) HKI_##dtypes
+#define DTYPES_U1R(dtypes) HKI_##dtypes
+#define DTYPES_C1(dtypes)  HKI_##dtypes
 #define DTYPES_U2(dtypes)  HKI_##dtypes
 #define DTYPES_C2(dtypes)  HKI_##dtypes
 #define DTYPES_W3(dtypes)  1u << HK_BOOL
@@ -391,6 +444,7 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 #define SAMPLES_U1S_none(range) samples_U1S_##range
 #define SAMPLES_U1S_a(range)    samples_U2S_##range
 #define SAMPLES_U1S_y(range)    samples_U2S_##range
+#define SAMPLES_U1R_a(range)    samples_U2R_##range
 #define SAMPLES_U2_none(range)  samples_U1_##range
 #define SAMPLES_U2_a(range)     samples_U2_##range
 #define SAMPLES_U2_b(range)     samples_U2_##range
@@ -400,6 +454,7 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 #define SAMPLES_U2_by(range)    samples_U3_##range
 
 #define WHY_STEPS     "its result is a truth value"
+#define WHY_INTEGERS  "it is of integers"
 #define WHY_GRADIENTS "it is the gradient of another operator"
 
 /* The gradient column: hk_op's fields, and row_data's. */
@@ -523,4 +578,5 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
     .tolerance_f32 = 1e-5, .data = &data_##op
 
 #define F(name) hki_##name##_f64
+#define V       double
 #include "op/elementwise.def"

@@ -129,6 +129,8 @@
 
 #define LOOP_U1(name, expression)  LOOP_1(name, T, a, KEPT(expression))
 #define LOOP_U1S(name, expression) LOOP_1(name, T, a, expression)
+#define LOOP_U1R(name, expression) LOOP_1(name, T, a, expression)
+#define LOOP_C1(name, expression)  LOOP_1(name, uint8_t, a, expression)
 #define LOOP_U2(name, expression)  LOOP_2(name, T, a, b, KEPT(expression))
 #define LOOP_C2(name, expression)  LOOP_2(name, uint8_t, a, b, expression)
 #define LOOP_W3(name, expression)  LOOP_3(name, uint8_t, bool, a, b, c, expression)
@@ -193,6 +195,8 @@
 #undef LOOP_CHECKED_2
 #undef LOOP_U1
 #undef LOOP_U1S
+#undef LOOP_U1R
+#undef LOOP_C1
 #undef LOOP_U2
 #undef LOOP_C2
 #undef LOOP_W3
