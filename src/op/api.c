@@ -54,6 +54,16 @@ _Static_assert(sizeof(hk_logsumexp_options) == 80 &&
                offsetof(hk_logsumexp_options, axes) == 0 &&
                offsetof(hk_logsumexp_options, keepdims) == 72,
                "hk_logsumexp_options");
+_Static_assert(sizeof(hk_elu_arguments) == 8 &&
+               offsetof(hk_elu_arguments, value) == 0,
+               "hk_elu_arguments");
+_Static_assert(sizeof(hk_leaky_relu_arguments) == 8 &&
+               offsetof(hk_leaky_relu_arguments, value) == 0,
+               "hk_leaky_relu_arguments");
+_Static_assert(sizeof(hk_clip_arguments) == 16 &&
+               offsetof(hk_clip_arguments, min) == 0 &&
+               offsetof(hk_clip_arguments, max) == 8,
+               "hk_clip_arguments");
 _Static_assert(sizeof(hk_add_scalar_arguments) == 8 &&
                offsetof(hk_add_scalar_arguments, value) == 0,
                "hk_add_scalar_arguments");
@@ -345,6 +355,126 @@ void (hk_power_into)(hk_array *out, hk_array *x, hk_array *y)
 HKI_AT_VOID(hk_power_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
        (out, x, y))
 
+hk_array *(hk_remainder)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_remainder, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_remainder, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+void (hk_remainder_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_remainder, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_remainder_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
+
+hk_array *(hk_floor_divide)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_floor_divide, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_floor_divide, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+void (hk_floor_divide_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_floor_divide, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_floor_divide_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
+
+hk_array *(hk_atan2)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_atan2, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_atan2, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+void (hk_atan2_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_atan2, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_atan2_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
+
+hk_array *(hk_hypot)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_hypot, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_hypot, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+void (hk_hypot_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_hypot, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_hypot_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
+
+hk_array *(hk_copysign)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_copysign, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_copysign, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+void (hk_copysign_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_copysign, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_copysign_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
+
+hk_array *(hk_nextafter)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_nextafter, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_nextafter, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+void (hk_nextafter_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_nextafter, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_nextafter_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
+
+hk_array *(hk_logaddexp)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_logaddexp, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_logaddexp, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+void (hk_logaddexp_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_logaddexp, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_logaddexp_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
+
+hk_array *(hk_prelu)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_prelu, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_prelu, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+void (hk_prelu_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_prelu, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_prelu_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
+
 hk_array *(hk_negative)(hk_array *x)
 {
     return hki_op_call(&hki_op_negative, (hk_array *const[]){x}, 1, NULL,
@@ -479,6 +609,521 @@ void (hk_relu_into)(hk_array *out, hk_array *x)
 }
 HKI_AT_VOID(hk_relu_into, (hk_source at, hk_array *out, hk_array *x),
        (out, x))
+
+hk_array *(hk_reciprocal)(hk_array *x)
+{
+    return hki_op_call(&hki_op_reciprocal, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_reciprocal, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_reciprocal_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_reciprocal, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_reciprocal_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_rsqrt)(hk_array *x)
+{
+    return hki_op_call(&hki_op_rsqrt, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_rsqrt, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_rsqrt_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_rsqrt, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_rsqrt_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_expm1)(hk_array *x)
+{
+    return hki_op_call(&hki_op_expm1, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_expm1, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_expm1_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_expm1, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_expm1_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_log1p)(hk_array *x)
+{
+    return hki_op_call(&hki_op_log1p, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_log1p, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_log1p_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_log1p, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_log1p_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_log2)(hk_array *x)
+{
+    return hki_op_call(&hki_op_log2, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_log2, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_log2_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_log2, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_log2_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_log10)(hk_array *x)
+{
+    return hki_op_call(&hki_op_log10, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_log10, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_log10_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_log10, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_log10_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_sin)(hk_array *x)
+{
+    return hki_op_call(&hki_op_sin, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_sin, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_sin_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_sin, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_sin_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_cos)(hk_array *x)
+{
+    return hki_op_call(&hki_op_cos, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_cos, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_cos_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_cos, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_cos_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_tan)(hk_array *x)
+{
+    return hki_op_call(&hki_op_tan, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_tan, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_tan_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_tan, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_tan_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_asin)(hk_array *x)
+{
+    return hki_op_call(&hki_op_asin, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_asin, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_asin_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_asin, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_asin_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_acos)(hk_array *x)
+{
+    return hki_op_call(&hki_op_acos, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_acos, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_acos_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_acos, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_acos_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_atan)(hk_array *x)
+{
+    return hki_op_call(&hki_op_atan, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_atan, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_atan_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_atan, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_atan_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_sinh)(hk_array *x)
+{
+    return hki_op_call(&hki_op_sinh, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_sinh, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_sinh_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_sinh, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_sinh_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_cosh)(hk_array *x)
+{
+    return hki_op_call(&hki_op_cosh, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_cosh, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_cosh_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_cosh, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_cosh_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_asinh)(hk_array *x)
+{
+    return hki_op_call(&hki_op_asinh, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_asinh, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_asinh_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_asinh, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_asinh_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_acosh)(hk_array *x)
+{
+    return hki_op_call(&hki_op_acosh, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_acosh, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_acosh_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_acosh, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_acosh_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_atanh)(hk_array *x)
+{
+    return hki_op_call(&hki_op_atanh, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_atanh, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_atanh_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_atanh, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_atanh_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_erf)(hk_array *x)
+{
+    return hki_op_call(&hki_op_erf, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_erf, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_erf_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_erf, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_erf_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_ceil)(hk_array *x)
+{
+    return hki_op_call(&hki_op_ceil, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_ceil, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_ceil_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_ceil, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_ceil_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_floor)(hk_array *x)
+{
+    return hki_op_call(&hki_op_floor, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_floor, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_floor_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_floor, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_floor_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_trunc)(hk_array *x)
+{
+    return hki_op_call(&hki_op_trunc, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_trunc, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_trunc_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_trunc, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_trunc_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_round)(hk_array *x)
+{
+    return hki_op_call(&hki_op_round, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_round, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_round_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_round, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_round_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_sign)(hk_array *x)
+{
+    return hki_op_call(&hki_op_sign, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_sign, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_sign_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_sign, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_sign_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_gelu)(hk_array *x)
+{
+    return hki_op_call(&hki_op_gelu, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_gelu, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_gelu_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_gelu, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_gelu_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_gelu_tanh)(hk_array *x)
+{
+    return hki_op_call(&hki_op_gelu_tanh, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_gelu_tanh, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_gelu_tanh_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_gelu_tanh, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_gelu_tanh_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_silu)(hk_array *x)
+{
+    return hki_op_call(&hki_op_silu, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_silu, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_silu_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_silu, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_silu_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_softplus)(hk_array *x)
+{
+    return hki_op_call(&hki_op_softplus, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_softplus, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_softplus_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_softplus, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_softplus_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_mish)(hk_array *x)
+{
+    return hki_op_call(&hki_op_mish, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_mish, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_mish_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_mish, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_mish_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_hard_sigmoid)(hk_array *x)
+{
+    return hki_op_call(&hki_op_hard_sigmoid, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_hard_sigmoid, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_hard_sigmoid_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_hard_sigmoid, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_hard_sigmoid_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_hard_swish)(hk_array *x)
+{
+    return hki_op_call(&hki_op_hard_swish, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_hard_swish, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_hard_swish_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_hard_swish, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_hard_swish_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_elu)(hk_array *x, double value)
+{
+    hk_elu_arguments arguments = {
+        .value = value,
+    };
+    return hki_op_call(&hki_op_elu, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_elu, (hk_source at, hk_array *x, double value),
+       (x, value))
+
+void (hk_elu_into)(hk_array *out, hk_array *x, double value)
+{
+    hk_elu_arguments arguments = {
+        .value = value,
+    };
+    hki_op_call_into(&hki_op_elu, (hk_array *const[]){x}, 1, &arguments, out);
+}
+HKI_AT_VOID(hk_elu_into, (hk_source at, hk_array *out, hk_array *x, double value),
+       (out, x, value))
+
+hk_array *(hk_leaky_relu)(hk_array *x, double value)
+{
+    hk_leaky_relu_arguments arguments = {
+        .value = value,
+    };
+    return hki_op_call(&hki_op_leaky_relu, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_leaky_relu, (hk_source at, hk_array *x, double value),
+       (x, value))
+
+void (hk_leaky_relu_into)(hk_array *out, hk_array *x, double value)
+{
+    hk_leaky_relu_arguments arguments = {
+        .value = value,
+    };
+    hki_op_call_into(&hki_op_leaky_relu, (hk_array *const[]){x}, 1, &arguments, out);
+}
+HKI_AT_VOID(hk_leaky_relu_into, (hk_source at, hk_array *out, hk_array *x, double value),
+       (out, x, value))
+
+hk_array *(hk_clip)(hk_array *x, double min, double max)
+{
+    hk_clip_arguments arguments = {
+        .min = min,
+        .max = max,
+    };
+    return hki_op_call(&hki_op_clip, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_clip, (hk_source at, hk_array *x, double min, double max),
+       (x, min, max))
+
+void (hk_clip_into)(hk_array *out, hk_array *x, double min, double max)
+{
+    hk_clip_arguments arguments = {
+        .min = min,
+        .max = max,
+    };
+    hki_op_call_into(&hki_op_clip, (hk_array *const[]){x}, 1, &arguments, out);
+}
+HKI_AT_VOID(hk_clip_into, (hk_source at, hk_array *out, hk_array *x, double min, double max),
+       (out, x, min, max))
 
 hk_array *(hk_add_scalar)(hk_array *x, double value)
 {
@@ -711,6 +1356,216 @@ void (hk_where_into)(hk_array *out, hk_array *condition, hk_array *x, hk_array *
 HKI_AT_VOID(hk_where_into, (hk_source at, hk_array *out, hk_array *condition, hk_array *x,
                             hk_array *y),
        (out, condition, x, y))
+
+hk_array *(hk_isnan)(hk_array *x)
+{
+    return hki_op_call(&hki_op_isnan, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_isnan, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_isnan_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_isnan, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_isnan_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_isinf)(hk_array *x)
+{
+    return hki_op_call(&hki_op_isinf, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_isinf, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_isinf_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_isinf, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_isinf_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_isfinite)(hk_array *x)
+{
+    return hki_op_call(&hki_op_isfinite, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_isfinite, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_isfinite_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_isfinite, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_isfinite_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_signbit)(hk_array *x)
+{
+    return hki_op_call(&hki_op_signbit, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_signbit, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_signbit_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_signbit, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_signbit_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_logical_and)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_logical_and, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_logical_and, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+void (hk_logical_and_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_logical_and, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_logical_and_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
+
+hk_array *(hk_logical_or)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_logical_or, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_logical_or, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+void (hk_logical_or_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_logical_or, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_logical_or_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
+
+hk_array *(hk_logical_xor)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_logical_xor, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_logical_xor, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+void (hk_logical_xor_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_logical_xor, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_logical_xor_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
+
+hk_array *(hk_logical_not)(hk_array *x)
+{
+    return hki_op_call(&hki_op_logical_not, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_logical_not, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_logical_not_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_logical_not, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_logical_not_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_bitwise_and)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_bitwise_and, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_bitwise_and, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+void (hk_bitwise_and_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_bitwise_and, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_bitwise_and_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
+
+hk_array *(hk_bitwise_or)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_bitwise_or, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_bitwise_or, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+void (hk_bitwise_or_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_bitwise_or, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_bitwise_or_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
+
+hk_array *(hk_bitwise_xor)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_bitwise_xor, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_bitwise_xor, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+void (hk_bitwise_xor_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_bitwise_xor, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_bitwise_xor_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
+
+hk_array *(hk_bitwise_invert)(hk_array *x)
+{
+    return hki_op_call(&hki_op_bitwise_invert, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_bitwise_invert, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_bitwise_invert_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_bitwise_invert, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_bitwise_invert_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_bitwise_left_shift)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_bitwise_left_shift, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_bitwise_left_shift, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+void (hk_bitwise_left_shift_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_bitwise_left_shift, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_bitwise_left_shift_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
+
+hk_array *(hk_bitwise_right_shift)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_bitwise_right_shift, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_bitwise_right_shift, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+void (hk_bitwise_right_shift_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_bitwise_right_shift, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_bitwise_right_shift_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
 
 hk_array *(hk_copy)(hk_array *x)
 {

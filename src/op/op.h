@@ -31,7 +31,9 @@
  * an hk_device as their last argument.
  *
  * GPUs have kernels of their own: a function and a line in src/op/cuda/kernel_table.c; a call of an operator that has none
- * fails there as unsupported. A row of elementwise.def needs nothing more.
+ * fails there as unsupported.
+ *
+ * A row of elementwise.def is a whole operator: its line here, its kernels and those of its gradient follow from it.
  *
  * What other operators can do between them has `compose` in place of a kernel: see statistics.c.
  *
@@ -64,6 +66,8 @@ enum {
     HKI_FLOATS = 1u << HK_F32 | 1u << HK_F64,
     HKI_NUMBERS = HKI_FLOATS | 1u << HK_I32 | 1u << HK_I64 | 1u << HK_U8,
     HKI_ALL_DTYPES = HKI_NUMBERS | 1u << HK_BOOL, /* but for the halves */
+    HKI_INTEGERS = HKI_NUMBERS & ~HKI_FLOATS,
+    HKI_BITS = HKI_INTEGERS | 1u << HK_BOOL,
     HKI_HALVES = 1u << HK_F16 | 1u << HK_BF16
 };
 
