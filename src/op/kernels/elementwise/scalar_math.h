@@ -264,7 +264,7 @@ HKI_REMAINDERS(double, f64)
     }                                                                                               \
     HKI_EVERYWHERE double prefix##_softplus##suffix(double x)                                       \
     {                                                                                               \
-        return (x > 0 ? x : 0) + prefix##_log1p##suffix(prefix##_exp##suffix(-fabs(x)));            \
+        return (x > 0 ? x : 0) + prefix##_log1p_positive##suffix(prefix##_exp##suffix(-fabs(x)));   \
     }                                                                                               \
     /* With e = e^x, the tanh of ln(1 + e) is n / (n + 2) for n = e (e + 2); it is 1 from 40 on. */ \
     HKI_EVERYWHERE double prefix##_mish##suffix(double x)                                           \
@@ -280,13 +280,18 @@ HKI_REMAINDERS(double, f64)
     }                                                                                               \
     HKI_EVERYWHERE double prefix##_logaddexp##suffix(double x, double y)                            \
     {                                                                                               \
-        double sum = (x > y ? x : y) + prefix##_log1p##suffix(prefix##_exp##suffix(-fabs(x - y)));  \
+        double sum =                                                                                \
+            (x > y ? x : y) + prefix##_log1p_positive##suffix(prefix##_exp##suffix(-fabs(x - y)));  \
         return x == y ? x + 0.69314718055994530942 : sum;                                           \
     }
 
 HKI_EVERYWHERE double hki_erfc_f64(double x)
 {
     return erfc(x);
+}
+HKI_EVERYWHERE double hki_log1p_positive_f64(double x)
+{
+    return log1p(x);
 }
 HKI_ACTIVATIONS(hki, _f64)
 HKI_ACTIVATIONS(hki_wide, )

@@ -107,17 +107,24 @@ HKI_EVERYWHERE double hki_wide_log1p(double x)
     return x == 0 ? x : hki_wide_log(u) + lost;
 }
 
-/* The bits of 2 / pi from bit `first` on, 32 of them; 32 zeros come first. */
+/* The same for positive finite x, without the choices that keep compilers from vector code where x is e^y. */
+HKI_EVERYWHERE double hki_wide_log1p_positive(double x)
+{
+    double u = 1 + x, k, log_m = hki_wide_log_parts(u, &k);
+    return k * 0.69314718055994530942 + log_m + (x - (u - 1)) / u;
+}
+
+/* Word 1 to 7 of the bits of 2 / pi after the point; others are 0. */
 HKI_EVERYWHERE uint32_t hki_two_over_pi(uint32_t word)
 {
-    return word == 0   ? 0
-           : word == 1 ? 0xa2f9836eu
-           : word == 2 ? 0x4e441529u
-           : word == 3 ? 0xfc2757d1u
-           : word == 4 ? 0xf534ddc0u
-           : word == 5 ? 0xdb629599u
-           : word == 6 ? 0x3c439041u
-                       : 0xfe5163abu;
+    uint32_t bits = word == 1 ? 0xa2f9836eu : 0u;
+    bits |= word == 2 ? 0x4e441529u : 0u;
+    bits |= word == 3 ? 0xfc2757d1u : 0u;
+    bits |= word == 4 ? 0xf534ddc0u : 0u;
+    bits |= word == 5 ? 0xdb629599u : 0u;
+    bits |= word == 6 ? 0x3c439041u : 0u;
+    bits |= word == 7 ? 0xfe5163abu : 0u;
+    return bits;
 }
 
 typedef struct hki_quadrant {
