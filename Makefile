@@ -4,13 +4,15 @@
 ARGS ?= lenet --devices cpu:0,cpu:1 --batch-size 256 --lr 0.2 --epochs 10 --seed 0
 # How often `make bench-book` runs everything
 RUNS ?= 1
-# What `make bench-gpu` does besides; for example make bench-gpu GPU_ARGS="--write h100"
+# Options of scripts/gpu-bundle run; for example make bench-gpu GPU_ARGS="--python ~/torch/bin/python"
 GPU_ARGS ?=
+# Of which GPUs make gpu-bundle, test-gpu and bench-gpu compile machine code
+GPU_ARCH ?= 80-real;90
 # ON: warnings are errors, as in CI
 WERROR ?= OFF
 
 .DEFAULT_GOAL := help
-.PHONY: help train test test-gpu bench bench-engine bench-book bench-gpu asan tsan generate format check-format lint clean
+.PHONY: help train test gpu-bundle test-gpu bench bench-engine bench-book bench-gpu asan tsan generate format check-format lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -27,11 +29,11 @@ test: ## install what is missing, build, and run all tests
 	cmake --build --preset release
 	@scripts/run-tests build/release
 
-test-gpu: ## build with CUDA, and run the tests of GPUs on those of this machine; fails where there is none
-	@scripts/install-deps build data
-	cmake --preset release -DHOCKET_WERROR=$(WERROR) -DHOCKET_CUDA=ON
-	cmake --build --preset release
-	@HOCKET_NEED_GPU=1 scripts/run-tests build/release -L '^gpu$$'
+gpu-bundle: ## build with CUDA, into the folder build/gpu-bundle, what a machine with a GPU is to run
+	@scripts/gpu-bundle build --arch '$(GPU_ARCH)' build/gpu-bundle -DHOCKET_WERROR=$(WERROR)
+
+test-gpu: gpu-bundle ## make that folder, and run the tests of GPUs on those of this machine; fails where there is none
+	@build/gpu-bundle/gpu-bundle run $(GPU_ARGS) --out build/gpu-results check tests
 
 bench: ## install what is missing, build, and run every program in bench/
 	@scripts/install-deps build data bench
@@ -53,11 +55,8 @@ bench-book: ## install what is missing, build, and run the book's experiments: d
 	cmake --build --preset release --target hocket_cli example_front_end example_perceptron
 	@scripts/bench-book --runs $(RUNS)
 
-bench-gpu: ## build with CUDA, and measure this machine's first GPU beside PyTorch; says so where there is none
-	@scripts/install-deps build data
-	cmake --preset release -DHOCKET_WERROR=$(WERROR)
-	cmake --build --preset release
-	@bench/gpu $(GPU_ARGS)
+bench-gpu: gpu-bundle ## make that folder, and measure this machine's first GPU beside PyTorch; fails where there is none
+	@build/gpu-bundle/gpu-bundle run $(GPU_ARGS) --out build/gpu-results bench
 
 asan: ## tests of the library under the address, undefined and leak sanitizers
 	@scripts/install-deps build data ci

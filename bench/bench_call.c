@@ -2,7 +2,9 @@
  * included: each row is 10,000 calls on float32 arrays of shape (1,2), whose results are dropped at once, and one wait at
  * the end, where it does not say otherwise.
  *
- *     bench_call [--repeat N] [--python COMMAND]
+ *     bench_call [--repeat N] [--live N] [--python COMMAND]
+ *
+ * --live: so many arrays more are kept all the time, beside which the calls are made.
  *
  * Peers, taking turns with us, where Python has them: NumPy and PyTorch with one thread. Both are called from Python,
  * which adds its own share; what their C++ alone takes is not measured here. */
@@ -13,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CALLS = 10000, MAX_REPEAT = 1000 };
+enum { CALLS = 10000, MAX_REPEAT = 1000, MAX_LIVE = 10000000 };
 
 /* What the calls read. */
 static struct {
@@ -152,22 +154,30 @@ static double run_python(const char *python, const char *setup)
 
 int main(int count, char **arguments)
 {
-    int repeat = 15;
+    int repeat = 15, live = 0;
     const char *python = "/usr/bin/python3";
     for (int i = 1; i < count; i++) {
         if (!strcmp(arguments[i], "--repeat") && i + 1 < count)
             repeat = atoi(arguments[++i]);
+        else if (!strcmp(arguments[i], "--live") && i + 1 < count)
+            live = atoi(arguments[++i]);
         else if (!strcmp(arguments[i], "--python") && i + 1 < count)
             python = arguments[++i];
         else
             repeat = 0;
     }
-    if (repeat < 1 || repeat > MAX_REPEAT) {
-        fprintf(stderr, "usage: bench_call [--repeat N] [--python COMMAND]   N from 1 to %d\n",
-                MAX_REPEAT);
+    hk_array **kept = calloc((size_t)(live > 0 ? live : 1), sizeof *kept);
+    if (repeat < 1 || repeat > MAX_REPEAT || live < 0 || live > MAX_LIVE || !kept) {
+        fprintf(stderr,
+                "usage: bench_call [--repeat N] [--live N] [--python COMMAND]   N from 1 to %d and "
+                "0 to %d\n",
+                MAX_REPEAT, MAX_LIVE);
+        free(kept);
         return 2;
     }
     given_init();
+    for (int i = 0; i < live; i++)
+        kept[i] = hk_add(given.x, given.one);
     for (int j = 0; j < ROW_COUNT; j++)
         if (rows[j].call)
             run_ours(rows[j].call);
@@ -193,5 +203,8 @@ int main(int count, char **arguments)
         printf("\n");
     }
     given_deinit();
+    for (int i = 0; i < live; i++)
+        hk_array_release(kept[i]);
+    free(kept);
     return hk_status_print(hk_wait_all(), stderr);
 }

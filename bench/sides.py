@@ -77,7 +77,7 @@ class Side:
             done = subprocess.run(self.command + extra, env={**os.environ, **self.env}, text=True,
                                   capture_output=True, timeout=timeout, check=False)
         except subprocess.TimeoutExpired as error:
-            raise Refusal(f"{self.title}: not done after {timeout} s") from error
+            raise Refusal(f"{self.title}: not done after {timeout:.0f} s") from error
         if done.returncode:
             raise Refusal(f"{self.title}: exit status {done.returncode} of {' '.join(self.command)}\n"
                           + done.stderr.strip())

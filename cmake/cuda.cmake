@@ -5,7 +5,9 @@
 #   hocket_cuda_emulated  the same sources by a C++ compiler, with tests/cuda/emulation/ in the place of the CUDA
 #                         runtime: for tests without a GPU. Needs the toolkit's headers, no nvcc.
 #
-# Cache variables: HOCKET_CUDA, HOCKET_NVCC, HOCKET_CUDNN_INCLUDE, HOCKET_NCCL_INCLUDE, CMAKE_CUDA_COMPILER, CMAKE_CUDA_ARCHITECTURES.
+# Cache variables: HOCKET_CUDA, HOCKET_NVCC, HOCKET_PYTHON, HOCKET_CUDNN_INCLUDE, HOCKET_NCCL_INCLUDE, CMAKE_CUDA_COMPILER, CMAKE_CUDA_ARCHITECTURES.
+
+include(package_includes)
 
 set(cuda_folders "${PROJECT_SOURCE_DIR}/src/device/cuda" "${PROJECT_SOURCE_DIR}/src/op/cuda")
 list(TRANSFORM cuda_folders APPEND "/*.c" OUTPUT_VARIABLE cuda_c_globs)
@@ -25,11 +27,19 @@ if(NOT HOCKET_CUDA STREQUAL "OFF")
             PATHS /usr/local/cuda PATH_SUFFIXES include DOC "Headers of the CUDA toolkit")
   mark_as_advanced(HOCKET_NVCC HOCKET_CUDA_INCLUDE)
   # Of libraries that the toolkit has no part in: its packages leave them out, or they lie elsewhere.
+  # pip has them, too: below each folder that the Python of the path takes packages from.
   set(cuda_missing "")
   set(cuda_include "${HOCKET_CUDA_INCLUDE}")
+  set(package_includes "")
+  find_program(HOCKET_PYTHON python3 DOC "The Python whose packages may have headers of NVIDIA's")
+  mark_as_advanced(HOCKET_PYTHON)
+  if(HOCKET_PYTHON)
+    hocket_package_includes(package_includes "${HOCKET_PYTHON}")
+  endif()
   foreach(header cudnn nccl)
     string(TOUPPER ${header} upper)
-    find_path(HOCKET_${upper}_INCLUDE ${header}.h HINTS "${HOCKET_CUDA_INCLUDE}" DOC "The folder of ${header}.h")
+    find_path(HOCKET_${upper}_INCLUDE ${header}.h HINTS "${HOCKET_CUDA_INCLUDE}" PATHS ${package_includes}
+              DOC "The folder of ${header}.h")
     mark_as_advanced(HOCKET_${upper}_INCLUDE)
     if(HOCKET_${upper}_INCLUDE)
       list(APPEND cuda_include "${HOCKET_${upper}_INCLUDE}")
@@ -91,7 +101,8 @@ if(HOCKET_HAS_CUDA)
     $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${HOCKET_WERROR}>>:-Werror=all-warnings>)
   target_link_libraries(hocket_cuda PRIVATE hocket_flags CUDA::cudart_static Threads::Threads ${CMAKE_DL_LIBS}
                                             ${HOCKET_MATH_LIBRARY})
-  target_link_options(hocket_cuda PRIVATE -Wl,--exclude-libs,ALL -Wl,-z,defs)
+  # What CUDA's runtime takes of the C++ library is inside: a bare machine may have none.
+  target_link_options(hocket_cuda PRIVATE -static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL -Wl,-z,defs)
   # What is exact arithmetic has the bytes that the processor gives it, where a * b + c is rounded twice.
   file(GLOB exact_sources CONFIGURE_DEPENDS
     "${PROJECT_SOURCE_DIR}/src/op/cuda/cuda_rows_*.cu" "${PROJECT_SOURCE_DIR}/src/op/cuda/cuda_reduce_*.cu")

@@ -1,5 +1,6 @@
 # Tests on CUDA devices. Each program runs on the machine's GPUs, with the label gpu, and is skipped where there are none
-# (`make test-gpu` fails then); and on emulated ones, with the label program.
+# (`make test-gpu` fails then); and on emulated ones, with the label program. <build>/gpu-tests.txt has those of GPUs for
+# scripts/gpu-bundle, a line for each: its name, settings, the program, the program's arguments.
 
 set(cuda_run "${HOCKET_BASH}" "${PROJECT_SOURCE_DIR}/tests/cuda/run" $<TARGET_FILE:hocket_cli>)
 
@@ -12,20 +13,26 @@ foreach(source IN LISTS cuda_program_sources)
   target_include_directories(program_${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
 endforeach()
 
-# hocket_cuda_test(PROGRAM VARIANT SETTING... [EMULATED ARGUMENT...]): the settings are environment variables; the
-# arguments the program's, where GPUs are emulated, to make less of it
+# hocket_cuda_test(PROGRAM VARIANT SETTING... [ARGUMENTS ARGUMENT...] [EMULATED ARGUMENT...]): the settings are environment
+# variables; EMULATED are arguments where GPUs are emulated, to make less of it
 function(hocket_cuda_test program variant)
-  cmake_parse_arguments(PARSE_ARGV 2 its "" "" EMULATED)
+  cmake_parse_arguments(PARSE_ARGV 2 its "" "" "ARGUMENTS;EMULATED")
+  set(test gpu.${program}${variant})
+  list(JOIN its_UNPARSED_ARGUMENTS " " settings)
+  list(JOIN its_ARGUMENTS " " arguments)
+  string(STRIP "${test} ${settings} ${program} ${arguments}" line)
+  set_property(GLOBAL APPEND_STRING PROPERTY HOCKET_GPU_TESTS "${line}\n")
+  set_property(GLOBAL APPEND PROPERTY HOCKET_GPU_PROGRAMS program_${program})
   if(TARGET hocket_cuda)
-    set(test gpu.${program}${variant})
-    hocket_test(${test} gpu ${cuda_run} $<TARGET_FILE:program_${program}>)
+    hocket_test(${test} gpu ${cuda_run} $<TARGET_FILE:program_${program}> ${its_ARGUMENTS})
     set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT
       "HOCKET_CUDA_PLUGIN=$<TARGET_FILE:hocket_cuda>" ${its_UNPARSED_ARGUMENTS})
     set_property(TEST ${test} PROPERTY PROCESSORS 2)
   endif()
   if(TARGET hocket_cuda_emulated)
     set(test program.${program}.cuda_emulated${variant})
-    hocket_test(${test} program ${cuda_run} $<TARGET_FILE:program_${program}> ${its_EMULATED})
+    hocket_test(${test} program ${cuda_run} $<TARGET_FILE:program_${program}>
+                ${its_ARGUMENTS} ${its_EMULATED})
     set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT
       "HOCKET_CUDA_PLUGIN=$<TARGET_FILE:hocket_cuda_emulated>" "HOCKET_NEED_GPU=1"
       "HOCKET_EMULATED_CUDA=gpus=2" ${its_UNPARSED_ARGUMENTS})
@@ -56,6 +63,20 @@ foreach(source IN LISTS cuda_program_sources)
 endforeach()
 hocket_cuda_test(cuda_all_reduce .parts HOCKET_CUDA=all/2)
 hocket_cuda_test(cuda_all_reduce .nccl HOCKET_CUDA=all HOCKET_NCCL=1)
+hocket_cuda_test(cuda_device .exit HOCKET_CUDA=all ARGUMENTS exit)
+
+get_property(gpu_tests GLOBAL PROPERTY HOCKET_GPU_TESTS)
+get_property(gpu_programs GLOBAL PROPERTY HOCKET_GPU_PROGRAMS)
+file(GENERATE OUTPUT "${PROJECT_BINARY_DIR}/gpu-tests.txt" CONTENT "${gpu_tests}")
+# All that scripts/gpu-bundle takes along.
+add_custom_target(gpu_bundle)
+list(REMOVE_DUPLICATES gpu_programs)
+foreach(target ${gpu_programs} hocket_cli hocket_cuda bench_gpu)
+  if(TARGET ${target})
+    add_dependencies(gpu_bundle ${target})
+  endif()
+endforeach()
+
 # Where NVIDIA's libraries are not there: only of the emulation's can a test say so.
 if(TARGET hocket_cuda_emulated AND NOT HOCKET_SANITIZE)
   foreach(program conformance cuda_layers)
@@ -64,6 +85,18 @@ if(TARGET hocket_cuda_emulated AND NOT HOCKET_SANITIZE)
       "HOCKET_CUDA_PLUGIN=$<TARGET_FILE:hocket_cuda_emulated>" "HOCKET_NEED_GPU=1" "HOCKET_CUDA=0"
       "HOCKET_EMULATED_CUDA=gpus=1" "HOCKET_EMULATED_CUDA_WITHOUT=all")
   endforeach()
+endif()
+
+# A dry run of all that is taken to a machine with a GPU.
+if(TARGET hocket_cuda_emulated AND TARGET hocket_cli AND TARGET bench_gpu AND NOT HOCKET_SANITIZE)
+  hocket_test(unit.gpu_bundle unit "${HOCKET_BASH}" "${PROJECT_SOURCE_DIR}/tests/scripts/gpu_bundle" "${PROJECT_BINARY_DIR}")
+  set_property(TEST unit.gpu_bundle PROPERTY PROCESSORS 2)
+  set_property(TEST unit.gpu_bundle PROPERTY TIMEOUT 300)
+endif()
+
+if(HOCKET_PYTHON)
+  hocket_test(unit.package_includes unit "${CMAKE_COMMAND}" "-DPYTHON=${HOCKET_PYTHON}"
+              -P "${PROJECT_SOURCE_DIR}/tests/scripts/package_includes.cmake")
 endif()
 
 # What the compiler made of the kernels: no GPU needed, but the toolkit's disassembler, which takes its time.
@@ -82,4 +115,13 @@ if(HOCKET_CUDA_INCLUDE AND NOT cuda_missing AND NOT HOCKET_CUDA STREQUAL "OFF")
   target_include_directories(cuda_real_libraries_test SYSTEM PRIVATE ${cuda_include})
   target_link_libraries(cuda_real_libraries_test PRIVATE hocket_flags Threads::Threads ${CMAKE_DL_LIBS})
   hocket_test(unit.cuda_real_libraries unit cuda_real_libraries_test)
+  # As pip installs them, below a Python on the path.
+  set(python "${PROJECT_BINARY_DIR}/tests/python")
+  file(MAKE_DIRECTORY "${python}/bin")
+  add_library(hocket_packaged MODULE "${PROJECT_SOURCE_DIR}/tests/cuda/packaged/library.c")
+  set_target_properties(hocket_packaged PROPERTIES SUFFIX ".so.1"
+    LIBRARY_OUTPUT_DIRECTORY "${python}/lib/python3.12/site-packages/nvidia/cu13/lib")
+  add_dependencies(cuda_real_libraries_test hocket_packaged)
+  hocket_test(unit.cuda_real_libraries.pip unit cuda_real_libraries_test libhocket_packaged.so.1)
+  set_property(TEST unit.cuda_real_libraries.pip APPEND PROPERTY ENVIRONMENT "PATH=${python}/bin:$ENV{PATH}")
 endif()

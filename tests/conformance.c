@@ -2,7 +2,8 @@
  * plain reference in double, into new arrays, views and its inputs; gradients against differences of the
  * reference. Results on all devices are the same bytes.
  *
- *   conformance [-v] [OPERATOR …]   only these; -v: says what is tested */
+ *   conformance [-v] [OPERATOR …]   only these; -v: says what is tested
+ *   conformance [-v] I/N            of N parts of the table the one of number I, from 1 */
 #include "op/op.h"
 
 #include <hocket/hocket.h>
@@ -444,8 +445,7 @@ static void test_gradient(test_case *self, hk_device device)
     bool wanted = false;
     for (int i = 0; i < self->input_count; i++)
         wanted |= wants_gradient(self, i);
-    if (!(self->op->grad || (self->op->compose && !self->op->no_grad_why)) || !wanted ||
-        (dtype != HK_F64 && dtype != HK_F32))
+    if (!hki_op_has_gradient(self->op) || !wanted || (dtype != HK_F64 && dtype != HK_F32))
         return;
     int64_t size = dims_size(&self->call.out_shape[0]);
     double *weights = random_values(size, dtype, -1, 1, false, 99);
@@ -475,6 +475,19 @@ static void test_gradient(test_case *self, hk_device device)
 
 /* ---- all of them ------------------------------------------------------------------------------------------- */
 
+/* Where there is no kernel yet, a call says so. */
+static void test_unsupported(test_case *self, hk_device device)
+{
+    expect(hk_ok(hk_wait_all()), "%s", hk_status_message(hk_wait_all()));
+    hk_array *output =
+        hki_op_call(self->op, self->inputs, self->input_count, self->sample->options, device, NULL);
+    const hk_status *status = hk_wait(output);
+    expect(hk_status_code(status) == HK_UNSUPPORTED, "%s, where there is no kernel",
+           hk_status_message(status));
+    hk_wait_all();
+    hk_failures_clear();
+}
+
 static void test_sample(const hk_op *op, const hki_sample *sample, hk_dtype dtype)
 {
     HK_SCOPE;
@@ -485,6 +498,7 @@ static void test_sample(const hk_op *op, const hki_sample *sample, hk_dtype dtyp
                       .output_count = op->output_count > 1 ? op->output_count : 1};
     /* Of each kind of kernels, the result of the first device that runs them: the others' have the same bytes. */
     hk_array *firsts[HKI_DEVICE_KIND_COUNT] = {NULL};
+    bool has_expected = false;
     case_values(&self);
     for (int i = 0; i < hk_device_count(); i++) {
         HK_SCOPE;
@@ -501,8 +515,14 @@ static void test_sample(const hk_op *op, const hki_sample *sample, hk_dtype dtyp
             skip(self.call.message);
             break;
         }
-        if (i == 0)
+        if (op->host_only && device.handle->class->kernels == HKI_CUDA) {
+            test_unsupported(&self, device);
+            continue;
+        }
+        if (!has_expected) {
             case_expect(&self);
+            has_expected = true;
+        }
         hk_array *output = hk_array_retain(test_call(&self, device));
         if (!*first)
             *first = hk_array_retain(hk_copy(output)); /* a view follows its input */
@@ -528,8 +548,7 @@ static void test_operator(const hk_op *op)
         return;
     }
     expect(op->sample_count > 0, "no samples");
-    expect(op->grad || op->no_grad_why || op->compose || op->variadic,
-           "no gradient, and no reason for it");
+    expect(hki_op_has_gradient(op) || op->no_grad_why, "no gradient, and no reason for it");
     for (int i = 0; i < op->sample_count; i++) {
         const hki_sample *sample = &op->samples[i];
         unsigned dtypes = sample->own[0].set || !op->dtypes ? HKI_ALL_DTYPES : op->dtypes;
@@ -540,6 +559,18 @@ static void test_operator(const hk_op *op)
                 test_sample(op, sample, (hk_dtype)dtype);
         }
     }
+}
+
+/* Whether text is I/N: every operator of that part is tested. */
+static bool test_part(const char *text)
+{
+    int part, parts, length = 0;
+    if (sscanf(text, "%d/%d%n", &part, &parts, &length) != 2 || text[length] || part < 1 ||
+        part > parts)
+        return false;
+    for (int i = part - 1; i < hki_op_count; i += parts)
+        test_operator(hki_ops[i]);
+    return true;
 }
 
 int main(int argc, char **argv)
@@ -553,8 +584,10 @@ int main(int argc, char **argv)
             test.verbose = true;
             continue;
         }
-        const hk_op *op = hki_op_find(argv[i]);
         named++;
+        if (test_part(argv[i]))
+            continue;
+        const hk_op *op = hki_op_find(argv[i]);
         if (op)
             test_operator(op);
         else

@@ -140,8 +140,7 @@ static void check_table(void)
         check(op, op->output_count <= HKI_MAX_OUTPUTS, "too many outputs");
         check(op, op->kernel[HKI_CPU] || op->compose || op->variadic, "no kernel for cpu");
         check(op, op->split != HKI_SPLIT_PLAN || op->plan, "HKI_SPLIT_PLAN without a plan");
-        check(op, op->grad || op->no_grad_why || op->compose || op->variadic,
-              "neither grad nor no_grad_why");
+        check(op, hki_op_has_gradient(op) || op->no_grad_why, "neither grad nor no_grad_why");
         check(op, (op->reference && op->sample_count > 0) || op->untested,
               "neither reference and samples nor untested");
         check(op, op->options_bytes <= HKI_MAX_OPTIONS_BYTES, "its options are too large");
@@ -264,7 +263,10 @@ static void add_comment(text *out, const hk_op *op)
         if (hki_op_input_name(op, i, name, sizeof name))
             LINE(" %s may be NULL.", name);
     }
-    if (!op->grad && !op->internal && hki_op_input_count(op, NULL) > 0 && op->no_grad_why)
+    if (op->host_only)
+        LINE(" Not on GPUs yet.");
+    if (!hki_op_has_gradient(op) && !op->internal && hki_op_input_count(op, NULL) > 0 &&
+        op->no_grad_why)
         LINE(" No gradient: %s.", op->no_grad_why);
 #undef LINE
     if (used >= sizeof line)
@@ -469,7 +471,9 @@ static void add_section(text *out, const hk_op *op)
         add_dtypes(out, op->dtypes);
         add(out, "\n");
     }
-    if (op->grad || ((op->compose || op->variadic) && !op->no_grad_why))
+    if (op->host_only)
+        add(out, "- devices: no GPUs yet\n");
+    if (hki_op_has_gradient(op))
         add(out, "- gradient: yes\n");
     else
         add(out, "- gradient: none, %s\n", op->no_grad_why ? op->no_grad_why : "not written");

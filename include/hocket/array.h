@@ -88,10 +88,17 @@ HK_API int hk_ndim(const hk_array *x);
 /* Size of an axis; a negative axis counts from the end; 0 when out of range. */
 HK_API int64_t hk_dim(const hk_array *x, int axis);
 HK_API hk_dims hk_dims_get(const hk_array *x);
+/* How far apart neighbours along each axis are, in elements; 0 along axes that are broadcast. */
+HK_API hk_dims hk_strides_get(const hk_array *x);
 HK_API int64_t hk_size(const hk_array *x); /* elements */
 HK_API hk_dtype hk_array_dtype(const hk_array *x);
 HK_API hk_device hk_array_device(const hk_array *x);
 HK_API bool hk_is_contiguous(const hk_array *x); /* C order, no gaps */
+
+/* hk_wait would not block: what writes x, of what has been issued, has finished or failed. True for NULL. */
+HK_API bool hk_is_ready(hk_array *x);
+/* x's record as far as it is known now: ok where nothing has failed yet. Calls on their way may fail x, or heal it. */
+HK_API const hk_status *hk_error_now(hk_array *x);
 
 /* ---- making, from host memory --------------------------------------------------------------------- */
 
@@ -100,6 +107,22 @@ HK_API bool hk_is_contiguous(const hk_array *x); /* C order, no gaps */
 HK_API hk_array *hk_from_host(const void *data, hk_dims shape, hk_dtype dtype, hk_device device);
 /* A scalar array, 0-d. For an integer dtype the fraction is cut off and the rest must fit. */
 HK_API hk_array *hk_scalar(double value, hk_dtype dtype, hk_device device);
+
+typedef struct hk_memory_options {
+    const int64_t
+        *strides; /* elements, one for each axis, not negative; NULL: C order without gaps */
+    /* Called once with context, when nothing uses the memory any more; before hk_from_memory returns where that fails. By
+     * hk_array_release, or by a thread of Hocket's own, without a lock of Hocket's. Not in a forked child; maybe
+     * not in the last moments of a process. It may call anything of Hocket's. NULL: the memory lasts as long as the process. */
+    void (*free)(void *context);
+    void *context;
+    bool is_read_only; /* nothing may write: such calls fail */
+} hk_memory_options;
+/* A new array over the program's memory, without a copy: `data`, on a CPU device, aligned for its dtype; bools are 0 or 1. Until
+ * `free` is called the program neither writes there, but by what it has borrowed, nor frees it; to read it, it waits
+ * for what writes the array. Where two elements may share a place, the array is read only. options may be NULL. */
+HK_API hk_array *hk_from_memory(void *data, hk_dims shape, hk_dtype dtype, hk_device device,
+                                const hk_memory_options *options);
 
 /* ---- views: share storage, never copy --------------------------------------------------------------- */
 
@@ -114,12 +137,19 @@ HK_API hk_array *hk_transpose(hk_array *x);
 HK_API hk_array *hk_permute(hk_array *x, const int *axes, int count);
 /* The same values stretched to `shape` by NumPy's broadcasting rules: strides of 0, read only. */
 HK_API hk_array *hk_broadcast_to(hk_array *x, hk_dims shape);
+/* Any view: element (i, j, …) is the one that lies offset + i strides[0] + j strides[1] … elements behind x's first. strides: one
+ * for each axis of shape, not negative; NULL: C order without gaps. All elements lie between x's first and last, or
+ * the call fails. Where two may share a place, such as in windows that slide, the view is read only; gradients are summed. */
+HK_API hk_array *hk_view(hk_array *x, hk_dims shape, const int64_t *strides, int64_t offset);
 
 /* ---- blockers ------------------------------------------------------------------------------------- */
 
 /* Blocks until what was issued before and writes x has finished; returns x's record, the same each
- * time. In a task: HK_WOULD_DEADLOCK. */
+ * time. In a task: HK_WOULD_DEADLOCK. Like all blockers here, HK_INTERRUPTED where a hook says so (hk_wait_hooks). */
 HK_API const hk_status *hk_wait(hk_array *x);
+/* The same for at most timeout_ns nanoseconds, then HK_TIMEOUT: nothing has failed, and x is what it was. 0 or less: never blocks.
+ * The limit may be passed by a millisecond, or by what the system takes to run the thread again. */
+HK_API const hk_status *hk_wait_for(hk_array *x, int64_t timeout_ns);
 /* Blocks; copies all elements of x, C order, into `out` of exactly `bytes` bytes. Nothing is written
  * when the status is a failure; x's own failure comes before a wrong `bytes`. */
 HK_API const hk_status *hk_to_host(hk_array *x, void *out, size_t bytes);
@@ -136,6 +166,37 @@ HK_API int hk_print(hk_array *x, FILE *stream);
  * memory ran out. */
 HK_API char *hk_to_string(hk_array *x);
 
+/* ---- elements in place ---------------------------------------------------------------------------- */
+
+typedef enum hk_borrow_mode {
+    HK_BORROW_READ,    /* waits for calls that write x; later ones wait until it is returned */
+    HK_BORROW_WRITE,   /* waits for all calls on x; later ones wait until it is returned */
+    HK_BORROW_EXTERNAL /* waits as for writing, and then holds nothing back: see below */
+} hk_borrow_mode;
+
+/* x's elements, lent to the program. */
+typedef struct hk_loan {
+    void *data;      /* x's first element; hk_strides_get tells where the others are; NULL: none */
+    uint64_t number; /* of the loan, never used again; 0: none */
+} hk_loan;
+
+/* Blocks; lends the elements of an array of a CPU device, without a copy, until hk_data_return. The loan keeps the memory, also
+ * when x is released. Elements that were never written are zeros. Fails, with *loan zeroed, with x's own record; where x's device
+ * has memory of its own (HK_UNSUPPORTED); or where x is read only and the mode is not HK_BORROW_READ.
+ *
+ * Calls that a loan holds back are issued and return as ever. A thread that waits for one of them while the loan is its own
+ * would wait for itself: HK_WOULD_DEADLOCK. A call of such a thread that finds the run-ahead window full is issued beyond
+ * it. Only what is of x is held back: other elements of the array that x views are free.
+ *
+ * HK_BORROW_EXTERNAL is for memory that two libraries share for long (DLPack, the buffer protocol): the program itself keeps
+ * order. It reads after hk_wait(x), writes while no call on x is unfinished, and calls only see what it wrote before them. What
+ * it writes is not seen by the tape. In the serial engine, where calls run at once, all loans are like that. */
+HK_API const hk_status *hk_data_borrow(hk_array *x, hk_borrow_mode mode, hk_loan *loan);
+/* From any thread; loan->data must not be used any more. Fails where the loan is not out: returned before, or never made. Loans
+ * that are out when their runtime ends hold nothing back any more, which the standard error tells, and are to be returned all
+ * the same. Does not block. */
+HK_API const hk_status *hk_data_return(const hk_loan *loan);
+
 /* ---- writing ---------------------------------------------------------------------------------------- */
 
 /* x becomes the host values at `data` (C order, x's dtype, exactly `bytes` bytes), in program order;
@@ -150,6 +211,9 @@ HK_API void hk_recover(hk_array *x);
 HK_API hk_array *hk_from_host_at(hk_source at, const void *data, hk_dims shape, hk_dtype dtype,
                                  hk_device device);
 #define hk_from_host(...) hk_from_host_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_from_memory_at(hk_source at, void *data, hk_dims shape, hk_dtype dtype,
+                                   hk_device device, const hk_memory_options *options);
+#define hk_from_memory(...) hk_from_memory_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_scalar_at(hk_source at, double value, hk_dtype dtype, hk_device device);
 #define hk_scalar(...) hk_scalar_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_slice_at(hk_source at, hk_array *x, int axis, int64_t begin, int64_t end);
@@ -160,10 +224,16 @@ HK_API hk_array *hk_transpose_at(hk_source at, hk_array *x);
 #define hk_transpose(...) hk_transpose_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_permute_at(hk_source at, hk_array *x, const int *axes, int count);
 #define hk_permute(...) hk_permute_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_view_at(hk_source at, hk_array *x, hk_dims shape, const int64_t *strides,
+                            int64_t offset);
+#define hk_view(...) hk_view_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_broadcast_to_at(hk_source at, hk_array *x, hk_dims shape);
 #define hk_broadcast_to(...) hk_broadcast_to_at(HK_SOURCE, __VA_ARGS__)
 HK_API const hk_status *hk_to_host_at(hk_source at, hk_array *x, void *out, size_t bytes);
 #define hk_to_host(...) hk_to_host_at(HK_SOURCE, __VA_ARGS__)
+HK_API const hk_status *hk_data_borrow_at(hk_source at, hk_array *x, hk_borrow_mode mode,
+                                          hk_loan *loan);
+#define hk_data_borrow(...) hk_data_borrow_at(HK_SOURCE, __VA_ARGS__)
 HK_API double hk_item_at(hk_source at, hk_array *x, const hk_status **status);
 #define hk_item(...) hk_item_at(HK_SOURCE, __VA_ARGS__)
 HK_API void hk_write_at(hk_source at, hk_array *x, const void *data, size_t bytes);

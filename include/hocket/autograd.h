@@ -9,7 +9,7 @@
  * A gradient is right or it is failed. Where something writes over what a gradient will read, between the recorded call and
  * hk_backward, the gradients that read it are failed by a record that names both lines. Ranges of bytes count: a slice beside
  * may be written. While recording, no call may write into an array that wants a gradient, nor write what wants one into an
- * array: that array is failed, and keeps its bytes (hk_recover). */
+ * array: that array is failed, and keeps its bytes (hk_recover). hk_write may write into attached arrays, not into results. */
 #ifndef HOCKET_AUTOGRAD_H
 #define HOCKET_AUTOGRAD_H
 

@@ -44,6 +44,11 @@ static inline hk_device_memory hk_device_get_memory(hk_device device)
 
 /* "cpu", "sim" or "cuda"; "failed" for a failed device. Static text. */
 HK_API const char *hk_device_kind(hk_device device);
+/* Its place for hk_device_at; -1 for a failed device. */
+HK_API int hk_device_index(hk_device device);
+/* Among those of its kind, from 0; the number of a GPU for CUDA (which "cuda:0/0" and "cuda:0/1" share), as DLPack wants it. The
+ * same in each runtime of a process, and for sim and cpu the number in the name. -1 for a failed device. */
+HK_API int hk_device_ordinal(hk_device device);
 /* True for a device whose times are a model's. */
 HK_API bool hk_device_is_simulated(hk_device device);
 /* What a simulated device models: "simulated: 20 GFLOP/s, link 4 GB/s + 10 us, ..."; which GPU one is; "" for others.

@@ -46,6 +46,76 @@ typedef struct hk_min_options {
 } hk_min_options;
 HK_API hk_array *hk_min(hk_array *x, const hk_min_options *options);
 
+/* y = product of x over axes. Product of the elements along axes (all by default); 1 for none.
+ * float32 is multiplied in double precision; integers and bool give int64, which wraps around.
+ * Not on GPUs yet. */
+typedef struct hk_prod_options {
+    hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
+    bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
+} hk_prod_options;
+HK_API hk_array *hk_prod(hk_array *x, const hk_prod_options *options);
+
+/* y = sqrt(sum of x * x over axes). Euclidean (Frobenius) norm along axes (all by default); 0
+ * for none. The gradient is 0 where the norm is. Not on GPUs yet. */
+typedef struct hk_norm_options {
+    hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
+    bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
+} hk_norm_options;
+HK_API hk_array *hk_norm(hk_array *x, const hk_norm_options *options);
+
+/* y = how many of x over axes are not 0. How many elements along axes (all by default) are not
+ * 0, as int64; a NaN is not. Not on GPUs yet. No gradient: its result does not vary smoothly. */
+typedef struct hk_count_nonzero_options {
+    hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
+    bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
+} hk_count_nonzero_options;
+HK_API hk_array *hk_count_nonzero(hk_array *x, const hk_count_nonzero_options *options);
+
+/* Whether any element along axes (all by default) is not 0, as bool; false for none. NaN is not
+ * 0. Not on GPUs yet. No gradient: its result does not vary smoothly. */
+typedef struct hk_any_options {
+    hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
+    bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
+} hk_any_options;
+HK_API hk_array *hk_any(hk_array *x, const hk_any_options *options);
+
+/* Whether all elements along axes (all by default) are not 0, as bool; true for none. NaN is not
+ * 0. Not on GPUs yet. No gradient: its result does not vary smoothly. */
+typedef struct hk_all_options {
+    hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
+    bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
+} hk_all_options;
+HK_API hk_array *hk_all(hk_array *x, const hk_all_options *options);
+
+/* y = sum of (x - mean)^2 over axes / (how many they are - correction). Variance along axes (all
+ * by default): squared distances from the mean, divided by how many they are less correction.
+ * Integers and bool give float64. */
+typedef struct hk_var_options {
+    hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
+    bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
+    double correction; /* taken from the number of elements; 1 for a sample's variance (default:
+                          0) */
+} hk_var_options;
+HK_API hk_array *hk_var(hk_array *x, const hk_var_options *options);
+
+/* y = sqrt(sum of (x - mean)^2 over axes / (how many they are - correction)). Standard deviation
+ * along axes (all by default): the square root of hk_var. */
+typedef struct hk_std_options {
+    hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
+    bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
+    double correction; /* taken from the number of elements; 1 for a sample's variance (default:
+                          0) */
+} hk_std_options;
+HK_API hk_array *hk_std(hk_array *x, const hk_std_options *options);
+
+/* y = ln(sum of e ** x over axes). Logarithm of the sum of exponentials along axes (all by
+ * default), without overflow; -inf for none. Not on GPUs yet. */
+typedef struct hk_logsumexp_options {
+    hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
+    bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
+} hk_logsumexp_options;
+HK_API hk_array *hk_logsumexp(hk_array *x, const hk_logsumexp_options *options);
+
 /* x + y. Sum. */
 HK_API hk_array *hk_add(hk_array *x, hk_array *y);
 HK_API void hk_add_into(hk_array *out, hk_array *x, hk_array *y);
@@ -75,6 +145,44 @@ HK_API void hk_minimum_into(hk_array *out, hk_array *x, hk_array *y);
 /* x ** y. x to the power of y. */
 HK_API hk_array *hk_power(hk_array *x, hk_array *y);
 HK_API void hk_power_into(hk_array *out, hk_array *x, hk_array *y);
+
+/* x - y floor(x / y). Remainder, of the divisor's sign. An integer divisor of 0 fails the
+ * result; of floats it gives NaN. */
+HK_API hk_array *hk_remainder(hk_array *x, hk_array *y);
+HK_API void hk_remainder_into(hk_array *out, hk_array *x, hk_array *y);
+
+/* floor(x / y). Quotient rounded down. An integer divisor of 0 fails the result; no gradient
+ * flows. */
+HK_API hk_array *hk_floor_divide(hk_array *x, hk_array *y);
+HK_API void hk_floor_divide_into(hk_array *out, hk_array *x, hk_array *y);
+
+/* atan2(x, y). Angle of the point (y, x), from -pi to pi: of x / y, in the quadrant that the
+ * signs tell. */
+HK_API hk_array *hk_atan2(hk_array *x, hk_array *y);
+HK_API void hk_atan2_into(hk_array *out, hk_array *x, hk_array *y);
+
+/* sqrt(x * x + y * y). Length of the hypotenuse, without overflow on the way. The gradient at 0
+ * is 0. */
+HK_API hk_array *hk_hypot(hk_array *x, hk_array *y);
+HK_API void hk_hypot_into(hk_array *out, hk_array *x, hk_array *y);
+
+/* |x| sign(y). x with the sign of y, also of its zeros and NaNs. */
+HK_API hk_array *hk_copysign(hk_array *x, hk_array *y);
+HK_API void hk_copysign_into(hk_array *out, hk_array *x, hk_array *y);
+
+/* the number next to x towards y. The number of the dtype that is next to x in the direction of
+ * y; y where they are equal. */
+HK_API hk_array *hk_nextafter(hk_array *x, hk_array *y);
+HK_API void hk_nextafter_into(hk_array *out, hk_array *x, hk_array *y);
+
+/* ln(e ** x + e ** y). Logarithm of the sum of exponentials, without overflow on the way. */
+HK_API hk_array *hk_logaddexp(hk_array *x, hk_array *y);
+HK_API void hk_logaddexp_into(hk_array *out, hk_array *x, hk_array *y);
+
+/* x >= 0 ? x : y x. Rectified linear unit with a slope y below 0, broadcast to x as any input
+ * is. */
+HK_API hk_array *hk_prelu(hk_array *x, hk_array *y);
+HK_API void hk_prelu_into(hk_array *out, hk_array *x, hk_array *y);
 
 /* -x. The opposite. */
 HK_API hk_array *hk_negative(hk_array *x);
@@ -111,6 +219,151 @@ HK_API void hk_tanh_into(hk_array *out, hk_array *x);
 /* max(x, 0). Rectified linear unit; NaN for NaN. The gradient at 0 is 0. */
 HK_API hk_array *hk_relu(hk_array *x);
 HK_API void hk_relu_into(hk_array *out, hk_array *x);
+
+/* 1 / x. Reciprocal. */
+HK_API hk_array *hk_reciprocal(hk_array *x);
+HK_API void hk_reciprocal_into(hk_array *out, hk_array *x);
+
+/* 1 / sqrt(x). Reciprocal square root: infinite for 0, NaN below. */
+HK_API hk_array *hk_rsqrt(hk_array *x);
+HK_API void hk_rsqrt_into(hk_array *out, hk_array *x);
+
+/* e ** x - 1. Exponential function less 1, precise near 0. */
+HK_API hk_array *hk_expm1(hk_array *x);
+HK_API void hk_expm1_into(hk_array *out, hk_array *x);
+
+/* ln(1 + x). Natural logarithm of 1 + x, precise near 0. */
+HK_API hk_array *hk_log1p(hk_array *x);
+HK_API void hk_log1p_into(hk_array *out, hk_array *x);
+
+/* log2(x). Logarithm to base 2: -inf for 0, NaN below. */
+HK_API hk_array *hk_log2(hk_array *x);
+HK_API void hk_log2_into(hk_array *out, hk_array *x);
+
+/* log10(x). Logarithm to base 10: -inf for 0, NaN below. */
+HK_API hk_array *hk_log10(hk_array *x);
+HK_API void hk_log10_into(hk_array *out, hk_array *x);
+
+/* sin(x). Sine. */
+HK_API hk_array *hk_sin(hk_array *x);
+HK_API void hk_sin_into(hk_array *out, hk_array *x);
+
+/* cos(x). Cosine. */
+HK_API hk_array *hk_cos(hk_array *x);
+HK_API void hk_cos_into(hk_array *out, hk_array *x);
+
+/* tan(x). Tangent. */
+HK_API hk_array *hk_tan(hk_array *x);
+HK_API void hk_tan_into(hk_array *out, hk_array *x);
+
+/* asin(x). Arc sine, from -pi / 2 to pi / 2; NaN outside of [-1, 1]. */
+HK_API hk_array *hk_asin(hk_array *x);
+HK_API void hk_asin_into(hk_array *out, hk_array *x);
+
+/* acos(x). Arc cosine, from 0 to pi; NaN outside of [-1, 1]. */
+HK_API hk_array *hk_acos(hk_array *x);
+HK_API void hk_acos_into(hk_array *out, hk_array *x);
+
+/* atan(x). Arc tangent, from -pi / 2 to pi / 2. */
+HK_API hk_array *hk_atan(hk_array *x);
+HK_API void hk_atan_into(hk_array *out, hk_array *x);
+
+/* sinh(x). Hyperbolic sine. */
+HK_API hk_array *hk_sinh(hk_array *x);
+HK_API void hk_sinh_into(hk_array *out, hk_array *x);
+
+/* cosh(x). Hyperbolic cosine. */
+HK_API hk_array *hk_cosh(hk_array *x);
+HK_API void hk_cosh_into(hk_array *out, hk_array *x);
+
+/* asinh(x). Inverse hyperbolic sine. */
+HK_API hk_array *hk_asinh(hk_array *x);
+HK_API void hk_asinh_into(hk_array *out, hk_array *x);
+
+/* acosh(x). Inverse hyperbolic cosine; NaN below 1. */
+HK_API hk_array *hk_acosh(hk_array *x);
+HK_API void hk_acosh_into(hk_array *out, hk_array *x);
+
+/* atanh(x). Inverse hyperbolic tangent; NaN outside of [-1, 1]. */
+HK_API hk_array *hk_atanh(hk_array *x);
+HK_API void hk_atanh_into(hk_array *out, hk_array *x);
+
+/* 2 / sqrt(pi) integral of e ** -t**2 from 0 to x. Error function. */
+HK_API hk_array *hk_erf(hk_array *x);
+HK_API void hk_erf_into(hk_array *out, hk_array *x);
+
+/* ceil(x). Rounded up to a whole number; integers stay. */
+HK_API hk_array *hk_ceil(hk_array *x);
+HK_API void hk_ceil_into(hk_array *out, hk_array *x);
+
+/* floor(x). Rounded down to a whole number; integers stay. */
+HK_API hk_array *hk_floor(hk_array *x);
+HK_API void hk_floor_into(hk_array *out, hk_array *x);
+
+/* trunc(x). Rounded towards 0 to a whole number; integers stay. */
+HK_API hk_array *hk_trunc(hk_array *x);
+HK_API void hk_trunc_into(hk_array *out, hk_array *x);
+
+/* round(x). Rounded to the nearest whole number, halves to the even one; integers stay. */
+HK_API hk_array *hk_round(hk_array *x);
+HK_API void hk_round_into(hk_array *out, hk_array *x);
+
+/* sign(x). -1, 0 or 1; NaN for NaN. */
+HK_API hk_array *hk_sign(hk_array *x);
+HK_API void hk_sign_into(hk_array *out, hk_array *x);
+
+/* x (1 + erf(x / sqrt(2))) / 2. Gaussian error linear unit: x times the normal distribution
+ * function. */
+HK_API hk_array *hk_gelu(hk_array *x);
+HK_API void hk_gelu_into(hk_array *out, hk_array *x);
+
+/* x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x**3))) / 2. An approximation of hk_gelu by tanh. */
+HK_API hk_array *hk_gelu_tanh(hk_array *x);
+HK_API void hk_gelu_tanh_into(hk_array *out, hk_array *x);
+
+/* x sigmoid(x). Sigmoid linear unit. */
+HK_API hk_array *hk_silu(hk_array *x);
+HK_API void hk_silu_into(hk_array *out, hk_array *x);
+
+/* ln(1 + e ** x). Softplus, a smooth form of hk_relu. */
+HK_API hk_array *hk_softplus(hk_array *x);
+HK_API void hk_softplus_into(hk_array *out, hk_array *x);
+
+/* x tanh(softplus(x)). Mish. */
+HK_API hk_array *hk_mish(hk_array *x);
+HK_API void hk_mish_into(hk_array *out, hk_array *x);
+
+/* min(max(x + 3, 0), 6) / 6. A sigmoid of three lines. */
+HK_API hk_array *hk_hard_sigmoid(hk_array *x);
+HK_API void hk_hard_sigmoid_into(hk_array *out, hk_array *x);
+
+/* x hard_sigmoid(x). x times hk_hard_sigmoid of it. */
+HK_API hk_array *hk_hard_swish(hk_array *x);
+HK_API void hk_hard_swish_into(hk_array *out, hk_array *x);
+
+/* x > 0 ? x : value (e ** x - 1). Exponential linear unit; value is what it tends to below,
+ * usually 1, with the other sign. */
+typedef struct hk_elu_arguments {
+    double value; /* the number */
+} hk_elu_arguments;
+HK_API hk_array *hk_elu(hk_array *x, double value);
+HK_API void hk_elu_into(hk_array *out, hk_array *x, double value);
+
+/* x > 0 ? x : value x. Rectified linear unit with a slope, value, below 0, usually 0.01. */
+typedef struct hk_leaky_relu_arguments {
+    double value; /* the number */
+} hk_leaky_relu_arguments;
+HK_API hk_array *hk_leaky_relu(hk_array *x, double value);
+HK_API void hk_leaky_relu_into(hk_array *out, hk_array *x, double value);
+
+/* min(max(x, min), max). x between two numbers, either of which may be infinite for none; others
+ * must be integers in range for integer arrays. */
+typedef struct hk_clip_arguments {
+    double min; /* the least result; -INFINITY: none */
+    double max; /* the largest result, which goes first; INFINITY: none */
+} hk_clip_arguments;
+HK_API hk_array *hk_clip(hk_array *x, double min, double max);
+HK_API void hk_clip_into(hk_array *out, hk_array *x, double min, double max);
 
 /* x + value. Sum with a number, which must be an integer in range for integer arrays. */
 typedef struct hk_add_scalar_arguments {
@@ -181,6 +434,67 @@ HK_API void hk_greater_equal_into(hk_array *out, hk_array *x, hk_array *y);
 /* condition ? x : y. Elements of x where condition, a bool array, holds, of y elsewhere. */
 HK_API hk_array *hk_where(hk_array *condition, hk_array *x, hk_array *y);
 HK_API void hk_where_into(hk_array *out, hk_array *condition, hk_array *x, hk_array *y);
+
+/* x is NaN. Whether x is NaN, as bool. No gradient: its result is a truth value. */
+HK_API hk_array *hk_isnan(hk_array *x);
+HK_API void hk_isnan_into(hk_array *out, hk_array *x);
+
+/* x is infinite. Whether x is infinite, as bool. No gradient: its result is a truth value. */
+HK_API hk_array *hk_isinf(hk_array *x);
+HK_API void hk_isinf_into(hk_array *out, hk_array *x);
+
+/* x is neither NaN nor infinite. Whether x is a finite number, as bool. No gradient: its result
+ * is a truth value. */
+HK_API hk_array *hk_isfinite(hk_array *x);
+HK_API void hk_isfinite_into(hk_array *out, hk_array *x);
+
+/* x has the sign -. Whether the sign of x is -, as bool; also of -0 and of NaN. No gradient: its
+ * result is a truth value. */
+HK_API hk_array *hk_signbit(hk_array *x);
+HK_API void hk_signbit_into(hk_array *out, hk_array *x);
+
+/* x and y. Whether both hold, as bool. No gradient: its result is a truth value. */
+HK_API hk_array *hk_logical_and(hk_array *x, hk_array *y);
+HK_API void hk_logical_and_into(hk_array *out, hk_array *x, hk_array *y);
+
+/* x or y. Whether one of them holds, as bool. No gradient: its result is a truth value. */
+HK_API hk_array *hk_logical_or(hk_array *x, hk_array *y);
+HK_API void hk_logical_or_into(hk_array *out, hk_array *x, hk_array *y);
+
+/* either x or y. Whether just one of them holds, as bool. No gradient: its result is a truth
+ * value. */
+HK_API hk_array *hk_logical_xor(hk_array *x, hk_array *y);
+HK_API void hk_logical_xor_into(hk_array *out, hk_array *x, hk_array *y);
+
+/* not x. Whether x does not hold, as bool. No gradient: its result is a truth value. */
+HK_API hk_array *hk_logical_not(hk_array *x);
+HK_API void hk_logical_not_into(hk_array *out, hk_array *x);
+
+/* x & y. Bits that are set in both. No gradient: it is of integers. */
+HK_API hk_array *hk_bitwise_and(hk_array *x, hk_array *y);
+HK_API void hk_bitwise_and_into(hk_array *out, hk_array *x, hk_array *y);
+
+/* x | y. Bits that are set in one of them. No gradient: it is of integers. */
+HK_API hk_array *hk_bitwise_or(hk_array *x, hk_array *y);
+HK_API void hk_bitwise_or_into(hk_array *out, hk_array *x, hk_array *y);
+
+/* x ^ y. Bits that are set in just one of them. No gradient: it is of integers. */
+HK_API hk_array *hk_bitwise_xor(hk_array *x, hk_array *y);
+HK_API void hk_bitwise_xor_into(hk_array *out, hk_array *x, hk_array *y);
+
+/* ~x. Bits that are not set; the other truth value for bool. No gradient: it is of integers. */
+HK_API hk_array *hk_bitwise_invert(hk_array *x);
+HK_API void hk_bitwise_invert_into(hk_array *out, hk_array *x);
+
+/* x << y. Bits moved up by y places, those above lost; 0 where there are no more. A negative y
+ * fails the result. No gradient: it is of integers. */
+HK_API hk_array *hk_bitwise_left_shift(hk_array *x, hk_array *y);
+HK_API void hk_bitwise_left_shift_into(hk_array *out, hk_array *x, hk_array *y);
+
+/* x >> y. Bits moved down by y places, filled with the sign: x over 2 ** y, rounded down. A
+ * negative y fails the result. No gradient: it is of integers. */
+HK_API hk_array *hk_bitwise_right_shift(hk_array *x, hk_array *y);
+HK_API void hk_bitwise_right_shift_into(hk_array *out, hk_array *x, hk_array *y);
 
 /* The same values in new memory, C order. */
 HK_API hk_array *hk_copy(hk_array *x);
@@ -286,6 +600,45 @@ typedef struct hk_argmax_arguments {
     int64_t axis; /* the axis to search along, which disappears */
 } hk_argmax_arguments;
 HK_API hk_array *hk_argmax(hk_array *x, int64_t axis);
+
+/* y[i] = sum of x[j] for j <= i. Sums of all elements up to each along an axis. float32 is added
+ * up in double precision; integers and bool give int64, which wraps around. Not on GPUs yet. */
+typedef struct hk_cumulative_sum_arguments {
+    int64_t axis; /* the axis along which elements are gathered */
+} hk_cumulative_sum_arguments;
+HK_API hk_array *hk_cumulative_sum(hk_array *x, int64_t axis);
+
+/* y[i] = product of x[j] for j <= i. Products of all elements up to each along an axis. float32
+ * is multiplied in double precision; integers and bool give int64, which wraps around. Not on
+ * GPUs yet. */
+typedef struct hk_cumulative_prod_arguments {
+    int64_t axis; /* the axis along which elements are gathered */
+} hk_cumulative_prod_arguments;
+HK_API hk_array *hk_cumulative_prod(hk_array *x, int64_t axis);
+
+/* Elements in order along an axis; equal ones stay in theirs. A NaN counts as larger than all
+ * numbers. Not on GPUs yet. */
+typedef struct hk_sort_arguments {
+    int64_t axis; /* the axis along which elements are sorted */
+    bool descending; /* the largest first */
+} hk_sort_arguments;
+HK_API hk_array *hk_sort(hk_array *x, int64_t axis, bool descending);
+
+/* Indices along an axis that put its elements in order, as int64; equal ones stay in theirs. A
+ * NaN counts as larger than all numbers. Not on GPUs yet. No gradient: its result is an index. */
+typedef struct hk_argsort_arguments {
+    int64_t axis; /* the axis along which elements are sorted */
+    bool descending; /* the largest first */
+} hk_argsort_arguments;
+HK_API hk_array *hk_argsort(hk_array *x, int64_t axis, bool descending);
+
+/* Where each element of x would be put into sorted, of one axis in rising order, to keep its
+ * order: an index from 0 to its size, as int64. A NaN counts as larger than all numbers. Not on
+ * GPUs yet. No gradient: its result is an index. */
+typedef struct hk_searchsorted_arguments {
+    bool right; /* behind elements that are equal, not before them */
+} hk_searchsorted_arguments;
+HK_API hk_array *hk_searchsorted(hk_array *sorted, hk_array *x, bool right);
 
 /* y[n,o,i,j] = bias[o] + sum over c, u, v of weight[o,c,u,v] *
  * x[n,c,i*stride-padding+u*dilation,j*stride-padding+v*dilation]. Two-dimensional convolution
@@ -452,7 +805,7 @@ HK_API hk_array *hk_pad(hk_array *x, int64_t axis, const int64_t *width, int64_t
 
 /* For each element of indices the entry of x that it names along the axis, at the same place
  * along the others. indices has x's shape but for the axis. A negative index counts from the
- * end; one out of range fails the result. */
+ * end; one out of range fails the result. Not on GPUs yet. */
 typedef struct hk_take_along_axis_arguments {
     int64_t axis; /* a negative one counts from the last */
 } hk_take_along_axis_arguments;
@@ -460,14 +813,14 @@ HK_API hk_array *hk_take_along_axis(hk_array *x, hk_array *indices, int64_t axis
 
 /* x, and to the entry that each element of indices names, as in hk_take_along_axis, the same
  * element of updates added. Where several name one entry they are added in their order. updates
- * has the shape of indices. */
+ * has the shape of indices. Not on GPUs yet. */
 typedef struct hk_scatter_add_arguments {
     int64_t axis; /* a negative one counts from the last */
 } hk_scatter_add_arguments;
 HK_API hk_array *hk_scatter_add(hk_array *x, hk_array *indices, hk_array *updates, int64_t axis);
 
 /* The entries of an axis that indices, of one axis, names, such as rows of a table. A negative
- * index counts from the end; one out of range fails the result. */
+ * index counts from the end; one out of range fails the result. Not on GPUs yet. */
 typedef struct hk_index_select_arguments {
     int64_t axis; /* a negative one counts from the last */
 } hk_index_select_arguments;
@@ -482,6 +835,23 @@ HK_API hk_array *hk_max_at(hk_source at, hk_array *x, const hk_max_options *opti
 #define hk_max(...) hk_max_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_min_at(hk_source at, hk_array *x, const hk_min_options *options);
 #define hk_min(...) hk_min_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_prod_at(hk_source at, hk_array *x, const hk_prod_options *options);
+#define hk_prod(...) hk_prod_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_norm_at(hk_source at, hk_array *x, const hk_norm_options *options);
+#define hk_norm(...) hk_norm_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_count_nonzero_at(hk_source at, hk_array *x,
+                                     const hk_count_nonzero_options *options);
+#define hk_count_nonzero(...) hk_count_nonzero_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_any_at(hk_source at, hk_array *x, const hk_any_options *options);
+#define hk_any(...) hk_any_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_all_at(hk_source at, hk_array *x, const hk_all_options *options);
+#define hk_all(...) hk_all_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_var_at(hk_source at, hk_array *x, const hk_var_options *options);
+#define hk_var(...) hk_var_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_std_at(hk_source at, hk_array *x, const hk_std_options *options);
+#define hk_std(...) hk_std_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_logsumexp_at(hk_source at, hk_array *x, const hk_logsumexp_options *options);
+#define hk_logsumexp(...) hk_logsumexp_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_add_at(hk_source at, hk_array *x, hk_array *y);
 #define hk_add(...) hk_add_at(HK_SOURCE, __VA_ARGS__)
 HK_API void hk_add_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
@@ -510,6 +880,38 @@ HK_API hk_array *hk_power_at(hk_source at, hk_array *x, hk_array *y);
 #define hk_power(...) hk_power_at(HK_SOURCE, __VA_ARGS__)
 HK_API void hk_power_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
 #define hk_power_into(...) hk_power_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_remainder_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_remainder(...) hk_remainder_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_remainder_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
+#define hk_remainder_into(...) hk_remainder_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_floor_divide_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_floor_divide(...) hk_floor_divide_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_floor_divide_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
+#define hk_floor_divide_into(...) hk_floor_divide_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_atan2_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_atan2(...) hk_atan2_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_atan2_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
+#define hk_atan2_into(...) hk_atan2_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_hypot_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_hypot(...) hk_hypot_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_hypot_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
+#define hk_hypot_into(...) hk_hypot_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_copysign_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_copysign(...) hk_copysign_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_copysign_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
+#define hk_copysign_into(...) hk_copysign_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_nextafter_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_nextafter(...) hk_nextafter_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_nextafter_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
+#define hk_nextafter_into(...) hk_nextafter_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_logaddexp_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_logaddexp(...) hk_logaddexp_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_logaddexp_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
+#define hk_logaddexp_into(...) hk_logaddexp_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_prelu_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_prelu(...) hk_prelu_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_prelu_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
+#define hk_prelu_into(...) hk_prelu_into_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_negative_at(hk_source at, hk_array *x);
 #define hk_negative(...) hk_negative_at(HK_SOURCE, __VA_ARGS__)
 HK_API void hk_negative_into_at(hk_source at, hk_array *out, hk_array *x);
@@ -546,6 +948,138 @@ HK_API hk_array *hk_relu_at(hk_source at, hk_array *x);
 #define hk_relu(...) hk_relu_at(HK_SOURCE, __VA_ARGS__)
 HK_API void hk_relu_into_at(hk_source at, hk_array *out, hk_array *x);
 #define hk_relu_into(...) hk_relu_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_reciprocal_at(hk_source at, hk_array *x);
+#define hk_reciprocal(...) hk_reciprocal_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_reciprocal_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_reciprocal_into(...) hk_reciprocal_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_rsqrt_at(hk_source at, hk_array *x);
+#define hk_rsqrt(...) hk_rsqrt_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_rsqrt_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_rsqrt_into(...) hk_rsqrt_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_expm1_at(hk_source at, hk_array *x);
+#define hk_expm1(...) hk_expm1_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_expm1_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_expm1_into(...) hk_expm1_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_log1p_at(hk_source at, hk_array *x);
+#define hk_log1p(...) hk_log1p_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_log1p_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_log1p_into(...) hk_log1p_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_log2_at(hk_source at, hk_array *x);
+#define hk_log2(...) hk_log2_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_log2_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_log2_into(...) hk_log2_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_log10_at(hk_source at, hk_array *x);
+#define hk_log10(...) hk_log10_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_log10_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_log10_into(...) hk_log10_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_sin_at(hk_source at, hk_array *x);
+#define hk_sin(...) hk_sin_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_sin_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_sin_into(...) hk_sin_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_cos_at(hk_source at, hk_array *x);
+#define hk_cos(...) hk_cos_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_cos_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_cos_into(...) hk_cos_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_tan_at(hk_source at, hk_array *x);
+#define hk_tan(...) hk_tan_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_tan_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_tan_into(...) hk_tan_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_asin_at(hk_source at, hk_array *x);
+#define hk_asin(...) hk_asin_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_asin_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_asin_into(...) hk_asin_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_acos_at(hk_source at, hk_array *x);
+#define hk_acos(...) hk_acos_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_acos_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_acos_into(...) hk_acos_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_atan_at(hk_source at, hk_array *x);
+#define hk_atan(...) hk_atan_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_atan_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_atan_into(...) hk_atan_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_sinh_at(hk_source at, hk_array *x);
+#define hk_sinh(...) hk_sinh_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_sinh_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_sinh_into(...) hk_sinh_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_cosh_at(hk_source at, hk_array *x);
+#define hk_cosh(...) hk_cosh_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_cosh_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_cosh_into(...) hk_cosh_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_asinh_at(hk_source at, hk_array *x);
+#define hk_asinh(...) hk_asinh_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_asinh_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_asinh_into(...) hk_asinh_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_acosh_at(hk_source at, hk_array *x);
+#define hk_acosh(...) hk_acosh_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_acosh_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_acosh_into(...) hk_acosh_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_atanh_at(hk_source at, hk_array *x);
+#define hk_atanh(...) hk_atanh_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_atanh_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_atanh_into(...) hk_atanh_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_erf_at(hk_source at, hk_array *x);
+#define hk_erf(...) hk_erf_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_erf_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_erf_into(...) hk_erf_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_ceil_at(hk_source at, hk_array *x);
+#define hk_ceil(...) hk_ceil_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_ceil_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_ceil_into(...) hk_ceil_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_floor_at(hk_source at, hk_array *x);
+#define hk_floor(...) hk_floor_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_floor_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_floor_into(...) hk_floor_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_trunc_at(hk_source at, hk_array *x);
+#define hk_trunc(...) hk_trunc_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_trunc_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_trunc_into(...) hk_trunc_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_round_at(hk_source at, hk_array *x);
+#define hk_round(...) hk_round_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_round_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_round_into(...) hk_round_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_sign_at(hk_source at, hk_array *x);
+#define hk_sign(...) hk_sign_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_sign_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_sign_into(...) hk_sign_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_gelu_at(hk_source at, hk_array *x);
+#define hk_gelu(...) hk_gelu_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_gelu_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_gelu_into(...) hk_gelu_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_gelu_tanh_at(hk_source at, hk_array *x);
+#define hk_gelu_tanh(...) hk_gelu_tanh_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_gelu_tanh_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_gelu_tanh_into(...) hk_gelu_tanh_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_silu_at(hk_source at, hk_array *x);
+#define hk_silu(...) hk_silu_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_silu_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_silu_into(...) hk_silu_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_softplus_at(hk_source at, hk_array *x);
+#define hk_softplus(...) hk_softplus_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_softplus_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_softplus_into(...) hk_softplus_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_mish_at(hk_source at, hk_array *x);
+#define hk_mish(...) hk_mish_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_mish_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_mish_into(...) hk_mish_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_hard_sigmoid_at(hk_source at, hk_array *x);
+#define hk_hard_sigmoid(...) hk_hard_sigmoid_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_hard_sigmoid_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_hard_sigmoid_into(...) hk_hard_sigmoid_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_hard_swish_at(hk_source at, hk_array *x);
+#define hk_hard_swish(...) hk_hard_swish_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_hard_swish_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_hard_swish_into(...) hk_hard_swish_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_elu_at(hk_source at, hk_array *x, double value);
+#define hk_elu(...) hk_elu_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_elu_into_at(hk_source at, hk_array *out, hk_array *x, double value);
+#define hk_elu_into(...) hk_elu_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_leaky_relu_at(hk_source at, hk_array *x, double value);
+#define hk_leaky_relu(...) hk_leaky_relu_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_leaky_relu_into_at(hk_source at, hk_array *out, hk_array *x, double value);
+#define hk_leaky_relu_into(...) hk_leaky_relu_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_clip_at(hk_source at, hk_array *x, double min, double max);
+#define hk_clip(...) hk_clip_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_clip_into_at(hk_source at, hk_array *out, hk_array *x, double min, double max);
+#define hk_clip_into(...) hk_clip_into_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_add_scalar_at(hk_source at, hk_array *x, double value);
 #define hk_add_scalar(...) hk_add_scalar_at(HK_SOURCE, __VA_ARGS__)
 HK_API void hk_add_scalar_into_at(hk_source at, hk_array *out, hk_array *x, double value);
@@ -599,6 +1133,62 @@ HK_API hk_array *hk_where_at(hk_source at, hk_array *condition, hk_array *x, hk_
 HK_API void hk_where_into_at(hk_source at, hk_array *out, hk_array *condition, hk_array *x,
                              hk_array *y);
 #define hk_where_into(...) hk_where_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_isnan_at(hk_source at, hk_array *x);
+#define hk_isnan(...) hk_isnan_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_isnan_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_isnan_into(...) hk_isnan_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_isinf_at(hk_source at, hk_array *x);
+#define hk_isinf(...) hk_isinf_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_isinf_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_isinf_into(...) hk_isinf_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_isfinite_at(hk_source at, hk_array *x);
+#define hk_isfinite(...) hk_isfinite_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_isfinite_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_isfinite_into(...) hk_isfinite_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_signbit_at(hk_source at, hk_array *x);
+#define hk_signbit(...) hk_signbit_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_signbit_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_signbit_into(...) hk_signbit_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_logical_and_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_logical_and(...) hk_logical_and_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_logical_and_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
+#define hk_logical_and_into(...) hk_logical_and_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_logical_or_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_logical_or(...) hk_logical_or_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_logical_or_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
+#define hk_logical_or_into(...) hk_logical_or_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_logical_xor_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_logical_xor(...) hk_logical_xor_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_logical_xor_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
+#define hk_logical_xor_into(...) hk_logical_xor_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_logical_not_at(hk_source at, hk_array *x);
+#define hk_logical_not(...) hk_logical_not_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_logical_not_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_logical_not_into(...) hk_logical_not_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_bitwise_and_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_bitwise_and(...) hk_bitwise_and_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_bitwise_and_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
+#define hk_bitwise_and_into(...) hk_bitwise_and_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_bitwise_or_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_bitwise_or(...) hk_bitwise_or_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_bitwise_or_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
+#define hk_bitwise_or_into(...) hk_bitwise_or_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_bitwise_xor_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_bitwise_xor(...) hk_bitwise_xor_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_bitwise_xor_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
+#define hk_bitwise_xor_into(...) hk_bitwise_xor_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_bitwise_invert_at(hk_source at, hk_array *x);
+#define hk_bitwise_invert(...) hk_bitwise_invert_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_bitwise_invert_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_bitwise_invert_into(...) hk_bitwise_invert_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_bitwise_left_shift_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_bitwise_left_shift(...) hk_bitwise_left_shift_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_bitwise_left_shift_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
+#define hk_bitwise_left_shift_into(...) hk_bitwise_left_shift_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_bitwise_right_shift_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_bitwise_right_shift(...) hk_bitwise_right_shift_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_bitwise_right_shift_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
+#define hk_bitwise_right_shift_into(...) hk_bitwise_right_shift_into_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_copy_at(hk_source at, hk_array *x);
 #define hk_copy(...) hk_copy_at(HK_SOURCE, __VA_ARGS__)
 HK_API void hk_copy_into_at(hk_source at, hk_array *out, hk_array *x);
@@ -640,6 +1230,16 @@ HK_API hk_array *hk_log_softmax_at(hk_source at, hk_array *x, int64_t axis);
 #define hk_log_softmax(...) hk_log_softmax_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_argmax_at(hk_source at, hk_array *x, int64_t axis);
 #define hk_argmax(...) hk_argmax_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_cumulative_sum_at(hk_source at, hk_array *x, int64_t axis);
+#define hk_cumulative_sum(...) hk_cumulative_sum_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_cumulative_prod_at(hk_source at, hk_array *x, int64_t axis);
+#define hk_cumulative_prod(...) hk_cumulative_prod_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_sort_at(hk_source at, hk_array *x, int64_t axis, bool descending);
+#define hk_sort(...) hk_sort_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_argsort_at(hk_source at, hk_array *x, int64_t axis, bool descending);
+#define hk_argsort(...) hk_argsort_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_searchsorted_at(hk_source at, hk_array *sorted, hk_array *x, bool right);
+#define hk_searchsorted(...) hk_searchsorted_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_conv2d_at(hk_source at, hk_array *x, hk_array *weight, hk_array *bias,
                               const hk_conv2d_options *options);
 #define hk_conv2d(...) hk_conv2d_at(HK_SOURCE, __VA_ARGS__)

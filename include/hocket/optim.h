@@ -18,10 +18,108 @@ typedef struct hk_sgd_options {
  * its old values kept for hk_recover. */
 HK_API void hk_sgd(hk_array *const *params, int count, const hk_sgd_options *options);
 
+/* ---- optimisers that keep state ---------------------------------------------------------------------- */
+
+/* What updates a list of parameters and keeps what it needs from step to step, on their devices. Counted; the functions may be
+ * called from any thread, each step by one at a time. A step may be captured: replays count steps and see new learning rates. */
+typedef struct hk_optimizer hk_optimizer;
+
+/* Zero means the default, which depends on the method: see hk_optimizer_create. */
+typedef struct hk_optimizer_options {
+    double lr;    /* learning rate, > 0 */
+    double batch; /* how many samples the loss was summed over; default 1 */
+    double
+        weight_decay; /* >= 0; an L2 penalty, but of adamw: taken off the parameter itself, times lr */
+    double momentum; /* momentum, [0, 1) */
+    double beta1,
+        beta2;      /* adam, adamw, [0, 1): of the averages of gradients and of their squares */
+    double rho;     /* rmsprop, adadelta, [0, 1): of the average of squares */
+    double epsilon; /* > 0: what divisors are kept from 0 by */
+    bool nesterov;  /* momentum: Nesterov's (Sutskever et al. 2013) */
+} hk_optimizer_options;
+
+/* An optimiser of count parameters with attached gradients: contiguous, float32 or float64, on any devices; retained. method and
+ * defaults of lr, (other values) are:
+ *
+ *   "momentum"  0.01 (momentum 0.9)              v = momentum v + g; p -= lr v            (Polyak 1964)
+ *   "adam"      0.001 (0.9, 0.999, 1e-8)         p -= lr m / (sqrt(v) + epsilon)          (Kingma, Ba 2015)
+ *   "adamw"     the same                         the same, weight decay apart             (Loshchilov, Hutter 2019)
+ *   "rmsprop"   0.01 (rho 0.99, 1e-8)            p -= lr g / (sqrt(v) + epsilon)          (Hinton 2012)
+ *   "adagrad"   0.01 (1e-10)                     v += g^2; p -= lr g / (sqrt(v) + epsilon) (Duchi et al. 2011)
+ *   "adadelta"  1 (rho 0.9, 1e-6)                p -= lr sqrt(u + epsilon) / sqrt(v + epsilon) g   (Zeiler 2012)
+ *
+ * A method without state is hk_sgd. options may be NULL. Never NULL: what is wrong with the arguments is said by hk_optimizer_status, and steps of such an
+ * optimiser fail its parameters. Issues calls that make the state; does not wait. */
+HK_API hk_optimizer *hk_optimizer_create(const char *method, hk_array *const *params, int count,
+                                         const hk_optimizer_options *options);
+/* Borrowed; ok, or what was wrong when it was made. NULL is no optimiser, which is said too. */
+HK_API const hk_status *hk_optimizer_status(const hk_optimizer *optimizer);
+/* One step: every parameter, and its state, from its gradient. Never waits, never recorded. A parameter without a gradient is
+ * failed. Where a gradient has failed so are parameter and state, with their old values kept for hk_recover: the
+ * step counts all the same. */
+HK_API void hk_optimizer_step(hk_optimizer *optimizer);
+/* From the next step on, of replays too; in program order, does not wait. Fails the coefficients where lr is not finite or below
+ * 0. */
+HK_API void hk_optimizer_set_lr(hk_optimizer *optimizer, double lr);
+/* What was set last. */
+HK_API double hk_optimizer_get_lr(const hk_optimizer *optimizer);
+/* All that it keeps, to be saved, overwritten with what was saved, or recovered: of each device "coefficients.I", float64(2,),
+ * learning rate and steps done; of each parameter "state.I", (slots, shape...). Borrowed. NULL at index
+ * hk_optimizer_array_count, which is 0 for one that could not be made. name (may be NULL) gets at most bytes. */
+HK_API int hk_optimizer_array_count(const hk_optimizer *optimizer);
+HK_API hk_array *hk_optimizer_array(const hk_optimizer *optimizer, int index, char *name,
+                                    size_t bytes);
+HK_API hk_optimizer *hk_optimizer_retain(hk_optimizer *optimizer);
+/* NULL is ignored. */
+HK_API void hk_optimizer_release(hk_optimizer *optimizer);
+
+/* ---- gradients, before a step ------------------------------------------------------------------------ */
+
+/* Scales the gradients of all parameters so that their norm together is at most `norm` (> 0); smaller ones stay bit for bit.
+ * Never waits. Returns the norm before, an array () of the first parameter's dtype and device, of the current scope. Parameters
+ * are of one dtype, on any devices. Bad arguments fail the result, and the gradients stay as they are; where
+ * one has failed, so have all. */
+HK_API hk_array *hk_clip_grad_norm(hk_array *const *params, int count, double norm);
+/* Each element of the gradients to [-limit, limit]. Never waits. */
+HK_API void hk_clip_grad_value(hk_array *const *params, int count, double limit);
+
+/* ---- learning rates by step --------------------------------------------------------------------------- */
+
+/* Plain functions of the number of steps done, for hk_optimizer_set_lr. */
+
+/* lr times factor for each `every` steps. */
+HK_API double hk_lr_step(double lr, int64_t step, int64_t every, double factor);
+/* From lr to last along half a cosine in `steps` steps, last after them (Loshchilov, Hutter 2017). */
+HK_API double hk_lr_cosine(double lr, int64_t step, int64_t steps, double last);
+/* A straight line from lr / steps at step 0 to lr at step steps - 1, lr after it. */
+HK_API double hk_lr_warm_up(double lr, int64_t step, int64_t steps);
+
+typedef struct hk_lr_plateau {
+    double factor;         /* what lr is multiplied by */
+    int patience;          /* values without a better one that are borne */
+    double best;           /* set by hk_lr_plateau_next; begin with seen 0 */
+    int64_t seen, waiting; /* likewise */
+} hk_lr_plateau;
+/* lr after one more value (a loss: smaller is better); a NaN is no better one. */
+HK_API double hk_lr_plateau_next(hk_lr_plateau *plateau, double lr, double value);
+
 /* The same with the source position of the call: see HK_SOURCE. */
 HK_API void hk_sgd_at(hk_source at, hk_array *const *params, int count,
                       const hk_sgd_options *options);
 #define hk_sgd(...) hk_sgd_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_optimizer *hk_optimizer_create_at(hk_source at, const char *method,
+                                            hk_array *const *params, int count,
+                                            const hk_optimizer_options *options);
+#define hk_optimizer_create(...) hk_optimizer_create_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_optimizer_step_at(hk_source at, hk_optimizer *optimizer);
+#define hk_optimizer_step(...) hk_optimizer_step_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_optimizer_set_lr_at(hk_source at, hk_optimizer *optimizer, double lr);
+#define hk_optimizer_set_lr(...) hk_optimizer_set_lr_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_clip_grad_norm_at(hk_source at, hk_array *const *params, int count,
+                                      double norm);
+#define hk_clip_grad_norm(...) hk_clip_grad_norm_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_clip_grad_value_at(hk_source at, hk_array *const *params, int count, double limit);
+#define hk_clip_grad_value(...) hk_clip_grad_value_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS
 

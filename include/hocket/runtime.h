@@ -89,9 +89,33 @@ HK_API const hk_status *hk_runtime_init(const hk_runtime_options *options);
  * be amid calls on arrays, or on no device (a zeroed hk_device): these end on the runtime they began on. */
 HK_API void hk_runtime_deinit(void);
 
+/* For front ends whose threads have a lock that a wait is not to hold, and signals to look for: a language's interpreter.
+ *
+ * `begin` is called by a thread that is about to block, and `end` when it goes on, once each; a wait that need not block calls
+ * neither. This concerns all waits: the blockers of hocket/array.h, hocket/device.h and here, and calls that wait for room in
+ * the run-ahead window. Between them the thread may run tasks of Hocket's own, which call nothing of the program's; where hooks
+ * are set it takes none that is expected to take longer than 20 us. When `end` is called, the thread has nothing that others
+ * wait for.
+ *
+ * `interrupted` is called between begin and end, every 20 ms or so and at least every 50 ms, and may take the lock for that
+ * while. When it says true the wait ends: what returns a record returns HK_INTERRUPTED, and no array fails; a call that waited
+ * for room is issued all the same, beyond the window. It may call anything of Hocket's; where it was called by hk_wait_all
+ * or hk_wait_device, these two fail with HK_WOULD_DEADLOCK. hk_runtime_deinit calls no hook. */
+typedef struct hk_wait_hooks {
+    size_t struct_bytes;          /* sizeof(hk_wait_hooks) */
+    void (*begin)(void *context); /* may be NULL, together with end */
+    void (*end)(void *context);
+    bool (*interrupted)(void *context); /* may be NULL */
+    void *context;
+} hk_wait_hooks;
+/* Copies the hooks, which serve all threads and runtimes of the process from now on; NULL: none, as at first. To be called
+ * where no other thread does. Does not block, and starts no runtime. Fails where the struct is not one. */
+HK_API const hk_status *hk_wait_hooks_set(const hk_wait_hooks *hooks);
+
 /* Blocks until every call issued before it, by any thread, has finished. Returns a snapshot: the
  * earliest root failure not yet cleared (in issue order) and how many there are, arrays dropped since
- * included; the same at each call until hk_failures_clear. Fails with HK_WOULD_DEADLOCK in a task. */
+ * included; the same at each call until hk_failures_clear. Fails with HK_WOULD_DEADLOCK in a task,
+ * and with HK_INTERRUPTED where a hook says so. */
 HK_API const hk_status *hk_wait_all(void);
 
 /* Forgets the failures that hk_wait_all reports. Failed arrays stay failed. Does not block. */

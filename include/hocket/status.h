@@ -24,7 +24,9 @@ typedef enum hk_code {
     HK_CANCELLED,        /* the runtime ended before the call ran */
     HK_FORKED,           /* the handle belongs to the process that forked this one */
     HK_WOULD_DEADLOCK,   /* waiting inside a task */
-    HK_INJECTED          /* a failure that a test asked for */
+    HK_INJECTED,         /* a failure that a test asked for */
+    HK_TIMEOUT,          /* not yet: a wait with a time limit reached it; nothing has failed */
+    HK_INTERRUPTED       /* a hook ended the wait (hk_wait_hooks); nothing has failed */
 } hk_code;
 
 typedef struct hk_status hk_status;

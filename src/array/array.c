@@ -1,6 +1,7 @@
 /* Handles: making, counting, facts. */
 #include "array/array.h"
 
+#include "array/axis.h"
 #include "array/handle.h"
 #include "base/config.h"
 #include "base/sanitizer.h"
@@ -161,15 +162,22 @@ int hk_ndim(const hk_array *x)
 
 int64_t hk_dim(const hk_array *x, int axis)
 {
-    if (!x)
-        return 0;
-    int64_t index = axis < 0 ? (int64_t)axis + x->shape.ndim : axis;
-    return index >= 0 && index < x->shape.ndim ? x->shape.dims[index] : 0;
+    return x && hki_axis_exists(axis, x->shape.ndim)
+               ? x->shape.dims[hki_axis_from_front(axis, x->shape.ndim)]
+               : 0;
 }
 
 hk_dims hk_dims_get(const hk_array *x)
 {
     return x ? x->shape : (hk_dims){0};
+}
+
+hk_dims hk_strides_get(const hk_array *x)
+{
+    hk_dims strides = {.ndim = hk_ndim(x)};
+    for (int i = 0; i < strides.ndim; i++)
+        strides.dims[i] = x->strides[i];
+    return strides;
 }
 
 int64_t hk_size(const hk_array *x)

@@ -42,7 +42,7 @@ typedef struct hki_shape_view {
 struct hk_array {
     atomic_uint refs;
     bool failed;    /* at the call: no dimensions, one reserved byte range to carry the record */
-    bool read_only; /* broadcast views */
+    bool read_only; /* views whose elements share memory, and memory for reading */
     union {
         hki_shape_view view;
         struct {
@@ -64,8 +64,9 @@ struct hki_storage {
     hki_var var; /* byte ranges from 0; its runtime is NULL where `record` is set */
     hki_device *device;
     uint64_t bytes;         /* 0 for empty arrays and failed ones */
-    bool is_pinned;         /* its memory is of device->pinned */
-    bool is_small;          /* its memory is `room` */
+    bool is_pinned : 1;     /* its memory is of device->pinned */
+    bool is_small : 1;      /* its memory is `room` */
+    bool is_foreign : 1;    /* its memory is the program's: see hk_from_memory */
     atomic_bool is_passing; /* its memory goes back to the system when it is freed */
     _Atomic(unsigned char)
         released;      /* see released.c; 0 but where it carries the record of a released handle */
@@ -78,7 +79,14 @@ struct hki_storage {
     /* So that an array is one allocation: the handle that it is made with, and the memory of one of at most
      * HKI_SMALL_BYTES in the host's memory, from the first address here that is a multiple of that. */
     hk_array first;
-    char room[2 * HKI_SMALL_BYTES];
+    union {
+        char room[2 * HKI_SMALL_BYTES];
+        struct {
+            void (*free)(void *context); /* NULL: nobody wants to know */
+            void *context;
+            hki_storage *next; /* of those that are to be freed */
+        } foreign;
+    };
 };
 
 /* A new storage with one handle, whose fields are not set, and no memory yet; NULL when host memory is
@@ -86,6 +94,10 @@ struct hki_storage {
 hki_storage *hki_storage_create(hki_device *device, uint64_t bytes);
 /* The same, of pinned memory where the device has some. */
 hki_storage *hki_storage_create_pinned(hki_device *device, uint64_t bytes);
+/* The same over memory of the program's: bytes > 0 at `data`, of the host's memory. The last user of the storage calls free, or
+ * has a thread of the library's own do so where it may have locks or be in a task. NULL, with free not called: no memory. */
+hki_storage *hki_storage_create_foreign(hki_device *device, uint64_t bytes, void *data,
+                                        void (*free)(void *context), void *context);
 /* A storage without memory that just carries the record (retained); its variable has no runtime. The device's runtime is
  * not NULL, and may have ended. */
 hki_storage *hki_storage_create_detached(hki_device *device, const hk_status *record);
@@ -131,9 +143,9 @@ extern void (*hki_array_autograd_drop)(void *autograd);
  * its elements, as its shape, strides and offset say. Called by hki_array_view. */
 extern void (*hki_array_view_record)(hk_array *source, hk_array *view);
 
-/* Set once by the autograd room: the thread records, and x wants a gradient, so that writing into it would change values
- * behind the tape's back. */
-extern bool (*hki_array_is_recorded)(hk_array *x);
+/* Set once by the autograd room: the thread records, and x shows what a recorded call gave, so that values from outside would
+ * come behind the tape's back. */
+extern bool (*hki_array_is_result)(hk_array *x);
 
 /* In program order, `to` becomes the values of `from`, of the same shape and dtype, in another
  * device's memory, and fails where `from` has; neither has failed at its call. Asks and tells the
@@ -167,6 +179,9 @@ hk_array *hki_array_create_sized(hki_device *device, const hk_dims *shape, hk_dt
 /* A view of x's storage, read-only if x is; strides and offset in elements, from the storage's begin, and
  * within it. A view of a failed array is failed by the same record and has no dimensions. */
 hk_array *hki_array_view(hk_array *x, hk_dims shape, const int64_t *strides, int64_t offset);
+/* Gives a count of x (taken) to this thread's innermost scope, if there is one. Returns x; the static
+ * failed array when x is NULL or host memory is short, x is then released. */
+hk_array *hki_scope_add(hk_array *x);
 /* A failed array without dimensions. Its record is the earliest of: the failures of `inputs` (which may
  * still be on their way; NULL ones are skipped) and the one given; when an input's runtime or the
  * device's is not alive, the record that says so. Issues a task that carries it, which counts as a root
@@ -198,6 +213,9 @@ hki_access hki_array_access(const hk_array *x, unsigned mode);
 /* Blocks until what was issued before and writes x has finished; then, unless x is failed or in a task, calls
  * body (may be NULL) while later writers are held back. Returns the record, counted; x may be NULL. */
 const hk_status *hki_array_read(hk_array *x, void (*body)(void *), void *argument);
+
+/* A wait for x, which tasks may name: that may be interrupted. */
+hki_waiting hki_array_waiting(hk_array *x);
 
 /* x where threads can read it: x itself, or, where its device's memory is not the host's, a new
  * contiguous array of the default device with its values on their way, or with its failure. Counted,
@@ -236,6 +254,11 @@ bool hki_dims_equal(const hk_dims *a, const hk_dims *b);
 bool hki_dims_broadcast(const hk_dims *a, const hk_dims *b, hk_dims *out);
 /* C-order strides in elements. Returns the element count; the shape is valid. */
 int64_t hki_dims_strides(const hk_dims *shape, int64_t strides[HK_MAX_NDIM]);
+
+/* Two elements may be in one place; false only where none are. Strides are not negative. */
+bool hki_dims_may_overlap(const hk_dims *shape, const int64_t *strides);
+/* Elements from the first to the last, 0 where there are none; false where those are too many. Strides are not negative. */
+bool hki_dims_reach(const hk_dims *shape, const int64_t *strides, int64_t *count);
 
 /* What kernels see of an array: set when a task is prepared. */
 typedef struct hki_tensor {

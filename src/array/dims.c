@@ -116,6 +116,44 @@ int64_t hki_dims_strides(const hk_dims *shape, int64_t strides[HK_MAX_NDIM])
     return empty ? 0 : stride;
 }
 
+bool hki_dims_may_overlap(const hk_dims *shape, const int64_t *strides)
+{
+    int order[HK_MAX_NDIM], count = 0;
+    for (int i = 0; i < shape->ndim; i++) {
+        if (shape->dims[i] == 0)
+            return false;
+        if (shape->dims[i] == 1)
+            continue;
+        int at = count++;
+        for (; at > 0 && strides[order[at - 1]] > strides[i]; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+    int64_t reach = 0; /* of the axes with smaller strides */
+    for (int i = 0; i < count; i++) {
+        if (strides[order[i]] <= reach)
+            return true;
+        reach += (shape->dims[order[i]] - 1) * strides[order[i]];
+    }
+    return false;
+}
+
+bool hki_dims_reach(const hk_dims *shape, const int64_t *strides, int64_t *count)
+{
+    int64_t last = 0, step;
+    for (int i = 0; i < shape->ndim; i++)
+        if (shape->dims[i] == 0) {
+            *count = 0;
+            return true;
+        }
+    for (int i = 0; i < shape->ndim; i++)
+        if (shape->dims[i] > 1 && (__builtin_mul_overflow(shape->dims[i] - 1, strides[i], &step) ||
+                                   __builtin_add_overflow(last, step, &last)))
+            return false;
+    *count = last < INT64_MAX ? last + 1 : last;
+    return last < INT64_MAX;
+}
+
 void hki_dims_describe(const hk_dims *shape, char *text, size_t bytes)
 {
     if (shape->ndim < 0 || shape->ndim > HK_MAX_NDIM) {

@@ -21,9 +21,6 @@ bool hki_dims_contiguous(const int64_t *dims, const int64_t *strides, int ndim);
 /* Frees a handle that has no count left. */
 void hki_array_free(hk_array *x);
 
-/* Gives a count of x (taken) to this thread's innermost scope, if there is one. Returns x; the static
- * failed array when x is NULL or host memory is short, x is then released. */
-hk_array *hki_scope_add(hk_array *x);
 /* Takes x out of this thread's list, if it is there; false when it is not. */
 bool hki_scope_forget(hk_array *x);
 

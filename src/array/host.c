@@ -164,14 +164,33 @@ static const hk_status *refuse(hk_array *x, const char *operation, hk_code code,
     return hki_status_lend(status);
 }
 
+static void keep_storage(void *storage)
+{
+    hki_storage_retain_use(storage);
+}
+
+static void drop_storage(void *storage)
+{
+    hki_storage_release_use(storage);
+}
+
+hki_waiting hki_array_waiting(hk_array *x)
+{
+    hki_waiting waiting = {
+        .var = &x->storage->var, .keep = keep_storage, .drop = drop_storage, .owner = x->storage};
+    hki_array_range(x, &waiting.begin, &waiting.end);
+    return waiting;
+}
+
 const hk_status *hki_array_read(hk_array *x, void (*body)(void *), void *argument)
 {
-    uint64_t begin, end;
     const hk_status *gone = hki_array_gone(x);
     if (gone)
         return gone;
-    hki_array_range(x, &begin, &end);
-    const hk_status *status = hki_wait_range(&x->storage->var, begin, end, body, argument);
+    hki_waiting waiting = hki_array_waiting(x);
+    waiting.body = body;
+    waiting.argument = argument;
+    const hk_status *status = hki_wait_with(&waiting);
     if (x->failed && hk_ok(status)) /* there was no memory to note the failure in */
         return hk_status_retain(hki_array_no_memory()->storage->record);
     return status;
@@ -192,6 +211,38 @@ const hk_status *hk_wait(hk_array *x)
         return hki_status_lend(hki_status_ok());
     }
     return hki_status_lend(hki_array_read(x, NULL, NULL));
+}
+
+const hk_status *hk_wait_for(hk_array *x, int64_t timeout_ns)
+{
+    if (!x)
+        return refuse(NULL, "wait_for", HK_INVALID_ARGUMENT, "argument x is NULL");
+    const hk_status *gone = hki_array_gone(x);
+    if (gone)
+        return hki_status_lend(gone);
+    const hki_waiting waiting = hki_array_waiting(x);
+    return hki_status_lend(hki_wait_for(&waiting, timeout_ns));
+}
+
+bool hk_is_ready(hk_array *x)
+{
+    const hk_status *gone = x ? hki_array_gone(x) : NULL;
+    hk_status_release(gone);
+    if (!x || gone || hki_in_task())
+        return !hki_in_task();
+    const hki_waiting waiting = hki_array_waiting(x);
+    return hki_range_has_come(&waiting);
+}
+
+const hk_status *hk_error_now(hk_array *x)
+{
+    if (!x)
+        return refuse(NULL, "error_now", HK_INVALID_ARGUMENT, "argument x is NULL");
+    const hk_status *gone = hki_array_gone(x);
+    if (gone)
+        return hki_status_lend(gone);
+    const hki_waiting waiting = hki_array_waiting(x);
+    return hki_status_lend(hki_range_error_now(&waiting));
 }
 
 hk_array *hki_array_readable(hk_array *x, const char *operation)
@@ -385,8 +436,8 @@ void(hk_write)(hk_array *x, const void *data, size_t bytes)
         hk_status_release(gone);
         return;
     }
-    const bool is_recorded = x && hki_array_is_recorded && hki_array_is_recorded(x);
-    if (x && !x->read_only && !is_recorded && bytes == bytes_of(x) && (data || !bytes)) {
+    const bool is_result = x && hki_array_is_result && hki_array_is_result(x);
+    if (x && !x->read_only && !is_result && bytes == bytes_of(x) && (data || !bytes)) {
         if (hki_device_is_host(x->storage->device))
             writing_issue(x, data, bytes);
         else
@@ -398,13 +449,13 @@ void(hk_write)(hk_array *x, const void *data, size_t bytes)
         hki_array_fail_in_place(NULL, "write", NULL, 0, HK_INVALID_ARGUMENT, "argument x is NULL");
     else if (x->read_only)
         hki_array_fail_in_place(x, "write", &x, 1, HK_INVALID_ARGUMENT,
-                                "x is a broadcast view, %s, which can only be read; write to what "
+                                "x is a broadcast view or memory for reading, %s; write to what "
                                 "it was made from",
                                 text);
-    else if (is_recorded)
+    else if (is_result)
         hki_array_fail_in_place(
             x, "write", &x, 1, HK_INVALID_ARGUMENT,
-            "while recording, x wants a gradient and cannot be written into; do "
+            "while recording, what a call gave that wants a gradient cannot be written into; do "
             "it between hk_pause_begin and hk_pause_end");
     else if (bytes != bytes_of(x))
         hki_array_fail_in_place(x, "write", &x, 1, HK_INVALID_ARGUMENT,

@@ -122,9 +122,10 @@ static int digits_of_exponent(int exponent)
     return abs(exponent) >= 100 ? 3 : 2;
 }
 
-static int larger(int a, int b)
+static void widen(int *width, int least)
 {
-    return a > b ? a : b;
+    if (*width < least)
+        *width = least;
 }
 
 static void format_floats(number_format *self, const double *values, int64_t count)
@@ -152,20 +153,20 @@ static void format_floats(number_format *self, const double *values, int64_t cou
             continue;
         decimal number = decimal_of(values[i], self->dtype, self->scientific, PRECISION);
         int length = decimal_parts(&number, self->scientific, whole, fraction);
-        self->left = larger(self->left, (int)strlen(whole));
-        self->right = larger(self->right, length);
-        self->exponent_digits = larger(self->exponent_digits, digits_of_exponent(number.exponent));
+        widen(&self->left, (int)strlen(whole));
+        widen(&self->right, length);
+        widen(&self->exponent_digits, digits_of_exponent(number.exponent));
         finite = true;
     }
     int behind = self->right + 1; /* with the point, and the exponent */
     if (finite && self->scientific)
         behind += self->exponent_digits + 2;
     if (undefined)
-        self->left = larger(self->left, 3 - behind);
+        widen(&self->left, 3 - behind);
     if (infinite)
-        self->left = larger(self->left, 3 - behind);
+        widen(&self->left, 3 - behind);
     if (negative_infinite)
-        self->left = larger(self->left, 4 - behind);
+        widen(&self->left, 4 - behind);
 }
 
 static int format_width(const number_format *self)
@@ -299,8 +300,7 @@ static bool picture_format(picture *self)
     } else {
         for (int64_t i = 0; i < self->count; i++) {
             char text[NUMBER_BYTES];
-            self->format.left =
-                larger(self->format.left, integer_text(dtype, element(self, i), text));
+            widen(&self->format.left, integer_text(dtype, element(self, i), text));
         }
     }
     return true;

@@ -1,4 +1,5 @@
 #include "array/handle.h"
+#include "array/reaper.h"
 
 #include "base/block.h"
 #include "base/sanitizer.h"
@@ -24,7 +25,7 @@ static hki_storage *storage_new(hki_device *device, uint64_t bytes)
         return NULL;
     storage->device = device;
     storage->bytes = bytes;
-    storage->is_pinned = storage->is_small = false;
+    storage->is_pinned = storage->is_small = storage->is_foreign = false;
     atomic_init(&storage->is_passing, false);
     atomic_init(&storage->released, 0);
     storage->record = NULL;
@@ -32,6 +33,23 @@ static hki_storage *storage_new(hki_device *device, uint64_t bytes)
     atomic_init(&storage->data, bytes ? NULL : empty_data);
     atomic_init(&storage->counts, ONE_HANDLE);
     atomic_init(&storage->names, 1);
+    return storage;
+}
+
+hki_storage *hki_storage_create_foreign(hki_device *device, uint64_t bytes, void *data,
+                                        void (*free)(void *context), void *context)
+{
+    hki_storage *storage = !free || hki_reaper_start() ? storage_new(device, bytes) : NULL;
+    if (!storage)
+        return NULL;
+    storage->is_foreign = true;
+    HKI_UNPOISON(storage->room, sizeof storage->room);
+    storage->foreign.free = free;
+    storage->foreign.context = context;
+    atomic_store_explicit(&storage->data, (char *)data - device->kernel_offset,
+                          memory_order_release);
+    hki_runtime_retain(device->runtime);
+    hki_var_init(&storage->var, device->runtime);
     return storage;
 }
 
@@ -92,16 +110,18 @@ void hki_storage_release_name(hki_storage *storage)
         hki_block_put(storage);
 }
 
-static void storage_free(hki_storage *storage)
+/* is_plain: the thread has no lock and is in no task, so that it may call what is the program's. */
+static void storage_free(hki_storage *storage, bool is_plain)
 {
     hki_runtime *runtime = storage->var.runtime;
+    const bool is_lent = storage->is_foreign && storage->foreign.free && !is_forked(runtime);
     if (storage->record)
         hk_status_release(storage->record);
     /* In the child of a fork, the locks of the parent's pool and runtime may be held by threads that are
      * not there: their memory is left alone. */
     if (runtime && !is_forked(runtime)) {
         hki_var_deinit(&storage->var);
-        if (storage->bytes && !storage->is_small)
+        if (storage->bytes && !storage->is_small && !storage->is_foreign)
             (atomic_load_explicit(&storage->is_passing, memory_order_relaxed)
                  ? hki_memory_pool_give_back
                  : hki_memory_pool_release)(
@@ -112,6 +132,12 @@ static void storage_free(hki_storage *storage)
     } else if (!runtime) {
         hki_runtime_release(storage->device->runtime);
     }
+    if (is_lent && !is_plain) {
+        hki_reaper_take(storage);
+        return;
+    }
+    if (is_lent)
+        storage->foreign.free(storage->foreign.context);
     hki_storage_release_name(storage);
 }
 
@@ -137,7 +163,7 @@ void hki_storage_release_handle(hki_storage *storage)
     bool hand_over; /* the last handle goes, tasks go on */
     /* Ours, and nobody else's who could add to it. */
     if (is_nameless && old == ONE_HANDLE) {
-        storage_free(storage);
+        storage_free(storage, !hki_in_task());
         return;
     }
     do {
@@ -154,7 +180,7 @@ void hki_storage_release_handle(hki_storage *storage)
             hki_window_add(runtime, storage->bytes);
         hki_storage_release_use(storage);
     } else if (!new) {
-        storage_free(storage);
+        storage_free(storage, !hki_in_task());
     }
 }
 
@@ -182,7 +208,7 @@ void hki_storage_release_use(hki_storage *storage)
     hki_runtime *runtime = window_of(storage);
     if (runtime)
         hki_window_remove(runtime, storage->bytes);
-    storage_free(storage);
+    storage_free(storage, false);
 }
 
 bool hki_storage_renew(hki_storage *storage)
@@ -228,7 +254,7 @@ bool hki_storage_pass_on(hki_storage *from, hki_storage *to)
     /* Without a handle, and with no use but the caller's, nobody can get at it again. */
     if (atomic_load_explicit(&from->counts, memory_order_acquire) != ONE_USE || !data ||
         from->bytes != to->bytes || from->device != to->device ||
-        from->is_pinned != to->is_pinned || from->is_small ||
+        from->is_pinned != to->is_pinned || from->is_small || from->is_foreign ||
         !atomic_compare_exchange_strong_explicit(&to->data, &expected, data, memory_order_acq_rel,
                                                  memory_order_relaxed))
         return false;

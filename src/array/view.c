@@ -1,10 +1,13 @@
 /* Views: other shapes, strides and offsets over the same storage. */
+#include "array/axis.h"
 #include "array/handle.h"
+
+#include "base/text.h"
 
 #include <inttypes.h>
 
 void (*hki_array_view_record)(hk_array *source, hk_array *view);
-bool (*hki_array_is_recorded)(hk_array *x);
+bool (*hki_array_is_result)(hk_array *x);
 
 static hk_array *view_new(hk_array *x, hk_dims shape, const int64_t *strides, int64_t offset,
                           bool read_only)
@@ -64,8 +67,8 @@ static hk_array *check_axis(hk_array *x, const char *operation, int *axis)
 {
     char text[224];
     int ndim = x->shape.ndim;
-    if (*axis >= -ndim && *axis < ndim) {
-        *axis += *axis < 0 ? ndim : 0;
+    if (hki_axis_exists(*axis, ndim)) {
+        *axis = hki_axis_from_front(*axis, ndim);
         return NULL;
     }
     hki_array_describe(x, text, sizeof text);
@@ -224,10 +227,55 @@ hk_array *(hk_broadcast_to)(hk_array *x, hk_dims shape)
     return view_new(x, shape, strides, x->offset, true);
 }
 
+static hk_array *refuse_view(hk_array *x, hk_code code, const char *format, ...) HK_PRINTF(3, 4);
+static hk_array *refuse_view(hk_array *x, hk_code code, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    hki_format_va(text, sizeof text, format, args);
+    va_end(args);
+    return refused(x, hki_array_create_failed(x->storage->device, "view", &x, 1, code, "%s", text));
+}
+
+hk_array *(hk_view)(hk_array *x, hk_dims shape, const int64_t *strides, int64_t offset)
+{
+    uint64_t bytes;
+    int64_t own[HK_MAX_NDIM], has, needs = 0;
+    char text[224], why[320];
+    hk_array *failed = unusable(x, "view");
+    if (failed)
+        return failed;
+    if (!hki_dims_bytes(&shape, x->dtype, &bytes, why, sizeof why))
+        return refuse_view(x, HK_INVALID_ARGUMENT, "%s", why);
+    hki_dims_strides(&shape, own);
+    for (int i = 0; strides && i < shape.ndim; i++) {
+        if (strides[i] < 0)
+            return refuse_view(x, HK_UNSUPPORTED,
+                               "strides[%d] is %" PRId64 ", but must not be negative", i,
+                               strides[i]);
+        if (shape.dims[i] > 1 && bytes) /* else nobody steps along it */
+            own[i] = strides[i];
+    }
+    hki_dims_reach(&x->shape, x->strides, &has); /* it is an array: that fits */
+    const bool fits = hki_dims_reach(&shape, own, &needs);
+    if (fits && offset >= 0 && offset <= has && needs <= has - offset)
+        return view_new(x, shape, own, x->offset + offset,
+                        x->read_only || hki_dims_may_overlap(&shape, own));
+    hki_array_describe(x, text, sizeof text);
+    return refuse_view(x, HK_OUT_OF_RANGE,
+                       "offset is %" PRId64 " and the view spans %s%" PRId64
+                       " elements from there, but %s spans %" PRId64,
+                       offset, fits ? "" : "more than ", fits ? needs : INT64_MAX, text, has);
+}
+
 HKI_AT(hk_array *, hk_slice, (hk_source at, hk_array *x, int axis, int64_t begin, int64_t end),
        (x, axis, begin, end))
 HKI_AT(hk_array *, hk_index, (hk_source at, hk_array *x, int axis, int64_t index), (x, axis, index))
 HKI_AT(hk_array *, hk_transpose, (hk_source at, hk_array *x), (x))
 HKI_AT(hk_array *, hk_permute, (hk_source at, hk_array *x, const int *axes, int count),
        (x, axes, count))
+HKI_AT(hk_array *, hk_view,
+       (hk_source at, hk_array *x, hk_dims shape, const int64_t *strides, int64_t offset),
+       (x, shape, strides, offset))
 HKI_AT(hk_array *, hk_broadcast_to, (hk_source at, hk_array *x, hk_dims shape), (x, shape))

@@ -103,11 +103,46 @@ static void test_broadcast(void)
     hk_array *view = hk_broadcast_to(x, hk_shape(3));
     CHECK(view->read_only && hk_slice(view, 0, 0, 1)->read_only && !x->read_only);
     hk_write(hk_slice(view, 0, 0, 1), &(float){5}, sizeof(float));
-    CHECK(
-        test_failed(x, HK_INVALID_ARGUMENT, "x is a broadcast view, float32(1,), which can only"));
+    CHECK(test_failed(x, HK_INVALID_ARGUMENT,
+                      "x is a broadcast view or memory for reading, float32(1,)"));
     HOLDS(hk_slice(x, 0, 1, 3), 1, 2);
     hk_recover(x);
     HOLDS(x, 0, 1, 2);
+}
+
+static hk_array *view(hk_array *x, hk_dims shape, int64_t first, int64_t second, int64_t offset)
+{
+    return hk_view(x, shape, (const int64_t[]){first, second}, offset);
+}
+
+static void test_any_view(void)
+{
+    HK_SCOPE;
+    hk_array *x = matrix(), *line = test_range(hk_shape(6));
+    HOLDS(view(x, hk_shape(2, 2), 4, 2, 1), 1, 3, 5, 7);
+    HOLDS(hk_view(x, hk_shape(2, 6), NULL, 0), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11);
+    HOLDS(hk_view(x, hk_shape(), NULL, 11), 11);
+    HOLDS(view(hk_slice(x, 1, 1, 3), hk_shape(2, 3), 4, 1, 0), 1, 2, 3, 5, 6,
+          7); /* its gaps, too */
+    hk_array *windows = view(line, hk_shape(4, 3), 1, 1, 0);
+    HOLDS(windows, 0, 1, 2, 1, 2, 3, 2, 3, 4, 3, 4, 5);
+    CHECK(windows->read_only && !view(x, hk_shape(2, 2), 4, 2, 1)->read_only);
+    CHECK(hk_view(windows, hk_shape(2), NULL, 0)->read_only);
+    CHECK_EQ_I64(hk_size(hk_view(x, hk_shape(0), NULL, 12)), 0);
+    const hk_dims strides = hk_strides_get(hk_transpose(x));
+    CHECK(strides.ndim == 2 && strides.dims[0] == 1 && strides.dims[1] == 4);
+    CHECK_EQ_I64(hk_strides_get(NULL).ndim, 0);
+    CHECK(test_failed(view(x, hk_shape(2, 2), 4, 2, 6), HK_OUT_OF_RANGE,
+                      "offset is 6 and the view spans 7 elements from there, but float32(3,4) "
+                      "spans 12"));
+    CHECK(test_failed(view(x, hk_shape(2, 2), 1, 1, -1), HK_OUT_OF_RANGE, "offset is -1"));
+    CHECK(test_failed(view(x, hk_shape(2, 2), 1, 1, INT64_MAX), HK_OUT_OF_RANGE, "offset is"));
+    CHECK(test_failed(view(x, hk_shape(9, 9), INT64_MAX / 4, 1, 0), HK_OUT_OF_RANGE, "more than"));
+    CHECK(test_failed(view(x, hk_shape(2, 2), 1, -1, 3), HK_UNSUPPORTED, "strides[1] is -1"));
+    CHECK(test_failed(hk_view(x, hk_shape(-2), NULL, 0), HK_INVALID_ARGUMENT, "axis 0"));
+    CHECK(test_failed(hk_view(hk_slice(x, 1, 1, 3), hk_shape(12), NULL, 0), HK_OUT_OF_RANGE,
+                      "float32(3,2) spans 10"));
+    CHECK(test_failed(hk_view(NULL, hk_shape(2), NULL, 0), HK_INVALID_ARGUMENT, "x is NULL"));
 }
 
 static void test_sharing(void)
@@ -213,6 +248,7 @@ static void test_all(bool serial)
     test_index();
     test_permute();
     test_broadcast();
+    test_any_view();
     test_sharing();
     test_accesses();
     test_record();

@@ -124,6 +124,19 @@ static hk_array *stretched(hk_array *x, hk_array *y)
                   NULL);
 }
 
+/* Elements that are seen several times, by sliding windows of views, and ones that are not seen. */
+static hk_array *windows(hk_array *x, hk_array *y)
+{
+    hk_array *own = hk_view(x, hk_shape(4, 3), (const int64_t[]){1, 1}, 0);
+    hk_array *of_view =
+        hk_view(hk_slice(y, 0, 1, 2), hk_shape(2, 2, 3), (const int64_t[]){1, 1, 0}, 0);
+    hk_array *gaps = hk_view(hk_transpose(x), hk_shape(2, 2), (const int64_t[]){3, 2}, 0);
+    return hk_sum(hk_add(hk_sum(hk_exp(own), NULL),
+                         hk_add(hk_sum(hk_multiply(of_view, of_view), NULL),
+                                hk_sum(hk_multiply(gaps, hk_slice(x, 1, 0, 2)), NULL))),
+                  NULL);
+}
+
 static hk_array *permuted(hk_array *x, hk_array *y)
 {
     const int axes[] = {1, 0};
@@ -141,8 +154,8 @@ static hk_array *broadcast_operands(hk_array *x, hk_array *y)
 
 static void test_against_differences(void)
 {
-    static const function_fn functions[] = {chain,    diamond,           reuse, slices, stretched,
-                                            permuted, broadcast_operands};
+    static const function_fn functions[] = {chain,     diamond,  reuse,   slices,
+                                            stretched, permuted, windows, broadcast_operands};
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         HK_SCOPE;
         hk_array *x = numbers(hk_shape(2, 3), -0.4, 0.3), *y = numbers(hk_shape(2, 3), 0.9, -0.17);

@@ -182,6 +182,17 @@ static bool is_recorded(hk_array *out)
     return node;
 }
 
+/* x, or what it is a view of, came from a call: new values from outside would have no gradient, and the tape would not know. An
+ * attached array may get some: what gradients read of the old ones is watched. */
+static bool is_result(hk_array *x)
+{
+    hki_tape_node *node = recording.on ? hki_tape_node_of(x) : NULL;
+    const hki_tape_node *source = node && node->kind == HKI_TAPE_VIEW ? node->inputs[0].node : node;
+    const bool is_result = source && source->kind != HKI_TAPE_LEAF;
+    hki_tape_node_release(node);
+    return is_result;
+}
+
 /* The tape follows values by their handles, so that it would lose one that is written over an array's elements. */
 static bool loses_gradient(const hki_call *call, const hk_array *out)
 {
@@ -219,6 +230,6 @@ __attribute__((constructor)) static void set_hooks(void)
     hki_op_record = record_call;
     hki_op_overwrite = allow_overwrite;
     hki_array_view_record = record_view;
-    hki_array_is_recorded = is_recorded;
+    hki_array_is_result = is_result;
     hki_array_autograd_drop = drop_node;
 }

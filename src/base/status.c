@@ -228,6 +228,8 @@ const char *hk_code_name(hk_code code)
         [HK_FORKED] = "handle from before a fork",
         [HK_WOULD_DEADLOCK] = "would deadlock",
         [HK_INJECTED] = "injected failure",
+        [HK_TIMEOUT] = "timed out",
+        [HK_INTERRUPTED] = "interrupted",
     };
     size_t index = (size_t)code;
     return index < sizeof names / sizeof *names ? names[index] : "unknown code";

@@ -2,7 +2,8 @@
 
 #include <limits.h>
 #include <linux/futex.h>
-#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -16,6 +17,19 @@ void hki_futex_wait(_Atomic(uint32_t) *word, uint32_t expected, int64_t timeout_
 void hki_futex_wake(_Atomic(uint32_t) *word, int count)
 {
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+}
+
+void hki_futex_bump(_Atomic(uint32_t) *word, int count)
+{
+    atomic_fetch_add(word, 1);
+    hki_futex_wake(word, count);
+}
+
+void *hki_zeroed_lines(size_t bytes)
+{
+    bytes = (bytes + HKI_CACHE_LINE - 1) / HKI_CACHE_LINE * HKI_CACHE_LINE;
+    void *memory = aligned_alloc(HKI_CACHE_LINE, bytes);
+    return memory ? memset(memory, 0, bytes) : NULL;
 }
 
 int64_t hki_thread_ns(void)

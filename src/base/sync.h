@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -13,8 +14,13 @@ enum { HKI_CACHE_LINE = 64 };
 /* Sleeps while *word == expected, at most timeout_ns (negative: no limit). May wake early. */
 void hki_futex_wait(_Atomic(uint32_t) *word, uint32_t expected, int64_t timeout_ns);
 void hki_futex_wake(_Atomic(uint32_t) *word, int count);
+/* The word changes, and so many that sleep until then wake up. */
+void hki_futex_bump(_Atomic(uint32_t) *word, int count);
 /* Sleeps so long, or less. Like the two above no cancellation point: a thread may have a lock or a task meanwhile. */
 void hki_sleep_ns(int64_t ns);
+
+/* Zeroed memory in cache lines that nothing else is in; the caller frees it. NULL: there is none. */
+void *hki_zeroed_lines(size_t bytes);
 
 /* Processor time of this thread. */
 int64_t hki_thread_ns(void);

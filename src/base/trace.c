@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 /* Chunks are cut from blocks of a large page each: a page's first touch is what recording would spend most of its
@@ -278,6 +279,49 @@ void hki_trace_commit(hki_trace *trace, void *record)
     self->at += bytes;
     self->room -= bytes;
     atomic_store_explicit(&self->last->used, DATA_BYTES - self->room, memory_order_release);
+}
+
+void *hki_trace_put(hki_trace *trace, hki_trace_kind kind, const void *record, size_t bytes)
+{
+    hki_trace_head *head = hki_trace_reserve(trace, kind, bytes);
+    if (head) {
+        memcpy(head + 1, (const hki_trace_head *)record + 1, bytes - sizeof *head);
+        head->flags = ((const hki_trace_head *)record)->flags;
+        head->ticks = hki_ticks();
+        hki_trace_commit(trace, head);
+    }
+    return head;
+}
+
+static int clamp(int value, int most)
+{
+    return value < 0 ? 0 : value > most ? most : value;
+}
+
+hki_trace_issue_record *hki_trace_reserve_issue(hki_trace *trace, int access_count,
+                                                const hki_trace_operand *operands,
+                                                int operand_count)
+{
+    const size_t accesses_bytes = (size_t)access_count * sizeof(hki_trace_access);
+    size_t bytes = sizeof(hki_trace_issue_record) + accesses_bytes;
+    for (int i = 0; i < operand_count; i++)
+        bytes += sizeof(hki_trace_packed_operand) +
+                 (size_t)clamp(operands[i].ndim, HK_MAX_NDIM) * sizeof(int64_t);
+    hki_trace_issue_record *record = hki_trace_reserve(trace, HKI_TRACE_ISSUE, bytes);
+    if (!record)
+        return NULL;
+    record->access_count = (uint16_t)access_count; /* more do not fit into a chunk */
+    record->operand_count = (uint16_t)clamp(operand_count, UINT16_MAX);
+    char *at = (char *)record->body + accesses_bytes;
+    for (int i = 0; i < operand_count; i++) {
+        hki_trace_packed_operand *packed = (void *)at;
+        const int ndim = clamp(operands[i].ndim, HK_MAX_NDIM);
+        *packed =
+            (hki_trace_packed_operand){operands[i].dtype, (int8_t)ndim, operands[i].is_output, {0}};
+        memcpy(packed->dims, operands[i].dims, (size_t)ndim * sizeof(int64_t));
+        at += sizeof *packed + (size_t)ndim * sizeof(int64_t);
+    }
+    return record;
 }
 
 void hki_trace_amend(hki_trace *trace, void *record, uint64_t ticks, unsigned flags)

@@ -135,6 +135,12 @@ void hki_trace_destroy(hki_trace *trace);
  * the thread writes another one. */
 void *hki_trace_reserve(hki_trace *trace, hki_trace_kind kind, size_t bytes);
 void hki_trace_commit(hki_trace *trace, void *record);
+/* The same for an issued task: counts and operands are filled, the rest, accesses included, is not. */
+hki_trace_issue_record *hki_trace_reserve_issue(hki_trace *trace, int access_count,
+                                                const hki_trace_operand *operands,
+                                                int operand_count);
+/* Writes a whole record, whose head need have flags alone, at this moment. Returns where it is; NULL: it is lost. */
+void *hki_trace_put(hki_trace *trace, hki_trace_kind kind, const void *record, size_t bytes);
 /* Gives the record that this thread has committed, and it has written none since, another time and more flags;
  * unless recording has ended meanwhile. */
 void hki_trace_amend(hki_trace *trace, void *record, uint64_t ticks, unsigned flags);
@@ -148,14 +154,9 @@ void hki_trace_name_thread(const char *name, int device, int queue, int worker);
 static inline void hki_trace_model(hki_trace *trace, uint64_t sequence, int64_t begin_ns,
                                    int64_t end_ns)
 {
-    hki_trace_model_record *record = hki_trace_reserve(trace, HKI_TRACE_MODEL, sizeof *record);
-    if (record) {
-        record->sequence = sequence;
-        record->begin_ns = begin_ns;
-        record->end_ns = end_ns;
-        record->head.ticks = hki_ticks();
-        hki_trace_commit(trace, record);
-    }
+    const hki_trace_model_record record = {
+        .sequence = sequence, .begin_ns = begin_ns, .end_ns = end_ns};
+    hki_trace_put(trace, HKI_TRACE_MODEL, &record, sizeof record);
 }
 
 /* Whether this thread is issuing a backward pass. Returns what it was before. */
@@ -164,12 +165,8 @@ bool hki_trace_is_backward(void);
 
 static inline void hki_trace_task_event(hki_trace *trace, hki_trace_kind kind, uint64_t id)
 {
-    hki_trace_task_record *record = hki_trace_reserve(trace, kind, sizeof *record);
-    if (record) {
-        record->id = id;
-        record->head.ticks = hki_ticks();
-        hki_trace_commit(trace, record);
-    }
+    const hki_trace_task_record record = {.id = id};
+    hki_trace_put(trace, kind, &record, sizeof record);
 }
 
 /* ---- reading, between hki_trace_end and the next hki_trace_begin ----------------------------------------- */

@@ -2,6 +2,7 @@
  *
  * A task names only the bytes of its part, so that the parts of a reduction, and of the next, run as soon
  * as what they read is there. */
+#include "base/integer.h"
 #include "base/text.h"
 #include "collective/reduce_task.h"
 #include "op/call/capture.h"
@@ -120,7 +121,7 @@ static bool check(hk_array *const *arrays, int count)
         }
         if (x->read_only) {
             refuse(arrays, count, HK_INVALID_ARGUMENT,
-                   "array %d is a broadcast view, which cannot be written", i);
+                   "array %d can only be read: it is a broadcast view, or memory for reading", i);
             return false;
         }
         hki_call call = {.code = HK_OK};
@@ -153,7 +154,7 @@ static bool reaches_all(const reduction *self, hki_device *device)
 static void part_range(const reduction *self, int index, int64_t *begin, int64_t *end)
 {
     int64_t line = LINE_BYTES / (int64_t)hk_dtype_bytes(self->arrays[0]->dtype);
-    int64_t lines = (self->size + line - 1) / line;
+    int64_t lines = hki_divide_up(self->size, line);
     int64_t each = lines / self->count, longer = lines % self->count;
     *begin = (index * each + (index < longer ? index : longer)) * line;
     *end = *begin + (each + (index < longer)) * line;

@@ -1,5 +1,6 @@
 #include "collective/reduce_task.h"
 
+#include "base/integer.h"
 #include "collective/sum_kernel.h"
 
 #include <assert.h>
@@ -203,14 +204,14 @@ static bool issue(hki_device *device, const char *operation, hk_array *const *in
     }
     int64_t element_bytes = (int64_t)hk_dtype_bytes(self->dtype), line = LINE_BYTES / element_bytes;
     int64_t bytes = (end - begin) * element_bytes;
-    int64_t pieces = (bytes + PIECE_BYTES - 1) / PIECE_BYTES;
+    int64_t pieces = hki_divide_up(bytes, PIECE_BYTES);
     pieces = device->class->sum ? 1 : pieces < MAX_PIECES ? pieces : MAX_PIECES;
     self->size = end - begin;
-    self->piece_size = ((self->size + pieces - 1) / pieces + line - 1) / line * line;
+    self->piece_size = hki_round_up(hki_divide_up(self->size, pieces), line);
     spec->class = &reduce_class;
     spec->device = device;
     spec->operation = operation;
-    spec->piece_count = (self->size + self->piece_size - 1) / self->piece_size;
+    spec->piece_count = hki_divide_up(self->size, self->piece_size);
     spec->expected_ns = (int64_t)((double)(bytes * count) / bytes_per_ns);
     spec->cost.flops = (double)(end - begin) * (input_count - 1);
     spec->cost.memory_bytes = (double)(bytes * count);

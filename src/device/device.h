@@ -10,6 +10,8 @@
 
 typedef struct hki_device hki_device;
 
+enum { HKI_MAX_DEVICES = 64 }; /* of a runtime */
+
 typedef enum hki_device_kind { HKI_CPU, HKI_SIM, HKI_CUDA, HKI_DEVICE_KIND_COUNT } hki_device_kind;
 
 /* Of the rooms above: an operator call, and a tensor, as kernels are given them (op/op.h, array/array.h). */

@@ -1,6 +1,6 @@
 /* Waiting for everything, and for a device: what a program calls. */
 #include "engine/sched/tracing.h"
-#include "engine/wait/wait.h"
+#include "engine/wait/hold.h"
 
 #include <hocket/runtime.h>
 
@@ -19,25 +19,40 @@ static const hk_status *snapshot(hki_runtime *runtime)
     return hki_status_lend(status);
 }
 
+/* Drains the queues of the device, or all. */
+static const hk_status *drain(hki_runtime *runtime, const hki_device *device)
+{
+    hki_blocking blocking = {0};
+    bool over = true;
+    const hk_status *blocked = hki_holds_block_calls(runtime, device);
+    if (blocked)
+        return hki_status_lend(blocked);
+    hki_wait_point point = hki_tracing_wait(runtime);
+    for (int i = 0; over && !runtime->serial && i < runtime->queue_count; i++)
+        if (!device || runtime->queues[i]->device == device)
+            over = hki_queue_drain(runtime->queues[i], &blocking);
+    hki_tracing_waited(&point, device ? HKI_TRACE_WAIT_DEVICE : HKI_TRACE_WAIT_ALL,
+                       device ? device->index : -1);
+    hki_blocking_end(&blocking);
+    return over ? snapshot(runtime)
+                : hki_status_lend(hki_interrupted(device ? "wait_device" : "wait_all"));
+}
+
 const hk_status *hk_wait_all(void)
 {
-    if (hki_in_task())
+    if (hki_in_task() || hki_is_draining())
         return hki_status_lend(hki_would_deadlock("wait_all"));
     hki_runtime *runtime = hki_runtime_current_retained();
     if (!runtime) /* nothing has been issued */
         return hki_status_lend(hki_status_ok());
-    hki_wait_point point = hki_tracing_wait(runtime);
-    for (int i = 0; !runtime->serial && i < runtime->queue_count; i++)
-        hki_queue_drain(runtime->queues[i]);
-    hki_tracing_waited(&point, HKI_TRACE_WAIT_ALL, -1);
-    const hk_status *status = snapshot(runtime);
+    const hk_status *status = drain(runtime, NULL);
     hki_runtime_release(runtime);
     return status;
 }
 
 const hk_status *hk_wait_device(hk_device device)
 {
-    if (hki_in_task())
+    if (hki_in_task() || hki_is_draining())
         return hki_status_lend(hki_would_deadlock("wait_device"));
     HKI_HOLD(held);
     hki_device *handle = hki_device_hold(device, &held);
@@ -46,10 +61,5 @@ const hk_status *hk_wait_device(hk_device device)
     hki_runtime *runtime = handle->runtime;
     if (!hki_runtime_alive(runtime))
         return hki_status_lend(hki_runtime_gone(runtime));
-    hki_wait_point point = hki_tracing_wait(runtime);
-    for (int i = 0; !runtime->serial && i < runtime->queue_count; i++)
-        if (runtime->queues[i]->device == handle)
-            hki_queue_drain(runtime->queues[i]);
-    hki_tracing_waited(&point, HKI_TRACE_WAIT_DEVICE, handle->index);
-    return snapshot(runtime);
+    return drain(runtime, handle);
 }

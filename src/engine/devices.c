@@ -1,83 +1,14 @@
 /* Devices by name. */
 #include "base/cancel.h"
 #include "base/fill_struct.h"
+#include "device/device_list.h"
 #include "engine/sched/queue.h"
-#include "engine/setup.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* What is handed out when not even a runtime could start. */
 static hki_device no_runtime_device = {.index = -1, .name = "none"};
-
-/* "cpu:0", "sim:0 to sim:3" behind `before`; nothing when there are none. Returns the length. */
-static size_t list_kind(char *text, size_t bytes, const char *before, const char *kind, int count)
-{
-    int used = 0;
-    text[0] = '\0';
-    if (count == 1)
-        used = snprintf(text, bytes, "%s%s:0", before, kind);
-    else if (count > 1)
-        used = snprintf(text, bytes, "%s%s:0 to %s:%d", before, kind, kind, count - 1);
-    return (size_t)used;
-}
-
-/* " and cuda:0, cuda:2/0, …" */
-static void list_cuda(const hki_runtime *runtime, char *text, size_t bytes)
-{
-    const char *before = " and ";
-    size_t used = 0;
-    for (int i = 0; i < runtime->device_count && used < bytes; i++)
-        if (runtime->devices[i]->class->kind == HKI_CUDA) {
-            int written =
-                snprintf(text + used, bytes - used, "%s%s", before, runtime->devices[i]->name);
-            used += written > 0 ? (size_t)written : bytes;
-            before = ", ";
-        }
-}
-
-/* Why there is no device of that name, which begins with "cuda". */
-static void explain_cuda(const hki_runtime *runtime, const char *name, char *text, size_t bytes)
-{
-    const hki_cuda_setup *cuda = runtime->cuda;
-    const hki_cuda_machine *machine = &cuda->found.machine;
-    int gpu = -1;
-    if (*cuda->found.problem)
-        snprintf(text, bytes, ": %s", cuda->found.problem);
-    else if (sscanf(name, "cuda:%d", &gpu) != 1 || gpu < 0)
-        snprintf(text, bytes, ": GPUs are named cuda:0, cuda:1, ...");
-    else if (gpu >= machine->gpu_count)
-        snprintf(text, bytes, ": this machine has %d GPU%s that CUDA shows", machine->gpu_count,
-                 machine->gpu_count == 1 ? "" : "s");
-    else if (*machine->gpus[gpu].problem)
-        snprintf(text, bytes, ": GPU %d: %s", gpu, machine->gpus[gpu].problem);
-    else if (cuda->choice.parts[gpu] != 1)
-        snprintf(text, bytes, ": %s %s GPU %d", cuda->choice.origin,
-                 cuda->choice.parts[gpu] ? "splits" : "leaves out", gpu);
-}
-
-static const hk_status *not_found(hki_runtime *runtime, const char *name)
-{
-    const hki_status_facts facts = {.operation = "device_named"};
-    if (runtime->config_error)
-        return hk_status_retain(runtime->config_error);
-    int counts[HKI_DEVICE_KIND_COUNT] = {0};
-    for (int i = 0; i < runtime->device_count; i++)
-        counts[runtime->devices[i]->class->kind]++;
-    char there[256], why[720] = "";
-    const char *hint = "";
-    size_t used = list_kind(there, sizeof there, "", "cpu", counts[HKI_CPU]);
-    used += list_kind(there + used, sizeof there - used, " and ", "sim", counts[HKI_SIM]);
-    list_cuda(runtime, there + used, sizeof there - used);
-    if (!strncmp(name, "cuda", 4))
-        explain_cuda(runtime, name, why, sizeof why);
-    else if (!strncmp(name, "sim:", 4))
-        hint = " (simulated devices: hk_runtime_init, or HOCKET_SIM)";
-    else if (counts[HKI_CPU] == 1)
-        hint = " (to split the cores into more: hk_runtime_init, or HOCKET_CPUS)";
-    return hki_status_create(HK_NOT_FOUND, &facts, "there is no device \"%.100s\"%s; there %s %s%s",
-                             name, why, runtime->device_count == 1 ? "is" : "are", there, hint);
-}
 
 /* A failed device of that name, made once; when there are too many of them, the last one made. */
 static hki_device *failed_device(hki_runtime *runtime, const char *name)
@@ -92,13 +23,15 @@ static hki_device *failed_device(hki_runtime *runtime, const char *name)
             device = runtime->failed_devices[i];
     if (!device && count == HKI_MAX_FAILED_DEVICES)
         device = runtime->failed_devices[count - 1];
-    if (!device && (device = calloc(1, sizeof *device))) {
+    if (!device && (device = hki_device_create(short_name, -1))) {
         device->runtime = runtime;
         device->index = -1;
         for (int i = 0; i < HKI_QUEUE_KIND_COUNT; i++) /* carry the tasks that spread the failure */
             device->queues[i] = runtime->queues[0];
-        device->status = not_found(runtime, name);
-        memcpy(device->name, short_name, sizeof short_name);
+        device->status = runtime->config_error
+                             ? hk_status_retain(runtime->config_error)
+                             : hki_device_not_found(runtime->devices, runtime->device_count,
+                                                    runtime->cuda, name);
         runtime->failed_devices[runtime->failed_device_count++] = device;
     }
     hki_lock_release(&runtime->devices_lock);
@@ -111,11 +44,6 @@ static hki_device *named(hki_runtime *runtime, const char *name)
         if (!strcmp(runtime->devices[i]->name, name))
             return runtime->devices[i];
     return failed_device(runtime, name);
-}
-
-static hki_device *default_device(hki_runtime *runtime)
-{
-    return named(runtime, "cpu:0");
 }
 
 hk_device hk_device_named(const char *name)
@@ -136,7 +64,7 @@ hki_device *hki_device_hold(hk_device device, hki_runtime **held)
     if (device.handle)
         return device.handle;
     *held = hki_runtime_default_retained();
-    return *held ? default_device(*held) : &no_runtime_device;
+    return *held ? named(*held, "cpu:0") : &no_runtime_device;
 }
 
 hki_device *hki_device_of_host(const hki_device *device)
@@ -205,6 +133,20 @@ const char *hk_device_kind(hk_device device)
     HKI_HOLD(held);
     const hki_device *handle = hki_device_hold(device, &held);
     return handle->class ? handle->class->kind_name : "failed";
+}
+
+int hk_device_index(hk_device device)
+{
+    HKI_HOLD(held);
+    return hki_device_hold(device, &held)->index;
+}
+
+int hk_device_ordinal(hk_device device)
+{
+    HKI_HOLD(held);
+    const hki_device *handle = hki_device_hold(device, &held);
+    const char *number = handle->class ? strchr(handle->name, ':') : NULL;
+    return number ? atoi(number + 1) : -1;
 }
 
 bool hk_device_is_simulated(hk_device device)

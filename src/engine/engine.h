@@ -2,9 +2,10 @@
  *
  * A task names the byte ranges of variables that it reads and writes, never other tasks. Tasks have one
  * total order (their sequence number); a task starts once every earlier one that conflicts with it has
- * finished, or, on devices that keep the order of what they are given, has been launched. Life of a task: hki_task_begin (a slot with room for a payload), the caller fills payload
- * and accesses, hki_task_submit. From then on the engine owns it: prepare → run(piece) for each piece →
- * join → finish, in a worker of its device, in a waiting thread, or, small and ready, in the submitter.
+ * finished, or, on devices that keep the order of what they are given, has been launched. Life of a task:
+ * hki_task_begin (a slot with room for a payload), the caller fills payload and accesses, hki_task_submit.
+ * From then on the engine owns it: prepare → run(piece) for each piece → join → finish, in a worker of its
+ * device, in a waiting thread, or, small and ready, in the submitter.
  *
  * All functions are thread-safe unless they say otherwise. Lock order: issue lock, then device queue. */
 #ifndef HOCKET_ENGINE_ENGINE_H
@@ -31,8 +32,8 @@ typedef struct hki_var {
     hki_runtime *runtime;
     hki_gate *gates;                  /* accesses that may be unfinished; issue lock */
     hki_gate *retired, *retired_last; /* superseded, to be recycled in order; issue lock */
-    uint64_t scored_read,
-        scored_write; /* see sched/scoreboard.c; 0: not since it was last looked at; issue lock */
+    /* See core/score.h; 0: not since it was last looked at; issue lock. */
+    uint64_t scored_read, scored_write;
     _Atomic(hki_failure *) failures; /* failed byte ranges; NULL in the usual case */
     /* The sequence number of the latest write issued, of those since somebody first asked; 0: none. Issue lock. */
     uint64_t version;
@@ -105,8 +106,7 @@ typedef struct hki_task_spec {
     /* A reduction between devices, or a copy of one: goes before all others of its queue, and of such those first that were
      * issued first. */
     bool collective;
-    uint8_t
-        queue; /* hki_queue_kind, of an accelerator; set to HKI_QUEUE_COMPUTE by hki_task_begin */
+    uint8_t queue; /* hki_queue_kind, of an accelerator; by hki_task_begin HKI_QUEUE_COMPUTE */
     /* NULL (set by hki_task_begin), or room for a version by access, set by hki_task_submit: which write of any range of
      * its variable was the last to be issued before. Two tasks that read a variable at the same version, and have not failed, see
      * the same bytes, wherever and whenever they run. */
@@ -170,6 +170,31 @@ enum { HKI_DIRECT_ELEMENTS = 64 };
  * meanwhile. HK_WOULD_DEADLOCK inside a task. */
 const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void (*body)(void *),
                                 void *argument);
+/* The same with all that there is to say of a wait. */
+typedef struct hki_waiting {
+    hki_var *var;
+    uint64_t begin, end;
+    void (*body)(void *);
+    void *argument;
+    /* NULL, or the thread may be told of waits that block, and interrupted (hk_wait_hooks): HK_INTERRUPTED. Then `keep` is
+     * called, which sees to it that the variable stays, and `drop` when the engine has let go of it, in any thread. */
+    void (*keep)(void *owner), (*drop)(void *owner);
+    void *owner;
+} hki_waiting;
+const hk_status *hki_wait_with(const hki_waiting *waiting);
+/* The same without body, until so long has passed: HK_TIMEOUT. The caller lends no hands. */
+const hk_status *hki_wait_for(const hki_waiting *waiting, int64_t timeout_ns);
+/* hki_wait_range would not block. Never blocks. */
+bool hki_range_has_come(const hki_waiting *waiting);
+/* The record of the range as it is now, or the ok record; counted. */
+const hk_status *hki_range_error_now(const hki_waiting *waiting);
+/* Waits, for readers too if the program is going to write, and holds back what conflicts with that, until hki_range_hold_end. The
+ * caller sees to it that the variable stays. Returns a record, counted; *hold is NULL where it is a failure's. */
+typedef struct hki_range_hold hki_range_hold;
+const hk_status *hki_range_hold_begin(const hki_waiting *waiting, bool writes,
+                                      hki_range_hold **hold);
+/* From any thread, also when the runtime has ended, which ends all holds. */
+void hki_range_hold_end(hki_range_hold *hold);
 /* True in a thread that is running a task now. */
 bool hki_in_task(void);
 

@@ -6,7 +6,7 @@
 #include "engine/policy/place.h"
 #include "engine/policy/throttle.h"
 #include "engine/setup.h"
-#include "engine/wait/wait.h"
+#include "engine/wait/hold.h"
 
 #include <link.h>
 #include <signal.h>
@@ -42,8 +42,7 @@ static void workers_stop(hki_runtime *runtime)
     for (int i = 0; i < runtime->queue_count; i++) {
         hki_queue *queue = runtime->queues[i];
         for (int j = 0; j < queue->worker_count; j++) {
-            atomic_fetch_add(&queue->park->wake_word, 1);
-            hki_futex_wake(&queue->park->wake_word, INT32_MAX);
+            hki_futex_bump(&queue->park->wake_word, INT32_MAX);
             if (queue->workers[j].running)
                 pthread_join(queue->workers[j].thread, NULL);
             queue->workers[j].running = false;
@@ -109,9 +108,10 @@ static void runtime_end(hki_runtime *runtime)
 {
     atomic_store(&runtime->stopping, true);
     if (!runtime->serial) {
-        hki_accelerators_hurry(runtime);
+        hki_holds_end_all(runtime);
+        hki_clock_hurry(runtime);
         for (int i = 0; i < runtime->queue_count; i++)
-            hki_queue_drain(runtime->queues[i]);
+            hki_queue_drain(runtime->queues[i], NULL);
         workers_stop(runtime);
     }
     atomic_store(&runtime->ended, true);
@@ -157,16 +157,16 @@ static void runtime_publish(hki_runtime *runtime)
     atomic_store(&hki_default_runtime, runtime);
 }
 
-static void set_exit(void)
+static void watch_process(void)
 {
+    hki_fork_watch();
     atexit(process_exit);
 }
 
 static void process_init(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    hki_fork_watch();
-    pthread_once(&once, set_exit);
+    pthread_once(&once, watch_process);
 }
 
 hki_runtime *hki_runtime_default_retained(void)
@@ -187,10 +187,8 @@ hki_runtime *hki_runtime_default(void)
     process_init();
     pthread_mutex_lock(&hki_default_lock);
     runtime = atomic_load(&hki_default_runtime);
-    if (!runtime) {
-        runtime = runtime_create(NULL);
-        runtime_publish(runtime);
-    }
+    if (!runtime)
+        runtime_publish(runtime = runtime_create(NULL));
     pthread_mutex_unlock(&hki_default_lock);
     return runtime;
 }
@@ -226,7 +224,7 @@ const hk_status *hk_runtime_init(const hk_runtime_options *options)
 void hk_runtime_deinit(void)
 {
     HKI_NO_CANCELLATION;
-    if (hki_in_task())
+    if (hki_in_task() || hki_is_draining())
         return;
     pthread_mutex_lock(&hki_default_lock);
     hki_runtime *runtime = atomic_exchange(&hki_default_runtime, NULL);

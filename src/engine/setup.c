@@ -1,6 +1,7 @@
 /* What a runtime is made of: devices with their queues and cores. */
 #include "engine/setup.h"
 
+#include "device/device_list.h"
 #include "engine/accel/accelerator.h"
 #include "engine/sched/ring.h"
 
@@ -51,30 +52,16 @@ static hki_queue *queue_create(hki_device *device, hki_queue_kind kind, hki_budg
 
 /* ---- devices ------------------------------------------------------------------------------------------------ */
 
-HK_PRINTF(2, 3) static hki_device *device_create(hki_runtime *runtime, const char *format, ...)
+/* NULL: no memory. */
+static hki_device *device_create(hki_runtime *runtime, const char *kind, int number)
 {
-    hki_device *device = calloc(1, sizeof *device);
-    if (!device)
-        return NULL;
-    device->runtime = runtime;
-    device->status = hki_status_ok();
-    device->index = runtime->device_count;
-    va_list args;
-    va_start(args, format);
-    vsnprintf(device->name, sizeof device->name, format, args);
-    va_end(args);
-    runtime->devices[runtime->device_count++] = device;
+    hki_device *device = hki_device_create(kind, number);
+    if (device) {
+        device->runtime = runtime;
+        device->index = runtime->device_count;
+        runtime->devices[runtime->device_count++] = device;
+    }
     return device;
-}
-
-static void device_destroy(hki_device *device)
-{
-    hki_memory_pool_destroy(device->memory);
-    hki_memory_pool_destroy(device->pinned);
-    if (device->class && device->class->deinit)
-        device->class->deinit(device);
-    hk_status_release(device->status);
-    free(device);
 }
 
 void hki_devices_destroy(hki_runtime *runtime)
@@ -83,18 +70,9 @@ void hki_devices_destroy(hki_runtime *runtime)
         queue_destroy(runtime->queues[i]);
     /* CPU devices have been made first: pinned memory goes before the accelerator that gave it. */
     for (int i = 0; i < runtime->device_count; i++)
-        device_destroy(runtime->devices[i]);
+        hki_device_destroy(runtime->devices[i]);
     for (int i = 0; i < runtime->failed_device_count; i++)
-        device_destroy(runtime->failed_devices[i]);
-}
-
-/* A thread that launches for an accelerator waits for marks, not for gates alone: there, issuing threads keep the order. */
-static bool ring_create(hki_runtime *runtime)
-{
-    if (runtime->serial || runtime->accelerated)
-        return true;
-    runtime->ring = hki_ring_create(runtime);
-    return runtime->ring;
+        hki_device_destroy(runtime->failed_devices[i]);
 }
 
 /* Devices get neighbouring cores, the first ones one more where they do not divide evenly; more devices
@@ -109,7 +87,7 @@ static bool cpu_devices_create(hki_runtime *runtime, const hki_runtime_config *c
         hki_budget *budget = &runtime->scheduler->budgets[i % runtime->scheduler->budget_count];
         budget->shared = shares;
         atomic_store(&budget->free_cores, count);
-        hki_device *device = device_create(runtime, "cpu:%d", i);
+        hki_device *device = device_create(runtime, "cpu:", i);
         if (!device)
             return false;
         device->class = &hki_cpu_device_class;
@@ -145,7 +123,7 @@ static bool sim_devices_create(hki_runtime *runtime, const hki_runtime_config *c
     int number = 0;
     for (int i = 0; i < config->sim_count; i++)
         for (int j = 0; j < config->sims[i].count; j++) {
-            hki_device *device = device_create(runtime, "sim:%d", number++);
+            hki_device *device = device_create(runtime, "sim:", number++);
             if (!device || !hki_sim_init(device, &config->sims[i]))
                 return false;
             device->memory = hki_memory_pool_create(device, config->sims[i].memory_bytes);
@@ -171,12 +149,12 @@ static bool cuda_device_create(hki_runtime *runtime, const hki_runtime_config *c
         return true;
     }
     hki_cuda_device_name(name, sizeof name, gpu, part, config->cuda.parts[gpu]);
-    hki_device *device = device_create(runtime, "%s", name);
+    hki_device *device = device_create(runtime, name, -1);
     if (!device)
         return false;
     if (!found->plugin->device_init(device, gpu, &options, its->problem, sizeof its->problem)) {
-        hk_status_release(device->status);
-        free(device);
+        device->class = NULL;
+        hki_device_destroy(device);
         runtime->device_count--;
         return true;
     }
@@ -199,25 +177,6 @@ static bool cuda_devices_create(hki_runtime *runtime, const hki_runtime_config *
     return created;
 }
 
-/* Memory of the host that accelerators copy from and to without staging: one of them gives it, all
- * use it; a GPU where there is one, because a simulated device takes any memory for pinned. */
-static bool pinned_pools_create(hki_runtime *runtime)
-{
-    hki_device *giver = NULL;
-    for (int i = 0; i < runtime->device_count; i++) {
-        const hki_device_class *class = runtime->devices[i]->class;
-        if (class->allocate_pinned &&
-            (!giver || (class->kind == HKI_CUDA && giver->class->kind != HKI_CUDA)))
-            giver = runtime->devices[i];
-    }
-    for (int i = 0; giver && i < runtime->device_count; i++) {
-        hki_device *device = runtime->devices[i];
-        if (hki_device_is_host(device) && !(device->pinned = hki_memory_pool_create_pinned(giver)))
-            return false;
-    }
-    return true;
-}
-
 bool hki_devices_create(hki_runtime *runtime, const hki_runtime_config *config)
 {
     int processors[HKI_MAX_CORES];
@@ -231,8 +190,12 @@ bool hki_devices_create(hki_runtime *runtime, const hki_runtime_config *config)
     rest->count = all - cores;
     memcpy(rest->processors, processors + cores, (size_t)rest->count * sizeof *processors);
     atomic_store(&rest->free, rest->count);
-    return cpu_devices_create(runtime, config, processors, cores) &&
-           sim_devices_create(runtime, config) && cuda_devices_create(runtime, config) &&
-           pinned_pools_create(runtime) && hki_scheduler_complete(runtime, cores) &&
-           hki_accelerators_create(runtime) && ring_create(runtime);
+    if (!cpu_devices_create(runtime, config, processors, cores) ||
+        !sim_devices_create(runtime, config) || !cuda_devices_create(runtime, config) ||
+        !hki_pinned_pools_create(runtime->devices, runtime->device_count) ||
+        !hki_scheduler_complete(runtime, cores) || !hki_accelerators_create(runtime))
+        return false;
+    /* Who launches for an accelerator waits for marks, not for gates alone: there, issuing threads keep the order. */
+    const bool has_ring = !runtime->serial && !runtime->accelerated;
+    return !has_ring || (runtime->ring = hki_ring_create(runtime));
 }

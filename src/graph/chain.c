@@ -1,6 +1,8 @@
 /* Putting chains in the place of a graph's calls. */
 #include "graph/chain.h"
 
+#include "base/integer.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,16 +106,6 @@ int64_t hki_chain_piece_count(int64_t samples)
     return (samples - 1) / piece_samples(samples, HKI_CHAIN_OF_ROWS) + 1;
 }
 
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Few samples of images: less than that, and lanes of samples would be half empty. */
 static bool has_few_samples(const hki_chain *chain)
 {
@@ -138,10 +130,10 @@ static void cut(hki_chain *chain)
     if (chain->form == HKI_CHAIN_OF_IMAGES) {
         /* The first four samples may have a core each. */
         int64_t share = is_dense(chain) ? HKI_IMAGE_SAMPLES : (chain->samples - 1) / 4 + 1;
-        chain->block_samples = smaller(smaller(share, chain->samples), HKI_IMAGE_SAMPLES);
+        chain->block_samples = hki_min(hki_min(share, chain->samples), HKI_IMAGE_SAMPLES);
         int64_t blocks = chain->samples / (chain->block_samples * IMAGE_PIECES);
         chain->piece_samples = chain->block_samples *
-                               larger(1, smaller(blocks, IMAGE_PIECE_SAMPLES / HKI_IMAGE_SAMPLES));
+                               hki_max(1, hki_min(blocks, IMAGE_PIECE_SAMPLES / HKI_IMAGE_SAMPLES));
     } else {
         /* Layers read their weights once for all samples of a block. */
         chain->block_samples = chain->form == HKI_CHAIN_OF_ROWS

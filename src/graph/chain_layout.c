@@ -1,6 +1,8 @@
 /* In which layout steps find their values, and where. */
 #include "graph/chain.h"
 
+#include "base/integer.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,11 +159,6 @@ typedef struct tenant {
     int from, to; /* steps; from > to: never */
 } tenant;
 
-static int64_t rounded(int64_t bytes)
-{
-    return (bytes + 63) / 64 * 64;
-}
-
 static void live(tenant *self, int step)
 {
     self->from = step < self->from ? step : self->from;
@@ -236,7 +233,8 @@ static int64_t lanes_bytes(const hki_chain *chain, const hki_chain_value *value)
 {
     int64_t elements =
         chain->form == HKI_CHAIN_OF_IMAGES ? hki_image_elements(&value->image) : value->elements;
-    return rounded(elements * chain->block_samples * (int64_t)hki_dtype_bytes(value->dtype));
+    return hki_round_up(elements * chain->block_samples * (int64_t)hki_dtype_bytes(value->dtype),
+                        HKI_CACHE_LINE);
 }
 
 static bool place_block(hki_chain *chain, int64_t *end)
@@ -249,8 +247,9 @@ static bool place_block(hki_chain *chain, int64_t *end)
         tenants[i].from = chain->step_count;
     for (int i = 0; i < chain->value_count; i++) {
         hki_chain_value *value = &chain->values[i];
-        int64_t bytes = rounded(value->elements * chain->block_samples *
-                                (int64_t)hki_dtype_bytes(value->dtype));
+        int64_t bytes = hki_round_up(value->elements * chain->block_samples *
+                                         (int64_t)hki_dtype_bytes(value->dtype),
+                                     HKI_CACHE_LINE);
         tenants[2 * i].at = &value->rows;
         tenants[2 * i + 1].at = &value->lanes;
         int64_t lanes = lanes_bytes(chain, value);
@@ -275,11 +274,6 @@ static bool place_block(hki_chain *chain, int64_t *end)
     return true;
 }
 
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 static int64_t scratch_of(const hki_chain *chain)
 {
     int64_t most = 0;
@@ -290,21 +284,21 @@ static int64_t scratch_of(const hki_chain *chain)
         const bool is_block = step->kind == HKI_STEP_FORWARD || step->kind == HKI_STEP_BACKWARD;
         const hki_layer layer = hki_chain_layer(&step->block, step->kind == HKI_STEP_BACKWARD);
         if (is_block && chain->form == HKI_CHAIN_OF_ROWS)
-            most = larger(
+            most = hki_max(
                 most, (int64_t)hki_layer_scratch_bytes(&layer, chain->f64, chain->block_samples));
         else if (step->kind == HKI_STEP_FORWARD && chain->form == HKI_CHAIN_OF_IMAGES)
-            most = larger(most, (int64_t)hki_conv2d_image_scratch_bytes(&image));
+            most = hki_max(most, (int64_t)hki_conv2d_image_scratch_bytes(&image));
         else if (step->kind == HKI_STEP_FORWARD)
-            most = larger(
+            most = hki_max(
                 most, (int64_t)hki_conv2d_block_forward_scratch_bytes(&step->block, chain->f64));
         else if (step->kind == HKI_STEP_BACKWARD)
-            most = larger(
+            most = hki_max(
                 most, (int64_t)hki_conv2d_block_backward_scratch_bytes(&step->block, chain->f64));
         else if (step->kind == HKI_STEP_CALL || step->kind == HKI_STEP_CALL_END)
-            most = larger(most, (int64_t)larger((int64_t)step->full.partial_bytes,
-                                                (int64_t)step->rest.partial_bytes));
+            most = hki_max(most, hki_max((int64_t)step->full.partial_bytes,
+                                         (int64_t)step->rest.partial_bytes));
     }
-    return rounded(most);
+    return hki_round_up(most, HKI_CACHE_LINE);
 }
 
 bool hki_chain_lay_out(hki_chain *chain)
@@ -329,8 +323,9 @@ bool hki_chain_lay_out(hki_chain *chain)
         if (value->array >= 0 || !value->is_kept)
             continue;
         value->rows = end;
-        end += rounded(value->elements * chain->piece_samples *
-                       (int64_t)hki_dtype_bytes(value->dtype));
+        end += hki_round_up(value->elements * chain->piece_samples *
+                                (int64_t)hki_dtype_bytes(value->dtype),
+                            HKI_CACHE_LINE);
     }
     chain->scratch_at = end;
     chain->workspace_bytes = end + scratch_of(chain);
@@ -338,7 +333,8 @@ bool hki_chain_lay_out(hki_chain *chain)
     for (int i = 0; i < chain->sum_count; i++) {
         hki_chain_sum *sum = &chain->sums[i];
         sum->at = chain->sum_bytes;
-        chain->sum_bytes += rounded(sum->elements * (int64_t)hki_dtype_bytes(sum->dtype));
+        chain->sum_bytes +=
+            hki_round_up(sum->elements * (int64_t)hki_dtype_bytes(sum->dtype), HKI_CACHE_LINE);
     }
     for (int i = 0; i < chain->pack_count; i++) {
         hki_chain_pack *pack = &chain->packs[i];

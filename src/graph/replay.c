@@ -91,10 +91,9 @@ static bool check_bound(const hk_graph *graph, hk_array *const *bound, int index
         return false;
     }
     if (x->read_only && wanted->is_written) {
-        refuse(
-            bound, graph->bound_count, HK_INVALID_ARGUMENT,
-            "bound array %d is a broadcast view, which can only be read, but the graph writes it",
-            index);
+        refuse(bound, graph->bound_count, HK_INVALID_ARGUMENT,
+               "bound array %d is a broadcast view or memory for reading, but the graph writes it",
+               index);
         return false;
     }
     if (x->dtype == wanted->dtype && x->storage->device == wanted->device &&

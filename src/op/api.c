@@ -20,6 +20,50 @@ _Static_assert(sizeof(hk_min_options) == 80 &&
                offsetof(hk_min_options, axes) == 0 &&
                offsetof(hk_min_options, keepdims) == 72,
                "hk_min_options");
+_Static_assert(sizeof(hk_prod_options) == 80 &&
+               offsetof(hk_prod_options, axes) == 0 &&
+               offsetof(hk_prod_options, keepdims) == 72,
+               "hk_prod_options");
+_Static_assert(sizeof(hk_norm_options) == 80 &&
+               offsetof(hk_norm_options, axes) == 0 &&
+               offsetof(hk_norm_options, keepdims) == 72,
+               "hk_norm_options");
+_Static_assert(sizeof(hk_count_nonzero_options) == 80 &&
+               offsetof(hk_count_nonzero_options, axes) == 0 &&
+               offsetof(hk_count_nonzero_options, keepdims) == 72,
+               "hk_count_nonzero_options");
+_Static_assert(sizeof(hk_any_options) == 80 &&
+               offsetof(hk_any_options, axes) == 0 &&
+               offsetof(hk_any_options, keepdims) == 72,
+               "hk_any_options");
+_Static_assert(sizeof(hk_all_options) == 80 &&
+               offsetof(hk_all_options, axes) == 0 &&
+               offsetof(hk_all_options, keepdims) == 72,
+               "hk_all_options");
+_Static_assert(sizeof(hk_var_options) == 88 &&
+               offsetof(hk_var_options, axes) == 0 &&
+               offsetof(hk_var_options, keepdims) == 72 &&
+               offsetof(hk_var_options, correction) == 80,
+               "hk_var_options");
+_Static_assert(sizeof(hk_std_options) == 88 &&
+               offsetof(hk_std_options, axes) == 0 &&
+               offsetof(hk_std_options, keepdims) == 72 &&
+               offsetof(hk_std_options, correction) == 80,
+               "hk_std_options");
+_Static_assert(sizeof(hk_logsumexp_options) == 80 &&
+               offsetof(hk_logsumexp_options, axes) == 0 &&
+               offsetof(hk_logsumexp_options, keepdims) == 72,
+               "hk_logsumexp_options");
+_Static_assert(sizeof(hk_elu_arguments) == 8 &&
+               offsetof(hk_elu_arguments, value) == 0,
+               "hk_elu_arguments");
+_Static_assert(sizeof(hk_leaky_relu_arguments) == 8 &&
+               offsetof(hk_leaky_relu_arguments, value) == 0,
+               "hk_leaky_relu_arguments");
+_Static_assert(sizeof(hk_clip_arguments) == 16 &&
+               offsetof(hk_clip_arguments, min) == 0 &&
+               offsetof(hk_clip_arguments, max) == 8,
+               "hk_clip_arguments");
 _Static_assert(sizeof(hk_add_scalar_arguments) == 8 &&
                offsetof(hk_add_scalar_arguments, value) == 0,
                "hk_add_scalar_arguments");
@@ -72,6 +116,23 @@ _Static_assert(sizeof(hk_log_softmax_arguments) == 8 &&
 _Static_assert(sizeof(hk_argmax_arguments) == 8 &&
                offsetof(hk_argmax_arguments, axis) == 0,
                "hk_argmax_arguments");
+_Static_assert(sizeof(hk_cumulative_sum_arguments) == 8 &&
+               offsetof(hk_cumulative_sum_arguments, axis) == 0,
+               "hk_cumulative_sum_arguments");
+_Static_assert(sizeof(hk_cumulative_prod_arguments) == 8 &&
+               offsetof(hk_cumulative_prod_arguments, axis) == 0,
+               "hk_cumulative_prod_arguments");
+_Static_assert(sizeof(hk_sort_arguments) == 16 &&
+               offsetof(hk_sort_arguments, axis) == 0 &&
+               offsetof(hk_sort_arguments, descending) == 8,
+               "hk_sort_arguments");
+_Static_assert(sizeof(hk_argsort_arguments) == 16 &&
+               offsetof(hk_argsort_arguments, axis) == 0 &&
+               offsetof(hk_argsort_arguments, descending) == 8,
+               "hk_argsort_arguments");
+_Static_assert(sizeof(hk_searchsorted_arguments) == 1 &&
+               offsetof(hk_searchsorted_arguments, right) == 0,
+               "hk_searchsorted_arguments");
 _Static_assert(sizeof(hk_conv2d_options) == 48 &&
                offsetof(hk_conv2d_options, stride) == 0 &&
                offsetof(hk_conv2d_options, padding) == 16 &&
@@ -191,6 +252,71 @@ hk_array *(hk_min)(hk_array *x, const hk_min_options *options)
 HKI_AT(hk_array *, hk_min, (hk_source at, hk_array *x, const hk_min_options *options),
        (x, options))
 
+hk_array *(hk_prod)(hk_array *x, const hk_prod_options *options)
+{
+    return hki_op_call(&hki_op_prod, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_prod, (hk_source at, hk_array *x, const hk_prod_options *options),
+       (x, options))
+
+hk_array *(hk_norm)(hk_array *x, const hk_norm_options *options)
+{
+    return hki_op_call(&hki_op_norm, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_norm, (hk_source at, hk_array *x, const hk_norm_options *options),
+       (x, options))
+
+hk_array *(hk_count_nonzero)(hk_array *x, const hk_count_nonzero_options *options)
+{
+    return hki_op_call(&hki_op_count_nonzero, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_count_nonzero, (hk_source at, hk_array *x,
+                                      const hk_count_nonzero_options *options),
+       (x, options))
+
+hk_array *(hk_any)(hk_array *x, const hk_any_options *options)
+{
+    return hki_op_call(&hki_op_any, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_any, (hk_source at, hk_array *x, const hk_any_options *options),
+       (x, options))
+
+hk_array *(hk_all)(hk_array *x, const hk_all_options *options)
+{
+    return hki_op_call(&hki_op_all, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_all, (hk_source at, hk_array *x, const hk_all_options *options),
+       (x, options))
+
+hk_array *(hk_var)(hk_array *x, const hk_var_options *options)
+{
+    return hki_op_call(&hki_op_var, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_var, (hk_source at, hk_array *x, const hk_var_options *options),
+       (x, options))
+
+hk_array *(hk_std)(hk_array *x, const hk_std_options *options)
+{
+    return hki_op_call(&hki_op_std, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_std, (hk_source at, hk_array *x, const hk_std_options *options),
+       (x, options))
+
+hk_array *(hk_logsumexp)(hk_array *x, const hk_logsumexp_options *options)
+{
+    return hki_op_call(&hki_op_logsumexp, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_logsumexp, (hk_source at, hk_array *x, const hk_logsumexp_options *options),
+       (x, options))
+
 hk_array *(hk_add)(hk_array *x, hk_array *y)
 {
     return hki_op_call(&hki_op_add, (hk_array *const[]){x, y}, 2, NULL,
@@ -294,6 +420,126 @@ void (hk_power_into)(hk_array *out, hk_array *x, hk_array *y)
     hki_op_call_into(&hki_op_power, (hk_array *const[]){x, y}, 2, NULL, out);
 }
 HKI_AT_VOID(hk_power_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
+
+hk_array *(hk_remainder)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_remainder, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_remainder, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+void (hk_remainder_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_remainder, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_remainder_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
+
+hk_array *(hk_floor_divide)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_floor_divide, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_floor_divide, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+void (hk_floor_divide_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_floor_divide, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_floor_divide_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
+
+hk_array *(hk_atan2)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_atan2, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_atan2, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+void (hk_atan2_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_atan2, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_atan2_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
+
+hk_array *(hk_hypot)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_hypot, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_hypot, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+void (hk_hypot_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_hypot, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_hypot_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
+
+hk_array *(hk_copysign)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_copysign, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_copysign, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+void (hk_copysign_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_copysign, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_copysign_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
+
+hk_array *(hk_nextafter)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_nextafter, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_nextafter, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+void (hk_nextafter_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_nextafter, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_nextafter_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
+
+hk_array *(hk_logaddexp)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_logaddexp, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_logaddexp, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+void (hk_logaddexp_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_logaddexp, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_logaddexp_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
+
+hk_array *(hk_prelu)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_prelu, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_prelu, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+void (hk_prelu_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_prelu, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_prelu_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
        (out, x, y))
 
 hk_array *(hk_negative)(hk_array *x)
@@ -430,6 +676,521 @@ void (hk_relu_into)(hk_array *out, hk_array *x)
 }
 HKI_AT_VOID(hk_relu_into, (hk_source at, hk_array *out, hk_array *x),
        (out, x))
+
+hk_array *(hk_reciprocal)(hk_array *x)
+{
+    return hki_op_call(&hki_op_reciprocal, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_reciprocal, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_reciprocal_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_reciprocal, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_reciprocal_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_rsqrt)(hk_array *x)
+{
+    return hki_op_call(&hki_op_rsqrt, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_rsqrt, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_rsqrt_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_rsqrt, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_rsqrt_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_expm1)(hk_array *x)
+{
+    return hki_op_call(&hki_op_expm1, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_expm1, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_expm1_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_expm1, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_expm1_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_log1p)(hk_array *x)
+{
+    return hki_op_call(&hki_op_log1p, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_log1p, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_log1p_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_log1p, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_log1p_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_log2)(hk_array *x)
+{
+    return hki_op_call(&hki_op_log2, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_log2, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_log2_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_log2, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_log2_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_log10)(hk_array *x)
+{
+    return hki_op_call(&hki_op_log10, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_log10, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_log10_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_log10, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_log10_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_sin)(hk_array *x)
+{
+    return hki_op_call(&hki_op_sin, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_sin, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_sin_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_sin, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_sin_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_cos)(hk_array *x)
+{
+    return hki_op_call(&hki_op_cos, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_cos, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_cos_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_cos, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_cos_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_tan)(hk_array *x)
+{
+    return hki_op_call(&hki_op_tan, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_tan, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_tan_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_tan, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_tan_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_asin)(hk_array *x)
+{
+    return hki_op_call(&hki_op_asin, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_asin, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_asin_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_asin, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_asin_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_acos)(hk_array *x)
+{
+    return hki_op_call(&hki_op_acos, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_acos, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_acos_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_acos, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_acos_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_atan)(hk_array *x)
+{
+    return hki_op_call(&hki_op_atan, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_atan, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_atan_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_atan, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_atan_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_sinh)(hk_array *x)
+{
+    return hki_op_call(&hki_op_sinh, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_sinh, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_sinh_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_sinh, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_sinh_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_cosh)(hk_array *x)
+{
+    return hki_op_call(&hki_op_cosh, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_cosh, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_cosh_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_cosh, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_cosh_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_asinh)(hk_array *x)
+{
+    return hki_op_call(&hki_op_asinh, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_asinh, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_asinh_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_asinh, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_asinh_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_acosh)(hk_array *x)
+{
+    return hki_op_call(&hki_op_acosh, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_acosh, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_acosh_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_acosh, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_acosh_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_atanh)(hk_array *x)
+{
+    return hki_op_call(&hki_op_atanh, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_atanh, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_atanh_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_atanh, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_atanh_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_erf)(hk_array *x)
+{
+    return hki_op_call(&hki_op_erf, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_erf, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_erf_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_erf, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_erf_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_ceil)(hk_array *x)
+{
+    return hki_op_call(&hki_op_ceil, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_ceil, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_ceil_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_ceil, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_ceil_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_floor)(hk_array *x)
+{
+    return hki_op_call(&hki_op_floor, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_floor, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_floor_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_floor, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_floor_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_trunc)(hk_array *x)
+{
+    return hki_op_call(&hki_op_trunc, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_trunc, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_trunc_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_trunc, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_trunc_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_round)(hk_array *x)
+{
+    return hki_op_call(&hki_op_round, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_round, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_round_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_round, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_round_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_sign)(hk_array *x)
+{
+    return hki_op_call(&hki_op_sign, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_sign, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_sign_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_sign, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_sign_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_gelu)(hk_array *x)
+{
+    return hki_op_call(&hki_op_gelu, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_gelu, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_gelu_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_gelu, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_gelu_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_gelu_tanh)(hk_array *x)
+{
+    return hki_op_call(&hki_op_gelu_tanh, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_gelu_tanh, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_gelu_tanh_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_gelu_tanh, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_gelu_tanh_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_silu)(hk_array *x)
+{
+    return hki_op_call(&hki_op_silu, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_silu, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_silu_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_silu, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_silu_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_softplus)(hk_array *x)
+{
+    return hki_op_call(&hki_op_softplus, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_softplus, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_softplus_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_softplus, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_softplus_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_mish)(hk_array *x)
+{
+    return hki_op_call(&hki_op_mish, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_mish, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_mish_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_mish, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_mish_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_hard_sigmoid)(hk_array *x)
+{
+    return hki_op_call(&hki_op_hard_sigmoid, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_hard_sigmoid, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_hard_sigmoid_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_hard_sigmoid, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_hard_sigmoid_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_hard_swish)(hk_array *x)
+{
+    return hki_op_call(&hki_op_hard_swish, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_hard_swish, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_hard_swish_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_hard_swish, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_hard_swish_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_elu)(hk_array *x, double value)
+{
+    hk_elu_arguments arguments = {
+        .value = value,
+    };
+    return hki_op_call(&hki_op_elu, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_elu, (hk_source at, hk_array *x, double value),
+       (x, value))
+
+void (hk_elu_into)(hk_array *out, hk_array *x, double value)
+{
+    hk_elu_arguments arguments = {
+        .value = value,
+    };
+    hki_op_call_into(&hki_op_elu, (hk_array *const[]){x}, 1, &arguments, out);
+}
+HKI_AT_VOID(hk_elu_into, (hk_source at, hk_array *out, hk_array *x, double value),
+       (out, x, value))
+
+hk_array *(hk_leaky_relu)(hk_array *x, double value)
+{
+    hk_leaky_relu_arguments arguments = {
+        .value = value,
+    };
+    return hki_op_call(&hki_op_leaky_relu, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_leaky_relu, (hk_source at, hk_array *x, double value),
+       (x, value))
+
+void (hk_leaky_relu_into)(hk_array *out, hk_array *x, double value)
+{
+    hk_leaky_relu_arguments arguments = {
+        .value = value,
+    };
+    hki_op_call_into(&hki_op_leaky_relu, (hk_array *const[]){x}, 1, &arguments, out);
+}
+HKI_AT_VOID(hk_leaky_relu_into, (hk_source at, hk_array *out, hk_array *x, double value),
+       (out, x, value))
+
+hk_array *(hk_clip)(hk_array *x, double min, double max)
+{
+    hk_clip_arguments arguments = {
+        .min = min,
+        .max = max,
+    };
+    return hki_op_call(&hki_op_clip, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_clip, (hk_source at, hk_array *x, double min, double max),
+       (x, min, max))
+
+void (hk_clip_into)(hk_array *out, hk_array *x, double min, double max)
+{
+    hk_clip_arguments arguments = {
+        .min = min,
+        .max = max,
+    };
+    hki_op_call_into(&hki_op_clip, (hk_array *const[]){x}, 1, &arguments, out);
+}
+HKI_AT_VOID(hk_clip_into, (hk_source at, hk_array *out, hk_array *x, double min, double max),
+       (out, x, min, max))
 
 hk_array *(hk_add_scalar)(hk_array *x, double value)
 {
@@ -663,6 +1424,216 @@ HKI_AT_VOID(hk_where_into, (hk_source at, hk_array *out, hk_array *condition, hk
                             hk_array *y),
        (out, condition, x, y))
 
+hk_array *(hk_isnan)(hk_array *x)
+{
+    return hki_op_call(&hki_op_isnan, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_isnan, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_isnan_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_isnan, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_isnan_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_isinf)(hk_array *x)
+{
+    return hki_op_call(&hki_op_isinf, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_isinf, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_isinf_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_isinf, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_isinf_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_isfinite)(hk_array *x)
+{
+    return hki_op_call(&hki_op_isfinite, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_isfinite, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_isfinite_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_isfinite, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_isfinite_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_signbit)(hk_array *x)
+{
+    return hki_op_call(&hki_op_signbit, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_signbit, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_signbit_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_signbit, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_signbit_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_logical_and)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_logical_and, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_logical_and, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+void (hk_logical_and_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_logical_and, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_logical_and_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
+
+hk_array *(hk_logical_or)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_logical_or, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_logical_or, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+void (hk_logical_or_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_logical_or, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_logical_or_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
+
+hk_array *(hk_logical_xor)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_logical_xor, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_logical_xor, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+void (hk_logical_xor_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_logical_xor, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_logical_xor_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
+
+hk_array *(hk_logical_not)(hk_array *x)
+{
+    return hki_op_call(&hki_op_logical_not, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_logical_not, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_logical_not_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_logical_not, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_logical_not_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_bitwise_and)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_bitwise_and, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_bitwise_and, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+void (hk_bitwise_and_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_bitwise_and, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_bitwise_and_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
+
+hk_array *(hk_bitwise_or)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_bitwise_or, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_bitwise_or, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+void (hk_bitwise_or_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_bitwise_or, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_bitwise_or_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
+
+hk_array *(hk_bitwise_xor)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_bitwise_xor, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_bitwise_xor, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+void (hk_bitwise_xor_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_bitwise_xor, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_bitwise_xor_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
+
+hk_array *(hk_bitwise_invert)(hk_array *x)
+{
+    return hki_op_call(&hki_op_bitwise_invert, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_bitwise_invert, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_bitwise_invert_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_bitwise_invert, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_bitwise_invert_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_bitwise_left_shift)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_bitwise_left_shift, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_bitwise_left_shift, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+void (hk_bitwise_left_shift_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_bitwise_left_shift, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_bitwise_left_shift_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
+
+hk_array *(hk_bitwise_right_shift)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_bitwise_right_shift, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_bitwise_right_shift, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+void (hk_bitwise_right_shift_into)(hk_array *out, hk_array *x, hk_array *y)
+{
+    hki_op_call_into(&hki_op_bitwise_right_shift, (hk_array *const[]){x, y}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_bitwise_right_shift_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+       (out, x, y))
+
 hk_array *(hk_copy)(hk_array *x)
 {
     return hki_op_call(&hki_op_copy, (hk_array *const[]){x}, 1, NULL,
@@ -860,6 +1831,63 @@ hk_array *(hk_argmax)(hk_array *x, int64_t axis)
 }
 HKI_AT(hk_array *, hk_argmax, (hk_source at, hk_array *x, int64_t axis),
        (x, axis))
+
+hk_array *(hk_cumulative_sum)(hk_array *x, int64_t axis)
+{
+    hk_cumulative_sum_arguments arguments = {
+        .axis = axis,
+    };
+    return hki_op_call(&hki_op_cumulative_sum, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_cumulative_sum, (hk_source at, hk_array *x, int64_t axis),
+       (x, axis))
+
+hk_array *(hk_cumulative_prod)(hk_array *x, int64_t axis)
+{
+    hk_cumulative_prod_arguments arguments = {
+        .axis = axis,
+    };
+    return hki_op_call(&hki_op_cumulative_prod, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_cumulative_prod, (hk_source at, hk_array *x, int64_t axis),
+       (x, axis))
+
+hk_array *(hk_sort)(hk_array *x, int64_t axis, bool descending)
+{
+    hk_sort_arguments arguments = {
+        .axis = axis,
+        .descending = descending,
+    };
+    return hki_op_call(&hki_op_sort, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_sort, (hk_source at, hk_array *x, int64_t axis, bool descending),
+       (x, axis, descending))
+
+hk_array *(hk_argsort)(hk_array *x, int64_t axis, bool descending)
+{
+    hk_argsort_arguments arguments = {
+        .axis = axis,
+        .descending = descending,
+    };
+    return hki_op_call(&hki_op_argsort, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_argsort, (hk_source at, hk_array *x, int64_t axis, bool descending),
+       (x, axis, descending))
+
+hk_array *(hk_searchsorted)(hk_array *sorted, hk_array *x, bool right)
+{
+    hk_searchsorted_arguments arguments = {
+        .right = right,
+    };
+    return hki_op_call(&hki_op_searchsorted, (hk_array *const[]){sorted, x}, 2, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_searchsorted, (hk_source at, hk_array *sorted, hk_array *x, bool right),
+       (sorted, x, right))
 
 hk_array *(hk_conv2d)(hk_array *x, hk_array *weight, hk_array *bias,
                       const hk_conv2d_options *options)

@@ -31,7 +31,11 @@
  * an hk_device as their last argument.
  *
  * GPUs have kernels of their own: a function and a line in src/op/cuda/kernel_table.c; a call of an operator that has none
- * fails there as unsupported. A row of elementwise.def needs nothing more.
+ * fails there as unsupported.
+ *
+ * A row of elementwise.def is a whole operator: its line here, its kernels and those of its gradient follow from it.
+ *
+ * What other operators can do between them has `compose` in place of a kernel: see statistics.c.
  *
  * Gradients call other operators through hki_op_call1 … hki_op_call3 (&hki_op_… of all operators are
  * declared below), never through the public macros, which would note their own source line. Gradients
@@ -62,6 +66,8 @@ enum {
     HKI_FLOATS = 1u << HK_F32 | 1u << HK_F64,
     HKI_NUMBERS = HKI_FLOATS | 1u << HK_I32 | 1u << HK_I64 | 1u << HK_U8,
     HKI_ALL_DTYPES = HKI_NUMBERS | 1u << HK_BOOL, /* but for the halves */
+    HKI_INTEGERS = HKI_NUMBERS & ~HKI_FLOATS,
+    HKI_BITS = HKI_INTEGERS | 1u << HK_BOOL,
     HKI_HALVES = 1u << HK_F16 | 1u << HK_BF16
 };
 
@@ -145,6 +151,9 @@ static inline void hki_call_set_inputs(hki_call *call, hk_array *const *arrays, 
 
 /* From infer: the call cannot be made. Returns false. The message names argument, value and remedy. */
 bool hki_call_refuse(hki_call *call, hk_code code, const char *format, ...) HK_PRINTF(3, 4);
+
+/* From infer: false, after hki_call_refuse, when input 0, x, does not have the axis. */
+bool hki_call_check_axis(hki_call *call, int64_t axis);
 
 /* How a call is cut: a pure function of operator, shapes and dtypes. Zeroed before op->plan. */
 typedef struct hki_plan {
@@ -326,6 +335,8 @@ struct hk_op {
     bool infallible;  /* its kernel never fails */
     bool shape_only;  /* reads no element of its inputs */
     bool internal;    /* for gradients: not in the public header, nor in hk_call */
+    bool
+        host_only; /* no kernel for GPUs yet, or composed of such: there a call fails as unsupported */
     bool (*infer)(hki_call *call);
     /* Optional: it takes any number of inputs, one at least, under the one name of its signature, and does all by calls of other
      * operators; of the rest of this structure only what describes it counts. */
@@ -362,6 +373,12 @@ struct hk_op {
     const void *data;        /* for kernels and functions that several operators share */
 };
 
+/* It, or what it is composed of, has a gradient. */
+static inline bool hki_op_has_gradient(const hk_op *op)
+{
+    return op->grad || ((op->compose || op->variadic) && !op->no_grad_why);
+}
+
 extern const hk_op *const hki_ops[]; /* all operators, op_table.def's order */
 extern const int hki_op_count;
 const hk_op *hki_op_find(const char *name); /* NULL: no such operator */
@@ -389,6 +406,11 @@ hk_array *hki_op_sum_to_shape(hk_array *x, const hk_dims *shape);
  * error when `out` is recorded for a gradient while recording. */
 void hki_op_call_into(const hk_op *op, hk_array *const *inputs, int input_count,
                       const void *options, hk_array *out);
+
+/* Calls an operator whose outputs overwrite some of its inputs, `updated` in the outputs' order, in one pass. They are contiguous.
+ * What cannot be done, or has failed inputs, fails all of them; their old values stand. Not on the tape. */
+void hki_op_call_update(const hk_op *op, hk_array *const *inputs, int input_count,
+                        const void *options, hk_array *const *updated, int count);
 
 /* Set once by the autograd room: notes a call on the tape; output is array 0, saved output 1 or NULL. */
 typedef void (*hki_op_record_fn)(const hki_call *call, hk_array *output, hk_array *saved);

@@ -1,5 +1,6 @@
 /* A timeline in numbers, and in a page of text. */
 #include "trace/summary.h"
+#include "base/integer.h"
 #include "base/text.h"
 
 #include <stdlib.h>
@@ -16,16 +17,6 @@ enum {
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t most(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 static int64_t duration_of(const hki_call_event *call)
 {
     return call->end_ns - call->start_ns;
@@ -35,7 +26,7 @@ static int64_t duration_of(const hki_call_event *call)
 static int64_t lateness_of(const hki_timeline *timeline, const hki_call_event *call)
 {
     return timeline->queues[call->queue].is_simulated && !call->is_failed
-               ? most(0, call->wall_end_ns - call->end_ns - WAKE_UP_NS)
+               ? hki_max(0, call->wall_end_ns - call->end_ns - WAKE_UP_NS)
                : 0;
 }
 
@@ -64,15 +55,15 @@ hk_trace_summary hki_timeline_summarize(const hki_timeline *timeline)
     int64_t first = INT64_MAX, last = 0, wall_last = 0;
     for (int i = 0; i < timeline->call_count; i++) {
         const hki_call_event *call = &timeline->calls[i];
-        first = least(first, call->issue_ns);
-        last = most(last, call->end_ns);
-        wall_last = most(wall_last, call->wall_end_ns);
+        first = hki_min(first, call->issue_ns);
+        last = hki_max(last, call->end_ns);
+        wall_last = hki_max(wall_last, call->wall_end_ns);
         summary.failed_count += call->is_failed;
-        summary.late_ns = most(summary.late_ns, lateness_of(timeline, call));
+        summary.late_ns = hki_max(summary.late_ns, lateness_of(timeline, call));
     }
     if (timeline->call_count) {
-        summary.duration_ns = most(0, last - first);
-        summary.wall_duration_ns = most(0, wall_last - first);
+        summary.duration_ns = hki_max(0, last - first);
+        summary.wall_duration_ns = hki_max(0, wall_last - first);
     }
     for (int i = 0; i < timeline->wait_count; i++)
         summary.wait_ns += timeline->waits[i].end_ns - timeline->waits[i].start_ns;
@@ -182,7 +173,7 @@ static total *totals_of(const hki_timeline *timeline, const int *calls, int call
         total *last = &totals[*count - 1];
         if (*count && last->operation == totals[i].operation) {
             last->total_ns += totals[i].total_ns;
-            last->longest_ns = most(last->longest_ns, totals[i].longest_ns);
+            last->longest_ns = hki_max(last->longest_ns, totals[i].longest_ns);
             last->count++;
         } else {
             totals[(*count)++] = totals[i];
@@ -421,7 +412,7 @@ static void write_peaks(const page *self)
         const hki_counter_track *track = &timeline->counters[i];
         int64_t peak = 0;
         for (int j = 0; j < track->point_count; j++)
-            peak = most(peak, timeline->points[track->first_point + j].value);
+            peak = hki_max(peak, timeline->points[track->first_point + j].value);
         const bool is_bytes = !strcmp(track->unit, "bytes"),
                    is_host = !strcmp(track->process, "host");
         quantity text = in_bytes(peak);

@@ -104,7 +104,7 @@ static void step(const model *self, hk_array *x, hk_array *y)
     loss_line = __LINE__ + 1;
     hk_array *loss = hk_mean(hk_softmax_cross_entropy(logits, y), NULL);
     hk_backward(loss);
-    hk_assign(self->loss, loss);
+    hk_assign(self->loss, hk_detach(loss));
     hk_sgd(self->params, PARAMS, &(hk_sgd_options){.lr = 0.3});
 }
 

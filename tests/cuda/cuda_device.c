@@ -1,8 +1,9 @@
 /* A CUDA device as programs see it: names, copies that come neither too early nor too late, memory that runs out, and, on
  * the emulation, which can be told to fail, what is left of a program when CUDA refuses memory or gives up a GPU.
  *
- *   cuda_device           all of it, on cuda:0
- *   cuda_device STEP      one step in a process of its own, which the first form starts: see `steps` */
+ *   cuda_device           all of it on cuda:0, but for exits
+ *   cuda_device exit      processes that exit while the device is at work
+ *   cuda_device STEP      one step in a process of its own, which the forms above start: see `steps` */
 #include "base/sanitizer.h"
 #include "check.h"
 
@@ -380,7 +381,8 @@ static void leave_early(void)
 static const struct {
     const char *name;
     void (*run)(void);
-} steps[] = {{"copies", copy_slowly},
+} steps[] = {{"limit", test_limit},
+             {"copies", copy_slowly},
              {"lose", lose},
              {"refuse", refuse},
              {"succeed", succeed},
@@ -436,6 +438,15 @@ static void start(const char *program, const char *step, const char *emulated)
     CHECK_EQ_I64(status, 0);
 }
 
+static void test_exits(const char *program)
+{
+    for (int i = 0; i < 5; i++) {
+        expect_silence(program, "leave");
+        expect_silence(program, "leave_in_task");
+        expect_silence(program, "leave_early");
+    }
+}
+
 static void test_emulated(const char *program)
 {
     char text[64];
@@ -468,17 +479,17 @@ int main(int argc, char **argv)
             steps[i].run();
             return check_result();
         }
+    if (argc > 1) {
+        CHECK_STR(argv[1], "exit");
+        test_exits(argv[0]);
+        return check_result();
+    }
     test_names();
     test_copies("0", "cuda:0", "cuda:0", HK_ENGINE_DEFAULT);
     test_copies("0/2", "cuda:0/0", "cuda:0/1", HK_ENGINE_DEFAULT);
     test_copies("0/2", "cuda:0/0", "cuda:0/1", HK_ENGINE_SERIAL);
     test_small_copies();
     test_limit();
-    for (int i = 0; i < 5; i++) {
-        expect_silence(argv[0], "leave");
-        expect_silence(argv[0], "leave_in_task");
-        expect_silence(argv[0], "leave_early");
-    }
     if (getenv("HOCKET_EMULATED_CUDA"))
         test_emulated(argv[0]);
     return check_result();

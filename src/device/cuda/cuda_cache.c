@@ -1,23 +1,22 @@
 #include "device/cuda/cuda_cache.h"
 
+#include "base/integer.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-static size_t round_up(size_t bytes)
-{
-    const size_t unit = _Alignof(max_align_t);
-    return (bytes + unit - 1) / unit * unit;
-}
+enum { UNIT = _Alignof(max_align_t) };
 
 static char *key_at(const hki_cuda_cache *cache, int set, int way)
 {
-    size_t entry_bytes = round_up(cache->key_bytes) + round_up(cache->value_bytes);
+    size_t entry_bytes =
+        hki_round_up_bytes(cache->key_bytes, UNIT) + hki_round_up_bytes(cache->value_bytes, UNIT);
     return cache->entries + (size_t)(set * HKI_CUDA_CACHE_WAYS + way) * entry_bytes;
 }
 
 static void *value_at(const hki_cuda_cache *cache, int set, int way)
 {
-    return key_at(cache, set, way) + round_up(cache->key_bytes);
+    return key_at(cache, set, way) + hki_round_up_bytes(cache->key_bytes, UNIT);
 }
 
 /* FNV-1a. */
@@ -62,7 +61,8 @@ void *hki_cuda_cache_put(hki_cuda_cache *cache, const void *key)
 {
     int set = set_of(cache, key), oldest = 0;
     if (!cache->entries) {
-        size_t entry_bytes = round_up(cache->key_bytes) + round_up(cache->value_bytes);
+        size_t entry_bytes = hki_round_up_bytes(cache->key_bytes, UNIT) +
+                             hki_round_up_bytes(cache->value_bytes, UNIT);
         cache->entries = malloc(HKI_CUDA_CACHE_SETS * HKI_CUDA_CACHE_WAYS * entry_bytes);
         if (!cache->entries)
             return NULL;

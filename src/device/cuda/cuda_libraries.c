@@ -100,12 +100,12 @@ static void *open_in(const char *folder, const char *below, const char *soname)
     return length > 0 && (size_t)length < sizeof pattern ? open_matching(pattern) : NULL;
 }
 
-static void *open_in_path(const char *path, const char *soname)
+static void *open_in_path(const char *path, const char *below, const char *soname)
 {
     void *handle = NULL;
     char *folders = path ? strdup(path) : NULL, *rest = folders;
     while (folders && !handle && rest)
-        handle = open_in(strsep(&rest, ":"), "", soname);
+        handle = open_in(strsep(&rest, ":"), below, soname);
     free(folders);
     return handle;
 }
@@ -124,13 +124,27 @@ static bool own_folder(char *folder, size_t bytes)
     return slash != NULL;
 }
 
-static void *open_library(const char *soname)
+/* Where pip puts NVIDIA's packages, below the folder that a Python was installed to. */
+#define PACKAGES "/lib/python3*/*-packages/nvidia/*/lib"
+
+/* Of the environment that is in use, of each Python on the path, of the user. */
+static void *open_of_python(const char *soname)
+{
+    static const char *const environments[] = {"VIRTUAL_ENV", "CONDA_PREFIX"};
+    void *handle = NULL;
+    for (size_t i = 0; i < 2 && !handle; i++)
+        handle = open_in(getenv(environments[i]), PACKAGES, soname);
+    if (!handle)
+        handle = open_in_path(getenv("PATH"), "/.." PACKAGES, soname);
+    return handle ? handle : open_in(getenv("HOME"), "/.local" PACKAGES, soname);
+}
+
+void *hki_cuda_library_open(const char *soname)
 {
     static const char *const below[] = {"/../nvidia/*/lib", "/../../nvidia/*/lib"};
     static const char *const toolkits[] = {"CUDA_HOME", "CUDA_PATH"};
-    static const char *const environments[] = {"VIRTUAL_ENV", "CONDA_PREFIX"};
     char folder[PATH_MAX];
-    void *handle = open_in_path(getenv("HOCKET_CUDA_LIBRARY_PATH"), soname);
+    void *handle = open_in_path(getenv("HOCKET_CUDA_LIBRARY_PATH"), "", soname);
     if (!handle)
         handle = open_file(soname);
     for (size_t i = 0; i < 2 && !handle; i++)
@@ -139,15 +153,12 @@ static void *open_library(const char *soname)
         handle = open_in("/usr/local/cuda", "/lib64", soname);
     for (size_t i = 0; i < 2 && !handle && own_folder(folder, sizeof folder); i++)
         handle = open_in(folder, below[i], soname);
-    for (size_t i = 0; i < 2 && !handle; i++)
-        handle =
-            open_in(getenv(environments[i]), "/lib/python3*/site-packages/nvidia/*/lib", soname);
-    return handle;
+    return handle ? handle : open_of_python(soname);
 }
 
 static void load(library *self)
 {
-    void *handle = open_library(self->is->soname), *address = NULL;
+    void *handle = hki_cuda_library_open(self->is->soname), *address = NULL;
     if (!handle) {
         snprintf(self->problem, sizeof self->problem, "not found (%s)", self->is->soname);
         return;

@@ -4,8 +4,9 @@
  *
  * Looked for by soname, of the major version whose headers the plug-in was built with: in the folders of
  * HOCKET_CUDA_LIBRARY_PATH (separated by colons), where the loader looks, in the toolkit's lib64 (CUDA_HOME, CUDA_PATH,
- * /usr/local/cuda), and where pip installs them (nvidia/<package>/lib beside the plug-in's package, or in the
- * environment that VIRTUAL_ENV or CONDA_PREFIX names). They stay open for as long as the process lives.
+ * /usr/local/cuda), and where pip installs them: nvidia/<package>/lib beside the plug-in's package, then of the
+ * environment that VIRTUAL_ENV or CONDA_PREFIX names, of each Python in PATH, of the user (~/.local). They stay open for
+ * as long as the process lives.
  *
  * C only. Thread-safe; the first call blocks while the library is opened (a tenth of a second or more). */
 #ifndef HOCKET_DEVICE_CUDA_LIBRARIES_H
@@ -123,5 +124,8 @@ void *hki_cuda_driver_function(const char *name);
 /* A line for each, "cuDNN 9.19.0 (/usr/lib/libcudnn.so.9)" or "NCCL: not found (libnccl.so.2)", cut off after
  * bytes - 1 characters. Opens all of them. */
 void hki_cuda_libraries_describe(char *text, size_t bytes);
+
+/* A handle of dlopen of the library with this soname, looked for as above; NULL: there is none that can be opened. */
+void *hki_cuda_library_open(const char *soname);
 
 #endif

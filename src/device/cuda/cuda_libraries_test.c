@@ -1,4 +1,6 @@
-/* Which of NVIDIA's libraries are there, and that each has the functions of its table. Needs no GPU. */
+/* Which of NVIDIA's libraries are there, and that each has the functions of its table. Needs no GPU.
+ *
+ *   cuda_libraries_test SONAME   a library of this name is found where pip has put it */
 #include "check.h"
 
 #include "device/cuda/cuda_libraries.h"
@@ -10,9 +12,14 @@ static bool has(const char *text, const char *part)
     return strstr(text, part) != NULL;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     char text[1024], little[20];
+    if (argc > 1) {
+        CHECK(hki_cuda_library_open(argv[1]) != NULL);
+        CHECK(!hki_cuda_library_open("libhocket_nowhere.so.1"));
+        return check_result();
+    }
     hki_cuda_libraries_describe(text, sizeof text);
     CHECK(has(text, "cuBLASLt"));
     CHECK(has(text, "cuDNN"));

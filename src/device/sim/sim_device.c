@@ -1,6 +1,7 @@
 /* The device class of simulated accelerators: where bytes are, and how long the model says that things take. */
 #include "device/sim/sim_device.h"
 
+#include "base/integer.h"
 #include "base/sync.h"
 #include "base/text.h"
 
@@ -32,7 +33,7 @@ static void sim_release(hki_device *device, void *data, size_t bytes)
 static void *sim_allocate_pinned(hki_device *device, size_t bytes)
 {
     (void)device;
-    return aligned_alloc(64, (bytes + 63) / 64 * 64);
+    return aligned_alloc(64, hki_round_up_bytes(bytes, 64));
 }
 
 static void sim_release_pinned(hki_device *device, void *data, size_t bytes)

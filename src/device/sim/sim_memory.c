@@ -1,4 +1,5 @@
 /* Two ranges of addresses of one size: what is handed out faults when it is used, its twin holds the bytes. */
+#include "base/integer.h"
 #include "base/sync.h"
 #include "device/sim/sim_device.h"
 
@@ -31,7 +32,7 @@ hki_sim_memory *hki_sim_memory_create(uint64_t bytes)
     hki_sim_memory *memory = calloc(1, sizeof *memory);
     if (!memory)
         return NULL;
-    memory->size = (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    memory->size = hki_round_up_bytes(bytes, PAGE_BYTES);
     memory->addresses = reserve(memory->size, PROT_NONE);
     memory->bytes = reserve(memory->size, PROT_READ | PROT_WRITE);
     memory->gap_capacity = 16;
@@ -61,11 +62,6 @@ intptr_t hki_sim_memory_offset(const hki_sim_memory *memory)
     return (intptr_t)memory->bytes - (intptr_t)memory->addresses;
 }
 
-static uint64_t rounded(size_t bytes)
-{
-    return ((uint64_t)bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
-
 static void remove_gap(hki_sim_memory *memory, size_t index)
 {
     memory->gap_count--;
@@ -78,7 +74,7 @@ void *hki_sim_memory_allocate(hki_sim_memory *memory, size_t bytes)
     void *data = NULL;
     if (bytes > memory->size)
         return NULL;
-    uint64_t size = rounded(bytes);
+    uint64_t size = hki_round_up_bytes(bytes, ALIGNMENT);
     hki_lock_acquire(&memory->lock);
     for (size_t i = 0; i < memory->gap_count && !data; i++) {
         gap *place = &memory->gaps[i];
@@ -109,9 +105,10 @@ static bool grow(hki_sim_memory *memory)
 
 void hki_sim_memory_release(hki_sim_memory *memory, void *data, size_t bytes)
 {
-    uint64_t begin = (uint64_t)((char *)data - memory->addresses), end = begin + rounded(bytes);
+    uint64_t begin = (uint64_t)((char *)data - memory->addresses),
+             end = begin + hki_round_up_bytes(bytes, ALIGNMENT);
     if (bytes >= WORTH_RETURNING_BYTES) {
-        uint64_t first = (begin + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+        uint64_t first = hki_round_up_bytes(begin, PAGE_BYTES);
         uint64_t last = end / PAGE_BYTES * PAGE_BYTES;
         madvise(memory->bytes + first, last - first, MADV_DONTNEED);
     }

@@ -192,10 +192,8 @@ static bool wait_for_task(hki_queue *queue)
 static void notify(hki_queue *queue)
 {
     hki_park *park = queue->park;
-    if (hki_park_has_sleepers(park)) {
-        atomic_fetch_add(&park->wake_word, 1);
-        hki_futex_wake(&park->wake_word, 1);
-    }
+    if (hki_park_has_sleepers(park))
+        hki_futex_bump(&park->wake_word, 1);
 }
 
 /* A little patience spares the next call waking this thread. */
@@ -206,6 +204,14 @@ static void linger(hki_queue *queue)
         hki_relax();
 }
 
+void hki_accelerator_pin(const hki_runtime *runtime)
+{
+    const hki_launch_cores *cores = &runtime->scheduler->launch_cores;
+    fesetenv(FE_DFL_ENV);
+    if (cores->count > 0)
+        hki_cpu_pin(cores->processors, cores->count);
+}
+
 void *hki_accelerator_main(void *argument)
 {
     hki_worker *worker = argument;
@@ -213,11 +219,8 @@ void *hki_accelerator_main(void *argument)
     hki_runtime *runtime = queue->runtime;
     hki_executor executor;
     hki_executor_init(&executor, queue, false);
-    fesetenv(FE_DFL_ENV);
     hki_tracing_name_worker(worker);
-    if (runtime->scheduler->launch_cores.count > 0)
-        hki_cpu_pin(runtime->scheduler->launch_cores.processors,
-                    runtime->scheduler->launch_cores.count);
+    hki_accelerator_pin(runtime);
     while (wait_for_task(queue)) {
         hki_task *task = hki_accelerator_take(queue);
         if (task && hki_accelerator_launch(&executor, queue, task))
@@ -258,12 +261,6 @@ bool hki_accelerators_create(hki_runtime *runtime)
 bool hki_accelerators_start(hki_runtime *runtime)
 {
     return !runtime->accelerators || (hki_clock_start(runtime) && hki_launchers_start(runtime));
-}
-
-void hki_accelerators_hurry(hki_runtime *runtime)
-{
-    if (runtime->accelerators)
-        hki_clock_hurry(runtime);
 }
 
 void hki_accelerators_stop(hki_runtime *runtime)

@@ -25,8 +25,6 @@ struct hki_accelerators {
 bool hki_accelerators_create(hki_runtime *runtime);
 /* False: no memory or no thread for it; hki_accelerators_stop ends what runs. */
 bool hki_accelerators_start(hki_runtime *runtime);
-/* The runtime is stopping: what is in flight ends now where only a model says when. */
-void hki_accelerators_hurry(hki_runtime *runtime);
 /* After `ended` has been set. Blocks until the threads have ended. */
 void hki_accelerators_stop(hki_runtime *runtime);
 void hki_accelerators_destroy(hki_runtime *runtime);
@@ -48,9 +46,11 @@ bool hki_clock_start(hki_runtime *runtime);
 bool hki_clock_add(hki_queue *queue, const hki_flight *flight);
 /* Completes what has ended, on all devices. Does not block. */
 void hki_clock_help(hki_executor *executor, hki_runtime *runtime);
-/* The runtime is stopping: what is in flight ends now where only a model says when. */
+/* The runtime is stopping: what is in flight, if anything, ends now where only a model says when. */
 void hki_clock_hurry(hki_runtime *runtime);
 void hki_clock_stop(hki_runtime *runtime);
+/* This thread launches: it keeps to the cores for that, and has the floating-point environment of tasks. */
+void hki_accelerator_pin(const hki_runtime *runtime);
 /* A queue's own thread. */
 void *hki_accelerator_main(void *worker);
 /* Something is ready, and not too much in flight. Any thread. */

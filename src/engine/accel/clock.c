@@ -22,9 +22,8 @@ typedef struct hki_flights {
     _Atomic(uint64_t) put;                   /* of who launches */
     _Alignas(HKI_CACHE_LINE) uint64_t taken; /* of who completes, like the rest */
     int64_t taken_ns;
-    int64_t look_ns; /* when to ask for the first one again */
-    bool
-        first_has_ended; /* as its device says; something that it waited for may not be completed */
+    int64_t look_ns;      /* when to ask for the first one again */
+    bool first_has_ended; /* by its device; something that it waited for may not be completed */
     hki_flight ring[HKI_MAX_AHEAD];
 } hki_flights;
 
@@ -35,18 +34,11 @@ typedef struct hki_clock {
     hki_queue_set flying;     /* queues that may have flights */
     _Atomic(bool) completing; /* a thread is at it */
     _Atomic(uint32_t) wake_word, added;
-    _Atomic(int64_t)
-        sleeps_until_ns; /* INT64_MIN: it is awake, and looks at `added` before it sleeps */
+    _Atomic(int64_t) sleeps_until_ns; /* INT64_MIN: awake, looks at `added` before it sleeps */
     _Atomic(uint32_t) completed, room_waiters; /* see make_room */
 } hki_clock;
 
 /* ---- adding ------------------------------------------------------------------------------------------------- */
-
-static void wake(hki_clock *clock)
-{
-    atomic_fetch_add(&clock->wake_word, 1);
-    hki_futex_wake(&clock->wake_word, 1);
-}
 
 bool hki_clock_add(hki_queue *queue, const hki_flight *flight)
 {
@@ -69,7 +61,7 @@ bool hki_clock_add(hki_queue *queue, const hki_flight *flight)
     if (look_ns == INT64_MAX && atomic_load(&queue->in_flight) <= 1)
         look_ns = 0;
     if (look_ns < atomic_load(&clock->sleeps_until_ns))
-        wake(clock);
+        hki_futex_bump(&clock->wake_word, 1);
     return false;
 }
 
@@ -190,7 +182,7 @@ void hki_clock_help(hki_executor *executor, hki_runtime *runtime)
         if (!complete_ended(executor, runtime, false, &next_ns, &any))
             break;
         if (next_ns < atomic_load(&clock->sleeps_until_ns))
-            wake(clock);
+            hki_futex_bump(&clock->wake_word, 1);
     } while (atomic_load(&clock->added) != seen);
     if (any) {
         hki_executor_flush(executor);
@@ -280,10 +272,9 @@ static bool flights_create(hki_runtime *runtime)
         hki_queue *queue = runtime->queues[i];
         if (!queue->is_accelerator)
             continue;
-        queue->flights = aligned_alloc(HKI_CACHE_LINE, sizeof *queue->flights);
+        queue->flights = hki_zeroed_lines(sizeof *queue->flights);
         if (!queue->flights)
             return false;
-        *queue->flights = (hki_flights){.taken = 0};
         queue->device->make_room = make_room;
     }
     return true;
@@ -291,12 +282,8 @@ static bool flights_create(hki_runtime *runtime)
 
 bool hki_clock_start(hki_runtime *runtime)
 {
-    hki_clock *clock = aligned_alloc(HKI_CACHE_LINE, sizeof *clock);
-    if (!clock)
-        return false;
-    *clock = (hki_clock){.started = false};
-    runtime->accelerators->clock = clock;
-    if (!flights_create(runtime))
+    hki_clock *clock = runtime->accelerators->clock = hki_zeroed_lines(sizeof *clock);
+    if (!clock || !flights_create(runtime))
         return false;
     clock->started = !pthread_create(&clock->thread, NULL, clock_main, runtime);
     return clock->started;
@@ -304,8 +291,8 @@ bool hki_clock_start(hki_runtime *runtime)
 
 void hki_clock_hurry(hki_runtime *runtime)
 {
-    if (runtime->accelerators->clock)
-        wake(runtime->accelerators->clock);
+    if (runtime->accelerators && runtime->accelerators->clock)
+        hki_futex_bump(&runtime->accelerators->clock->wake_word, 1);
 }
 
 void hki_clock_stop(hki_runtime *runtime)
@@ -314,7 +301,7 @@ void hki_clock_stop(hki_runtime *runtime)
     if (!clock)
         return;
     atomic_store(&clock->stopping, true);
-    wake(clock);
+    hki_futex_bump(&clock->wake_word, 1);
     if (clock->started)
         pthread_join(clock->thread, NULL);
     for (int i = 0; i < runtime->queue_count; i++) {

@@ -5,7 +5,6 @@
 
 #include "engine/core/stage.h"
 
-#include <fenv.h>
 #include <stdlib.h>
 
 enum {
@@ -28,8 +27,8 @@ typedef struct launcher {
 struct hki_launchers {
     hki_runtime *runtime;
     hki_queue_set ready; /* queues that may have something to launch */
-    _Alignas(
-        HKI_CACHE_LINE) _Atomic(uint32_t) looking; /* threads that will look at it in a moment */
+    /* Threads that will look at it in a moment. */
+    _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) looking;
     _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) sleepers, wake_word;
     _Atomic(uint32_t) watchers; /* of the sleepers, those that look again in a while */
     _Atomic(bool) waking;       /* one has been woken, and is going to look */
@@ -86,10 +85,8 @@ static void core_release(hki_runtime *runtime, hki_budget *budget)
 static void wake(hki_launchers *self)
 {
     if (atomic_load(&self->sleepers) > 0 && !atomic_load(&self->waking) &&
-        !atomic_exchange(&self->waking, true)) {
-        atomic_fetch_add(&self->wake_word, 1);
-        hki_futex_wake(&self->wake_word, 1);
-    }
+        !atomic_exchange(&self->waking, true))
+        hki_futex_bump(&self->wake_word, 1);
 }
 
 static void notify(hki_queue *queue)
@@ -208,10 +205,7 @@ static void *launcher_main(void *argument)
     hki_budget *budget;
     hki_executor_init(&executor, NULL, false);
     hki_tracing_name_launcher(self->index);
-    fesetenv(FE_DFL_ENV);
-    if (runtime->scheduler->launch_cores.count > 0)
-        hki_cpu_pin(runtime->scheduler->launch_cores.processors,
-                    runtime->scheduler->launch_cores.count);
+    hki_accelerator_pin(runtime);
     atomic_fetch_add(&all->looking, 1);
     while (wait_for_queue(all)) {
         if (!core_acquire(self, &budget))
@@ -241,13 +235,12 @@ bool hki_launchers_create(hki_runtime *runtime)
     if (!queues)
         return true;
     const int count = queues < cores ? queues : cores;
-    const size_t bytes =
-        (sizeof(hki_launchers) + (size_t)count * sizeof(launcher) + HKI_CACHE_LINE - 1) /
-        HKI_CACHE_LINE * HKI_CACHE_LINE;
-    hki_launchers *self = runtime->accelerators->launchers = aligned_alloc(HKI_CACHE_LINE, bytes);
+    hki_launchers *self = runtime->accelerators->launchers =
+        hki_zeroed_lines(sizeof *self + (size_t)count * sizeof *self->threads);
     if (!self)
         return false;
-    *self = (hki_launchers){.runtime = runtime, .count = count};
+    self->runtime = runtime;
+    self->count = count;
     for (int i = 0; i < count; i++)
         self->threads[i] = (launcher){.of = self, .index = i};
     for (int i = 0; i < runtime->queue_count; i++)
@@ -274,8 +267,7 @@ void hki_launchers_stop(hki_runtime *runtime)
     hki_launchers *self = runtime->accelerators->launchers;
     if (!self)
         return;
-    atomic_fetch_add(&self->wake_word, 1);
-    hki_futex_wake(&self->wake_word, INT32_MAX);
+    hki_futex_bump(&self->wake_word, INT32_MAX);
     for (int i = 0; i < self->count; i++) {
         if (self->threads[i].running)
             pthread_join(self->threads[i].thread, NULL);

@@ -1,8 +1,6 @@
 /* What waits for what. Only the thread that keeps order (sched/ring.h) adds, joins, closes and recycles gates; finishing threads
  * just count down and open them, without a lock. */
-#include "engine/core/runtime.h"
 #include "engine/core/stage.h"
-#include "engine/core/trace_points.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -231,6 +229,22 @@ bool hki_gates_are_open_locked(hki_var *var, uint64_t begin, uint64_t end, bool 
         link = &gate->next;
     }
     return true;
+}
+
+static bool any_holds(hki_gate *first, const hki_access *range, uint64_t sequence)
+{
+    for (hki_gate *gate = first; gate; gate = gate->next)
+        if (gate->is_write && overlap(gate, range) && gate->task_sequence <= sequence &&
+            !hki_gate_is_open(gate))
+            return true;
+    return false;
+}
+
+bool hki_gates_hold_locked(const hki_var *var, uint64_t begin, uint64_t end, uint64_t sequence)
+{
+    /* One that a later write has superseded may be unfinished. */
+    const hki_access range = {.begin = begin, .end = end};
+    return any_holds(var->gates, &range, sequence) || any_holds(var->retired, &range, sequence);
 }
 
 /* A task must not wait for itself: accesses of one variable that overlap, where one writes, become one

@@ -33,8 +33,7 @@ typedef struct hki_mark {
     hki_queue *queue;
     uint64_t position; /* see hki_ticket */
     int64_t end_ns;    /* 0: not known yet */
-    bool
-        collective; /* of a reduction between devices, or one came before in the queue that is waited for, too */
+    bool collective;   /* a reduction between devices, or one before it that is waited for, too */
 } hki_mark;
 
 extern hki_wait_node hki_gate_open_mark;
@@ -61,7 +60,9 @@ bool hki_var_is_scored_locked(hki_var *var, bool writes);
 /* No unfinished access of the range is in the way of one that comes now. Gates that nobody is counted in any more go.
  * Expects that the thread keeps order. */
 bool hki_var_is_free_locked(hki_var *var, uint64_t begin, uint64_t end, bool writes);
-/* The same as far as registered tasks go. */
+/* Writes of the range that were issued up to this sequence number are registered and unfinished. The same. */
+bool hki_gates_hold_locked(const hki_var *var, uint64_t begin, uint64_t end, uint64_t sequence);
+/* hki_var_is_free_locked as far as registered tasks go. */
 bool hki_gates_are_open_locked(hki_var *var, uint64_t begin, uint64_t end, bool writes);
 
 /* True: nobody uses it for sure. Expects that the thread keeps order. */

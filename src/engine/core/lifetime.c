@@ -112,20 +112,13 @@ static void fork_parent(void)
 
 static void fork_child(void)
 {
-    /* The parent's runtime has no threads here; its memory stays as it is, for handles that point to
-     * it. Whatever comes next starts a new one. */
+    /* The parent's has no threads here; its memory stays, for handles that point to it. */
     atomic_fetch_add(&fork_generation, 1);
     atomic_store(&hki_default_runtime, NULL);
     pthread_mutex_unlock(&hki_default_lock);
 }
 
-static void watch(void)
-{
-    pthread_atfork(fork_prepare, fork_parent, fork_child);
-}
-
 void hki_fork_watch(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch);
+    pthread_atfork(fork_prepare, fork_parent, fork_child);
 }

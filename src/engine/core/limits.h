@@ -11,7 +11,6 @@ enum {
     HKI_FREE_SLOTS = HKI_RETURN_BATCH + 1,
     HKI_BATCH_TASKS = 16, /* tasks that a thread takes at once */
     HKI_RING_TASKS = 4096,
-    HKI_MAX_DEVICES = 64,
     HKI_MAX_FAILED_DEVICES = 64
 };
 

@@ -40,7 +40,7 @@ struct hki_runtime {
     const hk_status *cancelled;
     struct hki_cuda_setup *cuda;
     void (*destroy)(hki_runtime *runtime); /* when nobody counts it any more */
-    /* Whether a task of the queue had better be launched behind the mark than wait for its end: accel/follow.c. */
+    /* Whether a task of the queue had better be launched behind the mark than wait for its end: accel/accelerator.c. */
     bool (*may_follow)(const hki_task *task, const hki_queue *queue, const hki_mark *mark);
     int device_count, queue_count;
     hki_device *devices[HKI_MAX_DEVICES];
@@ -95,12 +95,35 @@ extern _Atomic(hki_runtime *) hki_default_runtime;
 hki_runtime *hki_runtime_alloc(void);
 /* What core keeps of it goes; the rooms above have given back what is theirs. */
 void hki_runtime_free(hki_runtime *runtime);
-/* Handlers of fork are set. Idempotent. */
+/* Sets handlers of fork: once. */
 void hki_fork_watch(void);
 
 static inline bool hki_is_stopping(const hki_runtime *runtime)
 {
     return atomic_load_explicit(&((hki_runtime *)runtime)->stopping, memory_order_relaxed);
+}
+
+/* ---- trace points: nothing but a look where nothing is recorded; the others are in sched/tracing.h ----------------- */
+
+/* Where to record; NULL: nothing is recorded. */
+static inline hki_trace *hki_tracing(const hki_runtime *runtime)
+{
+    return atomic_load_explicit(&((hki_runtime *)runtime)->trace, memory_order_acquire);
+}
+
+/* Before anybody else can start the task. */
+static inline void hki_tracing_ready(const hki_task *task)
+{
+    hki_trace *trace = hki_tracing(task->runtime);
+    if (trace && !task->is_wait)
+        hki_trace_task_event(trace, HKI_TRACE_READY, hki_task_sequence(task));
+}
+
+static inline void hki_tracing_var(const hki_var *var)
+{
+    hki_trace *trace = var->runtime ? hki_tracing(var->runtime) : NULL;
+    if (trace)
+        hki_trace_task_event(trace, HKI_TRACE_VAR, (uintptr_t)var);
 }
 
 #endif

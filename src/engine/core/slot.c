@@ -1,5 +1,6 @@
 #include "engine/core/slot.h"
 
+#include "base/integer.h"
 #include "base/thread_end.h"
 #include "engine/core/stage.h"
 
@@ -206,7 +207,7 @@ hki_task *hki_slot_get(hki_runtime *runtime, int access_count, size_t payload_by
             (size_t)access_count * (2 * sizeof(hki_access) + sizeof(hki_gate *)) / 64 * 64 + 64;
     size_t overflow_bytes =
         accesses_bytes + (payload_bytes > HKI_TASK_PAYLOAD_BYTES ? payload_bytes : 0);
-    if (overflow_bytes && !(overflow = aligned_alloc(64, (overflow_bytes + 63) / 64 * 64)))
+    if (overflow_bytes && !(overflow = aligned_alloc(64, hki_round_up_bytes(overflow_bytes, 64))))
         return NULL;
     if (hki_has_kept(self, runtime)) {
         task = self->kept;

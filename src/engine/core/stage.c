@@ -9,8 +9,6 @@
  * is_launched, and whoever opens the gate takes off the rest. */
 #include "engine/core/stage.h"
 
-#include "engine/core/trace_points.h"
-
 enum { NAP_NS = 20000 };
 
 static hki_staged_gate *staged(hki_gate *gate)

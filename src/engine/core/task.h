@@ -13,7 +13,7 @@ typedef enum hki_task_state {
     HKI_TASK_STARTED
 } hki_task_state;
 
-enum { HKI_SIGNALLED = 1, HKI_SLEEPING = 2 };
+enum { HKI_SIGNALLED = 1, HKI_SLEEPING = 2, HKI_LEFT = 3 };
 
 /* In `pending` while a task is being issued: more than it could ever wait for, so that it cannot get ready before. */
 #define HKI_ISSUING ((uint32_t)1 << 31)
@@ -68,7 +68,8 @@ struct hki_task {
     int64_t next_piece; /* -1 before it starts; queue lock once published */
     int64_t failure_piece;
     hki_lock failure_lock;
-    _Atomic(uint32_t) signalled; /* to a waiting thread: 1; 2 while that thread sleeps on it */
+    _Atomic(uint32_t)
+        signalled; /* to a waiting thread: 1; 2 while that thread sleeps on it; 3: it has left */
     /* Where there are accelerators: the latest end of what it waited for, or its issue; its own end. */
     _Atomic(int64_t) ready_ns;
     int64_t end_ns;

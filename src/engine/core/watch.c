@@ -9,6 +9,15 @@ void hki_writes_count(hki_runtime *runtime)
     hki_biased_release(&runtime->issue_lock);
 }
 
+#define UNKNOWN UINT64_MAX
+
+void hki_writes_are_unknown(hki_var *var)
+{
+    hki_biased_acquire(&var->runtime->issue_lock);
+    var->version = UNKNOWN;
+    hki_biased_release(&var->runtime->issue_lock);
+}
+
 void hki_watch_begin(hki_watch *watch, hki_var *var, uint64_t begin, uint64_t end,
                      uint64_t sequence)
 {
@@ -22,7 +31,7 @@ void hki_watch_begin(hki_watch *watch, hki_var *var, uint64_t begin, uint64_t en
                          .var = var,
                          .begin = begin,
                          .end = end,
-                         .is_written = var->version > sequence};
+                         .is_written = var->version != UNKNOWN && var->version > sequence};
     if (watch->next)
         watch->next->link = &watch->next;
     var->watches = watch;
@@ -75,10 +84,11 @@ void hki_writes_note_locked(hki_task_spec *spec, uint64_t sequence)
     for (int i = 0; i < spec->access_count; i++) {
         const hki_access *access = &spec->accesses[i];
         if (spec->versions)
-            spec->versions[i] = access->var->version;
+            spec->versions[i] = access->var->version == UNKNOWN ? sequence : access->var->version;
         if (!(access->mode & HKI_WRITE))
             continue;
-        access->var->version = sequence;
+        if (access->var->version != UNKNOWN)
+            access->var->version = sequence;
         if (access->var->watches && !(access->mode & HKI_KEEP))
             note_write(access, spec);
     }

@@ -27,6 +27,9 @@ bool hki_watch_end(hki_watch *watch);
 
 /* Writes are counted from now on; see hki_var.version. Takes the issue lock. */
 void hki_writes_count(hki_runtime *runtime);
+/* Somebody else may write to the variable at any time from now on: no two tasks read the same version of it. Takes the issue
+ * lock. */
+void hki_writes_are_unknown(hki_var *var);
 /* Of a task that is being issued. Expects the issue lock. */
 void hki_writes_note_locked(hki_task_spec *spec, uint64_t sequence);
 

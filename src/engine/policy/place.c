@@ -1,8 +1,8 @@
-/* What it costs to hand a task to a worker: a task that takes less had better run in the caller. That is the way to a worker
- * that is looking for work, and back. It is measured when a call comes for which it matters, since it differs by machine
- * tenfold. Where no worker answers, because all are at something long or have lost their cores, nothing has been learnt: then
- * it is tried again. */
+/* Handing a task over takes the way to a worker that looks for work, and back. That is measured, since it differs by machine
+ * tenfold. Where no worker answers, because all are at something long or have lost their cores, it is tried again later. */
 #include "engine/policy/place.h"
+
+#include "base/integer.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -100,11 +100,6 @@ static int64_t measure(hki_queue *queue)
     return ns < 1 ? 1 : ns > MOST_NS ? MOST_NS : ns;
 }
 
-static int64_t at_least(int64_t ns, int64_t least_ns)
-{
-    return ns < least_ns ? least_ns : ns;
-}
-
 static void set_limits(hki_placement *self, int64_t inline_ns, int64_t short_ns)
 {
     atomic_store_explicit(&self->inline_short_ns, short_ns, memory_order_release);
@@ -118,8 +113,8 @@ static void try_to_measure(hki_queue *queue)
         return;
     const int64_t way_ns = measure(queue);
     if (way_ns) /* tasks below HKI_INSTANT_NS do not run beside each other */
-        set_limits(self, at_least(way_ns, HKI_DIRECT_NS),
-                   at_least(way_ns / HKI_PLACE_DIVISOR, HKI_INSTANT_NS));
+        set_limits(self, hki_max(way_ns, HKI_DIRECT_NS),
+                   hki_max(way_ns / HKI_PLACE_DIVISOR, HKI_INSTANT_NS));
     else if (++self->probe_tries == TRIES)
         set_limits(self, UNMEASURED_NS, UNMEASURED_NS);
 }

@@ -39,8 +39,7 @@ typedef struct hki_issuer {
     const hki_var *latest_var; /* that the latest task writes which might not have run here */
     uint64_t waited_count;     /* hki_thread.submitted_count when it waited last */
     uint32_t lone_waits;       /* in a row, each after one task and for what it writes */
-    int32_t
-        chain_length; /* tasks in a row that needed the one before; negative: not to be asked before 0 */
+    int32_t chain_length;      /* tasks in a row that needed the one before; below 0: a pause */
 } hki_issuer;
 
 extern _Thread_local hki_issuer hki_this_issuer;

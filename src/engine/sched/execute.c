@@ -9,6 +9,23 @@
 
 /* ---- completing ------------------------------------------------------------------------------------------------------ */
 
+/* A wait that nobody waits for any more. Returns what it held back, and then what else was ready. */
+static hki_task *end_left_wait(hki_executor *executor, hki_task *wait, hki_task *ready)
+{
+    if (wait->runtime->accelerated)
+        wait->end_ns = hki_clock_ns();
+    hki_task *freed = hki_task_open_gates(wait);
+    hki_task_finish(wait);
+    hki_executor_put(executor, wait);
+    if (!freed)
+        return ready;
+    hki_task *last = freed;
+    while (last->queue_next)
+        last = last->queue_next;
+    last->queue_next = ready;
+    return freed;
+}
+
 hki_task *hki_task_dispatch(hki_executor *executor, hki_task *ready)
 {
     hki_task *kept = NULL;
@@ -17,8 +34,11 @@ hki_task *hki_task_dispatch(hki_executor *executor, hki_task *ready)
         ready = task->queue_next;
         if (task->is_wait) {
             /* The slot may be another's by the time of the wake: slots stay, and who sleeps looks. */
-            if (atomic_exchange(&task->signalled, HKI_SIGNALLED) == HKI_SLEEPING)
+            const uint32_t before = atomic_exchange(&task->signalled, HKI_SIGNALLED);
+            if (before == HKI_SLEEPING)
                 hki_futex_wake(&task->signalled, 1);
+            else if (before == HKI_LEFT)
+                ready = end_left_wait(executor, task, ready);
             continue;
         }
         atomic_store_explicit(&task->state, HKI_TASK_READY, memory_order_relaxed);

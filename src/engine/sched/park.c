@@ -3,10 +3,8 @@
 void hki_park_wake(hki_park *park)
 {
     if (hki_park_has_sleepers(park) && !atomic_load(&park->waking) &&
-        !atomic_exchange(&park->waking, true)) {
-        atomic_fetch_add(&park->wake_word, 1);
-        hki_futex_wake(&park->wake_word, 1);
-    }
+        !atomic_exchange(&park->waking, true))
+        hki_futex_bump(&park->wake_word, 1);
 }
 
 bool hki_park_sleep(hki_park *park, bool (*found)(void *what), void *what, hki_nap *nap)

@@ -12,8 +12,7 @@
 
 typedef struct hki_park {
     _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) spinners, sleepers, wake_word;
-    _Atomic(bool)
-        waking; /* one has been woken, and looks when it gets its core: no need to wake it again */
+    _Atomic(bool) waking;             /* one has been woken, and looks when it gets its core */
     _Atomic(uint32_t) *all_attentive; /* those of all parks of the runtime */
     /* In a line of its own: issuing threads look at it each time, and it changes seldom. */
     _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) attentive;
@@ -47,8 +46,7 @@ void hki_park_wake(hki_park *park);
 
 /* How a worker sleeps. */
 typedef struct hki_nap {
-    bool
-        shares_core; /* then others cannot run while one of them does, and it never looks again by itself */
+    bool shares_core; /* only one runs at a time: then it never looks again by itself */
     bool others_work; /* others have cores */
     bool was_last;    /* set: no other was attentive */
 } hki_nap;

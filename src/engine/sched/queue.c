@@ -4,13 +4,6 @@
 #include "engine/sched/scoreboard.h"
 #include "engine/sched/steal.h"
 
-/* Only one thread at a time changes it. */
-static void add_ns(_Atomic(int64_t) *sum, int64_t ns)
-{
-    atomic_store_explicit(sum, atomic_load_explicit(sum, memory_order_relaxed) + ns,
-                          memory_order_relaxed);
-}
-
 /* Puts the task behind `previous`, which is in the list; NULL: first. */
 static void link_behind(hki_queue *queue, hki_task *previous, hki_task *task)
 {
@@ -25,7 +18,7 @@ static void link_behind(hki_queue *queue, hki_task *previous, hki_task *task)
         task->queue_next->queue_previous = task;
     else
         queue->lists[index].last = task;
-    add_ns(&queue->backlog_ns, hki_task_backlog_ns(task));
+    hki_backlog_add(&queue->backlog_ns, hki_task_backlog_ns(task));
     hki_steal_count(task, 1);
     atomic_store_explicit(&task->queued_in, queue, memory_order_relaxed);
 }
@@ -68,7 +61,7 @@ static void unlink_task(hki_queue *queue, hki_task *task)
         task->queue_next->queue_previous = task->queue_previous;
     else
         queue->lists[index].last = task->queue_previous;
-    add_ns(&queue->backlog_ns, -hki_task_backlog_ns(task));
+    hki_backlog_add(&queue->backlog_ns, -hki_task_backlog_ns(task));
     hki_steal_count(task, -1);
     atomic_store_explicit(&task->queued_in, NULL, memory_order_relaxed);
     atomic_fetch_sub_explicit(&queue->listed[index], 1, memory_order_relaxed);

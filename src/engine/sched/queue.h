@@ -23,11 +23,9 @@ struct hki_queue {
     hki_runtime *runtime;
     hki_device *device;
     hki_queue_kind kind;
-    bool
-        is_accelerator; /* its one worker, or a launcher, launches tasks, and the clock completes them */
-    hki_budget *budget; /* NULL: an accelerator's */
-    hki_park *
-        park; /* where its workers wait: its own, or that of the first queue that shares its cores */
+    bool is_accelerator; /* its worker, or a launcher, launches; the clock completes */
+    hki_budget *budget;  /* NULL: an accelerator's */
+    hki_park *park;      /* its own, or that of the first queue that shares its cores */
     hki_park own_park;
     int number; /* in runtime->queues */
     _Alignas(HKI_CACHE_LINE) hki_lock lock;
@@ -39,9 +37,8 @@ struct hki_queue {
     _Atomic(uint32_t) listed[2]; /* entries in the lists */
     _Atomic(int64_t) backlog_ns; /* of the lists; queue lock for writing */
     struct {
-        _Alignas(
-            HKI_CACHE_LINE) _Atomic(hki_task *) newest; /* a stack, linked through queue_next */
-    } inboxes[2];
+        _Alignas(HKI_CACHE_LINE) _Atomic(hki_task *) newest;
+    } inboxes[2]; /* stacks, linked through queue_next */
     /* Ticks: when the device had unfinished calls last; when its workers looked elsewhere for pieces in vain. */
     _Alignas(HKI_CACHE_LINE) _Atomic(uint64_t) unfinished_ticks, failed_steal_ticks;
     /* Tasks issued by epoch (issue lock) and finished (by executor). */
@@ -74,6 +71,13 @@ static inline int64_t hki_task_backlog_ns(const hki_task *task)
 {
     int64_t ns = task->spec.expected_ns;
     return task->spec.piece_count > 1 || ns > HKI_LONG_TASK_NS ? HKI_LONG_TASK_NS : ns;
+}
+
+/* Only one thread at a time changes it. */
+static inline void hki_backlog_add(_Atomic(int64_t) *sum_ns, int64_t ns)
+{
+    atomic_store_explicit(sum_ns, atomic_load_explicit(sum_ns, memory_order_relaxed) + ns,
+                          memory_order_relaxed);
 }
 
 /* Short tasks that are taken together. */

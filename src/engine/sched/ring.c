@@ -1,28 +1,16 @@
 /* The ring that tasks of CPU devices wait in to be run by the scoreboard or registered. */
 #include "engine/sched/ring.h"
 
+#include "base/integer.h"
 #include "engine/sched/scoreboard.h"
 #include "engine/sched/tracing.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 hki_ring *hki_ring_create(hki_runtime *runtime)
 {
-    const size_t bytes = (sizeof(hki_ring) + HKI_CACHE_LINE - 1) / HKI_CACHE_LINE * HKI_CACHE_LINE;
-    hki_ring *self = aligned_alloc(HKI_CACHE_LINE, bytes);
-    if (self) {
-        memset(self, 0, bytes);
+    hki_ring *self = hki_zeroed_lines(sizeof *self);
+    if (self)
         self->runtime = runtime;
-    }
     return self;
-}
-
-/* Only one thread at a time changes it. */
-static void add_ns(_Atomic(int64_t) *sum, int64_t ns)
-{
-    atomic_store_explicit(sum, atomic_load_explicit(sum, memory_order_relaxed) + ns,
-                          memory_order_relaxed);
 }
 
 static hki_task *task_in_ring(const hki_ring *ring, uint64_t position)
@@ -59,7 +47,7 @@ bool hki_ring_put_locked(hki_ring *ring, hki_task *task)
         if (put - ring->seen_taken == HKI_RING_TASKS)
             return false;
     }
-    add_ns(&ring->put_ns, hki_task_backlog_ns(task));
+    hki_backlog_add(&ring->put_ns, hki_task_backlog_ns(task));
     const unsigned shape = shape_of(task);
     task->runtime->shape = shape;
     ring->entries[put % HKI_RING_TASKS] = (uintptr_t)task | shape;
@@ -198,7 +186,7 @@ static int take_locked(hki_ring *ring, taker *self)
         taken_ns += ns;
     }
     if (next != first) {
-        add_ns(&ring->taken_ns, taken_ns);
+        hki_backlog_add(&ring->taken_ns, taken_ns);
         atomic_store(&ring->taken, next);
     }
     return (int)(next - first);

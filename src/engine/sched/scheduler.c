@@ -1,26 +1,19 @@
 /* What the workers of a runtime share: made, and destroyed. */
 #include "engine/sched/queue.h"
 
+#include "base/integer.h"
 #include "engine/core/score.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-static void *zeros(size_t bytes)
-{
-    bytes = (bytes + HKI_CACHE_LINE - 1) / HKI_CACHE_LINE * HKI_CACHE_LINE;
-    void *memory = aligned_alloc(HKI_CACHE_LINE, bytes);
-    return memory ? memset(memory, 0, bytes) : NULL;
-}
 
 hki_scheduler *hki_scheduler_create(int devices, int cores)
 {
-    hki_scheduler *self = zeros(sizeof *self);
+    hki_scheduler *self = hki_zeroed_lines(sizeof *self);
     if (!self)
         return NULL;
     self->core_count = cores;
     self->budget_count = devices < cores ? devices : cores;
-    self->budgets = zeros((size_t)self->budget_count * sizeof *self->budgets);
+    self->budgets = hki_zeroed_lines((size_t)self->budget_count * sizeof *self->budgets);
     if (!self->budgets) {
         free(self);
         return NULL;
@@ -43,15 +36,15 @@ bool hki_scheduler_complete(hki_runtime *runtime, int cores)
 {
     hki_scheduler *self = runtime->scheduler;
     const int count = cores + 1; /* one for the thread that works on a worker's core */
-    self->counters = zeros((size_t)count * sizeof *self->counters);
-    runtime->scores = zeros((size_t)count * sizeof *runtime->scores);
+    self->counters = hki_zeroed_lines((size_t)count * sizeof *self->counters);
+    runtime->scores = hki_zeroed_lines((size_t)count * sizeof *runtime->scores);
     if (!self->counters || !runtime->scores)
         return false;
     self->counter_count = runtime->score_count = count;
     for (int i = 0; i < count; i++) {
         atomic_store(&runtime->scores[i].first, UINT64_MAX);
         self->counters[i].by_queue =
-            zeros((size_t)runtime->queue_count * sizeof *self->counters[i].by_queue);
+            hki_zeroed_lines((size_t)runtime->queue_count * sizeof *self->counters[i].by_queue);
         if (!self->counters[i].by_queue)
             return false;
     }
@@ -61,8 +54,6 @@ bool hki_scheduler_complete(hki_runtime *runtime, int cores)
 void hki_progress(hki_runtime *runtime)
 {
     hki_scheduler *self = runtime->scheduler;
-    if (atomic_load(&self->sleepers) > 0) {
-        atomic_fetch_add(&self->progress, 1);
-        hki_futex_wake(&self->progress, INT32_MAX);
-    }
+    if (atomic_load(&self->sleepers) > 0)
+        hki_futex_bump(&self->progress, INT32_MAX);
 }

@@ -46,9 +46,9 @@ typedef struct hki_finished {
 
 /* Of the workers of each core: how many tasks they have finished. The worker that has the core writes it. */
 typedef struct hki_counter {
-    _Alignas(
-        HKI_CACHE_LINE) _Atomic(uint64_t) finished; /* in all: told when slots are given back */
-    hki_finished *by_queue;                         /* by the queue's number, at once */
+    /* In all, told when slots are given back; and by the queue's number, at once. */
+    _Alignas(HKI_CACHE_LINE) _Atomic(uint64_t) finished;
+    hki_finished *by_queue;
 } hki_counter;
 
 struct hki_scheduler {
@@ -63,8 +63,7 @@ struct hki_scheduler {
     _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) sleepers, progress;
     _Atomic(uint64_t) finished_elsewhere; /* tasks, by threads that are no workers */
     _Atomic(uint64_t) helped_calls;
-    _Atomic(uint64_t) run_ahead_sampled,
-        counters_sampled; /* ticks: when tracing.c noted counters */
+    _Atomic(uint64_t) run_ahead_sampled, counters_sampled; /* ticks: see tracing.c */
     hki_lease lease;
 };
 

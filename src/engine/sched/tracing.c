@@ -2,8 +2,6 @@
  * waits, and what the counters stand at. Called only while the runtime records. */
 #include "engine/sched/tracing.h"
 
-#include <string.h>
-
 enum {
     MAX_OPERANDS = 16,
     SAMPLE_TICKS = 300000 /* counters are noted about every 100 µs at most */
@@ -13,15 +11,9 @@ enum {
 
 static void note_counter(hki_trace *trace, hki_trace_counter counter, int device, int64_t value)
 {
-    hki_trace_counter_record *record = hki_trace_reserve(trace, HKI_TRACE_COUNTER, sizeof *record);
-    if (!record)
-        return;
-    record->counter = (uint16_t)counter;
-    record->device = (uint16_t)device;
-    record->unused = 0;
-    record->value = value;
-    record->head.ticks = hki_ticks();
-    hki_trace_commit(trace, record);
+    const hki_trace_counter_record record = {
+        .counter = (uint16_t)counter, .device = (uint16_t)device, .value = value};
+    hki_trace_put(trace, HKI_TRACE_COUNTER, &record, sizeof record);
 }
 
 static void note_run_ahead(hki_runtime *runtime, hki_trace *trace)
@@ -115,25 +107,17 @@ void hki_tracing_name_launcher(int index)
 
 /* ---- tasks ------------------------------------------------------------------------------------------------ */
 
-static int clamp(int value, int most)
-{
-    return value < 0 ? 0 : value > most ? most : value;
-}
-
 void hki_tracing_issue_locked(hki_trace *trace, const hki_task *task)
 {
     const hki_task_spec *spec = &task->spec;
     hki_trace_operand operands[MAX_OPERANDS];
     int operand_count = 0;
     if (spec->class->operands)
-        operand_count =
-            clamp(spec->class->operands(task->payload, operands, MAX_OPERANDS), MAX_OPERANDS);
-    hki_trace_issue_record *record;
-    size_t bytes = sizeof *record + (size_t)spec->access_count * sizeof(hki_trace_access);
-    for (int i = 0; i < operand_count; i++)
-        bytes += sizeof(hki_trace_packed_operand) +
-                 (size_t)clamp(operands[i].ndim, HK_MAX_NDIM) * sizeof(int64_t);
-    record = hki_trace_reserve(trace, HKI_TRACE_ISSUE, bytes);
+        operand_count = spec->class->operands(task->payload, operands, MAX_OPERANDS);
+    if (operand_count > MAX_OPERANDS)
+        operand_count = MAX_OPERANDS;
+    hki_trace_issue_record *record =
+        hki_trace_reserve_issue(trace, spec->access_count, operands, operand_count);
     if (!record)
         return;
     record->sequence = hki_task_sequence(task);
@@ -144,22 +128,11 @@ void hki_tracing_issue_locked(hki_trace *trace, const hki_task *task)
     record->queue = spec->queue;
     record->is_collective = spec->collective;
     record->is_backward = hki_trace_is_backward();
-    record->access_count = (uint16_t)spec->access_count; /* more do not fit into a chunk */
-    record->operand_count = (uint16_t)operand_count;
     record->piece_count = spec->piece_count < UINT32_MAX ? (uint32_t)spec->piece_count : UINT32_MAX;
     hki_trace_access *access = (void *)record->body;
     for (int i = 0; i < spec->access_count; i++) {
         const hki_access *from = &spec->accesses[i];
         *access++ = (hki_trace_access){(uintptr_t)from->var, from->begin, from->end, from->mode};
-    }
-    char *at = (char *)access;
-    for (int i = 0; i < operand_count; i++) {
-        hki_trace_packed_operand *packed = (void *)at;
-        int ndim = clamp(operands[i].ndim, HK_MAX_NDIM);
-        *packed =
-            (hki_trace_packed_operand){operands[i].dtype, (int8_t)ndim, operands[i].is_output, {0}};
-        memcpy(packed->dims, operands[i].dims, (size_t)ndim * sizeof(int64_t));
-        at += sizeof *packed + (size_t)ndim * sizeof(int64_t);
     }
     record->head.ticks = hki_ticks();
     uint64_t ticks = record->head.ticks;
@@ -170,16 +143,11 @@ void hki_tracing_issue_locked(hki_trace *trace, const hki_task *task)
 
 static hki_trace_run_record *note_run(const hki_run_point *point, int64_t piece, unsigned flags)
 {
-    hki_trace_run_record *record = hki_trace_reserve(point->trace, HKI_TRACE_RUN, sizeof *record);
-    if (record) {
-        record->sequence = point->sequence;
-        record->begin_ticks = point->begin_ticks;
-        record->piece = piece;
-        record->head.flags = (uint16_t)flags;
-        record->head.ticks = hki_ticks();
-        hki_trace_commit(point->trace, record);
-    }
-    return record;
+    const hki_trace_run_record record = {.head.flags = (uint16_t)flags,
+                                         .sequence = point->sequence,
+                                         .begin_ticks = point->begin_ticks,
+                                         .piece = piece};
+    return hki_trace_put(point->trace, HKI_TRACE_RUN, &record, sizeof record);
 }
 
 hki_run_point hki_tracing_note_piece(hki_run_point point, const hki_task *task, int64_t piece)
@@ -229,18 +197,14 @@ void hki_tracing_note_wait(hki_wait_point *point, hki_runtime *runtime)
 
 void hki_tracing_note_waited(const hki_wait_point *point, hki_trace_wait_kind kind, int device)
 {
-    hki_trace_wait_record *record = hki_trace_reserve(point->trace, HKI_TRACE_WAIT, sizeof *record);
-    if (record) {
-        hk_source source = hki_source_get();
-        record->begin_ticks = point->begin_ticks;
-        record->sequence = point->sequence;
-        record->file = source.file;
-        record->line = source.line;
-        record->wait_kind = (uint8_t)kind;
-        record->device_plus_1 = (uint8_t)(device + 1);
-        record->head.ticks = hki_ticks();
-        hki_trace_commit(point->trace, record);
-    }
+    const hk_source source = hki_source_get();
+    const hki_trace_wait_record record = {.begin_ticks = point->begin_ticks,
+                                          .sequence = point->sequence,
+                                          .file = source.file,
+                                          .line = source.line,
+                                          .wait_kind = (uint8_t)kind,
+                                          .device_plus_1 = (uint8_t)(device + 1)};
+    hki_trace_put(point->trace, HKI_TRACE_WAIT, &record, sizeof record);
     /* Reading values out may happen often; after the others the window has emptied. */
     if (kind != HKI_TRACE_WAIT_ARRAY ||
         is_due(&point->runtime->scheduler->counters_sampled, point->begin_ticks))

@@ -2,7 +2,6 @@
 #ifndef HOCKET_ENGINE_SCHED_TRACING_H
 #define HOCKET_ENGINE_SCHED_TRACING_H
 
-#include "engine/core/trace_points.h"
 #include "engine/sched/queue.h"
 
 void hki_tracing_name_worker(const hki_worker *worker);

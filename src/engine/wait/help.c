@@ -55,7 +55,13 @@ static hki_task *find_needed(hki_task *task, int *visits)
     return NULL;
 }
 
-static bool help_task(hki_task *task)
+/* The task, or a piece of it, is not expected to take longer. */
+static bool takes_at_most(const hki_task *task, int64_t most_ns)
+{
+    return task->spec.expected_ns / task->spec.piece_count <= most_ns;
+}
+
+static bool help_task(hki_task *task, int64_t most_ns)
 {
     hki_runtime *runtime = task->runtime;
     uint64_t sequence = 0;
@@ -66,7 +72,7 @@ static bool help_task(hki_task *task)
     hki_task *needed = NULL;
     if (hki_ring_is_empty(runtime->ring) || hki_ring_register_locked(runtime->ring))
         needed = find_needed(task, &visits);
-    hki_queue *queue = needed ? hki_task_queue(needed) : NULL;
+    hki_queue *queue = needed && takes_at_most(needed, most_ns) ? hki_task_queue(needed) : NULL;
     if (needed)
         sequence = hki_task_sequence(needed);
     hki_biased_release(&runtime->issue_lock);
@@ -115,7 +121,8 @@ static void sleep_once(const hki_help *self, int64_t so_far_ns)
         uint32_t expected = 0;
         if (atomic_compare_exchange_strong(&self->wait->signalled, &expected, HKI_SLEEPING) ||
             expected == HKI_SLEEPING)
-            hki_futex_wait(&self->wait->signalled, HKI_SLEEPING, -1);
+            hki_futex_wait(&self->wait->signalled, HKI_SLEEPING,
+                           hki_blocking_nap_ns(self->blocking));
         return;
     }
     atomic_fetch_add(&scheduler->sleepers, self->is_called);
@@ -138,14 +145,19 @@ bool hki_help_until(const hki_help *self)
     const int64_t begin = hki_clock_ns();
     int64_t awake_since = begin, latest = begin, next_help = begin;
     uint64_t left, least = UINT64_MAX;
+    if (self->blocking && hki_blocking_is_told() && !is_over(self))
+        hki_blocking_begin(self->blocking);
     if (self->may_lease && hki_lease_work(runtime, is_over, self))
         return true;
     if (!self->may_lease || !hki_ring_is_empty(runtime->ring))
         hki_lease_leave(runtime);
     while ((left = self->left(self->what)) > 0) {
         int64_t now = hki_clock_ns();
+        if (hki_blocking_look(self->blocking, now))
+            return false;
         if (now >= next_help) {
-            if (self->wait ? help_task(self->wait) : help_any(runtime, self->most_ns)) {
+            if (self->wait ? help_task(self->wait, self->most_ns)
+                           : help_any(runtime, self->most_ns)) {
                 awake_since = hki_clock_ns();
                 continue;
             }

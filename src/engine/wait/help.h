@@ -3,8 +3,16 @@
 #define HOCKET_ENGINE_WAIT_HELP_H
 
 #include "engine/policy/throttle.h"
+#include "engine/wait/blocking.h"
 
 enum { HKI_HELP_ANYTHING = HKI_LONG_TASK_NS, HKI_HELP_SHORT = HKI_LONG_TASK_NS - 1 };
+
+/* What a thread may run that waits for something itself. Where a program wants to interrupt waits, nothing that could take
+ * long. */
+static inline int64_t hki_help_most_ns(int64_t otherwise_ns)
+{
+    return hki_blocking_is_told() ? HKI_HELP_SHORT : otherwise_ns;
+}
 
 /* What a thread waits for, and how. */
 typedef struct hki_help {
@@ -18,9 +26,10 @@ typedef struct hki_help {
     bool may_lease;      /* may work on a worker's core (sched/lease.h) */
     bool
         is_called; /* hki_progress is to wake it; else it looks after naps, a part of the time so far each */
+    hki_blocking *blocking; /* begins here if need be; NULL: nobody is told */
 } hki_help;
 
-/* Blocks. False: it gave up. In no task, and without a lock. */
+/* Blocks. False: it gave up, or was interrupted. In no task, and without a lock. */
 bool hki_help_until(const hki_help *help);
 
 #endif

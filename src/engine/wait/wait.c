@@ -1,10 +1,13 @@
 /* Waiting: for a byte range, for a device, for everything, for room. A thread that waits lends its hands (help.h). */
 #include "engine/wait/wait.h"
 
+#include "engine/core/watch.h"
 #include "engine/policy/place.h"
 #include "engine/wait/help.h"
+#include "engine/wait/hold.h"
 
 enum {
+    BLOCKED_NS = 200000000,       /* of a thread that may have borrowed what all others wait for */
     PATIENCE_NS = 2 * HKI_SPIN_NS /* of a thread beyond the soft bound, while nothing finishes */
 };
 
@@ -53,56 +56,54 @@ static bool is_settled(hki_var *var)
     return settled;
 }
 
-const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void (*body)(void *),
-                                void *argument)
+/* ---- a wait that may end before its time ---- */
+
+static void left_finish(hki_task *task, void *payload)
 {
-    static const hki_task_class wait_class = {0};
-    hki_runtime *runtime = var->runtime;
-    const hk_status *status;
-    if (!hki_runtime_alive(runtime))
-        return hki_runtime_gone(runtime);
-    if (hki_in_task())
-        return hki_would_deadlock("wait");
-    hki_wait_point point = hki_tracing_wait(runtime);
-    if (!point.trace && !runtime->serial && !body && is_settled(var)) {
-        hki_place_note_wait(var);
-        return read_range(var, begin, end, NULL, NULL);
-    }
-    if (runtime->serial) {
-        hki_lock_acquire(&runtime->serial_lock);
-        hki_tracing_waited(&point, HKI_TRACE_WAIT_ARRAY, -1);
-        status = read_range(var, begin, end, body, argument);
-        hki_lock_release(&runtime->serial_lock);
-        return status;
-    }
-    hki_task *task = hki_slot_get(runtime, 1, 0);
-    if (!task)
-        return hki_status_create(HK_OUT_OF_MEMORY, NULL, "no host memory left to wait with");
+    const hki_waiting *self = payload;
+    (void)task;
+    self->drop(self->owner);
+}
+
+static const hki_task_class wait_class = {0}, left_class = {.finish = left_finish};
+
+/* Leaves the wait to who signals it, unless it has been signalled. */
+static bool leave(hki_task *task)
+{
+    const hki_waiting *self = hki_task_payload(task);
+    uint32_t seen = 0;
+    self->keep(self->owner);
+    task->spec.class = &left_class;
+    if (atomic_compare_exchange_strong(&task->signalled, &seen, HKI_LEFT) ||
+        (seen == HKI_SLEEPING && atomic_compare_exchange_strong(&task->signalled, &seen, HKI_LEFT)))
+        return true;
     task->spec.class = &wait_class;
-    task->spec.accesses[0] = (hki_access){var, begin, end, HKI_READ};
-    task->is_wait = true;
-    atomic_store_explicit(&task->unusual, true, memory_order_relaxed);
-    hki_ring_acquire(runtime);
-    /* A wait takes no place of its own in the order of calls: it stands right behind the latest. */
-    atomic_store_explicit(&task->sequence, runtime->sequence, memory_order_relaxed);
-    atomic_store_explicit(&task->state, HKI_TASK_WAITING, memory_order_relaxed);
-    hki_registration registration;
-    unsigned times = 0;
-    while ((registration = hki_task_register(task)) == HKI_NOT_REGISTERED)
-        hki_relax_or_yield(&times); /* others finish meanwhile */
-    hki_biased_release(&runtime->issue_lock);
-    hki_place_note_wait(var);
-    if (registration == HKI_REGISTERED_WAITS) {
-        begin_waiting(runtime);
-        hki_help_until(&(hki_help){.runtime = runtime,
-                                   .left = unsignalled,
-                                   .what = task,
-                                   .wait = task,
-                                   .patience_ns = INT64_MAX});
-        end_waiting(runtime);
-    }
-    hki_tracing_waited(&point, HKI_TRACE_WAIT_ARRAY, -1);
-    status = read_range(var, begin, end, body, argument);
+    self->drop(self->owner);
+    return false;
+}
+
+/* False: it was interrupted, and has left the task. */
+static bool await_task(hki_task *task, hki_blocking *blocking)
+{
+    hki_runtime *runtime = task->runtime;
+    begin_waiting(runtime);
+    const bool over = hki_help_until(&(hki_help){.runtime = runtime,
+                                                 .left = unsignalled,
+                                                 .what = task,
+                                                 .wait = task,
+                                                 .most_ns = hki_help_most_ns(INT64_MAX),
+                                                 .patience_ns = INT64_MAX,
+                                                 .blocking = blocking});
+    end_waiting(runtime);
+    return over || !leave(task);
+}
+
+/* ---- what a range is waited for by ---- */
+
+/* Ends a wait: what it held back goes on. */
+void hki_wait_end(hki_task *task)
+{
+    hki_runtime *runtime = task->runtime;
     if (runtime->accelerated)
         task->end_ns = hki_clock_ns();
     hki_executor executor;
@@ -113,7 +114,129 @@ const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void
     hki_executor_flush(&executor);
     if (successors && atomic_load(&runtime->ended)) /* no worker will come for them */
         hki_cancel_all(runtime);
+}
+
+/* The program is going to write itself, which takes a place like a call does. */
+static void note_write_locked(hki_runtime *runtime, hki_task *task)
+{
+    hki_task_spec *spec = &task->spec;
+    spec->versions = NULL;
+    spec->operation = "data_borrow";
+    spec->source = hki_source_get();
+    hki_sequence_note(++runtime->sequence);
+    if (runtime->counts_writes)
+        hki_writes_note_locked(spec, runtime->sequence);
+}
+
+/* A task that stands for the wait, behind what was issued before; NULL: no memory. *waits: it is not signalled yet, maybe. */
+static hki_task *begin_wait(const hki_waiting *self, bool writes, bool *waits)
+{
+    hki_runtime *runtime = self->var->runtime;
+    hki_task *task = hki_slot_get(runtime, 1, sizeof *self);
+    if (!task)
+        return NULL;
+    *(hki_waiting *)hki_task_payload(task) = *self;
+    task->spec.class = &wait_class;
+    task->spec.accesses[0] =
+        (hki_access){self->var, self->begin, self->end, writes ? HKI_WRITE : HKI_READ};
+    task->is_wait = true;
+    atomic_store_explicit(&task->unusual, true, memory_order_relaxed);
+    hki_ring_acquire(runtime);
+    /* A wait takes no place of its own in the order of calls: it stands right behind the latest. */
+    if (writes)
+        note_write_locked(runtime, task);
+    atomic_store_explicit(&task->sequence, runtime->sequence, memory_order_relaxed);
+    atomic_store_explicit(&task->state, HKI_TASK_WAITING, memory_order_relaxed);
+    hki_registration registration;
+    unsigned times = 0;
+    while ((registration = hki_task_register(task)) == HKI_NOT_REGISTERED)
+        hki_relax_or_yield(&times); /* others finish meanwhile */
+    hki_biased_release(&runtime->issue_lock);
+    *waits = registration == HKI_REGISTERED_WAITS;
+    return task;
+}
+
+/* Where another thread is amid a call, that thread may be about to wait for what the hook releases. */
+static void acquire_serial(hki_runtime *runtime)
+{
+    while (!hki_lock_try(&runtime->serial_lock)) {
+        hki_blocking blocking = {0};
+        hki_blocking_begin(&blocking);
+        hki_lock_acquire(&runtime->serial_lock);
+        if (!blocking.hooks)
+            return;
+        hki_lock_release(&runtime->serial_lock);
+        hki_blocking_end(&blocking);
+    }
+}
+
+/* NULL: the wait is over. Else its record, and the task has been left. */
+static const hk_status *await_or_leave(hki_task *task, bool may_leave, hki_blocking *blocking)
+{
+    const hk_status *blocked = may_leave ? hki_holds_block_task(task) : NULL;
+    if (blocked && leave(task))
+        return blocked;
+    hk_status_release(blocked);
+    return await_task(task, may_leave ? blocking : NULL) ? NULL : hki_interrupted("wait");
+}
+
+/* hold: NULL, or where the task goes that stands in the range from now on, unless the range has failed. */
+static const hk_status *wait_async(const hki_waiting *self, bool writes, hki_task **hold,
+                                   hki_wait_point *point)
+{
+    hki_var *var = self->var;
+    bool waits = false;
+    hki_task *task = begin_wait(self, writes, &waits);
+    if (!task)
+        return hki_status_create(HK_OUT_OF_MEMORY, NULL, "no host memory left to wait with");
+    hki_place_note_wait(var);
+    hki_blocking blocking = {0};
+    const hk_status *status = waits ? await_or_leave(task, self->keep != NULL, &blocking) : NULL;
+    hki_tracing_waited(point, HKI_TRACE_WAIT_ARRAY, -1);
+    if (!status) {
+        status = read_range(var, self->begin, self->end, self->body, self->argument);
+        if (hold && hk_ok(status))
+            *hold = task;
+        else
+            hki_wait_end(task);
+    }
+    hki_blocking_end(&blocking);
     return status;
+}
+
+const hk_status *hki_wait_hold(const hki_waiting *self, bool writes, hki_task **hold)
+{
+    hki_wait_point point = hki_tracing_wait(self->var->runtime);
+    return wait_async(self, writes, hold, &point);
+}
+
+const hk_status *hki_wait_with(const hki_waiting *self)
+{
+    hki_var *var = self->var;
+    hki_runtime *runtime = var->runtime;
+    if (!hki_runtime_alive(runtime))
+        return hki_runtime_gone(runtime);
+    if (hki_in_task())
+        return hki_would_deadlock("wait");
+    hki_wait_point point = hki_tracing_wait(runtime);
+    if (!point.trace && !runtime->serial && !self->body && is_settled(var)) {
+        hki_place_note_wait(var);
+        return read_range(var, self->begin, self->end, NULL, NULL);
+    }
+    if (!runtime->serial)
+        return wait_async(self, false, NULL, &point);
+    acquire_serial(runtime);
+    hki_tracing_waited(&point, HKI_TRACE_WAIT_ARRAY, -1);
+    const hk_status *status = read_range(var, self->begin, self->end, self->body, self->argument);
+    hki_lock_release(&runtime->serial_lock);
+    return status;
+}
+
+const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void (*body)(void *),
+                                void *argument)
+{
+    return hki_wait_with(
+        &(hki_waiting){.var = var, .begin = begin, .end = end, .body = body, .argument = argument});
 }
 
 /* ---- a device, everything ---------------------------------------------------------------------------------- */
@@ -130,29 +253,74 @@ static uint64_t undrained(const void *what)
     return self->issued - hki_queue_finished(self->queue, self->epoch);
 }
 
-void hki_queue_drain(hki_queue *queue)
+static bool drain_epoch(hki_queue *queue, unsigned epoch, uint64_t issued, hki_blocking *blocking)
 {
     hki_runtime *runtime = queue->runtime;
-    /* Two epochs: while one drains, calls that come meanwhile count in the other. The thread that drains holds the
-     * lock, so the epoch that becomes the current one is empty. */
-    pthread_mutex_lock(&queue->flip_lock);
-    hki_biased_acquire(&runtime->issue_lock);
+    const drain its = {queue, epoch, issued};
+    return hki_help_until(
+        &(hki_help){.runtime = runtime,
+                    .left = undrained,
+                    .what = &its,
+                    .most_ns = blocking ? hki_help_most_ns(HKI_HELP_ANYTHING) : HKI_HELP_ANYTHING,
+                    .patience_ns = INT64_MAX,
+                    .may_lease = hki_lease_is_on(runtime),
+                    .is_called = true,
+                    .blocking = blocking});
+}
+
+/* Drains one epoch while calls that come meanwhile count in the other. Expects the flip lock, so that nobody else does. */
+static bool drain_locked(hki_queue *queue, hki_blocking *blocking)
+{
+    hki_runtime *runtime = queue->runtime;
     const unsigned epoch = queue->epoch;
-    const drain its = {queue, epoch,
-                       atomic_load_explicit(&queue->issued[epoch], memory_order_relaxed)};
+    /* It was emptied before, unless somebody was interrupted at that. */
+    const drain left = {queue, !epoch,
+                        atomic_load_explicit(&queue->issued[!epoch], memory_order_relaxed)};
+    if (undrained(&left) && !drain_epoch(queue, !epoch, left.issued, blocking))
+        return false;
+    hki_biased_acquire(&runtime->issue_lock);
+    const uint64_t issued = atomic_load_explicit(&queue->issued[epoch], memory_order_relaxed);
     queue->epoch = !epoch;
     hki_biased_release(&runtime->issue_lock);
+    return drain_epoch(queue, epoch, issued, blocking);
+}
+
+/* A thread that waits for the lock tells so, since the one that has it may have to wait for what the hook releases. */
+static bool acquire_flip(hki_queue *queue, hki_blocking *blocking)
+{
+    if (!blocking || !hki_blocking_is_told()) {
+        pthread_mutex_lock(&queue->flip_lock);
+        return true;
+    }
+    while (pthread_mutex_trylock(&queue->flip_lock)) {
+        hki_blocking_begin(blocking);
+        if (hki_blocking_look(blocking, hki_clock_ns()))
+            return false;
+        hki_sleep_ns(HKI_LOOK_AGAIN_NS);
+    }
+    return true;
+}
+
+static _Thread_local bool is_draining; /* a hook that is called meanwhile may not drain, too */
+
+bool hki_queue_drain(hki_queue *queue, hki_blocking *blocking)
+{
+    hki_runtime *runtime = queue->runtime;
+    if (!acquire_flip(queue, blocking))
+        return false;
+    is_draining = true;
     begin_waiting(runtime);
     hki_place_note_wait(NULL);
-    hki_help_until(&(hki_help){.runtime = runtime,
-                               .left = undrained,
-                               .what = &its,
-                               .most_ns = HKI_HELP_ANYTHING,
-                               .patience_ns = INT64_MAX,
-                               .may_lease = hki_lease_is_on(runtime),
-                               .is_called = true});
+    const bool over = drain_locked(queue, blocking);
     end_waiting(runtime);
+    is_draining = false;
     pthread_mutex_unlock(&queue->flip_lock);
+    return over;
+}
+
+bool hki_is_draining(void)
+{
+    return is_draining;
 }
 
 /* ---- room to issue ----------------------------------------------------------------------------------------- */
@@ -169,24 +337,26 @@ static uint64_t without_room(const void *what)
 }
 
 /* What is long may wait for what this thread is about to do, and there may be room before it ends. */
-static bool wait_for_room(const room *its, int64_t patience_ns, bool may_lease)
+static bool wait_for_room(const room *its, int64_t patience_ns, bool may_lease,
+                          hki_blocking *blocking)
 {
     return hki_help_until(&(hki_help){.runtime = its->runtime,
                                       .left = without_room,
                                       .what = its,
                                       .most_ns = HKI_HELP_SHORT,
                                       .patience_ns = patience_ns,
-                                      .may_lease = may_lease});
+                                      .may_lease = may_lease,
+                                      .blocking = blocking});
 }
 
-static void approach(hki_runtime *runtime)
+static void approach(hki_runtime *runtime, hki_blocking *blocking)
 {
     room its = {.runtime = runtime};
     const hki_advice advice = hki_throttle_advise(runtime, &its.wanted);
     if (advice == HKI_GO_ON)
         return;
     hki_wait_point point = hki_tracing_wait(runtime);
-    const bool moves = wait_for_room(&its, PATIENCE_NS, advice == HKI_HELP);
+    const bool moves = wait_for_room(&its, PATIENCE_NS, advice == HKI_HELP, blocking);
     hki_tracing_waited(&point, HKI_TRACE_WAIT_WORKERS, -1);
     hki_throttle_note(runtime, moves);
 }
@@ -194,13 +364,21 @@ static void approach(hki_runtime *runtime)
 void hki_wait_to_issue(hki_runtime *runtime, uint64_t output_bytes)
 {
     room its = {.runtime = runtime};
+    hki_blocking blocking = {0};
     if (hki_throttle_is_far(runtime))
-        approach(runtime);
-    while (hki_throttle_is_full(runtime, output_bytes, &its.wanted) && hki_runtime_alive(runtime)) {
+        approach(runtime, &blocking);
+    while (!blocking.is_interrupted && hki_throttle_is_full(runtime, output_bytes, &its.wanted) &&
+           hki_runtime_alive(runtime)) {
         atomic_fetch_add_explicit(&runtime->throttle->window_waits, 1, memory_order_relaxed);
         hki_wait_point point = hki_tracing_wait(runtime);
-        wait_for_room(&its, INT64_MAX, false);
+        const hk_status *blocked = hki_holds_block_calls(runtime, NULL);
+        const bool has_room =
+            wait_for_room(&its, blocked ? BLOCKED_NS : INT64_MAX, false, &blocking);
+        hk_status_release(blocked);
         hki_tracing_waited(&point, HKI_TRACE_WAIT_WINDOW, -1);
         hki_throttle_set_soft(runtime, 0);
+        if (!has_room) /* interrupted, or it may be waiting for itself: what it is about to do comes first */
+            break;
     }
+    hki_blocking_end(&blocking);
 }

@@ -3,11 +3,19 @@
 #define HOCKET_ENGINE_WAIT_WAIT_H
 
 #include "engine/sched/queue.h"
+#include "engine/wait/blocking.h"
 
-/* Until the thread may issue one more call, whose outputs take so many bytes: helps, or waits. In no task. */
+/* Until the thread may issue one more call, whose outputs take so many bytes, or is interrupted: helps, or waits. In no task. */
 void hki_wait_to_issue(hki_runtime *runtime, uint64_t output_bytes);
-/* Until all that was issued to the device before has finished. */
-void hki_queue_drain(hki_queue *queue);
+/* Waits as hki_wait_with does, for readers too if the thread is going to write; *hold then stands in the range, until
+ * hki_wait_end, unless the record is of a failure. In no task, of the asynchronous engine. */
+const hk_status *hki_wait_hold(const hki_waiting *waiting, bool writes, hki_task **hold);
+/* Ends a wait that is over: what it held back goes on. */
+void hki_wait_end(hki_task *task);
+/* Until all that was issued to the device before has finished. False: it was interrupted. blocking: NULL where it must not be. */
+bool hki_queue_drain(hki_queue *queue, hki_blocking *blocking);
+/* The thread is amid that: it has been called from a hook. */
+bool hki_is_draining(void);
 /* The record for a wait within a task; counted. */
 const hk_status *hki_would_deadlock(const char *operation);
 

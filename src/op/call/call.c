@@ -1,7 +1,7 @@
 /* Calling an operator: checks, outputs, the tape. Issuing is in call_task.c. */
 #include "op/call/capture.h"
 
-#include "array/handle.h"
+#include "array/axis.h"
 #include "base/text.h"
 #include "op/call/transfer.h"
 
@@ -23,6 +23,15 @@ bool hki_call_refuse(hki_call *call, hk_code code, const char *format, ...)
     hki_format_va(call->message, sizeof call->message, format, args);
     va_end(args);
     return false;
+}
+
+bool hki_call_check_axis(hki_call *call, int64_t axis)
+{
+    const int ndim = call->inputs[0]->shape.ndim;
+    return hki_axis_exists(axis, ndim) ||
+           hki_call_refuse(call, HK_OUT_OF_RANGE,
+                           "axis is %lld; x has %d axes, so that it is in [%d, %d)",
+                           (long long)axis, ndim, -ndim, ndim);
 }
 
 static void call_init(hki_call *call, const hk_op *op, hk_array *const *inputs, int input_count,
@@ -124,6 +133,11 @@ static bool check_inputs(hki_call *call, hki_device *device)
     if (op->dtypes && call->input_count > 0 && call->inputs[0] &&
         !(op->dtypes >> call->inputs[0]->dtype & 1))
         return refuse_dtype(call);
+    if (op->host_only && call->device->class->kernels == HKI_CUDA)
+        return hki_call_refuse(call, HK_UNSUPPORTED,
+                               "%s has no kernel for GPUs yet; hk_to_device brings its inputs to a "
+                               "CPU device",
+                               op->name);
     if (!op->compose && !call->device->class->run_call && !op->kernel[call->device->class->kernels])
         return hki_call_refuse(call, HK_UNSUPPORTED, "%s has no kernel for %s", op->name,
                                call->device->name);
@@ -209,8 +223,8 @@ static hk_array *make(hki_call *call, uint64_t bytes, hk_array **second)
     return outputs[0];
 }
 
-/* What it makes on the way is let go. */
-static hk_array *compose(const hki_call *call)
+/* What it makes on the way goes before it returns. */
+static hk_array *composed(const hki_call *call)
 {
     hk_array *result;
     {
@@ -238,7 +252,7 @@ hk_array *hki_op_call(const hk_op *op, hk_array *const *inputs, int input_count,
         output = refused(&call);
     } else {
         if (op->compose)
-            output = compose(&call);
+            output = composed(&call);
         if (output && !op->grad)
             return output;
         /* The tape notes views by itself. */
@@ -273,32 +287,39 @@ hk_array *hki_op_call3(const hk_op *op, hk_array *x, hk_array *y, hk_array *z, c
 
 /* ---- writing into an array --------------------------------------------------------------------------- */
 
-static bool check_output(hki_call *call, hk_array *out)
+static bool check_output(hki_call *call, hk_array *out, int count)
 {
     const hki_device *device = out->storage->device;
+    const int output_count = call->op->output_count > 1 ? call->op->output_count : 1;
     if (call->device != device)
         return hki_call_refuse(call, HK_INVALID_ARGUMENT,
                                "the array to write is on %s, the inputs on %s", device->name,
                                call->device->name);
     if (out->read_only)
         return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                               "the array to write is a broadcast view: its elements share memory; "
+                               "the array to write is a broadcast view or memory for reading; "
                                "hk_contiguous copies it");
-    if (call->op->output_count > 1)
+    if (output_count != count)
         return hki_call_refuse(call, HK_UNSUPPORTED, "%s cannot write into an array",
                                call->op->name);
     return true;
 }
 
-static bool check_result(hki_call *call, const hk_array *out)
+static bool check_result(hki_call *call, const hk_array *out, int index)
 {
-    if (out->dtype == call->out_dtype[0] && hki_dims_equal(&out->shape, &call->out_shape[0]))
+    if (out->dtype == call->out_dtype[index] &&
+        hki_dims_equal(&out->shape, &call->out_shape[index]))
         return true;
     char has[256], needs[256];
     hki_array_describe(out, has, sizeof has);
-    hki_dims_describe(&call->out_shape[0], needs, sizeof needs);
+    hki_dims_describe(&call->out_shape[index], needs, sizeof needs);
     return hki_call_refuse(call, HK_INVALID_ARGUMENT, "the array to write is %s, the result %s%s",
-                           has, hk_dtype_name(call->out_dtype[0]), needs);
+                           has, hk_dtype_name(call->out_dtype[index]), needs);
+}
+
+static bool allows_overwrite(hki_call *call, hk_array *out)
+{
+    return !hki_op_overwrite || hki_op_overwrite(call, out);
 }
 
 /* Whether the task may read x while it writes out. */
@@ -318,6 +339,12 @@ static bool reads_safely(const hk_op *op, const hk_array *x, const hk_array *out
 static bool issue_into(hki_call *call, hk_array *out)
 {
     const hk_op *op = call->op;
+    if (op->compose) {
+        HK_SCOPE;
+        hk_array *result = op->compose(call);
+        hki_op_call_into(&hki_op_copy, &result, 1, NULL, out);
+        return true;
+    }
     if (is_transfer(call)) {
         hki_transfer(out, call->arrays[0], call->operation, 0);
         return true;
@@ -333,14 +360,6 @@ static bool issue_into(hki_call *call, hk_array *out)
     }
     return hki_call_issue(call, &out, false, staging) ||
            hki_call_refuse(call, HK_OUT_OF_MEMORY, "out of host memory");
-}
-
-static bool compose_into(const hki_call *call, hk_array *out)
-{
-    hk_array *result = compose(call);
-    hki_op_call_into(&hki_op_copy, &result, 1, NULL, out);
-    drop(result);
-    return true;
 }
 
 /* Everything of *call but what follows from its inputs is set. */
@@ -359,10 +378,9 @@ static void call_into(hki_call *call, hk_array *out, bool asks_tape)
         return;
     }
     bool chooses = call->op->any_device || !has_input(call);
-    if (!check_inputs(call, chooses ? out->storage->device : NULL) || !check_output(call, out) ||
-        !infer(call, &bytes) || !check_result(call, out) ||
-        (asks_tape && hki_op_overwrite && !hki_op_overwrite(call, out)) ||
-        !(call->op->compose ? compose_into(call, out) : issue_into(call, out)))
+    if (!check_inputs(call, chooses ? out->storage->device : NULL) || !check_output(call, out, 1) ||
+        !infer(call, &bytes) || !check_result(call, out, 0) ||
+        (asks_tape && !allows_overwrite(call, out)) || !issue_into(call, out))
         hki_array_fail_in_place(out, call->operation, call->arrays, call->input_count, call->code,
                                 "%s", call->message);
 }
@@ -388,4 +406,35 @@ void hki_call_into_unasked(const hk_op *op, const char *operation, hk_array *x, 
     call_init(&call, op, &x, 1, options);
     call.operation = operation;
     call_into(&call, out, false);
+}
+
+/* ---- updating several arrays in place ------------------------------------------------------------------ */
+
+static bool check_updated(hki_call *call, hk_array *const *updated, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (!check_output(call, updated[i], count) || !check_result(call, updated[i], i) ||
+            !allows_overwrite(call, updated[i]))
+            return false;
+        if (!updated[i]->is_contiguous)
+            return hki_call_refuse(call, HK_UNSUPPORTED,
+                                   "an array to update has gaps or another order of axes; "
+                                   "hk_contiguous copies it");
+    }
+    return true;
+}
+
+void hki_op_call_update(const hk_op *op, hk_array *const *inputs, int input_count,
+                        const void *options, hk_array *const *updated, int count)
+{
+    hki_call call;
+    uint64_t bytes;
+    call_init(&call, op, inputs, input_count, options);
+    if (!check_inputs(&call, NULL) || !infer(&call, &bytes) ||
+        !check_updated(&call, updated, count) ||
+        (!hki_call_issue(&call, updated, false, (hki_call_staging){.copy_inputs = gaps(&call)}) &&
+         !hki_call_refuse(&call, HK_OUT_OF_MEMORY, "out of host memory")))
+        for (int i = 0; i < count; i++)
+            hki_array_fail_in_place(updated[i], call.operation, call.arrays, call.input_count,
+                                    call.code, "%s", call.message);
 }

@@ -1,60 +1,98 @@
-/* Calling an operator by its name in the table. */
+/* Calling an operator by its name in the table, or by its handle. */
 #include "op/op.h"
 
 #include <hocket/call.h>
+#include <hocket/operator.h>
 
-/* The operator, and its inputs with NULL for those left out; NULL: refused in *call. */
-static const hk_op *find(const char *name, hk_array *const *inputs, int input_count,
-                         const void *options, hk_array *padded[HKI_MAX_INPUTS], hki_call *call)
+/* A call that is looked at before it is made. */
+typedef struct named_call {
+    hk_array *const *inputs; /* as the operator takes them */
+    int input_count;
+    hk_array *padded[HKI_MAX_INPUTS]; /* NULL for those left out */
+    hki_call refusal;
+} named_call;
+
+/* False: it is refused. */
+static bool check(named_call *self, const hk_op *op, hk_array *const *inputs, int input_count,
+                  const void *options)
 {
-    const hk_op *op = name ? hki_op_find(name) : NULL;
-    call->code = HK_OK;
-    if (!op || op->internal) {
-        hki_call_refuse(call, HK_NOT_FOUND, "no operator is called \"%s\"", name ? name : "");
-        return NULL;
-    }
-    int required, count = hki_op_input_count(op, &required);
+    int required;
+    self->input_count = op->variadic ? input_count : hki_op_input_count(op, &required);
     if (op->variadic && input_count < 1)
-        hki_call_refuse(call, HK_INVALID_ARGUMENT, "%s takes 1 input at least, not %d", op->name,
-                        input_count);
-    else if (!op->variadic && (input_count < required || input_count > count))
-        hki_call_refuse(call, HK_INVALID_ARGUMENT, "%s takes %d inputs (%s), not %d", op->name,
-                        count, op->signature, input_count);
-    else if (!options && op->params && op->params[0].required)
-        hki_call_refuse(call, HK_INVALID_ARGUMENT, "%s needs options: %s has no default", op->name,
-                        op->params[0].name);
+        return hki_call_refuse(&self->refusal, HK_INVALID_ARGUMENT,
+                               "%s takes 1 input at least, not %d", op->name, input_count);
+    if (!op->variadic && (input_count < required || input_count > self->input_count))
+        return hki_call_refuse(&self->refusal, HK_INVALID_ARGUMENT,
+                               "%s takes %d inputs (%s), not %d", op->name, self->input_count,
+                               op->signature, input_count);
+    if (!options && op->params && op->params[0].required)
+        return hki_call_refuse(&self->refusal, HK_INVALID_ARGUMENT,
+                               "%s needs options: %s has no default", op->name, op->params[0].name);
+    if (!inputs && input_count)
+        return hki_call_refuse(&self->refusal, HK_INVALID_ARGUMENT, "argument inputs is NULL");
     for (int i = 0; i < HKI_MAX_INPUTS; i++)
-        padded[i] = i < input_count && !op->variadic ? inputs[i] : NULL;
-    return call->code == HK_OK ? op : NULL;
+        self->padded[i] = i < input_count && !op->variadic ? inputs[i] : NULL;
+    self->inputs = op->variadic ? inputs : self->padded;
+    return true;
+}
+
+/* name: NULL where a handle was asked for. */
+static void refuse_unknown(hki_call *refusal, const char *name)
+{
+    if (name)
+        hki_call_refuse(refusal, HK_NOT_FOUND, "no operator is called \"%s\"", name);
+    else
+        hki_call_refuse(refusal, HK_INVALID_ARGUMENT,
+                        "argument op is NULL, which hk_operator_find gives where it finds none");
+}
+
+static hk_array *call(const hk_op *op, const char *name, hk_array *const *inputs, int input_count,
+                      const void *options, hk_device device)
+{
+    named_call self;
+    if (!op)
+        refuse_unknown(&self.refusal, name);
+    else if (check(&self, op, inputs, input_count, options))
+        return hki_op_call(op, self.inputs, self.input_count, options, device, NULL);
+    return hki_array_create_failed(device.handle, "call", inputs, inputs ? input_count : 0,
+                                   self.refusal.code, "%s", self.refusal.message);
+}
+
+static void call_into(const hk_op *op, const char *name, hk_array *out, hk_array *const *inputs,
+                      int input_count, const void *options)
+{
+    named_call self;
+    if (!op)
+        refuse_unknown(&self.refusal, name);
+    if (op && check(&self, op, inputs, input_count, options))
+        hki_op_call_into(op, self.inputs, self.input_count, options, out);
+    else
+        hki_array_fail_in_place(out, "call_into", inputs, inputs ? input_count : 0,
+                                self.refusal.code, "%s", self.refusal.message);
 }
 
 hk_array *(hk_call)(const char *name, hk_array *const *inputs, int input_count, const void *options,
                     hk_device device)
 {
-    hki_call call;
-    hk_array *padded[HKI_MAX_INPUTS];
-    const hk_op *op = find(name, inputs, input_count, options, padded, &call);
-    if (!op)
-        return hki_array_create_failed(device.handle, "call", inputs, input_count, call.code, "%s",
-                                       call.message);
-    return op->variadic
-               ? hki_op_call(op, inputs, input_count, options, device, NULL)
-               : hki_op_call(op, padded, hki_op_input_count(op, NULL), options, device, NULL);
+    return call(hk_operator_find(name), name ? name : "", inputs, input_count, options, device);
 }
 
 void(hk_call_into)(const char *name, hk_array *out, hk_array *const *inputs, int input_count,
                    const void *options)
 {
-    hki_call call;
-    hk_array *padded[HKI_MAX_INPUTS];
-    const hk_op *op = find(name, inputs, input_count, options, padded, &call);
-    if (op && op->variadic)
-        hki_op_call_into(op, inputs, input_count, options, out);
-    else if (op)
-        hki_op_call_into(op, padded, hki_op_input_count(op, NULL), options, out);
-    else
-        hki_array_fail_in_place(out, "call_into", inputs, input_count, call.code, "%s",
-                                call.message);
+    call_into(hk_operator_find(name), name ? name : "", out, inputs, input_count, options);
+}
+
+hk_array *(hk_operator_call)(const hk_operator *op, hk_array *const *inputs, int input_count,
+                             const void *options, hk_device device)
+{
+    return call(op, NULL, inputs, input_count, options, device);
+}
+
+void(hk_operator_call_into)(const hk_operator *op, hk_array *out, hk_array *const *inputs,
+                            int input_count, const void *options)
+{
+    call_into(op, NULL, out, inputs, input_count, options);
 }
 
 HKI_AT(hk_array *, hk_call,
@@ -65,3 +103,11 @@ HKI_AT_VOID(hk_call_into,
             (hk_source at, const char *name, hk_array *out, hk_array *const *inputs,
              int input_count, const void *options),
             (name, out, inputs, input_count, options))
+HKI_AT(hk_array *, hk_operator_call,
+       (hk_source at, const hk_operator *op, hk_array *const *inputs, int input_count,
+        const void *options, hk_device device),
+       (op, inputs, input_count, options, device))
+HKI_AT_VOID(hk_operator_call_into,
+            (hk_source at, const hk_operator *op, hk_array *out, hk_array *const *inputs,
+             int input_count, const void *options),
+            (op, out, inputs, input_count, options))

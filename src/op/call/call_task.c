@@ -1,6 +1,7 @@
 /* What a call is to the engine: a task whose pieces run the operator's kernel. */
 #include "op/call/capture.h"
 
+#include "base/integer.h"
 #include "base/sync.h"
 #include "op/call/plan.h"
 #include "op/operators/copy.h"
@@ -29,7 +30,7 @@ typedef struct call_payload {
 
 static size_t piece_stride(size_t partial_bytes)
 {
-    return (partial_bytes + 63) & ~(size_t)63;
+    return hki_round_up_bytes(partial_bytes, HKI_CACHE_LINE);
 }
 
 static void fail_for_memory(hki_task *task, uint64_t bytes, hk_device_memory memory)

@@ -5,7 +5,7 @@
 
 static void launch(hki_cuda_stream *stream, const hki_cuda_path *path, void *argument)
 {
-    (*(const hki_cuda_row_fn *)argument)(stream, path, 0, NULL);
+    (*(const hki_cuda_row_fn *)argument)(stream, path, 0, 0, NULL);
 }
 
 /* The row of elementwise.def that adds: y becomes y plus the bias broadcast to it. */

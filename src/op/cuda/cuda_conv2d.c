@@ -1,6 +1,7 @@
 /* Convolution and its gradients: by cuDNN, or by kernels of Hocket's own where that is not there or has no algorithm. */
 #include "op/operators/conv2d.h"
 
+#include "base/integer.h"
 #include "device/cuda/cuda_convolutions.h"
 #include "op/cuda/cuda_bias.h"
 #include "op/cuda/cuda_channel_kernels.h"
@@ -60,8 +61,7 @@ static passed pass(const hki_tensor *x)
     passed self = {.data = x->data, .real = x->data};
     self.size = (size_t)x->size * hki_dtype_bytes(x->dtype);
     if ((uintptr_t)x->data % ALIGNMENT)
-        self.bytes =
-            (self.size + WORKSPACE_ALIGNMENT - 1) / WORKSPACE_ALIGNMENT * WORKSPACE_ALIGNMENT;
+        self.bytes = hki_round_up_bytes(self.size, WORKSPACE_ALIGNMENT);
     return self;
 }
 

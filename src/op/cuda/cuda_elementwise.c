@@ -70,24 +70,29 @@ static void describe(const hki_cuda_fault *fault, int64_t argument, char *text, 
 
 typedef struct row_launch {
     hki_cuda_row_fn launch;
-    double scalar;
+    hki_numbers numbers;
     hki_cuda_fault *fault;
 } row_launch;
 
 static void launch_row(hki_cuda_stream *stream, const hki_cuda_path *path, void *argument)
 {
     const row_launch *row = argument;
-    row->launch(stream, path, row->scalar, row->fault);
+    row->launch(stream, path, row->numbers.s, row->numbers.t, row->fault);
 }
 
 static hki_cuda_row row_of(hki_op_id id)
 {
     switch (id) {
-#define ROW(kind, name, ...)                                                                       \
+#define GRADIENT(context, kept, name, ns, expression)                                              \
     case HKI_OP_ID_##name:                                                                         \
         return HKI_CUDA_ROW_##name;
+#define ROW(kind, name, dtypes, ns, real, integer, reference, samples, gradient, ...)              \
+    case HKI_OP_ID_##name:                                                                         \
+        return HKI_CUDA_ROW_##name;                                                                \
+        HKI_EACH_GRADIENT(GRADIENT, , name, gradient)
 #define CHECKED ROW
 #include "op/elementwise.def"
+#undef GRADIENT
 #undef ROW
 #undef CHECKED
     default:
@@ -117,8 +122,9 @@ void hki_cuda_call_row(const hki_kernel_call *call, hki_cuda_stream *stream)
     };
     const hk_dtype dtype = call->in[call->input_count - 1].dtype; /* the first may be a condition */
     const hki_cuda_row row = row_of(call->op->id);
-    const hki_scalar_options *options = call->options;
-    row_launch launch = {.launch = tables[dtype][row], .scalar = options ? options->value : 0};
+    const bool is_bits = dtype == HK_BOOL && hki_cuda_rows_bool[row];
+    row_launch launch = {.launch = is_bits ? hki_cuda_rows_bool[row] : tables[dtype][row],
+                         .numbers = hki_element_numbers(call->op, call->options)};
     hki_cuda_walk walk;
     int item_bytes[HKI_CUDA_OPERANDS];
     walk_call(&walk, call, item_bytes);

@@ -6,7 +6,7 @@
  *         using first = float;     stored type of the first input, of the others, and of the output
  *         using value = float;
  *         using result = float;
- *         using number = float;    of the scalar s
+ *         using number = float;    of what the host gives, s
  *         static constexpr bool is_checked = false;
  *         HKI_DEVICE result apply(first a, value b, value c, number s);   those that it has inputs for; the others are 0
  *         HKI_DEVICE bool refuses(first a, value b, number s);            where is_checked

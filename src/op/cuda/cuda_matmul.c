@@ -1,5 +1,6 @@
 /* Matrix products of the operator table: matmul and linear. cuBLASLt reads transposed matrices, batches and matrices
  * that all entries of a batch share in place; what has gaps along both axes is copied first. */
+#include "base/integer.h"
 #include "device/cuda/cuda_products.h"
 #include "op/cuda/cuda_bias.h"
 #include "op/cuda/cuda_calls.h"
@@ -155,7 +156,7 @@ static void factor_init(factor *self, const hki_cuda_matrices *from, const hki_c
     self->is_packed = true;
     lies_well(&self->is, &self->transposed, &self->leading);
     size_t bytes = (size_t)(self->own.count * from->rows * from->columns) * element_bytes;
-    self->packed_bytes = (bytes + PACK_ALIGNMENT - 1) / PACK_ALIGNMENT * PACK_ALIGNMENT;
+    self->packed_bytes = hki_round_up_bytes(bytes, PACK_ALIGNMENT);
 }
 
 /* Of the matrices that calls of the library begin at: entries along the outer axes. */

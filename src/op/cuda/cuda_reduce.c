@@ -1,5 +1,6 @@
 #include "op/cuda/cuda_reduce.h"
 
+#include "array/axis.h"
 #include "op/cuda/cuda_calls.h"
 #include "op/operators/argmax.h"
 #include "op/operators/reduce.h"
@@ -250,7 +251,7 @@ void hki_cuda_call_argmax(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
     const hki_tensor *x = &call->in[0];
     const int64_t axis = ((const hki_argmax_options *)call->options)->axis;
-    reduce_mask(stream, x, &call->out[0], 1u << (axis < 0 ? axis + x->ndim : axis), false,
+    reduce_mask(stream, x, &call->out[0], 1u << hki_axis_from_front(axis, x->ndim), false,
                 &hki_cuda_reduce_argmax);
 }
 

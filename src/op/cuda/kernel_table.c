@@ -1,9 +1,12 @@
 /* The GPU's kernels of the operator table: one line for each operator. */
 #include "op/cuda/cuda_calls.h"
 #include "op/cuda/cuda_library_kernels.h"
+#include "op/elementwise_gradients.h"
 
-#define ROW(kind, name, ...)     [HKI_OP_ID_##name] = hki_cuda_call_row,
-#define CHECKED(kind, name, ...) [HKI_OP_ID_##name] = hki_cuda_call_row,
+#define GRADIENT(context, kept, name, ns, expression) [HKI_OP_ID_##name] = hki_cuda_call_row,
+#define ROW(kind, name, dtypes, ns, real, integer, reference, samples, gradient, ...)              \
+    [HKI_OP_ID_##name] = hki_cuda_call_row, HKI_EACH_GRADIENT(GRADIENT, , name, gradient)
+#define CHECKED ROW
 
 const hki_cuda_kernel_fn hki_cuda_kernels[HKI_OP_COUNT] = {
     [HKI_OP_ID_sum] = hki_cuda_call_reduce,

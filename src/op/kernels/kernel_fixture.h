@@ -3,6 +3,8 @@
 #ifndef HOCKET_OP_KERNELS_KERNEL_FIXTURE_H
 #define HOCKET_OP_KERNELS_KERNEL_FIXTURE_H
 
+#include "base/integer.h"
+
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,7 +35,7 @@ typedef struct buffer {
 
 static inline buffer buffer_make(size_t bytes)
 {
-    buffer b = {aligned_alloc(64, (bytes + BUFFER_GUARD + 63) / 64 * 64), bytes};
+    buffer b = {aligned_alloc(64, hki_round_up_bytes(bytes + BUFFER_GUARD, 64)), bytes};
     if (!b.data)
         abort();
     memset(b.data, 0xff, bytes); /* NaN everywhere */

@@ -1,23 +1,21 @@
 /* Where the largest element along an axis is. */
 #include "op/operators/argmax.h"
 
+#include "array/axis.h"
+
 HKI_ARGUMENTS_TABLE(argmax, ARGMAX_ARGUMENTS)
 
 static int axis_of(const void *options, int ndim)
 {
-    int64_t axis = ((const hki_argmax_options *)options)->axis;
-    return (int)(axis < 0 ? axis + ndim : axis);
+    return hki_axis_from_front(((const hki_argmax_options *)options)->axis, ndim);
 }
 
 static bool argmax_infer(hki_call *call)
 {
     const hki_shape_view *x = call->inputs[0];
-    const int64_t axis = ((const hki_argmax_options *)call->options)->axis;
     const int ndim = x->shape.ndim;
-    if (axis < -ndim || axis >= ndim)
-        return hki_call_refuse(call, HK_OUT_OF_RANGE,
-                               "axis is %lld; x has %d axes, so that it is in [%d, %d)",
-                               (long long)axis, ndim, -ndim, ndim);
+    if (!hki_call_check_axis(call, ((const hki_argmax_options *)call->options)->axis))
+        return false;
     const int at = axis_of(call->options, ndim);
     hk_dims *out = &call->out_shape[0];
     int64_t size = 1;

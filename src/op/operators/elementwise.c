@@ -1,17 +1,34 @@
 /* The operators of elementwise.def: what is the same for all, and the expansion of the rows. */
 #include "op/kernels/elementwise/elementwise.h"
+#include "op/kernels/elementwise/scalar_math.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
+
+/* The gradient of one input. */
+typedef struct row_gradient {
+    enum { GRADIENT_ZERO, GRADIENT_SAME, GRADIENT_CALL } form;
+    enum {
+        KEPT_none,
+        KEPT_a = 1,
+        KEPT_b = 2,
+        KEPT_y = 4,
+        KEPT_ab = 3,
+        KEPT_ay = 5,
+        KEPT_by = 6
+    } kept;
+    const hk_op *op; /* of dy and what is kept */
+} row_gradient;
 
 /* What hk_op.data points to. */
 typedef struct row_data {
     hki_element element;
     double ns;
-    const hk_op *grad_op;
+    row_gradient gradient[2];
     const char *refusal; /* text for what a checked loop refuses */
-    double (*reference)(double a, double b, double c, double s);
+    double (*reference)(const double *in, hki_numbers numbers);
 } row_data;
 
 /* ---- infer ---------------------------------------------------------------------------------------------- */
@@ -59,6 +76,13 @@ static bool infer_unary(hki_call *call)
     return hki_infer_same(call);
 }
 
+static bool infer_test(hki_call *call)
+{
+    hki_infer_same(call);
+    call->out_dtype[0] = HK_BOOL;
+    return true;
+}
+
 static bool infer_binary(hki_call *call)
 {
     hki_infer_same(call);
@@ -86,26 +110,37 @@ static bool infer_where(hki_call *call)
 }
 
 /* An integer array takes only numbers that its dtype has. */
-static bool check_scalar(hki_call *call)
+static bool check_number(hki_call *call, const char *name, double value)
 {
-    double value = ((const hki_scalar_options *)call->options)->value;
     hk_dtype dtype = call->inputs[0]->dtype;
     int64_t stored;
     if (dtype == HK_F32 || dtype == HK_F64 ||
         (value == trunc(value) && hki_dtype_store(dtype, &stored, value)))
         return true;
-    return hki_call_refuse(call, HK_INVALID_ARGUMENT, "value %g is not %s; use hk_cast on x first",
-                           value, hk_dtype_name(dtype));
+    return hki_call_refuse(call, HK_INVALID_ARGUMENT, "%s %g is not %s; use hk_cast on x first",
+                           name, value, hk_dtype_name(dtype));
 }
 
 static bool infer_scalar(hki_call *call)
 {
-    return hki_infer_same(call) && check_scalar(call);
+    const hki_scalar_options *options = call->options;
+    return hki_infer_same(call) && check_number(call, "value", options->value);
 }
 
-static bool infer_binary_scalar(hki_call *call)
+/* Infinite ends are those of any dtype. */
+static bool check_end(hki_call *call, const char *name, double value)
 {
-    return infer_binary(call) && check_scalar(call);
+    if (isnan(value))
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                               "%s is NaN; give a number, or an infinite one for none", name);
+    return isinf(value) || check_number(call, name, value);
+}
+
+static bool infer_range(hki_call *call)
+{
+    const hki_range_options *range = call->options;
+    return hki_infer_same(call) && check_end(call, "min", range->min) &&
+           check_end(call, "max", range->max);
 }
 
 /* ---- kernels -------------------------------------------------------------------------------------------- */
@@ -142,7 +177,8 @@ static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, in
 {
     const row_data *row = call->op->data;
     hk_dtype dtype = call->in[call->input_count - 1].dtype; /* the first may be a condition */
-    int64_t refused = hki_walk(call, begin, end, call->options, find_loop(row->element, dtype));
+    const hki_numbers numbers = hki_element_numbers(call->op, call->options);
+    int64_t refused = hki_walk(call, begin, end, &numbers, find_loop(row->element, dtype));
     if (refused >= 0)
         hki_walk_fail(call, piece, refused, row->refusal);
 }
@@ -151,7 +187,8 @@ static bool run_dense(const hki_call *call, const hk_array *out)
 {
     const row_data *row = call->op->data;
     const int64_t size = out->size;
-    hki_run run = {.n = size, .given = call->options};
+    const hki_numbers numbers = hki_element_numbers(call->op, call->options);
+    hki_run run = {.n = size, .given = &numbers};
     bool dense = out->is_contiguous;
     hk_dtype dtype = HK_F32;
     for (int i = 0; i < call->input_count; i++) {
@@ -190,53 +227,22 @@ static int64_t source_index(const hk_dims *out, const hk_dims *in, int64_t index
 static void reference(const hki_call *call, const double *const *in, double *const *out)
 {
     const row_data *row = call->op->data;
-    const hki_scalar_options *options = call->options;
+    const hki_numbers numbers = hki_element_numbers(call->op, call->options);
+    const bool bits =
+        call->out_dtype[0] == HK_BOOL && call->inputs[call->input_count - 1]->dtype == HK_BOOL;
     int64_t size = 0;
     hki_dims_size(&call->out_shape[0], &size);
     for (int64_t i = 0; i < size; i++) {
         double value[HKI_WALK_MAX_INPUTS] = {0};
         for (int j = 0; j < call->input_count; j++)
             value[j] = in[j][source_index(&call->out_shape[0], &call->inputs[j]->shape, i)];
-        out[0][i] = row->reference(value[0], value[1], value[2], options ? options->value : 0);
+        out[0][i] = row->reference(value, numbers);
+        if (bits)
+            out[0][i] = fmod(fabs(out[0][i]), 2);
     }
 }
 
 /* ---- gradients ------------------------------------------------------------------------------------------ */
-
-static const hk_op *grad_op(const hki_grad_call *call)
-{
-    return ((const row_data *)call->op->data)->grad_op;
-}
-
-static void grad_unary(hki_grad_call *call)
-{
-    call->dx[0] = hki_op_call1(grad_op(call), call->dy, NULL);
-}
-
-static void grad_input(hki_grad_call *call)
-{
-    call->dx[0] = hki_op_call2(grad_op(call), call->dy, call->inputs[0], NULL);
-}
-
-static void grad_output(hki_grad_call *call)
-{
-    call->dx[0] = hki_op_call2(grad_op(call), call->dy, call->output, NULL);
-}
-
-static void grad_scalar(hki_grad_call *call)
-{
-    call->dx[0] = hki_op_call1(grad_op(call), call->dy, call->options);
-}
-
-static void grad_scalar_input(hki_grad_call *call)
-{
-    call->dx[0] = hki_op_call2(grad_op(call), call->dy, call->inputs[0], call->options);
-}
-
-static void grad_add_scalar(hki_grad_call *call)
-{
-    call->dx[0] = call->dy;
-}
 
 /* Sets dx[index] to a gradient of the output's shape, summed to the input's. */
 static void set_summed(hki_grad_call *call, int index, hk_array *full)
@@ -244,11 +250,30 @@ static void set_summed(hki_grad_call *call, int index, hk_array *full)
     call->dx[index] = hki_op_sum_to_shape(full, &call->input_shape[index]);
 }
 
-static void grad_add(hki_grad_call *call)
+static hk_array *input_gradient(const hki_grad_call *call, const row_gradient *gradient)
 {
-    for (int i = 0; i < 2; i++) {
-        if (call->wanted[i])
-            set_summed(call, i, call->dy);
+    if (gradient->form == GRADIENT_SAME)
+        return call->dy;
+    hk_array *inputs[HKI_WALK_MAX_INPUTS] = {call->dy};
+    int count = 1;
+    if (gradient->kept & KEPT_a)
+        inputs[count++] = call->inputs[0];
+    if (gradient->kept & KEPT_b)
+        inputs[count++] = call->inputs[1];
+    if (gradient->kept & KEPT_y)
+        inputs[count++] = call->output;
+    const void *options = gradient->op->options_bytes ? call->options : NULL;
+    return hki_op_call(gradient->op, inputs, count, options, (hk_device){NULL}, NULL);
+}
+
+/* What the row's column says. */
+static void grad_row(hki_grad_call *call)
+{
+    const row_data *row = call->op->data;
+    for (int i = 0; i < call->input_count; i++) {
+        const row_gradient *gradient = &row->gradient[i];
+        if (call->wanted[i] && gradient->form != GRADIENT_ZERO)
+            set_summed(call, i, input_gradient(call, gradient));
     }
 }
 
@@ -260,55 +285,6 @@ static void grad_subtract(hki_grad_call *call)
         set_summed(call, 1, call->dy);
         call->dx[1] = hki_op_call1(&hki_op_negative, call->dx[1], NULL);
     }
-}
-
-static void grad_multiply(hki_grad_call *call)
-{
-    for (int i = 0; i < 2; i++) {
-        if (call->wanted[i])
-            set_summed(call, i,
-                       hki_op_call2(&hki_op_multiply, call->dy, call->inputs[1 - i], NULL));
-    }
-}
-
-static void grad_divide(hki_grad_call *call)
-{
-    hk_array *divisor = call->inputs[1];
-    if (call->wanted[0])
-        set_summed(call, 0, hki_op_call2(&hki_op_divide, call->dy, divisor, NULL));
-    if (call->wanted[1])
-        set_summed(call, 1,
-                   hki_op_call3(&hki_op_divide_grad, call->dy, call->output, divisor, NULL));
-}
-
-static void grad_maximum(hki_grad_call *call)
-{
-    for (int i = 0; i < 2; i++) {
-        if (call->wanted[i])
-            set_summed(call, i,
-                       hki_op_call3(&hki_op_greater_grad, call->dy, call->inputs[i],
-                                    call->inputs[1 - i], NULL));
-    }
-}
-
-static void grad_minimum(hki_grad_call *call)
-{
-    for (int i = 0; i < 2; i++) {
-        if (call->wanted[i])
-            set_summed(call, i,
-                       hki_op_call3(&hki_op_greater_grad, call->dy, call->inputs[1 - i],
-                                    call->inputs[i], NULL));
-    }
-}
-
-static void grad_power(hki_grad_call *call)
-{
-    hk_array *base = call->inputs[0], *exponent = call->inputs[1];
-    if (call->wanted[0])
-        set_summed(call, 0, hki_op_call3(&hki_op_power_grad, call->dy, base, exponent, NULL));
-    if (call->wanted[1])
-        set_summed(call, 1,
-                   hki_op_call3(&hki_op_power_log_grad, call->dy, call->output, base, NULL));
 }
 
 static void grad_where(hki_grad_call *call)
@@ -325,8 +301,16 @@ static void grad_where(hki_grad_call *call)
 
 /* ---- samples -------------------------------------------------------------------------------------------- */
 
-#define ANY      .low = -1, .high = 1
-#define POSITIVE .low = 0.5, .high = 2
+#define ANY       .low = -1, .high = 1
+#define POSITIVE  .low = 0.5, .high = 2
+#define INNER     .low = -0.9, .high = 0.9
+#define ABOVE_ONE .low = 1.1, .high = 3
+#define BROAD     .low = -5, .high = 5
+#define RANGE                                                                                      \
+    .options = &(const hki_range_options)                                                          \
+    {                                                                                              \
+        0, 2                                                                                       \
+    }
 #define VALUE                                                                                      \
     .options = &(const hki_scalar_options)                                                         \
     {                                                                                              \
@@ -343,6 +327,11 @@ static void grad_where(hki_grad_call *call)
     };
 SAMPLES_1(samples_U1_any, ANY)
 SAMPLES_1(samples_U1_positive, POSITIVE)
+SAMPLES_1(samples_U1_inner, INNER)
+SAMPLES_1(samples_U1_above_one, ABOVE_ONE)
+SAMPLES_1(samples_U1_broad, BROAD)
+SAMPLES_1(samples_U1R_broad, BROAD, RANGE)
+#define samples_C1_any samples_U1_any
 SAMPLES_1(samples_U1S_any, ANY, VALUE)
 SAMPLES_1(samples_U1S_positive, POSITIVE, VALUE)
 
@@ -361,11 +350,13 @@ SAMPLES_1(samples_U1S_positive, POSITIVE, VALUE)
     };
 SAMPLES_2(samples_U2_any, ANY)
 SAMPLES_2(samples_U2_positive, POSITIVE)
-SAMPLES_2(samples_G2S_any, ANY, VALUE)
-SAMPLES_2(samples_G2S_positive, POSITIVE, VALUE)
-#define samples_G2_any      samples_U2_any
-#define samples_G2_positive samples_U2_positive
-#define samples_C2_any      samples_U2_any
+SAMPLES_2(samples_U2_inner, INNER)
+SAMPLES_2(samples_U2_above_one, ABOVE_ONE)
+SAMPLES_2(samples_U2_broad, BROAD)
+SAMPLES_2(samples_U2R_broad, BROAD, RANGE)
+SAMPLES_2(samples_U2S_any, ANY, VALUE)
+SAMPLES_2(samples_U2S_positive, POSITIVE, VALUE)
+#define samples_C2_any samples_U2_any
 
 #define SAMPLES_3(name, ...)                                                                       \
     static const hki_sample name[] = {                                                             \
@@ -377,74 +368,152 @@ SAMPLES_2(samples_G2S_positive, POSITIVE, VALUE)
          .inputs = {HKI_SHAPE(5, 7), HKI_SHAPE(5, 7), HKI_SHAPE(7)},                               \
          __VA_ARGS__},                                                                             \
     };
-SAMPLES_3(samples_G3_any, ANY)
-SAMPLES_3(samples_G3_positive, POSITIVE)
+SAMPLES_3(samples_U3_any, ANY)
+SAMPLES_3(samples_U3_positive, POSITIVE)
 SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2}})
 
 /* ---- the operators -------------------------------------------------------------------------------------- */
 
-/* Signature, infer and names of the arguments by kind. */
+/* By kind: signature and infer; the C expressions for inputs and numbers of a reference; options. */
 #define KIND_U1  .signature = "x", .infer = infer_unary
 #define KIND_U1S .signature = "x", .infer = infer_scalar
+#define KIND_U1R .signature = "x", .infer = infer_range
+#define KIND_C1  .signature = "x", .infer = infer_test
 #define KIND_U2  .signature = "x, y", .infer = infer_binary
 #define KIND_C2  .signature = "x, y", .infer = infer_compare
 #define KIND_W3                                                                                    \
     .signature = "condition, x, y", .infer = infer_where, .no_grad_inputs = 1 /* dtypes: below */
-#define KIND_G2  .signature = "dy, kept", .infer = infer_binary, .internal = true
-#define KIND_G2S .signature = "dy, kept", .infer = infer_binary_scalar, .internal = true
-#define KIND_G3  .signature = "dy, kept, other", .infer = infer_ternary, .internal = true
 
+#define NAMES_U1  double a = in[0]
+#define NAMES_U1S NAMES_U1
+#define NAMES_U1R NAMES_U1
+#define NAMES_C1  NAMES_U1
+#define NAMES_U2  double a = in[0], b = in[1]
+#define NAMES_C2  NAMES_U2
+#define NAMES_W3  double a = in[0], b = in[1], c = in[2]
+
+#define SCALAR_ARGUMENTS(F, op) F(op, F64, value, "", "the number")
+#define RANGE_ARGUMENTS(F, op)                                                                     \
+    F(op, F64, min, "", "the least result; -INFINITY: none")                                       \
+    F(op, F64, max, "", "the largest result, which goes first; INFINITY: none")
+#define ARGUMENTS_U1(name)
+#define ARGUMENTS_U1S(name) HKI_ARGUMENTS(name, SCALAR_ARGUMENTS)
+#define ARGUMENTS_U1R(name) HKI_ARGUMENTS(name, RANGE_ARGUMENTS)
+#define ARGUMENTS_C1(name)
+#define ARGUMENTS_U2(name)
+#define ARGUMENTS_C2(name)
+#define ARGUMENTS_W3(name)
 #define PARAMS_U1(name)
 #define PARAMS_U1S(name) HKI_OP_PARAMS(name),
+#define PARAMS_U1R(name) HKI_OP_PARAMS(name),
+#define PARAMS_C1(name)
 #define PARAMS_U2(name)
 #define PARAMS_C2(name)
 #define PARAMS_W3(name)
-#define PARAMS_G2(name)
-#define PARAMS_G2S(name) HKI_OP_PARAMS(name),
-#define PARAMS_G3(name)
 
 /* The first input of W3 is a condition. */
 #define DTYPES_U1(dtypes)  HKI_##dtypes
 #define DTYPES_U1S(dtypes) HKI_##dtypes
+#define DTYPES_U1R(dtypes) HKI_##dtypes
+#define DTYPES_C1(dtypes)  HKI_##dtypes
 #define DTYPES_U2(dtypes)  HKI_##dtypes
 #define DTYPES_C2(dtypes)  HKI_##dtypes
 #define DTYPES_W3(dtypes)  1u << HK_BOOL
-#define DTYPES_G2(dtypes)  HKI_##dtypes
-#define DTYPES_G2S(dtypes) HKI_##dtypes
-#define DTYPES_G3(dtypes)  HKI_##dtypes
+
+/* Of gradients by what is kept, and their samples also by the kind of the row. */
+#define KIND_G_none .signature = "dy", .infer = infer_unary
+#define KIND_G_a    .signature = "dy, kept", .infer = infer_binary
+#define KIND_G_b    KIND_G_a
+#define KIND_G_y    KIND_G_a
+#define KIND_G_ab   .signature = "dy, kept, other", .infer = infer_ternary
+#define KIND_G_ay   KIND_G_ab
+#define KIND_G_by   KIND_G_ab
+
+#define NAMES_G_none double g = in[0]
+#define NAMES_G_a    double g = in[0], a = in[1]
+#define NAMES_G_b    double g = in[0], b = in[1]
+#define NAMES_G_y    double g = in[0], y = in[1]
+#define NAMES_G_ab   double g = in[0], a = in[1], b = in[2]
+#define NAMES_G_ay   double g = in[0], a = in[1], y = in[2]
+#define NAMES_G_by   double g = in[0], b = in[1], y = in[2]
+
+#define SAMPLES_U1_none(range)  samples_U1_##range
+#define SAMPLES_U1_a(range)     samples_U2_##range
+#define SAMPLES_U1_y(range)     samples_U2_##range
+#define SAMPLES_U1_ay(range)    samples_U3_##range
+#define SAMPLES_U1S_none(range) samples_U1S_##range
+#define SAMPLES_U1S_a(range)    samples_U2S_##range
+#define SAMPLES_U1S_y(range)    samples_U2S_##range
+#define SAMPLES_U1R_a(range)    samples_U2R_##range
+#define SAMPLES_U2_none(range)  samples_U1_##range
+#define SAMPLES_U2_a(range)     samples_U2_##range
+#define SAMPLES_U2_b(range)     samples_U2_##range
+#define SAMPLES_U2_y(range)     samples_U2_##range
+#define SAMPLES_U2_ab(range)    samples_U3_##range
+#define SAMPLES_U2_ay(range)    samples_U3_##range
+#define SAMPLES_U2_by(range)    samples_U3_##range
 
 #define WHY_STEPS     "its result is a truth value"
+#define WHY_INTEGERS  "it is of integers"
 #define WHY_GRADIENTS "it is the gradient of another operator"
 
-#define GRAD_unary(op)        .grad = grad_unary
-#define GRAD_input(op)        .grad = grad_input, .grad_keep = HKI_KEEP_INPUTS
-#define GRAD_output(op)       .grad = grad_output, .grad_keep = HKI_KEEP_OUTPUT
-#define GRAD_scalar(op)       .grad = grad_scalar
-#define GRAD_scalar_input(op) .grad = grad_scalar_input, .grad_keep = HKI_KEEP_INPUTS
-#define GRAD_plain(op)        .grad = grad_##op
-#define GRAD_inputs(op)       .grad = grad_##op, .grad_keep = HKI_KEEP_INPUTS
-#define GRAD_both(op)         .grad = grad_##op, .grad_keep = HKI_KEEP_INPUTS | HKI_KEEP_OUTPUT
-#define GRAD_none(why)        .no_grad_why = WHY_##why
+/* The gradient column: hk_op's fields, and row_data's. */
+#define GRAD_of(kept, ns, expression) .grad = grad_row, .grad_keep = KEEP_##kept
+#define GRAD_call(kept, op)           .grad = grad_row, .grad_keep = KEEP_##kept
+#define GRAD_same()                   .grad = grad_row
+#define GRAD_zero()                   .grad = grad_row
+#define GRAD_two(x, y)                .grad = grad_row, .grad_keep = KEEP_OF_##x | KEEP_OF_##y
+#define GRAD_own(op, keep)            .grad = grad_##op, .grad_keep = KEEP_##keep
+#define GRAD_none(why)                .no_grad_why = WHY_##why
 
-#define GRAD_OP_unary(op)        &hki_op_##op
-#define GRAD_OP_input(op)        &hki_op_##op
-#define GRAD_OP_output(op)       &hki_op_##op
-#define GRAD_OP_scalar(op)       &hki_op_##op
-#define GRAD_OP_scalar_input(op) &hki_op_##op
-#define GRAD_OP_plain(op)        NULL
-#define GRAD_OP_inputs(op)       NULL
-#define GRAD_OP_both(op)         NULL
-#define GRAD_OP_none(why)        NULL
+#define KEEP_none                        0
+#define KEEP_a                           HKI_KEEP_INPUTS
+#define KEEP_b                           HKI_KEEP_INPUTS
+#define KEEP_y                           HKI_KEEP_OUTPUT
+#define KEEP_ab                          HKI_KEEP_INPUTS
+#define KEEP_ay                          (HKI_KEEP_INPUTS | HKI_KEEP_OUTPUT)
+#define KEEP_by                          (HKI_KEEP_INPUTS | HKI_KEEP_OUTPUT)
+#define KEEP_nothing                     0
+#define KEEP_inputs                      HKI_KEEP_INPUTS
+#define KEEP_OF_of(kept, ns, expression) KEEP_##kept
+#define KEEP_OF_call(kept, op)           KEEP_##kept
+#define KEEP_OF_same()                   0
+#define KEEP_OF_zero()                   0
 
-#define SCALAR_ARGUMENTS(F, op) F(op, F64, value, "", "the number")
-#define ARGUMENTS_U1(name)
-#define ARGUMENTS_U1S(name) HKI_ARGUMENTS(name, SCALAR_ARGUMENTS)
-#define ARGUMENTS_U2(name)
-#define ARGUMENTS_C2(name)
-#define ARGUMENTS_W3(name)
-#define ARGUMENTS_G2(name)
-#define ARGUMENTS_G2S(name) HKI_ARGUMENTS(name, SCALAR_ARGUMENTS)
-#define ARGUMENTS_G3(name)
+#define GRADIENTS(...)                GRADIENTS_(__VA_ARGS__)
+#define GRADIENTS_(name, count, x, y) GRADIENTS_##count(name, x, y)
+#define GRADIENTS_0(name, x, y)                                                                    \
+    {                                                                                              \
+        {                                                                                          \
+            .form = GRADIENT_ZERO                                                                  \
+        }                                                                                          \
+    }
+#define GRADIENTS_1(name, x, y)                                                                    \
+    {                                                                                              \
+        GRADIENT(name##_grad, HKI_UNPACK x)                                                        \
+    }
+#define GRADIENTS_2(name, x, y)                                                                    \
+    {                                                                                              \
+        GRADIENT(name##_grad_x, HKI_UNPACK x), GRADIENT(name##_grad_y, HKI_UNPACK y)               \
+    }
+#define GRADIENT(...)                         GRADIENT_(__VA_ARGS__)
+#define GRADIENT_(name, form, kept, ns, what) GRADIENT_AS_##form(name, kept, what)
+#define GRADIENT_AS_OF(name, kept, expression)                                                     \
+    {                                                                                              \
+        GRADIENT_CALL, KEPT_##kept, &hki_op_##name                                                 \
+    }
+#define GRADIENT_AS_CALL(name, kept, op)                                                           \
+    {                                                                                              \
+        GRADIENT_CALL, KEPT_##kept, &hki_op_##op                                                   \
+    }
+#define GRADIENT_AS_SAME(name, kept, what)                                                         \
+    {                                                                                              \
+        GRADIENT_SAME, KEPT_none, NULL                                                             \
+    }
+#define GRADIENT_AS_ZERO(name, kept, what)                                                         \
+    {                                                                                              \
+        GRADIENT_ZERO, KEPT_none, NULL                                                             \
+    }
 
 /* A row without a role has HKI_FUSE_NONE in the place of one. */
 #define ROW(...) ROW_FUSED(__VA_ARGS__, HKI_FUSE_NONE, )
@@ -456,35 +525,58 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
     OPERATOR(kind, op, dtypes, ns, expected, samples, gradient, formula, doc, text, false,         \
              HKI_FUSE_NONE)
 
-#define OPERATOR(kind, op, dtype_set, cost, expected, sampled, gradient, text, about, why,         \
+#define OPERATOR(kind, op, dtype_set, cost, expected, sampled, gradients, text, about, why,        \
                  never_fails, role)                                                                \
-    ARGUMENTS_##kind(op) static double reference_##op(double a, double b, double c, double s)      \
-    {                                                                                              \
-        (void)b, (void)c, (void)s;                                                                 \
-        return expected;                                                                           \
-    }                                                                                              \
-    static const row_data data_##op = {.element = HKI_ELEMENT_##op,                                \
-                                       .ns = cost,                                                 \
-                                       .grad_op = GRAD_OP_##gradient,                              \
-                                       .refusal = why,                                             \
-                                       .reference = reference_##op};                               \
+    HKI_EACH_GRADIENT(GRADIENT_OPERATOR, (kind, sampled, role), op, gradients)                     \
+    ARGUMENTS_##kind(op) REFERENCE(op, NAMES_##kind, expected) static const row_data data_##op = { \
+        .element = HKI_ELEMENT_##op,                                                               \
+        .ns = cost,                                                                                \
+        .gradient = GRADIENTS(op, HKI_COLUMN_##gradients),                                         \
+        .refusal = why,                                                                            \
+        .reference = reference_##op};                                                              \
     const hk_op hki_op_##op = {HKI_OP_NAMED(op),                                                   \
                                PARAMS_##kind(op) HKI_OP_SAMPLES(samples_##kind##_##sampled),       \
                                KIND_##kind,                                                        \
-                               GRAD_##gradient,                                                    \
+                               GRAD_##gradients,                                                   \
                                .doc = about,                                                       \
                                .formula = text,                                                    \
                                .dtypes = DTYPES_##kind(dtype_set),                                 \
-                               .elementwise = true,                                                \
-                               .batch = hki_batch_elementwise,                                     \
                                .fuse = role,                                                       \
                                .infallible = never_fails,                                          \
-                               .split = HKI_SPLIT_ELEMENTS,                                        \
-                               .plan = plan,                                                       \
-                               .kernel = {[HKI_CPU] = kernel},                                     \
-                               .run_dense = run_dense,                                             \
-                               .reference = reference,                                             \
-                               .tolerance_f32 = 1e-5,                                              \
-                               .data = &data_##op};
+                               SHARED(op)};
 
+#define GRADIENT_OPERATOR(row, kept, op, ns, expression)                                           \
+    GRADIENT_OF_ROW(kept, op, ns, expression, HKI_UNPACK row)
+#define GRADIENT_OF_ROW(...) GRADIENT_OF_ROW_(__VA_ARGS__)
+#define GRADIENT_OF_ROW_(kept, op, cost, expression, row_kind, sampled, role)                      \
+    ARGUMENTS_##row_kind(op)                                                                       \
+        REFERENCE(op, NAMES_G_##kept, expression) static const row_data data_##op = {              \
+            .element = HKI_ELEMENT_##op, .ns = cost, .reference = reference_##op};                 \
+    const hk_op hki_op_##op = {HKI_OP_NAMED(op),                                                   \
+                               PARAMS_##row_kind(op)                                               \
+                                   HKI_OP_SAMPLES(SAMPLES_##row_kind##_##kept(sampled)),           \
+                               KIND_G_##kept,                                                      \
+                               GRAD_none(GRADIENTS),                                               \
+                               .doc = "",                                                          \
+                               .dtypes = HKI_FLOATS,                                               \
+                               .fuse = role == HKI_FUSE_RELU ? HKI_FUSE_RELU_GRAD : HKI_FUSE_NONE, \
+                               .infallible = true,                                                 \
+                               .internal = true,                                                   \
+                               SHARED(op)};
+
+#define REFERENCE(op, names, expression)                                                           \
+    static double reference_##op(const double *in, hki_numbers numbers)                            \
+    {                                                                                              \
+        const double s = numbers.s, t = numbers.t;                                                 \
+        const names;                                                                               \
+        (void)s, (void)t;                                                                          \
+        return expression;                                                                         \
+    }
+#define SHARED(op)                                                                                 \
+    .elementwise = true, .batch = hki_batch_elementwise, .split = HKI_SPLIT_ELEMENTS,              \
+    .plan = plan, .kernel = {[HKI_CPU] = kernel}, .run_dense = run_dense, .reference = reference,  \
+    .tolerance_f32 = 1e-5, .data = &data_##op
+
+#define F(name) hki_##name##_f64
+#define V       double
 #include "op/elementwise.def"

@@ -183,6 +183,7 @@ const hk_op hki_op_take_along_axis = {
            "place along the others. indices has x's shape but for the axis. A negative index "
            "counts from the end; one out of range fails the result.",
     .dtypes = HKI_ALL_DTYPES | HKI_HALVES,
+    .host_only = true,
     .infer = take_along_infer,
     .split = HKI_SPLIT_ELEMENTS,
     .plan = indexed_plan,
@@ -293,6 +294,7 @@ const hk_op hki_op_scatter_add = {
            "same element of updates added. Where several name one entry they are added in their "
            "order. updates has the shape of indices.",
     .dtypes = HKI_NUMBERS,
+    .host_only = true,
     .infer = scatter_infer,
     .split = HKI_SPLIT_NONE,
     .plan = scatter_plan,
@@ -366,6 +368,7 @@ const hk_op hki_op_index_select = {
     .doc = "The entries of an axis that indices, of one axis, names, such as rows of a table. A "
            "negative index counts from the end; one out of range fails the result.",
     .dtypes = HKI_ALL_DTYPES | HKI_HALVES,
+    .host_only = true,
     .infer = take_infer,
     .compose = take_compose,
     .no_grad_inputs = 1u << 1,

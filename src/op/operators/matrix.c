@@ -1,6 +1,7 @@
 #include "op/operators/matrix.h"
 
 #include "base/half.h"
+#include "base/integer.h"
 
 #include "op/call/scratch.h"
 #include "op/kernels/gemm/gemm_kernel.h"
@@ -9,11 +10,6 @@
 /* A product packs its operands anew for every tile, so tiles are large: few for a product of a
  * millisecond, and no narrower than TILE_MIN. Of TILE_NS, give or take half. */
 enum { TILE_NS = 250000, TILE_MIN = 32, TILE_ALIGN = 16, TILES_MAX = 32 };
-
-static int64_t divide_up(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
 
 double hki_matrix_work_ns(int64_t m, int64_t n, int64_t k, hk_dtype dtype)
 {
@@ -24,7 +20,7 @@ double hki_matrix_work_ns(int64_t m, int64_t n, int64_t k, hk_dtype dtype)
 /* The size of a tile's side when `size` is cut into about `parts`. */
 static int64_t side_of(int64_t size, int64_t parts)
 {
-    int64_t side = divide_up(divide_up(size, parts), TILE_ALIGN) * TILE_ALIGN;
+    int64_t side = hki_round_up(hki_divide_up(size, parts), TILE_ALIGN);
     return side < size ? side : size;
 }
 
@@ -43,9 +39,9 @@ hki_matrix_tiles hki_matrix_tiles_of(int64_t m, int64_t n, int64_t k, hk_dtype d
         tiles.columns = side_of(n, column_parts);
     }
     if (tiles.rows > 0)
-        tiles.row_count = divide_up(m, tiles.rows);
+        tiles.row_count = hki_divide_up(m, tiles.rows);
     if (tiles.columns > 0)
-        tiles.column_count = divide_up(n, tiles.columns);
+        tiles.column_count = hki_divide_up(n, tiles.columns);
     return tiles;
 }
 

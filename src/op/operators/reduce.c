@@ -1,4 +1,4 @@
-/* Reductions over axes: sum, mean, max, min. Loops and their order are in reduce_kernel.c. */
+/* The operators of reduce.def. Loops and their order are in reduce_kernel.c. */
 #include "op/operators/reduce.h"
 
 #include "op/kernels/elementwise/elementwise.h"
@@ -6,30 +6,31 @@
 
 #include <math.h>
 
+typedef enum reduce_finish {
+    FINISH_NONE,
+    FINISH_MEAN,
+    FINISH_ROOT,
+    FINISH_ANY,
+    FINISH_EVERY,
+    FINISH_FINITE /* 0 for what is infinite */
+} reduce_finish;
+
+typedef enum reduce_result {
+    RESULT_SAME,
+    RESULT_WIDE,
+    RESULT_MEAN,
+    RESULT_I64,
+    RESULT_BOOL
+} reduce_result;
+
 /* What sets the operators apart; hk_op.data. */
 typedef struct reduction {
     hki_reduce_kind kind;
-    bool mean;
-    /* For the reference: what no elements give, and how one more is joined. */
-    double start;
-    double (*join)(double a, double b);
+    reduce_finish finish;
+    reduce_result result;
 } reduction;
 
-static double add(double a, double b)
-{
-    return a + b;
-}
-
-static const reduction sum_reduction = {HKI_REDUCE_SUM, false, 0, add};
-static const reduction mean_reduction = {HKI_REDUCE_SUM, true, 0, add};
-static const reduction max_reduction = {HKI_REDUCE_MAX, false, -INFINITY, fmax};
-static const reduction min_reduction = {HKI_REDUCE_MIN, false, INFINITY, fmin};
-
 HKI_OPTIONS_TABLE(sum, REDUCE_OPTIONS)
-#define mean_params              sum_params
-#define max_params               sum_params
-#define min_params               sum_params
-#define extremum_backward_params sum_params
 
 /* ---- axes and shapes --------------------------------------------------------------------------------- */
 
@@ -42,12 +43,12 @@ bool hki_reduce_mask(hki_call *call, const hki_sum_options *options, int ndim, u
     unsigned bits = 0;
     for (int i = 0; i < axes->ndim; i++) {
         int64_t axis = axes->dims[i];
-        if (axis < -ndim || axis >= ndim)
+        if (!hki_axis_exists(axis, ndim))
             return hki_call_refuse(call, HK_OUT_OF_RANGE,
                                    "axes[%d] is %lld; the input has %d axes, so that an axis is in "
                                    "[%d, %d)",
                                    i, (long long)axis, ndim, -ndim, ndim);
-        unsigned bit = 1u << (axis < 0 ? axis + ndim : axis);
+        unsigned bit = 1u << hki_axis_from_front(axis, ndim);
         if (bits & bit)
             return hki_call_refuse(call, HK_INVALID_ARGUMENT,
                                    "axes[%d] is %lld, an axis that stands in axes before", i,
@@ -85,6 +86,23 @@ static bool is_float(hk_dtype dtype)
     return dtype == HK_F32 || dtype == HK_F64;
 }
 
+static hk_dtype result_dtype(reduce_result result, hk_dtype dtype)
+{
+    switch (result) {
+    case RESULT_WIDE:
+        return is_float(dtype) ? dtype : HK_I64;
+    case RESULT_MEAN:
+        return is_float(dtype) ? dtype : HK_F64;
+    case RESULT_I64:
+        return HK_I64;
+    case RESULT_BOOL:
+        return HK_BOOL;
+    case RESULT_SAME:
+        break;
+    }
+    return dtype;
+}
+
 static bool reduce_infer(hki_call *call)
 {
     const reduction *what = call->op->data;
@@ -94,12 +112,11 @@ static bool reduce_infer(hki_call *call)
     if (!hki_reduce_mask(call, options, x->shape.ndim, &mask))
         return false;
     call->out_shape[0] = hki_reduce_shape(&x->shape, mask, options->keepdims);
-    call->out_dtype[0] = x->dtype;
-    if (what->kind == HKI_REDUCE_SUM && !is_float(x->dtype))
-        call->out_dtype[0] = what->mean ? HK_F64 : HK_I64;
+    call->out_dtype[0] = result_dtype(what->result, x->dtype);
     int64_t size = 0;
     hki_dims_size(&call->out_shape[0], &size);
-    if (what->kind != HKI_REDUCE_SUM && x->size == 0 && size > 0)
+    const bool is_extremum = what->kind == HKI_REDUCE_MAX || what->kind == HKI_REDUCE_MIN;
+    if (is_extremum && x->size == 0 && size > 0)
         return hki_call_refuse(call, HK_INVALID_ARGUMENT,
                                "the %s of no elements is not defined: an axis to reduce has size 0",
                                call->op->name);
@@ -137,20 +154,38 @@ static void call_geometry(const hki_kernel_call *call, hki_reduce_geometry *geom
     geometry->parts = call->partial_bytes > 0;
 }
 
+/* What becomes of a word that gathered `count` elements. */
+static hki_reduce_word finished(const reduction *what, bool from_float, int64_t count,
+                                hki_reduce_word word)
+{
+    switch (what->finish) {
+    case FINISH_MEAN:
+        return (hki_reduce_word){.f = (from_float ? word.f : (double)word.i) / (double)count};
+    case FINISH_ROOT:
+        return (hki_reduce_word){.f = sqrt(word.f)};
+    case FINISH_ANY:
+        return (hki_reduce_word){.i = word.i > 0};
+    case FINISH_EVERY:
+        return (hki_reduce_word){.i = word.i == count};
+    case FINISH_FINITE:
+        return (hki_reduce_word){.f = isinf(word.f) ? 0 : word.f};
+    case FINISH_NONE:
+        break;
+    }
+    return word;
+}
+
 /* Writes the results of kept elements [begin, end). */
 static void store(const hki_kernel_call *call, const hki_reduce_geometry *geometry,
                   const hki_reduce_word *words, int64_t begin, int64_t end)
 {
     const hki_reduce_axes *kept = &geometry->kept;
-    const bool mean = ((const reduction *)call->op->data)->mean;
     const bool from_float = is_float(call->in[0].dtype);
-    const double count = (double)geometry->gone.count;
     void *out = call->out[0].data;
     for (int64_t k = begin; k < end; k++) {
-        hki_reduce_word word = words[k - begin];
+        const hki_reduce_word word =
+            finished(call->op->data, from_float, geometry->gone.count, words[k - begin]);
         int64_t at = hki_reduce_offset(kept, kept->out_strides, k);
-        if (mean)
-            word.f = (from_float ? word.f : (double)word.i) / count;
         switch (call->out[0].dtype) {
         case HK_F32:
             ((float *)out)[at] = (float)word.f;
@@ -235,14 +270,26 @@ static void extremum_grad(hki_grad_call *call)
                                call->options);
 }
 
-static bool extremum_backward_infer(hki_call *call)
+static void prod_grad(hki_grad_call *call)
+{
+    call->dx[0] =
+        hki_op_call3(&hki_op_prod_backward, call->inputs[0], call->output, call->dy, call->options);
+}
+
+static void norm_grad(hki_grad_call *call)
+{
+    call->dx[0] =
+        hki_op_call3(&hki_op_norm_backward, call->inputs[0], call->output, call->dy, call->options);
+}
+
+static bool backward_infer(hki_call *call)
 {
     call->out_shape[0] = call->inputs[0]->shape;
     call->out_dtype[0] = call->inputs[0]->dtype;
     return true;
 }
 
-static void extremum_backward_plan(const hki_call *call, hki_plan *plan)
+static void backward_plan(const hki_call *call, hki_plan *plan)
 {
     const hki_shape_view *x = call->inputs[0];
     unsigned mask = hki_reduce_mask_of(call->options, x->shape.ndim);
@@ -252,28 +299,71 @@ static void extremum_backward_plan(const hki_call *call, hki_plan *plan)
     plan->work_ns = 15 * (double)x->size;
 }
 
-/* Shares g among the elements equal to value: two passes over what goes. */
-#define SHARE(name, T)                                                                             \
-    static void share_##name(const hki_reduce_axes *gone, const T *x, T value, T g, T *dx)         \
+/* Of the elements that gave y: dx from x and g, y's gradient. hk_op.data of what computes it. */
+typedef struct backward_loops {
+    void (*f32)(const hki_reduce_axes *gone, const float *x, float y, float g, float *dx);
+    void (*f64)(const hki_reduce_axes *gone, const double *x, double y, double g, double *dx);
+} backward_loops;
+
+#define X_AT(i)  x[hki_reduce_offset(gone, gone->in_strides, i)]
+#define DX_AT(i) dx[hki_reduce_offset(gone, gone->out_strides, i)]
+
+/* Shares g among the elements equal to y: two passes over what goes. */
+#define EXTREMUM(name, T)                                                                          \
+    static void extremum_##name(const hki_reduce_axes *gone, const T *x, T y, T g, T *dx)          \
     {                                                                                              \
         int64_t ties = 0;                                                                          \
         for (int64_t i = 0; i < gone->count; i++) {                                                \
-            T at = x[hki_reduce_offset(gone, gone->in_strides, i)];                                \
-            ties += at == value || (at != at && value != value);                                   \
+            T at = X_AT(i);                                                                        \
+            ties += at == y || (at != at && y != y);                                               \
         }                                                                                          \
         for (int64_t i = 0; i < gone->count; i++) {                                                \
-            T at = x[hki_reduce_offset(gone, gone->in_strides, i)];                                \
-            bool tie = at == value || (at != at && value != value);                                \
-            dx[hki_reduce_offset(gone, gone->out_strides, i)] = tie ? g / (T)ties : 0;             \
+            T at = X_AT(i);                                                                        \
+            bool tie = at == y || (at != at && y != y);                                            \
+            DX_AT(i) = tie ? g / (T)ties : 0;                                                      \
         }                                                                                          \
     }
 
-SHARE(f32, float)
-SHARE(f64, double)
+/* g times the product of the others, which is not y / x where one of them is 0. */
+#define PROD(name, T)                                                                              \
+    static void prod_##name(const hki_reduce_axes *gone, const T *x, T y, T g, T *dx)              \
+    {                                                                                              \
+        int64_t zeros = 0;                                                                         \
+        double others = 1;                                                                         \
+        (void)y;                                                                                   \
+        for (int64_t i = 0; i < gone->count; i++) {                                                \
+            T at = X_AT(i);                                                                        \
+            zeros += at == 0;                                                                      \
+            others *= at == 0 ? 1 : (double)at;                                                    \
+        }                                                                                          \
+        for (int64_t i = 0; i < gone->count; i++) {                                                \
+            T at = X_AT(i);                                                                        \
+            double share = zeros > (at == 0) ? 0 : at == 0 ? others : others / (double)at;         \
+            DX_AT(i) = (T)((double)g * share);                                                     \
+        }                                                                                          \
+    }
 
-static void extremum_backward_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin,
-                                  int64_t end)
+#define NORM(name, T)                                                                              \
+    static void norm_##name(const hki_reduce_axes *gone, const T *x, T y, T g, T *dx)              \
+    {                                                                                              \
+        for (int64_t i = 0; i < gone->count; i++)                                                  \
+            DX_AT(i) = y == 0 ? 0 : X_AT(i) * (g / y);                                             \
+    }
+
+EXTREMUM(f32, float)
+EXTREMUM(f64, double)
+PROD(f32, float)
+PROD(f64, double)
+NORM(f32, float)
+NORM(f64, double)
+
+static const backward_loops extremum_loops = {extremum_f32, extremum_f64};
+static const backward_loops prod_loops = {prod_f32, prod_f64};
+static const backward_loops norm_loops = {norm_f32, norm_f64};
+
+static void backward_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
+    const backward_loops *loops = call->op->data;
     const hki_sum_options *options = call->options;
     const hki_tensor *x = &call->in[0], *y = &call->in[1], *dy = &call->in[2], *dx = &call->out[0];
     const unsigned mask = hki_reduce_mask_of(options, x->ndim);
@@ -300,11 +390,11 @@ static void extremum_backward_cpu(const hki_kernel_call *call, int64_t piece, in
         int64_t y_at = hki_reduce_offset(&kept, y_of, k);
         int64_t dy_at = hki_reduce_offset(&kept, dy_of, k);
         if (x->dtype == HK_F32)
-            share_f32(&gone, (const float *)x->data + x_at, ((const float *)y->data)[y_at],
-                      ((const float *)dy->data)[dy_at], (float *)dx->data + dx_at);
+            loops->f32(&gone, (const float *)x->data + x_at, ((const float *)y->data)[y_at],
+                       ((const float *)dy->data)[dy_at], (float *)dx->data + dx_at);
         else
-            share_f64(&gone, (const double *)x->data + x_at, ((const double *)y->data)[y_at],
-                      ((const double *)dy->data)[dy_at], (double *)dx->data + dx_at);
+            loops->f64(&gone, (const double *)x->data + x_at, ((const double *)y->data)[y_at],
+                       ((const double *)dy->data)[dy_at], (double *)dx->data + dx_at);
     }
 }
 
@@ -349,21 +439,77 @@ static int64_t result_index(const hk_dims *shape, unsigned mask, int64_t index)
     return result;
 }
 
+static double add(double a, double b)
+{
+    return a + b;
+}
+
+static double multiply(double a, double b)
+{
+    return a * b;
+}
+
+static double add_square(double a, double b)
+{
+    return a + b * b;
+}
+
+static double add_truth(double a, double b)
+{
+    return a + (b != 0);
+}
+
+/* What no elements give, and how one more is joined. */
+typedef struct plain {
+    double start;
+    double (*join)(double a, double b);
+} plain;
+
+static const plain plainly[] = {
+    [HKI_REDUCE_SUM] = {0, add},
+    [HKI_REDUCE_PROD] = {1, multiply},
+    [HKI_REDUCE_SQUARES] = {0, add_square},
+    [HKI_REDUCE_COUNT] = {0, add_truth},
+    [HKI_REDUCE_MAX] = {-INFINITY, fmax},
+    [HKI_REDUCE_MIN] = {INFINITY, fmin},
+};
+
 static void reduce_reference(const hki_call *call, const double *const *in, double *const *out)
 {
     const hki_shape_view *x = call->inputs[0];
     const unsigned mask = hki_reduce_mask_of(call->options, x->shape.ndim);
     const reduction *what = call->op->data;
+    const plain *rule = &plainly[what->kind];
     int64_t in_size = x->size, out_size = 0;
     hki_dims_size(&call->out_shape[0], &out_size);
     for (int64_t i = 0; i < out_size; i++)
-        out[0][i] = what->start;
+        out[0][i] = rule->start;
     for (int64_t i = 0; i < in_size; i++) {
         double *y = &out[0][result_index(&x->shape, mask, i)];
-        *y = what->join(*y, in[0][i]);
+        *y = rule->join(*y, in[0][i]);
     }
-    for (int64_t i = 0; i < out_size && what->mean; i++)
-        out[0][i] /= (double)in_size / (double)out_size;
+    for (int64_t i = 0; i < out_size; i++) {
+        const double count = (double)in_size / (double)out_size, gathered = out[0][i];
+        switch (what->finish) {
+        case FINISH_MEAN:
+            out[0][i] = gathered / count;
+            break;
+        case FINISH_ROOT:
+            out[0][i] = sqrt(gathered);
+            break;
+        case FINISH_ANY:
+            out[0][i] = gathered != 0;
+            break;
+        case FINISH_EVERY:
+            out[0][i] = gathered == count;
+            break;
+        case FINISH_FINITE:
+            out[0][i] = isinf(gathered) ? 0 : gathered;
+            break;
+        case FINISH_NONE:
+            break;
+        }
+    }
 }
 
 #define AXES(...)                                                                                  \
@@ -399,102 +545,101 @@ static const hki_sample sum_samples[] = {
     {.inputs = {HKI_SHAPE(0, 3)}, .options = AXES(0)},
     {.inputs = {HKI_SHAPE(0)}},
 };
-static const hki_sample mean_samples[] = {NONEMPTY_SAMPLES};
-static const hki_sample extremum_samples[] = {NONEMPTY_SAMPLES};
+static const hki_sample nonempty_samples[] = {NONEMPTY_SAMPLES};
 
-const hk_op hki_op_sum = {
-    HKI_OP_NAMED(sum),
-    HKI_OP_PARAMS(sum),
-    HKI_OP_SAMPLES(sum_samples),
-    .signature = "x",
-    .doc = "Sum of the elements along axes (all by default); 0 for none. float32 is added up in "
-           "double "
-           "precision; integers and bool give int64, which wraps around.",
-    .formula = "y = sum of x over axes",
-    .dtypes = HKI_ALL_DTYPES,
-    .infer = reduce_infer,
-    .split = HKI_SPLIT_PLAN,
-    .plan = reduce_plan,
-    .batch = sum_batch,
-    .kernel = {[HKI_CPU] = reduce_cpu},
-    .join = reduce_join,
-    .grad = sum_grad,
-    .reference = reduce_reference,
-    .tolerance_f32 = 1e-6,
-    .data = &sum_reduction,
+/* Products that neither overflow nor vanish; of integers small ones. */
+#define NEAR_ONE .low = 0.9, .high = 1.1
+static const hki_sample prod_samples[] = {
+    {.inputs = {HKI_SHAPE(2, 3)}, .options = AXES(1), .low = -2, .high = 2},
+    {.inputs = {HKI_SHAPE_0D}},
+    {.inputs = {HKI_SHAPE(3, 4, 5)}, .options = AXES_KEPT(0, 2), NEAR_ONE},
+    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(6, 5)}, .options = AXES(0), NEAR_ONE},
+    {.inputs = {HKI_SHAPE(0, 3)}, .options = AXES(0)},
+};
+/* Some are 0 where numbers are whole. */
+static const hki_sample truth_samples[] = {
+    {.inputs = {HKI_SHAPE(2, 3)}, .low = -0.1, .high = 0.1},
+    {.inputs = {HKI_SHAPE(7, 5)}, .options = AXES(0), .low = -0.1, .high = 0.2},
+    {.inputs = {HKI_SHAPE(7, 5)}, .options = AXES_KEPT(1), .low = -0.2, .high = 0.1},
+    {.inputs = {HKI_SHAPE_0D}},
+    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(2, 3, 4, 5)}, .options = AXES(0, 2, 3)},
+    {.inputs = {HKI_SHAPE(1300, 3)}, .options = AXES(0)},
+    {.inputs = {HKI_SHAPE(0, 3)}, .options = AXES(0)},
 };
 
-const hk_op hki_op_mean = {
-    HKI_OP_NAMED(mean),
-    HKI_OP_PARAMS(mean),
-    HKI_OP_SAMPLES(mean_samples),
-    .signature = "x",
-    .doc = "Mean of the elements along axes (all by default); NaN for none. Integers and bool give "
-           "float64.",
-    .formula = "y = sum of x over axes / how many they are",
-    .dtypes = HKI_ALL_DTYPES,
-    .infer = reduce_infer,
-    .split = HKI_SPLIT_PLAN,
-    .plan = reduce_plan,
-    .batch = mean_batch,
-    .kernel = {[HKI_CPU] = reduce_cpu},
-    .join = reduce_join,
-    .grad = mean_grad,
-    .reference = reduce_reference,
-    .tolerance_f32 = 1e-6,
-    .data = &mean_reduction,
-};
+/* ---- the operators --------------------------------------------------------------------------------------- */
 
-const hk_op hki_op_max = {
-    HKI_OP_NAMED(max),
-    HKI_OP_PARAMS(max),
-    HKI_OP_SAMPLES(extremum_samples),
-    .signature = "x",
-    .doc = "Largest element along axes (all by default); NaN when one is NaN. Of no elements: an "
-           "error. "
-           "The gradient is shared equally by elements that are equal.",
-    .dtypes = HKI_ALL_DTYPES,
-    .infer = reduce_infer,
-    .split = HKI_SPLIT_PLAN,
-    .plan = reduce_plan,
-    .kernel = {[HKI_CPU] = reduce_cpu},
-    .join = reduce_join,
-    .grad = extremum_grad,
-    .grad_keep = HKI_KEEP_INPUTS | HKI_KEEP_OUTPUT,
-    .reference = reduce_reference,
-    .data = &max_reduction,
-};
+#define REDUCTION(op, kind, on_gpus, finish_by, allowed, result, gradient, keep, batched,          \
+                  sample_list, tolerance, formula_text, doc_text)                                  \
+    static const reduction op##_reduction = {HKI_REDUCE_##kind, FINISH_##finish_by,                \
+                                             RESULT_##result};                                     \
+    const hk_op hki_op_##op = {                                                                    \
+        HKI_OP_NAMED(op),                                                                          \
+        HKI_OP_SAMPLES(sample_list),                                                               \
+        .params = sum_params,                                                                      \
+        .options_bytes = sizeof(hki_sum_options),                                                  \
+        .signature = "x",                                                                          \
+        .doc = doc_text,                                                                           \
+        .formula = formula_text,                                                                   \
+        .dtypes = HKI_##allowed,                                                                   \
+        .host_only = !(on_gpus),                                                                   \
+        .infer = reduce_infer,                                                                     \
+        .split = HKI_SPLIT_PLAN,                                                                   \
+        .plan = reduce_plan,                                                                       \
+        .batch = batched,                                                                          \
+        .kernel = {[HKI_CPU] = reduce_cpu},                                                        \
+        .join = reduce_join,                                                                       \
+        .grad = gradient,                                                                          \
+        .grad_keep = keep,                                                                         \
+        .no_grad_why = "its result does not vary smoothly",                                        \
+        .reference = reduce_reference,                                                             \
+        .tolerance_f32 = tolerance,                                                                \
+        .data = &op##_reduction,                                                                   \
+    };
+#include "op/reduce.def"
+#undef REDUCTION
 
-const hk_op hki_op_min = {
-    HKI_OP_NAMED(min),
-    HKI_OP_PARAMS(min),
-    HKI_OP_SAMPLES(extremum_samples),
+/* What logsumexp takes from exponents: its result does not depend on it, so that there is no gradient to follow. */
+static const reduction exponent_offset_reduction = {HKI_REDUCE_MAX, FINISH_FINITE, RESULT_SAME};
+const hk_op hki_op_exponent_offset = {
+    HKI_OP_NAMED(exponent_offset),
+    HKI_OP_SAMPLES(nonempty_samples),
+    .params = sum_params,
+    .options_bytes = sizeof(hki_sum_options),
     .signature = "x",
-    .doc = "Smallest element along axes (all by default); NaN when one is NaN. Of no elements: an "
-           "error. The gradient is shared equally by elements that are equal.",
-    .dtypes = HKI_ALL_DTYPES,
-    .infer = reduce_infer,
-    .split = HKI_SPLIT_PLAN,
-    .plan = reduce_plan,
-    .kernel = {[HKI_CPU] = reduce_cpu},
-    .join = reduce_join,
-    .grad = extremum_grad,
-    .grad_keep = HKI_KEEP_INPUTS | HKI_KEEP_OUTPUT,
-    .reference = reduce_reference,
-    .data = &min_reduction,
-};
-
-const hk_op hki_op_extremum_backward = {
-    HKI_OP_NAMED(extremum_backward),
-    HKI_OP_PARAMS(extremum_backward),
-    .signature = "x, y, dy",
-    .doc = "Gradient of max and min.",
+    .doc = "Largest element along axes, or 0 where that is infinite.",
     .dtypes = HKI_FLOATS,
     .internal = true,
-    .infer = extremum_backward_infer,
+    .host_only = true,
+    .infer = reduce_infer,
     .split = HKI_SPLIT_PLAN,
-    .plan = extremum_backward_plan,
-    .kernel = {[HKI_CPU] = extremum_backward_cpu},
-    .no_grad_why = "gradients of gradients are not recorded",
-    .untested = "the gradients of max and min test it",
+    .plan = reduce_plan,
+    .kernel = {[HKI_CPU] = reduce_cpu},
+    .join = reduce_join,
+    .no_grad_inputs = 1,
+    .no_grad_why = "what it is taken from does not depend on it",
+    .reference = reduce_reference,
+    .data = &exponent_offset_reduction,
 };
+
+#define BACKWARD(op, loops, on_gpus, doc_text)                                                     \
+    const hk_op hki_op_##op = {                                                                    \
+        HKI_OP_NAMED(op),                                                                          \
+        .params = sum_params,                                                                      \
+        .options_bytes = sizeof(hki_sum_options),                                                  \
+        .signature = "x, y, dy",                                                                   \
+        .doc = doc_text,                                                                           \
+        .dtypes = HKI_FLOATS,                                                                      \
+        .internal = true,                                                                          \
+        .host_only = !(on_gpus),                                                                   \
+        .infer = backward_infer,                                                                   \
+        .split = HKI_SPLIT_PLAN,                                                                   \
+        .plan = backward_plan,                                                                     \
+        .kernel = {[HKI_CPU] = backward_cpu},                                                      \
+        .no_grad_why = "gradients of gradients are not recorded",                                  \
+        .untested = "the gradients that call it test it",                                          \
+        .data = &loops,                                                                            \
+    };
+BACKWARD(extremum_backward, extremum_loops, true, "Gradient of max and min.")
+BACKWARD(prod_backward, prod_loops, false, "Gradient of prod.")
+BACKWARD(norm_backward, norm_loops, false, "Gradient of norm.")

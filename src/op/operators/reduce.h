@@ -2,6 +2,7 @@
 #ifndef HOCKET_OP_REDUCE_H
 #define HOCKET_OP_REDUCE_H
 
+#include "array/axis.h"
 #include "op/op.h"
 
 #define REDUCE_OPTIONS(F, op)                                                                      \
@@ -19,8 +20,7 @@ static inline unsigned hki_reduce_mask_of(const hki_sum_options *options, int nd
 {
     unsigned mask = 0;
     for (int i = 0; i < options->axes.ndim; i++) {
-        int64_t axis = options->axes.dims[i];
-        mask |= 1u << (axis < 0 ? axis + ndim : axis);
+        mask |= 1u << hki_axis_from_front(options->axes.dims[i], ndim);
     }
     return options->axes.ndim ? mask : (1u << ndim) - 1;
 }

@@ -192,9 +192,90 @@ static void test_refusals(void)
     hk_failures_clear();
 }
 
+static void test_products(void)
+{
+    HK_SCOPE;
+    const double values[] = {2, 0, 3, 4, 5, 6, 0, 7, 0},
+                 expected[] = {0, 6, 0, 30, 24, 20, 0, 0, 0};
+    double grads[9];
+    hk_array *x = array(values, hk_shape(3, 3), HK_F64);
+    hk_attach_grad(x, HK_GRAD_WRITE);
+    hk_record_begin();
+    hk_array *y = hk_prod(x, &(hk_prod_options){.axes = hk_shape(1)});
+    hk_record_end();
+    CHECK(hk_ok(hk_backward(y)));
+    CHECK(hk_ok(hk_to_host(hk_grad(x), grads, sizeof grads)));
+    for (int i = 0; i < 9; i++)
+        CHECK(grads[i] == expected[i]);
+    CHECK(hk_item(hk_index(y, 0, 1), NULL) == 120);
+    CHECK(hk_item(hk_prod(hk_full(hk_shape(70), 2, HK_I32, device), NULL), NULL) ==
+          0); /* 2^70 wraps */
+    CHECK(hk_item(hk_prod(hk_full(hk_shape(62), 2, HK_I32, device), NULL), NULL) == 0x1p62);
+    const double near =
+        hk_item(hk_prod(hk_full(hk_shape(100000), 1.0001, HK_F32, device), NULL), NULL);
+    CHECK(fabs(near / pow((double)1.0001f, 100000) - 1) < 1e-6);
+}
+
+static void test_truth(void)
+{
+    HK_SCOPE;
+    const float values[] = {0, -0.0f, NAN, 0, 1, 1};
+    const hk_dims last = hk_shape(1);
+    hk_array *x = array(values, hk_shape(3, 2), HK_F32);
+    int64_t counts[3];
+    bool any[3], all[3];
+    CHECK(hk_ok(hk_to_host(hk_count_nonzero(x, &(hk_count_nonzero_options){.axes = last}), counts,
+                           sizeof counts)));
+    CHECK(hk_ok(hk_to_host(hk_any(x, &(hk_any_options){.axes = last}), any, sizeof any)));
+    CHECK(hk_ok(hk_to_host(hk_all(x, &(hk_all_options){.axes = last}), all, sizeof all)));
+    for (int i = 0; i < 3; i++) {
+        CHECK_EQ_I64(counts[i], i);
+        CHECK(any[i] == (i > 0) && all[i] == (i > 1));
+    }
+    CHECK_EQ_I64(hk_array_dtype(hk_all(x, NULL)), HK_BOOL);
+    hk_array *none = hk_zeros(hk_shape(0), HK_F32, device);
+    CHECK(hk_item(hk_all(none, NULL), NULL) == 1 && hk_item(hk_any(none, NULL), NULL) == 0);
+    CHECK(hk_item(hk_prod(none, NULL), NULL) == 1 && hk_item(hk_norm(none, NULL), NULL) == 0);
+    CHECK(hk_item(hk_count_nonzero(hk_ones(hk_shape(100, 70), HK_BOOL, device), NULL), NULL) ==
+          7000);
+}
+
+/* What is composed of other operators: results belong to the caller's scope, errors name the operator that was called. */
+static void test_composed(void)
+{
+    HK_SCOPE;
+    hk_array *x = hk_full(hk_shape(3), 1000, HK_F32, device), *y;
+    {
+        HK_SCOPE;
+        y = hk_take(hk_logsumexp(x, NULL));
+    }
+    CHECK(fabs(hk_item(y, NULL) - 1000 - log(3)) < 1e-4);
+    hk_array_release(y);
+    const float infinite[] = {-INFINITY, -INFINITY};
+    CHECK(hk_item(hk_logsumexp(array(infinite, hk_shape(2), HK_F32), NULL), NULL) == -INFINITY);
+    const int32_t whole[] = {1, 2, 3, 4};
+    hk_array *variance =
+        hk_var(array(whole, hk_shape(4), HK_I32), &(hk_var_options){.correction = 1});
+    CHECK_EQ_I64(hk_array_dtype(variance), HK_F64);
+    CHECK(fabs(hk_item(variance, NULL) - 5.0 / 3) < 1e-15);
+    CHECK(isinf(hk_item(hk_var(x, &(hk_var_options){.correction = 3}), NULL)) ||
+          isnan(hk_item(hk_var(x, &(hk_var_options){.correction = 3}), NULL)));
+    hk_sum_options far = axes(4);
+    const hk_status *status = hk_wait(hk_std(x, &(hk_std_options){.axes = far.axes}));
+    CHECK_STR(hk_status_operation(status), "std");
+    hk_array *out = hk_zeros(hk_shape(), HK_F32, device);
+    hk_call_into("logsumexp", out, &x, 1, NULL);
+    CHECK(fabs(hk_item(out, NULL) - 1000 - log(3)) < 1e-4);
+    hk_wait_all();
+    hk_failures_clear();
+}
+
 int main(void)
 {
     device = hk_device_default();
+    test_products();
+    test_truth();
+    test_composed();
     test_accuracy();
     test_layouts();
     test_special();

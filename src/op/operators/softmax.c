@@ -3,6 +3,7 @@
 
 #include "op/kernels/elementwise/scalar_math.h"
 #include "op/kernels/reduce/row_sums.h"
+#include "op/operators/line.h"
 #include "op/operators/reduce.h"
 
 #include <math.h>
@@ -21,45 +22,27 @@ static const variant softmax_variant = {false}, log_softmax_variant = {true};
 
 static int axis_of(const void *options, int ndim)
 {
-    int64_t axis = ((const hki_softmax_options *)options)->axis;
-    return (int)(axis < 0 ? axis + ndim : axis);
+    return hki_axis_from_front(((const hki_softmax_options *)options)->axis, ndim);
 }
 
 static bool softmax_infer(hki_call *call)
 {
     const hki_shape_view *x = call->inputs[0];
-    const int64_t axis = ((const hki_softmax_options *)call->options)->axis;
-    const int ndim = x->shape.ndim;
-    if (axis < -ndim || axis >= ndim)
-        return hki_call_refuse(call, HK_OUT_OF_RANGE,
-                               "axis is %lld; x has %d axes, so that it is in [%d, %d)",
-                               (long long)axis, ndim, -ndim, ndim);
     call->out_shape[0] = x->shape;
     call->out_dtype[0] = x->dtype;
-    return true;
+    return hki_call_check_axis(call, ((const hki_softmax_options *)call->options)->axis);
 }
 
-/* A C-order array as outer x size x inner; a line is what lies along the axis. */
-typedef struct line_set {
-    int64_t size, inner, count;
-} line_set;
-
-static line_set lines_of(int ndim, const int64_t *dims, const void *options)
+static hki_lines lines_of(int ndim, const int64_t *dims, const void *options)
 {
-    const int axis = axis_of(options, ndim);
-    line_set lines = {dims[axis], 1, 1};
-    for (int i = 0; i < ndim; i++) {
-        lines.inner *= i > axis ? dims[i] : 1;
-        lines.count *= i != axis ? dims[i] : 1;
-    }
-    return lines;
+    return hki_lines_of(ndim, dims, ((const hki_softmax_options *)options)->axis);
 }
 
 static void softmax_plan(const hki_call *call, hki_plan *plan)
 {
     const hki_shape_view *x = call->inputs[0];
     const double ns = x->dtype == HK_F32 ? 2.5 : 8;
-    line_set lines = lines_of(x->shape.ndim, x->shape.dims, call->options);
+    hki_lines lines = lines_of(x->shape.ndim, x->shape.dims, call->options);
     plan->extent = lines.size > 0 ? lines.count : 0;
     plan->grain = lines.inner == 1 ? 1 : TILE;
     plan->work_ns = (double)lines.count * (20 + ns * (double)lines.size);
@@ -105,14 +88,13 @@ static void softmax_plan(const hki_call *call, hki_plan *plan)
         for (int64_t j = 0; j < size; j++)                                                         \
             y[j] = log_of ? x[j] - max - scale : y[j] * scale;                                     \
     }                                                                                              \
-    static void lines_##name(const T *x, T *y, const line_set *lines, bool log_of, int64_t begin,  \
+    static void lines_##name(const T *x, T *y, const hki_lines *lines, bool log_of, int64_t begin, \
                              int64_t end)                                                          \
     {                                                                                              \
         const int64_t size = lines->size, inner = lines->inner;                                    \
         for (int64_t i = begin, width; i < end; i += width) {                                      \
-            int64_t at = i / inner * size * inner + i % inner;                                     \
-            width = inner - i % inner < end - i ? inner - i % inner : end - i;                     \
-            width = width < TILE ? width : TILE;                                                   \
+            const int64_t at = hki_lines_at(lines, i);                                             \
+            width = hki_lines_beside(lines, i, end - i < TILE ? end - i : TILE);                   \
             if (inner == 1)                                                                        \
                 line_##name(x + at, y + at, size, log_of);                                         \
             else                                                                                   \
@@ -127,7 +109,7 @@ static void softmax_cpu(const hki_kernel_call *call, int64_t piece, int64_t begi
 {
     const hki_tensor *x = &call->in[0];
     const bool log_of = ((const variant *)call->op->data)->log_of;
-    const line_set lines = lines_of(x->ndim, x->dims, call->options);
+    const hki_lines lines = lines_of(x->ndim, x->dims, call->options);
     (void)piece;
     if (x->dtype == HK_F32)
         lines_f32(x->data, call->out[0].data, &lines, log_of, begin, end);

@@ -1,12 +1,14 @@
 #include "op/kernels/conv2d/conv2d_block.h"
 
+#include "base/integer.h"
 #include "base/kernel_isa.h"
+#include "base/sync.h"
 #include "op/kernels/conv2d/conv2d_block_kernels.h"
 
 #include <string.h>
 
 /* Packed weights begin with their plan, whose tables follow: they are the same for every block. */
-enum { HEADER = (sizeof(hki_conv2d_plan) + 63) / 64 * 64 };
+enum { HEADER = (sizeof(hki_conv2d_plan) + HKI_CACHE_LINE - 1) / HKI_CACHE_LINE * HKI_CACHE_LINE };
 
 static const hki_conv2d_block_kernels *kernels_get(bool f64)
 {
@@ -85,11 +87,6 @@ static void plan_init(hki_conv2d_plan *plan, const hki_conv2d_block *block, hki_
                                pass == HKI_CONV2D_FORWARD ? window_height(block) : 1);
 }
 
-static size_t round_up(size_t bytes)
-{
-    return (bytes + 63) / 64 * 64;
-}
-
 size_t hki_conv2d_block_packed_bytes(const hki_conv2d_block *block, bool f64)
 {
     hki_conv2d_plan forward, data;
@@ -105,7 +102,8 @@ size_t hki_conv2d_block_mask_bytes(const hki_conv2d_block *block, bool f64)
     int64_t rows = hki_conv2d_block_out_height(block) * window_height(block);
     int64_t columns = hki_conv2d_block_out_width(block) * window_width(block);
     size_t word = hki_conv2d_block_lanes(f64) > 8 ? 2 : 1;
-    return round_up((size_t)(block->geometry.out_channels * rows * columns) * word);
+    return hki_round_up_bytes((size_t)(block->geometry.out_channels * rows * columns) * word,
+                              HKI_CACHE_LINE);
 }
 
 /* Room for the copy of a band of the source. */
@@ -113,7 +111,9 @@ static size_t band_bytes(const hki_conv2d_plan *plan)
 {
     if (plan->in_place)
         return 0;
-    return round_up((size_t)(plan->source_channels * plan->channel_stride * plan->element_size));
+    return hki_round_up_bytes(
+        (size_t)(plan->source_channels * plan->channel_stride * plan->element_size),
+        HKI_CACHE_LINE);
 }
 
 size_t hki_conv2d_block_forward_scratch_bytes(const hki_conv2d_block *block, bool f64)
@@ -121,13 +121,14 @@ size_t hki_conv2d_block_forward_scratch_bytes(const hki_conv2d_block *block, boo
     hki_conv2d_plan plan;
     plan_init(&plan, block, HKI_CONV2D_FORWARD, f64);
     int64_t vectors = HKI_CONV2D_TILE_O_MAX * plan.sub_t * plan.column.target;
-    return band_bytes(&plan) + round_up((size_t)(vectors * plan.lanes * plan.element_size));
+    return band_bytes(&plan) +
+           hki_round_up_bytes((size_t)(vectors * plan.lanes * plan.element_size), HKI_CACHE_LINE);
 }
 
 /* The scratch of a backward pass: tables of the weights' plan, a band of the source, the gradient. */
 static size_t band_at(const hki_conv2d_plan *weigh)
 {
-    return round_up(weigh->bytes);
+    return hki_round_up_bytes(weigh->bytes, HKI_CACHE_LINE);
 }
 
 size_t hki_conv2d_block_backward_scratch_bytes(const hki_conv2d_block *block, bool f64)
@@ -139,7 +140,8 @@ size_t hki_conv2d_block_backward_scratch_bytes(const hki_conv2d_block *block, bo
     int64_t for_weigh =
         HKI_CONV2D_TILE_O_MAX * (weigh.sub_t * weigh.column.target | 1) * weigh.lanes;
     int64_t gradient = for_data > for_weigh ? for_data : for_weigh;
-    return band_at(&weigh) + band_bytes(&weigh) + round_up((size_t)(gradient * data.element_size));
+    return band_at(&weigh) + band_bytes(&weigh) +
+           hki_round_up_bytes((size_t)(gradient * data.element_size), HKI_CACHE_LINE);
 }
 
 static void pack(const hki_conv2d_block *block, bool f64, hki_conv2d_pass pass, const void *weight,

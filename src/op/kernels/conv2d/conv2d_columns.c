@@ -1,5 +1,6 @@
 #include "op/kernels/conv2d/conv2d_columns.h"
 
+#include "base/integer.h"
 #include "op/kernels/conv2d/conv2d_plan.h"
 #include "op/kernels/gemm/gemm_kernel.h"
 
@@ -41,7 +42,7 @@ bool hki_conv2d_columns_fit(const hki_conv2d_geometry *g, bool f64)
 
 int64_t hki_conv2d_columns_parts(const hki_conv2d_geometry *g)
 {
-    return (g->out_channels + PART_CHANNELS - 1) / PART_CHANNELS;
+    return hki_divide_up(g->out_channels, PART_CHANNELS);
 }
 
 size_t hki_conv2d_columns_scratch_bytes(const hki_conv2d_geometry *g, bool f64)

@@ -96,7 +96,7 @@ static void LANES_FN(direct_apply)(const hki_conv2d_plan *plan, const T *source,
     const hki_conv2d_axis *row = &plan->row, *column = &plan->column;
     int64_t pixels = row->target * column->target;
     int64_t channel = plan->band_rows * plan->positions;
-    int64_t per_row = (column->target + L - 1) / L, points = row->target * per_row;
+    int64_t per_row = hki_divide_up(column->target, L), points = row->target * per_row;
     for (int64_t i = 0; i < points; i++) {
         int64_t y = i / per_row, first = i % per_row * L;
         if (first + L > column->target)

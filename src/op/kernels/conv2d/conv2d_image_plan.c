@@ -1,6 +1,8 @@
 #include "op/kernels/conv2d/conv2d_image_plan.h"
 
+#include "base/integer.h"
 #include "base/kernel_isa.h"
+#include "base/sync.h"
 #include "op/kernels/conv2d/conv2d_block_kernels.h"
 
 /* ---- instruction sets ---- */
@@ -31,11 +33,6 @@ int64_t hki_image_padded(int64_t channels)
 }
 
 /* ---- what follows from the geometry ---- */
-
-static size_t round_up(int64_t bytes)
-{
-    return (size_t)(bytes + 63) / 64 * 64;
-}
 
 bool hki_image_pools(const hki_conv2d_block *block)
 {
@@ -204,7 +201,8 @@ int64_t hki_image_terms(const hki_conv2d_geometry *g)
 size_t hki_image_offsets_bytes(const hki_conv2d_block *block)
 {
     return hki_image_method_of(block) == HKI_IMAGE_METHOD_DIRECT
-               ? round_up(hki_image_terms(&block->geometry) * (int64_t)sizeof(int32_t))
+               ? (size_t)hki_round_up(hki_image_terms(&block->geometry) * (int64_t)sizeof(int32_t),
+                                      HKI_CACHE_LINE)
                : 0;
 }
 
@@ -221,7 +219,7 @@ size_t hki_conv2d_image_packed_bytes(const hki_conv2d_image *image)
             : 0;
     const int64_t lanes = quarters ? last + quarters * whole : hki_image_padded(g->out_channels);
     return hki_image_offsets_bytes(&image->block) +
-           round_up(lanes * terms * (int64_t)sizeof(float));
+           (size_t)hki_round_up(lanes * terms * (int64_t)sizeof(float), HKI_CACHE_LINE);
 }
 
 int64_t hki_image_dense_part(void)
@@ -259,5 +257,5 @@ size_t hki_conv2d_image_scratch_bytes(const hki_conv2d_image *image)
                       : 0);
         break;
     }
-    return round_up(floats * (int64_t)sizeof(float));
+    return (size_t)hki_round_up(floats * (int64_t)sizeof(float), HKI_CACHE_LINE);
 }

@@ -15,7 +15,7 @@ int64_t hki_conv2d_block_samples(const hki_conv2d_geometry *geometry, bool f64)
     hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_FORWARD, hki_conv2d_shape_get(f64));
     if (plan.direct)
         return 1;
-    return plan.strips == 1 ? HKI_CONV2D_LANES_MAX : (plan.lanes + plan.strips - 1) / plan.strips;
+    return plan.strips == 1 ? HKI_CONV2D_LANES_MAX : hki_divide_up(plan.lanes, plan.strips);
 }
 
 static size_t scratch_bytes(const hki_conv2d_geometry *geometry, hki_conv2d_pass pass, bool f64)

@@ -1,5 +1,7 @@
 #include "op/kernels/conv2d/conv2d_plan.h"
 
+#include "base/sync.h"
+
 #include <string.h>
 
 /* What a source band may take, and what a result held across chunks may: together about an L2. */
@@ -35,14 +37,14 @@ static void axis_init(hki_conv2d_axis *axis)
 {
     axis->phases = axis->backward ? axis->stride : 1;
     axis->step = axis->backward ? 1 : axis->stride;
-    axis->per_phase = hki_ceil_div(axis->target, axis->phases);
+    axis->per_phase = hki_divide_up(axis->target, axis->phases);
     axis->offset_min = INT64_MAX;
     axis->offset_max = INT64_MIN;
     for (int64_t k = 0; k < axis->kernel; k++) {
         int64_t offset;
         axis_tap(axis, k, &offset);
-        axis->offset_min = hki_min64(axis->offset_min, offset);
-        axis->offset_max = hki_max64(axis->offset_max, offset);
+        axis->offset_min = hki_min(axis->offset_min, offset);
+        axis->offset_max = hki_max(axis->offset_max, offset);
     }
 }
 
@@ -69,10 +71,10 @@ static int64_t choose_strips(int64_t samples, int64_t lanes, int64_t rows)
     int64_t best = 1;
     if (samples >= 2 * lanes)
         return best;
-    double best_cost = (double)(hki_ceil_div(hki_max64(samples, 1), lanes) * rows);
-    for (int64_t strips = 2; strips <= hki_min64(lanes, rows); strips++) {
-        double cost = (double)(hki_ceil_div(hki_max64(samples, 1) * strips, lanes) *
-                               hki_ceil_div(rows, strips));
+    double best_cost = (double)(hki_divide_up(hki_max(samples, 1), lanes) * rows);
+    for (int64_t strips = 2; strips <= hki_min(lanes, rows); strips++) {
+        double cost = (double)(hki_divide_up(hki_max(samples, 1) * strips, lanes) *
+                               hki_divide_up(rows, strips));
         /* a strip reads its halo again and is transposed row by row */
         if (cost < 0.9 * best_cost) {
             best = strips;
@@ -87,7 +89,7 @@ static int64_t source_rows(const hki_conv2d_plan *plan, int64_t t)
     const hki_conv2d_axis *row = &plan->row;
     int64_t rows = (t - 1) * row->step + row->offset_max - row->offset_min + 1;
     bool clipped = plan->strips == 1 && plan->pass != HKI_CONV2D_BACKWARD_WEIGHT;
-    return clipped ? hki_min64(rows, row->source) : rows;
+    return clipped ? hki_min(rows, row->source) : rows;
 }
 
 static void choose_bands(hki_conv2d_plan *plan)
@@ -100,10 +102,9 @@ static void choose_bands(hki_conv2d_plan *plan)
     bool weigh = plan->pass == HKI_CONV2D_BACKWARD_WEIGHT;
     plan->chunk = plan->source_channels;
     if (weigh) {
-        t = hki_max64(1, hki_min64(t, TARGET_BYTES / hki_max64(target_row_bytes, 1)));
+        t = hki_max(1, hki_min(t, TARGET_BYTES / hki_max(target_row_bytes, 1)));
         int64_t channel_bytes = source_rows(plan, t) * row_bytes;
-        plan->chunk =
-            hki_max64(1, hki_min64(plan->chunk, SOURCE_BYTES / hki_max64(channel_bytes, 1)));
+        plan->chunk = hki_max(1, hki_min(plan->chunk, SOURCE_BYTES / hki_max(channel_bytes, 1)));
     } else if (source_rows(plan, t) * row_bytes * plan->chunk > SOURCE_BYTES) {
         int64_t fit = t;
         while (fit > 0 && source_rows(plan, fit) * row_bytes * plan->chunk > SOURCE_BYTES)
@@ -111,22 +112,22 @@ static void choose_bands(hki_conv2d_plan *plan)
         if (fit > 0) {
             t = fit;
         } else {
-            t = hki_max64(1, hki_min64(t, TARGET_BYTES / hki_max64(target_row_bytes, 1)));
+            t = hki_max(1, hki_min(t, TARGET_BYTES / hki_max(target_row_bytes, 1)));
             int64_t channel_bytes = source_rows(plan, t) * row_bytes;
             plan->chunk =
-                hki_max64(1, hki_min64(plan->chunk, SOURCE_BYTES / hki_max64(channel_bytes, 1)));
+                hki_max(1, hki_min(plan->chunk, SOURCE_BYTES / hki_max(channel_bytes, 1)));
         }
     }
     plan->chunk =
-        hki_ceil_div(plan->source_channels, hki_ceil_div(plan->source_channels, plan->chunk));
-    plan->band_t = hki_ceil_div(plan->strip_t, hki_ceil_div(plan->strip_t, t));
+        hki_divide_up(plan->source_channels, hki_divide_up(plan->source_channels, plan->chunk));
+    plan->band_t = hki_divide_up(plan->strip_t, hki_divide_up(plan->strip_t, t));
     plan->band_rows = source_rows(plan, plan->band_t);
     plan->sub_t = plan->band_t;
     if (weigh || plan->chunk == plan->source_channels) {
         int64_t sub_bytes = 5 * plan->row.phases * plan->column.target * vector;
         int64_t most = weigh ? WEIGH_BYTES : TILE_BYTES;
-        int64_t sub = hki_max64(1, hki_min64(plan->band_t, most / hki_max64(sub_bytes, 1)));
-        plan->sub_t = hki_ceil_div(plan->band_t, hki_ceil_div(plan->band_t, sub));
+        int64_t sub = hki_max(1, hki_min(plan->band_t, most / hki_max(sub_bytes, 1)));
+        plan->sub_t = hki_divide_up(plan->band_t, hki_divide_up(plan->band_t, sub));
     }
 }
 
@@ -148,14 +149,14 @@ static bool direct_pays(const hki_conv2d_plan *plan, int64_t samples)
     double taps = (double)(plan->source_channels * row->kernel * column->kernel);
     double inputs = (double)(plan->source_channels * row->source * column->source);
     double outputs = (double)(plan->target_channels * row->target * column->target);
-    int64_t virtual_samples = hki_max64(samples, 1) * plan->strips;
-    double busy = (double)virtual_samples / (double)(hki_ceil_div(virtual_samples, lanes) * lanes);
+    int64_t virtual_samples = hki_max(samples, 1) * plan->strips;
+    double busy = (double)virtual_samples / (double)(hki_divide_up(virtual_samples, lanes) * lanes);
     busy *= (double)row->target / (double)(plan->strips * plan->strip_rows);
     double transposed = (1.05 * taps + 15 + 12 * inputs / outputs) / busy;
-    double used = (double)column->target / (double)(hki_ceil_div(column->target, lanes) * lanes);
+    double used = (double)column->target / (double)(hki_divide_up(column->target, lanes) * lanes);
     /* a tile of min(channels, 5) x w: multiply-adds, or loads, of which those of x straddle lines
      */
-    int64_t o = hki_min64(plan->target_channels, 5);
+    int64_t o = hki_min(plan->target_channels, 5);
     double w = (double)plan->shape.tile_w[o];
     double step = (2 * w + (double)o) / ((double)o * w);
     double direct = ((step > 1.2 ? step : 1.2) * taps + 4) / used;
@@ -186,7 +187,7 @@ static bool winograd_pays(const hki_conv2d_plan *plan)
     double products = 1, plain = 1;
     for (int i = 0; i < 2; i++) {
         const hki_conv2d_axis *axis = axes[i];
-        products *= 4 * (double)hki_ceil_div(axis->target, 2);
+        products *= 4 * (double)hki_divide_up(axis->target, 2);
         plain *= 3 * (double)axis->target - 2; /* with padding of 1, which is left out by rows */
     }
     const double transforms = 8 / (double)plan->source_channels + 8 / (double)plan->target_channels;
@@ -203,35 +204,35 @@ static void winograd_init(hki_conv2d_plan *plan)
     const bool weigh = plan->pass == HKI_CONV2D_BACKWARD_WEIGHT;
     plan->tile_o = winograd_tile_o(plan);
     plan->tile_w = plan->shape.tile_w[plan->tile_o];
-    plan->tile_rows = hki_ceil_div(plan->row.target, 2);
-    plan->tile_columns = hki_ceil_div(plan->column.target, 2);
-    plan->positions = hki_max64(plan->positions,
-                                plan->left + plan->column.offset_min + 2 * plan->tile_columns + 2);
+    plan->tile_rows = hki_divide_up(plan->row.target, 2);
+    plan->tile_columns = hki_divide_up(plan->column.target, 2);
+    plan->positions =
+        hki_max(plan->positions, plan->left + plan->column.offset_min + 2 * plan->tile_columns + 2);
     plan->column_pitch = plan->positions;
     plan->chunk = plan->source_channels;
     const int64_t row_bytes = plan->source_channels * plan->positions * vector;
-    int64_t rows = hki_max64(1, (SOURCE_BYTES / row_bytes - 2) / 2);
-    plan->band_t = hki_ceil_div(plan->tile_rows, hki_ceil_div(plan->tile_rows, rows));
+    int64_t rows = hki_max(1, (SOURCE_BYTES / row_bytes - 2) / 2);
+    plan->band_t = hki_divide_up(plan->tile_rows, hki_divide_up(plan->tile_rows, rows));
     plan->band_rows = 2 * plan->band_t + 2;
     const int64_t least = weigh ? WINOGRAD_WEIGH_LANES / plan->lanes : 2 * plan->tile_w;
     const int64_t most = plan->band_t * plan->tile_columns;
-    int64_t group = hki_max64(least, WINOGRAD_BYTES / (16 * channels * vector));
-    group = hki_min64(most, hki_ceil_div(group, plan->tile_w) * plan->tile_w);
+    int64_t group = hki_max(least, WINOGRAD_BYTES / (16 * channels * vector));
+    group = hki_min(most, hki_divide_up(group, plan->tile_w) * plan->tile_w);
     plan->group = group;
     plan->source_part = (plan->source_channels * group | 1) * plan->lanes;
     plan->target_part = (plan->target_channels * group | 1) * plan->lanes;
     plan->weight_part = plan->source_channels * plan->target_channels;
     if (!weigh)
-        plan->weight_part = (hki_ceil_div(plan->weight_part, plan->lanes) | 1) * plan->lanes;
+        plan->weight_part = (hki_divide_up(plan->weight_part, plan->lanes) | 1) * plan->lanes;
 }
 
 static size_t winograd_place(hki_conv2d_plan *plan, size_t at)
 {
     const size_t vector = (size_t)(plan->lanes * plan->element_size);
     const size_t sources = (size_t)plan->source_channels, targets = (size_t)plan->target_channels;
-    plan->packed_at = (at + 63) / 64 * 64;
+    plan->packed_at = hki_round_up_bytes(at, HKI_CACHE_LINE);
     at = plan->packed_at + 16 * (size_t)(plan->weight_part * plan->element_size);
-    plan->source_at = (at + 63) / 64 * 64;
+    plan->source_at = hki_round_up_bytes(at, HKI_CACHE_LINE);
     /* transpositions may read past an end */
     at = plan->source_at +
          ((size_t)plan->band_rows * sources * (size_t)plan->positions + 1) * vector;
@@ -283,10 +284,10 @@ static void init_axes(hki_conv2d_plan *plan, const hki_conv2d_geometry *g, hki_c
 static void init_positions(hki_conv2d_plan *plan)
 {
     const hki_conv2d_axis *column = &plan->column;
-    plan->left = hki_max64(0, -column->offset_min);
+    plan->left = hki_max(0, -column->offset_min);
     int64_t reach = (column->per_phase - 1) * column->step + column->offset_max + 1;
-    int64_t width = plan->left + hki_max64(reach, column->source);
-    plan->column_pitch = hki_ceil_div(width, column->step);
+    int64_t width = plan->left + hki_max(reach, column->source);
+    plan->column_pitch = hki_divide_up(width, column->step);
     plan->positions = plan->column_pitch * column->step;
 }
 
@@ -302,7 +303,7 @@ static size_t tables_bytes(const hki_conv2d_plan *plan, int64_t pixels)
     at += (size_t)(column->per_phase + 1) * (sizeof(double) + sizeof(int64_t));
     if (plan->pass == HKI_CONV2D_BACKWARD_WEIGHT || plan->winograd)
         at += (size_t)(plan->chunk * row->kernel * column->kernel) * sizeof(int64_t);
-    return (at + 63) / 64 * 64;
+    return hki_round_up_bytes(at, HKI_CACHE_LINE);
 }
 
 static size_t weights_bytes(const hki_conv2d_plan *plan)
@@ -333,7 +334,7 @@ void hki_conv2d_plan_init(hki_conv2d_plan *plan, const hki_conv2d_geometry *g, h
 {
     init_axes(plan, g, pass, shape);
     plan->strips = choose_strips(g->samples, plan->lanes, plan->row.per_phase);
-    plan->strip_t = hki_ceil_div(plan->row.per_phase, plan->strips);
+    plan->strip_t = hki_divide_up(plan->row.per_phase, plan->strips);
     plan->strip_rows = plan->strip_t * plan->row.phases;
     init_positions(plan);
     choose_bands(plan);
@@ -361,13 +362,13 @@ void hki_conv2d_plan_init(hki_conv2d_plan *plan, const hki_conv2d_geometry *g, h
     if (weigh)
         pixels += (plan->winograd ? 2 : 1) * plan->band_t * column->target;
     if (plan->direct)
-        pixels = 2 * plan->row.target * hki_ceil_div(column->target, plan->lanes);
+        pixels = 2 * plan->row.target * hki_divide_up(column->target, plan->lanes);
     plan->packed_at = tables_bytes(plan, pixels);
     if (plan->winograd) {
-        plan->bytes = (winograd_place(plan, plan->packed_at) + 63) / 64 * 64;
+        plan->bytes = hki_round_up_bytes(winograd_place(plan, plan->packed_at), HKI_CACHE_LINE);
         return;
     }
-    plan->source_at = (plan->packed_at + weights_bytes(plan) + 63) / 64 * 64;
+    plan->source_at = hki_round_up_bytes(plan->packed_at + weights_bytes(plan), HKI_CACHE_LINE);
     size_t at =
         plan->source_at + (size_t)(plan->chunk * plan->band_rows * plan->positions) * vector;
     /* an odd number of lines apart, and room for a transposition to read past the end */
@@ -380,7 +381,7 @@ void hki_conv2d_plan_init(hki_conv2d_plan *plan, const hki_conv2d_geometry *g, h
     if (plan->direct)
         rows = 0;
     at = plan->target_at + (size_t)(channels * rows * column->target) * vector;
-    plan->bytes = (at + HKI_CONV2D_LANES_MAX * vector + 63) / 64 * 64;
+    plan->bytes = hki_round_up_bytes(at + HKI_CONV2D_LANES_MAX * vector, HKI_CACHE_LINE);
 }
 
 /* Where source rows lie: in the caller's array, or in a copy with what a pass needs around them. */
@@ -412,27 +413,27 @@ void hki_conv2d_plan_init_block(hki_conv2d_plan *plan, const hki_conv2d_geometry
                      row->pad == 0 && row->step == 1 && column->step == 1;
     if (backward) {
         /* Rows share the zeros between them. A segment reads less than its width past the end. */
-        int64_t gap = hki_max64(plan->left, plan->positions - plan->left - column->source);
-        plan->left = hki_min64(gap, HKI_CONV2D_TILE_W_MAX - 1);
+        int64_t gap = hki_max(plan->left, plan->positions - plan->left - column->source);
+        plan->left = hki_min(gap, HKI_CONV2D_TILE_W_MAX - 1);
         plan->positions = plan->column_pitch = plan->left + column->source;
     }
 
     int64_t vector = plan->lanes * plan->element_size;
-    int64_t fit = SOURCE_BYTES / hki_max64(1, plan->source_channels * plan->positions * vector);
+    int64_t fit = SOURCE_BYTES / hki_max(1, plan->source_channels * plan->positions * vector);
     int64_t span = row->offset_max - row->offset_min + 1;
-    int64_t units = hki_ceil_div(row->per_phase, unit);
-    int64_t most = fit <= span ? 1 : hki_max64(1, ((fit - span) / row->step + 1) / unit);
-    plan->band_t = hki_ceil_div(units, hki_ceil_div(units, most)) * unit;
+    int64_t units = hki_divide_up(row->per_phase, unit);
+    int64_t most = fit <= span ? 1 : hki_max(1, ((fit - span) / row->step + 1) / unit);
+    plan->band_t = hki_divide_up(units, hki_divide_up(units, most)) * unit;
     plan->band_rows = plan->in_place ? row->source : source_rows(plan, plan->band_t);
     int64_t unit_bytes = 5 * unit * column->target * vector;
-    int64_t sub = hki_max64(1, (weigh ? WEIGH_BYTES : BLOCK_TILE_BYTES) / unit_bytes);
+    int64_t sub = hki_max(1, (weigh ? WEIGH_BYTES : BLOCK_TILE_BYTES) / unit_bytes);
     units = plan->band_t / unit;
-    plan->sub_t = hki_ceil_div(units, hki_ceil_div(units, sub)) * unit;
+    plan->sub_t = hki_divide_up(units, hki_divide_up(units, sub)) * unit;
     place_source(plan);
-    plan->inner_begin = hki_max64(0, hki_ceil_div(-row->offset_min, row->step));
+    plan->inner_begin = hki_max(0, hki_divide_up(-row->offset_min, row->step));
     plan->inner_end = (row->source - 1 - row->offset_max) / row->step + 1;
     plan->packed_at = tables_bytes(plan, 0);
-    plan->bytes = (plan->packed_at + weights_bytes(plan) + 63) / 64 * 64;
+    plan->bytes = hki_round_up_bytes(plan->packed_at + weights_bytes(plan), HKI_CACHE_LINE);
 }
 
 void hki_conv2d_plan_place(hki_conv2d_plan *plan, void *memory)
@@ -478,12 +479,12 @@ void hki_conv2d_plan_build(hki_conv2d_plan *plan, void *scratch)
     axis_tables(column);
     if (!plan->winograd)
         hki_conv2d_choose_tile(plan, plan->direct
-                                         ? row->target * hki_ceil_div(column->target, plan->lanes)
+                                         ? row->target * hki_divide_up(column->target, plan->lanes)
                                          : plan->chunk * row->kernel * column->kernel);
     if (!weigh && !plan->direct && !plan->winograd)
         hki_conv2d_cut_columns(plan);
     if (plan->block && plan->pass == HKI_CONV2D_BACKWARD_DATA) {
-        plan->left = hki_min64(plan->left, plan->tile_w - 1);
+        plan->left = hki_min(plan->left, plan->tile_w - 1);
         plan->positions = plan->column_pitch = plan->left + column->source;
         place_source(plan);
     }

@@ -3,6 +3,7 @@
 #ifndef HOCKET_OP_KERNELS_CONV2D_PLAN_H
 #define HOCKET_OP_KERNELS_CONV2D_PLAN_H
 
+#include "base/integer.h"
 #include "op/kernels/conv2d/conv2d_kernel.h"
 
 enum {
@@ -108,25 +109,10 @@ void hki_conv2d_plan_build(hki_conv2d_plan *plan, void *scratch);
 void hki_conv2d_choose_tile(hki_conv2d_plan *plan, int64_t points);
 void hki_conv2d_cut_columns(hki_conv2d_plan *plan);
 
-static inline int64_t hki_min64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static inline int64_t hki_max64(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static inline int64_t hki_ceil_div(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
 /* Part `index` of [0, total) cut into parts that differ by one at most, none above `most`. */
 static inline int64_t hki_conv2d_part_begin(int64_t total, int64_t most, int64_t index)
 {
-    int64_t parts = (total + most - 1) / most;
+    int64_t parts = hki_divide_up(total, most);
     int64_t size = total / parts, longer = total % parts;
     return index * size + (index < longer ? index : longer);
 }

@@ -4,7 +4,7 @@
 /* Estimated cycles of one step of a tile (o x w): multiply-adds, or loads, or latency. */
 static double step_cost(int64_t o, int64_t w)
 {
-    double cost = (double)hki_max64(o * w, o + w + 2);
+    double cost = (double)hki_max(o * w, o + w + 2);
     return (cost < 8 ? 8 : cost) + 0.5;
 }
 
@@ -19,8 +19,8 @@ static void segment_taps(const hki_conv2d_plan *plan, int64_t phase, int64_t t, 
         int64_t to = (t + width - 1) * column->step + column->tap_offset[k];
         if (to < 0 || from >= column->source)
             continue;
-        lo = hki_min64(lo, k);
-        hi = hki_max64(hi, k + 1);
+        lo = hki_min(lo, k);
+        hi = hki_max(hi, k + 1);
     }
     *begin = lo < hi ? lo : first;
     *end = lo < hi ? hi : first;
@@ -45,13 +45,13 @@ static double cut_columns(const hki_conv2d_plan *plan, int64_t phase, int64_t o,
 {
     const hki_conv2d_axis *column = &plan->column;
     int64_t total =
-        column->target > phase ? hki_ceil_div(column->target - phase, column->phases) : 0;
+        column->target > phase ? hki_divide_up(column->target - phase, column->phases) : 0;
     double *cost = plan->work;
     int64_t *width = (int64_t *)(cost + column->per_phase + 1);
     cost[total] = 0;
     for (int64_t t = total - 1; t >= 0; t--) {
         cost[t] = 1e300;
-        for (int64_t w = hki_min64(most, total - t); w >= 1; w--) {
+        for (int64_t w = hki_min(most, total - t); w >= 1; w--) {
             int64_t begin, end;
             segment_taps(plan, phase, t, w, &begin, &end);
             double here = cost[t + w] + step_cost(o, w) * (double)(end - begin) + 2;
@@ -79,8 +79,8 @@ void hki_conv2d_choose_tile(hki_conv2d_plan *plan, int64_t points)
 {
     double best = 1e300;
     for (int64_t o = 1; o <= HKI_CONV2D_TILE_O_MAX && plan->shape.tile_w[o]; o++) {
-        int64_t tiles = hki_ceil_div(plan->target_channels, o);
-        if (hki_ceil_div(plan->target_channels, tiles) < o)
+        int64_t tiles = hki_divide_up(plan->target_channels, o);
+        if (hki_divide_up(plan->target_channels, tiles) < o)
             continue;
         int64_t most = plan->shape.tile_w[o];
         double cost = 0;

@@ -3,7 +3,10 @@
 #define HOCKET_OP_ELEMENTWISE_H
 
 #include "base/kernel_isa.h"
+#include "op/elementwise_gradients.h"
 #include "op/op.h"
+
+#include <string.h>
 
 enum { HKI_WALK_MAX_INPUTS = 3 };
 
@@ -15,7 +18,7 @@ typedef struct hki_run {
     int64_t in_step[HKI_WALK_MAX_INPUTS];
     char *out;
     int64_t out_step;
-    const void *given; /* as hki_walk has it */
+    const void *given; /* as hki_walk has it; hki_numbers for the rows of elementwise.def */
 } hki_run;
 
 /* Computes the row. Returns -1, or the first element that the operator refuses. */
@@ -30,24 +33,42 @@ int64_t hki_walk(const hki_kernel_call *call, int64_t begin, int64_t end, const 
 /* As hki_kernel_fn's failure for data: fails the call's task, naming the element's index. */
 void hki_walk_fail(const hki_kernel_call *call, int64_t piece, int64_t element, const char *text);
 
-/* The rows of elementwise.def. */
-#define ROW(kind, name, ...)     HKI_ELEMENT_##name,
-#define CHECKED(kind, name, ...) HKI_ELEMENT_##name,
+/* The rows of elementwise.def and the kernels of their gradients. */
+#define ELEMENT(context, kept, name, ns, expression) HKI_ELEMENT_##name,
+#define ROW(kind, name, dtypes, ns, real, integer, reference, samples, gradient, ...)              \
+    HKI_ELEMENT_##name, HKI_EACH_GRADIENT(ELEMENT, , name, gradient)
+#define CHECKED ROW
 typedef enum hki_element {
 #include "op/elementwise.def"
     HKI_ELEMENT_COUNT
 } hki_element;
+#undef ELEMENT
 #undef ROW
 #undef CHECKED
+
+/* The numbers of a row: s and t of its expressions. */
+typedef struct hki_numbers {
+    double s, t;
+} hki_numbers;
+/* Of a call of a row: what its options hold; 0 for those it does not have. */
+static inline hki_numbers hki_element_numbers(const hk_op *op, const void *options)
+{
+    hki_numbers numbers = {0, 0};
+    memcpy(&numbers, options ? options : &numbers, op->options_bytes);
+    return numbers;
+}
 
 /* By dtype of the values (not of a condition); NULL where the row or this variant has none. */
 typedef hki_loop_fn hki_loop_table[HKI_ELEMENT_COUNT][HK_DTYPE_COUNT];
 extern const hki_loop_table hki_loops_portable, hki_loops_avx2, hki_loops_avx512;
 
-/* What rows with a number have as options. */
+/* What rows with one number have as options, and those with a range. */
 typedef struct hki_scalar_options {
     double value;
 } hki_scalar_options;
+typedef struct hki_range_options {
+    double min, max;
+} hki_range_options;
 
 /* ---- for operators like those of the table --------------------------------------------------------- */
 

@@ -13,12 +13,8 @@
 
 #include "op/kernels/elementwise/elementwise_floats.inc.c"
 
-#define ROW(kind, name, ...) [HKI_ELEMENT_##name] = {ENTRIES_FLOATS(name)},
-#define CHECKED              ROW
-
-const hki_loop_table hki_loops_avx2 = {
-#include "op/elementwise.def"
-};
+#define TABLE hki_loops_avx2
+#include "op/kernels/elementwise/elementwise_table.inc.c"
 
 #if defined(__clang__)
 #pragma clang attribute pop

@@ -1,8 +1,10 @@
 /* The loops of all rows of elementwise.def for one element type. Include with these defined:
  *   T, V, U     stored, computed and unsigned type
  *   NAME(name)  name of the loop of a row
+ *   F(name)     the function of T, where T is real
+ *   NUMBER(x)   a double as V, for the numbers of a row
  *   REAL, INTEGER, BOOL: one of them
- * and, for REAL, the functions of T. Undefines them all at its end. */
+ * Undefines them all at its end. */
 
 /* Elements at one index may be in one place; nothing else overlaps. */
 #if defined(__clang__)
@@ -19,22 +21,22 @@
     static int64_t NAME(name)(const hki_run *run)                                                  \
     {                                                                                              \
         const int64_t n = run->n;                                                                  \
-        const hki_scalar_options *number = run->given;                                             \
-        const V s = number ? (V)number->value : (V)0;                                              \
-        (void)s;
+        const hki_numbers *numbers = run->given;                                                   \
+        const V s = NUMBER(numbers->s), t = NUMBER(numbers->t);                                    \
+        (void)s, (void)t;
 #define END                                                                                        \
     return -1;                                                                                     \
     }
 
-/* R: type of the result. */
-#define LOOP_1(name, R, expression)                                                                \
+/* R: type of the result. a, b, c: what expressions call the inputs. */
+#define LOOP_1(name, R, a, expression)                                                             \
     BEGIN(name)                                                                                    \
     if (run->in_step[0] == BYTES && run->out_step == (int64_t)sizeof(R)) {                         \
-        const T *x = (const T *)run->in[0];                                                        \
+        const T *first = (const T *)run->in[0];                                                    \
         R *out = (R *)run->out;                                                                    \
         EACH                                                                                       \
         {                                                                                          \
-            const V a = (V)x[i];                                                                   \
+            const V a = (V)first[i];                                                               \
             out[i] = (R)(expression);                                                              \
         }                                                                                          \
     } else {                                                                                       \
@@ -46,30 +48,30 @@
     }                                                                                              \
     END
 
-#define LOOP_2(name, R, expression)                                                                \
+#define LOOP_2(name, R, a, b, expression)                                                          \
     BEGIN(name)                                                                                    \
-    const T *x = (const T *)run->in[0], *y = (const T *)run->in[1];                                \
+    const T *first = (const T *)run->in[0], *second = (const T *)run->in[1];                       \
     R *out = (R *)run->out;                                                                        \
     bool dense = run->out_step == (int64_t)sizeof(R);                                              \
-    bool x_dense = run->in_step[0] == BYTES, y_dense = run->in_step[1] == BYTES;                   \
-    if (dense && x_dense && y_dense) {                                                             \
+    bool first_dense = run->in_step[0] == BYTES, second_dense = run->in_step[1] == BYTES;          \
+    if (dense && first_dense && second_dense) {                                                    \
         EACH                                                                                       \
         {                                                                                          \
-            const V a = (V)x[i], b = (V)y[i];                                                      \
+            const V a = (V)first[i], b = (V)second[i];                                             \
             out[i] = (R)(expression);                                                              \
         }                                                                                          \
-    } else if (dense && x_dense && run->in_step[1] == 0) {                                         \
-        const V b = (V)y[0];                                                                       \
+    } else if (dense && first_dense && run->in_step[1] == 0) {                                     \
+        const V b = (V)second[0];                                                                  \
         EACH                                                                                       \
         {                                                                                          \
-            const V a = (V)x[i];                                                                   \
+            const V a = (V)first[i];                                                               \
             out[i] = (R)(expression);                                                              \
         }                                                                                          \
-    } else if (dense && y_dense && run->in_step[0] == 0) {                                         \
-        const V a = (V)x[0];                                                                       \
+    } else if (dense && second_dense && run->in_step[0] == 0) {                                    \
+        const V a = (V)first[0];                                                                   \
         EACH                                                                                       \
         {                                                                                          \
-            const V b = (V)y[i];                                                                   \
+            const V b = (V)second[i];                                                              \
             out[i] = (R)(expression);                                                              \
         }                                                                                          \
     } else {                                                                                       \
@@ -82,17 +84,17 @@
     END
 
 /* A, A_VALUE: stored and computed type of the first input. */
-#define LOOP_3(name, A, A_VALUE, expression)                                                       \
+#define LOOP_3(name, A, A_VALUE, a, b, c, expression)                                              \
     BEGIN(name)                                                                                    \
     if (run->out_step == BYTES && run->in_step[0] == (int64_t)sizeof(A) &&                         \
         run->in_step[1] == BYTES && run->in_step[2] == BYTES) {                                    \
-        const A *x = (const A *)run->in[0];                                                        \
-        const T *y = (const T *)run->in[1], *z = (const T *)run->in[2];                            \
+        const A *first = (const A *)run->in[0];                                                    \
+        const T *second = (const T *)run->in[1], *third = (const T *)run->in[2];                   \
         T *out = (T *)run->out;                                                                    \
         EACH                                                                                       \
         {                                                                                          \
-            const A_VALUE a = (A_VALUE)x[i];                                                       \
-            const V b = (V)y[i], c = (V)z[i];                                                      \
+            const A_VALUE a = (A_VALUE)first[i];                                                   \
+            const V b = (V)second[i], c = (V)third[i];                                             \
             out[i] = (T)(expression);                                                              \
         }                                                                                          \
     } else {                                                                                       \
@@ -125,29 +127,53 @@
     }                                                                                              \
     END
 
-#define LOOP_U1(name, expression)  LOOP_1(name, T, expression)
-#define LOOP_U1S(name, expression) LOOP_1(name, T, expression)
-#define LOOP_U2(name, expression)  LOOP_2(name, T, expression)
-#define LOOP_G2(name, expression)  LOOP_2(name, T, expression)
-#define LOOP_G2S(name, expression) LOOP_2(name, T, expression)
-#define LOOP_G3(name, expression)  LOOP_3(name, T, V, expression)
-#define LOOP_C2(name, expression)  LOOP_2(name, uint8_t, expression)
-#define LOOP_W3(name, expression)  LOOP_3(name, uint8_t, bool, expression)
+#define LOOP_U1(name, expression)  LOOP_1(name, T, a, KEPT(expression))
+#define LOOP_U1S(name, expression) LOOP_1(name, T, a, expression)
+#define LOOP_U1R(name, expression) LOOP_1(name, T, a, expression)
+#define LOOP_C1(name, expression)  LOOP_1(name, uint8_t, a, expression)
+#define LOOP_U2(name, expression)  LOOP_2(name, T, a, b, KEPT(expression))
+#define LOOP_C2(name, expression)  LOOP_2(name, uint8_t, a, b, expression)
+#define LOOP_W3(name, expression)  LOOP_3(name, uint8_t, bool, a, b, c, expression)
+
+/* Gradients, by what is kept. */
+#define LOOP_G_none(name, expression) LOOP_1(name, T, g, expression)
+#define LOOP_G_a(name, expression)    LOOP_2(name, T, g, a, expression)
+#define LOOP_G_b(name, expression)    LOOP_2(name, T, g, b, expression)
+#define LOOP_G_y(name, expression)    LOOP_2(name, T, g, y, expression)
+#define LOOP_G_ab(name, expression)   LOOP_3(name, T, V, g, a, b, expression)
+#define LOOP_G_ay(name, expression)   LOOP_3(name, T, V, g, a, y, expression)
+#define LOOP_G_by(name, expression)   LOOP_3(name, T, V, g, b, y, expression)
 
 #define LOOP_CHECKED_U1S LOOP_CHECKED_1
 #define LOOP_CHECKED_U2  LOOP_CHECKED_2
 
+#if defined(BOOL)
+#define KEPT(expression) (expression) & 1
+#else
+#define KEPT(expression) expression
+#endif
+
 #if defined(REAL)
-#define ROW(kind, name, dtypes, ns, real, integer, ...) LOOP_##kind(name, real)
-#define CHECKED                                         ROW
+#define SKIP_FLOATS(...)     __VA_ARGS__
+#define SKIP_NUMBERS(...)    __VA_ARGS__
+#define SKIP_ALL_DTYPES(...) __VA_ARGS__
+#define SKIP_INTEGERS(...)
+#define SKIP_BITS(...)
+#define LOOP_GRADIENT(context, kept, name, ns, expression) LOOP_G_##kept(name, expression)
+#define ROW(kind, name, dtypes, ns, real, integer, reference, samples, gradient, ...)              \
+    SKIP_##dtypes(LOOP_##kind(name, real)) HKI_EACH_GRADIENT(LOOP_GRADIENT, , name, gradient)
+#define CHECKED ROW
 #else
 #define SKIP_FLOATS(...)
 #if defined(INTEGER)
-#define SKIP_NUMBERS(...) __VA_ARGS__
+#define SKIP_NUMBERS(...)  __VA_ARGS__
+#define SKIP_INTEGERS(...) __VA_ARGS__
 #else
 #define SKIP_NUMBERS(...)
+#define SKIP_INTEGERS(...)
 #endif
 #define SKIP_ALL_DTYPES(...)                            __VA_ARGS__
+#define SKIP_BITS(...)                                  __VA_ARGS__
 #define ROW(kind, name, dtypes, ns, real, integer, ...) SKIP_##dtypes(LOOP_##kind(name, integer))
 #define CHECKED(kind, name, dtypes, ns, real, integer, reference, samples, gradient, formula, doc, \
                 check, text)                                                                       \
@@ -156,11 +182,6 @@
 
 #include "op/elementwise.def"
 
-#undef ROW
-#undef CHECKED
-#undef SKIP_FLOATS
-#undef SKIP_NUMBERS
-#undef SKIP_ALL_DTYPES
 #undef EACH
 #undef BYTES
 #undef AT
@@ -174,25 +195,35 @@
 #undef LOOP_CHECKED_2
 #undef LOOP_U1
 #undef LOOP_U1S
+#undef LOOP_U1R
+#undef LOOP_C1
 #undef LOOP_U2
-#undef LOOP_G2
-#undef LOOP_G2S
-#undef LOOP_G3
 #undef LOOP_C2
 #undef LOOP_W3
+#undef LOOP_G_none
+#undef LOOP_G_a
+#undef LOOP_G_b
+#undef LOOP_G_y
+#undef LOOP_G_ab
+#undef LOOP_G_ay
+#undef LOOP_G_by
 #undef LOOP_CHECKED_U1S
 #undef LOOP_CHECKED_U2
+#undef KEPT
+#undef SKIP_FLOATS
+#undef SKIP_NUMBERS
+#undef SKIP_ALL_DTYPES
+#undef SKIP_INTEGERS
+#undef SKIP_BITS
+#undef LOOP_GRADIENT
+#undef ROW
+#undef CHECKED
 #undef T
 #undef V
 #undef U
 #undef NAME
+#undef F
+#undef NUMBER
 #undef REAL
 #undef INTEGER
 #undef BOOL
-#undef EXP
-#undef LOG
-#undef POW
-#undef SQRT
-#undef FABS
-#undef SIGMOID
-#undef TANH

@@ -6,6 +6,7 @@
 #define V          int32_t
 #define U          uint32_t
 #define NAME(name) name##_i32
+#define NUMBER(x)  (int32_t) hki_saturate(x, INT32_MIN, INT32_MAX)
 #include "op/kernels/elementwise/elementwise_loops.inc.c"
 
 #define INTEGER
@@ -13,6 +14,7 @@
 #define V          int64_t
 #define U          uint64_t
 #define NAME(name) name##_i64
+#define NUMBER(x)  (int64_t) hki_saturate(x, INT64_MIN, INT64_MAX)
 #include "op/kernels/elementwise/elementwise_loops.inc.c"
 
 #define INTEGER
@@ -20,6 +22,7 @@
 #define V          int
 #define U          unsigned
 #define NAME(name) name##_u8
+#define NUMBER(x)  (int)hki_saturate(x, 0, UINT8_MAX)
 #include "op/kernels/elementwise/elementwise_loops.inc.c"
 
 #define BOOL
@@ -27,14 +30,9 @@
 #define V          int
 #define U          unsigned
 #define NAME(name) name##_bool
+#define NUMBER(x)  (int)hki_saturate(x, 0, 1)
 #include "op/kernels/elementwise/elementwise_loops.inc.c"
 
-#define ENTRIES_NUMBERS(name)                                                                      \
-    ENTRIES_FLOATS(name), [HK_I32] = name##_i32, [HK_I64] = name##_i64, [HK_U8] = name##_u8
-#define ENTRIES_ALL_DTYPES(name)     ENTRIES_NUMBERS(name), [HK_BOOL] = name##_bool
-#define ROW(kind, name, dtypes, ...) [HKI_ELEMENT_##name] = {ENTRIES_##dtypes(name)},
-#define CHECKED                      ROW
-
-const hki_loop_table hki_loops_portable = {
-#include "op/elementwise.def"
-};
+#define TABLE hki_loops_portable
+#define ALL_TYPES
+#include "op/kernels/elementwise/elementwise_table.inc.c"

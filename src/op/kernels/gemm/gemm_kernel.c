@@ -1,5 +1,6 @@
 #include "op/kernels/gemm/gemm_kernel.h"
 
+#include "base/integer.h"
 #include "base/kernel_isa.h"
 #include "op/kernels/gemm/openblas_memory.h"
 
@@ -16,18 +17,13 @@ enum {
     BLOCK_LONG = 1 << 30,
 };
 
-static int64_t min_i64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Whether a BLAS takes rows x columns items at this leading dimension. That of a single row, which
  * does not matter, becomes one that it takes. */
 static bool blas_takes(int64_t rows, int64_t columns, int64_t *ld)
 {
     if (rows == 1)
-        *ld = min_i64(columns, INT_MAX);
-    return *ld >= min_i64(columns, INT_MAX) && *ld <= INT_MAX;
+        *ld = hki_min(columns, INT_MAX);
+    return *ld >= hki_min(columns, INT_MAX) && *ld <= INT_MAX;
 }
 
 #define ITEM    float

@@ -83,8 +83,8 @@ bool NAME(hki_gemm)(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k,
             for (int64_t j = 0; j < n; j += BLOCK_LONG)
                 for (int64_t l = 0; l < k; l += BLOCK_LONG)
                     NAME(block)
-        (trans_a, trans_b, (int)min_i64(m - i, BLOCK_ROWS), (int)min_i64(n - j, BLOCK_LONG),
-         (int)min_i64(k - l, BLOCK_LONG), alpha, a + (trans_a ? l * lda + i : i * lda + l),
+        (trans_a, trans_b, (int)hki_min(m - i, BLOCK_ROWS), (int)hki_min(n - j, BLOCK_LONG),
+         (int)hki_min(k - l, BLOCK_LONG), alpha, a + (trans_a ? l * lda + i : i * lda + l),
          (int)lda, b + (trans_b ? j * ldb + l : l * ldb + j), (int)ldb, l == 0 ? beta : 1,
          c + i * ldc + j, (int)ldc);
         return true;

@@ -1,6 +1,8 @@
 #include "op/kernels/layer/layer_kernel.h"
 
+#include "base/integer.h"
 #include "base/kernel_isa.h"
+#include "base/sync.h"
 #include "op/kernels/layer/layer_tiles.h"
 
 #include <string.h>
@@ -15,16 +17,12 @@ static size_t item_bytes(bool f64)
     return f64 ? sizeof(double) : sizeof(float);
 }
 
-static size_t round_up(size_t bytes)
-{
-    return (bytes + 63) / 64 * 64;
-}
-
 size_t hki_layer_packed_bytes(const hki_layer *layer, bool f64)
 {
     const int64_t lanes = kernels_get(f64)->lanes;
-    const int64_t vectors = (layer->outputs + lanes - 1) / lanes;
-    return round_up((size_t)(vectors * lanes * layer->inputs) * item_bytes(f64));
+    const int64_t vectors = hki_divide_up(layer->outputs, lanes);
+    return hki_round_up_bytes((size_t)(vectors * lanes * layer->inputs) * item_bytes(f64),
+                              HKI_CACHE_LINE);
 }
 
 /* Rows that begin at such distances share a few places of the first cache, so that a tile's would push each other out:

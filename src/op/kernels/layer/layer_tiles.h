@@ -5,6 +5,7 @@
 #ifndef HOCKET_OP_KERNELS_LAYER_TILES_H
 #define HOCKET_OP_KERNELS_LAYER_TILES_H
 
+#include "base/integer.h"
 #include "op/kernels/layer/layer_kernel.h"
 
 enum { HKI_LAYER_PANEL_VECTORS = 2 };

@@ -70,11 +70,6 @@ static const LANES_FN(layer_tile_fn)
     LANES_FN(layer_tile_table)[LAYER_ROWS + 1][HKI_LAYER_PANEL_VECTORS] = {LAYER_TILES(TILE_ENTRY)};
 #undef TILE_ENTRY
 
-static int64_t LANES_FN(least)(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Vectors of the panel that begins at this output. */
 static int64_t LANES_FN(panel_vectors)(int64_t outputs, int64_t begin)
 {
@@ -85,7 +80,7 @@ static int64_t LANES_FN(panel_vectors)(int64_t outputs, int64_t begin)
 static void LANES_FN(sweep_panel)(LANES_FN(layer_tile) * tile, const hki_layer_call *call,
                                   int64_t vectors, T *y)
 {
-    const int64_t tiles = (call->samples + LAYER_ROWS - 1) / LAYER_ROWS;
+    const int64_t tiles = hki_divide_up(call->samples, LAYER_ROWS);
     for (int64_t i = 0, begin = 0, end; i < tiles; i++, begin = end) {
         end = begin + call->samples / tiles + (i < call->samples % tiles);
         tile->x = (const T *)call->x + begin * tile->x_row;
@@ -118,13 +113,13 @@ LANES_TARGET static void LANES_FN(layer_pack)(const hki_layer *layer, const void
     T *to = packed;
     for (int64_t begin = 0, vectors; begin < layer->outputs; begin += vectors * L) {
         vectors = LANES_FN(panel_vectors)(layer->outputs, begin);
-        const int64_t columns = LANES_FN(least)(layer->outputs - begin, vectors * L);
+        const int64_t columns = hki_min(layer->outputs - begin, vectors * L);
         if (transposed)
             LANES_FN(copy_columns)
         (from + begin, layer->outputs, layer->inputs, columns, vectors, to);
         else for (int64_t v = 0; v < vectors; v++) LANES_FN(rows_to_lanes)(
-            from + (begin + v * L) * layer->inputs, LANES_FN(least)(columns - v * L, L),
-            layer->inputs, vectors * L, to + v * L);
+            from + (begin + v * L) * layer->inputs, hki_min(columns - v * L, L), layer->inputs,
+            vectors * L, to + v * L);
         to += vectors * L * layer->inputs;
     }
 }
@@ -143,7 +138,7 @@ LANES_TARGET static void LANES_FN(layer_run)(const hki_layer_call *call)
             .relu = layer->relu};
     for (int64_t begin = 0, vectors; begin < layer->outputs; begin += vectors * L) {
         vectors = LANES_FN(panel_vectors)(layer->outputs, begin);
-        tile.outputs = LANES_FN(least)(layer->outputs - begin, vectors * L);
+        tile.outputs = hki_min(layer->outputs - begin, vectors * L);
         if (bias)
             LANES_FN(copy_columns)(bias + begin, 0, 1, tile.outputs, vectors, panel_bias);
         LANES_FN(sweep_panel)(&tile, call, vectors, (T *)call->y + begin);

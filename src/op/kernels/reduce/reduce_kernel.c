@@ -1,11 +1,8 @@
 #include "op/kernels/reduce/reduce_kernel.h"
 
-#include <math.h>
+#include "base/integer.h"
 
-static int64_t min_i64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
+#include <math.h>
 
 /* ---- geometry -------------------------------------------------------------------------------------- */
 
@@ -78,7 +75,7 @@ static int64_t run_length(const hki_reduce_axes *axes, int64_t index, int64_t mo
     if (axes->ndim == 0)
         return 1;
     int64_t inner = axes->dims[axes->ndim - 1];
-    return min_i64(most, inner - index % inner);
+    return hki_min(most, inner - index % inner);
 }
 
 static int64_t inner_stride(const hki_reduce_axes *axes)
@@ -104,15 +101,22 @@ typedef struct reduce_loops {
 } reduce_loops;
 
 #define ADD_F(a, x) ((a) + (x))
+#define MUL_F(a, x) ((a) * (x))
 /* With | in place of || there is no branch, and vectors. */
 #define MAX_F(a, x) ((((x) > (a)) | ((x) != (x))) ? (x) : (a))
 #define MIN_F(a, x) ((((x) < (a)) | ((x) != (x))) ? (x) : (a))
 #define ADD_I(a, x) ((int64_t)((uint64_t)(a) + (uint64_t)(x)))
+#define MUL_I(a, x) ((int64_t)((uint64_t)(a) * (uint64_t)(x)))
 #define MAX_I(a, x) ((x) > (a) ? (x) : (a))
 #define MIN_I(a, x) ((x) < (a) ? (x) : (a))
 
-/* T elements, A what gathers them, W the word's member, STEP as above, NONE what it starts from. */
-#define LOOPS(name, T, A, W, STEP, NONE, LANES)                                                    \
+/* Of each element, what is gathered. */
+#define SELF(A, x)   ((A)(x))
+#define SQUARE(A, x) ((A)(x) * (A)(x))
+#define TRUTH(A, x)  ((A)((x) != 0))
+
+/* T elements, A what gathers what OF gives of them, W the word's member, STEP as above, NONE what it starts from. */
+#define LOOPS(name, T, A, W, OF, STEP, NONE, LANES)                                                \
     static hki_reduce_word run_##name(const void *data, int64_t count, int64_t stride)             \
     {                                                                                              \
         const T *x = data;                                                                         \
@@ -123,10 +127,10 @@ typedef struct reduce_loops {
         if (stride == 1) {                                                                         \
             for (; i + LANES <= count; i += LANES)                                                 \
                 for (int l = 0; l < LANES; l++)                                                    \
-                    lane[l] = STEP(lane[l], (A)x[i + l]);                                          \
+                    lane[l] = STEP(lane[l], OF(A, x[i + l]));                                      \
         }                                                                                          \
         for (; i < count; i++)                                                                     \
-            lane[i % LANES] = STEP(lane[i % LANES], (A)x[i * stride]);                             \
+            lane[i % LANES] = STEP(lane[i % LANES], OF(A, x[i * stride]));                         \
         for (int half = LANES / 2; half > 0; half /= 2)                                            \
             for (int l = 0; l < half; l++)                                                         \
                 lane[l] = STEP(lane[l], lane[l + half]);                                           \
@@ -142,10 +146,10 @@ typedef struct reduce_loops {
             const T *x = (const T *)data + i * row_stride;                                         \
             if (stride == 1) {                                                                     \
                 for (int64_t j = 0; j < columns; j++)                                              \
-                    sums[j] = STEP(sums[j], (A)x[j]);                                              \
+                    sums[j] = STEP(sums[j], OF(A, x[j]));                                          \
             } else {                                                                               \
                 for (int64_t j = 0; j < columns; j++)                                              \
-                    sums[j] = STEP(sums[j], (A)x[j * stride]);                                     \
+                    sums[j] = STEP(sums[j], OF(A, x[j * stride]));                                 \
             }                                                                                      \
         }                                                                                          \
         for (int64_t j = 0; j < columns; j++)                                                      \
@@ -160,13 +164,18 @@ typedef struct reduce_loops {
     }
 
 #define FLOAT_LOOPS(name, T)                                                                       \
-    LOOPS(sum_##name, T, double, f, ADD_F, 0, 8)                                                   \
-    LOOPS(max_##name, T, T, f, MAX_F, -(T)INFINITY, 32)                                            \
-    LOOPS(min_##name, T, T, f, MIN_F, (T)INFINITY, 32)
+    LOOPS(sum_##name, T, double, f, SELF, ADD_F, 0, 8)                                             \
+    LOOPS(prod_##name, T, double, f, SELF, MUL_F, 1, 8)                                            \
+    LOOPS(squares_##name, T, double, f, SQUARE, ADD_F, 0, 8)                                       \
+    LOOPS(count_##name, T, int64_t, i, TRUTH, ADD_I, 0, 8)                                         \
+    LOOPS(max_##name, T, T, f, SELF, MAX_F, -(T)INFINITY, 32)                                      \
+    LOOPS(min_##name, T, T, f, SELF, MIN_F, (T)INFINITY, 32)
 #define INT_LOOPS(name, T, LEAST, MOST)                                                            \
-    LOOPS(sum_##name, T, int64_t, i, ADD_I, 0, 8)                                                  \
-    LOOPS(max_##name, T, T, i, MAX_I, LEAST, 32)                                                   \
-    LOOPS(min_##name, T, T, i, MIN_I, MOST, 32)
+    LOOPS(sum_##name, T, int64_t, i, SELF, ADD_I, 0, 8)                                            \
+    LOOPS(prod_##name, T, int64_t, i, SELF, MUL_I, 1, 8)                                           \
+    LOOPS(count_##name, T, int64_t, i, TRUTH, ADD_I, 0, 8)                                         \
+    LOOPS(max_##name, T, T, i, SELF, MAX_I, LEAST, 32)                                             \
+    LOOPS(min_##name, T, T, i, SELF, MIN_I, MOST, 32)
 
 FLOAT_LOOPS(f32, float)
 FLOAT_LOOPS(f64, double)
@@ -174,30 +183,34 @@ INT_LOOPS(i32, int32_t, INT32_MIN, INT32_MAX)
 INT_LOOPS(i64, int64_t, INT64_MIN, INT64_MAX)
 INT_LOOPS(u8, uint8_t, 0, UINT8_MAX)
 JOIN(sum_f, f, ADD_F)
+JOIN(prod_f, f, MUL_F)
 JOIN(max_f, f, MAX_F)
 JOIN(min_f, f, MIN_F)
 JOIN(sum_i, i, ADD_I)
+JOIN(prod_i, i, MUL_I)
 JOIN(max_i, i, MAX_I)
 JOIN(min_i, i, MIN_I)
 
 #define ROW(kind, name, class, member, value)                                                      \
     {                                                                                              \
-        run_##kind##_##name, rows_##kind##_##name, join_##kind##_##class,                          \
+        run_##kind##_##name, rows_##kind##_##name, join_##class##_##member,                        \
         {                                                                                          \
             .member = value                                                                        \
         }                                                                                          \
     }
-#define KIND(kind, none_f, none_i)                                                                 \
-    {                                                                                              \
-        [HK_F32] = ROW(kind, f32, f, f, none_f), [HK_F64] = ROW(kind, f64, f, f, none_f),          \
-        [HK_I32] = ROW(kind, i32, i, i, none_i), [HK_I64] = ROW(kind, i64, i, i, none_i),          \
-        [HK_U8] = ROW(kind, u8, i, i, none_i), [HK_BOOL] = ROW(kind, u8, i, i, none_i),            \
-    }
+#define FLOATS(kind, class, member, none)                                                          \
+    [HK_F32] = ROW(kind, f32, class, member, none), [HK_F64] = ROW(kind, f64, class, member, none)
+#define INTEGERS(kind, class, none)                                                                \
+    [HK_I32] = ROW(kind, i32, class, i, none), [HK_I64] = ROW(kind, i64, class, i, none),          \
+    [HK_U8] = ROW(kind, u8, class, i, none), [HK_BOOL] = ROW(kind, u8, class, i, none)
 
 static const reduce_loops all_loops[][HK_DTYPE_COUNT] = {
-    [HKI_REDUCE_SUM] = KIND(sum, 0, 0),
-    [HKI_REDUCE_MAX] = KIND(max, -INFINITY, INT64_MIN),
-    [HKI_REDUCE_MIN] = KIND(min, INFINITY, INT64_MAX),
+    [HKI_REDUCE_SUM] = {FLOATS(sum, sum, f, 0), INTEGERS(sum, sum, 0)},
+    [HKI_REDUCE_PROD] = {FLOATS(prod, prod, f, 1), INTEGERS(prod, prod, 1)},
+    [HKI_REDUCE_SQUARES] = {FLOATS(squares, sum, f, 0)},
+    [HKI_REDUCE_COUNT] = {FLOATS(count, sum, i, 0), INTEGERS(count, sum, 0)},
+    [HKI_REDUCE_MAX] = {FLOATS(max, max, f, -INFINITY), INTEGERS(max, max, INT64_MIN)},
+    [HKI_REDUCE_MIN] = {FLOATS(min, min, f, INFINITY), INTEGERS(min, min, INT64_MAX)},
 };
 
 /* ---- walks --------------------------------------------------------------------------------------------- */
@@ -210,7 +223,7 @@ static void walk_runs(const reduce_loops *loops, size_t item, const hki_reduce_g
     for (int64_t k = kept_begin; k < kept_end; k++) {
         int64_t at = hki_reduce_offset(kept, kept->in_strides, k);
         for (int64_t g = gone_begin, count; g < gone_end; g += count) {
-            count = run_length(gone, g, min_i64(gone_end - g, HKI_REDUCE_BLOCK));
+            count = run_length(gone, g, hki_min(gone_end - g, HKI_REDUCE_BLOCK));
             const char *from =
                 x + (at + hki_reduce_offset(gone, gone->in_strides, g)) * (int64_t)item;
             hki_reduce_word word = loops->run(from, count, inner_stride(gone));
@@ -225,10 +238,10 @@ static void walk_rows(const reduce_loops *loops, size_t item, const hki_reduce_g
 {
     const hki_reduce_axes *kept = &geometry->kept, *gone = &geometry->gone;
     for (int64_t k = kept_begin, columns; k < kept_end; k += columns) {
-        columns = run_length(kept, k, min_i64(kept_end - k, HKI_REDUCE_TILE));
+        columns = run_length(kept, k, hki_min(kept_end - k, HKI_REDUCE_TILE));
         int64_t at = hki_reduce_offset(kept, kept->in_strides, k);
         for (int64_t g = gone_begin, rows; g < gone_end; g += rows) {
-            rows = run_length(gone, g, min_i64(gone_end - g, HKI_REDUCE_BLOCK));
+            rows = run_length(gone, g, hki_min(gone_end - g, HKI_REDUCE_BLOCK));
             const char *from =
                 x + (at + hki_reduce_offset(gone, gone->in_strides, g)) * (int64_t)item;
             loops->rows(from, rows, inner_stride(gone), columns, inner_stride(kept),

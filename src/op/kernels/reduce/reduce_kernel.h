@@ -41,10 +41,17 @@ void hki_reduce_geometry_init(hki_reduce_geometry *geometry, int ndim, const int
 /* Offset of element `index`, counted in the order of the axes. */
 int64_t hki_reduce_offset(const hki_reduce_axes *axes, const int64_t *strides, int64_t index);
 
-typedef enum hki_reduce_kind { HKI_REDUCE_SUM, HKI_REDUCE_MAX, HKI_REDUCE_MIN } hki_reduce_kind;
+typedef enum hki_reduce_kind {
+    HKI_REDUCE_SUM,
+    HKI_REDUCE_PROD,
+    HKI_REDUCE_SQUARES, /* their sum; of floats */
+    HKI_REDUCE_COUNT,   /* of elements that are not 0: an integer, of floats too */
+    HKI_REDUCE_MAX,
+    HKI_REDUCE_MIN
+} hki_reduce_kind;
 
 /* words[k - kept_begin] becomes the reduction of elements gone_begin … gone_end-1 of kept element k; of
- * none: 0, or the lowest (max) or highest (min) value. A NaN among the elements is the maximum and the
+ * none: 0, 1 (prod), or the lowest (max) or highest (min) value. A NaN among the elements is the maximum and the
  * minimum. At most HKI_REDUCE_TILE kept elements at a time keep it in cache. */
 void hki_reduce_words(hki_reduce_kind kind, hk_dtype dtype, const hki_reduce_geometry *geometry,
                       const void *x, int64_t kept_begin, int64_t kept_end, int64_t gone_begin,

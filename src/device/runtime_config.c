@@ -1,7 +1,8 @@
 /* What a runtime is to be: options, the environment, defaults. */
+#include "device/runtime_config.h"
+
 #include "base/config.h"
 #include "device/cpu/cpu_topology.h"
-#include "engine/setup.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,168 @@
+/* Elements that are lent to the program. */
+#include "array/handle.h"
+
+#include "base/sync.h"
+#include "base/text.h"
+#include "engine/core/watch.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+typedef struct loan_entry {
+    struct loan_entry *next;
+    uint64_t number;
+    hk_array *x;          /* counted: keeps the memory */
+    hki_range_hold *hold; /* NULL: holds nothing back */
+} loan_entry;
+
+static hki_lock lock;
+static struct {
+    loan_entry *first;
+    uint64_t count; /* ever */
+} loans;            /* the lock's */
+
+static void child_unlock(void)
+{
+    atomic_store_explicit(&lock.state, 0, memory_order_relaxed);
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, child_unlock);
+}
+
+static const hk_status *refuse(const char *operation, const hk_array *x, hk_code code,
+                               const char *format, ...) HK_PRINTF(4, 5);
+static const hk_status *refuse(const char *operation, const hk_array *x, hk_code code,
+                               const char *format, ...)
+{
+    const hk_source source = hki_source_get();
+    const hki_status_facts facts = {.operation = operation,
+                                    .device = x ? x->storage->device->name : NULL,
+                                    .file = source.file,
+                                    .line = source.line};
+    va_list args;
+    va_start(args, format);
+    const hk_status *status = hki_status_create_va(code, &facts, format, args);
+    va_end(args);
+    return status;
+}
+
+/* NULL: x may be lent. Else why not, counted. */
+static const hk_status *check(hk_array *x, hk_borrow_mode mode)
+{
+    static const char operation[] = "data_borrow";
+    const hk_status *gone = x ? hki_array_gone(x) : NULL;
+    if (gone)
+        return gone;
+    if (!x)
+        return refuse(operation, x, HK_INVALID_ARGUMENT, "argument x is NULL");
+    if ((unsigned)mode > HK_BORROW_EXTERNAL)
+        return refuse(operation, x, HK_INVALID_ARGUMENT, "mode is %d, but may be 0 to %d",
+                      (int)mode, HK_BORROW_EXTERNAL);
+    if (x->failed)
+        return NULL; /* its record comes of the wait */
+    if (!hki_device_is_host(x->storage->device))
+        return refuse(operation, x, HK_UNSUPPORTED,
+                      "%s has memory of its own; hk_to_device copies to a CPU device",
+                      x->storage->device->name);
+    if (x->read_only && mode != HK_BORROW_READ)
+        return refuse(operation, x, HK_INVALID_ARGUMENT,
+                      "x is a broadcast view or memory for reading, which cannot be borrowed for "
+                      "writing");
+    if (mode == HK_BORROW_WRITE && hki_array_is_result && hki_array_is_result(x))
+        return refuse(
+            operation, x, HK_INVALID_ARGUMENT,
+            "while recording, what a call gave that wants a gradient cannot be written into; do it "
+            "between hk_pause_begin and hk_pause_end");
+    return NULL;
+}
+
+/* The thread has the elements to itself, but for readers. */
+static bool make_real(hk_array *x)
+{
+    hki_storage *storage = x->storage;
+    if (atomic_load_explicit(&storage->data, memory_order_acquire))
+        return true;
+    if (!hki_storage_materialise(storage))
+        return false;
+    memset(hki_storage_kernel_data(storage), 0, storage->bytes);
+    return true;
+}
+
+static void add_entry(loan_entry *entry, hk_array *x, hki_range_hold *hold)
+{
+    entry->x = hk_array_retain(x);
+    entry->hold = hold;
+    hki_lock_acquire(&lock);
+    entry->number = ++loans.count;
+    entry->next = loans.first;
+    loans.first = entry;
+    hki_lock_release(&lock);
+}
+
+/* Counted. */
+static const hk_status *borrow(hk_array *x, hk_borrow_mode mode, hk_loan *loan)
+{
+    hki_range_hold *hold;
+    loan_entry *entry = malloc(sizeof *entry);
+    if (!entry)
+        return hki_status_no_memory();
+    const hki_waiting waiting = hki_array_waiting(x);
+    const hk_status *status = hki_range_hold_begin(&waiting, mode != HK_BORROW_READ, &hold);
+    if (hk_ok(status) && x->failed) /* there was no memory to note the failure in */
+        status = hk_status_retain(hki_status_no_memory());
+    else if (hk_ok(status) && !make_real(x))
+        status = refuse("data_borrow", x, HK_OUT_OF_MEMORY, "%s has no %" PRIu64 " bytes left",
+                        x->storage->device->name, x->storage->bytes);
+    if (hk_ok(status) && mode == HK_BORROW_EXTERNAL)
+        hki_writes_are_unknown(&x->storage->var);
+    if (hold && (!hk_ok(status) || mode == HK_BORROW_EXTERNAL)) {
+        hki_range_hold_end(hold);
+        hold = NULL;
+    }
+    if (!hk_ok(status)) {
+        free(entry);
+        return status;
+    }
+    add_entry(entry, x, hold);
+    *loan = (hk_loan){hki_array_kernel_data(x), entry->number};
+    return status;
+}
+
+const hk_status *(hk_data_borrow)(hk_array *x, hk_borrow_mode mode, hk_loan *loan)
+{
+    if (!loan)
+        return hki_status_lend(
+            refuse("data_borrow", x, HK_INVALID_ARGUMENT, "argument loan is NULL"));
+    *loan = (hk_loan){0};
+    hki_array_uncapturable("data_borrow", "what the program reads or writes is not in the graph");
+    const hk_status *refusal = check(x, mode);
+    return hki_status_lend(refusal ? refusal : borrow(x, mode, loan));
+}
+
+const hk_status *hk_data_return(const hk_loan *loan)
+{
+    const uint64_t number = loan ? loan->number : 0;
+    hki_lock_acquire(&lock);
+    loan_entry **link = &loans.first;
+    while (*link && (*link)->number != number)
+        link = &(*link)->next;
+    loan_entry *entry = *link;
+    if (entry)
+        *link = entry->next;
+    hki_lock_release(&lock);
+    if (!entry)
+        return hki_status_lend(
+            refuse("data_return", NULL, HK_INVALID_ARGUMENT,
+                   "loan %" PRIu64 " is not out: it was returned before, or never made", number));
+    if (entry->hold)
+        hki_range_hold_end(entry->hold);
+    hk_array_release(entry->x);
+    free(entry);
+    return hki_status_lend(hki_status_ok());
+}
+
+HKI_AT(const hk_status *, hk_data_borrow,
+       (hk_source at, hk_array *x, hk_borrow_mode mode, hk_loan *loan), (x, mode, loan))

@@ -1,0 +1,168 @@
+#include "engine/wait/hold.h"
+
+#include "engine/sched/ring.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MAX_VISITS = 1024 };
+
+struct hki_range_hold {
+    hki_range_hold *next;
+    hki_task *task;       /* NULL: it has ended, or is the serial engine's */
+    hki_runtime *runtime; /* counted */
+    const void *thread;
+    hk_source source;
+};
+
+static hki_lock lock; /* before the issue lock */
+static hki_range_hold *holds;
+
+static void child_unlock(void)
+{
+    atomic_store_explicit(&lock.state, 0, memory_order_relaxed);
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, child_unlock);
+}
+
+/* ---- who waits for whom -------------------------------------------------------------------------------- */
+
+/* What is behind a hold cannot start, so that lists of those who wait for it only grow. Expects that the thread keeps order. */
+static bool reaches(hki_task *from, bool (*is_it)(const hki_task *, const void *), const void *what,
+                    int *visits)
+{
+    hki_gate **gates = hki_task_registered(from);
+    for (int i = 0; i < from->registered_count; i++) {
+        hki_wait_node *node = atomic_load_explicit(&gates[i]->waiters, memory_order_acquire);
+        for (; node && node != HKI_GATE_OPEN && ++*visits < MAX_VISITS; node = node->next)
+            if (is_it(node->task, what) || reaches(node->task, is_it, what, visits))
+                return true;
+    }
+    return false;
+}
+
+static bool is_task(const hki_task *task, const void *what)
+{
+    return task == what;
+}
+
+static bool is_call_of(const hki_task *task, const void *device)
+{
+    return !task->is_wait && (!device || task->spec.device == device);
+}
+
+static const hk_status *find_own(hki_runtime *runtime,
+                                 bool (*is_it)(const hki_task *, const void *), const void *what)
+{
+    const hk_status *status = NULL;
+    hki_lock_acquire(&lock);
+    for (hki_range_hold *hold = holds; hold && !status; hold = hold->next) {
+        int visits = 0;
+        if (hold->runtime != runtime || !hold->task || hold->thread != &hki_this_thread)
+            continue;
+        hki_ring_acquire(runtime);
+        const bool found = reaches(hold->task, is_it, what, &visits);
+        hki_biased_release(&runtime->issue_lock);
+        if (!found)
+            continue;
+        const hki_status_facts facts = {
+            .operation = "data_borrow", .file = hold->source.file, .line = hold->source.line};
+        status = hki_status_create(HK_WOULD_DEADLOCK, &facts,
+                                   "what is waited for comes behind data that this thread has "
+                                   "borrowed; hk_data_return it first");
+    }
+    hki_lock_release(&lock);
+    return status;
+}
+
+/* Nobody has borrowed anything, as usual. */
+static bool are_none(void)
+{
+    hki_lock_acquire(&lock);
+    const bool none = !holds;
+    hki_lock_release(&lock);
+    return none;
+}
+
+const hk_status *hki_holds_block_task(hki_task *task)
+{
+    return are_none() ? NULL : find_own(task->runtime, is_task, task);
+}
+
+const hk_status *hki_holds_block_calls(hki_runtime *runtime, const hki_device *device)
+{
+    return runtime->serial || are_none() ? NULL : find_own(runtime, is_call_of, device);
+}
+
+/* ---- beginning and ending ------------------------------------------------------------------------------ */
+
+const hk_status *hki_range_hold_begin(const hki_waiting *what, bool writes, hki_range_hold **result)
+{
+    hki_runtime *runtime = what->var->runtime;
+    *result = NULL;
+    if (!hki_runtime_alive(runtime))
+        return hki_runtime_gone(runtime);
+    if (hki_in_task())
+        return hki_would_deadlock("data_borrow");
+    hki_range_hold *hold = malloc(sizeof *hold);
+    if (!hold)
+        return hk_status_retain(hki_status_no_memory());
+    *hold = (hki_range_hold){
+        .runtime = runtime, .thread = &hki_this_thread, .source = hki_source_get()};
+    const hk_status *status =
+        runtime->serial ? hki_wait_with(what) : hki_wait_hold(what, writes, &hold->task);
+    if (!hk_ok(status)) {
+        free(hold);
+        return status;
+    }
+    hki_runtime_retain(runtime);
+    hki_lock_acquire(&lock);
+    hold->next = holds;
+    holds = hold;
+    hki_lock_release(&lock);
+    *result = hold;
+    return status;
+}
+
+void hki_range_hold_end(hki_range_hold *hold)
+{
+    hki_lock_acquire(&lock);
+    hki_range_hold **link = &holds;
+    while (*link != hold)
+        link = &(*link)->next;
+    *link = hold->next;
+    hki_task *task = hold->task;
+    hki_lock_release(&lock);
+    const bool is_here = hki_runtime_is_here(hold->runtime); /* else a parent's is left alone */
+    if (task && is_here)
+        hki_wait_end(task);
+    if (is_here)
+        hki_runtime_release(hold->runtime);
+    free(hold);
+}
+
+static hki_task *take_task(const hki_runtime *runtime, hk_source *source)
+{
+    hki_task *task = NULL;
+    hki_lock_acquire(&lock);
+    for (hki_range_hold *hold = holds; hold && !task; hold = hold->next)
+        if (hold->runtime == runtime && hold->task) {
+            task = hold->task;
+            *source = hold->source;
+            hold->task = NULL;
+        }
+    hki_lock_release(&lock);
+    return task;
+}
+
+void hki_holds_end_all(hki_runtime *runtime)
+{
+    hk_source source;
+    for (hki_task *task; (task = take_task(runtime, &source)); hki_wait_end(task))
+        fprintf(stderr, "hocket: data that was borrowed at %s:%d had not been returned\n",
+                source.file ? source.file : "?", source.line);
+}

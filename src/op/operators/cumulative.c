@@ -1,0 +1,264 @@
+/* Cumulative sums and products along an axis. */
+#include "op/operators/line.h"
+
+#define CUMULATIVE_ARGUMENTS(F, op)                                                                \
+    F(op, INT, axis, "", "the axis along which elements are gathered")
+
+HKI_ARGUMENTS(cumulative_sum, CUMULATIVE_ARGUMENTS)
+typedef hki_cumulative_sum_options line_options;
+
+/* Lines side by side: their gathered values stay in registers or the first cache. */
+enum { TILE = 64 };
+
+/* Of `width` lines side by side. */
+typedef void (*cumulate_fn)(const void *x, void *y, int64_t size, int64_t inner, int64_t width);
+
+/* What sets the operators apart; hk_op.data. */
+typedef struct cumulation {
+    cumulate_fn run[HK_DTYPE_COUNT];
+    bool is_product, is_reverse; /* for the reference */
+} cumulation;
+
+static bool infer(hki_call *call)
+{
+    const hki_shape_view *x = call->inputs[0];
+    const bool is_float = x->dtype == HK_F32 || x->dtype == HK_F64;
+    call->out_shape[0] = x->shape;
+    call->out_dtype[0] = is_float ? x->dtype : HK_I64;
+    return hki_call_check_axis(call, ((const line_options *)call->options)->axis);
+}
+
+static void plan(const hki_call *call, hki_plan *plan)
+{
+    const hki_shape_view *x = call->inputs[0];
+    const hki_lines lines =
+        hki_lines_of(x->shape.ndim, x->shape.dims, ((const line_options *)call->options)->axis);
+    plan->extent = lines.size > 0 ? lines.count : 0;
+    plan->grain = lines.inner == 1 ? 1 : TILE;
+    plan->work_ns = 1.5 * (double)x->size;
+}
+
+static hki_batch_kind batch(hki_batch *batch)
+{
+    const int ndim = batch->in[0]->shape.ndim;
+    const int64_t axis = ((const line_options *)batch->options)->axis;
+    return ndim > 0 && hki_axis_from_front(axis, ndim) > 0 ? hki_batch_first(batch)
+                                                           : HKI_BATCH_NONE;
+}
+
+#define ADD(a, x)      ((a) + (x))
+#define MULTIPLY(a, x) ((a) * (x))
+/* T elements, A what gathers them (integers wrap around), R those of the result; AT is where step j lies. */
+#define LOOP(name, T, A, R, START, STEP, AT)                                                       \
+    static void name(const void *from, void *to, int64_t size, int64_t inner, int64_t width)       \
+    {                                                                                              \
+        const T *x = from;                                                                         \
+        R *y = to;                                                                                 \
+        A gathered[TILE];                                                                          \
+        for (int64_t i = 0; i < width; i++)                                                        \
+            gathered[i] = START;                                                                   \
+        for (int64_t j = 0; j < size; j++) {                                                       \
+            const int64_t at = (AT)*inner;                                                         \
+            for (int64_t i = 0; i < width; i++) {                                                  \
+                gathered[i] = STEP(gathered[i], (A)x[at + i]);                                     \
+                y[at + i] = (R)gathered[i];                                                        \
+            }                                                                                      \
+        }                                                                                          \
+    }
+#define LOOPS(name, START, STEP, AT, IS_REVERSE)                                                   \
+    LOOP(name##_f32, float, double, float, START, STEP, AT)                                        \
+    LOOP(name##_f64, double, double, double, START, STEP, AT)                                      \
+    LOOP(name##_i32, int32_t, uint64_t, int64_t, START, STEP, AT)                                  \
+    LOOP(name##_i64, int64_t, uint64_t, int64_t, START, STEP, AT)                                  \
+    LOOP(name##_u8, uint8_t, uint64_t, int64_t, START, STEP, AT)                                   \
+    static const cumulation name##_cumulation = {                                                  \
+        .run = {[HK_F32] = name##_f32,                                                             \
+                [HK_F64] = name##_f64,                                                             \
+                [HK_I32] = name##_i32,                                                             \
+                [HK_I64] = name##_i64,                                                             \
+                [HK_U8] = name##_u8,                                                               \
+                [HK_BOOL] = name##_u8},                                                            \
+        .is_product = START,                                                                       \
+        .is_reverse = IS_REVERSE,                                                                  \
+    };
+
+LOOPS(sum, 0, ADD, j, false)
+LOOPS(reverse_sum, 0, ADD, size - 1 - j, true)
+LOOPS(prod, 1, MULTIPLY, j, false)
+
+static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+{
+    const cumulation *self = call->op->data;
+    const hki_tensor *x = &call->in[0], *y = &call->out[0];
+    const hki_lines lines =
+        hki_lines_of(x->ndim, x->dims, ((const line_options *)call->options)->axis);
+    const int64_t x_bytes = (int64_t)hki_dtype_bytes(x->dtype),
+                  y_bytes = (int64_t)hki_dtype_bytes(y->dtype);
+    (void)piece;
+    for (int64_t i = begin, width; i < end; i += width) {
+        const int64_t at = hki_lines_at(&lines, i);
+        width = hki_lines_beside(&lines, i, end - i < TILE ? end - i : TILE);
+        self->run[x->dtype]((const char *)x->data + at * x_bytes, (char *)y->data + at * y_bytes,
+                            lines.size, lines.inner, width);
+    }
+}
+
+static void reference(const hki_call *call, const double *const *in, double *const *out)
+{
+    const cumulation *self = call->op->data;
+    const hk_dims *shape = &call->inputs[0]->shape;
+    const hki_lines lines =
+        hki_lines_of(shape->ndim, shape->dims, ((const line_options *)call->options)->axis);
+    for (int64_t i = 0; i < lines.count; i++) {
+        double gathered = self->is_product ? 1 : 0;
+        for (int64_t j = 0; j < lines.size; j++) {
+            const int64_t step = self->is_reverse ? lines.size - 1 - j : j;
+            const int64_t at = hki_lines_at(&lines, i) + step * lines.inner;
+            gathered = self->is_product ? gathered * in[0][at] : gathered + in[0][at];
+            out[0][at] = gathered;
+        }
+    }
+}
+
+/* ---- gradients ----------------------------------------------------------------------------------------- */
+
+/* Each element is in all sums from its own on. */
+static void sum_grad(hki_grad_call *call)
+{
+    call->dx[0] = hki_op_call1(&hki_op_reverse_cumulative_sum, call->dy, call->options);
+}
+
+static void prod_grad(hki_grad_call *call)
+{
+    call->dx[0] = hki_op_call3(&hki_op_cumulative_prod_backward, call->inputs[0], call->output,
+                               call->dy, call->options);
+}
+
+/* dx_i is the sum over j >= i of dy_j y_j / x_i. From the first 0 on all y are 0: only its own gradient has terms behind it,
+ * whose factors are multiplied anew; what comes later has none. */
+#define PROD_BACKWARD(name, T)                                                                     \
+    static void prod_backward_##name(const T *x, const T *y, const T *dy, T *dx, int64_t size,     \
+                                     int64_t step)                                                 \
+    {                                                                                              \
+        int64_t zero = 0;                                                                          \
+        while (zero < size && x[zero * step] != 0)                                                 \
+            zero++;                                                                                \
+        for (int64_t j = zero + 1; j < size; j++)                                                  \
+            dx[j * step] = 0;                                                                      \
+        if (zero < size) {                                                                         \
+            double others = zero > 0 ? (double)y[(zero - 1) * step] : 1, sum = 0;                  \
+            for (int64_t j = zero; j < size; j++) {                                                \
+                others *= j > zero ? (double)x[j * step] : 1;                                      \
+                sum += (double)dy[j * step] * others;                                              \
+            }                                                                                      \
+            dx[zero * step] = (T)sum;                                                              \
+        }                                                                                          \
+        double sum = 0;                                                                            \
+        for (int64_t j = zero - 1; j >= 0; j--) {                                                  \
+            sum += (double)dy[j * step] * (double)y[j * step];                                     \
+            dx[j * step] = (T)(sum / (double)x[j * step]);                                         \
+        }                                                                                          \
+    }
+
+PROD_BACKWARD(f32, float)
+PROD_BACKWARD(f64, double)
+
+static bool backward_infer(hki_call *call)
+{
+    call->out_shape[0] = call->inputs[0]->shape;
+    call->out_dtype[0] = call->inputs[0]->dtype;
+    return true;
+}
+
+static void backward_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+{
+    const hki_tensor *x = &call->in[0];
+    const hki_lines lines =
+        hki_lines_of(x->ndim, x->dims, ((const line_options *)call->options)->axis);
+    (void)piece;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t at = hki_lines_at(&lines, i);
+        if (x->dtype == HK_F32)
+            prod_backward_f32((const float *)x->data + at, (const float *)call->in[1].data + at,
+                              (const float *)call->in[2].data + at, (float *)call->out[0].data + at,
+                              lines.size, lines.inner);
+        else
+            prod_backward_f64((const double *)x->data + at, (const double *)call->in[1].data + at,
+                              (const double *)call->in[2].data + at,
+                              (double *)call->out[0].data + at, lines.size, lines.inner);
+    }
+}
+
+/* ---- the operators --------------------------------------------------------------------------------------- */
+
+#define AXIS(value)                                                                                \
+    &(const line_options)                                                                          \
+    {                                                                                              \
+        .axis = value                                                                              \
+    }
+static const hki_sample samples[] = {
+    {.inputs = {HKI_SHAPE(5, 4)}, .options = AXIS(-1)},
+    {.inputs = {HKI_SHAPE(5, 4)}, .options = AXIS(0)},
+    {.inputs = {HKI_SHAPE(2, 3, 4)}, .options = AXIS(1)},
+    {.inputs = {HKI_SHAPE(1)}, .options = AXIS(0)},
+    {.inputs = {HKI_SHAPE(0, 4)}, .options = AXIS(1)},
+    {.inputs = {HKI_SHAPE(0, 4)}, .options = AXIS(0)},
+    {.inputs = {HKI_SHAPE(3, 200)}, .options = AXIS(0)},
+    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(5, 4)}, .options = AXIS(0)},
+};
+
+#define CUMULATIVE(op, of, gradient, keep, is_internal, why, formula_text, doc_text)               \
+    const hk_op hki_op_##op = {                                                                    \
+        HKI_OP_NAMED(op),                                                                          \
+        HKI_OP_SAMPLES(samples),                                                                   \
+        .params = cumulative_sum_params,                                                           \
+        .options_bytes = sizeof(line_options),                                                     \
+        .signature = "x",                                                                          \
+        .doc = doc_text,                                                                           \
+        .formula = formula_text,                                                                   \
+        .dtypes = HKI_ALL_DTYPES,                                                                  \
+        .contiguous = true,                                                                        \
+        .internal = is_internal,                                                                   \
+        .host_only = true,                                                                         \
+        .infer = infer,                                                                            \
+        .split = HKI_SPLIT_PLAN,                                                                   \
+        .plan = plan,                                                                              \
+        .batch = batch,                                                                            \
+        .kernel = {[HKI_CPU] = kernel},                                                            \
+        .grad = gradient,                                                                          \
+        .grad_keep = keep,                                                                         \
+        .no_grad_why = why,                                                                        \
+        .reference = reference,                                                                    \
+        .tolerance_f32 = 1e-5,                                                                     \
+        .data = &of##_cumulation,                                                                  \
+    };
+
+CUMULATIVE(
+    cumulative_sum, sum, sum_grad, 0, false, NULL, "y[i] = sum of x[j] for j <= i",
+    "Sums of all elements up to each along an axis. float32 is added up in double precision; "
+    "integers and bool give int64, which wraps around.")
+CUMULATIVE(cumulative_prod, prod, prod_grad, HKI_KEEP_INPUTS | HKI_KEEP_OUTPUT, false, NULL,
+           "y[i] = product of x[j] for j <= i",
+           "Products of all elements up to each along an axis. float32 is multiplied in double "
+           "precision; integers and bool give int64, which wraps around.")
+CUMULATIVE(reverse_cumulative_sum, reverse_sum, NULL, 0, true,
+           "gradients of gradients are not recorded", "y[i] = sum of x[j] for j >= i",
+           "Gradient of cumulative_sum.")
+
+const hk_op hki_op_cumulative_prod_backward = {
+    HKI_OP_NAMED(cumulative_prod_backward),
+    .params = cumulative_sum_params,
+    .options_bytes = sizeof(line_options),
+    .signature = "x, y, dy",
+    .doc = "Gradient of cumulative_prod.",
+    .dtypes = HKI_FLOATS,
+    .contiguous = true,
+    .internal = true,
+    .host_only = true,
+    .infer = backward_infer,
+    .split = HKI_SPLIT_PLAN,
+    .plan = plan,
+    .kernel = {[HKI_CPU] = backward_kernel},
+    .no_grad_why = "gradients of gradients are not recorded",
+    .untested = "the gradient of cumulative_prod tests it",
+};

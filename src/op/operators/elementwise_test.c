@@ -1,0 +1,280 @@
+/* The rows of elementwise.def where conformance does not look: all instruction sets, special values, signs, integers of 64
+ * bits, refusals, gradients that are none. */
+#include "tests/check.h"
+
+#include "op/kernels/elementwise/elementwise.h"
+#include "op/operator_fixture.h"
+
+#include <math.h>
+
+static hk_device device;
+
+static hk_array *floats(const float *data, int64_t size)
+{
+    return hk_from_host(data, hk_shape(size), HK_F32, device);
+}
+
+static hk_array *longs(const int64_t *data, int64_t size)
+{
+    return hk_from_host(data, hk_shape(size), HK_I64, device);
+}
+
+/* ---- instruction sets ------------------------------------------------------------------------------------- */
+
+enum { LENGTH = 1003 };
+
+/* Floats of all exponents, small ones, and special ones. */
+static void fill(float *values, uint32_t seed)
+{
+    static const float special[] = {0.0f,      -0.0f, 1,         -1, INFINITY,
+                                    -INFINITY, NAN,   0x1p-149f, 3,  88.8f};
+    for (int i = 0; i < LENGTH; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        memcpy(&values[i], &seed, sizeof seed);
+        if (i % 3)
+            values[i] = (float)(int32_t)seed / 0x1p29f;
+        if (i % 11 == 0)
+            values[i] = special[(seed >> 8) % 10];
+    }
+}
+
+/* To the bit, but for the bits of NaN. */
+static bool same_floats(const float *x, const float *y)
+{
+    for (int i = 0; i < LENGTH; i++) {
+        if (memcmp(&x[i], &y[i], sizeof x[i]) != 0 && !(isnan(x[i]) && isnan(y[i])))
+            return false;
+    }
+    return true;
+}
+
+/* All loops of float32 give what the portable one gives. Those that give bools do so at steps of floats. */
+static void test_instruction_sets(void)
+{
+    static float inputs[3][LENGTH], expected[LENGTH], actual[LENGTH];
+    const hki_numbers numbers = {0.75, 2.5};
+    hki_run run = {.n = LENGTH, .out_step = 4, .given = &numbers};
+    for (int i = 0; i < 3; i++) {
+        fill(inputs[i], (uint32_t)i + 1);
+        run.in[i] = (const char *)inputs[i];
+        run.in_step[i] = 4;
+    }
+    for (int element = 0; element < HKI_ELEMENT_COUNT; element++) {
+        const hki_loop_fn loops[] = {hki_loops_portable[element][HK_F32],
+                                     hki_loops_avx2[element][HK_F32],
+                                     hki_loops_avx512[element][HK_F32]};
+        memset(expected, 0, sizeof expected);
+        run.out = (char *)expected;
+        if (!loops[0] || element == HKI_ELEMENT_where) /* its condition is bytes */
+            continue;
+        loops[0](&run);
+        for (int isa = HKI_ISA_AVX2; isa <= (int)hki_kernel_isa_get(); isa++) {
+            memset(actual, 0, sizeof actual);
+            run.out = (char *)actual;
+            loops[isa](&run);
+            const bool same = same_floats(expected, actual);
+            if (!same)
+                printf("row %d on instruction set %d\n", element, isa);
+            CHECK(same);
+        }
+    }
+}
+
+/* ---- functions of two floats ---------------------------------------------------------------------------------- */
+
+/* Within a place of a float. */
+static bool is_near(double value, double expected)
+{
+    const double nearest = (double)(float)expected;
+    if (isnan(expected) || isinf(nearest))
+        return value == nearest || (isnan(expected) && isnan(value));
+    return !signbit(value) == !signbit(expected) &&
+           fabs(value - nearest) <= fmax(0x1p-23 * fabs(expected), 0x1p-149);
+}
+
+static double log_of_sum(double x, double y)
+{
+    return x == y ? x + log(2) : fmax(x, y) + log1p(exp(-fabs(x - y)));
+}
+
+/* Every pair of special values, and what lies between. */
+static void test_pairs(void)
+{
+    enum { COUNT = 14 };
+    static const float values[COUNT] = {0.0f, -0.0f,    1,         -1,  0.75f, -2.5f,   7,
+                                        -7,   INFINITY, -INFINITY, NAN, 1e30f, -3e-30f, 0x1p-149f};
+    static const struct {
+        const char *name;
+        hk_array *(*call)(hk_array *x, hk_array *y);
+        double (*expected)(double x, double y);
+    } functions[] = {{"atan2", hk_atan2, atan2},
+                     {"hypot", hk_hypot, hypot},
+                     {"copysign", hk_copysign, copysign},
+                     {"logaddexp", hk_logaddexp, log_of_sum}};
+    HK_SCOPE;
+    hk_array *y = floats(values, COUNT), *x = hk_reshape(y, hk_shape(COUNT, 1));
+    for (size_t f = 0; f < sizeof functions / sizeof functions[0]; f++) {
+        double *results = read_doubles(functions[f].call(x, y));
+        for (int i = 0; i < COUNT * COUNT; i++) {
+            const double a = (double)values[i / COUNT], b = (double)values[i % COUNT];
+            const bool near = is_near(results[i], functions[f].expected(a, b));
+            if (!near)
+                printf("%s(%g, %g) is %.9g\n", functions[f].name, a, b, results[i]);
+            CHECK(near);
+        }
+        free(results);
+    }
+    const float one = 1, two = 2;
+    float next;
+    CHECK(hk_ok(hk_to_host(hk_nextafter(floats(&one, 1), floats(&two, 1)), &next, sizeof next)));
+    CHECK(next == 0x1.000002p0f);
+}
+
+/* ---- remainders and quotients that are whole -------------------------------------------------------------------- */
+
+static bool are_floats(hk_array *x, const float *expected, int count)
+{
+    double *values = read_doubles(x);
+    bool same = hk_size(x) == count;
+    for (int i = 0; same && i < count; i++) {
+        same = isnan(expected[i]) ? isnan(values[i])
+                                  : values[i] == (double)expected[i] &&
+                                        !signbit(values[i]) == !signbit(expected[i]);
+        if (!same)
+            printf("[%d] is %.9g, not %.9g\n", i, values[i], (double)expected[i]);
+    }
+    free(values);
+    return same;
+}
+
+static bool are_longs(hk_array *x, const int64_t *expected, int count)
+{
+    int64_t values[16];
+    return hk_ok(hk_to_host(x, values, (size_t)count * sizeof *values)) &&
+           memcmp(values, expected, (size_t)count * sizeof *values) == 0;
+}
+
+static void test_remainders(void)
+{
+    HK_SCOPE;
+    const float x[] = {7, -7, 7, -7, 6, -6, 1, -1, 1, INFINITY, 0};
+    const float y[] = {3, 3, -3, -3, -3, 3, INFINITY, INFINITY, 0, 2, -1};
+    CHECK(are_floats(hk_remainder(floats(x, 11), floats(y, 11)),
+                     (const float[]){1, 2, -2, -1, -0.0f, 0, 1, INFINITY, NAN, NAN, -0.0f}, 11));
+    CHECK(are_floats(hk_floor_divide(floats(x, 9), floats(y, 9)),
+                     (const float[]){2, -3, -3, 2, -2, -2, 0, -1, INFINITY}, 9));
+    const int64_t a[] = {7, -7, 7, -7, INT64_MIN, INT64_MAX, INT64_MIN},
+                  b[] = {3, 3, -3, -3, -1, 2, INT64_MAX};
+    CHECK(are_longs(hk_remainder(longs(a, 7), longs(b, 7)),
+                    (const int64_t[]){1, 2, -2, -1, 0, 1, INT64_MAX - 1}, 7));
+    CHECK(are_longs(hk_floor_divide(longs(a, 7), longs(b, 7)),
+                    (const int64_t[]){2, -3, -3, 2, INT64_MIN, INT64_MAX / 2, -2}, 7));
+    const int64_t zero = 0;
+    CHECK(fails_with(hk_remainder(longs(a, 7), longs(&zero, 1)), HK_OUT_OF_RANGE,
+                     "division by zero at element [0]"));
+    CHECK(fails_with(hk_floor_divide(longs(a, 7), longs(&zero, 1)), HK_OUT_OF_RANGE,
+                     "division by zero at element [0]"));
+}
+
+/* ---- bits --------------------------------------------------------------------------------------------------------- */
+
+static void test_shifts(void)
+{
+    HK_SCOPE;
+    const int64_t x[] = {1, -1, INT64_MIN, 5, -5, 3}, by[] = {63, 63, 1, 64, 64, 0};
+    CHECK(are_longs(hk_bitwise_left_shift(longs(x, 6), longs(by, 6)),
+                    (const int64_t[]){INT64_MIN, INT64_MIN, 0, 0, 0, 3}, 6));
+    CHECK(are_longs(hk_bitwise_right_shift(longs(x, 6), longs(by, 6)),
+                    (const int64_t[]){0, -1, INT64_MIN / 2, 0, -1, 3}, 6));
+    CHECK(fails_with(hk_bitwise_left_shift(longs(x, 2), longs(x, 2)), HK_OUT_OF_RANGE,
+                     "shift by a negative number at element [1]"));
+    const uint8_t bytes[] = {255, 255, 255}, places[] = {7, 8, 200};
+    hk_array *left = hk_bitwise_left_shift(hk_from_host(bytes, hk_shape(3), HK_U8, device),
+                                           hk_from_host(places, hk_shape(3), HK_U8, device));
+    uint8_t shifted[3];
+    CHECK(hk_ok(hk_to_host(left, shifted, sizeof shifted)));
+    CHECK(shifted[0] == 128 && shifted[1] == 0 && shifted[2] == 0);
+    hk_array *real = hk_ones(hk_shape(2), HK_F32, device);
+    CHECK(fails_with(hk_bitwise_and(real, real), HK_UNSUPPORTED, "x is float32"));
+}
+
+static void test_inverted_bool(void)
+{
+    HK_SCOPE;
+    const uint8_t bits[] = {0, 1};
+    uint8_t inverted[2];
+    hk_array *x = hk_bitwise_invert(hk_from_host(bits, hk_shape(2), HK_BOOL, device));
+    CHECK(hk_ok(hk_to_host(x, inverted, sizeof inverted)));
+    CHECK(inverted[0] == 1 && inverted[1] == 0);
+}
+
+/* ---- one array ------------------------------------------------------------------------------------------------------ */
+
+static void test_special_values(void)
+{
+    HK_SCOPE;
+    const float values[] = {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 0.5f, -1.5f, 2.5f};
+    hk_array *x = floats(values, 8);
+    CHECK(
+        are_floats(hk_round(x), (const float[]){0, -0.0f, INFINITY, -INFINITY, NAN, 0, -2, 2}, 8));
+    CHECK(are_floats(hk_sign(x), (const float[]){0, 0, 1, -1, NAN, 1, -1, 1}, 8));
+    CHECK(are_floats(hk_isnan(x), (const float[]){0, 0, 0, 0, 1, 0, 0, 0}, 8));
+    CHECK(are_floats(hk_isinf(x), (const float[]){0, 0, 1, 1, 0, 0, 0, 0}, 8));
+    CHECK(are_floats(hk_isfinite(x), (const float[]){1, 1, 0, 0, 0, 1, 1, 1}, 8));
+    CHECK(are_floats(hk_signbit(x), (const float[]){0, 1, 0, 1, 0, 0, 1, 0}, 8));
+    CHECK(are_floats(hk_logical_not(x), (const float[]){1, 1, 0, 0, 0, 0, 0, 0}, 8));
+    CHECK(are_floats(hk_silu(hk_slice(x, 0, 2, 5)), (const float[]){INFINITY, -0.0f, NAN}, 3));
+    CHECK(are_floats(hk_gelu(hk_slice(x, 0, 2, 5)), (const float[]){INFINITY, -0.0f, NAN}, 3));
+    CHECK(are_floats(hk_hard_swish(hk_slice(x, 0, 2, 5)), (const float[]){INFINITY, 0, NAN}, 3));
+}
+
+static void test_clip(void)
+{
+    HK_SCOPE;
+    const float values[] = {-3, 0.5f, 3, NAN};
+    hk_array *x = floats(values, 4);
+    CHECK(are_floats(hk_clip(x, -1, 1), (const float[]){-1, 0.5f, 1, NAN}, 4));
+    CHECK(are_floats(hk_clip(x, -INFINITY, 1), (const float[]){-3, 0.5f, 1, NAN}, 4));
+    CHECK(are_floats(hk_clip(x, 0, INFINITY), (const float[]){0, 0.5f, 3, NAN}, 4));
+    CHECK(are_floats(hk_clip(x, 2, 1), (const float[]){1, 1, 1, NAN}, 4));
+    const int64_t far[] = {INT64_MIN, 9007199254740993, INT64_MAX};
+    CHECK(are_longs(hk_clip(longs(far, 3), -INFINITY, INFINITY), far, 3));
+    CHECK(
+        are_longs(hk_clip(longs(far, 3), -5, INFINITY), (const int64_t[]){-5, far[1], far[2]}, 3));
+    CHECK(is_refused(hk_clip(longs(far, 3), 0.5, 1), "min 0.5 is not int64"));
+    CHECK(is_refused(hk_clip(x, 0, NAN), "max is NaN"));
+}
+
+/* What is constant but for jumps gives zeros, and lets what it is added to pass. */
+static void test_no_flow(void)
+{
+    HK_SCOPE;
+    const float values[] = {0.25f, -1.5f};
+    hk_array *x = floats(values, 2);
+    hk_attach_grad(x, HK_GRAD_WRITE);
+    hk_record_begin();
+    hk_array *fraction = hk_subtract(x, hk_floor(x)), *rounded = hk_round(x);
+    hk_record_end();
+    CHECK(hk_ok(hk_backward_from(fraction, hk_ones(hk_shape(2), HK_F32, device))));
+    CHECK(are_floats(hk_grad(x), (const float[]){1, 1}, 2));
+    CHECK(hk_ok(hk_backward_from(rounded, hk_ones(hk_shape(2), HK_F32, device))));
+    CHECK(are_floats(hk_grad(x), (const float[]){0, 0}, 2));
+}
+
+int main(void)
+{
+    const hk_status *status = hk_runtime_init(NULL);
+    if (!hk_ok(status))
+        return hk_status_print(status, stderr);
+    device = hk_device_default();
+    test_instruction_sets();
+    test_pairs();
+    test_remainders();
+    test_shifts();
+    test_inverted_bool();
+    test_special_values();
+    test_clip();
+    test_no_flow();
+    hk_runtime_deinit();
+    return check_result();
+}

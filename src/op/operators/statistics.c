@@ -1,0 +1,254 @@
+/* Statistics over axes that other operators give between them: var, std, logsumexp. */
+#include "op/kernels/elementwise/elementwise.h"
+#include "op/operators/copy.h"
+#include "op/operators/reduce.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define VAR_OPTIONS(F, op)                                                                         \
+    F(op, DIMS, axes, "all axes", "axes to reduce, such as hk_shape(0, -1)")                       \
+    F(op, BOOL, keepdims, "false", "keep the reduced axes, with size 1")                           \
+    F(op, F64, correction, "0", "taken from the number of elements; 1 for a sample's variance")
+
+HKI_OPTIONS(var, VAR_OPTIONS)
+HKI_OPTIONS(logsumexp, REDUCE_OPTIONS)
+
+static hki_sum_options over(const hk_dims *axes, bool keepdims)
+{
+    return (hki_sum_options){.axes = *axes, .keepdims = keepdims};
+}
+
+/* The shape of the result, for options that begin with axes and keepdims. */
+static bool infer_over(hki_call *call, const hk_dims *axes, bool keepdims)
+{
+    const hki_shape_view *x = call->inputs[0];
+    const hki_sum_options options = over(axes, keepdims);
+    unsigned mask;
+    if (!hki_reduce_mask(call, &options, x->shape.ndim, &mask))
+        return false;
+    call->out_shape[0] = hki_reduce_shape(&x->shape, mask, keepdims);
+    call->out_dtype[0] = hki_dtype_is_real(x->dtype) ? x->dtype : HK_F64;
+    return true;
+}
+
+/* How many elements one of the result stands for. */
+static double count_of(const hki_call *call, const hk_dims *axes)
+{
+    const hki_shape_view *x = call->inputs[0];
+    const hki_sum_options options = over(axes, false);
+    const unsigned mask = hki_reduce_mask_of(&options, x->shape.ndim);
+    double count = 1;
+    for (int i = 0; i < x->shape.ndim; i++)
+        count *= mask >> i & 1 ? (double)x->shape.dims[i] : 1;
+    return count;
+}
+
+static void plainly_each(const hki_call *call, const hk_dims *axes, const double *in, double *out,
+                         double (*of)(const double *values, int64_t count, const void *options))
+{
+    const hki_shape_view *x = call->inputs[0];
+    const hki_sum_options options = over(axes, true);
+    const unsigned mask = hki_reduce_mask_of(&options, x->shape.ndim);
+    const int64_t count = (int64_t)count_of(call, axes);
+    int64_t kept = 0;
+    hki_dims_size(&call->out_shape[0], &kept);
+    double *values = calloc((size_t)count + 1, sizeof *values);
+    for (int64_t k = 0; k < kept && values; k++) {
+        int64_t found = 0;
+        for (int64_t i = 0; i < x->size; i++) {
+            int64_t rest = i, place = 0, scale = 1;
+            for (int axis = x->shape.ndim - 1; axis >= 0; axis--) {
+                if (!(mask >> axis & 1)) {
+                    place += rest % x->shape.dims[axis] * scale;
+                    scale *= x->shape.dims[axis];
+                }
+                rest /= x->shape.dims[axis];
+            }
+            if (place == k)
+                values[found++] = in[i];
+        }
+        out[k] = of(values, count, call->options);
+    }
+    free(values);
+}
+
+/* ---- var and std ----------------------------------------------------------------------------------------- */
+
+static bool var_infer(hki_call *call)
+{
+    const hki_var_options *options = call->options;
+    if (!isfinite(options->correction))
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT, "correction is %g, but must be finite",
+                               options->correction);
+    return infer_over(call, &options->axes, options->keepdims);
+}
+
+/* The mean of squared distances from the mean: two passes, so that nothing cancels. */
+static hk_array *var_compose(const hki_call *call)
+{
+    const hki_var_options *options = call->options;
+    const hki_sum_options kept = over(&options->axes, true),
+                          last = over(&options->axes, options->keepdims);
+    const double count = count_of(call, &options->axes), divisor = count - options->correction;
+    hk_array *x = call->arrays[0];
+    if (!hki_dtype_is_real(x->dtype))
+        x = hki_op_call1(&hki_op_cast, x, &(const hki_cast_options){.dtype = HK_F64});
+    hk_array *distance =
+        hki_op_call2(&hki_op_subtract, x, hki_op_call1(&hki_op_mean, x, &kept), NULL);
+    hk_array *squares = hki_op_call1(&hki_op_square, distance, NULL);
+    if (options->correction == 0)
+        return hki_op_call1(&hki_op_mean, squares, &last);
+    const hki_scalar_options share = {1 / (divisor > 0 ? divisor : 0)};
+    return hki_op_call1(&hki_op_multiply_scalar, hki_op_call1(&hki_op_sum, squares, &last), &share);
+}
+
+static hk_array *std_compose(const hki_call *call)
+{
+    return hki_op_call1(&hki_op_sqrt, var_compose(call), NULL);
+}
+
+static double var_of(const double *values, int64_t count, const void *options)
+{
+    const double divisor = (double)count - ((const hki_var_options *)options)->correction;
+    double mean = 0, sum = 0;
+    for (int64_t i = 0; i < count; i++)
+        mean += values[i] / (double)count;
+    for (int64_t i = 0; i < count; i++)
+        sum += (values[i] - mean) * (values[i] - mean);
+    return sum / (divisor > 0 ? divisor : 0);
+}
+
+static double std_of(const double *values, int64_t count, const void *options)
+{
+    return sqrt(var_of(values, count, options));
+}
+
+static void var_reference(const hki_call *call, const double *const *in, double *const *out)
+{
+    plainly_each(call, &((const hki_var_options *)call->options)->axes, in[0], out[0], var_of);
+}
+
+static void std_reference(const hki_call *call, const double *const *in, double *const *out)
+{
+    plainly_each(call, &((const hki_var_options *)call->options)->axes, in[0], out[0], std_of);
+}
+
+#define VAR(...)                                                                                   \
+    &(const hki_var_options)                                                                       \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+static const hki_sample var_samples[] = {
+    {.inputs = {HKI_SHAPE(2, 3)}},
+    {.inputs = {HKI_SHAPE(7, 5)}, .options = VAR(.axes = HKI_SHAPE(0), .correction = 1)},
+    {.inputs = {HKI_SHAPE(3, 4, 5)}, .options = VAR(.axes = HKI_SHAPE(0, -1), .keepdims = true)},
+    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(6, 5)}, .options = VAR(.axes = HKI_SHAPE(1))},
+    {.inputs = {HKI_SHAPE(0, 3)}, .options = VAR(.axes = HKI_SHAPE(1))},
+};
+
+/* ---- logsumexp --------------------------------------------------------------------------------------------- */
+
+static bool logsumexp_infer(hki_call *call)
+{
+    const hki_logsumexp_options *options = call->options;
+    return infer_over(call, &options->axes, options->keepdims);
+}
+
+static hk_array *logsumexp_compose(const hki_call *call)
+{
+    const hki_logsumexp_options *options = call->options;
+    const hki_sum_options kept = over(&options->axes, true),
+                          last = over(&options->axes, options->keepdims);
+    hk_array *x = call->arrays[0];
+    if (x->size == 0)
+        return hki_op_call1(&hki_op_log, hki_op_call1(&hki_op_sum, x, &last), NULL);
+    hk_array *offset = hki_op_call1(&hki_op_exponent_offset, x, &kept);
+    hk_array *powers =
+        hki_op_call1(&hki_op_exp, hki_op_call2(&hki_op_subtract, x, offset, NULL), NULL);
+    hk_array *logs = hki_op_call1(&hki_op_log, hki_op_call1(&hki_op_sum, powers, &last), NULL);
+    int64_t strides[HK_MAX_NDIM]; /* of the offset without the axes that went */
+    hki_dims_strides(&call->out_shape[0], strides);
+    return hki_op_call2(&hki_op_add, logs,
+                        hki_array_view(offset, call->out_shape[0], strides, offset->offset), NULL);
+}
+
+static double logsumexp_of(const double *values, int64_t count, const void *options)
+{
+    double sum = 0;
+    (void)options;
+    for (int64_t i = 0; i < count; i++)
+        sum += exp(values[i]);
+    return log(sum);
+}
+
+static void logsumexp_reference(const hki_call *call, const double *const *in, double *const *out)
+{
+    plainly_each(call, &((const hki_logsumexp_options *)call->options)->axes, in[0], out[0],
+                 logsumexp_of);
+}
+
+#define OVER(...)                                                                                  \
+    &(const hki_logsumexp_options)                                                                 \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+static const hki_sample logsumexp_samples[] = {
+    {.inputs = {HKI_SHAPE(2, 3)}},
+    {.inputs = {HKI_SHAPE_0D}},
+    {.inputs = {HKI_SHAPE(7, 5)}, .options = OVER(.axes = HKI_SHAPE(0)), .low = -90, .high = 90},
+    {.inputs = {HKI_SHAPE(3, 4, 5)}, .options = OVER(.axes = HKI_SHAPE(0, -1), .keepdims = true)},
+    {.kind = HKI_SAMPLE_STRIDED,
+     .inputs = {HKI_SHAPE(6, 5)},
+     .options = OVER(.axes = HKI_SHAPE(1))},
+    {.inputs = {HKI_SHAPE(0, 3)}, .options = OVER(.axes = HKI_SHAPE(0))},
+};
+
+/* ---- the operators ------------------------------------------------------------------------------------------- */
+
+const hk_op hki_op_var = {
+    HKI_OP_NAMED(var),
+    HKI_OP_PARAMS(var),
+    HKI_OP_SAMPLES(var_samples),
+    .signature = "x",
+    .doc = "Variance along axes (all by default): squared distances from the mean, divided by how "
+           "many they are less correction. Integers and bool give float64.",
+    .formula = "y = sum of (x - mean)^2 over axes / (how many they are - correction)",
+    .dtypes = HKI_ALL_DTYPES,
+    .infer = var_infer,
+    .compose = var_compose,
+    .reference = var_reference,
+    .tolerance_f32 = 1e-5,
+};
+
+#define std_params var_params
+const hk_op hki_op_std = {
+    HKI_OP_NAMED(std),
+    .params = std_params,
+    .options_bytes = sizeof(hki_var_options),
+    HKI_OP_SAMPLES(var_samples),
+    .signature = "x",
+    .doc = "Standard deviation along axes (all by default): the square root of hk_var.",
+    .formula = "y = sqrt(sum of (x - mean)^2 over axes / (how many they are - correction))",
+    .dtypes = HKI_ALL_DTYPES,
+    .infer = var_infer,
+    .compose = std_compose,
+    .reference = std_reference,
+    .tolerance_f32 = 1e-5,
+};
+
+const hk_op hki_op_logsumexp = {
+    HKI_OP_NAMED(logsumexp),
+    HKI_OP_PARAMS(logsumexp),
+    HKI_OP_SAMPLES(logsumexp_samples),
+    .signature = "x",
+    .doc = "Logarithm of the sum of exponentials along axes (all by default), without overflow; "
+           "-inf for none.",
+    .formula = "y = ln(sum of e ** x over axes)",
+    .dtypes = HKI_FLOATS,
+    .host_only = true,
+    .infer = logsumexp_infer,
+    .compose = logsumexp_compose,
+    .reference = logsumexp_reference,
+    .tolerance_f32 = 1e-5,
+};

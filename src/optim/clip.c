@@ -1,0 +1,91 @@
+/* Clipping of gradients, by calls like a program's own. */
+#include "autograd/tape.h"
+
+#include <hocket/hocket.h>
+
+#include <math.h>
+
+/* A failed array of this scope, or NULL where each parameter has a gradient, and all have one dtype. */
+static hk_array *refuse_params(const char *operation, hk_array *const *params, int count)
+{
+    if (count < 1 || !params)
+        return hki_array_create_failed(
+            NULL, operation, NULL, 0, HK_INVALID_ARGUMENT,
+            "count is %d and params %p; one parameter is needed at least", count,
+            (const void *)params);
+    for (int i = 0; i < count; i++) {
+        const hk_array *grad = hki_grad_get(params[i]), *first = hki_grad_get(params[0]);
+        if (!grad)
+            return hki_array_create_failed(
+                NULL, operation, NULL, 0, HK_INVALID_ARGUMENT, "parameter %d %s", i,
+                params[i] ? "has no gradient: hk_attach_grad gives it one" : "is NULL");
+        if (!grad->failed && !first->failed && grad->dtype != first->dtype)
+            return hki_array_create_failed(
+                NULL, operation, NULL, 0, HK_INVALID_ARGUMENT,
+                "the gradient of parameter %d is %s, that of parameter 0 %s; all must be the same",
+                i, hk_dtype_name(grad->dtype), hk_dtype_name(first->dtype));
+    }
+    return NULL;
+}
+
+/* The square root of the sum of all squares, on the first one's device. */
+static hk_array *norm_of(hk_array *const *params, int count)
+{
+    const hk_device device = hk_array_device(hki_grad_get(params[0]));
+    hk_array *sum = NULL;
+    for (int i = 0; i < count; i++) {
+        hk_array *squares = (hk_sum)((hk_square)(hki_grad_get(params[i])), NULL);
+        hk_array *here = (hk_to_device)(squares, device);
+        sum = sum ? (hk_add)(sum, here) : here;
+    }
+    return (hk_sqrt)(sum);
+}
+
+hk_array *(hk_clip_grad_norm)(hk_array *const *params, int count, double norm)
+{
+    static const char operation[] = "clip_grad_norm";
+    HK_PAUSE;
+    hk_array *refused = refuse_params(operation, params, count);
+    if (refused)
+        return refused;
+    if (!(norm > 0) || !isfinite(norm))
+        return hki_array_create_failed(NULL, operation, NULL, 0, HK_INVALID_ARGUMENT,
+                                       "norm is %g, but must be finite and above 0", norm);
+    hk_array *total;
+    {
+        HK_SCOPE;
+        total = hk_take(norm_of(params, count));
+        /* At most 1, which leaves gradients as they are; a norm of 0 gives infinity first. */
+        hk_array *limit = (hk_multiply_scalar)(hki_op_call1(&hki_op_ones_like, total, NULL), norm);
+        hk_array *factor = (hk_minimum_scalar)((hk_divide)(limit, total), 1);
+        for (int i = 0; i < count; i++) {
+            hk_array *grad = hki_grad_get(params[i]);
+            (hk_multiply_into)(grad, grad, (hk_to_device)(factor, hk_array_device(grad)));
+        }
+    }
+    return hki_scope_add(total);
+}
+
+void(hk_clip_grad_value)(hk_array *const *params, int count, double limit)
+{
+    static const char operation[] = "clip_grad_value";
+    HK_PAUSE;
+    HK_SCOPE;
+    if (refuse_params(operation, params, count))
+        return;
+    if (!(limit >= 0)) {
+        hki_array_fail_in_place(NULL, operation, NULL, 0, HK_INVALID_ARGUMENT,
+                                "limit is %g, but must be 0 or above", limit);
+        return;
+    }
+    for (int i = 0; i < count; i++) {
+        hk_array *grad = hki_grad_get(params[i]);
+        (hk_maximum_scalar_into)(grad, grad, -limit);
+        (hk_minimum_scalar_into)(grad, grad, limit);
+    }
+}
+
+HKI_AT(hk_array *, hk_clip_grad_norm,
+       (hk_source at, hk_array *const *params, int count, double norm), (params, count, norm))
+HKI_AT_VOID(hk_clip_grad_value, (hk_source at, hk_array *const *params, int count, double limit),
+            (params, count, limit))

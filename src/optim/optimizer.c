@@ -1,0 +1,331 @@
+/* Optimisers: methods of update.def with their state, on the devices of their parameters. */
+#include "autograd/tape.h"
+#include "base/text.h"
+#include "engine/core/limits.h"
+#include "op/operators/copy.h"
+#include "op/operators/update.h"
+
+#include <hocket/hocket.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct update_method {
+    const char *name;
+    const hk_op *op;
+    double lr, beta1, beta2, epsilon; /* defaults */
+} update_method;
+
+static const update_method methods[] = {
+    {"momentum", &hki_op_momentum_update, 0.01, 0.9, 0, 0},
+    {"adam", &hki_op_adam_update, 0.001, 0.9, 0.999, 1e-8},
+    {"adamw", &hki_op_adamw_update, 0.001, 0.9, 0.999, 1e-8},
+    {"rmsprop", &hki_op_rmsprop_update, 0.01, 0.99, 0, 1e-8},
+    {"adagrad", &hki_op_adagrad_update, 0.01, 0, 0, 1e-10},
+    {"adadelta", &hki_op_adadelta_update, 1, 0.9, 0, 1e-6},
+};
+enum { METHOD_COUNT = sizeof methods / sizeof *methods };
+
+typedef struct parameter {
+    hk_array *x, *state; /* counted */
+    int device;          /* index of its coefficients */
+} parameter;
+
+struct hk_optimizer {
+    atomic_uint refs;
+    const update_method *method; /* NULL: it could not be made */
+    const hk_status *status;
+    hki_update_options options;
+    double lr;
+    int device_count, count;
+    hk_array *coefficients[HKI_MAX_DEVICES], *steps[HKI_MAX_DEVICES]; /* steps: views of them */
+    parameter params[];
+};
+
+/* ---- what is asked for --------------------------------------------------------------------------------- */
+
+static bool is_rate(double value)
+{
+    return value >= 0 && value < 1;
+}
+
+static bool is_amount(double value)
+{
+    return isfinite(value) && value >= 0;
+}
+
+/* NULL, or what is wrong with the options, counted. */
+static const hk_status *check_options(const hk_optimizer_options *options)
+{
+    const struct {
+        const char *name;
+        double value;
+        bool is_good;
+        const char *wants;
+    } checks[] = {
+        {"lr", options->lr, is_amount(options->lr), "finite and not below 0"},
+        {"batch", options->batch, is_amount(options->batch), "finite and not below 0"},
+        {"weight_decay", options->weight_decay, is_amount(options->weight_decay),
+         "finite and not below 0"},
+        {"momentum", options->momentum, is_rate(options->momentum), "in [0, 1)"},
+        {"beta1", options->beta1, is_rate(options->beta1), "in [0, 1)"},
+        {"beta2", options->beta2, is_rate(options->beta2), "in [0, 1)"},
+        {"rho", options->rho, is_rate(options->rho), "in [0, 1)"},
+        {"epsilon", options->epsilon, is_amount(options->epsilon), "finite and not below 0"},
+    };
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
+        if (!checks[i].is_good)
+            return hki_status_create(HK_INVALID_ARGUMENT, NULL, "option %s is %g, but must be %s",
+                                     checks[i].name, checks[i].value, checks[i].wants);
+    return NULL;
+}
+
+static double or_default(double value, double otherwise)
+{
+    return value != 0 ? value : otherwise;
+}
+
+static void take_options(hk_optimizer *self, const hk_optimizer_options *given)
+{
+    const update_method *method = self->method;
+    const double first = given->momentum + given->beta1 + given->rho; /* of each method its own */
+    self->lr = or_default(given->lr, method->lr);
+    self->options = (hki_update_options){
+        .batch = given->batch,
+        .weight_decay = given->weight_decay,
+        .beta1 = or_default(first, method->beta1),
+        .beta2 = or_default(given->beta2, method->beta2),
+        .epsilon = or_default(given->epsilon, method->epsilon),
+        .nesterov = given->nesterov,
+    };
+}
+
+/* NULL, or why it cannot be a parameter, counted. */
+static const hk_status *check_param(hk_array *x, int index)
+{
+    const hk_status *gone = hki_array_gone(x);
+    if (gone)
+        return gone;
+    char text[224];
+    hki_array_describe(x, text, sizeof text);
+    if (x->failed)
+        return hki_status_create(HK_INVALID_ARGUMENT, NULL, "parameter %d has failed", index);
+    if (x->dtype != HK_F32 && x->dtype != HK_F64)
+        return hki_status_create(
+            HK_INVALID_ARGUMENT, NULL,
+            "parameter %d is %s, but must be float32 or float64; hk_cast converts", index, text);
+    if (!x->is_contiguous || x->shape.ndim >= HK_MAX_NDIM)
+        return hki_status_create(HK_INVALID_ARGUMENT, NULL,
+                                 "parameter %d, %s, must be contiguous and have at most %d axes",
+                                 index, text, HK_MAX_NDIM - 1);
+    return NULL;
+}
+
+static const hk_status *check(const char *name, hk_array *const *params, int count,
+                              const hk_optimizer_options *options, const update_method **method)
+{
+    if (!name || count < 0 || (count > 0 && !params))
+        return hki_status_create(HK_INVALID_ARGUMENT, NULL,
+                                 "method is %s, count %d and params %p; none may be missing",
+                                 name ? name : "NULL", count, (const void *)params);
+    for (int i = 0; i < METHOD_COUNT; i++)
+        if (strcmp(methods[i].name, name) == 0)
+            *method = &methods[i];
+    if (!*method)
+        return hki_status_create(HK_INVALID_ARGUMENT, NULL,
+                                 "method is \"%s\", but must be one of momentum, adam, adamw, "
+                                 "rmsprop, adagrad, adadelta",
+                                 name);
+    const hk_status *error = check_options(options);
+    for (int i = 0; i < count && !error; i++)
+        error = check_param(params[i], i);
+    return error;
+}
+
+/* ---- making ---------------------------------------------------------------------------------------------- */
+
+/* The index of the device's coefficients, which are made if there are none. */
+static int device_of(hk_optimizer *self, const hk_array *x)
+{
+    HK_SCOPE;
+    hki_device *device = x->storage->device;
+    for (int i = 0; i < self->device_count; i++)
+        if (self->coefficients[i]->storage->device == device || self->coefficients[i]->failed)
+            return i;
+    const double values[HKI_UPDATE_COEFFICIENTS] = {[HKI_UPDATE_LR] = self->lr};
+    const int index = self->device_count++;
+    hk_array *coefficients =
+        (hk_from_host)(values, hk_shape(HKI_UPDATE_COEFFICIENTS), HK_F64, (hk_device){device});
+    self->coefficients[index] = hk_take(coefficients);
+    self->steps[index] = hk_take((hk_slice)(coefficients, 0, HKI_UPDATE_STEP, HKI_UPDATE_STEP + 1));
+    return index;
+}
+
+static hk_array *state_create(const hk_optimizer *self, const hk_array *x)
+{
+    HK_SCOPE;
+    hk_dims shape = {.ndim = x->shape.ndim + 1, .dims = {hki_update_slots(self->method->op)}};
+    memcpy(shape.dims + 1, x->shape.dims, (size_t)x->shape.ndim * sizeof *shape.dims);
+    return hk_take(hki_zeros(x->storage->device, shape, x->dtype));
+}
+
+/* For when there is no memory for one. */
+static hk_optimizer no_memory = {.refs = 1};
+
+hk_optimizer *(hk_optimizer_create)(const char *name, hk_array *const *params, int count,
+                                    const hk_optimizer_options *options)
+{
+    static const hk_optimizer_options defaults = {0};
+    const update_method *method = NULL;
+    if (!options)
+        options = &defaults;
+    HK_PAUSE;
+    const hk_status *error = check(name, params, count, options, &method);
+    const int kept = count > 0 && params ? count : 0;
+    hk_optimizer *self = calloc(1, sizeof *self + (size_t)kept * sizeof *self->params);
+    if (!self) {
+        hk_status_release(error);
+        return &no_memory;
+    }
+    atomic_init(&self->refs, 1);
+    self->status = error ? error : hki_status_ok();
+    self->count = kept;
+    for (int i = 0; i < kept; i++)
+        self->params[i].x = hk_array_retain(params[i]);
+    if (error)
+        return self;
+    self->method = method;
+    take_options(self, options);
+    for (int i = 0; i < count; i++) {
+        self->params[i].device = device_of(self, params[i]);
+        self->params[i].state = state_create(self, params[i]);
+    }
+    return self;
+}
+
+const hk_status *hk_optimizer_status(const hk_optimizer *self)
+{
+    if (!self)
+        return hki_status_lend(
+            hki_status_create(HK_INVALID_ARGUMENT, NULL, "argument optimizer is NULL"));
+    return self->status ? self->status : hki_status_no_memory();
+}
+
+hk_optimizer *hk_optimizer_retain(hk_optimizer *self)
+{
+    if (self && self != &no_memory)
+        atomic_fetch_add_explicit(&self->refs, 1, memory_order_relaxed);
+    return self;
+}
+
+void hk_optimizer_release(hk_optimizer *self)
+{
+    if (!self || self == &no_memory ||
+        atomic_fetch_sub_explicit(&self->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    for (int i = 0; i < self->count; i++) {
+        hk_array_release(self->params[i].x);
+        hk_array_release(self->params[i].state);
+    }
+    for (int i = 0; i < self->device_count; i++) {
+        hk_array_release(self->steps[i]);
+        hk_array_release(self->coefficients[i]);
+    }
+    hk_status_release(self->status);
+    free(self);
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------ */
+
+static void fail(hk_optimizer *self, parameter *param, int index, const char *why)
+{
+    hk_array *x = param->x;
+    hki_array_fail_in_place(x, self->method ? self->method->name : "optimizer", x ? &x : NULL,
+                            x ? 1 : 0, HK_INVALID_ARGUMENT, "parameter %d %s", index, why);
+}
+
+static void update(hk_optimizer *self, int index)
+{
+    parameter *param = &self->params[index];
+    hk_array *grad = hki_grad_get(param->x);
+    if (!self->method)
+        fail(self, param, index, hk_status_message(hk_optimizer_status(self)));
+    else if (!grad)
+        fail(self, param, index, "has no gradient: hk_attach_grad gives it one");
+    else
+        hki_op_call_update(
+            self->method->op,
+            (hk_array *const[]){param->x, grad, param->state, self->coefficients[param->device]}, 4,
+            &self->options, (hk_array *const[]){param->x, param->state}, 2);
+}
+
+static bool is_there(const hk_optimizer *self, const char *operation)
+{
+    if (!self)
+        hki_array_fail_in_place(NULL, operation, NULL, 0, HK_INVALID_ARGUMENT,
+                                "argument optimizer is NULL");
+    if (self == &no_memory)
+        hki_array_fail_in_place(NULL, operation, NULL, 0, HK_OUT_OF_MEMORY,
+                                "there was no host memory for the optimiser");
+    return self;
+}
+
+void(hk_optimizer_step)(hk_optimizer *self)
+{
+    if (!is_there(self, "optimizer_step"))
+        return;
+    HK_PAUSE;
+    for (int i = 0; i < self->device_count; i++)
+        (hk_add_scalar_into)(self->steps[i], self->steps[i], 1);
+    for (int i = 0; i < self->count; i++)
+        update(self, i);
+}
+
+void(hk_optimizer_set_lr)(hk_optimizer *self, double lr)
+{
+    if (!is_there(self, "optimizer_set_lr"))
+        return;
+    HK_SCOPE;
+    HK_PAUSE;
+    for (int i = 0; i < self->device_count; i++) {
+        hk_array *coefficients = self->coefficients[i];
+        if (is_amount(lr))
+            (hk_write)((hk_slice)(coefficients, 0, HKI_UPDATE_LR, HKI_UPDATE_LR + 1), &lr,
+                       sizeof lr);
+        else
+            hki_array_fail_in_place(coefficients, "optimizer_set_lr", NULL, 0, HK_INVALID_ARGUMENT,
+                                    "lr is %g, but must be finite and not below 0", lr);
+    }
+    if (is_amount(lr))
+        self->lr = lr;
+}
+
+double hk_optimizer_get_lr(const hk_optimizer *self)
+{
+    return self ? self->lr : NAN;
+}
+
+int hk_optimizer_array_count(const hk_optimizer *self)
+{
+    return self && self->method ? self->device_count + self->count : 0;
+}
+
+hk_array *hk_optimizer_array(const hk_optimizer *self, int index, char *name, size_t bytes)
+{
+    if (index < 0 || index >= hk_optimizer_array_count(self))
+        return NULL;
+    const bool is_state = index >= self->device_count;
+    const int own = is_state ? index - self->device_count : index;
+    if (name)
+        hki_format(name, bytes, "%s.%d", is_state ? "state" : "coefficients", own);
+    return is_state ? self->params[own].state : self->coefficients[own];
+}
+
+HKI_AT(hk_optimizer *, hk_optimizer_create,
+       (hk_source at, const char *method, hk_array *const *params, int count,
+        const hk_optimizer_options *options),
+       (method, params, count, options))
+HKI_AT_VOID(hk_optimizer_step, (hk_source at, hk_optimizer *optimizer), (optimizer))
+HKI_AT_VOID(hk_optimizer_set_lr, (hk_source at, hk_optimizer *optimizer, double lr),
+            (optimizer, lr))
