@@ -76,7 +76,7 @@ static void test_refusals(void)
     CHECK(fails_with(hk_sliding_window(x, 1, 4, 1), HK_OUT_OF_RANGE, "size is 4"));
     hk_array *windows = hk_sliding_window(x, 1, 2, 1);
     hk_add_into(windows, windows, windows);
-    CHECK(is_refused(windows, "its elements share memory"));
+    CHECK(is_refused(windows, "broadcast view or memory for reading"));
     hk_failures_clear();
 }
 
