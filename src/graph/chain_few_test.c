@@ -282,6 +282,25 @@ static void by_small_replay(model *self)
     hk_graph_release(update);
 }
 
+static void by_loan(model *self)
+{
+    hk_loan loan;
+    CHECK(hk_ok(hk_data_borrow(self->params[0], HK_BORROW_WRITE, &loan)));
+    ((float *)loan.data)[5] += 1;
+    CHECK(hk_ok(hk_data_return(&loan)));
+}
+
+/* Who else has the memory may write at any time. */
+static void by_another_library(model *self)
+{
+    hk_loan loan;
+    CHECK(hk_ok(hk_data_borrow(self->params[2], HK_BORROW_EXTERNAL, &loan)));
+    hk_replay(self->graph, &self->x, 1);
+    hk_wait_all();
+    ((float *)loan.data)[7] += 1;
+    CHECK(hk_ok(hk_data_return(&loan)));
+}
+
 static void *run_in_thread(void *payload)
 {
     HK_SCOPE;
@@ -347,6 +366,8 @@ static void test_updates(void)
                 {"training", by_training},
                 {"another replay", by_another_replay},
                 {"a small replay", by_small_replay},
+                {"a loan", by_loan},
+                {"another library", by_another_library},
                 {"a thread", by_a_thread},
                 {"a failure", with_a_failure}};
     model self;
