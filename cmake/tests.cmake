@@ -68,6 +68,8 @@ foreach(source IN LISTS unit_sources)
 endforeach()
 hocket_test(unit.check_layers unit "${PROJECT_SOURCE_DIR}/scripts/check-layers")
 hocket_test(unit.check_symbols unit "${PROJECT_SOURCE_DIR}/tests/scripts/check_symbols")
+# What messages advise exists.
+hocket_test(unit.message_names unit "${PROJECT_SOURCE_DIR}/tests/scripts/message_names")
 
 # ---- fuzz targets: without arguments they run their built-in seeds, so each is a unit test too. For the
 # fuzzer itself: clang -fsanitize=fuzzer,address -DHOCKET_LIBFUZZER.

@@ -279,6 +279,13 @@ static void pass_begin(backward_pass *pass, hk_array *const *ys, hk_array *const
             pass->is_lost = true;
             pass_fail(pass, NULL, "backward", NULL, HK_OUT_OF_MEMORY,
                       "there was no host memory for y");
+        } else if (y && y->failed) {
+            pass_fail(pass, y->storage->device, "backward", y, HK_INVALID_ARGUMENT,
+                      "y failed when it was made");
+        } else if (y && !hki_dtype_is_real(y->dtype)) {
+            pass_fail(pass, y->storage->device, "backward", y, HK_INVALID_ARGUMENT,
+                      "y is of dtype %s, through which no gradient flows; floats have gradients",
+                      hk_dtype_name(y->dtype));
         } else if (y) {
             pass_fail(pass, y->storage->device, "backward", y, HK_INVALID_ARGUMENT,
                       "y depends on no attached gradient: it was not computed while recording "

@@ -471,8 +471,39 @@ static void test_traced(void)
     CHECK(issues[1] > 3);
 }
 
+/* Why a head cannot be differentiated is what is so. */
+static void test_heads(void)
+{
+    HK_SCOPE;
+    hk_array *x = vector((double[]){1, 2}, 2);
+    hk_attach_grad(x, HK_GRAD_WRITE);
+    hk_record_begin();
+    hk_array *index = hk_argmax(x, 0), *refused = hk_argmax(vector((double[]){1}, 1), 3);
+    hk_record_end();
+    hk_array *before = hk_square(x);
+    CHECK(strstr(hk_status_message(hk_backward(index)), "y is of dtype int64") != NULL);
+    CHECK(strstr(hk_status_message(hk_backward(refused)), "axis") != NULL ||
+          strstr(hk_status_message(hk_backward(refused)), "failed when it was made") != NULL);
+    CHECK(strstr(hk_status_message(hk_backward(before)), "HK_RECORD") != NULL);
+    clear_failures();
+}
+
+/* Parameters of a half cannot be updated, and the message says what can. */
+static void test_half_parameter(void)
+{
+    HK_SCOPE;
+    hk_array *x = hk_cast(vector((double[]){1, 2}, 2), HK_F16);
+    hk_attach_grad(x, HK_GRAD_WRITE);
+    hk_sgd(&x, 1, &(hk_sgd_options){.lr = 1});
+    const char *text = hk_status_message(hk_wait(x));
+    CHECK(strstr(text, "float16") && strstr(text, "hk_cast") && !strstr(text, "int"));
+    clear_failures();
+}
+
 int main(void)
 {
+    test_heads();
+    test_half_parameter();
     test_early_freeing();
     test_kept();
     test_deep_chain();
