@@ -57,6 +57,17 @@ static bool exchange(buried *one)
     return is_kept;
 }
 
+/* x itself, not a view of it that was made since. */
+static bool is_buried(const hk_array *x)
+{
+    bool found = false;
+    hki_lock_acquire(&lock);
+    for (size_t i = 0; kept.ring && i < KEPT && !found; i++)
+        found = kept.ring[i].x == x;
+    hki_lock_release(&lock);
+    return found;
+}
+
 static void drop(const buried *one)
 {
     if (one->own)
@@ -87,7 +98,7 @@ static hki_storage *grave_create(const hk_array *x)
 void hki_array_bury(hk_array *x)
 {
     hki_storage *storage = x->storage;
-    if (atomic_load_explicit(&storage->released, memory_order_relaxed)) {
+    if (atomic_load_explicit(&storage->released, memory_order_relaxed) && is_buried(x)) {
         hki_released_is_used(storage); /* released again */
         return;
     }
