@@ -223,8 +223,8 @@ static hk_array *make(hki_call *call, uint64_t bytes, hk_array **second)
     return outputs[0];
 }
 
-/* What it makes on the way goes before it returns. */
-static hk_array *composed(const hki_call *call)
+/* What it makes on the way goes before it returns. Apart from calls of kernels, which need no scope. */
+static __attribute__((noinline)) hk_array *composed(const hki_call *call)
 {
     hk_array *result;
     {

@@ -41,12 +41,10 @@ bool hki_infer_same(hki_call *call)
 }
 
 /* Broadcasts input `index` into out_shape[0]. */
-static bool broadcast(hki_call *call, int index)
+/* Apart, so that what goes well needs no room for texts. */
+static __attribute__((noinline)) bool refuse_broadcast(hki_call *call, int index)
 {
     const hk_dims *shape = &call->inputs[index]->shape;
-    if (shape->ndim == 0 || hki_dims_equal(&call->out_shape[0], shape) ||
-        hki_dims_broadcast(&call->out_shape[0], shape, &call->out_shape[0]))
-        return true;
     char has[256], others[256], name[64];
     hki_dims_describe(shape, has, sizeof has);
     hki_dims_describe(&call->out_shape[0], others, sizeof others);
@@ -56,6 +54,14 @@ static bool broadcast(hki_call *call, int index)
         "%s of shape %s does not go with %s: aligned at the last axis, sizes must "
         "be equal or 1",
         name, has, others);
+}
+
+static bool broadcast(hki_call *call, int index)
+{
+    const hk_dims *shape = &call->inputs[index]->shape;
+    return shape->ndim == 0 || hki_dims_equal(&call->out_shape[0], shape) ||
+           hki_dims_broadcast(&call->out_shape[0], shape, &call->out_shape[0]) ||
+           refuse_broadcast(call, index);
 }
 
 static bool same_dtype(hki_call *call, int first, int index)
