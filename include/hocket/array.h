@@ -166,6 +166,16 @@ HK_API int hk_print(hk_array *x, FILE *stream);
  * memory ran out. */
 HK_API char *hk_to_string(hk_array *x);
 
+/* ---- padding ---------------------------------------------------------------------------------------- */
+
+/* What hk_pad adds at the ends of an axis. */
+typedef enum hk_pad_mode {
+    HK_PAD_CONSTANT, /* a value */
+    HK_PAD_EDGE,     /* the entry at that end, again and again */
+    HK_PAD_REFLECT, /* the entries next to the end, which is not repeated, in reverse: less than the axis has */
+    HK_PAD_WRAP /* the entries at the other end: at most as many as the axis has */
+} hk_pad_mode;
+
 /* ---- elements in place ---------------------------------------------------------------------------- */
 
 typedef enum hk_borrow_mode {

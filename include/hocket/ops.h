@@ -793,12 +793,12 @@ typedef struct hk_tile_arguments {
 } hk_tile_arguments;
 HK_API hk_array *hk_tile(hk_array *x, int64_t repeats, int64_t axis);
 
-/* x with entries added at both ends of an axis. Mode 2 does not repeat the edge. */
+/* x with entries added at both ends of an axis. */
 typedef struct hk_pad_arguments {
     int64_t axis; /* a negative one counts from the last */
     int64_t width[2]; /* entries added in front and behind */
-    int64_t mode; /* 0: value; 1: the edge; 2: reflected at the edge; 3: wrapped around */
-    double value; /* what is added in mode 0 */
+    int64_t mode; /* an hk_pad_mode */
+    double value; /* what HK_PAD_CONSTANT adds */
 } hk_pad_arguments;
 HK_API hk_array *hk_pad(hk_array *x, int64_t axis, const int64_t *width, int64_t mode,
                         double value);

@@ -255,8 +255,13 @@ bool hki_dims_broadcast(const hk_dims *a, const hk_dims *b, hk_dims *out);
 /* C-order strides in elements. Returns the element count; the shape is valid. */
 int64_t hki_dims_strides(const hk_dims *shape, int64_t strides[HK_MAX_NDIM]);
 
-/* Two elements may be in one place; false only where none are. Strides are not negative. */
-bool hki_dims_may_overlap(const hk_dims *shape, const int64_t *strides);
+/* An axis whose steps may lead to places that others reach too, as those of windows do; -1: no two elements are in one place. */
+int hki_dims_overlapping_axis(const hk_dims *shape, const int64_t *strides);
+/* Two elements may be in one place; false only where none are. */
+static inline bool hki_dims_may_overlap(const hk_dims *shape, const int64_t *strides)
+{
+    return hki_dims_overlapping_axis(shape, strides) >= 0;
+}
 /* Elements from the first to the last, 0 where there are none; false where those are too many. Strides are not negative. */
 bool hki_dims_reach(const hk_dims *shape, const int64_t *strides, int64_t *count);
 

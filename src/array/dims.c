@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 hk_dims hk_dims_of(const int64_t *sizes, size_t count)
 {
@@ -116,26 +117,27 @@ int64_t hki_dims_strides(const hk_dims *shape, int64_t strides[HK_MAX_NDIM])
     return empty ? 0 : stride;
 }
 
-bool hki_dims_may_overlap(const hk_dims *shape, const int64_t *strides)
+int hki_dims_overlapping_axis(const hk_dims *shape, const int64_t *strides)
 {
     int order[HK_MAX_NDIM], count = 0;
     for (int i = 0; i < shape->ndim; i++) {
         if (shape->dims[i] == 0)
-            return false;
+            return -1;
         if (shape->dims[i] == 1)
             continue;
         int at = count++;
-        for (; at > 0 && strides[order[at - 1]] > strides[i]; at--)
+        for (; at > 0 && llabs(strides[order[at - 1]]) > llabs(strides[i]); at--)
             order[at] = order[at - 1];
         order[at] = i;
     }
     int64_t reach = 0; /* of the axes with smaller strides */
     for (int i = 0; i < count; i++) {
-        if (strides[order[i]] <= reach)
-            return true;
-        reach += (shape->dims[order[i]] - 1) * strides[order[i]];
+        const int64_t stride = llabs(strides[order[i]]);
+        if (stride <= reach)
+            return order[i];
+        reach += (shape->dims[order[i]] - 1) * stride;
     }
-    return false;
+    return -1;
 }
 
 bool hki_dims_reach(const hk_dims *shape, const int64_t *strides, int64_t *count)

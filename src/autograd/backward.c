@@ -46,6 +46,19 @@ static hk_array *pass_fail(backward_pass *pass, hki_device *device, const char *
     return carrier;
 }
 
+/* y failed when it was made. Its own record is the pass's, as far as it is known now. */
+static void pass_fail_for(backward_pass *pass, hk_array *y)
+{
+    const bool is_first = !pass->error;
+    const hk_status *known = hk_error_now(y);
+    pass_fail(pass, y->storage->device, "backward", y, HK_INVALID_ARGUMENT,
+              "y failed when it was made");
+    if (is_first && !hk_ok(known)) {
+        hk_status_release(pass->error);
+        pass->error = hk_status_retain(known);
+    }
+}
+
 static bool pass_visit(backward_pass *pass, hki_tape_node *node)
 {
     if (node->pass == pass->id)
@@ -185,6 +198,7 @@ static void call_backward(backward_pass *pass, hki_tape_node *node, hk_array *dy
         call.inputs[i] = kept_value(pass, node, node->inputs[i].kept, &node->inputs[i].watch, i);
         call.input_shape[i] = node->inputs[i].shape;
         call.input_dtype[i] = node->inputs[i].dtype;
+        call.input_device[i] = node->inputs[i].node ? node->inputs[i].node->device : NULL;
         call.wanted[i] = node->inputs[i].node != NULL;
     }
     op->grad(&call);
@@ -280,8 +294,7 @@ static void pass_begin(backward_pass *pass, hk_array *const *ys, hk_array *const
             pass_fail(pass, NULL, "backward", NULL, HK_OUT_OF_MEMORY,
                       "there was no host memory for y");
         } else if (y && y->failed) {
-            pass_fail(pass, y->storage->device, "backward", y, HK_INVALID_ARGUMENT,
-                      "y failed when it was made");
+            pass_fail_for(pass, y);
         } else if (y && !hki_dtype_is_real(y->dtype)) {
             pass_fail(pass, y->storage->device, "backward", y, HK_INVALID_ARGUMENT,
                       "y is of dtype %s, through which no gradient flows; floats have gradients",

@@ -107,6 +107,37 @@ static void test_each_writer(void)
     }
 }
 
+/* What no gradient that is wanted reads is not kept: overwriting it is no failure at all. */
+static void test_unread(void)
+{
+    HK_SCOPE;
+    hk_array *a = attached(2), *b = filled(3);
+    hk_array *y = product(a, b);
+    hk_add_into(a, a, a);
+    CHECK(hk_ok(hk_backward(y)));
+    CHECK(is_all(hk_grad(a), 3));
+    hk_record_begin();
+    hk_array *z = hk_where(hk_greater(b, a), a, b);
+    hk_record_end();
+    hk_add_into(a, a, a);
+    hk_add_into(b, b, b);
+    CHECK(hk_ok(hk_backward(z)));
+    CHECK(hk_ok(hk_wait_all()));
+
+    hk_array *x = filled(1), *weight = hk_ones(hk_shape(2, size), HK_F32, hk_device_default()),
+             *bias = hk_ones(hk_shape(2), HK_F32, hk_device_default());
+    hk_attach_grad(weight, HK_GRAD_WRITE);
+    hk_attach_grad(bias, HK_GRAD_WRITE);
+    hk_record_begin();
+    y = hk_linear(hk_reshape(x, hk_shape(1, size)), weight, bias);
+    hk_record_end();
+    hk_add_into(bias, bias, bias);
+    hk_add_into(weight, weight, weight);
+    CHECK(hk_ok(hk_backward(y)));
+    CHECK(is_all(hk_grad(bias), 1));
+    CHECK(hk_ok(hk_wait_all()));
+}
+
 /* Only gradients that read what was overwritten. */
 static void test_one_factor(void)
 {
@@ -277,6 +308,7 @@ int main(void)
             CHECK(hk_ok(hk_runtime_init(
                 &(hk_runtime_options){.engine = engine ? HK_ENGINE_ASYNC : HK_ENGINE_SERIAL})));
             test_each_writer();
+            test_unread();
             test_one_factor();
             test_result();
             test_harmless();

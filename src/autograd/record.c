@@ -118,7 +118,9 @@ static void record_call(const hki_call *call, hk_array *output, hk_array *saved)
     }
     node->op = op;
     node->source = hki_source_get();
-    bool keep_inputs = node->kind == HKI_TAPE_CALL && op->grad_keep & HKI_KEEP_INPUTS;
+    unsigned reads = 0; /* by the gradients that are wanted */
+    for (int i = 0; i < call->input_count && node->kind == HKI_TAPE_CALL; i++)
+        reads |= node->inputs[i].node ? op->grad_reads[i] : 0u;
     for (int i = 0; i < call->input_count; i++) {
         hk_array *x = call->arrays[i];
         hki_tape_input *input = &node->inputs[i];
@@ -128,11 +130,11 @@ static void record_call(const hki_call *call, hk_array *output, hk_array *saved)
         }
         input->shape = x->shape;
         input->dtype = x->dtype;
-        if (keep_inputs)
+        if (reads >> i & 1)
             hki_tape_keep(&input->kept, &input->watch, hk_array_retain(x));
     }
     if (node->kind == HKI_TAPE_CALL) {
-        if (op->grad_keep & HKI_KEEP_OUTPUT)
+        if (reads & HKI_READS_OUTPUT)
             hki_tape_keep(&node->output, &node->output_watch, keep_value(output));
         node->saved = saved ? hk_array_retain(saved) : NULL;
     }

@@ -1,7 +1,6 @@
 /* The gradient of a view: its share of the gradient of what it views, zero elsewhere. */
 #include "autograd/tape.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Where the elements of a gradient belong. */
@@ -77,30 +76,10 @@ static int64_t span(const hk_dims *shape, const int64_t *strides, int64_t *befor
     return above - below + 1;
 }
 
-/* An axis whose steps may lead to places that others reach too, as those of windows do; -1: there is none. */
-static int overlapping_axis(const share *view)
-{
-    int64_t reach = 0;
-    bool seen[HK_MAX_NDIM] = {false};
-    for (int done = 0; done < view->shape.ndim; done++) {
-        int next = -1;
-        for (int i = 0; i < view->shape.ndim; i++)
-            if (!seen[i] && (next < 0 || llabs(view->strides[i]) < llabs(view->strides[next])))
-                next = i;
-        seen[next] = true;
-        if (view->shape.dims[next] == 1)
-            continue;
-        if (llabs(view->strides[next]) <= reach)
-            return next;
-        reach += (view->shape.dims[next] - 1) * llabs(view->strides[next]);
-    }
-    return -1;
-}
-
 /* Adds dy to what the view shows of the base, place by place along axes that overlap. */
 static void add_share(hk_array *base, share view, hk_array *dy, bool is_zero)
 {
-    int axis = overlapping_axis(&view);
+    int axis = hki_dims_overlapping_axis(&view.shape, view.strides);
     if (axis < 0) {
         hk_array *part = hki_array_view(base, view.shape, view.strides, base->offset + view.offset);
         if (is_zero)
@@ -116,7 +95,7 @@ static void add_share(hk_array *base, share view, hk_array *dy, bool is_zero)
     int64_t count = view.shape.dims[axis];
     view.shape.dims[axis] = 1;
     for (int64_t i = 0; i < count; i++, view.offset += view.strides[axis])
-        add_share(base, view, hk_slice(dy, axis, i, i + 1), false);
+        add_share(base, view, (hk_slice)(dy, axis, i, i + 1), false);
 }
 
 void hki_view_backward(const hki_tape_node *node, hk_array *dy)

@@ -152,8 +152,14 @@ static inline void hki_call_set_inputs(hki_call *call, hk_array *const *arrays, 
 /* From infer: the call cannot be made. Returns false. The message names argument, value and remedy. */
 bool hki_call_refuse(hki_call *call, hk_code code, const char *format, ...) HK_PRINTF(3, 4);
 
-/* From infer: false, after hki_call_refuse, when input 0, x, does not have the axis. */
-bool hki_call_check_axis(hki_call *call, int64_t axis);
+/* From infer: makes *axis, which the option `name` names, count from the front. False, after hki_call_refuse, where none of so
+ * many axes, mostly those of input 0, x, is meant. */
+bool hki_call_take_axis(hki_call *call, const char *name, int64_t *axis, int ndim);
+/* The same of the option axis for an axis of x, without telling which it is. */
+static inline bool hki_call_check_axis(hki_call *call, int64_t axis)
+{
+    return hki_call_take_axis(call, "axis", &axis, call->inputs[0]->shape.ndim);
+}
 
 /* How a call is cut: a pure function of operator, shapes and dtypes. Zeroed before op->plan. */
 typedef struct hki_plan {
@@ -205,19 +211,20 @@ typedef enum hki_split {
 
 /* ---- gradients --------------------------------------------------------------------------------------- */
 
-/* What a tape node keeps for backward. */
-typedef enum hki_grad_keep { HKI_KEEP_INPUTS = 1, HKI_KEEP_OUTPUT = 2 } hki_grad_keep;
+/* What a gradient reads, in hk_op.grad_reads: bit i: input i; and */
+enum { HKI_READS_OUTPUT = 1 << 15 /* output 0 */ };
 
 typedef struct hki_grad_call {
     const hk_op *op;
     const void *options;
     int input_count;
-    hk_array *inputs[HKI_MAX_INPUTS]; /* NULL where op->grad_keep does not ask for them */
+    hk_array *inputs[HKI_MAX_INPUTS]; /* NULL where no gradient that is wanted reads them */
     hk_dims input_shape[HKI_MAX_INPUTS];
     hk_dtype input_dtype[HKI_MAX_INPUTS];
-    hk_array *output; /* output 0, NULL where op->grad_keep does not ask for it */
-    hk_array *saved;  /* output 1 where there is one */
-    hk_array *dy;     /* gradient of output 0 */
+    hki_device *input_device[HKI_MAX_INPUTS]; /* NULL where no gradient is wanted */
+    hk_array *output;                         /* output 0; the same */
+    hk_array *saved;                          /* output 1 where there is one */
+    hk_array *dy;                             /* gradient of output 0 */
     bool wanted[HKI_MAX_INPUTS];
     hk_array *dx[HKI_MAX_INPUTS]; /* set by op->grad where wanted; owned by the current scope */
 } hki_grad_call;
@@ -360,7 +367,9 @@ struct hk_op {
     hki_batch_kind (*batch)(hki_batch *batch);
     hki_fuse_role fuse;
     void (*grad)(hki_grad_call *call); /* NULL: no gradient */
-    unsigned grad_keep;
+    /* Of each input: what its gradient reads. The tape keeps that, if the gradient is wanted, and nothing else: it fails a
+     * gradient that reads what was overwritten. */
+    uint16_t grad_reads[HKI_MAX_INPUTS];
     unsigned no_grad_inputs; /* bit i: input i never has a gradient (indices, labels) */
     /* Conformance: the same on C-contiguous double arrays, written plainly. Inputs as doubles. */
     void (*reference)(const hki_call *call, const double *const *in, double *const *out);

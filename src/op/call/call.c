@@ -25,13 +25,19 @@ bool hki_call_refuse(hki_call *call, hk_code code, const char *format, ...)
     return false;
 }
 
-bool hki_call_check_axis(hki_call *call, int64_t axis)
+bool hki_call_take_axis(hki_call *call, const char *name, int64_t *axis, int ndim)
 {
-    const int ndim = call->inputs[0]->shape.ndim;
-    return hki_axis_exists(axis, ndim) ||
-           hki_call_refuse(call, HK_OUT_OF_RANGE,
-                           "axis is %lld; x has %d axes, so that it is in [%d, %d)",
-                           (long long)axis, ndim, -ndim, ndim);
+    char text[224];
+    if (hki_axis_exists(*axis, ndim)) {
+        *axis = hki_axis_from_front(*axis, ndim);
+        return true;
+    }
+    hki_shape_view_describe(call->inputs[0], text, sizeof text);
+    if (ndim == 0)
+        return hki_call_refuse(call, HK_OUT_OF_RANGE, "%s is %lld, but x, %s, has no axes", name,
+                               (long long)*axis, text);
+    return hki_call_refuse(call, HK_OUT_OF_RANGE, "%s is %lld, but must be from %d to %d: x is %s",
+                           name, (long long)*axis, -ndim, ndim - 1, text);
 }
 
 static void call_init(hki_call *call, const hk_op *op, hk_array *const *inputs, int input_count,
@@ -234,6 +240,17 @@ static __attribute__((noinline)) hk_array *composed(const hki_call *call)
     return hki_scope_add(result);
 }
 
+static __attribute__((noinline)) hk_array *joined(const hk_op *op, hk_array *const *inputs,
+                                                  int count, const void *options)
+{
+    hk_array *result;
+    {
+        HK_SCOPE;
+        result = hk_take(op->variadic(inputs, count, options));
+    }
+    return hki_scope_add(result);
+}
+
 hk_array *hki_op_call(const hk_op *op, hk_array *const *inputs, int input_count,
                       const void *options, hk_device device, hk_array **out_extra)
 {
@@ -241,7 +258,7 @@ hk_array *hki_op_call(const hk_op *op, hk_array *const *inputs, int input_count,
     uint64_t bytes;
     hk_array *output = NULL, *saved = NULL;
     if (op->variadic)
-        return op->variadic(inputs, input_count, options);
+        return joined(op, inputs, input_count, options);
     call_init(&call, op, inputs, input_count, options);
     HKI_HOLD(held);
     if (!has_input(&call))
@@ -390,7 +407,7 @@ void hki_op_call_into(const hk_op *op, hk_array *const *inputs, int input_count,
 {
     hki_call call;
     if (op->variadic) {
-        hk_array *result = op->variadic(inputs, input_count, options);
+        hk_array *result = joined(op, inputs, input_count, options);
         hki_op_call_into(&hki_op_copy, &result, 1, NULL, out);
         drop(result);
         return;

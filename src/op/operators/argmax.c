@@ -1,7 +1,7 @@
 /* Where the largest element along an axis is. */
 #include "op/operators/argmax.h"
 
-#include "array/axis.h"
+#include "op/operators/line.h"
 
 HKI_ARGUMENTS_TABLE(argmax, ARGMAX_ARGUMENTS)
 
@@ -108,8 +108,7 @@ static void argmax_reference(const hki_call *call, const double *const *in, doub
 
 static hki_batch_kind argmax_batch(hki_batch *batch)
 {
-    int ndim = batch->in[0]->shape.ndim;
-    return ndim > 0 && axis_of(batch->options, ndim) > 0 ? hki_batch_first(batch) : HKI_BATCH_NONE;
+    return hki_lines_batch(batch, ((const hki_argmax_options *)batch->options)->axis);
 }
 
 static const hki_sample argmax_samples[] = {

@@ -10,6 +10,7 @@ HKI_OPTIONS_TABLE(batch_norm, BATCH_NORM_OPTIONS)
 HKI_ARGUMENTS_TABLE(batch_norm_backward, BATCH_NORM_BACKWARD_ARGUMENTS)
 
 enum { X, GAMMA, BETA, MEAN, VARIANCE };          /* inputs */
+enum { READ = 1 << X | 1 << GAMMA };              /* by each gradient */
 enum { BACK_X, BACK_DY, BACK_GAMMA, BACK_SAVED }; /* inputs of the gradient */
 enum { STATISTICS = 3 };                          /* rows of what is saved */
 
@@ -130,7 +131,7 @@ static void backward_cpu(const hki_kernel_call *call, int64_t piece, int64_t beg
 static void forward_grad(hki_grad_call *call)
 {
     hk_array *const inputs[] = {call->inputs[X], call->dy, call->inputs[GAMMA], call->saved};
-    const hki_batch_norm_backward_options options = {.given = call->inputs[MEAN] != NULL};
+    const hki_batch_norm_backward_options options = {.given = call->input_shape[MEAN].ndim >= 0};
     hk_array *sums = NULL;
     hk_array *dx =
         hki_op_call(&hki_op_batch_norm_backward, inputs, 4, &options, (hk_device){NULL}, &sums);
@@ -296,7 +297,7 @@ const hk_op hki_op_batch_norm = {
     .plan = plan,
     .kernel = {[HKI_CPU] = forward_cpu},
     .grad = forward_grad,
-    .grad_keep = HKI_KEEP_INPUTS,
+    .grad_reads = {[X] = READ, [GAMMA] = READ, [BETA] = READ},
     .no_grad_inputs = 1u << MEAN | 1u << VARIANCE,
     .reference = forward_reference,
     .tolerance_f32 = 1e-5,

@@ -506,7 +506,7 @@ const hk_op hki_op_conv2d = {
     .fuse = HKI_FUSE_CONVOLUTION,
     .kernel = {[HKI_CPU] = forward_cpu},
     .grad = forward_grad,
-    .grad_keep = HKI_KEEP_INPUTS,
+    .grad_reads = {2, 1, 0},
     .reference = forward_reference,
     .tolerance_f32 = 1e-5,
 };

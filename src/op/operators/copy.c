@@ -150,7 +150,7 @@ static void cast_grad(hki_grad_call *call)
 
 static void to_device_grad(hki_grad_call *call)
 {
-    hk_device device = {call->inputs[0]->storage->device};
+    hk_device device = {call->input_device[0]};
     call->dx[0] = hki_op_call(&hki_op_to_device, &call->dy, 1, NULL, device, NULL);
 }
 
@@ -219,7 +219,6 @@ const hk_op hki_op_to_device = {
     .plan = plan,
     .kernel = {[HKI_CPU] = copy_kernel},
     .grad = to_device_grad,
-    .grad_keep = HKI_KEEP_INPUTS,
     .reference = copy_reference,
 };
 

@@ -40,10 +40,7 @@ static void plan(const hki_call *call, hki_plan *plan)
 
 static hki_batch_kind batch(hki_batch *batch)
 {
-    const int ndim = batch->in[0]->shape.ndim;
-    const int64_t axis = ((const line_options *)batch->options)->axis;
-    return ndim > 0 && hki_axis_from_front(axis, ndim) > 0 ? hki_batch_first(batch)
-                                                           : HKI_BATCH_NONE;
+    return hki_lines_batch(batch, ((const line_options *)batch->options)->axis);
 }
 
 #define ADD(a, x)      ((a) + (x))
@@ -207,7 +204,7 @@ static const hki_sample samples[] = {
     {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(5, 4)}, .options = AXIS(0)},
 };
 
-#define CUMULATIVE(op, of, gradient, keep, is_internal, why, formula_text, doc_text)               \
+#define CUMULATIVE(op, of, gradient, reads, is_internal, why, formula_text, doc_text)              \
     const hk_op hki_op_##op = {                                                                    \
         HKI_OP_NAMED(op),                                                                          \
         HKI_OP_SAMPLES(samples),                                                                   \
@@ -226,7 +223,7 @@ static const hki_sample samples[] = {
         .batch = batch,                                                                            \
         .kernel = {[HKI_CPU] = kernel},                                                            \
         .grad = gradient,                                                                          \
-        .grad_keep = keep,                                                                         \
+        .grad_reads = {reads},                                                                     \
         .no_grad_why = why,                                                                        \
         .reference = reference,                                                                    \
         .tolerance_f32 = 1e-5,                                                                     \
@@ -237,7 +234,7 @@ CUMULATIVE(
     cumulative_sum, sum, sum_grad, 0, false, NULL, "y[i] = sum of x[j] for j <= i",
     "Sums of all elements up to each along an axis. float32 is added up in double precision; "
     "integers and bool give int64, which wraps around.")
-CUMULATIVE(cumulative_prod, prod, prod_grad, HKI_KEEP_INPUTS | HKI_KEEP_OUTPUT, false, NULL,
+CUMULATIVE(cumulative_prod, prod, prod_grad, 1 | HKI_READS_OUTPUT, false, NULL,
            "y[i] = product of x[j] for j <= i",
            "Products of all elements up to each along an axis. float32 is multiplied in double "
            "precision; integers and bool give int64, which wraps around.")

@@ -40,7 +40,6 @@ bool hki_infer_same(hki_call *call)
     return true;
 }
 
-/* Broadcasts input `index` into out_shape[0]. */
 /* Apart, so that what goes well needs no room for texts. */
 static __attribute__((noinline)) bool refuse_broadcast(hki_call *call, int index)
 {
@@ -56,6 +55,7 @@ static __attribute__((noinline)) bool refuse_broadcast(hki_call *call, int index
         name, has, others);
 }
 
+/* Broadcasts input `index` into out_shape[0]. */
 static bool broadcast(hki_call *call, int index)
 {
     const hk_dims *shape = &call->inputs[index]->shape;
@@ -464,27 +464,27 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 #define WHY_GRADIENTS "it is the gradient of another operator"
 
 /* The gradient column: hk_op's fields, and row_data's. */
-#define GRAD_of(kept, ns, expression) .grad = grad_row, .grad_keep = KEEP_##kept
-#define GRAD_call(kept, op)           .grad = grad_row, .grad_keep = KEEP_##kept
+#define GRAD_of(kept, ns, expression) .grad = grad_row, .grad_reads = {READS_##kept}
+#define GRAD_call(kept, op)           .grad = grad_row, .grad_reads = {READS_##kept}
 #define GRAD_same()                   .grad = grad_row
 #define GRAD_zero()                   .grad = grad_row
-#define GRAD_two(x, y)                .grad = grad_row, .grad_keep = KEEP_OF_##x | KEEP_OF_##y
-#define GRAD_own(op, keep)            .grad = grad_##op, .grad_keep = KEEP_##keep
+#define GRAD_two(x, y)                .grad = grad_row, .grad_reads = {READS_OF_##x, READS_OF_##y}
+#define GRAD_own(op, reads)           .grad = grad_##op, .grad_reads = {READS_##reads}
 #define GRAD_none(why)                .no_grad_why = WHY_##why
 
-#define KEEP_none                        0
-#define KEEP_a                           HKI_KEEP_INPUTS
-#define KEEP_b                           HKI_KEEP_INPUTS
-#define KEEP_y                           HKI_KEEP_OUTPUT
-#define KEEP_ab                          HKI_KEEP_INPUTS
-#define KEEP_ay                          (HKI_KEEP_INPUTS | HKI_KEEP_OUTPUT)
-#define KEEP_by                          (HKI_KEEP_INPUTS | HKI_KEEP_OUTPUT)
-#define KEEP_nothing                     0
-#define KEEP_inputs                      HKI_KEEP_INPUTS
-#define KEEP_OF_of(kept, ns, expression) KEEP_##kept
-#define KEEP_OF_call(kept, op)           KEEP_##kept
-#define KEEP_OF_same()                   0
-#define KEEP_OF_zero()                   0
+#define READS_none                        0
+#define READS_a                           1
+#define READS_b                           2
+#define READS_y                           HKI_READS_OUTPUT
+#define READS_ab                          1 | 2
+#define READS_ay                          1 | HKI_READS_OUTPUT
+#define READS_by                          2 | HKI_READS_OUTPUT
+#define READS_nothing                     0
+#define READS_condition                   0, 1, 1
+#define READS_OF_of(kept, ns, expression) READS_##kept
+#define READS_OF_call(kept, op)           READS_##kept
+#define READS_OF_same()                   0
+#define READS_OF_zero()                   0
 
 #define GRADIENTS(...)                GRADIENTS_(__VA_ARGS__)
 #define GRADIENTS_(name, count, x, y) GRADIENTS_##count(name, x, y)

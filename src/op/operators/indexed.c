@@ -2,7 +2,7 @@
 #include "op/kernels/elementwise/elementwise.h"
 #include "op/operators/copy.h"
 #include "op/operators/fill.h"
-#include "op/operators/view_op.h"
+#include "op/operators/line.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -17,15 +17,13 @@ HKI_ARGUMENTS(index_select, ALONG_ARGUMENTS)
 /* The options of all three are alike. */
 static int axis_of(const void *options, int ndim)
 {
-    int64_t axis = ((const hki_index_select_options *)options)->axis;
-    return (int)(axis < 0 ? axis + ndim : axis);
+    return hki_axis_from_front(((const hki_index_select_options *)options)->axis, ndim);
 }
 
 static bool check_indices(hki_call *call)
 {
-    const hki_shape_view *x = call->inputs[0], *indices = call->inputs[1];
-    int64_t axis = ((const hki_index_select_options *)call->options)->axis;
-    if (!hki_check_axis(call, "axis", &axis, x->shape.ndim))
+    const hki_shape_view *indices = call->inputs[1];
+    if (!hki_call_check_axis(call, ((const hki_index_select_options *)call->options)->axis))
         return false;
     if (indices->dtype != HK_I32 && indices->dtype != HK_I64 && indices->dtype != HK_U8)
         return hki_call_refuse(call, HK_INVALID_ARGUMENT,
@@ -189,7 +187,7 @@ const hk_op hki_op_take_along_axis = {
     .plan = indexed_plan,
     .kernel = {[HKI_CPU] = take_along_kernel},
     .grad = take_along_grad,
-    .grad_keep = HKI_KEEP_INPUTS,
+    .grad_reads = {2},
     .no_grad_inputs = 1u << 1,
     .reference = take_along_reference,
 };
@@ -300,7 +298,7 @@ const hk_op hki_op_scatter_add = {
     .plan = scatter_plan,
     .kernel = {[HKI_CPU] = scatter_kernel},
     .grad = scatter_grad,
-    .grad_keep = HKI_KEEP_INPUTS,
+    .grad_reads = {0, 0, 2},
     .no_grad_inputs = 1u << 1,
     .reference = scatter_reference,
     .tolerance_f32 = 1e-5,
@@ -337,14 +335,11 @@ static hk_array *take_compose(const hki_call *call)
 static void take_reference(const hki_call *call, const double *const *in, double *const *out)
 {
     const hk_dims *shape = &call->inputs[0]->shape;
-    int axis = axis_of(call->options, shape->ndim);
-    int64_t inner = 1, size = 0, count = call->inputs[1]->shape.dims[0];
-    hki_dims_size(&call->out_shape[0], &size);
-    for (int i = axis + 1; i < shape->ndim; i++)
-        inner *= shape->dims[i];
-    for (int64_t i = 0; i < size; i++)
-        out[0][i] =
-            in[0][reference_place(shape, &call->out_shape[0], axis, i, in[1][i / inner % count])];
+    const int axis = axis_of(call->options, shape->ndim);
+    const hki_lines lines = hki_lines_of(shape->ndim, call->out_shape[0].dims, axis);
+    for (int64_t i = 0; i < lines.count * lines.size; i++)
+        out[0][i] = in[0][reference_place(shape, &call->out_shape[0], axis, i,
+                                          in[1][i / lines.inner % lines.size])];
 }
 
 static const hki_sample take_samples[] = {

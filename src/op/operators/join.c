@@ -2,7 +2,7 @@
 #include "op/operators/join.h"
 
 #include "op/call/call.h"
-#include "op/operators/view_op.h"
+#include "op/operators/line.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static bool concat_infer(hki_call *call)
 {
     int64_t axis = ((const hki_concat_few_options *)call->options)->axis;
     const hki_shape_view *first = call->inputs[0];
-    if (!hki_check_axis(call, "axis", &axis, first->shape.ndim))
+    if (!hki_call_take_axis(call, "axis", &axis, first->shape.ndim))
         return false;
     call->out_shape[0] = first->shape;
     call->out_dtype[0] = first->dtype;
@@ -59,8 +59,9 @@ static bool concat_infer(hki_call *call)
 
 static hk_array *concat_compose(const hki_call *call)
 {
-    int64_t axis = ((const hki_concat_few_options *)call->options)->axis, begin = 0;
-    axis += axis < 0 ? call->out_shape[0].ndim : 0;
+    const int axis = hki_axis_from_front(((const hki_concat_few_options *)call->options)->axis,
+                                         call->out_shape[0].ndim);
+    int64_t begin = 0;
     hk_array *result = hki_array_create(call->device, call->out_shape[0], call->out_dtype[0]);
     for (int i = 0; i < call->input_count && !result->failed; i++) {
         hk_array *x = call->arrays[i];
@@ -69,7 +70,7 @@ static hk_array *concat_compose(const hki_call *call)
         int64_t size = x->shape.dims[axis];
         if (x->size > 0)
             hki_call_into_unasked(&hki_op_copy, "concat", x, NULL,
-                                  (hk_slice)(result, (int)axis, begin, begin + size));
+                                  (hk_slice)(result, axis, begin, begin + size));
         begin += size;
     }
     return result;
@@ -82,7 +83,7 @@ static void concat_grad(hki_grad_call *call)
         const hk_dims *shape = &call->input_shape[i];
         if (shape->ndim < 0)
             continue;
-        int64_t size = shape->dims[axis + (axis < 0 ? shape->ndim : 0)];
+        int64_t size = shape->dims[hki_axis_from_front(axis, shape->ndim)];
         if (call->wanted[i])
             call->dx[i] = (hk_slice)(call->dy, (int)axis, begin, begin + size);
         begin += size;
@@ -92,17 +93,15 @@ static void concat_grad(hki_grad_call *call)
 static void concat_reference(const hki_call *call, const double *const *in, double *const *out)
 {
     const hk_dims *shape = &call->out_shape[0];
-    int64_t axis = ((const hki_concat_few_options *)call->options)->axis, outer = 1, inner = 1;
-    axis += axis < 0 ? shape->ndim : 0;
-    for (int i = 0; i < shape->ndim; i++)
-        if (i != axis)
-            *(i < axis ? &outer : &inner) *= shape->dims[i];
+    const int64_t axis = ((const hki_concat_few_options *)call->options)->axis;
+    const hki_lines lines = hki_lines_of(shape->ndim, shape->dims, axis);
+    const int at = hki_axis_from_front(axis, shape->ndim);
     double *to = out[0];
-    for (int64_t row = 0; row < outer; row++)
+    for (int64_t row = 0; row < lines.count; row += lines.inner)
         for (int i = 0; i < call->input_count; i++) {
-            int64_t run = in[i] ? call->inputs[i]->shape.dims[axis] * inner : 0;
+            int64_t run = in[i] ? call->inputs[i]->shape.dims[at] * lines.inner : 0;
             for (int64_t j = 0; j < run; j++)
-                *to++ = in[i][row * run + j];
+                *to++ = in[i][row / lines.inner * run + j];
         }
 }
 
@@ -142,17 +141,19 @@ const hk_op hki_op_concat_few = {
 /* ---- any number of them ------------------------------------------------------------------------------ */
 
 /* On the tape all the same: gradients of it must fail, not stay as they were. */
-static hk_array *refused(const char *operation, hk_array *const *inputs, int count, hki_call *call)
+static hk_array *refused(const char *operation, hk_array *const *inputs, int count,
+                         const hki_call *why)
 {
     hk_array *failed =
-        hki_array_create_failed(NULL, operation, inputs, count, call->code, "%s", call->message);
-    hki_concat_few_options options = {0};
-    call->op = &hki_op_concat_few;
-    call->options = &options;
+        hki_array_create_failed(NULL, operation, inputs, count, why->code, "%s", why->message);
+    const hki_concat_few_options options = {0};
+    hki_call call = *why;
+    call.op = &hki_op_concat_few;
+    call.options = &options;
     for (int first = 0; hki_op_record && first < count; first += HKI_MAX_INPUTS) {
-        hki_call_set_inputs(call, inputs + first,
+        hki_call_set_inputs(&call, inputs + first,
                             count - first < HKI_MAX_INPUTS ? count - first : HKI_MAX_INPUTS);
-        hki_op_record(call, failed, NULL);
+        hki_op_record(&call, failed, NULL);
     }
     return failed;
 }
@@ -169,7 +170,7 @@ static bool check_parts(hki_call *call, hk_array *const *inputs, int count, int6
             return hki_call_refuse(call, HK_INVALID_ARGUMENT, "array %d has failed", i);
     }
     call->inputs[0] = &inputs[0]->view;
-    if (!hki_check_axis(call, "axis", &axis, inputs[0]->shape.ndim))
+    if (!hki_call_take_axis(call, "axis", &axis, inputs[0]->shape.ndim))
         return false;
     for (int i = 1; i < count; i++)
         if (!check_part(call, &inputs[0]->view, &inputs[i]->view, i, axis))
@@ -202,12 +203,7 @@ hk_array *hki_concat(hk_array *const *inputs, int count, int64_t axis)
     hki_call call = {.code = HK_OK};
     if (!check_parts(&call, inputs, count, axis))
         return refused("concat", inputs, inputs ? count : 0, &call);
-    hk_array *result;
-    {
-        HK_SCOPE;
-        result = hk_take(join(inputs, count, &options));
-    }
-    return hki_scope_add(result);
+    return join(inputs, count, &options);
 }
 
 #define JOIN_ARGUMENTS(F, op) F(op, INT, axis, "", "a negative one counts from the last")
@@ -223,20 +219,19 @@ static hk_array *concat_all(hk_array *const *inputs, int count, const void *opti
 static hk_array *stack_all(hk_array *const *inputs, int count, const void *options)
 {
     int64_t axis = ((const hki_stack_options *)options)->axis;
-    hk_array *result;
     if (!inputs || count < 1)
         return hki_concat(inputs, count, axis);
     hk_array **parts = malloc((size_t)count * sizeof(hk_array *));
-    if (!parts)
-        return hki_array_no_memory();
-    {
-        HK_SCOPE;
-        for (int i = 0; i < count; i++)
-            parts[i] = inputs[i] ? hki_op_call1(&hki_op_expand_dims, inputs[i], &axis) : NULL;
-        result = hk_take(hki_concat(parts, count, axis));
+    if (!parts) {
+        hki_call call = {.code = HK_OK};
+        hki_call_refuse(&call, HK_OUT_OF_MEMORY, "out of host memory");
+        return refused("stack", inputs, count, &call);
     }
+    for (int i = 0; i < count; i++)
+        parts[i] = inputs[i] ? hki_op_call1(&hki_op_expand_dims, inputs[i], &axis) : NULL;
+    hk_array *result = hki_concat(parts, count, axis);
     free(parts);
-    return hki_scope_add(result);
+    return result;
 }
 
 const hk_op hki_op_concat = {

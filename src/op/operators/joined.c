@@ -1,6 +1,7 @@
 /* roll, repeat, tile, pad: made of views and joins. */
 #include "op/operators/fill.h"
 #include "op/operators/join.h"
+#include "op/operators/line.h"
 #include "op/operators/reshape.h"
 #include "op/operators/view_op.h"
 
@@ -15,7 +16,7 @@
 static bool infer_axis(hki_call *call, int64_t axis, int64_t factor)
 {
     const hki_shape_view *x = call->inputs[0];
-    if (!hki_check_axis(call, "axis", &axis, x->shape.ndim))
+    if (!hki_call_take_axis(call, "axis", &axis, x->shape.ndim))
         return false;
     call->out_shape[0] = x->shape;
     call->out_dtype[0] = x->dtype;
@@ -36,17 +37,14 @@ static void refer(const hki_call *call, int64_t axis, source_fn source, const do
                   double *out)
 {
     const hk_dims *shape = &call->inputs[0]->shape;
-    int64_t outer = 1, inner = 1;
-    axis += axis < 0 ? shape->ndim : 0;
-    for (int i = 0; i < shape->ndim; i++)
-        if (i != axis)
-            *(i < axis ? &outer : &inner) *= shape->dims[i];
-    int64_t size = shape->dims[axis], out_size = call->out_shape[0].dims[axis];
-    for (int64_t i = 0; i < outer * out_size; i++) {
-        int64_t from = source(call->options, i % out_size, size, out_size);
-        for (int64_t j = 0; j < inner; j++)
-            out[i * inner + j] = in[(i / out_size * size + from) * inner + j];
-    }
+    const hki_lines from = hki_lines_of(shape->ndim, shape->dims, axis),
+                    to = hki_lines_of(shape->ndim, call->out_shape[0].dims, axis);
+    for (int64_t line = 0; line < to.count; line++)
+        for (int64_t i = 0; i < to.size; i++) {
+            const int64_t index = source(call->options, i, from.size, to.size);
+            out[hki_lines_at(&to, line) + i * to.inner] =
+                in[hki_lines_at(&from, line) + index * from.inner];
+        }
 }
 
 #define OPERATOR(op, text)                                                                         \
@@ -78,7 +76,7 @@ static hk_array *roll_compose(const hki_call *call)
 {
     const hki_roll_options *o = call->options;
     hk_array *x = call->arrays[0];
-    int axis = (int)(o->axis + (o->axis < 0 ? x->shape.ndim : 0));
+    const int axis = hki_axis_from_front(o->axis, x->shape.ndim);
     int64_t size = x->shape.dims[axis], cut = size ? o->shift % size : 0;
     cut = cut > 0 ? size - cut : -cut;
     return hki_concat(
@@ -130,11 +128,10 @@ static hk_array *stretch(const hki_call *call, bool behind)
 {
     const hki_repeat_options *o = call->options;
     hk_array *x = call->arrays[0];
-    int axis = (int)(o->axis + (o->axis < 0 ? x->shape.ndim : 0));
+    const int axis = hki_axis_from_front(o->axis, x->shape.ndim);
     hki_layout layout = {.shape = {.ndim = 3, .dims = {1, x->shape.dims[axis], 1}}};
     for (int i = 0; i < x->shape.ndim; i++)
-        if (i != axis)
-            layout.shape.dims[i < axis ? 0 : 2] *= x->shape.dims[i];
+        layout.shape.dims[i < axis ? 0 : 2] *= i != axis ? x->shape.dims[i] : 1;
     hki_reshape_options lines = {.shape = layout.shape}, back = {.shape = call->out_shape[0]};
     hki_layout_insert(&layout, 1 + behind, 1, 0);
     hki_reshape_options apart = {.shape = layout.shape};
@@ -192,24 +189,23 @@ OPERATOR(tile, "x several times, one behind the other along an axis.");
 
 /* ---- pad ---------------------------------------------------------------------------------------------- */
 
-enum { CONSTANT, EDGE, REFLECT, WRAP };
-
 #define PAD_ARGUMENTS(F, op)                                                                       \
     F(op, INT, axis, "", "a negative one counts from the last")                                    \
     F(op, INT2, width, "", "entries added in front and behind")                                    \
-    F(op, INT, mode, "", "0: value; 1: the edge; 2: reflected at the edge; 3: wrapped around")     \
-    F(op, F64, value, "", "what is added in mode 0")
+    F(op, INT, mode, "", "an hk_pad_mode")                                                         \
+    F(op, F64, value, "", "what HK_PAD_CONSTANT adds")
 HKI_ARGUMENTS(pad, PAD_ARGUMENTS)
 
 static bool pad_infer(hki_call *call)
 {
     const hki_pad_options *o = call->options;
     int64_t axis = o->axis, *size;
-    if (!infer_axis(call, axis, 1) || !hki_check_axis(call, "axis", &axis, call->out_shape[0].ndim))
+    if (!infer_axis(call, axis, 1) ||
+        !hki_call_take_axis(call, "axis", &axis, call->out_shape[0].ndim))
         return false;
-    if (o->mode < CONSTANT || o->mode > WRAP)
-        return hki_call_refuse(call, HK_OUT_OF_RANGE, "mode is %" PRId64 ", but must be 0 to 3",
-                               o->mode);
+    if (o->mode < HK_PAD_CONSTANT || o->mode > HK_PAD_WRAP)
+        return hki_call_refuse(call, HK_OUT_OF_RANGE,
+                               "mode is %" PRId64 ", but must be an hk_pad_mode, 0 to 3", o->mode);
     size = &call->out_shape[0].dims[axis];
     const int64_t limits[] = {INT64_MAX >> 2, *size ? INT64_MAX >> 2 : 0, *size - 1, *size};
     for (int i = 0; i < 2; i++)
@@ -220,7 +216,7 @@ static bool pad_infer(hki_call *call)
                 " entries, so that in mode %" PRId64 " it must be from 0 to %" PRId64,
                 i, o->width[i], axis, *size, o->mode, limits[o->mode] > 0 ? limits[o->mode] : 0);
     uint64_t element;
-    if (o->mode == CONSTANT && !hki_dtype_store(call->out_dtype[0], &element, o->value))
+    if (o->mode == HK_PAD_CONSTANT && !hki_dtype_store(call->out_dtype[0], &element, o->value))
         return hki_call_refuse(call, HK_INVALID_ARGUMENT, "value is %g, but %s has no such value",
                                o->value, hk_dtype_name(call->out_dtype[0]));
     *size += o->width[0] + o->width[1];
@@ -237,23 +233,25 @@ static hk_array *padding(const hki_call *call, int axis, bool behind)
     shape.dims[axis] = width;
     if (width == 0)
         return (hk_slice)(x, axis, 0, 0);
-    if (o->mode == CONSTANT) {
+    if (o->mode == HK_PAD_CONSTANT) {
         hki_full_options full = {.shape = shape, .value = o->value, .dtype = x->dtype};
         return hki_op_call(&hki_op_full, NULL, 0, &full, (hk_device){call->device}, NULL);
     }
-    int64_t begin = o->mode == WRAP ? (behind ? 0 : size - width) : behind ? size - 1 - width : 1;
-    if (o->mode == EDGE)
+    int64_t begin = o->mode == HK_PAD_WRAP ? (behind ? 0 : size - width)
+                    : behind               ? size - 1 - width
+                                           : 1;
+    if (o->mode == HK_PAD_EDGE)
         return (hk_broadcast_to)((hk_slice)(x, axis, behind ? size - 1 : 0, behind ? size : 1),
                                  shape);
     x = (hk_slice)(x, axis, begin, begin + width);
-    return o->mode == WRAP ? x : hki_op_call1(&hki_op_flip, x, &(int64_t){axis});
+    return o->mode == HK_PAD_WRAP ? x : hki_op_call1(&hki_op_flip, x, &(int64_t){axis});
 }
 
 static hk_array *pad_compose(const hki_call *call)
 {
     const hki_pad_options *o = call->options;
     hk_array *x = call->arrays[0];
-    int axis = (int)(o->axis + (o->axis < 0 ? x->shape.ndim : 0));
+    const int axis = hki_axis_from_front(o->axis, x->shape.ndim);
     return hki_concat((hk_array *const[]){padding(call, axis, false), x, padding(call, axis, true)},
                       3, axis);
 }
@@ -262,31 +260,32 @@ static void pad_reference(const hki_call *call, const double *const *in, double 
 {
     const hki_pad_options *o = call->options;
     const hk_dims *shape = &call->inputs[0]->shape;
-    int64_t axis = o->axis + (o->axis < 0 ? shape->ndim : 0), size = shape->dims[axis];
-    int64_t padded = call->out_shape[0].dims[axis], inner = 1, count = 0;
-    hki_dims_size(&call->out_shape[0], &count);
-    for (int i = (int)axis + 1; i < shape->ndim; i++)
-        inner *= shape->dims[i];
-    for (int64_t i = 0; i < count; i++) {
-        int64_t row = i / inner / padded, at = i / inner % padded - o->width[0];
+    const hki_lines from = hki_lines_of(shape->ndim, shape->dims, o->axis),
+                    to = hki_lines_of(shape->ndim, call->out_shape[0].dims, o->axis);
+    const int64_t size = from.size;
+    for (int64_t i = 0; i < to.count * to.size; i++) {
+        int64_t row = i / to.inner / to.size, at = i / to.inner % to.size - o->width[0];
         bool inside = at >= 0 && at < size;
-        if (o->mode == EDGE)
+        if (o->mode == HK_PAD_EDGE)
             at = at < 0 ? 0 : at >= size ? size - 1 : at;
-        else if (o->mode == REFLECT)
+        else if (o->mode == HK_PAD_REFLECT)
             at = at < 0 ? -at : at >= size ? 2 * (size - 1) - at : at;
-        else if (o->mode == WRAP)
+        else if (o->mode == HK_PAD_WRAP)
             at = at < 0 ? at + size : at >= size ? at - size : at;
-        out[0][i] = o->mode == CONSTANT && !inside ? o->value
-                                                   : in[0][(row * size + at) * inner + i % inner];
+        out[0][i] = o->mode == HK_PAD_CONSTANT && !inside
+                        ? o->value
+                        : in[0][(row * size + at) * to.inner + i % to.inner];
     }
 }
 
 static const hki_sample pad_samples[] = {
-    {.inputs = {HKI_SHAPE(5)}, GIVEN(pad, 0, {2, 3}, CONSTANT, 1)},
-    {.inputs = {HKI_SHAPE(0)}, GIVEN(pad, 0, {2, 0}, CONSTANT, 1)},
-    {.inputs = {HKI_SHAPE(4, 3)}, GIVEN(pad, -1, {2, 5}, EDGE, 0)},
-    {.inputs = {HKI_SHAPE(4, 3)}, GIVEN(pad, 0, {3, 2}, REFLECT, 0)},
-    {.inputs = {HKI_SHAPE(4, 3)}, GIVEN(pad, 0, {4, 1}, WRAP, 0)},
-    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(2, 3, 4)}, GIVEN(pad, 1, {2, 2}, REFLECT, 0)},
+    {.inputs = {HKI_SHAPE(5)}, GIVEN(pad, 0, {2, 3}, HK_PAD_CONSTANT, 1)},
+    {.inputs = {HKI_SHAPE(0)}, GIVEN(pad, 0, {2, 0}, HK_PAD_CONSTANT, 1)},
+    {.inputs = {HKI_SHAPE(4, 3)}, GIVEN(pad, -1, {2, 5}, HK_PAD_EDGE, 0)},
+    {.inputs = {HKI_SHAPE(4, 3)}, GIVEN(pad, 0, {3, 2}, HK_PAD_REFLECT, 0)},
+    {.inputs = {HKI_SHAPE(4, 3)}, GIVEN(pad, 0, {4, 1}, HK_PAD_WRAP, 0)},
+    {.kind = HKI_SAMPLE_STRIDED,
+     .inputs = {HKI_SHAPE(2, 3, 4)},
+     GIVEN(pad, 1, {2, 2}, HK_PAD_REFLECT, 0)},
 };
-OPERATOR(pad, "x with entries added at both ends of an axis. Mode 2 does not repeat the edge.");
+OPERATOR(pad, "x with entries added at both ends of an axis.");

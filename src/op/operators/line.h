@@ -35,4 +35,12 @@ static inline int64_t hki_lines_beside(const hki_lines *lines, int64_t line, int
     return left < most ? left : most;
 }
 
+/* A batch may be cut where lines lie inside its samples. */
+static inline hki_batch_kind hki_lines_batch(hki_batch *batch, int64_t axis)
+{
+    const int ndim = batch->in[0]->shape.ndim;
+    return ndim > 0 && hki_axis_from_front(axis, ndim) > 0 ? hki_batch_first(batch)
+                                                           : HKI_BATCH_NONE;
+}
+
 #endif

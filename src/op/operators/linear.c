@@ -257,7 +257,7 @@ const hk_op hki_op_linear = {
     .fuse = HKI_FUSE_LAYER,
     .kernel = {[HKI_CPU] = linear_cpu},
     .grad = linear_grad,
-    .grad_keep = HKI_KEEP_INPUTS,
+    .grad_reads = {2, 1, 0},
     .reference = linear_reference,
     .tolerance_f32 = 1e-5,
 };

@@ -208,21 +208,24 @@ hk_array *hki_product_gradient(hk_array *a, hk_array *b, const hk_dims *shape, h
 static void matmul_grad(hki_grad_call *call)
 {
     hk_array *a = call->inputs[0], *b = call->inputs[1], *dy = call->dy;
-    const bool a_is_vector = a->shape.ndim == 1, b_is_vector = b->shape.ndim == 1;
+    hk_dims a_shape = call->input_shape[0], b_shape = call->input_shape[1];
+    const bool a_is_vector = a_shape.ndim == 1, b_is_vector = b_shape.ndim == 1;
     if (a_is_vector) {
-        a = with_axis(a, 0, true);
+        a_shape = (hk_dims){.ndim = 2, .dims = {1, a_shape.dims[0]}};
         dy = with_axis(dy, b_is_vector ? 0 : dy->shape.ndim - 1, true);
     }
     if (b_is_vector) {
-        b = with_axis(b, 1, true);
+        b_shape = (hk_dims){.ndim = 2, .dims = {b_shape.dims[0], 1}};
         dy = with_axis(dy, dy->shape.ndim, true);
     }
     if (call->wanted[0]) {
-        hk_array *da = hki_product_gradient(dy, swapped(b), &a->shape, a->dtype);
+        b = b_is_vector ? with_axis(b, 1, true) : b;
+        hk_array *da = hki_product_gradient(dy, swapped(b), &a_shape, call->input_dtype[0]);
         call->dx[0] = a_is_vector ? with_axis(da, 0, false) : da;
     }
     if (call->wanted[1]) {
-        hk_array *db = hki_product_gradient(swapped(a), dy, &b->shape, b->dtype);
+        a = a_is_vector ? with_axis(a, 0, true) : a;
+        hk_array *db = hki_product_gradient(swapped(a), dy, &b_shape, call->input_dtype[1]);
         call->dx[1] = b_is_vector ? with_axis(db, 1, false) : db;
     }
 }
@@ -329,7 +332,7 @@ const hk_op hki_op_matmul = {
     .fuse = HKI_FUSE_PRODUCT,
     .kernel = {[HKI_CPU] = matmul_cpu},
     .grad = matmul_grad,
-    .grad_keep = HKI_KEEP_INPUTS,
+    .grad_reads = {2, 1},
     .reference = matmul_reference,
     .tolerance_f32 = 1e-5,
 };

@@ -348,7 +348,7 @@ const hk_op hki_op_max_pool2d = {
     .fuse = HKI_FUSE_POOL_MAX,
     .kernel = {[HKI_CPU] = max_cpu},
     .grad = max_grad,
-    .grad_keep = HKI_KEEP_INPUTS,
+    .grad_reads = {1},
     .reference = max_reference,
 };
 

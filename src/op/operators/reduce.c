@@ -1,6 +1,7 @@
 /* The operators of reduce.def. Loops and their order are in reduce_kernel.c. */
 #include "op/operators/reduce.h"
 
+#include "base/text.h"
 #include "op/kernels/elementwise/elementwise.h"
 #include "op/kernels/reduce/reduce_kernel.h"
 
@@ -43,16 +44,15 @@ bool hki_reduce_mask(hki_call *call, const hki_sum_options *options, int ndim, u
     unsigned bits = 0;
     for (int i = 0; i < axes->ndim; i++) {
         int64_t axis = axes->dims[i];
-        if (!hki_axis_exists(axis, ndim))
-            return hki_call_refuse(call, HK_OUT_OF_RANGE,
-                                   "axes[%d] is %lld; the input has %d axes, so that an axis is in "
-                                   "[%d, %d)",
-                                   i, (long long)axis, ndim, -ndim, ndim);
-        unsigned bit = 1u << hki_axis_from_front(axis, ndim);
+        char name[16];
+        hki_format(name, sizeof name, "axes[%d]", i);
+        if (!hki_call_take_axis(call, name, &axis, ndim))
+            return false;
+        const unsigned bit = 1u << axis;
         if (bits & bit)
             return hki_call_refuse(call, HK_INVALID_ARGUMENT,
                                    "axes[%d] is %lld, an axis that stands in axes before", i,
-                                   (long long)axis);
+                                   (long long)axes->dims[i]);
         bits |= bit;
     }
     *mask = axes->ndim ? bits : (1u << ndim) - 1;
@@ -569,7 +569,7 @@ static const hki_sample truth_samples[] = {
 
 /* ---- the operators --------------------------------------------------------------------------------------- */
 
-#define REDUCTION(op, kind, on_gpus, finish_by, allowed, result, gradient, keep, batched,          \
+#define REDUCTION(op, kind, on_gpus, finish_by, allowed, result, gradient, reads, batched,         \
                   sample_list, tolerance, formula_text, doc_text)                                  \
     static const reduction op##_reduction = {HKI_REDUCE_##kind, FINISH_##finish_by,                \
                                              RESULT_##result};                                     \
@@ -590,7 +590,7 @@ static const hki_sample truth_samples[] = {
         .kernel = {[HKI_CPU] = reduce_cpu},                                                        \
         .join = reduce_join,                                                                       \
         .grad = gradient,                                                                          \
-        .grad_keep = keep,                                                                         \
+        .grad_reads = {reads},                                                                     \
         .no_grad_why = "its result does not vary smoothly",                                        \
         .reference = reduce_reference,                                                             \
         .tolerance_f32 = tolerance,                                                                \

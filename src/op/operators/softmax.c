@@ -175,8 +175,7 @@ static void softmax_reference(const hki_call *call, const double *const *in, dou
 
 static hki_batch_kind softmax_batch(hki_batch *batch)
 {
-    int ndim = batch->in[0]->shape.ndim;
-    return ndim > 0 && axis_of(batch->options, ndim) > 0 ? hki_batch_first(batch) : HKI_BATCH_NONE;
+    return hki_lines_batch(batch, ((const hki_softmax_options *)batch->options)->axis);
 }
 
 static const hki_sample softmax_samples[] = {
@@ -206,7 +205,7 @@ const hk_op hki_op_softmax = {
     .batch = softmax_batch,
     .kernel = {[HKI_CPU] = softmax_cpu},
     .grad = softmax_grad,
-    .grad_keep = HKI_KEEP_OUTPUT,
+    .grad_reads = {HKI_READS_OUTPUT},
     .reference = softmax_reference,
     .tolerance_f32 = 1e-6,
     .data = &softmax_variant,
@@ -227,7 +226,7 @@ const hk_op hki_op_log_softmax = {
     .batch = softmax_batch,
     .kernel = {[HKI_CPU] = softmax_cpu},
     .grad = log_softmax_grad,
-    .grad_keep = HKI_KEEP_OUTPUT,
+    .grad_reads = {HKI_READS_OUTPUT},
     .reference = softmax_reference,
     .tolerance_f32 = 1e-6,
     .data = &log_softmax_variant,

@@ -225,7 +225,7 @@ const hk_op hki_op_softmax_cross_entropy = {
     .batch = hki_batch_all,
     .kernel = {[HKI_CPU] = forward_cpu},
     .grad = forward_grad,
-    .grad_keep = HKI_KEEP_INPUTS,
+    .grad_reads = {1 | 2},
     .no_grad_inputs = 1u << 1,
     .reference = forward_reference,
     .tolerance_f32 = 1e-6,

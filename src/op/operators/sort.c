@@ -37,10 +37,7 @@ static void plan(const hki_call *call, hki_plan *plan)
 
 static hki_batch_kind batch(hki_batch *batch)
 {
-    const int ndim = batch->in[0]->shape.ndim;
-    const int64_t axis = ((const hki_sort_options *)batch->options)->axis;
-    return ndim > 0 && hki_axis_from_front(axis, ndim) > 0 ? hki_batch_first(batch)
-                                                           : HKI_BATCH_NONE;
+    return hki_lines_batch(batch, ((const hki_sort_options *)batch->options)->axis);
 }
 
 /* ---- one line -------------------------------------------------------------------------------------------- */

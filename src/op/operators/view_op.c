@@ -1,24 +1,7 @@
 /* From a layout to a view. */
 #include "op/operators/view_op.h"
 
-#include <inttypes.h>
 #include <string.h>
-
-bool hki_check_axis(hki_call *call, const char *name, int64_t *axis, int ndim)
-{
-    char text[256];
-    if (*axis >= -ndim && *axis < ndim) {
-        *axis += *axis < 0 ? ndim : 0;
-        return true;
-    }
-    hki_shape_view_describe(call->inputs[0], text, sizeof text);
-    if (ndim == 0)
-        return hki_call_refuse(call, HK_OUT_OF_RANGE, "%s is %" PRId64 ", but x, %s, has no axes",
-                               name, *axis, text);
-    return hki_call_refuse(call, HK_OUT_OF_RANGE,
-                           "%s is %" PRId64 ", but must be from %d to %d: x is %s", name, *axis,
-                           -ndim, ndim - 1, text);
-}
 
 void hki_layout_remove(hki_layout *out, int axis)
 {
@@ -63,7 +46,7 @@ hk_array *hki_view_compose(const hki_call *call)
     hk_array *x = call->arrays[0];
     find_layout(&again, call->inputs[0], &layout);
     hk_array *view = hki_array_view(x, layout.shape, layout.strides, x->offset + layout.offset);
-    if (layout.overlaps && view != hki_array_no_memory())
+    if (view != hki_array_no_memory() && hki_dims_may_overlap(&layout.shape, layout.strides))
         view->read_only = true;
     return view;
 }

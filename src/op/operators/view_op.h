@@ -8,7 +8,6 @@
 typedef struct hki_layout {
     hk_dims shape;
     int64_t strides[HK_MAX_NDIM], offset;
-    bool overlaps; /* some elements share memory, so that nobody may write into the view */
 } hki_layout;
 
 /* Begins with the layout of x, which *out holds. False after hki_call_refuse. */
@@ -22,8 +21,6 @@ bool hki_view_infer(hki_call *call);
 hk_array *hki_view_compose(const hki_call *call);
 void hki_view_reference(const hki_call *call, const double *const *in, double *const *out);
 
-/* Makes *axis, of an array or layout with so many axes, count from the front; false after hki_call_refuse. */
-bool hki_check_axis(hki_call *call, const char *name, int64_t *axis, int ndim);
 /* Removes an axis, or puts one of so many entries in front of `axis`. */
 void hki_layout_remove(hki_layout *out, int axis);
 void hki_layout_insert(hki_layout *out, int axis, int64_t dim, int64_t stride);

@@ -24,7 +24,7 @@ static bool layout_slice_step(hki_call *call, const hki_shape_view *x, hki_layou
 {
     const hki_slice_step_options *o = call->options;
     int64_t axis = o->axis;
-    if (!hki_check_axis(call, "axis", &axis, x->shape.ndim))
+    if (!hki_call_take_axis(call, "axis", &axis, x->shape.ndim))
         return false;
     const int64_t size = x->shape.dims[axis], step = o->step;
     if (step == 0 || step == INT64_MIN)
@@ -68,7 +68,7 @@ HKI_ARGUMENTS(flip, FLIP_ARGUMENTS)
 static bool layout_flip(hki_call *call, const hki_shape_view *x, hki_layout *out)
 {
     int64_t axis = ((const hki_flip_options *)call->options)->axis;
-    if (!hki_check_axis(call, "axis", &axis, x->shape.ndim))
+    if (!hki_call_take_axis(call, "axis", &axis, x->shape.ndim))
         return false;
     if (x->size > 0)
         out->offset = (x->shape.dims[axis] - 1) * x->strides[axis];
@@ -96,7 +96,7 @@ static bool layout_expand_dims(hki_call *call, const hki_shape_view *x, hki_layo
     if (x->shape.ndim == HK_MAX_NDIM)
         return hki_call_refuse(call, HK_INVALID_ARGUMENT,
                                "x has %d axes already, the most that there may be", HK_MAX_NDIM);
-    if (!hki_check_axis(call, "axis", &axis, x->shape.ndim + 1))
+    if (!hki_call_take_axis(call, "axis", &axis, x->shape.ndim + 1))
         return false;
     hki_layout_insert(out, (int)axis, 1, 1);
     return true;
@@ -116,7 +116,7 @@ HKI_ARGUMENTS(squeeze, SQUEEZE_ARGUMENTS)
 static bool layout_squeeze(hki_call *call, const hki_shape_view *x, hki_layout *out)
 {
     int64_t axis = ((const hki_squeeze_options *)call->options)->axis;
-    if (!hki_check_axis(call, "axis", &axis, x->shape.ndim))
+    if (!hki_call_take_axis(call, "axis", &axis, x->shape.ndim))
         return false;
     if (x->shape.dims[axis] != 1)
         return hki_call_refuse(call, HK_INVALID_ARGUMENT,
@@ -153,8 +153,8 @@ HKI_ARGUMENTS(moveaxis, MOVEAXIS_ARGUMENTS)
 static bool layout_swapaxes(hki_call *call, const hki_shape_view *x, hki_layout *out)
 {
     hki_swapaxes_options o = *(const hki_swapaxes_options *)call->options;
-    if (!hki_check_axis(call, "axis1", &o.axis1, x->shape.ndim) ||
-        !hki_check_axis(call, "axis2", &o.axis2, x->shape.ndim))
+    if (!hki_call_take_axis(call, "axis1", &o.axis1, x->shape.ndim) ||
+        !hki_call_take_axis(call, "axis2", &o.axis2, x->shape.ndim))
         return false;
     out->shape.dims[o.axis1] = x->shape.dims[o.axis2];
     out->strides[o.axis1] = x->strides[o.axis2];
@@ -166,8 +166,8 @@ static bool layout_swapaxes(hki_call *call, const hki_shape_view *x, hki_layout 
 static bool layout_moveaxis(hki_call *call, const hki_shape_view *x, hki_layout *out)
 {
     hki_moveaxis_options o = *(const hki_moveaxis_options *)call->options;
-    if (!hki_check_axis(call, "source", &o.source, x->shape.ndim) ||
-        !hki_check_axis(call, "destination", &o.destination, x->shape.ndim))
+    if (!hki_call_take_axis(call, "source", &o.source, x->shape.ndim) ||
+        !hki_call_take_axis(call, "destination", &o.destination, x->shape.ndim))
         return false;
     move_axis(out, (int)o.source, (int)o.destination);
     return true;
@@ -201,7 +201,7 @@ static bool layout_permute_dims(hki_call *call, const hki_shape_view *x, hki_lay
                                axes.ndim, x->shape.ndim);
     for (int i = 0; i < axes.ndim; i++) {
         int64_t axis = axes.dims[i];
-        if (!hki_check_axis(call, "one of axes", &axis, x->shape.ndim))
+        if (!hki_call_take_axis(call, "one of axes", &axis, x->shape.ndim))
             return false;
         if (seen & 1u << axis)
             return hki_call_refuse(call, HK_INVALID_ARGUMENT,
@@ -270,7 +270,7 @@ static bool layout_sliding_window(hki_call *call, const hki_shape_view *x, hki_l
 {
     const hki_sliding_window_options *o = call->options;
     int64_t axis = o->axis;
-    if (!hki_check_axis(call, "axis", &axis, x->shape.ndim))
+    if (!hki_call_take_axis(call, "axis", &axis, x->shape.ndim))
         return false;
     if (x->shape.ndim == HK_MAX_NDIM)
         return hki_call_refuse(call, HK_INVALID_ARGUMENT,
@@ -288,7 +288,6 @@ static bool layout_sliding_window(hki_call *call, const hki_shape_view *x, hki_l
     out->shape.dims[axis] = count;
     out->strides[axis] = count > 1 ? o->step * stride : stride;
     hki_layout_insert(out, out->shape.ndim, o->size, stride);
-    out->overlaps = count > 1 && o->step < o->size;
     return true;
 }
 
