@@ -110,8 +110,18 @@ void hki_storage_release_name(hki_storage *storage)
         hki_block_put(storage);
 }
 
-/* is_plain: the thread has no lock and is in no task, so that it may call what is the program's. */
-static void storage_free(hki_storage *storage, bool is_plain)
+/* by_handle: the last handle went, so that the thread has no lock; the program's function is not for tasks either. */
+static __attribute__((noinline)) void give_back_lent(hki_storage *storage, bool by_handle)
+{
+    if (!by_handle || hki_in_task()) {
+        hki_reaper_take(storage);
+        return;
+    }
+    storage->foreign.free(storage->foreign.context);
+    hki_storage_release_name(storage);
+}
+
+static void storage_free(hki_storage *storage, bool by_handle)
 {
     hki_runtime *runtime = storage->var.runtime;
     const bool is_lent = storage->is_foreign && storage->foreign.free && !is_forked(runtime);
@@ -132,13 +142,10 @@ static void storage_free(hki_storage *storage, bool is_plain)
     } else if (!runtime) {
         hki_runtime_release(storage->device->runtime);
     }
-    if (is_lent && !is_plain) {
-        hki_reaper_take(storage);
-        return;
-    }
     if (is_lent)
-        storage->foreign.free(storage->foreign.context);
-    hki_storage_release_name(storage);
+        give_back_lent(storage, by_handle);
+    else
+        hki_storage_release_name(storage);
 }
 
 /* The window of a runtime that is not alive is nobody's concern. */
@@ -163,7 +170,7 @@ void hki_storage_release_handle(hki_storage *storage)
     bool hand_over; /* the last handle goes, tasks go on */
     /* Ours, and nobody else's who could add to it. */
     if (is_nameless && old == ONE_HANDLE) {
-        storage_free(storage, !hki_in_task());
+        storage_free(storage, true);
         return;
     }
     do {
@@ -180,7 +187,7 @@ void hki_storage_release_handle(hki_storage *storage)
             hki_window_add(runtime, storage->bytes);
         hki_storage_release_use(storage);
     } else if (!new) {
-        storage_free(storage, !hki_in_task());
+        storage_free(storage, true);
     }
 }
 
