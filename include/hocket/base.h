@@ -24,19 +24,38 @@
 
 HK_BEGIN_DECLS
 
-/* Element types. Sizes in bytes: 4, 8, 4, 8, 1, 1, 2, 2. A bool is stored as 0 or 1. The halves, IEEE 754's binary16 and
- * bfloat16 (the upper half of a float), are for storing: they can be copied, cast and multiplied (hk_matmul, hk_linear:
- * sums and results are float32). */
-typedef enum hk_dtype { HK_F32, HK_F64, HK_I32, HK_I64, HK_U8, HK_BOOL, HK_F16, HK_BF16 } hk_dtype;
-enum { HK_DTYPE_COUNT = 8 };
+/* Element types: floats, signed and unsigned integers by their bits, and bool, of one byte, stored as 0 or 1. HK_F16 is IEEE
+ * 754's binary16, HK_BF16 bfloat16, the upper half of a float: what operators compute of these halves element by element or sum
+ * up is computed in float32 or wider and rounded once; hk_matmul and hk_linear give float32. Two arrays that meet element by element
+ * may have different dtypes of one kind: the result has the smallest dtype that holds both, by the promotion table of the
+ * array API standard (int8 and uint8 give int16); halves of both sorts give float32. */
+typedef enum hk_dtype {
+    HK_F32,
+    HK_F64,
+    HK_I32,
+    HK_I64,
+    HK_U8,
+    HK_BOOL,
+    HK_F16,
+    HK_BF16,
+    HK_I8,
+    HK_I16,
+    HK_U16,
+    HK_U32,
+    HK_U64
+} hk_dtype;
+enum { HK_DTYPE_COUNT = 13 };
 
 /* An array has at most this many axes. */
 enum { HK_MAX_NDIM = 8 };
 
 /* Bytes of one element; 0 for a value that is no dtype. */
 HK_API size_t hk_dtype_bytes(hk_dtype dtype);
-/* "float32", "float64", "int32", "int64", "uint8", "bool", "float16", "bfloat16"; "invalid" otherwise. Static text. */
+/* "float32", "int64", "uint8", "bool", "bfloat16" and so on; "invalid" for a value that is no dtype. Static text. */
 HK_API const char *hk_dtype_name(hk_dtype dtype);
+/* The dtype of what two arrays give element by element: see hk_dtype. False, with *result as it was, for dtypes of different
+ * kinds and where no integer dtype holds both (uint64 and one with a sign). */
+HK_API bool hk_dtype_promote(hk_dtype a, hk_dtype b, hk_dtype *result);
 
 /* A line of a program. `file` is borrowed and must live until the runtime ends (a string literal, or
  * interned text). */

@@ -94,12 +94,14 @@ static void test_broadcast(void)
 
 static void test_dtypes(void)
 {
-    static const size_t bytes[HK_DTYPE_COUNT] = {4, 8, 4, 8, 1, 1, 2, 2};
-    static const char *const names[HK_DTYPE_COUNT] = {"float32", "float64", "int32",   "int64",
-                                                      "uint8",   "bool",    "float16", "bfloat16"};
+    static const size_t bytes[HK_DTYPE_COUNT] = {4, 8, 4, 8, 1, 1, 2, 2, 1, 2, 2, 4, 8};
+    static const char *const names[HK_DTYPE_COUNT] = {
+        "float32",  "float64", "int32", "int64",  "uint8",  "bool",  "float16",
+        "bfloat16", "int8",    "int16", "uint16", "uint32", "uint64"};
     char element[8];
     for (int i = 0; i < HK_DTYPE_COUNT; i++) {
         CHECK_EQ_I64(hk_dtype_bytes((hk_dtype)i), bytes[i]);
+        CHECK_EQ_I64(hki_dtype_bytes((hk_dtype)i), bytes[i]);
         CHECK_STR(hk_dtype_name((hk_dtype)i), names[i]);
         CHECK(hki_dtype_store((hk_dtype)i, element, 1));
         CHECK(hki_dtype_load((hk_dtype)i, element) == 1);
@@ -117,7 +119,14 @@ static void test_dtypes(void)
     CHECK(!hki_dtype_store(HK_U8, element, 256) && !hki_dtype_store(HK_U8, element, -1));
     CHECK(hki_dtype_store(HK_BOOL, element, -0.5) && hki_dtype_load(HK_BOOL, element) == 1);
     CHECK(hki_dtype_store(HK_F32, element, 0.1) && hki_dtype_load(HK_F32, element) == (double)0.1f);
-    CHECK(!hki_dtype_store((hk_dtype)9, element, 1));
+    CHECK(hki_dtype_store(HK_I8, element, -128.9) && hki_dtype_load(HK_I8, element) == -128);
+    CHECK(!hki_dtype_store(HK_I8, element, 128) && !hki_dtype_store(HK_I8, element, -129));
+    CHECK(hki_dtype_store(HK_U32, element, 0x1p32 - 1) &&
+          !hki_dtype_store(HK_U32, element, 0x1p32));
+    CHECK(hki_dtype_store(HK_U64, element, 0x1p63) && hki_dtype_load(HK_U64, element) == 0x1p63);
+    CHECK(hki_dtype_load_integer(HK_U64, element) == INT64_MIN);
+    CHECK(!hki_dtype_store(HK_U64, element, 0x1p64) && !hki_dtype_store(HK_U64, element, -1));
+    CHECK(!hki_dtype_store((hk_dtype)HK_DTYPE_COUNT, element, 1));
 }
 
 int main(void)

@@ -1,85 +1,81 @@
 #include "array/array.h"
 #include "base/half.h"
+#include "base/integer_dtypes.h"
 
 #include <math.h>
 #include <string.h>
 
+#define LOAD(dtype, name, T, least, most)                                                          \
+    case dtype: {                                                                                  \
+        T value;                                                                                   \
+        memcpy(&value, element, sizeof value);                                                     \
+        return (RESULT)value;                                                                      \
+    }
+
 double hki_dtype_load(hk_dtype dtype, const void *element)
 {
-    union {
-        float f32;
-        double f64;
-        int32_t i32;
-        int64_t i64;
-        uint8_t u8;
-        uint16_t half;
-    } value;
-    memcpy(&value, element, hk_dtype_bytes(dtype));
+    uint16_t half;
     switch (dtype) {
-    case HK_F32:
-        return (double)value.f32;
-    case HK_F64:
-        return value.f64;
-    case HK_I32:
-        return value.i32;
-    case HK_I64:
-        return (double)value.i64;
-    case HK_U8:
-    case HK_BOOL:
-        return value.u8;
+#define RESULT double
+        LOAD(HK_F32, f32, float, , )
+        LOAD(HK_F64, f64, double, , )
+        LOAD(HK_BOOL, bool, uint8_t, , )
+        HKI_EACH_INTEGER(LOAD)
+#undef RESULT
     case HK_F16:
-        return (double)hki_f16_to_float(value.half);
     case HK_BF16:
-        return (double)hki_bf16_to_float(value.half);
+        memcpy(&half, element, sizeof half);
+        return (double)(dtype == HK_F16 ? hki_f16_to_float(half) : hki_bf16_to_float(half));
     }
     return NAN;
 }
 
+int64_t hki_dtype_load_integer(hk_dtype dtype, const void *element)
+{
+    switch (dtype) {
+#define RESULT int64_t
+        LOAD(HK_BOOL, bool, uint8_t, , )
+        HKI_EACH_INTEGER(LOAD)
+#undef RESULT
+    default:
+        return 0;
+    }
+}
+
+/* The least value less one, and the largest plus one, are exact in double, or as good: there is no double between. NaN is
+ * refused. */
+#define STORE(dtype, name, T, least, most)                                                         \
+    case dtype: {                                                                                  \
+        if (!(whole >= (double)(least) && whole < (double)((most) / 2 + 1) * 2))                   \
+            return false;                                                                          \
+        const T stored = (T)whole;                                                                 \
+        memcpy(element, &stored, sizeof stored);                                                   \
+        return true;                                                                               \
+    }
+
 bool hki_dtype_store(hk_dtype dtype, void *element, double value)
 {
-    union {
-        float f32;
-        double f64;
-        int32_t i32;
-        int64_t i64;
-        uint8_t u8;
-        uint16_t half;
-    } result;
-    double whole = trunc(value);
+    const double whole = trunc(value);
+    const float narrow = (float)value;
+    uint16_t half;
+    uint8_t truth;
     switch (dtype) {
+        HKI_EACH_INTEGER(STORE)
     case HK_F32:
-        result.f32 = (float)value;
-        break;
+        memcpy(element, &narrow, sizeof narrow);
+        return true;
     case HK_F64:
-        result.f64 = value;
-        break;
-    case HK_I32:
-        if (!(whole >= INT32_MIN && whole <= INT32_MAX)) /* NaN compares false */
-            return false;
-        result.i32 = (int32_t)whole;
-        break;
-    case HK_I64:
-        if (!(whole >= -0x1p63 && whole < 0x1p63))
-            return false;
-        result.i64 = (int64_t)whole;
-        break;
-    case HK_U8:
-        if (!(whole >= 0 && whole <= UINT8_MAX))
-            return false;
-        result.u8 = (uint8_t)whole;
-        break;
+        memcpy(element, &value, sizeof value);
+        return true;
     case HK_BOOL:
-        result.u8 = value != 0;
-        break;
+        truth = value != 0;
+        memcpy(element, &truth, sizeof truth);
+        return true;
     case HK_F16:
-        result.half = hki_f16_from_double(value);
-        break;
     case HK_BF16:
-        result.half = hki_bf16_from_double(value);
-        break;
-    default:
-        return false;
+        half = dtype == HK_F16 ? hki_f16_from_double(value) : hki_bf16_from_double(value);
+        memcpy(element, &half, sizeof half);
+        return true;
     }
-    memcpy(element, &result, hk_dtype_bytes(dtype));
-    return true;
+    return false;
 }

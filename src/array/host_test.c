@@ -124,7 +124,7 @@ static void test_scalar(void)
     CHECK(test_failed(hk_scalar(3e9, HK_I32, device), HK_OUT_OF_RANGE,
                       "value is 3e+09, which does not fit int32"));
     CHECK(test_failed(hk_scalar(NAN, HK_U8, device), HK_OUT_OF_RANGE, "value is nan"));
-    CHECK(test_failed(hk_scalar(1, (hk_dtype)9, device), HK_INVALID_ARGUMENT, "dtype is 9"));
+    CHECK(test_failed(hk_scalar(1, (hk_dtype)99, device), HK_INVALID_ARGUMENT, "dtype is 99"));
 }
 
 static void test_refused(void)

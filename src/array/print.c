@@ -104,17 +104,9 @@ typedef struct number_format {
 
 static int integer_text(hk_dtype dtype, const void *element, char *text)
 {
-    int64_t value = 0;
-    int32_t narrow;
-    if (dtype == HK_I64) {
-        memcpy(&value, element, sizeof value);
-    } else if (dtype == HK_I32) {
-        memcpy(&narrow, element, sizeof narrow);
-        value = narrow;
-    } else {
-        value = *(const uint8_t *)element;
-    }
-    return snprintf(text, NUMBER_BYTES, "%" PRId64, value);
+    const int64_t value = hki_dtype_load_integer(dtype, element);
+    return dtype == HK_U64 ? snprintf(text, NUMBER_BYTES, "%" PRIu64, (uint64_t)value)
+                           : snprintf(text, NUMBER_BYTES, "%" PRId64, value);
 }
 
 static int digits_of_exponent(int exponent)

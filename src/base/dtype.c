@@ -1,25 +1,26 @@
 /* What every room asks of a dtype: its size and its name. */
 #include <hocket/base.h>
 
-_Static_assert(HK_F32 == 0 && HK_F64 == 1 && HK_I32 == 2 && HK_I64 == 3 && HK_U8 == 4 &&
-                   HK_BOOL == 5 && HK_F16 == 6 && HK_BF16 == 7,
-               "hki_dtype_bytes has their sizes in this order");
-
 size_t hk_dtype_bytes(hk_dtype dtype)
 {
     switch (dtype) {
-    case HK_F32:
-    case HK_I32:
-        return 4;
-    case HK_F64:
-    case HK_I64:
-        return 8;
     case HK_U8:
+    case HK_I8:
     case HK_BOOL:
         return 1;
     case HK_F16:
     case HK_BF16:
+    case HK_I16:
+    case HK_U16:
         return 2;
+    case HK_F32:
+    case HK_I32:
+    case HK_U32:
+        return 4;
+    case HK_F64:
+    case HK_I64:
+    case HK_U64:
+        return 8;
     }
     return 0;
 }
@@ -29,7 +30,53 @@ const char *hk_dtype_name(hk_dtype dtype)
     static const char *const names[HK_DTYPE_COUNT] = {
         [HK_F32] = "float32", [HK_F64] = "float64", [HK_I32] = "int32",   [HK_I64] = "int64",
         [HK_U8] = "uint8",    [HK_BOOL] = "bool",   [HK_F16] = "float16", [HK_BF16] = "bfloat16",
+        [HK_I8] = "int8",     [HK_I16] = "int16",   [HK_U16] = "uint16",  [HK_U32] = "uint32",
+        [HK_U64] = "uint64",
     };
     size_t index = (size_t)dtype;
     return index < HK_DTYPE_COUNT ? names[index] : "invalid";
+}
+
+/* 0 for bool, 1 for integers, 2 for floats */
+static int kind_of(hk_dtype dtype)
+{
+    switch (dtype) {
+    case HK_BOOL:
+        return 0;
+    case HK_F16:
+    case HK_BF16:
+    case HK_F32:
+    case HK_F64:
+        return 2;
+    default:
+        return 1;
+    }
+}
+
+static bool is_unsigned(hk_dtype dtype)
+{
+    return dtype == HK_U8 || dtype == HK_U16 || dtype == HK_U32 || dtype == HK_U64;
+}
+
+bool hk_dtype_promote(hk_dtype a, hk_dtype b, hk_dtype *result)
+{
+    static const hk_dtype with_sign[] = {[1] = HK_I16, [2] = HK_I32, [4] = HK_I64};
+    const size_t a_bytes = hk_dtype_bytes(a), b_bytes = hk_dtype_bytes(b);
+    if (a_bytes == 0 || b_bytes == 0 || kind_of(a) != kind_of(b))
+        return false;
+    *result = a_bytes > b_bytes ? a : b;
+    if (a == b)
+        return true;
+    if (kind_of(a) == 2) {
+        if (a_bytes == b_bytes)
+            *result = HK_F32;
+        return true;
+    }
+    if (is_unsigned(a) == is_unsigned(b) || (a_bytes != b_bytes && !is_unsigned(*result)))
+        return true;
+    const size_t without_sign = is_unsigned(a) ? a_bytes : b_bytes;
+    if (without_sign == 8)
+        return false;
+    *result = with_sign[without_sign];
+    return true;
 }

@@ -71,6 +71,7 @@ SUMS(sum_f32, float)
 SUMS(sum_f64, double)
 SUMS(sum_u32, uint32_t)
 SUMS(sum_u64, uint64_t)
+SUMS(sum_u16, uint16_t)
 SUMS(sum_u8, uint8_t)
 
 void hki_sum_kernel(hk_dtype dtype, const void *const *in, int in_count, void *const *out,
@@ -91,11 +92,18 @@ void hki_sum_kernel(hk_dtype dtype, const void *const *in, int in_count, void *c
         sum_f64(in, in_count, out, out_count, size);
         break;
     case HK_I32:
+    case HK_U32:
         sum_u32(in, in_count, out, out_count, size);
         break;
     case HK_I64:
+    case HK_U64:
         sum_u64(in, in_count, out, out_count, size);
         break;
+    case HK_I16:
+    case HK_U16:
+        sum_u16(in, in_count, out, out_count, size);
+        break;
+    case HK_I8:
     case HK_U8:
     case HK_BOOL:
         sum_u8(in, in_count, out, out_count, size);

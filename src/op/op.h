@@ -64,11 +64,18 @@ typedef enum hki_op_id {
 /* Sets of dtypes. */
 enum {
     HKI_FLOATS = 1u << HK_F32 | 1u << HK_F64,
-    HKI_NUMBERS = HKI_FLOATS | 1u << HK_I32 | 1u << HK_I64 | 1u << HK_U8,
-    HKI_ALL_DTYPES = HKI_NUMBERS | 1u << HK_BOOL, /* but for the halves */
-    HKI_INTEGERS = HKI_NUMBERS & ~HKI_FLOATS,
+    HKI_HALVES = 1u << HK_F16 | 1u << HK_BF16,
+    HKI_REALS = HKI_FLOATS | HKI_HALVES,
+    HKI_INTEGERS = 1u << HK_I8 | 1u << HK_I16 | 1u << HK_I32 | 1u << HK_I64 | 1u << HK_U8 |
+                   1u << HK_U16 | 1u << HK_U32 | 1u << HK_U64,
+    HKI_NUMBERS = HKI_REALS | HKI_INTEGERS,
     HKI_BITS = HKI_INTEGERS | 1u << HK_BOOL,
-    HKI_HALVES = 1u << HK_F16 | 1u << HK_BF16
+    HKI_ALL_DTYPES = HKI_NUMBERS | 1u << HK_BOOL,
+    /* What GPUs have elementwise kernels, reductions and constants of. */
+    HKI_GPU_DTYPES = HKI_FLOATS | 1u << HK_I32 | 1u << HK_I64 | 1u << HK_U8 | 1u << HK_BOOL,
+    /* In hk_op.gpu_dtypes: any dtype, where inputs and result have the same one; results that are uint64. */
+    HKI_GPU_COPIES = 1 << 30,
+    HKI_GPU_SUMS = 1 << 29
 };
 
 /* ---- options --------------------------------------------------------------------------------------- */
@@ -344,6 +351,8 @@ struct hk_op {
     bool internal;    /* for gradients: not in the public header, nor in hk_call */
     bool
         host_only; /* no kernel for GPUs yet, or composed of such: there a call fails as unsupported */
+    unsigned
+        gpu_dtypes; /* of inputs and results that its kernel for GPUs takes; 0: HKI_GPU_DTYPES */
     bool (*infer)(hki_call *call);
     /* Optional: it takes any number of inputs, one at least, under the one name of its signature, and does all by calls of other
      * operators; of the rest of this structure only what describes it counts. */
@@ -381,6 +390,9 @@ struct hk_op {
     const char *no_grad_why; /* where grad is NULL: "its result does not vary smoothly" */
     const void *data;        /* for kernels and functions that several operators share */
 };
+
+/* The kernel for GPUs takes the dtypes of a call's inputs and results; else *lacks is one that it does not take. */
+bool hki_call_gpus_take(const hki_call *call, hk_dtype *lacks);
 
 /* It, or what it is composed of, has a gradient. */
 static inline bool hki_op_has_gradient(const hk_op *op)

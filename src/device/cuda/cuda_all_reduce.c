@@ -38,7 +38,8 @@ static struct {
 bool hki_cuda_has_all_reduce(hki_device *const *devices, int count, hk_dtype dtype)
 {
     unsigned seen = 0;
-    if (dtype == HK_BOOL || count < 2 || count > HKI_CUDA_MAX_GPUS)
+    if (dtype == HK_BOOL || dtype == HK_I16 || dtype == HK_U16 || count < 2 ||
+        count > HKI_CUDA_MAX_GPUS)
         return false;
     for (int i = 0; i < count; i++) {
         const hki_cuda_device *self = hki_cuda_device_of(devices[i]);
@@ -109,13 +110,13 @@ static ncclDataType_t type_of(hk_dtype dtype)
         return ncclInt32;
     case HK_I64:
         return ncclInt64;
-    case HK_U8:
-    case HK_BOOL:
-    case HK_F16: /* which are for storing */
-    case HK_BF16:
-        break;
+    case HK_U32:
+        return ncclUint32;
+    case HK_U64:
+        return ncclUint64;
+    default: /* of one byte */
+        return ncclUint8;
     }
-    return ncclUint8;
 }
 
 /* All GPUs' streams wait for what comes before the task in its own. */

@@ -74,7 +74,7 @@ static bool refuse_devices(hki_call *call, int index, const hki_device *first)
 
 static bool refuse_dtype(hki_call *call)
 {
-    char name[64], allowed[128] = "";
+    char name[64], allowed[192] = "";
     size_t used = 0;
     hki_op_input_name(call->op, 0, name, sizeof name);
     for (int i = 0; i < HK_DTYPE_COUNT; i++) {
@@ -150,11 +150,49 @@ static bool check_inputs(hki_call *call, hki_device *device)
     return true;
 }
 
+bool hki_call_gpus_take(const hki_call *call, hk_dtype *lacks)
+{
+    const unsigned taken = call->op->gpu_dtypes ? call->op->gpu_dtypes : (unsigned)HKI_GPU_DTYPES;
+    *lacks = call->out_dtype[0];
+    if (taken & HKI_GPU_COPIES && call->inputs[0]->dtype == *lacks)
+        return true;
+    const bool is_sum = taken & HKI_GPU_SUMS && *lacks == HK_U64;
+    for (int i = 0; (i == 0 && is_sum) || taken >> *lacks & 1; i++) {
+        if (i == call->input_count)
+            return true;
+        if (call->inputs[i])
+            *lacks = call->inputs[i]->dtype;
+    }
+    return false;
+}
+
+/* GPUs have kernels of fewer dtypes. */
+static __attribute__((noinline)) bool check_gpu(hki_call *call)
+{
+    const int count = call->input_count;
+    hk_dtype lacks;
+    if (!hki_call_gpus_take(call, &lacks))
+        return hki_call_refuse(call, HK_UNSUPPORTED,
+                               "%s has no kernel of %s for GPUs yet; hk_cast converts, and "
+                               "hk_to_device brings arrays to a CPU device",
+                               call->op->name, hk_dtype_name(lacks));
+    for (int i = 0; call->op->elementwise && i < count; i++) {
+        const hk_dtype dtype = call->inputs[i]->dtype, last = call->inputs[count - 1]->dtype;
+        if (dtype != last && dtype != HK_BOOL)
+            return hki_call_refuse(call, HK_UNSUPPORTED,
+                                   "inputs are %s and %s, which kernels for GPUs do not mix yet; "
+                                   "hk_cast converts",
+                                   hk_dtype_name(dtype), hk_dtype_name(last));
+    }
+    return true;
+}
+
 /* Infers and checks what comes out; *bytes of all outputs. */
 static bool infer(hki_call *call, uint64_t *bytes)
 {
     const hk_op *op = call->op;
-    if (!op->infer(call))
+    if (!op->infer(call) ||
+        (call->device->class->kernels == HKI_CUDA && !op->compose && !check_gpu(call)))
         return false;
     *bytes = 0;
     for (int i = 0; i == 0 || i < op->output_count; i++) {

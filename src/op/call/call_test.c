@@ -69,8 +69,8 @@ static void test_refusals(void)
     CHECK_STR(hk_status_inputs(hk_wait(hk_add(x, y))), "float32(2,3), float32(4,)");
     const hk_status *status = hk_wait(hk_add(x, y));
     CHECK_EQ_I64(hk_status_line(status), __LINE__ - 1);
-    CHECK(fails(hk_add(x, hk_ones(hk_shape(3), HK_F64, cpu(0))), HK_INVALID_ARGUMENT,
-                "x is float32 and y float64: inputs are not converted; use hk_cast"));
+    CHECK(fails(hk_add(x, hk_ones(hk_shape(3), HK_I32, cpu(0))), HK_INVALID_ARGUMENT,
+                "x is float32 and y int32: no dtype of one kind holds both; use hk_cast"));
     CHECK(fails(hk_add(x, hk_ones(hk_shape(3), HK_F32, cpu(1))), HK_INVALID_ARGUMENT,
                 "y is on cpu:1, the inputs before it on cpu:0"));
     CHECK(fails(hk_add(x, NULL), HK_INVALID_ARGUMENT, "y is NULL"));

@@ -167,6 +167,13 @@ static void assign(hk_array *to, hk_array *from, const char *operation)
     hki_call_into_unasked(&hki_op_assign, operation, from, &options, to);
 }
 
+/* GPUs convert fewer dtypes than hosts. */
+static bool is_converted_at(const hki_device *device, const hk_array *from, const hk_array *to)
+{
+    const unsigned taken = hki_op_assign.gpu_dtypes;
+    return device->class->kernels != HKI_CUDA || (taken >> from->dtype & taken >> to->dtype & 1);
+}
+
 void hki_transfer(hk_array *to, hk_array *from, const char *operation, unsigned flags)
 {
     HK_SCOPE;
@@ -178,10 +185,12 @@ void hki_transfer(hk_array *to, hk_array *from, const char *operation, unsigned 
     }
     hki_array_uncapturable(operation,
                            "it copies between memories that are not shared; do that outside");
-    if (!hk_is_contiguous(from) || from->dtype != to->dtype)
-        whole = hki_array_create(source, to->shape, to->dtype);
-    if (!hk_is_contiguous(to))
-        straight = hki_array_create(target, to->shape, to->dtype);
+    /* Converted before it is copied, if that can be. */
+    const hk_dtype dtype = is_converted_at(source, from, to) ? to->dtype : from->dtype;
+    if (!hk_is_contiguous(from) || from->dtype != dtype)
+        whole = hki_array_create(source, to->shape, dtype);
+    if (!hk_is_contiguous(to) || to->dtype != dtype)
+        straight = hki_array_create(target, to->shape, dtype);
     if (whole->failed || straight->failed) {
         fail_for_memory(to, from, operation);
         return;

@@ -211,6 +211,8 @@ static void cast_from(hki_cuda_stream *stream, const hki_cuda_path *path, hk_dty
     case HK_BF16:
         cast_to<From, bf16>(stream, path, fault);
         break;
+    default: /* refused at the call */
+        break;
     }
 }
 
@@ -239,6 +241,8 @@ void hki_cuda_launch_cast(hki_cuda_stream *stream, const hki_cuda_path *path, hk
         break;
     case HK_BF16:
         cast_from<bf16>(stream, path, to, fault);
+        break;
+    default: /* refused at the call */
         break;
     }
 }
@@ -287,6 +291,8 @@ void hki_cuda_launch_arange(hki_cuda_stream *stream, const hki_cuda_path *path, 
         break;
     case HK_BF16:
         launch_arange<bf16>(stream, path, start, step);
+        break;
+    default: /* refused at the call */
         break;
     }
 }

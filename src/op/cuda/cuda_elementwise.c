@@ -5,7 +5,6 @@
 #include "op/cuda/cuda_transpose.h"
 #include "op/element_text.h"
 #include "op/kernels/elementwise/elementwise.h"
-#include "op/operators/copy.h"
 #include "op/operators/fill.h"
 
 /* ---- parts ------------------------------------------------------------------------------------------------ */
@@ -53,7 +52,9 @@ static const char *refusal(const hki_kernel_call *call)
 #undef ROW
 #undef CHECKED
     default:
-        return hki_cast_refusal(call->out[0].dtype);
+        return call->out[0].dtype == HK_U8    ? "a value that uint8 does not have"
+               : call->out[0].dtype == HK_I32 ? "a value that int32 does not have"
+                                              : "a value that int64 does not have";
     }
 }
 

@@ -78,11 +78,9 @@ void hki_cuda_launch_random(hki_cuda_stream *stream, const hki_cuda_draw *draw, 
         launch<int64_t>(stream, draw, out, size);
         break;
     case HK_U8:
-    case HK_BOOL:
         launch<uint8_t>(stream, draw, out, size);
         break;
-    case HK_F16: /* which are for storing */
-    case HK_BF16:
+    default: /* refused at the call */
         break;
     }
 }

@@ -28,6 +28,7 @@ NUMBER(truth, int, unsigned, false, 0, 1)
 
 /* The functions of scalar_math.h by their argument's type. */
 #define F(name) function_##name
+#define I(name) hki_##name##_int
 #define FUNCTION_1(name)                                                                           \
     HKI_DEVICE float function_##name(float x)                                                      \
     {                                                                                              \

@@ -62,17 +62,22 @@ void hki_cuda_launch_sum(hki_cuda_stream *stream, const hki_cuda_buffers *buffer
         launch<double>(stream, buffers, size);
         break;
     case HK_I32:
+    case HK_U32:
         launch<uint32_t>(stream, buffers, size);
         break;
     case HK_I64:
+    case HK_U64:
         launch<uint64_t>(stream, buffers, size);
         break;
+    case HK_I16:
+    case HK_U16:
+        launch<uint16_t>(stream, buffers, size);
+        break;
+    case HK_I8:
     case HK_U8:
-    case HK_BOOL:
         launch<uint8_t>(stream, buffers, size);
         break;
-    case HK_F16: /* which are for storing */
-    case HK_BF16:
+    default: /* has no sum: all_reduce.c */
         break;
     }
 }

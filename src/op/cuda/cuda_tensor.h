@@ -15,10 +15,8 @@ typedef struct hki_cuda_tensor {
 
 static inline int hki_cuda_item_bytes(hk_dtype dtype)
 {
-    return dtype == HK_U8 || dtype == HK_BOOL    ? 1
-           : dtype == HK_F16 || dtype == HK_BF16 ? 2
-           : dtype == HK_F64 || dtype == HK_I64  ? 8
-                                                 : 4;
+    return (int)(UINT64_C(0x8422122118484) >> 4 * (unsigned)dtype &
+                 15); /* in the order of hk_dtype */
 }
 
 #endif

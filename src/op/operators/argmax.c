@@ -1,6 +1,8 @@
 /* Where the largest element along an axis is. */
 #include "op/operators/argmax.h"
 
+#include "base/half.h"
+#include "base/integer_dtypes.h"
 #include "op/operators/line.h"
 
 HKI_ARGUMENTS_TABLE(argmax, ARGMAX_ARGUMENTS)
@@ -38,32 +40,38 @@ static void argmax_plan(const hki_call *call, hki_plan *plan)
     plan->work_ns = 1.5 * (double)call->inputs[0]->size;
 }
 
-/* The first of the largest; the first NaN when there is one. */
-#define FIRST_LARGEST(name, T)                                                                     \
+/* The first of the largest; the first NaN when there is one. V: what elements of T are compared as. */
+#define FIRST_LARGEST(name, T, V, value_of)                                                        \
     static int64_t first_largest_##name(const void *data, int64_t offset, int64_t size,            \
                                         int64_t stride)                                            \
     {                                                                                              \
         const T *x = (const T *)data + offset;                                                     \
         int64_t best = 0;                                                                          \
         for (int64_t i = 1; i < size; i++) {                                                       \
-            T value = x[i * stride], largest = x[best * stride];                                   \
+            const V value = value_of(x[i * stride]), largest = value_of(x[best * stride]);         \
             if (value > largest || (value != value && largest == largest))                         \
                 best = i;                                                                          \
         }                                                                                          \
         return best;                                                                               \
     }
 
-FIRST_LARGEST(f32, float)
-FIRST_LARGEST(f64, double)
-FIRST_LARGEST(i32, int32_t)
-FIRST_LARGEST(i64, int64_t)
-FIRST_LARGEST(u8, uint8_t)
+#define SELF(x) (x)
+FIRST_LARGEST(f32, float, float, SELF)
+FIRST_LARGEST(f64, double, double, SELF)
+FIRST_LARGEST(f16, uint16_t, float, hki_f16_to_float)
+FIRST_LARGEST(bf16, uint16_t, float, hki_bf16_to_float)
+#define OF_INTEGERS(dtype, name, T, least, most) FIRST_LARGEST(name, T, T, SELF)
+HKI_EACH_INTEGER(OF_INTEGERS)
 
 typedef int64_t (*first_largest_fn)(const void *data, int64_t offset, int64_t size, int64_t stride);
 
+#define ENTRY(dtype, name, T, least, most) [dtype] = first_largest_##name,
 static const first_largest_fn first_largest[HK_DTYPE_COUNT] = {
-    [HK_F32] = first_largest_f32, [HK_F64] = first_largest_f64, [HK_I32] = first_largest_i32,
-    [HK_I64] = first_largest_i64, [HK_U8] = first_largest_u8,   [HK_BOOL] = first_largest_u8,
+    HKI_EACH_INTEGER(ENTRY)[HK_BOOL] = first_largest_u8,
+    [HK_F32] = first_largest_f32,
+    [HK_F64] = first_largest_f64,
+    [HK_F16] = first_largest_f16,
+    [HK_BF16] = first_largest_bf16,
 };
 
 static void argmax_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)

@@ -1,7 +1,7 @@
 /* copy, to_device, pin, cast and assign: the same values in other memory, or of another dtype. */
 #include "op/operators/copy.h"
 
-#include "base/half.h"
+#include "base/text.h"
 #include "op/kernels/elementwise/elementwise.h"
 
 #include <hocket/call.h>
@@ -9,73 +9,32 @@
 
 /* ---- loops --------------------------------------------------------------------------------------------- */
 
-#define AS_IT_IS(x) (x)
+enum { BLOCK = 256 };
 
-/* Stops at the first value x, read by `load` and computed as Wide, that `refuse` holds for. */
-#define CAST_LOOP(from_name, From, load, Wide, to_name, To, value, refuse)                         \
-    static int64_t cast_##from_name##_##to_name(const hki_run *run)                                \
-    {                                                                                              \
-        const int64_t n = run->n, in_step = run->in_step[0], out_step = run->out_step;             \
-        if (in_step == (int64_t)sizeof(From) && out_step == (int64_t)sizeof(To)) {                 \
-            const From *from = (const From *)run->in[0];                                           \
-            To *to = (To *)run->out;                                                               \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                const Wide x = (Wide)load(from[i]);                                                \
-                if (refuse)                                                                        \
-                    return i;                                                                      \
-                to[i] = (To)(value);                                                               \
-            }                                                                                      \
-            return -1;                                                                             \
-        }                                                                                          \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            const Wide x = (Wide)load(*(const From *)(run->in[0] + i * in_step));                  \
-            if (refuse)                                                                            \
-                return i;                                                                          \
-            *(To *)(run->out + i * out_step) = (To)(value);                                        \
-        }                                                                                          \
-        return -1;                                                                                 \
+typedef struct cast {
+    hki_load_fn load;
+    hki_store_fn store;
+    int64_t bytes;
+    bool is_wide; /* what is dense is stored from where it is */
+} cast;
+
+static int64_t cast_run(const hki_run *run)
+{
+    const cast *self = run->given;
+    _Alignas(64) char memory[BLOCK * 8];
+    for (int64_t begin = 0, n; begin < run->n; begin += n) {
+        const char *from = run->in[0] + begin * run->in_step[0];
+        n = run->n - begin < BLOCK ? run->n - begin : BLOCK;
+        const bool is_direct = self->is_wide && run->in_step[0] == self->bytes;
+        if (!is_direct)
+            self->load(n, from, run->in_step[0], memory);
+        const int64_t refused = self->store(n, is_direct ? from : memory,
+                                            run->out + begin * run->out_step, run->out_step);
+        if (refused >= 0)
+            return begin + refused;
     }
-
-#define CASTS_TO_REAL(name, From, load, Wide)                                                      \
-    CAST_LOOP(name, From, load, Wide, f32, float, x, false)                                        \
-    CAST_LOOP(name, From, load, Wide, f64, double, x, false)                                       \
-    CAST_LOOP(name, From, load, Wide, bool, uint8_t, x != 0, false)
-/* Rounded once: `narrow` makes a float that may be rounded again. */
-#define CASTS_TO_HALF(name, From, load, Wide, narrow)                                              \
-    CAST_LOOP(name, From, load, Wide, f16, uint16_t, hki_f16_from_float(narrow(x)), false)         \
-    CAST_LOOP(name, From, load, Wide, bf16, uint16_t, hki_bf16_from_float(narrow(x)), false)
-/* Written so that NaN is refused; the bounds are exact in double. */
-#define CASTS_FROM_REAL(name, From, load, Wide, narrow)                                            \
-    CASTS_TO_REAL(name, From, load, Wide)                                                          \
-    CASTS_TO_HALF(name, From, load, Wide, narrow)                                                  \
-    CAST_LOOP(name, From, load, double, i32, int32_t, x, !(x > -2147483649.0 && x < 0x1p31))       \
-    CAST_LOOP(name, From, load, double, i64, int64_t, x, !(x >= -0x1p63 && x < 0x1p63))            \
-    CAST_LOOP(name, From, load, double, u8, uint8_t, x, !(x > -1 && x < 256))
-#define CASTS_FROM_INTEGER(name, From, Narrow)                                                     \
-    CASTS_TO_REAL(name, From, AS_IT_IS, Narrow)                                                    \
-    CASTS_TO_HALF(name, From, AS_IT_IS, int64_t, hki_float_to_odd_i64)                             \
-    CAST_LOOP(name, From, AS_IT_IS, int64_t, i32, int32_t, x, x<INT32_MIN || x> INT32_MAX)         \
-    CAST_LOOP(name, From, AS_IT_IS, int64_t, i64, int64_t, x, false)                               \
-    CAST_LOOP(name, From, AS_IT_IS, int64_t, u8, uint8_t, x, x<0 || x> UINT8_MAX)
-
-CASTS_FROM_REAL(f32, float, AS_IT_IS, float, AS_IT_IS)
-CASTS_FROM_REAL(f64, double, AS_IT_IS, double, hki_float_to_odd)
-CASTS_FROM_REAL(f16, uint16_t, hki_f16_to_float, float, AS_IT_IS)
-CASTS_FROM_REAL(bf16, uint16_t, hki_bf16_to_float, float, AS_IT_IS)
-CASTS_FROM_INTEGER(i32, int32_t, int32_t)
-CASTS_FROM_INTEGER(i64, int64_t, int64_t)
-CASTS_FROM_INTEGER(u8, uint8_t, int32_t)
-
-#define CASTS(name)                                                                                \
-    {                                                                                              \
-        [HK_F32] = cast_##name##_f32, [HK_F64] = cast_##name##_f64, [HK_I32] = cast_##name##_i32,  \
-        [HK_I64] = cast_##name##_i64, [HK_U8] = cast_##name##_u8, [HK_BOOL] = cast_##name##_bool,  \
-        [HK_F16] = cast_##name##_f16, [HK_BF16] = cast_##name##_bf16                               \
-    }
-static const hki_loop_fn casts[HK_DTYPE_COUNT][HK_DTYPE_COUNT] = {
-    [HK_F32] = CASTS(f32), [HK_F64] = CASTS(f64), [HK_I32] = CASTS(i32), [HK_I64] = CASTS(i64),
-    [HK_U8] = CASTS(u8),   [HK_BOOL] = CASTS(u8), [HK_F16] = CASTS(f16), [HK_BF16] = CASTS(bf16),
-};
+    return -1;
+}
 
 static void copy_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
@@ -90,9 +49,16 @@ static void cast_kernel(const hki_kernel_call *call, int64_t piece, int64_t begi
         hki_copy_elements(call, begin, end);
         return;
     }
-    int64_t refused = hki_walk(call, begin, end, NULL, casts[from][to]);
+    const hk_dtype wide = hki_cast_wide_of(from);
+    const cast given = {.load = hki_load_of(from, wide),
+                        .store = hki_cast_of(wide, to),
+                        .bytes = (int64_t)hki_dtype_bytes(from),
+                        .is_wide = from == wide};
+    char text[64];
+    hki_format(text, sizeof text, "a value that %s does not have", hk_dtype_name(to));
+    int64_t refused = hki_walk(call, begin, end, &given, cast_run);
     if (refused >= 0)
-        hki_walk_fail(call, piece, refused, hki_cast_refusal(to));
+        hki_walk_fail(call, piece, refused, text);
 }
 
 /* ---- what the operators share ----------------------------------------------------------------------------- */
@@ -180,6 +146,12 @@ static const hki_sample cast_samples[] = {
     {.inputs = {HKI_SHAPE(37)}, TO(HK_BOOL)},
     {.inputs = {HKI_SHAPE(37)}, TO(HK_F16)},
     {.inputs = {HKI_SHAPE(37)}, TO(HK_BF16)},
+    {.inputs = {HKI_SHAPE(37)}, TO(HK_I8)},
+    {.inputs = {HKI_SHAPE(37)}, TO(HK_I16)},
+    {.inputs = {HKI_SHAPE(37)}, TO(HK_U16)},
+    {.inputs = {HKI_SHAPE(37)}, TO(HK_U32)},
+    {.inputs = {HKI_SHAPE(37)}, TO(HK_U64)},
+    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(5, 7)}, TO(HK_U64)},
     {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(5, 7)}, TO(HK_F16)},
     {.inputs = {HKI_SHAPE_0D}, TO(HK_F64)},
     {.inputs = {HKI_SHAPE(0)}, TO(HK_F64)},
@@ -192,8 +164,9 @@ const hk_op hki_op_copy = {
     HKI_OP_SAMPLES(copy_samples),
     .signature = "x",
     .doc = "The same values in new memory, C order.",
-    .dtypes = HKI_ALL_DTYPES | HKI_HALVES,
+    .dtypes = HKI_ALL_DTYPES,
     .elementwise = true,
+    .gpu_dtypes = HKI_ALL_DTYPES,
     .infer = hki_infer_same,
     .split = HKI_SPLIT_ELEMENTS,
     .plan = plan,
@@ -211,8 +184,9 @@ const hk_op hki_op_to_device = {
     .doc = "The same values on another device, C order; a view of x when it is there already. What "
            "comes "
            "from an accelerator to the host is in pinned memory, see hk_pin.",
-    .dtypes = HKI_ALL_DTYPES | HKI_HALVES,
+    .dtypes = HKI_ALL_DTYPES,
     .any_device = true,
+    .gpu_dtypes = HKI_ALL_DTYPES,
     .infer = hki_infer_same,
     .view = to_device_view,
     .split = HKI_SPLIT_ELEMENTS,
@@ -231,8 +205,9 @@ const hk_op hki_op_pin = {
            "at full speed, from other memory by way of a buffer. A view of x where it is pinned "
            "already, "
            "on an accelerator, and where there are no accelerators.",
-    .dtypes = HKI_ALL_DTYPES | HKI_HALVES,
+    .dtypes = HKI_ALL_DTYPES,
     .pinned = true,
+    .gpu_dtypes = HKI_ALL_DTYPES,
     .infer = hki_infer_same,
     .view = pin_view,
     .split = HKI_SPLIT_ELEMENTS,
@@ -254,7 +229,8 @@ const hk_op hki_op_cast = {
         "are rounded towards zero, and one that the dtype does not have, NaN included, fails the "
         "result. Floats are rounded to the nearest, ties to even, and to an infinity beyond the "
         "largest. To bool: whether the value is not 0.",
-    .dtypes = HKI_ALL_DTYPES | HKI_HALVES,
+    .dtypes = HKI_ALL_DTYPES,
+    .gpu_dtypes = HKI_GPU_DTYPES | HKI_HALVES | HKI_GPU_COPIES,
     .infer = cast_infer,
     .view = cast_view,
     .split = HKI_SPLIT_ELEMENTS,
@@ -272,10 +248,11 @@ const hk_op hki_op_assign = {
     HKI_OP_SAMPLES(cast_samples),
     .signature = "x",
     .doc = "For hk_assign: cast, from any device.",
-    .dtypes = HKI_ALL_DTYPES | HKI_HALVES,
+    .dtypes = HKI_ALL_DTYPES,
     .any_device = true,
     .elementwise = true,
     .internal = true,
+    .gpu_dtypes = HKI_GPU_DTYPES | HKI_HALVES | HKI_GPU_COPIES,
     .infer = cast_infer,
     .split = HKI_SPLIT_ELEMENTS,
     .plan = plan,

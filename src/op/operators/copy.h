@@ -8,14 +8,6 @@
 HKI_OPTIONS_STRUCT(cast, HKI_CAST_ARGUMENTS)
 HKI_OPTIONS_STRUCT(assign, HKI_CAST_ARGUMENTS)
 
-/* What is said of a value that an integer dtype does not have. */
-static inline const char *hki_cast_refusal(hk_dtype dtype)
-{
-    return dtype == HK_U8    ? "a value that uint8 does not have"
-           : dtype == HK_I32 ? "a value that int32 does not have"
-                             : "a value that int64 does not have";
-}
-
 /* Copies elements [begin, end) of output 0 from input 0, broadcast to it, of the same dtype. */
 void hki_copy_elements(const hki_kernel_call *call, int64_t begin, int64_t end);
 

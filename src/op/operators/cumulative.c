@@ -1,4 +1,5 @@
 /* Cumulative sums and products along an axis. */
+#include "base/half.h"
 #include "op/operators/line.h"
 
 #define CUMULATIVE_ARGUMENTS(F, op)                                                                \
@@ -22,9 +23,8 @@ typedef struct cumulation {
 static bool infer(hki_call *call)
 {
     const hki_shape_view *x = call->inputs[0];
-    const bool is_float = x->dtype == HK_F32 || x->dtype == HK_F64;
     call->out_shape[0] = x->shape;
-    call->out_dtype[0] = is_float ? x->dtype : HK_I64;
+    call->out_dtype[0] = hki_sum_dtype(x->dtype);
     return hki_call_check_axis(call, ((const line_options *)call->options)->axis);
 }
 
@@ -45,8 +45,9 @@ static hki_batch_kind batch(hki_batch *batch)
 
 #define ADD(a, x)      ((a) + (x))
 #define MULTIPLY(a, x) ((a) * (x))
-/* T elements, A what gathers them (integers wrap around), R those of the result; AT is where step j lies. */
-#define LOOP(name, T, A, R, START, STEP, AT)                                                       \
+#define SELF(x)        (x)
+/* T elements, A what gathers what value_of gives of them (integers wrap around), R those of the result; AT is where step j lies. */
+#define LOOP(name, T, A, R, value_of, result_of, START, STEP, AT)                                  \
     static void name(const void *from, void *to, int64_t size, int64_t inner, int64_t width)       \
     {                                                                                              \
         const T *x = from;                                                                         \
@@ -57,23 +58,40 @@ static hki_batch_kind batch(hki_batch *batch)
         for (int64_t j = 0; j < size; j++) {                                                       \
             const int64_t at = (AT)*inner;                                                         \
             for (int64_t i = 0; i < width; i++) {                                                  \
-                gathered[i] = STEP(gathered[i], (A)x[at + i]);                                     \
-                y[at + i] = (R)gathered[i];                                                        \
+                gathered[i] = STEP(gathered[i], (A)value_of(x[at + i]));                           \
+                y[at + i] = (R)result_of(gathered[i]);                                             \
             }                                                                                      \
         }                                                                                          \
     }
+#define INTEGER_LOOP(name, T, START, STEP, AT)                                                     \
+    LOOP(name, T, uint64_t, int64_t, SELF, SELF, START, STEP, AT)
 #define LOOPS(name, START, STEP, AT, IS_REVERSE)                                                   \
-    LOOP(name##_f32, float, double, float, START, STEP, AT)                                        \
-    LOOP(name##_f64, double, double, double, START, STEP, AT)                                      \
-    LOOP(name##_i32, int32_t, uint64_t, int64_t, START, STEP, AT)                                  \
-    LOOP(name##_i64, int64_t, uint64_t, int64_t, START, STEP, AT)                                  \
-    LOOP(name##_u8, uint8_t, uint64_t, int64_t, START, STEP, AT)                                   \
+    LOOP(name##_f32, float, double, float, SELF, SELF, START, STEP, AT)                            \
+    LOOP(name##_f64, double, double, double, SELF, SELF, START, STEP, AT)                          \
+    LOOP(name##_f16, uint16_t, double, uint16_t, hki_f16_to_float, hki_f16_from_double, START,     \
+         STEP, AT)                                                                                 \
+    LOOP(name##_bf16, uint16_t, double, uint16_t, hki_bf16_to_float, hki_bf16_from_double, START,  \
+         STEP, AT)                                                                                 \
+    INTEGER_LOOP(name##_i8, int8_t, START, STEP, AT)                                               \
+    INTEGER_LOOP(name##_i16, int16_t, START, STEP, AT)                                             \
+    INTEGER_LOOP(name##_i32, int32_t, START, STEP, AT)                                             \
+    INTEGER_LOOP(name##_i64, int64_t, START, STEP, AT)                                             \
+    INTEGER_LOOP(name##_u8, uint8_t, START, STEP, AT)                                              \
+    INTEGER_LOOP(name##_u16, uint16_t, START, STEP, AT)                                            \
+    INTEGER_LOOP(name##_u32, uint32_t, START, STEP, AT)                                            \
     static const cumulation name##_cumulation = {                                                  \
         .run = {[HK_F32] = name##_f32,                                                             \
                 [HK_F64] = name##_f64,                                                             \
+                [HK_F16] = name##_f16,                                                             \
+                [HK_BF16] = name##_bf16,                                                           \
+                [HK_I8] = name##_i8,                                                               \
+                [HK_I16] = name##_i16,                                                             \
                 [HK_I32] = name##_i32,                                                             \
                 [HK_I64] = name##_i64,                                                             \
                 [HK_U8] = name##_u8,                                                               \
+                [HK_U16] = name##_u16,                                                             \
+                [HK_U32] = name##_u32,                                                             \
+                [HK_U64] = name##_i64, /* the same bits */                                         \
                 [HK_BOOL] = name##_u8},                                                            \
         .is_product = START,                                                                       \
         .is_reverse = IS_REVERSE,                                                                  \

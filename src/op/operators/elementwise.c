@@ -1,6 +1,7 @@
 /* The operators of elementwise.def: what is the same for all, and the expansion of the rows. */
 #include "op/kernels/elementwise/elementwise.h"
 #include "op/kernels/elementwise/scalar_math.h"
+#include "op/operators/copy.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -64,17 +65,24 @@ static bool broadcast(hki_call *call, int index)
            refuse_broadcast(call, index);
 }
 
-static bool same_dtype(hki_call *call, int first, int index)
+static __attribute__((noinline)) bool refuse_dtypes(hki_call *call, int first, int index)
 {
-    hk_dtype expected = call->inputs[first]->dtype, dtype = call->inputs[index]->dtype;
-    if (dtype == expected)
-        return true;
     char first_name[64], name[64];
     hki_op_input_name(call->op, first, first_name, sizeof first_name);
     hki_op_input_name(call->op, index, name, sizeof name);
     return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                           "%s is %s and %s %s: inputs are not converted; use hk_cast", first_name,
-                           hk_dtype_name(expected), name, hk_dtype_name(dtype));
+                           "%s is %s and %s %s: no dtype of one kind holds both; use hk_cast",
+                           first_name, hk_dtype_name(call->inputs[first]->dtype), name,
+                           hk_dtype_name(call->inputs[index]->dtype));
+}
+
+/* The dtype of inputs 0 and more becomes one that holds input `index` too. `first`: of the inputs before, one of values. */
+static bool same_dtype(hki_call *call, int first, int index)
+{
+    const hk_dtype dtype = call->inputs[index]->dtype;
+    return dtype == call->out_dtype[0] ||
+           hk_dtype_promote(call->out_dtype[0], dtype, &call->out_dtype[0]) ||
+           refuse_dtypes(call, first, index);
 }
 
 static bool infer_unary(hki_call *call)
@@ -111,7 +119,7 @@ static bool infer_compare(hki_call *call)
 static bool infer_where(hki_call *call)
 {
     hki_infer_same(call);
-    call->out_dtype[0] = call->inputs[1]->dtype;
+    call->out_dtype[0] = call->inputs[1]->dtype; /* input 0 is a condition */
     return same_dtype(call, 1, 2) && broadcast(call, 1) && broadcast(call, 2);
 }
 
@@ -120,7 +128,7 @@ static bool check_number(hki_call *call, const char *name, double value)
 {
     hk_dtype dtype = call->inputs[0]->dtype;
     int64_t stored;
-    if (dtype == HK_F32 || dtype == HK_F64 ||
+    if (hki_dtype_is_real(dtype) ||
         (value == trunc(value) && hki_dtype_store(dtype, &stored, value)))
         return true;
     return hki_call_refuse(call, HK_INVALID_ARGUMENT, "%s %g is not %s; use hk_cast on x first",
@@ -163,52 +171,53 @@ static void plan(const hki_call *call, hki_plan *plan)
     hki_plan_elements(call, plan, row->ns);
 }
 
-static hki_loop_fn find_loop(hki_element element, hk_dtype dtype)
+/* values: what promotion makes of all inputs that are no condition. */
+static void row_of(hki_row *row, const hk_op *op, const void *options, const hk_dtype *in,
+                   int count, hk_dtype out)
 {
-    hki_loop_fn loop = NULL;
-    switch (hki_kernel_isa_get()) {
-    case HKI_ISA_AVX512:
-        loop = hki_loops_avx512[element][dtype];
-        break;
-    case HKI_ISA_AVX2:
-        loop = hki_loops_avx2[element][dtype];
-        break;
-    case HKI_ISA_PORTABLE:
-        break;
-    }
-    return loop ? loop : hki_loops_portable[element][dtype];
+    const row_data *data = op->data;
+    hk_dtype values = in[count - 1]; /* the first may be a condition */
+    if (out != HK_BOOL)
+        values = out;
+    else if (count > 1)
+        hk_dtype_promote(in[count - 2], in[count - 1], &values);
+    hki_row_init(row, data->element, hki_element_numbers(op, options), in, count, values, out);
 }
 
 static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
-    const row_data *row = call->op->data;
-    hk_dtype dtype = call->in[call->input_count - 1].dtype; /* the first may be a condition */
-    const hki_numbers numbers = hki_element_numbers(call->op, call->options);
-    int64_t refused = hki_walk(call, begin, end, &numbers, find_loop(row->element, dtype));
+    hk_dtype in[HKI_WALK_MAX_INPUTS];
+    hki_row row;
+    for (int i = 0; i < call->input_count; i++)
+        in[i] = call->in[i].dtype;
+    row_of(&row, call->op, call->options, in, call->input_count, call->out[0].dtype);
+    int64_t refused = hki_walk(call, begin, end, &row, hki_row_run);
     if (refused >= 0)
-        hki_walk_fail(call, piece, refused, row->refusal);
+        hki_walk_fail(call, piece, refused, ((const row_data *)call->op->data)->refusal);
 }
 
+/* Of one wide dtype, without a row: this is a call's whole way. */
 static bool run_dense(const hki_call *call, const hk_array *out)
 {
     const row_data *row = call->op->data;
     const int64_t size = out->size;
+    const int count = call->input_count;
+    const hk_dtype values = call->arrays[count - 1]->dtype;
     const hki_numbers numbers = hki_element_numbers(call->op, call->options);
     hki_run run = {.n = size, .given = &numbers};
-    bool dense = out->is_contiguous;
-    hk_dtype dtype = HK_F32;
-    for (int i = 0; i < call->input_count; i++) {
+    bool dense = out->is_contiguous && hki_wide_of(values) == values;
+    for (int i = 0; i < count; i++) {
         const hk_array *x = call->arrays[i];
-        dtype = x->dtype; /* the last one's: the first may be a condition */
-        dense = dense && x->is_contiguous && (x->size == size || x->size == 1);
+        dense = dense && x->is_contiguous && (x->dtype == values || x->dtype == HK_BOOL) &&
+                (x->size == size || (x->size == 1 && count == 2));
         run.in[i] = hki_array_kernel_data(x);
-        run.in_step[i] = x->size == size ? (int64_t)hki_dtype_bytes(dtype) : 0;
+        run.in_step[i] = x->size == size ? (int64_t)hki_dtype_bytes(x->dtype) : 0;
     }
     if (!dense)
         return false;
     run.out = hki_array_kernel_data(out);
     run.out_step = (int64_t)hki_dtype_bytes(out->dtype);
-    find_loop(row->element, dtype)(&run);
+    hki_element_loop(row->element, values)(&run);
     return true;
 }
 
@@ -250,10 +259,13 @@ static void reference(const hki_call *call, const double *const *in, double *con
 
 /* ---- gradients ------------------------------------------------------------------------------------------ */
 
-/* Sets dx[index] to a gradient of the output's shape, summed to the input's. */
+/* Sets dx[index] to a gradient of the output's shape and dtype, summed to the input's. */
 static void set_summed(hki_grad_call *call, int index, hk_array *full)
 {
-    call->dx[index] = hki_op_sum_to_shape(full, &call->input_shape[index]);
+    hk_array *sum = hki_op_sum_to_shape(full, &call->input_shape[index]);
+    const hki_cast_options own = {.dtype = call->input_dtype[index]};
+    call->dx[index] =
+        sum->failed || sum->dtype == own.dtype ? sum : hki_op_call1(&hki_op_cast, sum, &own);
 }
 
 static hk_array *input_gradient(const hki_grad_call *call, const row_gradient *gradient)
@@ -417,13 +429,18 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 #define PARAMS_C2(name)
 #define PARAMS_W3(name)
 
-/* The first input of W3 is a condition. */
-#define DTYPES_U1(dtypes)  HKI_##dtypes
-#define DTYPES_U1S(dtypes) HKI_##dtypes
-#define DTYPES_U1R(dtypes) HKI_##dtypes
-#define DTYPES_C1(dtypes)  HKI_##dtypes
-#define DTYPES_U2(dtypes)  HKI_##dtypes
-#define DTYPES_C2(dtypes)  HKI_##dtypes
+/* Floats of all sizes: halves are computed in float32. The first input of W3 is a condition. */
+#define ROWS_FLOATS        HKI_REALS
+#define ROWS_NUMBERS       HKI_NUMBERS
+#define ROWS_INTEGERS      HKI_INTEGERS
+#define ROWS_BITS          HKI_BITS
+#define ROWS_ALL_DTYPES    HKI_ALL_DTYPES
+#define DTYPES_U1(dtypes)  ROWS_##dtypes
+#define DTYPES_U1S(dtypes) ROWS_##dtypes
+#define DTYPES_U1R(dtypes) ROWS_##dtypes
+#define DTYPES_C1(dtypes)  ROWS_##dtypes
+#define DTYPES_U2(dtypes)  ROWS_##dtypes
+#define DTYPES_C2(dtypes)  ROWS_##dtypes
 #define DTYPES_W3(dtypes)  1u << HK_BOOL
 
 /* Of gradients by what is kept, and their samples also by the kind of the row. */
@@ -564,7 +581,7 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
                                KIND_G_##kept,                                                      \
                                GRAD_none(GRADIENTS),                                               \
                                .doc = "",                                                          \
-                               .dtypes = HKI_FLOATS,                                               \
+                               .dtypes = HKI_REALS,                                                \
                                .fuse = role == HKI_FUSE_RELU ? HKI_FUSE_RELU_GRAD : HKI_FUSE_NONE, \
                                .infallible = true,                                                 \
                                .internal = true,                                                   \

@@ -1,6 +1,7 @@
 /* full, zeros, ones and arange: arrays made from numbers. */
 #include "op/operators/fill.h"
 
+#include "base/integer.h"
 #include "op/kernels/elementwise/elementwise.h"
 
 #include <math.h>
@@ -67,7 +68,7 @@ FILL_LOOP(uint16_t)
 FILL_LOOP(uint32_t)
 FILL_LOOP(uint64_t)
 
-static void fill(const hki_kernel_call *call, double value, int64_t begin, int64_t end)
+void hki_fill(const hki_kernel_call *call, double value, int64_t begin, int64_t end)
 {
     hk_dtype dtype = call->out[0].dtype;
     uint64_t element = 0;
@@ -83,19 +84,19 @@ static void fill(const hki_kernel_call *call, double value, int64_t begin, int64
 static void full_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     (void)piece;
-    fill(call, ((const hki_full_options *)call->options)->value, begin, end);
+    hki_fill(call, ((const hki_full_options *)call->options)->value, begin, end);
 }
 
 static void zeros_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     (void)piece;
-    fill(call, 0, begin, end);
+    hki_fill(call, 0, begin, end);
 }
 
 static void ones_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     (void)piece;
-    fill(call, 1, begin, end);
+    hki_fill(call, 1, begin, end);
 }
 
 static void fill_reference(const hki_call *call, double value, double *out)
@@ -150,8 +151,8 @@ static const hki_sample ones_samples[] = {
 
 #define CONSTANT(op, text)                                                                         \
     HKI_OP_NAMED(op), HKI_OP_PARAMS(op), HKI_OP_SAMPLES(op##_samples),                             \
-        .signature = "", .doc = text, .infer = op##_infer, .elementwise = true,                    \
-        .infallible = true, .split = HKI_SPLIT_ELEMENTS, .plan = plan,                             \
+        .signature = "", .doc = text, .gpu_dtypes = HKI_ALL_DTYPES, .infer = op##_infer,           \
+        .elementwise = true, .infallible = true, .split = HKI_SPLIT_ELEMENTS, .plan = plan,        \
         .kernel = {[HKI_CPU] = op##_kernel}, .reference = op##_reference,                          \
         .no_grad_why = "it has no inputs"
 
@@ -196,15 +197,20 @@ static void arange_kernel(const hki_kernel_call *call, int64_t piece, int64_t be
     (void)piece;
     const hki_arange_options *options = call->options;
     const hki_tensor *out = &call->out[0];
-    int64_t step = out->strides[0] * (int64_t)hk_dtype_bytes(out->dtype);
-    for (int64_t i = begin; i < end; i++)
-        hki_dtype_store(out->dtype, (char *)out->data + i * step,
-                        options->start + (double)i * options->step);
+    const int64_t step = out->strides[0] * (int64_t)hk_dtype_bytes(out->dtype);
+    const hki_store_fn store = hki_cast_of(HK_F64, out->dtype);
+    double values[256];
+    for (int64_t count; begin < end; begin += count) {
+        count = hki_min(end - begin, 256);
+        for (int64_t i = 0; i < count; i++)
+            values[i] = options->start + (double)(begin + i) * options->step;
+        store(count, values, (char *)out->data + begin * step, step);
+    }
 }
 
 static void arange_plan(const hki_call *call, hki_plan *plan)
 {
-    hki_plan_elements(call, plan, 3);
+    hki_plan_elements(call, plan, 0.5);
 }
 
 static void arange_reference(const hki_call *call, const double *const *in, double *const *out)
@@ -218,7 +224,7 @@ static void arange_reference(const hki_call *call, const double *const *in, doub
 static const hki_sample arange_samples[] = {
     {OPTIONS(arange){0, 5, 1, HK_F32}},   {OPTIONS(arange){1, 2, 0.3, HK_F64}},
     {OPTIONS(arange){5, -5, -3, HK_I64}}, {OPTIONS(arange){0, 256, 1, HK_U8}},
-    {OPTIONS(arange){3, 3, 1, HK_I32}},
+    {OPTIONS(arange){3, 3, 1, HK_I32}},   {OPTIONS(arange){-300, 300, 1, HK_I16}},
 };
 
 HKI_ARGUMENTS_TABLE(arange, HKI_ARANGE_ARGUMENTS)
@@ -229,6 +235,7 @@ const hk_op hki_op_arange = {
     .signature = "",
     .doc = "start, start + step, … up to stop, which is not included; shape (ceil((stop - start) / "
            "step),).",
+    .gpu_dtypes = HKI_GPU_DTYPES | HKI_HALVES,
     .infer = arange_infer,
     .split = HKI_SPLIT_ELEMENTS,
     .plan = arange_plan,

@@ -23,4 +23,7 @@ HKI_OPTIONS_STRUCT(ones, HKI_ZEROS_ARGUMENTS)
     F(op, DTYPE, dtype, "", "dtype of the result")
 HKI_OPTIONS_STRUCT(arange, HKI_ARANGE_ARGUMENTS)
 
+/* Writes elements [begin, end) of output 0, in C order. */
+void hki_fill(const hki_kernel_call *call, double value, int64_t begin, int64_t end);
+
 #endif

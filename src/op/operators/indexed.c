@@ -1,4 +1,6 @@
 /* take_along_axis, index_select and scatter_add: elements found by whole numbers along one axis. */
+#include "array/index_element.h"
+#include "base/half.h"
 #include "op/kernels/elementwise/elementwise.h"
 #include "op/operators/copy.h"
 #include "op/operators/fill.h"
@@ -25,9 +27,9 @@ static bool check_indices(hki_call *call)
     const hki_shape_view *indices = call->inputs[1];
     if (!hki_call_check_axis(call, ((const hki_index_select_options *)call->options)->axis))
         return false;
-    if (indices->dtype != HK_I32 && indices->dtype != HK_I64 && indices->dtype != HK_U8)
+    if (!hki_dtype_is_integer(indices->dtype))
         return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                               "indices is %s, but may be int32, int64 or uint8; hk_cast converts",
+                               "indices is %s, but must be of integers; hk_cast converts",
                                hk_dtype_name(indices->dtype));
     return true;
 }
@@ -52,18 +54,11 @@ static bool check_along(hki_call *call)
                            wanted, axis);
 }
 
-static int64_t load_index(const hki_tensor *indices, int64_t offset)
-{
-    return indices->dtype == HK_I64   ? ((const int64_t *)indices->data)[offset]
-           : indices->dtype == HK_I32 ? ((const int32_t *)indices->data)[offset]
-                                      : ((const uint8_t *)indices->data)[offset];
-}
-
 /* Element i of indices, counted from the front of an axis of so many entries; -1 after the task has been failed. */
 static int64_t index_at(const hki_kernel_call *call, int64_t piece, int64_t i, int64_t offset,
                         int64_t size)
 {
-    int64_t index = load_index(&call->in[1], offset);
+    int64_t index = hki_index_load(call->in[1].dtype, call->in[1].data, offset);
     if (index >= -size && index < size)
         return index + (index < 0 ? size : 0);
     hki_task_fail(call->task, piece, HK_OUT_OF_RANGE,
@@ -180,7 +175,7 @@ const hk_op hki_op_take_along_axis = {
     .doc = "For each element of indices the entry of x that it names along the axis, at the same "
            "place along the others. indices has x's shape but for the axis. A negative index "
            "counts from the end; one out of range fails the result.",
-    .dtypes = HKI_ALL_DTYPES | HKI_HALVES,
+    .dtypes = HKI_ALL_DTYPES,
     .host_only = true,
     .infer = take_along_infer,
     .split = HKI_SPLIT_ELEMENTS,
@@ -239,13 +234,23 @@ static void scatter_kernel(const hki_kernel_call *call, int64_t piece, int64_t b
         switch (out->dtype) {
             ADD(HK_F32, float, float)
             ADD(HK_F64, double, double)
-            ADD(HK_I32, int32_t, uint32_t)
-            ADD(HK_I64, int64_t, uint64_t)
-            ADD(HK_U8, uint8_t, unsigned)
-        default:
+#define ADD_INTEGERS(dtype, name, T, least, most) ADD(dtype, T, uint64_t)
+            HKI_EACH_INTEGER(ADD_INTEGERS)
+        case HK_F16:
+            ((uint16_t *)out->data)[to] =
+                hki_f16_from_float(hki_f16_to_float(((uint16_t *)out->data)[to]) +
+                                   hki_f16_to_float(((const uint16_t *)updates->data)[from]));
+            break;
+        case HK_BF16:
+            ((uint16_t *)out->data)[to] =
+                hki_bf16_from_float(hki_bf16_to_float(((uint16_t *)out->data)[to]) +
+                                    hki_bf16_to_float(((const uint16_t *)updates->data)[from]));
+            break;
+        case HK_BOOL:
             break;
         }
 #undef ADD
+#undef ADD_INTEGERS
     }
 }
 
@@ -362,7 +367,7 @@ const hk_op hki_op_index_select = {
     .signature = "x, indices",
     .doc = "The entries of an axis that indices, of one axis, names, such as rows of a table. A "
            "negative index counts from the end; one out of range fails the result.",
-    .dtypes = HKI_ALL_DTYPES | HKI_HALVES,
+    .dtypes = HKI_ALL_DTYPES,
     .host_only = true,
     .infer = take_infer,
     .compose = take_compose,

@@ -130,7 +130,7 @@ const hk_op hki_op_concat_few = {
     HKI_OP_SAMPLES(concat_few_samples),
     .signature = "a, b?, c?, d?, e?, f?",
     .doc = "As many arrays as a call may have, one behind the other along an axis.",
-    .dtypes = HKI_ALL_DTYPES | HKI_HALVES,
+    .dtypes = HKI_ALL_DTYPES,
     .internal = true,
     .infer = concat_infer,
     .compose = concat_compose,

@@ -249,7 +249,8 @@ const hk_op hki_op_linear = {
            "and result "
            "are float32; see matmul.",
     .formula = "y = x weight^T + bias",
-    .dtypes = HKI_FLOATS | HKI_HALVES,
+    .dtypes = HKI_REALS,
+    .gpu_dtypes = HKI_REALS,
     .infer = linear_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = linear_plan,

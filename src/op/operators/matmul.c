@@ -324,7 +324,8 @@ const hk_op hki_op_matmul = {
         "right, and its axis of size 1 is not in the result: (k) times (k,n) is (n), (k) times (k) "
         "a scalar. Transposed views are read in place. Integers wrap around.",
     .formula = "y[i,j] = sum over l of a[i,l] * b[l,j]",
-    .dtypes = HKI_FLOATS | HKI_HALVES | 1u << HK_I32 | 1u << HK_I64,
+    .dtypes = HKI_REALS | 1u << HK_I32 | 1u << HK_I64,
+    .gpu_dtypes = HKI_REALS | 1u << HK_I32 | 1u << HK_I64,
     .infer = matmul_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = matmul_plan,

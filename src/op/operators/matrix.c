@@ -120,10 +120,7 @@ static bool gemm(hk_dtype dtype, bool trans_a, bool trans_b, int64_t m, int64_t 
         return hki_gemm_i32(trans_a, trans_b, m, n, k, 1, a, lda, b, ldb, 0, c, ldc);
     case HK_I64:
         return hki_gemm_i64(trans_a, trans_b, m, n, k, 1, a, lda, b, ldb, 0, c, ldc);
-    case HK_U8:
-    case HK_BOOL:
-    case HK_F16:
-    case HK_BF16:
+    default:
         break;
     }
     return false;

@@ -1,21 +1,12 @@
 /* Where a backward pass begins: ones, which depend on the loss, so that one that failed fails the
  * gradients. */
 #include "op/kernels/elementwise/elementwise.h"
-
-#define ONES_LOOP(type)                                                                            \
-    static int64_t ones_##type(const hki_run *run)                                                 \
-    {                                                                                              \
-        for (int64_t i = 0; i < run->n; i++)                                                       \
-            *(type *)(run->out + i * run->out_step) = 1;                                           \
-        return -1;                                                                                 \
-    }
-ONES_LOOP(float)
-ONES_LOOP(double)
+#include "op/operators/fill.h"
 
 static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     (void)piece;
-    hki_walk(call, begin, end, NULL, call->out[0].dtype == HK_F32 ? ones_float : ones_double);
+    hki_fill(call, 1, begin, end);
 }
 
 static void reference(const hki_call *call, const double *const *in, double *const *out)
@@ -39,7 +30,8 @@ const hk_op hki_op_ones_like = {
     .signature = "x",
     .doc = "Ones of x's shape and dtype.",
     .formula = "1",
-    .dtypes = HKI_FLOATS,
+    .dtypes = HKI_ALL_DTYPES,
+    .gpu_dtypes = HKI_ALL_DTYPES,
     .elementwise = true,
     .infallible = true,
     .internal = true,

@@ -3,6 +3,7 @@
  * given out at the call. */
 #include "op/operators/random.h"
 
+#include "base/integer_dtypes.h"
 #include "op/kernels/random/random_numbers.h"
 
 #include <hocket/random.h>
@@ -69,12 +70,16 @@ static void int_block(const hki_kernel_call *call, const uint32_t words[4], void
     int64_t values[2];
     hki_random_int(low, range, words, values);
     for (int i = 0; i < 2; i++) {
-        if (call->out[0].dtype == HK_I32)
-            ((int32_t *)out)[i] = (int32_t)values[i];
-        else if (call->out[0].dtype == HK_I64)
-            ((int64_t *)out)[i] = values[i];
-        else
-            ((uint8_t *)out)[i] = (uint8_t)values[i];
+        switch (call->out[0].dtype) {
+#define STORE(dtype, name, T, least, most)                                                         \
+    case dtype:                                                                                    \
+        ((T *)out)[i] = (T)values[i];                                                              \
+        break;
+            HKI_EACH_INTEGER(STORE)
+#undef STORE
+        default:
+            break;
+        }
     }
 }
 
@@ -179,16 +184,17 @@ static bool int_infer(hki_call *call)
 {
     const hki_random_int_options *options = call->options;
     const int64_t low = options->low, high = options->high;
-    int64_t least = INT64_MIN, most = INT64_MAX;
-    if (options->dtype == HK_I32) {
-        least = INT32_MIN;
-        most = INT32_MAX;
-    } else if (options->dtype == HK_U8) {
-        least = 0;
-        most = UINT8_MAX;
-    } else if (options->dtype != HK_I64) {
-        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                               "dtype is %s, but may be int32, int64 or uint8",
+    int64_t least = 0, most = 0;
+    switch (options->dtype) {
+#define RANGE(dtype, name, T, lowest, highest)                                                     \
+    case dtype:                                                                                    \
+        least = lowest;                                                                            \
+        most = (uint64_t)(highest) > INT64_MAX ? INT64_MAX : (int64_t)(highest);                   \
+        break;
+        HKI_EACH_INTEGER(RANGE)
+#undef RANGE
+    default:
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT, "dtype is %s, but must be of integers",
                                hk_dtype_name(options->dtype));
     }
     if (low >= high)

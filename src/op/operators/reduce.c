@@ -1,6 +1,8 @@
 /* The operators of reduce.def. Loops and their order are in reduce_kernel.c. */
 #include "op/operators/reduce.h"
 
+#include "base/half.h"
+#include "base/integer_dtypes.h"
 #include "base/text.h"
 #include "op/kernels/elementwise/elementwise.h"
 #include "op/kernels/reduce/reduce_kernel.h"
@@ -81,18 +83,13 @@ hk_array *hki_reduce_stretch(hk_array *y, const hk_dims *shape, const hki_sum_op
     return (hk_broadcast_to)(hki_array_view(y, kept, strides, y->offset), *shape);
 }
 
-static bool is_float(hk_dtype dtype)
-{
-    return dtype == HK_F32 || dtype == HK_F64;
-}
-
 static hk_dtype result_dtype(reduce_result result, hk_dtype dtype)
 {
     switch (result) {
     case RESULT_WIDE:
-        return is_float(dtype) ? dtype : HK_I64;
+        return hki_sum_dtype(dtype);
     case RESULT_MEAN:
-        return is_float(dtype) ? dtype : HK_F64;
+        return hki_dtype_is_real(dtype) ? dtype : HK_F64;
     case RESULT_I64:
         return HK_I64;
     case RESULT_BOOL:
@@ -155,12 +152,15 @@ static void call_geometry(const hki_kernel_call *call, hki_reduce_geometry *geom
 }
 
 /* What becomes of a word that gathered `count` elements. */
-static hki_reduce_word finished(const reduction *what, bool from_float, int64_t count,
+static hki_reduce_word finished(const reduction *what, hk_dtype from, int64_t count,
                                 hki_reduce_word word)
 {
     switch (what->finish) {
     case FINISH_MEAN:
-        return (hki_reduce_word){.f = (from_float ? word.f : (double)word.i) / (double)count};
+        return (hki_reduce_word){.f = (hki_dtype_is_real(from)       ? word.f
+                                       : hki_dtype_is_unsigned(from) ? (double)word.u
+                                                                     : (double)word.i) /
+                                      (double)count};
     case FINISH_ROOT:
         return (hki_reduce_word){.f = sqrt(word.f)};
     case FINISH_ANY:
@@ -180,11 +180,10 @@ static void store(const hki_kernel_call *call, const hki_reduce_geometry *geomet
                   const hki_reduce_word *words, int64_t begin, int64_t end)
 {
     const hki_reduce_axes *kept = &geometry->kept;
-    const bool from_float = is_float(call->in[0].dtype);
     void *out = call->out[0].data;
     for (int64_t k = begin; k < end; k++) {
         const hki_reduce_word word =
-            finished(call->op->data, from_float, geometry->gone.count, words[k - begin]);
+            finished(call->op->data, call->in[0].dtype, geometry->gone.count, words[k - begin]);
         int64_t at = hki_reduce_offset(kept, kept->out_strides, k);
         switch (call->out[0].dtype) {
         case HK_F32:
@@ -193,18 +192,21 @@ static void store(const hki_kernel_call *call, const hki_reduce_geometry *geomet
         case HK_F64:
             ((double *)out)[at] = word.f;
             break;
-        case HK_I32:
-            ((int32_t *)out)[at] = (int32_t)word.i;
+        case HK_F16:
+            ((uint16_t *)out)[at] = hki_f16_from_double(word.f);
             break;
-        case HK_I64:
-            ((int64_t *)out)[at] = word.i;
-            break;
-        case HK_U8:
-        case HK_BOOL:
-        case HK_F16: /* these are refused */
         case HK_BF16:
-            ((uint8_t *)out)[at] = (uint8_t)word.i;
+            ((uint16_t *)out)[at] = hki_bf16_from_double(word.f);
             break;
+        case HK_BOOL:
+            ((uint8_t *)out)[at] = (uint8_t)word.u;
+            break;
+#define STORE(dtype, name, T, least, most)                                                         \
+    case dtype:                                                                                    \
+        ((T *)out)[at] = (T)word.u;                                                                \
+        break;
+            HKI_EACH_INTEGER(STORE)
+#undef STORE
         }
     }
 }
@@ -467,6 +469,7 @@ static const hki_sample truth_samples[] = {
         .formula = formula_text,                                                                   \
         .dtypes = HKI_##allowed,                                                                   \
         .host_only = !(on_gpus),                                                                   \
+        .gpu_dtypes = HKI_GPU_DTYPES | HKI_GPU_SUMS,                                               \
         .infer = reduce_infer,                                                                     \
         .split = HKI_SPLIT_PLAN,                                                                   \
         .plan = reduce_plan,                                                                       \

@@ -107,7 +107,8 @@ const hk_op hki_op_reshape = {
     .signature = "x",
     .doc = "The elements of x in C order under another shape: a view when x is contiguous, else a "
            "copy.",
-    .dtypes = HKI_ALL_DTYPES | HKI_HALVES,
+    .dtypes = HKI_ALL_DTYPES,
+    .gpu_dtypes = HKI_ALL_DTYPES,
     .infer = reshape_infer,
     .view = reshape_view,
     .split = HKI_SPLIT_ELEMENTS,

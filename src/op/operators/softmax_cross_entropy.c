@@ -1,5 +1,6 @@
 /* Cross entropy of softmax(logits) against class labels, one loss for each row, and its gradient: both in
  * one pass that neither overflows nor cancels. */
+#include "array/index_element.h"
 #include "op/kernels/elementwise/scalar_math.h"
 #include "op/kernels/reduce/row_sums.h"
 #include "op/op.h"
@@ -7,11 +8,6 @@
 #include <math.h>
 
 enum { CHUNK = 256 };
-
-static bool is_label_dtype(hk_dtype dtype)
-{
-    return dtype == HK_I32 || dtype == HK_I64 || dtype == HK_U8;
-}
 
 static bool check(hki_call *call)
 {
@@ -24,12 +20,11 @@ static bool check(hki_call *call)
             "logits is %s, but needs 2 axes: samples, classes; hk_reshape changes a "
             "shape",
             text);
-    if (!is_label_dtype(labels->dtype))
-        return hki_call_refuse(
-            call, HK_INVALID_ARGUMENT,
-            "labels is %s, but may be int32, int64 or uint8: a class of each sample; "
-            "hk_cast converts",
-            hk_dtype_name(labels->dtype));
+    if (!hki_dtype_is_integer(labels->dtype))
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                               "labels is %s, but must be of integers: a class of each sample; "
+                               "hk_cast converts",
+                               hk_dtype_name(labels->dtype));
     if (labels->shape.ndim != 1 || labels->shape.dims[0] != logits->shape.dims[0]) {
         char labels_text[256];
         hki_dims_describe(&labels->shape, labels_text, sizeof labels_text);
@@ -74,13 +69,7 @@ static int64_t label_of(const hki_kernel_call *call, int64_t piece, int64_t row)
 {
     const hki_tensor *labels = &call->in[1];
     const int64_t classes = call->in[0].dims[1];
-    int64_t label = -1;
-    if (labels->dtype == HK_I32)
-        label = ((const int32_t *)labels->data)[row];
-    else if (labels->dtype == HK_I64)
-        label = ((const int64_t *)labels->data)[row];
-    else
-        label = ((const uint8_t *)labels->data)[row];
+    const int64_t label = hki_index_load(labels->dtype, labels->data, row);
     if (label >= 0 && label < classes)
         return label;
     hki_task_fail(

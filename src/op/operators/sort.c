@@ -1,4 +1,6 @@
 /* Sorting along an axis: sort, argsort, searchsorted. Stable; a NaN counts as larger than all numbers. */
+#include "base/half.h"
+#include "base/integer_dtypes.h"
 #include "op/call/scratch.h"
 #include "op/operators/line.h"
 
@@ -45,13 +47,13 @@ static hki_batch_kind batch(hki_batch *batch)
 enum { RUN = 12 }; /* so many are sorted by insertion */
 
 /* Sorts pairs of a value and where it was, by merging. SWAPS: b, which comes later, belongs before a. Results are in `pairs` or
- * in `spare`. */
-#define SORT(name, T)                                                                              \
+ * in `spare`. V: what elements of T are compared as. */
+#define SORT(name, T, V, value_of, element_of)                                                     \
     typedef struct pair_##name {                                                                   \
-        T value;                                                                                   \
+        V value;                                                                                   \
         int64_t index;                                                                             \
     } pair_##name;                                                                                 \
-    static bool swaps_##name(T a, T b, bool descending)                                            \
+    static bool swaps_##name(V a, V b, bool descending)                                            \
     {                                                                                              \
         return descending ? b > a || (b != b && a == a) : b < a || (a != a && b == b);             \
     }                                                                                              \
@@ -95,27 +97,33 @@ enum { RUN = 12 }; /* so many are sorted by insertion */
         T *y = to;                                                                                 \
         pair_##name *pairs = scratch;                                                              \
         for (int64_t j = 0; j < lines->size; j++)                                                  \
-            pairs[j] = (pair_##name){x[j * lines->inner], j};                                      \
+            pairs[j] = (pair_##name){value_of(x[j * lines->inner]), j};                            \
         pairs = sort_pairs_##name(pairs, pairs + lines->size, lines->size, descending);            \
         for (int64_t j = 0; j < lines->size; j++) {                                                \
             if (y)                                                                                 \
-                y[j * lines->inner] = pairs[j].value;                                              \
+                y[j * lines->inner] = element_of(pairs[j].value);                                  \
             indices[j * lines->inner] = pairs[j].index;                                            \
         }                                                                                          \
     }
 
-SORT(f32, float)
-SORT(f64, double)
-SORT(i32, int32_t)
-SORT(i64, int64_t)
-SORT(u8, uint8_t)
+#define SELF(x) (x)
+SORT(f32, float, float, SELF, SELF)
+SORT(f64, double, double, SELF, SELF)
+SORT(f16, uint16_t, float, hki_f16_to_float, hki_f16_from_float)
+SORT(bf16, uint16_t, float, hki_bf16_to_float, hki_bf16_from_float)
+#define SORT_INTEGERS(dtype, name, T, least, most) SORT(name, T, T, SELF, SELF)
+HKI_EACH_INTEGER(SORT_INTEGERS)
 enum { PAIR_BYTES = sizeof(pair_f64) };
 
 typedef void (*line_fn)(const void *from, void *to, int64_t *indices, void *scratch,
                         const hki_lines *lines, bool descending);
+#define LINE(dtype, name, T, least, most) [dtype] = line_##name,
 static const line_fn line_of[HK_DTYPE_COUNT] = {
-    [HK_F32] = line_f32, [HK_F64] = line_f64, [HK_I32] = line_i32,
-    [HK_I64] = line_i64, [HK_U8] = line_u8,   [HK_BOOL] = line_u8,
+    HKI_EACH_INTEGER(LINE)[HK_BOOL] = line_u8,
+    [HK_F32] = line_f32,
+    [HK_F64] = line_f64,
+    [HK_F16] = line_f16,
+    [HK_BF16] = line_bf16,
 };
 
 /* ---- sort and argsort -------------------------------------------------------------------------------------- */
@@ -301,32 +309,38 @@ static void search_plan(const hki_call *call, hki_plan *plan)
     plan->work_ns = 4 * rounds * (double)call->inputs[1]->size;
 }
 
-#define SEARCH(name, T)                                                                            \
+#define SEARCH(name, T, V, value_of)                                                               \
     static int64_t search_##name(const void *data, int64_t count, const void *values, int64_t at,  \
                                  bool right)                                                       \
     {                                                                                              \
-        const T *sorted = data, value = ((const T *)values)[at];                                   \
+        const T *sorted = data;                                                                    \
+        const V value = value_of(((const T *)values)[at]);                                         \
         int64_t begin = 0, end = count;                                                            \
         while (begin < end) {                                                                      \
             const int64_t middle = begin + (end - begin) / 2;                                      \
-            const bool is_before = right ? !swaps_##name(sorted[middle], value, false)             \
-                                         : swaps_##name(value, sorted[middle], false);             \
+            const bool is_before = right ? !swaps_##name(value_of(sorted[middle]), value, false)   \
+                                         : swaps_##name(value, value_of(sorted[middle]), false);   \
             *(is_before ? &begin : &end) = middle + is_before;                                     \
         }                                                                                          \
         return begin;                                                                              \
     }
 
-SEARCH(f32, float)
-SEARCH(f64, double)
-SEARCH(i32, int32_t)
-SEARCH(i64, int64_t)
-SEARCH(u8, uint8_t)
+SEARCH(f32, float, float, SELF)
+SEARCH(f64, double, double, SELF)
+SEARCH(f16, uint16_t, float, hki_f16_to_float)
+SEARCH(bf16, uint16_t, float, hki_bf16_to_float)
+#define SEARCH_INTEGERS(dtype, name, T, least, most) SEARCH(name, T, T, SELF)
+HKI_EACH_INTEGER(SEARCH_INTEGERS)
 
 typedef int64_t (*search_fn)(const void *sorted, int64_t count, const void *values, int64_t at,
                              bool right);
+#define SEARCH_OF(dtype, name, T, least, most) [dtype] = search_##name,
 static const search_fn search_of[HK_DTYPE_COUNT] = {
-    [HK_F32] = search_f32, [HK_F64] = search_f64, [HK_I32] = search_i32,
-    [HK_I64] = search_i64, [HK_U8] = search_u8,   [HK_BOOL] = search_u8,
+    HKI_EACH_INTEGER(SEARCH_OF)[HK_BOOL] = search_u8,
+    [HK_F32] = search_f32,
+    [HK_F64] = search_f64,
+    [HK_F16] = search_f16,
+    [HK_BF16] = search_bf16,
 };
 
 static void search_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)

@@ -1,6 +1,7 @@
 /* sum_to: the reverse of broadcasting, for gradients. Sums are in double, in an order that depends on the
  * shapes alone. */
 #include "op/kernels/elementwise/elementwise.h"
+#include "op/operators/copy.h"
 
 #include <string.h>
 
@@ -226,6 +227,11 @@ hk_array *hki_op_sum_to_shape(hk_array *x, const hk_dims *shape)
     if (hki_dims_equal(&x->shape, shape) && !x->failed)
         return x;
     hki_sum_to_options options = {.shape = *shape};
+    if (!x->failed && hki_dtype_is_half(x->dtype)) {
+        hk_array *wide = hki_op_call1(&hki_op_cast, x, &(const hki_cast_options){HK_F32});
+        return hki_op_call1(&hki_op_cast, hki_op_call1(&hki_op_sum_to, wide, &options),
+                            &(const hki_cast_options){x->dtype});
+    }
     return hki_op_call1(&hki_op_sum_to, x, &options);
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/kernel_isa.h"
 #include "op/elementwise_gradients.h"
+#include "op/kernels/convert/convert.h"
 #include "op/op.h"
 
 #include <string.h>
@@ -58,9 +59,34 @@ static inline hki_numbers hki_element_numbers(const hk_op *op, const void *optio
     return numbers;
 }
 
-/* By dtype of the values (not of a condition); NULL where the row or this variant has none. */
+/* By wide type of the values (not of a condition); NULL where the row or this variant has none. Their runs are dense, of
+ * hki_numbers; of two inputs one may have one element for all. */
 typedef hki_loop_fn hki_loop_table[HKI_ELEMENT_COUNT][HK_DTYPE_COUNT];
 extern const hki_loop_table hki_loops_portable, hki_loops_avx2, hki_loops_avx512;
+
+/* The loop of the fastest variant that this processor has. */
+hki_loop_fn hki_element_loop(hki_element element, hk_dtype wide);
+
+/* A row of the table for operands of any dtypes and steps. */
+typedef struct hki_row_operand {
+    hki_load_fn load;
+    int64_t bytes, wide_bytes; /* of an element, as it is and as it is computed */
+    bool is_wide;              /* both are the same */
+} hki_row_operand;
+typedef struct hki_row {
+    hki_numbers numbers; /* first, for the loop */
+    hki_loop_fn loop;
+    int in_count;
+    hki_row_operand in[HKI_WALK_MAX_INPUTS], out;
+    hki_store_fn store;
+} hki_row;
+/* values: the dtype that the row's values are promoted to; inputs that are bool beside are conditions. */
+void hki_row_init(hki_row *row, hki_element element, hki_numbers numbers, const hk_dtype *in,
+                  int in_count, hk_dtype values, hk_dtype out);
+/* The loop takes the run as it is. */
+bool hki_row_is_direct(const hki_row *row, const hki_run *run);
+/* hki_loop_fn, given an hki_row. */
+int64_t hki_row_run(const hki_run *run);
 
 /* What rows with one number have as options, and those with a range. */
 typedef struct hki_scalar_options {

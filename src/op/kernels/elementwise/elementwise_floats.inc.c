@@ -6,7 +6,6 @@
 
 #define REAL
 #define T          float
-#define V          float
 #define U          uint32_t
 #define NAME(name) name##_f32
 #define F(name)    hki_##name##_f32
@@ -15,7 +14,6 @@
 
 #define REAL
 #define T          double
-#define V          double
 #define U          uint64_t
 #define NAME(name) name##_f64
 #define F(name)    hki_##name##_f64

@@ -1,8 +1,9 @@
-/* The loops of all rows of elementwise.def for one element type. Include with these defined:
- *   T, V, U     stored, computed and unsigned type
+/* The loops of all rows of elementwise.def for one wide type. Include with these defined:
+ *   T, U        the type, and the unsigned type of its size
  *   NAME(name)  name of the loop of a row
  *   F(name)     the function of T, where T is real
- *   NUMBER(x)   a double as V, for the numbers of a row
+ *   I(name)     the function of integers, where T is one
+ *   NUMBER(x)   a double as T, for the numbers of a row
  *   REAL, INTEGER, BOOL: one of them
  * Undefines them all at its end. */
 
@@ -13,16 +14,15 @@
 #define EACH _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++)
 #endif
 
-#define BYTES           ((int64_t)sizeof(T))
-#define AT(type, index) (*(const type *)(run->in[index] + i * run->in_step[index]))
-#define OUT(type)       (*(type *)(run->out + i * run->out_step))
+#define V         T
+#define AT(index) (*(const T *)(run->in[index] + i * run->in_step[index]))
 
 #define BEGIN(name)                                                                                \
     static int64_t NAME(name)(const hki_run *run)                                                  \
     {                                                                                              \
         const int64_t n = run->n;                                                                  \
         const hki_numbers *numbers = run->given;                                                   \
-        const V s = NUMBER(numbers->s), t = NUMBER(numbers->t);                                    \
+        const T s = NUMBER(numbers->s), t = NUMBER(numbers->t);                                    \
         (void)s, (void)t;
 #define END                                                                                        \
     return -1;                                                                                     \
@@ -31,20 +31,12 @@
 /* R: type of the result. a, b, c: what expressions call the inputs. */
 #define LOOP_1(name, R, a, expression)                                                             \
     BEGIN(name)                                                                                    \
-    if (run->in_step[0] == BYTES && run->out_step == (int64_t)sizeof(R)) {                         \
-        const T *first = (const T *)run->in[0];                                                    \
-        R *out = (R *)run->out;                                                                    \
-        EACH                                                                                       \
-        {                                                                                          \
-            const V a = (V)first[i];                                                               \
-            out[i] = (R)(expression);                                                              \
-        }                                                                                          \
-    } else {                                                                                       \
-        EACH                                                                                       \
-        {                                                                                          \
-            const V a = (V)AT(T, 0);                                                               \
-            OUT(R) = (R)(expression);                                                              \
-        }                                                                                          \
+    const T *first = (const T *)run->in[0];                                                        \
+    R *out = (R *)run->out;                                                                        \
+    EACH                                                                                           \
+    {                                                                                              \
+        const T a = first[i];                                                                      \
+        out[i] = (R)(expression);                                                                  \
     }                                                                                              \
     END
 
@@ -52,58 +44,40 @@
     BEGIN(name)                                                                                    \
     const T *first = (const T *)run->in[0], *second = (const T *)run->in[1];                       \
     R *out = (R *)run->out;                                                                        \
-    bool dense = run->out_step == (int64_t)sizeof(R);                                              \
-    bool first_dense = run->in_step[0] == BYTES, second_dense = run->in_step[1] == BYTES;          \
-    if (dense && first_dense && second_dense) {                                                    \
+    if (run->in_step[1] == 0) {                                                                    \
+        const T b = second[0];                                                                     \
         EACH                                                                                       \
         {                                                                                          \
-            const V a = (V)first[i], b = (V)second[i];                                             \
+            const T a = first[i];                                                                  \
             out[i] = (R)(expression);                                                              \
         }                                                                                          \
-    } else if (dense && first_dense && run->in_step[1] == 0) {                                     \
-        const V b = (V)second[0];                                                                  \
+    } else if (run->in_step[0] == 0) {                                                             \
+        const T a = first[0];                                                                      \
         EACH                                                                                       \
         {                                                                                          \
-            const V a = (V)first[i];                                                               \
-            out[i] = (R)(expression);                                                              \
-        }                                                                                          \
-    } else if (dense && second_dense && run->in_step[0] == 0) {                                    \
-        const V a = (V)first[0];                                                                   \
-        EACH                                                                                       \
-        {                                                                                          \
-            const V b = (V)second[i];                                                              \
+            const T b = second[i];                                                                 \
             out[i] = (R)(expression);                                                              \
         }                                                                                          \
     } else {                                                                                       \
         EACH                                                                                       \
         {                                                                                          \
-            const V a = (V)AT(T, 0), b = (V)AT(T, 1);                                              \
-            OUT(R) = (R)(expression);                                                              \
+            const T a = first[i], b = second[i];                                                   \
+            out[i] = (R)(expression);                                                              \
         }                                                                                          \
     }                                                                                              \
     END
 
-/* A, A_VALUE: stored and computed type of the first input. */
-#define LOOP_3(name, A, A_VALUE, a, b, c, expression)                                              \
+/* A: type of the first input. */
+#define LOOP_3(name, A, a, b, c, expression)                                                       \
     BEGIN(name)                                                                                    \
-    if (run->out_step == BYTES && run->in_step[0] == (int64_t)sizeof(A) &&                         \
-        run->in_step[1] == BYTES && run->in_step[2] == BYTES) {                                    \
-        const A *first = (const A *)run->in[0];                                                    \
-        const T *second = (const T *)run->in[1], *third = (const T *)run->in[2];                   \
-        T *out = (T *)run->out;                                                                    \
-        EACH                                                                                       \
-        {                                                                                          \
-            const A_VALUE a = (A_VALUE)first[i];                                                   \
-            const V b = (V)second[i], c = (V)third[i];                                             \
-            out[i] = (T)(expression);                                                              \
-        }                                                                                          \
-    } else {                                                                                       \
-        EACH                                                                                       \
-        {                                                                                          \
-            const A_VALUE a = (A_VALUE)AT(A, 0);                                                   \
-            const V b = (V)AT(T, 1), c = (V)AT(T, 2);                                              \
-            OUT(T) = (T)(expression);                                                              \
-        }                                                                                          \
+    const A *first = (const A *)run->in[0];                                                        \
+    const T *second = (const T *)run->in[1], *third = (const T *)run->in[2];                       \
+    T *out = (T *)run->out;                                                                        \
+    EACH                                                                                           \
+    {                                                                                              \
+        const A a = first[i];                                                                      \
+        const T b = second[i], c = third[i];                                                       \
+        out[i] = (T)(expression);                                                                  \
     }                                                                                              \
     END
 
@@ -111,19 +85,19 @@
 #define LOOP_CHECKED_1(name, expression, check)                                                    \
     BEGIN(name)                                                                                    \
     for (int64_t i = 0; i < n; i++) {                                                              \
-        const V a = (V)AT(T, 0);                                                                   \
+        const T a = AT(0);                                                                         \
         if (check)                                                                                 \
             return i;                                                                              \
-        OUT(T) = (T)(expression);                                                                  \
+        ((T *)run->out)[i] = (T)(expression);                                                      \
     }                                                                                              \
     END
 #define LOOP_CHECKED_2(name, expression, check)                                                    \
     BEGIN(name)                                                                                    \
     for (int64_t i = 0; i < n; i++) {                                                              \
-        const V a = (V)AT(T, 0), b = (V)AT(T, 1);                                                  \
+        const T a = AT(0), b = AT(1);                                                              \
         if (check)                                                                                 \
             return i;                                                                              \
-        OUT(T) = (T)(expression);                                                                  \
+        ((T *)run->out)[i] = (T)(expression);                                                      \
     }                                                                                              \
     END
 
@@ -133,16 +107,16 @@
 #define LOOP_C1(name, expression)  LOOP_1(name, uint8_t, a, expression)
 #define LOOP_U2(name, expression)  LOOP_2(name, T, a, b, KEPT(expression))
 #define LOOP_C2(name, expression)  LOOP_2(name, uint8_t, a, b, expression)
-#define LOOP_W3(name, expression)  LOOP_3(name, uint8_t, bool, a, b, c, expression)
+#define LOOP_W3(name, expression)  LOOP_3(name, uint8_t, a, b, c, expression)
 
 /* Gradients, by what is kept. */
 #define LOOP_G_none(name, expression) LOOP_1(name, T, g, expression)
 #define LOOP_G_a(name, expression)    LOOP_2(name, T, g, a, expression)
 #define LOOP_G_b(name, expression)    LOOP_2(name, T, g, b, expression)
 #define LOOP_G_y(name, expression)    LOOP_2(name, T, g, y, expression)
-#define LOOP_G_ab(name, expression)   LOOP_3(name, T, V, g, a, b, expression)
-#define LOOP_G_ay(name, expression)   LOOP_3(name, T, V, g, a, y, expression)
-#define LOOP_G_by(name, expression)   LOOP_3(name, T, V, g, b, y, expression)
+#define LOOP_G_ab(name, expression)   LOOP_3(name, T, g, a, b, expression)
+#define LOOP_G_ay(name, expression)   LOOP_3(name, T, g, a, y, expression)
+#define LOOP_G_by(name, expression)   LOOP_3(name, T, g, b, y, expression)
 
 #define LOOP_CHECKED_U1S LOOP_CHECKED_1
 #define LOOP_CHECKED_U2  LOOP_CHECKED_2
@@ -183,9 +157,7 @@
 #include "op/elementwise.def"
 
 #undef EACH
-#undef BYTES
 #undef AT
-#undef OUT
 #undef BEGIN
 #undef END
 #undef LOOP_1
@@ -223,6 +195,7 @@
 #undef U
 #undef NAME
 #undef F
+#undef I
 #undef NUMBER
 #undef REAL
 #undef INTEGER

@@ -327,6 +327,20 @@ HKI_EVERYWHERE int64_t hki_floor_divide_int(int64_t a, int64_t b)
     return hki_divide_int(a, b) - between;
 }
 
+/* The same of integers without a sign. */
+HKI_EVERYWHERE uint64_t hki_divide_uint(uint64_t a, uint64_t b)
+{
+    return a / b;
+}
+HKI_EVERYWHERE uint64_t hki_remainder_uint(uint64_t a, uint64_t b)
+{
+    return a % b;
+}
+HKI_EVERYWHERE uint64_t hki_floor_divide_uint(uint64_t a, uint64_t b)
+{
+    return a / b;
+}
+
 /* The functions that rows use as F(name): ONE(name) for those of one number, TWO(name) of two. Each is hki_<name>_f32 and
  * hki_<name>_f64. */
 /* clang-format off */

@@ -1,6 +1,8 @@
 #include "op/kernels/reduce/reduce_kernel.h"
 
+#include "base/half.h"
 #include "base/integer.h"
+#include "base/integer_dtypes.h"
 
 #include <math.h>
 
@@ -114,6 +116,12 @@ typedef struct reduce_loops {
 #define SELF(A, x)   ((A)(x))
 #define SQUARE(A, x) ((A)(x) * (A)(x))
 #define TRUTH(A, x)  ((A)((x) != 0))
+/* The same of halves. */
+#define SELF_F16(A, x)    ((A)hki_f16_to_float(x))
+#define SQUARE_F16(A, x)  SQUARE(A, hki_f16_to_float(x))
+#define SELF_BF16(A, x)   ((A)hki_bf16_to_float(x))
+#define SQUARE_BF16(A, x) SQUARE(A, hki_bf16_to_float(x))
+#define TRUTH_HALF(A, x)  ((A)(((x)&0x7fff) != 0))
 
 /* T elements, A what gathers what OF gives of them, W the word's member, STEP as above, NONE what it starts from. */
 #define LOOPS(name, T, A, W, OF, STEP, NONE, LANES)                                                \
@@ -163,25 +171,29 @@ typedef struct reduce_loops {
             words[i].W = STEP(words[i].W, more[i].W);                                              \
     }
 
-#define FLOAT_LOOPS(name, T)                                                                       \
+/* V: what extrema are compared as. */
+#define FLOAT_LOOPS(name, T, V, SELF, SQUARE, TRUTH)                                               \
     LOOPS(sum_##name, T, double, f, SELF, ADD_F, 0, 8)                                             \
     LOOPS(prod_##name, T, double, f, SELF, MUL_F, 1, 8)                                            \
     LOOPS(squares_##name, T, double, f, SQUARE, ADD_F, 0, 8)                                       \
     LOOPS(count_##name, T, int64_t, i, TRUTH, ADD_I, 0, 8)                                         \
-    LOOPS(max_##name, T, T, f, SELF, MAX_F, -(T)INFINITY, 32)                                      \
-    LOOPS(min_##name, T, T, f, SELF, MIN_F, (T)INFINITY, 32)
-#define INT_LOOPS(name, T, LEAST, MOST)                                                            \
+    LOOPS(max_##name, T, V, f, SELF, MAX_F, -(V)INFINITY, 32)                                      \
+    LOOPS(min_##name, T, V, f, SELF, MIN_F, (V)INFINITY, 32)
+#define INT_LOOPS(name, T, member, LEAST, MOST)                                                    \
     LOOPS(sum_##name, T, int64_t, i, SELF, ADD_I, 0, 8)                                            \
     LOOPS(prod_##name, T, int64_t, i, SELF, MUL_I, 1, 8)                                           \
     LOOPS(count_##name, T, int64_t, i, TRUTH, ADD_I, 0, 8)                                         \
-    LOOPS(max_##name, T, T, i, SELF, MAX_I, LEAST, 32)                                             \
-    LOOPS(min_##name, T, T, i, SELF, MIN_I, MOST, 32)
+    LOOPS(max_##name, T, T, member, SELF, MAX_I, LEAST, 32)                                        \
+    LOOPS(min_##name, T, T, member, SELF, MIN_I, MOST, 32)
+#define SIGNED_LOOPS(dtype, name, T, least, most)   INT_LOOPS(name, T, i, least, most)
+#define UNSIGNED_LOOPS(dtype, name, T, least, most) INT_LOOPS(name, T, u, least, most)
 
-FLOAT_LOOPS(f32, float)
-FLOAT_LOOPS(f64, double)
-INT_LOOPS(i32, int32_t, INT32_MIN, INT32_MAX)
-INT_LOOPS(i64, int64_t, INT64_MIN, INT64_MAX)
-INT_LOOPS(u8, uint8_t, 0, UINT8_MAX)
+FLOAT_LOOPS(f32, float, float, SELF, SQUARE, TRUTH)
+FLOAT_LOOPS(f64, double, double, SELF, SQUARE, TRUTH)
+FLOAT_LOOPS(f16, uint16_t, float, SELF_F16, SQUARE_F16, TRUTH_HALF)
+FLOAT_LOOPS(bf16, uint16_t, float, SELF_BF16, SQUARE_BF16, TRUTH_HALF)
+HKI_EACH_SIGNED(SIGNED_LOOPS)
+HKI_EACH_UNSIGNED(UNSIGNED_LOOPS)
 JOIN(sum_f, f, ADD_F)
 JOIN(prod_f, f, MUL_F)
 JOIN(max_f, f, MAX_F)
@@ -190,6 +202,8 @@ JOIN(sum_i, i, ADD_I)
 JOIN(prod_i, i, MUL_I)
 JOIN(max_i, i, MAX_I)
 JOIN(min_i, i, MIN_I)
+JOIN(max_u, u, MAX_I)
+JOIN(min_u, u, MIN_I)
 
 #define ROW(kind, name, class, member, value)                                                      \
     {                                                                                              \
@@ -199,18 +213,27 @@ JOIN(min_i, i, MIN_I)
         }                                                                                          \
     }
 #define FLOATS(kind, class, member, none)                                                          \
-    [HK_F32] = ROW(kind, f32, class, member, none), [HK_F64] = ROW(kind, f64, class, member, none)
-#define INTEGERS(kind, class, none)                                                                \
+    [HK_F32] = ROW(kind, f32, class, member, none),                                                \
+    [HK_F64] = ROW(kind, f64, class, member, none),                                                \
+    [HK_F16] = ROW(kind, f16, class, member, none),                                                \
+    [HK_BF16] = ROW(kind, bf16, class, member, none)
+#define INTEGERS(kind, class, member, none, largest)                                               \
+    [HK_I8] = ROW(kind, i8, class, i, none), [HK_I16] = ROW(kind, i16, class, i, none),            \
     [HK_I32] = ROW(kind, i32, class, i, none), [HK_I64] = ROW(kind, i64, class, i, none),          \
-    [HK_U8] = ROW(kind, u8, class, i, none), [HK_BOOL] = ROW(kind, u8, class, i, none)
+    [HK_U8] = ROW(kind, u8, class, member, largest),                                               \
+    [HK_U16] = ROW(kind, u16, class, member, largest),                                             \
+    [HK_U32] = ROW(kind, u32, class, member, largest),                                             \
+    [HK_U64] = ROW(kind, u64, class, member, largest),                                             \
+    [HK_BOOL] = ROW(kind, u8, class, member, largest)
 
 static const reduce_loops all_loops[][HK_DTYPE_COUNT] = {
-    [HKI_REDUCE_SUM] = {FLOATS(sum, sum, f, 0), INTEGERS(sum, sum, 0)},
-    [HKI_REDUCE_PROD] = {FLOATS(prod, prod, f, 1), INTEGERS(prod, prod, 1)},
+    [HKI_REDUCE_SUM] = {FLOATS(sum, sum, f, 0), INTEGERS(sum, sum, i, 0, 0)},
+    [HKI_REDUCE_PROD] = {FLOATS(prod, prod, f, 1), INTEGERS(prod, prod, i, 1, 1)},
     [HKI_REDUCE_SQUARES] = {FLOATS(squares, sum, f, 0)},
-    [HKI_REDUCE_COUNT] = {FLOATS(count, sum, i, 0), INTEGERS(count, sum, 0)},
-    [HKI_REDUCE_MAX] = {FLOATS(max, max, f, -INFINITY), INTEGERS(max, max, INT64_MIN)},
-    [HKI_REDUCE_MIN] = {FLOATS(min, min, f, INFINITY), INTEGERS(min, min, INT64_MAX)},
+    [HKI_REDUCE_COUNT] = {FLOATS(count, sum, i, 0), INTEGERS(count, sum, i, 0, 0)},
+    [HKI_REDUCE_MAX] = {FLOATS(max, max, f, -INFINITY), INTEGERS(max, max, u, INT64_MIN, 0)},
+    [HKI_REDUCE_MIN] = {FLOATS(min, min, f, INFINITY),
+                        INTEGERS(min, min, u, INT64_MAX, UINT64_MAX)},
 };
 
 /* ---- walks --------------------------------------------------------------------------------------------- */

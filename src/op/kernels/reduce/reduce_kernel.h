@@ -1,7 +1,8 @@
 /* Reductions of strided arrays over any set of axes, on one core, for the operators of reduce.c.
  *
  * A word of eight bytes gathers the values of one output element: a double for float types (so that ten
- * million float32 ones add up to ten million), an int64_t for integers, which wrap around. float64 sums
+ * million float32 ones add up to ten million), an int64_t for integers, which wrap around (of uint64 its bits, and the
+ * extrema in u). float64 sums
  * gather blocks of at most HKI_REDUCE_BLOCK terms, then the blocks.
  *
  * Results are a pure function of geometry and ranges. Threads: pure functions. */
@@ -15,6 +16,7 @@ enum { HKI_REDUCE_BLOCK = 1024, HKI_REDUCE_TILE = 256 };
 typedef union hki_reduce_word {
     double f;
     int64_t i;
+    uint64_t u;
 } hki_reduce_word;
 
 /* The axes of an input, apart: those that stay and those that go, each in order of falling stride, so
