@@ -1,0 +1,125 @@
+#include "io/elements.h"
+
+#include "base/regular_file.h"
+#include "io/saving.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char operation[] = "archive_get";
+
+/* ---- copying --------------------------------------------------------------------------------------------- */
+
+/* As they lie in the file. */
+static bool read_raw(const hki_io_source *source, const hki_io_entry *entry, void *to,
+                     hki_io_error *error)
+{
+    return hki_io_read(source, entry->offset, to, entry->bytes, error);
+}
+
+bool hki_io_read_elements(const hki_io_source *source, const hki_io_entry *entry, void *to,
+                          hki_io_error *error)
+{
+    uint8_t *values = to;
+    if (!read_raw(source, entry, to, error))
+        return false;
+    if (entry->is_swapped)
+        hki_io_swap(values, entry->bytes, hk_dtype_bytes(entry->dtype));
+    for (uint64_t i = 0; entry->dtype == HK_BOOL && i < entry->bytes; i++)
+        values[i] = values[i] != 0; /* kernels rely on it */
+    return true;
+}
+
+/* "file: array "name" " into text. */
+static void introduce(const hki_io_origin *origin, char *text, size_t bytes)
+{
+    char path[HKI_NAME_SHOWN_BYTES], name[HKI_IO_NAME_BYTES];
+    hki_show_name(path, sizeof path, origin->path);
+    hki_show_name(name, sizeof name, origin->entry->name);
+    if (*name)
+        snprintf(text, bytes, "%s: array \"%s\"", path, name);
+    else
+        snprintf(text, bytes, "%s: its array", path);
+}
+
+static hk_code fill(void *context, void *to, size_t bytes, char *why, size_t why_bytes)
+{
+    const hki_io_origin *origin = context;
+    hki_io_error error = {0};
+    char who[HKI_NAME_SHOWN_BYTES + HKI_IO_NAME_BYTES + 32];
+    (void)bytes; /* which follow from shape and dtype, as the entry's do */
+    if (hki_io_read_elements(origin->source, origin->entry, to, &error))
+        return HK_OK;
+    introduce(origin, who, sizeof who);
+    snprintf(why, why_bytes, "%s: %s", who, error.text);
+    return error.code;
+}
+
+/* ---- mapping --------------------------------------------------------------------------------------------- */
+
+/* Smaller ones are not worth pages, and an entry in the system's table, of their own. */
+enum { MAPPED_FROM_BYTES = 1 << 16 };
+
+typedef struct mapping {
+    void *begin;
+    size_t bytes;
+} mapping;
+
+static void drop_mapping(void *context)
+{
+    mapping *self = context;
+    munmap(self->begin, self->bytes);
+    free(self);
+}
+
+/* NULL: has to be copied. Pages of its own, so that what is written into one array stays there. */
+static hk_array *map(const hki_io_source *source, const hki_io_entry *entry, hk_device device)
+{
+    struct stat facts;
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), begin = entry->offset / page * page;
+    if (fstat(source->file, &facts) || (uint64_t)facts.st_size < entry->offset + entry->bytes)
+        return NULL; /* cut short meanwhile: reading will tell */
+    mapping *self = malloc(sizeof *self);
+    if (!self)
+        return NULL;
+    self->bytes = entry->offset - begin + entry->bytes;
+    self->begin = mmap(NULL, self->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
+                       source->file, (off_t)begin);
+    if (self->begin == MAP_FAILED) {
+        free(self);
+        return NULL;
+    }
+    const hk_memory_options options = {.free = drop_mapping, .context = self};
+    return (hk_from_memory)((char *)self->begin + (entry->offset - begin), entry->shape,
+                            entry->dtype, device, &options);
+}
+
+/* Whether the bytes in the file are what an array's memory holds. */
+static bool is_as_in_memory(const hki_io_entry *entry)
+{
+    return !entry->is_member && !entry->is_swapped && !entry->is_fortran &&
+           entry->dtype != HK_BOOL && entry->offset % hk_dtype_bytes(entry->dtype) == 0;
+}
+
+hk_array *hki_io_make_array(const hki_io_origin *origin, hk_device device, bool may_map)
+{
+    const hki_io_entry *entry = origin->entry;
+    char who[HKI_NAME_SHOWN_BYTES + HKI_IO_NAME_BYTES + 32];
+    HKI_HOLD(held);
+    hki_device *home = hki_device_hold(device, &held);
+    if (entry->unsupported) {
+        introduce(origin, who, sizeof who);
+        return hki_array_create_failed(home, operation, NULL, 0, HK_UNSUPPORTED, "%s %s", who,
+                                       entry->unsupported);
+    }
+    hk_array *x = NULL;
+    if (may_map && home->class && hki_device_is_host(home) && is_as_in_memory(entry) &&
+        origin->source->file >= 0 && entry->bytes >= MAPPED_FROM_BYTES)
+        x = map(origin->source, entry, device);
+    return x ? x
+             : hki_array_create_filled(operation, entry->shape, entry->dtype, device, fill,
+                                       (void *)(uintptr_t)origin);
+}
