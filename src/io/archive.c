@@ -3,6 +3,7 @@
 #include "base/source.h"
 #include "io/elements.h"
 #include "io/format.h"
+#include "io/npy.h"
 #include "io/safetensors.h"
 
 #include <stdlib.h>
@@ -39,8 +40,12 @@ static const hk_status *refusal(const char *operation, hk_code code, const char 
 
 static bool read_contents(hk_archive *self, hk_file_format format, hki_io_error *error)
 {
-    (void)format;
-    return hki_safetensors_read(&self->source, &self->contents, error);
+    switch (format) {
+    case HK_FORMAT_NPY:
+        return hki_npy_read(&self->source, &self->contents, error);
+    default:
+        return hki_safetensors_read(&self->source, &self->contents, error);
+    }
 }
 
 /* Returns the record, counted. */

@@ -20,11 +20,44 @@ static bool read_raw(const hki_io_source *source, const hki_io_entry *entry, voi
     return hki_io_read(source, entry->offset, to, entry->bytes, error);
 }
 
+/* From the first axis fastest to the last; element_bytes is 1, 2, 4 or 8. */
+static void to_c_order(const hki_io_entry *entry, const char *from, char *to)
+{
+    const size_t element_bytes = hk_dtype_bytes(entry->dtype);
+    int64_t at[HK_MAX_NDIM] = {0}, steps[HK_MAX_NDIM], step = (int64_t)element_bytes;
+    for (int axis = 0; axis < entry->shape.ndim; axis++) {
+        steps[axis] = step;
+        step *= entry->shape.dims[axis];
+    }
+    for (const char *const end = to + entry->bytes; to < end; to += element_bytes) {
+        memcpy(to, from, element_bytes);
+        for (int axis = entry->shape.ndim - 1; axis >= 0; axis--) {
+            from += steps[axis];
+            if (++at[axis] < entry->shape.dims[axis])
+                break;
+            from -= steps[axis] * at[axis];
+            at[axis] = 0;
+        }
+    }
+}
+
+static bool read_fortran(const hki_io_source *source, const hki_io_entry *entry, void *to,
+                         hki_io_error *error)
+{
+    char *values = malloc(entry->bytes + 1);
+    const bool is_good =
+        (values || hki_io_fail_memory(error)) && read_raw(source, entry, values, error);
+    if (is_good)
+        to_c_order(entry, values, to);
+    free(values);
+    return is_good;
+}
+
 bool hki_io_read_elements(const hki_io_source *source, const hki_io_entry *entry, void *to,
                           hki_io_error *error)
 {
     uint8_t *values = to;
-    if (!read_raw(source, entry, to, error))
+    if (!(entry->is_fortran ? read_fortran : read_raw)(source, entry, to, error))
         return false;
     if (entry->is_swapped)
         hki_io_swap(values, entry->bytes, hk_dtype_bytes(entry->dtype));

@@ -7,7 +7,7 @@
 static const struct {
     const char *ending;
     hk_file_format format;
-} endings[] = {{".safetensors", HK_FORMAT_SAFETENSORS}};
+} endings[] = {{".safetensors", HK_FORMAT_SAFETENSORS}, {".npy", HK_FORMAT_NPY}};
 
 bool hki_io_format_of(const char *path, hk_file_format given, hk_file_format *format,
                       hki_io_error *error)
@@ -15,13 +15,11 @@ bool hki_io_format_of(const char *path, hk_file_format given, hk_file_format *fo
     char shown[HKI_NAME_SHOWN_BYTES];
     const size_t length = strlen(path);
     *format = given;
-    if (given == HK_FORMAT_SAFETENSORS)
+    if (given == HK_FORMAT_SAFETENSORS || given == HK_FORMAT_NPY)
         return true;
     if (given != HK_FORMAT_BY_NAME)
-        return hki_io_fail(
-            error, HK_INVALID_ARGUMENT,
-            "option format is %d; HK_FORMAT_SAFETENSORS would be right, or HK_FORMAT_BY_NAME",
-            (int)given);
+        return hki_io_fail(error, HK_INVALID_ARGUMENT,
+                           "option format is %d; one of hk_file_format would be right", (int)given);
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         const size_t ending = strlen(endings[i].ending);
         if (length > ending && !strcmp(path + length - ending, endings[i].ending)) {
@@ -30,8 +28,9 @@ bool hki_io_format_of(const char *path, hk_file_format given, hk_file_format *fo
         }
     }
     hki_show_name(shown, sizeof shown, path);
-    return hki_io_fail(error, HK_INVALID_ARGUMENT,
-                       "path is \"%s\"; the ending .safetensors would say its format, "
-                       "or option format",
-                       shown);
+    return hki_io_fail(
+        error, HK_INVALID_ARGUMENT,
+        "path is \"%s\"; the ending .safetensors, .npy or .npz would say its format, "
+        "or option format",
+        shown);
 }

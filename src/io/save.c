@@ -4,6 +4,7 @@
 #include "base/regular_file.h"
 #include "base/source.h"
 #include "io/format.h"
+#include "io/npy.h"
 #include "io/safetensors.h"
 
 #include <errno.h>
@@ -71,6 +72,13 @@ static bool check_name(hki_io_saving *self, size_t i, hk_file_format format)
 
 static bool check_names(hki_io_saving *self, hk_file_format format)
 {
+    if (format == HK_FORMAT_NPY)
+        return self->count == 1 ||
+               hki_io_fail(
+                   &self->error, HK_INVALID_ARGUMENT,
+                   "argument count is %zu, but an npy file has one array; 1 would be right, "
+                   "or another format",
+                   self->count);
     const char **names = calloc(self->count + 1, sizeof *names);
     bool is_good = names || hki_io_fail_memory(&self->error);
     for (size_t i = 0; i < self->count && is_good; i++) {
@@ -149,7 +157,7 @@ void hki_io_swap(void *values, size_t bytes, size_t element_bytes)
 }
 
 /* Before a file is begun, so that nothing is written for nothing. */
-static bool wait_for_all(hki_io_saving *self)
+static bool wait_for_all(hki_io_saving *self, hk_file_format format)
 {
     for (size_t i = 0; i < self->count; i++) {
         const hk_status *status = hk_wait(self->entries[i].array);
@@ -157,6 +165,12 @@ static bool wait_for_all(hki_io_saving *self)
             self->status = hk_status_retain(status);
             return false;
         }
+        if (format != HK_FORMAT_SAFETENSORS && hk_array_dtype(self->entries[i].array) == HK_BF16)
+            return hki_io_fail(
+                &self->error, HK_UNSUPPORTED,
+                "entries[%zu].array is bfloat16, which npy and npz lack; cast it, or "
+                "use safetensors",
+                i);
     }
     return true;
 }
@@ -208,11 +222,20 @@ bool hki_io_saving_write(hki_io_saving *self, const void *data, size_t bytes)
     return check_system(self, hki_draft_write(&self->draft, data, bytes));
 }
 
+static bool write_format(hki_io_saving *self, hk_file_format format)
+{
+    switch (format) {
+    case HK_FORMAT_NPY:
+        return hki_npy_write(self);
+    default:
+        return hki_safetensors_write(self);
+    }
+}
+
 static bool write_file(hki_io_saving *self, const char *path, hk_file_format format)
 {
-    (void)format;
     const bool is_good = check_system(self, hki_draft_begin(&self->draft, path)) &&
-                         hki_safetensors_write(self) &&
+                         write_format(self, format) &&
                          check_system(self, hki_draft_finish(&self->draft, true));
     hki_draft_drop(&self->draft);
     return is_good;
@@ -240,7 +263,7 @@ const hk_status *(hk_save)(const char *path, const hk_save_entry *entries, size_
     hk_file_format format;
     hki_array_uncapturable("save", "what goes to a file is not in the graph; save after replays");
     const bool is_right = check_call(&self, path, &format);
-    const bool is_good = is_right && wait_for_all(&self) && write_file(&self, path, format);
+    const bool is_good = is_right && wait_for_all(&self, format) && write_file(&self, path, format);
     free(self.room);
     return hki_status_lend(is_good ? hki_status_ok() : record_of(&self, path, is_right));
 }
