@@ -4,6 +4,7 @@
 #include "io/elements.h"
 #include "io/format.h"
 #include "io/npy.h"
+#include "io/npz.h"
 #include "io/safetensors.h"
 
 #include <stdlib.h>
@@ -43,6 +44,8 @@ static bool read_contents(hk_archive *self, hk_file_format format, hki_io_error 
     switch (format) {
     case HK_FORMAT_NPY:
         return hki_npy_read(&self->source, &self->contents, error);
+    case HK_FORMAT_NPZ:
+        return hki_npz_read(&self->source, &self->contents, error);
     default:
         return hki_safetensors_read(&self->source, &self->contents, error);
     }

@@ -10,13 +10,16 @@
 #include <unistd.h>
 
 static const char operation[] = "archive_get";
+enum { WHO_BYTES = HKI_NAME_SHOWN_BYTES + HKI_IO_NAME_BYTES + 32 };
 
 /* ---- copying --------------------------------------------------------------------------------------------- */
 
 /* As they lie in the file. */
-static bool read_raw(const hki_io_source *source, const hki_io_entry *entry, void *to,
-                     hki_io_error *error)
+static bool read_raw(const hki_io_source *source, const hki_io_entry *entry, hki_npz_member *member,
+                     void *to, hki_io_error *error)
 {
+    if (member)
+        return hki_npz_member_read(member, to, entry->bytes, error);
     return hki_io_read(source, entry->offset, to, entry->bytes, error);
 }
 
@@ -41,23 +44,23 @@ static void to_c_order(const hki_io_entry *entry, const char *from, char *to)
     }
 }
 
-static bool read_fortran(const hki_io_source *source, const hki_io_entry *entry, void *to,
-                         hki_io_error *error)
+static bool read_fortran(const hki_io_source *source, const hki_io_entry *entry,
+                         hki_npz_member *member, void *to, hki_io_error *error)
 {
     char *values = malloc(entry->bytes + 1);
     const bool is_good =
-        (values || hki_io_fail_memory(error)) && read_raw(source, entry, values, error);
+        (values || hki_io_fail_memory(error)) && read_raw(source, entry, member, values, error);
     if (is_good)
         to_c_order(entry, values, to);
     free(values);
     return is_good;
 }
 
-bool hki_io_read_elements(const hki_io_source *source, const hki_io_entry *entry, void *to,
-                          hki_io_error *error)
+bool hki_io_read_elements(const hki_io_source *source, const hki_io_entry *entry,
+                          hki_npz_member *member, void *to, hki_io_error *error)
 {
     uint8_t *values = to;
-    if (!(entry->is_fortran ? read_fortran : read_raw)(source, entry, to, error))
+    if (!(entry->is_fortran ? read_fortran : read_raw)(source, entry, member, to, error))
         return false;
     if (entry->is_swapped)
         hki_io_swap(values, entry->bytes, hk_dtype_bytes(entry->dtype));
@@ -78,13 +81,19 @@ static void introduce(const hki_io_origin *origin, char *text, size_t bytes)
         snprintf(text, bytes, "%s: its array", path);
 }
 
+typedef struct filling {
+    const hki_io_origin *origin;
+    hki_npz_member *member;
+} filling;
+
 static hk_code fill(void *context, void *to, size_t bytes, char *why, size_t why_bytes)
 {
-    const hki_io_origin *origin = context;
+    const filling *self = context;
+    const hki_io_origin *origin = self->origin;
     hki_io_error error = {0};
-    char who[HKI_NAME_SHOWN_BYTES + HKI_IO_NAME_BYTES + 32];
+    char who[WHO_BYTES];
     (void)bytes; /* which follow from shape and dtype, as the entry's do */
-    if (hki_io_read_elements(origin->source, origin->entry, to, &error))
+    if (hki_io_read_elements(origin->source, origin->entry, self->member, to, &error))
         return HK_OK;
     introduce(origin, who, sizeof who);
     snprintf(why, why_bytes, "%s: %s", who, error.text);
@@ -137,22 +146,54 @@ static bool is_as_in_memory(const hki_io_entry *entry)
            entry->dtype != HK_BOOL && entry->offset % hk_dtype_bytes(entry->dtype) == 0;
 }
 
-hk_array *hki_io_make_array(const hki_io_origin *origin, hk_device device, bool may_map)
+static hk_array *make(const hki_io_origin *origin, hki_npz_member *member, hk_device device,
+                      bool may_map)
 {
     const hki_io_entry *entry = origin->entry;
-    char who[HKI_NAME_SHOWN_BYTES + HKI_IO_NAME_BYTES + 32];
+    filling values = {origin, member};
+    hk_array *x = NULL;
     HKI_HOLD(held);
     hki_device *home = hki_device_hold(device, &held);
-    if (entry->unsupported) {
-        introduce(origin, who, sizeof who);
-        return hki_array_create_failed(home, operation, NULL, 0, HK_UNSUPPORTED, "%s %s", who,
-                                       entry->unsupported);
-    }
-    hk_array *x = NULL;
     if (may_map && home->class && hki_device_is_host(home) && is_as_in_memory(entry) &&
         origin->source->file >= 0 && entry->bytes >= MAPPED_FROM_BYTES)
         x = map(origin->source, entry, device);
     return x ? x
              : hki_array_create_filled(operation, entry->shape, entry->dtype, device, fill,
-                                       (void *)(uintptr_t)origin);
+                                       &values);
+}
+
+/* By an error, or, where that is NULL, for what the entry says. */
+static hk_array *refuse(const hki_io_origin *origin, hk_device device, const hki_io_error *error)
+{
+    char who[WHO_BYTES];
+    HKI_HOLD(held);
+    hki_device *home = hki_device_hold(device, &held);
+    introduce(origin, who, sizeof who);
+    if (error)
+        return hki_array_create_failed(home, operation, NULL, 0, error->code, "%s: %s", who,
+                                       error->text);
+    return hki_array_create_failed(home, operation, NULL, 0, HK_UNSUPPORTED, "%s %s", who,
+                                   origin->entry->unsupported);
+}
+
+static hk_array *make_of_member(const hki_io_origin *origin, hk_device device)
+{
+    hki_io_error error = {0};
+    hki_io_entry entry = *origin->entry; /* its header is not read before somebody asks for it */
+    const hki_io_origin here = {origin->path, origin->source, &entry};
+    hki_npz_member *member = hki_npz_member_open(origin->source, &entry, &error);
+    hk_array *x = !member             ? refuse(&here, device, &error)
+                  : entry.unsupported ? refuse(&here, device, NULL)
+                                      : make(&here, member, device, false);
+    free(entry.unsupported);
+    hki_npz_member_close(member);
+    return x;
+}
+
+hk_array *hki_io_make_array(const hki_io_origin *origin, hk_device device, bool may_map)
+{
+    if (origin->entry->unsupported)
+        return refuse(origin, device, NULL);
+    return origin->entry->is_member ? make_of_member(origin, device)
+                                    : make(origin, NULL, device, may_map);
 }

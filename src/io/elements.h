@@ -4,10 +4,11 @@
 
 #include "array/array.h"
 #include "io/contents.h"
+#include "io/npz.h"
 
 /* Where an array comes from. */
 typedef struct hki_io_origin {
-    const char *path; /* for messages; "" is no name */
+    const char *path; /* for messages */
     const hki_io_source *source;
     const hki_io_entry *entry;
 } hki_io_origin;
@@ -16,8 +17,8 @@ typedef struct hki_io_origin {
  * allow it, without a copy. Blocks while it reads. */
 hk_array *hki_io_make_array(const hki_io_origin *origin, hk_device device, bool may_map);
 
-/* Reads all elements, in C order and this machine's byte order, bools 0 or 1: entry->bytes. */
-bool hki_io_read_elements(const hki_io_source *source, const hki_io_entry *entry, void *to,
-                          hki_io_error *error);
+/* Reads all elements, in C order and this machine's byte order, bools 0 or 1: entry->bytes. member: of a zip file; else NULL. */
+bool hki_io_read_elements(const hki_io_source *source, const hki_io_entry *entry,
+                          hki_npz_member *member, void *to, hki_io_error *error);
 
 #endif

@@ -7,7 +7,8 @@
 static const struct {
     const char *ending;
     hk_file_format format;
-} endings[] = {{".safetensors", HK_FORMAT_SAFETENSORS}, {".npy", HK_FORMAT_NPY}};
+} endings[] = {
+    {".safetensors", HK_FORMAT_SAFETENSORS}, {".npy", HK_FORMAT_NPY}, {".npz", HK_FORMAT_NPZ}};
 
 bool hki_io_format_of(const char *path, hk_file_format given, hk_file_format *format,
                       hki_io_error *error)
@@ -15,7 +16,7 @@ bool hki_io_format_of(const char *path, hk_file_format given, hk_file_format *fo
     char shown[HKI_NAME_SHOWN_BYTES];
     const size_t length = strlen(path);
     *format = given;
-    if (given == HK_FORMAT_SAFETENSORS || given == HK_FORMAT_NPY)
+    if (given == HK_FORMAT_SAFETENSORS || given == HK_FORMAT_NPY || given == HK_FORMAT_NPZ)
         return true;
     if (given != HK_FORMAT_BY_NAME)
         return hki_io_fail(error, HK_INVALID_ARGUMENT,

@@ -5,6 +5,7 @@
 #include "base/source.h"
 #include "io/format.h"
 #include "io/npy.h"
+#include "io/npz.h"
 #include "io/safetensors.h"
 
 #include <errno.h>
@@ -14,6 +15,8 @@
 #include <string.h>
 
 /* ---- checks ---------------------------------------------------------------------------------------------- */
+
+enum { MOST_ZIP_NAME_BYTES = 65000 }; /* the format counts them, and .npy, in 16 bits */
 
 /* False also where there is no memory to tell. */
 static bool is_utf8(const char *text)
@@ -62,6 +65,10 @@ static bool check_name(hki_io_saving *self, size_t i, hk_file_format format)
     if (!*name)
         return hki_io_fail(&self->error, HK_INVALID_ARGUMENT,
                            "entries[%zu].name is empty; a text that is not would be right", i);
+    if (format == HK_FORMAT_NPZ && strlen(name) > MOST_ZIP_NAME_BYTES)
+        return hki_io_fail(&self->error, HK_INVALID_ARGUMENT,
+                           "entries[%zu].name has %zu bytes; at most %d would be right in npz", i,
+                           strlen(name), MOST_ZIP_NAME_BYTES);
     if (format == HK_FORMAT_SAFETENSORS && !strcmp(name, HKI_SAFETENSORS_METADATA))
         return hki_io_fail(&self->error, HK_INVALID_ARGUMENT,
                            "entries[%zu].name is \"%s\", which safetensors keeps for the option "
@@ -218,7 +225,6 @@ static bool check_system(hki_io_saving *self, int number)
 
 bool hki_io_saving_write(hki_io_saving *self, const void *data, size_t bytes)
 {
-    self->written_bytes += bytes;
     return check_system(self, hki_draft_write(&self->draft, data, bytes));
 }
 
@@ -227,6 +233,8 @@ static bool write_format(hki_io_saving *self, hk_file_format format)
     switch (format) {
     case HK_FORMAT_NPY:
         return hki_npy_write(self);
+    case HK_FORMAT_NPZ:
+        return hki_npz_write(self);
     default:
         return hki_safetensors_write(self);
     }

@@ -13,8 +13,7 @@ typedef struct hki_io_saving {
     size_t count;
     const hk_save_options *options;
     hki_draft draft;
-    uint64_t written_bytes; /* from the file's begin */
-    void *room;             /* for the values of one array */
+    void *room; /* for the values of one array */
     size_t room_bytes;
     const hk_status *status; /* counted: of the array that failed; NULL: see error */
     hki_io_error error;
