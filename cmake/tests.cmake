@@ -104,6 +104,9 @@ hocket_test(program.random_programs.check program program_random_programs)
 set_property(TEST program.random_programs.check PROPERTY PROCESSORS 2)
 set_property(TEST program.random_programs.check APPEND PROPERTY ENVIRONMENT "HOCKET_CHECK=1")
 
+# Beside NumPy the program looks at another package, if some Python has it.
+hocket_test(program.python_files.safetensors program program_python_files safetensors)
+
 file(GLOB example_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.c")
 foreach(source IN LISTS example_sources)
   cmake_path(GET source STEM name)
