@@ -81,6 +81,11 @@ foreach(source IN LISTS fuzz_sources)
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/tests")
   target_link_libraries(${name} PRIVATE ZLIB::ZLIB)
   hocket_test(unit.${name} unit ${name})
+  # What the fuzzer found that is worth keeping.
+  string(REGEX REPLACE "^fuzz_" "${PROJECT_SOURCE_DIR}/tests/fuzz/corpora/" corpus "${name}")
+  if(EXISTS "${corpus}")
+    hocket_test(unit.${name}.corpus unit ${name} "${corpus}")
+  endif()
 endforeach()
 
 # ---- program: these use the cores, so that two of them do not run at once

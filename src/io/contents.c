@@ -2,6 +2,7 @@
 
 #include "base/regular_file.h"
 
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,6 +126,13 @@ void hki_io_contents_deinit(hki_io_contents *self)
     free(self->by_name);
     free(self->metadata);
     memset(self, 0, sizeof *self);
+}
+
+bool hki_io_is_utf8(const char *text)
+{
+    json_t *value = json_string(text);
+    json_decref(value);
+    return value;
 }
 
 bool hki_io_bytes_of(const int64_t *sizes, size_t count, uint64_t element_bytes, uint64_t *bytes)

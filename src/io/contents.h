@@ -44,6 +44,9 @@ const char *hki_io_contents_find_text(const hki_io_contents *self, const char *k
 /* Frees what it owns, and zeroes it. */
 void hki_io_contents_deinit(hki_io_contents *self);
 
+/* Of names in any format. False also where there is no memory to tell. */
+bool hki_io_is_utf8(const char *text);
+
 /* Bytes of so many elements; false where they are too many. The shape may have any number of axes. */
 bool hki_io_bytes_of(const int64_t *sizes, size_t count, uint64_t element_bytes, uint64_t *bytes);
 

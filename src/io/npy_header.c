@@ -71,8 +71,8 @@ static bool fail(parser *self, const char *expected)
                            "its header ends where %s should follow; save or fetch it again",
                            expected);
     return hki_io_fail(self->error, HK_BAD_DATA,
-                       "its header has '%c' where %s should be; save or fetch it again", *self->at,
-                       expected);
+                       "its header has '%c' where %s should be; save or fetch it again",
+                       hki_io_shown(*self->at), expected);
 }
 
 static bool expect(parser *self, const char *word, const char *expected)

@@ -178,6 +178,7 @@ static void test_hostile(void)
         {"\x93NUMPY\1\1\0\0{}", 12, "has version 1.1"},
         {"\x93NUMPY\2\0\0\0\0", 11, "is truncated: it has 11 bytes"},
         {"\x93NUMPY\2\0\0\0\1\1{}", 14, "promises a header of 16842752 bytes; at most 65536"},
+        {"\x93NUMPY\1\0\2\0{\0", 12, "has '?' where a text in quotes should be"},
         {"\x93NUMPY\1\0\5\0{}", 12, "is truncated: it has 12 bytes"},
     };
     const char *path = fixture_path("made.npy");

@@ -141,6 +141,8 @@ static bool add_member(unzFile zip, const stream *from, char *name, hki_io_conte
     if (!length || strlen(name) != length)
         return fail(from, error, "has a member %zu without a name, or with a zero in it",
                     contents->count);
+    if (!hki_io_is_utf8(name))
+        return fail(from, error, "has a member %zu whose name is not UTF-8", contents->count);
     const size_t tail = sizeof ending - 1;
     const bool is_npy = length > tail && !strcmp(name + length - tail, ending);
     hki_io_entry entry = {.name = strndup(name, is_npy ? length - tail : length),

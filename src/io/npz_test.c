@@ -157,6 +157,10 @@ static void test_members(void)
         memcpy(at, "x.npy", 5);
     fixture_write(path, data, bytes);
     fixture_refused(path, HK_BAD_DATA, "has array \"x\" twice");
+    for (char *at = data; (at = memmem(at, bytes - (size_t)(at - data), "x.npy", 5));)
+        memcpy(at, "\xff.npy", 5);
+    fixture_write(path, data, bytes);
+    fixture_refused(path, HK_BAD_DATA, "has a member 0 whose name is not UTF-8");
     free(data);
     hk_failures_clear();
 }

@@ -62,7 +62,7 @@ static bool fail_text(reader *self)
     return hki_io_fail(
         self->error, HK_BAD_DATA,
         "its header has '%c' at byte %zu, where %s should be; save or fetch it again",
-        text->data[text->at], text->at, text->error);
+        hki_io_shown(text->data[text->at]), text->at, text->error);
 }
 
 static bool fail_array(reader *self, const char *name, hk_code code, const char *format, ...)

@@ -250,6 +250,8 @@ static void test_hostile(void)
     const char *path = fixture_path("made.safetensors");
     fixture_write(path, "\x02\0\0\0\0\0\0", 7);
     fixture_refused(path, HK_BAD_DATA, "it has 7 bytes; 10 or more");
+    fixture_write(path, "\x02\0\0\0\0\0\0\0{\0", 10);
+    fixture_refused(path, HK_BAD_DATA, "has '?' at byte 1, where a text in quotes should be");
     fixture_write(path, "\x03\0\0\0\0\0\0\0{}", 10);
     fixture_refused(path, HK_BAD_DATA, "truncated: it promises a header of 3 bytes, and holds 2");
     fixture_write(path, "\xff\xff\xff\xff\xff\xff\xff\xff{}", 10);

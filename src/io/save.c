@@ -3,13 +3,13 @@
 #include "array/array.h"
 #include "base/regular_file.h"
 #include "base/source.h"
+#include "io/contents.h"
 #include "io/format.h"
 #include "io/npy.h"
 #include "io/npz.h"
 #include "io/safetensors.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,14 +17,6 @@
 /* ---- checks ---------------------------------------------------------------------------------------------- */
 
 enum { MOST_ZIP_NAME_BYTES = 65000 }; /* the format counts them, and .npy, in 16 bits */
-
-/* False also where there is no memory to tell. */
-static bool is_utf8(const char *text)
-{
-    json_t *value = json_string(text);
-    json_decref(value);
-    return value;
-}
 
 static int compare_names(const void *a, const void *b)
 {
@@ -51,7 +43,7 @@ static bool check_different(const char **names, size_t count, const char *what, 
 static bool check_text(const char *what, size_t i, const char *member, const char *text,
                        hki_io_error *error)
 {
-    if (text && is_utf8(text))
+    if (text && hki_io_is_utf8(text))
         return true;
     return hki_io_fail(error, HK_INVALID_ARGUMENT, "%s[%zu].%s is %s; text in UTF-8 would be right",
                        what, i, member, text ? "not UTF-8" : "NULL");

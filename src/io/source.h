@@ -20,6 +20,12 @@ enum { HKI_IO_NAME_BYTES = 128 };
 bool hki_io_fail(hki_io_error *error, hk_code code, const char *format, ...) HK_PRINTF(3, 4);
 bool hki_io_fail_memory(hki_io_error *error);
 
+/* A byte from outside, for a message: itself, or '?' where it is no printable character of ASCII. */
+static inline char hki_io_shown(char c)
+{
+    return c >= 0x20 && c < 0x7F ? c : '?';
+}
+
 /* A file, or memory. */
 typedef struct hki_io_source {
     int file; /* -1: memory */
