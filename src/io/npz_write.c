@@ -66,8 +66,8 @@ static bool check(hki_io_saving *saving, int outcome)
     if (outcome == ZIP_OK)
         return true;
     return hki_io_fail(&saving->error, HK_IO,
-                       "cannot be written as a zip file: minizip says %d; what it held before is "
-                       "still there",
+                       "cannot be written as a zip file: minizip says %d; it holds what it held "
+                       "before",
                        outcome);
 }
 

@@ -211,7 +211,7 @@ static bool check_system(hki_io_saving *self, int number)
     if (!number)
         return true;
     return hki_io_fail(&self->error, number == ENOMEM ? HK_OUT_OF_MEMORY : HK_IO,
-                       "cannot be written: %s; what it held before is still there",
+                       "cannot be written: %s; it holds what it held before, or all of the new",
                        strerror_r(number, text, sizeof text));
 }
 

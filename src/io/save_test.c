@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 
@@ -151,6 +152,39 @@ static void test_abandoned(void)
     CHECK_EQ_I64(fixture_files(true), 5);
 }
 
+static void *save_often(void *argument)
+{
+    const char *path = argument;
+    for (int i = 0; i < 30; i++) {
+        HK_SCOPE;
+        const hk_save_entry entry = {"x", ones(20000)};
+        if (!hk_ok(hk_save(path, &entry, 1, NULL)))
+            return argument;
+    }
+    return NULL;
+}
+
+/* Threads may save to one path and load from it: each finds a whole file. */
+static void test_threads(void)
+{
+    char path[400];
+    pthread_t threads[3];
+    void *failed;
+    snprintf(path, sizeof path, "%s", fixture_path("x.safetensors"));
+    CHECK(!save_often(path));
+    for (int i = 0; i < 3; i++)
+        CHECK(!pthread_create(&threads[i], NULL, save_often, path));
+    for (int i = 0; i < 50; i++) {
+        HK_SCOPE;
+        hk_archive *archive = hk_load(path, (hk_device){0}, NULL);
+        CHECK(hk_item(hk_sum(hk_archive_get(archive, "x"), NULL), NULL) == 20000);
+        hk_archive_release(archive);
+    }
+    for (int i = 0; i < 3; i++)
+        CHECK(!pthread_join(threads[i], &failed) && !failed);
+    CHECK_EQ_I64(fixture_files(true), 1);
+}
+
 int main(void)
 {
     fixture_begin();
@@ -159,6 +193,7 @@ int main(void)
     test_system();
     test_place();
     test_abandoned();
+    test_threads();
     fixture_end();
     return check_result();
 }

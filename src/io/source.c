@@ -25,7 +25,7 @@ bool hki_io_fail(hki_io_error *error, hk_code code, const char *format, ...)
 
 bool hki_io_fail_memory(hki_io_error *error)
 {
-    return hki_io_fail(error, HK_OUT_OF_MEMORY, "no host memory to read it");
+    return hki_io_fail(error, HK_OUT_OF_MEMORY, "no host memory is left for it");
 }
 
 bool hki_io_read(const hki_io_source *self, uint64_t offset, void *to, size_t bytes,
