@@ -71,18 +71,6 @@ static void remove_abandoned(const char *target)
         closedir(list);
 }
 
-static int sync_folder(const char *path)
-{
-    const char *name;
-    const int folder = open_folder(path, &name);
-    if (folder < 0)
-        return errno;
-    /* EINVAL: a file system that has no such thing. */
-    const int error = fsync(folder) && errno != EINVAL ? errno : 0;
-    close(folder);
-    return error;
-}
-
 /* ---- the file ------------------------------------------------------------------------------------------ */
 
 /* Locked, and still there: who removes what is abandoned may have come between. */
@@ -155,26 +143,49 @@ int hki_draft_write(const hki_draft *self, const void *data, size_t bytes)
     return 0;
 }
 
-int hki_draft_finish(hki_draft *self, bool is_synced)
+/* Gives the file its name. folder: -1, or to be synchronised. */
+static int publish(hki_draft *self, int folder)
 {
-    const bool is_file = self->temporary;
-    if (is_synced && is_file && fsync(self->file))
-        return errno;
     /* Some file systems tell at the close what they could not write; the lock lasts until the file has its name. */
-    const int lock = is_file ? fcntl(self->file, F_DUPFD_CLOEXEC, 0) : -1;
-    int error = is_file && lock < 0 ? errno : 0;
+    const int lock = fcntl(self->file, F_DUPFD_CLOEXEC, 0);
+    int error = lock < 0 ? errno : 0;
     if (close(self->file) && !error)
         error = errno;
     self->file = -1;
-    if (!error && is_file && rename(self->temporary, self->target))
+    if (!error && rename(self->temporary, self->target))
         error = errno;
     if (!error) {
         free(self->temporary);
         self->temporary = NULL;
+        /* EINVAL: a file system that has no such thing. */
+        if (folder >= 0 && fsync(folder) && errno != EINVAL)
+            error = errno;
     }
     if (lock >= 0)
         close(lock);
-    return !error && is_synced && is_file ? sync_folder(self->target) : error;
+    return error;
+}
+
+int hki_draft_finish(hki_draft *self, bool is_synced)
+{
+    const char *name;
+    if (!self->temporary) {
+        const int failed = close(self->file);
+        self->file = -1;
+        return failed ? errno : 0;
+    }
+    /* Opened before the file has its name, so that hardly anything can fail after that. */
+    const int folder = is_synced ? open_folder(self->target, &name) : -1;
+    if (is_synced && (folder < 0 || fsync(self->file))) {
+        const int error = errno;
+        if (folder >= 0)
+            close(folder);
+        return error;
+    }
+    const int error = publish(self, folder);
+    if (folder >= 0)
+        close(folder);
+    return error;
 }
 
 void hki_draft_drop(hki_draft *self)
