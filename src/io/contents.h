@@ -2,7 +2,7 @@
 #ifndef HOCKET_IO_CONTENTS_H
 #define HOCKET_IO_CONTENTS_H
 
-#include "io/source.h"
+#include "io/zip_reader.h"
 
 #include <hocket/array.h>
 
@@ -12,11 +12,11 @@ typedef struct hki_io_entry {
         unsupported; /* owned; why no array can be made of it; NULL: one can, and all below is set */
     hk_dims shape;
     hk_dtype dtype;
-    bool is_fortran;        /* the first axis varies fastest */
-    bool is_swapped;        /* in the other byte order than this machine's */
-    bool is_member;         /* of a zip file */
+    bool is_fortran; /* the first axis varies fastest */
+    bool is_swapped; /* in the other byte order than this machine's */
+    bool is_member;  /* of a zip file */
+    hki_zip_member member;
     uint64_t offset, bytes; /* of the elements: in the file, or in the member once it is unpacked */
-    uint64_t directory_at, number; /* a member's entry in the zip file's directory, and its place */
 } hki_io_entry;
 
 typedef struct hki_io_text {

@@ -15,11 +15,11 @@ enum { WHO_BYTES = HKI_NAME_SHOWN_BYTES + HKI_IO_NAME_BYTES + 32 };
 /* ---- copying --------------------------------------------------------------------------------------------- */
 
 /* As they lie in the file. */
-static bool read_raw(const hki_io_source *source, const hki_io_entry *entry, hki_npz_member *member,
+static bool read_raw(const hki_io_source *source, const hki_io_entry *entry, hki_zip_stream *member,
                      void *to, hki_io_error *error)
 {
     if (member)
-        return hki_npz_member_read(member, to, entry->bytes, error);
+        return hki_zip_read(member, to, entry->bytes, error);
     return hki_io_read(source, entry->offset, to, entry->bytes, error);
 }
 
@@ -45,7 +45,7 @@ static void to_c_order(const hki_io_entry *entry, const char *from, char *to)
 }
 
 static bool read_fortran(const hki_io_source *source, const hki_io_entry *entry,
-                         hki_npz_member *member, void *to, hki_io_error *error)
+                         hki_zip_stream *member, void *to, hki_io_error *error)
 {
     char *values = malloc(entry->bytes + 1);
     const bool is_good =
@@ -57,7 +57,7 @@ static bool read_fortran(const hki_io_source *source, const hki_io_entry *entry,
 }
 
 bool hki_io_read_elements(const hki_io_source *source, const hki_io_entry *entry,
-                          hki_npz_member *member, void *to, hki_io_error *error)
+                          hki_zip_stream *member, void *to, hki_io_error *error)
 {
     uint8_t *values = to;
     if (!(entry->is_fortran ? read_fortran : read_raw)(source, entry, member, to, error))
@@ -83,7 +83,7 @@ static void introduce(const hki_io_origin *origin, char *text, size_t bytes)
 
 typedef struct filling {
     const hki_io_origin *origin;
-    hki_npz_member *member;
+    hki_zip_stream *member;
 } filling;
 
 static hk_code fill(void *context, void *to, size_t bytes, char *why, size_t why_bytes)
@@ -146,7 +146,7 @@ static bool is_as_in_memory(const hki_io_entry *entry)
            entry->dtype != HK_BOOL && entry->offset % hk_dtype_bytes(entry->dtype) == 0;
 }
 
-static hk_array *make(const hki_io_origin *origin, hki_npz_member *member, hk_device device,
+static hk_array *make(const hki_io_origin *origin, hki_zip_stream *member, hk_device device,
                       bool may_map)
 {
     const hki_io_entry *entry = origin->entry;
@@ -181,12 +181,12 @@ static hk_array *make_of_member(const hki_io_origin *origin, hk_device device)
     hki_io_error error = {0};
     hki_io_entry entry = *origin->entry; /* its header is not read before somebody asks for it */
     const hki_io_origin here = {origin->path, origin->source, &entry};
-    hki_npz_member *member = hki_npz_member_open(origin->source, &entry, &error);
+    hki_zip_stream *member = hki_npz_open(origin->source, &entry, &error);
     hk_array *x = !member             ? refuse(&here, device, &error)
                   : entry.unsupported ? refuse(&here, device, NULL)
                                       : make(&here, member, device, false);
     free(entry.unsupported);
-    hki_npz_member_close(member);
+    hki_zip_close(member);
     return x;
 }
 

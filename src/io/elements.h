@@ -19,6 +19,6 @@ hk_array *hki_io_make_array(const hki_io_origin *origin, hk_device device, bool 
 
 /* Reads all elements, in C order and this machine's byte order, bools 0 or 1: entry->bytes. member: of a zip file; else NULL. */
 bool hki_io_read_elements(const hki_io_source *source, const hki_io_entry *entry,
-                          hki_npz_member *member, void *to, hki_io_error *error);
+                          hki_zip_stream *member, void *to, hki_io_error *error);
 
 #endif

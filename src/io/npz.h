@@ -8,17 +8,9 @@
 /* Reads the directory. What members hold is looked at when they are opened. */
 bool hki_npz_read(const hki_io_source *source, hki_io_contents *contents, hki_io_error *error);
 
-/* A member that is being read. Externally synchronised. */
-typedef struct hki_npz_member hki_npz_member;
-
-/* Opens the member of an entry that hki_npz_read made, and sets what its header says: unsupported (then owned by the
- * caller), or shape, dtype, order and bytes, for which the member is large enough. NULL: it is damaged. */
-hki_npz_member *hki_npz_member_open(const hki_io_source *source, hki_io_entry *entry,
-                                    hki_io_error *error);
-/* Reads all elements, once, and checks the member's sum. */
-bool hki_npz_member_read(hki_npz_member *self, void *to, uint64_t bytes, hki_io_error *error);
-/* NULL is ignored. */
-void hki_npz_member_close(hki_npz_member *self);
+/* Opens the member of an entry that hki_npz_read made, up to its elements, and sets what its header says: unsupported (then
+ * owned by the caller), or shape, dtype, order and bytes, for which the member is large enough. NULL: it is damaged. */
+hki_zip_stream *hki_npz_open(const hki_io_source *source, hki_io_entry *entry, hki_io_error *error);
 
 /* False, with what failed in `saving`. */
 bool hki_npz_write(hki_io_saving *saving);

@@ -108,11 +108,31 @@ static void changed(size_t offset, size_t local, unsigned value, hk_code code, c
     free(data);
 }
 
+/* The record at the end, changed in one place. */
+static void changed_end(size_t offset, unsigned char value, const char *part)
+{
+    const char *path = fixture_path("changed.npz");
+    size_t bytes;
+    char *data = small(true, &bytes), *end = memmem(data, bytes, "PK\5\6", 4);
+    CHECK(end);
+    end[offset] = (char)value;
+    fixture_write(path, data, bytes);
+    fixture_refused(path, HK_BAD_DATA, part);
+    free(data);
+}
+
 static void test_changed(void)
 {
+    changed_end(10, 1, "it holds more than the 1 members that it promises");
+    changed_end(10, 3, "has a damaged directory at its member 2 of 3");
+    changed_end(12, 0, "has a damaged directory at its member");
+    changed_end(15, 255, "no zip directory is at its end");
+    changed_end(16, 0, "has a damaged directory at its member 0 of 2");
+    changed_end(19, 1, "no zip directory is at its end");
+    changed_end(20, 1, "no zip directory is at its end");
+
     changed(8, 6, 0x801, HK_UNSUPPORTED, "\" is encrypted; a plain one");
     changed(10, 8, 12, HK_UNSUPPORTED, "is compressed by method 12; stored (0) or deflated (8)");
-    changed(16, 0, 0x12345678, HK_BAD_DATA, "is not where the directory says");
     changed(16, 14, 0x12345678, HK_BAD_DATA, "\": is damaged: its check sum differs");
     changed(20, 18, 0x01020304, HK_BAD_DATA, "is said to have 144 bytes, packed into 16909060");
     changed(24, 22, 0x7fffffff, HK_BAD_DATA, "is said to have 2147483647 bytes, packed into");
@@ -173,7 +193,7 @@ static void test_damaged(bool compress)
     char *data = small(compress, &bytes);
     for (size_t i = 0; i < bytes; i++) {
         fixture_write(bad, data, i);
-        fixture_refused(bad, HK_BAD_DATA, "is no npz file, or is truncated");
+        fixture_refused(bad, HK_BAD_DATA, "is no zip file, or is truncated");
     }
     int failed = 0;
     for (size_t bit = 0; bit < 8 * bytes; bit++) {

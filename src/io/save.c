@@ -8,6 +8,7 @@
 #include "io/npy.h"
 #include "io/npz.h"
 #include "io/safetensors.h"
+#include "io/zip_writer.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,8 +16,6 @@
 #include <string.h>
 
 /* ---- checks ---------------------------------------------------------------------------------------------- */
-
-enum { MOST_ZIP_NAME_BYTES = 65000 }; /* the format counts them, and .npy, in 16 bits */
 
 static int compare_names(const void *a, const void *b)
 {
@@ -57,10 +56,10 @@ static bool check_name(hki_io_saving *self, size_t i, hk_file_format format)
     if (!*name)
         return hki_io_fail(&self->error, HK_INVALID_ARGUMENT,
                            "entries[%zu].name is empty; a text that is not would be right", i);
-    if (format == HK_FORMAT_NPZ && strlen(name) > MOST_ZIP_NAME_BYTES)
+    if (format == HK_FORMAT_NPZ && strlen(name) > HKI_ZIP_MOST_NAME_BYTES)
         return hki_io_fail(&self->error, HK_INVALID_ARGUMENT,
                            "entries[%zu].name has %zu bytes; at most %d would be right in npz", i,
-                           strlen(name), MOST_ZIP_NAME_BYTES);
+                           strlen(name), HKI_ZIP_MOST_NAME_BYTES);
     if (format == HK_FORMAT_SAFETENSORS && !strcmp(name, HKI_SAFETENSORS_METADATA))
         return hki_io_fail(&self->error, HK_INVALID_ARGUMENT,
                            "entries[%zu].name is \"%s\", which safetensors keeps for the option "

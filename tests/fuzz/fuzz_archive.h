@@ -17,7 +17,7 @@ static inline void fuzz_require_error(const hki_io_error *error)
 
 /* What arrays rely on; then reads it. most: larger ones are left out. */
 static inline void fuzz_elements(const hki_io_source *source, const hki_io_entry *entry,
-                                 hki_npz_member *member, uint64_t most)
+                                 hki_zip_stream *member, uint64_t most)
 {
     hki_io_error error = {0};
     uint64_t bytes;
@@ -51,13 +51,13 @@ static inline void fuzz_entry(const hki_io_source *source, const hki_io_entry *e
         fuzz_elements(source, entry, NULL, most);
         return;
     }
-    hki_npz_member *member = hki_npz_member_open(source, &here, &error);
+    hki_zip_stream *member = hki_npz_open(source, &here, &error);
     if (!member)
         fuzz_require_error(&error);
     else if (!here.unsupported)
         fuzz_elements(source, &here, member, most);
     free(here.unsupported);
-    hki_npz_member_close(member);
+    hki_zip_close(member);
 }
 
 static inline void fuzz_archive(bool (*read)(const hki_io_source *, hki_io_contents *,

@@ -1,5 +1,4 @@
-/* Fuzzing of hki_npz_read, of members, and of what arrays are made of: see fuzz_archive.h. minizip has to be compiled with the
- * sanitizers too, for them to see what it does.
+/* Fuzzing of hki_npz_read, of members, and of what arrays are made of: see fuzz_archive.h.
  *
  * With libFuzzer:
  *     clang -fsanitize=fuzzer,address -DHOCKET_LIBFUZZER … && fuzz_npz -malloc_limit_mb=64 CORPUS
