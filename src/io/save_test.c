@@ -185,6 +185,31 @@ static void test_threads(void)
     CHECK_EQ_I64(fixture_files(true), 1);
 }
 
+/* An archive outlives its runtime; what it gives then fails by a record that says so. */
+static void test_ended(void)
+{
+    const char *path = fixture_path("x.safetensors");
+    CHECK(!save_often((void *)(uintptr_t)path));
+    hk_archive *archive = hk_load(path, (hk_device){0}, NULL);
+    CHECK(hk_ok(hk_archive_status(archive)));
+    hk_runtime_deinit();
+    {
+        HK_SCOPE;
+        CHECK_STR(hk_archive_name(archive, 0), "x");
+        CHECK_EQ_I64(hk_status_code(hk_wait(hk_archive_get(archive, "x"))), HK_CANCELLED);
+        CHECK_EQ_I64(hk_status_code(hk_wait(hk_archive_get(archive, "y"))), HK_CANCELLED);
+    }
+    hk_archive_release(archive);
+    archive = hk_load(path, hk_device_named("cpu:77"), NULL);
+    {
+        HK_SCOPE;
+        fixture_check_message(hk_wait(hk_archive_get(archive, "x")), HK_NOT_FOUND, "cpu:77");
+    }
+    hk_archive_release(archive);
+    hk_failures_clear();
+    unlink(path);
+}
+
 int main(void)
 {
     fixture_begin();
@@ -194,6 +219,7 @@ int main(void)
     test_place();
     test_abandoned();
     test_threads();
+    test_ended();
     fixture_end();
     return check_result();
 }
