@@ -81,6 +81,11 @@ foreach(source IN LISTS fuzz_sources)
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/tests")
   target_link_libraries(${name} PRIVATE ZLIB::ZLIB)
   hocket_test(unit.${name} unit ${name})
+  # What the fuzzer found that is worth keeping.
+  string(REGEX REPLACE "^fuzz_" "${PROJECT_SOURCE_DIR}/tests/fuzz/corpora/" corpus "${name}")
+  if(EXISTS "${corpus}")
+    hocket_test(unit.${name}.corpus unit ${name} "${corpus}")
+  endif()
 endforeach()
 
 # ---- program: these use the cores, so that two of them do not run at once
@@ -103,6 +108,9 @@ endforeach()
 hocket_test(program.random_programs.check program program_random_programs)
 set_property(TEST program.random_programs.check PROPERTY PROCESSORS 2)
 set_property(TEST program.random_programs.check APPEND PROPERTY ENVIRONMENT "HOCKET_CHECK=1")
+
+# Beside NumPy the program looks at another package, if some Python has it.
+hocket_test(program.python_files.safetensors program program_python_files safetensors)
 
 file(GLOB example_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.c")
 foreach(source IN LISTS example_sources)

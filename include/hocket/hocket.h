@@ -10,6 +10,7 @@
 #include <hocket/data.h>
 #include <hocket/device.h>
 #include <hocket/graph.h>
+#include <hocket/io.h>
 #include <hocket/operator.h>
 #include <hocket/ops.h>
 #include <hocket/optim.h>

@@ -193,6 +193,13 @@ hk_array *hki_array_create_pinned(hki_device *device, hk_dims shape, hk_dtype dt
 /* The same where the caller has the bytes of hki_dims_bytes already. */
 hk_array *hki_array_create_sized(hki_device *device, const hk_dims *shape, hk_dtype dtype,
                                  uint64_t bytes, bool is_pinned);
+/* Writes all elements, in C order, to the host's memory. HK_OK; or a code, with a message in `why`. */
+typedef hk_code (*hki_fill_fn)(void *context, void *to, size_t bytes, char *why, size_t why_bytes);
+enum { HKI_FILL_WHY_BYTES = 1024 };
+/* A new array on the device (zeroed: the default one), with values that `fill` writes before this returns. Fails by its code and
+ * message, or as hk_from_host does. Bools are to be 0 or 1. */
+hk_array *hki_array_create_filled(const char *operation, hk_dims shape, hk_dtype dtype,
+                                  hk_device device, hki_fill_fn fill, void *context);
 /* A view of x's storage, read-only if x is; strides and offset in elements, from the storage's begin, and
  * within it. A view of a failed array is failed by the same record and has no dimensions. */
 hk_array *hki_array_view(hk_array *x, hk_dims shape, const int64_t *strides, int64_t offset);

@@ -54,22 +54,47 @@ static const char from_outside[] = "its values come from outside; give them as a
 
 /* ---- making -------------------------------------------------------------------------------------------- */
 
-/* An array in the host's memory with the values at `data`: on `home`, or, where the host cannot use
- * its memory, on the host's device beside it, for a copy. NULL when there is no memory for it. Nobody else
- * can see it yet, so that the values go in without a task. */
-static hk_array *filled_on_host(const void *data, hk_dims shape, hk_dtype dtype, hki_device *home)
+/* The values at `data` of hk_from_host and hk_write. */
+typedef struct given_values {
+    const void *data;
+    hk_dtype dtype;
+} given_values;
+
+static hk_code fill_given(void *context, void *to, size_t bytes, char *why, size_t why_bytes)
+{
+    const given_values *self = context;
+    (void)why;
+    (void)why_bytes;
+    copy_values(self->dtype, to, self->data, bytes);
+    return HK_OK;
+}
+
+/* An array in the host's memory with the values that `fill` writes: on `home`, or, where the host cannot use
+ * its memory, on the host's device beside it, for a copy. Nobody else can see it yet, so that the values go in without a
+ * task. NULL with *code: there is no memory for it, or what fill said. */
+static hk_array *filled_on_host(hki_fill_fn fill, void *context, hk_dims shape, hk_dtype dtype,
+                                hki_device *home, hk_code *code, char *why, size_t why_bytes)
 {
     hk_array *x = hki_device_is_host(home)
                       ? hki_array_create(home, shape, dtype)
                       : hki_array_create_pinned(hki_device_of_host(home), shape, dtype);
     if (x->failed)
         return x;
-    if (!hki_storage_materialise(x->storage)) {
-        hk_array_release(hk_take(x));
-        return NULL;
+    char text[192];
+    *code = hki_storage_materialise(x->storage) ? HK_OK : HK_OUT_OF_MEMORY;
+    if (*code == HK_OK) {
+        *code =
+            fill(context, hki_storage_kernel_data(x->storage), x->storage->bytes, why, why_bytes);
+    } else {
+        hki_dims_describe(&shape, text, sizeof text);
+        snprintf(why, why_bytes, "%s has no %" PRIu64 " bytes left for %s%s",
+                 hki_device_is_host(home) ? home->name : "the host", x->storage->bytes,
+                 hk_dtype_name(dtype), text);
     }
-    copy_values(dtype, hki_storage_kernel_data(x->storage), data, x->storage->bytes);
-    return x;
+    if (*code == HK_OK)
+        return x;
+    hk_array_release(hk_take(x));
+    return NULL;
 }
 
 /* Until the op room has set its own: a program linked statically without operators. */
@@ -95,38 +120,57 @@ static hk_array *sent(hk_array *values, hki_device *home, const char *operation)
     return x;
 }
 
-static hk_array *create_filled(const char *operation, const void *data, hk_dims shape,
-                               hk_dtype dtype, hk_device device)
+/* Why nothing can be made there; HK_OK where it can. */
+static hk_code refuse_making(const hki_device *home, const hk_dims *shape, hk_dtype dtype,
+                             const void *data, char *why, size_t why_bytes)
 {
     uint64_t bytes;
-    char why[320], text[192];
+    char text[192];
+    if (!home->class || !hki_runtime_alive(home->runtime))
+        snprintf(why, why_bytes, "the device has failed");
+    else if (hki_dims_bytes(shape, dtype, &bytes, why, why_bytes)) {
+        if (data || !bytes)
+            return HK_OK;
+        hki_dims_describe(shape, text, sizeof text);
+        snprintf(why, why_bytes, "argument data is NULL, but %s%s takes %" PRIu64 " bytes",
+                 hk_dtype_name(dtype), text, bytes);
+    }
+    return HK_INVALID_ARGUMENT;
+}
+
+/* data: not NULL, where it is not the program's that may be wrong. */
+static hk_array *create_filled(const char *operation, hk_dims shape, hk_dtype dtype,
+                               hk_device device, const void *data, hki_fill_fn fill, void *context)
+{
+    char why[HKI_FILL_WHY_BYTES] = "";
     HKI_HOLD(held);
     hki_device *home = hki_device_hold(device, &held);
     hki_array_uncapturable(operation, from_outside);
-    if (!home->class || !hki_runtime_alive(home->runtime))
-        return hki_array_create_failed(home, operation, NULL, 0, HK_INVALID_ARGUMENT,
-                                       "the device has failed");
-    if (!hki_dims_bytes(&shape, dtype, &bytes, why, sizeof why))
-        return hki_array_create_failed(home, operation, NULL, 0, HK_INVALID_ARGUMENT, "%s", why);
-    if (!data && bytes) {
-        hki_dims_describe(&shape, text, sizeof text);
-        return hki_array_create_failed(home, operation, NULL, 0, HK_INVALID_ARGUMENT,
-                                       "argument data is NULL, but %s%s takes %" PRIu64 " bytes",
-                                       hk_dtype_name(dtype), text, bytes);
-    }
-    hk_array *x = filled_on_host(data, shape, dtype, home);
-    if (!x) {
-        hki_dims_describe(&shape, text, sizeof text);
-        return hki_array_create_failed(
-            home, operation, NULL, 0, HK_OUT_OF_MEMORY, "%s has no %" PRIu64 " bytes left for %s%s",
-            hki_device_is_host(home) ? home->name : "the host", bytes, hk_dtype_name(dtype), text);
-    }
+    hk_code code = refuse_making(home, &shape, dtype, data, why, sizeof why);
+    hk_array *x = code == HK_OK
+                      ? filled_on_host(fill, context, shape, dtype, home, &code, why, sizeof why)
+                      : NULL;
+    if (!x)
+        return hki_array_create_failed(home, operation, NULL, 0, code, "%s", why);
     return x->failed || hki_device_is_host(home) ? x : sent(x, home, operation);
+}
+
+hk_array *hki_array_create_filled(const char *operation, hk_dims shape, hk_dtype dtype,
+                                  hk_device device, hki_fill_fn fill, void *context)
+{
+    return create_filled(operation, shape, dtype, device, &fill, fill, context);
+}
+
+static hk_array *create_given(const char *operation, const void *data, hk_dims shape,
+                              hk_dtype dtype, hk_device device)
+{
+    given_values values = {data, dtype};
+    return create_filled(operation, shape, dtype, device, data, fill_given, &values);
 }
 
 hk_array *(hk_from_host)(const void *data, hk_dims shape, hk_dtype dtype, hk_device device)
 {
-    return create_filled("from_host", data, shape, dtype, device);
+    return create_given("from_host", data, shape, dtype, device);
 }
 
 hk_array *(hk_scalar)(double value, hk_dtype dtype, hk_device device)
@@ -137,7 +181,7 @@ hk_array *(hk_scalar)(double value, hk_dtype dtype, hk_device device)
         return hki_array_create_failed(device.handle, "scalar", NULL, 0, HK_OUT_OF_RANGE,
                                        "value is %g, which does not fit %s", value,
                                        hk_dtype_name(dtype));
-    return create_filled("scalar", element, (hk_dims){0}, dtype, device);
+    return create_given("scalar", element, (hk_dims){0}, dtype, device);
 }
 
 /* ---- waiting and reading ------------------------------------------------------------------------------ */
@@ -418,7 +462,11 @@ static void writing_issue(hk_array *x, const void *data, size_t bytes)
 static void send(hk_array *x, const void *data)
 {
     HK_SCOPE;
-    hk_array *values = filled_on_host(data, x->shape, x->dtype, x->storage->device);
+    given_values given = {data, x->dtype};
+    char why[HKI_FILL_WHY_BYTES];
+    hk_code code;
+    hk_array *values = filled_on_host(fill_given, &given, x->shape, x->dtype, x->storage->device,
+                                      &code, why, sizeof why);
     if (values && !values->failed)
         hki_array_transfer(x, values, "write", false);
     else

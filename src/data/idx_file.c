@@ -1,9 +1,9 @@
 #define ZLIB_CONST /* z_stream.next_in points to const */
 #include "data/idx_file.h"
+#include "base/regular_file.h"
 #include "base/text.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -11,14 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #define INPUT_BYTES       32768
 #define FIRST_GROWTH      ((size_t)65536)
 #define SURPLUS_COUNTED   ((uint64_t)1 << 20) /* how far bytes beyond the elements are counted */
-#define NAME_SHOWN_BYTES  240
 #define GZIP_ONLY_MAX_WIN (15 + 16)
 
 /* Decoded bytes of one file, from a descriptor or from memory. */
@@ -42,33 +40,16 @@ typedef struct source {
 
 /* ---- messages ---- */
 
-static void show_name(char shown[NAME_SHOWN_BYTES + 4], const char *name)
-{
-    size_t length = strlen(name);
-    size_t used = 0;
-
-    if (length > NAME_SHOWN_BYTES) {
-        name += length - NAME_SHOWN_BYTES;
-        while (((unsigned char)*name & 0xC0) == 0x80) /* not from the middle of a character */
-            name++;
-        memcpy(shown, "...", 3);
-        used = 3;
-    }
-    for (; *name != '\0'; name++)
-        shown[used++] = (unsigned char)*name < 0x20 || *name == 0x7F ? '?' : *name;
-    shown[used] = '\0';
-}
-
 HK_PRINTF(5, 0)
 static hk_code fail_list(hk_code code, char *message, size_t message_bytes, const char *name,
                          const char *format, va_list arguments)
 {
-    char shown[NAME_SHOWN_BYTES + 4];
+    char shown[HKI_NAME_SHOWN_BYTES];
     int used;
 
     if (message_bytes == 0)
         return code;
-    show_name(shown, name);
+    hki_show_name(shown, sizeof shown, name);
     used = snprintf(message, message_bytes, "%s: ", shown);
     if (used >= 0 && (size_t)used < message_bytes)
         hki_format_va(message + used, message_bytes - (size_t)used, format, arguments);
@@ -436,31 +417,19 @@ hk_code hki_idx_file_read(hki_idx_file *file, const char *path, uint64_t byte_li
                           size_t message_bytes)
 {
     source from = {0};
+    char why[256];
+    uint64_t bytes;
+    int opened;
     hk_code code;
-    struct stat about;
-    char text[128];
 
     start(&from, file, path, message, message_bytes);
-    /* O_NONBLOCK, so that a FIFO in the place of a file cannot hold us. */
-    do
-        from.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    while (from.fd < 0 && errno == EINTR);
-    if (from.fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-        return fail(&from, HK_NOT_FOUND, "not found: %s; check the path",
-                    strerror_r(errno, text, sizeof text));
-    if (from.fd < 0)
-        return fail(&from, HK_IO, "cannot be opened: %s; make it readable",
-                    strerror_r(errno, text, sizeof text));
-    if (fstat(from.fd, &about) != 0)
-        code = fail(&from, HK_IO, "cannot be examined: %s; check the disk",
-                    strerror_r(errno, text, sizeof text));
-    else if (S_ISDIR(about.st_mode))
-        code = fail(&from, HK_IO, "is a directory; pass an idx file, plain or gzip");
-    else if (!S_ISREG(about.st_mode))
-        code = fail(&from, HK_IO, "is a device, pipe or socket; pass an idx file, plain or gzip");
-    else
-        code = decode(&from, file, byte_limit);
-    close(from.fd);
+    code = hki_regular_file_open(path, "pass an idx file, plain or gzip", &opened, &bytes, why,
+                                 sizeof why);
+    if (code != HK_OK)
+        return fail(&from, code, "%s", why);
+    from.fd = opened;
+    code = decode(&from, file, byte_limit);
+    close(opened);
     if (code != HK_OK)
         hki_idx_file_deinit(file);
     return code;

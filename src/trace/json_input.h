@@ -3,7 +3,7 @@
 #ifndef HOCKET_TRACE_JSON_INPUT_H
 #define HOCKET_TRACE_JSON_INPUT_H
 
-#include "trace/json_extent.h"
+#include "base/json_extent.h"
 #include "trace/timeline.h"
 
 #include <jansson.h>

@@ -10,12 +10,8 @@
  * Input: byte 0 says what to do with the rest: FILE_AS_IS parses it; FILE_AS_GZIP too, and then
  * again from gzip; PAIR takes bytes 1 and 2 as the length of an image file, with a file of labels
  * after it. */
-#include <dirent.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "fuzz/fuzz_driver.h"
+
 #include <zlib.h>
 
 #include "data/idx_file.h"
@@ -25,16 +21,6 @@
 
 enum { FILE_AS_IS, FILE_AS_GZIP, PAIR, KIND_COUNT };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool good, const char *what)
-{
-    if (good)
-        return;
-    fprintf(stderr, "fuzz_idx: %s\n", what);
-    abort();
-}
-
 static bool parse(hki_idx_file *file, const uint8_t *data, size_t size)
 {
     char message[HKI_DATA_MESSAGE_BYTES];
@@ -42,17 +28,17 @@ static bool parse(hki_idx_file *file, const uint8_t *data, size_t size)
     uint64_t product = hki_idx_type_bytes(file->type);
 
     if (code != HK_OK) {
-        require(code == HK_BAD_DATA || code == HK_OUT_OF_MEMORY, "wrong code");
-        require(strncmp(message, "x: ", 3) == 0 && strlen(message) < 400, "no message");
-        require(!file->data && file->data_bytes == 0 && file->ndim == 0, "not zeros");
+        fuzz_require(code == HK_BAD_DATA || code == HK_OUT_OF_MEMORY, "wrong code");
+        fuzz_require(strncmp(message, "x: ", 3) == 0 && strlen(message) < 400, "no message");
+        fuzz_require(!file->data && file->data_bytes == 0 && file->ndim == 0, "not zeros");
         return false;
     }
-    require(message[0] == '\0', "a message without failure");
-    require(product > 0 && file->ndim >= 1 && file->ndim <= HKI_IDX_MAX_DIMS, "bad header");
+    fuzz_require(message[0] == '\0', "a message without failure");
+    fuzz_require(product > 0 && file->ndim >= 1 && file->ndim <= HKI_IDX_MAX_DIMS, "bad header");
     for (int i = 0; i < file->ndim; i++)
         product *= (uint64_t)file->dims[i];
-    require(file->data_bytes == product && product <= LIMIT, "bad size");
-    require((file->data != NULL) == (product > 0), "bad data");
+    fuzz_require(file->data_bytes == product && product <= LIMIT, "bad size");
+    fuzz_require((file->data != NULL) == (product > 0), "bad data");
     return true;
 }
 
@@ -75,13 +61,14 @@ static void run_gzip(const uint8_t *data, size_t size)
     stream.avail_in = (uInt)size;
     stream.next_out = packed;
     stream.avail_out = (uInt)bound;
-    require(deflate(&stream, Z_FINISH) == Z_STREAM_END, "deflate");
+    fuzz_require(deflate(&stream, Z_FINISH) == Z_STREAM_END, "deflate");
     /* Data that is gzip already would be two layers, and one is undone. */
     if (size < 2 || data[0] != 0x1F || data[1] != 0x8B) {
-        require(parse(&unpacked, packed, stream.total_out) == good, "gzip differs in outcome");
-        require(plain.data_bytes == unpacked.data_bytes, "gzip differs in size");
-        require(plain.data_bytes == 0 || memcmp(plain.data, unpacked.data, plain.data_bytes) == 0,
-                "gzip differs in elements");
+        fuzz_require(parse(&unpacked, packed, stream.total_out) == good, "gzip differs in outcome");
+        fuzz_require(plain.data_bytes == unpacked.data_bytes, "gzip differs in size");
+        fuzz_require(plain.data_bytes == 0 ||
+                         memcmp(plain.data, unpacked.data, plain.data_bytes) == 0,
+                     "gzip differs in elements");
         hki_idx_file_deinit(&unpacked);
     }
     deflateEnd(&stream);
@@ -100,13 +87,13 @@ static void use_part(const hki_image_part *part)
 
     if (!images)
         abort();
-    require(part->count >= 1 && pixels >= 1, "an empty part");
-    require(hki_image_fill(part, &batch, 0, 1) == 1, "fill");
-    require(label >= 0 && label < HKI_IMAGE_DEFAULT_CLASSES && label == wide_label, "label");
+    fuzz_require(part->count >= 1 && pixels >= 1, "an empty part");
+    fuzz_require(hki_image_fill(part, &batch, 0, 1) == 1, "fill");
+    fuzz_require(label >= 0 && label < HKI_IMAGE_DEFAULT_CLASSES && label == wide_label, "label");
     for (int64_t i = 0; i < pixels; i++)
-        require(images[i] >= 0.0f && images[i] <= 1.0f, "pixel");
+        fuzz_require(images[i] >= 0.0f && images[i] <= 1.0f, "pixel");
     index = part->count;
-    require(hki_image_fill(part, &batch, 0, 1) == 0, "fill beyond the last");
+    fuzz_require(hki_image_fill(part, &batch, 0, 1) == 0, "fill beyond the last");
     free(images);
 }
 
@@ -134,7 +121,7 @@ static void run_pair(const uint8_t *data, size_t size)
             use_part(&part);
             hki_image_part_deinit(&part);
         } else {
-            require(code == HK_BAD_DATA && strlen(message) > 10, "no message");
+            fuzz_require(code == HK_BAD_DATA && strlen(message) > 10, "no message");
         }
     }
     hki_idx_file_deinit(&images);
@@ -172,90 +159,14 @@ static const uint8_t gzip_seed[] = {FILE_AS_IS, 0x1F, 0x8B, 0x08, 0x00, 0x00, 0x
                                     0x60,       0x12, 0x32, 0xF9, 0xFF, 0x0F, 0x00, 0x8A, 0x8A,
                                     0xDD,       0xFE, 0x0C, 0x00, 0x00, 0x00};
 
-/* Runs from a block of the exact size, where the address sanitizer sees a read too far. */
-static void run_exact(const uint8_t *data, size_t size)
-{
-    uint8_t *exact = malloc(size > 0 ? size : 1);
-
-    if (!exact)
-        abort();
-    memcpy(exact, data, size);
-    LLVMFuzzerTestOneInput(exact, size);
-    free(exact);
-}
-
-static void run_seed(const uint8_t *seed, size_t size)
-{
-    uint8_t flipped[64];
-
-    require(size <= sizeof flipped, "a seed is too long");
-    memcpy(flipped, seed, size);
-    for (size_t count = 0; count <= size; count++)
-        run_exact(seed, count);
-    for (size_t bit = 0; bit < 8 * size; bit++) {
-        flipped[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        run_exact(flipped, size);
-        flipped[bit / 8] ^= (uint8_t)(1u << bit % 8);
-    }
-}
-
-static int run_file(const char *path)
-{
-    enum { MOST = 1 << 20 };
-    FILE *file = fopen(path, "rb");
-    uint8_t *data = malloc(MOST);
-    size_t size;
-    int failed = 1;
-
-    if (!file || !data)
-        goto close_file;
-    size = fread(data, 1, MOST, file);
-    if (ferror(file))
-        goto close_file;
-    run_exact(data, size);
-    failed = 0;
-close_file:
-    if (failed)
-        fprintf(stderr, "fuzz_idx: cannot read %s\n", path);
-    if (file)
-        fclose(file);
-    free(data);
-    return failed;
-}
-
-static int run_path(const char *path)
-{
-    DIR *folder = opendir(path);
-    int failed = 0;
-
-    if (!folder)
-        return run_file(path);
-    for (struct dirent *entry = readdir(folder); entry; entry = readdir(folder)) {
-        char *name = NULL;
-
-        if (entry->d_type == DT_DIR)
-            continue;
-        if (asprintf(&name, "%s/%s", path, entry->d_name) < 0)
-            abort();
-        failed |= run_file(name);
-        free(name);
-    }
-    closedir(folder);
-    return failed;
-}
-
 int main(int argc, char **argv)
 {
-    int failed = 0;
-
-    for (int i = 1; i < argc; i++)
-        failed |= run_path(argv[i]);
     if (argc == 1) {
-        run_seed(pair_seed, sizeof pair_seed);
-        run_seed(f32_seed, sizeof f32_seed);
-        run_seed(gzip_seed, sizeof gzip_seed);
+        fuzz_seed(pair_seed, sizeof pair_seed);
+        fuzz_seed(f32_seed, sizeof f32_seed);
+        fuzz_seed(gzip_seed, sizeof gzip_seed);
     }
-    return failed;
+    return fuzz_paths(argc, argv);
 }
 
 #endif

@@ -1,4 +1,4 @@
-#include "trace/json_extent.h"
+#include "base/json_extent.h"
 
 #include <string.h>
 

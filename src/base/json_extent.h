@@ -1,8 +1,8 @@
 /* Where the values of a JSON text begin and end, without building anything from them: so that a long text can be
  * parsed in parts, of which each is small. Only as much of the grammar is checked as that takes; the parser of the
  * parts checks the rest. */
-#ifndef HOCKET_TRACE_JSON_EXTENT_H
-#define HOCKET_TRACE_JSON_EXTENT_H
+#ifndef HOCKET_BASE_JSON_EXTENT_H
+#define HOCKET_BASE_JSON_EXTENT_H
 
 #include <stdbool.h>
 #include <stddef.h>
