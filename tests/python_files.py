@@ -15,7 +15,7 @@ except ImportError as missing:
     print(missing)
     sys.exit(77)
 
-DTYPES = ["float32", "float64", "int32", "int64", "uint8", "bool", "float16"]
+DTYPES = ["float32", "float64", "int32", "int64", "uint8", "bool", "float16", "int8", "int16", "uint16", "uint32", "uint64"]
 STEPS = np.arange(24).reshape(2, 3, 4)
 
 
@@ -23,8 +23,8 @@ def expected(dtype):
     """What values_of in python_files.c gives."""
     if dtype == "bool":
         return STEPS % 3 == 0
-    if dtype == "uint8":
-        return (STEPS * 3).astype("uint8")
+    if dtype.startswith("uint"):
+        return (STEPS * 3).astype(dtype)
     values = STEPS * 3 - 10
     return (values / 4 if dtype.startswith("float") else values).astype(dtype)
 
