@@ -53,8 +53,8 @@ typedef struct hk_save_options {
     size_t metadata_count;
 } hk_save_options;
 
-/* Saves the arrays, from any devices, as one file. Blocks: waits for the arrays, and until the medium has the file. HK_OK means that it is
- * on disk, whole, under its name.
+/* Saves the arrays, from any devices, as one file. Blocks: waits for the arrays, and until the medium has the file. HK_OK means
+ * that it is on disk, whole, under its name. Other threads should not write to the arrays meanwhile: each is read by itself.
  *
  * Atomic: a new file is written beside the old one, synchronised, and renamed over it. Where saving fails, or the process is
  * killed, or power goes, the path holds what it held before. What a killed process leaves, `path`.….part, is removed by the
@@ -73,8 +73,7 @@ typedef struct hk_archive hk_archive;
 /* Zero means the default. */
 typedef struct hk_load_options {
     hk_file_format format;
-    bool
-        copy; /* map nothing: for files that others may change in place while their arrays are used */
+    bool copy; /* map nothing: for files that others may change in place meanwhile */
 } hk_load_options;
 
 /* Opens a file: reads which arrays it has, and checks all that can be told without their values. Never NULL: what cannot be read
@@ -92,9 +91,9 @@ HK_API size_t hk_archive_count(const hk_archive *archive);
 HK_API const char *hk_archive_name(const hk_archive *archive, size_t i);
 HK_API bool hk_archive_has(const hk_archive *archive, const char *name);
 
-/* A new array with the values of that name; name NULL: of the only array. Belongs to the scope, and may be written to: neither the file
- * nor what was got before changes. Blocks while it reads. Fails, also later and again, as arrays do: HK_NOT_FOUND, HK_BAD_DATA, HK_UNSUPPORTED (a dtype
- * or shape that no hk_array can have), HK_IO, HK_OUT_OF_MEMORY; with the archive's own failure where that has one.
+/* A new array with the values of that name; name NULL: of the only array. Belongs to the scope. It may be written to: neither
+ * the file nor what was got before changes. Blocks while it reads. Failures: that of a failed archive; HK_NOT_FOUND (no array of
+ * that name), HK_BAD_DATA, HK_UNSUPPORTED (a dtype or a number of axes that no array can have), HK_IO, HK_OUT_OF_MEMORY.
  *
  * On a CPU device large arrays are mapped: memory of the process that the system fills from the file when it is used, and that
  * hk_device_memory does not count. So the file must not be cut short or changed in place while they live, which would kill

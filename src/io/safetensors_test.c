@@ -141,10 +141,9 @@ static void test_others(void)
 {
     HK_SCOPE;
     hk_archive *archive = load(make(
-        " {\"b\" : {\"shape\":[2], \"dtype\":\"I32\", \"data_offsets\":[3,11], \"more\": 1.5},\n"
+        "{\"b\" : {\"shape\":[2], \"dtype\":\"I32\", \"data_offsets\":[3,11], \"more\": 1.5},\n"
         "\"__metadata__\":{} , \"a\":{\"data_offsets\":[0,3],\"dtype\":\"BOOL\",\"shape\":[3]}, "
-        "\"\":{\"data_offsets\":[3,3],\"dtype\":\"F16\",\"shape\":[0, 9]}}   " +
-            1,
+        "\"\":{\"data_offsets\":[3,3],\"dtype\":\"F16\",\"shape\":[0, 9]}}   ",
         11));
     CHECK_EQ_I64(hk_archive_count(archive), 3);
     CHECK_STR(hk_archive_name(archive, 0), "b");
