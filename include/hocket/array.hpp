@@ -139,7 +139,7 @@ class array : public counted<hk_array, hk_array_retain, hk_array_release>
     }
 #ifdef __cpp_exceptions
     /* Waits; throws hk::error where x has failed, else gives x. */
-    const array &value() const
+    array value() const
     {
         check(wait());
         return *this;
@@ -185,6 +185,15 @@ class array : public counted<hk_array, hk_array_retain, hk_array_release>
     array broadcast_to(const hk::shape &wanted, hk_source at = here()) const noexcept
     {
         return take(hk_broadcast_to_at(at, get(), wanted));
+    }
+    /* Any view: see hk_view. strides: one for each axis of the shape; one that is missing is refused as -1. */
+    array view(const hk::shape &wanted, const hk::shape &strides, int64_t offset = 0,
+               hk_source at = here()) const noexcept
+    {
+        int64_t all[HK_MAX_NDIM];
+        for (int axis = 0; axis < HK_MAX_NDIM; axis++)
+            all[axis] = axis < strides.ndim ? strides.dims[axis] : -1;
+        return take(hk_view_at(at, get(), wanted, all, offset));
     }
     array contiguous(hk_source at = here()) const noexcept
     {
@@ -341,9 +350,56 @@ array from_host(const std::vector<T> &values, const shape &wanted = {-1},
     return from_host(values.data(), values.size(), wanted, device, at);
 }
 
+/* A new array over the program's memory: see hk_from_memory, whose options say when it is let go of. */
+template <class T>
+array from_memory(T *values, const shape &shape, const device &device = {},
+                  const hk_memory_options &options = {}, hk_source at = here()) noexcept
+{
+    return array::take(hk_from_memory_at(at, values, shape, dtype_of<T>::value, device, &options));
+}
+
+/* The elements of x, lent to the program until the block ends, without a copy: see hk_data_borrow. */
+class loan
+{
+  public:
+    /* Blocks. */
+    [[nodiscard]] loan(const array &x, hk_borrow_mode mode, hk_source at = here()) noexcept
+        : status_(hk_data_borrow_at(at, x.get(), mode, &loan_)), dtype_(x.dtype()),
+          strides_(x.strides())
+    {
+    }
+    loan(const loan &) = delete;
+    loan &operator=(const loan &) = delete;
+    ~loan()
+    {
+        if (loan_.number)
+            hk_data_return(&loan_);
+    }
+    const hk::status &status() const noexcept
+    {
+        return status_;
+    }
+    /* x's first element; null where nothing was lent, or T is not the type of x's elements. */
+    template <class T> T *data() const noexcept
+    {
+        return dtype_ == dtype_of<T>::value ? static_cast<T *>(loan_.data) : nullptr;
+    }
+    /* How far apart neighbours along each axis are, in elements. */
+    const shape &strides() const noexcept
+    {
+        return strides_;
+    }
+
+  private:
+    hk_loan loan_ = {};
+    hk::status status_;
+    hk_dtype dtype_;
+    shape strides_;
+};
+
 #ifdef __cpp_exceptions
 /* Waits; throws hk::error where x has failed, else gives x. */
-inline const array &check(const array &x)
+inline array check(const array &x)
 {
     return x.value();
 }

@@ -65,20 +65,22 @@ inline array random_int(int64_t low, int64_t high, const shape &shape, hk_dtype 
 static_assert(sizeof(device) == sizeof(hk_device) && std::is_standard_layout<device>::value,
               "a device is its handle, so that a row of them is a row of handles");
 
-inline void all_reduce(const arrays &list, hk_source at = here()) noexcept
+inline void all_reduce(const arrays &list,
+                       hk_all_reduce_algorithm algorithm = HK_ALL_REDUCE_DEFAULT,
+                       hk_source at = here()) noexcept
 {
-    hk_all_reduce_at(at, list.data(), list.count());
+    hk_all_reduce_by_at(at, list.data(), list.count(), algorithm);
 }
 
-/* Slice i of x on devices[i]: see hk_split_and_load. shares: none, or one for each device; others fail the slices. */
+/* Slice i of x on devices[i]: see hk_split_and_load. shares: none, or one for each device; one that is missing is refused
+ * as -1. */
 inline std::vector<array> split_and_load(const array &x, const std::vector<device> &devices,
-                                         const std::vector<int64_t> &shares = {},
-                                         hk_source at = here())
+                                         std::vector<int64_t> shares = {}, hk_source at = here())
 {
     std::vector<array> slices(devices.size());
-    const bool fits = shares.empty() || shares.size() == devices.size();
-    hk_split_and_load_at(at, fits ? x.get() : nullptr,
-                         reinterpret_cast<const hk_device *>(devices.data()),
+    if (!shares.empty())
+        shares.resize(devices.size(), -1);
+    hk_split_and_load_at(at, x.get(), reinterpret_cast<const hk_device *>(devices.data()),
                          static_cast<int>(devices.size()), shares.empty() ? nullptr : shares.data(),
                          reinterpret_cast<hk_array **>(slices.data()));
     for (array &slice : slices)
@@ -132,7 +134,7 @@ class data_set : public counted<hk_data_set, hk_data_set_retain, hk_data_set_rel
     }
 };
 
-/* batch_size must be given; shares: none, or one for each device. */
+/* batch_size must be given; shares: none, or one for each device; one that is missing is refused as -1. */
 struct loader_options {
     HKI_OPTION(loader_options, int64_t, batch_size)
     HKI_OPTION(loader_options, bool, shuffle)
@@ -141,17 +143,16 @@ struct loader_options {
     HKI_OPTION(loader_options, int, ahead)
     HKI_OPTION(loader_options, std::vector<device>, devices)
     HKI_OPTION(loader_options, std::vector<int64_t>, shares)
-    /* Borrows the lists. Shares that do not fit the devices make a count that is refused. */
+    /* Borrows the lists. */
     hk_loader_options to_c() const noexcept
     {
-        const bool fits = shares.empty() || shares.size() == devices.size();
         return {batch_size,
                 shuffle,
                 drop_last,
                 seed,
                 ahead,
                 devices.empty() ? nullptr : reinterpret_cast<const hk_device *>(devices.data()),
-                fits ? static_cast<int>(devices.size()) : -1,
+                static_cast<int>(devices.size()),
                 shares.empty() ? nullptr : shares.data()};
     }
 };
@@ -160,8 +161,8 @@ class loader : public counted<hk_loader, hk_loader_retain, hk_loader_release>
 {
   public:
     loader() noexcept = default;
-    loader(const data_set &set, const loader_options &options, hk_source at = here()) noexcept
-        : counted(create(set, options.to_c(), at))
+    loader(const data_set &set, loader_options options, hk_source at = here())
+        : counted(create(set, options, at))
     {
     }
     hk::status status() const noexcept
@@ -201,10 +202,12 @@ class loader : public counted<hk_loader, hk_loader_retain, hk_loader_release>
     }
 
   private:
-    static hk_loader *create(const data_set &set, const hk_loader_options &options,
-                             hk_source at) noexcept
+    static hk_loader *create(const data_set &set, loader_options &options, hk_source at)
     {
-        return hk_loader_create_at(at, set.get(), &options);
+        if (!options.shares.empty())
+            options.shares.resize(options.devices.size(), -1);
+        const hk_loader_options c = options.to_c();
+        return hk_loader_create_at(at, set.get(), &c);
     }
 };
 

@@ -10,10 +10,10 @@ namespace hk
 /* ---- recording ------------------------------------------------------------------------------- */
 
 /* Records from here to the end of the block: { hk::record tape; loss = ...; } */
-class [[nodiscard]] record
+class record
 {
   public:
-    record() noexcept : scope_(hk_record_scope_begin(true)) {}
+    [[nodiscard]] record() noexcept : scope_(hk_record_scope_begin(true)) {}
     ~record()
     {
         hk_record_scope_end(&scope_);
@@ -26,10 +26,10 @@ class [[nodiscard]] record
 };
 
 /* Records nothing from here to the end of the block. */
-class [[nodiscard]] pause
+class pause
 {
   public:
-    pause() noexcept : scope_(hk_record_scope_begin(false)) {}
+    [[nodiscard]] pause() noexcept : scope_(hk_record_scope_begin(false)) {}
     ~pause()
     {
         hk_record_scope_end(&scope_);
@@ -138,6 +138,17 @@ class optimizer : public counted<hk_optimizer, hk_optimizer_retain, hk_optimizer
     double lr() const noexcept
     {
         return hk_optimizer_get_lr(get());
+    }
+    /* All that it keeps, to be saved or overwritten: see hk_optimizer_array. */
+    std::vector<std::pair<std::string, array>> state() const
+    {
+        std::vector<std::pair<std::string, array>> all;
+        for (int i = 0; i < hk_optimizer_array_count(get()); i++) {
+            char name[64] = "";
+            const array kept = array::share(hk_optimizer_array(get(), i, name, sizeof name));
+            all.emplace_back(name, kept);
+        }
+        return all;
     }
 
   private:

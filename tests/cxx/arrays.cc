@@ -83,12 +83,31 @@ static void test_views()
     CHECK(x.transpose().shape() == hk::shape({4, 3, 2}));
     CHECK(x.transpose().contiguous().is_contiguous());
     CHECK(hk::array({1, 2}).broadcast_to({3, 2}).shape() == hk::shape({3, 2}));
+    CHECK(x[0].view({2, 2}, {1, 2}, 1).to_vector<float>() == (floats{1, 3, 2, 4}));
+    CHECK(!x.view({2, 2}, {1}).wait().ok());
     CHECK(!x.slice({{}, {}, {}, {}}).wait().ok());
     CHECK(!x[2].wait().ok());
     hk::array y = hk::zeros({2, 2});
     y.slice({{}, 0}).assign({1, 2});
     y[1] += 10;
     CHECK(y.to_vector<float>() == (floats{1, 0, 12, 10}));
+}
+
+static void test_memory()
+{
+    float held[] = {1, 2, 3};
+    {
+        const hk::array x = hk::from_memory(held, {3}) + 1;
+        const hk::loan lent(x, HK_BORROW_WRITE);
+        CHECK(lent.status().ok() && lent.strides() == hk::shape({1}));
+        lent.data<float>()[1] = 7;
+        CHECK(!lent.data<double>());
+    }
+    const hk::array y = hk::from_memory(held, {3});
+    y += 1;
+    CHECK(y.wait().ok() && held[2] == 4);
+    const hk::loan none(hk::array(), HK_BORROW_READ);
+    CHECK(!none.status().ok() && !none.data<float>());
 }
 
 static void test_signs()
@@ -163,6 +182,7 @@ int main()
     test_scopes();
     test_making();
     test_views();
+    test_memory();
     test_signs();
     test_options();
     test_lists();

@@ -110,7 +110,7 @@ static void test_errors()
 {
     const hk::array good = matrix(1), bad = hk::matmul(matrix(2), matrix(2));
     const int line = __LINE__ - 1;
-    CHECK(&hk::check(good) == &good && &good.value() == &good);
+    CHECK(hk::check(good).get() == good.get() && good.value().get() == good.get());
     int caught = 0;
     try {
         bad.value();

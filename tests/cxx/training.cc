@@ -63,6 +63,8 @@ static void test_updates()
     hk::optimizer adam("adam", {w}, hk::optimizer_options().with_lr(0.1));
     CHECK(adam.status().ok() && adam.lr() == 0.1);
     const hk::optimizer same = adam;
+    CHECK(adam.state().size() == 2 && adam.state()[0].first == "coefficients.0");
+    CHECK(adam.state()[1].second.shape() == hk::shape({2, 2}));
     for (int step = 0; step < 100; step++) {
         loss().backward();
         adam.step();
@@ -78,6 +80,43 @@ static void test_updates()
 #endif
     hk::clip_grad_value({w}, 0);
     CHECK(w.grad().to_vector<float>() == (floats{0, 0}));
+}
+
+/* What the library makes between operators is released, too: the address sanitizer looks. */
+static void test_compositions()
+{
+    hk::array x = hk::random_normal({4, 2, 5, 5}), weight = hk::random_normal({3, 2, 3, 3});
+    const hk::array gamma = hk::ones({3}), beta = hk::zeros({3});
+    const hk::array mean = hk::zeros({3}), variance = hk::ones({3});
+    for (const hk::array &wanted : {x, weight, gamma, beta})
+        wanted.attach_grad();
+    hk::array loss;
+    {
+        hk::record tape;
+        hk::array y = hk::conv2d(x, weight, {}, hk::conv2d_options().with_padding({1, 1}));
+        y = hk::batch_norm_train(y, gamma, beta, mean, variance,
+                                 hk::batch_norm_train_options().with_momentum(0.5));
+        y = hk::max_pool2d(hk::gelu(y), hk::max_pool2d_options().with_kernel({2, 2}));
+        y = hk::concat({y, hk::flip(y, 0), hk::pad(y, 0, {0, 1}, HK_PAD_EDGE, 0)}, 0);
+        const hk::array rows = hk::linear(hk::reshape(y, {y.dim(0), -1}).slice(1, 0, 6),
+                                          hk::ones({4, 6}), hk::ones({4}));
+        loss = hk::sum(hk::log_softmax(rows, 1)) + hk::std(y) + hk::var(rows) / 2 +
+               hk::logsumexp(hk::where(rows > 0, rows, -1)) + hk::norm(hk::cumulative_sum(y, 0));
+    }
+    CHECK(loss.backward().ok());
+    CHECK(x.grad().wait().ok() && weight.grad().wait().ok() && gamma.grad().wait().ok());
+    CHECK(mean[0].item() != 0);
+    const hk::array channels = hk::ones({2});
+    CHECK(hk::batch_norm_train(x, channels, channels, channels + 0, channels + 0).wait().ok());
+    CHECK(hk::clip_grad_norm({x, weight}, 1).item() > 0);
+    CHECK(hk::norm(x.grad()).item() <= 1.001);
+    CHECK(!hk::clip_grad_norm({x}, -1).wait().ok());
+    CHECK(!hk::batch_norm_train(x, gamma, beta, mean, variance).wait().ok());
+    const auto bad = hk::batch_norm_train_options().with_momentum(2);
+    CHECK(hk::batch_norm_train(x, hk::ones({2}), hk::ones({2}), mean, variance, bad).wait().ok());
+    CHECK(!mean.wait().ok());
+    CHECK(!hk::var(x, hk::var_options().with_axes({9})).wait().ok());
+    hk::failures_clear();
 }
 
 static void test_captures()
@@ -121,6 +160,22 @@ static void test_random()
     CHECK(hk::random_int(3, 4, {2}).to_vector<int64_t>()[0] == 3);
 }
 
+/* The real data set is the example's. */
+static void test_refused_data()
+{
+    CHECK(hk::data_set(HK_DATA_TEST, "/nowhere").status().code() == HK_NOT_FOUND);
+    const auto options = hk::loader_options().with_batch_size(2).with_devices(hk::devices());
+    const hk::loader loader({}, options.with_shares({1}));
+    CHECK(!loader.status().ok());
+    std::vector<hk::array> images, labels;
+    CHECK(loader.next(images, labels) && !images[0].wait().ok() && !labels[0].wait().ok());
+    CHECK(!loader.next(images, labels) && images.empty() && labels.empty());
+    const auto slices = hk::split_and_load(hk::zeros({2}), hk::devices(), {2});
+    CHECK(!slices[0].wait().ok() && !slices[1].wait().ok());
+    CHECK(hk::split_and_load(hk::zeros({2}), {}).empty());
+    hk::failures_clear();
+}
+
 static void test_devices()
 {
     CHECK_EQ_I64(static_cast<int64_t>(hk::devices().size()), 2);
@@ -134,7 +189,7 @@ static void test_devices()
     const std::vector<hk::array> slices = hk::split_and_load(hk::arange(0, 3, 1), hk::devices());
     CHECK(slices[0].size() == 2 && slices[1].device() == second);
     hk::array a = {1, 2}, b = hk::to_device(a, "cpu:1");
-    hk::all_reduce({a, b});
+    hk::all_reduce({a, b}, HK_ALL_REDUCE_CENTRAL);
     CHECK(b.to_vector<float>() == (floats{2, 4}));
 }
 
@@ -143,9 +198,11 @@ int main()
     CHECK(hk::runtime_init(hk::runtime_options().with_cpu_devices(2)).ok());
     test_gradients();
     test_updates();
+    test_compositions();
     test_captures();
     test_random();
     test_devices();
+    test_refused_data();
     CHECK(hk::wait_all().ok());
     return check_result();
 }
