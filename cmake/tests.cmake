@@ -1,6 +1,6 @@
 # The tests, by label:
 #   unit     src/**/<name>_test.c, one executable each, and the check of layers
-#   program  tests/*.c and examples/*.c, one executable each
+#   program  tests/*.c and examples/*.c, one executable each; tests/cxx and examples/cxx, one with each compiler and standard
 #   cli      tests/cli/cases/*, golden tests of the command
 #   html     tests/html/: the page of a timeline in a browser
 #   install  tests/install/: what a user of an installed hocket sees
@@ -121,6 +121,8 @@ foreach(source IN LISTS example_sources)
   hocket_test(example.${name} program example_${name})
   set_property(TEST example.${name} PROPERTY PROCESSORS 2)
 endforeach()
+
+include(cxx_tests)
 
 # ---- cli
 if(TARGET hocket_cli)

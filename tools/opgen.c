@@ -1,6 +1,6 @@
 /* opgen: writes what follows from the operator table.
  *
- *   opgen ROOT           include/hocket/ops.h, src/op/api.c and docs/OPERATORS.md below ROOT
+ *   opgen ROOT           include/hocket/ops.h and ops.hpp, src/op/api.c and docs/OPERATORS.md below ROOT
  *   opgen --check ROOT   fails, and says which, when one of them is not what it would write
  *
  * Either way it first checks that the table's entries are complete. */
@@ -506,6 +506,10 @@ static text make_docs(void)
     return out;
 }
 
+/* ---- include/hocket/ops.hpp ----------------------------------------------------------------------------------- */
+
+#include "opgen_cxx.inc.c"
+
 /* ---- files --------------------------------------------------------------------------------------------------- */
 
 static bool file_holds(const char *path, const text *wanted)
@@ -558,6 +562,7 @@ int main(int argc, char **argv)
     const char *root = argv[argc - 1];
     check_table();
     put(root, "include/hocket/ops.h", make_header(), check_only);
+    put(root, "include/hocket/ops.hpp", make_cxx_header(), check_only);
     put(root, "src/op/api.c", make_api(), check_only);
     put(root, "docs/OPERATORS.md", make_docs(), check_only);
     return problems > 0;

@@ -23,6 +23,7 @@ static void refuse(hk_array *x, const hk_device *devices, int n, hk_array **out,
     for (int i = 0; i < n; i++)
         out[i] = hki_array_create_failed(devices ? devices[i].handle : NULL, operation, &carrier, 1,
                                          code, "%s", message);
+    hk_array_release(hk_take(carrier)); /* which, without a scope, nobody else does */
 }
 
 /* True when the shares are sizes that add up to `rows`. */
@@ -74,9 +75,12 @@ void(hk_split_and_load)(hk_array *x, const hk_device *devices, int n, const int6
     for (int i = 0; i < n; i++) {
         int64_t share = shares ? shares[i] : rows / n + (i < rows % n);
         hk_array *slice = (hk_slice)(x, 0, begin, begin + share);
-        out[i] = devices[i].handle == x->storage->device
-                     ? slice
-                     : hki_op_call(&hki_op_to_device, &slice, 1, NULL, devices[i], NULL);
+        if (devices[i].handle == x->storage->device) {
+            out[i] = slice;
+        } else {
+            out[i] = hki_op_call(&hki_op_to_device, &slice, 1, NULL, devices[i], NULL);
+            hk_array_release(hk_take(slice)); /* likewise */
+        }
         begin += share;
     }
 }

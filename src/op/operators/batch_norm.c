@@ -154,11 +154,10 @@ hk_array *(hk_batch_norm_train)(hk_array *x, hk_array *gamma, hk_array *beta, hk
     hk_array *const averages[] = {mean, variance};
     hk_array *saved = NULL;
     hk_array *y = hki_op_call(&hki_op_batch_norm, inputs, 5, &forward, (hk_device){NULL}, &saved);
-    if (!(momentum > 0 && momentum <= 1))
-        saved = NULL;
+    const bool updates = saved && momentum > 0 && momentum <= 1;
     for (int i = 0; i < 2; i++) {
         hk_array *average = averages[i];
-        if (!saved) {
+        if (!updates) {
             if (y->failed)
                 hki_array_fail_in_place(average, operation, &y, 1, HK_INVALID_ARGUMENT,
                                         "the batch could not be normalised");
@@ -175,7 +174,10 @@ hk_array *(hk_batch_norm_train)(hk_array *x, hk_array *gamma, hk_array *beta, hk
         hk_array *batch = (hk_index)(saved, 0, 2 * i);
         hki_op_call_into(&hki_op_moving_average, (hk_array *const[]){average, batch}, 2, &update,
                          average);
+        hk_array_release(hk_take(batch)); /* which, without a scope, nobody else does */
     }
+    if (saved)
+        hk_array_release(hk_take(saved));
     return y;
 }
 

@@ -1,0 +1,216 @@
+/* Random arrays, data sets, loaders, and work that devices share: see hocket/random.h, hocket/data.h and
+ * hocket/collective.h. */
+#ifndef HOCKET_DATA_HPP
+#define HOCKET_DATA_HPP
+
+#include <hocket/array.hpp>
+
+namespace hk
+{
+
+/* ---- random numbers -------------------------------------------------------------------------- */
+
+/* A stream of numbers of its own; the default one, {}, stands for the thread's, which hk::seed begins anew. */
+class generator : public counted<hk_generator, hk_generator_retain, hk_generator_release>
+{
+  public:
+    generator() noexcept = default;
+    explicit generator(uint64_t seed) noexcept : counted(hk_generator_create(seed)) {}
+};
+
+inline void seed(uint64_t seed) noexcept
+{
+    hk_seed(seed);
+}
+
+/* Uniform in [low, high). */
+inline array random_uniform_from(const generator &stream, double low, double high,
+                                 const shape &shape, hk_dtype dtype = HK_F32,
+                                 const device &device = {}, hk_source at = here()) noexcept
+{
+    return array::take(
+        hk_random_uniform_from_at(at, stream.get(), low, high, shape, dtype, device));
+}
+/* Uniform in [0, 1). */
+inline array random_uniform(const shape &shape, hk_dtype dtype = HK_F32, const device &device = {},
+                            hk_source at = here()) noexcept
+{
+    return array::take(hk_random_uniform_at(at, shape, dtype, device));
+}
+inline array random_normal_from(const generator &stream, double mean, double std,
+                                const shape &shape, hk_dtype dtype = HK_F32,
+                                const device &device = {}, hk_source at = here()) noexcept
+{
+    return array::take(hk_random_normal_from_at(at, stream.get(), mean, std, shape, dtype, device));
+}
+inline array random_normal(const shape &shape, hk_dtype dtype = HK_F32, const device &device = {},
+                           hk_source at = here()) noexcept
+{
+    return array::take(hk_random_normal_at(at, shape, dtype, device));
+}
+inline array random_int_from(const generator &stream, int64_t low, int64_t high, const shape &shape,
+                             hk_dtype dtype = HK_I64, const device &device = {},
+                             hk_source at = here()) noexcept
+{
+    return array::take(hk_random_int_from_at(at, stream.get(), low, high, shape, dtype, device));
+}
+inline array random_int(int64_t low, int64_t high, const shape &shape, hk_dtype dtype = HK_I64,
+                        const device &device = {}, hk_source at = here()) noexcept
+{
+    return array::take(hk_random_int_at(at, low, high, shape, dtype, device));
+}
+
+/* ---- several devices ------------------------------------------------------------------------- */
+
+static_assert(sizeof(device) == sizeof(hk_device) && std::is_standard_layout<device>::value,
+              "a device is its handle, so that a row of them is a row of handles");
+
+inline void all_reduce(const arrays &list,
+                       hk_all_reduce_algorithm algorithm = HK_ALL_REDUCE_DEFAULT,
+                       hk_source at = here()) noexcept
+{
+    hk_all_reduce_by_at(at, list.data(), list.count(), algorithm);
+}
+
+/* Slice i of x on devices[i]: see hk_split_and_load. shares: none, or one for each device; one that is missing is refused
+ * as -1. */
+inline std::vector<array> split_and_load(const array &x, const std::vector<device> &devices,
+                                         std::vector<int64_t> shares = {}, hk_source at = here())
+{
+    std::vector<array> slices(devices.size());
+    if (!shares.empty())
+        shares.resize(devices.size(), -1);
+    hk_split_and_load_at(at, x.get(), reinterpret_cast<const hk_device *>(devices.data()),
+                         static_cast<int>(devices.size()), shares.empty() ? nullptr : shares.data(),
+                         reinterpret_cast<hk_array **>(slices.data()));
+    for (array &slice : slices)
+        hk_take(slice.get());
+    return slices;
+}
+
+/* ---- data ------------------------------------------------------------------------------------ */
+
+struct data_set_options {
+    HKI_OPTION(data_set_options, int, class_count)
+    HKI_OPTION(data_set_options, uint64_t, byte_limit)
+    hk_data_set_options to_c() const noexcept
+    {
+        return {class_count, byte_limit};
+    }
+};
+
+/* Blocks while it reads: see hk_data_set_open. */
+class data_set : public counted<hk_data_set, hk_data_set_retain, hk_data_set_release>
+{
+  public:
+    data_set() noexcept = default;
+    explicit data_set(hk_data_part part, const char *folder = nullptr,
+                      const data_set_options &options = {}, hk_source at = here()) noexcept
+        : counted(open(part, folder, options.to_c(), at))
+    {
+    }
+    hk::status status() const noexcept
+    {
+        return hk::status(hk_data_set_status(get()));
+    }
+    int64_t size() const noexcept
+    {
+        return hk_data_set_size(get());
+    }
+    int class_count() const noexcept
+    {
+        return hk_data_set_class_count(get());
+    }
+    const char *folder() const noexcept
+    {
+        return hk_data_set_folder(get());
+    }
+
+  private:
+    static hk_data_set *open(hk_data_part part, const char *folder,
+                             const hk_data_set_options &options, hk_source at) noexcept
+    {
+        return hk_data_set_open_at(at, folder, part, &options);
+    }
+};
+
+/* batch_size must be given; shares: none, or one for each device; one that is missing is refused as -1. */
+struct loader_options {
+    HKI_OPTION(loader_options, int64_t, batch_size)
+    HKI_OPTION(loader_options, bool, shuffle)
+    HKI_OPTION(loader_options, bool, drop_last)
+    HKI_OPTION(loader_options, uint64_t, seed)
+    HKI_OPTION(loader_options, int, ahead)
+    HKI_OPTION(loader_options, std::vector<device>, devices)
+    HKI_OPTION(loader_options, std::vector<int64_t>, shares)
+    /* Borrows the lists. */
+    hk_loader_options to_c() const noexcept
+    {
+        return {batch_size,
+                shuffle,
+                drop_last,
+                seed,
+                ahead,
+                devices.empty() ? nullptr : reinterpret_cast<const hk_device *>(devices.data()),
+                static_cast<int>(devices.size()),
+                shares.empty() ? nullptr : shares.data()};
+    }
+};
+
+class loader : public counted<hk_loader, hk_loader_retain, hk_loader_release>
+{
+  public:
+    loader() noexcept = default;
+    loader(const data_set &set, loader_options options, hk_source at = here())
+        : counted(create(set, options, at))
+    {
+    }
+    hk::status status() const noexcept
+    {
+        return hk::status(hk_loader_status(get()));
+    }
+    int64_t batch_count() const noexcept
+    {
+        return hk_loader_batch_count(get());
+    }
+    int64_t batch_samples() const noexcept
+    {
+        return hk_loader_batch_samples(get());
+    }
+    void start_epoch(int64_t epoch, hk_source at = here()) const noexcept
+    {
+        hk_loader_start_epoch_at(at, get(), epoch);
+    }
+    /* The next batch, an array for each device; false, with both empty, at the end of the epoch. */
+    bool next(std::vector<array> &images, std::vector<array> &labels, hk_source at = here()) const
+    {
+        const size_t count = static_cast<size_t>(hk_loader_device_count(get()));
+        images.assign(count, array());
+        labels.assign(count, array());
+        const bool is_more =
+            hk_loader_next_at(at, get(), reinterpret_cast<hk_array **>(images.data()),
+                              reinterpret_cast<hk_array **>(labels.data()));
+        for (size_t i = 0; i < count; i++) {
+            hk_take(images[i].get());
+            hk_take(labels[i].get());
+        }
+        if (!is_more) {
+            images.clear();
+            labels.clear();
+        }
+        return is_more;
+    }
+
+  private:
+    static hk_loader *create(const data_set &set, loader_options &options, hk_source at)
+    {
+        if (!options.shares.empty())
+            options.shares.resize(options.devices.size(), -1);
+        const hk_loader_options c = options.to_c();
+        return hk_loader_create_at(at, set.get(), &c);
+    }
+};
+
+} // namespace hk
+
+#endif

@@ -1,0 +1,2074 @@
+/* Operators. Written by tools/opgen from src/op/op_table.def: do not edit; `make generate`.
+ *
+ * What each does stands in hocket/ops.h. Options have defaults, and inputs that may be NULL there may be {} here
+ * or left out. Where x and y meet element by element, one of them may be a number: it takes the other's dtype. */
+/* clang-format off */
+#ifndef HOCKET_OPS_HPP
+#define HOCKET_OPS_HPP
+
+#include <hocket/array.hpp>
+
+namespace hk
+{
+
+/* y = sum of x over axes. Sum of the elements along axes (all by default); 0 for none. float32
+ * is added up in double precision; integers and bool give int64, which wraps around. */
+struct sum_options {
+    HKI_OPTION(sum_options, hk::shape, axes)
+    HKI_OPTION(sum_options, bool, keepdims)
+    hk_sum_options to_c() const noexcept
+    {
+        hk_sum_options c = {};
+        c.axes = axes;
+        c.keepdims = keepdims;
+        return c;
+    }
+};
+inline array sum(const array &x, const sum_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_sum_options c = options.to_c();
+    return array::take(hk_sum_at(at, x.get(), &c));
+}
+
+/* y = sum of x over axes / how many they are. Mean of the elements along axes (all by default);
+ * NaN for none. Integers and bool give float64. */
+struct mean_options {
+    HKI_OPTION(mean_options, hk::shape, axes)
+    HKI_OPTION(mean_options, bool, keepdims)
+    hk_mean_options to_c() const noexcept
+    {
+        hk_mean_options c = {};
+        c.axes = axes;
+        c.keepdims = keepdims;
+        return c;
+    }
+};
+inline array mean(const array &x, const mean_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_mean_options c = options.to_c();
+    return array::take(hk_mean_at(at, x.get(), &c));
+}
+
+/* Largest element along axes (all by default); NaN when one is NaN. Of no elements: an error.
+ * The gradient is shared equally by elements that are equal. */
+struct max_options {
+    HKI_OPTION(max_options, hk::shape, axes)
+    HKI_OPTION(max_options, bool, keepdims)
+    hk_max_options to_c() const noexcept
+    {
+        hk_max_options c = {};
+        c.axes = axes;
+        c.keepdims = keepdims;
+        return c;
+    }
+};
+inline array max(const array &x, const max_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_max_options c = options.to_c();
+    return array::take(hk_max_at(at, x.get(), &c));
+}
+
+/* Smallest element along axes (all by default); NaN when one is NaN. Of no elements: an error.
+ * The gradient is shared equally by elements that are equal. */
+struct min_options {
+    HKI_OPTION(min_options, hk::shape, axes)
+    HKI_OPTION(min_options, bool, keepdims)
+    hk_min_options to_c() const noexcept
+    {
+        hk_min_options c = {};
+        c.axes = axes;
+        c.keepdims = keepdims;
+        return c;
+    }
+};
+inline array min(const array &x, const min_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_min_options c = options.to_c();
+    return array::take(hk_min_at(at, x.get(), &c));
+}
+
+/* y = product of x over axes. Product of the elements along axes (all by default); 1 for none.
+ * float32 is multiplied in double precision; integers and bool give int64, which wraps around.
+ * Not on GPUs yet. */
+struct prod_options {
+    HKI_OPTION(prod_options, hk::shape, axes)
+    HKI_OPTION(prod_options, bool, keepdims)
+    hk_prod_options to_c() const noexcept
+    {
+        hk_prod_options c = {};
+        c.axes = axes;
+        c.keepdims = keepdims;
+        return c;
+    }
+};
+inline array prod(const array &x, const prod_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_prod_options c = options.to_c();
+    return array::take(hk_prod_at(at, x.get(), &c));
+}
+
+/* y = sqrt(sum of x * x over axes). Euclidean (Frobenius) norm along axes (all by default); 0
+ * for none. The gradient is 0 where the norm is. Not on GPUs yet. */
+struct norm_options {
+    HKI_OPTION(norm_options, hk::shape, axes)
+    HKI_OPTION(norm_options, bool, keepdims)
+    hk_norm_options to_c() const noexcept
+    {
+        hk_norm_options c = {};
+        c.axes = axes;
+        c.keepdims = keepdims;
+        return c;
+    }
+};
+inline array norm(const array &x, const norm_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_norm_options c = options.to_c();
+    return array::take(hk_norm_at(at, x.get(), &c));
+}
+
+/* y = how many of x over axes are not 0. How many elements along axes (all by default) are not
+ * 0, as int64; a NaN is not. Not on GPUs yet. No gradient: its result does not vary smoothly. */
+struct count_nonzero_options {
+    HKI_OPTION(count_nonzero_options, hk::shape, axes)
+    HKI_OPTION(count_nonzero_options, bool, keepdims)
+    hk_count_nonzero_options to_c() const noexcept
+    {
+        hk_count_nonzero_options c = {};
+        c.axes = axes;
+        c.keepdims = keepdims;
+        return c;
+    }
+};
+inline array count_nonzero(const array &x, const count_nonzero_options &options = {},
+                           hk_source at = here()) noexcept
+{
+    const hk_count_nonzero_options c = options.to_c();
+    return array::take(hk_count_nonzero_at(at, x.get(), &c));
+}
+
+/* Whether any element along axes (all by default) is not 0, as bool; false for none. NaN is not
+ * 0. Not on GPUs yet. No gradient: its result does not vary smoothly. */
+struct any_options {
+    HKI_OPTION(any_options, hk::shape, axes)
+    HKI_OPTION(any_options, bool, keepdims)
+    hk_any_options to_c() const noexcept
+    {
+        hk_any_options c = {};
+        c.axes = axes;
+        c.keepdims = keepdims;
+        return c;
+    }
+};
+inline array any(const array &x, const any_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_any_options c = options.to_c();
+    return array::take(hk_any_at(at, x.get(), &c));
+}
+
+/* Whether all elements along axes (all by default) are not 0, as bool; true for none. NaN is not
+ * 0. Not on GPUs yet. No gradient: its result does not vary smoothly. */
+struct all_options {
+    HKI_OPTION(all_options, hk::shape, axes)
+    HKI_OPTION(all_options, bool, keepdims)
+    hk_all_options to_c() const noexcept
+    {
+        hk_all_options c = {};
+        c.axes = axes;
+        c.keepdims = keepdims;
+        return c;
+    }
+};
+inline array all(const array &x, const all_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_all_options c = options.to_c();
+    return array::take(hk_all_at(at, x.get(), &c));
+}
+
+/* y = sum of (x - mean)^2 over axes / (how many they are - correction). Variance along axes (all
+ * by default): squared distances from the mean, divided by how many they are less correction.
+ * Integers and bool give float64. */
+struct var_options {
+    HKI_OPTION(var_options, hk::shape, axes)
+    HKI_OPTION(var_options, bool, keepdims)
+    HKI_OPTION(var_options, double, correction)
+    hk_var_options to_c() const noexcept
+    {
+        hk_var_options c = {};
+        c.axes = axes;
+        c.keepdims = keepdims;
+        c.correction = correction;
+        return c;
+    }
+};
+inline array var(const array &x, const var_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_var_options c = options.to_c();
+    return array::take(hk_var_at(at, x.get(), &c));
+}
+
+/* y = sqrt(sum of (x - mean)^2 over axes / (how many they are - correction)). Standard deviation
+ * along axes (all by default): the square root of hk_var. */
+struct std_options {
+    HKI_OPTION(std_options, hk::shape, axes)
+    HKI_OPTION(std_options, bool, keepdims)
+    HKI_OPTION(std_options, double, correction)
+    hk_std_options to_c() const noexcept
+    {
+        hk_std_options c = {};
+        c.axes = axes;
+        c.keepdims = keepdims;
+        c.correction = correction;
+        return c;
+    }
+};
+inline array std(const array &x, const std_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_std_options c = options.to_c();
+    return array::take(hk_std_at(at, x.get(), &c));
+}
+
+/* y = ln(sum of e ** x over axes). Logarithm of the sum of exponentials along axes (all by
+ * default), without overflow; -inf for none. Not on GPUs yet. */
+struct logsumexp_options {
+    HKI_OPTION(logsumexp_options, hk::shape, axes)
+    HKI_OPTION(logsumexp_options, bool, keepdims)
+    hk_logsumexp_options to_c() const noexcept
+    {
+        hk_logsumexp_options c = {};
+        c.axes = axes;
+        c.keepdims = keepdims;
+        return c;
+    }
+};
+inline array logsumexp(const array &x, const logsumexp_options &options = {},
+                       hk_source at = here()) noexcept
+{
+    const hk_logsumexp_options c = options.to_c();
+    return array::take(hk_logsumexp_at(at, x.get(), &c));
+}
+
+/* x + y. Sum. */
+inline array add(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_add_at(at, x.get(), y.get()));
+}
+inline array add(double x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_add_at(at, y.like(x, at).get(), y.get()));
+}
+inline array add(const array &x, double y, hk_source at = here()) noexcept
+{
+    return array::take(hk_add_scalar_at(at, x.get(), y));
+}
+inline void add_into(const array &out, const array &x, const array &y,
+                     hk_source at = here()) noexcept
+{
+    hk_add_into_at(at, out.get(), x.get(), y.get());
+}
+inline void add_into(const array &out, double x, const array &y, hk_source at = here()) noexcept
+{
+    hk_add_into_at(at, out.get(), y.like(x, at).get(), y.get());
+}
+inline void add_into(const array &out, const array &x, double y, hk_source at = here()) noexcept
+{
+    hk_add_scalar_into_at(at, out.get(), x.get(), y);
+}
+
+/* x - y. Difference. */
+inline array subtract(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_subtract_at(at, x.get(), y.get()));
+}
+inline array subtract(double x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_subtract_at(at, y.like(x, at).get(), y.get()));
+}
+inline array subtract(const array &x, double y, hk_source at = here()) noexcept
+{
+    return array::take(hk_subtract_at(at, x.get(), x.like(y, at).get()));
+}
+inline void subtract_into(const array &out, const array &x, const array &y,
+                          hk_source at = here()) noexcept
+{
+    hk_subtract_into_at(at, out.get(), x.get(), y.get());
+}
+inline void subtract_into(const array &out, double x, const array &y,
+                          hk_source at = here()) noexcept
+{
+    hk_subtract_into_at(at, out.get(), y.like(x, at).get(), y.get());
+}
+inline void subtract_into(const array &out, const array &x, double y,
+                          hk_source at = here()) noexcept
+{
+    hk_subtract_into_at(at, out.get(), x.get(), x.like(y, at).get());
+}
+
+/* x * y. Product. */
+inline array multiply(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_multiply_at(at, x.get(), y.get()));
+}
+inline array multiply(double x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_multiply_at(at, y.like(x, at).get(), y.get()));
+}
+inline array multiply(const array &x, double y, hk_source at = here()) noexcept
+{
+    return array::take(hk_multiply_scalar_at(at, x.get(), y));
+}
+inline void multiply_into(const array &out, const array &x, const array &y,
+                          hk_source at = here()) noexcept
+{
+    hk_multiply_into_at(at, out.get(), x.get(), y.get());
+}
+inline void multiply_into(const array &out, double x, const array &y,
+                          hk_source at = here()) noexcept
+{
+    hk_multiply_into_at(at, out.get(), y.like(x, at).get(), y.get());
+}
+inline void multiply_into(const array &out, const array &x, double y,
+                          hk_source at = here()) noexcept
+{
+    hk_multiply_scalar_into_at(at, out.get(), x.get(), y);
+}
+
+/* x / y. Quotient. Integers are rounded towards zero; an integer divisor of 0 fails the result. */
+inline array divide(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_divide_at(at, x.get(), y.get()));
+}
+inline array divide(double x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_divide_at(at, y.like(x, at).get(), y.get()));
+}
+inline array divide(const array &x, double y, hk_source at = here()) noexcept
+{
+    return array::take(hk_divide_scalar_at(at, x.get(), y));
+}
+inline void divide_into(const array &out, const array &x, const array &y,
+                        hk_source at = here()) noexcept
+{
+    hk_divide_into_at(at, out.get(), x.get(), y.get());
+}
+inline void divide_into(const array &out, double x, const array &y, hk_source at = here()) noexcept
+{
+    hk_divide_into_at(at, out.get(), y.like(x, at).get(), y.get());
+}
+inline void divide_into(const array &out, const array &x, double y, hk_source at = here()) noexcept
+{
+    hk_divide_scalar_into_at(at, out.get(), x.get(), y);
+}
+
+/* max(x, y). The larger one; NaN if either is. Where both are equal, each gets half of the
+ * gradient. */
+inline array maximum(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_maximum_at(at, x.get(), y.get()));
+}
+inline array maximum(double x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_maximum_at(at, y.like(x, at).get(), y.get()));
+}
+inline array maximum(const array &x, double y, hk_source at = here()) noexcept
+{
+    return array::take(hk_maximum_scalar_at(at, x.get(), y));
+}
+inline void maximum_into(const array &out, const array &x, const array &y,
+                         hk_source at = here()) noexcept
+{
+    hk_maximum_into_at(at, out.get(), x.get(), y.get());
+}
+inline void maximum_into(const array &out, double x, const array &y,
+                         hk_source at = here()) noexcept
+{
+    hk_maximum_into_at(at, out.get(), y.like(x, at).get(), y.get());
+}
+inline void maximum_into(const array &out, const array &x, double y,
+                         hk_source at = here()) noexcept
+{
+    hk_maximum_scalar_into_at(at, out.get(), x.get(), y);
+}
+
+/* min(x, y). The smaller one; NaN if either is. Where both are equal, each gets half of the
+ * gradient. */
+inline array minimum(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_minimum_at(at, x.get(), y.get()));
+}
+inline array minimum(double x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_minimum_at(at, y.like(x, at).get(), y.get()));
+}
+inline array minimum(const array &x, double y, hk_source at = here()) noexcept
+{
+    return array::take(hk_minimum_scalar_at(at, x.get(), y));
+}
+inline void minimum_into(const array &out, const array &x, const array &y,
+                         hk_source at = here()) noexcept
+{
+    hk_minimum_into_at(at, out.get(), x.get(), y.get());
+}
+inline void minimum_into(const array &out, double x, const array &y,
+                         hk_source at = here()) noexcept
+{
+    hk_minimum_into_at(at, out.get(), y.like(x, at).get(), y.get());
+}
+inline void minimum_into(const array &out, const array &x, double y,
+                         hk_source at = here()) noexcept
+{
+    hk_minimum_scalar_into_at(at, out.get(), x.get(), y);
+}
+
+/* x ** y. x to the power of y. */
+inline array power(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_power_at(at, x.get(), y.get()));
+}
+inline array power(double x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_power_at(at, y.like(x, at).get(), y.get()));
+}
+inline array power(const array &x, double y, hk_source at = here()) noexcept
+{
+    return array::take(hk_power_scalar_at(at, x.get(), y));
+}
+inline void power_into(const array &out, const array &x, const array &y,
+                       hk_source at = here()) noexcept
+{
+    hk_power_into_at(at, out.get(), x.get(), y.get());
+}
+inline void power_into(const array &out, double x, const array &y, hk_source at = here()) noexcept
+{
+    hk_power_into_at(at, out.get(), y.like(x, at).get(), y.get());
+}
+inline void power_into(const array &out, const array &x, double y, hk_source at = here()) noexcept
+{
+    hk_power_scalar_into_at(at, out.get(), x.get(), y);
+}
+
+/* x - y floor(x / y). Remainder, of the divisor's sign. An integer divisor of 0 fails the
+ * result; of floats it gives NaN. */
+inline array remainder(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_remainder_at(at, x.get(), y.get()));
+}
+inline array remainder(double x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_remainder_at(at, y.like(x, at).get(), y.get()));
+}
+inline array remainder(const array &x, double y, hk_source at = here()) noexcept
+{
+    return array::take(hk_remainder_at(at, x.get(), x.like(y, at).get()));
+}
+inline void remainder_into(const array &out, const array &x, const array &y,
+                           hk_source at = here()) noexcept
+{
+    hk_remainder_into_at(at, out.get(), x.get(), y.get());
+}
+inline void remainder_into(const array &out, double x, const array &y,
+                           hk_source at = here()) noexcept
+{
+    hk_remainder_into_at(at, out.get(), y.like(x, at).get(), y.get());
+}
+inline void remainder_into(const array &out, const array &x, double y,
+                           hk_source at = here()) noexcept
+{
+    hk_remainder_into_at(at, out.get(), x.get(), x.like(y, at).get());
+}
+
+/* floor(x / y). Quotient rounded down. An integer divisor of 0 fails the result; no gradient
+ * flows. */
+inline array floor_divide(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_floor_divide_at(at, x.get(), y.get()));
+}
+inline array floor_divide(double x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_floor_divide_at(at, y.like(x, at).get(), y.get()));
+}
+inline array floor_divide(const array &x, double y, hk_source at = here()) noexcept
+{
+    return array::take(hk_floor_divide_at(at, x.get(), x.like(y, at).get()));
+}
+inline void floor_divide_into(const array &out, const array &x, const array &y,
+                              hk_source at = here()) noexcept
+{
+    hk_floor_divide_into_at(at, out.get(), x.get(), y.get());
+}
+inline void floor_divide_into(const array &out, double x, const array &y,
+                              hk_source at = here()) noexcept
+{
+    hk_floor_divide_into_at(at, out.get(), y.like(x, at).get(), y.get());
+}
+inline void floor_divide_into(const array &out, const array &x, double y,
+                              hk_source at = here()) noexcept
+{
+    hk_floor_divide_into_at(at, out.get(), x.get(), x.like(y, at).get());
+}
+
+/* atan2(x, y). Angle of the point (y, x), from -pi to pi: of x / y, in the quadrant that the
+ * signs tell. */
+inline array atan2(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_atan2_at(at, x.get(), y.get()));
+}
+inline array atan2(double x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_atan2_at(at, y.like(x, at).get(), y.get()));
+}
+inline array atan2(const array &x, double y, hk_source at = here()) noexcept
+{
+    return array::take(hk_atan2_at(at, x.get(), x.like(y, at).get()));
+}
+inline void atan2_into(const array &out, const array &x, const array &y,
+                       hk_source at = here()) noexcept
+{
+    hk_atan2_into_at(at, out.get(), x.get(), y.get());
+}
+inline void atan2_into(const array &out, double x, const array &y, hk_source at = here()) noexcept
+{
+    hk_atan2_into_at(at, out.get(), y.like(x, at).get(), y.get());
+}
+inline void atan2_into(const array &out, const array &x, double y, hk_source at = here()) noexcept
+{
+    hk_atan2_into_at(at, out.get(), x.get(), x.like(y, at).get());
+}
+
+/* sqrt(x * x + y * y). Length of the hypotenuse, without overflow on the way. The gradient at 0
+ * is 0. */
+inline array hypot(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_hypot_at(at, x.get(), y.get()));
+}
+inline array hypot(double x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_hypot_at(at, y.like(x, at).get(), y.get()));
+}
+inline array hypot(const array &x, double y, hk_source at = here()) noexcept
+{
+    return array::take(hk_hypot_at(at, x.get(), x.like(y, at).get()));
+}
+inline void hypot_into(const array &out, const array &x, const array &y,
+                       hk_source at = here()) noexcept
+{
+    hk_hypot_into_at(at, out.get(), x.get(), y.get());
+}
+inline void hypot_into(const array &out, double x, const array &y, hk_source at = here()) noexcept
+{
+    hk_hypot_into_at(at, out.get(), y.like(x, at).get(), y.get());
+}
+inline void hypot_into(const array &out, const array &x, double y, hk_source at = here()) noexcept
+{
+    hk_hypot_into_at(at, out.get(), x.get(), x.like(y, at).get());
+}
+
+/* |x| sign(y). x with the sign of y, also of its zeros and NaNs. */
+inline array copysign(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_copysign_at(at, x.get(), y.get()));
+}
+inline array copysign(double x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_copysign_at(at, y.like(x, at).get(), y.get()));
+}
+inline array copysign(const array &x, double y, hk_source at = here()) noexcept
+{
+    return array::take(hk_copysign_at(at, x.get(), x.like(y, at).get()));
+}
+inline void copysign_into(const array &out, const array &x, const array &y,
+                          hk_source at = here()) noexcept
+{
+    hk_copysign_into_at(at, out.get(), x.get(), y.get());
+}
+inline void copysign_into(const array &out, double x, const array &y,
+                          hk_source at = here()) noexcept
+{
+    hk_copysign_into_at(at, out.get(), y.like(x, at).get(), y.get());
+}
+inline void copysign_into(const array &out, const array &x, double y,
+                          hk_source at = here()) noexcept
+{
+    hk_copysign_into_at(at, out.get(), x.get(), x.like(y, at).get());
+}
+
+/* the number next to x towards y. The number of the dtype that is next to x in the direction of
+ * y; y where they are equal. */
+inline array nextafter(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_nextafter_at(at, x.get(), y.get()));
+}
+inline array nextafter(double x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_nextafter_at(at, y.like(x, at).get(), y.get()));
+}
+inline array nextafter(const array &x, double y, hk_source at = here()) noexcept
+{
+    return array::take(hk_nextafter_at(at, x.get(), x.like(y, at).get()));
+}
+inline void nextafter_into(const array &out, const array &x, const array &y,
+                           hk_source at = here()) noexcept
+{
+    hk_nextafter_into_at(at, out.get(), x.get(), y.get());
+}
+inline void nextafter_into(const array &out, double x, const array &y,
+                           hk_source at = here()) noexcept
+{
+    hk_nextafter_into_at(at, out.get(), y.like(x, at).get(), y.get());
+}
+inline void nextafter_into(const array &out, const array &x, double y,
+                           hk_source at = here()) noexcept
+{
+    hk_nextafter_into_at(at, out.get(), x.get(), x.like(y, at).get());
+}
+
+/* ln(e ** x + e ** y). Logarithm of the sum of exponentials, without overflow on the way. */
+inline array logaddexp(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_logaddexp_at(at, x.get(), y.get()));
+}
+inline array logaddexp(double x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_logaddexp_at(at, y.like(x, at).get(), y.get()));
+}
+inline array logaddexp(const array &x, double y, hk_source at = here()) noexcept
+{
+    return array::take(hk_logaddexp_at(at, x.get(), x.like(y, at).get()));
+}
+inline void logaddexp_into(const array &out, const array &x, const array &y,
+                           hk_source at = here()) noexcept
+{
+    hk_logaddexp_into_at(at, out.get(), x.get(), y.get());
+}
+inline void logaddexp_into(const array &out, double x, const array &y,
+                           hk_source at = here()) noexcept
+{
+    hk_logaddexp_into_at(at, out.get(), y.like(x, at).get(), y.get());
+}
+inline void logaddexp_into(const array &out, const array &x, double y,
+                           hk_source at = here()) noexcept
+{
+    hk_logaddexp_into_at(at, out.get(), x.get(), x.like(y, at).get());
+}
+
+/* x >= 0 ? x : y x. Rectified linear unit with a slope y below 0, broadcast to x as any input
+ * is. */
+inline array prelu(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_prelu_at(at, x.get(), y.get()));
+}
+inline array prelu(double x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_prelu_at(at, y.like(x, at).get(), y.get()));
+}
+inline array prelu(const array &x, double y, hk_source at = here()) noexcept
+{
+    return array::take(hk_prelu_at(at, x.get(), x.like(y, at).get()));
+}
+inline void prelu_into(const array &out, const array &x, const array &y,
+                       hk_source at = here()) noexcept
+{
+    hk_prelu_into_at(at, out.get(), x.get(), y.get());
+}
+inline void prelu_into(const array &out, double x, const array &y, hk_source at = here()) noexcept
+{
+    hk_prelu_into_at(at, out.get(), y.like(x, at).get(), y.get());
+}
+inline void prelu_into(const array &out, const array &x, double y, hk_source at = here()) noexcept
+{
+    hk_prelu_into_at(at, out.get(), x.get(), x.like(y, at).get());
+}
+
+/* -x. The opposite. */
+inline array negative(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_negative_at(at, x.get()));
+}
+inline void negative_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_negative_into_at(at, out.get(), x.get());
+}
+
+/* e ** x. Exponential function. */
+inline array exp(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_exp_at(at, x.get()));
+}
+inline void exp_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_exp_into_at(at, out.get(), x.get());
+}
+
+/* ln(x). Natural logarithm: -inf for 0, NaN below. */
+inline array log(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_log_at(at, x.get()));
+}
+inline void log_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_log_into_at(at, out.get(), x.get());
+}
+
+/* sqrt(x). Square root; NaN below 0. */
+inline array sqrt(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_sqrt_at(at, x.get()));
+}
+inline void sqrt_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_sqrt_into_at(at, out.get(), x.get());
+}
+
+/* |x|. Absolute value. The gradient at 0 is 0. */
+inline array abs(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_abs_at(at, x.get()));
+}
+inline void abs_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_abs_into_at(at, out.get(), x.get());
+}
+
+/* x * x. Square. */
+inline array square(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_square_at(at, x.get()));
+}
+inline void square_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_square_into_at(at, out.get(), x.get());
+}
+
+/* 1 / (1 + e ** -x). Logistic function. */
+inline array sigmoid(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_sigmoid_at(at, x.get()));
+}
+inline void sigmoid_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_sigmoid_into_at(at, out.get(), x.get());
+}
+
+/* tanh(x). Hyperbolic tangent. */
+inline array tanh(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_tanh_at(at, x.get()));
+}
+inline void tanh_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_tanh_into_at(at, out.get(), x.get());
+}
+
+/* max(x, 0). Rectified linear unit; NaN for NaN. The gradient at 0 is 0. */
+inline array relu(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_relu_at(at, x.get()));
+}
+inline void relu_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_relu_into_at(at, out.get(), x.get());
+}
+
+/* 1 / x. Reciprocal. */
+inline array reciprocal(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_reciprocal_at(at, x.get()));
+}
+inline void reciprocal_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_reciprocal_into_at(at, out.get(), x.get());
+}
+
+/* 1 / sqrt(x). Reciprocal square root: infinite for 0, NaN below. */
+inline array rsqrt(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_rsqrt_at(at, x.get()));
+}
+inline void rsqrt_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_rsqrt_into_at(at, out.get(), x.get());
+}
+
+/* e ** x - 1. Exponential function less 1, precise near 0. */
+inline array expm1(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_expm1_at(at, x.get()));
+}
+inline void expm1_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_expm1_into_at(at, out.get(), x.get());
+}
+
+/* ln(1 + x). Natural logarithm of 1 + x, precise near 0. */
+inline array log1p(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_log1p_at(at, x.get()));
+}
+inline void log1p_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_log1p_into_at(at, out.get(), x.get());
+}
+
+/* log2(x). Logarithm to base 2: -inf for 0, NaN below. */
+inline array log2(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_log2_at(at, x.get()));
+}
+inline void log2_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_log2_into_at(at, out.get(), x.get());
+}
+
+/* log10(x). Logarithm to base 10: -inf for 0, NaN below. */
+inline array log10(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_log10_at(at, x.get()));
+}
+inline void log10_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_log10_into_at(at, out.get(), x.get());
+}
+
+/* sin(x). Sine. */
+inline array sin(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_sin_at(at, x.get()));
+}
+inline void sin_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_sin_into_at(at, out.get(), x.get());
+}
+
+/* cos(x). Cosine. */
+inline array cos(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_cos_at(at, x.get()));
+}
+inline void cos_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_cos_into_at(at, out.get(), x.get());
+}
+
+/* tan(x). Tangent. */
+inline array tan(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_tan_at(at, x.get()));
+}
+inline void tan_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_tan_into_at(at, out.get(), x.get());
+}
+
+/* asin(x). Arc sine, from -pi / 2 to pi / 2; NaN outside of [-1, 1]. */
+inline array asin(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_asin_at(at, x.get()));
+}
+inline void asin_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_asin_into_at(at, out.get(), x.get());
+}
+
+/* acos(x). Arc cosine, from 0 to pi; NaN outside of [-1, 1]. */
+inline array acos(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_acos_at(at, x.get()));
+}
+inline void acos_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_acos_into_at(at, out.get(), x.get());
+}
+
+/* atan(x). Arc tangent, from -pi / 2 to pi / 2. */
+inline array atan(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_atan_at(at, x.get()));
+}
+inline void atan_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_atan_into_at(at, out.get(), x.get());
+}
+
+/* sinh(x). Hyperbolic sine. */
+inline array sinh(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_sinh_at(at, x.get()));
+}
+inline void sinh_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_sinh_into_at(at, out.get(), x.get());
+}
+
+/* cosh(x). Hyperbolic cosine. */
+inline array cosh(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_cosh_at(at, x.get()));
+}
+inline void cosh_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_cosh_into_at(at, out.get(), x.get());
+}
+
+/* asinh(x). Inverse hyperbolic sine. */
+inline array asinh(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_asinh_at(at, x.get()));
+}
+inline void asinh_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_asinh_into_at(at, out.get(), x.get());
+}
+
+/* acosh(x). Inverse hyperbolic cosine; NaN below 1. */
+inline array acosh(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_acosh_at(at, x.get()));
+}
+inline void acosh_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_acosh_into_at(at, out.get(), x.get());
+}
+
+/* atanh(x). Inverse hyperbolic tangent; NaN outside of [-1, 1]. */
+inline array atanh(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_atanh_at(at, x.get()));
+}
+inline void atanh_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_atanh_into_at(at, out.get(), x.get());
+}
+
+/* 2 / sqrt(pi) integral of e ** -t**2 from 0 to x. Error function. */
+inline array erf(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_erf_at(at, x.get()));
+}
+inline void erf_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_erf_into_at(at, out.get(), x.get());
+}
+
+/* ceil(x). Rounded up to a whole number; integers stay. */
+inline array ceil(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_ceil_at(at, x.get()));
+}
+inline void ceil_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_ceil_into_at(at, out.get(), x.get());
+}
+
+/* floor(x). Rounded down to a whole number; integers stay. */
+inline array floor(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_floor_at(at, x.get()));
+}
+inline void floor_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_floor_into_at(at, out.get(), x.get());
+}
+
+/* trunc(x). Rounded towards 0 to a whole number; integers stay. */
+inline array trunc(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_trunc_at(at, x.get()));
+}
+inline void trunc_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_trunc_into_at(at, out.get(), x.get());
+}
+
+/* round(x). Rounded to the nearest whole number, halves to the even one; integers stay. */
+inline array round(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_round_at(at, x.get()));
+}
+inline void round_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_round_into_at(at, out.get(), x.get());
+}
+
+/* sign(x). -1, 0 or 1; NaN for NaN. */
+inline array sign(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_sign_at(at, x.get()));
+}
+inline void sign_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_sign_into_at(at, out.get(), x.get());
+}
+
+/* x (1 + erf(x / sqrt(2))) / 2. Gaussian error linear unit: x times the normal distribution
+ * function. */
+inline array gelu(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_gelu_at(at, x.get()));
+}
+inline void gelu_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_gelu_into_at(at, out.get(), x.get());
+}
+
+/* x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x**3))) / 2. An approximation of hk_gelu by tanh. */
+inline array gelu_tanh(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_gelu_tanh_at(at, x.get()));
+}
+inline void gelu_tanh_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_gelu_tanh_into_at(at, out.get(), x.get());
+}
+
+/* x sigmoid(x). Sigmoid linear unit. */
+inline array silu(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_silu_at(at, x.get()));
+}
+inline void silu_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_silu_into_at(at, out.get(), x.get());
+}
+
+/* ln(1 + e ** x). Softplus, a smooth form of hk_relu. */
+inline array softplus(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_softplus_at(at, x.get()));
+}
+inline void softplus_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_softplus_into_at(at, out.get(), x.get());
+}
+
+/* x tanh(softplus(x)). Mish. */
+inline array mish(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_mish_at(at, x.get()));
+}
+inline void mish_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_mish_into_at(at, out.get(), x.get());
+}
+
+/* min(max(x + 3, 0), 6) / 6. A sigmoid of three lines. */
+inline array hard_sigmoid(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_hard_sigmoid_at(at, x.get()));
+}
+inline void hard_sigmoid_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_hard_sigmoid_into_at(at, out.get(), x.get());
+}
+
+/* x hard_sigmoid(x). x times hk_hard_sigmoid of it. */
+inline array hard_swish(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_hard_swish_at(at, x.get()));
+}
+inline void hard_swish_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_hard_swish_into_at(at, out.get(), x.get());
+}
+
+/* x > 0 ? x : value (e ** x - 1). Exponential linear unit; value is what it tends to below,
+ * usually 1, with the other sign. */
+inline array elu(const array &x, double value, hk_source at = here()) noexcept
+{
+    return array::take(hk_elu_at(at, x.get(), value));
+}
+inline void elu_into(const array &out, const array &x, double value,
+                     hk_source at = here()) noexcept
+{
+    hk_elu_into_at(at, out.get(), x.get(), value);
+}
+
+/* x > 0 ? x : value x. Rectified linear unit with a slope, value, below 0, usually 0.01. */
+inline array leaky_relu(const array &x, double value, hk_source at = here()) noexcept
+{
+    return array::take(hk_leaky_relu_at(at, x.get(), value));
+}
+inline void leaky_relu_into(const array &out, const array &x, double value,
+                            hk_source at = here()) noexcept
+{
+    hk_leaky_relu_into_at(at, out.get(), x.get(), value);
+}
+
+/* min(max(x, min), max). x between two numbers, either of which may be infinite for none; others
+ * must be integers in range for integer arrays. */
+inline array clip(const array &x, double min, double max, hk_source at = here()) noexcept
+{
+    return array::take(hk_clip_at(at, x.get(), min, max));
+}
+inline void clip_into(const array &out, const array &x, double min, double max,
+                      hk_source at = here()) noexcept
+{
+    hk_clip_into_at(at, out.get(), x.get(), min, max);
+}
+
+/* x + value. Sum with a number, which must be an integer in range for integer arrays. */
+inline array add_scalar(const array &x, double value, hk_source at = here()) noexcept
+{
+    return array::take(hk_add_scalar_at(at, x.get(), value));
+}
+inline void add_scalar_into(const array &out, const array &x, double value,
+                            hk_source at = here()) noexcept
+{
+    hk_add_scalar_into_at(at, out.get(), x.get(), value);
+}
+
+/* x * value. Product with a number, which must be an integer in range for integer arrays. */
+inline array multiply_scalar(const array &x, double value, hk_source at = here()) noexcept
+{
+    return array::take(hk_multiply_scalar_at(at, x.get(), value));
+}
+inline void multiply_scalar_into(const array &out, const array &x, double value,
+                                 hk_source at = here()) noexcept
+{
+    hk_multiply_scalar_into_at(at, out.get(), x.get(), value);
+}
+
+/* x / value. Quotient by a number; integers as in hk_divide. */
+inline array divide_scalar(const array &x, double value, hk_source at = here()) noexcept
+{
+    return array::take(hk_divide_scalar_at(at, x.get(), value));
+}
+inline void divide_scalar_into(const array &out, const array &x, double value,
+                               hk_source at = here()) noexcept
+{
+    hk_divide_scalar_into_at(at, out.get(), x.get(), value);
+}
+
+/* x ** value. x to the power of a number. */
+inline array power_scalar(const array &x, double value, hk_source at = here()) noexcept
+{
+    return array::take(hk_power_scalar_at(at, x.get(), value));
+}
+inline void power_scalar_into(const array &out, const array &x, double value,
+                              hk_source at = here()) noexcept
+{
+    hk_power_scalar_into_at(at, out.get(), x.get(), value);
+}
+
+/* max(x, value). The larger one of x and a number. Where both are equal, the gradient is half. */
+inline array maximum_scalar(const array &x, double value, hk_source at = here()) noexcept
+{
+    return array::take(hk_maximum_scalar_at(at, x.get(), value));
+}
+inline void maximum_scalar_into(const array &out, const array &x, double value,
+                                hk_source at = here()) noexcept
+{
+    hk_maximum_scalar_into_at(at, out.get(), x.get(), value);
+}
+
+/* min(x, value). The smaller one of x and a number. Where both are equal, the gradient is half. */
+inline array minimum_scalar(const array &x, double value, hk_source at = here()) noexcept
+{
+    return array::take(hk_minimum_scalar_at(at, x.get(), value));
+}
+inline void minimum_scalar_into(const array &out, const array &x, double value,
+                                hk_source at = here()) noexcept
+{
+    hk_minimum_scalar_into_at(at, out.get(), x.get(), value);
+}
+
+/* x == y. Whether x and y are equal, as bool. No gradient: its result is a truth value. */
+inline array equal(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_equal_at(at, x.get(), y.get()));
+}
+inline array equal(double x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_equal_at(at, y.like(x, at).get(), y.get()));
+}
+inline array equal(const array &x, double y, hk_source at = here()) noexcept
+{
+    return array::take(hk_equal_at(at, x.get(), x.like(y, at).get()));
+}
+inline void equal_into(const array &out, const array &x, const array &y,
+                       hk_source at = here()) noexcept
+{
+    hk_equal_into_at(at, out.get(), x.get(), y.get());
+}
+inline void equal_into(const array &out, double x, const array &y, hk_source at = here()) noexcept
+{
+    hk_equal_into_at(at, out.get(), y.like(x, at).get(), y.get());
+}
+inline void equal_into(const array &out, const array &x, double y, hk_source at = here()) noexcept
+{
+    hk_equal_into_at(at, out.get(), x.get(), x.like(y, at).get());
+}
+
+/* x != y. Whether x and y differ, as bool. No gradient: its result is a truth value. */
+inline array not_equal(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_not_equal_at(at, x.get(), y.get()));
+}
+inline array not_equal(double x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_not_equal_at(at, y.like(x, at).get(), y.get()));
+}
+inline array not_equal(const array &x, double y, hk_source at = here()) noexcept
+{
+    return array::take(hk_not_equal_at(at, x.get(), x.like(y, at).get()));
+}
+inline void not_equal_into(const array &out, const array &x, const array &y,
+                           hk_source at = here()) noexcept
+{
+    hk_not_equal_into_at(at, out.get(), x.get(), y.get());
+}
+inline void not_equal_into(const array &out, double x, const array &y,
+                           hk_source at = here()) noexcept
+{
+    hk_not_equal_into_at(at, out.get(), y.like(x, at).get(), y.get());
+}
+inline void not_equal_into(const array &out, const array &x, double y,
+                           hk_source at = here()) noexcept
+{
+    hk_not_equal_into_at(at, out.get(), x.get(), x.like(y, at).get());
+}
+
+/* x < y. Whether x is less than y, as bool. No gradient: its result is a truth value. */
+inline array less(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_less_at(at, x.get(), y.get()));
+}
+inline array less(double x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_less_at(at, y.like(x, at).get(), y.get()));
+}
+inline array less(const array &x, double y, hk_source at = here()) noexcept
+{
+    return array::take(hk_less_at(at, x.get(), x.like(y, at).get()));
+}
+inline void less_into(const array &out, const array &x, const array &y,
+                      hk_source at = here()) noexcept
+{
+    hk_less_into_at(at, out.get(), x.get(), y.get());
+}
+inline void less_into(const array &out, double x, const array &y, hk_source at = here()) noexcept
+{
+    hk_less_into_at(at, out.get(), y.like(x, at).get(), y.get());
+}
+inline void less_into(const array &out, const array &x, double y, hk_source at = here()) noexcept
+{
+    hk_less_into_at(at, out.get(), x.get(), x.like(y, at).get());
+}
+
+/* x <= y. Whether x is at most y, as bool. No gradient: its result is a truth value. */
+inline array less_equal(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_less_equal_at(at, x.get(), y.get()));
+}
+inline array less_equal(double x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_less_equal_at(at, y.like(x, at).get(), y.get()));
+}
+inline array less_equal(const array &x, double y, hk_source at = here()) noexcept
+{
+    return array::take(hk_less_equal_at(at, x.get(), x.like(y, at).get()));
+}
+inline void less_equal_into(const array &out, const array &x, const array &y,
+                            hk_source at = here()) noexcept
+{
+    hk_less_equal_into_at(at, out.get(), x.get(), y.get());
+}
+inline void less_equal_into(const array &out, double x, const array &y,
+                            hk_source at = here()) noexcept
+{
+    hk_less_equal_into_at(at, out.get(), y.like(x, at).get(), y.get());
+}
+inline void less_equal_into(const array &out, const array &x, double y,
+                            hk_source at = here()) noexcept
+{
+    hk_less_equal_into_at(at, out.get(), x.get(), x.like(y, at).get());
+}
+
+/* x > y. Whether x is greater than y, as bool. No gradient: its result is a truth value. */
+inline array greater(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_greater_at(at, x.get(), y.get()));
+}
+inline array greater(double x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_greater_at(at, y.like(x, at).get(), y.get()));
+}
+inline array greater(const array &x, double y, hk_source at = here()) noexcept
+{
+    return array::take(hk_greater_at(at, x.get(), x.like(y, at).get()));
+}
+inline void greater_into(const array &out, const array &x, const array &y,
+                         hk_source at = here()) noexcept
+{
+    hk_greater_into_at(at, out.get(), x.get(), y.get());
+}
+inline void greater_into(const array &out, double x, const array &y,
+                         hk_source at = here()) noexcept
+{
+    hk_greater_into_at(at, out.get(), y.like(x, at).get(), y.get());
+}
+inline void greater_into(const array &out, const array &x, double y,
+                         hk_source at = here()) noexcept
+{
+    hk_greater_into_at(at, out.get(), x.get(), x.like(y, at).get());
+}
+
+/* x >= y. Whether x is at least y, as bool. No gradient: its result is a truth value. */
+inline array greater_equal(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_greater_equal_at(at, x.get(), y.get()));
+}
+inline array greater_equal(double x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_greater_equal_at(at, y.like(x, at).get(), y.get()));
+}
+inline array greater_equal(const array &x, double y, hk_source at = here()) noexcept
+{
+    return array::take(hk_greater_equal_at(at, x.get(), x.like(y, at).get()));
+}
+inline void greater_equal_into(const array &out, const array &x, const array &y,
+                               hk_source at = here()) noexcept
+{
+    hk_greater_equal_into_at(at, out.get(), x.get(), y.get());
+}
+inline void greater_equal_into(const array &out, double x, const array &y,
+                               hk_source at = here()) noexcept
+{
+    hk_greater_equal_into_at(at, out.get(), y.like(x, at).get(), y.get());
+}
+inline void greater_equal_into(const array &out, const array &x, double y,
+                               hk_source at = here()) noexcept
+{
+    hk_greater_equal_into_at(at, out.get(), x.get(), x.like(y, at).get());
+}
+
+/* condition ? x : y. Elements of x where condition, a bool array, holds, of y elsewhere. */
+inline array where(const array &condition, const array &x, const array &y,
+                   hk_source at = here()) noexcept
+{
+    return array::take(hk_where_at(at, condition.get(), x.get(), y.get()));
+}
+inline array where(const array &condition, double x, const array &y,
+                   hk_source at = here()) noexcept
+{
+    return array::take(hk_where_at(at, condition.get(), y.like(x, at).get(), y.get()));
+}
+inline array where(const array &condition, const array &x, double y,
+                   hk_source at = here()) noexcept
+{
+    return array::take(hk_where_at(at, condition.get(), x.get(), x.like(y, at).get()));
+}
+inline void where_into(const array &out, const array &condition, const array &x, const array &y,
+                       hk_source at = here()) noexcept
+{
+    hk_where_into_at(at, out.get(), condition.get(), x.get(), y.get());
+}
+inline void where_into(const array &out, const array &condition, double x, const array &y,
+                       hk_source at = here()) noexcept
+{
+    hk_where_into_at(at, out.get(), condition.get(), y.like(x, at).get(), y.get());
+}
+inline void where_into(const array &out, const array &condition, const array &x, double y,
+                       hk_source at = here()) noexcept
+{
+    hk_where_into_at(at, out.get(), condition.get(), x.get(), x.like(y, at).get());
+}
+
+/* x is NaN. Whether x is NaN, as bool. No gradient: its result is a truth value. */
+inline array isnan(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_isnan_at(at, x.get()));
+}
+inline void isnan_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_isnan_into_at(at, out.get(), x.get());
+}
+
+/* x is infinite. Whether x is infinite, as bool. No gradient: its result is a truth value. */
+inline array isinf(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_isinf_at(at, x.get()));
+}
+inline void isinf_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_isinf_into_at(at, out.get(), x.get());
+}
+
+/* x is neither NaN nor infinite. Whether x is a finite number, as bool. No gradient: its result
+ * is a truth value. */
+inline array isfinite(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_isfinite_at(at, x.get()));
+}
+inline void isfinite_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_isfinite_into_at(at, out.get(), x.get());
+}
+
+/* x has the sign -. Whether the sign of x is -, as bool; also of -0 and of NaN. No gradient: its
+ * result is a truth value. */
+inline array signbit(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_signbit_at(at, x.get()));
+}
+inline void signbit_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_signbit_into_at(at, out.get(), x.get());
+}
+
+/* x and y. Whether both hold, as bool. No gradient: its result is a truth value. */
+inline array logical_and(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_logical_and_at(at, x.get(), y.get()));
+}
+inline array logical_and(double x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_logical_and_at(at, y.like(x, at).get(), y.get()));
+}
+inline array logical_and(const array &x, double y, hk_source at = here()) noexcept
+{
+    return array::take(hk_logical_and_at(at, x.get(), x.like(y, at).get()));
+}
+inline void logical_and_into(const array &out, const array &x, const array &y,
+                             hk_source at = here()) noexcept
+{
+    hk_logical_and_into_at(at, out.get(), x.get(), y.get());
+}
+inline void logical_and_into(const array &out, double x, const array &y,
+                             hk_source at = here()) noexcept
+{
+    hk_logical_and_into_at(at, out.get(), y.like(x, at).get(), y.get());
+}
+inline void logical_and_into(const array &out, const array &x, double y,
+                             hk_source at = here()) noexcept
+{
+    hk_logical_and_into_at(at, out.get(), x.get(), x.like(y, at).get());
+}
+
+/* x or y. Whether one of them holds, as bool. No gradient: its result is a truth value. */
+inline array logical_or(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_logical_or_at(at, x.get(), y.get()));
+}
+inline array logical_or(double x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_logical_or_at(at, y.like(x, at).get(), y.get()));
+}
+inline array logical_or(const array &x, double y, hk_source at = here()) noexcept
+{
+    return array::take(hk_logical_or_at(at, x.get(), x.like(y, at).get()));
+}
+inline void logical_or_into(const array &out, const array &x, const array &y,
+                            hk_source at = here()) noexcept
+{
+    hk_logical_or_into_at(at, out.get(), x.get(), y.get());
+}
+inline void logical_or_into(const array &out, double x, const array &y,
+                            hk_source at = here()) noexcept
+{
+    hk_logical_or_into_at(at, out.get(), y.like(x, at).get(), y.get());
+}
+inline void logical_or_into(const array &out, const array &x, double y,
+                            hk_source at = here()) noexcept
+{
+    hk_logical_or_into_at(at, out.get(), x.get(), x.like(y, at).get());
+}
+
+/* either x or y. Whether just one of them holds, as bool. No gradient: its result is a truth
+ * value. */
+inline array logical_xor(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_logical_xor_at(at, x.get(), y.get()));
+}
+inline array logical_xor(double x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_logical_xor_at(at, y.like(x, at).get(), y.get()));
+}
+inline array logical_xor(const array &x, double y, hk_source at = here()) noexcept
+{
+    return array::take(hk_logical_xor_at(at, x.get(), x.like(y, at).get()));
+}
+inline void logical_xor_into(const array &out, const array &x, const array &y,
+                             hk_source at = here()) noexcept
+{
+    hk_logical_xor_into_at(at, out.get(), x.get(), y.get());
+}
+inline void logical_xor_into(const array &out, double x, const array &y,
+                             hk_source at = here()) noexcept
+{
+    hk_logical_xor_into_at(at, out.get(), y.like(x, at).get(), y.get());
+}
+inline void logical_xor_into(const array &out, const array &x, double y,
+                             hk_source at = here()) noexcept
+{
+    hk_logical_xor_into_at(at, out.get(), x.get(), x.like(y, at).get());
+}
+
+/* not x. Whether x does not hold, as bool. No gradient: its result is a truth value. */
+inline array logical_not(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_logical_not_at(at, x.get()));
+}
+inline void logical_not_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_logical_not_into_at(at, out.get(), x.get());
+}
+
+/* x & y. Bits that are set in both. No gradient: it is of integers. */
+inline array bitwise_and(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_bitwise_and_at(at, x.get(), y.get()));
+}
+inline array bitwise_and(double x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_bitwise_and_at(at, y.like(x, at).get(), y.get()));
+}
+inline array bitwise_and(const array &x, double y, hk_source at = here()) noexcept
+{
+    return array::take(hk_bitwise_and_at(at, x.get(), x.like(y, at).get()));
+}
+inline void bitwise_and_into(const array &out, const array &x, const array &y,
+                             hk_source at = here()) noexcept
+{
+    hk_bitwise_and_into_at(at, out.get(), x.get(), y.get());
+}
+inline void bitwise_and_into(const array &out, double x, const array &y,
+                             hk_source at = here()) noexcept
+{
+    hk_bitwise_and_into_at(at, out.get(), y.like(x, at).get(), y.get());
+}
+inline void bitwise_and_into(const array &out, const array &x, double y,
+                             hk_source at = here()) noexcept
+{
+    hk_bitwise_and_into_at(at, out.get(), x.get(), x.like(y, at).get());
+}
+
+/* x | y. Bits that are set in one of them. No gradient: it is of integers. */
+inline array bitwise_or(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_bitwise_or_at(at, x.get(), y.get()));
+}
+inline array bitwise_or(double x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_bitwise_or_at(at, y.like(x, at).get(), y.get()));
+}
+inline array bitwise_or(const array &x, double y, hk_source at = here()) noexcept
+{
+    return array::take(hk_bitwise_or_at(at, x.get(), x.like(y, at).get()));
+}
+inline void bitwise_or_into(const array &out, const array &x, const array &y,
+                            hk_source at = here()) noexcept
+{
+    hk_bitwise_or_into_at(at, out.get(), x.get(), y.get());
+}
+inline void bitwise_or_into(const array &out, double x, const array &y,
+                            hk_source at = here()) noexcept
+{
+    hk_bitwise_or_into_at(at, out.get(), y.like(x, at).get(), y.get());
+}
+inline void bitwise_or_into(const array &out, const array &x, double y,
+                            hk_source at = here()) noexcept
+{
+    hk_bitwise_or_into_at(at, out.get(), x.get(), x.like(y, at).get());
+}
+
+/* x ^ y. Bits that are set in just one of them. No gradient: it is of integers. */
+inline array bitwise_xor(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_bitwise_xor_at(at, x.get(), y.get()));
+}
+inline array bitwise_xor(double x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_bitwise_xor_at(at, y.like(x, at).get(), y.get()));
+}
+inline array bitwise_xor(const array &x, double y, hk_source at = here()) noexcept
+{
+    return array::take(hk_bitwise_xor_at(at, x.get(), x.like(y, at).get()));
+}
+inline void bitwise_xor_into(const array &out, const array &x, const array &y,
+                             hk_source at = here()) noexcept
+{
+    hk_bitwise_xor_into_at(at, out.get(), x.get(), y.get());
+}
+inline void bitwise_xor_into(const array &out, double x, const array &y,
+                             hk_source at = here()) noexcept
+{
+    hk_bitwise_xor_into_at(at, out.get(), y.like(x, at).get(), y.get());
+}
+inline void bitwise_xor_into(const array &out, const array &x, double y,
+                             hk_source at = here()) noexcept
+{
+    hk_bitwise_xor_into_at(at, out.get(), x.get(), x.like(y, at).get());
+}
+
+/* ~x. Bits that are not set; the other truth value for bool. No gradient: it is of integers. */
+inline array bitwise_invert(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_bitwise_invert_at(at, x.get()));
+}
+inline void bitwise_invert_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_bitwise_invert_into_at(at, out.get(), x.get());
+}
+
+/* x << y. Bits moved up by y places, those above lost; 0 where there are no more. A negative y
+ * fails the result. No gradient: it is of integers. */
+inline array bitwise_left_shift(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_bitwise_left_shift_at(at, x.get(), y.get()));
+}
+inline array bitwise_left_shift(double x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_bitwise_left_shift_at(at, y.like(x, at).get(), y.get()));
+}
+inline array bitwise_left_shift(const array &x, double y, hk_source at = here()) noexcept
+{
+    return array::take(hk_bitwise_left_shift_at(at, x.get(), x.like(y, at).get()));
+}
+inline void bitwise_left_shift_into(const array &out, const array &x, const array &y,
+                                    hk_source at = here()) noexcept
+{
+    hk_bitwise_left_shift_into_at(at, out.get(), x.get(), y.get());
+}
+inline void bitwise_left_shift_into(const array &out, double x, const array &y,
+                                    hk_source at = here()) noexcept
+{
+    hk_bitwise_left_shift_into_at(at, out.get(), y.like(x, at).get(), y.get());
+}
+inline void bitwise_left_shift_into(const array &out, const array &x, double y,
+                                    hk_source at = here()) noexcept
+{
+    hk_bitwise_left_shift_into_at(at, out.get(), x.get(), x.like(y, at).get());
+}
+
+/* x >> y. Bits moved down by y places, filled with the sign: x over 2 ** y, rounded down. A
+ * negative y fails the result. No gradient: it is of integers. */
+inline array bitwise_right_shift(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_bitwise_right_shift_at(at, x.get(), y.get()));
+}
+inline array bitwise_right_shift(double x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_bitwise_right_shift_at(at, y.like(x, at).get(), y.get()));
+}
+inline array bitwise_right_shift(const array &x, double y, hk_source at = here()) noexcept
+{
+    return array::take(hk_bitwise_right_shift_at(at, x.get(), x.like(y, at).get()));
+}
+inline void bitwise_right_shift_into(const array &out, const array &x, const array &y,
+                                     hk_source at = here()) noexcept
+{
+    hk_bitwise_right_shift_into_at(at, out.get(), x.get(), y.get());
+}
+inline void bitwise_right_shift_into(const array &out, double x, const array &y,
+                                     hk_source at = here()) noexcept
+{
+    hk_bitwise_right_shift_into_at(at, out.get(), y.like(x, at).get(), y.get());
+}
+inline void bitwise_right_shift_into(const array &out, const array &x, double y,
+                                     hk_source at = here()) noexcept
+{
+    hk_bitwise_right_shift_into_at(at, out.get(), x.get(), x.like(y, at).get());
+}
+
+/* The same values in new memory, C order. */
+inline array copy(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_copy_at(at, x.get()));
+}
+inline void copy_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_copy_into_at(at, out.get(), x.get());
+}
+
+/* The same values as another dtype; a view of x when it has that dtype. Integers from floats are
+ * rounded towards zero, and one that the dtype does not have, NaN included, fails the result.
+ * Floats are rounded to the nearest, ties to even, and to an infinity beyond the largest. To
+ * bool: whether the value is not 0. */
+inline array cast(const array &x, hk_dtype dtype, hk_source at = here()) noexcept
+{
+    return array::take(hk_cast_at(at, x.get(), dtype));
+}
+
+/* The same values on another device, C order; a view of x when it is there already. What comes
+ * from an accelerator to the host is in pinned memory, see hk_pin. */
+inline array to_device(const array &x, const hk::device &device, hk_source at = here()) noexcept
+{
+    return array::take(hk_to_device_at(at, x.get(), device));
+}
+
+/* The same values in page-locked memory of the host, C order: accelerators copy from and to it
+ * at full speed, from other memory by way of a buffer. A view of x where it is pinned already,
+ * on an accelerator, and where there are no accelerators. */
+inline array pin(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_pin_at(at, x.get()));
+}
+
+/* An array of one number. */
+inline array full(const hk::shape &shape, double value, hk_dtype dtype = HK_F32,
+                  const hk::device &device = {}, hk_source at = here()) noexcept
+{
+    return array::take(hk_full_at(at, shape, value, dtype, device));
+}
+inline void full_into(const array &out, const hk::shape &shape, double value,
+                      hk_dtype dtype = HK_F32, hk_source at = here()) noexcept
+{
+    hk_full_into_at(at, out.get(), shape, value, dtype);
+}
+
+/* An array of zeros. */
+inline array zeros(const hk::shape &shape, hk_dtype dtype = HK_F32, const hk::device &device = {},
+                   hk_source at = here()) noexcept
+{
+    return array::take(hk_zeros_at(at, shape, dtype, device));
+}
+inline void zeros_into(const array &out, const hk::shape &shape, hk_dtype dtype = HK_F32,
+                       hk_source at = here()) noexcept
+{
+    hk_zeros_into_at(at, out.get(), shape, dtype);
+}
+
+/* An array of ones. */
+inline array ones(const hk::shape &shape, hk_dtype dtype = HK_F32, const hk::device &device = {},
+                  hk_source at = here()) noexcept
+{
+    return array::take(hk_ones_at(at, shape, dtype, device));
+}
+inline void ones_into(const array &out, const hk::shape &shape, hk_dtype dtype = HK_F32,
+                      hk_source at = here()) noexcept
+{
+    hk_ones_into_at(at, out.get(), shape, dtype);
+}
+
+/* start, start + step, … up to stop, which is not included; shape (ceil((stop - start) /
+ * step),). */
+inline array arange(double start, double stop, double step, hk_dtype dtype = HK_F32,
+                    const hk::device &device = {}, hk_source at = here()) noexcept
+{
+    return array::take(hk_arange_at(at, start, stop, step, dtype, device));
+}
+
+/* The elements of x in C order under another shape: a view when x is contiguous, else a copy. */
+inline array reshape(const array &x, const hk::shape &shape, hk_source at = here()) noexcept
+{
+    return array::take(hk_reshape_at(at, x.get(), shape));
+}
+
+/* y[i,j] = sum over l of a[i,l] * b[l,j]. Matrix product of a (m,k) and b (k,n): (m,n), of their
+ * dtype; halves are summed in float32, which is the result's dtype, and give gradients of their
+ * own dtype, computed from dy rounded to it. Further axes in front are batches of matrices,
+ * which broadcast. A vector is a row on the left and a column on the right, and its axis of size
+ * 1 is not in the result: (k) times (k,n) is (n), (k) times (k) a scalar. Transposed views are
+ * read in place. Integers wrap around. */
+inline array matmul(const array &a, const array &b, hk_source at = here()) noexcept
+{
+    return array::take(hk_matmul_at(at, a.get(), b.get()));
+}
+
+/* y = x weight^T + bias. Fully connected layer: x (...,inputs) times the transpose of weight
+ * (outputs,inputs), plus bias (outputs): (...,outputs), of the dtype of all three. Of halves x
+ * and weight, bias and result are float32; see matmul. bias may be NULL. */
+inline array linear(const array &x, const array &weight, const array &bias = {},
+                    hk_source at = here()) noexcept
+{
+    return array::take(hk_linear_at(at, x.get(), weight.get(), bias.get()));
+}
+
+/* y[i] = log(sum over j of exp(logits[i,j])) - logits[i,labels[i]]. Loss of each sample: minus
+ * the logarithm of the probability that softmax(logits) gives to its label. logits (n,classes),
+ * labels (n) of int32, int64 or uint8: (n). A label that is not in [0, classes) fails the result
+ * when it is computed. */
+inline array softmax_cross_entropy(const array &logits, const array &labels,
+                                   hk_source at = here()) noexcept
+{
+    return array::take(hk_softmax_cross_entropy_at(at, logits.get(), labels.get()));
+}
+
+/* y = exp(x) / sum of exp(x) along axis. Exponentials of the elements divided by their sum along
+ * an axis, without overflow: probabilities. */
+inline array softmax(const array &x, int64_t axis, hk_source at = here()) noexcept
+{
+    return array::take(hk_softmax_at(at, x.get(), axis));
+}
+
+/* y = x - log(sum of exp(x) along axis). Logarithm of softmax, right also where softmax is 0 to
+ * rounding. */
+inline array log_softmax(const array &x, int64_t axis, hk_source at = here()) noexcept
+{
+    return array::take(hk_log_softmax_at(at, x.get(), axis));
+}
+
+/* y = argmax of x along axis. Index of the largest element along an axis, as int64: the first
+ * where several are equal, and the first NaN where there is one. No gradient: its result is an
+ * index. */
+inline array argmax(const array &x, int64_t axis, hk_source at = here()) noexcept
+{
+    return array::take(hk_argmax_at(at, x.get(), axis));
+}
+
+/* y[i] = sum of x[j] for j <= i. Sums of all elements up to each along an axis. float32 is added
+ * up in double precision; integers and bool give int64, which wraps around. Not on GPUs yet. */
+inline array cumulative_sum(const array &x, int64_t axis, hk_source at = here()) noexcept
+{
+    return array::take(hk_cumulative_sum_at(at, x.get(), axis));
+}
+
+/* y[i] = product of x[j] for j <= i. Products of all elements up to each along an axis. float32
+ * is multiplied in double precision; integers and bool give int64, which wraps around. Not on
+ * GPUs yet. */
+inline array cumulative_prod(const array &x, int64_t axis, hk_source at = here()) noexcept
+{
+    return array::take(hk_cumulative_prod_at(at, x.get(), axis));
+}
+
+/* Elements in order along an axis; equal ones stay in theirs. A NaN counts as larger than all
+ * numbers. Not on GPUs yet. */
+inline array sort(const array &x, int64_t axis, bool descending, hk_source at = here()) noexcept
+{
+    return array::take(hk_sort_at(at, x.get(), axis, descending));
+}
+
+/* Indices along an axis that put its elements in order, as int64; equal ones stay in theirs. A
+ * NaN counts as larger than all numbers. Not on GPUs yet. No gradient: its result is an index. */
+inline array argsort(const array &x, int64_t axis, bool descending, hk_source at = here()) noexcept
+{
+    return array::take(hk_argsort_at(at, x.get(), axis, descending));
+}
+
+/* Where each element of x would be put into sorted, of one axis in rising order, to keep its
+ * order: an index from 0 to its size, as int64. A NaN counts as larger than all numbers. Not on
+ * GPUs yet. No gradient: its result is an index. */
+inline array searchsorted(const array &sorted, const array &x, bool right,
+                          hk_source at = here()) noexcept
+{
+    return array::take(hk_searchsorted_at(at, sorted.get(), x.get(), right));
+}
+
+/* y[n,o,i,j] = bias[o] + sum over c, u, v of weight[o,c,u,v] *
+ * x[n,c,i*stride-padding+u*dilation,j*stride-padding+v*dilation]. Two-dimensional convolution
+ * (cross-correlation, as in every framework) of x (n,channels,height,width) with weight
+ * (outputs,channels,rows,columns), plus bias (outputs): (n,outputs,height',width'), of the dtype
+ * of all three, where height' = (height + 2 padding - dilation (rows - 1) - 1) / stride + 1,
+ * rounded down, and width' likewise. Windows of 3 x 3 at stride 1, with 32 channels or more, are
+ * done four at a time by Winograd's method: there an infinity or NaN in x makes NaN of
+ * neighbouring results too. bias may be NULL. */
+struct conv2d_options {
+    HKI_OPTION(conv2d_options, int_pair, stride)
+    HKI_OPTION(conv2d_options, int_pair, padding)
+    HKI_OPTION(conv2d_options, int_pair, dilation)
+    hk_conv2d_options to_c() const noexcept
+    {
+        hk_conv2d_options c = {};
+        c.stride[0] = stride[0], c.stride[1] = stride[1];
+        c.padding[0] = padding[0], c.padding[1] = padding[1];
+        c.dilation[0] = dilation[0], c.dilation[1] = dilation[1];
+        return c;
+    }
+};
+inline array conv2d(const array &x, const array &weight, const array &bias = {},
+                    const conv2d_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_conv2d_options c = options.to_c();
+    return array::take(hk_conv2d_at(at, x.get(), weight.get(), bias.get(), &c));
+}
+
+/* y[n,c,i,j] = max over u, v of x[n,c,i*stride-padding+u,j*stride-padding+v]. Largest element of
+ * each window of x (n,channels,height,width): (n,channels,height',width') with height' = (height
+ * + 2 padding - kernel) / stride + 1, rounded down, and width' likewise. Padding is never the
+ * largest; NaN always is. The gradient goes to the first of the largest. */
+struct max_pool2d_options {
+    HKI_OPTION(max_pool2d_options, int_pair, kernel)
+    HKI_OPTION(max_pool2d_options, int_pair, stride)
+    HKI_OPTION(max_pool2d_options, int_pair, padding)
+    hk_max_pool2d_options to_c() const noexcept
+    {
+        hk_max_pool2d_options c = {};
+        c.kernel[0] = kernel[0], c.kernel[1] = kernel[1];
+        c.stride[0] = stride[0], c.stride[1] = stride[1];
+        c.padding[0] = padding[0], c.padding[1] = padding[1];
+        return c;
+    }
+};
+inline array max_pool2d(const array &x, const max_pool2d_options &options = {},
+                        hk_source at = here()) noexcept
+{
+    const hk_max_pool2d_options c = options.to_c();
+    return array::take(hk_max_pool2d_at(at, x.get(), &c));
+}
+
+/* y[n,c,i,j] = mean over u, v of x[n,c,i*stride-padding+u,j*stride-padding+v]. Mean of each
+ * window of x (n,channels,height,width): (n,channels,height',width') with height' = (height + 2
+ * padding - kernel) / stride + 1, rounded down, and width' likewise. The mean is that of the
+ * elements in x, unless count_include_pad. */
+struct avg_pool2d_options {
+    HKI_OPTION(avg_pool2d_options, int_pair, kernel)
+    HKI_OPTION(avg_pool2d_options, int_pair, stride)
+    HKI_OPTION(avg_pool2d_options, int_pair, padding)
+    HKI_OPTION(avg_pool2d_options, bool, count_include_pad)
+    hk_avg_pool2d_options to_c() const noexcept
+    {
+        hk_avg_pool2d_options c = {};
+        c.kernel[0] = kernel[0], c.kernel[1] = kernel[1];
+        c.stride[0] = stride[0], c.stride[1] = stride[1];
+        c.padding[0] = padding[0], c.padding[1] = padding[1];
+        c.count_include_pad = count_include_pad;
+        return c;
+    }
+};
+inline array avg_pool2d(const array &x, const avg_pool2d_options &options = {},
+                        hk_source at = here()) noexcept
+{
+    const hk_avg_pool2d_options c = options.to_c();
+    return array::take(hk_avg_pool2d_at(at, x.get(), &c));
+}
+
+/* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Each channel of x (n,channels,…)
+ * normalised, then scaled by gamma and shifted by beta (channels), all of one dtype. Without
+ * mean and variance, by those of the batch: over all axes but the channels', of 2 elements or
+ * more, the variance biased; the gradient goes through them. With both, (channels), as at
+ * inference, by these, which get no gradient. hk_batch_norm_train keeps moving averages of the
+ * batch's for that. mean may be NULL. variance may be NULL. */
+struct batch_norm_options {
+    HKI_OPTION(batch_norm_options, double, eps)
+    hk_batch_norm_options to_c() const noexcept
+    {
+        hk_batch_norm_options c = {};
+        c.eps = eps;
+        return c;
+    }
+};
+inline array batch_norm(const array &x, const array &gamma, const array &beta,
+                        const array &mean = {}, const array &variance = {},
+                        const batch_norm_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_batch_norm_options c = options.to_c();
+    return array::take(hk_batch_norm_at(at, x.get(), gamma.get(), beta.get(), mean.get(),
+                                        variance.get(), &c));
+}
+
+/* x[begin:end:step] along one axis: a view. Unlike Python, an index out of range is refused. */
+inline array slice_step(const array &x, int64_t axis, int64_t begin, int64_t end, int64_t step,
+                        hk_source at = here()) noexcept
+{
+    return array::take(hk_slice_step_at(at, x.get(), axis, begin, end, step));
+}
+
+/* x with the order of its elements along an axis reversed: a view. */
+inline array flip(const array &x, int64_t axis, hk_source at = here()) noexcept
+{
+    return array::take(hk_flip_at(at, x.get(), axis));
+}
+
+/* x with an axis of size 1 added: a view. */
+inline array expand_dims(const array &x, int64_t axis, hk_source at = here()) noexcept
+{
+    return array::take(hk_expand_dims_at(at, x.get(), axis));
+}
+
+/* x without an axis of size 1: a view. */
+inline array squeeze(const array &x, int64_t axis, hk_source at = here()) noexcept
+{
+    return array::take(hk_squeeze_at(at, x.get(), axis));
+}
+
+/* x with two axes exchanged: a view. */
+inline array swapaxes(const array &x, int64_t axis1, int64_t axis2, hk_source at = here()) noexcept
+{
+    return array::take(hk_swapaxes_at(at, x.get(), axis1, axis2));
+}
+
+/* x with an axis moved to another place, the others in order: a view. */
+inline array moveaxis(const array &x, int64_t source, int64_t destination,
+                      hk_source at = here()) noexcept
+{
+    return array::take(hk_moveaxis_at(at, x.get(), source, destination));
+}
+
+/* x with its axes in another order: a view. */
+inline array permute_dims(const array &x, const hk::shape &axes, hk_source at = here()) noexcept
+{
+    return array::take(hk_permute_dims_at(at, x.get(), axes));
+}
+
+/* The diagonals of the last two axes, as a last axis: a view. */
+inline array diagonal(const array &x, int64_t offset, hk_source at = here()) noexcept
+{
+    return array::take(hk_diagonal_at(at, x.get(), offset));
+}
+
+/* Windows along an axis, one behind the other: the axis counts them, and a last axis has the
+ * entries of each. A view, into which nobody may write where windows overlap. Its gradient adds
+ * up what the windows of an element get. */
+inline array sliding_window(const array &x, int64_t axis, int64_t size, int64_t step,
+                            hk_source at = here()) noexcept
+{
+    return array::take(hk_sliding_window_at(at, x.get(), axis, size, step));
+}
+
+/* The arrays one behind the other along an axis, in new memory. Their dtypes and other axes are
+ * the same. `arrays` points to `count` of them. */
+inline array concat(const arrays &arrays, int64_t axis, hk_source at = here()) noexcept
+{
+    return array::take(hk_concat_at(at, arrays.data(), arrays.count(), axis));
+}
+
+/* Arrays of one shape and dtype along a new axis, which is `axis` of the result. `arrays` points
+ * to `count` of them. */
+inline array stack(const arrays &arrays, int64_t axis, hk_source at = here()) noexcept
+{
+    return array::take(hk_stack_at(at, arrays.data(), arrays.count(), axis));
+}
+
+/* x shifted along an axis: what falls off the end comes in at the front. */
+inline array roll(const array &x, int64_t shift, int64_t axis, hk_source at = here()) noexcept
+{
+    return array::take(hk_roll_at(at, x.get(), shift, axis));
+}
+
+/* Each entry of an axis several times in a row. */
+inline array repeat(const array &x, int64_t repeats, int64_t axis, hk_source at = here()) noexcept
+{
+    return array::take(hk_repeat_at(at, x.get(), repeats, axis));
+}
+
+/* x several times, one behind the other along an axis. */
+inline array tile(const array &x, int64_t repeats, int64_t axis, hk_source at = here()) noexcept
+{
+    return array::take(hk_tile_at(at, x.get(), repeats, axis));
+}
+
+/* x with entries added at both ends of an axis. */
+inline array pad(const array &x, int64_t axis, const int_pair &width, int64_t mode, double value,
+                 hk_source at = here()) noexcept
+{
+    return array::take(hk_pad_at(at, x.get(), axis, width.data(), mode, value));
+}
+
+/* For each element of indices the entry of x that it names along the axis, at the same place
+ * along the others. indices has x's shape but for the axis. A negative index counts from the
+ * end; one out of range fails the result. Not on GPUs yet. */
+inline array take_along_axis(const array &x, const array &indices, int64_t axis,
+                             hk_source at = here()) noexcept
+{
+    return array::take(hk_take_along_axis_at(at, x.get(), indices.get(), axis));
+}
+
+/* x, and to the entry that each element of indices names, as in hk_take_along_axis, the same
+ * element of updates added. Where several name one entry they are added in their order. updates
+ * has the shape of indices. Not on GPUs yet. */
+inline array scatter_add(const array &x, const array &indices, const array &updates, int64_t axis,
+                         hk_source at = here()) noexcept
+{
+    return array::take(hk_scatter_add_at(at, x.get(), indices.get(), updates.get(), axis));
+}
+
+/* The entries of an axis that indices, of one axis, names, such as rows of a table. A negative
+ * index counts from the end; one out of range fails the result. Not on GPUs yet. */
+inline array index_select(const array &x, const array &indices, int64_t axis,
+                          hk_source at = here()) noexcept
+{
+    return array::take(hk_index_select_at(at, x.get(), indices.get(), axis));
+}
+
+} // namespace hk
+
+#endif

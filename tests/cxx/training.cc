@@ -1,0 +1,208 @@
+/* Gradients, updates, captured steps, random numbers and devices from C++. */
+#include "check.h"
+
+#include <cmath>
+#include <hocket/hocket.hpp>
+
+using floats = std::vector<float>;
+
+static void test_gradients()
+{
+    hk::array x = {1, 2, 3};
+    x.attach_grad();
+    hk::array y;
+    {
+        hk::record tape;
+        CHECK(hk::is_recording());
+        y = x * x + 2 * x;
+        {
+            hk::pause none;
+            CHECK(!hk::is_recording());
+        }
+    }
+    CHECK(!hk::is_recording());
+    CHECK(y.backward().ok());
+    const hk::array g = x.grad();
+    CHECK(g.to_vector<float>() == (floats{4, 6, 8}));
+    CHECK(x.grad().get() == g.get());
+    {
+        hk::record tape;
+        y = x * 3;
+    }
+    CHECK(y.backward_from({1, 10, 100}).ok());
+    CHECK(g.to_vector<float>() == (floats{3, 30, 300}));
+    {
+        hk::record tape;
+        y = x * x.detach();
+        hk::array z = x + 1;
+        CHECK(hk::backward({y, z}).ok());
+    }
+    CHECK(g.to_vector<float>() == (floats{2, 3, 4}));
+    x.attach_grad(HK_GRAD_NULL);
+    CHECK(!x.grad().wait().ok());
+    CHECK(g.wait().ok());
+}
+
+/* In place: for every handle, and the attachment stays. */
+static void test_updates()
+{
+    hk::array w = {1, 2};
+    const hk::array alias = w;
+    w.attach_grad();
+    const auto loss = [&] {
+        hk::record tape;
+        return hk::sum(w * w);
+    };
+    loss().backward();
+    w -= 0.25 * w.grad();
+    CHECK(alias.to_vector<float>() == (floats{0.5, 1}));
+    loss().backward();
+    hk::sgd({w}, hk::sgd_options().with_lr(0.5).with_batch(2));
+    CHECK(alias.to_vector<float>() == (floats{0.25, 0.5}));
+
+    hk::optimizer adam("adam", {w}, hk::optimizer_options().with_lr(0.1));
+    CHECK(adam.status().ok() && adam.lr() == 0.1);
+    const hk::optimizer same = adam;
+    CHECK(adam.state().size() == 2 && adam.state()[0].first == "coefficients.0");
+    CHECK(adam.state()[1].second.shape() == hk::shape({2, 2}));
+    for (int step = 0; step < 100; step++) {
+        loss().backward();
+        adam.step();
+    }
+    same.set_lr(0.01);
+    CHECK(adam.lr() == 0.01);
+    CHECK(std::fabs(w[0].item()) < 0.05 && std::fabs(w[1].item()) < 0.05);
+#if __cplusplus > 201703L
+    loss().backward();
+    hk::sgd({w}, {.lr = 0.5});
+    hk::optimizer momentum("momentum", {w}, {.lr = 0.1, .nesterov = true});
+    CHECK(momentum.status().ok());
+#endif
+    hk::clip_grad_value({w}, 0);
+    CHECK(w.grad().to_vector<float>() == (floats{0, 0}));
+}
+
+/* What the library makes between operators is released, too: the address sanitizer looks. */
+static void test_compositions()
+{
+    hk::array x = hk::random_normal({4, 2, 5, 5}), weight = hk::random_normal({3, 2, 3, 3});
+    const hk::array gamma = hk::ones({3}), beta = hk::zeros({3});
+    const hk::array mean = hk::zeros({3}), variance = hk::ones({3});
+    for (const hk::array &wanted : {x, weight, gamma, beta})
+        wanted.attach_grad();
+    hk::array loss;
+    {
+        hk::record tape;
+        hk::array y = hk::conv2d(x, weight, {}, hk::conv2d_options().with_padding({1, 1}));
+        y = hk::batch_norm_train(y, gamma, beta, mean, variance,
+                                 hk::batch_norm_train_options().with_momentum(0.5));
+        y = hk::max_pool2d(hk::gelu(y), hk::max_pool2d_options().with_kernel({2, 2}));
+        y = hk::concat({y, hk::flip(y, 0), hk::pad(y, 0, {0, 1}, HK_PAD_EDGE, 0)}, 0);
+        const hk::array rows = hk::linear(hk::reshape(y, {y.dim(0), -1}).slice(1, 0, 6),
+                                          hk::ones({4, 6}), hk::ones({4}));
+        loss = hk::sum(hk::log_softmax(rows, 1)) + hk::std(y) + hk::var(rows) / 2 +
+               hk::logsumexp(hk::where(rows > 0, rows, -1)) + hk::norm(hk::cumulative_sum(y, 0));
+    }
+    CHECK(loss.backward().ok());
+    CHECK(x.grad().wait().ok() && weight.grad().wait().ok() && gamma.grad().wait().ok());
+    CHECK(mean[0].item() != 0);
+    const hk::array channels = hk::ones({2});
+    CHECK(hk::batch_norm_train(x, channels, channels, channels + 0, channels + 0).wait().ok());
+    CHECK(hk::clip_grad_norm({x, weight}, 1).item() > 0);
+    CHECK(hk::norm(x.grad()).item() <= 1.001);
+    CHECK(!hk::clip_grad_norm({x}, -1).wait().ok());
+    CHECK(!hk::batch_norm_train(x, gamma, beta, mean, variance).wait().ok());
+    const auto bad = hk::batch_norm_train_options().with_momentum(2);
+    CHECK(hk::batch_norm_train(x, hk::ones({2}), hk::ones({2}), mean, variance, bad).wait().ok());
+    CHECK(!mean.wait().ok());
+    CHECK(!hk::var(x, hk::var_options().with_axes({9})).wait().ok());
+    hk::failures_clear();
+}
+
+static void test_captures()
+{
+    hk::array total = hk::zeros({2}), made;
+    hk::array x = {1, 2};
+    const hk::graph step = hk::capture({x}, [&] {
+        const hk::array within = x * 2;
+        total += within;
+        made = within + 1;
+    });
+    CHECK(step.status().ok());
+    CHECK(step.facts().calls >= 3 && !step.to_string().empty());
+    step.replay({hk::array{10, 20}});
+    CHECK(total.to_vector<float>() == (floats{22, 44}));
+    CHECK(made.to_vector<float>() == (floats{21, 41}));
+    step.replay({hk::ones({3})});
+    CHECK(hk::capture(
+              {}, [] {}, hk::capture_options().with_exact(true))
+              .status()
+              .ok());
+
+    bool thrown = false;
+    try {
+        hk::capture({x}, [] { throw std::runtime_error("stop"); });
+    } catch (const std::runtime_error &) {
+        thrown = true;
+    }
+    CHECK(thrown && hk::capture({}, [] {}).status().ok());
+    hk::failures_clear();
+}
+
+static void test_random()
+{
+    hk::seed(7);
+    const floats first = hk::random_uniform({4}).to_vector<float>();
+    const hk::generator stream(7);
+    CHECK(hk::random_uniform_from(stream, 0, 1, {4}).to_vector<float>() == first);
+    CHECK(hk::random_normal_from({}, 5, 0, {2}, HK_F64).to_vector<double>()[1] == 5);
+    CHECK(hk::random_normal({2, 2}).shape() == hk::shape({2, 2}));
+    CHECK(hk::random_int(3, 4, {2}).to_vector<int64_t>()[0] == 3);
+}
+
+/* The real data set is the example's. */
+static void test_refused_data()
+{
+    CHECK(hk::data_set(HK_DATA_TEST, "/nowhere").status().code() == HK_NOT_FOUND);
+    const auto options = hk::loader_options().with_batch_size(2).with_devices(hk::devices());
+    const hk::loader loader({}, options.with_shares({1}));
+    CHECK(!loader.status().ok());
+    std::vector<hk::array> images, labels;
+    CHECK(loader.next(images, labels) && !images[0].wait().ok() && !labels[0].wait().ok());
+    CHECK(!loader.next(images, labels) && images.empty() && labels.empty());
+    const auto slices = hk::split_and_load(hk::zeros({2}), hk::devices(), {2});
+    CHECK(!slices[0].wait().ok() && !slices[1].wait().ok());
+    CHECK(hk::split_and_load(hk::zeros({2}), {}).empty());
+    hk::failures_clear();
+}
+
+static void test_devices()
+{
+    CHECK_EQ_I64(static_cast<int64_t>(hk::devices().size()), 2);
+    const hk::device second("cpu:1");
+    const hk::array x = hk::ones({2, 2}, HK_F32, second);
+    CHECK(x.device() == second && (1 + x * 2 - 1).device() == second);
+    CHECK(second != hk::device() && second.cores() >= 1 && second.status().ok());
+    CHECK_STR(second.kind(), "cpu");
+    CHECK(!hk::device("cpu:9").status().ok());
+    CHECK(second.wait().ok() && second.memory().used_bytes > 0);
+    const std::vector<hk::array> slices = hk::split_and_load(hk::arange(0, 3, 1), hk::devices());
+    CHECK(slices[0].size() == 2 && slices[1].device() == second);
+    hk::array a = {1, 2}, b = hk::to_device(a, "cpu:1");
+    hk::all_reduce({a, b}, HK_ALL_REDUCE_CENTRAL);
+    CHECK(b.to_vector<float>() == (floats{2, 4}));
+}
+
+int main()
+{
+    CHECK(hk::runtime_init(hk::runtime_options().with_cpu_devices(2)).ok());
+    test_gradients();
+    test_updates();
+    test_compositions();
+    test_captures();
+    test_random();
+    test_devices();
+    test_refused_data();
+    CHECK(hk::wait_all().ok());
+    return check_result();
+}
