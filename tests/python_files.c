@@ -7,8 +7,8 @@
 
 #include <sys/wait.h>
 
-static const hk_dtype npy_dtypes[] = {HK_F32, HK_F64, HK_I32, HK_I64, HK_U8, HK_BOOL, HK_F16,
-                                      HK_I8,  HK_I16, HK_U16, HK_U32, HK_U64};
+static const hk_dtype npy_dtypes[] = {HK_F32, HK_F64, HK_I32, HK_I64, HK_U8,  HK_BOOL,
+                                      HK_F16, HK_I8,  HK_I16, HK_U16, HK_U32, HK_U64};
 enum { NPY_DTYPES = sizeof npy_dtypes / sizeof *npy_dtypes, COUNT = 24, BYTES = COUNT * 8 };
 
 static const char scalar_name[] = "layer.0/ü", note[] = "ü\n\"\\";
@@ -18,10 +18,10 @@ static size_t values_of(hk_dtype dtype, char values[BYTES])
 {
     const size_t bytes = hk_dtype_bytes(dtype);
     for (int i = 0; i < COUNT; i++) {
-        const double value = dtype == HK_BOOL                     ? i % 3 == 0
+        const double value = dtype == HK_BOOL               ? i % 3 == 0
                              : hki_dtype_is_unsigned(dtype) ? i * 3
                              : hki_dtype_is_integer(dtype)  ? i * 3 - 10
-                                                                  : (i * 3 - 10) / 4.0;
+                                                            : (i * 3 - 10) / 4.0;
         hki_dtype_store(dtype, values + (size_t)i * bytes, value);
     }
     return COUNT * bytes;

@@ -28,10 +28,11 @@ constexpr hk_source here(const char *file = __builtin_FILE(), int line = __built
 
 /* ---- element types --------------------------------------------------------------------------- */
 
-inline constexpr hk_dtype f32 = HK_F32, f64 = HK_F64, i32 = HK_I32, i64 = HK_I64, u8 = HK_U8,
-                          boolean = HK_BOOL, f16 = HK_F16, bf16 = HK_BF16;
+inline constexpr hk_dtype f32 = HK_F32, f64 = HK_F64, f16 = HK_F16, bf16 = HK_BF16,
+                          boolean = HK_BOOL, i8 = HK_I8, i16 = HK_I16, i32 = HK_I32, i64 = HK_I64,
+                          u8 = HK_U8, u16 = HK_U16, u32 = HK_U32, u64 = HK_U64;
 
-/* The dtype of a C++ type: float, double, int32_t, int64_t, uint8_t or bool. */
+/* The dtype of a C++ type: float, double, int8_t to int64_t, uint8_t to uint64_t or bool. */
 template <class T> struct dtype_of;
 template <> struct dtype_of<float> {
     static constexpr hk_dtype value = HK_F32;
@@ -47,6 +48,21 @@ template <> struct dtype_of<int64_t> {
 };
 template <> struct dtype_of<uint8_t> {
     static constexpr hk_dtype value = HK_U8;
+};
+template <> struct dtype_of<int8_t> {
+    static constexpr hk_dtype value = HK_I8;
+};
+template <> struct dtype_of<int16_t> {
+    static constexpr hk_dtype value = HK_I16;
+};
+template <> struct dtype_of<uint16_t> {
+    static constexpr hk_dtype value = HK_U16;
+};
+template <> struct dtype_of<uint32_t> {
+    static constexpr hk_dtype value = HK_U32;
+};
+template <> struct dtype_of<uint64_t> {
+    static constexpr hk_dtype value = HK_U64;
 };
 template <> struct dtype_of<bool> {
     static constexpr hk_dtype value = HK_BOOL;

@@ -159,9 +159,9 @@ static bool note_unsupported(reader *self, hki_io_entry *entry, const char *dtyp
     int length = 0;
     if (dtype < 0) {
         hki_show_name(shown, sizeof shown, dtype_name);
-        length = asprintf(&entry->unsupported,
-                          "has dtype %s; F64 to F16, BF16, I64 to I8, U64 to U8 or BOOL would be right",
-                          shown);
+        length = asprintf(
+            &entry->unsupported,
+            "has dtype %s; F64 to F16, BF16, I64 to I8, U64 to U8 or BOOL would be right", shown);
     } else if (ndim > HK_MAX_NDIM) {
         length = asprintf(&entry->unsupported, "has %d axes; at most %d would be right", ndim,
                           HK_MAX_NDIM);

@@ -28,7 +28,7 @@ static hk_archive *load(const char *path)
     return archive;
 }
 
-static const size_t dtype_bytes[HK_DTYPE_COUNT] = {4, 8, 4, 8, 1, 1, 2, 2};
+static const size_t dtype_bytes[HK_DTYPE_COUNT] = {4, 8, 4, 8, 1, 1, 2, 2, 1, 2, 2, 4, 8};
 
 /* All dtypes, also without elements and without axes, from every device, loaded to every device. */
 static void test_round(const char *device_name)
@@ -165,12 +165,12 @@ static void test_others(void)
 static void test_unsupported(void)
 {
     HK_SCOPE;
-    hk_archive *archive =
-        load(make("{\"a\":{\"dtype\":\"F8_E4M3\",\"shape\":[4],\"data_offsets\":[0,4]},\"b\":" ARRAY(
-                      4, 8) ",\"c\":{\"dtype\":\"F4\\n\",\"shape\":[2],\"data_offsets\":[8,9]},"
-                            "\"d\":{\"dtype\":\"U8\",\"shape\":[1,1,1,1,1,1,1,1,1],"
-                            "\"data_offsets\":[9,10]}}",
-                  10));
+    hk_archive *archive = load(
+        make("{\"a\":{\"dtype\":\"F8_E4M3\",\"shape\":[4],\"data_offsets\":[0,4]},\"b\":" ARRAY(
+                 4, 8) ",\"c\":{\"dtype\":\"F4\\n\",\"shape\":[2],\"data_offsets\":[8,9]},"
+                       "\"d\":{\"dtype\":\"U8\",\"shape\":[1,1,1,1,1,1,1,1,1],"
+                       "\"data_offsets\":[9,10]}}",
+             10));
     fixture_check_message(hk_wait(hk_archive_get(archive, "a")), HK_UNSUPPORTED,
                           "made.safetensors: array \"a\" has dtype F8_E4M3; F64 to F16");
     fixture_check_message(hk_wait(hk_archive_get(archive, "c")), HK_UNSUPPORTED,
