@@ -34,6 +34,9 @@ function(hocket_cxx_program target source folder compiler standard)
 endfunction()
 
 file(GLOB cxx_tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/cxx/*.cc")
+if(HOCKET_SANITIZE) # which have an operator new of their own
+  list(FILTER cxx_tests EXCLUDE REGEX "/allocations\\.cc$")
+endif()
 file(GLOB cxx_examples CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/cxx/*.cc")
 foreach(compiler IN LISTS cxx_compilers)
   cmake_path(GET compiler FILENAME compiler_name)
