@@ -554,6 +554,62 @@ typedef struct hk_arange_arguments {
 HK_API hk_array *hk_arange(double start, double stop, double step, hk_dtype dtype,
                            hk_device device);
 
+/* Numbers from start to stop at even distances. */
+typedef struct hk_linspace_arguments {
+    double start; /* the first element */
+    double stop; /* where the elements end */
+    int64_t count; /* how many they are */
+    bool endpoint; /* true: stop is the last element; false: it would be the next one */
+    hk_dtype dtype; /* dtype of the result, of floats */
+} hk_linspace_arguments;
+HK_API hk_array *hk_linspace(double start, double stop, int64_t count, bool endpoint,
+                             hk_dtype dtype, hk_device device);
+
+/* A matrix of ones on a diagonal, and of zeros elsewhere. */
+typedef struct hk_eye_arguments {
+    int64_t rows; /* of the matrix */
+    int64_t columns; /* of the matrix */
+    int64_t offset; /* 0: the main diagonal; above it where positive, below where negative */
+    hk_dtype dtype; /* dtype of the result */
+} hk_eye_arguments;
+HK_API hk_array *hk_eye(int64_t rows, int64_t columns, int64_t offset, hk_dtype dtype,
+                        hk_device device);
+
+/* One number, of x's shape and dtype, on its device. No gradient: it does not depend on the
+ * values of x. */
+typedef struct hk_full_like_arguments {
+    double value; /* what every element is */
+} hk_full_like_arguments;
+HK_API hk_array *hk_full_like(hk_array *x, double value);
+
+/* Zeros of x's shape and dtype, on its device. No gradient: it does not depend on the values of
+ * x. */
+HK_API hk_array *hk_zeros_like(hk_array *x);
+
+/* 1. Ones of x's shape and dtype. No gradient: it does not depend on the values of x. */
+HK_API hk_array *hk_ones_like(hk_array *x);
+HK_API void hk_ones_like_into(hk_array *out, hk_array *x);
+
+/* A new last axis with 1 at the place that each integer of x names, and 0 elsewhere: all zeros
+ * where x is negative or not below classes. No gradient: x is of integers. */
+typedef struct hk_one_hot_arguments {
+    int64_t classes; /* size of the new axis */
+    hk_dtype dtype; /* dtype of the result */
+} hk_one_hot_arguments;
+HK_API hk_array *hk_one_hot(hk_array *x, int64_t classes, hk_dtype dtype);
+
+/* Matrices in the last two axes, with zeros above a diagonal. */
+typedef struct hk_tril_arguments {
+    int64_t offset; /* 0: the main diagonal; above it where positive, below where negative */
+} hk_tril_arguments;
+HK_API hk_array *hk_tril(hk_array *x, int64_t offset);
+
+/* Matrices in the last two axes, with zeros below a diagonal. */
+typedef struct hk_triu_arguments {
+    int64_t offset; /* 0: the main diagonal; above it where positive, below where negative */
+} hk_triu_arguments;
+HK_API hk_array *hk_triu(hk_array *x, int64_t offset);
+
 /* The elements of x in C order under another shape: a view when x is contiguous, else a copy. */
 typedef struct hk_reshape_arguments {
     hk_dims shape; /* as many elements as x has; one size may be -1: what is left */
@@ -567,6 +623,33 @@ HK_API hk_array *hk_reshape(hk_array *x, hk_dims shape);
  * 1 is not in the result: (k) times (k,n) is (n), (k) times (k) a scalar. Transposed views are
  * read in place. Integers wrap around. */
 HK_API hk_array *hk_matmul(hk_array *a, hk_array *b);
+
+/* Sums of products over the last axes of x and the first ones of y; hk_permute_dims brings
+ * others there. 0 axes: all products. */
+typedef struct hk_tensordot_arguments {
+    int64_t axes; /* how many of the last axes of x and of the first ones of y go */
+} hk_tensordot_arguments;
+HK_API hk_array *hk_tensordot(hk_array *x, hk_array *y, int64_t axes);
+
+/* sum of x y along the last axis. Dot products of vectors, which lie along the last axes; the
+ * other axes are broadcast. Integers as in hk_sum. */
+HK_API hk_array *hk_vecdot(hk_array *x, hk_array *y);
+
+/* result[i][j] = x[i] y[j]. The products of each element of the vector x with each of the vector
+ * y, as a matrix. */
+HK_API hk_array *hk_outer(hk_array *x, hk_array *y);
+
+/* Sums of the diagonals of matrices in the last two axes. Integers as in hk_sum. */
+typedef struct hk_matrix_trace_arguments {
+    int64_t offset; /* 0: the main diagonal; above it where positive, below where negative */
+} hk_matrix_trace_arguments;
+HK_API hk_array *hk_matrix_trace(hk_array *x, int64_t offset);
+
+/* What each element along an axis is more than the one before: one less than x has. */
+typedef struct hk_diff_arguments {
+    int64_t axis; /* a negative one counts from the last */
+} hk_diff_arguments;
+HK_API hk_array *hk_diff(hk_array *x, int64_t axis);
 
 /* y = x weight^T + bias. Fully connected layer: x (...,inputs) times the transpose of weight
  * (outputs,inputs), plus bias (outputs): (...,outputs), of the dtype of all three. Of halves x
@@ -1216,10 +1299,40 @@ HK_API void hk_ones_into_at(hk_source at, hk_array *out, hk_dims shape, hk_dtype
 HK_API hk_array *hk_arange_at(hk_source at, double start, double stop, double step, hk_dtype dtype,
                               hk_device device);
 #define hk_arange(...) hk_arange_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_linspace_at(hk_source at, double start, double stop, int64_t count,
+                                bool endpoint, hk_dtype dtype, hk_device device);
+#define hk_linspace(...) hk_linspace_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_eye_at(hk_source at, int64_t rows, int64_t columns, int64_t offset,
+                           hk_dtype dtype, hk_device device);
+#define hk_eye(...) hk_eye_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_full_like_at(hk_source at, hk_array *x, double value);
+#define hk_full_like(...) hk_full_like_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_zeros_like_at(hk_source at, hk_array *x);
+#define hk_zeros_like(...) hk_zeros_like_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_ones_like_at(hk_source at, hk_array *x);
+#define hk_ones_like(...) hk_ones_like_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_ones_like_into_at(hk_source at, hk_array *out, hk_array *x);
+#define hk_ones_like_into(...) hk_ones_like_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_one_hot_at(hk_source at, hk_array *x, int64_t classes, hk_dtype dtype);
+#define hk_one_hot(...) hk_one_hot_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_tril_at(hk_source at, hk_array *x, int64_t offset);
+#define hk_tril(...) hk_tril_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_triu_at(hk_source at, hk_array *x, int64_t offset);
+#define hk_triu(...) hk_triu_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_reshape_at(hk_source at, hk_array *x, hk_dims shape);
 #define hk_reshape(...) hk_reshape_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_matmul_at(hk_source at, hk_array *a, hk_array *b);
 #define hk_matmul(...) hk_matmul_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_tensordot_at(hk_source at, hk_array *x, hk_array *y, int64_t axes);
+#define hk_tensordot(...) hk_tensordot_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_vecdot_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_vecdot(...) hk_vecdot_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_outer_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_outer(...) hk_outer_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_matrix_trace_at(hk_source at, hk_array *x, int64_t offset);
+#define hk_matrix_trace(...) hk_matrix_trace_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_diff_at(hk_source at, hk_array *x, int64_t axis);
+#define hk_diff(...) hk_diff_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_linear_at(hk_source at, hk_array *x, hk_array *weight, hk_array *bias);
 #define hk_linear(...) hk_linear_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_softmax_cross_entropy_at(hk_source at, hk_array *logits, hk_array *labels);

@@ -1747,6 +1747,65 @@ inline array arange(double start, double stop, double step, hk_dtype dtype = HK_
     return array::take(hk_arange_at(at, start, stop, step, dtype, device));
 }
 
+/* Numbers from start to stop at even distances. */
+inline array linspace(double start, double stop, int64_t count, bool endpoint,
+                      hk_dtype dtype = HK_F32, const hk::device &device = {},
+                      hk_source at = here()) noexcept
+{
+    return array::take(hk_linspace_at(at, start, stop, count, endpoint, dtype, device));
+}
+
+/* A matrix of ones on a diagonal, and of zeros elsewhere. */
+inline array eye(int64_t rows, int64_t columns, int64_t offset, hk_dtype dtype = HK_F32,
+                 const hk::device &device = {}, hk_source at = here()) noexcept
+{
+    return array::take(hk_eye_at(at, rows, columns, offset, dtype, device));
+}
+
+/* One number, of x's shape and dtype, on its device. No gradient: it does not depend on the
+ * values of x. */
+inline array full_like(const array &x, double value, hk_source at = here()) noexcept
+{
+    return array::take(hk_full_like_at(at, x.get(), value));
+}
+
+/* Zeros of x's shape and dtype, on its device. No gradient: it does not depend on the values of
+ * x. */
+inline array zeros_like(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_zeros_like_at(at, x.get()));
+}
+
+/* 1. Ones of x's shape and dtype. No gradient: it does not depend on the values of x. */
+inline array ones_like(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_ones_like_at(at, x.get()));
+}
+inline void ones_like_into(const array &out, const array &x, hk_source at = here()) noexcept
+{
+    hk_ones_like_into_at(at, out.get(), x.get());
+}
+
+/* A new last axis with 1 at the place that each integer of x names, and 0 elsewhere: all zeros
+ * where x is negative or not below classes. No gradient: x is of integers. */
+inline array one_hot(const array &x, int64_t classes, hk_dtype dtype,
+                     hk_source at = here()) noexcept
+{
+    return array::take(hk_one_hot_at(at, x.get(), classes, dtype));
+}
+
+/* Matrices in the last two axes, with zeros above a diagonal. */
+inline array tril(const array &x, int64_t offset, hk_source at = here()) noexcept
+{
+    return array::take(hk_tril_at(at, x.get(), offset));
+}
+
+/* Matrices in the last two axes, with zeros below a diagonal. */
+inline array triu(const array &x, int64_t offset, hk_source at = here()) noexcept
+{
+    return array::take(hk_triu_at(at, x.get(), offset));
+}
+
 /* The elements of x in C order under another shape: a view when x is contiguous, else a copy. */
 inline array reshape(const array &x, const hk::shape &shape, hk_source at = here()) noexcept
 {
@@ -1762,6 +1821,40 @@ inline array reshape(const array &x, const hk::shape &shape, hk_source at = here
 inline array matmul(const array &a, const array &b, hk_source at = here()) noexcept
 {
     return array::take(hk_matmul_at(at, a.get(), b.get()));
+}
+
+/* Sums of products over the last axes of x and the first ones of y; hk_permute_dims brings
+ * others there. 0 axes: all products. */
+inline array tensordot(const array &x, const array &y, int64_t axes,
+                       hk_source at = here()) noexcept
+{
+    return array::take(hk_tensordot_at(at, x.get(), y.get(), axes));
+}
+
+/* sum of x y along the last axis. Dot products of vectors, which lie along the last axes; the
+ * other axes are broadcast. Integers as in hk_sum. */
+inline array vecdot(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_vecdot_at(at, x.get(), y.get()));
+}
+
+/* result[i][j] = x[i] y[j]. The products of each element of the vector x with each of the vector
+ * y, as a matrix. */
+inline array outer(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_outer_at(at, x.get(), y.get()));
+}
+
+/* Sums of the diagonals of matrices in the last two axes. Integers as in hk_sum. */
+inline array matrix_trace(const array &x, int64_t offset, hk_source at = here()) noexcept
+{
+    return array::take(hk_matrix_trace_at(at, x.get(), offset));
+}
+
+/* What each element along an axis is more than the one before: one less than x has. */
+inline array diff(const array &x, int64_t axis, hk_source at = here()) noexcept
+{
+    return array::take(hk_diff_at(at, x.get(), axis));
 }
 
 /* y = x weight^T + bias. Fully connected layer: x (...,inputs) times the transpose of weight

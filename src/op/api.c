@@ -104,9 +104,44 @@ _Static_assert(sizeof(hk_arange_arguments) == 32 &&
                offsetof(hk_arange_arguments, step) == 16 &&
                offsetof(hk_arange_arguments, dtype) == 24,
                "hk_arange_arguments");
+_Static_assert(sizeof(hk_linspace_arguments) == 32 &&
+               offsetof(hk_linspace_arguments, start) == 0 &&
+               offsetof(hk_linspace_arguments, stop) == 8 &&
+               offsetof(hk_linspace_arguments, count) == 16 &&
+               offsetof(hk_linspace_arguments, endpoint) == 24 &&
+               offsetof(hk_linspace_arguments, dtype) == 28,
+               "hk_linspace_arguments");
+_Static_assert(sizeof(hk_eye_arguments) == 32 &&
+               offsetof(hk_eye_arguments, rows) == 0 &&
+               offsetof(hk_eye_arguments, columns) == 8 &&
+               offsetof(hk_eye_arguments, offset) == 16 &&
+               offsetof(hk_eye_arguments, dtype) == 24,
+               "hk_eye_arguments");
+_Static_assert(sizeof(hk_full_like_arguments) == 8 &&
+               offsetof(hk_full_like_arguments, value) == 0,
+               "hk_full_like_arguments");
+_Static_assert(sizeof(hk_one_hot_arguments) == 16 &&
+               offsetof(hk_one_hot_arguments, classes) == 0 &&
+               offsetof(hk_one_hot_arguments, dtype) == 8,
+               "hk_one_hot_arguments");
+_Static_assert(sizeof(hk_tril_arguments) == 8 &&
+               offsetof(hk_tril_arguments, offset) == 0,
+               "hk_tril_arguments");
+_Static_assert(sizeof(hk_triu_arguments) == 8 &&
+               offsetof(hk_triu_arguments, offset) == 0,
+               "hk_triu_arguments");
 _Static_assert(sizeof(hk_reshape_arguments) == 72 &&
                offsetof(hk_reshape_arguments, shape) == 0,
                "hk_reshape_arguments");
+_Static_assert(sizeof(hk_tensordot_arguments) == 8 &&
+               offsetof(hk_tensordot_arguments, axes) == 0,
+               "hk_tensordot_arguments");
+_Static_assert(sizeof(hk_matrix_trace_arguments) == 8 &&
+               offsetof(hk_matrix_trace_arguments, offset) == 0,
+               "hk_matrix_trace_arguments");
+_Static_assert(sizeof(hk_diff_arguments) == 8 &&
+               offsetof(hk_diff_arguments, axis) == 0,
+               "hk_diff_arguments");
 _Static_assert(sizeof(hk_softmax_arguments) == 8 &&
                offsetof(hk_softmax_arguments, axis) == 0,
                "hk_softmax_arguments");
@@ -1764,6 +1799,106 @@ HKI_AT(hk_array *, hk_arange, (hk_source at, double start, double stop, double s
                                hk_dtype dtype, hk_device device),
        (start, stop, step, dtype, device))
 
+hk_array *(hk_linspace)(double start, double stop, int64_t count, bool endpoint, hk_dtype dtype,
+                        hk_device device)
+{
+    hk_linspace_arguments arguments = {
+        .start = start,
+        .stop = stop,
+        .count = count,
+        .endpoint = endpoint,
+        .dtype = dtype,
+    };
+    return hki_op_call(&hki_op_linspace, NULL, 0, &arguments,
+                       device, NULL);
+}
+HKI_AT(hk_array *, hk_linspace, (hk_source at, double start, double stop, int64_t count,
+                                 bool endpoint, hk_dtype dtype, hk_device device),
+       (start, stop, count, endpoint, dtype, device))
+
+hk_array *(hk_eye)(int64_t rows, int64_t columns, int64_t offset, hk_dtype dtype, hk_device device)
+{
+    hk_eye_arguments arguments = {
+        .rows = rows,
+        .columns = columns,
+        .offset = offset,
+        .dtype = dtype,
+    };
+    return hki_op_call(&hki_op_eye, NULL, 0, &arguments,
+                       device, NULL);
+}
+HKI_AT(hk_array *, hk_eye, (hk_source at, int64_t rows, int64_t columns, int64_t offset,
+                            hk_dtype dtype, hk_device device),
+       (rows, columns, offset, dtype, device))
+
+hk_array *(hk_full_like)(hk_array *x, double value)
+{
+    hk_full_like_arguments arguments = {
+        .value = value,
+    };
+    return hki_op_call(&hki_op_full_like, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_full_like, (hk_source at, hk_array *x, double value),
+       (x, value))
+
+hk_array *(hk_zeros_like)(hk_array *x)
+{
+    return hki_op_call(&hki_op_zeros_like, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_zeros_like, (hk_source at, hk_array *x),
+       (x))
+
+hk_array *(hk_ones_like)(hk_array *x)
+{
+    return hki_op_call(&hki_op_ones_like, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_ones_like, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_ones_like_into)(hk_array *out, hk_array *x)
+{
+    hki_op_call_into(&hki_op_ones_like, (hk_array *const[]){x}, 1, NULL, out);
+}
+HKI_AT_VOID(hk_ones_like_into, (hk_source at, hk_array *out, hk_array *x),
+       (out, x))
+
+hk_array *(hk_one_hot)(hk_array *x, int64_t classes, hk_dtype dtype)
+{
+    hk_one_hot_arguments arguments = {
+        .classes = classes,
+        .dtype = dtype,
+    };
+    return hki_op_call(&hki_op_one_hot, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_one_hot, (hk_source at, hk_array *x, int64_t classes, hk_dtype dtype),
+       (x, classes, dtype))
+
+hk_array *(hk_tril)(hk_array *x, int64_t offset)
+{
+    hk_tril_arguments arguments = {
+        .offset = offset,
+    };
+    return hki_op_call(&hki_op_tril, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_tril, (hk_source at, hk_array *x, int64_t offset),
+       (x, offset))
+
+hk_array *(hk_triu)(hk_array *x, int64_t offset)
+{
+    hk_triu_arguments arguments = {
+        .offset = offset,
+    };
+    return hki_op_call(&hki_op_triu, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_triu, (hk_source at, hk_array *x, int64_t offset),
+       (x, offset))
+
 hk_array *(hk_reshape)(hk_array *x, hk_dims shape)
 {
     hk_reshape_arguments arguments = {
@@ -1782,6 +1917,55 @@ hk_array *(hk_matmul)(hk_array *a, hk_array *b)
 }
 HKI_AT(hk_array *, hk_matmul, (hk_source at, hk_array *a, hk_array *b),
        (a, b))
+
+hk_array *(hk_tensordot)(hk_array *x, hk_array *y, int64_t axes)
+{
+    hk_tensordot_arguments arguments = {
+        .axes = axes,
+    };
+    return hki_op_call(&hki_op_tensordot, (hk_array *const[]){x, y}, 2, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_tensordot, (hk_source at, hk_array *x, hk_array *y, int64_t axes),
+       (x, y, axes))
+
+hk_array *(hk_vecdot)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_vecdot, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_vecdot, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+hk_array *(hk_outer)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_outer, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_outer, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
+
+hk_array *(hk_matrix_trace)(hk_array *x, int64_t offset)
+{
+    hk_matrix_trace_arguments arguments = {
+        .offset = offset,
+    };
+    return hki_op_call(&hki_op_matrix_trace, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_matrix_trace, (hk_source at, hk_array *x, int64_t offset),
+       (x, offset))
+
+hk_array *(hk_diff)(hk_array *x, int64_t axis)
+{
+    hk_diff_arguments arguments = {
+        .axis = axis,
+    };
+    return hki_op_call(&hki_op_diff, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_diff, (hk_source at, hk_array *x, int64_t axis),
+       (x, axis))
 
 hk_array *(hk_linear)(hk_array *x, hk_array *weight, hk_array *bias)
 {

@@ -34,7 +34,6 @@ const hk_op hki_op_ones_like = {
     .gpu_dtypes = HKI_ALL_DTYPES,
     .elementwise = true,
     .infallible = true,
-    .internal = true,
     .shape_only = true,
     .infer = hki_infer_same,
     .split = HKI_SPLIT_ELEMENTS,

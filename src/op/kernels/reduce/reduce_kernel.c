@@ -105,8 +105,8 @@ typedef struct reduce_loops {
 #define ADD_F(a, x) ((a) + (x))
 #define MUL_F(a, x) ((a) * (x))
 /* With | in place of || there is no branch, and vectors. */
-#define MAX_F(a, x) ((((x) > (a)) | ((x) != (x))) ? (x) : (a))
-#define MIN_F(a, x) ((((x) < (a)) | ((x) != (x))) ? (x) : (a))
+#define MAX_F(a, x) (((int)((x) > (a)) | (int)((x) != (x))) ? (x) : (a))
+#define MIN_F(a, x) (((int)((x) < (a)) | (int)((x) != (x))) ? (x) : (a))
 #define ADD_I(a, x) ((int64_t)((uint64_t)(a) + (uint64_t)(x)))
 #define MUL_I(a, x) ((int64_t)((uint64_t)(a) * (uint64_t)(x)))
 #define MAX_I(a, x) ((x) > (a) ? (x) : (a))
