@@ -32,12 +32,15 @@ int main(void)
         arrays[i] = hk_add_scalar(x, i);
     CHECK(hk_ok(hk_wait_all()));
     const int64_t most = resident_bytes() - before;
+    const uint64_t counted = hk_runtime_get_stats().handle_bytes;
+    CHECK(counted >= (uint64_t)ARRAYS * 256 && counted <= (uint64_t)most + 16 * MIB);
     hk_array *last = arrays[ARRAYS - 1]; /* lives on: its neighbours go all the same */
     for (int i = 0; i < ARRAYS - 1; i++)
         hk_array_release(arrays[i]);
     hk_array_release(x);
     hk_runtime_deinit();
     const int64_t left = resident_bytes() - before;
+    CHECK(hk_runtime_get_stats().handle_bytes < counted / 16);
     CHECK(most > 300 * (int64_t)MIB);
     CHECK(left < 64 * (int64_t)MIB);
     if (left >= 64 * (int64_t)MIB)

@@ -129,6 +129,9 @@ typedef struct hk_runtime_stats {
      * lets it go on, and holds more memory. */
     uint64_t window_waits;
     uint64_t peak_run_ahead_bytes; /* most bytes that only unfinished calls held */
+    /* Host memory for handles and what the library knows of arrays, not for their elements: of the whole process, in use or
+     * kept for the next ones until the runtime ends. */
+    uint64_t handle_bytes;
 } hk_runtime_stats;
 /* Does not block. Starts the runtime. */
 HK_API void hk_runtime_read_stats(hk_runtime_stats *stats);

@@ -5,6 +5,7 @@
 #include "base/thread_end.h"
 
 #include <malloc.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,11 +34,32 @@ static hki_lock returned_lock;
 static batch *returned;
 static int returned_count;
 
+static _Atomic int64_t had_bytes; /* from the system */
+
+static void *have(void)
+{
+    void *block = aligned_alloc(64, HKI_BLOCK_BYTES);
+    if (block)
+        atomic_fetch_add_explicit(&had_bytes, HKI_BLOCK_BYTES, memory_order_relaxed);
+    return block;
+}
+
+static void let_go(void *block)
+{
+    atomic_fetch_sub_explicit(&had_bytes, HKI_BLOCK_BYTES, memory_order_relaxed);
+    free(block);
+}
+
+int64_t hki_block_bytes(void)
+{
+    return atomic_load_explicit(&had_bytes, memory_order_relaxed);
+}
+
 static void thread_ends(void *unused)
 {
     (void)unused;
     for (int i = 0; i < kept.count; i++)
-        free(kept.blocks[i]);
+        let_go(kept.blocks[i]);
     free(kept.blocks);
     kept.count = 0;
     kept.blocks = NULL; /* what other keys' functions still put brings us back */
@@ -104,7 +126,7 @@ static bool give_back(void)
 void *hki_block_take(void)
 {
     if (!kept.count && (MOST_KEPT == 0 || !take_returned()))
-        return aligned_alloc(64, HKI_BLOCK_BYTES);
+        return have();
     const int left = --kept.count;
     if (left >= FETCH_AHEAD && left - FETCH_AHEAD < kept.from_others)
         prefetch(kept.blocks[left - FETCH_AHEAD]);
@@ -116,7 +138,7 @@ void *hki_block_take(void)
 void hki_block_put(void *block)
 {
     if (MOST_KEPT == 0 || !(kept.blocks || watch()) || (kept.count == MOST_KEPT && !give_back())) {
-        free(block);
+        let_go(block);
         return;
     }
     kept.blocks[kept.count++] = block;
@@ -134,11 +156,11 @@ void hki_block_trim(void)
     for (batch *next; all; all = next) {
         next = all->next;
         for (int i = 0; i < BATCH - 1; i++)
-            free(all->others[i]);
-        free(all);
+            let_go(all->others[i]);
+        let_go(all);
     }
     while (kept.count > 0)
-        free(kept.blocks[--kept.count]);
+        let_go(kept.blocks[--kept.count]);
     kept.from_others = 0;
 #if defined(__GLIBC__)
     malloc_trim(0); /* one array that lives on would keep all pages before it */

@@ -4,6 +4,8 @@
 #ifndef HOCKET_BASE_BLOCK_H
 #define HOCKET_BASE_BLOCK_H
 
+#include <stdint.h>
+
 enum { HKI_BLOCK_BYTES = 448 };
 
 /* HKI_BLOCK_BYTES, aligned to 64, not cleared. NULL: no memory. */
@@ -12,5 +14,7 @@ void hki_block_put(void *block);
 /* Gives back to the system what nobody uses: blocks that no thread or this one keeps, and what the C library keeps of freed
  * memory, where that can be asked for it. Takes milliseconds where much was freed; for the end of a runtime. */
 void hki_block_trim(void);
+/* Bytes of all blocks of the process, in use and kept. */
+int64_t hki_block_bytes(void);
 
 #endif

@@ -269,6 +269,7 @@ void hk_runtime_read_stats(hk_runtime_stats *stats)
         hki_biased_release(&runtime->issue_lock);
         own.window_waits = atomic_load(&runtime->throttle->window_waits);
         own.peak_run_ahead_bytes = (uint64_t)atomic_load(&runtime->peak_held_bytes);
+        own.handle_bytes = (uint64_t)hki_block_bytes();
     }
     hki_fill_struct(stats, &own, sizeof own);
 }
