@@ -26,14 +26,13 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/hocket-config-version.cm
 install(FILES "${PROJECT_BINARY_DIR}/hocket-config.cmake"
               "${PROJECT_BINARY_DIR}/hocket-config-version.cmake" DESTINATION "${package_dir}")
 
-# pkg-config --libs hocket; with --static also what libhocket.a needs. hwloc, jansson and zlib stand there as
-# libraries, not as Requires.private: their .pc files are then no business of who uses the shared
-# library, and Debian's hwloc.pc asks for a libudev that its package does not bring.
+# pkg-config --libs hocket; with --static also what libhocket.a needs. jansson and zlib stand there as
+# libraries, not as Requires.private: their .pc files are then no business of who uses the shared library.
 file(RELATIVE_PATH pc_prefix "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
 string(REGEX REPLACE "/$" "" pc_prefix "${pc_prefix}")
 file(RELATIVE_PATH pc_libdir "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_FULL_LIBDIR}")
 file(RELATIVE_PATH pc_includedir "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
 # The option brings HOCKET_TRACE, as in CMakeLists.txt.
-set(pc_libs_private "-Wl,-u,hk_trace_start -Wl,-u,hki_op_hooks ${HocketBlas_LIBRARY} -lhwloc -ljansson -lz -lm -ldl -pthread")
+set(pc_libs_private "-Wl,-u,hk_trace_start -Wl,-u,hki_op_hooks ${HocketBlas_LIBRARY} -ljansson -lz -lm -ldl -pthread")
 configure_file("${PROJECT_SOURCE_DIR}/cmake/hocket.pc.in" "${PROJECT_BINARY_DIR}/hocket.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/hocket.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

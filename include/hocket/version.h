@@ -15,7 +15,7 @@ HK_BEGIN_DECLS
 HK_API const char *hk_version(void);
 
 /* The libraries in use and the instruction set of the kernels, such as
- * "OpenBLAS 0.3.21 … SkylakeX, hwloc API 2.8, zlib 1.2.13, kernels for AVX-512". Static text; thread-safe. */
+ * "OpenBLAS 0.3.21 … SkylakeX, zlib 1.2.13, kernels for AVX-512". Static text; thread-safe. */
 HK_API const char *hk_libraries(void);
 
 /* Whether they are the right ones and work together: HK_UNSUPPORTED with the reason where, say, another

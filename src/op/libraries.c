@@ -5,7 +5,6 @@
 #include "op/kernels/gemm/gemm_kernel.h"
 
 #include <hocket/version.h>
-#include <hwloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <zlib.h>
@@ -16,10 +15,8 @@ static char libraries[256], problem[256];
 static void examine(void)
 {
     static const char *const isas[] = {"any processor", "AVX2", "AVX-512"};
-    unsigned hwloc = hwloc_get_api_version();
-    snprintf(libraries, sizeof libraries, "%s, hwloc API %u.%u, zlib %s, kernels for %s",
-             hki_gemm_library(), hwloc >> 16, hwloc >> 8 & 0xff, zlibVersion(),
-             isas[hki_kernel_isa_get()]);
+    snprintf(libraries, sizeof libraries, "%s, zlib %s, kernels for %s", hki_gemm_library(),
+             zlibVersion(), isas[hki_kernel_isa_get()]);
     if (hki_gemm_check(problem, sizeof problem))
         problem[0] = '\0';
 }
