@@ -86,6 +86,39 @@ static void gradients(int kind)
     finish(hk_grad(x));
 }
 
+/* Every operator of the table by its name: all inputs of one shape, each integer among the options 0, 1 or 2. */
+static void by_name(int index)
+{
+    HK_SCOPE;
+    const hk_operator *op = hk_operator_at(index);
+    const hk_operator_facts facts = hk_operator_get_facts(op);
+    const hk_dtype dtypes[] = {HK_F32, HK_I64, HK_BOOL};
+    const hk_dims shapes[] = {hk_shape(HUGE_AXIS, 0, 3),
+                              hk_shape(HUGE_AXIS, 3, 0),
+                              hk_shape(0, HUGE_AXIS, 3),
+                              hk_shape(3, 0, HUGE_AXIS),
+                              hk_shape(HUGE_AXIS, 0),
+                              hk_shape(0, HUGE_AXIS),
+                              hk_shape(0)};
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+        for (int d = 0; d < 3; d++)
+            for (int64_t number = 0; number < 3; number++) {
+                HK_SCOPE;
+                hk_array *inputs[8];
+                for (int i = 0; i < facts.input_count; i++)
+                    inputs[i] = hk_zeros(shapes[s], dtypes[d], (hk_device){0});
+                _Alignas(16) char options[512] = {0};
+                for (int i = 0; i < facts.param_count; i++) {
+                    const hk_operator_param param = hk_operator_get_param(op, i);
+                    if (param.type == HK_PARAM_INT)
+                        memcpy(options + param.offset, &number, sizeof number);
+                }
+                if (facts.input_count > 0)
+                    finish(hk_operator_call(op, inputs, facts.input_count,
+                                            facts.options_bytes ? options : NULL, (hk_device){0}));
+            }
+}
+
 static bool ends(void (*calls)(int kind), int kind)
 {
     const pid_t child = fork();
@@ -116,5 +149,11 @@ int main(void)
                 fprintf(stderr, "%s of shape %d did not end\n", groups[i].name, kind);
             CHECK(ended);
         }
+    for (int i = 0; i < hk_operator_count(); i++) {
+        const bool ended = ends(by_name, i);
+        if (!ended)
+            fprintf(stderr, "%s did not end\n", hk_operator_get_facts(hk_operator_at(i)).name);
+        CHECK(ended);
+    }
     return check_result();
 }
