@@ -172,6 +172,16 @@ static void test_wrapping(void)
     hk_failures_clear();
 }
 
+/* Beyond the largest float there is infinity, as the header says, and no failure. */
+static void test_too_large(void)
+{
+    HK_SCOPE;
+    CHECK(item(hk_cast(of(HK_F64, 1e39, hk_shape()), HK_F32)) == INFINITY);
+    CHECK(item(hk_min(hk_cast(of(HK_F64, -1e39, hk_shape(300)), HK_BF16), NULL)) == -INFINITY);
+    CHECK(item(hk_cast(of(HK_F32, 1e6, hk_shape()), HK_F16)) == INFINITY);
+    CHECK(item(hk_cast(of(HK_U64, 0x1p40, hk_shape()), HK_F16)) == INFINITY);
+}
+
 /* The element that is refused is named, in whichever block it lies. */
 static void test_refused_element(void)
 {
@@ -225,6 +235,7 @@ int main(void)
         test_mixed_gradients();
         test_unsigned_longs();
         test_wrapping();
+        test_too_large();
         test_refused_element();
         test_halves();
         hk_runtime_deinit();
