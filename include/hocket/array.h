@@ -137,6 +137,16 @@ HK_API hk_array *hk_transpose(hk_array *x);
 HK_API hk_array *hk_permute(hk_array *x, const int *axes, int count);
 /* The same values stretched to `shape` by NumPy's broadcasting rules: strides of 0, read only. */
 HK_API hk_array *hk_broadcast_to(hk_array *x, hk_dims shape);
+/* Views of x side by side along an axis, all of one size: parts[0] … parts[count-1], in the scope. Failed ones where count does
+ * not divide the axis. Array API: what concat joins. */
+HK_API void hk_split(hk_array *x, int axis, int count, hk_array **parts);
+/* The entries of an axis, which disappears; they are as many as count. Array API: unstack. */
+HK_API void hk_unstack(hk_array *x, int axis, int count, hk_array **parts);
+/* Of vectors, views of one shape, whose axis i is as long as vector i: grids[i] has the elements of vector i along axis i. Read only.
+ * Array API: meshgrid with indexing "ij". */
+HK_API void hk_meshgrid(hk_array *const *vectors, int count, hk_array **grids);
+/* Views of one shape, to which all are stretched as by hk_broadcast_to. */
+HK_API void hk_broadcast_arrays(hk_array *const *x, int count, hk_array **views);
 /* Any view: element (i, j, …) is the one that lies offset + i strides[0] + j strides[1] … elements behind x's first. strides: one
  * for each axis of shape, not negative; NULL: C order without gaps. All elements lie between x's first and last, or
  * the call fails. Where two may share a place, such as in windows that slide, the view is read only; gradients are summed. */
@@ -239,6 +249,14 @@ HK_API hk_array *hk_view_at(hk_source at, hk_array *x, hk_dims shape, const int6
 #define hk_view(...) hk_view_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_broadcast_to_at(hk_source at, hk_array *x, hk_dims shape);
 #define hk_broadcast_to(...) hk_broadcast_to_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_split_at(hk_source at, hk_array *x, int axis, int count, hk_array **parts);
+#define hk_split(...) hk_split_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_unstack_at(hk_source at, hk_array *x, int axis, int count, hk_array **parts);
+#define hk_unstack(...) hk_unstack_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_meshgrid_at(hk_source at, hk_array *const *vectors, int count, hk_array **grids);
+#define hk_meshgrid(...) hk_meshgrid_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_broadcast_arrays_at(hk_source at, hk_array *const *x, int count, hk_array **views);
+#define hk_broadcast_arrays(...) hk_broadcast_arrays_at(HK_SOURCE, __VA_ARGS__)
 HK_API const hk_status *hk_to_host_at(hk_source at, hk_array *x, void *out, size_t bytes);
 #define hk_to_host(...) hk_to_host_at(HK_SOURCE, __VA_ARGS__)
 HK_API const hk_status *hk_data_borrow_at(hk_source at, hk_array *x, hk_borrow_mode mode,

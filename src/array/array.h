@@ -203,6 +203,9 @@ hk_array *hki_array_create_filled(const char *operation, hk_dims shape, hk_dtype
 /* A view of x's storage, read-only if x is; strides and offset in elements, from the storage's begin, and
  * within it. A view of a failed array is failed by the same record and has no dimensions. */
 hk_array *hki_array_view(hk_array *x, hk_dims shape, const int64_t *strides, int64_t offset);
+/* Returns `failed`, a view of x that is refused: it is on the tape all the same, for its gradients must fail, not stay as they
+ * were. */
+hk_array *hki_array_refuse_view(hk_array *x, hk_array *failed);
 /* Gives a count of x (taken) to this thread's innermost scope, if there is one. Returns x; the static
  * failed array when x is NULL or host memory is short, x is then released. */
 hk_array *hki_scope_add(hk_array *x);

@@ -54,8 +54,7 @@ static hk_array *unusable(hk_array *x, const char *operation)
     return x->failed ? view_new(x, (hk_dims){0}, NULL, 0, false) : NULL;
 }
 
-/* A refused view is on the tape all the same: its gradients must fail, not stay as they were. */
-static hk_array *refused(hk_array *x, hk_array *failed)
+hk_array *hki_array_refuse_view(hk_array *x, hk_array *failed)
 {
     if (hki_array_view_record && failed != hki_array_no_memory())
         hki_array_view_record(x, failed);
@@ -73,12 +72,13 @@ static hk_array *check_axis(hk_array *x, const char *operation, int *axis)
     }
     hki_array_describe(x, text, sizeof text);
     if (!ndim)
-        return refused(x, hki_array_create_failed(x->storage->device, operation, &x, 1,
-                                                  HK_OUT_OF_RANGE, "axis is %d, but %s has no axes",
-                                                  *axis, text));
-    return refused(x, hki_array_create_failed(x->storage->device, operation, &x, 1, HK_OUT_OF_RANGE,
-                                              "axis is %d, but %s has axes %d to %d", *axis, text,
-                                              -ndim, ndim - 1));
+        return hki_array_refuse_view(
+            x, hki_array_create_failed(x->storage->device, operation, &x, 1, HK_OUT_OF_RANGE,
+                                       "axis is %d, but %s has no axes", *axis, text));
+    return hki_array_refuse_view(x, hki_array_create_failed(x->storage->device, operation, &x, 1,
+                                                            HK_OUT_OF_RANGE,
+                                                            "axis is %d, but %s has axes %d to %d",
+                                                            *axis, text, -ndim, ndim - 1));
 }
 
 /* ---- views ------------------------------------------------------------------------------------------- */
@@ -93,16 +93,17 @@ hk_array *(hk_slice)(hk_array *x, int axis, int64_t begin, int64_t end)
     if (begin < -dim || begin > dim || end < -dim || end > dim) {
         hki_array_describe(x, text, sizeof text);
         bool first = begin < -dim || begin > dim;
-        return refused(x, hki_array_create_failed(
-                              x->storage->device, "slice", &x, 1, HK_OUT_OF_RANGE,
-                              "%s is %" PRId64 ", but along axis %d of %s it must be from %" PRId64
-                              " to %" PRId64,
-                              first ? "begin" : "end", first ? begin : end, axis, text, -dim, dim));
+        return hki_array_refuse_view(
+            x, hki_array_create_failed(
+                   x->storage->device, "slice", &x, 1, HK_OUT_OF_RANGE,
+                   "%s is %" PRId64 ", but along axis %d of %s it must be from %" PRId64
+                   " to %" PRId64,
+                   first ? "begin" : "end", first ? begin : end, axis, text, -dim, dim));
     }
     int64_t from = begin + (begin < 0 ? dim : 0), to = end + (end < 0 ? dim : 0);
     if (from > to) {
         hki_array_describe(x, text, sizeof text);
-        return refused(
+        return hki_array_refuse_view(
             x, hki_array_create_failed(x->storage->device, "slice", &x, 1, HK_OUT_OF_RANGE,
                                        "begin is %" PRId64 " and end %" PRId64
                                        " along axis %d of %s: begin must not lie behind end",
@@ -123,15 +124,16 @@ hk_array *(hk_index)(hk_array *x, int axis, int64_t index)
     if (index < -dim || index >= dim) {
         hki_array_describe(x, text, sizeof text);
         if (!dim)
-            return refused(
+            return hki_array_refuse_view(
                 x, hki_array_create_failed(x->storage->device, "index", &x, 1, HK_OUT_OF_RANGE,
                                            "index is %" PRId64 ", but axis %d of %s has no entries",
                                            index, axis, text));
-        return refused(x, hki_array_create_failed(
-                              x->storage->device, "index", &x, 1, HK_OUT_OF_RANGE,
-                              "index is %" PRId64
-                              ", but along axis %d of %s it must be from %" PRId64 " to %" PRId64,
-                              index, axis, text, -dim, dim - 1));
+        return hki_array_refuse_view(
+            x, hki_array_create_failed(x->storage->device, "index", &x, 1, HK_OUT_OF_RANGE,
+                                       "index is %" PRId64
+                                       ", but along axis %d of %s it must be from %" PRId64
+                                       " to %" PRId64,
+                                       index, axis, text, -dim, dim - 1));
     }
     hk_dims shape = {.ndim = x->shape.ndim - 1};
     int64_t strides[HK_MAX_NDIM];
@@ -176,24 +178,26 @@ hk_array *(hk_permute)(hk_array *x, const int *axes, int count)
         return failed;
     if (count != x->shape.ndim) {
         hki_array_describe(x, text, sizeof text);
-        return refused(
+        return hki_array_refuse_view(
             x, hki_array_create_failed(x->storage->device, "permute", &x, 1, HK_INVALID_ARGUMENT,
                                        "count is %d, but %s has %d axes, and each must be named",
                                        count, text, x->shape.ndim));
     }
     if (!axes && count)
-        return refused(x, hki_array_create_failed(x->storage->device, "permute", &x, 1,
-                                                  HK_INVALID_ARGUMENT, "argument axes is NULL"));
+        return hki_array_refuse_view(x, hki_array_create_failed(x->storage->device, "permute", &x,
+                                                                1, HK_INVALID_ARGUMENT,
+                                                                "argument axes is NULL"));
     for (int i = 0; i < count; i++) {
         order[i] = axes[i];
         if ((failed = check_axis(x, "permute", &order[i])))
             return failed;
         if (seen & 1u << order[i]) {
             hki_array_describe(x, text, sizeof text);
-            return refused(x, hki_array_create_failed(
-                                  x->storage->device, "permute", &x, 1, HK_INVALID_ARGUMENT,
-                                  "axis %d is named twice, but each axis of %s must be named once",
-                                  order[i], text));
+            return hki_array_refuse_view(
+                x, hki_array_create_failed(
+                       x->storage->device, "permute", &x, 1, HK_INVALID_ARGUMENT,
+                       "axis %d is named twice, but each axis of %s must be named once", order[i],
+                       text));
         }
         seen |= 1u << order[i];
     }
@@ -210,12 +214,13 @@ hk_array *(hk_broadcast_to)(hk_array *x, hk_dims shape)
     if (failed)
         return failed;
     if (!hki_dims_bytes(&shape, x->dtype, &bytes, why, sizeof why))
-        return refused(x, hki_array_create_failed(x->storage->device, "broadcast_to", &x, 1,
-                                                  HK_INVALID_ARGUMENT, "%s", why));
+        return hki_array_refuse_view(x,
+                                     hki_array_create_failed(x->storage->device, "broadcast_to", &x,
+                                                             1, HK_INVALID_ARGUMENT, "%s", why));
     if (!hki_dims_broadcast(&x->shape, &shape, &joined) || !hki_dims_equal(&joined, &shape)) {
         hki_array_describe(x, text, sizeof text);
         hki_dims_describe(&shape, wanted, sizeof wanted);
-        return refused(
+        return hki_array_refuse_view(
             x, hki_array_create_failed(
                    x->storage->device, "broadcast_to", &x, 1, HK_INVALID_ARGUMENT,
                    "shape is %s, but %s only stretches along axes of size 1 and new ones in front",
@@ -235,7 +240,8 @@ static hk_array *refuse_view(hk_array *x, hk_code code, const char *format, ...)
     va_start(args, format);
     hki_format_va(text, sizeof text, format, args);
     va_end(args);
-    return refused(x, hki_array_create_failed(x->storage->device, "view", &x, 1, code, "%s", text));
+    return hki_array_refuse_view(
+        x, hki_array_create_failed(x->storage->device, "view", &x, 1, code, "%s", text));
 }
 
 hk_array *(hk_view)(hk_array *x, hk_dims shape, const int64_t *strides, int64_t offset)

@@ -323,7 +323,7 @@ int main(void)
             check(&middle, HKI_CONV2D_BY_RULE, f64);
         example_drop(&middle);
     }
-    for (int i = 0; i < (HKI_SANITIZED ? 50 : 150); i++) {
+    for (int i = 0; i < (HKI_SANITIZED ? 15 : 150); i++) {
         hki_conv2d_geometry g;
         do {
             g = geometry_make(random_between(1, 40), random_between(1, 7), random_between(1, 17),
