@@ -9,12 +9,12 @@
 
 /* ---- loops --------------------------------------------------------------------------------------------- */
 
-enum { BLOCK = 256 };
+enum { BLOCK = 1024 };
 
 typedef struct cast {
-    hki_load_fn load;
+    hki_load_fn load, widen; /* widen: NULL, or both in one */
     hki_store_fn store;
-    int64_t bytes;
+    int64_t bytes, to_bytes;
     bool is_wide; /* what is dense is stored from where it is */
 } cast;
 
@@ -22,14 +22,17 @@ static int64_t cast_run(const hki_run *run)
 {
     const cast *self = run->given;
     _Alignas(64) char memory[BLOCK * 8];
+    if (self->widen && run->out_step == self->to_bytes) {
+        self->widen(run->n, run->in[0], run->in_step[0], run->out);
+        return -1;
+    }
+    if (self->is_wide && run->in_step[0] == self->bytes)
+        return self->store(run->n, run->in[0], run->out, run->out_step);
     for (int64_t begin = 0, n; begin < run->n; begin += n) {
-        const char *from = run->in[0] + begin * run->in_step[0];
         n = run->n - begin < BLOCK ? run->n - begin : BLOCK;
-        const bool is_direct = self->is_wide && run->in_step[0] == self->bytes;
-        if (!is_direct)
-            self->load(n, from, run->in_step[0], memory);
-        const int64_t refused = self->store(n, is_direct ? from : memory,
-                                            run->out + begin * run->out_step, run->out_step);
+        self->load(n, run->in[0] + begin * run->in_step[0], run->in_step[0], memory);
+        const int64_t refused =
+            self->store(n, memory, run->out + begin * run->out_step, run->out_step);
         if (refused >= 0)
             return begin + refused;
     }
@@ -51,8 +54,10 @@ static void cast_kernel(const hki_kernel_call *call, int64_t piece, int64_t begi
     }
     const hk_dtype wide = hki_cast_wide_of(from);
     const cast given = {.load = hki_load_of(from, wide),
+                        .widen = hki_widening_of(from, to),
                         .store = hki_cast_of(wide, to),
                         .bytes = (int64_t)hki_dtype_bytes(from),
+                        .to_bytes = (int64_t)hki_dtype_bytes(to),
                         .is_wide = from == wide};
     char text[64];
     hki_format(text, sizeof text, "a value that %s does not have", hk_dtype_name(to));

@@ -28,12 +28,16 @@
 LOAD(f32_f32, float, float, SELF)
 LOAD(f16_f32, uint16_t, float, hki_f16_to_float)
 LOAD(bf16_f32, uint16_t, float, hki_bf16_to_float)
+LOAD(i8_f32, int8_t, float, SELF)
+LOAD(i16_f32, int16_t, float, SELF)
+LOAD(u8_f32, uint8_t, float, SELF)
+LOAD(u16_f32, uint16_t, float, SELF)
 LOAD(f64_f64, double, double, SELF)
 LOAD(f32_f64, float, double, SELF)
 LOAD(f16_f64, uint16_t, double, hki_f16_to_float)
 LOAD(bf16_f64, uint16_t, double, hki_bf16_to_float)
 LOAD(bool_bool, uint8_t, uint8_t, SELF)
-LOAD(bool_i64, uint8_t, int64_t, SELF)
+LOAD(bool_i32, uint8_t, int32_t, SELF)
 #define LOAD_INTEGER(dtype, name, T, least, most) LOAD(name##_i64, T, int64_t, SELF)
 HKI_EACH_INTEGER(LOAD_INTEGER)
 LOAD(i8_i32, int8_t, int32_t, SELF)
@@ -45,19 +49,21 @@ LOAD(i32_i32, int32_t, int32_t, SELF)
 hki_load_fn hki_load_of(hk_dtype from, hk_dtype wide)
 {
     static const hki_load_fn to_f32[HK_DTYPE_COUNT] = {
-        [HK_F32] = load_f32_f32, [HK_F16] = load_f16_f32, [HK_BF16] = load_bf16_f32};
+        [HK_F32] = load_f32_f32, [HK_F16] = load_f16_f32, [HK_BF16] = load_bf16_f32,
+        [HK_I8] = load_i8_f32,   [HK_I16] = load_i16_f32, [HK_U8] = load_u8_f32,
+        [HK_U16] = load_u16_f32, [HK_BOOL] = load_u8_f32,
+    };
     static const hki_load_fn to_f64[HK_DTYPE_COUNT] = {[HK_F64] = load_f64_f64,
                                                        [HK_F32] = load_f32_f64,
                                                        [HK_F16] = load_f16_f64,
                                                        [HK_BF16] = load_bf16_f64};
     static const hki_load_fn to_i32[HK_DTYPE_COUNT] = {
         [HK_I8] = load_i8_i32,   [HK_I16] = load_i16_i32, [HK_U8] = load_u8_i32,
-        [HK_U16] = load_u16_i32, [HK_I32] = load_i32_i32,
+        [HK_U16] = load_u16_i32, [HK_I32] = load_i32_i32, [HK_BOOL] = load_bool_i32,
     };
 #define ENTRY(dtype, name, T, least, most) [dtype] = load_##name##_i64,
     /* Of uint64, too: what is not negative has the same bits. */
-    static const hki_load_fn to_i64[HK_DTYPE_COUNT] = {HKI_EACH_INTEGER(ENTRY)[HK_BOOL] =
-                                                           load_bool_i64};
+    static const hki_load_fn to_i64[HK_DTYPE_COUNT] = {HKI_EACH_INTEGER(ENTRY)};
     switch (wide) {
     case HK_F32:
         return to_f32[from];
@@ -66,6 +72,7 @@ hki_load_fn hki_load_of(hk_dtype from, hk_dtype wide)
     case HK_I32:
         return to_i32[from];
     case HK_BOOL:
+    case HK_U8:
         return load_bool_bool;
     default:
         return to_i64[from];
@@ -98,7 +105,6 @@ STORE(store_i8, int32_t, int8_t, SELF)
 STORE(store_i16, int32_t, int16_t, SELF)
 STORE(store_i32, int32_t, int32_t, SELF)
 STORE(store_i64, int64_t, int64_t, SELF)
-STORE(store_u8, int32_t, uint8_t, SELF)
 STORE(store_u16, int32_t, uint16_t, SELF)
 STORE(store_u32, int64_t, uint32_t, SELF)
 STORE(store_u64, uint64_t, uint64_t, SELF)
@@ -108,7 +114,7 @@ hki_store_fn hki_store_of(hk_dtype to)
     static const hki_store_fn stores[HK_DTYPE_COUNT] = {
         [HK_F32] = store_f32,   [HK_F64] = store_f64, [HK_F16] = store_f16, [HK_BF16] = store_bf16,
         [HK_BOOL] = store_bool, [HK_I8] = store_i8,   [HK_I16] = store_i16, [HK_I32] = store_i32,
-        [HK_I64] = store_i64,   [HK_U8] = store_u8,   [HK_U16] = store_u16, [HK_U32] = store_u32,
+        [HK_I64] = store_i64,   [HK_U8] = store_bool, [HK_U16] = store_u16, [HK_U32] = store_u32,
         [HK_U64] = store_u64,
     };
     return stores[to];
@@ -157,6 +163,12 @@ static float float_to_odd_u64(uint64_t value)
         return -1;                                                                                 \
     }
 
+/* A function: some bounds are those of int32 or beyond, which compilers find odd. */
+static inline bool is_between(int32_t x, int64_t least, int64_t most)
+{
+    return (x >= least) & (x <= most);
+}
+
 /* Between the least value less one and the largest plus one, both left out; where a float type lacks the former, it has no number
  * between that and the least value. NaN is refused. */
 #define IS_REAL_HAD(T, least, most)                                                                \
@@ -166,6 +178,8 @@ static float float_to_odd_u64(uint64_t value)
     CHECKED(cast_f32_##name, float, T, IS_REAL_HAD(float, least, most))
 #define FROM_F64(dtype, name, T, least, most)                                                      \
     CHECKED(cast_f64_##name, double, T, IS_REAL_HAD(double, least, most))
+#define FROM_I32(dtype, name, T, least, most)                                                      \
+    CHECKED(cast_i32_##name, int32_t, T, is_between(x, least, (int64_t)(most)))
 #define FROM_I64(dtype, name, T, least, most)                                                      \
     CHECKED(cast_i64_##name, int64_t, T, ((x >= (least)) & (x <= (int64_t)(most))))
 #define FROM_U64(dtype, name, T, least, most)                                                      \
@@ -173,6 +187,11 @@ static float float_to_odd_u64(uint64_t value)
 
 HKI_EACH_INTEGER(FROM_F32)
 HKI_EACH_INTEGER(FROM_F64)
+HKI_EACH_SIGNED(FROM_I32)
+FROM_I32(HK_U8, u8, uint8_t, 0, UINT8_MAX)
+FROM_I32(HK_U16, u16, uint16_t, 0, UINT16_MAX)
+FROM_I32(HK_U32, u32, uint32_t, 0, UINT32_MAX)
+FROM_I32(HK_U64, u64, uint64_t, 0, INT64_MAX)
 HKI_EACH_SIGNED(FROM_I64)
 FROM_I64(HK_U8, u8, uint8_t, 0, UINT8_MAX)
 FROM_I64(HK_U16, u16, uint16_t, 0, UINT16_MAX)
@@ -186,6 +205,11 @@ STORE(cast_f64_f32, double, float, SELF)
 STORE(cast_f64_f16, double, uint16_t, F64_TO_F16)
 STORE(cast_f64_bf16, double, uint16_t, F64_TO_BF16)
 STORE(cast_f64_bool, double, uint8_t, TRUTH)
+STORE(cast_i32_f32, int32_t, float, SELF)
+STORE(cast_i32_f64, int32_t, double, SELF)
+STORE(cast_i32_f16, int32_t, uint16_t, I64_TO_F16)
+STORE(cast_i32_bf16, int32_t, uint16_t, I64_TO_BF16)
+STORE(cast_i32_bool, int32_t, uint8_t, TRUTH)
 STORE(cast_i64_f32, int64_t, float, SELF)
 STORE(cast_i64_f64, int64_t, double, SELF)
 STORE(cast_i64_f16, int64_t, uint16_t, I64_TO_F16)
@@ -197,10 +221,18 @@ STORE(cast_u64_f16, uint64_t, uint16_t, U64_TO_F16)
 STORE(cast_u64_bf16, uint64_t, uint16_t, U64_TO_BF16)
 STORE(cast_u64_bool, uint64_t, uint8_t, TRUTH)
 
+hki_load_fn hki_widening_of(hk_dtype from, hk_dtype to)
+{
+    return to == HK_BOOL || to == HK_U8 || to == HK_U64 || from == HK_U64 || hki_wide_of(to) != to
+               ? NULL
+               : hki_load_of(from, to);
+}
+
 hki_store_fn hki_cast_of(hk_dtype wide, hk_dtype to)
 {
 #define F32_TO(dtype, name, T, least, most) [dtype] = cast_f32_##name,
 #define F64_TO(dtype, name, T, least, most) [dtype] = cast_f64_##name,
+#define I32_TO(dtype, name, T, least, most) [dtype] = cast_i32_##name,
 #define I64_TO(dtype, name, T, least, most) [dtype] = cast_i64_##name,
 #define U64_TO(dtype, name, T, least, most) [dtype] = cast_u64_##name,
     static const hki_store_fn casts[HK_DTYPE_COUNT][HK_DTYPE_COUNT] = {
@@ -208,6 +240,8 @@ hki_store_fn hki_cast_of(hk_dtype wide, hk_dtype to)
                     [HK_F16] = store_f16, [HK_BF16] = store_bf16, [HK_BOOL] = cast_f32_bool},
         [HK_F64] = {HKI_EACH_INTEGER(F64_TO)[HK_F32] = cast_f64_f32, [HK_F64] = store_f64,
                     [HK_F16] = cast_f64_f16, [HK_BF16] = cast_f64_bf16, [HK_BOOL] = cast_f64_bool},
+        [HK_I32] = {HKI_EACH_INTEGER(I32_TO)[HK_F32] = cast_i32_f32, [HK_F64] = cast_i32_f64,
+                    [HK_F16] = cast_i32_f16, [HK_BF16] = cast_i32_bf16, [HK_BOOL] = cast_i32_bool},
         [HK_I64] = {HKI_EACH_INTEGER(I64_TO)[HK_F32] = cast_i64_f32, [HK_F64] = cast_i64_f64,
                     [HK_F16] = cast_i64_f16, [HK_BF16] = cast_i64_bf16, [HK_BOOL] = cast_i64_bool},
         [HK_U64] = {HKI_EACH_INTEGER(U64_TO)[HK_F32] = cast_u64_f32, [HK_F64] = cast_u64_f64,

@@ -1,5 +1,5 @@
 /* Blocks of elements to other dtypes and back, so that loops exist for few types: arithmetic is of the wide types float32,
- * float64, int32, int64, uint64 and bool alone. Threads: pure functions. */
+ * float64, int32, int64, uint64, uint8 (for images) and bool alone. Threads: pure functions. */
 #ifndef HOCKET_OP_CONVERT_H
 #define HOCKET_OP_CONVERT_H
 
@@ -12,7 +12,7 @@ static inline hk_dtype hki_wide_of(hk_dtype dtype)
     static const uint8_t wide[HK_DTYPE_COUNT] = {
         [HK_F32] = HK_F32,   [HK_F64] = HK_F64, [HK_F16] = HK_F32, [HK_BF16] = HK_F32,
         [HK_BOOL] = HK_BOOL, [HK_I8] = HK_I32,  [HK_I16] = HK_I32, [HK_I32] = HK_I32,
-        [HK_I64] = HK_I64,   [HK_U8] = HK_I32,  [HK_U16] = HK_I32, [HK_U32] = HK_I64,
+        [HK_I64] = HK_I64,   [HK_U8] = HK_U8,   [HK_U16] = HK_I32, [HK_U32] = HK_I64,
         [HK_U64] = HK_U64,
     };
     return (hk_dtype)wide[dtype];
@@ -20,7 +20,7 @@ static inline hk_dtype hki_wide_of(hk_dtype dtype)
 
 /* Loads n elements, which lie `step` bytes apart (0: one for all), into dense ones of a wide type. */
 typedef void (*hki_load_fn)(int64_t n, const char *from, int64_t step, void *to);
-/* Into hki_wide_of(from) or a wider one of its kind. */
+/* Into hki_wide_of(from) or a wider one of its kind; of small integers and bool also into float32. NULL: none. */
 hki_load_fn hki_load_of(hk_dtype from, hk_dtype wide);
 
 /* Stores n dense elements of a wide type `step` bytes apart. Returns -1, or the first element that it refuses. */
@@ -32,9 +32,10 @@ hki_store_fn hki_store_of(hk_dtype to);
  * not have is refused; fractions are cut off, what is not 0 is true, floats are rounded once. */
 static inline hk_dtype hki_cast_wide_of(hk_dtype dtype)
 {
-    const hk_dtype wide = hki_wide_of(dtype);
-    return wide == HK_I32 || wide == HK_BOOL ? HK_I64 : wide;
+    return dtype == HK_U8 || dtype == HK_BOOL ? HK_I32 : hki_wide_of(dtype);
 }
 hki_store_fn hki_cast_of(hk_dtype wide, hk_dtype to);
+/* The whole cast in one go, where `to` has all values of `from`; NULL: there is none. */
+hki_load_fn hki_widening_of(hk_dtype from, hk_dtype to);
 
 #endif

@@ -27,6 +27,14 @@
 #define I(name)    hki_##name##_uint
 #define NUMBER(x)  ((x) <= 0 ? 0 : (x) >= 0x1p64 ? UINT64_MAX : (uint64_t)(x))
 #include "op/kernels/elementwise/elementwise_loops.inc.c"
+
+#define INTEGER
+#define T          uint8_t
+#define U          unsigned
+#define NAME(name) name##_u8
+#define I(name)    (T) hki_##name##_int
+#define NUMBER(x)  (T) hki_saturate(x, 0, UINT8_MAX)
+#include "op/kernels/elementwise/elementwise_loops.inc.c"
 #pragma GCC diagnostic pop
 
 #define BOOL

@@ -1,7 +1,8 @@
 /* A table of the loops, TABLE: of those for real types, and with ALL_TYPES of all. */
 #define ENTRIES_FLOATS(name) [HK_F32] = name##_f32, [HK_F64] = name##_f64
 #if defined(ALL_TYPES)
-#define ENTRIES_INTEGERS(name)   [HK_I32] = name##_i32, [HK_I64] = name##_i64, [HK_U64] = name##_u64
+#define ENTRIES_INTEGERS(name)                                                                     \
+    [HK_I32] = name##_i32, [HK_I64] = name##_i64, [HK_U64] = name##_u64, [HK_U8] = name##_u8
 #define ENTRIES_NUMBERS(name)    ENTRIES_FLOATS(name), ENTRIES_INTEGERS(name)
 #define ENTRIES_ALL_DTYPES(name) ENTRIES_NUMBERS(name), [HK_BOOL] = name##_bool
 #define ENTRIES_BITS(name)       ENTRIES_INTEGERS(name), [HK_BOOL] = name##_bool
