@@ -285,8 +285,9 @@ static text make_header(void)
         "cannot be done gives\n * a failed array. The form with _into overwrites `out`, an array "
         "or view of the result's shape and\n * dtype, which may be one of the inputs; a call "
         "that cannot be made fails it; it is not recorded on\n * the tape. Inputs are broadcast "
-        "by NumPy's rules where two of them meet element by element; dtypes\n * are never "
-        "converted. Integers wrap around. Options may be NULL for the defaults. The structs\n"
+        "by NumPy's rules where two of them meet element by element, and\n * their dtypes are "
+        "promoted: see "
+        "hk_dtype. Integers wrap around. Options may be NULL for the defaults. The structs\n"
         " * hk_<operator>_arguments are for hk_call alone. */\n"
         "/* clang-format off */\n"
         "#ifndef HOCKET_OPS_H\n#define HOCKET_OPS_H\n\n#include <hocket/array.h>\n\n"
@@ -488,8 +489,10 @@ static text make_docs(void)
         "# Operators\n\n<!-- Written by tools/opgen from src/op/op_table.def: do not edit; `make "
         "generate`. -->\n\n"
         "Each returns at once and gives a failed array when it cannot be done. Where inputs meet "
-        "element by\nelement they are broadcast by NumPy's rules; they have one dtype, which "
-        "`hk_cast` converts. Integers\nwrap around. `hk_call` reaches all of them by name. A "
+        "element by\nelement they are broadcast by NumPy's rules, and their dtypes are promoted "
+        "within a kind: see\n`hk_dtype`. "
+        "`hk_cast` converts others. Integers\nwrap around. `hk_call` reaches all of them by name. "
+        "A "
         "trailing ? marks an input that may be NULL.\n\n");
     const char *separator = "";
     for (int i = 0; i < hki_op_count; i++) {

@@ -137,8 +137,9 @@ HK_API hk_array *hk_transpose(hk_array *x);
 HK_API hk_array *hk_permute(hk_array *x, const int *axes, int count);
 /* The same values stretched to `shape` by NumPy's broadcasting rules: strides of 0, read only. */
 HK_API hk_array *hk_broadcast_to(hk_array *x, hk_dims shape);
-/* Views of x side by side along an axis, all of one size: parts[0] … parts[count-1], in the scope. Failed ones where count does
- * not divide the axis. Array API: what concat joins. */
+/* The next four give several views, each in the scope; of none (count <= 0) they write nothing. What cannot be done fails the views.
+ *
+ * x in parts of one size along an axis, which hk_concat joins again: parts[0] … parts[count-1]. count divides the axis. */
 HK_API void hk_split(hk_array *x, int axis, int count, hk_array **parts);
 /* The entries of an axis, which disappears; they are as many as count. Array API: unstack. */
 HK_API void hk_unstack(hk_array *x, int axis, int count, hk_array **parts);

@@ -3,8 +3,8 @@
  * Every function returns at once; its result belongs to the innermost scope. What cannot be done gives
  * a failed array. The form with _into overwrites `out`, an array or view of the result's shape and
  * dtype, which may be one of the inputs; a call that cannot be made fails it; it is not recorded on
- * the tape. Inputs are broadcast by NumPy's rules where two of them meet element by element; dtypes
- * are never converted. Integers wrap around. Options may be NULL for the defaults. The structs
+ * the tape. Inputs are broadcast by NumPy's rules where two of them meet element by element, and
+ * their dtypes are promoted: see hk_dtype. Integers wrap around. Options may be NULL for the defaults. The structs
  * hk_<operator>_arguments are for hk_call alone. */
 /* clang-format off */
 #ifndef HOCKET_OPS_H
@@ -15,7 +15,8 @@
 HK_BEGIN_DECLS
 
 /* y = sum of x over axes. Sum of the elements along axes (all by default); 0 for none. float32
- * is added up in double precision; integers and bool give int64, which wraps around. */
+ * is added up in double precision; unsigned integers give uint64, others and bool int64, which
+ * wrap around. */
 typedef struct hk_sum_options {
     hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
     bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
@@ -47,8 +48,8 @@ typedef struct hk_min_options {
 HK_API hk_array *hk_min(hk_array *x, const hk_min_options *options);
 
 /* y = product of x over axes. Product of the elements along axes (all by default); 1 for none.
- * float32 is multiplied in double precision; integers and bool give int64, which wraps around.
- * Not on GPUs yet. */
+ * float32 is multiplied in double precision; unsigned integers give uint64, others and bool
+ * int64, which wrap around. Not on GPUs yet. */
 typedef struct hk_prod_options {
     hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
     bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
@@ -685,15 +686,16 @@ typedef struct hk_argmax_arguments {
 HK_API hk_array *hk_argmax(hk_array *x, int64_t axis);
 
 /* y[i] = sum of x[j] for j <= i. Sums of all elements up to each along an axis. float32 is added
- * up in double precision; integers and bool give int64, which wraps around. Not on GPUs yet. */
+ * up in double precision; unsigned integers give uint64, others and bool int64, which wrap
+ * around. Not on GPUs yet. */
 typedef struct hk_cumulative_sum_arguments {
     int64_t axis; /* the axis along which elements are gathered */
 } hk_cumulative_sum_arguments;
 HK_API hk_array *hk_cumulative_sum(hk_array *x, int64_t axis);
 
 /* y[i] = product of x[j] for j <= i. Products of all elements up to each along an axis. float32
- * is multiplied in double precision; integers and bool give int64, which wraps around. Not on
- * GPUs yet. */
+ * is multiplied in double precision; unsigned integers give uint64, others and bool int64, which
+ * wrap around. Not on GPUs yet. */
 typedef struct hk_cumulative_prod_arguments {
     int64_t axis; /* the axis along which elements are gathered */
 } hk_cumulative_prod_arguments;

@@ -12,7 +12,8 @@ namespace hk
 {
 
 /* y = sum of x over axes. Sum of the elements along axes (all by default); 0 for none. float32
- * is added up in double precision; integers and bool give int64, which wraps around. */
+ * is added up in double precision; unsigned integers give uint64, others and bool int64, which
+ * wrap around. */
 struct sum_options {
     HKI_OPTION(sum_options, hk::shape, axes)
     HKI_OPTION(sum_options, bool, keepdims)
@@ -88,8 +89,8 @@ inline array min(const array &x, const min_options &options = {}, hk_source at =
 }
 
 /* y = product of x over axes. Product of the elements along axes (all by default); 1 for none.
- * float32 is multiplied in double precision; integers and bool give int64, which wraps around.
- * Not on GPUs yet. */
+ * float32 is multiplied in double precision; unsigned integers give uint64, others and bool
+ * int64, which wrap around. Not on GPUs yet. */
 struct prod_options {
     HKI_OPTION(prod_options, hk::shape, axes)
     HKI_OPTION(prod_options, bool, keepdims)
@@ -1899,15 +1900,16 @@ inline array argmax(const array &x, int64_t axis, hk_source at = here()) noexcep
 }
 
 /* y[i] = sum of x[j] for j <= i. Sums of all elements up to each along an axis. float32 is added
- * up in double precision; integers and bool give int64, which wraps around. Not on GPUs yet. */
+ * up in double precision; unsigned integers give uint64, others and bool int64, which wrap
+ * around. Not on GPUs yet. */
 inline array cumulative_sum(const array &x, int64_t axis, hk_source at = here()) noexcept
 {
     return array::take(hk_cumulative_sum_at(at, x.get(), axis));
 }
 
 /* y[i] = product of x[j] for j <= i. Products of all elements up to each along an axis. float32
- * is multiplied in double precision; integers and bool give int64, which wraps around. Not on
- * GPUs yet. */
+ * is multiplied in double precision; unsigned integers give uint64, others and bool int64, which
+ * wrap around. Not on GPUs yet. */
 inline array cumulative_prod(const array &x, int64_t axis, hk_source at = here()) noexcept
 {
     return array::take(hk_cumulative_prod_at(at, x.get(), axis));

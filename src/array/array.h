@@ -2,47 +2,13 @@
 #ifndef HOCKET_ARRAY_ARRAY_H
 #define HOCKET_ARRAY_ARRAY_H
 
+#include "base/dtype.h"
 #include "engine/engine.h"
 
 #include <hocket/array.h>
 #include <string.h>
 
 typedef struct hki_storage hki_storage;
-
-/* Bytes of an element, of a valid dtype: hk_dtype_bytes without the call. */
-static inline size_t hki_dtype_bytes(hk_dtype dtype)
-{
-    return UINT64_C(0x8422122118484) >> 4 * (unsigned)dtype & 15;
-}
-
-/* float16 and bfloat16 */
-static inline bool hki_dtype_is_half(hk_dtype dtype)
-{
-    return dtype == HK_F16 || dtype == HK_BF16;
-}
-
-/* Floating-point: of any size. */
-static inline bool hki_dtype_is_real(hk_dtype dtype)
-{
-    return dtype == HK_F32 || dtype == HK_F64 || hki_dtype_is_half(dtype);
-}
-
-/* Integers of any size; not bool. */
-static inline bool hki_dtype_is_integer(hk_dtype dtype)
-{
-    return !hki_dtype_is_real(dtype) && dtype != HK_BOOL;
-}
-
-static inline bool hki_dtype_is_unsigned(hk_dtype dtype)
-{
-    return dtype == HK_U8 || dtype == HK_U16 || dtype == HK_U32 || dtype == HK_U64;
-}
-
-/* Of sums and products: of floats the same, of integers and bool the widest with or without a sign. */
-static inline hk_dtype hki_sum_dtype(hk_dtype dtype)
-{
-    return hki_dtype_is_real(dtype) ? dtype : hki_dtype_is_unsigned(dtype) ? HK_U64 : HK_I64;
-}
 
 /* What can be said of an array without its memory and its elements: all that operators look at when they are called.
  * is_contiguous: C order, no gaps; strides in elements; size: elements. */
@@ -260,8 +226,6 @@ void hki_dims_describe(const hk_dims *shape, char *text, size_t bytes);
 
 /* The element there as a double, nearest. */
 double hki_dtype_load(hk_dtype dtype, const void *element);
-/* One of an integer dtype or bool, exact; of uint64 the bits, so that the upper half is negative. */
-int64_t hki_dtype_load_integer(hk_dtype dtype, const void *element);
 /* Stores a value, rounded to nearest (float types) or towards 0; bool: whether it is not 0. False, with
  * nothing stored, when an integer type has no such value. */
 bool hki_dtype_store(hk_dtype dtype, void *element, double value);

@@ -1,5 +1,6 @@
 /* Shapes and element types. */
 #include "array/array.h"
+#include "array/integer_element.h"
 #include "tests/check.h"
 
 #include <limits.h>
@@ -98,7 +99,7 @@ static void test_dtypes(void)
     static const char *const names[HK_DTYPE_COUNT] = {
         "float32",  "float64", "int32", "int64",  "uint8",  "bool",  "float16",
         "bfloat16", "int8",    "int16", "uint16", "uint32", "uint64"};
-    char element[8];
+    _Alignas(8) char element[8];
     for (int i = 0; i < HK_DTYPE_COUNT; i++) {
         CHECK_EQ_I64(hk_dtype_bytes((hk_dtype)i), bytes[i]);
         CHECK_EQ_I64(hki_dtype_bytes((hk_dtype)i), bytes[i]);
@@ -124,7 +125,7 @@ static void test_dtypes(void)
     CHECK(hki_dtype_store(HK_U32, element, 0x1p32 - 1) &&
           !hki_dtype_store(HK_U32, element, 0x1p32));
     CHECK(hki_dtype_store(HK_U64, element, 0x1p63) && hki_dtype_load(HK_U64, element) == 0x1p63);
-    CHECK(hki_dtype_load_integer(HK_U64, element) == INT64_MIN);
+    CHECK(hki_integer_load(HK_U64, element, 0) == INT64_MIN);
     CHECK(!hki_dtype_store(HK_U64, element, 0x1p64) && !hki_dtype_store(HK_U64, element, -1));
     CHECK(!hki_dtype_store((hk_dtype)HK_DTYPE_COUNT, element, 1));
 }

@@ -9,19 +9,17 @@
     case dtype: {                                                                                  \
         T value;                                                                                   \
         memcpy(&value, element, sizeof value);                                                     \
-        return (RESULT)value;                                                                      \
+        return (double)value;                                                                      \
     }
 
 double hki_dtype_load(hk_dtype dtype, const void *element)
 {
     uint16_t half;
     switch (dtype) {
-#define RESULT double
         LOAD(HK_F32, f32, float, , )
         LOAD(HK_F64, f64, double, , )
         LOAD(HK_BOOL, bool, uint8_t, , )
         HKI_EACH_INTEGER(LOAD)
-#undef RESULT
     case HK_F16:
     case HK_BF16:
         memcpy(&half, element, sizeof half);
@@ -30,20 +28,7 @@ double hki_dtype_load(hk_dtype dtype, const void *element)
     return NAN;
 }
 
-int64_t hki_dtype_load_integer(hk_dtype dtype, const void *element)
-{
-    switch (dtype) {
-#define RESULT int64_t
-        LOAD(HK_BOOL, bool, uint8_t, , )
-        HKI_EACH_INTEGER(LOAD)
-#undef RESULT
-    default:
-        return 0;
-    }
-}
-
-/* The least value less one, and the largest plus one, are exact in double, or as good: there is no double between. NaN is
- * refused. */
+/* The least value and the largest plus one are exact in double. NaN is refused. */
 #define STORE(dtype, name, T, least, most)                                                         \
     case dtype: {                                                                                  \
         if (!(whole >= (double)(least) && whole < (double)((most) / 2 + 1) * 2))                   \

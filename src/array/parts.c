@@ -54,13 +54,16 @@ void(hk_meshgrid)(hk_array *const *vectors, int count, hk_array **grids)
         int64_t strides[HK_MAX_NDIM] = {0};
         if (!x || x->failed) {
             grids[i] = (hk_slice)(x, 0, 0, 0);
-        } else if (x->shape.ndim != 1 || count > HK_MAX_NDIM) {
+        } else if (count > HK_MAX_NDIM) {
             grids[i] = hki_array_refuse_view(
-                x,
-                hki_array_create_failed(x->storage->device, "meshgrid", &x, 1, HK_INVALID_ARGUMENT,
-                                        "vector %d of %d has %d axes: it must have one, and they "
-                                        "may be %d",
-                                        i, count, x->shape.ndim, HK_MAX_NDIM));
+                x, hki_array_create_failed(
+                       x->storage->device, "meshgrid", &x, 1, HK_INVALID_ARGUMENT,
+                       "count is %d, but an array has at most %d axes", count, HK_MAX_NDIM));
+        } else if (x->shape.ndim != 1) {
+            grids[i] = hki_array_refuse_view(
+                x, hki_array_create_failed(
+                       x->storage->device, "meshgrid", &x, 1, HK_INVALID_ARGUMENT,
+                       "vector %d of %d has %d axes, but must have one", i, count, x->shape.ndim));
         } else {
             strides[i] = x->strides[0];
             grids[i] = (hk_view)(x, shape, strides, 0);

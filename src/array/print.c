@@ -1,5 +1,6 @@
 /* Values as text, the way NumPy 1.24 prints them with its default options. */
 #include "array/array.h"
+#include "array/integer_element.h"
 #include "base/text.h"
 
 #include <inttypes.h>
@@ -104,7 +105,7 @@ typedef struct number_format {
 
 static int integer_text(hk_dtype dtype, const void *element, char *text)
 {
-    const int64_t value = hki_dtype_load_integer(dtype, element);
+    const int64_t value = hki_integer_load(dtype, element, 0);
     return dtype == HK_U64 ? snprintf(text, NUMBER_BYTES, "%" PRIu64, (uint64_t)value)
                            : snprintf(text, NUMBER_BYTES, "%" PRId64, value);
 }

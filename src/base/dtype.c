@@ -1,5 +1,5 @@
 /* What every room asks of a dtype: its size and its name. */
-#include <hocket/base.h>
+#include "base/dtype.h"
 
 size_t hk_dtype_bytes(hk_dtype dtype)
 {
@@ -37,44 +37,25 @@ const char *hk_dtype_name(hk_dtype dtype)
     return index < HK_DTYPE_COUNT ? names[index] : "invalid";
 }
 
-/* 0 for bool, 1 for integers, 2 for floats */
-static int kind_of(hk_dtype dtype)
-{
-    switch (dtype) {
-    case HK_BOOL:
-        return 0;
-    case HK_F16:
-    case HK_BF16:
-    case HK_F32:
-    case HK_F64:
-        return 2;
-    default:
-        return 1;
-    }
-}
-
-static bool is_unsigned(hk_dtype dtype)
-{
-    return dtype == HK_U8 || dtype == HK_U16 || dtype == HK_U32 || dtype == HK_U64;
-}
-
 bool hk_dtype_promote(hk_dtype a, hk_dtype b, hk_dtype *result)
 {
     static const hk_dtype with_sign[] = {[1] = HK_I16, [2] = HK_I32, [4] = HK_I64};
     const size_t a_bytes = hk_dtype_bytes(a), b_bytes = hk_dtype_bytes(b);
-    if (a_bytes == 0 || b_bytes == 0 || kind_of(a) != kind_of(b))
+    if (a_bytes == 0 || b_bytes == 0 || hki_dtype_is_real(a) != hki_dtype_is_real(b) ||
+        (a == HK_BOOL) != (b == HK_BOOL))
         return false;
     *result = a_bytes > b_bytes ? a : b;
     if (a == b)
         return true;
-    if (kind_of(a) == 2) {
+    if (hki_dtype_is_real(a)) {
         if (a_bytes == b_bytes)
             *result = HK_F32;
         return true;
     }
-    if (is_unsigned(a) == is_unsigned(b) || (a_bytes != b_bytes && !is_unsigned(*result)))
+    if (hki_dtype_is_unsigned(a) == hki_dtype_is_unsigned(b) ||
+        (a_bytes != b_bytes && !hki_dtype_is_unsigned(*result)))
         return true;
-    const size_t without_sign = is_unsigned(a) ? a_bytes : b_bytes;
+    const size_t without_sign = hki_dtype_is_unsigned(a) ? a_bytes : b_bytes;
     if (without_sign == 8)
         return false;
     *result = with_sign[without_sign];

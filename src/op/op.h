@@ -168,6 +168,13 @@ static inline bool hki_call_check_axis(hki_call *call, int64_t axis)
     return hki_call_take_axis(call, "axis", &axis, call->inputs[0]->shape.ndim);
 }
 
+/* From infer: false, after hki_call_refuse, when the option dtype is none of hk_dtype. */
+static inline bool hki_call_check_dtype(hki_call *call, hk_dtype dtype)
+{
+    return (unsigned)dtype < HK_DTYPE_COUNT ||
+           hki_call_refuse(call, HK_INVALID_ARGUMENT, "dtype %d is none of hk_dtype", (int)dtype);
+}
+
 /* How a call is cut: a pure function of operator, shapes and dtypes. Zeroed before op->plan. */
 typedef struct hki_plan {
     int64_t extent; /* pieces are ranges [begin, end) of 0 … extent; default: see hki_split */
@@ -315,6 +322,12 @@ typedef struct hki_sample {
 #define HKI_SHAPE(...)                                                                             \
     {                                                                                              \
         .ndim = sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t), .dims = { __VA_ARGS__ }  \
+    }
+/* The options of a sample: HKI_GIVEN(roll, 2, 0) */
+#define HKI_GIVEN(op, ...)                                                                         \
+    .options = &(const hki_##op##_options)                                                         \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
     }
 #define HKI_SHAPE_0D                                                                               \
     {                                                                                              \

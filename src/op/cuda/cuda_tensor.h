@@ -2,6 +2,8 @@
 #ifndef HOCKET_OP_CUDA_TENSOR_H
 #define HOCKET_OP_CUDA_TENSOR_H
 
+#include "base/dtype.h"
+
 #include <hocket/array.h>
 
 typedef struct hki_cuda_tensor {
@@ -15,8 +17,7 @@ typedef struct hki_cuda_tensor {
 
 static inline int hki_cuda_item_bytes(hk_dtype dtype)
 {
-    return (int)(UINT64_C(0x8422122118484) >> 4 * (unsigned)dtype &
-                 15); /* in the order of hk_dtype */
+    return (int)hki_dtype_bytes(dtype);
 }
 
 #endif

@@ -54,7 +54,7 @@ static void cast_kernel(const hki_kernel_call *call, int64_t piece, int64_t begi
     }
     const hk_dtype wide = hki_cast_wide_of(from);
     const cast given = {.load = hki_load_of(from, wide),
-                        .widen = hki_widening_of(from, to),
+                        .widen = hki_wide_of(to) == to ? hki_load_of(from, to) : NULL,
                         .store = hki_cast_of(wide, to),
                         .bytes = (int64_t)hki_dtype_bytes(from),
                         .to_bytes = (int64_t)hki_dtype_bytes(to),
@@ -78,10 +78,7 @@ static bool cast_infer(hki_call *call)
     const hki_cast_options *options = call->options;
     call->out_shape[0] = call->inputs[0]->shape;
     call->out_dtype[0] = options->dtype;
-    if (hk_dtype_bytes(options->dtype) == 0)
-        return hki_call_refuse(call, HK_INVALID_ARGUMENT, "dtype %d is none of hk_dtype",
-                               (int)options->dtype);
-    return true;
+    return hki_call_check_dtype(call, options->dtype);
 }
 
 static hk_array *whole_view(hk_array *x)

@@ -1,17 +1,12 @@
 /* Arrays of a pattern: eye, linspace, those like another one, one_hot, and the triangles of matrices. All are made of constants,
  * counting, comparisons and choices. */
+#include "op/kernels/elementwise/elementwise.h"
 #include "op/operators/copy.h"
 #include "op/operators/fill.h"
 #include "op/operators/view_op.h"
 
 #include <inttypes.h>
 #include <math.h>
-
-#define GIVEN(op, ...)                                                                             \
-    .options = &(const hki_##op##_options)                                                         \
-    {                                                                                              \
-        __VA_ARGS__                                                                                \
-    }
 
 static hk_array *constant(const hki_call *call, hk_dims shape, double value, hk_dtype dtype)
 {
@@ -61,12 +56,9 @@ static bool eye_infer(hki_call *call)
     if (!is_moderate(o->offset))
         return hki_call_refuse(call, HK_OUT_OF_RANGE,
                                "offset is %" PRId64 ", but must be from -2^53 to 2^53", o->offset);
-    if (hk_dtype_bytes(o->dtype) == 0)
-        return hki_call_refuse(call, HK_INVALID_ARGUMENT, "dtype %d is none of hk_dtype",
-                               (int)o->dtype);
     call->out_shape[0] = (hk_dims){.ndim = 2, .dims = {o->rows, o->columns}};
     call->out_dtype[0] = o->dtype;
-    return true;
+    return hki_call_check_dtype(call, o->dtype);
 }
 
 static hk_array *eye_compose(const hki_call *call)
@@ -86,8 +78,9 @@ static void eye_reference(const hki_call *call, const double *const *in, double 
 }
 
 static const hki_sample eye_samples[] = {
-    {GIVEN(eye, 3, 3, 0, HK_F32)}, {GIVEN(eye, 3, 5, 1, HK_F64)}, {GIVEN(eye, 4, 2, -2, HK_I32)},
-    {GIVEN(eye, 2, 2, 9, HK_U8)},  {GIVEN(eye, 0, 3, 0, HK_F32)}, {GIVEN(eye, 3, 3, 0, HK_BOOL)},
+    {HKI_GIVEN(eye, 3, 3, 0, HK_F32)},  {HKI_GIVEN(eye, 3, 5, 1, HK_F64)},
+    {HKI_GIVEN(eye, 4, 2, -2, HK_I32)}, {HKI_GIVEN(eye, 2, 2, 9, HK_U8)},
+    {HKI_GIVEN(eye, 0, 3, 0, HK_F32)},  {HKI_GIVEN(eye, 3, 3, 0, HK_BOOL)},
 };
 const hk_op hki_op_eye = {
     HKI_OP_NAMED(eye),
@@ -121,7 +114,7 @@ static bool linspace_infer(hki_call *call)
         return hki_call_refuse(call, HK_INVALID_ARGUMENT,
                                "start is %g and stop %g: both and their distance must be finite",
                                o->start, o->stop);
-    if (hk_dtype_bytes(o->dtype) == 0 || !hki_dtype_is_real(o->dtype))
+    if (!hki_dtype_is_real(o->dtype))
         return hki_call_refuse(call, HK_INVALID_ARGUMENT,
                                "dtype is %s, but must be of floats; hk_cast converts",
                                hk_dtype_name(o->dtype));
@@ -165,9 +158,11 @@ static void linspace_reference(const hki_call *call, const double *const *in, do
 }
 
 static const hki_sample linspace_samples[] = {
-    {GIVEN(linspace, 0, 1, 5, true, HK_F32)},     {GIVEN(linspace, 2, -3, 7, false, HK_F64)},
-    {GIVEN(linspace, 0.1, 0.7, 4, true, HK_F64)}, {GIVEN(linspace, 3, 5, 1, true, HK_F32)},
-    {GIVEN(linspace, 3, 5, 0, true, HK_F32)},
+    {HKI_GIVEN(linspace, 0, 1, 5, true, HK_F32)},
+    {HKI_GIVEN(linspace, 2, -3, 7, false, HK_F64)},
+    {HKI_GIVEN(linspace, 0.1, 0.7, 4, true, HK_F64)},
+    {HKI_GIVEN(linspace, 3, 5, 1, true, HK_F32)},
+    {HKI_GIVEN(linspace, 3, 5, 0, true, HK_F32)},
 };
 const hk_op hki_op_linspace = {
     HKI_OP_NAMED(linspace),
@@ -192,8 +187,7 @@ static bool full_like_infer(hki_call *call)
     const double value = ((const hki_full_like_options *)call->options)->value;
     const hk_dtype dtype = call->inputs[0]->dtype;
     int64_t stored;
-    call->out_shape[0] = call->inputs[0]->shape;
-    call->out_dtype[0] = dtype;
+    hki_infer_same(call);
     return !hki_dtype_is_integer(dtype) ||
            (value == trunc(value) && hki_dtype_store(dtype, &stored, value)) ||
            hki_call_refuse(call, HK_INVALID_ARGUMENT, "%s does not have the value %g",
@@ -213,13 +207,6 @@ static void full_like_reference(const hki_call *call, const double *const *in, d
         out[0][i] = ((const hki_full_like_options *)call->options)->value;
 }
 
-static bool zeros_like_infer(hki_call *call)
-{
-    call->out_shape[0] = call->inputs[0]->shape;
-    call->out_dtype[0] = call->inputs[0]->dtype;
-    return true;
-}
-
 static hk_array *zeros_like_compose(const hki_call *call)
 {
     return constant(call, call->out_shape[0], 0, call->out_dtype[0]);
@@ -233,10 +220,10 @@ static void zeros_like_reference(const hki_call *call, const double *const *in, 
 }
 
 static const hki_sample full_like_samples[] = {
-    {.inputs = {HKI_SHAPE(2, 3)}, GIVEN(full_like, 1)},
-    {.inputs = {HKI_SHAPE_0D}, GIVEN(full_like, 1)},
-    {.inputs = {HKI_SHAPE(0, 3)}, GIVEN(full_like, 1)},
-    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(3, 4)}, GIVEN(full_like, 1)},
+    {.inputs = {HKI_SHAPE(2, 3)}, HKI_GIVEN(full_like, 1)},
+    {.inputs = {HKI_SHAPE_0D}, HKI_GIVEN(full_like, 1)},
+    {.inputs = {HKI_SHAPE(0, 3)}, HKI_GIVEN(full_like, 1)},
+    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(3, 4)}, HKI_GIVEN(full_like, 1)},
 };
 static const hki_sample zeros_like_samples[] = {
     {.inputs = {HKI_SHAPE(2, 3)}},
@@ -248,12 +235,13 @@ static const hki_sample zeros_like_samples[] = {
 #define LIKE(op, text)                                                                             \
     HKI_OP_NAMED(op), HKI_OP_SAMPLES(op##_samples),                                                \
         .signature = "x", .doc = text, .dtypes = HKI_ALL_DTYPES, .shape_only = true,               \
-        .infer = op##_infer, .compose = op##_compose, .reference = op##_reference,                 \
+        .compose = op##_compose, .reference = op##_reference,                                      \
         .no_grad_why = "it does not depend on the values of x"
 const hk_op hki_op_full_like = {
-    LIKE(full_like, "One number, of x's shape and dtype, on its device."),
-    HKI_OP_PARAMS(full_like)};
-const hk_op hki_op_zeros_like = {LIKE(zeros_like, "Zeros of x's shape and dtype, on its device.")};
+    LIKE(full_like, "One number, of x's shape and dtype, on its device."), HKI_OP_PARAMS(full_like),
+    .infer = full_like_infer};
+const hk_op hki_op_zeros_like = {LIKE(zeros_like, "Zeros of x's shape and dtype, on its device."),
+                                 .infer = hki_infer_same};
 
 /* ---- one_hot --------------------------------------------------------------------------------------------------- */
 
@@ -272,13 +260,10 @@ static bool one_hot_infer(hki_call *call)
     if (o->classes < 0 || !is_moderate(o->classes))
         return hki_call_refuse(call, HK_OUT_OF_RANGE,
                                "classes is %" PRId64 ", but must be from 0 to 2^53", o->classes);
-    if (hk_dtype_bytes(o->dtype) == 0)
-        return hki_call_refuse(call, HK_INVALID_ARGUMENT, "dtype %d is none of hk_dtype",
-                               (int)o->dtype);
     call->out_shape[0] = x->shape;
     call->out_shape[0].dims[call->out_shape[0].ndim++] = o->classes;
     call->out_dtype[0] = o->dtype;
-    return true;
+    return hki_call_check_dtype(call, o->dtype);
 }
 
 static hk_array *one_hot_compose(const hki_call *call)
@@ -297,11 +282,11 @@ static void one_hot_reference(const hki_call *call, const double *const *in, dou
 }
 
 static const hki_sample one_hot_samples[] = {
-    {.inputs = {HKI_SHAPE(7)}, .low = 0, .high = 0.5, GIVEN(one_hot, 5, HK_F32)},
-    {.inputs = {HKI_SHAPE_0D}, .low = 0, .high = 0.3, GIVEN(one_hot, 3, HK_F64)},
-    {.inputs = {HKI_SHAPE(2, 3)}, .low = -0.3, .high = 0.9, GIVEN(one_hot, 4, HK_BOOL)},
-    {.inputs = {HKI_SHAPE(0)}, GIVEN(one_hot, 4, HK_I64)},
-    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(3, 4)}, GIVEN(one_hot, 2, HK_F32)},
+    {.inputs = {HKI_SHAPE(7)}, .low = 0, .high = 0.5, HKI_GIVEN(one_hot, 5, HK_F32)},
+    {.inputs = {HKI_SHAPE_0D}, .low = 0, .high = 0.3, HKI_GIVEN(one_hot, 3, HK_F64)},
+    {.inputs = {HKI_SHAPE(2, 3)}, .low = -0.3, .high = 0.9, HKI_GIVEN(one_hot, 4, HK_BOOL)},
+    {.inputs = {HKI_SHAPE(0)}, HKI_GIVEN(one_hot, 4, HK_I64)},
+    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(3, 4)}, HKI_GIVEN(one_hot, 2, HK_F32)},
 };
 const hk_op hki_op_one_hot = {
     HKI_OP_NAMED(one_hot),
@@ -373,11 +358,11 @@ static void triangle_reference(const hki_call *call, const double *const *in, do
 }
 
 static const hki_sample triangle_samples[] = {
-    {.inputs = {HKI_SHAPE(4, 4)}, GIVEN(tril, 0)},
-    {.inputs = {HKI_SHAPE(3, 5)}, GIVEN(tril, 1)},
-    {.inputs = {HKI_SHAPE(2, 4, 3)}, GIVEN(tril, -2)},
-    {.inputs = {HKI_SHAPE(2, 0, 3)}, GIVEN(tril, 0)},
-    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(2, 4, 3)}, GIVEN(tril, 0)},
+    {.inputs = {HKI_SHAPE(4, 4)}, HKI_GIVEN(tril, 0)},
+    {.inputs = {HKI_SHAPE(3, 5)}, HKI_GIVEN(tril, 1)},
+    {.inputs = {HKI_SHAPE(2, 4, 3)}, HKI_GIVEN(tril, -2)},
+    {.inputs = {HKI_SHAPE(2, 0, 3)}, HKI_GIVEN(tril, 0)},
+    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(2, 4, 3)}, HKI_GIVEN(tril, 0)},
 };
 
 #define TRIANGLE(op, text)                                                                         \

@@ -251,11 +251,11 @@ static const hki_sample samples[] = {
 CUMULATIVE(
     cumulative_sum, sum, sum_grad, 0, false, NULL, "y[i] = sum of x[j] for j <= i",
     "Sums of all elements up to each along an axis. float32 is added up in double precision; "
-    "integers and bool give int64, which wraps around.")
+    "unsigned integers give uint64, others and bool int64, which wrap around.")
 CUMULATIVE(cumulative_prod, prod, prod_grad, 1 | HKI_READS_OUTPUT, false, NULL,
            "y[i] = product of x[j] for j <= i",
            "Products of all elements up to each along an axis. float32 is multiplied in double "
-           "precision; integers and bool give int64, which wraps around.")
+           "precision; unsigned integers give uint64, others and bool int64, which wrap around.")
 CUMULATIVE(reverse_cumulative_sum, reverse_sum, NULL, 0, true,
            "gradients of gradients are not recorded", "y[i] = sum of x[j] for j >= i",
            "Gradient of cumulative_sum.")

@@ -430,17 +430,13 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 #define PARAMS_W3(name)
 
 /* Floats of all sizes: halves are computed in float32. The first input of W3 is a condition. */
-#define ROWS_FLOATS        HKI_REALS
-#define ROWS_NUMBERS       HKI_NUMBERS
-#define ROWS_INTEGERS      HKI_INTEGERS
-#define ROWS_BITS          HKI_BITS
-#define ROWS_ALL_DTYPES    HKI_ALL_DTYPES
-#define DTYPES_U1(dtypes)  ROWS_##dtypes
-#define DTYPES_U1S(dtypes) ROWS_##dtypes
-#define DTYPES_U1R(dtypes) ROWS_##dtypes
-#define DTYPES_C1(dtypes)  ROWS_##dtypes
-#define DTYPES_U2(dtypes)  ROWS_##dtypes
-#define DTYPES_C2(dtypes)  ROWS_##dtypes
+#define WITH_HALVES(set)   ((set)&HKI_FLOATS ? (set) | HKI_HALVES : (set))
+#define DTYPES_U1(dtypes)  WITH_HALVES(HKI_##dtypes)
+#define DTYPES_U1S(dtypes) WITH_HALVES(HKI_##dtypes)
+#define DTYPES_U1R(dtypes) WITH_HALVES(HKI_##dtypes)
+#define DTYPES_C1(dtypes)  WITH_HALVES(HKI_##dtypes)
+#define DTYPES_U2(dtypes)  WITH_HALVES(HKI_##dtypes)
+#define DTYPES_C2(dtypes)  WITH_HALVES(HKI_##dtypes)
 #define DTYPES_W3(dtypes)  1u << HK_BOOL
 
 /* Of gradients by what is kept, and their samples also by the kind of the row. */

@@ -14,9 +14,8 @@ static bool infer_constant(hki_call *call, const hk_dims *shape, double value, h
     int64_t stored;
     call->out_shape[0] = *shape;
     call->out_dtype[0] = dtype;
-    if (hk_dtype_bytes(dtype) == 0)
-        return hki_call_refuse(call, HK_INVALID_ARGUMENT, "dtype %d is none of hk_dtype",
-                               (int)dtype);
+    if (!hki_call_check_dtype(call, dtype))
+        return false;
     if (!hki_dtype_is_real(dtype) && dtype != HK_BOOL &&
         !(value == trunc(value) && hki_dtype_store(dtype, &stored, value)))
         return hki_call_refuse(call, HK_INVALID_ARGUMENT, "%s does not have the value %g",

@@ -1,5 +1,5 @@
 /* take_along_axis, index_select and scatter_add: elements found by whole numbers along one axis. */
-#include "array/index_element.h"
+#include "array/integer_element.h"
 #include "base/half.h"
 #include "op/kernels/elementwise/elementwise.h"
 #include "op/operators/copy.h"

@@ -7,12 +7,6 @@
 
 #include <inttypes.h>
 
-#define GIVEN(op, ...)                                                                             \
-    .options = &(const hki_##op##_options)                                                         \
-    {                                                                                              \
-        __VA_ARGS__                                                                                \
-    }
-
 static bool infer_axis(hki_call *call, int64_t axis, int64_t factor)
 {
     const hki_shape_view *x = call->inputs[0];
@@ -96,11 +90,11 @@ static void roll_reference(const hki_call *call, const double *const *in, double
 }
 
 static const hki_sample roll_samples[] = {
-    {.inputs = {HKI_SHAPE(5)}, GIVEN(roll, 2, 0)},
-    {.inputs = {HKI_SHAPE(4, 3)}, GIVEN(roll, -7, -1)},
-    {.inputs = {HKI_SHAPE(4, 0)}, GIVEN(roll, 1, 1)},
-    {.inputs = {HKI_SHAPE(4, 3)}, GIVEN(roll, 0, 0)},
-    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(2, 3, 4)}, GIVEN(roll, 5, 1)},
+    {.inputs = {HKI_SHAPE(5)}, HKI_GIVEN(roll, 2, 0)},
+    {.inputs = {HKI_SHAPE(4, 3)}, HKI_GIVEN(roll, -7, -1)},
+    {.inputs = {HKI_SHAPE(4, 0)}, HKI_GIVEN(roll, 1, 1)},
+    {.inputs = {HKI_SHAPE(4, 3)}, HKI_GIVEN(roll, 0, 0)},
+    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(2, 3, 4)}, HKI_GIVEN(roll, 5, 1)},
 };
 OPERATOR(roll, "x shifted along an axis: what falls off the end comes in at the front.");
 
@@ -176,11 +170,11 @@ static void tile_reference(const hki_call *call, const double *const *in, double
 
 #define REPEAT_SAMPLES(op)                                                                         \
     static const hki_sample op##_samples[] = {                                                     \
-        {.inputs = {HKI_SHAPE(5)}, GIVEN(op, 2, 0)},                                               \
-        {.inputs = {HKI_SHAPE(4, 3)}, GIVEN(op, 3, -1)},                                           \
-        {.inputs = {HKI_SHAPE(4, 3)}, GIVEN(op, 0, 0)},                                            \
-        {.inputs = {HKI_SHAPE(4, 0)}, GIVEN(op, 2, 1)},                                            \
-        {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(2, 3, 4)}, GIVEN(op, 2, 1)},             \
+        {.inputs = {HKI_SHAPE(5)}, HKI_GIVEN(op, 2, 0)},                                           \
+        {.inputs = {HKI_SHAPE(4, 3)}, HKI_GIVEN(op, 3, -1)},                                       \
+        {.inputs = {HKI_SHAPE(4, 3)}, HKI_GIVEN(op, 0, 0)},                                        \
+        {.inputs = {HKI_SHAPE(4, 0)}, HKI_GIVEN(op, 2, 1)},                                        \
+        {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(2, 3, 4)}, HKI_GIVEN(op, 2, 1)},         \
     }
 REPEAT_SAMPLES(repeat);
 REPEAT_SAMPLES(tile);
@@ -279,13 +273,13 @@ static void pad_reference(const hki_call *call, const double *const *in, double 
 }
 
 static const hki_sample pad_samples[] = {
-    {.inputs = {HKI_SHAPE(5)}, GIVEN(pad, 0, {2, 3}, HK_PAD_CONSTANT, 1)},
-    {.inputs = {HKI_SHAPE(0)}, GIVEN(pad, 0, {2, 0}, HK_PAD_CONSTANT, 1)},
-    {.inputs = {HKI_SHAPE(4, 3)}, GIVEN(pad, -1, {2, 5}, HK_PAD_EDGE, 0)},
-    {.inputs = {HKI_SHAPE(4, 3)}, GIVEN(pad, 0, {3, 2}, HK_PAD_REFLECT, 0)},
-    {.inputs = {HKI_SHAPE(4, 3)}, GIVEN(pad, 0, {4, 1}, HK_PAD_WRAP, 0)},
+    {.inputs = {HKI_SHAPE(5)}, HKI_GIVEN(pad, 0, {2, 3}, HK_PAD_CONSTANT, 1)},
+    {.inputs = {HKI_SHAPE(0)}, HKI_GIVEN(pad, 0, {2, 0}, HK_PAD_CONSTANT, 1)},
+    {.inputs = {HKI_SHAPE(4, 3)}, HKI_GIVEN(pad, -1, {2, 5}, HK_PAD_EDGE, 0)},
+    {.inputs = {HKI_SHAPE(4, 3)}, HKI_GIVEN(pad, 0, {3, 2}, HK_PAD_REFLECT, 0)},
+    {.inputs = {HKI_SHAPE(4, 3)}, HKI_GIVEN(pad, 0, {4, 1}, HK_PAD_WRAP, 0)},
     {.kind = HKI_SAMPLE_STRIDED,
      .inputs = {HKI_SHAPE(2, 3, 4)},
-     GIVEN(pad, 1, {2, 2}, HK_PAD_REFLECT, 0)},
+     HKI_GIVEN(pad, 1, {2, 2}, HK_PAD_REFLECT, 0)},
 };
 OPERATOR(pad, "x with entries added at both ends of an axis.");

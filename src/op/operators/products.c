@@ -7,12 +7,6 @@
 
 #include <inttypes.h>
 
-#define GIVEN(op, ...)                                                                             \
-    .options = &(const hki_##op##_options)                                                         \
-    {                                                                                              \
-        __VA_ARGS__                                                                                \
-    }
-
 static bool check_promotion(hki_call *call)
 {
     const hk_dtype x = call->inputs[0]->dtype, y = call->inputs[1]->dtype;
@@ -215,14 +209,14 @@ static void tensordot_reference(const hki_call *call, const double *const *in, d
 }
 
 static const hki_sample tensordot_samples[] = {
-    {.inputs = {HKI_SHAPE(3, 4), HKI_SHAPE(4, 2)}, GIVEN(tensordot, 1)},
-    {.inputs = {HKI_SHAPE(2, 3, 4), HKI_SHAPE(3, 4, 5)}, GIVEN(tensordot, 2)},
-    {.inputs = {HKI_SHAPE(3), HKI_SHAPE(2)}, GIVEN(tensordot, 0)},
-    {.inputs = {HKI_SHAPE(3, 2), HKI_SHAPE(3, 2)}, GIVEN(tensordot, 2)},
-    {.inputs = {HKI_SHAPE(2, 0), HKI_SHAPE(0, 3)}, GIVEN(tensordot, 1)},
+    {.inputs = {HKI_SHAPE(3, 4), HKI_SHAPE(4, 2)}, HKI_GIVEN(tensordot, 1)},
+    {.inputs = {HKI_SHAPE(2, 3, 4), HKI_SHAPE(3, 4, 5)}, HKI_GIVEN(tensordot, 2)},
+    {.inputs = {HKI_SHAPE(3), HKI_SHAPE(2)}, HKI_GIVEN(tensordot, 0)},
+    {.inputs = {HKI_SHAPE(3, 2), HKI_SHAPE(3, 2)}, HKI_GIVEN(tensordot, 2)},
+    {.inputs = {HKI_SHAPE(2, 0), HKI_SHAPE(0, 3)}, HKI_GIVEN(tensordot, 1)},
     {.kind = HKI_SAMPLE_STRIDED,
      .inputs = {HKI_SHAPE(2, 3, 4), HKI_SHAPE(4, 3)},
-     GIVEN(tensordot, 1)},
+     HKI_GIVEN(tensordot, 1)},
 };
 const hk_op hki_op_tensordot = {
     HKI_OP_NAMED(tensordot),
@@ -278,11 +272,11 @@ static void matrix_trace_reference(const hki_call *call, const double *const *in
 }
 
 static const hki_sample matrix_trace_samples[] = {
-    {.inputs = {HKI_SHAPE(4, 4)}, GIVEN(matrix_trace, 0)},
-    {.inputs = {HKI_SHAPE(2, 3, 5)}, GIVEN(matrix_trace, 1)},
-    {.inputs = {HKI_SHAPE(5, 3)}, GIVEN(matrix_trace, -2)},
-    {.inputs = {HKI_SHAPE(2, 0, 3)}, GIVEN(matrix_trace, 0)},
-    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(2, 4, 3)}, GIVEN(matrix_trace, 0)},
+    {.inputs = {HKI_SHAPE(4, 4)}, HKI_GIVEN(matrix_trace, 0)},
+    {.inputs = {HKI_SHAPE(2, 3, 5)}, HKI_GIVEN(matrix_trace, 1)},
+    {.inputs = {HKI_SHAPE(5, 3)}, HKI_GIVEN(matrix_trace, -2)},
+    {.inputs = {HKI_SHAPE(2, 0, 3)}, HKI_GIVEN(matrix_trace, 0)},
+    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(2, 4, 3)}, HKI_GIVEN(matrix_trace, 0)},
 };
 const hk_op hki_op_matrix_trace = {
     HKI_OP_NAMED(matrix_trace),
@@ -340,12 +334,12 @@ static void diff_reference(const hki_call *call, const double *const *in, double
 }
 
 static const hki_sample diff_samples[] = {
-    {.inputs = {HKI_SHAPE(7)}, GIVEN(diff, 0)},
-    {.inputs = {HKI_SHAPE(4, 3)}, GIVEN(diff, -1)},
-    {.inputs = {HKI_SHAPE(2, 4, 3)}, GIVEN(diff, 1)},
-    {.inputs = {HKI_SHAPE(3, 1)}, GIVEN(diff, 1)},
-    {.inputs = {HKI_SHAPE(3, 0)}, GIVEN(diff, 1)},
-    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(5, 4)}, GIVEN(diff, 0)},
+    {.inputs = {HKI_SHAPE(7)}, HKI_GIVEN(diff, 0)},
+    {.inputs = {HKI_SHAPE(4, 3)}, HKI_GIVEN(diff, -1)},
+    {.inputs = {HKI_SHAPE(2, 4, 3)}, HKI_GIVEN(diff, 1)},
+    {.inputs = {HKI_SHAPE(3, 1)}, HKI_GIVEN(diff, 1)},
+    {.inputs = {HKI_SHAPE(3, 0)}, HKI_GIVEN(diff, 1)},
+    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(5, 4)}, HKI_GIVEN(diff, 0)},
 };
 const hk_op hki_op_diff = {
     HKI_OP_NAMED(diff),

@@ -1,6 +1,6 @@
 /* Cross entropy of softmax(logits) against class labels, one loss for each row, and its gradient: both in
  * one pass that neither overflows nor cancels. */
-#include "array/index_element.h"
+#include "array/integer_element.h"
 #include "op/kernels/elementwise/scalar_math.h"
 #include "op/kernels/reduce/row_sums.h"
 #include "op/op.h"

@@ -4,12 +4,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define GIVEN(op, ...)                                                                             \
-    .options = &(const hki_##op##_options)                                                         \
-    {                                                                                              \
-        __VA_ARGS__                                                                                \
-    }
-
 /* ---- slice_step, flip ---------------------------------------------------------------------------------- */
 
 #define SLICE_STEP_ARGUMENTS(F, op)                                                                \
@@ -52,12 +46,12 @@ static bool layout_slice_step(hki_call *call, const hki_shape_view *x, hki_layou
 }
 
 static const hki_sample slice_step_samples[] = {
-    {.inputs = {HKI_SHAPE(7)}, GIVEN(slice_step, 0, 1, 7, 2)},
-    {.inputs = {HKI_SHAPE(7)}, GIVEN(slice_step, 0, -1, -8, -3)},
-    {.inputs = {HKI_SHAPE(4, 6)}, GIVEN(slice_step, -1, 5, 0, -2)},
-    {.inputs = {HKI_SHAPE(3, 0)}, GIVEN(slice_step, 1, 0, -1, -1)},
-    {.inputs = {HKI_SHAPE(4, 3)}, GIVEN(slice_step, 0, 2, 2, 1)},
-    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(5, 7)}, GIVEN(slice_step, 0, 4, -6, -2)},
+    {.inputs = {HKI_SHAPE(7)}, HKI_GIVEN(slice_step, 0, 1, 7, 2)},
+    {.inputs = {HKI_SHAPE(7)}, HKI_GIVEN(slice_step, 0, -1, -8, -3)},
+    {.inputs = {HKI_SHAPE(4, 6)}, HKI_GIVEN(slice_step, -1, 5, 0, -2)},
+    {.inputs = {HKI_SHAPE(3, 0)}, HKI_GIVEN(slice_step, 1, 0, -1, -1)},
+    {.inputs = {HKI_SHAPE(4, 3)}, HKI_GIVEN(slice_step, 0, 2, 2, 1)},
+    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(5, 7)}, HKI_GIVEN(slice_step, 0, 4, -6, -2)},
 };
 HKI_VIEW_OP(slice_step, "x[begin:end:step] along one axis: a view. Unlike Python, an index out of "
                         "range is refused.");
@@ -77,10 +71,10 @@ static bool layout_flip(hki_call *call, const hki_shape_view *x, hki_layout *out
 }
 
 static const hki_sample flip_samples[] = {
-    {.inputs = {HKI_SHAPE(5)}, GIVEN(flip, 0)},
-    {.inputs = {HKI_SHAPE(4, 3)}, GIVEN(flip, -2)},
-    {.inputs = {HKI_SHAPE(0, 3)}, GIVEN(flip, 1)},
-    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(2, 3, 4)}, GIVEN(flip, -1)},
+    {.inputs = {HKI_SHAPE(5)}, HKI_GIVEN(flip, 0)},
+    {.inputs = {HKI_SHAPE(4, 3)}, HKI_GIVEN(flip, -2)},
+    {.inputs = {HKI_SHAPE(0, 3)}, HKI_GIVEN(flip, 1)},
+    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(2, 3, 4)}, HKI_GIVEN(flip, -1)},
 };
 HKI_VIEW_OP(flip, "x with the order of its elements along an axis reversed: a view.");
 
@@ -103,10 +97,10 @@ static bool layout_expand_dims(hki_call *call, const hki_shape_view *x, hki_layo
 }
 
 static const hki_sample expand_dims_samples[] = {
-    {.inputs = {HKI_SHAPE_0D}, GIVEN(expand_dims, 0)},
-    {.inputs = {HKI_SHAPE(4, 3)}, GIVEN(expand_dims, -1)},
-    {.inputs = {HKI_SHAPE(0, 3)}, GIVEN(expand_dims, 1)},
-    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(4, 3)}, GIVEN(expand_dims, 1)},
+    {.inputs = {HKI_SHAPE_0D}, HKI_GIVEN(expand_dims, 0)},
+    {.inputs = {HKI_SHAPE(4, 3)}, HKI_GIVEN(expand_dims, -1)},
+    {.inputs = {HKI_SHAPE(0, 3)}, HKI_GIVEN(expand_dims, 1)},
+    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(4, 3)}, HKI_GIVEN(expand_dims, 1)},
 };
 HKI_VIEW_OP(expand_dims, "x with an axis of size 1 added: a view.");
 
@@ -127,10 +121,10 @@ static bool layout_squeeze(hki_call *call, const hki_shape_view *x, hki_layout *
 }
 
 static const hki_sample squeeze_samples[] = {
-    {.inputs = {HKI_SHAPE(1)}, GIVEN(squeeze, 0)},
-    {.inputs = {HKI_SHAPE(4, 1, 3)}, GIVEN(squeeze, -2)},
-    {.inputs = {HKI_SHAPE(0, 1)}, GIVEN(squeeze, 1)},
-    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(1, 4, 3)}, GIVEN(squeeze, 0)},
+    {.inputs = {HKI_SHAPE(1)}, HKI_GIVEN(squeeze, 0)},
+    {.inputs = {HKI_SHAPE(4, 1, 3)}, HKI_GIVEN(squeeze, -2)},
+    {.inputs = {HKI_SHAPE(0, 1)}, HKI_GIVEN(squeeze, 1)},
+    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(1, 4, 3)}, HKI_GIVEN(squeeze, 0)},
 };
 HKI_VIEW_OP(squeeze, "x without an axis of size 1: a view.");
 
@@ -174,16 +168,16 @@ static bool layout_moveaxis(hki_call *call, const hki_shape_view *x, hki_layout 
 }
 
 static const hki_sample swapaxes_samples[] = {
-    {.inputs = {HKI_SHAPE(4, 3)}, GIVEN(swapaxes, 0, 1)},
-    {.inputs = {HKI_SHAPE(2, 0, 3)}, GIVEN(swapaxes, -1, 1)},
-    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(2, 3, 4)}, GIVEN(swapaxes, 0, -1)},
+    {.inputs = {HKI_SHAPE(4, 3)}, HKI_GIVEN(swapaxes, 0, 1)},
+    {.inputs = {HKI_SHAPE(2, 0, 3)}, HKI_GIVEN(swapaxes, -1, 1)},
+    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(2, 3, 4)}, HKI_GIVEN(swapaxes, 0, -1)},
 };
 HKI_VIEW_OP(swapaxes, "x with two axes exchanged: a view.");
 
 static const hki_sample moveaxis_samples[] = {
-    {.inputs = {HKI_SHAPE(2, 3, 4)}, GIVEN(moveaxis, 0, -1)},
-    {.inputs = {HKI_SHAPE(2, 0, 3)}, GIVEN(moveaxis, 2, 0)},
-    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(2, 3, 4)}, GIVEN(moveaxis, 1, 2)},
+    {.inputs = {HKI_SHAPE(2, 3, 4)}, HKI_GIVEN(moveaxis, 0, -1)},
+    {.inputs = {HKI_SHAPE(2, 0, 3)}, HKI_GIVEN(moveaxis, 2, 0)},
+    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(2, 3, 4)}, HKI_GIVEN(moveaxis, 1, 2)},
 };
 HKI_VIEW_OP(moveaxis, "x with an axis moved to another place, the others in order: a view.");
 
@@ -215,11 +209,11 @@ static bool layout_permute_dims(hki_call *call, const hki_shape_view *x, hki_lay
 }
 
 static const hki_sample permute_dims_samples[] = {
-    {.inputs = {HKI_SHAPE_0D}, GIVEN(permute_dims, HKI_SHAPE_0D)},
-    {.inputs = {HKI_SHAPE(2, 3, 4)}, GIVEN(permute_dims, HKI_SHAPE(1, -1, 0))},
+    {.inputs = {HKI_SHAPE_0D}, HKI_GIVEN(permute_dims, HKI_SHAPE_0D)},
+    {.inputs = {HKI_SHAPE(2, 3, 4)}, HKI_GIVEN(permute_dims, HKI_SHAPE(1, -1, 0))},
     {.kind = HKI_SAMPLE_STRIDED,
      .inputs = {HKI_SHAPE(2, 0, 4)},
-     GIVEN(permute_dims, HKI_SHAPE(2, 0, 1))},
+     HKI_GIVEN(permute_dims, HKI_SHAPE(2, 0, 1))},
 };
 HKI_VIEW_OP(permute_dims, "x with its axes in another order: a view.");
 
@@ -251,12 +245,12 @@ static bool layout_diagonal(hki_call *call, const hki_shape_view *x, hki_layout 
 }
 
 static const hki_sample diagonal_samples[] = {
-    {.inputs = {HKI_SHAPE(4, 6)}, GIVEN(diagonal, 0)},
-    {.inputs = {HKI_SHAPE(4, 6)}, GIVEN(diagonal, 3)},
-    {.inputs = {HKI_SHAPE(4, 3)}, GIVEN(diagonal, -2)},
-    {.inputs = {HKI_SHAPE(4, 3)}, GIVEN(diagonal, 3)},
-    {.inputs = {HKI_SHAPE(2, 0, 3)}, GIVEN(diagonal, 0)},
-    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(2, 4, 3)}, GIVEN(diagonal, -1)},
+    {.inputs = {HKI_SHAPE(4, 6)}, HKI_GIVEN(diagonal, 0)},
+    {.inputs = {HKI_SHAPE(4, 6)}, HKI_GIVEN(diagonal, 3)},
+    {.inputs = {HKI_SHAPE(4, 3)}, HKI_GIVEN(diagonal, -2)},
+    {.inputs = {HKI_SHAPE(4, 3)}, HKI_GIVEN(diagonal, 3)},
+    {.inputs = {HKI_SHAPE(2, 0, 3)}, HKI_GIVEN(diagonal, 0)},
+    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(2, 4, 3)}, HKI_GIVEN(diagonal, -1)},
 };
 HKI_VIEW_OP(diagonal, "The diagonals of the last two axes, as a last axis: a view.");
 
@@ -292,11 +286,11 @@ static bool layout_sliding_window(hki_call *call, const hki_shape_view *x, hki_l
 }
 
 static const hki_sample sliding_window_samples[] = {
-    {.inputs = {HKI_SHAPE(7)}, GIVEN(sliding_window, 0, 3, 1)},
-    {.inputs = {HKI_SHAPE(8)}, GIVEN(sliding_window, 0, 5, 2)},
-    {.inputs = {HKI_SHAPE(4, 6)}, GIVEN(sliding_window, 0, 2, 2)},
-    {.inputs = {HKI_SHAPE(0, 6)}, GIVEN(sliding_window, 1, 2, 1)},
-    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(5, 4)}, GIVEN(sliding_window, -2, 3, 1)},
+    {.inputs = {HKI_SHAPE(7)}, HKI_GIVEN(sliding_window, 0, 3, 1)},
+    {.inputs = {HKI_SHAPE(8)}, HKI_GIVEN(sliding_window, 0, 5, 2)},
+    {.inputs = {HKI_SHAPE(4, 6)}, HKI_GIVEN(sliding_window, 0, 2, 2)},
+    {.inputs = {HKI_SHAPE(0, 6)}, HKI_GIVEN(sliding_window, 1, 2, 1)},
+    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(5, 4)}, HKI_GIVEN(sliding_window, -2, 3, 1)},
 };
 HKI_VIEW_OP(
     sliding_window,

@@ -1,5 +1,6 @@
 #include "op/kernels/convert/convert.h"
 
+#include "base/dtype.h"
 #include "base/half.h"
 #include "base/integer_dtypes.h"
 
@@ -36,7 +37,7 @@ LOAD(f64_f64, double, double, SELF)
 LOAD(f32_f64, float, double, SELF)
 LOAD(f16_f64, uint16_t, double, hki_f16_to_float)
 LOAD(bf16_f64, uint16_t, double, hki_bf16_to_float)
-LOAD(bool_bool, uint8_t, uint8_t, SELF)
+LOAD(byte, uint8_t, uint8_t, SELF)
 LOAD(bool_i32, uint8_t, int32_t, SELF)
 #define LOAD_INTEGER(dtype, name, T, least, most) LOAD(name##_i64, T, int64_t, SELF)
 HKI_EACH_INTEGER(LOAD_INTEGER)
@@ -62,7 +63,6 @@ hki_load_fn hki_load_of(hk_dtype from, hk_dtype wide)
         [HK_U16] = load_u16_i32, [HK_I32] = load_i32_i32, [HK_BOOL] = load_bool_i32,
     };
 #define ENTRY(dtype, name, T, least, most) [dtype] = load_##name##_i64,
-    /* Of uint64, too: what is not negative has the same bits. */
     static const hki_load_fn to_i64[HK_DTYPE_COUNT] = {HKI_EACH_INTEGER(ENTRY)};
     switch (wide) {
     case HK_F32:
@@ -71,11 +71,12 @@ hki_load_fn hki_load_of(hk_dtype from, hk_dtype wide)
         return to_f64[from];
     case HK_I32:
         return to_i32[from];
-    case HK_BOOL:
-    case HK_U8:
-        return load_bool_bool;
+    case HK_I64:
+        return from == HK_U64 ? NULL : to_i64[from];
+    case HK_U64: /* what is not negative has the same bits */
+        return hki_dtype_is_unsigned(from) ? to_i64[from] : NULL;
     default:
-        return to_i64[from];
+        return from == wide ? load_byte : NULL;
     }
 }
 
@@ -100,7 +101,7 @@ STORE(store_f32, float, float, SELF)
 STORE(store_f64, double, double, SELF)
 STORE(store_f16, float, uint16_t, hki_f16_from_float)
 STORE(store_bf16, float, uint16_t, hki_bf16_from_float)
-STORE(store_bool, uint8_t, uint8_t, SELF)
+STORE(store_byte, uint8_t, uint8_t, SELF)
 STORE(store_i8, int32_t, int8_t, SELF)
 STORE(store_i16, int32_t, int16_t, SELF)
 STORE(store_i32, int32_t, int32_t, SELF)
@@ -113,8 +114,8 @@ hki_store_fn hki_store_of(hk_dtype to)
 {
     static const hki_store_fn stores[HK_DTYPE_COUNT] = {
         [HK_F32] = store_f32,   [HK_F64] = store_f64, [HK_F16] = store_f16, [HK_BF16] = store_bf16,
-        [HK_BOOL] = store_bool, [HK_I8] = store_i8,   [HK_I16] = store_i16, [HK_I32] = store_i32,
-        [HK_I64] = store_i64,   [HK_U8] = store_bool, [HK_U16] = store_u16, [HK_U32] = store_u32,
+        [HK_BOOL] = store_byte, [HK_I8] = store_i8,   [HK_I16] = store_i16, [HK_I32] = store_i32,
+        [HK_I64] = store_i64,   [HK_U8] = store_byte, [HK_U16] = store_u16, [HK_U32] = store_u32,
         [HK_U64] = store_u64,
     };
     return stores[to];
@@ -220,13 +221,6 @@ STORE(cast_u64_f64, uint64_t, double, SELF)
 STORE(cast_u64_f16, uint64_t, uint16_t, U64_TO_F16)
 STORE(cast_u64_bf16, uint64_t, uint16_t, U64_TO_BF16)
 STORE(cast_u64_bool, uint64_t, uint8_t, TRUTH)
-
-hki_load_fn hki_widening_of(hk_dtype from, hk_dtype to)
-{
-    return to == HK_BOOL || to == HK_U8 || to == HK_U64 || from == HK_U64 || hki_wide_of(to) != to
-               ? NULL
-               : hki_load_of(from, to);
-}
 
 hki_store_fn hki_cast_of(hk_dtype wide, hk_dtype to)
 {

@@ -20,7 +20,7 @@ static inline hk_dtype hki_wide_of(hk_dtype dtype)
 
 /* Loads n elements, which lie `step` bytes apart (0: one for all), into dense ones of a wide type. */
 typedef void (*hki_load_fn)(int64_t n, const char *from, int64_t step, void *to);
-/* Into hki_wide_of(from) or a wider one of its kind; of small integers and bool also into float32. NULL: none. */
+/* Into hki_wide_of(from), or a wide type that has all values of `from`; NULL: there is none. */
 hki_load_fn hki_load_of(hk_dtype from, hk_dtype wide);
 
 /* Stores n dense elements of a wide type `step` bytes apart. Returns -1, or the first element that it refuses. */
@@ -35,7 +35,5 @@ static inline hk_dtype hki_cast_wide_of(hk_dtype dtype)
     return dtype == HK_U8 || dtype == HK_BOOL ? HK_I32 : hki_wide_of(dtype);
 }
 hki_store_fn hki_cast_of(hk_dtype wide, hk_dtype to);
-/* The whole cast in one go, where `to` has all values of `from`; NULL: there is none. */
-hki_load_fn hki_widening_of(hk_dtype from, hk_dtype to);
 
 #endif
