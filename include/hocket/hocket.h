@@ -11,6 +11,7 @@
 #include <hocket/device.h>
 #include <hocket/graph.h>
 #include <hocket/io.h>
+#include <hocket/nn.h>
 #include <hocket/operator.h>
 #include <hocket/ops.h>
 #include <hocket/optim.h>

@@ -13,6 +13,7 @@
 
 void (*hki_array_autograd_drop)(void *autograd);
 void (*hki_array_capture_refuse)(hk_code code, const char *operation, const char *why);
+void (*hki_array_where)(char *text, size_t bytes);
 
 /* ---- the array for when memory is short --------------------------------------------------------- */
 

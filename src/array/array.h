@@ -148,6 +148,9 @@ static inline void hki_array_uncapturable(const char *operation, const char *why
         hki_array_capture_refuse(HK_OK, operation, why);
 }
 
+/* Set once by the nn room: what messages of refused calls say behind them, such as the layer that this thread is in. */
+extern void (*hki_array_where)(char *text, size_t bytes);
+
 /* All makers below return an array that the innermost scope (else the caller) owns, never NULL: when
  * host memory is short, a static failed array, for which counting is harmless. */
 

@@ -70,6 +70,9 @@ static void refusal_init(refusal *self, const char *operation, hk_array *const *
             self->device = inputs[i]->storage->device;
     if (hki_format_va(self->message, sizeof self->message, format, args) < 0)
         self->message[0] = '\0';
+    const size_t length = strlen(self->message);
+    if (hki_array_where)
+        hki_array_where(self->message + length, sizeof self->message - length);
     if (hki_array_capture_refuse)
         hki_array_capture_refuse(code, operation, self->message);
 }

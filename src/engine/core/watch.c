@@ -22,7 +22,8 @@ void hki_watch_begin(hki_watch *watch, hki_var *var, uint64_t begin, uint64_t en
                      uint64_t sequence)
 {
     hki_runtime *runtime = var->runtime;
-    if (!hki_runtime_is_here(runtime))
+    if (!runtime ||
+        !hki_runtime_is_here(runtime)) /* of a failed array for which there was no memory */
         return;
     hki_biased_acquire(&runtime->issue_lock);
     runtime->counts_writes = true;

@@ -1,0 +1,189 @@
+/* Modules: layers with their parameters, in a tree with names.
+ *
+ * A module is a forward function, its options, the arrays it keeps, and its children. Parameters are made at the first call,
+ * when shapes are known, on the device of the input and of its dtype (float32 where that is no float), and drawn from the
+ * stream of the calling thread. They have gradients attached. So a step is
+ *
+ *     HK_RECORD … hk_forward(net, x) … hk_backward(loss), hk_optimizer_step(optimizer)
+ *
+ * Modules are counted and never NULL: what cannot be made is a failed module, whose calls give failed arrays by its record. A
+ * call that is refused inside a layer says in its message which one: "(in encoder.0, linear)". Externally synchronised, each tree
+ * by itself; replicas may be used by several threads. Nothing here waits.
+ *
+ * In captured steps (hocket/graph.h) the first call is to be made before the capture, and dropout draws numbers, which a
+ * capture refuses. */
+#ifndef HOCKET_NN_H
+#define HOCKET_NN_H
+
+#include <hocket/array.h>
+
+HK_BEGIN_DECLS
+
+typedef struct hk_module hk_module;
+
+/* What a module computes from its inputs. Results belong to the scope, as those of operators do. */
+typedef hk_array *(*hk_forward_fn)(hk_module *self, hk_array *const *inputs, int count);
+
+/* ---- initial values ---------------------------------------------------------------------------------- */
+
+/* in: sizes of all axes but the first, multiplied; out: those of all but the second. */
+typedef enum hk_init_kind {
+    HK_INIT_DEFAULT,        /* what the layer says */
+    HK_INIT_CONSTANT,       /* value */
+    HK_INIT_UNIFORM,        /* in [-value, value) */
+    HK_INIT_NORMAL,         /* mean 0, standard deviation value */
+    HK_INIT_FAN_IN,         /* uniform in +-1 / sqrt(in): what layers do by themselves */
+    HK_INIT_XAVIER_UNIFORM, /* uniform in +-gain sqrt(6 / (in + out)) (Glorot, Bengio 2010) */
+    HK_INIT_XAVIER_NORMAL,  /* standard deviation gain sqrt(2 / (in + out)) */
+    HK_INIT_HE_UNIFORM,     /* uniform in +-gain sqrt(6 / in) (He et al. 2015) */
+    HK_INIT_HE_NORMAL       /* standard deviation gain sqrt(2 / in) */
+} hk_init_kind;
+
+typedef struct hk_init {
+    hk_init_kind kind;
+    double value; /* where the kind says so; finite */
+    double gain;  /* 0: 1 */
+} hk_init;
+
+/* A new array, float32 or float64, drawn from this thread's stream. What cannot be drawn is failed. */
+HK_API hk_array *hk_init_draw(const hk_init *init, hk_dims shape, hk_dtype dtype, hk_device device);
+
+/* ---- layers ---------------------------------------------------------------------------------------------- */
+
+/* One after another. The children are taken; they are named "0", "1", … A failed one fails the whole. */
+HK_API hk_module *hk_sequential_of(hk_module *const *children, int count);
+#ifndef __cplusplus
+#define hk_sequential(...)                                                                         \
+    hk_sequential_of((hk_module *const[]){__VA_ARGS__},                                            \
+                     (int)(sizeof((hk_module *const[]){__VA_ARGS__}) / sizeof(hk_module *)))
+#endif
+
+/* x + body(x), or shortcut(x) + body(x): He et al. 2016. Both taken; shortcut may be NULL. */
+HK_API hk_module *hk_residual_layer(hk_module *body, hk_module *shortcut);
+
+/* An operator of docs/OPERATORS.md without parameters: "relu", "softmax" … The inputs of the call are its inputs.
+ * option_bytes bytes at options (its hk_<name>_options) are copied; NULL and 0: the defaults. */
+HK_API hk_module *hk_operator_layer(const char *name, const void *options, size_t option_bytes);
+
+typedef struct hk_linear_layer_options {
+    bool no_bias;
+    hk_init init; /* of weight; bias is uniform in +-1 / sqrt(in) */
+} hk_linear_layer_options;
+/* hk_linear: (…, in) to (…, features). weight (features, in), bias (features). options may be NULL. */
+HK_API hk_module *hk_linear_layer(int64_t features, const hk_linear_layer_options *options);
+
+typedef struct hk_conv2d_layer_options {
+    int64_t stride[2], padding[2], dilation[2]; /* as in hk_conv2d_options */
+    bool no_bias;
+    hk_init init;
+} hk_conv2d_layer_options;
+/* hk_conv2d with square windows: (n, in, h, w) to (n, channels, h', w'). weight (channels, in, size, size), bias
+ * (channels). options may be NULL. */
+HK_API hk_module *hk_conv2d_layer(int64_t channels, int64_t size,
+                                  const hk_conv2d_layer_options *options);
+
+/* Square windows, stride 0: size. */
+HK_API hk_module *hk_max_pool2d_layer(int64_t size, int64_t stride, int64_t padding);
+HK_API hk_module *hk_avg_pool2d_layer(int64_t size, int64_t stride, int64_t padding);
+/* The mean over all axes but the first two, which remain. */
+HK_API hk_module *hk_global_avg_pool_layer(void);
+/* (n, …) to (n, all the rest). */
+HK_API hk_module *hk_flatten_layer(void);
+
+/* hk_batch_norm_train while training; else by the moving averages. gamma (channels), ones, beta, zeros; buffers mean and
+ * variance. eps 0: 1e-5; momentum 0: 0.1. */
+HK_API hk_module *hk_batch_norm_layer(double eps, double momentum);
+/* (x - mean) / sqrt(variance + eps) * gamma + beta over the last axis (Ba et al. 2016); the variance biased; eps 0: 1e-5. gamma
+ * (features), ones, beta, zeros. */
+HK_API hk_module *hk_layer_norm_layer(double eps);
+/* While training each element is 0 with probability p in [0, 1), the others x / (1 - p) (Srivastava et al. 2014); numbers of the
+ * calling thread's stream. Else x. */
+HK_API hk_module *hk_dropout_layer(double p);
+/* Rows of weight (count, features), normal at first, by integer indices (…): (…, features). float32. An index out of range fails
+ * the result. */
+HK_API hk_module *hk_embedding_layer(int64_t count, int64_t features);
+
+/* ---- using a module -------------------------------------------------------------------------------------- */
+
+HK_API hk_array *hk_forward(hk_module *module, hk_array *x);
+HK_API hk_array *hk_forward_all(hk_module *module, hk_array *const *inputs, int count);
+
+/* Modules train until told otherwise: concerns dropout and batch norm, in the whole tree. */
+HK_API void hk_module_set_training(hk_module *module, bool is_training);
+HK_API bool hk_module_is_training(const hk_module *module);
+/* No gradients for the parameters of the tree, of calls to come too; or gradients again. hk_module_parameters leaves them out. */
+HK_API void hk_module_freeze(hk_module *module, bool is_frozen);
+/* How parameters of two axes or more begin, in the whole tree; those that are there are drawn anew. Retains nothing. */
+HK_API void hk_module_initialize(hk_module *module, const hk_init *init);
+
+/* The parameters of the tree that want gradients, in the order in which they were made, children after their parent's own;
+ * borrowed. Writes at most capacity, returns how many there are. None before the first call. */
+HK_API int hk_module_parameters(hk_module *module, hk_array **params, int capacity);
+
+enum { HK_MODULE_PATH_BYTES = 128 };
+typedef struct hk_module_entry {
+    char path[HK_MODULE_PATH_BYTES]; /* "encoder.0.weight" */
+    hk_array *array;                 /* borrowed */
+    bool is_buffer;                  /* never wants a gradient, but is saved: moving averages */
+} hk_module_entry;
+/* All arrays of the tree, to be saved by hk_save; at most capacity are written. Returns how many there are. */
+HK_API int hk_module_entries(hk_module *module, hk_module_entry *entries, int capacity);
+/* The array of that path becomes the values of x, as by hk_assign; where the first call is still to come it is made, and will
+ * move to the device of that call. HK_NOT_FOUND where the path names no module of the tree; HK_INVALID_ARGUMENT for a shape that does not fit.
+ * Borrowed, like all statuses. */
+HK_API const hk_status *hk_module_set(hk_module *module, const char *path, hk_array *x);
+
+/* A tree like this one, with copies of its arrays on `device`. A parameter that is still to be made will be a copy of the
+ * original's, so that replicas begin alike whichever is called first. The caller sums their gradients: hk_all_reduce. */
+HK_API hk_module *hk_module_replicate(hk_module *module, hk_device device);
+
+/* A table: path, kind, shape of the last result, how many parameters; and their sum. Does not wait. Returns 0, or 1 for a module
+ * that failed, whose record is printed. */
+HK_API int hk_module_print(const hk_module *module, FILE *stream);
+/* Borrowed; ok, or why it could not be made. NULL is said too. */
+HK_API const hk_status *hk_module_status(const hk_module *module);
+HK_API hk_module *hk_module_retain(hk_module *module);
+/* NULL is ignored. Parents keep their children. */
+HK_API void hk_module_release(hk_module *module);
+
+/* ---- blocks of one's own --------------------------------------------------------------------------------- */
+
+/* kind: for messages and the table, copied, as option_bytes bytes at options are, which may be NULL. */
+HK_API hk_module *hk_module_create(const char *kind, hk_forward_fn forward, const void *options,
+                                   size_t option_bytes);
+/* The copy of the options, aligned for any type; NULL where there are none. */
+HK_API void *hk_module_options(hk_module *self);
+/* Takes child, and gives it a name of letters, digits, '_' and '-', which no other child has. Returns the child, borrowed: to be
+ * kept while the parent lives. What is wrong fails the parent, and then releases the child. */
+HK_API hk_module *hk_module_add(hk_module *self, const char *name, hk_module *child);
+/* Borrowed; NULL where there is none. */
+HK_API hk_module *hk_module_child(const hk_module *self, const char *name);
+HK_API hk_module *hk_module_child_at(const hk_module *self, int index);
+/* Inside of forward: the parameter of that name, drawn as init says at the first call, on the device of `like` and of its dtype.
+ * Borrowed, or a failed array of the scope: where it is there with another shape, the input does not fit the module. */
+HK_API hk_array *hk_module_parameter(hk_module *self, const char *name, hk_dims shape,
+                                     const hk_init *init, hk_array *like);
+/* The same for an array without a gradient, all `value` at first. */
+HK_API hk_array *hk_module_buffer(hk_module *self, const char *name, hk_dims shape, double value,
+                                  hk_array *like);
+
+/* The same with the source position of the call: see HK_SOURCE. */
+HK_API hk_array *hk_init_draw_at(hk_source at, const hk_init *init, hk_dims shape, hk_dtype dtype,
+                                 hk_device device);
+#define hk_init_draw(...) hk_init_draw_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_forward_at(hk_source at, hk_module *module, hk_array *x);
+#define hk_forward(...) hk_forward_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_forward_all_at(hk_source at, hk_module *module, hk_array *const *inputs,
+                                   int count);
+#define hk_forward_all(...) hk_forward_all_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_module_initialize_at(hk_source at, hk_module *module, const hk_init *init);
+#define hk_module_initialize(...) hk_module_initialize_at(HK_SOURCE, __VA_ARGS__)
+HK_API const hk_status *hk_module_set_at(hk_source at, hk_module *module, const char *path,
+                                         hk_array *x);
+#define hk_module_set(...) hk_module_set_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_module *hk_module_replicate_at(hk_source at, hk_module *module, hk_device device);
+#define hk_module_replicate(...) hk_module_replicate_at(HK_SOURCE, __VA_ARGS__)
+
+HK_END_DECLS
+
+#endif

@@ -1,0 +1,42 @@
+/* Inside of modules. */
+#ifndef HOCKET_NN_MODULE_H
+#define HOCKET_NN_MODULE_H
+
+#include "array/array.h"
+
+#include <hocket/nn.h>
+
+enum { HKI_MODULE_NAME_BYTES = 32 };
+
+/* An array that a module keeps. */
+typedef struct hki_module_value {
+    char name[HKI_MODULE_NAME_BYTES];
+    hk_array *array; /* counted */
+    hk_init init;    /* a parameter's, as it was asked for */
+    bool is_buffer;
+    bool is_claimed; /* a forward function has asked for it; before, hk_module_set has made it */
+} hki_module_value;
+
+struct hk_module {
+    atomic_uint refs;
+    const hk_status *status; /* counted; not ok: it failed */
+    char name[HKI_MODULE_NAME_BYTES], kind[HKI_MODULE_NAME_BYTES];
+    hk_forward_fn forward;
+    void *options; /* own */
+    size_t option_bytes;
+    hk_module *parent; /* that keeps it; NULL: none */
+    hk_module *origin; /* counted; of a replica */
+    hk_module **children;
+    hki_module_value *values;
+    int child_count, value_count;
+    bool is_predicting, is_frozen;
+    hk_init init;  /* kind HK_INIT_DEFAULT: none was asked for */
+    hk_dims shape; /* of the last result; ndim -1: none yet */
+};
+
+/* Says what is wrong with the module, if nothing was before. */
+void hki_module_fail(hk_module *self, hk_code code, const char *format, ...) HK_PRINTF(3, 4);
+/* "encoder.0", with ".name" unless it is NULL; a root's own is "". */
+void hki_module_path(const hk_module *self, const char *name, char *text, size_t bytes);
+
+#endif

@@ -1,0 +1,316 @@
+/* The arrays of modules: made at the first call, listed, set, copied. */
+#include "nn/module.h"
+
+#include "autograd/tape.h"
+#include "base/source.h"
+#include "base/text.h"
+
+#include <hocket/hocket.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- making ------------------------------------------------------------------------------------------- */
+
+static hki_module_value *find(const hk_module *self, const char *name)
+{
+    for (int i = 0; i < self->value_count; i++)
+        if (strcmp(self->values[i].name, name) == 0)
+            return &self->values[i];
+    return NULL;
+}
+
+/* Keeps x (borrowed) as a value; NULL without host memory. */
+static hki_module_value *keep(hk_module *self, const char *name, hk_array *x)
+{
+    hki_module_value *values =
+        realloc(self->values, (size_t)(self->value_count + 1) * sizeof *values);
+    if (!values)
+        return NULL;
+    self->values = values;
+    hki_module_value *value = &values[self->value_count++];
+    *value = (hki_module_value){.array = hk_array_retain(x)};
+    hki_format(value->name, sizeof value->name, "%s", name);
+    return value;
+}
+
+static bool is_float(hk_dtype dtype)
+{
+    return dtype == HK_F32 || dtype == HK_F64;
+}
+
+/* How a value begins, beside its shape. */
+typedef struct beginning {
+    const hk_init *init;
+    bool is_buffer;
+} beginning;
+
+static bool is_there(const hk_array *x, const hki_device *device, hk_dtype dtype)
+{
+    return x->failed || (x->storage->device == device && x->dtype == dtype);
+}
+
+/* New arrays of the scope. */
+static hk_array *copy_to(hk_array *x, hki_device *device, hk_dtype dtype)
+{
+    return (hk_copy)((hk_to_device)((hk_cast)(x, dtype), (hk_device){device}));
+}
+
+static hk_array *draw(const hk_module *self, const hk_dims *shape, const beginning *as,
+                      hki_device *device, hk_dtype dtype)
+{
+    const bool is_asked = self->init.kind != HK_INIT_DEFAULT && shape->ndim > 1 && !as->is_buffer;
+    return (hk_init_draw)(is_asked ? &self->init : as->init, *shape, dtype, (hk_device){device});
+}
+
+/* The value of that name, made where there is none, by the original of a replica; NULL without host memory. */
+static hki_module_value *make(hk_module *self, const char *name, const hk_dims *shape,
+                              const beginning *as, hki_device *device, hk_dtype dtype)
+{
+    hki_module_value *value = find(self, name);
+    if (value)
+        return value;
+    if (!self->origin)
+        return keep(self, name, draw(self, shape, as, device, dtype));
+    const hki_module_value *first = make(self->origin, name, shape, as, device, dtype);
+    return first ? keep(self, name, copy_to(first->array, device, dtype)) : NULL;
+}
+
+/* The same for a forward function. Until one has asked, the value may be on another device. NULL: it failed, too. */
+static hki_module_value *get(hk_module *self, const char *name, const hk_dims *shape,
+                             const beginning *as, hki_device *device, hk_dtype dtype)
+{
+    hki_module_value *value = find(self, name);
+    if (value && value->is_claimed)
+        return value;
+    HK_SCOPE;
+    HK_PAUSE;
+    value = make(self, name, shape, as, device, dtype);
+    if (!value)
+        return NULL;
+    if (!is_there(value->array, device, dtype)) {
+        hk_array *moved = copy_to(value->array, device, dtype);
+        hk_array_release(value->array);
+        value->array = hk_array_retain(moved);
+    }
+    if (value->array->failed) { /* to be tried again at the next call */
+        hk_array_release(value->array);
+        *value = self->values[--self->value_count];
+        return NULL;
+    }
+    value->is_claimed = true;
+    value->is_buffer = as->is_buffer;
+    value->init = *as->init;
+    if (!value->is_buffer && !self->is_frozen)
+        (hk_attach_grad)(value->array, HK_GRAD_WRITE);
+    return value;
+}
+
+static hk_array *claim(hk_module *self, const char *name, const hk_dims *shape, const beginning *as,
+                       hk_array *like)
+{
+    static const char operation[] = "module_parameter";
+    if (!self || !name || !name[0] || strlen(name) >= HKI_MODULE_NAME_BYTES)
+        return hki_array_create_failed(NULL, operation, &like, 1, HK_INVALID_ARGUMENT,
+                                       "module is %p and name \"%s\"; a name has 1 to %d letters",
+                                       (void *)self, name ? name : "", HKI_MODULE_NAME_BYTES - 1);
+    const hk_status *gone = hki_array_gone(like);
+    hk_status_release(gone);
+    if (gone || like->failed) /* whose record it is */
+        return hki_array_create_failed(NULL, operation, &like, 1, HK_INVALID_ARGUMENT,
+                                       "parameter %s is for an input that has failed", name);
+    const hki_module_value *value = get(self, name, shape, as, like->storage->device,
+                                        is_float(like->dtype) ? like->dtype : HK_F32);
+    if (!value)
+        return hki_array_create_failed(like->storage->device, operation, NULL, 0,
+                                       HK_INVALID_ARGUMENT, "parameter %s could not be made", name);
+    const hk_dims *has = &value->array->shape;
+    if (has->ndim == shape->ndim &&
+        memcmp(has->dims, shape->dims, (size_t)has->ndim * sizeof *has->dims) == 0)
+        return value->array;
+    char text[160], wanted[160];
+    hki_dims_describe(has, text, sizeof text);
+    hki_dims_describe(shape, wanted, sizeof wanted);
+    return hki_array_create_failed(like->storage->device, operation, &like, 1, HK_INVALID_ARGUMENT,
+                                   "parameter %s is %s, but for this input must be %s", name, text,
+                                   wanted);
+}
+
+hk_array *hk_module_parameter(hk_module *self, const char *name, hk_dims shape, const hk_init *init,
+                              hk_array *like)
+{
+    static const hk_init defaults = {.kind = HK_INIT_FAN_IN};
+    const bool is_said = init && init->kind != HK_INIT_DEFAULT;
+    return claim(self, name, &shape, &(beginning){.init = is_said ? init : &defaults}, like);
+}
+
+hk_array *hk_module_buffer(hk_module *self, const char *name, hk_dims shape, double value,
+                           hk_array *like)
+{
+    const hk_init init = {.kind = HK_INIT_CONSTANT, .value = value};
+    return claim(self, name, &shape, &(beginning){.init = &init, .is_buffer = true}, like);
+}
+
+/* ---- the whole tree --------------------------------------------------------------------------------------- */
+
+void hk_module_freeze(hk_module *self, bool is_frozen)
+{
+    if (!self || !hk_ok(hk_module_status(self)))
+        return;
+    self->is_frozen = is_frozen;
+    for (int i = 0; i < self->value_count; i++)
+        if (self->values[i].is_claimed && !self->values[i].is_buffer)
+            (hk_attach_grad)(self->values[i].array, is_frozen ? HK_GRAD_NULL : HK_GRAD_WRITE);
+    for (int i = 0; i < self->child_count; i++)
+        hk_module_freeze(self->children[i], is_frozen);
+}
+
+void(hk_module_initialize)(hk_module *self, const hk_init *init)
+{
+    if (!self || !hk_ok(hk_module_status(self)))
+        return;
+    HK_PAUSE;
+    self->init = init ? *init : (hk_init){.kind = HK_INIT_DEFAULT};
+    for (int i = 0; i < self->value_count; i++) {
+        HK_SCOPE;
+        const hki_module_value *value = &self->values[i];
+        hk_array *x = value->array;
+        if (value->is_claimed && !value->is_buffer && x->shape.ndim > 1)
+            (hk_assign)(x, (hk_init_draw)(self->init.kind ? &self->init : &value->init, x->shape,
+                                          x->dtype, (hk_device){x->storage->device}));
+    }
+    for (int i = 0; i < self->child_count; i++)
+        (hk_module_initialize)(self->children[i], init);
+}
+
+static int list_params(const hk_module *self, hk_array **params, int capacity, int count)
+{
+    for (int i = 0; i < self->value_count; i++) {
+        const hki_module_value *value = &self->values[i];
+        if (!value->is_claimed || value->is_buffer || self->is_frozen)
+            continue;
+        if (params && count < capacity)
+            params[count] = value->array;
+        count++;
+    }
+    for (int i = 0; i < self->child_count; i++)
+        count = list_params(self->children[i], params, capacity, count);
+    return count;
+}
+
+int hk_module_parameters(hk_module *self, hk_array **params, int capacity)
+{
+    return self ? list_params(self, params, capacity, 0) : 0;
+}
+
+static int list_entries(const hk_module *self, hk_module_entry *entries, int capacity, int count)
+{
+    for (int i = 0; i < self->value_count; i++, count++) {
+        const hki_module_value *value = &self->values[i];
+        if (!entries || count >= capacity)
+            continue;
+        hki_module_path(self, value->name, entries[count].path, sizeof entries[count].path);
+        entries[count].array = value->array;
+        entries[count].is_buffer = value->is_buffer;
+    }
+    for (int i = 0; i < self->child_count; i++)
+        count = list_entries(self->children[i], entries, capacity, count);
+    return count;
+}
+
+int hk_module_entries(hk_module *self, hk_module_entry *entries, int capacity)
+{
+    return self ? list_entries(self, entries, capacity, 0) : 0;
+}
+
+/* The module that holds the last part of the path, which *name becomes; NULL: there is none. */
+static hk_module *holder(hk_module *self, const char *path, const char **name)
+{
+    for (const char *dot; self && (dot = strchr(path, '.')); path = dot + 1) {
+        char part[HKI_MODULE_NAME_BYTES];
+        if ((size_t)(dot - path) >= sizeof part)
+            return NULL;
+        hki_format(part, sizeof part, "%.*s", (int)(dot - path), path);
+        self = hk_module_child(self, part);
+    }
+    *name = path;
+    return self && path[0] && strlen(path) < HKI_MODULE_NAME_BYTES ? self : NULL;
+}
+
+const hk_status *(hk_module_set)(hk_module *root, const char *path, hk_array *x)
+{
+    const char *name = NULL;
+    const hk_status *error = hki_array_gone(x);
+    if (error)
+        return hki_status_lend(error);
+    if (!root || !hk_ok(hk_module_status(root)))
+        return hk_module_status(root);
+    if (x->failed)
+        return hk_error_now(x);
+    hk_module *self = holder(root, path ? path : "", &name);
+    if (!self)
+        return hki_status_lend(hki_status_create(HK_NOT_FOUND, NULL,
+                                                 "path is \"%s\", but the tree has no such module",
+                                                 path ? path : ""));
+    HK_SCOPE;
+    HK_PAUSE;
+    const hki_module_value *value = find(self, name);
+    if (!value)
+        return keep(self, name, (hk_copy)(x)) ? hki_status_ok() : hki_status_no_memory();
+    const hk_dims *has = &value->array->shape;
+    if (has->ndim != x->shape.ndim ||
+        memcmp(has->dims, x->shape.dims, (size_t)has->ndim * sizeof *has->dims) != 0) {
+        char text[160], given[160];
+        hki_dims_describe(has, text, sizeof text);
+        hki_array_describe(x, given, sizeof given);
+        return hki_status_lend(hki_status_create(HK_INVALID_ARGUMENT, NULL, "%s is %s, but x is %s",
+                                                 path, text, given));
+    }
+    (hk_assign)(value->array, x);
+    return hki_status_ok();
+}
+
+/* ---- replicas --------------------------------------------------------------------------------------------- */
+
+hk_module *(hk_module_replicate)(hk_module *self, hk_device device)
+{
+    hk_module *copy = hk_module_create(self ? self->kind : "module", self ? self->forward : NULL,
+                                       self ? self->options : NULL, self ? self->option_bytes : 0);
+    const hk_status *status = hk_module_status(self);
+    if (!hk_ok(status)) {
+        hki_module_fail(copy, hk_status_code(status), "%s", hk_status_message(status));
+        return copy;
+    }
+    if (!hk_ok(hk_module_status(copy)))
+        return copy;
+    HK_SCOPE;
+    HK_PAUSE;
+    copy->origin = hk_module_retain(self);
+    copy->is_predicting = self->is_predicting;
+    copy->is_frozen = self->is_frozen;
+    copy->init = self->init;
+    for (int i = 0; i < self->value_count; i++) {
+        const hki_module_value *value = &self->values[i];
+        hki_module_value *kept =
+            keep(copy, value->name, (hk_copy)((hk_to_device)(value->array, device)));
+        if (!kept) {
+            hki_module_fail(copy, HK_OUT_OF_MEMORY, "no host memory for the replica");
+            return copy;
+        }
+        kept->init = value->init;
+        kept->is_buffer = value->is_buffer;
+        kept->is_claimed = value->is_claimed;
+        if (value->is_claimed && !value->is_buffer && !self->is_frozen)
+            (hk_attach_grad)(kept->array, HK_GRAD_WRITE);
+    }
+    for (int i = 0; i < self->child_count; i++)
+        hk_module_add(copy, self->children[i]->name,
+                      (hk_module_replicate)(self->children[i], device));
+    return copy;
+}
+
+HKI_AT_VOID(hk_module_initialize, (hk_source at, hk_module *module, const hk_init *init),
+            (module, init))
+HKI_AT(const hk_status *, hk_module_set,
+       (hk_source at, hk_module *module, const char *path, hk_array *x), (module, path, x))
+HKI_AT(hk_module *, hk_module_replicate, (hk_source at, hk_module *module, hk_device device),
+       (module, device))
