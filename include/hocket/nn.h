@@ -48,6 +48,15 @@ typedef struct hk_init {
 /* A new array, float32 or float64, drawn from this thread's stream. What cannot be drawn is failed. */
 HK_API hk_array *hk_init_draw(const hk_init *init, hk_dims shape, hk_dtype dtype, hk_device device);
 
+/* ---- losses -------------------------------------------------------------------------------------------- */
+
+/* What hk_mse_loss and other losses of hocket/ops.h make of the losses of all elements. */
+typedef enum hk_loss_reduction {
+    HK_LOSS_MEAN, /* their mean, an array () */
+    HK_LOSS_SUM,  /* their sum, an array () */
+    HK_LOSS_NONE  /* each */
+} hk_loss_reduction;
+
 /* ---- layers ---------------------------------------------------------------------------------------------- */
 
 /* One after another. The children are taken; they are named "0", "1", … A failed one fails the whole. */

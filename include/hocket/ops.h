@@ -779,6 +779,41 @@ typedef struct hk_batch_norm_options {
 HK_API hk_array *hk_batch_norm(hk_array *x, hk_array *gamma, hk_array *beta, hk_array *mean,
                                hk_array *variance, const hk_batch_norm_options *options);
 
+/* mean of (x - target)**2. Squared error of x and a target of its shape. */
+typedef struct hk_mse_loss_options {
+    int64_t reduction; /* an hk_loss_reduction (default: HK_LOSS_MEAN) */
+} hk_mse_loss_options;
+HK_API hk_array *hk_mse_loss(hk_array *x, hk_array *target, const hk_mse_loss_options *options);
+
+/* mean of |x - target|. Absolute error of x and a target of its shape. */
+typedef struct hk_l1_loss_options {
+    int64_t reduction; /* an hk_loss_reduction (default: HK_LOSS_MEAN) */
+} hk_l1_loss_options;
+HK_API hk_array *hk_l1_loss(hk_array *x, hk_array *target, const hk_l1_loss_options *options);
+
+/* mean of e**2 / 2 where e = |x - target| <= delta, else of delta (e - delta / 2). Squared error
+ * near the target, absolute error further off (Huber 1964). */
+typedef struct hk_huber_loss_options {
+    int64_t reduction; /* an hk_loss_reduction (default: HK_LOSS_MEAN) */
+    double delta; /* from where on the loss is a straight line, > 0 (default: 1) */
+} hk_huber_loss_options;
+HK_API hk_array *hk_huber_loss(hk_array *x, hk_array *target, const hk_huber_loss_options *options);
+
+/* mean of softplus(x) - x target. Cross entropy of a probability, sigmoid(x), and a target from
+ * 0 to 1. Large x overflow nothing. */
+typedef struct hk_binary_cross_entropy_with_logits_options {
+    int64_t reduction; /* an hk_loss_reduction (default: HK_LOSS_MEAN) */
+} hk_binary_cross_entropy_with_logits_options;
+HK_API hk_array *hk_binary_cross_entropy_with_logits(hk_array *x, hk_array *target,
+                                                     const hk_binary_cross_entropy_with_logits_options *options);
+
+/* mean of max(0, 1 - x target). How far x is from being on the target's side of a margin;
+ * targets are -1 and 1. */
+typedef struct hk_hinge_loss_options {
+    int64_t reduction; /* an hk_loss_reduction (default: HK_LOSS_MEAN) */
+} hk_hinge_loss_options;
+HK_API hk_array *hk_hinge_loss(hk_array *x, hk_array *target, const hk_hinge_loss_options *options);
+
 /* x[begin:end:step] along one axis: a view. Unlike Python, an index out of range is refused. */
 typedef struct hk_slice_step_arguments {
     int64_t axis; /* a negative one counts from the last */
@@ -1366,6 +1401,22 @@ HK_API hk_array *hk_batch_norm_at(hk_source at, hk_array *x, hk_array *gamma, hk
                                   hk_array *mean, hk_array *variance,
                                   const hk_batch_norm_options *options);
 #define hk_batch_norm(...) hk_batch_norm_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_mse_loss_at(hk_source at, hk_array *x, hk_array *target,
+                                const hk_mse_loss_options *options);
+#define hk_mse_loss(...) hk_mse_loss_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_l1_loss_at(hk_source at, hk_array *x, hk_array *target,
+                               const hk_l1_loss_options *options);
+#define hk_l1_loss(...) hk_l1_loss_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_huber_loss_at(hk_source at, hk_array *x, hk_array *target,
+                                  const hk_huber_loss_options *options);
+#define hk_huber_loss(...) hk_huber_loss_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_binary_cross_entropy_with_logits_at(hk_source at, hk_array *x,
+                                                        hk_array *target,
+                                                        const hk_binary_cross_entropy_with_logits_options *options);
+#define hk_binary_cross_entropy_with_logits(...) hk_binary_cross_entropy_with_logits_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_hinge_loss_at(hk_source at, hk_array *x, hk_array *target,
+                                  const hk_hinge_loss_options *options);
+#define hk_hinge_loss(...) hk_hinge_loss_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_slice_step_at(hk_source at, hk_array *x, int64_t axis, int64_t begin,
                                   int64_t end, int64_t step);
 #define hk_slice_step(...) hk_slice_step_at(HK_SOURCE, __VA_ARGS__)

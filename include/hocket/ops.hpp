@@ -2040,6 +2040,98 @@ inline array batch_norm(const array &x, const array &gamma, const array &beta,
                                         variance.get(), &c));
 }
 
+/* mean of (x - target)**2. Squared error of x and a target of its shape. */
+struct mse_loss_options {
+    HKI_OPTION(mse_loss_options, int64_t, reduction)
+    hk_mse_loss_options to_c() const noexcept
+    {
+        hk_mse_loss_options c = {};
+        c.reduction = reduction;
+        return c;
+    }
+};
+inline array mse_loss(const array &x, const array &target, const mse_loss_options &options = {},
+                      hk_source at = here()) noexcept
+{
+    const hk_mse_loss_options c = options.to_c();
+    return array::take(hk_mse_loss_at(at, x.get(), target.get(), &c));
+}
+
+/* mean of |x - target|. Absolute error of x and a target of its shape. */
+struct l1_loss_options {
+    HKI_OPTION(l1_loss_options, int64_t, reduction)
+    hk_l1_loss_options to_c() const noexcept
+    {
+        hk_l1_loss_options c = {};
+        c.reduction = reduction;
+        return c;
+    }
+};
+inline array l1_loss(const array &x, const array &target, const l1_loss_options &options = {},
+                     hk_source at = here()) noexcept
+{
+    const hk_l1_loss_options c = options.to_c();
+    return array::take(hk_l1_loss_at(at, x.get(), target.get(), &c));
+}
+
+/* mean of e**2 / 2 where e = |x - target| <= delta, else of delta (e - delta / 2). Squared error
+ * near the target, absolute error further off (Huber 1964). */
+struct huber_loss_options {
+    HKI_OPTION(huber_loss_options, int64_t, reduction)
+    HKI_OPTION(huber_loss_options, double, delta)
+    hk_huber_loss_options to_c() const noexcept
+    {
+        hk_huber_loss_options c = {};
+        c.reduction = reduction;
+        c.delta = delta;
+        return c;
+    }
+};
+inline array huber_loss(const array &x, const array &target,
+                        const huber_loss_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_huber_loss_options c = options.to_c();
+    return array::take(hk_huber_loss_at(at, x.get(), target.get(), &c));
+}
+
+/* mean of softplus(x) - x target. Cross entropy of a probability, sigmoid(x), and a target from
+ * 0 to 1. Large x overflow nothing. */
+struct binary_cross_entropy_with_logits_options {
+    HKI_OPTION(binary_cross_entropy_with_logits_options, int64_t, reduction)
+    hk_binary_cross_entropy_with_logits_options to_c() const noexcept
+    {
+        hk_binary_cross_entropy_with_logits_options c = {};
+        c.reduction = reduction;
+        return c;
+    }
+};
+inline array binary_cross_entropy_with_logits(const array &x, const array &target,
+                                              const binary_cross_entropy_with_logits_options &options = {},
+                                              hk_source at = here()) noexcept
+{
+    const hk_binary_cross_entropy_with_logits_options c = options.to_c();
+    return array::take(hk_binary_cross_entropy_with_logits_at(at, x.get(), target.get(),
+                                                              &c));
+}
+
+/* mean of max(0, 1 - x target). How far x is from being on the target's side of a margin;
+ * targets are -1 and 1. */
+struct hinge_loss_options {
+    HKI_OPTION(hinge_loss_options, int64_t, reduction)
+    hk_hinge_loss_options to_c() const noexcept
+    {
+        hk_hinge_loss_options c = {};
+        c.reduction = reduction;
+        return c;
+    }
+};
+inline array hinge_loss(const array &x, const array &target,
+                        const hinge_loss_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_hinge_loss_options c = options.to_c();
+    return array::take(hk_hinge_loss_at(at, x.get(), target.get(), &c));
+}
+
 /* x[begin:end:step] along one axis: a view. Unlike Python, an index out of range is refused. */
 inline array slice_step(const array &x, int64_t axis, int64_t begin, int64_t end, int64_t step,
                         hk_source at = here()) noexcept

@@ -187,6 +187,22 @@ _Static_assert(sizeof(hk_avg_pool2d_options) == 56 &&
 _Static_assert(sizeof(hk_batch_norm_options) == 8 &&
                offsetof(hk_batch_norm_options, eps) == 0,
                "hk_batch_norm_options");
+_Static_assert(sizeof(hk_mse_loss_options) == 8 &&
+               offsetof(hk_mse_loss_options, reduction) == 0,
+               "hk_mse_loss_options");
+_Static_assert(sizeof(hk_l1_loss_options) == 8 &&
+               offsetof(hk_l1_loss_options, reduction) == 0,
+               "hk_l1_loss_options");
+_Static_assert(sizeof(hk_huber_loss_options) == 16 &&
+               offsetof(hk_huber_loss_options, reduction) == 0 &&
+               offsetof(hk_huber_loss_options, delta) == 8,
+               "hk_huber_loss_options");
+_Static_assert(sizeof(hk_binary_cross_entropy_with_logits_options) == 8 &&
+               offsetof(hk_binary_cross_entropy_with_logits_options, reduction) == 0,
+               "hk_binary_cross_entropy_with_logits_options");
+_Static_assert(sizeof(hk_hinge_loss_options) == 8 &&
+               offsetof(hk_hinge_loss_options, reduction) == 0,
+               "hk_hinge_loss_options");
 _Static_assert(sizeof(hk_slice_step_arguments) == 32 &&
                offsetof(hk_slice_step_arguments, axis) == 0 &&
                offsetof(hk_slice_step_arguments, begin) == 8 &&
@@ -2109,6 +2125,53 @@ HKI_AT(hk_array *, hk_batch_norm, (hk_source at, hk_array *x, hk_array *gamma, h
                                    hk_array *mean, hk_array *variance,
                                    const hk_batch_norm_options *options),
        (x, gamma, beta, mean, variance, options))
+
+hk_array *(hk_mse_loss)(hk_array *x, hk_array *target, const hk_mse_loss_options *options)
+{
+    return hki_op_call(&hki_op_mse_loss, (hk_array *const[]){x, target}, 2, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_mse_loss, (hk_source at, hk_array *x, hk_array *target,
+                                 const hk_mse_loss_options *options),
+       (x, target, options))
+
+hk_array *(hk_l1_loss)(hk_array *x, hk_array *target, const hk_l1_loss_options *options)
+{
+    return hki_op_call(&hki_op_l1_loss, (hk_array *const[]){x, target}, 2, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_l1_loss, (hk_source at, hk_array *x, hk_array *target,
+                                const hk_l1_loss_options *options),
+       (x, target, options))
+
+hk_array *(hk_huber_loss)(hk_array *x, hk_array *target, const hk_huber_loss_options *options)
+{
+    return hki_op_call(&hki_op_huber_loss, (hk_array *const[]){x, target}, 2, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_huber_loss, (hk_source at, hk_array *x, hk_array *target,
+                                   const hk_huber_loss_options *options),
+       (x, target, options))
+
+hk_array *(hk_binary_cross_entropy_with_logits)(hk_array *x, hk_array *target,
+                                                const hk_binary_cross_entropy_with_logits_options *options)
+{
+    return hki_op_call(&hki_op_binary_cross_entropy_with_logits, (hk_array *const[]){x, target}, 2, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_binary_cross_entropy_with_logits, (hk_source at, hk_array *x,
+                                                         hk_array *target,
+                                                         const hk_binary_cross_entropy_with_logits_options *options),
+       (x, target, options))
+
+hk_array *(hk_hinge_loss)(hk_array *x, hk_array *target, const hk_hinge_loss_options *options)
+{
+    return hki_op_call(&hki_op_hinge_loss, (hk_array *const[]){x, target}, 2, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_hinge_loss, (hk_source at, hk_array *x, hk_array *target,
+                                   const hk_hinge_loss_options *options),
+       (x, target, options))
 
 hk_array *(hk_slice_step)(hk_array *x, int64_t axis, int64_t begin, int64_t end, int64_t step)
 {
