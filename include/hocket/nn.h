@@ -112,6 +112,11 @@ HK_API hk_module *hk_dropout_layer(double p);
  * the result. */
 HK_API hk_module *hk_embedding_layer(int64_t count, int64_t features);
 
+/* hk_scaled_dot_product_attention with several heads, which divide features. Inputs: x (n, t, f) for all three; or query (n, t, f),
+ * key and value (n, s, g); and a mask that broadcasts to (n, heads, t, s). Gives (n, t, features). Children query, key, value and
+ * output: linear layers. causal: positions see none behind them, and there is no mask. */
+HK_API hk_module *hk_attention_layer(int64_t features, int64_t heads, bool causal);
+
 /* ---- using a module -------------------------------------------------------------------------------------- */
 
 HK_API hk_array *hk_forward(hk_module *module, hk_array *x);

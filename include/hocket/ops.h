@@ -814,6 +814,18 @@ typedef struct hk_hinge_loss_options {
 } hk_hinge_loss_options;
 HK_API hk_array *hk_hinge_loss(hk_array *x, hk_array *target, const hk_hinge_loss_options *options);
 
+/* softmax(query key^T scale + mask) value. Attention (Vaswani et al. 2017) of queries (…,n,d) to
+ * keys (…,m,d) with values (…,m,e): (…,n,e). mask broadcasts to (…,n,m): bool, true where a
+ * query sees a key, or numbers that are added to the scores. A query that sees no key gives NaN.
+ * mask may be NULL. */
+typedef struct hk_scaled_dot_product_attention_options {
+    bool causal; /* query i sees keys 0 to i alone; as many queries as keys (default: false) */
+    double scale; /* what scores are multiplied by, > 0 (default: 1 / sqrt(d)) */
+} hk_scaled_dot_product_attention_options;
+HK_API hk_array *hk_scaled_dot_product_attention(hk_array *query, hk_array *key, hk_array *value,
+                                                 hk_array *mask,
+                                                 const hk_scaled_dot_product_attention_options *options);
+
 /* x[begin:end:step] along one axis: a view. Unlike Python, an index out of range is refused. */
 typedef struct hk_slice_step_arguments {
     int64_t axis; /* a negative one counts from the last */
@@ -1417,6 +1429,10 @@ HK_API hk_array *hk_binary_cross_entropy_with_logits_at(hk_source at, hk_array *
 HK_API hk_array *hk_hinge_loss_at(hk_source at, hk_array *x, hk_array *target,
                                   const hk_hinge_loss_options *options);
 #define hk_hinge_loss(...) hk_hinge_loss_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_scaled_dot_product_attention_at(hk_source at, hk_array *query, hk_array *key,
+                                                    hk_array *value, hk_array *mask,
+                                                    const hk_scaled_dot_product_attention_options *options);
+#define hk_scaled_dot_product_attention(...) hk_scaled_dot_product_attention_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_slice_step_at(hk_source at, hk_array *x, int64_t axis, int64_t begin,
                                   int64_t end, int64_t step);
 #define hk_slice_step(...) hk_slice_step_at(HK_SOURCE, __VA_ARGS__)

@@ -2132,6 +2132,31 @@ inline array hinge_loss(const array &x, const array &target,
     return array::take(hk_hinge_loss_at(at, x.get(), target.get(), &c));
 }
 
+/* softmax(query key^T scale + mask) value. Attention (Vaswani et al. 2017) of queries (…,n,d) to
+ * keys (…,m,d) with values (…,m,e): (…,n,e). mask broadcasts to (…,n,m): bool, true where a
+ * query sees a key, or numbers that are added to the scores. A query that sees no key gives NaN.
+ * mask may be NULL. */
+struct scaled_dot_product_attention_options {
+    HKI_OPTION(scaled_dot_product_attention_options, bool, causal)
+    HKI_OPTION(scaled_dot_product_attention_options, double, scale)
+    hk_scaled_dot_product_attention_options to_c() const noexcept
+    {
+        hk_scaled_dot_product_attention_options c = {};
+        c.causal = causal;
+        c.scale = scale;
+        return c;
+    }
+};
+inline array scaled_dot_product_attention(const array &query, const array &key, const array &value,
+                                          const array &mask = {},
+                                          const scaled_dot_product_attention_options &options = {},
+                                          hk_source at = here()) noexcept
+{
+    const hk_scaled_dot_product_attention_options c = options.to_c();
+    return array::take(hk_scaled_dot_product_attention_at(at, query.get(), key.get(), value.get(),
+                                                          mask.get(), &c));
+}
+
 /* x[begin:end:step] along one axis: a view. Unlike Python, an index out of range is refused. */
 inline array slice_step(const array &x, int64_t axis, int64_t begin, int64_t end, int64_t step,
                         hk_source at = here()) noexcept

@@ -201,6 +201,46 @@ static void test_layers(void)
     hk_module_release(table);
 }
 
+/* A block of a transformer: what comes later in the sequence changes nothing before it; bool masks do the same. */
+static void test_attention(void)
+{
+    HK_SCOPE;
+    hk_seed(9);
+    hk_module *block = hk_sequential(
+        hk_residual_layer(hk_sequential(hk_layer_norm_layer(0), hk_attention_layer(8, 2, true)),
+                          NULL),
+        hk_residual_layer(hk_sequential(hk_layer_norm_layer(0), hk_linear_layer(16, NULL),
+                                        hk_operator_layer("gelu", NULL, 0),
+                                        hk_linear_layer(8, NULL)),
+                          NULL));
+    hk_array *x = hk_random_normal(hk_shape(2, 5, 8), HK_F32, (hk_device){NULL}), *y = hk_copy(x);
+    hk_assign(hk_slice(y, 1, 3, 5), filled(hk_shape(), 7));
+    hk_array *a = hk_forward(block, x), *b = hk_forward(block, y);
+    CHECK(same(hk_slice(a, 1, 0, 3), hk_slice(b, 1, 0, 3)));
+    CHECK(!same(hk_slice(a, 1, 3, 5), hk_slice(b, 1, 3, 5)));
+    hk_array *params[MOST];
+    CHECK(hk_module_parameters(block, params, MOST) == 16);
+    hk_record_begin();
+    hk_array *loss = hk_sum(hk_forward(block, x), NULL);
+    hk_record_end();
+    CHECK(hk_ok(hk_backward(loss)));
+    for (int i = 0; i < 16; i++)
+        CHECK(hk_ok(hk_wait(hk_grad(params[i]))));
+    hk_module_release(block);
+
+    hk_array *q = hk_random_normal(hk_shape(2, 5, 4), HK_F32, (hk_device){NULL});
+    hk_array *mask = hk_tril(hk_full(hk_shape(5, 5), 1, HK_BOOL, (hk_device){NULL}), 0);
+    hk_scaled_dot_product_attention_options causal = {.causal = true};
+    CHECK(same(hk_scaled_dot_product_attention(q, q, q, mask, NULL),
+               hk_scaled_dot_product_attention(q, q, q, NULL, &causal)));
+    CHECK(says(hk_scaled_dot_product_attention(q, hk_slice(q, 2, 0, 3), q, NULL, NULL), "(…,n,d)"));
+    CHECK(says(hk_scaled_dot_product_attention(q, q, q, hk_slice(mask, 0, 0, 2), NULL),
+               "mask is (2,5)"));
+    hk_module *bad = hk_attention_layer(8, 3, false);
+    CHECK(says(hk_forward(bad, x), "heads must divide features"));
+    hk_module_release(bad);
+}
+
 static void train_step(hk_module *net, hk_optimizer *optimizer, hk_array *x, hk_array *labels)
 {
     HK_SCOPE;
@@ -297,6 +337,7 @@ int main(void)
     test_set();
     test_modes();
     test_layers();
+    test_attention();
     test_captured();
     test_refusals();
     hk_runtime_deinit();

@@ -124,8 +124,7 @@ static hk_array *claim(hk_module *self, const char *name, const hk_dims *shape, 
         return hki_array_create_failed(like->storage->device, operation, NULL, 0,
                                        HK_INVALID_ARGUMENT, "parameter %s could not be made", name);
     const hk_dims *has = &value->array->shape;
-    if (has->ndim == shape->ndim &&
-        memcmp(has->dims, shape->dims, (size_t)has->ndim * sizeof *has->dims) == 0)
+    if (hki_dims_equal(has, shape))
         return value->array;
     char text[160], wanted[160];
     hki_dims_describe(has, text, sizeof text);
@@ -257,8 +256,7 @@ const hk_status *(hk_module_set)(hk_module *root, const char *path, hk_array *x)
     if (!value)
         return keep(self, name, (hk_copy)(x)) ? hki_status_ok() : hki_status_no_memory();
     const hk_dims *has = &value->array->shape;
-    if (has->ndim != x->shape.ndim ||
-        memcmp(has->dims, x->shape.dims, (size_t)has->ndim * sizeof *has->dims) != 0) {
+    if (!hki_dims_equal(has, &x->shape)) {
         char text[160], given[160];
         hki_dims_describe(has, text, sizeof text);
         hki_array_describe(x, given, sizeof given);

@@ -203,6 +203,10 @@ _Static_assert(sizeof(hk_binary_cross_entropy_with_logits_options) == 8 &&
 _Static_assert(sizeof(hk_hinge_loss_options) == 8 &&
                offsetof(hk_hinge_loss_options, reduction) == 0,
                "hk_hinge_loss_options");
+_Static_assert(sizeof(hk_scaled_dot_product_attention_options) == 16 &&
+               offsetof(hk_scaled_dot_product_attention_options, causal) == 0 &&
+               offsetof(hk_scaled_dot_product_attention_options, scale) == 8,
+               "hk_scaled_dot_product_attention_options");
 _Static_assert(sizeof(hk_slice_step_arguments) == 32 &&
                offsetof(hk_slice_step_arguments, axis) == 0 &&
                offsetof(hk_slice_step_arguments, begin) == 8 &&
@@ -2172,6 +2176,18 @@ hk_array *(hk_hinge_loss)(hk_array *x, hk_array *target, const hk_hinge_loss_opt
 HKI_AT(hk_array *, hk_hinge_loss, (hk_source at, hk_array *x, hk_array *target,
                                    const hk_hinge_loss_options *options),
        (x, target, options))
+
+hk_array *(hk_scaled_dot_product_attention)(hk_array *query, hk_array *key, hk_array *value,
+                                            hk_array *mask,
+                                            const hk_scaled_dot_product_attention_options *options)
+{
+    return hki_op_call(&hki_op_scaled_dot_product_attention, (hk_array *const[]){query, key, value, mask}, 4, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_scaled_dot_product_attention, (hk_source at, hk_array *query, hk_array *key,
+                                                     hk_array *value, hk_array *mask,
+                                                     const hk_scaled_dot_product_attention_options *options),
+       (query, key, value, mask, options))
 
 hk_array *(hk_slice_step)(hk_array *x, int64_t axis, int64_t begin, int64_t end, int64_t step)
 {

@@ -24,10 +24,7 @@ static bool loss_infer(hki_call *call)
     char a[224], b[224];
     hki_shape_view_describe(x, a, sizeof a);
     hki_shape_view_describe(target, b, sizeof b);
-    bool is_same = x->shape.ndim == target->shape.ndim;
-    for (int i = 0; i < x->shape.ndim && is_same; i++)
-        is_same = x->shape.dims[i] == target->shape.dims[i];
-    if (!is_same)
+    if (!hki_dims_equal(&x->shape, &target->shape))
         return hki_call_refuse(call, HK_INVALID_ARGUMENT,
                                "x is %s and target %s: both must have one shape; nothing is "
                                "broadcast",
