@@ -121,7 +121,7 @@ foreach(source IN LISTS example_sources)
   target_link_libraries(example_${name} PRIVATE hocket_flags hocket::hocket Threads::Threads
                                                 ${HOCKET_MATH_LIBRARY})
   set(arguments "")
-  if(HOCKET_SANITIZE AND name STREQUAL "lenet")
+  if(HOCKET_SANITIZE AND name MATCHES "^(lenet|modules|characters)$")
     set(arguments 2) # steps: they take a hundred times as long
   endif()
   hocket_test(example.${name} program example_${name} ${arguments})

@@ -117,6 +117,17 @@ HK_API hk_module *hk_embedding_layer(int64_t count, int64_t features);
  * output: linear layers. causal: positions see none behind them, and there is no mask. */
 HK_API hk_module *hk_attention_layer(int64_t features, int64_t heads, bool causal);
 
+typedef enum hk_recurrent_kind {
+    HK_RECURRENT_TANH, /* h' = tanh(W x + b + U h + c) */
+    HK_RECURRENT_GRU,  /* Cho et al. 2014; the reset gate behind the product, as in cuDNN */
+    HK_RECURRENT_LSTM  /* Hochreiter, Schmidhuber 1997, with forget gates */
+} hk_recurrent_kind;
+/* Steps along axis 1. Inputs: x (n, t, f), t >= 1; and the state to begin with, (n, s), zeros where it is left out: s is features,
+ * of an LSTM 2 features, h and then c. Gives h after each step, (n, t, features); or with whole_state the states, (n, t, s), of
+ * which the last, detached, may be the next call's. Layers one after another are stacked. Parameters weight_ih (g features,
+ * f), weight_hh (g features, features), bias_ih, bias_hh (g features), in PyTorch's order of gates: r z n; i f g o. */
+HK_API hk_module *hk_recurrent_layer(hk_recurrent_kind kind, int64_t features, bool whole_state);
+
 /* ---- using a module -------------------------------------------------------------------------------------- */
 
 HK_API hk_array *hk_forward(hk_module *module, hk_array *x);
@@ -168,7 +179,7 @@ HK_API hk_module *hk_module_create(const char *kind, hk_forward_fn forward, cons
 /* The copy of the options, aligned for any type; NULL where there are none. */
 HK_API void *hk_module_options(hk_module *self);
 /* Takes child, and gives it a name of letters, digits, '_' and '-', which no other child has. Returns the child, borrowed: to be
- * kept while the parent lives. What is wrong fails the parent, and then releases the child. */
+ * kept while the parent lives. What is wrong fails the parent; a child that is in no tree is released then. */
 HK_API hk_module *hk_module_add(hk_module *self, const char *name, hk_module *child);
 /* Borrowed; NULL where there is none. */
 HK_API hk_module *hk_module_child(const hk_module *self, const char *name);

@@ -1,0 +1,161 @@
+/* Recurrent layers: one step, and sequences of steps. Weights are named and laid out as PyTorch's are, so that its files fit. */
+#include "nn/module.h"
+
+#include <hocket/hocket.h>
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct recurrent {
+    hk_recurrent_kind kind;
+    int64_t features;
+    bool whole_state;
+} recurrent;
+
+/* Of each kind, how many sums of inputs and of states a unit has, and how many numbers its state. */
+static int64_t gates_of(hk_recurrent_kind kind)
+{
+    static const int64_t gates[] = {
+        [HK_RECURRENT_TANH] = 1, [HK_RECURRENT_GRU] = 3, [HK_RECURRENT_LSTM] = 4};
+    return gates[kind];
+}
+
+static int64_t state_size(const recurrent *layer)
+{
+    return layer->kind == HK_RECURRENT_LSTM ? 2 * layer->features : layer->features;
+}
+
+/* ---- one step ------------------------------------------------------------------------------------------- */
+
+/* Part i of the last axis. */
+static hk_array *part(const recurrent *layer, hk_array *x, int64_t i)
+{
+    return (hk_slice)(x, -1, i * layer->features, (i + 1) * layer->features);
+}
+
+/* sigmoid of the sum of parts i. */
+static hk_array *gate(const recurrent *layer, hk_array *from_x, hk_array *from_h, int64_t i)
+{
+    return (hk_sigmoid)((hk_add)(part(layer, from_x, i), part(layer, from_h, i)));
+}
+
+/* Cho et al. 2014, with the reset gate behind the product, as cuDNN has it. */
+static hk_array *gru(const recurrent *layer, hk_array *x, hk_array *from_h, hk_array *h)
+{
+    hk_array *reset = gate(layer, x, from_h, 0), *update = gate(layer, x, from_h, 1);
+    hk_array *memory = (hk_multiply)(reset, part(layer, from_h, 2));
+    hk_array *candidate = (hk_tanh)((hk_add)(part(layer, x, 2), memory));
+    return (hk_add)(candidate, (hk_multiply)(update, (hk_subtract)(h, candidate)));
+}
+
+/* Hochreiter and Schmidhuber 1997, with forget gates (Gers et al. 2000): h, then c. */
+static hk_array *lstm(const recurrent *layer, hk_array *x, hk_array *from_h, hk_array *c)
+{
+    hk_array *in = gate(layer, x, from_h, 0), *forget = gate(layer, x, from_h, 1);
+    hk_array *candidate = (hk_tanh)((hk_add)(part(layer, x, 2), part(layer, from_h, 2)));
+    hk_array *out = gate(layer, x, from_h, 3);
+    c = (hk_add)((hk_multiply)(forget, c), (hk_multiply)(in, candidate));
+    return (hk_concat)((hk_array *const[]){(hk_multiply)(out, (hk_tanh)(c)), c}, 2, -1);
+}
+
+typedef struct weights {
+    hk_array *of_x, *bias_of_x, *of_h, *bias_of_h;
+} weights;
+
+static weights weights_of(hk_module *self, hk_array *x)
+{
+    const recurrent *layer = self->options;
+    const int64_t rows = gates_of(layer->kind) * layer->features;
+    const hk_init init = {.kind = HK_INIT_UNIFORM, .value = 1 / sqrt((double)layer->features)};
+    weights w;
+    w.of_x = hk_module_parameter(self, "weight_ih", hk_shape(rows, hk_dim(x, -1)), &init, x);
+    w.of_h = hk_module_parameter(self, "weight_hh", hk_shape(rows, layer->features), &init, x);
+    w.bias_of_x = hk_module_parameter(self, "bias_ih", hk_shape(rows), &init, x);
+    w.bias_of_h = hk_module_parameter(self, "bias_hh", hk_shape(rows), &init, x);
+    return w;
+}
+
+/* The next state; x has been multiplied by its weights. */
+static hk_array *step(const recurrent *layer, const weights *w, hk_array *x, hk_array *state)
+{
+    hk_array *h = part(layer, state, 0);
+    hk_array *from_h = (hk_linear)(h, w->of_h, w->bias_of_h);
+    switch (layer->kind) {
+    case HK_RECURRENT_GRU:
+        return gru(layer, x, from_h, h);
+    case HK_RECURRENT_LSTM:
+        return lstm(layer, x, from_h, part(layer, state, 1));
+    case HK_RECURRENT_TANH:
+    default:
+        return (hk_tanh)((hk_add)(x, from_h));
+    }
+}
+
+/* ---- sequences ------------------------------------------------------------------------------------------ */
+
+/* All steps one after another; NULL without host memory. */
+static hk_array *run(hk_module *self, hk_array *x, hk_array *state)
+{
+    const recurrent *layer = self->options;
+    const int count = (int)hk_dim(x, 1);
+    hk_array **states = malloc((size_t)count * sizeof *states);
+    if (!states)
+        return NULL;
+    const weights w = weights_of(self, x);
+    hk_array *from_x = (hk_linear)(x, w.of_x, w.bias_of_x);
+    for (int i = 0; i < count; i++)
+        states[i] = state = step(layer, &w, (hk_index)(from_x, 1, i), state);
+    hk_array *y = (hk_stack)(states, count, 1);
+    free(states);
+    return layer->whole_state ? y : part(layer, y, 0);
+}
+
+/* Otherwise what it takes part in fails by its record. */
+static bool is_known(const hk_array *x)
+{
+    const hk_status *gone = hki_array_gone(x);
+    hk_status_release(gone);
+    return !gone && !x->failed;
+}
+
+static hk_array *recurrent_forward(hk_module *self, hk_array *const *inputs, int count)
+{
+    const recurrent *layer = self->options;
+    hk_array *x = inputs[0], *state = count > 1 ? inputs[1] : NULL;
+    if (!is_known(x) || x->shape.ndim != 3 || x->shape.dims[1] < 1 ||
+        x->shape.dims[1] > INT32_MAX || count > 2)
+        return hki_array_create_failed(
+            NULL, self->kind, inputs, count, HK_INVALID_ARGUMENT,
+            "x has %d axes and there are %d inputs, but must be 3, samples, one step or more, "
+            "features; and 1 or 2: x, state",
+            hk_ndim(x), count);
+    const hk_dims shape = hk_shape(x->shape.dims[0], state_size(layer));
+    if (!state)
+        state = (hk_zeros)(shape, x->dtype, hk_array_device(x));
+    else if (is_known(state) && !hki_dims_equal(&state->shape, &shape)) {
+        char given[160], wanted[160];
+        hki_dims_describe(&state->shape, given, sizeof given);
+        hki_dims_describe(&shape, wanted, sizeof wanted);
+        return hki_array_create_failed(NULL, self->kind, inputs, count, HK_INVALID_ARGUMENT,
+                                       "state is %s, but must be %s", given, wanted);
+    }
+    hk_array *y = run(self, x, state);
+    return y ? y
+             : hki_array_create_failed(NULL, self->kind, inputs, count, HK_OUT_OF_MEMORY,
+                                       "there was no host memory for the list of states");
+}
+
+hk_module *hk_recurrent_layer(hk_recurrent_kind kind, int64_t features, bool whole_state)
+{
+    static const char *const names[] = {
+        [HK_RECURRENT_TANH] = "rnn", [HK_RECURRENT_GRU] = "gru", [HK_RECURRENT_LSTM] = "lstm"};
+    const bool is_kind = kind >= HK_RECURRENT_TANH && kind <= HK_RECURRENT_LSTM;
+    const recurrent layer = {.kind = kind, .features = features, .whole_state = whole_state};
+    hk_module *self = hk_module_create(is_kind ? names[kind] : "recurrent", recurrent_forward,
+                                       &layer, sizeof layer);
+    if (!is_kind || features < 1 || features > INT32_MAX)
+        hki_module_fail(self, HK_INVALID_ARGUMENT,
+                        "kind is %d and features %lld, but must be an hk_recurrent_kind and from 1 "
+                        "to 2^31 - 1",
+                        (int)kind, (long long)features);
+    return self;
+}

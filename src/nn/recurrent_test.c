@@ -1,0 +1,153 @@
+/* Recurrent layers against loops in double, their state from one call to the next, and what is refused. */
+#include "check.h"
+
+#include <hocket/hocket.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAMPLES = 2, STEPS = 4, IN = 3, OUT = 2 };
+
+static const int gates[] = {1, 3, 4};
+
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+static void read_array(hk_array *x, double *to, size_t count)
+{
+    CHECK(hk_ok(hk_to_host(hk_cast(x, HK_F64), to, count * sizeof *to)));
+}
+
+/* One step of one sample: state becomes the next, h and then c. */
+static void reference_step(hk_recurrent_kind kind, const double *const w[4], const double *x,
+                           double *state)
+{
+    double from_x[4 * OUT], from_h[4 * OUT];
+    for (int r = 0; r < gates[kind] * OUT; r++) {
+        from_x[r] = w[2][r];
+        from_h[r] = w[3][r];
+        for (int i = 0; i < IN; i++)
+            from_x[r] += w[0][r * IN + i] * x[i];
+        for (int i = 0; i < OUT; i++)
+            from_h[r] += w[1][r * OUT + i] * state[i];
+    }
+    for (int i = 0; i < OUT; i++) {
+        double sums[4] = {0};
+        for (int g = 0; g < gates[kind]; g++)
+            sums[g] = from_x[g * OUT + i] + from_h[g * OUT + i];
+        if (kind == HK_RECURRENT_TANH)
+            state[i] = tanh(sums[0]);
+        if (kind == HK_RECURRENT_GRU) {
+            const double z = sigmoid(sums[1]);
+            const double n = tanh(from_x[2 * OUT + i] + sigmoid(sums[0]) * from_h[2 * OUT + i]);
+            state[i] = (1 - z) * n + z * state[i];
+        }
+        if (kind == HK_RECURRENT_LSTM) {
+            double *c = &state[OUT + i];
+            *c = sigmoid(sums[1]) * *c + sigmoid(sums[0]) * tanh(sums[2]);
+            state[i] = sigmoid(sums[3]) * tanh(*c);
+        }
+    }
+}
+
+static void test_kind(hk_recurrent_kind kind)
+{
+    HK_SCOPE;
+    hk_module *layer = hk_recurrent_layer(kind, OUT, true);
+    hk_array *x = hk_random_normal(hk_shape(SAMPLES, STEPS, IN), HK_F64, (hk_device){NULL});
+    hk_array *y = hk_forward(layer, x), *params[8];
+    const int size = kind == HK_RECURRENT_LSTM ? 2 * OUT : OUT;
+    CHECK(hk_ndim(y) == 3 && hk_dim(y, 1) == STEPS && hk_dim(y, 2) == size);
+    CHECK(hk_module_parameters(layer, params, 8) == 4);
+    double w[4][4 * OUT * IN], in[SAMPLES * STEPS * IN], got[SAMPLES * STEPS * 2 * OUT];
+    for (int i = 0; i < 4; i++)
+        read_array(params[i], w[i], (size_t)hk_size(params[i]));
+    read_array(x, in, SAMPLES * STEPS * IN);
+    read_array(y, got, (size_t)hk_size(y));
+    for (int n = 0; n < SAMPLES; n++) {
+        double state[2 * OUT] = {0};
+        for (int t = 0; t < STEPS; t++) {
+            reference_step(kind, (const double *const[]){w[0], w[1], w[2], w[3]},
+                           &in[(n * STEPS + t) * IN], state);
+            for (int i = 0; i < size; i++)
+                CHECK(fabs(got[(n * STEPS + t) * size + i] - state[i]) < 1e-12);
+        }
+    }
+    /* In two calls, the second with the state that the first has left. */
+    hk_array *first = hk_forward(layer, hk_slice(x, 1, 0, 3));
+    hk_array *rest =
+        hk_forward_all(layer, (hk_array *[]){hk_slice(x, 1, 3, STEPS), hk_index(first, 1, 2)}, 2);
+    hk_array *apart = hk_max(hk_abs(hk_subtract(rest, hk_slice(y, 1, 3, STEPS))), NULL);
+    CHECK(hk_item(apart, NULL) < 1e-12);
+
+    hk_record_begin();
+    hk_array *loss = hk_sum(hk_forward(layer, x), NULL);
+    hk_record_end();
+    CHECK(hk_ok(hk_backward(loss)));
+    for (int i = 0; i < 4; i++)
+        CHECK(hk_item(hk_norm(hk_grad(params[i]), NULL), NULL) > 0);
+    hk_module_release(layer);
+}
+
+/* The slope of the loss by one weight, by differences. */
+static void test_gradient(hk_recurrent_kind kind)
+{
+    HK_SCOPE;
+    hk_module *layer = hk_recurrent_layer(kind, OUT, false);
+    hk_array *x = hk_random_normal(hk_shape(SAMPLES, STEPS, IN), HK_F64, (hk_device){NULL}), *p[8];
+    CHECK(hk_dim(hk_forward(layer, x), 2) == OUT);
+    CHECK(hk_module_parameters(layer, p, 8) == 4);
+    hk_record_begin();
+    hk_array *loss = hk_sum(hk_forward(layer, x), NULL);
+    hk_record_end();
+    hk_backward(loss);
+    for (int i = 0; i < 4; i++) {
+        hk_array *one = hk_view(p[i], hk_shape(), NULL, 1);
+        const double slope = hk_item(hk_view(hk_grad(p[i]), hk_shape(), NULL, 1), NULL);
+        const double before = hk_item(one, NULL), epsilon = 1e-5;
+        double sums[2];
+        for (int side = 0; side < 2; side++) {
+            hk_assign(one,
+                      hk_scalar(before + (side ? epsilon : -epsilon), HK_F64, (hk_device){NULL}));
+            sums[side] = hk_item(hk_sum(hk_forward(layer, x), NULL), NULL);
+        }
+        hk_assign(one, hk_scalar(before, HK_F64, (hk_device){NULL}));
+        CHECK(fabs((sums[1] - sums[0]) / (2 * epsilon) - slope) < 1e-7);
+    }
+    hk_module_release(layer);
+}
+
+static bool says(hk_array *x, const char *text)
+{
+    return strstr(hk_status_message(hk_wait(x)), text) != NULL;
+}
+
+static void test_refusals(void)
+{
+    HK_SCOPE;
+    hk_array *x = hk_zeros(hk_shape(2, 4, 3), HK_F32, (hk_device){NULL});
+    hk_module *layer = hk_recurrent_layer(HK_RECURRENT_LSTM, 5, false);
+    CHECK(says(hk_forward(layer, hk_index(x, 0, 0)), "x has 2 axes"));
+    CHECK(says(hk_forward(layer, hk_slice(x, 1, 0, 0)), "one step or more"));
+    hk_array *state = hk_zeros(hk_shape(2, 5), HK_F32, (hk_device){NULL});
+    CHECK(says(hk_forward_all(layer, (hk_array *[]){x, state}, 2),
+               "state is (2,5), but must be (2,10)"));
+    CHECK(!hk_ok(hk_wait(hk_forward(layer, NULL))));
+    hk_module_release(layer);
+    layer = hk_recurrent_layer((hk_recurrent_kind)7, 5, false);
+    CHECK(says(hk_forward(layer, x), "kind is 7"));
+    hk_module_release(layer);
+}
+
+int main(void)
+{
+    hk_seed(11);
+    for (int kind = HK_RECURRENT_TANH; kind <= HK_RECURRENT_LSTM; kind++) {
+        test_kind((hk_recurrent_kind)kind);
+        test_gradient((hk_recurrent_kind)kind);
+    }
+    test_refusals();
+    return check_result();
+}
