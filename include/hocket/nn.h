@@ -145,7 +145,7 @@ HK_API void hk_module_initialize(hk_module *module, const hk_init *init);
  * borrowed. Writes at most capacity, returns how many there are. None before the first call. */
 HK_API int hk_module_parameters(hk_module *module, hk_array **params, int capacity);
 
-enum { HK_MODULE_PATH_BYTES = 128 };
+enum { HK_MODULE_PATH_BYTES = 256 };
 typedef struct hk_module_entry {
     char path[HK_MODULE_PATH_BYTES]; /* "encoder.0.weight" */
     hk_array *array;                 /* borrowed */
@@ -154,8 +154,8 @@ typedef struct hk_module_entry {
 /* All arrays of the tree, to be saved by hk_save; at most capacity are written. Returns how many there are. */
 HK_API int hk_module_entries(hk_module *module, hk_module_entry *entries, int capacity);
 /* The array of that path becomes the values of x, as by hk_assign; where the first call is still to come it is made, and will
- * move to the device of that call. HK_NOT_FOUND where the path names no module of the tree; HK_INVALID_ARGUMENT for a shape that does not fit.
- * Borrowed, like all statuses. */
+ * move to the device of that call. HK_NOT_FOUND where the path names no module of the tree; HK_INVALID_ARGUMENT for a shape
+ * that does not fit. Borrowed, like all statuses. */
 HK_API const hk_status *hk_module_set(hk_module *module, const char *path, hk_array *x);
 
 /* A tree like this one, with copies of its arrays on `device`. A parameter that is still to be made will be a copy of the
@@ -178,8 +178,9 @@ HK_API hk_module *hk_module_create(const char *kind, hk_forward_fn forward, cons
                                    size_t option_bytes);
 /* The copy of the options, aligned for any type; NULL where there are none. */
 HK_API void *hk_module_options(hk_module *self);
-/* Takes child, and gives it a name of letters, digits, '_' and '-', which no other child has. Returns the child, borrowed: to be
- * kept while the parent lives. What is wrong fails the parent; a child that is in no tree is released then. */
+/* Takes child, and gives it a name of at most 31 letters, digits, '_' and '-', which no other child has. Paths of the
+ * tree must fit into HK_MODULE_PATH_BYTES. Returns the child, borrowed: to be kept while the parent lives. What is wrong fails
+ * the parent; a child that is in no tree is released then. */
 HK_API hk_module *hk_module_add(hk_module *self, const char *name, hk_module *child);
 /* Borrowed; NULL where there is none. */
 HK_API hk_module *hk_module_child(const hk_module *self, const char *name);

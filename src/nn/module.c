@@ -163,6 +163,25 @@ static bool is_within(const hk_module *self, const hk_module *tree)
     return false;
 }
 
+/* Bytes of the longest path below, with a dot in front of each name, but for an array's. */
+static size_t bytes_below(const hk_module *self)
+{
+    size_t most = 0;
+    for (int i = 0; i < self->child_count; i++) {
+        const size_t bytes = 1 + strlen(self->children[i]->name) + bytes_below(self->children[i]);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+static bool paths_fit(const hk_module *parent, const char *name, const hk_module *child)
+{
+    size_t bytes = strlen(name) + bytes_below(child) + 1 + HKI_MODULE_NAME_BYTES;
+    for (; parent; parent = parent->parent)
+        bytes += strlen(parent->name) + 1;
+    return bytes <= HK_MODULE_PATH_BYTES;
+}
+
 hk_module *hk_module_add(hk_module *self, const char *name, hk_module *child)
 {
     const bool is_kept = child && (child->parent || (self && is_within(self, child)));
@@ -170,8 +189,7 @@ hk_module *hk_module_add(hk_module *self, const char *name, hk_module *child)
     if (!is_good(self))
         ; /* which says why already */
     else if (!is_good(child))
-        hki_module_fail(self, hk_status_code(hk_module_status(child)), "child %s of %s: %s",
-                        name ? name : "NULL", self->kind,
+        hki_module_fail(self, hk_status_code(hk_module_status(child)), "%s",
                         hk_status_message(hk_module_status(child)));
     else if (!is_name(name) || hk_module_child(self, name))
         hki_module_fail(self, HK_INVALID_ARGUMENT,
@@ -181,6 +199,10 @@ hk_module *hk_module_add(hk_module *self, const char *name, hk_module *child)
     else if (is_kept)
         hki_module_fail(self, HK_INVALID_ARGUMENT,
                         "child %s is in a tree already; a block may call one child twice", name);
+    else if (!paths_fit(self, name, child))
+        hki_module_fail(self, HK_INVALID_ARGUMENT,
+                        "child %s would have paths below it that are longer than %d bytes", name,
+                        HK_MODULE_PATH_BYTES);
     else if (!(children =
                    realloc(self->children, (size_t)(self->child_count + 1) * sizeof(void *))))
         hki_module_fail(self, HK_OUT_OF_MEMORY, "no host memory for child %s", name);

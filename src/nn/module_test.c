@@ -317,6 +317,12 @@ static void test_refusals(void)
     CHECK(says(hk_forward(net, failed), hk_status_message(hk_wait(failed))));
     hk_module_release(net);
 
+    net = hk_linear_layer(1, NULL);
+    for (int i = 0; i < 200; i++)
+        net = hk_sequential(net);
+    CHECK(says(hk_forward(net, x), "longer than 256 bytes"));
+    hk_module_release(net);
+
     hk_module *shared = hk_flatten_layer();
     net = hk_sequential(shared, shared);
     CHECK(says(hk_forward(net, x), "is in a tree already"));
