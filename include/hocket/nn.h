@@ -10,8 +10,8 @@
  * call that is refused inside a layer says in its message which one: "(in encoder.0, linear)". Externally synchronised, each tree
  * by itself; replicas may be used by several threads. Nothing here waits.
  *
- * In captured steps (hocket/graph.h) the first call is to be made before the capture, and dropout draws numbers, which a
- * capture refuses. */
+ * In captured steps (hocket/graph.h) the first call is to be made before the capture, which refuses to make parameters. Dropout
+ * draws new numbers at each replay, as the calls would. */
 #ifndef HOCKET_NN_H
 #define HOCKET_NN_H
 
