@@ -728,19 +728,56 @@ HK_API hk_array *hk_searchsorted(hk_array *sorted, hk_array *x, bool right);
 /* y[n,o,i,j] = bias[o] + sum over c, u, v of weight[o,c,u,v] *
  * x[n,c,i*stride-padding+u*dilation,j*stride-padding+v*dilation]. Two-dimensional convolution
  * (cross-correlation, as in every framework) of x (n,channels,height,width) with weight
- * (outputs,channels,rows,columns), plus bias (outputs): (n,outputs,height',width'), of the dtype
- * of all three, where height' = (height + 2 padding - dilation (rows - 1) - 1) / stride + 1,
- * rounded down, and width' likewise. Windows of 3 x 3 at stride 1, with 32 channels or more, are
- * done four at a time by Winograd's method: there an infinity or NaN in x makes NaN of
- * neighbouring results too. bias may be NULL. */
+ * (outputs,channels/groups,rows,columns), plus bias (outputs): (n,outputs,height',width'), of
+ * the dtype of all three, where height' = (height + 2 padding - dilation (rows - 1) - 1) /
+ * stride + 1, rounded down, and width' likewise. Windows of 3 x 3 at stride 1, with 32 channels
+ * or more, are done four at a time by Winograd's method: there an infinity or NaN in x makes NaN
+ * of neighbouring results too. bias may be NULL. */
 typedef struct hk_conv2d_options {
     int64_t stride[2]; /* rows and columns from one window to the next (default: {1, 1}) */
     int64_t padding[2]; /* rows of zeros above and below, columns left and right (default: {0,
                            0}) */
     int64_t dilation[2]; /* rows and columns between the elements of a window (default: {1, 1}) */
+    int64_t groups; /* parts of the channels, each seen by as large a part of the outputs
+                       (default: 1) */
 } hk_conv2d_options;
 HK_API hk_array *hk_conv2d(hk_array *x, hk_array *weight, hk_array *bias,
                            const hk_conv2d_options *options);
+
+/* y[n,o,i*stride-padding+u*dilation,j*stride-padding+v*dilation] += weight[c,o,u,v] *
+ * x[n,c,i,j]. Transposed convolution (fractionally strided; Zeiler et al. 2010): the gradient of
+ * hk_conv2d with respect to its x, done to x (n,channels,height,width). weight is
+ * (channels,outputs/groups,rows,columns), bias (outputs), the result (n,outputs,height',width'),
+ * where height' = (height - 1) stride - 2 padding + dilation (rows - 1) + 1 + output_padding,
+ * and width' likewise: the size of an x from which a convolution with these options makes
+ * (height,width). bias may be NULL. */
+typedef struct hk_conv2d_transpose_options {
+    int64_t stride[2]; /* rows and columns from one window to the next (default: {1, 1}) */
+    int64_t padding[2]; /* rows of zeros above and below, columns left and right (default: {0,
+                           0}) */
+    int64_t dilation[2]; /* rows and columns between the elements of a window (default: {1, 1}) */
+    int64_t groups; /* parts of the channels, each seen by as large a part of the outputs
+                       (default: 1) */
+    int64_t output_padding[2]; /* rows added below, columns to the right; less than stride
+                                  (default: {0, 0}) */
+} hk_conv2d_transpose_options;
+HK_API hk_array *hk_conv2d_transpose(hk_array *x, hk_array *weight, hk_array *bias,
+                                     const hk_conv2d_transpose_options *options);
+
+/* y[n,o,i] = bias[o] + sum over c, v of weight[o,c,v] * x[n,c,i*stride-padding+v*dilation].
+ * One-dimensional convolution (cross-correlation) of x (n,channels,length) with weight
+ * (outputs,channels/groups,size), plus bias (outputs): (n,outputs,length'), where length' =
+ * (length + 2 padding - dilation (size - 1) - 1) / stride + 1, rounded down. As hk_conv2d of
+ * images of one row. bias may be NULL. */
+typedef struct hk_conv1d_options {
+    int64_t stride; /* elements from one window to the next (default: 1) */
+    int64_t padding; /* zeros at either end (default: 0) */
+    int64_t dilation; /* elements between those of a window (default: 1) */
+    int64_t groups; /* parts of the channels, each seen by as large a part of the outputs
+                       (default: 1) */
+} hk_conv1d_options;
+HK_API hk_array *hk_conv1d(hk_array *x, hk_array *weight, hk_array *bias,
+                           const hk_conv1d_options *options);
 
 /* y[n,c,i,j] = max over u, v of x[n,c,i*stride-padding+u,j*stride-padding+v]. Largest element of
  * each window of x (n,channels,height,width): (n,channels,height',width') with height' = (height
@@ -1405,6 +1442,12 @@ HK_API hk_array *hk_searchsorted_at(hk_source at, hk_array *sorted, hk_array *x,
 HK_API hk_array *hk_conv2d_at(hk_source at, hk_array *x, hk_array *weight, hk_array *bias,
                               const hk_conv2d_options *options);
 #define hk_conv2d(...) hk_conv2d_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_conv2d_transpose_at(hk_source at, hk_array *x, hk_array *weight,
+                                        hk_array *bias, const hk_conv2d_transpose_options *options);
+#define hk_conv2d_transpose(...) hk_conv2d_transpose_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_conv1d_at(hk_source at, hk_array *x, hk_array *weight, hk_array *bias,
+                              const hk_conv1d_options *options);
+#define hk_conv1d(...) hk_conv1d_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_max_pool2d_at(hk_source at, hk_array *x, const hk_max_pool2d_options *options);
 #define hk_max_pool2d(...) hk_max_pool2d_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_avg_pool2d_at(hk_source at, hk_array *x, const hk_avg_pool2d_options *options);

@@ -1941,21 +1941,23 @@ inline array searchsorted(const array &sorted, const array &x, bool right,
 /* y[n,o,i,j] = bias[o] + sum over c, u, v of weight[o,c,u,v] *
  * x[n,c,i*stride-padding+u*dilation,j*stride-padding+v*dilation]. Two-dimensional convolution
  * (cross-correlation, as in every framework) of x (n,channels,height,width) with weight
- * (outputs,channels,rows,columns), plus bias (outputs): (n,outputs,height',width'), of the dtype
- * of all three, where height' = (height + 2 padding - dilation (rows - 1) - 1) / stride + 1,
- * rounded down, and width' likewise. Windows of 3 x 3 at stride 1, with 32 channels or more, are
- * done four at a time by Winograd's method: there an infinity or NaN in x makes NaN of
- * neighbouring results too. bias may be NULL. */
+ * (outputs,channels/groups,rows,columns), plus bias (outputs): (n,outputs,height',width'), of
+ * the dtype of all three, where height' = (height + 2 padding - dilation (rows - 1) - 1) /
+ * stride + 1, rounded down, and width' likewise. Windows of 3 x 3 at stride 1, with 32 channels
+ * or more, are done four at a time by Winograd's method: there an infinity or NaN in x makes NaN
+ * of neighbouring results too. bias may be NULL. */
 struct conv2d_options {
     HKI_OPTION(conv2d_options, int_pair, stride)
     HKI_OPTION(conv2d_options, int_pair, padding)
     HKI_OPTION(conv2d_options, int_pair, dilation)
+    HKI_OPTION(conv2d_options, int64_t, groups)
     hk_conv2d_options to_c() const noexcept
     {
         hk_conv2d_options c = {};
         c.stride[0] = stride[0], c.stride[1] = stride[1];
         c.padding[0] = padding[0], c.padding[1] = padding[1];
         c.dilation[0] = dilation[0], c.dilation[1] = dilation[1];
+        c.groups = groups;
         return c;
     }
 };
@@ -1964,6 +1966,65 @@ inline array conv2d(const array &x, const array &weight, const array &bias = {},
 {
     const hk_conv2d_options c = options.to_c();
     return array::take(hk_conv2d_at(at, x.get(), weight.get(), bias.get(), &c));
+}
+
+/* y[n,o,i*stride-padding+u*dilation,j*stride-padding+v*dilation] += weight[c,o,u,v] *
+ * x[n,c,i,j]. Transposed convolution (fractionally strided; Zeiler et al. 2010): the gradient of
+ * hk_conv2d with respect to its x, done to x (n,channels,height,width). weight is
+ * (channels,outputs/groups,rows,columns), bias (outputs), the result (n,outputs,height',width'),
+ * where height' = (height - 1) stride - 2 padding + dilation (rows - 1) + 1 + output_padding,
+ * and width' likewise: the size of an x from which a convolution with these options makes
+ * (height,width). bias may be NULL. */
+struct conv2d_transpose_options {
+    HKI_OPTION(conv2d_transpose_options, int_pair, stride)
+    HKI_OPTION(conv2d_transpose_options, int_pair, padding)
+    HKI_OPTION(conv2d_transpose_options, int_pair, dilation)
+    HKI_OPTION(conv2d_transpose_options, int64_t, groups)
+    HKI_OPTION(conv2d_transpose_options, int_pair, output_padding)
+    hk_conv2d_transpose_options to_c() const noexcept
+    {
+        hk_conv2d_transpose_options c = {};
+        c.stride[0] = stride[0], c.stride[1] = stride[1];
+        c.padding[0] = padding[0], c.padding[1] = padding[1];
+        c.dilation[0] = dilation[0], c.dilation[1] = dilation[1];
+        c.groups = groups;
+        c.output_padding[0] = output_padding[0], c.output_padding[1] = output_padding[1];
+        return c;
+    }
+};
+inline array conv2d_transpose(const array &x, const array &weight, const array &bias = {},
+                              const conv2d_transpose_options &options = {},
+                              hk_source at = here()) noexcept
+{
+    const hk_conv2d_transpose_options c = options.to_c();
+    return array::take(hk_conv2d_transpose_at(at, x.get(), weight.get(), bias.get(), &c));
+}
+
+/* y[n,o,i] = bias[o] + sum over c, v of weight[o,c,v] * x[n,c,i*stride-padding+v*dilation].
+ * One-dimensional convolution (cross-correlation) of x (n,channels,length) with weight
+ * (outputs,channels/groups,size), plus bias (outputs): (n,outputs,length'), where length' =
+ * (length + 2 padding - dilation (size - 1) - 1) / stride + 1, rounded down. As hk_conv2d of
+ * images of one row. bias may be NULL. */
+struct conv1d_options {
+    HKI_OPTION(conv1d_options, int64_t, stride)
+    HKI_OPTION(conv1d_options, int64_t, padding)
+    HKI_OPTION(conv1d_options, int64_t, dilation)
+    HKI_OPTION(conv1d_options, int64_t, groups)
+    hk_conv1d_options to_c() const noexcept
+    {
+        hk_conv1d_options c = {};
+        c.stride = stride;
+        c.padding = padding;
+        c.dilation = dilation;
+        c.groups = groups;
+        return c;
+    }
+};
+inline array conv1d(const array &x, const array &weight, const array &bias = {},
+                    const conv1d_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_conv1d_options c = options.to_c();
+    return array::take(hk_conv1d_at(at, x.get(), weight.get(), bias.get(), &c));
 }
 
 /* y[n,c,i,j] = max over u, v of x[n,c,i*stride-padding+u,j*stride-padding+v]. Largest element of

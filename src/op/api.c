@@ -168,11 +168,25 @@ _Static_assert(sizeof(hk_argsort_arguments) == 16 &&
 _Static_assert(sizeof(hk_searchsorted_arguments) == 1 &&
                offsetof(hk_searchsorted_arguments, right) == 0,
                "hk_searchsorted_arguments");
-_Static_assert(sizeof(hk_conv2d_options) == 48 &&
+_Static_assert(sizeof(hk_conv2d_options) == 56 &&
                offsetof(hk_conv2d_options, stride) == 0 &&
                offsetof(hk_conv2d_options, padding) == 16 &&
-               offsetof(hk_conv2d_options, dilation) == 32,
+               offsetof(hk_conv2d_options, dilation) == 32 &&
+               offsetof(hk_conv2d_options, groups) == 48,
                "hk_conv2d_options");
+_Static_assert(sizeof(hk_conv2d_transpose_options) == 72 &&
+               offsetof(hk_conv2d_transpose_options, stride) == 0 &&
+               offsetof(hk_conv2d_transpose_options, padding) == 16 &&
+               offsetof(hk_conv2d_transpose_options, dilation) == 32 &&
+               offsetof(hk_conv2d_transpose_options, groups) == 48 &&
+               offsetof(hk_conv2d_transpose_options, output_padding) == 56,
+               "hk_conv2d_transpose_options");
+_Static_assert(sizeof(hk_conv1d_options) == 32 &&
+               offsetof(hk_conv1d_options, stride) == 0 &&
+               offsetof(hk_conv1d_options, padding) == 8 &&
+               offsetof(hk_conv1d_options, dilation) == 16 &&
+               offsetof(hk_conv1d_options, groups) == 24,
+               "hk_conv1d_options");
 _Static_assert(sizeof(hk_max_pool2d_options) == 48 &&
                offsetof(hk_max_pool2d_options, kernel) == 0 &&
                offsetof(hk_max_pool2d_options, stride) == 16 &&
@@ -2101,6 +2115,27 @@ hk_array *(hk_conv2d)(hk_array *x, hk_array *weight, hk_array *bias,
 }
 HKI_AT(hk_array *, hk_conv2d, (hk_source at, hk_array *x, hk_array *weight, hk_array *bias,
                                const hk_conv2d_options *options),
+       (x, weight, bias, options))
+
+hk_array *(hk_conv2d_transpose)(hk_array *x, hk_array *weight, hk_array *bias,
+                                const hk_conv2d_transpose_options *options)
+{
+    return hki_op_call(&hki_op_conv2d_transpose, (hk_array *const[]){x, weight, bias}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_conv2d_transpose, (hk_source at, hk_array *x, hk_array *weight,
+                                         hk_array *bias,
+                                         const hk_conv2d_transpose_options *options),
+       (x, weight, bias, options))
+
+hk_array *(hk_conv1d)(hk_array *x, hk_array *weight, hk_array *bias,
+                      const hk_conv1d_options *options)
+{
+    return hki_op_call(&hki_op_conv1d, (hk_array *const[]){x, weight, bias}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_conv1d, (hk_source at, hk_array *x, hk_array *weight, hk_array *bias,
+                               const hk_conv1d_options *options),
        (x, weight, bias, options))
 
 hk_array *(hk_max_pool2d)(hk_array *x, const hk_max_pool2d_options *options)
