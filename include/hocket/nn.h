@@ -85,17 +85,48 @@ typedef struct hk_conv2d_layer_options {
     int64_t stride[2], padding[2], dilation[2]; /* as in hk_conv2d_options */
     bool no_bias;
     hk_init init;
+    int64_t groups;    /* 0: 1; as many as x has channels: depthwise */
+    int64_t window[2]; /* rows and columns where they are not `size`; 0: size */
 } hk_conv2d_layer_options;
-/* hk_conv2d with square windows: (n, in, h, w) to (n, channels, h', w'). weight (channels, in, size, size), bias
- * (channels). options may be NULL. */
+/* hk_conv2d: (n, in, h, w) to (n, channels, h', w'). weight (channels, in / groups, size, size), bias (channels). options may
+ * be NULL. */
 HK_API hk_module *hk_conv2d_layer(int64_t channels, int64_t size,
                                   const hk_conv2d_layer_options *options);
+
+typedef struct hk_conv2d_transpose_layer_options {
+    int64_t stride[2], padding[2], dilation[2]; /* as in hk_conv2d_transpose_options */
+    int64_t output_padding[2];
+    int64_t groups;    /* 0: 1; it divides channels */
+    int64_t window[2]; /* as above */
+    bool no_bias;
+    hk_init init; /* for which weight's axes count as hk_init_kind says */
+} hk_conv2d_transpose_layer_options;
+/* hk_conv2d_transpose: (n, in, h, w) to (n, channels, h', w'). weight (in, channels / groups, size, size), bias (channels).
+ * options may be NULL. */
+HK_API hk_module *hk_conv2d_transpose_layer(int64_t channels, int64_t size,
+                                            const hk_conv2d_transpose_layer_options *options);
+
+typedef struct hk_conv1d_layer_options {
+    int64_t stride, padding, dilation, groups; /* as in hk_conv1d_options */
+    bool no_bias;
+    hk_init init;
+} hk_conv1d_layer_options;
+/* hk_conv1d: (n, in, t) to (n, channels, t'). weight (channels, in / groups, size), bias (channels). options may be NULL. */
+HK_API hk_module *hk_conv1d_layer(int64_t channels, int64_t size,
+                                  const hk_conv1d_layer_options *options);
 
 /* Square windows, stride 0: size. */
 HK_API hk_module *hk_max_pool2d_layer(int64_t size, int64_t stride, int64_t padding);
 HK_API hk_module *hk_avg_pool2d_layer(int64_t size, int64_t stride, int64_t padding);
-/* The mean over all axes but the first two, which remain. */
+/* The same of sequences (n, channels, t). */
+HK_API hk_module *hk_max_pool1d_layer(int64_t size, int64_t stride, int64_t padding);
+HK_API hk_module *hk_avg_pool1d_layer(int64_t size, int64_t stride, int64_t padding);
+/* (n, channels, h, w) to (n, channels, rows, columns): as many windows as that. */
+HK_API hk_module *hk_adaptive_avg_pool2d_layer(int64_t rows, int64_t columns);
+HK_API hk_module *hk_adaptive_max_pool2d_layer(int64_t rows, int64_t columns);
+/* The mean over all axes but the first two, which remain; and the largest element. */
 HK_API hk_module *hk_global_avg_pool_layer(void);
+HK_API hk_module *hk_global_max_pool_layer(void);
 /* (n, …) to (n, all the rest). */
 HK_API hk_module *hk_flatten_layer(void);
 

@@ -804,6 +804,47 @@ typedef struct hk_avg_pool2d_options {
 } hk_avg_pool2d_options;
 HK_API hk_array *hk_avg_pool2d(hk_array *x, const hk_avg_pool2d_options *options);
 
+/* y[n,c,i] = max over v of x[n,c,i*stride-padding+v]. Largest element of each window of x
+ * (n,channels,length): (n,channels,length'), where length' = (length + 2 padding - kernel) /
+ * stride + 1, rounded down. As hk_max_pool2d of images of one row. */
+typedef struct hk_max_pool1d_options {
+    int64_t kernel; /* elements of a window (default: 2) */
+    int64_t stride; /* elements from one window to the next (default: kernel) */
+    int64_t padding; /* at either end, that no element comes from; less than kernel (default: 0) */
+} hk_max_pool1d_options;
+HK_API hk_array *hk_max_pool1d(hk_array *x, const hk_max_pool1d_options *options);
+
+/* y[n,c,i] = mean over v of x[n,c,i*stride-padding+v]. Mean of each window of x
+ * (n,channels,length): (n,channels,length'), where length' = (length + 2 padding - kernel) /
+ * stride + 1, rounded down. As hk_avg_pool2d of images of one row. */
+typedef struct hk_avg_pool1d_options {
+    int64_t kernel; /* elements of a window (default: 2) */
+    int64_t stride; /* elements from one window to the next (default: kernel) */
+    int64_t padding; /* at either end, that no element comes from; less than kernel (default: 0) */
+    bool count_include_pad; /* padding counts as zeros, not as absent (default: false) */
+} hk_avg_pool1d_options;
+HK_API hk_array *hk_avg_pool1d(hk_array *x, const hk_avg_pool1d_options *options);
+
+/* y[n,c,i,j] = mean of x[n,c,i's rows,j's columns]. Mean of each window of x
+ * (n,channels,height,width), where windows are such that there are `size`:
+ * (n,channels,size[0],size[1]). Window i of an axis of h elements goes from i h / size, rounded
+ * down, to (i + 1) h / size, rounded up. Sizes that divide x's are one call of pooling, others
+ * two of each row and column. */
+typedef struct hk_adaptive_avg_pool2d_options {
+    int64_t size[2]; /* rows and columns of the result (default: {1, 1}) */
+} hk_adaptive_avg_pool2d_options;
+HK_API hk_array *hk_adaptive_avg_pool2d(hk_array *x, const hk_adaptive_avg_pool2d_options *options);
+
+/* y[n,c,i,j] = max of x[n,c,i's rows,j's columns]. Largest element of each window of x
+ * (n,channels,height,width), where windows are such that there are `size`:
+ * (n,channels,size[0],size[1]). Window i of an axis of h elements goes from i h / size, rounded
+ * down, to (i + 1) h / size, rounded up. Sizes that divide x's are one call of pooling, others
+ * two of each row and column. */
+typedef struct hk_adaptive_max_pool2d_options {
+    int64_t size[2]; /* rows and columns of the result (default: {1, 1}) */
+} hk_adaptive_max_pool2d_options;
+HK_API hk_array *hk_adaptive_max_pool2d(hk_array *x, const hk_adaptive_max_pool2d_options *options);
+
 /* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Each channel of x (n,channels,…)
  * normalised, then scaled by gamma and shifted by beta (channels), all of one dtype. Without
  * mean and variance, by those of the batch: over all axes but the channels', of 2 elements or
@@ -1452,6 +1493,16 @@ HK_API hk_array *hk_max_pool2d_at(hk_source at, hk_array *x, const hk_max_pool2d
 #define hk_max_pool2d(...) hk_max_pool2d_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_avg_pool2d_at(hk_source at, hk_array *x, const hk_avg_pool2d_options *options);
 #define hk_avg_pool2d(...) hk_avg_pool2d_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_max_pool1d_at(hk_source at, hk_array *x, const hk_max_pool1d_options *options);
+#define hk_max_pool1d(...) hk_max_pool1d_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_avg_pool1d_at(hk_source at, hk_array *x, const hk_avg_pool1d_options *options);
+#define hk_avg_pool1d(...) hk_avg_pool1d_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_adaptive_avg_pool2d_at(hk_source at, hk_array *x,
+                                           const hk_adaptive_avg_pool2d_options *options);
+#define hk_adaptive_avg_pool2d(...) hk_adaptive_avg_pool2d_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_adaptive_max_pool2d_at(hk_source at, hk_array *x,
+                                           const hk_adaptive_max_pool2d_options *options);
+#define hk_adaptive_max_pool2d(...) hk_adaptive_max_pool2d_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_batch_norm_at(hk_source at, hk_array *x, hk_array *gamma, hk_array *beta,
                                   hk_array *mean, hk_array *variance,
                                   const hk_batch_norm_options *options);

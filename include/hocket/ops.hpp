@@ -2077,6 +2077,96 @@ inline array avg_pool2d(const array &x, const avg_pool2d_options &options = {},
     return array::take(hk_avg_pool2d_at(at, x.get(), &c));
 }
 
+/* y[n,c,i] = max over v of x[n,c,i*stride-padding+v]. Largest element of each window of x
+ * (n,channels,length): (n,channels,length'), where length' = (length + 2 padding - kernel) /
+ * stride + 1, rounded down. As hk_max_pool2d of images of one row. */
+struct max_pool1d_options {
+    HKI_OPTION(max_pool1d_options, int64_t, kernel)
+    HKI_OPTION(max_pool1d_options, int64_t, stride)
+    HKI_OPTION(max_pool1d_options, int64_t, padding)
+    hk_max_pool1d_options to_c() const noexcept
+    {
+        hk_max_pool1d_options c = {};
+        c.kernel = kernel;
+        c.stride = stride;
+        c.padding = padding;
+        return c;
+    }
+};
+inline array max_pool1d(const array &x, const max_pool1d_options &options = {},
+                        hk_source at = here()) noexcept
+{
+    const hk_max_pool1d_options c = options.to_c();
+    return array::take(hk_max_pool1d_at(at, x.get(), &c));
+}
+
+/* y[n,c,i] = mean over v of x[n,c,i*stride-padding+v]. Mean of each window of x
+ * (n,channels,length): (n,channels,length'), where length' = (length + 2 padding - kernel) /
+ * stride + 1, rounded down. As hk_avg_pool2d of images of one row. */
+struct avg_pool1d_options {
+    HKI_OPTION(avg_pool1d_options, int64_t, kernel)
+    HKI_OPTION(avg_pool1d_options, int64_t, stride)
+    HKI_OPTION(avg_pool1d_options, int64_t, padding)
+    HKI_OPTION(avg_pool1d_options, bool, count_include_pad)
+    hk_avg_pool1d_options to_c() const noexcept
+    {
+        hk_avg_pool1d_options c = {};
+        c.kernel = kernel;
+        c.stride = stride;
+        c.padding = padding;
+        c.count_include_pad = count_include_pad;
+        return c;
+    }
+};
+inline array avg_pool1d(const array &x, const avg_pool1d_options &options = {},
+                        hk_source at = here()) noexcept
+{
+    const hk_avg_pool1d_options c = options.to_c();
+    return array::take(hk_avg_pool1d_at(at, x.get(), &c));
+}
+
+/* y[n,c,i,j] = mean of x[n,c,i's rows,j's columns]. Mean of each window of x
+ * (n,channels,height,width), where windows are such that there are `size`:
+ * (n,channels,size[0],size[1]). Window i of an axis of h elements goes from i h / size, rounded
+ * down, to (i + 1) h / size, rounded up. Sizes that divide x's are one call of pooling, others
+ * two of each row and column. */
+struct adaptive_avg_pool2d_options {
+    HKI_OPTION(adaptive_avg_pool2d_options, int_pair, size)
+    hk_adaptive_avg_pool2d_options to_c() const noexcept
+    {
+        hk_adaptive_avg_pool2d_options c = {};
+        c.size[0] = size[0], c.size[1] = size[1];
+        return c;
+    }
+};
+inline array adaptive_avg_pool2d(const array &x, const adaptive_avg_pool2d_options &options = {},
+                                 hk_source at = here()) noexcept
+{
+    const hk_adaptive_avg_pool2d_options c = options.to_c();
+    return array::take(hk_adaptive_avg_pool2d_at(at, x.get(), &c));
+}
+
+/* y[n,c,i,j] = max of x[n,c,i's rows,j's columns]. Largest element of each window of x
+ * (n,channels,height,width), where windows are such that there are `size`:
+ * (n,channels,size[0],size[1]). Window i of an axis of h elements goes from i h / size, rounded
+ * down, to (i + 1) h / size, rounded up. Sizes that divide x's are one call of pooling, others
+ * two of each row and column. */
+struct adaptive_max_pool2d_options {
+    HKI_OPTION(adaptive_max_pool2d_options, int_pair, size)
+    hk_adaptive_max_pool2d_options to_c() const noexcept
+    {
+        hk_adaptive_max_pool2d_options c = {};
+        c.size[0] = size[0], c.size[1] = size[1];
+        return c;
+    }
+};
+inline array adaptive_max_pool2d(const array &x, const adaptive_max_pool2d_options &options = {},
+                                 hk_source at = here()) noexcept
+{
+    const hk_adaptive_max_pool2d_options c = options.to_c();
+    return array::take(hk_adaptive_max_pool2d_at(at, x.get(), &c));
+}
+
 /* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Each channel of x (n,channels,…)
  * normalised, then scaled by gamma and shifted by beta (channels), all of one dtype. Without
  * mean and variance, by those of the batch: over all axes but the channels', of 2 elements or

@@ -44,6 +44,22 @@ static void sequences(state *self)
     learn(hk_conv1d(x, self->params[2], NULL, &(hk_conv1d_options){.stride = 2, .groups = 2}));
 }
 
+/* ---- pooling -------------------------------------------------------------------------------------- */
+
+static void pooled(state *self)
+{
+    hk_record_begin();
+    hk_array *x = hk_relu(hk_conv2d(self->bound[0], self->params[0], NULL, NULL));
+    hk_array *most = hk_adaptive_max_pool2d(x, &(hk_adaptive_max_pool2d_options){.size = {2, 3}});
+    hk_array *mean = hk_adaptive_avg_pool2d(x, &(hk_adaptive_avg_pool2d_options){.size = {2, 3}});
+    hk_array *lines = hk_max_pool1d(hk_reshape(x, hk_shape(self->n, 3, -1)),
+                                    &(hk_max_pool1d_options){.kernel = 3, .padding = 1});
+    hold(self, mean);
+    learn(hk_add(hk_add(most, mean),
+                 hk_reshape(hk_mean(lines, &(hk_mean_options){.axes = hk_shape(1, 2)}),
+                            hk_shape(self->n, 1, 1, 1))));
+}
+
 static const program programs[] = {
     {.name = "separable",
      .step = separable,
@@ -60,6 +76,7 @@ static const program programs[] = {
      .bound = {F32(N, 3, 11)},
      .params = {F32(4, 3, 3), F32(4), F32(4, 2, 3)},
      .forms = true},
+    {.name = "pooled", .step = pooled, .bound = {F32(N, 2, 7, 8)}, .params = {F32(3, 2, 2, 2)}},
 };
 
 int main(void)

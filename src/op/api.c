@@ -198,6 +198,23 @@ _Static_assert(sizeof(hk_avg_pool2d_options) == 56 &&
                offsetof(hk_avg_pool2d_options, padding) == 32 &&
                offsetof(hk_avg_pool2d_options, count_include_pad) == 48,
                "hk_avg_pool2d_options");
+_Static_assert(sizeof(hk_max_pool1d_options) == 24 &&
+               offsetof(hk_max_pool1d_options, kernel) == 0 &&
+               offsetof(hk_max_pool1d_options, stride) == 8 &&
+               offsetof(hk_max_pool1d_options, padding) == 16,
+               "hk_max_pool1d_options");
+_Static_assert(sizeof(hk_avg_pool1d_options) == 32 &&
+               offsetof(hk_avg_pool1d_options, kernel) == 0 &&
+               offsetof(hk_avg_pool1d_options, stride) == 8 &&
+               offsetof(hk_avg_pool1d_options, padding) == 16 &&
+               offsetof(hk_avg_pool1d_options, count_include_pad) == 24,
+               "hk_avg_pool1d_options");
+_Static_assert(sizeof(hk_adaptive_avg_pool2d_options) == 16 &&
+               offsetof(hk_adaptive_avg_pool2d_options, size) == 0,
+               "hk_adaptive_avg_pool2d_options");
+_Static_assert(sizeof(hk_adaptive_max_pool2d_options) == 16 &&
+               offsetof(hk_adaptive_max_pool2d_options, size) == 0,
+               "hk_adaptive_max_pool2d_options");
 _Static_assert(sizeof(hk_batch_norm_options) == 8 &&
                offsetof(hk_batch_norm_options, eps) == 0,
                "hk_batch_norm_options");
@@ -2152,6 +2169,40 @@ hk_array *(hk_avg_pool2d)(hk_array *x, const hk_avg_pool2d_options *options)
                        (hk_device){NULL}, NULL);
 }
 HKI_AT(hk_array *, hk_avg_pool2d, (hk_source at, hk_array *x, const hk_avg_pool2d_options *options),
+       (x, options))
+
+hk_array *(hk_max_pool1d)(hk_array *x, const hk_max_pool1d_options *options)
+{
+    return hki_op_call(&hki_op_max_pool1d, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_max_pool1d, (hk_source at, hk_array *x, const hk_max_pool1d_options *options),
+       (x, options))
+
+hk_array *(hk_avg_pool1d)(hk_array *x, const hk_avg_pool1d_options *options)
+{
+    return hki_op_call(&hki_op_avg_pool1d, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_avg_pool1d, (hk_source at, hk_array *x, const hk_avg_pool1d_options *options),
+       (x, options))
+
+hk_array *(hk_adaptive_avg_pool2d)(hk_array *x, const hk_adaptive_avg_pool2d_options *options)
+{
+    return hki_op_call(&hki_op_adaptive_avg_pool2d, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_adaptive_avg_pool2d, (hk_source at, hk_array *x,
+                                            const hk_adaptive_avg_pool2d_options *options),
+       (x, options))
+
+hk_array *(hk_adaptive_max_pool2d)(hk_array *x, const hk_adaptive_max_pool2d_options *options)
+{
+    return hki_op_call(&hki_op_adaptive_max_pool2d, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_adaptive_max_pool2d, (hk_source at, hk_array *x,
+                                            const hk_adaptive_max_pool2d_options *options),
        (x, options))
 
 hk_array *(hk_batch_norm)(hk_array *x, hk_array *gamma, hk_array *beta, hk_array *mean,
