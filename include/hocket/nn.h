@@ -130,12 +130,21 @@ HK_API hk_module *hk_global_max_pool_layer(void);
 /* (n, …) to (n, all the rest). */
 HK_API hk_module *hk_flatten_layer(void);
 
-/* hk_batch_norm_train while training; else by the moving averages. gamma (channels), ones, beta, zeros; buffers mean and
+/* hk_batch_norm_train, of (n, channels) or (n, channels, …), while training; else by the moving averages. gamma (channels), ones, beta, zeros; buffers mean and
  * variance. eps 0: 1e-5; momentum 0: 0.1. */
 HK_API hk_module *hk_batch_norm_layer(double eps, double momentum);
 /* (x - mean) / sqrt(variance + eps) * gamma + beta over the last axis (Ba et al. 2016); the variance biased; eps 0: 1e-5. gamma
  * (features), ones, beta, zeros. */
 HK_API hk_module *hk_layer_norm_layer(double eps);
+/* The same over the last so many axes together, whose shape gamma and beta have. */
+HK_API hk_module *hk_layer_norm_over_layer(int axes, double eps);
+/* x / sqrt(mean of x^2 + eps) * gamma over the last axis (Zhang, Sennrich 2019). gamma (features), ones. */
+HK_API hk_module *hk_rms_norm_layer(double eps);
+/* hk_group_norm of (n, channels, …): groups of channels, with all their positions, of each sample (Wu, He 2018). gamma (channels),
+ * ones, beta, zeros. */
+HK_API hk_module *hk_group_norm_layer(int64_t groups, double eps);
+/* The same of each channel by itself, of (n, channels, t, …) (Ulyanov et al. 2016). */
+HK_API hk_module *hk_instance_norm_layer(double eps);
 /* While training each element is 0 with probability p in [0, 1), the others x / (1 - p) (Srivastava et al. 2014); numbers of the
  * calling thread's stream. Else x. */
 HK_API hk_module *hk_dropout_layer(double p);

@@ -2191,6 +2191,73 @@ inline array batch_norm(const array &x, const array &gamma, const array &beta,
                                         variance.get(), &c));
 }
 
+/* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Layer norm (Ba et al. 2016): x
+ * (…,features) shifted and scaled to mean 0 and variance 1 along its last axis, or several, each
+ * row by itself, then scaled by gamma and shifted by beta, of the shape of these axes. The
+ * variance is biased. For GPUs there is no kernel yet. gamma may be NULL. beta may be NULL. Not
+ * on GPUs yet. */
+struct layer_norm_options {
+    HKI_OPTION(layer_norm_options, int64_t, axes)
+    HKI_OPTION(layer_norm_options, double, eps)
+    hk_layer_norm_options to_c() const noexcept
+    {
+        hk_layer_norm_options c = {};
+        c.axes = axes;
+        c.eps = eps;
+        return c;
+    }
+};
+inline array layer_norm(const array &x, const array &gamma = {}, const array &beta = {},
+                        const layer_norm_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_layer_norm_options c = options.to_c();
+    return array::take(hk_layer_norm_at(at, x.get(), gamma.get(), beta.get(), &c));
+}
+
+/* y = x / sqrt(mean of x**2 + eps) * gamma. RMS norm (Zhang, Sennrich 2019): x divided by the
+ * root of its mean square along the last axis, or several, then scaled by gamma, of the shape of
+ * these axes. For GPUs there is no kernel yet. gamma may be NULL. Not on GPUs yet. */
+struct rms_norm_options {
+    HKI_OPTION(rms_norm_options, int64_t, axes)
+    HKI_OPTION(rms_norm_options, double, eps)
+    hk_rms_norm_options to_c() const noexcept
+    {
+        hk_rms_norm_options c = {};
+        c.axes = axes;
+        c.eps = eps;
+        return c;
+    }
+};
+inline array rms_norm(const array &x, const array &gamma = {},
+                      const rms_norm_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_rms_norm_options c = options.to_c();
+    return array::take(hk_rms_norm_at(at, x.get(), gamma.get(), &c));
+}
+
+/* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Group norm (Wu, He 2018): of each sample
+ * of x (n,channels,…) each group of channels, with all its positions, shifted and scaled to mean
+ * 0 and variance 1, then each channel scaled by gamma and shifted by beta (channels). As many
+ * groups as channels: instance norm (Ulyanov et al. 2016). The variance is biased. For GPUs
+ * there is no kernel yet. gamma may be NULL. beta may be NULL. Not on GPUs yet. */
+struct group_norm_options {
+    HKI_OPTION(group_norm_options, int64_t, groups)
+    HKI_OPTION(group_norm_options, double, eps)
+    hk_group_norm_options to_c() const noexcept
+    {
+        hk_group_norm_options c = {};
+        c.groups = groups;
+        c.eps = eps;
+        return c;
+    }
+};
+inline array group_norm(const array &x, const array &gamma = {}, const array &beta = {},
+                        const group_norm_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_group_norm_options c = options.to_c();
+    return array::take(hk_group_norm_at(at, x.get(), gamma.get(), beta.get(), &c));
+}
+
 /* mean of (x - target)**2. Squared error of x and a target of its shape. */
 struct mse_loss_options {
     HKI_OPTION(mse_loss_options, int64_t, reduction)

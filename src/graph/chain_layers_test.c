@@ -60,7 +60,53 @@ static void pooled(state *self)
                             hk_shape(self->n, 1, 1, 1))));
 }
 
+/* ---- norms ---------------------------------------------------------------------------------------- */
+
+/* A block of a transformer, without its attention. */
+static void normed(state *self)
+{
+    hk_record_begin();
+    hk_array *x = hk_layer_norm(self->bound[0], self->params[0], self->params[1], NULL);
+    x = hk_gelu(hk_linear(x, self->params[2], NULL));
+    x = hk_rms_norm(x, self->params[3], NULL);
+    hold(self, x);
+    learn(hk_add(x, self->bound[0]));
+}
+
+static void grouped(state *self)
+{
+    hk_record_begin();
+    hk_array *x = hk_conv2d(self->bound[0], self->params[0], NULL, NULL);
+    x = hk_relu(
+        hk_group_norm(x, self->params[1], self->params[2], &(hk_group_norm_options){.groups = 2}));
+    x = hk_layer_norm(x, NULL, NULL, &(hk_layer_norm_options){.axes = 2});
+    learn(hk_linear(hk_reshape(x, hk_shape(self->n, -1)), self->params[3], NULL));
+}
+
+/* What is normalised over the samples, too, is no chain's. */
+static void normed_batch(state *self)
+{
+    hk_record_begin();
+    hk_array *x = hk_relu(hk_linear(hk_relu(self->bound[0]), self->params[0], NULL));
+    learn(hk_layer_norm(x, NULL, NULL, &(hk_layer_norm_options){.axes = 2}));
+}
+
 static const program programs[] = {
+    {.name = "normed",
+     .step = normed,
+     .bound = {F32(N, 12)},
+     .params = {F32(12), F32(12), F32(12, 12), F32(12)},
+     .forms = true},
+    {.name = "grouped",
+     .step = grouped,
+     .bound = {F32(N, 3, 6, 5)},
+     .params = {F32(4, 3, 3, 2), F32(4), F32(4), F32(5, 64)},
+     .forms = true},
+    {.name = "normed_batch",
+     .step = normed_batch,
+     .bound = {F32(N, 6)},
+     .params = {F32(6, 6)},
+     .forms = true},
     {.name = "separable",
      .step = separable,
      .bound = {F32(N, 4, 7, 9)},

@@ -5,17 +5,9 @@
 
 #include <hocket/hocket.h>
 
-static const hk_init ones = {.kind = HK_INIT_CONSTANT, .value = 1},
-                     zeros = {.kind = HK_INIT_CONSTANT};
-
 hk_init hki_bias_init(double in)
 {
     return (hk_init){.kind = HK_INIT_UNIFORM, .value = in > 0 ? 1 / sqrt(in) : 0};
-}
-
-static double or_default(double value, double fallback)
-{
-    return value == 0 ? fallback : value;
 }
 
 hk_array *hki_module_input(hk_array *const *inputs, int least, const char *operation,
@@ -128,72 +120,6 @@ hk_module *hk_embedding_layer(int64_t count, int64_t features)
         hki_module_fail(self, HK_INVALID_ARGUMENT,
                         "count is %lld and features %lld, but both must be at least 1",
                         (long long)count, (long long)features);
-    return self;
-}
-
-/* ---- norms ---------------------------------------------------------------------------------------------- */
-
-static hk_array *batch_norm_forward(hk_module *self, hk_array *const *inputs, int count)
-{
-    const hk_batch_norm_train_options *options = self->options;
-    hk_array *refused = NULL, *x = hki_module_input(inputs, 2, self->kind, &refused);
-    (void)count;
-    if (!x)
-        return refused;
-    const hk_dims shape = hk_shape(hk_dim(x, 1));
-    hk_array *gamma = hk_module_parameter(self, "gamma", shape, &ones, x);
-    hk_array *beta = hk_module_parameter(self, "beta", shape, &zeros, x);
-    hk_array *mean = hk_module_buffer(self, "mean", shape, 0, x);
-    hk_array *variance = hk_module_buffer(self, "variance", shape, 1, x);
-    if (!self->is_predicting)
-        return (hk_batch_norm_train)(x, gamma, beta, mean, variance, options);
-    return (hk_batch_norm)(x, gamma, beta, mean, variance,
-                           &(hk_batch_norm_options){.eps = options->eps});
-}
-
-/* What epsilons may be. */
-static void check_eps(hk_module *self, double eps)
-{
-    if (!(isfinite(eps) && eps > 0))
-        hki_module_fail(self, HK_INVALID_ARGUMENT, "eps is %g, but must be finite and positive",
-                        eps);
-}
-
-hk_module *hk_batch_norm_layer(double eps, double momentum)
-{
-    const hk_batch_norm_train_options options = {.eps = or_default(eps, 1e-5),
-                                                 .momentum = or_default(momentum, 0.1)};
-    hk_module *self = hk_module_create("batch_norm", batch_norm_forward, &options, sizeof options);
-    check_eps(self, options.eps);
-    if (!(options.momentum > 0 && options.momentum <= 1))
-        hki_module_fail(self, HK_INVALID_ARGUMENT, "momentum is %g, but must be in (0, 1]",
-                        options.momentum);
-    return self;
-}
-
-static hk_array *layer_norm_forward(hk_module *self, hk_array *const *inputs, int count)
-{
-    const double *eps = self->options;
-    hk_array *refused = NULL, *x = hki_module_input(inputs, 1, self->kind, &refused);
-    (void)count;
-    if (!x)
-        return refused;
-    const hk_dims shape = hk_shape(hk_dim(x, -1)), last = hk_shape(-1);
-    hk_array *gamma = hk_module_parameter(self, "gamma", shape, &ones, x);
-    hk_array *beta = hk_module_parameter(self, "beta", shape, &zeros, x);
-    hk_array *mean = (hk_mean)(x, &(hk_mean_options){.axes = last, .keepdims = true});
-    hk_array *from_mean = (hk_subtract)(x, mean);
-    hk_array *variance =
-        (hk_mean)((hk_square)(from_mean), &(hk_mean_options){.axes = last, .keepdims = true});
-    hk_array *scale = (hk_rsqrt)((hk_add_scalar)(variance, *eps));
-    return (hk_add)((hk_multiply)((hk_multiply)(from_mean, scale), gamma), beta);
-}
-
-hk_module *hk_layer_norm_layer(double eps)
-{
-    eps = or_default(eps, 1e-5);
-    hk_module *self = hk_module_create("layer_norm", layer_norm_forward, &eps, sizeof eps);
-    check_eps(self, eps);
     return self;
 }
 

@@ -126,9 +126,104 @@ static void test_pools(void)
     hk_module_release(layer);
 }
 
+/* ---- norms -------------------------------------------------------------------------------------------- */
+
+/* Written as the formulas are, over axes of x. */
+static hk_array *normalised(hk_array *x, hk_dims axes, bool is_centred, double eps)
+{
+    const hk_mean_options over = {.axes = axes, .keepdims = true};
+    if (is_centred)
+        x = hk_subtract(x, hk_mean(x, &over));
+    return hk_multiply(x, hk_rsqrt(hk_add_scalar(hk_mean(hk_square(x), &over), eps)));
+}
+
+/* With other gammas and betas than those at first. */
+static void check_norm(hk_module *layer, hk_array *x, hk_array *expected, hk_dims affine)
+{
+    CHECK(near(hk_forward(layer, x), expected, 2e-6));
+    hk_array *gamma = of(layer, "gamma"), *beta = NULL, *y = expected;
+    hk_assign(gamma, normal(hk_dims_get(gamma)));
+    y = hk_multiply(y, hk_reshape(gamma, affine));
+    if (hk_module_parameters(layer, NULL, 0) > 1) {
+        beta = of(layer, "beta");
+        hk_assign(beta, normal(hk_dims_get(beta)));
+        y = hk_add(y, hk_reshape(beta, affine));
+    }
+    CHECK(near(hk_forward(layer, x), y, 1e-5));
+    hk_module_release(layer);
+}
+
+static void test_norms(void)
+{
+    HK_SCOPE;
+    hk_array *x = hk_add_scalar(normal(hk_shape(3, 4, 5, 6)), 2);
+    check_norm(hk_layer_norm_layer(0.1), x, normalised(x, hk_shape(3), true, 0.1), hk_shape(6));
+    check_norm(hk_layer_norm_over_layer(2, 0), x, normalised(x, hk_shape(2, 3), true, 1e-5),
+               hk_shape(5, 6));
+    check_norm(hk_rms_norm_layer(0), x, normalised(x, hk_shape(3), false, 1e-5), hk_shape(6));
+    check_norm(hk_instance_norm_layer(0), x, normalised(x, hk_shape(2, 3), true, 1e-5),
+               hk_shape(4, 1, 1));
+    hk_array *groups = hk_reshape(x, hk_shape(3, 2, 60));
+    check_norm(hk_group_norm_layer(2, 0), x,
+               hk_reshape(normalised(groups, hk_shape(2), true, 1e-5), hk_dims_get(x)),
+               hk_shape(4, 1, 1));
+    hk_module *layer = hk_group_norm_layer(3, 0);
+    CHECK(says(hk_wait(hk_forward(layer, x)), "groups is 3; it must divide the 4 channels"));
+    hk_module_release(layer);
+    layer = hk_layer_norm_over_layer(5, 0);
+    CHECK(says(hk_wait(hk_forward(layer, x)), "x has 4 axes, but needs at least 5"));
+    hk_module_release(layer);
+    layer = hk_instance_norm_layer(0);
+    CHECK(says(hk_wait(hk_forward(layer, normal(hk_shape(3, 4)))), "x has 2 axes"));
+    hk_module_release(layer);
+    CHECK(is_refused(hk_rms_norm_layer(-1), "eps is -1"));
+    CHECK(is_refused(hk_group_norm_layer(0, 0), "groups is 0, but must be from 1"));
+    CHECK(is_refused(hk_layer_norm_over_layer(-1, 0), "axes is -1"));
+}
+
+/* Batch norm of features, sequences and images: each channel over all else. */
+static void test_batch_norms(void)
+{
+    const hk_dims shapes[] = {hk_shape(6, 4), hk_shape(3, 4, 5), hk_shape(2, 4, 3, 3)};
+    for (int i = 0; i < 3; i++) {
+        HK_SCOPE;
+        hk_array *x = normal(shapes[i]);
+        hk_dims axes = {.ndim = shapes[i].ndim - 1}, affine = {.ndim = shapes[i].ndim - 1};
+        for (int j = 0; j < axes.ndim; j++) {
+            axes.dims[j] = j ? j + 1 : 0;
+            affine.dims[j] = j ? 1 : 4;
+        }
+        check_norm(hk_batch_norm_layer(0, 0), x, normalised(x, axes, true, 1e-5), affine);
+    }
+}
+
+/* Refusals of the operators. */
+static void test_norm_refusals(void)
+{
+    HK_SCOPE;
+    hk_array *x = normal(hk_shape(3, 4)), *gamma = normal(hk_shape(3));
+    CHECK(says(hk_wait(hk_layer_norm(x, gamma, NULL, NULL)),
+               "gamma is (3,), but must be (4,): one for each normalised element of x (3,4)"));
+    CHECK(says(hk_wait(hk_layer_norm(x, NULL, hk_cast(normal(hk_shape(4)), HK_F64), NULL)),
+               "beta is float64, x is float32"));
+    CHECK(says(hk_wait(hk_layer_norm(x, NULL, NULL, &(hk_layer_norm_options){.axes = 3})),
+               "axes is 3, but x is (3,4)"));
+    CHECK(says(hk_wait(hk_rms_norm(x, NULL, &(hk_rms_norm_options){.eps = -1})), "eps is -1"));
+    CHECK(says(hk_wait(hk_group_norm(x, gamma, NULL, NULL)), "must be (4,): one for each channel"));
+    CHECK(says(hk_wait(hk_group_norm(gamma, NULL, NULL, NULL)), "x is (3,), but needs 2 axes"));
+    CHECK(says(hk_wait(hk_layer_norm(hk_reshape(hk_slice(x, 0, 0, 0), hk_shape(0, 4)), NULL, NULL,
+                                     &(hk_layer_norm_options){.axes = 2})),
+               "there are no elements to be normalised"));
+    CHECK(
+        says(hk_wait(hk_layer_norm(hk_sum(x, NULL), NULL, NULL, NULL)), "axes is 1, but x is ()"));
+}
+
 int main(void)
 {
     hk_seed(11);
+    test_norms();
+    test_batch_norms();
+    test_norm_refusals();
     test_convolutions();
     test_pools();
     return check_result();

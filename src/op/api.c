@@ -218,6 +218,18 @@ _Static_assert(sizeof(hk_adaptive_max_pool2d_options) == 16 &&
 _Static_assert(sizeof(hk_batch_norm_options) == 8 &&
                offsetof(hk_batch_norm_options, eps) == 0,
                "hk_batch_norm_options");
+_Static_assert(sizeof(hk_layer_norm_options) == 16 &&
+               offsetof(hk_layer_norm_options, axes) == 0 &&
+               offsetof(hk_layer_norm_options, eps) == 8,
+               "hk_layer_norm_options");
+_Static_assert(sizeof(hk_rms_norm_options) == 16 &&
+               offsetof(hk_rms_norm_options, axes) == 0 &&
+               offsetof(hk_rms_norm_options, eps) == 8,
+               "hk_rms_norm_options");
+_Static_assert(sizeof(hk_group_norm_options) == 16 &&
+               offsetof(hk_group_norm_options, groups) == 0 &&
+               offsetof(hk_group_norm_options, eps) == 8,
+               "hk_group_norm_options");
 _Static_assert(sizeof(hk_mse_loss_options) == 8 &&
                offsetof(hk_mse_loss_options, reduction) == 0,
                "hk_mse_loss_options");
@@ -2215,6 +2227,35 @@ HKI_AT(hk_array *, hk_batch_norm, (hk_source at, hk_array *x, hk_array *gamma, h
                                    hk_array *mean, hk_array *variance,
                                    const hk_batch_norm_options *options),
        (x, gamma, beta, mean, variance, options))
+
+hk_array *(hk_layer_norm)(hk_array *x, hk_array *gamma, hk_array *beta,
+                          const hk_layer_norm_options *options)
+{
+    return hki_op_call(&hki_op_layer_norm, (hk_array *const[]){x, gamma, beta}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_layer_norm, (hk_source at, hk_array *x, hk_array *gamma, hk_array *beta,
+                                   const hk_layer_norm_options *options),
+       (x, gamma, beta, options))
+
+hk_array *(hk_rms_norm)(hk_array *x, hk_array *gamma, const hk_rms_norm_options *options)
+{
+    return hki_op_call(&hki_op_rms_norm, (hk_array *const[]){x, gamma}, 2, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_rms_norm, (hk_source at, hk_array *x, hk_array *gamma,
+                                 const hk_rms_norm_options *options),
+       (x, gamma, options))
+
+hk_array *(hk_group_norm)(hk_array *x, hk_array *gamma, hk_array *beta,
+                          const hk_group_norm_options *options)
+{
+    return hki_op_call(&hki_op_group_norm, (hk_array *const[]){x, gamma, beta}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_group_norm, (hk_source at, hk_array *x, hk_array *gamma, hk_array *beta,
+                                   const hk_group_norm_options *options),
+       (x, gamma, beta, options))
 
 hk_array *(hk_mse_loss)(hk_array *x, hk_array *target, const hk_mse_loss_options *options)
 {
