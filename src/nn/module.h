@@ -39,4 +39,12 @@ void hki_module_fail(hk_module *self, hk_code code, const char *format, ...) HK_
 /* "encoder.0", with ".name" unless it is NULL; a root's own is "". */
 void hki_module_path(const hk_module *self, const char *name, char *text, size_t bytes);
 
+/* ---- for layers (layers.c) -------------------------------------------------------------------------------- */
+
+/* Biases begin in the range of the weights that they stand beside: in, how many these are for one result. */
+hk_init hki_bias_init(double in);
+/* The first input, where it has `least` axes or more; else a failed array in *refused. */
+hk_array *hki_module_input(hk_array *const *inputs, int least, const char *operation,
+                           hk_array **refused);
+
 #endif

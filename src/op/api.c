@@ -168,11 +168,25 @@ _Static_assert(sizeof(hk_argsort_arguments) == 16 &&
 _Static_assert(sizeof(hk_searchsorted_arguments) == 1 &&
                offsetof(hk_searchsorted_arguments, right) == 0,
                "hk_searchsorted_arguments");
-_Static_assert(sizeof(hk_conv2d_options) == 48 &&
+_Static_assert(sizeof(hk_conv2d_options) == 56 &&
                offsetof(hk_conv2d_options, stride) == 0 &&
                offsetof(hk_conv2d_options, padding) == 16 &&
-               offsetof(hk_conv2d_options, dilation) == 32,
+               offsetof(hk_conv2d_options, dilation) == 32 &&
+               offsetof(hk_conv2d_options, groups) == 48,
                "hk_conv2d_options");
+_Static_assert(sizeof(hk_conv2d_transpose_options) == 72 &&
+               offsetof(hk_conv2d_transpose_options, stride) == 0 &&
+               offsetof(hk_conv2d_transpose_options, padding) == 16 &&
+               offsetof(hk_conv2d_transpose_options, dilation) == 32 &&
+               offsetof(hk_conv2d_transpose_options, groups) == 48 &&
+               offsetof(hk_conv2d_transpose_options, output_padding) == 56,
+               "hk_conv2d_transpose_options");
+_Static_assert(sizeof(hk_conv1d_options) == 32 &&
+               offsetof(hk_conv1d_options, stride) == 0 &&
+               offsetof(hk_conv1d_options, padding) == 8 &&
+               offsetof(hk_conv1d_options, dilation) == 16 &&
+               offsetof(hk_conv1d_options, groups) == 24,
+               "hk_conv1d_options");
 _Static_assert(sizeof(hk_max_pool2d_options) == 48 &&
                offsetof(hk_max_pool2d_options, kernel) == 0 &&
                offsetof(hk_max_pool2d_options, stride) == 16 &&
@@ -184,9 +198,38 @@ _Static_assert(sizeof(hk_avg_pool2d_options) == 56 &&
                offsetof(hk_avg_pool2d_options, padding) == 32 &&
                offsetof(hk_avg_pool2d_options, count_include_pad) == 48,
                "hk_avg_pool2d_options");
+_Static_assert(sizeof(hk_max_pool1d_options) == 24 &&
+               offsetof(hk_max_pool1d_options, kernel) == 0 &&
+               offsetof(hk_max_pool1d_options, stride) == 8 &&
+               offsetof(hk_max_pool1d_options, padding) == 16,
+               "hk_max_pool1d_options");
+_Static_assert(sizeof(hk_avg_pool1d_options) == 32 &&
+               offsetof(hk_avg_pool1d_options, kernel) == 0 &&
+               offsetof(hk_avg_pool1d_options, stride) == 8 &&
+               offsetof(hk_avg_pool1d_options, padding) == 16 &&
+               offsetof(hk_avg_pool1d_options, count_include_pad) == 24,
+               "hk_avg_pool1d_options");
+_Static_assert(sizeof(hk_adaptive_avg_pool2d_options) == 16 &&
+               offsetof(hk_adaptive_avg_pool2d_options, size) == 0,
+               "hk_adaptive_avg_pool2d_options");
+_Static_assert(sizeof(hk_adaptive_max_pool2d_options) == 16 &&
+               offsetof(hk_adaptive_max_pool2d_options, size) == 0,
+               "hk_adaptive_max_pool2d_options");
 _Static_assert(sizeof(hk_batch_norm_options) == 8 &&
                offsetof(hk_batch_norm_options, eps) == 0,
                "hk_batch_norm_options");
+_Static_assert(sizeof(hk_layer_norm_options) == 16 &&
+               offsetof(hk_layer_norm_options, axes) == 0 &&
+               offsetof(hk_layer_norm_options, eps) == 8,
+               "hk_layer_norm_options");
+_Static_assert(sizeof(hk_rms_norm_options) == 16 &&
+               offsetof(hk_rms_norm_options, axes) == 0 &&
+               offsetof(hk_rms_norm_options, eps) == 8,
+               "hk_rms_norm_options");
+_Static_assert(sizeof(hk_group_norm_options) == 16 &&
+               offsetof(hk_group_norm_options, groups) == 0 &&
+               offsetof(hk_group_norm_options, eps) == 8,
+               "hk_group_norm_options");
 _Static_assert(sizeof(hk_mse_loss_options) == 8 &&
                offsetof(hk_mse_loss_options, reduction) == 0,
                "hk_mse_loss_options");
@@ -2103,6 +2146,27 @@ HKI_AT(hk_array *, hk_conv2d, (hk_source at, hk_array *x, hk_array *weight, hk_a
                                const hk_conv2d_options *options),
        (x, weight, bias, options))
 
+hk_array *(hk_conv2d_transpose)(hk_array *x, hk_array *weight, hk_array *bias,
+                                const hk_conv2d_transpose_options *options)
+{
+    return hki_op_call(&hki_op_conv2d_transpose, (hk_array *const[]){x, weight, bias}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_conv2d_transpose, (hk_source at, hk_array *x, hk_array *weight,
+                                         hk_array *bias,
+                                         const hk_conv2d_transpose_options *options),
+       (x, weight, bias, options))
+
+hk_array *(hk_conv1d)(hk_array *x, hk_array *weight, hk_array *bias,
+                      const hk_conv1d_options *options)
+{
+    return hki_op_call(&hki_op_conv1d, (hk_array *const[]){x, weight, bias}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_conv1d, (hk_source at, hk_array *x, hk_array *weight, hk_array *bias,
+                               const hk_conv1d_options *options),
+       (x, weight, bias, options))
+
 hk_array *(hk_max_pool2d)(hk_array *x, const hk_max_pool2d_options *options)
 {
     return hki_op_call(&hki_op_max_pool2d, (hk_array *const[]){x}, 1, options,
@@ -2119,6 +2183,40 @@ hk_array *(hk_avg_pool2d)(hk_array *x, const hk_avg_pool2d_options *options)
 HKI_AT(hk_array *, hk_avg_pool2d, (hk_source at, hk_array *x, const hk_avg_pool2d_options *options),
        (x, options))
 
+hk_array *(hk_max_pool1d)(hk_array *x, const hk_max_pool1d_options *options)
+{
+    return hki_op_call(&hki_op_max_pool1d, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_max_pool1d, (hk_source at, hk_array *x, const hk_max_pool1d_options *options),
+       (x, options))
+
+hk_array *(hk_avg_pool1d)(hk_array *x, const hk_avg_pool1d_options *options)
+{
+    return hki_op_call(&hki_op_avg_pool1d, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_avg_pool1d, (hk_source at, hk_array *x, const hk_avg_pool1d_options *options),
+       (x, options))
+
+hk_array *(hk_adaptive_avg_pool2d)(hk_array *x, const hk_adaptive_avg_pool2d_options *options)
+{
+    return hki_op_call(&hki_op_adaptive_avg_pool2d, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_adaptive_avg_pool2d, (hk_source at, hk_array *x,
+                                            const hk_adaptive_avg_pool2d_options *options),
+       (x, options))
+
+hk_array *(hk_adaptive_max_pool2d)(hk_array *x, const hk_adaptive_max_pool2d_options *options)
+{
+    return hki_op_call(&hki_op_adaptive_max_pool2d, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_adaptive_max_pool2d, (hk_source at, hk_array *x,
+                                            const hk_adaptive_max_pool2d_options *options),
+       (x, options))
+
 hk_array *(hk_batch_norm)(hk_array *x, hk_array *gamma, hk_array *beta, hk_array *mean,
                           hk_array *variance, const hk_batch_norm_options *options)
 {
@@ -2129,6 +2227,35 @@ HKI_AT(hk_array *, hk_batch_norm, (hk_source at, hk_array *x, hk_array *gamma, h
                                    hk_array *mean, hk_array *variance,
                                    const hk_batch_norm_options *options),
        (x, gamma, beta, mean, variance, options))
+
+hk_array *(hk_layer_norm)(hk_array *x, hk_array *gamma, hk_array *beta,
+                          const hk_layer_norm_options *options)
+{
+    return hki_op_call(&hki_op_layer_norm, (hk_array *const[]){x, gamma, beta}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_layer_norm, (hk_source at, hk_array *x, hk_array *gamma, hk_array *beta,
+                                   const hk_layer_norm_options *options),
+       (x, gamma, beta, options))
+
+hk_array *(hk_rms_norm)(hk_array *x, hk_array *gamma, const hk_rms_norm_options *options)
+{
+    return hki_op_call(&hki_op_rms_norm, (hk_array *const[]){x, gamma}, 2, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_rms_norm, (hk_source at, hk_array *x, hk_array *gamma,
+                                 const hk_rms_norm_options *options),
+       (x, gamma, options))
+
+hk_array *(hk_group_norm)(hk_array *x, hk_array *gamma, hk_array *beta,
+                          const hk_group_norm_options *options)
+{
+    return hki_op_call(&hki_op_group_norm, (hk_array *const[]){x, gamma, beta}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_group_norm, (hk_source at, hk_array *x, hk_array *gamma, hk_array *beta,
+                                   const hk_group_norm_options *options),
+       (x, gamma, beta, options))
 
 hk_array *(hk_mse_loss)(hk_array *x, hk_array *target, const hk_mse_loss_options *options)
 {

@@ -366,6 +366,8 @@ struct hk_op {
         host_only; /* no kernel for GPUs yet, or composed of such: there a call fails as unsupported */
     unsigned
         gpu_dtypes; /* of inputs and results that its kernel for GPUs takes; 0: HKI_GPU_DTYPES */
+    bool
+        draws; /* its options begin with hki_stream_options: a captured call takes other numbers at each replay */
     bool (*infer)(hki_call *call);
     /* Optional: it takes any number of inputs, one at least, under the one name of its signature, and does all by calls of other
      * operators; of the rest of this structure only what describes it counts. */
