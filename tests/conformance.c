@@ -84,6 +84,20 @@ static int64_t dims_size(const hk_dims *shape)
     return size;
 }
 
+/* Symmetric, and so large on the diagonal that all eigenvalues are positive. */
+static void make_definite(double *values, const hk_dims *shape, hk_dtype dtype)
+{
+    const int64_t n = shape->dims[shape->ndim - 1], size = dims_size(shape);
+    for (int64_t at = 0; at < size; at++) {
+        const int64_t row = at % (n * n) / n, column = at % n,
+                      mirrored = at + (column - row) * (n - 1);
+        if (row > column)
+            values[at] = values[mirrored];
+        else if (row == column)
+            values[at] = rounded(values[at] + (double)n, dtype);
+    }
+}
+
 static void case_values(test_case *self)
 {
     const hki_sample *sample = self->sample;
@@ -108,6 +122,8 @@ static void case_values(test_case *self)
                                         : symmetric ? 1
                                                     : sample->high,
                                         !own->set, (uint64_t)i + 1);
+        if (i == 0 && sample->definite)
+            make_definite(self->values[i], &sample->inputs[i], self->dtypes[i]);
     }
 }
 

@@ -958,6 +958,28 @@ typedef struct hk_index_select_arguments {
 } hk_index_select_arguments;
 HK_API hk_array *hk_index_select(hk_array *x, hk_array *indices, int64_t axis);
 
+/* x = y y^T. The lower triangle L of symmetric, positive definite matrices: L times its
+ * transpose is x. Matrices lie along the last two axes; their lower triangles are read. One that
+ * is not positive definite fails the result. The gradient is symmetric. Not on GPUs yet. */
+typedef struct hk_cholesky_options {
+    bool upper; /* the transpose of L instead (default: false) */
+} hk_cholesky_options;
+HK_API hk_array *hk_cholesky(hk_array *x, const hk_cholesky_options *options);
+
+/* x y = b. y, where x times y is b, by factors with partial pivoting. Square matrices x lie
+ * along the last two axes. b has matrices (n,k) there, or is one vector (n). The axes before are
+ * broadcast. A matrix with a pivot of exactly 0 fails the result. Not on GPUs yet. */
+HK_API hk_array *hk_solve(hk_array *x, hk_array *b);
+
+/* x y = identity. Inverses of square matrices, which lie along the last two axes. One with a
+ * pivot of exactly 0 fails the result. hk_solve is faster and closer than a product with an
+ * inverse. Not on GPUs yet. */
+HK_API hk_array *hk_inv(hk_array *x);
+
+/* Determinants of square matrices, which lie along the last two axes; 1 of those without
+ * elements. The product of pivots is formed in double. Not on GPUs yet. */
+HK_API hk_array *hk_det(hk_array *x);
+
 /* The same with the source position of the call: see HK_SOURCE. */
 HK_API hk_array *hk_sum_at(hk_source at, hk_array *x, const hk_sum_options *options);
 #define hk_sum(...) hk_sum_at(HK_SOURCE, __VA_ARGS__)
@@ -1473,6 +1495,14 @@ HK_API hk_array *hk_scatter_add_at(hk_source at, hk_array *x, hk_array *indices,
 #define hk_scatter_add(...) hk_scatter_add_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_index_select_at(hk_source at, hk_array *x, hk_array *indices, int64_t axis);
 #define hk_index_select(...) hk_index_select_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_cholesky_at(hk_source at, hk_array *x, const hk_cholesky_options *options);
+#define hk_cholesky(...) hk_cholesky_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_solve_at(hk_source at, hk_array *x, hk_array *b);
+#define hk_solve(...) hk_solve_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_inv_at(hk_source at, hk_array *x);
+#define hk_inv(...) hk_inv_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_det_at(hk_source at, hk_array *x);
+#define hk_det(...) hk_det_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS
 

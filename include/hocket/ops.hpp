@@ -2281,6 +2281,48 @@ inline array index_select(const array &x, const array &indices, int64_t axis,
     return array::take(hk_index_select_at(at, x.get(), indices.get(), axis));
 }
 
+/* x = y y^T. The lower triangle L of symmetric, positive definite matrices: L times its
+ * transpose is x. Matrices lie along the last two axes; their lower triangles are read. One that
+ * is not positive definite fails the result. The gradient is symmetric. Not on GPUs yet. */
+struct cholesky_options {
+    HKI_OPTION(cholesky_options, bool, upper)
+    hk_cholesky_options to_c() const noexcept
+    {
+        hk_cholesky_options c = {};
+        c.upper = upper;
+        return c;
+    }
+};
+inline array cholesky(const array &x, const cholesky_options &options = {},
+                      hk_source at = here()) noexcept
+{
+    const hk_cholesky_options c = options.to_c();
+    return array::take(hk_cholesky_at(at, x.get(), &c));
+}
+
+/* x y = b. y, where x times y is b, by factors with partial pivoting. Square matrices x lie
+ * along the last two axes. b has matrices (n,k) there, or is one vector (n). The axes before are
+ * broadcast. A matrix with a pivot of exactly 0 fails the result. Not on GPUs yet. */
+inline array solve(const array &x, const array &b, hk_source at = here()) noexcept
+{
+    return array::take(hk_solve_at(at, x.get(), b.get()));
+}
+
+/* x y = identity. Inverses of square matrices, which lie along the last two axes. One with a
+ * pivot of exactly 0 fails the result. hk_solve is faster and closer than a product with an
+ * inverse. Not on GPUs yet. */
+inline array inv(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_inv_at(at, x.get()));
+}
+
+/* Determinants of square matrices, which lie along the last two axes; 1 of those without
+ * elements. The product of pivots is formed in double. Not on GPUs yet. */
+inline array det(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_det_at(at, x.get()));
+}
+
 } // namespace hk
 
 #endif

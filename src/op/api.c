@@ -274,6 +274,9 @@ _Static_assert(sizeof(hk_scatter_add_arguments) == 8 &&
 _Static_assert(sizeof(hk_index_select_arguments) == 8 &&
                offsetof(hk_index_select_arguments, axis) == 0,
                "hk_index_select_arguments");
+_Static_assert(sizeof(hk_cholesky_options) == 1 &&
+               offsetof(hk_cholesky_options, upper) == 0,
+               "hk_cholesky_options");
 
 hk_array *(hk_sum)(hk_array *x, const hk_sum_options *options)
 {
@@ -2403,3 +2406,35 @@ hk_array *(hk_index_select)(hk_array *x, hk_array *indices, int64_t axis)
 }
 HKI_AT(hk_array *, hk_index_select, (hk_source at, hk_array *x, hk_array *indices, int64_t axis),
        (x, indices, axis))
+
+hk_array *(hk_cholesky)(hk_array *x, const hk_cholesky_options *options)
+{
+    return hki_op_call(&hki_op_cholesky, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_cholesky, (hk_source at, hk_array *x, const hk_cholesky_options *options),
+       (x, options))
+
+hk_array *(hk_solve)(hk_array *x, hk_array *b)
+{
+    return hki_op_call(&hki_op_solve, (hk_array *const[]){x, b}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_solve, (hk_source at, hk_array *x, hk_array *b),
+       (x, b))
+
+hk_array *(hk_inv)(hk_array *x)
+{
+    return hki_op_call(&hki_op_inv, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_inv, (hk_source at, hk_array *x),
+       (x))
+
+hk_array *(hk_det)(hk_array *x)
+{
+    return hki_op_call(&hki_op_det, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_det, (hk_source at, hk_array *x),
+       (x))

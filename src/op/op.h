@@ -316,6 +316,8 @@ typedef struct hki_sample {
     double low, high;               /* values of the inputs, uniform; both 0: [-1, 1); for integers
                                        ten times that, rounded down */
     hki_sample_input own[HKI_MAX_INPUTS];
+    bool
+        definite; /* matrices of input 0, which are square, become symmetric and positive definite */
 } hki_sample;
 
 /* Shapes in samples. HKI_SHAPE_0D is a scalar, HKI_SHAPE_NONE an optional input left out. */
