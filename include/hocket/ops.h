@@ -980,6 +980,65 @@ HK_API hk_array *hk_inv(hk_array *x);
  * elements. The product of pivots is formed in double. Not on GPUs yet. */
 HK_API hk_array *hk_det(hk_array *x);
 
+/* Eigenvalues of symmetric matrices (..., n, n) in rising order: (..., n). Lower triangles are
+ * read; the gradient is symmetric. A NaN or an infinity fails the result. Not on GPUs yet. */
+HK_API hk_array *hk_eigvalsh(hk_array *x);
+
+/* Singular values of matrices (..., m, n) in falling order: (..., min(m, n)). A NaN or an
+ * infinity fails the result. Not on GPUs yet. */
+HK_API hk_array *hk_svdvals(hk_array *x);
+
+/* Pseudo-inverses (Moore and Penrose) of matrices (..., m, n), by singular values: (..., n, m).
+ * The gradient holds where small changes do not change the rank. Not on GPUs yet. */
+typedef struct hk_pinv_options {
+    double rtol; /* singular values up to this share of the largest count as 0 (default: the
+                    larger size times the dtype's epsilon) */
+} hk_pinv_options;
+HK_API hk_array *hk_pinv(hk_array *x, const hk_pinv_options *options);
+
+/* Ranks of matrices, as int64: how many singular values are more than rtol times the largest.
+ * Not on GPUs yet. No gradient: its result does not vary smoothly. */
+typedef struct hk_matrix_rank_options {
+    double rtol; /* singular values up to this share of the largest count as 0 (default: the
+                    larger size times the dtype's epsilon) */
+} hk_matrix_rank_options;
+HK_API hk_array *hk_matrix_rank(hk_array *x, const hk_matrix_rank_options *options);
+
+/* Square matrices, which lie along the last two axes, to the power of a whole number; 0 gives
+ * the identity. A negative power of a singular matrix fails the result. Not on GPUs yet. */
+typedef struct hk_matrix_power_arguments {
+    int64_t n; /* a negative one: powers of the inverse */
+} hk_matrix_power_arguments;
+HK_API hk_array *hk_matrix_power(hk_array *x, int64_t n);
+
+/* Norms of matrices, which lie along the last two axes: Frobenius, nuclear, 1, 2, infinite, or
+ * the smallest in place of the largest. Not on GPUs yet. */
+typedef struct hk_matrix_norm_options {
+    int64_t ord; /* an hk_norm_order (default: HK_NORM_FRO) */
+    bool keepdims; /* keep the two axes, with size 1 (default: false) */
+} hk_matrix_norm_options;
+HK_API hk_array *hk_matrix_norm(hk_array *x, const hk_matrix_norm_options *options);
+
+/* (sum of |x| ** ord over axes) ** (1 / ord). The p-norm of vectors along axes. Where the norm
+ * is 0 its gradient is 0. Not on GPUs yet. */
+typedef struct hk_vector_norm_arguments {
+    double ord; /* p: 2, 1, INFINITY, -INFINITY, 0 for how many are not 0, or any other */
+    hk_dims axes; /* axes to reduce; without one, such as (hk_dims){0}: all */
+    bool keepdims; /* keep the reduced axes, with size 1 */
+} hk_vector_norm_arguments;
+HK_API hk_array *hk_vector_norm(hk_array *x, double ord, hk_dims axes, bool keepdims);
+
+/* Cross products of vectors of 3 elements, which lie along an axis of the result; the other axes
+ * are broadcast. */
+typedef struct hk_cross_arguments {
+    int64_t axis; /* a negative one counts from the last */
+} hk_cross_arguments;
+HK_API hk_array *hk_cross(hk_array *x, hk_array *y, int64_t axis);
+
+/* Kronecker product: each element of x times all of y, as blocks. The one with fewer axes, 4 at
+ * most, has axes of size 1 in front. */
+HK_API hk_array *hk_kron(hk_array *x, hk_array *y);
+
 /* The same with the source position of the call: see HK_SOURCE. */
 HK_API hk_array *hk_sum_at(hk_source at, hk_array *x, const hk_sum_options *options);
 #define hk_sum(...) hk_sum_at(HK_SOURCE, __VA_ARGS__)
@@ -1503,6 +1562,27 @@ HK_API hk_array *hk_inv_at(hk_source at, hk_array *x);
 #define hk_inv(...) hk_inv_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_det_at(hk_source at, hk_array *x);
 #define hk_det(...) hk_det_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_eigvalsh_at(hk_source at, hk_array *x);
+#define hk_eigvalsh(...) hk_eigvalsh_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_svdvals_at(hk_source at, hk_array *x);
+#define hk_svdvals(...) hk_svdvals_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_pinv_at(hk_source at, hk_array *x, const hk_pinv_options *options);
+#define hk_pinv(...) hk_pinv_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_matrix_rank_at(hk_source at, hk_array *x,
+                                   const hk_matrix_rank_options *options);
+#define hk_matrix_rank(...) hk_matrix_rank_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_matrix_power_at(hk_source at, hk_array *x, int64_t n);
+#define hk_matrix_power(...) hk_matrix_power_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_matrix_norm_at(hk_source at, hk_array *x,
+                                   const hk_matrix_norm_options *options);
+#define hk_matrix_norm(...) hk_matrix_norm_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_vector_norm_at(hk_source at, hk_array *x, double ord, hk_dims axes,
+                                   bool keepdims);
+#define hk_vector_norm(...) hk_vector_norm_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_cross_at(hk_source at, hk_array *x, hk_array *y, int64_t axis);
+#define hk_cross(...) hk_cross_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_kron_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_kron(...) hk_kron_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS
 

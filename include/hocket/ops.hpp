@@ -2323,6 +2323,104 @@ inline array det(const array &x, hk_source at = here()) noexcept
     return array::take(hk_det_at(at, x.get()));
 }
 
+/* Eigenvalues of symmetric matrices (..., n, n) in rising order: (..., n). Lower triangles are
+ * read; the gradient is symmetric. A NaN or an infinity fails the result. Not on GPUs yet. */
+inline array eigvalsh(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_eigvalsh_at(at, x.get()));
+}
+
+/* Singular values of matrices (..., m, n) in falling order: (..., min(m, n)). A NaN or an
+ * infinity fails the result. Not on GPUs yet. */
+inline array svdvals(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_svdvals_at(at, x.get()));
+}
+
+/* Pseudo-inverses (Moore and Penrose) of matrices (..., m, n), by singular values: (..., n, m).
+ * The gradient holds where small changes do not change the rank. Not on GPUs yet. */
+struct pinv_options {
+    HKI_OPTION(pinv_options, double, rtol)
+    hk_pinv_options to_c() const noexcept
+    {
+        hk_pinv_options c = {};
+        c.rtol = rtol;
+        return c;
+    }
+};
+inline array pinv(const array &x, const pinv_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_pinv_options c = options.to_c();
+    return array::take(hk_pinv_at(at, x.get(), &c));
+}
+
+/* Ranks of matrices, as int64: how many singular values are more than rtol times the largest.
+ * Not on GPUs yet. No gradient: its result does not vary smoothly. */
+struct matrix_rank_options {
+    HKI_OPTION(matrix_rank_options, double, rtol)
+    hk_matrix_rank_options to_c() const noexcept
+    {
+        hk_matrix_rank_options c = {};
+        c.rtol = rtol;
+        return c;
+    }
+};
+inline array matrix_rank(const array &x, const matrix_rank_options &options = {},
+                         hk_source at = here()) noexcept
+{
+    const hk_matrix_rank_options c = options.to_c();
+    return array::take(hk_matrix_rank_at(at, x.get(), &c));
+}
+
+/* Square matrices, which lie along the last two axes, to the power of a whole number; 0 gives
+ * the identity. A negative power of a singular matrix fails the result. Not on GPUs yet. */
+inline array matrix_power(const array &x, int64_t n, hk_source at = here()) noexcept
+{
+    return array::take(hk_matrix_power_at(at, x.get(), n));
+}
+
+/* Norms of matrices, which lie along the last two axes: Frobenius, nuclear, 1, 2, infinite, or
+ * the smallest in place of the largest. Not on GPUs yet. */
+struct matrix_norm_options {
+    HKI_OPTION(matrix_norm_options, int64_t, ord)
+    HKI_OPTION(matrix_norm_options, bool, keepdims)
+    hk_matrix_norm_options to_c() const noexcept
+    {
+        hk_matrix_norm_options c = {};
+        c.ord = ord;
+        c.keepdims = keepdims;
+        return c;
+    }
+};
+inline array matrix_norm(const array &x, const matrix_norm_options &options = {},
+                         hk_source at = here()) noexcept
+{
+    const hk_matrix_norm_options c = options.to_c();
+    return array::take(hk_matrix_norm_at(at, x.get(), &c));
+}
+
+/* (sum of |x| ** ord over axes) ** (1 / ord). The p-norm of vectors along axes. Where the norm
+ * is 0 its gradient is 0. Not on GPUs yet. */
+inline array vector_norm(const array &x, double ord, const hk::shape &axes, bool keepdims,
+                         hk_source at = here()) noexcept
+{
+    return array::take(hk_vector_norm_at(at, x.get(), ord, axes, keepdims));
+}
+
+/* Cross products of vectors of 3 elements, which lie along an axis of the result; the other axes
+ * are broadcast. */
+inline array cross(const array &x, const array &y, int64_t axis, hk_source at = here()) noexcept
+{
+    return array::take(hk_cross_at(at, x.get(), y.get(), axis));
+}
+
+/* Kronecker product: each element of x times all of y, as blocks. The one with fewer axes, 4 at
+ * most, has axes of size 1 in front. */
+inline array kron(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_kron_at(at, x.get(), y.get()));
+}
+
 } // namespace hk
 
 #endif

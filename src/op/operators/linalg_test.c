@@ -69,6 +69,80 @@ static void test_gradient_of_singular(void)
         CHECK(is_near(element(hk_grad(x), i), cofactors[i]));
 }
 
+/* Eigenvalues of either sign; a pseudo-inverse and a rank where a singular value is 0. */
+static void test_spectra(void)
+{
+    HK_SCOPE;
+    hk_array *x = matrices((const double[]){0, NAN, 3, 0}, hk_shape(2, 2));
+    CHECK(is_near(element(hk_eigvalsh(x), 0), -3) && is_near(element(hk_eigvalsh(x), 1), 3));
+    CHECK(fails_with(hk_svdvals(x), HK_BAD_DATA, "x has an element that is NaN"));
+    x = matrices((const double[]){1, 2, 2, 4, 3, 6}, hk_shape(3, 2));
+    CHECK(hk_item(hk_matrix_rank(x, NULL), NULL) == 1);
+    CHECK(hk_item(hk_matrix_rank(x, &(hk_matrix_rank_options){.rtol = 1}), NULL) == 0);
+    hk_array *inverse = hk_pinv(x, NULL);
+    for (int i = 0; i < 6; i++)
+        CHECK(is_near(element(hk_matmul(hk_matmul(x, inverse), x), i), element(x, i)));
+    CHECK(is_near(element(inverse, 0), 1.0 / 70));
+    CHECK(fails_with(hk_pinv(x, &(hk_pinv_options){.rtol = -1}), HK_OUT_OF_RANGE, "rtol is -1"));
+    hk_failures_clear();
+}
+
+/* Where the norm is 0, and where one element is. */
+static void test_norm_gradients(double p, double wanted)
+{
+    HK_SCOPE;
+    hk_array *x = matrices((const double[]){0, 0, 0, -2}, hk_shape(2, 2));
+    hk_attach_grad(x, HK_GRAD_WRITE);
+    hk_record_begin();
+    hk_array *norm = hk_vector_norm(x, p, hk_shape(1), false);
+    hk_record_end();
+    CHECK(hk_ok(hk_backward(norm)));
+    CHECK(element(norm, 0) == 0 && is_near(element(norm, 1), p == 0 ? 1 : p < 0 ? 0 : 2));
+    for (int i = 0; i < 3; i++)
+        CHECK(element(hk_grad(x), i) == 0);
+    CHECK(is_near(element(hk_grad(x), 3), wanted));
+}
+
+static void test_norms(void)
+{
+    HK_SCOPE;
+    test_norm_gradients(2, -1);
+    test_norm_gradients(1, -1);
+    test_norm_gradients(3, -1);
+    test_norm_gradients(0.5, -1);
+    test_norm_gradients(0, 0);
+    test_norm_gradients(-1, 0);
+    hk_array *x = hk_ones(hk_shape(0, 2), HK_F32, (hk_device){NULL});
+    CHECK(fails_with(hk_vector_norm(x, NAN, hk_shape(0), false), HK_OUT_OF_RANGE, "ord is NaN"));
+    CHECK(is_refused(hk_vector_norm(x, INFINITY, hk_shape(0), false), "among no elements"));
+    CHECK(hk_size(hk_vector_norm(x, INFINITY, hk_shape(1), false)) == 0);
+    CHECK(is_refused(hk_matrix_norm(x, &(hk_matrix_norm_options){.ord = HK_NORM_INF}),
+                     "among no rows"));
+    CHECK(is_refused(hk_matrix_norm(x, &(hk_matrix_norm_options){.ord = HK_NORM_2}),
+                     "among no singular values"));
+    CHECK(hk_item(hk_matrix_norm(x, &(hk_matrix_norm_options){.ord = HK_NORM_1}), NULL) == 0);
+    CHECK(fails_with(hk_matrix_norm(x, &(hk_matrix_norm_options){.ord = 8}), HK_OUT_OF_RANGE,
+                     "ord is 8"));
+}
+
+static void test_products(void)
+{
+    HK_SCOPE;
+    hk_device device = {NULL};
+    hk_array *x = hk_ones(hk_shape(2, 3), HK_F32, device);
+    CHECK(is_refused(hk_cross(x, x, 0), "3 entries along the axis"));
+    CHECK(fails_with(hk_cross(x, hk_ones(hk_shape(3), HK_F32, device), 0), HK_OUT_OF_RANGE,
+                     "axis is 0"));
+    CHECK(fails_with(hk_kron(hk_reshape(x, hk_shape(1, 1, 1, 1, 6)), x), HK_UNSUPPORTED,
+                     "4 are the most"));
+    x = matrices((const double[]){1, 1, 0, 1}, hk_shape(2, 2));
+    CHECK(element(hk_matrix_power(x, 1000000), 1) == 1e6);
+    CHECK(element(hk_matrix_power(x, -1000000), 1) == -1e6);
+    CHECK(fails_with(hk_matrix_power(hk_multiply_scalar(x, 0), -1), HK_BAD_DATA, "is singular"));
+    CHECK(fails_with(hk_matrix_power(x, INT64_MIN), HK_OUT_OF_RANGE, "the least there is"));
+    hk_failures_clear();
+}
+
 static void test_refusals(void)
 {
     HK_SCOPE;
@@ -93,6 +167,9 @@ int main(void)
     test_singular();
     test_not_finite();
     test_gradient_of_singular();
+    test_spectra();
+    test_norms();
+    test_products();
     test_refusals();
     return check_result();
 }
