@@ -10,9 +10,15 @@ HK_BEGIN_DECLS
 /* Calls the operator `name` of docs/OPERATORS.md. `inputs` in the order of its signature; optional ones
  * may be NULL, or missing at the end. `options` is its hk_<name>_options or hk_<name>_arguments; NULL
  * means the defaults where there are only options. `device` matters to operators without inputs, and to
- * those that copy to a device ({NULL} otherwise). An unknown name gives a failed array. */
+ * those that copy to a device ({NULL} otherwise). An unknown name gives a failed array. Of several results it gives the first. */
 HK_API hk_array *hk_call(const char *name, hk_array *const *inputs, int input_count,
                          const void *options, hk_device device);
+
+/* The same for all results of the operator: `outputs` is room for output_count of them, as many as it has (one, mostly), in the
+ * order of its page. A call that cannot be made fails each of them; nothing happens where there is no room at all. */
+HK_API void hk_call_all(const char *name, hk_array *const *inputs, int input_count,
+                        const void *options, hk_device device, hk_array **outputs,
+                        int output_count);
 
 /* The same, overwriting `out`, an array or view of the result's shape and dtype, in program order. It may
  * share memory with the inputs. A call that cannot be made fails `out`. Not recorded on the tape. */
@@ -44,6 +50,10 @@ HK_API hk_array *hk_batch_norm_train(hk_array *x, hk_array *gamma, hk_array *bet
 HK_API hk_array *hk_call_at(hk_source at, const char *name, hk_array *const *inputs,
                             int input_count, const void *options, hk_device device);
 #define hk_call(...) hk_call_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_call_all_at(hk_source at, const char *name, hk_array *const *inputs, int input_count,
+                           const void *options, hk_device device, hk_array **outputs,
+                           int output_count);
+#define hk_call_all(...) hk_call_all_at(HK_SOURCE, __VA_ARGS__)
 HK_API void hk_call_into_at(hk_source at, const char *name, hk_array *out, hk_array *const *inputs,
                             int input_count, const void *options);
 #define hk_call_into(...) hk_call_into_at(HK_SOURCE, __VA_ARGS__)

@@ -5,7 +5,8 @@
  * dtype, which may be one of the inputs; a call that cannot be made fails it; it is not recorded on
  * the tape. Inputs are broadcast by NumPy's rules where two of them meet element by element, and
  * their dtypes are promoted: see hk_dtype. Integers wrap around. Options may be NULL for the defaults. The structs
- * hk_<operator>_arguments are for hk_call alone. */
+ * hk_<operator>_arguments are for hk_call alone. Of several results each is put where its pointer says; the
+ * pointer may be NULL for one that is not wanted. A call that cannot be done fails all of them. */
 /* clang-format off */
 #ifndef HOCKET_OPS_H
 #define HOCKET_OPS_H
@@ -108,6 +109,18 @@ typedef struct hk_std_options {
                           0) */
 } hk_std_options;
 HK_API hk_array *hk_std(hk_array *x, const hk_std_options *options);
+
+/* variance = sum of (x - mean)^2 over axes / (how many they are - correction). Variance and mean
+ * along axes (all by default): hk_var, and the mean that it is about, which hk_mean gives.
+ * Integers and bool give float64. Results: variance, mean. */
+typedef struct hk_var_mean_options {
+    hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
+    bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
+    double correction; /* taken from the number of elements; 1 for a sample's variance (default:
+                          0) */
+} hk_var_mean_options;
+HK_API void hk_var_mean(hk_array *x, const hk_var_mean_options *options, hk_array **variance,
+                        hk_array **mean);
 
 /* y = ln(sum of e ** x over axes). Logarithm of the sum of exponentials along axes (all by
  * default), without overflow; -inf for none. Not on GPUs yet. */
@@ -1063,6 +1076,9 @@ HK_API hk_array *hk_var_at(hk_source at, hk_array *x, const hk_var_options *opti
 #define hk_var(...) hk_var_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_std_at(hk_source at, hk_array *x, const hk_std_options *options);
 #define hk_std(...) hk_std_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_var_mean_at(hk_source at, hk_array *x, const hk_var_mean_options *options,
+                           hk_array **variance, hk_array **mean);
+#define hk_var_mean(...) hk_var_mean_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_logsumexp_at(hk_source at, hk_array *x, const hk_logsumexp_options *options);
 #define hk_logsumexp(...) hk_logsumexp_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_add_at(hk_source at, hk_array *x, hk_array *y);

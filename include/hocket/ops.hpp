@@ -228,6 +228,34 @@ inline array std(const array &x, const std_options &options = {}, hk_source at =
     return array::take(hk_std_at(at, x.get(), &c));
 }
 
+/* variance = sum of (x - mean)^2 over axes / (how many they are - correction). Variance and mean
+ * along axes (all by default): hk_var, and the mean that it is about, which hk_mean gives.
+ * Integers and bool give float64. Results: variance, mean. */
+struct var_mean_options {
+    HKI_OPTION(var_mean_options, hk::shape, axes)
+    HKI_OPTION(var_mean_options, bool, keepdims)
+    HKI_OPTION(var_mean_options, double, correction)
+    hk_var_mean_options to_c() const noexcept
+    {
+        hk_var_mean_options c = {};
+        c.axes = axes;
+        c.keepdims = keepdims;
+        c.correction = correction;
+        return c;
+    }
+};
+struct var_mean_results {
+    array variance, mean;
+};
+inline var_mean_results var_mean(const array &x, const var_mean_options &options = {},
+                                 hk_source at = here()) noexcept
+{
+    const hk_var_mean_options c = options.to_c();
+    hk_array *results[2];
+    hk_var_mean_at(at, x.get(), &c, &results[0], &results[1]);
+    return {array::take(results[0]), array::take(results[1])};
+}
+
 /* y = ln(sum of e ** x over axes). Logarithm of the sum of exponentials along axes (all by
  * default), without overflow; -inf for none. Not on GPUs yet. */
 struct logsumexp_options {

@@ -50,6 +50,11 @@ _Static_assert(sizeof(hk_std_options) == 88 &&
                offsetof(hk_std_options, keepdims) == 72 &&
                offsetof(hk_std_options, correction) == 80,
                "hk_std_options");
+_Static_assert(sizeof(hk_var_mean_options) == 88 &&
+               offsetof(hk_var_mean_options, axes) == 0 &&
+               offsetof(hk_var_mean_options, keepdims) == 72 &&
+               offsetof(hk_var_mean_options, correction) == 80,
+               "hk_var_mean_options");
 _Static_assert(sizeof(hk_logsumexp_options) == 80 &&
                offsetof(hk_logsumexp_options, axes) == 0 &&
                offsetof(hk_logsumexp_options, keepdims) == 72,
@@ -387,6 +392,19 @@ hk_array *(hk_std)(hk_array *x, const hk_std_options *options)
 }
 HKI_AT(hk_array *, hk_std, (hk_source at, hk_array *x, const hk_std_options *options),
        (x, options))
+
+void (hk_var_mean)(hk_array *x, const hk_var_mean_options *options, hk_array **variance,
+                   hk_array **mean)
+{
+    hk_array *outputs[2];
+    hki_op_call_all(&hki_op_var_mean, (hk_array *const[]){x}, 1, options,
+                    (hk_device){NULL}, outputs, 2);
+    hki_op_give(outputs[0], variance);
+    hki_op_give(outputs[1], mean);
+}
+HKI_AT_VOID(hk_var_mean, (hk_source at, hk_array *x, const hk_var_mean_options *options,
+                          hk_array **variance, hk_array **mean),
+       (x, options, variance, mean))
 
 hk_array *(hk_logsumexp)(hk_array *x, const hk_logsumexp_options *options)
 {
