@@ -32,6 +32,18 @@ HK_API void hk_assign(hk_array *dst, hk_array *src);
 /* x itself when it is contiguous, else a copy that is. Recorded on the tape. */
 HK_API hk_array *hk_contiguous(hk_array *x);
 
+/* Sums of products by Einstein's convention, as numpy.einsum: hk_einsum("ij,jk->ik", (hk_array *[]){x, y}, 2) is a matrix product.
+ *
+ * subscripts: a term for each operand, separated by commas, a letter for each axis; blanks are ignored. Axes of one letter
+ * run together, and have one size; one of size 1 is stretched. A letter twice in a term: the diagonal. "..." stands for
+ * axes that are not named, which are broadcast. After "->" come the axes of the result, in their order; others are summed
+ * over. Without "->": those of "...", then letters named once, capitals first.
+ *
+ * Operands are taken from left to right, two at a time, as one matrix product. Dtypes are promoted as elsewhere, and are
+ * the result's; halves are summed in float32, integers wrap around. Of one operand without a sum the result is a view.
+ * Recorded on the tape. Never blocks but as any call. Subscripts that do not fit give a failed array. */
+HK_API hk_array *hk_einsum(const char *subscripts, hk_array *const *inputs, int count);
+
 typedef struct hk_batch_norm_train_options {
     double eps;      /* as in hk_batch_norm_options (default: 1e-5) */
     double momentum; /* weight of this batch in the averages, in (0, 1] (default: 0.1) */
@@ -57,6 +69,9 @@ HK_API void hk_call_all_at(hk_source at, const char *name, hk_array *const *inpu
 HK_API void hk_call_into_at(hk_source at, const char *name, hk_array *out, hk_array *const *inputs,
                             int input_count, const void *options);
 #define hk_call_into(...) hk_call_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_einsum_at(hk_source at, const char *subscripts, hk_array *const *inputs,
+                              int count);
+#define hk_einsum(...) hk_einsum_at(HK_SOURCE, __VA_ARGS__)
 HK_API void hk_assign_at(hk_source at, hk_array *dst, hk_array *src);
 #define hk_assign(...) hk_assign_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_contiguous_at(hk_source at, hk_array *x);

@@ -142,8 +142,8 @@ const hk_op hki_op_concat_few = {
 /* ---- any number of them ------------------------------------------------------------------------------ */
 
 /* On the tape all the same: gradients of it must fail, not stay as they were. */
-static hk_array *refused(const char *operation, hk_array *const *inputs, int count,
-                         const hki_call *why)
+hk_array *hki_refuse_many(const char *operation, hk_array *const *inputs, int count,
+                          const hki_call *why)
 {
     hk_array *failed =
         hki_array_create_failed(NULL, operation, inputs, count, why->code, "%s", why->message);
@@ -208,7 +208,7 @@ hk_array *hki_concat(hk_array *const *inputs, int count, int64_t axis)
     hki_concat_few_options options = {.axis = axis};
     hki_call call = {.code = HK_OK};
     if (!check_parts(&call, inputs, count, axis))
-        return refused("concat", inputs, inputs ? count : 0, &call);
+        return hki_refuse_many("concat", inputs, inputs ? count : 0, &call);
     return join(inputs, count, &options);
 }
 
@@ -231,7 +231,7 @@ static hk_array *stack_all(hk_array *const *inputs, int count, const void *optio
     if (!parts) {
         hki_call call = {.code = HK_OK};
         hki_call_refuse(&call, HK_OUT_OF_MEMORY, "out of host memory");
-        return refused("stack", inputs, count, &call);
+        return hki_refuse_many("stack", inputs, count, &call);
     }
     for (int i = 0; i < count; i++)
         parts[i] = inputs[i] ? hki_op_call1(&hki_op_expand_dims, inputs[i], &axis) : NULL;
