@@ -5,7 +5,8 @@
  * dtype, which may be one of the inputs; a call that cannot be made fails it; it is not recorded on
  * the tape. Inputs are broadcast by NumPy's rules where two of them meet element by element, and
  * their dtypes are promoted: see hk_dtype. Integers wrap around. Options may be NULL for the defaults. The structs
- * hk_<operator>_arguments are for hk_call alone. */
+ * hk_<operator>_arguments are for hk_call alone. Of several results each is put where its pointer says; the
+ * pointer may be NULL for one that is not wanted. A call that cannot be done fails all of them. */
 /* clang-format off */
 #ifndef HOCKET_OPS_H
 #define HOCKET_OPS_H
@@ -108,6 +109,18 @@ typedef struct hk_std_options {
                           0) */
 } hk_std_options;
 HK_API hk_array *hk_std(hk_array *x, const hk_std_options *options);
+
+/* variance = sum of (x - mean)^2 over axes / (how many they are - correction). Variance and mean
+ * along axes (all by default): hk_var, and the mean that it is about, which hk_mean gives.
+ * Integers and bool give float64. Results: variance, mean. */
+typedef struct hk_var_mean_options {
+    hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
+    bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
+    double correction; /* taken from the number of elements; 1 for a sample's variance (default:
+                          0) */
+} hk_var_mean_options;
+HK_API void hk_var_mean(hk_array *x, const hk_var_mean_options *options, hk_array **variance,
+                        hk_array **mean);
 
 /* y = ln(sum of e ** x over axes). Logarithm of the sum of exponentials along axes (all by
  * default), without overflow; -inf for none. Not on GPUs yet. */
@@ -1069,6 +1082,87 @@ typedef struct hk_index_select_arguments {
 } hk_index_select_arguments;
 HK_API hk_array *hk_index_select(hk_array *x, hk_array *indices, int64_t axis);
 
+/* x = y y^T. The lower triangle L of symmetric, positive definite matrices: L times its
+ * transpose is x. Matrices lie along the last two axes; their lower triangles are read. One that
+ * is not positive definite fails the result. The gradient is symmetric. Not on GPUs yet. */
+typedef struct hk_cholesky_options {
+    bool upper; /* the transpose of L instead (default: false) */
+} hk_cholesky_options;
+HK_API hk_array *hk_cholesky(hk_array *x, const hk_cholesky_options *options);
+
+/* x y = b. y, where x times y is b, by factors with partial pivoting. Square matrices x lie
+ * along the last two axes. b has matrices (n,k) there, or is one vector (n). The axes before are
+ * broadcast. A matrix with a pivot of exactly 0 fails the result. Not on GPUs yet. */
+HK_API hk_array *hk_solve(hk_array *x, hk_array *b);
+
+/* x y = identity. Inverses of square matrices, which lie along the last two axes. One with a
+ * pivot of exactly 0 fails the result. hk_solve is faster and closer than a product with an
+ * inverse. Not on GPUs yet. */
+HK_API hk_array *hk_inv(hk_array *x);
+
+/* Determinants of square matrices, which lie along the last two axes; 1 of those without
+ * elements. The product of pivots is formed in double. Not on GPUs yet. */
+HK_API hk_array *hk_det(hk_array *x);
+
+/* Eigenvalues of symmetric matrices (..., n, n) in rising order: (..., n). Lower triangles are
+ * read; the gradient is symmetric. A NaN or an infinity fails the result. Not on GPUs yet. */
+HK_API hk_array *hk_eigvalsh(hk_array *x);
+
+/* Singular values of matrices (..., m, n) in falling order: (..., min(m, n)). A NaN or an
+ * infinity fails the result. Not on GPUs yet. */
+HK_API hk_array *hk_svdvals(hk_array *x);
+
+/* Pseudo-inverses (Moore and Penrose) of matrices (..., m, n), by singular values: (..., n, m).
+ * The gradient holds where small changes do not change the rank. Not on GPUs yet. */
+typedef struct hk_pinv_options {
+    double rtol; /* singular values up to this share of the largest count as 0 (default: the
+                    larger size times the dtype's epsilon) */
+} hk_pinv_options;
+HK_API hk_array *hk_pinv(hk_array *x, const hk_pinv_options *options);
+
+/* Ranks of matrices, as int64: how many singular values are more than rtol times the largest.
+ * Not on GPUs yet. No gradient: its result does not vary smoothly. */
+typedef struct hk_matrix_rank_options {
+    double rtol; /* singular values up to this share of the largest count as 0 (default: the
+                    larger size times the dtype's epsilon) */
+} hk_matrix_rank_options;
+HK_API hk_array *hk_matrix_rank(hk_array *x, const hk_matrix_rank_options *options);
+
+/* Square matrices, which lie along the last two axes, to the power of a whole number; 0 gives
+ * the identity. A negative power of a singular matrix fails the result. Not on GPUs yet. */
+typedef struct hk_matrix_power_arguments {
+    int64_t n; /* a negative one: powers of the inverse */
+} hk_matrix_power_arguments;
+HK_API hk_array *hk_matrix_power(hk_array *x, int64_t n);
+
+/* Norms of matrices, which lie along the last two axes: Frobenius, nuclear, 1, 2, infinite, or
+ * the smallest in place of the largest. Not on GPUs yet. */
+typedef struct hk_matrix_norm_options {
+    int64_t ord; /* an hk_norm_order (default: HK_NORM_FRO) */
+    bool keepdims; /* keep the two axes, with size 1 (default: false) */
+} hk_matrix_norm_options;
+HK_API hk_array *hk_matrix_norm(hk_array *x, const hk_matrix_norm_options *options);
+
+/* (sum of |x| ** ord over axes) ** (1 / ord). The p-norm of vectors along axes. Where the norm
+ * is 0 its gradient is 0. Not on GPUs yet. */
+typedef struct hk_vector_norm_arguments {
+    double ord; /* p: 2, 1, INFINITY, -INFINITY, 0 for how many are not 0, or any other */
+    hk_dims axes; /* axes to reduce; without one, such as (hk_dims){0}: all */
+    bool keepdims; /* keep the reduced axes, with size 1 */
+} hk_vector_norm_arguments;
+HK_API hk_array *hk_vector_norm(hk_array *x, double ord, hk_dims axes, bool keepdims);
+
+/* Cross products of vectors of 3 elements, which lie along an axis of the result; the other axes
+ * are broadcast. */
+typedef struct hk_cross_arguments {
+    int64_t axis; /* a negative one counts from the last */
+} hk_cross_arguments;
+HK_API hk_array *hk_cross(hk_array *x, hk_array *y, int64_t axis);
+
+/* Kronecker product: each element of x times all of y, as blocks. The one with fewer axes, 4 at
+ * most, has axes of size 1 in front. */
+HK_API hk_array *hk_kron(hk_array *x, hk_array *y);
+
 /* The same with the source position of the call: see HK_SOURCE. */
 HK_API hk_array *hk_sum_at(hk_source at, hk_array *x, const hk_sum_options *options);
 #define hk_sum(...) hk_sum_at(HK_SOURCE, __VA_ARGS__)
@@ -1093,6 +1187,9 @@ HK_API hk_array *hk_var_at(hk_source at, hk_array *x, const hk_var_options *opti
 #define hk_var(...) hk_var_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_std_at(hk_source at, hk_array *x, const hk_std_options *options);
 #define hk_std(...) hk_std_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_var_mean_at(hk_source at, hk_array *x, const hk_var_mean_options *options,
+                           hk_array **variance, hk_array **mean);
+#define hk_var_mean(...) hk_var_mean_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_logsumexp_at(hk_source at, hk_array *x, const hk_logsumexp_options *options);
 #define hk_logsumexp(...) hk_logsumexp_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_add_at(hk_source at, hk_array *x, hk_array *y);
@@ -1609,6 +1706,35 @@ HK_API hk_array *hk_scatter_add_at(hk_source at, hk_array *x, hk_array *indices,
 #define hk_scatter_add(...) hk_scatter_add_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_index_select_at(hk_source at, hk_array *x, hk_array *indices, int64_t axis);
 #define hk_index_select(...) hk_index_select_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_cholesky_at(hk_source at, hk_array *x, const hk_cholesky_options *options);
+#define hk_cholesky(...) hk_cholesky_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_solve_at(hk_source at, hk_array *x, hk_array *b);
+#define hk_solve(...) hk_solve_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_inv_at(hk_source at, hk_array *x);
+#define hk_inv(...) hk_inv_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_det_at(hk_source at, hk_array *x);
+#define hk_det(...) hk_det_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_eigvalsh_at(hk_source at, hk_array *x);
+#define hk_eigvalsh(...) hk_eigvalsh_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_svdvals_at(hk_source at, hk_array *x);
+#define hk_svdvals(...) hk_svdvals_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_pinv_at(hk_source at, hk_array *x, const hk_pinv_options *options);
+#define hk_pinv(...) hk_pinv_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_matrix_rank_at(hk_source at, hk_array *x,
+                                   const hk_matrix_rank_options *options);
+#define hk_matrix_rank(...) hk_matrix_rank_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_matrix_power_at(hk_source at, hk_array *x, int64_t n);
+#define hk_matrix_power(...) hk_matrix_power_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_matrix_norm_at(hk_source at, hk_array *x,
+                                   const hk_matrix_norm_options *options);
+#define hk_matrix_norm(...) hk_matrix_norm_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_vector_norm_at(hk_source at, hk_array *x, double ord, hk_dims axes,
+                                   bool keepdims);
+#define hk_vector_norm(...) hk_vector_norm_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_cross_at(hk_source at, hk_array *x, hk_array *y, int64_t axis);
+#define hk_cross(...) hk_cross_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_kron_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_kron(...) hk_kron_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS
 

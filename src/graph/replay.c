@@ -367,8 +367,11 @@ static const void *options_of(const replay *self, const hki_node *node, options 
 
 static void run_here(const replay *self, const hki_node *node)
 {
+    hki_tensor in[HKI_MAX_INPUTS], out;
     hki_kernel_call call;
     options room;
+    call.in = in;
+    call.out = &out;
     call.op = node->op;
     call.options = options_of(self, node, &room);
     call.input_count = node->input_count;
