@@ -16,6 +16,14 @@ class generator : public counted<hk_generator, hk_generator_retain, hk_generator
   public:
     generator() noexcept = default;
     explicit generator(uint64_t seed) noexcept : counted(hk_generator_create(seed)) {}
+    hk_generator_state state() const noexcept
+    {
+        return hk_generator_get_state(get());
+    }
+    void set_state(const hk_generator_state &state) const noexcept
+    {
+        hk_generator_set_state(get(), state);
+    }
 };
 
 inline void seed(uint64_t seed) noexcept
