@@ -6,6 +6,7 @@
 #include <hocket/autograd.h>
 #include <hocket/base.h>
 #include <hocket/call.h>
+#include <hocket/checkpoint.h>
 #include <hocket/collective.h>
 #include <hocket/data.h>
 #include <hocket/device.h>
