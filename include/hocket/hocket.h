@@ -9,6 +9,7 @@
 #include <hocket/checkpoint.h>
 #include <hocket/collective.h>
 #include <hocket/data.h>
+#include <hocket/data_sets.h>
 #include <hocket/device.h>
 #include <hocket/graph.h>
 #include <hocket/io.h>
