@@ -1,4 +1,5 @@
-/* Where data sets come from, beside the images of hk_data_set_open: arrays, tables, CIFAR.
+/* Where data sets come from, beside the images of hk_data_set_open: arrays, tables, CIFAR, folders of PNG and
+ * JPEG files; and what is done to images as they are loaded.
  *
  *     hk_data_set *set = hk_data_set_of_arrays((hk_array *[]){x, y}, 2);
  *     hk_loader *loader = hk_loader_create(set, &(hk_loader_options){.batch_size = 32, .shuffle = true});
@@ -44,7 +45,57 @@ HK_API hk_data_set *hk_data_set_of_csv(const char *path, int targets,
  * Source: https://www.cs.toronto.edu/~kriz/cifar.html. Failures: as of hk_data_set_open. */
 HK_API hk_data_set *hk_data_set_of_cifar(const char *const *paths, int count, int class_count);
 
+/* ---- folders of images --------------------------------------------------------------------------------- */
+
+/* Zero means the default. */
+typedef struct hk_image_folder_options {
+    int channels; /* 1 (grey) or 3 (red, green, blue); default 3 */
+    int64_t height,
+        width; /* to which images are resized, as by HK_TRANSFORM_RESIZE; default: all are like the first one */
+} hk_image_folder_options;
+
+/* A folder in which each class has a folder of files that end in .png, .jpg or .jpeg: images float32 (channels, height, width), of
+ * values 0 to 1, transparent is black; and labels int64 (), the place of the class's name among all, sorted by their bytes. So are
+ * the files of each. Other files, and names that begin with a dot, are left out. Blocks while it lists them; files are read and
+ * decoded as they are loaded, by the threads of the device that loads, and what is damaged fails its batch by a record that names
+ * the file. An image has at most 2^26 pixels, a file 256 MiB. options may be NULL. Failures: HK_NOT_FOUND, HK_IO, HK_BAD_DATA,
+ * HK_OUT_OF_MEMORY, HK_INVALID_ARGUMENT. */
+HK_API hk_data_set *hk_data_set_of_images(const char *folder,
+                                          const hk_image_folder_options *options);
+
+/* ---- transforms ------------------------------------------------------------------------------------------ */
+
+typedef enum hk_transform_kind {
+    HK_TRANSFORM_RESIZE, /* to height x width: bilinear, pixels' centres at halves, no filter against aliasing */
+    HK_TRANSFORM_CROP, /* height x width at a random place, of the image with `padding` zeros on each side */
+    HK_TRANSFORM_FLIP,      /* left to right, with `probability` */
+    HK_TRANSFORM_NORMALIZE, /* (x - mean) / std, of each channel */
+    HK_TRANSFORM_JITTER /* brightness, then contrast, then saturation, each by a factor in [1 - value, 1 + value): towards
+                               black, the mean of the grey image, the grey image; results are clipped to 0 to 1 */
+} hk_transform_kind;
+
+enum { HK_TRANSFORM_MOST_CHANNELS = 4 };
+typedef struct hk_transform {
+    hk_transform_kind kind;
+    int64_t height, width, padding;
+    double probability; /* 0 to 1; 0: 0.5 */
+    float mean[HK_TRANSFORM_MOST_CHANNELS], std[HK_TRANSFORM_MOST_CHANNELS];
+    double brightness, contrast, saturation; /* 0 to 1; 0: none */
+} hk_transform;
+
+/* The same samples, with field 0, images float32 (channels, height, width), going through 1 to 32 transforms as they are loaded, by
+ * the threads of the device that loads. What is drawn follows from the loader's seed, the epoch and the sample alone: the same
+ * images on any devices, with any number of threads. set is retained. HK_INVALID_ARGUMENT, or the record of a failed set. */
+HK_API hk_data_set *hk_data_set_transform(hk_data_set *set, const hk_transform *transforms,
+                                          int count);
+
 /* The same with the source position of the call: see HK_SOURCE. */
+HK_API hk_data_set *hk_data_set_of_images_at(hk_source at, const char *folder,
+                                             const hk_image_folder_options *options);
+#define hk_data_set_of_images(...) hk_data_set_of_images_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_data_set *hk_data_set_transform_at(hk_source at, hk_data_set *set,
+                                             const hk_transform *transforms, int count);
+#define hk_data_set_transform(...) hk_data_set_transform_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_data_set *hk_data_set_of_arrays_at(hk_source at, hk_array *const *arrays, int count);
 #define hk_data_set_of_arrays(...) hk_data_set_of_arrays_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_csv_load_at(hk_source at, const char *path, const hk_csv_options *options);
