@@ -69,7 +69,7 @@ static void test_arrays(void)
     read_field(set, 2, found, sizeof found);
     for (int i = 0; i < 42; i++)
         CHECK(found[i] == x[i % 6 * 7 + i / 6]);
-    read_field(set, 3, NULL, 0);
+    read_field(set, 3, found, 0);
     hk_data_set_release(set);
 }
 

@@ -63,13 +63,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 static void run_seeds(void)
 {
     static const char *const seeds[] = {
-        "1,2,3\n4.5,-6e7,\n",
-        "\"a\",\"b,\"\"c\"\n\" 1\" , 2\r\n",
-        "1;2\r3;4",
-        "\t\n1\t2\n\n3\tnan",
-        "1 2\n3 4\n",
-        "\xef\xbb\xbf"
-        "1,inf\n0x1p3,2",
+        "1,2,3\n4.5,-6e7,\n", "\"a\",\"b,\"\"c\"\n\" 1\" , 2\r\n", "1;2\r3;4", "\t\n1\t2\n\n3\tnan",
+        "1 2\n3 4\n",         "\357\273\2771,inf\n0x1p3,2",
     };
     uint8_t seed[128];
     for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++)
