@@ -39,6 +39,9 @@ void hki_module_fail(hk_module *self, hk_code code, const char *format, ...) HK_
 /* "encoder.0", with ".name" unless it is NULL; a root's own is "". */
 void hki_module_path(const hk_module *self, const char *name, char *text, size_t bytes);
 
+/* As hk_recurrent_layer, but that steps go from the last to the first. */
+hk_module *hki_recurrent_reversed(hk_recurrent_kind kind, int64_t features, bool whole_state);
+
 /* ---- for layers (layers.c) -------------------------------------------------------------------------------- */
 
 /* Biases begin in the range of the weights that they stand beside: in, how many these are for one result. */
