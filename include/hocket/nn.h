@@ -36,7 +36,8 @@ typedef enum hk_init_kind {
     HK_INIT_XAVIER_UNIFORM, /* uniform in +-gain sqrt(6 / (in + out)) (Glorot, Bengio 2010) */
     HK_INIT_XAVIER_NORMAL,  /* standard deviation gain sqrt(2 / (in + out)) */
     HK_INIT_HE_UNIFORM,     /* uniform in +-gain sqrt(6 / in) (He et al. 2015) */
-    HK_INIT_HE_NORMAL       /* standard deviation gain sqrt(2 / in) */
+    HK_INIT_HE_NORMAL,      /* standard deviation gain sqrt(2 / in) */
+    HK_INIT_ORTHOGONAL /* gain times orthonormal rows, or columns, of (first axis, all the rest) (Saxe et al. 2014) */
 } hk_init_kind;
 
 typedef struct hk_init {
@@ -208,6 +209,13 @@ HK_API void hk_module_freeze(hk_module *module, bool is_frozen);
 /* How parameters of two axes or more begin, in the whole tree; those that are there are drawn anew. Retains nothing. */
 HK_API void hk_module_initialize(hk_module *module, const hk_init *init);
 
+/* The same of the parameters of that name ("bias"), whatever axes they have, before what hk_module_initialize says: those to
+ * come, too. HK_INIT_DEFAULT begins as by 1 / sqrt(in). Borrowed. */
+HK_API const hk_status *hk_module_initialize_named(hk_module *module, const char *name,
+                                                   const hk_init *init);
+/* Numbers in all parameters of the tree that are there, frozen ones included. */
+HK_API int64_t hk_module_count(const hk_module *module);
+
 /* The parameters of the tree that want gradients, in the order in which they were made, children after their parent's own;
  * borrowed. Writes at most capacity, returns how many there are. None before the first call. */
 HK_API int hk_module_parameters(hk_module *module, hk_array **params, int capacity);
@@ -276,6 +284,9 @@ HK_API hk_array *hk_forward_all_at(hk_source at, hk_module *module, hk_array *co
 #define hk_forward_all(...) hk_forward_all_at(HK_SOURCE, __VA_ARGS__)
 HK_API void hk_module_initialize_at(hk_source at, hk_module *module, const hk_init *init);
 #define hk_module_initialize(...) hk_module_initialize_at(HK_SOURCE, __VA_ARGS__)
+HK_API const hk_status *hk_module_initialize_named_at(hk_source at, hk_module *module,
+                                                      const char *name, const hk_init *init);
+#define hk_module_initialize_named(...) hk_module_initialize_named_at(HK_SOURCE, __VA_ARGS__)
 HK_API const hk_status *hk_module_set_at(hk_source at, hk_module *module, const char *path,
                                          hk_array *x);
 #define hk_module_set(...) hk_module_set_at(HK_SOURCE, __VA_ARGS__)

@@ -360,9 +360,80 @@ static void test_captured(void)
     CHECK(fabs(train(true, false) - calls) < 1e-4);
 }
 
+/* ---- beginnings ----------------------------------------------------------------------------------------- */
+
+/* Rows of norm gain at right angles, or columns where there are fewer of them. */
+static void check_orthogonal(hk_dims shape, double gain, hk_dtype dtype)
+{
+    HK_SCOPE;
+    const hk_init init = {.kind = HK_INIT_ORTHOGONAL, .gain = gain};
+    hk_array *x = hk_init_draw(&init, shape, dtype, (hk_device){NULL});
+    CHECK(hk_array_dtype(x) == dtype && hk_ndim(x) == shape.ndim && hk_is_contiguous(x));
+    hk_array *q = hk_reshape(hk_cast(x, HK_F64), hk_shape(shape.dims[0], -1));
+    if (hk_dim(q, 0) > hk_dim(q, 1))
+        q = hk_transpose(q);
+    hk_array *eye = hk_eye(hk_dim(q, 0), hk_dim(q, 0), 0, HK_F64, (hk_device){NULL});
+    gain = gain == 0 ? 1 : gain;
+    CHECK(near(hk_matmul(q, hk_transpose(q)), hk_multiply_scalar(eye, gain * gain),
+               dtype == HK_F64 ? 1e-13 : 1e-6));
+}
+
+static void test_orthogonal(void)
+{
+    HK_SCOPE;
+    check_orthogonal(hk_shape(6, 6), 0, HK_F64);
+    check_orthogonal(hk_shape(40, 30), 2, HK_F64);
+    check_orthogonal(hk_shape(4, 3, 2, 2), 0.5, HK_F32);
+    check_orthogonal(hk_shape(5), 0, HK_F32);
+    const hk_init init = {.kind = HK_INIT_ORTHOGONAL};
+    CHECK(hk_size(hk_init_draw(&init, hk_shape(0, 3), HK_F32, (hk_device){NULL})) == 0);
+    CHECK(hk_size(hk_init_draw(&init, hk_shape(3, 0), HK_F32, (hk_device){NULL})) == 0);
+    CHECK(!hk_ok(hk_wait(hk_init_draw(&init, hk_shape(3, 3), HK_I32, (hk_device){NULL}))));
+    /* Not the same angles each time. */
+    hk_array *x = hk_init_draw(&init, hk_shape(3, 3), HK_F32, (hk_device){NULL});
+    CHECK(!near(x, hk_init_draw(&init, hk_shape(3, 3), HK_F32, (hk_device){NULL}), 0.01));
+}
+
+/* Names go before what is said of all parameters, of those that are there and of those to come. */
+static void test_named_init(void)
+{
+    HK_SCOPE;
+    const hk_init half = {.kind = HK_INIT_CONSTANT, .value = 0.5};
+    const hk_init three = {.kind = HK_INIT_CONSTANT, .value = 3};
+    for (int called_before = 0; called_before < 2; called_before++) {
+        hk_module *net = hk_sequential(hk_linear_layer(4, NULL), hk_linear_layer(2, NULL));
+        hk_array *x = normal(hk_shape(2, 3));
+        CHECK(hk_module_count(net) == 0);
+        if (called_before)
+            hk_forward(net, x);
+        CHECK(hk_ok(hk_module_initialize_named(net, "bias", &half)));
+        hk_module_initialize(net, &three);
+        hk_forward(net, x);
+        CHECK(hk_item(hk_sum(of(net, "0.bias"), NULL), NULL) == 2);
+        CHECK(hk_item(hk_sum(of(net, "1.bias"), NULL), NULL) == 1);
+        CHECK(hk_item(hk_sum(of(net, "1.weight"), NULL), NULL) == 24);
+        CHECK(hk_module_count(net) == 3 * 4 + 4 + 4 * 2 + 2);
+        CHECK(hk_ok(hk_module_initialize_named(net, "bias", &three)));
+        CHECK(hk_item(hk_sum(of(net, "0.bias"), NULL), NULL) == 12);
+        hk_module *replica = hk_module_replicate(net, (hk_device){NULL});
+        CHECK(same(of(replica, "0.bias"), of(net, "0.bias")));
+        CHECK(says(hk_module_initialize_named(net, "", &half), "name is \"\""));
+        CHECK(says(hk_module_initialize_named(net, "bias", NULL), "init (nil)"));
+        hk_module_release(replica);
+        hk_module_release(net);
+    }
+    CHECK(hk_module_count(NULL) == 0);
+    hk_module *norm = hk_batch_norm_layer(0, 0);
+    hk_forward(norm, normal(hk_shape(4, 3)));
+    CHECK(hk_module_count(norm) == 6);
+    hk_module_release(norm);
+}
+
 int main(void)
 {
     hk_seed(11);
+    test_orthogonal();
+    test_named_init();
     test_positions();
     test_lengths();
     test_padded_embedding();
