@@ -745,7 +745,7 @@ HK_API hk_array *hk_searchsorted(hk_array *sorted, hk_array *x, bool right);
  * the dtype of all three, where height' = (height + 2 padding - dilation (rows - 1) - 1) /
  * stride + 1, rounded down, and width' likewise. Windows of 3 x 3 at stride 1, with 32 channels
  * or more, are done four at a time by Winograd's method: there an infinity or NaN in x makes NaN
- * of neighbouring results too. bias may be NULL. */
+ * of neighbouring results too. On GPUs there is one group alone yet. bias may be NULL. */
 typedef struct hk_conv2d_options {
     int64_t stride[2]; /* rows and columns from one window to the next (default: {1, 1}) */
     int64_t padding[2]; /* rows of zeros above and below, columns left and right (default: {0,
@@ -937,6 +937,84 @@ typedef struct hk_hinge_loss_options {
     int64_t reduction; /* an hk_loss_reduction (default: HK_LOSS_MEAN) */
 } hk_hinge_loss_options;
 HK_API hk_array *hk_hinge_loss(hk_array *x, hk_array *target, const hk_hinge_loss_options *options);
+
+/* mean of target (ln(target) - x). Part of the divergence (Kullback, Leibler 1951) of target,
+ * probabilities, from e**x: x holds logarithms, as hk_log_softmax gives. A target of 0 counts
+ * nothing. The divergence of rows is their sum; the mean of all is less by the number of
+ * classes. */
+typedef struct hk_kl_divergence_loss_options {
+    int64_t reduction; /* an hk_loss_reduction (default: HK_LOSS_MEAN) */
+} hk_kl_divergence_loss_options;
+HK_API hk_array *hk_kl_divergence_loss(hk_array *x, hk_array *target,
+                                       const hk_kl_divergence_loss_options *options);
+
+/* mean of -target ln(x) - (1 - target) ln(1 - x). Cross entropy of a probability x and a target
+ * from 0 to 1. Of probabilities below e**-85 that is taken, without a gradient;
+ * hk_binary_cross_entropy_with_logits has no such bound. */
+typedef struct hk_binary_cross_entropy_options {
+    int64_t reduction; /* an hk_loss_reduction (default: HK_LOSS_MEAN) */
+} hk_binary_cross_entropy_options;
+HK_API hk_array *hk_binary_cross_entropy(hk_array *x, hk_array *target,
+                                         const hk_binary_cross_entropy_options *options);
+
+/* mean of -weight[label] ln(softmax(x)[label]). Cross entropy of softmax(x) along an axis of
+ * classes against integer labels, of x's shape without that axis; weight (classes) is of x's
+ * dtype. With smoothing s a target is 1 - s for the label and s / classes for each class
+ * (Szegedy et al. 2016). The mean is weighted by the labels' weights, ignored ones left out, and
+ * NaN where all are. A label that is none of the classes fails the result. weight has no
+ * gradient. For rows without any of this, hk_softmax_cross_entropy is as fast, and on GPUs.
+ * weight may be NULL. Not on GPUs yet. */
+typedef struct hk_cross_entropy_loss_options {
+    int64_t axis; /* of the classes; -1 is the last, minus the number of axes the first (default:
+                     1) */
+    int64_t reduction; /* an hk_loss_reduction (default: HK_LOSS_MEAN) */
+    bool ignores; /* labels that are `ignored` count nothing (default: false) */
+    int64_t ignored; /* the label that `ignores` means (default: 0) */
+    double label_smoothing; /* of a target's weight, shared among all classes; 0 … 1 (default: 0) */
+} hk_cross_entropy_loss_options;
+HK_API hk_array *hk_cross_entropy_loss(hk_array *x, hk_array *labels, hk_array *weight,
+                                       const hk_cross_entropy_loss_options *options);
+
+/* mean of -weight[label] x[label]. Minus x at the labels, x being logarithms of probabilities,
+ * as hk_log_softmax gives; all else is as in hk_cross_entropy_loss. weight may be NULL. Not on
+ * GPUs yet. */
+typedef struct hk_nll_loss_options {
+    int64_t axis; /* of the classes; -1 is the last, minus the number of axes the first (default:
+                     1) */
+    int64_t reduction; /* an hk_loss_reduction (default: HK_LOSS_MEAN) */
+    bool ignores; /* labels that are `ignored` count nothing (default: false) */
+    int64_t ignored; /* the label that `ignores` means (default: 0) */
+} hk_nll_loss_options;
+HK_API hk_array *hk_nll_loss(hk_array *x, hk_array *labels, hk_array *weight,
+                             const hk_nll_loss_options *options);
+
+/* z = sum of x y / (|x| |y|) along axis. Cosine of the angle between vectors of x and y, of one
+ * shape, along an axis, which goes: -1 to 1. Norms below 1e-8 count as that. */
+typedef struct hk_cosine_similarity_arguments {
+    int64_t axis; /* a negative one counts from the last */
+} hk_cosine_similarity_arguments;
+HK_API hk_array *hk_cosine_similarity(hk_array *x, hk_array *y, int64_t axis);
+
+/* mean of 1 - cos where target > 0, else of max(0, cos - margin). Loss of the cosine between
+ * vectors of x and y (…,features): 1 less it where target (…) is above 0, mostly 1; else, mostly
+ * -1, how far it is above margin. No gradient with respect to target. */
+typedef struct hk_cosine_embedding_loss_options {
+    int64_t reduction; /* an hk_loss_reduction (default: HK_LOSS_MEAN) */
+    double margin; /* a cosine that vectors apart may have; -1 … 1 (default: 0) */
+} hk_cosine_embedding_loss_options;
+HK_API hk_array *hk_cosine_embedding_loss(hk_array *x, hk_array *y, hk_array *target,
+                                          const hk_cosine_embedding_loss_options *options);
+
+/* mean of max(0, |anchor - positive| - |anchor - negative| + margin). By how much less than
+ * margin the negative is farther from the anchor than the positive is: vectors along the last
+ * axis of three arrays of one shape, (…,features) to (…) (Schroff et al. 2015, without squares).
+ * 1e-6 is added to differences. */
+typedef struct hk_triplet_margin_loss_options {
+    int64_t reduction; /* an hk_loss_reduction (default: HK_LOSS_MEAN) */
+    double margin; /* by how much the negative is to be farther, > 0 (default: 1) */
+} hk_triplet_margin_loss_options;
+HK_API hk_array *hk_triplet_margin_loss(hk_array *anchor, hk_array *positive, hk_array *negative,
+                                        const hk_triplet_margin_loss_options *options);
 
 /* softmax(query key^T scale + mask) value. Attention (Vaswani et al. 2017) of queries (…,n,d) to
  * keys (…,m,d) with values (…,m,e): (…,n,e). mask broadcasts to (…,n,m): bool, true where a
@@ -1662,6 +1740,29 @@ HK_API hk_array *hk_binary_cross_entropy_with_logits_at(hk_source at, hk_array *
 HK_API hk_array *hk_hinge_loss_at(hk_source at, hk_array *x, hk_array *target,
                                   const hk_hinge_loss_options *options);
 #define hk_hinge_loss(...) hk_hinge_loss_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_kl_divergence_loss_at(hk_source at, hk_array *x, hk_array *target,
+                                          const hk_kl_divergence_loss_options *options);
+#define hk_kl_divergence_loss(...) hk_kl_divergence_loss_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_binary_cross_entropy_at(hk_source at, hk_array *x, hk_array *target,
+                                            const hk_binary_cross_entropy_options *options);
+#define hk_binary_cross_entropy(...) hk_binary_cross_entropy_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_cross_entropy_loss_at(hk_source at, hk_array *x, hk_array *labels,
+                                          hk_array *weight,
+                                          const hk_cross_entropy_loss_options *options);
+#define hk_cross_entropy_loss(...) hk_cross_entropy_loss_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_nll_loss_at(hk_source at, hk_array *x, hk_array *labels, hk_array *weight,
+                                const hk_nll_loss_options *options);
+#define hk_nll_loss(...) hk_nll_loss_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_cosine_similarity_at(hk_source at, hk_array *x, hk_array *y, int64_t axis);
+#define hk_cosine_similarity(...) hk_cosine_similarity_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_cosine_embedding_loss_at(hk_source at, hk_array *x, hk_array *y,
+                                             hk_array *target,
+                                             const hk_cosine_embedding_loss_options *options);
+#define hk_cosine_embedding_loss(...) hk_cosine_embedding_loss_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_triplet_margin_loss_at(hk_source at, hk_array *anchor, hk_array *positive,
+                                           hk_array *negative,
+                                           const hk_triplet_margin_loss_options *options);
+#define hk_triplet_margin_loss(...) hk_triplet_margin_loss_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_scaled_dot_product_attention_at(hk_source at, hk_array *query, hk_array *key,
                                                     hk_array *value, hk_array *mask,
                                                     const hk_scaled_dot_product_attention_options *options);

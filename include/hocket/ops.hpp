@@ -1973,7 +1973,7 @@ inline array searchsorted(const array &sorted, const array &x, bool right,
  * the dtype of all three, where height' = (height + 2 padding - dilation (rows - 1) - 1) /
  * stride + 1, rounded down, and width' likewise. Windows of 3 x 3 at stride 1, with 32 channels
  * or more, are done four at a time by Winograd's method: there an infinity or NaN in x makes NaN
- * of neighbouring results too. bias may be NULL. */
+ * of neighbouring results too. On GPUs there is one group alone yet. bias may be NULL. */
 struct conv2d_options {
     HKI_OPTION(conv2d_options, int_pair, stride)
     HKI_OPTION(conv2d_options, int_pair, padding)
@@ -2376,6 +2376,159 @@ inline array hinge_loss(const array &x, const array &target,
 {
     const hk_hinge_loss_options c = options.to_c();
     return array::take(hk_hinge_loss_at(at, x.get(), target.get(), &c));
+}
+
+/* mean of target (ln(target) - x). Part of the divergence (Kullback, Leibler 1951) of target,
+ * probabilities, from e**x: x holds logarithms, as hk_log_softmax gives. A target of 0 counts
+ * nothing. The divergence of rows is their sum; the mean of all is less by the number of
+ * classes. */
+struct kl_divergence_loss_options {
+    HKI_OPTION(kl_divergence_loss_options, int64_t, reduction)
+    hk_kl_divergence_loss_options to_c() const noexcept
+    {
+        hk_kl_divergence_loss_options c = {};
+        c.reduction = reduction;
+        return c;
+    }
+};
+inline array kl_divergence_loss(const array &x, const array &target,
+                                const kl_divergence_loss_options &options = {},
+                                hk_source at = here()) noexcept
+{
+    const hk_kl_divergence_loss_options c = options.to_c();
+    return array::take(hk_kl_divergence_loss_at(at, x.get(), target.get(), &c));
+}
+
+/* mean of -target ln(x) - (1 - target) ln(1 - x). Cross entropy of a probability x and a target
+ * from 0 to 1. Of probabilities below e**-85 that is taken, without a gradient;
+ * hk_binary_cross_entropy_with_logits has no such bound. */
+struct binary_cross_entropy_options {
+    HKI_OPTION(binary_cross_entropy_options, int64_t, reduction)
+    hk_binary_cross_entropy_options to_c() const noexcept
+    {
+        hk_binary_cross_entropy_options c = {};
+        c.reduction = reduction;
+        return c;
+    }
+};
+inline array binary_cross_entropy(const array &x, const array &target,
+                                  const binary_cross_entropy_options &options = {},
+                                  hk_source at = here()) noexcept
+{
+    const hk_binary_cross_entropy_options c = options.to_c();
+    return array::take(hk_binary_cross_entropy_at(at, x.get(), target.get(), &c));
+}
+
+/* mean of -weight[label] ln(softmax(x)[label]). Cross entropy of softmax(x) along an axis of
+ * classes against integer labels, of x's shape without that axis; weight (classes) is of x's
+ * dtype. With smoothing s a target is 1 - s for the label and s / classes for each class
+ * (Szegedy et al. 2016). The mean is weighted by the labels' weights, ignored ones left out, and
+ * NaN where all are. A label that is none of the classes fails the result. weight has no
+ * gradient. For rows without any of this, hk_softmax_cross_entropy is as fast, and on GPUs.
+ * weight may be NULL. Not on GPUs yet. */
+struct cross_entropy_loss_options {
+    HKI_OPTION(cross_entropy_loss_options, int64_t, axis)
+    HKI_OPTION(cross_entropy_loss_options, int64_t, reduction)
+    HKI_OPTION(cross_entropy_loss_options, bool, ignores)
+    HKI_OPTION(cross_entropy_loss_options, int64_t, ignored)
+    HKI_OPTION(cross_entropy_loss_options, double, label_smoothing)
+    hk_cross_entropy_loss_options to_c() const noexcept
+    {
+        hk_cross_entropy_loss_options c = {};
+        c.axis = axis;
+        c.reduction = reduction;
+        c.ignores = ignores;
+        c.ignored = ignored;
+        c.label_smoothing = label_smoothing;
+        return c;
+    }
+};
+inline array cross_entropy_loss(const array &x, const array &labels, const array &weight = {},
+                                const cross_entropy_loss_options &options = {},
+                                hk_source at = here()) noexcept
+{
+    const hk_cross_entropy_loss_options c = options.to_c();
+    return array::take(hk_cross_entropy_loss_at(at, x.get(), labels.get(), weight.get(),
+                                                &c));
+}
+
+/* mean of -weight[label] x[label]. Minus x at the labels, x being logarithms of probabilities,
+ * as hk_log_softmax gives; all else is as in hk_cross_entropy_loss. weight may be NULL. Not on
+ * GPUs yet. */
+struct nll_loss_options {
+    HKI_OPTION(nll_loss_options, int64_t, axis)
+    HKI_OPTION(nll_loss_options, int64_t, reduction)
+    HKI_OPTION(nll_loss_options, bool, ignores)
+    HKI_OPTION(nll_loss_options, int64_t, ignored)
+    hk_nll_loss_options to_c() const noexcept
+    {
+        hk_nll_loss_options c = {};
+        c.axis = axis;
+        c.reduction = reduction;
+        c.ignores = ignores;
+        c.ignored = ignored;
+        return c;
+    }
+};
+inline array nll_loss(const array &x, const array &labels, const array &weight = {},
+                      const nll_loss_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_nll_loss_options c = options.to_c();
+    return array::take(hk_nll_loss_at(at, x.get(), labels.get(), weight.get(), &c));
+}
+
+/* z = sum of x y / (|x| |y|) along axis. Cosine of the angle between vectors of x and y, of one
+ * shape, along an axis, which goes: -1 to 1. Norms below 1e-8 count as that. */
+inline array cosine_similarity(const array &x, const array &y, int64_t axis,
+                               hk_source at = here()) noexcept
+{
+    return array::take(hk_cosine_similarity_at(at, x.get(), y.get(), axis));
+}
+
+/* mean of 1 - cos where target > 0, else of max(0, cos - margin). Loss of the cosine between
+ * vectors of x and y (…,features): 1 less it where target (…) is above 0, mostly 1; else, mostly
+ * -1, how far it is above margin. No gradient with respect to target. */
+struct cosine_embedding_loss_options {
+    HKI_OPTION(cosine_embedding_loss_options, int64_t, reduction)
+    HKI_OPTION(cosine_embedding_loss_options, double, margin)
+    hk_cosine_embedding_loss_options to_c() const noexcept
+    {
+        hk_cosine_embedding_loss_options c = {};
+        c.reduction = reduction;
+        c.margin = margin;
+        return c;
+    }
+};
+inline array cosine_embedding_loss(const array &x, const array &y, const array &target,
+                                   const cosine_embedding_loss_options &options = {},
+                                   hk_source at = here()) noexcept
+{
+    const hk_cosine_embedding_loss_options c = options.to_c();
+    return array::take(hk_cosine_embedding_loss_at(at, x.get(), y.get(), target.get(), &c));
+}
+
+/* mean of max(0, |anchor - positive| - |anchor - negative| + margin). By how much less than
+ * margin the negative is farther from the anchor than the positive is: vectors along the last
+ * axis of three arrays of one shape, (…,features) to (…) (Schroff et al. 2015, without squares).
+ * 1e-6 is added to differences. */
+struct triplet_margin_loss_options {
+    HKI_OPTION(triplet_margin_loss_options, int64_t, reduction)
+    HKI_OPTION(triplet_margin_loss_options, double, margin)
+    hk_triplet_margin_loss_options to_c() const noexcept
+    {
+        hk_triplet_margin_loss_options c = {};
+        c.reduction = reduction;
+        c.margin = margin;
+        return c;
+    }
+};
+inline array triplet_margin_loss(const array &anchor, const array &positive, const array &negative,
+                                 const triplet_margin_loss_options &options = {},
+                                 hk_source at = here()) noexcept
+{
+    const hk_triplet_margin_loss_options c = options.to_c();
+    return array::take(hk_triplet_margin_loss_at(at, anchor.get(), positive.get(), negative.get(),
+                                                 &c));
 }
 
 /* softmax(query key^T scale + mask) value. Attention (Vaswani et al. 2017) of queries (…,n,d) to

@@ -251,6 +251,36 @@ _Static_assert(sizeof(hk_binary_cross_entropy_with_logits_options) == 8 &&
 _Static_assert(sizeof(hk_hinge_loss_options) == 8 &&
                offsetof(hk_hinge_loss_options, reduction) == 0,
                "hk_hinge_loss_options");
+_Static_assert(sizeof(hk_kl_divergence_loss_options) == 8 &&
+               offsetof(hk_kl_divergence_loss_options, reduction) == 0,
+               "hk_kl_divergence_loss_options");
+_Static_assert(sizeof(hk_binary_cross_entropy_options) == 8 &&
+               offsetof(hk_binary_cross_entropy_options, reduction) == 0,
+               "hk_binary_cross_entropy_options");
+_Static_assert(sizeof(hk_cross_entropy_loss_options) == 40 &&
+               offsetof(hk_cross_entropy_loss_options, axis) == 0 &&
+               offsetof(hk_cross_entropy_loss_options, reduction) == 8 &&
+               offsetof(hk_cross_entropy_loss_options, ignores) == 16 &&
+               offsetof(hk_cross_entropy_loss_options, ignored) == 24 &&
+               offsetof(hk_cross_entropy_loss_options, label_smoothing) == 32,
+               "hk_cross_entropy_loss_options");
+_Static_assert(sizeof(hk_nll_loss_options) == 32 &&
+               offsetof(hk_nll_loss_options, axis) == 0 &&
+               offsetof(hk_nll_loss_options, reduction) == 8 &&
+               offsetof(hk_nll_loss_options, ignores) == 16 &&
+               offsetof(hk_nll_loss_options, ignored) == 24,
+               "hk_nll_loss_options");
+_Static_assert(sizeof(hk_cosine_similarity_arguments) == 8 &&
+               offsetof(hk_cosine_similarity_arguments, axis) == 0,
+               "hk_cosine_similarity_arguments");
+_Static_assert(sizeof(hk_cosine_embedding_loss_options) == 16 &&
+               offsetof(hk_cosine_embedding_loss_options, reduction) == 0 &&
+               offsetof(hk_cosine_embedding_loss_options, margin) == 8,
+               "hk_cosine_embedding_loss_options");
+_Static_assert(sizeof(hk_triplet_margin_loss_options) == 16 &&
+               offsetof(hk_triplet_margin_loss_options, reduction) == 0 &&
+               offsetof(hk_triplet_margin_loss_options, margin) == 8,
+               "hk_triplet_margin_loss_options");
 _Static_assert(sizeof(hk_scaled_dot_product_attention_options) == 16 &&
                offsetof(hk_scaled_dot_product_attention_options, causal) == 0 &&
                offsetof(hk_scaled_dot_product_attention_options, scale) == 8,
@@ -2345,6 +2375,80 @@ hk_array *(hk_hinge_loss)(hk_array *x, hk_array *target, const hk_hinge_loss_opt
 HKI_AT(hk_array *, hk_hinge_loss, (hk_source at, hk_array *x, hk_array *target,
                                    const hk_hinge_loss_options *options),
        (x, target, options))
+
+hk_array *(hk_kl_divergence_loss)(hk_array *x, hk_array *target,
+                                  const hk_kl_divergence_loss_options *options)
+{
+    return hki_op_call(&hki_op_kl_divergence_loss, (hk_array *const[]){x, target}, 2, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_kl_divergence_loss, (hk_source at, hk_array *x, hk_array *target,
+                                           const hk_kl_divergence_loss_options *options),
+       (x, target, options))
+
+hk_array *(hk_binary_cross_entropy)(hk_array *x, hk_array *target,
+                                    const hk_binary_cross_entropy_options *options)
+{
+    return hki_op_call(&hki_op_binary_cross_entropy, (hk_array *const[]){x, target}, 2, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_binary_cross_entropy, (hk_source at, hk_array *x, hk_array *target,
+                                             const hk_binary_cross_entropy_options *options),
+       (x, target, options))
+
+hk_array *(hk_cross_entropy_loss)(hk_array *x, hk_array *labels, hk_array *weight,
+                                  const hk_cross_entropy_loss_options *options)
+{
+    return hki_op_call(&hki_op_cross_entropy_loss, (hk_array *const[]){x, labels, weight}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_cross_entropy_loss, (hk_source at, hk_array *x, hk_array *labels,
+                                           hk_array *weight,
+                                           const hk_cross_entropy_loss_options *options),
+       (x, labels, weight, options))
+
+hk_array *(hk_nll_loss)(hk_array *x, hk_array *labels, hk_array *weight,
+                        const hk_nll_loss_options *options)
+{
+    return hki_op_call(&hki_op_nll_loss, (hk_array *const[]){x, labels, weight}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_nll_loss, (hk_source at, hk_array *x, hk_array *labels, hk_array *weight,
+                                 const hk_nll_loss_options *options),
+       (x, labels, weight, options))
+
+hk_array *(hk_cosine_similarity)(hk_array *x, hk_array *y, int64_t axis)
+{
+    hk_cosine_similarity_arguments arguments = {
+        .axis = axis,
+    };
+    return hki_op_call(&hki_op_cosine_similarity, (hk_array *const[]){x, y}, 2, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_cosine_similarity, (hk_source at, hk_array *x, hk_array *y, int64_t axis),
+       (x, y, axis))
+
+hk_array *(hk_cosine_embedding_loss)(hk_array *x, hk_array *y, hk_array *target,
+                                     const hk_cosine_embedding_loss_options *options)
+{
+    return hki_op_call(&hki_op_cosine_embedding_loss, (hk_array *const[]){x, y, target}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_cosine_embedding_loss, (hk_source at, hk_array *x, hk_array *y,
+                                              hk_array *target,
+                                              const hk_cosine_embedding_loss_options *options),
+       (x, y, target, options))
+
+hk_array *(hk_triplet_margin_loss)(hk_array *anchor, hk_array *positive, hk_array *negative,
+                                   const hk_triplet_margin_loss_options *options)
+{
+    return hki_op_call(&hki_op_triplet_margin_loss, (hk_array *const[]){anchor, positive, negative}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_triplet_margin_loss, (hk_source at, hk_array *anchor, hk_array *positive,
+                                            hk_array *negative,
+                                            const hk_triplet_margin_loss_options *options),
+       (anchor, positive, negative, options))
 
 hk_array *(hk_scaled_dot_product_attention)(hk_array *query, hk_array *key, hk_array *value,
                                             hk_array *mask,

@@ -61,11 +61,7 @@ bool hki_conv2d_check_groups(hki_call *call, int64_t channels, const hki_shape_v
                                "weight %s is for %lld channels, x has %lld%s", text,
                                (long long)weight->shape.dims[1], (long long)(channels / count),
                                count > 1 ? " in each group" : "");
-    return count == 1 || !call->device || call->device->class->kernels != HKI_CUDA ||
-           hki_call_refuse(call, HK_UNSUPPORTED,
-                           "groups is %lld, but GPUs convolve in one group alone yet; "
-                           "hk_to_device brings its inputs to a CPU device",
-                           (long long)groups);
+    return true;
 }
 
 /* Four axes of size 1 or more, but for the first, which may be empty when `batch` says that it is one. */
@@ -501,11 +497,13 @@ const hk_op hki_op_conv2d = {
         "dilation (rows - 1) - 1) / stride + 1, rounded down, and width' likewise. Windows of 3 "
         "x 3 "
         "at stride 1, with 32 channels or more, are done four at a time by Winograd's method: "
-        "there an infinity or NaN in x makes NaN of neighbouring results too.",
+        "there an infinity or NaN in x makes NaN of neighbouring results too. On GPUs there is one "
+        "group alone yet.",
     .formula = "y[n,o,i,j] = bias[o] + sum over c, u, v of weight[o,c,u,v] * "
                "x[n,c,i*stride-padding+u*dilation,j*stride-padding+v*dilation]",
     .dtypes = HKI_FLOATS,
     .contiguous = true,
+    .gpus_lack = hki_conv2d_has_groups,
     .infer = forward_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = forward_plan,
@@ -527,6 +525,7 @@ const hk_op hki_op_conv2d_backward_data = {
     .dtypes = HKI_FLOATS,
     .contiguous = true,
     .internal = true,
+    .gpus_lack = hki_conv2d_has_groups,
     .infer = data_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = data_plan,
@@ -550,6 +549,7 @@ const hk_op hki_op_conv2d_backward_weight = {
     .output_count = 2,
     .contiguous = true,
     .internal = true,
+    .gpus_lack = hki_conv2d_has_groups,
     .infer = weight_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = weight_plan,
