@@ -990,8 +990,14 @@ HK_API hk_array *hk_solve(hk_array *x, hk_array *b);
 HK_API hk_array *hk_inv(hk_array *x);
 
 /* Determinants of square matrices, which lie along the last two axes; 1 of those without
- * elements. The product of pivots is formed in double. Not on GPUs yet. */
+ * elements. The product of pivots is formed in double; hk_slogdet does not overflow. Not on GPUs
+ * yet. */
 HK_API hk_array *hk_det(hk_array *x);
+
+/* det = sign e ** logabsdet. Signs of determinants, and logarithms of their absolute values,
+ * which do not overflow: 0 and -infinity of singular matrices, whose gradient fails. Results:
+ * sign, logabsdet. Not on GPUs yet. */
+HK_API void hk_slogdet(hk_array *x, hk_array **sign, hk_array **logabsdet);
 
 /* Eigenvalues of symmetric matrices (..., n, n) in rising order: (..., n). Lower triangles are
  * read; the gradient is symmetric. A NaN or an infinity fails the result. Not on GPUs yet. */
@@ -1016,6 +1022,34 @@ typedef struct hk_matrix_rank_options {
                     larger size times the dtype's epsilon) */
 } hk_matrix_rank_options;
 HK_API hk_array *hk_matrix_rank(hk_array *x, const hk_matrix_rank_options *options);
+
+/* x = vectors diag(values) vectors^T. Eigenvalues of symmetric matrices (..., n, n) in rising
+ * order, (..., n), and their vectors, the columns of (..., n, n), of length 1, whose largest
+ * element in size is positive. Lower triangles are read; the gradient is symmetric, and not
+ * finite by vectors of equal values. A NaN or an infinity fails the results. Results: values,
+ * vectors. Not on GPUs yet. */
+HK_API void hk_eigh(hk_array *x, hk_array **values, hk_array **vectors);
+
+/* x = u diag(s) vh. Singular values s of matrices (..., m, n) in falling order, (..., k), k =
+ * min(m, n), and their vectors, the columns of u (..., m, k) and the rows of vh (..., k, n). The
+ * largest element in size of each column of u is positive. The gradient is not finite by vectors
+ * of equal values, or of 0. A NaN or an infinity fails the results. Results: u, s, vh. Not on
+ * GPUs yet. */
+typedef struct hk_svd_options {
+    bool full_matrices; /* u (m, m) and vh (n, n) in place of the first min(m, n) (default:
+                           false) */
+} hk_svd_options;
+HK_API void hk_svd(hk_array *x, const hk_svd_options *options, hk_array **u, hk_array **s,
+                   hk_array **vh);
+
+/* x = q r. Matrices (..., m, n) as products of q (..., m, k), k = min(m, n), whose columns are
+ * of length 1 and at right angles, and r (..., k, n), with zeros below the diagonal and nothing
+ * negative on it. The gradient is that of full rank; another fails it. Results: q, r. Not on
+ * GPUs yet. */
+typedef struct hk_qr_options {
+    bool complete; /* q (m, m) and r (m, n) in place of the first min(m, n) (default: false) */
+} hk_qr_options;
+HK_API void hk_qr(hk_array *x, const hk_qr_options *options, hk_array **q, hk_array **r);
 
 /* Square matrices, which lie along the last two axes, to the power of a whole number; 0 gives
  * the identity. A negative power of a singular matrix fails the result. Not on GPUs yet. */
@@ -1578,6 +1612,8 @@ HK_API hk_array *hk_inv_at(hk_source at, hk_array *x);
 #define hk_inv(...) hk_inv_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_det_at(hk_source at, hk_array *x);
 #define hk_det(...) hk_det_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_slogdet_at(hk_source at, hk_array *x, hk_array **sign, hk_array **logabsdet);
+#define hk_slogdet(...) hk_slogdet_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_eigvalsh_at(hk_source at, hk_array *x);
 #define hk_eigvalsh(...) hk_eigvalsh_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_svdvals_at(hk_source at, hk_array *x);
@@ -1587,6 +1623,14 @@ HK_API hk_array *hk_pinv_at(hk_source at, hk_array *x, const hk_pinv_options *op
 HK_API hk_array *hk_matrix_rank_at(hk_source at, hk_array *x,
                                    const hk_matrix_rank_options *options);
 #define hk_matrix_rank(...) hk_matrix_rank_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_eigh_at(hk_source at, hk_array *x, hk_array **values, hk_array **vectors);
+#define hk_eigh(...) hk_eigh_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_svd_at(hk_source at, hk_array *x, const hk_svd_options *options, hk_array **u,
+                      hk_array **s, hk_array **vh);
+#define hk_svd(...) hk_svd_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_qr_at(hk_source at, hk_array *x, const hk_qr_options *options, hk_array **q,
+                     hk_array **r);
+#define hk_qr(...) hk_qr_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_matrix_power_at(hk_source at, hk_array *x, int64_t n);
 #define hk_matrix_power(...) hk_matrix_power_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_matrix_norm_at(hk_source at, hk_array *x,

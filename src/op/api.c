@@ -288,6 +288,12 @@ _Static_assert(sizeof(hk_pinv_options) == 8 &&
 _Static_assert(sizeof(hk_matrix_rank_options) == 8 &&
                offsetof(hk_matrix_rank_options, rtol) == 0,
                "hk_matrix_rank_options");
+_Static_assert(sizeof(hk_svd_options) == 1 &&
+               offsetof(hk_svd_options, full_matrices) == 0,
+               "hk_svd_options");
+_Static_assert(sizeof(hk_qr_options) == 1 &&
+               offsetof(hk_qr_options, complete) == 0,
+               "hk_qr_options");
 _Static_assert(sizeof(hk_matrix_power_arguments) == 8 &&
                offsetof(hk_matrix_power_arguments, n) == 0,
                "hk_matrix_power_arguments");
@@ -2478,6 +2484,17 @@ hk_array *(hk_det)(hk_array *x)
 HKI_AT(hk_array *, hk_det, (hk_source at, hk_array *x),
        (x))
 
+void (hk_slogdet)(hk_array *x, hk_array **sign, hk_array **logabsdet)
+{
+    hk_array *outputs[2];
+    hki_op_call_all(&hki_op_slogdet, (hk_array *const[]){x}, 1, NULL,
+                    (hk_device){NULL}, outputs, 2);
+    hki_op_give(outputs[0], sign);
+    hki_op_give(outputs[1], logabsdet);
+}
+HKI_AT_VOID(hk_slogdet, (hk_source at, hk_array *x, hk_array **sign, hk_array **logabsdet),
+       (x, sign, logabsdet))
+
 hk_array *(hk_eigvalsh)(hk_array *x)
 {
     return hki_op_call(&hki_op_eigvalsh, (hk_array *const[]){x}, 1, NULL,
@@ -2510,6 +2527,43 @@ hk_array *(hk_matrix_rank)(hk_array *x, const hk_matrix_rank_options *options)
 HKI_AT(hk_array *, hk_matrix_rank, (hk_source at, hk_array *x,
                                     const hk_matrix_rank_options *options),
        (x, options))
+
+void (hk_eigh)(hk_array *x, hk_array **values, hk_array **vectors)
+{
+    hk_array *outputs[2];
+    hki_op_call_all(&hki_op_eigh, (hk_array *const[]){x}, 1, NULL,
+                    (hk_device){NULL}, outputs, 2);
+    hki_op_give(outputs[0], values);
+    hki_op_give(outputs[1], vectors);
+}
+HKI_AT_VOID(hk_eigh, (hk_source at, hk_array *x, hk_array **values, hk_array **vectors),
+       (x, values, vectors))
+
+void (hk_svd)(hk_array *x, const hk_svd_options *options, hk_array **u, hk_array **s,
+              hk_array **vh)
+{
+    hk_array *outputs[3];
+    hki_op_call_all(&hki_op_svd, (hk_array *const[]){x}, 1, options,
+                    (hk_device){NULL}, outputs, 3);
+    hki_op_give(outputs[0], u);
+    hki_op_give(outputs[1], s);
+    hki_op_give(outputs[2], vh);
+}
+HKI_AT_VOID(hk_svd, (hk_source at, hk_array *x, const hk_svd_options *options, hk_array **u,
+                     hk_array **s, hk_array **vh),
+       (x, options, u, s, vh))
+
+void (hk_qr)(hk_array *x, const hk_qr_options *options, hk_array **q, hk_array **r)
+{
+    hk_array *outputs[2];
+    hki_op_call_all(&hki_op_qr, (hk_array *const[]){x}, 1, options,
+                    (hk_device){NULL}, outputs, 2);
+    hki_op_give(outputs[0], q);
+    hki_op_give(outputs[1], r);
+}
+HKI_AT_VOID(hk_qr, (hk_source at, hk_array *x, const hk_qr_options *options, hk_array **q,
+                    hk_array **r),
+       (x, options, q, r))
 
 hk_array *(hk_matrix_power)(hk_array *x, int64_t n)
 {
