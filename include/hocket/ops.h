@@ -691,12 +691,20 @@ typedef struct hk_log_softmax_arguments {
 HK_API hk_array *hk_log_softmax(hk_array *x, int64_t axis);
 
 /* y = argmax of x along axis. Index of the largest element along an axis, as int64: the first
- * where several are equal, and the first NaN where there is one. No gradient: its result is an
- * index. */
+ * where several are equal, and the first NaN where there is one. Of all elements: of
+ * hk_reshape(x, hk_shape(-1)). No gradient: its result is an index. */
 typedef struct hk_argmax_arguments {
     int64_t axis; /* the axis to search along, which disappears */
 } hk_argmax_arguments;
 HK_API hk_array *hk_argmax(hk_array *x, int64_t axis);
+
+/* y = argmin of x along axis. Index of the smallest element along an axis, as int64: the first
+ * where several are equal, and the first NaN where there is one. Of all elements: of
+ * hk_reshape(x, hk_shape(-1)). Not on GPUs yet. No gradient: its result is an index. */
+typedef struct hk_argmin_arguments {
+    int64_t axis; /* the axis to search along, which disappears */
+} hk_argmin_arguments;
+HK_API hk_array *hk_argmin(hk_array *x, int64_t axis);
 
 /* y[i] = sum of x[j] for j <= i. Sums of all elements up to each along an axis. float32 is added
  * up in double precision; unsigned integers give uint64, others and bool int64, which wrap
@@ -737,6 +745,17 @@ typedef struct hk_searchsorted_arguments {
     bool right; /* behind elements that are equal, not before them */
 } hk_searchsorted_arguments;
 HK_API hk_array *hk_searchsorted(hk_array *sorted, hk_array *x, bool right);
+
+/* The k largest or smallest elements along an axis, in that order, and where they are, as int64;
+ * of equal ones the first. A NaN counts as larger than all numbers. Results: values, indices.
+ * Not on GPUs yet. */
+typedef struct hk_topk_arguments {
+    int64_t k; /* how many */
+    int64_t axis; /* a negative one counts from the last */
+    bool largest; /* the largest, not the smallest */
+} hk_topk_arguments;
+HK_API void hk_topk(hk_array *x, int64_t k, int64_t axis, bool largest, hk_array **values,
+                    hk_array **indices);
 
 /* y[n,o,i,j] = bias[o] + sum over c, u, v of weight[o,c,u,v] *
  * x[n,c,i*stride-padding+u*dilation,j*stride-padding+v*dilation]. Two-dimensional convolution
@@ -964,8 +983,17 @@ typedef struct hk_scatter_add_arguments {
 } hk_scatter_add_arguments;
 HK_API hk_array *hk_scatter_add(hk_array *x, hk_array *indices, hk_array *updates, int64_t axis);
 
-/* The entries of an axis that indices, of one axis, names, such as rows of a table. A negative
- * index counts from the end; one out of range fails the result. Not on GPUs yet. */
+/* x, but at the entry that each element of indices names, as in hk_take_along_axis, the same
+ * element of updates. Where several name one entry the last one stays, and gets the gradient.
+ * updates has the shape of indices. Not on GPUs yet. */
+typedef struct hk_scatter_arguments {
+    int64_t axis; /* a negative one counts from the last */
+} hk_scatter_arguments;
+HK_API hk_array *hk_scatter(hk_array *x, hk_array *indices, hk_array *updates, int64_t axis);
+
+/* The entries of an axis that indices names, such as rows of a table: NumPy's take along an
+ * axis. The axes of indices, any number of them, stand in place of that axis. A negative index
+ * counts from the end; one out of range fails the result. Not on GPUs yet. */
 typedef struct hk_index_select_arguments {
     int64_t axis; /* a negative one counts from the last */
 } hk_index_select_arguments;
@@ -1523,6 +1551,8 @@ HK_API hk_array *hk_log_softmax_at(hk_source at, hk_array *x, int64_t axis);
 #define hk_log_softmax(...) hk_log_softmax_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_argmax_at(hk_source at, hk_array *x, int64_t axis);
 #define hk_argmax(...) hk_argmax_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_argmin_at(hk_source at, hk_array *x, int64_t axis);
+#define hk_argmin(...) hk_argmin_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_cumulative_sum_at(hk_source at, hk_array *x, int64_t axis);
 #define hk_cumulative_sum(...) hk_cumulative_sum_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_cumulative_prod_at(hk_source at, hk_array *x, int64_t axis);
@@ -1533,6 +1563,9 @@ HK_API hk_array *hk_argsort_at(hk_source at, hk_array *x, int64_t axis, bool des
 #define hk_argsort(...) hk_argsort_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_searchsorted_at(hk_source at, hk_array *sorted, hk_array *x, bool right);
 #define hk_searchsorted(...) hk_searchsorted_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_topk_at(hk_source at, hk_array *x, int64_t k, int64_t axis, bool largest,
+                       hk_array **values, hk_array **indices);
+#define hk_topk(...) hk_topk_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_conv2d_at(hk_source at, hk_array *x, hk_array *weight, hk_array *bias,
                               const hk_conv2d_options *options);
 #define hk_conv2d(...) hk_conv2d_at(HK_SOURCE, __VA_ARGS__)
@@ -1602,6 +1635,9 @@ HK_API hk_array *hk_take_along_axis_at(hk_source at, hk_array *x, hk_array *indi
 HK_API hk_array *hk_scatter_add_at(hk_source at, hk_array *x, hk_array *indices, hk_array *updates,
                                    int64_t axis);
 #define hk_scatter_add(...) hk_scatter_add_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_scatter_at(hk_source at, hk_array *x, hk_array *indices, hk_array *updates,
+                               int64_t axis);
+#define hk_scatter(...) hk_scatter_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_index_select_at(hk_source at, hk_array *x, hk_array *indices, int64_t axis);
 #define hk_index_select(...) hk_index_select_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_cholesky_at(hk_source at, hk_array *x, const hk_cholesky_options *options);

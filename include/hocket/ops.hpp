@@ -1920,11 +1920,19 @@ inline array log_softmax(const array &x, int64_t axis, hk_source at = here()) no
 }
 
 /* y = argmax of x along axis. Index of the largest element along an axis, as int64: the first
- * where several are equal, and the first NaN where there is one. No gradient: its result is an
- * index. */
+ * where several are equal, and the first NaN where there is one. Of all elements: of
+ * hk_reshape(x, hk_shape(-1)). No gradient: its result is an index. */
 inline array argmax(const array &x, int64_t axis, hk_source at = here()) noexcept
 {
     return array::take(hk_argmax_at(at, x.get(), axis));
+}
+
+/* y = argmin of x along axis. Index of the smallest element along an axis, as int64: the first
+ * where several are equal, and the first NaN where there is one. Of all elements: of
+ * hk_reshape(x, hk_shape(-1)). Not on GPUs yet. No gradient: its result is an index. */
+inline array argmin(const array &x, int64_t axis, hk_source at = here()) noexcept
+{
+    return array::take(hk_argmin_at(at, x.get(), axis));
 }
 
 /* y[i] = sum of x[j] for j <= i. Sums of all elements up to each along an axis. float32 is added
@@ -1964,6 +1972,20 @@ inline array searchsorted(const array &sorted, const array &x, bool right,
                           hk_source at = here()) noexcept
 {
     return array::take(hk_searchsorted_at(at, sorted.get(), x.get(), right));
+}
+
+/* The k largest or smallest elements along an axis, in that order, and where they are, as int64;
+ * of equal ones the first. A NaN counts as larger than all numbers. Results: values, indices.
+ * Not on GPUs yet. */
+struct topk_results {
+    array values, indices;
+};
+inline topk_results topk(const array &x, int64_t k, int64_t axis, bool largest,
+                         hk_source at = here()) noexcept
+{
+    hk_array *results[2];
+    hk_topk_at(at, x.get(), k, axis, largest, &results[0], &results[1]);
+    return {array::take(results[0]), array::take(results[1])};
 }
 
 /* y[n,o,i,j] = bias[o] + sum over c, u, v of weight[o,c,u,v] *
@@ -2301,8 +2323,18 @@ inline array scatter_add(const array &x, const array &indices, const array &upda
     return array::take(hk_scatter_add_at(at, x.get(), indices.get(), updates.get(), axis));
 }
 
-/* The entries of an axis that indices, of one axis, names, such as rows of a table. A negative
- * index counts from the end; one out of range fails the result. Not on GPUs yet. */
+/* x, but at the entry that each element of indices names, as in hk_take_along_axis, the same
+ * element of updates. Where several name one entry the last one stays, and gets the gradient.
+ * updates has the shape of indices. Not on GPUs yet. */
+inline array scatter(const array &x, const array &indices, const array &updates, int64_t axis,
+                     hk_source at = here()) noexcept
+{
+    return array::take(hk_scatter_at(at, x.get(), indices.get(), updates.get(), axis));
+}
+
+/* The entries of an axis that indices names, such as rows of a table: NumPy's take along an
+ * axis. The axes of indices, any number of them, stand in place of that axis. A negative index
+ * counts from the end; one out of range fails the result. Not on GPUs yet. */
 inline array index_select(const array &x, const array &indices, int64_t axis,
                           hk_source at = here()) noexcept
 {

@@ -156,6 +156,9 @@ _Static_assert(sizeof(hk_log_softmax_arguments) == 8 &&
 _Static_assert(sizeof(hk_argmax_arguments) == 8 &&
                offsetof(hk_argmax_arguments, axis) == 0,
                "hk_argmax_arguments");
+_Static_assert(sizeof(hk_argmin_arguments) == 8 &&
+               offsetof(hk_argmin_arguments, axis) == 0,
+               "hk_argmin_arguments");
 _Static_assert(sizeof(hk_cumulative_sum_arguments) == 8 &&
                offsetof(hk_cumulative_sum_arguments, axis) == 0,
                "hk_cumulative_sum_arguments");
@@ -173,6 +176,11 @@ _Static_assert(sizeof(hk_argsort_arguments) == 16 &&
 _Static_assert(sizeof(hk_searchsorted_arguments) == 1 &&
                offsetof(hk_searchsorted_arguments, right) == 0,
                "hk_searchsorted_arguments");
+_Static_assert(sizeof(hk_topk_arguments) == 24 &&
+               offsetof(hk_topk_arguments, k) == 0 &&
+               offsetof(hk_topk_arguments, axis) == 8 &&
+               offsetof(hk_topk_arguments, largest) == 16,
+               "hk_topk_arguments");
 _Static_assert(sizeof(hk_conv2d_options) == 48 &&
                offsetof(hk_conv2d_options, stride) == 0 &&
                offsetof(hk_conv2d_options, padding) == 16 &&
@@ -276,6 +284,9 @@ _Static_assert(sizeof(hk_take_along_axis_arguments) == 8 &&
 _Static_assert(sizeof(hk_scatter_add_arguments) == 8 &&
                offsetof(hk_scatter_add_arguments, axis) == 0,
                "hk_scatter_add_arguments");
+_Static_assert(sizeof(hk_scatter_arguments) == 8 &&
+               offsetof(hk_scatter_arguments, axis) == 0,
+               "hk_scatter_arguments");
 _Static_assert(sizeof(hk_index_select_arguments) == 8 &&
                offsetof(hk_index_select_arguments, axis) == 0,
                "hk_index_select_arguments");
@@ -2084,6 +2095,17 @@ hk_array *(hk_argmax)(hk_array *x, int64_t axis)
 HKI_AT(hk_array *, hk_argmax, (hk_source at, hk_array *x, int64_t axis),
        (x, axis))
 
+hk_array *(hk_argmin)(hk_array *x, int64_t axis)
+{
+    hk_argmin_arguments arguments = {
+        .axis = axis,
+    };
+    return hki_op_call(&hki_op_argmin, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_argmin, (hk_source at, hk_array *x, int64_t axis),
+       (x, axis))
+
 hk_array *(hk_cumulative_sum)(hk_array *x, int64_t axis)
 {
     hk_cumulative_sum_arguments arguments = {
@@ -2140,6 +2162,24 @@ hk_array *(hk_searchsorted)(hk_array *sorted, hk_array *x, bool right)
 }
 HKI_AT(hk_array *, hk_searchsorted, (hk_source at, hk_array *sorted, hk_array *x, bool right),
        (sorted, x, right))
+
+void (hk_topk)(hk_array *x, int64_t k, int64_t axis, bool largest, hk_array **values,
+               hk_array **indices)
+{
+    hk_topk_arguments arguments = {
+        .k = k,
+        .axis = axis,
+        .largest = largest,
+    };
+    hk_array *outputs[2];
+    hki_op_call_all(&hki_op_topk, (hk_array *const[]){x}, 1, &arguments,
+                    (hk_device){NULL}, outputs, 2);
+    hki_op_give(outputs[0], values);
+    hki_op_give(outputs[1], indices);
+}
+HKI_AT_VOID(hk_topk, (hk_source at, hk_array *x, int64_t k, int64_t axis, bool largest,
+                      hk_array **values, hk_array **indices),
+       (x, k, axis, largest, values, indices))
 
 hk_array *(hk_conv2d)(hk_array *x, hk_array *weight, hk_array *bias,
                       const hk_conv2d_options *options)
@@ -2439,6 +2479,18 @@ hk_array *(hk_scatter_add)(hk_array *x, hk_array *indices, hk_array *updates, in
 }
 HKI_AT(hk_array *, hk_scatter_add, (hk_source at, hk_array *x, hk_array *indices,
                                     hk_array *updates, int64_t axis),
+       (x, indices, updates, axis))
+
+hk_array *(hk_scatter)(hk_array *x, hk_array *indices, hk_array *updates, int64_t axis)
+{
+    hk_scatter_arguments arguments = {
+        .axis = axis,
+    };
+    return hki_op_call(&hki_op_scatter, (hk_array *const[]){x, indices, updates}, 3, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_scatter, (hk_source at, hk_array *x, hk_array *indices, hk_array *updates,
+                                int64_t axis),
        (x, indices, updates, axis))
 
 hk_array *(hk_index_select)(hk_array *x, hk_array *indices, int64_t axis)
