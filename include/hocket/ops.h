@@ -691,12 +691,20 @@ typedef struct hk_log_softmax_arguments {
 HK_API hk_array *hk_log_softmax(hk_array *x, int64_t axis);
 
 /* y = argmax of x along axis. Index of the largest element along an axis, as int64: the first
- * where several are equal, and the first NaN where there is one. No gradient: its result is an
- * index. */
+ * where several are equal, and the first NaN where there is one. Of all elements: of
+ * hk_reshape(x, hk_shape(-1)). No gradient: its result is an index. */
 typedef struct hk_argmax_arguments {
     int64_t axis; /* the axis to search along, which disappears */
 } hk_argmax_arguments;
 HK_API hk_array *hk_argmax(hk_array *x, int64_t axis);
+
+/* y = argmin of x along axis. Index of the smallest element along an axis, as int64: the first
+ * where several are equal, and the first NaN where there is one. Of all elements: of
+ * hk_reshape(x, hk_shape(-1)). Not on GPUs yet. No gradient: its result is an index. */
+typedef struct hk_argmin_arguments {
+    int64_t axis; /* the axis to search along, which disappears */
+} hk_argmin_arguments;
+HK_API hk_array *hk_argmin(hk_array *x, int64_t axis);
 
 /* y[i] = sum of x[j] for j <= i. Sums of all elements up to each along an axis. float32 is added
  * up in double precision; unsigned integers give uint64, others and bool int64, which wrap
@@ -737,6 +745,17 @@ typedef struct hk_searchsorted_arguments {
     bool right; /* behind elements that are equal, not before them */
 } hk_searchsorted_arguments;
 HK_API hk_array *hk_searchsorted(hk_array *sorted, hk_array *x, bool right);
+
+/* The k largest or smallest elements along an axis, in that order, and where they are, as int64;
+ * of equal ones the first. A NaN counts as larger than all numbers. Results: values, indices.
+ * Not on GPUs yet. */
+typedef struct hk_topk_arguments {
+    int64_t k; /* how many */
+    int64_t axis; /* a negative one counts from the last */
+    bool largest; /* the largest, not the smallest */
+} hk_topk_arguments;
+HK_API void hk_topk(hk_array *x, int64_t k, int64_t axis, bool largest, hk_array **values,
+                    hk_array **indices);
 
 /* y[n,o,i,j] = bias[o] + sum over c, u, v of weight[o,c,u,v] *
  * x[n,c,i*stride-padding+u*dilation,j*stride-padding+v*dilation]. Two-dimensional convolution
@@ -1153,8 +1172,17 @@ typedef struct hk_scatter_add_arguments {
 } hk_scatter_add_arguments;
 HK_API hk_array *hk_scatter_add(hk_array *x, hk_array *indices, hk_array *updates, int64_t axis);
 
-/* The entries of an axis that indices, of one axis, names, such as rows of a table. A negative
- * index counts from the end; one out of range fails the result. Not on GPUs yet. */
+/* x, but at the entry that each element of indices names, as in hk_take_along_axis, the same
+ * element of updates. Where several name one entry the last one stays, and gets the gradient.
+ * updates has the shape of indices. Not on GPUs yet. */
+typedef struct hk_scatter_arguments {
+    int64_t axis; /* a negative one counts from the last */
+} hk_scatter_arguments;
+HK_API hk_array *hk_scatter(hk_array *x, hk_array *indices, hk_array *updates, int64_t axis);
+
+/* The entries of an axis that indices names, such as rows of a table: NumPy's take along an
+ * axis. The axes of indices, any number of them, stand in place of that axis. A negative index
+ * counts from the end; one out of range fails the result. Not on GPUs yet. */
 typedef struct hk_index_select_arguments {
     int64_t axis; /* a negative one counts from the last */
 } hk_index_select_arguments;
@@ -1179,8 +1207,14 @@ HK_API hk_array *hk_solve(hk_array *x, hk_array *b);
 HK_API hk_array *hk_inv(hk_array *x);
 
 /* Determinants of square matrices, which lie along the last two axes; 1 of those without
- * elements. The product of pivots is formed in double. Not on GPUs yet. */
+ * elements. The product of pivots is formed in double; hk_slogdet does not overflow. Not on GPUs
+ * yet. */
 HK_API hk_array *hk_det(hk_array *x);
+
+/* det = sign e ** logabsdet. Signs of determinants, and logarithms of their absolute values,
+ * which do not overflow: 0 and -infinity of singular matrices, whose gradient fails. Results:
+ * sign, logabsdet. Not on GPUs yet. */
+HK_API void hk_slogdet(hk_array *x, hk_array **sign, hk_array **logabsdet);
 
 /* Eigenvalues of symmetric matrices (..., n, n) in rising order: (..., n). Lower triangles are
  * read; the gradient is symmetric. A NaN or an infinity fails the result. Not on GPUs yet. */
@@ -1205,6 +1239,34 @@ typedef struct hk_matrix_rank_options {
                     larger size times the dtype's epsilon) */
 } hk_matrix_rank_options;
 HK_API hk_array *hk_matrix_rank(hk_array *x, const hk_matrix_rank_options *options);
+
+/* x = vectors diag(values) vectors^T. Eigenvalues of symmetric matrices (..., n, n) in rising
+ * order, (..., n), and their vectors, the columns of (..., n, n), of length 1, whose largest
+ * element in size is positive. Lower triangles are read; the gradient is symmetric, and not
+ * finite by vectors of equal values. A NaN or an infinity fails the results. Results: values,
+ * vectors. Not on GPUs yet. */
+HK_API void hk_eigh(hk_array *x, hk_array **values, hk_array **vectors);
+
+/* x = u diag(s) vh. Singular values s of matrices (..., m, n) in falling order, (..., k), k =
+ * min(m, n), and their vectors, the columns of u (..., m, k) and the rows of vh (..., k, n). The
+ * largest element in size of each column of u is positive. The gradient is not finite by vectors
+ * of equal values, or of 0. A NaN or an infinity fails the results. Results: u, s, vh. Not on
+ * GPUs yet. */
+typedef struct hk_svd_options {
+    bool full_matrices; /* u (m, m) and vh (n, n) in place of the first min(m, n) (default:
+                           false) */
+} hk_svd_options;
+HK_API void hk_svd(hk_array *x, const hk_svd_options *options, hk_array **u, hk_array **s,
+                   hk_array **vh);
+
+/* x = q r. Matrices (..., m, n) as products of q (..., m, k), k = min(m, n), whose columns are
+ * of length 1 and at right angles, and r (..., k, n), with zeros below the diagonal and nothing
+ * negative on it. The gradient is that of full rank; another fails it. Results: q, r. Not on
+ * GPUs yet. */
+typedef struct hk_qr_options {
+    bool complete; /* q (m, m) and r (m, n) in place of the first min(m, n) (default: false) */
+} hk_qr_options;
+HK_API void hk_qr(hk_array *x, const hk_qr_options *options, hk_array **q, hk_array **r);
 
 /* Square matrices, which lie along the last two axes, to the power of a whole number; 0 gives
  * the identity. A negative power of a singular matrix fails the result. Not on GPUs yet. */
@@ -1678,6 +1740,8 @@ HK_API hk_array *hk_log_softmax_at(hk_source at, hk_array *x, int64_t axis);
 #define hk_log_softmax(...) hk_log_softmax_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_argmax_at(hk_source at, hk_array *x, int64_t axis);
 #define hk_argmax(...) hk_argmax_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_argmin_at(hk_source at, hk_array *x, int64_t axis);
+#define hk_argmin(...) hk_argmin_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_cumulative_sum_at(hk_source at, hk_array *x, int64_t axis);
 #define hk_cumulative_sum(...) hk_cumulative_sum_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_cumulative_prod_at(hk_source at, hk_array *x, int64_t axis);
@@ -1688,6 +1752,9 @@ HK_API hk_array *hk_argsort_at(hk_source at, hk_array *x, int64_t axis, bool des
 #define hk_argsort(...) hk_argsort_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_searchsorted_at(hk_source at, hk_array *sorted, hk_array *x, bool right);
 #define hk_searchsorted(...) hk_searchsorted_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_topk_at(hk_source at, hk_array *x, int64_t k, int64_t axis, bool largest,
+                       hk_array **values, hk_array **indices);
+#define hk_topk(...) hk_topk_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_conv2d_at(hk_source at, hk_array *x, hk_array *weight, hk_array *bias,
                               const hk_conv2d_options *options);
 #define hk_conv2d(...) hk_conv2d_at(HK_SOURCE, __VA_ARGS__)
@@ -1805,6 +1872,9 @@ HK_API hk_array *hk_take_along_axis_at(hk_source at, hk_array *x, hk_array *indi
 HK_API hk_array *hk_scatter_add_at(hk_source at, hk_array *x, hk_array *indices, hk_array *updates,
                                    int64_t axis);
 #define hk_scatter_add(...) hk_scatter_add_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_scatter_at(hk_source at, hk_array *x, hk_array *indices, hk_array *updates,
+                               int64_t axis);
+#define hk_scatter(...) hk_scatter_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_index_select_at(hk_source at, hk_array *x, hk_array *indices, int64_t axis);
 #define hk_index_select(...) hk_index_select_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_cholesky_at(hk_source at, hk_array *x, const hk_cholesky_options *options);
@@ -1815,6 +1885,8 @@ HK_API hk_array *hk_inv_at(hk_source at, hk_array *x);
 #define hk_inv(...) hk_inv_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_det_at(hk_source at, hk_array *x);
 #define hk_det(...) hk_det_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_slogdet_at(hk_source at, hk_array *x, hk_array **sign, hk_array **logabsdet);
+#define hk_slogdet(...) hk_slogdet_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_eigvalsh_at(hk_source at, hk_array *x);
 #define hk_eigvalsh(...) hk_eigvalsh_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_svdvals_at(hk_source at, hk_array *x);
@@ -1824,6 +1896,14 @@ HK_API hk_array *hk_pinv_at(hk_source at, hk_array *x, const hk_pinv_options *op
 HK_API hk_array *hk_matrix_rank_at(hk_source at, hk_array *x,
                                    const hk_matrix_rank_options *options);
 #define hk_matrix_rank(...) hk_matrix_rank_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_eigh_at(hk_source at, hk_array *x, hk_array **values, hk_array **vectors);
+#define hk_eigh(...) hk_eigh_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_svd_at(hk_source at, hk_array *x, const hk_svd_options *options, hk_array **u,
+                      hk_array **s, hk_array **vh);
+#define hk_svd(...) hk_svd_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_qr_at(hk_source at, hk_array *x, const hk_qr_options *options, hk_array **q,
+                     hk_array **r);
+#define hk_qr(...) hk_qr_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_matrix_power_at(hk_source at, hk_array *x, int64_t n);
 #define hk_matrix_power(...) hk_matrix_power_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_matrix_norm_at(hk_source at, hk_array *x,

@@ -1920,11 +1920,19 @@ inline array log_softmax(const array &x, int64_t axis, hk_source at = here()) no
 }
 
 /* y = argmax of x along axis. Index of the largest element along an axis, as int64: the first
- * where several are equal, and the first NaN where there is one. No gradient: its result is an
- * index. */
+ * where several are equal, and the first NaN where there is one. Of all elements: of
+ * hk_reshape(x, hk_shape(-1)). No gradient: its result is an index. */
 inline array argmax(const array &x, int64_t axis, hk_source at = here()) noexcept
 {
     return array::take(hk_argmax_at(at, x.get(), axis));
+}
+
+/* y = argmin of x along axis. Index of the smallest element along an axis, as int64: the first
+ * where several are equal, and the first NaN where there is one. Of all elements: of
+ * hk_reshape(x, hk_shape(-1)). Not on GPUs yet. No gradient: its result is an index. */
+inline array argmin(const array &x, int64_t axis, hk_source at = here()) noexcept
+{
+    return array::take(hk_argmin_at(at, x.get(), axis));
 }
 
 /* y[i] = sum of x[j] for j <= i. Sums of all elements up to each along an axis. float32 is added
@@ -1964,6 +1972,20 @@ inline array searchsorted(const array &sorted, const array &x, bool right,
                           hk_source at = here()) noexcept
 {
     return array::take(hk_searchsorted_at(at, sorted.get(), x.get(), right));
+}
+
+/* The k largest or smallest elements along an axis, in that order, and where they are, as int64;
+ * of equal ones the first. A NaN counts as larger than all numbers. Results: values, indices.
+ * Not on GPUs yet. */
+struct topk_results {
+    array values, indices;
+};
+inline topk_results topk(const array &x, int64_t k, int64_t axis, bool largest,
+                         hk_source at = here()) noexcept
+{
+    hk_array *results[2];
+    hk_topk_at(at, x.get(), k, axis, largest, &results[0], &results[1]);
+    return {array::take(results[0]), array::take(results[1])};
 }
 
 /* y[n,o,i,j] = bias[o] + sum over c, u, v of weight[o,c,u,v] *
@@ -2672,8 +2694,18 @@ inline array scatter_add(const array &x, const array &indices, const array &upda
     return array::take(hk_scatter_add_at(at, x.get(), indices.get(), updates.get(), axis));
 }
 
-/* The entries of an axis that indices, of one axis, names, such as rows of a table. A negative
- * index counts from the end; one out of range fails the result. Not on GPUs yet. */
+/* x, but at the entry that each element of indices names, as in hk_take_along_axis, the same
+ * element of updates. Where several name one entry the last one stays, and gets the gradient.
+ * updates has the shape of indices. Not on GPUs yet. */
+inline array scatter(const array &x, const array &indices, const array &updates, int64_t axis,
+                     hk_source at = here()) noexcept
+{
+    return array::take(hk_scatter_at(at, x.get(), indices.get(), updates.get(), axis));
+}
+
+/* The entries of an axis that indices names, such as rows of a table: NumPy's take along an
+ * axis. The axes of indices, any number of them, stand in place of that axis. A negative index
+ * counts from the end; one out of range fails the result. Not on GPUs yet. */
 inline array index_select(const array &x, const array &indices, int64_t axis,
                           hk_source at = here()) noexcept
 {
@@ -2716,10 +2748,24 @@ inline array inv(const array &x, hk_source at = here()) noexcept
 }
 
 /* Determinants of square matrices, which lie along the last two axes; 1 of those without
- * elements. The product of pivots is formed in double. Not on GPUs yet. */
+ * elements. The product of pivots is formed in double; hk_slogdet does not overflow. Not on GPUs
+ * yet. */
 inline array det(const array &x, hk_source at = here()) noexcept
 {
     return array::take(hk_det_at(at, x.get()));
+}
+
+/* det = sign e ** logabsdet. Signs of determinants, and logarithms of their absolute values,
+ * which do not overflow: 0 and -infinity of singular matrices, whose gradient fails. Results:
+ * sign, logabsdet. Not on GPUs yet. */
+struct slogdet_results {
+    array sign, logabsdet;
+};
+inline slogdet_results slogdet(const array &x, hk_source at = here()) noexcept
+{
+    hk_array *results[2];
+    hk_slogdet_at(at, x.get(), &results[0], &results[1]);
+    return {array::take(results[0]), array::take(results[1])};
 }
 
 /* Eigenvalues of symmetric matrices (..., n, n) in rising order: (..., n). Lower triangles are
@@ -2769,6 +2815,72 @@ inline array matrix_rank(const array &x, const matrix_rank_options &options = {}
 {
     const hk_matrix_rank_options c = options.to_c();
     return array::take(hk_matrix_rank_at(at, x.get(), &c));
+}
+
+/* x = vectors diag(values) vectors^T. Eigenvalues of symmetric matrices (..., n, n) in rising
+ * order, (..., n), and their vectors, the columns of (..., n, n), of length 1, whose largest
+ * element in size is positive. Lower triangles are read; the gradient is symmetric, and not
+ * finite by vectors of equal values. A NaN or an infinity fails the results. Results: values,
+ * vectors. Not on GPUs yet. */
+struct eigh_results {
+    array values, vectors;
+};
+inline eigh_results eigh(const array &x, hk_source at = here()) noexcept
+{
+    hk_array *results[2];
+    hk_eigh_at(at, x.get(), &results[0], &results[1]);
+    return {array::take(results[0]), array::take(results[1])};
+}
+
+/* x = u diag(s) vh. Singular values s of matrices (..., m, n) in falling order, (..., k), k =
+ * min(m, n), and their vectors, the columns of u (..., m, k) and the rows of vh (..., k, n). The
+ * largest element in size of each column of u is positive. The gradient is not finite by vectors
+ * of equal values, or of 0. A NaN or an infinity fails the results. Results: u, s, vh. Not on
+ * GPUs yet. */
+struct svd_options {
+    HKI_OPTION(svd_options, bool, full_matrices)
+    hk_svd_options to_c() const noexcept
+    {
+        hk_svd_options c = {};
+        c.full_matrices = full_matrices;
+        return c;
+    }
+};
+struct svd_results {
+    array u, s, vh;
+};
+inline svd_results svd(const array &x, const svd_options &options = {},
+                       hk_source at = here()) noexcept
+{
+    const hk_svd_options c = options.to_c();
+    hk_array *results[3];
+    hk_svd_at(at, x.get(), &c, &results[0], &results[1], &results[2]);
+    return {array::take(results[0]), array::take(results[1]), array::take(results[2])};
+}
+
+/* x = q r. Matrices (..., m, n) as products of q (..., m, k), k = min(m, n), whose columns are
+ * of length 1 and at right angles, and r (..., k, n), with zeros below the diagonal and nothing
+ * negative on it. The gradient is that of full rank; another fails it. Results: q, r. Not on
+ * GPUs yet. */
+struct qr_options {
+    HKI_OPTION(qr_options, bool, complete)
+    hk_qr_options to_c() const noexcept
+    {
+        hk_qr_options c = {};
+        c.complete = complete;
+        return c;
+    }
+};
+struct qr_results {
+    array q, r;
+};
+inline qr_results qr(const array &x, const qr_options &options = {},
+                     hk_source at = here()) noexcept
+{
+    const hk_qr_options c = options.to_c();
+    hk_array *results[2];
+    hk_qr_at(at, x.get(), &c, &results[0], &results[1]);
+    return {array::take(results[0]), array::take(results[1])};
 }
 
 /* Square matrices, which lie along the last two axes, to the power of a whole number; 0 gives
