@@ -2,7 +2,7 @@
 #ifndef HOCKET_TESTS_CONFORMANCE_VALUES_H
 #define HOCKET_TESTS_CONFORMANCE_VALUES_H
 
-#include "array/array.h"
+#include "op/op.h"
 
 #include <hocket/hocket.h>
 #include <math.h>
@@ -57,6 +57,23 @@ static double *random_values(int64_t size, hk_dtype dtype, double low, double hi
     return values;
 }
 
+/* Those of an input of a sample, as so many as its shape has. */
+static double *sample_values(const hki_sample *sample, int input, hk_dtype dtype)
+{
+    const hki_sample_input *own = &sample->own[input];
+    const bool symmetric = sample->low == 0 && sample->high == 0;
+    int64_t size = 0;
+    hki_dims_size(&sample->inputs[input], &size);
+    return random_values(size, dtype,
+                         own->set    ? own->low
+                         : symmetric ? -1
+                                     : sample->low,
+                         own->set    ? own->high
+                         : symmetric ? 1
+                                     : sample->high,
+                         !own->set, (uint64_t)input + 1);
+}
+
 static void *pack(const double *values, int64_t size, hk_dtype dtype)
 {
     char *data = allocate((size_t)size * hk_dtype_bytes(dtype));
@@ -99,7 +116,7 @@ static hk_array *make_array(const double *values, hk_dims shape, hk_dtype dtype,
 }
 
 /* What an integer dtype makes of the exact value: whole, and wrapped around. */
-static double as_stored(double value, hk_dtype dtype)
+static inline double as_stored(double value, hk_dtype dtype)
 {
     if (hki_dtype_is_real(dtype))
         return rounded(value, dtype);
