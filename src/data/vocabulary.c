@@ -267,6 +267,8 @@ hk_vocabulary *hk_vocabulary_create(const char *text, size_t bytes,
     if (!options)
         options = &defaults;
     const hk_status *wrong = check(text, bytes, options);
+    if (!text)
+        text = "";
     const bool is_counted =
         !wrong && count_all(&all, (hki_token_reader){.at = text,
                                                      .end = text + bytes,
@@ -464,6 +466,8 @@ hk_array *(hk_vocabulary_encode)(const hk_vocabulary *self, const char *text, si
     if (!text && bytes)
         return failed(hki_data_refusal("vocabulary_encode", HK_INVALID_ARGUMENT,
                                        "argument text is NULL, but bytes is %zu", bytes));
+    if (!text)
+        text = "";
     hki_token_reader reader = {
         .at = text, .end = text + bytes, .kind = self->kind, .letters_only = self->letters_only};
     int32_t *places = malloc((bytes + 1) * sizeof *places);
