@@ -29,6 +29,8 @@ typedef struct hk_operator_facts {
     bool takes_device;    /* the device of a call matters */
     bool is_elementwise; /* element i of the result comes from element i of each input, broadcast */
     bool has_gradient;
+    bool
+        is_variadic; /* takes any number of inputs, one at least, under the one name of its signature */
 } hk_operator_facts;
 /* Zeros for NULL. */
 HK_API void hk_operator_read_facts(const hk_operator *op, hk_operator_facts *facts);

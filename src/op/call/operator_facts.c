@@ -52,7 +52,8 @@ void hk_operator_read_facts(const hk_operator *op, hk_operator_facts *facts)
                                   .options_bytes = op->options_bytes,
                                   .dtypes = op->dtypes,
                                   .is_elementwise = op->elementwise,
-                                  .has_gradient = op->grad != NULL};
+                                  .has_gradient = hki_op_has_gradient(op),
+                                  .is_variadic = op->variadic != NULL};
         own.input_count = hki_op_input_count(op, &own.required_input_count);
         own.takes_device = own.input_count == 0 || op->any_device;
     }
