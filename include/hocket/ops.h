@@ -5,7 +5,8 @@
  * dtype, which may be one of the inputs; a call that cannot be made fails it; it is not recorded on
  * the tape. Inputs are broadcast by NumPy's rules where two of them meet element by element, and
  * their dtypes are promoted: see hk_dtype. Integers wrap around. Options may be NULL for the defaults. The structs
- * hk_<operator>_arguments are for hk_call alone. */
+ * hk_<operator>_arguments are for hk_call alone. Of several results each is put where its pointer says; the
+ * pointer may be NULL for one that is not wanted. A call that cannot be done fails all of them. */
 /* clang-format off */
 #ifndef HOCKET_OPS_H
 #define HOCKET_OPS_H
@@ -108,6 +109,18 @@ typedef struct hk_std_options {
                           0) */
 } hk_std_options;
 HK_API hk_array *hk_std(hk_array *x, const hk_std_options *options);
+
+/* variance = sum of (x - mean)^2 over axes / (how many they are - correction). Variance and mean
+ * along axes (all by default): hk_var, and the mean that it is about, which hk_mean gives.
+ * Integers and bool give float64. Results: variance, mean. */
+typedef struct hk_var_mean_options {
+    hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
+    bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
+    double correction; /* taken from the number of elements; 1 for a sample's variance (default:
+                          0) */
+} hk_var_mean_options;
+HK_API void hk_var_mean(hk_array *x, const hk_var_mean_options *options, hk_array **variance,
+                        hk_array **mean);
 
 /* y = ln(sum of e ** x over axes). Logarithm of the sum of exponentials along axes (all by
  * default), without overflow; -inf for none. Not on GPUs yet. */
@@ -678,12 +691,20 @@ typedef struct hk_log_softmax_arguments {
 HK_API hk_array *hk_log_softmax(hk_array *x, int64_t axis);
 
 /* y = argmax of x along axis. Index of the largest element along an axis, as int64: the first
- * where several are equal, and the first NaN where there is one. No gradient: its result is an
- * index. */
+ * where several are equal, and the first NaN where there is one. Of all elements: of
+ * hk_reshape(x, hk_shape(-1)). No gradient: its result is an index. */
 typedef struct hk_argmax_arguments {
     int64_t axis; /* the axis to search along, which disappears */
 } hk_argmax_arguments;
 HK_API hk_array *hk_argmax(hk_array *x, int64_t axis);
+
+/* y = argmin of x along axis. Index of the smallest element along an axis, as int64: the first
+ * where several are equal, and the first NaN where there is one. Of all elements: of
+ * hk_reshape(x, hk_shape(-1)). Not on GPUs yet. No gradient: its result is an index. */
+typedef struct hk_argmin_arguments {
+    int64_t axis; /* the axis to search along, which disappears */
+} hk_argmin_arguments;
+HK_API hk_array *hk_argmin(hk_array *x, int64_t axis);
 
 /* y[i] = sum of x[j] for j <= i. Sums of all elements up to each along an axis. float32 is added
  * up in double precision; unsigned integers give uint64, others and bool int64, which wrap
@@ -724,6 +745,17 @@ typedef struct hk_searchsorted_arguments {
     bool right; /* behind elements that are equal, not before them */
 } hk_searchsorted_arguments;
 HK_API hk_array *hk_searchsorted(hk_array *sorted, hk_array *x, bool right);
+
+/* The k largest or smallest elements along an axis, in that order, and where they are, as int64;
+ * of equal ones the first. A NaN counts as larger than all numbers. Results: values, indices.
+ * Not on GPUs yet. */
+typedef struct hk_topk_arguments {
+    int64_t k; /* how many */
+    int64_t axis; /* a negative one counts from the last */
+    bool largest; /* the largest, not the smallest */
+} hk_topk_arguments;
+HK_API void hk_topk(hk_array *x, int64_t k, int64_t axis, bool largest, hk_array **values,
+                    hk_array **indices);
 
 /* y[n,o,i,j] = bias[o] + sum over c, u, v of weight[o,c,u,v] *
  * x[n,c,i*stride-padding+u*dilation,j*stride-padding+v*dilation]. Two-dimensional convolution
@@ -951,12 +983,136 @@ typedef struct hk_scatter_add_arguments {
 } hk_scatter_add_arguments;
 HK_API hk_array *hk_scatter_add(hk_array *x, hk_array *indices, hk_array *updates, int64_t axis);
 
-/* The entries of an axis that indices, of one axis, names, such as rows of a table. A negative
- * index counts from the end; one out of range fails the result. Not on GPUs yet. */
+/* x, but at the entry that each element of indices names, as in hk_take_along_axis, the same
+ * element of updates. Where several name one entry the last one stays, and gets the gradient.
+ * updates has the shape of indices. Not on GPUs yet. */
+typedef struct hk_scatter_arguments {
+    int64_t axis; /* a negative one counts from the last */
+} hk_scatter_arguments;
+HK_API hk_array *hk_scatter(hk_array *x, hk_array *indices, hk_array *updates, int64_t axis);
+
+/* The entries of an axis that indices names, such as rows of a table: NumPy's take along an
+ * axis. The axes of indices, any number of them, stand in place of that axis. A negative index
+ * counts from the end; one out of range fails the result. Not on GPUs yet. */
 typedef struct hk_index_select_arguments {
     int64_t axis; /* a negative one counts from the last */
 } hk_index_select_arguments;
 HK_API hk_array *hk_index_select(hk_array *x, hk_array *indices, int64_t axis);
+
+/* x = y y^T. The lower triangle L of symmetric, positive definite matrices: L times its
+ * transpose is x. Matrices lie along the last two axes; their lower triangles are read. One that
+ * is not positive definite fails the result. The gradient is symmetric. Not on GPUs yet. */
+typedef struct hk_cholesky_options {
+    bool upper; /* the transpose of L instead (default: false) */
+} hk_cholesky_options;
+HK_API hk_array *hk_cholesky(hk_array *x, const hk_cholesky_options *options);
+
+/* x y = b. y, where x times y is b, by factors with partial pivoting. Square matrices x lie
+ * along the last two axes. b has matrices (n,k) there, or is one vector (n). The axes before are
+ * broadcast. A matrix with a pivot of exactly 0 fails the result. Not on GPUs yet. */
+HK_API hk_array *hk_solve(hk_array *x, hk_array *b);
+
+/* x y = identity. Inverses of square matrices, which lie along the last two axes. One with a
+ * pivot of exactly 0 fails the result. hk_solve is faster and closer than a product with an
+ * inverse. Not on GPUs yet. */
+HK_API hk_array *hk_inv(hk_array *x);
+
+/* Determinants of square matrices, which lie along the last two axes; 1 of those without
+ * elements. The product of pivots is formed in double; hk_slogdet does not overflow. Not on GPUs
+ * yet. */
+HK_API hk_array *hk_det(hk_array *x);
+
+/* det = sign e ** logabsdet. Signs of determinants, and logarithms of their absolute values,
+ * which do not overflow: 0 and -infinity of singular matrices, whose gradient fails. Results:
+ * sign, logabsdet. Not on GPUs yet. */
+HK_API void hk_slogdet(hk_array *x, hk_array **sign, hk_array **logabsdet);
+
+/* Eigenvalues of symmetric matrices (..., n, n) in rising order: (..., n). Lower triangles are
+ * read; the gradient is symmetric. A NaN or an infinity fails the result. Not on GPUs yet. */
+HK_API hk_array *hk_eigvalsh(hk_array *x);
+
+/* Singular values of matrices (..., m, n) in falling order: (..., min(m, n)). A NaN or an
+ * infinity fails the result. Not on GPUs yet. */
+HK_API hk_array *hk_svdvals(hk_array *x);
+
+/* Pseudo-inverses (Moore and Penrose) of matrices (..., m, n), by singular values: (..., n, m).
+ * The gradient holds where small changes do not change the rank. Not on GPUs yet. */
+typedef struct hk_pinv_options {
+    double rtol; /* singular values up to this share of the largest count as 0 (default: the
+                    larger size times the dtype's epsilon) */
+} hk_pinv_options;
+HK_API hk_array *hk_pinv(hk_array *x, const hk_pinv_options *options);
+
+/* Ranks of matrices, as int64: how many singular values are more than rtol times the largest.
+ * Not on GPUs yet. No gradient: its result does not vary smoothly. */
+typedef struct hk_matrix_rank_options {
+    double rtol; /* singular values up to this share of the largest count as 0 (default: the
+                    larger size times the dtype's epsilon) */
+} hk_matrix_rank_options;
+HK_API hk_array *hk_matrix_rank(hk_array *x, const hk_matrix_rank_options *options);
+
+/* x = vectors diag(values) vectors^T. Eigenvalues of symmetric matrices (..., n, n) in rising
+ * order, (..., n), and their vectors, the columns of (..., n, n), of length 1, whose largest
+ * element in size is positive. Lower triangles are read; the gradient is symmetric, and not
+ * finite by vectors of equal values. A NaN or an infinity fails the results. Results: values,
+ * vectors. Not on GPUs yet. */
+HK_API void hk_eigh(hk_array *x, hk_array **values, hk_array **vectors);
+
+/* x = u diag(s) vh. Singular values s of matrices (..., m, n) in falling order, (..., k), k =
+ * min(m, n), and their vectors, the columns of u (..., m, k) and the rows of vh (..., k, n). The
+ * largest element in size of each column of u is positive. The gradient is not finite by vectors
+ * of equal values, or of 0. A NaN or an infinity fails the results. Results: u, s, vh. Not on
+ * GPUs yet. */
+typedef struct hk_svd_options {
+    bool full_matrices; /* u (m, m) and vh (n, n) in place of the first min(m, n) (default:
+                           false) */
+} hk_svd_options;
+HK_API void hk_svd(hk_array *x, const hk_svd_options *options, hk_array **u, hk_array **s,
+                   hk_array **vh);
+
+/* x = q r. Matrices (..., m, n) as products of q (..., m, k), k = min(m, n), whose columns are
+ * of length 1 and at right angles, and r (..., k, n), with zeros below the diagonal and nothing
+ * negative on it. The gradient is that of full rank; another fails it. Results: q, r. Not on
+ * GPUs yet. */
+typedef struct hk_qr_options {
+    bool complete; /* q (m, m) and r (m, n) in place of the first min(m, n) (default: false) */
+} hk_qr_options;
+HK_API void hk_qr(hk_array *x, const hk_qr_options *options, hk_array **q, hk_array **r);
+
+/* Square matrices, which lie along the last two axes, to the power of a whole number; 0 gives
+ * the identity. A negative power of a singular matrix fails the result. Not on GPUs yet. */
+typedef struct hk_matrix_power_arguments {
+    int64_t n; /* a negative one: powers of the inverse */
+} hk_matrix_power_arguments;
+HK_API hk_array *hk_matrix_power(hk_array *x, int64_t n);
+
+/* Norms of matrices, which lie along the last two axes: Frobenius, nuclear, 1, 2, infinite, or
+ * the smallest in place of the largest. Not on GPUs yet. */
+typedef struct hk_matrix_norm_options {
+    int64_t ord; /* an hk_norm_order (default: HK_NORM_FRO) */
+    bool keepdims; /* keep the two axes, with size 1 (default: false) */
+} hk_matrix_norm_options;
+HK_API hk_array *hk_matrix_norm(hk_array *x, const hk_matrix_norm_options *options);
+
+/* (sum of |x| ** ord over axes) ** (1 / ord). The p-norm of vectors along axes. Where the norm
+ * is 0 its gradient is 0. Not on GPUs yet. */
+typedef struct hk_vector_norm_arguments {
+    double ord; /* p: 2, 1, INFINITY, -INFINITY, 0 for how many are not 0, or any other */
+    hk_dims axes; /* axes to reduce; without one, such as (hk_dims){0}: all */
+    bool keepdims; /* keep the reduced axes, with size 1 */
+} hk_vector_norm_arguments;
+HK_API hk_array *hk_vector_norm(hk_array *x, double ord, hk_dims axes, bool keepdims);
+
+/* Cross products of vectors of 3 elements, which lie along an axis of the result; the other axes
+ * are broadcast. */
+typedef struct hk_cross_arguments {
+    int64_t axis; /* a negative one counts from the last */
+} hk_cross_arguments;
+HK_API hk_array *hk_cross(hk_array *x, hk_array *y, int64_t axis);
+
+/* Kronecker product: each element of x times all of y, as blocks. The one with fewer axes, 4 at
+ * most, has axes of size 1 in front. */
+HK_API hk_array *hk_kron(hk_array *x, hk_array *y);
 
 /* The same with the source position of the call: see HK_SOURCE. */
 HK_API hk_array *hk_sum_at(hk_source at, hk_array *x, const hk_sum_options *options);
@@ -982,6 +1138,9 @@ HK_API hk_array *hk_var_at(hk_source at, hk_array *x, const hk_var_options *opti
 #define hk_var(...) hk_var_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_std_at(hk_source at, hk_array *x, const hk_std_options *options);
 #define hk_std(...) hk_std_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_var_mean_at(hk_source at, hk_array *x, const hk_var_mean_options *options,
+                           hk_array **variance, hk_array **mean);
+#define hk_var_mean(...) hk_var_mean_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_logsumexp_at(hk_source at, hk_array *x, const hk_logsumexp_options *options);
 #define hk_logsumexp(...) hk_logsumexp_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_add_at(hk_source at, hk_array *x, hk_array *y);
@@ -1392,6 +1551,8 @@ HK_API hk_array *hk_log_softmax_at(hk_source at, hk_array *x, int64_t axis);
 #define hk_log_softmax(...) hk_log_softmax_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_argmax_at(hk_source at, hk_array *x, int64_t axis);
 #define hk_argmax(...) hk_argmax_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_argmin_at(hk_source at, hk_array *x, int64_t axis);
+#define hk_argmin(...) hk_argmin_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_cumulative_sum_at(hk_source at, hk_array *x, int64_t axis);
 #define hk_cumulative_sum(...) hk_cumulative_sum_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_cumulative_prod_at(hk_source at, hk_array *x, int64_t axis);
@@ -1402,6 +1563,9 @@ HK_API hk_array *hk_argsort_at(hk_source at, hk_array *x, int64_t axis, bool des
 #define hk_argsort(...) hk_argsort_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_searchsorted_at(hk_source at, hk_array *sorted, hk_array *x, bool right);
 #define hk_searchsorted(...) hk_searchsorted_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_topk_at(hk_source at, hk_array *x, int64_t k, int64_t axis, bool largest,
+                       hk_array **values, hk_array **indices);
+#define hk_topk(...) hk_topk_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_conv2d_at(hk_source at, hk_array *x, hk_array *weight, hk_array *bias,
                               const hk_conv2d_options *options);
 #define hk_conv2d(...) hk_conv2d_at(HK_SOURCE, __VA_ARGS__)
@@ -1471,8 +1635,50 @@ HK_API hk_array *hk_take_along_axis_at(hk_source at, hk_array *x, hk_array *indi
 HK_API hk_array *hk_scatter_add_at(hk_source at, hk_array *x, hk_array *indices, hk_array *updates,
                                    int64_t axis);
 #define hk_scatter_add(...) hk_scatter_add_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_scatter_at(hk_source at, hk_array *x, hk_array *indices, hk_array *updates,
+                               int64_t axis);
+#define hk_scatter(...) hk_scatter_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_index_select_at(hk_source at, hk_array *x, hk_array *indices, int64_t axis);
 #define hk_index_select(...) hk_index_select_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_cholesky_at(hk_source at, hk_array *x, const hk_cholesky_options *options);
+#define hk_cholesky(...) hk_cholesky_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_solve_at(hk_source at, hk_array *x, hk_array *b);
+#define hk_solve(...) hk_solve_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_inv_at(hk_source at, hk_array *x);
+#define hk_inv(...) hk_inv_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_det_at(hk_source at, hk_array *x);
+#define hk_det(...) hk_det_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_slogdet_at(hk_source at, hk_array *x, hk_array **sign, hk_array **logabsdet);
+#define hk_slogdet(...) hk_slogdet_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_eigvalsh_at(hk_source at, hk_array *x);
+#define hk_eigvalsh(...) hk_eigvalsh_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_svdvals_at(hk_source at, hk_array *x);
+#define hk_svdvals(...) hk_svdvals_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_pinv_at(hk_source at, hk_array *x, const hk_pinv_options *options);
+#define hk_pinv(...) hk_pinv_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_matrix_rank_at(hk_source at, hk_array *x,
+                                   const hk_matrix_rank_options *options);
+#define hk_matrix_rank(...) hk_matrix_rank_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_eigh_at(hk_source at, hk_array *x, hk_array **values, hk_array **vectors);
+#define hk_eigh(...) hk_eigh_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_svd_at(hk_source at, hk_array *x, const hk_svd_options *options, hk_array **u,
+                      hk_array **s, hk_array **vh);
+#define hk_svd(...) hk_svd_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_qr_at(hk_source at, hk_array *x, const hk_qr_options *options, hk_array **q,
+                     hk_array **r);
+#define hk_qr(...) hk_qr_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_matrix_power_at(hk_source at, hk_array *x, int64_t n);
+#define hk_matrix_power(...) hk_matrix_power_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_matrix_norm_at(hk_source at, hk_array *x,
+                                   const hk_matrix_norm_options *options);
+#define hk_matrix_norm(...) hk_matrix_norm_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_vector_norm_at(hk_source at, hk_array *x, double ord, hk_dims axes,
+                                   bool keepdims);
+#define hk_vector_norm(...) hk_vector_norm_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_cross_at(hk_source at, hk_array *x, hk_array *y, int64_t axis);
+#define hk_cross(...) hk_cross_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_kron_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_kron(...) hk_kron_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS
 

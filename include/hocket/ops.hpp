@@ -228,6 +228,34 @@ inline array std(const array &x, const std_options &options = {}, hk_source at =
     return array::take(hk_std_at(at, x.get(), &c));
 }
 
+/* variance = sum of (x - mean)^2 over axes / (how many they are - correction). Variance and mean
+ * along axes (all by default): hk_var, and the mean that it is about, which hk_mean gives.
+ * Integers and bool give float64. Results: variance, mean. */
+struct var_mean_options {
+    HKI_OPTION(var_mean_options, hk::shape, axes)
+    HKI_OPTION(var_mean_options, bool, keepdims)
+    HKI_OPTION(var_mean_options, double, correction)
+    hk_var_mean_options to_c() const noexcept
+    {
+        hk_var_mean_options c = {};
+        c.axes = axes;
+        c.keepdims = keepdims;
+        c.correction = correction;
+        return c;
+    }
+};
+struct var_mean_results {
+    array variance, mean;
+};
+inline var_mean_results var_mean(const array &x, const var_mean_options &options = {},
+                                 hk_source at = here()) noexcept
+{
+    const hk_var_mean_options c = options.to_c();
+    hk_array *results[2];
+    hk_var_mean_at(at, x.get(), &c, &results[0], &results[1]);
+    return {array::take(results[0]), array::take(results[1])};
+}
+
 /* y = ln(sum of e ** x over axes). Logarithm of the sum of exponentials along axes (all by
  * default), without overflow; -inf for none. Not on GPUs yet. */
 struct logsumexp_options {
@@ -1892,11 +1920,19 @@ inline array log_softmax(const array &x, int64_t axis, hk_source at = here()) no
 }
 
 /* y = argmax of x along axis. Index of the largest element along an axis, as int64: the first
- * where several are equal, and the first NaN where there is one. No gradient: its result is an
- * index. */
+ * where several are equal, and the first NaN where there is one. Of all elements: of
+ * hk_reshape(x, hk_shape(-1)). No gradient: its result is an index. */
 inline array argmax(const array &x, int64_t axis, hk_source at = here()) noexcept
 {
     return array::take(hk_argmax_at(at, x.get(), axis));
+}
+
+/* y = argmin of x along axis. Index of the smallest element along an axis, as int64: the first
+ * where several are equal, and the first NaN where there is one. Of all elements: of
+ * hk_reshape(x, hk_shape(-1)). Not on GPUs yet. No gradient: its result is an index. */
+inline array argmin(const array &x, int64_t axis, hk_source at = here()) noexcept
+{
+    return array::take(hk_argmin_at(at, x.get(), axis));
 }
 
 /* y[i] = sum of x[j] for j <= i. Sums of all elements up to each along an axis. float32 is added
@@ -1936,6 +1972,20 @@ inline array searchsorted(const array &sorted, const array &x, bool right,
                           hk_source at = here()) noexcept
 {
     return array::take(hk_searchsorted_at(at, sorted.get(), x.get(), right));
+}
+
+/* The k largest or smallest elements along an axis, in that order, and where they are, as int64;
+ * of equal ones the first. A NaN counts as larger than all numbers. Results: values, indices.
+ * Not on GPUs yet. */
+struct topk_results {
+    array values, indices;
+};
+inline topk_results topk(const array &x, int64_t k, int64_t axis, bool largest,
+                         hk_source at = here()) noexcept
+{
+    hk_array *results[2];
+    hk_topk_at(at, x.get(), k, axis, largest, &results[0], &results[1]);
+    return {array::take(results[0]), array::take(results[1])};
 }
 
 /* y[n,o,i,j] = bias[o] + sum over c, u, v of weight[o,c,u,v] *
@@ -2273,12 +2323,242 @@ inline array scatter_add(const array &x, const array &indices, const array &upda
     return array::take(hk_scatter_add_at(at, x.get(), indices.get(), updates.get(), axis));
 }
 
-/* The entries of an axis that indices, of one axis, names, such as rows of a table. A negative
- * index counts from the end; one out of range fails the result. Not on GPUs yet. */
+/* x, but at the entry that each element of indices names, as in hk_take_along_axis, the same
+ * element of updates. Where several name one entry the last one stays, and gets the gradient.
+ * updates has the shape of indices. Not on GPUs yet. */
+inline array scatter(const array &x, const array &indices, const array &updates, int64_t axis,
+                     hk_source at = here()) noexcept
+{
+    return array::take(hk_scatter_at(at, x.get(), indices.get(), updates.get(), axis));
+}
+
+/* The entries of an axis that indices names, such as rows of a table: NumPy's take along an
+ * axis. The axes of indices, any number of them, stand in place of that axis. A negative index
+ * counts from the end; one out of range fails the result. Not on GPUs yet. */
 inline array index_select(const array &x, const array &indices, int64_t axis,
                           hk_source at = here()) noexcept
 {
     return array::take(hk_index_select_at(at, x.get(), indices.get(), axis));
+}
+
+/* x = y y^T. The lower triangle L of symmetric, positive definite matrices: L times its
+ * transpose is x. Matrices lie along the last two axes; their lower triangles are read. One that
+ * is not positive definite fails the result. The gradient is symmetric. Not on GPUs yet. */
+struct cholesky_options {
+    HKI_OPTION(cholesky_options, bool, upper)
+    hk_cholesky_options to_c() const noexcept
+    {
+        hk_cholesky_options c = {};
+        c.upper = upper;
+        return c;
+    }
+};
+inline array cholesky(const array &x, const cholesky_options &options = {},
+                      hk_source at = here()) noexcept
+{
+    const hk_cholesky_options c = options.to_c();
+    return array::take(hk_cholesky_at(at, x.get(), &c));
+}
+
+/* x y = b. y, where x times y is b, by factors with partial pivoting. Square matrices x lie
+ * along the last two axes. b has matrices (n,k) there, or is one vector (n). The axes before are
+ * broadcast. A matrix with a pivot of exactly 0 fails the result. Not on GPUs yet. */
+inline array solve(const array &x, const array &b, hk_source at = here()) noexcept
+{
+    return array::take(hk_solve_at(at, x.get(), b.get()));
+}
+
+/* x y = identity. Inverses of square matrices, which lie along the last two axes. One with a
+ * pivot of exactly 0 fails the result. hk_solve is faster and closer than a product with an
+ * inverse. Not on GPUs yet. */
+inline array inv(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_inv_at(at, x.get()));
+}
+
+/* Determinants of square matrices, which lie along the last two axes; 1 of those without
+ * elements. The product of pivots is formed in double; hk_slogdet does not overflow. Not on GPUs
+ * yet. */
+inline array det(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_det_at(at, x.get()));
+}
+
+/* det = sign e ** logabsdet. Signs of determinants, and logarithms of their absolute values,
+ * which do not overflow: 0 and -infinity of singular matrices, whose gradient fails. Results:
+ * sign, logabsdet. Not on GPUs yet. */
+struct slogdet_results {
+    array sign, logabsdet;
+};
+inline slogdet_results slogdet(const array &x, hk_source at = here()) noexcept
+{
+    hk_array *results[2];
+    hk_slogdet_at(at, x.get(), &results[0], &results[1]);
+    return {array::take(results[0]), array::take(results[1])};
+}
+
+/* Eigenvalues of symmetric matrices (..., n, n) in rising order: (..., n). Lower triangles are
+ * read; the gradient is symmetric. A NaN or an infinity fails the result. Not on GPUs yet. */
+inline array eigvalsh(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_eigvalsh_at(at, x.get()));
+}
+
+/* Singular values of matrices (..., m, n) in falling order: (..., min(m, n)). A NaN or an
+ * infinity fails the result. Not on GPUs yet. */
+inline array svdvals(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_svdvals_at(at, x.get()));
+}
+
+/* Pseudo-inverses (Moore and Penrose) of matrices (..., m, n), by singular values: (..., n, m).
+ * The gradient holds where small changes do not change the rank. Not on GPUs yet. */
+struct pinv_options {
+    HKI_OPTION(pinv_options, double, rtol)
+    hk_pinv_options to_c() const noexcept
+    {
+        hk_pinv_options c = {};
+        c.rtol = rtol;
+        return c;
+    }
+};
+inline array pinv(const array &x, const pinv_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_pinv_options c = options.to_c();
+    return array::take(hk_pinv_at(at, x.get(), &c));
+}
+
+/* Ranks of matrices, as int64: how many singular values are more than rtol times the largest.
+ * Not on GPUs yet. No gradient: its result does not vary smoothly. */
+struct matrix_rank_options {
+    HKI_OPTION(matrix_rank_options, double, rtol)
+    hk_matrix_rank_options to_c() const noexcept
+    {
+        hk_matrix_rank_options c = {};
+        c.rtol = rtol;
+        return c;
+    }
+};
+inline array matrix_rank(const array &x, const matrix_rank_options &options = {},
+                         hk_source at = here()) noexcept
+{
+    const hk_matrix_rank_options c = options.to_c();
+    return array::take(hk_matrix_rank_at(at, x.get(), &c));
+}
+
+/* x = vectors diag(values) vectors^T. Eigenvalues of symmetric matrices (..., n, n) in rising
+ * order, (..., n), and their vectors, the columns of (..., n, n), of length 1, whose largest
+ * element in size is positive. Lower triangles are read; the gradient is symmetric, and not
+ * finite by vectors of equal values. A NaN or an infinity fails the results. Results: values,
+ * vectors. Not on GPUs yet. */
+struct eigh_results {
+    array values, vectors;
+};
+inline eigh_results eigh(const array &x, hk_source at = here()) noexcept
+{
+    hk_array *results[2];
+    hk_eigh_at(at, x.get(), &results[0], &results[1]);
+    return {array::take(results[0]), array::take(results[1])};
+}
+
+/* x = u diag(s) vh. Singular values s of matrices (..., m, n) in falling order, (..., k), k =
+ * min(m, n), and their vectors, the columns of u (..., m, k) and the rows of vh (..., k, n). The
+ * largest element in size of each column of u is positive. The gradient is not finite by vectors
+ * of equal values, or of 0. A NaN or an infinity fails the results. Results: u, s, vh. Not on
+ * GPUs yet. */
+struct svd_options {
+    HKI_OPTION(svd_options, bool, full_matrices)
+    hk_svd_options to_c() const noexcept
+    {
+        hk_svd_options c = {};
+        c.full_matrices = full_matrices;
+        return c;
+    }
+};
+struct svd_results {
+    array u, s, vh;
+};
+inline svd_results svd(const array &x, const svd_options &options = {},
+                       hk_source at = here()) noexcept
+{
+    const hk_svd_options c = options.to_c();
+    hk_array *results[3];
+    hk_svd_at(at, x.get(), &c, &results[0], &results[1], &results[2]);
+    return {array::take(results[0]), array::take(results[1]), array::take(results[2])};
+}
+
+/* x = q r. Matrices (..., m, n) as products of q (..., m, k), k = min(m, n), whose columns are
+ * of length 1 and at right angles, and r (..., k, n), with zeros below the diagonal and nothing
+ * negative on it. The gradient is that of full rank; another fails it. Results: q, r. Not on
+ * GPUs yet. */
+struct qr_options {
+    HKI_OPTION(qr_options, bool, complete)
+    hk_qr_options to_c() const noexcept
+    {
+        hk_qr_options c = {};
+        c.complete = complete;
+        return c;
+    }
+};
+struct qr_results {
+    array q, r;
+};
+inline qr_results qr(const array &x, const qr_options &options = {},
+                     hk_source at = here()) noexcept
+{
+    const hk_qr_options c = options.to_c();
+    hk_array *results[2];
+    hk_qr_at(at, x.get(), &c, &results[0], &results[1]);
+    return {array::take(results[0]), array::take(results[1])};
+}
+
+/* Square matrices, which lie along the last two axes, to the power of a whole number; 0 gives
+ * the identity. A negative power of a singular matrix fails the result. Not on GPUs yet. */
+inline array matrix_power(const array &x, int64_t n, hk_source at = here()) noexcept
+{
+    return array::take(hk_matrix_power_at(at, x.get(), n));
+}
+
+/* Norms of matrices, which lie along the last two axes: Frobenius, nuclear, 1, 2, infinite, or
+ * the smallest in place of the largest. Not on GPUs yet. */
+struct matrix_norm_options {
+    HKI_OPTION(matrix_norm_options, int64_t, ord)
+    HKI_OPTION(matrix_norm_options, bool, keepdims)
+    hk_matrix_norm_options to_c() const noexcept
+    {
+        hk_matrix_norm_options c = {};
+        c.ord = ord;
+        c.keepdims = keepdims;
+        return c;
+    }
+};
+inline array matrix_norm(const array &x, const matrix_norm_options &options = {},
+                         hk_source at = here()) noexcept
+{
+    const hk_matrix_norm_options c = options.to_c();
+    return array::take(hk_matrix_norm_at(at, x.get(), &c));
+}
+
+/* (sum of |x| ** ord over axes) ** (1 / ord). The p-norm of vectors along axes. Where the norm
+ * is 0 its gradient is 0. Not on GPUs yet. */
+inline array vector_norm(const array &x, double ord, const hk::shape &axes, bool keepdims,
+                         hk_source at = here()) noexcept
+{
+    return array::take(hk_vector_norm_at(at, x.get(), ord, axes, keepdims));
+}
+
+/* Cross products of vectors of 3 elements, which lie along an axis of the result; the other axes
+ * are broadcast. */
+inline array cross(const array &x, const array &y, int64_t axis, hk_source at = here()) noexcept
+{
+    return array::take(hk_cross_at(at, x.get(), y.get(), axis));
+}
+
+/* Kronecker product: each element of x times all of y, as blocks. The one with fewer axes, 4 at
+ * most, has axes of size 1 in front. */
+inline array kron(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_kron_at(at, x.get(), y.get()));
 }
 
 } // namespace hk

@@ -351,7 +351,10 @@ static bool fail_outputs(const replay *self, const hki_node *node, hk_array *cau
 
 static void run_here(const replay *self, const hki_node *node)
 {
+    hki_tensor in[HKI_MAX_INPUTS], out;
     hki_kernel_call call;
+    call.in = in;
+    call.out = &out;
     call.op = node->op;
     call.options = node->options;
     call.input_count = node->input_count;

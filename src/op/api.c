@@ -50,6 +50,11 @@ _Static_assert(sizeof(hk_std_options) == 88 &&
                offsetof(hk_std_options, keepdims) == 72 &&
                offsetof(hk_std_options, correction) == 80,
                "hk_std_options");
+_Static_assert(sizeof(hk_var_mean_options) == 88 &&
+               offsetof(hk_var_mean_options, axes) == 0 &&
+               offsetof(hk_var_mean_options, keepdims) == 72 &&
+               offsetof(hk_var_mean_options, correction) == 80,
+               "hk_var_mean_options");
 _Static_assert(sizeof(hk_logsumexp_options) == 80 &&
                offsetof(hk_logsumexp_options, axes) == 0 &&
                offsetof(hk_logsumexp_options, keepdims) == 72,
@@ -151,6 +156,9 @@ _Static_assert(sizeof(hk_log_softmax_arguments) == 8 &&
 _Static_assert(sizeof(hk_argmax_arguments) == 8 &&
                offsetof(hk_argmax_arguments, axis) == 0,
                "hk_argmax_arguments");
+_Static_assert(sizeof(hk_argmin_arguments) == 8 &&
+               offsetof(hk_argmin_arguments, axis) == 0,
+               "hk_argmin_arguments");
 _Static_assert(sizeof(hk_cumulative_sum_arguments) == 8 &&
                offsetof(hk_cumulative_sum_arguments, axis) == 0,
                "hk_cumulative_sum_arguments");
@@ -168,6 +176,11 @@ _Static_assert(sizeof(hk_argsort_arguments) == 16 &&
 _Static_assert(sizeof(hk_searchsorted_arguments) == 1 &&
                offsetof(hk_searchsorted_arguments, right) == 0,
                "hk_searchsorted_arguments");
+_Static_assert(sizeof(hk_topk_arguments) == 24 &&
+               offsetof(hk_topk_arguments, k) == 0 &&
+               offsetof(hk_topk_arguments, axis) == 8 &&
+               offsetof(hk_topk_arguments, largest) == 16,
+               "hk_topk_arguments");
 _Static_assert(sizeof(hk_conv2d_options) == 48 &&
                offsetof(hk_conv2d_options, stride) == 0 &&
                offsetof(hk_conv2d_options, padding) == 16 &&
@@ -271,9 +284,42 @@ _Static_assert(sizeof(hk_take_along_axis_arguments) == 8 &&
 _Static_assert(sizeof(hk_scatter_add_arguments) == 8 &&
                offsetof(hk_scatter_add_arguments, axis) == 0,
                "hk_scatter_add_arguments");
+_Static_assert(sizeof(hk_scatter_arguments) == 8 &&
+               offsetof(hk_scatter_arguments, axis) == 0,
+               "hk_scatter_arguments");
 _Static_assert(sizeof(hk_index_select_arguments) == 8 &&
                offsetof(hk_index_select_arguments, axis) == 0,
                "hk_index_select_arguments");
+_Static_assert(sizeof(hk_cholesky_options) == 1 &&
+               offsetof(hk_cholesky_options, upper) == 0,
+               "hk_cholesky_options");
+_Static_assert(sizeof(hk_pinv_options) == 8 &&
+               offsetof(hk_pinv_options, rtol) == 0,
+               "hk_pinv_options");
+_Static_assert(sizeof(hk_matrix_rank_options) == 8 &&
+               offsetof(hk_matrix_rank_options, rtol) == 0,
+               "hk_matrix_rank_options");
+_Static_assert(sizeof(hk_svd_options) == 1 &&
+               offsetof(hk_svd_options, full_matrices) == 0,
+               "hk_svd_options");
+_Static_assert(sizeof(hk_qr_options) == 1 &&
+               offsetof(hk_qr_options, complete) == 0,
+               "hk_qr_options");
+_Static_assert(sizeof(hk_matrix_power_arguments) == 8 &&
+               offsetof(hk_matrix_power_arguments, n) == 0,
+               "hk_matrix_power_arguments");
+_Static_assert(sizeof(hk_matrix_norm_options) == 16 &&
+               offsetof(hk_matrix_norm_options, ord) == 0 &&
+               offsetof(hk_matrix_norm_options, keepdims) == 8,
+               "hk_matrix_norm_options");
+_Static_assert(sizeof(hk_vector_norm_arguments) == 88 &&
+               offsetof(hk_vector_norm_arguments, ord) == 0 &&
+               offsetof(hk_vector_norm_arguments, axes) == 8 &&
+               offsetof(hk_vector_norm_arguments, keepdims) == 80,
+               "hk_vector_norm_arguments");
+_Static_assert(sizeof(hk_cross_arguments) == 8 &&
+               offsetof(hk_cross_arguments, axis) == 0,
+               "hk_cross_arguments");
 
 hk_array *(hk_sum)(hk_array *x, const hk_sum_options *options)
 {
@@ -363,6 +409,19 @@ hk_array *(hk_std)(hk_array *x, const hk_std_options *options)
 }
 HKI_AT(hk_array *, hk_std, (hk_source at, hk_array *x, const hk_std_options *options),
        (x, options))
+
+void (hk_var_mean)(hk_array *x, const hk_var_mean_options *options, hk_array **variance,
+                   hk_array **mean)
+{
+    hk_array *outputs[2];
+    hki_op_call_all(&hki_op_var_mean, (hk_array *const[]){x}, 1, options,
+                    (hk_device){NULL}, outputs, 2);
+    hki_op_give(outputs[0], variance);
+    hki_op_give(outputs[1], mean);
+}
+HKI_AT_VOID(hk_var_mean, (hk_source at, hk_array *x, const hk_var_mean_options *options,
+                          hk_array **variance, hk_array **mean),
+       (x, options, variance, mean))
 
 hk_array *(hk_logsumexp)(hk_array *x, const hk_logsumexp_options *options)
 {
@@ -2036,6 +2095,17 @@ hk_array *(hk_argmax)(hk_array *x, int64_t axis)
 HKI_AT(hk_array *, hk_argmax, (hk_source at, hk_array *x, int64_t axis),
        (x, axis))
 
+hk_array *(hk_argmin)(hk_array *x, int64_t axis)
+{
+    hk_argmin_arguments arguments = {
+        .axis = axis,
+    };
+    return hki_op_call(&hki_op_argmin, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_argmin, (hk_source at, hk_array *x, int64_t axis),
+       (x, axis))
+
 hk_array *(hk_cumulative_sum)(hk_array *x, int64_t axis)
 {
     hk_cumulative_sum_arguments arguments = {
@@ -2092,6 +2162,24 @@ hk_array *(hk_searchsorted)(hk_array *sorted, hk_array *x, bool right)
 }
 HKI_AT(hk_array *, hk_searchsorted, (hk_source at, hk_array *sorted, hk_array *x, bool right),
        (sorted, x, right))
+
+void (hk_topk)(hk_array *x, int64_t k, int64_t axis, bool largest, hk_array **values,
+               hk_array **indices)
+{
+    hk_topk_arguments arguments = {
+        .k = k,
+        .axis = axis,
+        .largest = largest,
+    };
+    hk_array *outputs[2];
+    hki_op_call_all(&hki_op_topk, (hk_array *const[]){x}, 1, &arguments,
+                    (hk_device){NULL}, outputs, 2);
+    hki_op_give(outputs[0], values);
+    hki_op_give(outputs[1], indices);
+}
+HKI_AT_VOID(hk_topk, (hk_source at, hk_array *x, int64_t k, int64_t axis, bool largest,
+                      hk_array **values, hk_array **indices),
+       (x, k, axis, largest, values, indices))
 
 hk_array *(hk_conv2d)(hk_array *x, hk_array *weight, hk_array *bias,
                       const hk_conv2d_options *options)
@@ -2393,6 +2481,18 @@ HKI_AT(hk_array *, hk_scatter_add, (hk_source at, hk_array *x, hk_array *indices
                                     hk_array *updates, int64_t axis),
        (x, indices, updates, axis))
 
+hk_array *(hk_scatter)(hk_array *x, hk_array *indices, hk_array *updates, int64_t axis)
+{
+    hk_scatter_arguments arguments = {
+        .axis = axis,
+    };
+    return hki_op_call(&hki_op_scatter, (hk_array *const[]){x, indices, updates}, 3, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_scatter, (hk_source at, hk_array *x, hk_array *indices, hk_array *updates,
+                                int64_t axis),
+       (x, indices, updates, axis))
+
 hk_array *(hk_index_select)(hk_array *x, hk_array *indices, int64_t axis)
 {
     hk_index_select_arguments arguments = {
@@ -2403,3 +2503,169 @@ hk_array *(hk_index_select)(hk_array *x, hk_array *indices, int64_t axis)
 }
 HKI_AT(hk_array *, hk_index_select, (hk_source at, hk_array *x, hk_array *indices, int64_t axis),
        (x, indices, axis))
+
+hk_array *(hk_cholesky)(hk_array *x, const hk_cholesky_options *options)
+{
+    return hki_op_call(&hki_op_cholesky, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_cholesky, (hk_source at, hk_array *x, const hk_cholesky_options *options),
+       (x, options))
+
+hk_array *(hk_solve)(hk_array *x, hk_array *b)
+{
+    return hki_op_call(&hki_op_solve, (hk_array *const[]){x, b}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_solve, (hk_source at, hk_array *x, hk_array *b),
+       (x, b))
+
+hk_array *(hk_inv)(hk_array *x)
+{
+    return hki_op_call(&hki_op_inv, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_inv, (hk_source at, hk_array *x),
+       (x))
+
+hk_array *(hk_det)(hk_array *x)
+{
+    return hki_op_call(&hki_op_det, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_det, (hk_source at, hk_array *x),
+       (x))
+
+void (hk_slogdet)(hk_array *x, hk_array **sign, hk_array **logabsdet)
+{
+    hk_array *outputs[2];
+    hki_op_call_all(&hki_op_slogdet, (hk_array *const[]){x}, 1, NULL,
+                    (hk_device){NULL}, outputs, 2);
+    hki_op_give(outputs[0], sign);
+    hki_op_give(outputs[1], logabsdet);
+}
+HKI_AT_VOID(hk_slogdet, (hk_source at, hk_array *x, hk_array **sign, hk_array **logabsdet),
+       (x, sign, logabsdet))
+
+hk_array *(hk_eigvalsh)(hk_array *x)
+{
+    return hki_op_call(&hki_op_eigvalsh, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_eigvalsh, (hk_source at, hk_array *x),
+       (x))
+
+hk_array *(hk_svdvals)(hk_array *x)
+{
+    return hki_op_call(&hki_op_svdvals, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_svdvals, (hk_source at, hk_array *x),
+       (x))
+
+hk_array *(hk_pinv)(hk_array *x, const hk_pinv_options *options)
+{
+    return hki_op_call(&hki_op_pinv, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_pinv, (hk_source at, hk_array *x, const hk_pinv_options *options),
+       (x, options))
+
+hk_array *(hk_matrix_rank)(hk_array *x, const hk_matrix_rank_options *options)
+{
+    return hki_op_call(&hki_op_matrix_rank, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_matrix_rank, (hk_source at, hk_array *x,
+                                    const hk_matrix_rank_options *options),
+       (x, options))
+
+void (hk_eigh)(hk_array *x, hk_array **values, hk_array **vectors)
+{
+    hk_array *outputs[2];
+    hki_op_call_all(&hki_op_eigh, (hk_array *const[]){x}, 1, NULL,
+                    (hk_device){NULL}, outputs, 2);
+    hki_op_give(outputs[0], values);
+    hki_op_give(outputs[1], vectors);
+}
+HKI_AT_VOID(hk_eigh, (hk_source at, hk_array *x, hk_array **values, hk_array **vectors),
+       (x, values, vectors))
+
+void (hk_svd)(hk_array *x, const hk_svd_options *options, hk_array **u, hk_array **s,
+              hk_array **vh)
+{
+    hk_array *outputs[3];
+    hki_op_call_all(&hki_op_svd, (hk_array *const[]){x}, 1, options,
+                    (hk_device){NULL}, outputs, 3);
+    hki_op_give(outputs[0], u);
+    hki_op_give(outputs[1], s);
+    hki_op_give(outputs[2], vh);
+}
+HKI_AT_VOID(hk_svd, (hk_source at, hk_array *x, const hk_svd_options *options, hk_array **u,
+                     hk_array **s, hk_array **vh),
+       (x, options, u, s, vh))
+
+void (hk_qr)(hk_array *x, const hk_qr_options *options, hk_array **q, hk_array **r)
+{
+    hk_array *outputs[2];
+    hki_op_call_all(&hki_op_qr, (hk_array *const[]){x}, 1, options,
+                    (hk_device){NULL}, outputs, 2);
+    hki_op_give(outputs[0], q);
+    hki_op_give(outputs[1], r);
+}
+HKI_AT_VOID(hk_qr, (hk_source at, hk_array *x, const hk_qr_options *options, hk_array **q,
+                    hk_array **r),
+       (x, options, q, r))
+
+hk_array *(hk_matrix_power)(hk_array *x, int64_t n)
+{
+    hk_matrix_power_arguments arguments = {
+        .n = n,
+    };
+    return hki_op_call(&hki_op_matrix_power, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_matrix_power, (hk_source at, hk_array *x, int64_t n),
+       (x, n))
+
+hk_array *(hk_matrix_norm)(hk_array *x, const hk_matrix_norm_options *options)
+{
+    return hki_op_call(&hki_op_matrix_norm, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_matrix_norm, (hk_source at, hk_array *x,
+                                    const hk_matrix_norm_options *options),
+       (x, options))
+
+hk_array *(hk_vector_norm)(hk_array *x, double ord, hk_dims axes, bool keepdims)
+{
+    hk_vector_norm_arguments arguments = {
+        .ord = ord,
+        .axes = axes,
+        .keepdims = keepdims,
+    };
+    return hki_op_call(&hki_op_vector_norm, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_vector_norm, (hk_source at, hk_array *x, double ord, hk_dims axes,
+                                    bool keepdims),
+       (x, ord, axes, keepdims))
+
+hk_array *(hk_cross)(hk_array *x, hk_array *y, int64_t axis)
+{
+    hk_cross_arguments arguments = {
+        .axis = axis,
+    };
+    return hki_op_call(&hki_op_cross, (hk_array *const[]){x, y}, 2, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_cross, (hk_source at, hk_array *x, hk_array *y, int64_t axis),
+       (x, y, axis))
+
+hk_array *(hk_kron)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_kron, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_kron, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))
