@@ -325,6 +325,7 @@ static void grad_where(hki_grad_call *call)
 #define INNER     .low = -0.9, .high = 0.9
 #define ABOVE_ONE .low = 1.1, .high = 3
 #define BROAD     .low = -5, .high = 5
+#define SMALL     .low = 0.1, .high = 0.4
 #define RANGE                                                                                      \
     .options = &(const hki_range_options)                                                          \
     {                                                                                              \
@@ -354,6 +355,7 @@ SAMPLES_1(samples_U1R_broad, BROAD, RANGE)
 #define samples_U1A_any samples_U1_any
 SAMPLES_1(samples_U1S_any, ANY, VALUE)
 SAMPLES_1(samples_U1S_positive, POSITIVE, VALUE)
+SAMPLES_1(samples_U1S_small, SMALL, VALUE)
 
 #define SAMPLES_2(name, ...)                                                                       \
     static const hki_sample name[] = {                                                             \
@@ -375,7 +377,8 @@ SAMPLES_2(samples_U2_above_one, ABOVE_ONE)
 SAMPLES_2(samples_U2_broad, BROAD)
 SAMPLES_2(samples_U2R_broad, BROAD, RANGE)
 SAMPLES_2(samples_U2S_any, ANY, VALUE)
-SAMPLES_2(samples_U2S_positive, POSITIVE, VALUE)
+SAMPLES_2(samples_U2_small, SMALL)
+SAMPLES_2(samples_U2S_small, SMALL, VALUE)
 #define samples_C2_any samples_U2_any
 
 #define SAMPLES_3(name, ...)                                                                       \
@@ -390,6 +393,7 @@ SAMPLES_2(samples_U2S_positive, POSITIVE, VALUE)
     };
 SAMPLES_3(samples_U3_any, ANY)
 SAMPLES_3(samples_U3_positive, POSITIVE)
+SAMPLES_3(samples_U3_small, SMALL)
 SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2}})
 
 /* ---- the operators -------------------------------------------------------------------------------------- */
