@@ -28,6 +28,17 @@ HK_API hk_generator *hk_generator_retain(hk_generator *generator);
 /* Drops one count; NULL is ignored. Arrays made from it do not need it any more. */
 HK_API void hk_generator_release(hk_generator *generator);
 
+/* Where a stream is: its next call draws the numbers that any stream draws from there. */
+typedef struct hk_generator_state {
+    uint64_t seed;
+    uint64_t stream;   /* 0, but of unseeded threads */
+    uint64_t position; /* in blocks of 128 bits */
+} hk_generator_state;
+/* Of a generator, or with NULL of this thread's stream. Neither waits. Other threads must not draw from the generator while its
+ * state is set. A generator that there was no memory for has a state of zeros, and keeps it. */
+HK_API hk_generator_state hk_generator_get_state(hk_generator *generator);
+HK_API void hk_generator_set_state(hk_generator *generator, hk_generator_state state);
+
 /* Uniform in [0, 1): multiples of 2^-24 (float32) or 2^-53 (float64). */
 HK_API hk_array *hk_random_uniform(hk_dims shape, hk_dtype dtype, hk_device device);
 /* Uniform in [low, high), low < high, both finite and their difference too. */

@@ -213,7 +213,7 @@ static bool int_infer(hki_call *call)
 
 struct hk_generator {
     atomic_uint refs;
-    uint64_t seed;
+    uint64_t seed, stream;
     _Atomic(uint64_t) position;
 };
 
@@ -241,6 +241,7 @@ hk_generator *hk_generator_create(uint64_t seed)
         return &no_generator;
     atomic_init(&generator->refs, 1);
     generator->seed = seed;
+    generator->stream = 0;
     atomic_init(&generator->position, 0);
     return generator;
 }
@@ -259,6 +260,39 @@ void hk_generator_release(hk_generator *generator)
         free(generator);
 }
 
+static thread_stream *get_own(void)
+{
+    thread_stream *own = &own_stream;
+    if (!own->begun) {
+        own->begun = true;
+        own->stream = atomic_fetch_add_explicit(&next_stream, 1, memory_order_relaxed);
+    }
+    return own;
+}
+
+hk_generator_state hk_generator_get_state(hk_generator *generator)
+{
+    if (generator)
+        return (hk_generator_state){
+            generator->seed, generator->stream,
+            atomic_load_explicit(&generator->position, memory_order_relaxed)};
+    const thread_stream *own = get_own();
+    return (hk_generator_state){own->seed, own->stream, own->position};
+}
+
+void hk_generator_set_state(hk_generator *generator, hk_generator_state state)
+{
+    if (generator == &no_generator)
+        return;
+    if (!generator) {
+        own_stream = (thread_stream){true, state.seed, state.stream, state.position};
+        return;
+    }
+    generator->seed = state.seed;
+    generator->stream = state.stream;
+    atomic_store_explicit(&generator->position, state.position, memory_order_relaxed);
+}
+
 /* Where the numbers of a call begin; moves the stream on. */
 static hki_stream_options take(hk_generator *generator, const hk_dims *shape, hk_dtype dtype)
 {
@@ -266,15 +300,12 @@ static hki_stream_options take(hk_generator *generator, const hk_dims *shape, hk
     hki_stream_options options = {.shape = *shape, .dtype = dtype};
     if (generator) {
         options.seed = generator->seed;
+        options.stream = generator->stream;
         options.position =
             atomic_fetch_add_explicit(&generator->position, count, memory_order_relaxed);
         return options;
     }
-    thread_stream *own = &own_stream;
-    if (!own->begun) {
-        own->begun = true;
-        own->stream = atomic_fetch_add_explicit(&next_stream, 1, memory_order_relaxed);
-    }
+    thread_stream *own = get_own();
     options.seed = own->seed;
     options.stream = own->stream;
     options.position = own->position;
