@@ -40,21 +40,25 @@ class Optimizer:
 
     def __init__(self, params, lr):
         self._source = params if isinstance(params, _Module) else None
-        self._params = None if self._source else list(params)
-        if self._params == []:
-            raise ValueError("there are no parameters; those of a Module are made at its first call: give the Module itself, or "
-                             "net.build(shape) before")
+        self._params = None
         self._lr = lr
-        if self._source and self._source.parameters():
-            self._begin()
+        if not self._source:
+            params = list(params)
+            if not params:
+                raise ValueError("there are no parameters; those of a Module are made at its first call: give the Module itself, or "
+                                 "call net.build(shape) before")
+            self._begin(params)
+        elif found := self._source.parameters():
+            self._begin(found)
 
-    def _begin(self):
-        if self._params is None:
-            self._params = self._source.parameters()
-            self._source = None
-            if not self._params:
-                self._source, self._params = self, None
-                raise ValueError("the Module has no parameters that want gradients; they are made at its first call")
+    def _begin(self, params=None):
+        params = params or self._source.parameters()
+        if not params:
+            raise ValueError("the Module has no parameters that want gradients; they are made at its first call")
+        for p in params:
+            if not isinstance(p, _core.Array) or not p._has_grad():
+                raise ValueError(f"a parameter has no gradient: attach_grad() gives it one; it is {p!r:.60}")
+        self._params = params
         self._create()
 
     def _create(self):
@@ -122,8 +126,6 @@ class _Stateful(Optimizer):
         self._optimizer = None
         self._options = (batch, weight_decay, momentum, beta1, beta2, rho, epsilon, nesterov)
         super().__init__(params, lr)
-        if self._params is not None and self._optimizer is None:
-            self._create()
 
     def _create(self):
         self._optimizer = _core._optimizer(self._method, self._params, self._lr, *self._options)

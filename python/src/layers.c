@@ -63,6 +63,10 @@ static bool init_from(PyObject *object, hk_init *init)
     *init = (hk_init){0};
     if (object == Py_None)
         return true;
+    if (!PyTuple_Check(object)) {
+        PyErr_Format(PyExc_TypeError, "init is %R, which is none of hocket.nn.init", object);
+        return false;
+    }
     if (!PyArg_ParseTuple(object, "sdd", &name, &init->value, &init->gain))
         return false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

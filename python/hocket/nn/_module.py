@@ -335,7 +335,7 @@ class Layer(Module):
         return self._layer.forward(*inputs)
 
     def __getattr__(self, name):
-        if name != "_layer":
+        if "_layer" in vars(self):
             for mine, array in self._own():
                 if mine == name:
                     return array
