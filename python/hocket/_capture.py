@@ -1,6 +1,8 @@
 """Captured steps: the calls of a function are noted once, and then done again for a fraction of what issuing them costs."""
 
 import functools as _functools
+import os as _os
+import sys as _sys
 import threading as _threading
 import warnings as _warnings
 import weakref as _weakref
@@ -14,6 +16,14 @@ __all__ = ["capture"]
 _copy = _core.operators["copy"]
 _Array = _core.Array
 _MOST_VARIANTS = 8
+
+
+def _levels_out():
+    """For a warning of the caller: how far out the first frame outside of the package is."""
+    folder, frame, level = _os.path.dirname(__file__), _sys._getframe(1), 1
+    while frame.f_back and _os.path.dirname(frame.f_code.co_filename) == folder:
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _place(x):
@@ -125,7 +135,7 @@ class _Captured:
         if why not in self._said:
             self._said.add(why)
             name = getattr(self._function, "__qualname__", repr(self._function))
-            _warnings.warn(f"{name} is not captured, and called as it is: {why}", RuntimeWarning, stacklevel=4)
+            _warnings.warn(f"{name} is not captured, and called as it is: {why}", RuntimeWarning, stacklevel=_levels_out())
 
     def __call__(self, *args, **options):
         if _state.capturing:  # a part of what is being noted
