@@ -56,6 +56,8 @@ HK_API int64_t hk_data_set_channels(const hk_data_set *set);
 HK_API int64_t hk_data_set_height(const hk_data_set *set);
 HK_API int64_t hk_data_set_width(const hk_data_set *set);
 HK_API int hk_data_set_class_count(const hk_data_set *set);
+/* NULL where classes have no names, or there is no such class; lives as long as the set. */
+HK_API const char *hk_data_set_class_name(const hk_data_set *set, int index);
 /* Fields: what a sample has, such as an image and its label. Shape and dtype are those in a batch, without its first axis; zeros and
  * float32 where there is no such field. */
 enum { HK_DATA_MOST_FIELDS = 8 };

@@ -6,8 +6,10 @@
 #include <hocket/autograd.h>
 #include <hocket/base.h>
 #include <hocket/call.h>
+#include <hocket/checkpoint.h>
 #include <hocket/collective.h>
 #include <hocket/data.h>
+#include <hocket/data_sets.h>
 #include <hocket/device.h>
 #include <hocket/graph.h>
 #include <hocket/io.h>

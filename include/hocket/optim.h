@@ -63,6 +63,10 @@ HK_API void hk_optimizer_step(hk_optimizer *optimizer);
 HK_API void hk_optimizer_set_lr(hk_optimizer *optimizer, double lr);
 /* What was set last. */
 HK_API double hk_optimizer_get_lr(const hk_optimizer *optimizer);
+/* "adam", as it was asked for; "" for one that could not be made, and NULL. Static. */
+HK_API const char *hk_optimizer_get_method(const hk_optimizer *optimizer);
+/* Of its list, borrowed; NULL where index is out of range. */
+HK_API hk_array *hk_optimizer_get_parameter(const hk_optimizer *optimizer, int index);
 /* All that it keeps, to be saved, overwritten with what was saved, or recovered: of each device "coefficients.I", float64(2,),
  * learning rate and steps done; of each parameter "state.I", (slots, shape...). Borrowed. NULL at index
  * hk_optimizer_array_count, which is 0 for one that could not be made. name (may be NULL) gets at most bytes. */

@@ -162,3 +162,9 @@ const char *hk_data_set_folder(const hk_data_set *set)
 {
     return set && set->folder ? set->folder : "";
 }
+
+const char *hk_data_set_class_name(const hk_data_set *set, int index)
+{
+    const bool is_there = set && set->class_names && index >= 0 && index < set->class_count;
+    return is_there ? set->class_names[index] : NULL;
+}

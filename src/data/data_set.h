@@ -41,8 +41,9 @@ struct hk_data_set {
     int field_count;
     hki_data_field fields[HK_DATA_MOST_FIELDS];
     int class_count;
-    const char *folder; /* lives as long as `own`; NULL: none */
-    double sample_ns;   /* about what filling takes: where it runs follows, no value does */
+    const char *const *class_names; /* class_count of them; lives as long as `own`; NULL: none */
+    const char *folder;             /* likewise */
+    double sample_ns; /* about what filling takes: where it runs follows, no value does */
 };
 
 /* A new one, ok and empty; the static set of hki_data_set_is_static without host memory. */

@@ -39,4 +39,9 @@ void hki_module_fail(hk_module *self, hk_code code, const char *format, ...) HK_
 /* "encoder.0", with ".name" unless it is NULL; a root's own is "". */
 void hki_module_path(const hk_module *self, const char *name, char *text, size_t bytes);
 
+/* Borrowed; NULL where the tree has no array of that path. */
+hk_array *hki_module_find(hk_module *root, const char *path);
+/* The tree has none yet, but a module that the path may lead to, and its first call is to come. */
+bool hki_module_awaits(hk_module *root, const char *path);
+
 #endif

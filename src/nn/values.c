@@ -235,6 +235,32 @@ static hk_module *holder(hk_module *self, const char *path, const char **name)
     return self && path[0] && strlen(path) < HKI_MODULE_NAME_BYTES ? self : NULL;
 }
 
+hk_array *hki_module_find(hk_module *root, const char *path)
+{
+    const char *name = NULL;
+    const hk_module *self = holder(root, path, &name);
+    const hki_module_value *value = self ? find(self, name) : NULL;
+    return value ? value->array : NULL;
+}
+
+static bool has_claimed(const hk_module *self)
+{
+    for (int i = 0; i < self->value_count; i++)
+        if (self->values[i].is_claimed)
+            return true;
+    for (int i = 0; i < self->child_count; i++)
+        if (has_claimed(self->children[i]))
+            return true;
+    return false;
+}
+
+bool hki_module_awaits(hk_module *root, const char *path)
+{
+    const char *name = NULL;
+    const hk_module *self = holder(root, path, &name);
+    return self && !find(self, name) && root->shape.ndim < 0 && !has_claimed(root);
+}
+
 const hk_status *(hk_module_set)(hk_module *root, const char *path, hk_array *x)
 {
     const char *name = NULL;
