@@ -4,7 +4,10 @@ import os as _os
 
 from . import _core
 
-__all__ = ["DataSet", "Loader", "fashion_mnist", "idx"]
+__all__ = [
+    "Crop", "DataSet", "Flip", "Jitter", "Loader", "Normalize", "Resize", "arrays", "cifar", "csv", "fashion_mnist", "idx", "images",
+    "load_csv",
+]
 
 
 class DataSet:
@@ -22,6 +25,13 @@ class DataSet:
         fields = ", ".join(f"{dtype}{shape}" for shape, dtype in self.fields)
         return f"DataSet({self._size} samples of {fields})"
 
+    def transform(self, *transforms):
+        """The same samples, whose images (field 0) go through these as they are loaded: Resize, Crop, Flip, Normalize, Jitter.
+
+        What is drawn follows from the loader's seed, the epoch and the sample alone.
+        """
+        return DataSet(_core._data_set_transform(self._set, list(transforms)))
+
 
 def idx(folder, part="train", *, classes=10, byte_limit=0):
     """One part, 'train' or 'test', of a data set of labelled images: idx files with the names of MNIST, plain or .gz."""
@@ -36,19 +46,80 @@ def fashion_mnist(part="train", folder=None):
     return idx(folder, part)
 
 
+def arrays(*fields):
+    """Field f of sample i is fields[f][i]: Arrays or what has a buffer, such as NumPy's. Values are copied."""
+    return DataSet(_core._data_set_arrays([_core._convert(x, None, None) for x in fields]))
+
+
+def load_csv(path, *, delimiter=",", header=False, byte_limit=0):
+    """The numbers of a text file: an Array, float64 (rows, columns). Fields without text are NaN."""
+    return _core._csv_load(path, delimiter, header, byte_limit)
+
+
+def csv(path, targets=1, *, delimiter=",", header=False, byte_limit=0):
+    """Of a text file of numbers: the first columns, and the last `targets` of them, float32. targets="class": one class, int64 ()."""
+    count = -1 if targets == "class" else targets
+    return DataSet(_core._data_set_csv(path, count, delimiter, header, byte_limit))
+
+
+def cifar(paths, classes=10):
+    """The binary version of CIFAR-10, or with classes=100 of CIFAR-100, of these files."""
+    paths = [paths] if isinstance(paths, (str, _os.PathLike)) else paths
+    return DataSet(_core._data_set_cifar(tuple(_os.fspath(path) for path in paths), classes))
+
+
+def images(folder, *, channels=3, size=None):
+    """A folder in which each class has a folder of PNG and JPEG files. size: (height, width) or a number, to which they are resized."""
+    height, width = (size, size) if isinstance(size, int) else size or (0, 0)
+    return DataSet(_core._data_set_images(folder, channels, height, width))
+
+
+# ---- transforms of images, for DataSet.transform ------------------------------------------------------------------
+
+
+def _transform(kind, height=0, width=0, padding=0, probability=0.0, mean=(), std=(), jitter=(0.0, 0.0, 0.0)):
+    return kind, height, width, padding, probability, tuple(mean), tuple(std), *jitter
+
+
+def Resize(height, width=None):
+    """To height x width, bilinear."""
+    return _transform(0, height, height if width is None else width)
+
+
+def Crop(height, width=None, padding=0):
+    """height x width at a random place, of the image with zeros on each side."""
+    return _transform(1, height, height if width is None else width, padding)
+
+
+def Flip(probability=0.5):
+    """Left to right."""
+    return _transform(2, probability=probability)
+
+
+def Normalize(mean, std):
+    """(x - mean) / std, of each channel."""
+    mean, std = ((value,) if isinstance(value, (int, float)) else value for value in (mean, std))
+    return _transform(3, mean=mean, std=std)
+
+
+def Jitter(brightness=0.0, contrast=0.0, saturation=0.0):
+    """Brightness, contrast and saturation, each by a factor in [1 - value, 1 + value)."""
+    return _transform(4, jitter=(brightness, contrast, saturation))
+
+
 class Loader:
     """Gives the batches of one epoch after another: each ``for`` over it is one epoch.
 
     A batch is a tuple of the fields, such as (images, labels), on the default device. With devices a field is a list, with the slice of
     each device. Images are float32 (rows, channels, height, width) with values 0 to 1, labels int64 (rows,).
 
-    batch: samples, on all devices together. shuffle: a new order each epoch, which seed decides. drop_last: leaves out a last batch
+    set: a DataSet, or arrays, one for each field. batch: samples, on all devices together. shuffle: a new order each epoch, which seed decides. drop_last: leaves out a last batch
     that is not a full one. shares: how much each device gets in proportion. ahead: batches prepared ahead, 0: two, -1: none.
     progress: shows a bar, where tqdm is installed.
     """
 
     def __init__(self, set, batch, *, shuffle=False, seed=0, devices=None, drop_last=False, shares=None, ahead=0, progress=False):
-        self.set = set
+        self.set = set = set if isinstance(set, DataSet) else arrays(*(set if isinstance(set, (list, tuple)) else [set]))
         self.batch = batch
         self.devices = devices
         self.progress = progress

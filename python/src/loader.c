@@ -13,12 +13,19 @@ static PyMethodDef set_methods[] = {
 PY_COUNTED(set, hk_data_set, "hocket._core.DataSet", "Samples in host memory.", set_methods,
            hk_data_set_release)
 
-/* Takes the set; raises what it failed by. */
-static PyObject *set_or_raise(hk_data_set *made)
+PyObject *py_data_set_wrap(hk_data_set *made)
 {
     if (py_check(hk_data_set_status(made)))
         return set_of(made);
     hk_data_set_release(made);
+    return NULL;
+}
+
+hk_data_set *py_data_set_get(PyObject *object)
+{
+    if (Py_TYPE(object) == set_type)
+        return set_handle(object);
+    PyErr_Format(PyExc_TypeError, "%R is no data set", object);
     return NULL;
 }
 
@@ -37,7 +44,7 @@ static PyObject *open_set(PyObject *self, PyObject *arguments)
         at, folder, is_test ? HK_DATA_TEST : HK_DATA_TRAIN,
         &(hk_data_set_options){.class_count = class_count, .byte_limit = byte_limit});
     py_gil_take();
-    return set_or_raise(made);
+    return py_data_set_wrap(made);
 }
 
 static PyObject *field_facts(const hk_data_set *of, int field)

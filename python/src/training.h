@@ -58,12 +58,18 @@ int py_devices_from(PyObject *sequence, hk_device *devices, int capacity);
 
 enum { PY_MAX_DEVICES = 256 };
 
+/* Takes the set; raises what it failed by. */
+PyObject *py_data_set_wrap(hk_data_set *made);
+/* Borrowed; NULL and raises. */
+hk_data_set *py_data_set_get(PyObject *object);
+
 /* Parts of the module, each in the file of that name. */
 bool py_autograd_init(PyObject *module);
 bool py_random_init(PyObject *module);
 bool py_layers_init(PyObject *module);
 bool py_optimizer_init(PyObject *module);
 bool py_loader_init(PyObject *module);
+bool py_sets_init(PyObject *module);
 bool py_capture_init(PyObject *module);
 bool py_files_init(PyObject *module);
 bool py_runs_init(PyObject *module);

@@ -106,6 +106,82 @@ def test_a_bar_where_there_is_one(set_, monkeypatch):
     assert len(list(data.Loader(set_, 4, progress=True))) == 3
 
 
+# ---- other sources -----------------------------------------------------------------------------------------------
+
+
+def test_arrays_are_fields():
+    x, y, z = np.arange(12, dtype="float32").reshape(6, 2), np.arange(6), hk.asarray(np.arange(6) > 2)
+    set_ = data.arrays(x, y, z)
+    assert len(set_) == 6 and [str(dtype) for _, dtype in set_.fields] == ["float32", "int64", "bool"]
+    batches = list(data.Loader(set_, 4))
+    assert [b.tolist() for b in batches[1]] == [x[4:].tolist(), [4, 5], [True, True]]
+    loader = data.Loader((x, y), 3, shuffle=True, seed=1)
+    seen = {label: row for rows, labels in loader for row, label in zip(rows.tolist(), labels.tolist())}
+    assert seen == {i: x[i].tolist() for i in range(6)}
+    (only,) = next(iter(data.Loader(x, 6)))
+    assert only.tolist() == x.tolist()
+    with pytest.raises(ValueError):
+        data.arrays(x, y[:4])
+    hk._core._failures_clear()
+
+
+def test_tables(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a;b;kind\n1;2;0\n3;;1\n5;6;2\n")
+    x = data.load_csv(path, delimiter=";", header=True)
+    assert x.dtype == hk.float64 and x.shape == (3, 3) and x[2].tolist() == [5, 6, 2]
+    rows, target = next(iter(data.Loader(data.csv(path, delimiter=";", header=True), 3)))
+    assert rows.shape == (3, 2) and target.tolist() == [[0], [1], [2]]
+    _, target = next(iter(data.Loader(data.csv(path, "class", delimiter=";", header=True), 3)))
+    assert target.tolist() == [0, 1, 2] and target.dtype == hk.int64
+    with pytest.raises(ValueError, match="line 1"):
+        data.load_csv(path)
+    with pytest.raises(ValueError, match="no single character"):
+        data.load_csv(path, delimiter="ab")
+    hk._core._failures_clear()
+
+
+def test_cifar(tmp_path):
+    record = bytes([3]) + bytes(range(256)) * 12
+    (tmp_path / "a.bin").write_bytes(record * 2)
+    set_ = data.cifar(tmp_path / "a.bin")
+    images, labels = next(iter(data.Loader(set_, 2)))
+    assert images.shape == (2, 3, 32, 32) and labels.tolist() == [3, 3]
+    assert len(data.cifar([tmp_path / "a.bin"] * 3)) == 6
+
+
+def test_transforms_follow_from_the_seed(set_):
+    changed = set_.transform(data.Resize(8), data.Crop(6, padding=1), data.Flip(), data.Normalize(.5, .25), data.Jitter(.1))
+    assert changed.fields[0][0] == (1, 6, 6) and changed.class_count == 4
+    first = [x.tolist() for x, _ in data.Loader(changed, 4, seed=3)]
+    assert first == [x.tolist() for x, _ in data.Loader(changed, 4, seed=3)] != [x.tolist() for x, _ in data.Loader(changed, 4, seed=4)]
+    with pytest.raises(ValueError):
+        set_.transform(data.Normalize(0, 0))
+    hk._core._failures_clear()
+
+
+def test_folders_of_images(tmp_path):
+    import zlib
+
+    def chunk(name, body):
+        return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+
+    for i, kind in enumerate(("cat", "dog")):
+        (tmp_path / kind).mkdir()
+        rows = (b"\0" + bytes([100 * i, 0, 255]) * 4) * 2
+        (tmp_path / kind / "0.png").write_bytes(
+            b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 4, 2, 8, 2, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(rows))
+            + chunk(b"IEND", b""))
+    try:
+        set_ = data.images(tmp_path)
+    except NotImplementedError as error:
+        pytest.skip(str(error))
+    images, labels = next(iter(data.Loader(set_, 2)))
+    assert images.shape == (2, 3, 2, 4) and labels.tolist() == [0, 1]
+    np.testing.assert_allclose(np.array(images.tolist())[1, :, 1, 3], [100 / 255, 0, 1], rtol=1e-6)
+    assert data.images(tmp_path, channels=1, size=5).fields[0][0] == (1, 5, 5)
+
+
 def test_refusals(set_, folder, tmp_path):
     with pytest.raises(FileNotFoundError) as caught:
         data.idx(tmp_path)
