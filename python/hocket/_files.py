@@ -1,8 +1,10 @@
 """Files of named arrays."""
 
+import json as _json
+
 from . import _core
 
-__all__ = ["save", "load", "Loaded"]
+__all__ = ["save", "load", "Loaded", "save_checkpoint", "load_checkpoint"]
 
 
 class Loaded(dict):
@@ -31,3 +33,46 @@ def load(path, *, device=None, copy=False):
     loaded = Loaded(arrays)
     loaded.metadata = metadata
     return loaded
+
+
+# ---- checkpoints ----------------------------------------------------------------------------------------------------
+
+
+def save_checkpoint(path, **parts):
+    """Saves a training as one file, .safetensors, from which load_checkpoint goes on.
+
+    parts: by names of one's own, modules, optimisers and loaders (what has state() and load()), Arrays, and values for JSON, such as
+    the number of steps. The random stream of the calling thread is saved too. An optimiser's learning rate is, its other options are not.
+    """
+    arrays, texts = {}, {"hocket.stream": _json.dumps(_core._stream_state(None))}
+    for name, part in parts.items():
+        if isinstance(part, _core.Array):
+            arrays[f"{name}."] = part
+            continue
+        state = part.state() if hasattr(part, "state") else part
+        if isinstance(state, dict) and hasattr(part, "state"):
+            arrays |= {f"{name}.{key}": x for key, x in state.items() if isinstance(x, _core.Array)}
+            state = {key: x for key, x in state.items() if not isinstance(x, _core.Array)}
+        texts[name] = _json.dumps(state)
+    save(path, arrays, metadata=texts)
+
+
+def _part(arrays, name):
+    return {key[len(name) + 1:]: x for key, x in arrays.items() if key.startswith(name + ".")}
+
+
+def load_checkpoint(path, **parts):
+    """What save_checkpoint saved: loads those of the given parts that have load(), and the random stream; gives the others as a dict.
+
+    Loaders go on from where they were: ``for batch in loader.rest()``.
+    """
+    arrays = load(path)
+    texts = {key: _json.loads(text) for key, text in arrays.metadata.items()}
+    missing = parts.keys() - texts.keys()
+    if "hocket.stream" not in texts or missing:
+        raise KeyError(f"{path} is no checkpoint" if "hocket.stream" not in texts else f"{path} has no part called {', '.join(missing)}")
+    _core._stream_set(None, *texts.pop("hocket.stream"))
+    for name, part in parts.items():
+        part.load(_part(arrays, name) | texts.pop(name))
+    rest = {name: value for name, value in texts.items() if not _part(arrays, name)}
+    return rest | {key[:-1]: x for key, x in arrays.items() if key.endswith(".")}

@@ -123,12 +123,15 @@ _noted = []
 class _Stateful(Optimizer):
     def __init__(self, params, lr, batch=1, weight_decay=0.0, momentum=0.0, beta1=0.0, beta2=0.0, rho=0.0, epsilon=0.0,
                  nesterov=False):
-        self._optimizer = None
+        self._optimizer = self._loaded = None
         self._options = (batch, weight_decay, momentum, beta1, beta2, rho, epsilon, nesterov)
         super().__init__(params, lr)
 
     def _create(self):
         self._optimizer = _core._optimizer(self._method, self._params, self._lr, *self._options)
+        if self._loaded is not None:
+            arrays, self._loaded = self._loaded, None
+            self.load(arrays)
 
     @Optimizer.lr.setter
     def lr(self, value):
@@ -148,7 +151,10 @@ class _Stateful(Optimizer):
         return self._optimizer.arrays()
 
     def load(self, arrays):
-        super().load(arrays)
+        if self._optimizer is None and not self._source.parameters():
+            self._loaded = dict(arrays)  # for when the parameters are made
+        else:
+            super().load(arrays)
         for name, array in arrays.items():
             if name.startswith("coefficients."):
                 self.lr = float(array.tolist()[0])

@@ -78,3 +78,51 @@ def test_refusals(tmp_path):
         hk.save(tmp_path / "a.npy", bad)
     assert not (tmp_path / "a.npy").exists()
     hk._core._failures_clear()
+
+
+# ---- checkpoints -----------------------------------------------------------------------------------------------------
+
+
+def test_a_checkpoint_goes_on_bit_for_bit(tmp_path):
+    from hocket import data, nn, optim
+    source = np.random.default_rng(1)
+    rows, labels = source.normal(size=(40, 6)).astype("float32"), source.integers(0, 3, 40)
+    path = tmp_path / "run.safetensors"
+
+    def parts():
+        net = nn.Sequential(nn.Linear(8), nn.BatchNorm(), nn.Dropout(.3), nn.Linear(3))
+        return net, optim.Adam(net, lr=.05), data.Loader((rows, labels), 4, shuffle=True, seed=2)
+
+    def train(net, opt, batches):
+        losses = []
+        for x, y in batches:
+            with hk.record():
+                loss = nn.functional.cross_entropy(net(x), y, reduction="mean")
+            loss.backward()
+            opt.step()
+            losses.append(float(loss))
+            yield losses
+
+    hk.seed(3)
+    net, opt, loader = parts()
+    training = train(net, opt, loader)
+    for _ in range(4):
+        next(training)
+    opt.lr = .02
+    hk.save_checkpoint(path, net=net, opt=opt, loader=loader, step=4, mean=hk.ones((2,)), history={"losses": [1, 2]})
+    wanted = [*training][-1][4:]
+
+    hk.seed(9)
+    net, opt, loader = parts()
+    rest = hk.load_checkpoint(path, net=net, opt=opt, loader=loader)
+    assert rest.pop("mean").tolist() == [1, 1] and rest == {"step": 4, "history": {"losses": [1, 2]}} and opt.lr == .02
+    assert [*train(net, opt, loader.rest())][-1] == wanted and len(wanted) == 6
+
+
+def test_what_is_no_checkpoint(tmp_path):
+    hk.save(tmp_path / "a.safetensors", {"x": hk.ones((1,))})
+    with pytest.raises(KeyError, match="is no checkpoint"):
+        hk.load_checkpoint(tmp_path / "a.safetensors")
+    hk.save_checkpoint(tmp_path / "a.safetensors", step=1)
+    with pytest.raises(KeyError, match="no part called net"):
+        hk.load_checkpoint(tmp_path / "a.safetensors", net=hk.nn.Linear(1))
