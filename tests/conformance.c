@@ -84,6 +84,20 @@ static int64_t dims_size(const hk_dims *shape)
     return size;
 }
 
+/* Symmetric, and so large on the diagonal that all eigenvalues are positive. */
+static void make_definite(double *values, const hk_dims *shape, hk_dtype dtype)
+{
+    const int64_t n = shape->dims[shape->ndim - 1], size = dims_size(shape);
+    for (int64_t at = 0; at < size; at++) {
+        const int64_t row = at % (n * n) / n, column = at % n,
+                      mirrored = at + (column - row) * (n - 1);
+        if (row > column)
+            values[at] = values[mirrored];
+        else if (row == column)
+            values[at] = rounded(values[at] + (double)n, dtype);
+    }
+}
+
 static void case_values(test_case *self)
 {
     const hki_sample *sample = self->sample;
@@ -108,6 +122,8 @@ static void case_values(test_case *self)
                                         : symmetric ? 1
                                                     : sample->high,
                                         !own->set, (uint64_t)i + 1);
+        if (i == 0 && sample->definite)
+            make_definite(self->values[i], &sample->inputs[i], self->dtypes[i]);
     }
 }
 
@@ -218,16 +234,24 @@ static bool same_bytes(hk_array *a, hk_array *b)
     return same;
 }
 
-/* Returns output 0. */
-static hk_array *test_call(test_case *self, hk_device device)
+static void call_all(test_case *self, hk_device device, hk_array **outputs)
 {
-    hk_array *second = NULL;
-    hk_array *output = hki_op_call(self->op, self->inputs, self->input_count, self->sample->options,
-                                   device, self->output_count > 1 ? &second : NULL);
-    compare(self, 0, output, "the result");
-    if (second && dims_size(&self->call.out_shape[1]) > 0 && self->expected[1][0] != NOT_WRITTEN)
-        compare(self, 1, second, "the second result");
-    return output;
+    hki_op_call_all(self->op, self->inputs, self->input_count, self->sample->options, device,
+                    outputs, self->output_count);
+}
+
+/* Outputs that are not public may be without a reference. */
+static void test_call(test_case *self, hk_device device, hk_array **outputs)
+{
+    char what[32];
+    call_all(self, device, outputs);
+    for (int i = 0; i < self->output_count; i++) {
+        snprintf(what, sizeof what, "result %d", i);
+        if (i < hki_op_output_count(self->op) ||
+            (outputs[i] && dims_size(&self->call.out_shape[i]) > 0 &&
+             self->expected[i][0] != NOT_WRITTEN))
+            compare(self, i, outputs[i], what);
+    }
 }
 
 /* output: the same call's result. */
@@ -288,24 +312,32 @@ static double weighted(const double *values, const double *weights, int64_t size
     return sum;
 }
 
-/* The slope of sum(weights * result) along one value, from the reference; NaN at a kink. */
-static double slope(test_case *self, double *value, const double *weights, double *const *outputs)
+/* What gradients are asked of: the sum of weights * result over some of the results. */
+typedef struct objective {
+    unsigned results;                 /* bit i: result i is one of them */
+    double *weights[HKI_MAX_OUTPUTS]; /* NULL: it has none */
+    double *outputs[HKI_MAX_OUTPUTS]; /* for the reference */
+} objective;
+
+/* The slope of the objective along one value, from the reference; NaN at a kink. */
+static double slope(test_case *self, double *value, const objective *of)
 {
     const double step = 1e-5, saved = *value;
-    int64_t size = dims_size(&self->call.out_shape[0]);
-    double at[3];
+    double at[3] = {0};
     for (int i = 0; i < 3; i++) {
         *value = saved + (i - 1) * step;
-        case_reference(self, outputs);
-        at[i] = weighted(outputs[0], weights, size);
+        case_reference(self, of->outputs);
+        for (int j = 0; j < self->output_count; j++)
+            if (of->results >> j & 1)
+                at[i] +=
+                    weighted(of->outputs[j], of->weights[j], dims_size(&self->call.out_shape[j]));
     }
     *value = saved;
     double before = (at[1] - at[0]) / step, after = (at[2] - at[1]) / step;
     return fabs(after - before) > 1e-2 * fmax(1, fabs(after)) ? NAN : (before + after) / 2;
 }
 
-static void compare_gradient(test_case *self, int index, hk_array *gradient, const double *weights,
-                             double *const *outputs)
+static void compare_gradient(test_case *self, int index, hk_array *gradient, const objective *of)
 {
     double *values = read_array(gradient, "a gradient");
     if (!values)
@@ -317,7 +349,7 @@ static void compare_gradient(test_case *self, int index, hk_array *gradient, con
     expect(hk_size(gradient) == size, "gradient %d has %lld elements", index,
            (long long)hk_size(gradient));
     for (int64_t i = 0; i < size && wrong < 0; i += stride) {
-        expected = slope(self, &self->values[index][i], weights, outputs);
+        expected = slope(self, &self->values[index][i], of);
         if (!isnan(expected) && !is_close(values[i], expected, tolerance))
             wrong = i;
     }
@@ -332,38 +364,85 @@ static bool wants_gradient(const test_case *self, int index)
            (self->dtypes[index] == HK_F64 || self->dtypes[index] == HK_F32);
 }
 
-static void test_gradient(test_case *self, hk_device device)
+static bool has_gradient(const test_case *self, int output)
 {
-    hk_dtype dtype = self->call.out_dtype[0];
-    bool wanted = false;
-    for (int i = 0; i < self->input_count; i++)
-        wanted |= wants_gradient(self, i);
-    if (!hki_op_has_gradient(self->op) || !wanted || (dtype != HK_F64 && dtype != HK_F32))
-        return;
-    int64_t size = dims_size(&self->call.out_shape[0]);
-    double *weights = random_values(size, dtype, -1, 1, false, 99);
-    double *outputs[HKI_MAX_OUTPUTS] = {NULL};
+    const hk_dtype dtype = self->call.out_dtype[output];
+    return output < hki_op_output_count(self->op) && (dtype == HK_F64 || dtype == HK_F32);
+}
+
+static void objective_init(test_case *self, objective *of)
+{
+    *of = (objective){0};
+    for (int i = 0; i < self->output_count; i++) {
+        int64_t size = dims_size(&self->call.out_shape[i]);
+        of->outputs[i] = allocate((size_t)size * sizeof(double));
+        if (has_gradient(self, i))
+            of->weights[i] =
+                random_values(size, self->call.out_dtype[i], -1, 1, false, 99 + (uint64_t)i);
+    }
+}
+
+static void objective_deinit(test_case *self, objective *of)
+{
+    for (int i = 0; i < self->output_count; i++) {
+        free(of->outputs[i]);
+        free(of->weights[i]);
+    }
+}
+
+/* The weights of result i. */
+static hk_array *weights_of(test_case *self, const objective *of, int i, hk_device device)
+{
+    return make_array(of->weights[i], self->call.out_shape[i], self->call.out_dtype[i], device,
+                      false);
+}
+
+/* Issues the backward pass of the objective. */
+static const hk_status *differentiate(test_case *self, const objective *of, hk_device device)
+{
+    hk_array *outputs[HKI_MAX_OUTPUTS], *terms[HKI_MAX_OUTPUTS];
+    int count = 0;
+    HK_RECORD;
+    call_all(self, device, outputs);
+    if (of->results == 1)
+        return hk_backward_from(outputs[0], weights_of(self, of, 0, device));
     for (int i = 0; i < self->output_count; i++)
-        outputs[i] = allocate((size_t)dims_size(&self->call.out_shape[i]) * sizeof(double));
+        if (of->results >> i & 1)
+            terms[count++] = hk_multiply(outputs[i], weights_of(self, of, i, device));
+    return hk_backward_all(terms, count);
+}
+
+static void test_gradient_of(test_case *self, const objective *of, hk_device device)
+{
     case_arrays(self, device);
     for (int i = 0; i < self->input_count; i++) {
         if (wants_gradient(self, i))
             hk_attach_grad(self->inputs[i], HK_GRAD_WRITE);
     }
-    hk_record_begin();
-    hk_array *output =
-        hki_op_call(self->op, self->inputs, self->input_count, self->sample->options, device, NULL);
-    hk_record_end();
-    hk_array *dy = make_array(weights, self->call.out_shape[0], dtype, device, false);
-    const hk_status *status = hk_backward_from(output, dy);
+    const hk_status *status = differentiate(self, of, device);
     expect(hk_ok(status), "backward: %s", hk_status_message(status));
     for (int i = 0; hk_ok(status) && i < self->input_count; i++) {
         if (wants_gradient(self, i))
-            compare_gradient(self, i, hk_grad(self->inputs[i]), weights, outputs);
+            compare_gradient(self, i, hk_grad(self->inputs[i]), of);
     }
+}
+
+/* Of every set of results that have gradients. */
+static void test_gradient(test_case *self, hk_device device)
+{
+    unsigned results = 0;
+    bool wanted = false;
+    objective of;
+    for (int i = 0; i < self->input_count; i++)
+        wanted |= wants_gradient(self, i);
     for (int i = 0; i < self->output_count; i++)
-        free(outputs[i]);
-    free(weights);
+        results |= has_gradient(self, i) ? 1u << i : 0;
+    if (!hki_op_has_gradient(self->op) || !wanted || !results)
+        return;
+    objective_init(self, &of);
+    for (of.results = results; of.results; of.results = (of.results - 1) & results)
+        test_gradient_of(self, &of, device);
+    objective_deinit(self, &of);
 }
 
 /* ---- all of them ------------------------------------------------------------------------------------------- */
@@ -413,13 +492,13 @@ static void test_sample(const hk_op *op, const hki_sample *sample, hk_dtype dtyp
                       .input_count = hki_op_input_count(op, NULL),
                       .output_count = op->output_count > 1 ? op->output_count : 1};
     /* Of each kind of kernels, the result of the first device that runs them: the others' have the same bytes. */
-    hk_array *firsts[HKI_DEVICE_KIND_COUNT] = {NULL};
+    hk_array *firsts[HKI_DEVICE_KIND_COUNT][HKI_MAX_OUTPUTS] = {{NULL}};
     bool has_expected = false;
     case_values(&self);
     for (int i = 0; i < hk_device_count(); i++) {
         HK_SCOPE;
         hk_device device = hk_device_at(i);
-        hk_array **first = &firsts[device.handle->class->kernels];
+        hk_array **first = firsts[device.handle->class->kernels], *outputs[HKI_MAX_OUTPUTS];
         snprintf(test.where, sizeof test.where, "%s, sample %d, %s, %s", op->name,
                  (int)(sample - op->samples), hk_dtype_name(dtype), hk_device_name(device));
         if (test.verbose)
@@ -439,20 +518,22 @@ static void test_sample(const hk_op *op, const hki_sample *sample, hk_dtype dtyp
             case_expect(&self);
             has_expected = true;
         }
-        hk_array *output = hk_array_retain(test_call(&self, device));
-        if (!*first)
-            *first = hk_array_retain(hk_copy(output)); /* a view follows its input */
-        expect(same_bytes(*first, output), "the result has other bytes than on %s",
-               hk_device_name(hk_array_device(*first)));
+        test_call(&self, device, outputs);
+        for (int j = 0; j < hki_op_output_count(op); j++) {
+            if (!first[j])
+                first[j] = hk_array_retain(hk_copy(outputs[j])); /* a view follows its input */
+            expect(same_bytes(first[j], outputs[j]), "result %d has other bytes than on %s", j,
+                   hk_device_name(hk_array_device(first[j])));
+        }
         if (!op->any_device) {
-            test_into(&self, output, device);
+            test_into(&self, outputs[0], device);
             test_overlap(&self, device);
             test_gradient(&self, device);
         }
-        hk_array_release(output);
     }
     for (int kind = 0; kind < HKI_DEVICE_KIND_COUNT; kind++)
-        hk_array_release(firsts[kind]);
+        for (int j = 0; j < HKI_MAX_OUTPUTS; j++)
+            hk_array_release(firsts[kind][j]);
     case_free(&self);
 }
 

@@ -110,6 +110,11 @@ static bool takes_device(const hk_op *op)
     return op->any_device || hki_op_input_count(op, NULL) == 0;
 }
 
+static bool has_outputs(const hk_op *op)
+{
+    return hki_op_output_count(op) > 1;
+}
+
 /* "options" or "arguments": what the struct of its params is called. */
 static const char *struct_kind(const hk_op *op)
 {
@@ -138,6 +143,10 @@ static void check_table(void)
             continue;
         check(op, hki_op_input_count(op, NULL) <= HKI_MAX_INPUTS, "too many inputs");
         check(op, op->output_count <= HKI_MAX_OUTPUTS, "too many outputs");
+        check(op, !op->outputs || (has_outputs(op) && hki_op_output_count(op) <= op->output_count),
+              "outputs names one, or more than output_count");
+        check(op, !op->outputs || !(op->elementwise || op->variadic),
+              "several outputs of an operator that is written into, or takes any number of inputs");
         check(op, op->kernel[HKI_CPU] || op->compose || op->variadic, "no kernel for cpu");
         check(op, op->split != HKI_SPLIT_PLAN || op->plan, "HKI_SPLIT_PLAN without a plan");
         check(op, hki_op_has_gradient(op) || op->no_grad_why, "neither grad nor no_grad_why");
@@ -207,6 +216,11 @@ static void add_parameters(text *out, const hk_op *op, int form, bool typed, int
         LIST(types[param->type].argument, param->name);
     if (takes_device(op) && !(form & INTO))
         LIST("hk_device ", "device");
+    for (int i = 0; has_outputs(op) && i < hki_op_output_count(op); i++) {
+        char name[64];
+        hki_op_output_name(op, i, name, sizeof name);
+        LIST("hk_array **", name);
+    }
 #undef LIST
     if (used >= sizeof list)
         die("a list of parameters is too long");
@@ -230,10 +244,17 @@ static void add_parameters(text *out, const hk_op *op, int form, bool typed, int
     }
 }
 
+/* What a form of its function gives back. */
+static const char *result_type(const hk_op *op, int form)
+{
+    return form & INTO || has_outputs(op) ? "void" : "hk_array *";
+}
+
 static void add_declaration(text *out, const hk_op *op, int form)
 {
+    const char *type = result_type(op, form);
     char start[128];
-    snprintf(start, sizeof start, "HK_API %shk_%s%s%s(", form & INTO ? "void " : "hk_array *",
+    snprintf(start, sizeof start, "HK_API %s%shk_%s%s%s(", type, strchr(type, '*') ? "" : " ",
              op->name, form & INTO ? "_into" : "", form & AT ? "_at" : "");
     add(out, "%s", start);
     add_parameters(out, op, form, true, (int)strlen(start));
@@ -263,6 +284,8 @@ static void add_comment(text *out, const hk_op *op)
         if (hki_op_input_name(op, i, name, sizeof name))
             LINE(" %s may be NULL.", name);
     }
+    if (has_outputs(op))
+        LINE(" Results: %s.", op->outputs);
     if (op->host_only)
         LINE(" Not on GPUs yet.");
     if (!hki_op_has_gradient(op) && !op->internal && hki_op_input_count(op, NULL) > 0 &&
@@ -288,7 +311,10 @@ static text make_header(void)
         "by NumPy's rules where two of them meet element by element, and\n * their dtypes are "
         "promoted: see "
         "hk_dtype. Integers wrap around. Options may be NULL for the defaults. The structs\n"
-        " * hk_<operator>_arguments are for hk_call alone. */\n"
+        " * hk_<operator>_arguments are for hk_call alone. Of several results each is put where "
+        "its pointer says; the\n"
+        " * pointer may be NULL for one that is not wanted. A call that cannot be done fails all "
+        "of them. */\n"
         "/* clang-format off */\n"
         "#ifndef HOCKET_OPS_H\n#define HOCKET_OPS_H\n\n#include <hocket/array.h>\n\n"
         "HK_BEGIN_DECLS\n");
@@ -329,6 +355,21 @@ static void add_asserts(text *out, const hk_op *op)
     add(out, ",\n               \"%s\");\n", type);
 }
 
+static void add_outputs_body(text *out, const hk_op *op, const char *inputs, const char *number,
+                             const char *options)
+{
+    const int count = hki_op_output_count(op);
+    add(out, "    hk_array *outputs[%d];\n", count);
+    add(out, "    hki_op_call_all(&hki_op_%s, %s, %s, %s,\n                    %s, outputs, %d);\n",
+        op->name, inputs, number, options, takes_device(op) ? "device" : "(hk_device){NULL}",
+        count);
+    for (int i = 0; i < count; i++) {
+        char name[64];
+        hki_op_output_name(op, i, name, sizeof name);
+        add(out, "    hki_op_give(outputs[%d], %s);\n", i, name);
+    }
+}
+
 static void add_body(text *out, const hk_op *op, int form)
 {
     int count = hki_op_input_count(op, NULL);
@@ -361,6 +402,8 @@ static void add_body(text *out, const hk_op *op, int form)
     if (form & INTO)
         add(out, "    hki_op_call_into(&hki_op_%s, %s, %s, %s, out);\n", op->name, inputs, number,
             options);
+    else if (has_outputs(op))
+        add_outputs_body(out, op, inputs, number, options);
     else
         add(out,
             "    return hki_op_call(&hki_op_%s, %s, %s, %s,\n                       %s, NULL);\n",
@@ -370,16 +413,16 @@ static void add_body(text *out, const hk_op *op, int form)
 
 static void add_definition(text *out, const hk_op *op, int form)
 {
-    const char *into = form & INTO ? "_into" : "";
+    const char *into = form & INTO ? "_into" : "", *type = result_type(op, form);
     char start[128];
-    snprintf(start, sizeof start, "%s(hk_%s%s)(", form & INTO ? "void " : "hk_array *", op->name,
+    snprintf(start, sizeof start, "%s%s(hk_%s%s)(", type, strchr(type, '*') ? "" : " ", op->name,
              into);
     add(out, "\n%s", start);
     add_parameters(out, op, form, true, (int)strlen(start));
     add(out, ")\n");
     add_body(out, op, form);
-    snprintf(start, sizeof start, "HKI_AT%shk_%s%s, (", form & INTO ? "_VOID(" : "(hk_array *, ",
-             op->name, into);
+    snprintf(start, sizeof start, "HKI_AT%shk_%s%s, (",
+             strchr(type, '*') ? "(hk_array *, " : "_VOID(", op->name, into);
     add(out, "%s", start);
     add_parameters(out, op, form | AT, true, (int)strlen(start));
     snprintf(start, sizeof start, "       (");
@@ -447,7 +490,12 @@ static void add_section(text *out, const hk_op *op)
     for (const hki_param *param = op->params; has_arguments(op) && param->name; param++)
         add(out, "%s%s", separator, param->name), separator = ", ";
     if (takes_device(op))
-        add(out, "%sdevice", separator);
+        add(out, "%sdevice", separator), separator = ", ";
+    for (int i = 0; has_outputs(op) && i < hki_op_output_count(op); i++) {
+        char name[64];
+        hki_op_output_name(op, i, name, sizeof name);
+        add(out, "%s&%s", separator, name);
+    }
     add(out, ")`\n\n");
     if (op->formula && *op->formula)
         add(out, "    %s\n\n", op->formula);
@@ -472,6 +520,8 @@ static void add_section(text *out, const hk_op *op)
         add_dtypes(out, op->dtypes);
         add(out, "\n");
     }
+    if (has_outputs(op))
+        add(out, "- results: %s\n", op->outputs);
     if (op->host_only)
         add(out, "- devices: no GPUs yet\n");
     if (hki_op_has_gradient(op))

@@ -128,6 +128,29 @@ static list c_arguments(const hk_op *op, int form, number_form number, bool by_s
     return all;
 }
 
+/* The struct of what an operator of several results gives, for structured bindings. */
+static void add_cxx_results(text *out, const hk_op *op)
+{
+    add(out, "struct %s_results {\n    array %s;\n};\n", op->name, op->outputs);
+}
+
+/* The call of a C function that has several results, whose arguments before these are given. */
+static void add_cxx_results_call(text *out, const hk_op *op, const list *arguments)
+{
+    const int count = hki_op_output_count(op);
+    list all = *arguments, taken = {.used = 0};
+    char start[160];
+    for (int i = 0; i < count; i++) {
+        list_add(&all, "&results[%d]", i);
+        list_add(&taken, "array::take(results[%d])", i);
+    }
+    add(out, "    hk_array *results[%d];\n", count);
+    snprintf(start, sizeof start, "    hk_%s_at(", op->name);
+    add(out, "%s", start);
+    add_list(out, &all, (int)strlen(start));
+    add(out, ");\n    return {%s};\n}\n", taken.text);
+}
+
 /* Whether NAME_scalar is the operator of x and a number. */
 static bool has_scalar(const hk_op *op)
 {
@@ -143,18 +166,25 @@ static void add_cxx_function(text *out, const hk_op *op, int form, number_form n
     const char *into = form & INTO ? "_into" : "";
     const bool by_scalar = number == NUMBER_Y && has_scalar(op);
     char start[160];
-    snprintf(start, sizeof start, "inline %s %s%s(", form & INTO ? "void" : "array", op->name,
-             into);
+    snprintf(start, sizeof start, "inline %s%s %s%s(",
+             form & INTO       ? "void"
+             : has_outputs(op) ? op->name
+                               : "array",
+             has_outputs(op) ? "_results" : "", op->name, into);
     add(out, "%s", start);
     const list parameters = cxx_parameters(op, form, number);
     add_list(out, &parameters, (int)strlen(start));
     add(out, ") noexcept\n{\n");
     if (has_options(op))
         add(out, "    const hk_%s_options c = options.to_c();\n", op->name);
+    const list arguments = c_arguments(op, form, number, by_scalar);
+    if (has_outputs(op)) {
+        add_cxx_results_call(out, op, &arguments);
+        return;
+    }
     snprintf(start, sizeof start, "    %shk_%s%s%s_at(", form & INTO ? "" : "return array::take(",
              op->name, by_scalar ? "_scalar" : "", into);
     add(out, "%s", start);
-    const list arguments = c_arguments(op, form, number, by_scalar);
     add_list(out, &arguments, (int)strlen(start));
     add(out, form & INTO ? ");\n}\n" : "));\n}\n");
 }
@@ -191,6 +221,8 @@ static text make_cxx_header(void)
         add_comment(&out, op);
         if (has_options(op))
             add_cxx_options(&out, op);
+        if (has_outputs(op))
+            add_cxx_results(&out, op);
         for (int form = PLAIN; form <= (op->elementwise ? INTO : PLAIN); form++)
             for (int number = NO_NUMBER; number <= (takes_numbers(op) ? NUMBER_Y : NO_NUMBER);
                  number++)

@@ -187,6 +187,20 @@ typedef enum hk_pad_mode {
     HK_PAD_WRAP /* the entries at the other end: at most as many as the axis has */
 } hk_pad_mode;
 
+/* ---- norms of matrices -------------------------------------------------------------------------------- */
+
+/* What hk_matrix_norm computes: the standard's ord. */
+typedef enum hk_norm_order {
+    HK_NORM_FRO,      /* Frobenius: the root of the sum of squares */
+    HK_NORM_NUC,      /* nuclear: the sum of singular values */
+    HK_NORM_2,        /* the largest singular value */
+    HK_NORM_MINUS_2,  /* the smallest */
+    HK_NORM_1,        /* the largest sum of absolute values of a column */
+    HK_NORM_MINUS_1,  /* the smallest */
+    HK_NORM_INF,      /* the largest of a row */
+    HK_NORM_MINUS_INF /* the smallest */
+} hk_norm_order;
+
 /* ---- elements in place ---------------------------------------------------------------------------- */
 
 typedef enum hk_borrow_mode {

@@ -10,8 +10,8 @@
  * call that is refused inside a layer says in its message which one: "(in encoder.0, linear)". Externally synchronised, each tree
  * by itself; replicas may be used by several threads. Nothing here waits.
  *
- * In captured steps (hocket/graph.h) the first call is to be made before the capture, and dropout draws numbers, which a
- * capture refuses. */
+ * In captured steps (hocket/graph.h) the first call is to be made before the capture, which refuses to make parameters. Dropout
+ * draws new numbers at each replay, as the calls would. */
 #ifndef HOCKET_NN_H
 #define HOCKET_NN_H
 
@@ -85,26 +85,66 @@ typedef struct hk_conv2d_layer_options {
     int64_t stride[2], padding[2], dilation[2]; /* as in hk_conv2d_options */
     bool no_bias;
     hk_init init;
+    int64_t groups;    /* 0: 1; as many as x has channels: depthwise */
+    int64_t window[2]; /* rows and columns where they are not `size`; 0: size */
 } hk_conv2d_layer_options;
-/* hk_conv2d with square windows: (n, in, h, w) to (n, channels, h', w'). weight (channels, in, size, size), bias
- * (channels). options may be NULL. */
+/* hk_conv2d: (n, in, h, w) to (n, channels, h', w'). weight (channels, in / groups, size, size), bias (channels). options may
+ * be NULL. */
 HK_API hk_module *hk_conv2d_layer(int64_t channels, int64_t size,
                                   const hk_conv2d_layer_options *options);
+
+typedef struct hk_conv2d_transpose_layer_options {
+    int64_t stride[2], padding[2], dilation[2]; /* as in hk_conv2d_transpose_options */
+    int64_t output_padding[2];
+    int64_t groups;    /* 0: 1; it divides channels */
+    int64_t window[2]; /* as above */
+    bool no_bias;
+    hk_init init; /* for which weight's axes count as hk_init_kind says */
+} hk_conv2d_transpose_layer_options;
+/* hk_conv2d_transpose: (n, in, h, w) to (n, channels, h', w'). weight (in, channels / groups, size, size), bias (channels).
+ * options may be NULL. */
+HK_API hk_module *hk_conv2d_transpose_layer(int64_t channels, int64_t size,
+                                            const hk_conv2d_transpose_layer_options *options);
+
+typedef struct hk_conv1d_layer_options {
+    int64_t stride, padding, dilation, groups; /* as in hk_conv1d_options */
+    bool no_bias;
+    hk_init init;
+} hk_conv1d_layer_options;
+/* hk_conv1d: (n, in, t) to (n, channels, t'). weight (channels, in / groups, size), bias (channels). options may be NULL. */
+HK_API hk_module *hk_conv1d_layer(int64_t channels, int64_t size,
+                                  const hk_conv1d_layer_options *options);
 
 /* Square windows, stride 0: size. */
 HK_API hk_module *hk_max_pool2d_layer(int64_t size, int64_t stride, int64_t padding);
 HK_API hk_module *hk_avg_pool2d_layer(int64_t size, int64_t stride, int64_t padding);
-/* The mean over all axes but the first two, which remain. */
+/* The same of sequences (n, channels, t). */
+HK_API hk_module *hk_max_pool1d_layer(int64_t size, int64_t stride, int64_t padding);
+HK_API hk_module *hk_avg_pool1d_layer(int64_t size, int64_t stride, int64_t padding);
+/* (n, channels, h, w) to (n, channels, rows, columns): as many windows as that. */
+HK_API hk_module *hk_adaptive_avg_pool2d_layer(int64_t rows, int64_t columns);
+HK_API hk_module *hk_adaptive_max_pool2d_layer(int64_t rows, int64_t columns);
+/* The mean over all axes but the first two, which remain; and the largest element. */
 HK_API hk_module *hk_global_avg_pool_layer(void);
+HK_API hk_module *hk_global_max_pool_layer(void);
 /* (n, …) to (n, all the rest). */
 HK_API hk_module *hk_flatten_layer(void);
 
-/* hk_batch_norm_train while training; else by the moving averages. gamma (channels), ones, beta, zeros; buffers mean and
+/* hk_batch_norm_train, of (n, channels) or (n, channels, …), while training; else by the moving averages. gamma (channels), ones, beta, zeros; buffers mean and
  * variance. eps 0: 1e-5; momentum 0: 0.1. */
 HK_API hk_module *hk_batch_norm_layer(double eps, double momentum);
 /* (x - mean) / sqrt(variance + eps) * gamma + beta over the last axis (Ba et al. 2016); the variance biased; eps 0: 1e-5. gamma
  * (features), ones, beta, zeros. */
 HK_API hk_module *hk_layer_norm_layer(double eps);
+/* The same over the last so many axes together, whose shape gamma and beta have. */
+HK_API hk_module *hk_layer_norm_over_layer(int axes, double eps);
+/* x / sqrt(mean of x^2 + eps) * gamma over the last axis (Zhang, Sennrich 2019). gamma (features), ones. */
+HK_API hk_module *hk_rms_norm_layer(double eps);
+/* hk_group_norm of (n, channels, …): groups of channels, with all their positions, of each sample (Wu, He 2018). gamma (channels),
+ * ones, beta, zeros. */
+HK_API hk_module *hk_group_norm_layer(int64_t groups, double eps);
+/* The same of each channel by itself, of (n, channels, t, …) (Ulyanov et al. 2016). */
+HK_API hk_module *hk_instance_norm_layer(double eps);
 /* While training each element is 0 with probability p in [0, 1), the others x / (1 - p) (Srivastava et al. 2014); numbers of the
  * calling thread's stream. Else x. */
 HK_API hk_module *hk_dropout_layer(double p);

@@ -31,6 +31,8 @@ typedef struct hk_operator_facts {
     bool has_gradient;
     bool
         is_variadic; /* takes any number of inputs, one at least, under the one name of its signature */
+    int output_count;    /* results, see hk_operator_call_all */
+    const char *outputs; /* their names, "variance, mean"; "y" of one */
 } hk_operator_facts;
 /* Zeros for NULL. */
 HK_API void hk_operator_read_facts(const hk_operator *op, hk_operator_facts *facts);
@@ -73,9 +75,12 @@ static inline hk_operator_param hk_operator_get_param(const hk_operator *op, int
     return filled;
 }
 
-/* hk_call and hk_call_into without looking for the name. NULL gives a failed array. */
+/* hk_call, hk_call_all and hk_call_into without looking for the name. NULL gives failed arrays. */
 HK_API hk_array *hk_operator_call(const hk_operator *op, hk_array *const *inputs, int input_count,
                                   const void *options, hk_device device);
+HK_API void hk_operator_call_all(const hk_operator *op, hk_array *const *inputs, int input_count,
+                                 const void *options, hk_device device, hk_array **outputs,
+                                 int output_count);
 HK_API void hk_operator_call_into(const hk_operator *op, hk_array *out, hk_array *const *inputs,
                                   int input_count, const void *options);
 
@@ -83,6 +88,10 @@ HK_API void hk_operator_call_into(const hk_operator *op, hk_array *out, hk_array
 HK_API hk_array *hk_operator_call_at(hk_source at, const hk_operator *op, hk_array *const *inputs,
                                      int input_count, const void *options, hk_device device);
 #define hk_operator_call(...) hk_operator_call_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_operator_call_all_at(hk_source at, const hk_operator *op, hk_array *const *inputs,
+                                    int input_count, const void *options, hk_device device,
+                                    hk_array **outputs, int output_count);
+#define hk_operator_call_all(...) hk_operator_call_all_at(HK_SOURCE, __VA_ARGS__)
 HK_API void hk_operator_call_into_at(hk_source at, const hk_operator *op, hk_array *out,
                                      hk_array *const *inputs, int input_count, const void *options);
 #define hk_operator_call_into(...) hk_operator_call_into_at(HK_SOURCE, __VA_ARGS__)

@@ -5,7 +5,8 @@
  * dtype, which may be one of the inputs; a call that cannot be made fails it; it is not recorded on
  * the tape. Inputs are broadcast by NumPy's rules where two of them meet element by element, and
  * their dtypes are promoted: see hk_dtype. Integers wrap around. Options may be NULL for the defaults. The structs
- * hk_<operator>_arguments are for hk_call alone. */
+ * hk_<operator>_arguments are for hk_call alone. Of several results each is put where its pointer says; the
+ * pointer may be NULL for one that is not wanted. A call that cannot be done fails all of them. */
 /* clang-format off */
 #ifndef HOCKET_OPS_H
 #define HOCKET_OPS_H
@@ -108,6 +109,18 @@ typedef struct hk_std_options {
                           0) */
 } hk_std_options;
 HK_API hk_array *hk_std(hk_array *x, const hk_std_options *options);
+
+/* variance = sum of (x - mean)^2 over axes / (how many they are - correction). Variance and mean
+ * along axes (all by default): hk_var, and the mean that it is about, which hk_mean gives.
+ * Integers and bool give float64. Results: variance, mean. */
+typedef struct hk_var_mean_options {
+    hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
+    bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
+    double correction; /* taken from the number of elements; 1 for a sample's variance (default:
+                          0) */
+} hk_var_mean_options;
+HK_API void hk_var_mean(hk_array *x, const hk_var_mean_options *options, hk_array **variance,
+                        hk_array **mean);
 
 /* y = ln(sum of e ** x over axes). Logarithm of the sum of exponentials along axes (all by
  * default), without overflow; -inf for none. Not on GPUs yet. */
@@ -728,19 +741,56 @@ HK_API hk_array *hk_searchsorted(hk_array *sorted, hk_array *x, bool right);
 /* y[n,o,i,j] = bias[o] + sum over c, u, v of weight[o,c,u,v] *
  * x[n,c,i*stride-padding+u*dilation,j*stride-padding+v*dilation]. Two-dimensional convolution
  * (cross-correlation, as in every framework) of x (n,channels,height,width) with weight
- * (outputs,channels,rows,columns), plus bias (outputs): (n,outputs,height',width'), of the dtype
- * of all three, where height' = (height + 2 padding - dilation (rows - 1) - 1) / stride + 1,
- * rounded down, and width' likewise. Windows of 3 x 3 at stride 1, with 32 channels or more, are
- * done four at a time by Winograd's method: there an infinity or NaN in x makes NaN of
- * neighbouring results too. bias may be NULL. */
+ * (outputs,channels/groups,rows,columns), plus bias (outputs): (n,outputs,height',width'), of
+ * the dtype of all three, where height' = (height + 2 padding - dilation (rows - 1) - 1) /
+ * stride + 1, rounded down, and width' likewise. Windows of 3 x 3 at stride 1, with 32 channels
+ * or more, are done four at a time by Winograd's method: there an infinity or NaN in x makes NaN
+ * of neighbouring results too. bias may be NULL. */
 typedef struct hk_conv2d_options {
     int64_t stride[2]; /* rows and columns from one window to the next (default: {1, 1}) */
     int64_t padding[2]; /* rows of zeros above and below, columns left and right (default: {0,
                            0}) */
     int64_t dilation[2]; /* rows and columns between the elements of a window (default: {1, 1}) */
+    int64_t groups; /* parts of the channels, each seen by as large a part of the outputs
+                       (default: 1) */
 } hk_conv2d_options;
 HK_API hk_array *hk_conv2d(hk_array *x, hk_array *weight, hk_array *bias,
                            const hk_conv2d_options *options);
+
+/* y[n,o,i*stride-padding+u*dilation,j*stride-padding+v*dilation] += weight[c,o,u,v] *
+ * x[n,c,i,j]. Transposed convolution (fractionally strided; Zeiler et al. 2010): the gradient of
+ * hk_conv2d with respect to its x, done to x (n,channels,height,width). weight is
+ * (channels,outputs/groups,rows,columns), bias (outputs), the result (n,outputs,height',width'),
+ * where height' = (height - 1) stride - 2 padding + dilation (rows - 1) + 1 + output_padding,
+ * and width' likewise: the size of an x from which a convolution with these options makes
+ * (height,width). bias may be NULL. */
+typedef struct hk_conv2d_transpose_options {
+    int64_t stride[2]; /* rows and columns from one window to the next (default: {1, 1}) */
+    int64_t padding[2]; /* rows of zeros above and below, columns left and right (default: {0,
+                           0}) */
+    int64_t dilation[2]; /* rows and columns between the elements of a window (default: {1, 1}) */
+    int64_t groups; /* parts of the channels, each seen by as large a part of the outputs
+                       (default: 1) */
+    int64_t output_padding[2]; /* rows added below, columns to the right; less than stride
+                                  (default: {0, 0}) */
+} hk_conv2d_transpose_options;
+HK_API hk_array *hk_conv2d_transpose(hk_array *x, hk_array *weight, hk_array *bias,
+                                     const hk_conv2d_transpose_options *options);
+
+/* y[n,o,i] = bias[o] + sum over c, v of weight[o,c,v] * x[n,c,i*stride-padding+v*dilation].
+ * One-dimensional convolution (cross-correlation) of x (n,channels,length) with weight
+ * (outputs,channels/groups,size), plus bias (outputs): (n,outputs,length'), where length' =
+ * (length + 2 padding - dilation (size - 1) - 1) / stride + 1, rounded down. As hk_conv2d of
+ * images of one row. bias may be NULL. */
+typedef struct hk_conv1d_options {
+    int64_t stride; /* elements from one window to the next (default: 1) */
+    int64_t padding; /* zeros at either end (default: 0) */
+    int64_t dilation; /* elements between those of a window (default: 1) */
+    int64_t groups; /* parts of the channels, each seen by as large a part of the outputs
+                       (default: 1) */
+} hk_conv1d_options;
+HK_API hk_array *hk_conv1d(hk_array *x, hk_array *weight, hk_array *bias,
+                           const hk_conv1d_options *options);
 
 /* y[n,c,i,j] = max over u, v of x[n,c,i*stride-padding+u,j*stride-padding+v]. Largest element of
  * each window of x (n,channels,height,width): (n,channels,height',width') with height' = (height
@@ -767,6 +817,47 @@ typedef struct hk_avg_pool2d_options {
 } hk_avg_pool2d_options;
 HK_API hk_array *hk_avg_pool2d(hk_array *x, const hk_avg_pool2d_options *options);
 
+/* y[n,c,i] = max over v of x[n,c,i*stride-padding+v]. Largest element of each window of x
+ * (n,channels,length): (n,channels,length'), where length' = (length + 2 padding - kernel) /
+ * stride + 1, rounded down. As hk_max_pool2d of images of one row. */
+typedef struct hk_max_pool1d_options {
+    int64_t kernel; /* elements of a window (default: 2) */
+    int64_t stride; /* elements from one window to the next (default: kernel) */
+    int64_t padding; /* at either end, that no element comes from; less than kernel (default: 0) */
+} hk_max_pool1d_options;
+HK_API hk_array *hk_max_pool1d(hk_array *x, const hk_max_pool1d_options *options);
+
+/* y[n,c,i] = mean over v of x[n,c,i*stride-padding+v]. Mean of each window of x
+ * (n,channels,length): (n,channels,length'), where length' = (length + 2 padding - kernel) /
+ * stride + 1, rounded down. As hk_avg_pool2d of images of one row. */
+typedef struct hk_avg_pool1d_options {
+    int64_t kernel; /* elements of a window (default: 2) */
+    int64_t stride; /* elements from one window to the next (default: kernel) */
+    int64_t padding; /* at either end, that no element comes from; less than kernel (default: 0) */
+    bool count_include_pad; /* padding counts as zeros, not as absent (default: false) */
+} hk_avg_pool1d_options;
+HK_API hk_array *hk_avg_pool1d(hk_array *x, const hk_avg_pool1d_options *options);
+
+/* y[n,c,i,j] = mean of x[n,c,i's rows,j's columns]. Mean of each window of x
+ * (n,channels,height,width), where windows are such that there are `size`:
+ * (n,channels,size[0],size[1]). Window i of an axis of h elements goes from i h / size, rounded
+ * down, to (i + 1) h / size, rounded up. Sizes that divide x's are one call of pooling, others
+ * two of each row and column. */
+typedef struct hk_adaptive_avg_pool2d_options {
+    int64_t size[2]; /* rows and columns of the result (default: {1, 1}) */
+} hk_adaptive_avg_pool2d_options;
+HK_API hk_array *hk_adaptive_avg_pool2d(hk_array *x, const hk_adaptive_avg_pool2d_options *options);
+
+/* y[n,c,i,j] = max of x[n,c,i's rows,j's columns]. Largest element of each window of x
+ * (n,channels,height,width), where windows are such that there are `size`:
+ * (n,channels,size[0],size[1]). Window i of an axis of h elements goes from i h / size, rounded
+ * down, to (i + 1) h / size, rounded up. Sizes that divide x's are one call of pooling, others
+ * two of each row and column. */
+typedef struct hk_adaptive_max_pool2d_options {
+    int64_t size[2]; /* rows and columns of the result (default: {1, 1}) */
+} hk_adaptive_max_pool2d_options;
+HK_API hk_array *hk_adaptive_max_pool2d(hk_array *x, const hk_adaptive_max_pool2d_options *options);
+
 /* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Each channel of x (n,channels,…)
  * normalised, then scaled by gamma and shifted by beta (channels), all of one dtype. Without
  * mean and variance, by those of the batch: over all axes but the channels', of 2 elements or
@@ -778,6 +869,39 @@ typedef struct hk_batch_norm_options {
 } hk_batch_norm_options;
 HK_API hk_array *hk_batch_norm(hk_array *x, hk_array *gamma, hk_array *beta, hk_array *mean,
                                hk_array *variance, const hk_batch_norm_options *options);
+
+/* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Layer norm (Ba et al. 2016): x
+ * (…,features) shifted and scaled to mean 0 and variance 1 along its last axis, or several, each
+ * row by itself, then scaled by gamma and shifted by beta, of the shape of these axes. The
+ * variance is biased. For GPUs there is no kernel yet. gamma may be NULL. beta may be NULL. Not
+ * on GPUs yet. */
+typedef struct hk_layer_norm_options {
+    int64_t axes; /* how many of the last axes are normalised together (default: 1) */
+    double eps; /* added to the variance, > 0 (default: 1e-5) */
+} hk_layer_norm_options;
+HK_API hk_array *hk_layer_norm(hk_array *x, hk_array *gamma, hk_array *beta,
+                               const hk_layer_norm_options *options);
+
+/* y = x / sqrt(mean of x**2 + eps) * gamma. RMS norm (Zhang, Sennrich 2019): x divided by the
+ * root of its mean square along the last axis, or several, then scaled by gamma, of the shape of
+ * these axes. For GPUs there is no kernel yet. gamma may be NULL. Not on GPUs yet. */
+typedef struct hk_rms_norm_options {
+    int64_t axes; /* how many of the last axes are normalised together (default: 1) */
+    double eps; /* added to the variance, > 0 (default: 1e-5) */
+} hk_rms_norm_options;
+HK_API hk_array *hk_rms_norm(hk_array *x, hk_array *gamma, const hk_rms_norm_options *options);
+
+/* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Group norm (Wu, He 2018): of each sample
+ * of x (n,channels,…) each group of channels, with all its positions, shifted and scaled to mean
+ * 0 and variance 1, then each channel scaled by gamma and shifted by beta (channels). As many
+ * groups as channels: instance norm (Ulyanov et al. 2016). The variance is biased. For GPUs
+ * there is no kernel yet. gamma may be NULL. beta may be NULL. Not on GPUs yet. */
+typedef struct hk_group_norm_options {
+    int64_t groups; /* parts of the channels, normalised each with all its positions (default: 1) */
+    double eps; /* added to the variance, > 0 (default: 1e-5) */
+} hk_group_norm_options;
+HK_API hk_array *hk_group_norm(hk_array *x, hk_array *gamma, hk_array *beta,
+                               const hk_group_norm_options *options);
 
 /* mean of (x - target)**2. Squared error of x and a target of its shape. */
 typedef struct hk_mse_loss_options {
@@ -958,6 +1082,87 @@ typedef struct hk_index_select_arguments {
 } hk_index_select_arguments;
 HK_API hk_array *hk_index_select(hk_array *x, hk_array *indices, int64_t axis);
 
+/* x = y y^T. The lower triangle L of symmetric, positive definite matrices: L times its
+ * transpose is x. Matrices lie along the last two axes; their lower triangles are read. One that
+ * is not positive definite fails the result. The gradient is symmetric. Not on GPUs yet. */
+typedef struct hk_cholesky_options {
+    bool upper; /* the transpose of L instead (default: false) */
+} hk_cholesky_options;
+HK_API hk_array *hk_cholesky(hk_array *x, const hk_cholesky_options *options);
+
+/* x y = b. y, where x times y is b, by factors with partial pivoting. Square matrices x lie
+ * along the last two axes. b has matrices (n,k) there, or is one vector (n). The axes before are
+ * broadcast. A matrix with a pivot of exactly 0 fails the result. Not on GPUs yet. */
+HK_API hk_array *hk_solve(hk_array *x, hk_array *b);
+
+/* x y = identity. Inverses of square matrices, which lie along the last two axes. One with a
+ * pivot of exactly 0 fails the result. hk_solve is faster and closer than a product with an
+ * inverse. Not on GPUs yet. */
+HK_API hk_array *hk_inv(hk_array *x);
+
+/* Determinants of square matrices, which lie along the last two axes; 1 of those without
+ * elements. The product of pivots is formed in double. Not on GPUs yet. */
+HK_API hk_array *hk_det(hk_array *x);
+
+/* Eigenvalues of symmetric matrices (..., n, n) in rising order: (..., n). Lower triangles are
+ * read; the gradient is symmetric. A NaN or an infinity fails the result. Not on GPUs yet. */
+HK_API hk_array *hk_eigvalsh(hk_array *x);
+
+/* Singular values of matrices (..., m, n) in falling order: (..., min(m, n)). A NaN or an
+ * infinity fails the result. Not on GPUs yet. */
+HK_API hk_array *hk_svdvals(hk_array *x);
+
+/* Pseudo-inverses (Moore and Penrose) of matrices (..., m, n), by singular values: (..., n, m).
+ * The gradient holds where small changes do not change the rank. Not on GPUs yet. */
+typedef struct hk_pinv_options {
+    double rtol; /* singular values up to this share of the largest count as 0 (default: the
+                    larger size times the dtype's epsilon) */
+} hk_pinv_options;
+HK_API hk_array *hk_pinv(hk_array *x, const hk_pinv_options *options);
+
+/* Ranks of matrices, as int64: how many singular values are more than rtol times the largest.
+ * Not on GPUs yet. No gradient: its result does not vary smoothly. */
+typedef struct hk_matrix_rank_options {
+    double rtol; /* singular values up to this share of the largest count as 0 (default: the
+                    larger size times the dtype's epsilon) */
+} hk_matrix_rank_options;
+HK_API hk_array *hk_matrix_rank(hk_array *x, const hk_matrix_rank_options *options);
+
+/* Square matrices, which lie along the last two axes, to the power of a whole number; 0 gives
+ * the identity. A negative power of a singular matrix fails the result. Not on GPUs yet. */
+typedef struct hk_matrix_power_arguments {
+    int64_t n; /* a negative one: powers of the inverse */
+} hk_matrix_power_arguments;
+HK_API hk_array *hk_matrix_power(hk_array *x, int64_t n);
+
+/* Norms of matrices, which lie along the last two axes: Frobenius, nuclear, 1, 2, infinite, or
+ * the smallest in place of the largest. Not on GPUs yet. */
+typedef struct hk_matrix_norm_options {
+    int64_t ord; /* an hk_norm_order (default: HK_NORM_FRO) */
+    bool keepdims; /* keep the two axes, with size 1 (default: false) */
+} hk_matrix_norm_options;
+HK_API hk_array *hk_matrix_norm(hk_array *x, const hk_matrix_norm_options *options);
+
+/* (sum of |x| ** ord over axes) ** (1 / ord). The p-norm of vectors along axes. Where the norm
+ * is 0 its gradient is 0. Not on GPUs yet. */
+typedef struct hk_vector_norm_arguments {
+    double ord; /* p: 2, 1, INFINITY, -INFINITY, 0 for how many are not 0, or any other */
+    hk_dims axes; /* axes to reduce; without one, such as (hk_dims){0}: all */
+    bool keepdims; /* keep the reduced axes, with size 1 */
+} hk_vector_norm_arguments;
+HK_API hk_array *hk_vector_norm(hk_array *x, double ord, hk_dims axes, bool keepdims);
+
+/* Cross products of vectors of 3 elements, which lie along an axis of the result; the other axes
+ * are broadcast. */
+typedef struct hk_cross_arguments {
+    int64_t axis; /* a negative one counts from the last */
+} hk_cross_arguments;
+HK_API hk_array *hk_cross(hk_array *x, hk_array *y, int64_t axis);
+
+/* Kronecker product: each element of x times all of y, as blocks. The one with fewer axes, 4 at
+ * most, has axes of size 1 in front. */
+HK_API hk_array *hk_kron(hk_array *x, hk_array *y);
+
 /* The same with the source position of the call: see HK_SOURCE. */
 HK_API hk_array *hk_sum_at(hk_source at, hk_array *x, const hk_sum_options *options);
 #define hk_sum(...) hk_sum_at(HK_SOURCE, __VA_ARGS__)
@@ -982,6 +1187,9 @@ HK_API hk_array *hk_var_at(hk_source at, hk_array *x, const hk_var_options *opti
 #define hk_var(...) hk_var_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_std_at(hk_source at, hk_array *x, const hk_std_options *options);
 #define hk_std(...) hk_std_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_var_mean_at(hk_source at, hk_array *x, const hk_var_mean_options *options,
+                           hk_array **variance, hk_array **mean);
+#define hk_var_mean(...) hk_var_mean_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_logsumexp_at(hk_source at, hk_array *x, const hk_logsumexp_options *options);
 #define hk_logsumexp(...) hk_logsumexp_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_add_at(hk_source at, hk_array *x, hk_array *y);
@@ -1405,14 +1613,39 @@ HK_API hk_array *hk_searchsorted_at(hk_source at, hk_array *sorted, hk_array *x,
 HK_API hk_array *hk_conv2d_at(hk_source at, hk_array *x, hk_array *weight, hk_array *bias,
                               const hk_conv2d_options *options);
 #define hk_conv2d(...) hk_conv2d_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_conv2d_transpose_at(hk_source at, hk_array *x, hk_array *weight,
+                                        hk_array *bias, const hk_conv2d_transpose_options *options);
+#define hk_conv2d_transpose(...) hk_conv2d_transpose_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_conv1d_at(hk_source at, hk_array *x, hk_array *weight, hk_array *bias,
+                              const hk_conv1d_options *options);
+#define hk_conv1d(...) hk_conv1d_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_max_pool2d_at(hk_source at, hk_array *x, const hk_max_pool2d_options *options);
 #define hk_max_pool2d(...) hk_max_pool2d_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_avg_pool2d_at(hk_source at, hk_array *x, const hk_avg_pool2d_options *options);
 #define hk_avg_pool2d(...) hk_avg_pool2d_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_max_pool1d_at(hk_source at, hk_array *x, const hk_max_pool1d_options *options);
+#define hk_max_pool1d(...) hk_max_pool1d_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_avg_pool1d_at(hk_source at, hk_array *x, const hk_avg_pool1d_options *options);
+#define hk_avg_pool1d(...) hk_avg_pool1d_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_adaptive_avg_pool2d_at(hk_source at, hk_array *x,
+                                           const hk_adaptive_avg_pool2d_options *options);
+#define hk_adaptive_avg_pool2d(...) hk_adaptive_avg_pool2d_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_adaptive_max_pool2d_at(hk_source at, hk_array *x,
+                                           const hk_adaptive_max_pool2d_options *options);
+#define hk_adaptive_max_pool2d(...) hk_adaptive_max_pool2d_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_batch_norm_at(hk_source at, hk_array *x, hk_array *gamma, hk_array *beta,
                                   hk_array *mean, hk_array *variance,
                                   const hk_batch_norm_options *options);
 #define hk_batch_norm(...) hk_batch_norm_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_layer_norm_at(hk_source at, hk_array *x, hk_array *gamma, hk_array *beta,
+                                  const hk_layer_norm_options *options);
+#define hk_layer_norm(...) hk_layer_norm_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_rms_norm_at(hk_source at, hk_array *x, hk_array *gamma,
+                                const hk_rms_norm_options *options);
+#define hk_rms_norm(...) hk_rms_norm_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_group_norm_at(hk_source at, hk_array *x, hk_array *gamma, hk_array *beta,
+                                  const hk_group_norm_options *options);
+#define hk_group_norm(...) hk_group_norm_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_mse_loss_at(hk_source at, hk_array *x, hk_array *target,
                                 const hk_mse_loss_options *options);
 #define hk_mse_loss(...) hk_mse_loss_at(HK_SOURCE, __VA_ARGS__)
@@ -1473,6 +1706,35 @@ HK_API hk_array *hk_scatter_add_at(hk_source at, hk_array *x, hk_array *indices,
 #define hk_scatter_add(...) hk_scatter_add_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_index_select_at(hk_source at, hk_array *x, hk_array *indices, int64_t axis);
 #define hk_index_select(...) hk_index_select_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_cholesky_at(hk_source at, hk_array *x, const hk_cholesky_options *options);
+#define hk_cholesky(...) hk_cholesky_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_solve_at(hk_source at, hk_array *x, hk_array *b);
+#define hk_solve(...) hk_solve_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_inv_at(hk_source at, hk_array *x);
+#define hk_inv(...) hk_inv_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_det_at(hk_source at, hk_array *x);
+#define hk_det(...) hk_det_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_eigvalsh_at(hk_source at, hk_array *x);
+#define hk_eigvalsh(...) hk_eigvalsh_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_svdvals_at(hk_source at, hk_array *x);
+#define hk_svdvals(...) hk_svdvals_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_pinv_at(hk_source at, hk_array *x, const hk_pinv_options *options);
+#define hk_pinv(...) hk_pinv_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_matrix_rank_at(hk_source at, hk_array *x,
+                                   const hk_matrix_rank_options *options);
+#define hk_matrix_rank(...) hk_matrix_rank_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_matrix_power_at(hk_source at, hk_array *x, int64_t n);
+#define hk_matrix_power(...) hk_matrix_power_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_matrix_norm_at(hk_source at, hk_array *x,
+                                   const hk_matrix_norm_options *options);
+#define hk_matrix_norm(...) hk_matrix_norm_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_vector_norm_at(hk_source at, hk_array *x, double ord, hk_dims axes,
+                                   bool keepdims);
+#define hk_vector_norm(...) hk_vector_norm_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_cross_at(hk_source at, hk_array *x, hk_array *y, int64_t axis);
+#define hk_cross(...) hk_cross_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_kron_at(hk_source at, hk_array *x, hk_array *y);
+#define hk_kron(...) hk_kron_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS
 

@@ -228,6 +228,34 @@ inline array std(const array &x, const std_options &options = {}, hk_source at =
     return array::take(hk_std_at(at, x.get(), &c));
 }
 
+/* variance = sum of (x - mean)^2 over axes / (how many they are - correction). Variance and mean
+ * along axes (all by default): hk_var, and the mean that it is about, which hk_mean gives.
+ * Integers and bool give float64. Results: variance, mean. */
+struct var_mean_options {
+    HKI_OPTION(var_mean_options, hk::shape, axes)
+    HKI_OPTION(var_mean_options, bool, keepdims)
+    HKI_OPTION(var_mean_options, double, correction)
+    hk_var_mean_options to_c() const noexcept
+    {
+        hk_var_mean_options c = {};
+        c.axes = axes;
+        c.keepdims = keepdims;
+        c.correction = correction;
+        return c;
+    }
+};
+struct var_mean_results {
+    array variance, mean;
+};
+inline var_mean_results var_mean(const array &x, const var_mean_options &options = {},
+                                 hk_source at = here()) noexcept
+{
+    const hk_var_mean_options c = options.to_c();
+    hk_array *results[2];
+    hk_var_mean_at(at, x.get(), &c, &results[0], &results[1]);
+    return {array::take(results[0]), array::take(results[1])};
+}
+
 /* y = ln(sum of e ** x over axes). Logarithm of the sum of exponentials along axes (all by
  * default), without overflow; -inf for none. Not on GPUs yet. */
 struct logsumexp_options {
@@ -1941,21 +1969,23 @@ inline array searchsorted(const array &sorted, const array &x, bool right,
 /* y[n,o,i,j] = bias[o] + sum over c, u, v of weight[o,c,u,v] *
  * x[n,c,i*stride-padding+u*dilation,j*stride-padding+v*dilation]. Two-dimensional convolution
  * (cross-correlation, as in every framework) of x (n,channels,height,width) with weight
- * (outputs,channels,rows,columns), plus bias (outputs): (n,outputs,height',width'), of the dtype
- * of all three, where height' = (height + 2 padding - dilation (rows - 1) - 1) / stride + 1,
- * rounded down, and width' likewise. Windows of 3 x 3 at stride 1, with 32 channels or more, are
- * done four at a time by Winograd's method: there an infinity or NaN in x makes NaN of
- * neighbouring results too. bias may be NULL. */
+ * (outputs,channels/groups,rows,columns), plus bias (outputs): (n,outputs,height',width'), of
+ * the dtype of all three, where height' = (height + 2 padding - dilation (rows - 1) - 1) /
+ * stride + 1, rounded down, and width' likewise. Windows of 3 x 3 at stride 1, with 32 channels
+ * or more, are done four at a time by Winograd's method: there an infinity or NaN in x makes NaN
+ * of neighbouring results too. bias may be NULL. */
 struct conv2d_options {
     HKI_OPTION(conv2d_options, int_pair, stride)
     HKI_OPTION(conv2d_options, int_pair, padding)
     HKI_OPTION(conv2d_options, int_pair, dilation)
+    HKI_OPTION(conv2d_options, int64_t, groups)
     hk_conv2d_options to_c() const noexcept
     {
         hk_conv2d_options c = {};
         c.stride[0] = stride[0], c.stride[1] = stride[1];
         c.padding[0] = padding[0], c.padding[1] = padding[1];
         c.dilation[0] = dilation[0], c.dilation[1] = dilation[1];
+        c.groups = groups;
         return c;
     }
 };
@@ -1964,6 +1994,65 @@ inline array conv2d(const array &x, const array &weight, const array &bias = {},
 {
     const hk_conv2d_options c = options.to_c();
     return array::take(hk_conv2d_at(at, x.get(), weight.get(), bias.get(), &c));
+}
+
+/* y[n,o,i*stride-padding+u*dilation,j*stride-padding+v*dilation] += weight[c,o,u,v] *
+ * x[n,c,i,j]. Transposed convolution (fractionally strided; Zeiler et al. 2010): the gradient of
+ * hk_conv2d with respect to its x, done to x (n,channels,height,width). weight is
+ * (channels,outputs/groups,rows,columns), bias (outputs), the result (n,outputs,height',width'),
+ * where height' = (height - 1) stride - 2 padding + dilation (rows - 1) + 1 + output_padding,
+ * and width' likewise: the size of an x from which a convolution with these options makes
+ * (height,width). bias may be NULL. */
+struct conv2d_transpose_options {
+    HKI_OPTION(conv2d_transpose_options, int_pair, stride)
+    HKI_OPTION(conv2d_transpose_options, int_pair, padding)
+    HKI_OPTION(conv2d_transpose_options, int_pair, dilation)
+    HKI_OPTION(conv2d_transpose_options, int64_t, groups)
+    HKI_OPTION(conv2d_transpose_options, int_pair, output_padding)
+    hk_conv2d_transpose_options to_c() const noexcept
+    {
+        hk_conv2d_transpose_options c = {};
+        c.stride[0] = stride[0], c.stride[1] = stride[1];
+        c.padding[0] = padding[0], c.padding[1] = padding[1];
+        c.dilation[0] = dilation[0], c.dilation[1] = dilation[1];
+        c.groups = groups;
+        c.output_padding[0] = output_padding[0], c.output_padding[1] = output_padding[1];
+        return c;
+    }
+};
+inline array conv2d_transpose(const array &x, const array &weight, const array &bias = {},
+                              const conv2d_transpose_options &options = {},
+                              hk_source at = here()) noexcept
+{
+    const hk_conv2d_transpose_options c = options.to_c();
+    return array::take(hk_conv2d_transpose_at(at, x.get(), weight.get(), bias.get(), &c));
+}
+
+/* y[n,o,i] = bias[o] + sum over c, v of weight[o,c,v] * x[n,c,i*stride-padding+v*dilation].
+ * One-dimensional convolution (cross-correlation) of x (n,channels,length) with weight
+ * (outputs,channels/groups,size), plus bias (outputs): (n,outputs,length'), where length' =
+ * (length + 2 padding - dilation (size - 1) - 1) / stride + 1, rounded down. As hk_conv2d of
+ * images of one row. bias may be NULL. */
+struct conv1d_options {
+    HKI_OPTION(conv1d_options, int64_t, stride)
+    HKI_OPTION(conv1d_options, int64_t, padding)
+    HKI_OPTION(conv1d_options, int64_t, dilation)
+    HKI_OPTION(conv1d_options, int64_t, groups)
+    hk_conv1d_options to_c() const noexcept
+    {
+        hk_conv1d_options c = {};
+        c.stride = stride;
+        c.padding = padding;
+        c.dilation = dilation;
+        c.groups = groups;
+        return c;
+    }
+};
+inline array conv1d(const array &x, const array &weight, const array &bias = {},
+                    const conv1d_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_conv1d_options c = options.to_c();
+    return array::take(hk_conv1d_at(at, x.get(), weight.get(), bias.get(), &c));
 }
 
 /* y[n,c,i,j] = max over u, v of x[n,c,i*stride-padding+u,j*stride-padding+v]. Largest element of
@@ -2016,6 +2105,96 @@ inline array avg_pool2d(const array &x, const avg_pool2d_options &options = {},
     return array::take(hk_avg_pool2d_at(at, x.get(), &c));
 }
 
+/* y[n,c,i] = max over v of x[n,c,i*stride-padding+v]. Largest element of each window of x
+ * (n,channels,length): (n,channels,length'), where length' = (length + 2 padding - kernel) /
+ * stride + 1, rounded down. As hk_max_pool2d of images of one row. */
+struct max_pool1d_options {
+    HKI_OPTION(max_pool1d_options, int64_t, kernel)
+    HKI_OPTION(max_pool1d_options, int64_t, stride)
+    HKI_OPTION(max_pool1d_options, int64_t, padding)
+    hk_max_pool1d_options to_c() const noexcept
+    {
+        hk_max_pool1d_options c = {};
+        c.kernel = kernel;
+        c.stride = stride;
+        c.padding = padding;
+        return c;
+    }
+};
+inline array max_pool1d(const array &x, const max_pool1d_options &options = {},
+                        hk_source at = here()) noexcept
+{
+    const hk_max_pool1d_options c = options.to_c();
+    return array::take(hk_max_pool1d_at(at, x.get(), &c));
+}
+
+/* y[n,c,i] = mean over v of x[n,c,i*stride-padding+v]. Mean of each window of x
+ * (n,channels,length): (n,channels,length'), where length' = (length + 2 padding - kernel) /
+ * stride + 1, rounded down. As hk_avg_pool2d of images of one row. */
+struct avg_pool1d_options {
+    HKI_OPTION(avg_pool1d_options, int64_t, kernel)
+    HKI_OPTION(avg_pool1d_options, int64_t, stride)
+    HKI_OPTION(avg_pool1d_options, int64_t, padding)
+    HKI_OPTION(avg_pool1d_options, bool, count_include_pad)
+    hk_avg_pool1d_options to_c() const noexcept
+    {
+        hk_avg_pool1d_options c = {};
+        c.kernel = kernel;
+        c.stride = stride;
+        c.padding = padding;
+        c.count_include_pad = count_include_pad;
+        return c;
+    }
+};
+inline array avg_pool1d(const array &x, const avg_pool1d_options &options = {},
+                        hk_source at = here()) noexcept
+{
+    const hk_avg_pool1d_options c = options.to_c();
+    return array::take(hk_avg_pool1d_at(at, x.get(), &c));
+}
+
+/* y[n,c,i,j] = mean of x[n,c,i's rows,j's columns]. Mean of each window of x
+ * (n,channels,height,width), where windows are such that there are `size`:
+ * (n,channels,size[0],size[1]). Window i of an axis of h elements goes from i h / size, rounded
+ * down, to (i + 1) h / size, rounded up. Sizes that divide x's are one call of pooling, others
+ * two of each row and column. */
+struct adaptive_avg_pool2d_options {
+    HKI_OPTION(adaptive_avg_pool2d_options, int_pair, size)
+    hk_adaptive_avg_pool2d_options to_c() const noexcept
+    {
+        hk_adaptive_avg_pool2d_options c = {};
+        c.size[0] = size[0], c.size[1] = size[1];
+        return c;
+    }
+};
+inline array adaptive_avg_pool2d(const array &x, const adaptive_avg_pool2d_options &options = {},
+                                 hk_source at = here()) noexcept
+{
+    const hk_adaptive_avg_pool2d_options c = options.to_c();
+    return array::take(hk_adaptive_avg_pool2d_at(at, x.get(), &c));
+}
+
+/* y[n,c,i,j] = max of x[n,c,i's rows,j's columns]. Largest element of each window of x
+ * (n,channels,height,width), where windows are such that there are `size`:
+ * (n,channels,size[0],size[1]). Window i of an axis of h elements goes from i h / size, rounded
+ * down, to (i + 1) h / size, rounded up. Sizes that divide x's are one call of pooling, others
+ * two of each row and column. */
+struct adaptive_max_pool2d_options {
+    HKI_OPTION(adaptive_max_pool2d_options, int_pair, size)
+    hk_adaptive_max_pool2d_options to_c() const noexcept
+    {
+        hk_adaptive_max_pool2d_options c = {};
+        c.size[0] = size[0], c.size[1] = size[1];
+        return c;
+    }
+};
+inline array adaptive_max_pool2d(const array &x, const adaptive_max_pool2d_options &options = {},
+                                 hk_source at = here()) noexcept
+{
+    const hk_adaptive_max_pool2d_options c = options.to_c();
+    return array::take(hk_adaptive_max_pool2d_at(at, x.get(), &c));
+}
+
 /* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Each channel of x (n,channels,…)
  * normalised, then scaled by gamma and shifted by beta (channels), all of one dtype. Without
  * mean and variance, by those of the batch: over all axes but the channels', of 2 elements or
@@ -2038,6 +2217,73 @@ inline array batch_norm(const array &x, const array &gamma, const array &beta,
     const hk_batch_norm_options c = options.to_c();
     return array::take(hk_batch_norm_at(at, x.get(), gamma.get(), beta.get(), mean.get(),
                                         variance.get(), &c));
+}
+
+/* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Layer norm (Ba et al. 2016): x
+ * (…,features) shifted and scaled to mean 0 and variance 1 along its last axis, or several, each
+ * row by itself, then scaled by gamma and shifted by beta, of the shape of these axes. The
+ * variance is biased. For GPUs there is no kernel yet. gamma may be NULL. beta may be NULL. Not
+ * on GPUs yet. */
+struct layer_norm_options {
+    HKI_OPTION(layer_norm_options, int64_t, axes)
+    HKI_OPTION(layer_norm_options, double, eps)
+    hk_layer_norm_options to_c() const noexcept
+    {
+        hk_layer_norm_options c = {};
+        c.axes = axes;
+        c.eps = eps;
+        return c;
+    }
+};
+inline array layer_norm(const array &x, const array &gamma = {}, const array &beta = {},
+                        const layer_norm_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_layer_norm_options c = options.to_c();
+    return array::take(hk_layer_norm_at(at, x.get(), gamma.get(), beta.get(), &c));
+}
+
+/* y = x / sqrt(mean of x**2 + eps) * gamma. RMS norm (Zhang, Sennrich 2019): x divided by the
+ * root of its mean square along the last axis, or several, then scaled by gamma, of the shape of
+ * these axes. For GPUs there is no kernel yet. gamma may be NULL. Not on GPUs yet. */
+struct rms_norm_options {
+    HKI_OPTION(rms_norm_options, int64_t, axes)
+    HKI_OPTION(rms_norm_options, double, eps)
+    hk_rms_norm_options to_c() const noexcept
+    {
+        hk_rms_norm_options c = {};
+        c.axes = axes;
+        c.eps = eps;
+        return c;
+    }
+};
+inline array rms_norm(const array &x, const array &gamma = {},
+                      const rms_norm_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_rms_norm_options c = options.to_c();
+    return array::take(hk_rms_norm_at(at, x.get(), gamma.get(), &c));
+}
+
+/* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Group norm (Wu, He 2018): of each sample
+ * of x (n,channels,…) each group of channels, with all its positions, shifted and scaled to mean
+ * 0 and variance 1, then each channel scaled by gamma and shifted by beta (channels). As many
+ * groups as channels: instance norm (Ulyanov et al. 2016). The variance is biased. For GPUs
+ * there is no kernel yet. gamma may be NULL. beta may be NULL. Not on GPUs yet. */
+struct group_norm_options {
+    HKI_OPTION(group_norm_options, int64_t, groups)
+    HKI_OPTION(group_norm_options, double, eps)
+    hk_group_norm_options to_c() const noexcept
+    {
+        hk_group_norm_options c = {};
+        c.groups = groups;
+        c.eps = eps;
+        return c;
+    }
+};
+inline array group_norm(const array &x, const array &gamma = {}, const array &beta = {},
+                        const group_norm_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_group_norm_options c = options.to_c();
+    return array::take(hk_group_norm_at(at, x.get(), gamma.get(), beta.get(), &c));
 }
 
 /* mean of (x - target)**2. Squared error of x and a target of its shape. */
@@ -2279,6 +2525,146 @@ inline array index_select(const array &x, const array &indices, int64_t axis,
                           hk_source at = here()) noexcept
 {
     return array::take(hk_index_select_at(at, x.get(), indices.get(), axis));
+}
+
+/* x = y y^T. The lower triangle L of symmetric, positive definite matrices: L times its
+ * transpose is x. Matrices lie along the last two axes; their lower triangles are read. One that
+ * is not positive definite fails the result. The gradient is symmetric. Not on GPUs yet. */
+struct cholesky_options {
+    HKI_OPTION(cholesky_options, bool, upper)
+    hk_cholesky_options to_c() const noexcept
+    {
+        hk_cholesky_options c = {};
+        c.upper = upper;
+        return c;
+    }
+};
+inline array cholesky(const array &x, const cholesky_options &options = {},
+                      hk_source at = here()) noexcept
+{
+    const hk_cholesky_options c = options.to_c();
+    return array::take(hk_cholesky_at(at, x.get(), &c));
+}
+
+/* x y = b. y, where x times y is b, by factors with partial pivoting. Square matrices x lie
+ * along the last two axes. b has matrices (n,k) there, or is one vector (n). The axes before are
+ * broadcast. A matrix with a pivot of exactly 0 fails the result. Not on GPUs yet. */
+inline array solve(const array &x, const array &b, hk_source at = here()) noexcept
+{
+    return array::take(hk_solve_at(at, x.get(), b.get()));
+}
+
+/* x y = identity. Inverses of square matrices, which lie along the last two axes. One with a
+ * pivot of exactly 0 fails the result. hk_solve is faster and closer than a product with an
+ * inverse. Not on GPUs yet. */
+inline array inv(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_inv_at(at, x.get()));
+}
+
+/* Determinants of square matrices, which lie along the last two axes; 1 of those without
+ * elements. The product of pivots is formed in double. Not on GPUs yet. */
+inline array det(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_det_at(at, x.get()));
+}
+
+/* Eigenvalues of symmetric matrices (..., n, n) in rising order: (..., n). Lower triangles are
+ * read; the gradient is symmetric. A NaN or an infinity fails the result. Not on GPUs yet. */
+inline array eigvalsh(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_eigvalsh_at(at, x.get()));
+}
+
+/* Singular values of matrices (..., m, n) in falling order: (..., min(m, n)). A NaN or an
+ * infinity fails the result. Not on GPUs yet. */
+inline array svdvals(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_svdvals_at(at, x.get()));
+}
+
+/* Pseudo-inverses (Moore and Penrose) of matrices (..., m, n), by singular values: (..., n, m).
+ * The gradient holds where small changes do not change the rank. Not on GPUs yet. */
+struct pinv_options {
+    HKI_OPTION(pinv_options, double, rtol)
+    hk_pinv_options to_c() const noexcept
+    {
+        hk_pinv_options c = {};
+        c.rtol = rtol;
+        return c;
+    }
+};
+inline array pinv(const array &x, const pinv_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_pinv_options c = options.to_c();
+    return array::take(hk_pinv_at(at, x.get(), &c));
+}
+
+/* Ranks of matrices, as int64: how many singular values are more than rtol times the largest.
+ * Not on GPUs yet. No gradient: its result does not vary smoothly. */
+struct matrix_rank_options {
+    HKI_OPTION(matrix_rank_options, double, rtol)
+    hk_matrix_rank_options to_c() const noexcept
+    {
+        hk_matrix_rank_options c = {};
+        c.rtol = rtol;
+        return c;
+    }
+};
+inline array matrix_rank(const array &x, const matrix_rank_options &options = {},
+                         hk_source at = here()) noexcept
+{
+    const hk_matrix_rank_options c = options.to_c();
+    return array::take(hk_matrix_rank_at(at, x.get(), &c));
+}
+
+/* Square matrices, which lie along the last two axes, to the power of a whole number; 0 gives
+ * the identity. A negative power of a singular matrix fails the result. Not on GPUs yet. */
+inline array matrix_power(const array &x, int64_t n, hk_source at = here()) noexcept
+{
+    return array::take(hk_matrix_power_at(at, x.get(), n));
+}
+
+/* Norms of matrices, which lie along the last two axes: Frobenius, nuclear, 1, 2, infinite, or
+ * the smallest in place of the largest. Not on GPUs yet. */
+struct matrix_norm_options {
+    HKI_OPTION(matrix_norm_options, int64_t, ord)
+    HKI_OPTION(matrix_norm_options, bool, keepdims)
+    hk_matrix_norm_options to_c() const noexcept
+    {
+        hk_matrix_norm_options c = {};
+        c.ord = ord;
+        c.keepdims = keepdims;
+        return c;
+    }
+};
+inline array matrix_norm(const array &x, const matrix_norm_options &options = {},
+                         hk_source at = here()) noexcept
+{
+    const hk_matrix_norm_options c = options.to_c();
+    return array::take(hk_matrix_norm_at(at, x.get(), &c));
+}
+
+/* (sum of |x| ** ord over axes) ** (1 / ord). The p-norm of vectors along axes. Where the norm
+ * is 0 its gradient is 0. Not on GPUs yet. */
+inline array vector_norm(const array &x, double ord, const hk::shape &axes, bool keepdims,
+                         hk_source at = here()) noexcept
+{
+    return array::take(hk_vector_norm_at(at, x.get(), ord, axes, keepdims));
+}
+
+/* Cross products of vectors of 3 elements, which lie along an axis of the result; the other axes
+ * are broadcast. */
+inline array cross(const array &x, const array &y, int64_t axis, hk_source at = here()) noexcept
+{
+    return array::take(hk_cross_at(at, x.get(), y.get(), axis));
+}
+
+/* Kronecker product: each element of x times all of y, as blocks. The one with fewer axes, 4 at
+ * most, has axes of size 1 in front. */
+inline array kron(const array &x, const array &y, hk_source at = here()) noexcept
+{
+    return array::take(hk_kron_at(at, x.get(), y.get()));
 }
 
 } // namespace hk

@@ -44,7 +44,7 @@ void(hk_attach_grad)(hk_array *x, hk_grad_mode mode)
         node->mode = mode;
         hki_zeros_into(node->grad);
     } else {
-        hki_tape_node *leaf = hki_tape_node_create(HKI_TAPE_LEAF, x, NULL, 0, 0);
+        hki_tape_node *leaf = hki_tape_node_create(HKI_TAPE_LEAF, x, NULL, 0, 0, 0);
         if (x->storage->var.runtime && hki_runtime_alive(x->storage->var.runtime))
             hki_writes_count(x->storage->var.runtime); /* before the first call is recorded */
         if (leaf->kind == HKI_TAPE_LEAF) {

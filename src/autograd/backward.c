@@ -134,13 +134,15 @@ static void leaf_finish(hki_tape_node *leaf)
     hk_array_release(sum);
 }
 
-/* A failed array that says who wrote over what the gradient of the node's call is to read. index -1: the result. */
+/* A failed array that says who wrote over what the gradient of the node's call is to read. index: of inputs, then outputs. */
 static hk_array *fail_overwritten(backward_pass *pass, const hki_tape_node *node,
                                   const hki_watch *watch, int index)
 {
     char part[64] = "the result", place[320] = "";
-    if (index >= 0)
+    if (index < node->input_count)
         hki_op_input_name(node->op, index, part, sizeof part);
+    else if (node->output_count > 1)
+        hki_op_output_name(node->op, index - node->input_count, part, sizeof part);
     if (watch->source.file)
         hki_format(place, sizeof place, " at %s:%d", watch->source.file, watch->source.line);
     return pass_fail(
@@ -164,8 +166,11 @@ static hk_array *kept_value(backward_pass *pass, const hki_tape_node *node, hk_a
 static hk_array *overwritten_meanwhile(backward_pass *pass, hki_tape_node *node,
                                        const hki_grad_call *call)
 {
-    if (node->output && call->output == node->output && hki_watch_end(&node->output_watch))
-        return fail_overwritten(pass, node, &node->output_watch, -1);
+    for (int i = 0; i < node->output_count; i++) {
+        hki_tape_result *output = &node->outputs[i];
+        if (output->kept && call->outputs[i] == output->kept && hki_watch_end(&output->watch))
+            return fail_overwritten(pass, node, &output->watch, node->input_count + i);
+    }
     for (int i = 0; i < node->input_count; i++) {
         hki_tape_input *input = &node->inputs[i];
         if (input->kept && call->inputs[i] == input->kept && hki_watch_end(&input->watch))
@@ -174,7 +179,8 @@ static hk_array *overwritten_meanwhile(backward_pass *pass, hki_tape_node *node,
     return NULL;
 }
 
-static void call_backward(backward_pass *pass, hki_tape_node *node, hk_array *dy)
+/* dys: of each output. */
+static void call_backward(backward_pass *pass, hki_tape_node *node, hk_array *const *dys)
 {
     const hk_op *op = node->op;
     if (!op->grad) {
@@ -190,9 +196,13 @@ static void call_backward(backward_pass *pass, hki_tape_node *node, hk_array *dy
     call.op = op;
     call.options = node->options;
     call.input_count = node->input_count;
-    call.output = kept_value(pass, node, node->output, &node->output_watch, -1);
+    for (int i = 0; i < node->output_count; i++) {
+        hki_tape_result *output = &node->outputs[i];
+        call.outputs[i] =
+            kept_value(pass, node, output->kept, &output->watch, node->input_count + i);
+        call.dys[i] = dys[i];
+    }
     call.saved = node->saved;
-    call.dy = dy;
     for (int i = 0; i < node->input_count; i++) {
         call.dx[i] = NULL;
         call.inputs[i] = kept_value(pass, node, node->inputs[i].kept, &node->inputs[i].watch, i);
@@ -219,27 +229,63 @@ static void failed_backward(const hki_tape_node *node, hk_array *dy)
     }
 }
 
+/* What has come for the outputs of a call, taken by the caller; false: nothing. */
+static bool take_dys(hki_tape_node *call, hk_array **dys)
+{
+    bool reached = false;
+    dys[0] = call->output_count > 1 ? NULL : hki_tape_take_sum(call, NULL);
+    for (int i = 0; i < call->output_count; i++) {
+        if (call->output_count > 1) {
+            dys[i] = call->outputs[i].dy;
+            call->outputs[i].dy = NULL;
+        }
+        reached |= dys[i] != NULL;
+    }
+    return reached;
+}
+
+static void pass_call(backward_pass *pass, hki_tape_node *node)
+{
+    hk_array *dys[HKI_MAX_OUTPUTS];
+    if (take_dys(node, dys)) {
+        if (node->kind == HKI_TAPE_CALL)
+            call_backward(pass, node, dys);
+        else
+            for (int i = 0; i < node->output_count; i++)
+                if (dys[i])
+                    failed_backward(node, dys[i]);
+    }
+    for (int i = 0; i < node->output_count; i++)
+        hk_array_release(dys[i]);
+    node->passed = true;
+    hki_tape_node_drop_kept(node); /* not what is behind it: a second pass fails those gradients */
+}
+
+/* These keep nothing, and may be passed again. */
+static void pass_on(hki_tape_node *node)
+{
+    hk_array *dy = hki_tape_take_sum(node, NULL);
+    if (node->kind == HKI_TAPE_OUTPUT) {
+        node->inputs[0].node->outputs[node->output_index].dy = dy;
+        return;
+    }
+    if (dy)
+        hki_view_backward(node, dy);
+    hk_array_release(dy);
+}
+
 static void node_pass(backward_pass *pass, hki_tape_node *node)
 {
     HK_SCOPE;
     hki_source_put(node->source);
-    hk_array *dy = hki_tape_take_sum(node, NULL);
-    if (dy && node->kind == HKI_TAPE_CALL)
-        call_backward(pass, node, dy);
-    else if (dy && node->kind == HKI_TAPE_VIEW)
-        hki_view_backward(node, dy);
-    else if (dy && node->kind == HKI_TAPE_FAILED)
-        failed_backward(node, dy);
-    hk_array_release(dy);
+    if (node->kind == HKI_TAPE_VIEW || node->kind == HKI_TAPE_OUTPUT)
+        pass_on(node);
+    else
+        pass_call(pass, node);
     for (int i = 0; i < node->input_count; i++) {
         hki_tape_node *input = node->inputs[i].node;
         if (input && --input->uses == 0 && input->kind == HKI_TAPE_LEAF)
             leaf_finish(input);
-    }
-    if (node->kind != HKI_TAPE_VIEW) { /* a view keeps nothing, and may be passed again */
-        node->passed = true;
-        hki_tape_node_drop_kept(
-            node); /* not what is behind it: a second pass fails those gradients */
     }
 }
 

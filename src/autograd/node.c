@@ -72,10 +72,14 @@ void hki_tape_node_set(hk_array *x, hki_tape_node *node)
 }
 
 hki_tape_node *hki_tape_node_create(hki_tape_kind kind, const hk_array *x,
-                                    hki_tape_node *const *inputs, int input_count,
+                                    hki_tape_node *const *inputs, int input_count, int output_count,
                                     size_t options_bytes)
 {
-    size_t head_bytes = sizeof(hki_tape_node) + (size_t)input_count * sizeof(hki_tape_input);
+    const size_t inputs_bytes =
+        sizeof(hki_tape_node) + (size_t)input_count * sizeof(hki_tape_input);
+    size_t head_bytes = inputs_bytes;
+    if (output_count > 1)
+        head_bytes += (size_t)output_count * sizeof(hki_tape_result);
     head_bytes = (head_bytes + 15) & ~(size_t)15;
     hki_tape_node *node = malloc(head_bytes + options_bytes);
     if (!node) {
@@ -92,6 +96,9 @@ hki_tape_node *hki_tape_node_create(hki_tape_kind kind, const hk_array *x,
     node->shape = x->shape;
     node->options = options_bytes ? (char *)node + head_bytes : NULL;
     node->input_count = input_count;
+    node->output_count = output_count;
+    node->outputs =
+        output_count > 1 ? (hki_tape_result *)((char *)node + inputs_bytes) : &node->only;
     uint64_t number = latest_number;
     for (int i = 0; i < input_count; i++) {
         node->inputs[i].node = inputs[i];
@@ -128,7 +135,8 @@ void hki_tape_node_drop_kept(hki_tape_node *node)
 {
     for (int i = 0; i < node->input_count; i++)
         let_go(&node->inputs[i].kept, &node->inputs[i].watch);
-    let_go(&node->output, &node->output_watch);
+    for (int i = 0; i < node->output_count; i++)
+        let_go(&node->outputs[i].kept, &node->outputs[i].watch);
     hk_array_release(node->saved);
     node->saved = NULL;
 }

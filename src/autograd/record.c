@@ -92,32 +92,10 @@ static void release_nodes(const hki_call *call, hki_tape_node **nodes)
         hki_tape_node_release(nodes[i]);
 }
 
-static void record_call(const hki_call *call, hk_array *output, hk_array *saved)
+/* Notes what the gradients that are wanted read of the inputs and outputs. */
+static void keep_what_is_read(hki_tape_node *node, const hki_call *call, hk_array *const *outputs)
 {
-    if (!recording.on)
-        return;
     const hk_op *op = call->op;
-    if (atomic_load_explicit(&output->autograd, memory_order_relaxed))
-        return; /* a view of an input, noted as that, or the input itself */
-    hki_tape_node *nodes[HKI_MAX_INPUTS];
-    if (!find_nodes(call, nodes))
-        return;
-    if (output == hki_array_no_memory())
-        hki_tape_lose(nodes, call->input_count);
-    /* What is not real is constant almost everywhere. */
-    if (output == hki_array_no_memory() || (!output->failed && !hki_dtype_is_real(output->dtype))) {
-        release_nodes(call, nodes);
-        return;
-    }
-    size_t options_bytes = call->options ? op->options_bytes : 0;
-    hki_tape_node *node = hki_tape_node_create(output->failed ? HKI_TAPE_FAILED : HKI_TAPE_CALL,
-                                               output, nodes, call->input_count, options_bytes);
-    if (node->kind == HKI_TAPE_LOST) {
-        hki_tape_node_set(output, node);
-        return;
-    }
-    node->op = op;
-    node->source = hki_source_get();
     unsigned reads = 0; /* by the gradients that are wanted */
     for (int i = 0; i < call->input_count && node->kind == HKI_TAPE_CALL; i++)
         reads |= node->inputs[i].node ? op->grad_reads[i] : 0u;
@@ -133,14 +111,84 @@ static void record_call(const hki_call *call, hk_array *output, hk_array *saved)
         if (reads >> i & 1)
             hki_tape_keep(&input->kept, &input->watch, hk_array_retain(x));
     }
-    if (node->kind == HKI_TAPE_CALL) {
-        if (reads & HKI_READS_OUTPUT)
-            hki_tape_keep(&node->output, &node->output_watch, keep_value(output));
-        node->saved = saved ? hk_array_retain(saved) : NULL;
+    for (int i = 0; reads >= HKI_READS_OUTPUT && i < node->output_count; i++)
+        if (reads & (unsigned)HKI_READS_OUTPUT << i)
+            hki_tape_keep(&node->outputs[i].kept, &node->outputs[i].watch, keep_value(outputs[i]));
+    if (node->kind == HKI_TAPE_CALL && op->output_count > node->output_count)
+        node->saved = hk_array_retain(outputs[node->output_count]);
+}
+
+/* What is not real is constant almost everywhere. */
+static bool may_vary(const hk_array *output)
+{
+    return output != hki_array_no_memory() && (output->failed || hki_dtype_is_real(output->dtype));
+}
+
+/* Makes node (taken) that of the outputs; of each of several, one of its own behind it. */
+static void set_outputs(hki_tape_node *node, hk_array *const *outputs, int count)
+{
+    if (count == 1) {
+        hki_tape_node_set(outputs[0], node);
+        return;
     }
-    if (options_bytes)
-        memcpy(node->options, call->options, options_bytes);
-    hki_tape_node_set(output, node);
+    for (int i = 0; i < count; i++) {
+        if (!may_vary(outputs[i]))
+            continue;
+        hki_tape_node *input = hki_tape_node_retain(node);
+        hki_tape_node *output =
+            node->kind == HKI_TAPE_LOST
+                ? node
+                : hki_tape_node_create(HKI_TAPE_OUTPUT, outputs[i], &input, 1, 0, 0);
+        if (output->kind == HKI_TAPE_OUTPUT) {
+            output->source = node->source;
+            output->output_index = i;
+        }
+        hki_tape_node_set(outputs[i], output);
+    }
+    hki_tape_node_release(node);
+}
+
+/* Whether some output has a gradient; the tape loses those that there was no memory for. */
+static bool is_differentiable(hki_tape_node *const *nodes, int node_count, hk_array *const *outputs,
+                              int count)
+{
+    bool varies = false, is_lost = false;
+    for (int i = 0; i < count; i++) {
+        varies |= may_vary(outputs[i]);
+        is_lost |= outputs[i] == hki_array_no_memory();
+    }
+    if (is_lost)
+        hki_tape_lose(nodes, node_count);
+    return varies;
+}
+
+static void record_call(const hki_call *call, hk_array *const *outputs)
+{
+    if (!recording.on)
+        return;
+    const hk_op *op = call->op;
+    if (atomic_load_explicit(&outputs[0]->autograd, memory_order_relaxed))
+        return; /* a view of an input, noted as that, or the input itself */
+    hki_tape_node *nodes[HKI_MAX_INPUTS];
+    if (!find_nodes(call, nodes))
+        return;
+    const int count = op->outputs ? hki_op_output_count(op) : 1;
+    if (!is_differentiable(nodes, call->input_count, outputs, count)) {
+        release_nodes(call, nodes);
+        return;
+    }
+    size_t options_bytes = call->options ? op->options_bytes : 0;
+    hki_tape_node *node =
+        hki_tape_node_create(outputs[0]->failed ? HKI_TAPE_FAILED : HKI_TAPE_CALL, outputs[0],
+                             nodes, call->input_count, count, options_bytes);
+    if (node->kind != HKI_TAPE_LOST) {
+        node->op = op;
+        node->source = hki_source_get();
+        keep_what_is_read(node, call, outputs);
+        if (options_bytes)
+            memcpy(node->options, call->options, options_bytes);
+    }
+    set_outputs(node, outputs, count);
 }
 
 static void record_view(hk_array *source, hk_array *view)
@@ -166,7 +214,7 @@ static void record_view(hk_array *source, hk_array *view)
         parent = first;
     }
     hki_tape_node *node = hki_tape_node_create(view->failed ? HKI_TAPE_FAILED : HKI_TAPE_VIEW, view,
-                                               &parent, 1, sizeof layout);
+                                               &parent, 1, 1, sizeof layout);
     if (node->kind != HKI_TAPE_LOST) {
         node->source = hki_source_get();
         node->inputs[0].shape = shape;
@@ -222,6 +270,13 @@ static bool allow_overwrite(hki_call *call, hk_array *out)
     return true;
 }
 
+static bool set_recording(bool on)
+{
+    const bool before = recording.on;
+    recording.on = on;
+    return before;
+}
+
 static void drop_node(void *node)
 {
     hki_tape_node_release(node);
@@ -230,6 +285,7 @@ static void drop_node(void *node)
 __attribute__((constructor)) static void set_hooks(void)
 {
     hki_op_record = record_call;
+    hki_op_set_recording = set_recording;
     hki_op_overwrite = allow_overwrite;
     hki_array_view_record = record_view;
     hki_array_is_result = is_result;

@@ -13,8 +13,9 @@
 #include <hocket/autograd.h>
 
 typedef enum hki_tape_kind {
-    HKI_TAPE_LEAF,   /* attached */
-    HKI_TAPE_CALL,   /* output of an operator */
+    HKI_TAPE_LEAF, /* attached */
+    HKI_TAPE_CALL, /* output of an operator; of several outputs, the call: those are nodes of their own */
+    HKI_TAPE_OUTPUT, /* one of several outputs of the call behind it */
     HKI_TAPE_VIEW,   /* view of another value */
     HKI_TAPE_FAILED, /* output of a call that could not be made */
     HKI_TAPE_LOST    /* what it came from could not be noted: out of host memory */
@@ -29,6 +30,13 @@ typedef struct hki_tape_input {
     hk_dims shape;
     hk_dtype dtype;
 } hki_tape_input;
+
+/* Of an output of a call. */
+typedef struct hki_tape_result {
+    hk_array *kept;  /* as of inputs: what the call wrote */
+    hki_watch watch; /* of the kept elements */
+    hk_array *dy;    /* of one of several, while a pass is between it and the call; counted */
+} hki_tape_result;
 
 /* Where the elements of a view lie among those of its input. */
 typedef struct hki_tape_layout {
@@ -63,9 +71,13 @@ struct hki_tape_node {
     /* CALL and FAILED: */
     const hk_op *op;
     hk_source source;
-    hk_array *output, *saved; /* counted; NULL: not kept. Nobody else has `saved` */
-    hki_watch output_watch;
-    void *options; /* a copy, behind the inputs; VIEW: hki_tape_layout */
+    hk_array *saved; /* counted; NULL: not kept. Nobody else has it */
+    void *options;   /* a copy, behind the inputs; VIEW: hki_tape_layout */
+
+    int output_index; /* OUTPUT: which one it is */
+    int output_count;
+    hki_tape_result *outputs; /* output_count of them: `only`, or behind the inputs */
+    hki_tape_result only;
 
     int input_count;
     hki_tape_input inputs[];
@@ -77,9 +89,10 @@ hki_tape_node *hki_tape_node_of(const hk_array *x);
 void hki_tape_node_set(hk_array *x, hki_tape_node *node);
 
 /* A new node with count 1 and the next number after its own thread's and those of `inputs`, whose nodes
- * it takes. The static lost node when host memory is short, after hki_tape_lose. x: the value; keeps nothing of it. */
+ * it takes. The static lost node when host memory is short, after hki_tape_lose. x: the value, or one of several outputs; keeps
+ * nothing of it. */
 hki_tape_node *hki_tape_node_create(hki_tape_kind kind, const hk_array *x,
-                                    hki_tape_node *const *inputs, int input_count,
+                                    hki_tape_node *const *inputs, int input_count, int output_count,
                                     size_t options_bytes);
 hki_tape_node *hki_tape_node_retain(hki_tape_node *node);
 /* Drops one count. Long chains need no stack. NULL is ignored. */

@@ -83,7 +83,10 @@ static bool run_call(const hki_chain_run *run, const hki_chain_step *step)
     const hk_op *op = node->op;
     int64_t whole = step->kind == HKI_STEP_CALL_END ? chain->piece_samples : chain->block_samples;
     const hki_chain_extent *extent = run->count == whole ? &step->full : &step->rest;
+    hki_tensor in[HKI_MAX_INPUTS], out[HKI_MAX_OUTPUTS];
     hki_kernel_call call;
+    call.in = in;
+    call.out = out;
     call.op = op;
     call.options = node->options;
     call.input_count = node->input_count;

@@ -15,8 +15,9 @@ enum {
 /* A call, or a copy that it needs. */
 typedef struct step {
     const hki_node *node;
-    bool is_copy; /* from in[0] to out[0] */
-    hki_kernel_call call;
+    bool is_copy;         /* from in[0] to out[0] */
+    hki_kernel_call call; /* its tensors are these, see aim */
+    hki_tensor in[HKI_MAX_INPUTS], out[HKI_MAX_OUTPUTS];
     int in_place[HKI_MAX_INPUTS], out_place[HKI_MAX_OUTPUTS]; /* -1: left out */
 } step;
 
@@ -69,7 +70,7 @@ struct hki_recorded {
 static bool is_recordable(const hk_graph *graph)
 {
     if (graph->node_count < 2 || graph->node_count > MAX_NODES || graph->options.exact ||
-        hki_runtime_is_serial(graph->runtime))
+        graph->draw_count > 0 || hki_runtime_is_serial(graph->runtime))
         return false;
     hki_device *device = graph->nodes[0].device;
     bool can = device->class && device->class->recorder && device->class->run_call;
@@ -100,10 +101,18 @@ static int add_copy_place(hki_recorded *self, hki_tensor *tensor, int node)
     return self->place_count++;
 }
 
+/* A step that lies where it stays. */
+static void aim(step *self)
+{
+    self->call.in = self->in;
+    self->call.out = self->out;
+}
+
 static step *add_step(hki_recorded *self, const hki_node *node)
 {
     step *added = &self->steps[self->step_count++];
     added->node = node;
+    aim(added);
     for (int i = 0; i < HKI_MAX_INPUTS; i++) {
         added->in_place[i] = -1;
         added->call.in[i].ndim = -1;
@@ -137,6 +146,7 @@ static void add_node(hki_recorded *self, int index)
                               .piece_count = node->piece_count,
                               .grain = node->plan.grain,
                               .method = node->plan.method};
+    aim(&made);
     for (int i = 0; i < HKI_MAX_INPUTS; i++) {
         const hki_operand *operand = i < node->input_count ? &node->operands[i] : NULL;
         made.in_place[i] = operand ? operand->slot : -1;
@@ -156,7 +166,9 @@ static void add_node(hki_recorded *self, int index)
     }
     if (node->staging.copy_output)
         made.out_place[0] = add_copy_place(self, &call->out[0], index);
-    *add_step(self, node) = made;
+    step *added = add_step(self, node);
+    *added = made;
+    aim(added);
     if (node->staging.copy_output) {
         const hki_operand *operand = &node->operands[node->input_count];
         add_copy(self, node, &call->out[0], made.out_place[0], &operand->tensor, operand->slot);

@@ -44,4 +44,12 @@ hk_array *hki_module_find(hk_module *root, const char *path);
 /* The tree has none yet, but a module that the path may lead to, and its first call is to come. */
 bool hki_module_awaits(hk_module *root, const char *path);
 
+/* ---- for layers (layers.c) -------------------------------------------------------------------------------- */
+
+/* Biases begin in the range of the weights that they stand beside: in, how many these are for one result. */
+hk_init hki_bias_init(double in);
+/* The first input, where it has `least` axes or more; else a failed array in *refused. */
+hk_array *hki_module_input(hk_array *const *inputs, int least, const char *operation,
+                           hk_array **refused);
+
 #endif

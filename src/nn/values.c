@@ -82,6 +82,8 @@ static hki_module_value *get(hk_module *self, const char *name, const hk_dims *s
     hki_module_value *value = find(self, name);
     if (value && value->is_claimed)
         return value;
+    hki_array_uncapturable("module_parameter",
+                           "it is made at the first call; make that one before the capture");
     HK_SCOPE;
     HK_PAUSE;
     value = make(self, name, shape, as, device, dtype);

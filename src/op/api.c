@@ -50,6 +50,11 @@ _Static_assert(sizeof(hk_std_options) == 88 &&
                offsetof(hk_std_options, keepdims) == 72 &&
                offsetof(hk_std_options, correction) == 80,
                "hk_std_options");
+_Static_assert(sizeof(hk_var_mean_options) == 88 &&
+               offsetof(hk_var_mean_options, axes) == 0 &&
+               offsetof(hk_var_mean_options, keepdims) == 72 &&
+               offsetof(hk_var_mean_options, correction) == 80,
+               "hk_var_mean_options");
 _Static_assert(sizeof(hk_logsumexp_options) == 80 &&
                offsetof(hk_logsumexp_options, axes) == 0 &&
                offsetof(hk_logsumexp_options, keepdims) == 72,
@@ -168,11 +173,25 @@ _Static_assert(sizeof(hk_argsort_arguments) == 16 &&
 _Static_assert(sizeof(hk_searchsorted_arguments) == 1 &&
                offsetof(hk_searchsorted_arguments, right) == 0,
                "hk_searchsorted_arguments");
-_Static_assert(sizeof(hk_conv2d_options) == 48 &&
+_Static_assert(sizeof(hk_conv2d_options) == 56 &&
                offsetof(hk_conv2d_options, stride) == 0 &&
                offsetof(hk_conv2d_options, padding) == 16 &&
-               offsetof(hk_conv2d_options, dilation) == 32,
+               offsetof(hk_conv2d_options, dilation) == 32 &&
+               offsetof(hk_conv2d_options, groups) == 48,
                "hk_conv2d_options");
+_Static_assert(sizeof(hk_conv2d_transpose_options) == 72 &&
+               offsetof(hk_conv2d_transpose_options, stride) == 0 &&
+               offsetof(hk_conv2d_transpose_options, padding) == 16 &&
+               offsetof(hk_conv2d_transpose_options, dilation) == 32 &&
+               offsetof(hk_conv2d_transpose_options, groups) == 48 &&
+               offsetof(hk_conv2d_transpose_options, output_padding) == 56,
+               "hk_conv2d_transpose_options");
+_Static_assert(sizeof(hk_conv1d_options) == 32 &&
+               offsetof(hk_conv1d_options, stride) == 0 &&
+               offsetof(hk_conv1d_options, padding) == 8 &&
+               offsetof(hk_conv1d_options, dilation) == 16 &&
+               offsetof(hk_conv1d_options, groups) == 24,
+               "hk_conv1d_options");
 _Static_assert(sizeof(hk_max_pool2d_options) == 48 &&
                offsetof(hk_max_pool2d_options, kernel) == 0 &&
                offsetof(hk_max_pool2d_options, stride) == 16 &&
@@ -184,9 +203,38 @@ _Static_assert(sizeof(hk_avg_pool2d_options) == 56 &&
                offsetof(hk_avg_pool2d_options, padding) == 32 &&
                offsetof(hk_avg_pool2d_options, count_include_pad) == 48,
                "hk_avg_pool2d_options");
+_Static_assert(sizeof(hk_max_pool1d_options) == 24 &&
+               offsetof(hk_max_pool1d_options, kernel) == 0 &&
+               offsetof(hk_max_pool1d_options, stride) == 8 &&
+               offsetof(hk_max_pool1d_options, padding) == 16,
+               "hk_max_pool1d_options");
+_Static_assert(sizeof(hk_avg_pool1d_options) == 32 &&
+               offsetof(hk_avg_pool1d_options, kernel) == 0 &&
+               offsetof(hk_avg_pool1d_options, stride) == 8 &&
+               offsetof(hk_avg_pool1d_options, padding) == 16 &&
+               offsetof(hk_avg_pool1d_options, count_include_pad) == 24,
+               "hk_avg_pool1d_options");
+_Static_assert(sizeof(hk_adaptive_avg_pool2d_options) == 16 &&
+               offsetof(hk_adaptive_avg_pool2d_options, size) == 0,
+               "hk_adaptive_avg_pool2d_options");
+_Static_assert(sizeof(hk_adaptive_max_pool2d_options) == 16 &&
+               offsetof(hk_adaptive_max_pool2d_options, size) == 0,
+               "hk_adaptive_max_pool2d_options");
 _Static_assert(sizeof(hk_batch_norm_options) == 8 &&
                offsetof(hk_batch_norm_options, eps) == 0,
                "hk_batch_norm_options");
+_Static_assert(sizeof(hk_layer_norm_options) == 16 &&
+               offsetof(hk_layer_norm_options, axes) == 0 &&
+               offsetof(hk_layer_norm_options, eps) == 8,
+               "hk_layer_norm_options");
+_Static_assert(sizeof(hk_rms_norm_options) == 16 &&
+               offsetof(hk_rms_norm_options, axes) == 0 &&
+               offsetof(hk_rms_norm_options, eps) == 8,
+               "hk_rms_norm_options");
+_Static_assert(sizeof(hk_group_norm_options) == 16 &&
+               offsetof(hk_group_norm_options, groups) == 0 &&
+               offsetof(hk_group_norm_options, eps) == 8,
+               "hk_group_norm_options");
 _Static_assert(sizeof(hk_mse_loss_options) == 8 &&
                offsetof(hk_mse_loss_options, reduction) == 0,
                "hk_mse_loss_options");
@@ -274,6 +322,30 @@ _Static_assert(sizeof(hk_scatter_add_arguments) == 8 &&
 _Static_assert(sizeof(hk_index_select_arguments) == 8 &&
                offsetof(hk_index_select_arguments, axis) == 0,
                "hk_index_select_arguments");
+_Static_assert(sizeof(hk_cholesky_options) == 1 &&
+               offsetof(hk_cholesky_options, upper) == 0,
+               "hk_cholesky_options");
+_Static_assert(sizeof(hk_pinv_options) == 8 &&
+               offsetof(hk_pinv_options, rtol) == 0,
+               "hk_pinv_options");
+_Static_assert(sizeof(hk_matrix_rank_options) == 8 &&
+               offsetof(hk_matrix_rank_options, rtol) == 0,
+               "hk_matrix_rank_options");
+_Static_assert(sizeof(hk_matrix_power_arguments) == 8 &&
+               offsetof(hk_matrix_power_arguments, n) == 0,
+               "hk_matrix_power_arguments");
+_Static_assert(sizeof(hk_matrix_norm_options) == 16 &&
+               offsetof(hk_matrix_norm_options, ord) == 0 &&
+               offsetof(hk_matrix_norm_options, keepdims) == 8,
+               "hk_matrix_norm_options");
+_Static_assert(sizeof(hk_vector_norm_arguments) == 88 &&
+               offsetof(hk_vector_norm_arguments, ord) == 0 &&
+               offsetof(hk_vector_norm_arguments, axes) == 8 &&
+               offsetof(hk_vector_norm_arguments, keepdims) == 80,
+               "hk_vector_norm_arguments");
+_Static_assert(sizeof(hk_cross_arguments) == 8 &&
+               offsetof(hk_cross_arguments, axis) == 0,
+               "hk_cross_arguments");
 
 hk_array *(hk_sum)(hk_array *x, const hk_sum_options *options)
 {
@@ -363,6 +435,19 @@ hk_array *(hk_std)(hk_array *x, const hk_std_options *options)
 }
 HKI_AT(hk_array *, hk_std, (hk_source at, hk_array *x, const hk_std_options *options),
        (x, options))
+
+void (hk_var_mean)(hk_array *x, const hk_var_mean_options *options, hk_array **variance,
+                   hk_array **mean)
+{
+    hk_array *outputs[2];
+    hki_op_call_all(&hki_op_var_mean, (hk_array *const[]){x}, 1, options,
+                    (hk_device){NULL}, outputs, 2);
+    hki_op_give(outputs[0], variance);
+    hki_op_give(outputs[1], mean);
+}
+HKI_AT_VOID(hk_var_mean, (hk_source at, hk_array *x, const hk_var_mean_options *options,
+                          hk_array **variance, hk_array **mean),
+       (x, options, variance, mean))
 
 hk_array *(hk_logsumexp)(hk_array *x, const hk_logsumexp_options *options)
 {
@@ -2103,6 +2188,27 @@ HKI_AT(hk_array *, hk_conv2d, (hk_source at, hk_array *x, hk_array *weight, hk_a
                                const hk_conv2d_options *options),
        (x, weight, bias, options))
 
+hk_array *(hk_conv2d_transpose)(hk_array *x, hk_array *weight, hk_array *bias,
+                                const hk_conv2d_transpose_options *options)
+{
+    return hki_op_call(&hki_op_conv2d_transpose, (hk_array *const[]){x, weight, bias}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_conv2d_transpose, (hk_source at, hk_array *x, hk_array *weight,
+                                         hk_array *bias,
+                                         const hk_conv2d_transpose_options *options),
+       (x, weight, bias, options))
+
+hk_array *(hk_conv1d)(hk_array *x, hk_array *weight, hk_array *bias,
+                      const hk_conv1d_options *options)
+{
+    return hki_op_call(&hki_op_conv1d, (hk_array *const[]){x, weight, bias}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_conv1d, (hk_source at, hk_array *x, hk_array *weight, hk_array *bias,
+                               const hk_conv1d_options *options),
+       (x, weight, bias, options))
+
 hk_array *(hk_max_pool2d)(hk_array *x, const hk_max_pool2d_options *options)
 {
     return hki_op_call(&hki_op_max_pool2d, (hk_array *const[]){x}, 1, options,
@@ -2119,6 +2225,40 @@ hk_array *(hk_avg_pool2d)(hk_array *x, const hk_avg_pool2d_options *options)
 HKI_AT(hk_array *, hk_avg_pool2d, (hk_source at, hk_array *x, const hk_avg_pool2d_options *options),
        (x, options))
 
+hk_array *(hk_max_pool1d)(hk_array *x, const hk_max_pool1d_options *options)
+{
+    return hki_op_call(&hki_op_max_pool1d, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_max_pool1d, (hk_source at, hk_array *x, const hk_max_pool1d_options *options),
+       (x, options))
+
+hk_array *(hk_avg_pool1d)(hk_array *x, const hk_avg_pool1d_options *options)
+{
+    return hki_op_call(&hki_op_avg_pool1d, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_avg_pool1d, (hk_source at, hk_array *x, const hk_avg_pool1d_options *options),
+       (x, options))
+
+hk_array *(hk_adaptive_avg_pool2d)(hk_array *x, const hk_adaptive_avg_pool2d_options *options)
+{
+    return hki_op_call(&hki_op_adaptive_avg_pool2d, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_adaptive_avg_pool2d, (hk_source at, hk_array *x,
+                                            const hk_adaptive_avg_pool2d_options *options),
+       (x, options))
+
+hk_array *(hk_adaptive_max_pool2d)(hk_array *x, const hk_adaptive_max_pool2d_options *options)
+{
+    return hki_op_call(&hki_op_adaptive_max_pool2d, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_adaptive_max_pool2d, (hk_source at, hk_array *x,
+                                            const hk_adaptive_max_pool2d_options *options),
+       (x, options))
+
 hk_array *(hk_batch_norm)(hk_array *x, hk_array *gamma, hk_array *beta, hk_array *mean,
                           hk_array *variance, const hk_batch_norm_options *options)
 {
@@ -2129,6 +2269,35 @@ HKI_AT(hk_array *, hk_batch_norm, (hk_source at, hk_array *x, hk_array *gamma, h
                                    hk_array *mean, hk_array *variance,
                                    const hk_batch_norm_options *options),
        (x, gamma, beta, mean, variance, options))
+
+hk_array *(hk_layer_norm)(hk_array *x, hk_array *gamma, hk_array *beta,
+                          const hk_layer_norm_options *options)
+{
+    return hki_op_call(&hki_op_layer_norm, (hk_array *const[]){x, gamma, beta}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_layer_norm, (hk_source at, hk_array *x, hk_array *gamma, hk_array *beta,
+                                   const hk_layer_norm_options *options),
+       (x, gamma, beta, options))
+
+hk_array *(hk_rms_norm)(hk_array *x, hk_array *gamma, const hk_rms_norm_options *options)
+{
+    return hki_op_call(&hki_op_rms_norm, (hk_array *const[]){x, gamma}, 2, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_rms_norm, (hk_source at, hk_array *x, hk_array *gamma,
+                                 const hk_rms_norm_options *options),
+       (x, gamma, options))
+
+hk_array *(hk_group_norm)(hk_array *x, hk_array *gamma, hk_array *beta,
+                          const hk_group_norm_options *options)
+{
+    return hki_op_call(&hki_op_group_norm, (hk_array *const[]){x, gamma, beta}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_group_norm, (hk_source at, hk_array *x, hk_array *gamma, hk_array *beta,
+                                   const hk_group_norm_options *options),
+       (x, gamma, beta, options))
 
 hk_array *(hk_mse_loss)(hk_array *x, hk_array *target, const hk_mse_loss_options *options)
 {
@@ -2403,3 +2572,121 @@ hk_array *(hk_index_select)(hk_array *x, hk_array *indices, int64_t axis)
 }
 HKI_AT(hk_array *, hk_index_select, (hk_source at, hk_array *x, hk_array *indices, int64_t axis),
        (x, indices, axis))
+
+hk_array *(hk_cholesky)(hk_array *x, const hk_cholesky_options *options)
+{
+    return hki_op_call(&hki_op_cholesky, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_cholesky, (hk_source at, hk_array *x, const hk_cholesky_options *options),
+       (x, options))
+
+hk_array *(hk_solve)(hk_array *x, hk_array *b)
+{
+    return hki_op_call(&hki_op_solve, (hk_array *const[]){x, b}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_solve, (hk_source at, hk_array *x, hk_array *b),
+       (x, b))
+
+hk_array *(hk_inv)(hk_array *x)
+{
+    return hki_op_call(&hki_op_inv, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_inv, (hk_source at, hk_array *x),
+       (x))
+
+hk_array *(hk_det)(hk_array *x)
+{
+    return hki_op_call(&hki_op_det, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_det, (hk_source at, hk_array *x),
+       (x))
+
+hk_array *(hk_eigvalsh)(hk_array *x)
+{
+    return hki_op_call(&hki_op_eigvalsh, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_eigvalsh, (hk_source at, hk_array *x),
+       (x))
+
+hk_array *(hk_svdvals)(hk_array *x)
+{
+    return hki_op_call(&hki_op_svdvals, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_svdvals, (hk_source at, hk_array *x),
+       (x))
+
+hk_array *(hk_pinv)(hk_array *x, const hk_pinv_options *options)
+{
+    return hki_op_call(&hki_op_pinv, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_pinv, (hk_source at, hk_array *x, const hk_pinv_options *options),
+       (x, options))
+
+hk_array *(hk_matrix_rank)(hk_array *x, const hk_matrix_rank_options *options)
+{
+    return hki_op_call(&hki_op_matrix_rank, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_matrix_rank, (hk_source at, hk_array *x,
+                                    const hk_matrix_rank_options *options),
+       (x, options))
+
+hk_array *(hk_matrix_power)(hk_array *x, int64_t n)
+{
+    hk_matrix_power_arguments arguments = {
+        .n = n,
+    };
+    return hki_op_call(&hki_op_matrix_power, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_matrix_power, (hk_source at, hk_array *x, int64_t n),
+       (x, n))
+
+hk_array *(hk_matrix_norm)(hk_array *x, const hk_matrix_norm_options *options)
+{
+    return hki_op_call(&hki_op_matrix_norm, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_matrix_norm, (hk_source at, hk_array *x,
+                                    const hk_matrix_norm_options *options),
+       (x, options))
+
+hk_array *(hk_vector_norm)(hk_array *x, double ord, hk_dims axes, bool keepdims)
+{
+    hk_vector_norm_arguments arguments = {
+        .ord = ord,
+        .axes = axes,
+        .keepdims = keepdims,
+    };
+    return hki_op_call(&hki_op_vector_norm, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_vector_norm, (hk_source at, hk_array *x, double ord, hk_dims axes,
+                                    bool keepdims),
+       (x, ord, axes, keepdims))
+
+hk_array *(hk_cross)(hk_array *x, hk_array *y, int64_t axis)
+{
+    hk_cross_arguments arguments = {
+        .axis = axis,
+    };
+    return hki_op_call(&hki_op_cross, (hk_array *const[]){x, y}, 2, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_cross, (hk_source at, hk_array *x, hk_array *y, int64_t axis),
+       (x, y, axis))
+
+hk_array *(hk_kron)(hk_array *x, hk_array *y)
+{
+    return hki_op_call(&hki_op_kron, (hk_array *const[]){x, y}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_kron, (hk_source at, hk_array *x, hk_array *y),
+       (x, y))

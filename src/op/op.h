@@ -37,6 +37,9 @@
  *
  * What other operators can do between them has `compose` in place of a kernel: see statistics.c.
  *
+ * An operator of several results names them in `outputs`: see var_mean in statistics.c. The public function takes a pointer for
+ * each, and its gradient gets one dy for each.
+ *
  * Gradients call other operators through hki_op_call1 … hki_op_call3 (&hki_op_… of all operators are
  * declared below), never through the public macros, which would note their own source line. Gradients
  * of broadcast inputs end in hki_op_sum_to_shape. */
@@ -45,7 +48,7 @@
 
 #include "array/array.h"
 
-enum { HKI_MAX_INPUTS = 6, HKI_MAX_OUTPUTS = 2 };
+enum { HKI_MAX_INPUTS = 8, HKI_MAX_OUTPUTS = 4 };
 
 typedef struct hk_op hk_op;
 
@@ -140,6 +143,7 @@ typedef struct hki_call {
     int input_count; /* one for each name of the signature; NULL: left out */
     const hki_shape_view *inputs[HKI_MAX_INPUTS];
     hk_array *const *arrays; /* the inputs themselves; not for infer and plan: NULL in chains */
+    hk_array **more;         /* for compose: where outputs 1 and on go, if there are any */
     const void *options;     /* op->options_bytes bytes, never NULL when that is > 0 */
     hk_dims out_shape[HKI_MAX_OUTPUTS]; /* infer fills these */
     hk_dtype out_dtype[HKI_MAX_OUTPUTS];
@@ -187,12 +191,14 @@ typedef struct hki_plan {
     int method; /* of several kernels, the operator's own number; 0: by its rules; see op/choice.h */
 } hki_plan;
 
-/* What a kernel gets. Inputs left out have data NULL and ndim -1. */
+/* What a kernel gets. Inputs left out have data NULL and ndim -1, and may be missing at the end, where kernels look for no more
+ * than HKI_NAMED_INPUTS all the same. */
+enum { HKI_NAMED_INPUTS = 3 };
 typedef struct hki_kernel_call {
     const hk_op *op;
     const void *options;
     int input_count, output_count;
-    hki_tensor in[HKI_MAX_INPUTS], out[HKI_MAX_OUTPUTS];
+    hki_tensor *in, *out; /* HKI_NAMED_INPUTS of the first at least */
     int64_t extent, piece_count;
     int64_t grain;
     int method; /* the plan's */
@@ -226,7 +232,14 @@ typedef enum hki_split {
 /* ---- gradients --------------------------------------------------------------------------------------- */
 
 /* What a gradient reads, in hk_op.grad_reads: bit i: input i; and */
-enum { HKI_READS_OUTPUT = 1 << 15 /* output 0 */ };
+enum {
+    HKI_READS_OUTPUT = 1 << 8, /* output 0, and the others behind it */
+    HKI_READS_OUTPUT_1 = HKI_READS_OUTPUT << 1,
+    HKI_READS_OUTPUT_2 = HKI_READS_OUTPUT << 2,
+    HKI_READS_OUTPUT_3 = HKI_READS_OUTPUT << 3
+};
+_Static_assert(1 << HKI_MAX_INPUTS <= HKI_READS_OUTPUT && HKI_MAX_OUTPUTS == 4,
+               "a bit for each input and output");
 
 typedef struct hki_grad_call {
     const hk_op *op;
@@ -236,9 +249,15 @@ typedef struct hki_grad_call {
     hk_dims input_shape[HKI_MAX_INPUTS];
     hk_dtype input_dtype[HKI_MAX_INPUTS];
     hki_device *input_device[HKI_MAX_INPUTS]; /* NULL where no gradient is wanted */
-    hk_array *output;                         /* output 0; the same */
-    hk_array *saved;                          /* output 1 where there is one */
-    hk_array *dy;                             /* gradient of output 0 */
+    union {
+        hk_array *output; /* output 0; NULL where no gradient that is wanted reads it */
+        hk_array *outputs[HKI_MAX_OUTPUTS];
+    };
+    hk_array *saved; /* the first output that is not public, where there is one */
+    union {
+        hk_array *dy; /* gradient of output 0; NULL, of one of several, where none reached it */
+        hk_array *dys[HKI_MAX_OUTPUTS];
+    };
     bool wanted[HKI_MAX_INPUTS];
     hk_array *dx[HKI_MAX_INPUTS]; /* set by op->grad where wanted; owned by the current scope */
 } hki_grad_call;
@@ -316,6 +335,8 @@ typedef struct hki_sample {
     double low, high;               /* values of the inputs, uniform; both 0: [-1, 1); for integers
                                        ten times that, rounded down */
     hki_sample_input own[HKI_MAX_INPUTS];
+    bool
+        definite; /* matrices of input 0, which are square, become symmetric and positive definite */
 } hki_sample;
 
 /* Shapes in samples. HKI_SHAPE_0D is a scalar, HKI_SHAPE_NONE an optional input left out. */
@@ -352,10 +373,11 @@ struct hk_op {
     const char *formula;     /* optional, one line */
     const hki_param *params; /* ends with a NULL name; NULL: no options */
     size_t options_bytes;
-    unsigned dtypes;  /* bit (1u << HK_F32) …: allowed for the first input; 0: any */
-    int output_count; /* 0 means 1 */
-    bool contiguous;  /* the kernel gets copies of strided inputs */
-    bool any_device;  /* inputs may be on other devices than the call (copies) */
+    unsigned dtypes; /* bit (1u << HK_F32) …: allowed for the first input; 0: any */
+    int output_count; /* 0 means 1; those that are not public, such as what only the gradient reads, are the last */
+    const char *outputs; /* names of the public ones where there are several, ", "-separated */
+    bool contiguous;     /* the kernel gets copies of strided inputs */
+    bool any_device;     /* inputs may be on other devices than the call (copies) */
     bool pinned; /* outputs on a CPU device are in pinned memory, where there are accelerators */
     bool elementwise; /* element i of the output depends on element i of each input, broadcast
                                 to it; so that the output may be one of the inputs: hk_<op>_into */
@@ -366,13 +388,15 @@ struct hk_op {
         host_only; /* no kernel for GPUs yet, or composed of such: there a call fails as unsupported */
     unsigned
         gpu_dtypes; /* of inputs and results that its kernel for GPUs takes; 0: HKI_GPU_DTYPES */
+    bool
+        draws; /* its options begin with hki_stream_options: a captured call takes other numbers at each replay */
     bool (*infer)(hki_call *call);
     /* Optional: it takes any number of inputs, one at least, under the one name of its signature, and does all by calls of other
      * operators; of the rest of this structure only what describes it counts. */
     hk_array *(*variadic)(hk_array *const *inputs, int count, const void *options);
     /* Optional: the whole result as views and calls of other operators, in place of view, plan and kernel, so that it runs on
-     * every device. The tape notes those calls; with a grad it notes this one, and they must be off the tape. Always a new
-     * handle. infer has been asked. */
+     * every device. The tape notes those calls; with a grad it notes this one alone. Always a new handle. Further outputs go to
+     * call->more. infer has been asked. */
     hk_array *(*compose)(const hki_call *call);
     /* Optional: the result as a view of input 0, when the strides allow it; NULL: run the kernel. */
     hk_array *(*view)(const hki_call *call);
@@ -420,6 +444,9 @@ const hk_op *hki_op_find(const char *name); /* NULL: no such operator */
 int hki_op_input_count(const hk_op *op, int *required);
 /* The name of an input; true when it is optional. */
 bool hki_op_input_name(const hk_op *op, int index, char *name, size_t bytes);
+/* How many outputs are public, and the name of one; "y" where there is but one. */
+int hki_op_output_count(const hk_op *op);
+void hki_op_output_name(const hk_op *op, int index, char *name, size_t bytes);
 
 /* ---- calling -------------------------------------------------------------------------------------------- */
 
@@ -429,6 +456,12 @@ bool hki_op_input_name(const hk_op *op, int index, char *name, size_t bytes);
  * the first input). Results belong to the scope. out_extra, when not NULL, gets output 1. */
 hk_array *hki_op_call(const hk_op *op, hk_array *const *inputs, int input_count,
                       const void *options, hk_device device, hk_array **out_extra);
+/* The same for all outputs, the public ones and then the others, of which `count` are wanted, one at least. A call that is refused
+ * gives failed arrays for the public ones and NULL for others. */
+void hki_op_call_all(const hk_op *op, hk_array *const *inputs, int input_count, const void *options,
+                     hk_device device, hk_array **outputs, int count);
+/* Hands an output (taken) to who asked for it; to: NULL: nobody did. */
+void hki_op_give(hk_array *output, hk_array **to);
 /* For gradients and compound functions: inputs on one device, the first result. */
 hk_array *hki_op_call1(const hk_op *op, hk_array *x, const void *options);
 hk_array *hki_op_call2(const hk_op *op, hk_array *x, hk_array *y, const void *options);
@@ -446,9 +479,12 @@ void hki_op_call_into(const hk_op *op, hk_array *const *inputs, int input_count,
 void hki_op_call_update(const hk_op *op, hk_array *const *inputs, int input_count,
                         const void *options, hk_array *const *updated, int count);
 
-/* Set once by the autograd room: notes a call on the tape; output is array 0, saved output 1 or NULL. */
-typedef void (*hki_op_record_fn)(const hki_call *call, hk_array *output, hk_array *saved);
+/* Set once by the autograd room: notes a call on the tape; outputs: all of the operator's, as hki_op_call_all gives them. */
+typedef void (*hki_op_record_fn)(const hki_call *call, hk_array *const *outputs);
 extern hki_op_record_fn hki_op_record;
+/* Set once by the autograd room: whether this thread records from now on; returns whether it did. */
+typedef bool (*hki_op_set_recording_fn)(bool on);
+extern hki_op_set_recording_fn hki_op_set_recording;
 /* Set once by the autograd room, may stay NULL: asked before a call that writes into `out`; false after
  * hki_call_refuse when the tape forbids it. Neither `out` nor call->arrays is failed. */
 typedef bool (*hki_op_overwrite_fn)(hki_call *call, hk_array *out);

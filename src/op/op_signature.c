@@ -1,6 +1,7 @@
-/* What an operator says of its inputs. */
+/* What an operator says of its inputs and outputs. */
 #include "op/op.h"
 
+#include <stdio.h>
 #include <string.h>
 
 int hki_op_input_count(const hk_op *op, int *required)
@@ -30,4 +31,20 @@ bool hki_op_input_name(const hk_op *op, int index, char *name, size_t bytes)
     memcpy(name, c, length);
     name[length] = '\0';
     return optional;
+}
+
+int hki_op_output_count(const hk_op *op)
+{
+    int count = 1;
+    for (const char *at = op->outputs; at && (at = strchr(at, ',')); at++)
+        count++;
+    return count;
+}
+
+void hki_op_output_name(const hk_op *op, int index, char *name, size_t bytes)
+{
+    const char *at = op->outputs ? op->outputs : "y";
+    while (index-- > 0)
+        at = strchr(at, ',') + 2;
+    snprintf(name, bytes, "%.*s", (int)strcspn(at, ","), at);
 }

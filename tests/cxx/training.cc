@@ -116,6 +116,10 @@ static void test_compositions()
     CHECK(hk::batch_norm_train(x, hk::ones({2}), hk::ones({2}), mean, variance, bad).wait().ok());
     CHECK(!mean.wait().ok());
     CHECK(!hk::var(x, hk::var_options().with_axes({9})).wait().ok());
+    const auto [spread, centre] =
+        hk::var_mean(hk::array({1.0, 3.0}), hk::var_mean_options().with_keepdims(true));
+    CHECK(spread[0].item() == 1 && centre[0].item() == 2);
+    CHECK(!hk::var_mean(x, hk::var_mean_options().with_axes({9})).mean.wait().ok());
     hk::failures_clear();
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 hki_op_record_fn hki_op_record;
+hki_op_set_recording_fn hki_op_set_recording;
 hki_op_overwrite_fn hki_op_overwrite;
 
 static _Alignas(16) const char default_options[HKI_MAX_OPTIONS_BYTES];
@@ -225,10 +226,9 @@ static bool is_transfer(const hki_call *call)
            hki_transfer_is_needed(call->device, call->arrays[0]->storage->device);
 }
 
-static hk_array *refused(const hki_call *call)
+static int count_outputs(const hk_op *op)
 {
-    return hki_array_create_failed(call->device, call->operation, call->arrays, call->input_count,
-                                   call->code, "%s", call->message);
+    return op->output_count > 1 ? op->output_count : 1;
 }
 
 static void drop(hk_array *x)
@@ -236,13 +236,26 @@ static void drop(hk_array *x)
     hk_array_release(hk_take(x));
 }
 
-/* Creates the outputs and issues the task. *second (NULL unless the operator has two outputs) gets output
- * 1, or NULL on failure. */
-static hk_array *make(hki_call *call, uint64_t bytes, hk_array **second)
+/* Failed arrays for what is public, of one record; NULL for the rest. */
+static void refuse_outputs(const hki_call *call, hk_array **outputs)
 {
-    hk_array *outputs[HKI_MAX_OUTPUTS] = {NULL};
+    outputs[0] = hki_array_create_failed(call->device, call->operation, call->arrays,
+                                         call->input_count, call->code, "%s", call->message);
+    const int count = count_outputs(call->op),
+              public_count = count > 1 ? hki_op_output_count(call->op) : 1;
+    for (int i = 1; i < count; i++)
+        outputs[i] = i < public_count
+                         ? hki_array_create_failed(call->device, call->operation, outputs, 1,
+                                                   call->code, "%s", call->message)
+                         : NULL;
+}
+
+/* Creates the outputs and issues the task. */
+static void make(hki_call *call, uint64_t bytes, hk_array **outputs)
+{
     hki_call_staging staging = {.copy_inputs = gaps(call)};
-    int output_count = second ? 2 : 1, made = 0;
+    const int output_count = count_outputs(call->op);
+    int made = 0;
     bool ok = true, transfers = is_transfer(call);
     for (; ok && made < output_count; made++) {
         outputs[made] =
@@ -260,22 +273,28 @@ static hk_array *make(hki_call *call, uint64_t bytes, hk_array **second)
         while (made > 0)
             drop(outputs[--made]);
         hki_call_refuse(call, HK_OUT_OF_MEMORY, "out of host memory");
-        outputs[0] = refused(call);
+        refuse_outputs(call, outputs);
     }
-    if (second)
-        *second = ok ? outputs[1] : NULL;
-    return outputs[0];
 }
 
 /* What it makes on the way goes before it returns. Apart from calls of kernels, which need no scope. */
-static __attribute__((noinline)) hk_array *composed(const hki_call *call)
+static __attribute__((noinline)) void compose(hki_call *call, hk_array **outputs)
 {
-    hk_array *result;
+    const hk_op *op = call->op;
+    const int count = count_outputs(op);
+    const bool pauses = op->grad && hki_op_set_recording,
+               before = pauses && hki_op_set_recording(false);
     {
         HK_SCOPE;
-        result = hk_take(call->op->compose(call));
+        call->more = outputs + 1;
+        outputs[0] = op->compose(call);
+        for (int i = 0; i < count; i++)
+            hk_take(outputs[i]);
     }
-    return hki_scope_add(result);
+    if (pauses)
+        hki_op_set_recording(before);
+    for (int i = 0; i < count; i++)
+        hki_scope_add(outputs[i]);
 }
 
 static __attribute__((noinline)) hk_array *joined(const hk_op *op, hk_array *const *inputs,
@@ -289,14 +308,16 @@ static __attribute__((noinline)) hk_array *joined(const hk_op *op, hk_array *con
     return hki_scope_add(result);
 }
 
-hk_array *hki_op_call(const hk_op *op, hk_array *const *inputs, int input_count,
-                      const void *options, hk_device device, hk_array **out_extra)
+/* outputs: room for all that the operator has. */
+static void call_op(const hk_op *op, hk_array *const *inputs, int input_count, const void *options,
+                    hk_device device, hk_array **outputs)
 {
     hki_call call;
     uint64_t bytes;
-    hk_array *output = NULL, *saved = NULL;
-    if (op->variadic)
-        return joined(op, inputs, input_count, options);
+    if (op->variadic) {
+        outputs[0] = joined(op, inputs, input_count, options);
+        return;
+    }
     call_init(&call, op, inputs, input_count, options);
     HKI_HOLD(held);
     if (!has_input(&call))
@@ -304,25 +325,48 @@ hk_array *hki_op_call(const hk_op *op, hk_array *const *inputs, int input_count,
     else if (!op->any_device)
         device.handle = NULL;
     if (!check_inputs(&call, device.handle) || !infer(&call, &bytes)) {
-        output = refused(&call);
-    } else {
-        if (op->compose)
-            output = composed(&call);
-        if (output && !op->grad)
-            return output;
+        refuse_outputs(&call, outputs);
+    } else if (op->compose) {
+        compose(&call, outputs);
+        if (!op->grad)
+            return;
         /* The tape notes views by itself. */
-        if (op->view && (output = op->view(&call)))
-            return output;
-        if (!output)
-            output = make(&call, bytes, op->output_count > 1 ? &saved : NULL);
+    } else if (op->view && (outputs[0] = op->view(&call))) {
+        return;
+    } else {
+        make(&call, bytes, outputs);
     }
     if (hki_op_record)
-        hki_op_record(&call, output, saved);
+        hki_op_record(&call, outputs);
+}
+
+hk_array *hki_op_call(const hk_op *op, hk_array *const *inputs, int input_count,
+                      const void *options, hk_device device, hk_array **out_extra)
+{
+    hk_array *outputs[HKI_MAX_OUTPUTS];
+    call_op(op, inputs, input_count, options, device, outputs);
     if (out_extra)
-        *out_extra = saved;
-    else if (saved)
-        drop(saved);
-    return output;
+        *out_extra = op->output_count > 1 ? outputs[1] : NULL;
+    for (int i = out_extra ? 2 : 1; i < op->output_count; i++)
+        hki_op_give(outputs[i], NULL);
+    return outputs[0];
+}
+
+void hki_op_call_all(const hk_op *op, hk_array *const *inputs, int input_count, const void *options,
+                     hk_device device, hk_array **outputs, int count)
+{
+    hk_array *all[HKI_MAX_OUTPUTS];
+    call_op(op, inputs, input_count, options, device, all);
+    for (int i = 0; i < count_outputs(op); i++)
+        hki_op_give(all[i], i < count ? &outputs[i] : NULL);
+}
+
+void hki_op_give(hk_array *output, hk_array **to)
+{
+    if (to)
+        *to = output;
+    else if (output)
+        drop(output);
 }
 
 hk_array *hki_op_call1(const hk_op *op, hk_array *x, const void *options)
@@ -345,7 +389,7 @@ hk_array *hki_op_call3(const hk_op *op, hk_array *x, hk_array *y, hk_array *z, c
 static bool check_output(hki_call *call, hk_array *out, int count)
 {
     const hki_device *device = out->storage->device;
-    const int output_count = call->op->output_count > 1 ? call->op->output_count : 1;
+    const int output_count = count_outputs(call->op);
     if (call->device != device)
         return hki_call_refuse(call, HK_INVALID_ARGUMENT,
                                "the array to write is on %s, the inputs on %s", device->name,

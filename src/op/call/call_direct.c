@@ -41,7 +41,10 @@ void hki_kernel_run_here(hki_kernel_call *call)
 
 static void run_kernel(const hki_call *call, const hk_array *output)
 {
+    hki_tensor in[HKI_MAX_INPUTS], out;
     hki_kernel_call kernel_call;
+    kernel_call.in = in;
+    kernel_call.out = &out;
     kernel_call.op = call->op;
     kernel_call.options = call->options;
     kernel_call.input_count = call->input_count;

@@ -58,6 +58,31 @@ static hk_array *call(const hk_op *op, const char *name, hk_array *const *inputs
                                    self.refusal.code, "%s", self.refusal.message);
 }
 
+/* outputs: room for output_count, each of which is set. */
+static void call_all(const hk_op *op, const char *name, hk_array *const *inputs, int input_count,
+                     const void *options, hk_device device, hk_array **outputs, int output_count)
+{
+    named_call self;
+    if (!outputs || output_count < 1)
+        return;
+    if (!op) {
+        refuse_unknown(&self.refusal, name);
+    } else if (output_count != hki_op_output_count(op)) {
+        hki_call_refuse(&self.refusal, HK_INVALID_ARGUMENT, "%s gives %d results (%s), not %d",
+                        op->name, hki_op_output_count(op), op->outputs ? op->outputs : "y",
+                        output_count);
+    } else if (check(&self, op, inputs, input_count, options)) {
+        hki_op_call_all(op, self.inputs, self.input_count, options, device, outputs, output_count);
+        return;
+    }
+    for (int i = 0; i < output_count; i++) /* the first one's record is that of all */
+        outputs[i] = hki_array_create_failed(device.handle, "call", i ? outputs : inputs,
+                                             i        ? 1
+                                             : inputs ? input_count
+                                                      : 0,
+                                             self.refusal.code, "%s", self.refusal.message);
+}
+
 static void call_into(const hk_op *op, const char *name, hk_array *out, hk_array *const *inputs,
                       int input_count, const void *options)
 {
@@ -83,6 +108,13 @@ void(hk_call_into)(const char *name, hk_array *out, hk_array *const *inputs, int
     call_into(hk_operator_find(name), name ? name : "", out, inputs, input_count, options);
 }
 
+void(hk_call_all)(const char *name, hk_array *const *inputs, int input_count, const void *options,
+                  hk_device device, hk_array **outputs, int output_count)
+{
+    call_all(hk_operator_find(name), name ? name : "", inputs, input_count, options, device,
+             outputs, output_count);
+}
+
 hk_array *(hk_operator_call)(const hk_operator *op, hk_array *const *inputs, int input_count,
                              const void *options, hk_device device)
 {
@@ -93,6 +125,13 @@ void(hk_operator_call_into)(const hk_operator *op, hk_array *out, hk_array *cons
                             int input_count, const void *options)
 {
     call_into(op, NULL, out, inputs, input_count, options);
+}
+
+void(hk_operator_call_all)(const hk_operator *op, hk_array *const *inputs, int input_count,
+                           const void *options, hk_device device, hk_array **outputs,
+                           int output_count)
+{
+    call_all(op, NULL, inputs, input_count, options, device, outputs, output_count);
 }
 
 HKI_AT(hk_array *, hk_call,
@@ -111,3 +150,11 @@ HKI_AT_VOID(hk_operator_call_into,
             (hk_source at, const hk_operator *op, hk_array *out, hk_array *const *inputs,
              int input_count, const void *options),
             (op, out, inputs, input_count, options))
+HKI_AT_VOID(hk_call_all,
+            (hk_source at, const char *name, hk_array *const *inputs, int input_count,
+             const void *options, hk_device device, hk_array **outputs, int output_count),
+            (name, inputs, input_count, options, device, outputs, output_count))
+HKI_AT_VOID(hk_operator_call_all,
+            (hk_source at, const hk_operator *op, hk_array *const *inputs, int input_count,
+             const void *options, hk_device device, hk_array **outputs, int output_count),
+            (op, inputs, input_count, options, device, outputs, output_count))

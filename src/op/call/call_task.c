@@ -25,8 +25,10 @@ typedef struct call_payload {
     hki_call_staging staging; /* set where `staged` is, as are the next three */
     void *input_copies[HKI_MAX_INPUTS], *output_copy;
     hki_tensor real_output;
-    alignas(16) char options[];
+    alignas(16) hki_tensor tensors[]; /* the call's, and behind them its options */
 } call_payload;
+
+_Static_assert(sizeof(hki_tensor) % 16 == 0, "options are aligned");
 
 static size_t piece_stride(size_t partial_bytes)
 {
@@ -87,10 +89,11 @@ static void copy_tensor(hki_device *device, const hki_tensor *from, const hki_te
         device->class->copy_tensor(device, from, to);
         return;
     }
+    hki_tensor in = *from, out = *to;
     hki_kernel_call copy;
     copy.input_count = copy.output_count = 1;
-    copy.in[0] = *from;
-    copy.out[0] = *to;
+    copy.in = &in;
+    copy.out = &out;
     hki_copy_elements(&copy, 0, to->size);
 }
 
@@ -265,6 +268,11 @@ static const hki_task_class call_class = {.leaf = true,
                                           .describe = describe,
                                           .operands = operands};
 
+static int tensors_of_inputs(const hki_call_parts *parts)
+{
+    return parts->input_count > HKI_NAMED_INPUTS ? parts->input_count : HKI_NAMED_INPUTS;
+}
+
 /* The fields that the kernel sees but for tensors. */
 static void payload_init(call_payload *payload, const hki_call_parts *parts)
 {
@@ -274,10 +282,12 @@ static void payload_init(call_payload *payload, const hki_call_parts *parts)
     payload->work_ns = parts->plan->work_ns;
     payload->measured = false;
     call->op = op;
+    call->in = payload->tensors;
+    call->out = payload->tensors + tensors_of_inputs(parts);
     call->options = NULL;
     if (op->options_bytes) {
-        memcpy(payload->options, parts->options, op->options_bytes);
-        call->options = payload->options;
+        call->options = &call->out[parts->output_count];
+        memcpy((void *)(call->out + parts->output_count), parts->options, op->options_bytes);
     }
     call->input_count = parts->input_count;
     call->output_count = parts->output_count;
@@ -288,7 +298,7 @@ static void payload_init(call_payload *payload, const hki_call_parts *parts)
     call->partial_bytes = piece_stride(parts->plan->partial_bytes);
     call->partials = NULL;
     call->first_piece = call->first_index = 0;
-    for (int i = 0; i < HKI_MAX_INPUTS; i++) {
+    for (int i = 0; i < tensors_of_inputs(parts); i++) {
         call->in[i].data = NULL;
         call->in[i].ndim = -1;
     }
@@ -307,8 +317,10 @@ static void staging_init(call_payload *payload, hki_call_staging staging)
 hki_task *hki_call_task_begin(const hki_call_parts *parts, uint64_t new_bytes)
 {
     const hk_op *op = parts->op;
+    const size_t tensors = (size_t)tensors_of_inputs(parts) + (size_t)parts->output_count;
     hki_task *task =
-        hki_task_begin(parts->device->runtime, sizeof(call_payload) + op->options_bytes,
+        hki_task_begin(parts->device->runtime,
+                       sizeof(call_payload) + tensors * sizeof(hki_tensor) + op->options_bytes,
                        parts->input_count + parts->output_count, new_bytes);
     if (!task)
         return NULL;

@@ -53,7 +53,9 @@ void hk_operator_read_facts(const hk_operator *op, hk_operator_facts *facts)
                                   .dtypes = op->dtypes,
                                   .is_elementwise = op->elementwise,
                                   .has_gradient = hki_op_has_gradient(op),
-                                  .is_variadic = op->variadic != NULL};
+                                  .is_variadic = op->variadic != NULL,
+                                  .output_count = hki_op_output_count(op),
+                                  .outputs = op->outputs ? op->outputs : "y"};
         own.input_count = hki_op_input_count(op, &own.required_input_count);
         own.takes_device = own.input_count == 0 || op->any_device;
     }

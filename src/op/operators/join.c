@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- a few arrays ------------------------------------------------------------------------------------ */
 
@@ -112,23 +113,23 @@ static void concat_reference(const hki_call *call, const double *const *in, doub
     }
 #define NO HKI_SHAPE_NONE
 static const hki_sample concat_few_samples[] = {
-    {.inputs = {HKI_SHAPE(3), HKI_SHAPE(2), NO, NO, NO, NO}, ALONG(0)},
-    {.inputs = {HKI_SHAPE(3, 2), NO, NO, NO, NO, NO}, ALONG(-1)},
-    {.inputs = {HKI_SHAPE(3, 2), HKI_SHAPE(3, 0), HKI_SHAPE(3, 4), NO, NO, NO}, ALONG(-1)},
-    {.inputs = {HKI_SHAPE(0, 2), HKI_SHAPE(0, 2), NO, NO, NO, NO}, ALONG(1)},
+    {.inputs = {HKI_SHAPE(3), HKI_SHAPE(2), NO, NO, NO, NO, NO, NO}, ALONG(0)},
+    {.inputs = {HKI_SHAPE(3, 2), NO, NO, NO, NO, NO, NO, NO}, ALONG(-1)},
+    {.inputs = {HKI_SHAPE(3, 2), HKI_SHAPE(3, 0), HKI_SHAPE(3, 4), NO, NO, NO, NO, NO}, ALONG(-1)},
+    {.inputs = {HKI_SHAPE(0, 2), HKI_SHAPE(0, 2), NO, NO, NO, NO, NO, NO}, ALONG(1)},
     {.kind = HKI_SAMPLE_ALIASED,
      .inputs = {HKI_SHAPE(2, 2), HKI_SHAPE(2, 2), HKI_SHAPE(2, 2), HKI_SHAPE(2, 2), HKI_SHAPE(2, 2),
-                HKI_SHAPE(2, 2)},
+                HKI_SHAPE(2, 2), HKI_SHAPE(2, 2), HKI_SHAPE(2, 2)},
      ALONG(0)},
     {.kind = HKI_SAMPLE_STRIDED,
-     .inputs = {HKI_SHAPE(2, 3, 2), HKI_SHAPE(2, 1, 2), NO, NO, NO, NO},
+     .inputs = {HKI_SHAPE(2, 3, 2), HKI_SHAPE(2, 1, 2), NO, NO, NO, NO, NO, NO},
      ALONG(1)},
 };
 const hk_op hki_op_concat_few = {
     HKI_OP_NAMED(concat_few),
     HKI_OP_PARAMS(concat_few),
     HKI_OP_SAMPLES(concat_few_samples),
-    .signature = "a, b?, c?, d?, e?, f?",
+    .signature = "a, b?, c?, d?, e?, f?, g?, h?",
     .doc = "As many arrays as a call may have, one behind the other along an axis.",
     .dtypes = HKI_ALL_DTYPES,
     .internal = true,
@@ -141,8 +142,8 @@ const hk_op hki_op_concat_few = {
 /* ---- any number of them ------------------------------------------------------------------------------ */
 
 /* On the tape all the same: gradients of it must fail, not stay as they were. */
-static hk_array *refused(const char *operation, hk_array *const *inputs, int count,
-                         const hki_call *why)
+hk_array *hki_refuse_many(const char *operation, hk_array *const *inputs, int count,
+                          const hki_call *why)
 {
     hk_array *failed =
         hki_array_create_failed(NULL, operation, inputs, count, why->code, "%s", why->message);
@@ -150,10 +151,15 @@ static hk_array *refused(const char *operation, hk_array *const *inputs, int cou
     hki_call call = *why;
     call.op = &hki_op_concat_few;
     call.options = &options;
-    for (int first = 0; hki_op_record && first < count; first += HKI_MAX_INPUTS) {
-        hki_call_set_inputs(&call, inputs + first,
-                            count - first < HKI_MAX_INPUTS ? count - first : HKI_MAX_INPUTS);
-        hki_op_record(&call, failed, NULL);
+    for (int first = 0; hki_op_record && first < count; first += HKI_MAX_INPUTS - 1) {
+        hk_array *some[HKI_MAX_INPUTS] = {failed}; /* which leads to those before */
+        const int left = count - first,
+                  taken = left < HKI_MAX_INPUTS - 1 ? left : HKI_MAX_INPUTS - 1;
+        memcpy(some + 1, inputs + first, (size_t)taken * sizeof *some);
+        failed = hki_array_create_failed(NULL, operation, some, 1 + taken, why->code, "%s",
+                                         why->message);
+        hki_call_set_inputs(&call, some, 1 + taken);
+        hki_op_record(&call, &failed);
     }
     return failed;
 }
@@ -202,7 +208,7 @@ hk_array *hki_concat(hk_array *const *inputs, int count, int64_t axis)
     hki_concat_few_options options = {.axis = axis};
     hki_call call = {.code = HK_OK};
     if (!check_parts(&call, inputs, count, axis))
-        return refused("concat", inputs, inputs ? count : 0, &call);
+        return hki_refuse_many("concat", inputs, inputs ? count : 0, &call);
     return join(inputs, count, &options);
 }
 
@@ -225,7 +231,7 @@ static hk_array *stack_all(hk_array *const *inputs, int count, const void *optio
     if (!parts) {
         hki_call call = {.code = HK_OK};
         hki_call_refuse(&call, HK_OUT_OF_MEMORY, "out of host memory");
-        return refused("stack", inputs, count, &call);
+        return hki_refuse_many("stack", inputs, count, &call);
     }
     for (int i = 0; i < count; i++)
         parts[i] = inputs[i] ? hki_op_call1(&hki_op_expand_dims, inputs[i], &axis) : NULL;

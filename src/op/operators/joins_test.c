@@ -61,6 +61,18 @@ static void test_refusals(hk_device device)
     hk_record_end();
     hk_backward(bad);
     CHECK(is_refused(hk_grad(x), "array 1 is float32(3,3)"));
+
+    hk_array *many[20];
+    for (int i = 0; i < 20; i++)
+        many[i] = i == 7 ? y : hk_zeros(hk_shape(2, 3), HK_F32, device);
+    hk_attach_grad(many[0], HK_GRAD_WRITE);
+    hk_attach_grad(many[19], HK_GRAD_WRITE);
+    hk_record_begin();
+    bad = hk_concat(many, 20, 1);
+    hk_record_end();
+    hk_backward(bad);
+    CHECK(is_refused(hk_grad(many[0]), "array 7 is float32(3,3)"));
+    CHECK(is_refused(hk_grad(many[19]), "array 7 is float32(3,3)"));
     hk_failures_clear();
 }
 

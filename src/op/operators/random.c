@@ -231,6 +231,7 @@ static _Atomic(uint32_t) next_stream;
 
 void hk_seed(uint64_t seed)
 {
+    hki_array_uncapturable("seed", "replays go on with the stream of the thread that issues them");
     own_stream = (thread_stream){.begun = true, .seed = seed};
 }
 
@@ -282,6 +283,8 @@ hk_generator_state hk_generator_get_state(hk_generator *generator)
 
 void hk_generator_set_state(hk_generator *generator, hk_generator_state state)
 {
+    hki_array_uncapturable("generator_set_state",
+                           "replays go on with the stream of the thread that issues them");
     if (generator == &no_generator)
         return;
     if (!generator) {
@@ -293,23 +296,45 @@ void hk_generator_set_state(hk_generator *generator, hk_generator_state state)
     atomic_store_explicit(&generator->position, state.position, memory_order_relaxed);
 }
 
-/* Where the numbers of a call begin; moves the stream on. */
-static hki_stream_options take(hk_generator *generator, const hk_dims *shape, hk_dtype dtype)
+static hk_generator *generator_of(const hki_stream_options *options)
 {
-    const uint64_t count = (uint64_t)block_count(shape, dtype);
-    hki_stream_options options = {.shape = *shape, .dtype = dtype};
+    return (hk_generator *)(uintptr_t)options->generator;
+}
+
+void hki_stream_take(hki_stream_options *options)
+{
+    const uint64_t count = (uint64_t)block_count(&options->shape, options->dtype);
+    hk_generator *generator = generator_of(options);
     if (generator) {
-        options.seed = generator->seed;
-        options.stream = generator->stream;
-        options.position =
+        options->seed = generator->seed;
+        options->stream = generator->stream;
+        options->position =
             atomic_fetch_add_explicit(&generator->position, count, memory_order_relaxed);
-        return options;
+        return;
     }
     thread_stream *own = get_own();
-    options.seed = own->seed;
-    options.stream = own->stream;
-    options.position = own->position;
+    options->seed = own->seed;
+    options->stream = own->stream;
+    options->position = own->position;
     own->position += count;
+}
+
+void hki_stream_retain(const hki_stream_options *options)
+{
+    if (options->generator)
+        hk_generator_retain(generator_of(options));
+}
+
+void hki_stream_release(const hki_stream_options *options)
+{
+    hk_generator_release(generator_of(options));
+}
+
+static hki_stream_options take(hk_generator *generator, const hk_dims *shape, hk_dtype dtype)
+{
+    hki_stream_options options = {
+        .shape = *shape, .dtype = dtype, .generator = (uint64_t)(uintptr_t)generator};
+    hki_stream_take(&options);
     return options;
 }
 
@@ -318,8 +343,6 @@ static hki_stream_options take(hk_generator *generator, const hk_dims *shape, hk
 static hk_array *call_from(const hk_op *op, const hk_generator *generator, const void *options,
                            hk_device device)
 {
-    hki_array_uncapturable(op->name,
-                           "random numbers are others at each call; give them as a bound array");
     if (generator == &no_generator)
         return hki_array_create_failed(device.handle, op->name, NULL, 0, HK_OUT_OF_MEMORY,
                                        "there was no host memory for the generator");
@@ -335,6 +358,7 @@ hk_array *(hk_random_uniform_from)(hk_generator *generator, double low, double h
                                                 .seed = stream.seed,
                                                 .stream = stream.stream,
                                                 .position = stream.position,
+                                                .generator = stream.generator,
                                                 .low = low,
                                                 .high = high};
     return call_from(&hki_op_random_uniform, generator, &options, device);
@@ -349,6 +373,7 @@ hk_array *(hk_random_normal_from)(hk_generator *generator, double mean, double s
                                                .seed = stream.seed,
                                                .stream = stream.stream,
                                                .position = stream.position,
+                                               .generator = stream.generator,
                                                .mean = mean,
                                                .std = std};
     return call_from(&hki_op_random_normal, generator, &options, device);
@@ -363,6 +388,7 @@ hk_array *(hk_random_int_from)(hk_generator *generator, int64_t low, int64_t hig
                                             .seed = stream.seed,
                                             .stream = stream.stream,
                                             .position = stream.position,
+                                            .generator = stream.generator,
                                             .low = low,
                                             .high = high};
     return call_from(&hki_op_random_int, generator, &options, device);
@@ -414,6 +440,7 @@ const hk_op hki_op_random_uniform = {
     .signature = "",
     .doc = "Uniform numbers in [low, high).",
     .internal = true,
+    .draws = true,
     .infer = uniform_infer,
     .split = HKI_SPLIT_ELEMENTS,
     .plan = plan,
@@ -429,6 +456,7 @@ const hk_op hki_op_random_normal = {
     .signature = "",
     .doc = "Normal numbers.",
     .internal = true,
+    .draws = true,
     .infer = normal_infer,
     .split = HKI_SPLIT_ELEMENTS,
     .plan = plan,
@@ -444,6 +472,7 @@ const hk_op hki_op_random_int = {
     .signature = "",
     .doc = "Integers low ... high-1.",
     .internal = true,
+    .draws = true,
     .infer = int_infer,
     .split = HKI_SPLIT_ELEMENTS,
     .plan = plan,

@@ -58,7 +58,9 @@ static void reshape_kernel(const hki_kernel_call *call, int64_t piece, int64_t b
 {
     (void)piece;
     hki_kernel_call copy = *call;
+    hki_tensor out = call->out[0];
     hk_dims shape = {.ndim = call->in[0].ndim};
+    copy.out = &out;
     copy.out[0].ndim = call->in[0].ndim;
     for (int i = 0; i < shape.ndim; i++)
         shape.dims[i] = copy.out[0].dims[i] = call->in[0].dims[i];

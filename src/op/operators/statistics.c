@@ -1,4 +1,4 @@
-/* Statistics over axes that other operators give between them: var, std, logsumexp. */
+/* Statistics over axes that other operators give between them: var, std, var_mean, logsumexp. */
 #include "op/kernels/elementwise/elementwise.h"
 #include "op/operators/copy.h"
 #include "op/operators/reduce.h"
@@ -12,6 +12,7 @@
     F(op, F64, correction, "0", "taken from the number of elements; 1 for a sample's variance")
 
 HKI_OPTIONS(var, VAR_OPTIONS)
+HKI_OPTIONS(var_mean, VAR_OPTIONS)
 HKI_OPTIONS(logsumexp, REDUCE_OPTIONS)
 
 static hki_sum_options over(const hk_dims *axes, bool keepdims)
@@ -33,15 +34,22 @@ static bool infer_over(hki_call *call, const hk_dims *axes, bool keepdims)
 }
 
 /* How many elements one of the result stands for. */
-static double count_of(const hki_call *call, const hk_dims *axes)
+static double count_of(const hk_dims *shape, const hk_dims *axes)
 {
-    const hki_shape_view *x = call->inputs[0];
     const hki_sum_options options = over(axes, false);
-    const unsigned mask = hki_reduce_mask_of(&options, x->shape.ndim);
+    const unsigned mask = hki_reduce_mask_of(&options, shape->ndim);
     double count = 1;
-    for (int i = 0; i < x->shape.ndim; i++)
-        count *= mask >> i & 1 ? (double)x->shape.dims[i] : 1;
+    for (int i = 0; i < shape->ndim; i++)
+        count *= mask >> i & 1 ? (double)shape->dims[i] : 1;
     return count;
+}
+
+/* y, which kept its reduced axes, as the result is to be. */
+static hk_array *without_axes(hk_array *y, const hk_dims *shape)
+{
+    int64_t strides[HK_MAX_NDIM];
+    hki_dims_strides(shape, strides);
+    return hki_array_view(y, *shape, strides, y->offset);
 }
 
 static void plainly_each(const hki_call *call, const hk_dims *axes, const double *in, double *out,
@@ -50,7 +58,7 @@ static void plainly_each(const hki_call *call, const hk_dims *axes, const double
     const hki_shape_view *x = call->inputs[0];
     const hki_sum_options options = over(axes, true);
     const unsigned mask = hki_reduce_mask_of(&options, x->shape.ndim);
-    const int64_t count = (int64_t)count_of(call, axes);
+    const int64_t count = (int64_t)count_of(&x->shape, axes);
     int64_t kept = 0;
     hki_dims_size(&call->out_shape[0], &kept);
     double *values = calloc((size_t)count + 1, sizeof *values);
@@ -84,23 +92,41 @@ static bool var_infer(hki_call *call)
     return infer_over(call, &options->axes, options->keepdims);
 }
 
-/* The mean of squared distances from the mean: two passes, so that nothing cancels. */
+/* x, or its elements as float64 where they are none of floats. */
+static hk_array *as_real(hk_array *x)
+{
+    return hki_dtype_is_real(x->dtype)
+               ? x
+               : hki_op_call1(&hki_op_cast, x, &(const hki_cast_options){.dtype = HK_F64});
+}
+
+/* One over what the sum of squares is divided by: infinite where that is not positive. */
+static double share_of(const hki_var_options *options, double count)
+{
+    const double divisor = count - options->correction;
+    return 1 / (divisor > 0 ? divisor : 0);
+}
+
+/* The mean of squared distances from the mean, which keeps its axes: two passes, so that nothing cancels. */
+static hk_array *variance_about(hk_array *x, hk_array *mean, const hki_var_options *options,
+                                double count)
+{
+    const hki_sum_options last = over(&options->axes, options->keepdims);
+    hk_array *squares =
+        hki_op_call1(&hki_op_square, hki_op_call2(&hki_op_subtract, x, mean, NULL), NULL);
+    if (options->correction == 0)
+        return hki_op_call1(&hki_op_mean, squares, &last);
+    return hki_op_call1(&hki_op_multiply_scalar, hki_op_call1(&hki_op_sum, squares, &last),
+                        &(const hki_scalar_options){share_of(options, count)});
+}
+
 static hk_array *var_compose(const hki_call *call)
 {
     const hki_var_options *options = call->options;
-    const hki_sum_options kept = over(&options->axes, true),
-                          last = over(&options->axes, options->keepdims);
-    const double count = count_of(call, &options->axes), divisor = count - options->correction;
-    hk_array *x = call->arrays[0];
-    if (!hki_dtype_is_real(x->dtype))
-        x = hki_op_call1(&hki_op_cast, x, &(const hki_cast_options){.dtype = HK_F64});
-    hk_array *distance =
-        hki_op_call2(&hki_op_subtract, x, hki_op_call1(&hki_op_mean, x, &kept), NULL);
-    hk_array *squares = hki_op_call1(&hki_op_square, distance, NULL);
-    if (options->correction == 0)
-        return hki_op_call1(&hki_op_mean, squares, &last);
-    const hki_scalar_options share = {1 / (divisor > 0 ? divisor : 0)};
-    return hki_op_call1(&hki_op_multiply_scalar, hki_op_call1(&hki_op_sum, squares, &last), &share);
+    const hki_sum_options kept = over(&options->axes, true);
+    hk_array *x = as_real(call->arrays[0]);
+    return variance_about(x, hki_op_call1(&hki_op_mean, x, &kept), options,
+                          count_of(&call->inputs[0]->shape, &options->axes));
 }
 
 static hk_array *std_compose(const hki_call *call)
@@ -147,6 +173,70 @@ static const hki_sample var_samples[] = {
     {.inputs = {HKI_SHAPE(0, 3)}, .options = VAR(.axes = HKI_SHAPE(1))},
 };
 
+/* ---- var_mean -------------------------------------------------------------------------------------------- */
+
+static bool var_mean_infer(hki_call *call)
+{
+    if (!var_infer(call))
+        return false;
+    call->out_shape[1] = call->out_shape[0];
+    call->out_dtype[1] = call->out_dtype[0];
+    return true;
+}
+
+static hk_array *var_mean_compose(const hki_call *call)
+{
+    const hki_var_options *options = call->options;
+    const hki_sum_options kept = over(&options->axes, true);
+    hk_array *x = as_real(call->arrays[0]), *mean = hki_op_call1(&hki_op_mean, x, &kept);
+    call->more[0] = mean->failed ? mean : without_axes(mean, &call->out_shape[1]);
+    return variance_about(x, mean, options, count_of(&call->inputs[0]->shape, &options->axes));
+}
+
+/* dx = 2 (x - mean) dvar / (count - correction) + dmean / count, of the output `index` alone. */
+static hk_array *var_mean_share(const hki_grad_call *call, int index, double share)
+{
+    const hki_var_options *options = call->options;
+    const hki_sum_options over_axes = over(&options->axes, options->keepdims);
+    const hk_dims *shape = &call->input_shape[0];
+    hk_array *dy =
+        hki_op_call1(&hki_op_multiply_scalar, call->dys[index], &(const hki_scalar_options){share});
+    dy = hki_reduce_stretch(dy, shape, &over_axes);
+    if (index == 1)
+        return dy;
+    hk_array *mean = hki_reduce_stretch(call->outputs[1], shape, &over_axes);
+    return hki_op_call2(&hki_op_multiply, dy,
+                        hki_op_call2(&hki_op_subtract, call->inputs[0], mean, NULL), NULL);
+}
+
+static void var_mean_grad(hki_grad_call *call)
+{
+    const hki_var_options *options = call->options;
+    const double count = count_of(&call->input_shape[0], &options->axes);
+    hk_array *of_variance =
+                 call->dys[0] ? var_mean_share(call, 0, 2 * share_of(options, count)) : NULL,
+             *of_mean = call->dys[1] ? var_mean_share(call, 1, 1 / count) : NULL;
+    call->dx[0] = !of_mean       ? of_variance
+                  : !of_variance ? of_mean
+                                 : hki_op_call2(&hki_op_add, of_variance, of_mean, NULL);
+}
+
+static double mean_of(const double *values, int64_t count, const void *options)
+{
+    double sum = 0;
+    (void)options;
+    for (int64_t i = 0; i < count; i++)
+        sum += values[i];
+    return sum / (double)count;
+}
+
+static void var_mean_reference(const hki_call *call, const double *const *in, double *const *out)
+{
+    const hki_var_options *options = call->options;
+    plainly_each(call, &options->axes, in[0], out[0], var_of);
+    plainly_each(call, &options->axes, in[0], out[1], mean_of);
+}
+
 /* ---- logsumexp --------------------------------------------------------------------------------------------- */
 
 static bool logsumexp_infer(hki_call *call)
@@ -167,10 +257,7 @@ static hk_array *logsumexp_compose(const hki_call *call)
     hk_array *powers =
         hki_op_call1(&hki_op_exp, hki_op_call2(&hki_op_subtract, x, offset, NULL), NULL);
     hk_array *logs = hki_op_call1(&hki_op_log, hki_op_call1(&hki_op_sum, powers, &last), NULL);
-    int64_t strides[HK_MAX_NDIM]; /* of the offset without the axes that went */
-    hki_dims_strides(&call->out_shape[0], strides);
-    return hki_op_call2(&hki_op_add, logs,
-                        hki_array_view(offset, call->out_shape[0], strides, offset->offset), NULL);
+    return hki_op_call2(&hki_op_add, logs, without_axes(offset, &call->out_shape[0]), NULL);
 }
 
 static double logsumexp_of(const double *values, int64_t count, const void *options)
@@ -234,6 +321,25 @@ const hk_op hki_op_std = {
     .infer = var_infer,
     .compose = std_compose,
     .reference = std_reference,
+    .tolerance_f32 = 1e-5,
+};
+
+const hk_op hki_op_var_mean = {
+    HKI_OP_NAMED(var_mean),
+    HKI_OP_PARAMS(var_mean),
+    HKI_OP_SAMPLES(var_samples),
+    .signature = "x",
+    .outputs = "variance, mean",
+    .output_count = 2,
+    .doc = "Variance and mean along axes (all by default): hk_var, and the mean that it is about, "
+           "which hk_mean gives. Integers and bool give float64.",
+    .formula = "variance = sum of (x - mean)^2 over axes / (how many they are - correction)",
+    .dtypes = HKI_ALL_DTYPES,
+    .infer = var_mean_infer,
+    .compose = var_mean_compose,
+    .grad = var_mean_grad,
+    .grad_reads = {1 | HKI_READS_OUTPUT_1},
+    .reference = var_mean_reference,
     .tolerance_f32 = 1e-5,
 };
 

@@ -1,0 +1,32 @@
+/* The routines of LAPACK that libopenblas.a holds and linalg_kernel.c calls: https://netlib.org/lapack/explore-html. Matrices
+ * are column-major. Compilers of Fortran pass the lengths of texts behind all arguments.
+ *
+ * Debian's build keeps no variables between calls, so they are re-entrant. What packs takes its memory from
+ * gemm/openblas_memory.h. */
+#ifndef HOCKET_OP_KERNELS_LAPACK_H
+#define HOCKET_OP_KERNELS_LAPACK_H
+
+#include <stddef.h>
+
+#define HKI_LAPACK_ROUTINES(p, T)                                                                  \
+    void p##potrf_(const char *uplo, const int *n, T *a, const int *lda, int *info, size_t);       \
+    void p##getrf_(const int *m, const int *n, T *a, const int *lda, int *pivots, int *info);      \
+    void p##getrs_(const char *trans, const int *n, const int *columns, const T *a,                \
+                   const int *lda, const int *pivots, T *b, const int *ldb, int *info, size_t);    \
+    void p##getri_(const int *n, T *a, const int *lda, const int *pivots, T *work,                 \
+                   const int *lwork, int *info);                                                   \
+    void p##syevd_(const char *jobz, const char *uplo, const int *n, T *a, const int *lda,         \
+                   T *values, T *work, const int *lwork, int *iwork, const int *liwork, int *info, \
+                   size_t, size_t);                                                                \
+    void p##gesdd_(const char *jobz, const int *m, const int *n, T *a, const int *lda, T *s, T *u, \
+                   const int *ldu, T *vt, const int *ldvt, T *work, const int *lwork, int *iwork,  \
+                   int *info, size_t);                                                             \
+    void p##gelqf_(const int *m, const int *n, T *a, const int *lda, T *tau, T *work,              \
+                   const int *lwork, int *info);                                                   \
+    void p##orglq_(const int *m, const int *n, const int *k, T *a, const int *lda, const T *tau,   \
+                   T *work, const int *lwork, int *info);
+
+HKI_LAPACK_ROUTINES(s, float)
+HKI_LAPACK_ROUTINES(d, double)
+
+#endif

@@ -1,0 +1,208 @@
+/* The routines of one dtype; linalg_kernel.c includes this once for each. It wants ITEM, NAME(x): x with the dtype's suffix,
+ * LAPACK(x): the routine x, GEMM: the product, EPSILON: of the dtype.
+ *
+ * LAPACK sees a row-major matrix as its transpose: of a = L L^T it makes the upper factor, of a = U S V^T the vectors of
+ * V S U^T, and a = Q R is the transpose of R^T Q^T. */
+
+static bool NAME(is_finite)(const void *x, int64_t count)
+{
+    const ITEM *items = x;
+    ITEM sum = 0; /* 0 times what is not finite is NaN */
+    for (int64_t i = 0; i < count; i++)
+        sum += items[i] * 0;
+    return sum == 0;
+}
+
+static void NAME(transpose)(int m, int n, const void *x, void *to)
+{
+    enum { BLOCK = 16 };
+    for (int64_t row = 0; row < m; row += BLOCK)
+        for (int64_t column = 0; column < n; column++)
+            for (int64_t i = row; i < m && i < row + BLOCK; i++)
+                ((ITEM *)to)[column * m + i] = ((const ITEM *)x)[i * n + column];
+}
+
+/* ---- triangles -------------------------------------------------------------------------------------------- */
+
+static int NAME(cholesky)(int n, void *a, bool upper)
+{
+    ITEM *items = a;
+    int info = 0;
+    LAPACK(potrf)("U", &n, a, &n, &info, 1);
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = i + 1; j < n; j++) {
+            ITEM *above = &items[i * n + j], *below = &items[j * n + i];
+            *above = upper ? *below : 0;
+            *below = upper ? 0 : *below;
+        }
+    }
+    return info;
+}
+
+static int NAME(lu)(int n, void *a, int *pivots)
+{
+    int info = 0;
+    LAPACK(getrf)(&n, &n, a, &n, pivots, &info);
+    return info;
+}
+
+static double NAME(lu_determinant)(int n, const void *lu, const int *pivots)
+{
+    double product = 1;
+    for (int64_t i = 0; i < n; i++)
+        product *= (pivots[i] == i + 1 ? 1.0 : -1.0) * (double)((const ITEM *)lu)[i * n + i];
+    return product;
+}
+
+static double NAME(lu_sign)(int n, const void *lu, const int *pivots)
+{
+    double sign = 1;
+    for (int64_t i = 0; i < n; i++) {
+        const double pivot = (double)((const ITEM *)lu)[i * n + i];
+        sign *= (pivots[i] == i + 1 ? 1 : -1) * (pivot > 0 ? 1 : pivot < 0 ? -1 : pivot);
+    }
+    return sign;
+}
+
+static double NAME(lu_log)(int n, const void *lu)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += log(fabs((double)((const ITEM *)lu)[i * n + i]));
+    return sum;
+}
+
+static void NAME(lu_solve)(int n, int columns, const void *lu, const int *pivots, void *b)
+{
+    int info = 0;
+    LAPACK(getrs)("T", &n, &columns, lu, &n, pivots, b, &n, &info, 1);
+}
+
+static hki_linalg_need NAME(lu_invert_need)(int n)
+{
+    return (hki_linalg_need){(size_t)n * 64 * sizeof(ITEM), 0};
+}
+
+static void NAME(lu_invert)(int n, void *lu, const int *pivots, void *work, size_t work_bytes)
+{
+    const int lwork = (int)(work_bytes / sizeof(ITEM));
+    int info = 0;
+    LAPACK(getri)(&n, lu, &n, pivots, work, &lwork, &info);
+}
+
+/* ---- values and vectors ------------------------------------------------------------------------------------- */
+
+/* What a routine asked for, which a float may have rounded down. */
+static size_t NAME(asked)(ITEM items)
+{
+    return (size_t)ceil((double)items * (1 + EPSILON)) * sizeof(ITEM);
+}
+
+static hki_linalg_need NAME(eigen_need)(int n, bool vectors)
+{
+    const int query = -1;
+    ITEM items = 0, none = 0;
+    int integers = 0, info = 0;
+    LAPACK(syevd)
+    (vectors ? "V" : "N", "U", &n, &none, &n, &none, &items, &query, &integers, &query, &info, 1,
+     1);
+    return (hki_linalg_need){NAME(asked)(items), (size_t)integers * sizeof(int)};
+}
+
+static bool NAME(eigen)(int n, bool vectors, void *a, void *values, void *work, void *integers,
+                        hki_linalg_need need)
+{
+    const int lwork = (int)(need.work / sizeof(ITEM)), liwork = (int)(need.integers / sizeof(int));
+    int info = 0;
+    LAPACK(syevd)
+    (vectors ? "V" : "N", "U", &n, a, &n, values, work, &lwork, integers, &liwork, &info, 1, 1);
+    return info == 0;
+}
+
+static const char *NAME(job_name)(hki_svd_job job)
+{
+    return job == HKI_SVD_VALUES ? "N" : job == HKI_SVD_THIN ? "S" : "A";
+}
+
+static hki_linalg_need NAME(svd_need)(int m, int n, hki_svd_job job)
+{
+    const int query = -1, k = m < n ? m : n, rows = job == HKI_SVD_FULL ? m : k;
+    ITEM items = 0, none = 0;
+    int integers = 0, info = 0;
+    LAPACK(gesdd)
+    (NAME(job_name)(job), &n, &m, &none, &n, &none, &none, &n, &none, &rows, &items, &query,
+     &integers, &info, 1);
+    return (hki_linalg_need){NAME(asked)(items), (size_t)k * 8 * sizeof(int)};
+}
+
+static bool NAME(svd)(int m, int n, hki_svd_job job, void *a, void *values, void *u, void *vt,
+                      void *work, void *integers, hki_linalg_need need)
+{
+    const int lwork = (int)(need.work / sizeof(ITEM)), k = m < n ? m : n;
+    const int rows = job == HKI_SVD_FULL ? m : k;
+    int info = 0;
+    LAPACK(gesdd)
+    (NAME(job_name)(job), &n, &m, a, &n, values, vt, &n, u, &rows, work, &lwork, integers, &info,
+     1);
+    return info == 0;
+}
+
+/* Behind the work of both routines lie the factors of the reflections. */
+static hki_linalg_need NAME(qr_need)(int m, int n, int columns)
+{
+    const int query = -1, k = m < n ? m : n, taken = columns < m ? columns : m;
+    ITEM first = 0, second = 0, none = 0;
+    int info = 0;
+    LAPACK(gelqf)(&n, &m, &none, &n, &none, &first, &query, &info);
+    LAPACK(orglq)(&taken, &m, &k, &none, &taken, &none, &second, &query, &info);
+    const size_t work = NAME(asked)(first > second ? first : second);
+    return (hki_linalg_need){work + (size_t)k * sizeof(ITEM), 0};
+}
+
+static void NAME(qr)(int m, int n, int columns, const void *a, void *q, void *r, void *work,
+                     size_t work_bytes)
+{
+    const int k = m < n ? m : n, ld = columns > n ? columns : n;
+    const int lwork = (int)(work_bytes / sizeof(ITEM)) - k;
+    ITEM *rows = q, *triangle = r, *tau = (ITEM *)work + lwork;
+    int info = 0;
+    for (int64_t i = 0; i < m; i++)
+        memcpy(rows + i * ld, (const ITEM *)a + i * n, (size_t)n * sizeof *rows);
+    LAPACK(gelqf)(&n, &m, rows, &ld, tau, work, &lwork, &info);
+    for (int64_t i = 0; i < columns; i++)
+        for (int64_t j = 0; j < n; j++)
+            triangle[i * n + j] = j >= i && i < k ? rows[i * ld + j] : 0;
+    LAPACK(orglq)(&columns, &m, &k, rows, &ld, tau, work, &lwork, &info);
+    for (int64_t i = 1; i < m && ld > columns; i++)
+        memmove(rows + i * columns, rows + i * ld, (size_t)columns * sizeof *rows);
+}
+
+static bool NAME(scaled_product)(int m, int n, int k, void *left, const void *by, const void *right,
+                                 void *to)
+{
+    for (int64_t i = 0; i < k; i++)
+        for (int64_t j = 0; j < m; j++)
+            ((ITEM *)left)[i * m + j] *= ((const ITEM *)by)[i];
+    return GEMM(true, false, m, n, k, 1, left, m, right, n, 0, to, n);
+}
+
+const hki_linalg NAME(hki_linalg) = {
+    .item = sizeof(ITEM),
+    .is_finite = NAME(is_finite),
+    .cholesky = NAME(cholesky),
+    .lu = NAME(lu),
+    .lu_determinant = NAME(lu_determinant),
+    .lu_sign = NAME(lu_sign),
+    .lu_log = NAME(lu_log),
+    .lu_solve = NAME(lu_solve),
+    .lu_invert_need = NAME(lu_invert_need),
+    .lu_invert = NAME(lu_invert),
+    .eigen_need = NAME(eigen_need),
+    .eigen = NAME(eigen),
+    .svd_need = NAME(svd_need),
+    .svd = NAME(svd),
+    .qr_need = NAME(qr_need),
+    .qr = NAME(qr),
+    .scaled_product = NAME(scaled_product),
+    .transpose = NAME(transpose),
+};

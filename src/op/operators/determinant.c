@@ -1,0 +1,208 @@
+/* det, and its gradient, the matrix of cofactors, which exists where the matrix is singular too. */
+#include "op/operators/linalg.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool det_infer(hki_call *call)
+{
+    if (!hki_linalg_check_square(call))
+        return false;
+    call->out_shape[0].ndim -= 2;
+    return true;
+}
+
+static void det_plan(const hki_call *call, hki_plan *plan)
+{
+    const hk_dims *x = &call->inputs[0]->shape;
+    const hki_stack stack = hki_stack_of(x->ndim, x->dims);
+    const double n = (double)stack.rows;
+    hki_linalg_plan(plan, &stack, n * n * n);
+}
+
+static void store(const hki_tensor *out, int64_t at, double value)
+{
+    if (out->dtype == HK_F32)
+        ((float *)out->data)[at] = (float)value;
+    else
+        ((double *)out->data)[at] = value;
+}
+
+enum { DET_FACTORS, DET_PIVOTS, DET_PARTS };
+
+static void det_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+{
+    const hki_tensor *x = &call->in[0];
+    const int64_t n = hki_stack_of(x->ndim, x->dims).rows;
+    const size_t matrix_bytes = (size_t)(n * n) * hk_dtype_bytes(x->dtype);
+    const size_t bytes[DET_PARTS] = {matrix_bytes, (size_t)n * sizeof(int)};
+    hki_linalg_work work;
+    if (!hki_linalg_begin(&work, call, piece, bytes, DET_PARTS))
+        return;
+    for (; begin < end; begin++) {
+        double value = 1;
+        if (n > 0) {
+            memcpy(work.part[DET_FACTORS], (char *)x->data + begin * (int64_t)matrix_bytes,
+                   matrix_bytes);
+            const int zero = work.of->lu((int)n, work.part[DET_FACTORS], work.part[DET_PIVOTS]);
+            value = zero ? 0
+                         : work.of->lu_determinant((int)n, work.part[DET_FACTORS],
+                                                   work.part[DET_PIVOTS]);
+        }
+        store(&call->out[0], begin, value);
+    }
+    hki_linalg_end(&work);
+}
+
+static void det_grad(hki_grad_call *call)
+{
+    hk_array *cofactors = hki_op_call1(&hki_op_cofactors, call->inputs[0], NULL);
+    call->dx[0] = hki_op_call2(&hki_op_multiply, hki_matrix_spread(call->dy), cofactors, NULL);
+}
+
+static void det_reference(const hki_call *call, const double *const *in, double *const *out)
+{
+    const hk_dims *x = &call->inputs[0]->shape;
+    const hki_stack stack = hki_stack_of(x->ndim, x->dims);
+    const int64_t n = stack.rows;
+    for (int64_t i = 0; i < stack.count; i++) {
+        double *a = hki_reference_copy(in[0] + i * n * n, n * n);
+        if (a)
+            out[0][i] = hki_reference_solve(n, a, 0, NULL);
+        free(a);
+    }
+}
+
+static const hki_sample det_samples[] = {
+    {.inputs = {HKI_SHAPE(3, 3)}},
+    {.inputs = {HKI_SHAPE(2, 2, 4, 4)}},
+    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(3, 2, 2)}},
+    {.inputs = {HKI_SHAPE(2, 0, 0)}},
+    {.inputs = {HKI_SHAPE(0, 2, 2)}},
+};
+
+const hk_op hki_op_det = {
+    HKI_OP_NAMED(det),
+    HKI_OP_SAMPLES(det_samples),
+    .signature = "x",
+    .doc = "Determinants of square matrices, which lie along the last two axes; 1 of those without "
+           "elements. The product of pivots is formed in double.",
+    .dtypes = HKI_FLOATS,
+    .contiguous = true,
+    .host_only = true,
+    .infer = det_infer,
+    .split = HKI_SPLIT_PLAN,
+    .plan = det_plan,
+    .kernel = {[HKI_CPU] = det_kernel},
+    .grad = det_grad,
+    .grad_reads = {1},
+    .reference = det_reference,
+    .tolerance_f32 = 1e-5,
+};
+
+/* ---- cofactors ------------------------------------------------------------------------------------------- */
+
+enum { A, VALUES, U, VT, WORK, INTEGERS, PRODUCTS, PIVOTS, PARTS };
+
+/* The determinant of vectors at right angles, 1 or -1, by factors in the room of a. */
+static double side(const hki_linalg_work *work, int part, int n, size_t matrix_bytes)
+{
+    memcpy(work->part[A], work->part[part], matrix_bytes);
+    work->of->lu(n, work->part[A], work->part[PIVOTS]);
+    return work->of->lu_sign(n, work->part[A], work->part[PIVOTS]);
+}
+
+/* Of each singular value the product of all others, times sign. */
+#define PRODUCTS_OF_OTHERS(T, name)                                                                \
+    static void products_##name(int n, const T *values, double sign, T *products)                  \
+    {                                                                                              \
+        double product = sign;                                                                     \
+        for (int i = 0; i < n; i++) {                                                              \
+            products[i] = (T)product;                                                              \
+            product *= (double)values[i];                                                          \
+        }                                                                                          \
+        product = 1;                                                                               \
+        for (int i = n - 1; i >= 0; i--) {                                                         \
+            products[i] = (T)((double)products[i] * product);                                      \
+            product *= (double)values[i];                                                          \
+        }                                                                                          \
+    }
+
+PRODUCTS_OF_OTHERS(float, f32)
+PRODUCTS_OF_OTHERS(double, f64)
+
+/* Of x = U S V^T they are det(U) det(V) U C V^T, with those of S, which are on the diagonal C. */
+static bool cofactors_of_one(const hki_linalg_work *work, int64_t matrix, int n,
+                             hki_linalg_need need)
+{
+    const hki_kernel_call *call = work->call;
+    const size_t matrix_bytes = (size_t)n * (size_t)n * work->of->item;
+    const char *x = (const char *)call->in[0].data + matrix * (int64_t)matrix_bytes;
+    char *out = (char *)call->out[0].data + matrix * (int64_t)matrix_bytes;
+    memcpy(work->part[A], x, matrix_bytes);
+    if (!hki_linalg_is_finite(work, matrix, x, (int64_t)n * n))
+        return false;
+    if (!work->of->svd(n, n, HKI_SVD_THIN, work->part[A], work->part[VALUES], work->part[U],
+                       work->part[VT], work->part[WORK], work->part[INTEGERS], need)) {
+        hki_linalg_fail(work, matrix, "has singular values that were not found");
+        return false;
+    }
+    const double sign = side(work, U, n, matrix_bytes) * side(work, VT, n, matrix_bytes);
+    if (call->in[0].dtype == HK_F32)
+        products_f32(n, work->part[VALUES], sign, work->part[PRODUCTS]);
+    else
+        products_f64(n, work->part[VALUES], sign, work->part[PRODUCTS]);
+    work->of->transpose(n, n, work->part[U], work->part[A]);
+    return work->of->scaled_product(n, n, n, work->part[A], work->part[PRODUCTS], work->part[VT],
+                                    out);
+}
+
+static void cofactors_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+{
+    const hki_tensor *x = &call->in[0];
+    const int n = (int)hki_stack_of(x->ndim, x->dims).rows;
+    if (n == 0)
+        return;
+    const hki_linalg *of = hki_linalg_of(x->dtype);
+    const hki_linalg_need need = of->svd_need(n, n, HKI_SVD_THIN);
+    const size_t row = (size_t)n * of->item, square = row * (size_t)n;
+    const size_t bytes[PARTS] = {[A] = square,       [VALUES] = row,
+                                 [U] = square,       [VT] = square,
+                                 [WORK] = need.work, [INTEGERS] = need.integers,
+                                 [PRODUCTS] = row,   [PIVOTS] = (size_t)n * sizeof(int)};
+    hki_linalg_work work;
+    if (!hki_linalg_begin(&work, call, piece, bytes, PARTS))
+        return;
+    while (begin < end && cofactors_of_one(&work, begin, n, need))
+        begin++;
+    hki_linalg_end(&work);
+}
+
+static bool cofactors_infer(hki_call *call)
+{
+    return hki_linalg_check_square(call) && hki_linalg_check_small(call);
+}
+
+static void cofactors_plan(const hki_call *call, hki_plan *plan)
+{
+    const hk_dims *x = &call->inputs[0]->shape;
+    const hki_stack stack = hki_stack_of(x->ndim, x->dims);
+    const double n = (double)stack.rows;
+    hki_linalg_plan(plan, &stack, 30 * n * n * n);
+}
+
+const hk_op hki_op_cofactors = {
+    HKI_OP_NAMED(cofactors),
+    .signature = "x",
+    .doc = "Gradient of det.",
+    .dtypes = HKI_FLOATS,
+    .contiguous = true,
+    .internal = true,
+    .host_only = true,
+    .infer = cofactors_infer,
+    .split = HKI_SPLIT_PLAN,
+    .plan = cofactors_plan,
+    .kernel = {[HKI_CPU] = cofactors_kernel},
+    .no_grad_why = "gradients of gradients are not recorded",
+    .untested = "the gradient of det tests it",
+};

@@ -1,0 +1,175 @@
+/* Matrices that cannot be factorised, stacks, and what is refused. */
+#include "check.h"
+
+#include "op/operator_fixture.h"
+
+#include <math.h>
+
+static hk_array *matrices(const double *values, hk_dims shape)
+{
+    return hk_from_host(values, shape, HK_F64, (hk_device){NULL});
+}
+
+static double element(hk_array *x, int64_t index)
+{
+    HK_SCOPE;
+    return hk_item(hk_index(hk_reshape(x, hk_shape(-1)), 0, index), NULL);
+}
+
+static bool is_near(double x, double y)
+{
+    return fabs(x - y) <= 1e-9 * fmax(1, fabs(y));
+}
+
+/* The third of four in a stack of two axes. */
+static void test_singular(void)
+{
+    HK_SCOPE;
+    hk_array *x = matrices((const double[]){1, 0, 0, 1, 2, 1, 1, 2, 1, 2, 2, 4, 3, 0, 0, 3},
+                           hk_shape(2, 2, 2, 2));
+    const char *text = "matrix (1, 0) of x is singular: pivot 2 of 2 is 0";
+    CHECK(fails_with(hk_inv(x), HK_BAD_DATA, text));
+    CHECK(fails_with(hk_solve(x, hk_ones(hk_shape(2), HK_F64, (hk_device){NULL})), HK_BAD_DATA,
+                     text));
+    CHECK(fails_with(hk_inv(hk_index(hk_index(x, 0, 1), 0, 0)), HK_BAD_DATA, "x is singular"));
+    CHECK(is_near(element(hk_det(x), 1), 3) && element(hk_det(x), 2) == 0);
+    hk_array *mixed = matrices((const double[]){2, 9, 1, 3, 1, 0, 4, 17}, hk_shape(2, 2, 2));
+    CHECK(is_near(element(hk_cholesky(mixed, NULL), 3), sqrt(2.5)));
+    CHECK(element(hk_cholesky(mixed, NULL), 1) == 0);
+    hk_array *bad = matrices((const double[]){2, 9, 1, 3, 1, 0, 4, -1}, hk_shape(2, 2, 2));
+    CHECK(fails_with(hk_cholesky(bad, NULL), HK_BAD_DATA,
+                     "matrix (1) of x is not positive definite: its first 2 rows"));
+    hk_failures_clear();
+}
+
+/* Only what is read may be refused. */
+static void test_not_finite(void)
+{
+    HK_SCOPE;
+    hk_array *above = matrices((const double[]){4, NAN, 2, 5}, hk_shape(2, 2));
+    hk_array *below = matrices((const double[]){4, 2, NAN, 5}, hk_shape(2, 2));
+    CHECK(element(hk_cholesky(above, NULL), 3) == 2);
+    CHECK(fails_with(hk_cholesky(below, NULL), HK_BAD_DATA, "x has an element that is NaN"));
+    CHECK(isnan(element(hk_det(above), 0)));
+    hk_failures_clear();
+}
+
+/* Of a singular matrix the determinant has a gradient, though no inverse. */
+static void test_gradient_of_singular(void)
+{
+    HK_SCOPE;
+    hk_array *x = matrices((const double[]){1, 2, 2, 4}, hk_shape(2, 2));
+    hk_attach_grad(x, HK_GRAD_WRITE);
+    hk_record_begin();
+    hk_array *det = hk_det(x);
+    hk_record_end();
+    CHECK(hk_ok(hk_backward(det)));
+    const double cofactors[] = {4, -2, -2, 1};
+    for (int i = 0; i < 4; i++)
+        CHECK(is_near(element(hk_grad(x), i), cofactors[i]));
+}
+
+/* Eigenvalues of either sign; a pseudo-inverse and a rank where a singular value is 0. */
+static void test_spectra(void)
+{
+    HK_SCOPE;
+    hk_array *x = matrices((const double[]){0, NAN, 3, 0}, hk_shape(2, 2));
+    CHECK(is_near(element(hk_eigvalsh(x), 0), -3) && is_near(element(hk_eigvalsh(x), 1), 3));
+    CHECK(fails_with(hk_svdvals(x), HK_BAD_DATA, "x has an element that is NaN"));
+    x = matrices((const double[]){1, 2, 2, 4, 3, 6}, hk_shape(3, 2));
+    CHECK(hk_item(hk_matrix_rank(x, NULL), NULL) == 1);
+    CHECK(hk_item(hk_matrix_rank(x, &(hk_matrix_rank_options){.rtol = 1}), NULL) == 0);
+    hk_array *inverse = hk_pinv(x, NULL);
+    for (int i = 0; i < 6; i++)
+        CHECK(is_near(element(hk_matmul(hk_matmul(x, inverse), x), i), element(x, i)));
+    CHECK(is_near(element(inverse, 0), 1.0 / 70));
+    CHECK(fails_with(hk_pinv(x, &(hk_pinv_options){.rtol = -1}), HK_OUT_OF_RANGE, "rtol is -1"));
+    hk_failures_clear();
+}
+
+/* Where the norm is 0, and where one element is. */
+static void test_norm_gradients(double p, double wanted)
+{
+    HK_SCOPE;
+    hk_array *x = matrices((const double[]){0, 0, 0, -2}, hk_shape(2, 2));
+    hk_attach_grad(x, HK_GRAD_WRITE);
+    hk_record_begin();
+    hk_array *norm = hk_vector_norm(x, p, hk_shape(1), false);
+    hk_record_end();
+    CHECK(hk_ok(hk_backward(norm)));
+    CHECK(element(norm, 0) == 0 && is_near(element(norm, 1), p == 0 ? 1 : p < 0 ? 0 : 2));
+    for (int i = 0; i < 3; i++)
+        CHECK(element(hk_grad(x), i) == 0);
+    CHECK(is_near(element(hk_grad(x), 3), wanted));
+}
+
+static void test_norms(void)
+{
+    HK_SCOPE;
+    test_norm_gradients(2, -1);
+    test_norm_gradients(1, -1);
+    test_norm_gradients(3, -1);
+    test_norm_gradients(0.5, -1);
+    test_norm_gradients(0, 0);
+    test_norm_gradients(-1, 0);
+    hk_array *x = hk_ones(hk_shape(0, 2), HK_F32, (hk_device){NULL});
+    CHECK(fails_with(hk_vector_norm(x, NAN, hk_shape(0), false), HK_OUT_OF_RANGE, "ord is NaN"));
+    CHECK(is_refused(hk_vector_norm(x, INFINITY, hk_shape(0), false), "among no elements"));
+    CHECK(hk_size(hk_vector_norm(x, INFINITY, hk_shape(1), false)) == 0);
+    CHECK(is_refused(hk_matrix_norm(x, &(hk_matrix_norm_options){.ord = HK_NORM_INF}),
+                     "among no rows"));
+    CHECK(is_refused(hk_matrix_norm(x, &(hk_matrix_norm_options){.ord = HK_NORM_2}),
+                     "among no singular values"));
+    CHECK(hk_item(hk_matrix_norm(x, &(hk_matrix_norm_options){.ord = HK_NORM_1}), NULL) == 0);
+    CHECK(fails_with(hk_matrix_norm(x, &(hk_matrix_norm_options){.ord = 8}), HK_OUT_OF_RANGE,
+                     "ord is 8"));
+}
+
+static void test_products(void)
+{
+    HK_SCOPE;
+    hk_device device = {NULL};
+    hk_array *x = hk_ones(hk_shape(2, 3), HK_F32, device);
+    CHECK(is_refused(hk_cross(x, x, 0), "3 entries along the axis"));
+    CHECK(fails_with(hk_cross(x, hk_ones(hk_shape(3), HK_F32, device), 0), HK_OUT_OF_RANGE,
+                     "axis is 0"));
+    CHECK(fails_with(hk_kron(hk_reshape(x, hk_shape(1, 1, 1, 1, 6)), x), HK_UNSUPPORTED,
+                     "4 are the most"));
+    x = matrices((const double[]){1, 1, 0, 1}, hk_shape(2, 2));
+    CHECK(element(hk_matrix_power(x, 1000000), 1) == 1e6);
+    CHECK(element(hk_matrix_power(x, -1000000), 1) == -1e6);
+    CHECK(fails_with(hk_matrix_power(hk_multiply_scalar(x, 0), -1), HK_BAD_DATA, "is singular"));
+    CHECK(fails_with(hk_matrix_power(x, INT64_MIN), HK_OUT_OF_RANGE, "the least there is"));
+    hk_failures_clear();
+}
+
+static void test_refusals(void)
+{
+    HK_SCOPE;
+    hk_device device = {NULL};
+    hk_array *x = hk_ones(hk_shape(2, 3), HK_F32, device);
+    CHECK(is_refused(hk_inv(x), "x is float32(2,3), but must be of square matrices"));
+    CHECK(is_refused(hk_det(hk_ones(hk_shape(4), HK_F32, device)), "x has 1 axes"));
+    CHECK(fails_with(hk_inv(hk_cast(x, HK_I32)), HK_UNSUPPORTED, "may be float32, float64"));
+    x = hk_eye(3, 3, 0, HK_F32, device);
+    CHECK(is_refused(hk_solve(x, hk_ones(hk_shape(2), HK_F32, device)), "a row for each row"));
+    CHECK(is_refused(hk_solve(x, hk_ones(hk_shape(3), HK_F64, device)), "hk_cast converts"));
+    CHECK(is_refused(
+        hk_solve(hk_broadcast_to(x, hk_shape(2, 3, 3)), hk_ones(hk_shape(4, 3, 1), HK_F32, device)),
+        "do not broadcast"));
+    CHECK(fails_with(hk_det(hk_broadcast_to(hk_ones(hk_shape(1, 1), HK_F32, device),
+                                            hk_shape(1 << 25, 1 << 25))),
+                     HK_UNSUPPORTED, "16777216 are the most"));
+}
+
+int main(void)
+{
+    test_singular();
+    test_not_finite();
+    test_gradient_of_singular();
+    test_spectra();
+    test_norms();
+    test_products();
+    test_refusals();
+    return check_result();
+}
