@@ -91,19 +91,61 @@ static hk_module *make_linear(PyObject *arguments)
     return hk_linear_layer(features, &options);
 }
 
+/* Two ints, of a tuple. */
+#define TWO(of) (of)[0], (of)[1]
+
 static hk_module *make_conv2d(PyObject *arguments)
 {
-    long long channels, size, s[2], p[2], d[2];
+    long long channels, w[2], s[2], p[2], d[2], groups;
     int bias;
     PyObject *init;
-    if (!PyArg_ParseTuple(arguments, "LL(LL)(LL)(LL)pO:Conv2d", &channels, &size, &s[0], &s[1],
-                          &p[0], &p[1], &d[0], &d[1], &bias, &init))
+    if (!PyArg_ParseTuple(arguments, "L(LL)(LL)(LL)(LL)LpO:Conv2d", &channels, &w[0], &w[1], &s[0],
+                          &s[1], &p[0], &p[1], &d[0], &d[1], &groups, &bias, &init))
         return NULL;
-    hk_conv2d_layer_options options = {.stride = {s[0], s[1]},
-                                       .padding = {p[0], p[1]},
-                                       .dilation = {d[0], d[1]},
+    hk_conv2d_layer_options options = {.window = {TWO(w)},
+                                       .stride = {TWO(s)},
+                                       .padding = {TWO(p)},
+                                       .dilation = {TWO(d)},
+                                       .groups = groups,
                                        .no_bias = !bias};
-    return init_from(init, &options.init) ? hk_conv2d_layer(channels, size, &options) : NULL;
+    return init_from(init, &options.init) ? hk_conv2d_layer(channels, w[0], &options) : NULL;
+}
+
+static hk_module *make_conv2d_transpose(PyObject *arguments)
+{
+    long long channels, w[2], s[2], p[2], o[2], d[2], groups;
+    int bias;
+    PyObject *init;
+    if (!PyArg_ParseTuple(arguments, "L(LL)(LL)(LL)(LL)(LL)LpO:Conv2dTranspose", &channels, &w[0],
+                          &w[1], &s[0], &s[1], &p[0], &p[1], &o[0], &o[1], &d[0], &d[1], &groups,
+                          &bias, &init))
+        return NULL;
+    hk_conv2d_transpose_layer_options options = {.window = {TWO(w)},
+                                                 .stride = {TWO(s)},
+                                                 .padding = {TWO(p)},
+                                                 .output_padding = {TWO(o)},
+                                                 .dilation = {TWO(d)},
+                                                 .groups = groups,
+                                                 .no_bias = !bias};
+    if (!init_from(init, &options.init))
+        return NULL;
+    return hk_conv2d_transpose_layer(channels, w[0], &options);
+}
+
+static hk_module *make_conv1d(PyObject *arguments)
+{
+    long long channels, size, stride, padding, dilation, groups;
+    int bias;
+    PyObject *init;
+    if (!PyArg_ParseTuple(arguments, "LLLLLLpO:Conv1d", &channels, &size, &stride, &padding,
+                          &dilation, &groups, &bias, &init))
+        return NULL;
+    hk_conv1d_layer_options options = {.stride = stride,
+                                       .padding = padding,
+                                       .dilation = dilation,
+                                       .groups = groups,
+                                       .no_bias = !bias};
+    return init_from(init, &options.init) ? hk_conv1d_layer(channels, size, &options) : NULL;
 }
 
 static hk_module *make_pool(PyObject *arguments,
@@ -115,24 +157,60 @@ static hk_module *make_pool(PyObject *arguments,
     return make(size, stride, padding);
 }
 
-static hk_module *make_max_pool(PyObject *arguments)
+static hk_module *make_max_pool2d(PyObject *arguments)
 {
     return make_pool(arguments, hk_max_pool2d_layer);
 }
 
-static hk_module *make_avg_pool(PyObject *arguments)
+static hk_module *make_avg_pool2d(PyObject *arguments)
 {
     return make_pool(arguments, hk_avg_pool2d_layer);
 }
 
-static hk_module *make_global_pool(PyObject *arguments)
+static hk_module *make_max_pool1d(PyObject *arguments)
 {
-    return PyArg_ParseTuple(arguments, "") ? hk_global_avg_pool_layer() : NULL;
+    return make_pool(arguments, hk_max_pool1d_layer);
+}
+
+static hk_module *make_avg_pool1d(PyObject *arguments)
+{
+    return make_pool(arguments, hk_avg_pool1d_layer);
+}
+
+static hk_module *make_adaptive(PyObject *arguments, hk_module *(*make)(int64_t, int64_t))
+{
+    long long rows, columns;
+    return PyArg_ParseTuple(arguments, "LL", &rows, &columns) ? make(rows, columns) : NULL;
+}
+
+static hk_module *make_adaptive_avg(PyObject *arguments)
+{
+    return make_adaptive(arguments, hk_adaptive_avg_pool2d_layer);
+}
+
+static hk_module *make_adaptive_max(PyObject *arguments)
+{
+    return make_adaptive(arguments, hk_adaptive_max_pool2d_layer);
+}
+
+static hk_module *make_plain(PyObject *arguments, hk_module *(*make)(void))
+{
+    return PyArg_ParseTuple(arguments, "") ? make() : NULL;
+}
+
+static hk_module *make_global_avg(PyObject *arguments)
+{
+    return make_plain(arguments, hk_global_avg_pool_layer);
+}
+
+static hk_module *make_global_max(PyObject *arguments)
+{
+    return make_plain(arguments, hk_global_max_pool_layer);
 }
 
 static hk_module *make_flatten(PyObject *arguments)
 {
-    return PyArg_ParseTuple(arguments, "") ? hk_flatten_layer() : NULL;
+    return make_plain(arguments, hk_flatten_layer);
 }
 
 static hk_module *make_batch_norm(PyObject *arguments)
@@ -145,8 +223,32 @@ static hk_module *make_batch_norm(PyObject *arguments)
 
 static hk_module *make_layer_norm(PyObject *arguments)
 {
+    int axes;
     double eps;
-    return PyArg_ParseTuple(arguments, "d:LayerNorm", &eps) ? hk_layer_norm_layer(eps) : NULL;
+    if (!PyArg_ParseTuple(arguments, "id:LayerNorm", &axes, &eps))
+        return NULL;
+    return axes == 1 ? hk_layer_norm_layer(eps) : hk_layer_norm_over_layer(axes, eps);
+}
+
+static hk_module *make_rms_norm(PyObject *arguments)
+{
+    double eps;
+    return PyArg_ParseTuple(arguments, "d:RMSNorm", &eps) ? hk_rms_norm_layer(eps) : NULL;
+}
+
+static hk_module *make_group_norm(PyObject *arguments)
+{
+    long long groups;
+    double eps;
+    if (!PyArg_ParseTuple(arguments, "Ld:GroupNorm", &groups, &eps))
+        return NULL;
+    return hk_group_norm_layer(groups, eps);
+}
+
+static hk_module *make_instance_norm(PyObject *arguments)
+{
+    double eps;
+    return PyArg_ParseTuple(arguments, "d:InstanceNorm", &eps) ? hk_instance_norm_layer(eps) : NULL;
 }
 
 static hk_module *make_dropout(PyObject *arguments)
@@ -187,12 +289,22 @@ static const struct {
 } makers[] = {
     {"linear", make_linear},
     {"conv2d", make_conv2d},
-    {"max_pool2d", make_max_pool},
-    {"avg_pool2d", make_avg_pool},
-    {"global_avg_pool", make_global_pool},
+    {"conv2d_transpose", make_conv2d_transpose},
+    {"conv1d", make_conv1d},
+    {"max_pool2d", make_max_pool2d},
+    {"avg_pool2d", make_avg_pool2d},
+    {"max_pool1d", make_max_pool1d},
+    {"avg_pool1d", make_avg_pool1d},
+    {"adaptive_avg_pool2d", make_adaptive_avg},
+    {"adaptive_max_pool2d", make_adaptive_max},
+    {"global_avg_pool", make_global_avg},
+    {"global_max_pool", make_global_max},
     {"flatten", make_flatten},
     {"batch_norm", make_batch_norm},
     {"layer_norm", make_layer_norm},
+    {"rms_norm", make_rms_norm},
+    {"group_norm", make_group_norm},
+    {"instance_norm", make_instance_norm},
     {"dropout", make_dropout},
     {"embedding", make_embedding},
     {"attention", make_attention},

@@ -148,6 +148,17 @@ def test_training_mode_and_learning_rates_of_sgd_are_heard():
     assert p.tolist() == [-5] and len(runs) == 3
 
 
+def test_random_numbers_are_new_at_each_call():
+    drop = nn.Dropout(.5)
+    step, runs = counted(lambda x: (drop(x), hk.random.uniform((4,))))
+    hk.seed(1)
+    results = [step(hk.ones((100,))) for _ in range(5)]
+    hk.seed(1)
+    for dropped, numbers in results:
+        assert drop(hk.ones((100,))).tolist() == dropped.tolist() and hk.random.uniform((4,)).tolist() == numbers.tolist()
+    assert len(runs) == 2
+
+
 def test_what_cannot_be_captured_is_called_and_said_once():
     step, runs = counted(lambda x: x * float(op["sum"](x)))
     assert step(array(1, 2)).tolist() == [3, 6]

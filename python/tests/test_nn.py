@@ -246,6 +246,43 @@ def test_convolution_and_pools():
     assert nn.Flatten()(array(x)).shape == (2, 108)
 
 
+def test_convolutions_in_groups_of_sequences_and_transposed():
+    x = draw(2, 4, 6, 5)
+    layer = nn.Conv2d(6, (3, 2), groups=2, bias=False)
+    assert layer(array(x)).shape == (2, 6, 4, 4) and layer.weight.shape == (6, 2, 3, 2)
+    assert repr(layer) == "Conv2d(6, (3, 2), groups=2, bias=False)"
+    layer = nn.Conv2dTranspose(3, 4, stride=2, padding=1)
+    assert layer(array(x)).shape == (2, 3, 12, 10) and layer.weight.shape == (4, 3, 4, 4)
+    layer, x = nn.Conv1d(3, 2, stride=2), draw(2, 4, 7)
+    y = values(layer(array(x)))
+    w = values(layer.weight)
+    assert y.shape == (2, 3, 3)
+    np.testing.assert_allclose(y[1, 2, 1], (x[1, :, 2:4] * w[2]).sum() + values(layer.bias)[2], rtol=1e-4)
+
+
+def test_pools_of_sequences_and_to_a_size():
+    x = draw(2, 3, 6)
+    np.testing.assert_allclose(values(nn.MaxPool1d(2)(array(x))), x.reshape(2, 3, 3, 2).max(3))
+    np.testing.assert_allclose(values(nn.AvgPool1d(3, stride=1)(array(x)))[..., 0], x[..., :3].mean(2), rtol=1e-4, atol=1e-6)
+    x = draw(2, 3, 4, 6)
+    np.testing.assert_allclose(values(nn.AdaptiveAvgPool2d((2, 3))(array(x))), x.reshape(2, 3, 2, 2, 3, 2).mean((3, 5)), rtol=1e-4,
+                               atol=1e-6)
+    np.testing.assert_allclose(values(nn.AdaptiveMaxPool2d(2)(array(x))), x.reshape(2, 3, 2, 2, 2, 3).max((3, 5)))
+    np.testing.assert_allclose(values(nn.GlobalMaxPool()(array(x))).reshape(2, 3), x.max((2, 3)))
+
+
+def test_norms_of_groups_and_several_axes():
+    def normalised(x, axes):
+        return (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + 1e-5)
+
+    x = draw(2, 4, 5)
+    for layer, wanted in ((nn.LayerNorm(axes=2), normalised(x, (1, 2))), (nn.InstanceNorm(), normalised(x, (2,))),
+                          (nn.GroupNorm(2), normalised(x.reshape(2, 2, 10), (2,)).reshape(2, 4, 5)),
+                          (nn.RMSNorm(), x / np.sqrt((x * x).mean(2, keepdims=True) + 1e-5))):
+        np.testing.assert_allclose(values(layer(array(x))), wanted, rtol=1e-3, atol=1e-5)
+        assert set(layer.state()) <= {"gamma", "beta"}
+
+
 def test_norms():
     x = draw(8, 5)
     y = values(nn.BatchNorm()(array(x)))

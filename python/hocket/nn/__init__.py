@@ -2,7 +2,9 @@
 
 from . import functional, init
 from ._layers import (
-    ELU, GELU, GRU, LSTM, RNN, Attention, AvgPool2d, BatchNorm, Conv2d, Dropout, Embedding, Flatten, GlobalAvgPool, Lambda, LayerNorm,
-    LeakyReLU, Linear, LogSoftmax, MaxPool2d, Mish, ReLU, Residual, Sequential, Sigmoid, SiLU, Softmax, Softplus, Tanh,
+    AdaptiveAvgPool2d, AdaptiveMaxPool2d, Attention, AvgPool1d, AvgPool2d, BatchNorm, Conv1d, Conv2d, Conv2dTranspose,
+    Dropout, ELU, Embedding, Flatten, GELU, GRU, GlobalAvgPool, GlobalMaxPool, GroupNorm, InstanceNorm, LSTM, Lambda,
+    LayerNorm, LeakyReLU, Linear, LogSoftmax, MaxPool1d, MaxPool2d, Mish, RMSNorm, RNN, ReLU, Residual, Sequential, SiLU,
+    Sigmoid, Softmax, Softplus, Tanh,
 )
 from ._module import Layer, Module, Parameter

@@ -21,26 +21,51 @@ class Linear(Layer):
         return self._text
 
 
-class Conv2d(Layer):
-    """(n, in, h, w) to (n, channels, h', w'): weight (channels, in, size, size), bias (channels)."""
+def _options(*rows):
+    """", stride=2" of those (name, value, default) that are not the default."""
+    return "".join(f", {name}={value}" for name, value, usual in rows if value != usual)
 
-    def __init__(self, channels, size, stride=1, padding=0, dilation=1, bias=True, init=None):
-        super().__init__("conv2d", channels, size, _two(stride), _two(padding), _two(dilation), bias, init)
-        self._text = f"{channels}, {size}"
-        self._text += "".join(f", {name}={value}" for name, value, usual in
-                              (("stride", stride, 1), ("padding", padding, 0), ("dilation", dilation, 1)) if value != usual)
+
+class _Described(Layer):
+    _text = ""
 
     def _describe(self):
         return self._text
 
 
-class _Pool(Layer):
+class Conv2d(_Described):
+    """(n, in, h, w) to (n, channels, h', w'): weight (channels, in / groups, rows, columns), bias (channels). size: of the window."""
+
+    def __init__(self, channels, size, stride=1, padding=0, dilation=1, groups=1, bias=True, init=None):
+        super().__init__("conv2d", channels, _two(size), _two(stride), _two(padding), _two(dilation), groups, bias, init)
+        self._text = f"{channels}, {size}" + _options(("stride", stride, 1), ("padding", padding, 0), ("dilation", dilation, 1),
+                                                      ("groups", groups, 1), ("bias", bias, True))
+
+
+class Conv2dTranspose(_Described):
+    """The other way round: weight (in, channels / groups, rows, columns), bias (channels)."""
+
+    def __init__(self, channels, size, stride=1, padding=0, output_padding=0, dilation=1, groups=1, bias=True, init=None):
+        super().__init__("conv2d_transpose", channels, _two(size), _two(stride), _two(padding), _two(output_padding), _two(dilation),
+                         groups, bias, init)
+        self._text = f"{channels}, {size}" + _options(("stride", stride, 1), ("padding", padding, 0),
+                                                      ("output_padding", output_padding, 0), ("dilation", dilation, 1),
+                                                      ("groups", groups, 1), ("bias", bias, True))
+
+
+class Conv1d(_Described):
+    """(n, in, t) to (n, channels, t'): weight (channels, in / groups, size), bias (channels)."""
+
+    def __init__(self, channels, size, stride=1, padding=0, dilation=1, groups=1, bias=True, init=None):
+        super().__init__("conv1d", channels, size, stride, padding, dilation, groups, bias, init)
+        self._text = f"{channels}, {size}" + _options(("stride", stride, 1), ("padding", padding, 0), ("dilation", dilation, 1),
+                                                      ("groups", groups, 1), ("bias", bias, True))
+
+
+class _Pool(_Described):
     def __init__(self, size, stride=None, padding=0):
         super().__init__(self._kind, size, stride or 0, padding)
-        self._text = f"{size}" + (f", stride={stride}" if stride else "") + (f", padding={padding}" if padding else "")
-
-    def _describe(self):
-        return self._text
+        self._text = f"{size}" + _options(("stride", stride or size, size), ("padding", padding, 0))
 
 
 class MaxPool2d(_Pool):
@@ -53,11 +78,44 @@ class AvgPool2d(_Pool):
     _kind = "avg_pool2d"
 
 
+class MaxPool1d(_Pool):
+    """The largest of each window of sequences (n, channels, t)."""
+    _kind = "max_pool1d"
+
+
+class AvgPool1d(_Pool):
+    """The mean of each window of sequences (n, channels, t)."""
+    _kind = "avg_pool1d"
+
+
+class _Adaptive(_Described):
+    def __init__(self, size):
+        super().__init__(self._kind, *_two(size))
+        self._text = f"{size}"
+
+
+class AdaptiveAvgPool2d(_Adaptive):
+    """(n, channels, h, w) to (n, channels, *size): the mean of each of as many windows."""
+    _kind = "adaptive_avg_pool2d"
+
+
+class AdaptiveMaxPool2d(_Adaptive):
+    """(n, channels, h, w) to (n, channels, *size): the largest of each of as many windows."""
+    _kind = "adaptive_max_pool2d"
+
+
 class GlobalAvgPool(Layer):
     """The mean over all axes but the first two, which remain."""
 
     def __init__(self):
         super().__init__("global_avg_pool")
+
+
+class GlobalMaxPool(Layer):
+    """The largest over all axes but the first two, which remain."""
+
+    def __init__(self):
+        super().__init__("global_max_pool")
 
 
 class Flatten(Layer):
@@ -75,10 +133,32 @@ class BatchNorm(Layer):
 
 
 class LayerNorm(Layer):
-    """Normalises the last axis (Ba et al. 2016). gamma, beta."""
+    """Normalises the last axis, or the last `axes` together (Ba et al. 2016). gamma, beta."""
+
+    def __init__(self, eps=1e-5, axes=1):
+        super().__init__("layer_norm", axes, eps)
+
+
+class RMSNorm(Layer):
+    """x / sqrt(mean of x² + eps) gamma over the last axis (Zhang, Sennrich 2019). gamma."""
 
     def __init__(self, eps=1e-5):
-        super().__init__("layer_norm", eps)
+        super().__init__("rms_norm", eps)
+
+
+class GroupNorm(_Described):
+    """Normalises groups of channels of each sample (Wu, He 2018). gamma, beta."""
+
+    def __init__(self, groups, eps=1e-5):
+        super().__init__("group_norm", groups, eps)
+        self._text = f"{groups}"
+
+
+class InstanceNorm(Layer):
+    """Normalises each channel of each sample (Ulyanov et al. 2016). gamma, beta."""
+
+    def __init__(self, eps=1e-5):
+        super().__init__("instance_norm", eps)
 
 
 class Dropout(Layer):
