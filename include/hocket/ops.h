@@ -156,7 +156,7 @@ HK_API void hk_maximum_into(hk_array *out, hk_array *x, hk_array *y);
 HK_API hk_array *hk_minimum(hk_array *x, hk_array *y);
 HK_API void hk_minimum_into(hk_array *out, hk_array *x, hk_array *y);
 
-/* x ** y. x to the power of y. */
+/* x ** y. x to the power of y. A negative integer y fails the result. */
 HK_API hk_array *hk_power(hk_array *x, hk_array *y);
 HK_API void hk_power_into(hk_array *out, hk_array *x, hk_array *y);
 
@@ -400,7 +400,7 @@ typedef struct hk_divide_scalar_arguments {
 HK_API hk_array *hk_divide_scalar(hk_array *x, double value);
 HK_API void hk_divide_scalar_into(hk_array *out, hk_array *x, double value);
 
-/* x ** value. x to the power of a number. */
+/* x ** value. x to the power of a number; integers as in hk_power. */
 typedef struct hk_power_scalar_arguments {
     double value; /* the number */
 } hk_power_scalar_arguments;

@@ -448,7 +448,7 @@ inline void minimum_into(const array &out, const array &x, double y,
     hk_minimum_scalar_into_at(at, out.get(), x.get(), y);
 }
 
-/* x ** y. x to the power of y. */
+/* x ** y. x to the power of y. A negative integer y fails the result. */
 inline array power(const array &x, const array &y, hk_source at = here()) noexcept
 {
     return array::take(hk_power_at(at, x.get(), y.get()));
@@ -1166,7 +1166,7 @@ inline void divide_scalar_into(const array &out, const array &x, double value,
     hk_divide_scalar_into_at(at, out.get(), x.get(), value);
 }
 
-/* x ** value. x to the power of a number. */
+/* x ** value. x to the power of a number; integers as in hk_power. */
 inline array power_scalar(const array &x, double value, hk_source at = here()) noexcept
 {
     return array::take(hk_power_scalar_at(at, x.get(), value));

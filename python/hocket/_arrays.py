@@ -1,36 +1,25 @@
-"""The array API standard's names over the operators of the library."""
+"""The array API standard's names over the operators of the library, and what NumPy's users expect beside them."""
 
 from . import _core
+from . import _creation, _dtypes, _elementwise, _manipulation, _reductions
+from ._creation import *  # noqa: F401,F403
+from ._dtypes import *  # noqa: F401,F403
+from ._elementwise import *  # noqa: F401,F403
+from ._manipulation import *  # noqa: F401,F403
+from ._reductions import *  # noqa: F401,F403
 
-_op = _core.operators
+e, pi, inf, nan, newaxis = 2.718281828459045, 3.141592653589793, float("inf"), float("nan"), None
 
-# What is the library's own, name for name.
-_SAME = (
-    "abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_left_shift bitwise_invert bitwise_or "
-    "bitwise_right_shift bitwise_xor ceil copysign cos cosh equal erf exp expm1 floor greater greater_equal hypot isfinite isinf "
-    "isnan less less_equal log log1p log2 log10 logaddexp logical_and logical_not logical_or logical_xor maximum minimum multiply "
-    "negative nextafter not_equal reciprocal relu round rsqrt sigmoid sign signbit sin sinh sqrt square subtract tan tanh trunc "
-    "where"
-).split()
-globals().update({name: _op[name] for name in _SAME})
-
-__all__ = list(_SAME)
+__all__ = ["e", "pi", "inf", "nan", "newaxis", "wait"]
+for _module in (_creation, _dtypes, _elementwise, _manipulation, _reductions):
+    __all__ += _module.__all__
 
 
-def _public(function):
-    __all__.append(function.__name__)
-    return function
-
-
-@_public
-def asarray(obj, /, *, dtype=None, device=None, copy=None):
-    """An array of a number, nested sequences, or anything with a buffer, such as NumPy's arrays."""
-    return _core._convert(obj, dtype, device)
-
-
-@_public
 def wait(*arrays):
-    """Waits for these arrays, or without any for all calls issued so far. Raises what failed first."""
+    """Waits for these arrays, or without any for all calls issued so far. Raises what failed first.
+
+    Without arrays, what was raised at its call is not raised again, nor what an earlier wait() has raised.
+    """
     if not arrays:
         try:
             _core._wait_all()
@@ -40,13 +29,9 @@ def wait(*arrays):
         x.wait()
 
 
-@_public
-def ones(shape, *, dtype=None, device=None):
-    """An array of ones; float32 unless dtype says otherwise."""
-    return _op["ones"](shape, dtype or _core.float32, device=device)
+def __array_namespace_info__():
+    """What can be asked of this namespace: devices, dtypes, defaults."""
+    return _dtypes._Info()
 
 
-@_public
-def zeros(shape, *, dtype=None, device=None):
-    """An array of zeros; float32 unless dtype says otherwise."""
-    return _op["zeros"](shape, dtype or _core.float32, device=device)
+__all__.append("__array_namespace_info__")

@@ -35,7 +35,7 @@ static void array_free(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
     if (((py_array *)self)->weak_references)
         PyObject_ClearWeakRefs(self);
-    hk_array_release(py_handle(self));
+    py_drop(py_handle(self));
     PyObject_Free(self);
     Py_DECREF(type);
 }
@@ -173,6 +173,8 @@ static const PyType_Slot own_slots[] = {
     {Py_mp_length, array_length},
     {Py_mp_subscript, py_array_subscript},
     {Py_mp_ass_subscript, py_array_assign_subscript},
+    {Py_bf_getbuffer, py_array_get_buffer},
+    {Py_bf_releasebuffer, py_array_release_buffer},
 };
 enum { OWN_SLOTS = sizeof own_slots / sizeof *own_slots };
 
@@ -198,5 +200,5 @@ bool py_array_type_init(PyObject *module)
                         .slots = slots};
     py_array_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
     return py_array_type && add_methods(methods) && add_methods(py_array_methods) &&
-           PyModule_AddType(module, py_array_type) == 0;
+           add_methods(py_sharing_methods) && PyModule_AddType(module, py_array_type) == 0;
 }

@@ -10,7 +10,7 @@ enum { LONG_COPY_BYTES = 1 << 20 };
 /* ---- from a buffer ---------------------------------------------------------------------------------------------- */
 
 /* The dtype of a buffer's elements. Sizes are this machine's for native formats. */
-static bool dtype_of_format(const Py_buffer *view, hk_dtype *dtype)
+bool py_dtype_of_format(const Py_buffer *view, hk_dtype *dtype)
 {
     const char *format = view->format ? view->format : "B";
     if (*format == '@' || *format == '=' || *format == '<')
@@ -69,7 +69,7 @@ static hk_array *from_buffer(PyObject *object, hk_device device)
         return NULL;
     hk_array *x = NULL;
     hk_dtype dtype;
-    if (!dtype_of_format(&view, &dtype))
+    if (!py_dtype_of_format(&view, &dtype))
         PyErr_Format(PyExc_TypeError,
                      "elements of the format '%s' and %zd bytes have no dtype here",
                      view.format ? view.format : "B", view.itemsize);
@@ -203,12 +203,12 @@ static bool fill_ints(const nest *self, bool is_unsigned, int64_t *out)
     return true;
 }
 
+/* Takes x, which may be NULL. */
 static hk_array *cast_to(hk_array *x, hk_dtype dtype)
 {
-    const struct hk_cast_arguments to = {.dtype = dtype};
     if (!x || hk_array_dtype(x) == dtype)
         return x;
-    hk_array *result = hk_call_at(py_source(), "cast", &x, 1, &to, (hk_device){NULL});
+    hk_array *result = py_cast(x, dtype);
     hk_array_release(x);
     return result;
 }

@@ -12,6 +12,8 @@
 #include <Python.h>
 #include <structmember.h>
 
+#include <stdatomic.h>
+
 #include <hocket/hocket.h>
 
 /* Drops what the variable held, and takes the reference `value`. */
@@ -81,6 +83,45 @@ void py_gil_release(void);
 void py_gil_take(void);
 /* Drops a reference, from any thread and without the GIL: by the main thread, soon. */
 void py_release_later(PyObject *object);
+/* The same; at once where it is called by py_drop of this thread. */
+void py_release_anyhow(PyObject *object);
+/* Drops a count of x. */
+void py_drop(hk_array *x);
+
+/* ---- calls ------------------------------------------------------------------------------------------------- */
+
+/* Calls an operator. The caller releases the result, which may have failed. */
+hk_array *py_call(const hk_operator *op, hk_array *const *inputs, int count, const void *options,
+                  hk_device device);
+void py_call_into(const hk_operator *op, hk_array *out, hk_array *const *inputs, int count,
+                  const void *options);
+/* x as another dtype, or x; the caller releases it. */
+hk_array *py_cast(hk_array *x, hk_dtype dtype);
+/* target becomes the values, broadcast and cast. Raises, and writes nothing, where they do not go. */
+bool py_assign(hk_array *target, hk_array *values);
+/* Raises where x is read only. */
+bool py_may_write(hk_array *x);
+/* Raises where one shape does not broadcast to the other. may_drop: axes of 1 in front may be too many. */
+bool py_fits(const hk_dims *from, const hk_dims *to, bool may_drop);
+/* 0: bool, 1: integers, 2: floats */
+int py_kind(hk_dtype dtype);
+/* Of two operands of different kinds, one is cast: each variable owns its array. */
+void py_meet(hk_array **a, hk_array **b);
+
+/* ---- sharing ------------------------------------------------------------------------------------------------ */
+
+/* How many arrays and loans are shared with another library. */
+extern atomic_long py_shared_count;
+bool py_settle_shared(hk_array *result, hk_array *const *inputs, int count);
+/* Behind each call that reads inputs and writes, or gives, result: waits for it where memory is shared. */
+static inline void py_settle(hk_array *result, hk_array *const *inputs, int count)
+{
+    if (atomic_load_explicit(&py_shared_count, memory_order_relaxed) > 0)
+        py_settle_shared(result, inputs, count);
+}
+bool py_dtype_of_format(const Py_buffer *view, hk_dtype *dtype);
+int py_array_get_buffer(PyObject *self, Py_buffer *view, int flags);
+void py_array_release_buffer(PyObject *self, Py_buffer *view);
 
 /* ---- arguments -------------------------------------------------------------------------------------------- */
 
@@ -111,7 +152,8 @@ hk_array *py_array_of(PyObject *object, const hk_dtype *dtype, hk_device device)
 
 /* ---- parts of the module ------------------------------------------------------------------------------------ */
 
-extern PyMethodDef py_array_methods[], py_convert_functions[];
+extern PyMethodDef py_array_methods[], py_convert_functions[], py_sharing_methods[],
+    py_sharing_functions[], py_view_functions[];
 /* Functions of the operator table, as a module-like dict of name to function. */
 PyObject *py_operators_create(void);
 bool py_array_type_init(PyObject *module);
@@ -122,7 +164,7 @@ PyObject *py_set_package_folder(PyObject *self, PyObject *folder);
 PyObject *py_set_raise(PyObject *self, PyObject *function);
 PyObject *py_set_indexing(PyObject *self, PyObject *arguments); /* (get, set) of _indexing.py */
 
-enum { PY_NUMBER_SLOT_COUNT = 34 };
+enum { PY_NUMBER_SLOT_COUNT = 36 };
 /* Slots of Array that other files fill. */
 PyObject *py_array_subscript(PyObject *self, PyObject *key);
 int py_array_assign_subscript(PyObject *self, PyObject *key, PyObject *value);

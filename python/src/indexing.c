@@ -151,9 +151,7 @@ int py_array_assign_subscript(PyObject *self, PyObject *key, PyObject *value)
     }
     hk_array *target = basic_view(py_handle(self), key);
     hk_array *values = target ? py_operand(value, target) : NULL;
-    if (values)
-        hk_assign_at(py_source(), target, values);
-    bool good = values && !py_was_interrupted();
+    bool good = values && py_assign(target, values);
     hk_array_release(values);
     hk_array_release(target);
     return good ? 0 : -1;

@@ -5,7 +5,7 @@
 
 static bool is_float(hk_dtype dtype)
 {
-    return dtype == HK_F32 || dtype == HK_F64 || dtype == HK_F16 || dtype == HK_BF16;
+    return py_kind(dtype) == 2;
 }
 
 bool py_is_number(PyObject *object)
@@ -75,11 +75,7 @@ hk_array *py_number_array(PyObject *number, hk_array *like)
 
 hk_array *py_meeting_number(hk_array *x, PyObject *number)
 {
-    hk_dtype dtype = hk_array_dtype(x), beside = dtype_beside(number, dtype);
-    if (beside == dtype)
-        return hk_array_retain(x);
-    const struct hk_cast_arguments to = {.dtype = beside};
-    return hk_call_at(py_source(), "cast", &x, 1, &to, (hk_device){NULL});
+    return py_cast(x, dtype_beside(number, hk_array_dtype(x)));
 }
 
 hk_array *py_operand(PyObject *object, hk_array *like)
@@ -124,35 +120,37 @@ typedef enum sign {
 static struct {
     const char *name, *number_name;
     const hk_operator *op, *number_op;
+    uint32_t dtypes; /* of op */
 } signs[SIGN_COUNT] = {
-    [ADD] = {"add", "add_scalar", NULL, NULL},
-    [SUBTRACT] = {"subtract", "add_scalar", NULL, NULL},
-    [MULTIPLY] = {"multiply", "multiply_scalar", NULL, NULL},
-    [DIVIDE] = {"divide", "divide_scalar", NULL, NULL},
-    [FLOOR_DIVIDE] = {"floor_divide", NULL, NULL, NULL},
-    [REMAINDER] = {"remainder", NULL, NULL, NULL},
-    [POWER] = {"power", "power_scalar", NULL, NULL},
-    [MATMUL] = {"matmul", NULL, NULL, NULL},
-    [AND] = {"bitwise_and", NULL, NULL, NULL},
-    [OR] = {"bitwise_or", NULL, NULL, NULL},
-    [XOR] = {"bitwise_xor", NULL, NULL, NULL},
-    [LEFT_SHIFT] = {"bitwise_left_shift", NULL, NULL, NULL},
-    [RIGHT_SHIFT] = {"bitwise_right_shift", NULL, NULL, NULL},
-    [LESS] = {"less", NULL, NULL, NULL},
-    [LESS_EQUAL] = {"less_equal", NULL, NULL, NULL},
-    [EQUAL] = {"equal", NULL, NULL, NULL},
-    [NOT_EQUAL] = {"not_equal", NULL, NULL, NULL},
-    [GREATER] = {"greater", NULL, NULL, NULL},
-    [GREATER_EQUAL] = {"greater_equal", NULL, NULL, NULL},
-    [NEGATIVE] = {"negative", NULL, NULL, NULL},
-    [ABSOLUTE] = {"abs", NULL, NULL, NULL},
-    [INVERT] = {"bitwise_invert", NULL, NULL, NULL},
+    [ADD] = {"add", "add_scalar", NULL, NULL, 0},
+    [SUBTRACT] = {"subtract", "add_scalar", NULL, NULL, 0},
+    [MULTIPLY] = {"multiply", "multiply_scalar", NULL, NULL, 0},
+    [DIVIDE] = {"divide", "divide_scalar", NULL, NULL, 0},
+    [FLOOR_DIVIDE] = {"floor_divide", NULL, NULL, NULL, 0},
+    [REMAINDER] = {"remainder", NULL, NULL, NULL, 0},
+    [POWER] = {"power", "power_scalar", NULL, NULL, 0},
+    [MATMUL] = {"matmul", NULL, NULL, NULL, 0},
+    [AND] = {"bitwise_and", NULL, NULL, NULL, 0},
+    [OR] = {"bitwise_or", NULL, NULL, NULL, 0},
+    [XOR] = {"bitwise_xor", NULL, NULL, NULL, 0},
+    [LEFT_SHIFT] = {"bitwise_left_shift", NULL, NULL, NULL, 0},
+    [RIGHT_SHIFT] = {"bitwise_right_shift", NULL, NULL, NULL, 0},
+    [LESS] = {"less", NULL, NULL, NULL, 0},
+    [LESS_EQUAL] = {"less_equal", NULL, NULL, NULL, 0},
+    [EQUAL] = {"equal", NULL, NULL, NULL, 0},
+    [NOT_EQUAL] = {"not_equal", NULL, NULL, NULL, 0},
+    [GREATER] = {"greater", NULL, NULL, NULL, 0},
+    [GREATER_EQUAL] = {"greater_equal", NULL, NULL, NULL, 0},
+    [NEGATIVE] = {"negative", NULL, NULL, NULL, 0},
+    [ABSOLUTE] = {"abs", NULL, NULL, NULL, 0},
+    [INVERT] = {"bitwise_invert", NULL, NULL, NULL, 0},
 };
 
 bool py_numbers_init(void)
 {
     for (int i = 0; i < SIGN_COUNT; i++) {
         signs[i].op = hk_operator_find(signs[i].name);
+        signs[i].dtypes = hk_operator_get_facts(signs[i].op).dtypes;
         signs[i].number_op = signs[i].number_name ? hk_operator_find(signs[i].number_name) : NULL;
         if (!signs[i].op || (signs[i].number_name && !signs[i].number_op)) {
             PyErr_Format(PyExc_SystemError, "hocket: the library has no operator %s",
@@ -166,7 +164,7 @@ bool py_numbers_init(void)
 static hk_array *call2(sign which, hk_array *a, hk_array *b)
 {
     hk_array *const inputs[] = {a, b};
-    return hk_operator_call_at(py_source(), signs[which].op, inputs, 2, NULL, (hk_device){NULL});
+    return py_call(signs[which].op, inputs, 2, NULL, (hk_device){NULL});
 }
 
 /* A number on the right, where there is an operator for that, and the number goes with it exactly. */
@@ -190,25 +188,16 @@ static bool number_on_right(sign which, hk_array *a, PyObject *number, double *v
 
 static PyObject *with_number(sign which, hk_array *a, double value)
 {
-    return py_wrap(
-        hk_operator_call_at(py_source(), signs[which].number_op, &a, 1, &value, (hk_device){NULL}));
+    return py_wrap(py_call(signs[which].number_op, &a, 1, &value, (hk_device){NULL}));
 }
 
-/* Division of integers is that of reals. */
-static hk_array *divisible(hk_array *x)
-{
-    const struct hk_cast_arguments to = {.dtype = HK_F32};
-    if (is_float(hk_array_dtype(x)))
-        return hk_array_retain(x);
-    return hk_call_at(py_source(), "cast", &x, 1, &to, (hk_device){NULL});
-}
-
-/* Takes a and b, either of which may be NULL with an exception set. */
+/* Takes a and b, either of which may be NULL with an exception set. Division of integers is that of reals. */
 static PyObject *apply(sign which, hk_array *a, hk_array *b)
 {
     PyObject *result = NULL;
-    if (a && b && which == DIVIDE) {
-        hk_array *x = divisible(a), *y = divisible(b);
+    py_meet(&a, &b);
+    if (a && b && which == DIVIDE && !is_float(hk_array_dtype(a))) {
+        hk_array *x = py_cast(a, HK_F32), *y = py_cast(b, HK_F32);
         result = py_wrap(call2(which, x, y));
         hk_array_release(x);
         hk_array_release(y);
@@ -248,7 +237,8 @@ static PyObject *other_and_array(sign which, PyObject *a, hk_array *b)
 
 static PyObject *binary(sign which, PyObject *a, PyObject *b)
 {
-    if (py_is_array(a) && py_is_array(b) && which != DIVIDE)
+    if (py_is_array(a) && py_is_array(b) && which != DIVIDE &&
+        hk_array_dtype(py_handle(a)) == hk_array_dtype(py_handle(b)))
         return py_wrap(call2(which, py_handle(a), py_handle(b)));
     if (!goes_with_arrays(a) || !goes_with_arrays(b))
         Py_RETURN_NOTIMPLEMENTED;
@@ -256,17 +246,85 @@ static PyObject *binary(sign which, PyObject *a, PyObject *b)
                           : other_and_array(which, a, py_handle(b));
 }
 
+/* ---- in place ---------------------------------------------------------------------------------------------------- */
+
+/* y goes into x by one call, as it is. */
+static bool goes_straight(sign which, hk_array *x, hk_array *y)
+{
+    hk_dims to = hk_dims_get(x), from = hk_dims_get(y);
+    hk_dtype dtype = hk_array_dtype(x);
+    bool fits = hk_array_dtype(y) == dtype && signs[which].dtypes >> dtype & 1 &&
+                hk_array_device(x).handle == hk_array_device(y).handle && which != MATMUL &&
+                (which != DIVIDE || is_float(dtype)) && from.ndim <= to.ndim;
+    for (int i = 1; fits && i <= from.ndim; i++)
+        fits = from.dims[from.ndim - i] == 1 || from.dims[from.ndim - i] == to.dims[to.ndim - i];
+    return fits;
+}
+
+/* x becomes what `a op b` gives; raises, and writes nothing, where that does not go into it. */
+static bool in_place_by_result(sign which, PyObject *a, PyObject *b)
+{
+    hk_array *x = py_handle(a);
+    PyObject *result = binary(which, a, b);
+    if (!result || result == Py_NotImplemented)
+        return Py_XDECREF(result), false;
+    hk_array *y = py_handle(result);
+    hk_dims to = hk_dims_get(x), from = hk_dims_get(y);
+    bool good = from.ndim <= to.ndim && py_fits(&from, &to, false);
+    if (good && py_kind(hk_array_dtype(y)) > py_kind(hk_array_dtype(x))) {
+        PyErr_Format(PyExc_TypeError,
+                     "the result is of %s, which an array of %s does not take in place",
+                     hk_dtype_name(hk_array_dtype(y)), hk_dtype_name(hk_array_dtype(x)));
+        good = false;
+    } else if (!good && !PyErr_Occurred()) {
+        PyErr_SetString(PyExc_ValueError,
+                        "the result has more axes than the array it is to go into");
+    }
+    good = good && py_assign(x, y);
+    Py_DECREF(result);
+    return good;
+}
+
+static bool in_place_by_call(sign which, PyObject *a, PyObject *b)
+{
+    hk_array *x = py_handle(a);
+    double value;
+    if (py_is_number(b) && number_on_right(which, x, b, &value)) {
+        py_call_into(signs[which].number_op, x, &x, 1, &value);
+        return !py_was_interrupted();
+    }
+    if (!py_is_array(b) || !goes_straight(which, x, py_handle(b)))
+        return in_place_by_result(which, a, b);
+    hk_array *const inputs[] = {x, py_handle(b)};
+    py_call_into(signs[which].op, x, inputs, 2, NULL);
+    return !py_was_interrupted();
+}
+
+/* While a thread records, floats get a new array, as by a = a op b: writing over them would end their gradients. */
+static PyObject *in_place(sign which, PyObject *a, PyObject *b)
+{
+    hk_array *x = py_handle(a);
+    if (!goes_with_arrays(b) || (hk_is_recording() && is_float(hk_array_dtype(x))))
+        Py_RETURN_NOTIMPLEMENTED;
+    if (!py_may_write(x) || !in_place_by_call(which, a, b))
+        return NULL;
+    return Py_NewRef(a);
+}
+
 static PyObject *unary(sign which, PyObject *a)
 {
     hk_array *x = py_handle(a);
-    return py_wrap(
-        hk_operator_call_at(py_source(), signs[which].op, &x, 1, NULL, (hk_device){NULL}));
+    return py_wrap(py_call(signs[which].op, &x, 1, NULL, (hk_device){NULL}));
 }
 
 #define BINARY(name, which)                                                                        \
     static PyObject *name(PyObject *a, PyObject *b)                                                \
     {                                                                                              \
         return binary(which, a, b);                                                                \
+    }                                                                                              \
+    static PyObject *name##_in_place(PyObject *a, PyObject *b)                                     \
+    {                                                                                              \
+        return in_place(which, a, b);                                                              \
     }
 #define UNARY(name, which)                                                                         \
     static PyObject *name(PyObject *a)                                                             \
@@ -294,6 +352,13 @@ static PyObject *power(PyObject *a, PyObject *b, PyObject *modulus)
     if (modulus != Py_None)
         Py_RETURN_NOTIMPLEMENTED;
     return binary(POWER, a, b);
+}
+
+static PyObject *power_in_place(PyObject *a, PyObject *b, PyObject *modulus)
+{
+    if (modulus != Py_None)
+        Py_RETURN_NOTIMPLEMENTED;
+    return in_place(POWER, a, b);
 }
 
 static PyObject *positive(PyObject *a)
@@ -367,6 +432,19 @@ PyType_Slot py_number_slots[PY_NUMBER_SLOT_COUNT] = {
     {Py_nb_positive, positive},
     {Py_nb_absolute, absolute},
     {Py_nb_invert, invert},
+    {Py_nb_inplace_add, add_in_place},
+    {Py_nb_inplace_subtract, subtract_in_place},
+    {Py_nb_inplace_multiply, multiply_in_place},
+    {Py_nb_inplace_true_divide, divide_in_place},
+    {Py_nb_inplace_floor_divide, floor_divide_in_place},
+    {Py_nb_inplace_remainder, remain_in_place},
+    {Py_nb_inplace_matrix_multiply, matmul_in_place},
+    {Py_nb_inplace_and, bits_and_in_place},
+    {Py_nb_inplace_or, bits_or_in_place},
+    {Py_nb_inplace_xor, bits_xor_in_place},
+    {Py_nb_inplace_lshift, left_shift_in_place},
+    {Py_nb_inplace_rshift, right_shift_in_place},
+    {Py_nb_inplace_power, power_in_place},
     {Py_nb_float, to_float},
     {Py_nb_int, to_int},
     {Py_nb_index, to_index},

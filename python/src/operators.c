@@ -21,7 +21,7 @@ typedef struct py_entry {
     PyObject_HEAD entry *entry;
 } py_entry;
 static PyTypeObject *entry_type;
-static PyObject *device_name;
+static PyObject *device_name, *out_name;
 
 /* ---- one call ------------------------------------------------------------------------------------------------- */
 
@@ -31,6 +31,7 @@ typedef struct call {
     hk_array *own[MAX_INPUTS];
     Py_ssize_t count;
     hk_device device;
+    PyObject *out; /* borrowed; NULL: a new one */
     bool given[MAX_PARAMS];
     union {
         char bytes[OPTION_BYTES];
@@ -164,7 +165,10 @@ static bool set_positional(call *self, PyObject *const *args, Py_ssize_t count)
     bool good = true;
     if (facts->is_variadic && count > 0)
         good = set_sequence(self, args[0]);
-    hk_array *like = facts->is_variadic ? NULL : first_array(args, count < inputs ? count : inputs);
+    /* Numbers meet the values of where(condition, x, y), not the condition. */
+    Py_ssize_t given = count < inputs ? count : inputs,
+               first = inputs == 3 && facts->is_elementwise;
+    hk_array *like = facts->is_variadic ? NULL : first_array(args + first, given - first);
     for (Py_ssize_t i = 0; good && i < count; i++) {
         if (i >= inputs)
             good = set_param(self, (int)(i - inputs), args[i]);
@@ -199,6 +203,10 @@ static bool set_named(call *self, PyObject *name, PyObject *value)
     }
     if (op->facts.takes_device && PyUnicode_Compare(name, device_name) == 0)
         return py_device_from(value, &self->device);
+    if (PyUnicode_Compare(name, out_name) == 0) {
+        self->out = value == Py_None ? NULL : value;
+        return true;
+    }
     PyErr_Format(PyExc_TypeError, "%s() has no argument %R", op->facts.name, name);
     return false;
 }
@@ -223,6 +231,37 @@ static bool complete(const call *self)
     return true;
 }
 
+/* Elementwise operators take arrays of different kinds, and those of floats alone take integers, as float32. */
+static void meet(call *self)
+{
+    const hk_operator_facts *facts = &self->entry->facts;
+    if (!facts->is_elementwise)
+        return;
+    Py_ssize_t last = self->count - 1;
+    if (self->count >= 2)
+        py_meet(&self->inputs[last - 1], &self->inputs[last]);
+    if (facts->dtypes >> HK_I32 & 1 || !(facts->dtypes >> HK_F32 & 1))
+        return;
+    for (Py_ssize_t i = 0; i < self->count; i++)
+        if (self->inputs[i] && py_kind(hk_array_dtype(self->inputs[i])) < 2) {
+            hk_array *x = py_cast(self->inputs[i], HK_F32);
+            hk_array_release(self->inputs[i]);
+            self->inputs[i] = x;
+        }
+}
+
+static PyObject *issue(call *self, const void *options)
+{
+    const hk_operator *op = self->entry->op;
+    if (!self->out)
+        return py_wrap(py_call(op, self->inputs, (int)self->count, options, self->device));
+    hk_array *out = py_array_get(self->out, "out");
+    if (!out || !py_may_write(out))
+        return NULL;
+    py_call_into(op, out, self->inputs, (int)self->count, options);
+    return py_was_interrupted() ? NULL : Py_NewRef(self->out);
+}
+
 static PyObject *operator_function(PyObject *self, PyObject *const *args, Py_ssize_t count,
                                    PyObject *names)
 {
@@ -231,6 +270,7 @@ static PyObject *operator_function(PyObject *self, PyObject *const *args, Py_ssi
     made.inputs = made.own;
     made.count = 0;
     made.device = (hk_device){NULL};
+    made.out = NULL;
     memset(made.own, 0, sizeof made.own);
     memset(made.given, 0, sizeof made.given);
     memset(made.options.bytes, 0, made.entry->facts.options_bytes);
@@ -240,10 +280,11 @@ static PyObject *operator_function(PyObject *self, PyObject *const *args, Py_ssi
     for (Py_ssize_t i = 0; good && i < named; i++)
         good = set_named(&made, PyTuple_GetItem(names, i), args[count + i]);
     PyObject *result = NULL;
-    if (good && complete(&made))
-        result = py_wrap(hk_operator_call_at(
-            py_source(), made.entry->op, made.inputs, (int)made.count,
-            made.entry->facts.options_bytes ? made.options.bytes : NULL, made.device));
+    if (good && complete(&made)) {
+        meet(&made);
+        const void *options = made.entry->facts.options_bytes ? made.options.bytes : NULL;
+        result = issue(&made, options);
+    }
     for (Py_ssize_t i = 0; i < made.count; i++)
         hk_array_release(made.inputs[i]);
     if (made.inputs != made.own)
@@ -355,9 +396,10 @@ PyObject *py_operators_create(void)
     int count = hk_operator_count();
     entry_type = (PyTypeObject *)PyType_FromSpec(&spec);
     device_name = PyUnicode_InternFromString("device");
+    out_name = PyUnicode_InternFromString("out");
     entry *entries = calloc((size_t)count, sizeof *entries); /* for good */
     PyObject *functions = PyDict_New();
-    bool good = entry_type && device_name && entries && functions;
+    bool good = entry_type && device_name && out_name && entries && functions;
     for (int i = 0; good && i < count; i++) {
         PyObject *function = fill(&entries[i], hk_operator_at(i)) ? function_of(&entries[i]) : NULL;
         good = function && PyDict_SetItemString(functions, entries[i].facts.name, function) == 0;

@@ -112,11 +112,30 @@ void py_release_later(PyObject *object)
     pthread_mutex_unlock(&returned_lock);
 }
 
+static _Thread_local bool dropping; /* with the GIL */
+
+void py_release_anyhow(PyObject *object)
+{
+    if (dropping)
+        Py_DECREF(object);
+    else
+        py_release_later(object);
+}
+
+void py_drop(hk_array *x)
+{
+    bool before = dropping;
+    dropping = true;
+    hk_array_release(x);
+    dropping = before;
+}
+
 bool py_waiting_init(void)
 {
     const hk_wait_hooks hooks = {.struct_bytes = sizeof hooks,
                                  .begin = wait_begins,
                                  .end = wait_ends,
                                  .interrupted = wait_interrupted};
+    hk_refusals_are_raised(true);
     return py_check(hk_wait_hooks_set(&hooks));
 }
