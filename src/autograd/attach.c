@@ -80,6 +80,11 @@ hk_array *hki_grad_get(const hk_array *x)
     return grad;
 }
 
+bool hk_has_grad(const hk_array *x)
+{
+    return hki_grad_get(x);
+}
+
 hk_array *(hk_grad)(hk_array *x)
 {
     hk_array *grad = hki_grad_get(x);
