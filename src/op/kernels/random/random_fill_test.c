@@ -1,4 +1,5 @@
 /* Many elements at once are those that counters make one by one, on each instruction set. */
+#include "base/kernel_isa.h"
 #include "check.h"
 #include "op/kernels/random/random_fill.h"
 #include "op/kernels/random/random_numbers.h"
@@ -46,7 +47,7 @@ static void test_normals(void)
 int main(void)
 {
     test_fill(&hki_random_fill_portable);
-    if (hki_random_fill_avx2.words && __builtin_cpu_supports("avx2"))
+    if (hki_random_fill_avx2.words && hki_kernel_isa_get() != HKI_ISA_PORTABLE)
         test_fill(&hki_random_fill_avx2);
     test_normals();
     return check_result();
