@@ -346,7 +346,27 @@ static void test_failed(void)
     clear_failures();
 }
 
-static void test_without_second(void)
+/* Factors of 0, where there is nothing to divide by: the product, or the sum of all products so far, of three. */
+static void test_zeros(double a, double b, double c, bool cumulative)
+{
+    HK_SCOPE;
+    const hk_device device = hk_device_default();
+    hk_array *x = hk_from_host((double[]){a, b, c}, hk_shape(3), HK_F64, device), *y;
+    hk_array *v = hk_from_host((double[]){2, 3, 5}, hk_shape(3), HK_F64, device), *dx, *second;
+    hk_attach_grad(x, HK_GRAD_TRACK);
+    {
+        HK_RECORD;
+        y = cumulative ? hk_cumulative_prod(x, 0) : hk_prod(x, NULL);
+    }
+    dx = gradient(y, x, true);
+    hk_gradients(&dx, 1, &x, 1, &(hk_gradients_options){.dys = &v}, &second);
+    const double extra = cumulative ? 1 : 0;
+    CHECK(holds(hk_slice(second, 0, 0, 2), 3 * (c + extra) + 5 * b, 2 * (c + extra) + 5 * a));
+    CHECK(holds(hk_slice(second, 0, 1, 3), 2 * (c + extra) + 5 * a, 2 * b + 3 * a));
+}
+
+/* Of the third order there is no gradient: it says so. */
+static void test_without_third(void)
 {
     HK_SCOPE;
     hk_array *x = tracked(3, 5), *y;
@@ -354,11 +374,10 @@ static void test_without_second(void)
         HK_RECORD;
         y = hk_cumulative_prod(x, 0);
     }
-    hk_array *dx = gradient(y, x, true);
-    CHECK(holds(dx, 6, 3));
-    CHECK(fails(gradient(dx, x, false),
-                "cumulative_prod_backward, of which a gradient is made, has "
-                "no gradient of its own"));
+    hk_array *second = gradient(gradient(y, x, true), x, true);
+    CHECK(holds(second, 1, 1));
+    CHECK(fails(gradient(second, x, false), "cumulative_prod_second, of which a gradient is made, "
+                                            "has no gradient of its own"));
     clear_failures();
 }
 
@@ -422,7 +441,11 @@ int main(void)
     test_attached_later();
     test_views();
     test_failed();
-    test_without_second();
+    for (int i = 0; i < 8; i++) {
+        test_zeros(i & 1 ? 0 : 7, i & 2 ? 0 : 11, i & 4 ? 0 : 13, false);
+        test_zeros(i & 1 ? 0 : 7, i & 2 ? 0 : 11, i & 4 ? 0 : 13, true);
+    }
+    test_without_third();
     test_memory();
     test_jvp();
     hk_runtime_deinit();
