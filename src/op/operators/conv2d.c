@@ -352,6 +352,45 @@ static void forward_grad(hki_grad_call *call)
     }
 }
 
+/* All of these are linear in dy, so that their gradients are convolutions again. */
+static hki_conv2d_options forward_options(const hki_conv2d_backward_data_options *options)
+{
+    hki_conv2d_options forward = {.stride = {0}};
+    memcpy(forward.stride, options->stride, sizeof forward.stride);
+    memcpy(forward.padding, options->padding, sizeof forward.padding);
+    memcpy(forward.dilation, options->dilation, sizeof forward.dilation);
+    return forward;
+}
+
+static void data_grad(hki_grad_call *call)
+{
+    const hki_conv2d_options forward = forward_options(call->options);
+    const hki_conv2d_backward_data_options backward =
+        backward_options(&forward, &call->input_shape[1]);
+    if (call->wanted[0])
+        call->dx[0] = hki_op_call3(&hki_op_conv2d, call->dy, call->inputs[1], NULL, &forward);
+    if (call->wanted[1])
+        call->dx[1] =
+            hki_op_call2(&hki_op_conv2d_backward_weight, call->dy, call->inputs[0], &backward);
+}
+
+/* dys: of the gradients of weight and of bias. */
+static void weight_grad(hki_grad_call *call)
+{
+    const hki_conv2d_options forward = forward_options(call->options);
+    const hki_conv2d_backward_data_options backward =
+        backward_options(&forward, &call->input_shape[0]);
+    hk_array *dweight = call->dys[0], *dbias = call->dys[1];
+    if (call->wanted[0] && dweight)
+        call->dx[0] =
+            hki_op_call2(&hki_op_conv2d_backward_data, call->inputs[1], dweight, &backward);
+    if (call->wanted[1] && dweight)
+        call->dx[1] = hki_op_call3(&hki_op_conv2d, call->inputs[0], dweight, dbias, &forward);
+    else if (call->wanted[1]) /* each goes to all of its channel */
+        call->dx[1] = hki_reduce_stretch(dbias, &call->input_shape[1],
+                                         &(const hki_sum_options){.axes = HKI_SHAPE(0, 2, 3)});
+}
+
 /* ---- batches ------------------------------------------------------------------------------------------- */
 
 static hki_batch_kind weight_batch(hki_batch *batch)
@@ -526,7 +565,8 @@ const hk_op hki_op_conv2d_backward_data = {
     .batch = hki_batch_first,
     .fuse = HKI_FUSE_CONVOLUTION_DATA,
     .kernel = {[HKI_CPU] = data_cpu},
-    .no_grad_why = "gradients of gradients are not recorded",
+    .grad = data_grad,
+    .grad_reads = {2, 1},
     .reference = data_reference,
     .tolerance_f32 = 1e-5,
 };
@@ -540,6 +580,7 @@ const hk_op hki_op_conv2d_backward_weight = {
            "bias.",
     .dtypes = HKI_FLOATS,
     .output_count = 2,
+    .outputs = "dweight, dbias",
     .contiguous = true,
     .internal = true,
     .infer = weight_infer,
@@ -549,7 +590,8 @@ const hk_op hki_op_conv2d_backward_weight = {
     .fuse = HKI_FUSE_CONVOLUTION_WEIGHT,
     .kernel = {[HKI_CPU] = weight_cpu},
     .join = weight_join,
-    .no_grad_why = "gradients of gradients are not recorded",
+    .grad = weight_grad,
+    .grad_reads = {2, 1},
     .reference = weight_reference,
     .tolerance_f32 = 1e-5,
 };
