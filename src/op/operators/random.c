@@ -2,6 +2,7 @@
  * numbers. The public functions are in hocket/random.h; the operators are internal, because a position is
  * given out at the call. */
 #include "op/operators/random.h"
+#include "op/operators/random_stream.h"
 
 #include "base/integer_dtypes.h"
 #include "op/kernels/random/random_fill.h"
@@ -451,6 +452,18 @@ HKI_AT(hk_array *, hk_random_normal,
 HKI_AT(hk_array *, hk_random_int,
        (hk_source at, int64_t low, int64_t high, hk_dims shape, hk_dtype dtype, hk_device device),
        (low, high, shape, dtype, device))
+
+/* ---- for operators that draw in a way of their own ------------------------------------------------------- */
+
+hki_stream_options hki_stream_begin(hk_generator *generator, const hk_dims *shape, hk_dtype dtype)
+{
+    return take(generator, shape, dtype);
+}
+
+bool hki_generator_is_there(const hk_generator *generator)
+{
+    return generator != &no_generator;
+}
 
 /* ---- operators ----------------------------------------------------------------------------------------- */
 
