@@ -76,9 +76,9 @@ typedef int64_t (*first_fn)(const void *data, int64_t offset, int64_t size, int6
 #define ENTRIES(which, ENTRY)                                                                      \
     {                                                                                              \
         HKI_EACH_INTEGER(ENTRY)                                                                    \
-        [HK_BOOL] = first_##which##_u8,                                                            \
- [HK_F32] = first_##which##_f32, [HK_F64] = first_##which##_f64, [HK_F16] = first_##which##_f16,   \
- [HK_BF16] = first_##which##_bf16                                                                  \
+        [HK_BOOL] = first_##which##_u8, [HK_F32] = first_##which##_f32,                            \
+        [HK_F64] = first_##which##_f64, [HK_F16] = first_##which##_f16,                            \
+        [HK_BF16] = first_##which##_bf16                                                           \
     }
 static const first_fn first_largest[HK_DTYPE_COUNT] = ENTRIES(largest, LARGEST),
                       first_smallest[HK_DTYPE_COUNT] = ENTRIES(smallest, SMALLEST);

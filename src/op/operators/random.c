@@ -2,6 +2,7 @@
  * numbers. The public functions are in hocket/random.h; the operators are internal, because a position is
  * given out at the call. */
 #include "op/operators/random.h"
+#include "op/operators/random_stream.h"
 
 #include "base/integer_dtypes.h"
 #include "op/kernels/random/random_numbers.h"
@@ -372,6 +373,43 @@ HKI_AT(hk_array *, hk_random_normal,
 HKI_AT(hk_array *, hk_random_int,
        (hk_source at, int64_t low, int64_t high, hk_dims shape, hk_dtype dtype, hk_device device),
        (low, high, shape, dtype, device))
+
+/* ---- states ---------------------------------------------------------------------------------------------- */
+
+hki_stream_options hki_stream_begin(hk_generator *generator, const hk_dims *shape, hk_dtype dtype)
+{
+    return take(generator, shape, dtype);
+}
+
+bool hki_generator_is_there(const hk_generator *generator)
+{
+    return generator != &no_generator;
+}
+
+hk_generator_state hk_generator_get_state(const hk_generator *generator)
+{
+    if (generator)
+        return (hk_generator_state){
+            .seed = generator->seed,
+            .position = atomic_load_explicit(&generator->position, memory_order_relaxed)};
+    const hk_dims none = {.ndim = 1, .dims = {0}};
+    const hki_stream_options here = take(NULL, &none, HK_F32);
+    return (hk_generator_state){here.seed, here.stream, here.position};
+}
+
+bool hk_generator_set_state(hk_generator *generator, hk_generator_state state)
+{
+    hki_array_uncapturable("generator_set_state", "replays go on with the stream as it is");
+    if (!generator) {
+        own_stream = (thread_stream){true, state.seed, state.stream, state.position};
+        return true;
+    }
+    if (generator == &no_generator || state.stream != 0)
+        return false;
+    generator->seed = state.seed;
+    atomic_store_explicit(&generator->position, state.position, memory_order_relaxed);
+    return true;
+}
 
 /* ---- operators ----------------------------------------------------------------------------------------- */
 
