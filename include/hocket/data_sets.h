@@ -63,6 +63,10 @@ typedef struct hk_image_folder_options {
 HK_API hk_data_set *hk_data_set_of_images(const char *folder,
                                           const hk_image_folder_options *options);
 
+/* One such file: float32 (channels, height, width), on the default device, of the scope. Blocks while it reads; the same options
+ * and failures. */
+HK_API hk_array *hk_image_load(const char *path, const hk_image_folder_options *options);
+
 /* ---- transforms ------------------------------------------------------------------------------------------ */
 
 typedef enum hk_transform_kind {
@@ -93,6 +97,9 @@ HK_API hk_data_set *hk_data_set_transform(hk_data_set *set, const hk_transform *
 HK_API hk_data_set *hk_data_set_of_images_at(hk_source at, const char *folder,
                                              const hk_image_folder_options *options);
 #define hk_data_set_of_images(...) hk_data_set_of_images_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_image_load_at(hk_source at, const char *path,
+                                  const hk_image_folder_options *options);
+#define hk_image_load(...) hk_image_load_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_data_set *hk_data_set_transform_at(hk_source at, hk_data_set *set,
                                              const hk_transform *transforms, int count);
 #define hk_data_set_transform(...) hk_data_set_transform_at(HK_SOURCE, __VA_ARGS__)

@@ -20,6 +20,7 @@
 #include <hocket/random.h>
 #include <hocket/runtime.h>
 #include <hocket/status.h>
+#include <hocket/text.h>
 #include <hocket/trace.h>
 #include <hocket/version.h>
 

@@ -17,7 +17,7 @@ from ._core import (  # noqa: E402
     bfloat16, bool, float16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64,
 )
 from ._arrays import *  # noqa: E402,F401,F403
-from . import _indexing, _methods  # noqa: E402,F401
+from . import _indexing, _methods, linalg  # noqa: E402,F401
 
 _core._set_indexing(_indexing.get, _indexing.set)
 

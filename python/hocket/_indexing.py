@@ -52,7 +52,7 @@ def _parts(x, key):
     if missing < 0:
         raise _index_error(f"the key has {x.ndim - missing} indices; the array has {x.ndim} axes")
     at = dots[0] if dots else len(parts)
-    parts[at:at + len(dots)] = [slice(None)] * missing
+    parts[at:at + len(dots)] = [Ellipsis] * len(dots) + [slice(None)] * missing
     return parts
 
 
@@ -83,6 +83,8 @@ class _Key:
                     self.indices[out] = each
                     out += 1
                 places.append(number)
+            elif part is Ellipsis:  # stands between other parts even where it is no axis
+                continue
             elif isinstance(part, Array):
                 self.indices[out] = part
                 basic.append(slice(None))
@@ -154,9 +156,7 @@ def get(x, key):
     key = _Key(x, key)
     if len(key.axes) == 1:
         (axis,) = key.axes
-        found = _op["index_select"](key.view, _flat(key.indices[axis]), axis)
-        shape = key.view.shape[:axis] + key.shape + key.view.shape[axis + 1:]
-        found = found if found.shape == shape else _op["reshape"](found, shape)
+        found = _op["index_select"](key.view, key.indices[axis], axis)
         return found if key.place == axis else _op["permute_dims"](found, _moved(found.ndim, axis, len(key.shape), key.place))
     front = key.in_front()
     rest = _rest_shape(key)
@@ -209,10 +209,5 @@ def set(x, key, value):
 
 def _scattered(table, rows, values):
     """table with the rows replaced: by the last value for each."""
-    order = _op["argsort"](rows, 0, False)
-    in_order = _op["index_select"](rows, order, 0)
-    every = arange(table.shape[0], device=table.device)
-    last = _op["maximum"](_op["searchsorted"](in_order, every, True) - 1, 0)
-    hit = _op["equal"](_op["index_select"](in_order, last, 0), every)
-    chosen = _op["index_select"](values, _op["index_select"](order, last, 0), 0)
-    return _op["where"](_op["reshape"](hit, (table.shape[0],) + (1,) * (table.ndim - 1)), chosen, table)
+    wide = _core._broadcast_to(_op["reshape"](rows, (rows.size,) + (1,) * (table.ndim - 1)), values.shape)
+    return _op["scatter"](table, wide, values, 0)

@@ -273,3 +273,26 @@ def vecdot(x1, x2, /, *, axis=-1):
         raise ValueError(f"axis is {axis}, which not both have")
     result = _op["vecdot"](moveaxis(x1, axis, -1), moveaxis(x2, axis, -1))
     return result if result.dtype == x1.dtype else _op["cast"](result, x1.dtype)
+
+
+@_public
+def einsum(subscripts, /, *arrays):
+    """Sums of products by Einstein's convention: einsum("ij,jk->ik", x, y) is a matrix product."""
+    return _core._einsum(subscripts, tuple(_promoted(arrays)))
+
+
+@_public
+def pad(x, pad_width, mode="constant", constant_values=0):
+    """x with entries added at both ends of its axes: pad_width is a number, a pair, or a pair for each axis."""
+    modes = ("constant", "edge", "reflect", "wrap")  # in the order of hk_pad_mode
+    if mode not in modes:
+        raise ValueError(f"mode is {mode!r}, but may be one of {modes}")
+    if isinstance(pad_width, int):
+        pad_width = (pad_width, pad_width)
+    pairs = [tuple(pad_width)] * x.ndim if isinstance(pad_width[0], int) else [tuple(pair) for pair in pad_width]
+    if len(pairs) != x.ndim:
+        raise ValueError(f"pad_width has {len(pairs)} pairs; x has {x.ndim} axes")
+    for axis, pair in enumerate(pairs):
+        if pair != (0, 0):
+            x = _op["pad"](x, axis, pair, modes.index(mode), constant_values)
+    return +x

@@ -164,13 +164,6 @@ def _index_of(x, axis, keepdims, search):
     return _op["expand_dims"](found, axes_of(axis, x.ndim)[0]) if keepdims else found
 
 
-def _argmin(x, axis):
-    if "argmin" in _op:
-        return _op["argmin"](x, axis)
-    turned = _op["negative"] if rank(x.dtype) == 2 else _op["bitwise_invert"]
-    return _op["argmax"](turned(x), axis)
-
-
 @_public
 def argmax(x, /, axis=None, *, keepdims=False):
     """Index of the largest element along an axis, or of all: of the first of several."""
@@ -180,7 +173,7 @@ def argmax(x, /, axis=None, *, keepdims=False):
 @_public
 def argmin(x, /, axis=None, *, keepdims=False):
     """Index of the smallest element along an axis, or of all: of the first of several."""
-    return _index_of(x, axis, keepdims, _argmin)
+    return _index_of(x, axis, keepdims, _op["argmin"])
 
 
 def flat_nonzero(x):
@@ -223,9 +216,7 @@ def take(x, indices, /, *, axis=None):
     indices = indices if isinstance(indices, Array) else asarray(indices)
     if axis is None:
         x, axis = _flat(x), 0
-    (axis,) = axes_of(axis, x.ndim)
-    found = _op["index_select"](x, _flat(indices), axis)
-    return found if indices.ndim == 1 else _op["reshape"](found, x.shape[:axis] + indices.shape + x.shape[axis + 1:])
+    return _op["index_select"](x, indices, axis)
 
 
 @_public
@@ -252,6 +243,12 @@ def sort(x, /, axis=-1, *, descending=False, stable=True):
 def argsort(x, /, axis=-1, *, descending=False, stable=True):
     """Indices along an axis that put its elements in order; equal ones stay in theirs."""
     return _op["argsort"](x, axis, descending)
+
+
+@_public
+def topk(x, k, /, axis=-1, *, largest=True):
+    """The k largest or smallest elements along an axis, in that order, and their indices."""
+    return _op["topk"](x, k, axis, largest)
 
 
 # ---- sets

@@ -30,17 +30,22 @@ static hk_dtype dtype_alone(PyObject *number)
     return PyFloat_Check(number) ? HK_F32 : PyBool_Check(number) ? HK_BOOL : HK_I64;
 }
 
+static bool is_signed(hk_dtype dtype)
+{
+    return dtype == HK_I8 || dtype == HK_I16 || dtype == HK_I32 || dtype == HK_I64;
+}
+
 /* An int as an array of one of the integer dtypes, exactly. */
 static hk_array *whole_array(PyObject *number, hk_dtype dtype, hk_device device)
 {
-    bool is_signed = dtype == HK_I8 || dtype == HK_I16 || dtype == HK_I32 || dtype == HK_I64;
+    bool has_sign = is_signed(dtype);
     uint64_t bits =
-        is_signed ? (uint64_t)PyLong_AsLongLong(number) : PyLong_AsUnsignedLongLong(number);
+        has_sign ? (uint64_t)PyLong_AsLongLong(number) : PyLong_AsUnsignedLongLong(number);
     size_t bytes = hk_dtype_bytes(dtype);
     bool fits = !PyErr_Occurred();
     if (fits && bytes < 8) {
-        int64_t limit = (int64_t)1 << (8 * bytes - (is_signed ? 1 : 0));
-        fits = (int64_t)bits < limit && (int64_t)bits >= (is_signed ? -limit : 0);
+        int64_t limit = (int64_t)1 << (8 * bytes - (has_sign ? 1 : 0));
+        fits = (int64_t)bits < limit && (int64_t)bits >= (has_sign ? -limit : 0);
     }
     if (!fits) {
         PyErr_Clear();
@@ -183,12 +188,31 @@ static bool number_on_right(sign which, hk_array *a, PyObject *number, double *v
     }
     if (which == SUBTRACT)
         *value = -*value;
+    if (which == SUBTRACT && !real) /* what is added may lie out of range */
+        return is_signed(dtype) && fabs(*value) < 0x1p7;
     return real || fabs(*value) < 0x1p31;
 }
 
 static PyObject *with_number(sign which, hk_array *a, double value)
 {
     return py_wrap(py_call(signs[which].number_op, &a, 1, &value, (hk_device){NULL}));
+}
+
+/* Products of arrays whose dtypes differ, or are integers that the operator does not have: by wider ones, of which the lowest bits
+ * are those of the result. */
+static PyObject *product(hk_array *a, hk_array *b)
+{
+    hk_dtype x = hk_array_dtype(a), y = hk_array_dtype(b), both = x;
+    if (!hk_dtype_promote(x, y, &both) || (x == y && signs[MATMUL].dtypes >> x & 1))
+        return py_wrap(call2(MATMUL, a, b));
+    bool has = signs[MATMUL].dtypes >> both & 1;
+    hk_dtype wide = has ? both : hk_dtype_bytes(both) < 4 ? HK_I32 : HK_I64;
+    hk_array *p = py_cast(a, wide), *q = py_cast(b, wide), *made = call2(MATMUL, p, q);
+    hk_array *result = has || both == HK_BOOL ? hk_array_retain(made) : py_cast(made, both);
+    hk_array_release(p);
+    hk_array_release(q);
+    hk_array_release(made);
+    return py_wrap(result);
 }
 
 /* Takes a and b, either of which may be NULL with an exception set. Division of integers is that of reals. */
@@ -202,7 +226,7 @@ static PyObject *apply(sign which, hk_array *a, hk_array *b)
         hk_array_release(x);
         hk_array_release(y);
     } else if (a && b) {
-        result = py_wrap(call2(which, a, b));
+        result = which == MATMUL ? product(a, b) : py_wrap(call2(which, a, b));
     }
     hk_array_release(a);
     hk_array_release(b);
@@ -237,7 +261,7 @@ static PyObject *other_and_array(sign which, PyObject *a, hk_array *b)
 
 static PyObject *binary(sign which, PyObject *a, PyObject *b)
 {
-    if (py_is_array(a) && py_is_array(b) && which != DIVIDE &&
+    if (py_is_array(a) && py_is_array(b) && which != DIVIDE && which != MATMUL &&
         hk_array_dtype(py_handle(a)) == hk_array_dtype(py_handle(b)))
         return py_wrap(call2(which, py_handle(a), py_handle(b)));
     if (!goes_with_arrays(a) || !goes_with_arrays(b))

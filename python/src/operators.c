@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_INPUTS = 16, MAX_PARAMS = 24, OPTION_BYTES = 1024 };
+enum { MAX_INPUTS = 16, MAX_OUTPUTS = 8, MAX_PARAMS = 24, OPTION_BYTES = 1024 };
 
 /* What the function of an operator needs; lives as long as the process. */
 typedef struct entry {
@@ -250,9 +250,31 @@ static void meet(call *self)
         }
 }
 
+/* A tuple of all results. The first one that failed at the call is raised. */
+static PyObject *issue_for_all(call *self, const void *options)
+{
+    hk_array *outputs[MAX_OUTPUTS];
+    int count = self->entry->facts.output_count;
+    hk_operator_call_all_at(py_source(), self->entry->op, self->inputs, (int)self->count, options,
+                            self->device, outputs, count);
+    for (int i = 0; i < count; i++)
+        py_settle(outputs[i], self->inputs, (int)self->count);
+    PyObject *results = PyTuple_New(count);
+    for (int i = 0; i < count; i++) {
+        PyObject *result = results ? py_wrap(outputs[i]) : NULL;
+        if (!results)
+            hk_array_release(outputs[i]);
+        else if (!result || PyTuple_SetItem(results, i, result) < 0)
+            Py_CLEAR(results);
+    }
+    return results;
+}
+
 static PyObject *issue(call *self, const void *options)
 {
     const hk_operator *op = self->entry->op;
+    if (self->entry->facts.output_count > 1)
+        return issue_for_all(self, options);
     if (!self->out)
         return py_wrap(py_call(op, self->inputs, (int)self->count, options, self->device));
     hk_array *out = py_array_get(self->out, "out");
@@ -341,7 +363,8 @@ static bool fill(entry *self, const hk_operator *op)
     self->op = op;
     self->facts = hk_operator_get_facts(op);
     if (self->facts.input_count > MAX_INPUTS || self->facts.param_count > MAX_PARAMS ||
-        self->facts.options_bytes > OPTION_BYTES) {
+        self->facts.options_bytes > OPTION_BYTES ||
+        self->facts.output_count > MAX_OUTPUTS) {
         PyErr_Format(PyExc_SystemError, "%s has more inputs or options than there is room for",
                      self->facts.name);
         return false;

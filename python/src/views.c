@@ -36,6 +36,28 @@ static PyObject *contiguous(PyObject *self, PyObject *object)
     return x ? py_wrap(hk_contiguous_at(py_source(), x)) : NULL;
 }
 
+/* _einsum(subscripts, arrays) */
+static PyObject *einsum(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    const char *subscripts;
+    PyObject *arrays;
+    hk_array *inputs[32];
+    if (!PyArg_ParseTuple(arguments, "sO!:einsum", &subscripts, &PyTuple_Type, &arrays))
+        return NULL;
+    Py_ssize_t count = PyTuple_Size(arrays);
+    if (count > 32) {
+        PyErr_Format(PyExc_ValueError, "einsum() takes at most 32 arrays (%zd given)", count);
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (!(inputs[i] = py_array_get(PyTuple_GetItem(arrays, i), "an operand")))
+            return NULL;
+    hk_array *x = hk_einsum_at(py_source(), subscripts, inputs, (int)count);
+    py_settle(x, inputs, (int)count);
+    return py_wrap(x);
+}
+
 /* _assign(target, values): broadcast, cast, from any device */
 static PyObject *assign(PyObject *self, PyObject *arguments)
 {
@@ -113,6 +135,7 @@ static PyObject *dtype_of(PyObject *self, PyObject *object)
 PyMethodDef py_view_functions[] = {
     {"_broadcast_to", view_broadcast, METH_VARARGS, NULL},
     {"_transpose", view_transpose, METH_O, NULL},
+    {"_einsum", einsum, METH_VARARGS, NULL},
     {"_contiguous", contiguous, METH_O, NULL},
     {"_assign", assign, METH_VARARGS, NULL},
     {"_from_bytes", from_bytes, METH_VARARGS, NULL},

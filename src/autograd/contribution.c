@@ -69,8 +69,7 @@ static hk_array *checked(const hki_tape_node *node, hk_array *dx)
     return hki_failed_like(node->device, node->shape, node->dtype, carrier);
 }
 
-/* a + b, counted for the caller, whose counts of a and b it drops. */
-static hk_array *add_up(hk_array *a, hk_array *b, hk_array *out)
+hk_array *hki_tape_add_up(hk_array *a, hk_array *b, hk_array *out)
 {
     hk_array *sum;
     if (out) {
@@ -84,32 +83,32 @@ static hk_array *add_up(hk_array *a, hk_array *b, hk_array *out)
     return sum;
 }
 
-void hki_tape_contribute(hki_tape_node *node, hk_array *dx)
+void hki_tape_contribute(hki_pass *pass, hki_tape_node *node, hk_array *dx)
 {
-    if (node->kind == HKI_TAPE_LOST ||
-        (node->kind == HKI_TAPE_LEAF && (!node->grad || node->grad->failed)))
+    if (!hki_pass_wants(pass, node))
         return;
     HK_SCOPE;
+    hki_visit *visit = hki_pass_visit(pass, node);
     dx = hk_array_retain(checked(node, dx));
-    if (!node->sum) {
-        node->sum = dx;
+    if (!visit->sum) {
+        visit->sum = dx;
     } else {
-        if (node->last)
-            node->sum = add_up(node->sum, node->last, NULL);
-        node->last = dx;
+        if (visit->last)
+            visit->sum = hki_tape_add_up(visit->sum, visit->last, NULL);
+        visit->last = dx;
     }
 }
 
-hk_array *hki_tape_take_sum(hki_tape_node *node, hk_array *out)
+hk_array *hki_tape_take_sum(hki_visit *visit, hk_array *out)
 {
     HK_SCOPE;
-    hk_array *parts[3] = {node->sum, node->last, node->scatter};
-    node->sum = node->last = node->scatter = NULL;
+    hk_array *parts[3] = {visit->sum, visit->last, visit->scatter};
+    visit->sum = visit->last = visit->scatter = NULL;
     hk_array *sum = NULL;
     for (int i = 0; i < 3; i++) {
         bool is_last = i == 2 || (i == 1 && !parts[2]);
         if (sum && parts[i])
-            sum = add_up(sum, parts[i], is_last ? out : NULL);
+            sum = hki_tape_add_up(sum, parts[i], is_last ? out : NULL);
         else if (parts[i])
             sum = parts[i];
     }

@@ -1,4 +1,5 @@
 /* Data sets of folders of images: one folder for each class. Files are decoded as they are loaded, by the device's own threads. */
+#include "array/array.h"
 #include "base/source.h"
 #include "data/data_file.h"
 #include "data/data_set.h"
@@ -279,23 +280,25 @@ static bool take_size(hk_data_set *set, const hk_image_folder_options *options)
     return code == HK_OK;
 }
 
-static bool check(hk_data_set *set, const char *folder, const hk_image_folder_options *options)
+/* NULL, or what is wrong, counted. */
+static const hk_status *check(const char *caller, const char *name, const char *path,
+                              const hk_image_folder_options *options)
 {
     const int64_t most = 1 << 16;
-    if (!folder || !*folder)
-        hki_data_set_fail(set, operation, HK_INVALID_ARGUMENT, "argument folder is %s",
-                          folder ? "empty" : "NULL");
-    else if (options->channels && options->channels != 1 && options->channels != 3)
-        hki_data_set_fail(set, operation, HK_INVALID_ARGUMENT,
-                          "option channels is %d; 1, 3 or 0 for 3 would be right",
-                          options->channels);
-    else if (options->height < 0 || options->height > most || options->width < 0 ||
-             options->width > most || !options->height != !options->width)
-        hki_data_set_fail(set, operation, HK_INVALID_ARGUMENT,
-                          "options height and width are %" PRId64 " and %" PRId64
-                          "; both 1 to %" PRId64 ", or both 0, would be right",
-                          options->height, options->width, most);
-    return hk_ok(set->status);
+    if (!path || !*path)
+        return hki_data_refusal(caller, HK_INVALID_ARGUMENT, "argument %s is %s", name,
+                                path ? "empty" : "NULL");
+    if (options->channels && options->channels != 1 && options->channels != 3)
+        return hki_data_refusal(caller, HK_INVALID_ARGUMENT,
+                                "option channels is %d; 1, 3 or 0 for 3 would be right",
+                                options->channels);
+    if (options->height < 0 || options->height > most || options->width < 0 ||
+        options->width > most || !options->height != !options->width)
+        return hki_data_refusal(caller, HK_INVALID_ARGUMENT,
+                                "options height and width are %" PRId64 " and %" PRId64
+                                "; both 1 to %" PRId64 ", or both 0, would be right",
+                                options->height, options->width, most);
+    return NULL;
 }
 
 static void describe(hk_data_set *set)
@@ -318,8 +321,13 @@ hk_data_set *(hk_data_set_of_images)(const char *folder, const hk_image_folder_o
     hk_data_set *set = hki_data_set_new();
     if (!options)
         options = &defaults;
-    if (hki_data_set_is_static(set) || !check(set, folder, options))
+    if (hki_data_set_is_static(set))
         return set;
+    const hk_status *wrong = check(operation, "folder", folder, options);
+    if (wrong) {
+        hki_data_set_fail_with(set, wrong);
+        return set;
+    }
     image_folder *self = calloc(1, sizeof *self);
     set->class = &image_class;
     set->own = self;
@@ -332,6 +340,61 @@ hk_data_set *(hk_data_set_of_images)(const char *folder, const hk_image_folder_o
     return set;
 }
 
+/* ---- one image ------------------------------------------------------------------------------------------- */
+
+/* Values in new memory, to be freed; NULL: see message. */
+static float *load_one(const char *path, const hk_image_folder_options *options,
+                       hki_image_size *size, hk_code *code, char *message)
+{
+    hki_pixels pixels;
+    *size = (hki_image_size){options->channels ? options->channels : 3, options->height,
+                             options->width};
+    *code = decode(&pixels, path, (int)size->channels, message);
+    if (*code != HK_OK)
+        return NULL;
+    if (!size->height) {
+        size->height = pixels.height;
+        size->width = pixels.width;
+    }
+    const image_folder self = {.size = *size, .is_resized = true};
+    float *values = malloc((size_t)hki_image_elements(*size) * sizeof *values);
+    if (!values)
+        *code = hki_data_fail(HK_OUT_OF_MEMORY, message, HKI_DATA_MESSAGE_BYTES, path,
+                              "no host memory for its pixels");
+    else if (pixels.height == size->height && pixels.width == size->width)
+        unpack(values, &pixels);
+    else
+        *code = resize(&self, values, path, &pixels, message);
+    free(pixels.values);
+    return values;
+}
+
+hk_array *(hk_image_load)(const char *path, const hk_image_folder_options *options)
+{
+    static const hk_image_folder_options defaults = {0};
+    char message[HKI_DATA_MESSAGE_BYTES];
+    hki_image_size size;
+    hk_code code = HK_OK;
+    if (!options)
+        options = &defaults;
+    const hk_status *wrong = check("image_load", "path", path, options);
+    if (wrong) {
+        hk_array *refused = hki_array_create_failed(
+            NULL, "image_load", NULL, 0, hk_status_code(wrong), "%s", hk_status_message(wrong));
+        hk_status_release(wrong);
+        return refused;
+    }
+    float *values = load_one(path, options, &size, &code, message);
+    hk_array *x = code == HK_OK
+                      ? (hk_from_host)(values, hk_shape(size.channels, size.height, size.width),
+                                       HK_F32, (hk_device){NULL})
+                      : hki_array_create_failed(NULL, "image_load", NULL, 0, code, "%s", message);
+    free(values);
+    return x;
+}
+
+HKI_AT(hk_array *, hk_image_load,
+       (hk_source at, const char *path, const hk_image_folder_options *options), (path, options))
 HKI_AT(hk_data_set *, hk_data_set_of_images,
        (hk_source at, const char *folder, const hk_image_folder_options *options),
        (folder, options))

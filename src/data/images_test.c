@@ -200,6 +200,25 @@ static void test_folder_refusals(void)
               "height and width are 4 and 0");
 }
 
+static void test_one(void)
+{
+    HK_SCOPE;
+    float values[45], large[7 * 9];
+    hk_array *x = hk_image_load(path_in("dog/b.PNG"), NULL);
+    CHECK(hk_dim(x, 0) == 3 && hk_dim(x, 1) == 3 && hk_dim(x, 2) == 5);
+    CHECK(!hk_status_print(hk_to_host(x, values, sizeof values), stderr));
+    CHECK(values[15] == (float)pixel(1, 1) / 255.0f);
+    x = hk_image_load(path_in("cat/w.jpeg"), &(hk_image_folder_options){1, 7, 9});
+    CHECK(!hk_status_print(hk_to_host(x, large, sizeof large), stderr));
+    CHECK(fabsf(large[31] - 90 / 255.0f) < 0.01f);
+    fixture_check_message(hk_wait(hk_image_load(NULL, NULL)), HK_INVALID_ARGUMENT, "path is NULL");
+    fixture_check_message(hk_wait(hk_image_load("/nowhere", NULL)), HK_NOT_FOUND, "/nowhere");
+    fixture_check_message(hk_wait(hk_image_load(path_in("readme.png"), NULL)), HK_BAD_DATA,
+                          "readme.png: begins like neither");
+    hk_wait_all();
+    hk_failures_clear();
+}
+
 /* ---- transforms ------------------------------------------------------------------------------------------ */
 
 /* Samples of 3 x 4 x 5 whose elements tell where they were. */
@@ -363,6 +382,7 @@ int main(void)
     test_folder();
     test_damaged();
     test_folder_refusals();
+    test_one();
     test_values();
     test_draws();
     test_same_everywhere();

@@ -203,7 +203,7 @@ static void test_other_devices(void)
         CHECK(
             hk_item(hk_all(hk_equal(first[i].array, hk_to_device(second[i].array, more.devices[0])),
                            NULL),
-                    NULL) != 0);
+                    NULL) == 1);
     }
     training_end(&more);
 }
@@ -230,7 +230,7 @@ static void test_before_first_call(void)
         CHECK(hk_item(hk_all(hk_equal(hk_forward(nets[i], i ? y : x),
                                       hk_forward(nets[2 + i], i ? y : x)),
                              NULL),
-                      NULL) != 0);
+                      NULL) == 1);
     hk_module_release(replica);
     hk_module_release(net);
     training_end(&self);

@@ -143,6 +143,11 @@ static void sum_grad(hki_grad_call *call)
     call->dx[0] = hki_op_call1(&hki_op_reverse_cumulative_sum, call->dy, call->options);
 }
 
+static void reverse_sum_grad(hki_grad_call *call)
+{
+    call->dx[0] = hki_op_call1(&hki_op_cumulative_sum, call->dy, call->options);
+}
+
 static void prod_grad(hki_grad_call *call)
 {
     call->dx[0] = hki_op_call3(&hki_op_cumulative_prod_backward, call->inputs[0], call->output,
@@ -256,9 +261,8 @@ CUMULATIVE(cumulative_prod, prod, prod_grad, 1 | HKI_READS_OUTPUT, false, NULL,
            "y[i] = product of x[j] for j <= i",
            "Products of all elements up to each along an axis. float32 is multiplied in double "
            "precision; unsigned integers give uint64, others and bool int64, which wrap around.")
-CUMULATIVE(reverse_cumulative_sum, reverse_sum, NULL, 0, true,
-           "gradients of gradients are not recorded", "y[i] = sum of x[j] for j >= i",
-           "Gradient of cumulative_sum.")
+CUMULATIVE(reverse_cumulative_sum, reverse_sum, reverse_sum_grad, 0, true, NULL,
+           "y[i] = sum of x[j] for j >= i", "Gradient of cumulative_sum.")
 
 const hk_op hki_op_cumulative_prod_backward = {
     HKI_OP_NAMED(cumulative_prod_backward),

@@ -119,7 +119,58 @@ static void backward_cpu(const hki_kernel_call *call, int64_t piece, int64_t beg
                        ((const double *)dy->data)[dy_at], (double *)dx->data + dx_at);
     }
 }
-#define BACKWARD(op, loops, on_gpus, doc_text)                                                     \
+/* ---- their gradients -------------------------------------------------------------------------------------- */
+
+static hk_array *multiply(hk_array *x, hk_array *y)
+{
+    return hki_op_call2(&hki_op_multiply, x, y, NULL);
+}
+
+static hk_array *sum_over(hk_array *x, const void *options)
+{
+    return hki_op_call1(&hki_op_sum, x, options);
+}
+
+/* What dy is multiplied by: the gradient of dy = 1. */
+static hk_array *factor(const hki_grad_call *call)
+{
+    hk_array *ones = hki_op_call1(&hki_op_ones_like, call->inputs[2], NULL);
+    return hki_op_call3(call->op, call->inputs[0], call->inputs[1], ones, call->options);
+}
+
+/* Linear in dy; which elements are the extreme ones changes by jumps. */
+static void extremum_grad(hki_grad_call *call)
+{
+    if (call->wanted[2])
+        call->dx[2] = sum_over(multiply(call->dy, factor(call)), call->options);
+}
+
+/* 1 / y, and 0 where y is: it is not negative. */
+static hk_array *inverse_or_zero(hk_array *y)
+{
+    hk_array *sign = hki_op_call1(&hki_op_sign, y, NULL),
+             *ones = hki_op_call1(&hki_op_ones_like, y, NULL);
+    hk_array *divisor =
+        hki_op_call2(&hki_op_add, y, hki_op_call2(&hki_op_subtract, ones, sign, NULL), NULL);
+    return hki_op_call2(&hki_op_divide, sign, divisor, NULL);
+}
+
+/* Of x dy / y. */
+static void norm_grad(hki_grad_call *call)
+{
+    hk_array *x = call->inputs[0], *y = call->inputs[1], *dy = call->inputs[2];
+    hk_array *inverse = inverse_or_zero(y), *share = multiply(dy, inverse);
+    hk_array *along = multiply(sum_over(multiply(call->dy, x), call->options), inverse);
+    if (call->wanted[0])
+        call->dx[0] =
+            multiply(call->dy, hki_reduce_stretch(share, &call->input_shape[0], call->options));
+    if (call->wanted[1])
+        call->dx[1] = hki_op_call1(&hki_op_negative, multiply(along, share), NULL);
+    if (call->wanted[2])
+        call->dx[2] = along;
+}
+
+#define BACKWARD(op, loops, on_gpus, gradient, reads, why, doc_text)                               \
     const hk_op hki_op_##op = {                                                                    \
         HKI_OP_NAMED(op),                                                                          \
         .params = sum_params,                                                                      \
@@ -133,10 +184,13 @@ static void backward_cpu(const hki_kernel_call *call, int64_t piece, int64_t beg
         .split = HKI_SPLIT_PLAN,                                                                   \
         .plan = backward_plan,                                                                     \
         .kernel = {[HKI_CPU] = backward_cpu},                                                      \
-        .no_grad_why = "gradients of gradients are not recorded",                                  \
+        .grad = gradient,                                                                          \
+        .grad_reads = {reads, reads, reads},                                                       \
+        .no_grad_why = why,                                                                        \
         .untested = "the gradients that call it test it",                                          \
         .data = &loops,                                                                            \
     };
-BACKWARD(extremum_backward, extremum_loops, true, "Gradient of max and min.")
-BACKWARD(prod_backward, prod_loops, false, "Gradient of prod.")
-BACKWARD(norm_backward, norm_loops, false, "Gradient of norm.")
+BACKWARD(extremum_backward, extremum_loops, true, extremum_grad, 7, NULL,
+         "Gradient of max and min.")
+BACKWARD(prod_backward, prod_loops, false, NULL, 0, "not written", "Gradient of prod.")
+BACKWARD(norm_backward, norm_loops, false, norm_grad, 7, NULL, "Gradient of norm.")
