@@ -1,13 +1,12 @@
 """Captured steps: the calls of a function are noted once, and then done again for a fraction of what issuing them costs."""
 
 import functools as _functools
-import os as _os
-import sys as _sys
 import threading as _threading
 import warnings as _warnings
 import weakref as _weakref
 
 from . import _core, optim as _optim
+from ._frames import levels_out as _levels_out
 from ._grad import _map, is_recording as _is_recording, pause as _pause
 from .nn._module import watching as _watching
 
@@ -16,14 +15,6 @@ __all__ = ["capture"]
 _copy = _core.operators["copy"]
 _Array = _core.Array
 _MOST_VARIANTS = 8
-
-
-def _levels_out():
-    """For a warning of the caller: how far out the first frame outside of the package is."""
-    folder, frame, level = _os.path.dirname(__file__), _sys._getframe(1), 1
-    while frame.f_back and _os.path.dirname(frame.f_code.co_filename) == folder:
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 def _place(x):

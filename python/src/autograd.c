@@ -91,6 +91,7 @@ static PyObject *backward_one(hk_array *y, PyObject *dy)
         return NULL;
     bool good = py_check(from ? hk_backward_from_at(at, y, from) : hk_backward_at(at, y));
     hk_array_release(from);
+    py_settle_unnamed();
     if (!good || py_was_interrupted())
         return NULL;
     Py_RETURN_NONE;
@@ -114,6 +115,7 @@ static PyObject *backward_all(PyObject *self, PyObject *sequence)
         return NULL;
     bool good = py_check(hk_backward_all_at(py_source(), ys.handles, ys.count));
     py_arrays_release(&ys);
+    py_settle_unnamed();
     if (!good || py_was_interrupted())
         return NULL;
     Py_RETURN_NONE;

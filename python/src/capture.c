@@ -47,6 +47,7 @@ static PyObject *graph_replay(PyObject *self, PyObject *bound)
     if (!py_arrays_from(bound, "a bound array", &arrays))
         return NULL;
     hk_replay_at(py_source(), graph_handle(self), arrays.handles, arrays.count);
+    py_settle_unnamed();
     py_arrays_release(&arrays);
     if (py_was_interrupted())
         return NULL;

@@ -344,7 +344,9 @@ static PyObject *layer_forward(PyObject *self, PyObject *const *args, Py_ssize_t
         if (PyErr_Occurred())
             return NULL;
     }
-    return py_wrap(hk_forward_all_at(py_source(), layer_handle(self), inputs, (int)count));
+    hk_array *y = hk_forward_all_at(py_source(), layer_handle(self), inputs, (int)count);
+    py_settle(y, inputs, (int)count);
+    return py_wrap(y);
 }
 
 /* All entries; the caller frees them. NULL and raises. */
@@ -480,8 +482,10 @@ static PyObject *batch_norm_train(PyObject *self, PyObject *arguments)
     for (int i = 0; i < 5; i++)
         if (!(arrays[i] = py_array_get(of[i], "an input of batch_norm")))
             return NULL;
-    return py_wrap(hk_batch_norm_train_at(py_source(), arrays[0], arrays[1], arrays[2], arrays[3],
-                                          arrays[4], &options));
+    hk_array *y = hk_batch_norm_train_at(py_source(), arrays[0], arrays[1], arrays[2], arrays[3],
+                                         arrays[4], &options);
+    py_settle(y, arrays, 5);
+    return py_wrap(y);
 }
 
 static PyMethodDef functions[] = {

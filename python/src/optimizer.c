@@ -42,7 +42,11 @@ static PyObject *create(PyObject *self, PyObject *arguments)
 static PyObject *optimizer_step(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    hk_optimizer_step_at(py_source(), optimizer_handle(self));
+    hk_optimizer *optimizer = optimizer_handle(self);
+    hk_optimizer_step_at(py_source(), optimizer);
+    hk_array *p;
+    for (int i = 0; (p = hk_optimizer_get_parameter(optimizer, i)); i++)
+        py_settle(p, NULL, 0);
     if (py_was_interrupted())
         return NULL;
     Py_RETURN_NONE;
@@ -94,6 +98,7 @@ static PyObject *sgd(PyObject *self, PyObject *arguments)
         !py_arrays_from(of, "a parameter", &params))
         return NULL;
     hk_sgd_at(py_source(), params.handles, params.count, &options);
+    py_settle_all(params.handles, params.count);
     py_arrays_release(&params);
     if (py_was_interrupted())
         return NULL;

@@ -192,6 +192,7 @@ static PyObject *all_reduce(PyObject *self, PyObject *sequence)
     if (!py_arrays_from(sequence, "an array to be summed", &arrays))
         return NULL;
     hk_all_reduce_at(py_source(), arrays.handles, arrays.count);
+    py_settle_all(arrays.handles, arrays.count);
     py_arrays_release(&arrays);
     if (py_was_interrupted())
         return NULL;
@@ -220,6 +221,8 @@ static PyObject *split_and_load(PyObject *self, PyObject *arguments)
     }
     hk_split_and_load_at(py_source(), py_handle(x), devices, count,
                          shares == Py_None ? NULL : parts, out);
+    for (int i = 0; i < count; i++)
+        py_settle(out[i], (hk_array *[]){py_handle(x)}, 1);
     return py_arrays_list(out, count);
 }
 

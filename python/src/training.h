@@ -51,6 +51,18 @@ typedef struct py_arrays {
  * released then. */
 bool py_arrays_from(PyObject *sequence, const char *argument, py_arrays *arrays);
 void py_arrays_release(py_arrays *arrays);
+/* Behind a call that writes into these: waits for those whose memory is shared with another library. */
+static inline void py_settle_all(hk_array *const *written, int count)
+{
+    for (int i = 0; i < count; i++)
+        py_settle(written[i], NULL, 0);
+}
+/* Behind a call that may write into arrays that it does not name, such as gradients: waits for all, where anything is shared. */
+static inline void py_settle_unnamed(void)
+{
+    if (atomic_load_explicit(&py_shared_count, memory_order_relaxed) > 0)
+        hk_wait_all();
+}
 /* A list of Arrays: takes a count of each handle; raises what refused the call that gave one. */
 PyObject *py_arrays_list(hk_array *const *handles, int count);
 /* Devices of a sequence of devices and names: at most `capacity`. Their number; -1: raised. */

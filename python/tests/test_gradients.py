@@ -117,9 +117,9 @@ def test_overwriting_what_backward_reads_fails_the_gradient():
     w[...] = 5
     with pytest.raises(hk.Error, match="overwritten"):
         y.backward()
+    with pytest.raises(hk.Error, match="overwritten"):
         x.grad.tolist()
-    with pytest.raises(hk.Error):
-        hk.wait()
+    hk._core._failures_clear()
 
 
 def test_grad_of_a_function():
