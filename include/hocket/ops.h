@@ -949,7 +949,8 @@ typedef struct hk_l1_loss_options {
 HK_API hk_array *hk_l1_loss(hk_array *x, hk_array *target, const hk_l1_loss_options *options);
 
 /* mean of e**2 / 2 where e = |x - target| <= delta, else of delta (e - delta / 2). Squared error
- * near the target, absolute error further off (Huber 1964). */
+ * near the target, absolute error further off (Huber 1964). Divided by delta it is the smooth L1
+ * loss. */
 typedef struct hk_huber_loss_options {
     int64_t reduction; /* an hk_loss_reduction (default: HK_LOSS_MEAN) */
     double delta; /* from where on the loss is a straight line, > 0 (default: 1) */

@@ -2359,7 +2359,8 @@ inline array l1_loss(const array &x, const array &target, const l1_loss_options 
 }
 
 /* mean of e**2 / 2 where e = |x - target| <= delta, else of delta (e - delta / 2). Squared error
- * near the target, absolute error further off (Huber 1964). */
+ * near the target, absolute error further off (Huber 1964). Divided by delta it is the smooth L1
+ * loss. */
 struct huber_loss_options {
     HKI_OPTION(huber_loss_options, int64_t, reduction)
     HKI_OPTION(huber_loss_options, double, delta)
