@@ -122,7 +122,7 @@ const hk_status *(hk_jvp)(hk_array *const *ys, int count, hk_array *const *xs, i
     }
     free(self.dys);
     for (int i = 0; i < count; i++)
-        hki_scope_add(products[i]);
+        products[i] = hki_scope_add(products[i]);
     return status;
 }
 
