@@ -95,6 +95,12 @@ HK_API hk_dtype hk_array_dtype(const hk_array *x);
 HK_API hk_device hk_array_device(const hk_array *x);
 HK_API bool hk_is_contiguous(const hk_array *x); /* C order, no gaps */
 
+/* Calls that write into x fail: a broadcast view, or memory for reading. False for NULL. */
+HK_API bool hk_is_read_only(const hk_array *x);
+/* Whether another library may read or write x's memory at any time: the program gave it (hk_from_memory), or has lent it by
+ * HK_BORROW_EXTERNAL and not got it back. True for all arrays that share the memory. False for NULL. */
+HK_API bool hk_is_shared(const hk_array *x);
+
 /* hk_wait would not block: what writes x, of what has been issued, has finished or failed. True for NULL. */
 HK_API bool hk_is_ready(hk_array *x);
 /* x's record as far as it is known now: ok where nothing has failed yet. Calls on their way may fail x, or heal it. */

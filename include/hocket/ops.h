@@ -156,7 +156,7 @@ HK_API void hk_maximum_into(hk_array *out, hk_array *x, hk_array *y);
 HK_API hk_array *hk_minimum(hk_array *x, hk_array *y);
 HK_API void hk_minimum_into(hk_array *out, hk_array *x, hk_array *y);
 
-/* x ** y. x to the power of y. */
+/* x ** y. x to the power of y. A negative integer y fails the result. */
 HK_API hk_array *hk_power(hk_array *x, hk_array *y);
 HK_API void hk_power_into(hk_array *out, hk_array *x, hk_array *y);
 
@@ -400,7 +400,7 @@ typedef struct hk_divide_scalar_arguments {
 HK_API hk_array *hk_divide_scalar(hk_array *x, double value);
 HK_API void hk_divide_scalar_into(hk_array *out, hk_array *x, double value);
 
-/* x ** value. x to the power of a number. */
+/* x ** value. x to the power of a number; integers as in hk_power. */
 typedef struct hk_power_scalar_arguments {
     double value; /* the number */
 } hk_power_scalar_arguments;
@@ -691,12 +691,20 @@ typedef struct hk_log_softmax_arguments {
 HK_API hk_array *hk_log_softmax(hk_array *x, int64_t axis);
 
 /* y = argmax of x along axis. Index of the largest element along an axis, as int64: the first
- * where several are equal, and the first NaN where there is one. No gradient: its result is an
- * index. */
+ * where several are equal, and the first NaN where there is one. Of all elements: of
+ * hk_reshape(x, hk_shape(-1)). No gradient: its result is an index. */
 typedef struct hk_argmax_arguments {
     int64_t axis; /* the axis to search along, which disappears */
 } hk_argmax_arguments;
 HK_API hk_array *hk_argmax(hk_array *x, int64_t axis);
+
+/* y = argmin of x along axis. Index of the smallest element along an axis, as int64: the first
+ * where several are equal, and the first NaN where there is one. Of all elements: of
+ * hk_reshape(x, hk_shape(-1)). Not on GPUs yet. No gradient: its result is an index. */
+typedef struct hk_argmin_arguments {
+    int64_t axis; /* the axis to search along, which disappears */
+} hk_argmin_arguments;
+HK_API hk_array *hk_argmin(hk_array *x, int64_t axis);
 
 /* y[i] = sum of x[j] for j <= i. Sums of all elements up to each along an axis. float32 is added
  * up in double precision; unsigned integers give uint64, others and bool int64, which wrap
@@ -738,6 +746,31 @@ typedef struct hk_searchsorted_arguments {
 } hk_searchsorted_arguments;
 HK_API hk_array *hk_searchsorted(hk_array *sorted, hk_array *x, bool right);
 
+/* The k largest or smallest elements along an axis, in that order, and where they are, as int64;
+ * of equal ones the first. A NaN counts as larger than all numbers. Results: values, indices.
+ * Not on GPUs yet. */
+typedef struct hk_topk_arguments {
+    int64_t k; /* how many */
+    int64_t axis; /* a negative one counts from the last */
+    bool largest; /* the largest, not the smallest */
+} hk_topk_arguments;
+HK_API void hk_topk(hk_array *x, int64_t k, int64_t axis, bool largest, hk_array **values,
+                    hk_array **indices);
+
+/* Whether each element of x is equal to one of elements, of any shape, as bool. A NaN is not.
+ * Not on GPUs yet. No gradient: its result does not vary smoothly. */
+HK_API hk_array *hk_isin(hk_array *x, hk_array *elements);
+
+/* How many elements of x lie in each of so many bins of one width from low to high, as int64. A
+ * bin has its lower edge, the last one both; what lies outside, NaN included, is not counted.
+ * hk_linspace gives the edges. Not on GPUs yet. No gradient: its result does not vary smoothly. */
+typedef struct hk_histogram_arguments {
+    int64_t bins; /* how many, of one width */
+    double low; /* where the first begins */
+    double high; /* where the last ends */
+} hk_histogram_arguments;
+HK_API hk_array *hk_histogram(hk_array *x, int64_t bins, double low, double high);
+
 /* y[n,o,i,j] = bias[o] + sum over c, u, v of weight[o,c,u,v] *
  * x[n,c,i*stride-padding+u*dilation,j*stride-padding+v*dilation]. Two-dimensional convolution
  * (cross-correlation, as in every framework) of x (n,channels,height,width) with weight
@@ -745,7 +778,7 @@ HK_API hk_array *hk_searchsorted(hk_array *sorted, hk_array *x, bool right);
  * the dtype of all three, where height' = (height + 2 padding - dilation (rows - 1) - 1) /
  * stride + 1, rounded down, and width' likewise. Windows of 3 x 3 at stride 1, with 32 channels
  * or more, are done four at a time by Winograd's method: there an infinity or NaN in x makes NaN
- * of neighbouring results too. bias may be NULL. */
+ * of neighbouring results too. On GPUs there is one group alone yet. bias may be NULL. */
 typedef struct hk_conv2d_options {
     int64_t stride[2]; /* rows and columns from one window to the next (default: {1, 1}) */
     int64_t padding[2]; /* rows of zeros above and below, columns left and right (default: {0,
@@ -938,6 +971,84 @@ typedef struct hk_hinge_loss_options {
 } hk_hinge_loss_options;
 HK_API hk_array *hk_hinge_loss(hk_array *x, hk_array *target, const hk_hinge_loss_options *options);
 
+/* mean of target (ln(target) - x). Part of the divergence (Kullback, Leibler 1951) of target,
+ * probabilities, from e**x: x holds logarithms, as hk_log_softmax gives. A target of 0 counts
+ * nothing. The divergence of rows is their sum; the mean of all is less by the number of
+ * classes. */
+typedef struct hk_kl_divergence_loss_options {
+    int64_t reduction; /* an hk_loss_reduction (default: HK_LOSS_MEAN) */
+} hk_kl_divergence_loss_options;
+HK_API hk_array *hk_kl_divergence_loss(hk_array *x, hk_array *target,
+                                       const hk_kl_divergence_loss_options *options);
+
+/* mean of -target ln(x) - (1 - target) ln(1 - x). Cross entropy of a probability x and a target
+ * from 0 to 1. Of probabilities below e**-85 that is taken, without a gradient;
+ * hk_binary_cross_entropy_with_logits has no such bound. */
+typedef struct hk_binary_cross_entropy_options {
+    int64_t reduction; /* an hk_loss_reduction (default: HK_LOSS_MEAN) */
+} hk_binary_cross_entropy_options;
+HK_API hk_array *hk_binary_cross_entropy(hk_array *x, hk_array *target,
+                                         const hk_binary_cross_entropy_options *options);
+
+/* mean of -weight[label] ln(softmax(x)[label]). Cross entropy of softmax(x) along an axis of
+ * classes against integer labels, of x's shape without that axis; weight (classes) is of x's
+ * dtype. With smoothing s a target is 1 - s for the label and s / classes for each class
+ * (Szegedy et al. 2016). The mean is weighted by the labels' weights, ignored ones left out, and
+ * NaN where all are. A label that is none of the classes fails the result. weight has no
+ * gradient. For rows without any of this, hk_softmax_cross_entropy is as fast, and on GPUs.
+ * weight may be NULL. Not on GPUs yet. */
+typedef struct hk_cross_entropy_loss_options {
+    int64_t axis; /* of the classes; -1 is the last, minus the number of axes the first (default:
+                     1) */
+    int64_t reduction; /* an hk_loss_reduction (default: HK_LOSS_MEAN) */
+    bool ignores; /* labels that are `ignored` count nothing (default: false) */
+    int64_t ignored; /* the label that `ignores` means (default: 0) */
+    double label_smoothing; /* of a target's weight, shared among all classes; 0 … 1 (default: 0) */
+} hk_cross_entropy_loss_options;
+HK_API hk_array *hk_cross_entropy_loss(hk_array *x, hk_array *labels, hk_array *weight,
+                                       const hk_cross_entropy_loss_options *options);
+
+/* mean of -weight[label] x[label]. Minus x at the labels, x being logarithms of probabilities,
+ * as hk_log_softmax gives; all else is as in hk_cross_entropy_loss. weight may be NULL. Not on
+ * GPUs yet. */
+typedef struct hk_nll_loss_options {
+    int64_t axis; /* of the classes; -1 is the last, minus the number of axes the first (default:
+                     1) */
+    int64_t reduction; /* an hk_loss_reduction (default: HK_LOSS_MEAN) */
+    bool ignores; /* labels that are `ignored` count nothing (default: false) */
+    int64_t ignored; /* the label that `ignores` means (default: 0) */
+} hk_nll_loss_options;
+HK_API hk_array *hk_nll_loss(hk_array *x, hk_array *labels, hk_array *weight,
+                             const hk_nll_loss_options *options);
+
+/* z = sum of x y / (|x| |y|) along axis. Cosine of the angle between vectors of x and y, of one
+ * shape, along an axis, which goes: -1 to 1. Norms below 1e-8 count as that. */
+typedef struct hk_cosine_similarity_arguments {
+    int64_t axis; /* a negative one counts from the last */
+} hk_cosine_similarity_arguments;
+HK_API hk_array *hk_cosine_similarity(hk_array *x, hk_array *y, int64_t axis);
+
+/* mean of 1 - cos where target > 0, else of max(0, cos - margin). Loss of the cosine between
+ * vectors of x and y (…,features): 1 less it where target (…) is above 0, mostly 1; else, mostly
+ * -1, how far it is above margin. No gradient with respect to target. */
+typedef struct hk_cosine_embedding_loss_options {
+    int64_t reduction; /* an hk_loss_reduction (default: HK_LOSS_MEAN) */
+    double margin; /* a cosine that vectors apart may have; -1 … 1 (default: 0) */
+} hk_cosine_embedding_loss_options;
+HK_API hk_array *hk_cosine_embedding_loss(hk_array *x, hk_array *y, hk_array *target,
+                                          const hk_cosine_embedding_loss_options *options);
+
+/* mean of max(0, |anchor - positive| - |anchor - negative| + margin). By how much less than
+ * margin the negative is farther from the anchor than the positive is: vectors along the last
+ * axis of three arrays of one shape, (…,features) to (…) (Schroff et al. 2015, without squares).
+ * 1e-6 is added to differences. */
+typedef struct hk_triplet_margin_loss_options {
+    int64_t reduction; /* an hk_loss_reduction (default: HK_LOSS_MEAN) */
+    double margin; /* by how much the negative is to be farther, > 0 (default: 1) */
+} hk_triplet_margin_loss_options;
+HK_API hk_array *hk_triplet_margin_loss(hk_array *anchor, hk_array *positive, hk_array *negative,
+                                        const hk_triplet_margin_loss_options *options);
+
 /* softmax(query key^T scale + mask) value. Attention (Vaswani et al. 2017) of queries (…,n,d) to
  * keys (…,m,d) with values (…,m,e): (…,n,e). mask broadcasts to (…,n,m): bool, true where a
  * query sees a key, or numbers that are added to the scores. A query that sees no key gives NaN.
@@ -1075,8 +1186,17 @@ typedef struct hk_scatter_add_arguments {
 } hk_scatter_add_arguments;
 HK_API hk_array *hk_scatter_add(hk_array *x, hk_array *indices, hk_array *updates, int64_t axis);
 
-/* The entries of an axis that indices, of one axis, names, such as rows of a table. A negative
- * index counts from the end; one out of range fails the result. Not on GPUs yet. */
+/* x, but at the entry that each element of indices names, as in hk_take_along_axis, the same
+ * element of updates. Where several name one entry the last one stays, and gets the gradient.
+ * updates has the shape of indices. Not on GPUs yet. */
+typedef struct hk_scatter_arguments {
+    int64_t axis; /* a negative one counts from the last */
+} hk_scatter_arguments;
+HK_API hk_array *hk_scatter(hk_array *x, hk_array *indices, hk_array *updates, int64_t axis);
+
+/* The entries of an axis that indices names, such as rows of a table: NumPy's take along an
+ * axis. The axes of indices, any number of them, stand in place of that axis. A negative index
+ * counts from the end; one out of range fails the result. Not on GPUs yet. */
 typedef struct hk_index_select_arguments {
     int64_t axis; /* a negative one counts from the last */
 } hk_index_select_arguments;
@@ -1101,8 +1221,14 @@ HK_API hk_array *hk_solve(hk_array *x, hk_array *b);
 HK_API hk_array *hk_inv(hk_array *x);
 
 /* Determinants of square matrices, which lie along the last two axes; 1 of those without
- * elements. The product of pivots is formed in double. Not on GPUs yet. */
+ * elements. The product of pivots is formed in double; hk_slogdet does not overflow. Not on GPUs
+ * yet. */
 HK_API hk_array *hk_det(hk_array *x);
+
+/* det = sign e ** logabsdet. Signs of determinants, and logarithms of their absolute values,
+ * which do not overflow: 0 and -infinity of singular matrices, whose gradient fails. Results:
+ * sign, logabsdet. Not on GPUs yet. */
+HK_API void hk_slogdet(hk_array *x, hk_array **sign, hk_array **logabsdet);
 
 /* Eigenvalues of symmetric matrices (..., n, n) in rising order: (..., n). Lower triangles are
  * read; the gradient is symmetric. A NaN or an infinity fails the result. Not on GPUs yet. */
@@ -1127,6 +1253,34 @@ typedef struct hk_matrix_rank_options {
                     larger size times the dtype's epsilon) */
 } hk_matrix_rank_options;
 HK_API hk_array *hk_matrix_rank(hk_array *x, const hk_matrix_rank_options *options);
+
+/* x = vectors diag(values) vectors^T. Eigenvalues of symmetric matrices (..., n, n) in rising
+ * order, (..., n), and their vectors, the columns of (..., n, n), of length 1, whose largest
+ * element in size is positive. Lower triangles are read; the gradient is symmetric, and not
+ * finite by vectors of equal values. A NaN or an infinity fails the results. Results: values,
+ * vectors. Not on GPUs yet. */
+HK_API void hk_eigh(hk_array *x, hk_array **values, hk_array **vectors);
+
+/* x = u diag(s) vh. Singular values s of matrices (..., m, n) in falling order, (..., k), k =
+ * min(m, n), and their vectors, the columns of u (..., m, k) and the rows of vh (..., k, n). The
+ * largest element in size of each column of u is positive. The gradient is not finite by vectors
+ * of equal values, or of 0. A NaN or an infinity fails the results. Results: u, s, vh. Not on
+ * GPUs yet. */
+typedef struct hk_svd_options {
+    bool full_matrices; /* u (m, m) and vh (n, n) in place of the first min(m, n) (default:
+                           false) */
+} hk_svd_options;
+HK_API void hk_svd(hk_array *x, const hk_svd_options *options, hk_array **u, hk_array **s,
+                   hk_array **vh);
+
+/* x = q r. Matrices (..., m, n) as products of q (..., m, k), k = min(m, n), whose columns are
+ * of length 1 and at right angles, and r (..., k, n), with zeros below the diagonal and nothing
+ * negative on it. The gradient is that of full rank; another fails it. Results: q, r. Not on
+ * GPUs yet. */
+typedef struct hk_qr_options {
+    bool complete; /* q (m, m) and r (m, n) in place of the first min(m, n) (default: false) */
+} hk_qr_options;
+HK_API void hk_qr(hk_array *x, const hk_qr_options *options, hk_array **q, hk_array **r);
 
 /* Square matrices, which lie along the last two axes, to the power of a whole number; 0 gives
  * the identity. A negative power of a singular matrix fails the result. Not on GPUs yet. */
@@ -1600,6 +1754,8 @@ HK_API hk_array *hk_log_softmax_at(hk_source at, hk_array *x, int64_t axis);
 #define hk_log_softmax(...) hk_log_softmax_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_argmax_at(hk_source at, hk_array *x, int64_t axis);
 #define hk_argmax(...) hk_argmax_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_argmin_at(hk_source at, hk_array *x, int64_t axis);
+#define hk_argmin(...) hk_argmin_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_cumulative_sum_at(hk_source at, hk_array *x, int64_t axis);
 #define hk_cumulative_sum(...) hk_cumulative_sum_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_cumulative_prod_at(hk_source at, hk_array *x, int64_t axis);
@@ -1610,6 +1766,13 @@ HK_API hk_array *hk_argsort_at(hk_source at, hk_array *x, int64_t axis, bool des
 #define hk_argsort(...) hk_argsort_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_searchsorted_at(hk_source at, hk_array *sorted, hk_array *x, bool right);
 #define hk_searchsorted(...) hk_searchsorted_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_topk_at(hk_source at, hk_array *x, int64_t k, int64_t axis, bool largest,
+                       hk_array **values, hk_array **indices);
+#define hk_topk(...) hk_topk_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_isin_at(hk_source at, hk_array *x, hk_array *elements);
+#define hk_isin(...) hk_isin_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_histogram_at(hk_source at, hk_array *x, int64_t bins, double low, double high);
+#define hk_histogram(...) hk_histogram_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_conv2d_at(hk_source at, hk_array *x, hk_array *weight, hk_array *bias,
                               const hk_conv2d_options *options);
 #define hk_conv2d(...) hk_conv2d_at(HK_SOURCE, __VA_ARGS__)
@@ -1662,6 +1825,29 @@ HK_API hk_array *hk_binary_cross_entropy_with_logits_at(hk_source at, hk_array *
 HK_API hk_array *hk_hinge_loss_at(hk_source at, hk_array *x, hk_array *target,
                                   const hk_hinge_loss_options *options);
 #define hk_hinge_loss(...) hk_hinge_loss_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_kl_divergence_loss_at(hk_source at, hk_array *x, hk_array *target,
+                                          const hk_kl_divergence_loss_options *options);
+#define hk_kl_divergence_loss(...) hk_kl_divergence_loss_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_binary_cross_entropy_at(hk_source at, hk_array *x, hk_array *target,
+                                            const hk_binary_cross_entropy_options *options);
+#define hk_binary_cross_entropy(...) hk_binary_cross_entropy_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_cross_entropy_loss_at(hk_source at, hk_array *x, hk_array *labels,
+                                          hk_array *weight,
+                                          const hk_cross_entropy_loss_options *options);
+#define hk_cross_entropy_loss(...) hk_cross_entropy_loss_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_nll_loss_at(hk_source at, hk_array *x, hk_array *labels, hk_array *weight,
+                                const hk_nll_loss_options *options);
+#define hk_nll_loss(...) hk_nll_loss_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_cosine_similarity_at(hk_source at, hk_array *x, hk_array *y, int64_t axis);
+#define hk_cosine_similarity(...) hk_cosine_similarity_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_cosine_embedding_loss_at(hk_source at, hk_array *x, hk_array *y,
+                                             hk_array *target,
+                                             const hk_cosine_embedding_loss_options *options);
+#define hk_cosine_embedding_loss(...) hk_cosine_embedding_loss_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_triplet_margin_loss_at(hk_source at, hk_array *anchor, hk_array *positive,
+                                           hk_array *negative,
+                                           const hk_triplet_margin_loss_options *options);
+#define hk_triplet_margin_loss(...) hk_triplet_margin_loss_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_scaled_dot_product_attention_at(hk_source at, hk_array *query, hk_array *key,
                                                     hk_array *value, hk_array *mask,
                                                     const hk_scaled_dot_product_attention_options *options);
@@ -1704,6 +1890,9 @@ HK_API hk_array *hk_take_along_axis_at(hk_source at, hk_array *x, hk_array *indi
 HK_API hk_array *hk_scatter_add_at(hk_source at, hk_array *x, hk_array *indices, hk_array *updates,
                                    int64_t axis);
 #define hk_scatter_add(...) hk_scatter_add_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_scatter_at(hk_source at, hk_array *x, hk_array *indices, hk_array *updates,
+                               int64_t axis);
+#define hk_scatter(...) hk_scatter_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_index_select_at(hk_source at, hk_array *x, hk_array *indices, int64_t axis);
 #define hk_index_select(...) hk_index_select_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_cholesky_at(hk_source at, hk_array *x, const hk_cholesky_options *options);
@@ -1714,6 +1903,8 @@ HK_API hk_array *hk_inv_at(hk_source at, hk_array *x);
 #define hk_inv(...) hk_inv_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_det_at(hk_source at, hk_array *x);
 #define hk_det(...) hk_det_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_slogdet_at(hk_source at, hk_array *x, hk_array **sign, hk_array **logabsdet);
+#define hk_slogdet(...) hk_slogdet_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_eigvalsh_at(hk_source at, hk_array *x);
 #define hk_eigvalsh(...) hk_eigvalsh_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_svdvals_at(hk_source at, hk_array *x);
@@ -1723,6 +1914,14 @@ HK_API hk_array *hk_pinv_at(hk_source at, hk_array *x, const hk_pinv_options *op
 HK_API hk_array *hk_matrix_rank_at(hk_source at, hk_array *x,
                                    const hk_matrix_rank_options *options);
 #define hk_matrix_rank(...) hk_matrix_rank_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_eigh_at(hk_source at, hk_array *x, hk_array **values, hk_array **vectors);
+#define hk_eigh(...) hk_eigh_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_svd_at(hk_source at, hk_array *x, const hk_svd_options *options, hk_array **u,
+                      hk_array **s, hk_array **vh);
+#define hk_svd(...) hk_svd_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_qr_at(hk_source at, hk_array *x, const hk_qr_options *options, hk_array **q,
+                     hk_array **r);
+#define hk_qr(...) hk_qr_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_matrix_power_at(hk_source at, hk_array *x, int64_t n);
 #define hk_matrix_power(...) hk_matrix_power_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_matrix_norm_at(hk_source at, hk_array *x,

@@ -448,7 +448,7 @@ inline void minimum_into(const array &out, const array &x, double y,
     hk_minimum_scalar_into_at(at, out.get(), x.get(), y);
 }
 
-/* x ** y. x to the power of y. */
+/* x ** y. x to the power of y. A negative integer y fails the result. */
 inline array power(const array &x, const array &y, hk_source at = here()) noexcept
 {
     return array::take(hk_power_at(at, x.get(), y.get()));
@@ -1166,7 +1166,7 @@ inline void divide_scalar_into(const array &out, const array &x, double value,
     hk_divide_scalar_into_at(at, out.get(), x.get(), value);
 }
 
-/* x ** value. x to the power of a number. */
+/* x ** value. x to the power of a number; integers as in hk_power. */
 inline array power_scalar(const array &x, double value, hk_source at = here()) noexcept
 {
     return array::take(hk_power_scalar_at(at, x.get(), value));
@@ -1920,11 +1920,19 @@ inline array log_softmax(const array &x, int64_t axis, hk_source at = here()) no
 }
 
 /* y = argmax of x along axis. Index of the largest element along an axis, as int64: the first
- * where several are equal, and the first NaN where there is one. No gradient: its result is an
- * index. */
+ * where several are equal, and the first NaN where there is one. Of all elements: of
+ * hk_reshape(x, hk_shape(-1)). No gradient: its result is an index. */
 inline array argmax(const array &x, int64_t axis, hk_source at = here()) noexcept
 {
     return array::take(hk_argmax_at(at, x.get(), axis));
+}
+
+/* y = argmin of x along axis. Index of the smallest element along an axis, as int64: the first
+ * where several are equal, and the first NaN where there is one. Of all elements: of
+ * hk_reshape(x, hk_shape(-1)). Not on GPUs yet. No gradient: its result is an index. */
+inline array argmin(const array &x, int64_t axis, hk_source at = here()) noexcept
+{
+    return array::take(hk_argmin_at(at, x.get(), axis));
 }
 
 /* y[i] = sum of x[j] for j <= i. Sums of all elements up to each along an axis. float32 is added
@@ -1966,6 +1974,36 @@ inline array searchsorted(const array &sorted, const array &x, bool right,
     return array::take(hk_searchsorted_at(at, sorted.get(), x.get(), right));
 }
 
+/* The k largest or smallest elements along an axis, in that order, and where they are, as int64;
+ * of equal ones the first. A NaN counts as larger than all numbers. Results: values, indices.
+ * Not on GPUs yet. */
+struct topk_results {
+    array values, indices;
+};
+inline topk_results topk(const array &x, int64_t k, int64_t axis, bool largest,
+                         hk_source at = here()) noexcept
+{
+    hk_array *results[2];
+    hk_topk_at(at, x.get(), k, axis, largest, &results[0], &results[1]);
+    return {array::take(results[0]), array::take(results[1])};
+}
+
+/* Whether each element of x is equal to one of elements, of any shape, as bool. A NaN is not.
+ * Not on GPUs yet. No gradient: its result does not vary smoothly. */
+inline array isin(const array &x, const array &elements, hk_source at = here()) noexcept
+{
+    return array::take(hk_isin_at(at, x.get(), elements.get()));
+}
+
+/* How many elements of x lie in each of so many bins of one width from low to high, as int64. A
+ * bin has its lower edge, the last one both; what lies outside, NaN included, is not counted.
+ * hk_linspace gives the edges. Not on GPUs yet. No gradient: its result does not vary smoothly. */
+inline array histogram(const array &x, int64_t bins, double low, double high,
+                       hk_source at = here()) noexcept
+{
+    return array::take(hk_histogram_at(at, x.get(), bins, low, high));
+}
+
 /* y[n,o,i,j] = bias[o] + sum over c, u, v of weight[o,c,u,v] *
  * x[n,c,i*stride-padding+u*dilation,j*stride-padding+v*dilation]. Two-dimensional convolution
  * (cross-correlation, as in every framework) of x (n,channels,height,width) with weight
@@ -1973,7 +2011,7 @@ inline array searchsorted(const array &sorted, const array &x, bool right,
  * the dtype of all three, where height' = (height + 2 padding - dilation (rows - 1) - 1) /
  * stride + 1, rounded down, and width' likewise. Windows of 3 x 3 at stride 1, with 32 channels
  * or more, are done four at a time by Winograd's method: there an infinity or NaN in x makes NaN
- * of neighbouring results too. bias may be NULL. */
+ * of neighbouring results too. On GPUs there is one group alone yet. bias may be NULL. */
 struct conv2d_options {
     HKI_OPTION(conv2d_options, int_pair, stride)
     HKI_OPTION(conv2d_options, int_pair, padding)
@@ -2378,6 +2416,159 @@ inline array hinge_loss(const array &x, const array &target,
     return array::take(hk_hinge_loss_at(at, x.get(), target.get(), &c));
 }
 
+/* mean of target (ln(target) - x). Part of the divergence (Kullback, Leibler 1951) of target,
+ * probabilities, from e**x: x holds logarithms, as hk_log_softmax gives. A target of 0 counts
+ * nothing. The divergence of rows is their sum; the mean of all is less by the number of
+ * classes. */
+struct kl_divergence_loss_options {
+    HKI_OPTION(kl_divergence_loss_options, int64_t, reduction)
+    hk_kl_divergence_loss_options to_c() const noexcept
+    {
+        hk_kl_divergence_loss_options c = {};
+        c.reduction = reduction;
+        return c;
+    }
+};
+inline array kl_divergence_loss(const array &x, const array &target,
+                                const kl_divergence_loss_options &options = {},
+                                hk_source at = here()) noexcept
+{
+    const hk_kl_divergence_loss_options c = options.to_c();
+    return array::take(hk_kl_divergence_loss_at(at, x.get(), target.get(), &c));
+}
+
+/* mean of -target ln(x) - (1 - target) ln(1 - x). Cross entropy of a probability x and a target
+ * from 0 to 1. Of probabilities below e**-85 that is taken, without a gradient;
+ * hk_binary_cross_entropy_with_logits has no such bound. */
+struct binary_cross_entropy_options {
+    HKI_OPTION(binary_cross_entropy_options, int64_t, reduction)
+    hk_binary_cross_entropy_options to_c() const noexcept
+    {
+        hk_binary_cross_entropy_options c = {};
+        c.reduction = reduction;
+        return c;
+    }
+};
+inline array binary_cross_entropy(const array &x, const array &target,
+                                  const binary_cross_entropy_options &options = {},
+                                  hk_source at = here()) noexcept
+{
+    const hk_binary_cross_entropy_options c = options.to_c();
+    return array::take(hk_binary_cross_entropy_at(at, x.get(), target.get(), &c));
+}
+
+/* mean of -weight[label] ln(softmax(x)[label]). Cross entropy of softmax(x) along an axis of
+ * classes against integer labels, of x's shape without that axis; weight (classes) is of x's
+ * dtype. With smoothing s a target is 1 - s for the label and s / classes for each class
+ * (Szegedy et al. 2016). The mean is weighted by the labels' weights, ignored ones left out, and
+ * NaN where all are. A label that is none of the classes fails the result. weight has no
+ * gradient. For rows without any of this, hk_softmax_cross_entropy is as fast, and on GPUs.
+ * weight may be NULL. Not on GPUs yet. */
+struct cross_entropy_loss_options {
+    HKI_OPTION(cross_entropy_loss_options, int64_t, axis)
+    HKI_OPTION(cross_entropy_loss_options, int64_t, reduction)
+    HKI_OPTION(cross_entropy_loss_options, bool, ignores)
+    HKI_OPTION(cross_entropy_loss_options, int64_t, ignored)
+    HKI_OPTION(cross_entropy_loss_options, double, label_smoothing)
+    hk_cross_entropy_loss_options to_c() const noexcept
+    {
+        hk_cross_entropy_loss_options c = {};
+        c.axis = axis;
+        c.reduction = reduction;
+        c.ignores = ignores;
+        c.ignored = ignored;
+        c.label_smoothing = label_smoothing;
+        return c;
+    }
+};
+inline array cross_entropy_loss(const array &x, const array &labels, const array &weight = {},
+                                const cross_entropy_loss_options &options = {},
+                                hk_source at = here()) noexcept
+{
+    const hk_cross_entropy_loss_options c = options.to_c();
+    return array::take(hk_cross_entropy_loss_at(at, x.get(), labels.get(), weight.get(),
+                                                &c));
+}
+
+/* mean of -weight[label] x[label]. Minus x at the labels, x being logarithms of probabilities,
+ * as hk_log_softmax gives; all else is as in hk_cross_entropy_loss. weight may be NULL. Not on
+ * GPUs yet. */
+struct nll_loss_options {
+    HKI_OPTION(nll_loss_options, int64_t, axis)
+    HKI_OPTION(nll_loss_options, int64_t, reduction)
+    HKI_OPTION(nll_loss_options, bool, ignores)
+    HKI_OPTION(nll_loss_options, int64_t, ignored)
+    hk_nll_loss_options to_c() const noexcept
+    {
+        hk_nll_loss_options c = {};
+        c.axis = axis;
+        c.reduction = reduction;
+        c.ignores = ignores;
+        c.ignored = ignored;
+        return c;
+    }
+};
+inline array nll_loss(const array &x, const array &labels, const array &weight = {},
+                      const nll_loss_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_nll_loss_options c = options.to_c();
+    return array::take(hk_nll_loss_at(at, x.get(), labels.get(), weight.get(), &c));
+}
+
+/* z = sum of x y / (|x| |y|) along axis. Cosine of the angle between vectors of x and y, of one
+ * shape, along an axis, which goes: -1 to 1. Norms below 1e-8 count as that. */
+inline array cosine_similarity(const array &x, const array &y, int64_t axis,
+                               hk_source at = here()) noexcept
+{
+    return array::take(hk_cosine_similarity_at(at, x.get(), y.get(), axis));
+}
+
+/* mean of 1 - cos where target > 0, else of max(0, cos - margin). Loss of the cosine between
+ * vectors of x and y (…,features): 1 less it where target (…) is above 0, mostly 1; else, mostly
+ * -1, how far it is above margin. No gradient with respect to target. */
+struct cosine_embedding_loss_options {
+    HKI_OPTION(cosine_embedding_loss_options, int64_t, reduction)
+    HKI_OPTION(cosine_embedding_loss_options, double, margin)
+    hk_cosine_embedding_loss_options to_c() const noexcept
+    {
+        hk_cosine_embedding_loss_options c = {};
+        c.reduction = reduction;
+        c.margin = margin;
+        return c;
+    }
+};
+inline array cosine_embedding_loss(const array &x, const array &y, const array &target,
+                                   const cosine_embedding_loss_options &options = {},
+                                   hk_source at = here()) noexcept
+{
+    const hk_cosine_embedding_loss_options c = options.to_c();
+    return array::take(hk_cosine_embedding_loss_at(at, x.get(), y.get(), target.get(), &c));
+}
+
+/* mean of max(0, |anchor - positive| - |anchor - negative| + margin). By how much less than
+ * margin the negative is farther from the anchor than the positive is: vectors along the last
+ * axis of three arrays of one shape, (…,features) to (…) (Schroff et al. 2015, without squares).
+ * 1e-6 is added to differences. */
+struct triplet_margin_loss_options {
+    HKI_OPTION(triplet_margin_loss_options, int64_t, reduction)
+    HKI_OPTION(triplet_margin_loss_options, double, margin)
+    hk_triplet_margin_loss_options to_c() const noexcept
+    {
+        hk_triplet_margin_loss_options c = {};
+        c.reduction = reduction;
+        c.margin = margin;
+        return c;
+    }
+};
+inline array triplet_margin_loss(const array &anchor, const array &positive, const array &negative,
+                                 const triplet_margin_loss_options &options = {},
+                                 hk_source at = here()) noexcept
+{
+    const hk_triplet_margin_loss_options c = options.to_c();
+    return array::take(hk_triplet_margin_loss_at(at, anchor.get(), positive.get(), negative.get(),
+                                                 &c));
+}
+
 /* softmax(query key^T scale + mask) value. Attention (Vaswani et al. 2017) of queries (…,n,d) to
  * keys (…,m,d) with values (…,m,e): (…,n,e). mask broadcasts to (…,n,m): bool, true where a
  * query sees a key, or numbers that are added to the scores. A query that sees no key gives NaN.
@@ -2519,8 +2710,18 @@ inline array scatter_add(const array &x, const array &indices, const array &upda
     return array::take(hk_scatter_add_at(at, x.get(), indices.get(), updates.get(), axis));
 }
 
-/* The entries of an axis that indices, of one axis, names, such as rows of a table. A negative
- * index counts from the end; one out of range fails the result. Not on GPUs yet. */
+/* x, but at the entry that each element of indices names, as in hk_take_along_axis, the same
+ * element of updates. Where several name one entry the last one stays, and gets the gradient.
+ * updates has the shape of indices. Not on GPUs yet. */
+inline array scatter(const array &x, const array &indices, const array &updates, int64_t axis,
+                     hk_source at = here()) noexcept
+{
+    return array::take(hk_scatter_at(at, x.get(), indices.get(), updates.get(), axis));
+}
+
+/* The entries of an axis that indices names, such as rows of a table: NumPy's take along an
+ * axis. The axes of indices, any number of them, stand in place of that axis. A negative index
+ * counts from the end; one out of range fails the result. Not on GPUs yet. */
 inline array index_select(const array &x, const array &indices, int64_t axis,
                           hk_source at = here()) noexcept
 {
@@ -2563,10 +2764,24 @@ inline array inv(const array &x, hk_source at = here()) noexcept
 }
 
 /* Determinants of square matrices, which lie along the last two axes; 1 of those without
- * elements. The product of pivots is formed in double. Not on GPUs yet. */
+ * elements. The product of pivots is formed in double; hk_slogdet does not overflow. Not on GPUs
+ * yet. */
 inline array det(const array &x, hk_source at = here()) noexcept
 {
     return array::take(hk_det_at(at, x.get()));
+}
+
+/* det = sign e ** logabsdet. Signs of determinants, and logarithms of their absolute values,
+ * which do not overflow: 0 and -infinity of singular matrices, whose gradient fails. Results:
+ * sign, logabsdet. Not on GPUs yet. */
+struct slogdet_results {
+    array sign, logabsdet;
+};
+inline slogdet_results slogdet(const array &x, hk_source at = here()) noexcept
+{
+    hk_array *results[2];
+    hk_slogdet_at(at, x.get(), &results[0], &results[1]);
+    return {array::take(results[0]), array::take(results[1])};
 }
 
 /* Eigenvalues of symmetric matrices (..., n, n) in rising order: (..., n). Lower triangles are
@@ -2616,6 +2831,72 @@ inline array matrix_rank(const array &x, const matrix_rank_options &options = {}
 {
     const hk_matrix_rank_options c = options.to_c();
     return array::take(hk_matrix_rank_at(at, x.get(), &c));
+}
+
+/* x = vectors diag(values) vectors^T. Eigenvalues of symmetric matrices (..., n, n) in rising
+ * order, (..., n), and their vectors, the columns of (..., n, n), of length 1, whose largest
+ * element in size is positive. Lower triangles are read; the gradient is symmetric, and not
+ * finite by vectors of equal values. A NaN or an infinity fails the results. Results: values,
+ * vectors. Not on GPUs yet. */
+struct eigh_results {
+    array values, vectors;
+};
+inline eigh_results eigh(const array &x, hk_source at = here()) noexcept
+{
+    hk_array *results[2];
+    hk_eigh_at(at, x.get(), &results[0], &results[1]);
+    return {array::take(results[0]), array::take(results[1])};
+}
+
+/* x = u diag(s) vh. Singular values s of matrices (..., m, n) in falling order, (..., k), k =
+ * min(m, n), and their vectors, the columns of u (..., m, k) and the rows of vh (..., k, n). The
+ * largest element in size of each column of u is positive. The gradient is not finite by vectors
+ * of equal values, or of 0. A NaN or an infinity fails the results. Results: u, s, vh. Not on
+ * GPUs yet. */
+struct svd_options {
+    HKI_OPTION(svd_options, bool, full_matrices)
+    hk_svd_options to_c() const noexcept
+    {
+        hk_svd_options c = {};
+        c.full_matrices = full_matrices;
+        return c;
+    }
+};
+struct svd_results {
+    array u, s, vh;
+};
+inline svd_results svd(const array &x, const svd_options &options = {},
+                       hk_source at = here()) noexcept
+{
+    const hk_svd_options c = options.to_c();
+    hk_array *results[3];
+    hk_svd_at(at, x.get(), &c, &results[0], &results[1], &results[2]);
+    return {array::take(results[0]), array::take(results[1]), array::take(results[2])};
+}
+
+/* x = q r. Matrices (..., m, n) as products of q (..., m, k), k = min(m, n), whose columns are
+ * of length 1 and at right angles, and r (..., k, n), with zeros below the diagonal and nothing
+ * negative on it. The gradient is that of full rank; another fails it. Results: q, r. Not on
+ * GPUs yet. */
+struct qr_options {
+    HKI_OPTION(qr_options, bool, complete)
+    hk_qr_options to_c() const noexcept
+    {
+        hk_qr_options c = {};
+        c.complete = complete;
+        return c;
+    }
+};
+struct qr_results {
+    array q, r;
+};
+inline qr_results qr(const array &x, const qr_options &options = {},
+                     hk_source at = here()) noexcept
+{
+    const hk_qr_options c = options.to_c();
+    hk_array *results[2];
+    hk_qr_at(at, x.get(), &c, &results[0], &results[1]);
+    return {array::take(results[0]), array::take(results[1])};
 }
 
 /* Square matrices, which lie along the last two axes, to the power of a whole number; 0 gives

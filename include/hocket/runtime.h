@@ -114,6 +114,11 @@ typedef struct hk_wait_hooks {
  * where no other thread does. Does not block, and starts no runtime. Fails where the struct is not one. */
 HK_API const hk_status *hk_wait_hooks_set(const hk_wait_hooks *hooks);
 
+/* For front ends that raise an exception where a call is refused: with true, hk_wait_all no longer counts arrays that fail at
+ * their call from now on. What fails later, or fails an array that was there before, is counted as ever. For all threads and
+ * runtimes of the process; at first false. Does not block, and starts no runtime. */
+HK_API void hk_refusals_are_raised(bool raised);
+
 /* Blocks until every call issued before it, by any thread, has finished. Returns a snapshot: the
  * earliest root failure not yet cleared (in issue order) and how many there are, arrays dropped since
  * included; the same at each call until hk_failures_clear. Fails with HK_WOULD_DEADLOCK in a task,

@@ -91,7 +91,46 @@ static void normed_batch(state *self)
     learn(hk_layer_norm(x, NULL, NULL, &(hk_layer_norm_options){.axes = 2}));
 }
 
+/* ---- losses --------------------------------------------------------------------------------------- */
+
+/* Weights of classes are shared by all samples; each sample has several labels. */
+static void classified(state *self)
+{
+    hk_record_begin();
+    hk_array *x = hk_relu(hk_linear(self->bound[0], self->params[0], self->params[1]));
+    hk_array *loss = hk_cross_entropy_loss(
+        x, self->bound[1], hk_exp(self->params[2]),
+        &(hk_cross_entropy_loss_options){.label_smoothing = 0.1, .ignores = true, .ignored = 2});
+    hk_array *each = hk_nll_loss(hk_log_softmax(x, 1), self->bound[1], NULL,
+                                 &(hk_nll_loss_options){.reduction = HK_LOSS_NONE});
+    hold(self, each);
+    loss = hk_add(loss, hk_mean(each, NULL));
+    hk_record_end();
+    hk_backward(loss);
+}
+
+static void compared(state *self)
+{
+    hk_record_begin();
+    hk_array *x = hk_linear(hk_relu(self->bound[0]), self->params[0], NULL);
+    hk_array *y = hk_linear(hk_relu(self->bound[1]), self->params[0], NULL);
+    hk_array *loss = hk_triplet_margin_loss(x, y, self->bound[0], NULL);
+    loss = hk_add(loss, hk_cosine_embedding_loss(x, y, hk_index(self->bound[1], 1, 0), NULL));
+    hk_record_end();
+    hk_backward(loss);
+}
+
 static const program programs[] = {
+    {.name = "classified",
+     .step = classified,
+     .bound = {F32(N, 6), {SHAPE(N), HK_I32, true}},
+     .params = {F32(5, 6), F32(5), F32(5)},
+     .forms = true},
+    {.name = "compared",
+     .step = compared,
+     .bound = {F32(N, 6), F32(N, 6)},
+     .params = {F32(6, 6)},
+     .forms = true},
     {.name = "normed",
      .step = normed,
      .bound = {F32(N, 12)},

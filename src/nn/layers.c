@@ -93,34 +93,64 @@ hk_module *hk_linear_layer(int64_t features, const hk_linear_layer_options *opti
     return self;
 }
 
+typedef struct embedding_layer {
+    int64_t count, features;
+    bool is_padded;
+    int64_t padding; /* where it is */
+} embedding_layer;
+
+/* Zeros where the index is that of padding, through which no gradient goes. */
+static hk_array *without_padding(const embedding_layer *layer, hk_array *x, hk_array *rows)
+{
+    const hk_device device = hk_array_device(x);
+    hk_array *padding = (hk_full)(hk_shape(), (double)layer->padding, x->dtype, device);
+    hk_array *is_word = (hk_expand_dims)((hk_not_equal)(x, padding), -1);
+    return (hk_where)(is_word, rows, (hk_zeros)(hk_shape(), rows->dtype, device));
+}
+
 static hk_array *embedding_forward(hk_module *self, hk_array *const *inputs, int count)
 {
     static const hk_init normal = {.kind = HK_INIT_NORMAL, .value = 1};
-    const int64_t *shape = self->options;
+    const embedding_layer *layer = self->options;
     hk_array *refused = NULL, *x = hki_module_input(inputs, 0, self->kind, &refused);
     (void)count;
     if (!x)
         return refused;
     hk_array *weight =
-        hk_module_parameter(self, "weight", hk_shape(shape[0], shape[1]), &normal, x);
+        hk_module_parameter(self, "weight", hk_shape(layer->count, layer->features), &normal, x);
     if (x->shape.ndim >= HK_MAX_NDIM)
         return hki_array_create_failed(
             x->storage->device, self->kind, inputs, 1, HK_INVALID_ARGUMENT,
             "x has %d axes; at most %d are possible", x->shape.ndim, HK_MAX_NDIM - 1);
-    hk_dims rows = x->shape;
-    rows.dims[rows.ndim++] = shape[1];
-    return (hk_reshape)((hk_index_select)(weight, (hk_reshape)(x, hk_shape(x->size)), 0), rows);
+    hk_dims shape = x->shape;
+    shape.dims[shape.ndim++] = layer->features;
+    hk_array *rows =
+        (hk_reshape)((hk_index_select)(weight, (hk_reshape)(x, hk_shape(x->size)), 0), shape);
+    return layer->is_padded ? without_padding(layer, x, rows) : rows;
+}
+
+static hk_module *embedding_of(embedding_layer layer)
+{
+    hk_module *self = hk_module_create("embedding", embedding_forward, &layer, sizeof layer);
+    if (layer.count < 1 || layer.features < 1)
+        hki_module_fail(self, HK_INVALID_ARGUMENT,
+                        "count is %lld and features %lld, but both must be at least 1",
+                        (long long)layer.count, (long long)layer.features);
+    else if (layer.is_padded && (layer.padding < 0 || layer.padding >= layer.count))
+        hki_module_fail(self, HK_INVALID_ARGUMENT, "padding is %lld, but must be in [0, %lld)",
+                        (long long)layer.padding, (long long)layer.count);
+    return self;
 }
 
 hk_module *hk_embedding_layer(int64_t count, int64_t features)
 {
-    const int64_t shape[2] = {count, features};
-    hk_module *self = hk_module_create("embedding", embedding_forward, shape, sizeof shape);
-    if (count < 1 || features < 1)
-        hki_module_fail(self, HK_INVALID_ARGUMENT,
-                        "count is %lld and features %lld, but both must be at least 1",
-                        (long long)count, (long long)features);
-    return self;
+    return embedding_of((embedding_layer){.count = count, .features = features});
+}
+
+hk_module *hk_padded_embedding_layer(int64_t count, int64_t features, int64_t padding)
+{
+    return embedding_of((embedding_layer){
+        .count = count, .features = features, .is_padded = true, .padding = padding});
 }
 
 /* ---- dropout ---------------------------------------------------------------------------------------------- */

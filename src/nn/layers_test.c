@@ -218,9 +218,226 @@ static void test_norm_refusals(void)
         says(hk_wait(hk_layer_norm(hk_sum(x, NULL), NULL, NULL, NULL)), "axes is 1, but x is ()"));
 }
 
+/* ---- positions and words ------------------------------------------------------------------------------ */
+
+static void test_positions(void)
+{
+    HK_SCOPE;
+    double values[5 * 7];
+    hk_array *table = hk_sinusoidal_positions(5, 7, HK_F64, (hk_device){NULL});
+    CHECK(hk_ok(hk_to_host(table, values, sizeof values)));
+    for (int i = 0; i < 5 * 7; i++) {
+        const double angle = i / 7 / pow(10000, 2.0 * (i % 7 / 2) / 7);
+        CHECK(fabs(values[i] - (i % 7 % 2 ? cos(angle) : sin(angle))) < 1e-12);
+    }
+    hk_array *x = normal(hk_shape(2, 5, 7));
+    hk_module *layer = hk_sinusoidal_positions_layer();
+    CHECK(same(hk_forward(layer, x), hk_add(x, hk_cast(table, HK_F32))));
+    CHECK(says(hk_wait(hk_forward(layer, hk_reshape(x, hk_shape(2, 5, 7, 1)))), "x has 4 axes"));
+    hk_module_release(layer);
+    layer = hk_learned_positions_layer(6);
+    hk_array *y = hk_forward(layer, x);
+    CHECK(same(y, hk_add(x, hk_slice(of(layer, "weight"), 0, 0, 5))));
+    CHECK(says(hk_wait(hk_forward(layer, normal(hk_shape(1, 7, 7)))),
+               "x has 7 positions, but the layer knows 6"));
+    hk_module_release(layer);
+    CHECK(is_refused(hk_learned_positions_layer(0), "count is 0"));
+    CHECK(says(hk_wait(hk_sinusoidal_positions(5, 0, HK_F32, (hk_device){NULL})), "features 0"));
+    CHECK(says(hk_wait(hk_sinusoidal_positions(5, 4, HK_I32, (hk_device){NULL})), "dtype int32"));
+}
+
+static void test_lengths(void)
+{
+    HK_SCOPE;
+    bool got[2 * 2 * 3], wanted[] = {1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1};
+    hk_array *lengths =
+        hk_from_host((const int32_t[]){2, 0, 3, 9}, hk_shape(2, 2), HK_I32, (hk_device){NULL});
+    hk_array *mask = hk_length_mask(lengths, 3);
+    CHECK(hk_ok(hk_to_host(mask, got, sizeof got)) && hk_array_dtype(mask) == HK_BOOL);
+    CHECK(!memcmp(got, wanted, sizeof got));
+    CHECK(says(hk_wait(hk_length_mask(hk_cast(lengths, HK_F32), 3)), "lengths is float32(2,2)"));
+    CHECK(says(hk_wait(hk_length_mask(lengths, -1)), "count -1"));
+    CHECK(!hk_ok(hk_wait(hk_length_mask(NULL, 1))));
+}
+
+static void test_padded_embedding(void)
+{
+    HK_SCOPE;
+    hk_array *words =
+        hk_from_host((const int32_t[]){3, 1, 1, 0}, hk_shape(2, 2), HK_I32, (hk_device){NULL});
+    hk_module *layer = hk_padded_embedding_layer(4, 3, 1);
+    hk_record_begin();
+    hk_array *y = hk_forward(layer, words);
+    hk_record_end();
+    CHECK(hk_ok(hk_backward(y)));
+    hk_array *weight = of(layer, "weight"), *grad = hk_grad(weight);
+    CHECK(same(hk_index(hk_index(y, 0, 0), 0, 0), hk_index(weight, 0, 3)));
+    CHECK(
+        same(hk_index(hk_index(y, 0, 0), 0, 1), hk_zeros(hk_shape(3), HK_F32, (hk_device){NULL})));
+    CHECK(hk_item(hk_sum(grad, NULL), NULL) == 6);
+    CHECK(hk_item(hk_norm(hk_index(grad, 0, 1), NULL), NULL) == 0);
+    hk_module_release(layer);
+    CHECK(is_refused(hk_padded_embedding_layer(4, 3, 4), "padding is 4, but must be in [0, 4)"));
+    CHECK(is_refused(hk_padded_embedding_layer(4, 3, -1), "padding is -1"));
+}
+
+/* ---- captured ----------------------------------------------------------------------------------------- */
+
+typedef struct language_model {
+    hk_module *words, *positions, *states, *classes;
+} language_model;
+
+static hk_array *loss_of(const language_model *its, hk_array *const bound[3])
+{
+    hk_array *x = hk_forward(its->positions, hk_forward(its->words, bound[0]));
+    hk_array *y = hk_forward_all(its->states, (hk_array *const[]){x, NULL, bound[1]}, 3);
+    return hk_cross_entropy_loss(hk_forward(its->classes, y), bound[2], NULL,
+                                 &(hk_cross_entropy_loss_options){.axis = -1, .ignores = true});
+}
+
+static void step(const language_model *its, hk_array *const bound[3])
+{
+    HK_SCOPE;
+    hk_module *const parts[] = {its->words, its->positions, its->states, its->classes};
+    hk_record_begin();
+    hk_array *loss = loss_of(its, bound);
+    hk_record_end();
+    hk_backward(loss);
+    for (int i = 0; i < 4; i++) {
+        hk_array *params[MOST];
+        const int count = hk_module_parameters(parts[i], params, MOST);
+        hk_sgd(params, count, &(hk_sgd_options){.lr = 0.5});
+    }
+}
+
+/* Some steps of a network of most layers of sequences, dropout and norms included: its loss then. */
+static double train(bool is_captured, bool is_exact)
+{
+    HK_SCOPE;
+    hk_seed(7);
+    hk_device device = {NULL};
+    const language_model its = {
+        .words = hk_padded_embedding_layer(6, 8, 0),
+        .positions = hk_sequential(hk_sinusoidal_positions_layer(), hk_learned_positions_layer(5),
+                                   hk_layer_norm_layer(0)),
+        .states = hk_recurrent_stack(
+            HK_RECURRENT_GRU, 8,
+            &(hk_recurrent_stack_options){.layers = 2, .is_bidirectional = true, .dropout = 0.2}),
+        .classes = hk_sequential(hk_rms_norm_layer(0), hk_linear_layer(6, NULL))};
+    hk_graph *graph = NULL;
+    hk_array *bound[3];
+    for (int i = 0; i < 6; i++) {
+        bound[0] = hk_random_int(0, 6, hk_shape(40, 5), HK_I32, device);
+        bound[1] = hk_random_int(1, 6, hk_shape(40), HK_I32, device);
+        bound[2] = bound[0];
+        if (i == 0)
+            hk_wait(loss_of(&its, bound));
+        if (is_captured && i == 1)
+            hk_capture_begin(bound, 2);
+        if (!graph)
+            step(&its, bound);
+        else
+            hk_replay(graph, bound, 2);
+        if (is_captured && i == 1) {
+            graph = hk_capture_end(&(hk_capture_options){.exact = is_exact});
+            CHECK(!hk_status_print(hk_graph_status(graph), stderr));
+        }
+    }
+    const double loss = hk_item(loss_of(&its, bound), NULL);
+    hk_graph_release(graph);
+    hk_module_release(its.words);
+    hk_module_release(its.positions);
+    hk_module_release(its.states);
+    hk_module_release(its.classes);
+    return loss;
+}
+
+static void test_captured(void)
+{
+    const double calls = train(false, false);
+    CHECK(calls > 0 && calls < 2);
+    CHECK(train(true, true) == calls);
+    CHECK(fabs(train(true, false) - calls) < 1e-4);
+}
+
+/* ---- beginnings ----------------------------------------------------------------------------------------- */
+
+/* Rows of norm gain at right angles, or columns where there are fewer of them. */
+static void check_orthogonal(hk_dims shape, double gain, hk_dtype dtype)
+{
+    HK_SCOPE;
+    const hk_init init = {.kind = HK_INIT_ORTHOGONAL, .gain = gain};
+    hk_array *x = hk_init_draw(&init, shape, dtype, (hk_device){NULL});
+    CHECK(hk_array_dtype(x) == dtype && hk_ndim(x) == shape.ndim && hk_is_contiguous(x));
+    hk_array *q = hk_reshape(hk_cast(x, HK_F64), hk_shape(shape.dims[0], -1));
+    if (hk_dim(q, 0) > hk_dim(q, 1))
+        q = hk_transpose(q);
+    hk_array *eye = hk_eye(hk_dim(q, 0), hk_dim(q, 0), 0, HK_F64, (hk_device){NULL});
+    gain = gain == 0 ? 1 : gain;
+    CHECK(near(hk_matmul(q, hk_transpose(q)), hk_multiply_scalar(eye, gain * gain),
+               dtype == HK_F64 ? 1e-13 : 1e-6));
+}
+
+static void test_orthogonal(void)
+{
+    HK_SCOPE;
+    check_orthogonal(hk_shape(6, 6), 0, HK_F64);
+    check_orthogonal(hk_shape(40, 30), 2, HK_F64);
+    check_orthogonal(hk_shape(4, 3, 2, 2), 0.5, HK_F32);
+    check_orthogonal(hk_shape(5), 0, HK_F32);
+    const hk_init init = {.kind = HK_INIT_ORTHOGONAL};
+    CHECK(hk_size(hk_init_draw(&init, hk_shape(0, 3), HK_F32, (hk_device){NULL})) == 0);
+    CHECK(hk_size(hk_init_draw(&init, hk_shape(3, 0), HK_F32, (hk_device){NULL})) == 0);
+    CHECK(!hk_ok(hk_wait(hk_init_draw(&init, hk_shape(3, 3), HK_I32, (hk_device){NULL}))));
+    /* Not the same angles each time. */
+    hk_array *x = hk_init_draw(&init, hk_shape(3, 3), HK_F32, (hk_device){NULL});
+    CHECK(!near(x, hk_init_draw(&init, hk_shape(3, 3), HK_F32, (hk_device){NULL}), 0.01));
+}
+
+/* Names go before what is said of all parameters, of those that are there and of those to come. */
+static void test_named_init(void)
+{
+    HK_SCOPE;
+    const hk_init half = {.kind = HK_INIT_CONSTANT, .value = 0.5};
+    const hk_init three = {.kind = HK_INIT_CONSTANT, .value = 3};
+    for (int called_before = 0; called_before < 2; called_before++) {
+        hk_module *net = hk_sequential(hk_linear_layer(4, NULL), hk_linear_layer(2, NULL));
+        hk_array *x = normal(hk_shape(2, 3));
+        CHECK(hk_module_count(net) == 0);
+        if (called_before)
+            hk_forward(net, x);
+        CHECK(hk_ok(hk_module_initialize_named(net, "bias", &half)));
+        hk_module_initialize(net, &three);
+        hk_forward(net, x);
+        CHECK(hk_item(hk_sum(of(net, "0.bias"), NULL), NULL) == 2);
+        CHECK(hk_item(hk_sum(of(net, "1.bias"), NULL), NULL) == 1);
+        CHECK(hk_item(hk_sum(of(net, "1.weight"), NULL), NULL) == 24);
+        CHECK(hk_module_count(net) == 3 * 4 + 4 + 4 * 2 + 2);
+        CHECK(hk_ok(hk_module_initialize_named(net, "bias", &three)));
+        CHECK(hk_item(hk_sum(of(net, "0.bias"), NULL), NULL) == 12);
+        hk_module *replica = hk_module_replicate(net, (hk_device){NULL});
+        CHECK(same(of(replica, "0.bias"), of(net, "0.bias")));
+        CHECK(says(hk_module_initialize_named(net, "", &half), "name is \"\""));
+        CHECK(says(hk_module_initialize_named(net, "bias", NULL), "init (nil)"));
+        hk_module_release(replica);
+        hk_module_release(net);
+    }
+    CHECK(hk_module_count(NULL) == 0);
+    hk_module *norm = hk_batch_norm_layer(0, 0);
+    hk_forward(norm, normal(hk_shape(4, 3)));
+    CHECK(hk_module_count(norm) == 6);
+    hk_module_release(norm);
+}
+
 int main(void)
 {
     hk_seed(11);
+    test_orthogonal();
+    test_named_init();
+    test_positions();
+    test_lengths();
+    test_padded_embedding();
+    test_captured();
     test_norms();
     test_batch_norms();
     test_norm_refusals();

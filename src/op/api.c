@@ -156,6 +156,9 @@ _Static_assert(sizeof(hk_log_softmax_arguments) == 8 &&
 _Static_assert(sizeof(hk_argmax_arguments) == 8 &&
                offsetof(hk_argmax_arguments, axis) == 0,
                "hk_argmax_arguments");
+_Static_assert(sizeof(hk_argmin_arguments) == 8 &&
+               offsetof(hk_argmin_arguments, axis) == 0,
+               "hk_argmin_arguments");
 _Static_assert(sizeof(hk_cumulative_sum_arguments) == 8 &&
                offsetof(hk_cumulative_sum_arguments, axis) == 0,
                "hk_cumulative_sum_arguments");
@@ -173,6 +176,16 @@ _Static_assert(sizeof(hk_argsort_arguments) == 16 &&
 _Static_assert(sizeof(hk_searchsorted_arguments) == 1 &&
                offsetof(hk_searchsorted_arguments, right) == 0,
                "hk_searchsorted_arguments");
+_Static_assert(sizeof(hk_topk_arguments) == 24 &&
+               offsetof(hk_topk_arguments, k) == 0 &&
+               offsetof(hk_topk_arguments, axis) == 8 &&
+               offsetof(hk_topk_arguments, largest) == 16,
+               "hk_topk_arguments");
+_Static_assert(sizeof(hk_histogram_arguments) == 24 &&
+               offsetof(hk_histogram_arguments, bins) == 0 &&
+               offsetof(hk_histogram_arguments, low) == 8 &&
+               offsetof(hk_histogram_arguments, high) == 16,
+               "hk_histogram_arguments");
 _Static_assert(sizeof(hk_conv2d_options) == 56 &&
                offsetof(hk_conv2d_options, stride) == 0 &&
                offsetof(hk_conv2d_options, padding) == 16 &&
@@ -251,6 +264,36 @@ _Static_assert(sizeof(hk_binary_cross_entropy_with_logits_options) == 8 &&
 _Static_assert(sizeof(hk_hinge_loss_options) == 8 &&
                offsetof(hk_hinge_loss_options, reduction) == 0,
                "hk_hinge_loss_options");
+_Static_assert(sizeof(hk_kl_divergence_loss_options) == 8 &&
+               offsetof(hk_kl_divergence_loss_options, reduction) == 0,
+               "hk_kl_divergence_loss_options");
+_Static_assert(sizeof(hk_binary_cross_entropy_options) == 8 &&
+               offsetof(hk_binary_cross_entropy_options, reduction) == 0,
+               "hk_binary_cross_entropy_options");
+_Static_assert(sizeof(hk_cross_entropy_loss_options) == 40 &&
+               offsetof(hk_cross_entropy_loss_options, axis) == 0 &&
+               offsetof(hk_cross_entropy_loss_options, reduction) == 8 &&
+               offsetof(hk_cross_entropy_loss_options, ignores) == 16 &&
+               offsetof(hk_cross_entropy_loss_options, ignored) == 24 &&
+               offsetof(hk_cross_entropy_loss_options, label_smoothing) == 32,
+               "hk_cross_entropy_loss_options");
+_Static_assert(sizeof(hk_nll_loss_options) == 32 &&
+               offsetof(hk_nll_loss_options, axis) == 0 &&
+               offsetof(hk_nll_loss_options, reduction) == 8 &&
+               offsetof(hk_nll_loss_options, ignores) == 16 &&
+               offsetof(hk_nll_loss_options, ignored) == 24,
+               "hk_nll_loss_options");
+_Static_assert(sizeof(hk_cosine_similarity_arguments) == 8 &&
+               offsetof(hk_cosine_similarity_arguments, axis) == 0,
+               "hk_cosine_similarity_arguments");
+_Static_assert(sizeof(hk_cosine_embedding_loss_options) == 16 &&
+               offsetof(hk_cosine_embedding_loss_options, reduction) == 0 &&
+               offsetof(hk_cosine_embedding_loss_options, margin) == 8,
+               "hk_cosine_embedding_loss_options");
+_Static_assert(sizeof(hk_triplet_margin_loss_options) == 16 &&
+               offsetof(hk_triplet_margin_loss_options, reduction) == 0 &&
+               offsetof(hk_triplet_margin_loss_options, margin) == 8,
+               "hk_triplet_margin_loss_options");
 _Static_assert(sizeof(hk_scaled_dot_product_attention_options) == 16 &&
                offsetof(hk_scaled_dot_product_attention_options, causal) == 0 &&
                offsetof(hk_scaled_dot_product_attention_options, scale) == 8,
@@ -319,6 +362,9 @@ _Static_assert(sizeof(hk_take_along_axis_arguments) == 8 &&
 _Static_assert(sizeof(hk_scatter_add_arguments) == 8 &&
                offsetof(hk_scatter_add_arguments, axis) == 0,
                "hk_scatter_add_arguments");
+_Static_assert(sizeof(hk_scatter_arguments) == 8 &&
+               offsetof(hk_scatter_arguments, axis) == 0,
+               "hk_scatter_arguments");
 _Static_assert(sizeof(hk_index_select_arguments) == 8 &&
                offsetof(hk_index_select_arguments, axis) == 0,
                "hk_index_select_arguments");
@@ -331,6 +377,12 @@ _Static_assert(sizeof(hk_pinv_options) == 8 &&
 _Static_assert(sizeof(hk_matrix_rank_options) == 8 &&
                offsetof(hk_matrix_rank_options, rtol) == 0,
                "hk_matrix_rank_options");
+_Static_assert(sizeof(hk_svd_options) == 1 &&
+               offsetof(hk_svd_options, full_matrices) == 0,
+               "hk_svd_options");
+_Static_assert(sizeof(hk_qr_options) == 1 &&
+               offsetof(hk_qr_options, complete) == 0,
+               "hk_qr_options");
 _Static_assert(sizeof(hk_matrix_power_arguments) == 8 &&
                offsetof(hk_matrix_power_arguments, n) == 0,
                "hk_matrix_power_arguments");
@@ -2121,6 +2173,17 @@ hk_array *(hk_argmax)(hk_array *x, int64_t axis)
 HKI_AT(hk_array *, hk_argmax, (hk_source at, hk_array *x, int64_t axis),
        (x, axis))
 
+hk_array *(hk_argmin)(hk_array *x, int64_t axis)
+{
+    hk_argmin_arguments arguments = {
+        .axis = axis,
+    };
+    return hki_op_call(&hki_op_argmin, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_argmin, (hk_source at, hk_array *x, int64_t axis),
+       (x, axis))
+
 hk_array *(hk_cumulative_sum)(hk_array *x, int64_t axis)
 {
     hk_cumulative_sum_arguments arguments = {
@@ -2177,6 +2240,45 @@ hk_array *(hk_searchsorted)(hk_array *sorted, hk_array *x, bool right)
 }
 HKI_AT(hk_array *, hk_searchsorted, (hk_source at, hk_array *sorted, hk_array *x, bool right),
        (sorted, x, right))
+
+void (hk_topk)(hk_array *x, int64_t k, int64_t axis, bool largest, hk_array **values,
+               hk_array **indices)
+{
+    hk_topk_arguments arguments = {
+        .k = k,
+        .axis = axis,
+        .largest = largest,
+    };
+    hk_array *outputs[2];
+    hki_op_call_all(&hki_op_topk, (hk_array *const[]){x}, 1, &arguments,
+                    (hk_device){NULL}, outputs, 2);
+    hki_op_give(outputs[0], values);
+    hki_op_give(outputs[1], indices);
+}
+HKI_AT_VOID(hk_topk, (hk_source at, hk_array *x, int64_t k, int64_t axis, bool largest,
+                      hk_array **values, hk_array **indices),
+       (x, k, axis, largest, values, indices))
+
+hk_array *(hk_isin)(hk_array *x, hk_array *elements)
+{
+    return hki_op_call(&hki_op_isin, (hk_array *const[]){x, elements}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_isin, (hk_source at, hk_array *x, hk_array *elements),
+       (x, elements))
+
+hk_array *(hk_histogram)(hk_array *x, int64_t bins, double low, double high)
+{
+    hk_histogram_arguments arguments = {
+        .bins = bins,
+        .low = low,
+        .high = high,
+    };
+    return hki_op_call(&hki_op_histogram, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_histogram, (hk_source at, hk_array *x, int64_t bins, double low, double high),
+       (x, bins, low, high))
 
 hk_array *(hk_conv2d)(hk_array *x, hk_array *weight, hk_array *bias,
                       const hk_conv2d_options *options)
@@ -2345,6 +2447,80 @@ hk_array *(hk_hinge_loss)(hk_array *x, hk_array *target, const hk_hinge_loss_opt
 HKI_AT(hk_array *, hk_hinge_loss, (hk_source at, hk_array *x, hk_array *target,
                                    const hk_hinge_loss_options *options),
        (x, target, options))
+
+hk_array *(hk_kl_divergence_loss)(hk_array *x, hk_array *target,
+                                  const hk_kl_divergence_loss_options *options)
+{
+    return hki_op_call(&hki_op_kl_divergence_loss, (hk_array *const[]){x, target}, 2, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_kl_divergence_loss, (hk_source at, hk_array *x, hk_array *target,
+                                           const hk_kl_divergence_loss_options *options),
+       (x, target, options))
+
+hk_array *(hk_binary_cross_entropy)(hk_array *x, hk_array *target,
+                                    const hk_binary_cross_entropy_options *options)
+{
+    return hki_op_call(&hki_op_binary_cross_entropy, (hk_array *const[]){x, target}, 2, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_binary_cross_entropy, (hk_source at, hk_array *x, hk_array *target,
+                                             const hk_binary_cross_entropy_options *options),
+       (x, target, options))
+
+hk_array *(hk_cross_entropy_loss)(hk_array *x, hk_array *labels, hk_array *weight,
+                                  const hk_cross_entropy_loss_options *options)
+{
+    return hki_op_call(&hki_op_cross_entropy_loss, (hk_array *const[]){x, labels, weight}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_cross_entropy_loss, (hk_source at, hk_array *x, hk_array *labels,
+                                           hk_array *weight,
+                                           const hk_cross_entropy_loss_options *options),
+       (x, labels, weight, options))
+
+hk_array *(hk_nll_loss)(hk_array *x, hk_array *labels, hk_array *weight,
+                        const hk_nll_loss_options *options)
+{
+    return hki_op_call(&hki_op_nll_loss, (hk_array *const[]){x, labels, weight}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_nll_loss, (hk_source at, hk_array *x, hk_array *labels, hk_array *weight,
+                                 const hk_nll_loss_options *options),
+       (x, labels, weight, options))
+
+hk_array *(hk_cosine_similarity)(hk_array *x, hk_array *y, int64_t axis)
+{
+    hk_cosine_similarity_arguments arguments = {
+        .axis = axis,
+    };
+    return hki_op_call(&hki_op_cosine_similarity, (hk_array *const[]){x, y}, 2, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_cosine_similarity, (hk_source at, hk_array *x, hk_array *y, int64_t axis),
+       (x, y, axis))
+
+hk_array *(hk_cosine_embedding_loss)(hk_array *x, hk_array *y, hk_array *target,
+                                     const hk_cosine_embedding_loss_options *options)
+{
+    return hki_op_call(&hki_op_cosine_embedding_loss, (hk_array *const[]){x, y, target}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_cosine_embedding_loss, (hk_source at, hk_array *x, hk_array *y,
+                                              hk_array *target,
+                                              const hk_cosine_embedding_loss_options *options),
+       (x, y, target, options))
+
+hk_array *(hk_triplet_margin_loss)(hk_array *anchor, hk_array *positive, hk_array *negative,
+                                   const hk_triplet_margin_loss_options *options)
+{
+    return hki_op_call(&hki_op_triplet_margin_loss, (hk_array *const[]){anchor, positive, negative}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_triplet_margin_loss, (hk_source at, hk_array *anchor, hk_array *positive,
+                                            hk_array *negative,
+                                            const hk_triplet_margin_loss_options *options),
+       (anchor, positive, negative, options))
 
 hk_array *(hk_scaled_dot_product_attention)(hk_array *query, hk_array *key, hk_array *value,
                                             hk_array *mask,
@@ -2562,6 +2738,18 @@ HKI_AT(hk_array *, hk_scatter_add, (hk_source at, hk_array *x, hk_array *indices
                                     hk_array *updates, int64_t axis),
        (x, indices, updates, axis))
 
+hk_array *(hk_scatter)(hk_array *x, hk_array *indices, hk_array *updates, int64_t axis)
+{
+    hk_scatter_arguments arguments = {
+        .axis = axis,
+    };
+    return hki_op_call(&hki_op_scatter, (hk_array *const[]){x, indices, updates}, 3, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_scatter, (hk_source at, hk_array *x, hk_array *indices, hk_array *updates,
+                                int64_t axis),
+       (x, indices, updates, axis))
+
 hk_array *(hk_index_select)(hk_array *x, hk_array *indices, int64_t axis)
 {
     hk_index_select_arguments arguments = {
@@ -2605,6 +2793,17 @@ hk_array *(hk_det)(hk_array *x)
 HKI_AT(hk_array *, hk_det, (hk_source at, hk_array *x),
        (x))
 
+void (hk_slogdet)(hk_array *x, hk_array **sign, hk_array **logabsdet)
+{
+    hk_array *outputs[2];
+    hki_op_call_all(&hki_op_slogdet, (hk_array *const[]){x}, 1, NULL,
+                    (hk_device){NULL}, outputs, 2);
+    hki_op_give(outputs[0], sign);
+    hki_op_give(outputs[1], logabsdet);
+}
+HKI_AT_VOID(hk_slogdet, (hk_source at, hk_array *x, hk_array **sign, hk_array **logabsdet),
+       (x, sign, logabsdet))
+
 hk_array *(hk_eigvalsh)(hk_array *x)
 {
     return hki_op_call(&hki_op_eigvalsh, (hk_array *const[]){x}, 1, NULL,
@@ -2637,6 +2836,43 @@ hk_array *(hk_matrix_rank)(hk_array *x, const hk_matrix_rank_options *options)
 HKI_AT(hk_array *, hk_matrix_rank, (hk_source at, hk_array *x,
                                     const hk_matrix_rank_options *options),
        (x, options))
+
+void (hk_eigh)(hk_array *x, hk_array **values, hk_array **vectors)
+{
+    hk_array *outputs[2];
+    hki_op_call_all(&hki_op_eigh, (hk_array *const[]){x}, 1, NULL,
+                    (hk_device){NULL}, outputs, 2);
+    hki_op_give(outputs[0], values);
+    hki_op_give(outputs[1], vectors);
+}
+HKI_AT_VOID(hk_eigh, (hk_source at, hk_array *x, hk_array **values, hk_array **vectors),
+       (x, values, vectors))
+
+void (hk_svd)(hk_array *x, const hk_svd_options *options, hk_array **u, hk_array **s,
+              hk_array **vh)
+{
+    hk_array *outputs[3];
+    hki_op_call_all(&hki_op_svd, (hk_array *const[]){x}, 1, options,
+                    (hk_device){NULL}, outputs, 3);
+    hki_op_give(outputs[0], u);
+    hki_op_give(outputs[1], s);
+    hki_op_give(outputs[2], vh);
+}
+HKI_AT_VOID(hk_svd, (hk_source at, hk_array *x, const hk_svd_options *options, hk_array **u,
+                     hk_array **s, hk_array **vh),
+       (x, options, u, s, vh))
+
+void (hk_qr)(hk_array *x, const hk_qr_options *options, hk_array **q, hk_array **r)
+{
+    hk_array *outputs[2];
+    hki_op_call_all(&hki_op_qr, (hk_array *const[]){x}, 1, options,
+                    (hk_device){NULL}, outputs, 2);
+    hki_op_give(outputs[0], q);
+    hki_op_give(outputs[1], r);
+}
+HKI_AT_VOID(hk_qr, (hk_source at, hk_array *x, const hk_qr_options *options, hk_array **q,
+                    hk_array **r),
+       (x, options, q, r))
 
 hk_array *(hk_matrix_power)(hk_array *x, int64_t n)
 {

@@ -61,11 +61,7 @@ bool hki_conv2d_check_groups(hki_call *call, int64_t channels, const hki_shape_v
                                "weight %s is for %lld channels, x has %lld%s", text,
                                (long long)weight->shape.dims[1], (long long)(channels / count),
                                count > 1 ? " in each group" : "");
-    return count == 1 || !call->device || call->device->class->kernels != HKI_CUDA ||
-           hki_call_refuse(call, HK_UNSUPPORTED,
-                           "groups is %lld, but GPUs convolve in one group alone yet; "
-                           "hk_to_device brings its inputs to a CPU device",
-                           (long long)groups);
+    return true;
 }
 
 /* Four axes of size 1 or more, but for the first, which may be empty when `batch` says that it is one. */
@@ -395,18 +391,43 @@ static void forward_grad(hki_grad_call *call)
     }
 }
 
-/* What it is to the gradient of conv2d, that is to its own result: a convolution. */
+/* All of these are linear in dy, so that their gradients are convolutions again. */
+static hki_conv2d_options forward_options(const hki_conv2d_backward_data_options *options)
+{
+    hki_conv2d_options forward = {.groups = options->groups};
+    memcpy(forward.stride, options->stride, sizeof forward.stride);
+    memcpy(forward.padding, options->padding, sizeof forward.padding);
+    memcpy(forward.dilation, options->dilation, sizeof forward.dilation);
+    return forward;
+}
+
 static void data_grad(hki_grad_call *call)
 {
-    hk_array *const inputs[] = {call->dy, call->inputs[0]};
-    hki_conv2d_backward_weight_options options =
-        *(const hki_conv2d_backward_data_options *)call->options;
-    memcpy(options.size, &call->input_shape[1].dims[2], sizeof options.size);
+    const hki_conv2d_options forward = forward_options(call->options);
+    const hki_conv2d_backward_data_options backward =
+        backward_options(&forward, &call->input_shape[1]);
     if (call->wanted[0])
-        call->dx[0] = hki_op_call2(&hki_op_conv2d, call->dy, call->inputs[1], call->options);
+        call->dx[0] = hki_op_call3(&hki_op_conv2d, call->dy, call->inputs[1], NULL, &forward);
     if (call->wanted[1])
-        call->dx[1] = hki_op_call(&hki_op_conv2d_backward_weight, inputs, 2, &options,
-                                  (hk_device){NULL}, NULL);
+        call->dx[1] =
+            hki_op_call2(&hki_op_conv2d_backward_weight, call->dy, call->inputs[0], &backward);
+}
+
+/* dys: of the gradients of weight and of bias. */
+static void weight_grad(hki_grad_call *call)
+{
+    const hki_conv2d_options forward = forward_options(call->options);
+    const hki_conv2d_backward_data_options backward =
+        backward_options(&forward, &call->input_shape[0]);
+    hk_array *dweight = call->dys[0], *dbias = call->dys[1];
+    if (call->wanted[0] && dweight)
+        call->dx[0] =
+            hki_op_call2(&hki_op_conv2d_backward_data, call->inputs[1], dweight, &backward);
+    if (call->wanted[1] && dweight)
+        call->dx[1] = hki_op_call3(&hki_op_conv2d, call->inputs[0], dweight, dbias, &forward);
+    else if (call->wanted[1]) /* each goes to all of its channel */
+        call->dx[1] = hki_reduce_stretch(dbias, &call->input_shape[1],
+                                         &(const hki_sum_options){.axes = HKI_SHAPE(0, 2, 3)});
 }
 
 /* ---- batches ------------------------------------------------------------------------------------------- */
@@ -501,11 +522,13 @@ const hk_op hki_op_conv2d = {
         "dilation (rows - 1) - 1) / stride + 1, rounded down, and width' likewise. Windows of 3 "
         "x 3 "
         "at stride 1, with 32 channels or more, are done four at a time by Winograd's method: "
-        "there an infinity or NaN in x makes NaN of neighbouring results too.",
+        "there an infinity or NaN in x makes NaN of neighbouring results too. On GPUs there is one "
+        "group alone yet.",
     .formula = "y[n,o,i,j] = bias[o] + sum over c, u, v of weight[o,c,u,v] * "
                "x[n,c,i*stride-padding+u*dilation,j*stride-padding+v*dilation]",
     .dtypes = HKI_FLOATS,
     .contiguous = true,
+    .gpus_lack = hki_conv2d_has_groups,
     .infer = forward_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = forward_plan,
@@ -527,6 +550,7 @@ const hk_op hki_op_conv2d_backward_data = {
     .dtypes = HKI_FLOATS,
     .contiguous = true,
     .internal = true,
+    .gpus_lack = hki_conv2d_has_groups,
     .infer = data_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = data_plan,
@@ -548,8 +572,10 @@ const hk_op hki_op_conv2d_backward_weight = {
            "bias.",
     .dtypes = HKI_FLOATS,
     .output_count = 2,
+    .outputs = "dweight, dbias",
     .contiguous = true,
     .internal = true,
+    .gpus_lack = hki_conv2d_has_groups,
     .infer = weight_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = weight_plan,
@@ -557,7 +583,8 @@ const hk_op hki_op_conv2d_backward_weight = {
     .fuse = HKI_FUSE_CONVOLUTION_WEIGHT,
     .kernel = {[HKI_CPU] = weight_cpu},
     .join = weight_join,
-    .no_grad_why = "gradients of gradients are not recorded",
+    .grad = weight_grad,
+    .grad_reads = {2, 1},
     .reference = hki_conv2d_weight_reference,
     .tolerance_f32 = 1e-5,
 };

@@ -1,6 +1,8 @@
-/* det, and its gradient, the matrix of cofactors, which exists where the matrix is singular too. */
+/* det, with its gradient, the matrix of cofactors, which exists where the matrix is singular too; and slogdet. */
 #include "op/operators/linalg.h"
+#include "op/operators/reduce.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,7 +88,7 @@ const hk_op hki_op_det = {
     HKI_OP_SAMPLES(det_samples),
     .signature = "x",
     .doc = "Determinants of square matrices, which lie along the last two axes; 1 of those without "
-           "elements. The product of pivots is formed in double.",
+           "elements. The product of pivots is formed in double; hk_slogdet does not overflow.",
     .dtypes = HKI_FLOATS,
     .contiguous = true,
     .host_only = true,
@@ -97,6 +99,83 @@ const hk_op hki_op_det = {
     .grad = det_grad,
     .grad_reads = {1},
     .reference = det_reference,
+    .tolerance_f32 = 1e-5,
+};
+
+/* ---- slogdet --------------------------------------------------------------------------------------------- */
+
+static bool slogdet_infer(hki_call *call)
+{
+    if (!det_infer(call))
+        return false;
+    call->out_shape[1] = call->out_shape[0];
+    call->out_dtype[1] = call->out_dtype[0];
+    return true;
+}
+
+static void slogdet_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+{
+    const hki_tensor *x = &call->in[0];
+    const int64_t n = hki_stack_of(x->ndim, x->dims).rows;
+    const size_t matrix_bytes = (size_t)(n * n) * hk_dtype_bytes(x->dtype);
+    const size_t bytes[DET_PARTS] = {matrix_bytes, (size_t)n * sizeof(int)};
+    hki_linalg_work work;
+    if (!hki_linalg_begin(&work, call, piece, bytes, DET_PARTS))
+        return;
+    for (; begin < end; begin++) {
+        void *factors = work.part[DET_FACTORS];
+        if (n > 0) {
+            memcpy(factors, (char *)x->data + begin * (int64_t)matrix_bytes, matrix_bytes);
+            work.of->lu((int)n, factors, work.part[DET_PIVOTS]);
+        }
+        store(&call->out[0], begin, work.of->lu_sign((int)n, factors, work.part[DET_PIVOTS]));
+        store(&call->out[1], begin, work.of->lu_log((int)n, factors));
+    }
+    hki_linalg_end(&work);
+}
+
+/* The sign does not vary smoothly. */
+static void slogdet_grad(hki_grad_call *call)
+{
+    if (!call->dys[1]) {
+        call->dx[0] = hki_op_call1(&hki_op_zeros_like, call->inputs[0], NULL);
+        return;
+    }
+    hk_array *inverse = hki_matrix_transposed(hki_op_call1(&hki_op_inv, call->inputs[0], NULL));
+    call->dx[0] = hki_op_call2(&hki_op_multiply, hki_matrix_spread(call->dys[1]), inverse, NULL);
+}
+
+static void slogdet_reference(const hki_call *call, const double *const *in, double *const *out)
+{
+    int64_t count = 0;
+    hki_dims_size(&call->out_shape[0], &count);
+    det_reference(call, in, out);
+    for (int64_t i = 0; i < count; i++) {
+        out[1][i] = log(fabs(out[0][i]));
+        out[0][i] = out[0][i] > 0 ? 1 : -1;
+    }
+}
+
+const hk_op hki_op_slogdet = {
+    HKI_OP_NAMED(slogdet),
+    HKI_OP_SAMPLES(det_samples),
+    .signature = "x",
+    .outputs = "sign, logabsdet",
+    .output_count = 2,
+    .doc =
+        "Signs of determinants, and logarithms of their absolute values, which do not overflow: 0 "
+        "and -infinity of singular matrices, whose gradient fails.",
+    .formula = "det = sign e ** logabsdet",
+    .dtypes = HKI_FLOATS,
+    .contiguous = true,
+    .host_only = true,
+    .infer = slogdet_infer,
+    .split = HKI_SPLIT_PLAN,
+    .plan = det_plan,
+    .kernel = {[HKI_CPU] = slogdet_kernel},
+    .grad = slogdet_grad,
+    .grad_reads = {1},
+    .reference = slogdet_reference,
     .tolerance_f32 = 1e-5,
 };
 
@@ -191,6 +270,18 @@ static void cofactors_plan(const hki_call *call, hki_plan *plan)
     hki_linalg_plan(plan, &stack, 30 * n * n * n);
 }
 
+/* Of c = det(x) b, b the transposed inverse, by dc: (sum of dc b) c - c dc^T b. Fails where x is singular. */
+static void cofactors_grad(hki_grad_call *call)
+{
+    const hki_sum_options both = {.axes = {.ndim = 2, .dims = {-2, -1}}, .keepdims = true};
+    hk_array *b = hki_matrix_transposed(hki_op_call1(&hki_op_inv, call->inputs[0], NULL));
+    hk_array *sum =
+        hki_op_call1(&hki_op_sum, hki_op_call2(&hki_op_multiply, call->dy, b, NULL), &both);
+    hk_array *product = hki_matrix_times(call->output, hki_matrix_transposed(call->dy));
+    call->dx[0] = hki_matrix_less(hki_op_call2(&hki_op_multiply, sum, call->output, NULL),
+                                  hki_matrix_times(product, b));
+}
+
 const hk_op hki_op_cofactors = {
     HKI_OP_NAMED(cofactors),
     .signature = "x",
@@ -203,6 +294,7 @@ const hk_op hki_op_cofactors = {
     .split = HKI_SPLIT_PLAN,
     .plan = cofactors_plan,
     .kernel = {[HKI_CPU] = cofactors_kernel},
-    .no_grad_why = "gradients of gradients are not recorded",
+    .grad = cofactors_grad,
+    .grad_reads = {1 | HKI_READS_OUTPUT},
     .untested = "the gradient of det tests it",
 };

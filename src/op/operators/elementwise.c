@@ -2,6 +2,7 @@
 #include "op/kernels/elementwise/elementwise.h"
 #include "op/kernels/elementwise/scalar_math.h"
 #include "op/operators/copy.h"
+#include "op/operators/elementwise_gradient.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -260,8 +261,7 @@ static void reference(const hki_call *call, const double *const *in, double *con
 
 /* ---- gradients ------------------------------------------------------------------------------------------ */
 
-/* Sets dx[index] to a gradient of the output's shape and dtype, summed to the input's. */
-static void set_summed(hki_grad_call *call, int index, hk_array *full)
+void hki_set_summed(hki_grad_call *call, int index, hk_array *full)
 {
     hk_array *sum = hki_op_sum_to_shape(full, &call->input_shape[index]);
     const hki_cast_options own = {.dtype = call->input_dtype[index]};
@@ -292,16 +292,16 @@ static void grad_row(hki_grad_call *call)
     for (int i = 0; i < call->input_count; i++) {
         const row_gradient *gradient = &row->gradient[i];
         if (call->wanted[i] && gradient->form != GRADIENT_ZERO)
-            set_summed(call, i, input_gradient(call, gradient));
+            hki_set_summed(call, i, input_gradient(call, gradient));
     }
 }
 
 static void grad_subtract(hki_grad_call *call)
 {
     if (call->wanted[0])
-        set_summed(call, 0, call->dy);
+        hki_set_summed(call, 0, call->dy);
     if (call->wanted[1]) { /* the sum first: it may be smaller */
-        set_summed(call, 1, call->dy);
+        hki_set_summed(call, 1, call->dy);
         call->dx[1] = hki_op_call1(&hki_op_negative, call->dx[1], NULL);
     }
 }
@@ -313,9 +313,9 @@ static void grad_where(hki_grad_call *call)
     hk_array *condition = call->inputs[0];
     hk_array *zero = hki_op_call1(&hki_op_multiply_scalar, call->dy, &(hki_scalar_options){0});
     if (call->wanted[1])
-        set_summed(call, 1, hki_op_call3(&hki_op_where, condition, call->dy, zero, NULL));
+        hki_set_summed(call, 1, hki_op_call3(&hki_op_where, condition, call->dy, zero, NULL));
     if (call->wanted[2])
-        set_summed(call, 2, hki_op_call3(&hki_op_where, condition, zero, call->dy, NULL));
+        hki_set_summed(call, 2, hki_op_call3(&hki_op_where, condition, zero, call->dy, NULL));
 }
 
 /* ---- samples -------------------------------------------------------------------------------------------- */
@@ -325,6 +325,7 @@ static void grad_where(hki_grad_call *call)
 #define INNER     .low = -0.9, .high = 0.9
 #define ABOVE_ONE .low = 1.1, .high = 3
 #define BROAD     .low = -5, .high = 5
+#define SMALL     .low = 0.1, .high = 0.4
 #define RANGE                                                                                      \
     .options = &(const hki_range_options)                                                          \
     {                                                                                              \
@@ -354,6 +355,7 @@ SAMPLES_1(samples_U1R_broad, BROAD, RANGE)
 #define samples_U1A_any samples_U1_any
 SAMPLES_1(samples_U1S_any, ANY, VALUE)
 SAMPLES_1(samples_U1S_positive, POSITIVE, VALUE)
+SAMPLES_1(samples_U1S_small, SMALL, VALUE)
 
 #define SAMPLES_2(name, ...)                                                                       \
     static const hki_sample name[] = {                                                             \
@@ -375,7 +377,8 @@ SAMPLES_2(samples_U2_above_one, ABOVE_ONE)
 SAMPLES_2(samples_U2_broad, BROAD)
 SAMPLES_2(samples_U2R_broad, BROAD, RANGE)
 SAMPLES_2(samples_U2S_any, ANY, VALUE)
-SAMPLES_2(samples_U2S_positive, POSITIVE, VALUE)
+SAMPLES_2(samples_U2_small, SMALL)
+SAMPLES_2(samples_U2S_small, SMALL, VALUE)
 #define samples_C2_any samples_U2_any
 
 #define SAMPLES_3(name, ...)                                                                       \
@@ -390,6 +393,7 @@ SAMPLES_2(samples_U2S_positive, POSITIVE, VALUE)
     };
 SAMPLES_3(samples_U3_any, ANY)
 SAMPLES_3(samples_U3_positive, POSITIVE)
+SAMPLES_3(samples_U3_small, SMALL)
 SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2}})
 
 /* ---- the operators -------------------------------------------------------------------------------------- */
@@ -483,9 +487,8 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 #define SAMPLES_U2_ay(range)     samples_U3_##range
 #define SAMPLES_U2_by(range)     samples_U3_##range
 
-#define WHY_STEPS     "its result is a truth value"
-#define WHY_INTEGERS  "it is of integers"
-#define WHY_GRADIENTS "it is the gradient of another operator"
+#define WHY_STEPS    "its result is a truth value"
+#define WHY_INTEGERS "it is of integers"
 
 /* The gradient column: hk_op's fields, and row_data's. */
 #define GRAD_of(kept, ns, expression) .grad = grad_row, .grad_reads = {READS_##kept}
@@ -587,7 +590,8 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
                                PARAMS_##row_kind(op)                                               \
                                    HKI_OP_SAMPLES(SAMPLES_##row_kind##_##kept(sampled)),           \
                                KIND_G_##kept,                                                      \
-                               GRAD_none(GRADIENTS),                                               \
+                               .grad = hki_gradient_of_row_gradient,                               \
+                               .grad_reads = {2 | 4, 1 | 2 | 4, 1 | 2 | 4},                        \
                                .doc = "",                                                          \
                                .dtypes = HKI_REALS,                                                \
                                .fuse = role == HKI_FUSE_RELU ? HKI_FUSE_RELU_GRAD : HKI_FUSE_NONE, \

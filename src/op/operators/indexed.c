@@ -1,10 +1,11 @@
-/* take_along_axis, index_select and scatter_add: elements found by whole numbers along one axis. */
+/* take_along_axis, index_select, scatter and scatter_add: elements found by whole numbers along one axis. */
 #include "array/integer_element.h"
 #include "base/half.h"
 #include "op/kernels/elementwise/elementwise.h"
 #include "op/operators/copy.h"
 #include "op/operators/fill.h"
 #include "op/operators/line.h"
+#include "op/operators/reshape.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -12,11 +13,12 @@
 #define ALONG_ARGUMENTS(F, op) F(op, INT, axis, "", "a negative one counts from the last")
 HKI_ARGUMENTS(take_along_axis, ALONG_ARGUMENTS)
 HKI_ARGUMENTS(scatter_add, ALONG_ARGUMENTS)
+HKI_ARGUMENTS(scatter, ALONG_ARGUMENTS)
 HKI_ARGUMENTS(index_select, ALONG_ARGUMENTS)
 
 /* ---- what they share ----------------------------------------------------------------------------------- */
 
-/* The options of all three are alike. */
+/* The options of all are alike. */
 static int axis_of(const void *options, int ndim)
 {
     return hki_axis_from_front(((const hki_index_select_options *)options)->axis, ndim);
@@ -310,41 +312,142 @@ const hk_op hki_op_scatter_add = {
     .tolerance_f64 = 1e-14,
 };
 
+/* ---- scatter ---------------------------------------------------------------------------------------------- */
+
+/* As scatter_add. */
+static void set_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+{
+    const hki_tensor *indices = &call->in[1], *updates = &call->in[2], *out = &call->out[0];
+    const int axis = axis_of(call->options, out->ndim);
+    const size_t bytes = hk_dtype_bytes(out->dtype);
+    (void)begin, (void)end;
+    hki_copy_elements(call, 0, out->size);
+    for (int64_t i = 0; i < indices->size; i++) {
+        const int64_t index =
+            index_at(call, piece, i, offset_of(indices, indices->dims, i, -1), out->dims[axis]);
+        if (index < 0)
+            return;
+        const int64_t to = offset_of(out, indices->dims, i, axis) + index * out->strides[axis];
+        const int64_t from = offset_of(updates, indices->dims, i, -1);
+        memcpy((char *)out->data + to * (int64_t)bytes,
+               (const char *)updates->data + from * (int64_t)bytes, bytes);
+    }
+}
+
+/* Whether each update is still there: the number that it left behind is its own. */
+static hk_array *which_stayed(hk_array *indices, const hk_dims *x, const void *options)
+{
+    const hk_device device = {indices->storage->device};
+    const hki_arange_options count = {0, (double)indices->size, 1, HK_I64};
+    const hki_reshape_options shape = {indices->shape};
+    const hki_zeros_options zeros = {.shape = *x, .dtype = HK_I64};
+    hk_array *numbers = hki_op_call1(
+        &hki_op_reshape, hki_op_call(&hki_op_arange, NULL, 0, &count, device, NULL), &shape);
+    hk_array *left =
+        hki_op_call3(&hki_op_scatter, hki_op_call(&hki_op_zeros, NULL, 0, &zeros, device, NULL),
+                     indices, numbers, options);
+    left = hki_op_call2(&hki_op_take_along_axis, left, indices, options);
+    return hki_op_call2(&hki_op_equal, left, numbers, NULL);
+}
+
+static void set_grad(hki_grad_call *call)
+{
+    const hki_zeros_options zeros = {.shape = call->input_shape[2], .dtype = call->input_dtype[2]};
+    hk_array *none =
+        hki_op_call(&hki_op_zeros, NULL, 0, &zeros, (hk_device){call->dy->storage->device}, NULL);
+    hk_array *indices = call->inputs[1];
+    if (call->wanted[0])
+        call->dx[0] = hki_op_call3(&hki_op_scatter, call->dy, indices, none, call->options);
+    if (call->wanted[2])
+        call->dx[2] = hki_op_call3(
+            &hki_op_where, which_stayed(indices, &call->input_shape[0], call->options),
+            hki_op_call2(&hki_op_take_along_axis, call->dy, indices, call->options), none, NULL);
+}
+
+static void set_reference(const hki_call *call, const double *const *in, double *const *out)
+{
+    const hk_dims *shape = &call->inputs[0]->shape, *indices = &call->inputs[1]->shape;
+    const int axis = axis_of(call->options, shape->ndim);
+    for (int64_t i = 0; i < call->inputs[0]->size; i++)
+        out[0][i] = in[0][i];
+    for (int64_t i = 0; i < call->inputs[1]->size; i++)
+        out[0][reference_place(shape, indices, axis, i, in[1][i])] = in[2][i];
+}
+
+const hk_op hki_op_scatter = {
+    HKI_OP_NAMED(scatter),
+    HKI_OP_PARAMS(scatter),
+    HKI_OP_SAMPLES(scatter_add_samples),
+    .signature = "x, indices, updates",
+    .doc = "x, but at the entry that each element of indices names, as in hk_take_along_axis, the "
+           "same element of updates. Where several name one entry the last one stays, and gets the "
+           "gradient. updates has the shape of indices.",
+    .dtypes = HKI_ALL_DTYPES,
+    .host_only = true,
+    .infer = scatter_infer,
+    .split = HKI_SPLIT_NONE,
+    .plan = scatter_plan,
+    .kernel = {[HKI_CPU] = set_kernel},
+    .grad = set_grad,
+    .grad_reads = {2, 0, 2},
+    .no_grad_inputs = 1u << 1,
+    .reference = set_reference,
+};
+
 /* ---- index_select -------------------------------------------------------------------------------------------------- */
 
+/* x's shape with that of indices in place of the axis. */
 static bool take_infer(hki_call *call)
 {
-    char has[256];
+    hk_dims *out = &call->out_shape[0];
     if (!check_indices(call))
         return false;
     const hki_shape_view *x = call->inputs[0], *indices = call->inputs[1];
-    hki_dims_describe(&indices->shape, has, sizeof has);
-    if (indices->shape.ndim != 1)
-        return hki_call_refuse(call, HK_INVALID_ARGUMENT, "indices is %s, but needs 1 axis", has);
-    call->out_shape[0] = x->shape;
-    call->out_shape[0].dims[axis_of(call->options, x->shape.ndim)] = indices->shape.dims[0];
+    const int axis = axis_of(call->options, x->shape.ndim);
+    if (x->shape.ndim - 1 + indices->shape.ndim > HK_MAX_NDIM)
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                               "x has %d axes and indices %d: the result would have more than %d",
+                               x->shape.ndim, indices->shape.ndim, HK_MAX_NDIM);
+    out->ndim = 0;
+    for (int i = 0; i < x->shape.ndim; i++)
+        for (int j = 0; j < (i == axis ? indices->shape.ndim : 1); j++)
+            out->dims[out->ndim++] = i == axis ? indices->shape.dims[j] : x->shape.dims[i];
     call->out_dtype[0] = x->dtype;
     return true;
 }
 
-/* Each index for the whole entry. */
+/* Each index, of one axis, for the whole entry. */
+static hk_array *take_entries(hk_array *x, hk_array *indices, const void *options)
+{
+    hk_dims shape = x->shape;
+    int64_t strides[HK_MAX_NDIM] = {0};
+    const int axis = axis_of(options, shape.ndim);
+    shape.dims[axis] = indices->size;
+    strides[axis] = indices->strides[0];
+    hk_array *spread = hki_array_view(indices, shape, strides, indices->offset);
+    return hki_op_call2(&hki_op_take_along_axis, x, spread, options);
+}
+
 static hk_array *take_compose(const hki_call *call)
 {
-    hk_array *indices = call->arrays[1];
-    int64_t strides[HK_MAX_NDIM] = {0};
-    strides[axis_of(call->options, call->out_shape[0].ndim)] = indices->strides[0];
-    hk_array *spread = hki_array_view(indices, call->out_shape[0], strides, indices->offset);
-    return hki_op_call2(&hki_op_take_along_axis, call->arrays[0], spread, call->options);
+    hk_array *x = call->arrays[0], *indices = call->arrays[1];
+    const hki_reshape_options line = {.shape = {.ndim = 1, .dims = {indices->size}}},
+                              all = {.shape = call->out_shape[0]};
+    if (indices->shape.ndim == 1)
+        return take_entries(x, indices, call->options);
+    indices = hki_op_call1(&hki_op_reshape, indices, &line);
+    return hki_op_call1(&hki_op_reshape, take_entries(x, indices, call->options), &all);
 }
 
 static void take_reference(const hki_call *call, const double *const *in, double *const *out)
 {
-    const hk_dims *shape = &call->inputs[0]->shape;
-    const int axis = axis_of(call->options, shape->ndim);
-    const hki_lines lines = hki_lines_of(shape->ndim, call->out_shape[0].dims, axis);
+    hk_dims shape = call->inputs[0]->shape, taken = shape;
+    const int axis = axis_of(call->options, shape.ndim);
+    taken.dims[axis] = call->inputs[1]->size;
+    const hki_lines lines = hki_lines_of(shape.ndim, taken.dims, axis);
     for (int64_t i = 0; i < lines.count * lines.size; i++)
-        out[0][i] = in[0][reference_place(shape, &call->out_shape[0], axis, i,
-                                          in[1][i / lines.inner % lines.size])];
+        out[0][i] =
+            in[0][reference_place(&shape, &taken, axis, i, in[1][i / lines.inner % lines.size])];
 }
 
 static const hki_sample take_samples[] = {
@@ -359,14 +462,26 @@ static const hki_sample take_samples[] = {
      .inputs = {HKI_SHAPE(2, 3, 4), HKI_SHAPE(5)},
      .own = {[1] = INDICES(-3, 3)},
      ALONG(index_select, -2)},
+    {.inputs = {HKI_SHAPE(4, 3), HKI_SHAPE(2, 5)},
+     .own = {[1] = INDICES(0, 4)},
+     ALONG(index_select, 0)},
+    {.inputs = {HKI_SHAPE(2, 3, 2), HKI_SHAPE_0D},
+     .own = {[1] = INDICES(-3, 3)},
+     ALONG(index_select, 1)},
+    {.kind = HKI_SAMPLE_STRIDED,
+     .inputs = {HKI_SHAPE(3, 4), HKI_SHAPE(2, 3)},
+     .own = {[1] = INDICES(-4, 4)},
+     ALONG(index_select, 1)},
 };
 const hk_op hki_op_index_select = {
     HKI_OP_NAMED(index_select),
     HKI_OP_PARAMS(index_select),
     HKI_OP_SAMPLES(take_samples),
     .signature = "x, indices",
-    .doc = "The entries of an axis that indices, of one axis, names, such as rows of a table. A "
-           "negative index counts from the end; one out of range fails the result.",
+    .doc =
+        "The entries of an axis that indices names, such as rows of a table: NumPy's take along an "
+        "axis. The axes of indices, any number of them, stand in place of that axis. A negative "
+        "index counts from the end; one out of range fails the result.",
     .dtypes = HKI_ALL_DTYPES,
     .host_only = true,
     .infer = take_infer,

@@ -19,7 +19,10 @@ static void test_range(hk_device device)
     CHECK(fails_with(hk_scatter_add(x, bad, hk_ones(hk_shape(1, 2), HK_F32, device), 0),
                      HK_OUT_OF_RANGE, "indices[1] is 4"));
     CHECK(is_refused(hk_index_select(x, x, 0), "indices is float32"));
-    CHECK(is_refused(hk_index_select(x, bad, 0), "needs 1 axis"));
+    CHECK(is_refused(hk_index_select(x, hk_reshape(bad, hk_shape(1, 1, 1, 1, 1, 1, 1, 2)), 0),
+                     "more than 8"));
+    CHECK(fails_with(hk_scatter(x, bad, hk_ones(hk_shape(1, 2), HK_F32, device), 0),
+                     HK_OUT_OF_RANGE, "indices[1] is 4"));
     CHECK(is_refused(hk_take_along_axis(x, bad, 1), "must have x's shape"));
     hk_failures_clear();
 }

@@ -6,7 +6,6 @@
 #include "op/libraries.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -167,111 +166,4 @@ hk_array *hki_matrix_spread(hk_array *x)
 {
     x = hki_op_call1(&hki_op_expand_dims, x, &(const int64_t){-1});
     return hki_op_call1(&hki_op_expand_dims, x, &(const int64_t){-1});
-}
-
-/* ---- references --------------------------------------------------------------------------------------- */
-
-double *hki_reference_copy(const double *x, int64_t count)
-{
-    double *copy = calloc((size_t)count + 1, sizeof *copy);
-    if (copy)
-        memcpy(copy, x, (size_t)count * sizeof *copy);
-    return copy;
-}
-
-double *hki_reference_symmetric(const double *x, int64_t n)
-{
-    double *copy = hki_reference_copy(x, n * n);
-    for (int64_t i = 0; i < n * n && copy; i++)
-        copy[i] = (x[i] + x[i % n * n + i / n]) / 2;
-    return copy;
-}
-
-static void swap_rows(double *x, int64_t columns, int64_t a, int64_t b)
-{
-    for (int64_t i = 0; i < columns && a != b; i++) {
-        const double kept = x[a * columns + i];
-        x[a * columns + i] = x[b * columns + i];
-        x[b * columns + i] = kept;
-    }
-}
-
-static void take_row(double *x, int64_t columns, int64_t from, int64_t row, double factor)
-{
-    for (int64_t i = 0; i < columns; i++)
-        x[row * columns + i] -= factor * x[from * columns + i];
-}
-
-/* Gauss and Jordan, with the largest pivot of the column. */
-double hki_reference_solve(int64_t n, double *a, int64_t columns, double *b)
-{
-    double determinant = 1;
-    for (int64_t i = 0; i < n; i++) {
-        int64_t best = i;
-        for (int64_t j = i; j < n; j++)
-            best = fabs(a[j * n + i]) > fabs(a[best * n + i]) ? j : best;
-        swap_rows(a, n, i, best);
-        swap_rows(b, columns, i, best);
-        const double pivot = a[i * n + i];
-        determinant *= best == i ? pivot : -pivot;
-        for (int64_t j = 0; j < n && pivot != 0; j++) {
-            const double factor = a[j * n + i] / pivot;
-            if (j != i) {
-                take_row(a, n, i, j, factor);
-                take_row(b, columns, i, j, factor);
-            }
-        }
-        for (int64_t j = 0; j < columns; j++)
-            b[i * columns + j] /= pivot;
-        for (int64_t j = 0; j < n; j++)
-            a[i * n + j] /= pivot;
-    }
-    return determinant;
-}
-
-/* Turns two columns so that they are at right angles; true where they were not. */
-static bool turn(int64_t m, int64_t n, double *a, int64_t p, int64_t q)
-{
-    double pp = 0, qq = 0, pq = 0;
-    for (int64_t i = 0; i < m; i++) {
-        pp += a[i * n + p] * a[i * n + p];
-        qq += a[i * n + q] * a[i * n + q];
-        pq += a[i * n + p] * a[i * n + q];
-    }
-    if (fabs(pq) <= 1e-16 * sqrt(pp * qq))
-        return false;
-    const double angle = atan2(2 * pq, pp - qq) / 2, c = cos(angle), s = sin(angle);
-    for (int64_t i = 0; i < m; i++) {
-        const double x = a[i * n + p], y = a[i * n + q];
-        a[i * n + p] = c * x + s * y;
-        a[i * n + q] = c * y - s * x;
-    }
-    return true;
-}
-
-static int falling(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? 1 : x > y ? -1 : 0;
-}
-
-/* Hestenes' method of one-sided rotations: the columns' lengths in the end. */
-void hki_reference_svdvals(int64_t m, int64_t n, double *a, double *values)
-{
-    double *lengths = calloc((size_t)n + 1, sizeof *lengths);
-    bool goes_on = true;
-    for (int sweep = 0; sweep < 60 && goes_on; sweep++) {
-        goes_on = false;
-        for (int64_t p = 0; p < n; p++)
-            for (int64_t q = p + 1; q < n; q++)
-                goes_on |= turn(m, n, a, p, q);
-    }
-    if (!lengths)
-        return;
-    for (int64_t i = 0; i < m * n; i++)
-        lengths[i % n] += a[i] * a[i];
-    qsort(lengths, (size_t)n, sizeof *lengths, falling);
-    for (int64_t i = 0; i < n && i < m; i++)
-        values[i] = sqrt(lengths[i]);
-    free(lengths);
 }

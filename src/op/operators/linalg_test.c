@@ -143,6 +143,96 @@ static void test_products(void)
     hk_failures_clear();
 }
 
+/* Whether the columns of x are of length 1 and at right angles. */
+static bool is_orthonormal(hk_array *x)
+{
+    const int64_t n = hk_dim(x, 1);
+    hk_array *product = hk_matmul(hk_transpose(x), x);
+    hk_array *rest = hk_subtract(product, hk_eye(n, n, 0, HK_F64, (hk_device){NULL}));
+    return n == 0 || hk_item(hk_vector_norm(rest, INFINITY, (hk_dims){0}, false), NULL) < 1e-12;
+}
+
+static double last_difference(hk_array *x, hk_array *y)
+{
+    return hk_item(hk_vector_norm(hk_subtract(x, y), INFINITY, (hk_dims){0}, false), NULL);
+}
+
+/* Vectors that belong to no value, too. */
+static void test_full(int64_t m, int64_t n)
+{
+    HK_SCOPE;
+    hk_array *x = hk_random_normal(hk_shape(m, n), HK_F64, (hk_device){NULL}), *u, *s, *vh, *q, *r;
+    const int64_t k = m < n ? m : n;
+    hk_svd(x, &(hk_svd_options){.full_matrices = true}, &u, &s, &vh);
+    hk_qr(x, &(hk_qr_options){.complete = true}, &q, &r);
+    CHECK(hk_dim(u, 1) == m && hk_dim(vh, 0) == n && hk_dim(s, 0) == k);
+    CHECK(hk_dim(q, 1) == m && hk_dim(r, 0) == m);
+    CHECK(is_orthonormal(u) && is_orthonormal(hk_transpose(vh)) && is_orthonormal(q));
+    if (k == 0)
+        return;
+    hk_array *product = hk_matmul(hk_multiply(hk_slice(u, 1, 0, k), s), hk_slice(vh, 0, 0, k));
+    CHECK(last_difference(product, x) < 1e-12);
+    CHECK(last_difference(hk_matmul(q, r), x) < 1e-12);
+    CHECK(last_difference(hk_tril(r, -1), hk_zeros_like(r)) == 0);
+}
+
+/* What has no gradient fails it, and says so; what has one beside that keeps it. */
+static void test_gradients_of_full(void)
+{
+    HK_SCOPE;
+    hk_array *x = hk_random_normal(hk_shape(4, 2), HK_F64, (hk_device){NULL}), *u, *s, *vh, *q, *r;
+    hk_attach_grad(x, HK_GRAD_WRITE);
+    for (int i = 0; i < 3; i++) {
+        hk_record_begin();
+        hk_svd(x, &(hk_svd_options){.full_matrices = true}, &u, &s, &vh);
+        hk_qr(x, &(hk_qr_options){.complete = true}, &q, &r);
+        hk_record_end();
+        hk_backward((hk_array *[]){u, vh, q}[i]);
+        if (i == 1)
+            CHECK(hk_ok(hk_wait(hk_grad(x))));
+        else
+            CHECK(fails_with(hk_grad(x), HK_UNSUPPORTED,
+                             i ? "complete must be false" : "full_matrices must be false"));
+    }
+    hk_failures_clear();
+}
+
+static void test_slogdet(void)
+{
+    HK_SCOPE;
+    hk_array *x = hk_multiply_scalar(hk_eye(300, 300, 0, HK_F32, (hk_device){NULL}), -10), *sign,
+             *log_abs;
+    hk_slogdet(x, &sign, &log_abs);
+    CHECK(hk_item(sign, NULL) == 1 && fabs(hk_item(log_abs, NULL) - 300 * log(10)) < 1e-3);
+    x = matrices((const double[]){1, 2, 2, 4}, hk_shape(2, 2));
+    hk_attach_grad(x, HK_GRAD_WRITE);
+    hk_record_begin();
+    hk_slogdet(x, &sign, &log_abs);
+    hk_record_end();
+    CHECK(hk_item(sign, NULL) == 0 && hk_item(log_abs, NULL) == -INFINITY);
+    hk_backward(log_abs);
+    CHECK(fails_with(hk_grad(x), HK_BAD_DATA, "x is singular"));
+    hk_failures_clear();
+}
+
+static void test_decompositions(void)
+{
+    HK_SCOPE;
+    test_full(5, 3);
+    test_full(3, 5);
+    test_full(4, 4);
+    test_full(3, 0);
+    test_full(0, 2);
+    test_gradients_of_full();
+    test_slogdet();
+    hk_array *values, *vectors,
+        *bad = matrices((const double[]){1, 0, INFINITY, 1}, hk_shape(2, 2));
+    hk_eigh(bad, &values, &vectors);
+    CHECK(fails_with(values, HK_BAD_DATA, "NaN or infinite"));
+    CHECK(fails_with(vectors, HK_BAD_DATA, "NaN or infinite"));
+    hk_failures_clear();
+}
+
 static void test_refusals(void)
 {
     HK_SCOPE;
@@ -170,6 +260,7 @@ int main(void)
     test_spectra();
     test_norms();
     test_products();
+    test_decompositions();
     test_refusals();
     return check_result();
 }

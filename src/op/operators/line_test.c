@@ -36,6 +36,34 @@ static void test_order(void)
     CHECK(in_order[0] == INT64_MIN && in_order[1] == INT64_MAX - 1 && in_order[2] == INT64_MAX);
 }
 
+/* The first in that order; k from none to all. */
+static void test_topk(void)
+{
+    HK_SCOPE;
+    const float values[] = {2, NAN, 1, 2, 1};
+    hk_array *x = array(values, hk_shape(5), HK_F32), *found, *indices;
+    int64_t at[3];
+    hk_attach_grad(x, HK_GRAD_WRITE);
+    hk_record_begin();
+    hk_topk(x, 3, 0, true, &found, &indices);
+    hk_record_end();
+    CHECK(hk_ok(hk_to_host(indices, at, sizeof at)) && at[0] == 1 && at[1] == 0 && at[2] == 3);
+    CHECK(hk_ok(hk_backward(found)));
+    float slopes[5];
+    CHECK(hk_ok(hk_to_host(hk_grad(x), slopes, sizeof slopes)));
+    for (int i = 0; i < 5; i++)
+        CHECK(slopes[i] == (i == 0 || i == 1 || i == 3));
+    hk_topk(x, 2, 0, false, NULL, &indices);
+    CHECK(hk_ok(hk_to_host(indices, at, 16)) && at[0] == 2 && at[1] == 4);
+    hk_topk(x, 6, 0, true, &found, &indices);
+    CHECK(fails_with(found, HK_OUT_OF_RANGE, "k is 6, but axis 0 of x has 5"));
+    CHECK(fails_with(indices, HK_OUT_OF_RANGE, "k is 6"));
+    CHECK(hk_item(hk_argmin(x, 0), NULL) == 1 && hk_item(hk_argmax(x, 0), NULL) == 1);
+    CHECK(hk_item(hk_argmin(hk_slice(x, 0, 2, 5), 0), NULL) == 0);
+    CHECK(is_refused(hk_argmin(hk_slice(x, 0, 2, 2), 0), "none is the smallest"));
+    hk_failures_clear();
+}
+
 /* Sizes around those of runs and of merges. */
 static void test_sizes(void)
 {
@@ -106,6 +134,7 @@ int main(void)
 {
     device = hk_device_default();
     test_order();
+    test_topk();
     test_sizes();
     test_search();
     test_cumulative();

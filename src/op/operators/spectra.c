@@ -1,146 +1,38 @@
 /* Values that belong to matrices, and what is made of them: eigvalsh, svdvals, pinv, matrix_rank. */
-#include "base/integer.h"
 #include "op/operators/fill.h"
-#include "op/operators/linalg.h"
 #include "op/operators/reduce.h"
+#include "op/operators/spectrum.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static hki_stack stack_of_call(const hki_call *call)
-{
-    return hki_stack_of(call->inputs[0]->shape.ndim, call->inputs[0]->shape.dims);
-}
-
-static hki_stack stack_of(const hki_tensor *x)
-{
-    return hki_stack_of(x->ndim, x->dims);
-}
-
-static int least_of(const hki_stack *stack)
-{
-    return (int)hki_min(stack->rows, stack->columns);
-}
-
-/* Matrix `matrix` of a stack with so many items each. */
-static char *at(const hki_tensor *x, int64_t matrix, int64_t items)
-{
-    return (char *)x->data + matrix * items * (int64_t)hk_dtype_bytes(x->dtype);
-}
-
 static bool values_infer(hki_call *call)
 {
     hk_dims *out = &call->out_shape[0];
     if (!hki_linalg_check_small(call))
         return false;
-    const hki_stack stack = stack_of_call(call);
+    const hki_stack stack = hki_stack_of_call(call);
     out->ndim--;
-    out->dims[out->ndim - 1] = least_of(&stack);
+    out->dims[out->ndim - 1] = hki_stack_least(&stack);
     return true;
 }
 
 static void values_plan(const hki_call *call, hki_plan *plan)
 {
-    const hki_stack stack = stack_of_call(call);
+    const hki_stack stack = hki_stack_of_call(call);
     hki_linalg_plan(plan, &stack,
-                    6 * (double)stack.rows * (double)stack.columns * least_of(&stack));
+                    6 * (double)stack.rows * (double)stack.columns *
+                        (double)hki_stack_least(&stack));
 }
 
 static void vectors_plan(const hki_call *call, hki_plan *plan)
 {
-    const hki_stack stack = stack_of_call(call);
+    const hki_stack stack = hki_stack_of_call(call);
     hki_linalg_plan(plan, &stack,
-                    25 * (double)stack.rows * (double)stack.columns * least_of(&stack));
-}
-
-/* ---- the work of one piece ------------------------------------------------------------------------------------ */
-
-enum { A, VALUES, WORK, INTEGERS, U, VT, PARTS };
-
-typedef struct spectrum {
-    hki_linalg_work work;
-    hki_stack stack;
-    int least;
-    bool vectors;
-    hki_linalg_need need;
-} spectrum;
-
-/* vectors: room for u and vt too. */
-static bool spectrum_begin(spectrum *self, const hki_kernel_call *call, int64_t piece,
-                           bool is_symmetric, bool vectors)
-{
-    const hki_linalg *of = hki_linalg_of(call->in[0].dtype);
-    self->stack = stack_of(&call->in[0]);
-    self->least = least_of(&self->stack);
-    self->vectors = vectors;
-    if (self->least == 0)
-        return false;
-    const int m = (int)self->stack.rows, n = (int)self->stack.columns;
-    self->need = is_symmetric ? of->eigen_need(n, vectors)
-                              : of->svd_need(m, n, vectors ? HKI_SVD_THIN : HKI_SVD_VALUES);
-    const size_t least_bytes = (size_t)self->least * of->item;
-    const size_t bytes[PARTS] = {[A] = (size_t)m * (size_t)n * of->item,
-                                 [VALUES] = least_bytes,
-                                 [WORK] = self->need.work,
-                                 [INTEGERS] = self->need.integers,
-                                 [U] = vectors ? least_bytes * (size_t)m : 0,
-                                 [VT] = vectors && !is_symmetric ? least_bytes * (size_t)n : 0};
-    return hki_linalg_begin(&self->work, call, piece, bytes, PARTS);
-}
-
-static bool found(const spectrum *self, int64_t matrix, bool is_found)
-{
-    if (!is_found)
-        hki_linalg_fail(&self->work, matrix, "has values that were not found: no convergence");
-    return is_found;
-}
-
-static bool take_matrix(const spectrum *self, int64_t matrix)
-{
-    const int64_t items = self->stack.rows * self->stack.columns;
-    void *a = self->work.part[A];
-    memcpy(a, at(&self->work.call->in[0], matrix, items), (size_t)items * self->work.of->item);
-    return hki_linalg_is_finite(&self->work, matrix, a, items);
-}
-
-static bool find_singular(const spectrum *self, int64_t matrix)
-{
-    void *const *part = self->work.part;
-    return take_matrix(self, matrix) &&
-           found(self, matrix,
-                 self->work.of->svd((int)self->stack.rows, (int)self->stack.columns,
-                                    self->vectors ? HKI_SVD_THIN : HKI_SVD_VALUES, part[A],
-                                    part[VALUES], part[U], part[VT], part[WORK], part[INTEGERS],
-                                    self->need));
-}
-
-/* The triangle that is not read becomes the other one, so that it cannot be what is not finite. */
-#define MIRROR(name, T)                                                                            \
-    static void mirror_##name(int64_t n, T *a)                                                     \
-    {                                                                                              \
-        for (int64_t i = 0; i < n; i++)                                                            \
-            for (int64_t j = i + 1; j < n; j++)                                                    \
-                a[i * n + j] = a[j * n + i];                                                       \
-    }
-MIRROR(f32, float)
-MIRROR(f64, double)
-
-static bool find_eigen(const spectrum *self, int64_t matrix)
-{
-    void *const *part = self->work.part;
-    const int64_t n = self->stack.rows;
-    memcpy(part[A], at(&self->work.call->in[0], matrix, n * n),
-           (size_t)(n * n) * self->work.of->item);
-    if (self->work.of->item == sizeof(float))
-        mirror_f32(n, part[A]);
-    else
-        mirror_f64(n, part[A]);
-    return hki_linalg_is_finite(&self->work, matrix, part[A], n * n) &&
-           found(self, matrix,
-                 self->work.of->eigen((int)n, self->vectors, part[A], part[VALUES], part[WORK],
-                                      part[INTEGERS], self->need));
+                    25 * (double)stack.rows * (double)stack.columns *
+                        (double)hki_stack_least(&stack));
 }
 
 /* ---- eigvalsh and svdvals ------------------------------------------------------------------------------------- */
@@ -148,40 +40,14 @@ static bool find_eigen(const spectrum *self, int64_t matrix)
 static void values_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     const bool is_symmetric = call->op == &hki_op_eigvalsh;
-    spectrum self;
-    if (!spectrum_begin(&self, call, piece, is_symmetric, false))
+    hki_spectrum self;
+    if (!hki_spectrum_begin(&self, call, piece, is_symmetric, HKI_SVD_VALUES))
         return;
     for (; begin < end; begin++) {
-        if (!(is_symmetric ? find_eigen : find_singular)(&self, begin))
+        if (!(is_symmetric ? hki_spectrum_find_eigen : hki_spectrum_find_singular)(&self, begin))
             break;
-        memcpy(at(&call->out[0], begin, self.least), self.work.part[VALUES],
+        memcpy(hki_matrix_at(&call->out[0], begin, self.least), self.work.part[HKI_SPECTRUM_VALUES],
                (size_t)self.least * self.work.of->item);
-    }
-    hki_linalg_end(&self.work);
-}
-
-/* The sum of u v^T times its element of dy, over all pairs of vectors. */
-static void backward_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
-{
-    const bool is_symmetric = call->op == &hki_op_eigvalsh_backward;
-    spectrum self;
-    if (!spectrum_begin(&self, call, piece, is_symmetric, true))
-        return;
-    const hki_linalg *of = self.work.of;
-    const int m = (int)self.stack.rows, n = (int)self.stack.columns;
-    void *const *part = self.work.part;
-    for (; begin < end; begin++) {
-        if (!(is_symmetric ? find_eigen : find_singular)(&self, begin))
-            break;
-        /* The vectors on the left, one a row. */
-        void *left = is_symmetric ? part[U] : part[A];
-        if (is_symmetric)
-            memcpy(left, part[A], (size_t)n * (size_t)n * of->item);
-        else
-            of->transpose(m, self.least, part[U], left);
-        of->scaled_product(m, n, self.least, left, at(&call->in[1], begin, self.least),
-                           is_symmetric ? part[A] : part[VT],
-                           at(&call->out[0], begin, (int64_t)m * n));
     }
     hki_linalg_end(&self.work);
 }
@@ -191,20 +57,32 @@ static bool eigvalsh_infer(hki_call *call)
     return hki_linalg_check_square(call) && values_infer(call);
 }
 
+/* The sum of products of vectors, u v^T, times their elements of dy. Vectors are found anew, so that a call without a gradient does
+ * not pay for them. */
+static hk_array *weighted(hk_array *u, hk_array *dy, hk_array *vt)
+{
+    hk_array *factors = hki_op_call1(&hki_op_expand_dims, dy, &(const int64_t){-2});
+    return hki_matrix_times(hki_op_call2(&hki_op_multiply, u, factors, NULL), vt);
+}
+
 static void eigvalsh_grad(hki_grad_call *call)
 {
-    call->dx[0] = hki_op_call2(&hki_op_eigvalsh_backward, call->inputs[0], call->dy, NULL);
+    hk_array *found[2];
+    hki_op_call_all(&hki_op_eigh, call->inputs, 1, NULL, (hk_device){NULL}, found, 2);
+    call->dx[0] = weighted(found[1], call->dy, hki_matrix_transposed(found[1]));
 }
 
 static void svdvals_grad(hki_grad_call *call)
 {
-    call->dx[0] = hki_op_call2(&hki_op_svdvals_backward, call->inputs[0], call->dy, NULL);
+    hk_array *found[3];
+    hki_op_call_all(&hki_op_svd, call->inputs, 1, NULL, (hk_device){NULL}, found, 3);
+    call->dx[0] = weighted(found[0], call->dy, found[2]);
 }
 
 /* Of samples whose eigenvalues are positive: the singular values in reverse. */
 static void eigvalsh_reference(const hki_call *call, const double *const *in, double *const *out)
 {
-    const hki_stack stack = stack_of_call(call);
+    const hki_stack stack = hki_stack_of_call(call);
     const int64_t n = stack.rows;
     for (int64_t i = 0; i < stack.count; i++) {
         double *a = hki_reference_symmetric(in[0] + i * n * n, n), *values = out[0] + i * n;
@@ -221,12 +99,13 @@ static void eigvalsh_reference(const hki_call *call, const double *const *in, do
 
 static void svdvals_reference(const hki_call *call, const double *const *in, double *const *out)
 {
-    const hki_stack stack = stack_of_call(call);
+    const hki_stack stack = hki_stack_of_call(call);
     const int64_t items = stack.rows * stack.columns;
     for (int64_t i = 0; i < stack.count; i++) {
         double *a = hki_reference_copy(in[0] + i * items, items);
         if (a)
-            hki_reference_svdvals(stack.rows, stack.columns, a, out[0] + i * least_of(&stack));
+            hki_reference_svdvals(stack.rows, stack.columns, a,
+                                  out[0] + i * hki_stack_least(&stack));
         free(a);
     }
 }
@@ -283,25 +162,6 @@ const hk_op hki_op_svdvals = {
     .tolerance_f32 = 1e-5,
 };
 
-#define BACKWARD(name)                                                                             \
-    const hk_op hki_op_##name##_backward = {                                                       \
-        HKI_OP_NAMED(name##_backward),                                                             \
-        .signature = "x, dy",                                                                      \
-        .doc = "Gradient of " #name ".",                                                           \
-        .dtypes = HKI_FLOATS,                                                                      \
-        .contiguous = true,                                                                        \
-        .internal = true,                                                                          \
-        .host_only = true,                                                                         \
-        .infer = hki_linalg_check_small,                                                           \
-        .split = HKI_SPLIT_PLAN,                                                                   \
-        .plan = vectors_plan,                                                                      \
-        .kernel = {[HKI_CPU] = backward_kernel},                                                   \
-        .no_grad_why = "gradients of gradients are not recorded",                                  \
-        .untested = "the gradient of " #name " tests it",                                          \
-    };
-BACKWARD(eigvalsh)
-BACKWARD(svdvals)
-
 /* ---- pinv ------------------------------------------------------------------------------------------------------ */
 
 #define RTOL_OPTIONS(F, op)                                                                        \
@@ -330,7 +190,7 @@ static bool pinv_infer(hki_call *call)
     hk_dims *out = &call->out_shape[0];
     if (!hki_linalg_check_small(call) || !check_rtol(call))
         return false;
-    const hki_stack stack = stack_of_call(call);
+    const hki_stack stack = hki_stack_of_call(call);
     out->dims[out->ndim - 2] = stack.columns;
     out->dims[out->ndim - 1] = stack.rows;
     return true;
@@ -348,21 +208,22 @@ INVERT_VALUES(f64, double)
 
 static void pinv_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
-    spectrum self;
-    if (!spectrum_begin(&self, call, piece, false, true))
+    hki_spectrum self;
+    if (!hki_spectrum_begin(&self, call, piece, false, HKI_SVD_THIN))
         return;
     const hki_linalg *of = self.work.of;
     const int m = (int)self.stack.rows, n = (int)self.stack.columns;
     const double rtol = rtol_of(call->options, &self.stack, call->in[0].dtype);
     void *const *part = self.work.part;
-    for (; begin < end && find_singular(&self, begin); begin++) {
+    for (; begin < end && hki_spectrum_find_singular(&self, begin); begin++) {
         if (of->item == sizeof(float))
-            invert_values_f32(self.least, part[VALUES], rtol);
+            invert_values_f32(self.least, part[HKI_SPECTRUM_VALUES], rtol);
         else
-            invert_values_f64(self.least, part[VALUES], rtol);
-        of->transpose(m, self.least, part[U], part[A]);
-        of->scaled_product(n, m, self.least, part[VT], part[VALUES], part[A],
-                           at(&call->out[0], begin, (int64_t)m * n));
+            invert_values_f64(self.least, part[HKI_SPECTRUM_VALUES], rtol);
+        of->transpose(m, self.least, part[HKI_SPECTRUM_U], part[HKI_SPECTRUM_A]);
+        of->scaled_product(n, m, self.least, part[HKI_SPECTRUM_VT], part[HKI_SPECTRUM_VALUES],
+                           part[HKI_SPECTRUM_A],
+                           hki_matrix_at(&call->out[0], begin, (int64_t)m * n));
     }
     hki_linalg_end(&self.work);
 }
@@ -406,7 +267,7 @@ static void pinv_of_reference(int64_t m, int64_t n, const double *x, double *y)
 
 static void pinv_reference(const hki_call *call, const double *const *in, double *const *out)
 {
-    const hki_stack stack = stack_of_call(call);
+    const hki_stack stack = hki_stack_of_call(call);
     const int64_t items = stack.rows * stack.columns;
     for (int64_t i = 0; i < stack.count; i++)
         pinv_of_reference(stack.rows, stack.columns, in[0] + i * items, out[0] + i * items);
@@ -453,11 +314,11 @@ static bool rank_infer(hki_call *call)
 
 static hk_array *rank_compose(const hki_call *call)
 {
-    const hki_stack stack = stack_of_call(call);
+    const hki_stack stack = hki_stack_of_call(call);
     const hki_zeros_options none = {.shape = call->out_shape[0], .dtype = HK_I64};
     const hki_sum_options last = {.axes = {.ndim = 1, .dims = {-1}}},
                           kept = {.axes = last.axes, .keepdims = true};
-    if (least_of(&stack) == 0)
+    if (hki_stack_least(&stack) == 0)
         return hki_op_call(&hki_op_zeros, NULL, 0, &none,
                            (hk_device){call->arrays[0]->storage->device}, NULL);
     const double rtol = rtol_of(call->options, &stack, call->inputs[0]->dtype);
@@ -471,9 +332,11 @@ static hk_array *rank_compose(const hki_call *call)
 /* Of samples of full rank, or of rank 0. */
 static void rank_reference(const hki_call *call, const double *const *in, double *const *out)
 {
-    const hki_stack stack = stack_of_call(call);
+    const hki_stack stack = hki_stack_of_call(call);
     for (int64_t i = 0; i < stack.count; i++)
-        out[0][i] = stack.rows && in[0][i * stack.rows * stack.columns] == 0 ? 0 : least_of(&stack);
+        out[0][i] = stack.rows && in[0][i * stack.rows * stack.columns] == 0
+                        ? 0
+                        : (double)hki_stack_least(&stack);
 }
 
 #define ZEROS                                                                                      \

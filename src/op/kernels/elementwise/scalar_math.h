@@ -488,6 +488,19 @@ HKI_EVERYWHERE uint64_t hki_floor_divide_uint(uint64_t a, uint64_t b)
     return a / b;
 }
 
+/* By squaring; b is not negative. Wraps around. */
+HKI_EVERYWHERE uint64_t hki_power_uint(uint64_t a, uint64_t b)
+{
+    uint64_t power = 1;
+    for (; b > 0; b >>= 1, a *= a)
+        power *= b & 1 ? a : 1;
+    return power;
+}
+HKI_EVERYWHERE int64_t hki_power_int(int64_t a, int64_t b)
+{
+    return (int64_t)hki_power_uint((uint64_t)a, (uint64_t)b);
+}
+
 /* The functions that rows use as F(name): ONE(name) for those of one number, TWO(name) of two, ANGLE(name) of an angle and
  * `near`. Each is hki_<name>_f32 and hki_<name>_f64. */
 /* clang-format off */

@@ -3,6 +3,9 @@
  *
  * Sizes are at least 1; hki_linalg_fits says which are not too large. Call hki_blas_memory_reserve() first.
  *
+ * Vectors could be turned round: of those of eigen, and of the columns of u, the largest item in size is positive, the first of several.
+ * On the diagonal of r nothing is negative.
+ *
  * Threads: thread-safe, no locks; each call uses the calling thread only. */
 #ifndef HOCKET_OP_KERNELS_LINALG_KERNEL_H
 #define HOCKET_OP_KERNELS_LINALG_KERNEL_H

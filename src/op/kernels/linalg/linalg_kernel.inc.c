@@ -92,6 +92,25 @@ static void NAME(lu_invert)(int n, void *lu, const int *pivots, void *work, size
 
 /* ---- values and vectors ------------------------------------------------------------------------------------- */
 
+/* Turns vectors round, of which each has `step` from one of its items to the next, so that the largest of them in size, the first
+ * of several, is positive. `other` turns with it, a row for each, of which there may be fewer. */
+static void NAME(orient)(int count, int size, ITEM *x, int64_t vector_step, int64_t step,
+                         int other_count, int other_size, ITEM *other)
+{
+    for (int64_t i = 0; i < count; i++) {
+        ITEM *vector = x + i * vector_step;
+        int64_t most = 0;
+        for (int64_t j = 1; j < size; j++)
+            most = fabs((double)vector[j * step]) > fabs((double)vector[most * step]) ? j : most;
+        if (!(vector[most * step] < 0))
+            continue;
+        for (int64_t j = 0; j < size; j++)
+            vector[j * step] = -vector[j * step];
+        for (int64_t j = 0; j < other_size && i < other_count; j++)
+            other[i * other_size + j] = -other[i * other_size + j];
+    }
+}
+
 /* What a routine asked for, which a float may have rounded down. */
 static size_t NAME(asked)(ITEM items)
 {
@@ -116,6 +135,8 @@ static bool NAME(eigen)(int n, bool vectors, void *a, void *values, void *work, 
     int info = 0;
     LAPACK(syevd)
     (vectors ? "V" : "N", "U", &n, a, &n, values, work, &lwork, integers, &liwork, &info, 1, 1);
+    if (vectors)
+        NAME(orient)(n, n, a, n, 1, 0, 0, NULL);
     return info == 0;
 }
 
@@ -144,6 +165,11 @@ static bool NAME(svd)(int m, int n, hki_svd_job job, void *a, void *values, void
     LAPACK(gesdd)
     (NAME(job_name)(job), &n, &m, a, &n, values, vt, &n, u, &rows, work, &lwork, integers, &info,
      1);
+    if (job != HKI_SVD_VALUES) {
+        NAME(orient)(rows, m, u, 1, rows, k, n, vt);
+        if (job == HKI_SVD_FULL)
+            NAME(orient)(n - k, n, (ITEM *)vt + (int64_t)k * n, n, 1, 0, 0, NULL);
+    }
     return info == 0;
 }
 
@@ -175,6 +201,14 @@ static void NAME(qr)(int m, int n, int columns, const void *a, void *q, void *r,
     LAPACK(orglq)(&columns, &m, &k, rows, &ld, tau, work, &lwork, &info);
     for (int64_t i = 1; i < m && ld > columns; i++)
         memmove(rows + i * columns, rows + i * ld, (size_t)columns * sizeof *rows);
+    for (int64_t i = 0; i < k; i++) {
+        if (!(triangle[i * n + i] < 0))
+            continue;
+        for (int64_t j = 0; j < n; j++)
+            triangle[i * n + j] = -triangle[i * n + j];
+        for (int64_t j = 0; j < m; j++)
+            rows[j * columns + i] = -rows[j * columns + i];
+    }
 }
 
 static bool NAME(scaled_product)(int m, int n, int k, void *left, const void *by, const void *right,

@@ -98,6 +98,14 @@ static double distance(const results *of, const double *x, const double *by, con
     return most;
 }
 
+static bool is_oriented(int n, const double *vector, int step)
+{
+    double most = 0;
+    for (int i = 0; i < n; i++)
+        most = fabs(vector[i * step]) > fabs(most) ? vector[i * step] : most;
+    return most > 0;
+}
+
 static void test_products(results *of, int n)
 {
     static double turned[ROOM];
@@ -111,6 +119,9 @@ static void test_products(results *of, int n)
     CHECK(distance(of, turned, of->values, of->vectors, false, of->a) < bound);
     CHECK(distance(of, of->u, of->s, of->vt, false, of->a) < bound);
     CHECK(distance(of, of->q, NULL, of->r, false, of->a) < bound);
+    for (int i = 0; i < n; i++)
+        CHECK(of->r[i * n + i] >= 0 && is_oriented(n, &of->vectors[i * n], 1) &&
+              is_oriented(n, &of->u[i], n));
     CHECK(fabs(of->solution[0] - 1) < bound);
     CHECK(fabs(log(of->determinant) - of->log) < bound);
 }

@@ -1,0 +1,118 @@
+/* The largest or smallest elements along an axis: the first ones in order. */
+#include "op/operators/fill.h"
+#include "op/operators/line.h"
+
+#include <inttypes.h>
+
+#define TOPK_ARGUMENTS(F, op)                                                                      \
+    F(op, INT, k, "", "how many")                                                                  \
+    F(op, INT, axis, "", "a negative one counts from the last")                                    \
+    F(op, BOOL, largest, "", "the largest, not the smallest")
+HKI_ARGUMENTS(topk, TOPK_ARGUMENTS)
+
+static bool topk_infer(hki_call *call)
+{
+    hki_topk_options o = *(const hki_topk_options *)call->options;
+    const hki_shape_view *x = call->inputs[0];
+    if (!hki_call_take_axis(call, "axis", &o.axis, x->shape.ndim))
+        return false;
+    if (o.k < 0 || o.k > x->shape.dims[o.axis])
+        return hki_call_refuse(call, HK_OUT_OF_RANGE,
+                               "k is %" PRId64 ", but axis %" PRId64 " of x has %" PRId64
+                               " entries",
+                               o.k, o.axis, x->shape.dims[o.axis]);
+    call->out_shape[0] = x->shape;
+    call->out_shape[0].dims[o.axis] = o.k;
+    call->out_shape[1] = call->out_shape[0];
+    call->out_dtype[0] = x->dtype;
+    call->out_dtype[1] = HK_I64;
+    return true;
+}
+
+/* A copy, so that the rest of what was sorted goes. */
+static hk_array *first_of(hk_array *sorted, const hki_topk_options *o)
+{
+    hk_array *first =
+        hki_op_call1(&hki_op_slice_step, sorted, (const int64_t[]){o->axis, 0, o->k, 1});
+    return hki_op_call1(&hki_op_copy, first, NULL);
+}
+
+static hk_array *topk_compose(const hki_call *call)
+{
+    const hki_topk_options *o = call->options;
+    const struct {
+        int64_t axis;
+        bool descending;
+    } order = {o->axis, o->largest};
+    hk_array *sorted[2];
+    hki_op_call_all(&hki_op_sort, call->arrays, 1, &order, (hk_device){NULL}, sorted, 2);
+    call->more[0] = first_of(sorted[0]->failed ? sorted[0] : sorted[1], o);
+    return first_of(sorted[0], o);
+}
+
+static void topk_grad(hki_grad_call *call)
+{
+    const hki_zeros_options zeros = {.shape = call->input_shape[0], .dtype = call->input_dtype[0]};
+    const hk_device device = {call->input_device[0]};
+    const int64_t axis = ((const hki_topk_options *)call->options)->axis;
+    call->dx[0] = hki_op_call(&hki_op_zeros, NULL, 0, &zeros, device, NULL);
+    if (call->dys[0])
+        call->dx[0] =
+            hki_op_call3(&hki_op_scatter_add, call->dx[0], call->outputs[1], call->dys[0], &axis);
+}
+
+/* Whether element a of a line comes before element b. */
+static bool precedes(const double *line, int64_t step, bool largest, int64_t a, int64_t b)
+{
+    const double x = line[a * step], y = line[b * step];
+    return x == y ? a < b : largest ? x > y : x < y;
+}
+
+static void topk_reference(const hki_call *call, const double *const *in, double *const *out)
+{
+    const hki_topk_options *o = call->options;
+    const hk_dims *shape = &call->inputs[0]->shape;
+    const hki_lines from = hki_lines_of(shape->ndim, shape->dims, o->axis),
+                    to = hki_lines_of(shape->ndim, call->out_shape[0].dims, o->axis);
+    for (int64_t i = 0; i < from.count; i++) {
+        const double *line = in[0] + hki_lines_at(&from, i);
+        for (int64_t j = 0; j < from.size; j++) {
+            int64_t before = 0;
+            for (int64_t l = 0; l < from.size; l++)
+                before += l != j && precedes(line, from.inner, o->largest, l, j);
+            if (before >= o->k)
+                continue;
+            const int64_t at = hki_lines_at(&to, i) + before * to.inner;
+            out[0][at] = line[j * from.inner];
+            out[1][at] = (double)j;
+        }
+    }
+}
+
+static const hki_sample topk_samples[] = {
+    {.inputs = {HKI_SHAPE(9)}, HKI_GIVEN(topk, 3, 0, true)},
+    {.inputs = {HKI_SHAPE(4, 7)}, HKI_GIVEN(topk, 2, -1, false)},
+    {.inputs = {HKI_SHAPE(5, 3)}, HKI_GIVEN(topk, 5, 0, true)},
+    {.inputs = {HKI_SHAPE(5, 3)}, HKI_GIVEN(topk, 0, 1, true)},
+    {.inputs = {HKI_SHAPE(0, 3)}, HKI_GIVEN(topk, 2, 1, true)},
+    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(2, 6, 3)}, HKI_GIVEN(topk, 2, 1, true)},
+};
+
+const hk_op hki_op_topk = {
+    HKI_OP_NAMED(topk),
+    HKI_OP_PARAMS(topk),
+    HKI_OP_SAMPLES(topk_samples),
+    .signature = "x",
+    .outputs = "values, indices",
+    .output_count = 2,
+    .doc =
+        "The k largest or smallest elements along an axis, in that order, and where they are, as "
+        "int64; of equal ones the first. A NaN counts as larger than all numbers.",
+    .dtypes = HKI_ALL_DTYPES,
+    .host_only = true,
+    .infer = topk_infer,
+    .compose = topk_compose,
+    .grad = topk_grad,
+    .grad_reads = {HKI_READS_OUTPUT_1},
+    .reference = topk_reference,
+};
