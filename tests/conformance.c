@@ -84,24 +84,9 @@ static int64_t dims_size(const hk_dims *shape)
     return size;
 }
 
-/* Symmetric, and so large on the diagonal that all eigenvalues are positive. */
-static void make_definite(double *values, const hk_dims *shape, hk_dtype dtype)
-{
-    const int64_t n = shape->dims[shape->ndim - 1], size = dims_size(shape);
-    for (int64_t at = 0; at < size; at++) {
-        const int64_t row = at % (n * n) / n, column = at % n,
-                      mirrored = at + (column - row) * (n - 1);
-        if (row > column)
-            values[at] = values[mirrored];
-        else if (row == column)
-            values[at] = rounded(values[at] + (double)n, dtype);
-    }
-}
-
 static void case_values(test_case *self)
 {
     const hki_sample *sample = self->sample;
-    bool symmetric = sample->low == 0 && sample->high == 0;
     for (int i = 0; i < self->input_count; i++) {
         const hki_sample_input *own = &sample->own[i];
         self->values[i] = NULL;
@@ -114,16 +99,7 @@ static void case_values(test_case *self)
             self->values[i] = self->values[0];
             continue;
         }
-        self->values[i] = random_values(dims_size(&sample->inputs[i]), self->dtypes[i],
-                                        own->set    ? own->low
-                                        : symmetric ? -1
-                                                    : sample->low,
-                                        own->set    ? own->high
-                                        : symmetric ? 1
-                                                    : sample->high,
-                                        !own->set, (uint64_t)i + 1);
-        if (i == 0 && sample->definite)
-            make_definite(self->values[i], &sample->inputs[i], self->dtypes[i]);
+        self->values[i] = sample_values(sample, i, self->dtypes[i]);
     }
 }
 
@@ -437,7 +413,7 @@ static void test_gradient(test_case *self, hk_device device)
         wanted |= wants_gradient(self, i);
     for (int i = 0; i < self->output_count; i++)
         results |= has_gradient(self, i) ? 1u << i : 0;
-    if (!hki_op_has_gradient(self->op) || !wanted || !results)
+    if (!hki_op_has_gradient(self->op) || self->op->gradient_untested || !wanted || !results)
         return;
     objective_init(self, &of);
     for (of.results = results; of.results; of.results = (of.results - 1) & results)
@@ -464,7 +440,7 @@ static bool gpus_lack(test_case *self, hk_device device)
     hk_dtype lacks;
     if (device.handle->class->kernels != HKI_CUDA)
         return false;
-    if (op->host_only)
+    if (op->host_only || (op->gpus_lack && op->gpus_lack(self->call.options)))
         return true;
     return !hki_call_gpus_take(&self->call, &lacks) &&
            (!op->compose || gpus_lack_part(self, device));

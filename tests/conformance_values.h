@@ -2,7 +2,7 @@
 #ifndef HOCKET_TESTS_CONFORMANCE_VALUES_H
 #define HOCKET_TESTS_CONFORMANCE_VALUES_H
 
-#include "array/array.h"
+#include "op/op.h"
 
 #include <hocket/hocket.h>
 #include <math.h>
@@ -57,6 +57,40 @@ static double *random_values(int64_t size, hk_dtype dtype, double low, double hi
     return values;
 }
 
+/* Symmetric, and so large on the diagonal that all eigenvalues are positive. */
+static void make_definite(double *values, int64_t size, const hk_dims *shape, hk_dtype dtype)
+{
+    const int64_t n = shape->dims[shape->ndim - 1];
+    for (int64_t at = 0; at < size; at++) {
+        const int64_t row = at % (n * n) / n, column = at % n,
+                      mirrored = at + (column - row) * (n - 1);
+        if (row > column)
+            values[at] = values[mirrored];
+        else if (row == column)
+            values[at] = rounded(values[at] + (double)n, dtype);
+    }
+}
+
+/* Those of an input of a sample, as so many as its shape has. */
+static double *sample_values(const hki_sample *sample, int input, hk_dtype dtype)
+{
+    const hki_sample_input *own = &sample->own[input];
+    const bool symmetric = sample->low == 0 && sample->high == 0;
+    int64_t size = 0;
+    hki_dims_size(&sample->inputs[input], &size);
+    double *values = random_values(size, dtype,
+                                   own->set    ? own->low
+                                   : symmetric ? -1
+                                               : sample->low,
+                                   own->set    ? own->high
+                                   : symmetric ? 1
+                                               : sample->high,
+                                   !own->set, (uint64_t)input + 1);
+    if (input == 0 && sample->definite)
+        make_definite(values, size, &sample->inputs[input], dtype);
+    return values;
+}
+
 static void *pack(const double *values, int64_t size, hk_dtype dtype)
 {
     char *data = allocate((size_t)size * hk_dtype_bytes(dtype));
@@ -99,7 +133,7 @@ static hk_array *make_array(const double *values, hk_dims shape, hk_dtype dtype,
 }
 
 /* What an integer dtype makes of the exact value: whole, and wrapped around. */
-static double as_stored(double value, hk_dtype dtype)
+static inline double as_stored(double value, hk_dtype dtype)
 {
     if (hki_dtype_is_real(dtype))
         return rounded(value, dtype);

@@ -21,5 +21,14 @@ from . import _indexing, _methods, linalg  # noqa: E402,F401
 
 _core._set_indexing(_indexing.get, _indexing.set)
 
+# Training
+from ._grad import *  # noqa: E402,F401,F403
+from ._files import load, load_checkpoint, save, save_checkpoint  # noqa: E402
+from ._runs import *  # noqa: E402,F401,F403
+from . import random  # noqa: E402
+from .random import seed  # noqa: E402
+from . import nn, optim, data  # noqa: E402
+from ._capture import capture  # noqa: E402
+
 __version__ = "0.1.0"
 __array_api_version__ = "2024.12"

@@ -159,6 +159,7 @@ PyObject *py_operators_create(void);
 bool py_array_type_init(PyObject *module);
 bool py_facts_init(PyObject *module);
 bool py_numbers_init(void);
+bool py_training_init(PyObject *module); /* all of training.h */
 PyObject *py_set_package_folder(PyObject *self, PyObject *folder);
 PyObject *py_set_raise(PyObject *self, PyObject *function);
 PyObject *py_set_indexing(PyObject *self, PyObject *arguments); /* (get, set) of _indexing.py */

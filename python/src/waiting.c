@@ -11,6 +11,7 @@ enum { NESTED = 16 };
 static _Thread_local struct {
     PyThreadState *state[NESTED];
     int depth, beyond; /* beyond: waits too deep to let go */
+    int within;        /* waits of a thread that had let go for long work: they need not */
     bool interrupted;
 } held;
 
@@ -33,23 +34,32 @@ void py_gil_take(void)
 static void wait_begins(void *context)
 {
     (void)context;
-    py_gil_release();
+    if (held.depth > 0)
+        held.within++;
+    else
+        py_gil_release();
 }
 
 static void wait_ends(void *context)
 {
     (void)context;
-    py_gil_take();
+    if (held.within > 0)
+        held.within--;
+    else
+        py_gil_take();
 }
 
 /* Handlers run in the main thread alone; in others this only says no. */
 static bool wait_interrupted(void *context)
 {
     (void)context;
+    int within = held.within;
+    held.within = 0;
     py_gil_take();
     bool raised = PyErr_CheckSignals() != 0;
     held.interrupted |= raised;
     py_gil_release();
+    held.within = within;
     return raised;
 }
 

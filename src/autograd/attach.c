@@ -23,6 +23,19 @@ static hk_array *new_gradient(hk_array *x)
     return hk_take(grad);
 }
 
+/* Zeros, in the handle that there is; none with HK_GRAD_TRACK. */
+static void set_gradient(hki_tape_node *leaf, hk_array *x)
+{
+    if (leaf->mode == HK_GRAD_TRACK) {
+        hk_array_release(leaf->grad);
+        leaf->grad = NULL;
+    } else if (leaf->grad) {
+        hki_zeros_into(leaf->grad);
+    } else {
+        leaf->grad = new_gradient(x);
+    }
+}
+
 void(hk_attach_grad)(hk_array *x, hk_grad_mode mode)
 {
     if (!x || x == hki_array_no_memory())
@@ -34,7 +47,9 @@ void(hk_attach_grad)(hk_array *x, hk_grad_mode mode)
         hki_tape_node_release(node);
         node = NULL;
     }
-    if (mode == HK_GRAD_NULL) {
+    if (mode == HK_GRAD_TRACK && (x->failed || !hki_dtype_is_real(x->dtype))) {
+        hki_tape_node_set(x, NULL);
+    } else if (mode == HK_GRAD_NULL) {
         if (node) {
             hk_array_release(node->grad);
             node->grad = NULL;
@@ -42,14 +57,14 @@ void(hk_attach_grad)(hk_array *x, hk_grad_mode mode)
         }
     } else if (node) {
         node->mode = mode;
-        hki_zeros_into(node->grad);
+        set_gradient(node, x);
     } else {
         hki_tape_node *leaf = hki_tape_node_create(HKI_TAPE_LEAF, x, NULL, 0, 0, 0);
         if (x->storage->var.runtime && hki_runtime_alive(x->storage->var.runtime))
             hki_writes_count(x->storage->var.runtime); /* before the first call is recorded */
         if (leaf->kind == HKI_TAPE_LEAF) {
             leaf->mode = mode;
-            leaf->grad = new_gradient(x);
+            set_gradient(leaf, x);
         }
         hki_tape_node_set(x, leaf);
     }
@@ -63,6 +78,11 @@ hk_array *hki_grad_get(const hk_array *x)
     hk_array *grad = node && node->kind == HKI_TAPE_LEAF ? node->grad : NULL;
     hki_tape_node_release(node); /* x counts it too */
     return grad;
+}
+
+bool hk_has_grad(const hk_array *x)
+{
+    return hki_grad_get(x);
 }
 
 hk_array *(hk_grad)(hk_array *x)

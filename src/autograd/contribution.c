@@ -52,7 +52,7 @@ hk_array *hki_failed_like(hki_device *device, hk_dims shape, hk_dtype dtype, hk_
 }
 
 /* dx, or what stands for it when it is not a gradient of the node. In the current scope. */
-static hk_array *checked(const hki_tape_node *node, hk_array *dx)
+static hk_array *checked(hki_pass *pass, const hki_tape_node *node, hk_array *dx)
 {
     if (dx->failed) /* has no dimensions, but who reads it asks for some */
         return hki_failed_like(node->device, node->shape, node->dtype, dx);
@@ -62,15 +62,14 @@ static hk_array *checked(const hki_tape_node *node, hk_array *dx)
     char has[128], wants[128];
     hki_array_describe(dx, has, sizeof has);
     hki_dims_describe(&node->shape, wants, sizeof wants);
-    hk_array *carrier = hki_array_create_failed(
-        node->device, "backward", &dx, 1, HK_INVALID_ARGUMENT,
-        "a gradient came as %s on %s, for a value %s%s on %s", has, dx->storage->device->name,
-        hk_dtype_name(node->dtype), wants, node->device->name);
+    hk_array *carrier = hki_pass_fail(pass, node->device, "backward", dx, HK_INVALID_ARGUMENT,
+                                      "a gradient came as %s on %s, for a value %s%s on %s", has,
+                                      dx->storage->device->name, hk_dtype_name(node->dtype), wants,
+                                      node->device->name);
     return hki_failed_like(node->device, node->shape, node->dtype, carrier);
 }
 
-/* a + b, counted for the caller, whose counts of a and b it drops. */
-static hk_array *add_up(hk_array *a, hk_array *b, hk_array *out)
+hk_array *hki_tape_add_up(hk_array *a, hk_array *b, hk_array *out)
 {
     hk_array *sum;
     if (out) {
@@ -84,32 +83,36 @@ static hk_array *add_up(hk_array *a, hk_array *b, hk_array *out)
     return sum;
 }
 
-void hki_tape_contribute(hki_tape_node *node, hk_array *dx)
+void hki_tape_contribute(hki_pass *pass, hki_tape_node *node, hk_array *dx)
 {
-    if (node->kind == HKI_TAPE_LOST ||
-        (node->kind == HKI_TAPE_LEAF && (!node->grad || node->grad->failed)))
+    if (!hki_pass_wants(pass, node))
         return;
     HK_SCOPE;
-    dx = hk_array_retain(checked(node, dx));
-    if (!node->sum) {
-        node->sum = dx;
+    hki_visit *visit = hki_pass_visit(pass, node);
+    if (pass->records &&
+        dx->failed) /* the tape has no way to it: gradients of this one would lack a part */
+        hki_pass_fail(pass, node->device, "backward", dx, HK_INVALID_ARGUMENT,
+                      "an operator's gradient has failed");
+    dx = hk_array_retain(checked(pass, node, dx));
+    if (!visit->sum) {
+        visit->sum = dx;
     } else {
-        if (node->last)
-            node->sum = add_up(node->sum, node->last, NULL);
-        node->last = dx;
+        if (visit->last)
+            visit->sum = hki_tape_add_up(visit->sum, visit->last, NULL);
+        visit->last = dx;
     }
 }
 
-hk_array *hki_tape_take_sum(hki_tape_node *node, hk_array *out)
+hk_array *hki_tape_take_sum(hki_visit *visit, hk_array *out)
 {
     HK_SCOPE;
-    hk_array *parts[3] = {node->sum, node->last, node->scatter};
-    node->sum = node->last = node->scatter = NULL;
+    hk_array *parts[3] = {visit->sum, visit->last, visit->scatter};
+    visit->sum = visit->last = visit->scatter = NULL;
     hk_array *sum = NULL;
     for (int i = 0; i < 3; i++) {
         bool is_last = i == 2 || (i == 1 && !parts[2]);
         if (sum && parts[i])
-            sum = add_up(sum, parts[i], is_last ? out : NULL);
+            sum = hki_tape_add_up(sum, parts[i], is_last ? out : NULL);
         else if (parts[i])
             sum = parts[i];
     }

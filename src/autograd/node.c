@@ -12,6 +12,7 @@
 enum { LINK_LOCKS = 64 };
 static hki_lock link_locks[LINK_LOCKS];
 static hki_lock backward_lock;
+static _Thread_local int backward_depth; /* how often this thread has it */
 
 static hki_tape_node lost_node = {.kind = HKI_TAPE_LOST};
 
@@ -36,12 +37,21 @@ __attribute__((constructor)) static void watch_forks(void)
 
 void hki_backward_lock(void)
 {
-    hki_lock_acquire(&backward_lock);
+    if (backward_depth++ == 0)
+        hki_lock_acquire(&backward_lock);
 }
 
 void hki_backward_unlock(void)
 {
+    if (--backward_depth > 0)
+        return;
     hki_lock_release(&backward_lock);
+    hki_function_drop_waiting();
+}
+
+bool hki_backward_is_mine(void)
+{
+    return backward_depth > 0;
 }
 
 static hki_lock *link_lock(const hk_array *x)
@@ -71,6 +81,14 @@ void hki_tape_node_set(hk_array *x, hki_tape_node *node)
     hki_tape_node_release(old);
 }
 
+hki_tape_node *hki_tape_node_lost(hki_tape_node *const *inputs, int input_count)
+{
+    hki_tape_lose(inputs, input_count);
+    for (int i = 0; i < input_count; i++)
+        hki_tape_node_release(inputs[i]);
+    return &lost_node;
+}
+
 hki_tape_node *hki_tape_node_create(hki_tape_kind kind, const hk_array *x,
                                     hki_tape_node *const *inputs, int input_count, int output_count,
                                     size_t options_bytes)
@@ -82,12 +100,8 @@ hki_tape_node *hki_tape_node_create(hki_tape_kind kind, const hk_array *x,
         head_bytes += (size_t)output_count * sizeof(hki_tape_result);
     head_bytes = (head_bytes + 15) & ~(size_t)15;
     hki_tape_node *node = malloc(head_bytes + options_bytes);
-    if (!node) {
-        hki_tape_lose(inputs, input_count);
-        for (int i = 0; i < input_count; i++)
-            hki_tape_node_release(inputs[i]);
-        return &lost_node;
-    }
+    if (!node)
+        return hki_tape_node_lost(inputs, input_count);
     memset(node, 0, head_bytes);
     atomic_init(&node->refs, 1);
     node->kind = kind;
@@ -126,6 +140,8 @@ void hki_tape_keep(hk_array **kept, hki_watch *watch, hk_array *x)
 
 static void let_go(hk_array **kept, hki_watch *watch)
 {
+    if (!*kept)
+        return;
     hki_watch_end(watch);
     hk_array_release(*kept);
     *kept = NULL;
@@ -137,13 +153,16 @@ void hki_tape_node_drop_kept(hki_tape_node *node)
         let_go(&node->inputs[i].kept, &node->inputs[i].watch);
     for (int i = 0; i < node->output_count; i++)
         let_go(&node->outputs[i].kept, &node->outputs[i].watch);
-    hk_array_release(node->saved);
+    if (node->saved)
+        hk_array_release(node->saved);
     node->saved = NULL;
 }
 
 static void clear(hki_tape_node *node)
 {
     hki_tape_node_drop_kept(node);
+    if (node->function)
+        hki_function_drop(node->function);
     for (int i = 0; i < node->input_count; i++)
         hki_tape_node_release(node->inputs[i].node);
 }
@@ -163,7 +182,8 @@ void hki_tape_node_release(hki_tape_node *node)
     while ((node = dropping.first)) {
         dropping.first = node->drop_next;
         clear(node);
-        hk_array_release(node->grad);
+        if (node->grad)
+            hk_array_release(node->grad);
         free(node);
     }
     dropping.busy = false;

@@ -2,12 +2,12 @@
 #include "autograd/tape.h"
 
 /* Backward lock: */
-static uint64_t pass_count;
+uint64_t hki_tape_pass_count;
 static hki_tape_node *lost_leaves; /* counted */
 
 uint64_t hki_tape_next_pass(void)
 {
-    return ++pass_count;
+    return ++hki_tape_pass_count;
 }
 
 /* In a list of nodes that are still to be looked at; NULL is ignored. False: the node is the lost one. */

@@ -67,11 +67,22 @@ void hk_record_scope_end(hk_record_scope *scope)
     recording.on = scope->before;
 }
 
-/* A handle of its own to what x holds, off the tape. */
-static hk_array *keep_value(hk_array *x)
+hk_array *hki_off_tape(hk_array *x)
 {
     HK_PAUSE;
-    return hk_take(hki_array_view(x, x->shape, x->strides, x->offset));
+    return hki_array_view(x, x->shape, x->strides, x->offset);
+}
+
+hk_array *hki_with_node(hk_array *x, hki_tape_node *node)
+{
+    hki_tape_node *now = hki_tape_node_of(x);
+    hki_tape_node_release(now);
+    if (now == node || x->failed)
+        return x;
+    hk_array *view = hki_off_tape(x);
+    if (node && !view->failed)
+        hki_tape_node_set(view, hki_tape_node_retain(node));
+    return view;
 }
 
 /* Those of the inputs that want a gradient, counted; the others NULL. False: of none. */
@@ -113,7 +124,8 @@ static void keep_what_is_read(hki_tape_node *node, const hki_call *call, hk_arra
     }
     for (int i = 0; reads >= HKI_READS_OUTPUT && i < node->output_count; i++)
         if (reads & (unsigned)HKI_READS_OUTPUT << i)
-            hki_tape_keep(&node->outputs[i].kept, &node->outputs[i].watch, keep_value(outputs[i]));
+            hki_tape_keep(&node->outputs[i].kept, &node->outputs[i].watch,
+                          hk_take(hki_off_tape(outputs[i])));
     if (node->kind == HKI_TAPE_CALL && op->output_count > node->output_count)
         node->saved = hk_array_retain(outputs[node->output_count]);
 }
@@ -124,8 +136,7 @@ static bool may_vary(const hk_array *output)
     return output != hki_array_no_memory() && (output->failed || hki_dtype_is_real(output->dtype));
 }
 
-/* Makes node (taken) that of the outputs; of each of several, one of its own behind it. */
-static void set_outputs(hki_tape_node *node, hk_array *const *outputs, int count)
+void hki_tape_set_outputs(hki_tape_node *node, hk_array *const *outputs, int count)
 {
     if (count == 1) {
         hki_tape_node_set(outputs[0], node);
@@ -148,9 +159,8 @@ static void set_outputs(hki_tape_node *node, hk_array *const *outputs, int count
     hki_tape_node_release(node);
 }
 
-/* Whether some output has a gradient; the tape loses those that there was no memory for. */
-static bool is_differentiable(hki_tape_node *const *nodes, int node_count, hk_array *const *outputs,
-                              int count)
+bool hki_tape_may_vary(hki_tape_node *const *nodes, int node_count, hk_array *const *outputs,
+                       int count)
 {
     bool varies = false, is_lost = false;
     for (int i = 0; i < count; i++) {
@@ -173,7 +183,8 @@ static void record_call(const hki_call *call, hk_array *const *outputs)
     if (!find_nodes(call, nodes))
         return;
     const int count = op->outputs ? hki_op_output_count(op) : 1;
-    if (!is_differentiable(nodes, call->input_count, outputs, count)) {
+    if (!(count == 1 && may_vary(outputs[0])) &&
+        !hki_tape_may_vary(nodes, call->input_count, outputs, count)) {
         release_nodes(call, nodes);
         return;
     }
@@ -188,33 +199,47 @@ static void record_call(const hki_call *call, hk_array *const *outputs)
         if (options_bytes)
             memcpy(node->options, call->options, options_bytes);
     }
-    set_outputs(node, outputs, count);
+    if (count == 1)
+        hki_tape_node_set(outputs[0], node);
+    else
+        hki_tape_set_outputs(node, outputs, count);
+}
+
+static hki_tape_layout layout_of(const hk_array *source, const hk_array *view)
+{
+    hki_tape_layout layout = {.offset = view->offset - source->offset};
+    memcpy(layout.strides, view->strides, sizeof layout.strides);
+    memcpy(layout.input_strides, source->strides, sizeof layout.input_strides);
+    return layout;
+}
+
+/* A view of a view is one of what the first one views, so that the layout it refers to is that of an array which has no two
+ * elements in one place. Returns that, counted. */
+static hki_tape_node *find_whole(hki_tape_node *outer, hki_tape_layout *layout, hk_dims *shape)
+{
+    const hki_tape_layout *from = outer->options;
+    memcpy(layout->input_strides, from->input_strides, sizeof layout->input_strides);
+    layout->offset += from->offset;
+    *shape = outer->inputs[0].shape;
+    return hki_tape_node_retain(outer->inputs[0].node);
 }
 
 static void record_view(hk_array *source, hk_array *view)
 {
     if (!recording.on)
         return;
-    hki_tape_node *parent = hki_tape_node_of(source);
-    if (!parent)
+    hki_tape_node *inputs[2] = {hki_tape_node_of(source)};
+    if (!inputs[0])
         return;
     hk_dims shape = source->shape;
-    hki_tape_layout layout = {.offset = view->offset - source->offset};
-    memcpy(layout.strides, view->strides, sizeof layout.strides);
-    memcpy(layout.input_strides, source->strides, sizeof layout.input_strides);
-    if (parent->kind == HKI_TAPE_VIEW && !view->failed) {
-        /* A view of a view is one of what the first one views, so that the layout it refers to is that of
-         * an array which has no two elements in one place. */
-        hki_tape_node *first = hki_tape_node_retain(parent->inputs[0].node);
-        shape = parent->inputs[0].shape;
-        const hki_tape_layout *outer = parent->options;
-        memcpy(layout.input_strides, outer->input_strides, sizeof layout.input_strides);
-        layout.offset += outer->offset;
-        hki_tape_node_release(parent);
-        parent = first;
+    hki_tape_layout layout = layout_of(source, view);
+    const bool is_inner = inputs[0]->kind == HKI_TAPE_VIEW && !view->failed;
+    if (is_inner) {
+        inputs[1] = inputs[0];
+        inputs[0] = find_whole(inputs[1], &layout, &shape);
     }
     hki_tape_node *node = hki_tape_node_create(view->failed ? HKI_TAPE_FAILED : HKI_TAPE_VIEW, view,
-                                               &parent, 1, 1, sizeof layout);
+                                               inputs, is_inner ? 2 : 1, 1, sizeof layout);
     if (node->kind != HKI_TAPE_LOST) {
         node->source = hki_source_get();
         node->inputs[0].shape = shape;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Where the elements of a gradient belong. */
+/* Where the elements of a gradient belong, among those of what is viewed. */
 typedef struct share {
     hk_dims shape;
     int64_t strides[HK_MAX_NDIM];
@@ -98,43 +98,140 @@ static void add_share(hk_array *base, share view, hk_array *dy, bool is_zero)
         add_share(base, view, (hk_slice)(dy, axis, i, i + 1), false);
 }
 
-void hki_view_backward(const hki_tape_node *node, hk_array *dy)
+/* ---- as functions on the tape, for gradients of gradients ---------------------------------------------------- */
+
+/* What a view shows of an array of this shape and these strides. */
+typedef struct window {
+    share view;
+    hk_dims shape;
+    int64_t strides[HK_MAX_NDIM];
+} window;
+
+/* An array of the shape over memory laid out by the strides, in which the view shows dy, and there are zeros elsewhere. */
+static hk_array *spread(const window *self, hk_array *dy)
 {
-    hki_tape_node *input = node->inputs[0].node;
-    const hk_dims *shape = &node->inputs[0].shape;
-    const hki_tape_layout *layout = node->options;
-    const int64_t *strides = layout->input_strides;
-    share view = {.shape = node->shape, .offset = layout->offset};
-    memcpy(view.strides, layout->strides, sizeof view.strides);
-    if (dims_product(&view.shape) == 0) {
-        hki_tape_contribute(input, hki_zeros(node->device, *shape, node->dtype));
-        return;
-    }
-    for (int i = 0; i < view.shape.ndim; i++)
-        if (view.strides[i] == 0) /* stretched: one element, seen many times */
-            view.shape.dims[i] = 1;
-    dy = hki_op_sum_to_shape(dy, &view.shape);
-    hk_array *whole = reorder(&view, shape, strides, dy);
-    if (!whole)
-        whole = reshape(&view, shape, strides, dy);
-    if (whole) {
-        hki_tape_contribute(input, whole);
-        return;
-    }
-    if (input->kind == HKI_TAPE_LEAF && (!input->grad || input->grad->failed))
-        return;
-    if (is_contiguous(shape, strides)) {
-        bool is_first = !input->scatter;
-        if (is_first)
-            input->scatter = hk_take(hki_zeros(node->device, *shape, node->dtype));
-        add_share(input->scatter, view, dy, is_first);
-        return;
-    }
-    /* The same layout over memory of its own, then seen with the input's shape. */
     int64_t before;
-    const hk_dims line = {.ndim = 1, .dims = {span(shape, strides, &before)}};
-    hk_array *base = hki_zeros(node->device, line, node->dtype);
+    const hk_dims line = {.ndim = 1, .dims = {span(&self->shape, self->strides, &before)}};
+    hk_array *base = hki_zeros(dy->storage->device, line, dy->dtype);
+    share view = self->view;
     view.offset += before;
     add_share(base, view, dy, true);
-    hki_tape_contribute(input, hki_array_view(base, *shape, strides, base->offset + before));
+    return hki_array_view(base, self->shape, self->strides, base->offset + before);
+}
+
+static hk_array *scatter(const window *self, hk_array *dy);
+
+static void gather_backward(hk_function_call *call)
+{
+    call->dxs[0] = hk_take(scatter(call->context, call->dys[0]));
+}
+
+/* What the view shows of x, which has its input's shape. */
+static hk_array *gather(const window *self, hk_array *x)
+{
+    if (x->failed)
+        return x;
+    if (is_contiguous(&self->shape, self->strides)) {
+        if (!is_contiguous(&x->shape, x->strides))
+            x = hki_op_call1(&hki_op_copy, x, NULL);
+        return hki_array_view(x, self->view.shape, self->view.strides,
+                              x->offset + self->view.offset);
+    }
+    hk_array *shown;
+    {
+        HK_PAUSE;
+        window whole = {.shape = self->shape, .view = {.shape = self->shape}};
+        memcpy(whole.strides, self->strides, sizeof whole.strides);
+        memcpy(whole.view.strides, self->strides, sizeof whole.strides);
+        hk_array *base = spread(&whole, x);
+        shown = hki_array_view(base, self->view.shape, self->view.strides,
+                               base->offset + self->view.offset);
+    }
+    return hki_function_of_one("view", x, shown, gather_backward, self, sizeof *self);
+}
+
+static void scatter_backward(hk_function_call *call)
+{
+    call->dxs[0] = hk_take(gather(call->context, call->dys[0]));
+}
+
+static hk_array *scatter(const window *self, hk_array *dy)
+{
+    hk_array *whole;
+    if (dy->failed)
+        return dy;
+    {
+        HK_PAUSE;
+        whole = spread(self, dy);
+    }
+    return hki_function_of_one("gradient of a view", dy, whole, scatter_backward, self,
+                               sizeof *self);
+}
+
+/* ---- the gradient -------------------------------------------------------------------------------------------- */
+
+/* Adds dy, which is not all of the gradient's elements, in place where that can be done. */
+static void add_part(hki_pass *pass, hki_tape_node *input, const window *self, hk_array *dy)
+{
+    if (pass->records || !is_contiguous(&self->shape, self->strides)) {
+        hki_tape_contribute(pass, input, scatter(self, dy));
+        return;
+    }
+    hki_visit *visit = hki_pass_visit(pass, input);
+    const bool is_first = !visit->scatter;
+    if (is_first)
+        visit->scatter = hk_take(hki_zeros(input->device, self->shape, input->dtype));
+    add_share(visit->scatter, self->view, dy, is_first);
+}
+
+/* False after failing: the view that a gradient is asked for shows elements more than once, so that what another view shows of
+ * them is not known. */
+static bool find_window(hki_pass *pass, const hki_tape_node *node, const hki_tape_node *input,
+                        window *self)
+{
+    const hki_tape_layout *layout = node->options;
+    self->view = (share){.shape = node->shape, .offset = layout->offset};
+    memcpy(self->view.strides, layout->strides, sizeof self->view.strides);
+    if (input == node->inputs[0].node) {
+        self->shape = node->inputs[0].shape;
+        memcpy(self->strides, layout->input_strides, sizeof self->strides);
+        return true;
+    }
+    const hki_tape_layout *outer = input->options;
+    self->shape = input->shape;
+    self->view.offset -= outer->offset;
+    memcpy(self->strides, outer->strides, sizeof self->strides);
+    if (hki_dims_overlapping_axis(&self->shape, self->strides) < 0)
+        return true;
+    hki_pass_fail(pass, node->device, "backward", NULL, HK_UNSUPPORTED,
+                  "a gradient is asked for a view that shows elements more than once, and that "
+                  "another view was taken of; take that one of a copy (hk_copy)");
+    return false;
+}
+
+void hki_view_backward(hki_pass *pass, hki_tape_node *node, hk_array *dy)
+{
+    hki_tape_node *input = hki_pass_viewed(pass, node);
+    window self;
+    if (!hki_pass_wants(pass, input))
+        return;
+    if (!find_window(pass, node, input, &self)) {
+        hki_tape_contribute(pass, input, pass->failure);
+        return;
+    }
+    if (dims_product(&self.view.shape) == 0) {
+        hki_tape_contribute(pass, input, hki_zeros(node->device, self.shape, node->dtype));
+        return;
+    }
+    for (int i = 0; i < self.view.shape.ndim; i++)
+        if (self.view.strides[i] == 0) /* stretched: one element, seen many times */
+            self.view.shape.dims[i] = 1;
+    dy = hki_op_sum_to_shape(dy, &self.view.shape);
+    hk_array *whole = reorder(&self.view, &self.shape, self.strides, dy);
+    if (!whole)
+        whole = reshape(&self.view, &self.shape, self.strides, dy);
+    if (whole)
+        hki_tape_contribute(pass, input, whole);
+    else
+        add_part(pass, input, &self, dy);
 }

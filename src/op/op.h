@@ -259,6 +259,8 @@ typedef struct hki_grad_call {
         hk_array *dys[HKI_MAX_OUTPUTS];
     };
     bool wanted[HKI_MAX_INPUTS];
+    bool
+        is_recorded; /* for gradients of gradients: then inputs and outputs are on the tape, but what is saved is not */
     hk_array *dx[HKI_MAX_INPUTS]; /* set by op->grad where wanted; owned by the current scope */
 } hki_grad_call;
 
@@ -386,8 +388,12 @@ struct hk_op {
     bool internal;    /* for gradients: not in the public header, nor in hk_call */
     bool
         host_only; /* no kernel for GPUs yet, or composed of such: there a call fails as unsupported */
+    /* Optional: whether GPUs have no kernel yet for what the options of a call ask for. */
+    bool (*gpus_lack)(const void *options);
     unsigned
         gpu_dtypes; /* of inputs and results that its kernel for GPUs takes; 0: HKI_GPU_DTYPES */
+    bool
+        draws; /* its options begin with hki_stream_options: a captured call takes other numbers at each replay */
     bool (*infer)(hki_call *call);
     /* Optional: it takes any number of inputs, one at least, under the one name of its signature, and does all by calls of other
      * operators; of the rest of this structure only what describes it counts. */
@@ -419,11 +425,12 @@ struct hk_op {
     void (*reference)(const hki_call *call, const double *const *in, double *const *out);
     const hki_sample *samples; /* sample_count of them */
     int sample_count;
-    double tolerance_f32;    /* relative to max(1, |expected|); 0: exact */
-    double tolerance_f64;    /* 0: tolerance_f32 * 1e-7 */
-    const char *untested;    /* why conformance cannot test it, where there is no reference */
-    const char *no_grad_why; /* where grad is NULL: "its result does not vary smoothly" */
-    const void *data;        /* for kernels and functions that several operators share */
+    double tolerance_f32;          /* relative to max(1, |expected|); 0: exact */
+    double tolerance_f64;          /* 0: tolerance_f32 * 1e-7 */
+    const char *untested;          /* why conformance cannot test it, where there is no reference */
+    const char *gradient_untested; /* why it cannot test its gradient, if so */
+    const char *no_grad_why;       /* where grad is NULL: "its result does not vary smoothly" */
+    const void *data;              /* for kernels and functions that several operators share */
 };
 
 /* The kernel for GPUs takes the dtypes of a call's inputs and results; else *lacks is one that it does not take. */

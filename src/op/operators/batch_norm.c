@@ -131,7 +131,8 @@ static void backward_cpu(const hki_kernel_call *call, int64_t piece, int64_t beg
 static void forward_grad(hki_grad_call *call)
 {
     hk_array *const inputs[] = {call->inputs[X], call->dy, call->inputs[GAMMA], call->saved};
-    const hki_batch_norm_backward_options options = {.given = call->input_shape[MEAN].ndim >= 0};
+    const hki_batch_norm_backward_options options = {.given = call->input_shape[MEAN].ndim >= 0,
+                                                     .eps = hki_batch_norm_eps(call->options)};
     hk_array *sums = NULL;
     hk_array *dx =
         hki_op_call(&hki_op_batch_norm_backward, inputs, 4, &options, (hk_device){NULL}, &sums);
@@ -319,7 +320,11 @@ const hk_op hki_op_batch_norm_backward = {
     .split = HKI_SPLIT_PLAN,
     .plan = plan,
     .kernel = {[HKI_CPU] = backward_cpu},
-    .no_grad_why = "gradients of gradients are not recorded",
+    .outputs = "dx, sums",
+    .grad = hki_batch_norm_second,
+    .grad_reads = {15, 15, 15},
+    .no_grad_inputs = 1u << BACK_SAVED,
+    .gradient_untested = "what is saved depends on x",
     .reference = backward_reference,
     .tolerance_f32 = 1e-5,
 };

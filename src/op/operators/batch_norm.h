@@ -9,7 +9,8 @@
     F(op, F64, eps, "1e-5", "added to the variance, so that nothing is divided by 0")
 /* A bool of its own: what was saved does not tell where the statistics come from. */
 #define BATCH_NORM_BACKWARD_ARGUMENTS(F, op)                                                       \
-    F(op, BOOL, given, "", "the statistics were given, and do not depend on x")
+    F(op, BOOL, given, "", "the statistics were given, and do not depend on x")                    \
+    F(op, F64, eps, "", "what batch_norm added to the variance")
 HKI_OPTIONS_STRUCT(batch_norm, BATCH_NORM_OPTIONS)
 HKI_OPTIONS_STRUCT(batch_norm_backward, BATCH_NORM_BACKWARD_ARGUMENTS)
 
@@ -18,6 +19,9 @@ static inline double hki_batch_norm_eps(const void *options)
     double eps = ((const hki_batch_norm_options *)options)->eps;
     return eps > 0 ? eps : 1e-5;
 }
+
+/* The gradient of batch_norm_backward, of which what is saved is a part of x: batch_norm_second.c. */
+void hki_batch_norm_second(hki_grad_call *call);
 
 /* Axes after the channels' are one. */
 static inline hki_batch_norm_shape hki_batch_norm_shape_of(int ndim, const int64_t *dims)

@@ -2,6 +2,7 @@
 #include "op/kernels/elementwise/elementwise.h"
 #include "op/kernels/elementwise/scalar_math.h"
 #include "op/operators/copy.h"
+#include "op/operators/elementwise_gradient.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -14,6 +15,7 @@ typedef struct row_gradient {
     enum {
         KEPT_none,
         KEPT_a = 1,
+        KEPT_angle = KEPT_a,
         KEPT_b = 2,
         KEPT_y = 4,
         KEPT_ab = 3,
@@ -259,8 +261,7 @@ static void reference(const hki_call *call, const double *const *in, double *con
 
 /* ---- gradients ------------------------------------------------------------------------------------------ */
 
-/* Sets dx[index] to a gradient of the output's shape and dtype, summed to the input's. */
-static void set_summed(hki_grad_call *call, int index, hk_array *full)
+void hki_set_summed(hki_grad_call *call, int index, hk_array *full)
 {
     hk_array *sum = hki_op_sum_to_shape(full, &call->input_shape[index]);
     const hki_cast_options own = {.dtype = call->input_dtype[index]};
@@ -291,16 +292,16 @@ static void grad_row(hki_grad_call *call)
     for (int i = 0; i < call->input_count; i++) {
         const row_gradient *gradient = &row->gradient[i];
         if (call->wanted[i] && gradient->form != GRADIENT_ZERO)
-            set_summed(call, i, input_gradient(call, gradient));
+            hki_set_summed(call, i, input_gradient(call, gradient));
     }
 }
 
 static void grad_subtract(hki_grad_call *call)
 {
     if (call->wanted[0])
-        set_summed(call, 0, call->dy);
+        hki_set_summed(call, 0, call->dy);
     if (call->wanted[1]) { /* the sum first: it may be smaller */
-        set_summed(call, 1, call->dy);
+        hki_set_summed(call, 1, call->dy);
         call->dx[1] = hki_op_call1(&hki_op_negative, call->dx[1], NULL);
     }
 }
@@ -312,9 +313,9 @@ static void grad_where(hki_grad_call *call)
     hk_array *condition = call->inputs[0];
     hk_array *zero = hki_op_call1(&hki_op_multiply_scalar, call->dy, &(hki_scalar_options){0});
     if (call->wanted[1])
-        set_summed(call, 1, hki_op_call3(&hki_op_where, condition, call->dy, zero, NULL));
+        hki_set_summed(call, 1, hki_op_call3(&hki_op_where, condition, call->dy, zero, NULL));
     if (call->wanted[2])
-        set_summed(call, 2, hki_op_call3(&hki_op_where, condition, zero, call->dy, NULL));
+        hki_set_summed(call, 2, hki_op_call3(&hki_op_where, condition, zero, call->dy, NULL));
 }
 
 /* ---- samples -------------------------------------------------------------------------------------------- */
@@ -350,7 +351,8 @@ SAMPLES_1(samples_U1_inner, INNER)
 SAMPLES_1(samples_U1_above_one, ABOVE_ONE)
 SAMPLES_1(samples_U1_broad, BROAD)
 SAMPLES_1(samples_U1R_broad, BROAD, RANGE)
-#define samples_C1_any samples_U1_any
+#define samples_C1_any  samples_U1_any
+#define samples_U1A_any samples_U1_any
 SAMPLES_1(samples_U1S_any, ANY, VALUE)
 SAMPLES_1(samples_U1S_positive, POSITIVE, VALUE)
 SAMPLES_1(samples_U1S_small, SMALL, VALUE)
@@ -399,6 +401,7 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 /* By kind: signature and infer; the C expressions for inputs and numbers of a reference; options. */
 #define KIND_U1  .signature = "x", .infer = infer_unary
 #define KIND_U1S .signature = "x", .infer = infer_scalar
+#define KIND_U1A KIND_U1
 #define KIND_U1R .signature = "x", .infer = infer_range
 #define KIND_C1  .signature = "x", .infer = infer_test
 #define KIND_U2  .signature = "x, y", .infer = infer_binary
@@ -408,6 +411,7 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 
 #define NAMES_U1  double a = in[0]
 #define NAMES_U1S NAMES_U1
+#define NAMES_U1A NAMES_U1
 #define NAMES_U1R NAMES_U1
 #define NAMES_C1  NAMES_U1
 #define NAMES_U2  double a = in[0], b = in[1]
@@ -420,6 +424,7 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
     F(op, F64, max, "", "the largest result, which goes first; INFINITY: none")
 #define ARGUMENTS_U1(name)
 #define ARGUMENTS_U1S(name) HKI_ARGUMENTS(name, SCALAR_ARGUMENTS)
+#define ARGUMENTS_U1A(name)
 #define ARGUMENTS_U1R(name) HKI_ARGUMENTS(name, RANGE_ARGUMENTS)
 #define ARGUMENTS_C1(name)
 #define ARGUMENTS_U2(name)
@@ -427,6 +432,7 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 #define ARGUMENTS_W3(name)
 #define PARAMS_U1(name)
 #define PARAMS_U1S(name) HKI_OP_PARAMS(name),
+#define PARAMS_U1A(name)
 #define PARAMS_U1R(name) HKI_OP_PARAMS(name),
 #define PARAMS_C1(name)
 #define PARAMS_U2(name)
@@ -437,6 +443,7 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 #define WITH_HALVES(set)   ((set)&HKI_FLOATS ? (set) | HKI_HALVES : (set))
 #define DTYPES_U1(dtypes)  WITH_HALVES(HKI_##dtypes)
 #define DTYPES_U1S(dtypes) WITH_HALVES(HKI_##dtypes)
+#define DTYPES_U1A(dtypes) WITH_HALVES(HKI_##dtypes)
 #define DTYPES_U1R(dtypes) WITH_HALVES(HKI_##dtypes)
 #define DTYPES_C1(dtypes)  WITH_HALVES(HKI_##dtypes)
 #define DTYPES_U2(dtypes)  WITH_HALVES(HKI_##dtypes)
@@ -444,41 +451,44 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 #define DTYPES_W3(dtypes)  1u << HK_BOOL
 
 /* Of gradients by what is kept, and their samples also by the kind of the row. */
-#define KIND_G_none .signature = "dy", .infer = infer_unary
-#define KIND_G_a    .signature = "dy, kept", .infer = infer_binary
-#define KIND_G_b    KIND_G_a
-#define KIND_G_y    KIND_G_a
-#define KIND_G_ab   .signature = "dy, kept, other", .infer = infer_ternary
-#define KIND_G_ay   KIND_G_ab
-#define KIND_G_by   KIND_G_ab
+#define KIND_G_none  .signature = "dy", .infer = infer_unary
+#define KIND_G_a     .signature = "dy, kept", .infer = infer_binary
+#define KIND_G_b     KIND_G_a
+#define KIND_G_angle KIND_G_a
+#define KIND_G_y     KIND_G_a
+#define KIND_G_ab    .signature = "dy, kept, other", .infer = infer_ternary
+#define KIND_G_ay    KIND_G_ab
+#define KIND_G_by    KIND_G_ab
 
-#define NAMES_G_none double g = in[0]
-#define NAMES_G_a    double g = in[0], a = in[1]
-#define NAMES_G_b    double g = in[0], b = in[1]
-#define NAMES_G_y    double g = in[0], y = in[1]
-#define NAMES_G_ab   double g = in[0], a = in[1], b = in[2]
-#define NAMES_G_ay   double g = in[0], a = in[1], y = in[2]
-#define NAMES_G_by   double g = in[0], b = in[1], y = in[2]
+#define NAMES_G_none  double g = in[0]
+#define NAMES_G_a     double g = in[0], a = in[1]
+#define NAMES_G_angle double g = in[0], a = in[1], near = 0
+#define NAMES_G_b     double g = in[0], b = in[1]
+#define NAMES_G_y     double g = in[0], y = in[1]
+#define NAMES_G_ab    double g = in[0], a = in[1], b = in[2]
+#define NAMES_G_ay    double g = in[0], a = in[1], y = in[2]
+#define NAMES_G_by    double g = in[0], b = in[1], y = in[2]
 
-#define SAMPLES_U1_none(range)  samples_U1_##range
-#define SAMPLES_U1_a(range)     samples_U2_##range
-#define SAMPLES_U1_y(range)     samples_U2_##range
-#define SAMPLES_U1_ay(range)    samples_U3_##range
-#define SAMPLES_U1S_none(range) samples_U1S_##range
-#define SAMPLES_U1S_a(range)    samples_U2S_##range
-#define SAMPLES_U1S_y(range)    samples_U2S_##range
-#define SAMPLES_U1R_a(range)    samples_U2R_##range
-#define SAMPLES_U2_none(range)  samples_U1_##range
-#define SAMPLES_U2_a(range)     samples_U2_##range
-#define SAMPLES_U2_b(range)     samples_U2_##range
-#define SAMPLES_U2_y(range)     samples_U2_##range
-#define SAMPLES_U2_ab(range)    samples_U3_##range
-#define SAMPLES_U2_ay(range)    samples_U3_##range
-#define SAMPLES_U2_by(range)    samples_U3_##range
+#define SAMPLES_U1_none(range)   samples_U1_##range
+#define SAMPLES_U1_a(range)      samples_U2_##range
+#define SAMPLES_U1_y(range)      samples_U2_##range
+#define SAMPLES_U1_ay(range)     samples_U3_##range
+#define SAMPLES_U1S_none(range)  samples_U1S_##range
+#define SAMPLES_U1S_a(range)     samples_U2S_##range
+#define SAMPLES_U1S_y(range)     samples_U2S_##range
+#define SAMPLES_U1R_a(range)     samples_U2R_##range
+#define SAMPLES_U1A_angle(range) samples_U2_##range
+#define SAMPLES_U1A_y(range)     samples_U2_##range
+#define SAMPLES_U2_none(range)   samples_U1_##range
+#define SAMPLES_U2_a(range)      samples_U2_##range
+#define SAMPLES_U2_b(range)      samples_U2_##range
+#define SAMPLES_U2_y(range)      samples_U2_##range
+#define SAMPLES_U2_ab(range)     samples_U3_##range
+#define SAMPLES_U2_ay(range)     samples_U3_##range
+#define SAMPLES_U2_by(range)     samples_U3_##range
 
-#define WHY_STEPS     "its result is a truth value"
-#define WHY_INTEGERS  "it is of integers"
-#define WHY_GRADIENTS "it is the gradient of another operator"
+#define WHY_STEPS    "its result is a truth value"
+#define WHY_INTEGERS "it is of integers"
 
 /* The gradient column: hk_op's fields, and row_data's. */
 #define GRAD_of(kept, ns, expression) .grad = grad_row, .grad_reads = {READS_##kept}
@@ -491,6 +501,7 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 
 #define READS_none                        0
 #define READS_a                           1
+#define READS_angle                       1
 #define READS_b                           2
 #define READS_y                           HKI_READS_OUTPUT
 #define READS_ab                          1 | 2
@@ -579,7 +590,8 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
                                PARAMS_##row_kind(op)                                               \
                                    HKI_OP_SAMPLES(SAMPLES_##row_kind##_##kept(sampled)),           \
                                KIND_G_##kept,                                                      \
-                               GRAD_none(GRADIENTS),                                               \
+                               .grad = hki_gradient_of_row_gradient,                               \
+                               .grad_reads = {2 | 4, 1 | 2 | 4, 1 | 2 | 4},                        \
                                .doc = "",                                                          \
                                .dtypes = HKI_REALS,                                                \
                                .fuse = role == HKI_FUSE_RELU ? HKI_FUSE_RELU_GRAD : HKI_FUSE_NONE, \

@@ -9,6 +9,7 @@ HKI_OPTIONS_TABLE(max_pool2d, MAX_POOL2D_OPTIONS)
 HKI_OPTIONS_TABLE(avg_pool2d, AVG_POOL2D_OPTIONS)
 HKI_ARGUMENTS_TABLE(avg_pool2d_backward, AVG_POOL2D_BACKWARD_ARGUMENTS)
 #define max_pool2d_backward_params max_pool2d_params
+#define max_pool2d_pick_params     max_pool2d_params
 
 enum { OPTION_MAX = 1 << 30, GRAIN_SAMPLES = 16 };
 
@@ -130,6 +131,15 @@ static void max_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, i
     BY_DTYPE(hki_pool2d_max_forward, call, &g, x->data, call->out[0].data, begin, end);
 }
 
+static void max_pick_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+{
+    const hki_tensor *x = &call->in[0];
+    hki_pool2d_geometry g = hki_pool2d_geometry_of(x->dims[2], x->dims[3], call->options);
+    (void)piece;
+    BY_DTYPE(hki_pool2d_max_pick, call, &g, x->data, call->in[1].data, call->out[0].data, begin,
+             end);
+}
+
 static void max_backward_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     const hki_tensor *x = &call->in[0];
@@ -163,6 +173,21 @@ static void max_grad(hki_grad_call *call)
         hki_op_call2(&hki_op_max_pool2d_backward, call->inputs[0], call->dy, call->options);
 }
 
+/* Both are linear in their second input, and each other's transposes. */
+static void max_backward_grad(hki_grad_call *call)
+{
+    if (call->wanted[1])
+        call->dx[1] =
+            hki_op_call2(&hki_op_max_pool2d_pick, call->inputs[0], call->dy, call->options);
+}
+
+static void max_pick_grad(hki_grad_call *call)
+{
+    if (call->wanted[1])
+        call->dx[1] =
+            hki_op_call2(&hki_op_max_pool2d_backward, call->inputs[0], call->dy, call->options);
+}
+
 static void avg_grad(hki_grad_call *call)
 {
     const hki_avg_pool2d_options *options = call->options;
@@ -173,6 +198,16 @@ static void avg_grad(hki_grad_call *call)
     memcpy(backward.stride, options->stride, sizeof backward.stride);
     memcpy(backward.padding, options->padding, sizeof backward.padding);
     call->dx[0] = hki_op_call1(&hki_op_avg_pool2d_backward, call->dy, &backward);
+}
+
+static void avg_backward_grad(hki_grad_call *call)
+{
+    const hki_avg_pool2d_backward_options *options = call->options;
+    hki_avg_pool2d_options forward = {.count_include_pad = options->count_include_pad};
+    memcpy(forward.kernel, options->kernel, sizeof forward.kernel);
+    memcpy(forward.stride, options->stride, sizeof forward.stride);
+    memcpy(forward.padding, options->padding, sizeof forward.padding);
+    call->dx[0] = hki_op_call1(&hki_op_avg_pool2d, call->dy, &forward);
 }
 
 /* ---- conformance ----------------------------------------------------------------------------------------- */
@@ -391,9 +426,29 @@ const hk_op hki_op_max_pool2d_backward = {
     .batch = hki_batch_all,
     .fuse = HKI_FUSE_POOL_MAX_GRAD,
     .kernel = {[HKI_CPU] = max_backward_cpu},
-    .no_grad_why = "gradients of gradients are not recorded",
+    .grad = max_backward_grad,
+    .grad_reads = {0, 1},
     .reference = max_backward_reference,
     .tolerance_f32 = 1e-6,
+};
+
+const hk_op hki_op_max_pool2d_pick = {
+    HKI_OP_NAMED(max_pool2d_pick),
+    .params = max_pool2d_params,
+    .options_bytes = sizeof(hki_max_pool2d_options),
+    .signature = "x, v",
+    .doc = "Gradient of max_pool2d_backward: the element of v where x is the largest of a window.",
+    .dtypes = HKI_FLOATS,
+    .contiguous = true,
+    .internal = true,
+    .host_only = true,
+    .infer = forward_infer,
+    .split = HKI_SPLIT_PLAN,
+    .plan = plan,
+    .kernel = {[HKI_CPU] = max_pick_cpu},
+    .grad = max_pick_grad,
+    .grad_reads = {0, 1},
+    .untested = "the second gradient of max_pool2d tests it",
 };
 
 const hk_op hki_op_avg_pool2d_backward = {
@@ -411,7 +466,7 @@ const hk_op hki_op_avg_pool2d_backward = {
     .batch = hki_batch_all,
     .fuse = HKI_FUSE_POOL_AVERAGE_GRAD,
     .kernel = {[HKI_CPU] = avg_backward_cpu},
-    .no_grad_why = "gradients of gradients are not recorded",
+    .grad = avg_backward_grad,
     .reference = avg_backward_reference,
     .tolerance_f32 = 1e-6,
 };

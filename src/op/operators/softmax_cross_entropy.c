@@ -4,6 +4,8 @@
 #include "op/kernels/elementwise/scalar_math.h"
 #include "op/kernels/reduce/row_sums.h"
 #include "op/op.h"
+#include "op/operators/reduce.h"
+#include "op/operators/softmax.h"
 
 #include <math.h>
 
@@ -146,6 +148,37 @@ static void forward_grad(hki_grad_call *call)
                                call->inputs[1], call->dy, NULL);
 }
 
+/* x of one column, as many as dy has elements. */
+static hk_array *as_column(hk_array *dy)
+{
+    if (dy->failed)
+        return dy;
+    const hk_dims shape = {.ndim = 2, .dims = {dy->shape.dims[0], 1}};
+    return hki_array_view(dy, shape, (const int64_t[HK_MAX_NDIM]){dy->strides[0], 0}, dy->offset);
+}
+
+/* Of (p - one_hot(labels)) dy with p = softmax(logits): by dy, its factor; by logits, the gradient of p. */
+static void backward_grad(hki_grad_call *call)
+{
+    hk_array *logits = call->inputs[0], *labels = call->inputs[1], *dy = call->inputs[2];
+    const hki_sum_options rows = {.axes = HKI_SHAPE(1)},
+                          kept = {.axes = HKI_SHAPE(1), .keepdims = true};
+    if (call->wanted[2]) {
+        hk_array *ones = hki_op_call1(&hki_op_ones_like, dy, NULL);
+        hk_array *factor =
+            hki_op_call3(&hki_op_softmax_cross_entropy_backward, logits, labels, ones, NULL);
+        call->dx[2] = hki_op_call1(&hki_op_sum,
+                                   hki_op_call2(&hki_op_multiply, call->dy, factor, NULL), &rows);
+    }
+    if (!call->wanted[0])
+        return;
+    hk_array *p = hki_op_call1(&hki_op_softmax, logits, &(const hki_softmax_options){.axis = 1});
+    hk_array *dp = hki_op_call2(&hki_op_multiply, call->dy, as_column(dy), NULL);
+    hk_array *mean = hki_op_call1(&hki_op_sum, hki_op_call2(&hki_op_multiply, p, dp, NULL), &kept);
+    call->dx[0] =
+        hki_op_call2(&hki_op_multiply, p, hki_op_call2(&hki_op_subtract, dp, mean, NULL), NULL);
+}
+
 /* ---- conformance ----------------------------------------------------------------------------------------- */
 
 /* log(softmax(x))[j] of a row. */
@@ -233,7 +266,9 @@ const hk_op hki_op_softmax_cross_entropy_backward = {
     .plan = row_plan,
     .batch = hki_batch_all,
     .kernel = {[HKI_CPU] = backward_cpu},
-    .no_grad_why = "gradients of gradients are not recorded",
+    .grad = backward_grad,
+    .grad_reads = {7, 0, 7},
+    .no_grad_inputs = 1u << 1,
     .reference = backward_reference,
     .tolerance_f32 = 1e-6,
 };

@@ -154,6 +154,14 @@ static void sort_grad(hki_grad_call *call)
     call->dx[0] = hki_op_call2(&hki_op_unsort, call->dy, call->saved, call->options);
 }
 
+static void unsort_grad(hki_grad_call *call)
+{
+    const struct {
+        int64_t axis;
+    } along = {.axis = ((const hki_sort_options *)call->options)->axis};
+    call->dx[0] = hki_op_call2(&hki_op_take_along_axis, call->dy, call->inputs[1], &along);
+}
+
 static bool unsort_infer(hki_call *call)
 {
     call->out_shape[0] = call->inputs[0]->shape;
@@ -275,7 +283,9 @@ const hk_op hki_op_unsort = {
     .split = HKI_SPLIT_PLAN,
     .plan = plan,
     .kernel = {[HKI_CPU] = unsort_kernel},
-    .no_grad_why = "gradients of gradients are not recorded",
+    .grad = unsort_grad,
+    .grad_reads = {2},
+    .no_grad_inputs = 2,
     .untested = "the gradient of sort tests it",
 };
 

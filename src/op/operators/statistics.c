@@ -251,8 +251,9 @@ static hk_array *logsumexp_compose(const hki_call *call)
     const hki_sum_options kept = over(&options->axes, true),
                           last = over(&options->axes, options->keepdims);
     hk_array *x = call->arrays[0];
-    if (x->size == 0)
-        return hki_op_call1(&hki_op_log, hki_op_call1(&hki_op_sum, x, &last), NULL);
+    if (x->size == 0) /* of nothing: 0 - inf, of which the gradient is that of the sum */
+        return hki_op_call1(&hki_op_add_scalar, hki_op_call1(&hki_op_sum, x, &last),
+                            &(const hki_scalar_options){-INFINITY});
     hk_array *offset = hki_op_call1(&hki_op_exponent_offset, x, &kept);
     hk_array *powers =
         hki_op_call1(&hki_op_exp, hki_op_call2(&hki_op_subtract, x, offset, NULL), NULL);

@@ -235,6 +235,18 @@ hk_array *hki_op_sum_to_shape(hk_array *x, const hk_dims *shape)
     return hki_op_call1(&hki_op_sum_to, x, &options);
 }
 
+/* Stretched again, as a view. */
+static void grad(hki_grad_call *call)
+{
+    const hk_dims *shape = &call->input_shape[0];
+    int64_t strides[HK_MAX_NDIM] = {0};
+    hk_array *dy = call->dy;
+    const int more = shape->ndim - dy->shape.ndim;
+    for (int i = 0; i < dy->shape.ndim; i++)
+        strides[more + i] = dy->shape.dims[i] == shape->dims[more + i] ? dy->strides[i] : 0;
+    call->dx[0] = dy->failed ? dy : hki_array_view(dy, *shape, strides, dy->offset);
+}
+
 #define TO(...)                                                                                    \
     .options = &(const hki_sum_to_options)                                                         \
     {                                                                                              \
@@ -275,7 +287,7 @@ const hk_op hki_op_sum_to = {
     .plan = plan,
     .kernel = {[HKI_CPU] = kernel},
     .join = join,
-    .no_grad_why = "it is the gradient of another operator",
+    .grad = grad,
     .reference = reference,
     .tolerance_f32 = 1e-6,
 };

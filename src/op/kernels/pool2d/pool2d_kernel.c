@@ -67,6 +67,41 @@ static int64_t window_count(const hki_pool2d_geometry *g, int64_t oy, int64_t ox
         }                                                                                          \
     }                                                                                              \
                                                                                                    \
+    /* The place of the largest in a window that begins at x. */                                   \
+    static inline int64_t best_##DT(const T *x, int64_t width, int64_t ky0, int64_t ky1,           \
+                                    int64_t kx0, int64_t kx1)                                      \
+    {                                                                                              \
+        int64_t best = ky0 * width + kx0;                                                          \
+        for (int64_t ky = ky0; ky < ky1; ky++) {                                                   \
+            for (int64_t kx = kx0; kx < kx1; kx++) {                                               \
+                int64_t i = ky * width + kx;                                                       \
+                best = WINS(x[i], x[best]) ? i : best;                                             \
+            }                                                                                      \
+        }                                                                                          \
+        return best;                                                                               \
+    }                                                                                              \
+    static void max_pick_##DT(const hki_pool2d_geometry *g, const T *x, const T *v, T *y,          \
+                              int64_t planes)                                                      \
+    {                                                                                              \
+        int64_t ky0, ky1, kx0, kx1, plane = g->in_height * g->in_width;                            \
+        for (int64_t p = 0; p < planes; p++, x += plane, v += plane) {                             \
+            for (int64_t oy = 0; oy < g->out_height; oy++, y += g->out_width) {                    \
+                window(oy, g->stride_height, g->pad_height, g->kernel_height, g->in_height, &ky0,  \
+                       &ky1);                                                                      \
+                for (int64_t ox = 0; ox < g->out_width; ox++) {                                    \
+                    window(ox, g->stride_width, g->pad_width, g->kernel_width, g->in_width, &kx0,  \
+                           &kx1);                                                                  \
+                    int64_t corner = (oy * g->stride_height - g->pad_height) * g->in_width +       \
+                                     ox * g->stride_width - g->pad_width;                          \
+                    y[ox] =                                                                        \
+                        ky0 == ky1 || kx0 == kx1                                                   \
+                            ? 0                                                                    \
+                            : v[best_##DT(x + corner, g->in_width, ky0, ky1, kx0, kx1) + corner];  \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
     static void max_backward_##DT(const hki_pool2d_geometry *g, const T *x, const T *dy, T *dx,    \
                                   int64_t planes)                                                  \
     {                                                                                              \
@@ -83,14 +118,7 @@ static int64_t window_count(const hki_pool2d_geometry *g, int64_t oy, int64_t ox
                                      ox * g->stride_width - g->pad_width;                          \
                     if (ky0 == ky1 || kx0 == kx1)                                                  \
                         continue;                                                                  \
-                    int64_t best = corner + ky0 * g->in_width + kx0;                               \
-                    for (int64_t ky = ky0; ky < ky1; ky++) {                                       \
-                        for (int64_t kx = kx0; kx < kx1; kx++) {                                   \
-                            int64_t i = corner + ky * g->in_width + kx;                            \
-                            best = WINS(x[i], x[best]) ? i : best;                                 \
-                        }                                                                          \
-                    }                                                                              \
-                    dx[best] += dy[ox];                                                            \
+                    dx[best_##DT(x + corner, g->in_width, ky0, ky1, kx0, kx1) + corner] += dy[ox]; \
                 }                                                                                  \
             }                                                                                      \
         }                                                                                          \
@@ -301,3 +329,14 @@ static bool is_2x2(const hki_pool2d_geometry *g)
 
 PASSES(float, f32)
 PASSES(double, f64)
+
+#define PICK(T, DT)                                                                                \
+    void hki_pool2d_max_pick_##DT(const hki_pool2d_geometry *g, const T *x, const T *v, T *y,      \
+                                  int64_t plane_begin, int64_t plane_end)                          \
+    {                                                                                              \
+        const int64_t in = plane_begin * g->in_height * g->in_width;                               \
+        max_pick_##DT(g, x + in, v + in, y + plane_begin * g->out_height * g->out_width,           \
+                      plane_end - plane_begin);                                                    \
+    }
+PICK(float, f32)
+PICK(double, f64)

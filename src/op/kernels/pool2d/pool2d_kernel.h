@@ -38,6 +38,12 @@ void hki_pool2d_max_backward_f64(const hki_pool2d_geometry *geometry, const doub
                                  const double *dy, double *dx, int64_t plane_begin,
                                  int64_t plane_end);
 
+/* y is v where x is the largest of each window, or 0 in padding alone: what max_backward is the transpose of. */
+void hki_pool2d_max_pick_f32(const hki_pool2d_geometry *geometry, const float *x, const float *v,
+                             float *y, int64_t plane_begin, int64_t plane_end);
+void hki_pool2d_max_pick_f64(const hki_pool2d_geometry *geometry, const double *x, const double *v,
+                             double *y, int64_t plane_begin, int64_t plane_end);
+
 void hki_pool2d_average_forward_f32(const hki_pool2d_geometry *geometry, const float *x, float *y,
                                     int64_t plane_begin, int64_t plane_end);
 void hki_pool2d_average_forward_f64(const hki_pool2d_geometry *geometry, const double *x, double *y,

@@ -1,0 +1,341 @@
+/* Gradients of gradients of every operator of the table, in float64: of sum(v * gradient), with respect to the inputs and to
+ * what the gradient was begun from, along a random direction, against differences of the gradient. Recording the first
+ * pass changes no bit of it.
+ *
+ *   second_gradients [-v] [OPERATOR …]   only these; -v: says what is tested */
+#include "tests/conformance_values.h"
+
+#include "op/op.h"
+
+#include <hocket/hocket.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_POINT = HKI_MAX_INPUTS + HKI_MAX_OUTPUTS };
+
+/* The operators that have a gradient, but whose gradient has none. */
+static const char *const without[] = {NULL};
+
+static struct {
+    int passed, failed;
+    bool verbose;
+    char where[128];
+} test;
+
+static HK_PRINTF(2, 3) void expect(bool holds, const char *format, ...)
+{
+    if (holds) {
+        test.passed++;
+        return;
+    }
+    va_list args;
+    va_start(args, format);
+    printf("FAILED %s: ", test.where);
+    vprintf(format, args);
+    printf("\n");
+    va_end(args);
+    test.failed++;
+}
+
+/* ---- what is differentiated -------------------------------------------------------------------------------- */
+
+/* An array of float64 that the first gradient depends on: an input, or one that an output's gradient begins with. */
+typedef struct member {
+    hk_dims shape;
+    int64_t size;
+    bool strided;
+    double *values, *direction;
+    double *weights; /* of an input: v */
+    hk_array *array;
+} member;
+
+typedef struct problem {
+    const hk_op *op;
+    const hki_sample *sample;
+    int input_count;
+    hk_array *inputs[HKI_MAX_INPUTS];
+    int input_member[HKI_MAX_INPUTS]; /* -1: a constant, or none */
+    int output_member[HKI_MAX_OUTPUTS];
+    member members[MAX_POINT]; /* inputs first */
+    int count, x_count;
+} problem;
+
+static int64_t size_of(const hk_dims *shape)
+{
+    int64_t size = 0;
+    hki_dims_size(shape, &size);
+    return size;
+}
+
+static int add_member(problem *self, hk_dims shape, double *values, bool strided)
+{
+    member *added = &self->members[self->count];
+    const int64_t size = size_of(&shape);
+    const uint64_t seed = 1000 + (uint64_t)self->count;
+    *added = (member){.shape = shape,
+                      .size = size,
+                      .strided = strided,
+                      .values = values,
+                      .direction = random_values(size, HK_F64, -1, 1, false, seed),
+                      .weights = random_values(size, HK_F64, -1, 1, false, 2 * seed)};
+    return self->count++;
+}
+
+static void add_input(problem *self, int i)
+{
+    const hki_sample *sample = self->sample;
+    const hk_dtype dtype = sample->own[i].set ? sample->own[i].dtype : HK_F64;
+    const bool strided = sample->kind == HKI_SAMPLE_STRIDED;
+    self->inputs[i] = NULL;
+    self->input_member[i] = -1;
+    if (sample->inputs[i].ndim < 0)
+        return;
+    if (sample->kind == HKI_SAMPLE_ALIASED && i > 0) {
+        self->input_member[i] = self->input_member[0];
+        self->inputs[i] = self->inputs[0];
+        return;
+    }
+    double *values = sample_values(sample, i, dtype);
+    if (dtype == HK_F64 && !(self->op->no_grad_inputs >> i & 1)) {
+        self->input_member[i] = add_member(self, sample->inputs[i], values, strided);
+        return;
+    }
+    self->inputs[i] = make_array(values, sample->inputs[i], dtype, hk_device_default(), strided);
+    free(values);
+}
+
+static void problem_deinit(problem *self)
+{
+    for (int i = 0; i < self->count; i++) {
+        free(self->members[i].values);
+        free(self->members[i].direction);
+        free(self->members[i].weights);
+    }
+}
+
+/* The arrays at a point that is `step` along the direction of member `moved` away. */
+static void make_point(problem *self, int moved, double step)
+{
+    for (int i = 0; i < self->count; i++) {
+        member *it = &self->members[i];
+        double *values = allocate((size_t)it->size * sizeof *values);
+        for (int64_t j = 0; j < it->size; j++)
+            values[j] = it->values[j] + (i == moved ? step * it->direction[j] : 0);
+        it->array = make_array(values, it->shape, HK_F64, hk_device_default(), it->strided);
+        hk_attach_grad(it->array, HK_GRAD_TRACK);
+        free(values);
+    }
+    for (int i = 0; i < self->input_count; i++)
+        if (self->input_member[i] >= 0)
+            self->inputs[i] = self->members[self->input_member[i]].array;
+}
+
+/* Which outputs have gradients. Makes members of what these begin with, the first time. */
+static void call(problem *self, hk_array **ys, hk_array **dys, int *count)
+{
+    hk_array *outputs[HKI_MAX_OUTPUTS];
+    const int output_count = hki_op_output_count(self->op);
+    *count = 0;
+    {
+        HK_RECORD;
+        hki_op_call_all(self->op, self->inputs, self->input_count, self->sample->options,
+                        (hk_device){NULL}, outputs, output_count);
+    }
+    for (int i = 0; i < output_count; i++) {
+        if (hk_array_dtype(outputs[i]) != HK_F64)
+            continue;
+        if (self->output_member[i] < 0) {
+            const int64_t size = hk_size(outputs[i]);
+            self->output_member[i] =
+                add_member(self, hk_dims_get(outputs[i]),
+                           random_values(size, HK_F64, -1, 1, false, 500 + (uint64_t)i), false);
+            return;
+        }
+        ys[*count] = outputs[i];
+        dys[(*count)++] = self->members[self->output_member[i]].array;
+    }
+}
+
+static const hk_status *first_gradients(problem *self, bool create_graph, hk_array **gradients)
+{
+    hk_array *ys[HKI_MAX_OUTPUTS], *dys[HKI_MAX_OUTPUTS], *xs[MAX_POINT];
+    int count;
+    call(self, ys, dys, &count);
+    for (int i = 0; i < self->x_count; i++)
+        xs[i] = self->members[i].array;
+    return hk_gradients(ys, count, xs, self->x_count,
+                        &(hk_gradients_options){.dys = dys, .create_graph = create_graph},
+                        gradients);
+}
+
+/* ---- comparing ------------------------------------------------------------------------------------------------- */
+
+static double *read(hk_array *x)
+{
+    double *values = allocate((size_t)hk_size(x) * sizeof *values);
+    const hk_status *status = hk_to_host(x, values, (size_t)hk_size(x) * sizeof *values);
+    expect(hk_ok(status), "%s", hk_status_message(status));
+    return values;
+}
+
+static double dot(const double *a, const double *b, int64_t size)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < size; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+/* sum(v * gradient) at a point. */
+static double objective(problem *self, int moved, double step)
+{
+    HK_SCOPE;
+    hk_array *gradients[MAX_POINT];
+    double sum = 0;
+    make_point(self, moved, step);
+    first_gradients(self, false, gradients);
+    for (int i = 0; i < self->x_count; i++) {
+        double *values = read(gradients[i]);
+        sum += dot(values, self->members[i].weights, self->members[i].size);
+        free(values);
+    }
+    return sum;
+}
+
+/* second: NULL: zeros. */
+static void compare(problem *self, int index, hk_array *second)
+{
+    const member *it = &self->members[index];
+    const double step = 1e-6;
+    double *values = second ? read(second) : allocate((size_t)it->size * sizeof *values);
+    expect(!second || hk_size(second) == it->size, "the second gradient %d has %lld elements",
+           index, second ? (long long)hk_size(second) : 0);
+    const double slope = dot(values, it->direction, it->size),
+                 expected =
+                     (objective(self, index, step) - objective(self, index, -step)) / (2 * step);
+    expect(fabs(slope - expected) <= 1e-5 * fmax(1, fabs(expected)),
+           "the second gradient %d is %.9g along the direction, not %.9g", index, slope, expected);
+    free(values);
+}
+
+static bool same_bytes(hk_array *a, hk_array *b)
+{
+    double *x = read(a), *y = read(b);
+    const bool same = hk_size(a) == hk_size(b) && !memcmp(x, y, (size_t)hk_size(a) * sizeof *x);
+    free(x);
+    free(y);
+    return same;
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
+
+/* The first gradients, recorded, times v. */
+static const hk_status *weighted_gradients(problem *self, hk_array **products)
+{
+    hk_array *plain[MAX_POINT], *gradients[MAX_POINT];
+    const hk_status *status = first_gradients(self, false, plain);
+    expect(hk_ok(status), "%s", hk_status_message(status));
+    status = first_gradients(self, true, gradients);
+    HK_RECORD;
+    for (int i = 0; i < self->x_count && hk_ok(status); i++) {
+        const member *it = &self->members[i];
+        expect(same_bytes(plain[i], gradients[i]),
+               "gradient %d has other bytes where it is recorded", i);
+        products[i] = hk_multiply(
+            gradients[i], make_array(it->weights, it->shape, HK_F64, hk_device_default(), false));
+    }
+    return status;
+}
+
+static bool is_without(const hk_op *op)
+{
+    for (int i = 0; without[i]; i++)
+        if (!strcmp(without[i], op->name))
+            return true;
+    return false;
+}
+
+/* Those that the tape does not know depend on nothing. Returns how many are left. */
+static int drop_constants(hk_array **products, int count)
+{
+    int left = 0;
+    for (int i = 0; i < count; i++)
+        if (atomic_load(&products[i]->autograd))
+            products[left++] = products[i];
+    return left;
+}
+
+static void test_problem(problem *self)
+{
+    HK_SCOPE;
+    hk_array *products[MAX_POINT], *seconds[MAX_POINT], *xs[MAX_POINT];
+    const hk_status *status = weighted_gradients(self, products);
+    expect(hk_ok(status), "%s", hk_status_message(status));
+    if (!hk_ok(status))
+        return;
+    for (int i = 0; i < self->count; i++)
+        xs[i] = self->members[i].array;
+    const int count = drop_constants(products, self->x_count);
+    if (count == 0) { /* the gradients are constant */
+        for (int i = 0; i < self->count; i++)
+            compare(self, i, NULL);
+        return;
+    }
+    status = hk_gradients(products, count, xs, self->count, NULL, seconds);
+    expect(hk_ok(status) != is_without(self->op), "%s", hk_status_message(status));
+    for (int i = 0; i < self->count && hk_ok(status); i++)
+        compare(self, i, seconds[i]);
+}
+
+static void test_sample(const hk_op *op, const hki_sample *sample)
+{
+    HK_SCOPE;
+    problem self = {.op = op, .sample = sample, .input_count = hki_op_input_count(op, NULL)};
+    snprintf(test.where, sizeof test.where, "%s, sample %d", op->name, (int)(sample - op->samples));
+    if (test.verbose)
+        printf("%s\n", test.where);
+    for (int i = 0; i < self.input_count; i++)
+        add_input(&self, i);
+    self.x_count = self.count;
+    for (int i = 0; i < HKI_MAX_OUTPUTS; i++)
+        self.output_member[i] = -1;
+    for (int before = -1; self.x_count > 0 && before != self.count;) { /* until no output is new */
+        hk_array *ys[HKI_MAX_OUTPUTS], *dys[HKI_MAX_OUTPUTS];
+        int count;
+        before = self.count;
+        make_point(&self, -1, 0);
+        call(&self, ys, dys, &count);
+    }
+    if (self.count > self.x_count)
+        test_problem(&self);
+    problem_deinit(&self);
+    hk_wait_all();
+    hk_failures_clear();
+}
+
+static void test_operator(const hk_op *op)
+{
+    if (!hki_op_has_gradient(op) || op->internal || op->any_device || !op->samples ||
+        (op->dtypes && !(op->dtypes >> HK_F64 & 1)))
+        return;
+    for (int i = 0; i < op->sample_count; i++)
+        test_sample(op, &op->samples[i]);
+}
+
+int main(int argc, char **argv)
+{
+    int named = 0;
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "-v"))
+            test.verbose = true;
+        else if (hki_op_find(argv[i]))
+            test_operator(hki_op_find(argv[i])), named++;
+    }
+    for (int i = 0; !named && i < hki_op_count; i++)
+        test_operator(hki_ops[i]);
+    printf("second gradients: %d passed, %d failed\n", test.passed, test.failed);
+    hk_runtime_deinit();
+    return test.failed > 0;
+}
