@@ -51,7 +51,7 @@ static void test_counts(void)
 }
 
 /* Tokens or images that can be told apart, and their classes. */
-static hk_array *input_of(const model *kind, hk_array **labels)
+static hk_array *input_of(const model_kind *kind, hk_array **labels)
 {
     static const int32_t classes[BATCH] = {1, 3, 5, 7};
     *labels = hk_from_host(classes, hk_shape(BATCH), HK_I32, (hk_device){0});
@@ -63,7 +63,7 @@ static hk_array *input_of(const model *kind, hk_array **labels)
     return hk_random_int(0, 10, hk_shape(BATCH, 6), HK_I32, (hk_device){0});
 }
 
-static hk_array *loss_of(const model *kind, hk_module *net, hk_array *x, hk_array *labels)
+static hk_array *loss_of(const model_kind *kind, hk_module *net, hk_array *x, hk_array *labels)
 {
     hk_array *scores = hk_forward(net, x);
     CHECK_EQ_I64(hk_dim(scores, -1), 10);
@@ -74,7 +74,7 @@ static hk_array *loss_of(const model *kind, hk_module *net, hk_array *x, hk_arra
 }
 
 /* What the network says of x where nothing is random. */
-static double loss_at(const model *kind, hk_module *net, hk_array *x, hk_array *labels)
+static double loss_at(const model_kind *kind, hk_module *net, hk_array *x, hk_array *labels)
 {
     HK_SCOPE;
     const hk_status *status;
@@ -85,7 +85,7 @@ static double loss_at(const model *kind, hk_module *net, hk_array *x, hk_array *
     return loss;
 }
 
-static void test_learns(const model *kind)
+static void test_learns(const model_kind *kind)
 {
     HK_SCOPE;
     hk_seed(2);
@@ -120,7 +120,7 @@ static void test_learns(const model *kind)
 }
 
 /* A transformer that reads from left to right sees no token behind: neither does a recurrent network. */
-static void test_causal(const model *kind)
+static void test_causal(const model_kind *kind)
 {
     HK_SCOPE;
     hk_module *net = kind->create(&tiny);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-const model models[MODEL_COUNT] = {
+const model_kind models[MODEL_COUNT] = {
     {"softmax", "softmax regression", model_softmax, 28, 1, false, 0.1},
     {"mlp", "a layer of 256 units", model_mlp, 28, 1, false, 0.1},
     {"lenet5", "LeNet-5 (LeCun et al. 1998)", model_lenet5, 28, 12, false, 0.9},
@@ -20,7 +20,7 @@ const model models[MODEL_COUNT] = {
     {"gpt", "small transformer (Radford et al. 2019)", model_gpt, 32, 1, true, 0.5},
 };
 
-const model *model_find(const char *name)
+const model_kind *model_find(const char *name)
 {
     for (int i = 0; i < MODEL_COUNT; i++)
         if (!strcmp(models[i].name, name))

@@ -18,7 +18,7 @@ typedef struct model_options {
     int64_t steps; /* the longest text of a transformer; 0: 64 */
 } model_options;
 
-typedef struct model {
+typedef struct model_kind {
     const char *name, *title;
     hk_module *(*create)(const model_options *options);
     int64_t
@@ -26,12 +26,12 @@ typedef struct model {
     int64_t least_size; /* of images that it can take */
     bool is_language;
     double lr; /* that plain gradient descent does well with */
-} model;
+} model_kind;
 
-extern const model models[];
+extern const model_kind models[];
 enum { MODEL_COUNT = 14 };
 /* NULL where there is none of that name. */
-const model *model_find(const char *name);
+const model_kind *model_find(const char *name);
 
 hk_module *model_softmax(const model_options *options);
 hk_module *model_mlp(const model_options *options);

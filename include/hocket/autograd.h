@@ -139,6 +139,13 @@ HK_API const hk_status *hk_gradients(hk_array *const *ys, int count, hk_array *c
                                      int x_count, const hk_gradients_options *options,
                                      hk_array **gradients);
 
+/* Jacobian-vector products: products[i], a new array of ys[i]'s shape, is how ys[i] changes to first order where all xs move along
+ * their tangents, arrays of their shapes, dtypes and devices. It differentiates the gradient of what was recorded once more, which gives
+ * the same as differentiating forwards, at the cost of about two backward passes, and needs gradients of gradients. Keeps the tape.
+ * What cannot be done fails the products, and is returned. */
+HK_API const hk_status *hk_jvp(hk_array *const *ys, int count, hk_array *const *xs, int x_count,
+                               hk_array *const *tangents, hk_array **products);
+
 /* ---- functions with gradients of their own ----------------------------------------------------------------- */
 
 /* What a function's gradient is asked for. Fields may be added at the end. */
@@ -196,6 +203,9 @@ HK_API const hk_status *hk_gradients_at(hk_source at, hk_array *const *ys, int c
                                         hk_array *const *xs, int x_count,
                                         const hk_gradients_options *options, hk_array **gradients);
 #define hk_gradients(...) hk_gradients_at(HK_SOURCE, __VA_ARGS__)
+HK_API const hk_status *hk_jvp_at(hk_source at, hk_array *const *ys, int count, hk_array *const *xs,
+                                  int x_count, hk_array *const *tangents, hk_array **products);
+#define hk_jvp(...) hk_jvp_at(HK_SOURCE, __VA_ARGS__)
 HK_API void hk_function_at(hk_source at, hk_array *const *inputs, int input_count,
                            hk_array **outputs, int output_count,
                            const hk_function_options *options);

@@ -12,6 +12,7 @@
 #include <hocket/data_sets.h>
 #include <hocket/device.h>
 #include <hocket/graph.h>
+#include <hocket/index.h>
 #include <hocket/io.h>
 #include <hocket/nn.h>
 #include <hocket/operator.h>

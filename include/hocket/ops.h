@@ -757,6 +757,20 @@ typedef struct hk_topk_arguments {
 HK_API void hk_topk(hk_array *x, int64_t k, int64_t axis, bool largest, hk_array **values,
                     hk_array **indices);
 
+/* Whether each element of x is equal to one of elements, of any shape, as bool. A NaN is not.
+ * Not on GPUs yet. No gradient: its result does not vary smoothly. */
+HK_API hk_array *hk_isin(hk_array *x, hk_array *elements);
+
+/* How many elements of x lie in each of so many bins of one width from low to high, as int64. A
+ * bin has its lower edge, the last one both; what lies outside, NaN included, is not counted.
+ * hk_linspace gives the edges. Not on GPUs yet. No gradient: its result does not vary smoothly. */
+typedef struct hk_histogram_arguments {
+    int64_t bins; /* how many, of one width */
+    double low; /* where the first begins */
+    double high; /* where the last ends */
+} hk_histogram_arguments;
+HK_API hk_array *hk_histogram(hk_array *x, int64_t bins, double low, double high);
+
 /* y[n,o,i,j] = bias[o] + sum over c, u, v of weight[o,c,u,v] *
  * x[n,c,i*stride-padding+u*dilation,j*stride-padding+v*dilation]. Two-dimensional convolution
  * (cross-correlation, as in every framework) of x (n,channels,height,width) with weight
@@ -1755,6 +1769,10 @@ HK_API hk_array *hk_searchsorted_at(hk_source at, hk_array *sorted, hk_array *x,
 HK_API void hk_topk_at(hk_source at, hk_array *x, int64_t k, int64_t axis, bool largest,
                        hk_array **values, hk_array **indices);
 #define hk_topk(...) hk_topk_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_isin_at(hk_source at, hk_array *x, hk_array *elements);
+#define hk_isin(...) hk_isin_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_histogram_at(hk_source at, hk_array *x, int64_t bins, double low, double high);
+#define hk_histogram(...) hk_histogram_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_conv2d_at(hk_source at, hk_array *x, hk_array *weight, hk_array *bias,
                               const hk_conv2d_options *options);
 #define hk_conv2d(...) hk_conv2d_at(HK_SOURCE, __VA_ARGS__)

@@ -1988,6 +1988,22 @@ inline topk_results topk(const array &x, int64_t k, int64_t axis, bool largest,
     return {array::take(results[0]), array::take(results[1])};
 }
 
+/* Whether each element of x is equal to one of elements, of any shape, as bool. A NaN is not.
+ * Not on GPUs yet. No gradient: its result does not vary smoothly. */
+inline array isin(const array &x, const array &elements, hk_source at = here()) noexcept
+{
+    return array::take(hk_isin_at(at, x.get(), elements.get()));
+}
+
+/* How many elements of x lie in each of so many bins of one width from low to high, as int64. A
+ * bin has its lower edge, the last one both; what lies outside, NaN included, is not counted.
+ * hk_linspace gives the edges. Not on GPUs yet. No gradient: its result does not vary smoothly. */
+inline array histogram(const array &x, int64_t bins, double low, double high,
+                       hk_source at = here()) noexcept
+{
+    return array::take(hk_histogram_at(at, x.get(), bins, low, high));
+}
+
 /* y[n,o,i,j] = bias[o] + sum over c, u, v of weight[o,c,u,v] *
  * x[n,c,i*stride-padding+u*dilation,j*stride-padding+v*dilation]. Two-dimensional convolution
  * (cross-correlation, as in every framework) of x (n,channels,height,width) with weight

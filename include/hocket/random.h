@@ -51,13 +51,56 @@ HK_API hk_array *hk_random_normal(hk_dims shape, hk_dtype dtype, hk_device devic
 HK_API hk_array *hk_random_normal_from(hk_generator *generator, double mean, double std,
                                        hk_dims shape, hk_dtype dtype, hk_device device);
 
-/* Integers low … high-1 (low < high) that the dtype can hold: int32, int64 or uint8. Each is the upper
+/* Integers low … high-1 (low < high) that the dtype, any of integers, can hold. Each is the upper
  * half of the product of 64 random bits and high-low, so that no two probabilities differ by more than
  * 2^-64. */
 HK_API hk_array *hk_random_int(int64_t low, int64_t high, hk_dims shape, hk_dtype dtype,
                                hk_device device);
 HK_API hk_array *hk_random_int_from(hk_generator *generator, int64_t low, int64_t high,
                                     hk_dims shape, hk_dtype dtype, hk_device device);
+
+/* ---- made of these ------------------------------------------------------------------------------------ */
+
+/* 1 with that probability, in [0, 1], else 0; of any dtype. */
+HK_API hk_array *hk_random_bernoulli(double probability, hk_dims shape, hk_dtype dtype,
+                                     hk_device device);
+HK_API hk_array *hk_random_bernoulli_from(hk_generator *generator, double probability,
+                                          hk_dims shape, hk_dtype dtype, hk_device device);
+
+/* Exponential with mean 1, float32 or float64, by the logarithm of a uniform number. */
+HK_API hk_array *hk_random_exponential(hk_dims shape, hk_dtype dtype, hk_device device);
+/* With mean scale, finite and at least 0. */
+HK_API hk_array *hk_random_exponential_from(hk_generator *generator, double scale, hk_dims shape,
+                                            hk_dtype dtype, hk_device device);
+
+/* Gamma with that concentration (often called shape), finite and more than 0, and scale 1; float32 or float64. Marsaglia and Tsang,
+ * "A simple method for generating gamma variables", 2000. No GPUs yet, nor captured steps. */
+HK_API hk_array *hk_random_gamma(double concentration, hk_dims shape, hk_dtype dtype,
+                                 hk_device device);
+/* Times scale, finite and at least 0. */
+HK_API hk_array *hk_random_gamma_from(hk_generator *generator, double concentration, double scale,
+                                      hk_dims shape, hk_dtype dtype, hk_device device);
+
+/* 0 … n-1 in random order, each order as likely, as int64. No GPUs yet: this and all that follow. */
+HK_API hk_array *hk_random_permutation(int64_t n, hk_device device);
+HK_API hk_array *hk_random_permutation_from(hk_generator *generator, int64_t n, hk_device device);
+/* A copy of x with the entries of its first axis in random order. Recorded on the tape. */
+HK_API hk_array *hk_shuffle(hk_array *x);
+HK_API hk_array *hk_shuffle_from(hk_generator *generator, hk_array *x);
+
+/* So many of 0 … n-1 as the shape says, as int64: each alone, or without replacement each once at most. weights (n,), of floats, may
+ * be NULL; else each is chosen as likely as its weight is of their sum, without replacement of those that are left. Weights
+ * are finite and not negative, and enough of them more than 0: others fail the result by HK_BAD_DATA. The device is that of
+ * weights where there are any. Without replacement by exponential numbers: Efraimidis and Spirakis 2006. */
+HK_API hk_array *hk_random_choice(int64_t n, hk_dims shape, bool replace, hk_array *weights,
+                                  hk_device device);
+HK_API hk_array *hk_random_choice_from(hk_generator *generator, int64_t n, hk_dims shape,
+                                       bool replace, hk_array *weights, hk_device device);
+
+/* For each row along the last axis of logits, of floats, an index as int64: index i with probability e ** logits[i] over the sum of
+ * these. An entry -INFINITY is never chosen but where all are. The largest of logits and Gumbel noise, in float64. */
+HK_API hk_array *hk_random_categorical(hk_array *logits);
+HK_API hk_array *hk_random_categorical_from(hk_generator *generator, hk_array *logits);
 
 /* The same with the source position of the call: see HK_SOURCE. */
 HK_API hk_array *hk_random_uniform_at(hk_source at, hk_dims shape, hk_dtype dtype,
@@ -80,6 +123,48 @@ HK_API hk_array *hk_random_int_from_at(hk_source at, hk_generator *generator, in
                                        int64_t high, hk_dims shape, hk_dtype dtype,
                                        hk_device device);
 #define hk_random_int_from(...) hk_random_int_from_at(HK_SOURCE, __VA_ARGS__)
+
+HK_API hk_array *hk_random_bernoulli_at(hk_source at, double probability, hk_dims shape,
+                                        hk_dtype dtype, hk_device device);
+#define hk_random_bernoulli(...) hk_random_bernoulli_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_random_bernoulli_from_at(hk_source at, hk_generator *generator,
+                                             double probability, hk_dims shape, hk_dtype dtype,
+                                             hk_device device);
+#define hk_random_bernoulli_from(...) hk_random_bernoulli_from_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_random_exponential_at(hk_source at, hk_dims shape, hk_dtype dtype,
+                                          hk_device device);
+#define hk_random_exponential(...) hk_random_exponential_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_random_exponential_from_at(hk_source at, hk_generator *generator, double scale,
+                                               hk_dims shape, hk_dtype dtype, hk_device device);
+#define hk_random_exponential_from(...) hk_random_exponential_from_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_random_gamma_at(hk_source at, double concentration, hk_dims shape,
+                                    hk_dtype dtype, hk_device device);
+#define hk_random_gamma(...) hk_random_gamma_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_random_gamma_from_at(hk_source at, hk_generator *generator,
+                                         double concentration, double scale, hk_dims shape,
+                                         hk_dtype dtype, hk_device device);
+#define hk_random_gamma_from(...) hk_random_gamma_from_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_random_permutation_at(hk_source at, int64_t n, hk_device device);
+#define hk_random_permutation(...) hk_random_permutation_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_random_permutation_from_at(hk_source at, hk_generator *generator, int64_t n,
+                                               hk_device device);
+#define hk_random_permutation_from(...) hk_random_permutation_from_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_shuffle_at(hk_source at, hk_array *x);
+#define hk_shuffle(...) hk_shuffle_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_shuffle_from_at(hk_source at, hk_generator *generator, hk_array *x);
+#define hk_shuffle_from(...) hk_shuffle_from_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_random_choice_at(hk_source at, int64_t n, hk_dims shape, bool replace,
+                                     hk_array *weights, hk_device device);
+#define hk_random_choice(...) hk_random_choice_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_random_choice_from_at(hk_source at, hk_generator *generator, int64_t n,
+                                          hk_dims shape, bool replace, hk_array *weights,
+                                          hk_device device);
+#define hk_random_choice_from(...) hk_random_choice_from_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_random_categorical_at(hk_source at, hk_array *logits);
+#define hk_random_categorical(...) hk_random_categorical_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_random_categorical_from_at(hk_source at, hk_generator *generator,
+                                               hk_array *logits);
+#define hk_random_categorical_from(...) hk_random_categorical_from_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS
 

@@ -3,6 +3,7 @@
 #define HOCKET_TRAINING_HPP
 
 #include <hocket/arithmetic.hpp>
+#include <vector>
 
 namespace hk
 {
@@ -50,6 +51,56 @@ inline bool is_recording() noexcept
 inline status backward(const arrays &ys, hk_source at = here()) noexcept
 {
     return status(hk_backward_all_at(at, ys.data(), ys.count()));
+}
+
+struct backward_options {
+    HKI_OPTION(backward_options, bool, keep)
+};
+/* See hk_backward_with. */
+inline status backward(const arrays &ys, const backward_options &options,
+                       hk_source at = here()) noexcept
+{
+    hk_backward_options c = {};
+    c.keep = options.keep;
+    return status(hk_backward_with_at(at, ys.data(), ys.count(), &c));
+}
+
+struct gradients_options {
+    HKI_OPTION(gradients_options, bool, keep)
+    HKI_OPTION(gradients_options, bool, create_graph)
+};
+/* One for each of xs: see hk_gradients. */
+inline std::vector<array> gradients(const arrays &ys, const arrays &xs,
+                                    const gradients_options &options = {}, hk_source at = here())
+{
+    hk_gradients_options c = {};
+    c.keep = options.keep;
+    c.create_graph = options.create_graph;
+    std::vector<array> all(static_cast<size_t>(xs.count()));
+    hk_gradients_at(at, ys.data(), ys.count(), xs.data(), xs.count(), &c,
+                    reinterpret_cast<hk_array **>(all.data()));
+    for (array &x : all)
+        hk_take(x.get());
+    return all;
+}
+inline array gradient(const array &y, const array &x, const gradients_options &options = {},
+                      hk_source at = here())
+{
+    return gradients({y}, {x}, options, at)[0];
+}
+
+/* One for each of ys: see hk_jvp. A tangent that is missing is refused. */
+inline std::vector<array> jvp(const arrays &ys, const arrays &xs, const arrays &tangents,
+                              hk_source at = here())
+{
+    std::vector<array> all(static_cast<size_t>(ys.count()));
+    std::vector<hk_array *> each(tangents.data(), tangents.data() + tangents.count());
+    each.resize(static_cast<size_t>(xs.count()));
+    hk_jvp_at(at, ys.data(), ys.count(), xs.data(), xs.count(), each.data(),
+              reinterpret_cast<hk_array **>(all.data()));
+    for (array &x : all)
+        hk_take(x.get());
+    return all;
 }
 
 struct batch_norm_train_options {

@@ -31,12 +31,18 @@ def _of_values(obj, dtype, device):
     return _core._convert(_copied(from_dlpack(obj)), dtype, device)
 
 
+def _has_buffer(obj):
+    try:
+        memoryview(obj).release()
+    except TypeError:
+        return False
+    return True
+
+
 def _shared(obj, dtype, device):
     if isinstance(obj, (int, float, list, tuple, range)):
         raise ValueError(f"copy=False: {type(obj).__name__} has no memory that an array could share")
-    x = from_dlpack(obj) if hasattr(obj, "__dlpack__") and not isinstance(obj, Array) else obj
-    if not isinstance(x, Array):
-        x = _core._adopt_buffer(obj, None)
+    x = obj if isinstance(obj, Array) else _core._adopt_buffer(obj, None) if _has_buffer(obj) else from_dlpack(obj)
     if (dtype is not None and x.dtype != dtype) or (device is not None and x.device != device):
         raise ValueError("copy=False: another dtype or device needs a copy")
     return x
@@ -85,8 +91,6 @@ def _capsule_of(x):
         return x.__dlpack__(max_version=(1, 1))
     except TypeError:  # it knows no versions yet
         return x.__dlpack__()
-    except (BufferError, RuntimeError):  # old NumPy has no capsule of memory for reading, but a buffer
-        raise
 
 
 @_public

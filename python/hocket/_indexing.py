@@ -172,6 +172,13 @@ def _moved(ndim, axis, count, place):
     return others[:place] + block + others[place:]
 
 
+def _check_bounds(index, size, axis):
+    """Waits for the index: what is out of range is to raise before anything is written."""
+    low, high = int(_op["min"](index)), int(_op["max"](index))
+    if low < -size or high >= size:
+        raise _index_error(f"index {high if high >= size else low} is out of range for an axis of {size} entries")
+
+
 def _operand(x, value):
     return value if isinstance(value, Array) else asarray(value, device=x.device)
 
@@ -199,9 +206,10 @@ def set(x, key, value):
     if _count(wanted) == 0:
         return
     front, rest = key.in_front(), _rest_shape(key)
+    for axis, index in key.indices.items():
+        _check_bounds(index, key.view.shape[axis], axis)
     rows = key.rows()
     count = _count(front.shape[:len(key.axes)])
-    rows = _op["index_select"](arange(count, device=x.device), rows, 0).wait()  # out of range: raises here, writes nothing
     value = _op["reshape"](value, (rows.size,) + rest)
     value = value if value.dtype == x.dtype else _op["cast"](value, x.dtype)
     _core._assign(front, _op["reshape"](_scattered(_op["reshape"](front, (count,) + rest), rows, value), front.shape))

@@ -90,6 +90,7 @@ def numpy(self):
 
 @_method
 def __array__(self, dtype=None, copy=None):
+    _core._raise_interrupt()
     if copy is False:
         raise ValueError("copy=False: this array's memory cannot be NumPy's")
     values = self.numpy()

@@ -233,10 +233,11 @@ static PyObject *apply(sign which, hk_array *a, hk_array *b)
     return result;
 }
 
-/* What is neither an array nor a number goes with an array where it has a buffer: NumPy's arrays and scalars. */
+/* What is neither an array nor a number goes with an array where it has a buffer: NumPy's arrays and scalars; so do lists. */
 static bool goes_with_arrays(PyObject *object)
 {
-    return py_is_array(object) || py_is_number(object) || PyObject_CheckBuffer(object);
+    return py_is_array(object) || py_is_number(object) || PyObject_CheckBuffer(object) ||
+           PyList_Check(object) || PyTuple_Check(object);
 }
 
 static PyObject *array_and_other(sign which, hk_array *a, PyObject *b)

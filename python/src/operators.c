@@ -363,8 +363,7 @@ static bool fill(entry *self, const hk_operator *op)
     self->op = op;
     self->facts = hk_operator_get_facts(op);
     if (self->facts.input_count > MAX_INPUTS || self->facts.param_count > MAX_PARAMS ||
-        self->facts.options_bytes > OPTION_BYTES ||
-        self->facts.output_count > MAX_OUTPUTS) {
+        self->facts.options_bytes > OPTION_BYTES || self->facts.output_count > MAX_OUTPUTS) {
         PyErr_Format(PyExc_SystemError, "%s has more inputs or options than there is room for",
                      self->facts.name);
         return false;

@@ -96,6 +96,20 @@ static void describe(exported *self, Py_buffer *view, int flags)
     view->suboffsets = NULL;
 }
 
+/* NumPy drops what a buffer raises, and asks for __array__ next. */
+static bool interrupt_may_be_lost;
+
+static PyObject *raise_interrupt(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    bool lost = interrupt_may_be_lost;
+    interrupt_may_be_lost = false;
+    if (!lost)
+        Py_RETURN_NONE;
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
+    return NULL;
+}
+
 int py_array_get_buffer(PyObject *self, Py_buffer *view, int flags)
 {
     hk_array *x = py_handle(self);
@@ -112,6 +126,7 @@ int py_array_get_buffer(PyObject *self, Py_buffer *view, int flags)
     exported *made = malloc(sizeof *made);
     if (!made || !lent_begin(&made->lent, x)) {
         free(made);
+        interrupt_may_be_lost = PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
         if (!PyErr_Occurred())
             PyErr_NoMemory();
         return -1;
@@ -482,6 +497,7 @@ PyMethodDef py_sharing_methods[] = {
 PyMethodDef py_sharing_functions[] = {
     {"_adopt_buffer", adopt_buffer, METH_VARARGS, NULL},
     {"_adopt_capsule", adopt_capsule, METH_VARARGS, NULL},
+    {"_raise_interrupt", raise_interrupt, METH_NOARGS, NULL},
     {"_shared_count", shared_count, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

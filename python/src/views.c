@@ -112,6 +112,17 @@ static PyObject *facts(PyObject *self, PyObject *object)
              : NULL;
 }
 
+/* _stats(): counters of the runtime, as a dict */
+static PyObject *stats(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    hk_runtime_stats now = hk_runtime_get_stats();
+    return Py_BuildValue("{s:K,s:K,s:K,s:K}", "issued_calls", (unsigned long long)now.issued_calls,
+                         "window_waits", (unsigned long long)now.window_waits,
+                         "peak_run_ahead_bytes", (unsigned long long)now.peak_run_ahead_bytes,
+                         "handle_bytes", (unsigned long long)now.handle_bytes);
+}
+
 /* _promote(a, b): a DType, or None where the table has none */
 static PyObject *promote(PyObject *self, PyObject *arguments)
 {
@@ -140,6 +151,7 @@ PyMethodDef py_view_functions[] = {
     {"_assign", assign, METH_VARARGS, NULL},
     {"_from_bytes", from_bytes, METH_VARARGS, NULL},
     {"_facts", facts, METH_O, NULL},
+    {"_stats", stats, METH_NOARGS, NULL},
     {"_promote", promote, METH_VARARGS, NULL},
     {"_dtype", dtype_of, METH_O, NULL},
     {NULL, NULL, 0, NULL},

@@ -19,7 +19,7 @@ void (*hki_array_where)(char *text, size_t bytes);
 
 static hki_device no_memory_device = {.index = -1};
 static hki_storage no_memory_storage = {.device = &no_memory_device, .counts = (uint64_t)1 << 32};
-static hk_array no_memory_array = {.refs = 1, .failed = true, .storage = &no_memory_storage};
+hk_array hki_no_memory_array = {.refs = 1, .failed = true, .storage = &no_memory_storage};
 static pthread_once_t no_memory_once = PTHREAD_ONCE_INIT;
 
 static void no_memory_init(void)
@@ -34,7 +34,7 @@ static void no_memory_init(void)
 hk_array *hki_array_no_memory(void)
 {
     pthread_once(&no_memory_once, no_memory_init);
-    return &no_memory_array;
+    return &hki_no_memory_array;
 }
 
 /* ---- making ---------------------------------------------------------------------------------------- */
@@ -122,7 +122,7 @@ hk_array *hki_array_create_pinned(hki_device *device, hk_dims shape, hk_dtype dt
 
 hk_array *hk_array_retain(hk_array *x)
 {
-    if (x && x != &no_memory_array)
+    if (x && x != &hki_no_memory_array)
         atomic_fetch_add_explicit(&x->refs, 1, memory_order_relaxed);
     return x;
 }
@@ -146,7 +146,7 @@ void hki_array_free(hk_array *x)
 
 void hk_array_release(hk_array *x)
 {
-    if (!x || x == &no_memory_array || !hki_count_drop(&x->refs))
+    if (!x || x == &hki_no_memory_array || !hki_count_drop(&x->refs))
         return;
     /* Somebody released what a scope owns. Another thread's scope then frees it when it ends. */
     if (atomic_load_explicit(&x->scope_owner, memory_order_acquire) && !hki_scope_forget(x))

@@ -56,7 +56,7 @@ hk_array *hki_scope_add(hk_array *x)
 {
     if (!x)
         return hki_array_no_memory();
-    if (!list.depth)
+    if (!list.depth || x == &hki_no_memory_array)
         return x;
     if (list.count == list.capacity && !list_grow()) {
         hk_array_release(x);

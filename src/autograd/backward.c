@@ -231,6 +231,9 @@ static void function_backward(hki_pass *pass, hki_tape_node *node, hk_array *con
 /* The record of a call that could not be made is already that of dy. */
 static void failed_backward(hki_pass *pass, const hki_tape_node *node, hk_array *dy)
 {
+    if (pass->records) /* which the tape has no way to */
+        hki_pass_fail(pass, node->device, operation_of(node), dy, HK_INVALID_ARGUMENT,
+                      "a call that the gradient goes through has failed");
     for (int i = 0; i < node->input_count; i++) {
         hki_tape_node *input = node->inputs[i].node;
         if (hki_pass_wants(pass, input))

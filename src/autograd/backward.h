@@ -12,4 +12,7 @@ void hki_pass_run(hki_pass *pass);
 /* The walk cannot be made: no gradient is computed, and those of leaves in reach say why. Needs no memory. */
 void hki_pass_refuse(hki_pass *pass, hk_array *const *ys, int count);
 
+/* A status, lent, of a call that has no room for results that could fail. */
+const hk_status *hki_gradients_refuse(const char *operation, const char *why);
+
 #endif

@@ -52,7 +52,7 @@ hk_array *hki_failed_like(hki_device *device, hk_dims shape, hk_dtype dtype, hk_
 }
 
 /* dx, or what stands for it when it is not a gradient of the node. In the current scope. */
-static hk_array *checked(const hki_tape_node *node, hk_array *dx)
+static hk_array *checked(hki_pass *pass, const hki_tape_node *node, hk_array *dx)
 {
     if (dx->failed) /* has no dimensions, but who reads it asks for some */
         return hki_failed_like(node->device, node->shape, node->dtype, dx);
@@ -62,10 +62,10 @@ static hk_array *checked(const hki_tape_node *node, hk_array *dx)
     char has[128], wants[128];
     hki_array_describe(dx, has, sizeof has);
     hki_dims_describe(&node->shape, wants, sizeof wants);
-    hk_array *carrier = hki_array_create_failed(
-        node->device, "backward", &dx, 1, HK_INVALID_ARGUMENT,
-        "a gradient came as %s on %s, for a value %s%s on %s", has, dx->storage->device->name,
-        hk_dtype_name(node->dtype), wants, node->device->name);
+    hk_array *carrier = hki_pass_fail(pass, node->device, "backward", dx, HK_INVALID_ARGUMENT,
+                                      "a gradient came as %s on %s, for a value %s%s on %s", has,
+                                      dx->storage->device->name, hk_dtype_name(node->dtype), wants,
+                                      node->device->name);
     return hki_failed_like(node->device, node->shape, node->dtype, carrier);
 }
 
@@ -89,7 +89,11 @@ void hki_tape_contribute(hki_pass *pass, hki_tape_node *node, hk_array *dx)
         return;
     HK_SCOPE;
     hki_visit *visit = hki_pass_visit(pass, node);
-    dx = hk_array_retain(checked(node, dx));
+    if (pass->records &&
+        dx->failed) /* the tape has no way to it: gradients of this one would lack a part */
+        hki_pass_fail(pass, node->device, "backward", dx, HK_INVALID_ARGUMENT,
+                      "an operator's gradient has failed");
+    dx = hk_array_retain(checked(pass, node, dx));
     if (!visit->sum) {
         visit->sum = dx;
     } else {

@@ -6,6 +6,10 @@
 /* The pass, once it is known where it goes. */
 static void walk(hki_pass *pass, hk_array *const *ys, hk_array *const *dys, int count)
 {
+    if (!ys && count > 0) {
+        hki_pass_fail(pass, NULL, "backward", NULL, HK_INVALID_ARGUMENT, "argument ys is NULL");
+        return;
+    }
     hki_pass_begin(pass, ys, dys, count);
     hki_pass_discover(pass);
     if (pass->error) {
@@ -92,7 +96,7 @@ static void add_targets(hki_pass *pass, hk_array *const *xs, int count)
 static void put_before_heads(hk_array *gradient, hk_array *const *ys, int count)
 {
     hki_tape_node *last = NULL;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; ys && i < count; i++) {
         hki_tape_node *inputs[2] = {ys[i] ? hki_tape_node_of(ys[i]) : NULL, last};
         if (!inputs[0])
             continue;
@@ -192,10 +196,20 @@ static const hk_status *find_gradients(const request *self)
     return hki_status_lend(pass.error ? pass.error : hki_status_ok());
 }
 
+const hk_status *hki_gradients_refuse(const char *operation, const char *why)
+{
+    const hki_status_facts facts = {.operation = operation};
+    return hki_status_lend(hki_status_create(HK_INVALID_ARGUMENT, &facts, "%s", why));
+}
+
 const hk_status *(hk_gradients)(hk_array *const *ys, int count, hk_array *const *xs, int x_count,
                                 const hk_gradients_options *options, hk_array **gradients)
 {
     static const hk_gradients_options defaults;
+    if (!gradients || (!xs && x_count > 0) || x_count < 0)
+        return hki_gradients_refuse("gradients", x_count < 0  ? "argument x_count is negative"
+                                                 : !gradients ? "argument gradients is NULL"
+                                                              : "argument xs is NULL");
     const request self = {.ys = ys,
                           .xs = xs,
                           .count = count,
@@ -207,10 +221,6 @@ const hk_status *(hk_gradients)(hk_array *const *ys, int count, hk_array *const 
         hki_scope_add(gradients[i]);
     return status;
 }
-
-/* ---- Jacobian-vector products -------------------------------------------------------------------------------- */
-
-/* The gradient with dys is linear in them, so that its own gradient, by them, is the product that is looked for. */
 
 HKI_AT(const hk_status *, hk_backward, (hk_source at, hk_array *y), (y))
 HKI_AT(const hk_status *, hk_backward_from, (hk_source at, hk_array *y, hk_array *dy), (y, dy))

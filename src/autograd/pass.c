@@ -29,6 +29,7 @@ void hki_pass_deinit(hki_pass *pass)
     }
     free(pass->visits);
     free(pass->order);
+    release(pass->failure);
 }
 
 hk_array *hki_pass_fail(hki_pass *pass, hki_device *device, const char *operation, hk_array *input,
@@ -49,7 +50,7 @@ hk_array *hki_pass_fail(hki_pass *pass, hki_device *device, const char *operatio
                                         .line = source.line,
                                         .sequence = hki_last_sequence()};
         pass->error = hki_status_create(code, &facts, "%s", message);
-        pass->failure = carrier;
+        pass->failure = hk_array_retain(carrier);
     }
     return carrier;
 }

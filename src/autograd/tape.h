@@ -181,7 +181,7 @@ typedef struct hki_pass {
     bool keeps, records;    /* the tape stays; what the pass does is recorded */
     bool has_run;           /* else it was refused */
     bool is_lost;           /* through what could not be recorded */
-    hk_array *failure;      /* carries the first failure; of the current scope */
+    hk_array *failure;      /* carries the first failure; counted */
     const hk_status *error; /* the same, counted */
 } hki_pass;
 

@@ -333,6 +333,38 @@ static void test_failures(void)
     hk_graph_release(graph);
 }
 
+/* What cannot be noted for want of memory fails the graph, and draws all the same. */
+static void test_capture_without_memory(void)
+{
+    HK_SCOPE;
+    hk_generator *generator = hk_generator_create(3);
+    int failed = 0;
+    hk_array *x = hk_zeros(hk_shape(3), HK_F32, device());
+    hk_wait(x);
+    for (int after = 0; after < 60; after++) {
+        failing_begin(after, false);
+        hk_capture_begin(&x, 1);
+        {
+            HK_SCOPE;
+            hk_add_into(x, uniform(3),
+                        hk_random_normal_from(generator, 0, 1, hk_shape(3), HK_F32, device()));
+        }
+        hk_graph *graph = hk_capture_end(NULL);
+        failing_end();
+        failed += !hk_ok(hk_graph_status(graph));
+        if (hk_ok(hk_graph_status(graph))) {
+            hk_array *y = hk_zeros(hk_shape(3), HK_F32, device());
+            hk_replay(graph, &y, 1);
+            CHECK(hk_ok(hk_wait(y)));
+        }
+        hk_graph_release(graph);
+        hk_wait_all();
+        hk_failures_clear();
+    }
+    hk_generator_release(generator);
+    CHECK(failed > 0 || HKI_SANITIZED);
+}
+
 static void test_runtime(hk_engine engine, int64_t inline_ns)
 {
     CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.engine = engine, .inline_ns = inline_ns})));
@@ -342,6 +374,7 @@ static void test_runtime(hk_engine engine, int64_t inline_ns)
     test_order();
     test_threads();
     test_failures();
+    test_capture_without_memory();
     hk_runtime_deinit();
 }
 

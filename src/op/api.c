@@ -181,6 +181,11 @@ _Static_assert(sizeof(hk_topk_arguments) == 24 &&
                offsetof(hk_topk_arguments, axis) == 8 &&
                offsetof(hk_topk_arguments, largest) == 16,
                "hk_topk_arguments");
+_Static_assert(sizeof(hk_histogram_arguments) == 24 &&
+               offsetof(hk_histogram_arguments, bins) == 0 &&
+               offsetof(hk_histogram_arguments, low) == 8 &&
+               offsetof(hk_histogram_arguments, high) == 16,
+               "hk_histogram_arguments");
 _Static_assert(sizeof(hk_conv2d_options) == 56 &&
                offsetof(hk_conv2d_options, stride) == 0 &&
                offsetof(hk_conv2d_options, padding) == 16 &&
@@ -2253,6 +2258,27 @@ void (hk_topk)(hk_array *x, int64_t k, int64_t axis, bool largest, hk_array **va
 HKI_AT_VOID(hk_topk, (hk_source at, hk_array *x, int64_t k, int64_t axis, bool largest,
                       hk_array **values, hk_array **indices),
        (x, k, axis, largest, values, indices))
+
+hk_array *(hk_isin)(hk_array *x, hk_array *elements)
+{
+    return hki_op_call(&hki_op_isin, (hk_array *const[]){x, elements}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_isin, (hk_source at, hk_array *x, hk_array *elements),
+       (x, elements))
+
+hk_array *(hk_histogram)(hk_array *x, int64_t bins, double low, double high)
+{
+    hk_histogram_arguments arguments = {
+        .bins = bins,
+        .low = low,
+        .high = high,
+    };
+    return hki_op_call(&hki_op_histogram, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_histogram, (hk_source at, hk_array *x, int64_t bins, double low, double high),
+       (x, bins, low, high))
 
 hk_array *(hk_conv2d)(hk_array *x, hk_array *weight, hk_array *bias,
                       const hk_conv2d_options *options)

@@ -116,6 +116,21 @@ static void test_compositions()
     CHECK(hk::batch_norm_train(x, hk::ones({2}), hk::ones({2}), mean, variance, bad).wait().ok());
     CHECK(!mean.wait().ok());
     CHECK(!hk::var(x, hk::var_options().with_axes({9})).wait().ok());
+    {
+        const hk::array v({2.0, 3.0});
+        v.attach_grad(HK_GRAD_TRACK);
+        hk::array cubes;
+        {
+            hk::record tape;
+            cubes = v * v * v;
+        }
+        const auto keep = hk::gradients_options().with_create_graph(true);
+        const hk::array slope = hk::gradient(cubes, v, keep);
+        CHECK(hk::jvp({cubes}, {v}, {hk::array({1.0, 2.0})})[0][1].item() == 54);
+        CHECK(!hk::jvp({cubes}, {v}, hk::arrays(nullptr, 0))[0].wait().ok());
+        CHECK(hk::backward({cubes}, hk::backward_options().with_keep(true)).ok());
+        CHECK(slope[1].item() == 27 && hk::gradient(slope, v)[1].item() == 18);
+    }
     const auto [spread, centre] =
         hk::var_mean(hk::array({1.0, 3.0}), hk::var_mean_options().with_keepdims(true));
     CHECK(spread[0].item() == 1 && centre[0].item() == 2);

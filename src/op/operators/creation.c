@@ -235,7 +235,7 @@ static const hki_sample zeros_like_samples[] = {
 #define LIKE(op, text)                                                                             \
     HKI_OP_NAMED(op), HKI_OP_SAMPLES(op##_samples),                                                \
         .signature = "x", .doc = text, .dtypes = HKI_ALL_DTYPES, .shape_only = true,               \
-        .compose = op##_compose, .reference = op##_reference,                                      \
+        .compose = op##_compose, .reference = op##_reference, .no_grad_inputs = 1,                 \
         .no_grad_why = "it does not depend on the values of x"
 const hk_op hki_op_full_like = {
     LIKE(full_like, "One number, of x's shape and dtype, on its device."), HKI_OP_PARAMS(full_like),

@@ -209,6 +209,74 @@ static void backward_kernel(const hki_kernel_call *call, int64_t piece, int64_t 
     }
 }
 
+/* With Y the products before each and R the sums of dy_j and the product of what is behind it up to j, dx is Y R. Along v these
+ * change by dY, which with each one's own factor is what y changes by, the gradient by dy, and by dR. */
+#define PROD_SECOND(name, T)                                                                       \
+    static void prod_second_##name(const T *x, const T *y, const T *dy, const T *v, T *dx, T *ddy, \
+                                   int64_t size, int64_t step)                                     \
+    {                                                                                              \
+        double slope = 0; /* of y so far */                                                        \
+        for (int64_t j = 0; j < size; j++) {                                                       \
+            const double before = j > 0 ? (double)y[(j - 1) * step] : 1;                           \
+            slope = slope * (double)x[j * step] + before * (double)v[j * step];                    \
+            ddy[j * step] = (T)slope;                                                              \
+        }                                                                                          \
+        double rest = 0, rest_slope = 0;                                                           \
+        for (int64_t j = size - 1; j >= 0; j--) {                                                  \
+            const bool is_first = j == 0, is_last = j == size - 1;                                 \
+            const double factor = is_last ? 0 : (double)x[(j + 1) * step],                         \
+                         moved = is_last ? 0 : (double)v[(j + 1) * step];                          \
+            rest_slope = moved * rest + factor * rest_slope;                                       \
+            rest = (double)dy[j * step] + factor * rest;                                           \
+            dx[j * step] = (T)((is_first ? 0 : (double)ddy[(j - 1) * step]) * rest +               \
+                               (is_first ? 1 : (double)y[(j - 1) * step]) * rest_slope);           \
+        }                                                                                          \
+    }
+
+PROD_SECOND(f32, float)
+PROD_SECOND(f64, double)
+
+static bool second_infer(hki_call *call)
+{
+    call->out_shape[0] = call->out_shape[1] = call->inputs[0]->shape;
+    call->out_dtype[0] = call->out_dtype[1] = call->inputs[0]->dtype;
+    return true;
+}
+
+static void second_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+{
+    const hki_tensor *in = call->in, *out = call->out;
+    const hki_lines lines =
+        hki_lines_of(in[0].ndim, in[0].dims, ((const line_options *)call->options)->axis);
+    (void)piece;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t at = hki_lines_at(&lines, i);
+        if (in[0].dtype == HK_F32)
+            prod_second_f32((const float *)in[0].data + at, (const float *)in[1].data + at,
+                            (const float *)in[2].data + at, (const float *)in[3].data + at,
+                            (float *)out[0].data + at, (float *)out[1].data + at, lines.size,
+                            lines.inner);
+        else
+            prod_second_f64((const double *)in[0].data + at, (const double *)in[1].data + at,
+                            (const double *)in[2].data + at, (const double *)in[3].data + at,
+                            (double *)out[0].data + at, (double *)out[1].data + at, lines.size,
+                            lines.inner);
+    }
+}
+
+/* It reads y as what follows from x, whose gradient has both. */
+static void prod_backward_grad(hki_grad_call *call)
+{
+    hk_array *const inputs[] = {call->inputs[0], call->inputs[1], call->inputs[2], call->dy};
+    hk_array *both[2];
+    hki_op_call_all(&hki_op_cumulative_prod_second, inputs, 4, call->options, (hk_device){NULL},
+                    both, 2);
+    if (call->wanted[0])
+        call->dx[0] = both[0];
+    if (call->wanted[2])
+        call->dx[2] = both[1];
+}
+
 /* ---- the operators --------------------------------------------------------------------------------------- */
 
 #define AXIS(value)                                                                                \
@@ -278,6 +346,28 @@ const hk_op hki_op_cumulative_prod_backward = {
     .split = HKI_SPLIT_PLAN,
     .plan = plan,
     .kernel = {[HKI_CPU] = backward_kernel},
-    .no_grad_why = "gradients of gradients are not recorded",
+    .grad = prod_backward_grad,
+    .grad_reads = {7, 0, 7},
+    .no_grad_inputs = 2,
     .untested = "the gradient of cumulative_prod tests it",
+};
+
+const hk_op hki_op_cumulative_prod_second = {
+    HKI_OP_NAMED(cumulative_prod_second),
+    .params = cumulative_sum_params,
+    .options_bytes = sizeof(line_options),
+    .signature = "x, y, dy, v",
+    .outputs = "dx, ddy",
+    .output_count = 2,
+    .doc = "What the gradient of cumulative_prod changes by along v, and what y does.",
+    .dtypes = HKI_FLOATS,
+    .contiguous = true,
+    .internal = true,
+    .host_only = true,
+    .infer = second_infer,
+    .split = HKI_SPLIT_PLAN,
+    .plan = plan,
+    .kernel = {[HKI_CPU] = second_kernel},
+    .no_grad_why = "gradients of the third order are not written",
+    .untested = "the second gradient of cumulative_prod tests it",
 };

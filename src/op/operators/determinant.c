@@ -1,5 +1,6 @@
 /* det, with its gradient, the matrix of cofactors, which exists where the matrix is singular too; and slogdet. */
 #include "op/operators/linalg.h"
+#include "op/operators/reduce.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -269,6 +270,18 @@ static void cofactors_plan(const hki_call *call, hki_plan *plan)
     hki_linalg_plan(plan, &stack, 30 * n * n * n);
 }
 
+/* Of c = det(x) b, b the transposed inverse, by dc: (sum of dc b) c - c dc^T b. Fails where x is singular. */
+static void cofactors_grad(hki_grad_call *call)
+{
+    const hki_sum_options both = {.axes = {.ndim = 2, .dims = {-2, -1}}, .keepdims = true};
+    hk_array *b = hki_matrix_transposed(hki_op_call1(&hki_op_inv, call->inputs[0], NULL));
+    hk_array *sum =
+        hki_op_call1(&hki_op_sum, hki_op_call2(&hki_op_multiply, call->dy, b, NULL), &both);
+    hk_array *product = hki_matrix_times(call->output, hki_matrix_transposed(call->dy));
+    call->dx[0] = hki_matrix_less(hki_op_call2(&hki_op_multiply, sum, call->output, NULL),
+                                  hki_matrix_times(product, b));
+}
+
 const hk_op hki_op_cofactors = {
     HKI_OP_NAMED(cofactors),
     .signature = "x",
@@ -281,6 +294,7 @@ const hk_op hki_op_cofactors = {
     .split = HKI_SPLIT_PLAN,
     .plan = cofactors_plan,
     .kernel = {[HKI_CPU] = cofactors_kernel},
-    .no_grad_why = "gradients of gradients are not recorded",
+    .grad = cofactors_grad,
+    .grad_reads = {1 | HKI_READS_OUTPUT},
     .untested = "the gradient of det tests it",
 };

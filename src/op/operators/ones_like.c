@@ -39,6 +39,7 @@ const hk_op hki_op_ones_like = {
     .split = HKI_SPLIT_ELEMENTS,
     .batch = hki_batch_all,
     .kernel = {[HKI_CPU] = kernel},
+    .no_grad_inputs = 1,
     .no_grad_why = "it does not depend on the values of x",
     .reference = reference,
 };

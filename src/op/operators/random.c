@@ -2,8 +2,10 @@
  * numbers. The public functions are in hocket/random.h; the operators are internal, because a position is
  * given out at the call. */
 #include "op/operators/random.h"
+#include "op/operators/random_stream.h"
 
 #include "base/integer_dtypes.h"
+#include "op/kernels/random/random_fill.h"
 #include "op/kernels/random/random_numbers.h"
 
 #include <hocket/random.h>
@@ -38,9 +40,8 @@ static int64_t block_count(const hk_dims *shape, hk_dtype dtype)
 static void draw(const hki_stream_options *options, uint64_t block, int64_t count,
                  uint32_t words[BATCH][4])
 {
-    for (int64_t i = 0; i < count; i++)
-        hki_random_words(options->seed, options->stream, options->position + block + (uint64_t)i,
-                         words[i]);
+    hki_random_fill_words(options->seed, options->stream, options->position + block, count,
+                          words[0]);
 }
 
 /* ---- numbers ------------------------------------------------------------------------------------------- */
@@ -83,15 +84,31 @@ static void int_block(const hki_kernel_call *call, const uint32_t words[4], void
     }
 }
 
-/* What sets the operators apart; hk_op.data: a block of elements from the words of one counter, and the cost of one. */
+static void uniform_floats(const hki_kernel_call *call, const uint32_t *words, int64_t count,
+                           float *out)
+{
+    const hki_random_uniform_options *options = call->options;
+    hki_random_fill_uniform_f32(options->low, options->high, words, count, out);
+}
+
+static void normal_floats(const hki_kernel_call *call, const uint32_t *words, int64_t count,
+                          float *out)
+{
+    const hki_random_normal_options *options = call->options;
+    hki_random_fill_normal_f32(options->mean, options->std, words, count, out);
+}
+
+/* What sets the operators apart; hk_op.data: a block of elements from the words of one counter; optionally of float32 an element
+ * from each of many words, the same; and the cost of one. */
 typedef struct distribution {
     void (*make)(const hki_kernel_call *call, const uint32_t words[4], void *out);
+    void (*floats)(const hki_kernel_call *call, const uint32_t *words, int64_t count, float *out);
     double ns;
 } distribution;
 
-static const distribution uniform_distribution = {uniform_block, 5};
-static const distribution normal_distribution = {normal_block, 20};
-static const distribution int_distribution = {int_block, 5};
+static const distribution uniform_distribution = {uniform_block, uniform_floats, 1.5};
+static const distribution normal_distribution = {normal_block, normal_floats, 5};
+static const distribution int_distribution = {int_block, NULL, 5};
 
 /* begin is a multiple of GRAIN; the last block may make more elements than there are. */
 static void random_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
@@ -106,7 +123,13 @@ static void random_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
         int64_t blocks = (end - at + per_block - 1) / per_block;
         blocks = blocks < BATCH ? blocks : BATCH;
         draw(call->options, (uint64_t)(at / per_block), blocks, words);
-        for (int64_t i = 0; i < blocks; i++, at += per_block) {
+        int64_t done = 0;
+        if (of->floats && dtype == HK_F32) {
+            done = (end - at) / per_block < blocks ? (end - at) / per_block : blocks;
+            of->floats(call, words[0], done * per_block, (float *)(void *)(out + at * item));
+            at += done * per_block;
+        }
+        for (int64_t i = done; i < blocks; i++, at += per_block) {
             if (end - at >= per_block) {
                 of->make(call, words[i], out + at * item);
                 continue;
@@ -429,6 +452,18 @@ HKI_AT(hk_array *, hk_random_normal,
 HKI_AT(hk_array *, hk_random_int,
        (hk_source at, int64_t low, int64_t high, hk_dims shape, hk_dtype dtype, hk_device device),
        (low, high, shape, dtype, device))
+
+/* ---- for operators that draw in a way of their own ------------------------------------------------------- */
+
+hki_stream_options hki_stream_begin(hk_generator *generator, const hk_dims *shape, hk_dtype dtype)
+{
+    return take(generator, shape, dtype);
+}
+
+bool hki_generator_is_there(const hk_generator *generator)
+{
+    return generator != &no_generator;
+}
 
 /* ---- operators ----------------------------------------------------------------------------------------- */
 

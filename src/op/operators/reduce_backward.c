@@ -21,20 +21,26 @@ static void backward_plan(const hki_call *call, hki_plan *plan)
     plan->work_ns = 15 * (double)x->size;
 }
 
-/* Of the elements that gave y: dx from x and g, y's gradient. hk_op.data of what computes it. */
+/* Of the elements that gave y: dx from x and g, y's gradient, and from v, if there is one, an array like x. hk_op.data of what
+ * computes it. */
 typedef struct backward_loops {
-    void (*f32)(const hki_reduce_axes *gone, const float *x, float y, float g, float *dx);
-    void (*f64)(const hki_reduce_axes *gone, const double *x, double y, double g, double *dx);
+    void (*f32)(const hki_reduce_axes *gone, const float *x, const float *v, float y, float g,
+                float *dx);
+    void (*f64)(const hki_reduce_axes *gone, const double *x, const double *v, double y, double g,
+                double *dx);
 } backward_loops;
 
 #define X_AT(i)  x[hki_reduce_offset(gone, gone->in_strides, i)]
+#define V_AT(i)  v[hki_reduce_offset(gone, gone->in_strides, i)]
 #define DX_AT(i) dx[hki_reduce_offset(gone, gone->out_strides, i)]
 
 /* Shares g among the elements equal to y: two passes over what goes. */
 #define EXTREMUM(name, T)                                                                          \
-    static void extremum_##name(const hki_reduce_axes *gone, const T *x, T y, T g, T *dx)          \
+    static void extremum_##name(const hki_reduce_axes *gone, const T *x, const T *v, T y, T g,     \
+                                T *dx)                                                             \
     {                                                                                              \
         int64_t ties = 0;                                                                          \
+        (void)v;                                                                                   \
         for (int64_t i = 0; i < gone->count; i++) {                                                \
             T at = X_AT(i);                                                                        \
             ties += at == y || (at != at && y != y);                                               \
@@ -48,11 +54,11 @@ typedef struct backward_loops {
 
 /* g times the product of the others, which is not y / x where one of them is 0. */
 #define PROD(name, T)                                                                              \
-    static void prod_##name(const hki_reduce_axes *gone, const T *x, T y, T g, T *dx)              \
+    static void prod_##name(const hki_reduce_axes *gone, const T *x, const T *v, T y, T g, T *dx)  \
     {                                                                                              \
         int64_t zeros = 0;                                                                         \
         double others = 1;                                                                         \
-        (void)y;                                                                                   \
+        (void)y, (void)v;                                                                          \
         for (int64_t i = 0; i < gone->count; i++) {                                                \
             T at = X_AT(i);                                                                        \
             zeros += at == 0;                                                                      \
@@ -66,10 +72,40 @@ typedef struct backward_loops {
     }
 
 #define NORM(name, T)                                                                              \
-    static void norm_##name(const hki_reduce_axes *gone, const T *x, T y, T g, T *dx)              \
+    static void norm_##name(const hki_reduce_axes *gone, const T *x, const T *v, T y, T g, T *dx)  \
     {                                                                                              \
+        (void)v;                                                                                   \
         for (int64_t i = 0; i < gone->count; i++)                                                  \
             DX_AT(i) = y == 0 ? 0 : X_AT(i) * (g / y);                                             \
+    }
+
+/* What prod's gradient changes by along v: g times the sum over j of v_j and the product of all but i and j. */
+#define PROD_SECOND(name, T)                                                                       \
+    static void prod_second_##name(const hki_reduce_axes *gone, const T *x, const T *v, T y, T g,  \
+                                   T *dx)                                                          \
+    {                                                                                              \
+        int64_t zeros = 0, places[2] = {0, 0};                                                     \
+        double others = 1, sum = 0;                                                                \
+        (void)y;                                                                                   \
+        for (int64_t i = 0; i < gone->count; i++) {                                                \
+            double at = (double)X_AT(i);                                                           \
+            if (at != 0) {                                                                         \
+                others *= at;                                                                      \
+                sum += (double)V_AT(i) / at;                                                       \
+            } else if (zeros++ < 2) {                                                              \
+                places[zeros - 1] = i;                                                             \
+            }                                                                                      \
+        }                                                                                          \
+        for (int64_t i = 0; i < gone->count; i++) {                                                \
+            double at = (double)X_AT(i), share = 0;                                                \
+            if (zeros == 0)                                                                        \
+                share = others / at * (sum - (double)V_AT(i) / at);                                \
+            else if (zeros == 1)                                                                   \
+                share = at == 0 ? others * sum : (double)V_AT(places[0]) * (others / at);          \
+            else if (zeros == 2 && at == 0)                                                        \
+                share = (double)V_AT(places[i == places[0]]) * others;                             \
+            DX_AT(i) = (T)((double)g * share);                                                     \
+        }                                                                                          \
     }
 
 EXTREMUM(f32, float)
@@ -78,9 +114,12 @@ PROD(f32, float)
 PROD(f64, double)
 NORM(f32, float)
 NORM(f64, double)
+PROD_SECOND(f32, float)
+PROD_SECOND(f64, double)
 
 static const backward_loops extremum_loops = {extremum_f32, extremum_f64};
 static const backward_loops prod_loops = {prod_f32, prod_f64};
+static const backward_loops prod_second_loops = {prod_second_f32, prod_second_f64};
 static const backward_loops norm_loops = {norm_f32, norm_f64};
 
 static void backward_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
@@ -88,6 +127,7 @@ static void backward_cpu(const hki_kernel_call *call, int64_t piece, int64_t beg
     const backward_loops *loops = call->op->data;
     const hki_sum_options *options = call->options;
     const hki_tensor *x = &call->in[0], *y = &call->in[1], *dy = &call->in[2], *dx = &call->out[0];
+    const void *v = call->input_count > 3 ? call->in[3].data : NULL; /* and x are contiguous then */
     const unsigned mask = hki_reduce_mask_of(options, x->ndim);
     int64_t y_strides[HK_MAX_NDIM], dy_strides[HK_MAX_NDIM];
     hki_reduce_axes kept = {.count = 1}, gone = {.count = 1};
@@ -112,11 +152,13 @@ static void backward_cpu(const hki_kernel_call *call, int64_t piece, int64_t beg
         int64_t y_at = hki_reduce_offset(&kept, y_of, k);
         int64_t dy_at = hki_reduce_offset(&kept, dy_of, k);
         if (x->dtype == HK_F32)
-            loops->f32(&gone, (const float *)x->data + x_at, ((const float *)y->data)[y_at],
-                       ((const float *)dy->data)[dy_at], (float *)dx->data + dx_at);
+            loops->f32(&gone, (const float *)x->data + x_at, v ? (const float *)v + x_at : NULL,
+                       ((const float *)y->data)[y_at], ((const float *)dy->data)[dy_at],
+                       (float *)dx->data + dx_at);
         else
-            loops->f64(&gone, (const double *)x->data + x_at, ((const double *)y->data)[y_at],
-                       ((const double *)dy->data)[dy_at], (double *)dx->data + dx_at);
+            loops->f64(&gone, (const double *)x->data + x_at, v ? (const double *)v + x_at : NULL,
+                       ((const double *)y->data)[y_at], ((const double *)dy->data)[dy_at],
+                       (double *)dx->data + dx_at);
     }
 }
 /* ---- their gradients -------------------------------------------------------------------------------------- */
@@ -141,6 +183,16 @@ static hk_array *factor(const hki_grad_call *call)
 /* Linear in dy; which elements are the extreme ones changes by jumps. */
 static void extremum_grad(hki_grad_call *call)
 {
+    if (call->wanted[2])
+        call->dx[2] = sum_over(multiply(call->dy, factor(call)), call->options);
+}
+
+static void prod_grad(hki_grad_call *call)
+{
+    hk_array *const inputs[] = {call->inputs[0], call->inputs[1], call->inputs[2], call->dy};
+    if (call->wanted[0])
+        call->dx[0] =
+            hki_op_call(&hki_op_prod_second, inputs, 4, call->options, (hk_device){NULL}, NULL);
     if (call->wanted[2])
         call->dx[2] = sum_over(multiply(call->dy, factor(call)), call->options);
 }
@@ -192,5 +244,23 @@ static void norm_grad(hki_grad_call *call)
     };
 BACKWARD(extremum_backward, extremum_loops, true, extremum_grad, 7, NULL,
          "Gradient of max and min.")
-BACKWARD(prod_backward, prod_loops, false, NULL, 0, "not written", "Gradient of prod.")
+BACKWARD(prod_backward, prod_loops, false, prod_grad, 7, NULL, "Gradient of prod.")
+const hk_op hki_op_prod_second = {
+    HKI_OP_NAMED(prod_second),
+    .params = sum_params,
+    .options_bytes = sizeof(hki_sum_options),
+    .signature = "x, y, dy, v",
+    .doc = "What the gradient of prod changes by along v.",
+    .dtypes = HKI_FLOATS,
+    .contiguous = true,
+    .internal = true,
+    .host_only = true,
+    .infer = backward_infer,
+    .split = HKI_SPLIT_PLAN,
+    .plan = backward_plan,
+    .kernel = {[HKI_CPU] = backward_cpu},
+    .no_grad_why = "gradients of the third order are not written",
+    .untested = "the second gradient of prod tests it",
+    .data = &prod_second_loops,
+};
 BACKWARD(norm_backward, norm_loops, false, norm_grad, 7, NULL, "Gradient of norm.")

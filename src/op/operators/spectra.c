@@ -52,45 +52,31 @@ static void values_kernel(const hki_kernel_call *call, int64_t piece, int64_t be
     hki_linalg_end(&self.work);
 }
 
-/* The sum of u v^T times its element of dy, over all pairs of vectors. */
-static void backward_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
-{
-    const bool is_symmetric = call->op == &hki_op_eigvalsh_backward;
-    hki_spectrum self;
-    if (!hki_spectrum_begin(&self, call, piece, is_symmetric, HKI_SVD_THIN))
-        return;
-    const hki_linalg *of = self.work.of;
-    const int m = (int)self.stack.rows, n = (int)self.stack.columns;
-    void *const *part = self.work.part;
-    for (; begin < end; begin++) {
-        if (!(is_symmetric ? hki_spectrum_find_eigen : hki_spectrum_find_singular)(&self, begin))
-            break;
-        /* The vectors on the left, one a row. */
-        void *left = is_symmetric ? part[HKI_SPECTRUM_U] : part[HKI_SPECTRUM_A];
-        if (is_symmetric)
-            memcpy(left, part[HKI_SPECTRUM_A], (size_t)n * (size_t)n * of->item);
-        else
-            of->transpose(m, self.least, part[HKI_SPECTRUM_U], left);
-        of->scaled_product(m, n, self.least, left, hki_matrix_at(&call->in[1], begin, self.least),
-                           is_symmetric ? part[HKI_SPECTRUM_A] : part[HKI_SPECTRUM_VT],
-                           hki_matrix_at(&call->out[0], begin, (int64_t)m * n));
-    }
-    hki_linalg_end(&self.work);
-}
-
 static bool eigvalsh_infer(hki_call *call)
 {
     return hki_linalg_check_square(call) && values_infer(call);
 }
 
+/* The sum of products of vectors, u v^T, times their elements of dy. Vectors are found anew, so that a call without a gradient does
+ * not pay for them. */
+static hk_array *weighted(hk_array *u, hk_array *dy, hk_array *vt)
+{
+    hk_array *factors = hki_op_call1(&hki_op_expand_dims, dy, &(const int64_t){-2});
+    return hki_matrix_times(hki_op_call2(&hki_op_multiply, u, factors, NULL), vt);
+}
+
 static void eigvalsh_grad(hki_grad_call *call)
 {
-    call->dx[0] = hki_op_call2(&hki_op_eigvalsh_backward, call->inputs[0], call->dy, NULL);
+    hk_array *found[2];
+    hki_op_call_all(&hki_op_eigh, call->inputs, 1, NULL, (hk_device){NULL}, found, 2);
+    call->dx[0] = weighted(found[1], call->dy, hki_matrix_transposed(found[1]));
 }
 
 static void svdvals_grad(hki_grad_call *call)
 {
-    call->dx[0] = hki_op_call2(&hki_op_svdvals_backward, call->inputs[0], call->dy, NULL);
+    hk_array *found[3];
+    hki_op_call_all(&hki_op_svd, call->inputs, 1, NULL, (hk_device){NULL}, found, 3);
+    call->dx[0] = weighted(found[0], call->dy, found[2]);
 }
 
 /* Of samples whose eigenvalues are positive: the singular values in reverse. */
@@ -175,25 +161,6 @@ const hk_op hki_op_svdvals = {
     .reference = svdvals_reference,
     .tolerance_f32 = 1e-5,
 };
-
-#define BACKWARD(name)                                                                             \
-    const hk_op hki_op_##name##_backward = {                                                       \
-        HKI_OP_NAMED(name##_backward),                                                             \
-        .signature = "x, dy",                                                                      \
-        .doc = "Gradient of " #name ".",                                                           \
-        .dtypes = HKI_FLOATS,                                                                      \
-        .contiguous = true,                                                                        \
-        .internal = true,                                                                          \
-        .host_only = true,                                                                         \
-        .infer = hki_linalg_check_small,                                                           \
-        .split = HKI_SPLIT_PLAN,                                                                   \
-        .plan = vectors_plan,                                                                      \
-        .kernel = {[HKI_CPU] = backward_kernel},                                                   \
-        .no_grad_why = "gradients of gradients are not recorded",                                  \
-        .untested = "the gradient of " #name " tests it",                                          \
-    };
-BACKWARD(eigvalsh)
-BACKWARD(svdvals)
 
 /* ---- pinv ------------------------------------------------------------------------------------------------------ */
 

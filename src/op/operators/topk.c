@@ -46,11 +46,7 @@ static hk_array *topk_compose(const hki_call *call)
     } order = {o->axis, o->largest};
     hk_array *sorted[2];
     hki_op_call_all(&hki_op_sort, call->arrays, 1, &order, (hk_device){NULL}, sorted, 2);
-    if (sorted[0]->failed) {
-        call->more[0] = sorted[0];
-        return sorted[0];
-    }
-    call->more[0] = first_of(sorted[1], o);
+    call->more[0] = first_of(sorted[0]->failed ? sorted[0] : sorted[1], o);
     return first_of(sorted[0], o);
 }
 
