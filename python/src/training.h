@@ -84,6 +84,7 @@ bool py_functions_init(PyObject *module);
 bool py_random_init(PyObject *module);
 bool py_layers_init(PyObject *module);
 bool py_optimizer_init(PyObject *module);
+bool py_averages_init(PyObject *module);
 bool py_loader_init(PyObject *module);
 bool py_sets_init(PyObject *module);
 bool py_capture_init(PyObject *module);

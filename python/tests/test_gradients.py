@@ -394,11 +394,28 @@ def test_ranges_and_dtypes():
     assert hk.random.normal().shape == ()
 
 
+def test_what_is_made_of_these():
+    hk.seed(2)
+    assert .2 < np.mean(hk.random.bernoulli(.3, (1000,)).tolist()) < .4 and hk.random.bernoulli(.3).dtype == hk.bool
+    assert .8 < np.mean(hk.random.exponential((2000,)).tolist()) < 1.2
+    assert 5 < np.mean(hk.random.gamma(3, (2000,), 2).tolist()) < 7
+    assert sorted(hk.random.permutation(9).tolist()) == [*range(9)]
+    x = hk.asarray(np.arange(12).reshape(6, 2))
+    assert sorted(hk.random.permutation(x).tolist()) == x.tolist() == sorted(hk.random.Generator(3).shuffle(x).tolist())
+    assert sorted(hk.random.choice(5, (5,), replace=False).tolist()) == [*range(5)]
+    assert set(hk.random.choice(3, (50,), weights=[0, 1, 1]).tolist()) == {1, 2}
+    assert hk.random.categorical(array(-50, 50, -50)).tolist() == 1
+    hk.seed(4)
+    first = hk.random.choice(100, (7,)).tolist()
+    assert hk.random.Generator(4).choice(100, (7,)).tolist() == first
+
+
 @pytest.mark.parametrize("call", [
+    lambda: hk.random.bernoulli(2, (2,)), lambda: hk.random.gamma(0), lambda: hk.random.choice(3, (4,), replace=False),
     lambda: hk.random.uniform((2,), 1, 0), lambda: hk.random.integers(3, 3, (2,)), lambda: hk.random.normal((2,), 0, -1),
     lambda: hk.random.normal((2,), dtype=hk.int32), lambda: hk.random.uniform((-1,)), lambda: hk.seed("x"), lambda: hk.seed(-1),
     lambda: hk.random.Generator(2.5),
 ])
 def test_what_cannot_be_drawn_is_refused(call):
-    with pytest.raises((ValueError, TypeError, OverflowError)):
+    with pytest.raises((ValueError, TypeError, OverflowError, IndexError)):
         call()
