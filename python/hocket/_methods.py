@@ -90,7 +90,7 @@ def numpy(self):
 
 @_method
 def __array__(self, dtype=None, copy=None):
-    _core._raise_interrupt()
+    _core._raise_interrupt(self)
     if copy is False:
         raise ValueError("copy=False: this array's memory cannot be NumPy's")
     values = self.numpy()

@@ -44,8 +44,11 @@ static const char *file_kept(PyObject *name)
     return copy ? copy : "";
 }
 
+/* What is pending, such as an interrupt of a wait, stays. */
 static void look_up(place *entry, PyFrameObject *frame, PyObject *code, long instruction)
 {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
     Py_XDECREF(entry->code);
     entry->code = Py_NewRef(code);
     entry->instruction = instruction;
@@ -56,6 +59,7 @@ static void look_up(place *entry, PyFrameObject *frame, PyObject *code, long ins
         *package_folder && strncmp(entry->source.file, package_folder, strlen(package_folder)) == 0;
     Py_XDECREF(name);
     PyErr_Clear();
+    PyErr_Restore(type, value, trace);
 }
 
 static const place *place_of(PyFrameObject *frame)
