@@ -169,7 +169,8 @@ static void call_backward(hk_function_call *call)
 {
     PyGILState_STATE state = PyGILState_Ensure();
     size_t scopes = hk_scopes_suspend();
-    run_backward(call);
+    if (!PyErr_Occurred()) /* else an interrupt amid the pass */
+        run_backward(call);
     hk_scopes_resume(scopes);
     if (PyErr_Occurred()) {
         strcpy(call->error, "its gradient raised an exception");
