@@ -104,3 +104,15 @@ void hk_scope_end(hk_scope *scope)
     list.mark = scope->outer_mark;
     list.depth = scope->depth - 1;
 }
+
+size_t hk_scopes_suspend(void)
+{
+    const size_t depth = list.depth;
+    list.depth = 0;
+    return depth;
+}
+
+void hk_scopes_resume(size_t suspended)
+{
+    list.depth = suspended;
+}
