@@ -26,10 +26,10 @@ static void test_accuracy(void)
     hk_array *tenths = hk_full(shape, 0.1, HK_F32, device);
     CHECK(hk_item(hk_sum(tenths, NULL), NULL) == (float)(1e7 * (double)0.1f));
     CHECK(fabs(hk_item(hk_sum(hk_full(shape, 0.1, HK_F64, device), NULL), NULL) - 1e6) < 1e-7);
-    /* Column sums, the rows being many. */
+    /* Column sums, the rows being many: samples, maybe, whose sums are rounded in pairs. */
     hk_sum_options first = axes(0);
     hk_array *columns = hk_sum(hk_reshape(tenths, hk_shape(-1, 10)), &first);
-    CHECK(hk_item(hk_index(columns, 0, 9), NULL) == (float)(1e6 * (double)0.1f));
+    CHECK(fabs(hk_item(hk_index(columns, 0, 9), NULL) / (1e6 * (double)0.1f) - 1) < 5e-7);
     CHECK(hk_item(hk_sum(hk_ones(hk_shape(70000), HK_BOOL, device), NULL), NULL) == 70000);
     const int32_t large[] = {INT32_MAX, INT32_MAX, 3};
     hk_array *sum = hk_sum(array(large, hk_shape(3), HK_I32), NULL);
