@@ -100,7 +100,8 @@ static int64_t piece_samples(int64_t samples, hki_chain_form form)
     const int64_t least = form == HKI_CHAIN_OF_ROWS ? ROWS_BLOCK_SAMPLES : PIECE_SAMPLES;
     return ((samples - 1) / (least * MAX_PIECES) + 1) * least;
 }
-_Static_assert(PIECE_SAMPLES % HKI_SUM_RUN == 0 && ROWS_BLOCK_SAMPLES % HKI_SUM_RUN == 0, "whole runs");
+_Static_assert(PIECE_SAMPLES % HKI_SUM_RUN == 0 && ROWS_BLOCK_SAMPLES % HKI_SUM_RUN == 0,
+               "whole runs");
 
 int64_t hki_chain_piece_count(int64_t samples)
 {
@@ -161,8 +162,7 @@ static void cut(hki_chain *chain)
                                    : hki_conv2d_block_lanes(chain->f64);
         chain->piece_samples = piece_samples(chain->samples, chain->form);
     }
-    chain->cut =
-        hki_sum_cut_by(chain->samples, hki_max(1, chain->piece_samples / HKI_SUM_RUN));
+    chain->cut = hki_sum_cut_by(chain->samples, hki_max(1, chain->piece_samples / HKI_SUM_RUN));
     chain->piece_count = chain->form == HKI_CHAIN_OF_IMAGES
                              ? (chain->samples - 1) / chain->piece_samples + 1
                              : chain->cut.pieces;

@@ -171,7 +171,8 @@ static void run_piece(chain_payload *self, hki_chain_run *run)
         if (chain->accumulates && done % HKI_SUM_RUN == 0)
             begin_run(run, live);
         ok = run_block(self, run);
-        if (chain->accumulates && ok && (next >= run->end || (next - run->begin) % HKI_SUM_RUN == 0))
+        if (chain->accumulates && ok &&
+            (next >= run->end || (next - run->begin) % HKI_SUM_RUN == 0))
             live = end_run(run, live);
     }
     run->sums = run->piece_sums;
