@@ -77,8 +77,8 @@ static int64_t count_pieces(int64_t runs, int64_t most)
 
 hki_sum_cut hki_sum_cut_by(int64_t samples, int64_t most_runs)
 {
-    const int64_t runs = hki_max(1, hki_sum_runs(samples));
-    return (hki_sum_cut){samples, runs, most_runs, count_pieces(runs, most_runs)};
+    const int64_t runs = hki_max(1, hki_sum_runs(samples)), most = hki_max(1, most_runs);
+    return (hki_sum_cut){samples, runs, most, count_pieces(runs, most)};
 }
 
 hki_sum_cut hki_sum_cut_to(int64_t samples, int64_t most_pieces)

@@ -56,6 +56,7 @@ typedef struct hki_sum_cut {
     int64_t pieces;              /* 1 or more */
 } hki_sum_cut;
 
+/* Of so many runs at most; of one where that is none. */
 hki_sum_cut hki_sum_cut_by(int64_t samples, int64_t most_runs);
 /* The same with the fewest runs a piece that give no more than so many pieces. Cutting to the number of pieces that it
  * gave cuts in the same way. */
