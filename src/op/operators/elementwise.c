@@ -462,7 +462,7 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 
 #define NAMES_G_none  double g = in[0]
 #define NAMES_G_a     double g = in[0], a = in[1]
-#define NAMES_G_angle double g = in[0], a = in[1], near = 0
+#define NAMES_G_angle NAMES_G_a
 #define NAMES_G_b     double g = in[0], b = in[1]
 #define NAMES_G_y     double g = in[0], y = in[1]
 #define NAMES_G_ab    double g = in[0], a = in[1], b = in[2]
@@ -599,6 +599,7 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
                                .internal = true,                                                   \
                                SHARED(op)};
 
+static const bool near = false; /* of references, which are of doubles */
 #define REFERENCE(op, names, expression)                                                           \
     static double reference_##op(const double *in, hki_numbers numbers)                            \
     {                                                                                              \
