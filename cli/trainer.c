@@ -353,17 +353,27 @@ void trainer_wait(const trainer *self, int64_t count)
         hk_wait(hk_slice(self->losses[d], 0, self->read, self->read + count));
 }
 
+/* In float32 and in pairs, the first half or one more plus the others, as hk_all_reduce adds: then it is the sum that one
+ * device has of the whole batch. */
+static float sum_in_pairs(const float *losses, int count)
+{
+    const int half = count - count / 2;
+    return count == 1 ? losses[0]
+                      : sum_in_pairs(losses, half) + sum_in_pairs(losses + half, count - half);
+}
+
 const hk_status *trainer_read_step(trainer *self, double *loss)
 {
     HK_SCOPE;
     const hk_status *status = NULL;
     int64_t step = self->read++;
-    double sum = 0;
+    float losses[MAX_DEVICES];
     for (int d = 0; d < self->model.device_count; d++) {
-        sum += hk_item(hk_index(self->losses[d], 0, step), &status);
+        losses[d] = (float)hk_item(hk_index(self->losses[d], 0, step), &status);
         if (!hk_ok(status))
             return status;
     }
+    const double sum = sum_in_pairs(losses, self->model.device_count);
     *loss = sum / (double)self->samples[step];
     self->loss_sum += sum;
     self->samples_read += self->samples[step];

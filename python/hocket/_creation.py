@@ -86,11 +86,16 @@ def from_dlpack(x, /, *, device=None, copy=None):
     return _copied(given) if copy else given
 
 
+_KNOW_VERSIONS = {}  # types that have been asked
+
+
 def _capsule_of(x):
-    try:
-        return x.__dlpack__(max_version=(1, 1))
-    except TypeError:  # it knows no versions yet
-        return x.__dlpack__()
+    if _KNOW_VERSIONS.get(type(x), True):
+        try:
+            return x.__dlpack__(max_version=(1, 1))
+        except TypeError:
+            _KNOW_VERSIONS[type(x)] = False
+    return x.__dlpack__()
 
 
 @_public

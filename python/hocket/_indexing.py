@@ -8,7 +8,7 @@ from . import _core
 from ._core import Array
 from ._creation import arange, asarray
 from ._manipulation import _flat, broadcast_shapes
-from ._reductions import flat_nonzero, nonzero
+from ._reductions import nonzero
 
 _op = _core.operators
 
@@ -153,6 +153,9 @@ def _count(shape):
 
 
 def get(x, key):
+    if isinstance(key, Array) and key.dtype == _core.bool and key.ndim:
+        _check_mask(x, key, 0)
+        return _core._mask_select(x, key)
     key = _Key(x, key)
     if len(key.axes) == 1:
         (axis,) = key.axes
@@ -185,12 +188,12 @@ def _operand(x, value):
 
 def _by_mask(x, mask, value):
     """True: done, without a wait. A mask of leading axes, and a value that does not depend on which elements it has."""
-    if value.ndim and (value.ndim > x.ndim - mask.ndim):
+    rest = x.shape[mask.ndim:]
+    if value.ndim > len(rest):
         return False
     _check_mask(x, mask, 0)
-    wide = _op["reshape"](mask, mask.shape + (1,) * (x.ndim - mask.ndim))
-    value = value if value.dtype == x.dtype else _op["cast"](value, x.dtype)
-    _core._assign(x, _op["where"](wide, value, x))
+    _core._broadcast_to(value, rest)  # raises where it does not go
+    _core._mask_assign(x, mask, value)
     return True
 
 

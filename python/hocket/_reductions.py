@@ -176,26 +176,10 @@ def argmin(x, /, axis=None, *, keepdims=False):
     return _index_of(x, axis, keepdims, _op["argmin"])
 
 
-def flat_nonzero(x):
-    """Indices, in C order, of the elements that are not 0. Waits: their number is the result's size."""
-    true = _flat(x) if x.dtype == _core.bool else _op["not_equal"](_flat(x), 0)
-    count = int(_op["count_nonzero"](true)) if true.size else 0
-    if count == 0:
-        return zeros((0,), dtype=_core.int64, device=x.device)
-    seen = _op["cumulative_sum"](true, 0)
-    return _op["searchsorted"](seen, arange(1, count + 1, device=x.device), False)
-
-
 @_public
 def nonzero(x, /):
     """Indices along each axis of the elements that are not 0, in C order. Waits for x."""
-    if x.ndim == 0:
-        raise ValueError("nonzero() needs an axis; x has none")
-    flat, found = flat_nonzero(x), []
-    for size in reversed(x.shape):
-        found.append(_op["remainder"](flat, size) if flat.size else flat)
-        flat = _op["floor_divide"](flat, size) if flat.size else flat
-    return tuple(reversed(found))
+    return _core._nonzero(x)
 
 
 @_public
@@ -258,49 +242,34 @@ unique_counts_result = _collections.namedtuple("unique_counts_result", "values c
 unique_inverse_result = _collections.namedtuple("unique_inverse_result", "values inverse_indices")
 
 
-def _runs(x):
-    """The order of the flat elements, whether each in that order is new, and where new ones begin. Waits."""
-    order = _op["argsort"](x, 0, False)
-    in_order = _op["index_select"](x, order, 0)
-    new = _op["not_equal"](*_neighbours(in_order, 0))
-    new = concat([_op["ones"]((1,), _core.bool, device=x.device), new])
-    return order, in_order, new, flat_nonzero(new)
-
-
 @_public
 def unique_all(x, /):
-    """Different elements in rising order, where each comes first, which of them each element is, and how often they come."""
-    flat = _flat(x)
-    if flat.size == 0:
-        none = zeros((0,), dtype=_core.int64, device=x.device)
-        return unique_all_result(+flat, none, zeros(x.shape, dtype=_core.int64, device=x.device), none)
-    order, in_order, new, begins = _runs(flat)
-    ends = concat([begins[1:], asarray([flat.size], device=x.device)])
-    numbers = _op["cumulative_sum"](new, 0) - 1
-    inverse = _op["index_select"](numbers, _op["argsort"](order, 0, False), 0)
-    return unique_all_result(_op["index_select"](in_order, begins, 0), _op["index_select"](order, begins, 0),
-                             _op["reshape"](inverse, x.shape), ends - begins)
+    """Different elements in rising order, where each comes first, which of them each element is, and how often they come. Waits for x."""
+    return unique_all_result(*_core._unique_all(x))
 
 
 @_public
 def unique_counts(x, /):
-    """Different elements in rising order, and how often they come."""
-    found = unique_all(x)
-    return unique_counts_result(found.values, found.counts)
+    """Different elements in rising order, and how often they come. Waits for x."""
+    return unique_counts_result(*_core._unique_counts(x))
 
 
 @_public
 def unique_inverse(x, /):
-    """Different elements in rising order, and which of them each element is."""
-    found = unique_all(x)
-    return unique_inverse_result(found.values, found.inverse_indices)
+    """Different elements in rising order, and which of them each element is. Waits for x."""
+    return unique_inverse_result(*_core._unique_inverse(x))
 
 
 @_public
 def unique_values(x, /):
     """Different elements in rising order; each NaN counts. Waits for x."""
-    flat = _flat(x)
-    return +flat if flat.size == 0 else _op["index_select"](_op["sort"](flat, 0, False), _runs(flat)[3], 0)
+    return _core._unique_values(x)
+
+
+@_public
+def bincount(x, /, weights=None, minlength=0):
+    """How often each of 0, 1, … occurs in x; with weights their sums. Waits for x."""
+    return _core._bincount(x, weights, minlength)
 
 
 unique = unique_values
@@ -312,13 +281,7 @@ def isin(x1, x2, /, *, invert=False):
     """Whether each element of x1 is one of x2."""
     x1, x2 = (each if isinstance(each, Array) else asarray(each) for each in (x1, x2))
     dtype = result_type(x1, x2)
-    x1, pool = _of_dtype(x1, dtype), _of_dtype(_flat(x2), dtype)
-    if pool.size == 0:
-        found = zeros(x1.shape, dtype=_core.bool, device=x1.device)
-    else:
-        pool = _op["sort"](pool, 0, False)
-        at = _op["minimum"](_op["searchsorted"](pool, x1, False), pool.size - 1)
-        found = _op["equal"](take(pool, at), x1)
+    found = _op["isin"](_of_dtype(x1, dtype), _of_dtype(x2, dtype))
     return _op["logical_not"](found) if invert else found
 
 

@@ -97,13 +97,13 @@ static void describe(exported *self, Py_buffer *view, int flags)
 }
 
 /* NumPy drops what a buffer raises, and asks for __array__ next. */
-static bool interrupt_may_be_lost;
+static PyObject *interrupted; /* whose buffer: only its address counts */
 
-static PyObject *raise_interrupt(PyObject *self, PyObject *unused)
+static PyObject *raise_interrupt(PyObject *self, PyObject *array)
 {
-    (void)self, (void)unused;
-    bool lost = interrupt_may_be_lost;
-    interrupt_may_be_lost = false;
+    (void)self;
+    bool lost = interrupted == array;
+    interrupted = NULL;
     if (!lost)
         Py_RETURN_NONE;
     PyErr_SetNone(PyExc_KeyboardInterrupt);
@@ -126,11 +126,13 @@ int py_array_get_buffer(PyObject *self, Py_buffer *view, int flags)
     exported *made = malloc(sizeof *made);
     if (!made || !lent_begin(&made->lent, x)) {
         free(made);
-        interrupt_may_be_lost = PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
+        if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
+            interrupted = self;
         if (!PyErr_Occurred())
             PyErr_NoMemory();
         return -1;
     }
+    interrupted = NULL;
     describe(made, view, flags);
     view->internal = made;
     view->obj = Py_NewRef(self);
@@ -497,7 +499,7 @@ PyMethodDef py_sharing_methods[] = {
 PyMethodDef py_sharing_functions[] = {
     {"_adopt_buffer", adopt_buffer, METH_VARARGS, NULL},
     {"_adopt_capsule", adopt_capsule, METH_VARARGS, NULL},
-    {"_raise_interrupt", raise_interrupt, METH_NOARGS, NULL},
+    {"_raise_interrupt", raise_interrupt, METH_O, NULL},
     {"_shared_count", shared_count, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

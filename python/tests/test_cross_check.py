@@ -418,6 +418,15 @@ def masks(case):
     same(x, values)
 
 
+def counting(case):
+    values = case.numpy.randint(0, 9, case.random.randint(0, 20))
+    least = case.pick([0, 4, 12])
+    same(hk.bincount(hk.asarray(values), minlength=least), np.bincount(values, minlength=least))
+    x, values = case.array(NUMBERS)
+    y, others = case.array([str(values.dtype)])
+    same(hk.isin(x, y, invert=case.pick([False, True])), np.isin(values, others, invert=case.drawn[-1]))
+
+
 def creation(case):
     dtype = case.pick(ALL)
     shape = case.pick(SHAPES)
@@ -482,7 +491,7 @@ def mixed_with_numpy(case):
 
 
 GROUPS = [unary, binary, promoted, number_beside, in_place, reductions, empty_reductions, cumulative, manipulation, order,
-          indexing_get, indexing_set, masks, creation, casts, products, mixed_with_numpy]
+          indexing_get, indexing_set, masks, counting, creation, casts, products, mixed_with_numpy]
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.__name__)

@@ -312,24 +312,24 @@ REFUSED = [
     lambda: X @ X, lambda: X[9], lambda: X["a"], lambda: hk.add(X), lambda: hk.add(X, Y, z=1), lambda: hk.zeros("a"),
     lambda: X.__setitem__(0, [1, 2, 3]), lambda: hk.asarray(object()), lambda: hk.asarray([[1], [2, 3]]), lambda: X.__iadd__(hk.ones(7)),
     lambda: hk.zeros(2, device="cpu:77"), lambda: hk.zeros(2, dtype="x"), lambda: _core._adopt_capsule(3, None), lambda: X[9, 9, 9],
-    lambda: hk.asarray([10**30]), lambda: X.reshape(7), lambda: hk.take(X, hk.asarray([7])).tolist(), lambda: hk.concat([]),
+    lambda: hk.asarray([10**30]), lambda: X.reshape(7), lambda: hk.take(X, hk.asarray([77])).tolist(), lambda: hk.concat([]),
     lambda: hk.asarray(np.zeros(2, ">i4"), copy=False), lambda: X[[True, False]], lambda: X << 1, lambda: float(X), lambda: hk.zeros((2,) * 9),
 ]
 
 
-def refused(call):
+def refused(call, number):
     def quietly():
         try:
             call()
         except Exception:
             return
-        raise AssertionError("nothing was raised")
+        raise AssertionError(f"refusal {number} was none")
     return quietly
 
 
 def test_nothing_leaks():
     handles = _core._stats()["handle_bytes"]
-    for number, call in enumerate(CALLS + [refused(call) for call in REFUSED]):
+    for number, call in enumerate(CALLS + [refused(call, i) for i, call in enumerate(REFUSED)]):
         for _ in range(30):
             call()
         grown = []
