@@ -182,9 +182,29 @@ class data_set : public counted<hk_data_set, hk_data_set_retain, hk_data_set_rel
         : counted(open(part, folder, options.to_c(), at))
     {
     }
+    /* Of what a function of hocket/data_sets.h or hocket/text.h made, which it takes. */
+    static data_set take(hk_data_set *owned) noexcept
+    {
+        return data_set(owned);
+    }
+    /* Field f of sample i is list[f][i]. Blocks: see hk_data_set_of_arrays. */
+    static data_set of_arrays(const arrays &list, hk_source at = here()) noexcept
+    {
+        return data_set(hk_data_set_of_arrays_at(at, list.data(), list.count()));
+    }
+    /* The same samples, with images going through transforms as they are loaded: see hk_data_set_transform. */
+    data_set transform(const std::vector<hk_transform> &list, hk_source at = here()) const noexcept
+    {
+        return data_set(
+            hk_data_set_transform_at(at, get(), list.data(), static_cast<int>(list.size())));
+    }
     hk::status status() const noexcept
     {
         return hk::status(hk_data_set_status(get()));
+    }
+    int field_count() const noexcept
+    {
+        return hk_data_set_field_count(get());
     }
     int64_t size() const noexcept
     {
@@ -200,6 +220,7 @@ class data_set : public counted<hk_data_set, hk_data_set_retain, hk_data_set_rel
     }
 
   private:
+    explicit data_set(hk_data_set *owned) noexcept : counted(owned) {}
     static hk_data_set *open(hk_data_part part, const char *folder,
                              const hk_data_set_options &options, hk_source at) noexcept
     {
@@ -261,6 +282,20 @@ class loader : public counted<hk_loader, hk_loader_retain, hk_loader_release>
     hk::status seek(const hk_loader_position &position, hk_source at = here()) const noexcept
     {
         return hk::status(hk_loader_seek_at(at, get(), position));
+    }
+    /* The next batch: `count` fields, of each an array for each device, fields one after another; false, and empty, at the end of
+     * the epoch. */
+    bool next_fields(std::vector<array> &fields, int count, hk_source at = here()) const
+    {
+        const int devices = hk_loader_device_count(get());
+        fields.assign(static_cast<size_t>(count * devices), array());
+        const bool is_more = hk_loader_next_fields_at(
+            at, get(), reinterpret_cast<hk_array **>(fields.data()), count);
+        for (array &field : fields)
+            hk_take(field.get());
+        if (!is_more)
+            fields.clear();
+        return is_more;
     }
     /* The next batch, an array for each device; false, with both empty, at the end of the epoch. */
     bool next(std::vector<array> &images, std::vector<array> &labels, hk_source at = here()) const

@@ -212,6 +212,28 @@ static void test_devices()
     CHECK(b.to_vector<float>() == (floats{2, 4}));
 }
 
+static void test_data()
+{
+    const hk::data_set set = hk::data_set::of_arrays(
+        {hk::reshape(hk::arange(0, 8, 1), {2, 1, 2, 2}), hk::array{3, 4}, hk::array{5, 6}});
+    CHECK(set.status().ok() && set.size() == 2 && set.field_count() == 3);
+    hk_transform flip = {};
+    flip.kind = HK_TRANSFORM_FLIP;
+    flip.probability = 1;
+    const hk::data_set flipped = set.transform({flip});
+    const hk::loader loader(flipped,
+                            hk::loader_options().with_batch_size(2).with_devices(hk::devices()));
+    std::vector<hk::array> fields;
+    const hk_loader_position at = loader.position();
+    CHECK(loader.next_fields(fields, 3) && fields.size() == 6);
+    CHECK(fields[1].to_vector<float>() == (floats{5, 4, 7, 6}));
+    CHECK(fields[4].to_vector<float>() == (floats{5}) && fields[5].device() == hk::device("cpu:1"));
+    CHECK(loader.seek(at).ok() && loader.next_fields(fields, 1) && fields.size() == 2);
+    CHECK(!loader.next_fields(fields, 1) && fields.empty());
+    CHECK(!set.transform({}).status().ok());
+    CHECK(!hk::data_set::take(hk_data_set_of_csv("/nowhere", 1, nullptr)).status().ok());
+}
+
 int main()
 {
     CHECK(hk::runtime_init(hk::runtime_options().with_cpu_devices(2)).ok());
@@ -221,6 +243,7 @@ int main()
     test_captures();
     test_random();
     test_devices();
+    test_data();
     test_refused_data();
     CHECK(hk::wait_all().ok());
     return check_result();
