@@ -130,7 +130,8 @@ typedef struct hk_gradients_options {
  * between xs and ys is differentiated, and freed unless the tape is kept. An x stays as it is: what it was computed from
  * counts only for other xs.
  *
- * With create_graph each operator's gradient is made of calls that are recorded, and that give the same bits. Where one of them has
+ * With create_graph each operator's gradient is made of calls that are recorded, and that give the same bits. These go on from
+ * the tape of xs and ys, so that a later pass that does not keep it frees parts of both. Where one of them has
  * no gradient itself, differentiating it fails with a record that names it. hk_backward has no such option: the gradient that an
  * array owns would hold what the array is held by.
  *
@@ -177,9 +178,11 @@ typedef struct hk_function_options {
  *
  * backward is called by the thread that runs hk_backward or hk_gradients, which holds no lock of Hocket meanwhile: it may call
  * everything, waiting and differentiating included. What it calls is recorded if hk_gradients has create_graph, and else not. What
- * it reads is named in reads_inputs and reads_outputs, so that gradients are failed where that was overwritten; the context should hold
- * neither of them. The context is taken, and released by the thread that lets go of it last, also where the call is refused: then the
- * outputs are failed. */
+ * it computes without Hocket a captured step does not do again.
+ *
+ * What backward reads is named in reads_inputs and reads_outputs, so that gradients are failed where that was overwritten; the
+ * context should hold neither of them. The context is taken. The thread that lets go of it last releases it, also where the call is
+ * refused; then the outputs are failed. */
 HK_API void hk_function(hk_array *const *inputs, int input_count, hk_array **outputs,
                         int output_count, const hk_function_options *options);
 
