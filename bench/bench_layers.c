@@ -1,5 +1,5 @@
-/* Milliseconds of layers on one core, forward and backward: convolutions in groups, norms, losses. bench/layers_pytorch.py is the same
-   in PyTorch.
+/* Milliseconds of layers on one core, forward and backward: convolutions in groups, norms, losses. bench/layers_pytorch.py is
+   the same in PyTorch.
 
    build/release/bench/bench_layers [rounds]
 

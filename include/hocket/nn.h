@@ -131,8 +131,8 @@ HK_API hk_module *hk_global_max_pool_layer(void);
 /* (n, …) to (n, all the rest). */
 HK_API hk_module *hk_flatten_layer(void);
 
-/* hk_batch_norm_train, of (n, channels) or (n, channels, …), while training; else by the moving averages. gamma (channels), ones, beta, zeros; buffers mean and
- * variance. eps 0: 1e-5; momentum 0: 0.1. */
+/* hk_batch_norm_train, of (n, channels) or (n, channels, …), while training; else by the moving averages. gamma (channels),
+ * ones, beta, zeros; buffers mean and variance. eps 0: 1e-5; momentum 0: 0.1. */
 HK_API hk_module *hk_batch_norm_layer(double eps, double momentum);
 /* (x - mean) / sqrt(variance + eps) * gamma + beta over the last axis (Ba et al. 2016); the variance biased; eps 0: 1e-5. gamma
  * (features), ones, beta, zeros. */
@@ -141,8 +141,8 @@ HK_API hk_module *hk_layer_norm_layer(double eps);
 HK_API hk_module *hk_layer_norm_over_layer(int axes, double eps);
 /* x / sqrt(mean of x^2 + eps) * gamma over the last axis (Zhang, Sennrich 2019). gamma (features), ones. */
 HK_API hk_module *hk_rms_norm_layer(double eps);
-/* hk_group_norm of (n, channels, …): groups of channels, with all their positions, of each sample (Wu, He 2018). gamma (channels),
- * ones, beta, zeros. */
+/* hk_group_norm of (n, channels, …): groups of channels, with all their positions, of each sample (Wu, He 2018). gamma
+ * (channels), ones, beta, zeros. */
 HK_API hk_module *hk_group_norm_layer(int64_t groups, double eps);
 /* The same of each channel by itself, of (n, channels, t, …) (Ulyanov et al. 2016). */
 HK_API hk_module *hk_instance_norm_layer(double eps);
@@ -178,9 +178,10 @@ typedef enum hk_recurrent_kind {
     HK_RECURRENT_LSTM  /* Hochreiter, Schmidhuber 1997, with forget gates */
 } hk_recurrent_kind;
 /* Steps along axis 1. Inputs: x (n, t, f), t >= 1; the state to begin with, (n, s), zeros where it is left out or NULL: s is
- * features, of an LSTM 2 features, h and then c; and lengths, (n) integers: behind so many steps h is 0, and the state stays. Gives h after each step, (n, t, features); or with whole_state the states, (n, t, s), of
- * which the last, detached, may be the next call's. Layers one after another are stacked. Parameters weight_ih (g features,
- * f), weight_hh (g features, features), bias_ih, bias_hh (g features), in PyTorch's order of gates: r z n; i f g o. */
+ * features, of an LSTM 2 features, h and then c; and lengths, (n) integers: behind so many steps h is 0, and the state stays.
+ * Gives h after each step, (n, t, features); or with whole_state the states, (n, t, s), of which the last, detached, may be the
+ * next call's. Layers one after another are stacked. Parameters weight_ih (g features, f), weight_hh (g features, features),
+ * bias_ih, bias_hh (g features), in PyTorch's order of gates: r z n; i f g o. */
 HK_API hk_module *hk_recurrent_layer(hk_recurrent_kind kind, int64_t features, bool whole_state);
 
 typedef struct hk_recurrent_stack_options {
@@ -190,11 +191,11 @@ typedef struct hk_recurrent_stack_options {
     bool whole_states; /* or all states at each step */
     double dropout;    /* of what goes from layer to layer, in [0, 1) */
 } hk_recurrent_stack_options;
-/* Such layers one upon the other; in both directions each layer is two, whose results lie side by side. Inputs: x (n, t, f); the
- * states to begin with, of layer 0, layer 0 reversed, layer 1 …, side by side, zeros where they are left out or NULL; and lengths, as
- * above. Gives h of the last layer, (n, t, features), of both directions 2 features; or the last states, in the same order
- * (n, s layers), those of reversed layers at the first step; or all of them, (n, t, s layers), of which h is a slice. Children 0,
- * 0_reversed, 1 … options may be NULL. */
+/* Such layers one upon the other; in both directions each layer is two, whose results lie side by side. Inputs: x (n, t, f);
+ * the states to begin with, of layer 0, layer 0 reversed, layer 1 …, side by side, zeros where they are left out or NULL; and
+ * lengths, as above. Gives h of the last layer, (n, t, features), of both directions 2 features; or the last states, in the
+ * same order (n, s layers), those of reversed layers at the first step; or all of them, (n, t, s layers), of which h is a slice.
+ * Children 0, 0_reversed, 1 … options may be NULL. */
 HK_API hk_module *hk_recurrent_stack(hk_recurrent_kind kind, int64_t features,
                                      const hk_recurrent_stack_options *options);
 

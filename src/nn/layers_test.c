@@ -243,6 +243,9 @@ static void test_positions(void)
     hk_module_release(layer);
     CHECK(is_refused(hk_learned_positions_layer(0), "count is 0"));
     CHECK(says(hk_wait(hk_sinusoidal_positions(5, 0, HK_F32, (hk_device){NULL})), "features 0"));
+    CHECK(says(hk_wait(hk_sinusoidal_positions(5, INT64_MAX, HK_F32, (hk_device){NULL})),
+               "from 1 to 2^31 - 1"));
+    CHECK(!hk_ok(hk_wait(hk_sinusoidal_positions(5, 4, (hk_dtype)99, (hk_device){NULL}))));
     CHECK(says(hk_wait(hk_sinusoidal_positions(5, 4, HK_I32, (hk_device){NULL})), "dtype int32"));
 }
 

@@ -36,11 +36,12 @@ hk_array *(hk_sinusoidal_positions)(int64_t count, int64_t features, hk_dtype dt
                                     hk_device device)
 {
     const int64_t pairs = features / 2 + features % 2;
-    if (count < 0 || features < 1 || !hki_dtype_is_real(dtype))
+    if (count < 0 || features < 1 || features > INT32_MAX || (unsigned)dtype >= HK_DTYPE_COUNT ||
+        !hki_dtype_is_real(dtype))
         return hki_array_create_failed(device.handle, "sinusoidal_positions", NULL, 0,
                                        HK_INVALID_ARGUMENT,
                                        "count is %lld, features %lld and dtype %s, but must be not "
-                                       "below 0, at least 1, and a float",
+                                       "below 0, from 1 to 2^31 - 1, and a float",
                                        (long long)count, (long long)features, hk_dtype_name(dtype));
     /* In double, as angles of far positions are large. */
     hk_array *steps = (hk_arange)(0, (double)count, 1, HK_F64, device);

@@ -1,5 +1,5 @@
-/* Losses of class labels: cross entropy of logits, and minus the logarithms of probabilities, with weights of classes, labels that
- * are ignored, and smoothing. The classes of a sample are a row of an internal operator, which does both in one pass. */
+/* Losses of class labels: cross entropy of logits, and minus the logarithms of probabilities, with weights of classes, labels
+ * that are ignored, and smoothing. The classes of a sample are a row of an internal operator, which does both in one pass. */
 #include "array/axis.h"
 #include "array/integer_element.h"
 #include "op/kernels/elementwise/scalar_math.h"

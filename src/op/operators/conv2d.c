@@ -50,7 +50,8 @@ bool hki_conv2d_check_groups(hki_call *call, int64_t channels, const hki_shape_v
 {
     const int64_t groups = ((const hki_conv2d_options *)call->options)->groups;
     const int64_t count = hki_conv2d_groups(call->options);
-    char text[256];
+    char text[256], x_text[256];
+    hki_dims_describe(&call->inputs[0]->shape, x_text, sizeof x_text);
     hki_dims_describe(&weight->shape, text, sizeof text);
     if (groups < 0 || channels % count || weight->shape.dims[0] % count)
         return hki_call_refuse(call, HK_INVALID_ARGUMENT,
@@ -60,9 +61,9 @@ bool hki_conv2d_check_groups(hki_call *call, int64_t channels, const hki_shape_v
                                (long long)weight->shape.dims[0], text);
     if (weight->shape.dims[1] != channels / count)
         return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                               "weight %s is for %lld channels, x has %lld%s", text,
-                               (long long)weight->shape.dims[1], (long long)(channels / count),
-                               count > 1 ? " in each group" : "");
+                               "weight %s is for %lld channels, x %s has %lld%s", text,
+                               (long long)weight->shape.dims[1], x_text,
+                               (long long)(channels / count), count > 1 ? " in each group" : "");
     return true;
 }
 

@@ -115,8 +115,8 @@ static inline hki_conv2d_geometry hki_conv2d_geometry_of(const hk_op *op, const 
 
 /* ---- checks (conv2d.c) -------------------------------------------------------------------------------------------- */
 
-/* From infer; false after hki_call_refuse. Axes are four, of size 1 or more, but for the first, which may be empty when `batch` says
- * that it is one. Groups: weight is (outputs, channels / groups, rows, columns). */
+/* From infer; false after hki_call_refuse. Axes are four, of size 1 or more, but for the first, which may be empty when `batch`
+ * says that it is one. Groups: weight is (outputs, channels / groups, rows, columns). */
 bool hki_conv2d_check_options(hki_call *call, const hki_conv2d_options *options);
 bool hki_conv2d_check_groups(hki_call *call, int64_t channels, const hki_shape_view *weight);
 bool hki_conv2d_check_axes(hki_call *call, const char *name, const hki_shape_view *x,

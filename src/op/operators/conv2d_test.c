@@ -163,6 +163,16 @@ static void test_other_refusals(void)
                      "padding[0] is 5, which leaves nothing"));
     CHECK(is_refused(transpose(x, weight, &(hk_conv2d_transpose_options){.groups = 2}),
                      "groups is 2"));
+    CHECK(is_refused(transpose(x, weight, &(hk_conv2d_transpose_options){.groups = INT64_MAX}),
+                     "groups is 9223372036854775807; it must divide the 3 channels of weight"));
+    CHECK(is_refused(transpose(x, weight, &(hk_conv2d_transpose_options){.groups = -3}),
+                     "groups is -3"));
+    CHECK(is_refused(
+        hk_conv2d_transpose(hk_broadcast_to(hk_zeros(hk_shape(1, 3, 1, 1), HK_F32, device),
+                                            hk_shape(1, 3, INT64_C(1) << 40, 1)),
+                            hk_zeros(weight, HK_F32, device), NULL,
+                            &(hk_conv2d_transpose_options){.stride = {1 << 30, 1}}),
+        "stride[0] is 1073741824, which makes too many"));
     CHECK(is_refused(transpose(x, weight, &(hk_conv2d_transpose_options){.stride = {-1, 1}}),
                      "stride[0] is -1"));
     hk_array *const sequence = hk_zeros(hk_shape(2, 3, 8), HK_F32, device);
@@ -213,7 +223,7 @@ static void test_refusals(void)
                      "groups is 2; it must divide the 3 channels of x and the 4 outputs"));
     CHECK(is_refused(conv2d(x, weight, &(hk_conv2d_options){.groups = -1}), "groups is -1"));
     CHECK(is_refused(conv2d(x, hk_shape(3, 3, 3, 3), &(hk_conv2d_options){.groups = 3}),
-                     "weight (3,3,3,3) is for 3 channels, x has 1 in each group"));
+                     "weight (3,3,3,3) is for 3 channels, x (2,3,8,8) has 1 in each group"));
     CHECK(is_refused(max_pool2d(hk_shape(8, 8), (hk_max_pool2d_options){0}), "x is (8,8)"));
     CHECK(is_refused(max_pool2d(x, (hk_max_pool2d_options){.kernel = {3}}), "kernel is {3, 0}"));
     CHECK(

@@ -33,6 +33,11 @@ static bool check_output_padding(hki_call *call)
                                    "output_padding[%d] is %lld; it may be 0 … %lld, less than the "
                                    "stride",
                                    i, (long long)o->output_padding[i], (long long)stride - 1);
+        /* Of a view that is broadcast to very many rows, more than can be counted. */
+        if ((double)call->inputs[X]->shape.dims[2 + i] * (double)stride > 0x1p60)
+            return hki_call_refuse(
+                call, HK_INVALID_ARGUMENT, "stride[%d] is %lld, which makes too many of %lld", i,
+                (long long)stride, (long long)call->inputs[X]->shape.dims[2 + i]);
         if (out_size(call, i) < 1)
             return hki_call_refuse(call, HK_INVALID_ARGUMENT,
                                    "padding[%d] is %lld, which leaves nothing of the result", i,
@@ -45,9 +50,15 @@ static bool check_channels(hki_call *call)
 {
     const hki_shape_view *x = call->inputs[X], *weight = call->inputs[WEIGHT];
     const hki_shape_view *bias = call->input_count > BIAS ? call->inputs[BIAS] : NULL;
-    const int64_t outputs = weight->shape.dims[1] * hki_conv2d_groups(call->options);
+    const int64_t groups = hki_conv2d_groups(call->options);
     char text[256], weight_text[256];
     hki_dims_describe(&weight->shape, weight_text, sizeof weight_text);
+    if (groups < 0 || weight->shape.dims[0] % groups)
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                               "groups is %lld; it must divide the %lld channels of weight %s, or "
+                               "be 0 for the default, 1",
+                               (long long)groups, (long long)weight->shape.dims[0], weight_text);
+    const int64_t outputs = weight->shape.dims[1] * groups;
     hki_dims_describe(&x->shape, text, sizeof text);
     if (weight->shape.dims[0] != x->shape.dims[1])
         return hki_call_refuse(call, HK_INVALID_ARGUMENT,
@@ -59,7 +70,7 @@ static bool check_channels(hki_call *call)
                                "bias is %s, but must be (%lld,): one for each output of weight %s",
                                text, (long long)outputs, weight_text);
     }
-    return hki_conv2d_check_groups(call, outputs, weight);
+    return true;
 }
 
 static bool transpose_infer(hki_call *call)

@@ -1,9 +1,9 @@
-/* Convolution in groups on one core, depthwise included: an output's windows see the channels of its own group alone. Raw contiguous
-   NCHW arrays; weight is [out_channels][in_channels / groups][rows][columns]. Every function is reentrant, allocates nothing
-   and works on a range of planes (a sample's channel) or of outputs; pointers are to the first of the whole array.
+/* Convolution in groups on one core, depthwise included: an output's windows see the channels of its own group alone. Raw
+   contiguous NCHW arrays; weight is [out_channels][in_channels / groups][rows][columns]. Every function is reentrant, allocates
+   nothing and works on a range of planes (a sample's channel) or of outputs; pointers are to the first of the whole array.
 
-   Method: rows of an image lie in the lanes, and a row of a result gathers the elements of a window, up to three in one pass. Results
-   are a pure function of the geometry and the instruction set; a plane's do not depend on the range it is in. */
+   Method: rows of an image lie in the lanes, and a row of a result gathers the elements of a window, up to three in one pass.
+   Results are a pure function of the geometry and the instruction set; a plane's do not depend on the range it is in. */
 #ifndef HOCKET_OP_KERNELS_CONV2D_GROUPS_H
 #define HOCKET_OP_KERNELS_CONV2D_GROUPS_H
 
