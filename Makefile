@@ -12,7 +12,7 @@ GPU_ARCH ?= 80-real;90
 WERROR ?= OFF
 
 .DEFAULT_GOAL := help
-.PHONY: help train test gpu-bundle test-gpu bench bench-engine bench-book bench-gpu asan tsan generate format check-format lint clean
+.PHONY: help train test python test-python gpu-bundle test-gpu bench bench-engine bench-book bench-gpu asan tsan generate format check-format lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -24,10 +24,18 @@ train: ## install what is missing, build, and train LeNet on Fashion-MNIST (ARGS
 	build/release/hocket train $(ARGS)
 
 test: ## install what is missing, build, and run all tests
-	@scripts/install-deps build data test
+	@scripts/install-deps build data test python
 	cmake --preset release -DHOCKET_WERROR=$(WERROR)
 	cmake --build --preset release
 	@scripts/run-tests build/release
+
+python: ## install what is missing, and build the Python package into build/release/python, for PYTHONPATH
+	@scripts/install-deps build python
+	cmake --preset release -DHOCKET_WERROR=$(WERROR)
+	cmake --build --preset release --target hocket_python
+
+test-python: python ## its tests
+	@scripts/run-tests build/release -L '^python$$'
 
 gpu-bundle: ## build with CUDA, into the folder build/gpu-bundle, what a machine with a GPU is to run
 	@scripts/gpu-bundle build --arch '$(GPU_ARCH)' build/gpu-bundle -DHOCKET_WERROR=$(WERROR)

@@ -4,6 +4,7 @@
 
 #include "options.h"
 
-extern const command train_command, bench_command, trace_command, devices_command, doctor_command;
+extern const command train_command, predict_command, models_command, bench_command, trace_command,
+    devices_command, doctor_command;
 
 #endif

@@ -1,9 +1,9 @@
-/* hocket train: the book's LeNet on several devices. */
+/* hocket train: networks on several devices. */
 #include "commands.h"
 #include "device_list.h"
 #include "interrupt.h"
+#include "saved_training.h"
 #include "train_report.h"
-#include "trainer.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,8 +18,9 @@ enum { LOOK_BACK = 20, READ_STEPS = 5, DEVICES_TEXT_BYTES = MAX_DEVICES * (DEVIC
 
 typedef struct train_options {
     const char *devices, *data, *plot, *trace, *init, *dump_init, *loss_log, *order_log;
-    int64_t batch_size, epochs, seed, steps;
-    double lr;
+    const char *text, *optimizer, *schedule, *save, *resume;
+    int64_t batch_size, epochs, seed, steps, size, length; /* 0: not given */
+    double lr, width;                                      /* lr -1: not given */
     bool json, no_shuffle, no_capture;
 } train_options;
 
@@ -38,14 +39,36 @@ static const option_row rows[] = {
          "the default kind or as HOCKET_SIM says (default: the CPU devices that\n"
          "HOCKET_CPUS says, else cpu:0 with all cores)"),
     INT("batch-size", batch_size, 1, 1e9,
-        "samples of a batch, on all devices together (default 256)"),
-    NUMBER("lr", lr, 0, 1e6, "learning rate (default 0.2)"),
+        "samples of a batch, on all devices together (default 256; texts: 64)"),
+    TEXT("optimizer", optimizer, "NAME",
+         "sgd, momentum, adam, adamw, rmsprop, adagrad or adadelta (default\n"
+         "sgd: plain gradient descent)"),
+    NUMBER("lr", lr, 0, 1e6,
+           "learning rate (default: lenet 0.2; of sgd what the model does well\n"
+           "with; of others theirs)"),
+    TEXT("lr-schedule", schedule, "NAME",
+         "constant, cosine (to 0), step (a tenth after each third of all steps)\n"
+         "or warm-up (a line up, in the first twentieth) (default constant)"),
     INT("epochs", epochs, 1, 100000, "passes over the training part (default 10)"),
     INT("seed", seed, 0, 9007199254740991.0,
         "of the initial parameters and of the order of samples (default 0)"),
     TEXT("data", data, "DIR",
          "folder with the four idx files of MNIST, plain or .gz (default:\n"
          "HOCKET_DATA_DIR, else Debian's package dataset-fashion-mnist)"),
+    TEXT("save", save, "FILE",
+         "write the whole training there after each epoch, and when it is\n"
+         "interrupted, as safetensors"),
+    TEXT("resume", resume, "FILE", "go on from such a file, as if it had never stopped"),
+    OPTION_HEADING("models but lenet"),
+    INT("size", size, 1, 4096,
+        "rows and columns that images are resized to (default: those of hocket\n"
+        "models)"),
+    NUMBER("width", width, 0.01, 1,
+           "how wide the network is beside the published one (default 1)"),
+    TEXT("text", text, "FILE",
+         "what language models read: letters, and blanks for the rest; the last\n"
+         "tenth is the test part (default " DEFAULT_TEXT ")"),
+    INT("length", length, 1, 4096, "letters of a sample (default 32)"),
     OPTION_HEADING("output"),
     FLAG("json", json,
          "one JSON object per epoch on standard output, all else on\n"
@@ -73,7 +96,12 @@ static const option_row rows[] = {
 
 typedef struct training {
     train_options options;
+    const char *name;          /* of what is trained */
+    const model_kind *network; /* NULL: lenet */
+    model_options model;       /* how it is made */
+    lr_schedule schedule;
     trainer trainer;
+    training_data data;
     train_report report;
     char devices_text[DEVICES_TEXT_BYTES]; /* "cpu:0, cpu:1" */
     bool is_simulated;                     /* some of them are */
@@ -81,6 +109,7 @@ typedef struct training {
     bool is_recording;    /* a trace */
     epoch_row *epochs;    /* epoch_count of them are done */
     int64_t sample_count; /* of the training part */
+    int64_t first_epoch;  /* that this run does, from 0 */
     int64_t epoch_count, whole_epochs, step_count;
     double whole_seconds;
 } training;
@@ -174,6 +203,12 @@ static void say_interrupted(training *self, const epoch_row *row)
                 row->epoch, row->steps, self->report.steps);
 }
 
+static bool save(const training *self)
+{
+    return !self->options.save || saved_training_write(self->options.save, self->name,
+                                                       &self->trainer, &self->data, &self->model);
+}
+
 /* Trains and tests epoch after epoch. Returns the exit status. */
 static int train_epochs(training *self)
 {
@@ -190,7 +225,7 @@ static int train_epochs(training *self)
         }
         if (interrupt_came()) {
             say_interrupted(self, row);
-            return EXIT_INTERRUPTED;
+            return save(self) ? EXIT_INTERRUPTED : 1;
         }
         if (row->steps == self->report.steps) {
             self->whole_epochs++;
@@ -198,6 +233,8 @@ static int train_epochs(training *self)
         }
         self->epoch_count++;
         train_report_epoch(&self->report, row);
+        if (!save(self))
+            return 1;
         if (!isfinite(row->loss))
             fprintf(stderr, "hocket: the loss is no number any more; make --lr smaller\n");
     }
@@ -270,10 +307,79 @@ static bool write_trace(training *self)
     return is_written;
 }
 
+/* ---- what is trained ------------------------------------------------------------------------------- */
+
+static bool open_data(training *self)
+{
+    const train_options *options = &self->options;
+    const model_kind *network = self->network;
+    if (network && network->is_language)
+        return training_data_text(&self->data, options->text, options->length);
+    return training_data_images(&self->data, options->data, options->size);
+}
+
+/* What the options leave open. */
+static void fill_in(training *self)
+{
+    train_options *options = &self->options;
+    const model_kind *network = self->network;
+    const bool is_sgd = !options->optimizer;
+    if (!options->batch_size)
+        options->batch_size = network && network->is_language ? 64 : 256;
+    if (options->lr < 0)
+        options->lr = !is_sgd ? 0 : network ? network->lr : 0.2;
+    if (network && !options->size)
+        options->size = network->size;
+    if (network && !options->length)
+        options->length = network->size;
+    self->model = (model_options){.width = options->width, .steps = options->length};
+}
+
+static void print_head(const training *self)
+{
+    const train_options *options = &self->options;
+    fprintf(options->json ? stderr : stdout,
+            "%s on [%s]%s: %" PRId64 " samples of %s, batch size %" PRId64 ", lr %g, seed %" PRId64
+            "%s%s%s%s\n",
+            self->name, self->devices_text, self->is_simulated ? " (simulated)" : "",
+            hk_data_set_size(self->data.train), self->data.source, options->batch_size,
+            self->trainer.lr, options->seed, options->optimizer ? ", " : "",
+            options->optimizer ? options->optimizer : "", options->schedule ? ", " : "",
+            options->schedule ? options->schedule : "");
+}
+
+static bool set_up_trainer(training *self)
+{
+    const train_options *options = &self->options;
+    const double given = options->lr;
+    self->model.classes = self->data.classes;
+    if (!trainer_init(&self->trainer, &(trainer_options){.network = self->network,
+                                                         .size = self->model,
+                                                         .optimizer = options->optimizer,
+                                                         .schedule = self->schedule,
+                                                         .epochs = options->epochs,
+                                                         .train = self->data.train,
+                                                         .test = self->data.test,
+                                                         .batch_size = options->batch_size,
+                                                         .lr = given,
+                                                         .seed = (uint64_t)options->seed,
+                                                         .shuffle = !options->no_shuffle,
+                                                         .capture = !options->no_capture,
+                                                         .init = options->init}))
+        return false;
+    if (options->resume && !saved_training_read(options->resume, self->name, &self->trainer,
+                                                &self->data, &self->first_epoch))
+        return false;
+    if (self->first_epoch < options->epochs)
+        return true;
+    fprintf(stderr, "hocket: %s has done %" PRId64 " epochs; --epochs must be more\n",
+            options->resume, self->first_epoch);
+    return false;
+}
+
 /* Devices, data, parameters. */
 static bool set_up(training *self, const device_list *list)
 {
-    train_options *options = &self->options;
     lenet *model = &self->trainer.model;
     if (!device_list_start(list) || !device_list_find(list, model->devices, &model->device_count) ||
         !start_trace(self))
@@ -284,31 +390,14 @@ static bool set_up(training *self, const device_list *list)
                                  "%s%s", d ? ", " : "", hk_device_name(model->devices[d]));
         self->is_simulated |= hk_device_is_simulated(model->devices[d]);
     }
-
-    hk_data_set *train = hk_data_set_open(options->data, HK_DATA_TRAIN, NULL);
-    hk_data_set *test = hk_data_set_open(options->data, HK_DATA_TEST, NULL);
-    bool ready = !hk_status_print(hk_data_set_status(train), stderr) &&
-                 !hk_status_print(hk_data_set_status(test), stderr) &&
-                 trainer_init(&self->trainer, &(trainer_options){.train = train,
-                                                                 .test = test,
-                                                                 .batch_size = options->batch_size,
-                                                                 .lr = options->lr,
-                                                                 .seed = (uint64_t)options->seed,
-                                                                 .shuffle = !options->no_shuffle,
-                                                                 .capture = !options->no_capture,
-                                                                 .init = options->init});
-    if (ready)
-        fprintf(options->json ? stderr : stdout,
-                "lenet on [%s]%s: %" PRId64 " samples of %s, batch size %" PRId64
-                ", lr %g, seed %" PRId64 "\n",
-                self->devices_text, self->is_simulated ? " (simulated)" : "",
-                hk_data_set_size(train), hk_data_set_folder(train), options->batch_size,
-                options->lr, options->seed);
-    self->sample_count = hk_data_set_size(train);
-    hk_data_set_release(train);
-    hk_data_set_release(test);
-    return ready;
+    if (!open_data(self) || !set_up_trainer(self))
+        return false;
+    print_head(self);
+    self->sample_count = hk_data_set_size(self->data.train);
+    return true;
 }
+
+/* ---- all of it ------------------------------------------------------------------------------------- */
 
 static int train(training *self, const device_list *list)
 {
@@ -331,17 +420,99 @@ static int train(training *self, const device_list *list)
                                   .steps = trainer_step_count(&self->trainer),
                                   .batch_size = options->batch_size,
                                   .seed = (uint64_t)options->seed,
-                                  .lr = options->lr};
+                                  .lr = self->trainer.lr};
     train_report_init(&self->report);
+    self->epoch_count = self->first_epoch;
     int result = train_epochs(self);
     if (self->plot) {
         char title[DEVICES_TEXT_BYTES + 96];
-        snprintf(title, sizeof title, "LeNet on [%s]%s, batch size %" PRId64 ", lr %g",
-                 self->devices_text, self->is_simulated ? " (simulated)" : "", options->batch_size,
-                 options->lr);
-        curves_write(self->plot, self->epochs, self->epoch_count, title);
+        snprintf(title, sizeof title, "%s on [%s]%s, batch size %" PRId64 ", lr %g",
+                 self->network ? self->network->name : "LeNet", self->devices_text,
+                 self->is_simulated ? " (simulated)" : "", options->batch_size, self->trainer.lr);
+        curves_write(self->plot, self->epochs + self->first_epoch,
+                     self->epoch_count - self->first_epoch, title);
     }
     return result;
+}
+
+/* Options that say nothing to what is trained are refused. */
+static bool check_options(const training *self)
+{
+    const train_options *options = &self->options;
+    const model_kind *network = self->network;
+    const bool is_language = network && network->is_language;
+    const struct {
+        const char *name;
+        bool is_wrong;
+    } checks[] = {
+        {"init", network && options->init},
+        {"dump-init", network && options->dump_init},
+        {"size", (!network || is_language) && options->size},
+        {"width", !network && options->width > 0},
+        {"text", !is_language && options->text},
+        {"length", !is_language && options->length},
+        {"data", is_language && options->data},
+    };
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
+        if (checks[i].is_wrong) {
+            options_complain(&train_command, "--%s is not for %s", checks[i].name, self->name);
+            return false;
+        }
+    if (!network || is_language || !options->size || options->size >= network->least_size)
+        return true;
+    options_complain(&train_command, "--size is %" PRId64 "; %s needs %" PRId64 " or more",
+                     options->size, self->name, network->least_size);
+    return false;
+}
+
+static bool find_schedule(training *self)
+{
+    static const char *const names[] = {"constant", "cosine", "step", "warm-up"};
+    if (!self->options.schedule)
+        return true;
+    for (int i = 0; i < 4; i++)
+        if (!strcmp(self->options.schedule, names[i])) {
+            self->schedule = (lr_schedule)i;
+            return true;
+        }
+    options_complain(&train_command,
+                     "--lr-schedule is \"%s\"; expected constant, cosine, step or warm-up",
+                     self->options.schedule);
+    return false;
+}
+
+static bool find_optimizer(train_options *options)
+{
+    static const char *const names[] = {"momentum", "adam",    "adamw",
+                                        "rmsprop",  "adagrad", "adadelta"};
+    if (options->optimizer && !strcmp(options->optimizer, "sgd"))
+        options->optimizer = NULL;
+    if (!options->optimizer)
+        return true;
+    for (int i = 0; i < 6; i++)
+        if (!strcmp(options->optimizer, names[i]))
+            return true;
+    options_complain(&train_command,
+                     "--optimizer is \"%s\"; expected sgd, momentum, adam, adamw, rmsprop, "
+                     "adagrad or adadelta",
+                     options->optimizer);
+    return false;
+}
+
+/* What is wanted: false, and said, where that cannot be. */
+static bool find_wanted(training *self, const char *name)
+{
+    self->name = name;
+    self->network = model_find(name);
+    if (!self->network && strcmp(name, "lenet")) {
+        options_complain(&train_command, "there is no model \"%s\"; hocket models lists them",
+                         name);
+        return false;
+    }
+    if (!check_options(self) || !find_schedule(self) || !find_optimizer(&self->options))
+        return false;
+    fill_in(self);
+    return true;
 }
 
 static int run(int count, char **arguments)
@@ -349,16 +520,14 @@ static int run(int count, char **arguments)
     char *operands[1];
     int operand_count, status;
     device_list list;
-    training self = {.options = {.batch_size = 256, .epochs = 10, .lr = 0.2}};
+    training self = {.options = {.epochs = 10, .lr = -1}};
     if (!options_parse(&train_command, count, arguments, &self.options, operands, 1, &operand_count,
                        &status))
         return status;
     if (operand_count < 1)
         return options_complain(&train_command, "what to train is missing: hocket train lenet");
-    if (strcmp(operands[0], "lenet"))
-        return options_complain(&train_command, "there is no model \"%s\"; there is lenet",
-                                operands[0]);
-    if (!device_list_parse(&list, &train_command, self.options.devices))
+    if (!find_wanted(&self, operands[0]) ||
+        !device_list_parse(&list, &train_command, self.options.devices))
         return EXIT_USAGE;
 
     interrupt_watch();
@@ -372,6 +541,7 @@ static int run(int count, char **arguments)
     if (!close_output("order-log", self.options.order_log, self.order_log))
         closed = false;
     trainer_deinit(&self.trainer);
+    training_data_deinit(&self.data);
     free(self.epochs);
     hk_runtime_deinit();
     return result ? result : !closed;
@@ -379,14 +549,18 @@ static int run(int count, char **arguments)
 
 const command train_command = {
     .name = "train",
-    .operands = "lenet",
-    .summary = "Trains the LeNet of Dive into Deep Learning on one device or several.",
+    .operands = "MODEL",
+    .summary = "Trains a network on one device or several: lenet, or what hocket models lists.",
     .description =
         "The parameters are drawn once and copied to all devices; each batch is split over\n"
         "the devices, and the gradients are summed. So the losses are the same on any number\n"
         "of devices, up to rounding. The accuracy on the test part is computed after each\n"
         "epoch. The last line says the test accuracy and the mean time of an epoch: from its\n"
         "first call until its last one has finished, training only, testing left out.\n"
+        "\n"
+        "Image models learn MNIST or Fashion-MNIST; lenet is the book's, for several devices.\n"
+        "Language models learn to say the next letter of a text: e to the power of the loss is\n"
+        "their perplexity.\n"
         "\n"
         "Ctrl-C ends the run after the steps under way; a second one kills it.",
     .rows = rows,

@@ -104,6 +104,8 @@ foreach(source IN LISTS program_sources)
   hocket_test(program.${name} program program_${name})
   set_property(TEST program.${name} PROPERTY PROCESSORS 2)
 endforeach()
+target_sources(program_models PRIVATE $<TARGET_OBJECTS:hocket_models>)
+target_include_directories(program_models PRIVATE "${PROJECT_SOURCE_DIR}/examples")
 # Nothing that is used rightly may be taken for a use after release.
 if(NOT HOCKET_SANITIZE STREQUAL "thread")
   hocket_test(program.random_programs.check program program_random_programs)

@@ -440,7 +440,7 @@ static bool gpus_lack(test_case *self, hk_device device)
     hk_dtype lacks;
     if (device.handle->class->kernels != HKI_CUDA)
         return false;
-    if (op->host_only)
+    if (op->host_only || (op->gpus_lack && op->gpus_lack(self->call.options)))
         return true;
     return !hki_call_gpus_take(&self->call, &lacks) &&
            (!op->compose || gpus_lack_part(self, device));

@@ -87,7 +87,7 @@ static double *sample_values(const hki_sample *sample, int input, hk_dtype dtype
                                                : sample->high,
                                    !own->set, (uint64_t)input + 1);
     if (input == 0 && sample->definite)
-        make_definite(values, size, &sample->inputs[0], dtype);
+        make_definite(values, size, &sample->inputs[input], dtype);
     return values;
 }
 

@@ -1,5 +1,5 @@
 /* A process that saves again and again is killed at random moments: the path always holds a whole file, the last one
- * that hk_save said was saved or the one after it. */
+ * that hk_save, or hk_checkpoint_save, said was saved or the one after it. */
 #include "tests/io_fixture.h"
 
 #include <errno.h>
@@ -8,10 +8,22 @@
 #include <sys/wait.h>
 #include <time.h>
 
-enum { KILLS = 200, ARRAYS = 4, COUNT = 20000 };
+enum { KILLS = 200, CHECKPOINT_KILLS = 40, ARRAYS = 4, COUNT = 20000 };
 
 /* Generation n: every element of every array is n, and so says the metadata. */
-static int save_for_ever(const char *path, int64_t generation)
+static const hk_status *save(const char *path, const hk_save_entry *entries,
+                             const hk_metadata_entry *metadata, bool is_checkpoint)
+{
+    if (!is_checkpoint)
+        return hk_save(path, entries, ARRAYS,
+                       &(hk_save_options){.metadata = metadata, .metadata_count = 1});
+    return hk_checkpoint_save(path, &(hk_checkpoint){.arrays = entries,
+                                                     .array_count = ARRAYS,
+                                                     .metadata = metadata,
+                                                     .metadata_count = 1});
+}
+
+static int save_for_ever(const char *path, int64_t generation, bool is_checkpoint)
 {
     for (;; generation++) {
         HK_SCOPE;
@@ -24,8 +36,7 @@ static int save_for_ever(const char *path, int64_t generation)
         }
         snprintf(text, sizeof text, "%lld", (long long)generation);
         const hk_metadata_entry metadata = {"generation", text};
-        const hk_status *status = hk_save(
-            path, entries, ARRAYS, &(hk_save_options){.metadata = &metadata, .metadata_count = 1});
+        const hk_status *status = save(path, entries, &metadata, is_checkpoint);
         if (!hk_ok(status))
             return hk_status_print(status, stderr);
         if (write(STDOUT_FILENO, &generation, sizeof generation) != sizeof generation)
@@ -34,7 +45,7 @@ static int save_for_ever(const char *path, int64_t generation)
 }
 
 /* The generation of the file; -1: it is not whole. */
-static int64_t generation_of(const char *path)
+static int64_t generation_of(const char *path, bool is_checkpoint)
 {
     static int64_t values[COUNT];
     HK_SCOPE;
@@ -44,8 +55,8 @@ static int64_t generation_of(const char *path)
     if (!hk_ok(hk_archive_status(archive)))
         hk_status_print(hk_archive_status(archive), stderr);
     for (int i = 0; i < ARRAYS; i++) {
-        char name[8];
-        snprintf(name, sizeof name, "x.%d", i);
+        char name[16];
+        snprintf(name, sizeof name, "%sx.%d", is_checkpoint ? "array." : "", i);
         const hk_status *status = hk_to_host(hk_archive_get(archive, name), values, sizeof values);
         if (!hk_ok(status)) {
             hk_status_print(status, stderr);
@@ -67,7 +78,7 @@ static uint32_t random_below(uint32_t limit)
 
 /* Starts a process that goes on from `first`, and kills it when it has saved a few times and a random time has passed.
  * Returns the last generation that it said was saved. */
-static int64_t kill_one(const char *path, int64_t first)
+static int64_t kill_one(const char *path, int64_t first, bool is_checkpoint)
 {
     char text[24];
     int pipes[2];
@@ -80,7 +91,8 @@ static int64_t kill_one(const char *path, int64_t first)
         dup2(pipes[1], STDOUT_FILENO);
         close(pipes[0]);
         close(pipes[1]);
-        execl("/proc/self/exe", "save_killed", path, text, (char *)NULL);
+        execl("/proc/self/exe", "save_killed", path, text, is_checkpoint ? "checkpoint" : "arrays",
+              (char *)NULL);
         _exit(1);
     }
     close(pipes[1]);
@@ -97,16 +109,13 @@ static int64_t kill_one(const char *path, int64_t first)
     return last;
 }
 
-int main(int argc, char **argv)
+static void kill_many(const char *path, int kills, bool is_checkpoint)
 {
-    if (argc == 3)
-        return save_for_ever(argv[1], atoll(argv[2]));
-    fixture_begin();
-    const char *path = fixture_path("checkpoint.safetensors");
     int64_t generation = 0;
     int in_the_middle = 0;
-    for (int i = 0; i < KILLS && !check_failed_count; i++) {
-        const int64_t said = kill_one(path, generation + 1), found = generation_of(path);
+    for (int i = 0; i < kills && !check_failed_count; i++) {
+        const int64_t said = kill_one(path, generation + 1, is_checkpoint),
+                      found = generation_of(path, is_checkpoint);
         CHECK(said > generation);
         CHECK(found == said || found == said + 1);
         if (found != said && found != said + 1)
@@ -117,9 +126,19 @@ int main(int argc, char **argv)
         CHECK(fixture_files(false) <= 2);
         in_the_middle += fixture_files(false) == 2;
     }
-    CHECK(in_the_middle > KILLS / 20);
-    printf("%d kills, %d of them while a file was written, up to generation %lld\n", KILLS,
+    CHECK(in_the_middle > kills / 20);
+    printf("%d kills, %d of them while a file was written, up to generation %lld\n", kills,
            in_the_middle, (long long)generation);
+    fixture_files(true);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 4)
+        return save_for_ever(argv[1], atoll(argv[2]), !strcmp(argv[3], "checkpoint"));
+    fixture_begin();
+    kill_many(fixture_path("checkpoint.safetensors"), KILLS, false);
+    kill_many(fixture_path("training.safetensors"), CHECKPOINT_KILLS, true);
     fixture_end();
     return check_result();
 }

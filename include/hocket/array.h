@@ -44,6 +44,11 @@ typedef struct hk_scope {
 HK_API hk_scope hk_scope_begin(void);
 HK_API void hk_scope_end(hk_scope *scope);
 
+/* As if no scope of this thread were open, until they are resumed: results belong to the caller. For what a callback of Hocket's
+ * runs that counts results by itself, as the program of a front end does. Returns what hk_scopes_resume takes; pairs nest. */
+HK_API size_t hk_scopes_suspend(void);
+HK_API void hk_scopes_resume(size_t suspended);
+
 /* Takes x out of its scope: it now belongs to the caller, who releases it. Returns x. When x belongs to
  * no scope, nothing changes; when to another thread's, the caller gets a count of its own. */
 HK_API hk_array *hk_take(hk_array *x);
@@ -94,6 +99,12 @@ HK_API int64_t hk_size(const hk_array *x); /* elements */
 HK_API hk_dtype hk_array_dtype(const hk_array *x);
 HK_API hk_device hk_array_device(const hk_array *x);
 HK_API bool hk_is_contiguous(const hk_array *x); /* C order, no gaps */
+
+/* Calls that write into x fail: a broadcast view, or memory for reading. False for NULL. */
+HK_API bool hk_is_read_only(const hk_array *x);
+/* Whether another library may read or write x's memory at any time: the program gave it (hk_from_memory), or has lent it by
+ * HK_BORROW_EXTERNAL and not got it back. True for all arrays that share the memory. False for NULL. */
+HK_API bool hk_is_shared(const hk_array *x);
 
 /* hk_wait would not block: what writes x, of what has been issued, has finished or failed. True for NULL. */
 HK_API bool hk_is_ready(hk_array *x);

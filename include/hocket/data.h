@@ -26,7 +26,7 @@ HK_BEGIN_DECLS
 
 /* ---- data sets ------------------------------------------------------------------------------- */
 
-/* Images and labels in host memory. Immutable after create, counted, thread-safe; of no device or
+/* Samples, such as images and their labels, in host memory or files. Immutable after create, counted, thread-safe; of no device or
  * runtime, so that it outlives them. */
 typedef struct hk_data_set hk_data_set;
 
@@ -51,10 +51,19 @@ HK_API void hk_data_set_release(hk_data_set *set);
 HK_API const hk_status *hk_data_set_status(const hk_data_set *set);
 /* Facts: 0 and "" for a failed data set and NULL. */
 HK_API int64_t hk_data_set_size(const hk_data_set *set); /* samples */
+/* Of images, whose field 0 is (channels, height, width); 0 where there are none. */
 HK_API int64_t hk_data_set_channels(const hk_data_set *set);
 HK_API int64_t hk_data_set_height(const hk_data_set *set);
 HK_API int64_t hk_data_set_width(const hk_data_set *set);
 HK_API int hk_data_set_class_count(const hk_data_set *set);
+/* NULL where classes have no names, or there is no such class; lives as long as the set. */
+HK_API const char *hk_data_set_class_name(const hk_data_set *set, int index);
+/* Fields: what a sample has, such as an image and its label. Shape and dtype are those in a batch, without its first axis; zeros and
+ * float32 where there is no such field. */
+enum { HK_DATA_MOST_FIELDS = 8 };
+HK_API int hk_data_set_field_count(const hk_data_set *set);
+HK_API hk_dims hk_data_set_field_shape(const hk_data_set *set, int field);
+HK_API hk_dtype hk_data_set_field_dtype(const hk_data_set *set, int field);
 /* Where the files were; the text lives as long as the set. */
 HK_API const char *hk_data_set_folder(const hk_data_set *set);
 
@@ -132,6 +141,25 @@ HK_API void hk_loader_start_epoch(hk_loader *loader, int64_t epoch);
  * False, with nothing set, at the end of the epoch; the call after that begins the next one. The first
  * is 0 unless hk_loader_start_epoch says otherwise. */
 HK_API bool hk_loader_next(hk_loader *loader, hk_array **images, hk_array **labels);
+/* The same for data sets of any fields: arrays[f * device_count + i] is field f on devices[i], (rows, shape of the field). count:
+ * of the fields wanted, from the first on. What the data set does not have is failed. hk_loader_next gives fields 0 and 1. */
+HK_API bool hk_loader_next_fields(hk_loader *loader, hk_array **arrays, int count);
+
+/* Where a loader is: what hk_loader_next gives next, and what decides which samples these are. */
+typedef struct hk_loader_position {
+    int64_t epoch,
+        batch; /* batch: of the epoch, from 0; hk_loader_batch_count: the end of the epoch comes next */
+    uint64_t seed;
+    int64_t sample_count; /* of the data set */
+    int64_t batch_size;
+    bool shuffle, drop_last;
+} hk_loader_position;
+/* All zeros for a failed loader. Does not wait. */
+HK_API hk_loader_position hk_loader_get_position(const hk_loader *loader);
+/* Goes on from there, with that seed, as a loader that came there by itself; not through hk_loader_start_epoch, which begins an
+ * epoch. The devices may be others. Does not wait. Borrowed status; HK_INVALID_ARGUMENT, and nothing is changed, where
+ * sample_count and what follows it are not this loader's, or batch is out of range. A failed loader's record is its own. */
+HK_API const hk_status *hk_loader_seek(hk_loader *loader, hk_loader_position position);
 
 /* Samples, on all devices together, of the batch that hk_loader_next gave last; 0 before the first
  * one and for a failed batch. */
@@ -151,9 +179,14 @@ HK_API hk_loader *hk_loader_create_at(hk_source at, hk_data_set *set,
 #define hk_loader_create(...) hk_loader_create_at(HK_SOURCE, __VA_ARGS__)
 HK_API void hk_loader_start_epoch_at(hk_source at, hk_loader *loader, int64_t epoch);
 #define hk_loader_start_epoch(...) hk_loader_start_epoch_at(HK_SOURCE, __VA_ARGS__)
+HK_API const hk_status *hk_loader_seek_at(hk_source at, hk_loader *loader,
+                                          hk_loader_position position);
+#define hk_loader_seek(...) hk_loader_seek_at(HK_SOURCE, __VA_ARGS__)
 HK_API bool hk_loader_next_at(hk_source at, hk_loader *loader, hk_array **images,
                               hk_array **labels);
 #define hk_loader_next(...) hk_loader_next_at(HK_SOURCE, __VA_ARGS__)
+HK_API bool hk_loader_next_fields_at(hk_source at, hk_loader *loader, hk_array **arrays, int count);
+#define hk_loader_next_fields(...) hk_loader_next_fields_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS
 

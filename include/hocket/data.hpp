@@ -21,9 +21,9 @@ class generator : public counted<hk_generator, hk_generator_retain, hk_generator
     {
         return hk_generator_get_state(get());
     }
-    bool set_state(const hk_generator_state &state) const noexcept
+    void set_state(const hk_generator_state &state) const noexcept
     {
-        return hk_generator_set_state(get(), state);
+        hk_generator_set_state(get(), state);
     }
 };
 
@@ -253,6 +253,14 @@ class loader : public counted<hk_loader, hk_loader_retain, hk_loader_release>
     void start_epoch(int64_t epoch, hk_source at = here()) const noexcept
     {
         hk_loader_start_epoch_at(at, get(), epoch);
+    }
+    hk_loader_position position() const noexcept
+    {
+        return hk_loader_get_position(get());
+    }
+    hk::status seek(const hk_loader_position &position, hk_source at = here()) const noexcept
+    {
+        return hk::status(hk_loader_seek_at(at, get(), position));
     }
     /* The next batch, an array for each device; false, with both empty, at the end of the epoch. */
     bool next(std::vector<array> &images, std::vector<array> &labels, hk_source at = here()) const

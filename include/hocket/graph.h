@@ -16,8 +16,12 @@
  * So let scopes inside the capture end before it does.
  *
  * Options of calls (shapes, learning rates) are those noted. What depends on values read by the program cannot be
- * noted: hk_to_host, hk_item, printing, hk_from_host, hk_write, random numbers, loaders and copies between memories make
+ * noted: hk_to_host, hk_item, printing, hk_from_host, hk_write, hk_seed, loaders and copies between memories make
  * the capture fail, and its calls have run all the same. Waiting is fine, and not noted.
+ *
+ * Random numbers are new at each replay: those that the calls would draw. What was drawn from a thread's stream is drawn from
+ * that of the thread that calls hk_replay; what was drawn from a generator, from that generator, which the graph retains. A replay
+ * that is refused draws none.
  *
  * Thread-safety: a capture belongs to the thread that began it, and notes its calls alone. A graph may be replayed by
  * any thread, in several at once. */

@@ -6,8 +6,10 @@
 #include <hocket/autograd.h>
 #include <hocket/base.h>
 #include <hocket/call.h>
+#include <hocket/checkpoint.h>
 #include <hocket/collective.h>
 #include <hocket/data.h>
+#include <hocket/data_sets.h>
 #include <hocket/device.h>
 #include <hocket/graph.h>
 #include <hocket/index.h>
@@ -19,6 +21,7 @@
 #include <hocket/random.h>
 #include <hocket/runtime.h>
 #include <hocket/status.h>
+#include <hocket/text.h>
 #include <hocket/trace.h>
 #include <hocket/version.h>
 

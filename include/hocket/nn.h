@@ -10,8 +10,8 @@
  * call that is refused inside a layer says in its message which one: "(in encoder.0, linear)". Externally synchronised, each tree
  * by itself; replicas may be used by several threads. Nothing here waits.
  *
- * In captured steps (hocket/graph.h) the first call is to be made before the capture, and dropout draws numbers, which a
- * capture refuses. */
+ * In captured steps (hocket/graph.h) the first call is to be made before the capture, which refuses to make parameters. Dropout
+ * draws new numbers at each replay, as the calls would. */
 #ifndef HOCKET_NN_H
 #define HOCKET_NN_H
 
@@ -36,7 +36,8 @@ typedef enum hk_init_kind {
     HK_INIT_XAVIER_UNIFORM, /* uniform in +-gain sqrt(6 / (in + out)) (Glorot, Bengio 2010) */
     HK_INIT_XAVIER_NORMAL,  /* standard deviation gain sqrt(2 / (in + out)) */
     HK_INIT_HE_UNIFORM,     /* uniform in +-gain sqrt(6 / in) (He et al. 2015) */
-    HK_INIT_HE_NORMAL       /* standard deviation gain sqrt(2 / in) */
+    HK_INIT_HE_NORMAL,      /* standard deviation gain sqrt(2 / in) */
+    HK_INIT_ORTHOGONAL /* gain times orthonormal rows, or columns, of (first axis, all the rest) (Saxe et al. 2014) */
 } hk_init_kind;
 
 typedef struct hk_init {
@@ -85,32 +86,86 @@ typedef struct hk_conv2d_layer_options {
     int64_t stride[2], padding[2], dilation[2]; /* as in hk_conv2d_options */
     bool no_bias;
     hk_init init;
+    int64_t groups;    /* 0: 1; as many as x has channels: depthwise */
+    int64_t window[2]; /* rows and columns where they are not `size`; 0: size */
 } hk_conv2d_layer_options;
-/* hk_conv2d with square windows: (n, in, h, w) to (n, channels, h', w'). weight (channels, in, size, size), bias
- * (channels). options may be NULL. */
+/* hk_conv2d: (n, in, h, w) to (n, channels, h', w'). weight (channels, in / groups, size, size), bias (channels). options may
+ * be NULL. */
 HK_API hk_module *hk_conv2d_layer(int64_t channels, int64_t size,
                                   const hk_conv2d_layer_options *options);
+
+typedef struct hk_conv2d_transpose_layer_options {
+    int64_t stride[2], padding[2], dilation[2]; /* as in hk_conv2d_transpose_options */
+    int64_t output_padding[2];
+    int64_t groups;    /* 0: 1; it divides channels */
+    int64_t window[2]; /* as above */
+    bool no_bias;
+    hk_init init; /* for which weight's axes count as hk_init_kind says */
+} hk_conv2d_transpose_layer_options;
+/* hk_conv2d_transpose: (n, in, h, w) to (n, channels, h', w'). weight (in, channels / groups, size, size), bias (channels).
+ * options may be NULL. */
+HK_API hk_module *hk_conv2d_transpose_layer(int64_t channels, int64_t size,
+                                            const hk_conv2d_transpose_layer_options *options);
+
+typedef struct hk_conv1d_layer_options {
+    int64_t stride, padding, dilation, groups; /* as in hk_conv1d_options */
+    bool no_bias;
+    hk_init init;
+} hk_conv1d_layer_options;
+/* hk_conv1d: (n, in, t) to (n, channels, t'). weight (channels, in / groups, size), bias (channels). options may be NULL. */
+HK_API hk_module *hk_conv1d_layer(int64_t channels, int64_t size,
+                                  const hk_conv1d_layer_options *options);
 
 /* Square windows, stride 0: size. */
 HK_API hk_module *hk_max_pool2d_layer(int64_t size, int64_t stride, int64_t padding);
 HK_API hk_module *hk_avg_pool2d_layer(int64_t size, int64_t stride, int64_t padding);
-/* The mean over all axes but the first two, which remain. */
+/* The same of sequences (n, channels, t). */
+HK_API hk_module *hk_max_pool1d_layer(int64_t size, int64_t stride, int64_t padding);
+HK_API hk_module *hk_avg_pool1d_layer(int64_t size, int64_t stride, int64_t padding);
+/* (n, channels, h, w) to (n, channels, rows, columns): as many windows as that. */
+HK_API hk_module *hk_adaptive_avg_pool2d_layer(int64_t rows, int64_t columns);
+HK_API hk_module *hk_adaptive_max_pool2d_layer(int64_t rows, int64_t columns);
+/* The mean over all axes but the first two, which remain; and the largest element. */
 HK_API hk_module *hk_global_avg_pool_layer(void);
+HK_API hk_module *hk_global_max_pool_layer(void);
 /* (n, …) to (n, all the rest). */
 HK_API hk_module *hk_flatten_layer(void);
 
-/* hk_batch_norm_train while training; else by the moving averages. gamma (channels), ones, beta, zeros; buffers mean and
+/* hk_batch_norm_train, of (n, channels) or (n, channels, …), while training; else by the moving averages. gamma (channels), ones, beta, zeros; buffers mean and
  * variance. eps 0: 1e-5; momentum 0: 0.1. */
 HK_API hk_module *hk_batch_norm_layer(double eps, double momentum);
 /* (x - mean) / sqrt(variance + eps) * gamma + beta over the last axis (Ba et al. 2016); the variance biased; eps 0: 1e-5. gamma
  * (features), ones, beta, zeros. */
 HK_API hk_module *hk_layer_norm_layer(double eps);
+/* The same over the last so many axes together, whose shape gamma and beta have. */
+HK_API hk_module *hk_layer_norm_over_layer(int axes, double eps);
+/* x / sqrt(mean of x^2 + eps) * gamma over the last axis (Zhang, Sennrich 2019). gamma (features), ones. */
+HK_API hk_module *hk_rms_norm_layer(double eps);
+/* hk_group_norm of (n, channels, …): groups of channels, with all their positions, of each sample (Wu, He 2018). gamma (channels),
+ * ones, beta, zeros. */
+HK_API hk_module *hk_group_norm_layer(int64_t groups, double eps);
+/* The same of each channel by itself, of (n, channels, t, …) (Ulyanov et al. 2016). */
+HK_API hk_module *hk_instance_norm_layer(double eps);
 /* While training each element is 0 with probability p in [0, 1), the others x / (1 - p) (Srivastava et al. 2014); numbers of the
  * calling thread's stream. Else x. */
 HK_API hk_module *hk_dropout_layer(double p);
 /* Rows of weight (count, features), normal at first, by integer indices (…): (…, features). float32. An index out of range fails
  * the result. */
 HK_API hk_module *hk_embedding_layer(int64_t count, int64_t features);
+/* The same, but the index `padding`, in [0, count), stands for nothing: it gives zeros, and its row has a gradient of zeros. */
+HK_API hk_module *hk_padded_embedding_layer(int64_t count, int64_t features, int64_t padding);
+
+/* sin(p / 10000^(2 i / features)) and, beside it, its cosine, of position p and pair i (Vaswani et al. 2017): (count,
+ * features) of a float dtype. */
+HK_API hk_array *hk_sinusoidal_positions(int64_t count, int64_t features, hk_dtype dtype,
+                                         hk_device device);
+/* x (n, t, f) plus that. */
+HK_API hk_module *hk_sinusoidal_positions_layer(void);
+/* x (n, t, f), t at most count, plus the first t rows of weight (count, f), normal with deviation 0.02 at first. */
+HK_API hk_module *hk_learned_positions_layer(int64_t count);
+/* Of integers (…): bool (…, count), true at the first so many: the steps of sequences that are shorter than others. For
+ * attention, (n, t) is to be reshaped to (n, 1, 1, t). */
+HK_API hk_array *hk_length_mask(hk_array *lengths, int64_t count);
 
 /* hk_scaled_dot_product_attention with several heads, which divide features. Inputs: x (n, t, f) for all three; or query (n, t, f),
  * key and value (n, s, g); and a mask that broadcasts to (n, heads, t, s). Gives (n, t, features). Children query, key, value and
@@ -122,11 +177,26 @@ typedef enum hk_recurrent_kind {
     HK_RECURRENT_GRU,  /* Cho et al. 2014; the reset gate behind the product, as in cuDNN */
     HK_RECURRENT_LSTM  /* Hochreiter, Schmidhuber 1997, with forget gates */
 } hk_recurrent_kind;
-/* Steps along axis 1. Inputs: x (n, t, f), t >= 1; and the state to begin with, (n, s), zeros where it is left out: s is features,
- * of an LSTM 2 features, h and then c. Gives h after each step, (n, t, features); or with whole_state the states, (n, t, s), of
+/* Steps along axis 1. Inputs: x (n, t, f), t >= 1; the state to begin with, (n, s), zeros where it is left out or NULL: s is
+ * features, of an LSTM 2 features, h and then c; and lengths, (n) integers: behind so many steps h is 0, and the state stays. Gives h after each step, (n, t, features); or with whole_state the states, (n, t, s), of
  * which the last, detached, may be the next call's. Layers one after another are stacked. Parameters weight_ih (g features,
  * f), weight_hh (g features, features), bias_ih, bias_hh (g features), in PyTorch's order of gates: r z n; i f g o. */
 HK_API hk_module *hk_recurrent_layer(hk_recurrent_kind kind, int64_t features, bool whole_state);
+
+typedef struct hk_recurrent_stack_options {
+    int layers; /* 0: 1 */
+    bool is_bidirectional;
+    bool final_state;  /* the result is the last states, not h of the last layer at each step; */
+    bool whole_states; /* or all states at each step */
+    double dropout;    /* of what goes from layer to layer, in [0, 1) */
+} hk_recurrent_stack_options;
+/* Such layers one upon the other; in both directions each layer is two, whose results lie side by side. Inputs: x (n, t, f); the
+ * states to begin with, of layer 0, layer 0 reversed, layer 1 …, side by side, zeros where they are left out or NULL; and lengths, as
+ * above. Gives h of the last layer, (n, t, features), of both directions 2 features; or the last states, in the same order
+ * (n, s layers), those of reversed layers at the first step; or all of them, (n, t, s layers), of which h is a slice. Children 0,
+ * 0_reversed, 1 … options may be NULL. */
+HK_API hk_module *hk_recurrent_stack(hk_recurrent_kind kind, int64_t features,
+                                     const hk_recurrent_stack_options *options);
 
 /* ---- using a module -------------------------------------------------------------------------------------- */
 
@@ -140,6 +210,13 @@ HK_API bool hk_module_is_training(const hk_module *module);
 HK_API void hk_module_freeze(hk_module *module, bool is_frozen);
 /* How parameters of two axes or more begin, in the whole tree; those that are there are drawn anew. Retains nothing. */
 HK_API void hk_module_initialize(hk_module *module, const hk_init *init);
+
+/* The same of the parameters of that name ("bias"), whatever axes they have, before what hk_module_initialize says: those to
+ * come, too. HK_INIT_DEFAULT begins as by 1 / sqrt(in). Borrowed. */
+HK_API const hk_status *hk_module_initialize_named(hk_module *module, const char *name,
+                                                   const hk_init *init);
+/* Numbers in all parameters of the tree that are there, frozen ones included. */
+HK_API int64_t hk_module_count(const hk_module *module);
 
 /* The parameters of the tree that want gradients, in the order in which they were made, children after their parent's own;
  * borrowed. Writes at most capacity, returns how many there are. None before the first call. */
@@ -197,6 +274,11 @@ HK_API hk_array *hk_module_buffer(hk_module *self, const char *name, hk_dims sha
 HK_API hk_array *hk_init_draw_at(hk_source at, const hk_init *init, hk_dims shape, hk_dtype dtype,
                                  hk_device device);
 #define hk_init_draw(...) hk_init_draw_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_sinusoidal_positions_at(hk_source at, int64_t count, int64_t features,
+                                            hk_dtype dtype, hk_device device);
+#define hk_sinusoidal_positions(...) hk_sinusoidal_positions_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_length_mask_at(hk_source at, hk_array *lengths, int64_t count);
+#define hk_length_mask(...) hk_length_mask_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_forward_at(hk_source at, hk_module *module, hk_array *x);
 #define hk_forward(...) hk_forward_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_forward_all_at(hk_source at, hk_module *module, hk_array *const *inputs,
@@ -204,6 +286,9 @@ HK_API hk_array *hk_forward_all_at(hk_source at, hk_module *module, hk_array *co
 #define hk_forward_all(...) hk_forward_all_at(HK_SOURCE, __VA_ARGS__)
 HK_API void hk_module_initialize_at(hk_source at, hk_module *module, const hk_init *init);
 #define hk_module_initialize(...) hk_module_initialize_at(HK_SOURCE, __VA_ARGS__)
+HK_API const hk_status *hk_module_initialize_named_at(hk_source at, hk_module *module,
+                                                      const char *name, const hk_init *init);
+#define hk_module_initialize_named(...) hk_module_initialize_named_at(HK_SOURCE, __VA_ARGS__)
 HK_API const hk_status *hk_module_set_at(hk_source at, hk_module *module, const char *path,
                                          hk_array *x);
 #define hk_module_set(...) hk_module_set_at(HK_SOURCE, __VA_ARGS__)

@@ -29,6 +29,8 @@ typedef struct hk_operator_facts {
     bool takes_device;    /* the device of a call matters */
     bool is_elementwise; /* element i of the result comes from element i of each input, broadcast */
     bool has_gradient;
+    bool
+        is_variadic; /* takes any number of inputs, one at least, under the one name of its signature */
     int output_count;    /* results, see hk_operator_call_all */
     const char *outputs; /* their names, "variance, mean"; "y" of one */
 } hk_operator_facts;

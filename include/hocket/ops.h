@@ -16,8 +16,9 @@
 HK_BEGIN_DECLS
 
 /* y = sum of x over axes. Sum of the elements along axes (all by default); 0 for none. float32
- * is added up in double precision; unsigned integers give uint64, others and bool int64, which
- * wrap around. */
+ * is added up in double precision, but along the first axis, which may be a batch, 16 entries at
+ * a time, then in pairs; unsigned integers give uint64, others and bool int64, which wrap
+ * around. */
 typedef struct hk_sum_options {
     hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
     bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
@@ -156,7 +157,7 @@ HK_API void hk_maximum_into(hk_array *out, hk_array *x, hk_array *y);
 HK_API hk_array *hk_minimum(hk_array *x, hk_array *y);
 HK_API void hk_minimum_into(hk_array *out, hk_array *x, hk_array *y);
 
-/* x ** y. x to the power of y. */
+/* x ** y. x to the power of y. A negative integer y fails the result. */
 HK_API hk_array *hk_power(hk_array *x, hk_array *y);
 HK_API void hk_power_into(hk_array *out, hk_array *x, hk_array *y);
 
@@ -400,7 +401,7 @@ typedef struct hk_divide_scalar_arguments {
 HK_API hk_array *hk_divide_scalar(hk_array *x, double value);
 HK_API void hk_divide_scalar_into(hk_array *out, hk_array *x, double value);
 
-/* x ** value. x to the power of a number. */
+/* x ** value. x to the power of a number; integers as in hk_power. */
 typedef struct hk_power_scalar_arguments {
     double value; /* the number */
 } hk_power_scalar_arguments;
@@ -774,19 +775,56 @@ HK_API hk_array *hk_histogram(hk_array *x, int64_t bins, double low, double high
 /* y[n,o,i,j] = bias[o] + sum over c, u, v of weight[o,c,u,v] *
  * x[n,c,i*stride-padding+u*dilation,j*stride-padding+v*dilation]. Two-dimensional convolution
  * (cross-correlation, as in every framework) of x (n,channels,height,width) with weight
- * (outputs,channels,rows,columns), plus bias (outputs): (n,outputs,height',width'), of the dtype
- * of all three, where height' = (height + 2 padding - dilation (rows - 1) - 1) / stride + 1,
- * rounded down, and width' likewise. Windows of 3 x 3 at stride 1, with 32 channels or more, are
- * done four at a time by Winograd's method: there an infinity or NaN in x makes NaN of
- * neighbouring results too. bias may be NULL. */
+ * (outputs,channels/groups,rows,columns), plus bias (outputs): (n,outputs,height',width'), of
+ * the dtype of all three, where height' = (height + 2 padding - dilation (rows - 1) - 1) /
+ * stride + 1, rounded down, and width' likewise. Windows of 3 x 3 at stride 1, with 32 channels
+ * or more, are done four at a time by Winograd's method: there an infinity or NaN in x makes NaN
+ * of neighbouring results too. On GPUs there is one group alone yet. bias may be NULL. */
 typedef struct hk_conv2d_options {
     int64_t stride[2]; /* rows and columns from one window to the next (default: {1, 1}) */
     int64_t padding[2]; /* rows of zeros above and below, columns left and right (default: {0,
                            0}) */
     int64_t dilation[2]; /* rows and columns between the elements of a window (default: {1, 1}) */
+    int64_t groups; /* parts of the channels, each seen by as large a part of the outputs
+                       (default: 1) */
 } hk_conv2d_options;
 HK_API hk_array *hk_conv2d(hk_array *x, hk_array *weight, hk_array *bias,
                            const hk_conv2d_options *options);
+
+/* y[n,o,i*stride-padding+u*dilation,j*stride-padding+v*dilation] += weight[c,o,u,v] *
+ * x[n,c,i,j]. Transposed convolution (fractionally strided; Zeiler et al. 2010): the gradient of
+ * hk_conv2d with respect to its x, done to x (n,channels,height,width). weight is
+ * (channels,outputs/groups,rows,columns), bias (outputs), the result (n,outputs,height',width'),
+ * where height' = (height - 1) stride - 2 padding + dilation (rows - 1) + 1 + output_padding,
+ * and width' likewise: the size of an x from which a convolution with these options makes
+ * (height,width). bias may be NULL. */
+typedef struct hk_conv2d_transpose_options {
+    int64_t stride[2]; /* rows and columns from one window to the next (default: {1, 1}) */
+    int64_t padding[2]; /* rows of zeros above and below, columns left and right (default: {0,
+                           0}) */
+    int64_t dilation[2]; /* rows and columns between the elements of a window (default: {1, 1}) */
+    int64_t groups; /* parts of the channels, each seen by as large a part of the outputs
+                       (default: 1) */
+    int64_t output_padding[2]; /* rows added below, columns to the right; less than stride
+                                  (default: {0, 0}) */
+} hk_conv2d_transpose_options;
+HK_API hk_array *hk_conv2d_transpose(hk_array *x, hk_array *weight, hk_array *bias,
+                                     const hk_conv2d_transpose_options *options);
+
+/* y[n,o,i] = bias[o] + sum over c, v of weight[o,c,v] * x[n,c,i*stride-padding+v*dilation].
+ * One-dimensional convolution (cross-correlation) of x (n,channels,length) with weight
+ * (outputs,channels/groups,size), plus bias (outputs): (n,outputs,length'), where length' =
+ * (length + 2 padding - dilation (size - 1) - 1) / stride + 1, rounded down. As hk_conv2d of
+ * images of one row. bias may be NULL. */
+typedef struct hk_conv1d_options {
+    int64_t stride; /* elements from one window to the next (default: 1) */
+    int64_t padding; /* zeros at either end (default: 0) */
+    int64_t dilation; /* elements between those of a window (default: 1) */
+    int64_t groups; /* parts of the channels, each seen by as large a part of the outputs
+                       (default: 1) */
+} hk_conv1d_options;
+HK_API hk_array *hk_conv1d(hk_array *x, hk_array *weight, hk_array *bias,
+                           const hk_conv1d_options *options);
 
 /* y[n,c,i,j] = max over u, v of x[n,c,i*stride-padding+u,j*stride-padding+v]. Largest element of
  * each window of x (n,channels,height,width): (n,channels,height',width') with height' = (height
@@ -813,6 +851,47 @@ typedef struct hk_avg_pool2d_options {
 } hk_avg_pool2d_options;
 HK_API hk_array *hk_avg_pool2d(hk_array *x, const hk_avg_pool2d_options *options);
 
+/* y[n,c,i] = max over v of x[n,c,i*stride-padding+v]. Largest element of each window of x
+ * (n,channels,length): (n,channels,length'), where length' = (length + 2 padding - kernel) /
+ * stride + 1, rounded down. As hk_max_pool2d of images of one row. */
+typedef struct hk_max_pool1d_options {
+    int64_t kernel; /* elements of a window (default: 2) */
+    int64_t stride; /* elements from one window to the next (default: kernel) */
+    int64_t padding; /* at either end, that no element comes from; less than kernel (default: 0) */
+} hk_max_pool1d_options;
+HK_API hk_array *hk_max_pool1d(hk_array *x, const hk_max_pool1d_options *options);
+
+/* y[n,c,i] = mean over v of x[n,c,i*stride-padding+v]. Mean of each window of x
+ * (n,channels,length): (n,channels,length'), where length' = (length + 2 padding - kernel) /
+ * stride + 1, rounded down. As hk_avg_pool2d of images of one row. */
+typedef struct hk_avg_pool1d_options {
+    int64_t kernel; /* elements of a window (default: 2) */
+    int64_t stride; /* elements from one window to the next (default: kernel) */
+    int64_t padding; /* at either end, that no element comes from; less than kernel (default: 0) */
+    bool count_include_pad; /* padding counts as zeros, not as absent (default: false) */
+} hk_avg_pool1d_options;
+HK_API hk_array *hk_avg_pool1d(hk_array *x, const hk_avg_pool1d_options *options);
+
+/* y[n,c,i,j] = mean of x[n,c,i's rows,j's columns]. Mean of each window of x
+ * (n,channels,height,width), where windows are such that there are `size`:
+ * (n,channels,size[0],size[1]). Window i of an axis of h elements goes from i h / size, rounded
+ * down, to (i + 1) h / size, rounded up. Sizes that divide x's are one call of pooling, others
+ * two of each row and column. */
+typedef struct hk_adaptive_avg_pool2d_options {
+    int64_t size[2]; /* rows and columns of the result (default: {1, 1}) */
+} hk_adaptive_avg_pool2d_options;
+HK_API hk_array *hk_adaptive_avg_pool2d(hk_array *x, const hk_adaptive_avg_pool2d_options *options);
+
+/* y[n,c,i,j] = max of x[n,c,i's rows,j's columns]. Largest element of each window of x
+ * (n,channels,height,width), where windows are such that there are `size`:
+ * (n,channels,size[0],size[1]). Window i of an axis of h elements goes from i h / size, rounded
+ * down, to (i + 1) h / size, rounded up. Sizes that divide x's are one call of pooling, others
+ * two of each row and column. */
+typedef struct hk_adaptive_max_pool2d_options {
+    int64_t size[2]; /* rows and columns of the result (default: {1, 1}) */
+} hk_adaptive_max_pool2d_options;
+HK_API hk_array *hk_adaptive_max_pool2d(hk_array *x, const hk_adaptive_max_pool2d_options *options);
+
 /* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Each channel of x (n,channels,…)
  * normalised, then scaled by gamma and shifted by beta (channels), all of one dtype. Without
  * mean and variance, by those of the batch: over all axes but the channels', of 2 elements or
@@ -824,6 +903,39 @@ typedef struct hk_batch_norm_options {
 } hk_batch_norm_options;
 HK_API hk_array *hk_batch_norm(hk_array *x, hk_array *gamma, hk_array *beta, hk_array *mean,
                                hk_array *variance, const hk_batch_norm_options *options);
+
+/* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Layer norm (Ba et al. 2016): x
+ * (…,features) shifted and scaled to mean 0 and variance 1 along its last axis, or several, each
+ * row by itself, then scaled by gamma and shifted by beta, of the shape of these axes. The
+ * variance is biased. For GPUs there is no kernel yet. gamma may be NULL. beta may be NULL. Not
+ * on GPUs yet. */
+typedef struct hk_layer_norm_options {
+    int64_t axes; /* how many of the last axes are normalised together (default: 1) */
+    double eps; /* added to the variance, > 0 (default: 1e-5) */
+} hk_layer_norm_options;
+HK_API hk_array *hk_layer_norm(hk_array *x, hk_array *gamma, hk_array *beta,
+                               const hk_layer_norm_options *options);
+
+/* y = x / sqrt(mean of x**2 + eps) * gamma. RMS norm (Zhang, Sennrich 2019): x divided by the
+ * root of its mean square along the last axis, or several, then scaled by gamma, of the shape of
+ * these axes. For GPUs there is no kernel yet. gamma may be NULL. Not on GPUs yet. */
+typedef struct hk_rms_norm_options {
+    int64_t axes; /* how many of the last axes are normalised together (default: 1) */
+    double eps; /* added to the variance, > 0 (default: 1e-5) */
+} hk_rms_norm_options;
+HK_API hk_array *hk_rms_norm(hk_array *x, hk_array *gamma, const hk_rms_norm_options *options);
+
+/* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Group norm (Wu, He 2018): of each sample
+ * of x (n,channels,…) each group of channels, with all its positions, shifted and scaled to mean
+ * 0 and variance 1, then each channel scaled by gamma and shifted by beta (channels). As many
+ * groups as channels: instance norm (Ulyanov et al. 2016). The variance is biased. For GPUs
+ * there is no kernel yet. gamma may be NULL. beta may be NULL. Not on GPUs yet. */
+typedef struct hk_group_norm_options {
+    int64_t groups; /* parts of the channels, normalised each with all its positions (default: 1) */
+    double eps; /* added to the variance, > 0 (default: 1e-5) */
+} hk_group_norm_options;
+HK_API hk_array *hk_group_norm(hk_array *x, hk_array *gamma, hk_array *beta,
+                               const hk_group_norm_options *options);
 
 /* mean of (x - target)**2. Squared error of x and a target of its shape. */
 typedef struct hk_mse_loss_options {
@@ -838,7 +950,8 @@ typedef struct hk_l1_loss_options {
 HK_API hk_array *hk_l1_loss(hk_array *x, hk_array *target, const hk_l1_loss_options *options);
 
 /* mean of e**2 / 2 where e = |x - target| <= delta, else of delta (e - delta / 2). Squared error
- * near the target, absolute error further off (Huber 1964). */
+ * near the target, absolute error further off (Huber 1964). Divided by delta it is the smooth L1
+ * loss. */
 typedef struct hk_huber_loss_options {
     int64_t reduction; /* an hk_loss_reduction (default: HK_LOSS_MEAN) */
     double delta; /* from where on the loss is a straight line, > 0 (default: 1) */
@@ -859,6 +972,84 @@ typedef struct hk_hinge_loss_options {
     int64_t reduction; /* an hk_loss_reduction (default: HK_LOSS_MEAN) */
 } hk_hinge_loss_options;
 HK_API hk_array *hk_hinge_loss(hk_array *x, hk_array *target, const hk_hinge_loss_options *options);
+
+/* mean of target (ln(target) - x). Part of the divergence (Kullback, Leibler 1951) of target,
+ * probabilities, from e**x: x holds logarithms, as hk_log_softmax gives. A target of 0 counts
+ * nothing. The divergence of rows is their sum; the mean of all is less by the number of
+ * classes. */
+typedef struct hk_kl_divergence_loss_options {
+    int64_t reduction; /* an hk_loss_reduction (default: HK_LOSS_MEAN) */
+} hk_kl_divergence_loss_options;
+HK_API hk_array *hk_kl_divergence_loss(hk_array *x, hk_array *target,
+                                       const hk_kl_divergence_loss_options *options);
+
+/* mean of -target ln(x) - (1 - target) ln(1 - x). Cross entropy of a probability x and a target
+ * from 0 to 1. Of probabilities below e**-85 that is taken, without a gradient;
+ * hk_binary_cross_entropy_with_logits has no such bound. */
+typedef struct hk_binary_cross_entropy_options {
+    int64_t reduction; /* an hk_loss_reduction (default: HK_LOSS_MEAN) */
+} hk_binary_cross_entropy_options;
+HK_API hk_array *hk_binary_cross_entropy(hk_array *x, hk_array *target,
+                                         const hk_binary_cross_entropy_options *options);
+
+/* mean of -weight[label] ln(softmax(x)[label]). Cross entropy of softmax(x) along an axis of
+ * classes against integer labels, of x's shape without that axis; weight (classes) is of x's
+ * dtype. With smoothing s a target is 1 - s for the label and s / classes for each class
+ * (Szegedy et al. 2016). The mean is weighted by the labels' weights, ignored ones left out, and
+ * NaN where all are. A label that is none of the classes fails the result. weight has no
+ * gradient. For rows without any of this, hk_softmax_cross_entropy is as fast, and on GPUs.
+ * weight may be NULL. Not on GPUs yet. */
+typedef struct hk_cross_entropy_loss_options {
+    int64_t axis; /* of the classes; -1 is the last, minus the number of axes the first (default:
+                     1) */
+    int64_t reduction; /* an hk_loss_reduction (default: HK_LOSS_MEAN) */
+    bool ignores; /* labels that are `ignored` count nothing (default: false) */
+    int64_t ignored; /* the label that `ignores` means (default: 0) */
+    double label_smoothing; /* of a target's weight, shared among all classes; 0 … 1 (default: 0) */
+} hk_cross_entropy_loss_options;
+HK_API hk_array *hk_cross_entropy_loss(hk_array *x, hk_array *labels, hk_array *weight,
+                                       const hk_cross_entropy_loss_options *options);
+
+/* mean of -weight[label] x[label]. Minus x at the labels, x being logarithms of probabilities,
+ * as hk_log_softmax gives; all else is as in hk_cross_entropy_loss. weight may be NULL. Not on
+ * GPUs yet. */
+typedef struct hk_nll_loss_options {
+    int64_t axis; /* of the classes; -1 is the last, minus the number of axes the first (default:
+                     1) */
+    int64_t reduction; /* an hk_loss_reduction (default: HK_LOSS_MEAN) */
+    bool ignores; /* labels that are `ignored` count nothing (default: false) */
+    int64_t ignored; /* the label that `ignores` means (default: 0) */
+} hk_nll_loss_options;
+HK_API hk_array *hk_nll_loss(hk_array *x, hk_array *labels, hk_array *weight,
+                             const hk_nll_loss_options *options);
+
+/* z = sum of x y / (|x| |y|) along axis. Cosine of the angle between vectors of x and y, of one
+ * shape, along an axis, which goes: -1 to 1. Norms below 1e-8 count as that. */
+typedef struct hk_cosine_similarity_arguments {
+    int64_t axis; /* a negative one counts from the last */
+} hk_cosine_similarity_arguments;
+HK_API hk_array *hk_cosine_similarity(hk_array *x, hk_array *y, int64_t axis);
+
+/* mean of 1 - cos where target > 0, else of max(0, cos - margin). Loss of the cosine between
+ * vectors of x and y (…,features): 1 less it where target (…) is above 0, mostly 1; else, mostly
+ * -1, how far it is above margin. No gradient with respect to target. */
+typedef struct hk_cosine_embedding_loss_options {
+    int64_t reduction; /* an hk_loss_reduction (default: HK_LOSS_MEAN) */
+    double margin; /* a cosine that vectors apart may have; -1 … 1 (default: 0) */
+} hk_cosine_embedding_loss_options;
+HK_API hk_array *hk_cosine_embedding_loss(hk_array *x, hk_array *y, hk_array *target,
+                                          const hk_cosine_embedding_loss_options *options);
+
+/* mean of max(0, |anchor - positive| - |anchor - negative| + margin). By how much less than
+ * margin the negative is farther from the anchor than the positive is: vectors along the last
+ * axis of three arrays of one shape, (…,features) to (…) (Schroff et al. 2015, without squares).
+ * 1e-6 is added to differences. */
+typedef struct hk_triplet_margin_loss_options {
+    int64_t reduction; /* an hk_loss_reduction (default: HK_LOSS_MEAN) */
+    double margin; /* by how much the negative is to be farther, > 0 (default: 1) */
+} hk_triplet_margin_loss_options;
+HK_API hk_array *hk_triplet_margin_loss(hk_array *anchor, hk_array *positive, hk_array *negative,
+                                        const hk_triplet_margin_loss_options *options);
 
 /* softmax(query key^T scale + mask) value. Attention (Vaswani et al. 2017) of queries (…,n,d) to
  * keys (…,m,d) with values (…,m,e): (…,n,e). mask broadcasts to (…,n,m): bool, true where a
@@ -1589,14 +1780,39 @@ HK_API hk_array *hk_histogram_at(hk_source at, hk_array *x, int64_t bins, double
 HK_API hk_array *hk_conv2d_at(hk_source at, hk_array *x, hk_array *weight, hk_array *bias,
                               const hk_conv2d_options *options);
 #define hk_conv2d(...) hk_conv2d_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_conv2d_transpose_at(hk_source at, hk_array *x, hk_array *weight,
+                                        hk_array *bias, const hk_conv2d_transpose_options *options);
+#define hk_conv2d_transpose(...) hk_conv2d_transpose_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_conv1d_at(hk_source at, hk_array *x, hk_array *weight, hk_array *bias,
+                              const hk_conv1d_options *options);
+#define hk_conv1d(...) hk_conv1d_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_max_pool2d_at(hk_source at, hk_array *x, const hk_max_pool2d_options *options);
 #define hk_max_pool2d(...) hk_max_pool2d_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_avg_pool2d_at(hk_source at, hk_array *x, const hk_avg_pool2d_options *options);
 #define hk_avg_pool2d(...) hk_avg_pool2d_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_max_pool1d_at(hk_source at, hk_array *x, const hk_max_pool1d_options *options);
+#define hk_max_pool1d(...) hk_max_pool1d_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_avg_pool1d_at(hk_source at, hk_array *x, const hk_avg_pool1d_options *options);
+#define hk_avg_pool1d(...) hk_avg_pool1d_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_adaptive_avg_pool2d_at(hk_source at, hk_array *x,
+                                           const hk_adaptive_avg_pool2d_options *options);
+#define hk_adaptive_avg_pool2d(...) hk_adaptive_avg_pool2d_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_adaptive_max_pool2d_at(hk_source at, hk_array *x,
+                                           const hk_adaptive_max_pool2d_options *options);
+#define hk_adaptive_max_pool2d(...) hk_adaptive_max_pool2d_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_batch_norm_at(hk_source at, hk_array *x, hk_array *gamma, hk_array *beta,
                                   hk_array *mean, hk_array *variance,
                                   const hk_batch_norm_options *options);
 #define hk_batch_norm(...) hk_batch_norm_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_layer_norm_at(hk_source at, hk_array *x, hk_array *gamma, hk_array *beta,
+                                  const hk_layer_norm_options *options);
+#define hk_layer_norm(...) hk_layer_norm_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_rms_norm_at(hk_source at, hk_array *x, hk_array *gamma,
+                                const hk_rms_norm_options *options);
+#define hk_rms_norm(...) hk_rms_norm_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_group_norm_at(hk_source at, hk_array *x, hk_array *gamma, hk_array *beta,
+                                  const hk_group_norm_options *options);
+#define hk_group_norm(...) hk_group_norm_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_mse_loss_at(hk_source at, hk_array *x, hk_array *target,
                                 const hk_mse_loss_options *options);
 #define hk_mse_loss(...) hk_mse_loss_at(HK_SOURCE, __VA_ARGS__)
@@ -1613,6 +1829,29 @@ HK_API hk_array *hk_binary_cross_entropy_with_logits_at(hk_source at, hk_array *
 HK_API hk_array *hk_hinge_loss_at(hk_source at, hk_array *x, hk_array *target,
                                   const hk_hinge_loss_options *options);
 #define hk_hinge_loss(...) hk_hinge_loss_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_kl_divergence_loss_at(hk_source at, hk_array *x, hk_array *target,
+                                          const hk_kl_divergence_loss_options *options);
+#define hk_kl_divergence_loss(...) hk_kl_divergence_loss_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_binary_cross_entropy_at(hk_source at, hk_array *x, hk_array *target,
+                                            const hk_binary_cross_entropy_options *options);
+#define hk_binary_cross_entropy(...) hk_binary_cross_entropy_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_cross_entropy_loss_at(hk_source at, hk_array *x, hk_array *labels,
+                                          hk_array *weight,
+                                          const hk_cross_entropy_loss_options *options);
+#define hk_cross_entropy_loss(...) hk_cross_entropy_loss_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_nll_loss_at(hk_source at, hk_array *x, hk_array *labels, hk_array *weight,
+                                const hk_nll_loss_options *options);
+#define hk_nll_loss(...) hk_nll_loss_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_cosine_similarity_at(hk_source at, hk_array *x, hk_array *y, int64_t axis);
+#define hk_cosine_similarity(...) hk_cosine_similarity_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_cosine_embedding_loss_at(hk_source at, hk_array *x, hk_array *y,
+                                             hk_array *target,
+                                             const hk_cosine_embedding_loss_options *options);
+#define hk_cosine_embedding_loss(...) hk_cosine_embedding_loss_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_triplet_margin_loss_at(hk_source at, hk_array *anchor, hk_array *positive,
+                                           hk_array *negative,
+                                           const hk_triplet_margin_loss_options *options);
+#define hk_triplet_margin_loss(...) hk_triplet_margin_loss_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_scaled_dot_product_attention_at(hk_source at, hk_array *query, hk_array *key,
                                                     hk_array *value, hk_array *mask,
                                                     const hk_scaled_dot_product_attention_options *options);

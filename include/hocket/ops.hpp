@@ -12,8 +12,9 @@ namespace hk
 {
 
 /* y = sum of x over axes. Sum of the elements along axes (all by default); 0 for none. float32
- * is added up in double precision; unsigned integers give uint64, others and bool int64, which
- * wrap around. */
+ * is added up in double precision, but along the first axis, which may be a batch, 16 entries at
+ * a time, then in pairs; unsigned integers give uint64, others and bool int64, which wrap
+ * around. */
 struct sum_options {
     HKI_OPTION(sum_options, hk::shape, axes)
     HKI_OPTION(sum_options, bool, keepdims)
@@ -448,7 +449,7 @@ inline void minimum_into(const array &out, const array &x, double y,
     hk_minimum_scalar_into_at(at, out.get(), x.get(), y);
 }
 
-/* x ** y. x to the power of y. */
+/* x ** y. x to the power of y. A negative integer y fails the result. */
 inline array power(const array &x, const array &y, hk_source at = here()) noexcept
 {
     return array::take(hk_power_at(at, x.get(), y.get()));
@@ -1166,7 +1167,7 @@ inline void divide_scalar_into(const array &out, const array &x, double value,
     hk_divide_scalar_into_at(at, out.get(), x.get(), value);
 }
 
-/* x ** value. x to the power of a number. */
+/* x ** value. x to the power of a number; integers as in hk_power. */
 inline array power_scalar(const array &x, double value, hk_source at = here()) noexcept
 {
     return array::take(hk_power_scalar_at(at, x.get(), value));
@@ -2007,21 +2008,23 @@ inline array histogram(const array &x, int64_t bins, double low, double high,
 /* y[n,o,i,j] = bias[o] + sum over c, u, v of weight[o,c,u,v] *
  * x[n,c,i*stride-padding+u*dilation,j*stride-padding+v*dilation]. Two-dimensional convolution
  * (cross-correlation, as in every framework) of x (n,channels,height,width) with weight
- * (outputs,channels,rows,columns), plus bias (outputs): (n,outputs,height',width'), of the dtype
- * of all three, where height' = (height + 2 padding - dilation (rows - 1) - 1) / stride + 1,
- * rounded down, and width' likewise. Windows of 3 x 3 at stride 1, with 32 channels or more, are
- * done four at a time by Winograd's method: there an infinity or NaN in x makes NaN of
- * neighbouring results too. bias may be NULL. */
+ * (outputs,channels/groups,rows,columns), plus bias (outputs): (n,outputs,height',width'), of
+ * the dtype of all three, where height' = (height + 2 padding - dilation (rows - 1) - 1) /
+ * stride + 1, rounded down, and width' likewise. Windows of 3 x 3 at stride 1, with 32 channels
+ * or more, are done four at a time by Winograd's method: there an infinity or NaN in x makes NaN
+ * of neighbouring results too. On GPUs there is one group alone yet. bias may be NULL. */
 struct conv2d_options {
     HKI_OPTION(conv2d_options, int_pair, stride)
     HKI_OPTION(conv2d_options, int_pair, padding)
     HKI_OPTION(conv2d_options, int_pair, dilation)
+    HKI_OPTION(conv2d_options, int64_t, groups)
     hk_conv2d_options to_c() const noexcept
     {
         hk_conv2d_options c = {};
         c.stride[0] = stride[0], c.stride[1] = stride[1];
         c.padding[0] = padding[0], c.padding[1] = padding[1];
         c.dilation[0] = dilation[0], c.dilation[1] = dilation[1];
+        c.groups = groups;
         return c;
     }
 };
@@ -2030,6 +2033,65 @@ inline array conv2d(const array &x, const array &weight, const array &bias = {},
 {
     const hk_conv2d_options c = options.to_c();
     return array::take(hk_conv2d_at(at, x.get(), weight.get(), bias.get(), &c));
+}
+
+/* y[n,o,i*stride-padding+u*dilation,j*stride-padding+v*dilation] += weight[c,o,u,v] *
+ * x[n,c,i,j]. Transposed convolution (fractionally strided; Zeiler et al. 2010): the gradient of
+ * hk_conv2d with respect to its x, done to x (n,channels,height,width). weight is
+ * (channels,outputs/groups,rows,columns), bias (outputs), the result (n,outputs,height',width'),
+ * where height' = (height - 1) stride - 2 padding + dilation (rows - 1) + 1 + output_padding,
+ * and width' likewise: the size of an x from which a convolution with these options makes
+ * (height,width). bias may be NULL. */
+struct conv2d_transpose_options {
+    HKI_OPTION(conv2d_transpose_options, int_pair, stride)
+    HKI_OPTION(conv2d_transpose_options, int_pair, padding)
+    HKI_OPTION(conv2d_transpose_options, int_pair, dilation)
+    HKI_OPTION(conv2d_transpose_options, int64_t, groups)
+    HKI_OPTION(conv2d_transpose_options, int_pair, output_padding)
+    hk_conv2d_transpose_options to_c() const noexcept
+    {
+        hk_conv2d_transpose_options c = {};
+        c.stride[0] = stride[0], c.stride[1] = stride[1];
+        c.padding[0] = padding[0], c.padding[1] = padding[1];
+        c.dilation[0] = dilation[0], c.dilation[1] = dilation[1];
+        c.groups = groups;
+        c.output_padding[0] = output_padding[0], c.output_padding[1] = output_padding[1];
+        return c;
+    }
+};
+inline array conv2d_transpose(const array &x, const array &weight, const array &bias = {},
+                              const conv2d_transpose_options &options = {},
+                              hk_source at = here()) noexcept
+{
+    const hk_conv2d_transpose_options c = options.to_c();
+    return array::take(hk_conv2d_transpose_at(at, x.get(), weight.get(), bias.get(), &c));
+}
+
+/* y[n,o,i] = bias[o] + sum over c, v of weight[o,c,v] * x[n,c,i*stride-padding+v*dilation].
+ * One-dimensional convolution (cross-correlation) of x (n,channels,length) with weight
+ * (outputs,channels/groups,size), plus bias (outputs): (n,outputs,length'), where length' =
+ * (length + 2 padding - dilation (size - 1) - 1) / stride + 1, rounded down. As hk_conv2d of
+ * images of one row. bias may be NULL. */
+struct conv1d_options {
+    HKI_OPTION(conv1d_options, int64_t, stride)
+    HKI_OPTION(conv1d_options, int64_t, padding)
+    HKI_OPTION(conv1d_options, int64_t, dilation)
+    HKI_OPTION(conv1d_options, int64_t, groups)
+    hk_conv1d_options to_c() const noexcept
+    {
+        hk_conv1d_options c = {};
+        c.stride = stride;
+        c.padding = padding;
+        c.dilation = dilation;
+        c.groups = groups;
+        return c;
+    }
+};
+inline array conv1d(const array &x, const array &weight, const array &bias = {},
+                    const conv1d_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_conv1d_options c = options.to_c();
+    return array::take(hk_conv1d_at(at, x.get(), weight.get(), bias.get(), &c));
 }
 
 /* y[n,c,i,j] = max over u, v of x[n,c,i*stride-padding+u,j*stride-padding+v]. Largest element of
@@ -2082,6 +2144,96 @@ inline array avg_pool2d(const array &x, const avg_pool2d_options &options = {},
     return array::take(hk_avg_pool2d_at(at, x.get(), &c));
 }
 
+/* y[n,c,i] = max over v of x[n,c,i*stride-padding+v]. Largest element of each window of x
+ * (n,channels,length): (n,channels,length'), where length' = (length + 2 padding - kernel) /
+ * stride + 1, rounded down. As hk_max_pool2d of images of one row. */
+struct max_pool1d_options {
+    HKI_OPTION(max_pool1d_options, int64_t, kernel)
+    HKI_OPTION(max_pool1d_options, int64_t, stride)
+    HKI_OPTION(max_pool1d_options, int64_t, padding)
+    hk_max_pool1d_options to_c() const noexcept
+    {
+        hk_max_pool1d_options c = {};
+        c.kernel = kernel;
+        c.stride = stride;
+        c.padding = padding;
+        return c;
+    }
+};
+inline array max_pool1d(const array &x, const max_pool1d_options &options = {},
+                        hk_source at = here()) noexcept
+{
+    const hk_max_pool1d_options c = options.to_c();
+    return array::take(hk_max_pool1d_at(at, x.get(), &c));
+}
+
+/* y[n,c,i] = mean over v of x[n,c,i*stride-padding+v]. Mean of each window of x
+ * (n,channels,length): (n,channels,length'), where length' = (length + 2 padding - kernel) /
+ * stride + 1, rounded down. As hk_avg_pool2d of images of one row. */
+struct avg_pool1d_options {
+    HKI_OPTION(avg_pool1d_options, int64_t, kernel)
+    HKI_OPTION(avg_pool1d_options, int64_t, stride)
+    HKI_OPTION(avg_pool1d_options, int64_t, padding)
+    HKI_OPTION(avg_pool1d_options, bool, count_include_pad)
+    hk_avg_pool1d_options to_c() const noexcept
+    {
+        hk_avg_pool1d_options c = {};
+        c.kernel = kernel;
+        c.stride = stride;
+        c.padding = padding;
+        c.count_include_pad = count_include_pad;
+        return c;
+    }
+};
+inline array avg_pool1d(const array &x, const avg_pool1d_options &options = {},
+                        hk_source at = here()) noexcept
+{
+    const hk_avg_pool1d_options c = options.to_c();
+    return array::take(hk_avg_pool1d_at(at, x.get(), &c));
+}
+
+/* y[n,c,i,j] = mean of x[n,c,i's rows,j's columns]. Mean of each window of x
+ * (n,channels,height,width), where windows are such that there are `size`:
+ * (n,channels,size[0],size[1]). Window i of an axis of h elements goes from i h / size, rounded
+ * down, to (i + 1) h / size, rounded up. Sizes that divide x's are one call of pooling, others
+ * two of each row and column. */
+struct adaptive_avg_pool2d_options {
+    HKI_OPTION(adaptive_avg_pool2d_options, int_pair, size)
+    hk_adaptive_avg_pool2d_options to_c() const noexcept
+    {
+        hk_adaptive_avg_pool2d_options c = {};
+        c.size[0] = size[0], c.size[1] = size[1];
+        return c;
+    }
+};
+inline array adaptive_avg_pool2d(const array &x, const adaptive_avg_pool2d_options &options = {},
+                                 hk_source at = here()) noexcept
+{
+    const hk_adaptive_avg_pool2d_options c = options.to_c();
+    return array::take(hk_adaptive_avg_pool2d_at(at, x.get(), &c));
+}
+
+/* y[n,c,i,j] = max of x[n,c,i's rows,j's columns]. Largest element of each window of x
+ * (n,channels,height,width), where windows are such that there are `size`:
+ * (n,channels,size[0],size[1]). Window i of an axis of h elements goes from i h / size, rounded
+ * down, to (i + 1) h / size, rounded up. Sizes that divide x's are one call of pooling, others
+ * two of each row and column. */
+struct adaptive_max_pool2d_options {
+    HKI_OPTION(adaptive_max_pool2d_options, int_pair, size)
+    hk_adaptive_max_pool2d_options to_c() const noexcept
+    {
+        hk_adaptive_max_pool2d_options c = {};
+        c.size[0] = size[0], c.size[1] = size[1];
+        return c;
+    }
+};
+inline array adaptive_max_pool2d(const array &x, const adaptive_max_pool2d_options &options = {},
+                                 hk_source at = here()) noexcept
+{
+    const hk_adaptive_max_pool2d_options c = options.to_c();
+    return array::take(hk_adaptive_max_pool2d_at(at, x.get(), &c));
+}
+
 /* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Each channel of x (n,channels,…)
  * normalised, then scaled by gamma and shifted by beta (channels), all of one dtype. Without
  * mean and variance, by those of the batch: over all axes but the channels', of 2 elements or
@@ -2104,6 +2256,73 @@ inline array batch_norm(const array &x, const array &gamma, const array &beta,
     const hk_batch_norm_options c = options.to_c();
     return array::take(hk_batch_norm_at(at, x.get(), gamma.get(), beta.get(), mean.get(),
                                         variance.get(), &c));
+}
+
+/* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Layer norm (Ba et al. 2016): x
+ * (…,features) shifted and scaled to mean 0 and variance 1 along its last axis, or several, each
+ * row by itself, then scaled by gamma and shifted by beta, of the shape of these axes. The
+ * variance is biased. For GPUs there is no kernel yet. gamma may be NULL. beta may be NULL. Not
+ * on GPUs yet. */
+struct layer_norm_options {
+    HKI_OPTION(layer_norm_options, int64_t, axes)
+    HKI_OPTION(layer_norm_options, double, eps)
+    hk_layer_norm_options to_c() const noexcept
+    {
+        hk_layer_norm_options c = {};
+        c.axes = axes;
+        c.eps = eps;
+        return c;
+    }
+};
+inline array layer_norm(const array &x, const array &gamma = {}, const array &beta = {},
+                        const layer_norm_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_layer_norm_options c = options.to_c();
+    return array::take(hk_layer_norm_at(at, x.get(), gamma.get(), beta.get(), &c));
+}
+
+/* y = x / sqrt(mean of x**2 + eps) * gamma. RMS norm (Zhang, Sennrich 2019): x divided by the
+ * root of its mean square along the last axis, or several, then scaled by gamma, of the shape of
+ * these axes. For GPUs there is no kernel yet. gamma may be NULL. Not on GPUs yet. */
+struct rms_norm_options {
+    HKI_OPTION(rms_norm_options, int64_t, axes)
+    HKI_OPTION(rms_norm_options, double, eps)
+    hk_rms_norm_options to_c() const noexcept
+    {
+        hk_rms_norm_options c = {};
+        c.axes = axes;
+        c.eps = eps;
+        return c;
+    }
+};
+inline array rms_norm(const array &x, const array &gamma = {},
+                      const rms_norm_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_rms_norm_options c = options.to_c();
+    return array::take(hk_rms_norm_at(at, x.get(), gamma.get(), &c));
+}
+
+/* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Group norm (Wu, He 2018): of each sample
+ * of x (n,channels,…) each group of channels, with all its positions, shifted and scaled to mean
+ * 0 and variance 1, then each channel scaled by gamma and shifted by beta (channels). As many
+ * groups as channels: instance norm (Ulyanov et al. 2016). The variance is biased. For GPUs
+ * there is no kernel yet. gamma may be NULL. beta may be NULL. Not on GPUs yet. */
+struct group_norm_options {
+    HKI_OPTION(group_norm_options, int64_t, groups)
+    HKI_OPTION(group_norm_options, double, eps)
+    hk_group_norm_options to_c() const noexcept
+    {
+        hk_group_norm_options c = {};
+        c.groups = groups;
+        c.eps = eps;
+        return c;
+    }
+};
+inline array group_norm(const array &x, const array &gamma = {}, const array &beta = {},
+                        const group_norm_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_group_norm_options c = options.to_c();
+    return array::take(hk_group_norm_at(at, x.get(), gamma.get(), beta.get(), &c));
 }
 
 /* mean of (x - target)**2. Squared error of x and a target of its shape. */
@@ -2141,7 +2360,8 @@ inline array l1_loss(const array &x, const array &target, const l1_loss_options 
 }
 
 /* mean of e**2 / 2 where e = |x - target| <= delta, else of delta (e - delta / 2). Squared error
- * near the target, absolute error further off (Huber 1964). */
+ * near the target, absolute error further off (Huber 1964). Divided by delta it is the smooth L1
+ * loss. */
 struct huber_loss_options {
     HKI_OPTION(huber_loss_options, int64_t, reduction)
     HKI_OPTION(huber_loss_options, double, delta)
@@ -2196,6 +2416,159 @@ inline array hinge_loss(const array &x, const array &target,
 {
     const hk_hinge_loss_options c = options.to_c();
     return array::take(hk_hinge_loss_at(at, x.get(), target.get(), &c));
+}
+
+/* mean of target (ln(target) - x). Part of the divergence (Kullback, Leibler 1951) of target,
+ * probabilities, from e**x: x holds logarithms, as hk_log_softmax gives. A target of 0 counts
+ * nothing. The divergence of rows is their sum; the mean of all is less by the number of
+ * classes. */
+struct kl_divergence_loss_options {
+    HKI_OPTION(kl_divergence_loss_options, int64_t, reduction)
+    hk_kl_divergence_loss_options to_c() const noexcept
+    {
+        hk_kl_divergence_loss_options c = {};
+        c.reduction = reduction;
+        return c;
+    }
+};
+inline array kl_divergence_loss(const array &x, const array &target,
+                                const kl_divergence_loss_options &options = {},
+                                hk_source at = here()) noexcept
+{
+    const hk_kl_divergence_loss_options c = options.to_c();
+    return array::take(hk_kl_divergence_loss_at(at, x.get(), target.get(), &c));
+}
+
+/* mean of -target ln(x) - (1 - target) ln(1 - x). Cross entropy of a probability x and a target
+ * from 0 to 1. Of probabilities below e**-85 that is taken, without a gradient;
+ * hk_binary_cross_entropy_with_logits has no such bound. */
+struct binary_cross_entropy_options {
+    HKI_OPTION(binary_cross_entropy_options, int64_t, reduction)
+    hk_binary_cross_entropy_options to_c() const noexcept
+    {
+        hk_binary_cross_entropy_options c = {};
+        c.reduction = reduction;
+        return c;
+    }
+};
+inline array binary_cross_entropy(const array &x, const array &target,
+                                  const binary_cross_entropy_options &options = {},
+                                  hk_source at = here()) noexcept
+{
+    const hk_binary_cross_entropy_options c = options.to_c();
+    return array::take(hk_binary_cross_entropy_at(at, x.get(), target.get(), &c));
+}
+
+/* mean of -weight[label] ln(softmax(x)[label]). Cross entropy of softmax(x) along an axis of
+ * classes against integer labels, of x's shape without that axis; weight (classes) is of x's
+ * dtype. With smoothing s a target is 1 - s for the label and s / classes for each class
+ * (Szegedy et al. 2016). The mean is weighted by the labels' weights, ignored ones left out, and
+ * NaN where all are. A label that is none of the classes fails the result. weight has no
+ * gradient. For rows without any of this, hk_softmax_cross_entropy is as fast, and on GPUs.
+ * weight may be NULL. Not on GPUs yet. */
+struct cross_entropy_loss_options {
+    HKI_OPTION(cross_entropy_loss_options, int64_t, axis)
+    HKI_OPTION(cross_entropy_loss_options, int64_t, reduction)
+    HKI_OPTION(cross_entropy_loss_options, bool, ignores)
+    HKI_OPTION(cross_entropy_loss_options, int64_t, ignored)
+    HKI_OPTION(cross_entropy_loss_options, double, label_smoothing)
+    hk_cross_entropy_loss_options to_c() const noexcept
+    {
+        hk_cross_entropy_loss_options c = {};
+        c.axis = axis;
+        c.reduction = reduction;
+        c.ignores = ignores;
+        c.ignored = ignored;
+        c.label_smoothing = label_smoothing;
+        return c;
+    }
+};
+inline array cross_entropy_loss(const array &x, const array &labels, const array &weight = {},
+                                const cross_entropy_loss_options &options = {},
+                                hk_source at = here()) noexcept
+{
+    const hk_cross_entropy_loss_options c = options.to_c();
+    return array::take(hk_cross_entropy_loss_at(at, x.get(), labels.get(), weight.get(),
+                                                &c));
+}
+
+/* mean of -weight[label] x[label]. Minus x at the labels, x being logarithms of probabilities,
+ * as hk_log_softmax gives; all else is as in hk_cross_entropy_loss. weight may be NULL. Not on
+ * GPUs yet. */
+struct nll_loss_options {
+    HKI_OPTION(nll_loss_options, int64_t, axis)
+    HKI_OPTION(nll_loss_options, int64_t, reduction)
+    HKI_OPTION(nll_loss_options, bool, ignores)
+    HKI_OPTION(nll_loss_options, int64_t, ignored)
+    hk_nll_loss_options to_c() const noexcept
+    {
+        hk_nll_loss_options c = {};
+        c.axis = axis;
+        c.reduction = reduction;
+        c.ignores = ignores;
+        c.ignored = ignored;
+        return c;
+    }
+};
+inline array nll_loss(const array &x, const array &labels, const array &weight = {},
+                      const nll_loss_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_nll_loss_options c = options.to_c();
+    return array::take(hk_nll_loss_at(at, x.get(), labels.get(), weight.get(), &c));
+}
+
+/* z = sum of x y / (|x| |y|) along axis. Cosine of the angle between vectors of x and y, of one
+ * shape, along an axis, which goes: -1 to 1. Norms below 1e-8 count as that. */
+inline array cosine_similarity(const array &x, const array &y, int64_t axis,
+                               hk_source at = here()) noexcept
+{
+    return array::take(hk_cosine_similarity_at(at, x.get(), y.get(), axis));
+}
+
+/* mean of 1 - cos where target > 0, else of max(0, cos - margin). Loss of the cosine between
+ * vectors of x and y (…,features): 1 less it where target (…) is above 0, mostly 1; else, mostly
+ * -1, how far it is above margin. No gradient with respect to target. */
+struct cosine_embedding_loss_options {
+    HKI_OPTION(cosine_embedding_loss_options, int64_t, reduction)
+    HKI_OPTION(cosine_embedding_loss_options, double, margin)
+    hk_cosine_embedding_loss_options to_c() const noexcept
+    {
+        hk_cosine_embedding_loss_options c = {};
+        c.reduction = reduction;
+        c.margin = margin;
+        return c;
+    }
+};
+inline array cosine_embedding_loss(const array &x, const array &y, const array &target,
+                                   const cosine_embedding_loss_options &options = {},
+                                   hk_source at = here()) noexcept
+{
+    const hk_cosine_embedding_loss_options c = options.to_c();
+    return array::take(hk_cosine_embedding_loss_at(at, x.get(), y.get(), target.get(), &c));
+}
+
+/* mean of max(0, |anchor - positive| - |anchor - negative| + margin). By how much less than
+ * margin the negative is farther from the anchor than the positive is: vectors along the last
+ * axis of three arrays of one shape, (…,features) to (…) (Schroff et al. 2015, without squares).
+ * 1e-6 is added to differences. */
+struct triplet_margin_loss_options {
+    HKI_OPTION(triplet_margin_loss_options, int64_t, reduction)
+    HKI_OPTION(triplet_margin_loss_options, double, margin)
+    hk_triplet_margin_loss_options to_c() const noexcept
+    {
+        hk_triplet_margin_loss_options c = {};
+        c.reduction = reduction;
+        c.margin = margin;
+        return c;
+    }
+};
+inline array triplet_margin_loss(const array &anchor, const array &positive, const array &negative,
+                                 const triplet_margin_loss_options &options = {},
+                                 hk_source at = here()) noexcept
+{
+    const hk_triplet_margin_loss_options c = options.to_c();
+    return array::take(hk_triplet_margin_loss_at(at, anchor.get(), positive.get(), negative.get(),
+                                                 &c));
 }
 
 /* softmax(query key^T scale + mask) value. Attention (Vaswani et al. 2017) of queries (…,n,d) to

@@ -63,6 +63,10 @@ HK_API void hk_optimizer_step(hk_optimizer *optimizer);
 HK_API void hk_optimizer_set_lr(hk_optimizer *optimizer, double lr);
 /* What was set last. */
 HK_API double hk_optimizer_get_lr(const hk_optimizer *optimizer);
+/* "adam", as it was asked for; "" for one that could not be made, and NULL. Static. */
+HK_API const char *hk_optimizer_get_method(const hk_optimizer *optimizer);
+/* Of its list, borrowed; NULL where index is out of range. */
+HK_API hk_array *hk_optimizer_get_parameter(const hk_optimizer *optimizer, int index);
 /* All that it keeps, to be saved, overwritten with what was saved, or recovered: of each device "coefficients.I", float64(2,),
  * learning rate and steps done; of each parameter "state.I", (slots, shape...). Borrowed. NULL at index
  * hk_optimizer_array_count, which is 0 for one that could not be made. name (may be NULL) gets at most bytes. */
@@ -82,6 +86,31 @@ HK_API void hk_optimizer_release(hk_optimizer *optimizer);
 HK_API hk_array *hk_clip_grad_norm(hk_array *const *params, int count, double norm);
 /* Each element of the gradients to [-limit, limit]. Never waits. */
 HK_API void hk_clip_grad_value(hk_array *const *params, int count, double limit);
+
+/* The gradients of all parameters become zeros, and backward passes add to them from then on (HK_GRAD_ADD). So before a step of
+ * several batches: this, a backward pass of each, and a step whose option `batch` counts all of them. Never waits. */
+HK_API void hk_accumulate_grads(hk_array *const *params, int count);
+
+/* ---- moving averages of parameters -------------------------------------------------------------------- */
+
+/* Kept beside parameters, of float32 or float64, which are retained: mostly better than the last ones to evaluate with (Polyak,
+ * Juditsky 1992). Counted. Like an optimiser's steps, updates never wait, are never recorded, and may be captured. */
+typedef struct hk_weight_averages hk_weight_averages;
+/* Copies to begin with. decay from 0 to 1, mostly 0.999. Never NULL: what is wrong is said by hk_weight_averages_status, and the
+ * rest then does nothing. */
+HK_API hk_weight_averages *hk_weight_averages_create(hk_array *const *params, int count,
+                                                     double decay);
+/* Borrowed. NULL is no such thing, which is said too. */
+HK_API const hk_status *hk_weight_averages_status(const hk_weight_averages *averages);
+/* After a step: average = decay average + (1 - decay) parameter. */
+HK_API void hk_weight_averages_update(hk_weight_averages *averages);
+/* Parameters and averages change places: before evaluating, and again behind it. */
+HK_API void hk_weight_averages_swap(hk_weight_averages *averages);
+/* That of parameter `index`, to be saved or overwritten; borrowed. NULL where there is none. */
+HK_API hk_array *hk_weight_averages_get(const hk_weight_averages *averages, int index);
+HK_API hk_weight_averages *hk_weight_averages_retain(hk_weight_averages *averages);
+/* NULL is ignored. */
+HK_API void hk_weight_averages_release(hk_weight_averages *averages);
 
 /* ---- learning rates by step --------------------------------------------------------------------------- */
 
@@ -103,7 +132,26 @@ typedef struct hk_lr_plateau {
 /* lr after one more value (a loss: smaller is better); a NaN is no better one. */
 HK_API double hk_lr_plateau_next(hk_lr_plateau *plateau, double lr, double value);
 
+typedef struct hk_early_stop {
+    int patience;          /* values without a better one that are borne */
+    double least;          /* by how much one must be less to be better, >= 0 */
+    double best;           /* set by hk_early_stop_next; begin with seen 0 */
+    int64_t seen, waiting; /* likewise */
+    bool is_best;          /* likewise: the last value was the best one: save the parameters */
+} hk_early_stop;
+/* Whether to stop after one more value (a loss: smaller is better); a NaN is no better one. */
+HK_API bool hk_early_stop_next(hk_early_stop *stop, double value);
+
 /* The same with the source position of the call: see HK_SOURCE. */
+HK_API void hk_accumulate_grads_at(hk_source at, hk_array *const *params, int count);
+#define hk_accumulate_grads(...) hk_accumulate_grads_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_weight_averages *hk_weight_averages_create_at(hk_source at, hk_array *const *params,
+                                                        int count, double decay);
+#define hk_weight_averages_create(...) hk_weight_averages_create_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_weight_averages_update_at(hk_source at, hk_weight_averages *averages);
+#define hk_weight_averages_update(...) hk_weight_averages_update_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_weight_averages_swap_at(hk_source at, hk_weight_averages *averages);
+#define hk_weight_averages_swap(...) hk_weight_averages_swap_at(HK_SOURCE, __VA_ARGS__)
 HK_API void hk_sgd_at(hk_source at, hk_array *const *params, int count,
                       const hk_sgd_options *options);
 #define hk_sgd(...) hk_sgd_at(HK_SOURCE, __VA_ARGS__)

@@ -6,6 +6,8 @@
  * alone. Each thread has a stream of its own, which hk_seed starts anew; a generator is a stream that may
  * be shared. Functions that end in _from draw from a generator, or with NULL from this thread's stream.
  *
+ * Captured steps draw new numbers at each replay: see hocket/graph.h.
+ *
  * An unseeded thread has a stream of seed 0, told from those of other threads by the order in which
  * threads first draw: the first one has the stream that hk_seed(0) begins. Where numbers of several
  * threads must be repeated, give each thread a seed or a generator. */
@@ -28,17 +30,16 @@ HK_API hk_generator *hk_generator_retain(hk_generator *generator);
 /* Drops one count; NULL is ignored. Arrays made from it do not need it any more. */
 HK_API void hk_generator_release(hk_generator *generator);
 
-/* Where a stream is: with these numbers, such as in a checkpoint, it goes on where it was. */
+/* Where a stream is: its next call draws the numbers that any stream draws from there. */
 typedef struct hk_generator_state {
     uint64_t seed;
-    uint64_t stream;   /* of an unseeded thread, which one; 0 of generators and after hk_seed */
-    uint64_t position; /* in units of 16 random bytes */
+    uint64_t stream;   /* 0, but of unseeded threads */
+    uint64_t position; /* in blocks of 128 bits */
 } hk_generator_state;
-/* Of a generator, or with NULL of this thread's stream. Calls that were made before it have their numbers. */
-HK_API hk_generator_state hk_generator_get_state(const hk_generator *generator);
-/* Sets it. No other thread may draw from the generator meanwhile. False, with nothing changed, where a generator would have another
- * stream than 0, or there was no memory for it. */
-HK_API bool hk_generator_set_state(hk_generator *generator, hk_generator_state state);
+/* Of a generator, or with NULL of this thread's stream. Neither waits. Other threads must not draw from the generator while its
+ * state is set. A generator that there was no memory for has a state of zeros, and keeps it. */
+HK_API hk_generator_state hk_generator_get_state(hk_generator *generator);
+HK_API void hk_generator_set_state(hk_generator *generator, hk_generator_state state);
 
 /* Uniform in [0, 1): multiples of 2^-24 (float32) or 2^-53 (float64). */
 HK_API hk_array *hk_random_uniform(hk_dims shape, hk_dtype dtype, hk_device device);

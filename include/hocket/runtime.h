@@ -76,7 +76,7 @@ typedef struct hk_runtime_options {
         cuda_memory_bytes; /* HOCKET_CUDA_MEMORY: bytes of arrays per CUDA device at most; default: no limit */
     /* HOCKET_TF32=1: products and convolutions of float32 on GPUs may round their factors to TF32's 10 bits. */
     bool cuda_tf32;
-    /* HOCKET_NCCL=1: hk_all_reduce among GPUs is NCCL's, whose sums are not in the order of the list, so that they may
+    /* HOCKET_NCCL=1: hk_all_reduce among GPUs is NCCL's, whose sums are not in the order that hk_all_reduce promises, so that they may
      * differ from those of other devices in the last bits. Default: own sums, with the bytes of CPU devices. */
     bool cuda_nccl;
 } hk_runtime_options;
@@ -113,6 +113,11 @@ typedef struct hk_wait_hooks {
 /* Copies the hooks, which serve all threads and runtimes of the process from now on; NULL: none, as at first. To be called
  * where no other thread does. Does not block, and starts no runtime. Fails where the struct is not one. */
 HK_API const hk_status *hk_wait_hooks_set(const hk_wait_hooks *hooks);
+
+/* For front ends that raise an exception where a call is refused: with true, hk_wait_all no longer counts arrays that fail at
+ * their call from now on. What fails later, or fails an array that was there before, is counted as ever. For all threads and
+ * runtimes of the process; at first false. Does not block, and starts no runtime. */
+HK_API void hk_refusals_are_raised(bool raised);
 
 /* Blocks until every call issued before it, by any thread, has finished. Returns a snapshot: the
  * earliest root failure not yet cleared (in issue order) and how many there are, arrays dropped since

@@ -215,6 +215,17 @@ bool hk_is_contiguous(const hk_array *x)
     return x && x->is_contiguous;
 }
 
+bool hk_is_read_only(const hk_array *x)
+{
+    return x && x->read_only;
+}
+
+bool hk_is_shared(const hk_array *x)
+{
+    return x && (x->storage->is_foreign ||
+                 atomic_load_explicit(&x->storage->is_lent, memory_order_acquire));
+}
+
 const hk_status *hki_array_gone(const hk_array *x)
 {
     if (!x)

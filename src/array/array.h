@@ -51,6 +51,7 @@ struct hki_storage {
     bool is_small : 1;      /* its memory is `room` */
     bool is_foreign : 1;    /* its memory is the program's: see hk_from_memory */
     atomic_bool is_passing; /* its memory goes back to the system when it is freed */
+    atomic_bool is_lent;    /* a loan of HK_BORROW_EXTERNAL is out */
     _Atomic(unsigned char)
         released;      /* see released.c; 0 but where it carries the record of a released handle */
     atomic_uint names; /* who knows it by its address alone, and one for all of counts */

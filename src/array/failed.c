@@ -3,14 +3,24 @@
 #include "array/handle.h"
 #include "base/text.h"
 
+#include <hocket/runtime.h>
+
 #include <stdio.h>
 #include <string.h>
 
 enum { MESSAGE_BYTES = 2048, INPUTS_BYTES = 512, FAILING_NS = 500 };
 
+static atomic_bool refusals_are_raised; /* hk_wait_all need not tell of them */
+
+void hk_refusals_are_raised(bool raised)
+{
+    atomic_store_explicit(&refusals_are_raised, raised, memory_order_relaxed);
+}
+
 typedef struct failing {
     const hk_status *record; /* counted; NULL: make one of code and message */
     hk_code code;
+    bool is_raised; /* the program is told at the call */
     int storage_count;
     hki_storage **storages; /* a use of each; in the payload, like the texts */
     char *message, *inputs;
@@ -23,6 +33,8 @@ static bool failing_prepare(hki_task *task, void *payload)
         hki_task_fail_with(task, hk_status_retain(self->record));
     else
         hki_task_fail(task, 0, self->code, "%s", self->message);
+    if (self->is_raised)
+        hki_task_failure_is_known(task);
     return false;
 }
 
@@ -96,6 +108,8 @@ static bool refusal_issue(const refusal *self, hki_device *device, hk_array *out
     hki_task_spec *spec = hki_task_get_spec(task);
     payload->record = hk_status_retain(self->record);
     payload->code = self->code;
+    payload->is_raised =
+        out->failed && atomic_load_explicit(&refusals_are_raised, memory_order_relaxed);
     payload->storage_count = 0;
     payload->storages = (hki_storage **)(void *)(payload + 1);
     payload->message = (char *)(payload->storages + count + 1);

@@ -334,6 +334,26 @@ static void test_lanes(void)
     hk_failures_clear();
 }
 
+/* A front end that raises what is refused at its call does not hear of it again; of all else it does. */
+static void test_refusals_are_raised(void)
+{
+    HK_SCOPE;
+    hk_array *x = test_range(hk_shape(3));
+    hk_refusals_are_raised(true);
+    hk_array *bad = hk_index(x, 0, 7);
+    CHECK(hk_ok(hk_wait_all()));
+    CHECK_EQ_I64(hk_status_code(hk_wait(bad)), HK_OUT_OF_RANGE);
+    CHECK_EQ_I64(hk_status_code(hk_wait(copy_of(bad, NULL))), HK_OUT_OF_RANGE);
+    CHECK(hk_ok(hk_wait_all()));
+    hk_write(x, "", 1); /* fails x, which was there before */
+    CHECK_EQ_I64(hk_status_count(hk_wait_all()), 1);
+    hk_refusals_are_raised(false);
+    hk_index(x, 0, 7);
+    hk_index(test_range(hk_shape(3)), 0, 7);
+    CHECK_EQ_I64(hk_status_count(hk_wait_all()), 2);
+    hk_failures_clear();
+}
+
 static void test_all(bool serial)
 {
     test_record();
@@ -346,6 +366,7 @@ static void test_all(bool serial)
     test_empty_arrays();
     test_failed_device();
     test_lanes();
+    test_refusals_are_raised();
 }
 
 int main(void)

@@ -81,7 +81,9 @@ static void test_reading_only(bool serial)
     HK_SCOPE;
     float data[4] = {1, 2, 3, 4};
     hk_array *x = floats(data, 4, &(hk_memory_options){.is_read_only = true});
-    CHECK(x->read_only && hk_slice(x, 0, 0, 1)->read_only);
+    CHECK(hk_is_read_only(x) && hk_is_read_only(hk_slice(x, 0, 0, 1)) && !hk_is_read_only(NULL));
+    CHECK(hk_is_shared(x) && hk_is_shared(hk_slice(x, 0, 0, 1)) && !hk_is_shared(NULL));
+    CHECK(!hk_is_shared(test_empty(hk_shape(2))));
     hk_write(x, data, sizeof data);
     CHECK(test_failed(x, HK_INVALID_ARGUMENT, "memory for reading"));
     const hk_memory_options overlapping = {.strides = (const int64_t[]){1, 1}};

@@ -11,6 +11,9 @@ static inline bool hki_count_drop(atomic_uint *refs)
            atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;
 }
 
+/* What hki_array_no_memory gives: never counted, and in no scope. */
+extern hk_array hki_no_memory_array;
+
 /* The handle that a new storage (NULL: there was no memory for it) has been made with: contiguous, in no
  * scope yet. NULL for NULL. */
 hk_array *hki_array_first(hki_storage *storage, const hk_dims *shape, hk_dtype dtype);

@@ -14,6 +14,7 @@ typedef struct loan_entry {
     uint64_t number;
     hk_array *x;          /* counted: keeps the memory */
     hki_range_hold *hold; /* NULL: holds nothing back */
+    bool is_external;
 } loan_entry;
 
 static hki_lock lock;
@@ -91,14 +92,25 @@ static bool make_real(hk_array *x)
     return true;
 }
 
-static void add_entry(loan_entry *entry, hk_array *x, hki_range_hold *hold)
+/* Expects the lock. */
+static void note_lent_locked(hki_storage *storage)
+{
+    bool is_lent = false;
+    for (const loan_entry *entry = loans.first; entry && !is_lent; entry = entry->next)
+        is_lent = entry->is_external && entry->x->storage == storage;
+    atomic_store_explicit(&storage->is_lent, is_lent, memory_order_release);
+}
+
+static void add_entry(loan_entry *entry, hk_array *x, hki_range_hold *hold, bool is_external)
 {
     entry->x = hk_array_retain(x);
     entry->hold = hold;
+    entry->is_external = is_external;
     hki_lock_acquire(&lock);
     entry->number = ++loans.count;
     entry->next = loans.first;
     loans.first = entry;
+    note_lent_locked(x->storage);
     hki_lock_release(&lock);
 }
 
@@ -126,7 +138,7 @@ static const hk_status *borrow(hk_array *x, hk_borrow_mode mode, hk_loan *loan)
         free(entry);
         return status;
     }
-    add_entry(entry, x, hold);
+    add_entry(entry, x, hold, mode == HK_BORROW_EXTERNAL);
     *loan = (hk_loan){hki_array_kernel_data(x), entry->number};
     return status;
 }
@@ -150,8 +162,10 @@ const hk_status *hk_data_return(const hk_loan *loan)
     while (*link && (*link)->number != number)
         link = &(*link)->next;
     loan_entry *entry = *link;
-    if (entry)
+    if (entry) {
         *link = entry->next;
+        note_lent_locked(entry->x->storage);
+    }
     hki_lock_release(&lock);
     if (!entry)
         return hki_status_lend(

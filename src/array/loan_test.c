@@ -87,12 +87,16 @@ static void test_external(bool serial)
     CHECK(hk_ok(hk_data_borrow(x, HK_BORROW_EXTERNAL, &loan)));
     float *values = loan.data;
     CHECK(values[1] == 4);
+    hk_array *view = hk_slice(x, 0, 0, 1);
+    CHECK(hk_is_shared(x) && hk_is_shared(view));
     fill(x, 5);
     CHECK(hk_ok(hk_wait_all()));
     CHECK(values[1] == 5);
     hk_array_release(x);
     CHECK(values[1] == 5);
     CHECK(hk_ok(hk_data_return(&loan)));
+    CHECK(!hk_is_shared(view));
+    hk_array_release(view);
     (void)serial;
 }
 

@@ -172,6 +172,24 @@ static void test_against_differences(void)
     }
 }
 
+static void test_has_grad(void)
+{
+    HK_SCOPE;
+    hk_array *x = numbers(hk_shape(2, 3), 1, 1);
+    CHECK(!hk_has_grad(x) && !hk_has_grad(NULL));
+    hk_attach_grad(x, HK_GRAD_WRITE);
+    hk_record_begin();
+    hk_array *y = hk_square(x);
+    hk_record_end();
+    CHECK(hk_has_grad(x) && !hk_has_grad(y) && !hk_has_grad(hk_detach(x)));
+    CHECK(hk_wants_grad(x) && hk_wants_grad(y) && !hk_wants_grad(hk_detach(y)));
+    hk_attach_grad(x, HK_GRAD_NULL);
+    CHECK(!hk_has_grad(x) && !hk_wants_grad(x) && !hk_wants_grad(NULL));
+    hk_attach_grad(x, HK_GRAD_TRACK);
+    CHECK(!hk_has_grad(x) && hk_wants_grad(x));
+    CHECK(hk_ok(hk_wait_all())); /* asking is no failure */
+}
+
 /* A parameter that is a view with gaps, and views of it. */
 static void test_strided_leaf(void)
 {
@@ -431,6 +449,7 @@ int main(void)
     test_recording_state();
     test_what_is_recorded();
     test_against_differences();
+    test_has_grad();
     test_strided_leaf();
     test_modes();
     test_attach_intermediate();

@@ -449,6 +449,7 @@ void hki_pass_seed(hki_pass *pass, hk_array *const *ys, hk_array *const *dys, in
 {
     for (int i = 0; i < count; i++) {
         HK_SCOPE;
+        HK_PAUSE; /* ones depend on nothing, also where the caller records */
         hki_tape_node *node = hki_tape_node_of(ys[i]);
         hki_tape_contribute(pass, node,
                             dys && dys[i] ? dys[i] : hki_op_call1(&hki_op_ones_like, ys[i], NULL));

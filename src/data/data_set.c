@@ -1,65 +1,79 @@
 #include "data/data_set.h"
 
+#include "array/array.h"
 #include "base/source.h"
 
 #include <stdlib.h>
 
 /* For when memory is short; counting it is harmless. */
-static hk_data_set no_memory_set = {.part = &no_memory_set.files.train};
+static hk_data_set no_memory_set;
 
-static const hk_status *refusal(const char *operation, hk_code code, const char *format, ...)
-    HK_PRINTF(3, 4);
-static const hk_status *refusal(const char *operation, hk_code code, const char *format, ...)
+static const hk_status *refusal_va(const char *operation, hk_code code, const char *format,
+                                   va_list args)
 {
     hk_source source = hki_source_get();
     const hki_status_facts facts = {
         .operation = operation, .file = source.file, .line = source.line};
+    return hki_status_create_va(code, &facts, format, args);
+}
+
+const hk_status *hki_data_refusal(const char *operation, hk_code code, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    const hk_status *status = hki_status_create_va(code, &facts, format, args);
+    const hk_status *status = refusal_va(operation, code, format, args);
     va_end(args);
     return status;
 }
 
-/* ---- opening --------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
-/* Returns the record, counted. */
-static const hk_status *load(hk_data_set *set, const char *folder, hk_data_part part,
-                             const hk_data_set_options *options)
+hk_data_set *hki_data_set_new(void)
 {
-    char message[HKI_DATA_MESSAGE_BYTES];
-    if (part != HK_DATA_TRAIN && part != HK_DATA_TEST)
-        return refusal("data_set_open", HK_INVALID_ARGUMENT,
-                       "part is %d; expected HK_DATA_TRAIN or HK_DATA_TEST", (int)part);
-    if (options->class_count < 0 || options->class_count > 256)
-        return refusal("data_set_open", HK_INVALID_ARGUMENT,
-                       "option class_count is %d; expected 1 to 256, or 0 for the default of %d",
-                       options->class_count, HKI_IMAGE_DEFAULT_CLASSES);
-    const hki_image_set_options wanted = {.folder = folder,
-                                          .class_count = options->class_count,
-                                          .byte_limit = options->byte_limit,
-                                          .parts = part == HK_DATA_TRAIN ? HKI_IMAGE_TRAIN
-                                                                         : HKI_IMAGE_TEST};
-    hk_code code = hki_image_set_load(&set->files, &wanted, message, sizeof message);
-    if (code != HK_OK)
-        return refusal("data_set_open", code, "%s", message);
-    if (part == HK_DATA_TEST)
-        set->part = &set->files.test;
-    set->class_count = options->class_count ? options->class_count : HKI_IMAGE_DEFAULT_CLASSES;
-    return hki_status_ok();
-}
-
-hk_data_set *(hk_data_set_open)(const char *folder, hk_data_part part,
-                                const hk_data_set_options *options)
-{
-    static const hk_data_set_options defaults = {0};
     hk_data_set *set = malloc(sizeof *set);
     if (!set)
         return &no_memory_set;
-    *set = (hk_data_set){.refs = 1};
-    set->part = &set->files.train;
-    set->status = load(set, folder, part, options ? options : &defaults);
+    *set = (hk_data_set){.refs = 1, .status = hki_status_ok()};
     return set;
+}
+
+bool hki_data_set_is_static(const hk_data_set *set)
+{
+    return set == &no_memory_set;
+}
+
+void hki_data_set_fail_with(hk_data_set *set, const hk_status *status)
+{
+    if (set->class && set->class->deinit && set->own)
+        set->class->deinit(set->own);
+    hk_status_release(set->status);
+    *set = (hk_data_set){.refs = 1, .status = status};
+}
+
+void hki_data_set_fail(hk_data_set *set, const char *operation, hk_code code, const char *format,
+                       ...)
+{
+    va_list args;
+    va_start(args, format);
+    hki_data_set_fail_with(set, refusal_va(operation, code, format, args));
+    va_end(args);
+}
+
+bool hki_data_set_add_field(hk_data_set *set, const char *operation, hk_dims shape, hk_dtype dtype)
+{
+    int64_t size = 0;
+    size_t bytes = 0;
+    if (set->field_count == HK_DATA_MOST_FIELDS || shape.ndim >= HK_MAX_NDIM ||
+        !hki_dims_size(&shape, &size) ||
+        __builtin_mul_overflow((size_t)size, hk_dtype_bytes(dtype), &bytes)) {
+        hki_data_set_fail(set, operation, HK_INVALID_ARGUMENT,
+                          "field %d cannot be: at most %d fields of at most %d axes fit",
+                          set->field_count, HK_DATA_MOST_FIELDS, HK_MAX_NDIM - 1);
+        return false;
+    }
+    set->fields[set->field_count++] =
+        (hki_data_field){.shape = shape, .dtype = dtype, .bytes = bytes};
+    return true;
 }
 
 hk_data_set *hk_data_set_retain(hk_data_set *set)
@@ -74,7 +88,8 @@ void hk_data_set_release(hk_data_set *set)
     if (!set || set == &no_memory_set ||
         atomic_fetch_sub_explicit(&set->refs, 1, memory_order_acq_rel) != 1)
         return;
-    hki_image_set_deinit(&set->files);
+    if (set->class && set->class->deinit && set->own)
+        set->class->deinit(set->own);
     hk_status_release(set->status);
     free(set);
 }
@@ -84,9 +99,9 @@ void hk_data_set_release(hk_data_set *set)
 const hk_status *hki_data_set_status(const hk_data_set *set, const char *operation)
 {
     if (!set)
-        return refusal(operation, HK_INVALID_ARGUMENT, "argument set is NULL");
+        return hki_data_refusal(operation, HK_INVALID_ARGUMENT, "argument set is NULL");
     if (set == &no_memory_set)
-        return refusal("data_set_open", HK_OUT_OF_MEMORY, "no host memory for a data set");
+        return hki_data_refusal("data_set", HK_OUT_OF_MEMORY, "no host memory for a data set");
     return hk_status_retain(set->status);
 }
 
@@ -97,22 +112,45 @@ const hk_status *hk_data_set_status(const hk_data_set *set)
 
 int64_t hk_data_set_size(const hk_data_set *set)
 {
-    return set ? set->part->count : 0;
+    return set ? set->size : 0;
+}
+
+int hk_data_set_field_count(const hk_data_set *set)
+{
+    return set ? set->field_count : 0;
+}
+
+hk_dims hk_data_set_field_shape(const hk_data_set *set, int field)
+{
+    return field >= 0 && field < hk_data_set_field_count(set) ? set->fields[field].shape
+                                                              : (hk_dims){0};
+}
+
+hk_dtype hk_data_set_field_dtype(const hk_data_set *set, int field)
+{
+    return field >= 0 && field < hk_data_set_field_count(set) ? set->fields[field].dtype : HK_F32;
+}
+
+/* Of images, whose field 0 has channels, height and width. */
+static int64_t image_extent(const hk_data_set *set, int axis)
+{
+    const hk_dims shape = hk_data_set_field_shape(set, 0);
+    return shape.ndim == 3 ? shape.dims[axis] : 0;
 }
 
 int64_t hk_data_set_channels(const hk_data_set *set)
 {
-    return set && set->part->count ? 1 : 0;
+    return image_extent(set, 0);
 }
 
 int64_t hk_data_set_height(const hk_data_set *set)
 {
-    return set ? set->part->height : 0;
+    return image_extent(set, 1);
 }
 
 int64_t hk_data_set_width(const hk_data_set *set)
 {
-    return set ? set->part->width : 0;
+    return image_extent(set, 2);
 }
 
 int hk_data_set_class_count(const hk_data_set *set)
@@ -122,32 +160,11 @@ int hk_data_set_class_count(const hk_data_set *set)
 
 const char *hk_data_set_folder(const hk_data_set *set)
 {
-    return set && set->files.folder ? set->files.folder : "";
+    return set && set->folder ? set->folder : "";
 }
 
-/* ---- where data sets are looked for ---------------------------------------------------------- */
-
-const hk_status *hk_data_set_find(const char *folder, hk_data_place places[HK_DATA_PLACE_COUNT])
+const char *hk_data_set_class_name(const hk_data_set *set, int index)
 {
-    _Static_assert((int)HK_DATA_PLACE_COUNT == HKI_IMAGE_PLACES, "all places are shown");
-    static const hk_data_place_state states[] = {
-        [HKI_IMAGE_PLACE_UNSET] = HK_DATA_PLACE_UNSET,
-        [HKI_IMAGE_PLACE_NO_FOLDER] = HK_DATA_PLACE_NO_FOLDER,
-        [HKI_IMAGE_PLACE_INCOMPLETE] = HK_DATA_PLACE_INCOMPLETE,
-        [HKI_IMAGE_PLACE_COMPLETE] = HK_DATA_PLACE_COMPLETE};
-    char message[HKI_DATA_MESSAGE_BYTES];
-    hki_image_place found[HKI_IMAGE_PLACES];
-    hk_code code = hki_image_set_find(found, folder, 0, message, sizeof message);
-    for (int i = 0; places && i < HK_DATA_PLACE_COUNT; i++)
-        places[i] = (hk_data_place){.origin = found[i].origin,
-                                    .folder = found[i].folder,
-                                    .missing = found[i].missing,
-                                    .state = states[found[i].state],
-                                    .chosen = found[i].chosen};
-    return hki_status_lend(code == HK_OK ? hki_status_ok()
-                                         : refusal("data_set_find", code, "%s", message));
+    const bool is_there = set && set->class_names && index >= 0 && index < set->class_count;
+    return is_there ? set->class_names[index] : NULL;
 }
-
-HKI_AT(hk_data_set *, hk_data_set_open,
-       (hk_source at, const char *folder, hk_data_part part, const hk_data_set_options *options),
-       (folder, part, options))

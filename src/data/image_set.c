@@ -319,7 +319,7 @@ SCALE_PIXELS(avx2, HKI_TARGET_AVX2)
 SCALE_PIXELS(avx512, HKI_TARGET_AVX512)
 #endif
 
-static void scale_pixels(float *to, const uint8_t *from, int64_t count)
+void hki_scale_pixels(float *to, const uint8_t *from, int64_t count)
 {
     HKI_OF_ISA(scale_pixels, )(to, from, count);
 }
@@ -348,7 +348,8 @@ int64_t hki_image_fill(const hki_image_part *part, const hki_image_batch *batch,
         if (index < 0 || index >= part->count)
             return i;
         if (batch->images)
-            scale_pixels(batch->images + i * pixels, part->images.data + index * pixels, pixels);
+            hki_scale_pixels(batch->images + i * pixels, part->images.data + index * pixels,
+                             pixels);
         if (batch->labels_i32)
             batch->labels_i32[i] = part->labels.data[index];
         if (batch->labels_i64)

@@ -94,6 +94,9 @@ typedef struct hki_image_batch {
     int64_t *labels_i64;    /* [n] */
 } hki_image_batch;
 
+/* pixel / 255 of each. */
+void hki_scale_pixels(float *to, const uint8_t *from, int64_t count);
+
 /* Fills the batch's samples begin to end - 1 and returns end. If one of them has an index outside
  * [0, count), it stops there, with that one and those after it unwritten, and returns its position.
  * Disjoint ranges of one batch may be filled by several threads at once. */

@@ -85,6 +85,120 @@ static void test_shares(void)
     stop();
 }
 
+/* The labels of the next batches, over all devices, one after another; -1 for the end of an epoch. */
+static int64_t collect(hk_loader *loader, int64_t *to, int64_t most)
+{
+    int64_t count = 0;
+    while (count < most) {
+        HK_SCOPE;
+        hk_array *labels[MAX_DEVICES];
+        if (!hk_loader_next(loader, NULL, labels)) {
+            to[count++] = -1;
+            continue;
+        }
+        for (int i = 0; i < hk_loader_device_count(loader) && count < most; i++) {
+            const int64_t rows = hk_dim(labels[i], 0);
+            int64_t classes[TRAIN];
+            CHECK(hk_ok(hk_to_host(labels[i], classes, (size_t)rows * sizeof *classes)));
+            for (int64_t row = 0; row < rows && count < most; row++)
+                to[count++] = classes[row];
+        }
+    }
+    return count;
+}
+
+/* From wherever it is, a loader goes on as another one, of another seed and on other devices, that is told where. */
+static void test_positions(bool is_shuffled, bool drops_last)
+{
+    enum { BATCH = 20, MANY = 3 * TRAIN };
+    start(3, HK_ENGINE_ASYNC, 0);
+    hk_data_set *set = open_train();
+    hk_device devices[] = {hk_device_named("cpu:2"), hk_device_named("cpu:0")};
+    hk_loader_options options = {
+        .batch_size = BATCH, .shuffle = is_shuffled, .drop_last = drops_last, .seed = 11};
+    hk_loader *loader = hk_loader_create(set, &options);
+    options.seed = 12;
+    options.ahead = 5;
+    options.devices = devices;
+    options.device_count = 2;
+    hk_loader *other = hk_loader_create(set, &options);
+    const int64_t batches = hk_loader_batch_count(loader);
+    for (int64_t step = 0; step <= 2 * (batches + 1); step++) {
+        static int64_t expected[MANY], found[MANY];
+        const hk_loader_position at = hk_loader_get_position(loader);
+        CHECK_EQ_I64(at.epoch, step / (batches + 1));
+        CHECK_EQ_I64(at.batch, step % (batches + 1));
+        CHECK(at.seed == 11);
+        CHECK(hk_ok(hk_loader_seek(other, at)));
+        collect(other, found, MANY);
+        CHECK(hk_ok(hk_loader_seek(other, at)));
+        const hk_loader_position there = hk_loader_get_position(other);
+        CHECK(there.epoch == at.epoch && there.batch == at.batch && there.seed == at.seed);
+        collect(loader, expected, MANY);
+        CHECK(!memcmp(expected, found, sizeof found));
+        CHECK(hk_ok(hk_loader_seek(loader, at)));
+        HK_SCOPE;
+        hk_loader_next(loader, NULL, NULL);
+    }
+    hk_loader_release(loader);
+    hk_loader_release(other);
+    hk_data_set_release(set);
+    stop();
+}
+
+static void test_position_refusals(void)
+{
+    start(1, HK_ENGINE_ASYNC, 0);
+    hk_data_set *set = open_train();
+    hk_loader *loader = hk_loader_create(set, &(hk_loader_options){.batch_size = 20});
+    hk_loader *failed = hk_loader_create(set, NULL);
+    hk_loader_position at = hk_loader_get_position(loader);
+    at.batch = 7;
+    CHECK(contains(hk_loader_seek(loader, at), HK_INVALID_ARGUMENT, "batch is 7; an epoch has 6"));
+    CHECK(hk_status_line(hk_loader_seek(loader, at)) == __LINE__);
+    at = hk_loader_get_position(loader);
+    CHECK(at.batch == 0);
+    at.batch_size = 10;
+    CHECK(contains(hk_loader_seek(loader, at), HK_INVALID_ARGUMENT,
+                   "of a loader of 103 samples in batches of 10, not shuffled; this one has 103 "
+                   "samples in batches of 20"));
+    CHECK(hk_loader_get_position(failed).sample_count == 0);
+    CHECK(contains(hk_loader_seek(failed, at), HK_INVALID_ARGUMENT, "batch_size is 0"));
+    CHECK(contains(hk_loader_seek(NULL, at), HK_INVALID_ARGUMENT, "loader is NULL"));
+    hk_loader_release(loader);
+    hk_loader_release(failed);
+    hk_data_set_release(set);
+    stop();
+}
+
+/* Fields are rows of arrays; one that the samples do not have is failed, whatever is wanted. */
+static void test_fields(void)
+{
+    start(2, HK_ENGINE_ASYNC, 0);
+    hk_data_set *set = open_train();
+    hk_device devices[] = {hk_device_named("cpu:0"), hk_device_named("cpu:1")};
+    hk_loader_options options = {.batch_size = 10, .devices = devices, .device_count = 2};
+    hk_loader *loader = hk_loader_create(set, &options);
+    int64_t order[TRAIN];
+    order_of(&small_set, &options, 0, order);
+    CHECK(hk_data_set_field_count(set) == 2 && hk_data_set_field_shape(set, 0).ndim == 3);
+    CHECK(hk_data_set_field_dtype(set, 1) == HK_I64 && hk_data_set_field_shape(set, 2).ndim == 0);
+    for (int count = 0; count <= 10; count += 5) {
+        HK_SCOPE;
+        hk_array *arrays[20];
+        CHECK(hk_loader_next_fields(loader, arrays, count));
+        for (int i = 0; i < 2 && count; i++)
+            check_slice(&small_set, arrays[i], arrays[2 + i], order + 10 * (count / 5) + 5 * i, 5);
+        for (int i = 4; i < 2 * count; i++)
+            CHECK(contains(hk_wait(arrays[i]), HK_INVALID_ARGUMENT, "of the data set have 2"));
+        hk_failures_clear();
+    }
+    CHECK(hk_loader_next_fields(loader, NULL, 2));
+    hk_loader_release(loader);
+    hk_data_set_release(set);
+    stop();
+}
+
 /* The default device; arrays not wanted; arrays that outlive the scope, the loader and the set. */
 static void test_life(void)
 {
@@ -319,6 +433,10 @@ int main(void)
     test_epochs(HK_ENGINE_ASYNC);
     test_epochs(HK_ENGINE_SERIAL);
     test_shares();
+    for (int i = 0; i < 4; i++)
+        test_positions(i % 2, i / 2);
+    test_position_refusals();
+    test_fields();
     test_life();
     test_release_in_flight();
     test_memory();

@@ -137,6 +137,8 @@ void hki_task_fail(hki_task *task, int64_t piece, hk_code code, const char *form
     HK_PRINTF(4, 5);
 /* The same with a ready record (taken), which is not counted as a new root failure. */
 void hki_task_fail_with(hki_task *task, const hk_status *status);
+/* What failed the task is not counted as a root failure: the program knows of it. */
+void hki_task_failure_is_known(hki_task *task);
 uint64_t hki_task_sequence(const hki_task *task);
 bool hki_task_has_failed(hki_task *task);
 

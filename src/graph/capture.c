@@ -25,7 +25,7 @@ struct hki_capture {
     int depth;                /* captures begun within this one, which are none */
     uint64_t submitted;       /* by this thread, as far as is known here */
     place *places;            /* of the bound arrays */
-    int node_capacity, slot_capacity;
+    int node_capacity, slot_capacity, draw_capacity;
     int *table; /* slot + 1 by storage, open addressing; 0: free */
     int table_capacity;
 };
@@ -238,6 +238,7 @@ static hki_node *node_add(hki_capture *self, const char *operation, int operand_
                        .is_backward = hki_trace_is_backward(),
                        .first_call = graph->node_count,
                        .last_call = graph->node_count,
+                       .draw = -1,
                        .options_bytes = options_bytes};
     node->operands = calloc((size_t)operand_count + 1, sizeof *node->operands);
     node->options = options_bytes ? malloc(options_bytes) : NULL;
@@ -269,6 +270,20 @@ static bool operand_note(hki_capture *self, const hki_node *node, int index, con
     return operand->slot >= 0;
 }
 
+/* Of a call that draws random numbers, where they come from. */
+static void draw_note(hki_capture *self, hki_node *node)
+{
+    hk_graph *graph = self->graph;
+    hki_stream_options *draws = with_room(self, graph->draws, graph->draw_count,
+                                          &self->draw_capacity, sizeof *graph->draws);
+    if (!draws)
+        return;
+    graph->draws = draws;
+    memcpy(&draws[graph->draw_count], node->options, sizeof *draws);
+    hki_stream_retain(&draws[graph->draw_count]);
+    node->draw = graph->draw_count++;
+}
+
 static void note_call(hki_capture *self, const hki_call *call, hk_array *const *outputs,
                       bool is_new, hki_call_staging staging)
 {
@@ -289,6 +304,8 @@ static void note_call(hki_capture *self, const hki_call *call, hk_array *const *
     node->may_be_direct = !staging.copy_inputs && !staging.copy_output && output_count == 1 &&
                           hk_size(outputs[0]) > 0 && hki_call_may_be_direct(call);
     node->piece_count = hki_plan_make(call, &node->plan);
+    if (op->draws)
+        draw_note(self, node);
     bool noted = true;
     for (int i = 0; noted && i < call->input_count; i++, node->input_count++) {
         noted = operand_note(self, node, i, call->arrays[i], false);

@@ -60,9 +60,18 @@ static int maker(const fuser *self, int slot)
     return -1;
 }
 
+/* Convolutions in groups run their own kernels. */
+static bool is_grouped(const hki_node *node)
+{
+    const hki_fuse_role role = node->op->fuse;
+    return (role == HKI_FUSE_CONVOLUTION || role == HKI_FUSE_CONVOLUTION_DATA ||
+            role == HKI_FUSE_CONVOLUTION_WEIGHT) &&
+           hki_conv2d_groups(node->options) > 1;
+}
+
 static bool has_role(const hki_node *node, hki_fuse_role role)
 {
-    return node->op->fuse == role;
+    return node->op->fuse == role && !is_grouped(node);
 }
 
 /* A call of that role, which no step stands for yet. */

@@ -96,6 +96,7 @@ static int64_t run(const program *its, int64_t n, enum mode mode, outcome *resul
 {
     HK_SCOPE;
     state self = {.n = n, .seed = its->seed};
+    hk_seed(its->seed); /* of what a program draws at each pass */
     hk_graph *graph = NULL;
     result->count = 0;
     for (; self.param_count < MAX_ARRAYS && its->params[self.param_count].is; self.param_count++) {

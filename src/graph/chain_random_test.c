@@ -44,7 +44,13 @@ static bool is_same(hk_dims a, hk_dims b)
 
 static hk_array *unary(pool *self, hk_array *a)
 {
-    switch (draw(self, 5)) {
+    switch (draw(self, hk_ndim(a) > 0 ? 8 : 5)) {
+    case 5:
+        return hk_layer_norm(a, NULL, NULL, &(hk_layer_norm_options){.eps = 0.1});
+    case 6:
+        return hk_rms_norm(a, NULL, &(hk_rms_norm_options){.axes = hk_ndim(a), .eps = 0.1});
+    case 7:
+        return hk_multiply(a, hk_random_uniform(hk_dims_get(a), HK_F32, hk_device_default()));
     case 0:
         return hk_tanh(a);
     case 1:

@@ -40,11 +40,15 @@ void hki_graph_clear(hk_graph *graph)
             (graph->slots[i].kind == HKI_SLOT_TEMPORARY
                  ? hki_storage_release_name
                  : hki_storage_release_handle)(graph->slots[i].storage);
+    for (int i = 0; i < graph->draw_count; i++)
+        hki_stream_release(&graph->draws[i]);
     free(graph->nodes);
     free(graph->slots);
+    free(graph->draws);
     graph->nodes = NULL;
     graph->slots = NULL;
-    graph->node_count = graph->slot_count = 0;
+    graph->draws = NULL;
+    graph->node_count = graph->slot_count = graph->draw_count = 0;
 }
 
 hk_graph *hk_graph_retain(hk_graph *graph)

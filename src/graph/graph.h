@@ -3,6 +3,8 @@
 #define HOCKET_GRAPH_GRAPH_H
 
 #include "op/call/capture.h"
+#include "op/operators/random.h"
+
 #include <stdlib.h>
 
 #include <hocket/graph.h>
@@ -56,6 +58,7 @@ typedef struct hki_node {
     int64_t piece_count;
     void *options; /* CALL: op->options_bytes; COMPOUND: options_bytes; owned; NULL: none */
     size_t options_bytes;
+    int draw; /* CALL: index into the graph's draws; -1: it draws no numbers */
     /* Owned: inputs, then outputs. CHAIN: what it reads, then what it writes. COMPOUND: input_count arrays, each
      * read and written. */
     hki_operand *operands;
@@ -74,6 +77,9 @@ struct hk_graph {
     hki_node *nodes;
     int node_count;
     int call_count; /* that were noted, before chains were formed */
+    /* What calls took from streams of random numbers, in their order; generators are counted. */
+    hki_stream_options *draws;
+    int draw_count;
     struct hki_bound {
         hk_dims shape;
         hk_dtype dtype;

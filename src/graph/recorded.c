@@ -70,7 +70,7 @@ struct hki_recorded {
 static bool is_recordable(const hk_graph *graph)
 {
     if (graph->node_count < 2 || graph->node_count > MAX_NODES || graph->options.exact ||
-        hki_runtime_is_serial(graph->runtime))
+        graph->draw_count > 0 || hki_runtime_is_serial(graph->runtime))
         return false;
     hki_device *device = graph->nodes[0].device;
     bool can = device->class && device->class->recorder && device->class->run_call;

@@ -23,10 +23,11 @@ enum { MAX_SPARES = 4 };
 typedef struct replay {
     const hk_graph *graph;
     hk_array *const *bound;
-    bool any_failed;        /* of the bound arrays, at its call */
-    bool any_shared;        /* slots stand for one storage that did not when captured */
-    hki_storage **storages; /* that stand for the slots; NULL: not there now */
-    int64_t *base;          /* elements, of a bound array in its storage; 0 of other slots */
+    bool any_failed;           /* of the bound arrays, at its call */
+    bool any_shared;           /* slots stand for one storage that did not when captured */
+    hki_storage **storages;    /* that stand for the slots; NULL: not there now */
+    hki_stream_options *drawn; /* where the numbers of the graph\'s draws begin */
+    int64_t *base;             /* elements, of a bound array in its storage; 0 of other slots */
     /* Storages of temporaries that nobody uses any more, for those to come: where calls are done as they are issued,
      * memory stays in the cache, and nothing is allocated. */
     hki_storage *spares[MAX_SPARES];
@@ -349,14 +350,30 @@ static bool fail_outputs(const replay *self, const hki_node *node, hk_array *cau
 
 /* ---- nodes ------------------------------------------------------------------------------------- */
 
+typedef union options {
+    char bytes[HKI_MAX_OPTIONS_BYTES];
+    hki_stream_options stream;
+} options;
+
+/* Those noted, but for where random numbers begin. */
+static const void *options_of(const replay *self, const hki_node *node, options *room)
+{
+    if (node->draw < 0)
+        return node->options;
+    memcpy(room->bytes, node->options, node->options_bytes);
+    room->stream = self->drawn[node->draw];
+    return room->bytes;
+}
+
 static void run_here(const replay *self, const hki_node *node)
 {
     hki_tensor in[HKI_MAX_INPUTS], out;
     hki_kernel_call call;
+    options room;
     call.in = in;
     call.out = &out;
     call.op = node->op;
-    call.options = node->options;
+    call.options = options_of(self, node, &room);
     call.input_count = node->input_count;
     call.output_count = 1;
     call.extent = node->plan.extent;
@@ -391,6 +408,7 @@ static bool issue_call(const replay *self, const hki_node *node)
 {
     int count = node->input_count + node->output_count;
     uint64_t new_bytes = 0;
+    options room;
     if (node->may_be_direct && run_direct(self, node))
         return true;
     for (int i = node->input_count; i < count; i++)
@@ -399,7 +417,7 @@ static bool issue_call(const replay *self, const hki_node *node)
     const hki_call_parts parts = {.op = node->op,
                                   .operation = node->operation,
                                   .device = node->device,
-                                  .options = node->options,
+                                  .options = options_of(self, node, &room),
                                   .plan = &node->plan,
                                   .piece_count = node->piece_count,
                                   .staging =
@@ -463,6 +481,15 @@ static bool issue(const replay *self, const hki_node *node)
                                         : issue_call(self, node);
 }
 
+/* Takes from the streams as the calls did, in their order, whatever order they are done in. */
+static void draw_all(const replay *self)
+{
+    for (int i = 0; i < self->graph->draw_count; i++) {
+        self->drawn[i] = self->graph->draws[i];
+        hki_stream_take(&self->drawn[i]);
+    }
+}
+
 static void issue_all(replay *self)
 {
     const hk_graph *graph = self->graph;
@@ -507,12 +534,14 @@ static bool stands_twice(const replay *self, int slot)
 /* False when host memory is short. */
 static bool replay_init(replay *self, const hk_graph *graph, hk_array *const *bound)
 {
-    size_t slot_count = (size_t)graph->slot_count;
+    size_t slot_count = (size_t)graph->slot_count, draw_count = (size_t)graph->draw_count;
     *self = (replay){.graph = graph, .bound = bound};
-    self->storages = calloc(slot_count + 1, sizeof *self->storages + sizeof *self->base);
+    self->storages = calloc(1, (slot_count + 1) * (sizeof *self->storages + sizeof *self->base) +
+                                   draw_count * sizeof *self->drawn);
     if (!self->storages)
         return false;
     self->base = (int64_t *)(void *)(self->storages + slot_count);
+    self->drawn = (hki_stream_options *)(void *)(self->base + slot_count);
     for (int i = 0; i < graph->slot_count; i++)
         self->storages[i] = graph->slots[i].storage;
     for (int i = 0; i < graph->bound_count; i++) {
@@ -536,8 +565,10 @@ void(hk_replay)(hk_graph *graph, hk_array *const *bound, int count)
     if (!replay_init(&self, graph, bound))
         refuse(bound, count, HK_OUT_OF_MEMORY, "out of host memory");
     else if (!issue_recorded(&self) &&
-             (!self.any_shared || graph->node_count == graph->call_count || check_order(&self)))
+             (!self.any_shared || graph->node_count == graph->call_count || check_order(&self))) {
+        draw_all(&self);
         issue_all(&self);
+    }
     free(self.storages);
 }
 

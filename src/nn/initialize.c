@@ -19,6 +19,33 @@ static void fans(const hk_dims *shape, double *in, double *out)
     }
 }
 
+/* Row i, which the rows before it have no part in, of norm 1. Taken out twice, so that rounding leaves none either. */
+static hk_array *orthonormal(hk_array *row, hk_array *before)
+{
+    for (int i = 0; i < 2 && hk_dim(before, 0) > 0; i++)
+        row = (hk_subtract)(row, (hk_matmul)((hk_linear)(row, before, NULL), before));
+    return (hk_multiply)(row, (hk_rsqrt)((hk_sum)((hk_square)(row), NULL)));
+}
+
+/* Orthonormal rows, or where there are more of them than columns, columns: of normal numbers, by Gram and Schmidt, so that
+ * none is more likely than another (Saxe et al. 2014). In double, and without waiting. */
+static hk_array *orthogonal(const hk_dims *shape, double gain, hk_dtype dtype, hk_device device)
+{
+    int64_t rows = shape->ndim > 0 ? shape->dims[0] : 1, columns = 1;
+    for (int i = 1; i < shape->ndim; i++)
+        columns *= shape->dims[i];
+    const bool is_tall = rows > columns;
+    const int64_t count = is_tall ? columns : rows, length = is_tall ? rows : columns;
+    hk_array *q = (hk_random_normal)(hk_shape(count, length), HK_F64, device);
+    for (int64_t i = 0; i < count && !q->failed; i++) {
+        HK_SCOPE;
+        hk_array *row = (hk_slice)(q, 0, i, i + 1);
+        (hk_assign)(row, orthonormal(row, (hk_slice)(q, 0, 0, i)));
+    }
+    q = (hk_multiply_scalar)(is_tall ? (hk_transpose)(q) : q, gain);
+    return (hk_copy)((hk_cast)((hk_reshape)(q, *shape), dtype));
+}
+
 hk_array *(hk_init_draw)(const hk_init *init, hk_dims shape, hk_dtype dtype, hk_device device)
 {
     static const char operation[] = "init_draw";
@@ -56,6 +83,11 @@ hk_array *(hk_init_draw)(const hk_init *init, hk_dims shape, hk_dtype dtype, hk_
     case HK_INIT_HE_NORMAL:
         deviation = gain * sqrt(2 / in);
         break;
+    case HK_INIT_ORTHOGONAL:
+        if (dtype != HK_F32 && dtype != HK_F64)
+            return (hk_random_normal)(shape, dtype, device); /* which says so */
+        return out == 0 || in == 0 ? (hk_full)(shape, 0, dtype, device)
+                                   : orthogonal(&shape, gain, dtype, device);
     case HK_INIT_DEFAULT:
     default:
         return hki_array_create_failed(device.handle, operation, NULL, 0, HK_INVALID_ARGUMENT,

@@ -4,25 +4,14 @@
 #include <math.h>
 
 #include <hocket/hocket.h>
-#include <string.h>
 
-static const hk_init ones = {.kind = HK_INIT_CONSTANT, .value = 1},
-                     zeros = {.kind = HK_INIT_CONSTANT};
-
-/* Biases begin in the range of the weights that they stand beside: in, how many these are for one result. */
-static hk_init bias_init(double in)
+hk_init hki_bias_init(double in)
 {
     return (hk_init){.kind = HK_INIT_UNIFORM, .value = in > 0 ? 1 / sqrt(in) : 0};
 }
 
-static double or_default(double value, double fallback)
-{
-    return value == 0 ? fallback : value;
-}
-
-/* The first input, where it has `least` axes or more; else a failed array in *refused. */
-static hk_array *input(hk_array *const *inputs, int least, const char *operation,
-                       hk_array **refused)
+hk_array *hki_module_input(hk_array *const *inputs, int least, const char *operation,
+                           hk_array **refused)
 {
     hk_array *x = inputs[0];
     const hk_status *gone = hki_array_gone(x);
@@ -51,40 +40,9 @@ hk_module *hk_operator_layer(const char *name, const void *options, size_t optio
     return self;
 }
 
-hk_module *hk_max_pool2d_layer(int64_t size, int64_t stride, int64_t padding)
-{
-    const hk_max_pool2d_options options = {
-        .kernel = {size, size}, .stride = {stride, stride}, .padding = {padding, padding}};
-    return hk_operator_layer("max_pool2d", &options, sizeof options);
-}
-
-hk_module *hk_avg_pool2d_layer(int64_t size, int64_t stride, int64_t padding)
-{
-    const hk_avg_pool2d_options options = {
-        .kernel = {size, size}, .stride = {stride, stride}, .padding = {padding, padding}};
-    return hk_operator_layer("avg_pool2d", &options, sizeof options);
-}
-
-static hk_array *global_pool_forward(hk_module *self, hk_array *const *inputs, int count)
-{
-    hk_array *refused = NULL, *x = input(inputs, 3, self->kind, &refused);
-    (void)count;
-    if (!x)
-        return refused;
-    hk_mean_options options = {.axes = {.ndim = x->shape.ndim - 2}};
-    for (int i = 2; i < x->shape.ndim; i++)
-        options.axes.dims[i - 2] = i;
-    return (hk_mean)(x, &options);
-}
-
-hk_module *hk_global_avg_pool_layer(void)
-{
-    return hk_module_create("global_avg_pool", global_pool_forward, NULL, 0);
-}
-
 static hk_array *flatten_forward(hk_module *self, hk_array *const *inputs, int count)
 {
-    hk_array *refused = NULL, *x = input(inputs, 1, self->kind, &refused);
+    hk_array *refused = NULL, *x = hki_module_input(inputs, 1, self->kind, &refused);
     int64_t rest = 1;
     (void)count;
     if (!x)
@@ -109,12 +67,12 @@ typedef struct linear_layer {
 static hk_array *linear_forward(hk_module *self, hk_array *const *inputs, int count)
 {
     const linear_layer *layer = self->options;
-    hk_array *refused = NULL, *x = input(inputs, 1, self->kind, &refused);
+    hk_array *refused = NULL, *x = hki_module_input(inputs, 1, self->kind, &refused);
     (void)count;
     if (!x)
         return refused;
     const int64_t in = hk_dim(x, -1);
-    const hk_init init = bias_init((double)in);
+    const hk_init init = hki_bias_init((double)in);
     hk_array *weight =
         hk_module_parameter(self, "weight", hk_shape(layer->features, in), &layer->options.init, x);
     hk_array *bias = NULL;
@@ -135,140 +93,64 @@ hk_module *hk_linear_layer(int64_t features, const hk_linear_layer_options *opti
     return self;
 }
 
-typedef struct conv2d_layer {
-    int64_t channels, size;
-    hk_conv2d_layer_options options;
-} conv2d_layer;
+typedef struct embedding_layer {
+    int64_t count, features;
+    bool is_padded;
+    int64_t padding; /* where it is */
+} embedding_layer;
 
-static hk_array *conv2d_forward(hk_module *self, hk_array *const *inputs, int count)
+/* Zeros where the index is that of padding, through which no gradient goes. */
+static hk_array *without_padding(const embedding_layer *layer, hk_array *x, hk_array *rows)
 {
-    const conv2d_layer *layer = self->options;
-    const hk_conv2d_layer_options *options = &layer->options;
-    hk_array *refused = NULL, *x = input(inputs, 2, self->kind, &refused);
-    (void)count;
-    if (!x)
-        return refused;
-    const int64_t in = hk_dim(x, 1), size = layer->size;
-    const hk_init init = bias_init((double)in * (double)size * (double)size);
-    hk_array *weight = hk_module_parameter(
-        self, "weight", hk_shape(layer->channels, in, size, size), &options->init, x);
-    hk_array *bias = NULL;
-    if (!options->no_bias)
-        bias = hk_module_parameter(self, "bias", hk_shape(layer->channels), &init, x);
-    hk_conv2d_options of = {0};
-    memcpy(of.stride, options->stride, sizeof of.stride);
-    memcpy(of.padding, options->padding, sizeof of.padding);
-    memcpy(of.dilation, options->dilation, sizeof of.dilation);
-    return (hk_conv2d)(x, weight, bias, &of);
-}
-
-hk_module *hk_conv2d_layer(int64_t channels, int64_t size, const hk_conv2d_layer_options *options)
-{
-    conv2d_layer layer = {.channels = channels, .size = size};
-    if (options)
-        layer.options = *options;
-    hk_module *self = hk_module_create("conv2d", conv2d_forward, &layer, sizeof layer);
-    if (channels < 1 || size < 1)
-        hki_module_fail(self, HK_INVALID_ARGUMENT,
-                        "channels is %lld and size %lld, but both must be at least 1",
-                        (long long)channels, (long long)size);
-    return self;
+    const hk_device device = hk_array_device(x);
+    hk_array *padding = (hk_full)(hk_shape(), (double)layer->padding, x->dtype, device);
+    hk_array *is_word = (hk_expand_dims)((hk_not_equal)(x, padding), -1);
+    return (hk_where)(is_word, rows, (hk_zeros)(hk_shape(), rows->dtype, device));
 }
 
 static hk_array *embedding_forward(hk_module *self, hk_array *const *inputs, int count)
 {
     static const hk_init normal = {.kind = HK_INIT_NORMAL, .value = 1};
-    const int64_t *shape = self->options;
-    hk_array *refused = NULL, *x = input(inputs, 0, self->kind, &refused);
+    const embedding_layer *layer = self->options;
+    hk_array *refused = NULL, *x = hki_module_input(inputs, 0, self->kind, &refused);
     (void)count;
     if (!x)
         return refused;
     hk_array *weight =
-        hk_module_parameter(self, "weight", hk_shape(shape[0], shape[1]), &normal, x);
+        hk_module_parameter(self, "weight", hk_shape(layer->count, layer->features), &normal, x);
     if (x->shape.ndim >= HK_MAX_NDIM)
         return hki_array_create_failed(
             x->storage->device, self->kind, inputs, 1, HK_INVALID_ARGUMENT,
             "x has %d axes; at most %d are possible", x->shape.ndim, HK_MAX_NDIM - 1);
-    hk_dims rows = x->shape;
-    rows.dims[rows.ndim++] = shape[1];
-    return (hk_reshape)((hk_index_select)(weight, (hk_reshape)(x, hk_shape(x->size)), 0), rows);
+    hk_dims shape = x->shape;
+    shape.dims[shape.ndim++] = layer->features;
+    hk_array *rows =
+        (hk_reshape)((hk_index_select)(weight, (hk_reshape)(x, hk_shape(x->size)), 0), shape);
+    return layer->is_padded ? without_padding(layer, x, rows) : rows;
+}
+
+static hk_module *embedding_of(embedding_layer layer)
+{
+    hk_module *self = hk_module_create("embedding", embedding_forward, &layer, sizeof layer);
+    if (layer.count < 1 || layer.features < 1)
+        hki_module_fail(self, HK_INVALID_ARGUMENT,
+                        "count is %lld and features %lld, but both must be at least 1",
+                        (long long)layer.count, (long long)layer.features);
+    else if (layer.is_padded && (layer.padding < 0 || layer.padding >= layer.count))
+        hki_module_fail(self, HK_INVALID_ARGUMENT, "padding is %lld, but must be in [0, %lld)",
+                        (long long)layer.padding, (long long)layer.count);
+    return self;
 }
 
 hk_module *hk_embedding_layer(int64_t count, int64_t features)
 {
-    const int64_t shape[2] = {count, features};
-    hk_module *self = hk_module_create("embedding", embedding_forward, shape, sizeof shape);
-    if (count < 1 || features < 1)
-        hki_module_fail(self, HK_INVALID_ARGUMENT,
-                        "count is %lld and features %lld, but both must be at least 1",
-                        (long long)count, (long long)features);
-    return self;
+    return embedding_of((embedding_layer){.count = count, .features = features});
 }
 
-/* ---- norms ---------------------------------------------------------------------------------------------- */
-
-static hk_array *batch_norm_forward(hk_module *self, hk_array *const *inputs, int count)
+hk_module *hk_padded_embedding_layer(int64_t count, int64_t features, int64_t padding)
 {
-    const hk_batch_norm_train_options *options = self->options;
-    hk_array *refused = NULL, *x = input(inputs, 2, self->kind, &refused);
-    (void)count;
-    if (!x)
-        return refused;
-    const hk_dims shape = hk_shape(hk_dim(x, 1));
-    hk_array *gamma = hk_module_parameter(self, "gamma", shape, &ones, x);
-    hk_array *beta = hk_module_parameter(self, "beta", shape, &zeros, x);
-    hk_array *mean = hk_module_buffer(self, "mean", shape, 0, x);
-    hk_array *variance = hk_module_buffer(self, "variance", shape, 1, x);
-    if (!self->is_predicting)
-        return (hk_batch_norm_train)(x, gamma, beta, mean, variance, options);
-    return (hk_batch_norm)(x, gamma, beta, mean, variance,
-                           &(hk_batch_norm_options){.eps = options->eps});
-}
-
-/* What epsilons may be. */
-static void check_eps(hk_module *self, double eps)
-{
-    if (!(isfinite(eps) && eps > 0))
-        hki_module_fail(self, HK_INVALID_ARGUMENT, "eps is %g, but must be finite and positive",
-                        eps);
-}
-
-hk_module *hk_batch_norm_layer(double eps, double momentum)
-{
-    const hk_batch_norm_train_options options = {.eps = or_default(eps, 1e-5),
-                                                 .momentum = or_default(momentum, 0.1)};
-    hk_module *self = hk_module_create("batch_norm", batch_norm_forward, &options, sizeof options);
-    check_eps(self, options.eps);
-    if (!(options.momentum > 0 && options.momentum <= 1))
-        hki_module_fail(self, HK_INVALID_ARGUMENT, "momentum is %g, but must be in (0, 1]",
-                        options.momentum);
-    return self;
-}
-
-static hk_array *layer_norm_forward(hk_module *self, hk_array *const *inputs, int count)
-{
-    const double *eps = self->options;
-    hk_array *refused = NULL, *x = input(inputs, 1, self->kind, &refused);
-    (void)count;
-    if (!x)
-        return refused;
-    const hk_dims shape = hk_shape(hk_dim(x, -1)), last = hk_shape(-1);
-    hk_array *gamma = hk_module_parameter(self, "gamma", shape, &ones, x);
-    hk_array *beta = hk_module_parameter(self, "beta", shape, &zeros, x);
-    hk_array *mean = (hk_mean)(x, &(hk_mean_options){.axes = last, .keepdims = true});
-    hk_array *from_mean = (hk_subtract)(x, mean);
-    hk_array *variance =
-        (hk_mean)((hk_square)(from_mean), &(hk_mean_options){.axes = last, .keepdims = true});
-    hk_array *scale = (hk_rsqrt)((hk_add_scalar)(variance, *eps));
-    return (hk_add)((hk_multiply)((hk_multiply)(from_mean, scale), gamma), beta);
-}
-
-hk_module *hk_layer_norm_layer(double eps)
-{
-    eps = or_default(eps, 1e-5);
-    hk_module *self = hk_module_create("layer_norm", layer_norm_forward, &eps, sizeof eps);
-    check_eps(self, eps);
-    return self;
+    return embedding_of((embedding_layer){
+        .count = count, .features = features, .is_padded = true, .padding = padding});
 }
 
 /* ---- dropout ---------------------------------------------------------------------------------------------- */
@@ -276,7 +158,7 @@ hk_module *hk_layer_norm_layer(double eps)
 static hk_array *dropout_forward(hk_module *self, hk_array *const *inputs, int count)
 {
     const double p = *(const double *)self->options;
-    hk_array *refused = NULL, *x = input(inputs, 0, self->kind, &refused);
+    hk_array *refused = NULL, *x = hki_module_input(inputs, 0, self->kind, &refused);
     (void)count;
     if (!x)
         return refused;

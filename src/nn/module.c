@@ -128,6 +128,7 @@ void hk_module_release(hk_module *self)
     hk_status_release(self->status);
     free(self->children);
     free(self->values);
+    free(self->named);
     free(self->options);
     free(self);
 }

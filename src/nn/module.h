@@ -17,6 +17,12 @@ typedef struct hki_module_value {
     bool is_claimed; /* a forward function has asked for it; before, hk_module_set has made it */
 } hki_module_value;
 
+/* How parameters of a name begin. */
+typedef struct hki_named_init {
+    char name[HKI_MODULE_NAME_BYTES];
+    hk_init init;
+} hki_named_init;
+
 struct hk_module {
     atomic_uint refs;
     const hk_status *status; /* counted; not ok: it failed */
@@ -30,7 +36,9 @@ struct hk_module {
     hki_module_value *values;
     int child_count, value_count;
     bool is_predicting, is_frozen;
-    hk_init init;  /* kind HK_INIT_DEFAULT: none was asked for */
+    hk_init init; /* kind HK_INIT_DEFAULT: none was asked for */
+    hki_named_init *named;
+    int named_count;
     hk_dims shape; /* of the last result; ndim -1: none yet */
 };
 
@@ -38,5 +46,20 @@ struct hk_module {
 void hki_module_fail(hk_module *self, hk_code code, const char *format, ...) HK_PRINTF(3, 4);
 /* "encoder.0", with ".name" unless it is NULL; a root's own is "". */
 void hki_module_path(const hk_module *self, const char *name, char *text, size_t bytes);
+
+/* Borrowed; NULL where the tree has no array of that path. */
+hk_array *hki_module_find(hk_module *root, const char *path);
+/* The tree has none yet, but a module that the path may lead to, and its first call is to come. */
+bool hki_module_awaits(hk_module *root, const char *path);
+/* As hk_recurrent_layer, but that steps go from the last to the first. */
+hk_module *hki_recurrent_reversed(hk_recurrent_kind kind, int64_t features, bool whole_state);
+
+/* ---- for layers (layers.c) -------------------------------------------------------------------------------- */
+
+/* Biases begin in the range of the weights that they stand beside: in, how many these are for one result. */
+hk_init hki_bias_init(double in);
+/* The first input, where it has `least` axes or more; else a failed array in *refused. */
+hk_array *hki_module_input(hk_array *const *inputs, int least, const char *operation,
+                           hk_array **refused);
 
 #endif

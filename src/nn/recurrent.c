@@ -1,6 +1,8 @@
 /* Recurrent layers: one step, and sequences of steps. Weights are named and laid out as PyTorch's are, so that its files fit. */
 #include "nn/module.h"
 
+#include "base/text.h"
+
 #include <hocket/hocket.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,6 +11,7 @@ typedef struct recurrent {
     hk_recurrent_kind kind;
     int64_t features;
     bool whole_state;
+    bool is_reversed; /* steps go from the last to the first */
 } recurrent;
 
 /* Of each kind, how many sums of inputs and of states a unit has, and how many numbers its state. */
@@ -92,21 +95,42 @@ static hk_array *step(const recurrent *layer, const weights *w, hk_array *x, hk_
 
 /* ---- sequences ------------------------------------------------------------------------------------------ */
 
+/* What the steps go on, and from. */
+typedef struct sequence {
+    hk_array *x, *state;
+    hk_array *is_within; /* (n, t): the step is one of the sample's; NULL: all are */
+} sequence;
+
+/* Where the sample has ended: y stays `before`, or is 0. */
+static hk_array *within(const sequence *all, int step, hk_array *y, hk_array *before)
+{
+    if (!all->is_within)
+        return y;
+    hk_array *is_within = (hk_slice)(all->is_within, 1, step, step + 1);
+    if (!before)
+        before = (hk_zeros)(hk_shape(), y->dtype, hk_array_device(y));
+    return (hk_where)(is_within, y, before);
+}
+
 /* All steps one after another; NULL without host memory. */
-static hk_array *run(hk_module *self, hk_array *x, hk_array *state)
+static hk_array *run(hk_module *self, const sequence *all)
 {
     const recurrent *layer = self->options;
-    const int count = (int)hk_dim(x, 1);
-    hk_array **states = malloc((size_t)count * sizeof *states);
-    if (!states)
+    const int count = (int)hk_dim(all->x, 1);
+    hk_array **results = malloc((size_t)count * sizeof *results), *state = all->state;
+    if (!results)
         return NULL;
-    const weights w = weights_of(self, x);
-    hk_array *from_x = (hk_linear)(x, w.of_x, w.bias_of_x);
-    for (int i = 0; i < count; i++)
-        states[i] = state = step(layer, &w, (hk_index)(from_x, 1, i), state);
-    hk_array *y = (hk_stack)(states, count, 1);
-    free(states);
-    return layer->whole_state ? y : part(layer, y, 0);
+    const weights w = weights_of(self, all->x);
+    hk_array *from_x = (hk_linear)(all->x, w.of_x, w.bias_of_x);
+    for (int i = 0; i < count; i++) {
+        const int at = layer->is_reversed ? count - 1 - i : i;
+        hk_array *next = step(layer, &w, (hk_index)(from_x, 1, at), state);
+        state = within(all, at, next, state);
+        results[at] = layer->whole_state ? state : within(all, at, part(layer, next, 0), NULL);
+    }
+    hk_array *y = (hk_stack)(results, count, 1);
+    free(results);
+    return y;
 }
 
 /* Otherwise what it takes part in fails by its record. */
@@ -117,45 +141,82 @@ static bool is_known(const hk_array *x)
     return !gone && !x->failed;
 }
 
-static hk_array *recurrent_forward(hk_module *self, hk_array *const *inputs, int count)
+static hk_array *refuse(const hk_module *self, hk_array *const *inputs, int count, const char *name,
+                        const hk_array *given, const char *wanted)
 {
-    const recurrent *layer = self->options;
-    hk_array *x = inputs[0], *state = count > 1 ? inputs[1] : NULL;
+    char text[224];
+    hki_array_describe(given, text, sizeof text);
+    return hki_array_create_failed(NULL, self->kind, inputs, count, HK_INVALID_ARGUMENT,
+                                   "%s is %s, but must be %s", name, text, wanted);
+}
+
+/* NULL, or why the state or the lengths do not fit x. */
+static hk_array *check_inputs(const hk_module *self, hk_array *const *inputs, int count)
+{
+    const hk_array *x = inputs[0], *state = count > 1 ? inputs[1] : NULL;
+    const hk_array *lengths = count > 2 ? inputs[2] : NULL;
+    char wanted[224];
     if (!is_known(x) || x->shape.ndim != 3 || x->shape.dims[1] < 1 ||
-        x->shape.dims[1] > INT32_MAX || count > 2)
+        x->shape.dims[1] > INT32_MAX || count > 3)
         return hki_array_create_failed(
             NULL, self->kind, inputs, count, HK_INVALID_ARGUMENT,
             "x has %d axes and there are %d inputs, but must be 3, samples, one step or more, "
-            "features; and 1 or 2: x, state",
+            "features; and 1 to 3: x, state, lengths",
             hk_ndim(x), count);
-    const hk_dims shape = hk_shape(x->shape.dims[0], state_size(layer));
-    if (!state)
-        state = (hk_zeros)(shape, x->dtype, hk_array_device(x));
-    else if (is_known(state) && !hki_dims_equal(&state->shape, &shape)) {
-        char given[160], wanted[160];
-        hki_dims_describe(&state->shape, given, sizeof given);
+    const hk_dims shape = hk_shape(x->shape.dims[0], state_size(self->options));
+    const hk_dims samples = hk_shape(x->shape.dims[0]);
+    if (state && is_known(state) && !hki_dims_equal(&state->shape, &shape)) {
         hki_dims_describe(&shape, wanted, sizeof wanted);
-        return hki_array_create_failed(NULL, self->kind, inputs, count, HK_INVALID_ARGUMENT,
-                                       "state is %s, but must be %s", given, wanted);
+        return refuse(self, inputs, count, "state", state, wanted);
     }
-    hk_array *y = run(self, x, state);
+    if (lengths && is_known(lengths) &&
+        !(hki_dims_equal(&lengths->shape, &samples) && hki_dtype_is_integer(lengths->dtype))) {
+        hki_format(wanted, sizeof wanted, "integers of shape (%lld,)", (long long)samples.dims[0]);
+        return refuse(self, inputs, count, "lengths", lengths, wanted);
+    }
+    return NULL;
+}
+
+static hk_array *recurrent_forward(hk_module *self, hk_array *const *inputs, int count)
+{
+    hk_array *refused = check_inputs(self, inputs, count), *x = inputs[0];
+    if (refused)
+        return refused;
+    sequence all = {.x = x, .state = count > 1 ? inputs[1] : NULL};
+    if (!all.state)
+        all.state = (hk_zeros)(hk_shape(x->shape.dims[0], state_size(self->options)), x->dtype,
+                               hk_array_device(x));
+    if (count > 2 && inputs[2])
+        all.is_within = (hk_length_mask)(inputs[2], x->shape.dims[1]);
+    hk_array *y = run(self, &all);
     return y ? y
              : hki_array_create_failed(NULL, self->kind, inputs, count, HK_OUT_OF_MEMORY,
                                        "there was no host memory for the list of states");
 }
 
-hk_module *hk_recurrent_layer(hk_recurrent_kind kind, int64_t features, bool whole_state)
+/* Made and checked. */
+static hk_module *layer_of(recurrent layer)
 {
     static const char *const names[] = {
         [HK_RECURRENT_TANH] = "rnn", [HK_RECURRENT_GRU] = "gru", [HK_RECURRENT_LSTM] = "lstm"};
-    const bool is_kind = kind >= HK_RECURRENT_TANH && kind <= HK_RECURRENT_LSTM;
-    const recurrent layer = {.kind = kind, .features = features, .whole_state = whole_state};
-    hk_module *self = hk_module_create(is_kind ? names[kind] : "recurrent", recurrent_forward,
+    const bool is_kind = layer.kind >= HK_RECURRENT_TANH && layer.kind <= HK_RECURRENT_LSTM;
+    hk_module *self = hk_module_create(is_kind ? names[layer.kind] : "recurrent", recurrent_forward,
                                        &layer, sizeof layer);
-    if (!is_kind || features < 1 || features > INT32_MAX)
+    if (!is_kind || layer.features < 1 || layer.features > INT32_MAX)
         hki_module_fail(self, HK_INVALID_ARGUMENT,
                         "kind is %d and features %lld, but must be an hk_recurrent_kind and from 1 "
                         "to 2^31 - 1",
-                        (int)kind, (long long)features);
+                        (int)layer.kind, (long long)layer.features);
     return self;
+}
+
+hk_module *hk_recurrent_layer(hk_recurrent_kind kind, int64_t features, bool whole_state)
+{
+    return layer_of((recurrent){.kind = kind, .features = features, .whole_state = whole_state});
+}
+
+hk_module *hki_recurrent_reversed(hk_recurrent_kind kind, int64_t features, bool whole_state)
+{
+    return layer_of((recurrent){
+        .kind = kind, .features = features, .whole_state = whole_state, .is_reversed = true});
 }

@@ -55,11 +55,28 @@ static hk_array *copy_to(hk_array *x, hki_device *device, hk_dtype dtype)
     return (hk_copy)((hk_to_device)((hk_cast)(x, dtype), (hk_device){device}));
 }
 
-static hk_array *draw(const hk_module *self, const hk_dims *shape, const beginning *as,
-                      hki_device *device, hk_dtype dtype)
+static hki_named_init *find_named(const hk_module *self, const char *name)
 {
-    const bool is_asked = self->init.kind != HK_INIT_DEFAULT && shape->ndim > 1 && !as->is_buffer;
-    return (hk_init_draw)(is_asked ? &self->init : as->init, *shape, dtype, (hk_device){device});
+    for (int i = 0; i < self->named_count; i++)
+        if (strcmp(self->named[i].name, name) == 0)
+            return &self->named[i];
+    return NULL;
+}
+
+/* As was asked for by name, or for all, or what the layer says. */
+static const hk_init *init_of(const hk_module *self, const char *name, int ndim, const hk_init *own)
+{
+    const hki_named_init *named = find_named(self, name);
+    if (named)
+        return &named->init;
+    return self->init.kind != HK_INIT_DEFAULT && ndim > 1 ? &self->init : own;
+}
+
+static hk_array *draw(const hk_module *self, const char *name, const hk_dims *shape,
+                      const beginning *as, hki_device *device, hk_dtype dtype)
+{
+    const hk_init *init = as->is_buffer ? as->init : init_of(self, name, shape->ndim, as->init);
+    return (hk_init_draw)(init, *shape, dtype, (hk_device){device});
 }
 
 /* The value of that name, made where there is none, by the original of a replica; NULL without host memory. */
@@ -70,7 +87,7 @@ static hki_module_value *make(hk_module *self, const char *name, const hk_dims *
     if (value)
         return value;
     if (!self->origin)
-        return keep(self, name, draw(self, shape, as, device, dtype));
+        return keep(self, name, draw(self, name, shape, as, device, dtype));
     const hki_module_value *first = make(self->origin, name, shape, as, device, dtype);
     return first ? keep(self, name, copy_to(first->array, device, dtype)) : NULL;
 }
@@ -82,6 +99,8 @@ static hki_module_value *get(hk_module *self, const char *name, const hk_dims *s
     hki_module_value *value = find(self, name);
     if (value && value->is_claimed)
         return value;
+    hki_array_uncapturable("module_parameter",
+                           "it is made at the first call; make that one before the capture");
     HK_SCOPE;
     HK_PAUSE;
     value = make(self, name, shape, as, device, dtype);
@@ -163,22 +182,76 @@ void hk_module_freeze(hk_module *self, bool is_frozen)
         hk_module_freeze(self->children[i], is_frozen);
 }
 
+/* Draws anew what is there, of that name; NULL: of all names and two axes or more. */
+static void draw_again(hk_module *self, const char *name)
+{
+    for (int i = 0; i < self->value_count; i++) {
+        HK_SCOPE;
+        const hki_module_value *value = &self->values[i];
+        hk_array *x = value->array;
+        if (!value->is_claimed || value->is_buffer ||
+            (name ? strcmp(value->name, name) != 0 : x->shape.ndim < 2))
+            continue;
+        (hk_assign)(x, (hk_init_draw)(init_of(self, value->name, x->shape.ndim, &value->init),
+                                      x->shape, x->dtype, (hk_device){x->storage->device}));
+    }
+}
+
 void(hk_module_initialize)(hk_module *self, const hk_init *init)
 {
     if (!self || !hk_ok(hk_module_status(self)))
         return;
     HK_PAUSE;
     self->init = init ? *init : (hk_init){.kind = HK_INIT_DEFAULT};
-    for (int i = 0; i < self->value_count; i++) {
-        HK_SCOPE;
-        const hki_module_value *value = &self->values[i];
-        hk_array *x = value->array;
-        if (value->is_claimed && !value->is_buffer && x->shape.ndim > 1)
-            (hk_assign)(x, (hk_init_draw)(self->init.kind ? &self->init : &value->init, x->shape,
-                                          x->dtype, (hk_device){x->storage->device}));
-    }
+    draw_again(self, NULL);
     for (int i = 0; i < self->child_count; i++)
         (hk_module_initialize)(self->children[i], init);
+}
+
+/* Remembers it; false: no host memory. */
+static bool name_init(hk_module *self, const char *name, const hk_init *init)
+{
+    hki_named_init *named = find_named(self, name);
+    if (!named) {
+        named = realloc(self->named, (size_t)(self->named_count + 1) * sizeof *named);
+        if (!named)
+            return false;
+        self->named = named;
+        named += self->named_count++;
+        hki_format(named->name, sizeof named->name, "%s", name);
+    }
+    named->init = *init;
+    return true;
+}
+
+const hk_status *(hk_module_initialize_named)(hk_module *self, const char *name,
+                                              const hk_init *init)
+{
+    const hk_status *status = hk_module_status(self);
+    if (!hk_ok(status))
+        return status;
+    if (!name || !name[0] || strlen(name) >= HKI_MODULE_NAME_BYTES || !init)
+        return hki_status_lend(hki_status_create(
+            HK_INVALID_ARGUMENT, NULL, "name is \"%s\" and init %p; a name has 1 to %d letters",
+            name ? name : "NULL", (const void *)init, HKI_MODULE_NAME_BYTES - 1));
+    HK_PAUSE;
+    if (!name_init(self, name, init))
+        return hki_status_no_memory();
+    draw_again(self, name);
+    for (int i = 0; i < self->child_count && hk_ok(status); i++)
+        status = (hk_module_initialize_named)(self->children[i], name, init);
+    return status;
+}
+
+int64_t hk_module_count(const hk_module *self)
+{
+    int64_t count = 0;
+    for (int i = 0; self && i < self->value_count; i++)
+        if (!self->values[i].is_buffer)
+            count += self->values[i].array->size;
+    for (int i = 0; self && i < self->child_count; i++)
+        count += hk_module_count(self->children[i]);
+    return count;
 }
 
 static int list_params(const hk_module *self, hk_array **params, int capacity, int count)
@@ -233,6 +306,32 @@ static hk_module *holder(hk_module *self, const char *path, const char **name)
     }
     *name = path;
     return self && path[0] && strlen(path) < HKI_MODULE_NAME_BYTES ? self : NULL;
+}
+
+hk_array *hki_module_find(hk_module *root, const char *path)
+{
+    const char *name = NULL;
+    const hk_module *self = holder(root, path, &name);
+    const hki_module_value *value = self ? find(self, name) : NULL;
+    return value ? value->array : NULL;
+}
+
+static bool has_claimed(const hk_module *self)
+{
+    for (int i = 0; i < self->value_count; i++)
+        if (self->values[i].is_claimed)
+            return true;
+    for (int i = 0; i < self->child_count; i++)
+        if (has_claimed(self->children[i]))
+            return true;
+    return false;
+}
+
+bool hki_module_awaits(hk_module *root, const char *path)
+{
+    const char *name = NULL;
+    const hk_module *self = holder(root, path, &name);
+    return self && !find(self, name) && root->shape.ndim < 0 && !has_claimed(root);
 }
 
 const hk_status *(hk_module_set)(hk_module *root, const char *path, hk_array *x)
@@ -308,6 +407,9 @@ hk_module *(hk_module_replicate)(hk_module *self, hk_device device)
 
 HKI_AT_VOID(hk_module_initialize, (hk_source at, hk_module *module, const hk_init *init),
             (module, init))
+HKI_AT(const hk_status *, hk_module_initialize_named,
+       (hk_source at, hk_module *module, const char *name, const hk_init *init),
+       (module, name, init))
 HKI_AT(const hk_status *, hk_module_set,
        (hk_source at, hk_module *module, const char *path, hk_array *x), (module, path, x))
 HKI_AT(hk_module *, hk_module_replicate, (hk_source at, hk_module *module, hk_device device),

@@ -186,11 +186,25 @@ _Static_assert(sizeof(hk_histogram_arguments) == 24 &&
                offsetof(hk_histogram_arguments, low) == 8 &&
                offsetof(hk_histogram_arguments, high) == 16,
                "hk_histogram_arguments");
-_Static_assert(sizeof(hk_conv2d_options) == 48 &&
+_Static_assert(sizeof(hk_conv2d_options) == 56 &&
                offsetof(hk_conv2d_options, stride) == 0 &&
                offsetof(hk_conv2d_options, padding) == 16 &&
-               offsetof(hk_conv2d_options, dilation) == 32,
+               offsetof(hk_conv2d_options, dilation) == 32 &&
+               offsetof(hk_conv2d_options, groups) == 48,
                "hk_conv2d_options");
+_Static_assert(sizeof(hk_conv2d_transpose_options) == 72 &&
+               offsetof(hk_conv2d_transpose_options, stride) == 0 &&
+               offsetof(hk_conv2d_transpose_options, padding) == 16 &&
+               offsetof(hk_conv2d_transpose_options, dilation) == 32 &&
+               offsetof(hk_conv2d_transpose_options, groups) == 48 &&
+               offsetof(hk_conv2d_transpose_options, output_padding) == 56,
+               "hk_conv2d_transpose_options");
+_Static_assert(sizeof(hk_conv1d_options) == 32 &&
+               offsetof(hk_conv1d_options, stride) == 0 &&
+               offsetof(hk_conv1d_options, padding) == 8 &&
+               offsetof(hk_conv1d_options, dilation) == 16 &&
+               offsetof(hk_conv1d_options, groups) == 24,
+               "hk_conv1d_options");
 _Static_assert(sizeof(hk_max_pool2d_options) == 48 &&
                offsetof(hk_max_pool2d_options, kernel) == 0 &&
                offsetof(hk_max_pool2d_options, stride) == 16 &&
@@ -202,9 +216,38 @@ _Static_assert(sizeof(hk_avg_pool2d_options) == 56 &&
                offsetof(hk_avg_pool2d_options, padding) == 32 &&
                offsetof(hk_avg_pool2d_options, count_include_pad) == 48,
                "hk_avg_pool2d_options");
+_Static_assert(sizeof(hk_max_pool1d_options) == 24 &&
+               offsetof(hk_max_pool1d_options, kernel) == 0 &&
+               offsetof(hk_max_pool1d_options, stride) == 8 &&
+               offsetof(hk_max_pool1d_options, padding) == 16,
+               "hk_max_pool1d_options");
+_Static_assert(sizeof(hk_avg_pool1d_options) == 32 &&
+               offsetof(hk_avg_pool1d_options, kernel) == 0 &&
+               offsetof(hk_avg_pool1d_options, stride) == 8 &&
+               offsetof(hk_avg_pool1d_options, padding) == 16 &&
+               offsetof(hk_avg_pool1d_options, count_include_pad) == 24,
+               "hk_avg_pool1d_options");
+_Static_assert(sizeof(hk_adaptive_avg_pool2d_options) == 16 &&
+               offsetof(hk_adaptive_avg_pool2d_options, size) == 0,
+               "hk_adaptive_avg_pool2d_options");
+_Static_assert(sizeof(hk_adaptive_max_pool2d_options) == 16 &&
+               offsetof(hk_adaptive_max_pool2d_options, size) == 0,
+               "hk_adaptive_max_pool2d_options");
 _Static_assert(sizeof(hk_batch_norm_options) == 8 &&
                offsetof(hk_batch_norm_options, eps) == 0,
                "hk_batch_norm_options");
+_Static_assert(sizeof(hk_layer_norm_options) == 16 &&
+               offsetof(hk_layer_norm_options, axes) == 0 &&
+               offsetof(hk_layer_norm_options, eps) == 8,
+               "hk_layer_norm_options");
+_Static_assert(sizeof(hk_rms_norm_options) == 16 &&
+               offsetof(hk_rms_norm_options, axes) == 0 &&
+               offsetof(hk_rms_norm_options, eps) == 8,
+               "hk_rms_norm_options");
+_Static_assert(sizeof(hk_group_norm_options) == 16 &&
+               offsetof(hk_group_norm_options, groups) == 0 &&
+               offsetof(hk_group_norm_options, eps) == 8,
+               "hk_group_norm_options");
 _Static_assert(sizeof(hk_mse_loss_options) == 8 &&
                offsetof(hk_mse_loss_options, reduction) == 0,
                "hk_mse_loss_options");
@@ -221,6 +264,36 @@ _Static_assert(sizeof(hk_binary_cross_entropy_with_logits_options) == 8 &&
 _Static_assert(sizeof(hk_hinge_loss_options) == 8 &&
                offsetof(hk_hinge_loss_options, reduction) == 0,
                "hk_hinge_loss_options");
+_Static_assert(sizeof(hk_kl_divergence_loss_options) == 8 &&
+               offsetof(hk_kl_divergence_loss_options, reduction) == 0,
+               "hk_kl_divergence_loss_options");
+_Static_assert(sizeof(hk_binary_cross_entropy_options) == 8 &&
+               offsetof(hk_binary_cross_entropy_options, reduction) == 0,
+               "hk_binary_cross_entropy_options");
+_Static_assert(sizeof(hk_cross_entropy_loss_options) == 40 &&
+               offsetof(hk_cross_entropy_loss_options, axis) == 0 &&
+               offsetof(hk_cross_entropy_loss_options, reduction) == 8 &&
+               offsetof(hk_cross_entropy_loss_options, ignores) == 16 &&
+               offsetof(hk_cross_entropy_loss_options, ignored) == 24 &&
+               offsetof(hk_cross_entropy_loss_options, label_smoothing) == 32,
+               "hk_cross_entropy_loss_options");
+_Static_assert(sizeof(hk_nll_loss_options) == 32 &&
+               offsetof(hk_nll_loss_options, axis) == 0 &&
+               offsetof(hk_nll_loss_options, reduction) == 8 &&
+               offsetof(hk_nll_loss_options, ignores) == 16 &&
+               offsetof(hk_nll_loss_options, ignored) == 24,
+               "hk_nll_loss_options");
+_Static_assert(sizeof(hk_cosine_similarity_arguments) == 8 &&
+               offsetof(hk_cosine_similarity_arguments, axis) == 0,
+               "hk_cosine_similarity_arguments");
+_Static_assert(sizeof(hk_cosine_embedding_loss_options) == 16 &&
+               offsetof(hk_cosine_embedding_loss_options, reduction) == 0 &&
+               offsetof(hk_cosine_embedding_loss_options, margin) == 8,
+               "hk_cosine_embedding_loss_options");
+_Static_assert(sizeof(hk_triplet_margin_loss_options) == 16 &&
+               offsetof(hk_triplet_margin_loss_options, reduction) == 0 &&
+               offsetof(hk_triplet_margin_loss_options, margin) == 8,
+               "hk_triplet_margin_loss_options");
 _Static_assert(sizeof(hk_scaled_dot_product_attention_options) == 16 &&
                offsetof(hk_scaled_dot_product_attention_options, causal) == 0 &&
                offsetof(hk_scaled_dot_product_attention_options, scale) == 8,
@@ -2217,6 +2290,27 @@ HKI_AT(hk_array *, hk_conv2d, (hk_source at, hk_array *x, hk_array *weight, hk_a
                                const hk_conv2d_options *options),
        (x, weight, bias, options))
 
+hk_array *(hk_conv2d_transpose)(hk_array *x, hk_array *weight, hk_array *bias,
+                                const hk_conv2d_transpose_options *options)
+{
+    return hki_op_call(&hki_op_conv2d_transpose, (hk_array *const[]){x, weight, bias}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_conv2d_transpose, (hk_source at, hk_array *x, hk_array *weight,
+                                         hk_array *bias,
+                                         const hk_conv2d_transpose_options *options),
+       (x, weight, bias, options))
+
+hk_array *(hk_conv1d)(hk_array *x, hk_array *weight, hk_array *bias,
+                      const hk_conv1d_options *options)
+{
+    return hki_op_call(&hki_op_conv1d, (hk_array *const[]){x, weight, bias}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_conv1d, (hk_source at, hk_array *x, hk_array *weight, hk_array *bias,
+                               const hk_conv1d_options *options),
+       (x, weight, bias, options))
+
 hk_array *(hk_max_pool2d)(hk_array *x, const hk_max_pool2d_options *options)
 {
     return hki_op_call(&hki_op_max_pool2d, (hk_array *const[]){x}, 1, options,
@@ -2233,6 +2327,40 @@ hk_array *(hk_avg_pool2d)(hk_array *x, const hk_avg_pool2d_options *options)
 HKI_AT(hk_array *, hk_avg_pool2d, (hk_source at, hk_array *x, const hk_avg_pool2d_options *options),
        (x, options))
 
+hk_array *(hk_max_pool1d)(hk_array *x, const hk_max_pool1d_options *options)
+{
+    return hki_op_call(&hki_op_max_pool1d, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_max_pool1d, (hk_source at, hk_array *x, const hk_max_pool1d_options *options),
+       (x, options))
+
+hk_array *(hk_avg_pool1d)(hk_array *x, const hk_avg_pool1d_options *options)
+{
+    return hki_op_call(&hki_op_avg_pool1d, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_avg_pool1d, (hk_source at, hk_array *x, const hk_avg_pool1d_options *options),
+       (x, options))
+
+hk_array *(hk_adaptive_avg_pool2d)(hk_array *x, const hk_adaptive_avg_pool2d_options *options)
+{
+    return hki_op_call(&hki_op_adaptive_avg_pool2d, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_adaptive_avg_pool2d, (hk_source at, hk_array *x,
+                                            const hk_adaptive_avg_pool2d_options *options),
+       (x, options))
+
+hk_array *(hk_adaptive_max_pool2d)(hk_array *x, const hk_adaptive_max_pool2d_options *options)
+{
+    return hki_op_call(&hki_op_adaptive_max_pool2d, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_adaptive_max_pool2d, (hk_source at, hk_array *x,
+                                            const hk_adaptive_max_pool2d_options *options),
+       (x, options))
+
 hk_array *(hk_batch_norm)(hk_array *x, hk_array *gamma, hk_array *beta, hk_array *mean,
                           hk_array *variance, const hk_batch_norm_options *options)
 {
@@ -2243,6 +2371,35 @@ HKI_AT(hk_array *, hk_batch_norm, (hk_source at, hk_array *x, hk_array *gamma, h
                                    hk_array *mean, hk_array *variance,
                                    const hk_batch_norm_options *options),
        (x, gamma, beta, mean, variance, options))
+
+hk_array *(hk_layer_norm)(hk_array *x, hk_array *gamma, hk_array *beta,
+                          const hk_layer_norm_options *options)
+{
+    return hki_op_call(&hki_op_layer_norm, (hk_array *const[]){x, gamma, beta}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_layer_norm, (hk_source at, hk_array *x, hk_array *gamma, hk_array *beta,
+                                   const hk_layer_norm_options *options),
+       (x, gamma, beta, options))
+
+hk_array *(hk_rms_norm)(hk_array *x, hk_array *gamma, const hk_rms_norm_options *options)
+{
+    return hki_op_call(&hki_op_rms_norm, (hk_array *const[]){x, gamma}, 2, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_rms_norm, (hk_source at, hk_array *x, hk_array *gamma,
+                                 const hk_rms_norm_options *options),
+       (x, gamma, options))
+
+hk_array *(hk_group_norm)(hk_array *x, hk_array *gamma, hk_array *beta,
+                          const hk_group_norm_options *options)
+{
+    return hki_op_call(&hki_op_group_norm, (hk_array *const[]){x, gamma, beta}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_group_norm, (hk_source at, hk_array *x, hk_array *gamma, hk_array *beta,
+                                   const hk_group_norm_options *options),
+       (x, gamma, beta, options))
 
 hk_array *(hk_mse_loss)(hk_array *x, hk_array *target, const hk_mse_loss_options *options)
 {
@@ -2290,6 +2447,80 @@ hk_array *(hk_hinge_loss)(hk_array *x, hk_array *target, const hk_hinge_loss_opt
 HKI_AT(hk_array *, hk_hinge_loss, (hk_source at, hk_array *x, hk_array *target,
                                    const hk_hinge_loss_options *options),
        (x, target, options))
+
+hk_array *(hk_kl_divergence_loss)(hk_array *x, hk_array *target,
+                                  const hk_kl_divergence_loss_options *options)
+{
+    return hki_op_call(&hki_op_kl_divergence_loss, (hk_array *const[]){x, target}, 2, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_kl_divergence_loss, (hk_source at, hk_array *x, hk_array *target,
+                                           const hk_kl_divergence_loss_options *options),
+       (x, target, options))
+
+hk_array *(hk_binary_cross_entropy)(hk_array *x, hk_array *target,
+                                    const hk_binary_cross_entropy_options *options)
+{
+    return hki_op_call(&hki_op_binary_cross_entropy, (hk_array *const[]){x, target}, 2, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_binary_cross_entropy, (hk_source at, hk_array *x, hk_array *target,
+                                             const hk_binary_cross_entropy_options *options),
+       (x, target, options))
+
+hk_array *(hk_cross_entropy_loss)(hk_array *x, hk_array *labels, hk_array *weight,
+                                  const hk_cross_entropy_loss_options *options)
+{
+    return hki_op_call(&hki_op_cross_entropy_loss, (hk_array *const[]){x, labels, weight}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_cross_entropy_loss, (hk_source at, hk_array *x, hk_array *labels,
+                                           hk_array *weight,
+                                           const hk_cross_entropy_loss_options *options),
+       (x, labels, weight, options))
+
+hk_array *(hk_nll_loss)(hk_array *x, hk_array *labels, hk_array *weight,
+                        const hk_nll_loss_options *options)
+{
+    return hki_op_call(&hki_op_nll_loss, (hk_array *const[]){x, labels, weight}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_nll_loss, (hk_source at, hk_array *x, hk_array *labels, hk_array *weight,
+                                 const hk_nll_loss_options *options),
+       (x, labels, weight, options))
+
+hk_array *(hk_cosine_similarity)(hk_array *x, hk_array *y, int64_t axis)
+{
+    hk_cosine_similarity_arguments arguments = {
+        .axis = axis,
+    };
+    return hki_op_call(&hki_op_cosine_similarity, (hk_array *const[]){x, y}, 2, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_cosine_similarity, (hk_source at, hk_array *x, hk_array *y, int64_t axis),
+       (x, y, axis))
+
+hk_array *(hk_cosine_embedding_loss)(hk_array *x, hk_array *y, hk_array *target,
+                                     const hk_cosine_embedding_loss_options *options)
+{
+    return hki_op_call(&hki_op_cosine_embedding_loss, (hk_array *const[]){x, y, target}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_cosine_embedding_loss, (hk_source at, hk_array *x, hk_array *y,
+                                              hk_array *target,
+                                              const hk_cosine_embedding_loss_options *options),
+       (x, y, target, options))
+
+hk_array *(hk_triplet_margin_loss)(hk_array *anchor, hk_array *positive, hk_array *negative,
+                                   const hk_triplet_margin_loss_options *options)
+{
+    return hki_op_call(&hki_op_triplet_margin_loss, (hk_array *const[]){anchor, positive, negative}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_triplet_margin_loss, (hk_source at, hk_array *anchor, hk_array *positive,
+                                            hk_array *negative,
+                                            const hk_triplet_margin_loss_options *options),
+       (anchor, positive, negative, options))
 
 hk_array *(hk_scaled_dot_product_attention)(hk_array *query, hk_array *key, hk_array *value,
                                             hk_array *mask,

@@ -388,8 +388,12 @@ struct hk_op {
     bool internal;    /* for gradients: not in the public header, nor in hk_call */
     bool
         host_only; /* no kernel for GPUs yet, or composed of such: there a call fails as unsupported */
+    /* Optional: whether GPUs have no kernel yet for what the options of a call ask for. */
+    bool (*gpus_lack)(const void *options);
     unsigned
         gpu_dtypes; /* of inputs and results that its kernel for GPUs takes; 0: HKI_GPU_DTYPES */
+    bool
+        draws; /* its options begin with hki_stream_options: a captured call takes other numbers at each replay */
     bool (*infer)(hki_call *call);
     /* Optional: it takes any number of inputs, one at least, under the one name of its signature, and does all by calls of other
      * operators; of the rest of this structure only what describes it counts. */

@@ -306,6 +306,16 @@ double hk_optimizer_get_lr(const hk_optimizer *self)
     return self ? self->lr : NAN;
 }
 
+const char *hk_optimizer_get_method(const hk_optimizer *self)
+{
+    return self && self->method ? self->method->name : "";
+}
+
+hk_array *hk_optimizer_get_parameter(const hk_optimizer *self, int index)
+{
+    return self && self->method && index >= 0 && index < self->count ? self->params[index].x : NULL;
+}
+
 int hk_optimizer_array_count(const hk_optimizer *self)
 {
     return self && self->method ? self->device_count + self->count : 0;

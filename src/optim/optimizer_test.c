@@ -320,8 +320,126 @@ static void test_schedules(void)
     }
 }
 
+/* Of 2, 1.5, nan … the first is the best so far, and a little less is none. */
+static void test_early_stop(void)
+{
+    hk_early_stop stop = {.patience = 1, .least = 0.1};
+    const double losses[] = {2, 1.5, NAN, 1.45, 1, 1, 2};
+    const bool best[] = {true, true, false, false, true, false, false};
+    const bool stops[] = {false, false, false, true, false, false, true};
+    for (int i = 0; i < 7; i++) {
+        CHECK(hk_early_stop_next(&stop, losses[i]) == stops[i]);
+        CHECK(stop.is_best == best[i]);
+    }
+    stop = (hk_early_stop){.patience = 0};
+    CHECK(!hk_early_stop_next(&stop, NAN) && !stop.is_best);
+    CHECK(!hk_early_stop_next(&stop, 5) && stop.is_best && stop.best == 5);
+    CHECK(hk_early_stop_next(&stop, 5));
+}
+
+static double at(hk_array *x, int64_t index)
+{
+    HK_SCOPE;
+    return hk_item(hk_cast(hk_index(x, 0, index), HK_F64), NULL);
+}
+
+/* By the formula, by calls and by replays; there and back. */
+static void test_averages(hk_device device)
+{
+    for (int is_captured = 0; is_captured < 2; is_captured++) {
+        HK_SCOPE;
+        hk_array *x = hk_full(hk_shape(3), 8, HK_F32, device),
+                 *y = hk_zeros(hk_shape(2), HK_F64, device);
+        hk_array *const params[] = {x, y};
+        hk_weight_averages *averages = hk_weight_averages_create(params, 2, 0.75);
+        CHECK(hk_ok(hk_weight_averages_status(averages)));
+        hk_graph *graph = NULL;
+        double of_x = 8, now = 8;
+        for (int i = 0; i < 4; i++) {
+            now -= 1;
+            of_x = 0.75 * of_x + 0.25 * now;
+            if (graph) {
+                hk_replay(graph, NULL, 0);
+                continue;
+            }
+            if (is_captured)
+                hk_capture_begin(NULL, 0);
+            {
+                HK_SCOPE;
+                hk_add_scalar_into(x, x, -1);
+                hk_weight_averages_update(averages);
+            }
+            if (is_captured)
+                graph = hk_capture_end(NULL);
+        }
+        hk_graph_release(graph);
+        CHECK(at(hk_weight_averages_get(averages, 0), 2) == of_x && at(x, 2) == now);
+        hk_weight_averages_swap(averages);
+        CHECK(at(hk_weight_averages_get(averages, 0), 2) == now && at(x, 2) == of_x);
+        hk_weight_averages_swap(averages);
+        CHECK(at(x, 0) == now && at(y, 1) == 0 && at(hk_weight_averages_get(averages, 1), 1) == 0);
+        CHECK(!hk_weight_averages_get(averages, 2) && !hk_weight_averages_get(NULL, 0));
+        hk_weight_averages_release(hk_weight_averages_retain(averages));
+        hk_weight_averages_release(averages);
+        averages = hk_weight_averages_create(params, 2, 1.5);
+        CHECK(strstr(hk_status_message(hk_weight_averages_status(averages)), "decay 1.5"));
+        hk_weight_averages_update(averages);
+        hk_weight_averages_swap(averages);
+        hk_weight_averages_release(averages);
+        averages = hk_weight_averages_create((hk_array *const[]){x, hk_cast(x, HK_I32)}, 2, 0.5);
+        CHECK(
+            strstr(hk_status_message(hk_weight_averages_status(averages)), "parameter 1 is int32"));
+        hk_weight_averages_release(averages);
+    }
+    hk_weight_averages_update(NULL);
+    hk_weight_averages_release(NULL);
+    CHECK(!hk_ok(hk_weight_averages_status(NULL)));
+}
+
+/* Two halves of a batch give what the batch gives, by calls and by replays. */
+static void test_accumulation(hk_device device)
+{
+    HK_SCOPE;
+    hk_array *w = hk_full(hk_shape(2), 1, HK_F32, device),
+             *v = hk_full(hk_shape(2), 1, HK_F32, device);
+    hk_array *x = hk_random_normal(hk_shape(4, 2), HK_F32, device);
+    hk_attach_grad(w, HK_GRAD_WRITE);
+    hk_graph *graph = NULL;
+    for (int i = 0; i < 3; i++) {
+        if (i == 1)
+            hk_capture_begin(NULL, 0);
+        if (i < 2) {
+            HK_SCOPE;
+            hk_accumulate_grads(&w, 1);
+            for (int half = 0; half < 2; half++) {
+                hk_record_begin();
+                hk_array *loss =
+                    hk_sum(hk_square(hk_multiply(hk_slice(x, 0, 2 * half, 2 * half + 2), w)), NULL);
+                hk_record_end();
+                hk_backward(loss);
+            }
+            hk_sgd(&w, 1, &(hk_sgd_options){.lr = 0.1, .batch = 4});
+        } else
+            hk_replay(graph, NULL, 0);
+        if (i == 1)
+            graph = hk_capture_end(&(hk_capture_options){.exact = true});
+    }
+    hk_graph_release(graph);
+    hk_attach_grad(v, HK_GRAD_WRITE);
+    for (int i = 0; i < 3; i++) {
+        hk_record_begin();
+        hk_array *loss = hk_sum(hk_square(hk_multiply(x, v)), NULL);
+        hk_record_end();
+        hk_backward(loss);
+        hk_sgd(&v, 1, &(hk_sgd_options){.lr = 0.1, .batch = 4});
+    }
+    CHECK(fabs(at(w, 0) - at(v, 0)) < 1e-6 && fabs(at(w, 1) - at(v, 1)) < 1e-6);
+    hk_accumulate_grads(NULL, 3);
+}
+
 int main(void)
 {
+    test_early_stop();
     for (int engine = 0; engine < 2; engine++) {
         const hk_sim_options sim = {0};
         const hk_runtime_options options = {.engine = engine ? HK_ENGINE_ASYNC : HK_ENGINE_SERIAL,
@@ -340,6 +458,9 @@ int main(void)
         test_failed_gradient(accelerator);
         test_refused(cpu);
         test_clip(cpu, accelerator);
+        test_averages(cpu);
+        test_averages(accelerator);
+        test_accumulation(cpu);
         hk_runtime_deinit();
     }
     test_schedules();

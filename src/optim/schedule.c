@@ -33,3 +33,14 @@ double hk_lr_plateau_next(hk_lr_plateau *plateau, double lr, double value)
     }
     return lr;
 }
+
+bool hk_early_stop_next(hk_early_stop *stop, double value)
+{
+    stop->is_best = stop->seen++ == 0 ? !isnan(value) : value < stop->best - stop->least;
+    if (stop->is_best || stop->seen == 1) {
+        stop->best = isnan(value) ? INFINITY : value;
+        stop->waiting = 0;
+        return false;
+    }
+    return ++stop->waiting > stop->patience;
+}

@@ -68,6 +68,16 @@ void hki_task_fail_with(hki_task *task, const hk_status *status)
     hk_status_release(old);
 }
 
+void hki_task_failure_is_known(hki_task *task)
+{
+    hki_lock_acquire(&task->failure_lock);
+    const hk_status *own = task->failure;
+    task->failure = NULL;
+    hki_lock_release(&task->failure_lock);
+    if (own)
+        hki_task_fail_with(task, own);
+}
+
 static bool has_failed(const hki_task *task)
 {
     return hki_task_is_unusual(task) && (task->failure || task->input_failure);

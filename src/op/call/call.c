@@ -172,6 +172,13 @@ static __attribute__((noinline)) bool check_gpu(hki_call *call)
 {
     const int count = call->input_count;
     hk_dtype lacks;
+    if (call->op->gpus_lack && call->op->gpus_lack(call->options))
+        return hki_call_refuse(call, HK_UNSUPPORTED,
+                               "%s has no kernel for GPUs with these options yet; hk_to_device "
+                               "brings its inputs to a CPU device",
+                               call->op->name);
+    if (call->op->compose)
+        return true;
     if (!hki_call_gpus_take(call, &lacks))
         return hki_call_refuse(call, HK_UNSUPPORTED,
                                "%s has no kernel of %s for GPUs yet; hk_cast converts, and "
@@ -192,8 +199,7 @@ static __attribute__((noinline)) bool check_gpu(hki_call *call)
 static bool infer(hki_call *call, uint64_t *bytes)
 {
     const hk_op *op = call->op;
-    if (!op->infer(call) ||
-        (call->device->class->kernels == HKI_CUDA && !op->compose && !check_gpu(call)))
+    if (!op->infer(call) || (call->device->class->kernels == HKI_CUDA && !check_gpu(call)))
         return false;
     *bytes = 0;
     for (int i = 0; i == 0 || i < op->output_count; i++) {

@@ -53,6 +53,7 @@ void hk_operator_read_facts(const hk_operator *op, hk_operator_facts *facts)
                                   .dtypes = op->dtypes,
                                   .is_elementwise = op->elementwise,
                                   .has_gradient = hki_op_has_gradient(op),
+                                  .is_variadic = op->variadic != NULL,
                                   .output_count = hki_op_output_count(op),
                                   .outputs = op->outputs ? op->outputs : "y"};
         own.input_count = hki_op_input_count(op, &own.required_input_count);

@@ -47,7 +47,16 @@ NUMBER(truth, int, unsigned, false, 0, 1)
     {                                                                                              \
         return hki_##name##_f64(x, y);                                                             \
     }
-HKI_SCALAR_FUNCTIONS(FUNCTION_1, FUNCTION_2)
+#define FUNCTION_OF_ANGLE(name)                                                                    \
+    HKI_DEVICE float function_##name(float x, bool near)                                           \
+    {                                                                                              \
+        return hki_##name##_f32(x, near);                                                          \
+    }                                                                                              \
+    HKI_DEVICE double function_##name(double x, bool near)                                         \
+    {                                                                                              \
+        return hki_##name##_f64(x, near);                                                          \
+    }
+HKI_SCALAR_FUNCTIONS(FUNCTION_1, FUNCTION_2, FUNCTION_OF_ANGLE)
 
 /* A row's numbers. */
 template <class Value> struct numbers {
@@ -66,6 +75,7 @@ template <class Value> struct numbers {
     };
 #define COMPUTED typename number_of<Element>::value
 KIND(U1, 1, Element, COMPUTED, Element)
+KIND(U1A, 1, Element, COMPUTED, Element)
 KIND(U1S, 1, Element, COMPUTED, Element)
 KIND(U1R, 1, Element, COMPUTED, Element)
 KIND(C1, 1, Element, COMPUTED, uint8_t)
@@ -103,6 +113,7 @@ template <class Result, class Element, class Computed> HKI_DEVICE Result row_res
             [[maybe_unused]] const V s = given.s, t = given.t;                                     \
             [[maybe_unused]] const A a = (A)stored_a;                                              \
             [[maybe_unused]] const V b = (V)stored_b, c = (V)stored_c;                             \
+            [[maybe_unused]] const bool near = false;                                              \
             if constexpr (number_of<Element>::is_real)                                             \
                 return row_result<result, Element>(real);                                          \
             else                                                                                   \
@@ -121,6 +132,7 @@ template <class Result, class Element, class Computed> HKI_DEVICE Result row_res
 /* The three names of a kept gradient's inputs; the last ones may be of none. */
 #define GRADIENT_none(X, ...) X(G1, g, unused_1, unused_2, __VA_ARGS__)
 #define GRADIENT_a(X, ...)    X(G2, g, a, unused_2, __VA_ARGS__)
+#define GRADIENT_angle(X, ...) GRADIENT_a(X, __VA_ARGS__)
 #define GRADIENT_b(X, ...)    X(G2, g, b, unused_2, __VA_ARGS__)
 #define GRADIENT_y(X, ...)    X(G2, g, y, unused_2, __VA_ARGS__)
 #define GRADIENT_ab(X, ...)   X(G3, g, a, b, __VA_ARGS__)

@@ -1,5 +1,7 @@
 /* Two-dimensional convolution and its gradients. The loops are in kernels/conv2d_kernel.h. */
 #include "op/operators/conv2d.h"
+#include "base/sum_tree.h"
+#include "op/call/plan.h"
 #include "op/call/scratch.h"
 #include "op/kernels/conv2d/conv2d_columns.h"
 #include "op/operators/reduce.h"
@@ -26,7 +28,7 @@ static double product_count(const hki_conv2d_geometry *g)
            (double)(g->in_channels * g->kernel_height * g->kernel_width);
 }
 
-static bool check_options(hki_call *call, const hki_conv2d_options *options)
+bool hki_conv2d_check_options(hki_call *call, const hki_conv2d_options *options)
 {
     const char *const names[] = {"stride", "padding", "dilation"};
     const int64_t *const values[] = {options->stride, options->padding, options->dilation};
@@ -43,9 +45,30 @@ static bool check_options(hki_call *call, const hki_conv2d_options *options)
     return true;
 }
 
+/* Whether x's channels and the outputs can be parted into groups that weight is made for. */
+bool hki_conv2d_check_groups(hki_call *call, int64_t channels, const hki_shape_view *weight)
+{
+    const int64_t groups = ((const hki_conv2d_options *)call->options)->groups;
+    const int64_t count = hki_conv2d_groups(call->options);
+    char text[256];
+    hki_dims_describe(&weight->shape, text, sizeof text);
+    if (groups < 0 || channels % count || weight->shape.dims[0] % count)
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                               "groups is %lld; it must divide the %lld channels of x and the %lld "
+                               "outputs of weight %s, or be 0 for the default, 1",
+                               (long long)groups, (long long)channels,
+                               (long long)weight->shape.dims[0], text);
+    if (weight->shape.dims[1] != channels / count)
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                               "weight %s is for %lld channels, x has %lld%s", text,
+                               (long long)weight->shape.dims[1], (long long)(channels / count),
+                               count > 1 ? " in each group" : "");
+    return true;
+}
+
 /* Four axes of size 1 or more, but for the first, which may be empty when `batch` says that it is one. */
-static bool check_axes(hki_call *call, const char *name, const hki_shape_view *x, const char *axes,
-                       bool batch)
+bool hki_conv2d_check_axes(hki_call *call, const char *name, const hki_shape_view *x,
+                           const char *axes, bool batch)
 {
     char text[256];
     hki_dims_describe(&x->shape, text, sizeof text);
@@ -61,7 +84,7 @@ static bool check_axes(hki_call *call, const char *name, const hki_shape_view *x
     return true;
 }
 
-static bool check_dtype(hki_call *call, const char *name, const hki_shape_view *x)
+bool hki_conv2d_check_dtype(hki_call *call, const char *name, const hki_shape_view *x)
 {
     const hk_dtype dtype = call->inputs[0]->dtype;
     return x->dtype == dtype ||
@@ -73,17 +96,16 @@ static bool forward_infer(hki_call *call)
 {
     const hki_shape_view *x = call->inputs[0], *weight = call->inputs[1], *bias = bias_of(call);
     char x_text[256], weight_text[256];
-    if (!check_axes(call, "x", x, "samples, channels, height, width", true) ||
-        !check_axes(call, "weight", weight, "outputs, channels, height, width", false) ||
-        !check_dtype(call, "weight", weight) || (bias && !check_dtype(call, "bias", bias)) ||
-        !check_options(call, call->options))
+    if (!hki_conv2d_check_axes(call, "x", x, "samples, channels, height, width", true) ||
+        !hki_conv2d_check_axes(call, "weight", weight, "outputs, channels, height, width", false) ||
+        !hki_conv2d_check_dtype(call, "weight", weight) ||
+        (bias && !hki_conv2d_check_dtype(call, "bias", bias)) ||
+        !hki_conv2d_check_options(call, call->options))
         return false;
     hki_dims_describe(&x->shape, x_text, sizeof x_text);
     hki_dims_describe(&weight->shape, weight_text, sizeof weight_text);
-    if (weight->shape.dims[1] != x->shape.dims[1])
-        return hki_call_refuse(
-            call, HK_INVALID_ARGUMENT, "weight %s is for %lld channels, x %s has %lld", weight_text,
-            (long long)weight->shape.dims[1], x_text, (long long)x->shape.dims[1]);
+    if (!hki_conv2d_check_groups(call, x->shape.dims[1], weight))
+        return false;
     if (bias && (bias->shape.ndim != 1 || bias->shape.dims[0] != weight->shape.dims[0])) {
         char bias_text[256];
         hki_dims_describe(&bias->shape, bias_text, sizeof bias_text);
@@ -124,8 +146,8 @@ static bool data_infer(hki_call *call)
 {
     const hki_shape_view *dy = call->inputs[0], *weight = call->inputs[1];
     const int64_t *size = ((const hki_conv2d_backward_data_options *)call->options)->size;
-    if (!check_axes(call, "dy", dy, "samples, outputs, height, width", true) ||
-        !check_axes(call, "weight", weight, "outputs, channels, height, width", false))
+    if (!hki_conv2d_check_axes(call, "dy", dy, "samples, outputs, height, width", true) ||
+        !hki_conv2d_check_axes(call, "weight", weight, "outputs, channels, height, width", false))
         return false;
     hki_conv2d_geometry g =
         hki_conv2d_data_geometry(dy->shape.dims, weight->shape.dims, call->options);
@@ -137,13 +159,15 @@ static bool data_infer(hki_call *call)
 static bool weight_infer(hki_call *call)
 {
     const hki_shape_view *x = call->inputs[0], *dy = call->inputs[1];
-    if (!check_axes(call, "x", x, "samples, channels, height, width", true) ||
-        !check_axes(call, "dy", dy, "samples, outputs, height, width", true))
+    if (!hki_conv2d_check_axes(call, "x", x, "samples, channels, height, width", true) ||
+        !hki_conv2d_check_axes(call, "dy", dy, "samples, outputs, height, width", true))
         return false;
     hki_conv2d_geometry g =
         hki_conv2d_weight_geometry(x->shape.dims, dy->shape.dims, call->options);
-    call->out_shape[0] = (hk_dims){
-        .ndim = 4, .dims = {g.out_channels, g.in_channels, g.kernel_height, g.kernel_width}};
+    call->out_shape[0] =
+        (hk_dims){.ndim = 4,
+                  .dims = {g.out_channels, g.in_channels / hki_conv2d_groups(call->options),
+                           g.kernel_height, g.kernel_width}};
     call->out_shape[1] = (hk_dims){.ndim = 1, .dims = {g.out_channels}};
     call->out_dtype[0] = call->out_dtype[1] = x->dtype;
     return check_backward(call, &g, dy);
@@ -168,6 +192,8 @@ static void forward_plan(const hki_call *call, hki_plan *plan)
     const hki_shape_view *x = call->inputs[0], *weight = call->inputs[1];
     hki_conv2d_geometry g =
         hki_conv2d_forward_geometry(x->shape.dims, weight->shape.dims, call->options);
+    if (hki_conv2d_groups_plan(call, &g, HKI_CONV2D_FORWARD, plan))
+        return;
     plan_samples(call, HKI_CONV2D_FORWARD, plan, &g, x->dtype);
     if (hki_conv2d_columns_fit(&g, x->dtype == HK_F64)) {
         plan->extent = g.samples * hki_conv2d_columns_parts(&g);
@@ -180,13 +206,15 @@ static void data_plan(const hki_call *call, hki_plan *plan)
     const hki_shape_view *dy = call->inputs[0], *weight = call->inputs[1];
     hki_conv2d_geometry g =
         hki_conv2d_data_geometry(dy->shape.dims, weight->shape.dims, call->options);
+    if (hki_conv2d_groups_plan(call, &g, HKI_CONV2D_BACKWARD_DATA, plan))
+        return;
     plan_samples(call, HKI_CONV2D_BACKWARD_DATA, plan, &g, dy->dtype);
 }
 
 /* Elements of the gradients of weight and bias together. */
-static int64_t sum_count(const hki_conv2d_geometry *g)
+static int64_t sum_count(const hk_dims *weight)
 {
-    return g->out_channels * (g->in_channels * g->kernel_height * g->kernel_width + 1);
+    return weight->dims[0] * (weight->dims[1] * weight->dims[2] * weight->dims[3] + 1);
 }
 
 static void weight_plan(const hki_call *call, hki_plan *plan)
@@ -194,19 +222,25 @@ static void weight_plan(const hki_call *call, hki_plan *plan)
     const hki_shape_view *x = call->inputs[0], *dy = call->inputs[1];
     hki_conv2d_geometry g =
         hki_conv2d_weight_geometry(x->shape.dims, dy->shape.dims, call->options);
-    plan_samples(call, HKI_CONV2D_BACKWARD_WEIGHT, plan, &g, x->dtype);
-    plan->partial_bytes = (size_t)sum_count(&g) * hk_dtype_bytes(x->dtype);
+    if (!hki_conv2d_groups_plan(call, &g, HKI_CONV2D_BACKWARD_WEIGHT, plan))
+        plan_samples(call, HKI_CONV2D_BACKWARD_WEIGHT, plan, &g, x->dtype);
+    if (!hki_conv2d_groups_have_sums(call, &g))
+        return;
+    const int64_t sums = sum_count(&call->out_shape[0]);
+    plan->partial_bytes = (size_t)sums * hk_dtype_bytes(x->dtype);
     /* Joining takes a sixteenth of the time at most; many pieces of a large weight take much memory. */
-    double by_time = plan->work_ns / (4 * (double)sum_count(&g));
+    double by_time = plan->work_ns / (4 * (double)sums);
     int64_t by_memory = PARTIALS_MAX_BYTES / (int64_t)plan->partial_bytes;
     int64_t most = by_time < (double)plan->max_pieces ? (int64_t)by_time : plan->max_pieces;
     most = most < by_memory ? most : by_memory;
-    plan->max_pieces = most > 1 ? most : 1;
+    most = hki_min(most, (int64_t)(plan->work_ns / HKI_PLAN_PIECE_NS));
+    plan->extent = hki_sum_cut_to(g.samples, hki_max(1, most)).pieces;
+    plan->grain = 1;
 }
 
 /* ---- kernels ------------------------------------------------------------------------------------------- */
 
-static void fail_products(const hki_kernel_call *call, int64_t piece)
+void hki_conv2d_fail_products(const hki_kernel_call *call, int64_t piece)
 {
     hki_task_fail(call->task, piece, HK_OUT_OF_MEMORY,
                   "no addresses left for this thread's workspace of matrix products");
@@ -218,6 +252,8 @@ static void forward_cpu(const hki_kernel_call *call, int64_t piece, int64_t begi
     const hki_tensor *x = &call->in[0], *weight = &call->in[1], *bias = &call->in[2];
     const bool f64 = x->dtype == HK_F64;
     void *y = call->out[0].data;
+    if (hki_conv2d_groups_run(call, piece, begin, end))
+        return;
     hki_conv2d_geometry g = hki_conv2d_forward_geometry(x->dims, weight->dims, call->options);
     g.method = (hki_conv2d_method)call->method;
     const bool columns = hki_conv2d_columns_fit(&g, f64);
@@ -237,7 +273,7 @@ static void forward_cpu(const hki_kernel_call *call, int64_t piece, int64_t begi
     else
         hki_conv2d_forward_f32(&g, x->data, weight->data, bias->data, y, begin, end, scratch);
     if (!done)
-        fail_products(call, piece);
+        hki_conv2d_fail_products(call, piece);
     hki_scratch_release(call, scratch, bytes);
 }
 
@@ -245,6 +281,8 @@ static void data_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, 
 {
     const hki_tensor *dy = &call->in[0], *weight = &call->in[1];
     const bool f64 = dy->dtype == HK_F64;
+    if (hki_conv2d_groups_run(call, piece, begin, end))
+        return;
     hki_conv2d_geometry g = hki_conv2d_data_geometry(dy->dims, weight->dims, call->options);
     g.method = (hki_conv2d_method)call->method;
     size_t bytes = hki_conv2d_backward_data_scratch_bytes(&g, f64) + 1;
@@ -260,13 +298,22 @@ static void data_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, 
     hki_scratch_release(call, scratch, bytes);
 }
 
-/* Sums over the samples of one piece into its partials: of weight, then of bias. */
-static void weight_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+/* Sums over the samples of one piece, a part of the tree, into its partials: of weight, then of bias. */
+static void weight_cpu(const hki_kernel_call *call, int64_t piece, int64_t from, int64_t to)
 {
     const hki_tensor *x = &call->in[0], *dy = &call->in[1];
     const bool f64 = x->dtype == HK_F64;
+    if (!call->partial_bytes) { /* of groups whose pieces are no samples */
+        hki_conv2d_groups_run(call, piece, from, to);
+        return;
+    }
     char *sums = hki_partials_of(call, piece);
     hki_conv2d_geometry g = hki_conv2d_weight_geometry(x->dims, dy->dims, call->options);
+    const hki_sum_cut cut = hki_sum_cut_to(g.samples, call->piece_count);
+    int64_t begin, end;
+    hki_sum_piece(&cut, piece - call->first_piece, &begin, &end);
+    if (hki_conv2d_groups_run(call, piece, begin, end))
+        return;
     g.method = (hki_conv2d_method)call->method;
     if (begin >= end) {
         memset(sums, 0, call->partial_bytes);
@@ -276,45 +323,28 @@ static void weight_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
     void *scratch = hki_scratch_allocate(call, piece, bytes);
     if (!scratch)
         return;
-    const int64_t weights = sum_count(&g) - g.out_channels;
+    const int64_t weights = call->out[0].size;
     const bool done =
         f64 ? hki_conv2d_backward_weight_f64(&g, x->data, dy->data, (double *)(void *)sums,
                                              (double *)(void *)sums + weights, begin, end, scratch)
             : hki_conv2d_backward_weight_f32(&g, x->data, dy->data, (float *)(void *)sums,
                                              (float *)(void *)sums + weights, begin, end, scratch);
     if (!done)
-        fail_products(call, piece);
+        hki_conv2d_fail_products(call, piece);
     hki_scratch_release(call, scratch, bytes);
 }
 
-/* to[i] = the sum of element `at` + i of all partials, in the order of pieces. */
-#define JOIN(name, T)                                                                              \
-    static void join_##name(const hki_kernel_call *call, int64_t at, int64_t count,                \
-                            T *restrict to)                                                        \
-    {                                                                                              \
-        const char *partials = call->partials + at * (int64_t)sizeof(T);                           \
-        memcpy(to, partials, (size_t)count * sizeof(T));                                           \
-        for (int64_t piece = 1; piece < call->piece_count; piece++) {                              \
-            const T *restrict from =                                                               \
-                (const T *)(const void *)(partials + piece * (int64_t)call->partial_bytes);        \
-            for (int64_t i = 0; i < count; i++)                                                    \
-                to[i] += from[i];                                                                  \
-        }                                                                                          \
-    }
-
-JOIN(f32, float)
-JOIN(f64, double)
-
 static void weight_join(const hki_kernel_call *call)
 {
-    const int64_t weights = call->out[0].size, outputs = call->out[0].dims[0];
-    if (call->out[0].dtype == HK_F32) {
-        join_f32(call, 0, weights, call->out[0].data);
-        join_f32(call, weights, outputs, call->out[1].data);
-    } else {
-        join_f64(call, 0, weights, call->out[0].data);
-        join_f64(call, weights, outputs, call->out[1].data);
-    }
+    if (!call->partial_bytes) /* of groups that have no sums of pieces */
+        return;
+    const hki_tensor *weight = &call->out[0], *bias = &call->out[1];
+    const size_t item = hk_dtype_bytes(weight->dtype);
+    const hki_sum_cut cut = hki_sum_cut_to(call->in[0].dims[0], call->piece_count);
+    hki_sum_join_pieces(&cut, weight->dtype, weight->size + bias->size, call->partials,
+                        call->partial_bytes);
+    memcpy(weight->data, call->partials, (size_t)weight->size * item);
+    memcpy(bias->data, call->partials + (size_t)weight->size * item, (size_t)bias->size * item);
 }
 
 /* ---- gradient ------------------------------------------------------------------------------------------ */
@@ -322,7 +352,8 @@ static void weight_join(const hki_kernel_call *call)
 static hki_conv2d_backward_data_options backward_options(const hki_conv2d_options *options,
                                                          const hk_dims *sized)
 {
-    hki_conv2d_backward_data_options backward = {.size = {sized->dims[2], sized->dims[3]}};
+    hki_conv2d_backward_data_options backward = {.groups = options->groups,
+                                                 .size = {sized->dims[2], sized->dims[3]}};
     memcpy(backward.stride, options->stride, sizeof backward.stride);
     memcpy(backward.padding, options->padding, sizeof backward.padding);
     memcpy(backward.dilation, options->dilation, sizeof backward.dilation);
@@ -355,7 +386,7 @@ static void forward_grad(hki_grad_call *call)
 /* All of these are linear in dy, so that their gradients are convolutions again. */
 static hki_conv2d_options forward_options(const hki_conv2d_backward_data_options *options)
 {
-    hki_conv2d_options forward = {.stride = {0}};
+    hki_conv2d_options forward = {.groups = options->groups};
     memcpy(forward.stride, options->stride, sizeof forward.stride);
     memcpy(forward.padding, options->padding, sizeof forward.padding);
     memcpy(forward.dilation, options->dilation, sizeof forward.dilation);
@@ -395,82 +426,13 @@ static void weight_grad(hki_grad_call *call)
 
 static hki_batch_kind weight_batch(hki_batch *batch)
 {
+    if (hki_conv2d_groups(batch->options) > 1)
+        return HKI_BATCH_NONE;
     hki_batch_all(batch);
     return HKI_BATCH_SUM;
 }
 
 /* ---- conformance ----------------------------------------------------------------------------------------- */
-
-/* Walks over all products of x, weight and y, and adds to one of the three what the others give. */
-static void walk(const hki_conv2d_geometry *g, const double *x, const double *weight,
-                 const double *y, double *x_sum, double *weight_sum, double *y_sum)
-{
-    for (int64_t n = 0; n < g->samples; n++) {
-        for (int64_t o = 0; o < g->out_channels; o++) {
-            for (int64_t at = 0; at < g->out_height * g->out_width; at++) {
-                int64_t i = at / g->out_width, j = at % g->out_width;
-                int64_t y_at = (n * g->out_channels + o) * g->out_height * g->out_width + at;
-                for (int64_t c = 0; c < g->in_channels; c++) {
-                    for (int64_t tap = 0; tap < g->kernel_height * g->kernel_width; tap++) {
-                        int64_t u = tap / g->kernel_width, v = tap % g->kernel_width;
-                        int64_t row = i * g->stride_height - g->pad_height + u * g->dilation_height;
-                        int64_t column = j * g->stride_width - g->pad_width + v * g->dilation_width;
-                        if (row < 0 || row >= g->in_height || column < 0 || column >= g->in_width)
-                            continue;
-                        int64_t x_at =
-                            ((n * g->in_channels + c) * g->in_height + row) * g->in_width + column;
-                        int64_t weight_at =
-                            (o * g->in_channels + c) * g->kernel_height * g->kernel_width + tap;
-                        if (x_sum)
-                            x_sum[x_at] += weight[weight_at] * y[y_at];
-                        else if (weight_sum)
-                            weight_sum[weight_at] += x[x_at] * y[y_at];
-                        else
-                            y_sum[y_at] += x[x_at] * weight[weight_at];
-                    }
-                }
-            }
-        }
-    }
-}
-
-static void clear(const hk_dims *shape, double *out)
-{
-    int64_t size = 0;
-    hki_dims_size(shape, &size);
-    for (int64_t i = 0; i < size; i++)
-        out[i] = 0;
-}
-
-static void forward_reference(const hki_call *call, const double *const *in, double *const *out)
-{
-    const int64_t *x = call->inputs[0]->shape.dims, *weight = call->inputs[1]->shape.dims;
-    hki_conv2d_geometry g = hki_conv2d_forward_geometry(x, weight, call->options);
-    int64_t plane = g.out_height * g.out_width;
-    for (int64_t i = 0; i < g.samples * g.out_channels * plane; i++)
-        out[0][i] = bias_of(call) ? in[2][i / plane % g.out_channels] : 0;
-    walk(&g, in[0], in[1], NULL, NULL, NULL, out[0]);
-}
-
-static void data_reference(const hki_call *call, const double *const *in, double *const *out)
-{
-    const int64_t *dy = call->inputs[0]->shape.dims, *weight = call->inputs[1]->shape.dims;
-    hki_conv2d_geometry g = hki_conv2d_data_geometry(dy, weight, call->options);
-    clear(&call->out_shape[0], out[0]);
-    walk(&g, NULL, in[1], in[0], out[0], NULL, NULL);
-}
-
-static void weight_reference(const hki_call *call, const double *const *in, double *const *out)
-{
-    const int64_t *x = call->inputs[0]->shape.dims, *dy = call->inputs[1]->shape.dims;
-    hki_conv2d_geometry g = hki_conv2d_weight_geometry(x, dy, call->options);
-    const int64_t plane = g.out_height * g.out_width;
-    clear(&call->out_shape[0], out[0]);
-    clear(&call->out_shape[1], out[1]);
-    walk(&g, in[0], NULL, in[1], NULL, out[0], NULL);
-    for (int64_t i = 0; i < g.samples * g.out_channels * plane; i++)
-        out[1][i / plane % g.out_channels] += in[1][i];
-}
 
 #define OPTIONS(...)                                                                               \
     &(const hki_conv2d_options)                                                                    \
@@ -496,6 +458,16 @@ static const hki_sample forward_samples[] = {
     {.inputs = {HKI_SHAPE(2, 2, 8, 9), HKI_SHAPE(2, 2, 2, 3), HKI_SHAPE_NONE},
      .options = OPTIONS(.stride = {0, 2}, .padding = {2, 1}, .dilation = {3, 2})},
     {.inputs = {HKI_SHAPE(0, 2, 4, 4), HKI_SHAPE(3, 2, 3, 3), HKI_SHAPE(3)}},
+    {.inputs = {HKI_SHAPE(2, 4, 7, 9), HKI_SHAPE(4, 1, 3, 3), HKI_SHAPE(4)},
+     .options = OPTIONS(.padding = {1, 1}, .groups = 4)},
+    {.inputs = {HKI_SHAPE(3, 4, 8, 19), HKI_SHAPE(6, 2, 2, 5), HKI_SHAPE_NONE},
+     .options = OPTIONS(.stride = {2, 1}, .padding = {1, 3}, .dilation = {1, 2}, .groups = 2)},
+    {.inputs = {HKI_SHAPE(2, 2, 5, 21), HKI_SHAPE(4, 1, 1, 4), HKI_SHAPE(4)},
+     .options = OPTIONS(.stride = {1, 2}, .padding = {0, 2}, .groups = 2)},
+    {.inputs = {HKI_SHAPE(1, 2, 17, 19), HKI_SHAPE(2, 1, 2, 4), HKI_SHAPE(2)},
+     .options = OPTIONS(.padding = {1, 5}, .dilation = {1, 2}, .groups = 2)},
+    {.inputs = {HKI_SHAPE(0, 2, 4, 4), HKI_SHAPE(2, 1, 3, 3), HKI_SHAPE(2)},
+     .options = OPTIONS(.groups = 2)},
     {.kind = HKI_SAMPLE_STRIDED,
      .inputs = {HKI_SHAPE(2, 3, 6, 5), HKI_SHAPE(4, 3, 3, 2), HKI_SHAPE(4)}},
     {.kind = HKI_SAMPLE_ALIASED,
@@ -507,6 +479,10 @@ static const hki_sample data_samples[] = {
      .options = BACKWARD_OPTIONS(.size = {6, 5})},
     {.inputs = {HKI_SHAPE(2, 3, 4, 3), HKI_SHAPE(3, 2, 3, 3)},
      .options = BACKWARD_OPTIONS(.stride = {2, 3}, .padding = {1, 2}, .size = {7, 6})},
+    {.inputs = {HKI_SHAPE(2, 6, 4, 5), HKI_SHAPE(6, 2, 3, 5)},
+     .options = BACKWARD_OPTIONS(.padding = {1, 2}, .groups = 3, .size = {4, 5})},
+    {.inputs = {HKI_SHAPE(2, 2, 4, 4), HKI_SHAPE(2, 1, 3, 3)},
+     .options = BACKWARD_OPTIONS(.stride = {2, 2}, .padding = {1, 1}, .groups = 2, .size = {8, 7})},
     {.inputs = {HKI_SHAPE(0, 4, 4, 4), HKI_SHAPE(4, 3, 3, 2)},
      .options = BACKWARD_OPTIONS(.size = {6, 5})},
 };
@@ -516,6 +492,10 @@ static const hki_sample weight_samples[] = {
      .options = BACKWARD_OPTIONS(.size = {3, 2})},
     {.inputs = {HKI_SHAPE(19, 2, 7, 6), HKI_SHAPE(19, 3, 4, 3)},
      .options = BACKWARD_OPTIONS(.stride = {2, 3}, .padding = {1, 2}, .size = {3, 3})},
+    {.inputs = {HKI_SHAPE(2, 4, 6, 20), HKI_SHAPE(2, 4, 6, 20)},
+     .options = BACKWARD_OPTIONS(.padding = {1, 1}, .groups = 2, .size = {3, 3})},
+    {.inputs = {HKI_SHAPE(2, 2, 7, 40), HKI_SHAPE(2, 2, 4, 20)},
+     .options = BACKWARD_OPTIONS(.stride = {2, 2}, .padding = {1, 1}, .groups = 2, .size = {3, 3})},
     {.inputs = {HKI_SHAPE(0, 3, 6, 5), HKI_SHAPE(0, 4, 4, 4)},
      .options = BACKWARD_OPTIONS(.size = {3, 2})},
 };
@@ -525,19 +505,22 @@ const hk_op hki_op_conv2d = {
     HKI_OP_PARAMS(conv2d),
     HKI_OP_SAMPLES(forward_samples),
     .signature = "x, weight, bias?",
-    .doc = "Two-dimensional convolution (cross-correlation, as in every framework) of x "
-           "(n,channels,height,width) with weight (outputs,channels,rows,columns), plus bias "
-           "(outputs): "
-           "(n,outputs,height',width'), of the dtype of all three, where height' = (height + 2 "
-           "padding - "
-           "dilation (rows - 1) - 1) / stride + 1, rounded down, and width' likewise. Windows of 3 "
-           "x 3 "
-           "at stride 1, with 32 channels or more, are done four at a time by Winograd's method: "
-           "there an infinity or NaN in x makes NaN of neighbouring results too.",
+    .doc =
+        "Two-dimensional convolution (cross-correlation, as in every framework) of x "
+        "(n,channels,height,width) with weight (outputs,channels/groups,rows,columns), plus bias "
+        "(outputs): "
+        "(n,outputs,height',width'), of the dtype of all three, where height' = (height + 2 "
+        "padding - "
+        "dilation (rows - 1) - 1) / stride + 1, rounded down, and width' likewise. Windows of 3 "
+        "x 3 "
+        "at stride 1, with 32 channels or more, are done four at a time by Winograd's method: "
+        "there an infinity or NaN in x makes NaN of neighbouring results too. On GPUs there is one "
+        "group alone yet.",
     .formula = "y[n,o,i,j] = bias[o] + sum over c, u, v of weight[o,c,u,v] * "
                "x[n,c,i*stride-padding+u*dilation,j*stride-padding+v*dilation]",
     .dtypes = HKI_FLOATS,
     .contiguous = true,
+    .gpus_lack = hki_conv2d_has_groups,
     .infer = forward_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = forward_plan,
@@ -546,7 +529,7 @@ const hk_op hki_op_conv2d = {
     .kernel = {[HKI_CPU] = forward_cpu},
     .grad = forward_grad,
     .grad_reads = {2, 1, 0},
-    .reference = forward_reference,
+    .reference = hki_conv2d_forward_reference,
     .tolerance_f32 = 1e-5,
 };
 
@@ -559,6 +542,7 @@ const hk_op hki_op_conv2d_backward_data = {
     .dtypes = HKI_FLOATS,
     .contiguous = true,
     .internal = true,
+    .gpus_lack = hki_conv2d_has_groups,
     .infer = data_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = data_plan,
@@ -567,7 +551,7 @@ const hk_op hki_op_conv2d_backward_data = {
     .kernel = {[HKI_CPU] = data_cpu},
     .grad = data_grad,
     .grad_reads = {2, 1},
-    .reference = data_reference,
+    .reference = hki_conv2d_data_reference,
     .tolerance_f32 = 1e-5,
 };
 
@@ -583,6 +567,7 @@ const hk_op hki_op_conv2d_backward_weight = {
     .outputs = "dweight, dbias",
     .contiguous = true,
     .internal = true,
+    .gpus_lack = hki_conv2d_has_groups,
     .infer = weight_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = weight_plan,
@@ -592,6 +577,6 @@ const hk_op hki_op_conv2d_backward_weight = {
     .join = weight_join,
     .grad = weight_grad,
     .grad_reads = {2, 1},
-    .reference = weight_reference,
+    .reference = hki_conv2d_weight_reference,
     .tolerance_f32 = 1e-5,
 };

@@ -8,7 +8,8 @@
 #define CONV2D_OPTIONS(F, op)                                                                      \
     F(op, INT2, stride, "{1, 1}", "rows and columns from one window to the next")                  \
     F(op, INT2, padding, "{0, 0}", "rows of zeros above and below, columns left and right")        \
-    F(op, INT2, dilation, "{1, 1}", "rows and columns between the elements of a window")
+    F(op, INT2, dilation, "{1, 1}", "rows and columns between the elements of a window")           \
+    F(op, INT, groups, "1", "parts of the channels, each seen by as large a part of the outputs")
 HKI_OPTIONS_STRUCT(conv2d, CONV2D_OPTIONS)
 
 /* Gradients: what an output does not tell, height and width of x or of weight, beside the same options. */
@@ -28,6 +29,18 @@ static inline hki_conv2d_geometry hki_conv2d_geometry_open(const hki_conv2d_opti
         .dilation_height = options->dilation[0] ? options->dilation[0] : 1,
         .dilation_width = options->dilation[1] ? options->dilation[1] : 1,
     };
+}
+
+static inline int64_t hki_conv2d_groups(const void *options)
+{
+    const int64_t groups = ((const hki_conv2d_options *)options)->groups;
+    return groups ? groups : 1;
+}
+
+/* For hk_op.gpus_lack. */
+static inline bool hki_conv2d_has_groups(const void *options)
+{
+    return hki_conv2d_groups(options) != 1;
 }
 
 /* Elements that a window spans. */
@@ -76,8 +89,9 @@ static inline hki_conv2d_geometry hki_conv2d_data_geometry(const int64_t *dy, co
                                                            const void *options)
 {
     const int64_t *size = ((const hki_conv2d_backward_data_options *)options)->size;
-    return hki_conv2d_forward_geometry((const int64_t[]){dy[0], weight[1], size[0], size[1]},
-                                       weight, options);
+    const int64_t channels = weight[1] * hki_conv2d_groups(options);
+    return hki_conv2d_forward_geometry((const int64_t[]){dy[0], channels, size[0], size[1]}, weight,
+                                       options);
 }
 
 static inline hki_conv2d_geometry hki_conv2d_weight_geometry(const int64_t *x, const int64_t *dy,
@@ -98,6 +112,37 @@ static inline hki_conv2d_geometry hki_conv2d_geometry_of(const hk_op *op, const 
         return hki_conv2d_data_geometry(in[0].dims, in[1].dims, options);
     return hki_conv2d_weight_geometry(in[0].dims, in[1].dims, options);
 }
+
+/* ---- checks (conv2d.c) -------------------------------------------------------------------------------------------- */
+
+/* From infer; false after hki_call_refuse. Axes are four, of size 1 or more, but for the first, which may be empty when `batch` says
+ * that it is one. Groups: weight is (outputs, channels / groups, rows, columns). */
+bool hki_conv2d_check_options(hki_call *call, const hki_conv2d_options *options);
+bool hki_conv2d_check_groups(hki_call *call, int64_t channels, const hki_shape_view *weight);
+bool hki_conv2d_check_axes(hki_call *call, const char *name, const hki_shape_view *x,
+                           const char *axes, bool batch);
+bool hki_conv2d_check_dtype(hki_call *call, const char *name, const hki_shape_view *x);
+
+/* Fails the task: a product had no memory. */
+void hki_conv2d_fail_products(const hki_kernel_call *call, int64_t piece);
+
+/* ---- groups (conv2d_groups.c) ------------------------------------------------------------------------------------- */
+
+/* Sets what of the plan depends on several groups. False: there is one. */
+bool hki_conv2d_groups_plan(const hki_call *call, const hki_conv2d_geometry *geometry,
+                            hki_conv2d_pass pass, hki_plan *plan);
+/* Whether pieces of the gradient of weight are sums over samples. */
+bool hki_conv2d_groups_have_sums(const hki_call *call, const hki_conv2d_geometry *geometry);
+/* The kernel of each pass, for several groups. False: there is one, and nothing is done. */
+bool hki_conv2d_groups_run(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end);
+
+/* ---- conformance (conv2d_reference.c) ---------------------------------------------------------------------------- */
+
+/* hk_op.reference of conv2d and its gradients. */
+void hki_conv2d_forward_reference(const hki_call *call, const double *const *in,
+                                  double *const *out);
+void hki_conv2d_data_reference(const hki_call *call, const double *const *in, double *const *out);
+void hki_conv2d_weight_reference(const hki_call *call, const double *const *in, double *const *out);
 
 /* ---- choice (conv2d_choice.c) ------------------------------------------------------------------------------------- */
 

@@ -68,6 +68,58 @@ static void test_conv2d(hk_dtype dtype)
     check_conv2d(hk_shape(20, 32, 3, 3), hk_shape(64, 32, 3, 3), NULL, dtype);
 }
 
+/* Windows that lie in the padding in part or wholly, rows longer and shorter than vectors. */
+static void test_groups(hk_dtype dtype)
+{
+    const hk_conv2d_options depthwise = {.padding = {1, 1}, .groups = 24};
+    const hk_conv2d_options halved = {.stride = {2, 2}, .padding = {1, 1}, .groups = 24};
+    const hk_conv2d_options wide = {
+        .stride = {1, 3}, .padding = {5, 9}, .dilation = {2, 3}, .groups = 3};
+    const hk_conv2d_options far = {.padding = {4, 7}, .groups = 2};
+    check_conv2d(hk_shape(33, 24, 14, 14), hk_shape(24, 1, 3, 3), &depthwise, dtype);
+    check_conv2d(hk_shape(3, 24, 7, 41), hk_shape(48, 1, 3, 3), &halved, dtype);
+    check_conv2d(hk_shape(5, 6, 9, 22), hk_shape(9, 2, 4, 5), &wide, dtype);
+    const hk_conv2d_options large = {.padding = {2, 2}, .groups = 4};
+    check_conv2d(hk_shape(5, 4, 20, 31), hk_shape(4, 1, 3, 3), &large, dtype);
+    check_conv2d(hk_shape(5, 4, 20, 31), hk_shape(8, 1, 5, 5), &large, dtype);
+    const hk_conv2d_options two = {.stride = {2, 1}, .padding = {1, 1}, .groups = 2};
+    check_conv2d(hk_shape(37, 16, 9, 11), hk_shape(8, 8, 3, 3), &two, dtype);
+    check_conv2d(hk_shape(1, 16, 30, 31), hk_shape(8, 8, 3, 3), &two, dtype);
+    check_conv2d(hk_shape(2, 8, 3, 2), hk_shape(4, 4, 3, 7), &far, dtype);
+}
+
+/* The transposed convolution is the gradient of one, and its gradients are convolutions. */
+static void test_transpose(int64_t groups)
+{
+    HK_SCOPE;
+    const hk_conv2d_transpose_options options = {
+        .stride = {2, 3}, .padding = {1, 0}, .output_padding = {1, 2}, .groups = groups};
+    const hk_conv2d_options forward = {.stride = {2, 3}, .padding = {1, 0}, .groups = groups};
+    hk_array *x = random_numbers(hk_shape(3, 4, 5, 6), HK_F64);
+    hk_array *weight = random_numbers(hk_shape(4, 2, 3, 4), HK_F64);
+    hk_array *y = hk_conv2d_transpose(x, weight, NULL, &options);
+    CHECK_EQ_I64(hk_dim(y, 2), 10);
+    CHECK_EQ_I64(hk_dim(y, 3), 21);
+    hk_array *z = random_numbers(hk_dims_get(y), HK_F64);
+    hk_array *back = hk_conv2d(z, weight, NULL, &forward);
+    CHECK(hk_item(hk_sum(hk_multiply(y, z), NULL), NULL) ==
+          hk_item(hk_sum(hk_multiply(x, back), NULL), NULL));
+    hk_attach_grad(x, HK_GRAD_WRITE);
+    hk_attach_grad(weight, HK_GRAD_WRITE);
+    hk_record_begin();
+    hk_array *loss = hk_sum(hk_multiply(hk_conv2d_transpose(x, weight, NULL, &options), z), NULL);
+    hk_record_end();
+    hk_backward(loss);
+    CHECK(hk_item(hk_sum(hk_abs(hk_subtract(hk_grad(x), back)), NULL), NULL) == 0);
+    hk_array *grad = hk_copy(hk_grad(weight));
+    hk_attach_grad(weight, HK_GRAD_WRITE);
+    hk_record_begin();
+    loss = hk_sum(hk_multiply(x, hk_conv2d(z, weight, NULL, &forward)), NULL);
+    hk_record_end();
+    hk_backward(loss);
+    CHECK(hk_item(hk_sum(hk_abs(hk_subtract(hk_grad(weight), grad)), NULL), NULL) == 0);
+}
+
 static void test_pool2d(hk_dtype dtype)
 {
     HK_SCOPE;
@@ -91,6 +143,46 @@ static hk_array *conv2d(hk_dims x, hk_dims weight, const hk_conv2d_options *opti
 static hk_array *max_pool2d(hk_dims x, hk_max_pool2d_options options)
 {
     return hk_max_pool2d(hk_zeros(x, HK_F32, device), &options);
+}
+
+static hk_array *transpose(hk_dims x, hk_dims weight, const hk_conv2d_transpose_options *options)
+{
+    return hk_conv2d_transpose(hk_zeros(x, HK_F32, device), hk_zeros(weight, HK_F32, device), NULL,
+                               options);
+}
+
+static void test_other_refusals(void)
+{
+    HK_SCOPE;
+    const hk_dims x = hk_shape(2, 3, 8, 8), weight = hk_shape(3, 4, 3, 3);
+    CHECK(is_refused(transpose(hk_shape(3, 8, 8), weight, NULL), "x is (3,8,8)"));
+    CHECK(is_refused(transpose(x, hk_shape(4, 3, 3, 3), NULL), "is for 4 channels, x (2,3,8,8)"));
+    CHECK(is_refused(transpose(x, weight, &(hk_conv2d_transpose_options){.output_padding = {0, 1}}),
+                     "output_padding[1] is 1; it may be 0 … 0"));
+    CHECK(is_refused(transpose(x, weight, &(hk_conv2d_transpose_options){.padding = {5, 0}}),
+                     "padding[0] is 5, which leaves nothing"));
+    CHECK(is_refused(transpose(x, weight, &(hk_conv2d_transpose_options){.groups = 2}),
+                     "groups is 2"));
+    CHECK(is_refused(transpose(x, weight, &(hk_conv2d_transpose_options){.stride = {-1, 1}}),
+                     "stride[0] is -1"));
+    hk_array *const sequence = hk_zeros(hk_shape(2, 3, 8), HK_F32, device);
+    CHECK(is_refused(hk_conv1d(hk_zeros(x, HK_F32, device), sequence, NULL, NULL),
+                     "x is (2,3,8,8), but needs 3 axes: samples, channels, length"));
+    CHECK(is_refused(hk_conv1d(sequence, hk_zeros(hk_shape(4, 3), HK_F32, device), NULL, NULL),
+                     "weight is (4,3), but needs 3 axes: outputs, channels, length"));
+    CHECK(is_refused(hk_conv1d(sequence, hk_zeros(hk_shape(4, 2, 3), HK_F32, device), NULL, NULL),
+                     "as images of one row: weight (4,2,1,3) is for 2 channels"));
+    CHECK(is_refused(hk_max_pool1d(sequence, &(hk_max_pool1d_options){.kernel = 9}),
+                     "as images of one row: a window of 1 x 9 does not fit into x (2,3,1,8)"));
+    CHECK(is_refused(hk_avg_pool1d(hk_zeros(x, HK_F32, device), NULL), "needs 3 axes"));
+    CHECK(is_refused(hk_adaptive_avg_pool2d(sequence, NULL), "x is (2,3,8), but needs 4 axes"));
+    CHECK(is_refused(hk_adaptive_max_pool2d(hk_zeros(x, HK_F32, device),
+                                            &(hk_adaptive_max_pool2d_options){.size = {9, 1}}),
+                     "size[0] is 9, but x (2,3,8,8) has 8"));
+    CHECK(is_refused(hk_adaptive_max_pool2d(hk_zeros(x, HK_F32, device),
+                                            &(hk_adaptive_max_pool2d_options){.size = {1, -1}}),
+                     "size[1] is -1"));
+    hk_failures_clear();
 }
 
 static void test_refusals(void)
@@ -117,6 +209,11 @@ static void test_refusals(void)
     CHECK(is_refused(
         hk_conv2d(hk_zeros(x, HK_F32, device), hk_zeros(weight, HK_F64, device), NULL, NULL),
         "weight is float64, x is float32"));
+    CHECK(is_refused(conv2d(x, weight, &(hk_conv2d_options){.groups = 2}),
+                     "groups is 2; it must divide the 3 channels of x and the 4 outputs"));
+    CHECK(is_refused(conv2d(x, weight, &(hk_conv2d_options){.groups = -1}), "groups is -1"));
+    CHECK(is_refused(conv2d(x, hk_shape(3, 3, 3, 3), &(hk_conv2d_options){.groups = 3}),
+                     "weight (3,3,3,3) is for 3 channels, x has 1 in each group"));
     CHECK(is_refused(max_pool2d(hk_shape(8, 8), (hk_max_pool2d_options){0}), "x is (8,8)"));
     CHECK(is_refused(max_pool2d(x, (hk_max_pool2d_options){.kernel = {3}}), "kernel is {3, 0}"));
     CHECK(
@@ -135,6 +232,11 @@ int main(void)
     test_conv2d(HK_F64);
     test_pool2d(HK_F32);
     test_pool2d(HK_F64);
+    test_groups(HK_F32);
+    test_groups(HK_F64);
+    test_transpose(1);
+    test_transpose(2);
     test_refusals();
+    test_other_refusals();
     return check_result();
 }

@@ -15,6 +15,7 @@ typedef struct row_gradient {
     enum {
         KEPT_none,
         KEPT_a = 1,
+        KEPT_angle = KEPT_a,
         KEPT_b = 2,
         KEPT_y = 4,
         KEPT_ab = 3,
@@ -324,6 +325,7 @@ static void grad_where(hki_grad_call *call)
 #define INNER     .low = -0.9, .high = 0.9
 #define ABOVE_ONE .low = 1.1, .high = 3
 #define BROAD     .low = -5, .high = 5
+#define SMALL     .low = 0.1, .high = 0.4
 #define RANGE                                                                                      \
     .options = &(const hki_range_options)                                                          \
     {                                                                                              \
@@ -349,9 +351,11 @@ SAMPLES_1(samples_U1_inner, INNER)
 SAMPLES_1(samples_U1_above_one, ABOVE_ONE)
 SAMPLES_1(samples_U1_broad, BROAD)
 SAMPLES_1(samples_U1R_broad, BROAD, RANGE)
-#define samples_C1_any samples_U1_any
+#define samples_C1_any  samples_U1_any
+#define samples_U1A_any samples_U1_any
 SAMPLES_1(samples_U1S_any, ANY, VALUE)
 SAMPLES_1(samples_U1S_positive, POSITIVE, VALUE)
+SAMPLES_1(samples_U1S_small, SMALL, VALUE)
 
 #define SAMPLES_2(name, ...)                                                                       \
     static const hki_sample name[] = {                                                             \
@@ -373,7 +377,8 @@ SAMPLES_2(samples_U2_above_one, ABOVE_ONE)
 SAMPLES_2(samples_U2_broad, BROAD)
 SAMPLES_2(samples_U2R_broad, BROAD, RANGE)
 SAMPLES_2(samples_U2S_any, ANY, VALUE)
-SAMPLES_2(samples_U2S_positive, POSITIVE, VALUE)
+SAMPLES_2(samples_U2_small, SMALL)
+SAMPLES_2(samples_U2S_small, SMALL, VALUE)
 #define samples_C2_any samples_U2_any
 
 #define SAMPLES_3(name, ...)                                                                       \
@@ -388,6 +393,7 @@ SAMPLES_2(samples_U2S_positive, POSITIVE, VALUE)
     };
 SAMPLES_3(samples_U3_any, ANY)
 SAMPLES_3(samples_U3_positive, POSITIVE)
+SAMPLES_3(samples_U3_small, SMALL)
 SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2}})
 
 /* ---- the operators -------------------------------------------------------------------------------------- */
@@ -395,6 +401,7 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 /* By kind: signature and infer; the C expressions for inputs and numbers of a reference; options. */
 #define KIND_U1  .signature = "x", .infer = infer_unary
 #define KIND_U1S .signature = "x", .infer = infer_scalar
+#define KIND_U1A KIND_U1
 #define KIND_U1R .signature = "x", .infer = infer_range
 #define KIND_C1  .signature = "x", .infer = infer_test
 #define KIND_U2  .signature = "x, y", .infer = infer_binary
@@ -404,6 +411,7 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 
 #define NAMES_U1  double a = in[0]
 #define NAMES_U1S NAMES_U1
+#define NAMES_U1A NAMES_U1
 #define NAMES_U1R NAMES_U1
 #define NAMES_C1  NAMES_U1
 #define NAMES_U2  double a = in[0], b = in[1]
@@ -416,6 +424,7 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
     F(op, F64, max, "", "the largest result, which goes first; INFINITY: none")
 #define ARGUMENTS_U1(name)
 #define ARGUMENTS_U1S(name) HKI_ARGUMENTS(name, SCALAR_ARGUMENTS)
+#define ARGUMENTS_U1A(name)
 #define ARGUMENTS_U1R(name) HKI_ARGUMENTS(name, RANGE_ARGUMENTS)
 #define ARGUMENTS_C1(name)
 #define ARGUMENTS_U2(name)
@@ -423,6 +432,7 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 #define ARGUMENTS_W3(name)
 #define PARAMS_U1(name)
 #define PARAMS_U1S(name) HKI_OP_PARAMS(name),
+#define PARAMS_U1A(name)
 #define PARAMS_U1R(name) HKI_OP_PARAMS(name),
 #define PARAMS_C1(name)
 #define PARAMS_U2(name)
@@ -433,6 +443,7 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 #define WITH_HALVES(set)   ((set)&HKI_FLOATS ? (set) | HKI_HALVES : (set))
 #define DTYPES_U1(dtypes)  WITH_HALVES(HKI_##dtypes)
 #define DTYPES_U1S(dtypes) WITH_HALVES(HKI_##dtypes)
+#define DTYPES_U1A(dtypes) WITH_HALVES(HKI_##dtypes)
 #define DTYPES_U1R(dtypes) WITH_HALVES(HKI_##dtypes)
 #define DTYPES_C1(dtypes)  WITH_HALVES(HKI_##dtypes)
 #define DTYPES_U2(dtypes)  WITH_HALVES(HKI_##dtypes)
@@ -440,37 +451,41 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 #define DTYPES_W3(dtypes)  1u << HK_BOOL
 
 /* Of gradients by what is kept, and their samples also by the kind of the row. */
-#define KIND_G_none .signature = "dy", .infer = infer_unary
-#define KIND_G_a    .signature = "dy, kept", .infer = infer_binary
-#define KIND_G_b    KIND_G_a
-#define KIND_G_y    KIND_G_a
-#define KIND_G_ab   .signature = "dy, kept, other", .infer = infer_ternary
-#define KIND_G_ay   KIND_G_ab
-#define KIND_G_by   KIND_G_ab
+#define KIND_G_none  .signature = "dy", .infer = infer_unary
+#define KIND_G_a     .signature = "dy, kept", .infer = infer_binary
+#define KIND_G_b     KIND_G_a
+#define KIND_G_angle KIND_G_a
+#define KIND_G_y     KIND_G_a
+#define KIND_G_ab    .signature = "dy, kept, other", .infer = infer_ternary
+#define KIND_G_ay    KIND_G_ab
+#define KIND_G_by    KIND_G_ab
 
-#define NAMES_G_none double g = in[0]
-#define NAMES_G_a    double g = in[0], a = in[1]
-#define NAMES_G_b    double g = in[0], b = in[1]
-#define NAMES_G_y    double g = in[0], y = in[1]
-#define NAMES_G_ab   double g = in[0], a = in[1], b = in[2]
-#define NAMES_G_ay   double g = in[0], a = in[1], y = in[2]
-#define NAMES_G_by   double g = in[0], b = in[1], y = in[2]
+#define NAMES_G_none  double g = in[0]
+#define NAMES_G_a     double g = in[0], a = in[1]
+#define NAMES_G_angle double g = in[0], a = in[1], near = 0
+#define NAMES_G_b     double g = in[0], b = in[1]
+#define NAMES_G_y     double g = in[0], y = in[1]
+#define NAMES_G_ab    double g = in[0], a = in[1], b = in[2]
+#define NAMES_G_ay    double g = in[0], a = in[1], y = in[2]
+#define NAMES_G_by    double g = in[0], b = in[1], y = in[2]
 
-#define SAMPLES_U1_none(range)  samples_U1_##range
-#define SAMPLES_U1_a(range)     samples_U2_##range
-#define SAMPLES_U1_y(range)     samples_U2_##range
-#define SAMPLES_U1_ay(range)    samples_U3_##range
-#define SAMPLES_U1S_none(range) samples_U1S_##range
-#define SAMPLES_U1S_a(range)    samples_U2S_##range
-#define SAMPLES_U1S_y(range)    samples_U2S_##range
-#define SAMPLES_U1R_a(range)    samples_U2R_##range
-#define SAMPLES_U2_none(range)  samples_U1_##range
-#define SAMPLES_U2_a(range)     samples_U2_##range
-#define SAMPLES_U2_b(range)     samples_U2_##range
-#define SAMPLES_U2_y(range)     samples_U2_##range
-#define SAMPLES_U2_ab(range)    samples_U3_##range
-#define SAMPLES_U2_ay(range)    samples_U3_##range
-#define SAMPLES_U2_by(range)    samples_U3_##range
+#define SAMPLES_U1_none(range)   samples_U1_##range
+#define SAMPLES_U1_a(range)      samples_U2_##range
+#define SAMPLES_U1_y(range)      samples_U2_##range
+#define SAMPLES_U1_ay(range)     samples_U3_##range
+#define SAMPLES_U1S_none(range)  samples_U1S_##range
+#define SAMPLES_U1S_a(range)     samples_U2S_##range
+#define SAMPLES_U1S_y(range)     samples_U2S_##range
+#define SAMPLES_U1R_a(range)     samples_U2R_##range
+#define SAMPLES_U1A_angle(range) samples_U2_##range
+#define SAMPLES_U1A_y(range)     samples_U2_##range
+#define SAMPLES_U2_none(range)   samples_U1_##range
+#define SAMPLES_U2_a(range)      samples_U2_##range
+#define SAMPLES_U2_b(range)      samples_U2_##range
+#define SAMPLES_U2_y(range)      samples_U2_##range
+#define SAMPLES_U2_ab(range)     samples_U3_##range
+#define SAMPLES_U2_ay(range)     samples_U3_##range
+#define SAMPLES_U2_by(range)     samples_U3_##range
 
 #define WHY_STEPS    "its result is a truth value"
 #define WHY_INTEGERS "it is of integers"
@@ -486,6 +501,7 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 
 #define READS_none                        0
 #define READS_a                           1
+#define READS_angle                       1
 #define READS_b                           2
 #define READS_y                           HKI_READS_OUTPUT
 #define READS_ab                          1 | 2

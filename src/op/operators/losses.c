@@ -118,6 +118,44 @@ static hk_array *hinge_term(const hki_call *call, hk_array *x, hk_array *target)
         with_number(&hki_op_add_scalar, with_number(&hki_op_multiply_scalar, margin, -1), 1), NULL);
 }
 
+enum { LEAST_LOG = -85 }; /* of the least number that logarithms are taken of */
+
+static double least(void)
+{
+    return exp(LEAST_LOG);
+}
+
+/* x holds logarithms. Where target is 0 so is its part. */
+static hk_array *kl_term(const hki_call *call, hk_array *x, hk_array *target)
+{
+    (void)call;
+    hk_array *own =
+        hki_op_call1(&hki_op_log, with_number(&hki_op_maximum_scalar, target, least()), NULL);
+    return hki_op_call2(&hki_op_multiply, target, hki_op_call2(&hki_op_subtract, own, x, NULL),
+                        NULL);
+}
+
+/* -target ln p. */
+static hk_array *surprise(hk_array *p, hk_array *target)
+{
+    hk_array *log =
+        hki_op_call1(&hki_op_log, with_number(&hki_op_maximum_scalar, p, least()), NULL);
+    return with_number(&hki_op_multiply_scalar, hki_op_call2(&hki_op_multiply, target, log, NULL),
+                       -1);
+}
+
+static hk_array *one_less(hk_array *x)
+{
+    return with_number(&hki_op_add_scalar, with_number(&hki_op_multiply_scalar, x, -1), 1);
+}
+
+static hk_array *binary_term(const hki_call *call, hk_array *x, hk_array *target)
+{
+    (void)call;
+    return hki_op_call2(&hki_op_add, surprise(x, target), surprise(one_less(x), one_less(target)),
+                        NULL);
+}
+
 /* ---- references ----------------------------------------------------------------------------------------- */
 
 static double mse_of(double x, double target, double delta)
@@ -148,6 +186,18 @@ static double hinge_of(double x, double target, double delta)
 {
     (void)delta;
     return fmax(0, 1 - x * target);
+}
+
+static double kl_of(double x, double target, double delta)
+{
+    (void)delta;
+    return target * (log(fmax(target, least())) - x);
+}
+
+static double binary_of(double x, double target, double delta)
+{
+    (void)delta;
+    return -target * log(fmax(x, least())) - (1 - target) * log(fmax(1 - x, least()));
 }
 
 static void reference(const hki_call *call, const double *const *in, double *const *out,
@@ -181,13 +231,12 @@ static void reference(const hki_call *call, const double *const *in, double *con
         reference(call, in, out, term##_of, delta);                                                \
     }                                                                                              \
     static const hki_sample its_name##_samples[] = {                                               \
-        {.inputs = {HKI_SHAPE(5), HKI_SHAPE(5)}},                                                  \
-        {.inputs = {HKI_SHAPE(3, 4), HKI_SHAPE(3, 4)},                                             \
+        {RANGE_##term.inputs = {HKI_SHAPE(5), HKI_SHAPE(5)}},                                      \
+        {RANGE_##term.inputs = {HKI_SHAPE(3, 4), HKI_SHAPE(3, 4)},                                 \
          .options = &(const hki_##its_name##_options){NONE_##term}},                               \
         {.inputs = {HKI_SHAPE(0, 4), HKI_SHAPE(0, 4)},                                             \
          .options = &(const hki_##its_name##_options){SUM_##term}},                                \
-        {.kind = HKI_SAMPLE_STRIDED,                                                               \
-         .inputs = {HKI_SHAPE(7, 2), HKI_SHAPE(7, 2)},                                             \
+        {RANGE_##term.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(7, 2), HKI_SHAPE(7, 2)},     \
          .options = &(const hki_##its_name##_options){SUM_##term}},                                \
     };                                                                                             \
     const hk_op hki_op_##its_name = {                                                              \
@@ -215,7 +264,21 @@ static void reference(const hki_call *call, const double *const *in, double *con
 #define NONE_hinge  NONE_mse
 #define SUM_hinge   SUM_mse
 
+#define NONE_kl     NONE_mse
+#define SUM_kl      SUM_mse
+#define NONE_binary NONE_mse
+#define SUM_binary  SUM_mse
+#define RANGE_mse
+#define RANGE_l1
+#define RANGE_huber
+#define RANGE_logits
+#define RANGE_hinge
+#define RANGE_kl     .low = 0.1, .high = 1,
+#define RANGE_binary .low = 0.1, .high = 0.9,
+
 HKI_OPTIONS(mse_loss, REDUCTION)
+HKI_OPTIONS(kl_divergence_loss, REDUCTION)
+HKI_OPTIONS(binary_cross_entropy, REDUCTION)
 HKI_OPTIONS(l1_loss, REDUCTION)
 HKI_OPTIONS(binary_cross_entropy_with_logits, REDUCTION)
 HKI_OPTIONS(hinge_loss, REDUCTION)
@@ -226,9 +289,18 @@ LOSS(l1_loss, l1, loss_infer, 0, "mean of |x - target|",
      "Absolute error of x and a target of its shape.")
 LOSS(huber_loss, huber, huber_infer, huber_delta(o),
      "mean of e**2 / 2 where e = |x - target| <= delta, else of delta (e - delta / 2)",
-     "Squared error near the target, absolute error further off (Huber 1964).")
+     "Squared error near the target, absolute error further off (Huber 1964). Divided by delta it "
+     "is "
+     "the smooth L1 loss.")
 LOSS(binary_cross_entropy_with_logits, logits, loss_infer, 0, "mean of softplus(x) - x target",
      "Cross entropy of a probability, sigmoid(x), and a target from 0 to 1. Large x overflow "
      "nothing.")
 LOSS(hinge_loss, hinge, loss_infer, 0, "mean of max(0, 1 - x target)",
      "How far x is from being on the target's side of a margin; targets are -1 and 1.")
+LOSS(kl_divergence_loss, kl, loss_infer, 0, "mean of target (ln(target) - x)",
+     "Part of the divergence (Kullback, Leibler 1951) of target, probabilities, from e**x: x holds "
+     "logarithms, as hk_log_softmax gives. A target of 0 counts nothing. The divergence of rows is "
+     "their sum; the mean of all is less by the number of classes.")
+LOSS(binary_cross_entropy, binary, loss_infer, 0, "mean of -target ln(x) - (1 - target) ln(1 - x)",
+     "Cross entropy of a probability x and a target from 0 to 1. Of probabilities below e**-85 "
+     "that is taken, without a gradient; hk_binary_cross_entropy_with_logits has no such bound.")

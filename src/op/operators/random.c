@@ -5,6 +5,7 @@
 #include "op/operators/random_stream.h"
 
 #include "base/integer_dtypes.h"
+#include "op/kernels/random/random_fill.h"
 #include "op/kernels/random/random_numbers.h"
 
 #include <hocket/random.h>
@@ -39,9 +40,8 @@ static int64_t block_count(const hk_dims *shape, hk_dtype dtype)
 static void draw(const hki_stream_options *options, uint64_t block, int64_t count,
                  uint32_t words[BATCH][4])
 {
-    for (int64_t i = 0; i < count; i++)
-        hki_random_words(options->seed, options->stream, options->position + block + (uint64_t)i,
-                         words[i]);
+    hki_random_fill_words(options->seed, options->stream, options->position + block, count,
+                          words[0]);
 }
 
 /* ---- numbers ------------------------------------------------------------------------------------------- */
@@ -84,15 +84,31 @@ static void int_block(const hki_kernel_call *call, const uint32_t words[4], void
     }
 }
 
-/* What sets the operators apart; hk_op.data: a block of elements from the words of one counter, and the cost of one. */
+static void uniform_floats(const hki_kernel_call *call, const uint32_t *words, int64_t count,
+                           float *out)
+{
+    const hki_random_uniform_options *options = call->options;
+    hki_random_fill_uniform_f32(options->low, options->high, words, count, out);
+}
+
+static void normal_floats(const hki_kernel_call *call, const uint32_t *words, int64_t count,
+                          float *out)
+{
+    const hki_random_normal_options *options = call->options;
+    hki_random_fill_normal_f32(options->mean, options->std, words, count, out);
+}
+
+/* What sets the operators apart; hk_op.data: a block of elements from the words of one counter; optionally of float32 an element
+ * from each of many words, the same; and the cost of one. */
 typedef struct distribution {
     void (*make)(const hki_kernel_call *call, const uint32_t words[4], void *out);
+    void (*floats)(const hki_kernel_call *call, const uint32_t *words, int64_t count, float *out);
     double ns;
 } distribution;
 
-static const distribution uniform_distribution = {uniform_block, 5};
-static const distribution normal_distribution = {normal_block, 20};
-static const distribution int_distribution = {int_block, 5};
+static const distribution uniform_distribution = {uniform_block, uniform_floats, 1.5};
+static const distribution normal_distribution = {normal_block, normal_floats, 5};
+static const distribution int_distribution = {int_block, NULL, 5};
 
 /* begin is a multiple of GRAIN; the last block may make more elements than there are. */
 static void random_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
@@ -107,7 +123,13 @@ static void random_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
         int64_t blocks = (end - at + per_block - 1) / per_block;
         blocks = blocks < BATCH ? blocks : BATCH;
         draw(call->options, (uint64_t)(at / per_block), blocks, words);
-        for (int64_t i = 0; i < blocks; i++, at += per_block) {
+        int64_t done = 0;
+        if (of->floats && dtype == HK_F32) {
+            done = (end - at) / per_block < blocks ? (end - at) / per_block : blocks;
+            of->floats(call, words[0], done * per_block, (float *)(void *)(out + at * item));
+            at += done * per_block;
+        }
+        for (int64_t i = done; i < blocks; i++, at += per_block) {
             if (end - at >= per_block) {
                 of->make(call, words[i], out + at * item);
                 continue;
@@ -214,7 +236,7 @@ static bool int_infer(hki_call *call)
 
 struct hk_generator {
     atomic_uint refs;
-    uint64_t seed;
+    uint64_t seed, stream;
     _Atomic(uint64_t) position;
 };
 
@@ -232,6 +254,7 @@ static _Atomic(uint32_t) next_stream;
 
 void hk_seed(uint64_t seed)
 {
+    hki_array_uncapturable("seed", "replays go on with the stream of the thread that issues them");
     own_stream = (thread_stream){.begun = true, .seed = seed};
 }
 
@@ -242,6 +265,7 @@ hk_generator *hk_generator_create(uint64_t seed)
         return &no_generator;
     atomic_init(&generator->refs, 1);
     generator->seed = seed;
+    generator->stream = 0;
     atomic_init(&generator->position, 0);
     return generator;
 }
@@ -260,26 +284,80 @@ void hk_generator_release(hk_generator *generator)
         free(generator);
 }
 
-/* Where the numbers of a call begin; moves the stream on. */
-static hki_stream_options take(hk_generator *generator, const hk_dims *shape, hk_dtype dtype)
+static thread_stream *get_own(void)
 {
-    const uint64_t count = (uint64_t)block_count(shape, dtype);
-    hki_stream_options options = {.shape = *shape, .dtype = dtype};
-    if (generator) {
-        options.seed = generator->seed;
-        options.position =
-            atomic_fetch_add_explicit(&generator->position, count, memory_order_relaxed);
-        return options;
-    }
     thread_stream *own = &own_stream;
     if (!own->begun) {
         own->begun = true;
         own->stream = atomic_fetch_add_explicit(&next_stream, 1, memory_order_relaxed);
     }
-    options.seed = own->seed;
-    options.stream = own->stream;
-    options.position = own->position;
+    return own;
+}
+
+hk_generator_state hk_generator_get_state(hk_generator *generator)
+{
+    if (generator)
+        return (hk_generator_state){
+            generator->seed, generator->stream,
+            atomic_load_explicit(&generator->position, memory_order_relaxed)};
+    const thread_stream *own = get_own();
+    return (hk_generator_state){own->seed, own->stream, own->position};
+}
+
+void hk_generator_set_state(hk_generator *generator, hk_generator_state state)
+{
+    hki_array_uncapturable("generator_set_state",
+                           "replays go on with the stream of the thread that issues them");
+    if (generator == &no_generator)
+        return;
+    if (!generator) {
+        own_stream = (thread_stream){true, state.seed, state.stream, state.position};
+        return;
+    }
+    generator->seed = state.seed;
+    generator->stream = state.stream;
+    atomic_store_explicit(&generator->position, state.position, memory_order_relaxed);
+}
+
+static hk_generator *generator_of(const hki_stream_options *options)
+{
+    return (hk_generator *)(uintptr_t)options->generator;
+}
+
+void hki_stream_take(hki_stream_options *options)
+{
+    const uint64_t count = (uint64_t)block_count(&options->shape, options->dtype);
+    hk_generator *generator = generator_of(options);
+    if (generator) {
+        options->seed = generator->seed;
+        options->stream = generator->stream;
+        options->position =
+            atomic_fetch_add_explicit(&generator->position, count, memory_order_relaxed);
+        return;
+    }
+    thread_stream *own = get_own();
+    options->seed = own->seed;
+    options->stream = own->stream;
+    options->position = own->position;
     own->position += count;
+}
+
+void hki_stream_retain(const hki_stream_options *options)
+{
+    if (options->generator)
+        hk_generator_retain(generator_of(options));
+}
+
+void hki_stream_release(const hki_stream_options *options)
+{
+    hk_generator_release(generator_of(options));
+}
+
+static hki_stream_options take(hk_generator *generator, const hk_dims *shape, hk_dtype dtype)
+{
+    hki_stream_options options = {
+        .shape = *shape, .dtype = dtype, .generator = (uint64_t)(uintptr_t)generator};
+    hki_stream_take(&options);
     return options;
 }
 
@@ -288,8 +366,6 @@ static hki_stream_options take(hk_generator *generator, const hk_dims *shape, hk
 static hk_array *call_from(const hk_op *op, const hk_generator *generator, const void *options,
                            hk_device device)
 {
-    hki_array_uncapturable(op->name,
-                           "random numbers are others at each call; give them as a bound array");
     if (generator == &no_generator)
         return hki_array_create_failed(device.handle, op->name, NULL, 0, HK_OUT_OF_MEMORY,
                                        "there was no host memory for the generator");
@@ -305,6 +381,7 @@ hk_array *(hk_random_uniform_from)(hk_generator *generator, double low, double h
                                                 .seed = stream.seed,
                                                 .stream = stream.stream,
                                                 .position = stream.position,
+                                                .generator = stream.generator,
                                                 .low = low,
                                                 .high = high};
     return call_from(&hki_op_random_uniform, generator, &options, device);
@@ -319,6 +396,7 @@ hk_array *(hk_random_normal_from)(hk_generator *generator, double mean, double s
                                                .seed = stream.seed,
                                                .stream = stream.stream,
                                                .position = stream.position,
+                                               .generator = stream.generator,
                                                .mean = mean,
                                                .std = std};
     return call_from(&hki_op_random_normal, generator, &options, device);
@@ -333,6 +411,7 @@ hk_array *(hk_random_int_from)(hk_generator *generator, int64_t low, int64_t hig
                                             .seed = stream.seed,
                                             .stream = stream.stream,
                                             .position = stream.position,
+                                            .generator = stream.generator,
                                             .low = low,
                                             .high = high};
     return call_from(&hki_op_random_int, generator, &options, device);
@@ -374,7 +453,7 @@ HKI_AT(hk_array *, hk_random_int,
        (hk_source at, int64_t low, int64_t high, hk_dims shape, hk_dtype dtype, hk_device device),
        (low, high, shape, dtype, device))
 
-/* ---- states ---------------------------------------------------------------------------------------------- */
+/* ---- for operators that draw in a way of their own ------------------------------------------------------- */
 
 hki_stream_options hki_stream_begin(hk_generator *generator, const hk_dims *shape, hk_dtype dtype)
 {
@@ -384,31 +463,6 @@ hki_stream_options hki_stream_begin(hk_generator *generator, const hk_dims *shap
 bool hki_generator_is_there(const hk_generator *generator)
 {
     return generator != &no_generator;
-}
-
-hk_generator_state hk_generator_get_state(const hk_generator *generator)
-{
-    if (generator)
-        return (hk_generator_state){
-            .seed = generator->seed,
-            .position = atomic_load_explicit(&generator->position, memory_order_relaxed)};
-    const hk_dims none = {.ndim = 1, .dims = {0}};
-    const hki_stream_options here = take(NULL, &none, HK_F32);
-    return (hk_generator_state){here.seed, here.stream, here.position};
-}
-
-bool hk_generator_set_state(hk_generator *generator, hk_generator_state state)
-{
-    hki_array_uncapturable("generator_set_state", "replays go on with the stream as it is");
-    if (!generator) {
-        own_stream = (thread_stream){true, state.seed, state.stream, state.position};
-        return true;
-    }
-    if (generator == &no_generator || state.stream != 0)
-        return false;
-    generator->seed = state.seed;
-    atomic_store_explicit(&generator->position, state.position, memory_order_relaxed);
-    return true;
 }
 
 /* ---- operators ----------------------------------------------------------------------------------------- */
@@ -421,6 +475,7 @@ const hk_op hki_op_random_uniform = {
     .signature = "",
     .doc = "Uniform numbers in [low, high).",
     .internal = true,
+    .draws = true,
     .infer = uniform_infer,
     .split = HKI_SPLIT_ELEMENTS,
     .plan = plan,
@@ -436,6 +491,7 @@ const hk_op hki_op_random_normal = {
     .signature = "",
     .doc = "Normal numbers.",
     .internal = true,
+    .draws = true,
     .infer = normal_infer,
     .split = HKI_SPLIT_ELEMENTS,
     .plan = plan,
@@ -451,6 +507,7 @@ const hk_op hki_op_random_int = {
     .signature = "",
     .doc = "Integers low ... high-1.",
     .internal = true,
+    .draws = true,
     .infer = int_infer,
     .split = HKI_SPLIT_ELEMENTS,
     .plan = plan,

@@ -10,7 +10,9 @@
     F(op, DTYPE, dtype, "", "dtype of the result")                                                 \
     F(op, U64, seed, "", "key of the generator")                                                   \
     F(op, U64, stream, "", "which stream of the seed")                                             \
-    F(op, U64, position, "", "position in the stream")
+    F(op, U64, position, "", "position in the stream")                                             \
+    F(op, U64, generator, "",                                                                      \
+      "address of the hk_generator that it came from; 0: the thread's stream")
 #define UNIFORM_ARGUMENTS(F, op)                                                                   \
     STREAM_ARGUMENTS(F, op)                                                                        \
     F(op, F64, low, "", "the lowest value") F(op, F64, high, "", "the end of values, not included")
@@ -27,5 +29,12 @@ HKI_OPTIONS_STRUCT(random_int, INT_ARGUMENTS)
 typedef struct hki_stream_options {
     STREAM_ARGUMENTS(HKI_OPTIONS_FIELD, )
 } hki_stream_options;
+
+/* Sets where the numbers of a call of that shape and dtype begin, and moves the stream on: the generator's, which is alive, or
+ * this thread's. */
+void hki_stream_take(hki_stream_options *options);
+/* Counts of the generator, for what takes from it later. */
+void hki_stream_retain(const hki_stream_options *options);
+void hki_stream_release(const hki_stream_options *options);
 
 #endif

@@ -101,6 +101,49 @@ static void test_streams(void)
     CHECK(same(hk_slice(whole, 0, 0, 1001), uniform(1001)));
 }
 
+static void *state_in_thread(void *argument)
+{
+    hk_generator_state *states = argument;
+    states[0] = hk_generator_get_state(NULL); /* before it draws */
+    hk_array *drawn = hk_take(uniform(50));
+    states[1] = hk_generator_get_state(NULL);
+    hk_array_release(drawn);
+    return NULL;
+}
+
+/* A stream goes on from a state as if it had drawn all before, in another thread or a generator too. */
+static void test_state(void)
+{
+    HK_SCOPE;
+    hk_generator *generator = hk_generator_create(3);
+    hk_seed(7);
+    uniform(50);
+    const hk_generator_state state = hk_generator_get_state(NULL);
+    CHECK(state.seed == 7 && state.stream == 0 && state.position == 13);
+    hk_array *then = uniform(50);
+    hk_seed(1);
+    hk_generator_set_state(NULL, state);
+    CHECK(same(then, uniform(50)));
+    hk_generator_set_state(generator, state);
+    CHECK(same(then, hk_random_uniform_from(generator, 0, 1, hk_shape(50), HK_F32, device)));
+    CHECK(hk_generator_get_state(generator).position == 26);
+
+    /* An unseeded thread's stream too, which has a number of its own. */
+    hk_generator_state states[2];
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, state_in_thread, states) == 0);
+    pthread_join(thread, NULL);
+    CHECK(states[0].stream > 0 && states[0].position == 0);
+    CHECK(states[1].stream == states[0].stream && states[1].position == 13);
+    hk_generator_set_state(NULL, states[0]);
+    hk_generator_set_state(generator, states[0]);
+    then = uniform(50);
+    CHECK(same(then, hk_random_uniform_from(generator, 0, 1, hk_shape(50), HK_F32, device)));
+    hk_seed(0);
+    CHECK(!same(then, uniform(50)));
+    hk_generator_release(generator);
+}
+
 static void *draw_in_thread(void *argument)
 {
     hk_array **drawn = argument;
@@ -223,6 +266,7 @@ int main(void)
     device = hk_device_default();
     test_known();
     test_streams();
+    test_state();
     test_threads();
     test_spread();
     test_edges();

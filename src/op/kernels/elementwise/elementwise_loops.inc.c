@@ -67,6 +67,57 @@
     }                                                                                              \
     END
 
+/* Of angles: `near` is a constant in each of the two loops. `angle` is what of (a, b) it is about. */
+#if defined(REAL)
+#define NEAR(angles, n)                                                                            \
+    bool all_near = true;                                                                          \
+    for (int64_t i = 0; i < n; i++)                                                                \
+        all_near &= angles[i] < (T)HKI_NEAR_ANGLE && angles[i] > -(T)HKI_NEAR_ANGLE;
+#define LOOP_U1A(name, expression)                                                                 \
+    BEGIN(name)                                                                                    \
+    const T *first = (const T *)run->in[0];                                                        \
+    T *out = (T *)run->out;                                                                        \
+    NEAR(first, n)                                                                                 \
+    if (all_near) {                                                                                \
+        const bool near = true;                                                                    \
+        EACH                                                                                       \
+        {                                                                                          \
+            const T a = first[i];                                                                  \
+            out[i] = expression;                                                                   \
+        }                                                                                          \
+        return -1;                                                                                 \
+    }                                                                                              \
+    const bool near = false;                                                                       \
+    EACH                                                                                           \
+    {                                                                                              \
+        const T a = first[i];                                                                      \
+        out[i] = expression;                                                                       \
+    }                                                                                              \
+    END
+#define LOOP_G_angle(name, expression)                                                             \
+    BEGIN(name)                                                                                    \
+    const T *first = (const T *)run->in[0], *second = (const T *)run->in[1];                       \
+    T *out = (T *)run->out;                                                                        \
+    const int64_t step = run->in_step[0] != 0, angle_step = run->in_step[1] != 0;                  \
+    NEAR(second, (angle_step ? n : n > 0))                                                         \
+    if (all_near && step && angle_step) {                                                          \
+        const bool near = true;                                                                    \
+        EACH                                                                                       \
+        {                                                                                          \
+            const T g = first[i], a = second[i];                                                   \
+            out[i] = expression;                                                                   \
+        }                                                                                          \
+        return -1;                                                                                 \
+    }                                                                                              \
+    const bool near = false;                                                                       \
+    EACH                                                                                           \
+    {                                                                                              \
+        const T g = first[i * step], a = second[i * angle_step];                                   \
+        out[i] = expression;                                                                       \
+    }                                                                                              \
+    END
+#endif
+
 /* A: type of the first input. */
 #define LOOP_3(name, A, a, b, c, expression)                                                       \
     BEGIN(name)                                                                                    \
@@ -168,6 +219,9 @@
 #undef LOOP_U1
 #undef LOOP_U1S
 #undef LOOP_U1R
+#undef NEAR
+#undef LOOP_U1A
+#undef LOOP_G_angle
 #undef LOOP_C1
 #undef LOOP_U2
 #undef LOOP_C2

@@ -11,8 +11,8 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* exp(x) within 2 ulp; 0 and infinity beyond the range, NaN for NaN. */
-HKI_EVERYWHERE float hki_exp_f32(float x)
+/* e^(x + rest), where rest is what rounding x lost. */
+HKI_EVERYWHERE float hki_exp_sum_f32(float x, float rest)
 {
     const float log2_e = 1.44269504f, ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
     const float round =
@@ -22,7 +22,7 @@ HKI_EVERYWHERE float hki_exp_f32(float x)
     float shifted = x * log2_e + round;
     float n = shifted - round;
     float r = x - n * ln2_high;
-    r = r - n * ln2_low;
+    r = r - n * ln2_low + rest;
     float p = 1.9875691500e-4f;
     p = p * r + 1.3981999507e-3f;
     p = p * r + 8.3334519073e-3f;
@@ -36,6 +36,12 @@ HKI_EVERYWHERE float hki_exp_f32(float x)
     float first = hki_float_of_bits((half + 127) << 23);
     float second = hki_float_of_bits((exponent - half + 127) << 23);
     return p * first * second;
+}
+
+/* exp(x) within 2 ulp; 0 and infinity beyond the range, NaN for NaN. */
+HKI_EVERYWHERE float hki_exp_f32(float x)
+{
+    return hki_exp_sum_f32(x, 0);
 }
 
 HKI_EVERYWHERE float hki_sigmoid_f32(float x)
@@ -56,6 +62,136 @@ HKI_EVERYWHERE float hki_tanh_f32(float x)
     float small = x + x * (z * p);
     float large = copysignf(1.0f - 2.0f / (hki_exp_f32(2.0f * magnitude) + 1.0f), x);
     return magnitude < 0.625f ? small : large;
+}
+
+/* ln x within 1 ulp: x is 2^k m with m from sqrt(1/2) on, and ln m a minimax polynomial in f = m - 1. */
+HKI_EVERYWHERE float hki_log_f32(float x)
+{
+    bool is_tiny = x < 0x1p-126f;
+    float scaled = is_tiny ? x * 0x1p23f : x;
+    const uint32_t sqrt_half = 0x3f3504f3u;
+    uint32_t biased = (hki_bits_of_float(scaled) - sqrt_half + (256u << 23)) >> 23;
+    float f = hki_float_of_bits(hki_bits_of_float(scaled) - (biased << 23) + (256u << 23)) - 1.0f;
+    float k = (float)(int32_t)(biased - 256u) - (is_tiny ? 23.0f : 0.0f);
+    float z = f * f;
+    float p = -0.0763419769393f;
+    p = p * f + 0.127613868048f;
+    p = p * f - 0.131602047328f;
+    p = p * f + 0.142017872989f;
+    p = p * f - 0.166233584412f;
+    p = p * f + 0.20001225602f;
+    p = p * f - 0.25000820967f;
+    p = p * f + 0.333333317226f;
+    float low = p * (f * z) + k * -2.12194440e-4f - 0.5f * z;
+    float value = low + f + k * 0.693359375f;
+    value = x == 0 ? -INFINITY : value;
+    return x >= 0 ? x < INFINITY ? value : x : NAN;
+}
+
+/* For |r| <= pi / 4, minimax polynomials. */
+HKI_EVERYWHERE float hki_sin_of_f32(float r)
+{
+    float z = r * r;
+    float p = -0.00019516977168f;
+    p = p * z + 0.00833217584301f;
+    p = p * z - 0.166666549085f;
+    return copysignf(r + r * (z * p), r); /* of 0, too */
+}
+HKI_EVERYWHERE float hki_cos_of_f32(float r)
+{
+    float z = r * r;
+    float p = 2.4438091352e-5f;
+    p = p * z - 0.00138873644897f;
+    p = p * z + 0.0416666468073f;
+    return 1.0f - (0.5f * z - z * z * p);
+}
+
+/* The sine for added 0, the cosine for 1, within 1.5 ulp; NaN where x is not finite. near: see hki_quadrant_of. */
+HKI_EVERYWHERE float hki_turned_sin_f32(float x, uint32_t added, bool near)
+{
+    hki_quadrant at = hki_quadrant_of(x, near);
+    uint32_t number = at.number + added, mask = 0u - (number & 1u);
+    float r = (float)at.r, sine = hki_sin_of_f32(r), cosine = hki_cos_of_f32(r);
+    uint32_t bits = (hki_bits_of_float(cosine) & mask) | (hki_bits_of_float(sine) & ~mask);
+    float value = hki_float_of_bits(bits ^ (number & 2u) << 30);
+    return near || fabsf(x) < INFINITY ? value : x - x;
+}
+
+/* (1 + 2 z) e^(z^2) erfc(z), z not negative, as a minimax polynomial in (z - 2) / (z + 2), divided by 1 + 2 z. */
+HKI_EVERYWHERE float hki_erfc_part_f32(float z)
+{
+    z = z > 10.2f ? 10.2f : z;
+    float t = (z - 2.0f) / (z + 2.0f);
+    float p = -0.000399450493398f;
+    p = p * t - 0.00122800550143f;
+    p = p * t + 0.00131330793315f;
+    p = p * t + 0.00863009994451f;
+    p = p * t - 0.00806014080861f;
+    p = p * t - 0.0542038844786f;
+    p = p * t + 0.164055424936f;
+    p = p * t - 0.166031460932f;
+    p = p * t - 0.0927639849807f;
+    p = p * t + 1.27697839397f;
+    return p / (1.0f + 2.0f * z);
+}
+
+/* erf(x) within 1.5 ulp. */
+HKI_EVERYWHERE float hki_erf_f32(float x)
+{
+    float z = x * x, magnitude = fabsf(x);
+    float p = 8.18507597295e-5f;
+    p = p * z - 0.000809769845651f;
+    p = p * z + 0.00519695155388f;
+    p = p * z - 0.0268577048321f;
+    p = p * z + 0.112836639921f;
+    p = p * z - 0.37612631613f;
+    float small = magnitude + magnitude * (p * z + 0.12837916641f);
+    float large = 1.0f - hki_erfc_part_f32(magnitude) * hki_exp_f32(-z);
+    return x != x ? x : copysignf(magnitude < 0.95f ? small : large, x);
+}
+
+/* e^(-x^2 / 2): x^2 in two parts, of which the first is exact. */
+HKI_EVERYWHERE float hki_bell_f32(float x)
+{
+    float magnitude = fabsf(x);
+    magnitude = magnitude > 15.0f ? 15.0f : magnitude;
+    float high = hki_float_of_bits(hki_bits_of_float(magnitude) & 0xfffff000u);
+    float rest = (magnitude - high) * (magnitude + high);
+    return hki_exp_sum_f32(-0.5f * (high * high), -0.5f * rest);
+}
+
+/* The normal distribution function of -|x|, divided by e^(-x^2 / 2). */
+HKI_EVERYWHERE float hki_normal_tail_f32(float x)
+{
+    return 0.5f * hki_erfc_part_f32(fabsf(x) * 0.70710678f);
+}
+
+/* Within 4 ulp. */
+HKI_EVERYWHERE float hki_gelu_f32(float x)
+{
+    float within = x < -15.0f ? -15.0f : x;
+    float tail = within * hki_normal_tail_f32(x) * hki_bell_f32(x);
+    return x > 15.0f ? x : x > 0 ? x - tail : tail;
+}
+HKI_EVERYWHERE float hki_gelu_slope_f32(float x)
+{
+    float bell = hki_bell_f32(x), tail = hki_normal_tail_f32(x) * bell;
+    float within = x > 15.0f ? 15.0f : x < -15.0f ? -15.0f : x;
+    return (x > 0 ? 1.0f - tail : tail) + within * 0.39894228f * bell;
+}
+
+/* Within 6 ulp: e^-|x| is a product of two, of which none is too small for a float. */
+HKI_EVERYWHERE float hki_silu_f32(float x)
+{
+    float half = hki_exp_f32(-0.5f * fabsf(x)), gate = 1.0f / (1.0f + half * half);
+    float below = x == -INFINITY ? -0.0f : x * half * (half * gate);
+    return x < 0 ? below : x * gate;
+}
+HKI_EVERYWHERE float hki_silu_slope_f32(float x)
+{
+    float gate = hki_sigmoid_f32(x);
+    float within = x > 110.0f ? 110.0f : x < -110.0f ? -110.0f : x;
+    return gate + within * gate * (1 - gate);
 }
 
 HKI_EVERYWHERE double hki_sigmoid_f64(double x)
@@ -90,9 +226,6 @@ HKI_EVERYWHERE double hki_sigmoid_f64(double x)
     }
 HKI_DOUBLE_OF_LIBRARY(exp)
 HKI_DOUBLE_OF_LIBRARY(tanh)
-HKI_DOUBLE_OF_LIBRARY(sin)
-HKI_DOUBLE_OF_LIBRARY(cos)
-HKI_DOUBLE_OF_LIBRARY(tan)
 HKI_DOUBLE_OF_LIBRARY(asin)
 HKI_DOUBLE_OF_LIBRARY(acos)
 HKI_DOUBLE_OF_LIBRARY(atan)
@@ -102,14 +235,23 @@ HKI_DOUBLE_OF_LIBRARY(asinh)
 HKI_DOUBLE_OF_LIBRARY(acosh)
 HKI_DOUBLE_OF_LIBRARY(atanh)
 HKI_DOUBLE_OF_LIBRARY(expm1)
+HKI_DOUBLE_OF_LIBRARY(log)
 HKI_DOUBLE_OF_LIBRARY(log1p)
 HKI_DOUBLE_OF_LIBRARY(log2)
 HKI_DOUBLE_OF_LIBRARY(log10)
 HKI_DOUBLE_OF_LIBRARY(erf)
 
-/* Of floats too; these are not the same bits on GPUs. */
-HKI_OF_LIBRARY_1(log, logf, log)
+/* Of floats too; not the same bits on GPUs. */
 HKI_OF_LIBRARY_2(pow, powf, pow)
+
+/* x to the power of a number that all elements share: compilers make a loop for each of the cases. */
+#define HKI_POWER_OF_NUMBER(T, suffix)                                                             \
+    HKI_EVERYWHERE T hki_pow_number_##suffix(T x, T s)                                             \
+    {                                                                                              \
+        return s == 1 ? x : s == 2 ? x * x : s == 3 ? x * x * x : hki_pow_##suffix(x, s);          \
+    }
+HKI_POWER_OF_NUMBER(float, f32)
+HKI_POWER_OF_NUMBER(double, f64)
 
 /* Exact, and sqrt rounded correctly: the same bits everywhere. */
 HKI_OF_LIBRARY_1(sqrt, sqrtf, sqrt)
@@ -122,6 +264,22 @@ HKI_OF_LIBRARY_2(copysign, copysignf, copysign)
 HKI_OF_LIBRARY_2(nextafter, nextafterf, nextafter)
 HKI_OF_LIBRARY_2(fmod, fmodf, fmod)
 
+/* ---- angles. near: those of floats are known to be below HKI_NEAR_ANGLE, which changes the speed alone */
+
+#define HKI_ANGLE(name, of_float, of_double)                                                       \
+    HKI_EVERYWHERE float hki_##name##_f32(float x, bool near)                                      \
+    {                                                                                              \
+        return of_float;                                                                           \
+    }                                                                                              \
+    HKI_EVERYWHERE double hki_##name##_f64(double x, bool near)                                    \
+    {                                                                                              \
+        (void)near;                                                                                \
+        return of_double(x);                                                                       \
+    }
+HKI_ANGLE(sin, hki_turned_sin_f32(x, 0, near), sin)
+HKI_ANGLE(cos, hki_turned_sin_f32(x, 1, near), cos)
+HKI_ANGLE(tan, (float)hki_wide_tan(x, near), tan)
+
 /* ---- floats by way of doubles (wide_math.h): within 0.51 ulp */
 
 #define HKI_FLOAT_BY_DOUBLE(name, of_x)                                                            \
@@ -129,9 +287,6 @@ HKI_OF_LIBRARY_2(fmod, fmodf, fmod)
     {                                                                                              \
         return (float)(of_x);                                                                      \
     }
-HKI_FLOAT_BY_DOUBLE(sin, hki_wide_sin(x, 0))
-HKI_FLOAT_BY_DOUBLE(cos, hki_wide_sin(x, 1))
-HKI_FLOAT_BY_DOUBLE(tan, hki_wide_tan(x))
 HKI_FLOAT_BY_DOUBLE(asin, hki_wide_atan(x / sqrt((1.0 - x) * (1.0 + x))))
 HKI_FLOAT_BY_DOUBLE(acos, 2 * hki_wide_atan(sqrt((1.0 - x) / (1.0 + x))))
 HKI_FLOAT_BY_DOUBLE(atan, hki_wide_atan(x))
@@ -139,7 +294,6 @@ HKI_FLOAT_BY_DOUBLE(expm1, hki_wide_expm1(x))
 HKI_FLOAT_BY_DOUBLE(log1p, hki_wide_log1p(x))
 HKI_FLOAT_BY_DOUBLE(log2, hki_wide_log2(x))
 HKI_FLOAT_BY_DOUBLE(log10, hki_wide_log(x) * 0.43429448190325182765)
-HKI_FLOAT_BY_DOUBLE(erf, hki_wide_erf(x))
 
 HKI_EVERYWHERE float hki_sinh_f32(float x)
 {
@@ -213,13 +367,9 @@ HKI_EVERYWHERE double hki_hypot_f64(double x, double y)
 HKI_REMAINDERS(float, f32)
 HKI_REMAINDERS(double, f64)
 
-/* ---- activations: one text for doubles and, by way of doubles, floats */
+/* ---- activations of doubles, and those whose floats go by way of doubles */
 
 #define HKI_ACTIVATIONS(prefix, suffix)                                                             \
-    HKI_EVERYWHERE double prefix##_normal_cdf##suffix(double x)                                     \
-    {                                                                                               \
-        return prefix##_erfc##suffix(x * -0.70710678118654752440) / 2;                              \
-    }                                                                                               \
     /* x times what is 0 for the lowest x. */                                                       \
     HKI_EVERYWHERE double prefix##_gated##suffix(double x, double gate)                             \
     {                                                                                               \
@@ -228,15 +378,6 @@ HKI_REMAINDERS(double, f64)
     HKI_EVERYWHERE double prefix##_logistic##suffix(double x)                                       \
     {                                                                                               \
         return 1 / (1 + prefix##_exp##suffix(-x));                                                  \
-    }                                                                                               \
-    HKI_EVERYWHERE double prefix##_gelu##suffix(double x)                                           \
-    {                                                                                               \
-        return prefix##_gated##suffix(x, prefix##_normal_cdf##suffix(x));                           \
-    }                                                                                               \
-    HKI_EVERYWHERE double prefix##_gelu_slope##suffix(double x)                                     \
-    {                                                                                               \
-        return prefix##_normal_cdf##suffix(x) +                                                     \
-               x * 0.39894228040143267794 * prefix##_exp##suffix(x * x / -2);                       \
     }                                                                                               \
     /* (1 + tanh u) / 2 is the logistic function of 2 u. */                                         \
     HKI_EVERYWHERE double prefix##_gelu_gate##suffix(double x)                                      \
@@ -252,15 +393,6 @@ HKI_REMAINDERS(double, f64)
         double gate = prefix##_gelu_gate##suffix(x);                                                \
         double inner = 1.5957691216057307117 * (1 + 0.134145 * x * x);                              \
         return gate + x * gate * (1 - gate) * inner;                                                \
-    }                                                                                               \
-    HKI_EVERYWHERE double prefix##_silu##suffix(double x)                                           \
-    {                                                                                               \
-        return prefix##_gated##suffix(x, prefix##_logistic##suffix(x));                             \
-    }                                                                                               \
-    HKI_EVERYWHERE double prefix##_silu_slope##suffix(double x)                                     \
-    {                                                                                               \
-        double gate = prefix##_logistic##suffix(x);                                                 \
-        return gate + x * gate * (1 - gate);                                                        \
     }                                                                                               \
     HKI_EVERYWHERE double prefix##_softplus##suffix(double x)                                       \
     {                                                                                               \
@@ -285,22 +417,37 @@ HKI_REMAINDERS(double, f64)
         return x == y ? x + 0.69314718055994530942 : sum;                                           \
     }
 
-HKI_EVERYWHERE double hki_erfc_f64(double x)
-{
-    return erfc(x);
-}
 HKI_EVERYWHERE double hki_log1p_positive_f64(double x)
 {
     return log1p(x);
 }
 HKI_ACTIVATIONS(hki, _f64)
 HKI_ACTIVATIONS(hki_wide, )
-HKI_FLOAT_BY_DOUBLE(gelu, hki_wide_gelu(x))
-HKI_FLOAT_BY_DOUBLE(gelu_slope, hki_wide_gelu_slope(x))
+
+HKI_EVERYWHERE double hki_normal_cdf_f64(double x)
+{
+    return erfc(x * -0.70710678118654752440) / 2;
+}
+HKI_EVERYWHERE double hki_gelu_f64(double x)
+{
+    return hki_gated_f64(x, hki_normal_cdf_f64(x));
+}
+HKI_EVERYWHERE double hki_gelu_slope_f64(double x)
+{
+    return hki_normal_cdf_f64(x) + x * 0.39894228040143267794 * exp(x * x / -2);
+}
+HKI_EVERYWHERE double hki_silu_f64(double x)
+{
+    return hki_gated_f64(x, hki_logistic_f64(x));
+}
+HKI_EVERYWHERE double hki_silu_slope_f64(double x)
+{
+    double gate = hki_logistic_f64(x);
+    return gate + x * gate * (1 - gate);
+}
+
 HKI_FLOAT_BY_DOUBLE(gelu_tanh, hki_wide_gelu_tanh(x))
 HKI_FLOAT_BY_DOUBLE(gelu_tanh_slope, hki_wide_gelu_tanh_slope(x))
-HKI_FLOAT_BY_DOUBLE(silu, hki_wide_silu(x))
-HKI_FLOAT_BY_DOUBLE(silu_slope, hki_wide_silu_slope(x))
 HKI_FLOAT_BY_DOUBLE(softplus, hki_wide_softplus(x))
 HKI_FLOAT_BY_DOUBLE(mish, hki_wide_mish(x))
 HKI_FLOAT_BY_DOUBLE(mish_slope, hki_wide_mish_slope(x))
@@ -341,12 +488,25 @@ HKI_EVERYWHERE uint64_t hki_floor_divide_uint(uint64_t a, uint64_t b)
     return a / b;
 }
 
-/* The functions that rows use as F(name): ONE(name) for those of one number, TWO(name) of two. Each is hki_<name>_f32 and
- * hki_<name>_f64. */
+/* By squaring; b is not negative. Wraps around. */
+HKI_EVERYWHERE uint64_t hki_power_uint(uint64_t a, uint64_t b)
+{
+    uint64_t power = 1;
+    for (; b > 0; b >>= 1, a *= a)
+        power *= b & 1 ? a : 1;
+    return power;
+}
+HKI_EVERYWHERE int64_t hki_power_int(int64_t a, int64_t b)
+{
+    return (int64_t)hki_power_uint((uint64_t)a, (uint64_t)b);
+}
+
+/* The functions that rows use as F(name): ONE(name) for those of one number, TWO(name) of two, ANGLE(name) of an angle and
+ * `near`. Each is hki_<name>_f32 and hki_<name>_f64. */
 /* clang-format off */
-#define HKI_SCALAR_FUNCTIONS(ONE, TWO)                                                             \
-    ONE(exp) ONE(log) ONE(sqrt) ONE(abs) ONE(sigmoid) ONE(tanh) TWO(pow)                           \
-    ONE(sin) ONE(cos) ONE(tan) ONE(asin) ONE(acos) ONE(atan) ONE(sinh) ONE(cosh)                   \
+#define HKI_SCALAR_FUNCTIONS(ONE, TWO, ANGLE)                                                      \
+    ONE(exp) ONE(log) ONE(sqrt) ONE(abs) ONE(sigmoid) ONE(tanh) TWO(pow) TWO(pow_number)           \
+    ANGLE(sin) ANGLE(cos) ANGLE(tan) ONE(asin) ONE(acos) ONE(atan) ONE(sinh) ONE(cosh)                   \
     ONE(asinh) ONE(acosh) ONE(atanh) ONE(expm1) ONE(log1p) ONE(log2) ONE(log10) ONE(erf)           \
     ONE(ceil) ONE(floor) ONE(trunc) ONE(rint) TWO(copysign) TWO(nextafter) TWO(fmod)               \
     TWO(remainder) TWO(floor_divide) TWO(atan2) TWO(hypot) TWO(logaddexp)                          \

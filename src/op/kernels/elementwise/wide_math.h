@@ -1,5 +1,5 @@
 /* Elementary functions of a double, for results that are rounded to a float: relative errors are below 2^-30, so that the
- * float is within 0.51 ulp. Series are Taylor's, cut off where the rest is below that, but for erfc. Without calls, tables
+ * float is within 0.51 ulp. Series are Taylor's, cut off where the rest is below that. Without calls, tables
  * and branches, for vector code; the same bits everywhere, like scalar_math.h. */
 #ifndef HOCKET_OP_WIDE_MATH_H
 #define HOCKET_OP_WIDE_MATH_H
@@ -21,6 +21,13 @@ HKI_EVERYWHERE double hki_double_of_bits(uint64_t bits)
     double value;
     memcpy(&value, &bits, sizeof value);
     return value;
+}
+
+/* a where odd is 1, b where it is 0, by bits: of a condition compilers make a jump, and then no vector code. */
+HKI_EVERYWHERE double hki_double_choice(uint32_t odd, double a, double b)
+{
+    uint64_t mask = (uint64_t)0 - odd;
+    return hki_double_of_bits((hki_bits_of_double(a) & mask) | (hki_bits_of_double(b) & ~mask));
 }
 
 /* e^x - lost, where lost is 0 or 1. Cody and Waite's reduction to |r| <= ln 2 / 2, and the series of e^r - 1 up to r^11. */
@@ -132,7 +139,10 @@ typedef struct hki_quadrant {
     uint32_t number; /* modulo 4 */
 } hki_quadrant;
 
-/* For |x| up to 2^19: Cody and Waite's, with pi / 2 in two parts. */
+/* Angles below it are small. */
+#define HKI_NEAR_ANGLE 0x1p19f
+
+/* For small ones: Cody and Waite's, with pi / 2 in two parts. */
 HKI_EVERYWHERE hki_quadrant hki_quadrant_of_small(float x)
 {
     const double round = 0x1.8p52;
@@ -170,14 +180,13 @@ HKI_EVERYWHERE hki_quadrant hki_quadrant_of_large(float x)
     return result;
 }
 
-HKI_EVERYWHERE hki_quadrant hki_quadrant_of(float x)
+/* near: |x| is known to be small, which is left to who calls, because finding it out for each number keeps compilers from vector
+ * code. The result does not depend on it. */
+HKI_EVERYWHERE hki_quadrant hki_quadrant_of(float x, bool near)
 {
-    hki_quadrant small = hki_quadrant_of_small(x), large = hki_quadrant_of_large(x);
-    bool is_small = fabsf(x) < 0x1p19f;
-    hki_quadrant result;
-    result.r = is_small ? small.r : large.r;
-    result.number = is_small ? small.number : large.number;
-    return result;
+    if (near || fabsf(x) < HKI_NEAR_ANGLE)
+        return hki_quadrant_of_small(x);
+    return hki_quadrant_of_large(x);
 }
 
 /* For |r| <= pi / 4. */
@@ -204,23 +213,13 @@ HKI_EVERYWHERE double hki_wide_cos_of(double r)
     return 1 + z * p;
 }
 
-/* The sine for added 0, the cosine for 1; NaN where x is not finite. */
-HKI_EVERYWHERE double hki_wide_sin(float x, uint32_t added)
+HKI_EVERYWHERE double hki_wide_tan(float x, bool near)
 {
-    hki_quadrant at = hki_quadrant_of(x);
-    uint32_t number = at.number + added;
+    hki_quadrant at = hki_quadrant_of(x, near);
     double sine = hki_wide_sin_of(at.r), cosine = hki_wide_cos_of(at.r);
-    double value = number & 1u ? cosine : sine;
-    value = number & 2u ? -value : value;
-    return fabsf(x) < INFINITY ? value : (double)(x - x);
-}
-
-HKI_EVERYWHERE double hki_wide_tan(float x)
-{
-    hki_quadrant at = hki_quadrant_of(x);
-    double sine = hki_wide_sin_of(at.r), cosine = hki_wide_cos_of(at.r);
-    double value = at.number & 1u ? -cosine / sine : sine / cosine;
-    return fabsf(x) < INFINITY ? value : (double)(x - x);
+    double above = hki_double_choice(at.number & 1u, cosine, sine);
+    double below = hki_double_choice(at.number & 1u, -sine, cosine);
+    return near || fabsf(x) < INFINITY ? above / below : (double)(x - x);
 }
 
 /* Reduced to |t| <= tan(pi / 8) by the arcs of 1 / x and of (x - 1) / (x + 1); the series up to t^27. */
@@ -261,54 +260,6 @@ HKI_EVERYWHERE double hki_wide_atan2(double y, double x)
     double arc = hki_wide_atan(slope);
     arc = copysign(1.0, x) < 0 ? 3.1415926535897932385 - arc : arc;
     return copysign(arc, y);
-}
-
-/* (1 + 2 z) e^(z^2) erfc(z), z not negative, is smooth in t = (z - 3) / (z + 3). The polynomial interpolates it at Chebyshev's
- * points; its relative error was measured to be below 4e-12. */
-HKI_EVERYWHERE double hki_wide_erfc(double x)
-{
-    double z = fabs(x);
-    z = z > 30 ? 30 : z;
-    double t = (z - 3) / (z + 3);
-    double p = 4.8356261121997963551e-8;
-    p = p * t + 1.6976457639476411885e-6;
-    p = p * t - 3.1303472599340333095e-7;
-    p = p * t - 0.00001742340164277775339;
-    p = p * t + 4.5947987193833854467e-6;
-    p = p * t + 0.00012279549725389025378;
-    p = p * t - 0.00010497229530811981672;
-    p = p * t - 0.00077866824766465572128;
-    p = p * t + 0.001888630002362270208;
-    p = p * t + 0.0025290530107445736433;
-    p = p * t - 0.023770503773524442405;
-    p = p * t + 0.068308080101649508307;
-    p = p * t - 0.11927366445991572274;
-    p = p * t + 0.12964515499401721795;
-    p = p * t - 0.047562294315422973027;
-    p = p * t - 0.13562110604826236697;
-    p = p * t + 1.2530080582695003733;
-    double value = p * hki_wide_exp(-z * z) / (1 + 2 * z);
-    return x < 0 ? 2 - value : value;
-}
-
-/* The series up to x^21 where 1 - erfc(x) would lose digits. */
-HKI_EVERYWHERE double hki_wide_erf(double x)
-{
-    double magnitude = fabs(x), z = x * x;
-    double p = 1.0 / 76204800;
-    p = p * z - 1.0 / 6894720;
-    p = p * z + 1.0 / 685440;
-    p = p * z - 1.0 / 75600;
-    p = p * z + 1.0 / 9360;
-    p = p * z - 1.0 / 1320;
-    p = p * z + 1.0 / 216;
-    p = p * z - 1.0 / 42;
-    p = p * z + 1.0 / 10;
-    p = p * z - 1.0 / 3;
-    p = p * z + 1.0;
-    double small = 1.1283791670955125739 * x * p;
-    double large = copysign(1 - hki_wide_erfc(magnitude), x);
-    return magnitude < 0.65 ? small : large;
 }
 
 #endif

@@ -1,10 +1,11 @@
 /* What random arrays hold: numbers made of the words of one Philox counter, by one source for the processor and for
- * GPUs. Where contraction is off, all but normals have the same bits everywhere; those are as good as the functions of
+ * GPUs. Where contraction is off, all but normals of float64 have the same bits everywhere; those are as good as the functions of
  * the C library there. */
 #ifndef HOCKET_OP_RANDOM_NUMBERS_H
 #define HOCKET_OP_RANDOM_NUMBERS_H
 
 #include "base/philox.h"
+#include "op/kernels/elementwise/wide_math.h"
 
 #include <math.h>
 
@@ -38,7 +39,10 @@ HKI_EVERYWHERE uint64_t hki_multiply_high(uint64_t a, uint64_t b)
 HKI_EVERYWHERE float hki_uniform_f32(double low, double high, double unit)
 {
     float value = (float)(low + (high - low) * unit);
-    return (double)value < high ? value : nextafterf(value, -INFINITY);
+    uint32_t bits =
+        hki_bits_of_float(value); /* the next one below: one less, or more where there is a sign */
+    uint32_t below = value > 0 ? bits - 1 : value < 0 ? bits + 1 : 0x80000001u;
+    return (double)value < high ? value : hki_float_of_bits(below);
 }
 
 HKI_EVERYWHERE double hki_uniform_f64(double low, double high, double unit)
@@ -54,6 +58,22 @@ HKI_EVERYWHERE void hki_box_muller(double first, double second, double normals[2
     double radius = sqrt(-2 * log(first)), angle = two_pi * second;
     normals[0] = radius * cos(angle);
     normals[1] = radius * sin(angle);
+}
+
+/* The same for floats: logarithm and angle of wide_math.h. The angle is the nearest quarter and what is left, exactly. */
+HKI_EVERYWHERE void hki_box_muller_f32(uint32_t first, uint32_t second, double normals[2])
+{
+    double unit = (hki_double_of_bits(0x4330000000000000 | first) - (0x1p52 - 0.5)) * 0x1p-32;
+    double k, log_m = hki_wide_log_parts(unit, &k);
+    double radius = sqrt(-2 * (k * 0.69314718055994530942 + log_m));
+    uint32_t quarter = (second + 0x20000000u) >> 30, left = second - (quarter << 30);
+    double angle = (double)(int32_t)left * 1.4629180792671596e-9; /* 2 pi / 2^32 */
+    double sine = hki_wide_sin_of(angle), cosine = hki_wide_cos_of(angle);
+    double along = hki_double_choice(quarter & 1u, -sine, cosine);
+    double across = hki_double_choice(quarter & 1u, cosine, sine);
+    uint64_t sign = (uint64_t)(quarter & 2u) << 62;
+    normals[0] = radius * hki_double_of_bits(hki_bits_of_double(along) ^ sign);
+    normals[1] = radius * hki_double_of_bits(hki_bits_of_double(across) ^ sign);
 }
 
 /* Elements that one counter makes: four float32, or two of any other dtype. */
@@ -77,7 +97,7 @@ HKI_EVERYWHERE void hki_random_normal_f32(double mean, double std, const uint32_
 {
     for (int i = 0; i < 4; i += 2) {
         double normals[2];
-        hki_box_muller(((double)words[i] + 0.5) * 0x1p-32, (double)words[i + 1] * 0x1p-32, normals);
+        hki_box_muller_f32(words[i], words[i + 1], normals);
         out[i] = (float)(mean + std * normals[0]);
         out[i + 1] = (float)(mean + std * normals[1]);
     }

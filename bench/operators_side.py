@@ -1,0 +1,122 @@
+"""One library's side of bench/operators: measures the cases that it is asked for, one after another.
+
+    operators_side.py LIBRARY THREADS        questions and answers are JSON objects, one a line
+"""
+import json
+import sys
+import time
+
+import numpy as np
+
+from operators_cases import CASES
+
+BATCH_SECONDS = 0.02  # of one batch of calls, about
+BATCHES = 5
+
+
+class Hocket:
+    def __init__(self, threads):
+        import hocket
+        self.lib, self.version = hocket, hocket.__version__
+        self.names = {"hk": hocket, "lib": hocket}
+
+    def array(self, values):
+        return self.lib.asarray(values)
+
+    @staticmethod
+    def wait(result):
+        for x in result if isinstance(result, (tuple, list)) else (result,):
+            x.wait()
+
+
+class Torch:
+    def __init__(self, threads):
+        import torch
+        torch.set_num_threads(threads)
+        torch.set_grad_enabled(False)
+        self.lib, self.version = torch, torch.__version__
+        self.names = {"torch": torch, "lib": torch, "F": torch.nn.functional}
+
+    def array(self, values):
+        return self.lib.from_numpy(values)
+
+    @staticmethod
+    def wait(result):
+        pass
+
+
+class NumPy:
+    def __init__(self, threads):
+        self.version = np.__version__
+        self.names = {"lib": np}
+
+    def array(self, values):
+        return values
+
+    @staticmethod
+    def wait(result):
+        pass
+
+
+def values_of(spec, rng):
+    """An input: a shape, or (shape, dtype, low, high)."""
+    shape, dtype, low, high = spec if isinstance(spec[0], tuple) else (spec, "float32", -1, 1)
+    values = rng.uniform(low, high, shape)
+    return np.asarray(values if dtype.startswith("float") else np.floor(values), dtype)
+
+
+def function_of(case, library, name):
+    expression = case.expressions.get(name)
+    if expression is None:
+        raise LookupError("no such call")
+    rng = np.random.default_rng(0)
+    names = dict(library.names)
+    for input_name, spec in case.inputs.items():
+        names[input_name] = library.array(values_of(spec, rng))
+    for statement in case.before:
+        exec(statement, names)
+    code = eval(f"lambda: {expression}", names)
+    library.wait(code())
+    return code
+
+
+def least_seconds(code, wait):
+    """The least time of one call, over some batches."""
+    begun = time.perf_counter()
+    wait(code())
+    once = time.perf_counter() - begun
+    count = max(1, min(20000, int(BATCH_SECONDS / max(once, 1e-7))))
+    least = float("inf")
+    for _ in range(BATCHES):
+        begun = time.perf_counter()
+        for _ in range(count):
+            wait(code())
+        least = min(least, (time.perf_counter() - begun) / count)
+    return least
+
+
+def main():
+    name, threads = sys.argv[1], int(sys.argv[2])
+    try:
+        library = {"hocket": Hocket, "torch": Torch, "numpy": NumPy}[name](threads)
+    except ImportError:
+        library = None
+    made = {}
+    for line in sys.stdin:
+        question = json.loads(line)
+        if "hello" in question:
+            answer = {"version": library.version if library else None}
+        else:
+            index = question["case"]
+            try:
+                if index not in made:
+                    made.clear()
+                    made[index] = function_of(CASES[index], library, name)
+                answer = {"seconds": least_seconds(made[index], library.wait)}
+            except Exception as error:  # what a library cannot do is a line of the report
+                answer = {"error": f"{type(error).__name__}: {error}".splitlines()[0][:120]}
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()

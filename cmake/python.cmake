@@ -1,0 +1,60 @@
+# The Python package: build/<preset>/python/hocket/, to be found with PYTHONPATH; and its tests. The extension module holds the
+# library and is of Python's stable ABI: one file serves CPython 3.11 and later.
+#
+# HOCKET_PYTHON: AUTO (where the headers of a Python are found), ON or OFF. HOCKET_PYTHON_EXECUTABLE says which Python.
+set(HOCKET_PYTHON AUTO CACHE STRING "Build the Python package: ON, OFF, or AUTO: where Python's headers are found")
+set_property(CACHE HOCKET_PYTHON PROPERTY STRINGS AUTO ON OFF)
+if(NOT HOCKET_PYTHON OR HOCKET_SANITIZE)
+  return()
+endif()
+
+# The system's own, whose packages (NumPy, pytest) are Debian's, unless another one is named.
+if(NOT Python_EXECUTABLE AND NOT SKBUILD AND EXISTS /usr/bin/python3)
+  set(Python_EXECUTABLE /usr/bin/python3)
+endif()
+if(HOCKET_PYTHON STREQUAL "AUTO")
+  find_package(Python 3.11 COMPONENTS Interpreter Development.Module)
+  if(NOT Python_Development.Module_FOUND)
+    message(STATUS "No headers of Python 3.11 or later: the Python package is not built")
+    return()
+  endif()
+else()
+  find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.Module)
+endif()
+
+file(GLOB python_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/python/src/*.c")
+Python_add_library(hocket_python MODULE ${python_sources})
+target_link_libraries(hocket_python PRIVATE hocket_flags hocket::hocket_static Threads::Threads ${HOCKET_MATH_LIBRARY})
+set_property(SOURCE ${python_sources} APPEND PROPERTY COMPILE_OPTIONS -Wno-pedantic) # slots of types hold functions as void *
+target_compile_options(hocket_python PRIVATE -ftls-model=initial-exec) # as the library's, which is in it
+target_link_options(hocket_python PRIVATE -Wl,--exclude-libs,ALL)
+set(package_folder "${PROJECT_BINARY_DIR}/python/hocket")
+set_target_properties(hocket_python PROPERTIES
+  OUTPUT_NAME _core
+  PREFIX ""
+  SUFFIX ".abi3.so"
+  LIBRARY_OUTPUT_DIRECTORY "${package_folder}")
+
+# What is Python stands beside the module as links, so that an edit needs no build.
+file(GLOB_RECURSE package_files CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/python/hocket"
+     "${PROJECT_SOURCE_DIR}/python/hocket/*.py" "${PROJECT_SOURCE_DIR}/python/hocket/*.pyi"
+     "${PROJECT_SOURCE_DIR}/python/hocket/py.typed")
+foreach(file IN LISTS package_files)
+  cmake_path(GET file PARENT_PATH folder)
+  file(MAKE_DIRECTORY "${package_folder}/${folder}")
+  file(CREATE_LINK "${PROJECT_SOURCE_DIR}/python/hocket/${file}" "${package_folder}/${file}" SYMBOLIC)
+endforeach()
+
+# pip install: see pyproject.toml
+install(TARGETS hocket_python LIBRARY DESTINATION hocket COMPONENT python EXCLUDE_FROM_ALL)
+
+# ---- Tests, one for each file, by the system's pytest
+if(HOCKET_TESTS)
+  file(GLOB python_tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/python/tests/test_*.py")
+  foreach(source IN LISTS python_tests)
+    cmake_path(GET source STEM name)
+    string(REGEX REPLACE "^test_" "" name "${name}")
+    hocket_test(python.${name} python "${HOCKET_BASH}" "${PROJECT_SOURCE_DIR}/python/tests/run"
+                "${Python_EXECUTABLE}" "${PROJECT_BINARY_DIR}/python" "${source}")
+  endforeach()
+endif()

@@ -1,0 +1,214 @@
+"""Arrays from nothing, from numbers, and from what other libraries hold."""
+
+from . import _core
+from ._core import Array
+from ._dtypes import rank, result_type
+
+_op = _core.operators
+__all__ = []
+
+
+def _public(function):
+    __all__.append(function.__name__)
+    return function
+
+
+def _copied(x):
+    return _op["copy"](x)
+
+
+def _of_values(obj, dtype, device):
+    """Also of lists that hold arrays, and of what has no buffer but DLPack, such as PyTorch's tensors."""
+    try:
+        return _core._convert(obj, dtype, device)
+    except (TypeError, BufferError):
+        if isinstance(obj, (list, tuple)) and obj and any(hasattr(each, "__dlpack__") or isinstance(each, (list, tuple)) for each in obj):
+            parts = [_of_values(each, dtype, device) for each in obj]
+            kind = result_type(*parts)
+            return _op["stack"]([part if part.dtype == kind else _op["cast"](part, kind) for part in parts], 0)
+        if not hasattr(obj, "__dlpack__"):
+            raise
+    return _core._convert(_copied(from_dlpack(obj)), dtype, device)
+
+
+def _has_buffer(obj):
+    try:
+        memoryview(obj).release()
+    except TypeError:
+        return False
+    return True
+
+
+def _shared(obj, dtype, device):
+    if isinstance(obj, (int, float, list, tuple, range)):
+        raise ValueError(f"copy=False: {type(obj).__name__} has no memory that an array could share")
+    x = obj if isinstance(obj, Array) else _core._adopt_buffer(obj, None) if _has_buffer(obj) else from_dlpack(obj)
+    if (dtype is not None and x.dtype != dtype) or (device is not None and x.device != device):
+        raise ValueError("copy=False: another dtype or device needs a copy")
+    return x
+
+
+@_public
+def asarray(obj, /, *, dtype=None, device=None, copy=None):
+    """An array of a number, nested sequences, or anything with a buffer or DLPack, such as NumPy's arrays.
+
+    An Array as asked comes back as it is. Of other objects' memory the elements are copied; with copy=False they are shared, and
+    calls on them wait: see python/README.md. A device is a CPU device then.
+    """
+    if copy is False:
+        return _shared(obj, dtype, device)
+    if not isinstance(obj, Array):
+        return _of_values(obj, dtype, device)
+    x = _core._convert(obj, dtype, device)
+    return _copied(obj) if copy and obj.dtype == x.dtype and obj.device == x.device else x
+
+
+@_public
+def array(obj, /, dtype=None, *, device=None, copy=True):
+    """As asarray; an Array is copied."""
+    return asarray(obj, dtype=dtype, device=device, copy=copy)
+
+
+@_public
+def from_dlpack(x, /, *, device=None, copy=None):
+    """An array over the memory of x, which has __dlpack__. With copy=True over memory of its own.
+
+    Calls on memory that is shared wait until they are done. Memory for reading gives an array that nothing can write into.
+    """
+    if isinstance(x, Array):
+        given = x
+    else:
+        given = _core._adopt_capsule(_capsule_of(x), None)
+    if device is not None and given.device != device:
+        if copy is False:
+            raise ValueError("copy=False: another device needs a copy")
+        return given.to_device(device)
+    return _copied(given) if copy else given
+
+
+_KNOW_VERSIONS = {}  # types that have been asked
+
+
+def _capsule_of(x):
+    if _KNOW_VERSIONS.get(type(x), True):
+        try:
+            return x.__dlpack__(max_version=(1, 1))
+        except TypeError:
+            _KNOW_VERSIONS[type(x)] = False
+    return x.__dlpack__()
+
+
+@_public
+def empty(shape, *, dtype=None, device=None):
+    """As zeros: no memory is read that was never written."""
+    return zeros(shape, dtype=dtype, device=device)
+
+
+@_public
+def ones(shape, *, dtype=None, device=None):
+    """An array of ones; float32 unless dtype says otherwise."""
+    return _op["ones"](shape, dtype or _core.float32, device=device)
+
+
+@_public
+def zeros(shape, *, dtype=None, device=None):
+    """An array of zeros; float32 unless dtype says otherwise."""
+    return _op["zeros"](shape, dtype or _core.float32, device=device)
+
+
+@_public
+def full(shape, fill_value, *, dtype=None, device=None):
+    """An array of one number; its dtype is the number's (bool, int64, float32) unless dtype says otherwise."""
+    if isinstance(fill_value, Array) or (isinstance(fill_value, int) and abs(fill_value) > 2**53):
+        return _copied(_core._broadcast_to(asarray(fill_value, dtype=dtype, device=device), shape))
+    return _op["full"](shape, fill_value, dtype or result_type(_plain(fill_value)), device=device)
+
+
+def _plain(number):
+    return number if type(number) in (bool, int, float) else number.item() if hasattr(number, "item") else number
+
+
+def _as(function, x, dtype, device, *more):
+    return function(x.shape, *more, dtype=dtype or x.dtype, device=device or x.device)
+
+
+@_public
+def empty_like(x, /, *, dtype=None, device=None):
+    """As empty, of x's shape, and of its dtype and device unless others are given."""
+    return _as(zeros, x, dtype, device)
+
+
+@_public
+def ones_like(x, /, *, dtype=None, device=None):
+    """As ones, of x's shape, and of its dtype and device unless others are given."""
+    return _as(ones, x, dtype, device)
+
+
+@_public
+def zeros_like(x, /, *, dtype=None, device=None):
+    """As zeros, of x's shape, and of its dtype and device unless others are given."""
+    return _as(zeros, x, dtype, device)
+
+
+@_public
+def full_like(x, /, fill_value, *, dtype=None, device=None):
+    """As full, of x's shape, and of its dtype and device unless others are given."""
+    return _as(full, x, dtype, device, fill_value)
+
+
+@_public
+def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
+    """start, start + step, … up to stop, which is not included: int64 of ints, else float32."""
+    if stop is None:
+        start, stop = 0, start
+    start, stop, step = _plain(start), _plain(stop), _plain(step)
+    if dtype is None:
+        dtype = _core.int64 if all(isinstance(each, int) for each in (start, stop, step)) else _core.float32
+    if step == 0:
+        raise ValueError("arange(): step is 0")
+    if (stop - start) / step <= 0:
+        return zeros((0,), dtype=dtype, device=device)
+    return _op["arange"](start, stop, step, dtype, device=device)
+
+
+@_public
+def linspace(start, stop, /, num, *, dtype=None, device=None, endpoint=True):
+    """num numbers from start to stop at even distances; float32 unless dtype says otherwise."""
+    wanted = _core._dtype(dtype or _core.float32)
+    made = _op["linspace"](start, stop, num, endpoint, wanted if rank(wanted) == 2 else _core.float64, device=device)
+    return made if made.dtype == wanted else _op["cast"](made, wanted)
+
+
+@_public
+def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
+    """A matrix of ones on diagonal k, and of zeros elsewhere."""
+    return _op["eye"](n_rows, n_rows if n_cols is None else n_cols, k, dtype or _core.float32, device=device)
+
+
+@_public
+def tril(x, /, *, k=0):
+    """x with zeros above diagonal k of the last two axes."""
+    return _op["tril"](x, k)
+
+
+@_public
+def triu(x, /, *, k=0):
+    """x with zeros below diagonal k of the last two axes."""
+    return _op["triu"](x, k)
+
+
+@_public
+def meshgrid(*arrays, indexing="xy"):
+    """Grids of coordinates: a list of views of one shape, read only."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"indexing is {indexing!r}, but may be 'xy' or 'ij'")
+    order = list(range(len(arrays)))
+    if indexing == "xy" and len(arrays) > 1:
+        order[:2] = 1, 0
+    sizes = [arrays[i].size for i in order]
+    grids = []
+    for i, x in enumerate(arrays):
+        shape = [1] * len(arrays)
+        shape[order.index(i)] = x.size
+        grids.append(_core._broadcast_to(_op["reshape"](x, shape), sizes))
+    return grids

@@ -1,0 +1,78 @@
+"""Files of named arrays."""
+
+import json as _json
+
+from . import _core
+
+__all__ = ["save", "load", "Loaded", "save_checkpoint", "load_checkpoint"]
+
+
+class Loaded(dict):
+    """A dict of Arrays by name; ``metadata`` is a dict of the texts that were saved with them."""
+    metadata = {}
+
+
+def save(path, arrays, *, metadata=None, compress=False):
+    """Saves arrays as one file, by its ending .safetensors, .npz or .npy; waits until it is on disk, whole.
+
+    arrays: a dict of Arrays by name; of npy one Array. metadata: a dict of texts, which safetensors alone keeps. compress: npz.
+    """
+    if isinstance(arrays, _core.Array):
+        arrays = {"array": arrays}
+    _core._save(path, dict(arrays), dict(metadata or {}), compress)
+
+
+def load(path, *, device=None, copy=False):
+    """Loads a file of save, or NumPy's: a dict of Arrays with .metadata; of an npy file the Array.
+
+    Large arrays of CPU devices are mapped, so the file must not be changed in place while they live; copy: nothing is mapped.
+    """
+    arrays, metadata = _core._load(path, device, copy)
+    if list(arrays) == [""]:
+        return arrays[""]
+    loaded = Loaded(arrays)
+    loaded.metadata = metadata
+    return loaded
+
+
+# ---- checkpoints ----------------------------------------------------------------------------------------------------
+
+
+def save_checkpoint(path, **parts):
+    """Saves a training as one file, .safetensors, from which load_checkpoint goes on.
+
+    parts: by names of one's own, modules, optimisers and loaders (what has state() and load()), Arrays, and values for JSON, such as
+    the number of steps. The random stream of the calling thread is saved too. An optimiser's learning rate is, its other options are not.
+    """
+    arrays, texts = {}, {"hocket.stream": _json.dumps(_core._stream_state(None))}
+    for name, part in parts.items():
+        if isinstance(part, _core.Array):
+            arrays[f"{name}."] = part
+            continue
+        state = part.state() if hasattr(part, "state") else part
+        if isinstance(state, dict) and hasattr(part, "state"):
+            arrays |= {f"{name}.{key}": x for key, x in state.items() if isinstance(x, _core.Array)}
+            state = {key: x for key, x in state.items() if not isinstance(x, _core.Array)}
+        texts[name] = _json.dumps(state)
+    save(path, arrays, metadata=texts)
+
+
+def _part(arrays, name):
+    return {key[len(name) + 1:]: x for key, x in arrays.items() if key.startswith(name + ".")}
+
+
+def load_checkpoint(path, **parts):
+    """What save_checkpoint saved: loads those of the given parts that have load(), and the random stream; gives the others as a dict.
+
+    Loaders go on from where they were: ``for batch in loader.rest()``.
+    """
+    arrays = load(path)
+    texts = {key: _json.loads(text) for key, text in arrays.metadata.items()}
+    missing = parts.keys() - texts.keys()
+    if "hocket.stream" not in texts or missing:
+        raise KeyError(f"{path} is no checkpoint" if "hocket.stream" not in texts else f"{path} has no part called {', '.join(missing)}")
+    _core._stream_set(None, *texts.pop("hocket.stream"))
+    for name, part in parts.items():
+        part.load(_part(arrays, name) | texts.pop(name))
+    rest = {name: value for name, value in texts.items() if not _part(arrays, name)}
+    return rest | {key[:-1]: x for key, x in arrays.items() if key.endswith(".")}

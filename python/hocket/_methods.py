@@ -1,0 +1,186 @@
+"""What Arrays have beside operators and facts: NumPy's names over the package's functions."""
+
+import re as _re
+
+from . import _core
+from . import _creation, _dtypes, _elementwise, _manipulation, _reductions
+from ._core import Array
+
+_op = _core.operators
+
+
+def _method(function):
+    setattr(Array, function.__name__, function)
+    return function
+
+
+def _axes(axes):
+    return axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+
+
+for _module, _names in (
+    (_reductions, "sum prod mean var std max min all any argmax argmin cumsum cumprod cumulative_sum cumulative_prod nonzero take "
+                  "argsort"),
+    (_manipulation, "squeeze ravel repeat swapaxes"),
+    (_dtypes, "astype"),
+    (_elementwise, "clip"),
+):
+    for _name in _names.split():
+        setattr(Array, _name, getattr(_module, _name))
+
+Array.T = property(_core._transpose, doc="axes in reverse order: a view")
+Array.mT = property(_manipulation.matrix_transpose, doc="the last two axes exchanged: a view")
+Array.itemsize = property(lambda self: self.dtype.itemsize, doc="bytes of an element")
+Array.real = property(lambda self: +self, doc="the array itself: there are no complex arrays yet")
+Array.__array_ufunc__ = None  # NumPy's operators leave mixed expressions to Array's
+
+
+@_method
+def reshape(self, *shape, copy=None):
+    """reshape(2, -1) or reshape((2, -1)): see hocket.reshape."""
+    return _manipulation.reshape(self, _axes(shape), copy=copy)
+
+
+@_method
+def transpose(self, *axes):
+    """Axes in reverse order, or in the order given: a view."""
+    return _manipulation.transpose(self, _axes(axes) if axes and axes[0] is not None else None)
+
+
+@_method
+def flatten(self):
+    """The elements in C order along one axis: a copy."""
+    return _op["copy"](_manipulation._flat(self))
+
+
+@_method
+def copy(self):
+    """The same values in memory of its own."""
+    return _op["copy"](self)
+
+
+@_method
+def fill(self, value):
+    """Every element becomes the value."""
+    self[...] = value
+
+
+@_method
+def dot(self, other):
+    """Matrix product; with a number the product."""
+    return self * other if isinstance(other, (int, float)) else self @ other
+
+
+@_method
+def to_device(self, device, /, *, stream=None):
+    """The array on a device: itself where it is there already."""
+    if stream is not None:
+        raise ValueError("stream is to be None: calls are in order by themselves")
+    device = device if isinstance(device, _core.Device) else _core.Device(device)
+    return +self if self.device == device else _op["to_device"](self, device=device)
+
+
+@_method
+def numpy(self):
+    """The values as a NumPy array, with memory of its own; bfloat16 as float32. Waits for them."""
+    import numpy
+    x = _op["cast"](self, _core.float32) if self.dtype == _core.bfloat16 else self
+    values = numpy.empty(x.shape, x.dtype.name)
+    x._copy_to(values)
+    return values
+
+
+@_method
+def __array__(self, dtype=None, copy=None):
+    _core._raise_interrupt(self)
+    if copy is False:
+        raise ValueError("copy=False: this array's memory cannot be NumPy's")
+    values = self.numpy()
+    return values if dtype is None else values.astype(dtype, copy=False)
+
+
+@_method
+def __array_namespace__(self, /, *, api_version=None):
+    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+        raise ValueError(f"the array API of {api_version} is not known here")
+    import hocket
+    return hocket
+
+
+@_method
+def __dlpack__(self, /, *, stream=None, max_version=None, dl_device=None, copy=None):
+    """A DLPack capsule, over the array's own memory where that can be: calls on it wait from then on."""
+    if stream is not None and stream != -1:
+        raise BufferError("stream is to be None: the memory is the host's")
+    x, copied = self, bool(copy)
+    if self.__dlpack_device__()[0] != 1:
+        if dl_device is None or tuple(dl_device) != (1, 0) or copy is False:
+            raise BufferError(f"memory of {self.device} cannot be shared; to_device('cpu:0') copies it")
+        x, copied = self.to_device("cpu:0"), True
+    elif dl_device is not None and tuple(dl_device) != (1, 0):
+        raise BufferError(f"the memory is the host's, not that of a device {tuple(dl_device)}")
+    if copy is False and _core._facts(x)[0]:
+        raise BufferError("copy=False: the array is read only")
+    return (_op["copy"](x) if copy else x)._dlpack(bool(max_version and max_version[0] >= 1), copied)
+
+
+@_method
+def __iter__(self):
+    if self.ndim == 0:
+        raise TypeError("an array without axes has no entries")
+    return (self[i] for i in range(self.shape[0]))
+
+
+@_method
+def __contains__(self, value):
+    return bool((self == value).any())
+
+
+@_method
+def __complex__(self):
+    return complex(float(self))
+
+
+@_method
+def __repr__(self):
+    """As NumPy's: array([1., 2.], device='cpu:0'), with the dtype where it is not float32. Waits for the values."""
+    text = str(self).rsplit(" @", 1)[0].removesuffix(f" {self.dtype}")
+    text = _re.sub(r"(?<=[^\s\[])(?=\s+[^\s\]])", ",", text).replace("\n", "\n      ")
+    dtype = "" if self.dtype == _core.float32 else f", dtype={self.dtype}"
+    return f"array({text}{dtype}, device='{self.device}')"
+
+
+@_method
+def __format__(self, spec):
+    return format(self.item() if spec and self.ndim == 0 else str(self), spec)
+
+
+@_method
+def __divmod__(self, other):
+    return self // other, self % other
+
+
+@_method
+def __rdivmod__(self, other):
+    return other // self, other % self
+
+
+@_method
+def __copy__(self):
+    return _op["copy"](self)
+
+
+@_method
+def __deepcopy__(self, memo):
+    return _op["copy"](self)
+
+
+def _unpickled(values, shape, dtype, device):
+    return _core._from_bytes(values, shape, dtype, device)
+
+
+@_method
+def __reduce__(self):
+    values = bytearray(self.nbytes)
+    self._copy_to(values)
+    return _unpickled, (values, self.shape, self.dtype, self.device)

@@ -1,0 +1,310 @@
+"""Sums and other statistics, searching, sorting, sets."""
+
+import builtins as _b
+import collections as _collections
+
+from . import _core
+from ._core import Array
+from ._creation import arange, asarray, full_like, zeros
+from ._dtypes import rank, result_type
+from ._manipulation import _flat, axes_of, broadcast_shapes, concat, expand_dims, moveaxis
+
+_op = _core.operators
+__all__ = []
+
+
+def _public(function):
+    __all__.append(function.__name__)
+    return function
+
+
+def _reduced(name, x, axis, keepdims, *more):
+    """axis None: all; (): none."""
+    if axis is not None:
+        axis = axes_of(axis, x.ndim)
+        if not axis:  # each element alone
+            return _op["squeeze"](_op[name](_op["expand_dims"](x, -1), (-1,), True, *more), -1)
+    return _op[name](x, axis, keepdims, *more)
+
+
+def _of_dtype(x, dtype):
+    return x if dtype is None or x.dtype == dtype else _op["cast"](x, dtype)
+
+
+@_public
+def sum(x, /, axis=None, *, dtype=None, keepdims=False):
+    """Sum along axes, or of all; of bools and signed integers int64, of unsigned ones uint64."""
+    return _of_dtype(_reduced("sum", _of_dtype(x, dtype), axis, keepdims), dtype)
+
+
+@_public
+def prod(x, /, axis=None, *, dtype=None, keepdims=False):
+    """Product along axes, or of all; dtypes as of sum."""
+    return _of_dtype(_reduced("prod", _of_dtype(x, dtype), axis, keepdims), dtype)
+
+
+@_public
+def mean(x, /, axis=None, *, keepdims=False):
+    """Mean along axes, or of all."""
+    return _reduced("mean", x, axis, keepdims)
+
+
+@_public
+def var(x, /, axis=None, *, correction=0.0, keepdims=False):
+    """Variance along axes, or of all: squared distances from the mean, over how many they are less correction."""
+    return _reduced("var", x, axis, keepdims, correction)
+
+
+@_public
+def std(x, /, axis=None, *, correction=0.0, keepdims=False):
+    """Standard deviation along axes, or of all: the square root of var."""
+    return _reduced("std", x, axis, keepdims, correction)
+
+
+@_public
+def max(x, /, axis=None, *, keepdims=False):
+    """Largest element along axes, or of all; NaN where one is."""
+    return _reduced("max", x, axis, keepdims)
+
+
+@_public
+def min(x, /, axis=None, *, keepdims=False):
+    """Smallest element along axes, or of all; NaN where one is."""
+    return _reduced("min", x, axis, keepdims)
+
+
+@_public
+def all(x, /, axis=None, *, keepdims=False):
+    """Whether all elements along axes, or at all, are true or not 0."""
+    return _reduced("all", x, axis, keepdims)
+
+
+@_public
+def any(x, /, axis=None, *, keepdims=False):
+    """Whether any element along axes, or at all, is true or not 0."""
+    return _reduced("any", x, axis, keepdims)
+
+
+@_public
+def count_nonzero(x, /, axis=None, *, keepdims=False):
+    """How many elements along axes, or of all, are not 0."""
+    return _reduced("count_nonzero", x, axis, keepdims)
+
+
+@_public
+def logsumexp(x, /, axis=None, *, keepdims=False):
+    """Logarithm of the sum of exponentials along axes, or of all."""
+    return _reduced("logsumexp", x, axis, keepdims)
+
+
+def _cumulative(name, x, axis, dtype, include_initial, initial):
+    if axis is None:
+        if x.ndim > 1:
+            raise ValueError(f"{name}() needs an axis: x has {x.ndim}")
+        axis = 0
+    if x.ndim == 0:
+        x = _op["reshape"](x, (1,))
+    (axis,) = axes_of(axis, x.ndim)
+    y = _of_dtype(_op[name](_of_dtype(x, dtype), axis), dtype)
+    if not include_initial:
+        return y
+    first = full_like(y[(slice(None),) * axis + (slice(0, 1),)], initial) if y.shape[axis] else \
+        full_like(zeros(y.shape[:axis] + (1,) + y.shape[axis + 1:], dtype=y.dtype, device=y.device), initial)
+    return concat([first, y], axis=axis)
+
+
+@_public
+def cumulative_sum(x, /, axis=None, *, dtype=None, include_initial=False):
+    """Sums of all elements up to each along an axis; with include_initial a 0 comes first."""
+    return _cumulative("cumulative_sum", x, axis, dtype, include_initial, 0)
+
+
+@_public
+def cumulative_prod(x, /, axis=None, *, dtype=None, include_initial=False):
+    """Products of all elements up to each along an axis; with include_initial a 1 comes first."""
+    return _cumulative("cumulative_prod", x, axis, dtype, include_initial, 1)
+
+
+cumsum, cumprod = cumulative_sum, cumulative_prod
+__all__ += ["cumsum", "cumprod"]
+
+
+@_public
+def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
+    """What each element along an axis is more than the one before; n times."""
+    if n < 0:
+        raise ValueError(f"n is {n}, but must not be negative")
+    parts = [asarray(each) if not isinstance(each, Array) else each for each in (prepend, x, append) if each is not None]
+    x = concat(parts, axis=axis) if len(parts) > 1 else x
+    for _ in range(n):
+        if x.dtype == _core.bool:
+            x = _op["not_equal"](*_neighbours(x, axis))
+        else:
+            x = _op["diff"](x, axis) if x.shape[axis] > 1 else x[_along(x, axis, slice(0, 0))]
+    return x
+
+
+def _along(x, axis, part):
+    (axis,) = axes_of(axis, x.ndim)
+    return (slice(None),) * axis + (part,)
+
+
+def _neighbours(x, axis):
+    return x[_along(x, axis, slice(1, None))], x[_along(x, axis, slice(None, -1))]
+
+
+# ---- searching
+
+
+def _index_of(x, axis, keepdims, search):
+    if axis is None:
+        found = search(_flat(x), 0)
+        return _op["reshape"](found, (1,) * x.ndim) if keepdims else found
+    found = search(x, axis)
+    return _op["expand_dims"](found, axes_of(axis, x.ndim)[0]) if keepdims else found
+
+
+@_public
+def argmax(x, /, axis=None, *, keepdims=False):
+    """Index of the largest element along an axis, or of all: of the first of several."""
+    return _index_of(x, axis, keepdims, _op["argmax"])
+
+
+@_public
+def argmin(x, /, axis=None, *, keepdims=False):
+    """Index of the smallest element along an axis, or of all: of the first of several."""
+    return _index_of(x, axis, keepdims, _op["argmin"])
+
+
+@_public
+def nonzero(x, /):
+    """Indices along each axis of the elements that are not 0, in C order. Waits for x."""
+    return _core._nonzero(x)
+
+
+@_public
+def searchsorted(x1, x2, /, *, side="left", sorter=None):
+    """Where each element of x2 goes into x1, sorted, to keep its order; "right": behind those that are equal."""
+    if side not in ("left", "right"):
+        raise ValueError(f"side is {side!r}, but may be 'left' or 'right'")
+    x2 = x2 if isinstance(x2, Array) else asarray(x2)
+    if sorter is not None:
+        x1 = _op["index_select"](x1, sorter, 0)
+    dtype = result_type(x1, x2)
+    return _op["searchsorted"](_of_dtype(x1, dtype), _of_dtype(x2, dtype), side == "right")
+
+
+@_public
+def take(x, indices, /, *, axis=None):
+    """The entries of an axis, or elements of the flat array, that indices names."""
+    indices = indices if isinstance(indices, Array) else asarray(indices)
+    if axis is None:
+        x, axis = _flat(x), 0
+    return _op["index_select"](x, indices, axis)
+
+
+@_public
+def take_along_axis(x, indices, /, *, axis=-1):
+    """For each element of indices the entry of x along the axis that it names; the other axes broadcast."""
+    (axis,) = axes_of(axis, x.ndim)
+    if x.ndim != indices.ndim:
+        raise ValueError(f"indices has {indices.ndim} axes, x {x.ndim}")
+    rest = broadcast_shapes(*(each.shape[:axis] + (1,) + each.shape[axis + 1:] for each in (x, indices)))
+    wide = [_core._broadcast_to(each, rest[:axis] + (each.shape[axis],) + rest[axis + 1:]) for each in (x, indices)]
+    return _op["take_along_axis"](*wide, axis)
+
+
+# ---- sorting
+
+
+@_public
+def sort(x, /, axis=-1, *, descending=False, stable=True):
+    """Elements in order along an axis; NaNs count as the largest."""
+    return _op["sort"](x, axis, descending)
+
+
+@_public
+def argsort(x, /, axis=-1, *, descending=False, stable=True):
+    """Indices along an axis that put its elements in order; equal ones stay in theirs."""
+    return _op["argsort"](x, axis, descending)
+
+
+@_public
+def topk(x, k, /, axis=-1, *, largest=True):
+    """The k largest or smallest elements along an axis, in that order, and their indices."""
+    return _op["topk"](x, k, axis, largest)
+
+
+# ---- sets
+
+unique_all_result = _collections.namedtuple("unique_all_result", "values indices inverse_indices counts")
+unique_counts_result = _collections.namedtuple("unique_counts_result", "values counts")
+unique_inverse_result = _collections.namedtuple("unique_inverse_result", "values inverse_indices")
+
+
+@_public
+def unique_all(x, /):
+    """Different elements in rising order, where each comes first, which of them each element is, and how often they come. Waits for x."""
+    return unique_all_result(*_core._unique_all(x))
+
+
+@_public
+def unique_counts(x, /):
+    """Different elements in rising order, and how often they come. Waits for x."""
+    return unique_counts_result(*_core._unique_counts(x))
+
+
+@_public
+def unique_inverse(x, /):
+    """Different elements in rising order, and which of them each element is. Waits for x."""
+    return unique_inverse_result(*_core._unique_inverse(x))
+
+
+@_public
+def unique_values(x, /):
+    """Different elements in rising order; each NaN counts. Waits for x."""
+    return _core._unique_values(x)
+
+
+@_public
+def bincount(x, /, weights=None, minlength=0):
+    """How often each of 0, 1, … occurs in x; with weights their sums. Waits for x."""
+    return _core._bincount(x, weights, minlength)
+
+
+unique = unique_values
+__all__.append("unique")
+
+
+@_public
+def isin(x1, x2, /, *, invert=False):
+    """Whether each element of x1 is one of x2."""
+    x1, x2 = (each if isinstance(each, Array) else asarray(each) for each in (x1, x2))
+    dtype = result_type(x1, x2)
+    found = _op["isin"](_of_dtype(x1, dtype), _of_dtype(x2, dtype))
+    return _op["logical_not"](found) if invert else found
+
+
+# ---- comparing
+
+
+@_public
+def isclose(x1, x2, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether |x1 - x2| <= atol + rtol |x2|, element by element."""
+    x1, x2 = (each if isinstance(each, Array) else asarray(each) for each in (x1, x2))
+    near = (_op["abs"](x1 - x2) <= atol + rtol * _op["abs"](x2)) & _op["isfinite"](x1 * 1.0) & _op["isfinite"](x2 * 1.0)
+    near = near | (x1 == x2)
+    return near | ((x1 != x1) & (x2 != x2)) if equal_nan else near
+
+
+@_public
+def allclose(x1, x2, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether isclose holds everywhere, as Python's bool. Waits."""
+    return _b.bool(all(isclose(x1, x2, rtol, atol, equal_nan)))
+
+
+@_public
+def array_equal(x1, x2):
+    """Whether shapes and elements are equal, as Python's bool. Waits."""
+    x1, x2 = (each if isinstance(each, Array) else asarray(each) for each in (x1, x2))
+    return x1.shape == x2.shape and _b.bool(all(x1 == x2))

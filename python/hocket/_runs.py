@@ -1,0 +1,96 @@
+"""The runtime, timelines, and work that devices share."""
+
+import os as _os
+
+from . import _core
+
+__all__ = ["all_reduce", "runtime", "split_and_load", "stats", "trace"]
+
+_SIM = ("count", "flops", "factor", "memory_bandwidth", "launch_ns", "link_bandwidth", "link_latency_ns", "peer_bandwidth",
+        "staging_bandwidth", "memory_bytes")
+
+
+def _sim_group(group):
+    if isinstance(group, int):
+        group = {"count": group}
+    unknown = group.keys() - set(_SIM)
+    if unknown:
+        raise TypeError(f"simulated devices have no option {', '.join(sorted(unknown))}; there are {', '.join(_SIM)}")
+    group = {"count": 1} | group
+    return tuple(group.get(name, 0) for name in _SIM)
+
+
+def runtime(*, cpu_devices=0, cpu_cores=0, engine=None, run_ahead_calls=0, run_ahead_bytes=0, inline_ns=0, memory_bytes=0, sim=(),
+            cuda=None, cuda_memory_bytes=0, cuda_tf32=False, cuda_nccl=False):
+    """Starts the runtime, before the first call that needs it. Zeros mean the defaults; each has an environment variable.
+
+    cpu_devices: cpu:0, cpu:1, … split the cores (HOCKET_CPUS). cpu_cores: to use in all (HOCKET_CORES). engine: 'async' or 'serial'
+    (HOCKET_ENGINE). sim: simulated devices, how many, or a dict with flops, link_bandwidth and so on, or a list of dicts
+    (HOCKET_SIM). cuda: which GPUs (HOCKET_CUDA). include/hocket/runtime.h says more.
+    """
+    groups = [sim] if isinstance(sim, (int, dict)) else list(sim)
+    groups = [_sim_group(group) for group in groups if group]
+    _core._runtime_init(cpu_devices, cpu_cores, engine, run_ahead_calls, run_ahead_bytes, inline_ns, memory_bytes, groups, cuda,
+                        cuda_memory_bytes, cuda_tf32, cuda_nccl)
+
+
+def stats():
+    """Counters since the runtime began, as a dict: calls issued, waits for room, bytes; memory of each device."""
+    return _core._stats()
+
+
+def all_reduce(arrays):
+    """Replaces each of these arrays, one for each device, by their sum, in place. Does not wait."""
+    _core._all_reduce(arrays)
+
+
+def split_and_load(x, devices, shares=None):
+    """Slices of the first axis of x, one on each device, as a list. shares: their sizes; else equal ones."""
+    return _core._split_and_load(x, devices, shares)
+
+
+class trace:
+    """``with hk.trace("run.html"):`` records what really ran, where and when, and writes it: .html, .svg, .json (Chrome, Perfetto),
+    .dot or .txt. Without a path nothing is written.
+
+    After the block ``result`` has write(path), text(), summary() and overlap_ns(a, b) by ``hocket/trace.h``.
+    """
+
+    _FORMATS = {".json": 0, ".html": 1, ".svg": 2, ".dot": 3, ".txt": 4}
+
+    def __init__(self, path=None, memory_bytes=0):
+        if path is not None:
+            self._format_of(path)
+        self._path, self._memory = path, memory_bytes
+        self._trace = None
+
+    def _format_of(self, path):
+        ending = _os.path.splitext(_os.fspath(path))[1]
+        if ending not in self._FORMATS:
+            raise ValueError(f"{path} ends in {ending!r}; there are {', '.join(self._FORMATS)}")
+        return self._FORMATS[ending]
+
+    def __enter__(self):
+        _core._trace_start(self._memory)
+        return self
+
+    def __exit__(self, *exception):
+        self._trace = _core._trace_stop()
+        if self._path is not None:
+            self.write(self._path)
+
+    def write(self, path):
+        """Writes the recording once more, whole or not at all."""
+        self._trace.write(self._format_of(path), path)
+
+    def text(self):
+        """The summary for people."""
+        return self._trace.text(self._FORMATS[".txt"])
+
+    def summary(self):
+        """Times in nanoseconds and counts, as a dict."""
+        return self._trace.summary()
+
+    def overlap_ns(self, a, b):
+        """How long calls of operation a ran while calls of b did; either may be a list such as 'conv2d*,@copy'."""
+        return self._trace.overlap_ns(a, b)

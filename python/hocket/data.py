@@ -1,0 +1,182 @@
+"""Data sets, and loaders that shuffle them and prepare batches ahead, on one device or split over several."""
+
+import os as _os
+
+from . import _core
+
+__all__ = [
+    "Crop", "DataSet", "Flip", "Jitter", "Loader", "Normalize", "Resize", "arrays", "cifar", "csv", "fashion_mnist", "idx", "images",
+    "load_csv",
+]
+
+
+class DataSet:
+    """Samples in host memory; ``len(set)`` of them. Each has fields, such as an image and its label."""
+
+    def __init__(self, handle):
+        self._set = handle
+        size, self.class_count, self.folder, self.fields = handle.facts()
+        self._size = size
+
+    def __len__(self):
+        return self._size
+
+    def __repr__(self):
+        fields = ", ".join(f"{dtype}{shape}" for shape, dtype in self.fields)
+        return f"DataSet({self._size} samples of {fields})"
+
+    def transform(self, *transforms):
+        """The same samples, whose images (field 0) go through these as they are loaded: Resize, Crop, Flip, Normalize, Jitter.
+
+        What is drawn follows from the loader's seed, the epoch and the sample alone.
+        """
+        return DataSet(_core._data_set_transform(self._set, list(transforms)))
+
+
+def idx(folder, part="train", *, classes=10, byte_limit=0):
+    """One part, 'train' or 'test', of a data set of labelled images: idx files with the names of MNIST, plain or .gz."""
+    if part not in ("train", "test"):
+        raise ValueError(f"part is {part!r}; there are 'train' and 'test'")
+    path = None if folder is None else _os.fspath(folder)
+    return DataSet(_core._data_set_open(path, part == "test", classes, byte_limit))
+
+
+def fashion_mnist(part="train", folder=None):
+    """Fashion-MNIST: of the folder, or of the one that HOCKET_DATA_DIR names, else of Debian's package dataset-fashion-mnist."""
+    return idx(folder, part)
+
+
+def arrays(*fields):
+    """Field f of sample i is fields[f][i]: Arrays or what has a buffer, such as NumPy's. Values are copied."""
+    return DataSet(_core._data_set_arrays([_core._convert(x, None, None) for x in fields]))
+
+
+def load_csv(path, *, delimiter=",", header=False, byte_limit=0):
+    """The numbers of a text file: an Array, float64 (rows, columns). Fields without text are NaN."""
+    return _core._csv_load(path, delimiter, header, byte_limit)
+
+
+def csv(path, targets=1, *, delimiter=",", header=False, byte_limit=0):
+    """Of a text file of numbers: the first columns, and the last `targets` of them, float32. targets="class": one class, int64 ()."""
+    count = -1 if targets == "class" else targets
+    return DataSet(_core._data_set_csv(path, count, delimiter, header, byte_limit))
+
+
+def cifar(paths, classes=10):
+    """The binary version of CIFAR-10, or with classes=100 of CIFAR-100, of these files."""
+    paths = [paths] if isinstance(paths, (str, _os.PathLike)) else paths
+    return DataSet(_core._data_set_cifar(tuple(_os.fspath(path) for path in paths), classes))
+
+
+def images(folder, *, channels=3, size=None):
+    """A folder in which each class has a folder of PNG and JPEG files. size: (height, width) or a number, to which they are resized."""
+    height, width = (size, size) if isinstance(size, int) else size or (0, 0)
+    return DataSet(_core._data_set_images(folder, channels, height, width))
+
+
+# ---- transforms of images, for DataSet.transform ------------------------------------------------------------------
+
+
+def _transform(kind, height=0, width=0, padding=0, probability=0.0, mean=(), std=(), jitter=(0.0, 0.0, 0.0)):
+    return kind, height, width, padding, probability, tuple(mean), tuple(std), *jitter
+
+
+def Resize(height, width=None):
+    """To height x width, bilinear."""
+    return _transform(0, height, height if width is None else width)
+
+
+def Crop(height, width=None, padding=0):
+    """height x width at a random place, of the image with zeros on each side."""
+    return _transform(1, height, height if width is None else width, padding)
+
+
+def Flip(probability=0.5):
+    """Left to right."""
+    return _transform(2, probability=probability)
+
+
+def Normalize(mean, std):
+    """(x - mean) / std, of each channel."""
+    mean, std = ((value,) if isinstance(value, (int, float)) else value for value in (mean, std))
+    return _transform(3, mean=mean, std=std)
+
+
+def Jitter(brightness=0.0, contrast=0.0, saturation=0.0):
+    """Brightness, contrast and saturation, each by a factor in [1 - value, 1 + value)."""
+    return _transform(4, jitter=(brightness, contrast, saturation))
+
+
+class Loader:
+    """Gives the batches of one epoch after another: each ``for`` over it is one epoch.
+
+    A batch is a tuple of the fields, such as (images, labels), on the default device. With devices a field is a list, with the slice of
+    each device. Images are float32 (rows, channels, height, width) with values 0 to 1, labels int64 (rows,).
+
+    set: a DataSet, or arrays, one for each field. batch: samples, on all devices together. shuffle: a new order each epoch, which seed decides. drop_last: leaves out a last batch
+    that is not a full one. shares: how much each device gets in proportion. ahead: batches prepared ahead, 0: two, -1: none.
+    progress: shows a bar, where tqdm is installed.
+    """
+
+    def __init__(self, set, batch, *, shuffle=False, seed=0, devices=None, drop_last=False, shares=None, ahead=0, progress=False):
+        self.set = set = set if isinstance(set, DataSet) else arrays(*(set if isinstance(set, (list, tuple)) else [set]))
+        self.batch = batch
+        self.devices = devices
+        self.progress = progress
+        self.epoch = 0
+        self._turn = 0
+        self._loader = _core._loader(set._set, batch, shuffle, drop_last, seed, ahead, devices, shares)
+        self._length = self._loader.facts()[0]
+
+    def __len__(self):
+        return self._length
+
+    @property
+    def samples(self):
+        """How many samples the last batch had, on all devices together."""
+        return self._loader.samples()
+
+    @property
+    def order(self):
+        """The samples of the set in the order of the epoch that began last, an int64 array; None where they are not shuffled."""
+        return self._loader.order(len(self.set))
+
+    def __iter__(self):
+        self._loader.start_epoch(self.epoch)
+        return self._batches()
+
+    def _batches(self):
+        batches = self._rest()
+        if not self.progress:
+            return batches
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            return batches
+        return tqdm(batches, total=self._length, desc=f"epoch {self.epoch}", leave=False)
+
+    def _rest(self):
+        self._turn += 1
+        turn, fields, single = self._turn, len(self.set.fields), self.devices is None
+        next_batch = self._loader.next
+        while self._turn == turn:
+            batch = next_batch(fields)
+            if batch is None:
+                self.epoch += 1
+                return
+            yield tuple(field[0] for field in batch) if single else tuple(batch)
+        raise RuntimeError("another epoch of this loader has begun; the batches of this one are gone")
+
+    def state(self):
+        """Where it is, and what decides which samples come next: a dict of numbers, for load."""
+        return self._loader.position()
+
+    def load(self, position):
+        """Goes on from there: ``for batch in loader.rest()``."""
+        names = ("epoch", "batch", "seed", "sample_count", "batch_size", "shuffle", "drop_last")
+        self._loader.seek(tuple(position[name] for name in names))
+        self.epoch = position["epoch"]
+
+    def rest(self):
+        """The batches that are left of the epoch that load has gone to."""
+        return self._batches()

@@ -1,0 +1,350 @@
+"""Layers of the library, and modules of layers."""
+
+from .. import _core
+from ._module import Layer, Module
+
+_op = _core.operators
+
+
+def _two(value):
+    return (value, value) if isinstance(value, int) else tuple(value)
+
+
+class Linear(Layer):
+    """(…, in) to (…, features): weight (features, in), bias (features)."""
+
+    def __init__(self, features, bias=True, init=None):
+        super().__init__("linear", features, bias, init)
+        self._text = f"{features}" + ", bias=False" * (not bias)
+
+    def _describe(self):
+        return self._text
+
+
+def _options(*rows):
+    """", stride=2" of those (name, value, default) that are not the default."""
+    return "".join(f", {name}={value}" for name, value, usual in rows if value != usual)
+
+
+class _Described(Layer):
+    _text = ""
+
+    def _describe(self):
+        return self._text
+
+
+class Conv2d(_Described):
+    """(n, in, h, w) to (n, channels, h', w'): weight (channels, in / groups, rows, columns), bias (channels). size: of the window."""
+
+    def __init__(self, channels, size, stride=1, padding=0, dilation=1, groups=1, bias=True, init=None):
+        super().__init__("conv2d", channels, _two(size), _two(stride), _two(padding), _two(dilation), groups, bias, init)
+        self._text = f"{channels}, {size}" + _options(("stride", stride, 1), ("padding", padding, 0), ("dilation", dilation, 1),
+                                                      ("groups", groups, 1), ("bias", bias, True))
+
+
+class Conv2dTranspose(_Described):
+    """The other way round: weight (in, channels / groups, rows, columns), bias (channels)."""
+
+    def __init__(self, channels, size, stride=1, padding=0, output_padding=0, dilation=1, groups=1, bias=True, init=None):
+        super().__init__("conv2d_transpose", channels, _two(size), _two(stride), _two(padding), _two(output_padding), _two(dilation),
+                         groups, bias, init)
+        self._text = f"{channels}, {size}" + _options(("stride", stride, 1), ("padding", padding, 0),
+                                                      ("output_padding", output_padding, 0), ("dilation", dilation, 1),
+                                                      ("groups", groups, 1), ("bias", bias, True))
+
+
+class Conv1d(_Described):
+    """(n, in, t) to (n, channels, t'): weight (channels, in / groups, size), bias (channels)."""
+
+    def __init__(self, channels, size, stride=1, padding=0, dilation=1, groups=1, bias=True, init=None):
+        super().__init__("conv1d", channels, size, stride, padding, dilation, groups, bias, init)
+        self._text = f"{channels}, {size}" + _options(("stride", stride, 1), ("padding", padding, 0), ("dilation", dilation, 1),
+                                                      ("groups", groups, 1), ("bias", bias, True))
+
+
+class _Pool(_Described):
+    def __init__(self, size, stride=None, padding=0):
+        super().__init__(self._kind, size, stride or 0, padding)
+        self._text = f"{size}" + _options(("stride", stride or size, size), ("padding", padding, 0))
+
+
+class MaxPool2d(_Pool):
+    """The largest of each square window; stride: size unless it says otherwise."""
+    _kind = "max_pool2d"
+
+
+class AvgPool2d(_Pool):
+    """The mean of each square window; stride: size unless it says otherwise."""
+    _kind = "avg_pool2d"
+
+
+class MaxPool1d(_Pool):
+    """The largest of each window of sequences (n, channels, t)."""
+    _kind = "max_pool1d"
+
+
+class AvgPool1d(_Pool):
+    """The mean of each window of sequences (n, channels, t)."""
+    _kind = "avg_pool1d"
+
+
+class _Adaptive(_Described):
+    def __init__(self, size):
+        super().__init__(self._kind, *_two(size))
+        self._text = f"{size}"
+
+
+class AdaptiveAvgPool2d(_Adaptive):
+    """(n, channels, h, w) to (n, channels, *size): the mean of each of as many windows."""
+    _kind = "adaptive_avg_pool2d"
+
+
+class AdaptiveMaxPool2d(_Adaptive):
+    """(n, channels, h, w) to (n, channels, *size): the largest of each of as many windows."""
+    _kind = "adaptive_max_pool2d"
+
+
+class GlobalAvgPool(Layer):
+    """The mean over all axes but the first two, which remain."""
+
+    def __init__(self):
+        super().__init__("global_avg_pool")
+
+
+class GlobalMaxPool(Layer):
+    """The largest over all axes but the first two, which remain."""
+
+    def __init__(self):
+        super().__init__("global_max_pool")
+
+
+class Flatten(Layer):
+    """(n, …) to (n, all the rest)."""
+
+    def __init__(self):
+        super().__init__("flatten")
+
+
+class BatchNorm(Layer):
+    """Normalises each channel: by the batch while training, else by moving averages. gamma, beta; buffers mean, variance."""
+
+    def __init__(self, eps=1e-5, momentum=0.1):
+        super().__init__("batch_norm", eps, momentum)
+
+
+class LayerNorm(Layer):
+    """Normalises the last axis, or the last `axes` together (Ba et al. 2016). gamma, beta."""
+
+    def __init__(self, eps=1e-5, axes=1):
+        super().__init__("layer_norm", axes, eps)
+
+
+class RMSNorm(Layer):
+    """x / sqrt(mean of x² + eps) gamma over the last axis (Zhang, Sennrich 2019). gamma."""
+
+    def __init__(self, eps=1e-5):
+        super().__init__("rms_norm", eps)
+
+
+class GroupNorm(_Described):
+    """Normalises groups of channels of each sample (Wu, He 2018). gamma, beta."""
+
+    def __init__(self, groups, eps=1e-5):
+        super().__init__("group_norm", groups, eps)
+        self._text = f"{groups}"
+
+
+class InstanceNorm(Layer):
+    """Normalises each channel of each sample (Ulyanov et al. 2016). gamma, beta."""
+
+    def __init__(self, eps=1e-5):
+        super().__init__("instance_norm", eps)
+
+
+class Dropout(Layer):
+    """While training each element is 0 with probability p, the others x / (1 - p) (Srivastava et al. 2014)."""
+
+    def __init__(self, p=0.5):
+        super().__init__("dropout", p)
+        self.p = p
+
+    def _describe(self):
+        return f"{self.p:g}"
+
+
+class Embedding(_Described):
+    """Rows of weight (count, features) by integer indices (…): (…, features). padding: an index that stands for nothing."""
+
+    def __init__(self, count, features, padding=None):
+        super().__init__("embedding", count, features, -1 if padding is None else padding)
+        self._text = f"{count}, {features}" + _options(("padding", padding, None))
+
+
+class SinusoidalPositions(Layer):
+    """x (n, t, f) plus sines and cosines of the position (Vaswani et al. 2017)."""
+
+    def __init__(self):
+        super().__init__("sinusoidal_positions")
+
+
+class LearnedPositions(_Described):
+    """x (n, t, f), t at most count, plus the first t rows of weight (count, f)."""
+
+    def __init__(self, count):
+        super().__init__("learned_positions", count)
+        self._text = f"{count}"
+
+
+class Attention(Layer):
+    """Attention with several heads, which divide features. Inputs: x (n, t, f); or query, key, value and perhaps a mask.
+
+    Gives (n, t, features). causal: positions see none behind them.
+    """
+
+    def __init__(self, features, heads, causal=False):
+        super().__init__("attention", features, heads, causal)
+        self._text = f"{features}, heads={heads}" + ", causal=True" * causal
+
+    def _describe(self):
+        return self._text
+
+
+class _Recurrent(_Described):
+    def __init__(self, features, layers=1, *, bidirectional=False, dropout=0.0, whole_state=False, final_state=False):
+        if whole_state and (layers != 1 or bidirectional or final_state):
+            raise ValueError("whole_state is for one layer in one direction; final_state gives the last states of several")
+        if layers == 1 and not bidirectional and not final_state:
+            super().__init__("recurrent", self._kind, features, whole_state)
+        else:
+            super().__init__("recurrent_stack", self._kind, features, layers, bidirectional, final_state, dropout)
+        self._text = f"{features}" + _options(("layers", layers, 1), ("bidirectional", bidirectional, False), ("dropout", dropout, 0.0),
+                                              ("whole_state", whole_state, False), ("final_state", final_state, False))
+
+
+class RNN(_Recurrent):
+    """Steps along axis 1 of x (n, t, f), with tanh. More inputs: the states to begin with (n, s), or None; and lengths (n,).
+
+    Gives h after each step, (n, t, features), of both directions twice as many; with whole_state the states after each step, with
+    final_state the last ones. s: features of each layer and direction. dropout: of what goes from layer to layer.
+    """
+    _kind = 0
+
+
+class GRU(_Recurrent):
+    """Like RNN, with gates (Cho et al. 2014)."""
+    _kind = 1
+
+
+class LSTM(_Recurrent):
+    """Like RNN (Hochreiter, Schmidhuber 1997). A state is 2 features, h and then c."""
+    _kind = 2
+
+
+# ---- modules of modules ---------------------------------------------------------------------------------------------
+
+
+class Lambda(Module):
+    """A function as a module."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def forward(self, *inputs):
+        return self.function(*inputs)
+
+    def _describe(self):
+        return getattr(self.function, "__name__", repr(self.function))
+
+
+class Sequential(Module):
+    """One after another; parts are modules or functions, such as hk.relu. They are named "0", "1", …"""
+
+    def __init__(self, *parts):
+        self._items = [part if isinstance(part, Module) else Lambda(part) for part in parts]
+
+    def forward(self, x):
+        for part in self._items:
+            x = part(x)
+        return x
+
+    def _parts(self):
+        return [(str(i), part) for i, part in enumerate(self._items)]
+
+    def append(self, part):
+        self._items.append(part if isinstance(part, Module) else Lambda(part))
+        return self
+
+    def __len__(self):
+        return len(self._items)
+
+    def __iter__(self):
+        return iter(self._items)
+
+    def __getitem__(self, index):
+        return Sequential(*self._items[index]) if isinstance(index, slice) else self._items[index]
+
+
+class Residual(Module):
+    """x + body(x), or shortcut(x) + body(x): He et al. 2016."""
+
+    def __init__(self, body, shortcut=None):
+        self.body = body
+        self.shortcut = shortcut
+
+    def forward(self, x):
+        return self.body(x) + (x if self.shortcut is None else self.shortcut(x))
+
+
+# ---- activations ----------------------------------------------------------------------------------------------------
+
+
+class _Activation(Module):
+    _options = ()
+
+    def forward(self, x):
+        return _op[self._operator](x, *self._options)
+
+    def _describe(self):
+        return ", ".join(map(str, self._options))
+
+
+def _activation(name, operator, text):
+    return type(name, (_Activation,), {"_operator": operator, "__doc__": text, "__module__": "hocket.nn"})
+
+
+ReLU = _activation("ReLU", "relu", "max(x, 0)")
+Sigmoid = _activation("Sigmoid", "sigmoid", "1 / (1 + exp(-x))")
+Tanh = _activation("Tanh", "tanh", "tanh(x)")
+GELU = _activation("GELU", "gelu", "x times the normal distribution's probability below x")
+SiLU = _activation("SiLU", "silu", "x sigmoid(x)")
+Softplus = _activation("Softplus", "softplus", "log(1 + exp(x))")
+Mish = _activation("Mish", "mish", "x tanh(softplus(x))")
+
+
+class LeakyReLU(_Activation):
+    """x, or slope x below 0."""
+    _operator = "leaky_relu"
+
+    def __init__(self, slope=0.01):
+        self._options = (slope,)
+
+
+class ELU(_Activation):
+    """x, or alpha (exp(x) - 1) below 0."""
+    _operator = "elu"
+
+    def __init__(self, alpha=1.0):
+        self._options = (alpha,)
+
+
+class Softmax(_Activation):
+    """exp(x) / sum(exp(x)) along an axis."""
+    _operator = "softmax"
+
+    def __init__(self, axis=-1):
+        self._options = (axis,)
+
+
+class LogSoftmax(Softmax):
+    """log(softmax(x))."""
+    _operator = "log_softmax"

@@ -1,0 +1,307 @@
+"""Updates of parameters from their gradients."""
+
+from . import _core
+from .nn._module import Module as _Module
+
+__all__ = [
+    "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Averages", "Cosine", "EarlyStop", "Momentum", "Optimizer", "Plateau", "RMSprop",
+    "Step", "WarmUp", "accumulate_grads", "clip_grad_norm", "clip_grad_value", "sgd",
+]
+
+
+def _arrays(params):
+    return params.parameters() if isinstance(params, _Module) else params
+
+
+def sgd(params, lr, batch=1, weight_decay=0.0):
+    """Minibatch stochastic gradient descent, in place: p -= lr (p.grad / batch + weight_decay p).
+
+    params: Arrays with attached gradients, or a Module. batch: how many samples the loss was summed over. Does not wait. A captured
+    step does what was said when it was captured.
+    """
+    _core._sgd(_arrays(params), lr, batch, weight_decay)
+
+
+def clip_grad_norm(params, norm):
+    """Scales the gradients of all so that their norm together is at most norm. Returns the norm before, an array ()."""
+    return _core._clip_grad_norm(_arrays(params), norm)
+
+
+def clip_grad_value(params, limit):
+    """Each element of the gradients to [-limit, limit]."""
+    _core._clip_grad_value(_arrays(params), limit)
+
+
+def accumulate_grads(params):
+    """The gradients of all become zeros, and backward passes add to them from then on: before a step of several batches."""
+    _core._accumulate_grads(_arrays(params))
+
+
+class Averages:
+    """Moving averages of parameters, mostly better than the last ones to evaluate with (Polyak, Juditsky 1992)::
+
+        averages = optim.Averages(net)
+        …   opt.step(); averages.update()
+        with averages: evaluate(net)
+    """
+
+    def __init__(self, params, decay=0.999):
+        self._averages = _core._averages(_arrays(params), decay)
+
+    def update(self):
+        """After a step: average = decay average + (1 - decay) parameter. Does not wait."""
+        self._averages.update()
+
+    @property
+    def arrays(self):
+        """That of each parameter, to be saved or overwritten."""
+        return self._averages.arrays()
+
+    def swap(self):
+        """Parameters and averages change places."""
+        self._averages.swap()
+
+    def __enter__(self):
+        self.swap()
+        return self
+
+    def __exit__(self, *exception):
+        self.swap()
+
+
+class EarlyStop:
+    """Says when to stop: ``if stop(loss): break``. is_best: the last value was the best one, so that this is the time to save.
+
+    patience: how many values without a better one are borne. least: by how much one must be less to be better.
+    """
+
+    def __init__(self, patience=10, least=0.0):
+        self.patience, self.least = patience, least
+        self.best, self.is_best, self._seen, self._waiting = 0.0, False, 0, 0
+
+    def __call__(self, value):
+        stop, self.is_best, self.best, self._seen, self._waiting = _core._early_stop(
+            self.patience, self.least, self.best, self._seen, self._waiting, float(value))
+        return stop
+
+
+class Optimizer:
+    """What updates parameters: Arrays with attached gradients, or those of a Module.
+
+    Of a Module whose parameters are still to be made, which its first call does, they are asked for at the first step.
+    """
+
+    def __init__(self, params, lr):
+        self._source = params if isinstance(params, _Module) else None
+        self._params = None
+        self._lr = lr
+        if not self._source:
+            params = list(params)
+            if not params:
+                raise ValueError("there are no parameters; those of a Module are made at its first call: give the Module itself, or "
+                                 "call net.build(shape) before")
+            self._begin(params)
+        elif found := self._source.parameters():
+            self._begin(found)
+
+    def _begin(self, params=None):
+        params = params or self._source.parameters()
+        if not params:
+            raise ValueError("the Module has no parameters that want gradients; they are made at its first call")
+        for p in params:
+            if not isinstance(p, _core.Array) or not p._has_grad():
+                raise ValueError(f"a parameter has no gradient: attach_grad() gives it one; it is {p!r:.60}")
+        self._params = params
+        self._create()
+
+    def _create(self):
+        pass
+
+    @property
+    def params(self):
+        """The parameters; none before they are made."""
+        return list(self._params or ())
+
+    @property
+    def lr(self):
+        """The learning rate, from the next step on."""
+        return self._lr
+
+    @lr.setter
+    def lr(self, value):
+        self._lr = value
+
+    def state(self):
+        """A dict of what it keeps, to be saved."""
+        return {}
+
+    def load(self, arrays):
+        """Goes on from what was saved: a dict like that of state()."""
+        state = self.state()
+        if state.keys() != arrays.keys():
+            raise KeyError(f"what is loaded has {', '.join(arrays) or 'nothing'}, and the optimizer {', '.join(state) or 'nothing'}")
+        for name, array in state.items():
+            array[...] = arrays[name]
+
+    def zero_grad(self):
+        """Sets all gradients to zeros: for parameters that are attached in the mode 'add'."""
+        for p in self.params:
+            p.grad[...] = 0
+
+    def clip_grad_norm(self, norm):
+        return clip_grad_norm(self.params, norm)
+
+
+class SGD(Optimizer):
+    """p -= lr (p.grad / batch + weight_decay p)."""
+
+    def __init__(self, params, lr=0.01, batch=1, weight_decay=0.0):
+        self.batch, self.weight_decay = batch, weight_decay
+        super().__init__(params, lr)
+
+    def step(self, batch=None):
+        """One step. batch: how many samples the loss was summed over, where it is not what it was made with."""
+        if self._params is None:
+            self._begin()
+        batch = self.batch if batch is None else batch
+        _core._sgd(self._params, self._lr, batch, self.weight_decay)
+        for told in _noted:
+            told(self, ("_lr", "weight_decay", "batch"))
+
+
+# Functions of (object, names of attributes): told of what a step took from an object, by captures.
+_noted = []
+
+
+class _Stateful(Optimizer):
+    def __init__(self, params, lr, batch=1, weight_decay=0.0, momentum=0.0, beta1=0.0, beta2=0.0, rho=0.0, epsilon=0.0,
+                 nesterov=False):
+        self._optimizer = self._loaded = None
+        self._options = (batch, weight_decay, momentum, beta1, beta2, rho, epsilon, nesterov)
+        super().__init__(params, lr)
+
+    def _create(self):
+        self._optimizer = _core._optimizer(self._method, self._params, self._lr, *self._options)
+        if self._loaded is not None:
+            arrays, self._loaded = self._loaded, None
+            self.load(arrays)
+
+    @Optimizer.lr.setter
+    def lr(self, value):
+        self._lr = value
+        if self._optimizer:
+            self._optimizer.set_lr(value)
+
+    def step(self):
+        """One step of every parameter, from its gradient. Does not wait."""
+        if self._optimizer is None:
+            self._begin()
+        self._optimizer.step()
+
+    def state(self):
+        if self._optimizer is None:
+            self._begin()
+        return self._optimizer.arrays()
+
+    def load(self, arrays):
+        if self._optimizer is None and not self._source.parameters():
+            self._loaded = dict(arrays)  # for when the parameters are made
+        else:
+            super().load(arrays)
+        for name, array in arrays.items():
+            if name.startswith("coefficients."):
+                self.lr = float(array.tolist()[0])
+
+
+class Momentum(_Stateful):
+    """v = momentum v + g; p -= lr v (Polyak 1964), or Nesterov's."""
+    _method = "momentum"
+
+    def __init__(self, params, lr=0.01, momentum=0.9, batch=1, weight_decay=0.0, nesterov=False):
+        super().__init__(params, lr, batch, weight_decay, momentum=momentum, nesterov=nesterov)
+
+
+class Adam(_Stateful):
+    """p -= lr m / (sqrt(v) + epsilon) (Kingma, Ba 2015)."""
+    _method = "adam"
+
+    def __init__(self, params, lr=0.001, betas=(0.9, 0.999), epsilon=1e-8, batch=1, weight_decay=0.0):
+        super().__init__(params, lr, batch, weight_decay, beta1=betas[0], beta2=betas[1], epsilon=epsilon)
+
+
+class AdamW(Adam):
+    """Adam with the weight decay apart (Loshchilov, Hutter 2019)."""
+    _method = "adamw"
+
+    def __init__(self, params, lr=0.001, betas=(0.9, 0.999), epsilon=1e-8, batch=1, weight_decay=0.01):
+        super().__init__(params, lr, betas, epsilon, batch, weight_decay)
+
+
+class RMSprop(_Stateful):
+    """p -= lr g / (sqrt(v) + epsilon) (Hinton 2012)."""
+    _method = "rmsprop"
+
+    def __init__(self, params, lr=0.01, rho=0.99, epsilon=1e-8, batch=1, weight_decay=0.0):
+        super().__init__(params, lr, batch, weight_decay, rho=rho, epsilon=epsilon)
+
+
+class Adagrad(_Stateful):
+    """v += g²; p -= lr g / (sqrt(v) + epsilon) (Duchi et al. 2011)."""
+    _method = "adagrad"
+
+    def __init__(self, params, lr=0.01, epsilon=1e-10, batch=1, weight_decay=0.0):
+        super().__init__(params, lr, batch, weight_decay, epsilon=epsilon)
+
+
+class Adadelta(_Stateful):
+    """p -= lr sqrt(u + epsilon) / sqrt(v + epsilon) g (Zeiler 2012)."""
+    _method = "adadelta"
+
+    def __init__(self, params, lr=1.0, rho=0.9, epsilon=1e-6, batch=1, weight_decay=0.0):
+        super().__init__(params, lr, batch, weight_decay, rho=rho, epsilon=epsilon)
+
+
+# ---- learning rates by step: opt.lr = schedule(step) --------------------------------------------------------------
+
+
+class Step:
+    """lr times factor for each `every` steps."""
+
+    def __init__(self, lr, every, factor=0.1):
+        self.lr, self.every, self.factor = lr, every, factor
+
+    def __call__(self, step):
+        return _core._lr_step(self.lr, step, self.every, self.factor)
+
+
+class Cosine:
+    """From lr to last along half a cosine in `steps` steps, last after them (Loshchilov, Hutter 2017)."""
+
+    def __init__(self, lr, steps, last=0.0):
+        self.lr, self.steps, self.last = lr, steps, last
+
+    def __call__(self, step):
+        return _core._lr_cosine(self.lr, step, self.steps, self.last)
+
+
+class WarmUp:
+    """A straight line from lr / steps at step 0 to lr at step steps - 1, lr after it."""
+
+    def __init__(self, lr, steps):
+        self.lr, self.steps = lr, steps
+
+    def __call__(self, step):
+        return _core._lr_warm_up(self.lr, step, self.steps)
+
+
+class Plateau:
+    """lr times factor whenever `patience` values (losses) in a row have brought no smaller one: opt.lr = plateau(loss)."""
+
+    def __init__(self, lr, factor=0.1, patience=10):
+        self.lr, self.factor, self.patience = lr, factor, patience
+        self.best, self._seen, self._waiting = 0.0, 0, 0
+
+    def __call__(self, value):
+        self.lr, self.best, self._seen, self._waiting = _core._lr_plateau(
+            self.factor, self.patience, self.best, self._seen, self._waiting, self.lr, float(value))
+        return self.lr

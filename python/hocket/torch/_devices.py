@@ -1,0 +1,40 @@
+"""cuda:i is a GPU where there is one; else a simulated accelerator, else a CPU device, which a warning says once."""
+
+import warnings as _warnings
+
+from .. import _core
+from .._frames import levels_out as _levels_out
+
+_said = False
+
+
+def accelerators():
+    """What cuda:0, cuda:1, … are: GPUs, else simulated devices, else CPU devices."""
+    all_devices = _core.devices()
+    for kind in ("cuda", "sim", "cpu"):
+        found = [device for device in all_devices if device.kind == kind]
+        if found:
+            return found
+    return all_devices
+
+
+def _accelerator(index):
+    global _said
+    found = accelerators()
+    if index >= len(found):
+        raise RuntimeError(f"cuda:{index} is not there: {', '.join(map(str, found))} stand for GPUs; HOCKET_SIM=2 in the environment makes "
+                           f"two simulated ones, HOCKET_CPUS=2 two CPU devices")
+    if found[0].kind != "cuda" and not _said:
+        _said = True
+        _warnings.warn(f"there is no GPU: cuda:{index} is {found[index]}", RuntimeWarning, stacklevel=_levels_out())
+    return found[index]
+
+
+def device_of(device):
+    """A Device of a name of PyTorch's, a number of a GPU, or a Device; None: the default one."""
+    if device is None or isinstance(device, _core.Device):
+        return device
+    if isinstance(device, int):
+        return _accelerator(device)
+    kind, _, index = device.partition(":")
+    return _accelerator(int(index or 0)) if kind == "cuda" else _core.Device(device)

@@ -1,0 +1,114 @@
+"""torch.nn, as far as the book's chapters use it: hocket.nn under PyTorch's names and sizes."""
+
+from ... import _core, nn as _nn
+from . import functional, init, parallel
+from ._module import Module, Parameter, Sequential, wrapped
+from .parallel import DataParallel
+
+_op = _core.operators
+ReLU, Sigmoid, Tanh, GELU, SiLU = (wrapped(getattr(_nn, _name)) for _name in "ReLU Sigmoid Tanh GELU SiLU".split())
+_Linear, _Conv2d, _BatchNorm, _MaxPool2d, _AvgPool2d, _Flatten, _Dropout, _Adaptive, _Embedding, _LayerNorm, _Softmax, _AdaptiveMax = (
+    wrapped(getattr(_nn, _name)) for _name in
+    "Linear Conv2d BatchNorm MaxPool2d AvgPool2d Flatten Dropout AdaptiveAvgPool2d Embedding LayerNorm Softmax AdaptiveMaxPool2d".split())
+
+
+class LazyLinear(_Linear):
+    def __init__(self, out_features, bias=True):
+        super().__init__(out_features, bias)
+
+
+class Linear(LazyLinear):
+    def __init__(self, in_features, out_features, bias=True):
+        super().__init__(out_features, bias)
+        self.build((1, in_features))
+
+
+class LazyConv2d(_Conv2d):
+    def __init__(self, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True):
+        super().__init__(out_channels, kernel_size, stride, padding, dilation, groups, bias)
+
+
+class Conv2d(LazyConv2d):
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True):
+        super().__init__(out_channels, kernel_size, stride, padding, dilation, groups, bias)
+        rows, columns = (kernel_size, kernel_size) if isinstance(kernel_size, int) else kernel_size
+        reach = dilation if isinstance(dilation, int) else max(dilation)
+        self.build((1, in_channels, rows * reach, columns * reach))
+
+
+class LazyBatchNorm2d(_BatchNorm):
+    def __init__(self, eps=1e-5, momentum=0.1):
+        super().__init__(eps, momentum)
+
+
+class LazyBatchNorm1d(LazyBatchNorm2d):
+    pass
+
+
+class BatchNorm2d(LazyBatchNorm2d):
+    def __init__(self, num_features, eps=1e-5, momentum=0.1):
+        super().__init__(eps, momentum)
+        self.build((2, num_features))
+
+
+class BatchNorm1d(BatchNorm2d):
+    pass
+
+
+class MaxPool2d(_MaxPool2d):
+    def __init__(self, kernel_size, stride=None, padding=0):
+        super().__init__(kernel_size, stride, padding)
+
+
+class AvgPool2d(_AvgPool2d):
+    def __init__(self, kernel_size, stride=None, padding=0):
+        super().__init__(kernel_size, stride, padding)
+
+
+class AdaptiveAvgPool2d(_Adaptive):
+    def __init__(self, output_size):
+        super().__init__(output_size)
+
+
+class AdaptiveMaxPool2d(_AdaptiveMax):
+    def __init__(self, output_size):
+        super().__init__(output_size)
+
+
+class Flatten(_Flatten):
+    pass
+
+
+class Dropout(_Dropout):
+    pass
+
+
+class Softmax(_Softmax):
+    def __init__(self, dim=-1):
+        super().__init__(dim)
+
+
+class Embedding(_Embedding):
+    def __init__(self, num_embeddings, embedding_dim):
+        super().__init__(num_embeddings, embedding_dim)
+        self.build(_core._convert([0], None, None))
+
+
+class LayerNorm(_LayerNorm):
+    def __init__(self, normalized_shape, eps=1e-5):
+        sizes = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        super().__init__(eps, len(sizes))
+        self.build((1, *sizes))
+
+
+class CrossEntropyLoss(Module):
+    def __init__(self, reduction="mean"):
+        self.reduction = reduction
+
+    def forward(self, input, target):
+        return functional.cross_entropy(input, target, self.reduction)
+
+
+class MSELoss(CrossEntropyLoss):
+    def forward(self, input, target):
+        return functional.mse_loss(input, target, self.reduction)

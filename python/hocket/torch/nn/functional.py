@@ -1,0 +1,43 @@
+"""torch.nn.functional, as far as the book's chapters use it."""
+
+from ... import _core
+from ...nn import functional as _functional
+from ...nn.functional import elu, gelu, leaky_relu, linear, mish, relu, sigmoid, silu, softplus, tanh
+
+_op = _core.operators
+
+
+def cross_entropy(input, target, reduction="mean"):
+    return _functional.cross_entropy(input, target, reduction)
+
+
+def mse_loss(input, target, reduction="mean"):
+    return _functional.mse_loss(input, target, reduction)
+
+
+def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    return _op["conv2d"](input, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups)
+
+
+def max_pool2d(input, kernel_size, stride=None, padding=0):
+    return _functional.max_pool2d(input, kernel_size, stride, padding)
+
+
+def avg_pool2d(input, kernel_size, stride=None, padding=0):
+    return _functional.avg_pool2d(input, kernel_size, stride, padding)
+
+
+def softmax(input, dim=-1):
+    return _op["softmax"](input, dim)
+
+
+def log_softmax(input, dim=-1):
+    return _op["log_softmax"](input, dim)
+
+
+def dropout(input, p=0.5, training=True):
+    return _functional.dropout(input, p, training)
+
+
+def one_hot(input, num_classes):
+    return _op["one_hot"](input, num_classes, _core.int64)

@@ -1,0 +1,204 @@
+/* hocket.Array: a counted handle. Facts, waiting, text; signs are in number.c, values in convert.c. */
+#include "core.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+PyTypeObject *py_array_type;
+
+/* ---- making ----------------------------------------------------------------------------------------------------- */
+
+PyObject *py_wrap(hk_array *x)
+{
+    if (py_was_interrupted()) {
+        hk_array_release(x);
+        return NULL;
+    }
+    if (hk_size(x) == 0 && hk_ndim(x) == 0) { /* it failed at its call */
+        py_raise(hk_error_now(x));
+        hk_array_release(x);
+        return NULL;
+    }
+    py_array *self = PyObject_New(py_array, py_array_type);
+    if (!self) {
+        hk_array_release(x);
+        return NULL;
+    }
+    self->handle = hk_take(x);
+    self->weak_references = NULL;
+    return (PyObject *)self;
+}
+
+static void array_free(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    if (((py_array *)self)->weak_references)
+        PyObject_ClearWeakRefs(self);
+    py_drop(py_handle(self));
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+hk_array *py_array_get(PyObject *object, const char *argument)
+{
+    if (py_is_array(object))
+        return py_handle(object);
+    PyErr_Format(PyExc_TypeError, "%s is to be an Array, not %R", argument, object);
+    return NULL;
+}
+
+/* ---- facts ------------------------------------------------------------------------------------------------------- */
+
+static PyObject *array_shape(PyObject *self, void *unused)
+{
+    (void)unused;
+    hk_dims shape = hk_dims_get(py_handle(self));
+    return py_dims_object(&shape);
+}
+
+static PyObject *array_strides(PyObject *self, void *unused)
+{
+    (void)unused;
+    hk_dims strides = hk_strides_get(py_handle(self));
+    return py_dims_object(&strides);
+}
+
+static PyObject *array_dtype(PyObject *self, void *unused)
+{
+    (void)unused;
+    return py_dtype_object(hk_array_dtype(py_handle(self)));
+}
+
+static PyObject *array_device(PyObject *self, void *unused)
+{
+    (void)unused;
+    return py_device_object(hk_array_device(py_handle(self)));
+}
+
+static PyObject *array_ndim(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromLong(hk_ndim(py_handle(self)));
+}
+
+static PyObject *array_size(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromLongLong(hk_size(py_handle(self)));
+}
+
+static PyObject *array_bytes(PyObject *self, void *unused)
+{
+    (void)unused;
+    hk_array *x = py_handle(self);
+    return PyLong_FromLongLong(hk_size(x) * (long long)hk_dtype_bytes(hk_array_dtype(x)));
+}
+
+static PyObject *array_is_ready(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(hk_is_ready(py_handle(self)));
+}
+
+static PyObject *array_wait(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    if (!py_check(hk_wait(py_handle(self))))
+        return NULL;
+    return Py_NewRef(self);
+}
+
+static Py_ssize_t array_length(PyObject *self)
+{
+    hk_array *x = py_handle(self);
+    if (hk_ndim(x) > 0)
+        return (Py_ssize_t)hk_dim(x, 0);
+    PyErr_SetString(PyExc_TypeError, "an array without axes has no length");
+    return -1;
+}
+
+/* "[1. 2.] @cpu:0" */
+static PyObject *array_text(PyObject *self)
+{
+    hk_array *x = py_handle(self);
+    if (!py_check(hk_wait(x)))
+        return NULL;
+    char *text = hk_to_string(x);
+    if (!text)
+        return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+    PyObject *result = PyUnicode_FromString(text);
+    free(text);
+    return result;
+}
+
+static Py_hash_t array_hash(PyObject *self)
+{
+    return (Py_hash_t)((size_t)self >> 4);
+}
+
+static PyGetSetDef attributes[] = {
+    {"shape", array_shape, NULL, "sizes of the axes, outermost first", NULL},
+    {"strides", array_strides, NULL, "how far apart neighbours along each axis are, in elements",
+     NULL},
+    {"dtype", array_dtype, NULL, "element type", NULL},
+    {"device", array_device, NULL, "where it is", NULL},
+    {"ndim", array_ndim, NULL, "how many axes", NULL},
+    {"size", array_size, NULL, "how many elements", NULL},
+    {"nbytes", array_bytes, NULL, "bytes of the elements", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+static PyMethodDef methods[] = {
+    {"is_ready", array_is_ready, METH_NOARGS, "is_ready()\n--\n\nWhether wait() would not block."},
+    {"wait", array_wait, METH_NOARGS,
+     "wait()\n--\n\nWaits for the values; raises what made them fail. Returns the array."},
+    {NULL, NULL, 0, NULL},
+};
+static PyMemberDef members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(py_array, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+/* ---- the type ------------------------------------------------------------------------------------------------------- */
+
+static const PyType_Slot own_slots[] = {
+    {Py_tp_doc, "An array: n-dimensional, of one dtype, on one device. Its values may still be on "
+                "their way: looking "
+                "at them waits."},
+    {Py_tp_dealloc, array_free},
+    {Py_tp_str, array_text},
+    {Py_tp_hash, array_hash},
+    {Py_tp_getset, attributes},
+    {Py_tp_members, members},
+    {Py_mp_length, array_length},
+    {Py_mp_subscript, py_array_subscript},
+    {Py_mp_ass_subscript, py_array_assign_subscript},
+    {Py_bf_getbuffer, py_array_get_buffer},
+    {Py_bf_releasebuffer, py_array_release_buffer},
+};
+enum { OWN_SLOTS = sizeof own_slots / sizeof *own_slots };
+
+static bool add_methods(PyMethodDef *of)
+{
+    for (; of->ml_name; of++) {
+        PyObject *method = PyDescr_NewMethod(py_array_type, of);
+        if (!method || PyObject_SetAttrString((PyObject *)py_array_type, of->ml_name, method) < 0)
+            return false;
+        Py_DECREF(method);
+    }
+    return true;
+}
+
+bool py_array_type_init(PyObject *module)
+{
+    PyType_Slot slots[OWN_SLOTS + PY_NUMBER_SLOT_COUNT];
+    memcpy(slots, own_slots, sizeof own_slots);
+    memcpy(slots + OWN_SLOTS, py_number_slots, sizeof py_number_slots);
+    PyType_Spec spec = {.name = "hocket.Array",
+                        .basicsize = sizeof(py_array),
+                        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                        .slots = slots};
+    py_array_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+    return py_array_type && add_methods(methods) && add_methods(py_array_methods) &&
+           add_methods(py_sharing_methods) && PyModule_AddType(module, py_array_type) == 0;
+}

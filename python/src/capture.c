@@ -1,0 +1,112 @@
+/* Captured steps: hocket/graph.h. Which call is which graph's is hocket/_capture.py. */
+#include "training.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static PyObject *graph_replay(PyObject *self, PyObject *bound);
+static PyObject *graph_facts(PyObject *self, PyObject *unused);
+static PyObject *graph_text(PyObject *self, PyObject *unused);
+static PyMethodDef graph_methods[] = {
+    {"replay", graph_replay, METH_O, NULL},
+    {"facts", graph_facts, METH_NOARGS, NULL},
+    {"text", graph_text, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+PY_COUNTED(graph, hk_graph, "hocket._core.Graph", "A captured step.", graph_methods,
+           hk_graph_release)
+
+/* What two arrays have in common that a graph may be replayed on in place of each other. */
+typedef struct place {
+    int64_t dims[HK_MAX_NDIM], strides[HK_MAX_NDIM];
+    void *device;
+    int dtype, ndim;
+} place;
+
+/* _place(x): bytes that are equal for such arrays. */
+static PyObject *place_of(PyObject *self, PyObject *object)
+{
+    (void)self;
+    hk_array *x = py_array_get(object, "what is captured");
+    if (!x)
+        return NULL;
+    hk_dims shape = hk_dims_get(x), strides = hk_strides_get(x);
+    place at;
+    memset(&at, 0, sizeof at);
+    at.ndim = shape.ndim;
+    at.dtype = (int)hk_array_dtype(x);
+    at.device = hk_array_device(x).handle;
+    memcpy(at.dims, shape.dims, (size_t)shape.ndim * sizeof *at.dims);
+    memcpy(at.strides, strides.dims, (size_t)shape.ndim * sizeof *at.strides);
+    return PyBytes_FromStringAndSize((const char *)&at, sizeof at);
+}
+
+/* _capture_begin(bound arrays) */
+static PyObject *begin(PyObject *self, PyObject *bound)
+{
+    (void)self;
+    py_arrays arrays;
+    if (!py_arrays_from(bound, "a bound array", &arrays))
+        return NULL;
+    hk_capture_begin(arrays.handles, arrays.count);
+    py_arrays_release(&arrays);
+    Py_RETURN_NONE;
+}
+
+/* _capture_end(exact): a Graph; or the text that says why there is none. */
+static PyObject *end(PyObject *self, PyObject *exact)
+{
+    (void)self;
+    hk_graph *made = hk_capture_end(&(hk_capture_options){.exact = PyObject_IsTrue(exact) > 0});
+    const hk_status *status = hk_graph_status(made);
+    if (hk_ok(status))
+        return graph_of(made);
+    PyObject *why =
+        PyUnicode_FromFormat("%s: %s", hk_status_operation(status), hk_status_message(status));
+    hk_graph_release(made);
+    return why;
+}
+
+static PyObject *graph_replay(PyObject *self, PyObject *bound)
+{
+    py_arrays arrays;
+    if (!py_arrays_from(bound, "a bound array", &arrays))
+        return NULL;
+    hk_replay_at(py_source(), graph_handle(self), arrays.handles, arrays.count);
+    py_settle_unnamed();
+    py_arrays_release(&arrays);
+    if (py_was_interrupted())
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *graph_facts(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    hk_graph_facts facts = hk_graph_get_facts(graph_handle(self));
+    return Py_BuildValue("{sLsLsKsL}", "calls", (long long)facts.calls, "tasks",
+                         (long long)facts.tasks, "temporary_bytes",
+                         (unsigned long long)facts.temporary_bytes, "recorded_replays",
+                         (long long)facts.recorded_replays);
+}
+
+static PyObject *graph_text(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    char *text = hk_graph_to_string(graph_handle(self));
+    PyObject *result = text ? PyUnicode_FromString(text) : PyErr_NoMemory();
+    free(text);
+    return result;
+}
+
+static PyMethodDef functions[] = {
+    {"_place", place_of, METH_O, NULL},
+    {"_capture_begin", begin, METH_O, NULL},
+    {"_capture_end", end, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+bool py_capture_init(PyObject *module)
+{
+    return graph_init(module) && PyModule_AddFunctions(module, functions) == 0;
+}

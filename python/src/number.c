@@ -1,0 +1,491 @@
+/* Numbers that meet arrays, and the signs + - * / … of Array. */
+#include "core.h"
+
+#include <math.h>
+
+static bool is_float(hk_dtype dtype)
+{
+    return py_kind(dtype) == 2;
+}
+
+/* Most numbers are no subtypes, for which asking takes longer. */
+static bool is_real(PyObject *number)
+{
+    return Py_TYPE(number) == &PyFloat_Type ||
+           (Py_TYPE(number) != &PyLong_Type && PyFloat_Check(number));
+}
+
+bool py_is_number(PyObject *object)
+{
+    return is_real(object) || PyLong_Check(object); /* a bool is an int, too */
+}
+
+static double value_of(PyObject *number)
+{
+    return Py_TYPE(number) == &PyLong_Type ? PyLong_AsDouble(number) : PyFloat_AsDouble(number);
+}
+
+/* ---- numbers as arrays ---------------------------------------------------------------------------------------- */
+
+/* The dtype that a number has beside an array of `dtype`: Python's numbers take the array's, if that is of a kind to hold them. */
+static hk_dtype dtype_beside(PyObject *number, hk_dtype dtype)
+{
+    if (is_real(number))
+        return is_float(dtype) ? dtype : HK_F32;
+    if (PyBool_Check(number))
+        return dtype;
+    return dtype == HK_BOOL ? HK_I64 : dtype;
+}
+
+static hk_dtype dtype_alone(PyObject *number)
+{
+    return PyFloat_Check(number) ? HK_F32 : PyBool_Check(number) ? HK_BOOL : HK_I64;
+}
+
+static bool is_signed(hk_dtype dtype)
+{
+    return dtype == HK_I8 || dtype == HK_I16 || dtype == HK_I32 || dtype == HK_I64;
+}
+
+/* An int as an array of one of the integer dtypes, exactly. */
+static hk_array *whole_array(PyObject *number, hk_dtype dtype, hk_device device)
+{
+    bool has_sign = is_signed(dtype);
+    uint64_t bits =
+        has_sign ? (uint64_t)PyLong_AsLongLong(number) : PyLong_AsUnsignedLongLong(number);
+    size_t bytes = hk_dtype_bytes(dtype);
+    bool fits = !PyErr_Occurred();
+    if (fits && bytes < 8) {
+        int64_t limit = (int64_t)1 << (8 * bytes - (has_sign ? 1 : 0));
+        fits = (int64_t)bits < limit && (int64_t)bits >= (has_sign ? -limit : 0);
+    }
+    if (!fits) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_OverflowError, "the number %R is out of the range of %s", number,
+                     hk_dtype_name(dtype));
+        return NULL;
+    }
+    return hk_from_host_at(py_source(), &bits, hk_dims_of(NULL, 0), dtype,
+                           device); /* little-endian */
+}
+
+static hk_array *number_array(PyObject *number, hk_dtype dtype, hk_device device)
+{
+    if (dtype == HK_BOOL) {
+        uint8_t truth = PyObject_IsTrue(number) > 0;
+        return hk_from_host_at(py_source(), &truth, hk_dims_of(NULL, 0), HK_BOOL, device);
+    }
+    if (!is_float(dtype))
+        return whole_array(number, dtype, device);
+    double value = value_of(number);
+    if (value == -1 && PyErr_Occurred())
+        return NULL;
+    return hk_scalar_at(py_source(), value, dtype, device);
+}
+
+hk_array *py_number_array(PyObject *number, hk_array *like)
+{
+    if (!like)
+        return number_array(number, dtype_alone(number), (hk_device){NULL});
+    return number_array(number, dtype_beside(number, hk_array_dtype(like)), hk_array_device(like));
+}
+
+hk_array *py_meeting_number(hk_array *x, PyObject *number)
+{
+    return py_cast(x, dtype_beside(number, hk_array_dtype(x)));
+}
+
+hk_array *py_operand(PyObject *object, hk_array *like)
+{
+    if (py_is_array(object))
+        return hk_array_retain(py_handle(object));
+    if (py_is_number(object))
+        return py_number_array(object, like);
+    hk_device device = like ? hk_array_device(like) : (hk_device){NULL};
+    return py_array_of(object, NULL, device);
+}
+
+/* ---- signs ------------------------------------------------------------------------------------------------------ */
+
+typedef enum sign {
+    ADD,
+    SUBTRACT,
+    MULTIPLY,
+    DIVIDE,
+    FLOOR_DIVIDE,
+    REMAINDER,
+    POWER,
+    MATMUL,
+    AND,
+    OR,
+    XOR,
+    LEFT_SHIFT,
+    RIGHT_SHIFT,
+    LESS,
+    LESS_EQUAL,
+    EQUAL,
+    NOT_EQUAL,
+    GREATER,
+    GREATER_EQUAL,
+    NEGATIVE,
+    ABSOLUTE,
+    INVERT,
+    SIGN_COUNT
+} sign;
+
+/* The operator of a sign, and the one that has a number on the right: NULL: none. */
+static struct {
+    const char *name, *number_name;
+    const hk_operator *op, *number_op;
+    uint32_t dtypes; /* of op */
+} signs[SIGN_COUNT] = {
+    [ADD] = {"add", "add_scalar", NULL, NULL, 0},
+    [SUBTRACT] = {"subtract", "add_scalar", NULL, NULL, 0},
+    [MULTIPLY] = {"multiply", "multiply_scalar", NULL, NULL, 0},
+    [DIVIDE] = {"divide", "divide_scalar", NULL, NULL, 0},
+    [FLOOR_DIVIDE] = {"floor_divide", NULL, NULL, NULL, 0},
+    [REMAINDER] = {"remainder", NULL, NULL, NULL, 0},
+    [POWER] = {"power", "power_scalar", NULL, NULL, 0},
+    [MATMUL] = {"matmul", NULL, NULL, NULL, 0},
+    [AND] = {"bitwise_and", NULL, NULL, NULL, 0},
+    [OR] = {"bitwise_or", NULL, NULL, NULL, 0},
+    [XOR] = {"bitwise_xor", NULL, NULL, NULL, 0},
+    [LEFT_SHIFT] = {"bitwise_left_shift", NULL, NULL, NULL, 0},
+    [RIGHT_SHIFT] = {"bitwise_right_shift", NULL, NULL, NULL, 0},
+    [LESS] = {"less", NULL, NULL, NULL, 0},
+    [LESS_EQUAL] = {"less_equal", NULL, NULL, NULL, 0},
+    [EQUAL] = {"equal", NULL, NULL, NULL, 0},
+    [NOT_EQUAL] = {"not_equal", NULL, NULL, NULL, 0},
+    [GREATER] = {"greater", NULL, NULL, NULL, 0},
+    [GREATER_EQUAL] = {"greater_equal", NULL, NULL, NULL, 0},
+    [NEGATIVE] = {"negative", NULL, NULL, NULL, 0},
+    [ABSOLUTE] = {"abs", NULL, NULL, NULL, 0},
+    [INVERT] = {"bitwise_invert", NULL, NULL, NULL, 0},
+};
+
+bool py_numbers_init(void)
+{
+    for (int i = 0; i < SIGN_COUNT; i++) {
+        signs[i].op = hk_operator_find(signs[i].name);
+        signs[i].dtypes = hk_operator_get_facts(signs[i].op).dtypes;
+        signs[i].number_op = signs[i].number_name ? hk_operator_find(signs[i].number_name) : NULL;
+        if (!signs[i].op || (signs[i].number_name && !signs[i].number_op)) {
+            PyErr_Format(PyExc_SystemError, "hocket: the library has no operator %s",
+                         signs[i].name);
+            return false;
+        }
+    }
+    return true;
+}
+
+static hk_array *call2(sign which, hk_array *a, hk_array *b)
+{
+    hk_array *const inputs[] = {a, b};
+    return py_call(signs[which].op, inputs, 2, NULL, (hk_device){NULL});
+}
+
+/* A number on the right, where there is an operator for that, and the number goes with it exactly. */
+static bool number_on_right(sign which, hk_array *a, PyObject *number, double *value)
+{
+    if (!signs[which].number_op)
+        return false;
+    hk_dtype dtype = hk_array_dtype(a);
+    bool real = is_float(dtype);
+    if (dtype == HK_BOOL || (!real && (is_real(number) || which == DIVIDE || which == POWER)))
+        return false;
+    *value = value_of(number);
+    if (*value == -1 && PyErr_Occurred()) {
+        PyErr_Clear(); /* beyond a double: exactly, or refused, as an array */
+        return false;
+    }
+    if (which == SUBTRACT)
+        *value = -*value;
+    if (which == SUBTRACT && !real) /* what is added may lie out of range */
+        return is_signed(dtype) && fabs(*value) < 0x1p7;
+    return real || fabs(*value) < 0x1p31;
+}
+
+static PyObject *with_number(sign which, hk_array *a, double value)
+{
+    return py_wrap(py_call(signs[which].number_op, &a, 1, &value, (hk_device){NULL}));
+}
+
+/* Products of arrays whose dtypes differ, or are integers that the operator does not have: by wider ones, of which the lowest bits
+ * are those of the result. */
+static PyObject *product(hk_array *a, hk_array *b)
+{
+    hk_dtype x = hk_array_dtype(a), y = hk_array_dtype(b), both = x;
+    if (!hk_dtype_promote(x, y, &both) || (x == y && signs[MATMUL].dtypes >> x & 1))
+        return py_wrap(call2(MATMUL, a, b));
+    bool has = signs[MATMUL].dtypes >> both & 1;
+    hk_dtype wide = has ? both : hk_dtype_bytes(both) < 4 ? HK_I32 : HK_I64;
+    hk_array *p = py_cast(a, wide), *q = py_cast(b, wide), *made = call2(MATMUL, p, q);
+    hk_array *result = has || both == HK_BOOL ? hk_array_retain(made) : py_cast(made, both);
+    hk_array_release(p);
+    hk_array_release(q);
+    hk_array_release(made);
+    return py_wrap(result);
+}
+
+/* Takes a and b, either of which may be NULL with an exception set. Division of integers is that of reals. */
+static PyObject *apply(sign which, hk_array *a, hk_array *b)
+{
+    PyObject *result = NULL;
+    py_meet(&a, &b);
+    if (a && b && which == DIVIDE && !is_float(hk_array_dtype(a))) {
+        hk_array *x = py_cast(a, HK_F32), *y = py_cast(b, HK_F32);
+        result = py_wrap(call2(which, x, y));
+        hk_array_release(x);
+        hk_array_release(y);
+    } else if (a && b) {
+        result = which == MATMUL ? product(a, b) : py_wrap(call2(which, a, b));
+    }
+    hk_array_release(a);
+    hk_array_release(b);
+    return result;
+}
+
+/* What is neither an array nor a number goes with an array where it has a buffer: NumPy's arrays and scalars; so do lists. */
+static bool goes_with_arrays(PyObject *object)
+{
+    return py_is_array(object) || py_is_number(object) || PyObject_CheckBuffer(object) ||
+           PyList_Check(object) || PyTuple_Check(object);
+}
+
+static PyObject *array_and_other(sign which, hk_array *a, PyObject *b)
+{
+    if (!py_is_number(b))
+        return apply(which, hk_array_retain(a), py_operand(b, a));
+    double value;
+    if (number_on_right(which, a, b, &value))
+        return with_number(which, a, value);
+    hk_array *x = py_meeting_number(a, b);
+    return apply(which, x, py_number_array(b, x));
+}
+
+static PyObject *other_and_array(sign which, PyObject *a, hk_array *b)
+{
+    if (!py_is_number(a))
+        return apply(which, py_operand(a, b), hk_array_retain(b));
+    hk_array *y = py_meeting_number(b, a);
+    hk_array *x = py_number_array(a, y);
+    return apply(which, x, y);
+}
+
+static PyObject *binary(sign which, PyObject *a, PyObject *b)
+{
+    if (py_is_array(a) && py_is_array(b) && which != DIVIDE && which != MATMUL &&
+        hk_array_dtype(py_handle(a)) == hk_array_dtype(py_handle(b)))
+        return py_wrap(call2(which, py_handle(a), py_handle(b)));
+    if (!goes_with_arrays(a) || !goes_with_arrays(b))
+        Py_RETURN_NOTIMPLEMENTED;
+    return py_is_array(a) ? array_and_other(which, py_handle(a), b)
+                          : other_and_array(which, a, py_handle(b));
+}
+
+/* ---- in place ---------------------------------------------------------------------------------------------------- */
+
+/* y goes into x by one call, as it is. */
+static bool goes_straight(sign which, hk_array *x, hk_array *y)
+{
+    hk_dims to = hk_dims_get(x), from = hk_dims_get(y);
+    hk_dtype dtype = hk_array_dtype(x);
+    bool fits = hk_array_dtype(y) == dtype && signs[which].dtypes >> dtype & 1 &&
+                hk_array_device(x).handle == hk_array_device(y).handle && which != MATMUL &&
+                (which != DIVIDE || is_float(dtype)) && from.ndim <= to.ndim;
+    for (int i = 1; fits && i <= from.ndim; i++)
+        fits = from.dims[from.ndim - i] == 1 || from.dims[from.ndim - i] == to.dims[to.ndim - i];
+    return fits;
+}
+
+/* x becomes what `a op b` gives; raises, and writes nothing, where that does not go into it. */
+static bool in_place_by_result(sign which, PyObject *a, PyObject *b)
+{
+    hk_array *x = py_handle(a);
+    PyObject *result = binary(which, a, b);
+    if (!result || result == Py_NotImplemented)
+        return Py_XDECREF(result), false;
+    hk_array *y = py_handle(result);
+    hk_dims to = hk_dims_get(x), from = hk_dims_get(y);
+    bool good = from.ndim <= to.ndim && py_fits(&from, &to, false);
+    if (good && py_kind(hk_array_dtype(y)) > py_kind(hk_array_dtype(x))) {
+        PyErr_Format(PyExc_TypeError,
+                     "the result is of %s, which an array of %s does not take in place",
+                     hk_dtype_name(hk_array_dtype(y)), hk_dtype_name(hk_array_dtype(x)));
+        good = false;
+    } else if (!good && !PyErr_Occurred()) {
+        PyErr_SetString(PyExc_ValueError,
+                        "the result has more axes than the array it is to go into");
+    }
+    good = good && py_assign(x, y);
+    Py_DECREF(result);
+    return good;
+}
+
+static bool in_place_by_call(sign which, PyObject *a, PyObject *b)
+{
+    hk_array *x = py_handle(a);
+    double value;
+    if (py_is_number(b) && number_on_right(which, x, b, &value)) {
+        py_call_into(signs[which].number_op, x, &x, 1, &value);
+        return !py_was_interrupted();
+    }
+    if (!py_is_array(b) || !goes_straight(which, x, py_handle(b)))
+        return in_place_by_result(which, a, b);
+    hk_array *const inputs[] = {x, py_handle(b)};
+    py_call_into(signs[which].op, x, inputs, 2, NULL);
+    return !py_was_interrupted();
+}
+
+/* While a thread records, floats get a new array, as by a = a op b: writing over them would end their gradients. */
+static PyObject *in_place(sign which, PyObject *a, PyObject *b)
+{
+    hk_array *x = py_handle(a);
+    if (!goes_with_arrays(b) || (hk_is_recording() && is_float(hk_array_dtype(x))))
+        Py_RETURN_NOTIMPLEMENTED;
+    if (!py_may_write(x) || !in_place_by_call(which, a, b))
+        return NULL;
+    return Py_NewRef(a);
+}
+
+static PyObject *unary(sign which, PyObject *a)
+{
+    hk_array *x = py_handle(a);
+    return py_wrap(py_call(signs[which].op, &x, 1, NULL, (hk_device){NULL}));
+}
+
+#define BINARY(name, which)                                                                        \
+    static PyObject *name(PyObject *a, PyObject *b)                                                \
+    {                                                                                              \
+        return binary(which, a, b);                                                                \
+    }                                                                                              \
+    static PyObject *name##_in_place(PyObject *a, PyObject *b)                                     \
+    {                                                                                              \
+        return in_place(which, a, b);                                                              \
+    }
+#define UNARY(name, which)                                                                         \
+    static PyObject *name(PyObject *a)                                                             \
+    {                                                                                              \
+        return unary(which, a);                                                                    \
+    }
+BINARY(add, ADD)
+BINARY(subtract, SUBTRACT)
+BINARY(multiply, MULTIPLY)
+BINARY(divide, DIVIDE)
+BINARY(floor_divide, FLOOR_DIVIDE)
+BINARY(remain, REMAINDER)
+BINARY(matmul, MATMUL)
+BINARY(bits_and, AND)
+BINARY(bits_or, OR)
+BINARY(bits_xor, XOR)
+BINARY(left_shift, LEFT_SHIFT)
+BINARY(right_shift, RIGHT_SHIFT)
+UNARY(negative, NEGATIVE)
+UNARY(absolute, ABSOLUTE)
+UNARY(invert, INVERT)
+
+static PyObject *power(PyObject *a, PyObject *b, PyObject *modulus)
+{
+    if (modulus != Py_None)
+        Py_RETURN_NOTIMPLEMENTED;
+    return binary(POWER, a, b);
+}
+
+static PyObject *power_in_place(PyObject *a, PyObject *b, PyObject *modulus)
+{
+    if (modulus != Py_None)
+        Py_RETURN_NOTIMPLEMENTED;
+    return in_place(POWER, a, b);
+}
+
+static PyObject *positive(PyObject *a)
+{
+    return py_wrap(hk_array_retain(py_handle(a)));
+}
+
+static PyObject *compare(PyObject *a, PyObject *b, int how)
+{
+    static const sign of[] = {[Py_LT] = LESS,      [Py_LE] = LESS_EQUAL, [Py_EQ] = EQUAL,
+                              [Py_NE] = NOT_EQUAL, [Py_GT] = GREATER,    [Py_GE] = GREATER_EQUAL};
+    return binary(of[how], a, b);
+}
+
+/* ---- one element as a number -------------------------------------------------------------------------------------- */
+
+static PyObject *item_of(PyObject *self)
+{
+    return PyObject_CallMethod(self, "item", NULL);
+}
+
+static PyObject *to_float(PyObject *self)
+{
+    PyObject *item = item_of(self);
+    PyObject *result = item ? PyNumber_Float(item) : NULL;
+    Py_XDECREF(item);
+    return result;
+}
+
+static PyObject *to_int(PyObject *self)
+{
+    PyObject *item = item_of(self);
+    PyObject *result = item ? PyNumber_Long(item) : NULL;
+    Py_XDECREF(item);
+    return result;
+}
+
+static PyObject *to_index(PyObject *self)
+{
+    hk_dtype dtype = hk_array_dtype(py_handle(self));
+    if (is_float(dtype) || dtype == HK_BOOL) {
+        PyErr_Format(PyExc_TypeError, "an array of %s is no index", hk_dtype_name(dtype));
+        return NULL;
+    }
+    return item_of(self);
+}
+
+static int to_truth(PyObject *self)
+{
+    PyObject *item = item_of(self);
+    int truth = item ? PyObject_IsTrue(item) : -1;
+    Py_XDECREF(item);
+    return truth;
+}
+
+PyType_Slot py_number_slots[PY_NUMBER_SLOT_COUNT] = {
+    {Py_nb_add, add},
+    {Py_nb_subtract, subtract},
+    {Py_nb_multiply, multiply},
+    {Py_nb_true_divide, divide},
+    {Py_nb_floor_divide, floor_divide},
+    {Py_nb_remainder, remain},
+    {Py_nb_power, power},
+    {Py_nb_matrix_multiply, matmul},
+    {Py_nb_and, bits_and},
+    {Py_nb_or, bits_or},
+    {Py_nb_xor, bits_xor},
+    {Py_nb_lshift, left_shift},
+    {Py_nb_rshift, right_shift},
+    {Py_nb_negative, negative},
+    {Py_nb_positive, positive},
+    {Py_nb_absolute, absolute},
+    {Py_nb_invert, invert},
+    {Py_nb_inplace_add, add_in_place},
+    {Py_nb_inplace_subtract, subtract_in_place},
+    {Py_nb_inplace_multiply, multiply_in_place},
+    {Py_nb_inplace_true_divide, divide_in_place},
+    {Py_nb_inplace_floor_divide, floor_divide_in_place},
+    {Py_nb_inplace_remainder, remain_in_place},
+    {Py_nb_inplace_matrix_multiply, matmul_in_place},
+    {Py_nb_inplace_and, bits_and_in_place},
+    {Py_nb_inplace_or, bits_or_in_place},
+    {Py_nb_inplace_xor, bits_xor_in_place},
+    {Py_nb_inplace_lshift, left_shift_in_place},
+    {Py_nb_inplace_rshift, right_shift_in_place},
+    {Py_nb_inplace_power, power_in_place},
+    {Py_nb_float, to_float},
+    {Py_nb_int, to_int},
+    {Py_nb_index, to_index},
+    {Py_nb_bool, to_truth},
+    {Py_tp_richcompare, compare},
+    {0, NULL},
+};

@@ -1,0 +1,38 @@
+import numpy as np
+import pytest
+
+import hocket as hk
+
+
+def test_sum_of_an_array_and_a_number():
+    x = hk.ones((2, 3))
+    y = x + 1
+    assert y.tolist() == [[2.0] * 3] * 2
+    assert y.shape == (2, 3) and y.dtype == hk.float32 and y.device == "cpu:0"
+
+
+def test_a_refused_call_raises_there_and_names_the_line():
+    x = hk.ones((2, 3))
+    with pytest.raises(ValueError) as caught:
+        x @ x
+    assert caught.value.operation == "matmul"
+    assert caught.value.file == __file__
+    assert caught.value.line == test_a_refused_call_raises_there_and_names_the_line.__code__.co_firstlineno + 3
+    assert any("issued at" in note for note in caught.value.__notes__)
+
+
+@pytest.mark.parametrize("name", "add subtract multiply truediv floordiv mod pow".split())
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_signs_with_numbers_on_either_side(name, dtype):
+    import operator
+    sign = getattr(operator, {"multiply": "mul", "subtract": "sub"}.get(name, name))
+    values = np.array([1, 2, 3], dtype)
+    x = hk.asarray(values)
+    for got, want in ((sign(x, 2), sign(values, 2)), (sign(2, x), sign(2, values))):
+        np.testing.assert_allclose(got.tolist(), want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("key", [0, -1, slice(1, 3), slice(None, None, -1), (..., 1), (None, 0), (slice(3, 0, -2), 1)])
+def test_views(key):
+    values = np.arange(20.0).reshape(4, 5)
+    assert hk.asarray(values)[key].tolist() == values[key].tolist()

@@ -1,0 +1,291 @@
+import gc
+import warnings
+import weakref
+
+import numpy as np
+import pytest
+
+import hocket as hk
+from hocket import nn, optim
+
+op = hk._core.operators
+
+
+def array(*values):
+    return hk.asarray(np.array(values, "float32"))
+
+
+@pytest.fixture(autouse=True)
+def no_warnings():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def counted(function, **options):
+    """The function captured, and a list that grows whenever Python runs it."""
+    runs = []
+
+    def noted(*args, **named):
+        runs.append(1)
+        return function(*args, **named)
+
+    return hk.capture(noted, **options), runs
+
+
+def test_results_follow_arguments_and_are_fresh_each_time():
+    step, runs = counted(lambda x, y: (x * y + 1, {"sum": op["sum"](x)}))
+    results = [step(array(i, i), array(1, 2)) for i in range(6)]
+    assert len(runs) == 2
+    for i, (product, rest) in enumerate(results):
+        assert product.tolist() == [i + 1, 2 * i + 1] and float(rest["sum"]) == 2 * i
+
+
+def test_results_stay_while_calls_are_in_flight():
+    step, runs = counted(lambda x: op["matmul"](x, x))
+    ones = op["ones"]((200, 200), hk.float32)
+    results = [step(ones * i) for i in range(20)]
+    assert [float(y[0, 0]) for y in results] == [200 * i * i for i in range(20)] and len(runs) == 2
+
+
+def test_results_that_are_arguments_views_of_them_or_from_outside():
+    w = array(5, 6)
+    step, _ = counted(lambda x: (x, x[1:], w, w + x))
+    for i in range(4):
+        x = array(i, i + 1)
+        same, view, outer, total = step(x)
+        assert same is x and view.tolist() == [i + 1] and outer.tolist() == [5, 6] and total.tolist() == [5 + i, 7 + i]
+
+
+def test_in_place_changes_of_arguments_and_of_what_is_outside():
+    total = array(0, 0)
+
+    def add(x):
+        total[...] = total + x
+        x[...] = x * 2
+        return x
+
+    step, runs = counted(add)
+    for i in range(5):
+        x = array(i, 1)
+        assert step(x) is x and x.tolist() == [2 * i, 2]
+    assert total.tolist() == [10, 5] and len(runs) == 2
+
+
+def test_a_kind_of_arguments_is_a_capture_of_its_own():
+    step, runs = counted(lambda x, factor=1, *, more=(): x * factor + sum(more))
+    for _ in range(4):
+        assert step(array(1, 2)).tolist() == [1, 2]
+        assert step(array(1, 2, 3)).tolist() == [1, 2, 3]
+        assert step(array(1, 2), 3).tolist() == [3, 6]
+        assert step(array(1, 2), 3, more=(1, 2)).tolist() == [6, 9]
+        assert step(array(1, 2), True).tolist() == [1, 2]
+        assert step(op["cast"](array(1, 2), hk.float64)).dtype == hk.float64
+    assert len(runs) == 12 and len(step.graphs()) == 6
+
+
+def test_lists_and_dicts_of_arrays():
+    step, runs = counted(lambda images, options: [x + options["b"] for x in images])
+    for i in range(4):
+        first, second = step([array(1), array(i)], {"b": array(10)})
+        assert first.tolist() == [11] and second.tolist() == [10 + i]
+    assert len(runs) == 2
+
+
+def training(captured):
+    hk.seed(3)
+    net = nn.Sequential(nn.Linear(16), hk.relu, nn.Linear(3))
+    opt = optim.Adam(net, lr=.01)
+
+    def step(x, y):
+        with hk.record():
+            loss = nn.functional.cross_entropy(net(x), y, reduction="mean")
+        loss.backward()
+        opt.step()
+        return loss
+
+    step = hk.capture(step, exact=True) if captured else step
+    source = np.random.default_rng(1)
+    losses = []
+    for i in range(12):
+        if i == 8:
+            opt.lr = .001
+        x, y = source.normal(size=(8, 5)).astype("float32"), source.integers(0, 3, 8)
+        losses.append(step(hk.asarray(x), hk.asarray(y)))
+    return [float(loss) for loss in losses], [p.tolist() for p in net.parameters()]
+
+
+def test_a_training_step_has_the_bytes_of_plain_calls():
+    assert training(True) == training(False)
+
+
+def test_training_mode_and_learning_rates_of_sgd_are_heard():
+    net = nn.Sequential(nn.BatchNorm())
+    step, runs = counted(net)
+    x = array([1, 2], [3, 6], [5, 7])
+    for _ in range(3):
+        assert abs(float(step(x)[0, 0]) + 1.2247) < 1e-3
+    net.eval()
+    seen = [step(x).tolist() for _ in range(2)]
+    assert seen[0] == seen[1] and seen[0][0][0] > -.5
+    net.train()
+    assert abs(float(step(x)[0, 0]) + 1.2247) < 1e-3
+    assert len(runs) == 3
+
+    p = array(0).attach_grad()
+    opt = optim.SGD([p], lr=1)
+
+    def down():
+        with hk.record():
+            y = p * 1
+        y.backward()
+        opt.step()
+
+    step, runs = counted(down)
+    for lr in (1, 1, 1, .5, .5, 1):
+        opt.lr = lr
+        step()
+    assert p.tolist() == [-5] and len(runs) == 3
+
+
+def test_random_numbers_are_new_at_each_call():
+    drop = nn.Dropout(.5)
+    step, runs = counted(lambda x: (drop(x), hk.random.uniform((4,))))
+    hk.seed(1)
+    results = [step(hk.ones((100,))) for _ in range(5)]
+    hk.seed(1)
+    for dropped, numbers in results:
+        assert drop(hk.ones((100,))).tolist() == dropped.tolist() and hk.random.uniform((4,)).tolist() == numbers.tolist()
+    assert len(runs) == 2
+
+
+def test_what_cannot_be_captured_is_called_and_said_once():
+    step, runs = counted(lambda x: x * float(op["sum"](x)))
+    assert step(array(1, 2)).tolist() == [3, 6]
+    with pytest.warns(RuntimeWarning, match="is not captured, and called as it is") as caught:
+        assert step(array(1, 3)).tolist() == [4, 12]
+    assert caught[0].filename == __file__
+    assert step(array(1, 4)).tolist() == [5, 20] and len(runs) == 3
+
+
+def test_within_a_recording_it_is_called():
+    step, _ = counted(lambda x: x * x)
+    x = array(1, 2).attach_grad()
+    for _ in range(3):
+        step(x)
+    with pytest.warns(RuntimeWarning, match="never on the tape"):
+        with hk.record():
+            y = step(x)
+    y.backward()
+    assert x.grad.tolist() == [2, 4]
+
+
+def test_arguments_that_are_no_key():
+    step, runs = counted(lambda x, y: x * y.max())
+    for _ in range(3):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert step(array(1, 2), np.array([3.])).tolist() == [3, 6]
+    assert len(runs) == 3
+
+
+def test_an_exception_ends_the_capture():
+    wrong = []
+
+    def maybe(x):
+        if wrong:
+            raise KeyError("wrong")
+        return x + 1
+
+    step, runs = counted(maybe)
+    step(array(1))
+    wrong.append(1)
+    with pytest.raises(KeyError):
+        step(array(1))
+    wrong.clear()
+    for i in range(4):
+        assert step(array(i)).tolist() == [i + 1]
+    assert len(runs) == 3
+
+
+def test_a_failed_argument_fails_the_result_alone():
+    step, _ = counted(lambda x: x + 1)
+    labels = hk.asarray([7])
+    for _ in range(3):
+        step(array(1))
+    bad = nn.functional.cross_entropy(array([1, 2]), labels)
+    with pytest.raises(IndexError) as caught:
+        step(bad).tolist()
+    assert caught.value.line == test_a_failed_argument_fails_the_result_alone.__code__.co_firstlineno + 5
+    assert step(array(2)).tolist() == [3]
+    hk._core._failures_clear()
+
+
+def test_captured_functions_within_captured_functions():
+    inner, _ = counted(lambda x: x * 2)
+    outer, runs = counted(lambda x: inner(x) + 1)
+    for i in range(5):
+        assert inner(array(i)).tolist() == [2 * i] and outer(array(i)).tolist() == [2 * i + 1]
+    assert len(runs) == 2
+
+
+def test_methods_are_captured_for_each_object_and_let_it_go():
+    class Scaled:
+        def __init__(self, factor):
+            self.factor = factor
+            self.runs = 0
+
+        @hk.capture
+        def times(self, x):
+            """x times the factor"""
+            self.runs += 1
+            return x * self.factor
+
+    a, b = Scaled(2), Scaled(3)
+    for i in range(4):
+        assert a.times(array(i)).tolist() == [2 * i] and b.times(array(i)).tolist() == [3 * i]
+    assert a.runs == b.runs == 2 and Scaled.times.__doc__ == "x times the factor"
+    reference = weakref.ref(a)
+    del a
+    gc.collect()
+    assert reference() is None
+
+
+def test_captures_do_not_leak():
+    def once():
+        net = nn.Linear(50)
+        step = hk.capture(lambda x: net(x))
+        for _ in range(4):
+            step(hk.ones((20, 50)))
+        return weakref.ref(net)
+
+    refs = [once() for _ in range(3)]
+    hk.wait()
+    gc.collect()
+    used = hk.stats()["devices"]["cpu:0"]["used_bytes"]
+    refs += [once() for _ in range(20)]
+    hk.wait()
+    gc.collect()
+    assert hk.stats()["devices"]["cpu:0"]["used_bytes"] <= used
+    assert all(ref() is None for ref in refs)
+
+
+def test_a_capture_in_several_threads():
+    import threading
+    step, _ = counted(lambda x: op["matmul"](x, x) + 1)
+    for _ in range(3):
+        step(op["ones"]((50, 50), hk.float32))
+    wrong = []
+
+    def work(value):
+        for _ in range(100):
+            y = step(op["full"]((50, 50), value, hk.float32))
+            if float(y[0, 0]) != 50 * value * value + 1:
+                wrong.append(value)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong

@@ -1,0 +1,212 @@
+import gzip
+import struct
+
+import numpy as np
+import pytest
+
+import hocket as hk
+from hocket import data
+
+COUNT = 10
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A data set of MNIST's form: image i is 2 x 3 pixels of 20 i, with the label i % 4."""
+    path = tmp_path_factory.mktemp("idx")
+    images = np.repeat(np.arange(COUNT, dtype="uint8") * 20, 6).tobytes()
+    for part in ("train", "t10k"):
+        (path / f"{part}-images-idx3-ubyte").write_bytes(struct.pack(">IIII", 0x803, COUNT, 2, 3) + images)
+        labels = struct.pack(">II", 0x801, COUNT) + bytes(i % 4 for i in range(COUNT))
+        with gzip.open(path / f"{part}-labels-idx1-ubyte.gz", "wb") as file:
+            file.write(labels)
+    return path
+
+
+@pytest.fixture
+def set_(folder):
+    return data.idx(folder, "test", classes=4)
+
+
+def test_facts(set_, folder):
+    assert len(set_) == COUNT and set_.class_count == 4 and set_.folder == str(folder)
+    assert set_.fields == [((1, 2, 3), hk.float32), ((), hk.int64)]
+    assert repr(set_) == "DataSet(10 samples of float32(1, 2, 3), int64())"
+
+
+def test_batches_of_an_epoch(set_):
+    loader = data.Loader(set_, 4)
+    assert len(loader) == 3
+    labels, sizes = [], []
+    for images, label in loader:
+        assert images.shape == (label.shape[0], 1, 2, 3) and images.dtype == hk.float32
+        labels += label.tolist()
+        sizes.append(loader.samples)
+    assert labels == [i % 4 for i in range(COUNT)] and sizes == [4, 4, 2]
+    assert loader.order is None and loader.epoch == 1
+    np.testing.assert_allclose(np.array(next(iter(loader))[0].tolist())[3], 60 / 255, rtol=1e-6)
+    assert [x.shape[0] for x, _ in data.Loader(set_, 4, drop_last=True)] == [4, 4]
+
+
+def test_shuffling_is_a_function_of_seed_and_epoch(set_):
+    def epochs(seed):
+        loader = data.Loader(set_, 5, shuffle=True, seed=seed)
+        orders = []
+        for _ in range(2):
+            pixels = [round(x * 255 / 20) for images, _ in loader for x in np.array(images.tolist())[:, 0, 0, 0]]
+            assert loader.order.tolist() == pixels
+            orders.append(pixels)
+        return orders
+
+    first = epochs(1)
+    assert sorted(first[0]) == [*range(COUNT)] and first[0] != first[1]
+    assert epochs(1) == first and epochs(2) != first
+
+
+def test_with_devices_fields_are_lists(set_):
+    loader = data.Loader(set_, 5, devices=["cpu:0", "cpu:0"], shares=[1, 3])
+    images, labels = next(iter(loader))
+    assert [x.shape[0] for x in images] == [1, 4] and labels[1].tolist() == [1, 2, 3, 0]
+    assert labels[0].device == "cpu:0"
+
+
+def test_an_epoch_that_was_left_begins_anew(set_):
+    loader = data.Loader(set_, 4)
+    first = iter(loader)
+    next(first)
+    assert next(iter(loader))[1].tolist() == [0, 1, 2, 3]
+    with pytest.raises(RuntimeError, match="another epoch"):
+        next(first)
+
+
+def test_a_position_goes_on(set_):
+    loader = data.Loader(set_, 3, shuffle=True, seed=4)
+    batches = iter(loader)
+    for _ in range(2):
+        next(batches)
+    state = loader.state()
+    rest = [labels.tolist() for _, labels in batches]
+    other = data.Loader(set_, 3, shuffle=True, seed=9)
+    other.load(state)
+    assert [labels.tolist() for _, labels in other.rest()] == rest and len(rest) == 2
+    with pytest.raises(ValueError):
+        data.Loader(set_, 4, shuffle=True).load(state)
+    hk._core._failures_clear()
+
+
+def test_fashion_mnist_where_it_is():
+    try:
+        test = data.fashion_mnist("test")
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+    assert len(test) == 10000 and test.fields[0][0] == (1, 28, 28)
+
+
+def test_a_bar_where_there_is_one(set_, monkeypatch):
+    import sys
+    import types
+    bars = []
+
+    def tqdm(batches, total, desc, leave):
+        bars.append((total, desc))
+        return batches
+
+    monkeypatch.setitem(sys.modules, "tqdm", types.ModuleType("tqdm"))
+    monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=tqdm))
+    loader = data.Loader(set_, 4, progress=True)
+    assert len(list(loader)) == len(list(loader)) == 3 and bars == [(3, "epoch 0"), (3, "epoch 1")]
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    assert len(list(loader)) == 3
+
+
+# ---- other sources -----------------------------------------------------------------------------------------------
+
+
+def test_arrays_are_fields():
+    x, y, z = np.arange(12, dtype="float32").reshape(6, 2), np.arange(6), hk.asarray(np.arange(6) > 2)
+    set_ = data.arrays(x, y, z)
+    assert len(set_) == 6 and [str(dtype) for _, dtype in set_.fields] == ["float32", "int64", "bool"]
+    batches = list(data.Loader(set_, 4))
+    assert [b.tolist() for b in batches[1]] == [x[4:].tolist(), [4, 5], [True, True]]
+    loader = data.Loader((x, y), 3, shuffle=True, seed=1)
+    seen = {label: row for rows, labels in loader for row, label in zip(rows.tolist(), labels.tolist())}
+    assert seen == {i: x[i].tolist() for i in range(6)}
+    (only,) = next(iter(data.Loader(x, 6)))
+    assert only.tolist() == x.tolist()
+    with pytest.raises(ValueError):
+        data.arrays(x, y[:4])
+    hk._core._failures_clear()
+
+
+def test_tables(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a;b;kind\n1;2;0\n3;;1\n5;6;2\n")
+    x = data.load_csv(path, delimiter=";", header=True)
+    assert x.dtype == hk.float64 and x.shape == (3, 3) and x[2].tolist() == [5, 6, 2]
+    rows, target = next(iter(data.Loader(data.csv(path, delimiter=";", header=True), 3)))
+    assert rows.shape == (3, 2) and target.tolist() == [[0], [1], [2]]
+    _, target = next(iter(data.Loader(data.csv(path, "class", delimiter=";", header=True), 3)))
+    assert target.tolist() == [0, 1, 2] and target.dtype == hk.int64
+    with pytest.raises(ValueError, match="line 1"):
+        data.load_csv(path)
+    with pytest.raises(ValueError, match="no single character"):
+        data.load_csv(path, delimiter="ab")
+    hk._core._failures_clear()
+
+
+def test_cifar(tmp_path):
+    record = bytes([3]) + bytes(range(256)) * 12
+    (tmp_path / "a.bin").write_bytes(record * 2)
+    set_ = data.cifar(tmp_path / "a.bin")
+    images, labels = next(iter(data.Loader(set_, 2)))
+    assert images.shape == (2, 3, 32, 32) and labels.tolist() == [3, 3]
+    assert len(data.cifar([tmp_path / "a.bin"] * 3)) == 6
+
+
+def test_transforms_follow_from_the_seed(set_):
+    changed = set_.transform(data.Resize(8), data.Crop(6, padding=1), data.Flip(), data.Normalize(.5, .25), data.Jitter(.1))
+    assert changed.fields[0][0] == (1, 6, 6) and changed.class_count == 4
+    first = [x.tolist() for x, _ in data.Loader(changed, 4, seed=3)]
+    assert first == [x.tolist() for x, _ in data.Loader(changed, 4, seed=3)] != [x.tolist() for x, _ in data.Loader(changed, 4, seed=4)]
+    with pytest.raises(ValueError):
+        set_.transform(data.Normalize(0, 0))
+    hk._core._failures_clear()
+
+
+def test_folders_of_images(tmp_path):
+    import zlib
+
+    def chunk(name, body):
+        return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+
+    for i, kind in enumerate(("cat", "dog")):
+        (tmp_path / kind).mkdir()
+        rows = (b"\0" + bytes([100 * i, 0, 255]) * 4) * 2
+        (tmp_path / kind / "0.png").write_bytes(
+            b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 4, 2, 8, 2, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(rows))
+            + chunk(b"IEND", b""))
+    try:
+        set_ = data.images(tmp_path)
+    except NotImplementedError as error:
+        pytest.skip(str(error))
+    images, labels = next(iter(data.Loader(set_, 2)))
+    assert images.shape == (2, 3, 2, 4) and labels.tolist() == [0, 1]
+    np.testing.assert_allclose(np.array(images.tolist())[1, :, 1, 3], [100 / 255, 0, 1], rtol=1e-6)
+    assert data.images(tmp_path, channels=1, size=5).fields[0][0] == (1, 5, 5)
+
+
+def test_refusals(set_, folder, tmp_path):
+    with pytest.raises(FileNotFoundError) as caught:
+        data.idx(tmp_path)
+    assert caught.value.code == "not found"
+    with pytest.raises(ValueError, match="part is 'valid'"):
+        data.idx(folder, "valid")
+    (tmp_path / "train-images-idx3-ubyte").write_bytes(b"no")
+    (tmp_path / "train-labels-idx1-ubyte").write_bytes(b"no")
+    with pytest.raises(ValueError):
+        data.idx(tmp_path)
+    for options in ({"batch": 0}, {"batch": 4, "devices": ["cpu:9"]}, {"batch": 4, "devices": ["cpu:0"], "shares": [1, 2]},
+                    {"batch": 4, "devices": ["cpu:0"], "shares": [-1]}):
+        with pytest.raises((ValueError, FileNotFoundError)):
+            data.Loader(set_, **options)
+    hk._core._failures_clear()

@@ -1,0 +1,400 @@
+"""The dialect of PyTorch, and the book's helpers: cells in the style of its chapters, on two simulated accelerators."""
+import inspect
+import os
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import hocket as hk
+
+hk.runtime(cpu_devices=1, sim=2)
+from hocket import d2l, torch  # noqa: E402
+
+nn, F = torch.nn, torch.nn.functional
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    torch.manual_seed(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@pytest.fixture(scope="module")
+def fashion():
+    try:
+        return d2l.load_data_fashion_mnist(256)
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+
+
+# ---- arrays ------------------------------------------------------------------------------------------------------
+
+
+def test_importing_records_and_no_grad_does_not():
+    x = torch.ones(2, 3, requires_grad=True)
+    y = (x * x).sum()
+    y.backward()
+    (2 * x).sum().backward()
+    assert x.grad.tolist() == [[4.0] * 3] * 2 and x.requires_grad and not y.requires_grad
+    x.grad.zero_()
+    with torch.no_grad():
+        z = x * 2
+        x -= 0.5
+    assert x.grad.sum() == 0 and x.tolist() == [[0.5] * 3] * 2
+    with pytest.raises(ValueError):
+        z.sum().backward()
+
+
+def test_making():
+    assert torch.arange(4).dtype == torch.int64 and torch.arange(0, 1, 0.25).tolist() == [0, .25, .5, .75]
+    assert torch.zeros((2, 3)).shape == torch.zeros(2, 3).shape == torch.rand(size=(2, 3)).shape == (2, 3)
+    assert torch.tensor([1, 2]).dtype == torch.int64 and torch.tensor([1., 2]).dtype == torch.float32
+    assert torch.normal(0, 1, (2, 2)).shape == (2, 2) and int(torch.randint(0, 3, (100,)).max()) == 2
+    x = np.ones(3)
+    y = torch.tensor(x)
+    x[0] = 5
+    assert y.tolist() == [1, 1, 1]
+
+
+def test_methods():
+    x = torch.arange(6).reshape(2, 3).type(torch.float32)
+    assert x.sum(dim=1).tolist() == x.sum(axis=1).tolist() == x.sum(1).tolist() == [3, 12]
+    assert x.sum(1, keepdim=True).shape == (2, 1) and x.mean().item() == 2.5 and x.argmax(dim=1).tolist() == [2, 2]
+    assert x.view(3, 2).shape == x.reshape(-1, 2).shape == x.t().shape == (3, 2) and x.numel() == 6 and x.dim() == 2
+    assert x.unsqueeze(0).shape == (1, 2, 3) and torch.cat([x, x], 0).shape == (4, 3) and x.T.mm(x).shape == (3, 3)
+    assert x.long().dtype == torch.int64 and x.exp().log().tolist()[1][2] == pytest.approx(5)
+    x[:] = x + 1
+    x[0, :] += 1
+    assert x.tolist() == [[2, 3, 4], [4, 5, 6]] and x.clone().zero_().sum() == 0 and float(x.sum()) == 24
+
+
+def test_devices_that_stand_for_gpus():
+    with pytest.warns(RuntimeWarning, match="there is no GPU: cuda:1 is sim:1") as caught:
+        torch.device("cuda:1")
+        torch.device("cuda:0")
+        x = torch.zeros(2, device="cuda:0")
+    assert len(caught) == 1 and caught[0].filename == __file__
+    assert x.device == "sim:0" and x.cpu().device == "cpu:0" and x.cuda(1).device == "sim:1" and x.to(d2l.try_gpu(5)).device == "cpu:0"
+    assert [str(device) for device in d2l.try_all_gpus()] == ["sim:0", "sim:1"] and torch.cuda.is_available()
+    with pytest.raises(RuntimeError, match="cuda:7 is not there"):
+        torch.device("cuda:7")
+    assert "simulated" in torch.cuda.get_device_name(0)
+
+
+@pytest.mark.parametrize("environment, wanted", [({}, "cpu:0 1"), ({"HOCKET_CPUS": "2"}, "cpu:0 2"), ({"HOCKET_SIM": "2"}, "sim:0 2")])
+def test_what_stands_for_gpus_follows_from_the_environment(environment, wanted):
+    code = "from hocket import torch; print(torch.device('cuda'), torch.cuda.device_count())"
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, env=os.environ | environment)
+    assert done.stdout.strip() == wanted, done.stderr
+
+
+# ---- asynchronous computation -----------------------------------------------------------------------------------
+
+
+def test_cells_of_asynchronous_computation(capsys):
+    device = d2l.try_gpu()
+    a = torch.randn(size=(200, 200), device=device)
+    b = torch.mm(a, a)
+    with d2l.Benchmark("numpy"):
+        for _ in range(3):
+            a = np.random.normal(size=(200, 200))
+            b = np.dot(a, a)
+    with d2l.Benchmark("torch"):
+        for _ in range(3):
+            a = torch.randn(size=(200, 200), device=device)
+            b = torch.mm(a, a)
+        torch.cuda.synchronize(device)
+    x = torch.ones((1, 2), device=device)
+    y = torch.ones((1, 2), device=device)
+    z = x * y + 2
+    assert z.tolist() == [[3, 3]] and b.device == device
+    assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()] == ["numpy", "torch"]
+
+
+def test_cells_of_automatic_parallelism():
+    devices = d2l.try_all_gpus()
+
+    def run(x):
+        return [x.mm(x) for _ in range(4)]
+
+    x_gpu1 = torch.rand(size=(100, 100), device=devices[0])
+    x_gpu2 = torch.rand(size=(100, 100), device=devices[1])
+    run(x_gpu1)
+    run(x_gpu2)
+    torch.cuda.synchronize(devices[0])
+    torch.cuda.synchronize(devices[1])
+
+    def copy_to_cpu(x, non_blocking=False):
+        return [y.to("cpu", non_blocking=non_blocking) for y in x]
+
+    y = run(x_gpu1)
+    y_cpu = copy_to_cpu(y, True)
+    torch.cuda.synchronize()
+    assert y_cpu[0].device == "cpu:0" and y_cpu[3].tolist() == y[3].cpu().tolist()
+
+
+# ---- several devices, from scratch ------------------------------------------------------------------------------------
+
+
+def lenet_params():
+    scale = 0.05
+    shapes = [(20, 1, 3, 3), 20, (50, 20, 5, 5), 50, (800, 128), 128, (128, 10), 10]
+    return [torch.zeros(shape) if isinstance(shape, int) else torch.randn(size=shape) * scale for shape in shapes]
+
+
+def lenet(X, params):
+    h1_conv = F.conv2d(input=X, weight=params[0], bias=params[1])
+    h1 = F.avg_pool2d(input=F.relu(h1_conv), kernel_size=(2, 2), stride=(2, 2))
+    h2_conv = F.conv2d(input=h1, weight=params[2], bias=params[3])
+    h2 = F.avg_pool2d(input=F.relu(h2_conv), kernel_size=(2, 2), stride=(2, 2))
+    h2 = h2.reshape(h2.shape[0], -1)
+    h3 = F.relu(torch.mm(h2, params[4]) + params[5])
+    return torch.mm(h3, params[6]) + params[7]
+
+
+def get_params(params, device):
+    new_params = [p.to(device) for p in params]
+    for p in new_params:
+        p.requires_grad_()
+    return new_params
+
+
+def allreduce(data):
+    for i in range(1, len(data)):
+        data[0][:] += data[i].to(data[0].device)
+    for i in range(1, len(data)):
+        data[i][:] = data[0].to(data[i].device)
+
+
+def test_cells_of_several_devices_from_scratch(fashion):
+    loss = nn.CrossEntropyLoss(reduction="none")
+    params = lenet_params()
+    new_params = get_params(params, d2l.try_gpu(0))
+    assert new_params[1].grad.tolist() == [0] * 20 and new_params[1].device == "sim:0"
+
+    data = [torch.ones((1, 2), device=d2l.try_gpu(i)) * (i + 1) for i in range(2)]
+    allreduce(data)
+    assert data[0].tolist() == data[1].tolist() == [[3, 3]]
+
+    devices = [torch.device("cuda:0"), torch.device("cuda:1")]
+    split = nn.parallel.scatter(torch.arange(20).reshape(4, 5), devices)
+    assert [str(x.device) for x in split] == ["sim:0", "sim:1"] and split[1].tolist() == [[10, 11, 12, 13, 14], [15, 16, 17, 18, 19]]
+
+    def train_batch(X, y, device_params, devices, lr):
+        X_shards, y_shards = d2l.split_batch(X, y, devices)
+        ls = [loss(lenet(X_shard, device_W), y_shard).sum()
+              for X_shard, y_shard, device_W in zip(X_shards, y_shards, device_params)]
+        for l in ls:
+            l.backward()
+        with torch.no_grad():
+            for i in range(len(device_params[0])):
+                allreduce([device_params[c][i].grad for c in range(len(devices))])
+        for param in device_params:
+            d2l.sgd(param, lr, X.shape[0])
+        return ls
+
+    def train(num_gpus, batches):
+        devices = [d2l.try_gpu(i) for i in range(num_gpus)]
+        device_params = [get_params(params, device) for device in devices]
+        losses = []
+        for (X, y), _ in zip(fashion[0], range(batches)):
+            ls = train_batch(X, y, device_params, devices, 0.2)
+            losses.append(sum(float(l) for l in ls) / X.shape[0])
+        torch.cuda.synchronize()
+        return losses, device_params
+
+    fashion[0].epoch = 0
+    alone, _ = train(1, 6)
+    fashion[0].epoch = 0
+    together, device_params = train(2, 6)
+    np.testing.assert_allclose(together, alone, rtol=1e-4)
+    assert alone[-1] < alone[0] and device_params[0][0].tolist() == device_params[1][0].tolist()
+    small = ([(X[:64], y[:64])] for X, y in fashion[1])
+    assert 0 <= d2l.evaluate_accuracy_gpu(lambda x: lenet(x, device_params[0]), next(small), devices[0]) <= 1
+
+
+# ---- several devices, concisely -------------------------------------------------------------------------------------------
+
+
+def resnet(num_classes, in_channels=1):
+    def resnet_block(in_channels, out_channels, num_residuals, first_block=False):
+        blk = []
+        for i in range(num_residuals):
+            if i == 0 and not first_block:
+                blk.append(d2l.Residual(in_channels, out_channels, use_1x1conv=True, strides=2))
+            else:
+                blk.append(d2l.Residual(out_channels, out_channels))
+        return nn.Sequential(*blk)
+
+    net = nn.Sequential(nn.Conv2d(in_channels, 4, kernel_size=3, stride=1, padding=1), nn.BatchNorm2d(4), nn.ReLU())
+    net.add_module("resnet_block1", resnet_block(4, 4, 2, first_block=True))
+    net.add_module("resnet_block2", resnet_block(4, 8, 2))
+    net.add_module("global_avg_pool", nn.AdaptiveAvgPool2d((1, 1)))
+    net.add_module("fc", nn.Sequential(nn.Flatten(), nn.Linear(8, num_classes)))
+    return net
+
+
+def test_cells_of_several_devices_concisely(fashion):
+    def init_weights(m):
+        if type(m) in [nn.Linear, nn.Conv2d]:
+            nn.init.normal_(m.weight, std=0.05)
+
+    def train(num_gpus, lr=0.1):
+        torch.manual_seed(5)
+        net = resnet(10)
+        devices = [d2l.try_gpu(i) for i in range(num_gpus)]
+        net.apply(init_weights)
+        net = nn.DataParallel(net, device_ids=devices)
+        trainer = torch.optim.SGD(net.parameters(), lr)
+        loss = nn.CrossEntropyLoss()
+        losses = []
+        fashion[0].epoch = 0
+        for (X, y), _ in zip(fashion[0], range(4)):
+            net.train()
+            trainer.zero_grad()
+            X, y = X[:32, :, ::2, ::2].to(devices[0]), y[:32].to(devices[0])
+            l = loss(net(X), y)
+            l.backward()
+            trainer.step()
+            losses.append(float(l))
+        return losses, net
+
+    two, net = train(2)
+    one, _ = train(1)
+    assert two[0] == pytest.approx(one[0], rel=.05) and len(net.parameters()) == len(resnet(10).parameters())  # batch norm of parts
+    assert d2l.evaluate_accuracy_gpu(net, [(X[:16], y[:16]) for (X, y), _ in zip(fashion[1], range(1))]) <= 1
+
+
+def test_data_parallel_sums_gradients_exactly():
+    net = nn.Sequential(nn.Linear(5, 4), nn.ReLU(), nn.Linear(4, 3))
+    twin = net.replicate("cuda:0")
+    both = nn.DataParallel(net, device_ids=[0, 1])
+    loss = nn.CrossEntropyLoss(reduction="none")
+    trainers = [torch.optim.SGD(model.parameters(), .1) for model in (both, twin)]
+    for _ in range(3):
+        X, y = torch.randn(8, 5, device="cuda:0"), torch.randint(0, 3, (8,), device="cuda:0")
+        for model, trainer in zip((both, twin), trainers):
+            trainer.zero_grad()
+            loss(model(X), y).sum().backward()
+            trainer.step()
+    for mine, its in zip(both.parameters(), twin.parameters()):
+        np.testing.assert_allclose(mine.cpu().tolist(), its.cpu().tolist(), rtol=1e-5, atol=1e-6)
+
+
+def test_gradients_are_added_until_they_are_zeroed():
+    for layer in (nn.Linear(3, 2), nn.LazyLinear(2)):
+        x = torch.ones(1, 3)
+        layer(x)
+        for _ in range(2):
+            layer(x).sum().backward()
+        assert layer.bias.grad.tolist() == [2, 2]
+        torch.optim.Adam(layer.parameters()).zero_grad()
+        assert layer.bias.grad.tolist() == [0, 0]
+
+
+# ---- linear regression, perceptrons, LeNet ----------------------------------------------------------------------------------
+
+
+def test_cells_of_linear_regression_from_scratch():
+    true_w, true_b = torch.tensor([2, -3.4]), 4.2
+    features, labels = d2l.synthetic_data(true_w, true_b, 500)
+    w = torch.normal(0, 0.01, size=(2, 1), requires_grad=True)
+    b = torch.zeros(1, requires_grad=True)
+    for _ in range(3):
+        for X, y in d2l.load_array((features, labels), 10):
+            l = d2l.squared_loss(d2l.linreg(X, w, b), y)
+            l.sum().backward()
+            d2l.sgd([w, b], 0.05, 10)
+    assert abs(true_w - w.reshape(true_w.shape)).max() < .02 and abs(true_b - float(b)) < .02
+
+
+def test_cells_of_linear_regression_concisely():
+    features, labels = d2l.synthetic_data(torch.tensor([2, -3.4]), 4.2, 500)
+    net = nn.Sequential(nn.Linear(2, 1))
+    net[0].weight.data.normal_(0, 0.01)
+    net[0].bias.data.fill_(0)
+    loss, trainer = nn.MSELoss(), torch.optim.SGD(net.parameters(), lr=0.03)
+    for epoch in range(3):
+        for X, y in d2l.load_array((features, labels), 10):
+            l = loss(net(X), y)
+            trainer.zero_grad()
+            l.backward()
+            trainer.step()
+    assert float(loss(net(features), labels)) < 1e-3
+    assert np.allclose(net[0].weight.data.tolist(), [[2, -3.4]], atol=.02)
+
+
+def test_the_books_classes_for_regression(capsys):
+    model = d2l.LinearRegression(lr=0.03)
+    data = d2l.SyntheticRegressionData(w=torch.tensor([2, -3.4]), b=4.2)
+    trainer = d2l.Trainer(max_epochs=3)
+    model.apply_init([torch.zeros(1, 2)])
+    trainer.fit(model, data)
+    w, b = model.get_w_b()
+    assert np.allclose(w.tolist(), [[2, -3.4]], atol=.1) and np.allclose(b.tolist(), [4.2], atol=.1)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3 and lines[0].startswith("epoch 1: train_loss") and "val_loss" in lines[2]
+
+
+class MLP(d2l.Classifier):
+    def __init__(self, num_outputs, num_hiddens, lr):
+        super().__init__()
+        self.save_hyperparameters()
+        self.net = nn.Sequential(nn.Flatten(), nn.LazyLinear(num_hiddens), nn.ReLU(), nn.LazyLinear(num_outputs))
+
+
+class LeNet(d2l.Classifier):
+    def __init__(self, lr=0.1, num_classes=10):
+        super().__init__()
+        self.save_hyperparameters()
+        self.net = nn.Sequential(
+            nn.LazyConv2d(6, kernel_size=5, padding=2), nn.Sigmoid(), nn.AvgPool2d(kernel_size=2, stride=2),
+            nn.LazyConv2d(16, kernel_size=5), nn.Sigmoid(), nn.AvgPool2d(kernel_size=2, stride=2),
+            nn.Flatten(), nn.LazyLinear(120), nn.Sigmoid(), nn.LazyLinear(84), nn.Sigmoid(), nn.LazyLinear(num_classes))
+
+
+class Few(d2l.DataModule):
+    """The first samples of Fashion-MNIST."""
+
+    def __init__(self, fashion, count, batch_size):
+        super().__init__()
+        self.save_hyperparameters(ignore=["fashion"])
+        self.tensors = [x.clone() for x in next(iter(fashion[1]))]
+
+    def get_dataloader(self, train):
+        return self.get_tensorloader(self.tensors, train, slice(0, self.count))
+
+
+def test_the_books_classes_for_perceptrons(fashion):
+    model = MLP(num_outputs=10, num_hiddens=64, lr=0.1)
+    data = Few(fashion, 256, 32)
+    model.apply_init([next(iter(data.get_dataloader(True)))[0]], d2l.init_cnn)
+    trainer = d2l.Trainer(max_epochs=4)
+    trainer.fit(model, data)
+    assert trainer.means["val_acc"] > .5 and model.lr == 0.1
+
+
+def test_the_books_classes_for_lenet(fashion, capsys):
+    model = LeNet(lr=0.1)
+    data = Few(fashion, 128, 32)
+    model.apply_init([next(iter(data.get_dataloader(True)))[0]], d2l.init_cnn)
+    model.layer_summary((1, 1, 28, 28))
+    trainer = d2l.Trainer(max_epochs=2, num_gpus=1)
+    trainer.fit(model, data)
+    assert trainer.means["train_loss"] < 2.6 and {str(p.device) for p in model.parameters()} == {"sim:0"}
+    assert "LazyConv2d output shape:\t (1, 6, 28, 28)" in capsys.readouterr().out
+
+
+def test_names_are_documented():
+    for module in (torch, d2l, nn.parallel, torch.cuda):
+        assert inspect.getdoc(module), module
+    begin = time.perf_counter()
+    timer = d2l.Timer()
+    timer.stop()
+    assert timer.avg() == timer.sum() < time.perf_counter() - begin + 1

@@ -1,0 +1,128 @@
+import numpy as np
+import pytest
+
+import hocket as hk
+
+
+def arrays():
+    source = np.random.default_rng(1)
+    return {"layer.weight": hk.asarray(source.normal(size=(3, 4)).astype("float32")), "steps": hk.asarray([7]),
+            "mask": hk.asarray(np.array([True, False])), "empty": hk.zeros((0, 3))}
+
+
+@pytest.mark.parametrize("ending", ["safetensors", "npz"])
+def test_dicts(tmp_path, ending):
+    saved = arrays()
+    path = tmp_path / f"a.{ending}"
+    hk.save(path, saved)
+    loaded = hk.load(path)
+    assert list(loaded) == list(saved)
+    for name, x in saved.items():
+        assert loaded[name].tolist() == x.tolist() and loaded[name].dtype == x.dtype and loaded[name].shape == x.shape
+
+
+def test_numpy_reads_and_writes_them(tmp_path):
+    saved = arrays()
+    hk.save(tmp_path / "a.npz", saved, compress=True)
+    with np.load(tmp_path / "a.npz") as file:
+        assert set(file) == set(saved) and file["layer.weight"].tolist() == saved["layer.weight"].tolist()
+    hk.save(tmp_path / "a.npy", saved["layer.weight"])
+    assert np.load(tmp_path / "a.npy").tolist() == saved["layer.weight"].tolist()
+    np.save(tmp_path / "b.npy", np.arange(6).reshape(2, 3).T)
+    x = hk.load(tmp_path / "b.npy")
+    assert x.tolist() == np.arange(6).reshape(2, 3).T.tolist() and x.dtype == hk.int64
+
+
+def test_metadata_and_devices(tmp_path):
+    path = str(tmp_path / "a.safetensors")
+    hk.save(path, {"x": hk.ones((2,))}, metadata={"step": "12", "über": "ü"})
+    loaded = hk.load(path, device="cpu:0", copy=True)
+    assert loaded.metadata == {"step": "12", "über": "ü"} and loaded["x"].device == "cpu:0"
+    assert hk.load(path).metadata["step"] == "12"
+
+
+def test_one_array_of_a_file_of_one(tmp_path):
+    hk.save(tmp_path / "a.safetensors", {"only": hk.ones((2,))})
+    assert list(hk.load(tmp_path / "a.safetensors")) == ["only"]
+    hk.save(tmp_path / "b.safetensors", {})
+    assert hk.load(tmp_path / "b.safetensors") == {}
+
+
+def test_what_was_loaded_may_be_written_and_the_file_replaced(tmp_path):
+    path = tmp_path / "a.safetensors"
+    hk.save(path, {"x": hk.ones((1000, 100))})
+    x = hk.load(path)["x"]
+    x += 1
+    hk.save(path, {"x": x})
+    assert float(hk.load(path)["x"][999, 99]) == 2 == float(x[0, 0])
+
+
+def test_refusals(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        hk.load(tmp_path / "none.npz")
+    (tmp_path / "bad.npz").write_bytes(b"PK\x03\x04")
+    with pytest.raises(ValueError, match="bad.npz"):
+        hk.load(tmp_path / "bad.npz")
+    with pytest.raises(ValueError):
+        hk.save(tmp_path / "a.pickle", {"x": hk.ones((1,))})
+    with pytest.raises(TypeError, match="what is saved is to be an Array"):
+        hk.save(tmp_path / "a.npz", {"x": 1})
+    with pytest.raises(TypeError):
+        hk.save(tmp_path / "a.npz", {1: hk.ones((1,))})
+    with pytest.raises(TypeError):
+        hk.save(tmp_path / "a.safetensors", {"x": hk.ones((1,))}, metadata={"step": 12})
+    with pytest.raises(OSError):
+        hk.save(tmp_path / "none" / "a.npz", {"x": hk.ones((1,))})
+    bad = hk.nn.functional.cross_entropy(hk.ones((1, 2)), hk.asarray([5]))
+    with pytest.raises(IndexError, match="label"):
+        hk.save(tmp_path / "a.npy", bad)
+    assert not (tmp_path / "a.npy").exists()
+    hk._core._failures_clear()
+
+
+# ---- checkpoints -----------------------------------------------------------------------------------------------------
+
+
+def test_a_checkpoint_goes_on_bit_for_bit(tmp_path):
+    from hocket import data, nn, optim
+    source = np.random.default_rng(1)
+    rows, labels = source.normal(size=(40, 6)).astype("float32"), source.integers(0, 3, 40)
+    path = tmp_path / "run.safetensors"
+
+    def parts():
+        net = nn.Sequential(nn.Linear(8), nn.BatchNorm(), nn.Dropout(.3), nn.Linear(3))
+        return net, optim.Adam(net, lr=.05), data.Loader((rows, labels), 4, shuffle=True, seed=2)
+
+    def train(net, opt, batches):
+        losses = []
+        for x, y in batches:
+            with hk.record():
+                loss = nn.functional.cross_entropy(net(x), y, reduction="mean")
+            loss.backward()
+            opt.step()
+            losses.append(float(loss))
+            yield losses
+
+    hk.seed(3)
+    net, opt, loader = parts()
+    training = train(net, opt, loader)
+    for _ in range(4):
+        next(training)
+    opt.lr = .02
+    hk.save_checkpoint(path, net=net, opt=opt, loader=loader, step=4, mean=hk.ones((2,)), history={"losses": [1, 2]})
+    wanted = [*training][-1][4:]
+
+    hk.seed(9)
+    net, opt, loader = parts()
+    rest = hk.load_checkpoint(path, net=net, opt=opt, loader=loader)
+    assert rest.pop("mean").tolist() == [1, 1] and rest == {"step": 4, "history": {"losses": [1, 2]}} and opt.lr == .02
+    assert [*train(net, opt, loader.rest())][-1] == wanted and len(wanted) == 6
+
+
+def test_what_is_no_checkpoint(tmp_path):
+    hk.save(tmp_path / "a.safetensors", {"x": hk.ones((1,))})
+    with pytest.raises(KeyError, match="is no checkpoint"):
+        hk.load_checkpoint(tmp_path / "a.safetensors")
+    hk.save_checkpoint(tmp_path / "a.safetensors", step=1)
+    with pytest.raises(KeyError, match="no part called net"):
+        hk.load_checkpoint(tmp_path / "a.safetensors", net=hk.nn.Linear(1))

@@ -1,0 +1,165 @@
+import math
+
+import numpy as np
+import pytest
+
+import hocket as hk
+from hocket import nn, optim
+
+
+def values(x):
+    return np.array(x.tolist())
+
+
+def parameter(start, grad):
+    """A parameter with that gradient."""
+    p = hk.asarray(np.asarray(start, "float32")).attach_grad()
+    p.grad[...] = hk.asarray(np.asarray(grad, "float32"))
+    return p
+
+
+def test_sgd():
+    p = parameter([1, 2], [10, 20])
+    optim.sgd([p], lr=.1, batch=2)
+    np.testing.assert_allclose(values(p), [.5, 1], rtol=1e-6)
+    optim.sgd([p], .1, weight_decay=1)
+    np.testing.assert_allclose(values(p), [.5 - 1.05, 1 - 2.1], rtol=1e-5)
+    p = parameter([1, 2], [10, 20])
+    opt = optim.SGD([p], lr=.1, batch=2)
+    opt.step()
+    np.testing.assert_allclose(values(p), [.5, 1], rtol=1e-6)
+    opt.step(batch=10)
+    np.testing.assert_allclose(values(p), [.4, .8], rtol=1e-6)
+
+
+@pytest.mark.parametrize("make, update", [
+    (lambda p: optim.Momentum(p, .1, .5), lambda g, s: (s.__setitem__("v", .5 * s.get("v", 0) + g), .1 * s["v"])[1]),
+    (lambda p: optim.Adam(p, .1, (.8, .9), 1e-3),
+     lambda g, s: (s.update(t=s.get("t", 0) + 1, m=.8 * s.get("m", 0) + .2 * g, v=.9 * s.get("v", 0) + .1 * g * g),
+                   .1 * s["m"] / (1 - .8 ** s["t"]) / (np.sqrt(s["v"] / (1 - .9 ** s["t"])) + 1e-3))[1]),
+    (lambda p: optim.RMSprop(p, .1, .9, 1e-3),
+     lambda g, s: (s.update(v=.9 * s.get("v", 0) + .1 * g * g), .1 * g / (np.sqrt(s["v"]) + 1e-3))[1]),
+    (lambda p: optim.Adagrad(p, .1, 1e-3),
+     lambda g, s: (s.update(v=s.get("v", 0) + g * g), .1 * g / (np.sqrt(s["v"]) + 1e-3))[1]),
+], ids=["momentum", "adam", "rmsprop", "adagrad"])
+def test_methods_against_formulas(make, update):
+    start, grad, state = np.array([1., -2.]), np.array([.5, 3.]), {}
+    p = parameter(start, grad)
+    opt = make([p])
+    for _ in range(3):
+        opt.step()
+        start = start - update(grad, state)
+    np.testing.assert_allclose(values(p), start, rtol=1e-4)
+
+
+@pytest.mark.parametrize("kind", [optim.SGD, optim.Momentum, optim.Adam, optim.AdamW, optim.RMSprop, optim.Adagrad, optim.Adadelta])
+def test_each_goes_downhill_and_lr_is_heard(kind):
+    p = parameter([1, 2], [10, 20])
+    opt = kind([p])
+    opt.step()
+    after = values(p)
+    assert (after < [1, 2]).all()
+    opt.lr = 0
+    assert opt.lr == 0
+    if kind is not optim.AdamW:
+        opt.step()
+        assert values(p).tolist() == after.tolist()
+
+
+def test_a_module_may_be_given_before_its_parameters_are_made():
+    net = nn.Linear(2)
+    opt = optim.Adam(net, lr=.1)
+    with pytest.raises(ValueError, match="no parameters"):
+        opt.step()
+    x = hk.ones((3, 4))
+    with hk.record():
+        loss = net(x)
+    loss.backward()
+    before = values(net.weight)
+    opt.lr = .01
+    opt.step()
+    np.testing.assert_allclose(before - values(net.weight), .01, rtol=1e-3)
+    with pytest.raises(ValueError, match="net.build"):
+        optim.Adam(nn.Linear(2).parameters())
+
+
+def test_state_goes_on():
+    def train(opt, p, steps):
+        for i in range(steps):
+            p.grad[...] = i + 1
+            opt.step()
+
+    p = parameter([1., 2.], [0, 0])
+    opt = optim.Adam([p], lr=.1)
+    train(opt, p, 3)
+    opt.lr = .05
+    kept = {name: hk._core.operators["copy"](x) for name, x in opt.state().items()}
+    q = parameter(values(p), [0, 0])
+    train(opt, p, 2)
+    other = optim.Adam([q], lr=.7)
+    other.load(kept)
+    assert other.lr == .05
+    train(other, q, 2)
+    assert values(p).tolist() == values(q).tolist()
+    with pytest.raises(KeyError):
+        other.load({})
+
+
+def test_clipping():
+    p, q = parameter([0, 0], [3, 0]), parameter([0], [4])
+    assert float(optim.clip_grad_norm([p, q], 1)) == 5
+    np.testing.assert_allclose([*values(p.grad), *values(q.grad)], [.6, 0, .8], rtol=1e-6)
+    optim.clip_grad_value([p, q], .7)
+    np.testing.assert_allclose([*values(p.grad), *values(q.grad)], [.6, 0, .7], rtol=1e-6)
+
+
+def test_learning_rates():
+    assert [optim.Step(1, 2, .5)(i) for i in range(5)] == [1, 1, .5, .5, .25]
+    cosine = optim.Cosine(1, 10, .2)
+    assert cosine(0) == 1 and math.isclose(cosine(5), .6) and cosine(10) == cosine(50) == .2
+    assert optim.WarmUp(1, 4)(0) == .25 and optim.WarmUp(1, 4)(9) == 1
+    plateau = optim.Plateau(1, .1, patience=1)
+    assert [round(plateau(loss), 6) for loss in (3, 2, 2, 2, 1)] == [1, 1, 1, .1, .1]
+
+
+def test_averages_of_parameters():
+    p = parameter([1.], [1.])
+    averages = optim.Averages([p], decay=.5)
+    optim.sgd([p], 1)
+    averages.update()
+    assert p.tolist() == [0] and averages.arrays[0].tolist() == [.5]
+    with averages:
+        assert p.tolist() == [.5]
+    assert p.tolist() == [0]
+    with pytest.raises(ValueError):
+        optim.Averages([p], decay=2)
+
+
+def test_early_stopping():
+    stop, told = optim.EarlyStop(patience=1), []
+    for loss in (3, 2, 2.5, 2.4):
+        told.append((stop(loss), stop.is_best))
+    assert told == [(False, True), (False, True), (False, False), (True, False)] and stop.best == 2
+
+
+def test_gradients_of_several_batches():
+    net = nn.Linear(1, bias=False).build((1, 1))
+    optim.accumulate_grads(net)
+    for x in (1., 2.):
+        with hk.record():
+            y = net(hk.asarray([[x]]))
+        y.backward()
+    assert net.weight.grad.tolist() == [[3]]
+
+
+def test_refusals():
+    p = parameter([1], [1])
+    with pytest.raises(ValueError):
+        optim.Adam([p], lr=-1)
+    with pytest.raises(ValueError):
+        optim.Adam([hk.ones((2,))])
+    with pytest.raises(TypeError, match="a parameter is to be an Array"):
+        optim.sgd([1], .1)
+    with pytest.raises(TypeError):
+        optim.sgd([p], "x")
+    hk._core._failures_clear()

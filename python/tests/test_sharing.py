@@ -1,0 +1,275 @@
+"""Memory that Hocket and another library share: values, order, lifetimes."""
+
+import copy
+import gc
+import pickle
+import random
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import hocket as hk
+
+_core = hk._core
+DTYPES = "float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool".split()
+
+
+def shared():
+    if _core._shared_count():
+        gc.collect()
+    return _core._shared_count()
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays_shared():
+    before = shared()
+    yield
+    for _ in range(3):  # what other threads give back comes by the main thread
+        if _core._shared_count() != before:
+            time.sleep(0.01)
+    assert shared() == before
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("way", [np.asarray, np.from_dlpack, memoryview])
+def test_a_view_of_hockets_memory(dtype, way):
+    if (way, dtype) in ((memoryview, "float16"), (np.from_dlpack, "bool")):
+        pytest.skip("memoryview has no half, and older NumPy no bool by DLPack")
+    x = hk.asarray(np.arange(6).reshape(2, 3).astype(dtype)).T
+    if way is memoryview:
+        view = memoryview(x)
+        assert view.tolist() == x.tolist() and view.shape == (3, 2)
+    else:
+        view = way(x)
+        assert view.dtype == dtype and view.tolist() == x.tolist()
+        x[0, 1] = 1
+        assert view[0, 1] == 1
+        if view.flags.writeable:
+            view[2, 1] = 0
+            assert x[2, 1].item() == 0
+    assert _core._facts(x)[1]
+    del view
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("way", [lambda a: hk.asarray(a, copy=False), hk.from_dlpack])
+def test_an_array_over_numpys_memory(dtype, way):
+    if (way, dtype) == (hk.from_dlpack, "bool"):
+        pytest.skip("older NumPy has no bool by DLPack")
+    values = np.arange(12).reshape(3, 4).astype(dtype)
+    for part in (values, values.T, values[::2], values[1:, 2:], values[0, :0], values[0, 0, ...]):
+        x = way(part)
+        assert x.tolist() == part.tolist() and x.dtype == dtype and x.shape == part.shape
+    x = way(values)
+    x[0, 1] = 0
+    assert values[0, 1] == 0
+    values[2, 2] = 1
+    assert x[2, 2].item() == 1
+
+
+def test_negative_strides_are_shared():
+    values = np.arange(12.0).reshape(3, 4)
+    x = hk.asarray(values[::-1, ::-2], copy=False)
+    assert x.tolist() == values[::-1, ::-2].tolist()
+    x[0, 0] = 100
+    assert values[2, 3] == 100
+
+
+def test_memory_for_reading_is_not_written():
+    values = np.arange(3.0)
+    values.flags.writeable = False
+    x = hk.asarray(values, copy=False)
+    for write in (lambda: x.__setitem__(0, 1), lambda: x.__iadd__(1), lambda: x.fill(2), lambda: x.__setitem__([0], 1)):
+        with pytest.raises(ValueError, match="read only"):
+            write()
+    assert x.tolist() == [0, 1, 2]
+    assert (x + 1).tolist() == [1, 2, 3]
+    with pytest.raises(BufferError):
+        x.__dlpack__(copy=False)
+    assert np.from_dlpack(x).tolist() == [0, 1, 2]  # of a copy
+    assert hk.asarray(b"abc", copy=False).tolist() == [97, 98, 99]
+
+
+def test_broadcast_views_are_not_written():
+    x = hk.asarray([1.0, 2.0])
+    wide = hk.broadcast_to(x, (3, 2))
+    with pytest.raises(ValueError, match="read only"):
+        wide[0, 0] = 5
+    assert x.tolist() == [1, 2]
+    assert np.asarray(wide).tolist() == [[1, 2]] * 3
+
+
+def test_what_cannot_be_shared_says_so():
+    for bad in ([1, 2], 1.5, np.array(["a"]), np.zeros(2, ">f4"), np.zeros(2, complex)):
+        with pytest.raises((ValueError, BufferError, TypeError)):
+            hk.asarray(bad, copy=False)
+    with pytest.raises(ValueError):
+        hk.asarray(np.zeros(2), dtype="float32", copy=False)
+    odd = np.zeros(9, "u1")[1:].view("f4")
+    with pytest.raises(BufferError):
+        hk.asarray(odd, copy=False)
+    assert hk.asarray(odd).tolist() == [0, 0]
+    with pytest.raises(BufferError):
+        memoryview(hk.zeros(2, dtype="bfloat16"))
+    with pytest.raises(BufferError):
+        hk.zeros(2).__dlpack__(stream=1)
+    with pytest.raises(BufferError):
+        hk.zeros(2).__dlpack__(dl_device=(2, 0))
+
+
+def test_capsules():
+    x = hk.asarray([1.0, 2.0])
+    old, new = x.__dlpack__(), x.__dlpack__(max_version=(1, 0))
+    assert '"dltensor"' in repr(old) and '"dltensor_versioned"' in repr(new)
+    y = _core._adopt_capsule(new, None)
+    with pytest.raises(BufferError, match="taken before"):
+        _core._adopt_capsule(new, None)
+    y[0] = 7
+    assert x.tolist() == [7, 2]
+    z = _core._adopt_capsule(x.__dlpack__(copy=True, max_version=(1, 0)), None)
+    z[0] = 9
+    assert x.tolist() == [7, 2]
+    del old, new
+    assert x.__dlpack_device__() == (1, 0)
+    half = hk.asarray([1.5], dtype="bfloat16")
+    assert _core._adopt_capsule(half.__dlpack__(), None).dtype == hk.bfloat16
+    with pytest.raises(BufferError):
+        _core._adopt_capsule(5, None)
+
+
+def test_copies_are_not_shared():
+    values = np.arange(3.0)
+    x = hk.asarray(values)
+    values[0] = 9
+    assert x.tolist() == [0, 1, 2] and not _core._facts(x)[1]
+    y = hk.from_dlpack(values, copy=True)
+    values[1] = 9
+    assert y.tolist() == [9, 1, 2]
+    assert hk.asarray(x) is not None and np.asarray(hk.asarray(x)).tolist() == [0, 1, 2]
+    z = hk.asarray(x, copy=True)
+    z[0] = 5
+    assert x[0].item() == 0
+    own = x.numpy()
+    own[0] = 77
+    assert x[0].item() == 0
+
+
+def test_arrays_outlive_what_they_came_from():
+    x = hk.from_dlpack(np.arange(1000.0))
+    gc.collect()
+    assert float(x.sum()) == 499500
+    view = np.asarray(hk.arange(1000.0))
+    gc.collect()
+    assert view.sum() == 499500
+    part = hk.asarray(np.arange(10.0), copy=False)[2:4]
+    gc.collect()
+    assert part.tolist() == [2, 3]
+
+
+@pytest.mark.parametrize("make", [np.asarray, hk.from_dlpack])
+@pytest.mark.parametrize("seed", range(20))
+def test_any_interleaving_of_writes_is_the_serial_one(make, seed):
+    """Neither library waits by hand: calls on shared memory are over when they return."""
+    order = random.Random(seed)
+    size = 200_000
+    if make is np.asarray:
+        x = hk.zeros(size, dtype=hk.float64)
+        theirs = np.asarray(x)
+    else:
+        theirs = np.zeros(size)
+        x = hk.from_dlpack(theirs)
+    serial = np.zeros(size)
+    parts = [slice(None), slice(0, size // 2), slice(size // 3, None), slice(None, None, 2)]
+    for _ in range(30):
+        part, what, number = order.choice(parts), order.randrange(6), order.randint(1, 5)
+        if what == 0:
+            theirs[part] += number
+            serial[part] += number
+        elif what == 1:
+            x[part] += number
+            serial[part] += number
+        elif what == 2:
+            x[part] = x[part] * 0.5 + number
+            serial[part] = serial[part] * 0.5 + number
+        elif what == 3:
+            theirs[part] = theirs[part][::-1].copy()
+            serial[part] = serial[part][::-1].copy()
+        elif what == 4:
+            y = x[part] * number  # read by Hocket, then written by NumPy
+            theirs[part] = -1
+            x[part] = y
+            serial[part] = serial[part] * number
+        else:
+            np.multiply(theirs, 0.5, out=theirs)
+            serial *= 0.5
+    assert np.array_equal(theirs, serial) and np.array_equal(x.numpy(), serial)
+    del theirs
+
+
+def test_shared_with_torch():
+    torch = pytest.importorskip("torch")
+    x = hk.arange(5.0)
+    t = torch.from_dlpack(x)
+    t[0] = 9
+    x[1] = 7
+    assert t.tolist() == [9, 7, 2, 3, 4] and x.tolist() == t.tolist()
+    y = hk.from_dlpack(torch.ones(3))
+    assert (y + 1).tolist() == [2, 2, 2]
+    assert hk.asarray(torch.ones(2, 2)).shape == (2, 2)
+    assert (x.__array__() == t.numpy()).all()
+
+
+def test_arrays_that_are_not_shared_do_not_wait():
+    """One loan elsewhere does not make other arrays wait."""
+    held = np.asarray(hk.zeros(2))
+    big = hk.ones((600, 600))
+    product = big @ big
+    for _ in range(8):
+        product = product @ big
+    assert not product.is_ready()
+    del held
+
+
+def test_mixed_expressions_are_arrays():
+    x = hk.asarray([1.0, 2.0])
+    values = np.array([3.0, 4.0], "float32")
+    for got, want in ((x + values, [4, 6]), (values + x, [4, 6]), (values - x, [2, 2]), (np.float32(2) * x, [2, 4]),
+                      (np.float64(2) * x, [2, 4]), (x * np.int64(3), [3, 6]), (values @ x, 11), (np.int8(1) + x, [2, 3])):
+        assert isinstance(got, hk.Array) and got.tolist() == want and got.dtype == hk.float32
+    assert (values == x).tolist() == [False, False]
+    values = np.array([3.0, 4.0])
+    values[:] = x
+    assert values.tolist() == [1, 2]
+    assert np.add(values, np.asarray(x)).tolist() == [2, 4]
+    with pytest.raises(TypeError):
+        values += x  # NumPy's memory stays NumPy's: values = values + x
+    assert float(x[0]) == 1 and int(x[1]) == 2 and [10, 20, 30][hk.asarray(1)] == 20
+
+
+@pytest.mark.parametrize("dtype", DTYPES + ["bfloat16"])
+def test_pickles_and_copies(dtype):
+    x = hk.asarray(np.arange(6).reshape(2, 3) % 2).astype(dtype)[:, ::-1]
+    for other in (pickle.loads(pickle.dumps(x)), pickle.loads(pickle.dumps(x, 2)), copy.copy(x), copy.deepcopy([x])[0]):
+        assert other.tolist() == x.tolist() and other.dtype == x.dtype and other.device == x.device
+        other[0, 0] = 1 - x[0, 0]
+        assert other[0, 0].item() != x[0, 0].item()
+    assert pickle.loads(pickle.dumps(x.dtype)) is x.dtype and pickle.loads(pickle.dumps(x.device)) == x.device
+    with pytest.raises(ValueError):
+        _core._from_bytes(b"123", (2,), "float32", None)
+
+
+def test_shared_memory_at_the_end_of_the_interpreter():
+    code = """
+import numpy as np, hocket as hk, threading
+keep = [hk.from_dlpack(np.arange(1e5)) for _ in range(20)] + [np.asarray(hk.ones(1000)) for _ in range(20)]
+caps = [hk.ones(3).__dlpack__() for _ in range(5)]
+big = hk.ones((800, 800)); y = big @ big @ big
+hk.kept = keep; np.kept = [keep, caps, memoryview(hk.ones(3))]
+"""
+    for tail in ("", "import os; keep[0] += 1\n", "del keep\n", "import sys; sys.exit(3)\n", "raise SystemError('on purpose')\n"):
+        done = subprocess.run([sys.executable, "-X", "dev", "-c", code + tail], capture_output=True, timeout=60)
+        assert done.returncode in (0, 1, 3), done.stderr
+        assert b"Fatal" not in done.stderr and b"Segm" not in done.stderr

@@ -1,0 +1,112 @@
+/* Where in a sequence something is: encodings of positions, and masks of sequences that have ended. */
+#include "nn/module.h"
+
+#include "base/source.h"
+
+#include <hocket/hocket.h>
+#include <math.h>
+
+/* ---- lengths ------------------------------------------------------------------------------------------------ */
+
+hk_array *(hk_length_mask)(hk_array *lengths, int64_t count)
+{
+    static const char operation[] = "length_mask";
+    const hk_status *gone = hki_array_gone(lengths);
+    hk_status_release(gone);
+    if (gone || lengths->failed || count < 0 || !hki_dtype_is_integer(lengths->dtype) ||
+        lengths->shape.ndim == HK_MAX_NDIM) {
+        char text[224];
+        hki_array_describe(lengths, text, sizeof text);
+        return hki_array_create_failed(
+            NULL, operation, &lengths, 1, HK_INVALID_ARGUMENT,
+            "lengths is %s and count %lld, but must be of integers, with "
+            "at most %d axes, and not below 0",
+            text, (long long)count, HK_MAX_NDIM - 1);
+    }
+    hk_array *steps = (hk_arange)(0, (double)count, 1, HK_I64, hk_array_device(lengths));
+    return (hk_less)(steps, (hk_expand_dims)((hk_cast)(lengths, HK_I64), -1));
+}
+
+HKI_AT(hk_array *, hk_length_mask, (hk_source at, hk_array *lengths, int64_t count),
+       (lengths, count))
+
+/* ---- sines and cosines -------------------------------------------------------------------------------------- */
+
+hk_array *(hk_sinusoidal_positions)(int64_t count, int64_t features, hk_dtype dtype,
+                                    hk_device device)
+{
+    const int64_t pairs = features / 2 + features % 2;
+    if (count < 0 || features < 1 || !hki_dtype_is_real(dtype))
+        return hki_array_create_failed(device.handle, "sinusoidal_positions", NULL, 0,
+                                       HK_INVALID_ARGUMENT,
+                                       "count is %lld, features %lld and dtype %s, but must be not "
+                                       "below 0, at least 1, and a float",
+                                       (long long)count, (long long)features, hk_dtype_name(dtype));
+    /* In double, as angles of far positions are large. */
+    hk_array *steps = (hk_arange)(0, (double)count, 1, HK_F64, device);
+    hk_array *rates =
+        (hk_exp)((hk_multiply_scalar)((hk_arange)(0, (double)pairs, 1, HK_F64, device),
+                                      -2 * log(10000) / (double)features));
+    hk_array *angles = (hk_multiply)((hk_expand_dims)(steps, 1), rates);
+    hk_array *both = (hk_stack)((hk_array *const[]){(hk_sin)(angles), (hk_cos)(angles)}, 2, 2);
+    hk_array *all = (hk_reshape)(both, hk_shape(count, 2 * pairs));
+    return (hk_cast)((hk_slice)(all, 1, 0, features), dtype);
+}
+
+HKI_AT(hk_array *, hk_sinusoidal_positions,
+       (hk_source at, int64_t count, int64_t features, hk_dtype dtype, hk_device device),
+       (count, features, dtype, device))
+
+/* x of samples, positions, features; else a failed array in *refused. */
+static hk_array *sequence(hk_module *self, hk_array *const *inputs, hk_array **refused)
+{
+    hk_array *x = hki_module_input(inputs, 3, self->kind, refused);
+    if (!x || x->shape.ndim == 3)
+        return x;
+    *refused = hki_array_create_failed(NULL, self->kind, inputs, 1, HK_INVALID_ARGUMENT,
+                                       "x has %d axes, but must have 3: samples, positions, "
+                                       "features",
+                                       x->shape.ndim);
+    return NULL;
+}
+
+static hk_array *sinusoidal_forward(hk_module *self, hk_array *const *inputs, int count)
+{
+    hk_array *refused = NULL, *x = sequence(self, inputs, &refused);
+    (void)count;
+    return x ? (hk_add)(x, (hk_sinusoidal_positions)(hk_dim(x, 1), hk_dim(x, 2), x->dtype,
+                                                     hk_array_device(x)))
+             : refused;
+}
+
+hk_module *hk_sinusoidal_positions_layer(void)
+{
+    return hk_module_create("sinusoidal_positions", sinusoidal_forward, NULL, 0);
+}
+
+/* ---- learned ------------------------------------------------------------------------------------------------ */
+
+static hk_array *learned_forward(hk_module *self, hk_array *const *inputs, int count)
+{
+    static const hk_init small = {.kind = HK_INIT_NORMAL, .value = 0.02};
+    const int64_t most = *(const int64_t *)self->options;
+    hk_array *refused = NULL, *x = sequence(self, inputs, &refused);
+    (void)count;
+    if (!x)
+        return refused;
+    if (hk_dim(x, 1) > most)
+        return hki_array_create_failed(NULL, self->kind, inputs, 1, HK_INVALID_ARGUMENT,
+                                       "x has %lld positions, but the layer knows %lld",
+                                       (long long)hk_dim(x, 1), (long long)most);
+    hk_array *weight = hk_module_parameter(self, "weight", hk_shape(most, hk_dim(x, 2)), &small, x);
+    return (hk_add)(x, (hk_slice)(weight, 0, 0, hk_dim(x, 1)));
+}
+
+hk_module *hk_learned_positions_layer(int64_t count)
+{
+    hk_module *self = hk_module_create("learned_positions", learned_forward, &count, sizeof count);
+    if (count < 1)
+        hki_module_fail(self, HK_INVALID_ARGUMENT, "count is %lld, but must be at least 1",
+                        (long long)count);
+    return self;
+}

@@ -1,0 +1,28 @@
+#include "op/kernels/random/random_fill.h"
+
+#include "base/kernel_isa.h"
+
+static const hki_random_fill *fill(void)
+{
+    return hki_kernel_isa_get() != HKI_ISA_PORTABLE && hki_random_fill_avx2.words
+               ? &hki_random_fill_avx2
+               : &hki_random_fill_portable;
+}
+
+void hki_random_fill_words(uint64_t seed, uint64_t stream, uint64_t at, int64_t count,
+                           uint32_t *words)
+{
+    fill()->words(seed, stream, at, count, words);
+}
+
+void hki_random_fill_uniform_f32(double low, double high, const uint32_t *words, int64_t count,
+                                 float *out)
+{
+    fill()->uniform_f32(low, high, words, count, out);
+}
+
+void hki_random_fill_normal_f32(double mean, double std, const uint32_t *words, int64_t count,
+                                float *out)
+{
+    fill()->normal_f32(mean, std, words, count, out);
+}

@@ -1,0 +1,39 @@
+/* Options and shapes of normalisations of rows: layer norm, RMS norm, group norm and their gradients. */
+#ifndef HOCKET_OP_LAYER_NORM_H
+#define HOCKET_OP_LAYER_NORM_H
+
+#include "op/kernels/row_norm/row_norm_kernel.h"
+#include "op/op.h"
+
+#define LAYER_NORM_OPTIONS(F, op)                                                                  \
+    F(op, INT, axes, "1", "how many of the last axes are normalised together")                     \
+    F(op, F64, eps, "1e-5", "added to the variance, > 0")
+#define GROUP_NORM_OPTIONS(F, op)                                                                  \
+    F(op, INT, groups, "1", "parts of the channels, normalised each with all its positions")       \
+    F(op, F64, eps, "1e-5", "added to the variance, > 0")
+/* Of the gradients: which of the three it was. groups 0: layer or RMS norm over that many axes. */
+#define LAYER_NORM_BACKWARD_ARGUMENTS(F, op)                                                       \
+    F(op, INT, axes, "", "how many of the last axes were normalised together")                     \
+    F(op, INT, groups, "", "of group_norm; else 0")                                                \
+    F(op, BOOL, is_centred, "", "the mean was taken away")
+HKI_OPTIONS_STRUCT(layer_norm, LAYER_NORM_OPTIONS)
+HKI_OPTIONS_STRUCT(group_norm, GROUP_NORM_OPTIONS)
+HKI_OPTIONS_STRUCT(layer_norm_backward, LAYER_NORM_BACKWARD_ARGUMENTS)
+typedef hki_layer_norm_options hki_rms_norm_options;
+typedef hki_layer_norm_backward_options hki_layer_norm_weigh_options;
+
+/* Which of the three operators a call is of, as its gradients know it. */
+hki_layer_norm_backward_options hki_layer_norm_of(const hk_op *op, const void *options);
+/* Rows of x: its axes but the last, or samples and groups. */
+hki_row_norm_shape hki_layer_norm_shape(int ndim, const int64_t *dims,
+                                        const hki_layer_norm_backward_options *of);
+double hki_layer_norm_eps(const void *options); /* of the three */
+
+/* hk_op.reference of the three, and of the gradients (layer_norm_reference.c). */
+void hki_layer_norm_reference(const hki_call *call, const double *const *in, double *const *out);
+void hki_layer_norm_backward_reference(const hki_call *call, const double *const *in,
+                                       double *const *out);
+void hki_layer_norm_weigh_reference(const hki_call *call, const double *const *in,
+                                    double *const *out);
+
+#endif

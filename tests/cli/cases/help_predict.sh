@@ -1,0 +1,1 @@
+hocket predict --help
