@@ -44,6 +44,11 @@ typedef struct hk_scope {
 HK_API hk_scope hk_scope_begin(void);
 HK_API void hk_scope_end(hk_scope *scope);
 
+/* As if no scope of this thread were open, until they are resumed: results belong to the caller. For what a callback of Hocket's
+ * runs that counts results by itself, as the program of a front end does. Returns what hk_scopes_resume takes; pairs nest. */
+HK_API size_t hk_scopes_suspend(void);
+HK_API void hk_scopes_resume(size_t suspended);
+
 /* Takes x out of its scope: it now belongs to the caller, who releases it. Returns x. When x belongs to
  * no scope, nothing changes; when to another thread's, the caller gets a count of its own. */
 HK_API hk_array *hk_take(hk_array *x);

@@ -80,6 +80,8 @@ HK_API void hk_attach_grad(hk_array *x, hk_grad_mode mode);
 HK_API hk_array *hk_grad(hk_array *x);
 /* Whether x is attached. */
 HK_API bool hk_has_grad(const hk_array *x);
+/* Whether calls on x are noted while recording: it is attached, or came from a noted call. */
+HK_API bool hk_wants_grad(const hk_array *x);
 
 /* A view of x that no gradient flows through. */
 HK_API hk_array *hk_detach(hk_array *x);

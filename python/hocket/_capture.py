@@ -17,8 +17,7 @@ _Array = _core.Array
 _MOST_VARIANTS = 8
 
 
-def _place(x):
-    return x.shape, x.dtype.name, x.device, x.strides
+_place = _core._place
 
 
 def _described(value, arrays):
@@ -43,10 +42,13 @@ class _Variant:
         self._lock = _threading.Lock()
 
     def holds(self):
-        return all(getattr(of(), name, None) == value for of, name, value in self._conditions)
+        for of, name, value in self._conditions:
+            if getattr(of(), name, None) != value:
+                return False
+        return True
 
     def __call__(self, arrays):
-        with self._lock, _pause():  # nobody else's replay comes between
+        with self._lock:  # nobody else's replay comes between
             self._graph.replay(arrays)
             fresh = [_copy(x) for x in self._returns]
         return _filled(self._result, fresh, arrays)
@@ -54,13 +56,14 @@ class _Variant:
 
 class _Slot:
     """The place of an array in a result: an argument's, or one that is made anew."""
+    __slots__ = ("fresh", "index")
 
     def __init__(self, fresh, index):
         self.fresh, self.index = fresh, index
 
 
 def _filled(result, fresh, arguments):
-    if isinstance(result, _Slot):
+    if type(result) is _Slot:
         return (fresh if result.fresh else arguments)[result.index]
     if isinstance(result, dict):
         return {key: _filled(entry, fresh, arguments) for key, entry in result.items()}

@@ -1,10 +1,11 @@
 """Recording and gradients."""
 
+import functools as _functools
 from contextlib import ContextDecorator as _ContextDecorator
 
 from . import _core
 
-__all__ = ["record", "pause", "is_recording", "backward", "grad", "value_and_grad"]
+__all__ = ["record", "pause", "is_recording", "backward", "function", "grad", "gradients", "value_and_grad"]
 
 is_recording = _core.is_recording
 
@@ -33,18 +34,28 @@ class pause(_Recording):
     _on = False
 
 
-def backward(losses, dy=None):
+def _several(value):
+    return [value] if isinstance(value, _core.Array) else value
+
+
+def backward(losses, dy=None, *, keep=False):
     """Computes the gradients of the sum of all these arrays, on any devices, in one pass. Does not wait.
 
-    losses: an Array or a sequence of them. dy: of one Array, what to begin with in place of ones.
+    losses: an Array or a sequence of them. dy: what to begin with in place of ones, one for each. keep: the tape stays, for a further
+    pass over it.
     """
-    if isinstance(losses, _core.Array):
-        losses.backward(dy)
-    elif dy is not None:
-        for loss, from_ in zip(losses, dy, strict=True):
-            loss.backward(from_)
-    else:
-        _core._backward(losses)
+    losses = _several(losses)
+    _core._backward(losses, None if dy is None else _several(dy), keep)
+
+
+def gradients(ys, xs, dy=None, *, keep=False, create_graph=False):
+    """The gradients of the sum of ys by each of xs, as new arrays: of one Array xs an Array, else a list. Does not wait.
+
+    xs are attached ('track' is enough), or came from recorded calls; what is attached keeps the gradient that it has. create_graph: the
+    pass is recorded, so that gradients can be differentiated, and the tape stays.
+    """
+    found = _core._gradients(_several(ys), _several(xs), None if dy is None else _several(dy), keep, create_graph)
+    return found[0] if isinstance(xs, _core.Array) else found
 
 
 # ---- functions of functions --------------------------------------------------------------------------------
@@ -64,26 +75,43 @@ def _map(function, value):
 
 
 def _leaf(x):
-    return x.detach().attach_grad()
+    """An array of the same values that stands for x alone: on the tape where x is, so that gradients of gradients go through it."""
+    with record():
+        leaf = _core.operators["reshape"](x, x.shape)
+    return leaf if leaf._wants_grad() else x.detach().attach_grad("track")
+
+
+def _collected(value, arrays):
+    _map(arrays.append, value)
+    return arrays
 
 
 def value_and_grad(function, argnums=0):
     """A function that gives (the result of function, its gradient by an argument).
 
     The gradient is that of the sum of the result, which is an Array, or a tuple whose first entry is one. argnums: which argument, or a
-    tuple of several; each an Array, or lists, tuples and dicts of Arrays, of whose shape the gradient is then.
+    tuple of several; each an Array, or lists, tuples and dicts of Arrays, of whose shape the gradient is then. Within hk.record(), or
+    within a function that is differentiated itself, the gradient is recorded, too.
     """
     several = not isinstance(argnums, int)
 
     def differentiated(*args, **options):
-        leaves = {i: _map(_leaf, args[i]) for i in (argnums if several else (argnums,))}
-        args = [leaves.get(i, arg) for i, arg in enumerate(args)]
+        nested = is_recording()
+        leaves = [_map(_leaf, args[i]) for i in (argnums if several else (argnums,))]
+        args = list(args)
+        for i, leaf in zip(argnums if several else (argnums,), leaves):
+            args[i] = leaf
         with record():
             result = function(*args, **options)
-        loss = result[0] if isinstance(result, tuple) else result
-        loss.backward()
-        grads = tuple(_map(lambda x: x.grad, leaf) for leaf in leaves.values())
-        return _map(lambda x: x.detach(), result), grads if several else grads[0]
+            loss = result[0] if isinstance(result, tuple) else result
+            xs = _collected(leaves, [])
+            if not loss._wants_grad():  # of none of them
+                found = [_core.operators["zeros_like"](x) for x in xs]
+            else:
+                found = _core._gradients([loss], xs, None, False, nested)
+        found = iter(found)
+        grads = tuple(_map(lambda x: next(found), leaf) for leaf in leaves)
+        return result if nested else _map(lambda x: x.detach(), result), grads if several else grads[0]
 
     return differentiated
 
@@ -96,3 +124,63 @@ def grad(function, argnums=0):
         return both(*args, **options)[1]
 
     return differentiated
+
+
+# ---- gradients of one's own ----------------------------------------------------------------------------------------
+
+
+class function:
+    """A function of Arrays whose gradient is said, not derived::
+
+        @hk.function
+        def clipped(x):
+            return hk.clip(x, -1, 1)
+
+        @clipped.gradient
+        def clipped_gradient(dy, x):
+            return dy
+
+    The function is not recorded. Its gradient is called with dy for each result (None where none reached it), then the arguments, then
+    the results; it gives the gradient of each argument, None where none flows. reads says which Arrays among these it is given, and
+    the others are left out: 'inputs', 'outputs', 'both' or 'neither'. What is read is kept, and where it was overwritten before the
+    backward pass the gradient is failed.
+    """
+
+    def __init__(self, forward=None, *, reads="inputs"):
+        if reads not in ("inputs", "outputs", "both", "neither"):
+            raise ValueError(f"reads is {reads!r}; there are 'inputs', 'outputs', 'both' and 'neither'")
+        self._reads, self._backward = reads, None
+        self._forward = forward
+        if forward is not None:
+            _functools.update_wrapper(self, forward)
+
+    def gradient(self, backward):
+        """Decorates the function that gives the gradient."""
+        self._backward = backward
+        return backward
+
+    def __call__(self, *args, **options):
+        if self._forward is None:  # @hk.function(reads=…)
+            return function(args[0], reads=self._reads)
+        if self._backward is None:
+            raise TypeError(f"{self._forward.__name__} has no gradient yet: @{self._forward.__name__}.gradient says it")
+        with pause():
+            result = self._forward(*args, **options)
+        several = isinstance(result, (tuple, list))
+        arrays = [arg for arg in args if isinstance(arg, _core.Array)]
+        others = [None if isinstance(arg, _core.Array) else arg for arg in args]
+        is_array = [isinstance(arg, _core.Array) for arg in args]
+        reads, backward = self._reads, self._backward
+        reads_inputs, reads_outputs = reads in ("inputs", "both"), reads in ("outputs", "both")
+
+        def call(dys, inputs, outputs):
+            inputs = iter(inputs)
+            given = [next(inputs) if array else other for array, other in zip(is_array, others) if reads_inputs or not array]
+            grads = backward(*dys, *given, *(outputs if reads_outputs else ()), **options)
+            grads = grads if isinstance(grads, (tuple, list)) else (grads,)
+            if len(grads) != len(is_array):
+                raise ValueError(f"the gradient gave {len(grads)} arrays for {len(is_array)} arguments")
+            return [grad for grad, array in zip(grads, is_array) if array]
+
+        found = _core._function(arrays, result if several else [result], call, reads_inputs, reads_outputs)
+        return type(result)(found) if several else found[0]

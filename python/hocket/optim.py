@@ -4,8 +4,8 @@ from . import _core
 from .nn._module import Module as _Module
 
 __all__ = [
-    "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Cosine", "Momentum", "Optimizer", "Plateau", "RMSprop", "Step", "WarmUp",
-    "clip_grad_norm", "clip_grad_value", "sgd",
+    "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Averages", "Cosine", "EarlyStop", "Momentum", "Optimizer", "Plateau", "RMSprop",
+    "Step", "WarmUp", "accumulate_grads", "clip_grad_norm", "clip_grad_value", "sgd",
 ]
 
 
@@ -30,6 +30,59 @@ def clip_grad_norm(params, norm):
 def clip_grad_value(params, limit):
     """Each element of the gradients to [-limit, limit]."""
     _core._clip_grad_value(_arrays(params), limit)
+
+
+def accumulate_grads(params):
+    """The gradients of all become zeros, and backward passes add to them from then on: before a step of several batches."""
+    _core._accumulate_grads(_arrays(params))
+
+
+class Averages:
+    """Moving averages of parameters, mostly better than the last ones to evaluate with (Polyak, Juditsky 1992)::
+
+        averages = optim.Averages(net)
+        …   opt.step(); averages.update()
+        with averages: evaluate(net)
+    """
+
+    def __init__(self, params, decay=0.999):
+        self._averages = _core._averages(_arrays(params), decay)
+
+    def update(self):
+        """After a step: average = decay average + (1 - decay) parameter. Does not wait."""
+        self._averages.update()
+
+    @property
+    def arrays(self):
+        """That of each parameter, to be saved or overwritten."""
+        return self._averages.arrays()
+
+    def swap(self):
+        """Parameters and averages change places."""
+        self._averages.swap()
+
+    def __enter__(self):
+        self.swap()
+        return self
+
+    def __exit__(self, *exception):
+        self.swap()
+
+
+class EarlyStop:
+    """Says when to stop: ``if stop(loss): break``. is_best: the last value was the best one, so that this is the time to save.
+
+    patience: how many values without a better one are borne. least: by how much one must be less to be better.
+    """
+
+    def __init__(self, patience=10, least=0.0):
+        self.patience, self.least = patience, least
+        self.best, self.is_best, self._seen, self._waiting = 0.0, False, 0, 0
+
+    def __call__(self, value):
+        stop, self.is_best, self.best, self._seen, self._waiting = _core._early_stop(
+            self.patience, self.least, self.best, self._seen, self._waiting, float(value))
+        return stop
 
 
 class Optimizer:

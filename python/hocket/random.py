@@ -1,11 +1,15 @@
 """Random arrays: the same numbers for the same seed on every machine, however many devices there are.
 
-Functions draw from a stream of the calling thread, which ``hk.seed`` begins anew; a Generator is a stream of its own.
+Functions draw from a stream of the calling thread, which ``hk.seed`` begins anew; a Generator is a stream of its own, with the same
+methods.
 """
 
 from . import _core
 
-__all__ = ["Generator", "get_state", "integers", "normal", "seed", "set_state", "uniform"]
+__all__ = [
+    "Generator", "bernoulli", "categorical", "choice", "exponential", "gamma", "get_state", "integers", "normal", "permutation", "seed",
+    "set_state", "shuffle", "uniform",
+]
 
 
 def seed(number):
@@ -13,62 +17,70 @@ def seed(number):
     _core._seed(number)
 
 
-def _uniform(generator, shape, low, high, dtype, device):
-    return _core._random_uniform(generator, low, high, shape, dtype or _core.float32, device)
+class _Stream:
+    _generator = None  # this thread's
+
+    def uniform(self, shape=(), low=0.0, high=1.0, *, dtype=None, device=None):
+        """Uniform in [low, high): float32 or float64."""
+        return _core._random_uniform(self._generator, low, high, shape, dtype or _core.float32, device)
+
+    def normal(self, shape=(), mean=0.0, std=1.0, *, dtype=None, device=None):
+        """Normal: float32 or float64."""
+        return _core._random_normal(self._generator, mean, std, shape, dtype or _core.float32, device)
+
+    def integers(self, low, high=None, shape=(), *, dtype=None, device=None):
+        """Integers low … high - 1, or 0 … low - 1, of any dtype of integers."""
+        if high is None:
+            low, high = 0, low
+        return _core._random_integers(self._generator, low, high, shape, dtype or _core.int64, device)
+
+    def bernoulli(self, probability, shape=(), *, dtype=None, device=None):
+        """True, or 1 of another dtype, with that probability."""
+        return _core._random_bernoulli(self._generator, probability, shape, dtype or _core.bool, device)
+
+    def exponential(self, shape=(), scale=1.0, *, dtype=None, device=None):
+        """Exponential with mean scale: float32 or float64."""
+        return _core._random_exponential(self._generator, scale, shape, dtype or _core.float32, device)
+
+    def gamma(self, concentration, shape=(), scale=1.0, *, dtype=None, device=None):
+        """Gamma with that concentration (often called shape) and scale: float32 or float64."""
+        return _core._random_gamma(self._generator, concentration, scale, shape, dtype or _core.float32, device)
+
+    def permutation(self, x, *, device=None):
+        """0 … x - 1 in random order; of an Array, a copy with the entries of its first axis in random order."""
+        return self.shuffle(x) if isinstance(x, _core.Array) else _core._random_permutation(self._generator, x, device)
+
+    def shuffle(self, x):
+        """A copy of x with the entries of its first axis in random order; recorded."""
+        return _core._random_shuffle(self._generator, x)
+
+    def choice(self, n, shape=(), *, replace=True, weights=None, device=None):
+        """So many of 0 … n - 1 as the shape says. weights (n,): each is chosen as likely as its weight is of their sum."""
+        if weights is not None and not isinstance(weights, _core.Array):
+            weights = _core._convert(weights, _core.float32, device)
+        return _core._random_choice(self._generator, n, shape, replace, weights, device)
+
+    def categorical(self, logits):
+        """For each row along the last axis of logits, an index: index i with probability softmax(logits)[i]."""
+        return _core._random_categorical(self._generator, logits)
+
+    def get_state(self):
+        """Where the stream is: a tuple of three ints, for set_state."""
+        return _core._stream_state(self._generator)
+
+    def set_state(self, state):
+        """Goes on from there."""
+        _core._stream_set(self._generator, *state)
 
 
-def _normal(generator, shape, mean, std, dtype, device):
-    return _core._random_normal(generator, mean, std, shape, dtype or _core.float32, device)
-
-
-def _integers(generator, low, high, shape, dtype, device):
-    if high is None:
-        low, high = 0, low
-    return _core._random_integers(generator, low, high, shape, dtype or _core.int64, device)
-
-
-def uniform(shape=(), low=0.0, high=1.0, *, dtype=None, device=None):
-    """Uniform in [low, high): float32 or float64."""
-    return _uniform(None, shape, low, high, dtype, device)
-
-
-def normal(shape=(), mean=0.0, std=1.0, *, dtype=None, device=None):
-    """Normal: float32 or float64."""
-    return _normal(None, shape, mean, std, dtype, device)
-
-
-def integers(low, high=None, shape=(), *, dtype=None, device=None):
-    """Integers low … high - 1, or 0 … low - 1: int64, int32 or uint8."""
-    return _integers(None, low, high, shape, dtype, device)
-
-
-def get_state():
-    """Where this thread's stream is: a tuple of three ints, for set_state."""
-    return _core._stream_state(None)
-
-
-def set_state(state):
-    """This thread's stream goes on from there."""
-    _core._stream_set(None, *state)
-
-
-class Generator:
+class Generator(_Stream):
     """A stream of its own, which gives the numbers that a thread's stream gives after ``hk.seed(seed)``."""
 
     def __init__(self, seed):
         self._generator = _core._generator(seed)
 
-    def uniform(self, shape=(), low=0.0, high=1.0, *, dtype=None, device=None):
-        return _uniform(self._generator, shape, low, high, dtype, device)
 
-    def normal(self, shape=(), mean=0.0, std=1.0, *, dtype=None, device=None):
-        return _normal(self._generator, shape, mean, std, dtype, device)
-
-    def integers(self, low, high=None, shape=(), *, dtype=None, device=None):
-        return _integers(self._generator, low, high, shape, dtype, device)
-
-    def get_state(self):
-        return _core._stream_state(self._generator)
-
-    def set_state(self, state):
-        _core._stream_set(self._generator, *state)
+_thread = _Stream()
+for _name in __all__:
+    if _name not in ("Generator", "seed"):
+        globals()[_name] = getattr(_thread, _name)

@@ -23,14 +23,17 @@ static PyObject *is_recording(PyObject *self, PyObject *unused)
 
 static bool mode_from(const char *name, hk_grad_mode *mode)
 {
-    static const char *const names[] = {
-        [HK_GRAD_WRITE] = "write", [HK_GRAD_ADD] = "add", [HK_GRAD_NULL] = "null"};
-    for (int i = HK_GRAD_WRITE; i <= HK_GRAD_NULL; i++)
+    static const char *const names[] = {[HK_GRAD_WRITE] = "write",
+                                        [HK_GRAD_ADD] = "add",
+                                        [HK_GRAD_NULL] = "null",
+                                        [HK_GRAD_TRACK] = "track"};
+    for (int i = HK_GRAD_WRITE; i <= HK_GRAD_TRACK; i++)
         if (strcmp(name, names[i]) == 0) {
             *mode = (hk_grad_mode)i;
             return true;
         }
-    PyErr_Format(PyExc_ValueError, "mode is '%s'; there are 'write', 'add' and 'null'", name);
+    PyErr_Format(PyExc_ValueError, "mode is '%s'; there are 'write', 'add', 'track' and 'null'",
+                 name);
     return false;
 }
 
@@ -55,7 +58,7 @@ static PyObject *attach_grad(PyObject *self, PyObject *arguments, PyObject *keyw
         return NULL;
     hk_array *x = py_handle(self);
     hk_attach_grad_at(py_source(), x, mode);
-    if (mode != HK_GRAD_NULL && !attached(x))
+    if (mode <= HK_GRAD_ADD && !attached(x))
         return NULL;
     return Py_NewRef(self);
 }
@@ -75,6 +78,12 @@ static PyObject *has_grad(PyObject *self, PyObject *unused)
     return PyBool_FromLong(hk_has_grad(py_handle(self)));
 }
 
+static PyObject *wants_grad(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(hk_wants_grad(py_handle(self)));
+}
+
 static PyObject *detach(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -83,38 +92,21 @@ static PyObject *detach(PyObject *self, PyObject *unused)
 
 /* ---- backward --------------------------------------------------------------------------------------------------- */
 
-static PyObject *backward_one(hk_array *y, PyObject *dy)
-{
-    hk_source at = py_source();
-    hk_array *from = dy == Py_None ? NULL : py_operand(dy, y);
-    if (!from && dy != Py_None)
-        return NULL;
-    bool good = py_check(from ? hk_backward_from_at(at, y, from) : hk_backward_at(at, y));
-    hk_array_release(from);
-    py_settle_unnamed();
-    if (!good || py_was_interrupted())
-        return NULL;
-    Py_RETURN_NONE;
-}
-
 static PyObject *array_backward(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
-    static char *names[] = {"dy", NULL};
-    PyObject *dy = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O:backward", names, &dy))
+    static char *names[] = {"dy", "keep", NULL};
+    PyObject *given = Py_None;
+    int keep = false;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|Op:backward", names, &given, &keep))
         return NULL;
-    return backward_one(py_handle(self), dy);
-}
-
-/* _backward(arrays): one pass for the sum of all. */
-static PyObject *backward_all(PyObject *self, PyObject *sequence)
-{
-    (void)self;
-    py_arrays ys;
-    if (!py_arrays_from(sequence, "a loss", &ys))
+    hk_array *y = py_handle(self), *dy = given == Py_None ? NULL : py_operand(given, y);
+    if (!dy && given != Py_None)
         return NULL;
-    bool good = py_check(hk_backward_all_at(py_source(), ys.handles, ys.count));
-    py_arrays_release(&ys);
+    const hk_backward_options options = {.dys = dy ? &dy : NULL, .keep = keep};
+    const hk_status *status = hk_backward_with_at(py_source(), &y, 1, &options);
+    py_callbacks_end();
+    bool good = py_check(status);
+    hk_array_release(dy);
     py_settle_unnamed();
     if (!good || py_was_interrupted())
         return NULL;
@@ -125,7 +117,6 @@ static PyObject *backward_all(PyObject *self, PyObject *sequence)
 
 static PyMethodDef functions[] = {
     {"_recording", recording, METH_O, NULL},
-    {"_backward", backward_all, METH_O, NULL},
     {"is_recording", is_recording, METH_NOARGS,
      "is_recording()\n--\n\nWhether calls of this thread are noted for gradients."},
     {NULL, NULL, 0, NULL},
@@ -135,15 +126,20 @@ static PyMethodDef methods[] = {
     {"attach_grad", (PyCFunction)(void (*)(void))attach_grad, METH_VARARGS | METH_KEYWORDS,
      "attach_grad(mode='write')\n--\n\nWants the gradient of this array of floats, zeros at first. "
      "mode: 'write', each "
-     "backward pass that reaches it overwrites its gradient; 'add', each adds to it; 'null', ends "
-     "the attachment. Returns "
-     "the array."},
+     "backward pass that reaches it overwrites its gradient; 'add', each adds to it; 'track', the "
+     "array is recorded for "
+     "hk.gradients, without a gradient of its own; 'null', ends the attachment. Returns the "
+     "array."},
     {"detach", detach, METH_NOARGS, "detach()\n--\n\nA view that no gradient flows through."},
     {"backward", (PyCFunction)(void (*)(void))array_backward, METH_VARARGS | METH_KEYWORDS,
-     "backward(dy=None)\n--\n\nComputes the gradients of the sum of this array, or with dy of the "
-     "sum of dy times it, for "
-     "every attached array that it was computed from. Does not wait."},
+     "backward(dy=None, keep=False)\n--\n\nComputes the gradients of the sum of this array, or "
+     "with "
+     "dy of the sum of dy "
+     "times it, for every attached array that it was computed from. keep: the tape stays, for a "
+     "further pass over it. Does "
+     "not wait."},
     {"_has_grad", has_grad, METH_NOARGS, NULL},
+    {"_wants_grad", wants_grad, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

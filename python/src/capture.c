@@ -2,6 +2,7 @@
 #include "training.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static PyObject *graph_replay(PyObject *self, PyObject *bound);
 static PyObject *graph_facts(PyObject *self, PyObject *unused);
@@ -14,6 +15,31 @@ static PyMethodDef graph_methods[] = {
 };
 PY_COUNTED(graph, hk_graph, "hocket._core.Graph", "A captured step.", graph_methods,
            hk_graph_release)
+
+/* What two arrays have in common that a graph may be replayed on in place of each other. */
+typedef struct place {
+    int64_t dims[HK_MAX_NDIM], strides[HK_MAX_NDIM];
+    void *device;
+    int dtype, ndim;
+} place;
+
+/* _place(x): bytes that are equal for such arrays. */
+static PyObject *place_of(PyObject *self, PyObject *object)
+{
+    (void)self;
+    hk_array *x = py_array_get(object, "what is captured");
+    if (!x)
+        return NULL;
+    hk_dims shape = hk_dims_get(x), strides = hk_strides_get(x);
+    place at;
+    memset(&at, 0, sizeof at);
+    at.ndim = shape.ndim;
+    at.dtype = (int)hk_array_dtype(x);
+    at.device = hk_array_device(x).handle;
+    memcpy(at.dims, shape.dims, (size_t)shape.ndim * sizeof *at.dims);
+    memcpy(at.strides, strides.dims, (size_t)shape.ndim * sizeof *at.strides);
+    return PyBytes_FromStringAndSize((const char *)&at, sizeof at);
+}
 
 /* _capture_begin(bound arrays) */
 static PyObject *begin(PyObject *self, PyObject *bound)
@@ -74,6 +100,7 @@ static PyObject *graph_text(PyObject *self, PyObject *unused)
 }
 
 static PyMethodDef functions[] = {
+    {"_place", place_of, METH_O, NULL},
     {"_capture_begin", begin, METH_O, NULL},
     {"_capture_end", end, METH_O, NULL},
     {NULL, NULL, 0, NULL},

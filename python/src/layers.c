@@ -12,6 +12,7 @@ static PyObject *layer_set(PyObject *self, PyObject *arguments);
 static PyObject *layer_set_training(PyObject *self, PyObject *on);
 static PyObject *layer_freeze(PyObject *self, PyObject *on);
 static PyObject *layer_initialize(PyObject *self, PyObject *init);
+static PyObject *layer_initialize_named(PyObject *self, PyObject *arguments);
 static PyObject *layer_replicate(PyObject *self, PyObject *device);
 static PyObject *layer_table(PyObject *self, PyObject *unused);
 
@@ -27,6 +28,7 @@ static PyMethodDef layer_methods[] = {
     {"set_training", layer_set_training, METH_O, NULL},
     {"freeze", layer_freeze, METH_O, NULL},
     {"initialize", layer_initialize, METH_O, NULL},
+    {"initialize_named", layer_initialize_named, METH_VARARGS, NULL},
     {"replicate", layer_replicate, METH_O, NULL},
     {"table", layer_table, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
@@ -58,6 +60,7 @@ static bool init_from(PyObject *object, hk_init *init)
         [HK_INIT_XAVIER_NORMAL] = "xavier_normal",
         [HK_INIT_HE_UNIFORM] = "he_uniform",
         [HK_INIT_HE_NORMAL] = "he_normal",
+        [HK_INIT_ORTHOGONAL] = "orthogonal",
     };
     const char *name;
     *init = (hk_init){0};
@@ -259,10 +262,23 @@ static hk_module *make_dropout(PyObject *arguments)
 
 static hk_module *make_embedding(PyObject *arguments)
 {
-    long long count, features;
-    if (!PyArg_ParseTuple(arguments, "LL:Embedding", &count, &features))
+    long long count, features, padding; /* -1: none */
+    if (!PyArg_ParseTuple(arguments, "LLL:Embedding", &count, &features, &padding))
         return NULL;
-    return hk_embedding_layer(count, features);
+    return padding == -1 ? hk_embedding_layer(count, features)
+                         : hk_padded_embedding_layer(count, features, padding);
+}
+
+static hk_module *make_sinusoidal(PyObject *arguments)
+{
+    return make_plain(arguments, hk_sinusoidal_positions_layer);
+}
+
+static hk_module *make_positions(PyObject *arguments)
+{
+    long long count;
+    return PyArg_ParseTuple(arguments, "L:Positions", &count) ? hk_learned_positions_layer(count)
+                                                              : NULL;
 }
 
 static hk_module *make_attention(PyObject *arguments)
@@ -281,6 +297,19 @@ static hk_module *make_recurrent(PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "iLp:Recurrent", &kind, &features, &whole_state))
         return NULL;
     return hk_recurrent_layer((hk_recurrent_kind)kind, features, whole_state);
+}
+
+static hk_module *make_recurrent_stack(PyObject *arguments)
+{
+    int kind, bidirectional, final_state;
+    long long features;
+    hk_recurrent_stack_options options = {0};
+    if (!PyArg_ParseTuple(arguments, "iLippd:Recurrent", &kind, &features, &options.layers,
+                          &bidirectional, &final_state, &options.dropout))
+        return NULL;
+    options.is_bidirectional = bidirectional;
+    options.final_state = final_state;
+    return hk_recurrent_stack((hk_recurrent_kind)kind, features, &options);
 }
 
 static const struct {
@@ -309,6 +338,9 @@ static const struct {
     {"embedding", make_embedding},
     {"attention", make_attention},
     {"recurrent", make_recurrent},
+    {"recurrent_stack", make_recurrent_stack},
+    {"sinusoidal_positions", make_sinusoidal},
+    {"learned_positions", make_positions},
 };
 
 /* _layer(kind, arguments) */
@@ -430,6 +462,18 @@ static PyObject *layer_initialize(PyObject *self, PyObject *object)
     Py_RETURN_NONE;
 }
 
+/* initialize_named(name, init) */
+static PyObject *layer_initialize_named(PyObject *self, PyObject *arguments)
+{
+    const char *name;
+    PyObject *object;
+    hk_init init;
+    if (!PyArg_ParseTuple(arguments, "sO", &name, &object) || !init_from(object, &init) ||
+        !py_check(hk_module_initialize_named_at(py_source(), layer_handle(self), name, &init)))
+        return NULL;
+    Py_RETURN_NONE;
+}
+
 static PyObject *layer_replicate(PyObject *self, PyObject *where)
 {
     hk_device device;
@@ -488,9 +532,36 @@ static PyObject *batch_norm_train(PyObject *self, PyObject *arguments)
     return py_wrap(y);
 }
 
+/* _sinusoidal_positions(count, features, dtype, device) */
+static PyObject *sinusoidal_positions(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    long long count, features;
+    PyObject *type, *where;
+    hk_dtype dtype;
+    hk_device device;
+    if (!PyArg_ParseTuple(arguments, "LLOO", &count, &features, &type, &where) ||
+        !py_dtype_from(type, &dtype) || !py_device_from(where, &device))
+        return NULL;
+    return py_wrap(hk_sinusoidal_positions_at(py_source(), count, features, dtype, device));
+}
+
+/* _length_mask(lengths, count) */
+static PyObject *length_mask(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    PyObject *lengths;
+    long long count;
+    if (!PyArg_ParseTuple(arguments, "O!L", py_array_type, &lengths, &count))
+        return NULL;
+    return py_wrap(hk_length_mask_at(py_source(), py_handle(lengths), count));
+}
+
 static PyMethodDef functions[] = {
     {"_layer", make_layer, METH_VARARGS, NULL},
     {"_init_draw", draw, METH_VARARGS, NULL},
+    {"_sinusoidal_positions", sinusoidal_positions, METH_VARARGS, NULL},
+    {"_length_mask", length_mask, METH_VARARGS, NULL},
     {"_batch_norm_train", batch_norm_train, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

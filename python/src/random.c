@@ -119,6 +119,99 @@ static PyObject *stream_set(PyObject *self, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
+/* _random_bernoulli(generator, probability, shape, dtype, device) */
+static PyObject *bernoulli(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    PyObject *generator, *shape, *dtype, *device;
+    double p;
+    draw of;
+    if (!PyArg_ParseTuple(arguments, "OdOOO", &generator, &p, &shape, &dtype, &device) ||
+        !draw_from(&of, generator, shape, dtype, device))
+        return NULL;
+    return py_wrap(
+        hk_random_bernoulli_from_at(py_source(), of.generator, p, of.shape, of.dtype, of.device));
+}
+
+/* _random_exponential(generator, scale, shape, dtype, device) */
+static PyObject *exponential(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    PyObject *generator, *shape, *dtype, *device;
+    double scale;
+    draw of;
+    if (!PyArg_ParseTuple(arguments, "OdOOO", &generator, &scale, &shape, &dtype, &device) ||
+        !draw_from(&of, generator, shape, dtype, device))
+        return NULL;
+    return py_wrap(hk_random_exponential_from_at(py_source(), of.generator, scale, of.shape,
+                                                 of.dtype, of.device));
+}
+
+static PyObject *gamma_numbers(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    return draw_reals(arguments, hk_random_gamma_from_at);
+}
+
+/* _random_permutation(generator, n, device) */
+static PyObject *permutation(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    PyObject *object, *where;
+    long long n;
+    hk_generator *generator;
+    hk_device device;
+    if (!PyArg_ParseTuple(arguments, "OLO", &object, &n, &where) ||
+        !stream_from(object, &generator) || !py_device_from(where, &device))
+        return NULL;
+    return py_wrap(hk_random_permutation_from_at(py_source(), generator, n, device));
+}
+
+/* _random_shuffle(generator, x) */
+static PyObject *shuffled(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    PyObject *object, *x;
+    hk_generator *generator;
+    if (!PyArg_ParseTuple(arguments, "OO!", &object, py_array_type, &x) ||
+        !stream_from(object, &generator))
+        return NULL;
+    return py_wrap(hk_shuffle_from_at(py_source(), generator, py_handle(x)));
+}
+
+/* _random_choice(generator, n, shape, replace, weights or None, device) */
+static PyObject *choice(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    PyObject *object, *sizes, *of, *where;
+    long long n;
+    int replace;
+    hk_generator *generator;
+    hk_dims shape;
+    hk_device device;
+    if (!PyArg_ParseTuple(arguments, "OLOpOO", &object, &n, &sizes, &replace, &of, &where) ||
+        !stream_from(object, &generator) || !py_dims_from(sizes, "shape", &shape) ||
+        !py_device_from(where, &device))
+        return NULL;
+    hk_array *weights = of == Py_None ? NULL : py_array_get(of, "weights");
+    if (!weights && of != Py_None)
+        return NULL;
+    return py_wrap(
+        hk_random_choice_from_at(py_source(), generator, n, shape, replace, weights, device));
+}
+
+/* _random_categorical(generator, logits) */
+static PyObject *categorical(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    PyObject *object, *logits;
+    hk_generator *generator;
+    if (!PyArg_ParseTuple(arguments, "OO!", &object, py_array_type, &logits) ||
+        !stream_from(object, &generator))
+        return NULL;
+    return py_wrap(hk_random_categorical_from_at(py_source(), generator, py_handle(logits)));
+}
+
 static PyMethodDef functions[] = {
     {"_generator", create, METH_O, NULL},
     {"_stream_state", stream_state, METH_O, NULL},
@@ -127,6 +220,13 @@ static PyMethodDef functions[] = {
     {"_random_uniform", uniform, METH_VARARGS, NULL},
     {"_random_normal", normal, METH_VARARGS, NULL},
     {"_random_integers", integers, METH_VARARGS, NULL},
+    {"_random_bernoulli", bernoulli, METH_VARARGS, NULL},
+    {"_random_exponential", exponential, METH_VARARGS, NULL},
+    {"_random_gamma", gamma_numbers, METH_VARARGS, NULL},
+    {"_random_permutation", permutation, METH_VARARGS, NULL},
+    {"_random_shuffle", shuffled, METH_VARARGS, NULL},
+    {"_random_choice", choice, METH_VARARGS, NULL},
+    {"_random_categorical", categorical, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -93,7 +93,8 @@ int py_devices_from(PyObject *sequence, hk_device *devices, int capacity)
 
 bool py_training_init(PyObject *module)
 {
-    return py_autograd_init(module) && py_random_init(module) && py_layers_init(module) &&
-           py_optimizer_init(module) && py_loader_init(module) && py_sets_init(module) &&
-           py_capture_init(module) && py_files_init(module) && py_runs_init(module);
+    return py_autograd_init(module) && py_functions_init(module) && py_random_init(module) &&
+           py_layers_init(module) && py_optimizer_init(module) && py_averages_init(module) &&
+           py_loader_init(module) && py_sets_init(module) && py_capture_init(module) &&
+           py_files_init(module) && py_runs_init(module);
 }

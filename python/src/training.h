@@ -75,11 +75,16 @@ PyObject *py_data_set_wrap(hk_data_set *made);
 /* Borrowed; NULL and raises. */
 hk_data_set *py_data_set_get(PyObject *object);
 
+/* Behind a backward pass: raises what its callbacks have raised. */
+void py_callbacks_end(void);
+
 /* Parts of the module, each in the file of that name. */
 bool py_autograd_init(PyObject *module);
+bool py_functions_init(PyObject *module);
 bool py_random_init(PyObject *module);
 bool py_layers_init(PyObject *module);
 bool py_optimizer_init(PyObject *module);
+bool py_averages_init(PyObject *module);
 bool py_loader_init(PyObject *module);
 bool py_sets_init(PyObject *module);
 bool py_capture_init(PyObject *module);

@@ -56,7 +56,9 @@ static bool wait_interrupted(void *context)
     int within = held.within;
     held.within = 0;
     py_gil_take();
+    size_t scopes = hk_scopes_suspend(); /* handlers count by themselves */
     bool raised = PyErr_CheckSignals() != 0;
+    hk_scopes_resume(scopes);
     held.interrupted |= raised;
     py_gil_release();
     held.within = within;

@@ -103,7 +103,20 @@ def test_fashion_mnist_where_it_is():
 
 
 def test_a_bar_where_there_is_one(set_, monkeypatch):
-    assert len(list(data.Loader(set_, 4, progress=True))) == 3
+    import sys
+    import types
+    bars = []
+
+    def tqdm(batches, total, desc, leave):
+        bars.append((total, desc))
+        return batches
+
+    monkeypatch.setitem(sys.modules, "tqdm", types.ModuleType("tqdm"))
+    monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=tqdm))
+    loader = data.Loader(set_, 4, progress=True)
+    assert len(list(loader)) == len(list(loader)) == 3 and bars == [(3, "epoch 0"), (3, "epoch 1")]
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    assert len(list(loader)) == 3
 
 
 # ---- other sources -----------------------------------------------------------------------------------------------

@@ -145,6 +145,202 @@ def test_grad_by_a_structure_and_of_what_does_not_matter():
     assert grads["w"].tolist() == [2, 3] and grads["b"][0].tolist() == [.5, .5] and grads["unused"].tolist() == [0, 0]
 
 
+def test_the_same_array_as_two_arguments():
+    x = array(2, 3)
+    assert hk.grad(lambda a, b: a * a * b)(x, x).tolist() == [8, 18]
+    assert hk.grad(lambda a, b: a * a * b, argnums=1)(x, x).tolist() == [4, 9]
+
+
+def test_gradients_of_gradients():
+    x = array(2, 3)
+    third = hk.grad(hk.grad(hk.grad(lambda x: x * x * x * x)))
+    assert third(x).tolist() == [48, 72]
+    mixed = hk.grad(hk.grad(lambda x, y: x * x * y, argnums=0), argnums=1)
+    assert mixed(x, array(5, 7)).tolist() == [4, 6]
+    x.attach_grad()
+    with hk.record():
+        penalty = (hk.grad(lambda x: x * x * x)(x) ** 2).sum()
+    penalty.backward()
+    np.testing.assert_allclose(x.grad.tolist(), [36 * 8, 36 * 27])
+    assert hk.grad(lambda x: hk.ones((2,)))(x).tolist() == [0, 0]
+
+
+def test_gradients_as_arrays_and_kept_tapes():
+    x, w = array(1, 2).attach_grad("track"), array(3, 4).attach_grad()
+    assert x.grad is None
+    with hk.record():
+        h = x * w
+        y = h * h
+    dh, dx = hk.gradients(y, [h, x], keep=True)
+    assert dh.tolist() == [6, 16] and dx.tolist() == [18, 64] and w.grad.tolist() == [0, 0]
+    assert hk.gradients([y], x, [array(1, 0)], keep=True).tolist() == [18, 0]
+    y.backward(keep=True)
+    assert w.grad.tolist() == [6, 32]
+    hk.backward([y], keep=False)
+    with pytest.raises(ValueError, match="again"):
+        y.backward()
+    with hk.record():
+        y = x * x * x
+        first = hk.gradients(y, x, create_graph=True)
+        second = hk.gradients(first, x)
+    assert first.tolist() == [3, 12] and second.tolist() == [6, 12]
+    with pytest.raises(TypeError, match="what is differentiated by"):
+        hk.gradients(y, [3])
+
+
+# ---- gradients of one's own ---------------------------------------------------------------------------------------
+
+
+def test_a_function_with_a_gradient_of_its_own():
+    calls = []
+
+    @hk.function
+    def scaled(x, factor, w):
+        """x times factor times w"""
+        calls.append(hk.is_recording())
+        return x * factor * w
+
+    @scaled.gradient
+    def scaled_gradient(dy, x, factor, w):
+        calls.append(hk.is_recording())
+        return dy * 100, None, dy * x
+
+    x, w = array(1, 2).attach_grad(), array(5, 6).attach_grad()
+    assert scaled.__doc__ == "x times factor times w" and scaled(x, 2, w).tolist() == [10, 24]
+    with hk.record():
+        y = scaled(x * 3, 2, w)
+    y.backward(array(1, 10))
+    assert y.tolist() == [30, 72] and x.grad.tolist() == [300, 3000] and w.grad.tolist() == [3, 60]
+    assert calls == [False] * 3
+
+
+def test_what_a_gradient_reads_is_what_it_is_given():
+    given = []
+
+    def made(reads):
+        @hk.function(reads=reads)
+        def exponential(x, more):
+            return hk.exp(x), x + more
+
+        @exponential.gradient
+        def _(dy, dz, *rest):
+            given.append((dz is None, [getattr(each, "shape", each) for each in rest]))
+            return dy, None
+
+        return exponential
+
+    x = array(1, 2).attach_grad()
+    for reads in ("inputs", "outputs", "both", "neither"):
+        with hk.record():
+            y, z = made(reads)(x, 7)
+        y.backward()
+    assert given == [(True, [(2,), 7]), (True, [7, (2,), (2,)]), (True, [(2,), 7, (2,), (2,)]), (True, [7])]
+    with pytest.raises(ValueError, match="reads is 'all'"):
+        hk.function(reads="all")
+    with pytest.raises(TypeError, match="has no gradient yet"):
+        hk.function(lambda x: x)(x)
+
+
+def own(gradient, forward=lambda x: x * 2, **options):
+    function = hk.function(forward, **options)
+    function.gradient(gradient)
+    return function
+
+
+def test_exceptions_of_a_gradient_travel():
+    x = array(1, 2).attach_grad()
+
+    class Wrong(Exception):
+        pass
+
+    def wrong(dy, x):
+        raise Wrong("in the gradient")
+
+    with hk.record():
+        y = own(wrong)(x * x)
+    with pytest.raises(Wrong, match="in the gradient") as caught:
+        y.backward()
+    assert caught.traceback[-1].name == "wrong"
+    with pytest.raises(hk.Error, match="raised an exception"):
+        x.grad.tolist()
+    for gradient, error, match in ((lambda dy, x: (dy, dy), ValueError, "2 arrays for 1"), (lambda dy, x: 3, TypeError, "a gradient"),
+                                   (lambda dy, x: array(1, 2, 3), ValueError, None)):
+        x = array(1, 2).attach_grad()
+        with hk.record():
+            y = own(gradient)(x)
+        with pytest.raises(error, match=match):
+            y.backward()
+            x.grad.tolist()
+    hk._core._failures_clear()
+
+
+def test_what_a_gradient_reads_was_overwritten():
+    x = array(1, 2)
+    w = array(3, 4).attach_grad()
+    with hk.record():
+        y = own(lambda dy, x, w: (None, dy * x), lambda x, w: x * w)(x, w)
+    x[...] = 9
+    with pytest.raises(hk.Error, match="overwritten"):
+        y.backward()
+        w.grad.tolist()
+    hk._core._failures_clear()
+
+
+def test_a_gradient_of_ones_own_in_gradients_of_gradients_and_waiting():
+    def gradient(dy, x):
+        assert float(hk.asarray([1.0])[0]) == 1  # it may wait
+        return 3 * x * x * dy
+
+    cube = own(gradient, lambda x: x * x * x)
+    assert hk.grad(hk.grad(cube))(array(2, 3)).tolist() == [12, 18]
+
+
+def test_gradients_of_ones_own_do_not_leak():
+    def once():
+        x = array(*range(100)).attach_grad()
+        marker = array(1)
+
+        def gradient(dy, x):
+            return dy * marker
+
+        function = own(gradient)
+        with hk.record():
+            y = function(x)
+        with hk.record():
+            function(x)  # never differentiated
+        y.backward()
+        return weakref.ref(x), weakref.ref(marker), weakref.ref(gradient)
+
+    refs = [once() for _ in range(20)]
+    hk.wait()
+    gc.collect()
+    assert all(reference() is None for three in refs for reference in three)
+
+
+def test_gradients_of_ones_own_in_threads():
+    def gradient(dy, x):
+        float(x.sum())
+        return dy * x
+
+    function, wrong = own(gradient), []
+
+    def work(value):
+        for _ in range(30):
+            x = array(value, value).attach_grad()
+            with hk.record():
+                y = function(x)
+            y.backward()
+            if x.grad.tolist() != [value, value]:
+                wrong.append(value)
+
+    threads = [threading.Thread(target=work, args=(float(i),)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
 def test_tapes_and_gradients_do_not_leak():
     def once():
         x = array(*range(1000)).attach_grad()
@@ -198,11 +394,28 @@ def test_ranges_and_dtypes():
     assert hk.random.normal().shape == ()
 
 
+def test_what_is_made_of_these():
+    hk.seed(2)
+    assert .2 < np.mean(hk.random.bernoulli(.3, (1000,)).tolist()) < .4 and hk.random.bernoulli(.3).dtype == hk.bool
+    assert .8 < np.mean(hk.random.exponential((2000,)).tolist()) < 1.2
+    assert 5 < np.mean(hk.random.gamma(3, (2000,), 2).tolist()) < 7
+    assert sorted(hk.random.permutation(9).tolist()) == [*range(9)]
+    x = hk.asarray(np.arange(12).reshape(6, 2))
+    assert sorted(hk.random.permutation(x).tolist()) == x.tolist() == sorted(hk.random.Generator(3).shuffle(x).tolist())
+    assert sorted(hk.random.choice(5, (5,), replace=False).tolist()) == [*range(5)]
+    assert set(hk.random.choice(3, (50,), weights=[0, 1, 1]).tolist()) == {1, 2}
+    assert hk.random.categorical(array(-50, 50, -50)).tolist() == 1
+    hk.seed(4)
+    first = hk.random.choice(100, (7,)).tolist()
+    assert hk.random.Generator(4).choice(100, (7,)).tolist() == first
+
+
 @pytest.mark.parametrize("call", [
+    lambda: hk.random.bernoulli(2, (2,)), lambda: hk.random.gamma(0), lambda: hk.random.choice(3, (4,), replace=False),
     lambda: hk.random.uniform((2,), 1, 0), lambda: hk.random.integers(3, 3, (2,)), lambda: hk.random.normal((2,), 0, -1),
     lambda: hk.random.normal((2,), dtype=hk.int32), lambda: hk.random.uniform((-1,)), lambda: hk.seed("x"), lambda: hk.seed(-1),
     lambda: hk.random.Generator(2.5),
 ])
 def test_what_cannot_be_drawn_is_refused(call):
-    with pytest.raises((ValueError, TypeError, OverflowError)):
+    with pytest.raises((ValueError, TypeError, OverflowError, IndexError)):
         call()

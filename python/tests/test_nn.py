@@ -154,6 +154,10 @@ def test_initial_values():
     assert .9 * limit < values(net[1].weight).max() <= limit
     x = nn.init.he_normal()((1000, 50))
     assert abs(values(x).std() - (2 / 50) ** .5) < .01
+    net.initialize(nn.init.orthogonal()).initialize(nn.init.constant(3), name="bias")
+    w = values(net[1].weight)
+    np.testing.assert_allclose(w @ w.T, np.eye(100), atol=1e-4)
+    assert values(net[0].bias).min() == 3
     assert repr(nn.init.normal(.5)) == "nn.init.normal(0.5)"
 
 
@@ -367,6 +371,61 @@ def test_cross_entropy():
     with pytest.raises(IndexError):
         f(array(x), hk.asarray([0, 1, 2, 17])).tolist()
     hk._core._failures_clear()
+
+
+def test_cross_entropy_in_full():
+    x, labels, f = draw(4, 3), np.array([0, 2, 1, 1]), nn.functional.cross_entropy
+    logs = x - np.log(np.exp(x).sum(1, keepdims=True))
+    each = -logs[range(4), labels]
+    weight = np.array([1, 2, 3], "float32")
+    got = f(array(x), hk.asarray(labels), "mean", weight=array(weight))
+    np.testing.assert_allclose(float(got), (each * weight[labels]).sum() / weight[labels].sum(), rtol=1e-5)
+    np.testing.assert_allclose(float(f(array(x), hk.asarray(labels), "sum", ignore=1)), each[:2].sum(), rtol=1e-5)
+    got = f(array(x), hk.asarray(labels), label_smoothing=.3)
+    np.testing.assert_allclose(values(got), .7 * each - .1 * logs.sum(1), rtol=1e-5)
+    y = draw(2, 3, 4)
+    got = f(array(y), hk.asarray([[0, 1, 2, 0]] * 2), axis=1)
+    logs = y - np.log(np.exp(y).sum(1, keepdims=True))
+    np.testing.assert_allclose(values(got)[1], [-logs[1, c, i] for i, c in enumerate([0, 1, 2, 0])], rtol=1e-4)
+    np.testing.assert_allclose(float(nn.functional.nll_loss(array(logs[:, :, 0]), hk.asarray([1, 2]))), -(logs[0, 1, 0] + logs[1, 2, 0]) / 2,
+                               rtol=1e-5)
+
+
+def test_losses_of_distributions_and_vectors():
+    p = np.array([[.2, .8], [.5, .5]], "float32")
+    q = np.array([[.4, .6], [.1, .9]], "float32")
+    F = nn.functional
+    np.testing.assert_allclose(float(F.kl_divergence_loss(array(np.log(q)), array(p), "sum")), (p * np.log(p / q)).sum(), rtol=1e-4)
+    np.testing.assert_allclose(values(F.binary_cross_entropy(array(q), array(p), "none")), -p * np.log(q) - (1 - p) * np.log(1 - q),
+                               rtol=1e-4)
+    a, b, c = (draw(3, 5, seed=i) for i in range(3))
+    cosine = (a * b).sum(1) / np.sqrt((a * a).sum(1) * (b * b).sum(1))
+    np.testing.assert_allclose(values(F.cosine_embedding_loss(array(a), array(b), array([1, -1, 1]), .1, "none")),
+                               [1 - cosine[0], max(0, cosine[1] - .1), 1 - cosine[2]], rtol=1e-4, atol=1e-6)
+    far = np.linalg.norm(a - b + 1e-6, axis=1) - np.linalg.norm(a - c + 1e-6, axis=1)
+    np.testing.assert_allclose(values(F.triplet_margin_loss(array(a), array(b), array(c), 2, "none")), np.maximum(0, far + 2), rtol=1e-4)
+
+
+def test_positions_masks_and_padding():
+    x = draw(2, 4, 6)
+    table = values(nn.functional.sinusoidal_positions(4, 6))
+    np.testing.assert_allclose(table[2, :2], [np.sin(2), np.cos(2)], rtol=1e-5)
+    np.testing.assert_allclose(values(nn.SinusoidalPositions()(array(x))), x + table, rtol=1e-5)
+    layer = nn.LearnedPositions(9)
+    np.testing.assert_allclose(values(layer(array(x))), x + values(layer.weight)[:4], rtol=1e-4, atol=1e-6)
+    assert nn.functional.length_mask(hk.asarray([1, 3]), 3).tolist() == [[True, False, False], [True] * 3]
+    assert values(nn.Embedding(5, 3, padding=1)(hk.asarray([1, 2])))[0].tolist() == [0, 0, 0]
+
+
+def test_stacks_of_recurrent_layers():
+    x = array(draw(2, 5, 3))
+    assert nn.GRU(4, layers=2, bidirectional=True)(x).shape == (2, 5, 8)
+    layer = nn.LSTM(4, 3, dropout=.2, final_state=True)
+    assert layer(x).shape == (2, 24) and repr(layer) == "LSTM(4, layers=3, dropout=0.2, final_state=True)"
+    y = values(nn.RNN(4)(x, None, hk.asarray([5, 2])))
+    assert not y[1, 2:].any() and y[1, :2].all()
+    with pytest.raises(ValueError, match="whole_state"):
+        nn.RNN(4, 2, whole_state=True)
 
 
 @pytest.mark.parametrize("name, formula", [

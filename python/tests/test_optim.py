@@ -122,6 +122,36 @@ def test_learning_rates():
     assert [round(plateau(loss), 6) for loss in (3, 2, 2, 2, 1)] == [1, 1, 1, .1, .1]
 
 
+def test_averages_of_parameters():
+    p = parameter([1.], [1.])
+    averages = optim.Averages([p], decay=.5)
+    optim.sgd([p], 1)
+    averages.update()
+    assert p.tolist() == [0] and averages.arrays[0].tolist() == [.5]
+    with averages:
+        assert p.tolist() == [.5]
+    assert p.tolist() == [0]
+    with pytest.raises(ValueError):
+        optim.Averages([p], decay=2)
+
+
+def test_early_stopping():
+    stop, told = optim.EarlyStop(patience=1), []
+    for loss in (3, 2, 2.5, 2.4):
+        told.append((stop(loss), stop.is_best))
+    assert told == [(False, True), (False, True), (False, False), (True, False)] and stop.best == 2
+
+
+def test_gradients_of_several_batches():
+    net = nn.Linear(1, bias=False).build((1, 1))
+    optim.accumulate_grads(net)
+    for x in (1., 2.):
+        with hk.record():
+            y = net(hk.asarray([[x]]))
+        y.backward()
+    assert net.weight.grad.tolist() == [[3]]
+
+
 def test_refusals():
     p = parameter([1], [1])
     with pytest.raises(ValueError):

@@ -54,7 +54,7 @@ static bool list_grow(void)
 
 hk_array *hki_scope_add(hk_array *x)
 {
-    if (!x)
+    if (!x || x == &hki_no_memory_array)
         return hki_array_no_memory();
     if (!list.depth || x == &hki_no_memory_array)
         return x;
@@ -103,4 +103,16 @@ void hk_scope_end(hk_scope *scope)
     release_behind(scope->mark);
     list.mark = scope->outer_mark;
     list.depth = scope->depth - 1;
+}
+
+size_t hk_scopes_suspend(void)
+{
+    const size_t depth = list.depth;
+    list.depth = 0;
+    return depth;
+}
+
+void hk_scopes_resume(size_t suspended)
+{
+    list.depth = suspended;
 }

@@ -86,6 +86,33 @@ static void test_nesting(void)
     CHECK(used_bytes() == before);
 }
 
+static void test_suspended(void)
+{
+    uint64_t before = used_bytes();
+    {
+        HK_SCOPE;
+        hk_array *x = make();
+        uint64_t one = used_bytes();
+        size_t outer = hk_scopes_suspend();
+        hk_array_release(make()); /* the caller's, as without a scope */
+        CHECK(used_bytes() == one);
+        {
+            HK_SCOPE; /* scopes within work, and pairs nest */
+            make();
+            size_t inner = hk_scopes_suspend();
+            hk_array_release(make());
+            hk_scopes_resume(inner);
+            make();
+        }
+        CHECK(used_bytes() == one);
+        hk_take(x); /* from the scope that is suspended */
+        hk_scopes_resume(outer);
+        make();
+        hk_array_release(x);
+    }
+    CHECK(used_bytes() == before);
+}
+
 static void test_many(void)
 {
     uint64_t before = used_bytes();
@@ -211,6 +238,7 @@ static void test_all(bool serial)
     test_caller_owns();
     test_scope_owns();
     test_nesting();
+    test_suspended();
     test_many();
     test_released_by_hand();
     test_out_of_order();

@@ -85,6 +85,13 @@ bool hk_has_grad(const hk_array *x)
     return hki_grad_get(x);
 }
 
+bool hk_wants_grad(const hk_array *x)
+{
+    hki_tape_node *node = x ? hki_tape_node_of(x) : NULL;
+    hki_tape_node_release(node); /* x counts it too */
+    return node;
+}
+
 hk_array *(hk_grad)(hk_array *x)
 {
     hk_array *grad = hki_grad_get(x);

@@ -182,8 +182,11 @@ static void test_has_grad(void)
     hk_array *y = hk_square(x);
     hk_record_end();
     CHECK(hk_has_grad(x) && !hk_has_grad(y) && !hk_has_grad(hk_detach(x)));
+    CHECK(hk_wants_grad(x) && hk_wants_grad(y) && !hk_wants_grad(hk_detach(y)));
     hk_attach_grad(x, HK_GRAD_NULL);
-    CHECK(!hk_has_grad(x));
+    CHECK(!hk_has_grad(x) && !hk_wants_grad(x) && !hk_wants_grad(NULL));
+    hk_attach_grad(x, HK_GRAD_TRACK);
+    CHECK(!hk_has_grad(x) && hk_wants_grad(x));
     CHECK(hk_ok(hk_wait_all())); /* asking is no failure */
 }
 

@@ -449,6 +449,7 @@ void hki_pass_seed(hki_pass *pass, hk_array *const *ys, hk_array *const *dys, in
 {
     for (int i = 0; i < count; i++) {
         HK_SCOPE;
+        HK_PAUSE; /* ones depend on nothing, also where the caller records */
         hki_tape_node *node = hki_tape_node_of(ys[i]);
         hki_tape_contribute(pass, node,
                             dys && dys[i] ? dys[i] : hki_op_call1(&hki_op_ones_like, ys[i], NULL));
@@ -468,7 +469,8 @@ void hki_pass_refuse(hki_pass *pass, hk_array *const *ys, int count)
 {
     for (int i = 0; i < count; i++) {
         const hki_runtime *runtime = ys[i] ? ys[i]->storage->var.runtime : NULL;
-        const bool is_here = runtime && hki_runtime_alive(runtime);
+        const bool is_here =
+            ys[i] && (!runtime || hki_runtime_alive(runtime)); /* none: a record alone */
         hki_tape_node *head = is_here ? hki_tape_node_of(ys[i]) : NULL;
         if (!hki_tape_reach(&head, 1, leaf_refuse, pass))
             pass->is_lost = true;

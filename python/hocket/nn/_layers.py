@@ -172,15 +172,27 @@ class Dropout(Layer):
         return f"{self.p:g}"
 
 
-class Embedding(Layer):
-    """Rows of weight (count, features) by integer indices (…): (…, features)."""
+class Embedding(_Described):
+    """Rows of weight (count, features) by integer indices (…): (…, features). padding: an index that stands for nothing."""
 
-    def __init__(self, count, features):
-        super().__init__("embedding", count, features)
-        self._text = f"{count}, {features}"
+    def __init__(self, count, features, padding=None):
+        super().__init__("embedding", count, features, -1 if padding is None else padding)
+        self._text = f"{count}, {features}" + _options(("padding", padding, None))
 
-    def _describe(self):
-        return self._text
+
+class SinusoidalPositions(Layer):
+    """x (n, t, f) plus sines and cosines of the position (Vaswani et al. 2017)."""
+
+    def __init__(self):
+        super().__init__("sinusoidal_positions")
+
+
+class LearnedPositions(_Described):
+    """x (n, t, f), t at most count, plus the first t rows of weight (count, f)."""
+
+    def __init__(self, count):
+        super().__init__("learned_positions", count)
+        self._text = f"{count}"
 
 
 class Attention(Layer):
@@ -197,19 +209,23 @@ class Attention(Layer):
         return self._text
 
 
-class _Recurrent(Layer):
-    def __init__(self, features, whole_state=False):
-        super().__init__("recurrent", self._kind, features, whole_state)
-        self._text = f"{features}" + ", whole_state=True" * whole_state
-
-    def _describe(self):
-        return self._text
+class _Recurrent(_Described):
+    def __init__(self, features, layers=1, *, bidirectional=False, dropout=0.0, whole_state=False, final_state=False):
+        if whole_state and (layers != 1 or bidirectional or final_state):
+            raise ValueError("whole_state is for one layer in one direction; final_state gives the last states of several")
+        if layers == 1 and not bidirectional and not final_state:
+            super().__init__("recurrent", self._kind, features, whole_state)
+        else:
+            super().__init__("recurrent_stack", self._kind, features, layers, bidirectional, final_state, dropout)
+        self._text = f"{features}" + _options(("layers", layers, 1), ("bidirectional", bidirectional, False), ("dropout", dropout, 0.0),
+                                              ("whole_state", whole_state, False), ("final_state", final_state, False))
 
 
 class RNN(_Recurrent):
-    """Steps along axis 1 of x (n, t, f), with tanh; another input is the state to begin with (n, features).
+    """Steps along axis 1 of x (n, t, f), with tanh. More inputs: the states to begin with (n, s), or None; and lengths (n,).
 
-    Gives h after each step, (n, t, features).
+    Gives h after each step, (n, t, features), of both directions twice as many; with whole_state the states after each step, with
+    final_state the last ones. s: features of each layer and direction. dropout: of what goes from layer to layer.
     """
     _kind = 0
 
@@ -220,7 +236,7 @@ class GRU(_Recurrent):
 
 
 class LSTM(_Recurrent):
-    """Like RNN (Hochreiter, Schmidhuber 1997). The state is (n, 2 features), h and then c; whole_state: results are states."""
+    """Like RNN (Hochreiter, Schmidhuber 1997). A state is 2 features, h and then c."""
     _kind = 2
 
 

@@ -249,11 +249,16 @@ class Module:
             for array in self.parameters():
                 array.grad[...] = 0
 
-    def initialize(self, init):
-        """How parameters of layers with two axes or more begin; those that are there are drawn anew. Returns the module."""
+    def initialize(self, init, name=None):
+        """How parameters of layers with two axes or more begin; those that are there are drawn anew. Returns the module.
+
+        name: those of that name, such as "bias", whatever axes they have.
+        """
         for module in self.modules():
-            if isinstance(module, Layer):
+            if isinstance(module, Layer) and name is None:
                 module._layer.initialize(init)
+            elif isinstance(module, Layer):
+                module._layer.initialize_named(name, init)
         return self
 
     def build(self, *inputs):

@@ -2,7 +2,7 @@
 
 from .. import _core
 
-__all__ = ["Init", "constant", "fan_in", "he_normal", "he_uniform", "normal", "uniform", "xavier_normal", "xavier_uniform"]
+__all__ = ["Init", "constant", "fan_in", "he_normal", "he_uniform", "normal", "orthogonal", "uniform", "xavier_normal", "xavier_uniform"]
 
 
 class Init(tuple):
@@ -54,3 +54,8 @@ def he_uniform(gain=1.0):
 def he_normal(gain=1.0):
     """Standard deviation gain sqrt(2 / in)."""
     return Init(("he_normal", 0.0, float(gain)))
+
+
+def orthogonal(gain=1.0):
+    """gain times orthonormal rows, or columns, of (first axis, all the rest): Saxe et al. 2014."""
+    return Init(("orthogonal", 0.0, float(gain)))

@@ -31,9 +31,9 @@ _backward = Array.backward
 
 
 @_method
-def backward(self, gradient=None, *, dy=None):
+def backward(self, gradient=None, retain_graph=False, *, dy=None, keep=False):
     """The gradients of the sum of this array, or with gradient of the sum of gradient times it."""
-    _backward(self, dy if gradient is None else gradient)
+    _backward(self, dy if gradient is None else gradient, retain_graph or keep)
     for function in after_backward:
         function()
 

@@ -1,7 +1,6 @@
 """torch.nn, as far as the book's chapters use it: hocket.nn under PyTorch's names and sizes."""
 
 from ... import _core, nn as _nn
-from ..._files import load as _load
 from . import functional, init, parallel
 from ._module import Module, Parameter, Sequential, wrapped
 from .parallel import DataParallel
