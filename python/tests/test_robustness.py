@@ -183,6 +183,21 @@ def test_a_thousand_interrupts_at_random_moments():
     assert run(RANDOM_MOMENTS) == "good\n"
 
 
+def test_an_interrupted_wait_forgets_no_failure():
+    assert run("""
+import signal, hocket as hk
+bad = hk.asarray([1]) // 0
+a = hk.ones((600, 600)); y = a
+for _ in range(60): y = y @ a
+signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+signal.setitimer(signal.ITIMER_REAL, 0.03)
+try: hk.wait()
+except KeyboardInterrupt: pass
+try: hk.wait()
+except hk.Error as error: print("good", error.count)
+""") == "good 1\n"
+
+
 def test_a_full_window_is_interrupted():
     assert run("""
 import os, signal, time
