@@ -248,17 +248,24 @@ static double lr_now(const trainer *self)
     return self->lr;
 }
 
-/* The mean over `samples` is what goes down. */
+/* Gradients are of the mean over a batch; else of the sum, which hk_sgd divides. An optimiser's own batch is that of full ones. */
+static bool is_of_mean(const trainer *self)
+{
+    return self->optimizer || self->is_language;
+}
+
 static void update(const trainer *self, int64_t samples)
 {
-    int n = self->model.device_count;
-    if (self->optimizer) {
+    const double batch = is_of_mean(self) ? 1 : (double)samples;
+    int n = self->model.device_count, count = self->param_count;
+    for (int d = 0; d < n && self->is_language;
+         d++) /* as the book does: steps of a recurrent network may explode */
+        hk_clip_grad_norm(self->params + d * count, count, 1);
+    if (self->optimizer)
         hk_optimizer_step(self->optimizer);
-        return;
-    }
-    for (int d = 0; d < n; d++)
-        hk_sgd(self->params + d * self->param_count, self->param_count,
-               &(hk_sgd_options){.lr = lr_now(self), .batch = (double)samples});
+    for (int d = 0; d < n && !self->optimizer; d++)
+        hk_sgd(self->params + d * count, count,
+               &(hk_sgd_options){.lr = lr_now(self), .batch = batch});
 }
 
 /* What a step reads and writes that is not the model's: of each device images, labels, and the places for the sum of
@@ -275,10 +282,7 @@ static void issue_step(const trainer *self, hk_array *const *arrays, int64_t sam
         scores[d] = trainer_forward(self, d, arrays[d * STEP_ARRAYS + IMAGES]);
         labels[d] = labels_of(self, arrays[d * STEP_ARRAYS + LABELS]);
         loss[d] = hk_softmax_cross_entropy(scores[d], labels[d]);
-        if (self->optimizer) /* whose own batch would be that of full ones */
-            mean[d] = hk_multiply_scalar(loss[d], 1 / (double)samples);
-        else
-            mean[d] = loss[d];
+        mean[d] = is_of_mean(self) ? hk_multiply_scalar(loss[d], 1 / (double)samples) : loss[d];
     }
     hk_record_end();
     for (int d = 0; d < n; d++)
@@ -349,17 +353,27 @@ void trainer_wait(const trainer *self, int64_t count)
         hk_wait(hk_slice(self->losses[d], 0, self->read, self->read + count));
 }
 
+/* In float32 and in pairs, the first half or one more plus the others, as hk_all_reduce adds: then it is the sum that one
+ * device has of the whole batch. */
+static float sum_in_pairs(const float *losses, int count)
+{
+    const int half = count - count / 2;
+    return count == 1 ? losses[0]
+                      : sum_in_pairs(losses, half) + sum_in_pairs(losses + half, count - half);
+}
+
 const hk_status *trainer_read_step(trainer *self, double *loss)
 {
     HK_SCOPE;
     const hk_status *status = NULL;
     int64_t step = self->read++;
-    double sum = 0;
+    float losses[MAX_DEVICES];
     for (int d = 0; d < self->model.device_count; d++) {
-        sum += hk_item(hk_index(self->losses[d], 0, step), &status);
+        losses[d] = (float)hk_item(hk_index(self->losses[d], 0, step), &status);
         if (!hk_ok(status))
             return status;
     }
+    const double sum = sum_in_pairs(losses, self->model.device_count);
     *loss = sum / (double)self->samples[step];
     self->loss_sum += sum;
     self->samples_read += self->samples[step];

@@ -26,6 +26,7 @@ file(GLOB python_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/python/src/*.c
 Python_add_library(hocket_python MODULE ${python_sources})
 target_link_libraries(hocket_python PRIVATE hocket_flags hocket::hocket_static Threads::Threads ${HOCKET_MATH_LIBRARY})
 set_property(SOURCE ${python_sources} APPEND PROPERTY COMPILE_OPTIONS -Wno-pedantic) # slots of types hold functions as void *
+target_compile_options(hocket_python PRIVATE -ftls-model=initial-exec) # as the library's, which is in it
 target_link_options(hocket_python PRIVATE -Wl,--exclude-libs,ALL)
 set(package_folder "${PROJECT_BINARY_DIR}/python/hocket")
 set_target_properties(hocket_python PROPERTIES

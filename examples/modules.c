@@ -17,27 +17,6 @@ static hk_module *lenet(void)
                          hk_operator_layer("relu", NULL, 0), hk_linear_layer(10, NULL));
 }
 
-static void save(hk_module *net, const char *path)
-{
-    hk_module_entry entries[MOST];
-    hk_save_entry files[MOST];
-    const int count = hk_module_entries(net, entries, MOST);
-    for (int i = 0; i < count; i++)
-        files[i] = (hk_save_entry){entries[i].path, entries[i].array};
-    hk_status_print(hk_save(path, files, (size_t)count, NULL), stderr);
-}
-
-static void load(hk_module *net, const char *path)
-{
-    HK_SCOPE;
-    hk_archive *archive = hk_load(path, (hk_device){NULL}, NULL);
-    for (size_t i = 0; i < hk_archive_count(archive); i++) {
-        const char *name = hk_archive_name(archive, i);
-        hk_status_print(hk_module_set(net, name, hk_archive_get(archive, name)), stderr);
-    }
-    hk_archive_release(archive);
-}
-
 int main(int count, char **arguments)
 {
     const int steps = count > 1 ? atoi(arguments[1]) : 20;
@@ -66,8 +45,11 @@ int main(int count, char **arguments)
             printf("step %3d: loss %.4f\n", step, hk_item(hk_mean(loss, NULL), NULL));
     }
     hk_module_print(net, stdout);
-    save(net, "lenet.safetensors");
-    load(other, "lenet.safetensors");
+    /* All of the training, with which it could go on; the other network takes its parameters. */
+    hk_checkpoint saved = {.module = net, .optimizer = adam, .loader = loader, .step = steps};
+    hk_checkpoint loaded = {.module = other};
+    hk_status_print(hk_checkpoint_save("lenet.safetensors", &saved), stderr);
+    hk_status_print(hk_checkpoint_load("lenet.safetensors", &loaded), stderr);
     hk_array *sample = hk_random_uniform(hk_shape(1, 1, 28, 28), HK_F32, (hk_device){NULL});
     const bool is_same =
         hk_item(hk_all(hk_equal(hk_forward(net, sample), hk_forward(other, sample)), NULL), NULL) !=

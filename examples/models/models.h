@@ -47,6 +47,8 @@ hk_module *model_rnn(const model_options *options);
 hk_module *model_gru(const model_options *options);
 hk_module *model_lstm(const model_options *options);
 hk_module *model_gpt(const model_options *options);
+/* Not in the list: it has two inputs, what is read and what is written. */
+hk_module *model_seq2seq(const model_options *options);
 
 /* ---- what several of them are made of ------------------------------------------------------------------ */
 

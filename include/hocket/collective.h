@@ -19,8 +19,8 @@ typedef enum hk_all_reduce_algorithm {
 } hk_all_reduce_algorithm;
 
 /* Replaces each of n arrays, one per device, by their sum, in place. One shape and dtype (not bool), no
- * two of them overlapping. Elements are added in the order of the list, so that every array holds the
- * same bytes afterwards, whichever the algorithm. With one array nothing is done.
+ * two of them overlapping. The sum of n arrays is that of the first n - n / 2 plus that of the others, so that every array
+ * holds the same bytes afterwards, whichever the algorithm. With one array nothing is done.
  *
  * An input that fails fails all arrays by its record; a list that cannot be reduced fails all arrays.
  * Failure is kept by byte range: parts that had no failed input are summed. */

@@ -16,6 +16,7 @@ class generator : public counted<hk_generator, hk_generator_retain, hk_generator
   public:
     generator() noexcept = default;
     explicit generator(uint64_t seed) noexcept : counted(hk_generator_create(seed)) {}
+    /* Of the thread's stream where this is {}. */
     hk_generator_state state() const noexcept
     {
         return hk_generator_get_state(get());
@@ -66,6 +67,70 @@ inline array random_int(int64_t low, int64_t high, const shape &shape, hk_dtype 
                         const device &device = {}, hk_source at = here()) noexcept
 {
     return array::take(hk_random_int_at(at, low, high, shape, dtype, device));
+}
+
+/* 1 with that probability, else 0. */
+inline array random_bernoulli_from(const generator &stream, double probability, const shape &shape,
+                                   hk_dtype dtype = HK_BOOL, const device &device = {},
+                                   hk_source at = here()) noexcept
+{
+    return array::take(
+        hk_random_bernoulli_from_at(at, stream.get(), probability, shape, dtype, device));
+}
+inline array random_bernoulli(double probability, const shape &shape, hk_dtype dtype = HK_BOOL,
+                              const device &device = {}, hk_source at = here()) noexcept
+{
+    return random_bernoulli_from({}, probability, shape, dtype, device, at);
+}
+/* Exponential with mean scale, or 1. */
+inline array random_exponential_from(const generator &stream, double scale, const shape &shape,
+                                     hk_dtype dtype = HK_F32, const device &device = {},
+                                     hk_source at = here()) noexcept
+{
+    return array::take(
+        hk_random_exponential_from_at(at, stream.get(), scale, shape, dtype, device));
+}
+inline array random_exponential(const shape &shape, hk_dtype dtype = HK_F32,
+                                const device &device = {}, hk_source at = here()) noexcept
+{
+    return random_exponential_from({}, 1, shape, dtype, device, at);
+}
+inline array random_gamma_from(const generator &stream, double concentration, double scale,
+                               const shape &shape, hk_dtype dtype = HK_F32,
+                               const device &device = {}, hk_source at = here()) noexcept
+{
+    return array::take(
+        hk_random_gamma_from_at(at, stream.get(), concentration, scale, shape, dtype, device));
+}
+inline array random_gamma(double concentration, const shape &shape, hk_dtype dtype = HK_F32,
+                          const device &device = {}, hk_source at = here()) noexcept
+{
+    return random_gamma_from({}, concentration, 1, shape, dtype, device, at);
+}
+/* 0 … n-1 in random order. */
+inline array random_permutation(int64_t n, const device &device = {}, const generator &stream = {},
+                                hk_source at = here()) noexcept
+{
+    return array::take(hk_random_permutation_from_at(at, stream.get(), n, device));
+}
+/* The entries of x's first axis in random order. */
+inline array shuffle(const array &x, const generator &stream = {}, hk_source at = here()) noexcept
+{
+    return array::take(hk_shuffle_from_at(at, stream.get(), x.get()));
+}
+/* So many of 0 … n-1, each once at most where replace is false, by weights where there are any. */
+inline array random_choice(int64_t n, const shape &shape, bool replace, const array &weights = {},
+                           const device &device = {}, const generator &stream = {},
+                           hk_source at = here()) noexcept
+{
+    return array::take(
+        hk_random_choice_from_at(at, stream.get(), n, shape, replace, weights.get(), device));
+}
+/* An index of each row along the last axis, by the exponentials of its logits. */
+inline array random_categorical(const array &logits, const generator &stream = {},
+                                hk_source at = here()) noexcept
+{
+    return array::take(hk_random_categorical_from_at(at, stream.get(), logits.get()));
 }
 
 /* ---- several devices ------------------------------------------------------------------------- */

@@ -21,6 +21,7 @@
 #include <hocket/array.hpp>
 #include <hocket/base.hpp>
 #include <hocket/data.hpp>
+#include <hocket/index.hpp>
 #include <hocket/ops.hpp>
 #include <hocket/training.hpp>
 

@@ -186,13 +186,15 @@ HK_API hk_module *hk_recurrent_layer(hk_recurrent_kind kind, int64_t features, b
 typedef struct hk_recurrent_stack_options {
     int layers; /* 0: 1 */
     bool is_bidirectional;
-    bool final_state; /* the result is the last states, not h at each step */
-    double dropout;   /* of what goes from layer to layer, in [0, 1) */
+    bool final_state;  /* the result is the last states, not h of the last layer at each step; */
+    bool whole_states; /* or all states at each step */
+    double dropout;    /* of what goes from layer to layer, in [0, 1) */
 } hk_recurrent_stack_options;
 /* Such layers one upon the other; in both directions each layer is two, whose results lie side by side. Inputs: x (n, t, f); the
  * states to begin with, of layer 0, layer 0 reversed, layer 1 …, side by side, zeros where they are left out or NULL; and lengths, as
  * above. Gives h of the last layer, (n, t, features), of both directions 2 features; or the last states, in the same order
- * (n, s layers), those of reversed layers at the first step. Children 0, 0_reversed, 1 … options may be NULL. */
+ * (n, s layers), those of reversed layers at the first step; or all of them, (n, t, s layers), of which h is a slice. Children 0,
+ * 0_reversed, 1 … options may be NULL. */
 HK_API hk_module *hk_recurrent_stack(hk_recurrent_kind kind, int64_t features,
                                      const hk_recurrent_stack_options *options);
 

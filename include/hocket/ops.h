@@ -16,8 +16,9 @@
 HK_BEGIN_DECLS
 
 /* y = sum of x over axes. Sum of the elements along axes (all by default); 0 for none. float32
- * is added up in double precision; unsigned integers give uint64, others and bool int64, which
- * wrap around. */
+ * is added up in double precision, but along the first axis, which may be a batch, 16 entries at
+ * a time, then in pairs; unsigned integers give uint64, others and bool int64, which wrap
+ * around. */
 typedef struct hk_sum_options {
     hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
     bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
@@ -949,7 +950,8 @@ typedef struct hk_l1_loss_options {
 HK_API hk_array *hk_l1_loss(hk_array *x, hk_array *target, const hk_l1_loss_options *options);
 
 /* mean of e**2 / 2 where e = |x - target| <= delta, else of delta (e - delta / 2). Squared error
- * near the target, absolute error further off (Huber 1964). */
+ * near the target, absolute error further off (Huber 1964). Divided by delta it is the smooth L1
+ * loss. */
 typedef struct hk_huber_loss_options {
     int64_t reduction; /* an hk_loss_reduction (default: HK_LOSS_MEAN) */
     double delta; /* from where on the loss is a straight line, > 0 (default: 1) */
@@ -1203,8 +1205,9 @@ typedef struct hk_index_select_arguments {
 HK_API hk_array *hk_index_select(hk_array *x, hk_array *indices, int64_t axis);
 
 /* x = y y^T. The lower triangle L of symmetric, positive definite matrices: L times its
- * transpose is x. Matrices lie along the last two axes; their lower triangles are read. One that
- * is not positive definite fails the result. The gradient is symmetric. Not on GPUs yet. */
+ * transpose is x. Matrices lie along the last two axes; one that is not symmetric counts as the
+ * mean of it and its transpose. One that is not positive definite fails the result, as does a
+ * NaN or an infinity. Not on GPUs yet. */
 typedef struct hk_cholesky_options {
     bool upper; /* the transpose of L instead (default: false) */
 } hk_cholesky_options;
@@ -1230,8 +1233,9 @@ HK_API hk_array *hk_det(hk_array *x);
  * sign, logabsdet. Not on GPUs yet. */
 HK_API void hk_slogdet(hk_array *x, hk_array **sign, hk_array **logabsdet);
 
-/* Eigenvalues of symmetric matrices (..., n, n) in rising order: (..., n). Lower triangles are
- * read; the gradient is symmetric. A NaN or an infinity fails the result. Not on GPUs yet. */
+/* Eigenvalues of symmetric matrices (..., n, n) in rising order: (..., n). One that is not
+ * symmetric counts as the mean of it and its transpose. A NaN or an infinity fails the result.
+ * Not on GPUs yet. */
 HK_API hk_array *hk_eigvalsh(hk_array *x);
 
 /* Singular values of matrices (..., m, n) in falling order: (..., min(m, n)). A NaN or an
@@ -1256,9 +1260,9 @@ HK_API hk_array *hk_matrix_rank(hk_array *x, const hk_matrix_rank_options *optio
 
 /* x = vectors diag(values) vectors^T. Eigenvalues of symmetric matrices (..., n, n) in rising
  * order, (..., n), and their vectors, the columns of (..., n, n), of length 1, whose largest
- * element in size is positive. Lower triangles are read; the gradient is symmetric, and not
- * finite by vectors of equal values. A NaN or an infinity fails the results. Results: values,
- * vectors. Not on GPUs yet. */
+ * element in size is positive. One that is not symmetric counts as the mean of it and its
+ * transpose. The gradient by vectors of equal values is not finite. A NaN or an infinity fails
+ * the results. Results: values, vectors. Not on GPUs yet. */
 HK_API void hk_eigh(hk_array *x, hk_array **values, hk_array **vectors);
 
 /* x = u diag(s) vh. Singular values s of matrices (..., m, n) in falling order, (..., k), k =

@@ -12,8 +12,9 @@ namespace hk
 {
 
 /* y = sum of x over axes. Sum of the elements along axes (all by default); 0 for none. float32
- * is added up in double precision; unsigned integers give uint64, others and bool int64, which
- * wrap around. */
+ * is added up in double precision, but along the first axis, which may be a batch, 16 entries at
+ * a time, then in pairs; unsigned integers give uint64, others and bool int64, which wrap
+ * around. */
 struct sum_options {
     HKI_OPTION(sum_options, hk::shape, axes)
     HKI_OPTION(sum_options, bool, keepdims)
@@ -2359,7 +2360,8 @@ inline array l1_loss(const array &x, const array &target, const l1_loss_options 
 }
 
 /* mean of e**2 / 2 where e = |x - target| <= delta, else of delta (e - delta / 2). Squared error
- * near the target, absolute error further off (Huber 1964). */
+ * near the target, absolute error further off (Huber 1964). Divided by delta it is the smooth L1
+ * loss. */
 struct huber_loss_options {
     HKI_OPTION(huber_loss_options, int64_t, reduction)
     HKI_OPTION(huber_loss_options, double, delta)
@@ -2729,8 +2731,9 @@ inline array index_select(const array &x, const array &indices, int64_t axis,
 }
 
 /* x = y y^T. The lower triangle L of symmetric, positive definite matrices: L times its
- * transpose is x. Matrices lie along the last two axes; their lower triangles are read. One that
- * is not positive definite fails the result. The gradient is symmetric. Not on GPUs yet. */
+ * transpose is x. Matrices lie along the last two axes; one that is not symmetric counts as the
+ * mean of it and its transpose. One that is not positive definite fails the result, as does a
+ * NaN or an infinity. Not on GPUs yet. */
 struct cholesky_options {
     HKI_OPTION(cholesky_options, bool, upper)
     hk_cholesky_options to_c() const noexcept
@@ -2784,8 +2787,9 @@ inline slogdet_results slogdet(const array &x, hk_source at = here()) noexcept
     return {array::take(results[0]), array::take(results[1])};
 }
 
-/* Eigenvalues of symmetric matrices (..., n, n) in rising order: (..., n). Lower triangles are
- * read; the gradient is symmetric. A NaN or an infinity fails the result. Not on GPUs yet. */
+/* Eigenvalues of symmetric matrices (..., n, n) in rising order: (..., n). One that is not
+ * symmetric counts as the mean of it and its transpose. A NaN or an infinity fails the result.
+ * Not on GPUs yet. */
 inline array eigvalsh(const array &x, hk_source at = here()) noexcept
 {
     return array::take(hk_eigvalsh_at(at, x.get()));
@@ -2835,9 +2839,9 @@ inline array matrix_rank(const array &x, const matrix_rank_options &options = {}
 
 /* x = vectors diag(values) vectors^T. Eigenvalues of symmetric matrices (..., n, n) in rising
  * order, (..., n), and their vectors, the columns of (..., n, n), of length 1, whose largest
- * element in size is positive. Lower triangles are read; the gradient is symmetric, and not
- * finite by vectors of equal values. A NaN or an infinity fails the results. Results: values,
- * vectors. Not on GPUs yet. */
+ * element in size is positive. One that is not symmetric counts as the mean of it and its
+ * transpose. The gradient by vectors of equal values is not finite. A NaN or an infinity fails
+ * the results. Results: values, vectors. Not on GPUs yet. */
 struct eigh_results {
     array values, vectors;
 };

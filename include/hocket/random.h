@@ -6,6 +6,8 @@
  * alone. Each thread has a stream of its own, which hk_seed starts anew; a generator is a stream that may
  * be shared. Functions that end in _from draw from a generator, or with NULL from this thread's stream.
  *
+ * Captured steps draw new numbers at each replay: see hocket/graph.h.
+ *
  * An unseeded thread has a stream of seed 0, told from those of other threads by the order in which
  * threads first draw: the first one has the stream that hk_seed(0) begins. Where numbers of several
  * threads must be repeated, give each thread a seed or a generator. */

@@ -76,7 +76,7 @@ typedef struct hk_runtime_options {
         cuda_memory_bytes; /* HOCKET_CUDA_MEMORY: bytes of arrays per CUDA device at most; default: no limit */
     /* HOCKET_TF32=1: products and convolutions of float32 on GPUs may round their factors to TF32's 10 bits. */
     bool cuda_tf32;
-    /* HOCKET_NCCL=1: hk_all_reduce among GPUs is NCCL's, whose sums are not in the order of the list, so that they may
+    /* HOCKET_NCCL=1: hk_all_reduce among GPUs is NCCL's, whose sums are not in the order that hk_all_reduce promises, so that they may
      * differ from those of other devices in the last bits. Default: own sums, with the bytes of CPU devices. */
     bool cuda_nccl;
 } hk_runtime_options;

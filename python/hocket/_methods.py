@@ -1,5 +1,7 @@
 """What Arrays have beside operators and facts: NumPy's names over the package's functions."""
 
+import re as _re
+
 from . import _core
 from . import _creation, _dtypes, _elementwise, _manipulation, _reductions
 from ._core import Array
@@ -137,6 +139,15 @@ def __contains__(self, value):
 @_method
 def __complex__(self):
     return complex(float(self))
+
+
+@_method
+def __repr__(self):
+    """As NumPy's: array([1., 2.], device='cpu:0'), with the dtype where it is not float32. Waits for the values."""
+    text = str(self).rsplit(" @", 1)[0].removesuffix(f" {self.dtype}")
+    text = _re.sub(r"(?<=[^\s\[])(?=\s+[^\s\]])", ",", text).replace("\n", "\n      ")
+    dtype = "" if self.dtype == _core.float32 else f", dtype={self.dtype}"
+    return f"array({text}{dtype}, device='{self.device}')"
 
 
 @_method

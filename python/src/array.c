@@ -119,7 +119,7 @@ static Py_ssize_t array_length(PyObject *self)
 }
 
 /* "[1. 2.] @cpu:0" */
-static PyObject *array_repr(PyObject *self)
+static PyObject *array_text(PyObject *self)
 {
     hk_array *x = py_handle(self);
     if (!py_check(hk_wait(x)))
@@ -166,7 +166,7 @@ static const PyType_Slot own_slots[] = {
                 "their way: looking "
                 "at them waits."},
     {Py_tp_dealloc, array_free},
-    {Py_tp_repr, array_repr},
+    {Py_tp_str, array_text},
     {Py_tp_hash, array_hash},
     {Py_tp_getset, attributes},
     {Py_tp_members, members},

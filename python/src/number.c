@@ -8,9 +8,21 @@ static bool is_float(hk_dtype dtype)
     return py_kind(dtype) == 2;
 }
 
+/* Most numbers are no subtypes, for which asking takes longer. */
+static bool is_real(PyObject *number)
+{
+    return Py_TYPE(number) == &PyFloat_Type ||
+           (Py_TYPE(number) != &PyLong_Type && PyFloat_Check(number));
+}
+
 bool py_is_number(PyObject *object)
 {
-    return PyFloat_Check(object) || PyLong_Check(object); /* a bool is an int, too */
+    return is_real(object) || PyLong_Check(object); /* a bool is an int, too */
+}
+
+static double value_of(PyObject *number)
+{
+    return Py_TYPE(number) == &PyLong_Type ? PyLong_AsDouble(number) : PyFloat_AsDouble(number);
 }
 
 /* ---- numbers as arrays ---------------------------------------------------------------------------------------- */
@@ -18,7 +30,7 @@ bool py_is_number(PyObject *object)
 /* The dtype that a number has beside an array of `dtype`: Python's numbers take the array's, if that is of a kind to hold them. */
 static hk_dtype dtype_beside(PyObject *number, hk_dtype dtype)
 {
-    if (PyFloat_Check(number))
+    if (is_real(number))
         return is_float(dtype) ? dtype : HK_F32;
     if (PyBool_Check(number))
         return dtype;
@@ -65,7 +77,7 @@ static hk_array *number_array(PyObject *number, hk_dtype dtype, hk_device device
     }
     if (!is_float(dtype))
         return whole_array(number, dtype, device);
-    double value = PyFloat_AsDouble(number);
+    double value = value_of(number);
     if (value == -1 && PyErr_Occurred())
         return NULL;
     return hk_scalar_at(py_source(), value, dtype, device);
@@ -179,9 +191,9 @@ static bool number_on_right(sign which, hk_array *a, PyObject *number, double *v
         return false;
     hk_dtype dtype = hk_array_dtype(a);
     bool real = is_float(dtype);
-    if (dtype == HK_BOOL || (!real && (PyFloat_Check(number) || which == DIVIDE || which == POWER)))
+    if (dtype == HK_BOOL || (!real && (is_real(number) || which == DIVIDE || which == POWER)))
         return false;
-    *value = PyFloat_AsDouble(number);
+    *value = value_of(number);
     if (*value == -1 && PyErr_Occurred()) {
         PyErr_Clear(); /* beyond a double: exactly, or refused, as an array */
         return false;

@@ -2,6 +2,7 @@
  * microseconds. */
 #include "core.h"
 
+#include <dlfcn.h>
 #include <string.h>
 
 /* What is known of one place: an instruction of a code object. */
@@ -14,6 +15,8 @@ typedef struct place {
 
 enum { PLACES = 2048 };
 static place places[PLACES];
+/* CPython has it from 3.11 on, but not in the stable ABI: NULL where it is not exported. */
+static int (*get_instruction)(PyFrameObject *frame);
 static PyObject *instruction_name, *back_name,
     *file_names; /* file_names: str to the address of a text that stays */
 static const char *package_folder = "";
@@ -62,12 +65,18 @@ static void look_up(place *entry, PyFrameObject *frame, PyObject *code, long ins
     PyErr_Restore(type, value, trace);
 }
 
-static const place *place_of(PyFrameObject *frame)
+static long instruction_by_name(PyFrameObject *frame)
 {
-    PyObject *code = (PyObject *)PyFrame_GetCode(frame);
     PyObject *at = PyObject_GetAttr((PyObject *)frame, instruction_name);
     long instruction = at ? PyLong_AsLong(at) : -1;
     Py_XDECREF(at);
+    return instruction;
+}
+
+static const place *place_of(PyFrameObject *frame)
+{
+    PyObject *code = (PyObject *)PyFrame_GetCode(frame);
+    long instruction = get_instruction ? get_instruction(frame) : instruction_by_name(frame);
     size_t hash = ((size_t)code >> 4) * 31 + (size_t)instruction / 2;
     place *entry = &places[hash % PLACES];
     if (entry->code != code || entry->instruction != instruction)
@@ -78,6 +87,9 @@ static const place *place_of(PyFrameObject *frame)
 
 static bool names_made(void)
 {
+    if (instruction_name && back_name && file_names)
+        return true;
+    *(void **)&get_instruction = dlsym(RTLD_DEFAULT, "PyFrame_GetLasti");
     if (!instruction_name)
         instruction_name = PyUnicode_InternFromString("f_lasti");
     if (!back_name)

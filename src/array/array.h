@@ -177,7 +177,7 @@ hk_array *hki_array_view(hk_array *x, hk_dims shape, const int64_t *strides, int
  * were. */
 hk_array *hki_array_refuse_view(hk_array *x, hk_array *failed);
 /* Gives a count of x (taken) to this thread's innermost scope, if there is one. Returns x; the static
- * failed array when x is NULL or host memory is short, x is then released. */
+ * failed array, which no scope has, when x is NULL or host memory is short, x is then released. */
 hk_array *hki_scope_add(hk_array *x);
 /* A failed array without dimensions. Its record is the earliest of: the failures of `inputs` (which may
  * still be on their way; NULL ones are skipped) and the one given; when an input's runtime or the
@@ -200,6 +200,7 @@ void hki_array_fail_in_place(hk_array *out, const char *operation, hk_array *con
 const hk_status *hki_array_gone(const hk_array *x);
 /* The static failed array for when host memory is short. */
 hk_array *hki_array_no_memory(void);
+extern hk_array hki_no_memory_array; /* it, perhaps without its record yet: to compare with */
 
 /* The bytes of x's storage that its elements span: [*begin, *end), at least one byte: for an array without
  * elements, the one behind the storage's last. */

@@ -54,7 +54,7 @@ static bool list_grow(void)
 
 hk_array *hki_scope_add(hk_array *x)
 {
-    if (!x)
+    if (!x || x == &hki_no_memory_array)
         return hki_array_no_memory();
     if (!list.depth || x == &hki_no_memory_array)
         return x;

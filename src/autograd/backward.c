@@ -469,7 +469,8 @@ void hki_pass_refuse(hki_pass *pass, hk_array *const *ys, int count)
 {
     for (int i = 0; i < count; i++) {
         const hki_runtime *runtime = ys[i] ? ys[i]->storage->var.runtime : NULL;
-        const bool is_here = runtime && hki_runtime_alive(runtime);
+        const bool is_here =
+            ys[i] && (!runtime || hki_runtime_alive(runtime)); /* none: a record alone */
         hki_tape_node *head = is_here ? hki_tape_node_of(ys[i]) : NULL;
         if (!hki_tape_reach(&head, 1, leaf_refuse, pass))
             pass->is_lost = true;

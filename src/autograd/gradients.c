@@ -218,7 +218,7 @@ const hk_status *(hk_gradients)(hk_array *const *ys, int count, hk_array *const 
                           .gradients = gradients};
     const hk_status *status = find_gradients(&self);
     for (int i = 0; i < x_count; i++)
-        hki_scope_add(gradients[i]);
+        gradients[i] = hki_scope_add(gradients[i]);
     return status;
 }
 

@@ -323,6 +323,23 @@ static void test_views(void)
     CHECK(holds(hk_slice(third, 0, 0, 2), 0, 6) && holds(hk_slice(third, 0, 2, 4), 6, 0));
 }
 
+/* What the table of operators cannot be walked for: joins, and copies between devices. */
+static void test_joins_and_devices(void)
+{
+    HK_SCOPE;
+    hk_array *x = tracked(3, 5), *y;
+    {
+        HK_RECORD;
+        hk_array *square = hk_multiply(x, x);
+        hk_array *there = hk_to_device(square, hk_device_named("cpu:1"));
+        y = hk_stack((hk_array *[]){there, hk_concat((hk_array *[]){there}, 1, 0)}, 2, 0);
+        y = hk_multiply(y, y); /* x^4, twice */
+    }
+    y = gradient(y, x, true);
+    CHECK(holds(y, 8 * 27, 8 * 125) && hk_array_device(y).handle == hk_array_device(x).handle);
+    CHECK(holds(gradient(y, x, false), 24 * 9, 24 * 25));
+}
+
 /* A gradient that is failed leads to all that it was to be made of. */
 static void test_failed(void)
 {
@@ -426,6 +443,7 @@ static void test_jvp(void)
 
 int main(void)
 {
+    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_devices = 2})));
     test_values_between();
     test_only_what_is_needed();
     test_unreached();
@@ -440,6 +458,7 @@ int main(void)
     test_penalty();
     test_attached_later();
     test_views();
+    test_joins_and_devices();
     test_failed();
     for (int i = 0; i < 8; i++) {
         test_zeros(i & 1 ? 0 : 7, i & 2 ? 0 : 11, i & 4 ? 0 : 13, false);

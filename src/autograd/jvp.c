@@ -60,7 +60,7 @@ static const hk_status *fail_products(hk_array **products, int count, hk_array *
         products[i] =
             hki_array_create_failed(NULL, "jvp", i ? products : &cause, i || cause ? 1 : 0,
                                     HK_INVALID_ARGUMENT, "%s", message);
-    return hk_error_now(products[0]);
+    return hki_status_lend(hk_status_retain(hk_error_now(products[0])));
 }
 
 /* The first that is no tangent of its x, or -1. What has failed says so itself. */
@@ -96,8 +96,9 @@ static const hk_status *find_products(product *self, hk_array *const *ys, int co
                        &(hk_gradients_options){.dys = self->dys, .create_graph = true},
                        self->gradients);
     if (!hk_ok(status)) {
+        hk_status_retain(status); /* beyond the next one that is lent */
         fail_products(products, count, self->gradients[0], "the gradient has failed");
-        return status;
+        return hki_status_lend(status);
     }
     find_heads(self, tangents, x_count);
     return (hk_gradients)(self->heads, self->head_count, self->dys, count,
@@ -122,7 +123,7 @@ const hk_status *(hk_jvp)(hk_array *const *ys, int count, hk_array *const *xs, i
     }
     free(self.dys);
     for (int i = 0; i < count; i++)
-        hki_scope_add(products[i]);
+        products[i] = hki_scope_add(products[i]);
     return status;
 }
 

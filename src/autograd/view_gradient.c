@@ -82,7 +82,10 @@ static void add_share(hk_array *base, share view, hk_array *dy, bool is_zero)
     int axis = hki_dims_overlapping_axis(&view.shape, view.strides);
     if (axis < 0) {
         hk_array *part = hki_array_view(base, view.shape, view.strides, base->offset + view.offset);
-        if (is_zero)
+        if (part->failed) /* for want of memory: nothing may be left out */
+            hki_array_fail_in_place(base, "backward", &part, 1, HK_OUT_OF_MEMORY,
+                                    "out of host memory");
+        else if (is_zero)
             hki_copy_into(dy, part);
         else
             hki_add_into(part, dy, part);

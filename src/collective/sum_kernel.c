@@ -2,9 +2,12 @@
  * first cache. Summing two to four blocks in place, the usual case, keeps them in registers. */
 #include "collective/sum_kernel.h"
 
+#include "base/sum_tree.h"
+
 #include <string.h>
 
-enum { BLOCK_BYTES = 8192 };
+/* Of a sum at work; there may be one for each level of the tree. */
+enum { BLOCK_BYTES = 2048 };
 
 /* Wrapping integers are unsigned, so that the sum is defined. */
 #define SUMS(name, type)                                                                           \
@@ -30,7 +33,7 @@ enum { BLOCK_BYTES = 8192 };
                                  type *restrict d, size_t size)                                    \
     {                                                                                              \
         for (size_t i = 0; i < size; i++) {                                                        \
-            type sum = (type)((type)((type)(a[i] + b[i]) + c[i]) + d[i]);                          \
+            type sum = (type)((type)(a[i] + b[i]) + (type)(c[i] + d[i]));                          \
             a[i] = sum;                                                                            \
             b[i] = sum;                                                                            \
             c[i] = sum;                                                                            \
@@ -41,6 +44,24 @@ enum { BLOCK_BYTES = 8192 };
     {                                                                                              \
         for (size_t i = 0; i < size; i++)                                                          \
             sum[i] = (type)(sum[i] + x[i]);                                                        \
+    }                                                                                              \
+    /* Of in[0] … in[count - 1], a block of each from `begin` on. */                             \
+    static void name##_tree(const void *const *in, int count, size_t begin, size_t size,           \
+                            type *sum)                                                             \
+    {                                                                                              \
+        const int half = (int)hki_sum_half(count);                                                 \
+        type right[BLOCK_BYTES / sizeof(type)];                                                    \
+        if (count == 1) {                                                                          \
+            memcpy(sum, (const type *)in[0] + begin, size * sizeof *sum);                          \
+            return;                                                                                \
+        }                                                                                          \
+        name##_tree(in, half, begin, size, sum);                                                   \
+        if (count - half == 1) {                                                                   \
+            name##_add(sum, (const type *)in[half] + begin, size);                                 \
+            return;                                                                                \
+        }                                                                                          \
+        name##_tree(in + half, count - half, begin, size, right);                                  \
+        name##_add(sum, right, size);                                                              \
     }                                                                                              \
     static void name(const void *const *in, int in_count, void *const *out, int out_count,         \
                      size_t size)                                                                  \
@@ -59,9 +80,7 @@ enum { BLOCK_BYTES = 8192 };
         type sum[BLOCK];                                                                           \
         for (size_t begin = 0; begin < size; begin += BLOCK) {                                     \
             size_t count = size - begin < BLOCK ? size - begin : BLOCK;                            \
-            memcpy(sum, (const type *)in[0] + begin, count * sizeof *sum);                         \
-            for (int i = 1; i < in_count; i++)                                                     \
-                name##_add(sum, (const type *)in[i] + begin, count);                               \
+            name##_tree(in, in_count, begin, count, sum);                                          \
             for (int i = 0; i < out_count; i++)                                                    \
                 memcpy((type *)out[i] + begin, sum, count * sizeof *sum);                          \
         }                                                                                          \

@@ -4,8 +4,8 @@
 
 #include <hocket/base.h>
 
-/* Writes in[0] + in[1] + … + in[in_count - 1], added in this order, to out_count blocks of `size`
- * elements. An output may be one of the inputs, else no two blocks overlap. Integers wrap; not for bool,
+/* Writes the sum of in[0] … in[in_count - 1] to out_count blocks of `size` elements: that of the first half, or one more,
+ * plus that of the others, as base/sum_tree.h has it for runs. An output may be one of the inputs, else no two blocks overlap. Integers wrap; not for bool,
  * except for in_count 1, which copies. Pure, single-threaded. */
 void hki_sum_kernel(hk_dtype dtype, const void *const *in, int in_count, void *const *out,
                     int out_count, size_t size);

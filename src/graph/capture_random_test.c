@@ -9,9 +9,10 @@
 
 enum { STEPS = 20, BATCH = 64, IN = 7, OUT = 3, PARAMS = 8, COUNT = 10 };
 
+/* The last one: an accelerator where there is one. */
 static hk_device device(void)
 {
-    return hk_device_default();
+    return hk_device_at(hk_device_count() - 1);
 }
 
 static hk_array *uniform(int64_t count)
@@ -365,9 +366,11 @@ static void test_capture_without_memory(void)
     CHECK(failed > 0 || HKI_SANITIZED);
 }
 
-static void test_runtime(hk_engine engine, int64_t inline_ns)
+static void test_runtime(hk_engine engine, int64_t inline_ns, int sim_count)
 {
-    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.engine = engine, .inline_ns = inline_ns})));
+    const hk_sim_options sim = {0};
+    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){
+        .engine = engine, .inline_ns = inline_ns, .sim = &sim, .sim_count = sim_count})));
     test_streams(true);
     test_streams(false);
     test_lives();
@@ -381,8 +384,9 @@ static void test_runtime(hk_engine engine, int64_t inline_ns)
 int main(void)
 {
     test_training();
-    test_runtime(HK_ENGINE_ASYNC, 0);
-    test_runtime(HK_ENGINE_ASYNC, -1);
-    test_runtime(HK_ENGINE_SERIAL, 0);
+    test_runtime(HK_ENGINE_ASYNC, 0, 0);
+    test_runtime(HK_ENGINE_ASYNC, -1, 0);
+    test_runtime(HK_ENGINE_SERIAL, 0, 0);
+    test_runtime(HK_ENGINE_ASYNC, 0, 1);
     return check_result();
 }

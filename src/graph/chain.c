@@ -100,6 +100,8 @@ static int64_t piece_samples(int64_t samples, hki_chain_form form)
     const int64_t least = form == HKI_CHAIN_OF_ROWS ? ROWS_BLOCK_SAMPLES : PIECE_SAMPLES;
     return ((samples - 1) / (least * MAX_PIECES) + 1) * least;
 }
+_Static_assert(PIECE_SAMPLES % HKI_SUM_RUN == 0 && ROWS_BLOCK_SAMPLES % HKI_SUM_RUN == 0,
+               "whole runs");
 
 int64_t hki_chain_piece_count(int64_t samples)
 {
@@ -124,6 +126,25 @@ static bool is_dense(const hki_chain *chain)
     return layers > all / 2;
 }
 
+void hki_chain_piece(const hki_chain *chain, int64_t piece, int64_t *begin, int64_t *end)
+{
+    if (chain->form != HKI_CHAIN_OF_IMAGES) {
+        hki_sum_piece(&chain->cut, piece, begin, end);
+        return;
+    }
+    *begin = piece * chain->piece_samples;
+    *end = hki_min(*begin + chain->piece_samples, chain->samples);
+}
+
+static void note_size(int64_t sizes[HKI_CHAIN_SIZES], int64_t size)
+{
+    int at = 0;
+    while (size && sizes[at] && sizes[at] != size)
+        at++;
+    if (size)
+        sizes[at] = size;
+}
+
 /* Sets of how many samples blocks and pieces are. */
 static void cut(hki_chain *chain)
 {
@@ -141,7 +162,16 @@ static void cut(hki_chain *chain)
                                    : hki_conv2d_block_lanes(chain->f64);
         chain->piece_samples = piece_samples(chain->samples, chain->form);
     }
-    chain->piece_count = (chain->samples - 1) / chain->piece_samples + 1;
+    chain->cut = hki_sum_cut_by(chain->samples, hki_max(1, chain->piece_samples / HKI_SUM_RUN));
+    chain->piece_count = chain->form == HKI_CHAIN_OF_IMAGES
+                             ? (chain->samples - 1) / chain->piece_samples + 1
+                             : chain->cut.pieces;
+    for (int64_t piece = 0, begin, end; piece < chain->piece_count; piece++) {
+        hki_chain_piece(chain, piece, &begin, &end);
+        note_size(chain->piece_sizes, end - begin);
+        note_size(chain->block_sizes, hki_min(end - begin, chain->block_samples));
+        note_size(chain->block_sizes, (end - begin) % chain->block_samples);
+    }
 }
 
 /* Whether the steps can be done on images, and had better be: layers, and no more work than one core should do. */
@@ -198,6 +228,12 @@ static bool has_sums(const hki_chain *chain)
     return sums;
 }
 
+/* Or is a share of a batch that is added up by runs, which is to be done as a larger one is. */
+static bool fills_lanes(const hki_chain *chain)
+{
+    return !has_few_samples(chain) || (chain->samples % HKI_SUM_RUN == 0 && has_sums(chain));
+}
+
 /* Weights that every replay finds as they are, unless somebody else writes them. */
 static void find_constants(hki_chain *chain, const hk_graph *graph)
 {
@@ -227,8 +263,7 @@ static hki_chain *chain_try(const hk_graph *graph, const hki_chain_place *places
     if (made) {
         chain->device = chain->calls[0].device;
         chain->f64 = is_f64(chain);
-        made =
-            form == HKI_CHAIN_OF_IMAGES ? !chain->f64 && !has_sums(chain) : !has_few_samples(chain);
+        made = form == HKI_CHAIN_OF_IMAGES ? !chain->f64 && !has_sums(chain) : fills_lanes(chain);
     }
     if (made) {
         cut(chain);

@@ -1,7 +1,7 @@
 /* A chain: calls that work sample by sample, done depth-first. The batch is cut into pieces, which run in parallel, and each
  * piece into blocks that take every step of the chain before the next block begins, so that what is in between stays
- * in the cache. Sums over samples are kept per piece and added in piece order at the end. How it is cut is a pure
- * function of shapes and the instruction set.
+ * in the cache. Pieces are parts of the tree by which samples are added up, base/sum_tree.h; sums are kept per piece, and
+ * added at the end. How it is cut is a pure function of shapes and the instruction set.
  *
  * What a chain computes on is its values, one for each array of samples; a value is in one or both of two layouts while
  * a block is worked on: *rows*, samples in C order, and *lanes*. Those of many samples lie side by side in the lanes,
@@ -11,12 +11,18 @@
 #ifndef HOCKET_GRAPH_CHAIN_H
 #define HOCKET_GRAPH_CHAIN_H
 
+#include "base/sum_tree.h"
 #include "base/sync.h"
 #include "graph/graph.h"
 #include "op/kernels/conv2d/conv2d_image.h"
 #include "op/kernels/layer/layer_kernel.h"
 
-enum { HKI_CHAIN_NOWHERE = -1 };
+enum {
+    HKI_CHAIN_NOWHERE = -1,
+    /* Pieces and blocks are of so many sizes at most: parts of the tree have two sizes, and the last one may be shorter; of
+     * blocks one more is whole. */
+    HKI_CHAIN_SIZES = 4
+};
 
 /* What its convolutions and layers work on. */
 typedef enum hki_chain_form {
@@ -45,7 +51,7 @@ typedef struct hki_chain_sum {
     int64_t elements;
     int64_t at;       /* in a piece's part, bytes */
     double divisor;   /* of the whole; 0: none */
-    bool accumulates; /* blocks add to it; else one step at the end of a piece sets it */
+    bool accumulates; /* blocks add to that of a run; else one step at the end of a piece sets it */
 } hki_chain_sum;
 
 typedef enum hki_chain_step_kind {
@@ -85,8 +91,8 @@ typedef struct hki_chain_step {
 
     /* CALL, CALL_END */
     hki_chain_ref in[HKI_MAX_INPUTS], out[HKI_MAX_OUTPUTS];
-    bool in_lanes;               /* CALL: elementwise on lanes */
-    hki_chain_extent full, rest; /* for a whole block or piece, and for the last one */
+    bool in_lanes;                             /* CALL: elementwise on lanes */
+    hki_chain_extent extents[HKI_CHAIN_SIZES]; /* by size: of blocks, or of pieces */
 
     /* FORWARD: y = pool(relu(conv2d(x, weight) + bias)). BACKWARD: of a FORWARD step or of a convolution without
      * anything. TO_LANES, TO_ROWS: of x. SPREAD: the element `weight` to the rows of x. Values,
@@ -128,10 +134,15 @@ typedef struct hki_chain_mask {
 struct hki_chain {
     atomic_uint refs; /* its node's and those of its tasks */
     hki_device *device;
-    bool f64; /* of its lanes and layers */
+    bool f64;         /* of its lanes and layers */
+    bool accumulates; /* some sum does */
     hki_chain_form form;
-    int64_t samples, block_samples, piece_samples, piece_count;
-    hki_node *calls; /* owned, in their order */
+    int64_t samples, block_samples, piece_samples,
+        piece_count; /* samples of a block or piece: at most */
+    hki_sum_cut cut; /* the pieces; not of images, of which nothing is added up */
+    int64_t block_sizes[HKI_CHAIN_SIZES],
+        piece_sizes[HKI_CHAIN_SIZES]; /* all that there are; then 0 */
+    hki_node *calls;                  /* owned, in their order */
     int call_count;
     hki_chain_value *values;
     int value_count;
@@ -147,9 +158,10 @@ struct hki_chain {
     hki_operand *arrays; /* what it reads, then what it writes: the node's operands */
     bool *array_is_new;  /* temporaries, which a replay makes */
     int read_count, array_count;
-    /* Bytes: workspace of a running piece, the part of it that a block uses, where its scratch begins, a piece's part of
-     * the sums, packed weights, those that are kept. */
-    int64_t workspace_bytes, block_bytes, scratch_at, sum_bytes, packed_bytes, kept_bytes;
+    /* Bytes: workspace of a running piece, the part of it that a block uses, where its scratch and the sums of runs that
+     * wait begin, a piece's part of the sums, packed weights, those that are kept. */
+    int64_t workspace_bytes, block_bytes, scratch_at, waiting_at, sum_bytes, packed_bytes,
+        kept_bytes;
     _Atomic(int64_t)
         took_ns; /* a run of all pieces, one after the other, smoothed; 0: there was none */
     hki_lock kept_lock;
@@ -227,14 +239,16 @@ typedef struct hki_chain_run {
     const hki_chain *chain;
     hki_task *task;
     int64_t piece;
-    int64_t begin, end;   /* samples of the piece */
-    int64_t first, count; /* of the block, or of the piece at its end */
-    char *workspace, *sums;
-    const char *packed, *kept; /* weights: NULL, or those that are constant */
-    char *const *arrays;       /* where the operands' first elements are */
-    hki_storage *storage;      /* some storage of the device, for kernels that ask where they are */
+    int64_t begin, end;                  /* samples of the piece */
+    int64_t first, count;                /* of the block, or of the piece at its end */
+    char *workspace, *piece_sums, *sums; /* sums: of the run */
+    const char *packed, *kept;           /* weights: NULL, or those that are constant */
+    char *const *arrays;                 /* where the operands' first elements are */
+    hki_storage *storage; /* some storage of the device, for kernels that ask where they are */
 } hki_chain_run;
 
+/* The samples of a piece. */
+void hki_chain_piece(const hki_chain *chain, int64_t piece, int64_t *begin, int64_t *end);
 /* chain_run.c: false when the step failed, and so has the task. */
 bool hki_chain_run_step(const hki_chain_run *run, const hki_chain_step *step);
 

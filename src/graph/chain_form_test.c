@@ -47,7 +47,8 @@ static int form_of(int64_t samples, bool convolves, bool trains)
         if (form !=
             HKI_CHAIN_OF_IMAGES) { /* so many samples each, that a busy core holds up few of them */
             const int64_t piece = form == HKI_CHAIN_OF_ROWS ? 64 : 32;
-            CHECK_EQ_I64(chain->piece_count, (samples + piece - 1) / piece);
+            CHECK_EQ_I64(chain->piece_count, hki_sum_cut_by(samples, piece / HKI_SUM_RUN).pieces);
+            CHECK_EQ_I64(chain->piece_samples, piece);
         }
     }
     hk_replay(graph, bound, 2);

@@ -295,10 +295,17 @@ static int64_t scratch_of(const hki_chain *chain)
             most = hki_max(
                 most, (int64_t)hki_conv2d_block_backward_scratch_bytes(&step->block, chain->f64));
         else if (step->kind == HKI_STEP_CALL || step->kind == HKI_STEP_CALL_END)
-            most = hki_max(most, hki_max((int64_t)step->full.partial_bytes,
-                                         (int64_t)step->rest.partial_bytes));
+            for (int j = 0; j < HKI_CHAIN_SIZES; j++)
+                most = hki_max(most, (int64_t)step->extents[j].partial_bytes);
     }
     return hki_round_up(most, HKI_CACHE_LINE);
+}
+
+/* Room for sums of runs beside that of the piece. */
+static int64_t waiting_bytes(const hki_chain *chain)
+{
+    const int64_t live = hki_sum_live(hki_sum_runs(chain->piece_samples));
+    return chain->accumulates ? (live - 1) * chain->sum_bytes : 0;
 }
 
 bool hki_chain_lay_out(hki_chain *chain)
@@ -328,14 +335,16 @@ bool hki_chain_lay_out(hki_chain *chain)
                             HKI_CACHE_LINE);
     }
     chain->scratch_at = end;
-    chain->workspace_bytes = end + scratch_of(chain);
     chain->sum_bytes = chain->packed_bytes = chain->kept_bytes = 0;
     for (int i = 0; i < chain->sum_count; i++) {
         hki_chain_sum *sum = &chain->sums[i];
         sum->at = chain->sum_bytes;
+        chain->accumulates = chain->accumulates || sum->accumulates;
         chain->sum_bytes +=
             hki_round_up(sum->elements * (int64_t)hki_dtype_bytes(sum->dtype), HKI_CACHE_LINE);
     }
+    chain->waiting_at = chain->scratch_at + scratch_of(chain);
+    chain->workspace_bytes = chain->waiting_at + waiting_bytes(chain);
     for (int i = 0; i < chain->pack_count; i++) {
         hki_chain_pack *pack = &chain->packs[i];
         int64_t *bytes = pack->is_constant ? &chain->kept_bytes : &chain->packed_bytes;

@@ -76,13 +76,23 @@ static int64_t first_index(const hki_chain_run *run, const hki_chain_step *step,
                : 0;
 }
 
+static const hki_chain_extent *extent_of(const hki_chain_run *run, const hki_chain_step *step)
+{
+    const hki_chain *chain = run->chain;
+    const int64_t *sizes =
+        step->kind == HKI_STEP_CALL_END ? chain->piece_sizes : chain->block_sizes;
+    int at = 0;
+    while (sizes[at] != run->count)
+        at++;
+    return &step->extents[at];
+}
+
 static bool run_call(const hki_chain_run *run, const hki_chain_step *step)
 {
     const hki_chain *chain = run->chain;
     const hki_node *node = &chain->calls[step->call];
     const hk_op *op = node->op;
-    int64_t whole = step->kind == HKI_STEP_CALL_END ? chain->piece_samples : chain->block_samples;
-    const hki_chain_extent *extent = run->count == whole ? &step->full : &step->rest;
+    const hki_chain_extent *extent = extent_of(run, step);
     hki_tensor in[HKI_MAX_INPUTS], out[HKI_MAX_OUTPUTS];
     hki_kernel_call call;
     call.in = in;

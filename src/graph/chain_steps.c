@@ -212,10 +212,9 @@ static void make_call(maker *self, int index)
         if (sums)
             chain->sums[ref->index].divisor = batch.divisor;
     }
-    int64_t whole = sums ? chain->piece_samples : chain->block_samples;
-    int64_t left = chain->samples % whole;
-    ask_plan(chain, step, whole, &step->full);
-    ask_plan(chain, step, left ? left : whole, &step->rest);
+    const int64_t *sizes = sums ? chain->piece_sizes : chain->block_sizes;
+    for (int i = 0; i < HKI_CHAIN_SIZES && sizes[i]; i++)
+        ask_plan(chain, step, sizes[i], &step->extents[i]);
 }
 
 /* ---- convolutions ------------------------------------------------------------------------------------------------ */

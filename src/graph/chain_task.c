@@ -113,24 +113,69 @@ static void await_pack(const chain_payload *self, int pack)
             sched_yield();
 }
 
-static void run_piece(chain_payload *self, hki_chain_run *run)
+/* ---- sums of runs: that of the piece, which comes first, and those that wait ---------------------------------------- */
+
+static char *sums_of_run(const hki_chain_run *run, int live)
 {
-    const hki_chain *chain = self->chain;
+    return live == 0 ? run->piece_sums
+                     : run->workspace + run->chain->waiting_at + (live - 1) * run->chain->sum_bytes;
+}
+
+static void begin_run(hki_chain_run *run, int live)
+{
+    const hki_chain *chain = run->chain;
+    run->sums = sums_of_run(run, live);
     for (int i = 0; i < chain->sum_count; i++) {
         const hki_chain_sum *sum = &chain->sums[i];
         if (sum->accumulates)
             memset(run->sums + sum->at, 0, (size_t)sum->elements * hki_dtype_bytes(sum->dtype));
     }
-    bool ok = true;
-    for (run->first = run->begin; ok && run->first < run->end; run->first += chain->block_samples) {
-        int64_t left = run->end - run->first;
-        run->count = left < chain->block_samples ? left : chain->block_samples;
-        for (int i = 0; ok && i < chain->end_steps; i++) {
-            const hki_chain_step *step = &chain->steps[i];
-            await_pack(self, step->pack);
-            ok = hki_chain_run_step(run, step);
-        }
+}
+
+/* Returns how many sums there are. */
+static int end_run(const hki_chain_run *run, int live)
+{
+    const hki_chain *chain = run->chain;
+    const int pairs =
+        hki_sum_pairs(hki_sum_runs(run->end - run->begin), (run->first - run->begin) / HKI_SUM_RUN);
+    for (int i = 0; i < chain->sum_count; i++) {
+        const hki_chain_sum *sum = &chain->sums[i];
+        if (sum->accumulates)
+            hki_sum_join(sum->dtype, sum->elements, run->piece_sums + sum->at,
+                         sums_of_run(run, 1) + sum->at, (size_t)chain->sum_bytes, live + 1, pairs);
     }
+    return live + 1 - pairs;
+}
+
+static bool run_block(chain_payload *self, hki_chain_run *run)
+{
+    const hki_chain *chain = self->chain;
+    bool ok = true;
+    for (int i = 0; ok && i < chain->end_steps; i++) {
+        const hki_chain_step *step = &chain->steps[i];
+        await_pack(self, step->pack);
+        ok = hki_chain_run_step(run, step);
+    }
+    return ok;
+}
+
+/* Where blocks add to sums, a run is one of them or several; else they are of any size. */
+static void run_piece(chain_payload *self, hki_chain_run *run)
+{
+    const hki_chain *chain = self->chain;
+    int live = 0;
+    bool ok = true;
+    for (run->first = run->begin; ok && run->first < run->end; run->first += run->count) {
+        const int64_t done = run->first - run->begin, next = run->first + chain->block_samples;
+        run->count = (next < run->end ? next : run->end) - run->first;
+        if (chain->accumulates && done % HKI_SUM_RUN == 0)
+            begin_run(run, live);
+        ok = run_block(self, run);
+        if (chain->accumulates && ok &&
+            (next >= run->end || (next - run->begin) % HKI_SUM_RUN == 0))
+            live = end_run(run, live);
+    }
+    run->sums = run->piece_sums;
     run->first = run->begin;
     run->count = run->end - run->begin;
     for (int i = chain->end_steps; ok && i < chain->step_count; i++)
@@ -165,14 +210,12 @@ static void run(hki_task *task, void *payload, int64_t piece)
     hki_chain_run run = {.chain = chain,
                          .task = task,
                          .piece = piece,
-                         .begin = piece * chain->piece_samples,
-                         .sums = self->sums ? self->sums + piece * chain->sum_bytes : NULL,
+                         .piece_sums = self->sums ? self->sums + piece * chain->sum_bytes : NULL,
                          .packed = self->packed,
                          .kept = self->kept ? hki_chain_kept_data(self->kept) : NULL,
                          .arrays = self->arrays,
                          .storage = self->storages[chain->array_count - 1]};
-    run.end = run.begin + chain->piece_samples < chain->samples ? run.begin + chain->piece_samples
-                                                                : chain->samples;
+    hki_chain_piece(chain, piece, &run.begin, &run.end);
     pack_weights(self);
     run.workspace = allocate(task, piece, chain->device, chain->workspace_bytes);
     if (run.workspace)
@@ -180,25 +223,6 @@ static void run(hki_task *task, void *payload, int64_t piece)
     release(chain->device, run.workspace, chain->workspace_bytes);
     if (piece == 0)
         learn(self->chain, (hki_clock_ns() - begin_ns) * chain->piece_count);
-}
-
-#define ADD(type)                                                                                  \
-    for (int64_t i = 0; i < count; i++)                                                            \
-        ((type *)to)[i] += ((const type *)from)[i];                                                \
-    break;
-
-static void add(hk_dtype dtype, void *restrict to, const void *restrict from, int64_t count)
-{
-    switch (dtype) {
-    case HK_F32:
-        ADD(float)
-    case HK_F64:
-        ADD(double)
-    case HK_I32:
-        ADD(uint32_t) /* wraps around, as sums of integers do */
-    default:
-        ADD(uint64_t)
-    }
 }
 
 static void divide(hk_dtype dtype, void *values, int64_t count, double divisor)
@@ -220,9 +244,9 @@ static void join(hki_task *task, void *payload)
     for (int i = 0; i < chain->sum_count; i++) {
         const hki_chain_sum *sum = &chain->sums[i];
         char *to = self->arrays[sum->array];
+        hki_sum_join_pieces(&chain->cut, sum->dtype, sum->elements, self->sums + sum->at,
+                            (size_t)chain->sum_bytes);
         memcpy(to, self->sums + sum->at, (size_t)sum->elements * hki_dtype_bytes(sum->dtype));
-        for (int64_t piece = 1; piece < chain->piece_count; piece++)
-            add(sum->dtype, to, self->sums + piece * chain->sum_bytes + sum->at, sum->elements);
         if (sum->divisor != 0)
             divide(sum->dtype, to, sum->elements, sum->divisor);
     }

@@ -45,8 +45,8 @@ static hk_array *outputs_of(const stack *its, hk_array *states, hk_array *length
     return (hk_where)(is_within, h, (hk_zeros)(hk_shape(), h->dtype, hk_array_device(h)));
 }
 
-/* All layers; finals gets their last states, two or one for each. */
-static hk_array *run(hk_module *self, hk_array *const *inputs, int count, hk_array **finals)
+/* All layers: h of the last one. states gets those of all, one or two for each. */
+static hk_array *run(hk_module *self, hk_array *const *inputs, int count, hk_array **states)
 {
     const stack *its = self->options;
     const int ways = directions(its);
@@ -57,15 +57,26 @@ static hk_array *run(hk_module *self, hk_array *const *inputs, int count, hk_arr
         if (i > 0 && its->options.dropout > 0)
             x = (hk_forward)(hk_module_child(self, "dropout"), x);
         for (int way = 0; way < ways; way++) {
-            hk_array *states = states_of(self, i * ways + way, x, state, lengths);
-            if (states->failed)
-                return states;
-            finals[i * ways + way] = (hk_index)(states, 1, way ? 0 : hk_dim(states, 1) - 1);
-            both[way] = outputs_of(its, states, lengths);
+            hk_array *own = states_of(self, i * ways + way, x, state, lengths);
+            if (own->failed)
+                return own;
+            states[i * ways + way] = own;
+            both[way] = outputs_of(its, own, lengths);
         }
         x = ways > 1 ? (hk_concat)(both, ways, 2) : both[0];
     }
     return x;
+}
+
+/* What is asked for in place of h. */
+static hk_array *result_of(const stack *its, hk_array **states, hk_array *h)
+{
+    const int ways = directions(its), count = its->options.layers * ways;
+    if (h->failed || !(its->options.final_state || its->options.whole_states))
+        return h;
+    for (int i = 0; i < count && its->options.final_state; i++)
+        states[i] = (hk_index)(states[i], 1, i % ways ? 0 : hk_dim(states[i], 1) - 1);
+    return count > 1 ? (hk_concat)(states, count, -1) : states[0];
 }
 
 static hk_array *stack_forward(hk_module *self, hk_array *const *inputs, int count)
@@ -82,14 +93,12 @@ static hk_array *stack_forward(hk_module *self, hk_array *const *inputs, int cou
                                        "x, state, lengths; and (n, %lld)",
                                        count, text, (long long)(ways * state_size(its)));
     }
-    hk_array **finals = malloc((size_t)ways * sizeof *finals);
-    if (!finals)
+    hk_array **states = malloc((size_t)ways * sizeof *states);
+    if (!states)
         return hki_array_create_failed(NULL, self->kind, inputs, count, HK_OUT_OF_MEMORY,
                                        "there was no host memory for the list of states");
-    hk_array *y = run(self, inputs, count, finals);
-    if (!y->failed && its->options.final_state)
-        y = ways > 1 ? (hk_concat)(finals, ways, 1) : finals[0];
-    free(finals);
+    hk_array *y = result_of(its, states, run(self, inputs, count, states));
+    free(states);
     return y;
 }
 

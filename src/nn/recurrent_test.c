@@ -193,6 +193,21 @@ static void test_stack(hk_recurrent_kind kind, bool has_state)
     for (int i = 0; i < hk_module_entries(stack, entries, 32); i++)
         hk_module_set(final, entries[i].path, entries[i].array);
     hk_array *ends = hk_forward_all(final, inputs, 3);
+    last =
+        (hk_recurrent_stack_options){.layers = 2, .is_bidirectional = true, .whole_states = true};
+    hk_module *whole = hk_recurrent_stack(kind, OUT, &last);
+    hk_forward_all(whole, inputs, 3);
+    for (int i = 0; i < hk_module_entries(stack, entries, 32); i++)
+        hk_module_set(whole, entries[i].path, entries[i].array);
+    hk_array *all = hk_forward_all(whole, inputs, 3);
+    CHECK(hk_dim(all, 1) == STEPS && hk_dim(all, 2) == 4 * size);
+    CHECK(apart(hk_slice(hk_index(all, 1, STEPS - 1), 1, 2 * size, 3 * size),
+                hk_slice(ends, 1, 2 * size, 3 * size)) == 0);
+    CHECK(apart(hk_slice(hk_index(all, 1, 0), 1, 3 * size, 4 * size),
+                hk_slice(ends, 1, 3 * size, 4 * size)) == 0);
+    CHECK(apart(hk_slice(hk_index(all, 1, 0), 1, 2 * size, 2 * size + OUT),
+                hk_slice(hk_index(y, 1, 0), 1, 0, OUT)) == 0);
+    hk_module_release(whole);
     for (int n = 0; n < 3; n++) {
         hk_array *own = hk_slice(hk_slice(x, 0, n, n + 1), 1, 0, lengths[n]), *states[4];
         for (int i = 0; i < 4; i++) {

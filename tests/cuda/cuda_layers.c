@@ -330,6 +330,30 @@ static void test_small_workspace(hk_device device)
     CHECK(hk_status_count(hk_wait_all()) == 0);
 }
 
+/* Layers of norms, which GPUs have no kernels of, are made of operators there. Releases the layer. */
+static void test_norm_layer(hk_module *module, hk_device device)
+{
+    HK_SCOPE;
+    hk_device host = hk_device_named("cpu:0");
+    hk_array *x = hk_random_normal(hk_shape(3, 4, 5, 6), HK_F32, host), *grads[2], *made[2];
+    for (int i = 0; i < 2; i++) {
+        hk_module *here = i ? hk_module_replicate(module, device) : hk_module_retain(module);
+        hk_array *in = hk_copy(i ? hk_to_device(x, device) : x);
+        hk_attach_grad(in, HK_GRAD_WRITE);
+        hk_record_begin();
+        hk_array *y = hk_forward(here, in);
+        hk_array *loss = hk_sum(hk_square(hk_tanh(y)), NULL);
+        hk_record_end();
+        CHECK(hk_ok(hk_backward(loss)));
+        made[i] = hk_to_device(y, host);
+        grads[i] = hk_to_device(hk_grad(in), host);
+        hk_module_release(here);
+    }
+    CHECK(distance(made[0], made[1]) < 1e-5);
+    CHECK(distance(grads[0], grads[1]) < 1e-4);
+    hk_module_release(module);
+}
+
 static hk_device begin(void)
 {
     hk_device device = {NULL};
@@ -355,6 +379,11 @@ int main(void)
         test_layer(&layers[i], HK_F32, device);
         test_layer(&layers[i], HK_F64, device);
     }
+    test_norm_layer(hk_layer_norm_layer(0), device);
+    test_norm_layer(hk_layer_norm_over_layer(2, 0), device);
+    test_norm_layer(hk_rms_norm_layer(0), device);
+    test_norm_layer(hk_group_norm_layer(2, 0), device);
+    test_norm_layer(hk_instance_norm_layer(0), device);
     test_large_batches(device);
     CHECK(hk_ok(hk_wait_all()));
     hk_runtime_deinit();

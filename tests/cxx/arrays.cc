@@ -176,6 +176,45 @@ static void test_lists()
     CHECK(!hk::concat({x, {}}, 0).wait().ok());
 }
 
+static void test_linear_algebra()
+{
+    const hk::array x = hk::eye(2, 2, 0, HK_F32) * 2, y = {3, 4};
+    CHECK(hk::einsum("ij,j->i", {x, y}).to_vector<float>() == (floats{6, 8}));
+    CHECK(hk::solve(x, y).to_vector<float>() == (floats{1.5f, 2}));
+    const auto [values, vectors] = hk::eigh(x);
+    CHECK(values.to_vector<float>() == (floats{2, 2}) && vectors.shape() == hk::shape({2, 2}));
+    CHECK(hk::matrix_norm(x, hk::matrix_norm_options().with_ord(HK_NORM_INF)).item() == 2);
+}
+
+static void test_choices()
+{
+    const hk::array x = {3, 0, 3, 1};
+    CHECK(hk::mask_select(x, hk::greater(x, 0.5f)).to_vector<float>() == (floats{3, 3, 1}));
+    hk::mask_assign(x, hk::equal(x, 3.0f), hk::array{2});
+    CHECK(x.to_vector<float>() == (floats{2, 0, 2, 1}));
+    const auto [values, counts] = hk::unique_counts(x);
+    CHECK(values.to_vector<float>() == (floats{0, 1, 2}));
+    CHECK(counts.to_vector<int64_t>() == (std::vector<int64_t>{1, 1, 2}));
+    CHECK(hk::unique_all(x).inverse.to_vector<int64_t>() == (std::vector<int64_t>{2, 0, 2, 1}));
+    CHECK(hk::nonzero(x)[0].to_vector<int64_t>() == (std::vector<int64_t>{0, 2, 3}));
+    CHECK_EQ_I64(hk::bincount(hk::cast(x, HK_I32)).size(), 3);
+    CHECK(!hk::nonzero({})[0].wait().ok());
+}
+
+static void test_draws()
+{
+    const hk::generator stream(3);
+    const hk_generator_state begun = stream.state();
+    const hk::array order = hk::random_permutation(6, {}, stream);
+    CHECK(stream.set_state(begun));
+    CHECK(hk::shuffle(hk::arange(0, 6, 1, HK_I64), stream).to_vector<int64_t>() ==
+          order.to_vector<int64_t>());
+    CHECK(hk::random_bernoulli(1, {2}, HK_F32).to_vector<float>() == (floats{1, 1}));
+    CHECK(hk::random_choice(4, {2}, false, hk::array{0, 1, 0, 0}).wait().ok() == false);
+    CHECK(hk::random_categorical(hk::array{0, 90}).item() == 1);
+    CHECK(hk::random_gamma(2, {3}).shape() == hk::random_exponential({3}).shape());
+}
+
 int main()
 {
     test_counts();
@@ -186,6 +225,9 @@ int main()
     test_signs();
     test_options();
     test_lists();
+    test_linear_algebra();
+    test_choices();
+    test_draws();
     CHECK(!hk::wait_all().ok()); /* what was refused above */
     return check_result();
 }

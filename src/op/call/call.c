@@ -300,7 +300,7 @@ static __attribute__((noinline)) void compose(hki_call *call, hk_array **outputs
     if (pauses)
         hki_op_set_recording(before);
     for (int i = 0; i < count; i++)
-        hki_scope_add(outputs[i]);
+        outputs[i] = hki_scope_add(outputs[i]);
 }
 
 static __attribute__((noinline)) hk_array *joined(const hk_op *op, hk_array *const *inputs,

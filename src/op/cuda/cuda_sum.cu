@@ -2,18 +2,55 @@
 
 #include "op/cuda/cuda_walk.cuh"
 
+template <class Element, int N>
+HKI_DEVICE void add(hki_pack<Element, N> &to, const hki_pack<Element, N> &from)
+{
+    for (int k = 0; k < N; k++)
+        to.at[k] = (Element)(to.at[k] + from.at[k]);
+}
+
+/* hki_sum_pairs: how many pairs of sums are complete after input `at`. */
+HKI_DEVICE int pairs_after(int inputs, int at)
+{
+    int pairs = 0;
+    while (inputs > 1) {
+        const int half = inputs - inputs / 2;
+        pairs += at == inputs - 1;
+        inputs = at < half ? half : inputs - half;
+        at -= at < half ? 0 : half;
+    }
+    return pairs;
+}
+
+/* Of a pack of every input. Up to three of them the order is that of the list, and nothing waits. */
+template <class Element, int N>
+HKI_DEVICE hki_pack<Element, N> sum_of(const hki_cuda_buffers &buffers, int64_t i)
+{
+    typedef hki_pack<Element, N> pack;
+    enum { DEPTH = 8 }; /* sums of HKI_CUDA_MAX_BUFFERS that wait, at most */
+    pack waiting[DEPTH];
+    int live = 0;
+    if (buffers.input_count <= 3) {
+        pack total = reinterpret_cast<const pack *>(buffers.inputs[0])[i];
+        for (int j = 1; j < buffers.input_count; j++)
+            add(total, reinterpret_cast<const pack *>(buffers.inputs[j])[i]);
+        return total;
+    }
+    for (int j = 0; j < buffers.input_count; j++) {
+        waiting[live++] = reinterpret_cast<const pack *>(buffers.inputs[j])[i];
+        for (int pairs = pairs_after(buffers.input_count, j); pairs > 0; pairs--, live--)
+            add(waiting[live - 2], waiting[live - 1]);
+    }
+    return waiting[0];
+}
+
 /* Each thread reads all inputs of its elements before it writes any output. count: packs of N elements. */
 template <class Element, int N>
 HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK) sum(const hki_cuda_buffers buffers, const int64_t count)
 {
     typedef hki_pack<Element, N> pack;
     for (int64_t i = HKI_THREAD_INDEX; i < count; i += HKI_THREAD_COUNT) {
-        pack total = reinterpret_cast<const pack *>(buffers.inputs[0])[i];
-        for (int j = 1; j < buffers.input_count; j++) {
-            const pack more = reinterpret_cast<const pack *>(buffers.inputs[j])[i];
-            for (int k = 0; k < N; k++)
-                total.at[k] = (Element)(total.at[k] + more.at[k]);
-        }
+        const pack total = sum_of<Element, N>(buffers, i);
         for (int j = 0; j < buffers.output_count; j++)
             reinterpret_cast<pack *>(buffers.outputs[j])[i] = total;
     }

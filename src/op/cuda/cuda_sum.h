@@ -18,7 +18,7 @@ typedef struct hki_cuda_buffers {
     char *outputs[HKI_CUDA_MAX_BUFFERS];
 } hki_cuda_buffers;
 
-/* Every output becomes the sum of the inputs, added in their order; outputs may be among the inputs. At least one of
+/* Every output becomes the sum of the inputs, added as base/sum_tree.h adds runs; outputs may be among the inputs. At least one of
  * each, `size` elements at least 1. */
 void hki_cuda_launch_sum(hki_cuda_stream *stream, const hki_cuda_buffers *buffers, hk_dtype dtype,
                          int64_t size);

@@ -62,10 +62,10 @@ LANES_INLINE void LANES_FN(copy_short)(T *to, const T *from, int64_t count)
         to[i] = from[i];
 }
 
-/* count <= L rows of so many elements to lanes, `step` elements from one element to the next; lanes from count on become
-   zeros. */
-LANES_TARGET static void LANES_FN(rows_to_lanes)(const T *rows, int64_t count, int64_t elements,
-                                                 int64_t step, T *lanes)
+/* count <= L rows of so many elements, `row` apart, to lanes, `step` elements from one element to the next; lanes from count
+   on become zeros. */
+LANES_TARGET static void LANES_FN(rows_to_lanes)(const T *rows, int64_t row, int64_t count,
+                                                 int64_t elements, int64_t step, T *lanes)
 {
     for (int64_t p = 0; p < elements; p += L) {
         /* the last step overlaps the one before it */
@@ -74,9 +74,9 @@ LANES_TARGET static void LANES_FN(rows_to_lanes)(const T *rows, int64_t count, i
         for (int64_t s = 0; s < L; s++) {
             v[s] = (V){0};
             if (s < count && elements < L)
-                LANES_FN(copy_short)((T *)&v[s], rows + s * elements, elements);
+                LANES_FN(copy_short)((T *)&v[s], rows + s * row, elements);
             else if (s < count)
-                v[s] = *(const VU *)(rows + s * elements + at);
+                v[s] = *(const VU *)(rows + s * row + at);
         }
         LANES_FN(transpose)(v);
         for (int64_t i = 0; i < L && at + i < elements; i++)

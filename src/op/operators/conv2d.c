@@ -1,5 +1,7 @@
 /* Two-dimensional convolution and its gradients. The loops are in kernels/conv2d_kernel.h. */
 #include "op/operators/conv2d.h"
+#include "base/sum_tree.h"
+#include "op/call/plan.h"
 #include "op/call/scratch.h"
 #include "op/kernels/conv2d/conv2d_columns.h"
 #include "op/operators/reduce.h"
@@ -231,7 +233,9 @@ static void weight_plan(const hki_call *call, hki_plan *plan)
     int64_t by_memory = PARTIALS_MAX_BYTES / (int64_t)plan->partial_bytes;
     int64_t most = by_time < (double)plan->max_pieces ? (int64_t)by_time : plan->max_pieces;
     most = most < by_memory ? most : by_memory;
-    plan->max_pieces = most > 1 ? most : 1;
+    most = hki_min(most, (int64_t)(plan->work_ns / HKI_PLAN_PIECE_NS));
+    plan->extent = hki_sum_cut_to(g.samples, hki_max(1, most)).pieces;
+    plan->grain = 1;
 }
 
 /* ---- kernels ------------------------------------------------------------------------------------------- */
@@ -294,15 +298,22 @@ static void data_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, 
     hki_scratch_release(call, scratch, bytes);
 }
 
-/* Sums over the samples of one piece into its partials: of weight, then of bias. */
-static void weight_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+/* Sums over the samples of one piece, a part of the tree, into its partials: of weight, then of bias. */
+static void weight_cpu(const hki_kernel_call *call, int64_t piece, int64_t from, int64_t to)
 {
     const hki_tensor *x = &call->in[0], *dy = &call->in[1];
     const bool f64 = x->dtype == HK_F64;
-    if (hki_conv2d_groups_run(call, piece, begin, end))
+    if (!call->partial_bytes) { /* of groups whose pieces are no samples */
+        hki_conv2d_groups_run(call, piece, from, to);
         return;
+    }
     char *sums = hki_partials_of(call, piece);
     hki_conv2d_geometry g = hki_conv2d_weight_geometry(x->dims, dy->dims, call->options);
+    const hki_sum_cut cut = hki_sum_cut_to(g.samples, call->piece_count);
+    int64_t begin, end;
+    hki_sum_piece(&cut, piece - call->first_piece, &begin, &end);
+    if (hki_conv2d_groups_run(call, piece, begin, end))
+        return;
     g.method = (hki_conv2d_method)call->method;
     if (begin >= end) {
         memset(sums, 0, call->partial_bytes);
@@ -323,36 +334,17 @@ static void weight_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
     hki_scratch_release(call, scratch, bytes);
 }
 
-/* to[i] = the sum of element `at` + i of all partials, in the order of pieces. */
-#define JOIN(name, T)                                                                              \
-    static void join_##name(const hki_kernel_call *call, int64_t at, int64_t count,                \
-                            T *restrict to)                                                        \
-    {                                                                                              \
-        const char *partials = call->partials + at * (int64_t)sizeof(T);                           \
-        memcpy(to, partials, (size_t)count * sizeof(T));                                           \
-        for (int64_t piece = 1; piece < call->piece_count; piece++) {                              \
-            const T *restrict from =                                                               \
-                (const T *)(const void *)(partials + piece * (int64_t)call->partial_bytes);        \
-            for (int64_t i = 0; i < count; i++)                                                    \
-                to[i] += from[i];                                                                  \
-        }                                                                                          \
-    }
-
-JOIN(f32, float)
-JOIN(f64, double)
-
 static void weight_join(const hki_kernel_call *call)
 {
-    const int64_t weights = call->out[0].size, outputs = call->out[0].dims[0];
-    if (!call->partial_bytes)
+    if (!call->partial_bytes) /* of groups that have no sums of pieces */
         return;
-    if (call->out[0].dtype == HK_F32) {
-        join_f32(call, 0, weights, call->out[0].data);
-        join_f32(call, weights, outputs, call->out[1].data);
-    } else {
-        join_f64(call, 0, weights, call->out[0].data);
-        join_f64(call, weights, outputs, call->out[1].data);
-    }
+    const hki_tensor *weight = &call->out[0], *bias = &call->out[1];
+    const size_t item = hk_dtype_bytes(weight->dtype);
+    const hki_sum_cut cut = hki_sum_cut_to(call->in[0].dims[0], call->piece_count);
+    hki_sum_join_pieces(&cut, weight->dtype, weight->size + bias->size, call->partials,
+                        call->partial_bytes);
+    memcpy(weight->data, call->partials, (size_t)weight->size * item);
+    memcpy(bias->data, call->partials + (size_t)weight->size * item, (size_t)bias->size * item);
 }
 
 /* ---- gradient ------------------------------------------------------------------------------------------ */

@@ -162,11 +162,11 @@ const hk_op hki_op_eigh = {
     .signature = "x",
     .outputs = "values, vectors",
     .output_count = 2,
-    .doc =
-        "Eigenvalues of symmetric matrices (..., n, n) in rising order, (..., n), and their "
-        "vectors, the columns of (..., n, n), of length 1, whose largest element in size is "
-        "positive. Lower triangles are read; the gradient is symmetric, and not finite by vectors "
-        "of equal values. A NaN or an infinity fails the results.",
+    .doc = "Eigenvalues of symmetric matrices (..., n, n) in rising order, (..., n), and their "
+           "vectors, the columns of (..., n, n), of length 1, whose largest element in size is "
+           "positive. One that is not symmetric counts as the mean of it and its transpose. The "
+           "gradient "
+           "by vectors of equal values is not finite. A NaN or an infinity fails the results.",
     .formula = "x = vectors diag(values) vectors^T",
     .dtypes = HKI_FLOATS,
     .contiguous = true,

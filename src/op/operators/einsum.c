@@ -202,8 +202,9 @@ static hk_array *with_bits(const hk_op *op, hk_array *x, int64_t bits)
 /* Sums as the dtype, which narrow integers wrap around to. */
 static hk_array *narrowed(hk_array *x, hk_dtype dtype)
 {
-    const int64_t bits = 8 * (int64_t)hk_dtype_bytes(dtype), sign = INT64_C(1) << (bits - 1);
+    const int bits = 8 * (int)hk_dtype_bytes(dtype);
     if (!x->failed && x->dtype == HK_I64 && bits < 64) {
+        const int64_t sign = INT64_C(1) << (bits - 1);
         x = with_bits(&hki_op_bitwise_and, x, 2 * sign - 1);
         if (!hki_dtype_is_unsigned(dtype))
             x = with_bits(&hki_op_subtract, with_bits(&hki_op_bitwise_xor, x, sign), sign);

@@ -33,23 +33,12 @@ static bool is_upper(const void *options)
     return ((const hki_cholesky_options *)options)->upper;
 }
 
-/* Only what is read may fail it. */
-static bool triangle_is_finite(const hki_linalg_work *work, int64_t matrix, int64_t n)
-{
-    const size_t item = work->of->item;
-    for (int64_t i = 0; i < n; i++)
-        if (!hki_linalg_is_finite(work, matrix, (char *)work->part[0] + (size_t)(i * n) * item,
-                                  i + 1))
-            return false;
-    return true;
-}
-
 static bool cholesky_of_one(const hki_linalg_work *work, int64_t matrix, int64_t n)
 {
     const hki_kernel_call *call = work->call;
     const size_t bytes = (size_t)(n * n) * work->of->item;
-    memcpy(work->part[0], matrix_at(&call->in[0], matrix, n * n), bytes);
-    if (!triangle_is_finite(work, matrix, n))
+    work->of->symmetrise((int)n, matrix_at(&call->in[0], matrix, n * n), work->part[0]);
+    if (!hki_linalg_is_finite(work, matrix, work->part[0], n * n))
         return false;
     const int order = work->of->cholesky((int)n, work->part[0], is_upper(call->options));
     if (order == 0)
@@ -83,8 +72,7 @@ static hk_array *half(hk_array *x)
     return hki_op_call1(&hki_op_multiply_scalar, x, &(const double){0.5});
 }
 
-/* Murray 2016, "Differentiation of the Cholesky decomposition", equation 10, where the triangle that is not read counts as the
- * other one. */
+/* Murray 2016, "Differentiation of the Cholesky decomposition", equation 10. */
 static void cholesky_grad(hki_grad_call *call)
 {
     const bool upper = is_upper(call->options);
@@ -145,8 +133,10 @@ const hk_op hki_op_cholesky = {
     .signature = "x",
     .doc =
         "The lower triangle L of symmetric, positive definite matrices: L times its transpose is "
-        "x. Matrices lie along the last two axes; their lower triangles are read. One that is "
-        "not positive definite fails the result. The gradient is symmetric.",
+        "x. Matrices lie along the last two axes; one that is not symmetric counts as the mean of "
+        "it and its transpose. One that is not positive definite fails the result, as does a NaN "
+        "or "
+        "an infinity.",
     .formula = "x = y y^T",
     .dtypes = HKI_FLOATS,
     .contiguous = true,

@@ -69,9 +69,11 @@ static hk_array *concat_compose(const hki_call *call)
         if (!x)
             continue;
         int64_t size = x->shape.dims[axis];
+        hk_array *part = (hk_slice)(result, axis, begin, begin + size);
+        if (part->failed) /* for want of memory: nothing may be left unwritten */
+            return part;
         if (x->size > 0)
-            hki_call_into_unasked(&hki_op_copy, "concat", x, NULL,
-                                  (hk_slice)(result, axis, begin, begin + size));
+            hki_call_into_unasked(&hki_op_copy, "concat", x, NULL, part);
         begin += size;
     }
     return result;

@@ -69,7 +69,7 @@ void hki_reference_svdvals(int64_t m, int64_t n, double *a, double *values);
 /* a = u diag(values) vt, with as many vectors as values, none of which are equal; oriented as those of hki_linalg.svd. */
 void hki_reference_svd(int64_t m, int64_t n, const double *a, double *values, double *u,
                        double *vt);
-/* A copy of a matrix; of its symmetric part, by which gradients of what reads one triangle are defined. The caller frees;
+/* A copy of a matrix; of the mean of it and its transpose. The caller frees;
  * NULL: no memory. */
 double *hki_reference_copy(const double *x, int64_t count);
 double *hki_reference_symmetric(const double *x, int64_t n);

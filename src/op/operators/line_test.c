@@ -73,7 +73,12 @@ static void test_sizes(void)
         int64_t indices[3000];
         for (int64_t i = 0; i < size; i++)
             values[i] = (int32_t)(i * 7919 % 101);
-        hk_array *x = array(values, hk_shape(size), HK_I32);
+        hk_array *x = array(values, hk_shape(size), HK_I32), *first;
+        for (int64_t k = 1; k <= size; k = 3 * k + 1) {
+            hk_topk(x, k, 0, k % 2, NULL, &first);
+            hk_array *sorted = hk_slice(hk_argsort(x, 0, k % 2), 0, 0, k);
+            CHECK(hk_item(hk_all(hk_equal(first, sorted), NULL), NULL) == 1);
+        }
         CHECK(hk_ok(hk_to_host(hk_argsort(x, 0, false), indices, (size_t)size * sizeof *indices)));
         for (int64_t i = 1; i < size; i++) {
             const int32_t before = values[indices[i - 1]], here = values[indices[i]];

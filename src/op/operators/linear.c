@@ -161,7 +161,7 @@ static void linear_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
         else
             left = hki_matrix_block(all, x->dtype, tile.row, tile.rows, 0, k);
         hki_matrix right = hki_matrix_block(transposed, x->dtype, 0, k, tile.column, tile.columns);
-        if (!hki_matrix_product(call, piece, x->dtype, left, right, y, n))
+        if (!hki_matrix_product(call, piece, x->dtype, left, right, false, y, n))
             break;
         if (bias->ndim >= 0)
             add_bias(bias, y, tile, n);

@@ -289,7 +289,9 @@ LOSS(l1_loss, l1, loss_infer, 0, "mean of |x - target|",
      "Absolute error of x and a target of its shape.")
 LOSS(huber_loss, huber, huber_infer, huber_delta(o),
      "mean of e**2 / 2 where e = |x - target| <= delta, else of delta (e - delta / 2)",
-     "Squared error near the target, absolute error further off (Huber 1964).")
+     "Squared error near the target, absolute error further off (Huber 1964). Divided by delta it "
+     "is "
+     "the smooth L1 loss.")
 LOSS(binary_cross_entropy_with_logits, logits, loss_infer, 0, "mean of softplus(x) - x target",
      "Cross entropy of a probability, sigmoid(x), and a target from 0 to 1. Large x overflow "
      "nothing.")

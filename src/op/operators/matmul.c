@@ -109,6 +109,13 @@ static bool matmul_infer(hki_call *call)
     return true;
 }
 
+/* Whether the rows of a lie along its columns: a transposed matrix, or one that is broadcast. Gradients of weights are such
+ * products; what they sum over are samples (see matmul_batch). */
+static bool sums_samples(const matmul_geometry *geometry)
+{
+    return geometry->a_column_stride != 1 || geometry->a_row_stride == 1;
+}
+
 static void matmul_plan(const hki_call *call, hki_plan *plan)
 {
     const hki_shape_view *a = call->inputs[0], *b = call->inputs[1];
@@ -133,6 +140,7 @@ static void matmul_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
     const int64_t m = geometry.m, n = geometry.n, k = geometry.k;
     const hki_matrix_tiles tiles = hki_matrix_tiles_of(m, n, k, a->dtype);
     const int64_t tile_count = tiles.row_count * tiles.column_count;
+    const bool by_samples = sums_samples(&geometry);
 
     for (int64_t index = begin; index < end; index++) {
         int64_t entry = index / tile_count;
@@ -146,7 +154,7 @@ static void matmul_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
         char *out = (char *)c->data + ((entry * m + tile.row) * n + tile.column) * out_item;
         left = hki_matrix_block(left, a->dtype, tile.row, tile.rows, 0, k);
         right = hki_matrix_block(right, a->dtype, 0, k, tile.column, tile.columns);
-        if (!hki_matrix_product(call, piece, a->dtype, left, right, out, n))
+        if (!hki_matrix_product(call, piece, a->dtype, left, right, by_samples, out, n))
             return;
     }
 }

@@ -5,6 +5,7 @@
 
 #include "op/call/scratch.h"
 #include "op/kernels/gemm/gemm_kernel.h"
+#include "op/kernels/layer/product_kernel.h"
 #include "op/libraries.h"
 
 /* A product packs its operands anew for every tile, so tiles are large: few for a product of a
@@ -108,26 +109,44 @@ static void *pack(const hki_kernel_call *call, int64_t piece, hk_dtype dtype, hk
     return packed;
 }
 
-static bool gemm(hk_dtype dtype, bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k,
-                 const void *a, int64_t lda, const void *b, int64_t ldb, void *c, int64_t ldc)
+/* A vector on either side, of which nothing is copied: BLAS. */
+static bool is_for_blas(const hki_product *product)
 {
-    switch (dtype) {
-    case HK_F32:
-        return hki_gemm_f32(trans_a, trans_b, m, n, k, 1, a, lda, b, ldb, 0, c, ldc);
-    case HK_F64:
-        return hki_gemm_f64(trans_a, trans_b, m, n, k, 1, a, lda, b, ldb, 0, c, ldc);
-    case HK_I32:
-        return hki_gemm_i32(trans_a, trans_b, m, n, k, 1, a, lda, b, ldb, 0, c, ldc);
-    case HK_I64:
-        return hki_gemm_i64(trans_a, trans_b, m, n, k, 1, a, lda, b, ldb, 0, c, ldc);
-    default:
-        break;
+    return (product->m == 1 || product->n == 1) && !product->by_samples;
+}
+
+/* False: no memory of any kind; the task has failed. */
+static bool multiply(const hki_kernel_call *call, int64_t piece, hk_dtype dtype,
+                     const hki_product *p)
+{
+    bool done = true;
+    if (dtype == HK_I32)
+        return hki_gemm_i32(p->trans_a, p->trans_b, p->m, p->n, p->k, 1, p->a, p->lda, p->b, p->ldb,
+                            0, p->c, p->ldc);
+    if (dtype == HK_I64)
+        return hki_gemm_i64(p->trans_a, p->trans_b, p->m, p->n, p->k, 1, p->a, p->lda, p->b, p->ldb,
+                            0, p->c, p->ldc);
+    if (is_for_blas(p)) {
+        done = p->f64 ? hki_gemm_f64(p->trans_a, p->trans_b, p->m, p->n, p->k, 1, p->a, p->lda,
+                                     p->b, p->ldb, 0, p->c, p->ldc)
+                      : hki_gemm_f32(p->trans_a, p->trans_b, p->m, p->n, p->k, 1, p->a, p->lda,
+                                     p->b, p->ldb, 0, p->c, p->ldc);
+        if (!done)
+            hki_task_fail(call->task, piece, HK_OUT_OF_MEMORY,
+                          "no addresses left for this thread's workspace of matrix products");
+        return done;
     }
-    return false;
+    const size_t bytes = hki_product_scratch_bytes(p);
+    void *scratch = hki_scratch_allocate(call, piece, bytes);
+    if (!scratch)
+        return false;
+    hki_product_run(p, scratch);
+    hki_scratch_release(call, scratch, bytes);
+    return true;
 }
 
 bool hki_matrix_product(const hki_kernel_call *call, int64_t piece, hk_dtype dtype, hki_matrix a,
-                        hki_matrix b, void *c, int64_t c_stride)
+                        hki_matrix b, bool by_samples, void *c, int64_t c_stride)
 {
     const hk_dtype result = hki_matrix_result_dtype(dtype);
     const bool converts = result != dtype;
@@ -159,11 +178,20 @@ bool hki_matrix_product(const hki_kernel_call *call, int64_t piece, hk_dtype dty
         trans_b = false;
         ldb = b.columns;
     }
-    ok = gemm(result, trans_a, trans_b, a.rows, b.columns, a.columns, packed_a ? packed_a : a.data,
-              lda, packed_b ? packed_b : b.data, ldb, c, c_stride);
-    if (!ok)
-        hki_task_fail(call->task, piece, HK_OUT_OF_MEMORY,
-                      "no addresses left for this thread's workspace of matrix products");
+    const hki_product product = {.f64 = result == HK_F64,
+                                 .trans_a = trans_a,
+                                 .trans_b = trans_b,
+                                 .by_samples = by_samples,
+                                 .m = a.rows,
+                                 .n = b.columns,
+                                 .k = a.columns,
+                                 .a = packed_a ? packed_a : a.data,
+                                 .b = packed_b ? packed_b : b.data,
+                                 .c = c,
+                                 .lda = lda,
+                                 .ldb = ldb,
+                                 .ldc = c_stride};
+    ok = multiply(call, piece, result, &product);
 release:
     if (packed_b)
         hki_scratch_release(call, packed_b, b_bytes);

@@ -4,8 +4,9 @@
 #include "base/half.h"
 #include "base/integer_dtypes.h"
 #include "base/text.h"
+#include "op/call/plan.h"
 #include "op/kernels/elementwise/elementwise.h"
-#include "op/kernels/reduce/reduce_kernel.h"
+#include "op/kernels/reduce/reduce_samples.h"
 
 #include <math.h>
 
@@ -122,13 +123,29 @@ static bool reduce_infer(hki_call *call)
 
 /* ---- pieces -------------------------------------------------------------------------------------------- */
 
+/* A sum over axis 0 may be one over samples. */
+static bool sums_samples(const hk_op *op, hk_dtype dtype, int ndim, unsigned mask)
+{
+    return ((const reduction *)op->data)->kind == HKI_REDUCE_SUM && ndim > 0 && mask & 1 &&
+           (dtype == HK_F32 || dtype == HK_F64);
+}
+
+/* Pieces of samples, as many as the work is worth. */
+static void plan_samples(int64_t samples, hki_plan *plan)
+{
+    const double wanted = plan->work_ns / HKI_PLAN_PIECE_NS;
+    const int64_t most = wanted < (double)plan->max_pieces ? (int64_t)wanted : plan->max_pieces;
+    plan->extent = hki_sum_cut_to(samples, hki_max(1, most)).pieces;
+    plan->grain = 1;
+}
+
 static void reduce_plan(const hki_call *call, hki_plan *plan)
 {
     const hki_shape_view *x = call->inputs[0];
     const int64_t no_strides[HK_MAX_NDIM] = {0};
     hki_reduce_geometry geometry;
-    hki_reduce_geometry_init(&geometry, x->shape.ndim, x->shape.dims, x->strides,
-                             hki_reduce_mask_of(call->options, x->shape.ndim), no_strides);
+    const unsigned mask = hki_reduce_mask_of(call->options, x->shape.ndim);
+    hki_reduce_geometry_init(&geometry, x->shape.ndim, x->shape.dims, x->strides, mask, no_strides);
     plan->work_ns = 0.25 * (double)geometry.kept.count * (double)geometry.gone.count;
     if (geometry.parts) {
         plan->extent = geometry.gone.count;
@@ -138,9 +155,12 @@ static void reduce_plan(const hki_call *call, hki_plan *plan)
         plan->extent = geometry.kept.count;
         plan->grain = geometry.rows ? 64 : 1;
     }
+    if (geometry.parts && sums_samples(call->op, x->dtype, x->shape.ndim, mask))
+        plan_samples(x->shape.dims[0], plan);
 }
 
-static void call_geometry(const hki_kernel_call *call, hki_reduce_geometry *geometry)
+/* Returns which axes go. */
+static unsigned call_geometry(const hki_kernel_call *call, hki_reduce_geometry *geometry)
 {
     const hki_sum_options *options = call->options;
     const hki_tensor *x = &call->in[0], *y = &call->out[0];
@@ -149,6 +169,7 @@ static void call_geometry(const hki_kernel_call *call, hki_reduce_geometry *geom
     hki_reduce_spread(x->ndim, mask, options->keepdims, y->strides, strides);
     hki_reduce_geometry_init(geometry, x->ndim, x->dims, x->strides, mask, strides);
     geometry->parts = call->partial_bytes > 0;
+    return mask;
 }
 
 /* What becomes of a word that gathered `count` elements. */
@@ -211,40 +232,79 @@ static void store(const hki_kernel_call *call, const hki_reduce_geometry *geomet
     }
 }
 
+/* What is left of a piece: kept elements, and what goes of each, by elements or by samples. */
+typedef struct reduce_range {
+    int64_t kept_begin, kept_end, gone_begin, gone_end;
+} reduce_range;
+
+static reduce_range range_of(const hki_kernel_call *call, const hki_reduce_geometry *geometry,
+                             bool by_samples, int64_t piece, int64_t begin, int64_t end)
+{
+    reduce_range range = {begin, end, 0, by_samples ? call->in[0].dims[0] : geometry->gone.count};
+    if (geometry->parts)
+        range = (reduce_range){0, geometry->kept.count, begin, end};
+    if (geometry->parts && by_samples) {
+        const hki_sum_cut cut = hki_sum_cut_to(call->in[0].dims[0], call->piece_count);
+        hki_sum_piece(&cut, piece - call->first_piece, &range.gone_begin, &range.gone_end);
+    }
+    return range;
+}
+
 static void reduce_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     const hki_reduce_kind kind = ((const reduction *)call->op->data)->kind;
     const hki_tensor *x = &call->in[0];
     hki_reduce_geometry geometry;
-    call_geometry(call, &geometry);
-    int64_t kept_begin = geometry.parts ? 0 : begin;
-    int64_t kept_end = geometry.parts ? geometry.kept.count : end;
-    int64_t gone_begin = geometry.parts ? begin : 0;
-    int64_t gone_end = geometry.parts ? end : geometry.gone.count;
-    for (int64_t k = kept_begin, next; k < kept_end; k = next) {
+    hki_reduce_samples samples;
+    const unsigned mask = call_geometry(call, &geometry);
+    const bool by_samples = sums_samples(call->op, x->dtype, x->ndim, mask);
+    const reduce_range range = range_of(call, &geometry, by_samples, piece, begin, end);
+    if (by_samples)
+        hki_reduce_samples_init(&samples, x->dtype, x->ndim, x->dims, x->strides, mask);
+    for (int64_t k = range.kept_begin, next; k < range.kept_end; k = next) {
         hki_reduce_word tile[HKI_REDUCE_TILE], *words = tile;
-        next = kept_end - k > HKI_REDUCE_TILE ? k + HKI_REDUCE_TILE : kept_end;
+        next = hki_min(k + HKI_REDUCE_TILE, range.kept_end);
         if (geometry.parts)
             words = (hki_reduce_word *)hki_partials_of(call, piece) + k;
-        hki_reduce_words(kind, x->dtype, &geometry, x->data, k, next, gone_begin, gone_end, words);
+        if (by_samples)
+            hki_reduce_samples_words(&samples, x->data, k, next, range.gone_begin, range.gone_end,
+                                     words);
+        else
+            hki_reduce_words(kind, x->dtype, &geometry, x->data, k, next, range.gone_begin,
+                             range.gone_end, words);
         if (!geometry.parts)
             store(call, &geometry, words, k, next);
     }
 }
 
-static void reduce_join(const hki_kernel_call *call)
+/* One partial after the other, in the order of pieces. */
+static void join_in_order(const hki_kernel_call *call, int64_t count)
 {
     const hki_reduce_kind kind = ((const reduction *)call->op->data)->kind;
+    for (int64_t piece = 1; piece < call->piece_count; piece++)
+        hki_reduce_join(kind, call->in[0].dtype, (hki_reduce_word *)(void *)call->partials,
+                        hki_partials_of(call, call->first_piece + piece), count);
+}
+
+static void join_samples(const hki_kernel_call *call, int64_t count)
+{
+    const hki_sum_cut cut = hki_sum_cut_to(call->in[0].dims[0], call->piece_count);
+    hki_reduce_samples_join(&cut, call->in[0].dtype, count, call->partials, call->partial_bytes);
+}
+
+static void reduce_join(const hki_kernel_call *call)
+{
+    const hki_tensor *x = &call->in[0];
     hki_reduce_geometry geometry;
-    call_geometry(call, &geometry);
+    const unsigned mask = call_geometry(call, &geometry);
     if (!geometry.parts)
         return;
-    hki_reduce_word *words = (hki_reduce_word *)(void *)call->partials;
-    for (int64_t piece = 1; piece < call->piece_count; piece++) {
-        const void *more = call->partials + piece * (int64_t)call->partial_bytes;
-        hki_reduce_join(kind, call->in[0].dtype, words, more, geometry.kept.count);
-    }
-    store(call, &geometry, words, 0, geometry.kept.count);
+    if (sums_samples(call->op, x->dtype, x->ndim, mask))
+        join_samples(call, geometry.kept.count);
+    else
+        join_in_order(call, geometry.kept.count);
+    store(call, &geometry, (const hki_reduce_word *)(const void *)call->partials, 0,
+          geometry.kept.count);
 }
 
 /* ---- gradients ----------------------------------------------------------------------------------------- */

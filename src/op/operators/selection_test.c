@@ -194,6 +194,49 @@ static void test_failures(void)
     hk_failures_clear();
 }
 
+static bool capture_fails(const char *message)
+{
+    hk_graph *graph = hk_capture_end(NULL);
+    const hk_status *status = hk_graph_status(graph);
+    const bool fails = !hk_ok(status) && strstr(hk_status_message(status), message);
+    if (!fails)
+        hk_status_print(status, stderr);
+    hk_graph_release(graph);
+    return fails;
+}
+
+/* What a replay could not do again is not captured; what it can is. */
+static void test_captures(void)
+{
+    HK_SCOPE;
+    hk_array *x = doubles((const double[]){0, 1, 0, 2}, hk_shape(4)), *value;
+    hk_array *mask = hk_cast(x, HK_BOOL);
+    hk_capture_begin(&x, 1);
+    hk_mask_select(x, mask);
+    CHECK(capture_fails("mask_select cannot be captured: the shape of its result"));
+    hk_capture_begin(&x, 1);
+    hk_nonzero(x, &value, 1);
+    CHECK(capture_fails("nonzero cannot be captured"));
+    hk_capture_begin(&x, 1);
+    hk_unique_counts(x, &value, NULL);
+    CHECK(capture_fails("unique_counts cannot be captured"));
+    hk_capture_begin(&x, 1);
+    hk_bincount(hk_cast(x, HK_I32), NULL, 0);
+    CHECK(capture_fails("bincount cannot be captured"));
+    hk_capture_begin(&x, 1);
+    hk_random_gamma(1, hk_shape(2), HK_F32, device);
+    CHECK(capture_fails("random_gamma cannot be captured"));
+    hk_array *full = hk_full(hk_shape(), 7, HK_F64, device);
+    hk_capture_begin(&x, 1);
+    hk_mask_assign(x, hk_less(x, full), full);
+    hk_graph *graph = hk_capture_end(NULL);
+    CHECK(hk_ok(hk_graph_status(graph)));
+    hk_array *other = doubles((const double[]){9, 1, 8, 2}, hk_shape(4));
+    hk_replay(graph, &other, 1);
+    CHECK(holds(other, hk_shape(4), (const double[]){9, 7, 8, 7}));
+    hk_graph_release(graph);
+}
+
 int main(void)
 {
     device = hk_device_default();
@@ -204,5 +247,6 @@ int main(void)
     test_bincount();
     test_among();
     test_failures();
+    test_captures();
     return check_result();
 }

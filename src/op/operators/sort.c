@@ -1,4 +1,5 @@
 /* Sorting along an axis: sort, argsort, searchsorted. Stable; a NaN counts as larger than all numbers. */
+#include "op/operators/sort.h"
 #include "base/half.h"
 #include "base/integer_dtypes.h"
 #include "op/call/scratch.h"
@@ -106,14 +107,63 @@ enum { RUN = 12 }; /* so many are sorted by insertion */
         }                                                                                          \
     }
 
+/* The first so many of a line in order, of pairs in a heap whose root is the last of them. */
+#define SELECT(name, T, value_of, element_of)                                                      \
+    static bool precedes_##name(const pair_##name *a, const pair_##name *b, bool descending)       \
+    {                                                                                              \
+        return swaps_##name(b->value, a->value, descending) ||                                     \
+               (!swaps_##name(a->value, b->value, descending) && a->index < b->index);             \
+    }                                                                                              \
+    static void sink_##name(pair_##name *heap, int64_t count, int64_t at, bool descending)         \
+    {                                                                                              \
+        const pair_##name moved = heap[at];                                                        \
+        for (int64_t child = 2 * at + 1; child < count; child = 2 * at + 1) {                      \
+            if (child + 1 < count && precedes_##name(&heap[child], &heap[child + 1], descending))  \
+                child++;                                                                           \
+            if (!precedes_##name(&moved, &heap[child], descending))                                \
+                break;                                                                             \
+            heap[at] = heap[child];                                                                \
+            at = child;                                                                            \
+        }                                                                                          \
+        heap[at] = moved;                                                                          \
+    }                                                                                              \
+    static void select_##name(const void *from, void *to, int64_t *indices, void *scratch,         \
+                              const hki_lines *lines, const hki_lines *out, bool descending)       \
+    {                                                                                              \
+        const T *x = from;                                                                         \
+        pair_##name *heap = scratch;                                                               \
+        for (int64_t j = 0; j < out->size; j++)                                                    \
+            heap[j] = (pair_##name){value_of(x[j * lines->inner]), j};                             \
+        for (int64_t j = out->size / 2 - 1; j >= 0; j--)                                           \
+            sink_##name(heap, out->size, j, descending);                                           \
+        for (int64_t j = out->size; j < lines->size; j++) {                                        \
+            const pair_##name next = {value_of(x[j * lines->inner]), j};                           \
+            if (!swaps_##name(heap[0].value, next.value, descending))                              \
+                continue;                                                                          \
+            heap[0] = next;                                                                        \
+            sink_##name(heap, out->size, 0, descending);                                           \
+        }                                                                                          \
+        for (int64_t left = out->size - 1; left >= 0; left--) {                                    \
+            ((T *)to)[left * out->inner] = element_of(heap[0].value);                              \
+            indices[left * out->inner] = heap[0].index;                                            \
+            heap[0] = heap[left];                                                                  \
+            sink_##name(heap, left, 0, descending);                                                \
+        }                                                                                          \
+    }
+
 #define SELF(x) (x)
 SORT(f32, float, float, SELF, SELF)
 SORT(f64, double, double, SELF, SELF)
 SORT(f16, uint16_t, float, hki_f16_to_float, hki_f16_from_float)
 SORT(bf16, uint16_t, float, hki_bf16_to_float, hki_bf16_from_float)
-#define SORT_INTEGERS(dtype, name, T, least, most) SORT(name, T, T, SELF, SELF)
+SELECT(f32, float, SELF, SELF)
+SELECT(f64, double, SELF, SELF)
+SELECT(f16, uint16_t, hki_f16_to_float, hki_f16_from_float)
+SELECT(bf16, uint16_t, hki_bf16_to_float, hki_bf16_from_float)
+#define SORT_INTEGERS(dtype, name, T, least, most)                                                 \
+    SORT(name, T, T, SELF, SELF) SELECT(name, T, SELF, SELF)
 HKI_EACH_INTEGER(SORT_INTEGERS)
-enum { PAIR_BYTES = sizeof(pair_f64) };
+_Static_assert(sizeof(pair_f64) == HKI_PAIR_BYTES, "the largest of them");
 
 typedef void (*line_fn)(const void *from, void *to, int64_t *indices, void *scratch,
                         const hki_lines *lines, bool descending);
@@ -126,6 +176,15 @@ static const line_fn line_of[HK_DTYPE_COUNT] = {
     [HK_BF16] = line_bf16,
 };
 
+#define SELECTION(dtype, name, T, least, most) [dtype] = select_##name,
+const hki_select_fn hki_select_of[HK_DTYPE_COUNT] = {
+    HKI_EACH_INTEGER(SELECTION)[HK_BOOL] = select_u8,
+    [HK_F32] = select_f32,
+    [HK_F64] = select_f64,
+    [HK_F16] = select_f16,
+    [HK_BF16] = select_bf16,
+};
+
 /* ---- sort and argsort -------------------------------------------------------------------------------------- */
 
 static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
@@ -135,7 +194,7 @@ static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, in
     const bool has_values = call->output_count > 1;
     const hki_lines lines = lines_of(x->ndim, x->dims, options);
     const int64_t bytes = (int64_t)hki_dtype_bytes(x->dtype);
-    const size_t scratch_bytes = 2 * (size_t)lines.size * PAIR_BYTES;
+    const size_t scratch_bytes = 2 * (size_t)lines.size * HKI_PAIR_BYTES;
     void *scratch = hki_scratch_allocate(call, piece, scratch_bytes);
     if (!scratch)
         return;

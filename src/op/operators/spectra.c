@@ -127,8 +127,10 @@ const hk_op hki_op_eigvalsh = {
     HKI_OP_NAMED(eigvalsh),
     HKI_OP_SAMPLES(eigvalsh_samples),
     .signature = "x",
-    .doc = "Eigenvalues of symmetric matrices (..., n, n) in rising order: (..., n). Lower "
-           "triangles are read; the gradient is symmetric. A NaN or an infinity fails the result.",
+    .doc =
+        "Eigenvalues of symmetric matrices (..., n, n) in rising order: (..., n). One that is not "
+        "symmetric counts as the mean of it and its transpose. A NaN or an infinity fails the "
+        "result.",
     .dtypes = HKI_FLOATS,
     .contiguous = true,
     .host_only = true,

@@ -54,27 +54,12 @@ bool hki_spectrum_find_singular(const hki_spectrum *self, int64_t matrix)
                                     self->need));
 }
 
-/* The triangle that is not read becomes the other one, so that it cannot be what is not finite. */
-#define MIRROR(name, T)                                                                            \
-    static void mirror_##name(int64_t n, T *a)                                                     \
-    {                                                                                              \
-        for (int64_t i = 0; i < n; i++)                                                            \
-            for (int64_t j = i + 1; j < n; j++)                                                    \
-                a[i * n + j] = a[j * n + i];                                                       \
-    }
-MIRROR(f32, float)
-MIRROR(f64, double)
-
 bool hki_spectrum_find_eigen(const hki_spectrum *self, int64_t matrix)
 {
     void *const *part = self->work.part;
     const int64_t n = self->stack.rows;
-    memcpy(part[HKI_SPECTRUM_A], hki_matrix_at(&self->work.call->in[0], matrix, n * n),
-           (size_t)(n * n) * self->work.of->item);
-    if (self->work.of->item == sizeof(float))
-        mirror_f32(n, part[HKI_SPECTRUM_A]);
-    else
-        mirror_f64(n, part[HKI_SPECTRUM_A]);
+    self->work.of->symmetrise((int)n, hki_matrix_at(&self->work.call->in[0], matrix, n * n),
+                              part[HKI_SPECTRUM_A]);
     return hki_linalg_is_finite(&self->work, matrix, part[HKI_SPECTRUM_A], n * n) &&
            found(self, matrix,
                  self->work.of->eigen((int)n, self->job != HKI_SVD_VALUES, part[HKI_SPECTRUM_A],

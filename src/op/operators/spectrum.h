@@ -43,7 +43,7 @@ typedef struct hki_spectrum {
 /* For matrices of input 0. False: they have no elements, or the task has been failed. Else hki_linalg_end(&self->work). */
 bool hki_spectrum_begin(hki_spectrum *self, const hki_kernel_call *call, int64_t piece,
                         bool is_symmetric, hki_svd_job job);
-/* False after the task has been failed. Of symmetric matrices the lower triangle is read. */
+/* False after the task has been failed. Of eigenvalues those of the mean of a matrix and its transpose. */
 bool hki_spectrum_find_singular(const hki_spectrum *self, int64_t matrix);
 bool hki_spectrum_find_eigen(const hki_spectrum *self, int64_t matrix);
 

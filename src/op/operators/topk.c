@@ -1,6 +1,7 @@
 /* The largest or smallest elements along an axis: the first ones in order. */
+#include "op/call/scratch.h"
 #include "op/operators/fill.h"
-#include "op/operators/line.h"
+#include "op/operators/sort.h"
 
 #include <inttypes.h>
 
@@ -29,25 +30,33 @@ static bool topk_infer(hki_call *call)
     return true;
 }
 
-/* A copy, so that the rest of what was sorted goes. */
-static hk_array *first_of(hk_array *sorted, const hki_topk_options *o)
-{
-    hk_array *first =
-        hki_op_call1(&hki_op_slice_step, sorted, (const int64_t[]){o->axis, 0, o->k, 1});
-    return hki_op_call1(&hki_op_copy, first, NULL);
-}
-
-static hk_array *topk_compose(const hki_call *call)
+static void topk_plan(const hki_call *call, hki_plan *plan)
 {
     const hki_topk_options *o = call->options;
-    const struct {
-        int64_t axis;
-        bool descending;
-    } order = {o->axis, o->largest};
-    hk_array *sorted[2];
-    hki_op_call_all(&hki_op_sort, call->arrays, 1, &order, (hk_device){NULL}, sorted, 2);
-    call->more[0] = first_of(sorted[0]->failed ? sorted[0] : sorted[1], o);
-    return first_of(sorted[0], o);
+    const hki_shape_view *x = call->inputs[0];
+    const hki_lines lines = hki_lines_of(x->shape.ndim, x->shape.dims, o->axis);
+    plan->extent = o->k > 0 ? lines.count : 0;
+    plan->work_ns = 2 * (double)x->size + 100 * (double)o->k * (double)lines.count;
+}
+
+static void topk_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+{
+    const hki_topk_options *o = call->options;
+    const hki_tensor *x = &call->in[0], *values = &call->out[0], *indices = &call->out[1];
+    const hki_lines from = hki_lines_of(x->ndim, x->dims, o->axis),
+                    to = hki_lines_of(values->ndim, values->dims, o->axis);
+    const int64_t bytes = (int64_t)hki_dtype_bytes(x->dtype);
+    const size_t scratch_bytes = (size_t)o->k * HKI_PAIR_BYTES;
+    void *scratch = o->k > 0 ? hki_scratch_allocate(call, piece, scratch_bytes) : NULL;
+    if (!scratch)
+        return;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t at = hki_lines_at(&to, i);
+        hki_select_of[x->dtype]((const char *)x->data + hki_lines_at(&from, i) * bytes,
+                                (char *)values->data + at * bytes, (int64_t *)indices->data + at,
+                                scratch, &from, &to, o->largest);
+    }
+    hki_scratch_release(call, scratch, scratch_bytes);
 }
 
 static void topk_grad(hki_grad_call *call)
@@ -109,9 +118,12 @@ const hk_op hki_op_topk = {
         "The k largest or smallest elements along an axis, in that order, and where they are, as "
         "int64; of equal ones the first. A NaN counts as larger than all numbers.",
     .dtypes = HKI_ALL_DTYPES,
+    .contiguous = true,
     .host_only = true,
     .infer = topk_infer,
-    .compose = topk_compose,
+    .split = HKI_SPLIT_PLAN,
+    .plan = topk_plan,
+    .kernel = {[HKI_CPU] = topk_kernel},
     .grad = topk_grad,
     .grad_reads = {HKI_READS_OUTPUT_1},
     .reference = topk_reference,

@@ -496,7 +496,7 @@ LANES_TARGET static void LANES_FN(block_backward)(const hki_conv2d_block_backwar
 
 static void LANES_FN(block_gather)(const void *rows, int64_t count, int64_t elements, void *lanes)
 {
-    LANES_FN(rows_to_lanes)(rows, count < L ? count : L, elements, L, lanes);
+    LANES_FN(rows_to_lanes)(rows, elements, count < L ? count : L, elements, L, lanes);
 }
 
 static void LANES_FN(block_scatter)(const void *lanes, int64_t count, int64_t elements, void *rows)

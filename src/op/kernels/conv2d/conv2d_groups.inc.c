@@ -72,12 +72,11 @@ GROUPS_TARGET static void GROUPS_FN(spread_row)(const row *of, int64_t offset, T
         dx[j * of->stride + offset] += weight * dy[j];
 }
 
-/* lanes[..] += x[j stride + offset] dy[j], in an order that the range alone decides. */
-GROUPS_TARGET static void GROUPS_FN(multiply_row)(const row *of, int64_t offset, const T *x,
-                                                  const T *dy, T *restrict lanes)
+/* lanes[..] += x[j stride + offset] dy[j] of that range, in an order that it alone decides. */
+GROUPS_TARGET static void GROUPS_FN(multiply_one)(int64_t stride, int64_t offset, range at,
+                                                  const T *x, const T *dy, T *restrict lanes)
 {
-    const range at = reach(of, offset);
-    const int64_t stride = of->stride, even = at.begin + (at.end - at.begin) / LANES * LANES;
+    const int64_t even = at.begin + (at.end - at.begin) / LANES * LANES;
     x += offset;
     if (stride == 1)
         for (int64_t j = at.begin; j < even; j += LANES)
@@ -89,6 +88,26 @@ GROUPS_TARGET static void GROUPS_FN(multiply_row)(const row *of, int64_t offset,
                 lanes[l] += x[(j + l) * stride] * dy[j + l];
     for (int64_t j = even; j < at.end; j++)
         lanes[j - even] += x[j * stride] * dy[j];
+}
+
+/* The same of three offsets, `step` apart, at stride 1. */
+GROUPS_TARGET static void GROUPS_FN(multiply_three)(int64_t offset, int64_t step, range at,
+                                                    const T *x, const T *dy,
+                                                    T lanes[restrict 3][LANES])
+{
+    const int64_t even = at.begin + (at.end - at.begin) / LANES * LANES;
+    const T *a = x + offset, *b = a + step, *c = b + step;
+    for (int64_t j = at.begin; j < even; j += LANES)
+        for (int64_t l = 0; l < LANES; l++) {
+            lanes[0][l] += a[j + l] * dy[j + l];
+            lanes[1][l] += b[j + l] * dy[j + l];
+            lanes[2][l] += c[j + l] * dy[j + l];
+        }
+    for (int64_t j = even; j < at.end; j++) {
+        lanes[0][j - even] += a[j] * dy[j];
+        lanes[1][j - even] += b[j] * dy[j];
+        lanes[2][j - even] += c[j] * dy[j];
+    }
 }
 
 GROUPS_TARGET static void GROUPS_FN(forward)(const hki_conv2d_geometry *g, int64_t groups,
@@ -159,23 +178,51 @@ GROUPS_TARGET static void GROUPS_FN(backward_data)(const hki_conv2d_geometry *g,
     }
 }
 
-/* The sum over a sample of element (u, v) of a window of x, times dy. */
-GROUPS_TARGET static double GROUPS_FN(weigh)(const hki_conv2d_geometry *g, int64_t u, int64_t v,
-                                             const T *x, const T *dy)
+/* A row of x and one of dy: three elements of a window, from `offset` on, or one. */
+GROUPS_TARGET static void GROUPS_FN(multiply_rows)(const row *of, int64_t offset, int64_t step,
+                                                   int64_t together, const T *x, const T *dy,
+                                                   T lanes[restrict 3][LANES])
+{
+    range all = {0, of->out};
+    for (int64_t i = 0; i < together; i++) {
+        const range at = reach(of, offset + i * step);
+        all.begin = at.begin > all.begin ? at.begin : all.begin;
+        all.end = at.end < all.end ? at.end : all.end;
+    }
+    all.end = all.end > all.begin ? all.end : all.begin;
+    if (together == 1) {
+        GROUPS_FN(multiply_one)(of->stride, offset, all, x, dy, lanes[0]);
+        return;
+    }
+    GROUPS_FN(multiply_three)(offset, step, all, x, dy, lanes);
+    for (int64_t i = 0; i < 3; i++) { /* what lies to the left and right */
+        const range at = reach(of, offset + i * step);
+        const range left = {at.begin, at.end < all.begin ? at.end : all.begin};
+        const range right = {at.begin > all.end ? at.begin : all.end, at.end};
+        for (int64_t j = left.begin; j < left.end; j++)
+            lanes[i][0] += x[offset + i * step + j] * dy[j];
+        for (int64_t j = right.begin; j < right.end; j++)
+            lanes[i][0] += x[offset + i * step + j] * dy[j];
+    }
+}
+
+/* Adds the sums over a sample of elements (u, v), (u, v + 1), … of a window of x, times dy. */
+GROUPS_TARGET static void GROUPS_FN(weigh)(const hki_conv2d_geometry *g, int64_t u, int64_t v,
+                                           int64_t together, const T *x, const T *dy, double *sums)
 {
     const row across = {g->stride_width, g->in_width, g->out_width};
     const int64_t offset = v * g->dilation_width - g->pad_width;
-    T lanes[LANES] = {0};
-    double sum = 0;
+    T lanes[3][LANES] = {{0}};
     for (int64_t i = 0; i < g->out_height; i++) {
         const int64_t r = i * g->stride_height - g->pad_height + u * g->dilation_height;
         if (r >= 0 && r < g->in_height)
-            GROUPS_FN(multiply_row)
-        (&across, offset, x + r * g->in_width, dy + i * g->out_width, lanes);
+            GROUPS_FN(multiply_rows)
+        (&across, offset, g->dilation_width, together, x + r * g->in_width, dy + i * g->out_width,
+         lanes);
     }
-    for (int l = 0; l < LANES; l++)
-        sum += (double)lanes[l];
-    return sum;
+    for (int64_t k = 0; k < together; k++)
+        for (int l = 0; l < LANES; l++)
+            sums[k] += (double)lanes[k][l];
 }
 
 GROUPS_TARGET static void GROUPS_FN(backward_weight)(const hki_conv2d_geometry *g, int64_t groups,
@@ -191,14 +238,17 @@ GROUPS_TARGET static void GROUPS_FN(backward_weight)(const hki_conv2d_geometry *
         for (int64_t n = 0; n < g->samples; n++)
             bias += ROW_SUM(from + n * g->out_channels * out_size, out_size);
         dbias[o] = (T)bias;
-        for (int64_t at = 0; at < inputs * window; at++) {
+        for (int64_t at = 0, together; at < inputs * window; at += together) {
             const T *plane = x + (o / outputs * inputs + at / window) * size;
             const int64_t u = at % window / g->kernel_width, v = at % g->kernel_width;
-            double sum = 0;
+            double sums[3] = {0};
+            together = g->stride_width == 1 && v + 3 <= g->kernel_width ? 3 : 1;
             for (int64_t n = 0; n < g->samples; n++)
-                sum += GROUPS_FN(weigh)(g, u, v, plane + n * g->in_channels * size,
-                                        from + n * g->out_channels * out_size);
-            dweight[o * inputs * window + at] = (T)sum;
+                GROUPS_FN(weigh)
+            (g, u, v, together, plane + n * g->in_channels * size,
+             from + n * g->out_channels * out_size, sums);
+            for (int64_t k = 0; k < together; k++)
+                dweight[o * inputs * window + at + k] = (T)sums[k];
         }
     }
 }

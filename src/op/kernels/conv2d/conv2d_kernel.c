@@ -1,6 +1,7 @@
 #include "op/kernels/conv2d/conv2d_kernel.h"
 
 #include "base/kernel_isa.h"
+#include "base/sum_tree.h"
 #include "op/kernels/conv2d/conv2d_plan.h"
 
 const hki_conv2d_lane_shape *hki_conv2d_shape_get(bool f64)
@@ -35,9 +36,24 @@ size_t hki_conv2d_backward_data_scratch_bytes(const hki_conv2d_geometry *geometr
     return scratch_bytes(geometry, HKI_CONV2D_BACKWARD_DATA, f64);
 }
 
+/* Of dweight, and of dweight and dbias. */
+static int64_t weight_count(const hki_conv2d_geometry *g)
+{
+    return g->out_channels * g->in_channels * g->kernel_height * g->kernel_width;
+}
+
+static size_t sums_bytes(const hki_conv2d_geometry *g, bool f64)
+{
+    const size_t item = f64 ? sizeof(double) : sizeof(float);
+    return hki_round_up_bytes((size_t)(weight_count(g) + g->out_channels) * item, 64);
+}
+
+/* Behind the plan's, sums of runs that wait for others: all but one. */
 size_t hki_conv2d_backward_weight_scratch_bytes(const hki_conv2d_geometry *geometry, bool f64)
 {
-    return scratch_bytes(geometry, HKI_CONV2D_BACKWARD_WEIGHT, f64);
+    const size_t waiting = (size_t)hki_sum_live(hki_sum_runs(geometry->samples)) - 1;
+    return scratch_bytes(geometry, HKI_CONV2D_BACKWARD_WEIGHT, f64) +
+           waiting * sums_bytes(geometry, f64);
 }
 
 #define PASSES(T, DT, F64)                                                                         \
@@ -67,11 +83,30 @@ size_t hki_conv2d_backward_weight_scratch_bytes(const hki_conv2d_geometry *geome
                                          int64_t sample_end, void *scratch)                        \
     {                                                                                              \
         hki_conv2d_plan plan;                                                                      \
+        const int64_t runs = hki_max(1, hki_sum_runs(sample_end - sample_begin));                  \
+        const int64_t weights = weight_count(geometry);                                            \
+        const size_t step = sums_bytes(geometry, F64);                                             \
         hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_BACKWARD_WEIGHT,                          \
                              hki_conv2d_shape_get(F64));                                           \
         hki_conv2d_plan_build(&plan, scratch);                                                     \
-        return HKI_OF_ISA(hki_conv2d_weigh, _##DT)(&plan, x, dy, dweight, dbias, sample_begin,     \
-                                                   sample_end, scratch);                           \
+        char *waiting = (char *)scratch + plan.bytes;                                              \
+        bool done = true;                                                                          \
+        for (int64_t run = 0, live = 0, pairs; done && run < runs; run++, live += 1 - pairs) {     \
+            const int64_t begin = sample_begin + run * HKI_SUM_RUN;                                \
+            T *sums = live ? (T *)(void *)(waiting + (size_t)(live - 1) * step) : dweight;         \
+            T *bias = live ? sums + weights : dbias;                                               \
+            done = HKI_OF_ISA(hki_conv2d_weigh,                                                    \
+                              _##DT)(&plan, x, dy, sums, dbias ? bias : NULL, begin,               \
+                                     hki_min(begin + HKI_SUM_RUN, sample_end), run > 0, scratch);  \
+            pairs = hki_sum_pairs(runs, run);                                                      \
+            hki_sum_join(F64 ? HK_F64 : HK_F32, weights, dweight, waiting, step, (int)live + 1,    \
+                         (int)pairs);                                                              \
+            if (dbias)                                                                             \
+                hki_sum_join(F64 ? HK_F64 : HK_F32, geometry->out_channels, dbias,                 \
+                             waiting + (size_t)weights * sizeof(T), step, (int)live + 1,           \
+                             (int)pairs);                                                          \
+        }                                                                                          \
+        return done;                                                                               \
     }
 
 PASSES(float, f32, false)

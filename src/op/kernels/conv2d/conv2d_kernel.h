@@ -74,7 +74,7 @@ void hki_conv2d_backward_data_f64(const hki_conv2d_geometry *geometry, const dou
                                   const double *weight, double *dx, int64_t sample_begin,
                                   int64_t sample_end, void *scratch);
 
-/* Overwrites dweight (whole) and, unless NULL, dbias with the sums over those samples. False, with nothing
+/* Overwrites dweight (whole) and, unless NULL, dbias with the sums over those samples, by base/sum_tree.h. False, with nothing
    promised of them, where hki_gemm has no memory. */
 bool hki_conv2d_backward_weight_f32(const hki_conv2d_geometry *geometry, const float *x,
                                     const float *dy, float *dweight, float *dbias,

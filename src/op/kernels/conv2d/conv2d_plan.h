@@ -117,13 +117,14 @@ static inline int64_t hki_conv2d_part_begin(int64_t total, int64_t most, int64_t
     return index * size + (index < longer ? index : longer);
 }
 
+/* again: scratch is as another call of weigh with the plan left it. */
 #define HKI_CONV2D_DECLARE(ISA, T, DT)                                                             \
     void hki_conv2d_apply_##ISA##_##DT(const hki_conv2d_plan *plan, const T *source,               \
                                        const T *weight, const T *bias, T *target, int64_t begin,   \
                                        int64_t end, void *scratch);                                \
     bool hki_conv2d_weigh_##ISA##_##DT(const hki_conv2d_plan *plan, const T *x, const T *dy,       \
                                        T *dweight, T *dbias, int64_t begin, int64_t end,           \
-                                       void *scratch);                                             \
+                                       bool again, void *scratch);                                 \
     extern const hki_conv2d_lane_shape hki_conv2d_shape_##ISA##_##DT;
 
 HKI_CONV2D_DECLARE(portable, float, f32)

@@ -94,7 +94,7 @@ static void LANES_FN(weigh_sweep)(const hki_conv2d_plan *plan, LANES_FN(weigh_ti
 }
 
 bool LANES_FN(hki_conv2d_weigh)(const hki_conv2d_plan *plan, const T *x, const T *dy, T *dweight,
-                                T *dbias, int64_t begin, int64_t end, void *scratch)
+                                T *dbias, int64_t begin, int64_t end, bool again, void *scratch)
 {
     const hki_conv2d_axis *row = &plan->row, *column = &plan->column;
     T *xt = (T *)((char *)scratch + plan->source_at);
@@ -105,13 +105,16 @@ bool LANES_FN(hki_conv2d_weigh)(const hki_conv2d_plan *plan, const T *x, const T
     memset(dweight, 0, (size_t)(plan->target_channels * weights) * sizeof(T));
     if (dbias)
         memset(dbias, 0, (size_t)plan->target_channels * sizeof(T));
-    memset(xt, 0, (size_t)(plan->chunk * plan->band_rows * row_stride) * sizeof(T));
-    LANES_FN(fill_positions)
-    (plan->pixel_position, plan->band_rows,
-     plan->winograd ? plan->source_channels * row_stride : row_stride, column->source,
-     plan->column_position);
-    LANES_FN(fill_positions)
-    (dy_position, plan->winograd ? 2 * plan->band_t : plan->band_t, dy_row, column->target, NULL);
+    if (!again) {
+        memset(xt, 0, (size_t)(plan->chunk * plan->band_rows * row_stride) * sizeof(T));
+        LANES_FN(fill_positions)
+        (plan->pixel_position, plan->band_rows,
+         plan->winograd ? plan->source_channels * row_stride : row_stride, column->source,
+         plan->column_position);
+        LANES_FN(fill_positions)
+        (dy_position, plan->winograd ? 2 * plan->band_t : plan->band_t, dy_row, column->target,
+         NULL);
+    }
     LANES_FN(band)
     x_band = {.source = x,
               .limit = x + end * plan->source_channels * row->source * column->source,

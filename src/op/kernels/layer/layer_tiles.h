@@ -5,8 +5,9 @@
 #ifndef HOCKET_OP_KERNELS_LAYER_TILES_H
 #define HOCKET_OP_KERNELS_LAYER_TILES_H
 
-#include "base/integer.h"
+#include "base/sum_tree.h"
 #include "op/kernels/layer/layer_kernel.h"
+#include "op/kernels/layer/product_kernel.h"
 
 enum { HKI_LAYER_PANEL_VECTORS = 2 };
 
@@ -18,10 +19,24 @@ typedef struct hki_layer_call {
     void *y;
 } hki_layer_call;
 
+/* A product, and how it is cut. */
+typedef struct hki_product_call {
+    const hki_product *product;
+    /* Rows, columns and terms of the sums done at a time; elements between rows of the copy of a, where there is one. */
+    int64_t rows, columns, depth, a_row;
+    const uint8_t
+        *pairs;  /* by run: what the tree joins after it; NULL: sums are in the order of k */
+    void *a, *b; /* room for copies; `a` NULL where it is read in place */
+    void *
+        stack; /* room for sums that wait, and elements from tile to tile; 0: one after the other */
+    int64_t stack_step;
+} hki_product_call;
+
 typedef struct hki_layer_kernels {
-    int64_t lanes;
+    int64_t lanes, rows; /* of a register tile */
     void (*pack)(const hki_layer *layer, const void *weight, bool transposed, void *packed);
     void (*run)(const hki_layer_call *call);
+    void (*product)(const hki_product_call *call);
 } hki_layer_kernels;
 
 extern const hki_layer_kernels hki_layer_kernels_portable_f32;

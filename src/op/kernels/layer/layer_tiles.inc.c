@@ -7,11 +7,31 @@
 typedef struct LANES_FN(layer_tile) {
     const T *x;
     int64_t x_row, y_row;    /* elements from sample to sample */
+    int64_t x_step;          /* from input to input */
     const T *panel, *bias;   /* bias: of the panel's outputs, or NULL */
     int64_t inputs, outputs; /* outputs: as many as the panel's vectors have, or fewer */
-    bool relu;
+    bool relu, continues;    /* continues: the sums go on from y */
     T *y;
 } LANES_FN(layer_tile);
+
+/* As many elements as there are, L at most; the others are zeros. */
+LANES_INLINE V LANES_FN(load_part)(const T *from, int64_t count)
+{
+    V v = {0};
+    if (count >= L)
+        v = *(const VU *)from;
+    else
+        LANES_FN(copy_short)((T *)&v, from, count);
+    return v;
+}
+
+LANES_INLINE void LANES_FN(store_part)(T *to, V v, int64_t count)
+{
+    if (count >= L)
+        *(VU *)to = v;
+    else
+        LANES_FN(copy_short)(to, (const T *)&v, count);
+}
 
 LANES_INLINE void LANES_FN(layer_tile_body)(const LANES_FN(layer_tile) * t, const int rows,
                                             const int vectors)
@@ -19,16 +39,18 @@ LANES_INLINE void LANES_FN(layer_tile_body)(const LANES_FN(layer_tile) * t, cons
     V sum[LAYER_ROWS][HKI_LAYER_PANEL_VECTORS];
     UNROLL for (int r = 0; r < rows; r++)
     {
-        UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = (V){0};
+        UNROLL for (int v = 0; v < vectors; v++) sum[r][v] =
+            t->continues ? LANES_FN(load_part)(t->y + r * t->y_row + v * L, t->outputs - v * L)
+                         : (V){0};
     }
-    const int64_t inputs = t->inputs, x_row = t->x_row;
+    const int64_t inputs = t->inputs, x_row = t->x_row, x_step = t->x_step;
     const T *x = t->x, *panel = t->panel;
-    for (int64_t i = 0; i < inputs; i++, panel += vectors * L) {
+    for (int64_t i = 0; i < inputs; i++, x += x_step, panel += vectors * L) {
         V weight[HKI_LAYER_PANEL_VECTORS];
         UNROLL for (int v = 0; v < vectors; v++) weight[v] = *(const V *)(panel + v * L);
         UNROLL for (int r = 0; r < rows; r++)
         {
-            const V broadcast = x[r * x_row + i] - (V){0};
+            const V broadcast = x[r * x_row] - (V){0};
             UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = sum[r][v] + broadcast * weight[v];
         }
     }
@@ -36,17 +58,12 @@ LANES_INLINE void LANES_FN(layer_tile_body)(const LANES_FN(layer_tile) * t, cons
     {
         UNROLL for (int v = 0; v < vectors; v++)
         {
-            const int64_t left = t->outputs - v * L;
-            T *to = t->y + r * t->y_row + v * L;
             V y = sum[r][v];
             if (t->bias)
                 y = y + *(const V *)(t->bias + v * L);
             if (t->relu)
                 y = (V)(~(y < (V){0}) & (M)y);
-            if (left >= L)
-                *(VU *)to = y;
-            else
-                LANES_FN(copy_short)(to, (const T *)&y, left);
+            LANES_FN(store_part)(t->y + r * t->y_row + v * L, y, t->outputs - v * L);
         }
     }
 }
@@ -118,8 +135,8 @@ LANES_TARGET static void LANES_FN(layer_pack)(const hki_layer *layer, const void
             LANES_FN(copy_columns)
         (from + begin, layer->outputs, layer->inputs, columns, vectors, to);
         else for (int64_t v = 0; v < vectors; v++) LANES_FN(rows_to_lanes)(
-            from + (begin + v * L) * layer->inputs, hki_min(columns - v * L, L), layer->inputs,
-            vectors * L, to + v * L);
+            from + (begin + v * L) * layer->inputs, layer->inputs, hki_min(columns - v * L, L),
+            layer->inputs, vectors * L, to + v * L);
         to += vectors * L * layer->inputs;
     }
 }
@@ -131,6 +148,7 @@ LANES_TARGET static void LANES_FN(layer_run)(const hki_layer_call *call)
     _Alignas(64) T panel_bias[HKI_LAYER_PANEL_VECTORS * L];
     LANES_FN(layer_tile)
     tile = {.x_row = call->x_row,
+            .x_step = 1,
             .y_row = layer->outputs,
             .panel = call->packed,
             .bias = bias ? panel_bias : NULL,
@@ -146,7 +164,9 @@ LANES_TARGET static void LANES_FN(layer_run)(const hki_layer_call *call)
     }
 }
 
-const hki_layer_kernels LANES_FN(hki_layer_kernels) = {L, LANES_FN(layer_pack),
-                                                       LANES_FN(layer_run)};
+#include "op/kernels/layer/product_tiles.inc.c"
+
+const hki_layer_kernels LANES_FN(hki_layer_kernels) = {L, LAYER_ROWS, LANES_FN(layer_pack),
+                                                       LANES_FN(layer_run), LANES_FN(product)};
 
 #include "op/kernels/lanes_end.inc.c"

@@ -66,6 +66,8 @@ typedef struct hki_linalg {
     /* to (m,n) = left^T diag(by) right, of k rows each, where left is overwritten. */
     bool (*scaled_product)(int m, int n, int k, void *left, const void *by, const void *right,
                            void *to);
+    /* The mean of x (n,n) and its transpose, which is x where it is symmetric. */
+    void (*symmetrise)(int n, const void *x, void *to);
     /* The transpose (n,m) of x (m,n). */
     void (*transpose)(int m, int n, const void *x, void *to);
 } hki_linalg;

@@ -22,6 +22,18 @@ static void NAME(transpose)(int m, int n, const void *x, void *to)
                 ((ITEM *)to)[column * m + i] = ((const ITEM *)x)[i * n + column];
 }
 
+static void NAME(symmetrise)(int n, const void *x, void *to)
+{
+    const ITEM *from = x;
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j <= i; j++) {
+            const ITEM below = from[i * n + j], above = from[j * n + i];
+            const ITEM mean = below == above ? below : below / 2 + above / 2;
+            ((ITEM *)to)[i * n + j] = ((ITEM *)to)[j * n + i] = mean;
+        }
+    }
+}
+
 /* ---- triangles -------------------------------------------------------------------------------------------- */
 
 static int NAME(cholesky)(int n, void *a, bool upper)
@@ -238,5 +250,6 @@ const hki_linalg NAME(hki_linalg) = {
     .qr_need = NAME(qr_need),
     .qr = NAME(qr),
     .scaled_product = NAME(scaled_product),
+    .symmetrise = NAME(symmetrise),
     .transpose = NAME(transpose),
 };

@@ -284,6 +284,23 @@ void hki_reduce_words(hki_reduce_kind kind, hk_dtype dtype, const hki_reduce_geo
                                              kept_end, gone_begin, gone_end, words);
 }
 
+/* Of 16 elements, samples that are numbers, without a call for each run. */
+#define DENSE(name)                                                                                \
+    for (int64_t i = 0; i < runs; i++) {                                                           \
+        const char *from = (const char *)x + i * step;                                             \
+        sums[i] =                                                                                  \
+            0 + (count == 16 ? run_sum_##name(from, 16, 1) : run_sum_##name(from, count, 1)).f;    \
+    }
+
+void hki_reduce_dense_sums(hk_dtype dtype, const void *x, int64_t count, int64_t step, int64_t runs,
+                           double *sums)
+{
+    if (dtype == HK_F32)
+        DENSE(f32)
+    else
+        DENSE(f64)
+}
+
 void hki_reduce_join(hki_reduce_kind kind, hk_dtype dtype, hki_reduce_word *words,
                      const hki_reduce_word *more, int64_t count)
 {

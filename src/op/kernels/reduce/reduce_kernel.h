@@ -59,6 +59,11 @@ void hki_reduce_words(hki_reduce_kind kind, hk_dtype dtype, const hki_reduce_geo
                       const void *x, int64_t kept_begin, int64_t kept_end, int64_t gone_begin,
                       int64_t gone_end, hki_reduce_word *words);
 
+/* The sums of `runs` times `count` <= HKI_REDUCE_BLOCK elements of float32 or float64 that lie side by side, step bytes from
+ * run to run: what hki_reduce_words makes of each. */
+void hki_reduce_dense_sums(hk_dtype dtype, const void *x, int64_t count, int64_t step, int64_t runs,
+                           double *sums);
+
 /* words[i] joined with more[i]. */
 void hki_reduce_join(hki_reduce_kind kind, hk_dtype dtype, hki_reduce_word *words,
                      const hki_reduce_word *more, int64_t count);

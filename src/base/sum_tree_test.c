@@ -1,0 +1,93 @@
+/* Sums by the tree: against the recursion that defines it, written plainly; a whole is its halves; pieces are parts of it. */
+#include "base/sum_tree.h"
+#include "check.h"
+
+#include <stdlib.h>
+
+enum { MOST = 300 };
+
+static float values[MOST];
+
+/* The definition. */
+static float plainly(int64_t first, int64_t runs)
+{
+    if (runs == 1)
+        return values[first];
+    const int64_t right = runs / 2, left = runs - right;
+    return plainly(first, left) + plainly(first + left, right);
+}
+
+static float one_by_one(int64_t runs)
+{
+    float first = 0, rest[HKI_SUM_DEPTH];
+    int live = 0;
+    for (int64_t run = 0; run < runs; run++) {
+        *(live ? &rest[live - 1] : &first) = values[run];
+        live++;
+        CHECK(live <= hki_sum_live(runs));
+        live = hki_sum_join(HK_F32, 1, &first, rest, sizeof *rest, live, hki_sum_pairs(runs, run));
+    }
+    CHECK(live == 1);
+    return first;
+}
+
+static void test_order(void)
+{
+    for (int64_t runs = 1; runs <= MOST; runs++)
+        CHECK(one_by_one(runs) == plainly(0, runs));
+    CHECK(one_by_one(3) == (values[0] + values[1]) + values[2]);
+    CHECK(one_by_one(4) == (values[0] + values[1]) + (values[2] + values[3]));
+}
+
+/* Samples in order, no piece above what was asked for, and all pieces together the whole tree. */
+static void test_cut(const hki_sum_cut *cut)
+{
+    float parts[MOST];
+    int64_t reached = 0, begin, end;
+    for (int64_t piece = 0; piece < cut->pieces; piece++, reached = end) {
+        hki_sum_piece(cut, piece, &begin, &end);
+        CHECK(begin == reached && begin % HKI_SUM_RUN == 0 && end > begin);
+        CHECK(end - begin <= cut->most * HKI_SUM_RUN);
+        parts[piece] = plainly(begin / HKI_SUM_RUN, hki_sum_runs(end - begin));
+    }
+    CHECK(reached == cut->samples);
+    hki_sum_join_pieces(cut, HK_F32, 1, parts, sizeof *parts);
+    CHECK(parts[0] == plainly(0, cut->runs));
+}
+
+static void test_pieces(void)
+{
+    for (int64_t samples = 1; samples <= MOST * HKI_SUM_RUN; samples += 1 + samples / 9) {
+        for (int64_t most = 1; most < 70; most += 1 + most / 4) {
+            hki_sum_cut by = hki_sum_cut_by(samples, most), to = hki_sum_cut_to(samples, most);
+            test_cut(&by);
+            test_cut(&to);
+            CHECK(to.pieces <= most);
+            hki_sum_cut again = hki_sum_cut_to(samples, to.pieces);
+            CHECK(again.pieces == to.pieces);
+        }
+    }
+    hki_sum_cut none = hki_sum_cut_by(0, 2);
+    CHECK(none.pieces == 1 && none.runs == 1);
+    CHECK(hki_sum_cut_by(256, 2).pieces == 8);
+    CHECK(hki_sum_cut_by(INT64_MAX / 2, 1).pieces == hki_sum_runs(INT64_MAX / 2));
+}
+
+static void test_integers(void)
+{
+    int32_t small[2] = {INT32_MAX, 1};
+    int64_t large[2] = {INT64_MAX, 1};
+    CHECK(hki_sum_join(HK_I32, 1, small, small + 1, sizeof *small, 2, 1) == 1);
+    CHECK(hki_sum_join(HK_I64, 1, large, large + 1, sizeof *large, 2, 1) == 1);
+    CHECK(small[0] == INT32_MIN && large[0] == INT64_MIN);
+}
+
+int main(void)
+{
+    for (int i = 0; i < MOST; i++)
+        values[i] = (float)((unsigned)i * 2654435761u >> 8) / 997.0f;
+    test_order();
+    test_pieces();
+    test_integers();
+    return check_result();
+}

@@ -1,0 +1,115 @@
+#include "op/kernels/layer/product_kernel.h"
+
+#include "base/kernel_isa.h"
+#include "base/sum_tree.h"
+#include "base/sync.h"
+#include "op/kernels/layer/layer_tiles.h"
+
+#include <string.h>
+
+/* Sums in the order of k are cut, and go on from c, so that a panel of b stays in the second cache while it meets the rows
+   of a. */
+enum { PANEL_BYTES = 64 << 10, A_BYTES = 192 << 10, B_BYTES = 512 << 10, BAD_DISTANCE = 1024 };
+/* Samples: so many that sums which wait for the next ones are a small part of what is looked at. */
+enum { DEPTH_SAMPLES = 512 };
+_Static_assert(DEPTH_SAMPLES % HKI_SUM_RUN == 0, "whole runs");
+
+static const hki_layer_kernels *kernels_get(const hki_product *product)
+{
+    return product->f64 ? HKI_OF_ISA(&hki_layer_kernels, _f64)
+                        : HKI_OF_ISA(&hki_layer_kernels, _f32);
+}
+
+static int64_t item_bytes(const hki_product *product)
+{
+    return product->f64 ? (int64_t)sizeof(double) : (int64_t)sizeof(float);
+}
+
+/* Rows that begin at such distances share a few places of the first cache. */
+static bool copies_a(const hki_product *product)
+{
+    return product->trans_a ||
+           (product->m > 1 && product->lda * item_bytes(product) % BAD_DISTANCE == 0);
+}
+
+/* The sizes. A copy of a is tiles of [k][row of the tile], of a transposed one, else rows an odd number of lines apart. */
+static hki_product_call cut(const hki_product *product)
+{
+    const hki_layer_kernels *kernels = kernels_get(product);
+    const int64_t item = item_bytes(product), panel = HKI_LAYER_PANEL_VECTORS * kernels->lanes;
+    hki_product_call call = {.product = product};
+    call.depth =
+        hki_min(product->k, product->by_samples ? DEPTH_SAMPLES : PANEL_BYTES / (panel * item));
+    const int64_t depth = hki_max(call.depth, 1);
+    call.rows = hki_max(1, A_BYTES / (depth * item) / kernels->rows) * kernels->rows;
+    call.rows = hki_min(call.rows, product->m);
+    call.columns = hki_max(1, B_BYTES / (depth * item * panel)) * panel;
+    call.columns = hki_min(call.columns, product->n);
+    call.a_row = hki_round_up(depth, HKI_CACHE_LINE / item);
+    call.a_row += call.a_row * item % (2 * HKI_CACHE_LINE) ? 0 : HKI_CACHE_LINE / item;
+    if (product->by_samples && call.depth < product->k)
+        call.stack_step = kernels->rows * panel * hki_sum_live(hki_sum_runs(product->k));
+    return call;
+}
+
+/* Of the copies, the pairs and the sums at work. */
+typedef struct places {
+    size_t a, b, pairs, stack;
+} places;
+
+static places places_of(const hki_product_call *call)
+{
+    const hki_product *product = call->product;
+    const hki_layer_kernels *kernels = kernels_get(product);
+    const size_t item = (size_t)item_bytes(product), line = HKI_CACHE_LINE;
+    const int64_t runs = product->by_samples ? hki_sum_runs(product->k) : 0;
+    const int64_t panel = HKI_LAYER_PANEL_VECTORS * kernels->lanes;
+    const int64_t tiles = call->stack_step ? hki_divide_up(call->rows, kernels->rows) *
+                                                 hki_divide_up(call->columns, panel)
+                                           : 1;
+    places at = {0};
+    if (copies_a(product))
+        at.a = hki_round_up_bytes((size_t)(call->rows * call->a_row) * item + line, line);
+    at.b = hki_round_up_bytes(
+        (size_t)(hki_round_up(call->columns, kernels->lanes) * call->depth) * item, line);
+    at.pairs = hki_round_up_bytes((size_t)runs, line);
+    at.stack = runs ? (size_t)(tiles * kernels->rows * panel * hki_sum_live(runs)) * item : 0;
+    return at;
+}
+
+size_t hki_product_scratch_bytes(const hki_product *product)
+{
+    const hki_product_call call = cut(product);
+    const places bytes = places_of(&call);
+    return bytes.a + bytes.b + bytes.pairs + bytes.stack + HKI_CACHE_LINE;
+}
+
+static void clear(const hki_product *product)
+{
+    const size_t item = (size_t)item_bytes(product);
+    for (int64_t i = 0; i < product->m; i++)
+        memset((char *)product->c + (size_t)(i * product->ldc) * item, 0,
+               (size_t)product->n * item);
+}
+
+void hki_product_run(const hki_product *product, void *scratch)
+{
+    hki_product_call call = cut(product);
+    const places bytes = places_of(&call);
+    char *at = scratch;
+    if (product->k == 0) {
+        clear(product);
+        return;
+    }
+    call.a = bytes.a ? at : NULL;
+    call.b = at + bytes.a;
+    call.stack = at + bytes.a + bytes.b + bytes.pairs;
+    if (product->by_samples) {
+        const int64_t runs = hki_sum_runs(product->k);
+        uint8_t *pairs = (uint8_t *)at + bytes.a + bytes.b;
+        for (int64_t run = 0; run < runs; run++)
+            pairs[run] = (uint8_t)hki_sum_pairs(runs, run);
+        call.pairs = pairs;
+    }
+    kernels_get(product)->product(&call);
+}

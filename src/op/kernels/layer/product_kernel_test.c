@@ -1,0 +1,190 @@
+/* Products against plain loops, in all four ways to lie; each element has the bytes of the same element of a smaller product,
+ * and those of sums over samples are what halves of the samples give, added up. On every instruction set. */
+#include "op/kernels/layer/product_kernel.h"
+
+#include "base/sum_tree.h"
+#include "tests/check.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "op/kernels/kernel_fixture.h"
+
+static double get(const void *x, bool f64, int64_t i)
+{
+    return f64 ? ((const double *)x)[i] : (double)((const float *)x)[i];
+}
+
+/* Numbers at distances of `row`, and what is no number between the rows. */
+static buffer matrix(bool f64, int64_t rows, int64_t columns, int64_t row)
+{
+    buffer b = buffer_make((size_t)((rows - 1) * row + columns) * (f64 ? 8 : 4));
+    for (int64_t i = 0; i < rows * columns; i++) {
+        const int64_t at = i / columns * row + i % columns;
+        if (f64)
+            ((double *)(void *)b.data)[at] = random_get();
+        else
+            ((float *)(void *)b.data)[at] = (float)random_get();
+    }
+    return b;
+}
+
+static void multiply(const hki_product *p)
+{
+    buffer scratch = buffer_make(hki_product_scratch_bytes(p));
+    hki_product_run(p, scratch.data);
+    buffer_drop(&scratch);
+}
+
+static int64_t a_at(const hki_product *p, int64_t i, int64_t l)
+{
+    return p->trans_a ? l * p->lda + i : i * p->lda + l;
+}
+
+static int64_t b_at(const hki_product *p, int64_t l, int64_t j)
+{
+    return p->trans_b ? j * p->ldb + l : l * p->ldb + j;
+}
+
+static bool is_close(const hki_product *p)
+{
+    const double tolerance = p->f64 ? 1e-14 : 1e-5;
+    for (int64_t at = 0; at < p->m * p->n; at++) {
+        const int64_t i = at / p->n, j = at % p->n;
+        double sum = 0, sizes = 1;
+        for (int64_t l = 0; l < p->k; l++) {
+            const double term = get(p->a, p->f64, a_at(p, i, l)) * get(p->b, p->f64, b_at(p, l, j));
+            sum += term;
+            sizes += fabs(term);
+        }
+        if (!(fabs(get(p->c, p->f64, i * p->ldc + j) - sum) <= tolerance * sizes))
+            return false;
+    }
+    return true;
+}
+
+static const char *moved(const hki_product *p, const void *x, int64_t elements)
+{
+    return (const char *)x + elements * (p->f64 ? 8 : 4);
+}
+
+/* The block of rows and columns from (i, j) on, multiplied by itself. */
+static bool is_same_alone(const hki_product *p, int64_t i, int64_t j, int64_t m, int64_t n)
+{
+    const size_t item = p->f64 ? 8 : 4;
+    hki_product part = *p;
+    buffer c = buffer_make((size_t)(m * n) * item);
+    bool same = true;
+    part.m = m;
+    part.n = n;
+    part.a = moved(p, p->a, a_at(p, i, 0));
+    part.b = moved(p, p->b, b_at(p, 0, j));
+    part.c = c.data;
+    part.ldc = n;
+    multiply(&part);
+    for (int64_t row = 0; row < m; row++)
+        same = same && !memcmp(c.data + (size_t)(row * n) * item,
+                               moved(p, p->c, (i + row) * p->ldc + j), (size_t)n * item);
+    buffer_drop(&c);
+    return same;
+}
+
+/* Halves of the samples, as two devices have them, and their sum. */
+static bool is_sum_of_halves(const hki_product *p)
+{
+    const int64_t half = hki_sum_half(hki_sum_runs(p->k)) * HKI_SUM_RUN;
+    buffer c[2];
+    bool same = true;
+    for (int i = 0; i < 2; i++) {
+        hki_product part = *p;
+        c[i] = buffer_make((size_t)(p->m * p->n) * (p->f64 ? 8 : 4));
+        part.k = i ? p->k - half : half;
+        part.a = moved(p, p->a, a_at(p, 0, i * half));
+        part.b = moved(p, p->b, b_at(p, i * half, 0));
+        part.c = c[i].data;
+        part.ldc = p->n;
+        multiply(&part);
+    }
+    for (int64_t at = 0; at < p->m * p->n; at++) {
+        const double whole = get(p->c, p->f64, at / p->n * p->ldc + at % p->n);
+        const double sum = get(c[0].data, p->f64, at) + get(c[1].data, p->f64, at);
+        same = same && whole == (p->f64 ? sum : (double)(float)sum);
+    }
+    buffer_drop(&c[0]);
+    buffer_drop(&c[1]);
+    return same;
+}
+
+/* gap: between rows. */
+static void check_product(hki_product p, int64_t gap)
+{
+    p.lda = (p.trans_a ? p.m : p.k) + gap;
+    p.ldb = (p.trans_b ? p.k : p.n) + gap;
+    p.ldc = p.n + gap;
+    buffer a = matrix(p.f64, p.trans_a ? p.k : p.m, p.trans_a ? p.m : p.k, p.lda);
+    buffer b = matrix(p.f64, p.trans_b ? p.n : p.k, p.trans_b ? p.k : p.n, p.ldb);
+    buffer c = buffer_make((size_t)((p.m - 1) * p.ldc + p.n) * (p.f64 ? 8 : 4));
+    p.a = a.data;
+    p.b = b.data;
+    p.c = c.data;
+    multiply(&p);
+    const int64_t i = random_between(0, p.m - 1), j = random_between(0, p.n - 1);
+    const bool good = is_close(&p) && is_same_alone(&p, i, j, 1, 1) &&
+                      is_same_alone(&p, i, 0, p.m - i, p.n) &&
+                      is_same_alone(&p, 0, j, p.m, p.n - j);
+    const bool halves = !p.by_samples || p.k <= HKI_SUM_RUN || is_sum_of_halves(&p);
+    if (!good || !halves)
+        fprintf(stderr, "%lld x %lld x %lld, f64 %d, transposed %d and %d, samples %d, halves %d\n",
+                (long long)p.m, (long long)p.n, (long long)p.k, p.f64, p.trans_a, p.trans_b,
+                p.by_samples, halves);
+    CHECK(good && halves);
+    const buffer *const all[] = {&a, &b, &c};
+    for (size_t x = 0; x < sizeof all / sizeof *all; x++)
+        buffer_drop(all[x]);
+}
+
+/* way: bits for float64, transposed, transposed, by samples. */
+static void check_way(int way, int64_t m, int64_t n, int64_t k, int64_t gap)
+{
+    check_product((hki_product){.f64 = way & 1,
+                                .trans_a = way & 2,
+                                .trans_b = way & 4,
+                                .by_samples = way & 8,
+                                .m = m,
+                                .n = n,
+                                .k = k},
+                  gap);
+}
+
+/* No sum at all is 0, whatever c holds. */
+static void check_empty(void)
+{
+    float c[6] = {1, 2, 3, 4, NAN, 6};
+    hki_product p = {.m = 2, .n = 2, .k = 0, .a = c, .b = c, .c = c, .lda = 1, .ldb = 2, .ldc = 3};
+    multiply(&p);
+    CHECK(c[0] == 0 && c[1] == 0 && c[2] == 3 && c[3] == 0 && c[4] == 0 && c[5] == 6);
+}
+
+static int run(void)
+{
+    for (int way = 0; way < 16; way++) {
+        check_way(way, 1, 1, 1, 0);
+        check_way(way, 37, 35, 70, 0);
+        check_way(way, 256, 3, 16, 1);
+        check_way(way, 3, 256, 31, 0);
+        check_way(way, 13, 9, 1100, 0);  /* more than is done at a time */
+        check_way(way, 70, 40, 1024, 0); /* rows that are spread */
+        for (int i = 0; i < 4; i++)
+            check_way(way, random_between(1, 60), random_between(1, 60), random_between(1, 300),
+                      random_between(0, 5));
+    }
+    check_way(8 | 2, 5, 300, 2100, 0);
+    check_way(8 | 2, 130, 17, 640, 0);
+    check_empty();
+    return check_result();
+}
+
+int main(int argc, char **argv)
+{
+    return check_each_isa(argc, argv, run);
+}

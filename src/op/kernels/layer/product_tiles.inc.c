@@ -1,0 +1,202 @@
+/* Products of product_kernel.h, on the tiles of layer_tiles.inc.c, which includes it. */
+
+/* A tile whose sums go by the tree: `live` of them, each the size of the tile, wait at `stack` from runs before. */
+typedef struct LANES_FN(tree_tile) {
+    LANES_FN(layer_tile) plain;
+    const uint8_t *pairs; /* of the first run */
+    T *stack;
+    int64_t live;
+    bool ends; /* with the last run: the one sum that is left is the result */
+} LANES_FN(tree_tile);
+
+/* The sums of one run; x and panel go on to the next. */
+LANES_INLINE void LANES_FN(tree_tile_run)(V sum[LAYER_ROWS][HKI_LAYER_PANEL_VECTORS],
+                                          const int rows, const int vectors, const int64_t count,
+                                          const T **x_at, int64_t x_row, int64_t x_step,
+                                          const T **panel_at)
+{
+    const T *x = *x_at, *panel = *panel_at;
+    UNROLL for (int r = 0; r < rows; r++)
+    {
+        UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = (V){0};
+    }
+    for (int64_t i = 0; i < count; i++, x += x_step, panel += vectors * L) {
+        V weight[HKI_LAYER_PANEL_VECTORS];
+        UNROLL for (int v = 0; v < vectors; v++) weight[v] = *(const V *)(panel + v * L);
+        UNROLL for (int r = 0; r < rows; r++)
+        {
+            const V broadcast = x[r * x_row] - (V){0};
+            UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = sum[r][v] + broadcast * weight[v];
+        }
+    }
+    *x_at = x;
+    *panel_at = panel;
+}
+
+/* A left half at the bottom of the tree is one run or two: where it is one, the next run is the other half. */
+LANES_INLINE void LANES_FN(tree_tile_body)(const LANES_FN(tree_tile) * tree, const int rows,
+                                           const int vectors)
+{
+    const LANES_FN(layer_tile) *t = &tree->plain;
+    const T *x = t->x, *panel = t->panel;
+    const uint8_t *pairs = tree->pairs;
+    T *top = tree->stack + tree->live * rows * vectors * L; /* behind the sums that wait */
+    V sum[LAYER_ROWS][HKI_LAYER_PANEL_VECTORS];
+    for (int64_t left = t->inputs; left > 0; left -= HKI_SUM_RUN, pairs++) {
+        if (left >= HKI_SUM_RUN)
+            LANES_FN(tree_tile_run)
+        (sum, rows, vectors, HKI_SUM_RUN, &x, t->x_row, t->x_step, &panel);
+        else LANES_FN(tree_tile_run)(sum, rows, vectors, left, &x, t->x_row, t->x_step, &panel);
+        for (int pair = *pairs; pair > 0; pair--) {
+            top -= rows * vectors * L;
+            UNROLL for (int r = 0; r < rows; r++)
+            {
+                UNROLL for (int v = 0; v < vectors; v++) sum[r][v] =
+                    *(const V *)(top + (r * vectors + v) * L) + sum[r][v];
+            }
+        }
+        UNROLL for (int r = 0; r < rows; r++)
+        {
+            UNROLL for (int v = 0; v < vectors; v++) * (V *)(top + (r * vectors + v) * L) =
+                sum[r][v];
+        }
+        top += rows * vectors * L;
+    }
+    for (int r = 0; tree->ends && r < rows; r++)
+        for (int v = 0; v < vectors; v++)
+            LANES_FN(store_part)
+    (t->y + r * t->y_row + v * L, *(const V *)(tree->stack + (r * vectors + v) * L),
+     t->outputs - v * L);
+}
+
+#define TILE_DEFINE(r)                                                                             \
+    LANES_TARGET static void LANES_FN(tree_tile_##r##_1)(const LANES_FN(tree_tile) * t)            \
+    {                                                                                              \
+        LANES_FN(tree_tile_body)(t, r, 1);                                                         \
+    }                                                                                              \
+    LANES_TARGET static void LANES_FN(tree_tile_##r##_2)(const LANES_FN(tree_tile) * t)            \
+    {                                                                                              \
+        LANES_FN(tree_tile_body)(t, r, 2);                                                         \
+    }
+LAYER_TILES(TILE_DEFINE)
+#undef TILE_DEFINE
+
+typedef void (*LANES_FN(tree_tile_fn))(const LANES_FN(tree_tile) *);
+
+#define TILE_ENTRY(r) [r] = {LANES_FN(tree_tile_##r##_1), LANES_FN(tree_tile_##r##_2)},
+static const LANES_FN(tree_tile_fn)
+    LANES_FN(tree_tile_table)[LAYER_ROWS + 1][HKI_LAYER_PANEL_VECTORS] = {LAYER_TILES(TILE_ENTRY)};
+#undef TILE_ENTRY
+
+/* Columns [j0, j1) of sums [k0, k1) of b, as panels. */
+LANES_TARGET static void LANES_FN(product_pack_b)(const hki_product *p, int64_t j0, int64_t j1,
+                                                  int64_t k0, int64_t k1, T *to)
+{
+    const T *b = p->b;
+    for (int64_t j = j0, vectors; j < j1; j += vectors * L) {
+        vectors = LANES_FN(panel_vectors)(j1, j);
+        const int64_t columns = hki_min(j1 - j, vectors * L);
+        if (!p->trans_b)
+            LANES_FN(copy_columns)
+        (b + k0 * p->ldb + j, p->ldb, k1 - k0, columns, vectors, to);
+        else for (int64_t v = 0; v < vectors; v++)
+            LANES_FN(rows_to_lanes)(b + (j + v * L) * p->ldb + k0, p->ldb,
+                                    hki_min(columns - v * L, L), k1 - k0, vectors * L, to + v * L);
+        to += vectors * L * (k1 - k0);
+    }
+}
+
+/* `count` elements, with whole vectors where there may be read and written a vector too many. */
+LANES_INLINE void LANES_FN(copy_row)(const T *from, int64_t count, bool whole, T *to)
+{
+    if (whole)
+        for (int64_t i = 0; i < count; i += L)
+            *(VU *)(to + i) = *(const VU *)(from + i);
+    else
+        for (int64_t i = 0; i < count; i++)
+            to[i] = from[i];
+}
+
+/* Rows [i0, i1) of sums [k0, k1) of a, a tile: transposed [k][row], else rows a_row apart. */
+LANES_TARGET static void LANES_FN(product_copy_a)(const hki_product_call *call, int64_t i0,
+                                                  int64_t i1, int64_t k0, int64_t k1, T *to)
+{
+    const hki_product *p = call->product;
+    const T *a = p->a;
+    for (int64_t i = i0; !p->trans_a && i < i1; i++, to += call->a_row)
+        memcpy(to, a + i * p->lda + k0, (size_t)(k1 - k0) * sizeof(T));
+    for (int64_t k = k0; p->trans_a && k < k1; k++, to += i1 - i0)
+        LANES_FN(copy_row)(a + k * p->lda + i0, i1 - i0, k + 1 < p->k && p->lda >= L, to);
+}
+
+/* A block of c at work: rows, columns and sums. */
+typedef struct LANES_FN(product_block) {
+    int64_t i0, i1, j0, j1, k0, k1;
+    int64_t live; /* sums that wait, of each tile */
+} LANES_FN(product_block);
+
+/* Rows in tiles that differ by a row at most, panel after panel; copies of a are made on the way. */
+static void LANES_FN(product_sweep)(const hki_product_call *call, const LANES_FN(product_block) * b)
+{
+    const hki_product *p = call->product;
+    const int64_t depth = b->k1 - b->k0, rows = b->i1 - b->i0;
+    const int64_t tiles = hki_divide_up(rows, LAYER_ROWS);
+    LANES_FN(tree_tile)
+    tree = {.pairs = call->pairs ? call->pairs + b->k0 / HKI_SUM_RUN : NULL,
+            .stack = call->stack,
+            .live = b->live,
+            .ends = b->k1 == p->k,
+            .plain = {.x_row = p->trans_a ? 1
+                               : call->a  ? call->a_row
+                                          : p->lda,
+                      .y_row = p->ldc,
+                      .panel = call->b,
+                      .inputs = depth,
+                      .continues = b->k0 > 0}};
+    LANES_FN(layer_tile) *tile = &tree.plain;
+    for (int64_t j = b->j0, vectors; j < b->j1; j += vectors * L) {
+        vectors = LANES_FN(panel_vectors)(b->j1, j);
+        tile->outputs = hki_min(b->j1 - j, vectors * L);
+        for (int64_t t = 0, i = b->i0, end; t < tiles; t++, i = end) {
+            end = i + rows / tiles + (t < rows % tiles);
+            T *copy = call->a;
+            if (copy)
+                copy += (i - b->i0) * (p->trans_a ? depth : call->a_row);
+            if (copy && j == b->j0)
+                LANES_FN(product_copy_a)(call, i, end, b->k0, b->k1, copy);
+            tile->x = copy ? copy : (const T *)p->a + i * p->lda + b->k0;
+            tile->x_step = p->trans_a ? end - i : 1;
+            tile->y = (T *)p->c + i * p->ldc + j;
+            if (call->pairs)
+                LANES_FN(tree_tile_table)[end - i][vectors - 1](&tree);
+            else
+                LANES_FN(layer_tile_table)[end - i][vectors - 1](tile);
+            tree.stack += call->stack_step;
+        }
+        tile->panel += vectors * L * depth;
+    }
+}
+
+static void LANES_FN(product)(const hki_product_call *call)
+{
+    const hki_product *p = call->product;
+    /* sums that wait are a block's: then all of its k comes first */
+    const int64_t outer = call->stack_step ? call->rows : p->m;
+    LANES_FN(product_block) b = {0};
+    for (b.j0 = 0; b.j0 < p->n; b.j0 = b.j1) {
+        b.j1 = hki_min(b.j0 + call->columns, p->n);
+        for (int64_t first = 0; first < p->m; first += outer) {
+            b.live = 0;
+            for (b.k0 = 0; b.k0 < p->k; b.k0 = b.k1) {
+                b.k1 = hki_min(b.k0 + call->depth, p->k);
+                LANES_FN(product_pack_b)(p, b.j0, b.j1, b.k0, b.k1, call->b);
+                for (b.i0 = first; b.i0 < hki_min(first + outer, p->m); b.i0 = b.i1) {
+                    b.i1 = hki_min(b.i0 + call->rows, p->m);
+                    LANES_FN(product_sweep)(call, &b);
+                }
+                for (int64_t k = b.k0; call->pairs && k < b.k1; k += HKI_SUM_RUN)
+                    b.live += 1 - call->pairs[k / HKI_SUM_RUN];
+            }
+        }
+    }
+}
