@@ -41,15 +41,16 @@ static void fill(results *of, int n, uint64_t seed)
     }
 }
 
-static void factorise(results *of)
+/* Nothing is checked here, for threads call it. */
+static bool factorise(results *of)
 {
     const hki_linalg *f64 = &hki_linalg_f64;
     const int n = of->n;
     const size_t bytes = (size_t)n * (size_t)n * sizeof(double);
     memcpy(of->factor, of->a, bytes);
-    CHECK(f64->cholesky(n, of->factor, false) == 0);
+    bool ok = f64->cholesky(n, of->factor, false) == 0;
     memcpy(of->inverse, of->a, bytes);
-    CHECK(f64->lu(n, of->inverse, of->pivots) == 0);
+    ok &= f64->lu(n, of->inverse, of->pivots) == 0;
     of->determinant = f64->lu_determinant(n, of->inverse, of->pivots);
     of->log = f64->lu_log(n, of->inverse);
     for (int i = 0; i < n; i++)
@@ -59,9 +60,10 @@ static void factorise(results *of)
     void *work = workspace(work_bytes);
     f64->lu_invert(n, of->inverse, of->pivots, work, work_bytes);
     free(work);
+    return ok;
 }
 
-static void decompose(results *of)
+static bool decompose(results *of)
 {
     const hki_linalg *f64 = &hki_linalg_f64;
     const int n = of->n;
@@ -71,14 +73,15 @@ static void decompose(results *of)
     void *work = workspace(eigen.work + svd.work + qr.work),
          *integers = workspace(eigen.integers + svd.integers);
     memcpy(of->vectors, of->a, bytes);
-    CHECK(f64->eigen(n, true, of->vectors, of->values, work, integers, eigen));
+    bool ok = f64->eigen(n, true, of->vectors, of->values, work, integers, eigen);
     double *copy = workspace(bytes);
     memcpy(copy, of->a, bytes);
-    CHECK(f64->svd(n, n, HKI_SVD_THIN, copy, of->s, of->u, of->vt, work, integers, svd));
+    ok &= f64->svd(n, n, HKI_SVD_THIN, copy, of->s, of->u, of->vt, work, integers, svd);
     f64->qr(n, n, n, of->a, of->q, of->r, work, qr.work);
     free(copy);
     free(integers);
     free(work);
+    return ok;
 }
 
 /* How far x y^T, or x y, is from a, at most; by NULL, or the diagonal between them. */
@@ -110,8 +113,7 @@ static void test_products(results *of, int n)
 {
     static double turned[ROOM];
     fill(of, n, (uint64_t)n);
-    factorise(of);
-    decompose(of);
+    CHECK(factorise(of) && decompose(of));
     hki_linalg_f64.transpose(n, n, of->vectors, turned);
     const double bound = 1e-13 * n * n + 1e-13;
     CHECK(distance(of, of->factor, NULL, of->factor, true, of->a) < bound);
@@ -137,37 +139,42 @@ static int size_of(int matrix)
     return 3 + matrix * 11;
 }
 
+/* Returns NULL, or the argument where something was not as in one thread. */
 static void *thread_of(void *argument)
 {
     results *mine = workspace(sizeof *mine);
-    CHECK(hki_blas_memory_reserve());
+    bool ok = hki_blas_memory_reserve();
     pthread_barrier_wait(&start);
     for (int i = 0; i < 4 * MATRICES; i++) {
-        const int matrix = (i + (int)(intptr_t)argument) % MATRICES;
+        const int matrix = (i + *(const int *)argument) % MATRICES;
         memset(mine, 0, sizeof *mine);
         fill(mine, size_of(matrix), (uint64_t)matrix);
-        factorise(mine);
-        decompose(mine);
-        CHECK(memcmp(mine, &expected[matrix], sizeof *mine) == 0);
+        ok &= factorise(mine) && decompose(mine) &&
+              memcmp(mine, &expected[matrix], sizeof *mine) == 0;
     }
     free(mine);
-    return NULL;
+    return ok ? NULL : argument;
 }
 
 static void test_threads(void)
 {
     pthread_t threads[THREADS];
+    int numbers[THREADS];
     for (int i = 0; i < MATRICES; i++) {
         fill(&expected[i], size_of(i), (uint64_t)i);
-        factorise(&expected[i]);
-        decompose(&expected[i]);
+        CHECK(factorise(&expected[i]) && decompose(&expected[i]));
     }
     pthread_barrier_init(&start, NULL, THREADS);
-    for (intptr_t i = 0; i < THREADS; i++)
-        if (pthread_create(&threads[i], NULL, thread_of, (void *)i) != 0)
+    for (int i = 0; i < THREADS; i++) {
+        numbers[i] = i;
+        if (pthread_create(&threads[i], NULL, thread_of, &numbers[i]) != 0)
             abort();
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        void *wrong = NULL;
+        pthread_join(threads[i], &wrong);
+        CHECK(!wrong);
+    }
     pthread_barrier_destroy(&start);
 }
 
