@@ -75,9 +75,9 @@ class Array:
     def astype(self, dtype: DTypeLike | None, /, *, copy: _b.bool | None = ..., device: DeviceLike | None = ...) -> Array:
         """x as another dtype. Floats are rounded towards 0 for integers; a value that the dtype does not have fails the result."""
     def attach_grad(self, mode: str = ...) -> Array:
-        """Wants the gradient of this array of floats, zeros at first. mode: 'write', each backward pass that reaches it overwrites its gradient; 'add', each adds to it; 'null', ends the attachment. Returns the array."""
-    def backward(self, dy: Any = ...) -> Array:
-        """Computes the gradients of the sum of this array, or with dy of the sum of dy times it, for every attached array that it was computed from. Does not wait."""
+        """Wants the gradient of this array of floats, zeros at first. mode: 'write', each backward pass that reaches it overwrites its gradient; 'add', each adds to it; 'track', the array is recorded for hk.gradients, without a gradient of its own; 'null', ends the attachment. Returns the array."""
+    def backward(self, dy: Any = ..., keep: Any = ...) -> Array:
+        """Computes the gradients of the sum of this array, or with dy of the sum of dy times it, for every attached array that it was computed from. keep: the tape stays, for a further pass over it. Does not wait."""
     def clip(self, /, min: Any = ..., max: Any = ...) -> Array:
         """x between min and max, numbers or arrays; None: no bound."""
     def copy(self) -> Array:
@@ -257,6 +257,13 @@ uint32: DType
 uint64: DType
 uint8: DType
 
+class function:
+    """A function of Arrays with a gradient of its own."""
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    def __getattr__(self, name: str) -> Any: ...
+    def __enter__(self) -> Any: ...
+    def __exit__(self, *exception: Any) -> None: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 class pause:
     """``with hk.pause():`` within a recording: nothing is noted."""
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
@@ -323,7 +330,7 @@ def atan2(x: ArrayLike, y: ArrayLike) -> Array:
     """Angle of the point (y, x), from -pi to pi: of x / y, in the quadrant that the signs tell."""
 def atanh(x: ArrayLike) -> Array:
     """Inverse hyperbolic tangent; NaN outside of [-1, 1]."""
-def backward(losses: Any, dy: Any = ...) -> Any:
+def backward(losses: Any, dy: Any = ..., *, keep: Any = ...) -> Any:
     """Computes the gradients of the sum of all these arrays, on any devices, in one pass. Does not wait."""
 def bincount(x: ArrayLike, /, weights: Any = ..., minlength: Any = ...) -> Array:
     """How often each of 0, 1, … occurs in x; with weights their sums. Waits for x."""
@@ -413,6 +420,8 @@ def full_like(x: ArrayLike, /, fill_value: ArrayLike, *, dtype: DTypeLike | None
     """As full, of x's shape, and of its dtype and device unless others are given."""
 def grad(function: Any, argnums: Any = ...) -> Any:
     """A function that gives the gradient of function by an argument: see value_and_grad."""
+def gradients(ys: Any, xs: Any, dy: Any = ..., *, keep: Any = ..., create_graph: Any = ...) -> Any:
+    """The gradients of the sum of ys by each of xs, as new arrays: of one Array xs an Array, else a list. Does not wait."""
 def greater(x: ArrayLike, y: ArrayLike) -> Array:
     """Whether x is greater than y, as bool."""
 def greater_equal(x: ArrayLike, y: ArrayLike) -> Array:
