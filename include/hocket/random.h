@@ -76,7 +76,7 @@ HK_API hk_array *hk_random_exponential_from(hk_generator *generator, double scal
                                             hk_dtype dtype, hk_device device);
 
 /* Gamma with that concentration (often called shape), finite and more than 0, and scale 1; float32 or float64. Marsaglia and Tsang,
- * "A simple method for generating gamma variables", 2000. No GPUs yet, nor captured steps. */
+ * "A simple method for generating gamma variables", 2000. No GPUs yet. */
 HK_API hk_array *hk_random_gamma(double concentration, hk_dims shape, hk_dtype dtype,
                                  hk_device device);
 /* Times scale, finite and at least 0. */

@@ -252,6 +252,35 @@ static void test_states(void)
     hk_generator_release(other);
 }
 
+static hk_array *drawn(hk_array *weights)
+{
+    hk_array *numbers = hk_random_gamma(3, hk_shape(6), HK_F64, device);
+    hk_array *places = hk_random_choice(6, hk_shape(6), false, weights, device);
+    return hk_add(numbers, hk_cast(places, HK_F64));
+}
+
+/* A replay goes on where the stream is, as calls would. */
+static void test_replays(void)
+{
+    HK_SCOPE;
+    hk_array *kept = hk_zeros(hk_shape(3, 6), HK_F64, device),
+             *weights = hk_ones(hk_shape(6), HK_F64, device);
+    hk_array *rows[3];
+    for (int i = 0; i < 3; i++)
+        rows[i] = hk_index(kept, 0, i);
+    hk_seed(8);
+    hk_capture_begin(&rows[0], 1);
+    hk_assign(rows[0], drawn(weights));
+    hk_graph *graph = hk_capture_end(NULL);
+    CHECK(hk_ok(hk_graph_status(graph)));
+    for (int i = 1; i < 3; i++)
+        hk_replay(graph, &rows[i], 1);
+    hk_seed(8);
+    for (int i = 0; i < 3; i++)
+        CHECK(same(rows[i], drawn(weights)));
+    hk_graph_release(graph);
+}
+
 int main(void)
 {
     device = hk_device_default();
@@ -264,5 +293,6 @@ int main(void)
     test_categorical();
     test_integers();
     test_states();
+    test_replays();
     return check_result();
 }

@@ -105,6 +105,7 @@ const hk_op hki_op_random_gamma = {
     .doc = "Gamma numbers.",
     .internal = true,
     .host_only = true,
+    .draws = true,
     .infer = infer,
     .split = HKI_SPLIT_ELEMENTS,
     .plan = plan,
@@ -124,9 +125,9 @@ hk_array *(hk_random_gamma_from)(hk_generator *generator, double concentration, 
                                               .seed = stream.seed,
                                               .stream = stream.stream,
                                               .position = stream.position,
+                                              .generator = stream.generator,
                                               .concentration = concentration,
                                               .scale = scale};
-    hki_array_uncapturable("random_gamma", "its numbers would be the same at each replay");
     if (!hki_generator_is_there(generator))
         return hki_array_create_failed(device.handle, "random_gamma", NULL, 0, HK_OUT_OF_MEMORY,
                                        "there was no host memory for the generator");
