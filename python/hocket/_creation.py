@@ -21,7 +21,7 @@ def _of_values(obj, dtype, device):
     """Also of lists that hold arrays, and of what has no buffer but DLPack, such as PyTorch's tensors."""
     try:
         return _core._convert(obj, dtype, device)
-    except (TypeError, BufferError):
+    except (TypeError, BufferError, ValueError):
         if isinstance(obj, (list, tuple)) and obj and any(hasattr(each, "__dlpack__") or isinstance(each, (list, tuple)) for each in obj):
             parts = [_of_values(each, dtype, device) for each in obj]
             kind = result_type(*parts)

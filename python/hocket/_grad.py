@@ -130,7 +130,9 @@ def grad(function, argnums=0):
 
 
 class function:
-    """A function of Arrays whose gradient is said, not derived::
+    """A function of Arrays with a gradient of its own.
+
+    ::
 
         @hk.function
         def clipped(x):

@@ -5,8 +5,8 @@ import os as _os
 from . import _core
 
 __all__ = [
-    "Crop", "DataSet", "Flip", "Jitter", "Loader", "Normalize", "Resize", "arrays", "cifar", "csv", "fashion_mnist", "idx", "images",
-    "load_csv",
+    "Crop", "DataSet", "Flip", "Jitter", "Loader", "Normalize", "Resize", "Vocabulary", "arrays", "cifar", "csv", "fashion_mnist", "idx",
+    "images", "load_csv", "tokens",
 ]
 
 
@@ -72,6 +72,63 @@ def images(folder, *, channels=3, size=None):
     """A folder in which each class has a folder of PNG and JPEG files. size: (height, width) or a number, to which they are resized."""
     height, width = (size, size) if isinstance(size, int) else size or (0, 0)
     return DataSet(_core._data_set_images(folder, channels, height, width))
+
+
+# ---- text ------------------------------------------------------------------------------------------------------------
+
+
+class Vocabulary:
+    """Tokens of a text, with places from 0: first "<unk>", for all that is no other one, then by how often they came.
+
+    kind: 'characters' or 'words'. letters_only: a text is what is left of it as small ASCII letters and blanks. least_count: tokens
+    that come less often are left out. most_tokens: so many at most.
+    """
+
+    def __init__(self, text, kind="characters", *, letters_only=False, least_count=0, most_tokens=0):
+        if kind not in ("characters", "words"):
+            raise ValueError(f"kind is {kind!r}; there are 'characters' and 'words'")
+        self._vocabulary = _core._vocabulary(_text(text), kind == "words", letters_only, least_count, most_tokens)
+
+    @classmethod
+    def of_text(cls, text):
+        """Of what str(vocabulary) gave."""
+        self = object.__new__(cls)
+        self._vocabulary = _core._vocabulary_of_text(text)
+        return self
+
+    def __len__(self):
+        return self._vocabulary.facts()[0]
+
+    def __str__(self):
+        return self._vocabulary.facts()[1]
+
+    def __repr__(self):
+        return f"Vocabulary({len(self)} tokens)"
+
+    def __getitem__(self, place):
+        """The token at a place, or the place of a token: 0 where it is none."""
+        return self._vocabulary.place(_text(place)) if isinstance(place, str) else self._vocabulary.token(place)
+
+    def encode(self, text):
+        """The places of a text's tokens, an int32 array."""
+        return self._vocabulary.encode(_text(text))
+
+    def decode(self, places, between=""):
+        """The tokens at these places, an Array or a sequence, as one text."""
+        return between.join(self._vocabulary.token(int(i)) for i in (places.tolist() if isinstance(places, _core.Array) else places))
+
+
+def _text(text):
+    return text.encode("utf-8", "surrogateescape") if isinstance(text, str) else bytes(text)
+
+
+def tokens(array, steps, *, lanes=0, fixed_start=False):
+    """Pieces of a text for language models: int32 (steps,), and the tokens that follow each.
+
+    lanes: 0, pieces one after another, for a loader that shuffles; else the batch of one that does not, whose rows go on where
+    those of the batch before ended. fixed_start: pieces begin at the first token, and not anew in each epoch.
+    """
+    return DataSet(_core._data_set_tokens(array, steps, lanes, fixed_start))
 
 
 # ---- transforms of images, for DataSet.transform ------------------------------------------------------------------

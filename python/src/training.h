@@ -87,6 +87,7 @@ bool py_optimizer_init(PyObject *module);
 bool py_averages_init(PyObject *module);
 bool py_loader_init(PyObject *module);
 bool py_sets_init(PyObject *module);
+bool py_text_init(PyObject *module);
 bool py_capture_init(PyObject *module);
 bool py_files_init(PyObject *module);
 bool py_runs_init(PyObject *module);

@@ -154,6 +154,25 @@ def test_tables(tmp_path):
     hk._core._failures_clear()
 
 
+def test_text():
+    text = "the cat sat on the mat. the end é"
+    characters = data.Vocabulary(text)
+    places = characters.encode(text)
+    assert places.dtype == hk.int32 and characters.decode(places) == text and characters[0] == "<unk>" and characters["q"] == 0
+    words = data.Vocabulary(text, "words", letters_only=True)
+    assert words[1] == "the" and words["cat"] > 0 and words.decode(words.encode("the dog sat"), " ") == "the <unk> sat"
+    again = data.Vocabulary.of_text(str(characters))
+    assert len(again) == len(characters) and again.encode(text).tolist() == places.tolist()
+    x, y = next(iter(data.Loader(data.tokens(places, 5, fixed_start=True), 2)))
+    assert characters.decode(x[1]) == text[5:10] and characters.decode(y[1]) == text[6:11]
+    lanes = [characters.decode(x[0]) for x, _ in data.Loader(data.tokens(places, 4, lanes=2, fixed_start=True), 2)]
+    assert text.startswith("".join(lanes)) and len(lanes) > 2
+    for wrong in (lambda: data.Vocabulary(text, "lines"), lambda: data.tokens(places, 0), lambda: data.tokens(places, 500),
+                  lambda: data.Vocabulary.of_text("nothing of ours")):
+        with pytest.raises(ValueError):
+            wrong()
+
+
 def test_cifar(tmp_path):
     record = bytes([3]) + bytes(range(256)) * 12
     (tmp_path / "a.bin").write_bytes(record * 2)

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""Writes python/hocket/__init__.pyi from the package as it is built: names, signatures and first lines of text.
+
+python_stubs.py          writes it; the package is to be on PYTHONPATH
+python_stubs.py --check  fails where the file is not as it would be written
+"""
+
+import inspect
+import pathlib
+import sys
+import types
+
+import hocket
+
+TARGET = pathlib.Path(__file__).resolve().parent.parent / "python" / "hocket" / "__init__.pyi"
+
+HEAD = '''# Written by tools/python_stubs.py from the package: do not edit.
+import builtins as _b
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from . import data as data, errors as errors, linalg as linalg, nn as nn, optim as optim, random as random
+from .errors import (
+    DeviceError as DeviceError, Error as Error, IndexError as IndexError, MemoryError as MemoryError,
+    UnsupportedError as UnsupportedError, ValueError as ValueError,
+)
+
+Number = int | float
+ArrayLike = Array | Number | np.ndarray | Sequence[Any]
+DTypeLike = DType | str | type | np.dtype[Any]
+DeviceLike = Device | str
+Axes = int | Sequence[int] | None
+Shape = int | Sequence[int]
+'''
+
+PARAMETERS = {
+    "dtype": "DTypeLike | None", "device": "DeviceLike | None", "axis": "Axes", "axes": "Any", "keepdims": "_b.bool", "shape": "Shape",
+    "copy": "_b.bool | None", "descending": "_b.bool", "stable": "_b.bool", "correction": "float", "k": "int", "n": "int", "indexing": "str",
+    "side": "str", "out": "Array | None", "subscripts": "str", "mode": "str", "invert": "_b.bool", "include_initial": "_b.bool",
+    "equal_nan": "_b.bool", "rtol": "float", "atol": "float", "endpoint": "_b.bool", "num": "int", "arrays": "Any", "obj": "Any",
+    "shapes": "Shape",
+}
+ARRAYS = {"x", "x1", "x2", "y", "condition", "indices", "a", "b", "self", "other", "value", "fill_value"}
+RESULTS = {
+    "allclose": "_b.bool", "array_equal": "_b.bool", "can_cast": "_b.bool", "isdtype": "_b.bool", "result_type": "DType", "wait": "None",
+    "broadcast_shapes": "tuple[int, ...]", "broadcast_arrays": "list[Array]", "meshgrid": "list[Array]", "split": "list[Array]",
+    "unstack": "tuple[Array, ...]", "nonzero": "tuple[Array, ...]", "topk": "tuple[Array, Array]", "unique_all": "Any",
+    "unique_counts": "Any", "unique_inverse": "Any", "__array_namespace_info__": "Any", "devices": "list[Device]",
+    "tolist": "Any", "item": "Any", "numpy": "np.ndarray", "__array__": "np.ndarray", "is_ready": "_b.bool", "fill": "None",
+    "__array_namespace__": "ModuleType", "__dlpack__": "Any", "__dlpack_device__": "tuple[int, int]", "__iter__": "Iterator[Array]",
+    "__contains__": "_b.bool", "__complex__": "complex", "__format__": "str", "__repr__": "str", "__divmod__": "tuple[Array, Array]",
+    "__rdivmod__": "tuple[Array, Array]", "__reduce__": "Any",
+}
+# What the slots of the extension's types are, which tell no signature.
+ARRAY_SLOTS = """
+    def __getitem__(self, key: Any, /) -> Array: ...
+    def __setitem__(self, key: Any, value: ArrayLike, /) -> None: ...
+    def __len__(self) -> int: ...
+    def __bool__(self) -> _b.bool: ...
+    def __int__(self) -> int: ...
+    def __float__(self) -> float: ...
+    def __index__(self) -> int: ...
+    def __hash__(self) -> int: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+    def __neg__(self) -> Array: ...
+    def __pos__(self) -> Array: ...
+    def __abs__(self) -> Array: ...
+    def __invert__(self) -> Array: ...
+""" + "".join(
+    f"    def __{name}__(self, other: ArrayLike, /) -> Array: ...{comment}\n"
+    for name, comment in [(name, "") for base in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
+                          for name in (base, "r" + base, "i" + base)]
+    + [(name, "  # type: ignore[override]" if name in ("eq", "ne") else "") for name in "lt le eq ne gt ge".split()])
+
+
+def first_line(thing):
+    text = (inspect.getdoc(thing) or "").strip().split("\n\n")[0].replace("\n", " ").replace("\\", "\\\\").replace('"""', "'''")
+    return text
+
+
+def parameter(one, of_array):
+    if one.name == "self":
+        return "self"
+    stars = {one.VAR_POSITIONAL: "*", one.VAR_KEYWORD: "**"}.get(one.kind, "")
+    kind = "ArrayLike" if one.name in ARRAYS else PARAMETERS.get(one.name, "Any")
+    if of_array and one.name in ("axes", "shape") and stars:
+        kind = "Any"
+    default = "" if one.default is one.empty else " = ..."
+    return f"{stars}{one.name}: {kind}{default}"
+
+
+def arguments(function, of_array=False):
+    try:
+        given = list(inspect.signature(function).parameters.values())
+    except (ValueError, TypeError):
+        return "*args: Any, **kwargs: Any"
+    parts, slash, star = [], False, False
+    if of_array and given and given[0].name == "x":
+        given[0] = given[0].replace(name="self")
+    for i, one in enumerate(given):
+        if one.kind is one.VAR_POSITIONAL:
+            star = True
+        if one.kind is one.KEYWORD_ONLY and not star:
+            parts.append("*")
+            star = True
+        parts.append(parameter(one, of_array))
+        if one.kind is one.POSITIONAL_ONLY and (i + 1 == len(given) or given[i + 1].kind is not one.POSITIONAL_ONLY):
+            parts.append("/")
+            slash = True
+    return ", ".join(parts)
+
+
+def kind_of(value):
+    return "None" if value is None else "_b.bool" if value is True or value is False else type(value).__name__
+
+
+def written(name, function, indent="", of_array=False):
+    result = RESULTS.get(name, "Array")
+    given = arguments(function, of_array)
+    if of_array and not given.startswith("self"):
+        given = "self" + (", " + given if given else "")
+    text = first_line(function)
+    body = f'\n{indent}    """{text}"""\n' if text else " ...\n"
+    return f"{indent}def {name}({given}) -> {result}:{body}"
+
+
+def properties(cls, kinds):
+    for name, member in sorted(vars(cls).items()):
+        if isinstance(member, (types.GetSetDescriptorType, property)) and not name.startswith("__"):
+            yield f"    @property\n    def {name}(self) -> {kinds.get(name, 'Any')}: ...\n"
+
+
+def array_class():
+    kinds = {"shape": "tuple[int, ...]", "strides": "tuple[int, ...]", "dtype": "DType", "device": "Device", "ndim": "int", "size": "int",
+             "nbytes": "int", "itemsize": "int", "T": "Array", "mT": "Array", "real": "Array", "grad": "Array | None"}
+    lines = [f'class Array:\n    """{first_line(hocket.Array)}"""\n', *properties(hocket.Array, kinds)]
+    known = {"__copy__", "__deepcopy__"}
+    for name, member in sorted(vars(hocket.Array).items()):
+        method = callable(member) and (not name.startswith("_") or name in RESULTS or name in known)
+        if method and not isinstance(member, types.WrapperDescriptorType):
+            lines.append(written(name, member, "    ", True))
+    return "".join(lines) + ARRAY_SLOTS
+
+
+def other_classes():
+    dtype = f'class DType:\n    """{first_line(hocket.DType)}"""\n' + "".join(
+        properties(hocket.DType, {"name": "str", "itemsize": "int"}))
+    device = f'class Device:\n    """{first_line(hocket.Device)}"""\n    def __init__(self, name: str) -> None: ...\n' + "".join(
+        properties(hocket.Device, {"kind": "str", "type": "str", "index": "int", "cores": "int", "description": "str"}))
+    limits = "".join(
+        f'class {cls.__name__}:\n    """{first_line(cls)}"""\n    def __init__(self, type: DTypeLike | Array, /) -> None: ...\n'
+        + "".join(f"    {name}: {kind}\n" for name, kind in fields)
+        for cls, fields in ((hocket.finfo, [("dtype", "DType"), ("bits", "int")] + [(n, "float") for n in ("eps", "max", "min", "smallest_normal")]),
+                            (hocket.iinfo, [("dtype", "DType")] + [(n, "int") for n in ("bits", "max", "min")])))
+    return dtype + "\n" + device + "\n" + limits
+
+
+def whole():
+    names = sorted(name for name in vars(hocket) if not name.startswith("_") or name == "__array_namespace_info__")
+    classes, functions, values = [], [], []
+    for name in names:
+        thing = getattr(hocket, name)
+        if isinstance(thing, types.ModuleType) or name in ("Array", "DType", "Device", "finfo", "iinfo") or name in hocket.errors.__dict__:
+            continue
+        if isinstance(thing, hocket.DType):
+            values.append(f"{name}: DType\n")
+        elif isinstance(thing, type):
+            classes.append(f'class {name}:\n    """{first_line(thing)}"""\n    def __init__(self, *args: Any, **kwargs: Any) -> None: ...\n'
+                           "    def __getattr__(self, name: str) -> Any: ...\n"
+                           "    def __enter__(self) -> Any: ...\n    def __exit__(self, *exception: Any) -> None: ...\n"
+                           "    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...\n")
+        elif callable(thing):
+            array_function = name in hocket._arrays.__all__ or name in hocket._core.operators
+            functions.append(written(name, thing) if array_function or name in RESULTS else
+                             written(name, thing).replace("-> Array:", "-> Any:"))
+        else:
+            values.append(f"{name}: {kind_of(thing)}\n")
+    return "\n".join([HEAD, array_class(), other_classes(), "".join(values), "".join(classes), "".join(functions)])
+
+
+if __name__ == "__main__":
+    text = whole()
+    if sys.argv[1:] == ["--check"]:
+        sys.exit(0 if TARGET.exists() and TARGET.read_text() == text else f"{TARGET} is not fresh: run tools/python_stubs.py")
+    TARGET.write_text(text)
