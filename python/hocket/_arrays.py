@@ -6,6 +6,7 @@ from ._creation import *  # noqa: F401,F403
 from ._dtypes import *  # noqa: F401,F403
 from ._elementwise import *  # noqa: F401,F403
 from ._manipulation import *  # noqa: F401,F403
+from .errors import Error
 from ._reductions import *  # noqa: F401,F403
 
 e, pi, inf, nan, newaxis = 2.718281828459045, 3.141592653589793, float("inf"), float("nan"), None
@@ -23,8 +24,9 @@ def wait(*arrays):
     if not arrays:
         try:
             _core._wait_all()
-        finally:
+        except Error:
             _core._failures_clear()
+            raise
     for x in arrays:
         x.wait()
 

@@ -17,7 +17,7 @@ def _is_int(part):
     return isinstance(part, int) and not isinstance(part, bool)
 
 
-def _part(part):
+def _part(part, device):
     """What a key may hold: an int, a slice, ..., None, or an Array of integers or bools."""
     if part is None or part is Ellipsis or isinstance(part, slice) or _is_int(part):
         return part
@@ -25,10 +25,10 @@ def _part(part):
         if not hasattr(part, "ndim") and hasattr(part, "__index__") and not isinstance(part, bool):
             return part.__index__()
         empty = isinstance(part, (list, tuple)) and not part
-        part = asarray(part, dtype=_core.int64) if empty else asarray(part)
+        part = asarray(part, dtype=_core.int64 if empty else None, device=device)
     if part.dtype.name in ("float32", "float64", "float16", "bfloat16"):
         raise _index_error(f"an array of {part.dtype} is no index")
-    return part
+    return part.to_device(device)
 
 
 def _index_error(text):
@@ -44,7 +44,7 @@ def _axes_named(part):
 
 def _parts(x, key):
     """One part for each axis of x, and None for new ones."""
-    parts = [_part(each) for each in (key if isinstance(key, tuple) else (key,))]
+    parts = [_part(each, x.device) for each in (key if isinstance(key, tuple) else (key,))]
     dots = [i for i, each in enumerate(parts) if each is Ellipsis]
     if len(dots) > 1:
         raise _index_error(f"the key has {len(dots)} '...'; one is allowed")
@@ -153,7 +153,7 @@ def _count(shape):
 
 
 def get(x, key):
-    if isinstance(key, Array) and key.dtype == _core.bool and key.ndim:
+    if isinstance(key, Array) and key.dtype == _core.bool and key.ndim and key.device == x.device:
         _check_mask(x, key, 0)
         return _core._mask_select(x, key)
     key = _Key(x, key)
@@ -183,7 +183,7 @@ def _check_bounds(index, size, axis):
 
 
 def _operand(x, value):
-    return value if isinstance(value, Array) else asarray(value, device=x.device)
+    return value.to_device(x.device) if isinstance(value, Array) else asarray(value, device=x.device)
 
 
 def _by_mask(x, mask, value):
@@ -199,7 +199,7 @@ def _by_mask(x, mask, value):
 
 def set(x, key, value):
     value = _operand(x, value)
-    if isinstance(key, Array) and key.dtype == _core.bool and key.ndim and _by_mask(x, key, value):
+    if isinstance(key, Array) and key.dtype == _core.bool and key.ndim and _by_mask(x, key.to_device(x.device), value):
         return
     key = _Key(x, key)
     wanted = key.result_shape()

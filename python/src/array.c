@@ -21,7 +21,7 @@ PyObject *py_wrap_counted(hk_array *x)
         return NULL;
     }
     if (hk_size(x) == 0 && hk_ndim(x) == 0) { /* it failed at its call */
-        py_raise(hk_error_now(x));
+        py_raise_failed(x);
         hk_array_release(x);
         return NULL;
     }

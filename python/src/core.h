@@ -71,6 +71,8 @@ hk_source py_source(void);
 
 /* Raises the exception for a record; returns NULL. What is pending already (an interrupt) stays. */
 PyObject *py_raise(const hk_status *status);
+/* Of an array that failed at its call. Its record is there when its inputs are: a failure of theirs comes first. May wait. */
+void py_raise_failed(hk_array *x);
 /* True where the status is ok; else raises. */
 bool py_check(const hk_status *status);
 

@@ -28,6 +28,12 @@ PyObject *py_raise(const hk_status *status)
     return NULL;
 }
 
+void py_raise_failed(hk_array *x)
+{
+    const hk_status *status = hk_error_now(x);
+    py_raise(hk_ok(status) ? hk_wait(x) : status);
+}
+
 bool py_check(const hk_status *status)
 {
     if (hk_ok(status))

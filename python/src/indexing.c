@@ -48,7 +48,7 @@ static bool becomes(view *self, hk_array *x)
 {
     hk_array_release(self->x);
     self->x = x;
-    return hk_ok(hk_error_now(x)) || hk_ndim(x) > 0 || hk_size(x) > 0;
+    return hk_ndim(x) > 0 || hk_size(x) > 0; /* else it has failed */
 }
 
 static bool apply_index(view *self, PyObject *part)
@@ -125,7 +125,7 @@ static hk_array *basic_view(hk_array *x, PyObject *key)
     if (good)
         return made.x;
     if (!PyErr_Occurred())
-        py_raise(hk_error_now(made.x));
+        py_raise_failed(made.x);
     hk_array_release(made.x);
     return NULL;
 }

@@ -270,18 +270,29 @@ static PyObject *issue_for_all(call *self, const void *options)
     return results;
 }
 
+/* What does not go into `out` raises, and leaves it as it was: so the result is made first. */
+static PyObject *into_out(call *self, PyObject *result)
+{
+    hk_array *out = result ? py_array_get(self->out, "out") : NULL;
+    bool good = out != NULL;
+    if (good && py_kind(hk_array_dtype(py_handle(result))) > py_kind(hk_array_dtype(out))) {
+        PyErr_Format(PyExc_TypeError, "the result is of %s, which out, of %s, does not take",
+                     hk_dtype_name(hk_array_dtype(py_handle(result))),
+                     hk_dtype_name(hk_array_dtype(out)));
+        good = false;
+    }
+    good = good && py_assign(out, py_handle(result));
+    Py_XDECREF(result);
+    return good ? Py_NewRef(self->out) : NULL;
+}
+
 static PyObject *issue(call *self, const void *options)
 {
     const hk_operator *op = self->entry->op;
     if (self->entry->facts.output_count > 1)
         return issue_for_all(self, options);
-    if (!self->out)
-        return py_wrap(py_call(op, self->inputs, (int)self->count, options, self->device));
-    hk_array *out = py_array_get(self->out, "out");
-    if (!out || !py_may_write(out))
-        return NULL;
-    py_call_into(op, out, self->inputs, (int)self->count, options);
-    return py_was_interrupted() ? NULL : Py_NewRef(self->out);
+    PyObject *result = py_wrap(py_call(op, self->inputs, (int)self->count, options, self->device));
+    return self->out ? into_out(self, result) : result;
 }
 
 static PyObject *operator_function(PyObject *self, PyObject *const *args, Py_ssize_t count,

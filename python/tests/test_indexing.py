@@ -93,3 +93,18 @@ def test_the_last_of_several_stays():
     x[[0, 0, 1, 0]] = [1, 2, 3, 4]
     values[[0, 0, 1, 0]] = [1, 2, 3, 4]
     assert x.tolist() == values.tolist()
+
+
+def test_signs_in_place_while_recording_keep_gradients():
+    x = hk.asarray([1.0, 2.0])
+    x.attach_grad()
+    with hk.record():
+        y = x * x
+        before = y
+        y += x
+        y *= 3
+        loss = y.sum()
+    hk.backward(loss)
+    assert x.grad.tolist() == [9, 15] and before.tolist() == [1, 4] and y is not before
+    x -= 0.1 * x.grad
+    assert [round(each, 5) for each in x.tolist()] == [0.1, 0.5]

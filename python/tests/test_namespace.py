@@ -122,3 +122,14 @@ def test_lists_of_arrays():
     for bad in ([[1, 2], [3]], [object()], {}, "abc", None):
         with pytest.raises((TypeError, ValueError)):
             hk.asarray(bad)
+
+
+def test_results_go_into_out():
+    x, out = hk.asarray([1.0, 4.0]), hk.zeros((2, 2))
+    assert hk.sqrt(x, out=out[0]) is not None and hk.add(x, 1, out=out) is out
+    assert out.tolist() == [[2, 5], [2, 5]]
+    for refused, error in ((lambda: hk.add(x, hk.ones((3, 2)), out=out), ValueError), (lambda: hk.sqrt(x, out=hk.arange(2)), TypeError),
+                           (lambda: hk.add(x, x, out=3), TypeError), (lambda: hk.add(x, x, out=hk.broadcast_to(x[:1], (2,))), ValueError)):
+        with pytest.raises(error):
+            refused()
+    assert out.tolist() == [[2, 5], [2, 5]] and x.tolist() == [1, 4]

@@ -71,6 +71,18 @@ def test_a_refused_write_leaves_the_array_as_it_was():
     hk.wait()
 
 
+def test_a_refusal_comes_with_its_record_where_inputs_are_on_their_way():
+    a = hk.ones((500, 500))
+    for _ in range(6):
+        b = a
+        for _ in range(5):
+            b = b @ a
+        with pytest.raises(ValueError, match="columns"):
+            b @ hk.ones((3, 3))
+        with pytest.raises(IndexError, match="index is 900"):
+            (b @ a)[900]
+
+
 def test_in_place_signs_are_seen_through_other_handles():
     x = hk.zeros((3, 3))
     row, same = x[1], x
@@ -134,7 +146,11 @@ import random, signal, numpy as np, hocket as hk
 order = random.Random(5)
 count = 0
 values = np.arange(400.0).reshape(20, 20)
+calls = 0
 def interrupt(*_):
+    global calls
+    calls += 1
+    signal.setitimer(signal.ITIMER_REAL, 0.5)  # again, should somebody drop it
     raise KeyboardInterrupt
 signal.signal(signal.SIGALRM, interrupt)
 def step():
@@ -148,11 +164,13 @@ def step():
     return x.tolist(), y.sum(), z.tolist(), repr(x)
 while count < 1000:
     try:
-        signal.setitimer(signal.ITIMER_REAL, order.uniform(0.0001, 0.002))
+        signal.setitimer(signal.ITIMER_REAL, order.uniform(0.00005, 0.0015))
         while True:
             step()
     except KeyboardInterrupt:
         count += 1
+signal.setitimer(signal.ITIMER_REAL, 0)
+assert calls - count < 3, calls
 want = step()
 import gc; gc.collect()
 assert step() == want and hk._core._shared_count() == 0, hk._core._shared_count()
@@ -163,6 +181,21 @@ print("good")
 
 def test_a_thousand_interrupts_at_random_moments():
     assert run(RANDOM_MOMENTS) == "good\n"
+
+
+def test_an_interrupted_wait_forgets_no_failure():
+    assert run("""
+import signal, hocket as hk
+bad = hk.asarray([1]) // 0
+a = hk.ones((600, 600)); y = a
+for _ in range(60): y = y @ a
+signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+signal.setitimer(signal.ITIMER_REAL, 0.03)
+try: hk.wait()
+except KeyboardInterrupt: pass
+try: hk.wait()
+except hk.Error as error: print("good", error.count)
+""") == "good 1\n"
 
 
 def test_a_full_window_is_interrupted():
@@ -269,7 +302,7 @@ if __name__ == "__main__":
     "pass", "sys.exit(0)", "del y", "threading.Thread(target=y.wait, daemon=True).start()", "threading.Thread(target=y.wait).start()",
     "atexit.register(lambda: y[0, 0].item())", "sys.modules['keep'] = y", "hk.nothing = [y, hk.asarray([3]) // 0]",
     "class C:\n    def __del__(self): y + 1\nkeep = C()", "import gc; gc.disable(); c = [y]; c.append(c)",
-    "hk._core.operators.clear()", "weakref.finalize(y, print, '')", "os.kill(os.getpid(), signal.SIGTERM) if 0 else None",
+    "hk._core.operators.clear()", "weakref.finalize(y, print, '')",
 ])
 def test_ends_amid_work(end):
     code = f"""
@@ -283,12 +316,49 @@ for _ in range(30): y = y @ a
 
 
 def test_the_other_tests_in_development_mode():
-    environment = dict(os.environ, HOCKET_CROSS_CHECK_CASES="500")
+    environment = dict(os.environ, HOCKET_CROSS_CHECK_CASES="200")
     done = subprocess.run([sys.executable, "-X", "dev", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-x", "-k", "not interpreter",
                            *(os.path.join(HERE, f"test_{name}.py") for name in ("basics", "cross_check", "sharing"))],
                           capture_output=True, text=True, timeout=100, env=environment)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert "ResourceWarning" not in done.stdout
+
+
+# ---- devices with memory of their own
+
+ELSEWHERE = """
+import os
+os.environ["HOCKET_SIM"] = "1"
+import copy, pickle, numpy as np, hocket as hk
+values = np.arange(12.0).reshape(3, 4)
+x = hk.asarray(values, device="sim:0")
+assert x.device == "sim:0" and x.tolist() == values.tolist() and np.asarray(x).tolist() == values.tolist()
+assert x[[0, 2]].tolist() == values[[0, 2]].tolist() and x[1:, [0, 3]].device == "sim:0"
+assert x[x > 5].tolist() == values[values > 5].tolist()
+x[x > 5] = 0; x[[0], 1:] = [7, 8, 9]; x += 1; x[1] = np.ones(4)
+values[values > 5] = 0; values[[0], 1:] = [7, 8, 9]; values += 1; values[1] = 1
+assert x.tolist() == values.tolist() and (x + 1).device == "sim:0" and (1 - x).sum().device == "sim:0"
+here = hk.asarray(values)
+x[hk.asarray([0])] = here[0]; x[here > 3] = 2; x[here[:, 0] > 1] = here[0]; x[:, 1] = here[:, 1]
+values[[0]] = values[0]; mask = values > 3; rows = values[:, 0] > 1; first, column = values[0].copy(), values[:, 1].copy()
+values[mask] = 2; values[rows] = first; values[:, 1] = column
+assert x.tolist() == values.tolist() and x[here > 3].tolist() == values[mask].tolist()
+assert hk.unique_all(x).counts.device == "sim:0" and hk.repeat(x, hk.asarray([1, 0, 2], device="sim:0"), axis=0).shape == (3, 4)
+for other in (copy.copy(x), pickle.loads(pickle.dumps(x)), hk.asarray(x), x.to_device("sim:0")):
+    assert other.device == "sim:0"
+assert x.__dlpack_device__() == (12, 0)
+for refuse in (lambda: memoryview(x), lambda: x.__dlpack__(), lambda: hk.asarray(values, copy=False, device="sim:0")):
+    try: refuse()
+    except (BufferError, ValueError): pass
+    else: raise SystemExit("shared")
+assert hk._core._adopt_capsule(x.__dlpack__(dl_device=(1, 0)), None).tolist() == values.tolist()
+try: x + hk.ones(4)
+except ValueError: print("good")
+"""
+
+
+def test_arrays_elsewhere():
+    assert run(ELSEWHERE) == "good\n"
 
 
 # ---- leaks
@@ -329,18 +399,21 @@ def refused(call, number):
 
 def test_nothing_leaks():
     handles = _core._stats()["handle_bytes"]
+    gc.collect()
+    gc.freeze()  # what is there already need not be looked at again
     for number, call in enumerate(CALLS + [refused(call, i) for i, call in enumerate(REFUSED)]):
         for _ in range(30):
             call()
         grown = []
-        while len(grown) < 5 and min(grown, default=200) >= 100:  # Python's own free lists grow for a while
+        while len(grown) < 5 and min(grown, default=100) >= 50:  # Python's own free lists grow for a while
             gc.collect()
             blocks = sys.getallocatedblocks()
-            for _ in range(200):
+            for _ in range(100):
                 call()
             gc.collect()
             grown.append(sys.getallocatedblocks() - blocks)
-        assert min(grown) < 100, (number, grown)
+        assert min(grown) < 50, (number, grown)
+    gc.unfreeze()
     hk._core._failures_clear()
     assert _core._stats()["handle_bytes"] - handles < 2_000_000
     assert _core._shared_count() == 0

@@ -2,6 +2,8 @@
 #include "op/operators/copy.h"
 #include "op/operators/matrix.h"
 
+#include <stdio.h>
+
 /* Both inputs as batches of matrices. */
 typedef struct matmul_geometry {
     int64_t m, n, k, batch_count;
@@ -69,13 +71,27 @@ static bool geometry_init(matmul_geometry *geometry, int a_ndim, const int64_t *
     return true;
 }
 
+/* Texts of shapes take longer than a small product: nobody needs them where all is well. */
+static bool refuse_shapes(hki_call *call, const char *why)
+{
+    char a[256], b[256];
+    hki_dims_describe(&call->inputs[0]->shape, a, sizeof a);
+    hki_dims_describe(&call->inputs[1]->shape, b, sizeof b);
+    return hki_call_refuse(call, HK_INVALID_ARGUMENT, "a is %s and b is %s: %s", a, b, why);
+}
+
+static bool refuse_sizes(hki_call *call, int64_t columns, int64_t rows)
+{
+    char why[128];
+    snprintf(why, sizeof why, "a has %lld columns, b has %lld rows, which must be as many",
+             (long long)columns, (long long)rows);
+    return refuse_shapes(call, why);
+}
+
 static bool matmul_infer(hki_call *call)
 {
     const hki_shape_view *a = call->inputs[0], *b = call->inputs[1];
     const int a_ndim = a->shape.ndim, b_ndim = b->shape.ndim;
-    char a_text[256], b_text[256];
-    hki_dims_describe(&a->shape, a_text, sizeof a_text);
-    hki_dims_describe(&b->shape, b_text, sizeof b_text);
     if (a_ndim == 0 || b_ndim == 0)
         return hki_call_refuse(
             call, HK_INVALID_ARGUMENT,
@@ -86,17 +102,11 @@ static bool matmul_infer(hki_call *call)
                                hk_dtype_name(b->dtype), hk_dtype_name(a->dtype));
     int64_t k = a->shape.dims[a_ndim - 1], b_k = b->shape.dims[b_ndim > 1 ? b_ndim - 2 : 0];
     if (k != b_k)
-        return hki_call_refuse(
-            call, HK_INVALID_ARGUMENT,
-            "a is %s and b is %s: a has %lld columns, b has %lld rows, which must "
-            "be as many",
-            a_text, b_text, (long long)k, (long long)b_k);
+        return refuse_sizes(call, k, b_k);
     matmul_geometry geometry;
     if (!geometry_init(&geometry, a_ndim, a->shape.dims, a->strides, b_ndim, b->shape.dims,
                        b->strides))
-        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                               "a is %s and b is %s: the axes before the last two do not broadcast",
-                               a_text, b_text);
+        return refuse_shapes(call, "the axes before the last two do not broadcast");
     hk_dims *out = &call->out_shape[0];
     out->ndim = 0;
     for (int i = 0; i < geometry.batch_ndim; i++)
