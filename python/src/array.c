@@ -11,6 +11,11 @@ PyTypeObject *py_array_type;
 
 PyObject *py_wrap(hk_array *x)
 {
+    return py_wrap_counted(hk_take(x));
+}
+
+PyObject *py_wrap_counted(hk_array *x)
+{
     if (py_was_interrupted()) {
         hk_array_release(x);
         return NULL;
@@ -25,7 +30,7 @@ PyObject *py_wrap(hk_array *x)
         hk_array_release(x);
         return NULL;
     }
-    self->handle = hk_take(x);
+    self->handle = x;
     self->weak_references = NULL;
     return (PyObject *)self;
 }

@@ -57,6 +57,8 @@ static inline hk_array *py_handle(PyObject *array)
 /* An Array of x, whose count it takes. Raises what refused the call, where x is an array that failed at its call, and
  * KeyboardInterrupt where the call waited for room and was interrupted. */
 PyObject *py_wrap(hk_array *x);
+/* The same of a count that is the caller's own, whatever scope owns another one. */
+PyObject *py_wrap_counted(hk_array *x);
 /* An Array or raises TypeError, which names the argument. Borrowed. */
 hk_array *py_array_get(PyObject *object, const char *argument);
 

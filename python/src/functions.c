@@ -123,7 +123,8 @@ static PyObject *tuple_of(hk_array *const *handles, int count)
 {
     PyObject *tuple = PyTuple_New(count);
     for (int i = 0; tuple && i < count; i++) {
-        PyObject *entry = handles[i] ? py_wrap(hk_array_retain(handles[i])) : Py_NewRef(Py_None);
+        PyObject *entry =
+            handles[i] ? py_wrap_counted(hk_array_retain(handles[i])) : Py_NewRef(Py_None);
         if (!entry || PyTuple_SetItem(tuple, i, entry) < 0)
             Py_CLEAR(tuple);
     }

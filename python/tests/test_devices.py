@@ -170,6 +170,53 @@ def test_options_and_the_environment():
     assert ended.returncode == 1 and "cpu_devices" in ended.stderr
 
 
+def test_saving_and_collecting_wait_without_the_lock(tmp_path):
+    import threading
+    x = op["ones"]((400, 400), hk.float32, device="sim:1")
+    for _ in range(10):
+        x = x @ x * .002
+    turns, ended = [], threading.Event()
+
+    def count():
+        while not ended.is_set():
+            turns.append(1)
+            ended.wait(.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    hk.save(tmp_path / "x.npy", x)
+    y = x + 1
+    set_ = hk.data.arrays(y)
+    ended.set()
+    thread.join()
+    assert len(turns) > 3 and hk.load(tmp_path / "x.npy").tolist() == x.tolist() and len(set_) == 400
+
+
+def test_handlers_of_signals_compute_amid_calls_that_wait_for_room():
+    code = """
+import signal, time
+import hocket as hk
+from hocket import nn
+net = nn.Sequential(nn.Linear(700), nn.LayerNorm(), nn.Linear(700))  # each product takes longer than a look for signals
+x, times = hk.ones((700, 700)), []
+def handler(number, frame):
+    y = hk.ones((2,)) * 3 + 1.5
+    times.append(float(y[0]) + float(hk.asarray([1, 2.0])[1]))
+signal.signal(signal.SIGALRM, handler)
+signal.setitimer(signal.ITIMER_REAL, .005, .005)
+end = time.monotonic() + .4
+while time.monotonic() < end:
+    with hk.record():
+        loss = net(x).sum()
+    loss.backward()
+signal.setitimer(signal.ITIMER_REAL, 0)
+hk.wait()
+print(len(times) > 1, set(times))
+"""
+    ended = run(code, HOCKET_RUN_AHEAD="2", HOCKET_CORES="1")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "True {6.5}\n", "")
+
+
 def test_an_end_amid_work():
     code = ("import hocket as hk\nx = hk.random.normal((600, 600)).attach_grad()\n"
             "with hk.record():\n  y = x\n  for _ in range(20): y = y @ x\ny.backward()\nprint('issued')")
