@@ -24,3 +24,10 @@ HOCKET_ENGINE=serial train --devices cpu:0,cpu:1 --loss-log serial
 cmp two serial && echo "serial: same bytes"
 train --devices cpu:0,cpu:1 --seed 4 --loss-log seed
 cmp -s two seed || echo "another seed: another run"
+# Shares of 16 samples each: the same to the last bit on one device, too.
+mkdir even
+one_part even/train 96
+one_part even/t10k 20
+train --data even --batch-size 32 --devices cpu:0 --loss-log even_one
+train --data even --batch-size 32 --devices cpu:0,cpu:1 --loss-log even_two
+cmp even_one even_two && echo "even shares: same bytes"

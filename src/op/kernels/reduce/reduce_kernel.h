@@ -11,7 +11,7 @@
 
 #include "op/op.h"
 
-enum { HKI_REDUCE_BLOCK = 1024, HKI_REDUCE_TILE = 256 };
+enum { HKI_REDUCE_BLOCK = 1024, HKI_REDUCE_TILE = 256, HKI_REDUCE_RUNS = 32 };
 
 typedef union hki_reduce_word {
     double f;
@@ -59,10 +59,13 @@ void hki_reduce_words(hki_reduce_kind kind, hk_dtype dtype, const hki_reduce_geo
                       const void *x, int64_t kept_begin, int64_t kept_end, int64_t gone_begin,
                       int64_t gone_end, hki_reduce_word *words);
 
-/* The sums of `runs` times `count` <= HKI_REDUCE_BLOCK elements of float32 or float64 that lie side by side, step bytes from
- * run to run: what hki_reduce_words makes of each. */
-void hki_reduce_dense_sums(hk_dtype dtype, const void *x, int64_t count, int64_t step, int64_t runs,
-                           double *sums);
+/* The sum of 1 to HKI_REDUCE_RUNS runs of base/sum_tree.h, of float32 or float64: a run is `count` <= HKI_REDUCE_BLOCK elements
+ * that lie side by side; step bytes from run to run. */
+double hki_reduce_dense_sum(hk_dtype dtype, const void *x, int64_t count, int64_t step,
+                            int64_t runs);
+/* Sums of the columns of so many rows of float32 or float64, of which the elements lie side by side, rounded to the dtype. */
+void hki_reduce_dense_rows(hk_dtype dtype, const void *x, int64_t rows, int64_t row_stride,
+                           int64_t columns, hki_reduce_word *words);
 
 /* words[i] joined with more[i]. */
 void hki_reduce_join(hki_reduce_kind kind, hk_dtype dtype, hki_reduce_word *words,

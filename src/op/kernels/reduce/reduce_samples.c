@@ -4,9 +4,6 @@
 
 #include <string.h>
 
-/* Runs whose sums are kept side by side, before pairs of them are made. */
-enum { BATCH = 32 };
-
 void hki_reduce_samples_init(hki_reduce_samples *self, hk_dtype dtype, int ndim,
                              const int64_t *dims, const int64_t *strides, unsigned gone_mask)
 {
@@ -23,6 +20,9 @@ void hki_reduce_samples_init(hki_reduce_samples *self, hk_dtype dtype, int ndim,
     hki_reduce_geometry_init(&self->run, ndim, run, strides, gone_mask, out_strides);
     hki_reduce_geometry_init(&self->rest, ndim, rest, strides, gone_mask, out_strides);
     const hki_reduce_axes *gone = &self->run.gone;
+    self->row_stride = strides[0];
+    self->is_rows = ndim >= 2 && self->run.rows && gone->ndim == 1 && gone->count == HKI_SUM_RUN &&
+                    self->run.kept.ndim == 1 && self->run.kept.in_strides[0] == 1;
     self->is_dense = !self->run.rows && gone->ndim == 1 && gone->in_strides[0] == 1 &&
                      gone->count <= HKI_REDUCE_BLOCK;
 }
@@ -51,6 +51,14 @@ static void run_words(const hki_reduce_samples *self, const char *x, int64_t kep
 {
     const bool is_whole = (run + 1) * HKI_SUM_RUN <= self->samples;
     const hki_reduce_geometry *geometry = is_whole ? &self->run : &self->rest;
+    if (self->is_rows) {
+        const int64_t rows = is_whole ? HKI_SUM_RUN : self->samples % HKI_SUM_RUN;
+        const char *from =
+            x + run * self->run_step + kept_begin * (int64_t)hki_dtype_bytes(self->dtype);
+        hki_reduce_dense_rows(self->dtype, from, rows, self->row_stride, kept_end - kept_begin,
+                              words);
+        return;
+    }
     hki_reduce_words(HKI_REDUCE_SUM, self->dtype, geometry, x + run * self->run_step, kept_begin,
                      kept_end, 0, geometry->gone.count, words);
     round_words(self->dtype, words, kept_end - kept_begin);
@@ -72,71 +80,41 @@ static void tree_words(const hki_reduce_samples *self, const char *x, int64_t ke
     add_words(self->dtype, count, words, right);
 }
 
-/* ---- one element that stays -------------------------------------------------------------------------------------- */
+/* ---- elements of a run side by side ------------------------------------------------------------------------------- */
 
-static double tree_of(const hki_reduce_samples *self, const double *sums, int64_t runs)
+/* x: at the kept element. */
+static double tree_sum(const hki_reduce_samples *self, const char *x, int64_t run, int64_t runs)
 {
+    const int64_t half = hki_sum_half(runs), count = self->run.gone.count;
+    if (runs > HKI_REDUCE_RUNS)
+        return rounded(self->dtype,
+                       tree_sum(self, x, run, half) + tree_sum(self, x, run + half, runs - half));
+    const bool is_whole = (run + runs) * HKI_SUM_RUN <= self->samples;
+    if (is_whole)
+        return hki_reduce_dense_sum(self->dtype, x + run * self->run_step, count, self->run_step,
+                                    runs);
     if (runs == 1)
-        return sums[0];
-    const int64_t half = hki_sum_half(runs);
+        return hki_reduce_dense_sum(self->dtype, x + run * self->run_step, self->rest.gone.count,
+                                    self->run_step, 1);
     return rounded(self->dtype,
-                   tree_of(self, sums, half) + tree_of(self, sums + half, runs - half));
-}
-
-/* The same of a power of 2. */
-static double even_tree(const hki_reduce_samples *self, double *sums, int64_t runs)
-{
-    for (; runs > 1; runs /= 2)
-        for (int64_t i = 0; i < runs / 2; i++)
-            sums[i] = rounded(self->dtype, sums[2 * i] + sums[2 * i + 1]);
-    return sums[0];
-}
-
-static void run_sums(const hki_reduce_samples *self, const char *x, int64_t kept, int64_t run,
-                     int64_t runs, double *sums)
-{
-    const int64_t whole = hki_max(0, hki_min(runs, self->samples / HKI_SUM_RUN - run));
-    int64_t done = 0;
-    if (self->is_dense) {
-        const int64_t at = hki_reduce_offset(&self->run.kept, self->run.kept.in_strides, kept);
-        hki_reduce_dense_sums(self->dtype,
-                              x + at * (int64_t)hki_dtype_bytes(self->dtype) + run * self->run_step,
-                              self->run.gone.count, self->run_step, whole, sums);
-        done = whole;
-    }
-    for (; done < runs; done++) {
-        hki_reduce_word word;
-        run_words(self, x, kept, kept + 1, run + done, &word);
-        sums[done] = word.f;
-    }
-    for (int64_t i = 0; self->dtype == HK_F32 && i < whole; i++)
-        sums[i] = (double)(float)sums[i];
-}
-
-static double tree_sum(const hki_reduce_samples *self, const char *x, int64_t kept, int64_t run,
-                       int64_t runs)
-{
-    if (runs > BATCH) {
-        const int64_t half = hki_sum_half(runs);
-        const double left = tree_sum(self, x, kept, run, half);
-        return rounded(self->dtype, left + tree_sum(self, x, kept, run + half, runs - half));
-    }
-    double sums[BATCH];
-    run_sums(self, x, kept, run, runs, sums);
-    return runs & (runs - 1) ? tree_of(self, sums, runs) : even_tree(self, sums, runs);
+                   tree_sum(self, x, run, half) + tree_sum(self, x, run + half, runs - half));
 }
 
 void hki_reduce_samples_words(const hki_reduce_samples *self, const void *x, int64_t kept_begin,
                               int64_t kept_end, int64_t begin, int64_t end, hki_reduce_word *words)
 {
     const int64_t run = begin / HKI_SUM_RUN, runs = hki_sum_runs(end - begin);
-    const bool one_by_one = self->is_dense || kept_end - kept_begin == 1;
-    for (int64_t k = kept_begin; one_by_one && k < kept_end; k++)
-        words[k - kept_begin].f = runs ? tree_sum(self, x, k, run, runs) : 0;
-    if (!one_by_one && runs)
-        tree_words(self, x, kept_begin, kept_end, run, runs, words);
+    const int64_t item = (int64_t)hki_dtype_bytes(self->dtype);
+    const hki_reduce_axes *kept = &self->run.kept;
     for (int64_t k = kept_begin; !runs && k < kept_end; k++)
         words[k - kept_begin].f = 0;
+    if (!runs)
+        return;
+    for (int64_t k = kept_begin; self->is_dense && k < kept_end; k++)
+        words[k - kept_begin].f = tree_sum(
+            self, (const char *)x + hki_reduce_offset(kept, kept->in_strides, k) * item, run, runs);
+    if (!self->is_dense)
+        tree_words(self, x, kept_begin, kept_end, run, runs, words);
 }
 
 void hki_reduce_samples_join(const hki_sum_cut *cut, hk_dtype dtype, int64_t count, void *words,

@@ -10,6 +10,8 @@ typedef struct hki_reduce_samples {
     hk_dtype dtype;
     int64_t samples, run_step;     /* bytes from run to run */
     hki_reduce_geometry run, rest; /* of a whole run, and of the last one where that is shorter */
+    int64_t row_stride;            /* elements from sample to sample */
+    bool is_rows;                  /* samples are rows of kept elements that lie side by side */
     bool is_dense; /* elements of a run lie side by side, of each element that stays */
 } hki_reduce_samples;
 
