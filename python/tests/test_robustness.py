@@ -145,7 +145,7 @@ RANDOM_MOMENTS = """
 import random, signal, numpy as np, hocket as hk
 order = random.Random(5)
 count = 0
-values = np.arange(400.0).reshape(20, 20)
+values = np.arange(64.0).reshape(8, 8)
 calls = 0
 def interrupt(*_):
     global calls
@@ -155,7 +155,7 @@ def interrupt(*_):
 signal.signal(signal.SIGALRM, interrupt)
 def step():
     x = hk.asarray(values)
-    for _ in range(10):
+    for _ in range(4):
         x = (x @ x) * 1e-4 + 1
     x[x > 5] = 0
     y = np.asarray(x)
