@@ -442,6 +442,8 @@ def isinf(x: ArrayLike) -> Array:
     """Whether x is infinite, as bool."""
 def isnan(x: ArrayLike) -> Array:
     """Whether x is NaN, as bool."""
+def jvp(function: Any, args: Any, tangents: Any) -> Any:
+    """(the result of function, how it changes to first order where its arguments move along the tangents): Jacobian-vector products."""
 def less(x: ArrayLike, y: ArrayLike) -> Array:
     """Whether x is less than y, as bool."""
 def less_equal(x: ArrayLike, y: ArrayLike) -> Array:

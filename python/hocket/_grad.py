@@ -5,7 +5,7 @@ from contextlib import ContextDecorator as _ContextDecorator
 
 from . import _core
 
-__all__ = ["record", "pause", "is_recording", "backward", "function", "grad", "gradients", "value_and_grad"]
+__all__ = ["record", "pause", "is_recording", "backward", "function", "grad", "gradients", "jvp", "value_and_grad"]
 
 is_recording = _core.is_recording
 
@@ -124,6 +124,21 @@ def grad(function, argnums=0):
         return both(*args, **options)[1]
 
     return differentiated
+
+
+def jvp(function, args, tangents):
+    """(the result of function, how it changes to first order where its arguments move along the tangents): Jacobian-vector products.
+
+    args: a sequence of Arrays, tangents: as many of their shapes. The result is an Array, or a tuple of Arrays.
+    """
+    leaves = [_leaf(x) for x in args]
+    with record():
+        result = function(*leaves)
+    results = [result] if isinstance(result, _core.Array) else list(result)
+    products = _core._jvp(results, leaves, tangents)
+    if isinstance(result, _core.Array):
+        return result.detach(), products[0]
+    return tuple(y.detach() for y in results), tuple(products)
 
 
 # ---- gradients of one's own ----------------------------------------------------------------------------------------

@@ -89,6 +89,42 @@ static PyObject *gradients(PyObject *self, PyObject *arguments)
     return list;
 }
 
+/* _jvp(ys, xs, tangents): a list of products. */
+static PyObject *jvp(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    PyObject *of, *by, *along, *list = NULL;
+    py_arrays ys = {0}, xs = {0}, tangents = {0};
+    hk_array **products = NULL;
+    if (PyArg_ParseTuple(arguments, "OOO", &of, &by, &along) &&
+        py_arrays_from(of, "what is differentiated", &ys) &&
+        py_arrays_from(by, "what is differentiated by", &xs) &&
+        py_arrays_from(along, "a tangent", &tangents)) {
+        products = calloc((size_t)ys.count + 1, sizeof *products);
+        if (!products)
+            PyErr_NoMemory();
+        else if (tangents.count != xs.count)
+            PyErr_Format(PyExc_ValueError, "there are %d tangents for %d arrays", tangents.count,
+                         xs.count);
+    }
+    if (!PyErr_Occurred()) {
+        const hk_status *status = hk_jvp_at(py_source(), ys.handles, ys.count, xs.handles, xs.count,
+                                            tangents.handles, products);
+        py_callbacks_end();
+        py_check(status);
+        if (PyErr_Occurred())
+            for (int i = 0; i < ys.count; i++)
+                hk_array_release(products[i]);
+        else
+            list = py_arrays_list(products, ys.count);
+    }
+    free(products);
+    py_arrays_release(&ys);
+    py_arrays_release(&xs);
+    py_arrays_release(&tangents);
+    return list;
+}
+
 /* _backward(ys, dys or None, keep): one pass for the sum of all. */
 static PyObject *backward(PyObject *self, PyObject *arguments)
 {
@@ -231,6 +267,7 @@ static PyObject *function(PyObject *self, PyObject *arguments)
 
 static PyMethodDef functions[] = {
     {"_gradients", gradients, METH_VARARGS, NULL},
+    {"_jvp", jvp, METH_VARARGS, NULL},
     {"_backward", backward, METH_VARARGS, NULL},
     {"_function", function, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},

@@ -188,6 +188,16 @@ def test_gradients_as_arrays_and_kept_tapes():
         hk.gradients(y, [3])
 
 
+def test_jacobian_vector_products():
+    x, y = array(2, 3), array(5, 7)
+    value, product = hk.jvp(lambda x, y: x * x * y, (x, y), (array(1, 0), array(1, 10)))
+    assert value.tolist() == [20, 63] and product.tolist() == [2 * 2 * 5 + 4, 90]
+    (a, b), (da, db) = hk.jvp(lambda x: (x * 3, x * x), [x], [array(1, 1)])
+    assert da.tolist() == [3, 3] and db.tolist() == [4, 6] and b.tolist() == [4, 9]
+    with pytest.raises(ValueError, match="1 tangents for 2"):
+        hk.jvp(lambda x, y: x * y, (x, y), (x,))
+
+
 # ---- gradients of one's own ---------------------------------------------------------------------------------------
 
 
