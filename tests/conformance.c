@@ -388,6 +388,17 @@ static const hk_status *differentiate(test_case *self, const objective *of, hk_d
     return hk_backward_all(terms, count);
 }
 
+/* Gradients of gradients may have no kernel for GPUs yet; such a one says so. */
+static bool gpus_lack_gradient(const test_case *self, int index, hk_device device)
+{
+    if (!self->op->internal || device.handle->class->kernels != HKI_CUDA ||
+        hk_status_code(hk_wait(hk_grad(self->inputs[index]))) != HK_UNSUPPORTED)
+        return false;
+    hk_wait_all();
+    hk_failures_clear();
+    return true;
+}
+
 static void test_gradient_of(test_case *self, const objective *of, hk_device device)
 {
     case_arrays(self, device);
@@ -398,7 +409,7 @@ static void test_gradient_of(test_case *self, const objective *of, hk_device dev
     const hk_status *status = differentiate(self, of, device);
     expect(hk_ok(status), "backward: %s", hk_status_message(status));
     for (int i = 0; hk_ok(status) && i < self->input_count; i++) {
-        if (wants_gradient(self, i))
+        if (wants_gradient(self, i) && !gpus_lack_gradient(self, i, device))
             compare_gradient(self, i, hk_grad(self->inputs[i]), of);
     }
 }
