@@ -103,7 +103,9 @@ static double tree_sum(const hki_reduce_samples *self, const char *x, int64_t ru
 void hki_reduce_samples_words(const hki_reduce_samples *self, const void *x, int64_t kept_begin,
                               int64_t kept_end, int64_t begin, int64_t end, hki_reduce_word *words)
 {
-    const int64_t run = begin / HKI_SUM_RUN, runs = hki_sum_runs(end - begin);
+    /* Of samples without elements there may be very many. */
+    const bool is_empty = self->run.gone.count == 0 || kept_begin >= kept_end;
+    const int64_t run = begin / HKI_SUM_RUN, runs = is_empty ? 0 : hki_sum_runs(end - begin);
     const int64_t item = (int64_t)hki_dtype_bytes(self->dtype);
     const hki_reduce_axes *kept = &self->run.kept;
     for (int64_t k = kept_begin; !runs && k < kept_end; k++)
