@@ -22,26 +22,40 @@ HKI_DEVICE int pairs_after(int inputs, int at)
     return pairs;
 }
 
-/* Of a pack of every input. Up to three of them the order is that of the list, and nothing waits. */
+enum { DEPTH = 8 }; /* sums of HKI_CUDA_MAX_BUFFERS that wait, at most */
+
+/* Sums that wait, the last one first: a stack whose places are known to the compiler, so that it lies in registers. */
+template <class Pack> struct waiting_sums {
+    Pack at[DEPTH];
+};
+
+template <class Pack> HKI_DEVICE void push(waiting_sums<Pack> &sums, const Pack &sum)
+{
+    for (int k = DEPTH - 1; k > 0; k--)
+        sums.at[k] = sums.at[k - 1];
+    sums.at[0] = sum;
+}
+
+/* The last two become one. */
+template <class Pack> HKI_DEVICE void join(waiting_sums<Pack> &sums)
+{
+    add(sums.at[1], sums.at[0]);
+    for (int k = 0; k < DEPTH - 1; k++)
+        sums.at[k] = sums.at[k + 1];
+}
+
+/* Of a pack of every input. */
 template <class Element, int N>
 HKI_DEVICE hki_pack<Element, N> sum_of(const hki_cuda_buffers &buffers, int64_t i)
 {
     typedef hki_pack<Element, N> pack;
-    enum { DEPTH = 8 }; /* sums of HKI_CUDA_MAX_BUFFERS that wait, at most */
-    pack waiting[DEPTH];
-    int live = 0;
-    if (buffers.input_count <= 3) {
-        pack total = reinterpret_cast<const pack *>(buffers.inputs[0])[i];
-        for (int j = 1; j < buffers.input_count; j++)
-            add(total, reinterpret_cast<const pack *>(buffers.inputs[j])[i]);
-        return total;
-    }
+    waiting_sums<pack> waiting = {};
     for (int j = 0; j < buffers.input_count; j++) {
-        waiting[live++] = reinterpret_cast<const pack *>(buffers.inputs[j])[i];
-        for (int pairs = pairs_after(buffers.input_count, j); pairs > 0; pairs--, live--)
-            add(waiting[live - 2], waiting[live - 1]);
+        push(waiting, reinterpret_cast<const pack *>(buffers.inputs[j])[i]);
+        for (int pairs = pairs_after(buffers.input_count, j); pairs > 0; pairs--)
+            join(waiting);
     }
-    return waiting[0];
+    return waiting.at[0];
 }
 
 /* Each thread reads all inputs of its elements before it writes any output. count: packs of N elements. */
@@ -70,7 +84,8 @@ static bool are_aligned(const hki_cuda_buffers *buffers)
 template <class Element>
 static void launch(hki_cuda_stream *stream, const hki_cuda_buffers *buffers, int64_t size)
 {
-    constexpr int N = HKI_CUDA_PACK_BYTES / (int)sizeof(Element);
+    /* Sixteen bytes that wait in registers of their own would be too many. */
+    constexpr int N = sizeof(Element) == 1 ? 8 : HKI_CUDA_PACK_BYTES / (int)sizeof(Element);
     const int64_t packs = are_aligned(buffers) ? size / N : 0, done = packs * N;
     const int processors = hki_cuda_stream_multiprocessors(stream);
     if (packs > 0)
