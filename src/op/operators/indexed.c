@@ -4,6 +4,7 @@
 #include "op/kernels/elementwise/elementwise.h"
 #include "op/operators/copy.h"
 #include "op/operators/fill.h"
+#include "op/operators/indexed_walk.h"
 #include "op/operators/line.h"
 #include "op/operators/reshape.h"
 
@@ -56,30 +57,53 @@ static bool check_along(hki_call *call)
                            wanted, axis);
 }
 
-/* Element i of indices, counted from the front of an axis of so many entries; -1 after the task has been failed. */
-static int64_t index_at(const hki_kernel_call *call, int64_t piece, int64_t i, int64_t offset,
-                        int64_t size)
+/* Which of the indices that differ, in C order, the walk stands at. */
+static int64_t number_of(const hki_indexed_walk *walk)
 {
-    int64_t index = hki_index_load(call->in[1].dtype, call->in[1].data, offset);
-    if (index >= -size && index < size)
-        return index + (index < 0 ? size : 0);
+    int64_t number = 0;
+    for (int k = 0; k < walk->outer; k++)
+        if (walk->indices->strides[k])
+            number = number * walk->indices->dims[k] + walk->at[k];
+    return number;
+}
+
+/* Where the run of that walk has its elements among the entries; false after the task has been failed. */
+static bool find_run(const hki_kernel_call *call, int64_t piece, const hki_indexed_walk *walk,
+                     int64_t *place)
+{
+    const int64_t size = walk->entries->dims[walk->axis];
+    int64_t index = hki_index_load(walk->indices->dtype, walk->indices->data, walk->index);
+    if (index >= -size && index < size) {
+        index += index < 0 ? size : 0;
+        *place = walk->entry + index * walk->entries->strides[walk->axis];
+        return true;
+    }
     hki_task_fail(call->task, piece, HK_OUT_OF_RANGE,
                   "indices[%" PRId64 "] is %" PRId64 ", but the axis has %" PRId64
                   " entries, so that an index is in [%" PRId64 ", %" PRId64 ")",
-                  i, index, size, -size, size);
-    return -1;
+                  number_of(walk), index, size, -size, size);
+    return false;
 }
 
-/* Elements from the first to element i, in C order; without a step along axis `skip` (-1: with all). */
-static int64_t offset_of(const hki_tensor *x, const int64_t *dims, int64_t i, int skip)
+/* Most runs are one element: no call for those. */
+static inline void copy_run(char *to, const char *from, size_t bytes)
 {
-    int64_t offset = 0;
-    for (int axis = x->ndim - 1; axis >= 0; axis--) {
-        if (axis != skip)
-            offset += i % dims[axis] * x->strides[axis];
-        i /= dims[axis];
+    switch (bytes) {
+    case 1:
+        *to = *from;
+        break;
+    case 2:
+        memcpy(to, from, 2);
+        break;
+    case 4:
+        memcpy(to, from, 4);
+        break;
+    case 8:
+        memcpy(to, from, 8);
+        break;
+    default:
+        memcpy(to, from, bytes);
     }
-    return offset;
 }
 
 static int64_t reference_place(const hk_dims *shape, const hk_dims *indices, int axis, int64_t i,
@@ -107,25 +131,40 @@ static bool take_along_infer(hki_call *call)
     return true;
 }
 
-static void indexed_plan(const hki_call *call, hki_plan *plan)
+/* What it costs to walk over all indices; updates: the input of that number has what is moved, 0: it is dense. */
+static double walk_ns(const hki_call *call, int updates)
 {
-    hki_plan_elements(call, plan, 6);
+    const hki_shape_view *x = call->inputs[0], *indices = call->inputs[1];
+    int outer;
+    const int64_t run = hki_indexed_run(
+        indices->shape.ndim, indices->shape.dims, axis_of(call->options, x->shape.ndim),
+        indices->strides, x->strides, updates ? call->inputs[updates]->strides : NULL, &outer);
+    return (double)indices->size * (0.1 * (double)hk_dtype_bytes(x->dtype) + (run > 1 ? 0 : 4)) +
+           (run > 1 ? (double)indices->size / (double)run * 10 : 0);
+}
+
+static void take_along_plan(const hki_call *call, hki_plan *plan)
+{
+    hki_plan_elements(call, plan, 1);
+    plan->work_ns = walk_ns(call, 0);
 }
 
 static void take_along_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin,
                               int64_t end)
 {
-    const hki_tensor *x = &call->in[0], *indices = &call->in[1], *out = &call->out[0];
-    const int axis = axis_of(call->options, x->ndim);
-    const size_t bytes = hk_dtype_bytes(x->dtype);
-    for (int64_t i = begin; i < end; i++) {
-        int64_t index =
-            index_at(call, piece, i, offset_of(indices, indices->dims, i, -1), x->dims[axis]);
-        if (index < 0)
+    const hki_tensor *x = &call->in[0], *out = &call->out[0];
+    const int64_t bytes = (int64_t)hk_dtype_bytes(x->dtype);
+    hki_indexed_walk walk;
+    hki_indexed_walk_init(&walk, &call->in[1], x, NULL, axis_of(call->options, x->ndim), begin);
+    int64_t skip = walk.run ? begin % walk.run : 0; /* of a run that begins in another piece */
+    for (int64_t i = begin, count; i < end; i += count, skip = 0) {
+        int64_t from;
+        if (!find_run(call, piece, &walk, &from))
             return;
-        int64_t from = offset_of(x, indices->dims, i, axis) + index * x->strides[axis];
-        memcpy((char *)out->data + (size_t)i * bytes, (const char *)x->data + from * (int64_t)bytes,
-               bytes);
+        count = walk.run - skip < end - i ? walk.run - skip : end - i;
+        copy_run((char *)out->data + i * bytes, (const char *)x->data + (from + skip) * bytes,
+                 (size_t)(count * bytes));
+        hki_indexed_walk_step(&walk);
     }
 }
 
@@ -181,7 +220,7 @@ const hk_op hki_op_take_along_axis = {
     .host_only = true,
     .infer = take_along_infer,
     .split = HKI_SPLIT_ELEMENTS,
-    .plan = indexed_plan,
+    .plan = take_along_plan,
     .kernel = {[HKI_CPU] = take_along_kernel},
     .grad = take_along_grad,
     .grad_reads = {2},
@@ -209,51 +248,62 @@ static bool scatter_infer(hki_call *call)
                            hk_dtype_name(x->dtype), wanted);
 }
 
+/* x is copied, then changed. */
 static void scatter_plan(const hki_call *call, hki_plan *plan)
 {
     hki_plan_elements(call, plan, 0.5);
-    plan->work_ns += 8 * (double)call->inputs[1]->size;
+    plan->work_ns += walk_ns(call, 2);
 }
 
+/* What is done with a run of updates, at its place in the result. */
+typedef void run_fn(const hki_tensor *out, int64_t to, const hki_tensor *updates, int64_t from,
+                    int64_t count);
+
 /* In the order of indices, so that sums are the same on every run: one piece. */
-static void scatter_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+static inline void scatter_runs(const hki_kernel_call *call, int64_t piece, run_fn *put)
 {
     const hki_tensor *indices = &call->in[1], *updates = &call->in[2], *out = &call->out[0];
-    const int axis = axis_of(call->options, out->ndim);
-    (void)begin, (void)end;
+    hki_indexed_walk walk;
     hki_copy_elements(call, 0, out->size);
-    for (int64_t i = 0; i < indices->size; i++) {
-        int64_t index =
-            index_at(call, piece, i, offset_of(indices, indices->dims, i, -1), out->dims[axis]);
-        if (index < 0)
+    hki_indexed_walk_init(&walk, indices, out, updates, axis_of(call->options, out->ndim), 0);
+    for (int64_t i = 0; i < indices->size; i += walk.run) {
+        int64_t to;
+        if (!find_run(call, piece, &walk, &to))
             return;
-        int64_t to = offset_of(out, indices->dims, i, axis) + index * out->strides[axis];
-        int64_t from = offset_of(updates, indices->dims, i, -1);
-#define ADD(dtype, T, U)                                                                           \
-    case dtype:                                                                                    \
-        ((T *)out->data)[to] = (T)((U)((T *)out->data)[to] + (U)((const T *)updates->data)[from]); \
-        break;
-        switch (out->dtype) {
-            ADD(HK_F32, float, float)
-            ADD(HK_F64, double, double)
-#define ADD_INTEGERS(dtype, name, T, least, most) ADD(dtype, T, uint64_t)
-            HKI_EACH_INTEGER(ADD_INTEGERS)
-        case HK_F16:
-            ((uint16_t *)out->data)[to] =
-                hki_f16_from_float(hki_f16_to_float(((uint16_t *)out->data)[to]) +
-                                   hki_f16_to_float(((const uint16_t *)updates->data)[from]));
-            break;
-        case HK_BF16:
-            ((uint16_t *)out->data)[to] =
-                hki_bf16_from_float(hki_bf16_to_float(((uint16_t *)out->data)[to]) +
-                                    hki_bf16_to_float(((const uint16_t *)updates->data)[from]));
-            break;
-        case HK_BOOL:
-            break;
-        }
-#undef ADD
-#undef ADD_INTEGERS
+        put(out, to, updates, walk.update, walk.run);
+        hki_indexed_walk_step(&walk);
     }
+}
+
+static inline void add_run(const hki_tensor *out, int64_t to, const hki_tensor *updates,
+                           int64_t from, int64_t count)
+{
+    switch (out->dtype) {
+#define ADD(dtype, T, U, load, store)                                                              \
+    case dtype: {                                                                                  \
+        T *x = (T *)out->data + to;                                                                \
+        const T *y = (const T *)updates->data + from;                                              \
+        for (int64_t i = 0; i < count; i++)                                                        \
+            x[i] = store((U)load(x[i]) + (U)load(y[i]));                                           \
+        break;                                                                                     \
+    }
+        ADD(HK_F32, float, float, , )
+        ADD(HK_F64, double, double, , )
+        ADD(HK_F16, uint16_t, float, hki_f16_to_float, hki_f16_from_float)
+        ADD(HK_BF16, uint16_t, float, hki_bf16_to_float, hki_bf16_from_float)
+#define ADD_INTEGERS(dtype, name, T, least, most) ADD(dtype, T, uint64_t, , (T))
+        HKI_EACH_INTEGER(ADD_INTEGERS)
+#undef ADD_INTEGERS
+#undef ADD
+    case HK_BOOL:
+        break;
+    }
+}
+
+static void scatter_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+{
+    (void)begin, (void)end;
+    scatter_runs(call, piece, add_run);
 }
 
 static void scatter_grad(hki_grad_call *call)
@@ -314,24 +364,18 @@ const hk_op hki_op_scatter_add = {
 
 /* ---- scatter ---------------------------------------------------------------------------------------------- */
 
-/* As scatter_add. */
+static inline void set_run(const hki_tensor *out, int64_t to, const hki_tensor *updates,
+                           int64_t from, int64_t count)
+{
+    const int64_t bytes = (int64_t)hk_dtype_bytes(out->dtype);
+    copy_run((char *)out->data + to * bytes, (const char *)updates->data + from * bytes,
+             (size_t)(count * bytes));
+}
+
 static void set_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
-    const hki_tensor *indices = &call->in[1], *updates = &call->in[2], *out = &call->out[0];
-    const int axis = axis_of(call->options, out->ndim);
-    const size_t bytes = hk_dtype_bytes(out->dtype);
     (void)begin, (void)end;
-    hki_copy_elements(call, 0, out->size);
-    for (int64_t i = 0; i < indices->size; i++) {
-        const int64_t index =
-            index_at(call, piece, i, offset_of(indices, indices->dims, i, -1), out->dims[axis]);
-        if (index < 0)
-            return;
-        const int64_t to = offset_of(out, indices->dims, i, axis) + index * out->strides[axis];
-        const int64_t from = offset_of(updates, indices->dims, i, -1);
-        memcpy((char *)out->data + to * (int64_t)bytes,
-               (const char *)updates->data + from * (int64_t)bytes, bytes);
-    }
+    scatter_runs(call, piece, set_run);
 }
 
 /* Whether each update is still there: the number that it left behind is its own. */
