@@ -26,13 +26,14 @@ static int64_t cast_run(const hki_run *run)
         self->widen(run->n, run->in[0], run->in_step[0], run->out);
         return -1;
     }
-    if (self->is_wide && run->in_step[0] == self->bytes)
-        return self->store(run->n, run->in[0], run->out, run->out_step);
+    const bool is_there = self->is_wide && run->in_step[0] == self->bytes;
     for (int64_t begin = 0, n; begin < run->n; begin += n) {
+        const char *in = run->in[0] + begin * run->in_step[0];
         n = run->n - begin < BLOCK ? run->n - begin : BLOCK;
-        self->load(n, run->in[0] + begin * run->in_step[0], run->in_step[0], memory);
+        if (!is_there)
+            self->load(n, in, run->in_step[0], memory);
         const int64_t refused =
-            self->store(n, memory, run->out + begin * run->out_step, run->out_step);
+            self->store(n, is_there ? in : memory, run->out + begin * run->out_step, run->out_step);
         if (refused >= 0)
             return begin + refused;
     }
