@@ -2,9 +2,21 @@
 #include "op/kernels/elementwise/elementwise.h"
 #include "op/operators/copy.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#define COPY_LOOP(type)                                                                            \
+/* A rectangle: `rows` of the axis along which the input's elements lie closest, `columns` of the output's last one; steps in
+ * bytes. */
+typedef struct rectangle {
+    int64_t rows, columns;
+    int64_t in_row, in_column, out_row, out_column;
+} rectangle;
+typedef void (*rectangle_fn)(const rectangle *self, const char *in, char *out);
+
+/* What lies within a few cache lines of both sides goes together. */
+enum { TILE = 16 };
+
+#define COPY_LOOPS(type)                                                                           \
     static int64_t copy_##type(const hki_run *run)                                                 \
     {                                                                                              \
         const int64_t bytes = (int64_t)sizeof(type);                                               \
@@ -21,26 +33,136 @@
             to += run->out_step;                                                                   \
         }                                                                                          \
         return -1;                                                                                 \
+    }                                                                                              \
+    /* By way of memory of its own, whose places the compiler knows. */                            \
+    static void whole_##type(const rectangle *self, const char *in, char *out)                     \
+    {                                                                                              \
+        type tile[TILE][TILE], line[TILE];                                                         \
+        for (int64_t j = 0; j < TILE; j++)                                                         \
+            memcpy(tile[j], in + j * self->in_column, sizeof tile[j]);                             \
+        for (int64_t i = 0; i < TILE; i++) {                                                       \
+            for (int64_t j = 0; j < TILE; j++)                                                     \
+                line[j] = tile[j][i];                                                              \
+            memcpy(out + i * self->out_row, line, sizeof line);                                    \
+        }                                                                                          \
+    }                                                                                              \
+    static void part_##type(const rectangle *self, const char *in, char *out, int64_t rows,        \
+                            int64_t columns)                                                       \
+    {                                                                                              \
+        for (int64_t i = 0; i < rows; i++)                                                         \
+            for (int64_t j = 0; j < columns; j++)                                                  \
+                *(type *)(out + i * self->out_row + j * self->out_column) =                        \
+                    *(const type *)(in + i * self->in_row + j * self->in_column);                  \
+    }                                                                                              \
+    static void rectangle_##type(const rectangle *self, const char *in, char *out)                 \
+    {                                                                                              \
+        const bool is_dense =                                                                      \
+            self->in_row == (int64_t)sizeof(type) && self->out_column == (int64_t)sizeof(type);    \
+        for (int64_t i = 0; i < self->rows; i += TILE)                                             \
+            for (int64_t j = 0; j < self->columns; j += TILE) {                                    \
+                const int64_t rows = self->rows - i, columns = self->columns - j;                  \
+                const char *from = in + i * self->in_row + j * self->in_column;                    \
+                char *to = out + i * self->out_row + j * self->out_column;                         \
+                if (is_dense && rows >= TILE && columns >= TILE)                                   \
+                    whole_##type(self, from, to);                                                  \
+                else                                                                               \
+                    part_##type(self, from, to, rows < TILE ? rows : TILE,                         \
+                                columns < TILE ? columns : TILE);                                  \
+            }                                                                                      \
     }
-COPY_LOOP(uint8_t)
-COPY_LOOP(uint16_t)
-COPY_LOOP(uint32_t)
-COPY_LOOP(uint64_t)
+COPY_LOOPS(uint8_t)
+COPY_LOOPS(uint16_t)
+COPY_LOOPS(uint32_t)
+COPY_LOOPS(uint64_t)
+
+/* By the number of bytes. */
+static const struct loops {
+    hki_loop_fn run;
+    rectangle_fn area;
+} loops[] = {[sizeof(uint8_t)] = {copy_uint8_t, rectangle_uint8_t},
+             [sizeof(uint16_t)] = {copy_uint16_t, rectangle_uint16_t},
+             [sizeof(uint32_t)] = {copy_uint32_t, rectangle_uint32_t},
+             [sizeof(uint64_t)] = {copy_uint64_t, rectangle_uint64_t}};
+
+/* ---- permuted axes ------------------------------------------------------------------------------------- */
+
+/* The axis along which the input's elements lie closest; the last one where that is as good. */
+static int closest_axis(const hki_walk_axes *axes)
+{
+    int closest = axes->ndim - 1;
+    for (int axis = axes->ndim - 2; axis >= 0; axis--)
+        if (axes->steps[axis][1] != 0 &&
+            llabs(axes->steps[axis][1]) < llabs(axes->steps[closest][1]))
+            closest = axis;
+    return closest;
+}
+
+/* Elements of the axes [first, end). */
+static int64_t size_of(const hki_walk_axes *axes, int first, int end)
+{
+    int64_t size = 1;
+    for (int axis = first; axis < end; axis++)
+        size *= axes->dims[axis];
+    return size;
+}
+
+/* Bytes from the first element of operand `which` to element i of the axes [first, end). */
+static int64_t offset_of(const hki_walk_axes *axes, int first, int end, int64_t i, int which)
+{
+    int64_t offset = 0;
+    for (int axis = end - 1; axis >= first; axis--) {
+        offset += i % axes->dims[axis] * axes->steps[axis][which];
+        i /= axes->dims[axis];
+    }
+    return offset;
+}
+
+/* Entries [begin, end) of the axes up to `row`, each whole. */
+static void copy_entries(const hki_kernel_call *call, const hki_walk_axes *axes, int row,
+                         int64_t begin, int64_t end, rectangle_fn area)
+{
+    const int last = axes->ndim - 1;
+    const int64_t between = size_of(axes, row + 1, last);
+    rectangle part = {.columns = axes->dims[last],
+                      .in_row = axes->steps[row][1],
+                      .in_column = axes->steps[last][1],
+                      .out_row = axes->steps[row][0],
+                      .out_column = axes->steps[last][0]};
+    for (int64_t i = begin; i < end; i += part.rows) {
+        const int64_t rest = axes->dims[row] - i % axes->dims[row];
+        part.rows = rest < end - i ? rest : end - i;
+        const char *in = (const char *)call->in[0].data + offset_of(axes, 0, row + 1, i, 1);
+        char *out = (char *)call->out[0].data + offset_of(axes, 0, row + 1, i, 0);
+        for (int64_t j = 0; j < between; j++)
+            area(&part, in + offset_of(axes, row + 1, last, j, 1),
+                 out + offset_of(axes, row + 1, last, j, 0));
+    }
+}
+
+static void copy_permuted(const hki_kernel_call *call, const struct loops *self, int64_t begin,
+                          int64_t end)
+{
+    hki_walk_axes axes;
+    hki_walk_axes_init(&axes, call);
+    const int row = closest_axis(&axes);
+    const int64_t entry = size_of(&axes, row + 1, axes.ndim);
+    const int64_t first = (begin + entry - 1) / entry, last = end / entry;
+    if (row == axes.ndim - 1 || first >= last) {
+        hki_walk(call, begin, end, NULL, self->run);
+        return;
+    }
+    hki_walk(call, begin, first * entry, NULL, self->run);
+    copy_entries(call, &axes, row, first, last, self->area);
+    hki_walk(call, last * entry, end, NULL, self->run);
+}
 
 void hki_copy_elements(const hki_kernel_call *call, int64_t begin, int64_t end)
 {
-    switch (hk_dtype_bytes(call->out[0].dtype)) {
-    case 1:
-        hki_walk(call, begin, end, NULL, copy_uint8_t);
-        break;
-    case 2:
-        hki_walk(call, begin, end, NULL, copy_uint16_t);
-        break;
-    case 4:
-        hki_walk(call, begin, end, NULL, copy_uint32_t);
-        break;
-    default:
-        hki_walk(call, begin, end, NULL, copy_uint64_t);
-        break;
-    }
+    const struct loops *self = &loops[hk_dtype_bytes(call->out[0].dtype)];
+    if (begin >= end)
+        return;
+    if (call->in[0].is_contiguous)
+        hki_walk(call, begin, end, NULL, self->run);
+    else
+        copy_permuted(call, self, begin, end);
 }

@@ -31,6 +31,15 @@ typedef int64_t (*hki_loop_fn)(const hki_run *run);
 int64_t hki_walk(const hki_kernel_call *call, int64_t begin, int64_t end, const void *given,
                  hki_loop_fn loop);
 
+/* Axes of the output, outermost first, with steps in bytes of the output (operand 0) and the inputs, which are broadcast to it. */
+typedef struct hki_walk_axes {
+    int ndim, operand_count; /* one axis at least */
+    int64_t dims[HK_MAX_NDIM];
+    int64_t steps[HK_MAX_NDIM][1 + HKI_WALK_MAX_INPUTS];
+} hki_walk_axes;
+/* Those of output 0: axes of one element go; neighbours that every operand steps through evenly become one. */
+void hki_walk_axes_init(hki_walk_axes *axes, const hki_kernel_call *call);
+
 /* As hki_kernel_fn's failure for data: fails the call's task, naming the element's index. */
 void hki_walk_fail(const hki_kernel_call *call, int64_t piece, int64_t element, const char *text);
 

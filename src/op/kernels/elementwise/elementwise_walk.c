@@ -4,13 +4,6 @@
 
 #include <string.h>
 
-/* Axes of the output, outermost first, with steps in bytes of the output (operand 0) and the inputs. */
-typedef struct walk_axes {
-    int ndim, operand_count;
-    int64_t dims[HK_MAX_NDIM];
-    int64_t steps[HK_MAX_NDIM][1 + HKI_WALK_MAX_INPUTS];
-} walk_axes;
-
 static void axis_steps(const hki_kernel_call *call, int axis,
                        int64_t steps[1 + HKI_WALK_MAX_INPUTS])
 {
@@ -25,8 +18,7 @@ static void axis_steps(const hki_kernel_call *call, int axis,
     }
 }
 
-/* Axes of one element go; neighbours that every operand steps through evenly become one. */
-static void walk_init(walk_axes *axes, const hki_kernel_call *call)
+void hki_walk_axes_init(hki_walk_axes *axes, const hki_kernel_call *call)
 {
     const hki_tensor *out = &call->out[0];
     axes->ndim = 0;
@@ -89,8 +81,8 @@ int64_t hki_walk(const hki_kernel_call *call, int64_t begin, int64_t end, const 
         return -1;
     if (all_dense(call))
         return walk_dense(call, begin, end, given, loop);
-    walk_axes axes;
-    walk_init(&axes, call);
+    hki_walk_axes axes;
+    hki_walk_axes_init(&axes, call);
     int inner = axes.ndim - 1;
     const int64_t *inner_steps = axes.steps[inner];
 
