@@ -1,5 +1,6 @@
 /* Cumulative sums and products along an axis. */
 #include "base/half.h"
+#include "base/integer.h"
 #include "op/operators/line.h"
 
 #define CUMULATIVE_ARGUMENTS(F, op)                                                                \
@@ -8,11 +9,13 @@
 HKI_ARGUMENTS(cumulative_sum, CUMULATIVE_ARGUMENTS)
 typedef hki_cumulative_sum_options line_options;
 
-/* Lines side by side: their gathered values stay in registers or the first cache. */
-enum { TILE = 64 };
+/* Lines side by side: their gathered values stay in registers or the first cache. Of lines one behind the other so many go
+ * together that no addition waits for the last one. */
+enum { TILE = 64, APART = 4 };
 
-/* Of `width` lines side by side. */
-typedef void (*cumulate_fn)(const void *x, void *y, int64_t size, int64_t inner, int64_t width);
+/* Of `width` lines, of which each begins `beside` elements after the last; inner: from one element of a line to the next. */
+typedef void (*cumulate_fn)(const void *x, void *y, int64_t size, int64_t inner, int64_t width,
+                            int64_t beside);
 
 /* What sets the operators apart; hk_op.data. */
 typedef struct cumulation {
@@ -34,7 +37,7 @@ static void plan(const hki_call *call, hki_plan *plan)
     const hki_lines lines =
         hki_lines_of(x->shape.ndim, x->shape.dims, ((const line_options *)call->options)->axis);
     plan->extent = lines.size > 0 ? lines.count : 0;
-    plan->grain = lines.inner == 1 ? 1 : TILE;
+    plan->grain = lines.inner == 1 ? APART : TILE;
     plan->work_ns = 1.5 * (double)x->size;
 }
 
@@ -48,20 +51,29 @@ static hki_batch_kind batch(hki_batch *batch)
 #define SELF(x)        (x)
 /* T elements, A what gathers what value_of gives of them (integers wrap around), R those of the result; AT is where step j lies. */
 #define LOOP(name, T, A, R, value_of, result_of, START, STEP, AT)                                  \
-    static void name(const void *from, void *to, int64_t size, int64_t inner, int64_t width)       \
+    static inline void name##_lines(const T *x, R *y, int64_t size, int64_t inner, int64_t width,  \
+                                    int64_t beside)                                                \
     {                                                                                              \
-        const T *x = from;                                                                         \
-        R *y = to;                                                                                 \
         A gathered[TILE];                                                                          \
         for (int64_t i = 0; i < width; i++)                                                        \
             gathered[i] = START;                                                                   \
         for (int64_t j = 0; j < size; j++) {                                                       \
             const int64_t at = (AT)*inner;                                                         \
             for (int64_t i = 0; i < width; i++) {                                                  \
-                gathered[i] = STEP(gathered[i], (A)value_of(x[at + i]));                           \
-                y[at + i] = (R)result_of(gathered[i]);                                             \
+                gathered[i] = STEP(gathered[i], (A)value_of(x[at + i * beside]));                  \
+                y[at + i * beside] = (R)result_of(gathered[i]);                                    \
             }                                                                                      \
         }                                                                                          \
+    }                                                                                              \
+    static void name(const void *x, void *y, int64_t size, int64_t inner, int64_t width,           \
+                     int64_t beside)                                                               \
+    {                                                                                              \
+        if (beside == 1)                                                                           \
+            name##_lines(x, y, size, inner, width, 1);                                             \
+        else if (width == APART)                                                                   \
+            name##_lines(x, y, size, 1, APART, beside);                                            \
+        else                                                                                       \
+            name##_lines(x, y, size, 1, width, beside);                                            \
     }
 #define INTEGER_LOOP(name, T, START, STEP, AT)                                                     \
     LOOP(name, T, uint64_t, int64_t, SELF, SELF, START, STEP, AT)
@@ -112,9 +124,11 @@ static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, in
     (void)piece;
     for (int64_t i = begin, width; i < end; i += width) {
         const int64_t at = hki_lines_at(&lines, i);
-        width = hki_lines_beside(&lines, i, end - i < TILE ? end - i : TILE);
+        const bool is_apart = lines.inner == 1 && lines.size > 1;
+        width = is_apart ? hki_min(end - i, APART)
+                         : hki_lines_beside(&lines, i, hki_min(end - i, TILE));
         self->run[x->dtype]((const char *)x->data + at * x_bytes, (char *)y->data + at * y_bytes,
-                            lines.size, lines.inner, width);
+                            lines.size, lines.inner, width, is_apart ? lines.size : 1);
     }
 }
 

@@ -191,19 +191,38 @@ static bool arange_infer(hki_call *call)
     return true;
 }
 
+/* Doubles have all numbers up to 2^53: there integers give what doubles would. */
+static bool is_exact(const hki_arange_options *options, int64_t count)
+{
+    const double last = options->start + (double)count * options->step;
+    return options->start == trunc(options->start) && options->step == trunc(options->step) &&
+           fabs(options->start) < 0x1p53 && fabs(last) < 0x1p53 && fabs(options->step) < 0x1p53;
+}
+
 static void arange_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     (void)piece;
     const hki_arange_options *options = call->options;
     const hki_tensor *out = &call->out[0];
-    const int64_t step = out->strides[0] * (int64_t)hk_dtype_bytes(out->dtype);
-    const hki_store_fn store = hki_cast_of(HK_F64, out->dtype);
-    double values[256];
+    const int64_t bytes = out->strides[0] * (int64_t)hk_dtype_bytes(out->dtype);
+    const bool whole = !hki_dtype_is_real(out->dtype) && is_exact(options, call->out[0].size);
+    const hki_store_fn store = hki_cast_of(whole ? HK_I64 : HK_F64, out->dtype);
+    const int64_t step = whole ? (int64_t)options->step : 0;
+    union {
+        double f[256];
+        int64_t i[256];
+    } values;
     for (int64_t count; begin < end; begin += count) {
         count = hki_min(end - begin, 256);
-        for (int64_t i = 0; i < count; i++)
-            values[i] = options->start + (double)(begin + i) * options->step;
-        store(count, values, (char *)out->data + begin * step, step);
+        if (whole) {
+            const int64_t first = (int64_t)options->start + begin * step;
+            for (int i = 0; i < count; i++)
+                values.i[i] = first + i * step;
+        } else {
+            for (int i = 0; i < count; i++) /* int: converted in vectors */
+                values.f[i] = options->start + ((double)begin + (double)i) * options->step;
+        }
+        store(count, &values, (char *)out->data + begin * bytes, bytes);
     }
 }
 

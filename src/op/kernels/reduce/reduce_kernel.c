@@ -1,11 +1,6 @@
 #include "op/kernels/reduce/reduce_kernel.h"
 
-#include "base/half.h"
-#include "base/integer.h"
-#include "base/integer_dtypes.h"
-#include "base/sum_tree.h"
-
-#include <math.h>
+#include "op/kernels/reduce/reduce_loops.h"
 
 /* ---- geometry -------------------------------------------------------------------------------------- */
 
@@ -86,162 +81,22 @@ static int64_t inner_stride(const hki_reduce_axes *axes)
     return axes->ndim ? axes->in_strides[axes->ndim - 1] : 0;
 }
 
-/* ---- loops, for each dtype and kind ------------------------------------------------------------------ */
+/* ---- loops -------------------------------------------------------------------------------------------- */
 
-/* Reduces `count` elements, in lanes that are joined in a fixed order: compilers make vectors of them, of
- * 8 where they add and of 32 where they compare. */
-typedef hki_reduce_word (*run_fn)(const void *x, int64_t count, int64_t stride);
-/* words[j] joins the elements of column j of `rows` rows. */
-typedef void (*rows_fn)(const void *x, int64_t rows, int64_t row_stride, int64_t columns,
-                        int64_t stride, hki_reduce_word *words);
-typedef void (*join_fn)(hki_reduce_word *words, const hki_reduce_word *more, int64_t count);
-
-typedef struct reduce_loops {
-    run_fn run;
-    rows_fn rows;
-    join_fn join;
-    hki_reduce_word none;
-} reduce_loops;
-
-#define ADD_F(a, x) ((a) + (x))
-#define MUL_F(a, x) ((a) * (x))
-/* With | in place of || there is no branch, and vectors. */
-#define MAX_F(a, x) (((int)((x) > (a)) | (int)((x) != (x))) ? (x) : (a))
-#define MIN_F(a, x) (((int)((x) < (a)) | (int)((x) != (x))) ? (x) : (a))
-#define ADD_I(a, x) ((int64_t)((uint64_t)(a) + (uint64_t)(x)))
-#define MUL_I(a, x) ((int64_t)((uint64_t)(a) * (uint64_t)(x)))
-#define MAX_I(a, x) ((x) > (a) ? (x) : (a))
-#define MIN_I(a, x) ((x) < (a) ? (x) : (a))
-
-/* Of each element, what is gathered. */
-#define SELF(A, x)   ((A)(x))
-#define SQUARE(A, x) ((A)(x) * (A)(x))
-#define TRUTH(A, x)  ((A)((x) != 0))
-/* The same of halves. */
-#define SELF_F16(A, x)    ((A)hki_f16_to_float(x))
-#define SQUARE_F16(A, x)  SQUARE(A, hki_f16_to_float(x))
-#define SELF_BF16(A, x)   ((A)hki_bf16_to_float(x))
-#define SQUARE_BF16(A, x) SQUARE(A, hki_bf16_to_float(x))
-#define TRUTH_HALF(A, x)  ((A)(((x)&0x7fff) != 0))
-
-/* T elements, A what gathers what OF gives of them, W the word's member, STEP as above, NONE what it starts from. */
-#define LOOPS(name, T, A, W, OF, STEP, NONE, LANES)                                                \
-    static hki_reduce_word run_##name(const void *data, int64_t count, int64_t stride)             \
-    {                                                                                              \
-        const T *x = data;                                                                         \
-        A lane[LANES];                                                                             \
-        int64_t i = 0;                                                                             \
-        for (int l = 0; l < LANES; l++)                                                            \
-            lane[l] = NONE;                                                                        \
-        if (stride == 1) {                                                                         \
-            for (; i + LANES <= count; i += LANES)                                                 \
-                for (int l = 0; l < LANES; l++)                                                    \
-                    lane[l] = STEP(lane[l], OF(A, x[i + l]));                                      \
-        }                                                                                          \
-        for (; i < count; i++)                                                                     \
-            lane[i % LANES] = STEP(lane[i % LANES], OF(A, x[i * stride]));                         \
-        for (int half = LANES / 2; half > 0; half /= 2)                                            \
-            for (int l = 0; l < half; l++)                                                         \
-                lane[l] = STEP(lane[l], lane[l + half]);                                           \
-        return (hki_reduce_word){.W = lane[0]};                                                    \
-    }                                                                                              \
-    static void rows_##name(const void *data, int64_t rows, int64_t row_stride, int64_t columns,   \
-                            int64_t stride, hki_reduce_word *words)                                \
-    {                                                                                              \
-        A sums[HKI_REDUCE_TILE];                                                                   \
-        for (int64_t j = 0; j < columns; j++)                                                      \
-            sums[j] = NONE;                                                                        \
-        for (int64_t i = 0; i < rows; i++) {                                                       \
-            const T *x = (const T *)data + i * row_stride;                                         \
-            if (stride == 1) {                                                                     \
-                for (int64_t j = 0; j < columns; j++)                                              \
-                    sums[j] = STEP(sums[j], OF(A, x[j]));                                          \
-            } else {                                                                               \
-                for (int64_t j = 0; j < columns; j++)                                              \
-                    sums[j] = STEP(sums[j], OF(A, x[j * stride]));                                 \
-            }                                                                                      \
-        }                                                                                          \
-        for (int64_t j = 0; j < columns; j++)                                                      \
-            words[j].W = STEP(words[j].W, sums[j]);                                                \
-    }
-
-#define JOIN(name, W, STEP)                                                                        \
-    static void join_##name(hki_reduce_word *words, const hki_reduce_word *more, int64_t count)    \
-    {                                                                                              \
-        for (int64_t i = 0; i < count; i++)                                                        \
-            words[i].W = STEP(words[i].W, more[i].W);                                              \
-    }
-
-/* V: what extrema are compared as. */
-#define FLOAT_LOOPS(name, T, V, SELF, SQUARE, TRUTH)                                               \
-    LOOPS(sum_##name, T, double, f, SELF, ADD_F, 0, 8)                                             \
-    LOOPS(prod_##name, T, double, f, SELF, MUL_F, 1, 8)                                            \
-    LOOPS(squares_##name, T, double, f, SQUARE, ADD_F, 0, 8)                                       \
-    LOOPS(count_##name, T, int64_t, i, TRUTH, ADD_I, 0, 8)                                         \
-    LOOPS(max_##name, T, V, f, SELF, MAX_F, -(V)INFINITY, 32)                                      \
-    LOOPS(min_##name, T, V, f, SELF, MIN_F, (V)INFINITY, 32)
-#define INT_LOOPS(name, T, member, LEAST, MOST)                                                    \
-    LOOPS(sum_##name, T, int64_t, i, SELF, ADD_I, 0, 8)                                            \
-    LOOPS(prod_##name, T, int64_t, i, SELF, MUL_I, 1, 8)                                           \
-    LOOPS(count_##name, T, int64_t, i, TRUTH, ADD_I, 0, 8)                                         \
-    LOOPS(max_##name, T, T, member, SELF, MAX_I, LEAST, 32)                                        \
-    LOOPS(min_##name, T, T, member, SELF, MIN_I, MOST, 32)
-#define SIGNED_LOOPS(dtype, name, T, least, most)   INT_LOOPS(name, T, i, least, most)
-#define UNSIGNED_LOOPS(dtype, name, T, least, most) INT_LOOPS(name, T, u, least, most)
-
-FLOAT_LOOPS(f32, float, float, SELF, SQUARE, TRUTH)
-FLOAT_LOOPS(f64, double, double, SELF, SQUARE, TRUTH)
-FLOAT_LOOPS(f16, uint16_t, float, SELF_F16, SQUARE_F16, TRUTH_HALF)
-FLOAT_LOOPS(bf16, uint16_t, float, SELF_BF16, SQUARE_BF16, TRUTH_HALF)
-HKI_EACH_SIGNED(SIGNED_LOOPS)
-HKI_EACH_UNSIGNED(UNSIGNED_LOOPS)
-JOIN(sum_f, f, ADD_F)
-JOIN(prod_f, f, MUL_F)
-JOIN(max_f, f, MAX_F)
-JOIN(min_f, f, MIN_F)
-JOIN(sum_i, i, ADD_I)
-JOIN(prod_i, i, MUL_I)
-JOIN(max_i, i, MAX_I)
-JOIN(min_i, i, MIN_I)
-JOIN(max_u, u, MAX_I)
-JOIN(min_u, u, MIN_I)
-
-#define ROW(kind, name, class, member, value)                                                      \
-    {                                                                                              \
-        run_##kind##_##name, rows_##kind##_##name, join_##class##_##member,                        \
-        {                                                                                          \
-            .member = value                                                                        \
-        }                                                                                          \
-    }
-#define FLOATS(kind, class, member, none)                                                          \
-    [HK_F32] = ROW(kind, f32, class, member, none),                                                \
-    [HK_F64] = ROW(kind, f64, class, member, none),                                                \
-    [HK_F16] = ROW(kind, f16, class, member, none),                                                \
-    [HK_BF16] = ROW(kind, bf16, class, member, none)
-#define INTEGERS(kind, class, member, none, largest)                                               \
-    [HK_I8] = ROW(kind, i8, class, i, none), [HK_I16] = ROW(kind, i16, class, i, none),            \
-    [HK_I32] = ROW(kind, i32, class, i, none), [HK_I64] = ROW(kind, i64, class, i, none),          \
-    [HK_U8] = ROW(kind, u8, class, member, largest),                                               \
-    [HK_U16] = ROW(kind, u16, class, member, largest),                                             \
-    [HK_U32] = ROW(kind, u32, class, member, largest),                                             \
-    [HK_U64] = ROW(kind, u64, class, member, largest),                                             \
-    [HK_BOOL] = ROW(kind, u8, class, member, largest)
-
-static const reduce_loops all_loops[][HK_DTYPE_COUNT] = {
-    [HKI_REDUCE_SUM] = {FLOATS(sum, sum, f, 0), INTEGERS(sum, sum, i, 0, 0)},
-    [HKI_REDUCE_PROD] = {FLOATS(prod, prod, f, 1), INTEGERS(prod, prod, i, 1, 1)},
-    [HKI_REDUCE_SQUARES] = {FLOATS(squares, sum, f, 0)},
-    [HKI_REDUCE_COUNT] = {FLOATS(count, sum, i, 0), INTEGERS(count, sum, i, 0, 0)},
-    [HKI_REDUCE_MAX] = {FLOATS(max, max, f, -INFINITY), INTEGERS(max, max, u, INT64_MIN, 0)},
-    [HKI_REDUCE_MIN] = {FLOATS(min, min, f, INFINITY),
-                        INTEGERS(min, min, u, INT64_MAX, UINT64_MAX)},
-};
+static const hki_reduce_loops *loops_of(hki_reduce_kind kind, hk_dtype dtype)
+{
+    const hki_reduce_loops *here = &hki_reduce_avx2[kind][dtype];
+    return hki_kernel_isa_get() != HKI_ISA_PORTABLE && here->run
+               ? here
+               : &hki_reduce_portable[kind][dtype];
+}
 
 /* ---- walks --------------------------------------------------------------------------------------------- */
 
-static void walk_runs(const reduce_loops *loops, size_t item, const hki_reduce_geometry *geometry,
-                      const char *x, int64_t kept_begin, int64_t kept_end, int64_t gone_begin,
-                      int64_t gone_end, hki_reduce_word *words)
+static void walk_runs(const hki_reduce_loops *loops, size_t item,
+                      const hki_reduce_geometry *geometry, const char *x, int64_t kept_begin,
+                      int64_t kept_end, int64_t gone_begin, int64_t gone_end,
+                      hki_reduce_word *words)
 {
     const hki_reduce_axes *kept = &geometry->kept, *gone = &geometry->gone;
     for (int64_t k = kept_begin; k < kept_end; k++) {
@@ -256,9 +111,10 @@ static void walk_runs(const reduce_loops *loops, size_t item, const hki_reduce_g
     }
 }
 
-static void walk_rows(const reduce_loops *loops, size_t item, const hki_reduce_geometry *geometry,
-                      const char *x, int64_t kept_begin, int64_t kept_end, int64_t gone_begin,
-                      int64_t gone_end, hki_reduce_word *words)
+static void walk_rows(const hki_reduce_loops *loops, size_t item,
+                      const hki_reduce_geometry *geometry, const char *x, int64_t kept_begin,
+                      int64_t kept_end, int64_t gone_begin, int64_t gone_end,
+                      hki_reduce_word *words)
 {
     const hki_reduce_axes *kept = &geometry->kept, *gone = &geometry->gone;
     for (int64_t k = kept_begin, columns; k < kept_end; k += columns) {
@@ -274,15 +130,22 @@ static void walk_rows(const reduce_loops *loops, size_t item, const hki_reduce_g
     }
 }
 
+/* A run that is hardly longer than its lanes costs more than its elements: they are added to those of the next ones. */
+static bool is_short(const hki_reduce_geometry *geometry)
+{
+    return geometry->gone.count <= 24 && geometry->kept.ndim > 0;
+}
+
 void hki_reduce_words(hki_reduce_kind kind, hk_dtype dtype, const hki_reduce_geometry *geometry,
                       const void *x, int64_t kept_begin, int64_t kept_end, int64_t gone_begin,
                       int64_t gone_end, hki_reduce_word *words)
 {
-    const reduce_loops *loops = &all_loops[kind][dtype];
+    const hki_reduce_loops *loops = loops_of(kind, dtype);
     for (int64_t k = kept_begin; k < kept_end; k++)
         words[k - kept_begin] = loops->none;
-    (geometry->rows ? walk_rows : walk_runs)(loops, hk_dtype_bytes(dtype), geometry, x, kept_begin,
-                                             kept_end, gone_begin, gone_end, words);
+    (geometry->rows || is_short(geometry) ? walk_rows : walk_runs)(
+        loops, hk_dtype_bytes(dtype), geometry, x, kept_begin, kept_end, gone_begin, gone_end,
+        words);
 }
 
 /* Eight columns at a time stay in registers for all rows. */
@@ -317,7 +180,7 @@ void hki_reduce_dense_rows(hk_dtype dtype, const void *x, int64_t rows, int64_t 
 }
 
 /* sixteen: a run of samples that are numbers, in vectors without a loop. */
-#define DENSE(T, name)                                                                             \
+#define DENSE(T, name, dtype)                                                                      \
     static double sixteen_##name(const T *x)                                                       \
     {                                                                                              \
         double lane[8];                                                                            \
@@ -343,7 +206,7 @@ void hki_reduce_dense_rows(hk_dtype dtype, const void *x, int64_t rows, int64_t 
         for (int64_t i = 0; count == 16 && i < runs; i++)                                          \
             sums[i] = (T)sixteen_##name((const T *)(const void *)(x + i * step));                  \
         for (int64_t i = 0; count != 16 && i < runs; i++)                                          \
-            sums[i] = (T)run_sum_##name(x + i * step, count, 1).f;                                 \
+            sums[i] = (T)loops_of(HKI_REDUCE_SUM, dtype)->run(x + i * step, count, 1).f;           \
         if (runs & (runs - 1))                                                                     \
             return tree_##name(sums, runs);                                                        \
         for (; runs > 1; runs /= 2)                                                                \
@@ -352,8 +215,8 @@ void hki_reduce_dense_rows(hk_dtype dtype, const void *x, int64_t rows, int64_t 
         return sums[0];                                                                            \
     }
 
-DENSE(float, f32)
-DENSE(double, f64)
+DENSE(float, f32, HK_F32)
+DENSE(double, f64, HK_F64)
 
 double hki_reduce_dense_sum(hk_dtype dtype, const void *x, int64_t count, int64_t step,
                             int64_t runs)
@@ -365,5 +228,5 @@ double hki_reduce_dense_sum(hk_dtype dtype, const void *x, int64_t count, int64_
 void hki_reduce_join(hki_reduce_kind kind, hk_dtype dtype, hki_reduce_word *words,
                      const hki_reduce_word *more, int64_t count)
 {
-    all_loops[kind][dtype].join(words, more, count);
+    loops_of(kind, dtype)->join(words, more, count);
 }

@@ -1,0 +1,34 @@
+/* The loops of reductions, for each instruction set. They give the same bytes on each. */
+#ifndef HOCKET_OP_REDUCE_LOOPS_H
+#define HOCKET_OP_REDUCE_LOOPS_H
+
+#include "base/half.h"
+#include "base/integer.h"
+#include "base/integer_dtypes.h"
+#include "base/kernel_isa.h"
+#include "base/sum_tree.h"
+#include "op/kernels/reduce/reduce_kernel.h"
+
+#include <math.h>
+
+/* Reduces `count` elements, in lanes that are joined in a fixed order: compilers make vectors of them, of
+ * 8 where they add and of 32 where they compare. */
+typedef hki_reduce_word (*hki_reduce_run_fn)(const void *x, int64_t count, int64_t stride);
+/* words[j] joins the elements of column j of `rows` rows. */
+typedef void (*hki_reduce_rows_fn)(const void *x, int64_t rows, int64_t row_stride, int64_t columns,
+                                   int64_t stride, hki_reduce_word *words);
+typedef void (*hki_reduce_join_fn)(hki_reduce_word *words, const hki_reduce_word *more,
+                                   int64_t count);
+
+typedef struct hki_reduce_loops {
+    hki_reduce_run_fn run;
+    hki_reduce_rows_fn rows;
+    hki_reduce_join_fn join;
+    hki_reduce_word none;
+} hki_reduce_loops;
+
+/* By hki_reduce_kind. Empty where the compiler does not know the instruction set. */
+extern const hki_reduce_loops hki_reduce_portable[HKI_REDUCE_MIN + 1][HK_DTYPE_COUNT],
+    hki_reduce_avx2[HKI_REDUCE_MIN + 1][HK_DTYPE_COUNT];
+
+#endif

@@ -1,0 +1,5 @@
+/* Loops of reductions, compiled for any processor. */
+#include "op/kernels/reduce/reduce_loops.h"
+
+#define LOOPS_HERE hki_reduce_portable
+#include "op/kernels/reduce/reduce_loops.inc.c"
