@@ -2,8 +2,8 @@
  * that are ignored, and smoothing. The classes of a sample are a row of an internal operator, which does both in one pass. */
 #include "array/axis.h"
 #include "array/integer_element.h"
-#include "op/kernels/elementwise/scalar_math.h"
 #include "op/kernels/reduce/row_sums.h"
+#include "op/kernels/reduce/softmax_rows.h"
 #include "op/operators/reduce.h"
 #include "op/operators/reshape.h"
 
@@ -32,7 +32,6 @@ HKI_OPTIONS(cross_entropy_loss, CROSS_ENTROPY_LOSS_OPTIONS)
 typedef hki_class_loss_options hki_class_loss_backward_options;
 
 enum { X, LABELS, WEIGHT, DY };
-enum { CHUNK = 256 };
 
 /* ---- rows ------------------------------------------------------------------------------------------------- */
 
@@ -80,19 +79,12 @@ static int64_t label_of(const hki_kernel_call *call, int64_t piece, int64_t row)
 
 /* With p of softmax(x), w the weights of classes and s the smoothing, of C classes:
  * (1 - s) w[y] (-ln p[y]) + s / C sum of w[c] (-ln p[c]). */
-#define ROWS(name, T, EXP)                                                                         \
+#define ROWS(name, T)                                                                              \
     static double log_sum_##name(const T *x, int64_t classes)                                      \
     {                                                                                              \
-        T chunk[CHUNK];                                                                            \
-        const T max = hki_row_max_##name(x, classes);                                              \
-        double sum = 0;                                                                            \
-        for (int64_t begin = 0; begin < classes; begin += CHUNK) {                                 \
-            const int64_t count = classes - begin < CHUNK ? classes - begin : CHUNK;               \
-            for (int64_t j = 0; j < count; j++)                                                    \
-                chunk[j] = EXP(x[begin + j] - max);                                                \
-            sum += hki_row_sum_##name(chunk, count);                                               \
-        }                                                                                          \
-        return log(sum) + (double)max;                                                             \
+        const hki_softmax_rows *rows = hki_softmax_rows_get();                                     \
+        const T max = rows->max_##name(x, classes);                                                \
+        return log(rows->exp_sum_##name(x, classes, max)) + (double)max;                           \
     }                                                                                              \
     static double smooth_##name(const T *x, const T *weight, int64_t classes, double log_sum)      \
     {                                                                                              \
@@ -151,15 +143,16 @@ static int64_t label_of(const hki_kernel_call *call, int64_t piece, int64_t row)
             if (!o->are_logs) {                                                                    \
                 const T log_sum = (T)log_sum_##name(x, classes);                                   \
                 const T scale = (T)((own + share * all) * dy), less = (T)(share * dy);             \
+                hki_softmax_rows_get()->exps_##name(x, classes, log_sum, scale, dx);               \
                 for (int64_t j = 0; j < classes; j++)                                              \
-                    dx[j] = EXP(x[j] - log_sum) * scale - (weight ? weight[j] * less : less);      \
+                    dx[j] -= weight ? weight[j] * less : less;                                     \
             }                                                                                      \
             dx[label] -= (T)(own * dy);                                                            \
         }                                                                                          \
     }
 
-ROWS(f32, float, hki_exp_f32)
-ROWS(f64, double, exp)
+ROWS(f32, float)
+ROWS(f64, double)
 
 static void forward_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {

@@ -1,8 +1,8 @@
 /* softmax and log_softmax along one axis. */
 #include "op/operators/softmax.h"
 
-#include "op/kernels/elementwise/scalar_math.h"
-#include "op/kernels/reduce/row_sums.h"
+#include "base/integer.h"
+#include "op/kernels/reduce/softmax_rows.h"
 #include "op/operators/line.h"
 #include "op/operators/reduce.h"
 
@@ -10,8 +10,6 @@
 
 HKI_ARGUMENTS_TABLE(softmax, SOFTMAX_ARGUMENTS)
 #define log_softmax_params softmax_params
-
-enum { TILE = 64 };
 
 /* What sets the operators apart; hk_op.data. */
 typedef struct variant {
@@ -41,69 +39,31 @@ static hki_lines lines_of(int ndim, const int64_t *dims, const void *options)
 static void softmax_plan(const hki_call *call, hki_plan *plan)
 {
     const hki_shape_view *x = call->inputs[0];
-    const double ns = x->dtype == HK_F32 ? 2.5 : 8;
+    const double ns = x->dtype == HK_F32 ? 1.5 : 8;
     hki_lines lines = lines_of(x->shape.ndim, x->shape.dims, call->options);
     plan->extent = lines.size > 0 ? lines.count : 0;
-    plan->grain = lines.inner == 1 ? 1 : TILE;
+    plan->grain = lines.inner == 1 ? 1 : HKI_SOFTMAX_TILE;
     plan->work_ns = (double)lines.count * (20 + ns * (double)lines.size);
 }
 
-/* `width` neighbouring lines at once, their elements `inner` apart: vectors even where a line is not
- * contiguous. */
-#define LINES(name, T, EXP)                                                                        \
-    static void tile_##name(const T *x, T *y, int64_t size, int64_t inner, int64_t width,          \
-                            bool log_of)                                                           \
-    {                                                                                              \
-        T max[TILE], scale[TILE];                                                                  \
-        double sum[TILE];                                                                          \
-        for (int64_t i = 0; i < width; i++) {                                                      \
-            max[i] = x[i];                                                                         \
-            sum[i] = 0;                                                                            \
-        }                                                                                          \
-        for (int64_t j = 1; j < size; j++)                                                         \
-            for (int64_t i = 0; i < width; i++)                                                    \
-                max[i] = x[j * inner + i] > max[i] ? x[j * inner + i] : max[i];                    \
-        for (int64_t j = 0; j < size; j++) {                                                       \
-            T *restrict to = y + j * inner;                                                        \
-            for (int64_t i = 0; i < width; i++)                                                    \
-                to[i] = EXP(x[j * inner + i] - max[i]);                                            \
-            for (int64_t i = 0; i < width; i++)                                                    \
-                sum[i] += (double)to[i];                                                           \
-        }                                                                                          \
-        for (int64_t i = 0; i < width; i++)                                                        \
-            scale[i] = log_of ? (T)log(sum[i]) : (T)(1 / sum[i]);                                  \
-        for (int64_t j = 0; j < size; j++) {                                                       \
-            T *restrict to = y + j * inner;                                                        \
-            for (int64_t i = 0; i < width; i++)                                                    \
-                to[i] = log_of ? x[j * inner + i] - max[i] - scale[i] : to[i] * scale[i];          \
-        }                                                                                          \
-    }                                                                                              \
-    static void line_##name(const T *restrict x, T *restrict y, int64_t size, bool log_of)         \
-    {                                                                                              \
-        const T max = hki_row_max_##name(x, size);                                                 \
-        for (int64_t j = 0; j < size; j++)                                                         \
-            y[j] = EXP(x[j] - max);                                                                \
-        const double sum = hki_row_sum_##name(y, size);                                            \
-        const T scale = log_of ? (T)log(sum) : (T)(1 / sum);                                       \
-        for (int64_t j = 0; j < size; j++)                                                         \
-            y[j] = log_of ? x[j] - max - scale : y[j] * scale;                                     \
-    }                                                                                              \
+#define LINES(name, T)                                                                             \
     static void lines_##name(const T *x, T *y, const hki_lines *lines, bool log_of, int64_t begin, \
                              int64_t end)                                                          \
     {                                                                                              \
+        const hki_softmax_rows *rows = hki_softmax_rows_get();                                     \
         const int64_t size = lines->size, inner = lines->inner;                                    \
         for (int64_t i = begin, width; i < end; i += width) {                                      \
             const int64_t at = hki_lines_at(lines, i);                                             \
-            width = hki_lines_beside(lines, i, end - i < TILE ? end - i : TILE);                   \
+            width = hki_lines_beside(lines, i, hki_min(end - i, HKI_SOFTMAX_TILE));                \
             if (inner == 1)                                                                        \
-                line_##name(x + at, y + at, size, log_of);                                         \
+                rows->line_##name(x + at, y + at, size, log_of);                                   \
             else                                                                                   \
-                tile_##name(x + at, y + at, size, inner, width, log_of);                           \
+                rows->tile_##name(x + at, y + at, size, inner, width, log_of);                     \
         }                                                                                          \
     }
 
-LINES(f32, float, hki_exp_f32)
-LINES(f64, double, exp)
+LINES(f32, float)
+LINES(f64, double)
 
 static void softmax_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {

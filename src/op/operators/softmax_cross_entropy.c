@@ -1,15 +1,12 @@
 /* Cross entropy of softmax(logits) against class labels, one loss for each row, and its gradient: both in
  * one pass that neither overflows nor cancels. */
 #include "array/integer_element.h"
-#include "op/kernels/elementwise/scalar_math.h"
-#include "op/kernels/reduce/row_sums.h"
+#include "op/kernels/reduce/softmax_rows.h"
 #include "op/op.h"
 #include "op/operators/reduce.h"
 #include "op/operators/softmax.h"
 
 #include <math.h>
-
-enum { CHUNK = 256 };
 
 static bool check(hki_call *call)
 {
@@ -82,37 +79,26 @@ static int64_t label_of(const hki_kernel_call *call, int64_t piece, int64_t row)
     return -1;
 }
 
-/* sum_row: the sum of exp(x - max). */
-#define ROW_FUNCTIONS(name, T, EXP)                                                                \
-    static double sum_row_##name(const T *x, int64_t classes, T max)                               \
-    {                                                                                              \
-        T chunk[CHUNK];                                                                            \
-        double sum = 0;                                                                            \
-        for (int64_t begin = 0; begin < classes; begin += CHUNK) {                                 \
-            int64_t count = classes - begin < CHUNK ? classes - begin : CHUNK;                     \
-            for (int64_t j = 0; j < count; j++)                                                    \
-                chunk[j] = EXP(x[begin + j] - max);                                                \
-            sum += hki_row_sum_##name(chunk, count);                                               \
-        }                                                                                          \
-        return sum;                                                                                \
-    }                                                                                              \
+#define ROW_FUNCTIONS(name, T)                                                                     \
     static void forward_##name(const hki_kernel_call *call, int64_t piece, int64_t begin,          \
                                int64_t end)                                                        \
     {                                                                                              \
+        const hki_softmax_rows *rows = hki_softmax_rows_get();                                     \
         const int64_t classes = call->in[0].dims[1];                                               \
         for (int64_t i = begin; i < end; i++) {                                                    \
             const T *x = (const T *)call->in[0].data + i * classes;                                \
             int64_t label = label_of(call, piece, i);                                              \
             if (label < 0)                                                                         \
                 return;                                                                            \
-            T max = hki_row_max_##name(x, classes);                                                \
-            double sum = sum_row_##name(x, classes, max);                                          \
+            const T max = rows->max_##name(x, classes);                                            \
+            const double sum = rows->exp_sum_##name(x, classes, max);                              \
             ((T *)call->out[0].data)[i] = (T)(log(sum) + ((double)max - (double)x[label]));        \
         }                                                                                          \
     }                                                                                              \
     static void backward_##name(const hki_kernel_call *call, int64_t piece, int64_t begin,         \
                                 int64_t end)                                                       \
     {                                                                                              \
+        const hki_softmax_rows *rows = hki_softmax_rows_get();                                     \
         const int64_t classes = call->in[0].dims[1];                                               \
         for (int64_t i = begin; i < end; i++) {                                                    \
             const T *restrict x = (const T *)call->in[0].data + i * classes;                       \
@@ -121,16 +107,17 @@ static int64_t label_of(const hki_kernel_call *call, int64_t piece, int64_t row)
             int64_t label = label_of(call, piece, i);                                              \
             if (label < 0)                                                                         \
                 return;                                                                            \
-            T max = hki_row_max_##name(x, classes);                                                \
-            T scale = (T)(1 / sum_row_##name(x, classes, max));                                    \
+            const T max = rows->max_##name(x, classes);                                            \
+            const T scale = (T)(1 / rows->exp_sum_##name(x, classes, max));                        \
+            rows->exps_##name(x, classes, max, scale, dx);                                         \
+            dx[label] -= 1;                                                                        \
             for (int64_t j = 0; j < classes; j++)                                                  \
-                dx[j] = EXP(x[j] - max) * scale * dy;                                              \
-            dx[label] = (EXP(x[label] - max) * scale - 1) * dy;                                    \
+                dx[j] *= dy;                                                                       \
         }                                                                                          \
     }
 
-ROW_FUNCTIONS(f32, float, hki_exp_f32)
-ROW_FUNCTIONS(f64, double, exp)
+ROW_FUNCTIONS(f32, float)
+ROW_FUNCTIONS(f64, double)
 
 static void forward_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
