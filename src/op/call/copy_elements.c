@@ -74,6 +74,7 @@ COPY_LOOPS(uint8_t)
 COPY_LOOPS(uint16_t)
 COPY_LOOPS(uint32_t)
 COPY_LOOPS(uint64_t)
+COPY_LOOPS(hk_complex)
 
 /* By the number of bytes. */
 static const struct loops {
@@ -82,7 +83,8 @@ static const struct loops {
 } loops[] = {[sizeof(uint8_t)] = {copy_uint8_t, rectangle_uint8_t},
              [sizeof(uint16_t)] = {copy_uint16_t, rectangle_uint16_t},
              [sizeof(uint32_t)] = {copy_uint32_t, rectangle_uint32_t},
-             [sizeof(uint64_t)] = {copy_uint64_t, rectangle_uint64_t}};
+             [sizeof(uint64_t)] = {copy_uint64_t, rectangle_uint64_t},
+             [sizeof(hk_complex)] = {copy_hk_complex, rectangle_hk_complex}};
 
 /* ---- permuted axes ------------------------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
 #include "op/operators/copy.h"
 #include "tests/check.h"
 
-enum { ROOM = 40000 };
+enum { ROOM = 80000 };
 
 static uint64_t state = 1;
 static int64_t below(int64_t n)
@@ -33,7 +33,7 @@ static hki_tensor laid_out(char *memory, hk_dtype dtype, int ndim, const int64_t
     }
     if (gaps && below(6) == 0) /* broadcast */
         x.strides[below(ndim)] = 0;
-    CHECK(step <= ROOM / 8);
+    CHECK(step <= ROOM / HKI_ELEMENT_BYTES);
     x.data = memory + offset * (int64_t)hk_dtype_bytes(dtype);
     return x;
 }
@@ -76,6 +76,7 @@ int main(void)
         test_one(HK_F16);
         test_one(HK_F32);
         test_one(HK_I64);
+        test_one(HK_C128);
     }
     return check_result();
 }

@@ -20,19 +20,20 @@ static void fill(hk_dtype wide, unsigned char *bytes, uint64_t *state)
 
 static void compare_stores(hki_store_fn portable, hki_store_fn avx2, const void *from, int64_t step)
 {
-    static char a[N * 24], b[N * 24];
+    static char a[2 * N * HKI_ELEMENT_BYTES], b[2 * N * HKI_ELEMENT_BYTES];
     memset(a, 7, sizeof a);
     memset(b, 7, sizeof b);
     CHECK_EQ_I64(avx2(N, from, a, step), portable(N, from, b, step));
     CHECK(!memcmp(a, b, sizeof a));
 }
 
-static void compare_loads(hki_load_fn portable, hki_load_fn avx2, const void *from, int64_t step)
+static void compare_loads(hki_load_fn portable, hki_load_fn avx2, hk_dtype wide, const void *from,
+                          int64_t step)
 {
-    static char a[N * 8], b[N * 8];
+    static char a[N * HKI_ELEMENT_BYTES], b[N * HKI_ELEMENT_BYTES];
     avx2(N / 3, from, step, a);
     portable(N / 3, from, step, b);
-    CHECK(!memcmp(a, b, (size_t)(N / 3) * 8));
+    CHECK(!memcmp(a, b, (size_t)(N / 3) * hki_dtype_bytes(wide)));
 }
 
 static void compare(hk_dtype wide, hk_dtype dtype, const void *wides, const void *elements)
@@ -47,13 +48,13 @@ static void compare(hk_dtype wide, hk_dtype dtype, const void *wides, const void
                            hki_convert_avx2.cast_of(wide, dtype), wides, step);
         if (hki_convert_portable.load_of(dtype, wide))
             compare_loads(hki_convert_portable.load_of(dtype, wide),
-                          hki_convert_avx2.load_of(dtype, wide), elements, step);
+                          hki_convert_avx2.load_of(dtype, wide), wide, elements, step);
     }
 }
 
 static void test_all(void)
 {
-    static unsigned char wides[N * 8], elements[N * 8];
+    static unsigned char wides[N * HKI_ELEMENT_BYTES], elements[N * HKI_ELEMENT_BYTES];
     uint64_t state = 1;
     for (int round = 0; round < 20; round++)
         for (int wide = 0; wide < HK_DTYPE_COUNT; wide++)
