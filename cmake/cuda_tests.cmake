@@ -12,6 +12,10 @@ foreach(source IN LISTS cuda_program_sources)
   hocket_use_internal(program_${name})
   target_include_directories(program_${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
 endforeach()
+# That of the trainer is of the command's own sources.
+target_sources(program_cuda_training PRIVATE $<TARGET_OBJECTS:hocket_models>
+  "${PROJECT_SOURCE_DIR}/cli/trainer.c" "${PROJECT_SOURCE_DIR}/cli/lenet_model.c" "${PROJECT_SOURCE_DIR}/cli/interrupt.c")
+target_include_directories(program_cuda_training PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/examples")
 
 # hocket_cuda_test(PROGRAM VARIANT SETTING... [ARGUMENTS ARGUMENT...] [EMULATED ARGUMENT...]): the settings are environment
 # variables; EMULATED are arguments where GPUs are emulated, to make less of it
