@@ -70,9 +70,10 @@ struct hki_cuda_device {
     pthread_mutex_t lock; /* making, losing, and what says so */
     _Atomic(hki_cuda_state) state;
     char lost_text[256]; /* written before `state` says so */
-    bool
-        has_pools; /* memory is given and taken in the order of a stream, without waiting for all others */
-    cudaStream_t memory;    /* in whose order; nothing else runs in it. lock */
+    /* The GPU's, of all devices that are parts of it: memory is given and taken in the order of a stream, without waiting
+     * for all others. NULL: it can have none. */
+    cudaMemPool_t pool;
+    cudaStream_t memory;    /* in whose order arrays' memory is taken; nothing else runs in it */
     hki_cuda_fault *faults; /* pinned; those of the queue for computing */
     /* Moments known by both clocks, taken in turn, since what tells their distance has 24 bits. */
     struct {
@@ -127,6 +128,10 @@ bool hki_cuda_settle(hki_device *device, hki_ticket *ticket, hk_code *code, char
                      size_t bytes);
 
 /* ---- memory and copies (cuda_memory.c, cuda_copy.c) ----------------------------------------------------------------- */
+
+/* The GPU's pool, one for the process, which keeps what is freed; open and close are counted. The GPU is current. */
+cudaMemPool_t hki_cuda_pool_open(int gpu);
+void hki_cuda_pool_close(int gpu);
 
 void *hki_cuda_allocate(hki_device *device, size_t bytes);
 void hki_cuda_release(hki_device *device, void *data, size_t bytes);

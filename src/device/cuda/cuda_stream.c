@@ -81,7 +81,7 @@ hki_cuda_fault *hki_cuda_fault_slot(hki_cuda_stream *stream, hki_cuda_describe_f
 void hki_cuda_workspace_release(hki_cuda_stream *stream)
 {
     if (stream->workspace) {
-        if (stream->its->has_pools)
+        if (stream->its->pool)
             cudaFreeAsync(stream->workspace, stream->handle);
         else
             cudaFree(stream->workspace);
@@ -92,17 +92,20 @@ void hki_cuda_workspace_release(hki_cuda_stream *stream)
 
 static cudaError_t workspace_allocate(hki_cuda_stream *stream, void **data, size_t bytes)
 {
-    return stream->its->has_pools ? cudaMallocAsync(data, bytes, stream->handle)
-                                  : cudaMalloc(data, bytes);
+    cudaMemPool_t pool = stream->its->pool;
+    return pool ? cudaMallocFromPoolAsync(data, bytes, pool, stream->handle)
+                : cudaMalloc(data, bytes);
 }
 
-/* What the pool of arrays keeps goes back to the GPU. */
+/* What the pools of arrays and of the GPU keep goes back to the GPU. */
 static void give_room(const hki_cuda_device *self)
 {
     cudaGetLastError();
     self->host->memory_pool_trim(self->device->memory);
-    if (self->has_pools)
+    if (self->pool) {
         cudaStreamSynchronize(self->memory); /* nothing runs there but this */
+        cudaMemPoolTrimTo(self->pool, 0);
+    }
 }
 
 /* In the stream's order, so that what still uses the old one is not disturbed. Where there is no memory it waits for
