@@ -89,6 +89,11 @@ if(TARGET hocket_cuda_emulated AND NOT HOCKET_SANITIZE)
       "HOCKET_CUDA_PLUGIN=$<TARGET_FILE:hocket_cuda_emulated>" "HOCKET_NEED_GPU=1" "HOCKET_CUDA=0"
       "HOCKET_EMULATED_CUDA=gpus=1" "HOCKET_EMULATED_CUDA_WITHOUT=all")
   endforeach()
+  # Where they refuse whatever is launched, by a status that says that this went wrong.
+  hocket_test(program.cuda_layers.cuda_emulated.refused program ${cuda_run} $<TARGET_FILE:program_cuda_layers>)
+  set_property(TEST program.cuda_layers.cuda_emulated.refused APPEND PROPERTY ENVIRONMENT
+    "HOCKET_CUDA_PLUGIN=$<TARGET_FILE:hocket_cuda_emulated>" "HOCKET_NEED_GPU=1" "HOCKET_CUDA=0" "HOCKET_EMULATED_CUDA=gpus=1"
+    "HOCKET_EMULATED_CUDA_REFUSES=13,cublasLtMatmul,cudnnConvolutionForward,cudnnConvolutionBackwardData,cudnnConvolutionBackwardFilter,cudnnConvolutionBiasActivationForward")
 endif()
 
 # A dry run of all that is taken to a machine with a GPU.

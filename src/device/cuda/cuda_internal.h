@@ -50,6 +50,12 @@ struct hki_cuda_stream {
         void (*deinit)(void *state);
     } kept[HKI_CUDA_KEPT_COUNT];
 
+    const char *refused_what; /* by the last hki_cuda_refuse */
+    char refused_text[100];
+    /* Of the last call that told, for tests. */
+    _Atomic(const char *) method;
+    _Atomic(int) method_number;
+
     _Atomic(uint64_t) ended; /* all tasks up to this position have */
     _Atomic(int64_t) last_end_ns;
     hki_cuda_slot slots[HKI_CUDA_SLOTS];
@@ -126,6 +132,7 @@ int64_t hki_cuda_poll(hki_device *device, hki_ticket *ticket);
 void hki_cuda_wait_for(hki_device *device, hki_queue_kind queue, const hki_ticket *ticket);
 bool hki_cuda_settle(hki_device *device, hki_ticket *ticket, hk_code *code, char *message,
                      size_t bytes);
+void hki_cuda_last_method(hki_device *device, char *text, size_t bytes); /* cuda_stream.c */
 
 /* ---- memory and copies (cuda_memory.c, cuda_copy.c) ----------------------------------------------------------------- */
 

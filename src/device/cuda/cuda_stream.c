@@ -1,6 +1,7 @@
 /* What kernels and library calls are given: see cuda_stream.h. */
 #include "device/cuda/cuda_internal.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -59,6 +60,50 @@ bool hki_cuda_ok(hki_cuda_stream *stream, cudaError_t error, const char *what)
 void hki_cuda_note(hki_cuda_stream *stream, const char *what, const char *text)
 {
     note(stream, HK_UNSUPPORTED, "%s: %s", what, text);
+}
+
+/* ---- refusals ---------------------------------------------------------------------------------------------------- */
+
+void hki_cuda_refuse(hki_cuda_stream *stream, const char *what, const char *text)
+{
+    stream->refused_what = what;
+    snprintf(stream->refused_text, sizeof stream->refused_text, "%s", text);
+}
+
+bool hki_cuda_falls_back(hki_cuda_stream *stream)
+{
+    if (hki_cuda_is_recording(stream)) {
+        hki_cuda_refuse_recording(stream);
+        return false;
+    }
+    /* Of a lost GPU libraries say anything. What they leave with the thread is no launch's. */
+    cudaError_t error = cudaStreamQuery(stream->its->memory);
+    if (error != cudaSuccess && error != cudaErrorNotReady &&
+        !hki_cuda_survives(stream->its, error, stream->refused_what))
+        return false;
+    cudaGetLastError();
+    hki_cuda_tell_method(stream, "own kernel, since a library refused", 0);
+    return true;
+}
+
+void hki_cuda_tell_method(hki_cuda_stream *stream, const char *method, int number)
+{
+    atomic_store_explicit(&stream->method, method, memory_order_relaxed);
+    atomic_store_explicit(&stream->method_number, number, memory_order_relaxed);
+}
+
+void hki_cuda_last_method(hki_device *device, char *text, size_t bytes)
+{
+    hki_cuda_stream *stream = &hki_cuda_device_of(device)->streams[HKI_QUEUE_COMPUTE];
+    const char *method = atomic_load_explicit(&stream->method, memory_order_relaxed);
+    snprintf(text, bytes, "%s", "");
+    if (method && stream->refused_what)
+        snprintf(text, bytes, "%s %d (refused last: %s: %s)", method,
+                 atomic_load_explicit(&stream->method_number, memory_order_relaxed),
+                 stream->refused_what, stream->refused_text);
+    else if (method)
+        snprintf(text, bytes, "%s %d", method,
+                 atomic_load_explicit(&stream->method_number, memory_order_relaxed));
 }
 
 hki_cuda_fault *hki_cuda_fault_slot(hki_cuda_stream *stream, hki_cuda_describe_fn describe,
