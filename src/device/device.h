@@ -144,6 +144,9 @@ typedef struct hki_device_class {
     void (*all_reduce)(hki_device *const *devices, int count, hk_dtype dtype, void *const *arrays,
                        size_t size);
     const hki_recorder_class *recorder; /* optional */
+    /* Optional, for tests: how a library did the last call that it was asked for, such as "cuDNN, forward: WINOGRAD", or
+     * why it did not; "" before. The device is idle. */
+    void (*last_method)(hki_device *device, char *text, size_t bytes);
     /* Optional: frees `state`. */
     void (*deinit)(hki_device *device);
 } hki_device_class;

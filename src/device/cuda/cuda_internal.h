@@ -50,6 +50,12 @@ struct hki_cuda_stream {
         void (*deinit)(void *state);
     } kept[HKI_CUDA_KEPT_COUNT];
 
+    const char *refused_what; /* by the last hki_cuda_refuse */
+    char refused_text[100];
+    /* Of the last call that told, for tests. */
+    _Atomic(const char *) method;
+    _Atomic(int) method_number;
+
     _Atomic(uint64_t) ended; /* all tasks up to this position have */
     _Atomic(int64_t) last_end_ns;
     hki_cuda_slot slots[HKI_CUDA_SLOTS];
@@ -70,9 +76,10 @@ struct hki_cuda_device {
     pthread_mutex_t lock; /* making, losing, and what says so */
     _Atomic(hki_cuda_state) state;
     char lost_text[256]; /* written before `state` says so */
-    bool
-        has_pools; /* memory is given and taken in the order of a stream, without waiting for all others */
-    cudaStream_t memory;    /* in whose order; nothing else runs in it. lock */
+    /* The GPU's, of all devices that are parts of it: memory is given and taken in the order of a stream, without waiting
+     * for all others. NULL: it can have none. */
+    cudaMemPool_t pool;
+    cudaStream_t memory;    /* in whose order arrays' memory is taken; nothing else runs in it */
     hki_cuda_fault *faults; /* pinned; those of the queue for computing */
     /* Moments known by both clocks, taken in turn, since what tells their distance has 24 bits. */
     struct {
@@ -125,8 +132,13 @@ int64_t hki_cuda_poll(hki_device *device, hki_ticket *ticket);
 void hki_cuda_wait_for(hki_device *device, hki_queue_kind queue, const hki_ticket *ticket);
 bool hki_cuda_settle(hki_device *device, hki_ticket *ticket, hk_code *code, char *message,
                      size_t bytes);
+void hki_cuda_last_method(hki_device *device, char *text, size_t bytes); /* cuda_stream.c */
 
 /* ---- memory and copies (cuda_memory.c, cuda_copy.c) ----------------------------------------------------------------- */
+
+/* The GPU's pool, one for the process, which keeps what is freed; open and close are counted. The GPU is current. */
+cudaMemPool_t hki_cuda_pool_open(int gpu);
+void hki_cuda_pool_close(int gpu);
 
 void *hki_cuda_allocate(hki_device *device, size_t bytes);
 void hki_cuda_release(hki_device *device, void *data, size_t bytes);

@@ -1,4 +1,5 @@
 /* Events: each record is a moment of its own, so that recording one again leaves those who wait for the last alone. */
+#include "emulated_pool.h"
 #include "emulated_stream.h"
 
 namespace emulated
@@ -162,6 +163,8 @@ cudaError_t cudaEventSynchronize(cudaEvent_t handle)
     add(the_machine().synchronisations, 1);
     if (last)
         last->wait();
+    if (which->device)
+        release_pools(*which->device);
     return usable(which->device);
 }
 
