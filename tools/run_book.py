@@ -23,13 +23,23 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import book_cells  # noqa: E402
 
 
+# What --short puts into cells, for a run of minutes on a machine without GPUs.
+SHORT = [
+    (r"\b(max_epochs\s*=\s*)\d+", r"\g<1>1"),
+    (r"\b(num_epochs\s*=\s*)\d+", r"\g<1>1"),
+    (r"\b(timer, num_epochs = d2l\.Timer\(\), )\d+", r"\g<1>1"),
+    (r"\b4000, 4000\b", "400, 400"),
+]
+
+
 def _arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("files", nargs="+", help="Markdown files, or folders of them")
     parser.add_argument("--tab", action="append", choices=book_cells.TABS, help="which tab; both, unless named")
     parser.add_argument("--library", help="a folder with torch.py and mxnet.py, which stand for hocket.d2l under the same rule")
-    parser.add_argument("--replace", action="append", default=[], metavar="PATTERN=TEXT", help="a regular expression and what is put "
-                        "in its place, in cells: for sizes and epochs of a short run")
+    parser.add_argument("--short", action="store_true", help="one epoch, and matrices of 400 where the book has 4000")
+    parser.add_argument("--replace", nargs=2, action="append", default=[], metavar=("PATTERN", "TEXT"), help="a regular expression and "
+                        "what is put in its place, in cells")
     parser.add_argument("--stand-in", help="a folder of files that stand for what cells would fetch")
     parser.add_argument("--images", type=int, default=0, help="only so many images of Fashion-MNIST for training, a fourth for tests")
     parser.add_argument("--seconds", type=int, default=60, help="for a cell, at most")
@@ -167,7 +177,7 @@ def _run_file(path, tab, args, folder):
     results = os.path.join(folder, "results")
     open(results, "w").close()
     options = {"path": os.path.abspath(path), "tab": tab, "library": args.library and os.path.abspath(args.library),
-               "replace": [rule.split("=", 1) for rule in args.replace], "seconds": args.seconds, "results": results,
+               "replace": (SHORT if args.short else []) + args.replace, "seconds": args.seconds, "results": results,
                "stand_in": args.stand_in and os.path.abspath(args.stand_in)}
     environment = {"MPLBACKEND": "agg", **os.environ}
     if args.images:
@@ -178,6 +188,8 @@ def _run_file(path, tab, args, folder):
         print(done.stderr)
     with open(results, encoding="utf-8") as file:
         by_cell = {entry["cell"]: entry for entry in map(json.loads, file)}
+    if not by_cell:
+        print(done.stderr, file=sys.stderr)
     tail = (done.stderr.strip().split("\n") or [""])[-1]
     end = {"ok": False, "error": f"the process ended with {done.returncode}: {tail}"}
     return [(cell, by_cell.get(number, {**end, "line": cell.line})) for number, cell in enumerate(found)]

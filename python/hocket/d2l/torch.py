@@ -8,7 +8,7 @@ import time as _time
 
 from .. import _core, data as _data, torch
 from ..torch import nn
-from ..torch._devices import accelerators as _accelerators
+from .._dialects.devices import accelerators as _accelerators
 
 # ---- devices and time ---------------------------------------------------------------------------------------
 

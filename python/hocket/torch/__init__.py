@@ -18,9 +18,10 @@ from .._core import bfloat16, bool, float16, float32, float64, int8, int16, int3
 from .._grad import pause as no_grad, record as enable_grad  # noqa: F401
 from .._grad import is_recording as is_grad_enabled  # noqa: F401
 from ..linalg import outer  # noqa: F401
+from .._dialects import data as _data
 from ..random import seed as manual_seed  # noqa: F401
 from . import _tensor, cuda  # noqa: F401
-from ._devices import device_of as device  # noqa: F401
+from .._dialects.devices import device_of as device  # noqa: F401
 from ._tensor import Array as Tensor, _sizes  # noqa: F401
 
 half, float, double = float16, float32, float64
@@ -288,11 +289,12 @@ def get_num_threads():
     return _core.Device("cpu:0").cores
 
 
-from . import _data, autograd, distributions, nn, optim  # noqa: E402,F401
+from . import autograd, distributions, nn, optim  # noqa: E402,F401
 
 utils = _ModuleType(__name__ + ".utils")
-utils.data = _data
+utils.data = _ModuleType(__name__ + ".utils.data")
+utils.data.Dataset, utils.data.TensorDataset, utils.data.DataLoader = _data.Dataset, _data.Arrays, _data.DataLoader
 _sys.modules[utils.__name__] = utils
-_sys.modules[utils.__name__ + ".data"] = _data
+_sys.modules[utils.data.__name__] = utils.data
 
 _core._recording(True)

@@ -8,7 +8,7 @@ import math as _math
 from .. import _core, _manipulation, random as _random
 from .._creation import arange as _arange
 from .._grad import pause as _pause
-from ._devices import device_of
+from .._dialects.devices import device_of
 
 _op = _core.operators
 Array = _core.Array

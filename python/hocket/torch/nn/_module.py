@@ -1,7 +1,7 @@
 """Modules with the methods that PyTorch's have beside those of hocket.nn."""
 
 from ... import _core, nn as _nn
-from .._devices import device_of
+from ..._dialects.devices import device_of
 from .._tensor import requires_grad_
 
 

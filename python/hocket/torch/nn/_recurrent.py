@@ -1,6 +1,7 @@
 """torch.nn.RNN, GRU and LSTM: steps along the first axis, layers upon each other, states of their own shape."""
 
 from ... import _core, nn as _nn
+from ..._dialects.recurrent import Stack, joined_state, parted_state
 from ._module import Module, wrapped
 
 _op = _core.operators
@@ -16,12 +17,16 @@ class _Recurrent(Module):
     def __init__(self, input_size, hidden_size, num_layers=1, dropout=0.0, bidirectional=False, batch_first=False):
         super().__init__()
         self.hidden_size, self.num_layers, self.bidirectional, self.batch_first = hidden_size, num_layers, bidirectional, batch_first
-        directions = 2 if bidirectional else 1
-        self._cells = [self._kind(hidden_size, whole_state=True) for _ in range(num_layers * directions)]
-        for number, cell in enumerate(self._cells):
-            setattr(self, f"l{number}", cell)
-            cell.build((1, 1, input_size if number < directions else hidden_size * directions))
+        self._directions = 2 if bidirectional else 1
         self.dropout = _Dropout(dropout)
+        for number in range(num_layers * self._directions):
+            cell = self._kind(hidden_size, whole_state=True)
+            cell.build((1, 1, input_size if number < self._directions else hidden_size * self._directions))
+            setattr(self, f"l{number}", cell)
+
+    @property
+    def _cells(self):
+        return [getattr(self, f"l{number}") for number in range(self.num_layers * self._directions)]
 
     @property
     def _parameters(self):
@@ -32,32 +37,15 @@ class _Recurrent(Module):
     def _flat_weights_names(self):
         return list(self._parameters)
 
-    def _run(self, number, x, state):
-        """The states after each step of a layer in one direction, in x's order of steps, and those after its last one."""
-        backwards = self.bidirectional and number % 2
-        states = self._cells[number](*(part for part in (_op["flip"](x, 1) if backwards else x, state) if part is not None))
-        last = states[:, -1]
-        return (_op["flip"](states, 1) if backwards else states), last
-
     def _begin(self, state):
-        return [None] * len(self._cells) if state is None else list(state)
+        return state
 
     def _end(self, lasts):
         return _op["stack"](lasts, 0)
 
-    def _outputs(self, states):
-        return states
-
     def forward(self, x, state=None):
-        x = x if self.batch_first else x.swapaxes(0, 1)
-        begin, lasts, directions = self._begin(state), [], 2 if self.bidirectional else 1
-        for layer in range(self.num_layers):
-            found = [self._run(number, x, begin[number]) for number in range(layer * directions, (layer + 1) * directions)]
-            lasts += [last for _, last in found]
-            outputs = [self._outputs(states) for states, _ in found]
-            x = outputs[0] if directions == 1 else _op["concat"](outputs, 2)
-            if layer < self.num_layers - 1:
-                x = self.dropout(x)
+        stack = Stack(self._cells, self.num_layers, self._directions, self.hidden_size, self.dropout)
+        x, lasts = stack(x if self.batch_first else x.swapaxes(0, 1), None if state is None else self._begin(state))
         return (x if self.batch_first else x.swapaxes(0, 1)), self._end(lasts)
 
 
@@ -74,11 +62,7 @@ class LSTM(_Recurrent):
     _kind = _LSTM
 
     def _begin(self, state):
-        return super()._begin(None if state is None else [_op["concat"]([h, c], 1) for h, c in zip(*state)])
+        return joined_state(*state)
 
     def _end(self, lasts):
-        return tuple(_op["stack"]([part for part in parts], 0) for parts in
-                     zip(*((last[:, :self.hidden_size], last[:, self.hidden_size:]) for last in lasts)))
-
-    def _outputs(self, states):
-        return states[:, :, :self.hidden_size]
+        return parted_state(lasts, self.hidden_size)
