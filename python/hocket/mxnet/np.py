@@ -3,7 +3,7 @@
 import sys as _sys
 from types import ModuleType as _ModuleType
 
-from .. import _core, _manipulation, linalg, random as _random
+from .. import _core, linalg as _linalg, random as _random
 from .._arrays import *  # noqa: F401,F403
 from .._arrays import arange as _arange, asarray as _asarray, eye as _eye, full as _full, linspace as _linspace
 from .._core import Array as ndarray  # noqa: F401
@@ -58,6 +58,17 @@ def dot(a, b):
     """Matrix product; with a number the product."""
     return a.dot(b)
 
+
+class linalg:
+    """hocket.linalg, and NumPy's norm."""
+
+    @staticmethod
+    def norm(x, ord=2, axis=None, keepdims=False):
+        return _linalg.vector_norm(x, axis=axis, ord=ord, keepdims=keepdims)
+
+
+for _name in _linalg.__all__:
+    setattr(linalg, _name, staticmethod(getattr(_linalg, _name)))
 
 # ---- random ---------------------------------------------------------------------------------------------------------
 

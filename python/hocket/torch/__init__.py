@@ -22,8 +22,9 @@ from .._dialects import data as _data
 from ..random import seed as manual_seed  # noqa: F401
 from . import _tensor, cuda  # noqa: F401
 from .._dialects.devices import device_of as device  # noqa: F401
-from ._tensor import Array as Tensor, _sizes  # noqa: F401
+from ._tensor import Array as _Array, _sizes
 
+_int = int
 half, float, double = float16, float32, float64
 short, int, long = int16, int32, int64
 _op, _place = _core.operators, _tensor.device_of
@@ -39,6 +40,18 @@ def _wanting(x, requires_grad):
 def tensor(data, dtype=None, device=None, requires_grad=False):
     """An array of these values, always a copy."""
     return _wanting(_asarray(data, dtype=dtype, device=_place(device), copy=True), requires_grad)
+
+
+class _Type(type):
+    def __instancecheck__(cls, x):
+        return isinstance(x, _Array)
+
+    def __call__(cls, *data):
+        return zeros(*data) if not data or isinstance(data[0], _int) else tensor(data[0], dtype=float32)
+
+
+class Tensor(metaclass=_Type):
+    """Tensor(values) is an array of float32; every Array is an instance."""
 
 
 def from_numpy(values):

@@ -21,7 +21,12 @@ class Block(_nn.Module):
         pass
 
     def _parts(self):
-        return [(name, value) for name, value in vars(self).items() if isinstance(value, (_nn.Module, _core.Array))]
+        parts = [(name, value._layer if isinstance(value, Parameter) else value) for name, value in vars(self).items()]
+        return [(name, part) for name, part in parts if isinstance(part, (_nn.Module, _core.Array))]
+
+    @property
+    def name(self):
+        return type(self).__name__.lower()
 
     def _layers(self):
         """(path, layer) of the tree, each once."""
@@ -39,7 +44,8 @@ class Block(_nn.Module):
 
     @property
     def params(self):
-        return self.collect_params()
+        """Those of the tree; get(name, shape=) makes one of the block's own."""
+        return _Parameters(self.collect_params())
 
     def hybridize(self, active=True, **options):
         """Calls are asynchronous anyway; hocket.capture is what replays steps."""
@@ -201,6 +207,33 @@ class _Layer(Block):
 
     def _describe(self):
         return ", ".join(map(str, self._arguments))
+
+
+class _Held(_nn.Module):
+    def __init__(self, value):
+        self.value = value.attach_grad()
+
+
+class _Own(_Layer):
+    """What holds a parameter of a block's own."""
+
+    def __init__(self, name, shape, init):
+        self._names, self._shape, self._init_of_weights = {name: "value"}, shape, init
+        self._begin()
+
+    def _made(self, *inputs):
+        return _Held((self._init_of_weights or self._given_init)(self._shape, device=self._devices()[0]))
+
+    def _array(self, name, device):
+        if self._copies is not None:
+            self._of(self._devices()[0])
+        return super()._array(name, device)
+
+
+class _Parameters(ParameterDict):
+    def get(self, name, shape=None, init=None, **unused):
+        found = [p for path, p in self.items() if path.split(".")[-1] == name]
+        return found[0] if shape is None and found else _Own(name, shape, init)._parameters[name]
 
 
 class Dense(_Layer):
