@@ -114,6 +114,17 @@ static PyObject *array_wait(PyObject *self, PyObject *unused)
     return Py_NewRef(self);
 }
 
+/* From now on the object is what another one is: for writes that are to be recorded. */
+static PyObject *array_become(PyObject *self, PyObject *other)
+{
+    hk_array *x = py_array_get(other, "other"), *before = py_handle(self);
+    if (!x)
+        return NULL;
+    ((py_array *)self)->handle = hk_array_retain(x);
+    py_drop(before);
+    return Py_NewRef(self);
+}
+
 static Py_ssize_t array_length(PyObject *self)
 {
     hk_array *x = py_handle(self);
@@ -157,6 +168,7 @@ static PyMethodDef methods[] = {
     {"is_ready", array_is_ready, METH_NOARGS, "is_ready()\n--\n\nWhether wait() would not block."},
     {"wait", array_wait, METH_NOARGS,
      "wait()\n--\n\nWaits for the values; raises what made them fail. Returns the array."},
+    {"_become", array_become, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 static PyMemberDef members[] = {
