@@ -116,6 +116,13 @@ endif()
 # Beside NumPy the program looks at another package, if some Python has it.
 hocket_test(program.python_files.safetensors program program_python_files safetensors)
 
+# Against PyTorch, if some Python has it.
+if(TARGET bench_networks AND NOT HOCKET_SANITIZE)
+  hocket_test(program.loss_curves program "${PROJECT_SOURCE_DIR}/bench/loss_curves" --brief
+              --program $<TARGET_FILE:bench_networks>)
+  set_property(TEST program.loss_curves PROPERTY PROCESSORS 2)
+endif()
+
 file(GLOB example_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.c")
 foreach(source IN LISTS example_sources)
   cmake_path(GET source STEM name)
