@@ -71,7 +71,8 @@ HK_API int hk_group_size(const hk_group *group);
 HK_API void hk_group_all_reduce(hk_group *group, hk_array *const *arrays, int n, int count,
                                 size_t bucket_bytes);
 /* Overwrites the arrays, as above, by those of the first device of rank `root`. Any dtype. */
-HK_API void hk_group_broadcast(hk_group *group, hk_array *const *arrays, int n, int count, int root);
+HK_API void hk_group_broadcast(hk_group *group, hk_array *const *arrays, int n, int count,
+                               int root);
 
 /* ---- new arrays ---------------------------------------------------------------------------------------------------- */
 
