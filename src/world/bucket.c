@@ -159,7 +159,8 @@ static hk_array *own_view(const hki_bucket *self, const leaf_sums *sums, int lea
                 its->begin + to);
 }
 
-/* Own leaves go to the other ranks, each its part. */
+/* Own leaves go to the other ranks, each its part. They are named as written, though they are not, so that what fails on all
+ * ranks leaves the same record on each. */
 static void draft_sends(const hki_bucket *self, const leaf_sums *sums, exchange_draft *draft)
 {
     const hki_reduction *of = self->of;
@@ -168,7 +169,7 @@ static void draft_sends(const hki_bucket *self, const leaf_sums *sums, exchange_
             const hki_bucket_span *its = &self->spans[s];
             hk_array *x = sums->own[l] ? sums->own[l] : array_of(self, its, of->leaves[l].first);
             const int64_t at = sums->own[l] ? its->at : its->begin, size = its->end - its->begin;
-            const int from = add_operand(draft, x, at, at + size, HKI_READ);
+            const int from = add_operand(draft, x, at, at + size, HKI_READ | HKI_WRITE);
             for (int r = 0; r < of->group->size; r++) {
                 int64_t begin, end, low, high;
                 part_of(self, r, &begin, &end);
@@ -342,7 +343,7 @@ bool hki_bucket_broadcast(const hki_bucket *self)
         const hki_bucket_span *its = &self->spans[s];
         const int64_t size = its->end - its->begin;
         const int operand = add_operand(&draft, array_of(self, its, 0), its->begin, its->end,
-                                        is_root ? HKI_READ : HKI_WRITE | HKI_HEAL);
+                                        is_root ? HKI_READ | HKI_WRITE : HKI_WRITE | HKI_HEAL);
         for (int r = 0; r < of->group->size && is_root; r++)
             if (r != of->root)
                 add_part(&draft, (hki_part){operand, -1, 0, 0, size, r});

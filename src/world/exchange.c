@@ -291,8 +291,10 @@ bool hki_exchange_issue(const hki_exchange_plan *plan)
     spec->device = plan->device;
     spec->operation = self->name;
     spec->collective = true;
+    if (self->leads && plan->peer < 0)
+        plan->call->index = self->group->calls++;
     self->index = self->group->issued[self->lane]++;
-    self->own.index = self->index;
+    self->own.index = plan->peer < 0 ? plan->call->index : self->index;
     plan->call->exchange_count++;
     hki_task_submit(task);
     return true;

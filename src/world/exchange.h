@@ -28,6 +28,7 @@ typedef enum hki_fate { HKI_FATE_OPEN, HKI_FATE_GOOD, HKI_FATE_REFUSED } hki_fat
 typedef struct hki_group_call {
     atomic_uint refs;
     hk_group *group;
+    uint32_t index;           /* in the group */
     uint32_t hash;            /* of all that must be the same */
     bool is_refused;          /* here, when it was made */
     int exchange_count;       /* issued */

@@ -20,7 +20,8 @@ struct hk_group {
     int id; /* the same on all its ranks; from 1; tags follow from it */
     int rank, size;
     int *members;         /* ranks in the world */
-    pthread_mutex_t lock; /* held while an operation takes its place */
+    pthread_mutex_t lock; /* held while a call is made */
+    uint32_t calls;       /* that all do together; lock */
     /* By lane: one for what all do together, two for each rank, of what is sent to it and received from it. Issued (lock); of
      * those begun, and decided (the link's). */
     uint32_t *issued, *begun, *decided;
