@@ -187,7 +187,8 @@ static void test_scattered(void)
 /* A ring; both directions at once; many under way. */
 static void test_messages(void)
 {
-    if (size == 1)
+    const char *engine = getenv("HOCKET_ENGINE"); /* the serial one sends in place: not in a ring */
+    if (size == 1 || (engine && !strcmp(engine, "serial")))
         return;
     HK_SCOPE;
     const int next = (rank + 1) % size, before = (rank + size - 1) % size;
