@@ -1,6 +1,6 @@
 #include "world/link.h"
 
-#include "base/launcher.h"
+#include "base/rank_launcher.h"
 
 #include <fenv.h>
 #include <signal.h>

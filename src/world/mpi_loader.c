@@ -1,5 +1,5 @@
 /* Finds the plug-in for the MPI whose launcher has started this process. */
-#include "base/launcher.h"
+#include "base/rank_launcher.h"
 #include "base/text.h"
 #include "world/world.h"
 

@@ -2,7 +2,7 @@
 
 #include "base/cancel.h"
 #include "base/config.h"
-#include "base/launcher.h"
+#include "base/rank_launcher.h"
 #include "base/text.h"
 #include "world/link.h"
 
