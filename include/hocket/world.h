@@ -71,7 +71,8 @@ HK_API int hk_group_size(const hk_group *group);
 HK_API void hk_group_all_reduce(hk_group *group, hk_array *const *arrays, int n, int count,
                                 size_t bucket_bytes);
 /* Overwrites the arrays, as above, by those of the first device of rank `root`. Any dtype. */
-HK_API void hk_group_broadcast(hk_group *group, hk_array *const *arrays, int n, int count, int root);
+HK_API void hk_group_broadcast(hk_group *group, hk_array *const *arrays, int n, int count,
+                               int root);
 
 /* ---- new arrays ---------------------------------------------------------------------------------------------------- */
 
@@ -88,8 +89,8 @@ HK_API hk_array *hk_group_all_to_all(hk_group *group, hk_array *x);
 
 /* ---- between two ranks ----------------------------------------------------------------------------------------------- */
 
-/* Sends x to a rank of the group, which receives it with its shape and dtype. Sends and receives of two ranks pair in their order. The
- * result is an int32 of no axes, 1 when x has been sent, or failed. */
+/* Sends x to a rank of the group, which receives it with its shape and dtype. Sends and receives of two ranks pair in their order. In
+ * the serial engine a send waits for its receive. The result is an int32 of no axes, 1 when x has been sent, or failed. */
 HK_API hk_array *hk_group_send(hk_group *group, hk_array *x, int to);
 /* device zeroed: the default one. */
 HK_API hk_array *hk_group_receive(hk_group *group, hk_dims shape, hk_dtype dtype, hk_device device,

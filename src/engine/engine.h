@@ -151,10 +151,11 @@ const hk_status *hki_task_failure(hki_task *task);
 
 /* How a task of a class that is_outside ends. */
 typedef struct hki_outside_end {
-    const hk_status *failure; /* taken; NULL: it has not failed, but for what hki_task_fail has noted */
-    bool is_root;             /* the program does not know of the failure yet */
-    bool has_begun;           /* bytes may have been overwritten: a failure leaves torn ones */
-    uint64_t begin_ticks;     /* what a recording shows: from then until now */
+    const hk_status
+        *failure;         /* taken; NULL: it has not failed, but for what hki_task_fail has noted */
+    bool is_root;         /* the program does not know of the failure yet */
+    bool has_begun;       /* bytes may have been overwritten: a failure leaves torn ones */
+    uint64_t begin_ticks; /* what a recording shows: from then until now */
 } hki_outside_end;
 /* Once, from any thread, when `run` has been called; it may not have returned yet. The task, and its payload, may be gone on
  * return. */

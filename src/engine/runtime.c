@@ -2,7 +2,7 @@
 #include "base/block.h"
 #include "base/cancel.h"
 #include "base/fill_struct.h"
-#include "base/launcher.h"
+#include "base/rank_launcher.h"
 #include "engine/accel/accelerator.h"
 #include "engine/policy/place.h"
 #include "engine/policy/throttle.h"

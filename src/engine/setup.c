@@ -1,7 +1,7 @@
 /* What a runtime is made of: devices with their queues and cores. */
 #include "engine/setup.h"
 
-#include "base/launcher.h"
+#include "base/rank_launcher.h"
 #include "device/device_list.h"
 #include "engine/accel/accelerator.h"
 #include "engine/sched/ring.h"

@@ -218,7 +218,7 @@ static void run(hki_task *task, void *argument, int64_t piece)
         find_pieces(self);
     if (self->failure)
         self->own.trouble = self->call->is_refused ? HKI_REFUSED : HKI_FAILED;
-    hki_link_put(hki_world_get()->link, self);
+    hki_link_put(self->group->world->link, self);
 }
 
 static void finish(hki_task *task, void *argument)
@@ -273,9 +273,9 @@ static void fail_outputs(const hki_exchange_plan *plan)
 bool hki_exchange_issue(const hki_exchange_plan *plan)
 {
     hki_exchange *self = create(plan);
-    hki_task *task = self ? hki_task_begin(plan->device->runtime, sizeof(payload),
-                                           plan->operand_count, 0)
-                          : NULL;
+    hki_task *task =
+        self ? hki_task_begin(plan->device->runtime, sizeof(payload), plan->operand_count, 0)
+             : NULL;
     if (!task) {
         if (self)
             destroy(self);
@@ -291,8 +291,10 @@ bool hki_exchange_issue(const hki_exchange_plan *plan)
     spec->device = plan->device;
     spec->operation = self->name;
     spec->collective = true;
+    if (self->leads && plan->peer < 0)
+        plan->call->index = self->group->calls++;
     self->index = self->group->issued[self->lane]++;
-    self->own.index = self->index;
+    self->own.index = plan->peer < 0 ? plan->call->index : self->index;
     plan->call->exchange_count++;
     hki_task_submit(task);
     return true;

@@ -28,6 +28,7 @@ typedef enum hki_fate { HKI_FATE_OPEN, HKI_FATE_GOOD, HKI_FATE_REFUSED } hki_fat
 typedef struct hki_group_call {
     atomic_uint refs;
     hk_group *group;
+    uint32_t index;           /* in the group */
     uint32_t hash;            /* of all that must be the same */
     bool is_refused;          /* here, when it was made */
     int exchange_count;       /* issued */
@@ -96,9 +97,9 @@ typedef struct hki_exchange {
     hki_task *task;
     hki_world_operation operation;
     hki_exchange_state state;
-    int lane; /* of its group: each has an order of its own */
+    int lane;       /* of its group: each has an order of its own */
     uint32_t index; /* in it */
-    int peer; /* in the group; -1: all */
+    int peer;       /* in the group; -1: all */
     hk_dtype dtype;
     hk_dims shape;
     const char *name;
@@ -106,11 +107,11 @@ typedef struct hki_exchange {
     uint64_t sequence;
     const hk_status *failure; /* of this rank, from before it began; counted; NULL: none */
     bool failed_by_input;
-    bool has_moved; /* data */
+    bool has_moved;           /* data */
     const hk_status *outcome; /* when it is over: what failed it, counted; NULL: nothing */
     bool is_refused;          /* the call is, by the record that comes */
     bool is_root;             /* of that: the program does not know of it yet */
-    bool is_kept; /* messages that nobody can stop still use its memory */
+    bool is_kept;             /* messages that nobody can stop still use its memory */
     int64_t begin_ns;
     uint64_t begin_ticks;
     hki_header own, *theirs; /* theirs: by rank in the group, or of the peer alone */

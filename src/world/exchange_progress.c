@@ -143,8 +143,8 @@ static bool is_any_refused(const hki_exchange *self)
 {
     bool any = false;
     for (int r = 0; r < self->group->size; r++)
-        any = any ||
-              ((r == self->group->rank || is_peer(self, r)) && self->theirs[r].trouble == HKI_REFUSED);
+        any = any || ((r == self->group->rank || is_peer(self, r)) &&
+                      self->theirs[r].trouble == HKI_REFUSED);
     return any;
 }
 

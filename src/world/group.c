@@ -1,14 +1,9 @@
 #include "world/group.h"
 
-#include "world/exchange.h"
-
 #include <stdlib.h>
 #include <string.h>
 
-static const char operation[] = "group_split";
-
-/* When there is no memory for any. */
-static hk_group no_memory_group = {.size = 1};
+hk_group hki_no_memory_group = {.size = 1};
 
 static void destroy(hk_group *self)
 {
@@ -25,7 +20,7 @@ hk_group *hki_group_create(hki_world *world, int id, int rank, int size, int *me
     const size_t lanes = 2 * (size_t)size + 1;
     hk_group *self = calloc(1, sizeof *self);
     if (self) {
-        *self = (hk_group){.id = id, .rank = rank, .size = size, .status = status};
+        *self = (hk_group){.id = id, .rank = rank, .size = size, .status = status, .world = world};
         self->members = members ? members : malloc((size_t)size * sizeof *members);
         self->issued = calloc(lanes, sizeof *self->issued);
         self->begun = calloc(lanes, sizeof *self->begun);
@@ -49,98 +44,6 @@ hk_group *hki_group_create(hki_world *world, int id, int rank, int size, int *me
     return self;
 }
 
-/* ---- splitting ----------------------------------------------------------------------------------------------------- */
-
-enum { COLOR, KEY, LAST_ID, WISHES }; /* what each rank says */
-
-static hk_group *failed_group(hki_world *world, const hk_status *status)
-{
-    hk_group *self = hki_group_create(world, 0, 0, 1, NULL, status);
-    return self ? self : &no_memory_group;
-}
-
-/* The lowest of those that are left with this colour, by key, then rank; its colour goes. */
-static int take_next(int64_t (*wishes)[WISHES], int size, int64_t color)
-{
-    int next = -1;
-    for (int r = 0; r < size; r++)
-        if (wishes[r][COLOR] == color && (next < 0 || wishes[r][KEY] < wishes[next][KEY]))
-            next = r;
-    if (next >= 0)
-        wishes[next][COLOR] = -1;
-    return next;
-}
-
-/* All ranks take an id that none of them has used: groups that share no rank may share one. */
-static int64_t next_id(int64_t (*wishes)[WISHES], int size)
-{
-    int64_t id = 0;
-    for (int r = 0; r < size; r++)
-        id = wishes[r][LAST_ID] > id ? wishes[r][LAST_ID] : id;
-    return id + 1;
-}
-
-static hk_group *form(hki_world *world, const hk_group *parent, int64_t (*wishes)[WISHES],
-                      int color)
-{
-    enum { MOST_ID = 32767 / HKI_GROUP_TAGS - 1 }; /* the tags that every MPI has */
-    const int64_t id = next_id(wishes, parent->size);
-    const hki_status_facts facts = {.operation = operation};
-    int size = 0, rank = 0, *members = malloc((size_t)parent->size * sizeof *members);
-    if (!members)
-        return &no_memory_group;
-    for (int r; (r = take_next(wishes, parent->size, color)) >= 0;) {
-        if (r == parent->rank)
-            rank = size;
-        members[size++] = parent->members[r];
-    }
-    if (id > MOST_ID) {
-        free(members);
-        return failed_group(world, hki_status_create(HK_UNSUPPORTED, &facts,
-                                                     "there are %d groups already; split once, "
-                                                     "not in every step",
-                                                     MOST_ID));
-    }
-    hk_group *self =
-        hki_group_create(world, (int)id, rank, size, members, hk_status_retain(hki_status_ok()));
-    return self ? self : &no_memory_group;
-}
-
-hk_group *hk_group_split(hk_group *group, int color, int key)
-{
-    hki_world *world = hki_world_get();
-    const hki_status_facts facts = {.operation = operation};
-    const hk_status *error = hki_group_check(group);
-    if (error)
-        return failed_group(world, error);
-    HK_SCOPE;
-    pthread_mutex_lock(&world->lock);
-    const int64_t wish[WISHES] = {color < 0 ? -1 : color, key, world->last_id};
-    pthread_mutex_unlock(&world->lock);
-    int64_t(*wishes)[WISHES] = malloc((size_t)group->size * sizeof *wishes);
-    if (!wishes)
-        return &no_memory_group;
-    hk_array *mine = (hk_from_host)(wish, hk_shape(1, WISHES), HK_I64, (hk_device){NULL});
-    const hk_status *status =
-        (hk_to_host)((hk_group_all_gather)(group, mine), wishes,
-                          (size_t)group->size * sizeof *wishes);
-    hk_group *self;
-    if (!hk_ok(status)) {
-        self = failed_group(world, hk_status_retain(status));
-    } else {
-        pthread_mutex_lock(&world->lock);
-        world->last_id = (int)next_id(wishes, group->size);
-        pthread_mutex_unlock(&world->lock);
-        self = color < 0 ? failed_group(world, hki_status_create(HK_INVALID_ARGUMENT, &facts,
-                                                                 "this rank gave color %d: it is "
-                                                                 "in no group",
-                                                                 color))
-                         : form(world, group, wishes, color);
-    }
-    free(wishes);
-    return self;
-}
-
 /* ---- what there is to know ------------------------------------------------------------------------------------------- */
 
 const hk_status *hki_group_check(const hk_group *group)
@@ -148,20 +51,14 @@ const hk_status *hki_group_check(const hk_group *group)
     const hki_status_facts facts = {.operation = "group"};
     if (!group)
         return hki_status_create(HK_INVALID_ARGUMENT, &facts, "the group is NULL");
-    if (group == &no_memory_group)
+    if (group == &hki_no_memory_group)
         return hk_status_retain(hki_status_no_memory());
     if (!hk_ok(group->status))
         return hk_status_retain(group->status);
-    if (atomic_load(&hki_world_get()->has_ended))
+    if (atomic_load(&group->world->has_ended))
         return hki_status_create(HK_CANCELLED, &facts,
                                  "the world has ended with the runtime that it started with");
     return NULL;
-}
-
-hk_group *hk_group_world(void)
-{
-    hk_group *group = hki_world_get()->group;
-    return group ? group : &no_memory_group;
 }
 
 const hk_status *hk_group_status(const hk_group *group)

@@ -88,10 +88,9 @@ hk_array *hki_group_refuse(const hki_group_work *work, bool fails_arrays, hk_cod
     va_end(args);
     const char *operation = hki_world_operation_name(work->operation);
     const hk_status *useless = hki_group_check(work->group);
-    hk_array *carrier =
-        hki_array_create_failed(some_device(work), operation, work->arrays,
-                                work->arrays && work->count > 0 ? work->count : 0, code, "%s",
-                                message);
+    hk_array *carrier = hki_array_create_failed(some_device(work), operation, work->arrays,
+                                                work->arrays && work->count > 0 ? work->count : 0,
+                                                code, "%s", message);
     const hk_status *gone = hki_array_gone(carrier);
     if (!useless && !gone)
         tell(work, carrier);

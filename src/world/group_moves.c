@@ -33,10 +33,8 @@ static hk_array *record(hk_group *group, hk_array *x, hk_array *y, const char *o
                                        "out of host memory");
     *self = (reverse){group, move};
     (hk_function)(&x, 1, &y, 1,
-                  &(hk_function_options){.name = operation,
-                                         .backward = backward,
-                                         .context = self,
-                                         .release = free});
+                  &(hk_function_options){
+                      .name = operation, .backward = backward, .context = self, .release = free});
     return y;
 }
 
@@ -71,10 +69,11 @@ static bool check(const hki_group_work *work, hk_array **refused)
     hk_status_release(useless);
     if (*refused)
         return false;
-    if (operation == HKI_WORLD_REDUCE_SCATTER && (x->dtype == HK_BOOL || hki_dtype_is_half(x->dtype)))
-        *refused = hki_group_refuse(work, false, HK_UNSUPPORTED,
-                                    "%s arrays have no sum; hk_cast converts",
-                                    hk_dtype_name(x->dtype));
+    if (operation == HKI_WORLD_REDUCE_SCATTER &&
+        (x->dtype == HK_BOOL || hki_dtype_is_half(x->dtype)))
+        *refused =
+            hki_group_refuse(work, false, HK_UNSUPPORTED, "%s arrays have no sum; hk_cast converts",
+                             hk_dtype_name(x->dtype));
     else if (operation == HKI_WORLD_ALL_GATHER && x->shape.ndim == 0)
         *refused = hki_group_refuse(work, false, HK_INVALID_ARGUMENT,
                                     "x has no axes; it is put together along the first one");
@@ -95,7 +94,7 @@ static void refuse_capture(const char *operation)
 /* parts: one for each rank to, one for each from, at most. */
 typedef struct moving {
     const hki_group_work *work;
-    hk_array *x, *y; /* on the host; y is written; each may be NULL */
+    hk_array *x, *y;          /* on the host; y is written; each may be NULL */
     hk_array *source, *token; /* an int32 that is copied with it; NULL: none */
     hki_part *parts;
     int part_count;
@@ -293,11 +292,10 @@ static bool check_peer(hki_group_work *work, int peer, const char *role, hk_arra
     if (peer >= 0 && peer < group->size && peer != group->rank)
         return true;
     work->peer = -1;
-    *refused = hki_array_create_failed(work->count ? work->arrays[0]->storage->device : NULL,
-                                       hki_world_operation_name(work->operation), work->arrays,
-                                       work->count, HK_OUT_OF_RANGE,
-                                       "%s is %d; expected another one of the ranks 0 to %d", role,
-                                       peer, group->size - 1);
+    *refused = hki_array_create_failed(
+        work->count ? work->arrays[0]->storage->device : NULL,
+        hki_world_operation_name(work->operation), work->arrays, work->count, HK_OUT_OF_RANGE,
+        "%s is %d; expected another one of the ranks 0 to %d", role, peer, group->size - 1);
     return false;
 }
 

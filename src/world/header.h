@@ -32,10 +32,10 @@ typedef struct hki_header {
     uint16_t operation;
     uint8_t dtype;
     uint8_t trouble; /* hki_trouble */
-    int32_t root;       /* of a broadcast; else 0 */
-    int64_t count;      /* elements of each array */
-    uint32_t hash;      /* of all that must be the same in the call */
-    int32_t arrays;     /* on this rank, one per device */
+    int32_t root;    /* of a broadcast; else 0 */
+    int64_t count;   /* elements of each array */
+    uint32_t hash;   /* of all that must be the same in the call */
+    int32_t arrays;  /* on this rank, one per device */
     int32_t line;
     char file[28]; /* the end of its name */
 } hki_header;

@@ -1,6 +1,6 @@
 #include "world/link.h"
 
-#include "base/launcher.h"
+#include "base/rank_launcher.h"
 
 #include <fenv.h>
 #include <signal.h>
@@ -9,14 +9,14 @@
 #include <sys/prctl.h>
 
 enum {
-    SPIN_NS = 50000,          /* where somebody waits */
-    LEAST_NAP_NS = 10000,     /* of a nap */
-    MOST_NAP_NS = 10000000,   /* the same, while there is something to do */
-    IDLE_NAP_NS = 50000000,   /* the same, while there is not */
-    NAP_DIVISOR = 8,          /* a nap is this part of the time that nothing has happened for */
-    TIMER_SLACK_NS = 1000,    /* naps are not longer than asked for */
-    LEFT_NS = 100000000,      /* what was sent before a notice has come by then */
-    GRACE_NS = 2000000000     /* for what has begun when the runtime ends */
+    SPIN_NS = 50000,        /* where somebody waits */
+    LEAST_NAP_NS = 10000,   /* of a nap */
+    MOST_NAP_NS = 10000000, /* the same, while there is something to do */
+    IDLE_NAP_NS = 50000000, /* the same, while there is not */
+    NAP_DIVISOR = 8,        /* a nap is this part of the time that nothing has happened for */
+    TIMER_SLACK_NS = 1000,  /* naps are not longer than asked for */
+    LEFT_NS = 100000000,    /* what was sent before a notice has come by then */
+    GRACE_NS = 2000000000   /* for what has begun when the runtime ends */
 };
 
 /* Any rank, about itself and the world. */
@@ -188,9 +188,10 @@ static void look_at_time(hki_link *self, hki_exchange *exchange, int64_t now_ns)
     const int left = find_left(self, exchange, now_ns);
     if (left >= 0) {
         hki_exchange_give_up(self, exchange,
-                failure_of(exchange, HK_DEVICE_LOST,
-                           "rank %d has ended, and takes no part in it any more", left),
-                true);
+                             failure_of(exchange, HK_DEVICE_LOST,
+                                        "rank %d has ended, and takes no part in it any more",
+                                        left),
+                             true);
         return;
     }
     if (exchange->state == HKI_EXCHANGE_WAITS || exchange->state == HKI_EXCHANGE_OVER ||
@@ -222,9 +223,10 @@ static void cancel(hki_link *self, int64_t now_ns)
         if (x->state == HKI_EXCHANGE_OVER || (x->state > HKI_EXCHANGE_WAITS && has_patience))
             continue;
         self->gives_up = self->gives_up || x->state > HKI_EXCHANGE_WAITS;
-        hki_exchange_give_up(self, x,
-                failure_of(x, HK_CANCELLED, "the runtime ended before all ranks had come to it"),
-                false);
+        hki_exchange_give_up(
+            self, x,
+            failure_of(x, HK_CANCELLED, "the runtime ended before all ranks had come to it"),
+            false);
     }
 }
 
@@ -320,8 +322,7 @@ static void work(hki_link *self)
         const int64_t now_ns = hki_clock_ns();
         if (any)
             happened_ns = now_ns;
-        if (stops && atomic_load(&self->joins) && !self->exchanges &&
-            !atomic_load(&self->incoming))
+        if (stops && atomic_load(&self->joins) && !self->exchanges && !atomic_load(&self->incoming))
             break;
         if (!any)
             rest(self, seen, now_ns - happened_ns);

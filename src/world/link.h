@@ -31,7 +31,11 @@ typedef struct hki_notice {
     int32_t rank;
     hki_wire_record record;
 } hki_notice;
-typedef enum hki_notice_kind { HKI_NOTICE_LEAVES, HKI_NOTICE_GIVES_UP, HKI_NOTICE_LOST } hki_notice_kind;
+typedef enum hki_notice_kind {
+    HKI_NOTICE_LEAVES,
+    HKI_NOTICE_GIVES_UP,
+    HKI_NOTICE_LOST
+} hki_notice_kind;
 
 struct hki_link {
     hki_world *world;

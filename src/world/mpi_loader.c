@@ -1,5 +1,5 @@
 /* Finds the plug-in for the MPI whose launcher has started this process. */
-#include "base/launcher.h"
+#include "base/rank_launcher.h"
 #include "base/text.h"
 #include "world/world.h"
 
@@ -34,8 +34,8 @@ static bool path_beside(const char *file, char *path)
     if (!dladdr(__extension__(void *) hki_mpi_open, &info) || !info.dli_fname ||
         !(slash = strrchr(info.dli_fname, '/')))
         return false;
-    const int length = snprintf(path, PATH_BYTES, "%.*s/%s", (int)(slash - info.dli_fname),
-                                info.dli_fname, file);
+    const int length =
+        snprintf(path, PATH_BYTES, "%.*s/%s", (int)(slash - info.dli_fname), info.dli_fname, file);
     return length > 0 && length < PATH_BYTES && access(path, F_OK) == 0;
 }
 

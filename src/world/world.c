@@ -2,7 +2,7 @@
 
 #include "base/cancel.h"
 #include "base/config.h"
-#include "base/launcher.h"
+#include "base/rank_launcher.h"
 #include "base/text.h"
 #include "world/link.h"
 
@@ -120,8 +120,8 @@ static void start_locked(const hk_world_options *options)
     }
     world.status = error ? error : hki_status_ok();
     world.last_id = 1;
-    world.group = hki_group_create(&world, 1, world.rank, world.size, NULL,
-                                   hk_status_retain(world.status));
+    world.group =
+        hki_group_create(&world, 1, world.rank, world.size, NULL, hk_status_retain(world.status));
     world.is_started = true;
 }
 
@@ -168,4 +168,10 @@ int hk_world_size(void)
 const char *hk_world_library(void)
 {
     return hki_world_get()->library;
+}
+
+hk_group *hk_group_world(void)
+{
+    hk_group *group = hki_world_get()->group;
+    return group ? group : &hki_no_memory_group;
 }

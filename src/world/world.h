@@ -16,10 +16,12 @@ typedef struct hki_link hki_link;
 struct hk_group {
     hk_group *next;          /* of all groups */
     const hk_status *status; /* ok, or why it is of no use; counted */
-    int id;                  /* the same on all its ranks; from 1; tags follow from it */
+    struct hki_world *world;
+    int id; /* the same on all its ranks; from 1; tags follow from it */
     int rank, size;
-    int *members;                  /* ranks in the world */
-    pthread_mutex_t lock; /* held while an operation takes its place */
+    int *members;         /* ranks in the world */
+    pthread_mutex_t lock; /* held while a call is made */
+    uint32_t calls;       /* that all do together; lock */
     /* By lane: one for what all do together, two for each rank, of what is sent to it and received from it. Issued (lock); of
      * those begun, and decided (the link's). */
     uint32_t *issued, *begun, *decided;
@@ -44,6 +46,8 @@ typedef struct hki_world {
 /* Starts it, as hk_world_init(NULL) does, on first use. Never NULL; its group may be, where host memory is short. */
 hki_world *hki_world_get(void);
 
+/* When there is no memory for any. */
+extern hk_group hki_no_memory_group;
 /* NULL only when host memory is short. members (taken) NULL: all ranks. status: taken. */
 hk_group *hki_group_create(hki_world *world, int id, int rank, int size, int *members,
                            const hk_status *status);

@@ -1,6 +1,6 @@
 /* Whether a launcher of parallel programs (mpirun, srun) has started this process, as its environment variables say. */
-#ifndef HOCKET_BASE_LAUNCHER_H
-#define HOCKET_BASE_LAUNCHER_H
+#ifndef HOCKET_BASE_RANK_LAUNCHER_H
+#define HOCKET_BASE_RANK_LAUNCHER_H
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-#include "base/launcher.h"
+#include "base/rank_launcher.h"
 
 #include <stdlib.h>
 #include <string.h>
