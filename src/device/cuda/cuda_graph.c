@@ -205,6 +205,11 @@ static bool launch(hki_device *device, hki_recorder *self, hki_recording *record
     return true;
 }
 
+static int reporting(const hki_recorder *recorder)
+{
+    return recorder->report_count;
+}
+
 static void drop(hki_device *device, hki_recording *recording)
 {
     hki_cuda_device *its = hki_cuda_device_of(device);
@@ -222,4 +227,5 @@ const hki_recorder_class hki_cuda_recorder_class = {.create = create,
                                                     .call = call,
                                                     .end = end,
                                                     .launch = launch,
+                                                    .reporting = reporting,
                                                     .drop = drop};

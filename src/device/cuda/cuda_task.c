@@ -131,7 +131,7 @@ void hki_cuda_launched(hki_device *device, hki_queue_kind queue, const hki_cost 
     (void)cost;
     (void)host_ns;
     hki_cuda_stream *stream = hki_cuda_stream_begin(device, queue);
-    *ticket = (hki_ticket){.device = device, .queue = queue};
+    *ticket = (hki_ticket){.device = device, .queue = queue, .is_vetted = ticket->is_vetted};
     /* What was begun before the device was lost has a slot to be given back. */
     hki_cuda_slot *slot = stream_of(ticket)->current;
     stream_of(ticket)->current = NULL;
@@ -140,8 +140,9 @@ void hki_cuda_launched(hki_device *device, hki_queue_kind queue, const hki_cost 
     ticket->position = slot->position;
     slot->ready_ns = ready_ns;
     slot->launched_ns = hki_clock_ns();
-    if (slot->code != HK_OK || slot->describe ||
-        (slot->recorder && hki_cuda_recorder_may_fail(slot->recorder)))
+    const bool may_report =
+        slot->describe || (slot->recorder && hki_cuda_recorder_may_fail(slot->recorder));
+    if (slot->code != HK_OK || (may_report && !ticket->is_vetted))
         ticket->fault = slot;
     if (!stream)
         return;
@@ -275,7 +276,8 @@ bool hki_cuda_settle(hki_device *device, hki_ticket *ticket, hk_code *code, char
     int failed = -1; /* of several calls, the first that its kernels say has failed */
     if (slot)
         see_end(self, slot);
-    if (slot && slot->has_ended && slot->recorder)
+    /* What the next replay reports is in the same place. */
+    if (slot && slot->has_ended && slot->recorder && !ticket->is_vetted)
         failed = hki_cuda_recorder_failed(slot->recorder, message, bytes);
     if (!slot || !slot->has_ended) {
         *code = HK_DEVICE_LOST;
@@ -292,7 +294,7 @@ bool hki_cuda_settle(hki_device *device, hki_ticket *ticket, hk_code *code, char
         snprintf(message, bytes, "%s", slot->text);
         ticket->call = slot->call;
         good = false;
-    } else if (slot->describe && slot->fault->index != UINT64_MAX) {
+    } else if (slot->describe && !ticket->is_vetted && slot->fault->index != UINT64_MAX) {
         *code = HK_OUT_OF_RANGE;
         slot->describe(slot->fault, slot->argument, message, bytes);
         good = false;
