@@ -49,8 +49,9 @@ typedef struct hki_ticket {
      * loss of the device can make it fail any more, as with a vetted task that has not failed yet. */
     uint64_t position;
     void *fault;
-    /* Set before `launched`: kernels will report nothing, since the host knows the values that they check. */
-    bool is_vetted;
+    /* Set before `launched`: kernels will report nothing, since the host knows the values that they check; somebody else
+     * than the queue waits for the end, or nothing is known yet that will come behind the task. */
+    bool is_vetted, is_awaited;
     /* Set by `settle` where it says no: which of the task's calls failed, by its number (hki_recorder_class); -1: it was no
      * matter of one of them. */
     int call;

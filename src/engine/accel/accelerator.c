@@ -140,6 +140,7 @@ bool hki_accelerator_launch(hki_executor *executor, hki_queue *queue, hki_task *
     int64_t host_ns = device->times_host ? hki_thread_ns() - begin_ns : 0;
     launched.ticket.is_vetted =
         spec->class->is_vetted && spec->class->is_vetted(spec, task->payload);
+    launched.ticket.is_awaited = !hki_queue_is_ready(queue) || hki_stage_is_awaited(task);
     device->class->launched(device, queue->kind, &spec->cost, ready_ns, host_ns, &launched.ticket);
     atomic_store_explicit(&queue->launched_end_ns, launched.ticket.end_ns, memory_order_relaxed);
     atomic_fetch_add(&queue->in_flight, 1);
