@@ -69,6 +69,8 @@ void hki_var_fail_at_once(hki_var *var, uint64_t begin, uint64_t end);
 /* ---- tasks ---------------------------------------------------------------------------------------- */
 
 /* What a kind of task does. Immutable. Every function gets the payload that the submitter filled. */
+typedef struct hki_task_spec hki_task_spec;
+
 typedef struct hki_task_class {
     /* None of its functions issues a task, waits for one, or takes long where expected_ns does not say so: a short one
      * whose turn it is may run and end while hki_task_submit still keeps all others from issuing. */
@@ -97,11 +99,14 @@ typedef struct hki_task_class {
     /* Optional, of a task that has an accelerator do several calls: who is to be named where the device says that the one
      * of this number failed (hki_ticket). */
     void (*blame)(const void *payload, int call, struct hki_blame *blame);
+    /* Optional, of a task that has been given to an accelerator: whether all values that its kernels check are known to be
+     * good (device/known_values.h), so that they will fail nothing. */
+    bool (*is_vetted)(const hki_task_spec *spec, const void *payload);
 } hki_task_class;
 
 enum { HKI_TASK_INLINE_ACCESSES = 8 };
 
-typedef struct hki_task_spec {
+struct hki_task_spec {
     const hki_task_class *class;
     hki_device *device;
     int64_t piece_count;  /* >= 1; a pure function of operator, shapes and plan, never of load */
@@ -119,7 +124,7 @@ typedef struct hki_task_spec {
     const char *operation; /* static text */
     hk_source source;      /* set by hki_task_begin: this thread's */
     hki_cost cost;         /* for devices that model their time; set to zeros by hki_task_begin */
-} hki_task_spec;
+};
 
 /* A new task of the runtime with payload_bytes of payload (64-byte aligned, not cleared) and room for
  * access_count accesses. May block while the run-ahead window is full, and run short tasks, or wait, for 50 us where

@@ -293,6 +293,8 @@ void hk_runtime_read_internals(hk_runtime_internals *internals)
         own.direct_calls = runtime->direct_calls;
         hki_biased_release(&runtime->issue_lock);
         own.helped_calls = atomic_load(&runtime->scheduler->helped_calls);
+        if (runtime->accelerators)
+            own.held_up_launches = atomic_load(&runtime->accelerators->held_up);
         own.worker_waits = atomic_load(&runtime->throttle->worker_waits);
         own.inline_ns = atomic_load(&runtime->placement->inline_ns);
         own.inline_short_ns = atomic_load(&runtime->placement->inline_short_ns);

@@ -56,6 +56,8 @@ struct hki_recorded {
     touch *touches;
     int touch_count;
     double flops, memory_bytes;
+    bool
+        can_vet; /* each call that checks values checks those of an array from outside, which it does not write */
     hki_stand_ins stand_ins; /* the thread of the device's queue, but for what is laid out */
 
     /* The thread of the device's queue alone: */
@@ -306,6 +308,30 @@ static bool make_room(hki_recorded *self, const hk_graph *graph)
     return made;
 }
 
+static bool is_written(const hki_recorded *self, int slot)
+{
+    for (int i = 0; i < self->touch_count; i++)
+        if (self->touches[i].slot == slot && self->touches[i].mode != HKI_READ)
+            return true;
+    return false;
+}
+
+static bool can_vet(const hki_recorded *self)
+{
+    bool can = false;
+    for (int i = 0; i < self->graph->node_count; i++) {
+        const hki_node *node = &self->graph->nodes[i];
+        const int input = node->op->index_input;
+        if (!input)
+            continue;
+        const int slot = node->operands[input].slot;
+        can = !self->places[slot].is_within && !is_written(self, slot);
+        if (!can)
+            return false;
+    }
+    return can;
+}
+
 hki_recorded *hki_recorded_create(hk_graph *graph)
 {
     if (!is_recordable(graph))
@@ -331,6 +357,7 @@ hki_recorded *hki_recorded_create(hk_graph *graph)
         add_node(self, i);
         add_touches(self, &graph->nodes[i]);
     }
+    self->can_vet = can_vet(self);
     uint64_t bytes = lay_out(self);
     self->memory = hki_storage_create(self->device, bytes > 0 ? bytes : ALIGNMENT_BYTES);
     if (!self->memory || !hki_stand_ins_lay_out(&self->stand_ins)) {
@@ -350,6 +377,7 @@ int64_t hki_recorded_count(const hki_recorded *self)
 typedef struct replay_payload {
     hki_recorded *recorded;
     int64_t *base;           /* by slot */
+    uint64_t *versions;      /* by touch */
     hki_storage *storages[]; /* by slot; NULL: not used */
 } replay_payload;
 
@@ -529,6 +557,45 @@ static void blame(const void *payload, int call, hki_blame *blame)
     *blame = blame_of(&self->steps[call]);
 }
 
+/* The access to what the step checks; -1: it checks nothing. */
+static int checked_touch(const hki_recorded *self, const step *its)
+{
+    const int input = its->is_copy ? 0 : its->node->op->index_input;
+    const int slot = input ? its->node->operands[input].slot : -1;
+    for (int i = 0; slot >= 0 && i < self->touch_count; i++)
+        if (self->touches[i].slot == slot && self->touches[i].mode == HKI_READ)
+            return i;
+    return -1;
+}
+
+static bool is_within(const hki_task_spec *spec, const replay_payload *self, const step *its)
+{
+    const int at = checked_touch(self->recorded, its);
+    const hki_access *access = &spec->accesses[at];
+    return hki_known_values_are_within(&spec->device->known, spec->versions[at], access->begin,
+                                       access->end,
+                                       its->call.in[0].dims[its->node->op->index_axis]);
+}
+
+static bool is_vetted(const hki_task_spec *spec, const void *payload)
+{
+    const replay_payload *self = payload;
+    const hki_recorded *recorded = self->recorded;
+    int checks = 0;
+    if (!recorded->can_vet || !recorded->recorder)
+        return false;
+    for (int i = 0; i < recorded->step_count; i++) {
+        const step *its = &recorded->steps[i];
+        if (its->is_copy || !its->node->op->index_input)
+            continue;
+        checks++;
+        if (!is_within(spec, self, its))
+            return false;
+    }
+    /* Others may refuse what nobody knows. */
+    return checks == recorded->device->class->recorder->reporting(recorded->recorder);
+}
+
 static void finish(hki_task *task, void *payload)
 {
     const replay_payload *self = payload;
@@ -541,8 +608,12 @@ static void finish(hki_task *task, void *payload)
     hk_graph_release(graph);
 }
 
-static const hki_task_class replay_class = {
-    .enqueues = true, .prepare = prepare, .run = run, .finish = finish, .blame = blame};
+static const hki_task_class replay_class = {.enqueues = true,
+                                            .prepare = prepare,
+                                            .run = run,
+                                            .finish = finish,
+                                            .blame = blame,
+                                            .is_vetted = is_vetted};
 
 /* ---- issuing ------------------------------------------------------------------------------------------------------ */
 
@@ -561,15 +632,20 @@ bool hki_recorded_issue(hki_recorded *self, hki_storage *const *storages, const 
 {
     const hk_graph *graph = self->graph;
     size_t slots = (size_t)graph->slot_count;
-    hki_task *task = hki_task_begin(
-        graph->runtime, sizeof(replay_payload) + slots * (sizeof *storages + sizeof *base),
-        self->touch_count + 1, 0);
+    replay_payload *payload;
+    hki_task *task =
+        hki_task_begin(graph->runtime,
+                       sizeof(replay_payload) + slots * (sizeof *storages + sizeof *base) +
+                           ((size_t)self->touch_count + 1) * sizeof *payload->versions,
+                       self->touch_count + 1, 0);
     if (!task)
         return false;
     hki_task_spec *spec = hki_task_get_spec(task);
-    replay_payload *payload = hki_task_payload(task);
+    payload = hki_task_payload(task);
     payload->recorded = self;
     payload->base = (int64_t *)(void *)(payload->storages + slots);
+    payload->versions = (uint64_t *)(void *)(payload->base + slots);
+    spec->versions = self->can_vet ? payload->versions : NULL;
     for (size_t i = 0; i < slots; i++) {
         const hki_slot *slot = &graph->slots[i];
         bool is_used = slot->first >= 0 && slot->kind != HKI_SLOT_TEMPORARY;

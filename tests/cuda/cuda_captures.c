@@ -233,6 +233,69 @@ static void test_failing_label(void)
     end(3);
 }
 
+static uint64_t held_up(void)
+{
+    return hk_runtime_get_internals().held_up_launches;
+}
+
+/* Steps, as calls or as replays, of labels that the host has copied, or that are computed on the device: only behind the
+ * latter nothing is launched until they are known to be good. */
+static void test_known_labels(bool replays, bool is_known)
+{
+    begin(HK_ENGINE_DEFAULT);
+    model self;
+    model_init(&self);
+    hk_graph *graph = replays ? capture_step(&self, NULL) : NULL;
+    CHECK(hk_ok(hk_wait_all()));
+    uint64_t before = held_up();
+    for (int i = 0; i < 6; i++) {
+        HK_SCOPE;
+        batch given = batch_of(i, -1);
+        if (!is_known)
+            given.bound[1] = hk_multiply_scalar(given.bound[1], 1);
+        if (graph)
+            hk_replay(graph, given.bound, 2);
+        else
+            step(&self, given.bound[0], given.bound[1]);
+    }
+    CHECK(hk_ok(hk_wait_all()));
+    CHECK(is_known ? held_up() == before : held_up() >= before + 6);
+    hk_graph_release(graph);
+    model_drop(&self);
+    end(0);
+}
+
+/* Of calls, a bad label leaves the parameters as they were, whether the host knew of it or not; so do steps behind it. */
+static void test_bad_batch(bool is_known)
+{
+    float before[MAX_VALUES], after[MAX_VALUES];
+    begin(HK_ENGINE_DEFAULT);
+    model self;
+    model_init(&self);
+    for (int i = 0; i < PARAMS; i++) {
+        HK_SCOPE;
+        const size_t bytes = (size_t)hk_size(self.params[i]) * sizeof(float);
+        CHECK(hk_ok(hk_to_host(self.params[i], before, bytes)));
+        for (int j = 0; j < 3; j++) {
+            HK_SCOPE;
+            batch given = batch_of(j, j == 0 ? 2 : -1);
+            if (!is_known)
+                given.bound[1] = hk_multiply_scalar(given.bound[1], 1);
+            step(&self, given.bound[0], given.bound[1]);
+        }
+        const hk_status *status = hk_wait(self.params[i]);
+        CHECK(strstr(hk_status_message(status), "labels[2] is 7") != NULL);
+        for (int j = 0; j < PARAMS; j++)
+            hk_recover(self.params[j]);
+        CHECK(hk_ok(hk_to_host(self.params[i], after, bytes)));
+        CHECK(!memcmp(after, before, bytes));
+    }
+    hk_wait_all();
+    hk_failures_clear();
+    model_drop(&self);
+    end(0);
+}
+
 /* Of two calls that fail on the device the first one is told; a failed input keeps the graph from being launched. */
 static void test_first_failure(void)
 {
@@ -570,6 +633,10 @@ int main(void)
     test_training(HK_ENGINE_DEFAULT);
     test_training(HK_ENGINE_SERIAL);
     test_failing_label();
+    for (int i = 0; i < 4; i++)
+        test_known_labels(i / 2, i % 2);
+    test_bad_batch(false);
+    test_bad_batch(true);
     test_first_failure();
     test_threads();
     test_addresses();

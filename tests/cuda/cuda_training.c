@@ -56,6 +56,8 @@ int main(void)
     CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cuda = "0"})));
     CHECK_EQ_I64(train(false, calls), 0);
     CHECK(train(true, replays) * 100 >= (EPOCHS * STEPS - 1) * 95);
+    /* The host has seen the labels: no step waits for another one's. */
+    CHECK_EQ_I64(hk_runtime_get_internals().held_up_launches, 0);
     for (int i = 0; i < EPOCHS * STEPS; i++)
         CHECK(calls[i] == replays[i] && isfinite(calls[i]));
     hk_runtime_deinit();

@@ -18,7 +18,9 @@ typedef struct hki_cuda_device hki_cuda_device;
 typedef struct hki_cuda_slot {
     _Atomic(bool) in_use;
     uint64_t position;
-    cudaEvent_t end;      /* recorded when it is launched; lives as long as the slot */
+    cudaEvent_t end; /* lives as long as the slot; */
+    uint64_t
+        marked; /* the task at whose end it was recorded, or behind it; 0: none. stream.marks */
     cudaEvent_t timed[2]; /* begin and end, by the GPU's clock; NULL before they are first wanted */
     bool has_begun, is_timed; /* the first, both of these have been recorded */
     int base;                 /* which of the device's bases they are told from */
@@ -55,6 +57,13 @@ struct hki_cuda_stream {
     /* Of the last call that told, for tests. */
     _Atomic(const char *) method;
     _Atomic(int) method_number;
+
+    /* Ends of tasks are told by events, which take their time to record and to ask: one will do for many tasks. The lock is
+     * held for a moment; also by threads that ask, or make another stream wait. */
+    pthread_mutex_t marks;
+    uint64_t launched; /* the last task that has been */
+    uint64_t recorded; /* the last one with an event */
+    bool is_capturing; /* no event of it can be recorded; all that is launched has one behind it */
 
     _Atomic(uint64_t) ended; /* all tasks up to this position have */
     _Atomic(int64_t) last_end_ns;
@@ -125,6 +134,10 @@ void hki_cuda_take_base(hki_cuda_device *self);
 bool hki_cuda_stream_init(hki_cuda_stream *stream, hki_cuda_device *device, hki_queue_kind kind);
 /* Waits for what runs in it. */
 void hki_cuda_stream_deinit(hki_cuda_stream *stream);
+
+/* While the stream is capturing, what was launched before has an event. The queue's thread. */
+void hki_cuda_capture_begin(hki_cuda_stream *stream);
+void hki_cuda_capture_end(hki_cuda_stream *stream);
 
 void hki_cuda_launched(hki_device *device, hki_queue_kind queue, const hki_cost *cost,
                        int64_t ready_ns, int64_t host_ns, hki_ticket *ticket);

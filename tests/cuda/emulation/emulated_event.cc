@@ -106,6 +106,7 @@ cudaError_t cudaEventRecord(cudaEvent_t handle, cudaStream_t stream_handle)
         which->captured_after = in->captured->ends[in];
         return cudaSuccess;
     }
+    add(the_machine().records, 1);
     auto next = std::make_shared<moment>();
     {
         unseen hidden;
@@ -150,6 +151,7 @@ cudaError_t cudaEventQuery(cudaEvent_t handle)
     cudaError_t error = get_moment(which, last);
     if (error != cudaSuccess)
         return error;
+    add(the_machine().queries, 1);
     return !last || last->has_come() ? cudaSuccess : fail(cudaErrorNotReady);
 }
 

@@ -105,7 +105,7 @@ void prepare(machine &made, const configuration &setting)
             access = false;
     }
     for (auto *count : {&made.allocations_asked, &made.kernels, &made.copies,
-                        &made.synchronisations, &made.allocations, &made.returns, &made.trims})
+                        &made.synchronisations, &made.allocations, &made.returns, &made.trims, &made.records, &made.queries})
         *count = 0;
     made.pageable_copies = 0;
     prepare_memory(made);
@@ -232,6 +232,8 @@ hki_emulated_counts hki_emulated_get_counts(void)
     counts.allocations = machine.allocations;
     counts.returns = machine.returns;
     counts.trims = machine.trims;
+    counts.records = machine.records;
+    counts.queries = machine.queries;
     counts.streams = static_cast<int>(machine.streams.size());
     for (const gpu &each : machine.gpus)
         counts.streams -= each.default_stream != nullptr; /* nobody made it */

@@ -70,7 +70,7 @@ struct machine {
     std::mutex moving; /* while a stream moves bytes of pageable memory; of who loses a GPU */
     /* Relaxed: they order nothing. */
     std::atomic<uint64_t> allocations_asked{0}, kernels{0}, copies{0}, synchronisations{0},
-        allocations{0}, returns{0}, trims{0};
+        allocations{0}, returns{0}, trims{0}, records{0}, queries{0};
     /* What every call gives: cudaErrorInitializationError in the child of a fork, whose streams have no threads;
      * cudaErrorCudartUnloading once what was registered after the first call has been called at exit. */
     std::atomic<cudaError_t> gone{cudaSuccess};

@@ -68,6 +68,7 @@ typedef struct hki_emulated_counts {
     uint64_t copies;           /* cudaMemcpy and cudaMemset of every kind */
     uint64_t synchronisations; /* calls that waited for a stream, an event or a device */
     uint64_t allocations;      /* calls of cudaMalloc and its kin that gave memory */
+    uint64_t records, queries; /* calls of cudaEventRecord and cudaEventQuery */
     uint64_t returns;    /* times that a synchronisation gave a pool's memory back to the system */
     uint64_t trims;      /* calls of cudaMemPoolTrimTo */
     int contexts;        /* GPUs that some call has made one on */
