@@ -28,6 +28,7 @@ SHORT = [
     (r"\b(max_epochs\s*=\s*)\d+", r"\g<1>1"),
     (r"\b(num_epochs\s*=\s*)\d+", r"\g<1>1"),
     (r"\b(timer, num_epochs = d2l\.Timer\(\), )\d+", r"\g<1>1"),
+    (r"\b(num_epochs, lr = )\d+", r"\g<1>1"),
     (r"\b4000, 4000\b", "400, 400"),
 ]
 
@@ -180,6 +181,8 @@ def _run_file(path, tab, args, folder):
                "replace": (SHORT if args.short else []) + args.replace, "seconds": args.seconds, "results": results,
                "stand_in": args.stand_in and os.path.abspath(args.stand_in)}
     environment = {"MPLBACKEND": "agg", **os.environ}
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    environment["PYTHONPATH"] = os.pathsep.join(os.path.abspath(path) for path in paths if path)
     if args.images:
         environment["HOCKET_DATA_DIR"] = os.path.join(folder, "fashion")
     done = subprocess.run([args.python, os.path.abspath(__file__), "--child", json.dumps(options), "-"], cwd=work, env=environment,

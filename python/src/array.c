@@ -9,6 +9,26 @@ PyTypeObject *py_array_type;
 
 /* ---- making ----------------------------------------------------------------------------------------------------- */
 
+/* Objects that were given back, for the next ones: Python's allocator costs as much as the rest of a small call's wrapping. */
+enum { SPARE_OBJECTS = 64 };
+static py_array *spare[SPARE_OBJECTS];
+static int spare_count;
+
+static py_array *object_new(void)
+{
+    if (spare_count == 0)
+        return PyObject_New(py_array, py_array_type);
+    return (py_array *)PyObject_Init((PyObject *)spare[--spare_count], py_array_type);
+}
+
+static void object_free(py_array *self)
+{
+    if (spare_count < SPARE_OBJECTS)
+        spare[spare_count++] = self;
+    else
+        PyObject_Free(self);
+}
+
 PyObject *py_wrap(hk_array *x)
 {
     return py_wrap_counted(hk_take(x));
@@ -25,7 +45,7 @@ PyObject *py_wrap_counted(hk_array *x)
         hk_array_release(x);
         return NULL;
     }
-    py_array *self = PyObject_New(py_array, py_array_type);
+    py_array *self = object_new();
     if (!self) {
         hk_array_release(x);
         return NULL;
@@ -41,7 +61,7 @@ static void array_free(PyObject *self)
     if (((py_array *)self)->weak_references)
         PyObject_ClearWeakRefs(self);
     py_drop(py_handle(self));
-    PyObject_Free(self);
+    object_free((py_array *)self);
     Py_DECREF(type);
 }
 

@@ -1,7 +1,10 @@
 """What *Dive into Deep Learning* calls d2l: ``from hocket.d2l import torch as d2l``, or ``from hocket import torch, d2l``."""
 
-import sys as _sys
+import importlib as _importlib
 
-from .torch import *  # noqa: F401,F403
 
-torch = _sys.modules[__name__ + ".torch"]  # and not hocket.torch, which that module calls torch
+def __getattr__(name):
+    """A name of hocket.d2l.torch, which is imported by the first of them."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return getattr(_importlib.import_module(".torch", __name__), name)

@@ -9,7 +9,7 @@ from .._arrays import arange as _arange, asarray as _asarray, eye as _eye, full 
 from .._core import Array as ndarray  # noqa: F401
 from .._core import bool as bool_, float16, float32, float64, int8, int32, int64, uint8  # noqa: F401
 from .._dialects.devices import device_of as _device
-from .._manipulation import concat as concatenate  # noqa: F401
+from .._manipulation import concat as _concat, stack as _stack
 from .._manipulation import einsum, pad, repeat, split, swapaxes, tile, transpose  # noqa: F401
 from .._reductions import cumulative_sum as cumsum  # noqa: F401
 from .._reductions import unique_values as unique  # noqa: F401
@@ -54,6 +54,16 @@ def eye(N, M=None, k=0, dtype=None, ctx=None):
     return _eye(N, M, k=k, dtype=dtype or float32, device=_device(ctx))
 
 
+def concatenate(seq, axis=0):
+    """Joined along an axis."""
+    return _concat(tuple(seq), axis=axis)
+
+
+def stack(arrays, axis=0):
+    """Joined along a new axis."""
+    return _stack(tuple(arrays), axis=axis)
+
+
 def dot(a, b):
     """Matrix product; with a number the product."""
     return a.dot(b)
@@ -67,8 +77,9 @@ class linalg:
         return _linalg.vector_norm(x, axis=axis, ord=ord, keepdims=keepdims)
 
 
-for _name in _linalg.__all__:
-    setattr(linalg, _name, staticmethod(getattr(_linalg, _name)))
+for _name, _made_by in vars(_linalg).items():
+    if not _name.startswith("_") and callable(_made_by):
+        setattr(linalg, _name, staticmethod(_made_by))
 
 # ---- random ---------------------------------------------------------------------------------------------------------
 

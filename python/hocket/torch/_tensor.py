@@ -45,6 +45,12 @@ def requires_grad_(self, requires_grad=True):
     return self.attach_grad("add" if requires_grad else "null")
 
 
+@_method
+def detach_(self):
+    """From now on a constant: the object becomes another array over the same memory."""
+    return self._become(self.detach())
+
+
 def _set_requires_grad(self, on):
     requires_grad_(self, on)
 

@@ -2,10 +2,10 @@
 
 from .. import optim as _optim
 
-__all__ = ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta"]
+__all__ = ["Optimizer", "SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta"]
 
 
-class _Several:
+class Optimizer:
     """Groups of parameters with options of their own: one optimiser each, made at the first step, when lazy layers have theirs."""
 
     def __init__(self, kind, params, **options):
@@ -23,7 +23,7 @@ class _Several:
             groups = [{**self._options, **group} for group in self._groups()]
             for group in groups:
                 params = group.pop("params")
-                params = [params] if hasattr(params, "shape") else list(params)
+                params = [params] if hasattr(params, "requires_grad") else list(params)
                 group["params"] = [getattr(p, "made", p) for p in params]
             self._made = [self._kind(**group) for group in groups]
         return self._made
@@ -61,7 +61,7 @@ def _sgd(params, lr, momentum, weight_decay, nesterov):
     return _optim.Momentum(params, lr, momentum, weight_decay=weight_decay, nesterov=nesterov)
 
 
-class SGD(_Several):
+class SGD(Optimizer):
     """Stochastic gradient descent."""
 
     def __init__(self, params, lr=0.001, momentum=0.0, weight_decay=0.0, nesterov=False):
@@ -72,7 +72,7 @@ def _adam(params, lr, betas, eps, weight_decay):
     return _optim.Adam(params, lr, betas, eps, weight_decay=weight_decay)
 
 
-class Adam(_Several):
+class Adam(Optimizer):
     def __init__(self, params, lr=0.001, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
         super().__init__(_adam, params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
 
@@ -81,7 +81,7 @@ def _adamw(params, lr, betas, eps, weight_decay):
     return _optim.AdamW(params, lr, betas, eps, weight_decay=weight_decay)
 
 
-class AdamW(_Several):
+class AdamW(Optimizer):
     def __init__(self, params, lr=0.001, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
         super().__init__(_adamw, params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
 
@@ -90,7 +90,7 @@ def _rmsprop(params, lr, alpha, eps, weight_decay):
     return _optim.RMSprop(params, lr, alpha, eps, weight_decay=weight_decay)
 
 
-class RMSprop(_Several):
+class RMSprop(Optimizer):
     def __init__(self, params, lr=0.01, alpha=0.99, eps=1e-8, weight_decay=0.0):
         super().__init__(_rmsprop, params, lr=lr, alpha=alpha, eps=eps, weight_decay=weight_decay)
 
@@ -99,7 +99,7 @@ def _adagrad(params, lr, eps, weight_decay):
     return _optim.Adagrad(params, lr, eps, weight_decay=weight_decay)
 
 
-class Adagrad(_Several):
+class Adagrad(Optimizer):
     def __init__(self, params, lr=0.01, weight_decay=0.0, eps=1e-10):
         super().__init__(_adagrad, params, lr=lr, eps=eps, weight_decay=weight_decay)
 
@@ -108,6 +108,6 @@ def _adadelta(params, lr, rho, eps, weight_decay):
     return _optim.Adadelta(params, lr, rho, eps, weight_decay=weight_decay)
 
 
-class Adadelta(_Several):
+class Adadelta(Optimizer):
     def __init__(self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0.0):
         super().__init__(_adadelta, params, lr=lr, rho=rho, eps=eps, weight_decay=weight_decay)

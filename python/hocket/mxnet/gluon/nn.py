@@ -39,7 +39,7 @@ class Block(_nn.Module):
 
     def collect_params(self, select=None):
         """A ParameterDict of the tree."""
-        return ParameterDict({f"{path}.{name}" if path else name: parameter for path, layer in self._layers()
+        return ParameterDict({layer._path(path, name): parameter for path, layer in self._layers()
                               for name, parameter in layer._parameter_items()}).selected(select)
 
     @property
@@ -134,6 +134,9 @@ class _Layer(Block):
     def _parts(self):
         return []
 
+    def _path(self, path, name):
+        return f"{path}.{name}" if path else name
+
     def _parameter_items(self):
         return list(self._parameters.items())
 
@@ -220,6 +223,9 @@ class _Own(_Layer):
     def __init__(self, name, shape, init):
         self._names, self._shape, self._init_of_weights = {name: "value"}, shape, init
         self._begin()
+
+    def _path(self, path, name):
+        return path
 
     def _made(self, *inputs):
         return _Held((self._init_of_weights or self._given_init)(self._shape, device=self._devices()[0]))
