@@ -16,7 +16,7 @@
  * Commands come on stdin, a line each, answers go to stdout, a line of JSON each:
  *
  *     memory STEPS         bytes that making the network and so many steps take at most
- *     train SECONDS        seconds of a step: median of as many as fit, after two
+ *     train SECONDS        seconds of a step: as many as fit, after two; and their processor time, each
  *     infer SECONDS        seconds from the call until the scores of one sample are in host memory, likewise
  *     save FILE            parameters and buffers, npz: p0 …, in the order of parameters
  *     load FILE            the same back; before any step
@@ -247,11 +247,21 @@ static bool memory(network *self, int steps)
     return is_good;
 }
 
-static bool print_times(double *times, int count)
+/* Of all threads of the process. */
+static double processor_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* processor: seconds of all of them together. */
+static bool print_times(double *times, int count, double processor)
 {
     const bench_spread spread = bench_spread_of(times, count);
-    printf("{\"seconds\": %.9g, \"min\": %.9g, \"max\": %.9g, \"count\": %d}\n", spread.median,
-           spread.min, spread.max, count);
+    printf(
+        "{\"seconds\": %.9g, \"min\": %.9g, \"max\": %.9g, \"processor\": %.9g, \"count\": %d}\n",
+        spread.median, spread.min, spread.max, processor / count, count);
     return true;
 }
 
@@ -259,14 +269,14 @@ static bool train(network *self, double seconds)
 {
     static double times[MOST_TIMES];
     bool is_good = make(self) && step_and_wait(self) && step_and_wait(self);
-    const double begun = bench_seconds();
+    const double begun = bench_seconds(), processor = processor_seconds();
     int count = 0;
     do {
         const double at = bench_seconds();
         is_good = is_good && step_and_wait(self);
         times[count++] = bench_seconds() - at;
     } while (is_good && count < MOST_TIMES && bench_seconds() - begun < seconds);
-    return is_good && print_times(times, count);
+    return is_good && print_times(times, count, processor_seconds() - processor);
 }
 
 static bool infer(network *self, double seconds)
@@ -289,7 +299,7 @@ static bool infer(network *self, double seconds)
         (size_t)hk_size(self->scores) * hk_dtype_bytes(hk_array_dtype(self->scores));
     float *out = malloc(bytes);
     bool is_good = out != NULL;
-    double begun = bench_seconds();
+    double begun = 0, processor = 0;
     int count = -2;
     do {
         const double at = bench_seconds();
@@ -298,11 +308,12 @@ static bool infer(network *self, double seconds)
         if (count >= 0)
             times[count] = bench_seconds() - at;
         else
-            begun = bench_seconds();
+            begun = bench_seconds(), processor = processor_seconds();
     } while (is_good && ++count < MOST_TIMES && (count < 1 || bench_seconds() - begun < seconds));
+    processor = processor_seconds() - processor;
     free(out);
     hk_module_set_training(self->module, !self->with.evaluate);
-    return is_good && print_times(times, count);
+    return is_good && print_times(times, count, processor);
 }
 
 /* Parameters by number. */

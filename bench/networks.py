@@ -6,7 +6,7 @@ bench/models runs it as its part `networks`; alone it prints the table too:
 
 Each side is a process of its own for each network and size (hocket's for each number of threads, too), which waits while another
 one measures; in each round every side measures each of its variants once, for about --seconds. A figure of a round is its least
-time, for the sake of machines that others use too, and a figure of all rounds their median; PyTorch's is that of its fastest
+time, for the sake of machines that others use too, with one core its processor time, and of all rounds their median; PyTorch's is that of its fastest
 variant: eager, channels_last, and of the networks that --compile
 names torch.compile. Ratios are PyTorch's through hocket's: above 1 hocket is faster, or takes less. Memory is what making the
 network and three steps take at most (the peak of the resident set), in processes that have done nothing else.
@@ -125,7 +125,8 @@ class Case:
         for what in WHAT:
             answer = side.ask(what, self.args.seconds)
             if "seconds" in answer:
-                self.seconds.setdefault((name, variant, what, threads), []).append(answer["min"])
+                self.seconds.setdefault((name, variant, what, threads), []).append(
+                    answer["processor" if threads == 1 else "min"])
 
     def best(self, name, what, threads):
         """Variant, and the seconds of its rounds: the one of the least median."""
@@ -153,7 +154,7 @@ def milliseconds(values):
 
 def print_part(cases, what, threads):
     title = {"train": "training step", "infer": "inference of one sample"}[what]
-    print(f"\n{title}, {threads} core{'s'[:threads - 1]}, ms: median [min max] of the rounds")
+    print(f"\n{title}, {threads} core{'s'[:threads - 1]}, {'processor time, ' if threads == 1 else ''}ms: median [min max] of the rounds")
     print(f"  {'':22} {'hocket':>26} {'PyTorch':>26} {'ratio':>6}  fastest")
     for case in cases:
         variant, theirs = case.best("torch", what, threads)

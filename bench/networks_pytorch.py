@@ -420,15 +420,17 @@ def warm_up():
 
 
 def times(call, seconds):
-    """Median of as many calls as fit, after two."""
+    """Of as many calls as fit, after two."""
     call()
     call()
-    values, begun = [], time.perf_counter()
+    values, begun, processor = [], time.perf_counter(), time.process_time()
     while not values or (time.perf_counter() - begun < seconds and len(values) < 100000):
         at = time.perf_counter()
         call()
         values.append(time.perf_counter() - at)
-    return {"seconds": statistics.median(values), "min": min(values), "max": max(values), "count": len(values)}
+    processor = (time.process_time() - processor) / len(values)
+    return {"seconds": statistics.median(values), "min": min(values), "max": max(values), "processor": processor,
+            "count": len(values)}
 
 
 def options_of(words):
