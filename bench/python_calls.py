@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Nanoseconds for one call from Python: Hocket, NumPy and, where it is installed, PyTorch, in turns. Median, least and most.
+"""Nanoseconds for one call from Python: Hocket, NumPy and, where it is installed, PyTorch, in turns. The least of many short runs of
+each, without the loop around it.
 
-PYTHONPATH=build/release/python bench/python_calls.py [ROUNDS]
+PYTHONPATH=build/release/python taskset -c 0 bench/python_calls.py [ROUNDS]
 """
 
-import statistics
 import sys
 import time
 
@@ -12,7 +12,7 @@ import numpy as np
 
 import hocket as hk
 
-CALLS = 20_000
+CALLS = 1000
 
 
 def sides():
@@ -59,16 +59,17 @@ def timed(function, x, square, wait):
 
 
 def main():
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 15
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 300
     everyone = list(sides())
-    print(f"{'call':10} {'library':8} {'median':>8} {'least':>8} {'most':>8}   ns")
+    print(f"{'call':10} " + " ".join(f"{side[0]:>8}" for side in everyone) + "   ns")
     for name, function in (("x + 1", add), ("x[i]", index), ("x.shape", shape), ("2x2 @ 2x2", product)):
         found = {side[0]: [] for side in everyone}
+        loops = []
         for _ in range(rounds):
+            loops.append(timed(nothing, None, None, lambda: None))
             for side, x, square, wait in everyone:
-                found[side].append(timed(function, x, square, wait) - timed(nothing, x, square, lambda: None))
-        for side, times in found.items():
-            print(f"{name:10} {side:8} {statistics.median(times):8.0f} {min(times):8.0f} {max(times):8.0f}")
+                found[side].append(timed(function, x, square, wait))
+        print(f"{name:10} " + " ".join(f"{min(times) - min(loops):8.0f}" for times in found.values()))
 
 
 if __name__ == "__main__":

@@ -6,13 +6,41 @@
 
 #include <inttypes.h>
 
-enum { LETTERS = 28, MOST_PARAMETERS = 512 };
+enum { LETTERS = 28 };
 
-/* Of the published width, for grey images of the book's size and ten classes, or for letters; -1, and printed, when it cannot be
- * made. Zeros take the least time. */
-static int64_t count_parameters(const model_kind *kind)
+/* A row of the list. */
+typedef struct entry {
+    const char *name, *title;
+    char input[48];
+    int64_t parameters; /* -1, and printed: it cannot be made */
+    double flops;       /* of the scores of one sample */
+} entry;
+
+static hk_array *scores_of(hk_array *x, hk_module *net, const lenet *book)
+{
+    return net ? hk_forward(net, x) : lenet_forward(book, 0, x);
+}
+
+/* Of a network that has its parameters: the operations of the calls that it makes. */
+static bool count_flops(entry *self, hk_array *x, hk_module *net, const lenet *book)
+{
+    hk_capture_begin(&x, 1);
+    {
+        HK_SCOPE;
+        scores_of(x, net, book);
+    }
+    hk_graph *graph = hk_capture_end(NULL);
+    const bool is_good = !hk_status_print(hk_graph_status(graph), stderr);
+    self->flops = hk_graph_get_facts(graph).flops;
+    hk_graph_release(graph);
+    return is_good && !hk_status_print(hk_wait_all(), stderr);
+}
+
+/* Of the published width, for grey images of the book's size and ten classes, or for letters. Zeros take the least time. */
+static entry count_model(const model_kind *kind)
 {
     HK_SCOPE;
+    entry self = {.name = kind->name, .title = kind->title};
     const model_options options = {.classes = kind->is_language ? LETTERS : 10};
     const hk_init zeros = {.kind = HK_INIT_CONSTANT};
     hk_module *net = kind->create(&options);
@@ -21,19 +49,41 @@ static int64_t count_parameters(const model_kind *kind)
     hk_array *x = kind->is_language
                       ? hk_zeros(hk_shape(1, kind->size), HK_I32, (hk_device){NULL})
                       : hk_zeros(hk_shape(1, 1, kind->size, kind->size), HK_F32, (hk_device){NULL});
-    const hk_status *status = hk_wait(hk_forward(net, x));
-    hk_array *params[MOST_PARAMETERS];
-    const int count = hk_module_parameters(net, params, MOST_PARAMETERS);
-    int64_t sum = hk_status_print(status, stderr) ? -1 : 0;
-    for (int i = 0; i < count && i < MOST_PARAMETERS && sum >= 0; i++)
-        sum += hk_size(params[i]);
+    if (kind->is_language)
+        snprintf(self.input, sizeof self.input, "%d letters", (int)kind->size);
+    else
+        snprintf(self.input, sizeof self.input, "1 x %d x %d", (int)kind->size, (int)kind->size);
+    const bool is_good =
+        !hk_status_print(hk_wait(hk_forward(net, x)), stderr) && count_flops(&self, x, net, NULL);
+    self.parameters = is_good ? hk_module_count(net) : -1;
     hk_module_release(net);
-    return sum;
+    return self;
 }
 
-static void print_row(const char *name, const char *input, int64_t parameters, const char *title)
+static entry count_book(void)
 {
-    printf("%-10s %-12s %12" PRId64 "  %s\n", name, input, parameters, title);
+    HK_SCOPE;
+    entry self = {.name = "lenet",
+                  .title = "LeNet, as the book trains it on several devices",
+                  .input = "1 x 28 x 28"};
+    lenet book = {.device_count = 1, .devices = {hk_device_default()}};
+    lenet_set_shapes(&book, 1, 28, 28, 10);
+    lenet_draw(&book, 0);
+    lenet_spread(&book);
+    for (int i = 0; i < LENET_PARAMETERS; i++)
+        self.parameters += hk_size(book.params[0][i]);
+    if (!count_flops(&self, hk_zeros(hk_shape(1, 1, 28, 28), HK_F32, book.devices[0]), NULL, &book))
+        self.parameters = -1;
+    lenet_release(&book);
+    return self;
+}
+
+static bool print_row(const entry *self)
+{
+    if (self->parameters >= 0)
+        printf("%-10s %-12s %12" PRId64 " %9.2f  %s\n", self->name, self->input, self->parameters,
+               self->flops * 1e-6, self->title);
+    return self->parameters >= 0;
 }
 
 static int run(int count, char **arguments)
@@ -44,39 +94,25 @@ static int run(int count, char **arguments)
     } options;
     if (!options_parse(&models_command, count, arguments, &options, NULL, 0, NULL, &status))
         return status;
-    lenet book = {0};
-    int64_t of_book = 0;
-    lenet_set_shapes(&book, 1, 28, 28, 10);
-    for (int i = 0; i < LENET_PARAMETERS; i++) {
-        int64_t size = 1;
-        for (int axis = 0; axis < book.shapes[i].ndim; axis++)
-            size *= book.shapes[i].dims[axis];
-        of_book += size;
-    }
-    printf("%-10s %-12s %12s\n", "model", "input", "parameters");
-    print_row("lenet", "1 x 28 x 28", of_book, "LeNet, as the book trains it on several devices");
-    for (int i = 0; i < MODEL_COUNT; i++) {
-        char input[48];
-        const int64_t parameters = count_parameters(&models[i]);
-        if (models[i].is_language)
-            snprintf(input, sizeof input, "%d letters", (int)models[i].size);
-        else
-            snprintf(input, sizeof input, "1 x %d x %d", (int)models[i].size, (int)models[i].size);
-        if (parameters < 0)
-            return 1;
-        print_row(models[i].name, input, parameters, models[i].title);
+    printf("%-10s %-12s %12s %9s\n", "model", "input", "parameters", "MFLOP");
+    entry row = count_book();
+    bool is_good = print_row(&row);
+    for (int i = 0; i < MODEL_COUNT && is_good; i++) {
+        row = count_model(&models[i]);
+        is_good = print_row(&row);
     }
     hk_runtime_deinit();
-    return 0;
+    return !is_good;
 }
 
 const command models_command = {
     .name = "models",
     .operands = "",
-    .summary = "Lists the networks that can be trained, and how many parameters they have.",
+    .summary = "Lists the networks that can be trained, with parameters and operations.",
     .description =
         "Counted for grey images of the book's size and ten classes, or for the 28 tokens of a\n"
-        "text of letters. hocket train takes other sizes, and narrower networks.",
+        "text of letters: millions of floating-point operations for the scores of one sample, two\n"
+        "for each product of a sum. hocket train takes other sizes, and narrower networks.",
     .rows = NULL,
     .row_count = 0,
     .run = run,

@@ -14,7 +14,11 @@
 
 /* Steps that are issued before the losses of the oldest are read: enough that no device runs dry. Several at a time, for
  * this thread takes a core from a device whenever it wakes. */
-enum { LOOK_BACK = 20, READ_STEPS = 5, DEVICES_TEXT_BYTES = MAX_DEVICES * (DEVICE_NAME_BYTES + 2) };
+enum {
+    LOOK_BACK = 20,
+    READ_STEPS = 5,
+    DEVICES_TEXT_BYTES = MAX_DEVICES * (DEVICE_NAME_BYTES + 2) + 48
+};
 
 typedef struct train_options {
     const char *devices, *data, *plot, *trace, *init, *dump_init, *loss_log, *order_log;
@@ -106,6 +110,7 @@ typedef struct training {
     char devices_text[DEVICES_TEXT_BYTES]; /* "cpu:0, cpu:1" */
     bool is_simulated;                     /* some of them are */
     FILE *plot, *loss_log, *order_log;
+    bool is_silent;       /* another rank speaks */
     bool is_recording;    /* a trace */
     epoch_row *epochs;    /* epoch_count of them are done */
     int64_t sample_count; /* of the training part */
@@ -145,7 +150,8 @@ static bool read_step(training *self)
 
 static bool may_step(const training *self)
 {
-    return !interrupt_came() && (!self->options.steps || self->step_count < self->options.steps);
+    return !trainer_is_interrupted(&self->trainer) &&
+           (!self->options.steps || self->step_count < self->options.steps);
 }
 
 static void log_order(training *self)
@@ -193,6 +199,8 @@ static bool train_epoch(training *self, epoch_row *row)
 
 static void say_interrupted(training *self, const epoch_row *row)
 {
+    if (self->is_silent)
+        return;
     train_report_clear(&self->report);
     if (row->steps == self->report.steps)
         fprintf(stderr, "hocket: interrupted in epoch %" PRId64 ", while testing\n", row->epoch);
@@ -218,12 +226,12 @@ static int train_epochs(training *self)
         *row = (epoch_row){.epoch = self->epoch_count + 1};
         if (!train_epoch(self, row))
             return 1;
-        if (!interrupt_came()) {
+        if (!trainer_is_interrupted(&self->trainer)) {
             train_report_testing(&self->report, row->epoch);
             if (!good(self, trainer_test(&self->trainer, &row->test_accuracy)))
                 return 1;
         }
-        if (interrupt_came()) {
+        if (trainer_is_interrupted(&self->trainer)) {
             say_interrupted(self, row);
             return save(self) ? EXIT_INTERRUPTED : 1;
         }
@@ -238,7 +246,7 @@ static int train_epochs(training *self)
         if (!isfinite(row->loss))
             fprintf(stderr, "hocket: the loss is no number any more; make --lr smaller\n");
     }
-    if (interrupt_came()) {
+    if (trainer_is_interrupted(&self->trainer)) {
         fprintf(stderr, "hocket: interrupted before the first step\n");
         return EXIT_INTERRUPTED;
     }
@@ -365,6 +373,7 @@ static bool set_up_trainer(training *self)
                                                          .seed = (uint64_t)options->seed,
                                                          .shuffle = !options->no_shuffle,
                                                          .capture = !options->no_capture,
+                                                         .group = hk_group_world(),
                                                          .init = options->init}))
         return false;
     if (options->resume && !saved_training_read(options->resume, self->name, &self->trainer,
@@ -377,12 +386,32 @@ static bool set_up_trainer(training *self)
     return false;
 }
 
+/* All ranks compute; the first one prints and writes. */
+static void be_silent(training *self)
+{
+    train_options *options = &self->options;
+    options->plot = options->trace = options->dump_init = options->loss_log = NULL;
+    options->order_log = options->save = NULL;
+    if (!freopen("/dev/null", "w", stdout))
+        fclose(stdout);
+}
+
+/* False, and said, where this process should be one of many and cannot. */
+static bool start_world(training *self)
+{
+    if (hk_status_print(hk_world_init(NULL), stderr))
+        return false;
+    self->is_silent = hk_world_rank() > 0;
+    if (self->is_silent)
+        be_silent(self);
+    return true;
+}
+
 /* Devices, data, parameters. */
 static bool set_up(training *self, const device_list *list)
 {
     lenet *model = &self->trainer.model;
-    if (!device_list_start(list) || !device_list_find(list, model->devices, &model->device_count) ||
-        !start_trace(self))
+    if (!device_list_find(list, model->devices, &model->device_count) || !start_trace(self))
         return false;
     size_t used = 0;
     for (int d = 0; d < model->device_count; d++) {
@@ -390,9 +419,13 @@ static bool set_up(training *self, const device_list *list)
                                  "%s%s", d ? ", " : "", hk_device_name(model->devices[d]));
         self->is_simulated |= hk_device_is_simulated(model->devices[d]);
     }
+    if (hk_world_size() > 1)
+        snprintf(self->devices_text + used, sizeof self->devices_text - used,
+                 " on each of %d ranks", hk_world_size());
     if (!open_data(self) || !set_up_trainer(self))
         return false;
-    print_head(self);
+    if (!self->is_silent)
+        print_head(self);
     self->sample_count = hk_data_set_size(self->data.train);
     return true;
 }
@@ -402,6 +435,10 @@ static bool set_up(training *self, const device_list *list)
 static int train(training *self, const device_list *list)
 {
     train_options *options = &self->options;
+    if (!device_list_start(list))
+        return 1;
+    if (!start_world(self))
+        return EXIT_USAGE;
     if (!set_up(self, list) || !open_output("plot", options->plot, &self->plot) ||
         !open_output("loss-log", options->loss_log, &self->loss_log) ||
         !open_output("order-log", options->order_log, &self->order_log) ||
@@ -422,6 +459,8 @@ static int train(training *self, const device_list *list)
                                   .seed = (uint64_t)options->seed,
                                   .lr = self->trainer.lr};
     train_report_init(&self->report);
+    if (self->is_silent)
+        self->report.bar = self->report.json = false;
     self->epoch_count = self->first_epoch;
     int result = train_epochs(self);
     if (self->plot) {

@@ -4,6 +4,43 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* ---- ranks ------------------------------------------------------------------------------------- */
+
+static int rank_count(const trainer *self)
+{
+    return self->group ? hk_group_size(self->group) : 1;
+}
+
+static int device_count_of_all(const trainer *self)
+{
+    return self->model.device_count * rank_count(self);
+}
+
+/* Of this rank's, among those of all. */
+static int first_device(const trainer *self)
+{
+    return self->group ? self->model.device_count * hk_group_rank(self->group) : 0;
+}
+
+/* all[r * count + i] is values[i] of rank r; float64. Blocks. */
+static const hk_status *gather(const trainer *self, const double *values, int count, double *all)
+{
+    HK_SCOPE;
+    if (rank_count(self) == 1) {
+        memcpy(all, values, (size_t)count * sizeof *all);
+        return NULL;
+    }
+    hk_array *mine = hk_from_host(values, hk_shape(count), HK_F64, (hk_device){NULL});
+    return hk_to_host(hk_group_all_gather(self->group, mine), all,
+                      (size_t)(count * rank_count(self)) * sizeof *all);
+}
+
+bool trainer_is_interrupted(const trainer *self)
+{
+    return rank_count(self) > 1 ? self->is_interrupted : interrupt_came();
+}
 
 static hk_loader *create_loader(const trainer *self, hk_data_set *set,
                                 const trainer_options *options, bool shuffle)
@@ -12,6 +49,8 @@ static hk_loader *create_loader(const trainer *self, hk_data_set *set,
                                                       .shuffle = shuffle,
                                                       .seed = options->seed,
                                                       .shares = options->shares,
+                                                      .slice_count = device_count_of_all(self),
+                                                      .first_slice = first_device(self),
                                                       .devices = self->model.devices,
                                                       .device_count = self->model.device_count});
 }
@@ -75,7 +114,8 @@ static bool list_all_params(trainer *self)
     self->param_count = count;
     self->params = malloc((all + 1) * sizeof *self->params);
     self->grads = malloc((all + 1) * sizeof *self->grads);
-    if (!self->params || !self->grads) {
+    self->sums = malloc((all + 1) * sizeof *self->sums);
+    if (!self->params || !self->grads || !self->sums) {
         fprintf(stderr, "hocket: no memory for %d parameters\n", count);
         return false;
     }
@@ -84,13 +124,30 @@ static bool list_all_params(trainer *self)
         for (int i = 0; i < count; i++)
             self->grads[i * n + d] = hk_grad(self->params[d * count + i]);
     }
+    for (int i = 0; i < count; i++)
+        memcpy(self->sums + i * n, self->grads + (count - 1 - i) * n,
+               (size_t)n * sizeof *self->sums);
     return true;
+}
+
+/* All ranks begin with those of the first. */
+static bool share_params(const trainer *self)
+{
+    int n = self->model.device_count, count = self->param_count;
+    hk_array **params = malloc(((size_t)n * (size_t)count + 1) * sizeof *params);
+    for (int i = 0; params && i < count; i++)
+        for (int d = 0; d < n; d++)
+            params[i * n + d] = self->params[d * count + i];
+    if (params)
+        hk_group_broadcast(self->group, params, n, count, 0);
+    free(params);
+    return params && !hk_status_print(hk_wait_all(), stderr);
 }
 
 static bool init_network(trainer *self, const trainer_options *options)
 {
     if (!(options->network ? init_modules(self, options) : init_lenet(self, options)) ||
-        !list_all_params(self))
+        !list_all_params(self) || (rank_count(self) > 1 && !share_params(self)))
         return false;
     if (!options->optimizer)
         return true;
@@ -108,6 +165,7 @@ bool trainer_init(trainer *self, const trainer_options *options)
     HK_SCOPE;
     self->lr = options->lr;
     self->all_reduce = options->all_reduce;
+    self->group = options->group;
     self->schedule = options->schedule;
     self->is_language = options->network && options->network->is_language;
     self->tokens = self->is_language ? hk_data_set_field_shape(options->train, 1).dims[0] : 1;
@@ -151,6 +209,7 @@ void trainer_deinit(trainer *self)
     free(self->samples);
     free(self->params);
     free(self->grads);
+    free(self->sums);
 }
 
 int64_t trainer_step_count(const trainer *self)
@@ -287,7 +346,9 @@ static void issue_step(const trainer *self, hk_array *const *arrays, int64_t sam
     hk_record_end();
     for (int d = 0; d < n; d++)
         hk_backward(mean[d]);
-    for (int i = 0; i < self->param_count; i++)
+    if (rank_count(self) > 1)
+        hk_group_all_reduce(self->group, self->sums, n, self->param_count, 0);
+    for (int i = 0; i < self->param_count && rank_count(self) == 1; i++)
         hk_all_reduce_by(self->grads + i * n, n, self->all_reduce);
     update(self, samples);
 
@@ -355,11 +416,28 @@ void trainer_wait(const trainer *self, int64_t count)
 
 /* In float32 and in pairs, the first half or one more plus the others, as hk_all_reduce adds: then it is the sum that one
  * device has of the whole batch. */
-static float sum_in_pairs(const float *losses, int count)
+static float sum_in_pairs(const double *losses, int count)
 {
     const int half = count - count / 2;
-    return count == 1 ? losses[0]
+    return count == 1 ? (float)losses[0]
                       : sum_in_pairs(losses, half) + sum_in_pairs(losses + half, count - half);
+}
+
+/* Ranks also tell each other whether they have been interrupted. */
+static const hk_status *sum_of_ranks(trainer *self, const double *own, double *sum)
+{
+    const int ranks = rank_count(self), n = self->model.device_count;
+    double said[MAX_DEVICES + 1], *all = malloc((size_t)(ranks * (n + 1)) * sizeof *all);
+    memcpy(said, own, (size_t)n * sizeof *own);
+    said[n] = interrupt_came();
+    const hk_status *status = all ? gather(self, said, n + 1, all) : hk_world_status();
+    for (int r = 0; all && r < ranks; r++) {
+        self->is_interrupted = self->is_interrupted || all[r * (n + 1) + n] != 0;
+        memmove(all + r * n, all + r * (n + 1), (size_t)n * sizeof *all);
+    }
+    *sum = all ? sum_in_pairs(all, ranks * n) : NAN;
+    free(all);
+    return status;
 }
 
 const hk_status *trainer_read_step(trainer *self, double *loss)
@@ -367,16 +445,34 @@ const hk_status *trainer_read_step(trainer *self, double *loss)
     HK_SCOPE;
     const hk_status *status = NULL;
     int64_t step = self->read++;
-    float losses[MAX_DEVICES];
+    double own[MAX_DEVICES], sum;
     for (int d = 0; d < self->model.device_count; d++) {
-        losses[d] = (float)hk_item(hk_index(self->losses[d], 0, step), &status);
+        own[d] = hk_item(hk_index(self->losses[d], 0, step), &status);
         if (!hk_ok(status))
             return status;
     }
-    const double sum = sum_in_pairs(losses, self->model.device_count);
+    if (rank_count(self) > 1)
+        status = sum_of_ranks(self, own, &sum);
+    else
+        sum = sum_in_pairs(own, self->model.device_count);
+    if (!hk_ok(status))
+        return status;
     *loss = sum / (double)self->samples[step];
     self->loss_sum += sum;
     self->samples_read += self->samples[step];
+    return status;
+}
+
+/* Whole numbers: in any order. */
+static const hk_status *sum_counts(const trainer *self, double *sum)
+{
+    const int ranks = rank_count(self);
+    double *all = malloc((size_t)ranks * sizeof *all);
+    const hk_status *status = all ? gather(self, sum, 1, all) : hk_world_status();
+    *sum = all ? 0 : NAN;
+    for (int r = 0; all && r < ranks; r++)
+        *sum += all[r];
+    free(all);
     return status;
 }
 
@@ -392,6 +488,8 @@ static const hk_status *read_sum(const trainer *self, hk_array *const *slots, in
         if (!hk_ok(status))
             return status;
     }
+    if (rank_count(self) > 1)
+        status = sum_counts(self, &sum);
     *result = sum;
     return status;
 }
@@ -423,7 +521,7 @@ const hk_status *trainer_test(trainer *self, double *accuracy)
     double samples = 0, hits = 0;
     hk_loader_start_epoch(self->test, 0);
     set_training(self, false);
-    for (; !interrupt_came(); step++) {
+    for (; rank_count(self) > 1 || !interrupt_came(); step++) {
         HK_SCOPE;
         if (!hk_loader_next(self->test, images, labels))
             break;

@@ -22,9 +22,12 @@ typedef struct trainer {
     int64_t tokens;                  /* that have one, of each sample */
     hk_array **params;               /* those of each device, one device after another; borrowed */
     hk_array **grads;                /* of each parameter, on each device */
-    int param_count;                 /* on each device */
-    hk_optimizer *optimizer;         /* counted, of all of them; NULL: hk_sgd */
-    hk_loader *train, *test;         /* counted */
+    hk_array **sums;         /* grads, the last parameter's first: as they are there first */
+    int param_count;         /* on each device */
+    hk_group *group;         /* all ranks that train together; NULL: this process alone */
+    bool is_interrupted;     /* a rank has been, as all know */
+    hk_optimizer *optimizer; /* counted, of all of them; NULL: hk_sgd */
+    hk_loader *train, *test; /* counted */
     double lr;
     lr_schedule schedule;
     int64_t steps_done, steps_planned; /* of all epochs */
@@ -58,7 +61,8 @@ typedef struct trainer_options {
     const char *init;      /* folder of initial parameters, or NULL: drawn */
     const int64_t *shares; /* of the devices, as in hk_loader_options; NULL: equal */
     hk_all_reduce_algorithm all_reduce;
-    bool capture; /* a step's calls are noted once and replayed; see hocket/graph.h */
+    hk_group *group; /* ranks that train together; NULL: this process alone */
+    bool capture;    /* a step's calls are noted once and replayed; see hocket/graph.h */
 } trainer_options;
 
 /* model.devices and device_count must be set. False, and printed, when it cannot be. */
@@ -83,6 +87,8 @@ void trainer_start_epoch(trainer *self, int64_t epoch);
 bool trainer_step(trainer *self);
 /* Blocks until the oldest `count` steps not yet read are finished; so many were issued. */
 void trainer_wait(const trainer *self, int64_t count);
+/* It is to end: Ctrl-C, in a group as soon as all ranks know of it. */
+bool trainer_is_interrupted(const trainer *self);
 /* Blocks until the oldest step not yet read is finished; its mean loss goes to *loss. */
 const hk_status *trainer_read_step(trainer *self, double *loss);
 /* Blocks; the accuracy over the steps of this epoch, all of them read. */

@@ -102,3 +102,5 @@ endif()
 
 target_sources(bench_models PRIVATE "${PROJECT_SOURCE_DIR}/bench/models.c"
                                     "${PROJECT_SOURCE_DIR}/bench/resnet18.c")
+target_sources(bench_networks PRIVATE $<TARGET_OBJECTS:hocket_models>)
+target_include_directories(bench_networks PRIVATE "${PROJECT_SOURCE_DIR}/examples")

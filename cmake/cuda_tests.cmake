@@ -12,6 +12,10 @@ foreach(source IN LISTS cuda_program_sources)
   hocket_use_internal(program_${name})
   target_include_directories(program_${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
 endforeach()
+# That of the trainer is of the command's own sources.
+target_sources(program_cuda_training PRIVATE $<TARGET_OBJECTS:hocket_models>
+  "${PROJECT_SOURCE_DIR}/cli/trainer.c" "${PROJECT_SOURCE_DIR}/cli/lenet_model.c" "${PROJECT_SOURCE_DIR}/cli/interrupt.c")
+target_include_directories(program_cuda_training PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/examples")
 
 # hocket_cuda_test(PROGRAM VARIANT SETTING... [ARGUMENTS ARGUMENT...] [EMULATED ARGUMENT...]): the settings are environment
 # variables; EMULATED are arguments where GPUs are emulated, to make less of it
@@ -85,6 +89,11 @@ if(TARGET hocket_cuda_emulated AND NOT HOCKET_SANITIZE)
       "HOCKET_CUDA_PLUGIN=$<TARGET_FILE:hocket_cuda_emulated>" "HOCKET_NEED_GPU=1" "HOCKET_CUDA=0"
       "HOCKET_EMULATED_CUDA=gpus=1" "HOCKET_EMULATED_CUDA_WITHOUT=all")
   endforeach()
+  # Where they refuse whatever is launched, by a status that says that this went wrong.
+  hocket_test(program.cuda_layers.cuda_emulated.refused program ${cuda_run} $<TARGET_FILE:program_cuda_layers>)
+  set_property(TEST program.cuda_layers.cuda_emulated.refused APPEND PROPERTY ENVIRONMENT
+    "HOCKET_CUDA_PLUGIN=$<TARGET_FILE:hocket_cuda_emulated>" "HOCKET_NEED_GPU=1" "HOCKET_CUDA=0" "HOCKET_EMULATED_CUDA=gpus=1"
+    "HOCKET_EMULATED_CUDA_REFUSES=13,cublasLtMatmul,cudnnConvolutionForward,cudnnConvolutionBackwardData,cudnnConvolutionBackwardFilter,cudnnConvolutionBiasActivationForward")
 endif()
 
 # A dry run of all that is taken to a machine with a GPU.

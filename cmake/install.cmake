@@ -10,6 +10,9 @@ install(TARGETS hocket hocket_static EXPORT hocket_targets
 if(TARGET hocket_cuda) # beside the library, which looks for it there
   install(TARGETS hocket_cuda LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endif()
+foreach(name IN LISTS HOCKET_MPI_NAMES) # the same
+  install(TARGETS hocket_mpi_${name} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endforeach()
 if(TARGET hocket_cli)
   install(TARGETS hocket_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()

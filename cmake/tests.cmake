@@ -4,6 +4,7 @@
 #   cli      tests/cli/cases/*, golden tests of the command
 #   html     tests/html/: the page of a timeline in a browser
 #   install  tests/install/: what a user of an installed hocket sees
+#   world    several ranks, by launchers of MPI: cmake/world_tests.cmake
 #   gpu      programs on the machine's NVIDIA GPUs: cmake/cuda_tests.cmake
 # A test passes by returning 0 and is skipped by returning 77. It runs in <build>/scratch/<name>, so
 # that what it writes is its own.
@@ -116,6 +117,13 @@ endif()
 # Beside NumPy the program looks at another package, if some Python has it.
 hocket_test(program.python_files.safetensors program program_python_files safetensors)
 
+# Against PyTorch, if some Python has it.
+if(TARGET bench_networks AND NOT HOCKET_SANITIZE)
+  hocket_test(program.loss_curves program "${PROJECT_SOURCE_DIR}/bench/loss_curves" --brief
+              --program $<TARGET_FILE:bench_networks>)
+  set_property(TEST program.loss_curves PROPERTY PROCESSORS 2)
+endif()
+
 file(GLOB example_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.c")
 foreach(source IN LISTS example_sources)
   cmake_path(GET source STEM name)
@@ -131,6 +139,9 @@ foreach(source IN LISTS example_sources)
 endforeach()
 
 include(cxx_tests)
+if(TARGET hocket_cli)
+  include(world_tests)
+endif()
 
 # ---- cli
 if(TARGET hocket_cli)

@@ -110,11 +110,14 @@ typedef struct hk_loader_options {
      * The list is copied. */
     const hk_device *devices;
     int device_count;
-    /* NULL, or device_count of them: how much devices[i] gets in proportion, 0 to 2^30, not all 0;
+    /* NULL, or one for each slice: how much it gets in proportion, 0 to 2^30, not all 0;
      * with a sum of batch_size, the sizes of full slices. Rows left over by rounding down go, one
      * each, to the largest remainders, of equal ones to the first; so with NULL the first slices
      * are longer by one. */
     const int64_t *shares;
+    /* Where several processes share each batch: how many slices it has in all, and which of them is for devices[0]; the others
+     * follow. Only own slices are read. batch_size and the order of samples are those of all (default: device_count, 0). */
+    int slice_count, first_slice;
 } hk_loader_options;
 
 /* set is retained. Does not block. The result belongs to the caller. */

@@ -228,7 +228,7 @@ class data_set : public counted<hk_data_set, hk_data_set_retain, hk_data_set_rel
     }
 };
 
-/* batch_size must be given; shares: none, or one for each device; one that is missing is refused as -1. */
+/* batch_size must be given; shares: none, or one for each slice; one that is missing is refused as -1. */
 struct loader_options {
     HKI_OPTION(loader_options, int64_t, batch_size)
     HKI_OPTION(loader_options, bool, shuffle)
@@ -237,6 +237,8 @@ struct loader_options {
     HKI_OPTION(loader_options, int, ahead)
     HKI_OPTION(loader_options, std::vector<device>, devices)
     HKI_OPTION(loader_options, std::vector<int64_t>, shares)
+    HKI_OPTION(loader_options, int, slice_count)
+    HKI_OPTION(loader_options, int, first_slice)
     /* Borrows the lists. */
     hk_loader_options to_c() const noexcept
     {
@@ -247,7 +249,9 @@ struct loader_options {
                 ahead,
                 devices.empty() ? nullptr : reinterpret_cast<const hk_device *>(devices.data()),
                 static_cast<int>(devices.size()),
-                shares.empty() ? nullptr : shares.data()};
+                shares.empty() ? nullptr : shares.data(),
+                slice_count,
+                first_slice};
     }
 };
 
@@ -321,7 +325,9 @@ class loader : public counted<hk_loader, hk_loader_retain, hk_loader_release>
     static hk_loader *create(const data_set &set, loader_options &options, hk_source at)
     {
         if (!options.shares.empty())
-            options.shares.resize(options.devices.size(), -1);
+            options.shares.resize(options.slice_count > 0 ? static_cast<size_t>(options.slice_count)
+                                                          : options.devices.size(),
+                                  -1);
         const hk_loader_options c = options.to_c();
         return hk_loader_create_at(at, set.get(), &c);
     }

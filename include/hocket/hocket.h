@@ -24,5 +24,6 @@
 #include <hocket/text.h>
 #include <hocket/trace.h>
 #include <hocket/version.h>
+#include <hocket/world.h>
 
 #endif

@@ -8,7 +8,7 @@ import os as _os
 from . import _core
 from . import errors
 from ._core import Array, Device, DType, devices
-from .errors import Error, DeviceError, IndexError, MemoryError, UnsupportedError, ValueError
+from .errors import Error, DeviceError, IndexError, MemoryError, UnsupportedError, ValueError, ZeroDivisionError
 
 _core._set_package_folder(_os.path.dirname(_os.path.abspath(__file__)) + _os.sep)
 _core._set_raise(errors._raise)

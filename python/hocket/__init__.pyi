@@ -62,9 +62,9 @@ class Array:
     def __reduce__(self) -> Any: ...
     def __repr__(self) -> str:
         """As NumPy's: array([1., 2.], device='cpu:0'), with the dtype where it is not float32. Waits for the values."""
-    def all(self, /, axis: Axes = ..., *, keepdims: _b.bool = ...) -> Array:
+    def all(self, axis: Axes = ..., dtype: DTypeLike | None = ..., out: Array | None = ..., keepdims: _b.bool = ..., **options: Any) -> Array:
         """Whether all elements along axes, or at all, are true or not 0."""
-    def any(self, /, axis: Axes = ..., *, keepdims: _b.bool = ...) -> Array:
+    def any(self, axis: Axes = ..., dtype: DTypeLike | None = ..., out: Array | None = ..., keepdims: _b.bool = ..., **options: Any) -> Array:
         """Whether any element along axes, or at all, is true or not 0."""
     def argmax(self, /, axis: Axes = ..., *, keepdims: _b.bool = ...) -> Array:
         """Index of the largest element along an axis, or of all: of the first of several."""
@@ -102,17 +102,17 @@ class Array:
         """Whether wait() would not block."""
     def item(self) -> Any:
         """The only element, as a Python number. Waits for it."""
-    def max(self, /, axis: Axes = ..., *, keepdims: _b.bool = ...) -> Array:
+    def max(self, axis: Axes = ..., dtype: DTypeLike | None = ..., out: Array | None = ..., keepdims: _b.bool = ..., **options: Any) -> Array:
         """Largest element along axes, or of all; NaN where one is."""
-    def mean(self, /, axis: Axes = ..., *, keepdims: _b.bool = ...) -> Array:
+    def mean(self, axis: Axes = ..., dtype: DTypeLike | None = ..., out: Array | None = ..., keepdims: _b.bool = ..., **options: Any) -> Array:
         """Mean along axes, or of all."""
-    def min(self, /, axis: Axes = ..., *, keepdims: _b.bool = ...) -> Array:
+    def min(self, axis: Axes = ..., dtype: DTypeLike | None = ..., out: Array | None = ..., keepdims: _b.bool = ..., **options: Any) -> Array:
         """Smallest element along axes, or of all; NaN where one is."""
     def nonzero(self, /) -> tuple[Array, ...]:
         """Indices along each axis of the elements that are not 0, in C order. Waits for x."""
     def numpy(self) -> np.ndarray:
         """The values as a NumPy array, with memory of its own; bfloat16 as float32. Waits for them."""
-    def prod(self, /, axis: Axes = ..., *, dtype: DTypeLike | None = ..., keepdims: _b.bool = ...) -> Array:
+    def prod(self, axis: Axes = ..., dtype: DTypeLike | None = ..., out: Array | None = ..., keepdims: _b.bool = ..., **options: Any) -> Array:
         """Product along axes, or of all; dtypes as of sum."""
     def ravel(self, /) -> Array:
         """The elements in C order along one axis."""
@@ -122,9 +122,9 @@ class Array:
         """reshape(2, -1) or reshape((2, -1)): see hocket.reshape."""
     def squeeze(self, /, axis: Axes = ...) -> Array:
         """x without these axes, of size 1; without any given, all of size 1."""
-    def std(self, /, axis: Axes = ..., *, correction: float = ..., keepdims: _b.bool = ...) -> Array:
+    def std(self, axis: Axes = ..., dtype: DTypeLike | None = ..., out: Array | None = ..., keepdims: _b.bool = ..., **options: Any) -> Array:
         """Standard deviation along axes, or of all: the square root of var."""
-    def sum(self, /, axis: Axes = ..., *, dtype: DTypeLike | None = ..., keepdims: _b.bool = ...) -> Array:
+    def sum(self, axis: Axes = ..., dtype: DTypeLike | None = ..., out: Array | None = ..., keepdims: _b.bool = ..., **options: Any) -> Array:
         """Sum along axes, or of all; of bools and signed integers int64, of unsigned ones uint64."""
     def swapaxes(self, axis1: Any, axis2: Any, /) -> Array:
         """x with two axes exchanged: a view."""
@@ -136,7 +136,7 @@ class Array:
         """The elements as nested lists; of an array () the number. Waits for them."""
     def transpose(self, *axes: Any) -> Array:
         """Axes in reverse order, or in the order given: a view."""
-    def var(self, /, axis: Axes = ..., *, correction: float = ..., keepdims: _b.bool = ...) -> Array:
+    def var(self, axis: Axes = ..., dtype: DTypeLike | None = ..., out: Array | None = ..., keepdims: _b.bool = ..., **options: Any) -> Array:
         """Variance along axes, or of all: squared distances from the mean, over how many they are less correction."""
     def wait(self) -> None:
         """Waits for the values; raises what made them fail. Returns the array."""

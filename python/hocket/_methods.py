@@ -19,14 +19,39 @@ def _axes(axes):
 
 
 for _module, _names in (
-    (_reductions, "sum prod mean var std max min all any argmax argmin cumsum cumprod cumulative_sum cumulative_prod nonzero take "
-                  "argsort"),
+    (_reductions, "argmax argmin cumsum cumprod cumulative_sum cumulative_prod nonzero take argsort"),
     (_manipulation, "squeeze ravel repeat swapaxes"),
     (_dtypes, "astype"),
     (_elementwise, "clip"),
 ):
     for _name in _names.split():
         setattr(Array, _name, getattr(_module, _name))
+
+
+def _reduction(name):
+    """Also with what np.sum(x, …) and the like pass on: dtype, out, ddof."""
+    plain = getattr(_reductions, name)
+    has_dtype, has_correction = name in ("sum", "prod"), name in ("var", "std")
+
+    def method(self, axis=None, dtype=None, out=None, keepdims=False, **options):
+        if has_correction and "ddof" in options:
+            options["correction"] = options.pop("ddof")
+        if has_dtype:
+            options["dtype"] = dtype
+        elif dtype is not None:
+            self = _dtypes.astype(self, dtype, copy=False)
+        result = plain(self, axis, keepdims=keepdims, **options)
+        if out is None:
+            return result
+        out[...] = result
+        return out
+
+    method.__name__, method.__qualname__, method.__doc__ = name, f"Array.{name}", plain.__doc__
+    return method
+
+
+for _name in "sum prod mean var std max min all any".split():
+    setattr(Array, _name, _reduction(_name))
 
 Array.T = property(_core._transpose, doc="axes in reverse order: a view")
 Array.mT = property(_manipulation.matrix_transpose, doc="the last two axes exchanged: a view")

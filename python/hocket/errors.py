@@ -27,6 +27,10 @@ class IndexError(Error, _b.IndexError):
     """An index, axis or label beyond its bounds."""
 
 
+class ZeroDivisionError(Error, _b.ZeroDivisionError):
+    """An integer was divided by 0."""
+
+
 class MemoryError(Error, _b.MemoryError):
     """A device or the host could not give the bytes asked for."""
 
@@ -65,7 +69,7 @@ _CLASSES = {
 
 def _raise(code, message, operation, device, inputs, line, file, count):
     """Called by the extension module with what a record says."""
-    cls = _CLASSES.get(code, DeviceError)
+    cls = ZeroDivisionError if message.startswith("division by zero") else _CLASSES.get(code, DeviceError)
     text = f"{operation}: {message}" if operation else message
     error = cls(text)
     error.code, error.operation, error.device, error.inputs = code, operation, device, inputs

@@ -9,6 +9,26 @@ PyTypeObject *py_array_type;
 
 /* ---- making ----------------------------------------------------------------------------------------------------- */
 
+/* Objects that were given back, for the next ones: Python's allocator costs as much as the rest of a small call's wrapping. */
+enum { SPARE_OBJECTS = 64 };
+static py_array *spare[SPARE_OBJECTS];
+static int spare_count;
+
+static py_array *object_new(void)
+{
+    if (spare_count == 0)
+        return PyObject_New(py_array, py_array_type);
+    return (py_array *)PyObject_Init((PyObject *)spare[--spare_count], py_array_type);
+}
+
+static void object_free(py_array *self)
+{
+    if (spare_count < SPARE_OBJECTS)
+        spare[spare_count++] = self;
+    else
+        PyObject_Free(self);
+}
+
 PyObject *py_wrap(hk_array *x)
 {
     return py_wrap_counted(hk_take(x));
@@ -25,7 +45,7 @@ PyObject *py_wrap_counted(hk_array *x)
         hk_array_release(x);
         return NULL;
     }
-    py_array *self = PyObject_New(py_array, py_array_type);
+    py_array *self = object_new();
     if (!self) {
         hk_array_release(x);
         return NULL;
@@ -41,7 +61,7 @@ static void array_free(PyObject *self)
     if (((py_array *)self)->weak_references)
         PyObject_ClearWeakRefs(self);
     py_drop(py_handle(self));
-    PyObject_Free(self);
+    object_free((py_array *)self);
     Py_DECREF(type);
 }
 
@@ -114,6 +134,17 @@ static PyObject *array_wait(PyObject *self, PyObject *unused)
     return Py_NewRef(self);
 }
 
+/* From now on the object is what another one is: for writes that are to be recorded. */
+static PyObject *array_become(PyObject *self, PyObject *other)
+{
+    hk_array *x = py_array_get(other, "other"), *before = py_handle(self);
+    if (!x)
+        return NULL;
+    ((py_array *)self)->handle = hk_array_retain(x);
+    py_drop(before);
+    return Py_NewRef(self);
+}
+
 static Py_ssize_t array_length(PyObject *self)
 {
     hk_array *x = py_handle(self);
@@ -157,6 +188,7 @@ static PyMethodDef methods[] = {
     {"is_ready", array_is_ready, METH_NOARGS, "is_ready()\n--\n\nWhether wait() would not block."},
     {"wait", array_wait, METH_NOARGS,
      "wait()\n--\n\nWaits for the values; raises what made them fail. Returns the array."},
+    {"_become", array_become, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 static PyMemberDef members[] = {

@@ -84,10 +84,10 @@ static PyObject *graph_facts(PyObject *self, PyObject *unused)
 {
     (void)unused;
     hk_graph_facts facts = hk_graph_get_facts(graph_handle(self));
-    return Py_BuildValue("{sLsLsKsL}", "calls", (long long)facts.calls, "tasks",
+    return Py_BuildValue("{sLsLsKsLsd}", "calls", (long long)facts.calls, "tasks",
                          (long long)facts.tasks, "temporary_bytes",
                          (unsigned long long)facts.temporary_bytes, "recorded_replays",
-                         (long long)facts.recorded_replays);
+                         (long long)facts.recorded_replays, "flops", facts.flops);
 }
 
 static PyObject *graph_text(PyObject *self, PyObject *unused)

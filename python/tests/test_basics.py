@@ -36,3 +36,24 @@ def test_signs_with_numbers_on_either_side(name, dtype):
 def test_views(key):
     values = np.arange(20.0).reshape(4, 5)
     assert hk.asarray(values)[key].tolist() == values[key].tolist()
+
+
+def test_integers_divided_by_zero():
+    for function in (lambda x: x // 0, lambda x: x % hk.asarray([1, 0])):
+        with pytest.raises(ZeroDivisionError, match="division by zero at element"):
+            function(hk.asarray([1, 2])).tolist()
+    assert issubclass(hk.ZeroDivisionError, hk.errors.Error)
+    assert (hk.asarray([1., 2.]) // 0).tolist() == [float("inf")] * 2
+
+
+def test_numpy_functions_pass_their_keywords_on():
+    values = np.arange(6, dtype="float32").reshape(2, 3)
+    x = hk.asarray(values)
+    for name in ("sum", "prod", "mean", "var", "std", "max", "min", "all", "any"):
+        function = getattr(np, name)
+        assert np.allclose(function(x), function(values)) and isinstance(function(x), hk.Array)
+        assert np.allclose(function(x, axis=1, keepdims=True), function(values, axis=1, keepdims=True))
+    assert np.mean(x, dtype="float64").dtype == "float64" and np.sum(x, dtype="int64").dtype == "int64"
+    assert np.isclose(float(np.var(x, ddof=1)), values.var(ddof=1))
+    out = hk.zeros((3,))
+    assert np.sum(x, axis=0, out=out) is out and out.tolist() == [3, 5, 7]

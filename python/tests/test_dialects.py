@@ -388,7 +388,7 @@ def test_the_books_classes_for_lenet(fashion, capsys):
     trainer = d2l.Trainer(max_epochs=2, num_gpus=1)
     trainer.fit(model, data)
     assert trainer.means["train_loss"] < 2.6 and {str(p.device) for p in model.parameters()} == {"sim:0"}
-    assert "LazyConv2d output shape:\t (1, 6, 28, 28)" in capsys.readouterr().out
+    assert "Conv2d output shape:\t (1, 6, 28, 28)" in capsys.readouterr().out
 
 
 def test_names_are_documented():

@@ -21,6 +21,7 @@ struct hk_loader {
     uint64_t seed;
     int64_t batch_size, batch_count, sample_count, ahead;
     int device_count;
+    int slice_count, first_slice;   /* of a batch, in all processes; devices[0]'s */
     hki_device **devices;           /* the runtime of each is retained */
     int64_t *full_rows, *last_rows; /* of each slice, in full batches and in the last one */
     hki_slice *ring;                /* slot_count batches of device_count slices */
@@ -68,6 +69,8 @@ static void issue_batch(hk_loader *self)
     int64_t batch = self->issued++, first = batch * self->batch_size;
     const int64_t *rows = batch == self->batch_count - 1 ? self->last_rows : self->full_rows;
     hki_slice *slot = slot_of(self, batch);
+    for (int i = 0; i < self->first_slice; i++)
+        first += *rows++;
     const hki_sampling from = {self->set, self->order, self->seed, self->next_epoch - 1};
     for (int i = 0; i < self->device_count; i++) {
         slot[i] = hki_slice_make(&from, self->devices[i], first, rows[i]);
@@ -315,10 +318,28 @@ static const hk_status *check_devices(const hk_loader *self, const hk_loader_opt
     return NULL;
 }
 
-static const hk_status *check_shares(const hk_loader_options *options)
+static const hk_status *take_slices(hk_loader *self, const hk_loader_options *options)
+{
+    self->slice_count = options->slice_count ? options->slice_count : self->device_count;
+    self->first_slice = options->first_slice;
+    if (self->slice_count < self->device_count)
+        return refusal(
+            "loader_create", HK_INVALID_ARGUMENT,
+            "option slice_count is %d; expected 0, or the slices of all processes, %d of "
+            "which are for the devices here",
+            options->slice_count, self->device_count);
+    if (self->first_slice < 0 || self->first_slice > self->slice_count - self->device_count)
+        return refusal("loader_create", HK_INVALID_ARGUMENT,
+                       "option first_slice is %d; with %d devices of %d slices expected 0 to %d",
+                       self->first_slice, self->device_count, self->slice_count,
+                       self->slice_count - self->device_count);
+    return NULL;
+}
+
+static const hk_status *check_shares(const hk_loader *self, const hk_loader_options *options)
 {
     int64_t sum = 0;
-    for (int i = 0; options->shares && i < options->device_count; i++) {
+    for (int i = 0; options->shares && i < self->slice_count; i++) {
         if (options->shares[i] < 0 || options->shares[i] > MAX_SHARE)
             return refusal("loader_create", HK_INVALID_ARGUMENT,
                            "option shares[%d] is %" PRId64 "; expected 0 to %" PRId64, i,
@@ -331,7 +352,7 @@ static const hk_status *check_shares(const hk_loader_options *options)
     if (options->shares && !sum)
         return refusal("loader_create", HK_INVALID_ARGUMENT,
                        "option shares gives nothing to any of %d devices; one must be above 0",
-                       options->device_count);
+                       self->slice_count);
     return NULL;
 }
 
@@ -389,19 +410,19 @@ static void apportion(int64_t samples, const int64_t *shares, int count, int64_t
 
 static const hk_status *plan_batches(hk_loader *self, const int64_t *shares)
 {
-    size_t count = (size_t)self->device_count, size = (size_t)hk_data_set_size(self->set);
+    size_t count = (size_t)self->slice_count, size = (size_t)hk_data_set_size(self->set);
     int64_t *remainders = malloc(count * sizeof *remainders);
     self->full_rows = malloc(count * sizeof *self->full_rows);
     self->last_rows = malloc(count * sizeof *self->last_rows);
-    self->ring = calloc((size_t)self->slot_count * count, sizeof *self->ring);
+    self->ring = calloc((size_t)self->slot_count * (size_t)self->device_count, sizeof *self->ring);
     if (self->shuffle)
         self->order = malloc(size * sizeof *self->order);
     bool made = remainders && self->full_rows && self->last_rows && self->ring &&
                 (self->order || !self->shuffle);
     if (made) {
-        apportion(batch_samples(self, 0), shares, self->device_count, remainders, self->full_rows);
-        apportion(batch_samples(self, self->batch_count - 1), shares, self->device_count,
-                  remainders, self->last_rows);
+        apportion(batch_samples(self, 0), shares, self->slice_count, remainders, self->full_rows);
+        apportion(batch_samples(self, self->batch_count - 1), shares, self->slice_count, remainders,
+                  self->last_rows);
     }
     free(remainders);
     return made ? NULL : no_memory();
@@ -420,7 +441,9 @@ static const hk_status *loader_init(hk_loader *self, const hk_loader_options *op
         error = check_devices(self, options);
     }
     if (!error)
-        error = check_shares(options);
+        error = take_slices(self, options);
+    if (!error)
+        error = check_shares(self, options);
     if (!error)
         error = check_batches(self, options);
     if (!error)

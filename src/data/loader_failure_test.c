@@ -59,6 +59,10 @@ static void test_bad_options(hk_engine engine)
                  "devices is NULL, but device_count is 2");
     check_failed(set, &(hk_loader_options){.batch_size = 1, .devices = devices}, 0, bad,
                  "device_count is 0");
+    check_failed(set, &(hk_loader_options){.batch_size = 1, .slice_count = -1}, 1, bad,
+                 "option slice_count is -1");
+    check_failed(set, &(hk_loader_options){.batch_size = 1, .slice_count = 3, .first_slice = 3}, 1,
+                 bad, "option first_slice is 3");
     check_failed(set, &(hk_loader_options){.batch_size = 1, .shares = (int64_t[]){1}}, 1, bad,
                  "option shares is given");
     hk_loader_options options = {.batch_size = 4, .devices = devices, .device_count = 2};

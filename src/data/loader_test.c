@@ -53,6 +53,59 @@ static void rows_of_20(int64_t samples, int64_t *rows)
     rows[2] = samples == 20 ? 1 : 0;
 }
 
+/* Three processes with two devices each: what they get, one after the other, is what six devices of one get. */
+static void test_slices(void)
+{
+    enum { RANKS = 3, OWN = 2, ALL = RANKS * OWN };
+    const int64_t shares[ALL] = {1, 2, 3, 1, 0, 4};
+    start(2, HK_ENGINE_ASYNC, 0);
+    hk_data_set *set = open_train();
+    hk_device devices[ALL];
+    for (int i = 0; i < ALL; i++)
+        devices[i] = hk_device_at(i % 2);
+    for (int given = 0; given < 2; given++) {
+        hk_loader_options options = {.batch_size = 25,
+                                     .shuffle = true,
+                                     .seed = 3,
+                                     .devices = devices,
+                                     .device_count = ALL,
+                                     .shares = given ? shares : NULL};
+        hk_loader *whole = hk_loader_create(set, &options), *ranks[RANKS];
+        options.device_count = OWN;
+        options.slice_count = ALL;
+        for (int r = 0; r < RANKS; r++) {
+            options.first_slice = r * OWN;
+            ranks[r] = hk_loader_create(set, &options);
+            CHECK(hk_ok(hk_loader_status(ranks[r])));
+            CHECK_EQ_I64(hk_loader_batch_count(ranks[r]), hk_loader_batch_count(whole));
+        }
+        for (;;) {
+            HK_SCOPE;
+            hk_array *images[ALL], *labels[ALL], *own[OWN], *own_labels[OWN];
+            const bool is_more = hk_loader_next(whole, images, labels);
+            for (int r = 0; r < RANKS; r++) {
+                CHECK(hk_loader_next(ranks[r], own, own_labels) == is_more);
+                for (int d = 0; d < OWN && is_more; d++) {
+                    float a[25 * PIXELS], b[25 * PIXELS];
+                    const size_t size = (size_t)hk_size(images[r * OWN + d]);
+                    CHECK_EQ_I64(hk_size(own[d]), size);
+                    CHECK_EQ_I64(hk_loader_batch_samples(ranks[r]), hk_loader_batch_samples(whole));
+                    CHECK(hk_ok(hk_to_host(own[d], a, size * sizeof *a)));
+                    CHECK(hk_ok(hk_to_host(images[r * OWN + d], b, size * sizeof *b)));
+                    CHECK(memcmp(a, b, size * sizeof *a) == 0);
+                }
+            }
+            if (!is_more)
+                break;
+        }
+        hk_loader_release(whole);
+        for (int r = 0; r < RANKS; r++)
+            hk_loader_release(ranks[r]);
+    }
+    hk_data_set_release(set);
+    stop();
+}
+
 static void test_shares(void)
 {
     start(3, HK_ENGINE_ASYNC, 0);
@@ -433,6 +486,7 @@ int main(void)
     test_epochs(HK_ENGINE_ASYNC);
     test_epochs(HK_ENGINE_SERIAL);
     test_shares();
+    test_slices();
     for (int i = 0; i < 4; i++)
         test_positions(i % 2, i / 2);
     test_position_refusals();

@@ -5,6 +5,7 @@
 #define HOCKET_DEVICE_DEVICE_H
 
 #include "base/status.h"
+#include "device/known_values.h"
 
 #include <hocket/device.h>
 
@@ -45,9 +46,12 @@ typedef struct hki_ticket {
     hki_queue_kind queue;
     /* Of classes with streams, set by `launched`: where in the queue it is, ascending from 1, 0 where it could not be
      * launched, as `settle` will tell; and what its kernels may report (the class's own), NULL where nothing but the
-     * loss of the device can make it fail any more. */
+     * loss of the device can make it fail any more, as with a vetted task that has not failed yet. */
     uint64_t position;
     void *fault;
+    /* Set before `launched`: kernels will report nothing, since the host knows the values that they check; somebody else
+     * than the queue waits for the end, or nothing is known yet that will come behind the task. */
+    bool is_vetted, is_awaited;
     /* Set by `settle` where it says no: which of the task's calls failed, by its number (hki_recorder_class); -1: it was no
      * matter of one of them. */
     int call;
@@ -57,7 +61,7 @@ typedef struct hki_ticket {
  * what it launches for them, for these addresses, and do that again as a whole. What its kernels report is told by calls.
  * But for `destroy` and `drop`, functions are called in a task of the device's HKI_QUEUE_COMPUTE, by the one thread of the
  * queue. Tasks of one recorder of which some call may fail on the device take turns: the next one is launched when the one
- * before is settled. */
+ * before is settled, unless that is vetted. */
 typedef struct hki_recorder hki_recorder;
 typedef struct hki_recording hki_recording;
 typedef struct hki_recorder_class {
@@ -74,6 +78,8 @@ typedef struct hki_recorder_class {
     hki_recording *(*end)(hki_device *device, hki_recorder *recorder);
     /* Launches what was recorded. False, with nothing launched: it is out of date. */
     bool (*launch)(hki_device *device, hki_recorder *recorder, hki_recording *recording);
+    /* How many calls have kernels that may report something, of those launched so far. */
+    int (*reporting)(const hki_recorder *recorder);
     /* What has been launched still runs. */
     void (*drop)(hki_device *device, hki_recording *recording);
 } hki_recorder_class;
@@ -144,6 +150,9 @@ typedef struct hki_device_class {
     void (*all_reduce)(hki_device *const *devices, int count, hk_dtype dtype, void *const *arrays,
                        size_t size);
     const hki_recorder_class *recorder; /* optional */
+    /* Optional, for tests: how a library did the last call that it was asked for, such as "cuDNN, forward: WINOGRAD", or
+     * why it did not; "" before. The device is idle. */
+    void (*last_method)(hki_device *device, char *text, size_t bytes);
     /* Optional: frees `state`. */
     void (*deinit)(hki_device *device);
 } hki_device_class;
@@ -172,6 +181,7 @@ struct hki_device {
     struct hki_queue
         *queues[HKI_QUEUE_KIND_COUNT]; /* the engine's; a failed device borrows the first one's */
     void *state;                       /* of the class */
+    hki_known_values known;            /* thread-safe */
 };
 
 /* True where the device's memory is the host's: threads read and write it in place. Elsewhere only

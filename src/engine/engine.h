@@ -69,6 +69,8 @@ void hki_var_fail_at_once(hki_var *var, uint64_t begin, uint64_t end);
 /* ---- tasks ---------------------------------------------------------------------------------------- */
 
 /* What a kind of task does. Immutable. Every function gets the payload that the submitter filled. */
+typedef struct hki_task_spec hki_task_spec;
+
 typedef struct hki_task_class {
     /* None of its functions issues a task, waits for one, or takes long where expected_ns does not say so: a short one
      * whose turn it is may run and end while hki_task_submit still keeps all others from issuing. */
@@ -76,6 +78,11 @@ typedef struct hki_task_class {
     /* On an accelerator prepare, run and join only give its queue work, and look at no memory but through it: so the task
      * may be launched when what it waits for has been launched. */
     bool enqueues;
+    /* `run` gives the task, of one piece and a CPU device, to somebody outside the engine, who ends it by hki_task_end: then,
+     * not when `run` returns, it is over. It has no prepare and no join. */
+    bool is_outside;
+    /* `run` is called although inputs have failed, which hki_task_failure tells: others wait for what it has to say. */
+    bool takes_failed;
     /* Optional: makes outputs and workspace real; runs once, before the pieces, in no particular
      * thread. Calls hki_task_fail and returns false when it cannot; the pieces then do not run. */
     bool (*prepare)(hki_task *task, void *payload);
@@ -92,11 +99,14 @@ typedef struct hki_task_class {
     /* Optional, of a task that has an accelerator do several calls: who is to be named where the device says that the one
      * of this number failed (hki_ticket). */
     void (*blame)(const void *payload, int call, struct hki_blame *blame);
+    /* Optional, of a task that has been given to an accelerator: whether all values that its kernels check are known to be
+     * good (device/known_values.h), so that they will fail nothing. */
+    bool (*is_vetted)(const hki_task_spec *spec, const void *payload);
 } hki_task_class;
 
 enum { HKI_TASK_INLINE_ACCESSES = 8 };
 
-typedef struct hki_task_spec {
+struct hki_task_spec {
     const hki_task_class *class;
     hki_device *device;
     int64_t piece_count;  /* >= 1; a pure function of operator, shapes and plan, never of load */
@@ -114,7 +124,7 @@ typedef struct hki_task_spec {
     const char *operation; /* static text */
     hk_source source;      /* set by hki_task_begin: this thread's */
     hki_cost cost;         /* for devices that model their time; set to zeros by hki_task_begin */
-} hki_task_spec;
+};
 
 /* A new task of the runtime with payload_bytes of payload (64-byte aligned, not cleared) and room for
  * access_count accesses. May block while the run-ahead window is full, and run short tasks, or wait, for 50 us where
@@ -141,6 +151,23 @@ void hki_task_fail_with(hki_task *task, const hk_status *status);
 void hki_task_failure_is_known(hki_task *task);
 uint64_t hki_task_sequence(const hki_task *task);
 bool hki_task_has_failed(hki_task *task);
+/* What has failed it until now, counted; NULL: nothing. */
+const hk_status *hki_task_failure(hki_task *task);
+
+/* How a task of a class that is_outside ends. */
+typedef struct hki_outside_end {
+    const hk_status
+        *failure;         /* taken; NULL: it has not failed, but for what hki_task_fail has noted */
+    bool is_root;         /* the program does not know of the failure yet */
+    bool has_begun;       /* bytes may have been overwritten: a failure leaves torn ones */
+    uint64_t begin_ticks; /* what a recording shows: from then until now */
+} hki_outside_end;
+/* Once, from any thread, when `run` has been called; it may not have returned yet. The task, and its payload, may be gone on
+ * return. */
+void hki_task_end(hki_task *task, const hki_outside_end *end);
+/* Somebody waits for tasks now. */
+bool hki_runtime_is_awaited(const hki_runtime *runtime);
+bool hki_runtime_is_stopping(const hki_runtime *runtime);
 
 /* A task that does the work of several calls says which of them its thread is at: failures then name its operation,
  * source and inputs. NULL: the task's own again. Lent until then. */
@@ -262,6 +289,10 @@ bool hki_runtime_is_recording(hki_runtime *runtime);
  * default runtime. */
 extern void (*hki_runtime_started)(hki_runtime *runtime);
 extern void (*hki_runtime_ending)(hki_runtime *runtime);
+/* Set by the world room; may be NULL. `stopping` is called when no task begins any more, and is to see to it that those of
+ * classes that are outside end; `stopped` when all have. */
+extern void (*hki_runtime_stopping)(hki_runtime *runtime);
+extern void (*hki_runtime_stopped)(hki_runtime *runtime);
 
 /* The sequence number of this thread's latest submission: the recorded order of tests. */
 uint64_t hki_last_sequence(void);

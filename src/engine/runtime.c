@@ -2,6 +2,7 @@
 #include "base/block.h"
 #include "base/cancel.h"
 #include "base/fill_struct.h"
+#include "base/rank_launcher.h"
 #include "engine/accel/accelerator.h"
 #include "engine/policy/place.h"
 #include "engine/policy/throttle.h"
@@ -14,6 +15,8 @@
 
 void (*hki_runtime_started)(hki_runtime *runtime);
 void (*hki_runtime_ending)(hki_runtime *runtime);
+void (*hki_runtime_stopping)(hki_runtime *runtime);
+void (*hki_runtime_stopped)(hki_runtime *runtime);
 
 /* ---- workers -------------------------------------------------------------------------------- */
 
@@ -92,6 +95,7 @@ static hki_runtime *runtime_create(const hk_runtime_options *options)
         runtime_destroy(runtime);
         return NULL;
     }
+    runtime->counts_waiters = runtime->accelerated || hki_launcher_get().size > 1;
     hki_throttle_set_soft(runtime, 0);
     if (!runtime->serial && !workers_start(runtime)) {
         workers_stop(runtime);
@@ -107,6 +111,8 @@ static hki_runtime *runtime_create(const hk_runtime_options *options)
 static void runtime_end(hki_runtime *runtime)
 {
     atomic_store(&runtime->stopping, true);
+    if (hki_runtime_stopping)
+        hki_runtime_stopping(runtime);
     if (!runtime->serial) {
         hki_holds_end_all(runtime);
         hki_clock_hurry(runtime);
@@ -114,6 +120,8 @@ static void runtime_end(hki_runtime *runtime)
             hki_queue_drain(runtime->queues[i], NULL);
         workers_stop(runtime);
     }
+    if (hki_runtime_stopped)
+        hki_runtime_stopped(runtime);
     atomic_store(&runtime->ended, true);
 }
 
@@ -285,6 +293,8 @@ void hk_runtime_read_internals(hk_runtime_internals *internals)
         own.direct_calls = runtime->direct_calls;
         hki_biased_release(&runtime->issue_lock);
         own.helped_calls = atomic_load(&runtime->scheduler->helped_calls);
+        if (runtime->accelerators)
+            own.held_up_launches = atomic_load(&runtime->accelerators->held_up);
         own.worker_waits = atomic_load(&runtime->throttle->worker_waits);
         own.inline_ns = atomic_load(&runtime->placement->inline_ns);
         own.inline_short_ns = atomic_load(&runtime->placement->inline_short_ns);

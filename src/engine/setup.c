@@ -1,6 +1,7 @@
 /* What a runtime is made of: devices with their queues and cores. */
 #include "engine/setup.h"
 
+#include "base/rank_launcher.h"
 #include "device/device_list.h"
 #include "engine/accel/accelerator.h"
 #include "engine/sched/ring.h"
@@ -177,10 +178,22 @@ static bool cuda_devices_create(hki_runtime *runtime, const hki_runtime_config *
     return created;
 }
 
+/* Ranks of one machine divide its cores, unless the launcher or the program has. */
+static int own_cores(int *processors, const hki_runtime_config *config)
+{
+    const hki_launcher launcher = hki_launcher_get();
+    int first, count = hki_cpu_cores(processors);
+    if (launcher.local_size < 2 || launcher.binds || config->cpu_cores || getenv("HOCKET_CPUS"))
+        return count;
+    count = hki_launcher_share(&launcher, count, &first);
+    memmove(processors, processors + first, (size_t)count * sizeof *processors);
+    return count;
+}
+
 bool hki_devices_create(hki_runtime *runtime, const hki_runtime_config *config)
 {
     int processors[HKI_MAX_CORES];
-    int all = hki_cpu_cores(processors), cores = all;
+    int all = own_cores(processors, config), cores = all;
     if (config->cpu_cores && config->cpu_cores < cores)
         cores = (int)config->cpu_cores;
     runtime->scheduler = hki_scheduler_create((int)config->cpu_devices, cores);

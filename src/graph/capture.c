@@ -507,6 +507,8 @@ hk_graph *hk_capture_end(const hk_capture_options *options)
     if (options)
         graph->options = *options;
     graph->call_count = graph->node_count;
+    for (int i = 0; i < graph->node_count; i++)
+        graph->flops += graph->nodes[i].kind == HKI_NODE_CALL ? graph->nodes[i].plan.flops : 0;
     settle_slots(graph);
     hki_graph_index(graph);
     hki_graph_forward_copies(graph);

@@ -54,6 +54,7 @@ static void test_kinds(void)
     CHECK_EQ_I64(facts.calls, 3);
     CHECK_EQ_I64(facts.tasks, 3);
     CHECK_EQ_I64(facts.temporary_bytes, 32);
+    CHECK(facts.flops == 8 + 4 + 8);
     char *text = hk_graph_to_string(graph);
     CHECK(strstr(text, "add(bound 0 float32(8,), kept 1 float32(8,)) -> temporary 2 float32(8,) "
                        "@cpu:0  "));
@@ -357,6 +358,29 @@ static void test_nesting(void)
     hk_graph_release(graph);
 }
 
+/* However it is computed, and whether calls are put together or not. */
+static void test_flops(void)
+{
+    HK_SCOPE;
+    const hk_device device = {0};
+    hk_array *x = hk_ones(hk_shape(2, 3, 8, 8), HK_F32, device),
+             *w = hk_ones(hk_shape(5, 3, 3, 3), HK_F32, device),
+             *v = hk_ones(hk_shape(7, 5 * 6 * 6), HK_F32, device);
+    for (int i = 0; i < 2; i++) {
+        hk_capture_begin(NULL, 0);
+        {
+            HK_SCOPE;
+            hk_array *y = hk_relu(hk_conv2d(x, w, NULL, NULL));
+            hk_linear(hk_reshape(y, hk_shape(2, -1)), v, NULL);
+        }
+        hk_graph *graph = hk_capture_end(&(hk_capture_options){.exact = i});
+        CHECK(hk_graph_get_facts(graph).flops ==
+              2 * 2 * 5 * 36 * 27 + 2 * 5 * 36 + 2 * 2 * 7 * 5 * 36);
+        hk_graph_release(graph);
+    }
+    CHECK(hk_graph_get_facts(NULL).flops == 0);
+}
+
 static void *add_elsewhere(void *x)
 {
     HK_SCOPE;
@@ -473,6 +497,7 @@ int main(void)
     const hk_sim_options sim = {.launch_ns = 1, .link_latency_ns = 1};
     CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.sim = &sim, .sim_count = 1})));
     test_kinds();
+    test_flops();
     test_bound_views();
     test_nothing();
     test_refusals();

@@ -130,6 +130,7 @@ static hk_graph_facts facts_of(const hk_graph *graph)
     if (!graph)
         return facts;
     facts.calls = graph->call_count;
+    facts.flops = graph->flops;
     facts.tasks = graph->recorded ? 1 : graph->node_count;
     facts.recorded_replays = graph->recorded ? hki_recorded_count(graph->recorded) : 0;
     for (int i = 0; i < graph->slot_count; i++) {

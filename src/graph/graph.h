@@ -77,6 +77,7 @@ struct hk_graph {
     hki_node *nodes;
     int node_count;
     int call_count; /* that were noted, before chains were formed */
+    double flops;   /* of these calls, as their plans say */
     /* What calls took from streams of random numbers, in their order; generators are counted. */
     hki_stream_options *draws;
     int draw_count;

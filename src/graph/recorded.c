@@ -1,6 +1,8 @@
 /* What a replay on an accelerator does as one task: steps in the order of calls, and where their arrays lie. */
 #include "graph/recorded.h"
 
+#include "graph/stand_ins.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,13 +56,17 @@ struct hki_recorded {
     touch *touches;
     int touch_count;
     double flops, memory_bytes;
+    bool
+        can_vet; /* each call that checks values checks those of an array from outside, which it does not write */
+    hki_stand_ins stand_ins; /* the thread of the device's queue, but for what is laid out */
 
     /* The thread of the device's queue alone: */
     hki_recorder *recorder; /* NULL before the first replay */
     variant variants[MAX_VARIANTS];
     uint64_t replays;
     int refusals;
-    char **addresses; /* of the replay that is being launched */
+    char **addresses; /* of the replay that is being launched: where its calls find their arrays, */
+    char **given;     /* and where these lie, by slot */
 
     _Atomic(int64_t) recorded_replays;
 };
@@ -227,6 +233,7 @@ static void add_touch(hki_recorded *self, const hki_operand *operand, unsigned m
             return;
     }
     self->touches[self->touch_count++] = added;
+    hki_stand_ins_add(&self->stand_ins, operand->slot, &operand->span, mode);
 }
 
 static void add_touches(hki_recorded *self, const hki_node *node)
@@ -270,7 +277,9 @@ void hki_recorded_destroy(hki_recorded *self)
         hki_storage_release_handle(self->memory);
     for (int i = 0; i < MAX_VARIANTS; i++)
         free(self->variants[i].addresses);
+    hki_stand_ins_deinit(&self->stand_ins);
     free(self->addresses);
+    free(self->given);
     free(self->touches);
     free(self->places);
     free(self->steps);
@@ -291,10 +300,36 @@ static bool make_room(hki_recorded *self, const hk_graph *graph)
     self->places = calloc(places, sizeof *self->places);
     self->touches = calloc(operands + 1, sizeof *self->touches);
     self->addresses = calloc(places, sizeof *self->addresses);
-    bool made = self->steps && self->places && self->touches && self->addresses;
+    self->given = calloc((size_t)graph->slot_count + 1, sizeof *self->given);
+    bool made = hki_stand_ins_init(&self->stand_ins, graph, (int)operands) && self->steps &&
+                self->places && self->touches && self->addresses && self->given;
     for (int i = 0; i < MAX_VARIANTS; i++)
         made = (self->variants[i].addresses = calloc(places, sizeof *self->addresses)) && made;
     return made;
+}
+
+static bool is_written(const hki_recorded *self, int slot)
+{
+    for (int i = 0; i < self->touch_count; i++)
+        if (self->touches[i].slot == slot && self->touches[i].mode != HKI_READ)
+            return true;
+    return false;
+}
+
+static bool can_vet(const hki_recorded *self)
+{
+    bool can = false;
+    for (int i = 0; i < self->graph->node_count; i++) {
+        const hki_node *node = &self->graph->nodes[i];
+        const int input = node->op->index_input;
+        if (!input)
+            continue;
+        const int slot = node->operands[input].slot;
+        can = !self->places[slot].is_within && !is_written(self, slot);
+        if (!can)
+            return false;
+    }
+    return can;
 }
 
 hki_recorded *hki_recorded_create(hk_graph *graph)
@@ -322,9 +357,10 @@ hki_recorded *hki_recorded_create(hk_graph *graph)
         add_node(self, i);
         add_touches(self, &graph->nodes[i]);
     }
+    self->can_vet = can_vet(self);
     uint64_t bytes = lay_out(self);
     self->memory = hki_storage_create(self->device, bytes > 0 ? bytes : ALIGNMENT_BYTES);
-    if (!self->memory) {
+    if (!self->memory || !hki_stand_ins_lay_out(&self->stand_ins)) {
         hki_recorded_destroy(self);
         return NULL;
     }
@@ -341,6 +377,7 @@ int64_t hki_recorded_count(const hki_recorded *self)
 typedef struct replay_payload {
     hki_recorded *recorded;
     int64_t *base;           /* by slot */
+    uint64_t *versions;      /* by touch */
     hki_storage *storages[]; /* by slot; NULL: not used */
 } replay_payload;
 
@@ -454,14 +491,41 @@ static variant *find_variant(hki_recorded *self, bool *is_known)
     return oldest;
 }
 
-/* False: the recording is out of date. */
+/* False: there is none, or it is out of date. What the replay is given is in its stand-ins. */
 static bool launch_recording(hki_recorded *self, const variant *which)
 {
     const hki_recorder_class *class = self->device->class->recorder;
     if (!which->recording || !class->launch(self->device, self->recorder, which->recording))
         return false;
+    hki_stand_ins_copy(&self->stand_ins, self->given, true);
     atomic_fetch_add_explicit(&self->recorded_replays, 1, memory_order_relaxed);
     return true;
+}
+
+/* From a recording, which is made where these addresses are known to come again. False: nothing has been launched that
+ * matters. */
+static bool replay_recording(hki_recorded *self, hki_task *task)
+{
+    const hki_recorder_class *class = self->device->class->recorder;
+    bool follows = hki_stand_ins_follow(&self->stand_ins, self->given, self->step_count), is_known;
+    hki_stand_ins_aim(&self->stand_ins, self->addresses);
+    variant *which = find_variant(self, &is_known);
+    if (!which->recording && !((is_known || follows) && self->refusals < MAX_REFUSALS))
+        return false;
+    hki_stand_ins_copy(&self->stand_ins, self->given, false);
+    if (launch_recording(self, which))
+        return true;
+    drop_recording(self, which);
+    if (self->refusals >= MAX_REFUSALS)
+        return false;
+    if (class->begin(self->device, self->recorder, true)) {
+        give_steps(self, task);
+        which->recording = class->end(self->device, self->recorder);
+    }
+    if (launch_recording(self, which))
+        return true;
+    self->refusals++;
+    return false;
 }
 
 /* Called by the thread of the device's queue, for one replay after another. */
@@ -471,26 +535,17 @@ static void run(hki_task *task, void *payload, int64_t piece)
     hki_recorded *self = own->recorded;
     hki_device *device = self->device;
     const hki_recorder_class *class = device->class->recorder;
-    bool is_known;
+    const size_t slots = (size_t)self->graph->slot_count;
     (void)piece;
     if (!self->recorder && !(self->recorder = class->create(device, self->step_count))) {
         hki_task_fail(task, 0, HK_OUT_OF_MEMORY, "out of host memory");
         return;
     }
     find_addresses(self, own);
-    variant *which = find_variant(self, &is_known);
-    if (launch_recording(self, which))
+    memcpy(self->given, self->addresses, slots * sizeof *self->given);
+    if (replay_recording(self, task))
         return;
-    drop_recording(self, which);
-    if (is_known && self->refusals < MAX_REFUSALS) {
-        if (class->begin(device, self->recorder, true)) {
-            give_steps(self, task);
-            which->recording = class->end(device, self->recorder);
-        }
-        if (launch_recording(self, which))
-            return;
-        self->refusals++;
-    }
+    memcpy(self->addresses, self->given, slots * sizeof *self->given);
     class->begin(device, self->recorder, false);
     give_steps(self, task);
     class->end(device, self->recorder);
@@ -500,6 +555,45 @@ static void blame(const void *payload, int call, hki_blame *blame)
 {
     const hki_recorded *self = ((const replay_payload *)payload)->recorded;
     *blame = blame_of(&self->steps[call]);
+}
+
+/* The access to what the step checks; -1: it checks nothing. */
+static int checked_touch(const hki_recorded *self, const step *its)
+{
+    const int input = its->is_copy ? 0 : its->node->op->index_input;
+    const int slot = input ? its->node->operands[input].slot : -1;
+    for (int i = 0; slot >= 0 && i < self->touch_count; i++)
+        if (self->touches[i].slot == slot && self->touches[i].mode == HKI_READ)
+            return i;
+    return -1;
+}
+
+static bool is_within(const hki_task_spec *spec, const replay_payload *self, const step *its)
+{
+    const int at = checked_touch(self->recorded, its);
+    const hki_access *access = &spec->accesses[at];
+    return hki_known_values_are_within(&spec->device->known, spec->versions[at], access->begin,
+                                       access->end,
+                                       its->call.in[0].dims[its->node->op->index_axis]);
+}
+
+static bool is_vetted(const hki_task_spec *spec, const void *payload)
+{
+    const replay_payload *self = payload;
+    const hki_recorded *recorded = self->recorded;
+    int checks = 0;
+    if (!recorded->can_vet || !recorded->recorder)
+        return false;
+    for (int i = 0; i < recorded->step_count; i++) {
+        const step *its = &recorded->steps[i];
+        if (its->is_copy || !its->node->op->index_input)
+            continue;
+        checks++;
+        if (!is_within(spec, self, its))
+            return false;
+    }
+    /* Others may refuse what nobody knows. */
+    return checks == recorded->device->class->recorder->reporting(recorded->recorder);
 }
 
 static void finish(hki_task *task, void *payload)
@@ -514,8 +608,12 @@ static void finish(hki_task *task, void *payload)
     hk_graph_release(graph);
 }
 
-static const hki_task_class replay_class = {
-    .enqueues = true, .prepare = prepare, .run = run, .finish = finish, .blame = blame};
+static const hki_task_class replay_class = {.enqueues = true,
+                                            .prepare = prepare,
+                                            .run = run,
+                                            .finish = finish,
+                                            .blame = blame,
+                                            .is_vetted = is_vetted};
 
 /* ---- issuing ------------------------------------------------------------------------------------------------------ */
 
@@ -534,15 +632,20 @@ bool hki_recorded_issue(hki_recorded *self, hki_storage *const *storages, const 
 {
     const hk_graph *graph = self->graph;
     size_t slots = (size_t)graph->slot_count;
-    hki_task *task = hki_task_begin(
-        graph->runtime, sizeof(replay_payload) + slots * (sizeof *storages + sizeof *base),
-        self->touch_count + 1, 0);
+    replay_payload *payload;
+    hki_task *task =
+        hki_task_begin(graph->runtime,
+                       sizeof(replay_payload) + slots * (sizeof *storages + sizeof *base) +
+                           ((size_t)self->touch_count + 1) * sizeof *payload->versions,
+                       self->touch_count + 1, 0);
     if (!task)
         return false;
     hki_task_spec *spec = hki_task_get_spec(task);
-    replay_payload *payload = hki_task_payload(task);
+    payload = hki_task_payload(task);
     payload->recorded = self;
     payload->base = (int64_t *)(void *)(payload->storages + slots);
+    payload->versions = (uint64_t *)(void *)(payload->base + slots);
+    spec->versions = self->can_vet ? payload->versions : NULL;
     for (size_t i = 0; i < slots; i++) {
         const hki_slot *slot = &graph->slots[i];
         bool is_used = slot->first >= 0 && slot->kind != HKI_SLOT_TEMPORARY;

@@ -2,9 +2,10 @@
  * is one task, which has the device do what it recorded of an earlier one (hki_recorder_class). What the calls make for
  * each other lies in one piece of the device's memory, kept with the graph.
  *
- * A recording holds addresses. So there are several of them by the addresses of the arrays from outside, a few; those
- * come again and again, since memory that is freed last is given out first. Arrays that have not been seen before have
- * their calls launched one by one, by the same task, and are recorded when they come a second time. */
+ * A recording holds addresses. Bound arrays that lie elsewhere at each replay, as batches and slices do, therefore have
+ * stand-ins within the graph (stand_ins.h), and the second replay is recorded. Where copying them would cost more than
+ * launching the calls, there are a few recordings, by addresses: arrays that have not been seen before have their calls
+ * launched one by one, by the same task, and are recorded when they come a second time. */
 #ifndef HOCKET_GRAPH_RECORDED_H
 #define HOCKET_GRAPH_RECORDED_H
 

@@ -388,8 +388,11 @@ struct hk_op {
     bool elementwise; /* element i of the output depends on element i of each input, broadcast
                                 to it; so that the output may be one of the inputs: hk_<op>_into */
     bool infallible;  /* its kernel never fails */
-    bool shape_only;  /* reads no element of its inputs */
-    bool internal;    /* for gradients: not in the public header, nor in hk_call */
+    /* Optional: the input whose elements its kernel refuses unless they are in [0, size of index_axis of input 0), which
+     * is all that it refuses; 0: none. */
+    uint8_t index_input, index_axis;
+    bool shape_only; /* reads no element of its inputs */
+    bool internal;   /* for gradients: not in the public header, nor in hk_call */
     bool
         host_only; /* no kernel for GPUs yet, or composed of such: there a call fails as unsupported */
     /* Optional: whether GPUs have no kernel yet for what the options of a call ask for. */

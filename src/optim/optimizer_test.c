@@ -133,6 +133,25 @@ static void test_formulas(hk_device a, hk_device b)
     }
 }
 
+/* Averages of float32 whose weight is near 1: what is left to 1 is as exact as the rest. */
+static void test_slow_average(hk_device device)
+{
+    HK_SCOPE;
+    hk_array *x = param_create(HK_F32, device);
+    const hk_optimizer_options options = {.beta2 = 0.9999, .lr = 1e-3};
+    hk_optimizer *optimizer = hk_optimizer_create("adam", &x, 1, &options);
+    float state[2][SIZE] = {{0}};
+    set_gradient(x, 0);
+    hk_optimizer_step(optimizer);
+    CHECK(hk_ok(hk_to_host(hk_optimizer_array(optimizer, 1, NULL, 0), state, sizeof state)));
+    for (int i = 0; i < SIZE; i++) {
+        const double g = gradient(0, i);
+        CHECK(fabs(state[1][i] - 0.0001 * g * g) < 1e-6 * 0.0001 * g * g);
+    }
+    hk_optimizer_release(optimizer);
+    hk_array_release(x);
+}
+
 /* Replays count steps, and learning rates set between them hold. */
 static void test_captured(hk_device device)
 {
@@ -451,6 +470,7 @@ int main(void)
                         accelerator = hk_device_named("sim:0");
         test_formulas(cpu, other);
         test_formulas(accelerator, cpu);
+        test_slow_average(cpu);
         test_captured(cpu);
         test_captured(accelerator);
         test_saved(cpu);

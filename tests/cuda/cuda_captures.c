@@ -34,7 +34,7 @@ static void end(uint64_t failures)
     CHECK_EQ_I64(hk_ok(status) ? 0 : hk_status_count(status), failures);
     if (!failures)
         hk_status_print(status, stderr);
-    CHECK(hk_device_get_memory(gpu()).used_bytes == 0);
+    CHECK_EQ_I64(hk_device_get_memory(gpu()).used_bytes, 0);
     hk_runtime_deinit();
 }
 
@@ -233,6 +233,69 @@ static void test_failing_label(void)
     end(3);
 }
 
+static uint64_t held_up(void)
+{
+    return hk_runtime_get_internals().held_up_launches;
+}
+
+/* Steps, as calls or as replays, of labels that the host has copied, or that are computed on the device: only behind the
+ * latter nothing is launched until they are known to be good. */
+static void test_known_labels(bool replays, bool is_known)
+{
+    begin(HK_ENGINE_DEFAULT);
+    model self;
+    model_init(&self);
+    hk_graph *graph = replays ? capture_step(&self, NULL) : NULL;
+    CHECK(hk_ok(hk_wait_all()));
+    uint64_t before = held_up();
+    for (int i = 0; i < 6; i++) {
+        HK_SCOPE;
+        batch given = batch_of(i, -1);
+        if (!is_known)
+            given.bound[1] = hk_multiply_scalar(given.bound[1], 1);
+        if (graph)
+            hk_replay(graph, given.bound, 2);
+        else
+            step(&self, given.bound[0], given.bound[1]);
+    }
+    CHECK(hk_ok(hk_wait_all()));
+    CHECK(is_known ? held_up() == before : held_up() >= before + 6);
+    hk_graph_release(graph);
+    model_drop(&self);
+    end(0);
+}
+
+/* Of calls, a bad label leaves the parameters as they were, whether the host knew of it or not; so do steps behind it. */
+static void test_bad_batch(bool is_known)
+{
+    float before[MAX_VALUES], after[MAX_VALUES];
+    begin(HK_ENGINE_DEFAULT);
+    model self;
+    model_init(&self);
+    for (int i = 0; i < PARAMS; i++) {
+        HK_SCOPE;
+        const size_t bytes = (size_t)hk_size(self.params[i]) * sizeof(float);
+        CHECK(hk_ok(hk_to_host(self.params[i], before, bytes)));
+        for (int j = 0; j < 3; j++) {
+            HK_SCOPE;
+            batch given = batch_of(j, j == 0 ? 2 : -1);
+            if (!is_known)
+                given.bound[1] = hk_multiply_scalar(given.bound[1], 1);
+            step(&self, given.bound[0], given.bound[1]);
+        }
+        const hk_status *status = hk_wait(self.params[i]);
+        CHECK(strstr(hk_status_message(status), "labels[2] is 7") != NULL);
+        for (int j = 0; j < PARAMS; j++)
+            hk_recover(self.params[j]);
+        CHECK(hk_ok(hk_to_host(self.params[i], after, bytes)));
+        CHECK(!memcmp(after, before, bytes));
+    }
+    hk_wait_all();
+    hk_failures_clear();
+    model_drop(&self);
+    end(0);
+}
+
 /* Of two calls that fail on the device the first one is told; a failed input keeps the graph from being launched. */
 static void test_first_failure(void)
 {
@@ -368,6 +431,121 @@ static void test_addresses(void)
     hk_graph_release(graph);
 }
 
+enum { LOADED = 120, MOST_AHEAD = 16 };
+
+/* out = sum(x * x) of rows, in an element of `sums` that is another one at each replay. */
+static void sum_squares(hk_array *x, hk_array *out)
+{
+    HK_SCOPE;
+    hk_assign(out, hk_add_scalar(hk_sum(hk_square(x), NULL), 1));
+}
+
+/* As a loader does: each batch is a new array, and so many of them are there before the first one is used; what is written
+ * is a slice of one array. Nearly all replays are recorded ones. */
+static void test_loader(int ahead)
+{
+    begin(HK_ENGINE_DEFAULT);
+    {
+        HK_SCOPE;
+        float actual[LOADED], expected[LOADED];
+        hk_array *batches[MOST_AHEAD], *sums[2];
+        hk_graph *graph = NULL;
+        for (int i = 0; i < 2; i++)
+            sums[i] = hk_zeros(hk_shape(LOADED), HK_F32, gpu());
+        for (int i = 0; i < LOADED + ahead; i++) {
+            HK_SCOPE;
+            hk_array *fresh = i < LOADED ? hk_take(numbers(hk_shape(SIZE, 2), i)) : NULL;
+            if (i >= ahead) {
+                hk_array *x = batches[i % ahead];
+                hk_array *bound[] = {x, hk_index(sums[0], 0, i - ahead)};
+                sum_squares(x, hk_index(sums[1], 0, i - ahead));
+                if (graph) {
+                    hk_replay(graph, bound, 2);
+                } else {
+                    hk_capture_begin(bound, 2);
+                    sum_squares(x, bound[1]);
+                    graph = hk_capture_end(NULL);
+                }
+                hk_array_release(x);
+            }
+            batches[i % ahead] = fresh;
+        }
+        CHECK(hk_ok(hk_to_host(sums[0], actual, sizeof actual)));
+        CHECK(hk_ok(hk_to_host(sums[1], expected, sizeof expected)));
+        CHECK(!memcmp(actual, expected, sizeof actual));
+        CHECK(expected[0] != expected[1]);
+        CHECK(hk_graph_get_facts(graph).recorded_replays * 100 >= (LOADED - 1) * 95);
+        hk_graph_release(graph);
+    }
+    end(0);
+}
+
+/* Of what is written, the rest stays: every second element of an array that is another one each time, others of which an
+ * earlier call has written; and an array that is read and written. */
+static void test_strided_outputs(void)
+{
+    begin(HK_ENGINE_DEFAULT);
+    hk_graph *graph = NULL;
+    for (int i = 0; i < 6; i++) {
+        HK_SCOPE;
+        float values[2 * SIZE], in[SIZE], sum[SIZE];
+        hk_array *pad = hk_zeros(hk_shape(i + 1, SIZE), HK_F32, gpu()); /* moves what comes */
+        hk_array *x = numbers(hk_shape(SIZE), i), *both = numbers(hk_shape(SIZE, 2), i + 50);
+        hk_array *total = hk_full(hk_shape(SIZE), i, HK_F32, gpu());
+        hk_array *bound[] = {x, hk_slice(both, 1, 1, 2), total};
+        CHECK(hk_ok(hk_to_host(both, values, sizeof values)) &&
+              hk_ok(hk_to_host(x, in, sizeof in)));
+        if (!graph)
+            hk_capture_begin(bound, 3);
+        else
+            hk_replay(graph, bound, 3);
+        if (!graph) {
+            HK_SCOPE;
+            hk_assign(bound[1], hk_reshape(hk_add_scalar(x, 2), hk_shape(SIZE, 1)));
+            hk_add_into(total, total, x);
+            graph = hk_capture_end(NULL);
+        }
+        float after[2 * SIZE];
+        CHECK(hk_ok(hk_to_host(both, after, sizeof after)));
+        CHECK(hk_ok(hk_to_host(total, sum, sizeof sum)));
+        for (int j = 0; j < SIZE; j++)
+            CHECK(after[2 * j] == values[2 * j] && after[2 * j + 1] == in[j] + 2 &&
+                  sum[j] == (float)i + in[j]);
+        hk_array_release(hk_take(pad));
+    }
+    CHECK(hk_graph_get_facts(graph).recorded_replays >= 4);
+    hk_graph_release(graph);
+    end(0);
+}
+
+/* Copying this would take longer than to launch two calls. */
+static void test_large_batches(void)
+{
+    begin(HK_ENGINE_DEFAULT);
+    hk_graph *graph = NULL;
+    hk_array *kept[6];
+    for (int i = 0; i < 6; i++) {
+        HK_SCOPE;
+        kept[i] = hk_take(hk_full(hk_shape(1 << 20), i, HK_F32, gpu()));
+        if (i > 0) {
+            hk_replay(graph, &kept[i], 1);
+        } else {
+            hk_capture_begin(&kept[0], 1);
+            hk_add_scalar_into(kept[0], kept[0], 1);
+            hk_add_scalar_into(kept[0], kept[0], 1);
+            graph = hk_capture_end(NULL);
+        }
+    }
+    for (int i = 0; i < 6; i++) {
+        HK_SCOPE;
+        CHECK(hk_item(hk_max(kept[i], NULL), NULL) == i + 2);
+        hk_array_release(kept[i]);
+    }
+    CHECK(hk_graph_get_facts(graph).recorded_replays == 0);
+    hk_graph_release(graph);
+    end(0);
+}
+
 /* A product whose left side has gaps, so that it is copied into the queue's workspace. */
 static hk_array *product(int64_t side, hk_array *x)
 {
@@ -455,9 +633,18 @@ int main(void)
     test_training(HK_ENGINE_DEFAULT);
     test_training(HK_ENGINE_SERIAL);
     test_failing_label();
+    for (int i = 0; i < 4; i++)
+        test_known_labels(i / 2, i % 2);
+    test_bad_batch(false);
+    test_bad_batch(true);
     test_first_failure();
     test_threads();
     test_addresses();
+    static const int ahead[] = {1, 2, 3, 8, MOST_AHEAD};
+    for (int i = 0; i < 5; i++)
+        test_loader(ahead[i]);
+    test_strided_outputs();
+    test_large_batches();
     test_workspace();
     test_layers();
     return check_result();

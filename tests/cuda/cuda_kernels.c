@@ -394,6 +394,35 @@ static hk_array *run_cross_entropy(hk_device device, const void *argument)
     return hk_add(hk_grad(x), hk_reshape(loss, hk_shape(rows, 1)));
 }
 
+/* Lines that begin between what is read in one go have the same bytes. */
+static void test_softmax_alignment(void)
+{
+    static const int64_t sizes[] = {3, 4, 12, 128, 1000, 6000, 8192, 9000};
+    HK_SCOPE;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        for (int dtype = HK_F32; dtype <= HK_F64; dtype++) {
+            const int64_t count = 9, all = count * sizes[i];
+            HK_SCOPE;
+            hk_array *flat = values(hk_shape(all + 1), (hk_dtype)dtype, gpu(), 5, 0);
+            hk_array *beside = hk_slice(flat, 0, 1, all + 1), *lines[2], *losses[2], *grads[2];
+            hk_array *labels = hk_zeros(hk_shape(count), HK_I64, gpu());
+            for (int j = 0; j < 2; j++) {
+                hk_array *x = j ? hk_copy(beside) : beside;
+                x = hk_reshape(x, hk_shape(count, sizes[i]));
+                hk_attach_grad(x, HK_GRAD_WRITE);
+                lines[j] = hk_softmax(x, 1);
+                hk_record_begin();
+                losses[j] = hk_softmax_cross_entropy(x, labels);
+                hk_record_end();
+                hk_backward(losses[j]);
+                grads[j] = hk_grad(x);
+            }
+            CHECK(agree(lines[0], lines[1], 0, "softmax beside"));
+            CHECK(agree(losses[0], losses[1], 0, "cross entropy beside"));
+            CHECK(agree(grads[0], grads[1], 0, "its gradient beside"));
+        }
+}
+
 static void test_softmax(void)
 {
     const struct {
@@ -522,6 +551,7 @@ int main(void)
     test_casts();
     test_reductions();
     test_softmax();
+    test_softmax_alignment();
     test_random();
     test_failures();
     const hk_status *status = hk_wait_all();

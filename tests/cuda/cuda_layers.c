@@ -384,7 +384,9 @@ int main(void)
     test_norm_layer(hk_rms_norm_layer(0), device);
     test_norm_layer(hk_group_norm_layer(2, 0), device);
     test_norm_layer(hk_instance_norm_layer(0), device);
-    test_large_batches(device);
+    if (!getenv(
+            "HOCKET_EMULATED_CUDA_REFUSES")) /* own kernels take minutes for it on the emulation */
+        test_large_batches(device);
     CHECK(hk_ok(hk_wait_all()));
     hk_runtime_deinit();
     return check_result();

@@ -1,6 +1,7 @@
 /* What the plug-in asks of cuBLASLt and cuDNN, in a stream of the test's own: that a problem is planned once, that as many
- * plans as may be are kept, that what they refuse is told from what goes wrong, and that alignments are promised no
- * better than they are. With the argument "missing": that there are none. */
+ * plans as may be are kept, that own kernels do what they refuse, by whatever status, unless the GPU is lost, and that
+ * alignments are promised no better than they are. With the argument "missing": that there are none; with "refusing" and
+ * more arguments: that functions of those names refuse. */
 #include "check.h"
 
 #include "device/cuda/cuda_convolutions.h"
@@ -15,6 +16,8 @@
 struct hki_cuda_stream {
     cudaStream_t handle;
     char noted[256]; /* the first error, or "" */
+    char refused[200], method[100];
+    bool is_lost;
     void *kept[HKI_CUDA_KEPT_COUNT];
     void (*deinit[HKI_CUDA_KEPT_COUNT])(void *state);
 };
@@ -48,6 +51,23 @@ void hki_cuda_note(hki_cuda_stream *stream, const char *what, const char *text)
 {
     if (!*stream->noted)
         snprintf(stream->noted, sizeof stream->noted, "%s: %s", what, text);
+}
+
+void hki_cuda_refuse(hki_cuda_stream *stream, const char *what, const char *text)
+{
+    snprintf(stream->refused, sizeof stream->refused, "%s: %s", what, text);
+}
+
+bool hki_cuda_falls_back(hki_cuda_stream *stream)
+{
+    if (stream->is_lost)
+        hki_cuda_note(stream, "lost", stream->refused);
+    return !stream->is_lost;
+}
+
+void hki_cuda_tell_method(hki_cuda_stream *stream, const char *method, int number)
+{
+    snprintf(stream->method, sizeof stream->method, "%s %d", method, number);
 }
 
 static void begin(hki_cuda_stream *stream)
@@ -94,7 +114,7 @@ static void test_plans(hki_cuda_stream *stream)
 {
     bool failed = true;
     hki_cuda_product one = product(3, 4, 5), with_bias = one;
-    const hki_cuda_product_plan *plan = hki_cuda_product_plan_for(stream, &one, &failed);
+    hki_cuda_product_plan *plan = hki_cuda_product_plan_for(stream, &one, &failed);
     CHECK(plan && !failed);
     CHECK(hki_cuda_product_plan_for(stream, &one, &failed) == plan);
     with_bias.has_bias = true;
@@ -113,11 +133,17 @@ static void test_plans(hki_cuda_stream *stream)
         CHECK(hki_cuda_product_plan_for(stream, &other, &failed) && !failed);
     }
     CHECK_STR(stream->noted, "");
-    /* Rows that overlap are no matrix: that is a mistake of the caller, and told. */
+    /* Rows that overlap are no matrix. */
     hki_cuda_product wrong = product(3, 4, 5);
     wrong.a_leading = 4;
+    CHECK(!hki_cuda_product_plan_for(stream, &wrong, &failed) && !failed);
+    CHECK_STR(stream->refused, "cublasLtMatmulAlgoGetHeuristic: CUBLAS_STATUS_INVALID_VALUE");
+    CHECK_STR(stream->noted, "");
+    stream->is_lost = true;
+    wrong.m = 4;
     CHECK(!hki_cuda_product_plan_for(stream, &wrong, &failed) && failed);
-    CHECK_STR(stream->noted, "cublasLtMatmulAlgoGetHeuristic: CUBLAS_STATUS_INVALID_VALUE");
+    CHECK(*stream->noted);
+    stream->is_lost = false;
     *stream->noted = '\0';
 }
 
@@ -127,7 +153,7 @@ static void test_launches(hki_cuda_stream *stream)
     enum { M = 3, N = 4, K = 5, ROOM = 64 };
     float host[ROOM], *device, *workspace;
     hki_cuda_product problem = product(M, N, K);
-    bool failed;
+    bool failed, falls_back = false;
     CHECK(cudaMalloc((void **)&device, 3 * sizeof host) == cudaSuccess);
     CHECK(cudaMalloc((void **)&workspace, 4096) == cudaSuccess);
     for (int i = 0; i < ROOM; i++)
@@ -135,21 +161,26 @@ static void test_launches(hki_cuda_stream *stream)
     for (int i = 0; i < 2; i++)
         CHECK(cudaMemcpy(device + i * ROOM, host, sizeof host, cudaMemcpyHostToDevice) ==
               cudaSuccess);
-    const hki_cuda_product_plan *plan = hki_cuda_product_plan_for(stream, &problem, &failed);
+    hki_cuda_product_plan *plan = hki_cuda_product_plan_for(stream, &problem, &failed);
     float *a = device + 1, *b = device + ROOM, *c = device + 2 * ROOM;
-    CHECK(!hki_cuda_product_launch(stream, plan, a, b, NULL, c, workspace));
-    CHECK_STR(stream->noted, "cublasLtMatmul: CUBLAS_STATUS_INVALID_VALUE");
-    *stream->noted = '\0';
+    CHECK(!hki_cuda_product_launch(stream, plan, a, b, NULL, c, workspace, &falls_back));
+    CHECK(falls_back);
+    CHECK_STR(stream->refused, "cublasLtMatmul: CUBLAS_STATUS_INVALID_VALUE");
+    CHECK(!hki_cuda_product_plan_for(stream, &problem, &failed) && !failed);
     problem.a_alignment = hki_cuda_alignment_of((uintptr_t)a);
     CHECK_EQ_I64(problem.a_alignment, 4);
     plan = hki_cuda_product_plan_for(stream, &problem, &failed);
     CHECK(hki_cuda_product_workspace_bytes(plan) <= 4096);
-    CHECK(hki_cuda_product_launch(stream, plan, a, b, NULL, c, workspace));
+    CHECK(hki_cuda_product_launch(stream, plan, a, b, NULL, c, workspace, &falls_back));
+    CHECK_STR(stream->method, "cuBLASLt, algorithm 17");
     CHECK(cudaStreamSynchronize(stream->handle) == cudaSuccess);
     CHECK(cudaMemcpy(host, c, M * N * sizeof(float), cudaMemcpyDeviceToHost) == cudaSuccess);
     for (int i = 0; i < M * N; i++)
         CHECK(host[i] == K);
-    CHECK(!hki_cuda_product_launch(stream, plan, a, b, NULL, c, NULL)); /* no workspace */
+    stream->is_lost = true; /* and no workspace */
+    CHECK(!hki_cuda_product_launch(stream, plan, a, b, NULL, c, NULL, &falls_back));
+    CHECK(!falls_back && *stream->noted);
+    stream->is_lost = false;
     *stream->noted = '\0';
     cudaFree(device);
     cudaFree(workspace);
@@ -196,9 +227,9 @@ static void test_convolutions(hki_cuda_stream *stream)
         CHECK(!hki_cuda_convolution_plan_for(stream, &problem, &failed) && !failed);
         CHECK_STR(stream->noted, "");
         problem.out_size[0] = 3; /* a size that does not come out */
-        CHECK(!hki_cuda_convolution_plan_for(stream, &problem, &failed) && failed);
-        CHECK(strstr(stream->noted, "CUDNN_STATUS_BAD_PARAM") != NULL);
-        *stream->noted = '\0';
+        CHECK(!hki_cuda_convolution_plan_for(stream, &problem, &failed) && !failed);
+        CHECK(strstr(stream->refused, "CUDNN_STATUS_BAD_PARAM") != NULL);
+        CHECK_STR(stream->noted, "");
     }
     hki_cuda_convolution with_bias = convolution(HKI_CUDA_FORWARD, 2);
     with_bias.has_bias = true;
@@ -209,6 +240,57 @@ static void test_convolutions(hki_cuda_stream *stream)
         CHECK(hki_cuda_convolution_plan_for(stream, &other, &failed) && !failed);
     }
     CHECK_STR(stream->noted, "");
+}
+
+/* ---- refusals ------------------------------------------------------------------------------------------- */
+
+static bool falls_back_product(hki_cuda_stream *stream, float *data)
+{
+    bool failed, falls_back = false;
+    const hki_cuda_product problem = product(3, 4, 5);
+    hki_cuda_product_plan *plan = hki_cuda_product_plan_for(stream, &problem, &failed);
+    CHECK(!failed);
+    if (plan)
+        hki_cuda_product_launch(stream, plan, data, data + 64, NULL, data + 128, data + 1024,
+                                &falls_back);
+    return !plan || falls_back;
+}
+
+static bool falls_back_convolution(hki_cuda_stream *stream, hki_cuda_convolution_kind kind,
+                                   float *data)
+{
+    bool failed;
+    const hki_cuda_convolution problem = convolution(kind, 1);
+    hki_cuda_convolution_plan *plan = hki_cuda_convolution_plan_for(stream, &problem, &failed);
+    CHECK(!failed);
+    return !plan || !hki_cuda_convolution_launch(stream, plan, data, data + 256, NULL, data + 512,
+                                                 data + 1024);
+}
+
+/* Each function, by a status that nobody has heard of, and by all that there are of `kind`. */
+static void test_refusal(const char *function)
+{
+    static const int statuses[] = {1, 3, 7, 8, 11, 13, 14, 15, 1001, 2000, 3000, 4000, 5000, 9999};
+    const bool is_product = !strncmp(function, "cublas", 6);
+    char value[100];
+    for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++) {
+        hki_cuda_stream stream;
+        float *data;
+        snprintf(value, sizeof value, "%d,%s", statuses[i], function);
+        setenv("HOCKET_EMULATED_CUDA_REFUSES", value, 1);
+        begin(&stream);
+        CHECK(cudaMalloc((void **)&data, 1 << 20) == cudaSuccess);
+        bool falls_back = is_product && falls_back_product(&stream, data);
+        for (int kind = 0; kind < 3 && !is_product; kind++)
+            falls_back = falls_back_convolution(&stream, (hki_cuda_convolution_kind)kind, data) ||
+                         falls_back;
+        CHECK(falls_back);
+        CHECK_STR(stream.noted, "");
+        CHECK(*stream.refused);
+        CHECK(cudaStreamSynchronize(stream.handle) == cudaSuccess);
+        cudaFree(data);
+        end(&stream);
+    }
 }
 
 /* ---- neither ------------------------------------------------------------------------------------------- */
@@ -232,6 +314,10 @@ int main(int argc, char **argv)
 {
     hki_cuda_stream stream;
     const bool missing = argc > 1 && !strcmp(argv[1], "missing");
+    if (argc > 2 && !strcmp(argv[1], "refusing")) { /* libraries are opened once in a process */
+        test_refusal(argv[2]);
+        return check_result();
+    }
     if (missing)
         setenv("HOCKET_EMULATED_CUDA_WITHOUT", "all", 1);
     begin(&stream);

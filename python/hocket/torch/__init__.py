@@ -8,99 +8,154 @@ a simulated accelerator, else a CPU device. What is refused raises Hocket's exce
 import sys as _sys
 from types import ModuleType as _ModuleType
 
-from .. import _core, _files, random as _random
+from .. import _core, _files, _manipulation, _reductions, random as _random
 from .._arrays import (  # noqa: F401
-    abs, cos, equal, exp, log, logical_and, logical_or, logical_xor, matmul, maximum, minimum, sigmoid, sign, sin, sqrt, square, tan,
-    tanh, where,
+    abs, allclose, arange as _arange, asarray as _asarray, ceil, clip as clamp, cos, cosh, einsum, equal, exp, eye as _eye, floor, isnan,
+    linspace as _linspace, log, logical_and, logical_not, logical_or, logical_xor, matmul, maximum, minimum, round, sigmoid, sign, sin, sinh,
+    sqrt, square, tan, tanh, tensordot, tril, triu, where,
 )
+from .._core import bfloat16, bool, float16, float32, float64, int8, int16, int32, int64, uint8  # noqa: F401
 from .._grad import pause as no_grad, record as enable_grad  # noqa: F401
 from .._grad import is_recording as is_grad_enabled  # noqa: F401
+from ..linalg import outer  # noqa: F401
+from .._dialects import data as _data
 from ..random import seed as manual_seed  # noqa: F401
 from . import _tensor, cuda  # noqa: F401
-from ._devices import device_of as device  # noqa: F401
-from ._tensor import Array as Tensor, _sizes  # noqa: F401
+from .._dialects.devices import device_of as device  # noqa: F401
+from ._tensor import Array as _Array, _sizes
 
-bfloat16, float16, float32, float64 = _core.bfloat16, _core.float16, _core.float32, _core.float64
+_int = int
 half, float, double = float16, float32, float64
-int8, int16, int32, int64, uint8, bool = _core.int8, _core.int16, _core.int32, _core.int64, _core.uint8, _core.bool
 short, int, long = int16, int32, int64
-_op = _core.operators
+_op, _place = _core.operators, _tensor.device_of
 
 
 def _wanting(x, requires_grad):
     return x.requires_grad_() if requires_grad else x
 
 
+# ---- making ---------------------------------------------------------------------------------------------------------
+
+
 def tensor(data, dtype=None, device=None, requires_grad=False):
     """An array of these values, always a copy."""
-    from .._arrays import asarray
-    return _wanting(asarray(data, dtype=dtype, device=_tensor.device_of(device), copy=True), requires_grad)
+    return _wanting(_asarray(data, dtype=dtype, device=_place(device), copy=True), requires_grad)
 
 
-def _made(name):
+class _Type(type):
+    def __instancecheck__(cls, x):
+        return isinstance(x, _Array)
+
+    def __call__(cls, *data):
+        return zeros(*data) if not data or isinstance(data[0], _int) else tensor(data[0], dtype=float32)
+
+
+class Tensor(metaclass=_Type):
+    """Tensor(values) is an array of float32; every Array is an instance."""
+
+
+def from_numpy(values):
+    """An array of a NumPy array, in the same memory."""
+    return _asarray(values, copy=False)
+
+
+def _made(name, make):
     def function(*sizes, size=None, dtype=None, device=None, requires_grad=False):
         shape = _sizes(sizes) if size is None else tuple(size)
-        return _wanting(_op[name](shape, dtype or float32, device=_tensor.device_of(device)), requires_grad)
+        return _wanting(make(shape, dtype=dtype or float32, device=_place(device)), requires_grad)
 
     function.__name__ = name
     return function
 
 
-def _drawn(name, draw):
-    def function(*sizes, size=None, dtype=None, device=None, requires_grad=False):
-        shape = _sizes(sizes) if size is None else tuple(size)
-        return _wanting(draw(shape, dtype=dtype, device=_tensor.device_of(device)), requires_grad)
-
-    function.__name__ = name
-    return function
+zeros, ones, empty = _made("zeros", _op["zeros"]), _made("ones", _op["ones"]), _made("empty", _op["zeros"])
+rand, randn = _made("rand", _random.uniform), _made("randn", _random.normal)
 
 
-zeros, ones = _made("zeros"), _made("ones")
-rand, randn = _drawn("rand", _random.uniform), _drawn("randn", _random.normal)
+def full(size, fill_value, dtype=None, device=None, requires_grad=False):
+    """All fill_value."""
+    from .._arrays import full as plain
+    return _wanting(plain(tuple(size), fill_value, dtype=dtype, device=_place(device)), requires_grad)
 
 
-def normal(mean, std, size, dtype=None, device=None, requires_grad=False):
-    """Normal numbers."""
-    return _wanting(_random.normal(tuple(size), mean, std, dtype=dtype, device=_tensor.device_of(device)), requires_grad)
+def normal(mean, std, size=None, dtype=None, device=None, requires_grad=False):
+    """Normal numbers: of a size, or of the shape of mean or std, which may be arrays."""
+    if size is None:
+        size = mean.shape if is_tensor(mean) else std.shape
+    if is_tensor(mean) or is_tensor(std):
+        return _random.normal(tuple(size), dtype=dtype, device=_place(device)) * std + mean
+    return _wanting(_random.normal(tuple(size), mean, std, dtype=dtype, device=_place(device)), requires_grad)
 
 
 def randint(low, high, size, dtype=None, device=None):
     """Integers low … high - 1."""
-    return _random.integers(low, high, tuple(size), dtype=dtype, device=_tensor.device_of(device))
+    return _random.integers(low, high, tuple(size), dtype=dtype, device=_place(device))
+
+
+def randperm(n, device=None):
+    """0 … n - 1 in random order."""
+    return _random.permutation(n, device=_place(device))
+
+
+def bernoulli(input):
+    """1 with the probability that each element says, else 0."""
+    return (_random.uniform(input.shape, device=input.device) < input).type(input.dtype)
 
 
 def arange(start, end=None, step=1, dtype=None, device=None, requires_grad=False):
     """start, start + step, … below end; integers where all three are."""
-    from .._arrays import arange as plain
-    return _wanting(plain(start, end, step, dtype=dtype, device=_tensor.device_of(device)), requires_grad)
+    return _wanting(_arange(start, end, step, dtype=dtype, device=_place(device)), requires_grad)
 
 
-def zeros_like(x, requires_grad=False):
-    return _wanting(_op["zeros_like"](x), requires_grad)
+def linspace(start, end, steps, dtype=None, device=None, requires_grad=False):
+    """So many numbers from start to end."""
+    return _wanting(_linspace(start, end, steps, dtype=dtype, device=_place(device)), requires_grad)
 
 
-def ones_like(x, requires_grad=False):
-    return _wanting(_op["ones_like"](x), requires_grad)
+def eye(n, m=None, dtype=None, device=None):
+    """Ones on the diagonal."""
+    return _eye(n, m, dtype=dtype, device=_place(device))
 
 
-def cat(tensors, dim=0):
-    return _op["concat"](tensors, dim)
+def zeros_like(x, dtype=None, device=None, requires_grad=False):
+    return _wanting(_op["zeros_like"](x).to(dtype=dtype, device=device), requires_grad)
 
 
-def stack(tensors, dim=0):
-    return _op["stack"](tensors, dim)
+def ones_like(x, dtype=None, device=None, requires_grad=False):
+    return _wanting(_op["ones_like"](x).to(dtype=dtype, device=device), requires_grad)
 
 
-def mm(a, b):
-    return a @ b
+def rand_like(x):
+    return _random.uniform(x.shape, dtype=x.dtype, device=x.device)
 
 
-def relu(x):
-    return _op["relu"](x)
+def randn_like(x):
+    return _random.normal(x.shape, dtype=x.dtype, device=x.device)
 
 
-def pow(x, exponent):
-    return x ** exponent
+# ---- shapes ---------------------------------------------------------------------------------------------------------
+
+
+def cat(tensors, dim=0, axis=None):
+    """Joined along an axis."""
+    return _manipulation.concat(tuple(tensors), axis=dim if axis is None else axis)
+
+
+concat = cat
+
+
+def stack(tensors, dim=0, axis=None):
+    """Joined along a new axis."""
+    return _manipulation.stack(tuple(tensors), axis=dim if axis is None else axis)
+
+
+def meshgrid(*tensors, indexing="ij"):
+    return _reordered(tensors, indexing)
+
+
+def _reordered(tensors, indexing):
+    from .._arrays import meshgrid as plain
+    return tuple(plain(*(tensors[0] if len(tensors) == 1 else tensors), indexing=indexing))
 
 
 def reshape(x, shape):
@@ -111,16 +166,109 @@ def transpose(x, dim0, dim1):
     return x.swapaxes(dim0, dim1)
 
 
-def sum(x, dim=None, keepdim=False):
-    return x.sum(dim, keepdim)
+swapaxes = transpose
 
 
-def mean(x, dim=None, keepdim=False):
-    return x.mean(dim, keepdim)
+def unsqueeze(x, dim):
+    return x.unsqueeze(dim)
 
 
-def argmax(x, dim=None, keepdim=False):
-    return x.argmax(dim, keepdim)
+def squeeze(x, dim=None):
+    return x.squeeze(dim)
+
+
+def permute(x, dims):
+    return x.permute(dims)
+
+
+def repeat_interleave(x, repeats, dim=None):
+    return x.repeat_interleave(repeats, dim)
+
+
+def split(x, size, dim=0):
+    return x.split(size, dim)
+
+
+def flip(x, dims):
+    return _manipulation.flip(x, axis=tuple(dims))
+
+
+def nonzero(x):
+    """Rows of indices of the elements that are not zero."""
+    return stack(_reductions.nonzero(x), 1)
+
+
+# ---- what is computed ------------------------------------------------------------------------------------------------
+
+
+def mm(a, b):
+    return a @ b
+
+
+bmm = mv = mm
+
+
+def dot(a, b):
+    return a @ b
+
+
+def relu(x):
+    return _op["relu"](x)
+
+
+def pow(x, exponent):
+    return (x if is_tensor(x) else tensor(x, dtype=exponent.dtype, device=exponent.device)) ** exponent
+
+
+def norm(x, p=2, dim=None, keepdim=False):
+    return x.norm(p, dim, keepdim)
+
+
+def _reduced(name):
+    def function(x, dim=None, keepdim=False, axis=None, dtype=None):
+        return getattr(x if dtype is None else x.to(dtype), name)(dim, keepdim, axis=axis)
+
+    function.__name__ = name
+    return function
+
+
+sum, mean, prod, argmax, argmin = (_reduced(_name) for _name in "sum mean prod argmax argmin".split())
+
+
+def var(x, dim=None, unbiased=True, keepdim=False):
+    return _op["var"](x, dim, keepdims=keepdim, correction=unbiased)
+
+
+def std(x, dim=None, unbiased=True, keepdim=False):
+    return x.std(dim, unbiased, keepdim)
+
+
+def _extreme(name, of_two, index):
+    def function(x, dim=None, keepdim=False):
+        if is_tensor(dim):
+            return of_two(x, dim)
+        plain = getattr(_reductions, name)
+        if dim is None:
+            return plain(x)
+        return plain(x, dim, keepdims=keepdim), getattr(_reductions, index)(x, dim, keepdims=keepdim)
+
+    function.__name__ = name
+    return function
+
+
+max, min = _extreme("max", maximum, "argmax"), _extreme("min", minimum, "argmin")
+
+
+def cumsum(x, dim):
+    return _reductions.cumulative_sum(x, axis=dim)
+
+
+def argsort(x, dim=-1, descending=False):
+    return _reductions.argsort(x, dim, descending=descending)
+
+
+def topk(x, k, dim=-1):
+    return _reductions.topk(x, k, dim)
 
 
 def softmax(x, dim):
@@ -135,9 +283,13 @@ def is_tensor(x):
     return isinstance(x, Tensor)
 
 
+# ---- the rest ---------------------------------------------------------------------------------------------------------
+
+
 def save(arrays, path):
-    """Arrays, or a dict of them such as state_dict(), by the path's ending: see hk.save."""
-    _files.save(path, arrays)
+    """Arrays, or a dict of them such as state_dict(): a .npz file by that ending, else a file of safetensors. See hk.save."""
+    names = arrays if isinstance(arrays, dict) else dict(enumerate(arrays)) if isinstance(arrays, (list, tuple)) else {"": arrays}
+    _files.save(path, names)
 
 
 def load(path):
@@ -150,11 +302,12 @@ def get_num_threads():
     return _core.Device("cpu:0").cores
 
 
-from . import data as _data, nn, optim  # noqa: E402
+from . import autograd, distributions, nn, optim  # noqa: E402,F401
 
 utils = _ModuleType(__name__ + ".utils")
-utils.data = _data
+utils.data = _ModuleType(__name__ + ".utils.data")
+utils.data.Dataset, utils.data.TensorDataset, utils.data.DataLoader = _data.Dataset, _data.Arrays, _data.DataLoader
 _sys.modules[utils.__name__] = utils
-_sys.modules[utils.__name__ + ".data"] = _data
+_sys.modules[utils.data.__name__] = utils.data
 
 _core._recording(True)

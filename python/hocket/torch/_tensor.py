@@ -1,13 +1,14 @@
 """What Arrays have in the dialect of PyTorch beside what they always have: importing hocket.torch adds it to Array.
 
-size stays the number of elements; numel() and shape say what PyTorch's size() does.
+size is a number that can be called, as PyTorch's size() is.
 """
 
 import math as _math
 
-from .. import _core, random as _random
+from .. import _core, _manipulation, random as _random
+from .._creation import arange as _arange
 from .._grad import pause as _pause
-from ._devices import device_of
+from .._dialects.devices import device_of
 
 _op = _core.operators
 Array = _core.Array
@@ -44,20 +45,56 @@ def requires_grad_(self, requires_grad=True):
     return self.attach_grad("add" if requires_grad else "null")
 
 
+@_method
+def detach_(self):
+    """From now on a constant: the object becomes another array over the same memory."""
+    return self._become(self.detach())
+
+
 def _set_requires_grad(self, on):
     requires_grad_(self, on)
 
 
 Array.requires_grad = property(lambda self: self._has_grad(), _set_requires_grad, doc="whether a gradient is attached")
-Array.data = property(lambda self: self.detach(), doc="the same elements without a gradient")
 
-# ---- in place ------------------------------------------------------------------------------------------------------
+
+def _set_data(self, value):
+    with _pause():
+        self.detach()[...] = value
+
+
+Array.data = property(lambda self: self.detach(), _set_data, doc="the same elements without a gradient")
+
+# ---- writing -------------------------------------------------------------------------------------------------------
 
 
 def _becomes(self, value):
     with _pause():
         self.detach()[...] = value
     return self
+
+
+_set_item = Array.__setitem__
+
+
+def _written(x, key, value):
+    """x as it is after x[key] = value, as a new array that gradients go through."""
+    if isinstance(key, Array) and key.dtype == _core.bool and key.shape == x.shape:
+        return _op["where"](key, value if isinstance(value, Array) else _op["full_like"](x, value), x)
+    places = _arange(x.size, device=x.device).reshape(x.shape)[key]
+    value = value if isinstance(value, Array) else _op["full"](places.shape, value, x.dtype, device=x.device)
+    value = _core._broadcast_to(value.reshape(value.shape[max(value.ndim - places.ndim, 0):]), places.shape)
+    return _op["scatter"](x.reshape(-1), places.reshape(-1), value.reshape(-1), 0).reshape(x.shape)
+
+
+@_method
+def __setitem__(self, key, value):
+    """While a thread records, what is written is recorded: the object becomes another array, of which only it itself tells."""
+    followed = self._wants_grad() and not self._has_grad() or isinstance(value, Array) and value._wants_grad()
+    if followed and _core.is_recording():
+        self._become(_written(self, key, value))
+    else:
+        _set_item(self, key, value)
 
 
 @_method
@@ -121,10 +158,25 @@ def type(self, dtype):
 
 
 for _name, _dtype in (("float", _core.float32), ("double", _core.float64), ("long", _core.int64), ("int", _core.int32),
-                      ("bool", _core.bool)):
+                      ("bool", _core.bool), ("half", _core.float16)):
     setattr(Array, _name, lambda self, _dtype=_dtype: to(self, _dtype))
 
 # ---- shapes -----------------------------------------------------------------------------------------------------------
+
+
+class _Size(int):
+    """How many elements; size() is the shape, size(i) one of its numbers."""
+
+    def __new__(cls, x):
+        self = super().__new__(cls, _math.prod(x.shape))
+        self._shape = x.shape
+        return self
+
+    def __call__(self, dim=None):
+        return self._shape if dim is None else self._shape[dim]
+
+
+Array.size = property(_Size, doc="how many elements; size() is the shape, size(i) one of its numbers")
 
 
 @_method
@@ -153,8 +205,69 @@ def unsqueeze(self, dim):
 
 
 @_method
+def squeeze(self, dim=None, *, axis=None):
+    """Without axes of size 1, or without that one if its size is 1."""
+    axis = dim if axis is None else axis
+    if isinstance(axis, int) and self.shape[axis] != 1:
+        return +self
+    return _manipulation.squeeze(self, axis)
+
+
+@_method
 def clone(self):
     return _op["copy"](self)
+
+
+@_method
+def permute(self, *dims):
+    return _op["permute_dims"](self, _sizes(dims))
+
+
+_transpose = Array.transpose
+
+
+@_method
+def transpose(self, *axes):
+    """transpose(dim0, dim1): the two exchanged; of all axes, or of none, as NumPy's."""
+    return self.swapaxes(*axes) if len(axes) == 2 else _transpose(self, *axes)
+
+
+@_method
+def expand(self, *sizes):
+    sizes = _sizes(sizes)
+    own = (1,) * (len(sizes) - self.ndim) + self.shape
+    return _core._broadcast_to(self, tuple(mine if size == -1 else size for size, mine in zip(sizes, own)))
+
+
+@_method
+def repeat(self, *repeats, axis=None):
+    """As many copies along each axis; with axis= as NumPy's."""
+    return _manipulation.tile(self, _sizes(repeats)) if axis is None else _manipulation.repeat(self, repeats[0], axis=axis)
+
+
+@_method
+def repeat_interleave(self, repeats, dim=None):
+    return _manipulation.repeat(self, repeats, axis=dim)
+
+
+@_method
+def split(self, size, dim=0):
+    return tuple(_manipulation.split(self, range(size, self.shape[dim], size), dim))
+
+
+@_method
+def masked_fill(self, mask, value):
+    return _op["where"](mask, _op["full_like"](self, value), self)
+
+
+@_method
+def is_contiguous(self):
+    return _core._contiguous(self) is self
+
+
+@_method
+def contiguous(self):
+    return self
 
 
 # ---- what is computed ---------------------------------------------------------------------------------------------------
@@ -165,7 +278,7 @@ def mm(self, other):
     return self @ other
 
 
-Array.matmul = mm
+Array.matmul = Array.bmm = Array.mv = mm
 
 
 def _reduction(name):
@@ -182,17 +295,39 @@ for _name in ("sum", "mean", "prod", "argmax", "argmin"):
     setattr(Array, _name, _reduction(_name))
 
 
+@_method
+def norm(self, p=2, dim=None, keepdim=False):
+    from ..linalg import vector_norm
+    return vector_norm(self, axis=dim, ord=p, keepdims=keepdim)
+
+
+@_method
+def std(self, dim=None, unbiased=True, keepdim=False, *, axis=None, keepdims=False, correction=None):
+    return _op["std"](self, dim if axis is None else axis, keepdims=keepdim or keepdims,
+                      correction=unbiased if correction is None else correction)
+
+
 def _function(name, operator=None):
     setattr(Array, name, lambda self, *args: _op[operator or name](self, *args))
 
 
-for _name in "abs exp log sqrt sin cos tanh sigmoid relu square".split():
+for _name in "abs exp log sqrt sin cos tanh sigmoid relu square sign".split():
     _function(_name)
 
 
 @_method
 def pow(self, exponent):
     return self ** exponent
+
+
+@_method
+def mul(self, other):
+    return self * other
+
+
+@_method
+def add(self, other):
+    return self + other
 
 
 @_method

@@ -2,7 +2,7 @@
 
 from .. import _core
 from .._arrays import wait as _wait
-from ._devices import accelerators, device_of
+from .._dialects.devices import accelerators, device_of
 
 __all__ = ["device_count", "get_device_name", "is_available", "synchronize"]
 

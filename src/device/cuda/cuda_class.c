@@ -31,5 +31,6 @@ const hki_device_class hki_cuda_device_class = {
     .has_all_reduce = hki_cuda_has_all_reduce,
     .all_reduce = hki_cuda_all_reduce,
     .recorder = &hki_cuda_recorder_class,
+    .last_method = hki_cuda_last_method,
     .deinit = hki_cuda_deinit,
 };

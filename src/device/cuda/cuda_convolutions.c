@@ -26,16 +26,14 @@ typedef struct convolutions {
     const hki_cudnn *library; /* NULL until the handle is there */
     cudnnHandle_t handle;
     cudnnActivationDescriptor_t identity; /* for forward with a bias */
+    int refusals;                         /* to make these */
     hki_cuda_cache plans;
 } convolutions;
 
+enum { MAX_REFUSALS = 3 };
+
 /* In functions that have a library and a stream. */
 #define CALL(...) HKI_LIBRARY_CALL(cudnn, library, stream, __VA_ARGS__)
-
-static bool is_unsupported(cudnnStatus_t status)
-{
-    return CUDNN_STATUS_CATEGORY((int)status) == CUDNN_STATUS_NOT_SUPPORTED;
-}
 
 static void drop_plan(void *value, void *context)
 {
@@ -82,7 +80,7 @@ destroy:
     return false;
 }
 
-/* With a handle; NULL where there is no library, or after noting an error. */
+/* With a handle; NULL where there is no library, or none is given; or after noting an error, then *failed. */
 static convolutions *convolutions_of(hki_cuda_stream *stream, bool *failed)
 {
     const hki_cudnn *library = hki_cuda_cudnn();
@@ -91,8 +89,16 @@ static convolutions *convolutions_of(hki_cuda_stream *stream, bool *failed)
     if (!library)
         return NULL;
     self = hki_cuda_stream_keep(stream, HKI_CUDA_CONVOLUTIONS, sizeof *self, convolutions_deinit);
-    *failed = !self || (!self->library && !start(self, library, stream));
-    return *failed ? NULL : self;
+    *failed = !self;
+    if (!self || self->library)
+        return self;
+    if (self->refusals >= MAX_REFUSALS)
+        return NULL;
+    if (start(self, library, stream))
+        return self;
+    self->refusals++;
+    *failed = !hki_cuda_falls_back(stream);
+    return NULL;
 }
 
 /* ---- descriptors --------------------------------------------------------------------------------------- */
@@ -190,7 +196,7 @@ static bool set_math(const convolutions *self, hki_cuda_stream *stream,
 }
 
 /* Takes the first algorithm that will do with a workspace of at most so many bytes; plan->is_supported says whether
- * there is one. False after noting an error. */
+ * there is one. False: the library refuses. */
 static bool choose(const convolutions *self, hki_cuda_stream *stream,
                    const hki_cuda_convolution *problem, size_t most_bytes,
                    hki_cuda_convolution_plan *plan)
@@ -203,8 +209,6 @@ static bool choose(const convolutions *self, hki_cuda_stream *stream,
     if (!set_math(self, stream, plan, math))
         return false;
     cudnnStatus_t status = ask(self, plan, candidates, &count);
-    if (is_unsupported(status))
-        return true;
     if (!hki_cudnn_ok(library, stream, status, "cudnnGetConvolutionAlgorithm"))
         return false;
     for (int i = 0; i < count && !plan->is_supported; i++) {
@@ -239,8 +243,11 @@ hki_cuda_convolution_plan *hki_cuda_convolution_plan_for(hki_cuda_stream *stream
     plan = hki_cuda_cache_find(&self->plans, problem);
     if (!plan) {
         if (!describe(self->library, stream, problem, &made) ||
-            !choose(self, stream, problem, workspace_limit_bytes, &made))
-            goto fail;
+            !choose(self, stream, problem, workspace_limit_bytes, &made)) {
+            made.is_supported = false;
+            if (!hki_cuda_falls_back(stream))
+                goto fail;
+        }
         plan = hki_cuda_cache_put(&self->plans, problem);
         if (!plan) {
             hki_cuda_note(stream, "plan of a convolution", "out of host memory");
@@ -262,7 +269,10 @@ bool hki_cuda_convolution_use_less(hki_cuda_stream *stream, const hki_cuda_convo
     const convolutions *self = convolutions_of(stream, failed);
     if (!self || plan->workspace_bytes == 0)
         return false;
-    *failed = !choose(self, stream, problem, plan->workspace_bytes - 1, &less);
+    if (!choose(self, stream, problem, plan->workspace_bytes - 1, &less)) {
+        less.is_supported = false;
+        *failed = !hki_cuda_falls_back(stream);
+    }
     if (*failed || !less.is_supported)
         return false;
     *plan = less;
@@ -281,6 +291,27 @@ bool hki_cuda_convolution_adds_bias(const hki_cuda_convolution_plan *plan)
 
 /* ---- launches ------------------------------------------------------------------------------------------ */
 
+/* Names of algorithms, in the order of the enumerations of cudnn_cnn.h. */
+static const char *method_of(const hki_cuda_convolution_plan *plan)
+{
+    static const char *const names[3][8] = {
+        [HKI_CUDA_FORWARD] = {"cuDNN, forward: IMPLICIT_GEMM",
+                              "cuDNN, forward: IMPLICIT_PRECOMP_GEMM", "cuDNN, forward: GEMM",
+                              "cuDNN, forward: DIRECT", "cuDNN, forward: FFT",
+                              "cuDNN, forward: FFT_TILING", "cuDNN, forward: WINOGRAD",
+                              "cuDNN, forward: WINOGRAD_NONFUSED"},
+        [HKI_CUDA_BACKWARD_DATA] = {"cuDNN, data: 0", "cuDNN, data: 1", "cuDNN, data: FFT",
+                                    "cuDNN, data: FFT_TILING", "cuDNN, data: WINOGRAD",
+                                    "cuDNN, data: WINOGRAD_NONFUSED"},
+        [HKI_CUDA_BACKWARD_WEIGHT] = {"cuDNN, filter: 0", "cuDNN, filter: 1", "cuDNN, filter: FFT",
+                                      "cuDNN, filter: 3", "cuDNN, filter: WINOGRAD",
+                                      "cuDNN, filter: WINOGRAD_NONFUSED",
+                                      "cuDNN, filter: FFT_TILING"}};
+    const char *name =
+        plan->algorithm >= 0 && plan->algorithm < 8 ? names[plan->kind][plan->algorithm] : NULL;
+    return name ? name : "cuDNN, algorithm";
+}
+
 /* The bias is added in the same pass, unless the library turns out not to; `y` stands for what else could be added,
  * times zero. */
 static cudnnStatus_t run_forward(const convolutions *self, hki_cuda_convolution_plan *plan,
@@ -293,7 +324,7 @@ static cudnnStatus_t run_forward(const convolutions *self, hki_cuda_convolution_
             self->handle, one, plan->x, x, plan->weight, weight, plan->convolution, algorithm,
             workspace, plan->workspace_bytes, zero, plan->y, y, plan->bias, bias, self->identity,
             plan->y, y);
-        if (!is_unsupported(status))
+        if (status == CUDNN_STATUS_SUCCESS)
             return status;
         plan->adds_bias = false;
     }
@@ -328,11 +359,12 @@ bool hki_cuda_convolution_launch(hki_cuda_stream *stream, hki_cuda_convolution_p
             zero, plan->weight, out);
         break;
     }
-    plan->is_supported = !is_unsupported(status);
     if (!plan->has_run)
         hki_cuda_stream_has_loaded(stream); /* cuDNN opens its parts one by one */
     plan->has_run = true;
-    if (plan->is_supported)
-        hki_cudnn_ok(self->library, stream, status, "a convolution by cuDNN");
+    if (hki_cudnn_ok(self->library, stream, status, "a convolution by cuDNN"))
+        hki_cuda_tell_method(stream, method_of(plan), plan->algorithm);
+    else
+        plan->is_supported = !hki_cuda_falls_back(stream);
     return plan->is_supported;
 }

@@ -25,8 +25,8 @@ typedef struct hki_cuda_convolution {
 
 typedef struct hki_cuda_convolution_plan hki_cuda_convolution_plan;
 
-/* How to do it, borrowed until the next call of this function. NULL: cuDNN is not there, or cannot do it, or there was an
- * error, which has been noted: then *failed. */
+/* How to do it, borrowed until the next call of this function. NULL: cuDNN is not there, or refuses it by any status; or
+ * there was an error, which has been noted: then *failed. */
 hki_cuda_convolution_plan *hki_cuda_convolution_plan_for(hki_cuda_stream *stream,
                                                          const hki_cuda_convolution *problem,
                                                          bool *failed);
@@ -38,8 +38,8 @@ bool hki_cuda_convolution_use_less(hki_cuda_stream *stream, const hki_cuda_convo
 /* False: the bias is left to the caller. */
 bool hki_cuda_convolution_adds_bias(const hki_cuda_convolution_plan *plan);
 
-/* Launches it. `first` and `second` in the order of the kind; the workspace is 256-byte aligned. False: cuDNN cannot do
- * it after all, and nothing has been launched; the plan is not given again. Errors are noted. */
+/* Launches it. `first` and `second` in the order of the kind; the workspace is 256-byte aligned. False: cuDNN refuses it
+ * after all, by any status, and own kernels are to do it; the plan is not given again. Errors are noted. */
 bool hki_cuda_convolution_launch(hki_cuda_stream *stream, hki_cuda_convolution_plan *plan,
                                  const void *first, const void *second, const void *bias, void *out,
                                  void *workspace);

@@ -73,10 +73,8 @@ void hki_cuda_take_base(hki_cuda_device *self)
 /* Copies between this GPU and others take the way between them where there is one, not that through the host. */
 static void open_to_peers(const hki_cuda_device *self)
 {
-    cudaMemPool_t pool;
     int count = 0, can = 0;
-    if (!self->has_pools || cudaDeviceGetDefaultMemPool(&pool, self->gpu) != cudaSuccess ||
-        cudaGetDeviceCount(&count) != cudaSuccess)
+    if (!self->pool || cudaGetDeviceCount(&count) != cudaSuccess)
         count = 0;
     for (int peer = 0; peer < count; peer++) {
         const struct cudaMemAccessDesc access = {
@@ -84,7 +82,7 @@ static void open_to_peers(const hki_cuda_device *self)
             .flags = cudaMemAccessFlagsProtReadWrite};
         if (peer != self->gpu && cudaDeviceCanAccessPeer(&can, peer, self->gpu) == cudaSuccess &&
             can)
-            cudaMemPoolSetAccess(pool, &access, 1);
+            cudaMemPoolSetAccess(self->pool, &access, 1);
     }
     cudaGetLastError(); /* copies find a way in any case */
 }
@@ -103,7 +101,7 @@ static cudaError_t make(hki_cuda_device *self, const char **what)
     if (cudaDeviceGetAttribute(&has_pools, cudaDevAttrMemoryPoolsSupported, self->gpu) !=
         cudaSuccess)
         cudaGetLastError();
-    self->has_pools = has_pools;
+    self->pool = has_pools ? hki_cuda_pool_open(self->gpu) : NULL;
     open_to_peers(self);
     *what = "streams and events";
     error = cudaStreamCreateWithFlags(&self->memory, cudaStreamNonBlocking);
@@ -190,6 +188,8 @@ void hki_cuda_deinit(hki_device *device)
             cudaStreamSynchronize(self->memory); /* what has been freed */
             cudaStreamDestroy(self->memory);
         }
+        if (self->pool)
+            hki_cuda_pool_close(self->gpu);
         if (self->faults)
             cudaFreeHost(self->faults);
         cudaGetLastError();

@@ -125,8 +125,30 @@ static void test_tiles(void)
     }
 }
 
+/* Lines that are held are held whole, with no lane too many; longer ones are told from them. */
+static void test_held(void)
+{
+    for (int64_t size = 1; size < 20000; size = size < 70 ? size + 1 : size * 9 / 8)
+        for (int64_t count = 1; count < 1000000; count *= 7)
+            for (int bytes = 4; bytes <= 8; bytes += 4) {
+                hki_cuda_held held = hki_cuda_held_of(count, size, bytes);
+                const int64_t pack = HKI_CUDA_HELD_BYTES / bytes;
+                const int64_t columns = HKI_CUDA_TILE / held.tile.lanes;
+                CHECK(is_power_of_two(held.tile.lanes) && held.tile.lanes <= HKI_CUDA_TILE);
+                CHECK((held.packs == 0) == (size > HKI_CUDA_TILE * HKI_CUDA_HELD_MOST * pack));
+                if (!held.packs)
+                    continue;
+                CHECK(is_power_of_two(held.packs) && held.packs <= HKI_CUDA_HELD_MOST);
+                CHECK(held.packs * held.tile.lanes * pack >= size);
+                CHECK(held.tile.lanes == 1 || held.packs * held.tile.lanes / 2 * pack < size);
+                CHECK((held.tile.tiles - 1) * columns < count &&
+                      held.tile.tiles * columns >= count);
+            }
+}
+
 int main(void)
 {
+    test_held();
     test_grid();
     test_divider();
     test_tiles();

@@ -144,10 +144,12 @@ static bool begin(hki_device *device, hki_recorder *self, bool records)
     }
     /* Relaxed: what other threads do to other streams is no business of the capture, and what this one does beside it,
      * such as asking whether the device is still there, is meant to happen now. */
+    hki_cuda_capture_begin(stream);
     self->is_recording =
         cudaStreamBeginCapture(stream->handle, cudaStreamCaptureModeRelaxed) == cudaSuccess;
     if (!self->is_recording) {
         cudaGetLastError();
+        hki_cuda_capture_end(stream);
         stream->recorder = NULL;
     }
     return self->is_recording;
@@ -184,6 +186,7 @@ static hki_recording *end(hki_device *device, hki_recorder *self)
         return NULL;
     if (cudaStreamEndCapture(stream->handle, &captured) != cudaSuccess)
         captured = NULL;
+    hki_cuda_capture_end(stream);
     if (captured && !self->is_refused)
         made = instantiate(stream, captured);
     if (captured)
@@ -205,6 +208,11 @@ static bool launch(hki_device *device, hki_recorder *self, hki_recording *record
     return true;
 }
 
+static int reporting(const hki_recorder *recorder)
+{
+    return recorder->report_count;
+}
+
 static void drop(hki_device *device, hki_recording *recording)
 {
     hki_cuda_device *its = hki_cuda_device_of(device);
@@ -222,4 +230,5 @@ const hki_recorder_class hki_cuda_recorder_class = {.create = create,
                                                     .call = call,
                                                     .end = end,
                                                     .launch = launch,
+                                                    .reporting = reporting,
                                                     .drop = drop};

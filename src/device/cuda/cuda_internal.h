@@ -18,7 +18,9 @@ typedef struct hki_cuda_device hki_cuda_device;
 typedef struct hki_cuda_slot {
     _Atomic(bool) in_use;
     uint64_t position;
-    cudaEvent_t end;      /* recorded when it is launched; lives as long as the slot */
+    cudaEvent_t end; /* lives as long as the slot; */
+    uint64_t
+        marked; /* the task at whose end it was recorded, or behind it; 0: none. stream.marks */
     cudaEvent_t timed[2]; /* begin and end, by the GPU's clock; NULL before they are first wanted */
     bool has_begun, is_timed; /* the first, both of these have been recorded */
     int base;                 /* which of the device's bases they are told from */
@@ -50,6 +52,19 @@ struct hki_cuda_stream {
         void (*deinit)(void *state);
     } kept[HKI_CUDA_KEPT_COUNT];
 
+    const char *refused_what; /* by the last hki_cuda_refuse */
+    char refused_text[100];
+    /* Of the last call that told, for tests. */
+    _Atomic(const char *) method;
+    _Atomic(int) method_number;
+
+    /* Ends of tasks are told by events, which take their time to record and to ask: one will do for many tasks. The lock is
+     * held for a moment; also by threads that ask, or make another stream wait. */
+    pthread_mutex_t marks;
+    uint64_t launched; /* the last task that has been */
+    uint64_t recorded; /* the last one with an event */
+    bool is_capturing; /* no event of it can be recorded; all that is launched has one behind it */
+
     _Atomic(uint64_t) ended; /* all tasks up to this position have */
     _Atomic(int64_t) last_end_ns;
     hki_cuda_slot slots[HKI_CUDA_SLOTS];
@@ -70,9 +85,10 @@ struct hki_cuda_device {
     pthread_mutex_t lock; /* making, losing, and what says so */
     _Atomic(hki_cuda_state) state;
     char lost_text[256]; /* written before `state` says so */
-    bool
-        has_pools; /* memory is given and taken in the order of a stream, without waiting for all others */
-    cudaStream_t memory;    /* in whose order; nothing else runs in it. lock */
+    /* The GPU's, of all devices that are parts of it: memory is given and taken in the order of a stream, without waiting
+     * for all others. NULL: it can have none. */
+    cudaMemPool_t pool;
+    cudaStream_t memory;    /* in whose order arrays' memory is taken; nothing else runs in it */
     hki_cuda_fault *faults; /* pinned; those of the queue for computing */
     /* Moments known by both clocks, taken in turn, since what tells their distance has 24 bits. */
     struct {
@@ -119,14 +135,23 @@ bool hki_cuda_stream_init(hki_cuda_stream *stream, hki_cuda_device *device, hki_
 /* Waits for what runs in it. */
 void hki_cuda_stream_deinit(hki_cuda_stream *stream);
 
+/* While the stream is capturing, what was launched before has an event. The queue's thread. */
+void hki_cuda_capture_begin(hki_cuda_stream *stream);
+void hki_cuda_capture_end(hki_cuda_stream *stream);
+
 void hki_cuda_launched(hki_device *device, hki_queue_kind queue, const hki_cost *cost,
                        int64_t ready_ns, int64_t host_ns, hki_ticket *ticket);
 int64_t hki_cuda_poll(hki_device *device, hki_ticket *ticket);
 void hki_cuda_wait_for(hki_device *device, hki_queue_kind queue, const hki_ticket *ticket);
 bool hki_cuda_settle(hki_device *device, hki_ticket *ticket, hk_code *code, char *message,
                      size_t bytes);
+void hki_cuda_last_method(hki_device *device, char *text, size_t bytes); /* cuda_stream.c */
 
 /* ---- memory and copies (cuda_memory.c, cuda_copy.c) ----------------------------------------------------------------- */
+
+/* The GPU's pool, one for the process, which keeps what is freed; open and close are counted. The GPU is current. */
+cudaMemPool_t hki_cuda_pool_open(int gpu);
+void hki_cuda_pool_close(int gpu);
 
 void *hki_cuda_allocate(hki_device *device, size_t bytes);
 void hki_cuda_release(hki_device *device, void *data, size_t bytes);

@@ -34,6 +34,7 @@
     F(cublasLtMatmulPreferenceDestroy)                                                             \
     F(cublasLtMatmulPreferenceSetAttribute)                                                        \
     F(cublasLtMatmulAlgoGetHeuristic)                                                              \
+    F(cublasLtMatmulAlgoConfigGetAttribute)                                                        \
     F(cublasLtMatmul)
 
 #define HKI_CUDNN_FUNCTIONS(F)                                                                     \
@@ -87,19 +88,19 @@ typedef struct hki_nccl {
     HKI_NCCL_FUNCTIONS(HKI_LIBRARY_FIELD)
 } hki_nccl;
 
-/* hki_cudnn_ok and its kin: true for a library's status of success; else notes, for the task that is being launched, the
- * library's text for it. `what`: static text. */
-#define HKI_LIBRARY_OK(kind, status_type, text_of)                                                 \
+/* hki_cudnn_ok and its kin: true for a library's status of success; else tells `report`, hki_cuda_note or hki_cuda_refuse,
+ * the library's text for it. `what`: static text. */
+#define HKI_LIBRARY_OK(kind, status_type, text_of, report)                                         \
     static inline bool hki_##kind##_ok(const hki_##kind *library, hki_cuda_stream *stream,         \
                                        status_type status, const char *what)                       \
     {                                                                                              \
         if (status)                                                                                \
-            hki_cuda_note(stream, what, library->text_of(status));                                 \
+            report(stream, what, library->text_of(status));                                        \
         return !status;                                                                            \
     }
-HKI_LIBRARY_OK(cublaslt, cublasStatus_t, cublasLtGetStatusString)
-HKI_LIBRARY_OK(cudnn, cudnnStatus_t, cudnnGetErrorString)
-HKI_LIBRARY_OK(nccl, ncclResult_t, ncclGetErrorString)
+HKI_LIBRARY_OK(cublaslt, cublasStatus_t, cublasLtGetStatusString, hki_cuda_refuse)
+HKI_LIBRARY_OK(cudnn, cudnnStatus_t, cudnnGetErrorString, hki_cuda_refuse)
+HKI_LIBRARY_OK(nccl, ncclResult_t, ncclGetErrorString, hki_cuda_note)
 /* Calls a function of a library and asks that of it, by the function's name. */
 #define HKI_LIBRARY_CALL(kind, library, stream, function, ...)                                     \
     hki_##kind##_ok(library, stream, (library)->function(__VA_ARGS__), #function)

@@ -11,6 +11,7 @@ static const uint64_t workspace_limit_bytes = 32 << 20;
 struct hki_cuda_product_plan {
     bool is_supported;
     bool is_f64;
+    int algorithm_id;
     cublasLtMatmulDesc_t operation; /* these are NULL until they are made */
     cublasLtMatrixLayout_t left, right, result;
     cublasLtMatmulAlgo_t algorithm;
@@ -20,8 +21,11 @@ struct hki_cuda_product_plan {
 typedef struct products {
     const hki_cublaslt *library; /* NULL until the handle is there */
     cublasLtHandle_t handle;
+    int refusals; /* to make one */
     hki_cuda_cache plans;
 } products;
+
+enum { MAX_REFUSALS = 3 };
 
 /* In functions that have a library and a stream. */
 #define CALL(...) HKI_LIBRARY_CALL(cublaslt, library, stream, __VA_ARGS__)
@@ -47,7 +51,7 @@ static void products_deinit(void *state)
     self->library->cublasLtDestroy(self->handle);
 }
 
-/* With a handle; NULL where there is no library, or after noting an error. */
+/* With a handle; NULL where there is no library, or none is given; or after noting an error, then *failed. */
 static products *products_of(hki_cuda_stream *stream, bool *failed)
 {
     const hki_cublaslt *library = hki_cuda_cublaslt();
@@ -58,8 +62,11 @@ static products *products_of(hki_cuda_stream *stream, bool *failed)
     *failed = !self;
     if (!self || self->library)
         return self;
+    if (self->refusals >= MAX_REFUSALS)
+        return NULL;
     if (!CALL(cublasLtCreate, &self->handle)) {
-        *failed = true;
+        self->refusals++;
+        *failed = !hki_cuda_falls_back(stream);
         return NULL;
     }
     self->library = library;
@@ -146,6 +153,16 @@ static bool make_layouts(const hki_cublaslt *library, hki_cuda_stream *stream,
                        product->c_batch_stride, &plan->result);
 }
 
+/* -1: it does not say. */
+static int algorithm_id(const hki_cublaslt *library, const cublasLtMatmulAlgo_t *algorithm)
+{
+    int32_t id = -1;
+    size_t written;
+    cublasStatus_t status = library->cublasLtMatmulAlgoConfigGetAttribute(
+        algorithm, CUBLASLT_ALGO_CONFIG_ID, &id, sizeof id, &written);
+    return status == CUBLAS_STATUS_SUCCESS ? id : -1;
+}
+
 /* Asks for an algorithm; plan->is_supported says whether there is one. */
 static bool choose(const products *self, hki_cuda_stream *stream, const hki_cuda_product *product,
                    hki_cuda_product_plan *plan)
@@ -169,22 +186,21 @@ static bool choose(const products *self, hki_cuda_stream *stream, const hki_cuda
     cublasStatus_t status = library->cublasLtMatmulAlgoGetHeuristic(
         self->handle, plan->operation, plan->left, plan->right, plan->result, plan->result,
         preference, 1, &found, &found_count);
-    done = status == CUBLAS_STATUS_NOT_SUPPORTED ||
-           hki_cublaslt_ok(library, stream, status, "cublasLtMatmulAlgoGetHeuristic");
+    done = hki_cublaslt_ok(library, stream, status, "cublasLtMatmulAlgoGetHeuristic");
     if (status == CUBLAS_STATUS_SUCCESS && found_count > 0 &&
         found.state == CUBLAS_STATUS_SUCCESS) {
         plan->is_supported = true;
         plan->algorithm = found.algo;
         plan->workspace_bytes = found.workspaceSize;
+        plan->algorithm_id = algorithm_id(library, &found.algo);
     }
 destroy:
     library->cublasLtMatmulPreferenceDestroy(preference);
     return done;
 }
 
-const hki_cuda_product_plan *hki_cuda_product_plan_for(hki_cuda_stream *stream,
-                                                       const hki_cuda_product *product,
-                                                       bool *failed)
+hki_cuda_product_plan *hki_cuda_product_plan_for(hki_cuda_stream *stream,
+                                                 const hki_cuda_product *product, bool *failed)
 {
     hki_cuda_product_plan *plan, made = {.is_f64 = product->dtype == HK_F64};
     *failed = false;
@@ -197,8 +213,11 @@ const hki_cuda_product_plan *hki_cuda_product_plan_for(hki_cuda_stream *stream,
     if (!plan) {
         if (!make_operation(self->library, stream, product, &made) ||
             !make_layouts(self->library, stream, product, &made) ||
-            !choose(self, stream, product, &made))
-            goto fail;
+            !choose(self, stream, product, &made)) {
+            made.is_supported = false;
+            if (!hki_cuda_falls_back(stream))
+                goto fail;
+        }
         plan = hki_cuda_cache_put(&self->plans, product);
         if (!plan) {
             hki_cuda_note(stream, "plan of a product", "out of host memory");
@@ -218,9 +237,9 @@ size_t hki_cuda_product_workspace_bytes(const hki_cuda_product_plan *plan)
     return plan->workspace_bytes;
 }
 
-bool hki_cuda_product_launch(hki_cuda_stream *stream, const hki_cuda_product_plan *plan,
-                             const void *a, const void *b, const void *bias, void *c,
-                             void *workspace)
+bool hki_cuda_product_launch(hki_cuda_stream *stream, hki_cuda_product_plan *plan, const void *a,
+                             const void *b, const void *bias, void *c, void *workspace,
+                             bool *falls_back)
 {
     const void *one = hki_library_scale(plan->is_f64, 1),
                *zero = hki_library_scale(plan->is_f64, 0);
@@ -228,9 +247,13 @@ bool hki_cuda_product_launch(hki_cuda_stream *stream, const hki_cuda_product_pla
     const products *self = products_of(stream, &failed);
     const hki_cublaslt *library = self->library;
     const cublasLtMatmulDesc_t operation = plan->operation;
-    if (bias && !SET(BIAS_POINTER, bias))
-        return false;
-    return CALL(cublasLtMatmul, self->handle, operation, one, b, plan->left, a, plan->right, zero,
-                c, plan->result, c, plan->result, &plan->algorithm, workspace,
-                plan->workspace_bytes, hki_cuda_stream_handle(stream));
+    if ((!bias || SET(BIAS_POINTER, bias)) &&
+        CALL(cublasLtMatmul, self->handle, operation, one, b, plan->left, a, plan->right, zero, c,
+             plan->result, c, plan->result, &plan->algorithm, workspace, plan->workspace_bytes,
+             hki_cuda_stream_handle(stream))) {
+        hki_cuda_tell_method(stream, "cuBLASLt, algorithm", plan->algorithm_id);
+        return true;
+    }
+    plan->is_supported = !(*falls_back = hki_cuda_falls_back(stream));
+    return false;
 }

@@ -33,15 +33,15 @@ static inline int32_t hki_cuda_alignment_of(uintptr_t bits)
 
 typedef struct hki_cuda_product_plan hki_cuda_product_plan;
 
-/* How to do it, borrowed until the next call of this function. NULL: cuBLASLt is not there, or cannot do it (without a
- * bias it may still), or there was an error, which has been noted: then *failed. */
-const hki_cuda_product_plan *hki_cuda_product_plan_for(hki_cuda_stream *stream,
-                                                       const hki_cuda_product *product,
-                                                       bool *failed);
+/* How to do it, borrowed until the next call of this function. NULL: cuBLASLt is not there, or refuses it by any status
+ * (without a bias it may do it still); or there was an error, which has been noted: then *failed. */
+hki_cuda_product_plan *hki_cuda_product_plan_for(hki_cuda_stream *stream,
+                                                 const hki_cuda_product *product, bool *failed);
 size_t hki_cuda_product_workspace_bytes(const hki_cuda_product_plan *plan);
-/* Launches it. The workspace is 256-byte aligned. False after noting an error. */
-bool hki_cuda_product_launch(hki_cuda_stream *stream, const hki_cuda_product_plan *plan,
-                             const void *a, const void *b, const void *bias, void *c,
-                             void *workspace);
+/* Launches it. The workspace is 256-byte aligned. False: cuBLASLt refuses it after all, by any status, and the plan is not
+ * given again: *falls_back; or after noting an error. */
+bool hki_cuda_product_launch(hki_cuda_stream *stream, hki_cuda_product_plan *plan, const void *a,
+                             const void *b, const void *bias, void *c, void *workspace,
+                             bool *falls_back);
 
 #endif

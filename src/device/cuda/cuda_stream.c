@@ -1,6 +1,7 @@
 /* What kernels and library calls are given: see cuda_stream.h. */
 #include "device/cuda/cuda_internal.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -61,6 +62,50 @@ void hki_cuda_note(hki_cuda_stream *stream, const char *what, const char *text)
     note(stream, HK_UNSUPPORTED, "%s: %s", what, text);
 }
 
+/* ---- refusals ---------------------------------------------------------------------------------------------------- */
+
+void hki_cuda_refuse(hki_cuda_stream *stream, const char *what, const char *text)
+{
+    stream->refused_what = what;
+    snprintf(stream->refused_text, sizeof stream->refused_text, "%s", text);
+}
+
+bool hki_cuda_falls_back(hki_cuda_stream *stream)
+{
+    if (hki_cuda_is_recording(stream)) {
+        hki_cuda_refuse_recording(stream);
+        return false;
+    }
+    /* Of a lost GPU libraries say anything. What they leave with the thread is no launch's. */
+    cudaError_t error = cudaStreamQuery(stream->its->memory);
+    if (error != cudaSuccess && error != cudaErrorNotReady &&
+        !hki_cuda_survives(stream->its, error, stream->refused_what))
+        return false;
+    cudaGetLastError();
+    hki_cuda_tell_method(stream, "own kernel, since a library refused", 0);
+    return true;
+}
+
+void hki_cuda_tell_method(hki_cuda_stream *stream, const char *method, int number)
+{
+    atomic_store_explicit(&stream->method, method, memory_order_relaxed);
+    atomic_store_explicit(&stream->method_number, number, memory_order_relaxed);
+}
+
+void hki_cuda_last_method(hki_device *device, char *text, size_t bytes)
+{
+    hki_cuda_stream *stream = &hki_cuda_device_of(device)->streams[HKI_QUEUE_COMPUTE];
+    const char *method = atomic_load_explicit(&stream->method, memory_order_relaxed);
+    snprintf(text, bytes, "%s", "");
+    if (method && stream->refused_what)
+        snprintf(text, bytes, "%s %d (refused last: %s: %s)", method,
+                 atomic_load_explicit(&stream->method_number, memory_order_relaxed),
+                 stream->refused_what, stream->refused_text);
+    else if (method)
+        snprintf(text, bytes, "%s %d", method,
+                 atomic_load_explicit(&stream->method_number, memory_order_relaxed));
+}
+
 hki_cuda_fault *hki_cuda_fault_slot(hki_cuda_stream *stream, hki_cuda_describe_fn describe,
                                     int64_t argument)
 {
@@ -81,7 +126,7 @@ hki_cuda_fault *hki_cuda_fault_slot(hki_cuda_stream *stream, hki_cuda_describe_f
 void hki_cuda_workspace_release(hki_cuda_stream *stream)
 {
     if (stream->workspace) {
-        if (stream->its->has_pools)
+        if (stream->its->pool)
             cudaFreeAsync(stream->workspace, stream->handle);
         else
             cudaFree(stream->workspace);
@@ -92,17 +137,20 @@ void hki_cuda_workspace_release(hki_cuda_stream *stream)
 
 static cudaError_t workspace_allocate(hki_cuda_stream *stream, void **data, size_t bytes)
 {
-    return stream->its->has_pools ? cudaMallocAsync(data, bytes, stream->handle)
-                                  : cudaMalloc(data, bytes);
+    cudaMemPool_t pool = stream->its->pool;
+    return pool ? cudaMallocFromPoolAsync(data, bytes, pool, stream->handle)
+                : cudaMalloc(data, bytes);
 }
 
-/* What the pool of arrays keeps goes back to the GPU. */
+/* What the pools of arrays and of the GPU keep goes back to the GPU. */
 static void give_room(const hki_cuda_device *self)
 {
     cudaGetLastError();
     self->host->memory_pool_trim(self->device->memory);
-    if (self->has_pools)
+    if (self->pool) {
         cudaStreamSynchronize(self->memory); /* nothing runs there but this */
+        cudaMemPoolTrimTo(self->pool, 0);
+    }
 }
 
 /* In the stream's order, so that what still uses the old one is not disturbed. Where there is no memory it waits for

@@ -45,6 +45,14 @@ bool hki_cuda_ok(hki_cuda_stream *stream, cudaError_t error, const char *what);
 /* The same for other libraries: `text` is copied. */
 void hki_cuda_note(hki_cuda_stream *stream, const char *what, const char *text);
 
+/* A library whose work own kernels can do, too, has refused something, whatever it says: `text` is copied. */
+void hki_cuda_refuse(hki_cuda_stream *stream, const char *what, const char *text);
+/* After that. True: own kernels are to do it. False: the device is lost, as has been noted; or what is launched is being
+ * recorded, which comes to nothing. */
+bool hki_cuda_falls_back(hki_cuda_stream *stream);
+/* How the call is done: static text, and a number that belongs to it. See hki_device_class.last_method. */
+void hki_cuda_tell_method(hki_cuda_stream *stream, const char *method, int number);
+
 /* What a kernel reports when it meets a value that fails the call: lies in pinned memory of the host that the device
  * writes to. Kernels keep the lowest index: hki_cuda_report in cuda_launch.cuh. */
 typedef struct hki_cuda_fault {

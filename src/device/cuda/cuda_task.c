@@ -1,5 +1,7 @@
-/* Tasks in streams: each has a slot from its begin until it is settled, with an event that tells its end. Nobody waits
- * for a stream; the event of a task is asked, or another stream is told to wait for it. */
+/* Tasks in streams: each has a slot from its begin until it is settled. Events tell ends: one is recorded behind a task
+ * where somebody else than the queue is known to wait for it, where nothing follows, and behind every few tasks; who asks for
+ * the end of another task takes the next one, or has one recorded. Nobody waits for a stream but at the end; events are
+ * asked, or other streams are told to wait for them. */
 #include "device/cuda/cuda_internal.h"
 
 #include "base/sync.h"
@@ -12,6 +14,7 @@ enum {
     SOON_NS = 2000,     /* no task is over sooner than this: not worth asking CUDA */
     SELDOM_NS = 100000, /* the longest between two looks */
     NAP_NS = 20000,     /* until one of all slots is free */
+    FEW = 16,           /* tasks in a row without an event */
 };
 
 /* ---- slots -------------------------------------------------------------------------------------------------------- */
@@ -35,6 +38,7 @@ static hki_cuda_slot *slot_of_ticket(const hki_ticket *ticket)
 bool hki_cuda_stream_init(hki_cuda_stream *stream, hki_cuda_device *device, hki_queue_kind kind)
 {
     *stream = (hki_cuda_stream){.its = device, .kind = kind};
+    pthread_mutex_init(&stream->marks, NULL);
     int least = 0, greatest = 0;
     /* Sums go before kernels where a multiprocessor has room for either: what waits for them is other devices', too. */
     cudaError_t error = cudaDeviceGetStreamPriorityRange(&least, &greatest);
@@ -66,6 +70,8 @@ void hki_cuda_stream_deinit(hki_cuda_stream *stream)
     }
     if (stream->handle)
         cudaStreamDestroy(stream->handle);
+    if (stream->its)
+        pthread_mutex_destroy(&stream->marks);
 }
 
 /* Whether a call that may fail has not. An error that is left with the thread would be taken for the next launch's. */
@@ -123,6 +129,94 @@ hki_cuda_stream *hki_cuda_stream_begin(hki_device *device, hki_queue_kind queue)
     return stream;
 }
 
+/* ---- events --------------------------------------------------------------------------------------------------------- */
+
+/* Behind all that has been launched. Under `marks`; the stream does not capture. */
+static cudaError_t mark_locked(hki_cuda_stream *stream)
+{
+    hki_cuda_slot *slot = slot_of(stream, stream->launched);
+    cudaError_t error = cudaEventRecord(slot->end, stream->handle);
+    if (error == cudaSuccess)
+        slot->marked = stream->recorded = stream->launched;
+    return error;
+}
+
+/* The slot whose event is the first at the end of the task or behind it; NULL: there is none. Under `marks`. */
+static hki_cuda_slot *first_mark_locked(hki_cuda_stream *stream, uint64_t position)
+{
+    for (; position <= stream->recorded; position++) {
+        hki_cuda_slot *slot = slot_of(stream, position);
+        if (slot->marked == position)
+            return slot;
+    }
+    return NULL;
+}
+
+/* The same, with one recorded where there is none; NULL with success: it cannot be now. */
+static cudaError_t find_mark_locked(hki_cuda_stream *stream, uint64_t position,
+                                    hki_cuda_slot **found)
+{
+    cudaError_t error = cudaSuccess;
+    *found = first_mark_locked(stream, position);
+    if (*found || stream->is_capturing)
+        return error;
+    error = mark_locked(stream);
+    *found = slot_of(stream, stream->launched);
+    return error;
+}
+
+void hki_cuda_capture_begin(hki_cuda_stream *stream)
+{
+    pthread_mutex_lock(&stream->marks);
+    if (stream->recorded < stream->launched && mark_locked(stream) != cudaSuccess)
+        cudaGetLastError(); /* who asks waits until the capture is over */
+    stream->is_capturing = true;
+    pthread_mutex_unlock(&stream->marks);
+}
+
+void hki_cuda_capture_end(hki_cuda_stream *stream)
+{
+    pthread_mutex_lock(&stream->marks);
+    stream->is_capturing = false;
+    pthread_mutex_unlock(&stream->marks);
+}
+
+static bool has_ended(hki_cuda_stream *stream, uint64_t position)
+{
+    return atomic_load_explicit(&stream->ended, memory_order_acquire) >= position;
+}
+
+static void note_ended(hki_cuda_stream *stream, uint64_t position)
+{
+    uint64_t ended = atomic_load_explicit(&stream->ended, memory_order_relaxed);
+    while (ended < position &&
+           !atomic_compare_exchange_weak_explicit(&stream->ended, &ended, position,
+                                                  memory_order_acq_rel, memory_order_relaxed))
+        ;
+}
+
+/* Asks for the newest event first: when that has come, nobody asks for the others. */
+static cudaError_t ask_end(hki_cuda_stream *stream, uint64_t position)
+{
+    hki_cuda_slot *first;
+    pthread_mutex_lock(&stream->marks);
+    cudaError_t error = find_mark_locked(stream, position, &first);
+    const uint64_t newest = stream->recorded, next = first ? first->marked : 0;
+    pthread_mutex_unlock(&stream->marks);
+    if (error != cudaSuccess || !first)
+        return error != cudaSuccess ? error : cudaErrorNotReady;
+    error = cudaEventQuery(slot_of(stream, newest)->end);
+    if (error == cudaSuccess)
+        note_ended(stream, newest);
+    if (error != cudaErrorNotReady || next == newest)
+        return error;
+    cudaGetLastError();
+    error = cudaEventQuery(first->end);
+    if (error == cudaSuccess)
+        note_ended(stream, next);
+    return error;
+}
+
 /* ---- tickets ------------------------------------------------------------------------------------------------------ */
 
 void hki_cuda_launched(hki_device *device, hki_queue_kind queue, const hki_cost *cost,
@@ -131,7 +225,10 @@ void hki_cuda_launched(hki_device *device, hki_queue_kind queue, const hki_cost 
     (void)cost;
     (void)host_ns;
     hki_cuda_stream *stream = hki_cuda_stream_begin(device, queue);
-    *ticket = (hki_ticket){.device = device, .queue = queue};
+    *ticket = (hki_ticket){.device = device,
+                           .queue = queue,
+                           .is_vetted = ticket->is_vetted,
+                           .is_awaited = ticket->is_awaited};
     /* What was begun before the device was lost has a slot to be given back. */
     hki_cuda_slot *slot = stream_of(ticket)->current;
     stream_of(ticket)->current = NULL;
@@ -140,13 +237,19 @@ void hki_cuda_launched(hki_device *device, hki_queue_kind queue, const hki_cost 
     ticket->position = slot->position;
     slot->ready_ns = ready_ns;
     slot->launched_ns = hki_clock_ns();
-    if (slot->code != HK_OK || slot->describe ||
-        (slot->recorder && hki_cuda_recorder_may_fail(slot->recorder)))
+    const bool may_report =
+        slot->describe || (slot->recorder && hki_cuda_recorder_may_fail(slot->recorder));
+    if (slot->code != HK_OK || (may_report && !ticket->is_vetted))
         ticket->fault = slot;
     if (!stream)
         return;
     slot->is_timed = slot->has_begun && record_time(stream, slot, 1);
-    cudaError_t error = cudaEventRecord(slot->end, stream->handle);
+    pthread_mutex_lock(&stream->marks);
+    stream->launched = slot->position;
+    cudaError_t error = cudaSuccess;
+    if (ticket->is_awaited || ticket->fault || stream->launched - stream->recorded >= FEW)
+        error = mark_locked(stream);
+    pthread_mutex_unlock(&stream->marks);
     if (error != cudaSuccess && hki_cuda_survives(stream->its, error, "cudaEventRecord"))
         hki_cuda_lose(stream->its, "CUDA refused to note the end of a task: %s",
                       cudaGetErrorString(error));
@@ -189,20 +292,6 @@ static void note_times(hki_cuda_stream *stream, const hki_cuda_slot *slot, hki_t
     atomic_store_explicit(&stream->last_end_ns, ticket->end_ns, memory_order_relaxed);
 }
 
-static bool has_ended(hki_cuda_stream *stream, uint64_t position)
-{
-    return atomic_load_explicit(&stream->ended, memory_order_acquire) >= position;
-}
-
-static void note_ended(hki_cuda_stream *stream, uint64_t position)
-{
-    uint64_t ended = atomic_load_explicit(&stream->ended, memory_order_relaxed);
-    while (ended < position &&
-           !atomic_compare_exchange_weak_explicit(&stream->ended, &ended, position,
-                                                  memory_order_acq_rel, memory_order_relaxed))
-        ;
-}
-
 int64_t hki_cuda_poll(hki_device *device, hki_ticket *ticket)
 {
     hki_cuda_device *self = hki_cuda_device_of(device);
@@ -221,15 +310,13 @@ int64_t hki_cuda_poll(hki_device *device, hki_ticket *ticket)
         if (age_ns < SOON_NS)
             return SOON_NS - age_ns;
         cudaError_t error =
-            hki_cuda_enter(self) ? cudaEventQuery(slot->end) : cudaErrorContextIsDestroyed;
+            hki_cuda_enter(self) ? ask_end(stream, slot->position) : cudaErrorContextIsDestroyed;
         if (error == cudaErrorNotReady) {
             cudaGetLastError(); /* which it is, too */
             return wait_ns;
         }
         slot->has_ended = error == cudaSuccess;
-        if (slot->has_ended)
-            note_ended(stream, slot->position);
-        else /* of what ran before, since an event that is asked makes none */
+        if (!slot->has_ended) /* of what ran before, since an event that is asked makes none */
             hki_cuda_lose(self, "%s (%s), seen after task %llu of its queue",
                           cudaGetErrorString(error), cudaGetErrorName(error),
                           (unsigned long long)slot->position);
@@ -244,23 +331,31 @@ void hki_cuda_wait_for(hki_device *device, hki_queue_kind queue, const hki_ticke
     if (source == &hki_cuda_device_of(device)->streams[queue] ||
         has_ended(source, ticket->position) || hki_cuda_is_lost(source->its))
         return;
-    const hki_cuda_slot *slot = slot_of(source, ticket->position);
+    hki_cuda_slot *slot = NULL;
+    cudaError_t error = hki_cuda_enter(source->its) ? cudaSuccess : cudaErrorContextIsDestroyed;
+    pthread_mutex_lock(&source->marks);
+    if (error == cudaSuccess)
+        error = find_mark_locked(source, ticket->position, &slot);
     hki_cuda_stream *stream = hki_cuda_stream_begin(device, queue);
-    /* Should the slot be another task's by now, then that has been launched too, and waits for nothing that is still
-     * to be: the wait is longer than need be, and ends. */
+    if (error == cudaSuccess && !slot)
+        error = cudaErrorStreamCaptureUnsupported;
+    /* Should that be another task's by now, then that has been launched too, and waits for nothing that is still to be: the
+     * wait is longer than need be, and ends. */
+    if (stream && error == cudaSuccess)
+        error = cudaStreamWaitEvent(stream->handle, slot->end, 0);
+    pthread_mutex_unlock(&source->marks);
     if (stream)
-        hki_cuda_ok(stream, cudaStreamWaitEvent(stream->handle, slot->end, 0),
-                    "cudaStreamWaitEvent");
+        hki_cuda_ok(stream, error, "cudaStreamWaitEvent");
 }
 
 /* ---- settling ------------------------------------------------------------------------------------------------------ */
 
 /* Of a runtime that is ending, nobody asks whether tasks are done: their memory must not go before. */
-static void see_end(hki_cuda_device *self, hki_cuda_slot *slot)
+static void see_end(hki_cuda_device *self, const hki_cuda_stream *stream, hki_cuda_slot *slot)
 {
     if (slot->has_ended || !hki_cuda_enter(self))
         return;
-    cudaError_t error = cudaEventSynchronize(slot->end);
+    cudaError_t error = cudaStreamSynchronize(stream->handle);
     slot->has_ended = error == cudaSuccess;
     if (!slot->has_ended)
         hki_cuda_lose(self, "%s (%s)", cudaGetErrorString(error), cudaGetErrorName(error));
@@ -274,8 +369,9 @@ bool hki_cuda_settle(hki_device *device, hki_ticket *ticket, hk_code *code, char
     bool good = true;
     int failed = -1; /* of several calls, the first that its kernels say has failed */
     if (slot)
-        see_end(self, slot);
-    if (slot && slot->has_ended && slot->recorder)
+        see_end(self, stream_of(ticket), slot);
+    /* What the next replay reports is in the same place. */
+    if (slot && slot->has_ended && slot->recorder && !ticket->is_vetted)
         failed = hki_cuda_recorder_failed(slot->recorder, message, bytes);
     if (!slot || !slot->has_ended) {
         *code = HK_DEVICE_LOST;
@@ -292,7 +388,7 @@ bool hki_cuda_settle(hki_device *device, hki_ticket *ticket, hk_code *code, char
         snprintf(message, bytes, "%s", slot->text);
         ticket->call = slot->call;
         good = false;
-    } else if (slot->describe && slot->fault->index != UINT64_MAX) {
+    } else if (slot->describe && !ticket->is_vetted && slot->fault->index != UINT64_MAX) {
         *code = HK_OUT_OF_RANGE;
         slot->describe(slot->fault, slot->argument, message, bytes);
         good = false;

@@ -105,6 +105,8 @@ static void let_follow(hki_executor *executor, hki_task *task, const hki_ticket 
 {
     hki_queue *queue = hki_task_queue(task);
     const hki_mark mark = {queue, ticket->position, ticket->end_ns, task->spec.collective};
+    if (ticket->fault)
+        atomic_fetch_add_explicit(&queue->runtime->accelerators->held_up, 1, memory_order_relaxed);
     if (!queue->device->class->wait_for || !ticket->position || ticket->fault ||
         (hki_task_is_unusual(task) && hki_task_has_failed(task)))
         return;
@@ -136,6 +138,9 @@ bool hki_accelerator_launch(hki_executor *executor, hki_queue *queue, hki_task *
                            .point = point,
                            .launched_ns = hki_clock_ns()};
     int64_t host_ns = device->times_host ? hki_thread_ns() - begin_ns : 0;
+    launched.ticket.is_vetted =
+        spec->class->is_vetted && spec->class->is_vetted(spec, task->payload);
+    launched.ticket.is_awaited = !hki_queue_is_ready(queue) || hki_stage_is_awaited(task);
     device->class->launched(device, queue->kind, &spec->cost, ready_ns, host_ns, &launched.ticket);
     atomic_store_explicit(&queue->launched_end_ns, launched.ticket.end_ns, memory_order_relaxed);
     atomic_fetch_add(&queue->in_flight, 1);
@@ -252,6 +257,8 @@ bool hki_accelerators_create(hki_runtime *runtime)
     runtime->may_follow = hki_accelerator_may_follow;
     for (int i = 0; i < runtime->queue_count; i++)
         if (runtime->queues[i]->is_accelerator) {
+            /* Versions tell of which copies the host knows the values. */
+            runtime->counts_writes |= runtime->queues[i]->device->class->wait_for != NULL;
             runtime->queues[i]->pace = pace;
             runtime->queues[i]->notify = notify;
         }

@@ -17,6 +17,8 @@ enum {
 struct hki_accelerators {
     struct hki_clock *clock;
     hki_launchers *launchers; /* NULL: no device needs them */
+    _Atomic(uint64_t)
+        held_up; /* tasks that nobody was launched behind, for what their kernels may report */
 };
 
 /* ---- life (accelerator.c) ------------------------------------------------------------------------------------- */

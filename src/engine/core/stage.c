@@ -9,7 +9,7 @@
  * is_launched, and whoever opens the gate takes off the rest. */
 #include "engine/core/stage.h"
 
-enum { NAP_NS = 20000 };
+enum { NAP_NS = 20000, LOOK_AT = 8 };
 
 static hki_staged_gate *staged(hki_gate *gate)
 {
@@ -46,6 +46,25 @@ void hki_stage_await(hki_task *task)
 {
     while (atomic_load_explicit(&task->pending_ends, memory_order_acquire) > 0)
         hki_sleep_ns(NAP_NS);
+}
+
+static bool has_other_waiter(const hki_gate *gate, const hki_queue *queue)
+{
+    hki_wait_node *node = atomic_load_explicit(&gate->waiters, memory_order_acquire);
+    for (int i = 0; node && node != HKI_GATE_OPEN && i < LOOK_AT; i++, node = node->next)
+        if (node->task->is_wait || hki_task_queue(node->task) != queue)
+            return true;
+    return false;
+}
+
+bool hki_stage_is_awaited(hki_task *task)
+{
+    const hki_queue *queue = hki_task_queue(task);
+    hki_gate **gates = hki_task_registered(task);
+    bool is_awaited = false;
+    for (int i = 0; i < task->registered_count && !is_awaited; i++)
+        is_awaited = has_other_waiter(gates[i], queue);
+    return is_awaited;
 }
 
 /* ---- marks ------------------------------------------------------------------------------------------------ */

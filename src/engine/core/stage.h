@@ -24,6 +24,9 @@ typedef struct hki_staged_gate {
 void hki_stage_begin(hki_task *task);
 /* It has ended, and its slot is to be another's. */
 void hki_stage_end(hki_task *task);
+/* Whether tasks of other queues, or threads, are known to wait for the task, which has been launched and is counted in its
+ * gates. Looks at a few only. */
+bool hki_stage_is_awaited(hki_task *task);
 /* Blocks until all has ended that the task waited for, which is launched at least. */
 void hki_stage_await(hki_task *task);
 

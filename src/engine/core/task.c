@@ -28,6 +28,15 @@ bool hki_task_has_failed(hki_task *task)
     return failed;
 }
 
+const hk_status *hki_task_failure(hki_task *task)
+{
+    hki_lock_acquire(&task->failure_lock);
+    const hk_status *failure = task->failure ? task->failure : task->input_failure;
+    hk_status_retain(failure);
+    hki_lock_release(&task->failure_lock);
+    return failure;
+}
+
 void hki_task_fail(hki_task *task, int64_t piece, hk_code code, const char *format, ...)
 {
     char inputs[512] = "";
@@ -124,7 +133,8 @@ bool hki_task_start(hki_task *task)
         first = hk_status_retain(task->runtime->cancelled);
     if (first) {
         hki_task_fail_with(task, first);
-        return false;
+        if (!spec->class->takes_failed || hki_is_stopping(task->runtime))
+            return false;
     }
     hki_this_thread.task_depth++;
     bool prepared = !spec->class->prepare || spec->class->prepare(task, task->payload);

@@ -1,5 +1,6 @@
 /* Running what was claimed, and completing it. */
 #include "engine/core/stage.h"
+#include "engine/sched/outside.h"
 #include "engine/sched/queue.h"
 #include "engine/sched/ring.h"
 #include "engine/sched/steal.h"
@@ -78,6 +79,11 @@ static void run_serially(hki_task *task, hki_run_point *point)
     const hki_queue *queue = hki_task_queue(task);
     const int64_t ready_ns = queue->pace ? hki_clock_ns() : 0,
                   host_ns = queue->pace ? hki_thread_ns() : 0;
+    if (task->spec.class->is_outside) {
+        hki_outside_run(task);
+        hki_outside_await(task);
+        return;
+    }
     for (int64_t piece = 0; piece < task->spec.piece_count; piece++) {
         hki_task_run_piece(task, piece);
         hki_tracing_piece(point, task, piece);
@@ -107,6 +113,10 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
             run_serially(task, &point);
         hki_tracing_end(&point, task);
         return hki_task_complete(executor, task);
+    }
+    if (task->spec.class->is_outside) {
+        hki_outside_run(task);
+        return NULL;
     }
     if (is_whole && has_pieces)
         publish_pieces(task);

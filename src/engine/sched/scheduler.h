@@ -58,7 +58,7 @@ struct hki_scheduler {
     hki_launch_cores launch_cores;
     _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) attentive; /* workers, of all CPU devices */
     _Atomic(int) lendable_tasks; /* started, with pieces in a queue: see steal.h */
-    _Atomic(uint32_t) waiters;   /* where there are accelerators: threads that wait */
+    _Atomic(uint32_t) waiters;   /* where somebody asks (counts_waiters): threads that wait */
     /* Threads that sleep until there is progress. */
     _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) sleepers, progress;
     _Atomic(uint64_t) finished_elsewhere; /* tasks, by threads that are no workers */

@@ -87,10 +87,10 @@ const hk_status *hki_wait_for(const hki_waiting *what, int64_t timeout_ns)
     hki_blocking blocking = {0};
     hki_wait_point point = hki_tracing_wait(runtime);
     hki_place_note_wait(var);
-    if (runtime->accelerated) /* their clock stays awake */
+    if (runtime->counts_waiters) /* their clock stays awake */
         atomic_fetch_add(&runtime->scheduler->waiters, 1);
     const bool over = await(&moment, hki_clock_ns(), timeout_ns, &blocking);
-    if (runtime->accelerated)
+    if (runtime->counts_waiters)
         atomic_fetch_sub(&runtime->scheduler->waiters, 1);
     hki_tracing_waited(&point, HKI_TRACE_WAIT_ARRAY, -1);
     hki_blocking_end(&blocking);

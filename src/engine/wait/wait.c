@@ -11,16 +11,16 @@ enum {
     PATIENCE_NS = 2 * HKI_SPIN_NS /* of a thread beyond the soft bound, while nothing finishes */
 };
 
-/* The clock of accelerators stays awake meanwhile. */
+/* The clock of accelerators, and the link to other processes, stay awake meanwhile. */
 static void begin_waiting(hki_runtime *runtime)
 {
-    if (runtime->accelerated)
+    if (runtime->counts_waiters)
         atomic_fetch_add(&runtime->scheduler->waiters, 1);
 }
 
 static void end_waiting(hki_runtime *runtime)
 {
-    if (runtime->accelerated)
+    if (runtime->counts_waiters)
         atomic_fetch_sub(&runtime->scheduler->waiters, 1);
 }
 

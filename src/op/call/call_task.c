@@ -259,6 +259,24 @@ static int operands(const void *payload, hki_trace_operand *operands, int limit)
     return count;
 }
 
+/* Any access to the variable has its version. */
+static bool is_vetted(const hki_task_spec *spec, const void *payload)
+{
+    const hki_kernel_call *call = &((const call_payload *)payload)->call;
+    const hk_op *op = call->op;
+    if (!op->index_input || !spec->versions)
+        return false;
+    const hki_tensor *indices = &call->in[op->index_input];
+    for (int i = 0; i < spec->access_count; i++) {
+        const hki_access *access = &spec->accesses[i];
+        if (access->var == &indices->storage->var && access->mode == HKI_READ)
+            return hki_known_values_are_within(&spec->device->known, spec->versions[i],
+                                               access->begin, access->end,
+                                               call->in[0].dims[op->index_axis]);
+    }
+    return false;
+}
+
 static const hki_task_class call_class = {.leaf = true,
                                           .enqueues = true,
                                           .prepare = prepare,
@@ -266,7 +284,8 @@ static const hki_task_class call_class = {.leaf = true,
                                           .join = join,
                                           .finish = finish,
                                           .describe = describe,
-                                          .operands = operands};
+                                          .operands = operands,
+                                          .is_vetted = is_vetted};
 
 static int tensors_of_inputs(const hki_call_parts *parts)
 {
@@ -318,10 +337,13 @@ hki_task *hki_call_task_begin(const hki_call_parts *parts, uint64_t new_bytes)
 {
     const hk_op *op = parts->op;
     const size_t tensors = (size_t)tensors_of_inputs(parts) + (size_t)parts->output_count;
-    hki_task *task =
-        hki_task_begin(parts->device->runtime,
-                       sizeof(call_payload) + tensors * sizeof(hki_tensor) + op->options_bytes,
-                       parts->input_count + parts->output_count, new_bytes);
+    const size_t accesses = (size_t)(parts->input_count + parts->output_count);
+    const bool is_versioned = op->index_input && parts->device->class->wait_for;
+    const size_t head = hki_round_up_bytes(
+        sizeof(call_payload) + tensors * sizeof(hki_tensor) + op->options_bytes, sizeof(uint64_t));
+    hki_task *task = hki_task_begin(parts->device->runtime,
+                                    head + (is_versioned ? accesses * sizeof(uint64_t) : 0),
+                                    (int)accesses, new_bytes);
     if (!task)
         return NULL;
     hki_task_spec *spec = hki_task_get_spec(task);
@@ -329,6 +351,8 @@ hki_task *hki_call_task_begin(const hki_call_parts *parts, uint64_t new_bytes)
     payload_init(payload, parts);
     staging_init(payload, parts->staging);
     spec->class = &call_class;
+    if (is_versioned)
+        spec->versions = (uint64_t *)(void *)((char *)payload + head);
     spec->device = parts->device;
     spec->operation = parts->operation;
     spec->cost.flops = parts->plan->flops;

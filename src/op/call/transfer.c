@@ -50,14 +50,25 @@ static bool prepare(hki_task *task, void *payload)
     return false;
 }
 
+/* Nobody but the program itself may write to what it has lent. */
+static void note_values(const hki_task *task, const transfer *self)
+{
+    const hki_storage *from = self->from.storage;
+    if (!from->is_foreign && !atomic_load_explicit(&from->is_lent, memory_order_relaxed))
+        hki_known_values_note(&self->to.storage->device->known, hki_task_sequence(task),
+                              (uint64_t)self->to.offset * hk_dtype_bytes(self->to.dtype),
+                              address(&self->from), self->bytes, self->from.dtype);
+}
+
 static void run(hki_task *task, void *payload, int64_t piece)
 {
-    (void)task;
     (void)piece;
     const transfer *self = payload;
     hki_device *from = self->from.storage->device, *to = self->to.storage->device;
     if (!self->bytes)
         return;
+    if (hki_device_is_host(from))
+        note_values(task, self);
     if (hki_device_is_host(from))
         to->class->copy_from_host(to, address(&self->to), address(&self->from), self->bytes);
     else if (hki_device_is_host(to))

@@ -238,12 +238,12 @@ static hki_cuda_product product_of(const multiplication *self, const factor *a, 
     };
 }
 
-/* From entry `first` of the batch's last axis on, as many as the call takes, for each entry along the others. False after
- * noting an error. */
+/* From entry `first` of the batch's last axis on, as many as the call takes, for each entry along the others. False: as
+ * hki_cuda_product_launch. */
 static bool launch_entries(hki_cuda_stream *stream, const multiplication *self,
-                           const hki_cuda_product_plan *plan, const hki_cuda_product *call,
+                           hki_cuda_product_plan *plan, const hki_cuda_product *call,
                            const factor *a, const factor *b, int64_t first, const void *bias,
-                           void *workspace)
+                           void *workspace, bool *falls_back)
 {
     const int64_t element_bytes = (int64_t)hki_dtype_bytes(self->dtype);
     const int64_t result_bytes = (int64_t)hki_dtype_bytes(result_of(self));
@@ -259,7 +259,8 @@ static bool launch_entries(hki_cuda_stream *stream, const multiplication *self,
         its_a += (a_offset + first * call->a_batch_stride) * element_bytes;
         its_b += (b_offset + first * call->b_batch_stride) * element_bytes;
         its_c += (i * entries + first) * call->m * call->n * result_bytes;
-        if (!hki_cuda_product_launch(stream, plan, its_a, its_b, bias, its_c, workspace))
+        if (!hki_cuda_product_launch(stream, plan, its_a, its_b, bias, its_c, workspace,
+                                     falls_back))
             return false;
     }
     return true;
@@ -276,13 +277,13 @@ static bool multiply_by_library(hki_cuda_stream *stream, const multiplication *s
                             ? bias->data
                             : NULL;
     factor a, b;
-    bool failed = false;
+    bool failed = false, falls_back = false;
     factor_init(&a, &self->a, &self->batch, element_bytes);
     factor_init(&b, &self->b, &self->batch, element_bytes);
     hki_cuda_product product = product_of(self, &a, &b, outer_ndim, fused);
     const int64_t entries = product.batch_count;
     product.batch_count = entries < CALL_ENTRIES ? entries : CALL_ENTRIES;
-    const hki_cuda_product_plan *plan = hki_cuda_product_plan_for(stream, &product, &failed);
+    hki_cuda_product_plan *plan = hki_cuda_product_plan_for(stream, &product, &failed);
     if (!plan && !failed && fused) {
         fused = NULL;
         product = product_of(self, &a, &b, outer_ndim, fused);
@@ -313,11 +314,11 @@ static bool multiply_by_library(hki_cuda_stream *stream, const multiplication *s
             plan = hki_cuda_product_plan_for(stream, call, &failed);
         if (!plan)
             return failed;
-        if (!launch_entries(stream, self, plan, call, &a, &b, first, fused, workspace))
+        if (!launch_entries(stream, self, plan, call, &a, &b, first, fused, workspace, &falls_back))
             break;
     }
-    *added = fused != NULL;
-    return true;
+    *added = fused && !falls_back;
+    return !falls_back;
 }
 
 static void multiply(hki_cuda_stream *stream, multiplication *self)

@@ -1,6 +1,7 @@
 #include "op/cuda/cuda_softmax.h"
 
 #include "op/cuda/cuda_tile.cuh"
+#include "op/cuda/cuda_walk.cuh"
 #include "op/kernels/elementwise/scalar_math.h"
 
 HKI_DEVICE float exp_of(float x)
@@ -46,6 +47,103 @@ HKI_DEVICE line_sums<Element> sum_line(const hki_lane &at, const Element *x, int
     return line;
 }
 
+/* ---- lines in registers ---------------------------------------------------------------------------------------- */
+
+/* A contiguous line, each element of which is read once: this lane's packs of it, in the places behind its end -infinity.
+ * The order of sums is that of packs and lanes, be they read in one go or not. */
+template <class Element, int PACKS> struct held_line {
+    static constexpr int N = HKI_CUDA_HELD_BYTES / (int)sizeof(Element);
+    hki_pack<Element, N> packs[PACKS];
+
+    __device__ static int64_t first(const hki_lane &at, int pack)
+    {
+        return ((int64_t)pack * at.lanes + at.lane) * N;
+    }
+    __device__ void load(const hki_lane &at, const Element *x, int64_t size, bool is_wide)
+    {
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+        for (int k = 0; k < PACKS; k++) {
+            const int64_t begin = first(at, k);
+            if (is_wide && begin + N <= size)
+                packs[k] = *reinterpret_cast<const hki_pack<Element, N> *>(x + begin);
+            else
+                for (int j = 0; j < N; j++)
+                    packs[k].at[j] = begin + j < size ? x[begin + j] : (Element)-INFINITY;
+        }
+    }
+    __device__ void store(const hki_lane &at, Element *y, int64_t size, bool is_wide) const
+    {
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+        for (int k = 0; k < PACKS; k++) {
+            const int64_t begin = first(at, k);
+            if (is_wide && begin + N <= size)
+                *reinterpret_cast<hki_pack<Element, N> *>(y + begin) = packs[k];
+            else
+                for (int j = 0; j < N; j++)
+                    if (begin + j < size)
+                        y[begin + j] = packs[k].at[j];
+        }
+    }
+    /* change(element): what it becomes */
+    template <class F> __device__ void each(F change)
+    {
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+        for (int k = 0; k < PACKS; k++)
+            for (int j = 0; j < N; j++)
+                packs[k].at[j] = change(packs[k].at[j]);
+    }
+    /* Elements become element - max, or the exponential of that; every lane gets max and the sum of the exponentials. */
+    __device__ line_sums<Element> shift(const hki_lane &at, bool to_exponentials, Element *max_room,
+                                        double *sum_room)
+    {
+        line_sums<Element> line = {(Element)-INFINITY, 0};
+        each([&](Element x) {
+            line.max = larger<Element>::join(line.max, x);
+            return x;
+        });
+        line.max = hki_join_lanes<larger<Element>>(at, line.max, max_room);
+        each([&](Element x) {
+            const Element above = x - line.max, power = exp_of(above);
+            line.sum += (double)power;
+            return to_exponentials ? power : above;
+        });
+        line.sum = hki_join_lanes<added>(at, line.sum, sum_room);
+        return line;
+    }
+};
+
+template <class Element> static bool is_wide_line(int64_t size)
+{
+    return size % (HKI_CUDA_HELD_BYTES / (int)sizeof(Element)) == 0;
+}
+
+/* Whether lines that begin at multiples of packs can be read by packs. */
+static bool is_aligned(const void *x)
+{
+    return (uintptr_t)x % HKI_CUDA_HELD_BYTES == 0;
+}
+
+/* Launches `kernel` with as many packs as the lines take. */
+#define LAUNCH_HELD(stream, held, kernel, Element, ...)                                            \
+    do {                                                                                           \
+        const unsigned grid =                                                                      \
+            hki_cuda_grid((held).tile.tiles, 1, hki_cuda_stream_multiprocessors(stream));          \
+        if ((held).packs == 1)                                                                     \
+            HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_TILE, (kernel<Element, 1>), __VA_ARGS__);   \
+        else if ((held).packs == 2)                                                                \
+            HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_TILE, (kernel<Element, 2>), __VA_ARGS__);   \
+        else if ((held).packs == 4)                                                                \
+            HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_TILE, (kernel<Element, 4>), __VA_ARGS__);   \
+        else                                                                                       \
+            HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_TILE, (kernel<Element, 8>), __VA_ARGS__);   \
+    } while (0)
+
 /* ---- softmax ------------------------------------------------------------------------------------------------- */
 
 template <class Element>
@@ -72,10 +170,38 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_TILE)
     }
 }
 
+template <class Element, int PACKS>
+HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_TILE)
+    held_softmax(const bool log_of, const bool is_wide, const Element *x, Element *y,
+                 const int64_t count, const int64_t size, const hki_cuda_tile tile)
+{
+    HKI_SHARED Element max_room[HKI_CUDA_TILE];
+    HKI_SHARED double sum_room[HKI_CUDA_TILE];
+    const hki_lane at = hki_lane_of(tile.lanes, false);
+    for (int64_t block = blockIdx.x; block < tile.tiles; block += gridDim.x) {
+        const int64_t i = block * at.columns + at.column, own_size = i < count ? size : 0;
+        const int64_t begin = i < count ? i * size : 0;
+        held_line<Element, PACKS> held;
+        held.load(at, x + begin, own_size, is_wide);
+        const line_sums<Element> line = held.shift(at, !log_of, max_room, sum_room);
+        const Element scale = log_of ? (Element)log(line.sum) : (Element)(1 / line.sum);
+        held.each([&](Element its) { return log_of ? its - scale : its * scale; });
+        held.store(at, y + begin, own_size, is_wide);
+    }
+}
+
 template <class Element>
 static void launch_softmax(hki_cuda_stream *stream, bool log_of, const void *x, void *y,
                            int64_t count, int64_t size, int64_t inner)
 {
+    const hki_cuda_held held = hki_cuda_held_of(count, size, (int)sizeof(Element));
+    if (inner == 1 && held.packs) {
+        const bool is_wide = is_aligned(x) && is_aligned(y) && is_wide_line<Element>(size);
+        LAUNCH_HELD(stream, held, held_softmax, Element, log_of, is_wide,
+                    static_cast<const Element *>(x), static_cast<Element *>(y), count, size,
+                    held.tile);
+        return;
+    }
     const hki_cuda_tile tile = hki_cuda_line_tile(count, size, inner > 1);
     const unsigned grid = hki_cuda_grid(tile.tiles, 1, hki_cuda_stream_multiprocessors(stream));
     HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_TILE, softmax<Element>, log_of,
@@ -106,6 +232,20 @@ HKI_DEVICE int64_t label_of(const void *labels, hk_dtype dtype, int64_t row)
     return static_cast<const uint8_t *>(labels)[row];
 }
 
+/* The row's label, and how many of its logits count: none where that is no class, which `reports` says to report. */
+HKI_DEVICE int64_t checked_size(const void *labels, hk_dtype dtype, int64_t row, int64_t classes,
+                                bool reports, hki_cuda_fault *fault, int64_t *label,
+                                bool *has_reported)
+{
+    *label = label_of(labels, dtype, row);
+    if (*label >= 0 && *label < classes)
+        return classes;
+    if (reports)
+        hki_cuda_report_value(fault, (uint32_t)(row < LAST_ROW ? row : LAST_ROW), *label);
+    *has_reported = true;
+    return 0;
+}
+
 template <class Element>
 HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_TILE)
     cross_entropy(const Element *x, const void *labels, const hk_dtype label_dtype,
@@ -118,18 +258,11 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_TILE)
     bool has_reported = false; /* the lowest of its rows is enough */
     for (int64_t block = blockIdx.x; block < tile.tiles; block += gridDim.x) {
         const int64_t row = block * at.columns + at.column;
-        int64_t size = row < rows ? classes : 0, label = 0;
+        int64_t size = 0, label = 0;
         const Element *logits = x + (row < rows ? row * classes : 0);
-        if (row < rows) {
-            label = label_of(labels, label_dtype, row);
-            if (label < 0 || label >= classes) {
-                if (at.lane == 0 && !has_reported)
-                    hki_cuda_report_value(fault, (uint32_t)(row < LAST_ROW ? row : LAST_ROW),
-                                          label);
-                has_reported = true;
-                size = 0;
-            }
-        }
+        if (row < rows)
+            size = checked_size(labels, label_dtype, row, classes, at.lane == 0 && !has_reported,
+                                fault, &label, &has_reported);
         const line_sums<Element> line = sum_line(at, logits, size, 1, max_room, sum_room);
         if (!dy && size > 0 && at.lane == 0)
             y[row] = (Element)(log(line.sum) + ((double)line.max - (double)logits[label]));
@@ -141,11 +274,58 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_TILE)
     }
 }
 
+/* The same, where classes are few enough. */
+template <class Element, int PACKS>
+HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_TILE)
+    held_cross_entropy(const bool is_wide, const Element *x, const void *labels,
+                       const hk_dtype label_dtype, const Element *dy, Element *y,
+                       const int64_t rows, const int64_t classes, const hki_cuda_tile tile,
+                       hki_cuda_fault *fault)
+{
+    HKI_SHARED Element max_room[HKI_CUDA_TILE];
+    HKI_SHARED double sum_room[HKI_CUDA_TILE];
+    const hki_lane at = hki_lane_of(tile.lanes, false);
+    bool has_reported = false;
+    for (int64_t block = blockIdx.x; block < tile.tiles; block += gridDim.x) {
+        const int64_t row = block * at.columns + at.column;
+        const int64_t begin = row < rows ? row * classes : 0;
+        int64_t size = 0, label = 0;
+        if (row < rows)
+            size = checked_size(labels, label_dtype, row, classes, at.lane == 0 && !has_reported,
+                                fault, &label, &has_reported);
+        held_line<Element, PACKS> held;
+        held.load(at, x + begin, size, is_wide);
+        const line_sums<Element> line = held.shift(at, true, max_room, sum_room);
+        if (!dy && size > 0 && at.lane == 0)
+            y[row] = (Element)(log(line.sum) + ((double)line.max - (double)x[begin + label]));
+        if (!dy || size == 0)
+            continue;
+        const Element scale = (Element)(1 / line.sum), its_dy = dy[row];
+        for (int k = 0; k < PACKS; k++)
+            for (int j = 0; j < held.N; j++) {
+                const Element share = held.packs[k].at[j] * scale;
+                const bool is_label = held.first(at, k) + j == label;
+                held.packs[k].at[j] = (is_label ? share - 1 : share) * its_dy;
+            }
+        held.store(at, y + begin, size, is_wide);
+    }
+}
+
 template <class Element>
 static void launch_cross_entropy(hki_cuda_stream *stream, const void *x, const void *labels,
                                  hk_dtype label_dtype, const void *dy, void *y, int64_t rows,
                                  int64_t classes, hki_cuda_fault *fault)
 {
+    const hki_cuda_held held = hki_cuda_held_of(rows, classes, (int)sizeof(Element));
+    if (held.packs) {
+        const bool is_wide =
+            is_aligned(x) && (!dy || is_aligned(y)) && is_wide_line<Element>(classes);
+        LAUNCH_HELD(stream, held, held_cross_entropy, Element, is_wide,
+                    static_cast<const Element *>(x), labels, label_dtype,
+                    static_cast<const Element *>(dy), static_cast<Element *>(y), rows, classes,
+                    held.tile, fault);
+        return;
+    }
     const hki_cuda_tile tile = hki_cuda_line_tile(rows, classes, false);
     const unsigned grid = hki_cuda_grid(tile.tiles, 1, hki_cuda_stream_multiprocessors(stream));
     HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_TILE, cross_entropy<Element>,

@@ -116,9 +116,10 @@ static void reference(const hki_call *call, const double *const *in, double *con
                      T *restrict state, int64_t stride, int64_t begin, int64_t end)                \
     {                                                                                              \
         const T k0 = (T)given->k0, k1 = (T)given->k1, k2 = (T)given->k2, k3 = (T)given->k3,        \
-                k4 = (T)given->k4, eps = (T)given->eps, share = (T)given->share;                   \
+                k4 = (T)given->k4, eps = (T)given->eps, share = (T)given->share,                   \
+                rest1 = (T)(1 - given->k1), rest2 = (T)(1 - given->k2);                            \
         T *restrict first = state, *restrict second = state + (slots - 1) * stride;                \
-        (void)k0, (void)k1, (void)k2, (void)k3, (void)k4, (void)eps;                               \
+        (void)k0, (void)k1, (void)k2, (void)k3, (void)k4, (void)eps, (void)rest1, (void)rest2;     \
         for (int64_t i = begin; i < end; i++) {                                                    \
             T x = x_data[i], g = grad[i] * share, s0 = first[i], s1 = slots > 1 ? second[i] : 0;   \
             body;                                                                                  \

@@ -317,6 +317,18 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
     return CUBLAS_STATUS_SUCCESS;
 }
 
+cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t *algo,
+                                                    cublasLtMatmulAlgoConfigAttributes_t which,
+                                                    void *value, size_t bytes, size_t *written)
+{
+    const int32_t id = 17;
+    if (!algo || which != CUBLASLT_ALGO_CONFIG_ID || bytes != sizeof id)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    memcpy(value, &id, sizeof id);
+    *written = sizeof id;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
 /* ---- products ------------------------------------------------------------------------------------------ */
 
 typedef struct product {

@@ -1,4 +1,5 @@
 /* Events: each record is a moment of its own, so that recording one again leaves those who wait for the last alone. */
+#include "emulated_pool.h"
 #include "emulated_stream.h"
 
 namespace emulated
@@ -105,6 +106,7 @@ cudaError_t cudaEventRecord(cudaEvent_t handle, cudaStream_t stream_handle)
         which->captured_after = in->captured->ends[in];
         return cudaSuccess;
     }
+    add(the_machine().records, 1);
     auto next = std::make_shared<moment>();
     {
         unseen hidden;
@@ -149,6 +151,7 @@ cudaError_t cudaEventQuery(cudaEvent_t handle)
     cudaError_t error = get_moment(which, last);
     if (error != cudaSuccess)
         return error;
+    add(the_machine().queries, 1);
     return !last || last->has_come() ? cudaSuccess : fail(cudaErrorNotReady);
 }
 
@@ -162,6 +165,8 @@ cudaError_t cudaEventSynchronize(cudaEvent_t handle)
     add(the_machine().synchronisations, 1);
     if (last)
         last->wait();
+    if (which->device)
+        release_pools(*which->device);
     return usable(which->device);
 }
 

@@ -55,9 +55,21 @@ void *emulated_library_open(const char *file)
     return NULL;
 }
 
+/* In the place of any function. */
+static int refuse(void)
+{
+    const char *list = getenv("HOCKET_EMULATED_CUDA_REFUSES");
+    return list ? atoi(list) : 0;
+}
+
 void *emulated_library_function(void *library, const char *name)
 {
     void *address = NULL;
+    if (is_listed(getenv("HOCKET_EMULATED_CUDA_REFUSES"), name)) {
+        int (*refusing)(void) = refuse;
+        memcpy(&address, &refusing, sizeof address);
+        return address;
+    }
     for (const emulated_function *f = ((const emulated_library *)library)->functions; f->name; f++)
         if (!strcmp(f->name, name))
             memcpy(&address, &f->address, sizeof address);

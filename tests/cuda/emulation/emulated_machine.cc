@@ -1,6 +1,7 @@
 #include "emulated_machine.h"
 
 #include "emulated_memory.h"
+#include "emulated_pool.h"
 #include "emulated_stream.h"
 
 #include <cstdarg>
@@ -99,11 +100,12 @@ void prepare(machine &made, const configuration &setting)
         each.used_bytes = 0;
         each.default_stream = nullptr;
         each.has_context = false;
+        made.pools.insert(each.default_pool = new pool{&each});
         for (auto &access : each.may_access)
             access = false;
     }
     for (auto *count : {&made.allocations_asked, &made.kernels, &made.copies,
-                        &made.synchronisations, &made.allocations})
+                        &made.synchronisations, &made.allocations, &made.returns, &made.trims, &made.records, &made.queries})
         *count = 0;
     made.pageable_copies = 0;
     prepare_memory(made);
@@ -211,6 +213,9 @@ bool hki_emulated_restart(const char *configuration_text)
     machine.captures.clear();
     machine.graphs = 0;
     forget_memory(machine);
+    for (pool *each : machine.pools)
+        delete each;
+    machine.pools.clear();
     prepare(machine, setting);
     the_caller = {};
     return true;
@@ -225,6 +230,10 @@ hki_emulated_counts hki_emulated_get_counts(void)
     counts.copies = machine.copies;
     counts.synchronisations = machine.synchronisations;
     counts.allocations = machine.allocations;
+    counts.returns = machine.returns;
+    counts.trims = machine.trims;
+    counts.records = machine.records;
+    counts.queries = machine.queries;
     counts.streams = static_cast<int>(machine.streams.size());
     for (const gpu &each : machine.gpus)
         counts.streams -= each.default_stream != nullptr; /* nobody made it */
@@ -451,31 +460,6 @@ cudaError_t cudaDeviceDisablePeerAccess(int peer)
         return fail(cudaErrorInvalidDevice);
     return current_gpu().may_access[peer].exchange(false) ? cudaSuccess
                                                           : fail(cudaErrorPeerAccessNotEnabled);
-}
-
-/* A GPU has one pool, whose handle is the GPU. Access to it is access to all of the GPU's memory. */
-cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device)
-{
-    if (!is_device(device))
-        return fail(cudaErrorInvalidDevice);
-    *pool = reinterpret_cast<cudaMemPool_t>(&the_machine().gpus[device]);
-    return cudaSuccess;
-}
-
-cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc *list, size_t count)
-{
-    const gpu *its = reinterpret_cast<const gpu *>(pool);
-    for (size_t i = 0; i < count; i++) {
-        int device = list[i].location.id;
-        if (list[i].location.type != cudaMemLocationTypeDevice || !is_device(device) ||
-            list[i].flags == cudaMemAccessFlagsProtRead)
-            return fail(cudaErrorInvalidValue);
-        if (device != its->index && !the_machine().setting.peers)
-            return fail(cudaErrorPeerAccessUnsupported);
-        the_machine().gpus[device].may_access[its->index] =
-            list[i].flags == cudaMemAccessFlagsProtReadWrite;
-    }
-    return cudaSuccess;
 }
 
 /* ---- Errors */

@@ -20,6 +20,7 @@ namespace emulated
 class stream;
 struct event;
 struct capture;
+struct pool;
 
 constexpr int max_gpus = 16;
 
@@ -43,13 +44,16 @@ struct gpu {
     size_t cursor = 0;                /* under machine.lock: where the next hole is looked for */
     stream *default_stream = nullptr; /* the legacy one; made when it is first used */
     std::atomic<bool> has_context{false};
+    pool *default_pool = nullptr;
 };
 
 struct allocation {
     size_t bytes = 0;
     int gpu = 0;            /* -1: pinned memory of the host */
     bool is_mapped = false; /* pinned: the program's own, registered */
-    bool is_dying = false;  /* freed, but its stream is not there yet */
+    bool is_dying = false;  /* freed, but its stream is not there yet: */
+    stream *dying_in = nullptr;
+    pool *from = nullptr; /* nullptr: cudaMalloc's */
 };
 
 struct machine {
@@ -60,12 +64,13 @@ struct machine {
     std::set<stream *> streams;
     std::set<event *> events;
     std::set<capture *> captures; /* going on */
+    std::set<pool *> pools;
     std::atomic<int> graphs{0};
     std::atomic<uint64_t> stream_ids{0}, pageable_copies{0};
     std::mutex moving; /* while a stream moves bytes of pageable memory; of who loses a GPU */
     /* Relaxed: they order nothing. */
     std::atomic<uint64_t> allocations_asked{0}, kernels{0}, copies{0}, synchronisations{0},
-        allocations{0};
+        allocations{0}, returns{0}, trims{0}, records{0}, queries{0};
     /* What every call gives: cudaErrorInitializationError in the child of a fork, whose streams have no threads;
      * cudaErrorCudartUnloading once what was registered after the first call has been called at exit. */
     std::atomic<cudaError_t> gone{cudaSuccess};

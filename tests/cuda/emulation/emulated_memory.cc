@@ -1,5 +1,6 @@
 #include "emulated_memory.h"
 
+#include "emulated_pool.h"
 #include "emulated_stream.h"
 
 #include <algorithm>
@@ -101,7 +102,7 @@ void give_back(gpu &device, char *address, size_t bytes)
 }
 
 /* NULL after noting why. The bytes are filled by the caller. */
-cudaError_t allocate(gpu &device, size_t bytes, void **memory)
+cudaError_t allocate(gpu &device, size_t bytes, void **memory, pool *from = nullptr)
 {
     machine &machine = the_machine();
     *memory = nullptr;
@@ -120,7 +121,13 @@ cudaError_t allocate(gpu &device, size_t bytes, void **memory)
         add(device.used_bytes, 0 - bytes);
         return fail(cudaErrorMemoryAllocation);
     }
-    machine.memory[address] = {bytes, device.index, false};
+    allocation made;
+    made.bytes = bytes;
+    made.gpu = device.index;
+    made.from = from;
+    machine.memory[address] = made;
+    if (from)
+        from->take(bytes);
     add(machine.allocations, 1);
     *memory = address;
     return cudaSuccess;
@@ -134,7 +141,7 @@ void fill(const gpu &device, void *memory, size_t bytes)
 }
 
 /* Takes what begins at the address out of the table, or marks it for later; false when nothing does. */
-bool take(const void *data, bool is_device, bool is_dying, allocation &found)
+bool take(const void *data, bool is_device, stream *dying_in, allocation &found)
 {
     machine &machine = the_machine();
     writing hold;
@@ -142,18 +149,24 @@ bool take(const void *data, bool is_device, bool is_dying, allocation &found)
     if (at == machine.memory.end() || (at->second.gpu >= 0) != is_device || at->second.is_dying)
         return false;
     found = at->second;
-    if (is_dying)
+    if (dying_in) {
         at->second.is_dying = true;
-    else
+        at->second.dying_in = dying_in;
+    } else {
+        if (found.from)
+            found.from->used -= found.bytes;
         machine.memory.erase(at);
+    }
     return true;
 }
 
 /* Its stream is there. */
-void bury(gpu &device, char *address, size_t bytes)
+void bury(gpu &device, char *address, const allocation &its)
 {
-    give_back(device, address, bytes);
+    give_back(device, address, its.bytes);
     writing hold;
+    if (its.from && the_machine().pools.count(its.from))
+        its.from->used -= its.bytes;
     the_machine().memory.erase(address);
 }
 
@@ -219,6 +232,21 @@ const char *why_unusable(const gpu &which, const void *data)
     if (found.gpu != which.index && !which.may_access[found.gpu])
         return "is memory of another GPU, to which access has not been enabled";
     return nullptr;
+}
+
+void wait_for_freed(pool &which, size_t bytes, stream &to)
+{
+    stream *after = nullptr;
+    {
+        reading hold;
+        for (const auto &each : the_machine().memory)
+            if (which.waits_for_others && each.second.from == &which && each.second.is_dying &&
+                each.second.bytes >= bytes && each.second.dying_in != &to &&
+                the_machine().streams.count(each.second.dying_in))
+                after = each.second.dying_in;
+    }
+    if (after)
+        join(*after, to);
 }
 
 void prepare_memory(machine &machine)
@@ -294,7 +322,7 @@ cudaError_t cudaFree(void *memory)
     gpu &owner = the_machine().gpus[found.gpu];
     wait_for_gpu(owner);
     allocation taken;
-    if (!take(memory, true, false, taken))
+    if (!take(memory, true, nullptr, taken))
         return fail(cudaErrorInvalidValue);
     give_back(owner, static_cast<char *>(memory), taken.bytes);
     return usable();
@@ -307,9 +335,24 @@ cudaError_t cudaMallocAsync(void **memory, size_t bytes, cudaStream_t handle)
     cudaError_t error = find_usable(handle, in);
     if (error != cudaSuccess)
         return error;
+    return cudaMallocFromPoolAsync(
+        memory, bytes, reinterpret_cast<cudaMemPool_t>(in->device.default_pool), handle);
+}
+
+cudaError_t cudaMallocFromPoolAsync(void **memory, size_t bytes, cudaMemPool_t pool_handle,
+                                    cudaStream_t handle)
+{
+    stream *in;
+    pool *from = find_pool(pool_handle);
+    cudaError_t error = find_usable(handle, in);
+    if (error != cudaSuccess)
+        return error;
+    if (!from || from->device != &in->device)
+        return fail(cudaErrorInvalidValue);
     if (in->captured) /* nodes of a graph that allocate are not emulated */
         return fail(cudaErrorStreamCaptureUnsupported);
-    error = allocate(in->device, bytes, memory);
+    wait_for_freed(*from, bytes, *in);
+    error = allocate(in->device, bytes, memory, from);
     if (error != cudaSuccess || !*memory)
         return error;
     void *fresh = *memory;
@@ -327,11 +370,11 @@ cudaError_t cudaFreeAsync(void *memory, cudaStream_t handle)
     if (in->captured)
         return fail(cudaErrorStreamCaptureUnsupported);
     allocation taken;
-    if (!take(memory, true, true, taken))
+    if (!take(memory, true, in, taken))
         return fail(cudaErrorInvalidValue);
     gpu &owner = the_machine().gpus[taken.gpu];
     return submit(*in, {entry::always, "cudaFreeAsync", [&owner, memory, taken] {
-                            bury(owner, static_cast<char *>(memory), taken.bytes);
+                            bury(owner, static_cast<char *>(memory), taken);
                         }});
 }
 
@@ -388,7 +431,7 @@ cudaError_t cudaFreeHost(void *memory)
     for (gpu &each : the_machine().gpus)
         wait_for_gpu(each);
     allocation taken;
-    if (!take(memory, false, false, taken) || taken.is_mapped)
+    if (!take(memory, false, nullptr, taken) || taken.is_mapped)
         return fail(cudaErrorInvalidValue);
     free(memory);
     return usable();
@@ -417,7 +460,7 @@ cudaError_t cudaHostUnregister(void *memory)
     for (gpu &each : the_machine().gpus)
         wait_for_gpu(each);
     allocation taken;
-    return take(memory, false, false, taken) ? usable() : fail(cudaErrorHostMemoryNotRegistered);
+    return take(memory, false, nullptr, taken) ? usable() : fail(cudaErrorHostMemoryNotRegistered);
 }
 
 cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned)

@@ -32,6 +32,9 @@ void exchange_addresses(void *argument, size_t bytes);
 /* nullptr: kernels of `which` may use what a pointer among their arguments points to. Otherwise why not. */
 const char *why_unusable(const gpu &which, const void *data);
 
+/* For a pool's next allocation: orders `to` behind a stream that will have freed as much, where the pool does that. */
+void wait_for_freed(pool &which, size_t bytes, stream &to);
+
 /* All memory goes; streams must be idle. Under machine.lock. */
 void forget_memory(machine &machine);
 /* Reserves the GPUs' addresses. */

@@ -14,6 +14,8 @@
  *     called.
  *   - cudaSetDevice makes a context on the GPU, as every call does that needs one, in a thread that has none: of GPU 0,
  *     unless that thread has set another.
+ *   - Pools give back to the system what exceeds their threshold whenever the host waits for a stream. A pool that may
+ *     make a stream wait for another one, to use again what that one will have freed, does so whenever it can.
  *   - cudaErrorNotReady, like every error, is what cudaGetLastError gives next.
  *
  * HOCKET_EMULATED_CUDA, or the text of hki_emulated_restart, says what is there; a list of NAME=VALUE with commas:
@@ -62,12 +64,15 @@ bool hki_emulated_restart(const char *configuration);
 
 /* What there is and what has been, of all GPUs, since the last restart. */
 typedef struct hki_emulated_counts {
-    uint64_t kernels;                 /* that have run, or were skipped */
-    uint64_t copies;                  /* cudaMemcpy and cudaMemset of every kind */
-    uint64_t synchronisations;        /* calls that waited for a stream, an event or a device */
-    uint64_t allocations;             /* calls of cudaMalloc and its kin that gave memory */
-    int contexts;                     /* GPUs that some call has made one on */
-    int streams, events;              /* live handles */
+    uint64_t kernels;          /* that have run, or were skipped */
+    uint64_t copies;           /* cudaMemcpy and cudaMemset of every kind */
+    uint64_t synchronisations; /* calls that waited for a stream, an event or a device */
+    uint64_t allocations;      /* calls of cudaMalloc and its kin that gave memory */
+    uint64_t records, queries; /* calls of cudaEventRecord and cudaEventQuery */
+    uint64_t returns;    /* times that a synchronisation gave a pool's memory back to the system */
+    uint64_t trims;      /* calls of cudaMemPoolTrimTo */
+    int contexts;        /* GPUs that some call has made one on */
+    int streams, events; /* live handles */
     int device_blocks, pinned_blocks; /* live allocations */
     int graphs;                       /* live graphs and instances */
 } hki_emulated_counts;

@@ -2,6 +2,7 @@
 
 #include "emulated_block.h"
 #include "emulated_memory.h"
+#include "emulated_pool.h"
 
 #include <cstdio>
 #include <cstring>
@@ -170,16 +171,15 @@ cudaError_t find_usable(cudaStream_t handle, stream *&found)
     return found ? usable(&found->device) : fail(cudaErrorInvalidResourceHandle);
 }
 
-namespace
-{
-
-/* What `to` is given next comes after what `from` has been given. */
 void join(stream &from, stream &to)
 {
     auto reached = std::make_shared<moment>();
     from.push({entry::always, "join", [reached] { reached->come(); }});
     to.push({entry::always, "join", [reached] { reached->wait(); }});
 }
+
+namespace
+{
 
 /* The legacy default stream and those that were not made cudaStreamNonBlocking take turns. */
 cudaError_t take_turns(stream &to)
@@ -245,6 +245,7 @@ cudaError_t wait_for_stream(stream &which)
         return error;
     add(the_machine().synchronisations, 1);
     which.wait_idle();
+    release_pools(which.device);
     return usable(&which.device);
 }
 

@@ -114,6 +114,8 @@ cudaError_t find_usable(cudaStream_t handle, stream *&found);
  * call is to return. */
 cudaError_t submit(stream &to, entry work);
 
+/* What `to` is given next comes after what `from` has been given. */
+void join(stream &from, stream &to);
 /* Waits, where the stream does not capture. */
 cudaError_t wait_for_stream(stream &which);
 /* All streams of the GPU. */

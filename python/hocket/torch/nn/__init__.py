@@ -2,50 +2,55 @@
 
 from ... import _core, nn as _nn
 from . import functional, init, parallel
-from ._module import Module, Parameter, Sequential, wrapped
+from ._module import Module, Parameter, Sequential, UninitializedParameter, wrapped
+from ._recurrent import GRU, LSTM, RNN
 from .parallel import DataParallel
 
-_op = _core.operators
 ReLU, Sigmoid, Tanh, GELU, SiLU = (wrapped(getattr(_nn, _name)) for _name in "ReLU Sigmoid Tanh GELU SiLU".split())
 _Linear, _Conv2d, _BatchNorm, _MaxPool2d, _AvgPool2d, _Flatten, _Dropout, _Adaptive, _Embedding, _LayerNorm, _Softmax, _AdaptiveMax = (
     wrapped(getattr(_nn, _name)) for _name in
     "Linear Conv2d BatchNorm MaxPool2d AvgPool2d Flatten Dropout AdaptiveAvgPool2d Embedding LayerNorm Softmax AdaptiveMaxPool2d".split())
 
 
-class LazyLinear(_Linear):
-    def __init__(self, out_features, bias=True):
-        super().__init__(out_features, bias)
-
-
-class Linear(LazyLinear):
+class Linear(_Linear):
     def __init__(self, in_features, out_features, bias=True):
         super().__init__(out_features, bias)
+        self._has_bias = bias
         self.build((1, in_features))
 
 
-class LazyConv2d(_Conv2d):
-    def __init__(self, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True):
-        super().__init__(out_channels, kernel_size, stride, padding, dilation, groups, bias)
+class LazyLinear(Linear):
+    """Becomes a Linear at its first call."""
+    _lazy, _becomes = ("weight", "bias"), Linear
+
+    def __init__(self, out_features, bias=True):
+        _Linear.__init__(self, out_features, bias)
+        self._has_bias = bias
 
 
-class Conv2d(LazyConv2d):
+class Conv2d(_Conv2d):
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True):
         super().__init__(out_channels, kernel_size, stride, padding, dilation, groups, bias)
+        self._has_bias = bias
         rows, columns = (kernel_size, kernel_size) if isinstance(kernel_size, int) else kernel_size
         reach = dilation if isinstance(dilation, int) else max(dilation)
         self.build((1, in_channels, rows * reach, columns * reach))
 
 
-class LazyBatchNorm2d(_BatchNorm):
-    def __init__(self, eps=1e-5, momentum=0.1):
-        super().__init__(eps, momentum)
+class LazyConv2d(Conv2d):
+    """Becomes a Conv2d at its first call."""
+    _lazy, _becomes = ("weight", "bias"), Conv2d
+
+    def __init__(self, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True):
+        _Conv2d.__init__(self, out_channels, kernel_size, stride, padding, dilation, groups, bias)
+        self._has_bias = bias
 
 
-class LazyBatchNorm1d(LazyBatchNorm2d):
-    pass
+class _Norm(_BatchNorm):
+    _names = {**_BatchNorm._names, "weight": "gamma", "bias": "beta"}
 
 
-class BatchNorm2d(LazyBatchNorm2d):
+class BatchNorm2d(_Norm):
     def __init__(self, num_features, eps=1e-5, momentum=0.1):
         super().__init__(eps, momentum)
         self.build((2, num_features))
@@ -53,6 +58,18 @@ class BatchNorm2d(LazyBatchNorm2d):
 
 class BatchNorm1d(BatchNorm2d):
     pass
+
+
+class LazyBatchNorm2d(BatchNorm2d):
+    """Becomes a BatchNorm2d at its first call."""
+    _lazy, _becomes = ("weight", "bias"), BatchNorm2d
+
+    def __init__(self, eps=1e-5, momentum=0.1):
+        _Norm.__init__(self, eps, momentum)
+
+
+class LazyBatchNorm1d(LazyBatchNorm2d):
+    _becomes = BatchNorm1d
 
 
 class MaxPool2d(_MaxPool2d):
@@ -83,6 +100,11 @@ class Dropout(_Dropout):
     pass
 
 
+class Identity(Module):
+    def forward(self, input):
+        return input
+
+
 class Softmax(_Softmax):
     def __init__(self, dim=-1):
         super().__init__(dim)
@@ -95,6 +117,8 @@ class Embedding(_Embedding):
 
 
 class LayerNorm(_LayerNorm):
+    _names = _Norm._names
+
     def __init__(self, normalized_shape, eps=1e-5):
         sizes = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         super().__init__(eps, len(sizes))
@@ -103,6 +127,7 @@ class LayerNorm(_LayerNorm):
 
 class CrossEntropyLoss(Module):
     def __init__(self, reduction="mean"):
+        super().__init__()
         self.reduction = reduction
 
     def forward(self, input, target):
@@ -112,3 +137,8 @@ class CrossEntropyLoss(Module):
 class MSELoss(CrossEntropyLoss):
     def forward(self, input, target):
         return functional.mse_loss(input, target, self.reduction)
+
+
+class L1Loss(CrossEntropyLoss):
+    def forward(self, input, target):
+        return functional.l1_loss(input, target, self.reduction)

@@ -1,8 +1,16 @@
 """Modules with the methods that PyTorch's have beside those of hocket.nn."""
 
 from ... import _core, nn as _nn
-from .._devices import device_of
+from ..._dialects.devices import device_of
 from .._tensor import requires_grad_
+
+
+class _Parameters(list):
+    """Those that are there; of which module, so that an optimiser can ask again when lazy layers have made theirs."""
+
+    def __init__(self, module, parameters):
+        super().__init__(parameters)
+        self.module = module
 
 
 class _Methods:
@@ -15,8 +23,17 @@ class _Methods:
         fn(self)
         return self
 
+    def parameters(self):
+        return _Parameters(self, super().parameters())
+
+    def named_children(self):
+        return [(name, part) for name, part in self._parts() if isinstance(part, _nn.Module)]
+
     def add_module(self, name, module):
         setattr(self, name, module)
+
+    def register_buffer(self, name, tensor):
+        setattr(self, name, tensor)
 
     def to(self, device):
         return super().to(device_of(device))
@@ -45,11 +62,58 @@ def _adds(layer):
     return bool(arrays)
 
 
+class UninitializedParameter:
+    """A parameter that its layer is still to make: what it is filled with is how it will begin."""
+
+    requires_grad = True
+
+    def __init__(self, layer, name):
+        self._layer, self._name = layer, name
+
+    @property
+    def made(self):
+        """The array, once it is there."""
+        return getattr(self._layer, self._name)
+
+    @property
+    def data(self):
+        return self
+
+    def begin(self, init):
+        self._layer._layer.initialize_named(self._name, init)
+        return self
+
+    def normal_(self, mean=0.0, std=1.0):
+        if mean != 0:
+            raise ValueError(f"mean is {mean}; a parameter that is still to be made begins with numbers around 0")
+        return self.begin(_nn.init.normal(std))
+
+    def uniform_(self, low=0.0, high=1.0):
+        if low != -high:
+            raise ValueError(f"the numbers are from {low} to {high}; a parameter that is still to be made begins with numbers around 0")
+        return self.begin(_nn.init.uniform(high))
+
+    def fill_(self, value):
+        return self.begin(_nn.init.constant(value))
+
+    def zero_(self):
+        return self.fill_(0)
+
+    def __repr__(self):
+        return "<UninitializedParameter>"
+
+
 class _LayerMethods(_Methods):
+    _names = {"running_mean": "mean", "running_var": "variance"}
+    _lazy = ()  # names of the parameters that are still to be made
+    _becomes = None  # the class of a lazy layer that has made them
+
     def forward(self, *inputs):
         result = super().forward(*inputs)
         if not self.__dict__.get("_attached"):
             self._attached = _adds(self)
+            if self._becomes:
+                self.__class__ = self._becomes
         return result
 
     def _freeze(self, on):
@@ -66,7 +130,12 @@ class _LayerMethods(_Methods):
         return new
 
     def __getattr__(self, name):
-        return super().__getattr__({"running_mean": "mean", "running_var": "variance"}.get(name, name))
+        own = self._names.get(name, name)
+        if name == "bias" and not self.__dict__.get("_has_bias", True):
+            return None
+        if name in self._lazy and not any(mine == own for mine, _ in self._own()):
+            return UninitializedParameter(self, own)
+        return super().__getattr__(own)
 
 
 def wrapped(cls):
@@ -86,6 +155,10 @@ class Module(_Methods, _nn.Module):
 
     def __setattr__(self, name, value):
         object.__setattr__(self, name, value)
+
+    def _parts(self):
+        """Attributes themselves, as in PyTorch: no lists or dicts of them."""
+        return [(name, value) for name, value in vars(self).items() if isinstance(value, (_nn.Module, _core.Array))]
 
 
 class Sequential(_Methods, _nn.Sequential):

@@ -8,11 +8,16 @@ _op = _core.operators
 
 
 def cross_entropy(input, target, reduction="mean"):
-    return _functional.cross_entropy(input, target, reduction)
+    """input (n, classes), or (n, classes, …) with a target (n, …)."""
+    return _functional.cross_entropy(input, target, reduction, axis=1)
 
 
 def mse_loss(input, target, reduction="mean"):
     return _functional.mse_loss(input, target, reduction)
+
+
+def l1_loss(input, target, reduction="mean"):
+    return _functional.l1_loss(input, target, reduction)
 
 
 def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
@@ -39,5 +44,5 @@ def dropout(input, p=0.5, training=True):
     return _functional.dropout(input, p, training)
 
 
-def one_hot(input, num_classes):
-    return _op["one_hot"](input, num_classes, _core.int64)
+def one_hot(input, num_classes=-1):
+    return _op["one_hot"](input, int(input.max()) + 1 if num_classes < 0 else num_classes, _core.int64)

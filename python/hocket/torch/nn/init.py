@@ -2,6 +2,7 @@
 
 from ... import nn as _nn
 from .._tensor import _becomes
+from ._module import UninitializedParameter
 
 __all__ = ["constant_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "uniform_", "xavier_normal_", "xavier_uniform_",
            "zeros_"]
@@ -28,6 +29,8 @@ def ones_(tensor):
 
 
 def _drawn(tensor, init):
+    if isinstance(tensor, UninitializedParameter):
+        return tensor.begin(init)
     return _becomes(tensor, init(tensor.shape, dtype=tensor.dtype, device=tensor.device))
 
 

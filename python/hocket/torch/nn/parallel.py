@@ -6,7 +6,7 @@ from ... import _core
 from ..._grad import pause as _pause
 from ..._runs import all_reduce as _all_reduce, split_and_load as _split
 from .. import _tensor
-from .._devices import accelerators, device_of
+from ..._dialects.devices import accelerators, device_of
 from ._module import Module
 
 _op = _core.operators

@@ -1,4 +1,4 @@
-"""cuda:i is a GPU where there is one; else a simulated accelerator, else a CPU device, which a warning says once."""
+"""cuda:i, or gpu(i), is a GPU where there is one; else a simulated accelerator, else a CPU device, which a warning says once."""
 
 import warnings as _warnings
 
@@ -37,4 +37,4 @@ def device_of(device):
     if isinstance(device, int):
         return _accelerator(device)
     kind, _, index = device.partition(":")
-    return _accelerator(int(index or 0)) if kind == "cuda" else _core.Device(device)
+    return _accelerator(int(index or 0)) if kind in ("cuda", "gpu") else _core.Device(device)

@@ -6,9 +6,9 @@ import collections as _collections
 import inspect as _inspect
 import time as _time
 
-from . import _core, data as _data, torch
-from .torch import nn
-from .torch._devices import accelerators as _accelerators
+from .. import _core, data as _data, torch
+from ..torch import nn
+from .._dialects.devices import accelerators as _accelerators
 
 # ---- devices and time ---------------------------------------------------------------------------------------
 
@@ -314,7 +314,7 @@ class Trainer(HyperParameters):
         print(f"epoch {self.epoch + 1}: " + ", ".join(f"{key} {value:.4f}" for key, value in means.items()))
 
     def clip_gradients(self, grad_clip_val, model):
-        from . import optim
+        from .. import optim
         optim.clip_grad_norm(model, grad_clip_val)
 
     def fit_epoch(self):
@@ -396,5 +396,5 @@ class FashionMNIST(DataModule):
 
 def init_cnn(module):
     """Glorot's values for the weights of linear and convolutional layers."""
-    if isinstance(module, (nn.LazyLinear, nn.LazyConv2d)):
+    if isinstance(module, (nn.Linear, nn.Conv2d)):
         nn.init.xavier_uniform_(module.weight)

@@ -1,0 +1,244 @@
+"""Every network of examples/models/: a training step, the inference of one sample, memory; hocket against PyTorch, taking turns.
+
+bench/models runs it as its part `networks`; alone it prints the table too:
+
+    bench/networks.py [--model NAME]... [--sizes book|small]... [--threads N]... [--rounds N] [--compile NAME]... [--python PYTHON]
+
+Each side is a process of its own for each network and size (hocket's for each number of threads, too), which waits while another
+one measures; in each round every side measures each of its variants once, for about --seconds. A figure of a round is its least
+time, for the sake of machines that others use too, with one core its processor time, and of all rounds their median; PyTorch's is that of its fastest
+variant: eager, channels_last, and of the networks that --compile
+names torch.compile. Ratios are PyTorch's through hocket's: above 1 hocket is faster, or takes less. Memory is what making the
+network and three steps take at most (the peak of the resident set), in processes that have done nothing else.
+"""
+import argparse
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+
+from sides import HERE, Refusal, note, processor
+
+# Of each network: options at the book's size, and at a small one. Batches are such that a step takes about a second at most.
+SIZES = {
+    "softmax": ({"size": 28, "batch": 256}, {"size": 28, "batch": 32}),
+    "mlp": ({"size": 28, "batch": 256}, {"size": 28, "batch": 32}),
+    "lenet5": ({"size": 28, "batch": 256}, {"size": 28, "batch": 32}),
+    "alexnet": ({"size": 224, "batch": 16}, {"size": 65, "batch": 16, "width": 0.25}),
+    "vgg11": ({"size": 224, "batch": 16, "width": 0.25}, {"size": 32, "batch": 16, "width": 0.25}),
+    "nin": ({"size": 224, "batch": 16}, {"size": 67, "batch": 16, "width": 0.25}),
+    "googlenet": ({"size": 96, "batch": 32}, {"size": 32, "batch": 16, "width": 0.25}),
+    "resnet18": ({"size": 96, "batch": 32}, {"size": 32, "batch": 16, "width": 0.25}),
+    "densenet": ({"size": 96, "batch": 32}, {"size": 32, "batch": 16, "width": 0.25}),
+    "vit": ({"size": 96, "batch": 32}, {"size": 32, "batch": 16, "width": 0.25, "depth": 2}),
+    "rnn": ({"size": 32, "batch": 64}, {"size": 16, "batch": 16, "width": 0.25}),
+    "gru": ({"size": 32, "batch": 64}, {"size": 16, "batch": 16, "width": 0.25}),
+    "lstm": ({"size": 32, "batch": 64}, {"size": 16, "batch": 16, "width": 0.25}),
+    "gpt": ({"size": 32, "batch": 64}, {"size": 16, "batch": 16, "width": 0.25, "depth": 2}),
+    "seq2seq": ({"size": 16, "batch": 64}, {"size": 8, "batch": 16, "width": 0.25}),
+}
+TEXTS = ("rnn", "gru", "lstm", "gpt", "seq2seq")
+WHAT = ("train", "infer")
+
+
+class Side:
+    """A process for one network, and what it is to be told before it measures a variant."""
+
+    def __init__(self, command, threads):
+        env = {**os.environ, "OMP_NUM_THREADS": str(threads), "HOCKET_CORES": str(threads),
+               "OMP_WAIT_POLICY": "passive"}  # on machines that others use too, waiting threads had better not spin
+        for variable in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):  # a setting of some machines, which slows newer ones
+            env.pop(variable, None)
+        self.process = subprocess.Popen(command, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def ask(self, *words):
+        try:
+            self.process.stdin.write(" ".join(map(str, words)) + "\n")
+            self.process.stdin.flush()
+            line = self.process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        answer = json.loads(line) if line else {"error": "the process ended"}
+        if "error" in answer:
+            note(f"  {' '.join(map(str, words))}: {answer['error']}")
+        return answer
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def words_of(options):
+    return [str(word) for pair in options.items() for word in pair]
+
+
+class Case:
+    """A network at a size: its sides, and what they measured."""
+
+    def __init__(self, name, size, args):
+        self.name, self.size, self.args = name, size, args
+        classes = 28 if name in TEXTS else 10
+        options = {"classes": classes, "lr": 0.001, **SIZES[name][("book", "small").index(size)]}
+        self.batch = options["batch"]
+        self.ours = [args.program, name] + words_of(options)
+        self.peer = [args.python, os.path.join(HERE, "networks_pytorch.py"), name] + words_of(options)
+        self.seconds = {}  # (side, variant, what, threads): of each round
+        self.bytes = {}    # side: of the fresh process
+
+    def memory(self):
+        for side, command in (("hocket", self.ours), ("torch", self.peer)):
+            process = Side(command, 2)
+            self.bytes[side] = process.ask("memory", 3).get("bytes")
+            process.end()
+
+    def variants(self):
+        """Of PyTorch: name, and the settings to be told."""
+        yield "eager", {"format": "contiguous", "compile": 0}
+        if self.name not in TEXTS + ("softmax", "mlp"):
+            yield "channels_last", {"format": "channels_last", "compile": 0}
+        if self.name in self.args.compile:
+            yield "compile", {"format": "contiguous", "compile": 1}
+
+    def measure(self):
+        ours = {threads: Side(self.ours, threads) for threads in self.args.threads}
+        peer = Side(self.peer, max(self.args.threads))
+        for turn in range(self.args.rounds):
+            for threads in self.args.threads:
+                if turn % 2:
+                    self.measure_peer(peer, threads)
+                self.keep(ours[threads], "hocket", "", threads)
+                if not turn % 2:
+                    self.measure_peer(peer, threads)
+        for side in [*ours.values(), peer]:
+            side.end()
+
+    def measure_peer(self, peer, threads):
+        peer.ask("set", "threads", threads)
+        for variant, settings in self.variants():
+            for name, value in settings.items():
+                peer.ask("set", name, value)
+            self.keep(peer, "torch", variant, threads)
+
+    def keep(self, side, name, variant, threads):
+        for what in WHAT:
+            answer = side.ask(what, self.args.seconds)
+            if "seconds" in answer:
+                self.seconds.setdefault((name, variant, what, threads), []).append(
+                    answer["processor" if threads == 1 else "min"])
+
+    def best(self, name, what, threads):
+        """Variant, and the seconds of its rounds: the one of the least median."""
+        found = {key[1]: values for key, values in self.seconds.items()
+                 if (key[0], key[2], key[3]) == (name, what, threads)}
+        variant = min(found, key=lambda key: statistics.median(found[key]), default=None)
+        return variant, found.get(variant)
+
+    def ratio(self, what, threads):
+        ours, (_, theirs) = self.best("hocket", what, threads)[1], self.best("torch", what, threads)
+        return statistics.median(theirs) / statistics.median(ours) if ours and theirs else None
+
+    def memory_ratio(self):
+        return self.bytes["torch"] / self.bytes["hocket"] if self.bytes.get("hocket") and self.bytes.get("torch") else None
+
+
+# ---- the table -----------------------------------------------------------------------------------------
+
+def milliseconds(values):
+    if not values:
+        return "-"
+    middle, low, high = (1e3 * f(values) for f in (statistics.median, min, max))
+    return f"{middle:.4g} [{low:.3g} {high:.3g}]"
+
+
+def print_part(cases, what, threads):
+    title = {"train": "training step", "infer": "inference of one sample"}[what]
+    print(f"\n{title}, {threads} core{'s'[:threads - 1]}, {'processor time, ' if threads == 1 else ''}ms: median [min max] of the rounds")
+    print(f"  {'':22} {'hocket':>26} {'PyTorch':>26} {'ratio':>6}  fastest")
+    for case in cases:
+        variant, theirs = case.best("torch", what, threads)
+        ratio = case.ratio(what, threads)
+        name = f"{case.name}, {case.size}" + (f", {case.batch}" if what == "train" else "")
+        print(f"  {name:22} {milliseconds(case.best('hocket', what, threads)[1]):>26} {milliseconds(theirs):>26} "
+              f"{f'{ratio:.2f}' if ratio else '-':>6}  {variant or ''}")
+
+
+def print_memory(cases):
+    print("\nmemory of three steps, MiB at most")
+    for case in cases:
+        ours, theirs = (f"{case.bytes[side] / 2 ** 20:.0f}" if case.bytes.get(side) else "-" for side in ("hocket", "torch"))
+        ratio = case.memory_ratio()
+        print(f"  {f'{case.name}, {case.size}, {case.batch}':22} {ours:>26} {theirs:>26} {f'{ratio:.2f}' if ratio else '-':>6}")
+
+
+def sum_up(cases, threads):
+    """Lines of geometric means, and the least."""
+    rows = [(f"{what}, {n} core{'s'[:n - 1]}", lambda case, what=what, n=n: case.ratio(what, n)) for what in WHAT for n in threads]
+    rows.append(("memory", lambda case: case.memory_ratio()))
+    print(f"\n{'PyTorch / hocket':24} {'mean':>6} {'least':>6}  below 1")
+    for title, ratio_of in rows:
+        for size in ("book", "small"):
+            ratios = {f"{case.name}": ratio_of(case) for case in cases if case.size == size and ratio_of(case)}
+            if not ratios:
+                continue
+            mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
+            slower = ", ".join(f"{name} {ratio:.2f}" for name, ratio in ratios.items() if ratio < 1)
+            print(f"{title + ', ' + size:24} {mean:6.2f} {min(ratios.values()):6.2f}  {slower}")
+
+
+def run(args):
+    """Measures, prints, and returns the cases."""
+    if not os.access(args.program, os.X_OK):
+        raise Refusal(f"{args.program} is not there; build it with `make bench`")
+    cases = []
+    for name in args.model or SIZES:
+        for size in args.sizes or ("book", "small"):
+            case = Case(name, size, args)
+            case.memory()
+            case.measure()
+            cases.append(case)
+            note(f"{name}, {size}: " + ", ".join(
+                f"{what} {n} {case.ratio(what, n) or 0:.2f}" for what in WHAT for n in args.threads)
+                + f", memory {case.memory_ratio() or 0:.2f}")
+    for what in WHAT:
+        for threads in args.threads:
+            print_part(cases, what, threads)
+    print_memory(cases)
+    sum_up(cases, args.threads)
+    return cases
+
+
+def add_arguments(parser):
+    parser.add_argument("--model", action="append", choices=SIZES, help="networks: this one; may be repeated")
+    parser.add_argument("--sizes", action="append", choices=["book", "small"], help="networks: these; may be repeated")
+    parser.add_argument("--rounds", type=int, default=3, help="networks: rounds of turns (default 3)")
+    parser.add_argument("--seconds", type=float, default=0.3, help="networks: of a variant's measurement (default 0.3)")
+    parser.add_argument("--compile", action="append", default=[], choices=SIZES,
+                        help="networks: try torch.compile for this one, which takes up to minutes; may be repeated")
+    parser.add_argument("--threads", type=int, action="append", help="networks: cores (default 2 and 1); may be repeated")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_arguments(parser)
+    parser.add_argument("--program", default=os.path.join(os.path.dirname(HERE), "build", "release", "bench", "bench_networks"))
+    parser.add_argument("--python", default="/usr/bin/python3", help="the Python that has PyTorch")
+    parser.add_argument("--json", help="write the figures there, too")
+    args = parser.parse_args()
+    args.threads = args.threads or [2, 1]
+    print(f"{processor()}; load average {os.getloadavg()[0]:.2f} at the start", flush=True)
+    cases = run(args)
+    if args.json:
+        with open(args.json, "w", encoding="utf-8") as file:
+            json.dump([{"name": case.name, "size": case.size, "batch": case.batch, "bytes": case.bytes,
+                        "seconds": [{"side": key[0], "variant": key[1], "what": key[2], "threads": key[3], "values": values}
+                                    for key, values in case.seconds.items()]} for case in cases], file, indent=1)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Refusal as refusal:
+        print(f"networks: {refusal}", file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,40 @@
+# MPI, in plug-ins that the library opens where a launcher has started it: libhocket_mpi_NAME.so, one for each MPI that is
+# installed. The library itself needs none, neither to build nor to run.
+#
+# Cache variables: HOCKET_MPI, HOCKET_MPICC_<name>
+
+set(HOCKET_MPI AUTO CACHE STRING "Build the plug-ins for MPI: ON, OFF, or AUTO: those that are found")
+set_property(CACHE HOCKET_MPI PROPERTY STRINGS AUTO ON OFF)
+
+set(HOCKET_MPI_NAMES "")
+foreach(name openmpi mpich)
+  find_program(HOCKET_MPICC_${name} mpicc.${name} DOC "The compiler of ${name}")
+  mark_as_advanced(HOCKET_MPICC_${name})
+  if(HOCKET_MPI STREQUAL "OFF" OR NOT HOCKET_MPICC_${name})
+    continue()
+  endif()
+  # What its mpicc would add: -I, -L and -l.
+  execute_process(COMMAND "${HOCKET_MPICC_${name}}" -show OUTPUT_VARIABLE shown RESULT_VARIABLE failed
+                  OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  if(failed)
+    message(STATUS "No plug-in for ${name}: ${HOCKET_MPICC_${name}} -show fails")
+    continue()
+  endif()
+  separate_arguments(shown UNIX_COMMAND "${shown}")
+  set(includes ${shown})
+  list(FILTER includes INCLUDE REGEX "^-I")
+  list(TRANSFORM includes REPLACE "^-I" "")
+  set(links ${shown})
+  list(FILTER links INCLUDE REGEX "^-[lL]")
+  add_library(hocket_mpi_${name} MODULE "${PROJECT_SOURCE_DIR}/src/world/mpi/mpi_plugin.c")
+  target_compile_definitions(hocket_mpi_${name} PRIVATE "HKI_MPI_NAME=\"${name}\"")
+  target_include_directories(hocket_mpi_${name} PRIVATE src)
+  target_include_directories(hocket_mpi_${name} SYSTEM PRIVATE ${includes})
+  target_link_libraries(hocket_mpi_${name} PRIVATE hocket_flags ${links})
+  set_target_properties(hocket_mpi_${name} PROPERTIES C_VISIBILITY_PRESET hidden)
+  list(APPEND HOCKET_MPI_NAMES ${name})
+endforeach()
+if(HOCKET_MPI STREQUAL "ON" AND NOT HOCKET_MPI_NAMES)
+  message(FATAL_ERROR "HOCKET_MPI is ON, but there is neither mpicc.openmpi nor mpicc.mpich")
+endif()
+message(STATUS "Plug-ins for MPI: ${HOCKET_MPI_NAMES}")

@@ -1,0 +1,39 @@
+# Several ranks, by each launcher that is installed beside its plug-in. Label: world.
+#
+#   world.<mpi>.<ranks>   tests/world.c
+#   world.<mpi>.<case>    tests/world_ranks/<case>: what a rank that stops, dies or leaves does to the others; one training
+
+file(GLOB world_cases CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/world_ranks/*.sh")
+
+# hocket_world_test(NAME MPI COMMAND...)
+function(hocket_world_test name mpi)
+  hocket_test(${name} world ${ARGN})
+  set_tests_properties(${name} PROPERTIES PROCESSORS 2 RESOURCE_LOCK world)
+  # What MPI keeps until the end is no leak of ours.
+  set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT
+    "HOCKET_MPI=$<TARGET_FILE:hocket_mpi_${mpi}>" "ASAN_OPTIONS=detect_leaks=0"
+    "OMPI_ALLOW_RUN_AS_ROOT=1" "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1" "WORLD_MPI=${mpi}")
+endfunction()
+
+foreach(mpi IN LISTS HOCKET_MPI_NAMES)
+  find_program(HOCKET_MPIRUN_${mpi} mpirun.${mpi} DOC "The launcher of ${mpi}")
+  mark_as_advanced(HOCKET_MPIRUN_${mpi})
+  if(NOT HOCKET_MPIRUN_${mpi})
+    message(STATUS "No tests of several ranks with ${mpi}: there is no mpirun.${mpi}")
+    continue()
+  endif()
+  set(launch "${HOCKET_MPIRUN_${mpi}}")
+  if(mpi STREQUAL "openmpi")
+    list(APPEND launch --oversubscribe)
+  endif()
+  foreach(ranks 2 3 4)
+    set(name world.${mpi}.${ranks})
+    hocket_world_test(${name} ${mpi} ${launch} -n ${ranks} $<TARGET_FILE:program_world>)
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "WORLD_RANKS=${ranks}")
+  endforeach()
+  foreach(case IN LISTS world_cases)
+    cmake_path(GET case STEM stem)
+    hocket_world_test(world.${mpi}.${stem} ${mpi} "${HOCKET_BASH}" "${case}" ${launch}
+                      $<TARGET_FILE:program_world_faults> $<TARGET_FILE:hocket_cli>)
+  endforeach()
+endforeach()

@@ -1,0 +1,129 @@
+/* Processes that compute together: ranks, groups of them, and what all ranks of a group do at once.
+ *
+ * A launcher (mpirun, srun) starts one program many times. Each process is a rank; all of them are the world. Without a launcher
+ * there is one rank, and every function below works. docs/MACHINES.md is the guide.
+ *
+ * Functions of a group return at once, like all others: they are calls of the engine, and wait for their arrays only. All ranks of
+ * a group call the same ones, in the same order, with arrays of one shape and dtype. Ranks tell each other so before data moves. What
+ * differs fails on all ranks, with one record. So does an input that has failed: the record of the lowest rank goes to all. When a rank
+ * does not come within the time-out, the others fail with HK_DEVICE_LOST, and so does what they do together from then on.
+ *
+ * Between accelerators data goes by way of the host. Arrays with gaps are copied first. Calls of one group from several threads have an
+ * order that the program must make the same on all ranks. */
+#ifndef HOCKET_WORLD_H
+#define HOCKET_WORLD_H
+
+#include <hocket/array.h>
+
+HK_BEGIN_DECLS
+
+/* ---- the world --------------------------------------------------------------------------------------------------- */
+
+typedef struct hk_world_options {
+    /* "auto": ranks where a launcher started this process, else one; "off": one; "mpi": MPI, also without a launcher (default:
+     * environment variable HOCKET_WORLD, else "auto"). */
+    const char *mode;
+    /* Seconds that a rank waits for others (default: HOCKET_WORLD_TIMEOUT, else 300). */
+    double timeout;
+} hk_world_options;
+
+/* Starts the world, with MPI where a launcher asks for it, and the runtime. Blocks until all ranks have called it. Optional: the first
+ * other function here does the same with the defaults. The world ends with the runtime, for good. options may be NULL.
+ *
+ * Errors: HK_INVALID_ARGUMENT (an option, or the world runs already), HK_NOT_FOUND (no plug-in for the launcher's MPI), HK_UNSUPPORTED
+ * (MPI and launcher do not belong together), HK_DEVICE_LOST (a rank did not come). Then there is a world of one rank, whose
+ * groups are failed. */
+HK_API const hk_status *hk_world_init(const hk_world_options *options);
+/* Of hk_world_init, whoever called it. */
+HK_API const hk_status *hk_world_status(void);
+/* This process's number, from 0. */
+HK_API int hk_world_rank(void);
+/* How many processes there are. */
+HK_API int hk_world_size(void);
+/* The library that ranks talk by, such as "Open MPI v4.1.4"; "" in a world of one. Static text. */
+HK_API const char *hk_world_library(void);
+
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
+
+typedef struct hk_group hk_group;
+
+/* All ranks. Never NULL; lives as long as the process. */
+HK_API hk_group *hk_group_world(void);
+/* Every rank of the group calls it: those with one colour are a new group, in the order of their keys, then of their ranks. A colour below
+ * 0: this rank is in none, and gets a failed group. Blocks until all ranks have called it. Never NULL; lives as long as the process:
+ * split once, not in every step. */
+HK_API hk_group *hk_group_split(hk_group *group, int color, int key);
+HK_API const hk_status *hk_group_status(const hk_group *group);
+/* This process's number in the group, from 0; 0 in a failed one. */
+HK_API int hk_group_rank(const hk_group *group);
+/* 1 in a failed one. */
+HK_API int hk_group_size(const hk_group *group);
+
+/* ---- in place, on several devices ---------------------------------------------------------------------------------- */
+
+/* Replaces `count` arrays on each of n devices, of each rank, by their sums over all ranks and devices. arrays[i * n + d] is array i on
+ * device d. For each i one shape and dtype (not bool, float16 or bfloat16), no two of them overlapping. All ranks give as many devices.
+ *
+ * The sum is that of hk_all_reduce over one list of all devices, rank by rank: the same bytes for as many devices in fewer processes.
+ *
+ * Arrays go in buckets, in the order given, each as soon as it is there: give those first that are there first, as the gradients of
+ * last layers. bucket_bytes 0: 4 MiB. */
+HK_API void hk_group_all_reduce(hk_group *group, hk_array *const *arrays, int n, int count,
+                                size_t bucket_bytes);
+/* Overwrites the arrays, as above, by those of the first device of rank `root`. Any dtype. */
+HK_API void hk_group_broadcast(hk_group *group, hk_array *const *arrays, int n, int count,
+                               int root);
+
+/* ---- new arrays ---------------------------------------------------------------------------------------------------- */
+
+/* These have gradients, by the same functions of the other direction. Results are on x's device and belong to the scope. */
+
+/* The sum of all ranks' x, as hk_group_all_reduce has it. Its gradient is the sum of the ranks' gradients. */
+HK_API hk_array *hk_group_sum(hk_group *group, hk_array *x);
+/* Part `rank` of that sum, along axis 0, whose size the group's divides. Gradient: hk_group_all_gather. */
+HK_API hk_array *hk_group_reduce_scatter(hk_group *group, hk_array *x);
+/* All ranks' x, one after the other along axis 0. Gradient: hk_group_reduce_scatter. */
+HK_API hk_array *hk_group_all_gather(hk_group *group, hk_array *x);
+/* Slice r along axis 0, whose size the group's divides, goes to rank r; what came from rank r is slice r. Gradient: itself. */
+HK_API hk_array *hk_group_all_to_all(hk_group *group, hk_array *x);
+
+/* ---- between two ranks ----------------------------------------------------------------------------------------------- */
+
+/* Sends x to a rank of the group, which receives it with its shape and dtype. Sends and receives of two ranks pair in their order. In
+ * the serial engine a send waits for its receive. The result is an int32 of no axes, 1 when x has been sent, or failed. */
+HK_API hk_array *hk_group_send(hk_group *group, hk_array *x, int to);
+/* device zeroed: the default one. */
+HK_API hk_array *hk_group_receive(hk_group *group, hk_dims shape, hk_dtype dtype, hk_device device,
+                                  int from);
+
+/* An int32 of no axes, the group's size, that comes when all ranks have called it: for hk_wait. It waits for what was called before
+ * in the group to begin, not for it to end. */
+HK_API hk_array *hk_group_barrier(hk_group *group);
+
+/* ---- the same with the source position of the call: see HK_SOURCE ------------------------------------------------------ */
+
+HK_API void hk_group_all_reduce_at(hk_source at, hk_group *group, hk_array *const *arrays, int n,
+                                   int count, size_t bucket_bytes);
+#define hk_group_all_reduce(...) hk_group_all_reduce_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_group_broadcast_at(hk_source at, hk_group *group, hk_array *const *arrays, int n,
+                                  int count, int root);
+#define hk_group_broadcast(...) hk_group_broadcast_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_group_sum_at(hk_source at, hk_group *group, hk_array *x);
+#define hk_group_sum(...) hk_group_sum_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_group_reduce_scatter_at(hk_source at, hk_group *group, hk_array *x);
+#define hk_group_reduce_scatter(...) hk_group_reduce_scatter_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_group_all_gather_at(hk_source at, hk_group *group, hk_array *x);
+#define hk_group_all_gather(...) hk_group_all_gather_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_group_all_to_all_at(hk_source at, hk_group *group, hk_array *x);
+#define hk_group_all_to_all(...) hk_group_all_to_all_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_group_send_at(hk_source at, hk_group *group, hk_array *x, int to);
+#define hk_group_send(...) hk_group_send_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_group_receive_at(hk_source at, hk_group *group, hk_dims shape, hk_dtype dtype,
+                                     hk_device device, int from);
+#define hk_group_receive(...) hk_group_receive_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_group_barrier_at(hk_source at, hk_group *group);
+#define hk_group_barrier(...) hk_group_barrier_at(HK_SOURCE, __VA_ARGS__)
+
+HK_END_DECLS
+
+#endif

@@ -1,0 +1,1 @@
+"""What the dialects of PyTorch and of MXNet share."""

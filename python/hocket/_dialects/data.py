@@ -1,0 +1,123 @@
+"""Data sets of arrays and of Fashion-MNIST, and loaders of them, as PyTorch and MXNet have them."""
+
+from .. import _core, data as _data, random as _random
+
+
+class Dataset:
+    """A data set of one's own says __len__ and __getitem__."""
+
+
+class Arrays(Dataset):
+    """Sample i is a tuple of entry i of each array."""
+
+    def __init__(self, *tensors):
+        self.tensors = tensors
+
+    def __len__(self):
+        return self.tensors[0].shape[0]
+
+    def __getitem__(self, index):
+        return tuple(x[index] for x in self.tensors)
+
+
+# ---- images ----------------------------------------------------------------------------------------------------------
+
+
+class Compose:
+    """Transforms one after another."""
+
+    def __init__(self, transforms):
+        self.transforms = transforms
+
+    def steps(self):
+        """The transforms of hocket.data."""
+        return [step for part in self.transforms for step in part.steps()]
+
+
+class Resize(Compose):
+    def __init__(self, size):
+        self.size = (size, size) if isinstance(size, int) else tuple(size)
+
+    def steps(self):
+        return [_data.Resize(*self.size)] if self.size != (28, 28) else []
+
+
+class ToTensor(Compose):
+    """Images are arrays already."""
+
+    def __init__(self):
+        pass
+
+    def steps(self):
+        return []
+
+
+class FashionMNIST(Dataset):
+    """Where hocket.data finds it: neither root nor download is looked at."""
+
+    def __init__(self, root=None, train=True, transform=None, download=False):
+        plain = _data.fashion_mnist("train" if train else "test")
+        steps = transform.steps() if transform else []
+        self.hocket_set = plain.transform(*steps) if steps else plain
+        self._train = train
+
+    def transform_first(self, transform):
+        """The same with transforms of the images."""
+        return FashionMNIST(train=self._train, transform=transform)
+
+    def __len__(self):
+        return len(self.hocket_set)
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            samples = [self[i] for i in range(len(self))[index]]
+            return [joined(field) for field in zip(*samples)]
+        loader = _data.Loader(self.hocket_set, 1, ahead=-1)
+        loader.load({**loader.state(), "batch": range(len(self))[index]})
+        image, label = next(iter(loader.rest()))
+        return image[0], int(label[0])
+
+
+# ---- batches -----------------------------------------------------------------------------------------------------------
+
+
+def joined(samples):
+    """A batch of samples: the same structure with a first axis."""
+    first = samples[0]
+    if isinstance(first, (tuple, list)):
+        return [joined(field) for field in zip(*samples)]
+    if isinstance(first, _core.Array):
+        return _core.operators["stack"](samples, 0)
+    return _core._convert(samples, None, None)
+
+
+class _Plain:
+    """Batches of a data set of one's own, made as they are asked for."""
+
+    def __init__(self, dataset, batch, shuffle, drop_last):
+        self.dataset, self.batch, self.shuffle, self.drop_last = dataset, batch, shuffle, drop_last
+
+    def __len__(self):
+        return (len(self.dataset) + (0 if self.drop_last else self.batch - 1)) // self.batch
+
+    def __iter__(self):
+        count = len(self.dataset)
+        order = _random.permutation(count).tolist() if self.shuffle else range(count)
+        return (joined([self.dataset[i] for i in order[at * self.batch:(at + 1) * self.batch]]) for at in range(len(self)))
+
+
+class DataLoader:
+    """Batches of a data set, prepared ahead where it is one of arrays or of Hocket's. num_workers is not needed."""
+
+    def __init__(self, dataset, batch_size=1, shuffle=False, drop_last=False, num_workers=0, last_batch="keep", seed=0):
+        self.dataset, self.batch_size = dataset, batch_size
+        drop_last = drop_last or last_batch == "discard"
+        source = dataset.tensors if isinstance(dataset, Arrays) else getattr(dataset, "hocket_set", dataset)
+        self._loader = (_data.Loader(source, batch_size, shuffle=shuffle, drop_last=drop_last, seed=seed)
+                        if isinstance(source, (tuple, _data.DataSet)) else _Plain(dataset, batch_size, shuffle, drop_last))
+
+    def __len__(self):
+        return len(self._loader)
+
+    def __iter__(self):
+        return (list(batch) for batch in self._loader)

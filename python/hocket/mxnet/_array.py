@@ -1,0 +1,76 @@
+"""What Arrays have in the dialect of MXNet beside what they always have: importing hocket.mxnet adds it to Array."""
+
+from .. import _core, _manipulation
+from .._dialects.devices import device_of
+
+_op = _core.operators
+Array = _core.Array
+
+
+def _method(function):
+    setattr(Array, function.__name__, function)
+    return function
+
+
+Array.ctx = Array.context = property(lambda self: self.device, doc="where it is")
+
+
+@_method
+def asnumpy(self):
+    """The values as a NumPy array. Waits for them."""
+    return self.numpy()
+
+
+@_method
+def wait_to_read(self):
+    """Waits for the values."""
+    self.wait()
+
+
+@_method
+def as_in_ctx(self, ctx):
+    """The array on a device: itself where it is there already."""
+    ctx = device_of(ctx)
+    return self if self.device == ctx else _op["to_device"](self, device=ctx)
+
+
+Array.as_in_context = as_in_ctx
+
+
+@_method
+def copyto(self, other):
+    """A copy on a device; or the values go into another array."""
+    if isinstance(other, Array):
+        other[...] = self.as_in_ctx(other.device)
+        return other
+    other = device_of(other)
+    return _op["copy"](self) if self.device == other else _op["to_device"](self, device=other)
+
+
+_get_item = Array.__getitem__
+
+
+@_method
+def __getitem__(self, key):
+    """Arrays of floats are indices, too."""
+    if isinstance(key, Array) and key.dtype.name.startswith("float"):
+        key = _op["cast"](key, _core.int64)
+    return _get_item(self, key)
+
+
+@_method
+def expand_dims(self, axis):
+    return _op["expand_dims"](self, axis)
+
+
+def _function(name):
+    setattr(Array, name, lambda self, *args: _op[name](self, *args))
+
+
+for _name in "abs exp log sqrt sin cos tanh sigmoid relu square sign".split():
+    _function(_name)
+
+
+@_method
+def tile(self, reps):
+    return _manipulation.tile(self, reps)

@@ -1,0 +1,335 @@
+"""Blocks and layers under MXNet's names. A layer has a copy of its parameters on each device that it was initialised on."""
+
+from ... import _core, nn as _nn
+from ..._dialects.devices import device_of as _device
+from ..._grad import pause as _pause
+from .. import autograd as _autograd, init as _init
+from .parameter import Parameter, ParameterDict
+
+_op = _core.operators
+
+
+def _devices_of(ctx):
+    ctx = "cpu" if ctx is None else ctx
+    return [_device(each) for each in (ctx if isinstance(ctx, (list, tuple)) else [ctx])]
+
+
+class Block(_nn.Module):
+    """A class of one's own sets attributes and says forward; attributes that are Blocks are its parts."""
+
+    def __init__(self, **unused):
+        pass
+
+    def _parts(self):
+        parts = [(name, value._layer if isinstance(value, Parameter) else value) for name, value in vars(self).items()]
+        return [(name, part) for name, part in parts if isinstance(part, (_nn.Module, _core.Array))]
+
+    @property
+    def name(self):
+        return type(self).__name__.lower()
+
+    def _layers(self):
+        """(path, layer) of the tree, each once."""
+        return [(path, module) for path, module in self.named_modules() if isinstance(module, _Layer)]
+
+    def initialize(self, init=None, ctx=None, force_reinit=False, verbose=False):
+        """How parameters begin, and on which devices; layers make them when they see their first input."""
+        for _, layer in self._layers():
+            layer._initialize(init, ctx, force_reinit)
+
+    def collect_params(self, select=None):
+        """A ParameterDict of the tree."""
+        return ParameterDict({layer._path(path, name): parameter for path, layer in self._layers()
+                              for name, parameter in layer._parameter_items()}).selected(select)
+
+    @property
+    def params(self):
+        """Those of the tree; get(name, shape=) makes one of the block's own."""
+        return _Parameters(self.collect_params())
+
+    def hybridize(self, active=True, **options):
+        """Calls are asynchronous anyway; hocket.capture is what replays steps."""
+
+    def apply(self, fn):
+        """Calls fn of each block of the tree, children first."""
+        for child in self.children():
+            child.apply(fn)
+        fn(self)
+        return self
+
+    def register_child(self, block, name=None):
+        setattr(self, name or f"child{len(self.children())}", block)
+
+    def save_parameters(self, path):
+        _nn.Module.save(self, path)
+
+    def load_parameters(self, path, ctx=None):
+        self.load(path)
+
+
+HybridBlock = Block
+
+
+class Sequential(Block):
+    """One block after another."""
+
+    def __init__(self, **unused):
+        self._items = []
+
+    def add(self, *blocks):
+        self._items += blocks
+
+    def _parts(self):
+        return [(str(i), block) for i, block in enumerate(self._items)]
+
+    def forward(self, x, *args):
+        for block in self._items:
+            x = block(x, *args)
+            args = ()
+        return x
+
+    def __len__(self):
+        return len(self._items)
+
+    def __iter__(self):
+        return iter(self._items)
+
+    def __getitem__(self, index):
+        if not isinstance(index, slice):
+            return self._items[index]
+        part = Sequential()
+        part.add(*self._items[index])
+        return part
+
+
+HybridSequential = Sequential
+
+
+class Lambda(Block):
+    """A function as a block."""
+
+    def __init__(self, function):
+        self._function = function
+
+    def forward(self, *args):
+        return self._function(*args)
+
+
+HybridLambda = Lambda
+
+# ---- layers ----------------------------------------------------------------------------------------------------------
+
+
+class _Layer(Block):
+    """Of hocket.nn, made by _make; by device once there are parameters."""
+    _names = {}  # MXNet's names of parameters: the layer's
+    _init_of_weights = None
+
+    def _begin(self, *arguments, activation=None, **options):
+        self._arguments, self._options, self._activation = arguments, options, activation
+        self._copies = None  # a layer for each device, None for those that are still to be made
+        self._parameters = {name: Parameter(self, name) for name in self._names}
+        self._given_init = None
+
+    def _parts(self):
+        return []
+
+    def _path(self, path, name):
+        return f"{path}.{name}" if path else name
+
+    def _parameter_items(self):
+        return list(self._parameters.items())
+
+    def __getattr__(self, name):
+        parameters = vars(self).get("_parameters", {})
+        if name in parameters:
+            return parameters[name]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def _initialize(self, init, ctx, force):
+        if self._copies is None or force or not self._is_made():
+            self._given_init = init or self._given_init or _init.Uniform()
+            self._copies = {device: None for device in _devices_of(ctx)}
+
+    def _reset(self, ctx):
+        made = next((copy for copy in (self._copies or {}).values() if copy), None)
+        self._copies = {device: made and made.replicate(device) for device in _devices_of(ctx)}
+
+    def _devices(self):
+        return list(self._copies or ())
+
+    def _is_made(self):
+        return any(self._copies.values()) if self._copies else False
+
+    def _made(self, *inputs):
+        """A layer with parameters, for inputs like these, on the first device."""
+        layer = self._make(*self._arguments, **self._options)
+        if self._names:
+            layer.initialize(self._init_of_weights or self._given_init)
+            if "bias" in self._names and self._names["bias"] == "bias":
+                layer.initialize(_init.Zero(), "bias")
+            first = self._devices()[0]
+            with _pause():
+                layer.build(*(x.as_in_ctx(first) for x in inputs))
+        return layer
+
+    def _of(self, device, *inputs):
+        if self._copies is None:
+            if self._names:
+                raise RuntimeError(f"{type(self).__name__} has not been initialized: initialize() does it")
+            self._copies = {}
+        if not self._names:
+            return self._copies.setdefault(device, None) or self._copies.__setitem__(device, self._made()) or self._copies[device]
+        if device not in self._copies:
+            raise RuntimeError(f"{type(self).__name__} was not initialized on {device}, but on {', '.join(map(str, self._copies))}")
+        if not self._is_made():
+            self._copies[self._devices()[0]] = self._made(*inputs)
+        if self._copies[device] is None:
+            self._copies[device] = next(copy for copy in self._copies.values() if copy).replicate(device)
+        return self._copies[device]
+
+    def _array(self, name, device):
+        """A parameter's array on a device."""
+        devices = self._devices()
+        device = device or (devices[0] if len(devices) == 1 else _core.Device("cpu:0"))
+        if device not in devices or not self._is_made():
+            raise RuntimeError(f"the parameter {name} is not there on {device}: it is made when its layer is first called")
+        return getattr(self._of(device), self._names[name])
+
+    def _before(self, x):
+        return x
+
+    def forward(self, x, *more):
+        x = self._before(x)
+        layer = self._of(x.device, x, *more)
+        training = _autograd.is_training()
+        if layer.training != training:
+            layer._set_training(training)
+        y = layer(x, *more)
+        return y if self._activation is None else _op[self._activation](y)
+
+    def _describe(self):
+        return ", ".join(map(str, self._arguments))
+
+
+class _Held(_nn.Module):
+    def __init__(self, value):
+        self.value = value.attach_grad()
+
+
+class _Own(_Layer):
+    """What holds a parameter of a block's own."""
+
+    def __init__(self, name, shape, init):
+        self._names, self._shape, self._init_of_weights = {name: "value"}, shape, init
+        self._begin()
+
+    def _path(self, path, name):
+        return path
+
+    def _made(self, *inputs):
+        return _Held((self._init_of_weights or self._given_init)(self._shape, device=self._devices()[0]))
+
+    def _array(self, name, device):
+        if self._copies is not None:
+            self._of(self._devices()[0])
+        return super()._array(name, device)
+
+
+class _Parameters(ParameterDict):
+    def get(self, name, shape=None, init=None, **unused):
+        found = [p for path, p in self.items() if path.split(".")[-1] == name]
+        return found[0] if shape is None and found else _Own(name, shape, init)._parameters[name]
+
+
+class Dense(_Layer):
+    """(n, …) flattened, or with flatten=False (…, in), to units."""
+    _make = staticmethod(_nn.Linear)
+
+    def __init__(self, units, activation=None, use_bias=True, flatten=True, in_units=0, weight_initializer=None):
+        self._names = {"weight": "weight"} | ({"bias": "bias"} if use_bias else {})
+        self._flatten, self._init_of_weights = flatten, weight_initializer
+        self._begin(units, use_bias, activation=activation)
+
+    def _before(self, x):
+        return x.reshape(x.shape[0], -1) if self._flatten and x.ndim != 2 else x
+
+
+class Conv2D(_Layer):
+    _make = staticmethod(_nn.Conv2d)
+
+    def __init__(self, channels, kernel_size, strides=1, padding=0, dilation=1, groups=1, activation=None, use_bias=True, in_channels=0,
+                 weight_initializer=None):
+        self._names = {"weight": "weight"} | ({"bias": "bias"} if use_bias else {})
+        self._init_of_weights = weight_initializer
+        self._begin(channels, kernel_size, strides, padding, dilation, groups, use_bias, activation=activation)
+
+
+class MaxPool2D(_Layer):
+    _make = staticmethod(_nn.MaxPool2d)
+
+    def __init__(self, pool_size=2, strides=None, padding=0):
+        self._begin(pool_size, strides, padding)
+
+
+class AvgPool2D(MaxPool2D):
+    _make = staticmethod(_nn.AvgPool2d)
+
+
+class GlobalAvgPool2D(_Layer):
+    _make = staticmethod(_nn.AdaptiveAvgPool2d)
+
+    def __init__(self):
+        self._begin((1, 1))
+
+
+class GlobalMaxPool2D(GlobalAvgPool2D):
+    _make = staticmethod(_nn.AdaptiveMaxPool2d)
+
+
+class BatchNorm(_Layer):
+    _make, _names = staticmethod(_nn.BatchNorm), {"gamma": "gamma", "beta": "beta"}
+
+    def __init__(self, axis=1, momentum=0.9, epsilon=1e-5, **unused):
+        self._begin(epsilon, 1 - momentum)
+
+
+class LayerNorm(_Layer):
+    _make, _names = staticmethod(_nn.LayerNorm), {"gamma": "gamma", "beta": "beta"}
+
+    def __init__(self, axis=-1, epsilon=1e-5, **unused):
+        self._begin(epsilon)
+
+
+class Dropout(_Layer):
+    _make = staticmethod(_nn.Dropout)
+
+    def __init__(self, rate):
+        self._begin(rate)
+
+
+class Embedding(_Layer):
+    _make, _names = staticmethod(_nn.Embedding), {"weight": "weight"}
+
+    def __init__(self, input_dim, output_dim):
+        self._begin(input_dim, output_dim)
+
+    def _before(self, x):
+        return x if x.dtype in (_core.int32, _core.int64) else _op["cast"](x, _core.int64)
+
+
+class Flatten(_Layer):
+    _make = staticmethod(_nn.Flatten)
+
+    def __init__(self):
+        self._begin()
+
+
+class Activation(Block):
+    """A function by its name."""
+
+    def __init__(self, activation):
+        self._name = activation
+
+    def forward(self, x):
+        return _op[self._name](x)

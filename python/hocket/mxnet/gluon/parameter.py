@@ -1,0 +1,79 @@
+"""Parameters of layers, which may be on several devices."""
+
+import re as _re
+
+from ..._dialects.devices import device_of as _device
+from ..._grad import pause as _pause
+
+
+class Parameter:
+    """One of a layer, by its name; there once the layer has been called, or when its sizes were said."""
+
+    def __init__(self, layer, name):
+        self._layer, self.name = layer, name
+        self.lr_mult = self.wd_mult = 1.0
+
+    def list_ctx(self):
+        """The devices that it is on."""
+        return list(self._layer._devices())
+
+    def list_data(self):
+        return [self.data(device) for device in self.list_ctx()]
+
+    def data(self, ctx=None):
+        """The array on a device; on the only one, unless it is said which."""
+        return self._layer._array(self.name, _device(ctx))
+
+    def grad(self, ctx=None):
+        return self.data(ctx).grad
+
+    def list_grad(self):
+        return [x.grad for x in self.list_data()]
+
+    @property
+    def shape(self):
+        return self._layer._array(self.name, self.list_ctx()[0]).shape
+
+    def copies(self):
+        """The layers that hold it."""
+        return [self._layer._of(device) for device in self.list_ctx()]
+
+    def is_made(self):
+        return self._layer._is_made()
+
+    def set_data(self, data):
+        """The values on every device."""
+        with _pause():
+            for x in self.list_data():
+                x.detach()[...] = data.as_in_ctx(x.device)
+
+    def zero_grad(self):
+        for grad in self.list_grad():
+            grad[...] = 0
+
+    def reset_ctx(self, ctx):
+        self._layer._reset(ctx)
+
+    def __repr__(self):
+        return f"Parameter {self.name} (shape={self.shape if self.is_made() else None})"
+
+
+class ParameterDict(dict):
+    """Parameters by their paths, such as "net.0.weight"."""
+
+    def selected(self, pattern):
+        return self if pattern is None else ParameterDict({name: p for name, p in self.items() if _re.match(pattern, name)})
+
+    def setattr(self, name, value):
+        """The attribute of all of them."""
+        for p in self.values():
+            setattr(p, name, value)
+
+    def reset_ctx(self, ctx):
+        """They move to these devices."""
+        for p in self.values():
+            p.reset_ctx(ctx)
+
+    def zero_grad(self):
+        for p in self.values():
+            p.zero_grad()

@@ -1,0 +1,33 @@
+"""mxnet.init: how parameters begin."""
+
+from ..nn import init as _init
+
+
+def Normal(sigma=0.01):
+    return _init.normal(sigma)
+
+
+def Uniform(scale=0.07):
+    return _init.uniform(scale)
+
+
+def Xavier(rnd_type="uniform", factor_type="avg", magnitude=3):
+    """As much as sqrt(magnitude / factor); the factor is the mean of inputs and outputs, or one of them."""
+    draw = {("uniform", "avg"): (_init.xavier_uniform, 3), ("gaussian", "avg"): (_init.xavier_normal, 1),
+            ("uniform", "in"): (_init.he_uniform, 6), ("gaussian", "in"): (_init.he_normal, 2)}
+    if (rnd_type, factor_type) not in draw:
+        raise ValueError(f"there is no Xavier of {rnd_type!r} numbers by {factor_type!r}")
+    make, usual = draw[rnd_type, factor_type]
+    return make((magnitude / usual) ** .5)
+
+
+def Constant(value):
+    return _init.constant(value)
+
+
+def Zero():
+    return _init.constant(0)
+
+
+def One():
+    return _init.constant(1)

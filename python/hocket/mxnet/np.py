@@ -1,0 +1,124 @@
+"""mxnet.np: Hocket's names, with float32 where no dtype is said, and ctx for a device."""
+
+import sys as _sys
+from types import ModuleType as _ModuleType
+
+from .. import _core, linalg as _linalg, random as _random
+from .._arrays import *  # noqa: F401,F403
+from .._arrays import arange as _arange, asarray as _asarray, eye as _eye, full as _full, linspace as _linspace
+from .._core import Array as ndarray  # noqa: F401
+from .._core import bool as bool_, float16, float32, float64, int8, int32, int64, uint8  # noqa: F401
+from .._dialects.devices import device_of as _device
+from .._manipulation import concat as _concat, stack as _stack
+from .._manipulation import einsum, pad, repeat, split, swapaxes, tile, transpose  # noqa: F401
+from .._reductions import cumulative_sum as cumsum  # noqa: F401
+from .._reductions import unique_values as unique  # noqa: F401
+from ..linalg import outer  # noqa: F401
+from . import _array  # noqa: F401
+
+_op = _core.operators
+bool = bool_
+
+
+def array(object, dtype=None, ctx=None):
+    """An array of these values, float32 unless they are an array or dtype says otherwise; always a copy."""
+    dtype = dtype or (None if hasattr(object, "dtype") else float32)
+    return _asarray(object, dtype=dtype, device=_device(ctx), copy=True)
+
+
+def _made(name):
+    def function(shape, dtype=None, ctx=None):
+        return _op[name]((shape,) if isinstance(shape, int) else tuple(shape), dtype or float32, device=_device(ctx))
+
+    function.__name__ = name
+    return function
+
+
+zeros, ones = _made("zeros"), _made("ones")
+empty = zeros
+
+
+def full(shape, fill_value, dtype=None, ctx=None):
+    return _full(shape, fill_value, dtype=dtype or float32, device=_device(ctx))
+
+
+def arange(start, stop=None, step=1, dtype=None, ctx=None):
+    return _arange(start, stop, step, dtype=dtype or float32, device=_device(ctx))
+
+
+def linspace(start, stop, num=50, endpoint=True, dtype=None, ctx=None):
+    return _linspace(start, stop, num, endpoint=endpoint, dtype=dtype or float32, device=_device(ctx))
+
+
+def eye(N, M=None, k=0, dtype=None, ctx=None):
+    return _eye(N, M, k=k, dtype=dtype or float32, device=_device(ctx))
+
+
+def concatenate(seq, axis=0):
+    """Joined along an axis."""
+    return _concat(tuple(seq), axis=axis)
+
+
+def stack(arrays, axis=0):
+    """Joined along a new axis."""
+    return _stack(tuple(arrays), axis=axis)
+
+
+def dot(a, b):
+    """Matrix product; with a number the product."""
+    return a.dot(b)
+
+
+class linalg:
+    """hocket.linalg, and NumPy's norm."""
+
+    @staticmethod
+    def norm(x, ord=2, axis=None, keepdims=False):
+        return _linalg.vector_norm(x, axis=axis, ord=ord, keepdims=keepdims)
+
+
+for _name, _made_by in vars(_linalg).items():
+    if not _name.startswith("_") and callable(_made_by):
+        setattr(linalg, _name, staticmethod(_made_by))
+
+# ---- random ---------------------------------------------------------------------------------------------------------
+
+random = _ModuleType(__name__ + ".random")
+
+
+def _shape(size):
+    return () if size is None else (size,) if isinstance(size, int) else tuple(size)
+
+
+def _normal(loc=0.0, scale=1.0, size=None, dtype=None, ctx=None):
+    """Normal numbers."""
+    return _random.normal(_shape(size), loc, scale, dtype=dtype, device=_device(ctx))
+
+
+def _uniform(low=0.0, high=1.0, size=None, dtype=None, ctx=None):
+    """Uniform in [low, high)."""
+    return _random.uniform(_shape(size), low, high, dtype=dtype, device=_device(ctx))
+
+
+def _randint(low, high=None, size=None, dtype=None, ctx=None):
+    """Integers low … high - 1."""
+    return _random.integers(low, high, _shape(size), dtype=dtype, device=_device(ctx))
+
+
+def _multinomial(n, pvals, size=None):
+    """How often each outcome came up in n draws, of which each gives outcome i with probability pvals[i]."""
+    pvals = _asarray(pvals, dtype=float32)
+    drawn = _random.choice(pvals.shape[0], _shape(size) + (n,), weights=pvals, device=pvals.device)
+    return _op["sum"](_op["one_hot"](drawn, pvals.shape[0], int64), -2)
+
+
+def _shuffle(x):
+    """The entries of the first axis in random order, in place."""
+    x[...] = _random.shuffle(x)
+
+
+for _name, _draw in (("normal", _normal), ("uniform", _uniform), ("randint", _randint), ("multinomial", _multinomial),
+                     ("shuffle", _shuffle), ("seed", _random.seed), ("choice", _random.choice),
+                     ("randn", lambda *size: _normal(size=size)), ("rand", lambda *size: _uniform(size=size))):
+    setattr(random, _name, _draw)
+_sys.modules[random.__name__] = random

@@ -1,0 +1,65 @@
+#include "engine/sched/outside.h"
+
+#include "engine/sched/tracing.h"
+
+void hki_outside_run(hki_task *task)
+{
+    hki_this_thread.task_depth++;
+    task->spec.class->run(task, task->payload, 0);
+    hki_this_thread.task_depth--;
+}
+
+/* As a waiting thread that is told. */
+void hki_outside_await(hki_task *task)
+{
+    uint32_t expected = 0;
+    if (atomic_compare_exchange_strong(&task->signalled, &expected, HKI_SLEEPING))
+        while (atomic_load(&task->signalled) == HKI_SLEEPING)
+            hki_futex_wait(&task->signalled, HKI_SLEEPING, -1);
+    atomic_store(&task->signalled, 0);
+}
+
+static void note_failure(hki_task *task, const hki_outside_end *end)
+{
+    if (!end->failure)
+        return;
+    if (end->is_root)
+        hki_runtime_note_failure(task->runtime, end->failure);
+    hki_task_fail_for_input(task, end->failure);
+}
+
+static void note_run(const hki_task *task, uint64_t begin_ticks)
+{
+    hki_run_point point = hki_tracing_begin(task);
+    if (point.trace)
+        point.begin_ticks = begin_ticks;
+    hki_tracing_end(&point, task);
+}
+
+void hki_task_end(hki_task *task, const hki_outside_end *end)
+{
+    hki_runtime *runtime = task->runtime;
+    note_failure(task, end);
+    task->started = end->has_begun;
+    if (runtime->serial) { /* which notes the run itself */
+        if (atomic_exchange(&task->signalled, HKI_SIGNALLED) == HKI_SLEEPING)
+            hki_futex_wake(&task->signalled, 1);
+        return;
+    }
+    note_run(task, end->begin_ticks);
+    hki_executor executor;
+    hki_executor_init(&executor, NULL, false);
+    hki_task_complete(&executor, task);
+    hki_executor_flush(&executor);
+    hki_progress(runtime);
+}
+
+bool hki_runtime_is_awaited(const hki_runtime *runtime)
+{
+    return atomic_load_explicit(&runtime->scheduler->waiters, memory_order_relaxed) > 0;
+}
+
+bool hki_runtime_is_stopping(const hki_runtime *runtime)
+{
+    return hki_is_stopping(runtime);
+}

@@ -1,0 +1,40 @@
+/* A bucket: a run of arrays, or a part of one, as one row of elements, that ranks sum or spread at once. */
+#ifndef HOCKET_WORLD_BUCKET_H
+#define HOCKET_WORLD_BUCKET_H
+
+#include "world/group.h"
+
+/* Elements [begin, end) of an array, on each device, at `at` of the bucket's row. */
+typedef struct hki_bucket_span {
+    int array;
+    int64_t begin, end, at;
+} hki_bucket_span;
+
+typedef struct hki_reduction {
+    hk_group *group;
+    hki_group_call *call;
+    hki_world_operation operation;
+    const char *name;
+    hk_array *const *arrays; /* contiguous, on the host: [array * n + device] */
+    int n, count, root;
+    size_t bucket_bytes;
+    hki_sum_leaf *leaves;
+    int leaf_count;
+    hki_device *device;
+} hki_reduction;
+
+typedef struct hki_bucket {
+    const hki_reduction *of;
+    hk_dtype dtype;
+    hki_bucket_span *spans;
+    int span_count;
+    int64_t size; /* elements */
+    bool is_small;
+} hki_bucket;
+
+/* Issue what becomes of a bucket. False when host memory is short. In a scope. */
+bool hki_bucket_all_reduce(const hki_bucket *self);
+/* From the first device of rank `root` of the group to all. */
+bool hki_bucket_broadcast(const hki_bucket *self);
+
+#endif

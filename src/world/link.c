@@ -1,0 +1,441 @@
+#include "world/link.h"
+
+#include "base/rank_launcher.h"
+
+#include <fenv.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+enum {
+    SPIN_NS = 50000,        /* where somebody waits */
+    LEAST_NAP_NS = 10000,   /* of a nap */
+    MOST_NAP_NS = 10000000, /* the same, while there is something to do */
+    IDLE_NAP_NS = 50000000, /* the same, while there is not */
+    NAP_DIVISOR = 8,        /* a nap is this part of the time that nothing has happened for */
+    TIMER_SLACK_NS = 1000,  /* naps are not longer than asked for */
+    LEFT_NS = 100000000,    /* what was sent before a notice has come by then */
+    GRACE_NS = 2000000000   /* for what has begun when the runtime ends */
+};
+
+/* Any rank, about itself and the world. */
+enum { NOTICE_TAG = 0 };
+
+/* ---- putting ------------------------------------------------------------------------------------------------- */
+
+/* There is nobody else. */
+static void end_alone(hki_exchange *self)
+{
+    self->begin_ticks = hki_ticks();
+    self->outcome = hk_status_retain(self->failure);
+    self->is_root = !self->failed_by_input;
+    self->has_moved = !self->failure;
+    if (!self->failure)
+        hki_exchange_copy_own(self);
+    hki_exchange_end(self);
+}
+
+void hki_link_put(hki_link *self, hki_exchange *exchange)
+{
+    if (!self) {
+        end_alone(exchange);
+        return;
+    }
+    hki_exchange *newest = atomic_load(&self->incoming);
+    do
+        exchange->next = newest;
+    while (!atomic_compare_exchange_weak(&self->incoming, &newest, exchange));
+    hki_futex_bump(&self->wake_word, 1);
+}
+
+/* To the list, behind all others. */
+static bool take_incoming(hki_link *self)
+{
+    hki_exchange *stack = atomic_exchange(&self->incoming, NULL), *first = NULL;
+    while (stack) {
+        hki_exchange *next = stack->next;
+        stack->next = first;
+        first = stack;
+        stack = next;
+    }
+    hki_exchange **end = &self->exchanges;
+    while (*end)
+        end = &(*end)->next;
+    *end = first;
+    return first;
+}
+
+/* ---- losing -------------------------------------------------------------------------------------------------- */
+
+static const hk_status *failure_of(const hki_exchange *self, hk_code code, const char *format, ...)
+    HK_PRINTF(3, 4);
+static const hk_status *failure_of(const hki_exchange *self, hk_code code, const char *format, ...)
+{
+    const hki_status_facts facts = {.operation = self->name,
+                                    .file = self->source.file,
+                                    .line = self->source.line,
+                                    .sequence = self->sequence};
+    va_list args;
+    va_start(args, format);
+    const hk_status *status = hki_status_create_va(code, &facts, format, args);
+    va_end(args);
+    return status;
+}
+
+/* Tells all others. The memory stays until the process ends: nobody waits for it to go. */
+static void say(hki_link *self, hki_notice_kind kind, const hk_status *status)
+{
+    const hki_world *world = self->world;
+    hki_mpi_request request;
+    if (!self->said)
+        self->said = calloc(2, sizeof *self->said);
+    if (!self->said)
+        return;
+    hki_notice *notice = &self->said[kind == HKI_NOTICE_LOST];
+    *notice = (hki_notice){.kind = (int32_t)kind, .rank = world->rank};
+    if (status)
+        hki_wire_record_set(&notice->record, status, world->rank);
+    for (int r = 0; r < world->size; r++)
+        if (r != world->rank && !self->neighbours[r].left_ns)
+            self->mpi->send(notice, sizeof *notice, r, NOTICE_TAG, &request);
+}
+
+/* Nothing works any more. */
+static void lose(hki_link *self, const hk_status *status, bool tells)
+{
+    if (self->lost) {
+        hk_status_release(status);
+        return;
+    }
+    if (tells)
+        say(self, HKI_NOTICE_LOST, status);
+    self->lost = status;
+    self->is_dirty = true;
+}
+
+void hki_link_fail(hki_link *self, const char *what)
+{
+    const hki_status_facts facts = {.operation = "world"};
+    lose(self, hki_status_create(HK_DEVICE_LOST, &facts, "%s: %s", self->world->library, what),
+         true);
+}
+
+/* In `lost` every exchange ends by its record, with the place that it has itself in the order of calls. */
+static void end_lost(hki_link *self)
+{
+    bool is_root = true;
+    for (hki_exchange *x = self->exchanges; x; x = x->next) {
+        if (x->state == HKI_EXCHANGE_OVER)
+            continue;
+        hki_wire_record record;
+        hki_wire_record_set(&record, self->lost, self->world->rank);
+        hki_exchange_give_up(self, x, hki_wire_record_get(&record, x->sequence), is_root);
+        is_root = false;
+    }
+}
+
+/* ---- what others say beside exchanges ------------------------------------------------------------------------------- */
+
+static void listen(hki_link *self)
+{
+    if (!self->mpi->receive(&self->heard, sizeof self->heard, HKI_MPI_ANY, NOTICE_TAG,
+                            &self->hearing))
+        hki_link_fail(self, "a message could not be received");
+}
+
+static bool hear(hki_link *self)
+{
+    const hki_notice *notice = &self->heard;
+    int from = 0;
+    size_t bytes = 0;
+    const int done = self->mpi->test(&self->hearing, &from, &bytes);
+    if (done == 0 || self->lost)
+        return false;
+    if (done < 0) {
+        hki_link_fail(self, "a message was lost");
+        return true;
+    }
+    if (bytes == sizeof *notice && notice->kind == HKI_NOTICE_LOST) {
+        lose(self, hki_wire_record_get(&notice->record, 0), false);
+        return true;
+    }
+    self->neighbours[from].left_ns = hki_clock_ns();
+    self->neighbours[from].gave_up = notice->kind == HKI_NOTICE_GIVES_UP;
+    listen(self);
+    return true;
+}
+
+/* The first rank of those that it waits for that is not going to come any more; -1: none. */
+static int find_left(const hki_link *self, const hki_exchange *exchange, int64_t now_ns)
+{
+    const hk_group *group = exchange->group;
+    const bool agrees = exchange->state <= HKI_EXCHANGE_AGREES;
+    for (int r = 0; r < group->size; r++) {
+        const hki_neighbour *neighbour = &self->neighbours[group->members[r]];
+        if (neighbour->left_ns && now_ns - neighbour->left_ns > LEFT_NS &&
+            (agrees || neighbour->gave_up) && hki_exchange_needs(exchange, r))
+            return group->members[r];
+    }
+    return -1;
+}
+
+/* ---- time ------------------------------------------------------------------------------------------------------------- */
+
+static void look_at_time(hki_link *self, hki_exchange *exchange, int64_t now_ns)
+{
+    const hk_group *group = exchange->group;
+    const int left = find_left(self, exchange, now_ns);
+    if (left >= 0) {
+        hki_exchange_give_up(self, exchange,
+                             failure_of(exchange, HK_DEVICE_LOST,
+                                        "rank %d has ended, and takes no part in it any more",
+                                        left),
+                             true);
+        return;
+    }
+    if (exchange->state == HKI_EXCHANGE_WAITS || exchange->state == HKI_EXCHANGE_OVER ||
+        now_ns - exchange->begin_ns < self->world->timeout_ns)
+        return;
+    const int missing = hki_exchange_missing(exchange);
+    if (missing < 0)
+        return; /* it waits for an earlier one */
+    lose(self,
+         failure_of(exchange, HK_DEVICE_LOST,
+                    "rank %d has not %s within %g s: it has stopped, is far behind, or takes "
+                    "another way; rank %d has waited for it since line %d",
+                    group->members[missing],
+                    exchange->state == HKI_EXCHANGE_AGREES ? "come to it" : "delivered its part",
+                    (double)self->world->timeout_ns * 1e-9, self->world->rank,
+                    exchange->source.line),
+         true);
+}
+
+/* ---- the runtime ends ----------------------------------------------------------------------------------------------- */
+
+static void cancel(hki_link *self, int64_t now_ns)
+{
+    const int64_t stop_ns = atomic_load(&self->stop_ns);
+    const bool has_patience = now_ns - stop_ns < GRACE_NS;
+    if (!stop_ns)
+        return;
+    for (hki_exchange *x = self->exchanges; x; x = x->next) {
+        if (x->state == HKI_EXCHANGE_OVER || (x->state > HKI_EXCHANGE_WAITS && has_patience))
+            continue;
+        self->gives_up = self->gives_up || x->state > HKI_EXCHANGE_WAITS;
+        hki_exchange_give_up(
+            self, x,
+            failure_of(x, HK_CANCELLED, "the runtime ended before all ranks had come to it"),
+            false);
+    }
+}
+
+/* ---- the thread ------------------------------------------------------------------------------------------------------ */
+
+/* Takes what is over off the list, and ends it. */
+static bool end_over(hki_link *self)
+{
+    bool any = false;
+    for (hki_exchange **at = &self->exchanges; *at;) {
+        hki_exchange *exchange = *at;
+        if (exchange->state != HKI_EXCHANGE_OVER) {
+            at = &exchange->next;
+            continue;
+        }
+        *at = exchange->next;
+        if (exchange->is_kept) {
+            exchange->next = self->kept;
+            self->kept = exchange;
+        }
+        /* One after the other in a recording, as they end. */
+        if (exchange->begin_ticks < self->ended_ticks)
+            exchange->begin_ticks = self->ended_ticks;
+        hki_exchange_end(exchange);
+        self->ended_ticks = hki_ticks();
+        any = true;
+    }
+    return any;
+}
+
+/* True: something has happened. */
+static bool step(hki_link *self)
+{
+    bool any = take_incoming(self);
+    any = hear(self) || any;
+    for (hki_exchange *x = self->exchanges; x && !self->lost; x = x->next)
+        while (!self->lost && hki_exchange_progress(self, x))
+            any = true;
+    const int64_t now_ns = hki_clock_ns();
+    for (hki_exchange *x = self->exchanges; x && !self->lost; x = x->next)
+        look_at_time(self, x, now_ns);
+    cancel(self, now_ns);
+    if (self->lost)
+        end_lost(self);
+    return end_over(self) || any;
+}
+
+/* Until there may be something new. */
+static void rest(hki_link *self, uint32_t seen, int64_t idle_ns)
+{
+    const bool is_busy = self->exchanges != NULL;
+    if (is_busy && idle_ns < SPIN_NS && hki_runtime_is_awaited(self->runtime)) {
+        for (int i = 0; i < 16; i++)
+            hki_relax();
+        return;
+    }
+    const int64_t most_ns = is_busy ? MOST_NAP_NS : IDLE_NAP_NS;
+    int64_t nap_ns = idle_ns / NAP_DIVISOR;
+    nap_ns = nap_ns < LEAST_NAP_NS ? LEAST_NAP_NS : nap_ns > most_ns ? most_ns : nap_ns;
+    hki_futex_wait(&self->wake_word, seen, nap_ns);
+}
+
+/* Says good-bye, and waits until all have. */
+static void leave(hki_link *self)
+{
+    hki_mpi_request all;
+    int64_t happened_ns = hki_clock_ns();
+    say(self, self->gives_up ? HKI_NOTICE_GIVES_UP : HKI_NOTICE_LEAVES, NULL);
+    if (!self->mpi->barrier(&all))
+        self->is_dirty = true;
+    while (!self->lost && self->mpi->test(&all, NULL, NULL) == 0) {
+        if (hear(self))
+            happened_ns = hki_clock_ns();
+        rest(self, atomic_load(&self->wake_word), hki_clock_ns() - happened_ns);
+    }
+    if (self->is_dirty || self->lost) {
+        fflush(NULL);
+        self->mpi->abort(1);
+        return;
+    }
+    self->mpi->cancel(&self->hearing);
+    self->mpi->finalize();
+}
+
+static void work(hki_link *self)
+{
+    int64_t happened_ns = hki_clock_ns();
+    listen(self);
+    for (;;) {
+        const uint32_t seen = atomic_load(&self->wake_word);
+        const bool stops = atomic_load(&self->stop_ns) != 0;
+        const bool any = step(self);
+        const int64_t now_ns = hki_clock_ns();
+        if (any)
+            happened_ns = now_ns;
+        if (stops && atomic_load(&self->joins) && !self->exchanges && !atomic_load(&self->incoming))
+            break;
+        if (!any)
+            rest(self, seen, now_ns - happened_ns);
+    }
+    leave(self);
+}
+
+/* ---- life ---------------------------------------------------------------------------------------------------------------- */
+
+static void check_launcher(hki_link *self, int rank, int size)
+{
+    const hki_launcher *launcher = self->launcher;
+    if (size == launcher->size && rank == launcher->rank)
+        return;
+    snprintf(self->problem, sizeof self->problem,
+             "%s started rank %d of %d processes, but the MPI library (%s) sees rank %d of %d: it "
+             "belongs to another launcher; use its own, or name the right library with HOCKET_MPI",
+             launcher->name, launcher->rank, launcher->size, self->world->library, rank, size);
+}
+
+static void *link_main(void *argument)
+{
+    hki_link *self = argument;
+    hki_world *world = self->world;
+    int rank = 0, size = 1;
+    fesetenv(FE_DFL_ENV);
+    prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
+    prctl(PR_SET_NAME, "hocket-world", 0, 0, 0);
+    if (self->mpi->init(&rank, &size, self->problem, sizeof self->problem)) {
+        self->mpi->describe(world->library, sizeof world->library);
+        check_launcher(self, rank, size);
+        world->rank = rank;
+        world->size = size;
+    }
+    if (!*self->problem && !(self->neighbours = calloc((size_t)size, sizeof *self->neighbours)))
+        snprintf(self->problem, sizeof self->problem, "out of host memory");
+    const bool is_good = !*self->problem;
+    if (!is_good && *world->library)
+        self->mpi->finalize();
+    atomic_store(&self->started, 1);
+    hki_futex_wake(&self->started, 1);
+    if (is_good)
+        work(self);
+    return NULL;
+}
+
+/* False: not within the time. */
+static bool await_start(hki_link *self, int64_t timeout_ns)
+{
+    const int64_t until = hki_clock_ns() + timeout_ns;
+    while (!atomic_load(&self->started)) {
+        const int64_t left_ns = until - hki_clock_ns();
+        if (left_ns <= 0)
+            return false;
+        hki_futex_wait(&self->started, 0, left_ns);
+    }
+    return true;
+}
+
+static bool start_thread(hki_link *self)
+{
+    sigset_t all, before;
+    sigfillset(&all); /* signals go to the program's own threads */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const bool started = !pthread_create(&self->thread, NULL, link_main, self);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
+}
+
+const hk_status *hki_link_start(hki_world *world, const hki_launcher *launcher)
+{
+    const hki_status_facts facts = {.operation = "world_init"};
+    char problem[512];
+    hki_mpi *mpi = hki_mpi_open(launcher, problem, sizeof problem);
+    if (!mpi)
+        return hki_status_create(HK_NOT_FOUND, &facts,
+                                 "%s started this process as one of %d, but %s; install what is "
+                                 "missing, or set HOCKET_WORLD=off to run each process by itself",
+                                 launcher->name, launcher->size, problem);
+    hki_link *self = hki_zeroed_lines(sizeof *self);
+    if (!self)
+        return hki_status_create(HK_OUT_OF_MEMORY, &facts, "out of host memory");
+    self->world = world;
+    self->mpi = mpi;
+    self->launcher = launcher;
+    self->runtime = hki_runtime_default();
+    if (!self->runtime || !start_thread(self)) {
+        free(self);
+        return hki_status_create(HK_OUT_OF_MEMORY, &facts, "no thread for the world could start");
+    }
+    if (!await_start(self, world->timeout_ns))
+        return hki_status_create(HK_DEVICE_LOST, &facts,
+                                 "not all %d ranks have started MPI within %g s", launcher->size,
+                                 (double)world->timeout_ns * 1e-9);
+    if (*self->problem) {
+        const hk_status *status = hki_status_create(HK_UNSUPPORTED, &facts, "%s", self->problem);
+        pthread_join(self->thread, NULL);
+        free(self);
+        return status;
+    }
+    world->link = self;
+    return NULL;
+}
+
+void hki_link_stop(hki_link *self)
+{
+    atomic_store(&self->stop_ns, hki_clock_ns());
+    hki_futex_bump(&self->wake_word, 1);
+}
+
+void hki_link_join(hki_link *self)
+{
+    atomic_store(&self->joins, true);
+    hki_futex_bump(&self->wake_word, 1);
+    pthread_join(self->thread, NULL);
+}

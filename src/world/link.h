@@ -1,0 +1,76 @@
+/* The link: the one thread that talks to other processes. It begins exchanges in the order of their group, tells and hears
+ * headers, moves data, and ends the tasks. */
+#ifndef HOCKET_WORLD_LINK_H
+#define HOCKET_WORLD_LINK_H
+
+#include "world/exchange.h"
+
+struct hki_launcher;
+
+/* Starts MPI in a thread of its own and waits until all ranks have, or for the time-out. Sets rank, size, library and link of
+ * the world. NULL; or what was wrong, counted. */
+const hk_status *hki_link_start(hki_world *world, const struct hki_launcher *launcher);
+/* An exchange whose inputs are there, from any thread. link NULL: there is nobody else; it ends at once. */
+void hki_link_put(hki_link *self, hki_exchange *exchange);
+/* Every exchange ends soon, and no other begins. */
+void hki_link_stop(hki_link *self);
+/* Behind it: takes leave of the others and ends MPI. Blocks until all have. */
+void hki_link_join(hki_link *self);
+
+/* ---- within the link ---------------------------------------------------------------------------------------- */
+
+/* Of another rank. */
+typedef struct hki_neighbour {
+    int64_t left_ns; /* 0: it is there; else when it said that it has ended */
+    bool gave_up;    /* amid what it had begun */
+} hki_neighbour;
+
+/* What ranks say beside exchanges. */
+typedef struct hki_notice {
+    int32_t kind; /* hki_notice_kind */
+    int32_t rank;
+    hki_wire_record record;
+} hki_notice;
+typedef enum hki_notice_kind {
+    HKI_NOTICE_LEAVES,
+    HKI_NOTICE_GIVES_UP,
+    HKI_NOTICE_LOST
+} hki_notice_kind;
+
+struct hki_link {
+    hki_world *world;
+    hki_mpi *mpi;
+    pthread_t thread;
+    const struct hki_launcher *launcher;
+    _Atomic(uint32_t) wake_word, started; /* started: 1 when init has returned */
+    char problem[512];                    /* why it has not */
+    _Atomic(hki_exchange *) incoming;     /* a stack */
+    _Atomic(int64_t) stop_ns;             /* 0: not to stop */
+    _Atomic(bool) joins;                  /* all tasks have ended */
+    hki_runtime *runtime;                 /* which ends after it */
+
+    /* Its thread's: */
+    hki_exchange *exchanges; /* all, in the order of their groups' calls */
+    hki_exchange *kept;      /* over, but MPI may use their memory */
+    hki_neighbour *neighbours;
+    const hk_status *lost; /* why nothing works any more; counted; NULL: it does */
+    hki_notice heard, *said;
+    hki_mpi_request hearing;
+    uint64_t ended_ticks; /* of the latest exchange */
+    bool gives_up;        /* ends amid what it has begun */
+    bool is_dirty;        /* messages are under way that cannot be stopped */
+};
+
+/* What an exchange may do now, it does. True: something has happened. */
+bool hki_exchange_progress(hki_link *link, hki_exchange *self);
+/* Who has not done what it waits for: a rank in the group; -1: nobody. */
+int hki_exchange_missing(const hki_exchange *self);
+/* It waits for this one, perhaps among others. */
+bool hki_exchange_needs(const hki_exchange *self, int peer);
+/* Gives its messages up: it is over, by the record (taken). is_root: the program does not know of it yet. */
+void hki_exchange_give_up(hki_link *link, hki_exchange *self, const hk_status *status,
+                          bool is_root);
+/* MPI has failed. */
+void hki_link_fail(hki_link *self, const char *what);
+
+#endif

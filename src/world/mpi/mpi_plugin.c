@@ -1,0 +1,173 @@
+/* MPI 3.1 behind hki_mpi. Compiled once by each library's mpicc, with HKI_MPI_NAME. */
+#include "world/mpi/mpi_plugin.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+
+_Static_assert(sizeof(MPI_Request) <= sizeof(hki_mpi_request), "a request fits");
+
+static MPI_Comm ours = MPI_COMM_NULL;
+static bool is_started_here;
+static hki_mpi plugin;
+
+static MPI_Request get(const hki_mpi_request *request)
+{
+    MPI_Request own;
+    memcpy(&own, request, sizeof own);
+    return own;
+}
+
+static bool put(int error, MPI_Request own, hki_mpi_request *request)
+{
+    memset(request, 0, sizeof *request);
+    memcpy(request, &own, sizeof own);
+    return error == MPI_SUCCESS;
+}
+
+static bool refuse(char *problem, size_t bytes, const char *what, int error)
+{
+    char why[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+    MPI_Error_string(error, why, &length);
+    snprintf(problem, bytes, "%s failed: %.*s", what, length, why);
+    return false;
+}
+
+/* Another library may have started it; then that calls it too, whenever it likes. */
+static bool start(char *problem, size_t bytes)
+{
+    int is_there = 0, is_over = 0, level = 0;
+    MPI_Finalized(&is_over);
+    MPI_Initialized(&is_there);
+    if (is_over) {
+        snprintf(problem, bytes, "MPI has been finalized in this process");
+        return false;
+    }
+    if (!is_there) {
+        const int error = MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
+        if (error != MPI_SUCCESS)
+            return refuse(problem, bytes, "MPI_Init_thread", error);
+        is_started_here = true;
+        return true;
+    }
+    MPI_Query_thread(&level);
+    if (level >= MPI_THREAD_MULTIPLE)
+        return true;
+    snprintf(problem, bytes,
+             "the program has started MPI without MPI_THREAD_MULTIPLE, so that no other thread "
+             "may use it");
+    return false;
+}
+
+static bool init(int *rank, int *size, char *problem, size_t problem_bytes)
+{
+    void *most = NULL;
+    int is_known = 0;
+    if (!start(problem, problem_bytes))
+        return false;
+    const int error = MPI_Comm_dup(MPI_COMM_WORLD, &ours);
+    if (error != MPI_SUCCESS)
+        return refuse(problem, problem_bytes, "MPI_Comm_dup", error);
+    MPI_Comm_set_errhandler(ours, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(ours, rank);
+    MPI_Comm_size(ours, size);
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &is_known);
+    plugin.most_tag = is_known ? *(int *)most : 32767;
+    return true;
+}
+
+static void finalize(void)
+{
+    int is_over = 0;
+    MPI_Finalized(&is_over);
+    if (is_over)
+        return;
+    MPI_Comm_free(&ours);
+    if (is_started_here)
+        MPI_Finalize();
+}
+
+static void abort_all(int status)
+{
+    MPI_Abort(MPI_COMM_WORLD, status);
+}
+
+static void describe(char *text, size_t bytes)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    MPI_Get_library_version(version, &length);
+    version[strcspn(version, ",\n")] = '\0'; /* the name is before the first */
+    snprintf(text, bytes, "%s", version);
+}
+
+static bool send(const void *data, size_t bytes, int to, int tag, hki_mpi_request *request)
+{
+    MPI_Request own = MPI_REQUEST_NULL;
+    const int error = MPI_Isend(data, (int)bytes, MPI_BYTE, to, tag, ours, &own);
+    return put(error, own, request);
+}
+
+static bool receive(void *data, size_t bytes, int from, int tag, hki_mpi_request *request)
+{
+    MPI_Request own = MPI_REQUEST_NULL;
+    const int source = from == HKI_MPI_ANY ? MPI_ANY_SOURCE : from;
+    const int error = MPI_Irecv(data, (int)bytes, MPI_BYTE, source, tag, ours, &own);
+    return put(error, own, request);
+}
+
+static bool barrier(hki_mpi_request *request)
+{
+    MPI_Request own = MPI_REQUEST_NULL;
+    const int error = MPI_Ibarrier(ours, &own);
+    return put(error, own, request);
+}
+
+static int test(hki_mpi_request *request, int *from, size_t *bytes)
+{
+    MPI_Request own = get(request);
+    MPI_Status status;
+    int is_done = 0, count = 0;
+    const int error = MPI_Test(&own, &is_done, &status);
+    put(error, own, request);
+    if (error != MPI_SUCCESS)
+        return -1;
+    if (!is_done)
+        return 0;
+    if (from)
+        *from = status.MPI_SOURCE;
+    if (bytes) {
+        MPI_Get_count(&status, MPI_BYTE, &count);
+        *bytes = count > 0 ? (size_t)count : 0;
+    }
+    return 1;
+}
+
+static void cancel(hki_mpi_request *request)
+{
+    MPI_Request own = get(request);
+    if (own == MPI_REQUEST_NULL)
+        return;
+    MPI_Cancel(&own);
+    MPI_Request_free(&own);
+    put(MPI_SUCCESS, MPI_REQUEST_NULL, request);
+}
+
+static hki_mpi plugin = {.abi = HKI_MPI_ABI,
+                         .name = HKI_MPI_NAME,
+                         .init = init,
+                         .finalize = finalize,
+                         .abort = abort_all,
+                         .describe = describe,
+                         .send = send,
+                         .receive = receive,
+                         .barrier = barrier,
+                         .test = test,
+                         .cancel = cancel};
+
+__attribute__((visibility("default"))) hki_mpi *hki_mpi_plugin(void);
+hki_mpi *hki_mpi_plugin(void)
+{
+    return &plugin;
+}

@@ -1,0 +1,177 @@
+#include "world/world.h"
+
+#include "base/cancel.h"
+#include "base/config.h"
+#include "base/rank_launcher.h"
+#include "base/text.h"
+#include "world/link.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_TIMEOUT 300.0
+#define MOST_TIMEOUT    1e7
+
+typedef enum mode { MODE_AUTO, MODE_OFF, MODE_MPI } mode;
+static const char *const modes[] = {"auto", "off", "mpi", NULL};
+
+static hki_world world = {.size = 1, .lock = PTHREAD_MUTEX_INITIALIZER};
+static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+static hki_launcher launcher;
+
+static const hki_status_facts facts = {.operation = "world_init"};
+
+/* ---- options --------------------------------------------------------------------------------------------------- */
+
+static const hk_status *read_mode(const hk_world_options *options, int *chosen)
+{
+    if (!options || !options->mode)
+        return hki_config_word("HOCKET_WORLD", modes, chosen);
+    for (int i = 0; modes[i]; i++)
+        if (strcmp(options->mode, modes[i]) == 0) {
+            *chosen = i;
+            return NULL;
+        }
+    return hki_status_create(HK_INVALID_ARGUMENT, &facts,
+                             "option mode is \"%.40s\"; expected auto, off or mpi", options->mode);
+}
+
+static bool is_timeout(double seconds)
+{
+    return seconds > 0 && seconds <= MOST_TIMEOUT;
+}
+
+static const hk_status *read_timeout(const hk_world_options *options, double *seconds)
+{
+    const char *text = getenv("HOCKET_WORLD_TIMEOUT");
+    char *end = NULL;
+    *seconds = DEFAULT_TIMEOUT;
+    if (options && options->timeout != 0) {
+        *seconds = options->timeout;
+        if (!is_timeout(*seconds))
+            return hki_status_create(HK_INVALID_ARGUMENT, &facts,
+                                     "option timeout is %g; expected seconds above 0, or 0 for "
+                                     "the default",
+                                     *seconds);
+    } else if (text && *text) {
+        *seconds = hki_read_double(text, &end);
+        if (*end || !is_timeout(*seconds))
+            return hki_status_create(HK_INVALID_ARGUMENT, &facts,
+                                     "HOCKET_WORLD_TIMEOUT is \"%.40s\"; expected seconds above 0",
+                                     text);
+    }
+    return NULL;
+}
+
+/* ---- life ------------------------------------------------------------------------------------------------------ */
+
+static hki_runtime *runtime; /* that the link ends with; counted */
+
+static void stopping(hki_runtime *ending)
+{
+    if (world.link && ending == runtime && !atomic_exchange(&world.has_ended, true))
+        hki_link_stop(world.link);
+}
+
+static void stopped(hki_runtime *ending)
+{
+    if (!world.link || ending != runtime || !runtime)
+        return;
+    runtime = NULL;
+    hki_link_join(world.link);
+    hki_runtime_release(ending);
+}
+
+static const hk_status *start_link(void)
+{
+    runtime = hki_runtime_default_retained();
+    if (!runtime)
+        return hki_status_create(HK_OUT_OF_MEMORY, &facts, "no host memory to start the runtime");
+    const hk_status *error = hki_link_start(&world, &launcher);
+    hki_runtime_end_first(); /* before MPI, which has been loaded now */
+    hki_runtime_stopping = stopping;
+    hki_runtime_stopped = stopped;
+    if (error) {
+        hki_runtime_release(runtime);
+        runtime = NULL;
+    }
+    return error;
+}
+
+/* Expects start_lock. What goes wrong leaves a world of one, whose group says so. */
+static void start_locked(const hk_world_options *options)
+{
+    int chosen = MODE_AUTO;
+    double seconds;
+    HKI_NO_CANCELLATION;
+    const hk_status *error = read_mode(options, &chosen);
+    if (!error)
+        error = read_timeout(options, &seconds);
+    launcher = hki_launcher_get();
+    if (!error) {
+        world.timeout_ns = (int64_t)(seconds * 1e9);
+        if (chosen == MODE_MPI || (chosen == MODE_AUTO && launcher.size > 1))
+            error = start_link();
+    }
+    if (error) {
+        world.rank = 0;
+        world.size = 1;
+        world.link = NULL;
+    }
+    world.status = error ? error : hki_status_ok();
+    world.last_id = 1;
+    world.group =
+        hki_group_create(&world, 1, world.rank, world.size, NULL, hk_status_retain(world.status));
+    world.is_started = true;
+}
+
+hki_world *hki_world_get(void)
+{
+    pthread_mutex_lock(&start_lock);
+    if (!world.is_started)
+        start_locked(NULL);
+    pthread_mutex_unlock(&start_lock);
+    return &world;
+}
+
+const hk_status *hk_world_init(const hk_world_options *options)
+{
+    const hk_status *status;
+    pthread_mutex_lock(&start_lock);
+    if (world.is_started) {
+        status = hki_status_create(HK_INVALID_ARGUMENT, &facts,
+                                   "the world runs already; call hk_world_init before what needs "
+                                   "it, and once");
+    } else {
+        start_locked(options);
+        status = hk_status_retain(world.status);
+    }
+    pthread_mutex_unlock(&start_lock);
+    return hki_status_lend(status);
+}
+
+const hk_status *hk_world_status(void)
+{
+    return hki_status_lend(hk_status_retain(hki_world_get()->status));
+}
+
+int hk_world_rank(void)
+{
+    return hki_world_get()->rank;
+}
+
+int hk_world_size(void)
+{
+    return hki_world_get()->size;
+}
+
+const char *hk_world_library(void)
+{
+    return hki_world_get()->library;
+}
+
+hk_group *hk_group_world(void)
+{
+    hk_group *group = hki_world_get()->group;
+    return group ? group : &hki_no_memory_group;
+}

@@ -1,0 +1,60 @@
+# What a rank that stops, is late, leaves or dies does to the others: faults.sh LAUNCH... world_faults hocket
+set -u
+launch=()
+while [ $# -gt 2 ]; do
+    launch+=("$1")
+    shift
+done
+program=$1
+export HOCKET_WORLD_TIMEOUT=1.5
+failed=0
+touch begin
+
+# run KIND SECONDS: the output in `text`, which all processes outlive for no more than so long.
+run()
+{
+    local begin=$SECONDS pid
+    rm -rf pids
+    mkdir pids
+    text=$(WORLD_PIDS=$PWD/pids timeout -k 1 "$2" "${launch[@]}" -n 3 "$program" "$1" 2>&1 < /dev/null)
+    if [ $((SECONDS - begin)) -ge "$2" ]; then
+        wrong "$1: it has not ended within $2 s"
+    fi
+    sleep 0.2
+    for pid in pids/*; do
+        pid=${pid#pids/}
+        # Nobody may care for the dead.
+        if [ -e "/proc/$pid" ] && ! grep -q '^State:.*Z' "/proc/$pid/status" 2> /dev/null; then
+            wrong "$1: process $pid is left"
+            kill -9 "$pid"
+        fi
+    done
+}
+
+wrong()
+{
+    echo "$1" >&2
+    echo "$text" >&2
+    failed=1
+}
+
+# says TEXT: at least one of the ranks that are left does
+says()
+{
+    grep -q "$1" <<< "$text" || wrong "nobody says: $1"
+}
+
+run none 20
+[ "$(grep -c "rank [012]: ok" <<< "$text")" = 3 ] || wrong "none: three ranks should be well"
+run stop 20
+says "rank [02]: device lost: rank 1 has not"
+run late 20
+says "rank [02]: device lost: rank 1 has not come to it within 1.5 s"
+HOCKET_WORLD_TIMEOUT=300 run leave 20
+says "rank 0: device lost: rank 1 has ended"
+says "rank 2: device lost: rank 1 has ended"
+HOCKET_WORLD_TIMEOUT=300 run die 20
+HOCKET_WORLD_TIMEOUT=300 run error 20
+text=$(find /dev/shm -newer begin -user "$(id -u)" \( -name 'vader*' -o -name 'mpich*' \))
+[ -z "$text" ] || wrong "shared memory is left"
+exit $failed
