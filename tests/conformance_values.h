@@ -24,10 +24,10 @@ static double random_unit(uint64_t *state)
     return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
 }
 
-/* As a dtype of floats has it. */
+/* As a dtype of floats has it, or the real part of a complex one. */
 static double rounded(double value, hk_dtype dtype)
 {
-    uint64_t element = 0;
+    hk_complex element = {0};
     hki_dtype_store(dtype, &element, value);
     return hki_dtype_load(dtype, &element);
 }
@@ -37,7 +37,7 @@ static double *random_values(int64_t size, hk_dtype dtype, double low, double hi
                              uint64_t seed)
 {
     double *values = allocate((size_t)size * sizeof *values);
-    bool real = hki_dtype_is_real(dtype);
+    bool real = hki_dtype_is_inexact(dtype);
     if (!real && scaled) {
         low *= 10;
         high *= 10;
@@ -135,7 +135,7 @@ static hk_array *make_array(const double *values, hk_dims shape, hk_dtype dtype,
 /* What an integer dtype makes of the exact value: whole, and wrapped around. */
 static inline double as_stored(double value, hk_dtype dtype)
 {
-    if (hki_dtype_is_real(dtype))
+    if (hki_dtype_is_inexact(dtype))
         return rounded(value, dtype);
     if (dtype == HK_BOOL)
         return value != 0;

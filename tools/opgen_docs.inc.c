@@ -62,7 +62,7 @@ static void add_section(text *out, const hk_op *op)
     add(out, "\n");
     if (hki_op_input_count(op, NULL) > 0 && op->dtypes) {
         add(out, "- dtypes: ");
-        add_dtypes(out, op->dtypes);
+        add_dtypes(out, hki_op_dtypes(op));
         add(out, "\n");
     }
     if (has_outputs(op))

@@ -118,6 +118,8 @@ HK_API const hk_status *hk_error_now(hk_array *x);
 HK_API hk_array *hk_from_host(const void *data, hk_dims shape, hk_dtype dtype, hk_device device);
 /* A scalar array, 0-d. For an integer dtype the fraction is cut off and the rest must fit. */
 HK_API hk_array *hk_scalar(double value, hk_dtype dtype, hk_device device);
+/* The same of a complex number. Where the dtype is not complex, value.imag must be 0. */
+HK_API hk_array *hk_scalar_complex(hk_complex value, hk_dtype dtype, hk_device device);
 
 typedef struct hk_memory_options {
     const int64_t
@@ -176,8 +178,10 @@ HK_API const hk_status *hk_wait_for(hk_array *x, int64_t timeout_ns);
  * when the status is a failure; x's own failure comes before a wrong `bytes`. */
 HK_API const hk_status *hk_to_host(hk_array *x, void *out, size_t bytes);
 /* Blocks; the value of the only element of x as a double; NaN on failure, with the record in *status
- * where status is not NULL. */
+ * where status is not NULL. Fails for complex dtypes. */
 HK_API double hk_item(hk_array *x, const hk_status **status);
+/* The same of any dtype as a complex number, whose parts are NaN on failure. */
+HK_API hk_complex hk_item_complex(hk_array *x, const hk_status **status);
 /* Blocks; prints the values as NumPy does, with dtype where it is not float32, and the device:
  *   [[1. 2.]
  *    [3. 4.]] @cpu:0
@@ -197,6 +201,15 @@ typedef enum hk_pad_mode {
     HK_PAD_REFLECT, /* the entries next to the end, which is not repeated, in reverse: less than the axis has */
     HK_PAD_WRAP /* the entries at the other end: at most as many as the axis has */
 } hk_pad_mode;
+
+/* ---- Fourier transforms ------------------------------------------------------------------------------- */
+
+/* By what a transform of length n is divided, and its reverse. */
+typedef enum hk_fft_norm {
+    HK_FFT_BACKWARD, /* by 1, and its reverse by n */
+    HK_FFT_ORTHO,    /* both by sqrt(n) */
+    HK_FFT_FORWARD   /* by n, and its reverse by 1 */
+} hk_fft_norm;
 
 /* ---- norms of matrices -------------------------------------------------------------------------------- */
 
@@ -262,6 +275,9 @@ HK_API hk_array *hk_from_memory_at(hk_source at, void *data, hk_dims shape, hk_d
 #define hk_from_memory(...) hk_from_memory_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_scalar_at(hk_source at, double value, hk_dtype dtype, hk_device device);
 #define hk_scalar(...) hk_scalar_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_scalar_complex_at(hk_source at, hk_complex value, hk_dtype dtype,
+                                      hk_device device);
+#define hk_scalar_complex(...) hk_scalar_complex_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_slice_at(hk_source at, hk_array *x, int axis, int64_t begin, int64_t end);
 #define hk_slice(...) hk_slice_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_index_at(hk_source at, hk_array *x, int axis, int64_t index);
@@ -290,6 +306,8 @@ HK_API const hk_status *hk_data_borrow_at(hk_source at, hk_array *x, hk_borrow_m
 #define hk_data_borrow(...) hk_data_borrow_at(HK_SOURCE, __VA_ARGS__)
 HK_API double hk_item_at(hk_source at, hk_array *x, const hk_status **status);
 #define hk_item(...) hk_item_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_complex hk_item_complex_at(hk_source at, hk_array *x, const hk_status **status);
+#define hk_item_complex(...) hk_item_complex_at(HK_SOURCE, __VA_ARGS__)
 HK_API void hk_write_at(hk_source at, hk_array *x, const void *data, size_t bytes);
 #define hk_write(...) hk_write_at(HK_SOURCE, __VA_ARGS__)
 HK_API void hk_recover_at(hk_source at, hk_array *x);

@@ -24,11 +24,13 @@
 
 HK_BEGIN_DECLS
 
-/* Element types: floats, signed and unsigned integers by their bits, and bool, of one byte, stored as 0 or 1. HK_F16 is IEEE
+/* Element types: floats, signed and unsigned integers by their bits, bool, of one byte, stored as 0 or 1, and complex numbers:
+ * a real part and an imaginary one, of float32 in HK_C64, of float64 in HK_C128, on CPU devices and simulated ones. HK_F16 is IEEE
  * 754's binary16, HK_BF16 bfloat16, the upper half of a float: what operators compute of these halves element by element or sum
  * up is computed in float32 or wider and rounded once; hk_matmul and hk_linear give float32. Two arrays that meet element by element
  * may have different dtypes of one kind: the result has the smallest dtype that holds both, by the promotion table of the
- * array API standard (int8 and uint8 give int16); halves of both sorts give float32. */
+ * array API standard (int8 and uint8 give int16); halves of both sorts give float32. Floats and complex numbers are of one kind
+ * there: float64 and complex64 give complex128. */
 typedef enum hk_dtype {
     HK_F32,
     HK_F64,
@@ -42,9 +44,16 @@ typedef enum hk_dtype {
     HK_I16,
     HK_U16,
     HK_U32,
-    HK_U64
+    HK_U64,
+    HK_C64,
+    HK_C128
 } hk_dtype;
-enum { HK_DTYPE_COUNT = 13 };
+enum { HK_DTYPE_COUNT = 15 };
+
+/* A complex number: what is read of one element, or written as one. */
+typedef struct hk_complex {
+    double real, imag;
+} hk_complex;
 
 /* An array has at most this many axes. */
 enum { HK_MAX_NDIM = 8 };

@@ -518,7 +518,7 @@ HK_API void hk_copy_into(hk_array *out, hk_array *x);
 /* The same values as another dtype; a view of x when it has that dtype. Integers from floats are
  * rounded towards zero, and one that the dtype does not have, NaN included, fails the result.
  * Floats are rounded to the nearest, ties to even, and to an infinity beyond the largest. To
- * bool: whether the value is not 0. */
+ * bool: whether the value is not 0. Complex numbers become complex ones or bool alone. */
 typedef struct hk_cast_arguments {
     hk_dtype dtype; /* dtype of the result */
 } hk_cast_arguments;
@@ -647,7 +647,7 @@ typedef struct hk_tensordot_arguments {
 HK_API hk_array *hk_tensordot(hk_array *x, hk_array *y, int64_t axes);
 
 /* sum of x y along the last axis. Dot products of vectors, which lie along the last axes; the
- * other axes are broadcast. Integers as in hk_sum. */
+ * other axes are broadcast. Integers as in hk_sum; complex x are conjugated. */
 HK_API hk_array *hk_vecdot(hk_array *x, hk_array *y);
 
 /* result[i][j] = x[i] y[j]. The products of each element of the vector x with each of the vector
@@ -1321,6 +1321,138 @@ HK_API hk_array *hk_cross(hk_array *x, hk_array *y, int64_t axis);
  * most, has axes of size 1 in front. */
 HK_API hk_array *hk_kron(hk_array *x, hk_array *y);
 
+/* Real parts of complex numbers, as float32 or float64; a view of x where it is real. */
+HK_API hk_array *hk_real(hk_array *x);
+
+/* Imaginary parts of complex numbers, as float32 or float64; zeros where x is real. */
+HK_API hk_array *hk_imag(hk_array *x);
+
+/* Complex conjugates: imaginary parts with the other sign; a view of x where it is real. */
+HK_API hk_array *hk_conj(hk_array *x);
+
+/* Angles of complex numbers, from -pi to pi, as float32 or float64: atan2 of both parts. */
+HK_API hk_array *hk_angle(hk_array *x);
+
+/* real + i imag. Complex numbers of these parts, which are broadcast: complex64 of float32,
+ * complex128 where one is float64. Not on GPUs yet. */
+HK_API hk_array *hk_complex_of(hk_array *real, hk_array *imag);
+HK_API void hk_complex_of_into(hk_array *out, hk_array *real, hk_array *imag);
+
+/* y[k] = sum of x[j] e ** (-2 pi i j k / n). Discrete Fourier transforms of lines along an axis;
+ * a real x counts as complex. Computed in double precision, in time n log n for all lengths. Not
+ * on GPUs yet. */
+typedef struct hk_fft_arguments {
+    int64_t n; /* length of the transform, to which lines are cut or filled up; 0: as it is */
+    int64_t axis; /* a negative one counts from the last */
+    int64_t norm; /* an hk_fft_norm */
+} hk_fft_arguments;
+HK_API hk_array *hk_fft(hk_array *x, int64_t n, int64_t axis, int64_t norm);
+
+/* y[k] = sum of x[j] e ** (2 pi i j k / n) / n. The reverse of hk_fft. Not on GPUs yet. */
+typedef struct hk_ifft_arguments {
+    int64_t n; /* length of the transform, to which lines are cut or filled up; 0: as it is */
+    int64_t axis; /* a negative one counts from the last */
+    int64_t norm; /* an hk_fft_norm */
+} hk_ifft_arguments;
+HK_API hk_array *hk_ifft(hk_array *x, int64_t n, int64_t axis, int64_t norm);
+
+/* The first n / 2 + 1 elements of hk_fft of a real x: the others are their conjugates. Not on
+ * GPUs yet. */
+typedef struct hk_rfft_arguments {
+    int64_t n; /* length of the transform, to which lines are cut or filled up; 0: as it is */
+    int64_t axis; /* a negative one counts from the last */
+    int64_t norm; /* an hk_fft_norm */
+} hk_rfft_arguments;
+HK_API hk_array *hk_rfft(hk_array *x, int64_t n, int64_t axis, int64_t norm);
+
+/* The reverse of hk_rfft, real: x has the first n / 2 + 1 elements of a spectrum. n is 2 (size -
+ * 1) by default; give odd ones. Not on GPUs yet. */
+typedef struct hk_irfft_arguments {
+    int64_t n; /* length of the transform, to which lines are cut or filled up; 0: as it is */
+    int64_t axis; /* a negative one counts from the last */
+    int64_t norm; /* an hk_fft_norm */
+} hk_irfft_arguments;
+HK_API hk_array *hk_irfft(hk_array *x, int64_t n, int64_t axis, int64_t norm);
+
+/* hk_fft of a signal with a real spectrum: x has its first n / 2 + 1 elements. n is 2 (size - 1)
+ * by default; give odd ones. Not on GPUs yet. */
+typedef struct hk_hfft_arguments {
+    int64_t n; /* length of the transform, to which lines are cut or filled up; 0: as it is */
+    int64_t axis; /* a negative one counts from the last */
+    int64_t norm; /* an hk_fft_norm */
+} hk_hfft_arguments;
+HK_API hk_array *hk_hfft(hk_array *x, int64_t n, int64_t axis, int64_t norm);
+
+/* The reverse of hk_hfft: the first n / 2 + 1 elements of hk_ifft of a real x. Not on GPUs yet. */
+typedef struct hk_ihfft_arguments {
+    int64_t n; /* length of the transform, to which lines are cut or filled up; 0: as it is */
+    int64_t axis; /* a negative one counts from the last */
+    int64_t norm; /* an hk_fft_norm */
+} hk_ihfft_arguments;
+HK_API hk_array *hk_ihfft(hk_array *x, int64_t n, int64_t axis, int64_t norm);
+
+/* hk_fft along several axes, one after the other. Not on GPUs yet. */
+typedef struct hk_fftn_arguments {
+    hk_dims sizes; /* lengths along the axes, as n of hk_fft; hk_shape(): as they are */
+    hk_dims axes; /* the axes; hk_shape(): the last ones, as many as sizes, or all */
+    int64_t norm; /* an hk_fft_norm */
+} hk_fftn_arguments;
+HK_API hk_array *hk_fftn(hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm);
+
+/* The reverse of hk_fftn. Not on GPUs yet. */
+typedef struct hk_ifftn_arguments {
+    hk_dims sizes; /* lengths along the axes, as n of hk_fft; hk_shape(): as they are */
+    hk_dims axes; /* the axes; hk_shape(): the last ones, as many as sizes, or all */
+    int64_t norm; /* an hk_fft_norm */
+} hk_ifftn_arguments;
+HK_API hk_array *hk_ifftn(hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm);
+
+/* hk_rfft along the last one of several axes, then hk_fft along the others. Not on GPUs yet. */
+typedef struct hk_rfftn_arguments {
+    hk_dims sizes; /* lengths along the axes, as n of hk_fft; hk_shape(): as they are */
+    hk_dims axes; /* the axes; hk_shape(): the last ones, as many as sizes, or all */
+    int64_t norm; /* an hk_fft_norm */
+} hk_rfftn_arguments;
+HK_API hk_array *hk_rfftn(hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm);
+
+/* The reverse of hk_rfftn: the last size is 2 (size - 1) by default; give odd ones. Not on GPUs
+ * yet. */
+typedef struct hk_irfftn_arguments {
+    hk_dims sizes; /* lengths along the axes, as n of hk_fft; hk_shape(): as they are */
+    hk_dims axes; /* the axes; hk_shape(): the last ones, as many as sizes, or all */
+    int64_t norm; /* an hk_fft_norm */
+} hk_irfftn_arguments;
+HK_API hk_array *hk_irfftn(hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm);
+
+/* Frequencies of the elements of hk_fft, in cycles per unit of the distance: positive ones, then
+ * negative ones. */
+typedef struct hk_fftfreq_arguments {
+    int64_t n; /* length of the transform */
+    double distance; /* between samples, such as 1 */
+    hk_dtype dtype; /* dtype of the result, of floats */
+} hk_fftfreq_arguments;
+HK_API hk_array *hk_fftfreq(int64_t n, double distance, hk_dtype dtype, hk_device device);
+
+/* Frequencies of the elements of hk_rfft, in cycles per unit of the distance. */
+typedef struct hk_rfftfreq_arguments {
+    int64_t n; /* length of the transform */
+    double distance; /* between samples, such as 1 */
+    hk_dtype dtype; /* dtype of the result, of floats */
+} hk_rfftfreq_arguments;
+HK_API hk_array *hk_rfftfreq(int64_t n, double distance, hk_dtype dtype, hk_device device);
+
+/* Axes rolled by half their size, so that frequency 0 comes to the middle. */
+typedef struct hk_fftshift_arguments {
+    hk_dims axes; /* the axes; hk_shape(): all */
+} hk_fftshift_arguments;
+HK_API hk_array *hk_fftshift(hk_array *x, hk_dims axes);
+
+/* The reverse of hk_fftshift. */
+typedef struct hk_ifftshift_arguments {
+    hk_dims axes; /* the axes; hk_shape(): all */
+} hk_ifftshift_arguments;
+HK_API hk_array *hk_ifftshift(hk_array *x, hk_dims axes);
+
 /* The same with the source position of the call: see HK_SOURCE. */
 HK_API hk_array *hk_sum_at(hk_source at, hk_array *x, const hk_sum_options *options);
 #define hk_sum(...) hk_sum_at(HK_SOURCE, __VA_ARGS__)
@@ -1938,6 +2070,48 @@ HK_API hk_array *hk_cross_at(hk_source at, hk_array *x, hk_array *y, int64_t axi
 #define hk_cross(...) hk_cross_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_kron_at(hk_source at, hk_array *x, hk_array *y);
 #define hk_kron(...) hk_kron_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_real_at(hk_source at, hk_array *x);
+#define hk_real(...) hk_real_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_imag_at(hk_source at, hk_array *x);
+#define hk_imag(...) hk_imag_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_conj_at(hk_source at, hk_array *x);
+#define hk_conj(...) hk_conj_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_angle_at(hk_source at, hk_array *x);
+#define hk_angle(...) hk_angle_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_complex_of_at(hk_source at, hk_array *real, hk_array *imag);
+#define hk_complex_of(...) hk_complex_of_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_complex_of_into_at(hk_source at, hk_array *out, hk_array *real, hk_array *imag);
+#define hk_complex_of_into(...) hk_complex_of_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_fft_at(hk_source at, hk_array *x, int64_t n, int64_t axis, int64_t norm);
+#define hk_fft(...) hk_fft_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_ifft_at(hk_source at, hk_array *x, int64_t n, int64_t axis, int64_t norm);
+#define hk_ifft(...) hk_ifft_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_rfft_at(hk_source at, hk_array *x, int64_t n, int64_t axis, int64_t norm);
+#define hk_rfft(...) hk_rfft_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_irfft_at(hk_source at, hk_array *x, int64_t n, int64_t axis, int64_t norm);
+#define hk_irfft(...) hk_irfft_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_hfft_at(hk_source at, hk_array *x, int64_t n, int64_t axis, int64_t norm);
+#define hk_hfft(...) hk_hfft_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_ihfft_at(hk_source at, hk_array *x, int64_t n, int64_t axis, int64_t norm);
+#define hk_ihfft(...) hk_ihfft_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_fftn_at(hk_source at, hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm);
+#define hk_fftn(...) hk_fftn_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_ifftn_at(hk_source at, hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm);
+#define hk_ifftn(...) hk_ifftn_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_rfftn_at(hk_source at, hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm);
+#define hk_rfftn(...) hk_rfftn_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_irfftn_at(hk_source at, hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm);
+#define hk_irfftn(...) hk_irfftn_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_fftfreq_at(hk_source at, int64_t n, double distance, hk_dtype dtype,
+                               hk_device device);
+#define hk_fftfreq(...) hk_fftfreq_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_rfftfreq_at(hk_source at, int64_t n, double distance, hk_dtype dtype,
+                                hk_device device);
+#define hk_rfftfreq(...) hk_rfftfreq_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_fftshift_at(hk_source at, hk_array *x, hk_dims axes);
+#define hk_fftshift(...) hk_fftshift_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_ifftshift_at(hk_source at, hk_array *x, hk_dims axes);
+#define hk_ifftshift(...) hk_ifftshift_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS
 

@@ -1712,7 +1712,7 @@ inline void copy_into(const array &out, const array &x, hk_source at = here()) n
 /* The same values as another dtype; a view of x when it has that dtype. Integers from floats are
  * rounded towards zero, and one that the dtype does not have, NaN included, fails the result.
  * Floats are rounded to the nearest, ties to even, and to an infinity beyond the largest. To
- * bool: whether the value is not 0. */
+ * bool: whether the value is not 0. Complex numbers become complex ones or bool alone. */
 inline array cast(const array &x, hk_dtype dtype, hk_source at = here()) noexcept
 {
     return array::take(hk_cast_at(at, x.get(), dtype));
@@ -1862,7 +1862,7 @@ inline array tensordot(const array &x, const array &y, int64_t axes,
 }
 
 /* sum of x y along the last axis. Dot products of vectors, which lie along the last axes; the
- * other axes are broadcast. Integers as in hk_sum. */
+ * other axes are broadcast. Integers as in hk_sum; complex x are conjugated. */
 inline array vecdot(const array &x, const array &y, hk_source at = here()) noexcept
 {
     return array::take(hk_vecdot_at(at, x.get(), y.get()));
@@ -2950,6 +2950,145 @@ inline array cross(const array &x, const array &y, int64_t axis, hk_source at = 
 inline array kron(const array &x, const array &y, hk_source at = here()) noexcept
 {
     return array::take(hk_kron_at(at, x.get(), y.get()));
+}
+
+/* Real parts of complex numbers, as float32 or float64; a view of x where it is real. */
+inline array real(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_real_at(at, x.get()));
+}
+
+/* Imaginary parts of complex numbers, as float32 or float64; zeros where x is real. */
+inline array imag(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_imag_at(at, x.get()));
+}
+
+/* Complex conjugates: imaginary parts with the other sign; a view of x where it is real. */
+inline array conj(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_conj_at(at, x.get()));
+}
+
+/* Angles of complex numbers, from -pi to pi, as float32 or float64: atan2 of both parts. */
+inline array angle(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_angle_at(at, x.get()));
+}
+
+/* real + i imag. Complex numbers of these parts, which are broadcast: complex64 of float32,
+ * complex128 where one is float64. Not on GPUs yet. */
+inline array complex_of(const array &real, const array &imag, hk_source at = here()) noexcept
+{
+    return array::take(hk_complex_of_at(at, real.get(), imag.get()));
+}
+inline void complex_of_into(const array &out, const array &real, const array &imag,
+                            hk_source at = here()) noexcept
+{
+    hk_complex_of_into_at(at, out.get(), real.get(), imag.get());
+}
+
+/* y[k] = sum of x[j] e ** (-2 pi i j k / n). Discrete Fourier transforms of lines along an axis;
+ * a real x counts as complex. Computed in double precision, in time n log n for all lengths. Not
+ * on GPUs yet. */
+inline array fft(const array &x, int64_t n, int64_t axis, int64_t norm,
+                 hk_source at = here()) noexcept
+{
+    return array::take(hk_fft_at(at, x.get(), n, axis, norm));
+}
+
+/* y[k] = sum of x[j] e ** (2 pi i j k / n) / n. The reverse of hk_fft. Not on GPUs yet. */
+inline array ifft(const array &x, int64_t n, int64_t axis, int64_t norm,
+                  hk_source at = here()) noexcept
+{
+    return array::take(hk_ifft_at(at, x.get(), n, axis, norm));
+}
+
+/* The first n / 2 + 1 elements of hk_fft of a real x: the others are their conjugates. Not on
+ * GPUs yet. */
+inline array rfft(const array &x, int64_t n, int64_t axis, int64_t norm,
+                  hk_source at = here()) noexcept
+{
+    return array::take(hk_rfft_at(at, x.get(), n, axis, norm));
+}
+
+/* The reverse of hk_rfft, real: x has the first n / 2 + 1 elements of a spectrum. n is 2 (size -
+ * 1) by default; give odd ones. Not on GPUs yet. */
+inline array irfft(const array &x, int64_t n, int64_t axis, int64_t norm,
+                   hk_source at = here()) noexcept
+{
+    return array::take(hk_irfft_at(at, x.get(), n, axis, norm));
+}
+
+/* hk_fft of a signal with a real spectrum: x has its first n / 2 + 1 elements. n is 2 (size - 1)
+ * by default; give odd ones. Not on GPUs yet. */
+inline array hfft(const array &x, int64_t n, int64_t axis, int64_t norm,
+                  hk_source at = here()) noexcept
+{
+    return array::take(hk_hfft_at(at, x.get(), n, axis, norm));
+}
+
+/* The reverse of hk_hfft: the first n / 2 + 1 elements of hk_ifft of a real x. Not on GPUs yet. */
+inline array ihfft(const array &x, int64_t n, int64_t axis, int64_t norm,
+                   hk_source at = here()) noexcept
+{
+    return array::take(hk_ihfft_at(at, x.get(), n, axis, norm));
+}
+
+/* hk_fft along several axes, one after the other. Not on GPUs yet. */
+inline array fftn(const array &x, const hk::shape &sizes, const hk::shape &axes, int64_t norm,
+                  hk_source at = here()) noexcept
+{
+    return array::take(hk_fftn_at(at, x.get(), sizes, axes, norm));
+}
+
+/* The reverse of hk_fftn. Not on GPUs yet. */
+inline array ifftn(const array &x, const hk::shape &sizes, const hk::shape &axes, int64_t norm,
+                   hk_source at = here()) noexcept
+{
+    return array::take(hk_ifftn_at(at, x.get(), sizes, axes, norm));
+}
+
+/* hk_rfft along the last one of several axes, then hk_fft along the others. Not on GPUs yet. */
+inline array rfftn(const array &x, const hk::shape &sizes, const hk::shape &axes, int64_t norm,
+                   hk_source at = here()) noexcept
+{
+    return array::take(hk_rfftn_at(at, x.get(), sizes, axes, norm));
+}
+
+/* The reverse of hk_rfftn: the last size is 2 (size - 1) by default; give odd ones. Not on GPUs
+ * yet. */
+inline array irfftn(const array &x, const hk::shape &sizes, const hk::shape &axes, int64_t norm,
+                    hk_source at = here()) noexcept
+{
+    return array::take(hk_irfftn_at(at, x.get(), sizes, axes, norm));
+}
+
+/* Frequencies of the elements of hk_fft, in cycles per unit of the distance: positive ones, then
+ * negative ones. */
+inline array fftfreq(int64_t n, double distance, hk_dtype dtype = HK_F32,
+                     const hk::device &device = {}, hk_source at = here()) noexcept
+{
+    return array::take(hk_fftfreq_at(at, n, distance, dtype, device));
+}
+
+/* Frequencies of the elements of hk_rfft, in cycles per unit of the distance. */
+inline array rfftfreq(int64_t n, double distance, hk_dtype dtype = HK_F32,
+                      const hk::device &device = {}, hk_source at = here()) noexcept
+{
+    return array::take(hk_rfftfreq_at(at, n, distance, dtype, device));
+}
+
+/* Axes rolled by half their size, so that frequency 0 comes to the middle. */
+inline array fftshift(const array &x, const hk::shape &axes, hk_source at = here()) noexcept
+{
+    return array::take(hk_fftshift_at(at, x.get(), axes));
+}
+
+/* The reverse of hk_fftshift. */
+inline array ifftshift(const array &x, const hk::shape &axes, hk_source at = here()) noexcept
+{
+    return array::take(hk_ifftshift_at(at, x.get(), axes));
 }
 
 } // namespace hk

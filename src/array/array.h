@@ -173,6 +173,9 @@ hk_array *hki_array_create_filled(const char *operation, hk_dims shape, hk_dtype
 /* A view of x's storage, read-only if x is; strides and offset in elements, from the storage's begin, and
  * within it. A view of a failed array is failed by the same record and has no dimensions. */
 hk_array *hki_array_view(hk_array *x, hk_dims shape, const int64_t *strides, int64_t offset);
+/* The real or the imaginary parts of x, which is complex, as a view: steps of x's elements are two of its. Not on the tape: for
+ * operators with a gradient of their own. Belongs to the scope. */
+hk_array *hki_array_part(hk_array *x, bool is_imaginary);
 /* Returns `failed`, a view of x that is refused: it is on the tape all the same, for its gradients must fail, not stay as they
  * were. */
 hk_array *hki_array_refuse_view(hk_array *x, hk_array *failed);
@@ -229,11 +232,14 @@ void hki_arrays_describe(hk_array *const *x, int count, char *text, size_t bytes
 /* "(2,3)", "(4,)", "()" into text. */
 void hki_dims_describe(const hk_dims *shape, char *text, size_t bytes);
 
-/* The element there as a double, nearest. */
+/* The element there as a double, nearest; of a complex one the real part. */
 double hki_dtype_load(hk_dtype dtype, const void *element);
-/* Stores a value, rounded to nearest (float types) or towards 0; bool: whether it is not 0. False, with
+/* Stores a value, rounded to nearest (float types, and the real part of complex ones) or towards 0; bool: whether it is not 0. False, with
  * nothing stored, when an integer type has no such value. */
 bool hki_dtype_store(hk_dtype dtype, void *element, double value);
+/* The same of both parts; the imaginary one of a dtype that is not complex is 0, and another value is not stored. */
+hk_complex hki_complex_load(hk_dtype dtype, const void *element);
+bool hki_complex_store(hk_dtype dtype, void *element, hk_complex value);
 
 /* A storage has at most this many bytes. */
 #define HKI_MAX_BYTES ((uint64_t)1 << 62)

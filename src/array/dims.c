@@ -42,8 +42,8 @@ void hki_dims_explain(const hk_dims *shape, hk_dtype dtype, char *why, size_t wh
 {
     char text[192];
     if (!hk_dtype_bytes(dtype)) {
-        snprintf(why, why_bytes, "dtype is %d, but must be from %d (float32) to %d (bfloat16)",
-                 (int)dtype, (int)HK_F32, (int)HK_BF16);
+        snprintf(why, why_bytes, "dtype is %d, but must be from %d (float32) to %d (complex128)",
+                 (int)dtype, (int)HK_F32, (int)HK_C128);
         return;
     }
     if (shape->ndim < 0 || shape->ndim > HK_MAX_NDIM) {

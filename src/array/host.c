@@ -173,15 +173,23 @@ hk_array *(hk_from_host)(const void *data, hk_dims shape, hk_dtype dtype, hk_dev
     return create_given("from_host", data, shape, dtype, device);
 }
 
-hk_array *(hk_scalar)(double value, hk_dtype dtype, hk_device device)
+hk_array *(hk_scalar_complex)(hk_complex value, hk_dtype dtype, hk_device device)
 {
-    char element[8] = {0};
+    _Alignas(16) char element[HKI_ELEMENT_BYTES] = {0};
+    char imag[32] = "";
+    if (value.imag != 0)
+        snprintf(imag, sizeof imag, " %+gj", value.imag);
     /* An invalid dtype is left to the common checks. */
-    if (!hki_dtype_store(dtype, element, value) && hk_dtype_bytes(dtype))
+    if (!hki_complex_store(dtype, element, value) && hk_dtype_bytes(dtype))
         return hki_array_create_failed(device.handle, "scalar", NULL, 0, HK_OUT_OF_RANGE,
-                                       "value is %g, which does not fit %s", value,
+                                       "value is %g%s, which does not fit %s", value.real, imag,
                                        hk_dtype_name(dtype));
     return create_given("scalar", element, (hk_dims){0}, dtype, device);
+}
+
+hk_array *(hk_scalar)(double value, hk_dtype dtype, hk_device device)
+{
+    return (hk_scalar_complex)((hk_complex){value, 0}, dtype, device);
 }
 
 /* ---- waiting and reading ------------------------------------------------------------------------------ */
@@ -376,23 +384,47 @@ const hk_status *(hk_to_host)(hk_array *x, void *out, size_t bytes)
                   "argument out is NULL, but %s has %" PRIu64 " bytes", text, expected);
 }
 
-double(hk_item)(hk_array *x, const hk_status **status)
+/* The record; of x in *value, where that is ok. */
+static const hk_status *read_item(hk_array *x, bool may_be_complex, hk_complex *value)
 {
-    char element[8], text[224];
+    _Alignas(16) char element[HKI_ELEMENT_BYTES];
+    char text[224];
     const hk_status *result;
     hki_array_uncapturable("item", to_outside);
-    if (!x) {
-        result = refuse(NULL, "item", HK_INVALID_ARGUMENT, "argument x is NULL");
-    } else if (hk_size(x) == 1) {
+    if (!x)
+        return refuse(NULL, "item", HK_INVALID_ARGUMENT, "argument x is NULL");
+    if (!may_be_complex && hki_dtype_is_complex(x->dtype) && hk_ok(result = hk_wait(x)))
+        return refuse(x, "item", HK_UNSUPPORTED,
+                      "x is %s; hk_item_complex gives its value, hk_real and hk_imag parts",
+                      hk_dtype_name(x->dtype));
+    if (hk_size(x) == 1) {
         result = read_out(x, element, "item");
     } else if (hk_ok(result = hk_wait(x))) {
         hki_array_describe(x, text, sizeof text);
         result = refuse(x, "item", HK_INVALID_ARGUMENT,
                         "%s has %" PRId64 " elements, but must have one", text, hk_size(x));
     }
+    if (hk_ok(result))
+        *value = hki_complex_load(x->dtype, element);
+    return result;
+}
+
+hk_complex(hk_item_complex)(hk_array *x, const hk_status **status)
+{
+    hk_complex value = {NAN, NAN};
+    const hk_status *result = read_item(x, true, &value);
     if (status)
         *status = result;
-    return hk_ok(result) ? hki_dtype_load(x->dtype, element) : NAN;
+    return value;
+}
+
+double(hk_item)(hk_array *x, const hk_status **status)
+{
+    hk_complex value = {NAN, NAN};
+    const hk_status *result = read_item(x, false, &value);
+    if (status)
+        *status = result;
+    return value.real;
 }
 
 /* ---- writing --------------------------------------------------------------------------------------------- */
@@ -572,6 +604,10 @@ HKI_AT(hk_array *, hk_scalar, (hk_source at, double value, hk_dtype dtype, hk_de
        (value, dtype, device))
 HKI_AT(const hk_status *, hk_to_host, (hk_source at, hk_array *x, void *out, size_t bytes),
        (x, out, bytes))
+HKI_AT(hk_array *, hk_scalar_complex,
+       (hk_source at, hk_complex value, hk_dtype dtype, hk_device device), (value, dtype, device))
+HKI_AT(hk_complex, hk_item_complex, (hk_source at, hk_array *x, const hk_status **status),
+       (x, status))
 HKI_AT(double, hk_item, (hk_source at, hk_array *x, const hk_status **status), (x, status))
 HKI_AT_VOID(hk_write, (hk_source at, hk_array *x, const void *data, size_t bytes), (x, data, bytes))
 HKI_AT_VOID(hk_recover, (hk_source at, hk_array *x), (x))

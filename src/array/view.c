@@ -9,14 +9,15 @@
 void (*hki_array_view_record)(hk_array *source, hk_array *view);
 bool (*hki_array_is_result)(hk_array *x);
 
-static hk_array *view_new(hk_array *x, hk_dims shape, const int64_t *strides, int64_t offset,
-                          bool read_only)
+/* Untold to the tape; NULL when host memory is short. */
+static hk_array *view_as(hk_array *x, hk_dtype dtype, hk_dims shape, const int64_t *strides,
+                         int64_t offset, bool read_only)
 {
     if (x->failed)
         shape.ndim = 0;
-    hk_array *view = hki_array_more(x->storage, &shape, x->dtype);
+    hk_array *view = hki_array_more(x->storage, &shape, dtype);
     if (!view)
-        return hki_array_no_memory();
+        return NULL;
     view->failed = x->failed;
     if (x->failed)
         view->size = 0;
@@ -25,8 +26,16 @@ static hk_array *view_new(hk_array *x, hk_dims shape, const int64_t *strides, in
         view->strides[i] = strides[i];
     view->is_contiguous = hki_dims_contiguous(shape.dims, view->strides, shape.ndim);
     /* Without elements it must point somewhere all the same. */
-    view->offset = view->size ? offset : x->offset;
-    view = hki_scope_add(view);
+    view->offset = view->size ? offset : x->offset * (1 + (dtype != x->dtype));
+    return hki_scope_add(view);
+}
+
+static hk_array *view_new(hk_array *x, hk_dims shape, const int64_t *strides, int64_t offset,
+                          bool read_only)
+{
+    hk_array *view = view_as(x, x->dtype, shape, strides, offset, read_only);
+    if (!view)
+        return hki_array_no_memory();
     /* A failed one too: its gradients must fail, not stay as they were. */
     if (hki_array_view_record)
         hki_array_view_record(x, view);
@@ -36,6 +45,18 @@ static hk_array *view_new(hk_array *x, hk_dims shape, const int64_t *strides, in
 hk_array *hki_array_view(hk_array *x, hk_dims shape, const int64_t *strides, int64_t offset)
 {
     return view_new(x, shape, strides, offset, x->read_only);
+}
+
+hk_array *hki_array_part(hk_array *x, bool is_imaginary)
+{
+    int64_t strides[HK_MAX_NDIM];
+    if (x->failed)
+        return hki_array_view(x, x->shape, x->strides, x->offset);
+    for (int i = 0; i < x->shape.ndim; i++)
+        strides[i] = 2 * x->strides[i];
+    hk_array *view = view_as(x, hki_dtype_of_parts(x->dtype), x->shape, strides,
+                             2 * x->offset + is_imaginary, x->read_only);
+    return view ? view : hki_array_no_memory();
 }
 
 /* ---- checks ------------------------------------------------------------------------------------------ */

@@ -114,7 +114,7 @@ static bool check(hk_array *const *arrays, int count)
                    "array %d is %s, but array 0 is %s; all must be the same", i, its, wanted);
             return false;
         }
-        if (x->dtype == HK_BOOL || hki_dtype_is_half(x->dtype)) {
+        if (x->dtype == HK_BOOL || hki_dtype_is_half(x->dtype) || hki_dtype_is_complex(x->dtype)) {
             refuse(arrays, count, HK_UNSUPPORTED, "%s arrays have no sum; hk_cast converts",
                    hk_dtype_name(x->dtype));
             return false;

@@ -127,7 +127,9 @@ void hki_sum_kernel(hk_dtype dtype, const void *const *in, int in_count, void *c
     case HK_BOOL:
         sum_u8(in, in_count, out, out_count, size);
         break;
-    case HK_F16: /* have no sum: all_reduce.c */
+    case HK_C64: /* have no sum: all_reduce.c */
+    case HK_C128:
+    case HK_F16:
     case HK_BF16:
         break;
     }

@@ -398,6 +398,72 @@ _Static_assert(sizeof(hk_vector_norm_arguments) == 88 &&
 _Static_assert(sizeof(hk_cross_arguments) == 8 &&
                offsetof(hk_cross_arguments, axis) == 0,
                "hk_cross_arguments");
+_Static_assert(sizeof(hk_fft_arguments) == 24 &&
+               offsetof(hk_fft_arguments, n) == 0 &&
+               offsetof(hk_fft_arguments, axis) == 8 &&
+               offsetof(hk_fft_arguments, norm) == 16,
+               "hk_fft_arguments");
+_Static_assert(sizeof(hk_ifft_arguments) == 24 &&
+               offsetof(hk_ifft_arguments, n) == 0 &&
+               offsetof(hk_ifft_arguments, axis) == 8 &&
+               offsetof(hk_ifft_arguments, norm) == 16,
+               "hk_ifft_arguments");
+_Static_assert(sizeof(hk_rfft_arguments) == 24 &&
+               offsetof(hk_rfft_arguments, n) == 0 &&
+               offsetof(hk_rfft_arguments, axis) == 8 &&
+               offsetof(hk_rfft_arguments, norm) == 16,
+               "hk_rfft_arguments");
+_Static_assert(sizeof(hk_irfft_arguments) == 24 &&
+               offsetof(hk_irfft_arguments, n) == 0 &&
+               offsetof(hk_irfft_arguments, axis) == 8 &&
+               offsetof(hk_irfft_arguments, norm) == 16,
+               "hk_irfft_arguments");
+_Static_assert(sizeof(hk_hfft_arguments) == 24 &&
+               offsetof(hk_hfft_arguments, n) == 0 &&
+               offsetof(hk_hfft_arguments, axis) == 8 &&
+               offsetof(hk_hfft_arguments, norm) == 16,
+               "hk_hfft_arguments");
+_Static_assert(sizeof(hk_ihfft_arguments) == 24 &&
+               offsetof(hk_ihfft_arguments, n) == 0 &&
+               offsetof(hk_ihfft_arguments, axis) == 8 &&
+               offsetof(hk_ihfft_arguments, norm) == 16,
+               "hk_ihfft_arguments");
+_Static_assert(sizeof(hk_fftn_arguments) == 152 &&
+               offsetof(hk_fftn_arguments, sizes) == 0 &&
+               offsetof(hk_fftn_arguments, axes) == 72 &&
+               offsetof(hk_fftn_arguments, norm) == 144,
+               "hk_fftn_arguments");
+_Static_assert(sizeof(hk_ifftn_arguments) == 152 &&
+               offsetof(hk_ifftn_arguments, sizes) == 0 &&
+               offsetof(hk_ifftn_arguments, axes) == 72 &&
+               offsetof(hk_ifftn_arguments, norm) == 144,
+               "hk_ifftn_arguments");
+_Static_assert(sizeof(hk_rfftn_arguments) == 152 &&
+               offsetof(hk_rfftn_arguments, sizes) == 0 &&
+               offsetof(hk_rfftn_arguments, axes) == 72 &&
+               offsetof(hk_rfftn_arguments, norm) == 144,
+               "hk_rfftn_arguments");
+_Static_assert(sizeof(hk_irfftn_arguments) == 152 &&
+               offsetof(hk_irfftn_arguments, sizes) == 0 &&
+               offsetof(hk_irfftn_arguments, axes) == 72 &&
+               offsetof(hk_irfftn_arguments, norm) == 144,
+               "hk_irfftn_arguments");
+_Static_assert(sizeof(hk_fftfreq_arguments) == 24 &&
+               offsetof(hk_fftfreq_arguments, n) == 0 &&
+               offsetof(hk_fftfreq_arguments, distance) == 8 &&
+               offsetof(hk_fftfreq_arguments, dtype) == 16,
+               "hk_fftfreq_arguments");
+_Static_assert(sizeof(hk_rfftfreq_arguments) == 24 &&
+               offsetof(hk_rfftfreq_arguments, n) == 0 &&
+               offsetof(hk_rfftfreq_arguments, distance) == 8 &&
+               offsetof(hk_rfftfreq_arguments, dtype) == 16,
+               "hk_rfftfreq_arguments");
+_Static_assert(sizeof(hk_fftshift_arguments) == 72 &&
+               offsetof(hk_fftshift_arguments, axes) == 0,
+               "hk_fftshift_arguments");
+_Static_assert(sizeof(hk_ifftshift_arguments) == 72 &&
+               offsetof(hk_ifftshift_arguments, axes) == 0,
+               "hk_ifftshift_arguments");
 
 hk_array *(hk_sum)(hk_array *x, const hk_sum_options *options)
 {
@@ -2926,3 +2992,231 @@ hk_array *(hk_kron)(hk_array *x, hk_array *y)
 }
 HKI_AT(hk_array *, hk_kron, (hk_source at, hk_array *x, hk_array *y),
        (x, y))
+
+hk_array *(hk_real)(hk_array *x)
+{
+    return hki_op_call(&hki_op_real, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_real, (hk_source at, hk_array *x),
+       (x))
+
+hk_array *(hk_imag)(hk_array *x)
+{
+    return hki_op_call(&hki_op_imag, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_imag, (hk_source at, hk_array *x),
+       (x))
+
+hk_array *(hk_conj)(hk_array *x)
+{
+    return hki_op_call(&hki_op_conj, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_conj, (hk_source at, hk_array *x),
+       (x))
+
+hk_array *(hk_angle)(hk_array *x)
+{
+    return hki_op_call(&hki_op_angle, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_angle, (hk_source at, hk_array *x),
+       (x))
+
+hk_array *(hk_complex_of)(hk_array *real, hk_array *imag)
+{
+    return hki_op_call(&hki_op_complex_of, (hk_array *const[]){real, imag}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_complex_of, (hk_source at, hk_array *real, hk_array *imag),
+       (real, imag))
+
+void (hk_complex_of_into)(hk_array *out, hk_array *real, hk_array *imag)
+{
+    hki_op_call_into(&hki_op_complex_of, (hk_array *const[]){real, imag}, 2, NULL, out);
+}
+HKI_AT_VOID(hk_complex_of_into, (hk_source at, hk_array *out, hk_array *real, hk_array *imag),
+       (out, real, imag))
+
+hk_array *(hk_fft)(hk_array *x, int64_t n, int64_t axis, int64_t norm)
+{
+    hk_fft_arguments arguments = {
+        .n = n,
+        .axis = axis,
+        .norm = norm,
+    };
+    return hki_op_call(&hki_op_fft, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_fft, (hk_source at, hk_array *x, int64_t n, int64_t axis, int64_t norm),
+       (x, n, axis, norm))
+
+hk_array *(hk_ifft)(hk_array *x, int64_t n, int64_t axis, int64_t norm)
+{
+    hk_ifft_arguments arguments = {
+        .n = n,
+        .axis = axis,
+        .norm = norm,
+    };
+    return hki_op_call(&hki_op_ifft, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_ifft, (hk_source at, hk_array *x, int64_t n, int64_t axis, int64_t norm),
+       (x, n, axis, norm))
+
+hk_array *(hk_rfft)(hk_array *x, int64_t n, int64_t axis, int64_t norm)
+{
+    hk_rfft_arguments arguments = {
+        .n = n,
+        .axis = axis,
+        .norm = norm,
+    };
+    return hki_op_call(&hki_op_rfft, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_rfft, (hk_source at, hk_array *x, int64_t n, int64_t axis, int64_t norm),
+       (x, n, axis, norm))
+
+hk_array *(hk_irfft)(hk_array *x, int64_t n, int64_t axis, int64_t norm)
+{
+    hk_irfft_arguments arguments = {
+        .n = n,
+        .axis = axis,
+        .norm = norm,
+    };
+    return hki_op_call(&hki_op_irfft, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_irfft, (hk_source at, hk_array *x, int64_t n, int64_t axis, int64_t norm),
+       (x, n, axis, norm))
+
+hk_array *(hk_hfft)(hk_array *x, int64_t n, int64_t axis, int64_t norm)
+{
+    hk_hfft_arguments arguments = {
+        .n = n,
+        .axis = axis,
+        .norm = norm,
+    };
+    return hki_op_call(&hki_op_hfft, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_hfft, (hk_source at, hk_array *x, int64_t n, int64_t axis, int64_t norm),
+       (x, n, axis, norm))
+
+hk_array *(hk_ihfft)(hk_array *x, int64_t n, int64_t axis, int64_t norm)
+{
+    hk_ihfft_arguments arguments = {
+        .n = n,
+        .axis = axis,
+        .norm = norm,
+    };
+    return hki_op_call(&hki_op_ihfft, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_ihfft, (hk_source at, hk_array *x, int64_t n, int64_t axis, int64_t norm),
+       (x, n, axis, norm))
+
+hk_array *(hk_fftn)(hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm)
+{
+    hk_fftn_arguments arguments = {
+        .sizes = sizes,
+        .axes = axes,
+        .norm = norm,
+    };
+    return hki_op_call(&hki_op_fftn, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_fftn, (hk_source at, hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm),
+       (x, sizes, axes, norm))
+
+hk_array *(hk_ifftn)(hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm)
+{
+    hk_ifftn_arguments arguments = {
+        .sizes = sizes,
+        .axes = axes,
+        .norm = norm,
+    };
+    return hki_op_call(&hki_op_ifftn, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_ifftn, (hk_source at, hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm),
+       (x, sizes, axes, norm))
+
+hk_array *(hk_rfftn)(hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm)
+{
+    hk_rfftn_arguments arguments = {
+        .sizes = sizes,
+        .axes = axes,
+        .norm = norm,
+    };
+    return hki_op_call(&hki_op_rfftn, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_rfftn, (hk_source at, hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm),
+       (x, sizes, axes, norm))
+
+hk_array *(hk_irfftn)(hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm)
+{
+    hk_irfftn_arguments arguments = {
+        .sizes = sizes,
+        .axes = axes,
+        .norm = norm,
+    };
+    return hki_op_call(&hki_op_irfftn, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_irfftn, (hk_source at, hk_array *x, hk_dims sizes, hk_dims axes,
+                               int64_t norm),
+       (x, sizes, axes, norm))
+
+hk_array *(hk_fftfreq)(int64_t n, double distance, hk_dtype dtype, hk_device device)
+{
+    hk_fftfreq_arguments arguments = {
+        .n = n,
+        .distance = distance,
+        .dtype = dtype,
+    };
+    return hki_op_call(&hki_op_fftfreq, NULL, 0, &arguments,
+                       device, NULL);
+}
+HKI_AT(hk_array *, hk_fftfreq, (hk_source at, int64_t n, double distance, hk_dtype dtype,
+                                hk_device device),
+       (n, distance, dtype, device))
+
+hk_array *(hk_rfftfreq)(int64_t n, double distance, hk_dtype dtype, hk_device device)
+{
+    hk_rfftfreq_arguments arguments = {
+        .n = n,
+        .distance = distance,
+        .dtype = dtype,
+    };
+    return hki_op_call(&hki_op_rfftfreq, NULL, 0, &arguments,
+                       device, NULL);
+}
+HKI_AT(hk_array *, hk_rfftfreq, (hk_source at, int64_t n, double distance, hk_dtype dtype,
+                                 hk_device device),
+       (n, distance, dtype, device))
+
+hk_array *(hk_fftshift)(hk_array *x, hk_dims axes)
+{
+    hk_fftshift_arguments arguments = {
+        .axes = axes,
+    };
+    return hki_op_call(&hki_op_fftshift, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_fftshift, (hk_source at, hk_array *x, hk_dims axes),
+       (x, axes))
+
+hk_array *(hk_ifftshift)(hk_array *x, hk_dims axes)
+{
+    hk_ifftshift_arguments arguments = {
+        .axes = axes,
+    };
+    return hki_op_call(&hki_op_ifftshift, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_ifftshift, (hk_source at, hk_array *x, hk_dims axes),
+       (x, axes))

@@ -73,7 +73,11 @@ enum {
                    1u << HK_U16 | 1u << HK_U32 | 1u << HK_U64,
     HKI_NUMBERS = HKI_REALS | HKI_INTEGERS,
     HKI_BITS = HKI_INTEGERS | 1u << HK_BOOL,
-    HKI_ALL_DTYPES = HKI_NUMBERS | 1u << HK_BOOL,
+    HKI_ALL_DTYPES = HKI_NUMBERS | 1u << HK_BOOL, /* but complex ones */
+    HKI_COMPLEX = 1u << HK_C64 | 1u << HK_C128,
+    HKI_INEXACT = HKI_FLOATS | HKI_COMPLEX,
+    /* All that there are: for what moves elements, whatever they mean. */
+    HKI_ANY_DTYPE = HKI_ALL_DTYPES | HKI_COMPLEX,
     /* What GPUs have elementwise kernels, reductions and constants of. */
     HKI_GPU_DTYPES = HKI_FLOATS | 1u << HK_I32 | 1u << HK_I64 | 1u << HK_U8 | 1u << HK_BOOL,
     /* In hk_op.gpu_dtypes: any dtype, where inputs and result have the same one; results that are uint64. */
@@ -452,6 +456,24 @@ bool hki_op_input_name(const hk_op *op, int index, char *name, size_t bytes);
 /* How many outputs are public, and the name of one; "y" where there is but one. */
 int hki_op_output_count(const hk_op *op);
 void hki_op_output_name(const hk_op *op, int index, char *name, size_t bytes);
+
+/* The operator that takes its place where an input is complex, an internal one with the same options; NULL: none. Then
+ * complex inputs but the first, of which `dtypes` tells, are its own to refuse. See complex.def. */
+extern const hk_op *const hki_complex_ops[HKI_OP_COUNT];
+/* The one for these inputs, some of which may be NULL: that, or op itself. */
+static inline const hk_op *hki_op_for(const hk_op *op, hk_array *const *inputs, int input_count)
+{
+    const hk_op *complex = hki_complex_ops[op->id];
+    for (int i = 0; complex && i < input_count; i++)
+        if (inputs[i] && hki_dtype_is_complex(inputs[i]->dtype))
+            return complex;
+    return op;
+}
+/* dtypes of its first input, by whichever operator. */
+static inline unsigned hki_op_dtypes(const hk_op *op)
+{
+    return op->dtypes | (op->dtypes && hki_complex_ops[op->id] ? HKI_COMPLEX : 0);
+}
 
 /* ---- calling -------------------------------------------------------------------------------------------- */
 

@@ -44,7 +44,7 @@ bool hki_call_take_axis(hki_call *call, const char *name, int64_t *axis, int ndi
 static void call_init(hki_call *call, const hk_op *op, hk_array *const *inputs, int input_count,
                       const void *options)
 {
-    call->op = op;
+    call->op = hki_op_for(op, inputs, input_count);
     call->operation = op->name;
     call->device = NULL;
     hki_call_set_inputs(call, inputs, input_count);
@@ -73,18 +73,24 @@ static bool refuse_devices(hki_call *call, int index, const hki_device *first)
         name, call->arrays[index]->storage->device->name, first->name);
 }
 
-static bool refuse_dtype(hki_call *call)
+static bool refuse_dtype(hki_call *call, int index)
 {
     char name[64], allowed[192] = "";
     size_t used = 0;
-    hki_op_input_name(call->op, 0, name, sizeof name);
+    hki_op_input_name(call->op, index, name, sizeof name);
     for (int i = 0; i < HK_DTYPE_COUNT; i++) {
         if (call->op->dtypes >> i & 1)
             used += (size_t)snprintf(allowed + used, sizeof allowed - used, "%s%s",
                                      used ? ", " : "", hk_dtype_name((hk_dtype)i));
     }
-    return hki_call_refuse(call, HK_UNSUPPORTED, "%s is %s, but may be %s; hk_cast converts", name,
-                           hk_dtype_name(call->inputs[0]->dtype), allowed);
+    const hk_dtype dtype = call->inputs[index]->dtype;
+    const bool is_complex = hki_dtype_is_complex(dtype);
+    const char *remedy = !is_complex ? "hk_cast converts"
+                         : call->op->dtypes >> HK_I32 & 1
+                             ? "complex numbers have no order, but hk_abs, hk_real and hk_imag of them"
+                             : "hk_abs, hk_real and hk_imag give real numbers";
+    return hki_call_refuse(call, HK_UNSUPPORTED, "%s is %s, but may be %s; %s", name,
+                           hk_dtype_name(dtype), allowed, remedy);
 }
 
 /* Input `index` is NULL: fine where it is optional. */
@@ -110,6 +116,7 @@ static bool check_inputs(hki_call *call, hki_device *device)
     const hk_op *op = call->op;
     hki_device *first = NULL;
     bool failed = false;
+    int complex = -1; /* an input that is */
     call->device = device;
     for (int i = 0; i < call->input_count; i++) {
         const hk_array *x = call->arrays[i];
@@ -120,6 +127,7 @@ static bool check_inputs(hki_call *call, hki_device *device)
         }
         const hki_storage *storage = x->storage;
         failed |= x->failed;
+        complex = hki_dtype_is_complex(x->dtype) ? i : complex;
         if (!first) {
             if (!check_runtime(call, x))
                 return false;
@@ -139,7 +147,9 @@ static bool check_inputs(hki_call *call, hki_device *device)
         return hki_call_refuse(call, HK_INVALID_ARGUMENT, "no such device");
     if (op->dtypes && call->input_count > 0 && call->inputs[0] &&
         !(op->dtypes >> call->inputs[0]->dtype & 1))
-        return refuse_dtype(call);
+        return refuse_dtype(call, 0);
+    if (complex >= 0 && op->dtypes && !(op->dtypes & HKI_COMPLEX))
+        return refuse_dtype(call, complex);
     if (op->host_only && call->device->class->kernels == HKI_CUDA)
         return hki_call_refuse(call, HK_UNSUPPORTED,
                                "%s has no kernel for GPUs yet; hk_to_device brings its inputs to a "
@@ -156,7 +166,7 @@ bool hki_call_gpus_take(const hki_call *call, hk_dtype *lacks)
     const unsigned taken = call->op->gpu_dtypes ? call->op->gpu_dtypes : (unsigned)HKI_GPU_DTYPES;
     *lacks = call->out_dtype[0];
     if (taken & HKI_GPU_COPIES && call->inputs[0]->dtype == *lacks)
-        return true;
+        return !hki_dtype_is_complex(*lacks);
     const bool is_sum = taken & HKI_GPU_SUMS && *lacks == HK_U64;
     for (int i = 0; (i == 0 && is_sum) || taken >> *lacks & 1; i++) {
         if (i == call->input_count)
@@ -325,6 +335,7 @@ static void call_op(const hk_op *op, hk_array *const *inputs, int input_count, c
         return;
     }
     call_init(&call, op, inputs, input_count, options);
+    op = call.op;
     HKI_HOLD(held);
     if (!has_input(&call))
         device.handle = hki_device_hold(device, &held);

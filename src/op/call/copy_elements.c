@@ -26,6 +26,7 @@ COPY_LOOP(uint8_t)
 COPY_LOOP(uint16_t)
 COPY_LOOP(uint32_t)
 COPY_LOOP(uint64_t)
+COPY_LOOP(hk_complex)
 
 void hki_copy_elements(const hki_kernel_call *call, int64_t begin, int64_t end)
 {
@@ -39,8 +40,11 @@ void hki_copy_elements(const hki_kernel_call *call, int64_t begin, int64_t end)
     case 4:
         hki_walk(call, begin, end, NULL, copy_uint32_t);
         break;
-    default:
+    case 8:
         hki_walk(call, begin, end, NULL, copy_uint64_t);
+        break;
+    default:
+        hki_walk(call, begin, end, NULL, copy_hk_complex);
         break;
     }
 }

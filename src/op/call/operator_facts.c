@@ -50,7 +50,7 @@ void hk_operator_read_facts(const hk_operator *op, hk_operator_facts *facts)
                                   .signature = op->signature,
                                   .param_count = param_count(op),
                                   .options_bytes = op->options_bytes,
-                                  .dtypes = op->dtypes,
+                                  .dtypes = hki_op_dtypes(op),
                                   .is_elementwise = op->elementwise,
                                   .has_gradient = hki_op_has_gradient(op),
                                   .is_variadic = op->variadic != NULL,

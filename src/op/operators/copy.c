@@ -1,6 +1,8 @@
 /* copy, to_device, pin, cast and assign: the same values in other memory, or of another dtype. */
 #include "op/operators/copy.h"
 
+#include "op/operators/complex.h"
+
 #include "base/text.h"
 #include "op/kernels/elementwise/elementwise.h"
 
@@ -21,7 +23,7 @@ typedef struct cast {
 static int64_t cast_run(const hki_run *run)
 {
     const cast *self = run->given;
-    _Alignas(64) char memory[BLOCK * 8];
+    _Alignas(64) char memory[BLOCK * HKI_ELEMENT_BYTES];
     if (self->widen && run->out_step == self->to_bytes) {
         self->widen(run->n, run->in[0], run->in_step[0], run->out);
         return -1;
@@ -73,12 +75,22 @@ static void plan(const hki_call *call, hki_plan *plan)
     hki_plan_elements(call, plan, 0.25);
 }
 
+static bool refuse_to_real(hki_call *call, hk_dtype dtype)
+{
+    return hki_call_refuse(call, HK_UNSUPPORTED,
+                           "x is %s, of which %s holds no imaginary parts; hk_real, hk_imag and "
+                           "hk_abs give real numbers",
+                           hk_dtype_name(call->inputs[0]->dtype), hk_dtype_name(dtype));
+}
+
 static bool cast_infer(hki_call *call)
 {
     const hki_cast_options *options = call->options;
     call->out_shape[0] = call->inputs[0]->shape;
     call->out_dtype[0] = options->dtype;
-    return hki_call_check_dtype(call, options->dtype);
+    return hki_call_check_dtype(call, options->dtype) &&
+           (!hki_dtype_is_complex(call->inputs[0]->dtype) || options->dtype == HK_BOOL ||
+            hki_dtype_is_complex(options->dtype) || refuse_to_real(call, options->dtype));
 }
 
 static hk_array *whole_view(hk_array *x)
@@ -112,8 +124,7 @@ static void copy_grad(hki_grad_call *call)
 
 static void cast_grad(hki_grad_call *call)
 {
-    hki_cast_options options = {.dtype = call->input_dtype[0]};
-    call->dx[0] = hki_op_call1(&hki_op_cast, call->dy, &options);
+    call->dx[0] = hki_gradient_as(call->dy, call->input_dtype[0]);
 }
 
 static void to_device_grad(hki_grad_call *call)
@@ -166,7 +177,7 @@ const hk_op hki_op_copy = {
     HKI_OP_SAMPLES(copy_samples),
     .signature = "x",
     .doc = "The same values in new memory, C order.",
-    .dtypes = HKI_ALL_DTYPES,
+    .dtypes = HKI_ANY_DTYPE,
     .elementwise = true,
     .gpu_dtypes = HKI_ALL_DTYPES,
     .infer = hki_infer_same,
@@ -186,7 +197,7 @@ const hk_op hki_op_to_device = {
     .doc = "The same values on another device, C order; a view of x when it is there already. What "
            "comes "
            "from an accelerator to the host is in pinned memory, see hk_pin.",
-    .dtypes = HKI_ALL_DTYPES,
+    .dtypes = HKI_ANY_DTYPE,
     .any_device = true,
     .gpu_dtypes = HKI_ALL_DTYPES,
     .infer = hki_infer_same,
@@ -207,7 +218,7 @@ const hk_op hki_op_pin = {
            "at full speed, from other memory by way of a buffer. A view of x where it is pinned "
            "already, "
            "on an accelerator, and where there are no accelerators.",
-    .dtypes = HKI_ALL_DTYPES,
+    .dtypes = HKI_ANY_DTYPE,
     .pinned = true,
     .gpu_dtypes = HKI_ALL_DTYPES,
     .infer = hki_infer_same,
@@ -230,8 +241,8 @@ const hk_op hki_op_cast = {
         "floats "
         "are rounded towards zero, and one that the dtype does not have, NaN included, fails the "
         "result. Floats are rounded to the nearest, ties to even, and to an infinity beyond the "
-        "largest. To bool: whether the value is not 0.",
-    .dtypes = HKI_ALL_DTYPES,
+        "largest. To bool: whether the value is not 0. Complex numbers become complex ones or bool alone.",
+    .dtypes = HKI_ANY_DTYPE,
     .gpu_dtypes = HKI_GPU_DTYPES | HKI_HALVES | HKI_GPU_COPIES,
     .infer = cast_infer,
     .view = cast_view,
@@ -250,7 +261,7 @@ const hk_op hki_op_assign = {
     HKI_OP_SAMPLES(cast_samples),
     .signature = "x",
     .doc = "For hk_assign: cast, from any device.",
-    .dtypes = HKI_ALL_DTYPES,
+    .dtypes = HKI_ANY_DTYPE,
     .any_device = true,
     .elementwise = true,
     .internal = true,

@@ -68,6 +68,9 @@ static hki_batch_kind batch(hki_batch *batch)
 #define LOOPS(name, START, STEP, AT, IS_REVERSE)                                                   \
     LOOP(name##_f32, float, double, float, SELF, SELF, START, STEP, AT)                            \
     LOOP(name##_f64, double, double, double, SELF, SELF, START, STEP, AT)                          \
+    LOOP(name##_c64, float _Complex, double _Complex, float _Complex, SELF, SELF, START, STEP, AT) \
+    LOOP(name##_c128, double _Complex, double _Complex, double _Complex, SELF, SELF, START, STEP,  \
+         AT)                                                                                       \
     LOOP(name##_f16, uint16_t, double, uint16_t, hki_f16_to_float, hki_f16_from_double, START,     \
          STEP, AT)                                                                                 \
     LOOP(name##_bf16, uint16_t, double, uint16_t, hki_bf16_to_float, hki_bf16_from_double, START,  \
@@ -91,6 +94,8 @@ static hki_batch_kind batch(hki_batch *batch)
                 [HK_U8] = name##_u8,                                                               \
                 [HK_U16] = name##_u16,                                                             \
                 [HK_U32] = name##_u32,                                                             \
+                [HK_C64] = name##_c64,                                                             \
+                [HK_C128] = name##_c128,                                                           \
                 [HK_U64] = name##_i64, /* the same bits */                                         \
                 [HK_BOOL] = name##_u8},                                                            \
         .is_product = START,                                                                       \
@@ -304,7 +309,7 @@ static const hki_sample samples[] = {
         .signature = "x",                                                                          \
         .doc = doc_text,                                                                           \
         .formula = formula_text,                                                                   \
-        .dtypes = HKI_ALL_DTYPES,                                                                  \
+        .dtypes = HKI_ANY_DTYPE,                                                                   \
         .contiguous = true,                                                                        \
         .internal = is_internal,                                                                   \
         .host_only = true,                                                                         \

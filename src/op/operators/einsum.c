@@ -187,7 +187,7 @@ static bool contract(hki_call *call, operand *left, operand right, uint64_t kept
 /* Products are summed in it: integers in int64, whose low bits are those of each. */
 static hk_dtype dtype_of_sums(hk_dtype dtype)
 {
-    const bool is_own = hki_dtype_is_real(dtype) || dtype == HK_U64;
+    const bool is_own = hki_dtype_is_inexact(dtype) || dtype == HK_U64;
     return hki_dtype_is_half(dtype) ? HK_F32 : is_own ? dtype : HK_I64;
 }
 

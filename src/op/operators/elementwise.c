@@ -92,14 +92,14 @@ static bool infer_unary(hki_call *call)
     return hki_infer_same(call);
 }
 
-static bool infer_test(hki_call *call)
+bool hki_infer_test(hki_call *call)
 {
     hki_infer_same(call);
     call->out_dtype[0] = HK_BOOL;
     return true;
 }
 
-static bool infer_binary(hki_call *call)
+bool hki_infer_binary(hki_call *call)
 {
     hki_infer_same(call);
     return same_dtype(call, 0, 1) && broadcast(call, 1);
@@ -107,18 +107,18 @@ static bool infer_binary(hki_call *call)
 
 static bool infer_ternary(hki_call *call)
 {
-    return infer_binary(call) && same_dtype(call, 0, 2) && broadcast(call, 2);
+    return hki_infer_binary(call) && same_dtype(call, 0, 2) && broadcast(call, 2);
 }
 
-static bool infer_compare(hki_call *call)
+bool hki_infer_compare(hki_call *call)
 {
-    if (!infer_binary(call))
+    if (!hki_infer_binary(call))
         return false;
     call->out_dtype[0] = HK_BOOL;
     return true;
 }
 
-static bool infer_where(hki_call *call)
+bool hki_infer_where(hki_call *call)
 {
     hki_infer_same(call);
     call->out_dtype[0] = call->inputs[1]->dtype; /* input 0 is a condition */
@@ -403,11 +403,11 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 #define KIND_U1S .signature = "x", .infer = infer_scalar
 #define KIND_U1A KIND_U1
 #define KIND_U1R .signature = "x", .infer = infer_range
-#define KIND_C1  .signature = "x", .infer = infer_test
-#define KIND_U2  .signature = "x, y", .infer = infer_binary
-#define KIND_C2  .signature = "x, y", .infer = infer_compare
+#define KIND_C1  .signature = "x", .infer = hki_infer_test
+#define KIND_U2  .signature = "x, y", .infer = hki_infer_binary
+#define KIND_C2  .signature = "x, y", .infer = hki_infer_compare
 #define KIND_W3                                                                                    \
-    .signature = "condition, x, y", .infer = infer_where, .no_grad_inputs = 1 /* dtypes: below */
+    .signature = "condition, x, y", .infer = hki_infer_where, .no_grad_inputs = 1 /* dtypes: below */
 
 #define NAMES_U1  double a = in[0]
 #define NAMES_U1S NAMES_U1
@@ -452,7 +452,7 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 
 /* Of gradients by what is kept, and their samples also by the kind of the row. */
 #define KIND_G_none  .signature = "dy", .infer = infer_unary
-#define KIND_G_a     .signature = "dy, kept", .infer = infer_binary
+#define KIND_G_a     .signature = "dy, kept", .infer = hki_infer_binary
 #define KIND_G_b     KIND_G_a
 #define KIND_G_angle KIND_G_a
 #define KIND_G_y     KIND_G_a

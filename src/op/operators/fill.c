@@ -16,7 +16,7 @@ static bool infer_constant(hki_call *call, const hk_dims *shape, double value, h
     call->out_dtype[0] = dtype;
     if (!hki_call_check_dtype(call, dtype))
         return false;
-    if (!hki_dtype_is_real(dtype) && dtype != HK_BOOL &&
+    if (hki_dtype_is_integer(dtype) &&
         !(value == trunc(value) && hki_dtype_store(dtype, &stored, value)))
         return hki_call_refuse(call, HK_INVALID_ARGUMENT, "%s does not have the value %g",
                                hk_dtype_name(dtype), value);
@@ -66,18 +66,20 @@ FILL_LOOP(uint8_t)
 FILL_LOOP(uint16_t)
 FILL_LOOP(uint32_t)
 FILL_LOOP(uint64_t)
+FILL_LOOP(hk_complex)
 
 void hki_fill(const hki_kernel_call *call, double value, int64_t begin, int64_t end)
 {
     hk_dtype dtype = call->out[0].dtype;
-    uint64_t element = 0;
+    hk_complex element = {0};
     hki_dtype_store(dtype, &element, value);
     size_t bytes = hk_dtype_bytes(dtype);
     hki_walk(call, begin, end, &element,
              bytes == 1   ? fill_uint8_t
              : bytes == 2 ? fill_uint16_t
              : bytes == 4 ? fill_uint32_t
-                          : fill_uint64_t);
+             : bytes == 8 ? fill_uint64_t
+                          : fill_hk_complex);
 }
 
 static void full_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
@@ -177,11 +179,12 @@ static bool arange_infer(hki_call *call)
             options->stop, options->step);
     call->out_shape[0] = (hk_dims){.ndim = 1, .dims = {count > 0 ? (int64_t)count : 0}};
     call->out_dtype[0] = options->dtype;
-    if (options->dtype == HK_BOOL || hk_dtype_bytes(options->dtype) == 0)
-        return hki_call_refuse(call, HK_INVALID_ARGUMENT, "the dtype must be of numbers");
+    if (options->dtype == HK_BOOL || hk_dtype_bytes(options->dtype) == 0 ||
+        hki_dtype_is_complex(options->dtype))
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT, "the dtype must be of real numbers");
     int64_t stored;
     double last = options->start + (count - 1) * options->step;
-    if (count > 0 && !hki_dtype_is_real(options->dtype) &&
+    if (count > 0 && hki_dtype_is_integer(options->dtype) &&
         !(options->start == trunc(options->start) && options->step == trunc(options->step) &&
           hki_dtype_store(options->dtype, &stored, options->start) &&
           hki_dtype_store(options->dtype, &stored, last)))

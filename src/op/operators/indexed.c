@@ -177,7 +177,7 @@ const hk_op hki_op_take_along_axis = {
     .doc = "For each element of indices the entry of x that it names along the axis, at the same "
            "place along the others. indices has x's shape but for the axis. A negative index "
            "counts from the end; one out of range fails the result.",
-    .dtypes = HKI_ALL_DTYPES,
+    .dtypes = HKI_ANY_DTYPE,
     .host_only = true,
     .infer = take_along_infer,
     .split = HKI_SPLIT_ELEMENTS,
@@ -236,6 +236,8 @@ static void scatter_kernel(const hki_kernel_call *call, int64_t piece, int64_t b
         switch (out->dtype) {
             ADD(HK_F32, float, float)
             ADD(HK_F64, double, double)
+            ADD(HK_C64, float _Complex, float _Complex)
+            ADD(HK_C128, double _Complex, double _Complex)
 #define ADD_INTEGERS(dtype, name, T, least, most) ADD(dtype, T, uint64_t)
             HKI_EACH_INTEGER(ADD_INTEGERS)
         case HK_F16:
@@ -298,7 +300,7 @@ const hk_op hki_op_scatter_add = {
     .doc = "x, and to the entry that each element of indices names, as in hk_take_along_axis, the "
            "same element of updates added. Where several name one entry they are added in their "
            "order. updates has the shape of indices.",
-    .dtypes = HKI_NUMBERS,
+    .dtypes = HKI_NUMBERS | HKI_COMPLEX,
     .host_only = true,
     .infer = scatter_infer,
     .split = HKI_SPLIT_NONE,
@@ -382,7 +384,7 @@ const hk_op hki_op_scatter = {
     .doc = "x, but at the entry that each element of indices names, as in hk_take_along_axis, the "
            "same element of updates. Where several name one entry the last one stays, and gets the "
            "gradient. updates has the shape of indices.",
-    .dtypes = HKI_ALL_DTYPES,
+    .dtypes = HKI_ANY_DTYPE,
     .host_only = true,
     .infer = scatter_infer,
     .split = HKI_SPLIT_NONE,
@@ -482,7 +484,7 @@ const hk_op hki_op_index_select = {
         "The entries of an axis that indices names, such as rows of a table: NumPy's take along an "
         "axis. The axes of indices, any number of them, stand in place of that axis. A negative "
         "index counts from the end; one out of range fails the result.",
-    .dtypes = HKI_ALL_DTYPES,
+    .dtypes = HKI_ANY_DTYPE,
     .host_only = true,
     .infer = take_infer,
     .compose = take_compose,

@@ -133,7 +133,7 @@ const hk_op hki_op_concat_few = {
     HKI_OP_SAMPLES(concat_few_samples),
     .signature = "a, b?, c?, d?, e?, f?, g?, h?",
     .doc = "As many arrays as a call may have, one behind the other along an axis.",
-    .dtypes = HKI_ALL_DTYPES,
+    .dtypes = HKI_ANY_DTYPE,
     .internal = true,
     .infer = concat_infer,
     .compose = concat_compose,

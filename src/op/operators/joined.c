@@ -48,7 +48,7 @@ static void refer(const hki_call *call, int64_t axis, source_fn source, const do
         HKI_OP_SAMPLES(op##_samples),                                                              \
         .signature = "x",                                                                          \
         .doc = text,                                                                               \
-        .dtypes = HKI_ALL_DTYPES,                                                                  \
+        .dtypes = HKI_ANY_DTYPE,                                                                  \
         .infer = op##_infer,                                                                       \
         .compose = op##_compose,                                                                   \
         .reference = op##_reference,                                                               \
@@ -209,7 +209,7 @@ static bool pad_infer(hki_call *call)
                 "width[%d] is %" PRId64 ", but axis %" PRId64 " of x has %" PRId64
                 " entries, so that in mode %" PRId64 " it must be from 0 to %" PRId64,
                 i, o->width[i], axis, *size, o->mode, limits[o->mode] > 0 ? limits[o->mode] : 0);
-    uint64_t element;
+    hk_complex element;
     if (o->mode == HK_PAD_CONSTANT && !hki_dtype_store(call->out_dtype[0], &element, o->value))
         return hki_call_refuse(call, HK_INVALID_ARGUMENT, "value is %g, but %s has no such value",
                                o->value, hk_dtype_name(call->out_dtype[0]));

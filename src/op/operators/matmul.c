@@ -1,4 +1,5 @@
 /* Matrix product, as NumPy's: batches broadcast, vectors are rows on the left and columns on the right. */
+#include "op/operators/complex.h"
 #include "op/operators/copy.h"
 #include "op/operators/matrix.h"
 
@@ -88,7 +89,7 @@ static bool refuse_sizes(hki_call *call, int64_t columns, int64_t rows)
     return refuse_shapes(call, why);
 }
 
-static bool matmul_infer(hki_call *call)
+bool hki_matmul_infer(hki_call *call)
 {
     const hki_shape_view *a = call->inputs[0], *b = call->inputs[1];
     const int a_ndim = a->shape.ndim, b_ndim = b->shape.ndim;
@@ -97,7 +98,10 @@ static bool matmul_infer(hki_call *call)
             call, HK_INVALID_ARGUMENT,
             "%s is 0-d, but needs an axis or more; hk_multiply multiplies by a scalar",
             a_ndim == 0 ? "a" : "b");
-    if (a->dtype != b->dtype)
+    call->out_dtype[0] = hki_matrix_result_dtype(a->dtype);
+    const bool is_complex = hki_dtype_is_complex(a->dtype) || hki_dtype_is_complex(b->dtype);
+    if (a->dtype != b->dtype &&
+        !(is_complex && hk_dtype_promote(a->dtype, b->dtype, &call->out_dtype[0])))
         return hki_call_refuse(call, HK_INVALID_ARGUMENT, "b is %s, a is %s; hk_cast converts",
                                hk_dtype_name(b->dtype), hk_dtype_name(a->dtype));
     int64_t k = a->shape.dims[a_ndim - 1], b_k = b->shape.dims[b_ndim > 1 ? b_ndim - 2 : 0];
@@ -115,7 +119,6 @@ static bool matmul_infer(hki_call *call)
         out->dims[out->ndim++] = geometry.m;
     if (b_ndim > 1)
         out->dims[out->ndim++] = geometry.n;
-    call->out_dtype[0] = hki_matrix_result_dtype(a->dtype);
     return true;
 }
 
@@ -220,7 +223,7 @@ hk_array *hki_product_gradient(hk_array *a, hk_array *b, const hk_dims *shape, h
         b = cast(b, dtype);
     }
     hk_array *product = hki_op_call2(&hki_op_matmul, a, b, NULL);
-    return cast(hki_op_sum_to_shape(product, shape), dtype);
+    return hki_gradient_as(hki_op_sum_to_shape(product, shape), dtype);
 }
 
 static void matmul_grad(hki_grad_call *call)
@@ -344,7 +347,7 @@ const hk_op hki_op_matmul = {
     .formula = "y[i,j] = sum over l of a[i,l] * b[l,j]",
     .dtypes = HKI_REALS | 1u << HK_I32 | 1u << HK_I64,
     .gpu_dtypes = HKI_REALS | 1u << HK_I32 | 1u << HK_I64,
-    .infer = matmul_infer,
+    .infer = hki_matmul_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = matmul_plan,
     .batch = matmul_batch,

@@ -227,7 +227,7 @@ const hk_op hki_op_cross = {
     .signature = "x, y",
     .doc = "Cross products of vectors of 3 elements, which lie along an axis of the result; the "
            "other axes are broadcast.",
-    .dtypes = HKI_NUMBERS,
+    .dtypes = HKI_NUMBERS | HKI_COMPLEX,
     .infer = cross_infer,
     .compose = cross_compose,
     .reference = cross_reference,
@@ -316,7 +316,7 @@ const hk_op hki_op_kron = {
     .doc =
         "Kronecker product: each element of x times all of y, as blocks. The one with fewer axes, "
         "4 at most, has axes of size 1 in front.",
-    .dtypes = HKI_NUMBERS,
+    .dtypes = HKI_NUMBERS | HKI_COMPLEX,
     .infer = kron_infer,
     .compose = kron_compose,
     .reference = kron_reference,

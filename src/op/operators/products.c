@@ -64,7 +64,7 @@ const hk_op hki_op_outer = {
     .signature = "x, y",
     .doc = "The products of each element of the vector x with each of the vector y, as a matrix.",
     .formula = "result[i][j] = x[i] y[j]",
-    .dtypes = HKI_NUMBERS,
+    .dtypes = HKI_NUMBERS | HKI_COMPLEX,
     .infer = outer_infer,
     .compose = outer_compose,
     .reference = outer_reference,
@@ -100,7 +100,10 @@ static bool vecdot_infer(hki_call *call)
 
 static hk_array *vecdot_compose(const hki_call *call)
 {
-    return summed(hki_op_call2(&hki_op_multiply, call->arrays[0], call->arrays[1], NULL), -1);
+    hk_array *x = call->arrays[0];
+    if (hki_dtype_is_complex(x->dtype))
+        x = hki_op_call1(&hki_op_conj, x, NULL);
+    return summed(hki_op_call2(&hki_op_multiply, x, call->arrays[1], NULL), -1);
 }
 
 /* Of samples with as many axes. */
@@ -130,9 +133,9 @@ const hk_op hki_op_vecdot = {
     HKI_OP_SAMPLES(vecdot_samples),
     .signature = "x, y",
     .doc = "Dot products of vectors, which lie along the last axes; the other axes are broadcast. "
-           "Integers as in hk_sum.",
+           "Integers as in hk_sum; complex x are conjugated.",
     .formula = "sum of x y along the last axis",
-    .dtypes = HKI_NUMBERS,
+    .dtypes = HKI_NUMBERS | HKI_COMPLEX,
     .infer = vecdot_infer,
     .compose = vecdot_compose,
     .reference = vecdot_reference,
@@ -225,7 +228,7 @@ const hk_op hki_op_tensordot = {
     .signature = "x, y",
     .doc = "Sums of products over the last axes of x and the first ones of y; hk_permute_dims "
            "brings others there. 0 axes: all products.",
-    .dtypes = HKI_FLOATS | 1u << HK_I32 | 1u << HK_I64,
+    .dtypes = HKI_INEXACT | 1u << HK_I32 | 1u << HK_I64,
     .infer = tensordot_infer,
     .compose = tensordot_compose,
     .reference = tensordot_reference,
@@ -284,7 +287,7 @@ const hk_op hki_op_matrix_trace = {
     HKI_OP_SAMPLES(matrix_trace_samples),
     .signature = "x",
     .doc = "Sums of the diagonals of matrices in the last two axes. Integers as in hk_sum.",
-    .dtypes = HKI_ALL_DTYPES,
+    .dtypes = HKI_ANY_DTYPE,
     .infer = matrix_trace_infer,
     .compose = matrix_trace_compose,
     .reference = matrix_trace_reference,
@@ -347,7 +350,7 @@ const hk_op hki_op_diff = {
     HKI_OP_SAMPLES(diff_samples),
     .signature = "x",
     .doc = "What each element along an axis is more than the one before: one less than x has.",
-    .dtypes = HKI_NUMBERS,
+    .dtypes = HKI_NUMBERS | HKI_COMPLEX,
     .infer = diff_infer,
     .compose = diff_compose,
     .reference = diff_reference,

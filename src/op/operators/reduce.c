@@ -90,7 +90,7 @@ static hk_dtype result_dtype(reduce_result result, hk_dtype dtype)
     case RESULT_WIDE:
         return hki_sum_dtype(dtype);
     case RESULT_MEAN:
-        return hki_dtype_is_real(dtype) ? dtype : HK_F64;
+        return hki_dtype_is_inexact(dtype) ? dtype : HK_F64;
     case RESULT_I64:
         return HK_I64;
     case RESULT_BOOL:
@@ -228,6 +228,9 @@ static void store(const hki_kernel_call *call, const hki_reduce_geometry *geomet
         break;
             HKI_EACH_INTEGER(STORE)
 #undef STORE
+        case HK_C64: /* complex.c */
+        case HK_C128:
+            break;
         }
     }
 }

@@ -109,7 +109,7 @@ const hk_op hki_op_reshape = {
     .signature = "x",
     .doc = "The elements of x in C order under another shape: a view when x is contiguous, else a "
            "copy.",
-    .dtypes = HKI_ALL_DTYPES,
+    .dtypes = HKI_ANY_DTYPE,
     .gpu_dtypes = HKI_ALL_DTYPES,
     .infer = reshape_infer,
     .view = reshape_view,

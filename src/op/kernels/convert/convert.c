@@ -47,6 +47,13 @@ LOAD(u8_i32, uint8_t, int32_t, SELF)
 LOAD(u16_i32, uint16_t, int32_t, SELF)
 LOAD(i32_i32, int32_t, int32_t, SELF)
 
+LOAD(f32_c128, float, double _Complex, SELF)
+LOAD(f64_c128, double, double _Complex, SELF)
+LOAD(f16_c128, uint16_t, double _Complex, hki_f16_to_float)
+LOAD(bf16_c128, uint16_t, double _Complex, hki_bf16_to_float)
+LOAD(c64_c128, float _Complex, double _Complex, SELF)
+LOAD(c128_c128, double _Complex, double _Complex, SELF)
+
 hki_load_fn hki_load_of(hk_dtype from, hk_dtype wide)
 {
     static const hki_load_fn to_f32[HK_DTYPE_COUNT] = {
@@ -64,7 +71,13 @@ hki_load_fn hki_load_of(hk_dtype from, hk_dtype wide)
     };
 #define ENTRY(dtype, name, T, least, most) [dtype] = load_##name##_i64,
     static const hki_load_fn to_i64[HK_DTYPE_COUNT] = {HKI_EACH_INTEGER(ENTRY)};
+    static const hki_load_fn to_c128[HK_DTYPE_COUNT] = {
+        [HK_F32] = load_f32_c128,   [HK_F64] = load_f64_c128, [HK_F16] = load_f16_c128,
+        [HK_BF16] = load_bf16_c128, [HK_C64] = load_c64_c128, [HK_C128] = load_c128_c128,
+    };
     switch (wide) {
+    case HK_C128:
+        return to_c128[from];
     case HK_F32:
         return to_f32[from];
     case HK_F64:
@@ -109,6 +122,8 @@ STORE(store_i64, int64_t, int64_t, SELF)
 STORE(store_u16, int32_t, uint16_t, SELF)
 STORE(store_u32, int64_t, uint32_t, SELF)
 STORE(store_u64, uint64_t, uint64_t, SELF)
+STORE(store_c64, double _Complex, float _Complex, SELF)
+STORE(store_c128, double _Complex, double _Complex, SELF)
 
 hki_store_fn hki_store_of(hk_dtype to)
 {
@@ -116,7 +131,7 @@ hki_store_fn hki_store_of(hk_dtype to)
         [HK_F32] = store_f32,   [HK_F64] = store_f64, [HK_F16] = store_f16, [HK_BF16] = store_bf16,
         [HK_BOOL] = store_byte, [HK_I8] = store_i8,   [HK_I16] = store_i16, [HK_I32] = store_i32,
         [HK_I64] = store_i64,   [HK_U8] = store_byte, [HK_U16] = store_u16, [HK_U32] = store_u32,
-        [HK_U64] = store_u64,
+        [HK_U64] = store_u64,   [HK_C64] = store_c64, [HK_C128] = store_c128,
     };
     return stores[to];
 }
@@ -221,6 +236,15 @@ STORE(cast_u64_f64, uint64_t, double, SELF)
 STORE(cast_u64_f16, uint64_t, uint16_t, U64_TO_F16)
 STORE(cast_u64_bf16, uint64_t, uint16_t, U64_TO_BF16)
 STORE(cast_u64_bool, uint64_t, uint8_t, TRUTH)
+#define TO_COMPLEX(name, Wide)                                                                     \
+    STORE(cast_##name##_c64, Wide, float _Complex, SELF)                                           \
+    STORE(cast_##name##_c128, Wide, double _Complex, SELF)
+TO_COMPLEX(f32, float)
+TO_COMPLEX(f64, double)
+TO_COMPLEX(i32, int32_t)
+TO_COMPLEX(i64, int64_t)
+TO_COMPLEX(u64, uint64_t)
+STORE(cast_c128_bool, double _Complex, uint8_t, TRUTH)
 
 hki_store_fn hki_cast_of(hk_dtype wide, hk_dtype to)
 {
@@ -231,15 +255,16 @@ hki_store_fn hki_cast_of(hk_dtype wide, hk_dtype to)
 #define U64_TO(dtype, name, T, least, most) [dtype] = cast_u64_##name,
     static const hki_store_fn casts[HK_DTYPE_COUNT][HK_DTYPE_COUNT] = {
         [HK_F32] = {HKI_EACH_INTEGER(F32_TO)[HK_F32] = store_f32, [HK_F64] = cast_f32_f64,
-                    [HK_F16] = store_f16, [HK_BF16] = store_bf16, [HK_BOOL] = cast_f32_bool},
+                    [HK_F16] = store_f16, [HK_BF16] = store_bf16, [HK_BOOL] = cast_f32_bool, [HK_C64] = cast_f32_c64, [HK_C128] = cast_f32_c128},
         [HK_F64] = {HKI_EACH_INTEGER(F64_TO)[HK_F32] = cast_f64_f32, [HK_F64] = store_f64,
-                    [HK_F16] = cast_f64_f16, [HK_BF16] = cast_f64_bf16, [HK_BOOL] = cast_f64_bool},
+                    [HK_F16] = cast_f64_f16, [HK_BF16] = cast_f64_bf16, [HK_BOOL] = cast_f64_bool, [HK_C64] = cast_f64_c64, [HK_C128] = cast_f64_c128},
         [HK_I32] = {HKI_EACH_INTEGER(I32_TO)[HK_F32] = cast_i32_f32, [HK_F64] = cast_i32_f64,
-                    [HK_F16] = cast_i32_f16, [HK_BF16] = cast_i32_bf16, [HK_BOOL] = cast_i32_bool},
+                    [HK_F16] = cast_i32_f16, [HK_BF16] = cast_i32_bf16, [HK_BOOL] = cast_i32_bool, [HK_C64] = cast_i32_c64, [HK_C128] = cast_i32_c128},
         [HK_I64] = {HKI_EACH_INTEGER(I64_TO)[HK_F32] = cast_i64_f32, [HK_F64] = cast_i64_f64,
-                    [HK_F16] = cast_i64_f16, [HK_BF16] = cast_i64_bf16, [HK_BOOL] = cast_i64_bool},
+                    [HK_F16] = cast_i64_f16, [HK_BF16] = cast_i64_bf16, [HK_BOOL] = cast_i64_bool, [HK_C64] = cast_i64_c64, [HK_C128] = cast_i64_c128},
         [HK_U64] = {HKI_EACH_INTEGER(U64_TO)[HK_F32] = cast_u64_f32, [HK_F64] = cast_u64_f64,
-                    [HK_F16] = cast_u64_f16, [HK_BF16] = cast_u64_bf16, [HK_BOOL] = cast_u64_bool},
+                    [HK_F16] = cast_u64_f16, [HK_BF16] = cast_u64_bf16, [HK_BOOL] = cast_u64_bool, [HK_C64] = cast_u64_c64, [HK_C128] = cast_u64_c128},
+        [HK_C128] = {[HK_BOOL] = cast_c128_bool, [HK_C64] = store_c64, [HK_C128] = store_c128},
     };
     return casts[wide][to];
 }

@@ -1,5 +1,5 @@
 /* Blocks of elements to other dtypes and back, so that loops exist for few types: arithmetic is of the wide types float32,
- * float64, int32, int64, uint64, uint8 (for images) and bool alone. Threads: pure functions. */
+ * float64, int32, int64, uint64, uint8 (for images), bool and complex128 alone. Threads: pure functions. */
 #ifndef HOCKET_OP_CONVERT_H
 #define HOCKET_OP_CONVERT_H
 
@@ -13,7 +13,7 @@ static inline hk_dtype hki_wide_of(hk_dtype dtype)
         [HK_F32] = HK_F32,   [HK_F64] = HK_F64, [HK_F16] = HK_F32, [HK_BF16] = HK_F32,
         [HK_BOOL] = HK_BOOL, [HK_I8] = HK_I32,  [HK_I16] = HK_I32, [HK_I32] = HK_I32,
         [HK_I64] = HK_I64,   [HK_U8] = HK_U8,   [HK_U16] = HK_I32, [HK_U32] = HK_I64,
-        [HK_U64] = HK_U64,
+        [HK_U64] = HK_U64,   [HK_C64] = HK_C128, [HK_C128] = HK_C128,
     };
     return (hk_dtype)wide[dtype];
 }
@@ -29,7 +29,8 @@ typedef int64_t (*hki_store_fn)(int64_t n, const void *from, char *to, int64_t s
 hki_store_fn hki_store_of(hk_dtype to);
 
 /* Casts keep values: from hki_cast_wide_of(dtype), where hki_load_of brings it, into any other. What an integer dtype does
- * not have is refused; fractions are cut off, what is not 0 is true, floats are rounded once. */
+ * not have is refused; fractions are cut off, what is not 0 is true, floats are rounded once. Of complex ones into bool and complex
+ * dtypes alone. */
 static inline hk_dtype hki_cast_wide_of(hk_dtype dtype)
 {
     return dtype == HK_U8 || dtype == HK_BOOL ? HK_I32 : hki_wide_of(dtype);

@@ -83,6 +83,9 @@ typedef struct hki_row {
 /* values: the dtype that the row's values are promoted to; inputs that are bool beside are conditions. */
 void hki_row_init(hki_row *row, hki_element element, hki_numbers numbers, const hk_dtype *in,
                   int in_count, hk_dtype values, hk_dtype out);
+/* The same for a loop of values that are all of one wide type, and a result of another. */
+void hki_row_init_loop(hki_row *row, hki_loop_fn loop, hki_numbers numbers, const hk_dtype *in,
+                       int in_count, hk_dtype wide, hk_dtype out, hk_dtype out_wide);
 /* The loop takes the run as it is. */
 bool hki_row_is_direct(const hki_row *row, const hki_run *run);
 /* hki_loop_fn, given an hki_row. */
@@ -100,6 +103,12 @@ typedef struct hki_range_options {
 
 /* Result: the first input's shape and dtype. */
 bool hki_infer_same(hki_call *call);
+/* The first input's shape; bool. */
+bool hki_infer_test(hki_call *call);
+/* Both inputs are broadcast, and promoted to one dtype, which the result has; or it is bool; or input 0 is a condition. */
+bool hki_infer_binary(hki_call *call);
+bool hki_infer_compare(hki_call *call);
+bool hki_infer_where(hki_call *call);
 /* Pieces of elements for an operator that takes `ns` per element of 4 bytes. */
 void hki_plan_elements(const hki_call *call, hki_plan *plan, double ns);
 

@@ -2,7 +2,7 @@
  * is of another dtype, goes through blocks that stay in the cache. */
 #include "op/kernels/elementwise/elementwise.h"
 
-enum { BLOCK = 256, ELEMENT_BYTES = 8 };
+enum { BLOCK = 256 };
 
 hki_loop_fn hki_element_loop(hki_element element, hk_dtype wide)
 {
@@ -28,18 +28,25 @@ static void operand_init(hki_row_operand *operand, hk_dtype dtype, hk_dtype wide
     operand->is_wide = dtype == wide;
 }
 
+void hki_row_init_loop(hki_row *row, hki_loop_fn loop, hki_numbers numbers, const hk_dtype *in,
+                       int in_count, hk_dtype wide, hk_dtype out, hk_dtype out_wide)
+{
+    /* What is not of the values' kind is a truth value: a condition, or the result of a comparison. */
+    row->numbers = numbers;
+    row->loop = loop;
+    row->in_count = in_count;
+    for (int i = 0; i < in_count; i++)
+        operand_init(&row->in[i], in[i], in[i] == HK_BOOL ? HK_BOOL : wide);
+    operand_init(&row->out, out, out == HK_BOOL ? HK_BOOL : out_wide);
+    row->store = out_wide == hki_wide_of(out) || out == HK_BOOL ? hki_store_of(out)
+                                                                : hki_cast_of(out_wide, out);
+}
+
 void hki_row_init(hki_row *row, hki_element element, hki_numbers numbers, const hk_dtype *in,
                   int in_count, hk_dtype values, hk_dtype out)
 {
     const hk_dtype wide = hki_wide_of(values);
-    /* What is not of the values' kind is a truth value: a condition, or the result of a comparison. */
-    row->numbers = numbers;
-    row->loop = hki_element_loop(element, wide);
-    row->in_count = in_count;
-    for (int i = 0; i < in_count; i++)
-        operand_init(&row->in[i], in[i], in[i] == HK_BOOL ? HK_BOOL : wide);
-    operand_init(&row->out, out, out == HK_BOOL ? HK_BOOL : wide);
-    row->store = hki_store_of(out);
+    hki_row_init_loop(row, hki_element_loop(element, wide), numbers, in, in_count, wide, out, wide);
 }
 
 bool hki_row_is_direct(const hki_row *row, const hki_run *run)
@@ -59,7 +66,7 @@ bool hki_row_is_direct(const hki_row *row, const hki_run *run)
 /* Apart, for its stack. */
 static __attribute__((noinline)) int64_t run_blocks(const hki_row *row, const hki_run *run)
 {
-    _Alignas(64) char memory[1 + HKI_WALK_MAX_INPUTS][BLOCK * ELEMENT_BYTES];
+    _Alignas(64) char memory[1 + HKI_WALK_MAX_INPUTS][BLOCK * HKI_ELEMENT_BYTES];
     hki_run part = {.given = row, .out_step = row->out.wide_bytes};
     const bool is_out_direct = row->out.is_wide && run->out_step == row->out.bytes;
     const int64_t most = run->n < BLOCK ? run->n : BLOCK;

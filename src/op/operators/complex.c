@@ -1,0 +1,401 @@
+/* The operators of complex.def, and those that take complex numbers apart: real, imag, conj, angle; complex_of puts them together. */
+#include "op/operators/complex.h"
+
+#include "op/kernels/elementwise/complex_rows.h"
+#include "op/operators/copy.h"
+#include "op/operators/fill.h"
+
+#include <math.h>
+
+typedef struct complex_row {
+    hki_loop_fn loop;
+    double ns;
+    hk_dtype wide, out_wide; /* of inputs that are no condition, and of a result that is not bool */
+} complex_row;
+
+/* ---- calls ---------------------------------------------------------------------------------------------- */
+
+static bool infer_real(hki_call *call)
+{
+    hki_infer_same(call);
+    call->out_dtype[0] = hki_dtype_of_parts(call->out_dtype[0]);
+    return true;
+}
+
+static void plan(const hki_call *call, hki_plan *plan)
+{
+    plan->grain = 512;
+    plan->work_ns *= ((const complex_row *)call->op->data)->ns;
+}
+
+static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+{
+    const complex_row *self = call->op->data;
+    hk_dtype in[HKI_WALK_MAX_INPUTS];
+    hki_row row;
+    (void)piece;
+    for (int i = 0; i < call->input_count; i++)
+        in[i] = call->in[i].dtype;
+    hki_row_init_loop(&row, self->loop, hki_element_numbers(call->op, call->options), in,
+                      call->input_count, self->wide, call->out[0].dtype, self->out_wide);
+    hki_walk(call, begin, end, &row, hki_row_run);
+}
+
+/* ---- gradients ------------------------------------------------------------------------------------------ */
+
+static hk_array *real_of(hk_array *x)
+{
+    return hki_op_call1(&hki_op_real, x, NULL);
+}
+
+static hk_array *conj_of(hk_array *x)
+{
+    return hki_op_call1(&hki_op_conj, x, NULL);
+}
+
+static hk_array *times(hk_array *x, double number)
+{
+    return hki_op_call1(&hki_op_multiply_scalar, x, &(const hki_scalar_options){number});
+}
+
+static hk_array *plus(hk_array *x, double number)
+{
+    return hki_op_call1(&hki_op_add_scalar, x, &(const hki_scalar_options){number});
+}
+
+/* x conj(y), where one is complex */
+static hk_array *times_conj(hk_array *x, hk_array *y)
+{
+    return hki_op_call2(&hki_op_complex_multiply_conj, x, y, NULL);
+}
+
+/* x / conj(y) */
+static hk_array *over_conj(hk_array *x, hk_array *y)
+{
+    return hki_op_call2(&hki_op_divide, x, conj_of(y), NULL);
+}
+
+hk_array *hki_gradient_as(hk_array *dy, hk_dtype dtype)
+{
+    if (!dy->failed && hki_dtype_is_complex(dy->dtype) && !hki_dtype_is_complex(dtype))
+        dy = real_of(dy);
+    return dy->failed || dy->dtype == dtype
+               ? dy
+               : hki_op_call1(&hki_op_cast, dy, &(const hki_cast_options){.dtype = dtype});
+}
+
+/* Sums what was broadcast. */
+static void set(hki_grad_call *call, int index, hk_array *full)
+{
+    call->dx[index] = hki_gradient_as(hki_op_sum_to_shape(full, &call->input_shape[index]),
+                                      call->input_dtype[index]);
+}
+
+#define READS_add           0
+#define READS_subtract      0
+#define READS_multiply      2, 1
+#define READS_divide        2, 2 | HKI_READS_OUTPUT
+#define READS_power         1 | 2, 1 | HKI_READS_OUTPUT
+#define READS_multiply_conj 2, 1
+#define READS_where         0, 1, 1
+#define READS_same          0
+#define READS_scalar        0
+#define READS_power_scalar  1
+#define READS_conj          0
+#define READS_abs           1 | HKI_READS_OUTPUT
+#define READS_real          0
+#define READS_imag          0
+
+static void grad_add(hki_grad_call *call)
+{
+    for (int i = 0; i < 2; i++)
+        if (call->wanted[i])
+            set(call, i, call->dy);
+}
+
+static void grad_subtract(hki_grad_call *call)
+{
+    if (call->wanted[0])
+        set(call, 0, call->dy);
+    if (call->wanted[1])
+        set(call, 1, hki_op_call1(&hki_op_negative, call->dy, NULL));
+}
+
+static void grad_multiply(hki_grad_call *call)
+{
+    for (int i = 0; i < 2; i++)
+        if (call->wanted[i])
+            set(call, i, times_conj(call->dy, call->inputs[1 - i]));
+}
+
+/* y = a conj(b): a gets dy b; b, by way of its conjugate, conj(dy) a. */
+static void grad_multiply_conj(hki_grad_call *call)
+{
+    if (call->wanted[0])
+        set(call, 0, hki_op_call2(&hki_op_multiply, call->dy, call->inputs[1], NULL));
+    if (call->wanted[1])
+        set(call, 1, times_conj(call->inputs[0], call->dy));
+}
+
+static void grad_divide(hki_grad_call *call)
+{
+    hk_array *share = over_conj(call->dy, call->inputs[1]);
+    if (call->wanted[0])
+        set(call, 0, share);
+    if (call->wanted[1])
+        set(call, 1, hki_op_call1(&hki_op_negative, times_conj(share, call->output), NULL));
+}
+
+/* Slopes b a^(b - 1) and y ln(a). */
+static void grad_power(hki_grad_call *call)
+{
+    hk_array *a = call->inputs[0], *b = call->inputs[1];
+    if (call->wanted[0]) {
+        hk_array *power = hki_op_call2(&hki_op_power, a, plus(b, -1), NULL);
+        set(call, 0, times_conj(times_conj(call->dy, power), b));
+    }
+    if (call->wanted[1]) { /* of a real a below 0 the logarithm is complex */
+        hk_array *base =
+            hki_op_call1(&hki_op_cast, a, &(const hki_cast_options){call->output->dtype});
+        hk_array *slope = hki_op_call1(&hki_op_log, base, NULL);
+        set(call, 1, times_conj(times_conj(call->dy, call->output), slope));
+    }
+}
+
+static void grad_where(hki_grad_call *call)
+{
+    hk_array *condition = call->inputs[0], *zero = times(call->dy, 0);
+    if (call->wanted[1])
+        set(call, 1, hki_op_call3(&hki_op_where, condition, call->dy, zero, NULL));
+    if (call->wanted[2])
+        set(call, 2, hki_op_call3(&hki_op_where, condition, zero, call->dy, NULL));
+}
+
+static void grad_same(hki_grad_call *call)
+{
+    call->dx[0] = call->dy;
+}
+
+/* Of negative, and products with real numbers: the public operator itself. */
+static void grad_scalar(hki_grad_call *call)
+{
+    call->dx[0] = hki_op_call1(call->op, call->dy, call->options);
+}
+
+static void grad_power_scalar(hki_grad_call *call)
+{
+    const double exponent = ((const hki_scalar_options *)call->options)->value;
+    hk_array *power = hki_op_call1(&hki_op_power_scalar, call->inputs[0],
+                                   &(const hki_scalar_options){exponent - 1});
+    call->dx[0] = times_conj(call->dy, times(power, exponent));
+}
+
+static void grad_conj(hki_grad_call *call)
+{
+    call->dx[0] = conj_of(call->dy);
+}
+
+/* dy x / |x|, and 0 at 0. */
+static void grad_abs(hki_grad_call *call)
+{
+    hk_array *direction = hki_op_call1(&hki_op_sign, call->inputs[0], NULL);
+    call->dx[0] = hki_op_call2(&hki_op_multiply, call->dy, direction, NULL);
+}
+
+static hk_array *pair(hk_array *real, hk_array *imag)
+{
+    return hki_op_call2(&hki_op_complex_of, real, imag, NULL);
+}
+
+static void grad_real(hki_grad_call *call)
+{
+    call->dx[0] = pair(call->dy, hki_op_call1(&hki_op_zeros_like, call->dy, NULL));
+}
+
+static void grad_imag(hki_grad_call *call)
+{
+    call->dx[0] = pair(hki_op_call1(&hki_op_zeros_like, call->dy, NULL), call->dy);
+}
+
+/* Of functions with a derivative: what it is of x, or of the result y. */
+#define UNARY(name, op) hki_op_call1(&hki_op_##op, name, NULL)
+#define SLOPE(name, reads, expression)                                                             \
+    static void grad_##name(hki_grad_call *call)                                                   \
+    {                                                                                              \
+        hk_array *x = call->inputs[0], *y = call->output, *dy = call->dy;                          \
+        (void)x, (void)y;                                                                          \
+        call->dx[0] = expression;                                                                  \
+    }                                                                                              \
+    enum { READS_##name = reads };
+SLOPE(square, 1, times_conj(dy, times(x, 2)))
+SLOPE(reciprocal, HKI_READS_OUTPUT, times(times_conj(dy, UNARY(y, square)), -1))
+SLOPE(sqrt, HKI_READS_OUTPUT, times(over_conj(dy, y), 0.5))
+SLOPE(exp, HKI_READS_OUTPUT, times_conj(dy, y))
+SLOPE(expm1, HKI_READS_OUTPUT, times_conj(dy, plus(y, 1)))
+SLOPE(log, 1, over_conj(dy, x))
+SLOPE(log1p, 1, over_conj(dy, plus(x, 1)))
+SLOPE(log2, 1, times(over_conj(dy, x), 1 / M_LN2))
+SLOPE(log10, 1, times(over_conj(dy, x), 1 / M_LN10))
+SLOPE(sin, 1, times_conj(dy, UNARY(x, cos)))
+SLOPE(cos, 1, times(times_conj(dy, UNARY(x, sin)), -1))
+SLOPE(tan, HKI_READS_OUTPUT, times_conj(dy, plus(UNARY(y, square), 1)))
+SLOPE(sinh, 1, times_conj(dy, UNARY(x, cosh)))
+SLOPE(cosh, 1, times_conj(dy, UNARY(x, sinh)))
+SLOPE(tanh, HKI_READS_OUTPUT, times_conj(dy, plus(times(UNARY(y, square), -1), 1)))
+
+/* ---- the rows ------------------------------------------------------------------------------------------- */
+
+#define SCALAR_ARGUMENTS(F, op) F(op, F64, value, "", "the number")
+HKI_ARGUMENTS_TABLE(scalar, SCALAR_ARGUMENTS)
+
+#define KIND_U1 .signature = "x", .infer = hki_infer_same
+#define KIND_U1S                                                                                   \
+    .signature = "x", .infer = hki_infer_same, .params = scalar_params,                            \
+    .options_bytes = sizeof(hki_scalar_options)
+#define KIND_R1     .signature = "x", .infer = infer_real
+#define KIND_C1     .signature = "x", .infer = hki_infer_test
+#define KIND_U2     .signature = "x, y", .infer = hki_infer_binary
+#define KIND_C2     .signature = "x, y", .infer = hki_infer_compare
+#define KIND_W3     .signature = "condition, x, y", .infer = hki_infer_where, .no_grad_inputs = 1
+#define OUT_WIDE_U1 HK_C128
+#define OUT_WIDE_U1S HK_C128
+#define OUT_WIDE_R1 HK_F64
+#define OUT_WIDE_C1 HK_BOOL
+#define OUT_WIDE_U2 HK_C128
+#define OUT_WIDE_C2 HK_BOOL
+#define OUT_WIDE_W3 HK_C128
+
+#define GRAD(function) .grad = grad_##function, .grad_reads = {READS_##function}
+/* The row says `none`. */
+#define grad_none  NULL, .no_grad_why = "there is none yet for complex numbers"
+#define READS_none 0
+
+#define OPERATOR(kind, op, public_name, cost, gradient)                                            \
+    static const complex_row op##_row = {                                                          \
+        .loop = hki_complex_loop_##public_name, .ns = cost, .wide = HK_C128, .out_wide = OUT_WIDE_##kind}; \
+    const hk_op hki_op_##op = {                                                                    \
+        HKI_OP_NAMED(op),                                                                          \
+        KIND_##kind,                                                                               \
+        gradient,                                                                                  \
+        .doc = "hk_" #public_name " of complex numbers.",                                          \
+        .dtypes = HKI_ALL_DTYPES | HKI_COMPLEX,                                                    \
+        .internal = true,                                                                          \
+        .host_only = true,                                                                         \
+        .elementwise = true,                                                                       \
+        .infallible = true,                                                                        \
+        .split = HKI_SPLIT_ELEMENTS,                                                               \
+        .plan = plan,                                                                              \
+        .kernel = {[HKI_CPU] = kernel},                                                            \
+        .untested = "tests/complex.c tests it",                                                    \
+        .data = &op##_row,                                                                         \
+    };
+#define ROW(kind, name, ns, expression, gradient)                                                  \
+    OPERATOR(kind, complex_##name, name, ns, GRAD(gradient))
+#define OWN ROW
+#include "op/complex.def"
+#undef ROW
+#undef OWN
+
+/* ---- of real numbers, and complex_of ---------------------------------------------------------------------- */
+
+static hk_array *itself(const hki_call *call)
+{
+    hk_array *x = call->arrays[0];
+    return hki_array_view(x, x->shape, x->strides, x->offset);
+}
+
+static hk_array *zeros_like(const hki_call *call)
+{
+    return hki_op_call1(&hki_op_zeros_like, call->arrays[0], NULL);
+}
+
+/* Of a point on the real axis: atan2(0, x). */
+static hk_array *angle_compose(const hki_call *call)
+{
+    return hki_op_call2(&hki_op_atan2, zeros_like(call), call->arrays[0], NULL);
+}
+
+static void same_reference(const hki_call *call, const double *const *in, double *const *out)
+{
+    for (int64_t i = 0; i < call->inputs[0]->size; i++)
+        out[0][i] = in[0][i];
+}
+
+static void zeros_reference(const hki_call *call, const double *const *in, double *const *out)
+{
+    (void)in;
+    for (int64_t i = 0; i < call->inputs[0]->size; i++)
+        out[0][i] = 0;
+}
+
+static void angle_reference(const hki_call *call, const double *const *in, double *const *out)
+{
+    for (int64_t i = 0; i < call->inputs[0]->size; i++)
+        out[0][i] = in[0][i] < 0 ? acos(-1) : 0;
+}
+
+static bool infer_pair(hki_call *call)
+{
+    if (!hki_infer_binary(call))
+        return false;
+    if (hki_dtype_is_half(call->inputs[1]->dtype) || !hki_dtype_is_real(call->out_dtype[0]))
+        return hki_call_refuse(call, HK_UNSUPPORTED,
+                               "imag is %s, but may be float32, float64; hk_cast converts",
+                               hk_dtype_name(call->inputs[1]->dtype));
+    call->out_dtype[0] = call->out_dtype[0] == HK_F64 ? HK_C128 : HK_C64;
+    return true;
+}
+
+static void grad_pair(hki_grad_call *call)
+{
+    if (call->wanted[0])
+        set(call, 0, real_of(call->dy));
+    if (call->wanted[1])
+        set(call, 1, hki_op_call1(&hki_op_imag, call->dy, NULL));
+}
+
+static const hki_sample samples[] = {
+    {.inputs = {HKI_SHAPE(37)}},
+    {.inputs = {HKI_SHAPE_0D}},
+    {.inputs = {HKI_SHAPE(3, 0, 2)}},
+    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(5, 7)}},
+};
+#define OF_REALS(op, set, how, is, text)                                                           \
+    const hk_op hki_op_##op = {HKI_OP_NAMED(op),                                                   \
+                               HKI_OP_SAMPLES(samples),                                            \
+                               .signature = "x",                                                   \
+                               .doc = text,                                                        \
+                               .dtypes = set,                                                      \
+                               .infer = hki_infer_same,                                            \
+                               .compose = how,                                                     \
+                               .reference = is,                                                    \
+                               .tolerance_f32 = 1e-6}
+OF_REALS(real, HKI_NUMBERS, itself, same_reference,
+         "Real parts of complex numbers, as float32 or float64; a view of x where it is real.");
+OF_REALS(imag, HKI_NUMBERS, zeros_like, zeros_reference,
+         "Imaginary parts of complex numbers, as float32 or float64; zeros where x is real.");
+OF_REALS(conj, HKI_NUMBERS, itself, same_reference,
+         "Complex conjugates: imaginary parts with the other sign; a view of x where it is real.");
+OF_REALS(angle, HKI_REALS, angle_compose, angle_reference,
+         "Angles of complex numbers, from -pi to pi, as float32 or float64: atan2 of both parts.");
+
+static const complex_row pair_row = {
+    .loop = hki_complex_loop_pair, .ns = 2, .wide = HK_F64, .out_wide = HK_C128};
+const hk_op hki_op_complex_of = {
+    HKI_OP_NAMED(complex_of),
+    .signature = "real, imag",
+    .doc = "Complex numbers of these parts, which are broadcast: complex64 of float32, complex128 where "
+           "one is float64.",
+    .formula = "real + i imag",
+    .dtypes = HKI_FLOATS,
+    .host_only = true,
+    .elementwise = true,
+    .infallible = true,
+    .infer = infer_pair,
+    .split = HKI_SPLIT_ELEMENTS,
+    .plan = plan,
+    .kernel = {[HKI_CPU] = kernel},
+    .grad = grad_pair,
+    .untested = "tests/complex.c tests it",
+    .data = &pair_row,
+};
