@@ -1,6 +1,6 @@
 /* Every operator of the table, on every sample of it × dtype × device: results against the operator's own
  * plain reference in double, into new arrays, views and its inputs; gradients against differences of the
- * reference. Results on all devices are the same bytes. Complex numbers here have imaginary parts of 0; tests/complex.c has others.
+ * reference. Results on all devices are the same bytes. Complex numbers here have imaginary parts of 0; complex_test.c has others.
  *
  *   conformance [-v] [OPERATOR …]   only these; -v: says what is tested
  *   conformance [-v] I/N            of N parts of the table the one of number I, from 1 */

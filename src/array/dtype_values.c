@@ -78,10 +78,9 @@ bool hki_dtype_store(hk_dtype dtype, void *element, double value)
 hk_complex hki_complex_load(hk_dtype dtype, const void *element)
 {
     const char *second = (const char *)element + hki_dtype_bytes(dtype) / 2;
-    return (hk_complex){hki_dtype_load(dtype, element),
-                        hki_dtype_is_complex(dtype)
-                            ? hki_dtype_load(hki_dtype_of_parts(dtype), second)
-                            : 0};
+    return (hk_complex){
+        hki_dtype_load(dtype, element),
+        hki_dtype_is_complex(dtype) ? hki_dtype_load(hki_dtype_of_parts(dtype), second) : 0};
 }
 
 bool hki_complex_store(hk_dtype dtype, void *element, hk_complex value)

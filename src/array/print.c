@@ -71,12 +71,13 @@ static decimal decimal_of(double value, hk_dtype dtype, bool scientific, int max
 }
 
 /* "-12" and "345" of -12.345, or "1" and "2345" when scientific; returns the length of the fraction. */
-static int decimal_parts(const decimal *self, bool scientific, char *whole, char *fraction)
+static int decimal_parts(const decimal *self, bool scientific, bool has_sign, char *whole,
+                         char *fraction)
 {
     int exponent = scientific ? 0 : self->exponent, length = 0;
     char *at = whole;
-    if (self->negative)
-        *at++ = '-';
+    if (self->negative || has_sign)
+        *at++ = self->negative ? '-' : '+';
     if (exponent < 0)
         *at++ = '0';
     for (int i = 0; i <= exponent; i++)
@@ -101,6 +102,7 @@ typedef struct number_format {
     bool scientific;
     int left, right;     /* widths before and behind the point */
     int exponent_digits; /* at least 2 */
+    bool has_sign;       /* also a + */
 } number_format;
 
 static int integer_text(hk_dtype dtype, const void *element, char *text)
@@ -124,7 +126,7 @@ static void widen(int *width, int least)
 static void format_floats(number_format *self, const double *values, int64_t count)
 {
     double most = 0, least = INFINITY;
-    bool infinite = false, negative_infinite = false, undefined = false;
+    bool infinite = false, signed_infinite = false, undefined = false;
     for (int64_t i = 0; i < count; i++) {
         double size = fabs(values[i]);
         if (isfinite(size) && size > 0) {
@@ -133,7 +135,7 @@ static void format_floats(number_format *self, const double *values, int64_t cou
         }
         undefined |= isnan(size);
         infinite |= isinf(size) && values[i] > 0;
-        negative_infinite |= isinf(size) && values[i] < 0;
+        signed_infinite |= isinf(size) && (values[i] < 0 || self->has_sign);
     }
     if (most > 0) {
         double ratio = self->dtype == HK_F32 ? (double)((float)most / (float)least) : most / least;
@@ -145,7 +147,7 @@ static void format_floats(number_format *self, const double *values, int64_t cou
         if (!isfinite(values[i]))
             continue;
         decimal number = decimal_of(values[i], self->dtype, self->scientific, PRECISION);
-        int length = decimal_parts(&number, self->scientific, whole, fraction);
+        int length = decimal_parts(&number, self->scientific, self->has_sign, whole, fraction);
         widen(&self->left, (int)strlen(whole));
         widen(&self->right, length);
         widen(&self->exponent_digits, digits_of_exponent(number.exponent));
@@ -158,7 +160,7 @@ static void format_floats(number_format *self, const double *values, int64_t cou
         widen(&self->left, 3 - behind);
     if (infinite)
         widen(&self->left, 3 - behind);
-    if (negative_infinite)
+    if (signed_infinite)
         widen(&self->left, 4 - behind);
 }
 
@@ -167,14 +169,18 @@ static int format_width(const number_format *self)
     return self->left + 1 + self->right + (self->scientific ? self->exponent_digits + 2 : 0);
 }
 
+static const char *non_finite_text(double value, bool has_sign)
+{
+    static const char *const texts[] = {"+nan", "+inf", "-inf"};
+    const char *text = texts[isnan(value) ? 0 : value > 0 ? 1 : 2];
+    return *text == '+' && !has_sign ? text + 1 : text;
+}
+
 static void float_text(const number_format *self, double value, char *text, size_t bytes)
 {
     char whole[NUMBER_BYTES], fraction[NUMBER_BYTES];
     if (!isfinite(value)) {
-        snprintf(text, bytes, "%*s", format_width(self),
-                 isnan(value) ? "nan"
-                 : value > 0  ? "inf"
-                              : "-inf");
+        snprintf(text, bytes, "%*s", format_width(self), non_finite_text(value, self->has_sign));
         return;
     }
     decimal number = decimal_of(value, self->dtype, self->scientific, PRECISION);
@@ -182,7 +188,7 @@ static void float_text(const number_format *self, double value, char *text, size
     int digits = self->scientific ? self->right + 1 : number.exponent + 1;
     if (value != 0 && number.count < digits)
         decimal_round(&number, value, digits);
-    int length = decimal_parts(&number, self->scientific, whole, fraction);
+    int length = decimal_parts(&number, self->scientific, self->has_sign, whole, fraction);
     if (self->scientific) {
         memset(fraction + length, '0', (size_t)(self->right - length));
         fraction[self->right] = '\0';
@@ -193,24 +199,36 @@ static void float_text(const number_format *self, double value, char *text, size
     }
 }
 
-/* A single float, alone: all its digits. */
-static void scalar_text(hk_dtype dtype, double value, char *text, size_t bytes)
+/* A single float, alone: all its digits, with the sign in any case or not; `zero` stands for a fraction of none. */
+static void scalar_text(hk_dtype dtype, double value, bool has_sign, const char *zero, char *text,
+                        size_t bytes)
 {
     char whole[NUMBER_BYTES], fraction[NUMBER_BYTES];
     double size = fabs(value);
     if (!isfinite(value)) {
-        snprintf(text, bytes, "%s", isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+        snprintf(text, bytes, "%s", non_finite_text(value, has_sign));
         return;
     }
     bool scientific = size != 0 && (size < 1e-4 || size >= 1e16);
     decimal number = decimal_of(value, dtype, scientific, INT16_MAX);
-    int length = decimal_parts(&number, scientific, whole, fraction);
+    int length = decimal_parts(&number, scientific, has_sign, whole, fraction);
     if (scientific)
         snprintf(text, bytes, "%s%s%se%c%0*d", whole, length ? "." : "", fraction,
                  number.exponent < 0 ? '-' : '+', digits_of_exponent(number.exponent),
                  abs(number.exponent));
     else
-        snprintf(text, bytes, "%s.%s", whole, length ? fraction : "0");
+        snprintf(text, bytes, "%s%s%s", whole, length ? "." : zero, fraction);
+}
+
+/* A complex number, alone: (1+2j), or 2j, as Python writes it. */
+static void complex_text(hk_dtype part, hk_complex value, char *text, size_t bytes)
+{
+    char real[NUMBER_BYTES] = "", imag[NUMBER_BYTES];
+    const bool is_imaginary = value.real == 0 && !signbit(value.real);
+    if (!is_imaginary)
+        scalar_text(part, value.real, false, "", real, sizeof real);
+    scalar_text(part, value.imag, !is_imaginary, "", imag, sizeof imag);
+    snprintf(text, bytes, is_imaginary ? "%s%sj" : "(%s%sj)", real, imag);
 }
 
 /* ---- what is shown ------------------------------------------------------------------------------------------ */
@@ -224,7 +242,7 @@ typedef struct picture {
     int64_t count;
     char *elements;
     bool unset;
-    number_format format;
+    number_format format, imaginary;
     FILE *stream;
     int column, spaces; /* of the line so far, and of these the spaces not yet written */
 } picture;
@@ -242,7 +260,7 @@ static bool picture_init(picture *self, const hk_array *x)
             self->shape.dims[i] = 2 * EDGE_ITEMS;
     if (!hki_dims_size(&self->shape, &self->count) || x->failed)
         self->count = 0;
-    self->elements = malloc((size_t)self->count * 8 + 8);
+    self->elements = malloc((size_t)self->count * HKI_ELEMENT_BYTES + HKI_ELEMENT_BYTES);
     return self->elements != NULL;
 }
 
@@ -279,14 +297,19 @@ static const void *element(const picture *self, int64_t index)
 static bool picture_format(picture *self)
 {
     hk_dtype dtype = self->x->dtype;
-    self->format = (number_format){.dtype = dtype};
-    if (hki_dtype_is_real(dtype)) {
+    self->format = (number_format){.dtype = hki_dtype_of_parts(dtype)};
+    self->imaginary = (number_format){.dtype = self->format.dtype, .has_sign = true};
+    if (hki_dtype_is_inexact(dtype)) {
         double *values = malloc((size_t)self->count * sizeof *values + 1);
         if (!values)
             return false;
         for (int64_t i = 0; i < self->count; i++)
             values[i] = hki_dtype_load(dtype, element(self, i));
         format_floats(&self->format, values, self->count);
+        for (int64_t i = 0; i < self->count; i++)
+            values[i] = hki_complex_load(dtype, element(self, i)).imag;
+        if (hki_dtype_is_complex(dtype))
+            format_floats(&self->imaginary, values, self->count);
         free(values);
     } else if (dtype == HK_BOOL) {
         self->format.left = 5;
@@ -299,15 +322,35 @@ static bool picture_format(picture *self)
     return true;
 }
 
+/* Both parts, each as wide as all of its kind; what fills up the second one stands behind the j. */
+static void complex_element_text(const picture *self, hk_complex value, char *text, size_t bytes)
+{
+    char real[NUMBER_BYTES], imag[NUMBER_BYTES];
+    float_text(&self->format, value.real, real, sizeof real);
+    float_text(&self->imaginary, value.imag, imag, sizeof imag);
+    int length = (int)strlen(imag);
+    while (length > 0 && imag[length - 1] == ' ')
+        length--;
+    snprintf(text, bytes, "%s%.*sj%s", real, length, imag, imag + length);
+}
+
 static void element_text(const picture *self, int64_t index, char *text, size_t bytes)
 {
     hk_dtype dtype = self->x->dtype;
     bool alone = self->x->shape.ndim == 0;
     char integer[NUMBER_BYTES];
+    if (hki_dtype_is_complex(dtype)) {
+        const hk_complex value = hki_complex_load(dtype, element(self, index));
+        if (alone)
+            complex_text(self->format.dtype, value, text, bytes);
+        else
+            complex_element_text(self, value, text, bytes);
+        return;
+    }
     if (hki_dtype_is_real(dtype)) {
         double value = hki_dtype_load(dtype, element(self, index));
         if (alone)
-            scalar_text(dtype, value, text, bytes);
+            scalar_text(dtype, value, false, ".0", text, bytes);
         else
             float_text(&self->format, value, text, bytes);
         return;

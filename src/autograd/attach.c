@@ -10,10 +10,11 @@ static hk_array *new_gradient(hk_array *x)
     if (x->failed)
         grad = hki_array_create_failed(device, "attach_grad", &x, 1, HK_INVALID_ARGUMENT,
                                        "the array has failed");
-    else if (!hki_dtype_is_real(x->dtype))
-        grad = hki_array_create_failed(device, "attach_grad", &x, 1, HK_INVALID_ARGUMENT,
-                                       "an array of dtype %s has no gradient; those of floats do",
-                                       hk_dtype_name(x->dtype));
+    else if (!hki_dtype_is_inexact(x->dtype))
+        grad = hki_array_create_failed(
+            device, "attach_grad", &x, 1, HK_INVALID_ARGUMENT,
+            "an array of dtype %s has no gradient; those of floats and complex numbers do",
+            hk_dtype_name(x->dtype));
     else if (x->read_only)
         grad = hki_array_create_failed(device, "attach_grad", &x, 1, HK_INVALID_ARGUMENT,
                                        "a broadcast view has no gradient of its own; attach one to "
@@ -47,7 +48,7 @@ void(hk_attach_grad)(hk_array *x, hk_grad_mode mode)
         hki_tape_node_release(node);
         node = NULL;
     }
-    if (mode == HK_GRAD_TRACK && (x->failed || !hki_dtype_is_real(x->dtype))) {
+    if (mode == HK_GRAD_TRACK && (x->failed || !hki_dtype_is_inexact(x->dtype))) {
         hki_tape_node_set(x, NULL);
     } else if (mode == HK_GRAD_NULL) {
         if (node) {

@@ -416,7 +416,13 @@ void hki_pass_begin(hki_pass *pass, hk_array *const *ys, hk_array *const *dys, i
         if (is_gone(pass, y) || is_gone(pass, dys ? dys[i] : NULL))
             continue;
         hki_tape_node *node = y ? hki_tape_node_of(y) : NULL;
-        if (node) {
+        if (node && hki_dtype_is_complex(y->dtype) && !(dys && dys[i])) {
+            hki_pass_fail(pass, y->storage->device, "backward", y, HK_INVALID_ARGUMENT,
+                          "y is %s, of which nothing says what is to become smaller; give dy "
+                          "(hk_backward_from), or a real y such as hk_abs of it",
+                          hk_dtype_name(y->dtype));
+            hki_tape_node_release(node);
+        } else if (node) {
             if ((!dys || !dys[i] || head_fits(pass, y, dys[i]))) {
                 const size_t place = hki_pass_add(pass, node);
                 if (place != SIZE_MAX)
@@ -429,7 +435,7 @@ void hki_pass_begin(hki_pass *pass, hk_array *const *ys, hk_array *const *dys, i
                           "there was no host memory for y");
         } else if (y && y->failed) {
             fail_for(pass, y);
-        } else if (y && !hki_dtype_is_real(y->dtype)) {
+        } else if (y && !hki_dtype_is_inexact(y->dtype)) {
             hki_pass_fail(
                 pass, y->storage->device, "backward", y, HK_INVALID_ARGUMENT,
                 "y is of dtype %s, through which no gradient flows; floats have gradients",

@@ -133,7 +133,8 @@ static void keep_what_is_read(hki_tape_node *node, const hki_call *call, hk_arra
 /* What is not real is constant almost everywhere. */
 static bool may_vary(const hk_array *output)
 {
-    return output != hki_array_no_memory() && (output->failed || hki_dtype_is_real(output->dtype));
+    return output != hki_array_no_memory() &&
+           (output->failed || hki_dtype_is_inexact(output->dtype));
 }
 
 void hki_tape_set_outputs(hki_tape_node *node, hk_array *const *outputs, int count)
@@ -272,7 +273,7 @@ static bool is_result(hk_array *x)
 static bool loses_gradient(const hki_call *call, const hk_array *out)
 {
     hki_tape_node *nodes[HKI_MAX_INPUTS];
-    if (!recording.on || !call->op || !hki_dtype_is_real(out->dtype) || !find_nodes(call, nodes))
+    if (!recording.on || !call->op || !hki_dtype_is_inexact(out->dtype) || !find_nodes(call, nodes))
         return false;
     release_nodes(call, nodes);
     return true;

@@ -31,9 +31,10 @@ size_t hk_dtype_bytes(hk_dtype dtype)
 const char *hk_dtype_name(hk_dtype dtype)
 {
     static const char *const names[HK_DTYPE_COUNT] = {
-        [HK_F32] = "float32", [HK_F64] = "float64", [HK_I32] = "int32",   [HK_I64] = "int64",
-        [HK_U8] = "uint8",    [HK_BOOL] = "bool",   [HK_F16] = "float16", [HK_BF16] = "bfloat16",
-        [HK_I8] = "int8",     [HK_I16] = "int16",   [HK_U16] = "uint16",  [HK_U32] = "uint32",
+        [HK_F32] = "float32", [HK_F64] = "float64",   [HK_I32] = "int32",
+        [HK_I64] = "int64",   [HK_U8] = "uint8",      [HK_BOOL] = "bool",
+        [HK_F16] = "float16", [HK_BF16] = "bfloat16", [HK_I8] = "int8",
+        [HK_I16] = "int16",   [HK_U16] = "uint16",    [HK_U32] = "uint32",
         [HK_U64] = "uint64",  [HK_C64] = "complex64", [HK_C128] = "complex128",
     };
     size_t index = (size_t)dtype;

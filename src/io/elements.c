@@ -1,5 +1,6 @@
 #include "io/elements.h"
 
+#include "base/dtype.h"
 #include "base/regular_file.h"
 #include "io/saving.h"
 
@@ -23,7 +24,7 @@ static bool read_raw(const hki_io_source *source, const hki_io_entry *entry, hki
     return hki_io_read(source, entry->offset, to, entry->bytes, error);
 }
 
-/* From the first axis fastest to the last; element_bytes is 1, 2, 4 or 8. */
+/* From the first axis fastest to the last; element_bytes is 1, 2, 4, 8 or 16. */
 static void to_c_order(const hki_io_entry *entry, const char *from, char *to)
 {
     const size_t element_bytes = hk_dtype_bytes(entry->dtype);
@@ -63,7 +64,7 @@ bool hki_io_read_elements(const hki_io_source *source, const hki_io_entry *entry
     if (!(entry->is_fortran ? read_fortran : read_raw)(source, entry, member, to, error))
         return false;
     if (entry->is_swapped)
-        hki_io_swap(values, entry->bytes, hk_dtype_bytes(entry->dtype));
+        hki_io_swap(values, entry->bytes, hk_dtype_bytes(hki_dtype_of_parts(entry->dtype)));
     for (uint64_t i = 0; entry->dtype == HK_BOOL && i < entry->bytes; i++)
         values[i] = values[i] != 0; /* kernels rely on it */
     return true;

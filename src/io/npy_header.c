@@ -221,9 +221,9 @@ static bool read_members(parser *self, description *found)
 static const struct {
     const char *name;
     hk_dtype dtype;
-} dtypes[] = {{"f4", HK_F32}, {"f8", HK_F64},  {"i4", HK_I32}, {"i8", HK_I64},
-              {"u1", HK_U8},  {"b1", HK_BOOL}, {"f2", HK_F16}, {"i1", HK_I8},
-              {"i2", HK_I16}, {"u2", HK_U16},  {"u4", HK_U32}, {"u8", HK_U64}};
+} dtypes[] = {{"f4", HK_F32},  {"f8", HK_F64}, {"i4", HK_I32}, {"i8", HK_I64},  {"u1", HK_U8},
+              {"b1", HK_BOOL}, {"f2", HK_F16}, {"i1", HK_I8},  {"i2", HK_I16},  {"u2", HK_U16},
+              {"u4", HK_U32},  {"u8", HK_U64}, {"c8", HK_C64}, {"c16", HK_C128}};
 enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 
 /* False: no hk_dtype. */
@@ -252,7 +252,8 @@ static bool note_unsupported(hki_io_entry *entry, const description *found, hki_
             ? asprintf(&entry->unsupported, "has %d axes; at most %d would be right", found->ndim,
                        HK_MAX_NDIM)
             : asprintf(&entry->unsupported,
-                       "has dtype %s; f2 to f8, i1 to i8, u1 to u8 or b1 would be right", shown);
+                       "has dtype %s; f2 to f8, c8, c16, i1 to i8, u1 to u8 or b1 would be right",
+                       shown);
     if (length >= 0)
         return true;
     entry->unsupported = NULL;

@@ -35,8 +35,8 @@ static const struct {
     {"F32", 4, HK_F32}, {"F64", 8, HK_F64},   {"I32", 4, HK_I32}, {"I64", 8, HK_I64},
     {"U8", 1, HK_U8},   {"BOOL", 1, HK_BOOL}, {"F16", 2, HK_F16}, {"BF16", 2, HK_BF16},
     {"I8", 1, HK_I8},   {"I16", 2, HK_I16},   {"U16", 2, HK_U16}, {"U32", 4, HK_U32},
-    {"U64", 8, HK_U64}, {"F8_E4M3", 1, -1},   {"F8_E5M2", 1, -1}, {"F8_E8M0", 1, -1},
-    {"C64", 8, -1},
+    {"U64", 8, HK_U64}, {"C64", 8, HK_C64},   {"F8_E4M3", 1, -1}, {"F8_E5M2", 1, -1},
+    {"F8_E8M0", 1, -1},
 };
 enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 
@@ -47,8 +47,8 @@ const char *hki_safetensors_dtype_name(hk_dtype dtype)
 
 _Static_assert(HK_F32 == 0 && HK_F64 == 1 && HK_I32 == 2 && HK_I64 == 3 && HK_U8 == 4 &&
                    HK_BOOL == 5 && HK_F16 == 6 && HK_BF16 == 7 && HK_I8 == 8 && HK_I16 == 9 &&
-                   HK_U16 == 10 && HK_U32 == 11 && HK_U64 == 12,
-               "the table begins with each hk_dtype in its place");
+                   HK_U16 == 10 && HK_U32 == 11 && HK_U64 == 12 && HK_C64 == 13,
+               "the table begins with each hk_dtype in its place, but complex128");
 
 /* ---- messages -------------------------------------------------------------------------------------------- */
 
@@ -161,7 +161,8 @@ static bool note_unsupported(reader *self, hki_io_entry *entry, const char *dtyp
         hki_show_name(shown, sizeof shown, dtype_name);
         length = asprintf(
             &entry->unsupported,
-            "has dtype %s; F64 to F16, BF16, I64 to I8, U64 to U8 or BOOL would be right", shown);
+            "has dtype %s; F64 to F16, BF16, C64, I64 to I8, U64 to U8 or BOOL would be right",
+            shown);
     } else if (ndim > HK_MAX_NDIM) {
         length = asprintf(&entry->unsupported, "has %d axes; at most %d would be right", ndim,
                           HK_MAX_NDIM);

@@ -169,6 +169,12 @@ static bool wait_for_all(hki_io_saving *self, hk_file_format format)
                 "entries[%zu].array is bfloat16, which npy and npz lack; cast it, or "
                 "use safetensors",
                 i);
+        if (format == HK_FORMAT_SAFETENSORS && hk_array_dtype(self->entries[i].array) == HK_C128)
+            return hki_io_fail(
+                &self->error, HK_UNSUPPORTED,
+                "entries[%zu].array is complex128, which safetensors lacks; cast it to complex64, "
+                "or use npy or npz",
+                i);
     }
     return true;
 }
@@ -197,7 +203,7 @@ bool hki_io_saving_values(hki_io_saving *self, size_t i, const void **values, si
         return false;
     }
     if (!HKI_IO_HOST_IS_LITTLE)
-        hki_io_swap(self->room, *bytes, element_bytes);
+        hki_io_swap(self->room, *bytes, hk_dtype_bytes(hki_dtype_of_parts(hk_array_dtype(x))));
     *values = self->room;
     return true;
 }

@@ -252,18 +252,18 @@ HKI_ARGUMENTS_TABLE(scalar, SCALAR_ARGUMENTS)
 #define KIND_U1S                                                                                   \
     .signature = "x", .infer = hki_infer_same, .params = scalar_params,                            \
     .options_bytes = sizeof(hki_scalar_options)
-#define KIND_R1     .signature = "x", .infer = infer_real
-#define KIND_C1     .signature = "x", .infer = hki_infer_test
-#define KIND_U2     .signature = "x, y", .infer = hki_infer_binary
-#define KIND_C2     .signature = "x, y", .infer = hki_infer_compare
-#define KIND_W3     .signature = "condition, x, y", .infer = hki_infer_where, .no_grad_inputs = 1
-#define OUT_WIDE_U1 HK_C128
+#define KIND_R1      .signature = "x", .infer = infer_real
+#define KIND_C1      .signature = "x", .infer = hki_infer_test
+#define KIND_U2      .signature = "x, y", .infer = hki_infer_binary
+#define KIND_C2      .signature = "x, y", .infer = hki_infer_compare
+#define KIND_W3      .signature = "condition, x, y", .infer = hki_infer_where, .no_grad_inputs = 1
+#define OUT_WIDE_U1  HK_C128
 #define OUT_WIDE_U1S HK_C128
-#define OUT_WIDE_R1 HK_F64
-#define OUT_WIDE_C1 HK_BOOL
-#define OUT_WIDE_U2 HK_C128
-#define OUT_WIDE_C2 HK_BOOL
-#define OUT_WIDE_W3 HK_C128
+#define OUT_WIDE_R1  HK_F64
+#define OUT_WIDE_C1  HK_BOOL
+#define OUT_WIDE_U2  HK_C128
+#define OUT_WIDE_C2  HK_BOOL
+#define OUT_WIDE_W3  HK_C128
 
 #define GRAD(function) .grad = grad_##function, .grad_reads = {READS_##function}
 /* The row says `none`. */
@@ -271,8 +271,10 @@ HKI_ARGUMENTS_TABLE(scalar, SCALAR_ARGUMENTS)
 #define READS_none 0
 
 #define OPERATOR(kind, op, public_name, cost, gradient)                                            \
-    static const complex_row op##_row = {                                                          \
-        .loop = hki_complex_loop_##public_name, .ns = cost, .wide = HK_C128, .out_wide = OUT_WIDE_##kind}; \
+    static const complex_row op##_row = {.loop = hki_complex_loop_##public_name,                   \
+                                         .ns = cost,                                               \
+                                         .wide = HK_C128,                                          \
+                                         .out_wide = OUT_WIDE_##kind};                             \
     const hk_op hki_op_##op = {                                                                    \
         HKI_OP_NAMED(op),                                                                          \
         KIND_##kind,                                                                               \
@@ -286,7 +288,7 @@ HKI_ARGUMENTS_TABLE(scalar, SCALAR_ARGUMENTS)
         .split = HKI_SPLIT_ELEMENTS,                                                               \
         .plan = plan,                                                                              \
         .kernel = {[HKI_CPU] = kernel},                                                            \
-        .untested = "tests/complex.c tests it",                                                    \
+        .untested = "complex_test.c tests it",                                                     \
         .data = &op##_row,                                                                         \
     };
 #define ROW(kind, name, ns, expression, gradient)                                                  \
@@ -361,15 +363,9 @@ static const hki_sample samples[] = {
     {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(5, 7)}},
 };
 #define OF_REALS(op, set, how, is, text)                                                           \
-    const hk_op hki_op_##op = {HKI_OP_NAMED(op),                                                   \
-                               HKI_OP_SAMPLES(samples),                                            \
-                               .signature = "x",                                                   \
-                               .doc = text,                                                        \
-                               .dtypes = set,                                                      \
-                               .infer = hki_infer_same,                                            \
-                               .compose = how,                                                     \
-                               .reference = is,                                                    \
-                               .tolerance_f32 = 1e-6}
+    const hk_op hki_op_##op = {HKI_OP_NAMED(op), HKI_OP_SAMPLES(samples), .signature = "x",        \
+                               .doc = text,      .dtypes = set,           .infer = hki_infer_same, \
+                               .compose = how,   .reference = is,         .tolerance_f32 = 1e-6}
 OF_REALS(real, HKI_NUMBERS, itself, same_reference,
          "Real parts of complex numbers, as float32 or float64; a view of x where it is real.");
 OF_REALS(imag, HKI_NUMBERS, zeros_like, zeros_reference,
@@ -384,7 +380,8 @@ static const complex_row pair_row = {
 const hk_op hki_op_complex_of = {
     HKI_OP_NAMED(complex_of),
     .signature = "real, imag",
-    .doc = "Complex numbers of these parts, which are broadcast: complex64 of float32, complex128 where "
+    .doc = "Complex numbers of these parts, which are broadcast: complex64 of float32, complex128 "
+           "where "
            "one is float64.",
     .formula = "real + i imag",
     .dtypes = HKI_FLOATS,
@@ -396,6 +393,6 @@ const hk_op hki_op_complex_of = {
     .plan = plan,
     .kernel = {[HKI_CPU] = kernel},
     .grad = grad_pair,
-    .untested = "tests/complex.c tests it",
+    .untested = "complex_test.c tests it",
     .data = &pair_row,
 };

@@ -42,25 +42,23 @@ HKI_OPTIONS_TABLE(sum, REDUCE_OPTIONS)
 HKI_ARGUMENTS(complex_sum_to, SUM_TO_ARGUMENTS)
 
 /* Options are those of that operator. */
-#define COMPLEX(op, of, options, how, inferred, ...)                                                \
-    const hk_op hki_op_##op = {                                                                    \
-        HKI_OP_NAMED(op),                                                                          \
-        .params = options##_params,                                                                \
-        .options_bytes = sizeof(hki_##options##_options),                                          \
-        .signature = "x",                                                                          \
-        .doc = "hk_" #of " of complex numbers.",                                                   \
-        .dtypes = HKI_COMPLEX,                                                                     \
-        .internal = true,                                                                          \
-        .host_only = true,                                                                         \
-        .infer = inferred,                                                                         \
-        .compose = how,                                                                            \
-        .untested = "tests/complex.c tests it",                                                    \
-        .data = &hki_op_##of,                                                                      \
-        __VA_ARGS__}
+#define COMPLEX(op, of, options, how, inferred, ...)                                               \
+    const hk_op hki_op_##op = {HKI_OP_NAMED(op),                                                   \
+                               .params = options##_params,                                         \
+                               .options_bytes = sizeof(hki_##options##_options),                   \
+                               .signature = "x",                                                   \
+                               .doc = "hk_" #of " of complex numbers.",                            \
+                               .dtypes = HKI_COMPLEX,                                              \
+                               .internal = true,                                                   \
+                               .host_only = true,                                                  \
+                               .infer = inferred,                                                  \
+                               .compose = how,                                                     \
+                               .untested = "complex_test.c tests it",                              \
+                               .data = &hki_op_##of,                                               \
+                               __VA_ARGS__}
 
 COMPLEX(complex_sum, sum, sum, hki_compose_by_parts, infer_as, .grad = grad_as);
-COMPLEX(complex_mean, mean, sum, hki_compose_by_parts, infer_as,
-        .grad = grad_as);
+COMPLEX(complex_mean, mean, sum, hki_compose_by_parts, infer_as, .grad = grad_as);
 COMPLEX(complex_sum_to, sum_to, complex_sum_to, hki_compose_by_parts, infer_as, .grad = grad_as);
 
 /* ---- what is not 0 -------------------------------------------------------------------------------------------- */
@@ -73,7 +71,7 @@ static hk_array *truth_compose(const hki_call *call)
 }
 
 #define TRUTH(op, of)                                                                              \
-    COMPLEX(op, of, sum, truth_compose, infer_as,                              \
+    COMPLEX(op, of, sum, truth_compose, infer_as,                                                  \
             .no_grad_why = "its result does not vary smoothly")
 TRUTH(complex_count_nonzero, count_nonzero);
 TRUTH(complex_any, any);
@@ -118,7 +116,8 @@ COMPLEX(complex_prod, prod, sum, prod_compose, infer_as,
 static hk_array *part(hk_array *x, bool is_imaginary, hk_dtype dtype)
 {
     if (!hki_dtype_is_complex(x->dtype))
-        return is_imaginary ? NULL : hki_op_call1(&hki_op_cast, x, &(const hki_cast_options){dtype});
+        return is_imaginary ? NULL
+                            : hki_op_call1(&hki_op_cast, x, &(const hki_cast_options){dtype});
     x = hki_array_part(x, is_imaginary);
     return x->dtype == dtype ? hki_op_call1(&hki_op_copy, x, NULL)
                              : hki_op_call1(&hki_op_cast, x, &(const hki_cast_options){dtype});
@@ -171,5 +170,5 @@ const hk_op hki_op_complex_matmul = {
     .compose = matmul_compose,
     .grad = matmul_grad,
     .grad_reads = {2, 1},
-    .untested = "tests/complex.c tests it",
+    .untested = "complex_test.c tests it",
 };

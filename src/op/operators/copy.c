@@ -241,7 +241,8 @@ const hk_op hki_op_cast = {
         "floats "
         "are rounded towards zero, and one that the dtype does not have, NaN included, fails the "
         "result. Floats are rounded to the nearest, ties to even, and to an infinity beyond the "
-        "largest. To bool: whether the value is not 0. Complex numbers become complex ones or bool alone.",
+        "largest. To bool: whether the value is not 0. Complex numbers become complex ones or bool "
+        "alone.",
     .dtypes = HKI_ANY_DTYPE,
     .gpu_dtypes = HKI_GPU_DTYPES | HKI_HALVES | HKI_GPU_COPIES,
     .infer = cast_infer,

@@ -234,7 +234,7 @@ static const hki_sample zeros_like_samples[] = {
 
 #define LIKE(op, text)                                                                             \
     HKI_OP_NAMED(op), HKI_OP_SAMPLES(op##_samples),                                                \
-        .signature = "x", .doc = text, .dtypes = HKI_ANY_DTYPE, .shape_only = true,               \
+        .signature = "x", .doc = text, .dtypes = HKI_ANY_DTYPE, .shape_only = true,                \
         .compose = op##_compose, .reference = op##_reference, .no_grad_inputs = 1,                 \
         .no_grad_why = "it does not depend on the values of x"
 const hk_op hki_op_full_like = {
@@ -373,7 +373,7 @@ static const hki_sample triangle_samples[] = {
         HKI_OP_SAMPLES(triangle_samples),                                                          \
         .signature = "x",                                                                          \
         .doc = text,                                                                               \
-        .dtypes = HKI_ANY_DTYPE,                                                                  \
+        .dtypes = HKI_ANY_DTYPE,                                                                   \
         .infer = triangle_infer,                                                                   \
         .compose = op##_compose,                                                                   \
         .reference = triangle_reference,                                                           \

@@ -407,7 +407,8 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 #define KIND_U2  .signature = "x, y", .infer = hki_infer_binary
 #define KIND_C2  .signature = "x, y", .infer = hki_infer_compare
 #define KIND_W3                                                                                    \
-    .signature = "condition, x, y", .infer = hki_infer_where, .no_grad_inputs = 1 /* dtypes: below */
+    .signature = "condition, x, y", .infer = hki_infer_where,                                      \
+    .no_grad_inputs = 1 /* dtypes: below */
 
 #define NAMES_U1  double a = in[0]
 #define NAMES_U1S NAMES_U1

@@ -78,11 +78,13 @@ static bool check_length(hki_call *call, const char *name, int64_t given, fft_ki
         return true;
     if (given)
         return hki_call_refuse(call, HK_OUT_OF_RANGE,
-                               "%s is %" PRId64 ", but must be from 1 to 2^48, or 0 for the size of "
+                               "%s is %" PRId64
+                               ", but must be from 1 to 2^48, or 0 for the size of "
                                "the axis",
                                name, given);
     return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                           "an axis has %" PRId64 " elements, which makes a transform of length %" PRId64
+                           "an axis has %" PRId64
+                           " elements, which makes a transform of length %" PRId64
                            "; give a length of 1 or more",
                            size, n);
 }
@@ -92,17 +94,18 @@ static double scale_of(const transform_rule *rule, int64_t norm, double n)
     return norm == HK_FFT_ORTHO ? 1 / sqrt(n) : norm == (int64_t)rule->full ? 1 / n : 1;
 }
 
-static hk_array *transformed(const transform_rule *rule, hk_array *x, int axis, int64_t n, int64_t norm)
+static hk_array *transformed(const transform_rule *rule, hk_array *x, int axis, int64_t n,
+                             int64_t norm)
 {
     n = length_of(rule->kind, n, x->shape.dims[axis]);
-    const hki_fourier_options of = {
-        .axis = axis,
-        .n = n,
-        .out = result_size(rule->kind, n),
-        .sign = rule->sign,
-        .weights = rule->kind == TO_REAL ? HKI_FOURIER_WEIGH_IN : HKI_FOURIER_PLAIN,
-        .scale = scale_of(rule, norm, (double)n),
-        .is_real = rule->kind == TO_REAL};
+    const hki_fourier_options of = {.axis = axis,
+                                    .n = n,
+                                    .out = result_size(rule->kind, n),
+                                    .sign = rule->sign,
+                                    .weights = rule->kind == TO_REAL ? HKI_FOURIER_WEIGH_IN
+                                                                     : HKI_FOURIER_PLAIN,
+                                    .scale = scale_of(rule, norm, (double)n),
+                                    .is_real = rule->kind == TO_REAL};
     /* Of a half of a spectrum what is behind its middle does not count. */
     const int64_t half = n / 2 + 1;
     if (rule->kind == TO_REAL && x->shape.dims[axis] > half)
@@ -138,7 +141,7 @@ static hk_array *compose(const hki_call *call)
 }
 
 #define FFT(op, rule_kind, rule_sign, rule_full, formula_text, text)                               \
-    static const transform_rule op##_rule = {rule_kind, rule_sign, rule_full};                           \
+    static const transform_rule op##_rule = {rule_kind, rule_sign, rule_full};                     \
     const hk_op hki_op_##op = {                                                                    \
         HKI_OP_NAMED(op),                                                                          \
         .params = fft_params,                                                                      \
@@ -154,17 +157,20 @@ static hk_array *compose(const hki_call *call)
         .data = &op##_rule,                                                                        \
     }
 FFT(fft, OF_COMPLEX, -1, HK_FFT_FORWARD, "y[k] = sum of x[j] e ** (-2 pi i j k / n)",
-    "Discrete Fourier transforms of lines along an axis; a real x counts as complex. Computed in double "
+    "Discrete Fourier transforms of lines along an axis; a real x counts as complex. Computed in "
+    "double "
     "precision, in time n log n for all lengths.");
 FFT(ifft, OF_COMPLEX, 1, HK_FFT_BACKWARD, "y[k] = sum of x[j] e ** (2 pi i j k / n) / n",
     "The reverse of hk_fft.");
 FFT(rfft, OF_REAL, -1, HK_FFT_FORWARD, NULL,
     "The first n / 2 + 1 elements of hk_fft of a real x: the others are their conjugates.");
 FFT(irfft, TO_REAL, 1, HK_FFT_BACKWARD, NULL,
-    "The reverse of hk_rfft, real: x has the first n / 2 + 1 elements of a spectrum. n is 2 (size - 1) by "
+    "The reverse of hk_rfft, real: x has the first n / 2 + 1 elements of a spectrum. n is 2 (size "
+    "- 1) by "
     "default; give odd ones.");
 FFT(hfft, TO_REAL, -1, HK_FFT_FORWARD, NULL,
-    "hk_fft of a signal with a real spectrum: x has its first n / 2 + 1 elements. n is 2 (size - 1) by "
+    "hk_fft of a signal with a real spectrum: x has its first n / 2 + 1 elements. n is 2 (size - "
+    "1) by "
     "default; give odd ones.");
 FFT(ihfft, OF_REAL, 1, HK_FFT_BACKWARD, NULL,
     "The reverse of hk_hfft: the first n / 2 + 1 elements of hk_ifft of a real x.");
@@ -181,8 +187,8 @@ static fft_axes axes_of(const hki_fftn_options *o, int ndim)
 {
     fft_axes self = {.count = o->axes.ndim ? o->axes.ndim : o->sizes.ndim ? o->sizes.ndim : ndim};
     for (int i = 0; i < self.count; i++) {
-        self.axis[i] = o->axes.ndim ? hki_axis_from_front(o->axes.dims[i], ndim)
-                                    : ndim - self.count + i;
+        self.axis[i] =
+            o->axes.ndim ? hki_axis_from_front(o->axes.dims[i], ndim) : ndim - self.count + i;
         self.n[i] = o->sizes.ndim ? o->sizes.dims[i] : 0;
     }
     return self;
@@ -193,8 +199,9 @@ static bool check_axes(hki_call *call, const hki_fftn_options *o, int ndim)
     unsigned mask;
     const hki_sum_options axes = {.axes = o->axes};
     if (o->sizes.ndim < 0 || o->sizes.ndim > HK_MAX_NDIM)
-        return hki_call_refuse(call, HK_INVALID_ARGUMENT, "sizes holds %d sizes; it may hold 0 … %d",
-                               o->sizes.ndim, HK_MAX_NDIM);
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                               "sizes holds %d sizes; it may hold 0 … %d", o->sizes.ndim,
+                               HK_MAX_NDIM);
     if (!hki_reduce_mask(call, &axes, ndim, &mask))
         return false;
     if (o->axes.ndim && o->sizes.ndim && o->axes.ndim != o->sizes.ndim)
@@ -250,13 +257,14 @@ static hk_array *compose_n(const hki_call *call)
         return hki_op_call1(&hki_op_cast, x, &(const hk_dtype){call->out_dtype[0]});
     for (int i = 0; i < axes.count; i++) {
         const int at = is_first ? axes.count - 1 - i : i;
-        x = transformed(at == axes.count - 1 ? rule : &plain, x, axes.axis[at], axes.n[at], o->norm);
+        x = transformed(at == axes.count - 1 ? rule : &plain, x, axes.axis[at], axes.n[at],
+                        o->norm);
     }
     return x;
 }
 
 #define FFTN(op, rule_kind, rule_sign, rule_full, text)                                            \
-    static const transform_rule op##_rule = {rule_kind, rule_sign, rule_full};                           \
+    static const transform_rule op##_rule = {rule_kind, rule_sign, rule_full};                     \
     const hk_op hki_op_##op = {                                                                    \
         HKI_OP_NAMED(op),                                                                          \
         .params = fftn_params,                                                                     \
@@ -292,8 +300,8 @@ static bool infer_frequency(hki_call *call)
     const hki_fftfreq_options *o = call->options;
     const bool is_half = call->op == &hki_op_rfftfreq;
     if (o->n < 1 || o->n > (int64_t)1 << 48)
-        return hki_call_refuse(call, HK_OUT_OF_RANGE, "n is %" PRId64 ", but must be from 1 to 2^48",
-                               o->n);
+        return hki_call_refuse(call, HK_OUT_OF_RANGE,
+                               "n is %" PRId64 ", but must be from 1 to 2^48", o->n);
     if (!hki_dtype_is_real(o->dtype))
         return hki_call_refuse(call, HK_INVALID_ARGUMENT, "dtype is %s, but must be of floats",
                                hk_dtype_name(o->dtype));
@@ -318,7 +326,7 @@ static hk_array *frequency_compose(const hki_call *call)
         places = counted(call, 0, floor(n / 2) + 1);
     else
         places = hki_concat((hk_array *const[]){counted(call, 0, half), counted(call, half - n, 0)},
-                             2, 0);
+                            2, 0);
     hk_array *y = hki_op_call1(&hki_op_divide_scalar, places, &unit);
     return hki_op_call1(&hki_op_cast, y, &(const hk_dtype){o->dtype});
 }
@@ -352,8 +360,10 @@ static const hki_sample fftfreq_samples[] = {
         .tolerance_f32 = 1e-6,                                                                     \
         .no_grad_why = "it has no inputs",                                                         \
     }
-FREQUENCY(fftfreq, "Frequencies of the elements of hk_fft, in cycles per unit of the distance: positive ones, "
-                   "then negative ones.");
+FREQUENCY(
+    fftfreq,
+    "Frequencies of the elements of hk_fft, in cycles per unit of the distance: positive ones, "
+    "then negative ones.");
 FREQUENCY(rfftfreq, "Frequencies of the elements of hk_rfft, in cycles per unit of the distance.");
 
 /* ---- shifts ------------------------------------------------------------------------------------------------------------ */
@@ -407,7 +417,8 @@ static void shift_reference(const hki_call *call, const double *const *in, doubl
     for (int64_t i = 0; i < call->inputs[0]->size; i++) {
         int64_t rest = i, to = 0, stride = 1;
         for (int axis = shape->ndim - 1; axis >= 0; axis--) {
-            const int64_t size = shape->dims[axis], by = mask >> axis & 1 ? shift_of(call, axis) : 0;
+            const int64_t size = shape->dims[axis],
+                          by = mask >> axis & 1 ? shift_of(call, axis) : 0;
             to += (rest % size + by + size) % size * stride;
             rest /= size;
             stride *= size;
@@ -422,7 +433,9 @@ static const hki_sample shift_samples[] = {
     {.inputs = {HKI_SHAPE(5, 4)}, HKI_GIVEN(fftshift, .axes = HKI_SHAPE(-2))},
     {.inputs = {HKI_SHAPE(0, 3)}, HKI_GIVEN(fftshift, .axes = HKI_SHAPE(1))},
     {.inputs = {HKI_SHAPE_0D}, HKI_GIVEN(fftshift, .axes = HKI_SHAPE_0D)},
-    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(2, 3, 4)}, HKI_GIVEN(fftshift, .axes = HKI_SHAPE(0, 2))},
+    {.kind = HKI_SAMPLE_STRIDED,
+     .inputs = {HKI_SHAPE(2, 3, 4)},
+     HKI_GIVEN(fftshift, .axes = HKI_SHAPE(0, 2))},
 };
 #define SHIFT(op, text)                                                                            \
     const hk_op hki_op_##op = {                                                                    \

@@ -121,7 +121,8 @@ static void store(const transform *self, int64_t number, int64_t place)
     }
     for (int64_t k = step * count; k < step * o->out; k++)
         self->line[k] = 0;
-    hki_cast_of(o->is_real ? HK_F64 : HK_C128, y->dtype)(o->out, self->line, to, self->lines.inner * bytes);
+    hki_cast_of(o->is_real ? HK_F64 : HK_C128, y->dtype)(o->out, self->line, to,
+                                                         self->lines.inner * bytes);
 }
 
 /* Lines [begin, begin + side). */

@@ -48,7 +48,7 @@ static void refer(const hki_call *call, int64_t axis, source_fn source, const do
         HKI_OP_SAMPLES(op##_samples),                                                              \
         .signature = "x",                                                                          \
         .doc = text,                                                                               \
-        .dtypes = HKI_ANY_DTYPE,                                                                  \
+        .dtypes = HKI_ANY_DTYPE,                                                                   \
         .infer = op##_infer,                                                                       \
         .compose = op##_compose,                                                                   \
         .reference = op##_reference,                                                               \

@@ -34,7 +34,7 @@ void hki_layout_insert(hki_layout *out, int axis, int64_t dim, int64_t stride);
         HKI_OP_SAMPLES(op##_samples),                                                              \
         .signature = "x",                                                                          \
         .doc = text,                                                                               \
-        .dtypes = HKI_ANY_DTYPE,                                                                  \
+        .dtypes = HKI_ANY_DTYPE,                                                                   \
         .infer = hki_view_infer,                                                                   \
         .compose = hki_view_compose,                                                               \
         .reference = hki_view_reference,                                                           \

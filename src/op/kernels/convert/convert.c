@@ -128,10 +128,11 @@ STORE(store_c128, double _Complex, double _Complex, SELF)
 hki_store_fn hki_store_of(hk_dtype to)
 {
     static const hki_store_fn stores[HK_DTYPE_COUNT] = {
-        [HK_F32] = store_f32,   [HK_F64] = store_f64, [HK_F16] = store_f16, [HK_BF16] = store_bf16,
-        [HK_BOOL] = store_byte, [HK_I8] = store_i8,   [HK_I16] = store_i16, [HK_I32] = store_i32,
-        [HK_I64] = store_i64,   [HK_U8] = store_byte, [HK_U16] = store_u16, [HK_U32] = store_u32,
-        [HK_U64] = store_u64,   [HK_C64] = store_c64, [HK_C128] = store_c128,
+        [HK_F32] = store_f32,   [HK_F64] = store_f64,   [HK_F16] = store_f16,
+        [HK_BF16] = store_bf16, [HK_BOOL] = store_byte, [HK_I8] = store_i8,
+        [HK_I16] = store_i16,   [HK_I32] = store_i32,   [HK_I64] = store_i64,
+        [HK_U8] = store_byte,   [HK_U16] = store_u16,   [HK_U32] = store_u32,
+        [HK_U64] = store_u64,   [HK_C64] = store_c64,   [HK_C128] = store_c128,
     };
     return stores[to];
 }
@@ -255,15 +256,20 @@ hki_store_fn hki_cast_of(hk_dtype wide, hk_dtype to)
 #define U64_TO(dtype, name, T, least, most) [dtype] = cast_u64_##name,
     static const hki_store_fn casts[HK_DTYPE_COUNT][HK_DTYPE_COUNT] = {
         [HK_F32] = {HKI_EACH_INTEGER(F32_TO)[HK_F32] = store_f32, [HK_F64] = cast_f32_f64,
-                    [HK_F16] = store_f16, [HK_BF16] = store_bf16, [HK_BOOL] = cast_f32_bool, [HK_C64] = cast_f32_c64, [HK_C128] = cast_f32_c128},
+                    [HK_F16] = store_f16, [HK_BF16] = store_bf16, [HK_BOOL] = cast_f32_bool,
+                    [HK_C64] = cast_f32_c64, [HK_C128] = cast_f32_c128},
         [HK_F64] = {HKI_EACH_INTEGER(F64_TO)[HK_F32] = cast_f64_f32, [HK_F64] = store_f64,
-                    [HK_F16] = cast_f64_f16, [HK_BF16] = cast_f64_bf16, [HK_BOOL] = cast_f64_bool, [HK_C64] = cast_f64_c64, [HK_C128] = cast_f64_c128},
+                    [HK_F16] = cast_f64_f16, [HK_BF16] = cast_f64_bf16, [HK_BOOL] = cast_f64_bool,
+                    [HK_C64] = cast_f64_c64, [HK_C128] = cast_f64_c128},
         [HK_I32] = {HKI_EACH_INTEGER(I32_TO)[HK_F32] = cast_i32_f32, [HK_F64] = cast_i32_f64,
-                    [HK_F16] = cast_i32_f16, [HK_BF16] = cast_i32_bf16, [HK_BOOL] = cast_i32_bool, [HK_C64] = cast_i32_c64, [HK_C128] = cast_i32_c128},
+                    [HK_F16] = cast_i32_f16, [HK_BF16] = cast_i32_bf16, [HK_BOOL] = cast_i32_bool,
+                    [HK_C64] = cast_i32_c64, [HK_C128] = cast_i32_c128},
         [HK_I64] = {HKI_EACH_INTEGER(I64_TO)[HK_F32] = cast_i64_f32, [HK_F64] = cast_i64_f64,
-                    [HK_F16] = cast_i64_f16, [HK_BF16] = cast_i64_bf16, [HK_BOOL] = cast_i64_bool, [HK_C64] = cast_i64_c64, [HK_C128] = cast_i64_c128},
+                    [HK_F16] = cast_i64_f16, [HK_BF16] = cast_i64_bf16, [HK_BOOL] = cast_i64_bool,
+                    [HK_C64] = cast_i64_c64, [HK_C128] = cast_i64_c128},
         [HK_U64] = {HKI_EACH_INTEGER(U64_TO)[HK_F32] = cast_u64_f32, [HK_F64] = cast_u64_f64,
-                    [HK_F16] = cast_u64_f16, [HK_BF16] = cast_u64_bf16, [HK_BOOL] = cast_u64_bool, [HK_C64] = cast_u64_c64, [HK_C128] = cast_u64_c128},
+                    [HK_F16] = cast_u64_f16, [HK_BF16] = cast_u64_bf16, [HK_BOOL] = cast_u64_bool,
+                    [HK_C64] = cast_u64_c64, [HK_C128] = cast_u64_c128},
         [HK_C128] = {[HK_BOOL] = cast_c128_bool, [HK_C64] = store_c64, [HK_C128] = store_c128},
     };
     return casts[wide][to];

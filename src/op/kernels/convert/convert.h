@@ -10,9 +10,9 @@
 static inline hk_dtype hki_wide_of(hk_dtype dtype)
 {
     static const uint8_t wide[HK_DTYPE_COUNT] = {
-        [HK_F32] = HK_F32,   [HK_F64] = HK_F64, [HK_F16] = HK_F32, [HK_BF16] = HK_F32,
-        [HK_BOOL] = HK_BOOL, [HK_I8] = HK_I32,  [HK_I16] = HK_I32, [HK_I32] = HK_I32,
-        [HK_I64] = HK_I64,   [HK_U8] = HK_U8,   [HK_U16] = HK_I32, [HK_U32] = HK_I64,
+        [HK_F32] = HK_F32,   [HK_F64] = HK_F64,  [HK_F16] = HK_F32,   [HK_BF16] = HK_F32,
+        [HK_BOOL] = HK_BOOL, [HK_I8] = HK_I32,   [HK_I16] = HK_I32,   [HK_I32] = HK_I32,
+        [HK_I64] = HK_I64,   [HK_U8] = HK_U8,    [HK_U16] = HK_I32,   [HK_U32] = HK_I64,
         [HK_U64] = HK_U64,   [HK_C64] = HK_C128, [HK_C128] = HK_C128,
     };
     return (hk_dtype)wide[dtype];

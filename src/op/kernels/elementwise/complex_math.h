@@ -5,7 +5,7 @@
 #include <complex.h>
 #include <math.h>
 #include <stdint.h>
-#undef I      /* rows call inputs by letters, and words of their own are in use */
+#undef I /* rows call inputs by letters, and words of their own are in use */
 #undef complex
 
 /* C11's CMPLX, which clang 14 lacks without its own header: keeps signs of zeros and infinite parts. */

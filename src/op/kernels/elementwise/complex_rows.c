@@ -8,7 +8,7 @@ typedef double _Complex number;
 #define AT(T, index) (*(const T *)(run->in[index] + i * run->in_step[index]))
 
 #define LOOP(name, R, inputs, expression)                                                          \
-    int64_t hki_complex_loop_##name(const hki_run *run)                                                 \
+    int64_t hki_complex_loop_##name(const hki_run *run)                                            \
     {                                                                                              \
         const double s = ((const hki_numbers *)run->given)->s;                                     \
         R *out = (R *)run->out;                                                                    \
@@ -18,9 +18,11 @@ typedef double _Complex number;
         }                                                                                          \
         return -1;                                                                                 \
     }
-#define ONE   const number a = AT(number, 0);
-#define TWO   const number a = AT(number, 0), b = AT(number, 1);
-#define THREE const uint8_t a = AT(uint8_t, 0); const number b = AT(number, 1), c = AT(number, 2);
+#define ONE const number a = AT(number, 0);
+#define TWO const number a = AT(number, 0), b = AT(number, 1);
+#define THREE                                                                                      \
+    const uint8_t a = AT(uint8_t, 0);                                                              \
+    const number b = AT(number, 1), c = AT(number, 2);
 
 #define LOOP_U1(name, expression)  LOOP(name, number, ONE, expression)
 #define LOOP_U1S(name, expression) LOOP(name, number, ONE, expression)

@@ -47,7 +47,9 @@ static void fill_roots(int64_t n, double *cosines, double *sines)
 static int64_t take_factors(int64_t n, int *factors, int *count)
 {
     *count = 0;
-    for (int radix = 4; radix <= HKI_FOURIER_PRIME; radix = radix == 4 ? 2 : radix == 2 ? 3 : radix + 2)
+    for (int radix = 4; radix <= HKI_FOURIER_PRIME; radix = radix == 4   ? 2
+                                                            : radix == 2 ? 3
+                                                                         : radix + 2)
         for (; n % radix == 0; n /= radix)
             factors[(*count)++] = radix;
     return n;
@@ -81,9 +83,10 @@ static int64_t size_of(int64_t n, int *factors, int *count)
 typedef struct step {
     const double *xr, *xi;
     double *yr, *yi;
-    const double *cosines, *sines; /* exp(2 pi i k / size), of which those of k `stride` are wanted */
-    int64_t stride, parts;         /* a part: what is between neighbouring inputs of a butterfly */
-    int64_t side;                  /* values that go through one butterfly's place */
+    const double *cosines,
+        *sines;            /* exp(2 pi i k / size), of which those of k `stride` are wanted */
+    int64_t stride, parts; /* a part: what is between neighbouring inputs of a butterfly */
+    int64_t side;          /* values that go through one butterfly's place */
 } step;
 
 /* Arrays overlap nowhere. */
@@ -103,10 +106,9 @@ typedef struct step {
 #define TWIDDLE(r)                                                                                 \
     const double c##r = self->cosines[self->stride * k * r],                                       \
                  s##r = -self->sines[self->stride * k * r]
-#define IN(j)  (k + self->parts * (j)) * side + q
-#define OUT(r) (radix * k + (r)) * side + q
-#define LOAD(j)                                                                                    \
-    const double r##j = xr[IN(j)], i##j = xi[IN(j)]
+#define IN(j)                (k + self->parts * (j)) * side + q
+#define OUT(r)               (radix * k + (r)) * side + q
+#define LOAD(j)              const double r##j = xr[IN(j)], i##j = xi[IN(j)]
 #define STORE(r, real, imag) PUT(OUT(r), real, imag, c##r, s##r)
 #define STORE_0(real, imag)                                                                        \
     {                                                                                              \
