@@ -366,11 +366,11 @@ static const hki_sample samples[] = {
     const hk_op hki_op_##op = {HKI_OP_NAMED(op), HKI_OP_SAMPLES(samples), .signature = "x",        \
                                .doc = text,      .dtypes = set,           .infer = hki_infer_same, \
                                .compose = how,   .reference = is,         .tolerance_f32 = 1e-6}
-OF_REALS(real, HKI_NUMBERS, itself, same_reference,
+OF_REALS(real, HKI_ALL_DTYPES, itself, same_reference,
          "Real parts of complex numbers, as float32 or float64; a view of x where it is real.");
-OF_REALS(imag, HKI_NUMBERS, zeros_like, zeros_reference,
+OF_REALS(imag, HKI_ALL_DTYPES, zeros_like, zeros_reference,
          "Imaginary parts of complex numbers, as float32 or float64; zeros where x is real.");
-OF_REALS(conj, HKI_NUMBERS, itself, same_reference,
+OF_REALS(conj, HKI_ALL_DTYPES, itself, same_reference,
          "Complex conjugates: imaginary parts with the other sign; a view of x where it is real.");
 OF_REALS(angle, HKI_REALS, angle_compose, angle_reference,
          "Angles of complex numbers, from -pi to pi, as float32 or float64: atan2 of both parts.");
