@@ -23,7 +23,8 @@ static bool is_real(PyObject *number)
 
 bool py_is_number(PyObject *object)
 {
-    return is_real(object) || PyLong_Check(object) || PyComplex_Check(object); /* a bool is an int, too */
+    return is_real(object) || PyLong_Check(object) ||
+           PyComplex_Check(object); /* a bool is an int, too */
 }
 
 static double value_of(PyObject *number)

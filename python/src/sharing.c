@@ -64,10 +64,9 @@ static bool is_of_host(hk_array *x)
 static const char *format_of(hk_dtype dtype)
 {
     static const char *const formats[HK_DTYPE_COUNT] = {
-        [HK_F32] = "f", [HK_F64] = "d", [HK_F16] = "e", [HK_BOOL] = "?",
-        [HK_I8] = "b",  [HK_I16] = "h", [HK_I32] = "i", [HK_I64] = "q",
-        [HK_U8] = "B",  [HK_U16] = "H", [HK_U32] = "I", [HK_U64] = "Q",
-        [HK_C64] = "Zf", [HK_C128] = "Zd"};
+        [HK_F32] = "f", [HK_F64] = "d", [HK_F16] = "e",  [HK_BOOL] = "?", [HK_I8] = "b",
+        [HK_I16] = "h", [HK_I32] = "i", [HK_I64] = "q",  [HK_U8] = "B",   [HK_U16] = "H",
+        [HK_U32] = "I", [HK_U64] = "Q", [HK_C64] = "Zf", [HK_C128] = "Zd"};
     return formats[dtype];
 }
 
@@ -189,10 +188,10 @@ static const char *const old_name = "dltensor", *const new_name = "dltensor_vers
 static const struct {
     uint8_t code, bits;
 } dl_dtypes[HK_DTYPE_COUNT] = {
-    [HK_F32] = {DL_FLOAT, 32},   [HK_F64] = {DL_FLOAT, 64}, [HK_F16] = {DL_FLOAT, 16},
-    [HK_BF16] = {DL_BFLOAT, 16}, [HK_BOOL] = {DL_BOOL, 8},  [HK_I8] = {DL_INT, 8},
-    [HK_I16] = {DL_INT, 16},     [HK_I32] = {DL_INT, 32},   [HK_I64] = {DL_INT, 64},
-    [HK_U8] = {DL_UINT, 8},      [HK_U16] = {DL_UINT, 16},  [HK_U32] = {DL_UINT, 32},
+    [HK_F32] = {DL_FLOAT, 32},   [HK_F64] = {DL_FLOAT, 64},   [HK_F16] = {DL_FLOAT, 16},
+    [HK_BF16] = {DL_BFLOAT, 16}, [HK_BOOL] = {DL_BOOL, 8},    [HK_I8] = {DL_INT, 8},
+    [HK_I16] = {DL_INT, 16},     [HK_I32] = {DL_INT, 32},     [HK_I64] = {DL_INT, 64},
+    [HK_U8] = {DL_UINT, 8},      [HK_U16] = {DL_UINT, 16},    [HK_U32] = {DL_UINT, 32},
     [HK_U64] = {DL_UINT, 64},    [HK_C64] = {DL_COMPLEX, 64}, [HK_C128] = {DL_COMPLEX, 128}};
 
 /* ---- giving a tensor ------------------------------------------------------------------------------------------------ */
