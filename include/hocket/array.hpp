@@ -117,6 +117,12 @@ class array : public counted<hk_array, hk_array_retain, hk_array_release>
     {
         return hk_item_at(at, get(), nullptr);
     }
+    /* The same of complex ones too; NaNs where that fails. */
+    std::complex<double> item_complex(hk_source at = here()) const noexcept
+    {
+        const hk_complex value = hk_item_complex_at(at, get(), nullptr);
+        return {value.real, value.imag};
+    }
     /* All elements in C order, converted to T as by hk::cast, into `out` of `count` elements, which is size(). */
     template <class T> status to_host(T *out, size_t count, hk_source at = here()) const noexcept
     {

@@ -6,6 +6,7 @@
 #define HOCKET_BASE_HPP
 
 #include <array>
+#include <complex>
 #include <cstdlib>
 #include <hocket/hocket.h>
 #include <initializer_list>
@@ -30,9 +31,11 @@ constexpr hk_source here(const char *file = __builtin_FILE(), int line = __built
 
 inline constexpr hk_dtype f32 = HK_F32, f64 = HK_F64, f16 = HK_F16, bf16 = HK_BF16,
                           boolean = HK_BOOL, i8 = HK_I8, i16 = HK_I16, i32 = HK_I32, i64 = HK_I64,
-                          u8 = HK_U8, u16 = HK_U16, u32 = HK_U32, u64 = HK_U64;
+                          u8 = HK_U8, u16 = HK_U16, u32 = HK_U32, u64 = HK_U64, c64 = HK_C64,
+                          c128 = HK_C128;
 
-/* The dtype of a C++ type: float, double, int8_t to int64_t, uint8_t to uint64_t or bool. */
+/* The dtype of a C++ type: float, double, int8_t to int64_t, uint8_t to uint64_t, bool, or std::complex of
+ * float or double. */
 template <class T> struct dtype_of;
 template <> struct dtype_of<float> {
     static constexpr hk_dtype value = HK_F32;
@@ -66,6 +69,12 @@ template <> struct dtype_of<uint64_t> {
 };
 template <> struct dtype_of<bool> {
     static constexpr hk_dtype value = HK_BOOL;
+};
+template <> struct dtype_of<std::complex<float>> {
+    static constexpr hk_dtype value = HK_C64;
+};
+template <> struct dtype_of<std::complex<double>> {
+    static constexpr hk_dtype value = HK_C128;
 };
 
 /* ---- options --------------------------------------------------------------------------------- */

@@ -14,10 +14,10 @@ _core._set_package_folder(_os.path.dirname(_os.path.abspath(__file__)) + _os.sep
 _core._set_raise(errors._raise)
 
 from ._core import (  # noqa: E402
-    bfloat16, bool, float16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64,
+    bfloat16, bool, complex64, complex128, float16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64,
 )
 from ._arrays import *  # noqa: E402,F401,F403
-from . import _indexing, _methods, linalg  # noqa: E402,F401
+from . import _indexing, _methods, fft, linalg  # noqa: E402,F401
 
 _core._set_indexing(_indexing.get, _indexing.set)
 

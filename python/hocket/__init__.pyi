@@ -30,6 +30,8 @@ class Array:
     @property
     def grad(self) -> Array | None: ...
     @property
+    def imag(self) -> Any: ...
+    @property
     def itemsize(self) -> int: ...
     @property
     def mT(self) -> Array: ...
@@ -80,6 +82,8 @@ class Array:
         """Computes the gradients of the sum of this array, or with dy of the sum of dy times it, for every attached array that it was computed from. keep: the tape stays, for a further pass over it. Does not wait."""
     def clip(self, /, min: Any = ..., max: Any = ...) -> Array:
         """x between min and max, numbers or arrays; None: no bound."""
+    def conj(self) -> Array:
+        """Complex conjugates; the array itself where it is real."""
     def copy(self) -> Array:
         """The same values in memory of its own."""
     def cumprod(self, /, axis: Axes = ..., *, dtype: DTypeLike | None = ..., include_initial: _b.bool = ...) -> Array:
@@ -222,7 +226,7 @@ class Device:
     def type(self) -> str: ...
 
 class finfo:
-    """Limits of a dtype of floats: bits, eps, max, min, smallest_normal, dtype."""
+    """Limits of a dtype of floats, or of the parts of complex numbers: bits, eps, max, min, smallest_normal, dtype."""
     def __init__(self, type: DTypeLike | Array, /) -> None: ...
     dtype: DType
     bits: int
@@ -240,6 +244,8 @@ class iinfo:
 
 bfloat16: DType
 bool: DType
+complex128: DType
+complex64: DType
 e: float
 float16: DType
 float32: DType
@@ -302,6 +308,8 @@ def all_reduce(arrays: Any) -> Any:
     """Replaces each of these arrays, one for each device, by their sum, in place. Does not wait."""
 def allclose(x1: ArrayLike, x2: ArrayLike, rtol: float = ..., atol: float = ..., equal_nan: _b.bool = ...) -> _b.bool:
     """Whether isclose holds everywhere, as Python's bool. Waits."""
+def angle(x: ArrayLike) -> Array:
+    """Angles of complex numbers, from -pi to pi, as float32 or float64: atan2 of both parts."""
 def any(x: ArrayLike, /, axis: Axes = ..., *, keepdims: _b.bool = ...) -> Array:
     """Whether any element along axes, or at all, is true or not 0."""
 def arange(start: Any, /, stop: Any = ..., step: Any = ..., *, dtype: DTypeLike | None = ..., device: DeviceLike | None = ...) -> Array:
@@ -364,8 +372,8 @@ def concat(arrays: Any, /, *, axis: Axes = ...) -> Array:
     """Arrays one behind the other along an axis; with None flat."""
 def concatenate(arrays: Any, /, *, axis: Axes = ...) -> Array:
     """Arrays one behind the other along an axis; with None flat."""
-def conj(x: ArrayLike, /) -> Array:
-    """x itself: there are no complex arrays yet."""
+def conj(x: ArrayLike) -> Array:
+    """Complex conjugates: imaginary parts with the other sign; a view of x where it is real."""
 def copysign(x: ArrayLike, y: ArrayLike) -> Array:
     """x with the sign of y, also of its zeros and NaNs."""
 def cos(x: ArrayLike) -> Array:
@@ -415,7 +423,7 @@ def floor_divide(x: ArrayLike, y: ArrayLike) -> Array:
 def from_dlpack(x: ArrayLike, /, *, device: DeviceLike | None = ..., copy: _b.bool | None = ...) -> Array:
     """An array over the memory of x, which has __dlpack__. With copy=True over memory of its own."""
 def full(shape: Shape, fill_value: ArrayLike, *, dtype: DTypeLike | None = ..., device: DeviceLike | None = ...) -> Array:
-    """An array of one number; its dtype is the number's (bool, int64, float32) unless dtype says otherwise."""
+    """An array of one number; its dtype is the number's (bool, int64, float32, complex64) unless dtype says otherwise."""
 def full_like(x: ArrayLike, /, fill_value: ArrayLike, *, dtype: DTypeLike | None = ..., device: DeviceLike | None = ...) -> Array:
     """As full, of x's shape, and of its dtype and device unless others are given."""
 def grad(function: Any, argnums: Any = ...) -> Any:
@@ -428,6 +436,8 @@ def greater_equal(x: ArrayLike, y: ArrayLike) -> Array:
     """Whether x is at least y, as bool."""
 def hypot(x: ArrayLike, y: ArrayLike) -> Array:
     """Length of the hypotenuse, without overflow on the way. The gradient at 0 is 0."""
+def imag(x: ArrayLike) -> Array:
+    """Imaginary parts of complex numbers, as float32 or float64; zeros where x is real."""
 def is_recording() -> Any:
     """Whether calls of this thread are noted for gradients."""
 def isclose(x1: ArrayLike, x2: ArrayLike, rtol: float = ..., atol: float = ..., equal_nan: _b.bool = ...) -> Array:
@@ -449,7 +459,7 @@ def less(x: ArrayLike, y: ArrayLike) -> Array:
 def less_equal(x: ArrayLike, y: ArrayLike) -> Array:
     """Whether x is at most y, as bool."""
 def linspace(start: Any, stop: Any, /, num: int, *, dtype: DTypeLike | None = ..., device: DeviceLike | None = ..., endpoint: _b.bool = ...) -> Array:
-    """num numbers from start to stop at even distances; float32 unless dtype says otherwise."""
+    """num numbers from start to stop at even distances; float32, or complex64 of complex ones, unless dtype says otherwise."""
 def load(path: Any, *, device: DeviceLike | None = ..., copy: _b.bool | None = ...) -> Any:
     """Loads a file of save, or NumPy's: a dict of Arrays with .metadata; of an npy file the Array."""
 def load_checkpoint(path: Any, **parts: Any) -> Any:
@@ -520,8 +530,8 @@ def prod(x: ArrayLike, /, axis: Axes = ..., *, dtype: DTypeLike | None = ..., ke
     """Product along axes, or of all; dtypes as of sum."""
 def ravel(x: ArrayLike, /) -> Array:
     """The elements in C order along one axis."""
-def real(x: ArrayLike, /) -> Array:
-    """x itself: there are no complex arrays yet."""
+def real(x: ArrayLike) -> Array:
+    """Real parts of complex numbers, as float32 or float64; a view of x where it is real."""
 def reciprocal(x: ArrayLike) -> Array:
     """Reciprocal."""
 def relu(x: ArrayLike) -> Array:

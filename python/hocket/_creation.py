@@ -40,7 +40,7 @@ def _has_buffer(obj):
 
 
 def _shared(obj, dtype, device):
-    if isinstance(obj, (int, float, list, tuple, range)):
+    if isinstance(obj, (int, float, complex, list, tuple, range)):
         raise ValueError(f"copy=False: {type(obj).__name__} has no memory that an array could share")
     x = obj if isinstance(obj, Array) else _core._adopt_buffer(obj, None) if _has_buffer(obj) else from_dlpack(obj)
     if (dtype is not None and x.dtype != dtype) or (device is not None and x.device != device):
@@ -118,14 +118,14 @@ def zeros(shape, *, dtype=None, device=None):
 
 @_public
 def full(shape, fill_value, *, dtype=None, device=None):
-    """An array of one number; its dtype is the number's (bool, int64, float32) unless dtype says otherwise."""
-    if isinstance(fill_value, Array) or (isinstance(fill_value, int) and abs(fill_value) > 2**53):
+    """An array of one number; its dtype is the number's (bool, int64, float32, complex64) unless dtype says otherwise."""
+    if isinstance(fill_value, (Array, complex)) or (isinstance(fill_value, int) and abs(fill_value) > 2**53):
         return _copied(_core._broadcast_to(asarray(fill_value, dtype=dtype, device=device), shape))
     return _op["full"](shape, fill_value, dtype or result_type(_plain(fill_value)), device=device)
 
 
 def _plain(number):
-    return number if type(number) in (bool, int, float) else number.item() if hasattr(number, "item") else number
+    return number if type(number) in (bool, int, float, complex) else number.item() if hasattr(number, "item") else number
 
 
 def _as(function, x, dtype, device, *more):
@@ -173,7 +173,12 @@ def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
 
 @_public
 def linspace(start, stop, /, num, *, dtype=None, device=None, endpoint=True):
-    """num numbers from start to stop at even distances; float32 unless dtype says otherwise."""
+    """num numbers from start to stop at even distances; float32, or complex64 of complex ones, unless dtype says otherwise."""
+    if isinstance(start, complex) or isinstance(stop, complex):
+        wanted = _core._dtype(dtype or _core.complex64)
+        parts = [linspace(*ends, num, dtype=_core.float64, device=device, endpoint=endpoint)
+                 for ends in ((start.real, stop.real), (start.imag, stop.imag))]
+        return _op["cast"](_op["complex_of"](*parts), wanted)
     wanted = _core._dtype(dtype or _core.float32)
     made = _op["linspace"](start, stop, num, endpoint, wanted if rank(wanted) == 2 else _core.float64, device=device)
     return made if made.dtype == wanted else _op["cast"](made, wanted)

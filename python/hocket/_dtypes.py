@@ -11,21 +11,22 @@ __all__ = ["astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]
 _SIGNED = ("int8", "int16", "int32", "int64")
 _UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
-_NAMES = ("bool",) + _SIGNED + _UNSIGNED + _FLOATS
+_COMPLEX = ("complex64", "complex128")
+_NAMES = ("bool",) + _SIGNED + _UNSIGNED + _FLOATS + _COMPLEX
 _KINDS = {
     "bool": ("bool",),
     "signed integer": _SIGNED,
     "unsigned integer": _UNSIGNED,
     "integral": _SIGNED + _UNSIGNED,
     "real floating": _FLOATS,
-    "complex floating": (),
-    "numeric": _SIGNED + _UNSIGNED + _FLOATS,
+    "complex floating": _COMPLEX,
+    "numeric": _SIGNED + _UNSIGNED + _FLOATS + _COMPLEX,
 }
 
 
 def rank(dtype):
-    """0: bool, 1: integers, 2: floats."""
-    return 2 if dtype.name in _FLOATS else 0 if dtype.name == "bool" else 1
+    """0: bool, 1: integers, 2: floats, 3: complex numbers."""
+    return 3 if dtype.name in _COMPLEX else 2 if dtype.name in _FLOATS else 0 if dtype.name == "bool" else 1
 
 
 def dtype_of(given):
@@ -52,20 +53,25 @@ def _two(a, b):
     return a if rank(a) > rank(b) else b
 
 
+_PYTHON = {_b.bool: _core.bool, int: _core.int64, float: _core.float32, complex: _core.complex64}
+
+
 def result_type(*arrays_and_dtypes):
     """The dtype that these give together. Python's numbers take that of the others, if it is of a kind to hold them.
 
-    Of different kinds the higher one counts: bool, integers, floats.
+    Of different kinds the higher one counts: bool, integers, floats, complex numbers.
     """
-    numbers = [each for each in arrays_and_dtypes if type(each) in (_b.bool, int, float)]
-    dtypes = [dtype_of(each) for each in arrays_and_dtypes if type(each) not in (_b.bool, int, float)]
+    numbers = [each for each in arrays_and_dtypes if type(each) in _PYTHON]
+    dtypes = [dtype_of(each) for each in arrays_and_dtypes if type(each) not in _PYTHON]
     if not arrays_and_dtypes:
         raise ValueError("result_type() needs an array or a dtype")
     result = dtypes[0] if dtypes else None
     for each in dtypes[1:]:
         result = _two(result, each)
     for number in numbers:
-        alone = _core.bool if number is True or number is False else _core.int64 if isinstance(number, int) else _core.float32
+        alone = _PYTHON[type(number)]
+        if alone == _core.complex64 and result == _core.float64:
+            alone = _core.complex128
         if result is None or rank(alone) > rank(result):
             result = alone
     return result
@@ -74,18 +80,21 @@ def result_type(*arrays_and_dtypes):
 def can_cast(from_, to, /):
     """Whether every value of from_, an array or a dtype, has a place in the dtype to."""
     a, b = dtype_of(from_), _core._dtype(to)
-    if rank(a) == rank(b):
+    if rank(a) == rank(b) or rank(a) == 2 and rank(b) == 3:
         return _core._promote(a, b) == b
     if rank(a) > rank(b):
         return False
     if rank(a) == 0 or rank(b) == 1:
         return True
-    digits = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}[b.name]
-    return a.itemsize * 8 - (a.name in _SIGNED) <= digits or b.name == "float64"
+    digits = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53, "complex64": 24, "complex128": 53}[b.name]
+    return a.itemsize * 8 - (a.name in _SIGNED) <= digits or digits == 53
 
 
 def astype(x, dtype, /, *, copy=True, device=None):
-    """x as another dtype. Floats are rounded towards 0 for integers; a value that the dtype does not have fails the result."""
+    """x as another dtype. Floats are rounded towards 0 for integers; a value that the dtype does not have fails the result.
+
+    Complex numbers become complex ones or bool alone: real() and imag() give their parts.
+    """
     dtype = _core._dtype(dtype)
     if device is not None:
         x = x.to_device(device)
@@ -95,7 +104,7 @@ def astype(x, dtype, /, *, copy=True, device=None):
 
 
 class finfo:
-    """Limits of a dtype of floats: bits, eps, max, min, smallest_normal, dtype."""
+    """Limits of a dtype of floats, or of the parts of complex numbers: bits, eps, max, min, smallest_normal, dtype."""
 
     _LIMITS = {  # bits of the exponent and of the fraction
         "float16": (5, 10), "bfloat16": (8, 7), "float32": (8, 23), "float64": (11, 52),
@@ -103,6 +112,8 @@ class finfo:
 
     def __init__(self, type, /):
         self.dtype = dtype_of(type)
+        if rank(self.dtype) == 3:
+            self.dtype = _core.float32 if self.dtype == _core.complex64 else _core.float64
         if self.dtype.name not in _FLOATS:
             raise ValueError(f"{self.dtype} is no dtype of floats")
         exponent, fraction = self._LIMITS[self.dtype.name]
@@ -143,7 +154,7 @@ class _Info:
         return _core.devices()[0]
 
     def default_dtypes(self, *, device=None):
-        return {"real floating": _core.float32, "complex floating": None, "integral": _core.int64, "indexing": _core.int64}
+        return {"real floating": _core.float32, "complex floating": _core.complex64, "integral": _core.int64, "indexing": _core.int64}
 
     def devices(self):
         return _core.devices()

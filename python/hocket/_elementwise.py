@@ -11,15 +11,15 @@ _op = _core.operators
 
 # What is the library's own, name for name.
 _SAME = (
-    "abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_left_shift bitwise_or "
-    "bitwise_right_shift bitwise_xor bitwise_invert ceil copysign cos cosh equal erf exp expm1 floor floor_divide greater greater_equal "
-    "hypot isfinite isinf isnan less less_equal log log1p log2 log10 logaddexp logical_and logical_not logical_or logical_xor "
-    "maximum minimum multiply negative nextafter not_equal reciprocal relu remainder round rsqrt sigmoid sign signbit sin sinh "
+    "abs acos acosh add angle asin asinh atan atan2 atanh bitwise_and bitwise_left_shift bitwise_or "
+    "bitwise_right_shift bitwise_xor bitwise_invert ceil conj copysign cos cosh equal erf exp expm1 floor floor_divide greater greater_equal "
+    "hypot imag isfinite isinf isnan less less_equal log log1p log2 log10 logaddexp logical_and logical_not logical_or logical_xor "
+    "maximum minimum multiply negative nextafter not_equal real reciprocal relu remainder round rsqrt sigmoid sign signbit sin sinh "
     "sqrt square subtract tan tanh trunc where"
 ).split()
 globals().update({name: _op[name] for name in _SAME})
 
-__all__ = list(_SAME) + ["clip", "conj", "divide", "matmul", "positive", "pow", "power", "real"]
+__all__ = list(_SAME) + ["clip", "divide", "matmul", "positive", "pow", "power"]
 
 
 def divide(x1, x2, /):
@@ -47,14 +47,6 @@ def _first(x1, x2):
 def positive(x, /):
     """x itself."""
     return +x
-
-
-def real(x, /):
-    """x itself: there are no complex arrays yet."""
-    return +x
-
-
-conj = real
 
 
 def _limit(x, bound, name):

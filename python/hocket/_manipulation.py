@@ -259,7 +259,7 @@ def tensordot(x1, x2, /, *, axes=2):
         x1 = _op["permute_dims"](x1, [i for i in range(x1.ndim) if i not in first] + list(first))
         x2 = _op["permute_dims"](x2, list(second) + [i for i in range(x2.ndim) if i not in second])
         count = len(first)
-    if x1.dtype.name in ("float32", "float64", "int32", "int64"):
+    if x1.dtype.name in ("float32", "float64", "int32", "int64", "complex64", "complex128"):
         return _op["tensordot"](x1, x2, count)
     wide = _core.float32 if x1.dtype.name in ("float16", "bfloat16") else _core.int64
     return _op["cast"](_op["tensordot"](_op["cast"](x1, wide), _op["cast"](x2, wide), count), x1.dtype)

@@ -56,7 +56,8 @@ for _name in "sum prod mean var std max min all any".split():
 Array.T = property(_core._transpose, doc="axes in reverse order: a view")
 Array.mT = property(_manipulation.matrix_transpose, doc="the last two axes exchanged: a view")
 Array.itemsize = property(lambda self: self.dtype.itemsize, doc="bytes of an element")
-Array.real = property(lambda self: +self, doc="the array itself: there are no complex arrays yet")
+Array.real = property(_elementwise.real, doc="real parts; the array itself where it is real")
+Array.imag = property(_elementwise.imag, doc="imaginary parts; zeros of a real array")
 Array.__array_ufunc__ = None  # NumPy's operators leave mixed expressions to Array's
 
 
@@ -93,7 +94,13 @@ def fill(self, value):
 @_method
 def dot(self, other):
     """Matrix product; with a number the product."""
-    return self * other if isinstance(other, (int, float)) else self @ other
+    return self * other if isinstance(other, (int, float, complex)) else self @ other
+
+
+@_method
+def conj(self):
+    """Complex conjugates; the array itself where it is real."""
+    return _op["conj"](self)
 
 
 @_method
@@ -163,14 +170,15 @@ def __contains__(self, value):
 
 @_method
 def __complex__(self):
-    return complex(float(self))
+    return complex(self.item())
 
 
 @_method
 def __repr__(self):
     """As NumPy's: array([1., 2.], device='cpu:0'), with the dtype where it is not float32. Waits for the values."""
     text = str(self).rsplit(" @", 1)[0].removesuffix(f" {self.dtype}")
-    text = _re.sub(r"(?<=[^\s\[])(?=\s+[^\s\]])", ",", text).replace("\n", "\n      ")
+    ends = r"(?:(?<=[j\])])|(?<=\.\.\.))" if "complex" in self.dtype.name else r"(?<=[^\s\[])"  # of words; parts may lie apart
+    text = _re.sub(ends + r"(?=\s+[^\s\]])", ",", text).replace("\n", "\n      ")
     dtype = "" if self.dtype == _core.float32 else f", dtype={self.dtype}"
     return f"array({text}{dtype}, device='{self.device}')"
 

@@ -1,4 +1,4 @@
-"""Linear algebra: the array API's extension, of real numbers. Matrices lie along the last two axes; the others are batches."""
+"""Linear algebra: the array API's extension, of real numbers; products and norms of vectors also of complex ones. Matrices lie along the last two axes; the others are batches."""
 
 import collections as _collections
 
@@ -115,5 +115,6 @@ def trace(x, /, *, offset=0, dtype=None):
 
 def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
     """The ord-norm of vectors along axes, or of all elements."""
+    x = _op["abs"](x) if x.dtype.name.startswith("complex") else x
     axes = tuple(range(x.ndim)) if axis is None else _axes_of(axis, x.ndim)
     return _op["vector_norm"](x, float(ord), axes, keepdims)

@@ -33,6 +33,13 @@ bool py_assign(hk_array *target, hk_array *values)
     hk_dims to = hk_dims_get(target), from = hk_dims_get(values);
     if (!py_may_write(target) || !py_fits(&from, &to, true))
         return false;
+    if (py_kind(hk_array_dtype(values)) == 3 && py_kind(hk_array_dtype(target)) < 3 &&
+        hk_array_dtype(target) != HK_BOOL) {
+        PyErr_Format(PyExc_TypeError,
+                     "an array of %s takes no complex values; real and imag give parts of them",
+                     hk_dtype_name(hk_array_dtype(target)));
+        return false;
+    }
     hk_assign_at(py_source(), target, values);
     py_settle(target, &values, 1);
     return !py_was_interrupted();
@@ -74,6 +81,8 @@ bool py_fits(const hk_dims *from, const hk_dims *to, bool may_drop)
 
 int py_kind(hk_dtype dtype)
 {
+    if (dtype == HK_C64 || dtype == HK_C128)
+        return 3;
     if (dtype == HK_F32 || dtype == HK_F64 || dtype == HK_F16 || dtype == HK_BF16)
         return 2;
     return dtype != HK_BOOL;

@@ -15,6 +15,12 @@ bool py_dtype_of_format(const Py_buffer *view, hk_dtype *dtype)
     const char *format = view->format ? view->format : "B";
     if (*format == '@' || *format == '=' || *format == '<')
         format++;
+    const bool is_complex = *format == 'Z';
+    format += is_complex;
+    if (is_complex && format[0] && !format[1]) {
+        *dtype = *format == 'f' ? HK_C64 : HK_C128;
+        return strchr("fd", *format) && (Py_ssize_t)hk_dtype_bytes(*dtype) == view->itemsize;
+    }
     if (!*format || format[1])
         return false;
     static const struct {
@@ -88,7 +94,7 @@ static hk_array *from_buffer(PyObject *object, hk_device device)
 
 /* ---- from nested sequences ------------------------------------------------------------------------------------------ */
 
-typedef enum value_kind { KIND_BOOL, KIND_INT, KIND_FLOAT } value_kind;
+typedef enum value_kind { KIND_BOOL, KIND_INT, KIND_FLOAT, KIND_COMPLEX } value_kind;
 
 /* What is gathered of a nested sequence: its shape from the first entries, then its numbers. */
 typedef struct nest {
@@ -149,9 +155,10 @@ static bool gather_number(nest *self, PyObject *object)
     PyObject *number = number_of(object);
     if (!number)
         return false;
-    value_kind kind = PyFloat_Check(number)  ? KIND_FLOAT
-                      : PyBool_Check(number) ? KIND_BOOL
-                                             : KIND_INT;
+    value_kind kind = PyFloat_Check(number)     ? KIND_FLOAT
+                      : PyComplex_Check(number) ? KIND_COMPLEX
+                      : PyBool_Check(number)    ? KIND_BOOL
+                                                : KIND_INT;
     if (kind > self->kind)
         self->kind = kind;
     self->numbers[self->filled++] = number;
@@ -191,6 +198,15 @@ static bool fill_doubles(const nest *self, double *out)
     return true;
 }
 
+static bool fill_complex(const nest *self, double *out)
+{
+    for (Py_ssize_t i = 0; i < self->count; i++) {
+        out[2 * i] = PyComplex_RealAsDouble(self->numbers[i]);
+        out[2 * i + 1] = PyComplex_ImagAsDouble(self->numbers[i]);
+    }
+    return !PyErr_Occurred();
+}
+
 static bool fill_ints(const nest *self, bool is_unsigned, int64_t *out)
 {
     for (Py_ssize_t i = 0; i < self->count; i++) {
@@ -215,24 +231,30 @@ static hk_array *cast_to(hk_array *x, hk_dtype dtype)
 
 static hk_array *from_numbers(const nest *self, const hk_dtype *dtype, hk_device device)
 {
-    int64_t *values = malloc((size_t)self->count * sizeof *values + 1);
+    bool is_complex = self->kind == KIND_COMPLEX;
+    int64_t *values = malloc((size_t)self->count * (is_complex ? 2 : 1) * sizeof *values + 1);
     if (!values) {
         PyErr_NoMemory();
         return NULL;
     }
     bool is_real = self->kind == KIND_FLOAT;
     bool is_unsigned = !is_real && dtype && *dtype == HK_U64;
-    bool good =
-        is_real ? fill_doubles(self, (double *)values) : fill_ints(self, is_unsigned, values);
+    bool good = is_complex ? fill_complex(self, (double *)values)
+                : is_real  ? fill_doubles(self, (double *)values)
+                           : fill_ints(self, is_unsigned, values);
     hk_array *x = NULL;
     if (good)
         x = from_memory(values, &self->shape,
-                        is_real       ? HK_F64
+                        is_complex    ? HK_C128
+                        : is_real     ? HK_F64
                         : is_unsigned ? HK_U64
                                       : HK_I64,
-                        device, self->count * 8);
+                        device, self->count * (is_complex ? 16 : 8));
     free(values);
-    hk_dtype alone = is_real ? HK_F32 : self->kind == KIND_BOOL ? HK_BOOL : HK_I64;
+    hk_dtype alone = is_complex                ? HK_C64
+                     : is_real                 ? HK_F32
+                     : self->kind == KIND_BOOL ? HK_BOOL
+                                               : HK_I64;
     return cast_to(x, dtype ? *dtype : alone);
 }
 
@@ -282,8 +304,8 @@ static PyObject *element_object(const char *at, hk_dtype dtype)
         uint16_t u16;
         uint32_t u32;
         uint64_t u64;
-        float f32;
-        double f64;
+        float f32, c64[2];
+        double f64, c128[2];
     } value;
     memcpy(&value, at, hk_dtype_bytes(dtype));
     switch (dtype) {
@@ -307,6 +329,10 @@ static PyObject *element_object(const char *at, hk_dtype dtype)
         return PyLong_FromUnsignedLong(value.u32);
     case HK_U64:
         return PyLong_FromUnsignedLongLong(value.u64);
+    case HK_C64:
+        return PyComplex_FromDoubles((double)value.c64[0], (double)value.c64[1]);
+    case HK_C128:
+        return PyComplex_FromDoubles(value.c128[0], value.c128[1]);
     case HK_BOOL:
         return PyBool_FromLong(value.u8);
     case HK_F16:

@@ -80,6 +80,8 @@ static bool dtype_told(PyObject *object, hk_dtype *dtype)
         return *dtype = HK_F32, true;
     if (object == (PyObject *)&PyLong_Type)
         return *dtype = HK_I64, true;
+    if (object == (PyObject *)&PyComplex_Type)
+        return *dtype = HK_C64, true;
     if (PyUnicode_Check(object))
         return dtype_of_text(object, dtype);
     PyObject *name = name_told(object);

@@ -3,9 +3,15 @@
 
 #include <math.h>
 
-static bool is_float(hk_dtype dtype)
+/* Of real or complex numbers. */
+static bool is_inexact(hk_dtype dtype)
 {
-    return py_kind(dtype) == 2;
+    return py_kind(dtype) >= 2;
+}
+
+static bool is_complex(hk_dtype dtype)
+{
+    return py_kind(dtype) == 3;
 }
 
 /* Most numbers are no subtypes, for which asking takes longer. */
@@ -17,7 +23,8 @@ static bool is_real(PyObject *number)
 
 bool py_is_number(PyObject *object)
 {
-    return is_real(object) || PyLong_Check(object); /* a bool is an int, too */
+    return is_real(object) || PyLong_Check(object) ||
+           PyComplex_Check(object); /* a bool is an int, too */
 }
 
 static double value_of(PyObject *number)
@@ -31,7 +38,9 @@ static double value_of(PyObject *number)
 static hk_dtype dtype_beside(PyObject *number, hk_dtype dtype)
 {
     if (is_real(number))
-        return is_float(dtype) ? dtype : HK_F32;
+        return is_inexact(dtype) ? dtype : HK_F32;
+    if (PyComplex_Check(number))
+        return is_complex(dtype) ? dtype : dtype == HK_F64 ? HK_C128 : HK_C64;
     if (PyBool_Check(number))
         return dtype;
     return dtype == HK_BOOL ? HK_I64 : dtype;
@@ -39,7 +48,10 @@ static hk_dtype dtype_beside(PyObject *number, hk_dtype dtype)
 
 static hk_dtype dtype_alone(PyObject *number)
 {
-    return PyFloat_Check(number) ? HK_F32 : PyBool_Check(number) ? HK_BOOL : HK_I64;
+    return PyFloat_Check(number)     ? HK_F32
+           : PyComplex_Check(number) ? HK_C64
+           : PyBool_Check(number)    ? HK_BOOL
+                                     : HK_I64;
 }
 
 static bool is_signed(hk_dtype dtype)
@@ -75,7 +87,11 @@ static hk_array *number_array(PyObject *number, hk_dtype dtype, hk_device device
         uint8_t truth = PyObject_IsTrue(number) > 0;
         return hk_from_host_at(py_source(), &truth, hk_dims_of(NULL, 0), HK_BOOL, device);
     }
-    if (!is_float(dtype))
+    if (is_complex(dtype)) {
+        const hk_complex value = {PyComplex_RealAsDouble(number), PyComplex_ImagAsDouble(number)};
+        return PyErr_Occurred() ? NULL : hk_scalar_complex_at(py_source(), value, dtype, device);
+    }
+    if (!is_inexact(dtype))
         return whole_array(number, dtype, device);
     double value = value_of(number);
     if (value == -1 && PyErr_Occurred())
@@ -190,8 +206,9 @@ static bool number_on_right(sign which, hk_array *a, PyObject *number, double *v
     if (!signs[which].number_op)
         return false;
     hk_dtype dtype = hk_array_dtype(a);
-    bool real = is_float(dtype);
-    if (dtype == HK_BOOL || (!real && (is_real(number) || which == DIVIDE || which == POWER)))
+    bool real = is_inexact(dtype);
+    if (dtype == HK_BOOL || PyComplex_Check(number) ||
+        (!real && (is_real(number) || which == DIVIDE || which == POWER)))
         return false;
     *value = value_of(number);
     if (*value == -1 && PyErr_Occurred()) {
@@ -232,7 +249,7 @@ static PyObject *apply(sign which, hk_array *a, hk_array *b)
 {
     PyObject *result = NULL;
     py_meet(&a, &b);
-    if (a && b && which == DIVIDE && !is_float(hk_array_dtype(a))) {
+    if (a && b && which == DIVIDE && !is_inexact(hk_array_dtype(a))) {
         hk_array *x = py_cast(a, HK_F32), *y = py_cast(b, HK_F32);
         result = py_wrap(call2(which, x, y));
         hk_array_release(x);
@@ -292,7 +309,7 @@ static bool goes_straight(sign which, hk_array *x, hk_array *y)
     hk_dtype dtype = hk_array_dtype(x);
     bool fits = hk_array_dtype(y) == dtype && signs[which].dtypes >> dtype & 1 &&
                 hk_array_device(x).handle == hk_array_device(y).handle && which != MATMUL &&
-                (which != DIVIDE || is_float(dtype)) && from.ndim <= to.ndim;
+                (which != DIVIDE || is_inexact(dtype)) && from.ndim <= to.ndim;
     for (int i = 1; fits && i <= from.ndim; i++)
         fits = from.dims[from.ndim - i] == 1 || from.dims[from.ndim - i] == to.dims[to.ndim - i];
     return fits;
@@ -341,7 +358,7 @@ static bool in_place_by_call(sign which, PyObject *a, PyObject *b)
 static PyObject *in_place(sign which, PyObject *a, PyObject *b)
 {
     hk_array *x = py_handle(a);
-    if (!goes_with_arrays(b) || (hk_is_recording() && is_float(hk_array_dtype(x))))
+    if (!goes_with_arrays(b) || (hk_is_recording() && is_inexact(hk_array_dtype(x))))
         Py_RETURN_NOTIMPLEMENTED;
     if (!py_may_write(x) || !in_place_by_call(which, a, b))
         return NULL;
@@ -436,7 +453,7 @@ static PyObject *to_int(PyObject *self)
 static PyObject *to_index(PyObject *self)
 {
     hk_dtype dtype = hk_array_dtype(py_handle(self));
-    if (is_float(dtype) || dtype == HK_BOOL) {
+    if (is_inexact(dtype) || dtype == HK_BOOL) {
         PyErr_Format(PyExc_TypeError, "an array of %s is no index", hk_dtype_name(dtype));
         return NULL;
     }

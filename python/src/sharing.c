@@ -64,9 +64,9 @@ static bool is_of_host(hk_array *x)
 static const char *format_of(hk_dtype dtype)
 {
     static const char *const formats[HK_DTYPE_COUNT] = {
-        [HK_F32] = "f", [HK_F64] = "d", [HK_F16] = "e", [HK_BOOL] = "?",
-        [HK_I8] = "b",  [HK_I16] = "h", [HK_I32] = "i", [HK_I64] = "q",
-        [HK_U8] = "B",  [HK_U16] = "H", [HK_U32] = "I", [HK_U64] = "Q"};
+        [HK_F32] = "f", [HK_F64] = "d", [HK_F16] = "e",  [HK_BOOL] = "?", [HK_I8] = "b",
+        [HK_I16] = "h", [HK_I32] = "i", [HK_I64] = "q",  [HK_U8] = "B",   [HK_U16] = "H",
+        [HK_U32] = "I", [HK_U64] = "Q", [HK_C64] = "Zf", [HK_C128] = "Zd"};
     return formats[dtype];
 }
 
@@ -150,7 +150,7 @@ void py_array_release_buffer(PyObject *self, Py_buffer *view)
 /* ---- DLPack: the structs of dlpack.h, version 1.1 ------------------------------------------------------------------ */
 
 enum { DL_CPU = 1, DL_CUDA = 2, DL_CUDA_HOST = 3, DL_EXTENSION = 12 };
-enum { DL_INT, DL_UINT, DL_FLOAT, DL_BFLOAT = 4, DL_BOOL = 6 };
+enum { DL_INT, DL_UINT, DL_FLOAT, DL_BFLOAT = 4, DL_COMPLEX, DL_BOOL };
 enum { DL_READ_ONLY = 1, DL_IS_COPIED = 2, DL_MAJOR = 1, DL_MINOR = 1 };
 
 typedef struct dl_tensor {
@@ -188,11 +188,11 @@ static const char *const old_name = "dltensor", *const new_name = "dltensor_vers
 static const struct {
     uint8_t code, bits;
 } dl_dtypes[HK_DTYPE_COUNT] = {
-    [HK_F32] = {DL_FLOAT, 32},   [HK_F64] = {DL_FLOAT, 64}, [HK_F16] = {DL_FLOAT, 16},
-    [HK_BF16] = {DL_BFLOAT, 16}, [HK_BOOL] = {DL_BOOL, 8},  [HK_I8] = {DL_INT, 8},
-    [HK_I16] = {DL_INT, 16},     [HK_I32] = {DL_INT, 32},   [HK_I64] = {DL_INT, 64},
-    [HK_U8] = {DL_UINT, 8},      [HK_U16] = {DL_UINT, 16},  [HK_U32] = {DL_UINT, 32},
-    [HK_U64] = {DL_UINT, 64}};
+    [HK_F32] = {DL_FLOAT, 32},   [HK_F64] = {DL_FLOAT, 64},   [HK_F16] = {DL_FLOAT, 16},
+    [HK_BF16] = {DL_BFLOAT, 16}, [HK_BOOL] = {DL_BOOL, 8},    [HK_I8] = {DL_INT, 8},
+    [HK_I16] = {DL_INT, 16},     [HK_I32] = {DL_INT, 32},     [HK_I64] = {DL_INT, 64},
+    [HK_U8] = {DL_UINT, 8},      [HK_U16] = {DL_UINT, 16},    [HK_U32] = {DL_UINT, 32},
+    [HK_U64] = {DL_UINT, 64},    [HK_C64] = {DL_COMPLEX, 64}, [HK_C128] = {DL_COMPLEX, 128}};
 
 /* ---- giving a tensor ------------------------------------------------------------------------------------------------ */
 
@@ -364,7 +364,8 @@ static bool foreign_of_buffer(foreign *self, const Py_buffer *view)
         if (view->strides[i] % view->itemsize && view->shape[i] > 1)
             return false;
     }
-    return (uintptr_t)view->buf % (uintptr_t)view->itemsize == 0;
+    const uintptr_t part = (uintptr_t)(view->itemsize > 8 ? 8 : view->itemsize);
+    return (uintptr_t)view->buf % part == 0;
 }
 
 /* _adopt_buffer(object, device): an Array over the memory of anything with a buffer. Raises BufferError where that cannot be. */

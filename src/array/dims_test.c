@@ -59,7 +59,7 @@ static void test_invalid_shapes(void)
     CHECK_STR(why,
               "shape is (1152921504606846976,2), but float32 of it takes more than 2^62 bytes");
     CHECK(!hki_dims_bytes(&edge, (hk_dtype)17, &bytes, why, sizeof why));
-    CHECK_STR(why, "dtype is 17, but must be from 0 (float32) to 7 (bfloat16)");
+    CHECK_STR(why, "dtype is 17, but must be from 0 (float32) to 14 (complex128)");
     CHECK_EQ_I64(bytes, 7);
     CHECK(hki_dims_bytes(&edge, HK_F32, &bytes, why, sizeof why));
     CHECK(bytes == HKI_MAX_BYTES);
@@ -95,11 +95,11 @@ static void test_broadcast(void)
 
 static void test_dtypes(void)
 {
-    static const size_t bytes[HK_DTYPE_COUNT] = {4, 8, 4, 8, 1, 1, 2, 2, 1, 2, 2, 4, 8};
+    static const size_t bytes[HK_DTYPE_COUNT] = {4, 8, 4, 8, 1, 1, 2, 2, 1, 2, 2, 4, 8, 8, 16};
     static const char *const names[HK_DTYPE_COUNT] = {
-        "float32",  "float64", "int32", "int64",  "uint8",  "bool",  "float16",
-        "bfloat16", "int8",    "int16", "uint16", "uint32", "uint64"};
-    _Alignas(8) char element[8];
+        "float32", "float64", "int32",  "int64",  "uint8",  "bool",      "float16",   "bfloat16",
+        "int8",    "int16",   "uint16", "uint32", "uint64", "complex64", "complex128"};
+    _Alignas(8) char element[HKI_ELEMENT_BYTES];
     for (int i = 0; i < HK_DTYPE_COUNT; i++) {
         CHECK_EQ_I64(hk_dtype_bytes((hk_dtype)i), bytes[i]);
         CHECK_EQ_I64(hki_dtype_bytes((hk_dtype)i), bytes[i]);
@@ -128,6 +128,13 @@ static void test_dtypes(void)
     CHECK(hki_integer_load(HK_U64, element, 0) == INT64_MIN);
     CHECK(!hki_dtype_store(HK_U64, element, 0x1p64) && !hki_dtype_store(HK_U64, element, -1));
     CHECK(!hki_dtype_store((hk_dtype)HK_DTYPE_COUNT, element, 1));
+    CHECK(hki_complex_store(HK_C64, element, (hk_complex){1, -2}) &&
+          hki_complex_load(HK_C64, element).imag == -2 && hki_dtype_load(HK_C64, element) == 1);
+    CHECK(hki_complex_store(HK_C128, element, (hk_complex){0.1, 0.2}) &&
+          hki_complex_load(HK_C128, element).imag == 0.2);
+    CHECK(!hki_complex_store(HK_F32, element, (hk_complex){1, -2}));
+    CHECK(hki_complex_store(HK_I8, element, (hk_complex){3, 0}) &&
+          hki_complex_load(HK_I8, element).real == 3);
 }
 
 int main(void)

@@ -69,10 +69,11 @@ hk_array *(hk_from_memory)(void *data, hk_dims shape, hk_dtype dtype, hk_device 
     if (!data && reach)
         return refuse_memory(home, options, HK_INVALID_ARGUMENT,
                              "argument data is NULL, but %" PRId64 " elements are there", reach);
-    if ((uintptr_t)data % element_bytes && reach)
+    const size_t part_bytes = hki_dtype_bytes(hki_dtype_of_parts(dtype));
+    if ((uintptr_t)data % part_bytes && reach)
         return refuse_memory(home, options, HK_INVALID_ARGUMENT,
-                             "argument data is %p, but for %s must be a multiple of %" PRIu64, data,
-                             hk_dtype_name(dtype), element_bytes);
+                             "argument data is %p, but for %s must be a multiple of %zu", data,
+                             hk_dtype_name(dtype), part_bytes);
     if (!reach && options->free) /* there is nothing to keep */
         options->free(options->context);
     hki_storage *storage = reach ? hki_storage_create_foreign(home, (uint64_t)reach * element_bytes,

@@ -1,4 +1,4 @@
-/* Values between host memory and arrays; waiting and recovering. */
+/* Values between host memory and arrays; waiting. */
 #include "array/array.h"
 
 #include <inttypes.h>
@@ -545,58 +545,6 @@ void(hk_write)(hk_array *x, const void *data, size_t bytes)
                                 "argument data is NULL, but %s has %zu bytes", text, bytes);
 }
 
-/* ---- recovering ------------------------------------------------------------------------------------------ */
-
-typedef struct recovery {
-    hki_storage *storage;
-    uint64_t begin, end;
-} recovery;
-
-static void recovery_run(hki_task *task, void *payload, int64_t piece)
-{
-    recovery *self = payload;
-    (void)task;
-    (void)piece;
-    if (atomic_load_explicit(&self->storage->data, memory_order_acquire))
-        hki_var_recover(&self->storage->var, self->begin, self->end);
-}
-
-static void recovery_finish(hki_task *task, void *payload)
-{
-    recovery *self = payload;
-    (void)task;
-    hki_storage_release_use(self->storage);
-}
-
-static const hki_task_class recovery_class = {.run = recovery_run, .finish = recovery_finish};
-
-void(hk_recover)(hk_array *x)
-{
-    hki_array_uncapturable("recover", "a replay has no failed calls to recover from");
-    const hk_status *gone = x ? hki_array_gone(x) : NULL;
-    if (!x)
-        hki_array_fail_in_place(NULL, "recover", NULL, 0, HK_INVALID_ARGUMENT,
-                                "argument x is NULL");
-    if (!x || gone || x->failed) {
-        hk_status_release(gone);
-        return;
-    }
-    hki_task *task = hki_task_begin(x->storage->var.runtime, sizeof(recovery), 1, 0);
-    if (!task) /* x stays failed */
-        return;
-    recovery *payload = hki_task_payload(task);
-    hki_task_spec *spec = hki_task_get_spec(task);
-    payload->storage = x->storage;
-    hki_array_range(x, &payload->begin, &payload->end);
-    hki_storage_retain_use(x->storage);
-    spec->class = &recovery_class;
-    spec->device = x->storage->device;
-    spec->operation = "recover";
-    spec->expected_ns = 200;
-    spec->accesses[0] = hki_array_access(x, HKI_WRITE | HKI_KEEP);
-    hki_task_submit(task);
-}
-
 HKI_AT(hk_array *, hk_from_host,
        (hk_source at, const void *data, hk_dims shape, hk_dtype dtype, hk_device device),
        (data, shape, dtype, device))
@@ -610,4 +558,3 @@ HKI_AT(hk_complex, hk_item_complex, (hk_source at, hk_array *x, const hk_status 
        (x, status))
 HKI_AT(double, hk_item, (hk_source at, hk_array *x, const hk_status **status), (x, status))
 HKI_AT_VOID(hk_write, (hk_source at, hk_array *x, const void *data, size_t bytes), (x, data, bytes))
-HKI_AT_VOID(hk_recover, (hk_source at, hk_array *x), (x))

@@ -6,10 +6,10 @@ static void test_round(bool compress, const char *device_name)
     HK_SCOPE;
     const hk_device device = hk_device_named(device_name);
     const char *path = fixture_path("round.npz");
-    unsigned char values[48];
+    unsigned char values[96];
     hk_save_entry entries[HK_DTYPE_COUNT + 2];
     size_t count = 0;
-    for (int i = 0; i < 48; i++)
+    for (int i = 0; i < 96; i++)
         values[i] = (unsigned char)(7 * i);
     const unsigned char bools[6] = {0, 1, 1, 0, 0, 1};
     for (int i = 0; i < HK_DTYPE_COUNT; i++)

@@ -216,6 +216,15 @@ static void test_draws()
     CHECK(hk::random_gamma(2, {3}).shape() == hk::random_exponential({3}).shape());
 }
 
+static void test_complex()
+{
+    using number = std::complex<double>;
+    const hk::array x = hk::complex_of(hk::array{1, 2}, hk::array{3, 4}), y = hk::fft(x, 0, -1, 0);
+    CHECK(x.dtype() == hk::c64 && y.to_vector<number>()[1] == number(-1, -1));
+    CHECK((x * x)[0].item_complex() == number(-8, 6));
+    CHECK(hk::imag(x).to_vector<float>() == (floats{3, 4}));
+}
+
 int main()
 {
     test_counts();
@@ -229,6 +238,7 @@ int main()
     test_linear_algebra();
     test_choices();
     test_draws();
+    test_complex();
     CHECK(!hk::wait_all().ok()); /* what was refused above */
     return check_result();
 }

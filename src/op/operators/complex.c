@@ -311,6 +311,12 @@ static hk_array *zeros_like(const hki_call *call)
     return hki_op_call1(&hki_op_zeros_like, call->arrays[0], NULL);
 }
 
+/* No gradient flows. */
+static void grad_zero(hki_grad_call *call)
+{
+    (void)call;
+}
+
 /* Of a point on the real axis: atan2(0, x). */
 static hk_array *angle_compose(const hki_call *call)
 {
@@ -362,17 +368,18 @@ static const hki_sample samples[] = {
     {.inputs = {HKI_SHAPE(3, 0, 2)}},
     {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(5, 7)}},
 };
-#define OF_REALS(op, set, how, is, text)                                                           \
-    const hk_op hki_op_##op = {HKI_OP_NAMED(op), HKI_OP_SAMPLES(samples), .signature = "x",        \
-                               .doc = text,      .dtypes = set,           .infer = hki_infer_same, \
-                               .compose = how,   .reference = is,         .tolerance_f32 = 1e-6}
-OF_REALS(real, HKI_NUMBERS, itself, same_reference,
+#define OF_REALS(op, set, how, is, gradient, text)                                                 \
+    const hk_op hki_op_##op = {                                                                    \
+        HKI_OP_NAMED(op), HKI_OP_SAMPLES(samples), .signature = "x", .doc = text,                  \
+        .dtypes = set,    .infer = hki_infer_same, .compose = how,   .grad = gradient,             \
+        .reference = is,  .tolerance_f32 = 1e-6}
+OF_REALS(real, HKI_ALL_DTYPES, itself, same_reference, NULL,
          "Real parts of complex numbers, as float32 or float64; a view of x where it is real.");
-OF_REALS(imag, HKI_NUMBERS, zeros_like, zeros_reference,
+OF_REALS(imag, HKI_ALL_DTYPES, zeros_like, zeros_reference, grad_zero,
          "Imaginary parts of complex numbers, as float32 or float64; zeros where x is real.");
-OF_REALS(conj, HKI_NUMBERS, itself, same_reference,
+OF_REALS(conj, HKI_ALL_DTYPES, itself, same_reference, NULL,
          "Complex conjugates: imaginary parts with the other sign; a view of x where it is real.");
-OF_REALS(angle, HKI_REALS, angle_compose, angle_reference,
+OF_REALS(angle, HKI_REALS, angle_compose, angle_reference, NULL,
          "Angles of complex numbers, from -pi to pi, as float32 or float64: atan2 of both parts.");
 
 static const complex_row pair_row = {

@@ -22,18 +22,18 @@ void hki_fourier_root(int64_t k, int64_t n, double *cosine, double *sine)
     *sine = below ? -up : up;
 }
 
-/* All n of them, each the product of two of about 2 sqrt(n) that are computed. */
-static void fill_roots(int64_t n, double *cosines, double *sines)
+/* Each is the product of two of about 2 sqrt(count) that are computed. */
+void hki_fourier_roots(int64_t n, int64_t all, double *cosines, double *sines)
 {
     int64_t step = 1;
-    while (step * step < n)
+    while (step * step < all)
         step *= 2;
-    for (int64_t k = 0; k < step && k < n; k++)
+    for (int64_t k = 0; k < step && k < all; k++)
         hki_fourier_root(k, n, &cosines[k], &sines[k]);
-    for (int64_t first = step; first < n; first += step) {
+    for (int64_t first = step; first < all; first += step) {
         double c, s;
         hki_fourier_root(first, n, &c, &s);
-        const int64_t count = n - first < step ? n - first : step;
+        const int64_t count = all - first < step ? all - first : step;
         for (int64_t k = 0; k < count; k++) {
             cosines[first + k] = c * cosines[k] - s * sines[k];
             sines[first + k] = c * sines[k] + s * cosines[k];
@@ -321,14 +321,15 @@ int64_t hki_fourier_doubles(int64_t n, int64_t lines)
 {
     int factors[HKI_FOURIER_FACTORS], count;
     const int64_t size = size_of(n, factors, &count);
-    const int64_t plain = 2 * size + 2 * size * lines;
-    return size == n ? plain : plain + 2 * n + 2 * size + 2 * size * lines;
+    const int64_t work = hki_fourier_spread(size * lines), table = hki_fourier_spread(size);
+    const int64_t plain = 2 * work + 2 * table;
+    return size == n ? plain : plain + 2 * work + 2 * table + 2 * hki_fourier_spread(n);
 }
 
 static double *take(double **memory, int64_t count)
 {
     double *part = *memory;
-    *memory += count;
+    *memory += hki_fourier_spread(count);
     return part;
 }
 
@@ -369,19 +370,22 @@ void hki_fourier_init(hki_fourier *self, int64_t n, int64_t lines, double *memor
 {
     *self = (hki_fourier){.n = n, .lines = lines};
     self->size = size_of(n, self->factors, &self->factor_count);
-    self->cosines = take(&memory, self->size);
-    self->sines = take(&memory, self->size);
+    const bool has_chirp = self->size != n;
     self->work_real = take(&memory, self->size * lines);
     self->work_imag = take(&memory, self->size * lines);
-    fill_roots(self->size, self->cosines, self->sines);
-    if (self->size == n)
+    if (has_chirp) {
+        self->line_real = take(&memory, self->size * lines);
+        self->line_imag = take(&memory, self->size * lines);
+    }
+    self->cosines = take(&memory, self->size);
+    self->sines = take(&memory, self->size);
+    hki_fourier_roots(self->size, self->size, self->cosines, self->sines);
+    if (!has_chirp)
         return;
     self->chirp_real = take(&memory, n);
     self->chirp_imag = take(&memory, n);
     self->filter_real = take(&memory, self->size);
     self->filter_imag = take(&memory, self->size);
-    self->line_real = take(&memory, self->size * lines);
-    self->line_imag = take(&memory, self->size * lines);
     fill_chirp(self);
     fill_filter(self);
 }

@@ -29,6 +29,13 @@ typedef struct hki_fourier {
     double *line_real, *line_imag;
 } hki_fourier;
 
+/* The room for an array of so many doubles beside others: where arrays lie, of which elements at one index are used together, they
+ * are not in one set of a cache. The arrays of a transform are two of these in a row, with the memory of its tables behind. */
+static inline int64_t hki_fourier_spread(int64_t count)
+{
+    return (count + 511) / 512 * 512 + 128;
+}
+
 /* How many doubles of memory it takes; n and lines are 1 or more, n is HKI_FOURIER_MOST at most. */
 int64_t hki_fourier_doubles(int64_t n, int64_t lines);
 /* Computes the tables, in `memory`, which it keeps. */
@@ -37,6 +44,8 @@ void hki_fourier_init(hki_fourier *self, int64_t n, int64_t lines, double *memor
  * bytes however many there are. */
 void hki_fourier_run(const hki_fourier *self, double *real, double *imag);
 
+/* The first `count` of exp(2 pi i k / n), 1 at least. */
+void hki_fourier_roots(int64_t n, int64_t count, double *cosines, double *sines);
 /* exp(2 pi i k / n) = *cosine + i *sine, of 0 <= k < n, to the last place. */
 void hki_fourier_root(int64_t k, int64_t n, double *cosine, double *sine);
 
