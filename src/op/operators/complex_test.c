@@ -306,8 +306,9 @@ PAIR(gathered, hk_take_along_axis(z, hk_arange(0, 3, 1, HK_I64, device), 0))
     X(reciprocal)                                                                                  \
     X(sqrt)                                                                                        \
     X(exp)                                                                                         \
-    X(expm1) X(log) X(log1p) X(log2) X(log10) X(sin) X(cos) X(tan) X(sinh) X(cosh) X(tanh) X(abs)  \
-        X(real) X(imag) X(conj) X(negative)
+    X(expm1)                                                                                       \
+    X(log) X(log1p) X(log2) X(log10) X(sin) X(cos) X(tan) X(sinh) X(cosh) X(tanh) X(abs) X(real)   \
+        X(imag) X(conj) X(negative)
 EACH_SLOPE(SLOPE)
 #define NAMED(name) {#name, pair_##name},
 static const struct {
@@ -374,6 +375,24 @@ static void test_gradients(void)
             }
         }
     }
+}
+
+/* Along t: 2 z t. */
+static void test_jvp(void)
+{
+    HK_SCOPE;
+    number a[4], t[4], expected[4];
+    draw(a, 4, 10);
+    draw(t, 4, 11);
+    hk_array *z = array(a, hk_shape(4), HK_C128), *along = array(t, hk_shape(4), HK_C128), *product;
+    hk_attach_grad(z, HK_GRAD_WRITE);
+    hk_record_begin();
+    hk_array *y = hk_multiply(z, z);
+    hk_record_end();
+    CHECK(hk_ok(hk_jvp(&y, 1, &z, 1, &along, &product)));
+    for (int j = 0; j < 4; j++)
+        expected[j] = 2 * a[j] * t[j];
+    CHECK(has(product, expected, 4, 1e-14));
 }
 
 /* Parts of a captured step are the same calls. */
@@ -509,6 +528,7 @@ int main(void)
     test_sums();
     test_products();
     test_gradients();
+    test_jvp();
     test_captured();
     test_refusals();
     test_without_gradient();
