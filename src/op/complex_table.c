@@ -9,6 +9,7 @@ const hk_op *const hki_complex_ops[HKI_OP_COUNT] = {
 #include "op/complex.def"
     HKI_COMPLEX_OP(sum) HKI_COMPLEX_OP(mean) HKI_COMPLEX_OP(prod) HKI_COMPLEX_OP(sum_to)
         HKI_COMPLEX_OP(count_nonzero) HKI_COMPLEX_OP(any) HKI_COMPLEX_OP(all) HKI_COMPLEX_OP(matmul)
+            HKI_COMPLEX_OP(inv) HKI_COMPLEX_OP(solve)
 #undef ROW
 #undef OWN
 #undef PARTS
