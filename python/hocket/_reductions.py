@@ -242,28 +242,52 @@ unique_counts_result = _collections.namedtuple("unique_counts_result", "values c
 unique_inverse_result = _collections.namedtuple("unique_inverse_result", "values inverse_indices")
 
 
+def _unique_complex(x):
+    """As unique_all, by the order of real parts, then of imaginary ones."""
+    x = _flat(x)
+    order = _op["argsort"](x.imag, 0, False)
+    order = order[_op["argsort"](x.real[order], 0, False)]
+    ordered = x[order]
+    begins = concat([_op["ones"]((_b.min(x.size, 1),), _core.bool, device=x.device), ordered[1:] != ordered[:-1]])
+    (places,) = nonzero(begins)
+    ends = concat([places[1:], full_like(places[:1], x.size)])
+    inverse = _op["scatter"](zeros(x.shape, dtype=_core.int64, device=x.device), order, cumulative_sum(begins) - 1, 0)
+    return ordered[places], order[places], inverse, ends - places
+
+
+def _unique(x, name, *parts):
+    if not x.dtype.name.startswith("complex"):
+        return getattr(_core, name)(x)
+    found = _unique_complex(x)
+    found = found[:2] + (_op["reshape"](found[2], x.shape), found[3])
+    return found[parts[0]] if len(parts) == 1 else [found[part] for part in parts]
+
+
 @_public
 def unique_all(x, /):
-    """Different elements in rising order, where each comes first, which of them each element is, and how often they come. Waits for x."""
-    return unique_all_result(*_core._unique_all(x))
+    """Different elements in rising order, where each comes first, which of them each element is, and how often they come. Waits for x.
+
+    Complex numbers are in the order of their real parts, then of imaginary ones; so in the functions below.
+    """
+    return unique_all_result(*_unique(x, "_unique_all", 0, 1, 2, 3))
 
 
 @_public
 def unique_counts(x, /):
     """Different elements in rising order, and how often they come. Waits for x."""
-    return unique_counts_result(*_core._unique_counts(x))
+    return unique_counts_result(*_unique(x, "_unique_counts", 0, 3))
 
 
 @_public
 def unique_inverse(x, /):
     """Different elements in rising order, and which of them each element is. Waits for x."""
-    return unique_inverse_result(*_core._unique_inverse(x))
+    return unique_inverse_result(*_unique(x, "_unique_inverse", 0, 2))
 
 
 @_public
 def unique_values(x, /):
     """Different elements in rising order; each NaN counts. Waits for x."""
-    return _core._unique_values(x)
+    return _unique(x, "_unique_values", 0)
 
 
 @_public

@@ -1,4 +1,4 @@
-"""Linear algebra: the array API's extension, of real numbers; products and norms of vectors also of complex ones. Matrices lie along the last two axes; the others are batches."""
+"""Linear algebra: the array API's extension, of real numbers; products, norms of vectors, `inv`, `solve` and `matrix_power` also of complex ones. Matrices lie along the last two axes; the others are batches."""
 
 import collections as _collections
 

@@ -189,6 +189,23 @@ def test_products(dtype):
     close(hk.linalg.outer(y[:, 0], y[:, 1]), np.outer(b[:, 0], b[:, 1]), 1e-5)
 
 
+def test_equations():
+    a, b = draw(2, 3, 3), draw(3, 2)
+    close(hk.linalg.inv(hk.asarray(a)), np.linalg.inv(a), 1e-10)
+    close(hk.linalg.solve(hk.asarray(a), hk.asarray(b)), np.linalg.solve(a, b[None].repeat(2, axis=0)), 1e-10)
+    close(hk.linalg.matrix_power(hk.asarray(a), -3), np.linalg.matrix_power(a, -3), 1e-9)
+
+
+def test_sets():
+    for values in ([1, 1j, 1, 1 + 1j, 1j, -1, 1], [], [2j], [[1j, 1j], [0, 1j]]):
+        a = np.array(values, dtype=complex)
+        for ours, theirs in zip(hk.unique_all(hk.asarray(a)), np.unique(a, return_index=True, return_inverse=True, return_counts=True)):
+            assert np.array_equal(np.asarray(ours).ravel(), theirs.ravel())
+        assert hk.unique_inverse(hk.asarray(a)).inverse_indices.shape == a.shape
+        assert np.array_equal(np.asarray(hk.unique_values(hk.asarray(a))), np.unique(a))
+        assert hk.unique_counts(hk.asarray(a)).counts.dtype == hk.int64
+
+
 def test_files(tmp_path):
     a, b = draw(3, 2), draw(4, dtype="complex64")
     hk.save(tmp_path / "a.npy", hk.asarray(a))

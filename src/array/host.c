@@ -126,9 +126,13 @@ static hk_code refuse_making(const hki_device *home, const hk_dims *shape, hk_dt
 {
     uint64_t bytes;
     char text[192];
-    if (!home->class || !hki_runtime_alive(home->runtime))
+    if (!home->class || !hki_runtime_alive(home->runtime)) {
         snprintf(why, why_bytes, "the device has failed");
-    else if (hki_dims_bytes(shape, dtype, &bytes, why, why_bytes)) {
+    } else if (hki_dtype_is_complex(dtype) && home->class->kernels == HKI_CUDA) {
+        snprintf(why, why_bytes, "%s takes no %s yet; CPU devices do", home->name,
+                 hk_dtype_name(dtype));
+        return HK_UNSUPPORTED;
+    } else if (hki_dims_bytes(shape, dtype, &bytes, why, why_bytes)) {
         if (data || !bytes)
             return HK_OK;
         hki_dims_describe(shape, text, sizeof text);

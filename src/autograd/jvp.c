@@ -26,7 +26,7 @@ static bool product_init(product *self, int count, int x_count)
 
 static hk_array *begin_with(hk_array *y)
 {
-    if (!y || y->failed || !hki_dtype_is_real(y->dtype))
+    if (!y || y->failed || !hki_dtype_is_inexact(y->dtype))
         return NULL; /* the pass says why */
     hk_array *dy = hki_zeros(y->storage->device, y->shape, y->dtype);
     (hk_attach_grad)(dy, HK_GRAD_TRACK);

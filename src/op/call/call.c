@@ -88,7 +88,7 @@ static bool refuse_dtype(hki_call *call, int index)
     const char *remedy =
         !is_complex ? "hk_cast converts"
         : call->op->dtypes >> HK_I32 & 1
-            ? "complex numbers have no order, but hk_abs, hk_real and hk_imag of them"
+            ? "complex numbers have no order; take hk_abs, hk_real or hk_imag of them"
             : "hk_abs, hk_real and hk_imag give real numbers";
     return hki_call_refuse(call, HK_UNSUPPORTED, "%s is %s, but may be %s; %s", name,
                            hk_dtype_name(dtype), allowed, remedy);

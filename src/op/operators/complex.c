@@ -11,6 +11,7 @@ typedef struct complex_row {
     hki_loop_fn loop;
     double ns;
     hk_dtype wide, out_wide; /* of inputs that are no condition, and of a result that is not bool */
+    hki_element parts; /* what does the same with each part; HKI_ELEMENT_COUNT: nothing does */
 } complex_row;
 
 /* ---- calls ---------------------------------------------------------------------------------------------- */
@@ -28,17 +29,44 @@ static void plan(const hki_call *call, hki_plan *plan)
     plan->work_ns *= ((const complex_row *)call->op->data)->ns;
 }
 
+/* A row, and, where all dtypes are the same, the loop of parts. */
+typedef struct row_of_parts {
+    hki_row row;
+    hki_loop_fn parts; /* NULL: none */
+    int64_t bytes;     /* of a part */
+} row_of_parts;
+
+/* Dense complex numbers are twice as many real ones. */
+static int64_t run_parts(const hki_run *run)
+{
+    const row_of_parts *self = run->given;
+    hki_run part = {.n = 2 * run->n, .out = run->out, .out_step = self->bytes, .given = &self->row};
+    bool is_dense = self->parts && run->out_step == 2 * self->bytes;
+    for (int i = 0; i < self->row.in_count; i++) {
+        part.in[i] = run->in[i];
+        part.in_step[i] = self->bytes;
+        is_dense &= run->in_step[i] == 2 * self->bytes;
+    }
+    return is_dense ? self->parts(&part) : hki_row_run(run);
+}
+
 static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     const complex_row *self = call->op->data;
+    const hk_dtype out = call->out[0].dtype, part = hki_dtype_of_parts(out);
     hk_dtype in[HKI_WALK_MAX_INPUTS];
-    hki_row row;
+    row_of_parts row = {.bytes = (int64_t)hki_dtype_bytes(part)};
+    bool is_same = self->parts != HKI_ELEMENT_COUNT;
     (void)piece;
-    for (int i = 0; i < call->input_count; i++)
+    for (int i = 0; i < call->input_count; i++) {
         in[i] = call->in[i].dtype;
-    hki_row_init_loop(&row, self->loop, hki_element_numbers(call->op, call->options), in,
-                      call->input_count, self->wide, call->out[0].dtype, self->out_wide);
-    hki_walk(call, begin, end, &row, hki_row_run);
+        is_same &= in[i] == out;
+    }
+    if (is_same)
+        row.parts = hki_element_loop(self->parts, part);
+    hki_row_init_loop(&row.row, self->loop, hki_element_numbers(call->op, call->options), in,
+                      call->input_count, self->wide, out, self->out_wide);
+    hki_walk(call, begin, end, &row, run_parts);
 }
 
 /* ---- gradients ------------------------------------------------------------------------------------------ */
@@ -270,11 +298,12 @@ HKI_ARGUMENTS_TABLE(scalar, SCALAR_ARGUMENTS)
 #define grad_none  NULL, .no_grad_why = "there is none yet for complex numbers"
 #define READS_none 0
 
-#define OPERATOR(kind, op, public_name, cost, gradient)                                            \
+#define OPERATOR(kind, op, public_name, cost, element, gradient)                                   \
     static const complex_row op##_row = {.loop = hki_complex_loop_##public_name,                   \
                                          .ns = cost,                                               \
                                          .wide = HK_C128,                                          \
-                                         .out_wide = OUT_WIDE_##kind};                             \
+                                         .out_wide = OUT_WIDE_##kind,                              \
+                                         .parts = element};                                        \
     const hk_op hki_op_##op = {                                                                    \
         HKI_OP_NAMED(op),                                                                          \
         KIND_##kind,                                                                               \
@@ -292,11 +321,14 @@ HKI_ARGUMENTS_TABLE(scalar, SCALAR_ARGUMENTS)
         .data = &op##_row,                                                                         \
     };
 #define ROW(kind, name, ns, expression, gradient)                                                  \
-    OPERATOR(kind, complex_##name, name, ns, GRAD(gradient))
+    OPERATOR(kind, complex_##name, name, ns, HKI_ELEMENT_COUNT, GRAD(gradient))
+#define PARTS(kind, name, ns, expression, gradient)                                                \
+    OPERATOR(kind, complex_##name, name, ns, HKI_ELEMENT_##name, GRAD(gradient))
 #define OWN ROW
 #include "op/complex.def"
 #undef ROW
 #undef OWN
+#undef PARTS
 
 /* ---- of real numbers, and complex_of ---------------------------------------------------------------------- */
 
@@ -382,8 +414,11 @@ OF_REALS(conj, HKI_ALL_DTYPES, itself, same_reference, NULL,
 OF_REALS(angle, HKI_REALS, angle_compose, angle_reference, NULL,
          "Angles of complex numbers, from -pi to pi, as float32 or float64: atan2 of both parts.");
 
-static const complex_row pair_row = {
-    .loop = hki_complex_loop_pair, .ns = 2, .wide = HK_F64, .out_wide = HK_C128};
+static const complex_row pair_row = {.loop = hki_complex_loop_pair,
+                                     .ns = 2,
+                                     .wide = HK_F64,
+                                     .out_wide = HK_C128,
+                                     .parts = HKI_ELEMENT_COUNT};
 const hk_op hki_op_complex_of = {
     HKI_OP_NAMED(complex_of),
     .signature = "real, imag",

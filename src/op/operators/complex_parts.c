@@ -6,6 +6,8 @@
 #include "op/operators/reduce.h"
 #include "op/operators/reshape.h"
 
+enum { COPIED_FROM = 1024 };
+
 /* ---- by parts ---------------------------------------------------------------------------------------------- */
 
 static hk_array *pair(hk_array *real, hk_array *imag)
@@ -16,9 +18,14 @@ static hk_array *pair(hk_array *real, hk_array *imag)
 hk_array *hki_compose_by_parts(const hki_call *call)
 {
     const hk_op *of = call->op->data;
-    hk_array *x = call->arrays[0];
-    return pair(hki_op_call1(of, hki_array_part(x, false), call->options),
-                hki_op_call1(of, hki_array_part(x, true), call->options));
+    hk_array *parts[2];
+    for (int i = 0; i < 2; i++) {
+        hk_array *x = hki_array_part(call->arrays[0], i);
+        /* Sums of what lies apart take longer than a copy. */
+        parts[i] = hki_op_call1(of, x->size > COPIED_FROM ? hki_op_call1(&hki_op_copy, x, NULL) : x,
+                                call->options);
+    }
+    return pair(parts[0], parts[1]);
 }
 
 /* As that operator does with an array of real numbers; what it infers does not depend on the dtype but by hki_sum_dtype. */

@@ -270,6 +270,25 @@ static void test_products(void)
               (const number[]){a[1] * a[5]}, 1, 1e-14));
 }
 
+static void test_equations(void)
+{
+    HK_SCOPE;
+    number z[18], b[6], identity[18];
+    draw(z, 18, 12);
+    draw(b, 6, 13);
+    for (int j = 0; j < 18; j++)
+        identity[j] = j % 9 / 3 == j % 3;
+    hk_array *x = array(z, hk_shape(2, 3, 3), HK_C128), *y = array(b, hk_shape(3, 2), HK_C128);
+    CHECK(has(hk_matmul(x, hk_inv(x)), identity, 18, 1e-12));
+    hk_array *first = hk_index(x, 0, 0);
+    CHECK(has(hk_matmul(first, hk_solve(first, y)), b, 6, 1e-12));
+    CHECK(has(hk_matmul(first, hk_solve(first, hk_index(y, 1, 0))),
+              (const number[]){b[0], b[2], b[4]}, 3, 1e-12));
+    CHECK(hk_ndim(hk_solve(x, hk_index(y, 1, 0))) == 2);
+    CHECK(has(hk_matmul(hk_matrix_power(x, -2), hk_matmul(x, x)), identity, 18, 1e-11));
+    CHECK(fails_with(hk_inv(hk_zeros(hk_shape(2, 2), HK_C64, device)), HK_BAD_DATA, ""));
+}
+
 /* ---- gradients ------------------------------------------------------------------------------------------------- */
 
 typedef hk_array *(*pair_fn)(hk_array *z, hk_array *w);
@@ -286,6 +305,8 @@ PAIR(divide, hk_divide(z, w))
 PAIR(power, hk_power(z, w))
 PAIR(real_power, hk_power(hk_abs(z), w))
 PAIR(matmul, hk_matmul(hk_reshape(z, hk_shape(2, 2)), hk_reshape(w, hk_shape(2, 2))))
+PAIR(inv, hk_matmul(hk_inv(hk_reshape(z, hk_shape(2, 2))), hk_reshape(w, hk_shape(2, 2))))
+PAIR(solve, hk_solve(hk_reshape(z, hk_shape(2, 2)), hk_reshape(w, hk_shape(2, 2))))
 PAIR(vecdot, hk_vecdot(z, w))
 PAIR(einsum, hk_einsum("i,j->ij", (hk_array *[]){z, w}, 2))
 PAIR(where, hk_where(hk_greater(hk_real(z), hk_imag(w)), z, w))
@@ -307,18 +328,21 @@ PAIR(gathered, hk_take_along_axis(z, hk_arange(0, 3, 1, HK_I64, device), 0))
     X(sqrt)                                                                                        \
     X(exp)                                                                                         \
     X(expm1)                                                                                       \
-    X(log) X(log1p) X(log2) X(log10) X(sin) X(cos) X(tan) X(sinh) X(cosh) X(tanh) X(abs) X(real)   \
-        X(imag) X(conj) X(negative)
+    X(log)                                                                                         \
+    X(log1p)                                                                                       \
+    X(log2)                                                                                        \
+    X(log10) X(sin) X(cos) X(tan) X(sinh) X(cosh) X(tanh) X(abs) X(real) X(imag) X(conj)           \
+        X(negative)
 EACH_SLOPE(SLOPE)
 #define NAMED(name) {#name, pair_##name},
 static const struct {
     const char *name;
     pair_fn call;
 } slopes[] = {NAMED(add) NAMED(subtract) NAMED(multiply) NAMED(divide) NAMED(power)
-                  NAMED(real_power) NAMED(matmul) NAMED(vecdot) NAMED(einsum) NAMED(where)
-                      NAMED(mixed) NAMED(broadcast) NAMED(pair) NAMED(cast) NAMED(parts)
-                          NAMED(scalars) NAMED(sums) NAMED(views) NAMED(gathered)
-                              EACH_SLOPE(NAMED)};
+                  NAMED(real_power) NAMED(matmul) NAMED(inv) NAMED(solve) NAMED(vecdot)
+                      NAMED(einsum) NAMED(where) NAMED(mixed) NAMED(broadcast) NAMED(pair)
+                          NAMED(cast) NAMED(parts) NAMED(scalars) NAMED(sums) NAMED(views)
+                              NAMED(gathered) EACH_SLOPE(NAMED)};
 
 /* A real number that depends on both parts of y. */
 static hk_array *loss_of(hk_array *y)
@@ -375,6 +399,24 @@ static void test_gradients(void)
             }
         }
     }
+}
+
+/* Along t: 2 z t. */
+static void test_jvp(void)
+{
+    HK_SCOPE;
+    number a[4], t[4], expected[4];
+    draw(a, 4, 10);
+    draw(t, 4, 11);
+    hk_array *z = array(a, hk_shape(4), HK_C128), *along = array(t, hk_shape(4), HK_C128), *product;
+    hk_attach_grad(z, HK_GRAD_WRITE);
+    hk_record_begin();
+    hk_array *y = hk_multiply(z, z);
+    hk_record_end();
+    CHECK(hk_ok(hk_jvp(&y, 1, &z, 1, &along, &product)));
+    for (int j = 0; j < 4; j++)
+        expected[j] = 2 * a[j] * t[j];
+    CHECK(has(product, expected, 4, 1e-14));
 }
 
 /* Parts of a captured step are the same calls. */
@@ -509,7 +551,9 @@ int main(void)
     test_comparisons();
     test_sums();
     test_products();
+    test_equations();
     test_gradients();
+    test_jvp();
     test_captured();
     test_refusals();
     test_without_gradient();

@@ -125,17 +125,23 @@ static void load_line(const transform *self, int64_t number, hk_dtype wide, int6
 /* Between pairs in the line and place `place` of the planes. */
 static void put(const transform *self, int64_t place)
 {
-    for (int64_t j = 0; j < self->length; j++) {
-        self->real[j * self->side + place] = self->line[2 * j];
-        self->imag[j * self->side + place] = self->line[2 * j + 1];
+    const int64_t side = self->side, length = self->length;
+    double *restrict real = self->real + place, *restrict imag = self->imag + place;
+    const double *restrict line = self->line;
+    for (int64_t j = 0; j < length; j++) {
+        real[j * side] = line[2 * j];
+        imag[j * side] = line[2 * j + 1];
     }
 }
 
 static void get(const transform *self, int64_t place, int64_t count)
 {
+    const int64_t side = self->side;
+    const double *restrict real = self->real + place, *restrict imag = self->imag + place;
+    double *restrict line = self->line;
     for (int64_t k = 0; k < count; k++) {
-        self->line[2 * k] = self->real[k * self->side + place];
-        self->line[2 * k + 1] = self->imag[k * self->side + place];
+        line[2 * k] = real[k * side];
+        line[2 * k + 1] = imag[k * side];
     }
 }
 
@@ -207,7 +213,7 @@ static void store(const transform *self, int64_t number, int64_t place)
         for (int64_t k = 0; k < count; k++)
             self->line[k] = self->line[2 * k];
     weigh(o, HKI_FOURIER_WEIGH_OUT, count, step, self->line);
-    for (int64_t k = 0; k < step * count; k++)
+    for (int64_t k = 0; k < step * count && o->scale != 1; k++)
         self->line[k] *= o->scale;
     for (int64_t k = step * count; k < step * o->out; k++)
         self->line[k] = 0;

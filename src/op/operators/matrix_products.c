@@ -122,7 +122,7 @@ const hk_op hki_op_matrix_power = {
     .signature = "x",
     .doc = "Square matrices, which lie along the last two axes, to the power of a whole number; 0 "
            "gives the identity. A negative power of a singular matrix fails the result.",
-    .dtypes = HKI_FLOATS,
+    .dtypes = HKI_INEXACT,
     .host_only = true,
     .infer = matrix_power_infer,
     .compose = matrix_power_compose,

@@ -20,15 +20,22 @@ static inline double _Complex hki_complex_over(double _Complex z, double divisor
     return hki_complex_make(creal(z) / divisor, cimag(z) / divisor);
 }
 
+/* |z|: hypot's work is for what a square does not hold, or loses. */
+static inline double hki_complex_abs(double _Complex z)
+{
+    const double squares = creal(z) * creal(z) + cimag(z) * cimag(z);
+    return squares > 0x1p-900 && squares < 0x1p1000 ? sqrt(squares) : hypot(creal(z), cimag(z));
+}
+
 /* z / |z|, 0 of 0. Scaled first where |z| is beyond the largest number, or as good as 0. */
 static inline double _Complex hki_complex_sign(double _Complex z)
 {
-    double size = cabs(z);
+    double size = hki_complex_abs(z);
     if (size == 0)
         return 0;
     if ((isinf(size) && isfinite(creal(z)) && isfinite(cimag(z))) || size < 0x1p-1000) {
         z = hki_complex_over(z, isinf(size) ? 4 : 0x1p-100);
-        size = cabs(z);
+        size = hki_complex_abs(z);
     }
     return hki_complex_over(z, size);
 }

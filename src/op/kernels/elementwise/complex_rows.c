@@ -34,6 +34,7 @@ typedef double _Complex number;
 
 #define ROW(kind, name, ns, expression, gradient) LOOP_##kind(name, expression)
 #define OWN                                       ROW
+#define PARTS                                     ROW
 #include "op/complex.def"
 
 LOOP(pair, number, const double a = AT(double, 0); const double b = AT(double, 1);

@@ -8,10 +8,12 @@
  * bool. Refuse nothing. */
 #define ROW(kind, name, ns, expression, gradient)                                                  \
     int64_t hki_complex_loop_##name(const hki_run *run);
-#define OWN ROW
+#define OWN   ROW
+#define PARTS ROW
 #include "op/complex.def"
 #undef ROW
 #undef OWN
+#undef PARTS
 
 /* Pairs of doubles, real and imaginary parts, as double _Complex. */
 int64_t hki_complex_loop_pair(const hki_run *run);
