@@ -117,13 +117,6 @@ static bool receive(void *data, size_t bytes, int from, int tag, hki_mpi_request
     return put(error, own, request);
 }
 
-static bool barrier(hki_mpi_request *request)
-{
-    MPI_Request own = MPI_REQUEST_NULL;
-    const int error = MPI_Ibarrier(ours, &own);
-    return put(error, own, request);
-}
-
 static int test(hki_mpi_request *request, int *from, size_t *bytes)
 {
     MPI_Request own = get(request);
@@ -162,7 +155,6 @@ static hki_mpi plugin = {.abi = HKI_MPI_ABI,
                          .describe = describe,
                          .send = send,
                          .receive = receive,
-                         .barrier = barrier,
                          .test = test,
                          .cancel = cancel};
 
