@@ -420,8 +420,12 @@ static void test_late(void)
 int main(void)
 {
     hk_runtime_init(&(hk_runtime_options){.cpu_devices = DEVICES});
-    for (int d = 0; d < DEVICES; d++)
-        devices[d] = hk_device_at(d);
+    const char *kind = getenv("WORLD_DEVICES"); /* "sim" */
+    for (int d = 0; d < DEVICES; d++) {
+        char name[32];
+        snprintf(name, sizeof name, "%s:%d", kind ? kind : "cpu", d);
+        devices[d] = hk_device_named(name);
+    }
     if (hk_status_print(hk_world_init(NULL), stderr))
         return 1;
     CHECK(!hk_ok(hk_world_init(NULL)));

@@ -83,22 +83,43 @@ static const hk_status *failure_of(const hki_exchange *self, hk_code code, const
     return status;
 }
 
-/* Tells all others. The memory stays until the process ends: nobody waits for it to go. */
+/* Tells all others. */
 static void say(hki_link *self, hki_notice_kind kind, const hk_status *status)
 {
     const hki_world *world = self->world;
-    hki_mpi_request request;
-    if (!self->said)
-        self->said = calloc(2, sizeof *self->said);
-    if (!self->said)
-        return;
-    hki_notice *notice = &self->said[kind == HKI_NOTICE_LOST];
+    const int round = kind == HKI_NOTICE_LOST; /* it may come behind another one */
+    hki_notice *notice = &self->said[round];
     *notice = (hki_notice){.kind = (int32_t)kind, .rank = world->rank};
     if (status)
         hki_wire_record_set(&notice->record, status, world->rank);
-    for (int r = 0; r < world->size; r++)
-        if (r != world->rank && !self->neighbours[r].left_ns)
-            self->mpi->send(notice, sizeof *notice, r, NOTICE_TAG, &request);
+    for (int r = 0; r < world->size; r++) {
+        hki_saying *saying = &self->sayings[round * world->size + r];
+        if (r != world->rank)
+            saying->is_sent =
+                self->mpi->send(notice, sizeof *notice, r, NOTICE_TAG, &saying->request);
+    }
+}
+
+/* What has been said has arrived, or is on its way without this process. */
+static bool is_said(hki_link *self)
+{
+    for (int i = 0; i < 2 * self->world->size; i++) {
+        hki_saying *saying = &self->sayings[i];
+        if (!saying->is_sent)
+            continue;
+        if (self->mpi->test(&saying->request, NULL, NULL) == 0)
+            return false;
+        saying->is_sent = false;
+    }
+    return true;
+}
+
+static bool have_all_left(const hki_link *self)
+{
+    for (int r = 0; r < self->world->size; r++)
+        if (r != self->world->rank && !self->neighbours[r].left_ns)
+            return false;
+    return true;
 }
 
 /* Nothing works any more. */
@@ -149,8 +170,10 @@ static bool hear(hki_link *self)
     const hki_notice *notice = &self->heard;
     int from = 0;
     size_t bytes = 0;
+    if (self->lost || have_all_left(self))
+        return false;
     const int done = self->mpi->test(&self->hearing, &from, &bytes);
-    if (done == 0 || self->lost)
+    if (done == 0)
         return false;
     if (done < 0) {
         hki_link_fail(self, "a message was lost");
@@ -162,7 +185,8 @@ static bool hear(hki_link *self)
     }
     self->neighbours[from].left_ns = hki_clock_ns();
     self->neighbours[from].gave_up = notice->kind == HKI_NOTICE_GIVES_UP;
-    listen(self);
+    if (!have_all_left(self))
+        listen(self);
     return true;
 }
 
@@ -289,15 +313,12 @@ static void rest(hki_link *self, uint32_t seen, int64_t idle_ns)
     hki_futex_wait(&self->wake_word, seen, nap_ns);
 }
 
-/* Says good-bye, and waits until all have. */
+/* Says good-bye, and waits until all have: then no message is under way any more. */
 static void leave(hki_link *self)
 {
-    hki_mpi_request all;
     int64_t happened_ns = hki_clock_ns();
     say(self, self->gives_up ? HKI_NOTICE_GIVES_UP : HKI_NOTICE_LEAVES, NULL);
-    if (!self->mpi->barrier(&all))
-        self->is_dirty = true;
-    while (!self->lost && self->mpi->test(&all, NULL, NULL) == 0) {
+    while (!self->lost && !(is_said(self) && have_all_left(self))) {
         if (hear(self))
             happened_ns = hki_clock_ns();
         rest(self, atomic_load(&self->wake_word), hki_clock_ns() - happened_ns);
@@ -307,14 +328,14 @@ static void leave(hki_link *self)
         self->mpi->abort(1);
         return;
     }
-    self->mpi->cancel(&self->hearing);
     self->mpi->finalize();
 }
 
 static void work(hki_link *self)
 {
     int64_t happened_ns = hki_clock_ns();
-    listen(self);
+    if (!have_all_left(self))
+        listen(self);
     for (;;) {
         const uint32_t seen = atomic_load(&self->wake_word);
         const bool stops = atomic_load(&self->stop_ns) != 0;
@@ -357,7 +378,9 @@ static void *link_main(void *argument)
         world->rank = rank;
         world->size = size;
     }
-    if (!*self->problem && !(self->neighbours = calloc((size_t)size, sizeof *self->neighbours)))
+    self->neighbours = calloc((size_t)size, sizeof *self->neighbours);
+    self->sayings = calloc(2 * (size_t)size, sizeof *self->sayings);
+    if (!*self->problem && (!self->neighbours || !self->sayings))
         snprintf(self->problem, sizeof self->problem, "out of host memory");
     const bool is_good = !*self->problem;
     if (!is_good && *world->library)

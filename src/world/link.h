@@ -37,6 +37,11 @@ typedef enum hki_notice_kind {
     HKI_NOTICE_LOST
 } hki_notice_kind;
 
+typedef struct hki_saying {
+    hki_mpi_request request;
+    bool is_sent;
+} hki_saying;
+
 struct hki_link {
     hki_world *world;
     hki_mpi *mpi;
@@ -54,7 +59,8 @@ struct hki_link {
     hki_exchange *kept;      /* over, but MPI may use their memory */
     hki_neighbour *neighbours;
     const hk_status *lost; /* why nothing works any more; counted; NULL: it does */
-    hki_notice heard, *said;
+    hki_notice heard, said[2];
+    hki_saying *sayings; /* of both, to each rank */
     hki_mpi_request hearing;
     uint64_t ended_ticks; /* of the latest exchange */
     bool gives_up;        /* ends amid what it has begun */

@@ -37,8 +37,6 @@ typedef struct hki_mpi {
     /* bytes is at most INT32_MAX. Between two ranks, messages of one tag come in the order that they were sent in. */
     bool (*send)(const void *data, size_t bytes, int to, int tag, hki_mpi_request *request);
     bool (*receive)(void *data, size_t bytes, int from, int tag, hki_mpi_request *request);
-    /* All ranks have called it, when its request is done. */
-    bool (*barrier)(hki_mpi_request *request);
     /* 1: done, the request is gone; 0: not yet; -1: it failed. Lets all messages get on. from: who sent it; may be NULL. */
     int (*test)(hki_mpi_request *request, int *from, size_t *bytes);
     /* Gives up a receive; it is gone. */
