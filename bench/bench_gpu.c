@@ -4,6 +4,10 @@
  *
  * issue     additions one after another, of so few elements that nothing but launching counts: nanoseconds a call until all
  *           are issued, and until all are done; issued as calls, and as replays of a captured step
+ * idle      what a replay takes longer than its calls: of a step of products, replayed often, against one replay of as many,
+ *           bound to other arrays each time; microseconds a step, in which the GPU has nothing to do
+ * kernel    calls of one operator on large arrays, one behind the other: microseconds a call, with the bytes that it has to
+ *           move and the operations that it has to do, for bench/gpu, which knows what the GPU can
  * parallel  products on two devices that are parts of one GPU, against the same products on one of them
  * overlap   products beside copies from pinned memory to the device, against one after the other
  *
@@ -24,6 +28,7 @@ typedef struct bench {
     int side, products;    /* parallel and overlap: of square matrices; of a run */
     int64_t copy_elements; /* overlap */
     int copies;
+    int scale, kernel_calls; /* kernels: 16 for large arrays; of a run */
     hk_device devices[PARTS];
 } bench;
 
@@ -38,6 +43,21 @@ static void print_figure(const bench *self, const char *what, const char *unit, 
                what, unit, spread.median, spread.min, spread.max);
     else
         printf("%-52s %10.4g (%.4g…%.4g) %s\n", what, spread.median, spread.min, spread.max, unit);
+    fflush(stdout);
+}
+
+/* Microseconds of what moves and does so much. */
+static void print_work(const bench *self, const char *what, double *values, double bytes,
+                       double operations)
+{
+    if (!self->is_json) {
+        print_figure(self, what, "us", values);
+        return;
+    }
+    bench_spread spread = bench_spread_of(values, self->repeat);
+    printf("{\"what\": \"%s\", \"unit\": \"us\", \"median\": %.9g, \"min\": %.9g, \"max\": %.9g, "
+           "\"bytes\": %.9g, \"operations\": %.9g, \"scale\": %d}\n",
+           what, spread.median, spread.min, spread.max, bytes, operations, self->scale);
     fflush(stdout);
 }
 
@@ -124,6 +144,179 @@ static void bench_issue(const bench *self)
     for (int i = 0; i < 4; i++)
         print_figure(self, names[i], "ns", values[i]);
     hk_graph_release(what.graph);
+}
+
+/* ---- idle ---------------------------------------------------------------------------------------------------- */
+
+enum { STEP_PRODUCTS = 8, IDLE_STEPS = 50 };
+
+typedef struct steps {
+    hk_array *given[2], *out;
+    hk_graph *one, *many; /* a step; as many as are replayed, as one */
+} steps;
+
+static hk_graph *capture_products(steps *what, int count)
+{
+    hk_capture_begin(&what->given[0], 1);
+    for (int i = 0; i < count; i++)
+        hk_call_into("matmul", what->out, (hk_array *[]){what->given[0], what->given[0]}, 2, NULL);
+    return hk_capture_end(NULL);
+}
+
+static double replay_steps(const steps *what, hk_graph *graph, int count)
+{
+    hk_wait_all();
+    double begin = bench_seconds();
+    for (int i = 0; i < count; i++)
+        hk_replay(graph, (hk_array *[]){what->given[i % 2]}, 1);
+    hk_wait_all();
+    return (bench_seconds() - begin) * 1e6 / IDLE_STEPS;
+}
+
+static double many_steps(const bench *self, void *what)
+{
+    (void)self;
+    return replay_steps(what, ((steps *)what)->one, IDLE_STEPS);
+}
+
+static double one_step(const bench *self, void *what)
+{
+    (void)self;
+    return replay_steps(what, ((steps *)what)->many, 1);
+}
+
+static void bench_idle(const bench *self)
+{
+    static double values[2][MAX_REPEAT], idle[MAX_REPEAT];
+    HK_SCOPE;
+    hk_dims square = hk_shape(self->side, self->side);
+    steps what = {.out = hk_zeros(square, HK_F32, self->devices[0])};
+    for (int i = 0; i < 2; i++)
+        what.given[i] = hk_random_normal(square, HK_F32, self->devices[0]);
+    what.one = capture_products(&what, STEP_PRODUCTS);
+    what.many = capture_products(&what, STEP_PRODUCTS * IDLE_STEPS);
+    hk_status_print(hk_graph_status(what.one), stderr);
+    hk_status_print(hk_graph_status(what.many), stderr);
+    take_turns(self, (const measure_fn[]){many_steps, one_step}, &what, 2, values);
+    for (int i = 0; i < self->repeat; i++)
+        idle[i] = values[0][i] - values[1][i];
+    print_figure(self, "idle: a step of eight products", "us", values[0]);
+    print_figure(self, "idle: between steps", "us", idle);
+    hk_graph_release(what.one);
+    hk_graph_release(what.many);
+}
+
+/* ---- kernels ------------------------------------------------------------------------------------------------- */
+
+enum { MAX_OPERANDS = 3 };
+
+typedef struct kernel {
+    const char *name;
+    hk_dims shapes[MAX_OPERANDS]; /* of operands that are there; rows of labels are never */
+    void (*call)(hk_array *const *operands);
+    double bytes, operations; /* that it moves; that it does */
+    hk_array *operands[MAX_OPERANDS];
+} kernel;
+
+static void call_copy(hk_array *const *x)
+{
+    hk_assign(x[1], x[0]);
+}
+
+static void call_add(hk_array *const *x)
+{
+    hk_add_into(x[2], x[0], x[1]);
+}
+
+static void call_sum(hk_array *const *x)
+{
+    hk_sum(x[0], NULL);
+}
+
+static void call_softmax(hk_array *const *x)
+{
+    hk_softmax(x[0], 1);
+}
+
+static void call_batch_norm(hk_array *const *x)
+{
+    hk_batch_norm(x[0], x[1], x[2], NULL, NULL, NULL);
+}
+
+static void call_product(hk_array *const *x)
+{
+    hk_matmul(x[0], x[1]);
+}
+
+static void call_convolution(hk_array *const *x)
+{
+    hk_conv2d(x[0], x[1], NULL, &(hk_conv2d_options){.padding = {1, 1}});
+}
+
+static double time_kernel(const bench *self, void *what)
+{
+    const kernel *its = what;
+    hk_wait_all();
+    double begin = bench_seconds();
+    for (int i = 0; i < self->kernel_calls; i++) {
+        HK_SCOPE;
+        its->call(its->operands);
+    }
+    hk_wait_all();
+    return (bench_seconds() - begin) * 1e6 / self->kernel_calls;
+}
+
+static void bench_kernel(const bench *self, kernel *its)
+{
+    static double values[1][MAX_REPEAT];
+    char name[64];
+    HK_SCOPE;
+    for (int i = 0; i < MAX_OPERANDS; i++)
+        if (its->shapes[i].ndim > 0)
+            its->operands[i] = hk_random_normal(its->shapes[i], HK_F32, self->devices[0]);
+    take_turns(self, (const measure_fn[]){time_kernel}, its, 1, values);
+    snprintf(name, sizeof name, "kernel: %s", its->name);
+    print_work(self, name, values[0], its->bytes, its->operations);
+}
+
+/* float32 of 4 bytes each; a whole array is read, or written, once. The same shapes as in gpu_pytorch.py. */
+static void bench_kernels(const bench *self)
+{
+    const int64_t s = self->scale, all = s * 1024 * 1024, rows = s < 16 ? 64 : 1024 * s,
+                  images = s * 4, width = s < 16 ? 14 : 56;
+    const double elements = (double)all, lines = (double)(rows * 1024),
+                 pixels = (double)(images * 64 * width * width), side = (double)(s * 256);
+    kernel kernels[] = {
+        {"copy", {hk_shape(all), hk_shape(all)}, call_copy, 8 * elements, 0, {NULL}},
+        {"add",
+         {hk_shape(all), hk_shape(all), hk_shape(all)},
+         call_add,
+         12 * elements,
+         elements,
+         {NULL}},
+        {"sum", {hk_shape(all)}, call_sum, 4 * elements, elements, {NULL}},
+        {"softmax", {hk_shape(rows, 1024)}, call_softmax, 8 * lines, 5 * lines, {NULL}},
+        {"batch norm",
+         {hk_shape(images, 64, width, width), hk_shape(64), hk_shape(64)},
+         call_batch_norm,
+         8 * pixels,
+         8 * pixels,
+         {NULL}},
+        {"product",
+         {hk_shape(s * 256, s * 256), hk_shape(s * 256, s * 256)},
+         call_product,
+         12 * side * side,
+         2 * side * side * side,
+         {NULL}},
+        {"convolution",
+         {hk_shape(images, 64, width, width), hk_shape(64, 64, 3, 3)},
+         call_convolution,
+         8 * pixels,
+         2 * 64 * 9 * pixels,
+         {NULL}},
+    };
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
+        bench_kernel(self, &kernels[i]);
 }
 
 /* ---- parallel and overlap ------------------------------------------------------------------------------------ */
@@ -240,13 +433,16 @@ static bool parse(bench *self, int count, char **arguments)
                     .side = 512,
                     .products = 400,
                     .copy_elements = 4 << 20,
-                    .copies = 10};
+                    .copies = 10,
+                    .scale = 16,
+                    .kernel_calls = 20};
     for (int i = 1; i < count; i++) {
         if (!strcmp(arguments[i], "--json")) {
             self->is_json = true;
         } else if (!strcmp(arguments[i], "--short")) {
             self->calls = 20, self->rounds = 3, self->side = 64, self->products = 4;
             self->copy_elements = 1 << 16, self->copies = 2;
+            self->scale = 1, self->kernel_calls = 1;
         } else {
             self->repeat =
                 !strcmp(arguments[i], "--repeat") && i + 1 < count ? atoi(arguments[++i]) : 0;
@@ -266,6 +462,8 @@ int main(int count, char **arguments)
     bool found = find_devices(&self);
     if (found) {
         bench_issue(&self);
+        bench_idle(&self);
+        bench_kernels(&self);
         bench_products(&self);
     }
     bool good = !found || !hk_status_print(hk_wait_all(), stderr);

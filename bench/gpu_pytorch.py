@@ -7,6 +7,7 @@ eager    calls, one after another
 compile  torch.compile of forward pass and loss
 graph    the step, backward pass and update included, captured once as a CUDA graph and replayed
 
+kernels  no LeNet: single operators on large arrays, as bench_gpu has them
 issue    no LeNet: additions of 1024 elements one after another, as bench_gpu has them, as calls and as a CUDA graph
 
 The time is that of whole batches, first steps (warm-up, compiling, capturing) excluded. One line of JSON on stdout.
@@ -85,16 +86,48 @@ def issue(device, repeat, calls=100, rounds=100):
     return times
 
 
+def kernels(device, repeat, scale, calls=20):
+    """Microseconds of a call of what bench_gpu calls kernels, by name, of the same shapes; a list for each."""
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic = True, True
+
+    def make(*shape):
+        return torch.randn(*shape, device=device)
+
+    size, side = scale << 20, scale * 256
+    rows, width = (64, 14) if scale < 16 else (1024 * scale, 56)  # as in bench_gpu.c
+    x, y, out = make(size), make(size), make(size)
+    lines, images, weight = make(rows, 1024), make(4 * scale, 64, width, width), make(64, 64, 3, 3)
+    gamma, beta, a, b = make(64), make(64), make(side, side), make(side, side)
+    runs = {"copy": lambda: out.copy_(x), "add": lambda: torch.add(x, y, out=out), "sum": x.sum,
+            "softmax": lambda: F.softmax(lines, 1),
+            "batch norm": lambda: F.batch_norm(images, None, None, gamma, beta, training=True),
+            "product": lambda: a @ b, "convolution": lambda: F.conv2d(images, weight, padding=1)}
+    times = {}
+    with torch.no_grad():
+        for name, run in runs.items():
+            for i in range(-3, repeat):
+                torch.cuda.synchronize()
+                start = time.monotonic()
+                for _ in range(calls):
+                    run()
+                torch.cuda.synchronize()
+                if i >= 0:
+                    times.setdefault(f"kernel: {name}", []).append((time.monotonic() - start) * 1e6 / calls)
+    return times
+
+
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--mode", choices=["eager", "compile", "graph", "issue"], default="eager")
+    parser.add_argument("--mode", choices=["eager", "compile", "graph", "issue", "kernels"], default="eager")
+    parser.add_argument("--scale", type=int, default=16, help="of --mode kernels, as bench_gpu tells it")
     parser.add_argument("--data", default=os.environ.get("HOCKET_DATA_DIR") or DATA)
     parser.add_argument("--format", choices=["contiguous", "channels_last"], default="contiguous")
     parser.add_argument("--batch-size", type=int, default=256)
     parser.add_argument("--lr", type=float, default=0.2)
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--warm-up", type=int, default=12, help="steps that are not timed")
-    parser.add_argument("--repeat", type=int, default=15, help="of --mode issue")
+    parser.add_argument("--repeat", type=int, default=15, help="of --mode issue and kernels")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     args.init = None
@@ -109,6 +142,10 @@ def main():
     device = torch.device("cuda:0")
     if args.mode == "issue":
         print(json.dumps({"times": issue(device, args.repeat), "torch": torch.__version__,
+                          "device": torch.cuda.get_device_name(device)}))
+        return
+    if args.mode == "kernels":
+        print(json.dumps({"times": kernels(device, args.repeat, args.scale), "torch": torch.__version__,
                           "device": torch.cuda.get_device_name(device)}))
         return
     # float32 is multiplied as float32 on both sides.

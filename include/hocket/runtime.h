@@ -183,7 +183,8 @@ static inline hk_runtime_internals hk_runtime_get_internals(void)
  *     (unset)   what was measured on this processor before: $XDG_CACHE_HOME/hocket/choices, else
  *               ~/.cache/hocket/choices; rules for what was not
  *     off       rules alone: the same on every machine with the same instruction set
- *     measure   as unset; what had no choice is measured when the runtime ends, for the next one
+ *     measure   as unset; what had no choice is measured when the runtime ends, for the next one; convolutions on GPUs
+ *               at their first call, which then takes longer
  *     PATH      (with a '/') exactly the choices of that file, which has to be there */
 HK_API const char *hk_kernel_choices(void);
 

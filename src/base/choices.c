@@ -23,7 +23,8 @@ typedef struct entry {
 
 typedef struct note {
     hki_choice_key key;
-    hki_choice_measure_fn measure;
+    hki_choice_measure_fn measure; /* NULL: it has been measured, and is */
+    char word[HKI_CHOICE_WORD_BYTES];
 } note;
 
 struct hki_choices {
@@ -310,7 +311,8 @@ bool hki_choices_is_asked(const hki_choices *self)
 
 /* ---- noting and measuring ---------------------------------------------------------------------------------------- */
 
-static void take_note(hki_choices *self, const hki_choice_key *key, hki_choice_measure_fn measure)
+static void take_note(hki_choices *self, const hki_choice_key *key, hki_choice_measure_fn measure,
+                      const char *word)
 {
     hki_lock_acquire(&self->lock);
     bool known = self->noted_count >= NOTED_MAX;
@@ -318,9 +320,23 @@ static void take_note(hki_choices *self, const hki_choice_key *key, hki_choice_m
         known = !key_compare(&self->noted[i].key, key);
     if (!known && !self->noted)
         self->noted = calloc(NOTED_MAX, sizeof *self->noted);
-    if (!known && self->noted)
-        self->noted[self->noted_count++] = (note){*key, measure};
+    if (!known && self->noted) {
+        note *taken = &self->noted[self->noted_count++];
+        *taken = (note){.key = *key, .measure = measure};
+        snprintf(taken->word, sizeof taken->word, "%s", word);
+    }
     hki_lock_release(&self->lock);
+}
+
+bool hki_choices_is_measuring(const hki_choices *self)
+{
+    return self && self->notes;
+}
+
+void hki_choices_note(hki_choices *self, const hki_choice_key *key, const char *word)
+{
+    if (hki_choices_is_measuring(self) && !find(self, key))
+        take_note(self, key, NULL, word);
 }
 
 const char *hki_choices_find(hki_choices *self, const hki_choice_key *key,
@@ -331,8 +347,8 @@ const char *hki_choices_find(hki_choices *self, const hki_choice_key *key,
     const entry *found = find(self, key);
     if (found)
         return found->word;
-    if (self->notes)
-        take_note(self, key, measure);
+    if (self->notes && measure)
+        take_note(self, key, measure, "");
     return NULL;
 }
 
@@ -382,7 +398,8 @@ const hk_status *hki_choices_measure(hki_choices *self)
     size_t before = self->count;
     for (size_t i = 0; i < self->noted_count; i++) {
         entry measured = {.key = self->noted[i].key};
-        const char *word = self->noted[i].measure(&measured.key);
+        const note *its = &self->noted[i];
+        const char *word = its->measure ? its->measure(&measured.key) : its->word;
         if (!word || !is_word(word, sizeof measured.word))
             continue;
         strcpy(measured.word, word);

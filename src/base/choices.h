@@ -34,12 +34,18 @@ typedef struct hki_choices hki_choices;
 const hk_status *hki_choices_create(const char *text, hki_choices **choices);
 void hki_choices_destroy(hki_choices *choices); /* NULL is harmless */
 
-/* The chosen word, or NULL. Costs next to nothing while the table is empty and nothing is noted. `choices` may be NULL.
+/* The chosen word, or NULL. `measure` NULL: nothing is noted. Costs next to nothing while the table is empty and nothing is noted. `choices` may be NULL.
  * The word lives as long as the table. */
 const char *hki_choices_find(hki_choices *choices, const hki_choice_key *key,
                              hki_choice_measure_fn measure);
 /* Whether a search can find or note anything: for who would have to make a key first. */
 bool hki_choices_is_asked(const hki_choices *choices);
+
+/* Whether what has no choice yet is measured in this run. */
+bool hki_choices_is_measuring(const hki_choices *choices);
+/* In such a run, of who measures by itself: the word (copied) is for the next run, as what hki_choices_measure finds. Of
+ * several for one key the first stays. */
+void hki_choices_note(hki_choices *choices, const hki_choice_key *key, const char *word);
 
 /* Measures what was noted and writes the file with it. Does nothing where nothing was noted. Blocks for long. Returns
  * NULL or a record (counted). */

@@ -167,6 +167,31 @@ static void test_others(void)
     hki_choices_destroy(choices);
 }
 
+/* What others have measured is kept beside the rest. */
+static void test_noted(void)
+{
+    char folder[] = "/tmp/choices_XXXXXX";
+    CHECK(mkdtemp(folder) != NULL);
+    setenv("XDG_CACHE_HOME", folder, 1);
+    const hki_choice_key own = key_of("own", 1, 3, 0), other = key_of("other", 1, 5, 0);
+    hki_choices *choices = create("measure");
+    CHECK(hki_choices_is_measuring(choices));
+    hki_choices_note(choices, &own, "fast");
+    hki_choices_note(choices, &own, "slow");
+    CHECK(!hki_choices_find(choices, &own, NULL)); /* frozen */
+    CHECK(!hki_choices_find(choices, &other, NULL));
+    CHECK(!hki_choices_measure(choices));
+    hki_choices_destroy(choices);
+    choices = create("");
+    CHECK(!hki_choices_is_measuring(choices));
+    CHECK(finds(choices, own, "fast"));
+    CHECK(finds(choices, other, NULL));
+    hki_choices_note(choices, &other, "fast"); /* in no such run */
+    CHECK(!hki_choices_measure(choices));
+    hki_choices_destroy(choices);
+    CHECK(!hki_choices_is_measuring(NULL));
+}
+
 int main(void)
 {
     char folder[512], cache[600];
@@ -180,5 +205,6 @@ int main(void)
     CHECK(!unsetenv("XDG_CACHE_HOME") && !setenv("HOME", folder, 1));
     CHECK(hki_choices_default_path(cache, sizeof cache) && strstr(cache, "/.cache/hocket/choices"));
     CHECK(!unsetenv("HOME") && !hki_choices_default_path(cache, sizeof cache));
+    test_noted();
     return check_result();
 }

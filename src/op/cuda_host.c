@@ -16,4 +16,8 @@ const hki_cuda_host hki_cuda_host_table = {
     .memory_pool_trim = hki_memory_pool_trim,
     .is_recording = hki_runtime_is_recording,
     .runtime_end_first = hki_runtime_end_first,
+    .runtime_choices = hki_runtime_choices,
+    .choices_find = hki_choices_find,
+    .choices_is_measuring = hki_choices_is_measuring,
+    .choices_note = hki_choices_note,
 };

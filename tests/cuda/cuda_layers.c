@@ -128,6 +128,7 @@ static const layer layers[] = {
     {"max_pool2d", overlapping_max, {SHAPE(3, 4, 17, 18)}},
     {"avg_pool2d", overlapping_mean, {SHAPE(3, 4, 17, 18)}},
     {"batch_norm", normalise, {SHAPE(40, 3, 30, 31), SHAPE(3), SHAPE(3)}},
+    {"batch_norm in packs", normalise, {SHAPE(7, 5, 12, 8), SHAPE(5), SHAPE(5)}},
     {"batch_norm of vectors", normalise, {SHAPE(5000, 4), SHAPE(4), SHAPE(4)}},
 };
 
@@ -354,6 +355,28 @@ static void test_norm_layer(hk_module *module, hk_device device)
     hk_module_release(module);
 }
 
+/* Images that begin between what is read in one go have the same bytes. */
+static void test_norm_alignment(hk_device device)
+{
+    HK_SCOPE;
+    const int64_t size = 6 * 3 * 20 * 12;
+    hk_array *flat = hk_random_uniform(hk_shape(size + 1), HK_F32, device);
+    hk_array *beside = hk_slice(flat, 0, 1, size + 1), *made[2], *grads[2];
+    hk_array *gamma = hk_ones(hk_shape(3), HK_F32, device);
+    for (int i = 0; i < 2; i++) {
+        hk_array *x = hk_reshape(i ? hk_copy(beside) : beside, hk_shape(6, 3, 20, 12));
+        hk_attach_grad(x, HK_GRAD_WRITE);
+        hk_record_begin();
+        made[i] = hk_batch_norm(x, gamma, gamma, NULL, NULL, NULL);
+        hk_array *loss = hk_sum(hk_square(hk_tanh(made[i])), NULL);
+        hk_record_end();
+        CHECK(hk_ok(hk_backward(loss)));
+        grads[i] = hk_grad(x);
+    }
+    CHECK(distance(made[0], made[1]) == 0);
+    CHECK(distance(grads[0], grads[1]) == 0);
+}
+
 static hk_device begin(void)
 {
     hk_device device = {NULL};
@@ -379,6 +402,7 @@ int main(void)
         test_layer(&layers[i], HK_F32, device);
         test_layer(&layers[i], HK_F64, device);
     }
+    test_norm_alignment(device);
     test_norm_layer(hk_layer_norm_layer(0), device);
     test_norm_layer(hk_layer_norm_over_layer(2, 0), device);
     test_norm_layer(hk_rms_norm_layer(0), device);

@@ -4,6 +4,7 @@
  * more arguments: that functions of those names refuse. */
 #include "check.h"
 
+#include "base/choices.h"
 #include "device/cuda/cuda_convolutions.h"
 #include "device/cuda/cuda_libraries.h"
 #include "device/cuda/cuda_products.h"
@@ -17,7 +18,9 @@ struct hki_cuda_stream {
     cudaStream_t handle;
     char noted[256]; /* the first error, or "" */
     char refused[200], method[100];
-    bool is_lost;
+    bool is_lost, measures;
+    const char *choice;
+    int noted_choices;
     void *kept[HKI_CUDA_KEPT_COUNT];
     void (*deinit[HKI_CUDA_KEPT_COUNT])(void *state);
 };
@@ -68,6 +71,25 @@ bool hki_cuda_falls_back(hki_cuda_stream *stream)
 void hki_cuda_tell_method(hki_cuda_stream *stream, const char *method, int number)
 {
     snprintf(stream->method, sizeof stream->method, "%s %d", method, number);
+}
+
+const char *hki_cuda_stream_choice(hki_cuda_stream *stream, const hki_choice_key *key)
+{
+    CHECK(!strncmp(key->name, "cuda.conv2d.", 12) && key->count <= HKI_CHOICE_NUMBERS - 2);
+    return stream->choice;
+}
+
+bool hki_cuda_stream_measures(const hki_cuda_stream *stream)
+{
+    return stream->measures;
+}
+
+void hki_cuda_stream_note_choice(hki_cuda_stream *stream, const hki_choice_key *key,
+                                 const char *word)
+{
+    CHECK(!strncmp(key->name, "cuda.conv2d.", 12));
+    stream->noted_choices++;
+    CHECK(!strncmp(word, "algorithm_", 10));
 }
 
 static void begin(hki_cuda_stream *stream)
@@ -242,6 +264,43 @@ static void test_convolutions(hki_cuda_stream *stream)
     CHECK_STR(stream->noted, "");
 }
 
+/* What was measured is taken, where the library has it; and what is measured is noted, once for a problem, while the run itself
+ * goes on as before. */
+static void test_choices(hki_cuda_stream *stream)
+{
+    bool failed;
+    float *data;
+    const hki_cuda_convolution problem = convolution(HKI_CUDA_FORWARD, 1001);
+    hki_cuda_convolution chosen = convolution(HKI_CUDA_FORWARD, 1002), other = chosen;
+    const size_t bytes = hki_cuda_convolution_workspace_bytes(
+        hki_cuda_convolution_plan_for(stream, &problem, &failed));
+    stream->choice = "algorithm_0"; /* IMPLICIT_GEMM, the emulation's one with a small workspace */
+    CHECK(hki_cuda_convolution_workspace_bytes(
+              hki_cuda_convolution_plan_for(stream, &chosen, &failed)) < bytes);
+    stream->choice = "algorithm_6"; /* its sums have no fixed order */
+    other.samples++;
+    CHECK_EQ_I64((int64_t)hki_cuda_convolution_workspace_bytes(
+                     hki_cuda_convolution_plan_for(stream, &other, &failed)),
+                 (int64_t)bytes);
+    stream->choice = NULL;
+    stream->measures = true;
+    CHECK(cudaMalloc((void **)&data, 1 << 22) == cudaSuccess);
+    for (int kind = 0; kind < 3; kind++) {
+        const hki_cuda_convolution small = convolution((hki_cuda_convolution_kind)kind, 5);
+        hki_cuda_convolution_plan *plan = hki_cuda_convolution_plan_for(stream, &small, &failed);
+        const size_t before = hki_cuda_convolution_workspace_bytes(plan);
+        for (int i = 0; i < 2; i++)
+            CHECK(hki_cuda_convolution_launch(stream, plan, data, data + 4096, NULL, data + 8192,
+                                              data + 65536));
+        CHECK_EQ_I64(stream->noted_choices, kind + 1);
+        CHECK_EQ_I64((int64_t)hki_cuda_convolution_workspace_bytes(plan), (int64_t)before);
+    }
+    stream->measures = false;
+    CHECK(cudaStreamSynchronize(stream->handle) == cudaSuccess);
+    cudaFree(data);
+    CHECK_STR(stream->noted, "");
+}
+
 /* ---- refusals ------------------------------------------------------------------------------------------- */
 
 static bool falls_back_product(hki_cuda_stream *stream, float *data)
@@ -328,6 +387,7 @@ int main(int argc, char **argv)
         test_plans(&stream);
         test_launches(&stream);
         test_convolutions(&stream);
+        test_choices(&stream);
     }
     end(&stream);
     return check_result();

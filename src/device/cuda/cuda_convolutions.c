@@ -5,21 +5,28 @@
  * running them. cuDNN 9 keeps them; a fused relu or a layout with channels last would be the reason to change. */
 #include "device/cuda/cuda_convolutions.h"
 
+#include "base/choices.h"
 #include "device/cuda/cuda_cache.h"
 #include "device/cuda/cuda_libraries.h"
 
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
 /* Algorithms that want more are left out: memory is for arrays. */
 static const size_t workspace_limit_bytes = (size_t)256 << 20;
-enum { MAX_ALGORITHMS = 16 };
+enum { MAX_ALGORITHMS = 16, TIMED_RUNS = 5 };
 
 struct hki_cuda_convolution_plan {
     hki_cuda_convolution_kind kind;
-    bool is_supported, is_f64, adds_bias, has_run;
+    bool is_supported, is_f64, adds_bias, has_run, is_measured;
     cudnnTensorDescriptor_t x, y, bias; /* these are NULL until they are made */
     cudnnFilterDescriptor_t weight;
     cudnnConvolutionDescriptor_t convolution;
     int algorithm; /* of the kind's enumeration */
+    cudnnMathType_t math;
     size_t workspace_bytes;
+    hki_cuda_convolution problem;
 };
 
 typedef struct convolutions {
@@ -195,34 +202,92 @@ static bool set_math(const convolutions *self, hki_cuda_stream *stream,
     return CALL(cudnnSetConvolutionMathType, plan->convolution, math);
 }
 
-/* Takes the first algorithm that will do with a workspace of at most so many bytes; plan->is_supported says whether
- * there is one. False: the library refuses. */
+/* What the choice of an algorithm is kept under. */
+static hki_choice_key key_of(const hki_cuda_convolution *p, bool tf32)
+{
+    static const char *const kinds[] = {"forward", "data", "filter"};
+    hki_choice_key key = {.count = 13,
+                          .numbers = {p->samples, p->in_channels, p->out_channels, p->in_size[0],
+                                      p->in_size[1], p->kernel[0], p->kernel[1], p->stride[0],
+                                      p->stride[1], p->padding[0], p->padding[1], p->dilation[0],
+                                      p->dilation[1]}};
+    snprintf(key.name, sizeof key.name, "cuda.conv2d.%s.%s%s", kinds[p->kind],
+             p->is_f64 ? "f64" : "f32", tf32 ? ".tf32" : "");
+    return key;
+}
+
+static bool is_tf32(const hki_cuda_convolution *problem, hki_cuda_stream *stream)
+{
+    return !problem->is_f64 && hki_cuda_stream_allows_tf32(stream);
+}
+
+/* Of the library's answers those with sums of a fixed order, no less exact than allowed, with a workspace of at most so many
+ * bytes, the fastest first by its own estimate. False: it refuses. */
+static bool list(const convolutions *self, hki_cuda_stream *stream,
+                 const hki_cuda_convolution_plan *plan, size_t most_bytes, candidate *candidates,
+                 int *count)
+{
+    const hki_cudnn *library = self->library;
+    const cudnnMathType_t math = math_of(&plan->problem, stream);
+    int answers, kept = 0;
+    *count = 0;
+    if (!set_math(self, stream, plan, math) ||
+        !hki_cudnn_ok(library, stream, ask(self, plan, candidates, &answers),
+                      "cudnnGetConvolutionAlgorithm"))
+        return false;
+    for (int i = 0; i < answers; i++) {
+        const candidate its = candidates[i];
+        const bool rounds = its.math != CUDNN_DEFAULT_MATH && its.math != CUDNN_FMA_MATH;
+        if (its.status == CUDNN_STATUS_SUCCESS && its.determinism == CUDNN_DETERMINISTIC &&
+            its.math != CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION && /* float32 to float16 */
+            its.memory <= most_bytes && !(rounds && math == CUDNN_FMA_MATH)) {
+            candidates[kept] = its;
+            /* An algorithm and its kind of arithmetic belong together. */
+            candidates[kept++].math = math == CUDNN_FMA_MATH ? math : its.math;
+        }
+    }
+    *count = kept;
+    return true;
+}
+
+static void word_of(int algorithm, char word[HKI_CHOICE_WORD_BYTES])
+{
+    snprintf(word, HKI_CHOICE_WORD_BYTES, "algorithm_%u", (unsigned)algorithm % 1000u);
+}
+
+/* The one that was the fastest when it was measured, else by the library's estimate. */
+static const candidate *pick(hki_cuda_stream *stream, const hki_cuda_convolution *problem,
+                             const candidate *candidates, int count)
+{
+    const hki_choice_key key = key_of(problem, is_tf32(problem, stream));
+    const char *chosen = hki_cuda_stream_choice(stream, &key);
+    char word[HKI_CHOICE_WORD_BYTES];
+    for (int i = 0; chosen && i < count; i++) {
+        word_of(candidates[i].algorithm, word);
+        if (!strcmp(word, chosen))
+            return &candidates[i];
+    }
+    return &candidates[0];
+}
+
+/* Chooses an algorithm; plan->is_supported says whether there is one. False: the library refuses. */
 static bool choose(const convolutions *self, hki_cuda_stream *stream,
                    const hki_cuda_convolution *problem, size_t most_bytes,
                    hki_cuda_convolution_plan *plan)
 {
-    const hki_cudnn *library = self->library;
-    const cudnnMathType_t math = math_of(problem, stream);
     candidate candidates[MAX_ALGORITHMS];
     int count;
     plan->is_supported = false;
-    if (!set_math(self, stream, plan, math))
+    plan->problem = *problem;
+    if (!list(self, stream, plan, most_bytes, candidates, &count))
         return false;
-    cudnnStatus_t status = ask(self, plan, candidates, &count);
-    if (!hki_cudnn_ok(library, stream, status, "cudnnGetConvolutionAlgorithm"))
-        return false;
-    for (int i = 0; i < count && !plan->is_supported; i++) {
-        const candidate *its = &candidates[i];
-        const bool rounds = its->math != CUDNN_DEFAULT_MATH && its->math != CUDNN_FMA_MATH;
-        if (its->status != CUDNN_STATUS_SUCCESS || its->determinism != CUDNN_DETERMINISTIC ||
-            its->math == CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION || /* float32 to float16 */
-            its->memory > most_bytes || (rounds && math == CUDNN_FMA_MATH))
-            continue;
-        /* An algorithm and its kind of arithmetic belong together. */
-        if (math != CUDNN_FMA_MATH && !set_math(self, stream, plan, its->math))
+    if (count > 0) {
+        const candidate *its = pick(stream, problem, candidates, count);
+        if (!set_math(self, stream, plan, its->math))
             return false;
         plan->is_supported = true;
         plan->algorithm = its->algorithm;
+        plan->math = its->math;
         plan->workspace_bytes = its->memory;
     }
     /* The one algorithm that may add a bias without an activation. */
@@ -333,32 +398,111 @@ static cudnnStatus_t run_forward(const convolutions *self, hki_cuda_convolution_
                                                   plan->workspace_bytes, zero, plan->y, y);
 }
 
+static cudnnStatus_t run(const convolutions *self, hki_cuda_convolution_plan *plan,
+                         const void *first, const void *second, const void *bias, void *out,
+                         void *workspace)
+{
+    const void *one = hki_library_scale(plan->is_f64, 1),
+               *zero = hki_library_scale(plan->is_f64, 0);
+    switch (plan->kind) {
+    case HKI_CUDA_FORWARD:
+        return run_forward(self, plan, one, zero, first, second, bias, out, workspace);
+    case HKI_CUDA_BACKWARD_DATA:
+        return self->library->cudnnConvolutionBackwardData(
+            self->handle, one, plan->weight, second, plan->y, first, plan->convolution,
+            (cudnnConvolutionBwdDataAlgo_t)plan->algorithm, workspace, plan->workspace_bytes, zero,
+            plan->x, out);
+    default:
+        return self->library->cudnnConvolutionBackwardFilter(
+            self->handle, one, plan->x, first, plan->y, second, plan->convolution,
+            (cudnnConvolutionBwdFilterAlgo_t)plan->algorithm, workspace, plan->workspace_bytes,
+            zero, plan->weight, out);
+    }
+}
+
+/* ---- measuring, for the next run ------------------------------------------------------------------------- */
+
+/* What a launch is given. */
+typedef struct launch {
+    const void *first, *second;
+    void *out, *workspace;
+} launch;
+
+/* Milliseconds of some runs, after one that warms up; INFINITY where it cannot be run. */
+static float time_of(const convolutions *self, hki_cuda_stream *stream,
+                     hki_cuda_convolution_plan *trial, const launch *with,
+                     const cudaEvent_t events[2])
+{
+    const cudaStream_t in = hki_cuda_stream_handle(stream);
+    float ms = INFINITY;
+    for (int i = 0; i <= TIMED_RUNS; i++) {
+        if (i == 1)
+            cudaEventRecord(events[0], in);
+        if (run(self, trial, with->first, with->second, NULL, with->out, with->workspace) !=
+            CUDNN_STATUS_SUCCESS)
+            return INFINITY;
+    }
+    if (cudaEventRecord(events[1], in) != cudaSuccess ||
+        cudaEventSynchronize(events[1]) != cudaSuccess ||
+        cudaEventElapsedTime(&ms, events[0], events[1]) != cudaSuccess)
+        ms = INFINITY;
+    return ms;
+}
+
+/* On the arrays of the first launch, whose result is overwritten by that. The workspace is of the GPU's memory, and goes. */
+static void measure(const convolutions *self, hki_cuda_stream *stream,
+                    hki_cuda_convolution_plan *plan, launch with)
+{
+    candidate candidates[MAX_ALGORITHMS];
+    cudaEvent_t events[2] = {NULL, NULL};
+    size_t most = 1;
+    int count, best = -1;
+    float best_ms = INFINITY;
+    if (!list(self, stream, plan, workspace_limit_bytes, candidates, &count))
+        return;
+    for (int i = 0; i < count; i++)
+        most = candidates[i].memory > most ? candidates[i].memory : most;
+    bool made = cudaMalloc(&with.workspace, most) == cudaSuccess;
+    for (int i = 0; i < 2 && made; i++)
+        made = cudaEventCreate(&events[i]) == cudaSuccess;
+    for (int i = 0; i < count && made; i++) {
+        hki_cuda_convolution_plan trial = *plan;
+        trial.adds_bias = false;
+        trial.algorithm = candidates[i].algorithm;
+        trial.workspace_bytes = candidates[i].memory;
+        const float ms = set_math(self, stream, &trial, candidates[i].math)
+                             ? time_of(self, stream, &trial, &with, events)
+                             : INFINITY;
+        if (ms < best_ms) {
+            best_ms = ms;
+            best = candidates[i].algorithm;
+        }
+    }
+    for (int i = 0; i < 2; i++)
+        if (events[i])
+            cudaEventDestroy(events[i]);
+    cudaFree(with.workspace);
+    cudaGetLastError();
+    if (best >= 0) {
+        const hki_choice_key key = key_of(&plan->problem, is_tf32(&plan->problem, stream));
+        char word[HKI_CHOICE_WORD_BYTES];
+        word_of(best, word);
+        hki_cuda_stream_note_choice(stream, &key, word);
+    }
+}
+
 bool hki_cuda_convolution_launch(hki_cuda_stream *stream, hki_cuda_convolution_plan *plan,
                                  const void *first, const void *second, const void *bias, void *out,
                                  void *workspace)
 {
-    const void *one = hki_library_scale(plan->is_f64, 1),
-               *zero = hki_library_scale(plan->is_f64, 0);
     bool failed;
     const convolutions *self = convolutions_of(stream, &failed);
-    cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
-    switch (plan->kind) {
-    case HKI_CUDA_FORWARD:
-        status = run_forward(self, plan, one, zero, first, second, bias, out, workspace);
-        break;
-    case HKI_CUDA_BACKWARD_DATA:
-        status = self->library->cudnnConvolutionBackwardData(
-            self->handle, one, plan->weight, second, plan->y, first, plan->convolution,
-            (cudnnConvolutionBwdDataAlgo_t)plan->algorithm, workspace, plan->workspace_bytes, zero,
-            plan->x, out);
-        break;
-    case HKI_CUDA_BACKWARD_WEIGHT:
-        status = self->library->cudnnConvolutionBackwardFilter(
-            self->handle, one, plan->x, first, plan->y, second, plan->convolution,
-            (cudnnConvolutionBwdFilterAlgo_t)plan->algorithm, workspace, plan->workspace_bytes,
-            zero, plan->weight, out);
-        break;
+    if (!plan->is_measured && hki_cuda_stream_measures(stream)) {
+        measure(self, stream, plan, (launch){first, second, out, NULL});
+        plan->is_measured = true;
+        set_math(self, stream, plan, plan->math);
     }
+    const cudnnStatus_t status = run(self, plan, first, second, bias, out, workspace);
     if (!plan->has_run)
         hki_cuda_stream_has_loaded(stream); /* cuDNN opens its parts one by one */
     plan->has_run = true;

@@ -217,6 +217,7 @@ bool hki_cuda_device_init(hki_device *device, const hki_device_class *class, int
     self->gpu = gpu;
     self->options = *options;
     self->multiprocessors = properties.multiProcessorCount;
+    self->capability = properties.major * 10 + properties.minor;
     void *get_context = hki_cuda_driver_function("cuCtxGetCurrent");
     void *set_context = hki_cuda_driver_function("cuCtxSetCurrent");
     memcpy(&self->get_context, &get_context, sizeof get_context);

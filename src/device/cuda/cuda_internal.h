@@ -77,7 +77,7 @@ enum { HKI_CUDA_BASES = 2 };
 struct hki_cuda_device {
     const hki_cuda_host *host;
     hki_device *device;
-    int gpu, multiprocessors;
+    int gpu, multiprocessors, capability;     /* 90: 9.0 */
     __typeof__(cuCtxGetCurrent) *get_context; /* of the driver; NULL, as the next: it has none */
     __typeof__(cuCtxSetCurrent) *set_context;
     CUcontext context; /* the GPU's; NULL before there is one */

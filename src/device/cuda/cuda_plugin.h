@@ -6,6 +6,7 @@
 #ifndef HOCKET_DEVICE_CUDA_PLUGIN_H
 #define HOCKET_DEVICE_CUDA_PLUGIN_H
 
+#include "base/choices.h"
 #include "device/device.h"
 
 /* Counted up with every change of what the two share; the sizes catch what was forgotten. */
@@ -27,6 +28,11 @@ typedef struct hki_cuda_host {
     /* True while what runs is recorded: then a task's begin and end are to be those of the GPU's clock. */
     bool (*is_recording)(struct hki_runtime *runtime);
     void (*runtime_end_first)(void);
+    struct hki_choices *(*runtime_choices)(const struct hki_runtime *runtime);
+    const char *(*choices_find)(struct hki_choices *choices, const hki_choice_key *key,
+                                hki_choice_measure_fn measure);
+    bool (*choices_is_measuring)(const struct hki_choices *choices);
+    void (*choices_note)(struct hki_choices *choices, const hki_choice_key *key, const char *word);
 } hki_cuda_host;
 
 /* The library's: defined in op/cuda_host.c, since it names what is of the rooms above. */

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MIN_WORKSPACE_BYTES = 1 << 20 };
 
@@ -119,6 +120,42 @@ hki_cuda_fault *hki_cuda_fault_slot(hki_cuda_stream *stream, hki_cuda_describe_f
     slot->describe = describe;
     slot->argument = argument;
     return slot->fault;
+}
+
+/* ---- choices ----------------------------------------------------------------------------------------------------- */
+
+static hki_choices *choices_of(const hki_cuda_stream *stream)
+{
+    return stream->its->host->runtime_choices(stream->its->device->runtime);
+}
+
+static hki_choice_key key_here(const hki_cuda_stream *stream, const hki_choice_key *key)
+{
+    hki_choice_key its = *key;
+    memmove(its.numbers + 2, key->numbers, (HKI_CHOICE_NUMBERS - 2) * sizeof its.numbers[0]);
+    its.numbers[0] = stream->its->capability;
+    its.numbers[1] = stream->its->multiprocessors;
+    its.count += 2;
+    return its;
+}
+
+const char *hki_cuda_stream_choice(hki_cuda_stream *stream, const hki_choice_key *key)
+{
+    const hki_choice_key its = key_here(stream, key);
+    return stream->its->host->choices_find(choices_of(stream), &its, NULL);
+}
+
+bool hki_cuda_stream_measures(const hki_cuda_stream *stream)
+{
+    return !hki_cuda_is_recording(stream) &&
+           stream->its->host->choices_is_measuring(choices_of(stream));
+}
+
+void hki_cuda_stream_note_choice(hki_cuda_stream *stream, const hki_choice_key *key,
+                                 const char *word)
+{
+    const hki_choice_key its = key_here(stream, key);
+    stream->its->host->choices_note(choices_of(stream), &its, word);
 }
 
 /* ---- what is kept ------------------------------------------------------------------------------------------------ */

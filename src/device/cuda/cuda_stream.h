@@ -37,6 +37,15 @@ typedef enum hki_cuda_kept {
 void *hki_cuda_stream_keep(hki_cuda_stream *stream, hki_cuda_kept which, size_t bytes,
                            void (*deinit)(void *state));
 
+/* What was measured on such a GPU in an earlier run (base/choices.h); NULL: nothing. The key is without the GPU, which this
+ * adds as its first numbers: two. */
+struct hki_choice_key;
+const char *hki_cuda_stream_choice(hki_cuda_stream *stream, const struct hki_choice_key *key);
+/* Whether that is to be measured in this run, for the next one. Never while calls are recorded. */
+bool hki_cuda_stream_measures(const hki_cuda_stream *stream);
+void hki_cuda_stream_note_choice(hki_cuda_stream *stream, const struct hki_choice_key *key,
+                                 const char *word);
+
 /* Libraries of NVIDIA's may have been loaded, by each other too: at exit the runtime is to end before they do. */
 void hki_cuda_stream_has_loaded(hki_cuda_stream *stream);
 

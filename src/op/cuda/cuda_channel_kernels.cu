@@ -1,6 +1,6 @@
 #include "op/cuda/cuda_channel_kernels.h"
 
-#include "device/cuda/cuda_launch.cuh"
+#include "op/cuda/cuda_walk.cuh"
 
 enum {
     THREADS = 256,
@@ -8,23 +8,35 @@ enum {
     PARTS_MAX = 64,
     BLOCKS = 1024, /* about as many fill a GPU */
     LANES = 32,
-    ROWS = THREADS / LANES
+    ROWS = THREADS / LANES,
+    PACK_BYTES = 16 /* read and written in one go */
 };
 
 /* A channel's elements are cut into parts, and a block works at one of them; or, of vectors, whose inner is 1, at those of
- * LANES neighbouring channels, because a channel's own elements lie far from each other. */
+ * LANES neighbouring channels, because a channel's own elements lie far from each other. Where inner is a multiple of it, a
+ * thread has packs of neighbours; whether it can read them in one go makes no difference to their order. */
 struct channel_parts {
-    int64_t samples, channels, inner;
-    int64_t count; /* elements of a channel */
+    int64_t samples, channels, inner; /* inner and all below count packs */
+    int64_t count;                    /* of a channel */
     int64_t parts, part;
+    double elements; /* of a channel */
+    bool is_wide;    /* arrays begin where packs may */
 };
 
-static channel_parts parts_of(const hki_batch_norm_shape *shape)
+/* Elements of a pack. */
+static int pack_of(const hki_batch_norm_shape *shape, int element_bytes)
 {
-    channel_parts s = {shape->samples, shape->channels, shape->inner,
-                       shape->samples * shape->inner, 1, 0};
-    const int64_t by_size = (s.count + PART_MIN - 1) / PART_MIN;
-    const int64_t groups = s.inner == 1 ? (s.channels + LANES - 1) / LANES : s.channels;
+    const int pack = PACK_BYTES / element_bytes;
+    return shape->inner % pack == 0 ? pack : 1;
+}
+
+static channel_parts parts_of(const hki_batch_norm_shape *shape, int pack)
+{
+    const int64_t inner = shape->inner / pack, elements = shape->samples * shape->inner;
+    channel_parts s = {shape->samples, shape->channels, inner, shape->samples * inner, 1, 0,
+                       (double)elements, true};
+    const int64_t by_size = (elements + PART_MIN - 1) / PART_MIN;
+    const int64_t groups = shape->inner == 1 ? (s.channels + LANES - 1) / LANES : s.channels;
     const int64_t by_blocks = groups > 0 ? BLOCKS / groups : 1;
     s.parts = by_size < by_blocks ? by_size : by_blocks;
     s.parts = s.parts < 1 ? 1 : s.parts > PARTS_MAX ? (int64_t)PARTS_MAX : s.parts;
@@ -59,7 +71,29 @@ template <bool V> struct place {
     }
 };
 
-/* Calls visit(offset) for the elements of a part that are this thread's, in order. */
+/* Pack `offset` of an array. */
+template <int N, typename T>
+HKI_DEVICE hki_pack<T, N> pack_at(const channel_parts &s, const T *x, int64_t offset)
+{
+    hki_pack<T, N> pack;
+    if (N == 1 || s.is_wide)
+        return *reinterpret_cast<const hki_pack<T, N> *>(x + offset * N);
+    for (int j = 0; j < N; j++)
+        pack.at[j] = x[offset * N + j];
+    return pack;
+}
+
+template <int N, typename T>
+HKI_DEVICE void put_pack(const channel_parts &s, T *y, int64_t offset, const hki_pack<T, N> &pack)
+{
+    if (N == 1 || s.is_wide)
+        *reinterpret_cast<hki_pack<T, N> *>(y + offset * N) = pack;
+    else
+        for (int j = 0; j < N; j++)
+            y[offset * N + j] = pack.at[j];
+}
+
+/* Calls visit(offset) for the packs of a part that are this thread's, in order. */
 template <bool V, typename F>
 HKI_DEVICE void each_element(const channel_parts &s, const place<V> &at, F visit)
 {
@@ -117,14 +151,18 @@ HKI_DEVICE double channel_sum(const channel_parts &s, const double *partials, in
 
 /* ---- sums ---------------------------------------------------------------------------------------------- */
 
-template <typename T, bool V>
+template <typename T, bool V, int N>
 HKI_KERNEL void sum_parts(channel_parts s, const T *x, double *partials)
 {
     EACH_ITEM(item)
     {
         const place<V> at(s, item);
         double sum = 0;
-        each_element<V>(s, at, [&](int64_t offset) { sum += (double)x[offset]; });
+        each_element<V>(s, at, [&](int64_t offset) {
+            const hki_pack<T, N> its = pack_at<N>(s, x, offset);
+            for (int j = 0; j < N; j++)
+                sum += (double)its.at[j];
+        });
         sum = block_sum<V>(sum);
         if (at.is_writer)
             partials[at.index(s)] = sum;
@@ -132,18 +170,21 @@ HKI_KERNEL void sum_parts(channel_parts s, const T *x, double *partials)
 }
 
 /* Of (x - mean)^2, where `sums` are those of x. */
-template <typename T, bool V>
+template <typename T, bool V, int N>
 HKI_KERNEL void square_parts(channel_parts s, const T *x, const double *sums, double *partials)
 {
     EACH_ITEM(item)
     {
         const place<V> at(s, item);
         const double mean =
-            at.is_there ? channel_sum(s, sums, at.channel) / (double)s.count : 0;
+            at.is_there ? channel_sum(s, sums, at.channel) / s.elements : 0;
         double sum = 0;
         each_element<V>(s, at, [&](int64_t offset) {
-            const double distance = (double)x[offset] - mean;
-            sum += distance * distance;
+            const hki_pack<T, N> its = pack_at<N>(s, x, offset);
+            for (int j = 0; j < N; j++) {
+                const double distance = (double)its.at[j] - mean;
+                sum += distance * distance;
+            }
         });
         sum = block_sum<V>(sum);
         if (at.is_writer)
@@ -152,7 +193,7 @@ HKI_KERNEL void square_parts(channel_parts s, const T *x, const double *sums, do
 }
 
 /* Of dy, and of dy (x - mean). */
-template <typename T, bool V>
+template <typename T, bool V, int N>
 HKI_KERNEL void product_parts(channel_parts s, const T *x, const T *dy, const T *statistics,
                               double *sums, double *products)
 {
@@ -162,9 +203,11 @@ HKI_KERNEL void product_parts(channel_parts s, const T *x, const T *dy, const T 
         const double mean = at.is_there ? (double)statistics[at.channel] : 0;
         double sum = 0, product = 0;
         each_element<V>(s, at, [&](int64_t offset) {
-            const double its_dy = (double)dy[offset];
-            sum += its_dy;
-            product += its_dy * ((double)x[offset] - mean);
+            const hki_pack<T, N> its_x = pack_at<N>(s, x, offset), its_dy = pack_at<N>(s, dy, offset);
+            for (int j = 0; j < N; j++) {
+                sum += (double)its_dy.at[j];
+                product += (double)its_dy.at[j] * ((double)its_x.at[j] - mean);
+            }
         });
         sum = block_sum<V>(sum);
         product = block_sum<V>(product);
@@ -187,7 +230,7 @@ template <typename T> HKI_KERNEL void join_parts(channel_parts s, const double *
  * wait for memory with one element on its way. No array of a call is another one's here. */
 
 /* The statistics are those of the sums, or the given ones. */
-template <typename T, bool V>
+template <typename T, bool V, int N>
 HKI_KERNEL void normalise(channel_parts s, double eps, const T *__restrict__ x, const T *gamma,
                           const T *beta, const T *given_mean, const T *given_variance,
                           const double *sums, const double *squares, T *__restrict__ y,
@@ -200,9 +243,9 @@ HKI_KERNEL void normalise(channel_parts s, double eps, const T *__restrict__ x, 
             continue;
         const int64_t c = at.channel;
         const double mean = given_mean ? (double)given_mean[c]
-                                       : channel_sum(s, sums, c) / (double)s.count;
+                                       : channel_sum(s, sums, c) / s.elements;
         const double variance = given_mean ? (double)given_variance[c]
-                                           : channel_sum(s, squares, c) / (double)s.count;
+                                           : channel_sum(s, squares, c) / s.elements;
         const double inverse = 1 / sqrt(variance + eps);
         const T centre = (T)mean, scale = (T)((double)gamma[c] * inverse), shift = beta[c];
         if (at.part == 0 && at.is_writer) {
@@ -210,12 +253,16 @@ HKI_KERNEL void normalise(channel_parts s, double eps, const T *__restrict__ x, 
             statistics[s.channels + c] = (T)inverse;
             statistics[2 * s.channels + c] = (T)variance;
         }
-        each_element<V>(
-            s, at, [&](int64_t offset) { y[offset] = (x[offset] - centre) * scale + shift; });
+        each_element<V>(s, at, [&](int64_t offset) {
+            hki_pack<T, N> its = pack_at<N>(s, x, offset);
+            for (int j = 0; j < N; j++)
+                its.at[j] = (its.at[j] - centre) * scale + shift;
+            put_pack<N>(s, y, offset, its);
+        });
     }
 }
 
-template <typename T, bool V>
+template <typename T, bool V, int N>
 HKI_KERNEL void normalise_backward(channel_parts s, bool given, const T *__restrict__ x,
                                    const T *__restrict__ dy, const T *gamma, const T *statistics,
                                    const double *sums, const double *products, T *__restrict__ dx,
@@ -231,77 +278,94 @@ HKI_KERNEL void normalise_backward(channel_parts s, bool given, const T *__restr
         const double inverse = (double)statistics[s.channels + c];
         const double scale = (double)gamma[c] * inverse;
         const T centre = statistics[c], by_dy = (T)scale;
-        const T shift = (T)(-scale * sum / (double)s.count);
-        const T slope = (T)(-scale * inverse * inverse * product / (double)s.count);
+        const T shift = (T)(-scale * sum / s.elements);
+        const T slope = (T)(-scale * inverse * inverse * product / s.elements);
         if (at.part == 0 && at.is_writer) {
             gradients[c] = (T)(product * inverse);
             gradients[s.channels + c] = (T)sum;
         }
         each_element<V>(s, at, [&](int64_t offset) {
-            const T its = by_dy * dy[offset];
-            dx[offset] = given ? its : its + shift + slope * (x[offset] - centre);
+            hki_pack<T, N> its = pack_at<N>(s, dy, offset);
+            const hki_pack<T, N> its_x = given ? its : pack_at<N>(s, x, offset);
+            for (int j = 0; j < N; j++) {
+                its.at[j] *= by_dy;
+                if (!given)
+                    its.at[j] += shift + slope * (its_x.at[j] - centre);
+            }
+            put_pack<N>(s, dx, offset, its);
         });
     }
 }
 
 /* ---- launches ------------------------------------------------------------------------------------------ */
 
-template <typename T, bool V>
+static bool is_aligned(const void *x)
+{
+    return (uintptr_t)x % PACK_BYTES == 0;
+}
+
+template <typename T, bool V, int N>
 static void launch_sum(hki_cuda_stream *stream, const hki_batch_norm_shape *shape, const void *x,
                        void *sums, void *workspace)
 {
-    const channel_parts s = parts_of(shape);
+    channel_parts s = parts_of(shape, N);
     const unsigned grid =
         hki_cuda_grid(s.channels, THREADS, hki_cuda_stream_multiprocessors(stream));
     double *partials = (double *)workspace;
-    HKI_LAUNCH_TOGETHER(stream, grid_of(stream, s), THREADS, (sum_parts<T, V>), s, (const T *)x,
+    s.is_wide = is_aligned(x);
+    HKI_LAUNCH_TOGETHER(stream, grid_of(stream, s), THREADS, (sum_parts<T, V, N>), s, (const T *)x,
                         partials);
     HKI_LAUNCH(stream, grid, THREADS, join_parts<T>, s, (const double *)partials, (T *)sums);
 }
 
-template <typename T, bool V>
+template <typename T, bool V, int N>
 static void launch_normalise(hki_cuda_stream *stream, const hki_batch_norm_shape *shape, double eps,
                              const void *x, const void *gamma, const void *beta,
                              const void *given_mean, const void *given_variance, void *y,
                              void *statistics, void *workspace)
 {
-    const channel_parts s = parts_of(shape);
+    channel_parts s = parts_of(shape, N);
     const unsigned grid = grid_of(stream, s);
     double *sums = (double *)workspace, *squares = sums;
+    s.is_wide = is_aligned(x) && is_aligned(y);
     if (!given_mean) {
         squares = sums + s.channels * s.parts;
-        HKI_LAUNCH_TOGETHER(stream, grid, THREADS, (sum_parts<T, V>), s, (const T *)x, sums);
-        HKI_LAUNCH_TOGETHER(stream, grid, THREADS, (square_parts<T, V>), s, (const T *)x,
+        HKI_LAUNCH_TOGETHER(stream, grid, THREADS, (sum_parts<T, V, N>), s, (const T *)x, sums);
+        HKI_LAUNCH_TOGETHER(stream, grid, THREADS, (square_parts<T, V, N>), s, (const T *)x,
                             (const double *)sums, squares);
     }
-    HKI_LAUNCH(stream, grid, THREADS, (normalise<T, V>), s, eps, (const T *)x, (const T *)gamma,
+    HKI_LAUNCH(stream, grid, THREADS, (normalise<T, V, N>), s, eps, (const T *)x, (const T *)gamma,
                (const T *)beta, (const T *)given_mean, (const T *)given_variance,
                (const double *)sums, (const double *)squares, (T *)y, (T *)statistics);
 }
 
-template <typename T, bool V>
+template <typename T, bool V, int N>
 static void launch_backward(hki_cuda_stream *stream, const hki_batch_norm_shape *shape, bool given,
                             const void *x, const void *dy, const void *gamma,
                             const void *statistics, void *dx, void *gradients, void *workspace)
 {
-    const channel_parts s = parts_of(shape);
+    channel_parts s = parts_of(shape, N);
     const unsigned grid = grid_of(stream, s);
+    s.is_wide = is_aligned(x) && is_aligned(dy) && is_aligned(dx);
     double *sums = (double *)workspace, *products = sums + s.channels * s.parts;
-    HKI_LAUNCH_TOGETHER(stream, grid, THREADS, (product_parts<T, V>), s, (const T *)x,
+    HKI_LAUNCH_TOGETHER(stream, grid, THREADS, (product_parts<T, V, N>), s, (const T *)x,
                         (const T *)dy, (const T *)statistics, sums, products);
-    HKI_LAUNCH(stream, grid, THREADS, (normalise_backward<T, V>), s, given, (const T *)x,
+    HKI_LAUNCH(stream, grid, THREADS, (normalise_backward<T, V, N>), s, given, (const T *)x,
                (const T *)dy, (const T *)gamma, (const T *)statistics, (const double *)sums,
                (const double *)products, (T *)dx, (T *)gradients);
 }
 
-/* The instance of a launch for elements of float32 or float64 and for arrays of vectors or not. */
+/* The instance of a launch for elements of float32 or float64, for arrays of vectors or not, in packs or one by one. */
+#define CHOOSE_OF(launch, T, shape)                                                                \
+    ((shape)->inner == 1                      ? launch<T, true, 1>                                 \
+     : pack_of(shape, (int)sizeof(T)) > 1 ? launch<T, false, PACK_BYTES / (int)sizeof(T)>      \
+                                              : launch<T, false, 1>)
 #define CHOOSE(launch, f64, shape)                                                                 \
-    ((f64) ? ((shape)->inner == 1 ? launch<double, true> : launch<double, false>)                  \
-           : ((shape)->inner == 1 ? launch<float, true> : launch<float, false>))
+    ((f64) ? CHOOSE_OF(launch, double, shape) : CHOOSE_OF(launch, float, shape))
 
 size_t hki_cuda_channel_workspace_bytes(const hki_batch_norm_shape *shape)
 {
-    const channel_parts s = parts_of(shape);
+    const channel_parts s = parts_of(shape, 1);
     const size_t bytes = 2 * (size_t)(s.channels * s.parts) * sizeof(double);
     return bytes > 0 ? bytes : 1;
 }
