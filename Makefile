@@ -12,7 +12,7 @@ GPU_ARCH ?= 80-real;90
 WERROR ?= OFF
 
 .DEFAULT_GOAL := help
-.PHONY: help train test python test-python gpu-bundle test-gpu bench bench-engine bench-book bench-gpu asan tsan generate format check-format lint clean
+.PHONY: help train test python test-python gpu-bundle test-gpu bench bench-engine bench-book bench-gpu asan tsan docs generate format check-format lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -65,6 +65,10 @@ bench-book: ## install what is missing, build, and run the book's experiments: d
 
 bench-gpu: gpu-bundle ## make that folder, and measure this machine's first GPU beside PyTorch; fails where there is none
 	@build/gpu-bundle/gpu-bundle run $(GPU_ARGS) --out build/gpu-results bench
+
+docs: python ## the documentation site, build/docs/index.html: a tutorial, guides, the C and Python references
+	@scripts/install-deps docs
+	@scripts/build-docs build/docs
 
 asan: ## tests of the library under the address, undefined and leak sanitizers
 	@scripts/install-deps build data ci

@@ -5,7 +5,7 @@ import threading as _threading
 import warnings as _warnings
 import weakref as _weakref
 
-from . import _core, optim as _optim
+from . import _core, _notebook, optim as _optim
 from ._frames import levels_out as _levels_out
 from ._grad import _map, is_recording as _is_recording, pause as _pause
 from .nn._module import watching as _watching
@@ -213,6 +213,9 @@ class _Captured:
     def graphs(self):
         """What was captured, as text: a line for each task of a replay."""
         return [variant._graph.text() for entry in self._entries.values() for variant in entry.variants]
+
+    def _repr_html_(self):
+        return _notebook.captured(self._function.__name__, self.graphs())
 
 
 def capture(function=None, *, exact=False):

@@ -2,7 +2,7 @@
 
 import os as _os
 
-from . import _core
+from . import _core, _notebook
 
 __all__ = ["all_reduce", "runtime", "split_and_load", "stats", "trace"]
 
@@ -53,7 +53,8 @@ class trace:
     """``with hk.trace("run.html"):`` records what really ran, where and when, and writes it: .html, .svg, .json (Chrome, Perfetto),
     .dot or .txt. Without a path nothing is written.
 
-    After the block ``result`` has write(path), text(), summary() and overlap_ns(a, b) by ``hocket/trace.h``.
+    After the block of ``with hk.trace() as run:``, run has write(path), text(), svg(), graph(), summary() and overlap_ns(a, b), by
+    ``hocket/trace.h``; in a notebook it shows itself.
     """
 
     _FORMATS = {".json": 0, ".html": 1, ".svg": 2, ".dot": 3, ".txt": 4}
@@ -86,6 +87,20 @@ class trace:
     def text(self):
         """The summary for people."""
         return self._trace.text(self._FORMATS[".txt"])
+
+    def svg(self):
+        """The picture."""
+        return self._trace.text(self._FORMATS[".svg"])
+
+    def graph(self):
+        """What waited for what: an object that shows itself in a notebook; str() of it is for graphviz."""
+        return _notebook.CallGraph(self._trace.text(self._FORMATS[".dot"]))
+
+    def __repr__(self):
+        return f"trace({self._path!r})" if self._path else "trace()"
+
+    def _repr_html_(self):
+        return None if self._trace is None else _notebook.picture(self.svg())
 
     def summary(self):
         """Times in nanoseconds and counts, as a dict."""

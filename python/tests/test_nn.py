@@ -452,3 +452,16 @@ def test_layers_that_cannot_be_are_refused(make):
     with pytest.raises((ValueError, TypeError)):
         make()
     hk._core._failures_clear()
+
+
+def test_pooling_of_windows_that_are_no_squares():
+    x = hk.random.normal((2, 3, 6, 7))
+    for cls in (nn.MaxPool2d, nn.AvgPool2d):
+        assert hk.array_equal(cls((2, 2))(x), cls(2)(x))
+        assert cls((2, 3), stride=(2, 3), padding=(0, 1))(x).shape == (2, 3, 3, 3)
+        assert cls((1, 7))(x).shape == (2, 3, 6, 1) and repr(cls((2, 3), 1)) == f"{cls.__name__}((2, 3), stride=1)"
+    assert hk.array_equal(nn.MaxPool2d((6, 1))(x)[:, :, 0], hk.max(x, axis=2))
+    y = x.copy().attach_grad()
+    with hk.record():
+        nn.AvgPool2d((6, 7))(y).sum().backward()
+    assert np.allclose(y.grad.numpy(), 1 / 42)

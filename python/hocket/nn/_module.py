@@ -2,7 +2,7 @@
 
 import threading as _threading
 
-from .. import _core
+from .. import _core, _notebook
 from .._grad import pause as _pause
 from ..errors import Error as _Error
 
@@ -313,6 +313,9 @@ class Module:
         parts = [f"  ({name}): " + repr(part).replace("\n", "\n  ") for name, part in self._parts() if isinstance(part, Module)]
         inner = self._describe() if not parts else "\n" + "\n".join(parts) + "\n"
         return f"{type(self).__name__}({inner})"
+
+    def _repr_html_(self):
+        return _notebook.module(self)
 
     def summary(self, *inputs):
         """A table as text: path, kind, shape of the result, how many parameters. With inputs (arrays or shapes) it is called with them."""

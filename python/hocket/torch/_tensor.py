@@ -219,6 +219,13 @@ def clone(self):
 
 
 @_method
+def flatten(self, start_dim=0, end_dim=-1):
+    """These axes as one."""
+    begin, end = start_dim % self.ndim, end_dim % self.ndim
+    return self.reshape(self.shape[:begin] + (-1,) + self.shape[end + 1:])
+
+
+@_method
 def permute(self, *dims):
     return _op["permute_dims"](self, _sizes(dims))
 
