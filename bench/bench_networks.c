@@ -50,7 +50,7 @@ static const settings default_settings = {.model = {.classes = 10},
                                           .options = {.lr = 0.01}};
 
 typedef struct network {
-    const model_kind *kind; /* NULL: seq2seq */
+    const model_kind *kind;
     settings with;
     hk_module *module;
     int input_count;
@@ -64,19 +64,14 @@ typedef struct network {
 
 /* ---- making it ----------------------------------------------------------------------------------------- */
 
-static bool is_language(const network *self)
-{
-    return !self->kind || self->kind->is_language;
-}
-
 static void make_inputs(network *self)
 {
     HK_SCOPE;
     const settings *with = &self->with;
     const int64_t n = with->batch, side = with->size;
-    const bool language = is_language(self);
+    const bool language = self->kind->is_language;
     const hk_device device = {0};
-    self->input_count = self->kind ? 1 : 2;
+    self->input_count = self->kind->has_pairs ? 2 : 1;
     for (int i = 0; i < self->input_count; i++)
         self->inputs[i] = hk_take(
             language ? hk_random_int(0, with->model.classes, hk_shape(n, side), HK_I32, device)
@@ -90,7 +85,8 @@ static void make_inputs(network *self)
 static hk_array *scores_of(const network *self, hk_array *const *inputs)
 {
     hk_array *scores = hk_forward_all(self->module, inputs, self->input_count);
-    return is_language(self) ? hk_reshape(scores, hk_shape(-1, self->with.model.classes)) : scores;
+    return self->kind->is_language ? hk_reshape(scores, hk_shape(-1, self->with.model.classes))
+                                   : scores;
 }
 
 /* A first call on one sample makes the parameters. */
@@ -368,7 +364,7 @@ static bool curve(network *self, const char *path, int steps)
     HK_SCOPE;
     hk_archive *archive = hk_load(path, (hk_device){0}, NULL);
     hk_array *x = hk_archive_get(archive, "x"), *y = hk_archive_get(archive, "y");
-    hk_array *w = self->kind ? x : hk_archive_get(archive, "w");
+    hk_array *w = self->kind->has_pairs ? hk_archive_get(archive, "w") : x;
     bool is_good = make(self);
     printf("{\"losses\": [");
     for (int i = 0; i <= steps && is_good; i++) {
@@ -459,7 +455,7 @@ int main(int argc, char **argv)
     bool is_good = argc >= 2;
     self.with = default_settings;
     self.kind = is_good ? model_find(argv[1]) : NULL;
-    is_good = is_good && (self.kind || !strcmp(argv[1], "seq2seq"));
+    is_good = self.kind != NULL;
     for (int i = 2; i < argc && is_good; i += 2)
         is_good = i + 1 < argc && set(&self.with, argv[i], argv[i + 1]);
     if (!is_good)

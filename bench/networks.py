@@ -4,12 +4,12 @@ bench/models runs it as its part `networks`; alone it prints the table too:
 
     bench/networks.py [--model NAME]... [--sizes book|small]... [--threads N]... [--rounds N] [--compile NAME]... [--python PYTHON]
 
-Each side is a process of its own for each network and size (hocket's for each number of threads, too), which waits while another
-one measures; in each round every side measures each of its variants once, for about --seconds. A figure of a round is its least
+Each side is a process of its own for each network and size (hocket's for each number of threads, too; PyTorch's forked from one that
+has it loaded), which waits while another one measures; in each round every side measures each of its variants once, for about --seconds. A figure of a round is its least
 time, for the sake of machines that others use too, with one core its processor time, and of all rounds their median; PyTorch's is that of its fastest
 variant: eager, channels_last, and of the networks that --compile
 names torch.compile. Ratios are PyTorch's through hocket's: above 1 hocket is faster, or takes less. Memory is what making the
-network and three steps take at most (the peak of the resident set), in processes that have done nothing else.
+network and three steps take at most (the peak of the resident set), before anything else but a warm-up.
 """
 import argparse
 import json
@@ -83,15 +83,9 @@ class Case:
         options = {"classes": classes, "lr": 0.001, **SIZES[name][("book", "small").index(size)]}
         self.batch = options["batch"]
         self.ours = [args.program, name] + words_of(options)
-        self.peer = [args.python, os.path.join(HERE, "networks_pytorch.py"), name] + words_of(options)
+        self.options = words_of(options)
         self.seconds = {}  # (side, variant, what, threads): of each round
         self.bytes = {}    # side: of the fresh process
-
-    def memory(self):
-        for side, command in (("hocket", self.ours), ("torch", self.peer)):
-            process = Side(command, 2)
-            self.bytes[side] = process.ask("memory", 3).get("bytes")
-            process.end()
 
     def variants(self):
         """Of PyTorch: name, and the settings to be told."""
@@ -101,9 +95,11 @@ class Case:
         if self.name in self.args.compile:
             yield "compile", {"format": "contiguous", "compile": 1}
 
-    def measure(self):
+    def measure(self, peer):
         ours = {threads: Side(self.ours, threads) for threads in self.args.threads}
-        peer = Side(self.peer, max(self.args.threads))
+        peer.ask("child", self.name, *self.options)
+        for name, side in (("hocket", ours[self.args.threads[0]]), ("torch", peer)):
+            self.bytes[name] = side.ask("memory", 3).get("bytes")  # before anything else
         for turn in range(self.args.rounds):
             for threads in self.args.threads:
                 if turn % 2:
@@ -111,8 +107,9 @@ class Case:
                 self.keep(ours[threads], "hocket", "", threads)
                 if not turn % 2:
                     self.measure_peer(peer, threads)
-        for side in [*ours.values(), peer]:
+        for side in ours.values():
             side.end()
+        peer.ask("end")
 
     def measure_peer(self, peer, threads):
         peer.ask("set", "threads", threads)
@@ -192,15 +189,16 @@ def run(args):
     if not os.access(args.program, os.X_OK):
         raise Refusal(f"{args.program} is not there; build it with `make bench`")
     cases = []
+    peer = Side([args.python, os.path.join(HERE, "networks_pytorch.py")], max(args.threads))
     for name in args.model or SIZES:
         for size in args.sizes or ("book", "small"):
             case = Case(name, size, args)
-            case.memory()
-            case.measure()
+            case.measure(peer)
             cases.append(case)
             note(f"{name}, {size}: " + ", ".join(
                 f"{what} {n} {case.ratio(what, n) or 0:.2f}" for what in WHAT for n in args.threads)
                 + f", memory {case.memory_ratio() or 0:.2f}")
+    peer.end()
     for what in WHAT:
         for threads in args.threads:
             print_part(cases, what, threads)

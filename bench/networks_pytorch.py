@@ -3,13 +3,15 @@
     networks_pytorch.py [MODEL [NAME VALUE]...]
 
 Options and commands are those of bench_networks, whose head explains them. Further options: threads; format, contiguous or
-channels_last; compile, 1: by torch.compile; dtype, float32 or float64. Further commands: `set NAME VALUE`, and `new MODEL
-[NAME VALUE]...`, which begins anew.
+channels_last; compile, 1: by torch.compile; dtype, float32 or float64. Further commands: `set NAME VALUE`; `new MODEL [NAME
+VALUE]...`, which begins anew; and `child MODEL [NAME VALUE]...`, which does so in a process of its own, until `end`: one that has
+PyTorch loaded, and has done nothing with it.
 
 Parameters are made in the order in which hocket makes them, so that they go by number. Works with PyTorch 1.13 and newer. Exit
 status 3: there is no PyTorch, or no NumPy.
 """
 import json
+import os
 import statistics
 import sys
 import time
@@ -420,9 +422,11 @@ def warm_up():
 
 
 def times(call, seconds):
-    """Of as many calls as fit, after two."""
+    """Of as many calls as fit, after two, or one that takes long."""
+    begun = time.perf_counter()
     call()
-    call()
+    if time.perf_counter() - begun < 0.3:
+        call()
     values, begun, processor = [], time.perf_counter(), time.process_time()
     while not values or (time.perf_counter() - begun < seconds and len(values) < 100000):
         at = time.perf_counter()
@@ -449,12 +453,28 @@ def new(model="mlp", *words):
     return network
 
 
-def main():
-    network = new(*sys.argv[1:])
-    for line in sys.stdin:
+def child(arguments):
+    process = os.fork()
+    if process:
+        os.waitpid(process, 0)
+        return
+    print("{}", flush=True)
+    obey(arguments)
+    os._exit(0)
+
+
+def obey(words):
+    """Commands until `end`."""
+    network = new(*words) if words else None
+    for line in iter(sys.stdin.readline, ""):
         name, *arguments = line.split()
         try:
-            if name == "new":
+            if name == "end":
+                return
+            if name == "child":
+                child(arguments)
+                answer = {}  # to `end`
+            elif name == "new":
                 network, answer = new(*arguments), {}
             else:
                 answer = getattr(network, name)(*arguments)
@@ -464,4 +484,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    obey(sys.argv[1:])

@@ -1,6 +1,7 @@
 /* hocket models: what there is to be trained. */
 #include "commands.h"
 #include "lenet_model.h"
+#include "number_words.h"
 
 #include "models/models.h"
 
@@ -41,15 +42,20 @@ static entry count_model(const model_kind *kind)
 {
     HK_SCOPE;
     entry self = {.name = kind->name, .title = kind->title};
-    const model_options options = {.classes = kind->is_language ? LETTERS : 10};
+    const model_options options = {.classes = kind->has_pairs     ? NUMBER_WORDS_TOKENS
+                                              : kind->is_language ? LETTERS
+                                                                  : 10};
     const hk_init zeros = {.kind = HK_INIT_CONSTANT};
     hk_module *net = kind->create(&options);
     hk_module_initialize(net, &zeros);
     hk_module_set_training(net, false);
-    hk_array *x = kind->is_language
-                      ? hk_zeros(hk_shape(1, kind->size), HK_I32, (hk_device){NULL})
-                      : hk_zeros(hk_shape(1, 1, kind->size, kind->size), HK_F32, (hk_device){NULL});
-    if (kind->is_language)
+    const hk_dims shape = kind->has_pairs     ? hk_shape(1, 2, kind->size)
+                          : kind->is_language ? hk_shape(1, kind->size)
+                                              : hk_shape(1, 1, kind->size, kind->size);
+    hk_array *x = hk_zeros(shape, kind->is_language ? HK_I32 : HK_F32, (hk_device){NULL});
+    if (kind->has_pairs)
+        snprintf(self.input, sizeof self.input, "%d words", (int)kind->size);
+    else if (kind->is_language)
         snprintf(self.input, sizeof self.input, "%d letters", (int)kind->size);
     else
         snprintf(self.input, sizeof self.input, "1 x %d x %d", (int)kind->size, (int)kind->size);

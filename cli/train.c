@@ -321,6 +321,8 @@ static bool open_data(training *self)
 {
     const train_options *options = &self->options;
     const model_kind *network = self->network;
+    if (network && network->has_pairs)
+        return training_data_numbers(&self->data);
     if (network && network->is_language)
         return training_data_text(&self->data, options->text, options->length);
     return training_data_images(&self->data, options->data, options->size);
@@ -480,6 +482,7 @@ static bool check_options(const training *self)
     const train_options *options = &self->options;
     const model_kind *network = self->network;
     const bool is_language = network && network->is_language;
+    const bool reads_text = is_language && !network->has_pairs;
     const struct {
         const char *name;
         bool is_wrong;
@@ -488,8 +491,8 @@ static bool check_options(const training *self)
         {"dump-init", network && options->dump_init},
         {"size", (!network || is_language) && options->size},
         {"width", !network && options->width > 0},
-        {"text", !is_language && options->text},
-        {"length", !is_language && options->length},
+        {"text", !reads_text && options->text},
+        {"length", !reads_text && options->length},
         {"data", is_language && options->data},
     };
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
@@ -599,7 +602,7 @@ const command train_command = {
         "\n"
         "Image models learn MNIST or Fashion-MNIST; lenet is the book's, for several devices.\n"
         "Language models learn to say the next letter of a text: e to the power of the loss is\n"
-        "their perplexity.\n"
+        "their perplexity. seq2seq reads numbers in words, and writes their digits.\n"
         "\n"
         "Ctrl-C ends the run after the steps under way; a second one kills it.",
     .rows = rows,

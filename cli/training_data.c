@@ -1,6 +1,10 @@
 #include "training_data.h"
 
+#include "number_words.h"
+
 #include <stdlib.h>
+
+enum { TRAIN_PAIRS = 20000, TEST_PAIRS = 2000 };
 
 /* The set itself where its images have that size; taken. */
 static hk_data_set *resize(hk_data_set *set, int64_t size)
@@ -50,6 +54,37 @@ bool training_data_text(training_data *self, const char *path, int64_t length)
     hk_array *tokens = hk_vocabulary_encode(self->vocabulary, text, bytes);
     free(text);
     return !hk_status_print(hk_wait(tokens), stderr) && cut(self, tokens, length);
+}
+
+/* count pairs from numbers drawn anew by that seed: x (count, 2, steps), y (count, steps). */
+static hk_data_set *number_pairs(int64_t count, uint64_t seed)
+{
+    HK_SCOPE;
+    const size_t steps = NUMBER_WORDS_STEPS;
+    int32_t *x = malloc((size_t)count * 2 * steps * sizeof *x),
+            *y = malloc((size_t)count * steps * sizeof *y);
+    for (int64_t i = 0; i < count && x && y; i++) {
+        int32_t *pair = x + (size_t)i * 2 * steps;
+        number_words_make(number_words_draw(&seed), pair, pair + steps, y + (size_t)i * steps);
+    }
+    hk_array *arrays[2] = {NULL, NULL};
+    if (x && y) {
+        arrays[0] = hk_from_host(x, hk_shape(count, 2, NUMBER_WORDS_STEPS), HK_I32, (hk_device){0});
+        arrays[1] = hk_from_host(y, hk_shape(count, NUMBER_WORDS_STEPS), HK_I32, (hk_device){0});
+    }
+    free(x);
+    free(y);
+    return hk_data_set_of_arrays(arrays, 2);
+}
+
+bool training_data_numbers(training_data *self)
+{
+    self->train = number_pairs(TRAIN_PAIRS, 1);
+    self->test = number_pairs(TEST_PAIRS, 2);
+    self->source = "numbers in words";
+    self->classes = NUMBER_WORDS_TOKENS;
+    return !hk_status_print(hk_data_set_status(self->train), stderr) &&
+           !hk_status_print(hk_data_set_status(self->test), stderr);
 }
 
 void training_data_deinit(training_data *self)

@@ -1,4 +1,4 @@
-/* What a network is trained with: images of a folder, or a text. */
+/* What a network is trained with: images of a folder, a text, or pairs of texts. */
 #ifndef HOCKET_CLI_TRAINING_DATA_H
 #define HOCKET_CLI_TRAINING_DATA_H
 
@@ -19,6 +19,8 @@ typedef struct training_data {
 bool training_data_images(training_data *self, const char *folder, int64_t size);
 /* Letters of a text, NULL: DEFAULT_TEXT, in samples of so many; its last tenth is for tests. */
 bool training_data_text(training_data *self, const char *path, int64_t length);
+/* Numbers in words, and in digits: to be read, and written. */
+bool training_data_numbers(training_data *self);
 void training_data_deinit(training_data *self);
 
 #endif

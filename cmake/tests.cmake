@@ -72,8 +72,7 @@ hocket_test(unit.check_symbols unit "${PROJECT_SOURCE_DIR}/tests/scripts/check_s
 # What messages advise exists.
 hocket_test(unit.message_names unit "${PROJECT_SOURCE_DIR}/tests/scripts/message_names")
 
-# ---- fuzz targets: without arguments they run their built-in seeds, so each is a unit test too. For the
-# fuzzer itself: clang -fsanitize=fuzzer,address -DHOCKET_LIBFUZZER.
+# ---- fuzz targets: without arguments they run their built-in seeds, so each is a unit test too.
 file(GLOB fuzz_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/fuzz/*.c")
 foreach(source IN LISTS fuzz_sources)
   cmake_path(GET source STEM name)
@@ -88,6 +87,29 @@ foreach(source IN LISTS fuzz_sources)
     hocket_test(unit.${name}.corpus unit ${name} "${corpus}")
   endif()
 endforeach()
+
+# The same with libFuzzer, which wants to see where the parsers go: scripts/fuzz builds and runs them.
+if(HOCKET_SANITIZE STREQUAL "address" AND CMAKE_C_COMPILER_ID MATCHES "Clang")
+  file(GLOB fuzzed_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/base/*.c" "${PROJECT_SOURCE_DIR}/src/data/*.c"
+       "${PROJECT_SOURCE_DIR}/src/io/*.c" "${PROJECT_SOURCE_DIR}/src/trace/*.c")
+  list(FILTER fuzzed_sources EXCLUDE REGEX "_test\\.c$|/html\\.c$")
+  add_library(hocket_fuzzed OBJECT EXCLUDE_FROM_ALL ${fuzzed_sources})
+  hocket_use_internal(hocket_fuzzed)
+  target_compile_options(hocket_fuzzed PRIVATE -fsanitize=fuzzer-no-link)
+  add_custom_target(fuzzers)
+  foreach(source IN LISTS fuzz_sources)
+    cmake_path(GET source STEM name)
+    add_executable(lib${name} EXCLUDE_FROM_ALL "${source}" $<TARGET_OBJECTS:hocket_fuzzed>)
+    set_target_properties(lib${name} PROPERTIES OUTPUT_NAME ${name}
+                                                RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/fuzz")
+    hocket_use_internal(lib${name})
+    target_include_directories(lib${name} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/tests")
+    target_compile_definitions(lib${name} PRIVATE HOCKET_LIBFUZZER)
+    target_link_options(lib${name} PRIVATE -fsanitize=fuzzer)
+    target_link_libraries(lib${name} PRIVATE ZLIB::ZLIB)
+    add_dependencies(fuzzers lib${name})
+  endforeach()
+endif()
 
 # ---- program: these use the cores, so that two of them do not run at once
 file(GLOB program_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*.c")

@@ -4,20 +4,23 @@
 #include <string.h>
 
 const model_kind models[MODEL_COUNT] = {
-    {"softmax", "softmax regression", model_softmax, 28, 1, false, 0.1},
-    {"mlp", "a layer of 256 units", model_mlp, 28, 1, false, 0.1},
-    {"lenet5", "LeNet-5 (LeCun et al. 1998)", model_lenet5, 28, 12, false, 0.9},
-    {"alexnet", "AlexNet (Krizhevsky et al. 2012)", model_alexnet, 224, 65, false, 0.01},
-    {"vgg11", "VGG-11 (Simonyan, Zisserman 2014)", model_vgg11, 224, 32, false, 0.05},
-    {"nin", "network in network (Lin et al. 2013)", model_nin, 224, 67, false, 0.05},
-    {"googlenet", "GoogLeNet (Szegedy et al. 2015)", model_googlenet, 96, 16, false, 0.1},
-    {"resnet18", "ResNet-18 (He et al. 2016)", model_resnet18, 96, 16, false, 0.05},
-    {"densenet", "DenseNet (Huang et al. 2017)", model_densenet, 96, 32, false, 0.1},
-    {"vit", "vision transformer (Dosovitskiy et al. 2021)", model_vit, 96, 16, false, 0.1},
-    {"rnn", "recurrent network", model_rnn, 32, 1, true, 1},
-    {"gru", "gated recurrent units (Cho et al. 2014)", model_gru, 32, 1, true, 1},
-    {"lstm", "long short-term memory (Hochreiter, Schmidhuber 1997)", model_lstm, 32, 1, true, 1},
-    {"gpt", "small transformer (Radford et al. 2019)", model_gpt, 32, 1, true, 0.5},
+    {"softmax", "softmax regression", model_softmax, 28, 1, false, 0.1, false},
+    {"mlp", "a layer of 256 units", model_mlp, 28, 1, false, 0.1, false},
+    {"lenet5", "LeNet-5 (LeCun et al. 1998)", model_lenet5, 28, 12, false, 0.9, false},
+    {"alexnet", "AlexNet (Krizhevsky et al. 2012)", model_alexnet, 224, 65, false, 0.01, false},
+    {"vgg11", "VGG-11 (Simonyan, Zisserman 2014)", model_vgg11, 224, 32, false, 0.05, false},
+    {"nin", "network in network (Lin et al. 2013)", model_nin, 224, 67, false, 0.05, false},
+    {"googlenet", "GoogLeNet (Szegedy et al. 2015)", model_googlenet, 96, 16, false, 0.1, false},
+    {"resnet18", "ResNet-18 (He et al. 2016)", model_resnet18, 96, 16, false, 0.05, false},
+    {"densenet", "DenseNet (Huang et al. 2017)", model_densenet, 96, 32, false, 0.1, false},
+    {"vit", "vision transformer (Dosovitskiy et al. 2021)", model_vit, 96, 16, false, 0.1, false},
+    {"rnn", "recurrent network", model_rnn, 32, 1, true, 1, false},
+    {"gru", "gated recurrent units (Cho et al. 2014)", model_gru, 32, 1, true, 1, false},
+    {"lstm", "long short-term memory (Hochreiter, Schmidhuber 1997)", model_lstm, 32, 1, true, 1,
+     false},
+    {"gpt", "small transformer (Radford et al. 2019)", model_gpt, 32, 1, true, 0.5, false},
+    {"seq2seq", "encoder, decoder, attention (Luong et al. 2015)", model_seq2seq, 10, 1, true, 2,
+     true},
 };
 
 const model_kind *model_find(const char *name)

@@ -3,6 +3,7 @@
  *     hk_module *net = model_find("resnet18")->create(&(model_options){.classes = 10});
  *     hk_array *scores = hk_forward(net, images);      images (n, channels, side, side), scores (n, classes)
  *     hk_array *scores = hk_forward(net, tokens);      of language models: tokens (n, t), scores (n, t, classes)
+ *     hk_array *scores = hk_forward(net, pairs);       where has_pairs: tokens (n, 2, t)
  *
  * Parameters are made at the first call. The result of create belongs to the caller, and is never NULL. */
 #ifndef HOCKET_EXAMPLES_MODELS_H
@@ -25,11 +26,12 @@ typedef struct model_kind {
         size; /* of the book's images, rows and columns; of language models the length of samples */
     int64_t least_size; /* of images that it can take */
     bool is_language;
-    double lr; /* that plain gradient descent does well with */
+    double lr;      /* that plain gradient descent does well with */
+    bool has_pairs; /* samples are two texts, (2, t): what is read, and what was written so far */
 } model_kind;
 
 extern const model_kind models[];
-enum { MODEL_COUNT = 14 };
+enum { MODEL_COUNT = 15 };
 /* NULL where there is none of that name. */
 const model_kind *model_find(const char *name);
 
@@ -47,7 +49,6 @@ hk_module *model_rnn(const model_options *options);
 hk_module *model_gru(const model_options *options);
 hk_module *model_lstm(const model_options *options);
 hk_module *model_gpt(const model_options *options);
-/* Not in the list: it has two inputs, what is read and what is written. */
 hk_module *model_seq2seq(const model_options *options);
 
 /* ---- what several of them are made of ------------------------------------------------------------------ */

@@ -1,13 +1,14 @@
 /* Encoder and decoder with attention (Luong et al. 2015): what comes next follows from what was written, and from where the decoder
- * looks in what was read. Inputs: the source's tokens (n, s), and those written so far (n, t); scores (n, t, classes) of what follows
- * each. */
+ * looks in what was read. Inputs: the source's tokens (n, s), and those written so far (n, t); or both as one, (n, 2, t). Scores
+ * (n, t, classes) of what follows each. */
 #include "models/models.h"
 
 static hk_array *seq2seq_forward(hk_module *self, hk_array *const *inputs, int count)
 {
-    (void)count;
-    hk_array *source = hk_forward(hk_module_child(self, "embedding"), inputs[0]);
-    hk_array *written = hk_forward(hk_module_child(self, "embedding"), inputs[1]);
+    hk_array *source = count > 1 ? inputs[0] : hk_index(inputs[0], 1, 0);
+    hk_array *written = count > 1 ? inputs[1] : hk_index(inputs[0], 1, 1);
+    source = hk_forward(hk_module_child(self, "embedding"), source);
+    written = hk_forward(hk_module_child(self, "embedding"), written);
     hk_array *read = hk_forward(hk_module_child(self, "encoder"), source);
     hk_array *last = hk_index(read, 1, hk_dim(read, 1) - 1); /* the decoder begins with it */
     hk_array *states =

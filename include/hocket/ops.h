@@ -828,46 +828,54 @@ HK_API hk_array *hk_conv1d(hk_array *x, hk_array *weight, hk_array *bias,
 
 /* y[n,c,i,j] = max over u, v of x[n,c,i*stride-padding+u,j*stride-padding+v]. Largest element of
  * each window of x (n,channels,height,width): (n,channels,height',width') with height' = (height
- * + 2 padding - kernel) / stride + 1, rounded down, and width' likewise. Padding is never the
- * largest; NaN always is. The gradient goes to the first of the largest. */
+ * + 2 padding - kernel) / stride + 1, rounded down unless ceil_mode, and width' likewise.
+ * Padding is never the largest; NaN always is. The gradient goes to the first of the largest. */
 typedef struct hk_max_pool2d_options {
     int64_t kernel[2]; /* rows and columns of a window (default: {2, 2}) */
     int64_t stride[2]; /* rows and columns from one window to the next (default: kernel) */
     int64_t padding[2]; /* rows above and below, columns left and right, that no element comes
                            from; less than kernel (default: {0, 0}) */
+    bool ceil_mode; /* sizes are rounded up: a last window that begins within x or the padding
+                       before it counts (default: false) */
 } hk_max_pool2d_options;
 HK_API hk_array *hk_max_pool2d(hk_array *x, const hk_max_pool2d_options *options);
 
 /* y[n,c,i,j] = mean over u, v of x[n,c,i*stride-padding+u,j*stride-padding+v]. Mean of each
  * window of x (n,channels,height,width): (n,channels,height',width') with height' = (height + 2
- * padding - kernel) / stride + 1, rounded down, and width' likewise. The mean is that of the
- * elements in x, unless count_include_pad. */
+ * padding - kernel) / stride + 1, rounded down unless ceil_mode, and width' likewise. The mean
+ * is that of the elements in x, unless count_include_pad. */
 typedef struct hk_avg_pool2d_options {
     int64_t kernel[2]; /* rows and columns of a window (default: {2, 2}) */
     int64_t stride[2]; /* rows and columns from one window to the next (default: kernel) */
     int64_t padding[2]; /* rows above and below, columns left and right, that no element comes
                            from; less than kernel (default: {0, 0}) */
+    bool ceil_mode; /* sizes are rounded up: a last window that begins within x or the padding
+                       before it counts (default: false) */
     bool count_include_pad; /* padding counts as zeros, not as absent (default: false) */
 } hk_avg_pool2d_options;
 HK_API hk_array *hk_avg_pool2d(hk_array *x, const hk_avg_pool2d_options *options);
 
 /* y[n,c,i] = max over v of x[n,c,i*stride-padding+v]. Largest element of each window of x
  * (n,channels,length): (n,channels,length'), where length' = (length + 2 padding - kernel) /
- * stride + 1, rounded down. As hk_max_pool2d of images of one row. */
+ * stride + 1, rounded down unless ceil_mode. As hk_max_pool2d of images of one row. */
 typedef struct hk_max_pool1d_options {
     int64_t kernel; /* elements of a window (default: 2) */
     int64_t stride; /* elements from one window to the next (default: kernel) */
     int64_t padding; /* at either end, that no element comes from; less than kernel (default: 0) */
+    bool ceil_mode; /* the length is rounded up: a last window that begins within x or the
+                       padding before it counts (default: false) */
 } hk_max_pool1d_options;
 HK_API hk_array *hk_max_pool1d(hk_array *x, const hk_max_pool1d_options *options);
 
 /* y[n,c,i] = mean over v of x[n,c,i*stride-padding+v]. Mean of each window of x
  * (n,channels,length): (n,channels,length'), where length' = (length + 2 padding - kernel) /
- * stride + 1, rounded down. As hk_avg_pool2d of images of one row. */
+ * stride + 1, rounded down unless ceil_mode. As hk_avg_pool2d of images of one row. */
 typedef struct hk_avg_pool1d_options {
     int64_t kernel; /* elements of a window (default: 2) */
     int64_t stride; /* elements from one window to the next (default: kernel) */
     int64_t padding; /* at either end, that no element comes from; less than kernel (default: 0) */
+    bool ceil_mode; /* the length is rounded up: a last window that begins within x or the
+                       padding before it counts (default: false) */
     bool count_include_pad; /* padding counts as zeros, not as absent (default: false) */
 } hk_avg_pool1d_options;
 HK_API hk_array *hk_avg_pool1d(hk_array *x, const hk_avg_pool1d_options *options);

@@ -2096,18 +2096,20 @@ inline array conv1d(const array &x, const array &weight, const array &bias = {},
 
 /* y[n,c,i,j] = max over u, v of x[n,c,i*stride-padding+u,j*stride-padding+v]. Largest element of
  * each window of x (n,channels,height,width): (n,channels,height',width') with height' = (height
- * + 2 padding - kernel) / stride + 1, rounded down, and width' likewise. Padding is never the
- * largest; NaN always is. The gradient goes to the first of the largest. */
+ * + 2 padding - kernel) / stride + 1, rounded down unless ceil_mode, and width' likewise.
+ * Padding is never the largest; NaN always is. The gradient goes to the first of the largest. */
 struct max_pool2d_options {
     HKI_OPTION(max_pool2d_options, int_pair, kernel)
     HKI_OPTION(max_pool2d_options, int_pair, stride)
     HKI_OPTION(max_pool2d_options, int_pair, padding)
+    HKI_OPTION(max_pool2d_options, bool, ceil_mode)
     hk_max_pool2d_options to_c() const noexcept
     {
         hk_max_pool2d_options c = {};
         c.kernel[0] = kernel[0], c.kernel[1] = kernel[1];
         c.stride[0] = stride[0], c.stride[1] = stride[1];
         c.padding[0] = padding[0], c.padding[1] = padding[1];
+        c.ceil_mode = ceil_mode;
         return c;
     }
 };
@@ -2120,12 +2122,13 @@ inline array max_pool2d(const array &x, const max_pool2d_options &options = {},
 
 /* y[n,c,i,j] = mean over u, v of x[n,c,i*stride-padding+u,j*stride-padding+v]. Mean of each
  * window of x (n,channels,height,width): (n,channels,height',width') with height' = (height + 2
- * padding - kernel) / stride + 1, rounded down, and width' likewise. The mean is that of the
- * elements in x, unless count_include_pad. */
+ * padding - kernel) / stride + 1, rounded down unless ceil_mode, and width' likewise. The mean
+ * is that of the elements in x, unless count_include_pad. */
 struct avg_pool2d_options {
     HKI_OPTION(avg_pool2d_options, int_pair, kernel)
     HKI_OPTION(avg_pool2d_options, int_pair, stride)
     HKI_OPTION(avg_pool2d_options, int_pair, padding)
+    HKI_OPTION(avg_pool2d_options, bool, ceil_mode)
     HKI_OPTION(avg_pool2d_options, bool, count_include_pad)
     hk_avg_pool2d_options to_c() const noexcept
     {
@@ -2133,6 +2136,7 @@ struct avg_pool2d_options {
         c.kernel[0] = kernel[0], c.kernel[1] = kernel[1];
         c.stride[0] = stride[0], c.stride[1] = stride[1];
         c.padding[0] = padding[0], c.padding[1] = padding[1];
+        c.ceil_mode = ceil_mode;
         c.count_include_pad = count_include_pad;
         return c;
     }
@@ -2146,17 +2150,19 @@ inline array avg_pool2d(const array &x, const avg_pool2d_options &options = {},
 
 /* y[n,c,i] = max over v of x[n,c,i*stride-padding+v]. Largest element of each window of x
  * (n,channels,length): (n,channels,length'), where length' = (length + 2 padding - kernel) /
- * stride + 1, rounded down. As hk_max_pool2d of images of one row. */
+ * stride + 1, rounded down unless ceil_mode. As hk_max_pool2d of images of one row. */
 struct max_pool1d_options {
     HKI_OPTION(max_pool1d_options, int64_t, kernel)
     HKI_OPTION(max_pool1d_options, int64_t, stride)
     HKI_OPTION(max_pool1d_options, int64_t, padding)
+    HKI_OPTION(max_pool1d_options, bool, ceil_mode)
     hk_max_pool1d_options to_c() const noexcept
     {
         hk_max_pool1d_options c = {};
         c.kernel = kernel;
         c.stride = stride;
         c.padding = padding;
+        c.ceil_mode = ceil_mode;
         return c;
     }
 };
@@ -2169,11 +2175,12 @@ inline array max_pool1d(const array &x, const max_pool1d_options &options = {},
 
 /* y[n,c,i] = mean over v of x[n,c,i*stride-padding+v]. Mean of each window of x
  * (n,channels,length): (n,channels,length'), where length' = (length + 2 padding - kernel) /
- * stride + 1, rounded down. As hk_avg_pool2d of images of one row. */
+ * stride + 1, rounded down unless ceil_mode. As hk_avg_pool2d of images of one row. */
 struct avg_pool1d_options {
     HKI_OPTION(avg_pool1d_options, int64_t, kernel)
     HKI_OPTION(avg_pool1d_options, int64_t, stride)
     HKI_OPTION(avg_pool1d_options, int64_t, padding)
+    HKI_OPTION(avg_pool1d_options, bool, ceil_mode)
     HKI_OPTION(avg_pool1d_options, bool, count_include_pad)
     hk_avg_pool1d_options to_c() const noexcept
     {
@@ -2181,6 +2188,7 @@ struct avg_pool1d_options {
         c.kernel = kernel;
         c.stride = stride;
         c.padding = padding;
+        c.ceil_mode = ceil_mode;
         c.count_include_pad = count_include_pad;
         return c;
     }

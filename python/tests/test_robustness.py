@@ -1,6 +1,7 @@
 """Failures, interrupts, threads, forks, ends of processes, leaks."""
 
 import gc
+import functools
 import os
 import subprocess
 import sys
@@ -21,6 +22,19 @@ def run(code, *options, timeout=60):
     done = subprocess.run([sys.executable, "-X", "faulthandler", *options, "-c", code], capture_output=True, text=True, timeout=timeout)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def in_time(test):
+    """A test of moments: other programs may take the cores away, so it has three tries."""
+    @functools.wraps(test)
+    def tries(*given):
+        for last in (False, False, True):
+            try:
+                return test(*given)
+            except AssertionError:
+                if last:
+                    raise
+    return tries
 
 
 # ---- failures
@@ -137,6 +151,7 @@ import os; print("good", flush=True); os._exit(0)
 """
 
 
+@in_time
 def test_every_wait_is_interrupted_within_a_fifth_of_a_second():
     assert run(WAITS) == "good\n"
 
@@ -198,6 +213,7 @@ except hk.Error as error: print("good", error.count)
 """) == "good 1\n"
 
 
+@in_time
 def test_a_full_window_is_interrupted():
     assert run("""
 import os, signal, time
@@ -218,6 +234,7 @@ print("good", flush=True); os._exit(0)
 # ---- threads
 
 
+@in_time
 def test_waiting_lets_other_threads_run():
     a = hk.ones((600, 600))
     gaps, stop = [], threading.Event()

@@ -205,27 +205,31 @@ _Static_assert(sizeof(hk_conv1d_options) == 32 &&
                offsetof(hk_conv1d_options, dilation) == 16 &&
                offsetof(hk_conv1d_options, groups) == 24,
                "hk_conv1d_options");
-_Static_assert(sizeof(hk_max_pool2d_options) == 48 &&
+_Static_assert(sizeof(hk_max_pool2d_options) == 56 &&
                offsetof(hk_max_pool2d_options, kernel) == 0 &&
                offsetof(hk_max_pool2d_options, stride) == 16 &&
-               offsetof(hk_max_pool2d_options, padding) == 32,
+               offsetof(hk_max_pool2d_options, padding) == 32 &&
+               offsetof(hk_max_pool2d_options, ceil_mode) == 48,
                "hk_max_pool2d_options");
 _Static_assert(sizeof(hk_avg_pool2d_options) == 56 &&
                offsetof(hk_avg_pool2d_options, kernel) == 0 &&
                offsetof(hk_avg_pool2d_options, stride) == 16 &&
                offsetof(hk_avg_pool2d_options, padding) == 32 &&
-               offsetof(hk_avg_pool2d_options, count_include_pad) == 48,
+               offsetof(hk_avg_pool2d_options, ceil_mode) == 48 &&
+               offsetof(hk_avg_pool2d_options, count_include_pad) == 49,
                "hk_avg_pool2d_options");
-_Static_assert(sizeof(hk_max_pool1d_options) == 24 &&
+_Static_assert(sizeof(hk_max_pool1d_options) == 32 &&
                offsetof(hk_max_pool1d_options, kernel) == 0 &&
                offsetof(hk_max_pool1d_options, stride) == 8 &&
-               offsetof(hk_max_pool1d_options, padding) == 16,
+               offsetof(hk_max_pool1d_options, padding) == 16 &&
+               offsetof(hk_max_pool1d_options, ceil_mode) == 24,
                "hk_max_pool1d_options");
 _Static_assert(sizeof(hk_avg_pool1d_options) == 32 &&
                offsetof(hk_avg_pool1d_options, kernel) == 0 &&
                offsetof(hk_avg_pool1d_options, stride) == 8 &&
                offsetof(hk_avg_pool1d_options, padding) == 16 &&
-               offsetof(hk_avg_pool1d_options, count_include_pad) == 24,
+               offsetof(hk_avg_pool1d_options, ceil_mode) == 24 &&
+               offsetof(hk_avg_pool1d_options, count_include_pad) == 25,
                "hk_avg_pool1d_options");
 _Static_assert(sizeof(hk_adaptive_avg_pool2d_options) == 16 &&
                offsetof(hk_adaptive_avg_pool2d_options, size) == 0,

@@ -41,8 +41,8 @@ bool hki_json_fail_text(hki_json_input *self)
     if (self->text.at >= self->text.bytes)
         return hki_json_fail(self, "the file ends here, after %zu bytes; expected %s",
                              self->text.bytes, self->text.error);
-    return hki_json_fail(self, "found '%c'; expected %s", self->text.data[self->text.at],
-                         self->text.error);
+    const char found = self->text.data[self->text.at];
+    return hki_json_fail(self, "found '%c'; expected %s", found ? found : '?', self->text.error);
 }
 
 bool hki_json_fail_value(hki_json_input *self, const json_t *value, const char *key,

@@ -2,8 +2,7 @@
  * memory than the limit, a message with every failure, and the same elements from gzip as from the
  * plain file.
  *
- * With libFuzzer:
- *     clang -fsanitize=fuzzer,address -DHOCKET_LIBFUZZER … && fuzz_idx -malloc_limit_mb=64 CORPUS
+ * With libFuzzer: scripts/fuzz
  * Without: `fuzz_idx FILE|FOLDER…` runs each file (not the folders in a folder); with no arguments,
  * every truncation and every flipped bit of the built-in seeds.
  *

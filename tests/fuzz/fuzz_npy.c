@@ -1,7 +1,6 @@
 /* Fuzzing of hki_npy_read and of what arrays are made of: see fuzz_archive.h.
  *
- * With libFuzzer:
- *     clang -fsanitize=fuzzer,address -DHOCKET_LIBFUZZER … && fuzz_npy -malloc_limit_mb=64 CORPUS
+ * With libFuzzer: scripts/fuzz
  * Without: `fuzz_npy FILE|FOLDER…` runs each file; with no arguments, every truncation and every flipped bit of the built-in
  * seeds. */
 #include "fuzz/fuzz_archive.h"

@@ -1,9 +1,8 @@
 /* Fuzzing of hki_timeline_read_chrome: whatever the bytes, no crash, no leak, a message with every refusal; and what
  * is accepted is a timeline in order, which is written again and read back as the same text.
  *
- * With libFuzzer:
- *     clang -fsanitize=fuzzer,address -DHOCKET_LIBFUZZER … && fuzz_trace -malloc_limit_mb=64 CORPUS
- * Without: `fuzz_trace FILE…` runs each file; with no arguments, a small trace cut short at every byte, with each of
+ * With libFuzzer: scripts/fuzz
+ * Without: `fuzz_trace FILE|FOLDER…` runs each file; with no arguments, a small trace cut short at every byte, with each of
  * its numbers and texts replaced by what does not belong there, and with some of its bits flipped. */
 #include <ctype.h>
 #include <stdint.h>
@@ -11,48 +10,40 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz/fuzz_driver.h"
 #include "tests/check.h"
 #include "trace/timeline_fixture.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool good, const char *what)
-{
-    if (good)
-        return;
-    fprintf(stderr, "fuzz_trace: %s\n", what);
-    abort();
-}
 
 /* What pictures and summaries rely on. */
 static void require_order(const hki_timeline *timeline)
 {
     for (int i = 0; i < timeline->call_count; i++) {
         const hki_call_event *call = &timeline->calls[i];
-        require(!i || call[-1].sequence < call->sequence, "calls out of order");
-        require(call->queue >= 0 && call->queue < timeline->queue_count, "queue");
-        require(call->start_ns <= call->end_ns && call->wall_start_ns <= call->wall_end_ns,
-                "times");
-        require(call->operation && call->shapes && call->file, "texts");
+        fuzz_require(!i || call[-1].sequence < call->sequence, "calls out of order");
+        fuzz_require(call->queue >= 0 && call->queue < timeline->queue_count, "queue");
+        fuzz_require(call->start_ns <= call->end_ns && call->wall_start_ns <= call->wall_end_ns,
+                     "times");
+        fuzz_require(call->operation && call->shapes && call->file, "texts");
         for (int j = 0; j < call->dependency_count; j++)
-            require(timeline->dependencies[call->first_dependency + j] < i, "dependency");
+            fuzz_require(timeline->dependencies[call->first_dependency + j] < i, "dependency");
     }
     check_slices(timeline);
-    require(!check_failed_count, "slices");
+    fuzz_require(!check_failed_count, "slices");
     for (int i = 0; i < timeline->wait_count; i++) {
         const hki_wait_event *wait = &timeline->waits[i];
-        require(!i || wait[-1].start_ns <= wait->start_ns, "waits out of order");
-        require(wait->lane >= 0 && wait->lane < timeline->lane_count, "lane of a wait");
-        require(wait->last_call >= -1 && wait->last_call < timeline->call_count, "call of a wait");
-        require(wait->device && wait->file && wait->kind < HKI_TRACE_WAIT_KIND_COUNT, "wait");
+        fuzz_require(!i || wait[-1].start_ns <= wait->start_ns, "waits out of order");
+        fuzz_require(wait->lane >= 0 && wait->lane < timeline->lane_count, "lane of a wait");
+        fuzz_require(wait->last_call >= -1 && wait->last_call < timeline->call_count,
+                     "call of a wait");
+        fuzz_require(wait->device && wait->file && wait->kind < HKI_TRACE_WAIT_KIND_COUNT, "wait");
     }
     int64_t points = 0;
     for (int i = 0; i < timeline->counter_count; i++) {
         const hki_counter_track *track = &timeline->counters[i];
-        require(!track->point_count || track->first_point == points, "points");
+        fuzz_require(!track->point_count || track->first_point == points, "points");
         points += track->point_count;
     }
-    require(points == timeline->point_count, "number of points");
+    fuzz_require(points == timeline->point_count, "number of points");
 }
 
 static void require_same_again(const hki_timeline *timeline)
@@ -63,10 +54,10 @@ static void require_same_again(const hki_timeline *timeline)
     hki_timeline *again = hki_timeline_read_chrome(first.data, first.bytes, &status);
     if (!again)
         fprintf(stderr, "%s\n", hk_status_message(status));
-    require(again, "what was written is not accepted");
+    fuzz_require(again, "what was written is not accepted");
     hki_timeline_write_chrome(again, &second);
-    require(first.bytes == second.bytes && !memcmp(first.data, second.data, first.bytes),
-            "what was read back is written otherwise");
+    fuzz_require(first.bytes == second.bytes && !memcmp(first.data, second.data, first.bytes),
+                 "what was read back is written otherwise");
     hki_timeline_destroy(again);
     free(first.data);
     free(second.data);
@@ -82,14 +73,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(copy, data, size);
     hki_timeline *timeline = hki_timeline_read_chrome(copy, size, &status);
     free(copy);
-    require(!timeline == (status != NULL), "a refusal without a message, or a message without one");
+    fuzz_require(!timeline == (status != NULL),
+                 "a refusal without a message, or a message without one");
     if (timeline) {
         require_order(timeline);
         require_same_again(timeline);
     } else {
-        require(hk_status_code(status) == HK_BAD_DATA || hk_status_code(status) == HK_OUT_OF_MEMORY,
-                "wrong code");
-        require(strlen(hk_status_message(status)) > 20, "no message");
+        fuzz_require(hk_status_code(status) == HK_BAD_DATA ||
+                         hk_status_code(status) == HK_OUT_OF_MEMORY,
+                     "wrong code");
+        fuzz_require(strlen(hk_status_message(status)) > 20, "no message");
     }
     hk_status_release(status);
     hki_timeline_destroy(timeline);
@@ -170,34 +163,17 @@ static hki_writer seed_text(void)
     return text;
 }
 
-static bool run_file(const char *path)
-{
-    static char data[1 << 20];
-    FILE *file = fopen(path, "rb");
-    if (!file) {
-        perror(path);
-        return false;
-    }
-    size_t bytes = fread(data, 1, sizeof data, file);
-    fclose(file);
-    LLVMFuzzerTestOneInput((const uint8_t *)data, bytes);
-    return true;
-}
-
 int main(int argc, char **argv)
 {
-    int failed = 0;
-    for (int i = 1; i < argc; i++)
-        failed |= !run_file(argv[i]);
-    if (argc == 1) {
-        hki_writer seed = seed_text();
+    hki_writer seed = seed_text();
+    if (argc == 1 && !fuzz_keep(seed.data, seed.bytes)) {
         for (size_t bytes = 0; bytes <= seed.bytes; bytes++)
             LLVMFuzzerTestOneInput((const uint8_t *)seed.data, bytes);
         run_replaced(&seed);
         run_flipped(&seed);
-        free(seed.data);
     }
-    return failed | check_result();
+    free(seed.data);
+    return fuzz_paths(argc, argv) | check_result();
 }
 
 #endif

@@ -139,14 +139,16 @@ def length_mask(lengths, count):
     return _core._length_mask(lengths, count)
 
 
-def max_pool2d(x, kernel, stride=None, padding=0):
-    """The largest of each window; stride: kernel unless it says otherwise."""
-    return _op["max_pool2d"](x, kernel=kernel, stride=kernel if stride is None else stride, padding=padding)
+def max_pool2d(x, kernel, stride=None, padding=0, ceil_mode=False):
+    """The largest of each window; stride: kernel unless it says otherwise; ceil_mode: sizes are rounded up."""
+    return _op["max_pool2d"](x, kernel=kernel, stride=kernel if stride is None else stride, padding=padding,
+                             ceil_mode=ceil_mode)
 
 
-def avg_pool2d(x, kernel, stride=None, padding=0):
-    """The mean of each window; stride: kernel unless it says otherwise."""
-    return _op["avg_pool2d"](x, kernel=kernel, stride=kernel if stride is None else stride, padding=padding)
+def avg_pool2d(x, kernel, stride=None, padding=0, ceil_mode=False):
+    """The mean of each window; stride: kernel unless it says otherwise; ceil_mode: sizes are rounded up."""
+    return _op["avg_pool2d"](x, kernel=kernel, stride=kernel if stride is None else stride, padding=padding,
+                             ceil_mode=ceil_mode)
 
 
 def batch_norm(x, gamma, beta, mean, variance, training=False, momentum=0.1, eps=1e-5):

@@ -65,13 +65,21 @@ HKI_DEVICE typename P::I largest(const P &p, const typename P::T *plane, typenam
     return best;
 }
 
+/* Elements of window `at` of an axis, padding too, but not what is beyond. */
+template <typename I> HKI_DEVICE I padded_count(I at, I stride, I pad, I kernel, I size)
+{
+    const I left = size + 2 * pad - at * stride;
+    return left < kernel ? left : kernel;
+}
+
 /* By how many elements a window's sum is divided. */
 template <typename P>
 HKI_DEVICE typename P::I window_count(const P &p, typename P::I i, typename P::I j)
 {
     typedef typename P::I I;
     if (p.count_include_pad)
-        return p.kernel_height * p.kernel_width;
+        return padded_count(i, p.stride_height, p.pad_height, p.kernel_height, p.in_height) *
+               padded_count(j, p.stride_width, p.pad_width, p.kernel_width, p.in_width);
     const covered<I> rows =
         window_of(i, p.stride_height, p.pad_height, p.kernel_height, p.in_height);
     const covered<I> columns =

@@ -20,7 +20,8 @@ bool hki_pool2d_tiles(const void *options, int64_t window[2])
     hki_pool2d_geometry g = hki_pool2d_geometry_of(0, 0, options);
     window[0] = g.kernel_height;
     window[1] = g.kernel_width;
-    return g.stride_height == g.kernel_height && g.stride_width == g.kernel_width &&
+    return !((const hki_max_pool2d_options *)options)->ceil_mode &&
+           g.stride_height == g.kernel_height && g.stride_width == g.kernel_width &&
            g.pad_height == 0 && g.pad_width == 0;
 }
 
@@ -192,6 +193,7 @@ static void avg_grad(hki_grad_call *call)
 {
     const hki_avg_pool2d_options *options = call->options;
     hki_avg_pool2d_backward_options backward = {
+        .ceil_mode = options->ceil_mode,
         .count_include_pad = options->count_include_pad,
         .size = {call->input_shape[0].dims[2], call->input_shape[0].dims[3]}};
     memcpy(backward.kernel, options->kernel, sizeof backward.kernel);
@@ -203,7 +205,8 @@ static void avg_grad(hki_grad_call *call)
 static void avg_backward_grad(hki_grad_call *call)
 {
     const hki_avg_pool2d_backward_options *options = call->options;
-    hki_avg_pool2d_options forward = {.count_include_pad = options->count_include_pad};
+    hki_avg_pool2d_options forward = {.ceil_mode = options->ceil_mode,
+                                      .count_include_pad = options->count_include_pad};
     memcpy(forward.kernel, options->kernel, sizeof forward.kernel);
     memcpy(forward.stride, options->stride, sizeof forward.stride);
     memcpy(forward.padding, options->padding, sizeof forward.padding);
@@ -226,10 +229,23 @@ static window window_at(const hki_pool2d_geometry *g, int64_t i, int64_t j)
                     column < 0 ? 0 : column, column_end > g->in_width ? g->in_width : column_end};
 }
 
-static double divisor(const hki_pool2d_geometry *g, const window *w)
+/* Elements along one axis of the window at `at`, padding counted. */
+static int64_t with_padding(int64_t at, int64_t stride, int64_t pad, int64_t kernel, int64_t size)
 {
-    return g->count_include_pad ? (double)(g->kernel_height * g->kernel_width)
-                                : (double)((w->row_end - w->row) * (w->column_end - w->column));
+    int64_t count = 0;
+    for (int64_t i = at * stride - pad; i < at * stride - pad + kernel; i++)
+        count += i >= -pad && i < size + pad;
+    return count;
+}
+
+/* Of the window w at (i, j). */
+static double divisor(const hki_pool2d_geometry *g, const window *w, int64_t i, int64_t j)
+{
+    if (!g->count_include_pad)
+        return (double)((w->row_end - w->row) * (w->column_end - w->column));
+    return (
+        double)(with_padding(i, g->stride_height, g->pad_height, g->kernel_height, g->in_height) *
+                with_padding(j, g->stride_width, g->pad_width, g->kernel_width, g->in_width));
 }
 
 /* Index in the plane of the first of the window's largest elements. */
@@ -251,7 +267,8 @@ static void walk(const hki_pool2d_geometry *g, int64_t planes, bool max, const d
         dx[i] = 0;
     for (int64_t at = 0; at < planes * out; at++) {
         const int64_t base = at / out * in;
-        window w = window_at(g, at % out / g->out_width, at % g->out_width);
+        const int64_t i = at % out / g->out_width, j = at % g->out_width;
+        window w = window_at(g, i, j);
         if (max) {
             int64_t best = base + largest(g, x + base, &w);
             if (y)
@@ -267,11 +284,11 @@ static void walk(const hki_pool2d_geometry *g, int64_t planes, bool max, const d
                 if (y)
                     sum += x[element];
                 else
-                    dx[element] += dy[at] / divisor(g, &w);
+                    dx[element] += dy[at] / divisor(g, &w, i, j);
             }
         }
         if (y)
-            y[at] = sum / divisor(g, &w);
+            y[at] = sum / divisor(g, &w, i, j);
     }
 }
 
@@ -336,6 +353,13 @@ static void avg_backward_reference(const hki_call *call, const double *const *in
          .options = OPTIONS(.kernel = {3, 4}, .stride = {1, 3}, .padding = {2, 1})},               \
         {.inputs = {HKI_SHAPE(1, 2, 5, 5)},                                                        \
          .options = OPTIONS(.kernel = {2, 2}, .stride = {3, 3})},                                  \
+        {.inputs = {HKI_SHAPE(2, 2, 5, 7)}, .options = OPTIONS(.ceil_mode = true)},                \
+        {.inputs = {HKI_SHAPE(2, 2, 6, 8)},                                                        \
+         .options =                                                                                \
+             OPTIONS(.kernel = {3, 3}, .stride = {2, 3}, .padding = {0, 1}, .ceil_mode = true)},   \
+        {.inputs = {HKI_SHAPE(2, 2, 4, 4)},                                                        \
+         .options =                                                                                \
+             OPTIONS(.kernel = {2, 2}, .stride = {3, 3}, .padding = {1, 1}, .ceil_mode = true)},   \
         {.inputs = {HKI_SHAPE(0, 2, 4, 4)}}, {.inputs = {HKI_SHAPE(2, 0, 4, 4)}},                  \
     {                                                                                              \
         .kind = HKI_SAMPLE_STRIDED, .inputs = { HKI_SHAPE(2, 3, 6, 4) }                            \
@@ -347,11 +371,16 @@ static const hki_sample avg_samples[] = {
     {.inputs = {HKI_SHAPE(2, 2, 6, 7)},
      .options = AVG_OPTIONS(.kernel = {3, 4}, .stride = {1, 3}, .padding = {2, 1},
                             .count_include_pad = true)},
+    {.inputs = {HKI_SHAPE(2, 2, 6, 7)},
+     .options = AVG_OPTIONS(.kernel = {3, 4}, .stride = {2, 3}, .padding = {1, 1},
+                            .ceil_mode = true, .count_include_pad = true)},
 };
 static const hki_sample max_backward_samples[] = {
     {.inputs = {HKI_SHAPE(2, 3, 6, 4), HKI_SHAPE(2, 3, 3, 2)}},
     {.inputs = {HKI_SHAPE(2, 2, 6, 7), HKI_SHAPE(2, 2, 8, 2)},
      .options = MAX_OPTIONS(.kernel = {3, 4}, .stride = {1, 3}, .padding = {2, 1})},
+    {.inputs = {HKI_SHAPE(2, 2, 5, 7), HKI_SHAPE(2, 2, 3, 4)},
+     .options = MAX_OPTIONS(.ceil_mode = true)},
     {.inputs = {HKI_SHAPE(0, 3, 6, 4), HKI_SHAPE(0, 3, 3, 2)}},
 };
 static const hki_sample avg_backward_samples[] = {
@@ -369,8 +398,8 @@ const hk_op hki_op_max_pool2d = {
     .signature = "x",
     .doc = "Largest element of each window of x (n,channels,height,width): "
            "(n,channels,height',width') "
-           "with height' = (height + 2 padding - kernel) / stride + 1, rounded down, and width' "
-           "likewise. "
+           "with height' = (height + 2 padding - kernel) / stride + 1, rounded down unless "
+           "ceil_mode, and width' likewise. "
            "Padding is never the largest; NaN always is. The gradient goes to the first of the "
            "largest.",
     .formula = "y[n,c,i,j] = max over u, v of x[n,c,i*stride-padding+u,j*stride-padding+v]",
@@ -394,8 +423,8 @@ const hk_op hki_op_avg_pool2d = {
     .signature = "x",
     .doc = "Mean of each window of x (n,channels,height,width): (n,channels,height',width') with "
            "height' = "
-           "(height + 2 padding - kernel) / stride + 1, rounded down, and width' likewise. The "
-           "mean is "
+           "(height + 2 padding - kernel) / stride + 1, rounded down unless ceil_mode, and width' "
+           "likewise. The mean is "
            "that of the elements in x, unless count_include_pad.",
     .formula = "y[n,c,i,j] = mean over u, v of x[n,c,i*stride-padding+u,j*stride-padding+v]",
     .dtypes = HKI_FLOATS,

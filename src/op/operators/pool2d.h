@@ -10,7 +10,9 @@
     F(op, INT2, stride, "kernel", "rows and columns from one window to the next")                  \
     F(op, INT2, padding, "{0, 0}",                                                                 \
       "rows above and below, columns left and right, that no element comes from; less than "       \
-      "kernel")
+      "kernel")                                                                                    \
+    F(op, BOOL, ceil_mode, "false",                                                                \
+      "sizes are rounded up: a last window that begins within x or the padding before it counts")
 #define AVG_POOL2D_OPTIONS(F, op)                                                                  \
     MAX_POOL2D_OPTIONS(F, op)                                                                      \
     F(op, BOOL, count_include_pad, "false", "padding counts as zeros, not as absent")
@@ -22,6 +24,17 @@ HKI_OPTIONS_STRUCT(max_pool2d, MAX_POOL2D_OPTIONS)
 HKI_OPTIONS_STRUCT(avg_pool2d, AVG_POOL2D_OPTIONS)
 HKI_OPTIONS_STRUCT(avg_pool2d_backward, AVG_POOL2D_BACKWARD_ARGUMENTS)
 typedef hki_max_pool2d_options hki_max_pool2d_backward_options;
+
+/* Windows along one axis. One that would begin behind x is none (as PyTorch has it), so that each has an element of x. */
+static inline int64_t hki_pool2d_windows(int64_t size, int64_t kernel, int64_t stride, int64_t pad,
+                                         bool ceil_mode)
+{
+    const int64_t room = size + 2 * pad - kernel;
+    int64_t windows = room < 0 ? 0 : room / stride + 1;
+    if (ceil_mode && windows > 0 && room % stride && windows * stride < size + pad)
+        windows++;
+    return windows;
+}
 
 /* The options of all four operators begin alike. */
 static inline hki_pool2d_geometry hki_pool2d_geometry_of(int64_t height, int64_t width,
@@ -35,10 +48,10 @@ static inline hki_pool2d_geometry hki_pool2d_geometry_of(int64_t height, int64_t
     g.stride_width = options->stride[1] ? options->stride[1] : g.kernel_width;
     g.pad_height = options->padding[0];
     g.pad_width = options->padding[1];
-    int64_t rows = height + 2 * g.pad_height - g.kernel_height;
-    int64_t columns = width + 2 * g.pad_width - g.kernel_width;
-    g.out_height = rows < 0 ? 0 : rows / g.stride_height + 1;
-    g.out_width = columns < 0 ? 0 : columns / g.stride_width + 1;
+    g.out_height = hki_pool2d_windows(height, g.kernel_height, g.stride_height, g.pad_height,
+                                      options->ceil_mode);
+    g.out_width =
+        hki_pool2d_windows(width, g.kernel_width, g.stride_width, g.pad_width, options->ceil_mode);
     return g;
 }
 

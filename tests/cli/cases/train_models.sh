@@ -13,3 +13,4 @@ for model in rnn gru lstm "gpt --optimizer adam --lr-schedule warm-up"; do
     # shellcheck disable=SC2086
     hocket train $model --width 0.1 --text text --length 8 --devices cpu:0,cpu:1 --batch-size 10 --epochs 1
 done
+hocket train seq2seq --width 0.1 --devices cpu:0,cpu:1 --optimizer adam --steps 30

@@ -29,10 +29,18 @@ static void reach(int64_t k, int64_t stride, int64_t pad, int64_t out, int64_t s
     *begin = first < *end ? first : *end;
 }
 
+/* Of window `out` on one axis: elements, padding too, but not what is beyond. */
+static int64_t padded_count(int64_t out, int64_t stride, int64_t pad, int64_t kernel, int64_t size)
+{
+    const int64_t left = size + 2 * pad - out * stride;
+    return left < kernel ? left : kernel;
+}
+
 static int64_t window_count(const hki_pool2d_geometry *g, int64_t oy, int64_t ox)
 {
     if (g->count_include_pad)
-        return g->kernel_height * g->kernel_width;
+        return padded_count(oy, g->stride_height, g->pad_height, g->kernel_height, g->in_height) *
+               padded_count(ox, g->stride_width, g->pad_width, g->kernel_width, g->in_width);
     int64_t ky0, ky1, kx0, kx1;
     window(oy, g->stride_height, g->pad_height, g->kernel_height, g->in_height, &ky0, &ky1);
     window(ox, g->stride_width, g->pad_width, g->kernel_width, g->in_width, &kx0, &kx1);
@@ -279,7 +287,8 @@ static const rows_f64 *const choices_avx512_f64[] = {&rows_2x2_avx512_f64_8, &ro
 
 static bool is_2x2(const hki_pool2d_geometry *g)
 {
-    return g->kernel_height == 2 && g->kernel_width == 2 && g->stride_height == 2 &&
+    return 2 * g->out_height <= g->in_height && 2 * g->out_width <= g->in_width &&
+           g->kernel_height == 2 && g->kernel_width == 2 && g->stride_height == 2 &&
            g->stride_width == 2 && g->pad_height == 0 && g->pad_width == 0;
 }
 

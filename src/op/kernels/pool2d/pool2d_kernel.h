@@ -1,12 +1,13 @@
 /* Two-dimensional pooling on one core: raw contiguous planes of in_height x in_width elements (a
-   plane is a sample's channel), floor mode. Every function is reentrant, allocates nothing, needs
+   plane is a sample's channel). Every function is reentrant, allocates nothing, needs
    no scratch, and works on the planes [plane_begin, plane_end) of the whole arrays (pointers are to
    plane 0).
 
    Maximum: the first one of a window in row-major order wins, NaN counts as greater than any
    number, padding never wins. The gradient goes to that one element; it is found again from x,
    which is cheaper than writing and reading indices. A window of nothing but padding gives -inf.
-   Average: the sum divided by the window's size, or by its elements that are not padding.
+   Average: the sum divided by the window's size, what reaches beyond the padding left out, or by its elements that are
+   not padding.
 
    Results are a pure function of the geometry and the instruction set; a plane's do not depend on
    the range it is in. */
@@ -18,7 +19,8 @@
 
 typedef struct hki_pool2d_geometry {
     int64_t in_height, in_width;
-    int64_t out_height, out_width; /* out = (in + 2 pad - kernel) / stride + 1, at least 1 */
+    /* (in + 2 pad - kernel) / stride + 1, at least 1; or one more, where the last window begins within in + pad */
+    int64_t out_height, out_width;
     int64_t kernel_height, kernel_width;
     int64_t stride_height, stride_width;
     int64_t pad_height, pad_width; /* below the kernel's size */
