@@ -23,7 +23,7 @@ def close(x, expected, tolerance=None):
 
 
 UNARY = ("negative exp expm1 log log1p log2 log10 sqrt square reciprocal sin cos tan sinh cosh tanh arcsin arccos arctan arcsinh "
-         "arccosh arctanh abs conj real imag angle isnan isinf isfinite sign").split()
+         "arccosh arctanh abs conj real imag angle isnan isinf isfinite sign round").split()
 STANDARD = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh"}
 
 
@@ -193,6 +193,9 @@ def test_equations():
     a, b = draw(2, 3, 3), draw(3, 2)
     close(hk.linalg.inv(hk.asarray(a)), np.linalg.inv(a), 1e-10)
     close(hk.linalg.solve(hk.asarray(a), hk.asarray(b)), np.linalg.solve(a, b[None].repeat(2, axis=0)), 1e-10)
+    for ord in ("fro", 1, -np.inf):
+        close(hk.linalg.matrix_norm(hk.asarray(a[0]), ord=ord), np.linalg.norm(a[0], ord=ord))
+    close(hk.linalg.cross(hk.asarray(a), hk.asarray(a[:, ::-1])), np.cross(a, a[:, ::-1]))
     close(hk.linalg.matrix_power(hk.asarray(a), -3), np.linalg.matrix_power(a, -3), 1e-9)
 
 

@@ -73,6 +73,7 @@ static hk_array *same(hk_array *x)
     X(conj, creal(z) - i * cimag(z))                                                               \
     X(square, z *z)                                                                                \
     X(reciprocal, (creal(z) - i * cimag(z)) / (creal(z) * creal(z) + cimag(z) * cimag(z)))         \
+    X(round, rint(creal(z)) + i * rint(cimag(z)))                                                  \
     X(sign, z / sqrt(creal(z) * creal(z) + cimag(z) * cimag(z)))                                   \
     X(sqrt, cpow(z, 0.5))                                                                          \
     X(exp, exp(creal(z)) * (cos(cimag(z)) + i * sin(cimag(z))))                                    \
@@ -330,7 +331,8 @@ PAIR(gathered, hk_take_along_axis(z, hk_arange(0, 3, 1, HK_I64, device), 0))
     X(expm1)                                                                                       \
     X(log)                                                                                         \
     X(log1p)                                                                                       \
-    X(log2) X(log10) X(sin) X(cos) X(tan) X(sinh) X(cosh) X(tanh) X(abs) X(real) X(imag) X(conj)   \
+    X(log2)                                                                                        \
+    X(log10) X(sin) X(cos) X(tan) X(sinh) X(cosh) X(tanh) X(abs) X(real) X(imag) X(conj)           \
         X(negative)
 EACH_SLOPE(SLOPE)
 #define NAMED(name) {#name, pair_##name},
