@@ -1,5 +1,6 @@
 """Complex arrays and Fourier transforms, against NumPy."""
 
+import inspect
 import pickle
 
 import hocket as hk
@@ -305,3 +306,25 @@ def test_transforms_refuse():
         hk.fft.rfft(z).wait()
     with pytest.raises(hk.Error):
         hk.fft.fft(z, axis=1).wait()
+
+
+NUMBERS = """axis n norm offset shift axes keepdims mode k count value side shape sizes order kernel stride padding low high min max start
+stop step descending largest classes""".split()
+
+
+def test_every_operator_computes_or_refuses():
+    shapes = [(3,), (3, 3), (2, 3, 3), (), (0, 3)]
+    kinds = ["complex64", "complex128", "float32", "int32"]
+    for name, operator in hk._core.operators.items():
+        names = [each for each, p in inspect.signature(operator).parameters.items() if p.kind is not p.KEYWORD_ONLY]
+        for _ in range(8):
+            shape = shapes[random.integers(5)]
+            given = [[0, 1, -1, 2, (0,), None][random.integers(6)] if each in NUMBERS else "complex64" if each == "dtype" else
+                     hk.asarray(draw(*shape).real.astype(kind) if kind[0] != "c" else draw(*shape, dtype=kind))
+                     for each, kind in ((each, kinds[random.integers(4)]) for each in names)]
+            try:
+                results = operator(*given)
+                for result in results if isinstance(results, tuple) else (results,):
+                    str(result)
+            except (hk.Error, TypeError, ValueError, OverflowError):
+                pass
