@@ -332,7 +332,18 @@ PAIR(gathered, hk_take_along_axis(z, hk_arange(0, 3, 1, HK_I64, device), 0))
     X(log)                                                                                         \
     X(log1p)                                                                                       \
     X(log2)                                                                                        \
-    X(log10) X(sin) X(cos) X(tan) X(sinh) X(cosh) X(tanh) X(abs) X(real) X(imag) X(conj) X(negative)
+    X(log10)                                                                                       \
+    X(sin)                                                                                         \
+    X(cos)                                                                                         \
+    X(tan)                                                                                         \
+    X(sinh)                                                                                        \
+    X(cosh)                                                                                        \
+    X(tanh)                                                                                        \
+    X(abs)                                                                                         \
+    X(real)                                                                                        \
+    X(imag)                                                                                        \
+    X(conj)                                                                                        \
+    X(negative)
 EACH_SLOPE(SLOPE)
 #define NAMED(name) {#name, pair_##name},
 static const struct {
