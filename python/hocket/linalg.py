@@ -55,6 +55,8 @@ def matrix_norm(x, /, *, keepdims=False, ord="fro"):
     """Norms of matrices: "fro", "nuc", 1, 2, inf and their opposites."""
     if ord not in _NORMS:
         raise ValueError(f"ord is {ord!r}, but may be one of {_NORMS}")
+    if x.dtype.name.startswith("complex") and ord not in ("nuc", 2, -2):
+        x = _op["abs"](x)
     return _op["matrix_norm"](x, _NORMS.index(ord), keepdims)
 
 

@@ -1,5 +1,6 @@
 """Complex arrays and Fourier transforms, against NumPy."""
 
+import inspect
 import pickle
 
 import hocket as hk
@@ -23,7 +24,7 @@ def close(x, expected, tolerance=None):
 
 
 UNARY = ("negative exp expm1 log log1p log2 log10 sqrt square reciprocal sin cos tan sinh cosh tanh arcsin arccos arctan arcsinh "
-         "arccosh arctanh abs conj real imag angle isnan isinf isfinite sign").split()
+         "arccosh arctanh abs conj real imag angle isnan isinf isfinite sign round").split()
 STANDARD = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh"}
 
 
@@ -193,6 +194,9 @@ def test_equations():
     a, b = draw(2, 3, 3), draw(3, 2)
     close(hk.linalg.inv(hk.asarray(a)), np.linalg.inv(a), 1e-10)
     close(hk.linalg.solve(hk.asarray(a), hk.asarray(b)), np.linalg.solve(a, b[None].repeat(2, axis=0)), 1e-10)
+    for ord in ("fro", 1, -np.inf):
+        close(hk.linalg.matrix_norm(hk.asarray(a[0]), ord=ord), np.linalg.norm(a[0], ord=ord))
+    close(hk.linalg.cross(hk.asarray(a), hk.asarray(a[:, ::-1])), np.cross(a, a[:, ::-1]))
     close(hk.linalg.matrix_power(hk.asarray(a), -3), np.linalg.matrix_power(a, -3), 1e-9)
 
 
@@ -302,3 +306,25 @@ def test_transforms_refuse():
         hk.fft.rfft(z).wait()
     with pytest.raises(hk.Error):
         hk.fft.fft(z, axis=1).wait()
+
+
+NUMBERS = """axis n norm offset shift axes keepdims mode k count value side shape sizes order kernel stride padding low high min max start
+stop step descending largest classes""".split()
+
+
+def test_every_operator_computes_or_refuses():
+    shapes = [(3,), (3, 3), (2, 3, 3), (), (0, 3)]
+    kinds = ["complex64", "complex128", "float32", "int32"]
+    for name, operator in hk._core.operators.items():
+        names = [each for each, p in inspect.signature(operator).parameters.items() if p.kind is not p.KEYWORD_ONLY]
+        for _ in range(8):
+            shape = shapes[random.integers(5)]
+            given = [[0, 1, -1, 2, (0,), None][random.integers(6)] if each in NUMBERS else "complex64" if each == "dtype" else
+                     hk.asarray(draw(*shape).real.astype(kind) if kind[0] != "c" else draw(*shape, dtype=kind))
+                     for each, kind in ((each, kinds[random.integers(4)]) for each in names)]
+            try:
+                results = operator(*given)
+                for result in results if isinstance(results, tuple) else (results,):
+                    str(result)
+            except (hk.Error, TypeError, ValueError, OverflowError):
+                pass

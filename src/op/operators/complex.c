@@ -23,6 +23,16 @@ static bool infer_real(hki_call *call)
     return true;
 }
 
+static bool infer_where(hki_call *call)
+{
+    const hk_dtype condition = call->inputs[0]->dtype;
+    return condition == HK_BOOL ? hki_infer_where(call)
+                                : hki_call_refuse(call, HK_UNSUPPORTED,
+                                                  "condition is %s, but must be bool; hk_cast "
+                                                  "converts",
+                                                  hk_dtype_name(condition));
+}
+
 static void plan(const hki_call *call, hki_plan *plan)
 {
     plan->grain = 512;
@@ -284,7 +294,7 @@ HKI_ARGUMENTS_TABLE(scalar, SCALAR_ARGUMENTS)
 #define KIND_C1      .signature = "x", .infer = hki_infer_test
 #define KIND_U2      .signature = "x, y", .infer = hki_infer_binary
 #define KIND_C2      .signature = "x, y", .infer = hki_infer_compare
-#define KIND_W3      .signature = "condition, x, y", .infer = hki_infer_where, .no_grad_inputs = 1
+#define KIND_W3      .signature = "condition, x, y", .infer = infer_where, .no_grad_inputs = 1
 #define OUT_WIDE_U1  HK_C128
 #define OUT_WIDE_U1S HK_C128
 #define OUT_WIDE_R1  HK_F64
@@ -292,6 +302,16 @@ HKI_ARGUMENTS_TABLE(scalar, SCALAR_ARGUMENTS)
 #define OUT_WIDE_U2  HK_C128
 #define OUT_WIDE_C2  HK_BOOL
 #define OUT_WIDE_W3  HK_C128
+
+/* Real numbers may meet complex ones; conditions are bool. */
+#define OF_NUMBERS HKI_REALS | HKI_COMPLEX
+#define DTYPES_U1  OF_NUMBERS
+#define DTYPES_U1S OF_NUMBERS
+#define DTYPES_R1  OF_NUMBERS
+#define DTYPES_C1  OF_NUMBERS
+#define DTYPES_U2  OF_NUMBERS
+#define DTYPES_C2  OF_NUMBERS
+#define DTYPES_W3  1u << HK_BOOL | HKI_COMPLEX /* values may be; infer_where checks the condition */
 
 #define GRAD(function) .grad = grad_##function, .grad_reads = {READS_##function}
 /* The row says `none`. */
@@ -309,7 +329,7 @@ HKI_ARGUMENTS_TABLE(scalar, SCALAR_ARGUMENTS)
         KIND_##kind,                                                                               \
         gradient,                                                                                  \
         .doc = "hk_" #public_name " of complex numbers.",                                          \
-        .dtypes = HKI_ALL_DTYPES | HKI_COMPLEX,                                                    \
+        .dtypes = DTYPES_##kind,                                                                   \
         .internal = true,                                                                          \
         .host_only = true,                                                                         \
         .elementwise = true,                                                                       \

@@ -73,6 +73,7 @@ static hk_array *same(hk_array *x)
     X(conj, creal(z) - i * cimag(z))                                                               \
     X(square, z *z)                                                                                \
     X(reciprocal, (creal(z) - i * cimag(z)) / (creal(z) * creal(z) + cimag(z) * cimag(z)))         \
+    X(round, rint(creal(z)) + i * rint(cimag(z)))                                                  \
     X(sign, z / sqrt(creal(z) * creal(z) + cimag(z) * cimag(z)))                                   \
     X(sqrt, cpow(z, 0.5))                                                                          \
     X(exp, exp(creal(z)) * (cos(cimag(z)) + i * sin(cimag(z))))                                    \
@@ -331,8 +332,18 @@ PAIR(gathered, hk_take_along_axis(z, hk_arange(0, 3, 1, HK_I64, device), 0))
     X(log)                                                                                         \
     X(log1p)                                                                                       \
     X(log2)                                                                                        \
-    X(log10) X(sin) X(cos) X(tan) X(sinh) X(cosh) X(tanh) X(abs) X(real) X(imag) X(conj)           \
-        X(negative)
+    X(log10)                                                                                       \
+    X(sin)                                                                                         \
+    X(cos)                                                                                         \
+    X(tan)                                                                                         \
+    X(sinh)                                                                                        \
+    X(cosh)                                                                                        \
+    X(tanh)                                                                                        \
+    X(abs)                                                                                         \
+    X(real)                                                                                        \
+    X(imag)                                                                                        \
+    X(conj)                                                                                        \
+    X(negative)
 EACH_SLOPE(SLOPE)
 #define NAMED(name) {#name, pair_##name},
 static const struct {
@@ -461,6 +472,10 @@ static void test_refusals(void)
     CHECK(fails_with(hk_sort(x, 0, false), HK_UNSUPPORTED, order));
     CHECK(fails_with(hk_argmax(x, 0), HK_UNSUPPORTED, order));
     CHECK(fails_with(hk_floor(x), HK_UNSUPPORTED, order));
+    CHECK(
+        fails_with(hk_where(x, y, y), HK_UNSUPPORTED, "condition is complex64, but must be bool"));
+    CHECK(fails_with(hk_add(hk_cast(y, HK_I32), x), HK_UNSUPPORTED, "hk_cast converts"));
+    CHECK(fails_with(hk_matmul(hk_cast(y, HK_I32), x), HK_UNSUPPORTED, "hk_cast converts"));
     CHECK(fails_with(hk_sigmoid(x), HK_UNSUPPORTED, "hk_abs, hk_real and hk_imag"));
     CHECK(fails_with(hk_mse_loss(y, x, NULL), HK_UNSUPPORTED, "target is complex64"));
     CHECK(fails_with(hk_cast(x, HK_F32), HK_UNSUPPORTED, "hk_real, hk_imag and hk_abs"));

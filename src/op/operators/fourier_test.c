@@ -298,7 +298,8 @@ static void test_refusals(void)
     CHECK(hk_ok(hk_wait(hk_irfft(y, 1, 0, 0))));
     CHECK(fails_with(hk_fft(y, -2, 0, 0), HK_OUT_OF_RANGE, "n is -2"));
     CHECK(fails_with(hk_fft(y, INT64_MAX, 0, 0), HK_OUT_OF_RANGE, "to 2^48"));
-    CHECK(fails_with(hk_fft(y, (int64_t)1 << 47, 0, 0), HK_OUT_OF_MEMORY, ""));
+    CHECK(fails_with(hk_fft(y, 1 << 24, 0, 0), HK_OUT_OF_MEMORY, ""));
+    CHECK(fails_with(hk_fft(y, 1 << 21, 0, 0), HK_OUT_OF_MEMORY, "bytes of workspace"));
     CHECK(fails_with(hk_fft(y, 0, 1, 0), HK_OUT_OF_RANGE, "axis is 1"));
     CHECK(is_refused(hk_fft(y, 0, 0, 3), "norm is 3"));
     CHECK(fails_with(hk_fft(hk_cast(hk_real(y), HK_I32), 0, 0, 0), HK_UNSUPPORTED, "x is int32"));
@@ -307,7 +308,8 @@ static void test_refusals(void)
 
 int main(void)
 {
-    CHECK(hk_ok(hk_runtime_init(NULL)));
+    const hk_runtime_options options = {.memory_bytes = 64 << 20};
+    CHECK(hk_ok(hk_runtime_init(&options)));
     device = hk_device_default();
     test_roots();
     test_lengths();
