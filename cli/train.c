@@ -601,6 +601,9 @@ const command train_command = {
         "Language models learn to say the next letter of a text: e to the power of the loss is\n"
         "their perplexity.\n"
         "\n"
+        "Under mpirun or srun each process trains on its share: the losses are those of one\n"
+        "process with all devices, the first one prints and saves. See docs/MACHINES.md.\n"
+        "\n"
         "Ctrl-C ends the run after the steps under way; a second one kills it.",
     .rows = rows,
     .row_count = sizeof rows / sizeof *rows,
