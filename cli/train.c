@@ -604,6 +604,9 @@ const command train_command = {
         "Language models learn to say the next letter of a text: e to the power of the loss is\n"
         "their perplexity. seq2seq reads numbers in words, and writes their digits.\n"
         "\n"
+        "Under mpirun or srun each process trains on its share: the losses are those of one\n"
+        "process with all devices, the first one prints and saves. See docs/MACHINES.md.\n"
+        "\n"
         "Ctrl-C ends the run after the steps under way; a second one kills it.",
     .rows = rows,
     .row_count = sizeof rows / sizeof *rows,

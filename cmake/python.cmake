@@ -45,6 +45,14 @@ foreach(file IN LISTS package_files)
   file(CREATE_LINK "${PROJECT_SOURCE_DIR}/python/hocket/${file}" "${package_folder}/${file}" SYMBOLIC)
 endforeach()
 
+# Plug-ins are looked for beside the module.
+foreach(name IN LISTS HOCKET_MPI_NAMES)
+  add_custom_command(TARGET hocket_mpi_${name} POST_BUILD
+    COMMAND "${CMAKE_COMMAND}" -E create_symlink "$<TARGET_FILE:hocket_mpi_${name}>"
+            "${package_folder}/$<TARGET_FILE_NAME:hocket_mpi_${name}>" VERBATIM)
+  install(TARGETS hocket_mpi_${name} LIBRARY DESTINATION hocket COMPONENT python EXCLUDE_FROM_ALL)
+endforeach()
+
 # pip install: see pyproject.toml
 install(TARGETS hocket_python LIBRARY DESTINATION hocket COMPONENT python EXCLUDE_FROM_ALL)
 

@@ -4,7 +4,9 @@
 
 #include <hocket/hocket.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { DEVICES = 2, MAX_RANKS = 8, MAX_ALL = DEVICES * MAX_RANKS };
 
@@ -417,6 +419,22 @@ static void test_late(void)
     }
 }
 
+/* A child of a fork is no rank. */
+static void test_forked(void)
+{
+    fflush(NULL);
+    hk_wait_all();
+    const pid_t child = fork();
+    if (child == 0) {
+        hk_array *x = hk_full(hk_shape(3), 1, HK_F32, (hk_device){NULL});
+        hk_group_all_reduce(all, &x, 1, 1, 0);
+        const hk_status *status = hk_wait(x);
+        _exit(size == 1 ? !hk_ok(status) : hk_status_code(status) != HK_FORKED);
+    }
+    int status = 0;
+    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 int main(void)
 {
     hk_runtime_init(&(hk_runtime_options){.cpu_devices = DEVICES});
@@ -449,6 +467,7 @@ int main(void)
     test_order();
     test_unfit_messages();
     test_late();
+    test_forked();
     CHECK(hk_ok(hk_wait_all()));
     hk_runtime_deinit();
     CHECK(!hk_ok(hk_group_status(all)) || size == 1);

@@ -23,7 +23,8 @@ typedef struct hk_world_options {
     /* "auto": ranks where a launcher started this process, else one; "off": one; "mpi": MPI, also without a launcher (default:
      * environment variable HOCKET_WORLD, else "auto"). */
     const char *mode;
-    /* Seconds that a rank waits for others (default: HOCKET_WORLD_TIMEOUT, else 300). */
+    /* Seconds that a rank waits for others, once all have started, for which it waits a minute at least (default:
+     * HOCKET_WORLD_TIMEOUT, else 300). */
     double timeout;
 } hk_world_options;
 

@@ -27,7 +27,7 @@ from ._files import load, load_checkpoint, save, save_checkpoint  # noqa: E402
 from ._runs import *  # noqa: E402,F401,F403
 from . import random  # noqa: E402
 from .random import seed  # noqa: E402
-from . import nn, optim, data  # noqa: E402
+from . import nn, optim, data, world  # noqa: E402
 from ._capture import capture  # noqa: E402
 
 __version__ = "0.1.0"

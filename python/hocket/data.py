@@ -172,17 +172,21 @@ class Loader:
 
     set: a DataSet, or arrays, one for each field. batch: samples, on all devices together. shuffle: a new order each epoch, which seed decides. drop_last: leaves out a last batch
     that is not a full one. shares: how much each device gets in proportion. ahead: batches prepared ahead, 0: two, -1: none.
-    progress: shows a bar, where tqdm is installed.
+    progress: shows a bar, where tqdm is installed. group: ranks (hk.world) that share each batch; batch, order and shares are
+    those of all, and only this rank's slices are read.
     """
 
-    def __init__(self, set, batch, *, shuffle=False, seed=0, devices=None, drop_last=False, shares=None, ahead=0, progress=False):
+    def __init__(self, set, batch, *, shuffle=False, seed=0, devices=None, drop_last=False, shares=None, ahead=0, progress=False,
+                 group=None):
         self.set = set = set if isinstance(set, DataSet) else arrays(*(set if isinstance(set, (list, tuple)) else [set]))
         self.batch = batch
         self.devices = devices
         self.progress = progress
         self.epoch = 0
         self._turn = 0
-        self._loader = _core._loader(set._set, batch, shuffle, drop_last, seed, ahead, devices, shares)
+        count = 1 if devices is None else len(devices)
+        slices = (0, 0) if group is None else (count * group.size, count * group.rank)
+        self._loader = _core._loader(set._set, batch, shuffle, drop_last, seed, ahead, devices, shares, *slices)
         self._length = self._loader.facts()[0]
 
     def __len__(self):

@@ -97,7 +97,7 @@ static int64_t *shares_from(PyObject *sequence, int count)
     if (!shares)
         PyErr_NoMemory();
     else if (items && PyTuple_Size(items) != count)
-        PyErr_Format(PyExc_ValueError, "there are %zd shares for %d devices", PyTuple_Size(items),
+        PyErr_Format(PyExc_ValueError, "there are %zd shares for %d slices", PyTuple_Size(items),
                      count);
     for (int i = 0; items && shares && !PyErr_Occurred() && i < count; i++)
         shares[i] = PyLong_AsLongLong(PyTuple_GetItem(items, i));
@@ -111,7 +111,10 @@ static int64_t *shares_from(PyObject *sequence, int count)
 static PyObject *create_loader(hk_source at, PyObject *set, hk_loader_options *options,
                                PyObject *shares)
 {
-    int64_t *parts = shares == Py_None ? NULL : shares_from(shares, options->device_count);
+    int64_t *parts = shares == Py_None
+                         ? NULL
+                         : shares_from(shares, options->slice_count ? options->slice_count
+                                                                    : options->device_count);
     if (!parts && shares != Py_None)
         return NULL;
     options->shares = parts;
@@ -123,17 +126,17 @@ static PyObject *create_loader(hk_source at, PyObject *set, hk_loader_options *o
     return NULL;
 }
 
-/* _loader(set, batch, shuffle, drop_last, seed, ahead, devices or None, shares or None) */
+/* _loader(set, batch, shuffle, drop_last, seed, ahead, devices or None, shares or None, slices, the first one's number) */
 static PyObject *make_loader(PyObject *self, PyObject *arguments)
 {
     (void)self;
     PyObject *set, *on, *shares;
     long long batch;
-    int shuffle, drop_last, ahead;
+    int shuffle, drop_last, ahead, slices, first_slice;
     unsigned long long seed;
     hk_device devices[PY_MAX_DEVICES];
-    if (!PyArg_ParseTuple(arguments, "O!LppKiOO:Loader", set_type, &set, &batch, &shuffle,
-                          &drop_last, &seed, &ahead, &on, &shares))
+    if (!PyArg_ParseTuple(arguments, "O!LppKiOOii:Loader", set_type, &set, &batch, &shuffle,
+                          &drop_last, &seed, &ahead, &on, &shares, &slices, &first_slice))
         return NULL;
     int count = on == Py_None ? 0 : py_devices_from(on, devices, PY_MAX_DEVICES);
     if (count < 0)
@@ -144,7 +147,9 @@ static PyObject *make_loader(PyObject *self, PyObject *arguments)
                                  .seed = seed,
                                  .ahead = ahead,
                                  .devices = count ? devices : NULL,
-                                 .device_count = count};
+                                 .device_count = count,
+                                 .slice_count = slices,
+                                 .first_slice = first_slice};
     return create_loader(py_source(), set, &options, shares);
 }
 

@@ -96,5 +96,6 @@ bool py_training_init(PyObject *module)
     return py_autograd_init(module) && py_functions_init(module) && py_random_init(module) &&
            py_layers_init(module) && py_optimizer_init(module) && py_averages_init(module) &&
            py_loader_init(module) && py_sets_init(module) && py_text_init(module) &&
-           py_capture_init(module) && py_files_init(module) && py_runs_init(module);
+           py_capture_init(module) && py_files_init(module) && py_runs_init(module) &&
+           py_ranks_init(module);
 }

@@ -91,5 +91,6 @@ bool py_text_init(PyObject *module);
 bool py_capture_init(PyObject *module);
 bool py_files_init(PyObject *module);
 bool py_runs_init(PyObject *module);
+bool py_ranks_init(PyObject *module);
 
 #endif

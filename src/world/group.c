@@ -55,6 +55,9 @@ const hk_status *hki_group_check(const hk_group *group)
         return hk_status_retain(hki_status_no_memory());
     if (!hk_ok(group->status))
         return hk_status_retain(group->status);
+    if (group->world->link && group->world->pid != getpid())
+        return hki_status_create(HK_FORKED, &facts,
+                                 "the world is of the process that forked this one");
     if (atomic_load(&group->world->has_ended))
         return hki_status_create(HK_CANCELLED, &facts,
                                  "the world has ended with the runtime that it started with");

@@ -19,6 +19,9 @@ enum {
     GRACE_NS = 2000000000   /* for what has begun when the runtime ends */
 };
 
+/* Starting many processes takes its time. */
+static const int64_t least_start_ns = 60000000000;
+
 /* Any rank, about itself and the world. */
 enum { NOTICE_TAG = 0 };
 
@@ -436,10 +439,12 @@ const hk_status *hki_link_start(hki_world *world, const hki_launcher *launcher)
         free(self);
         return hki_status_create(HK_OUT_OF_MEMORY, &facts, "no thread for the world could start");
     }
-    if (!await_start(self, world->timeout_ns))
+    const int64_t start_ns =
+        world->timeout_ns > least_start_ns ? world->timeout_ns : least_start_ns;
+    if (!await_start(self, start_ns))
         return hki_status_create(HK_DEVICE_LOST, &facts,
                                  "not all %d ranks have started MPI within %g s", launcher->size,
-                                 (double)world->timeout_ns * 1e-9);
+                                 (double)start_ns * 1e-9);
     if (*self->problem) {
         const hk_status *status = hki_status_create(HK_UNSUPPORTED, &facts, "%s", self->problem);
         pthread_join(self->thread, NULL);

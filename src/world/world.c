@@ -122,6 +122,7 @@ static void start_locked(const hk_world_options *options)
     world.last_id = 1;
     world.group =
         hki_group_create(&world, 1, world.rank, world.size, NULL, hk_status_retain(world.status));
+    world.pid = getpid();
     world.is_started = true;
 }
 

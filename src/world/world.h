@@ -8,6 +8,7 @@
 
 #include <hocket/world.h>
 #include <pthread.h>
+#include <unistd.h>
 
 typedef struct hki_link hki_link;
 
@@ -32,6 +33,7 @@ enum { HKI_GROUP_TAGS = 8 }; /* from id times this on */
 /* Of this process. Externally synchronised until it has started, then immutable but for what is said. */
 typedef struct hki_world {
     bool is_started;
+    pid_t pid;               /* that started it */
     _Atomic(bool) has_ended; /* with its runtime: nothing is exchanged any more */
     const hk_status *status; /* ok, or why there is none; counted */
     int rank, size;

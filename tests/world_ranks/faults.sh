@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # What a rank that stops, is late, leaves or dies does to the others: faults.sh LAUNCH... world_faults hocket
 set -u
 launch=()

@@ -1,4 +1,5 @@
-# The same training by 4 x 1, 2 x 2 and 1 x 4 ranks and devices, captured and not: train.sh "LAUNCH..." world_faults hocket
+# shellcheck shell=bash
+# The same training by 4 x 1, 2 x 2 and 1 x 4 ranks and devices, captured and not: train.sh LAUNCH... world_faults hocket
 set -u
 launch=()
 while [ $# -gt 2 ]; do
@@ -17,7 +18,7 @@ failed=0
 wrong()
 {
     echo "$1" >&2
-    cat log >&2
+    cat output >&2
     failed=1
 }
 
@@ -28,9 +29,9 @@ train()
     shift 3
     : > "$log"
     timeout 60 "${launch[@]}" -n "$ranks" "$hocket" train lenet --data data --devices "$devices" --batch-size 64 \
-        --epochs 2 --lr 0.5 --loss-log "$log" "$@" > log 2>&1 || wrong "$log: training fails"
-    grep -v samples/s log | grep -v sec/epoch | sed 's/ on \[.*\]//' > "$log.text"
-    grep -o 'loss.*test acc [0-9.]*' log >> "$log.text"
+        --epochs 2 --lr 0.5 --loss-log "$log" "$@" > output 2>&1 || wrong "$log: training fails"
+    grep -v samples/s output | grep -v sec/epoch | sed 's/ on \[.*\]//' > "$log.text"
+    grep -o 'loss.*test acc [0-9.]*' output >> "$log.text"
 }
 
 train 1x4 1 cpu:0,cpu:1,cpu:2,cpu:3
@@ -57,9 +58,9 @@ openmpi) other=mpich ;;
 esac
 plugin=${HOCKET_MPI%libhocket_mpi_*}libhocket_mpi_$other.so
 if [ -e "$plugin" ]; then
-    HOCKET_MPI=$plugin timeout 60 "${launch[@]}" -n 2 "$hocket" train lenet --data data > log 2>&1
+    HOCKET_MPI=$plugin timeout 60 "${launch[@]}" -n 2 "$hocket" train lenet --data data > output 2>&1
     status=$?
     [ $status = 2 ] || wrong "another launcher: status $status, expected 2"
-    grep -q "it belongs to another launcher" log || wrong "another launcher: no sentence"
+    grep -q "it belongs to another launcher" output || wrong "another launcher: no sentence"
 fi
 exit $failed

@@ -132,8 +132,25 @@ static void submit(const hki_task_class *class, work todo)
     hki_task_submit(task);
 }
 
+static void join_outside(void)
+{
+    pthread_mutex_lock(&outside.lock);
+    outside.is_over = true;
+    pthread_cond_signal(&outside.more);
+    pthread_mutex_unlock(&outside.lock);
+    pthread_join(outside.thread, NULL);
+}
+
+/* Who ends tasks is gone when the runtime is. */
+static void join_ending(hki_runtime *ending)
+{
+    CHECK(ending == runtime);
+    join_outside();
+}
+
 static void start(hk_engine engine)
 {
+    hki_runtime_stopped = join_ending;
     hk_runtime_init(&(hk_runtime_options){.engine = engine});
     runtime = hki_runtime_default();
     device = hk_device_at(0).handle;
@@ -145,22 +162,12 @@ static void start(hk_engine engine)
     pthread_create(&outside.thread, NULL, outside_main, NULL);
 }
 
-static void join_outside(void)
-{
-    pthread_mutex_lock(&outside.lock);
-    outside.is_over = true;
-    pthread_cond_signal(&outside.more);
-    pthread_mutex_unlock(&outside.lock);
-    pthread_join(outside.thread, NULL);
-}
-
 static void stop(void)
 {
     hk_wait_all();
     for (int i = 0; i < VARS; i++)
         hki_var_deinit(&vars[i]);
     hk_runtime_deinit();
-    join_outside();
 }
 
 static const hk_status *record_of(int var)
@@ -262,6 +269,7 @@ static void note_stopped(hki_runtime *ending)
 {
     CHECK(ending == runtime);
     CHECK_EQ_I64(values[2], 8); /* what had been handed over has ended */
+    join_outside();
     atomic_fetch_add(&stopped_count, 1);
 }
 
@@ -284,7 +292,6 @@ static void test_end(void)
     hk_runtime_deinit();
     CHECK(atomic_load(&stopping_count) == 1 && atomic_load(&stopped_count) == 1);
     hki_runtime_stopping = hki_runtime_stopped = NULL;
-    join_outside();
     CHECK_EQ_I64(values[3], 3);
 }
 

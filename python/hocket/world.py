@@ -1,0 +1,108 @@
+"""Processes that compute together: ``mpirun -n 4 python train.py``.
+
+Each process is a rank. All ranks make the same calls, in the same order; none of them waits. Without a launcher there is one rank, and
+everything here works. ``docs/MACHINES.md`` is the guide.
+"""
+
+from . import _core
+
+__all__ = ["Group", "group", "init", "library", "rank", "size"]
+
+
+def init(*, mode=None, timeout=0.0):
+    """Starts the world before the first call that needs it, and waits for all ranks. mode: 'auto', 'off' or 'mpi' (HOCKET_WORLD).
+    timeout: seconds that a rank waits for others (HOCKET_WORLD_TIMEOUT)."""
+    _core._world_init(mode, timeout)
+
+
+def _rows(arrays):
+    """Arrays one by one, and on how many devices each is."""
+    rows = [list(row) if isinstance(row, (list, tuple)) else [row] for row in arrays]
+    devices = len(rows[0]) if rows else 1
+    if any(len(row) != devices for row in rows):
+        raise ValueError("each array is to be on as many devices as the others")
+    return [x for row in rows for x in row], devices
+
+
+class Group:
+    """Some ranks, and what they do together. ``hk.world.group()`` has all of them."""
+
+    def __init__(self, handle):
+        self._handle = handle
+        self.rank, self.size = _core._group_facts(handle)
+
+    def __repr__(self):
+        return f"<Group: rank {self.rank} of {self.size}>"
+
+    def split(self, color, key=0):
+        """A group of the ranks with this colour, in the order of their keys; None for a colour below 0. Waits for all ranks."""
+        handle = _core._group_split(self._handle, color, key)
+        return None if handle is None else Group(handle)
+
+    def all_reduce(self, arrays, bucket_bytes=0):
+        """Replaces each array by its sum over all ranks, in place. An array on several devices is a list, one for each; then the sum
+        is over all of them too. Give gradients of last layers first: they are there first."""
+        arrays, devices = _rows(arrays)
+        _core._group_in_place(self._handle, arrays, devices, -1 - bucket_bytes)
+
+    def broadcast(self, arrays, root=0):
+        """Overwrites the arrays, as above, by those of rank ``root``."""
+        arrays, devices = _rows(arrays)
+        if not 0 <= root < self.size:
+            raise ValueError(f"root is {root}; the group has ranks 0 to {self.size - 1}")
+        _core._group_in_place(self._handle, arrays, devices, root)
+
+    def sum(self, x):
+        """The sum of all ranks' x."""
+        return _core._group_sum(self._handle, x)
+
+    def reduce_scatter(self, x):
+        """This rank's slice of that sum, along the first axis."""
+        return _core._group_reduce_scatter(self._handle, x)
+
+    def all_gather(self, x):
+        """All ranks' x, one after the other along the first axis."""
+        return _core._group_all_gather(self._handle, x)
+
+    def all_to_all(self, x):
+        """Slice r of x, along the first axis, goes to rank r; what came from rank r is slice r."""
+        return _core._group_all_to_all(self._handle, x)
+
+    def send(self, x, to):
+        """Sends x to a rank, which receives it. The result is there when it has been sent."""
+        return _core._group_send(self._handle, x, to)
+
+    def receive(self, shape, dtype, source, device=None):
+        """What rank ``source`` sends."""
+        return _core._group_receive(self._handle, shape, dtype, device, source)
+
+    def barrier(self):
+        """Waits until all ranks have called it."""
+        int(_core._group_barrier(self._handle))
+
+
+_world = None
+
+
+def group():
+    """All ranks."""
+    global _world
+    if _world is None:
+        _world = Group(_core._group_world())
+    return _world
+
+
+def rank():
+    """This process's number, from 0."""
+    return group().rank
+
+
+def size():
+    """How many processes there are."""
+    return group().size
+
+
+def library():
+    """The library that ranks talk by, such as 'Open MPI v4.1.4'; '' in a world of one."""
+    group()
+    return _core._world_library()

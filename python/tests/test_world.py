@@ -1,0 +1,94 @@
+"""hocket.world: alone, and under each launcher whose plug-in lies beside the extension."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import hocket as hk
+
+
+def test_alone():
+    all = hk.world.group()
+    assert (hk.world.rank(), hk.world.size(), hk.world.library()) == (0, 1, "")
+    x, y = hk.ones((3,)), hk.ones((2, 2))
+    all.all_reduce([x, y])
+    all.broadcast([x])
+    assert float(all.sum(x)[0]) == 1 and all.all_gather(x).shape == (3,)
+    assert float(all.all_to_all(x)[2]) == 1 and all.reduce_scatter(x).shape == (3,)
+    assert all.split(0).size == 1 and all.split(-1) is None
+    all.barrier()
+    with pytest.raises(hk.Error):
+        hk.world.init()
+    with pytest.raises(ValueError):
+        all.broadcast([x], root=1)
+    with pytest.raises(hk.Error, match="expected another one of the ranks"):
+        all.send(x, 0)
+
+
+PROGRAM = '''
+import sys
+import numpy as np
+import hocket as hk
+hk.world.init(timeout=60)
+all = hk.world.group()
+r, n = all.rank, all.size
+assert n == int(sys.argv[1])
+x = hk.full((1000,), r + 1.0)
+all.all_reduce([x])
+assert (np.asarray(x) == n * (n + 1) / 2).all()
+gathered = np.asarray(all.all_gather(hk.full((2,), float(r))))
+assert gathered.tolist() == [float(i) for i in range(n) for _ in range(2)]
+w = hk.full((2 * n,), 2.0)
+w.attach_grad()
+with hk.record():
+    loss = (all.all_gather(w) * 3).sum()
+loss.backward()
+assert (np.asarray(w.grad) == 3 * n).all()
+half = all.split(r % 2)
+assert half.size == (n + 1 - r % 2) // 2
+if r == 0:
+    all.send(hk.full((4,), 7.0), 1)
+if r == 1:
+    assert float(all.receive((4,), "float32", 0)[3]) == 7
+data = hk.asarray(np.arange(64, dtype=np.float32))
+seen = [float(v) for (rows,) in hk.data.Loader([data], 16, group=all) for v in np.asarray(rows)]
+assert len(seen) == 64 // n and seen[0] == 16 // n * r
+bad = hk.ones((3 if r else 4,))
+all.all_reduce([bad])
+try:
+    np.asarray(bad)
+    raise SystemExit("shapes differ, and nothing is said")
+except hk.Error as error:
+    assert "rank 0 calls" in str(error), error
+all.barrier()
+'''
+
+
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_ranks(mpi, tmp_path):
+    launcher = shutil.which(f"mpirun.{mpi}")
+    plugin = pathlib.Path(hk._core.__file__).parent / f"libhocket_mpi_{mpi}.so"
+    if not launcher or not plugin.exists():
+        pytest.skip(f"{mpi} is not installed")
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    command = [launcher] + (["--oversubscribe"] if mpi == "openmpi" else [])
+    result = subprocess.run(command + ["-n", "2", sys.executable, str(program), "2"], env=environment, capture_output=True,
+                            stdin=subprocess.DEVNULL, text=True, timeout=100)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_loader_slices():
+    data = hk.asarray(np.arange(12, dtype=np.float32))
+
+    class Part:
+        size, rank = 3, 1
+
+    rows = [np.asarray(x).tolist() for (x,) in hk.data.Loader([data], 6, group=Part())]
+    assert rows == [[2, 3], [8, 9]]
