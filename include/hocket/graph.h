@@ -79,9 +79,10 @@ typedef struct hk_graph_facts {
     int64_t tasks;            /* of a replay: fewer where calls were put together */
     uint64_t temporary_bytes; /* of arrays made within that get memory at each replay */
     int64_t recorded_replays; /* so far, that a GPU began from its recording of an earlier one */
-    double
-        flops; /* floating-point operations of the calls noted: a product of a sum counts as two, however it is computed;
-                     of elementwise calls, copies and the like each element as one */
+    /* Floating-point operations of the calls noted: a product of a sum counts as two, however it is computed; of elementwise
+     * calls, copies and the like each element as one. */
+    double flops;
+    int64_t fused_calls; /* that a GPU does in kernels of several, element by element */
 } hk_graph_facts;
 /* All 0 for NULL and for a graph that cannot be replayed. Does not block. */
 HK_API void hk_graph_read_facts(const hk_graph *graph, hk_graph_facts *facts);

@@ -11,7 +11,10 @@
 
 typedef struct hki_device hki_device;
 
-enum { HKI_MAX_DEVICES = 64 }; /* of a runtime */
+enum {
+    HKI_MAX_DEVICES = 64,
+    HKI_FUSED_MOST = 8
+}; /* of a runtime; see hki_device_class.run_fused */
 
 typedef enum hki_device_kind { HKI_CPU, HKI_SIM, HKI_CUDA, HKI_DEVICE_KIND_COUNT } hki_device_kind;
 
@@ -150,6 +153,12 @@ typedef struct hki_device_class {
     void (*all_reduce)(hki_device *const *devices, int count, hk_dtype dtype, void *const *arrays,
                        size_t size);
     const hki_recorder_class *recorder; /* optional */
+    /* Optional, both or none: calls that go element by element as one kernel. The first says by dtypes, shapes and layout
+     * alone whether a call can be one of them. The second does calls of one size, HKI_FUSED_MOST at most, in the place of
+     * run_call for each: what is not kept nobody reads but these calls. Operands that overlap are one array. */
+    bool (*can_fuse)(const struct hki_kernel_call *call);
+    void (*run_fused)(hki_device *device, const struct hki_kernel_call *const *calls,
+                      const bool *are_kept, int count);
     /* Optional, for tests: how a library did the last call that it was asked for, such as "cuDNN, forward: WINOGRAD", or
      * why it did not; "" before. The device is idle. */
     void (*last_method)(hki_device *device, char *text, size_t bytes);

@@ -132,6 +132,7 @@ static hk_graph_facts facts_of(const hk_graph *graph)
     facts.calls = graph->call_count;
     facts.flops = graph->flops;
     facts.tasks = graph->recorded ? 1 : graph->node_count;
+    facts.fused_calls = graph->recorded ? hki_recorded_fused_calls(graph->recorded) : 0;
     facts.recorded_replays = graph->recorded ? hki_recorded_count(graph->recorded) : 0;
     for (int i = 0; i < graph->slot_count; i++) {
         const hki_slot *slot = &graph->slots[i];

@@ -1,6 +1,7 @@
 /* What a replay on an accelerator does as one task: steps in the order of calls, and where their arrays lie. */
 #include "graph/recorded.h"
 
+#include "graph/recorded_steps.h"
 #include "graph/stand_ins.h"
 
 #include <inttypes.h>
@@ -13,22 +14,6 @@ enum {
     MAX_REFUSALS = 4,     /* recordings that came to nothing, before no more are tried */
     ALIGNMENT_BYTES = 256 /* as allocators of accelerators align */
 };
-
-/* A call, or a copy that it needs. */
-typedef struct step {
-    const hki_node *node;
-    bool is_copy;         /* from in[0] to out[0] */
-    hki_kernel_call call; /* its tensors are these, see aim */
-    hki_tensor in[HKI_MAX_INPUTS], out[HKI_MAX_OUTPUTS];
-    int in_place[HKI_MAX_INPUTS], out_place[HKI_MAX_OUTPUTS]; /* -1: left out */
-} step;
-
-/* Where arrays lie: places are the slots of the graph, and what is made for copies behind them. */
-typedef struct place {
-    bool is_within;  /* in the graph's own memory, at `at` */
-    int first, last; /* nodes that need it there */
-    uint64_t at, bytes;
-} place;
 
 typedef struct touch {
     int slot;
@@ -49,12 +34,13 @@ struct hki_recorded {
     hki_device *device;
     hki_storage
         *memory; /* of temporaries and copies; every replay writes it, so that they take turns */
-    step *steps;
+    hki_step *steps;
     int step_count;
-    place *places;
+    hki_place *places;
     int place_count;
     touch *touches;
     int touch_count;
+    int fused_calls;
     double flops, memory_bytes;
     bool
         can_vet; /* each call that checks values checks those of an array from outside, which it does not write */
@@ -103,20 +89,20 @@ static int add_copy_place(hki_recorded *self, hki_tensor *tensor, int node)
     tensor->offset = 0;
     uint64_t bytes = (uint64_t)tensor->size * hki_dtype_bytes(tensor->dtype);
     self->places[self->place_count] =
-        (place){.is_within = true, .first = node, .last = node, .bytes = bytes};
+        (hki_place){.is_within = true, .first = node, .last = node, .bytes = bytes};
     return self->place_count++;
 }
 
 /* A step that lies where it stays. */
-static void aim(step *self)
+static void aim(hki_step *self)
 {
     self->call.in = self->in;
     self->call.out = self->out;
 }
 
-static step *add_step(hki_recorded *self, const hki_node *node)
+static hki_step *add_step(hki_recorded *self, const hki_node *node)
 {
-    step *added = &self->steps[self->step_count++];
+    hki_step *added = &self->steps[self->step_count++];
     added->node = node;
     aim(added);
     for (int i = 0; i < HKI_MAX_INPUTS; i++) {
@@ -129,7 +115,7 @@ static step *add_step(hki_recorded *self, const hki_node *node)
 static void add_copy(hki_recorded *self, const hki_node *node, const hki_tensor *from,
                      int from_place, const hki_tensor *to, int to_place)
 {
-    step *copy = add_step(self, node);
+    hki_step *copy = add_step(self, node);
     copy->is_copy = true;
     copy->call.input_count = copy->call.output_count = 1;
     copy->call.in[0] = *from;
@@ -142,7 +128,7 @@ static void add_copy(hki_recorded *self, const hki_node *node, const hki_tensor 
 static void add_node(hki_recorded *self, int index)
 {
     const hki_node *node = &self->graph->nodes[index];
-    step made = {.node = node};
+    hki_step made = {.node = node};
     hki_kernel_call *call = &made.call;
     *call = (hki_kernel_call){.op = node->op,
                               .options = node->options,
@@ -172,7 +158,7 @@ static void add_node(hki_recorded *self, int index)
     }
     if (node->staging.copy_output)
         made.out_place[0] = add_copy_place(self, &call->out[0], index);
-    step *added = add_step(self, node);
+    hki_step *added = add_step(self, node);
     *added = made;
     aim(added);
     if (node->staging.copy_output) {
@@ -184,7 +170,7 @@ static void add_node(hki_recorded *self, int index)
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
 
-static bool meet(const place *a, const place *b)
+static bool meet(const hki_place *a, const hki_place *b)
 {
     return a->is_within && b->is_within && a->first <= b->last && b->first <= a->last &&
            a->at < b->at + b->bytes && b->at < a->at + a->bytes;
@@ -195,7 +181,7 @@ static uint64_t lay_out(hki_recorded *self)
 {
     uint64_t end = 0;
     for (int i = 0; i < self->place_count; i++) {
-        place *it = &self->places[i];
+        hki_place *it = &self->places[i];
         if (!it->is_within)
             continue;
         it->bytes = (it->bytes / ALIGNMENT_BYTES + 1) * ALIGNMENT_BYTES;
@@ -348,16 +334,17 @@ hki_recorded *hki_recorded_create(hk_graph *graph)
     for (int i = 0; i < graph->slot_count; i++) {
         const hki_slot *slot = &graph->slots[i];
         self->places[self->place_count++] =
-            (place){.is_within = slot->kind == HKI_SLOT_TEMPORARY && slot->first >= 0,
-                    .first = slot->first,
-                    .last = slot->last,
-                    .bytes = slot->bytes};
+            (hki_place){.is_within = slot->kind == HKI_SLOT_TEMPORARY && slot->first >= 0,
+                        .first = slot->first,
+                        .last = slot->last,
+                        .bytes = slot->bytes};
     }
     for (int i = 0; i < graph->node_count; i++) {
         add_node(self, i);
         add_touches(self, &graph->nodes[i]);
     }
     self->can_vet = can_vet(self);
+    self->fused_calls = hki_steps_fuse(graph, self->steps, self->step_count, self->places);
     uint64_t bytes = lay_out(self);
     self->memory = hki_storage_create(self->device, bytes > 0 ? bytes : ALIGNMENT_BYTES);
     if (!self->memory || !hki_stand_ins_lay_out(&self->stand_ins)) {
@@ -370,6 +357,11 @@ hki_recorded *hki_recorded_create(hk_graph *graph)
 int64_t hki_recorded_count(const hki_recorded *self)
 {
     return atomic_load_explicit(&((hki_recorded *)self)->recorded_replays, memory_order_relaxed);
+}
+
+int64_t hki_recorded_fused_calls(const hki_recorded *self)
+{
+    return self->fused_calls;
 }
 
 /* ---- the task ---------------------------------------------------------------------------------------------------- */
@@ -412,7 +404,7 @@ static void find_addresses(hki_recorded *self, const replay_payload *payload)
     const hk_graph *graph = self->graph;
     char *within = hki_storage_kernel_data(self->memory);
     for (int i = 0; i < self->place_count; i++) {
-        const place *it = &self->places[i];
+        const hki_place *it = &self->places[i];
         const hki_storage *storage = i < graph->slot_count ? payload->storages[i] : NULL;
         self->addresses[i] = it->is_within ? within + it->at
                              : storage     ? hki_storage_kernel_data(storage)
@@ -439,7 +431,7 @@ static void describe_inputs(const void *call, char *text, size_t bytes)
     hki_tensors_describe(self->in, self->input_count, text, bytes);
 }
 
-static hki_blame blame_of(const step *which)
+static hki_blame blame_of(const hki_step *which)
 {
     return (hki_blame){.operation = which->node->operation,
                        .source = which->node->source,
@@ -447,25 +439,46 @@ static hki_blame blame_of(const step *which)
                        .what = &which->call};
 }
 
+static void find_operands(const hki_recorded *self, hki_task *task, hki_step *each)
+{
+    hki_kernel_call *call = &each->call;
+    call->task = task;
+    for (int j = 0; j < call->input_count; j++)
+        resolve(self, &call->in[j], each->in_place[j]);
+    for (int j = 0; j < call->output_count; j++)
+        resolve(self, &call->out[j], each->out_place[j]);
+}
+
+/* Several steps as one. */
+static void give_fused(const hki_recorded *self, const hki_step *steps)
+{
+    const hki_kernel_call *calls[HKI_FUSED_MOST];
+    bool are_kept[HKI_FUSED_MOST];
+    for (int i = 0; i < steps->fused; i++) {
+        calls[i] = &steps[i].call;
+        are_kept[i] = steps[i].is_kept;
+    }
+    self->device->class->run_fused(self->device, calls, are_kept, steps->fused);
+}
+
 /* Gives the device all steps: to launch, or to record. */
 static void give_steps(hki_recorded *self, hki_task *task)
 {
     const hki_device_class *class = self->device->class;
+    for (int i = 0; i < self->step_count; i++)
+        find_operands(self, task, &self->steps[i]);
     for (int i = 0; i < self->step_count; i++) {
-        step *each = &self->steps[i];
-        hki_kernel_call *call = &each->call;
+        const hki_step *each = &self->steps[i];
         const hki_blame blame = blame_of(each);
-        call->task = task;
-        for (int j = 0; j < call->input_count; j++)
-            resolve(self, &call->in[j], each->in_place[j]);
-        for (int j = 0; j < call->output_count; j++)
-            resolve(self, &call->out[j], each->out_place[j]);
         class->recorder->call(self->device, self->recorder, i);
         hki_task_blame(&blame);
         if (each->is_copy)
-            class->copy_tensor(self->device, &call->in[0], &call->out[0]);
+            class->copy_tensor(self->device, &each->call.in[0], &each->call.out[0]);
+        else if (each->fused)
+            give_fused(self, each);
         else
-            class->run_call(self->device, call);
+            class->run_call(self->device, &each->call);
+        i += each->fused ? each->fused - 1 : 0;
     }
     hki_task_blame(NULL);
 }
@@ -558,7 +571,7 @@ static void blame(const void *payload, int call, hki_blame *blame)
 }
 
 /* The access to what the step checks; -1: it checks nothing. */
-static int checked_touch(const hki_recorded *self, const step *its)
+static int checked_touch(const hki_recorded *self, const hki_step *its)
 {
     const int input = its->is_copy ? 0 : its->node->op->index_input;
     const int slot = input ? its->node->operands[input].slot : -1;
@@ -568,7 +581,7 @@ static int checked_touch(const hki_recorded *self, const step *its)
     return -1;
 }
 
-static bool is_within(const hki_task_spec *spec, const replay_payload *self, const step *its)
+static bool is_within(const hki_task_spec *spec, const replay_payload *self, const hki_step *its)
 {
     const int at = checked_touch(self->recorded, its);
     const hki_access *access = &spec->accesses[at];
@@ -585,7 +598,7 @@ static bool is_vetted(const hki_task_spec *spec, const void *payload)
     if (!recorded->can_vet || !recorded->recorder)
         return false;
     for (int i = 0; i < recorded->step_count; i++) {
-        const step *its = &recorded->steps[i];
+        const hki_step *its = &recorded->steps[i];
         if (its->is_copy || !its->node->op->index_input)
             continue;
         checks++;

@@ -20,6 +20,8 @@ void hki_recorded_destroy(hki_recorded *self);
 
 /* Replays so far that the device did from a recording. Any thread. */
 int64_t hki_recorded_count(const hki_recorded *self);
+/* Calls that the device does within kernels of several. */
+int64_t hki_recorded_fused_calls(const hki_recorded *self);
 
 /* Issues one task that does all calls of the graph: storages[slot] is the storage that stands for a slot (of temporaries
  * not looked at), base[slot] the element offset of a bound array in it. No two of the storages are the same. The task

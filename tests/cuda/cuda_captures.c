@@ -546,6 +546,84 @@ static void test_large_batches(void)
     end(0);
 }
 
+/* Element by element, what is fused has the bytes that the calls have: of sizes and places that allow packs or not, with
+ * scalars, in place, with results that are looked at and such that are not. */
+static hk_array *chain(hk_array *x, hk_array *y, hk_array *kept)
+{
+    hk_array *one = hk_sigmoid(hk_add(hk_multiply(x, y), hk_sum(y, NULL)));
+    hk_assign(kept, hk_exp(hk_multiply_scalar(one, -0.5)));
+    hk_add_into(y, y, kept);
+    hk_array *two = hk_maximum(hk_subtract(hk_tanh(y), one), hk_multiply_scalar(x, 0.1));
+    for (int i = 0; i < 9; i++) /* more than one kernel takes */
+        two = hk_add_scalar(hk_square(two), 0.25);
+    return hk_divide(two, hk_add_scalar(hk_abs(x), 1));
+}
+
+static void test_fused(int64_t size, int64_t begin_at)
+{
+    enum { REPLAYS = 5 };
+    float values[2][REPLAYS][3][MAX_VALUES];
+    begin(HK_ENGINE_DEFAULT);
+    for (int exact = 0; exact < 2; exact++) {
+        HK_SCOPE;
+        hk_array *arrays[4];
+        for (int i = 0; i < 4; i++)
+            arrays[i] =
+                hk_slice(numbers(hk_shape(size + begin_at), i), 0, begin_at, size + begin_at);
+        hk_capture_begin(arrays, 4);
+        {
+            HK_SCOPE;
+            hk_assign(arrays[3], chain(arrays[0], arrays[1], arrays[2]));
+        }
+        hk_graph *graph = hk_capture_end(&(hk_capture_options){.exact = exact});
+        CHECK(!hk_status_print(hk_graph_status(graph), stderr));
+        CHECK(exact ? hk_graph_get_facts(graph).fused_calls == 0
+                    : hk_graph_get_facts(graph).fused_calls >= 20);
+        for (int i = 0; i < REPLAYS; i++) {
+            hk_replay(graph, arrays, 4);
+            for (int j = 0; j < 3; j++)
+                CHECK(hk_ok(
+                    hk_to_host(arrays[1 + j], values[exact][i][j], (size_t)size * sizeof(float))));
+        }
+        for (int i = 0; i < REPLAYS; i++)
+            for (int j = 0; exact && j < 3; j++)
+                CHECK(!memcmp(values[0][i][j], values[1][i][j], (size_t)size * sizeof(float)));
+        CHECK(exact || hk_graph_get_facts(graph).recorded_replays >= REPLAYS - 1);
+        hk_graph_release(graph);
+    }
+    end(0);
+}
+
+/* What is read one element further on is not done at once. */
+static void test_shifted(void)
+{
+    begin(HK_ENGINE_DEFAULT);
+    {
+        HK_SCOPE;
+        float values[SIZE], expected[SIZE];
+        hk_array *x = numbers(hk_shape(SIZE), 4);
+        CHECK(hk_ok(hk_to_host(x, expected, sizeof expected)));
+        hk_array *head = hk_slice(x, 0, 0, SIZE - 1), *tail = hk_slice(x, 0, 1, SIZE);
+        hk_capture_begin(NULL, 0);
+        {
+            HK_SCOPE;
+            hk_add_scalar_into(head, head, 1);
+            hk_multiply_scalar_into(tail, tail, 2);
+        }
+        hk_graph *graph = hk_capture_end(NULL);
+        CHECK_EQ_I64(hk_graph_get_facts(graph).fused_calls, 0);
+        for (int i = 0; i < 3; i++)
+            hk_replay(graph, NULL, 0);
+        CHECK(hk_ok(hk_to_host(x, values, sizeof values)));
+        for (int i = 0; i < 4; i++) /* and when it was captured */
+            for (int j = 0; j < SIZE; j++)
+                expected[j] = (expected[j] + (j < SIZE - 1 ? 1.f : 0.f)) * (j > 0 ? 2.f : 1.f);
+        CHECK(!memcmp(values, expected, sizeof values));
+        hk_graph_release(graph);
+    }
+    end(0);
+}
+
 /* A product whose left side has gaps, so that it is copied into the queue's workspace. */
 static hk_array *product(int64_t side, hk_array *x)
 {
@@ -644,6 +722,11 @@ int main(void)
     for (int i = 0; i < 5; i++)
         test_loader(ahead[i]);
     test_strided_outputs();
+    test_fused(64, 0);
+    test_fused(61, 0);
+    test_fused(64, 1);
+    test_fused(1, 0);
+    test_shifted();
     test_large_batches();
     test_workspace();
     test_layers();

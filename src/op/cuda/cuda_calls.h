@@ -3,6 +3,7 @@
 #ifndef HOCKET_OP_CUDA_CALLS_H
 #define HOCKET_OP_CUDA_CALLS_H
 
+#include "op/cuda/cuda_elementwise.h"
 #include "op/cuda/cuda_kernels.h"
 #include "op/cuda/cuda_walk.h"
 
@@ -26,6 +27,9 @@ void hki_cuda_call_cross_entropy(const hki_kernel_call *call, hki_cuda_stream *s
 void hki_cuda_call_cross_entropy_backward(const hki_kernel_call *call, hki_cuda_stream *stream);
 
 void hki_cuda_call_random(const hki_kernel_call *call, hki_cuda_stream *stream);
+
+/* HKI_CUDA_ROW_COUNT: it is no row. */
+hki_cuda_row hki_cuda_row_of(hki_op_id id);
 
 /* ---- the class's other functions with kernels */
 

@@ -76,21 +76,28 @@ template <int N, typename T>
 HKI_DEVICE hki_pack<T, N> pack_at(const channel_parts &s, const T *x, int64_t offset)
 {
     hki_pack<T, N> pack;
-    if (N == 1 || s.is_wide)
-        return *reinterpret_cast<const hki_pack<T, N> *>(x + offset * N);
-    for (int j = 0; j < N; j++)
-        pack.at[j] = x[offset * N + j];
+    if constexpr (N == 1) {
+        pack.at[0] = x[offset];
+    } else if (s.is_wide) {
+        pack = *reinterpret_cast<const hki_pack<T, N> *>(x + offset * N);
+    } else {
+        for (int j = 0; j < N; j++)
+            pack.at[j] = x[offset * N + j];
+    }
     return pack;
 }
 
 template <int N, typename T>
 HKI_DEVICE void put_pack(const channel_parts &s, T *y, int64_t offset, const hki_pack<T, N> &pack)
 {
-    if (N == 1 || s.is_wide)
+    if constexpr (N == 1) {
+        y[offset] = pack.at[0];
+    } else if (s.is_wide) {
         *reinterpret_cast<hki_pack<T, N> *>(y + offset * N) = pack;
-    else
+    } else {
         for (int j = 0; j < N; j++)
             y[offset * N + j] = pack.at[j];
+    }
 }
 
 /* Calls visit(offset) for the packs of a part that are this thread's, in order. */

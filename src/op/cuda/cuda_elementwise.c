@@ -81,7 +81,7 @@ static void launch_row(hki_cuda_stream *stream, const hki_cuda_path *path, void 
     row->launch(stream, path, row->numbers.s, row->numbers.t, row->fault);
 }
 
-static hki_cuda_row row_of(hki_op_id id)
+hki_cuda_row hki_cuda_row_of(hki_op_id id)
 {
     switch (id) {
 #define GRADIENT(context, kept, name, ns, expression)                                              \
@@ -122,7 +122,7 @@ void hki_cuda_call_row(const hki_kernel_call *call, hki_cuda_stream *stream)
         [HK_I64] = hki_cuda_rows_i64, [HK_U8] = hki_cuda_rows_u8,   [HK_BOOL] = hki_cuda_rows_u8,
     };
     const hk_dtype dtype = call->in[call->input_count - 1].dtype; /* the first may be a condition */
-    const hki_cuda_row row = row_of(call->op->id);
+    const hki_cuda_row row = hki_cuda_row_of(call->op->id);
     const bool is_bits = dtype == HK_BOOL && hki_cuda_rows_bool[row];
     row_launch launch = {.launch = is_bits ? hki_cuda_rows_bool[row] : tables[dtype][row],
                          .numbers = hki_element_numbers(call->op, call->options)};

@@ -2,3 +2,4 @@
 #define ROW_TABLE hki_cuda_rows_f32
 #define ROW_REAL
 #include "op/cuda/cuda_rows.cuh"
+#include "op/cuda/cuda_fused.cuh"

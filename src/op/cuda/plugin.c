@@ -21,6 +21,8 @@ static void make_class(void)
     opened.class.run_call = hki_cuda_run_call;
     opened.class.copy_tensor = hki_cuda_run_copy;
     opened.class.sum = hki_cuda_run_sum;
+    opened.class.can_fuse = hki_cuda_can_fuse;
+    opened.class.run_fused = hki_cuda_run_fused;
 }
 
 static bool device_init(hki_device *device, int gpu, const hki_cuda_options *options, char *problem,

@@ -9,4 +9,9 @@ void hki_cuda_run_copy(hki_device *device, const hki_tensor *from, const hki_ten
 void hki_cuda_run_sum(hki_device *device, hk_dtype dtype, const void *const *inputs,
                       int input_count, void *const *outputs, int output_count, size_t size);
 
+/* See hki_device_class.can_fuse and .run_fused: cuda_fused.c. */
+bool hki_cuda_can_fuse(const hki_kernel_call *call);
+void hki_cuda_run_fused(hki_device *device, const hki_kernel_call *const *calls,
+                        const bool *are_kept, int count);
+
 #endif
