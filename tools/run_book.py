@@ -29,6 +29,7 @@ SHORT = [
     (r"\b(num_epochs\s*=\s*)\d+", r"\g<1>1"),
     (r"\b(timer, num_epochs = d2l\.Timer\(\), )\d+", r"\g<1>1"),
     (r"\b(num_epochs, lr = )\d+", r"\g<1>1"),
+    (r"\b(lr, num_epochs, batch_size = [\d.]+, )\d+", r"\g<1>1"),
     (r"\b4000, 4000\b", "400, 400"),
 ]
 
@@ -210,7 +211,8 @@ def _table(rows, tabs):
     for name, counts in rows:
         for tab in tabs:
             sums[tab] = [a + b for a, b in zip(sums[tab], counts.get(tab, (0, 0)))]
-        lines.append(f"| {name} | " + " | ".join("{} of {}".format(*counts[tab]) if counts.get(tab, (0, 0))[1] else "–" for tab in tabs) + " |")
+        cells = ("{} of {}".format(*counts[tab]) if counts.get(tab, (0, 0))[1] else "–" for tab in tabs)
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
     lines.append("| all | " + " | ".join("{} of {}".format(*sums[tab]) for tab in tabs) + " |")
     return lines
 

@@ -376,6 +376,7 @@ static PyObject *layer_forward(PyObject *self, PyObject *const *args, Py_ssize_t
         if (PyErr_Occurred())
             return NULL;
     }
+    HK_SCOPE; /* what layers make on the way is released here; py_wrap takes the result out */
     hk_array *y = hk_forward_all_at(py_source(), layer_handle(self), inputs, (int)count);
     py_settle(y, inputs, (int)count);
     return py_wrap(y);
@@ -510,6 +511,7 @@ static PyObject *draw(PyObject *self, PyObject *arguments)
         !init_from(kind, &init) || !py_dims_from(sizes, "shape", &shape) ||
         !py_dtype_from(type, &dtype) || !py_device_from(where, &device))
         return NULL;
+    HK_SCOPE;
     return py_wrap(hk_init_draw_at(py_source(), &init, shape, dtype, device));
 }
 
@@ -526,6 +528,7 @@ static PyObject *batch_norm_train(PyObject *self, PyObject *arguments)
     for (int i = 0; i < 5; i++)
         if (!(arrays[i] = py_array_get(of[i], "an input of batch_norm")))
             return NULL;
+    HK_SCOPE;
     hk_array *y = hk_batch_norm_train_at(py_source(), arrays[0], arrays[1], arrays[2], arrays[3],
                                          arrays[4], &options);
     py_settle(y, arrays, 5);
@@ -543,6 +546,7 @@ static PyObject *sinusoidal_positions(PyObject *self, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "LLOO", &count, &features, &type, &where) ||
         !py_dtype_from(type, &dtype) || !py_device_from(where, &device))
         return NULL;
+    HK_SCOPE;
     return py_wrap(hk_sinusoidal_positions_at(py_source(), count, features, dtype, device));
 }
 
@@ -554,6 +558,7 @@ static PyObject *length_mask(PyObject *self, PyObject *arguments)
     long long count;
     if (!PyArg_ParseTuple(arguments, "O!L", py_array_type, &lengths, &count))
         return NULL;
+    HK_SCOPE;
     return py_wrap(hk_length_mask_at(py_source(), py_handle(lengths), count));
 }
 

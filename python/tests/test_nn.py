@@ -465,3 +465,24 @@ def test_pooling_of_windows_that_are_no_squares():
     with hk.record():
         nn.AvgPool2d((6, 7))(y).sum().backward()
     assert np.allclose(y.grad.numpy(), 1 / 42)
+
+
+def test_layers_that_make_arrays_on_the_way_release_them():
+    tokens, x = hk.asarray([[1, 2], [3, 4]]), hk.ones((2, 3, 4))
+    calls = {
+        "dropout": lambda layer=nn.Dropout(0.5): layer(x),
+        "embedding": lambda layer=nn.Embedding(5, 4): layer(tokens),
+        "gru": lambda layer=nn.GRU(4): layer(x),
+        "positions": lambda: nn.functional.sinusoidal_positions(4, 6),
+        "mask": lambda: nn.functional.length_mask(hk.asarray([1, 2]), 3),
+        "draw": lambda: nn.init.orthogonal()((4, 6)),
+    }
+    for name, call in calls.items():
+        used = []
+        for _ in range(4):
+            with hk.record():
+                call()
+            hk.wait()
+            gc.collect()
+            used.append(hk.stats()["devices"]["cpu:0"]["used_bytes"])
+        assert used[1] >= used[3], name

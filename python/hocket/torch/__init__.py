@@ -267,6 +267,12 @@ def argsort(x, dim=-1, descending=False):
     return _reductions.argsort(x, dim, descending=descending)
 
 
+def sort(x, dim=-1, descending=False):
+    """Sorted values, and their indices."""
+    order = argsort(x, dim, descending)
+    return _reductions.take_along_axis(x, order, axis=dim), order
+
+
 def topk(x, k, dim=-1):
     return _reductions.topk(x, k, dim)
 
