@@ -1,7 +1,5 @@
 """Every network of examples/models/: a training step, the inference of one sample, memory; hocket against PyTorch, taking turns.
 
-bench/models runs it as its part `networks`; alone it prints the table too:
-
     bench/networks.py [--model NAME]... [--sizes book|small]... [--threads N]... [--rounds N] [--compile NAME]... [--python PYTHON]
 
 Each side is a process of its own for each network and size (hocket's for each number of threads, too; PyTorch's forked from one that
@@ -190,14 +188,17 @@ def run(args):
         raise Refusal(f"{args.program} is not there; build it with `make bench`")
     cases = []
     peer = Side([args.python, os.path.join(HERE, "networks_pytorch.py")], max(args.threads))
-    for name in args.model or SIZES:
-        for size in args.sizes or ("book", "small"):
-            case = Case(name, size, args)
-            case.measure(peer)
-            cases.append(case)
-            note(f"{name}, {size}: " + ", ".join(
-                f"{what} {n} {case.ratio(what, n) or 0:.2f}" for what in WHAT for n in args.threads)
-                + f", memory {case.memory_ratio() or 0:.2f}")
+    try:
+        for name in args.model or SIZES:
+            for size in args.sizes or ("book", "small"):
+                case = Case(name, size, args)
+                case.measure(peer)
+                cases.append(case)
+                note(f"{name}, {size}: " + ", ".join(
+                    f"{what} {n} {case.ratio(what, n) or 0:.2f}" for what in WHAT for n in args.threads)
+                    + f", memory {case.memory_ratio() or 0:.2f}")
+    except KeyboardInterrupt:
+        note("interrupted: what is done follows")
     peer.end()
     for what in WHAT:
         for threads in args.threads:
@@ -208,13 +209,13 @@ def run(args):
 
 
 def add_arguments(parser):
-    parser.add_argument("--model", action="append", choices=SIZES, help="networks: this one; may be repeated")
-    parser.add_argument("--sizes", action="append", choices=["book", "small"], help="networks: these; may be repeated")
-    parser.add_argument("--rounds", type=int, default=3, help="networks: rounds of turns (default 3)")
-    parser.add_argument("--seconds", type=float, default=0.3, help="networks: of a variant's measurement (default 0.3)")
+    parser.add_argument("--model", action="append", choices=SIZES, help="this one; may be repeated")
+    parser.add_argument("--sizes", action="append", choices=["book", "small"], help="these; may be repeated")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of turns (default 3)")
+    parser.add_argument("--seconds", type=float, default=0.3, help="of a variant's measurement (default 0.3)")
     parser.add_argument("--compile", action="append", default=[], choices=SIZES,
-                        help="networks: try torch.compile for this one, which takes up to minutes; may be repeated")
-    parser.add_argument("--threads", type=int, action="append", help="networks: cores (default 2 and 1); may be repeated")
+                        help="try torch.compile for this one, which takes up to minutes; may be repeated")
+    parser.add_argument("--threads", type=int, action="append", help="cores (default 2 and 1); may be repeated")
 
 
 def main():

@@ -29,35 +29,42 @@ static int64_t state_size(const recurrent *layer)
 
 /* ---- one step ------------------------------------------------------------------------------------------- */
 
-/* Part i of the last axis. */
+/* Parts first to last of the last axis, last excluded. */
+static hk_array *parts(const recurrent *layer, hk_array *x, int64_t first, int64_t last)
+{
+    return (hk_slice)(x, -1, first * layer->features, last * layer->features);
+}
+
 static hk_array *part(const recurrent *layer, hk_array *x, int64_t i)
 {
-    return (hk_slice)(x, -1, i * layer->features, (i + 1) * layer->features);
+    return parts(layer, x, i, i + 1);
 }
 
-/* sigmoid of the sum of parts i. */
-static hk_array *gate(const recurrent *layer, hk_array *from_x, hk_array *from_h, int64_t i)
-{
-    return (hk_sigmoid)((hk_add)(part(layer, from_x, i), part(layer, from_h, i)));
-}
+/* h, and of an LSTM c, each by itself: what a step reads lies side by side in memory. */
+typedef struct carried {
+    hk_array *h, *c;
+} carried;
 
-/* Cho et al. 2014, with the reset gate behind the product, as cuDNN has it. */
-static hk_array *gru(const recurrent *layer, hk_array *x, hk_array *from_h, hk_array *h)
+/* Cho et al. 2014, with the reset gate behind the product, as cuDNN has it. Both gates at once. */
+static carried gru(const recurrent *layer, hk_array *x, hk_array *from_h, hk_array *h)
 {
-    hk_array *reset = gate(layer, x, from_h, 0), *update = gate(layer, x, from_h, 1);
-    hk_array *memory = (hk_multiply)(reset, part(layer, from_h, 2));
+    hk_array *gates = (hk_sigmoid)((hk_add)(parts(layer, x, 0, 2), parts(layer, from_h, 0, 2)));
+    hk_array *memory = (hk_multiply)(part(layer, gates, 0), part(layer, from_h, 2));
     hk_array *candidate = (hk_tanh)((hk_add)(part(layer, x, 2), memory));
-    return (hk_add)(candidate, (hk_multiply)(update, (hk_subtract)(h, candidate)));
+    hk_array *change = (hk_multiply)(part(layer, gates, 1), (hk_subtract)(h, candidate));
+    return (carried){.h = (hk_add)(candidate, change)};
 }
 
-/* Hochreiter and Schmidhuber 1997, with forget gates (Gers et al. 2000): h, then c. */
-static hk_array *lstm(const recurrent *layer, hk_array *x, hk_array *from_h, hk_array *c)
+/* Hochreiter and Schmidhuber 1997, with forget gates (Gers et al. 2000). Gates in, forget; candidate; gate out. */
+static carried lstm(const recurrent *layer, hk_array *x, hk_array *from_h, hk_array *c)
 {
-    hk_array *in = gate(layer, x, from_h, 0), *forget = gate(layer, x, from_h, 1);
-    hk_array *candidate = (hk_tanh)((hk_add)(part(layer, x, 2), part(layer, from_h, 2)));
-    hk_array *out = gate(layer, x, from_h, 3);
-    c = (hk_add)((hk_multiply)(forget, c), (hk_multiply)(in, candidate));
-    return (hk_concat)((hk_array *const[]){(hk_multiply)(out, (hk_tanh)(c)), c}, 2, -1);
+    hk_array *sums = (hk_add)(x, from_h);
+    hk_array *gates = (hk_sigmoid)(parts(layer, sums, 0, 2));
+    hk_array *candidate = (hk_tanh)(part(layer, sums, 2)),
+             *out = (hk_sigmoid)(part(layer, sums, 3));
+    c = (hk_add)((hk_multiply)(part(layer, gates, 1), c),
+                 (hk_multiply)(part(layer, gates, 0), candidate));
+    return (carried){.h = (hk_multiply)(out, (hk_tanh)(c)), .c = c};
 }
 
 typedef struct weights {
@@ -78,18 +85,17 @@ static weights weights_of(hk_module *self, hk_array *x)
 }
 
 /* The next state; x has been multiplied by its weights. */
-static hk_array *step(const recurrent *layer, const weights *w, hk_array *x, hk_array *state)
+static carried step(const recurrent *layer, const weights *w, hk_array *x, carried before)
 {
-    hk_array *h = part(layer, state, 0);
-    hk_array *from_h = (hk_linear)(h, w->of_h, w->bias_of_h);
+    hk_array *from_h = (hk_linear)(before.h, w->of_h, w->bias_of_h);
     switch (layer->kind) {
     case HK_RECURRENT_GRU:
-        return gru(layer, x, from_h, h);
+        return gru(layer, x, from_h, before.h);
     case HK_RECURRENT_LSTM:
-        return lstm(layer, x, from_h, part(layer, state, 1));
+        return lstm(layer, x, from_h, before.c);
     case HK_RECURRENT_TANH:
     default:
-        return (hk_tanh)((hk_add)(x, from_h));
+        return (carried){.h = (hk_tanh)((hk_add)(x, from_h))};
     }
 }
 
@@ -112,21 +118,37 @@ static hk_array *within(const sequence *all, int step, hk_array *y, hk_array *be
     return (hk_where)(is_within, y, before);
 }
 
+/* Where the sample has ended: the state stays. */
+static carried carried_within(const sequence *all, int step, carried next, carried before)
+{
+    next.h = within(all, step, next.h, before.h);
+    next.c = next.c ? within(all, step, next.c, before.c) : NULL;
+    return next;
+}
+
+static hk_array *whole(carried of)
+{
+    return of.c ? (hk_concat)((hk_array *const[]){of.h, of.c}, 2, -1) : of.h;
+}
+
 /* All steps one after another; NULL without host memory. */
 static hk_array *run(hk_module *self, const sequence *all)
 {
     const recurrent *layer = self->options;
     const int count = (int)hk_dim(all->x, 1);
-    hk_array **results = malloc((size_t)count * sizeof *results), *state = all->state;
+    const bool has_c = layer->kind == HK_RECURRENT_LSTM;
+    carried now = {.h = has_c ? part(layer, all->state, 0) : all->state,
+                   .c = has_c ? part(layer, all->state, 1) : NULL};
+    hk_array **results = malloc((size_t)count * sizeof *results);
     if (!results)
         return NULL;
     const weights w = weights_of(self, all->x);
     hk_array *from_x = (hk_linear)(all->x, w.of_x, w.bias_of_x);
     for (int i = 0; i < count; i++) {
         const int at = layer->is_reversed ? count - 1 - i : i;
-        hk_array *next = step(layer, &w, (hk_index)(from_x, 1, at), state);
-        state = within(all, at, next, state);
-        results[at] = layer->whole_state ? state : within(all, at, part(layer, next, 0), NULL);
+        const carried next = step(layer, &w, (hk_index)(from_x, 1, at), now);
+        now = carried_within(all, at, next, now);
+        results[at] = layer->whole_state ? whole(now) : within(all, at, next.h, NULL);
     }
     hk_array *y = (hk_stack)(results, count, 1);
     free(results);
