@@ -14,11 +14,7 @@
 
 /* Steps that are issued before the losses of the oldest are read: enough that no device runs dry. Several at a time, for
  * this thread takes a core from a device whenever it wakes. */
-enum {
-    LOOK_BACK = 20,
-    READ_STEPS = 5,
-    DEVICES_TEXT_BYTES = MAX_DEVICES * (DEVICE_NAME_BYTES + 2) + 48
-};
+enum { LOOK_BACK = 20, READ_STEPS = 5, DEVICES_TEXT_BYTES = MAX_DEVICES * (DEVICE_NAME_BYTES + 2) };
 
 typedef struct train_options {
     const char *devices, *data, *plot, *trace, *init, *dump_init, *loss_log, *order_log;
@@ -108,6 +104,7 @@ typedef struct training {
     training_data data;
     train_report report;
     char devices_text[DEVICES_TEXT_BYTES]; /* "cpu:0, cpu:1" */
+    char ranks_text[32];                   /* " on each of 4 ranks", or "" */
     bool is_simulated;                     /* some of them are */
     FILE *plot, *loss_log, *order_log;
     bool is_silent;       /* another rank speaks */
@@ -349,13 +346,13 @@ static void print_head(const training *self)
 {
     const train_options *options = &self->options;
     fprintf(options->json ? stderr : stdout,
-            "%s on [%s]%s: %" PRId64 " samples of %s, batch size %" PRId64 ", lr %g, seed %" PRId64
-            "%s%s%s%s\n",
-            self->name, self->devices_text, self->is_simulated ? " (simulated)" : "",
-            hk_data_set_size(self->data.train), self->data.source, options->batch_size,
-            self->trainer.lr, options->seed, options->optimizer ? ", " : "",
-            options->optimizer ? options->optimizer : "", options->schedule ? ", " : "",
-            options->schedule ? options->schedule : "");
+            "%s on [%s]%s%s: %" PRId64 " samples of %s, batch size %" PRId64
+            ", lr %g, seed %" PRId64 "%s%s%s%s\n",
+            self->name, self->devices_text, self->ranks_text,
+            self->is_simulated ? " (simulated)" : "", hk_data_set_size(self->data.train),
+            self->data.source, options->batch_size, self->trainer.lr, options->seed,
+            options->optimizer ? ", " : "", options->optimizer ? options->optimizer : "",
+            options->schedule ? ", " : "", options->schedule ? options->schedule : "");
 }
 
 static bool set_up_trainer(training *self)
@@ -422,8 +419,8 @@ static bool set_up(training *self, const device_list *list)
         self->is_simulated |= hk_device_is_simulated(model->devices[d]);
     }
     if (hk_world_size() > 1)
-        snprintf(self->devices_text + used, sizeof self->devices_text - used,
-                 " on each of %d ranks", hk_world_size());
+        snprintf(self->ranks_text, sizeof self->ranks_text, " on each of %d ranks",
+                 hk_world_size());
     if (!open_data(self) || !set_up_trainer(self))
         return false;
     if (!self->is_silent)
@@ -454,6 +451,8 @@ static int train(training *self, const device_list *list)
     }
     self->report = (train_report){.json = options->json,
                                   .devices = self->devices_text,
+                                  .ranks_text = self->ranks_text,
+                                  .ranks = hk_world_size(),
                                   .is_simulated = self->is_simulated,
                                   .epochs = options->epochs,
                                   .steps = trainer_step_count(&self->trainer),

@@ -108,7 +108,10 @@ static void print_json(const train_report *self, const epoch_row *row)
         separator = ", ";
     }
     free(names);
-    printf("]%s}\n", self->is_simulated ? ", \"simulated\": true" : "");
+    printf("]%s", self->is_simulated ? ", \"simulated\": true" : "");
+    if (self->ranks > 1)
+        printf(", \"ranks\": %d", self->ranks);
+    printf("}\n");
     fflush(stdout);
 }
 
@@ -140,5 +143,6 @@ void train_report_end(train_report *self, const epoch_row *last, int64_t epochs,
         fprintf(text, "%.1f sec/epoch", seconds / (double)epochs);
     else
         fprintf(text, "%" PRId64 " steps in %.2f sec", last->steps, last->seconds);
-    fprintf(text, " on [%s]%s\n", self->devices, self->is_simulated ? " (simulated)" : "");
+    fprintf(text, " on [%s]%s%s\n", self->devices, self->ranks_text,
+            self->is_simulated ? " (simulated)" : "");
 }

@@ -15,9 +15,11 @@ typedef struct epoch_row {
 } epoch_row;
 
 typedef struct train_report {
-    bool json;             /* one object per epoch on stdout, lines for people on stderr */
-    bool bar, colour;      /* set by train_report_init */
-    const char *devices;   /* "cpu:0, cpu:1" */
+    bool json;              /* one object per epoch on stdout, lines for people on stderr */
+    bool bar, colour;       /* set by train_report_init */
+    const char *devices;    /* "cpu:0, cpu:1" */
+    const char *ranks_text; /* " on each of 4 ranks", or "" */
+    int ranks;
     bool is_simulated;     /* some of them are: times are a model's, which is told */
     int64_t epochs, steps; /* to come; steps in each epoch */
     int64_t batch_size;

@@ -31,6 +31,8 @@ foreach(mpi IN LISTS HOCKET_MPI_NAMES)
     hocket_world_test(${name} ${mpi} ${launch} -n ${ranks} $<TARGET_FILE:program_world>)
     set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "WORLD_RANKS=${ranks}")
   endforeach()
+  hocket_world_test(world.${mpi}.serial ${mpi} ${launch} -n 2 $<TARGET_FILE:program_world>)
+  set_property(TEST world.${mpi}.serial APPEND PROPERTY ENVIRONMENT "WORLD_RANKS=2" "HOCKET_ENGINE=serial")
   # Accelerators, whose data goes by way of the host.
   set(name world.${mpi}.sim)
   set(fast "flops=1e15,memory_bandwidth=1e15,launch=0,link=1e15,latency=0,staging=1e15")

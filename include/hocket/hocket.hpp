@@ -24,5 +24,6 @@
 #include <hocket/index.hpp>
 #include <hocket/ops.hpp>
 #include <hocket/training.hpp>
+#include <hocket/world.hpp>
 
 #endif

@@ -234,6 +234,26 @@ static void test_data()
     CHECK(!hk::data_set::take(hk_data_set_of_csv("/nowhere", 1, nullptr)).status().ok());
 }
 
+/* Of one rank; tests/world.c has several. */
+static void test_world()
+{
+    CHECK(hk::world_init(hk::world_options().with_mode("off")).ok());
+    const hk::group all;
+    CHECK(all.status().ok() && all.rank() == 0 && all.size() == 1 && hk::world_size() == 1);
+    hk::array x{1, 2}, y = hk::to_device(x, "cpu:1");
+    all.all_reduce({x, y}, 2);
+    CHECK(y.to_vector<float>() == (floats{2, 4}));
+    all.broadcast({x});
+    CHECK(all.sum(x).to_vector<float>() == (floats{2, 4}));
+    CHECK(all.all_gather(x).shape() == hk::shape{2} && all.all_to_all(x).shape() == hk::shape{2});
+    CHECK(all.reduce_scatter(x).shape() == hk::shape{2} && all.barrier().item() == 1);
+    CHECK(all.split(0).status().ok() && !all.split(-1).status().ok());
+    CHECK(hk::wait_all().ok());
+    all.all_reduce({x, y, x}, 2);
+    CHECK(!all.send(x, 0).wait().ok() && !hk::wait_all().ok());
+    hk::failures_clear();
+}
+
 int main()
 {
     CHECK(hk::runtime_init(hk::runtime_options().with_cpu_devices(2)).ok());
@@ -245,6 +265,7 @@ int main()
     test_devices();
     test_data();
     test_refused_data();
+    test_world();
     CHECK(hk::wait_all().ok());
     return check_result();
 }

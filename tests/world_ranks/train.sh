@@ -30,7 +30,7 @@ train()
     : > "$log"
     timeout 60 "${launch[@]}" -n "$ranks" "$hocket" train lenet --data data --devices "$devices" --batch-size 64 \
         --epochs 2 --lr 0.5 --loss-log "$log" "$@" > output 2>&1 || wrong "$log: training fails"
-    grep -v samples/s output | grep -v sec/epoch | sed 's/ on \[.*\]//' > "$log.text"
+    grep -v samples/s output | grep -v sec/epoch | sed 's/ on \[.*\]\( on each of [0-9]* ranks\)*//' > "$log.text"
     grep -o 'loss.*test acc [0-9.]*' output >> "$log.text"
 }
 
