@@ -60,9 +60,11 @@ static void fuse(const hk_graph *graph, hki_step *steps, int count, hki_place *p
     }
 }
 
-int hki_steps_fuse(const hk_graph *graph, hki_step *steps, int count, hki_place *places)
+int hki_steps_fuse(hki_steps *self)
 {
-    const hki_device_class *class = graph->nodes[0].device->class;
+    const hki_device_class *class = self->graph->nodes[0].device->class;
+    hki_step *steps = self->list;
+    const int count = self->count;
     int fused = 0;
     for (int i = 0, length; i < count; i += length) {
         length = 1;
@@ -73,7 +75,7 @@ int hki_steps_fuse(const hk_graph *graph, hki_step *steps, int count, hki_place 
             length++;
         if (length == 1)
             continue;
-        fuse(graph, &steps[i], length, places);
+        fuse(self->graph, &steps[i], length, self->places);
         fused += length;
     }
     return fused;

@@ -9,10 +9,9 @@
 #include <string.h>
 
 enum {
-    MAX_NODES = 4096,     /* beyond, issuing is no longer what a replay is about */
-    MAX_VARIANTS = 4,     /* recordings, by addresses */
-    MAX_REFUSALS = 4,     /* recordings that came to nothing, before no more are tried */
-    ALIGNMENT_BYTES = 256 /* as allocators of accelerators align */
+    MAX_NODES = 4096, /* beyond, issuing is no longer what a replay is about */
+    MAX_VARIANTS = 4, /* recordings, by addresses */
+    MAX_REFUSALS = 4, /* recordings that came to nothing, before no more are tried */
 };
 
 typedef struct touch {
@@ -34,14 +33,11 @@ struct hki_recorded {
     hki_device *device;
     hki_storage
         *memory; /* of temporaries and copies; every replay writes it, so that they take turns */
-    hki_step *steps;
-    int step_count;
-    hki_place *places;
-    int place_count;
+    hki_steps steps;
     touch *touches;
     int touch_count;
     int fused_calls;
-    double flops, memory_bytes;
+    double memory_bytes;
     bool
         can_vet; /* each call that checks values checks those of an array from outside, which it does not write */
     hki_stand_ins stand_ins; /* the thread of the device's queue, but for what is laid out */
@@ -77,126 +73,6 @@ static bool is_recordable(const hk_graph *graph)
     return can;
 }
 
-/* ---- steps ------------------------------------------------------------------------------------------------------ */
-
-/* A place for a contiguous copy of the tensor, which becomes that copy. */
-static int add_copy_place(hki_recorded *self, hki_tensor *tensor, int node)
-{
-    hk_dims shape = {.ndim = tensor->ndim};
-    memcpy(shape.dims, tensor->dims, sizeof shape.dims);
-    hki_dims_strides(&shape, tensor->strides);
-    tensor->is_contiguous = true;
-    tensor->offset = 0;
-    uint64_t bytes = (uint64_t)tensor->size * hki_dtype_bytes(tensor->dtype);
-    self->places[self->place_count] =
-        (hki_place){.is_within = true, .first = node, .last = node, .bytes = bytes};
-    return self->place_count++;
-}
-
-/* A step that lies where it stays. */
-static void aim(hki_step *self)
-{
-    self->call.in = self->in;
-    self->call.out = self->out;
-}
-
-static hki_step *add_step(hki_recorded *self, const hki_node *node)
-{
-    hki_step *added = &self->steps[self->step_count++];
-    added->node = node;
-    aim(added);
-    for (int i = 0; i < HKI_MAX_INPUTS; i++) {
-        added->in_place[i] = -1;
-        added->call.in[i].ndim = -1;
-    }
-    return added;
-}
-
-static void add_copy(hki_recorded *self, const hki_node *node, const hki_tensor *from,
-                     int from_place, const hki_tensor *to, int to_place)
-{
-    hki_step *copy = add_step(self, node);
-    copy->is_copy = true;
-    copy->call.input_count = copy->call.output_count = 1;
-    copy->call.in[0] = *from;
-    copy->call.out[0] = *to;
-    copy->in_place[0] = from_place;
-    copy->out_place[0] = to_place;
-}
-
-/* The call with the copies before and behind it, as a task of its own would make them (op/call_task.c). */
-static void add_node(hki_recorded *self, int index)
-{
-    const hki_node *node = &self->graph->nodes[index];
-    hki_step made = {.node = node};
-    hki_kernel_call *call = &made.call;
-    *call = (hki_kernel_call){.op = node->op,
-                              .options = node->options,
-                              .input_count = node->input_count,
-                              .output_count = node->output_count,
-                              .extent = node->plan.extent,
-                              .piece_count = node->piece_count,
-                              .grain = node->plan.grain,
-                              .method = node->plan.method};
-    aim(&made);
-    for (int i = 0; i < HKI_MAX_INPUTS; i++) {
-        const hki_operand *operand = i < node->input_count ? &node->operands[i] : NULL;
-        made.in_place[i] = operand ? operand->slot : -1;
-        call->in[i].ndim = -1;
-        if (made.in_place[i] < 0)
-            continue;
-        call->in[i] = operand->tensor;
-        if (!(node->staging.copy_inputs >> i & 1))
-            continue;
-        made.in_place[i] = add_copy_place(self, &call->in[i], index);
-        add_copy(self, node, &operand->tensor, operand->slot, &call->in[i], made.in_place[i]);
-    }
-    for (int i = 0; i < node->output_count; i++) {
-        const hki_operand *operand = &node->operands[node->input_count + i];
-        call->out[i] = operand->tensor;
-        made.out_place[i] = operand->slot;
-    }
-    if (node->staging.copy_output)
-        made.out_place[0] = add_copy_place(self, &call->out[0], index);
-    hki_step *added = add_step(self, node);
-    *added = made;
-    aim(added);
-    if (node->staging.copy_output) {
-        const hki_operand *operand = &node->operands[node->input_count];
-        add_copy(self, node, &call->out[0], made.out_place[0], &operand->tensor, operand->slot);
-    }
-    self->flops += node->plan.flops;
-}
-
-/* ---- memory ----------------------------------------------------------------------------------------------------- */
-
-static bool meet(const hki_place *a, const hki_place *b)
-{
-    return a->is_within && b->is_within && a->first <= b->last && b->first <= a->last &&
-           a->at < b->at + b->bytes && b->at < a->at + a->bytes;
-}
-
-/* The lowest room that nobody has at the same time. Returns where all of it ends. */
-static uint64_t lay_out(hki_recorded *self)
-{
-    uint64_t end = 0;
-    for (int i = 0; i < self->place_count; i++) {
-        hki_place *it = &self->places[i];
-        if (!it->is_within)
-            continue;
-        it->bytes = (it->bytes / ALIGNMENT_BYTES + 1) * ALIGNMENT_BYTES;
-        it->at = 0;
-        for (int j = 0; j < i; j++)
-            if (meet(it, &self->places[j])) {
-                it->at = self->places[j].at + self->places[j].bytes;
-                j = -1; /* what was passed may be in the way there */
-            }
-        if (it->at + it->bytes > end)
-            end = it->at + it->bytes;
-    }
-    return end;
-}
-
 /* ---- what it reads and writes ------------------------------------------------------------------------------------ */
 
 static bool covers(const touch *a, const touch *b)
@@ -206,7 +82,7 @@ static bool covers(const touch *a, const touch *b)
 
 static void add_touch(hki_recorded *self, const hki_operand *operand, unsigned mode)
 {
-    if (operand->slot < 0 || self->places[operand->slot].is_within)
+    if (operand->slot < 0 || self->steps.places[operand->slot].is_within)
         return;
     const touch added = {operand->slot, operand->span, operand->tensor.dtype, mode};
     self->memory_bytes += (double)operand->span.moved_bytes;
@@ -267,8 +143,8 @@ void hki_recorded_destroy(hki_recorded *self)
     free(self->addresses);
     free(self->given);
     free(self->touches);
-    free(self->places);
-    free(self->steps);
+    free(self->steps.places);
+    free(self->steps.list);
     free(self);
 }
 
@@ -282,13 +158,13 @@ static bool make_room(hki_recorded *self, const hk_graph *graph)
         copies += (size_t)__builtin_popcount(node->staging.copy_inputs) + node->staging.copy_output;
     }
     size_t places = (size_t)graph->slot_count + copies;
-    self->steps = calloc(nodes + copies, sizeof *self->steps);
-    self->places = calloc(places, sizeof *self->places);
+    self->steps.list = calloc(nodes + copies, sizeof *self->steps.list);
+    self->steps.places = calloc(places, sizeof *self->steps.places);
     self->touches = calloc(operands + 1, sizeof *self->touches);
     self->addresses = calloc(places, sizeof *self->addresses);
     self->given = calloc((size_t)graph->slot_count + 1, sizeof *self->given);
-    bool made = hki_stand_ins_init(&self->stand_ins, graph, (int)operands) && self->steps &&
-                self->places && self->touches && self->addresses && self->given;
+    bool made = hki_stand_ins_init(&self->stand_ins, graph, (int)operands) && self->steps.list &&
+                self->steps.places && self->touches && self->addresses && self->given;
     for (int i = 0; i < MAX_VARIANTS; i++)
         made = (self->variants[i].addresses = calloc(places, sizeof *self->addresses)) && made;
     return made;
@@ -311,7 +187,7 @@ static bool can_vet(const hki_recorded *self)
         if (!input)
             continue;
         const int slot = node->operands[input].slot;
-        can = !self->places[slot].is_within && !is_written(self, slot);
+        can = !self->steps.places[slot].is_within && !is_written(self, slot);
         if (!can)
             return false;
     }
@@ -326,6 +202,7 @@ hki_recorded *hki_recorded_create(hk_graph *graph)
     if (!self)
         return NULL;
     self->graph = graph;
+    self->steps.graph = graph;
     self->device = graph->nodes[0].device;
     if (!make_room(self, graph)) {
         hki_recorded_destroy(self);
@@ -333,20 +210,20 @@ hki_recorded *hki_recorded_create(hk_graph *graph)
     }
     for (int i = 0; i < graph->slot_count; i++) {
         const hki_slot *slot = &graph->slots[i];
-        self->places[self->place_count++] =
+        self->steps.places[self->steps.place_count++] =
             (hki_place){.is_within = slot->kind == HKI_SLOT_TEMPORARY && slot->first >= 0,
                         .first = slot->first,
                         .last = slot->last,
                         .bytes = slot->bytes};
     }
     for (int i = 0; i < graph->node_count; i++) {
-        add_node(self, i);
+        hki_steps_add(&self->steps, i);
         add_touches(self, &graph->nodes[i]);
     }
     self->can_vet = can_vet(self);
-    self->fused_calls = hki_steps_fuse(graph, self->steps, self->step_count, self->places);
-    uint64_t bytes = lay_out(self);
-    self->memory = hki_storage_create(self->device, bytes > 0 ? bytes : ALIGNMENT_BYTES);
+    self->fused_calls = hki_steps_fuse(&self->steps);
+    uint64_t bytes = hki_steps_lay_out(&self->steps);
+    self->memory = hki_storage_create(self->device, bytes > 0 ? bytes : HKI_STEPS_ALIGNMENT);
     if (!self->memory || !hki_stand_ins_lay_out(&self->stand_ins)) {
         hki_recorded_destroy(self);
         return NULL;
@@ -403,8 +280,8 @@ static void find_addresses(hki_recorded *self, const replay_payload *payload)
 {
     const hk_graph *graph = self->graph;
     char *within = hki_storage_kernel_data(self->memory);
-    for (int i = 0; i < self->place_count; i++) {
-        const hki_place *it = &self->places[i];
+    for (int i = 0; i < self->steps.place_count; i++) {
+        const hki_place *it = &self->steps.places[i];
         const hki_storage *storage = i < graph->slot_count ? payload->storages[i] : NULL;
         self->addresses[i] = it->is_within ? within + it->at
                              : storage     ? hki_storage_kernel_data(storage)
@@ -465,10 +342,10 @@ static void give_fused(const hki_recorded *self, const hki_step *steps)
 static void give_steps(hki_recorded *self, hki_task *task)
 {
     const hki_device_class *class = self->device->class;
-    for (int i = 0; i < self->step_count; i++)
-        find_operands(self, task, &self->steps[i]);
-    for (int i = 0; i < self->step_count; i++) {
-        const hki_step *each = &self->steps[i];
+    for (int i = 0; i < self->steps.count; i++)
+        find_operands(self, task, &self->steps.list[i]);
+    for (int i = 0; i < self->steps.count; i++) {
+        const hki_step *each = &self->steps.list[i];
         const hki_blame blame = blame_of(each);
         class->recorder->call(self->device, self->recorder, i);
         hki_task_blame(&blame);
@@ -487,7 +364,7 @@ static void give_steps(hki_recorded *self, hki_task *task)
  * longest. */
 static variant *find_variant(hki_recorded *self, bool *is_known)
 {
-    size_t bytes = (size_t)self->place_count * sizeof *self->addresses;
+    size_t bytes = (size_t)self->steps.place_count * sizeof *self->addresses;
     variant *oldest = &self->variants[0];
     *is_known = false;
     for (int i = 0; i < MAX_VARIANTS && !*is_known; i++) {
@@ -520,7 +397,7 @@ static bool launch_recording(hki_recorded *self, const variant *which)
 static bool replay_recording(hki_recorded *self, hki_task *task)
 {
     const hki_recorder_class *class = self->device->class->recorder;
-    bool follows = hki_stand_ins_follow(&self->stand_ins, self->given, self->step_count), is_known;
+    bool follows = hki_stand_ins_follow(&self->stand_ins, self->given, self->steps.count), is_known;
     hki_stand_ins_aim(&self->stand_ins, self->addresses);
     variant *which = find_variant(self, &is_known);
     if (!which->recording && !((is_known || follows) && self->refusals < MAX_REFUSALS))
@@ -550,7 +427,7 @@ static void run(hki_task *task, void *payload, int64_t piece)
     const hki_recorder_class *class = device->class->recorder;
     const size_t slots = (size_t)self->graph->slot_count;
     (void)piece;
-    if (!self->recorder && !(self->recorder = class->create(device, self->step_count))) {
+    if (!self->recorder && !(self->recorder = class->create(device, self->steps.count))) {
         hki_task_fail(task, 0, HK_OUT_OF_MEMORY, "out of host memory");
         return;
     }
@@ -567,7 +444,7 @@ static void run(hki_task *task, void *payload, int64_t piece)
 static void blame(const void *payload, int call, hki_blame *blame)
 {
     const hki_recorded *self = ((const replay_payload *)payload)->recorded;
-    *blame = blame_of(&self->steps[call]);
+    *blame = blame_of(&self->steps.list[call]);
 }
 
 /* The access to what the step checks; -1: it checks nothing. */
@@ -597,8 +474,8 @@ static bool is_vetted(const hki_task_spec *spec, const void *payload)
     int checks = 0;
     if (!recorded->can_vet || !recorded->recorder)
         return false;
-    for (int i = 0; i < recorded->step_count; i++) {
-        const hki_step *its = &recorded->steps[i];
+    for (int i = 0; i < recorded->steps.count; i++) {
+        const hki_step *its = &recorded->steps.list[i];
         if (its->is_copy || !its->node->op->index_input)
             continue;
         checks++;
@@ -681,7 +558,7 @@ bool hki_recorded_issue(hki_recorded *self, hki_storage *const *storages, const 
     spec->piece_count = 1;
     spec->expected_ns = 0;
     spec->collective = false;
-    spec->cost.flops = self->flops;
+    spec->cost.flops = self->steps.flops;
     spec->cost.memory_bytes = self->memory_bytes;
     hk_graph_retain(self->graph);
     hki_task_submit(task);

@@ -22,8 +22,24 @@ typedef struct hki_place {
     uint64_t at, bytes;
 } hki_place;
 
+/* All of a graph; room for them is the owner's, and enough. */
+typedef struct hki_steps {
+    const hk_graph *graph;
+    hki_step *list;
+    int count;
+    hki_place *places; /* by slot, and more behind them */
+    int place_count;
+    double flops;
+} hki_steps;
+
+enum { HKI_STEPS_ALIGNMENT = 256 /* as allocators of accelerators align */ };
+
+/* Adds node `index` with the copies before and behind it, as a task of its own would make them (op/call/call_task.c). */
+void hki_steps_add(hki_steps *self, int index);
 /* Finds steps that the device can do as one (hki_device_class.run_fused), and has the places that they use be there for all
- * of them. Before these are laid out. Returns the number of calls in such. */
-int hki_steps_fuse(const hk_graph *graph, hki_step *steps, int count, hki_place *places);
+ * of them. When all have been added, and before they are laid out. Returns the number of calls in such. */
+int hki_steps_fuse(hki_steps *self);
+/* Gives each place within the lowest room that nobody has at the same time. Returns where all of it ends. */
+uint64_t hki_steps_lay_out(hki_steps *self);
 
 #endif
