@@ -119,3 +119,11 @@ def test_cross_entropy_has_classes_on_axis_1():
     losses = nn.CrossEntropyLoss(reduction="none")(x, y)
     wanted = -F.log_softmax(x, 1)[0, 1, 1]
     assert losses.shape == (2, 3) and float(losses[0, 1]) == pytest.approx(float(wanted), rel=1e-5)
+
+
+def test_every_part_is_a_module():
+    classes = [value for value in vars(nn).values() if isinstance(value, type) and hasattr(value, "forward")]
+    assert len(classes) > 20 and all(issubclass(cls, nn.Module) for cls in classes)
+    parts = nn.Sequential(nn.Linear(2, 3), nn.ReLU()), nn.LazyLinear(2), nn.Tanh(), nn.Dropout(0.5), nn.GRU(2, 3)
+    assert all(isinstance(part, nn.Module) for part in parts)
+    assert not isinstance(torch.ones(2), nn.Module) and not isinstance(parts[0], nn.Linear)

@@ -1,5 +1,7 @@
 """Modules with the methods that PyTorch's have beside those of hocket.nn."""
 
+import abc as _abc
+
 from ... import _core, nn as _nn
 from ..._dialects.devices import device_of
 from .._tensor import requires_grad_
@@ -103,7 +105,11 @@ class UninitializedParameter:
         return "<UninitializedParameter>"
 
 
-class _LayerMethods(_Methods):
+class _PartMethods(_Methods):
+    """Those of what the library itself has, which isinstance(part, nn.Module) takes for modules too."""
+
+
+class _LayerMethods(_PartMethods):
     _names = {"running_mean": "mean", "running_var": "variance"}
     _lazy = ()  # names of the parameters that are still to be made
     _becomes = None  # the class of a lazy layer that has made them
@@ -140,7 +146,7 @@ class _LayerMethods(_Methods):
 
 def wrapped(cls):
     """A class of hocket.nn with PyTorch's methods."""
-    methods = _LayerMethods if issubclass(cls, _nn.Layer) else _Methods
+    methods = _LayerMethods if issubclass(cls, _nn.Layer) else _PartMethods
     return type(cls.__name__, (methods, cls), {"__module__": "hocket.torch.nn"})
 
 
@@ -149,7 +155,7 @@ def Parameter(data, requires_grad=True):
     return requires_grad_(data, requires_grad)
 
 
-class Module(_Methods, _nn.Module):
+class Module(_Methods, _nn.Module, metaclass=_abc.ABCMeta):
     def __init__(self):
         super().__init__()
 
@@ -161,7 +167,10 @@ class Module(_Methods, _nn.Module):
         return [(name, value) for name, value in vars(self).items() if isinstance(value, (_nn.Module, _core.Array))]
 
 
-class Sequential(_Methods, _nn.Sequential):
+Module.register(_PartMethods)
+
+
+class Sequential(_PartMethods, _nn.Sequential):
     def add_module(self, name, module):
         self.append(module)
         return self
