@@ -192,6 +192,20 @@ static hk_array *exchange(const hki_group_work *work, hk_array *x, hk_dims shape
     return y;
 }
 
+/* What is done off the tape, in a scope of its own for what comes on the way; given: what else it is told. */
+typedef hk_array *(*within_fn)(const hki_group_work *work, hk_array *x, const void *given);
+static hk_array *done_within(within_fn within, const hki_group_work *work, hk_array *x,
+                             const void *given)
+{
+    hk_array *y;
+    {
+        HK_SCOPE;
+        HK_PAUSE;
+        y = hk_take(within(work, x, given));
+    }
+    return hki_scope_add(y);
+}
+
 /* ---- collectives ----------------------------------------------------------------------------------------------------- */
 
 static hk_array *sum_off_tape(hk_group *group, hk_array *x)
@@ -208,10 +222,10 @@ hk_array *(hk_group_sum)(hk_group *group, hk_array *x)
     return record(group, x, sum_off_tape(group, x), operation, (hk_group_sum));
 }
 
-static hk_array *gather_off_tape(const hki_group_work *work, hk_array *x)
+static hk_array *gather_within(const hki_group_work *work, hk_array *x, const void *given)
 {
-    HK_PAUSE;
     hk_dims shape = x->shape;
+    (void)given;
     shape.dims[0] *= work->group->size;
     return as_x(exchange(work, x, shape, true), x);
 }
@@ -224,12 +238,13 @@ hk_array *(hk_group_all_gather)(hk_group *group, hk_array *x)
     refuse_capture(operation);
     if (!check(&work, &refused))
         return refused;
-    return record(group, x, gather_off_tape(&work, x), operation, (hk_group_reduce_scatter));
+    return record(group, x, done_within(gather_within, &work, x, NULL), operation,
+                  (hk_group_reduce_scatter));
 }
 
-static hk_array *swap_off_tape(const hki_group_work *work, hk_array *x)
+static hk_array *swap_within(const hki_group_work *work, hk_array *x, const void *given)
 {
-    HK_PAUSE;
+    (void)given;
     return as_x(exchange(work, x, x->shape, false), x);
 }
 
@@ -241,13 +256,14 @@ hk_array *(hk_group_all_to_all)(hk_group *group, hk_array *x)
     refuse_capture(operation);
     if (!check(&work, &refused))
         return refused;
-    return record(group, x, swap_off_tape(&work, x), operation, (hk_group_all_to_all));
+    return record(group, x, done_within(swap_within, &work, x, NULL), operation,
+                  (hk_group_all_to_all));
 }
 
 /* The slices of all ranks, one row each, and their sum in the order of ranks. */
-static hk_array *scatter_off_tape(const hki_group_work *work, hk_array *x)
+static hk_array *scatter_within(const hki_group_work *work, hk_array *x, const void *given)
 {
-    HK_PAUSE;
+    (void)given;
     const int size = work->group->size;
     const char *operation = hki_world_operation_name(work->operation);
     hk_array *rows = exchange(work, x, x->shape, false);
@@ -278,7 +294,8 @@ hk_array *(hk_group_reduce_scatter)(hk_group *group, hk_array *x)
     refuse_capture(operation);
     if (!check(&work, &refused))
         return refused;
-    return record(group, x, scatter_off_tape(&work, x), operation, (hk_group_all_gather));
+    return record(group, x, done_within(scatter_within, &work, x, NULL), operation,
+                  (hk_group_all_gather));
 }
 
 /* ---- two ranks ------------------------------------------------------------------------------------------------------ */
@@ -307,9 +324,9 @@ static bool add_token(moving *self, hki_device *device, int value)
     return !self->source->failed && !self->token->failed;
 }
 
-static hk_array *send_off_tape(const hki_group_work *work, hk_array *x)
+static hk_array *send_within(const hki_group_work *work, hk_array *x, const void *given)
 {
-    HK_PAUSE;
+    (void)given;
     moving self = {.work = work, .x = hki_group_on_host(x, "group_send")};
     hki_part parts[2] = {{0, -1, 0, 0, x->size, work->peer}};
     self.parts = parts;
@@ -325,7 +342,28 @@ hk_array *(hk_group_send)(hk_group *group, hk_array *x, int to)
     hki_group_work work = {group, HKI_WORLD_SEND, &x, 1, to};
     hk_array *refused = NULL;
     refuse_capture("group_send");
-    return check_peer(&work, to, "to", &refused) ? send_off_tape(&work, x) : refused;
+    return check_peer(&work, to, "to", &refused) ? done_within(send_within, &work, x, NULL)
+                                                 : refused;
+}
+
+typedef struct receiving {
+    hki_device *on;
+    hk_dims shape;
+    hk_dtype dtype;
+} receiving;
+
+static hk_array *receive_within(const hki_group_work *work, hk_array *x, const void *given)
+{
+    const receiving *what = given;
+    hki_device *const on = what->on;
+    hki_device *host = hki_device_is_host(on) ? on : hki_device_of_host(on);
+    moving self = {.work = work, .y = hki_array_create(host, what->shape, what->dtype)};
+    hki_part part = {-1, 0, 0, 0, self.y->failed ? 0 : self.y->size, work->peer};
+    self.parts = &part;
+    self.part_count = 1;
+    if (self.y->failed || !issue(&self, what->dtype, what->shape))
+        return no_memory(work, x);
+    return host == on ? self.y : (hk_to_device)(self.y, (hk_device){on});
 }
 
 hk_array *(hk_group_receive)(hk_group *group, hk_dims shape, hk_dtype dtype, hk_device device,
@@ -345,17 +383,20 @@ hk_array *(hk_group_receive)(hk_group *group, hk_dims shape, hk_dtype dtype, hk_
     if (!on->class)
         return hki_group_refuse(&work, false, hk_status_code(on->status), "%s",
                                 hk_status_message(on->status));
-    hki_device *host = hki_device_is_host(on) ? on : hki_device_of_host(on);
-    moving self = {.work = &work, .y = hki_array_create(host, shape, dtype)};
-    hki_part part = {-1, 0, 0, 0, self.y->failed ? 0 : self.y->size, from};
-    self.parts = &part;
-    self.part_count = 1;
-    if (self.y->failed || !issue(&self, dtype, shape))
-        return no_memory(&work, NULL);
-    return host == on ? self.y : (hk_to_device)(self.y, (hk_device){on});
+    return done_within(receive_within, &work, NULL, &(receiving){on, shape, dtype});
 }
 
 /* ---- barrier -------------------------------------------------------------------------------------------------------- */
+
+static hk_array *barrier_within(const hki_group_work *work, hk_array *x, const void *device)
+{
+    hki_part part;
+    moving self = {.work = work, .parts = &part};
+    if (!add_token(&self, (hki_device *)device, work->group->size) ||
+        !issue(&self, HK_I32, hk_shape()))
+        return no_memory(work, x);
+    return self.token;
+}
 
 hk_array *(hk_group_barrier)(hk_group *group)
 {
@@ -364,14 +405,9 @@ hk_array *(hk_group_barrier)(hk_group *group)
     refuse_capture("group_barrier");
     if (!check(&work, &refused))
         return refused;
-    HK_PAUSE;
     HKI_HOLD(held);
     hki_device *device = hki_device_hold((hk_device){NULL}, &held);
-    hki_part part;
-    moving self = {.work = &work, .parts = &part};
-    if (!add_token(&self, device, group->size) || !issue(&self, HK_I32, hk_shape()))
-        return no_memory(&work, NULL);
-    return self.token;
+    return done_within(barrier_within, &work, NULL, device);
 }
 
 HKI_AT(hk_array *, hk_group_sum, (hk_source at, hk_group *group, hk_array *x), (group, x))
