@@ -419,10 +419,15 @@ static const hk_status *differentiate(test_case *self, const objective *of, hk_d
     return hk_backward_all(terms, count);
 }
 
+static bool is_gpu(hk_device device)
+{
+    return device.handle->class->kernels == HKI_CUDA;
+}
+
 /* Gradients of gradients may have no kernel for GPUs yet; such a one says so. */
 static bool gpus_lack_gradient(const test_case *self, int index, hk_device device)
 {
-    if (!self->op->internal || device.handle->class->kernels != HKI_CUDA ||
+    if (!self->op->internal || !is_gpu(device) ||
         hk_status_code(hk_wait(hk_grad(self->inputs[index]))) != HK_UNSUPPORTED)
         return false;
     hk_wait_all();
@@ -480,7 +485,7 @@ static bool gpus_lack(test_case *self, hk_device device)
 {
     const hk_op *op = self->op;
     hk_dtype lacks;
-    if (device.handle->class->kernels != HKI_CUDA)
+    if (!is_gpu(device))
         return false;
     if (op->host_only || (op->gpus_lack && op->gpus_lack(self->call.options)))
         return true;
@@ -522,14 +527,15 @@ static void test_sample(const hk_op *op, const hki_sample *sample, hk_dtype dtyp
         if (test.verbose)
             printf("%s\n", test.where);
         /* Copies between devices are from the next one. */
-        case_arrays(&self, op->any_device ? hk_device_at((i + 1) % hk_device_count()) : device);
+        const hk_device from = op->any_device ? hk_device_at((i + 1) % hk_device_count()) : device;
+        if (hki_dtype_is_complex(dtype) && (is_gpu(device) || is_gpu(from)))
+            continue;
+        case_arrays(&self, from);
         if (!case_infer(&self, device)) {
             expect(dtype != HK_F32 && dtype != HK_F64, "refused: %s", self.call.message);
             skip(self.call.message);
             break;
         }
-        if (hki_dtype_is_complex(dtype) && device.handle->class->kernels == HKI_CUDA)
-            continue;
         if (gpus_lack(&self, device)) {
             test_unsupported(&self, device);
             continue;

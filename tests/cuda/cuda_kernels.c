@@ -21,6 +21,9 @@ static hk_device gpu(void)
 
 /* ---- values ------------------------------------------------------------------------------------------------- */
 
+/* GPUs have no complex numbers, which are the last dtypes. */
+enum { REAL_DTYPES = HK_C64 };
+
 /* Small whole numbers and halves, so that sums are exact and many are equal; of floats, `special` of them are NaN. */
 static hk_array *values(hk_dims shape, hk_dtype dtype, hk_device device, uint32_t seed, int special)
 {
@@ -39,9 +42,8 @@ static hk_array *values(hk_dims shape, hk_dtype dtype, hk_device device, uint32_
         int64_t i64 = number * INT64_C(0x100000001);
         uint8_t u8 = (uint8_t)number, truth = number & 1;
         uint16_t f16 = hki_f16_from_float(f32), bf16 = hki_bf16_from_float(f32);
-        const void *from[HK_DTYPE_COUNT] = {
-            &f32,  &f64, &i32,  &i64, &u8,  &truth, &f16,
-            &bf16, &u8,  &bf16, &f16, &i32, &i64}; /* bits will do */
+        const void *from[REAL_DTYPES] = {&f32,  &f64, &i32,  &i64, &u8,  &truth, &f16,
+                                         &bf16, &u8,  &bf16, &f16, &i32, &i64}; /* bits will do */
         memcpy(data + (size_t)i * bytes, from[dtype], bytes);
     }
     hk_array *x = hk_from_host(data, shape, dtype, device);
@@ -236,7 +238,7 @@ static void test_permutations(void)
         {hk_shape(4, 3, 32, 32), {0, 2, 3, 1}, HK_F32},
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        for (int dtype = 0; dtype < HK_DTYPE_COUNT; dtype++) {
+        for (int dtype = 0; dtype < REAL_DTYPES; dtype++) {
             permutation with = all[i];
             with.dtype = (hk_dtype)dtype;
             char what[64];
