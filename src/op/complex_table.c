@@ -1,7 +1,7 @@
 /* Which operator takes the place of which where an input is complex. */
 #include "op/op.h"
 
-const hk_op *const hki_complex_ops[HKI_OP_COUNT] = {
+const hk_op *const hki_complex_table[HKI_OP_COUNT] = {
 #define HKI_COMPLEX_OP(name)                      [HKI_OP_ID_##name] = &hki_op_complex_##name,
 #define ROW(kind, name, ns, expression, gradient) HKI_COMPLEX_OP(name)
 #define OWN(kind, name, ns, expression, gradient)

@@ -462,7 +462,9 @@ void hki_op_output_name(const hk_op *op, int index, char *name, size_t bytes);
 
 /* The operator that takes its place where an input is complex, an internal one with the same options; NULL: none. Then
  * complex inputs but the first, of which `dtypes` tells, are its own to refuse. See complex.def. */
-extern const hk_op *const hki_complex_ops[HKI_OP_COUNT];
+extern const hk_op *const hki_complex_table[HKI_OP_COUNT];
+/* The same, set at start, so that calls do not need all operators; empty before. */
+extern const hk_op *const *hki_complex_ops;
 /* The one for these inputs, some of which may be NULL: that, or op itself. */
 static inline const hk_op *hki_op_for(const hk_op *op, hk_array *const *inputs, int input_count)
 {

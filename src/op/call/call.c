@@ -10,6 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
+static const hk_op *const no_complex[HKI_OP_COUNT];
+const hk_op *const *hki_complex_ops = no_complex;
+
 hki_op_record_fn hki_op_record;
 hki_op_set_recording_fn hki_op_set_recording;
 hki_op_overwrite_fn hki_op_overwrite;
