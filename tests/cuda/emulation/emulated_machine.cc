@@ -203,6 +203,11 @@ bool hki_emulated_restart(const char *configuration_text)
         return false;
     for (gpu &each : machine.gpus)
         wait_for_gpu(each);
+    /* What is left in destroyed streams runs, such as giving back memory; two seconds at most, if one of them hangs. */
+    for (int i = 0; i < 40000 && machine.closing.load(std::memory_order_acquire) > 0; i++) {
+        timespec pause = {0, 50000};
+        nanosleep(&pause, nullptr);
+    }
     writing hold;
     for (stream *each : machine.streams)
         each->close();

@@ -66,6 +66,7 @@ struct machine {
     std::set<capture *> captures; /* going on */
     std::set<pool *> pools;
     std::atomic<int> graphs{0};
+    std::atomic<int> closing{0}; /* streams that are closed, whose threads have not ended */
     std::atomic<uint64_t> stream_ids{0}, pageable_copies{0};
     std::mutex moving; /* while a stream moves bytes of pageable memory; of who loses a GPU */
     /* Relaxed: they order nothing. */

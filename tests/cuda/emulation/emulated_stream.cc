@@ -88,6 +88,7 @@ void stream::wait_idle()
 
 void stream::close()
 {
+    the_machine().closing.fetch_add(1, std::memory_order_relaxed);
     unseen hidden;
     std::lock_guard<std::mutex> hold(mutex_);
     is_closed_ = true;
@@ -126,8 +127,11 @@ void stream::run()
         std::lock_guard<std::mutex> hold(mutex_);
         changed_.notify_all();
     }
-    unseen hidden;
-    delete this;
+    {
+        unseen hidden;
+        delete this;
+    }
+    the_machine().closing.fetch_sub(1, std::memory_order_release);
 }
 
 void run_on(gpu &device, const entry &work)
