@@ -15,11 +15,10 @@
  * MODEL: mlp, lenet, resnet18 (models.h). One line of JSON for each part on stdout. */
 #include "bench_util.h"
 #include "models.h"
+#include "resident.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MAX_DEVICES = 8, MAX_STEPS = 1000000, CLASSES = 10 };
 
@@ -302,32 +301,6 @@ static int run_infer(const settings *with)
 }
 
 /* ---- memory -------------------------------------------------------------------------------------------- */
-
-/* A line of /proc/self/status in bytes; 0 when it is not there. */
-static int64_t status_bytes(const char *name)
-{
-    char line[256];
-    long long kilobytes = 0;
-    FILE *file = fopen("/proc/self/status", "r");
-    while (file && fgets(line, sizeof line, file))
-        if (!strncmp(line, name, strlen(name)))
-            sscanf(line + strlen(name), ": %lld", &kilobytes);
-    if (file)
-        fclose(file);
-    return kilobytes * 1024;
-}
-
-/* Begins the high-water mark of the resident set anew. */
-static bool forget_peak(void)
-{
-    int file = open("/proc/self/clear_refs", O_WRONLY);
-    bool done = file >= 0 && write(file, "5", 1) == 1;
-    if (file >= 0)
-        close(file);
-    if (!done)
-        perror("/proc/self/clear_refs");
-    return done;
-}
 
 static int run_memory(const settings *with)
 {

@@ -23,14 +23,13 @@
  *     curve FILE STEPS     losses of steps on the batches of an npz (x, y, of seq2seq also w; each with a leading axis that is
  *                          gone through again and again), and last that of predicting on the first batch */
 #include "bench_util.h"
+#include "resident.h"
 
 #include "models/models.h"
 #include <hocket/hocket.h>
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MOST = 1024, MOST_TIMES = 100000, MOST_INPUTS = 2, PATH_BYTES = 1024 };
 
@@ -191,29 +190,6 @@ static bool step_and_wait(network *self)
 
 /* ---- commands -------------------------------------------------------------------------------------------- */
 
-static int64_t status_bytes(const char *name)
-{
-    char line[256];
-    long long kilobytes = 0;
-    FILE *file = fopen("/proc/self/status", "r");
-    while (file && fgets(line, sizeof line, file))
-        if (!strncmp(line, name, strlen(name)))
-            sscanf(line + strlen(name), ": %lld", &kilobytes);
-    if (file)
-        fclose(file);
-    return kilobytes * 1024;
-}
-
-/* Begins the high-water mark of the resident set anew. */
-static void forget_peak(void)
-{
-    const int file = open("/proc/self/clear_refs", O_WRONLY);
-    if (file < 0 || write(file, "5", 1) != 1)
-        perror("/proc/self/clear_refs");
-    if (file >= 0)
-        close(file);
-}
-
 /* Steps of small networks: the runtime and its threads are there, and the code that most networks need is in memory. */
 static bool warm_up(void)
 {
@@ -234,7 +210,8 @@ static bool memory(network *self, int steps)
 {
     if (!warm_up())
         return false;
-    forget_peak();
+    if (!forget_peak())
+        return false;
     const int64_t before = status_bytes("VmRSS");
     bool is_good = make(self);
     for (int i = 0; i < steps && is_good; i++)

@@ -33,9 +33,9 @@ typedef struct hk_world_options {
  *
  * Errors: HK_INVALID_ARGUMENT (an option, or the world runs already), HK_NOT_FOUND (no plug-in for the launcher's MPI), HK_UNSUPPORTED
  * (MPI and launcher do not belong together), HK_DEVICE_LOST (a rank did not come). Then there is a world of one rank, whose
- * groups are failed. */
+ * groups are failed. The record is lent: valid until the thread's next call that lends one. */
 HK_API const hk_status *hk_world_init(const hk_world_options *options);
-/* Of hk_world_init, whoever called it. */
+/* What hk_world_init gave, whoever called it; lent as there. */
 HK_API const hk_status *hk_world_status(void);
 /* This process's number, from 0. */
 HK_API int hk_world_rank(void);
@@ -54,6 +54,7 @@ HK_API hk_group *hk_group_world(void);
  * 0: this rank is in none, and gets a failed group. Blocks until all ranks have called it. Never NULL; lives as long as the process:
  * split once, not in every step. */
 HK_API hk_group *hk_group_split(hk_group *group, int color, int key);
+/* HK_OK, or why the group is failed; NULL is a failed group. Lent as by hk_world_init. Does not block. */
 HK_API const hk_status *hk_group_status(const hk_group *group);
 /* This process's number in the group, from 0; 0 in a failed one. */
 HK_API int hk_group_rank(const hk_group *group);

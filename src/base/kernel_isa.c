@@ -1,15 +1,28 @@
 #include "base/kernel_isa.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#if HKI_HAVE_X86_ISAS
+#include <cpuid.h>
+#endif
+
+#if HKI_HAVE_X86_ISAS
+/* Compilers' own checks do not all know it. */
+static bool has_f16c(void)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
+}
+#endif
 
 static hki_kernel_isa isa_detect(void)
 {
     hki_kernel_isa best = HKI_ISA_PORTABLE;
 #if HKI_HAVE_X86_ISAS
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c()) {
         best = HKI_ISA_AVX2;
         if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))

@@ -4,7 +4,7 @@
 
 typedef enum hki_kernel_isa {
     HKI_ISA_PORTABLE = 0, /* what the compiler's default target has */
-    HKI_ISA_AVX2 = 1,     /* AVX2 and FMA */
+    HKI_ISA_AVX2 = 1,     /* AVX2, FMA and F16C */
     HKI_ISA_AVX512 = 2,   /* AVX-512 F, VL, DQ, BW */
 } hki_kernel_isa;
 

@@ -12,7 +12,7 @@ static void test_range(hk_device device)
     hk_record_begin();
     hk_array *y = hk_index_select(x, bad, 0);
     hk_record_end();
-    CHECK(fails_with(y, HK_OUT_OF_RANGE, "is -5, but the axis has 4 entries"));
+    CHECK(fails_with(y, HK_OUT_OF_RANGE, "indices[1] is -5, but the axis has 4 entries"));
     hk_backward(y);
     CHECK(fails_with(hk_grad(x), HK_OUT_OF_RANGE, "is -5"));
     bad = hk_from_host((const int32_t[]){0, 4}, hk_shape(1, 2), HK_I32, device);
@@ -25,6 +25,38 @@ static void test_range(hk_device device)
                      HK_OUT_OF_RANGE, "indices[1] is 4"));
     CHECK(is_refused(hk_take_along_axis(x, bad, 1), "must have x's shape"));
     hk_failures_clear();
+}
+
+/* Rows of seven elements, of a call in several pieces, which begin within rows; and their gradient, which adds rows. */
+static void test_rows(hk_device device)
+{
+    enum { ROWS = 3000, COLUMNS = 7, TAKEN = 20000 };
+    static int64_t numbers[TAKEN];
+    static float taken[TAKEN * COLUMNS], grad[ROWS * COLUMNS], times[ROWS];
+    HK_SCOPE;
+    for (int i = 0; i < TAKEN; i++) {
+        numbers[i] = (int64_t)i * 7919 % ROWS - (i % 3 ? 0 : ROWS);
+        times[(numbers[i] + ROWS) % ROWS]++;
+    }
+    hk_array *x =
+        hk_reshape(hk_arange(0, ROWS * COLUMNS, 1, HK_F32, device), hk_shape(ROWS, COLUMNS));
+    hk_attach_grad(x, HK_GRAD_WRITE);
+    hk_array *indices = hk_from_host(numbers, hk_shape(TAKEN), HK_I64, device), *y;
+    {
+        HK_RECORD;
+        y = hk_index_select(x, indices, 0);
+    }
+    hk_backward(y);
+    CHECK(hk_ok(hk_to_host(y, taken, sizeof taken)));
+    CHECK(hk_ok(hk_to_host(hk_grad(x), grad, sizeof grad)));
+    int64_t wrong = 0;
+    for (int i = 0; i < TAKEN * COLUMNS; i++) {
+        const int64_t row = (numbers[i / COLUMNS] + ROWS) % ROWS;
+        wrong += taken[i] != (float)(row * COLUMNS + i % COLUMNS);
+    }
+    for (int i = 0; i < ROWS * COLUMNS; i++)
+        wrong += grad[i] != times[i / COLUMNS];
+    CHECK_EQ_I64(wrong, 0);
 }
 
 static void test_integers(hk_device device)
@@ -45,6 +77,7 @@ int main(void)
 {
     hk_device device = hk_device_default();
     test_range(device);
+    test_rows(device);
     test_integers(device);
     return check_result();
 }

@@ -5,18 +5,12 @@
 #include <math.h>
 
 #if HKI_HAVE_X86_ISAS
-#if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
-#else
-#pragma GCC target("avx2")
-#endif
+#include "op/kernels/avx2.inc.c"
 
 #define FILL hki_random_fill_avx2
 #include "op/kernels/random/random_fill.inc.c"
 
-#if defined(__clang__)
-#pragma clang attribute pop
-#endif
+#include "op/kernels/avx2_end.inc.c"
 #else
 const hki_random_fill hki_random_fill_avx2; /* none: the portable one serves */
 #endif
