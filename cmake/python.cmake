@@ -45,8 +45,9 @@ foreach(file IN LISTS package_files)
   file(CREATE_LINK "${PROJECT_SOURCE_DIR}/python/hocket/${file}" "${package_folder}/${file}" SYMBOLIC)
 endforeach()
 
-# Plug-ins are looked for beside the module.
+# Plug-ins are looked for beside the module. They are installed with it, so who builds it alone, as pip does, builds them.
 foreach(name IN LISTS HOCKET_MPI_NAMES)
+  add_dependencies(hocket_python hocket_mpi_${name})
   add_custom_command(TARGET hocket_mpi_${name} POST_BUILD
     COMMAND "${CMAKE_COMMAND}" -E create_symlink "$<TARGET_FILE:hocket_mpi_${name}>"
             "${package_folder}/$<TARGET_FILE_NAME:hocket_mpi_${name}>" VERBATIM)
