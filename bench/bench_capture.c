@@ -75,8 +75,8 @@ static void params_init(work *self, const hk_dims *shapes, int count)
 {
     HK_SCOPE;
     for (int i = 0; i < count; i++) {
-        self->params[i] = hk_take(
-            hk_multiply_scalar(hk_random_normal(shapes[i], HK_F32, hk_device_default()), 0.1));
+        self->params[i] =
+            hk_take(hk_multiply(hk_random_normal(shapes[i], HK_F32, hk_device_default()), 0.1));
         hk_attach_grad(self->params[i], HK_GRAD_WRITE);
     }
 }

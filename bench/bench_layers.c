@@ -46,7 +46,7 @@ static hk_array *composed_norm(const row *self, hk_array *const *in)
 {
     const hk_mean_options over = {.axes = hk_shape(-1), .keepdims = true};
     hk_array *x = hk_subtract(in[0], hk_mean(in[0], &over));
-    hk_array *scale = hk_rsqrt(hk_add_scalar(hk_mean(hk_square(x), &over), 1e-5));
+    hk_array *scale = hk_rsqrt(hk_add(hk_mean(hk_square(x), &over), 1e-5));
     (void)self;
     return hk_add(hk_multiply(hk_multiply(x, scale), in[1]), in[2]);
 }

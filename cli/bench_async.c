@@ -240,7 +240,7 @@ static void issue_additions(hk_array *x, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
         HK_SCOPE;
-        hk_add_scalar(x, 1);
+        hk_add(x, 1);
     }
 }
 
@@ -249,7 +249,7 @@ static double run_synchronised(hk_array *x, int64_t count, timing *time)
     timing_begin(time);
     for (int64_t i = 0; i < count; i++) {
         HK_SCOPE;
-        hk_wait(hk_add_scalar(x, 1));
+        hk_wait(hk_add(x, 1));
     }
     timing_end(time);
     return 1e3 * timing_seconds(time);
@@ -287,7 +287,7 @@ static async_model fit(hk_array *x, hk_array *busy)
     for (int i = 0; i < SINGLES; i++) {
         HK_SCOPE;
         int64_t begin_ns = hk_clock_ns();
-        hk_wait(hk_add_scalar(x, 1));
+        hk_wait(hk_add(x, 1));
         singles += seconds_since(begin_ns);
     }
     async_model model = {.t1 = spread_of(t1, TRIES).median,

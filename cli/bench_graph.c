@@ -75,7 +75,7 @@ static void program_deinit(program *self)
 static hk_array *mix(hk_array *x)
 {
     hk_array *y = hk_tanh(x);
-    return hk_multiply(y, hk_add_scalar(hk_multiply_scalar(hk_square(y), 4), -3));
+    return hk_multiply(y, hk_add(hk_multiply(hk_square(y), 4), -3));
 }
 
 /* One statement: what it reads may be on other devices. */
@@ -94,10 +94,10 @@ static void issue_statement(program *self)
     case 0:
     case 1:
     case 2:
-        result = mix(hk_multiply_scalar(hk_matmul(a, b), scale));
+        result = mix(hk_multiply(hk_matmul(a, b), scale));
         break;
     case 3: /* through a view that is not contiguous */
-        result = mix(hk_multiply_scalar(hk_matmul(hk_transpose(a), b), scale));
+        result = mix(hk_multiply(hk_matmul(hk_transpose(a), b), scale));
         break;
     case 4:
         result = mix(hk_subtract(hk_multiply(a, b), x));

@@ -9,7 +9,7 @@ static void scale_parameters(lenet *model)
     for (int d = 0; d < model->device_count; d++)
         for (int i = 0; i < LENET_PARAMETERS; i++)
             if (scales[i] > 0)
-                hk_multiply_scalar_into(model->params[d][i], model->params[d][i], scales[i] / 0.01);
+                hk_multiply_into(model->params[d][i], model->params[d][i], scales[i] / 0.01);
 }
 
 static void issue_steps(trainer *self, int64_t count)

@@ -341,7 +341,7 @@ static void issue_step(const trainer *self, hk_array *const *arrays, int64_t sam
         scores[d] = trainer_forward(self, d, arrays[d * STEP_ARRAYS + IMAGES]);
         labels[d] = labels_of(self, arrays[d * STEP_ARRAYS + LABELS]);
         loss[d] = hk_softmax_cross_entropy(scores[d], labels[d]);
-        mean[d] = is_of_mean(self) ? hk_multiply_scalar(loss[d], 1 / (double)samples) : loss[d];
+        mean[d] = is_of_mean(self) ? hk_multiply(loss[d], 1 / (double)samples) : loss[d];
     }
     hk_record_end();
     for (int d = 0; d < n; d++)

@@ -36,13 +36,13 @@ int main(void)
     hk_array *x = hk_ones(hk_shape(1, 2), HK_F32, cpu), *y = x;
     for (int i = 0; i < ADDITIONS; i++) {
         HK_SCOPE;
-        y = hk_add_scalar(x, 1);
+        y = hk_add(x, 1);
         hk_wait(y);
     }
     time = benchmark("synchronous", time);
     for (int i = 0; i < ADDITIONS; i++) {
         HK_SCOPE;
-        y = hk_add_scalar(x, 1);
+        y = hk_add(x, 1);
     }
     hk_wait_all();
     benchmark("asynchronous", time);

@@ -10,6 +10,6 @@ int main(void)
     hk_device cpu = hk_device_default();
     hk_array *x = hk_ones(hk_shape(1, 2), HK_F32, cpu);
     hk_array *y = hk_ones(hk_shape(1, 2), HK_F32, cpu);
-    hk_array *z = hk_add_scalar(hk_multiply(x, y), 2);
+    hk_array *z = hk_add(hk_multiply(x, y), 2);
     return hk_print(z, stdout); /* [[3. 3.]] */
 }

@@ -12,8 +12,8 @@ static void run_rounds(hk_array *x[DEVICES], const hk_device *devices)
         HK_SCOPE;
         for (int d = 0; d < DEVICES; d++) {
             hk_array *y = hk_to_device(x[(d + 1) % DEVICES], devices[d]); /* the neighbour's, now */
-            hk_array *z = hk_add_scalar(hk_multiply(x[d], y), 2);         /* as in the book */
-            hk_array *product = hk_tanh(hk_divide_scalar(hk_matmul(y, z), SIZE));
+            hk_array *z = hk_add(hk_multiply(x[d], y), 2);                /* as in the book */
+            hk_array *product = hk_tanh(hk_divide(hk_matmul(y, z), SIZE));
             hk_maximum_into(x[d], x[d], product); /* waits for whoever still reads the old x[d] */
             hk_assign(hk_slice(x[d], 0, round, round + 3),
                       hk_slice(z, 0, 0, 3)); /* three rows only */

@@ -46,7 +46,7 @@ int main(void)
         hk_array *sum = hk_to_device(hk_grad(local[0][i]), cpu);
         for (int d = 1; d < DEVICES; d++)
             sum = hk_add(sum, hk_to_device(hk_grad(local[d][i]), cpu));
-        hk_subtract_into(params[i], params[i], hk_multiply_scalar(sum, 0.1 / BATCH));
+        hk_subtract_into(params[i], params[i], hk_multiply(sum, 0.1 / BATCH));
     }
     printf("loss %.4f\n", hk_item(hk_mean(loss[0], NULL), NULL));
     return hk_status_print(hk_wait_all(), stderr);

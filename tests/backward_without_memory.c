@@ -50,7 +50,7 @@ static hk_array *record_function(hk_array *w, hk_array *x)
     {
         HK_PAUSE;
         outputs[0] = hk_multiply(w, x);
-        outputs[1] = hk_multiply_scalar(hk_add(w, x), 5);
+        outputs[1] = hk_multiply(hk_add(w, x), 5);
     }
     HK_RECORD;
     hk_function((hk_array *[]){w, x}, 2, outputs, 2,

@@ -54,7 +54,7 @@ static void make_arrays(void)
     expect_sum(hk_arange(0, N, 1, HK_F32, nowhere), 6, "arange");
     expect_sum(hk_from_host(values, hk_dims_of(size, 1), HK_F32, nowhere), 10, "from_host");
     expect_sum(hk_scalar(7, HK_F32, nowhere), 7, "scalar");
-    expect_sum(hk_multiply_scalar(hk_random_int(1, 2, hk_shape(N), HK_I32, nowhere), 2), 2 * N,
+    expect_sum(hk_multiply(hk_random_int(1, 2, hk_shape(N), HK_I32, nowhere), 2), 2 * N,
                "random_int");
     expect_sum(hk_to_device(hk_ones(hk_shape(N), HK_F32, nowhere), nowhere), N, "to_device");
     hk_wait(hk_random_uniform(hk_shape(LARGE), HK_F32, nowhere));

@@ -46,7 +46,7 @@ static void test_across_devices(void)
         hk_array *moved = hk_to_device(hk_slice(divided, 0, 0, 4), to);
         hk_array *all = hk_full(hk_shape(N), 5, HK_F32, to);
         hk_assign(hk_slice(all, 0, 2, 6), hk_slice(divided, 0, 2, 6));
-        hk_array *back = hk_add_scalar(hk_to_device(moved, from), 1);
+        hk_array *back = hk_add(hk_to_device(moved, from), 1);
 
         const hk_status *status = hk_wait(back);
         CHECK_STR(hk_status_operation(status), "divide");
@@ -78,7 +78,7 @@ static void test_one_device_fails(const hk_runtime_options *options, const char 
     hk_array *product = hk_matmul(y, row); /* 64 MiB */
     hk_array *after = hk_sum(product, NULL);
     for (int i = 0; i < 20; i++)
-        x = hk_add_scalar(x, 1);
+        x = hk_add(x, 1);
     CHECK(hk_item(hk_sum(x, NULL), NULL) == 21.0 * SIDE * SIDE);
     CHECK(hk_item(hk_sum(y, NULL), NULL) == LARGE); /* nor does it concern its inputs */
 

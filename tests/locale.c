@@ -93,7 +93,7 @@ static void test_messages(void)
     const hk_device device = {NULL};
     hk_array *x = hk_ones(hk_shape(2), HK_I32, device);
     CHECK(says(hk_status_message(hk_wait(hk_scalar(3.5e9, HK_I32, device))), "value is 3.5e+09,"));
-    CHECK(says(hk_status_message(hk_wait(hk_add_scalar(x, 1.5))), "value 1.5 "));
+    CHECK(says(hk_status_message(hk_wait(hk_add(x, 1.5))), "y is 1.5,"));
     CHECK(says(hk_status_message(hk_wait(hk_full(hk_shape(2), 2.5, HK_I32, device))), "2.5"));
     hk_array *parameter = hk_ones(hk_shape(2), HK_F32, device);
     hk_attach_grad(parameter, HK_GRAD_WRITE);

@@ -29,7 +29,7 @@ int main(void)
     hk_wait(x);
     const int64_t before = resident_bytes();
     for (int i = 0; i < ARRAYS; i++)
-        arrays[i] = hk_add_scalar(x, i);
+        arrays[i] = hk_add(x, i);
     CHECK(hk_ok(hk_wait_all()));
     const int64_t most = resident_bytes() - before;
     const uint64_t counted = hk_runtime_get_stats().handle_bytes;

@@ -35,7 +35,7 @@ typedef struct instruction {
     const char *name;
     int out, a, b, axis;
     int64_t out_begin, a_begin, b_begin, length;
-    double value;
+    int64_t value;
 } instruction;
 
 typedef struct program {
@@ -58,7 +58,7 @@ static uint64_t draw(uint64_t *state, uint64_t below)
 static void program_make(program *self, uint64_t seed, int64_t side, bool fails)
 {
     static const char *const two[] = {"add", "subtract", "multiply", "maximum", "divide"};
-    static const char *const one[] = {"add_scalar", "multiply_scalar", "maximum_scalar"};
+    static const char *const one[] = {"add", "multiply", "maximum", "subtract"};
     uint64_t random = seed;
     self->side = side;
     self->fails = fails;
@@ -66,7 +66,7 @@ static void program_make(program *self, uint64_t seed, int64_t side, bool fails)
         instruction *c = &self->instructions[i];
         c->kind = (kind)draw(&random, KIND_COUNT);
         /* Without failures nothing is divided: by what is not known. */
-        c->name = c->kind == SCALAR ? one[draw(&random, 3)] : two[draw(&random, fails ? 5 : 4)];
+        c->name = c->kind == SCALAR ? one[draw(&random, 4)] : two[draw(&random, fails ? 5 : 4)];
         c->a = (int)draw(&random, NAMES);
         c->b = (int)draw(&random, NAMES);
         c->out = c->kind == INTO ? (int)draw(&random, NAMES)
@@ -76,7 +76,7 @@ static void program_make(program *self, uint64_t seed, int64_t side, bool fails)
         c->out_begin = (int64_t)draw(&random, (uint64_t)(side - c->length + 1));
         c->a_begin = (int64_t)draw(&random, (uint64_t)(side - c->length + 1));
         c->b_begin = (int64_t)draw(&random, (uint64_t)(side - c->length + 1));
-        c->value = (double)draw(&random, 5) - 1;
+        c->value = (int64_t)draw(&random, 5) - 1;
     }
 }
 
@@ -87,8 +87,11 @@ static hk_array *call(const instruction *c, hk_array *const *names)
     hk_array *a = names[c->a], *b = names[c->b];
     if (c->kind == TRANSPOSE)
         return hk_take(hk_transpose(a));
-    if (c->kind == SCALAR)
-        return hk_take(hk_call(c->name, &a, 1, &c->value, (hk_device){NULL}));
+    if (c->kind == SCALAR) {
+        const hk_operand x = hk_operand_of_array(a), y = hk_operand_of_int(c->value);
+        const hk_operand operands[] = {c->axis ? x : y, c->axis ? y : x};
+        return hk_take(hk_operator_call_operands(hk_operator_find(c->name), operands, 2));
+    }
     if (c->kind == SUM)
         b = hk_sum(b, &(hk_sum_options){.axes = hk_shape(c->axis), .keepdims = true});
     return hk_take(hk_call(c->name, (hk_array *[]){a, b}, 2, NULL, (hk_device){NULL}));
@@ -125,7 +128,7 @@ static void play(const program *self, hk_array *const *bound, hk_array *const *k
     }
     for (int i = 0; i < HELD; i++) {
         HK_SCOPE;
-        held[i] = hk_take(hk_add_scalar(names[BOUND + KEPT + i], 1));
+        held[i] = hk_take(hk_add(names[BOUND + KEPT + i], 1));
     }
     for (int i = 0; i < NAMES; i++)
         hk_array_release(names[i]);

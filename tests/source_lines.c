@@ -8,7 +8,7 @@
 /* Functions of a program that are used as arguments; calls in them fail for one that is no (2,3) matrix. */
 static hk_array *layer(hk_array *x)
 {
-    return hk_relu(hk_add_scalar(x, 1));
+    return hk_relu(hk_add(x, 1));
 }
 
 static hk_array *matrix(int64_t rows)

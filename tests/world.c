@@ -144,7 +144,7 @@ static void test_captured(void)
     hk_capture_begin(&x, 1);
     {
         HK_SCOPE;
-        hk_array *twice = hk_multiply_scalar(x, 2);
+        hk_array *twice = hk_multiply(x, 2);
         hk_group_all_reduce(all, &twice, 1, 1, 0);
         hk_assign(x, twice);
     }
@@ -153,7 +153,7 @@ static void test_captured(void)
     for (int i = 0; i < 3; i++) {
         HK_SCOPE;
         hk_array *y = make(rank + i, hk_shape(9000), HK_F32, devices[0]);
-        hk_array *sum = hk_multiply_scalar(expected_sum(1, i, hk_shape(9000), HK_F32), 2);
+        hk_array *sum = hk_multiply(expected_sum(1, i, hk_shape(9000), HK_F32), 2);
         hk_replay(graph, &y, 1);
         CHECK(same_bytes(y, sum));
     }
@@ -227,7 +227,7 @@ static void test_gradients(void)
         hk_array *x = hk_full(hk_shape(2 * size), rank, HK_F32, devices[0]);
         hk_attach_grad(x, HK_GRAD_WRITE);
         hk_record_begin();
-        hk_array *y = moves[i](all, x), *loss = hk_sum(hk_multiply_scalar(y, 3), NULL);
+        hk_array *y = moves[i](all, x), *loss = hk_sum(hk_multiply(y, 3), NULL);
         hk_record_end();
         CHECK(hk_ok(hk_backward(loss)));
         hk_array *grad = hk_grad(x);

@@ -54,7 +54,7 @@ int main(int count, char **arguments)
         if (rank == WRONG && step == FAULT_STEP)
             misbehave(arguments[1]);
         hk_group_all_reduce(hk_group_world(), &x, 1, 1, 0);
-        hk_assign(x, hk_multiply_scalar(x, 1.0 / hk_world_size()));
+        hk_assign(x, hk_multiply(x, 1.0 / hk_world_size()));
         status = hk_wait(x);
         if (!hk_ok(status))
             break;

@@ -121,6 +121,18 @@ static const char *struct_kind(const hk_op *op)
     return has_arguments(op) ? "arguments" : "options";
 }
 
+/* Whether it goes element by element over an x and a y, its last inputs, either of which may be a number. */
+static bool takes_numbers(const hk_op *op)
+{
+    const int count = hki_op_input_count(op, NULL);
+    char x[64] = "", y[64] = "";
+    if (op->elementwise && !op->variadic && !op->params && count >= 2) {
+        hki_op_input_name(op, count - 2, x, sizeof x);
+        hki_op_input_name(op, count - 1, y, sizeof y);
+    }
+    return !strcmp(x, "x") && !strcmp(y, "y");
+}
+
 static int problems;
 
 static void check(const hk_op *op, bool holds, const char *what)
@@ -183,8 +195,8 @@ static void add_struct(text *out, const hk_op *op)
     add(out, "} hk_%s_%s;\n", op->name, struct_kind(op));
 }
 
-/* The forms of a function; AT goes with either. */
-enum { PLAIN, INTO = 1, AT = 2 };
+/* The forms of a function; AT and OPERANDS, whose x and y may be numbers, go with either. */
+enum { PLAIN, INTO = 1, AT = 2, OPERANDS = 4 };
 
 /* "hk_array *x, double value", or without types "x, value", broken at commas like the rest; begins at
  * `column`. */
@@ -203,7 +215,10 @@ static void add_parameters(text *out, const hk_op *op, int form, bool typed, int
     for (int i = 0; i < count; i++) {
         char name[64];
         hki_op_input_name(op, i, name, sizeof name);
-        LIST(op->variadic ? "hk_array *const *" : "hk_array *", name);
+        LIST(op->variadic                        ? "hk_array *const *"
+             : form & OPERANDS && i >= count - 2 ? "hk_operand "
+                                                 : "hk_array *",
+             name);
     }
     if (op->variadic)
         LIST("int ", "count");
@@ -254,8 +269,9 @@ static void add_declaration(text *out, const hk_op *op, int form)
 {
     const char *type = result_type(op, form);
     char start[128];
-    snprintf(start, sizeof start, "HK_API %s%shk_%s%s%s(", type, strchr(type, '*') ? "" : " ",
-             op->name, form & INTO ? "_into" : "", form & AT ? "_at" : "");
+    snprintf(start, sizeof start, "HK_API %s%shk_%s%s%s%s(", type, strchr(type, '*') ? "" : " ",
+             op->name, form & OPERANDS ? "_operands" : "", form & INTO ? "_into" : "",
+             form & AT ? "_at" : "");
     add(out, "%s", start);
     add_parameters(out, op, form, true, (int)strlen(start));
     add(out, ");\n");
@@ -266,8 +282,45 @@ static void add_at(text *out, const hk_op *op, int form)
 {
     const char *into = form & INTO ? "_into" : "";
     add_declaration(out, op, form | AT);
-    add(out, "#define hk_%s%s(...) hk_%s%s_at(HK_SOURCE, __VA_ARGS__)\n", op->name, into, op->name,
-        into);
+    if (takes_numbers(op))
+        add_declaration(out, op, form | AT | OPERANDS);
+    if (!takes_numbers(op))
+        add(out, "#define hk_%s%s(...) hk_%s%s_at(HK_SOURCE, __VA_ARGS__)\n", op->name, into,
+            op->name, into);
+}
+
+/* "condition, " of where: what stands before x and y. */
+static void write_before_numbers(const hk_op *op, char *names, size_t bytes)
+{
+    size_t used = 0;
+    names[0] = '\0';
+    for (int i = 0; i < hki_op_input_count(op, NULL) - 2; i++) {
+        char name[64];
+        hki_op_input_name(op, i, name, sizeof name);
+        used += (size_t)snprintf(names + used, bytes - used, "%s, ", name);
+    }
+}
+
+/* In C: the macro that takes arrays and numbers. Two arrays go straight. */
+static void add_numbers_macro(text *out, const hk_op *op, int form)
+{
+    const char *into = form & INTO ? "_into" : "", *to = form & INTO ? "out, " : "";
+    const char *result = form & INTO ? "" : "return ";
+    char before[128], start[128];
+    write_before_numbers(op, before, sizeof before);
+    snprintf(start, sizeof start, "static inline %s%shk_%s_mixed%s_at(", result_type(op, form),
+             form & INTO ? " " : "", op->name, into);
+    add(out, "%s", start);
+    add_parameters(out, op, form | AT | OPERANDS, true, (int)strlen(start));
+    add(out,
+        ")\n{\n    if (hk_operands_are_arrays(x, y))\n        %shk_%s%s_at(at, %s%sx.array, "
+        "y.array);\n",
+        result, op->name, into, to, before);
+    add(out, "    else\n        %shk_%s_operands%s_at(at, %s%sx, y);\n}\n", result, op->name, into,
+        to, before);
+    add(out, "#define hk_%s%s(%s%sx, y) \\\n", op->name, into, to, before);
+    add(out, "    hk_%s_mixed%s_at(HK_SOURCE, %s%sHK_OPERAND(x), HK_OPERAND(y))\n", op->name, into,
+        to, before);
 }
 
 static void add_comment(text *out, const hk_op *op)
@@ -309,8 +362,9 @@ static text make_header(void)
         "or view of the result's shape and\n * dtype, which may be one of the inputs; a call "
         "that cannot be made fails it; it is not recorded on\n * the tape. Inputs are broadcast "
         "by NumPy's rules where two of them meet element by element, and\n * their dtypes are "
-        "promoted: see "
-        "hk_dtype. Integers wrap around. Options may be NULL for the defaults. The structs\n"
+        "promoted: see hk_dtype. In C an x or a y that meet so may be a number:\n"
+        " * see hocket/number.h. Integers wrap around. Options may be NULL for the defaults. "
+        "The structs\n"
         " * hk_<operator>_arguments are for hk_call alone. Of several results each is put where "
         "its pointer says; the\n"
         " * pointer may be NULL for one that is not wanted. A call that cannot be done fails all "
@@ -339,7 +393,12 @@ static text make_header(void)
         if (op->elementwise)
             add_at(&out, op, INTO);
     }
-    add(&out, "\nHK_END_DECLS\n\n#endif\n");
+    add(&out, "\n#ifndef __cplusplus\n");
+    for (int i = 0; i < hki_op_count; i++)
+        for (int form = PLAIN; form <= INTO; form++)
+            if (!hki_ops[i]->internal && takes_numbers(hki_ops[i]))
+                add_numbers_macro(&out, hki_ops[i], form);
+    add(&out, "#endif\n\nHK_END_DECLS\n\n#endif\n");
     return out;
 }
 
@@ -431,12 +490,34 @@ static void add_definition(text *out, const hk_op *op, int form)
     add(out, "))\n");
 }
 
+/* With operands, and the source position: hki_source_put, and the call. */
+static void add_operands_definition(text *out, const hk_op *op, int form)
+{
+    const char *type = result_type(op, form);
+    const int count = hki_op_input_count(op, NULL);
+    char start[128];
+    snprintf(start, sizeof start, "%s%shk_%s_operands%s_at(", type, strchr(type, '*') ? "" : " ",
+             op->name, form & INTO ? "_into" : "");
+    add(out, "\n%s", start);
+    add_parameters(out, op, form | AT | OPERANDS, true, (int)strlen(start));
+    add(out, ")\n{\n    const hk_operand operands[] = {");
+    for (int i = 0; i < count; i++) {
+        char name[64];
+        hki_op_input_name(op, i, name, sizeof name);
+        add(out, i < count - 2 ? "%shk_operand_of_array(%s)" : "%s%s", i ? ", " : "", name);
+    }
+    add(out, "};\n    hki_source_put(at);\n    %s(&hki_op_%s, %soperands, %d);\n}\n",
+        form & INTO ? "(hk_operator_call_operands_into)" : "return (hk_operator_call_operands)",
+        op->name, form & INTO ? "out, " : "", count);
+}
+
 static text make_api(void)
 {
     text out = text_create();
     add(&out,
         "/* The functions of hocket/ops.h. Written by tools/opgen: do not edit; `make generate`. "
-        "*/\n/* clang-format off */\n#include \"op/op.h\"\n\n#include <hocket/ops.h>\n\n");
+        "*/\n/* clang-format off */\n#include \"op/op.h\"\n\n#include <hocket/operator.h>\n"
+        "#include <hocket/ops.h>\n\n");
     for (int i = 0; i < hki_op_count; i++) {
         const hk_op *op = hki_ops[i];
         if (!op->internal && op->params)
@@ -446,9 +527,11 @@ static text make_api(void)
         const hk_op *op = hki_ops[i];
         if (op->internal)
             continue;
-        add_definition(&out, op, PLAIN);
-        if (op->elementwise)
-            add_definition(&out, op, INTO);
+        for (int form = PLAIN; form <= (op->elementwise ? INTO : PLAIN); form++) {
+            add_definition(&out, op, form);
+            if (takes_numbers(op))
+                add_operands_definition(&out, op, form);
+        }
     }
     return out;
 }

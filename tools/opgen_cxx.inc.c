@@ -80,7 +80,7 @@ static list cxx_parameters(const hk_op *op, int form, number_form number)
             list_add(&all, "const arrays &%s", name);
         else if ((number == NUMBER_X && !strcmp(name, "x")) ||
                  (number == NUMBER_Y && !strcmp(name, "y")))
-            list_add(&all, "double %s", name);
+            list_add(&all, "T %s", name);
         else
             list_add(&all, "const array &%s%s", name,
                      optional && !has_arguments(op) ? " = {}" : "");
@@ -99,8 +99,8 @@ static list cxx_parameters(const hk_op *op, int form, number_form number)
     return all;
 }
 
-/* What the C function gets. Where there is an operator for a number behind x, it gets that as it is. */
-static list c_arguments(const hk_op *op, int form, number_form number, bool by_scalar)
+/* What the C function gets. */
+static list c_arguments(const hk_op *op, int form, number_form number)
 {
     list all = {.used = 0};
     const int count = hki_op_input_count(op, NULL);
@@ -112,10 +112,8 @@ static list c_arguments(const hk_op *op, int form, number_form number, bool by_s
         hki_op_input_name(op, i, name, sizeof name);
         if (op->variadic)
             list_add(&all, "%s.data(), %s.count()", name, name);
-        else if (number == NUMBER_X && !strcmp(name, "x"))
-            list_add(&all, "y.like(x, at).get()");
-        else if (number == NUMBER_Y && !strcmp(name, "y"))
-            list_add(&all, by_scalar ? "y" : "x.like(y, at).get()");
+        else if (number != NO_NUMBER && i >= count - 2)
+            list_add(&all, "operand_of(%s)", name);
         else
             list_add(&all, "%s.get()", name);
     }
@@ -151,54 +149,31 @@ static void add_cxx_results_call(text *out, const hk_op *op, const list *argumen
     add(out, ");\n    return {%s};\n}\n", taken.text);
 }
 
-/* Whether NAME_scalar is the operator of x and a number. */
-static bool has_scalar(const hk_op *op)
-{
-    char name[128];
-    snprintf(name, sizeof name, "%s_scalar", op->name);
-    const hk_op *scalar = hki_op_find(name);
-    return scalar && has_arguments(scalar) && scalar->params[0].type == HKI_PARAM_F64 &&
-           !scalar->params[1].name;
-}
-
 static void add_cxx_function(text *out, const hk_op *op, int form, number_form number)
 {
     const char *into = form & INTO ? "_into" : "";
-    const bool by_scalar = number == NUMBER_Y && has_scalar(op);
     char start[160];
     snprintf(start, sizeof start, "inline %s%s %s%s(",
              form & INTO       ? "void"
              : has_outputs(op) ? op->name
                                : "array",
              has_outputs(op) ? "_results" : "", op->name, into);
-    add(out, "%s", start);
+    add(out, "%s%s", number == NO_NUMBER ? "" : "template <class T, if_number<T> = 0>\n", start);
     const list parameters = cxx_parameters(op, form, number);
     add_list(out, &parameters, (int)strlen(start));
     add(out, ") noexcept\n{\n");
     if (has_options(op))
         add(out, "    const hk_%s_options c = options.to_c();\n", op->name);
-    const list arguments = c_arguments(op, form, number, by_scalar);
+    const list arguments = c_arguments(op, form, number);
     if (has_outputs(op)) {
         add_cxx_results_call(out, op, &arguments);
         return;
     }
     snprintf(start, sizeof start, "    %shk_%s%s%s_at(", form & INTO ? "" : "return array::take(",
-             op->name, by_scalar ? "_scalar" : "", into);
+             op->name, number == NO_NUMBER ? "" : "_operands", into);
     add(out, "%s", start);
     add_list(out, &arguments, (int)strlen(start));
     add(out, form & INTO ? ");\n}\n" : "));\n}\n");
-}
-
-/* Whether it goes element by element over an x and a y, either of which may be a number. */
-static bool takes_numbers(const hk_op *op)
-{
-    int found = 0;
-    for (int i = 0; op->elementwise && i < hki_op_input_count(op, NULL); i++) {
-        char name[64];
-        hki_op_input_name(op, i, name, sizeof name);
-        found += !strcmp(name, "x") || !strcmp(name, "y");
-    }
-    return found == 2;
 }
 
 static text make_cxx_header(void)

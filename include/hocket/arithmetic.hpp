@@ -14,12 +14,11 @@ namespace hk
 
 /* An array or a number, with the line that it stands on: signs cannot have default arguments. Lives for one statement. */
 struct operand {
-    const array *values;
-    double number;
+    hk_operand value;
     hk_source at;
-    operand(const array &x, hk_source line = here()) noexcept : values(&x), number(0), at(line) {}
-    operand(double value, hk_source line = here()) noexcept
-        : values(nullptr), number(value), at(line)
+    operand(const array &x, hk_source line = here()) noexcept : value(operand_of(x)), at(line) {}
+    template <class T, if_number<T> = 0>
+    operand(T number, hk_source line = here()) noexcept : value(operand_of(number)), at(line)
     {
     }
 };
@@ -27,17 +26,12 @@ struct operand {
 #define HKI_SIGN(sign, name)                                                                       \
     inline array operator sign(const operand &x, const operand &y) noexcept                        \
     {                                                                                              \
-        return !x.values   ? name(x.number, *y.values, y.at)                                       \
-               : !y.values ? name(*x.values, y.number, x.at)                                       \
-                           : name(*x.values, *y.values, x.at);                                     \
+        return array::take(hk_##name##_operands_at(x.at, x.value, y.value));                       \
     }
 #define HKI_SIGN_IN_PLACE(sign, name)                                                              \
     inline const array &operator sign(const array &x, const operand &y) noexcept                   \
     {                                                                                              \
-        if (y.values)                                                                              \
-            name(x, x, *y.values, y.at);                                                           \
-        else                                                                                       \
-            name(x, x, y.number, y.at);                                                            \
+        hk_##name##_operands_into_at(y.at, x.get(), operand_of(x), y.value);                       \
         return x;                                                                                  \
     }
 HKI_SIGN(+, add)
@@ -52,21 +46,21 @@ HKI_SIGN(<, less)
 HKI_SIGN(<=, less_equal)
 HKI_SIGN(>, greater)
 HKI_SIGN(>=, greater_equal)
-HKI_SIGN_IN_PLACE(+=, add_into)
-HKI_SIGN_IN_PLACE(-=, subtract_into)
-HKI_SIGN_IN_PLACE(*=, multiply_into)
-HKI_SIGN_IN_PLACE(/=, divide_into)
+HKI_SIGN_IN_PLACE(+=, add)
+HKI_SIGN_IN_PLACE(-=, subtract)
+HKI_SIGN_IN_PLACE(*=, multiply)
+HKI_SIGN_IN_PLACE(/=, divide)
 #undef HKI_SIGN
 #undef HKI_SIGN_IN_PLACE
 
 /* Of one array; never of a number alone. */
 inline array operator-(const operand &x) noexcept
 {
-    return negative(*x.values, x.at);
+    return array::take(hk_negative_at(x.at, x.value.array));
 }
 inline array operator~(const operand &x) noexcept
 {
-    return bitwise_invert(*x.values, x.at);
+    return array::take(hk_bitwise_invert_at(x.at, x.value.array));
 }
 
 /* Blocks: the text of array::to_string. */

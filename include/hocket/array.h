@@ -9,10 +9,9 @@
 #define HOCKET_ARRAY_H
 
 #include <hocket/device.h>
+#include <hocket/number.h>
 
 HK_BEGIN_DECLS
-
-typedef struct hk_array hk_array;
 
 /* A shape: sizes of up to HK_MAX_NDIM axes, outermost first. */
 typedef struct hk_dims {
@@ -116,10 +115,10 @@ HK_API const hk_status *hk_error_now(hk_array *x);
 /* A new array with the host values at `data`, C order, dtype as given; data is read before it returns.
  * Bools become 0 or 1. A zeroed device is the default one. */
 HK_API hk_array *hk_from_host(const void *data, hk_dims shape, hk_dtype dtype, hk_device device);
-/* A scalar array, 0-d. For an integer dtype the fraction is cut off and the rest must fit. */
-HK_API hk_array *hk_scalar(double value, hk_dtype dtype, hk_device device);
-/* The same of a complex number. Where the dtype is not complex, value.imag must be 0. */
-HK_API hk_array *hk_scalar_complex(hk_complex value, hk_dtype dtype, hk_device device);
+/* A scalar array, 0-d. Integers are exact, and must be in range. For an integer dtype the fraction of a real number is cut off and
+ * the rest must fit. Where the dtype is not complex, the imaginary part of a complex number must be 0. The macro of this name takes
+ * any number of C, an hk_complex, too: hk_scalar(1, HK_I64, device). */
+HK_API hk_array *hk_scalar(hk_number value, hk_dtype dtype, hk_device device);
 
 typedef struct hk_memory_options {
     const int64_t
@@ -273,11 +272,8 @@ HK_API hk_array *hk_from_host_at(hk_source at, const void *data, hk_dims shape, 
 HK_API hk_array *hk_from_memory_at(hk_source at, void *data, hk_dims shape, hk_dtype dtype,
                                    hk_device device, const hk_memory_options *options);
 #define hk_from_memory(...) hk_from_memory_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_scalar_at(hk_source at, double value, hk_dtype dtype, hk_device device);
-#define hk_scalar(...) hk_scalar_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_scalar_complex_at(hk_source at, hk_complex value, hk_dtype dtype,
-                                      hk_device device);
-#define hk_scalar_complex(...) hk_scalar_complex_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_scalar_at(hk_source at, hk_number value, hk_dtype dtype, hk_device device);
+#define hk_scalar(value, ...) hk_scalar_at(HK_SOURCE, HK_NUMBER(value), __VA_ARGS__)
 HK_API hk_array *hk_slice_at(hk_source at, hk_array *x, int axis, int64_t begin, int64_t end);
 #define hk_slice(...) hk_slice_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_index_at(hk_source at, hk_array *x, int axis, int64_t index);

@@ -10,6 +10,19 @@
 namespace hk
 {
 
+/* Enables what takes a number in the place of an array: hk::add(x, 1). See hocket/number.h. */
+template <class T> using if_number = std::enable_if_t<std::is_arithmetic_v<T>, int>;
+
+template <class T, if_number<T> = 0> hk_operand operand_of(T value) noexcept
+{
+    if constexpr (std::is_floating_point_v<T>)
+        return hk_operand_of_real(static_cast<double>(value));
+    else if constexpr (std::is_unsigned_v<T>)
+        return hk_operand_of_uint(value);
+    else
+        return hk_operand_of_int(value);
+}
+
 /* The end of a slice that goes on to the end of its axis. */
 inline constexpr int64_t to_end = INT64_MAX;
 
@@ -410,6 +423,11 @@ inline array check(const array &x)
     return x.value();
 }
 #endif
+
+inline hk_operand operand_of(const array &x) noexcept
+{
+    return hk_operand_of_array(x.get());
+}
 
 } // namespace hk
 

@@ -54,6 +54,13 @@ enum { HK_DTYPE_COUNT = 15 };
 typedef struct hk_complex {
     double real, imag;
 } hk_complex;
+static inline hk_complex hk_complex_number(double real, double imag)
+{
+    hk_complex value;
+    value.real = real;
+    value.imag = imag;
+    return value;
+}
 
 /* An array has at most this many axes. */
 enum { HK_MAX_NDIM = 8 };

@@ -84,6 +84,13 @@ HK_API void hk_operator_call_all(const hk_operator *op, hk_array *const *inputs,
 HK_API void hk_operator_call_into(const hk_operator *op, hk_array *out, hk_array *const *inputs,
                                   int input_count, const void *options);
 
+/* The same of an elementwise operator of x and y, of which one may be a number: count operands, in the order of its signature. A
+ * number takes the other's dtype (hocket/number.h). */
+HK_API hk_array *hk_operator_call_operands(const hk_operator *op, const hk_operand *operands,
+                                           int count);
+HK_API void hk_operator_call_operands_into(const hk_operator *op, hk_array *out,
+                                           const hk_operand *operands, int count);
+
 /* The same with the source position of the call: see HK_SOURCE. */
 HK_API hk_array *hk_operator_call_at(hk_source at, const hk_operator *op, hk_array *const *inputs,
                                      int input_count, const void *options, hk_device device);
@@ -95,6 +102,13 @@ HK_API void hk_operator_call_all_at(hk_source at, const hk_operator *op, hk_arra
 HK_API void hk_operator_call_into_at(hk_source at, const hk_operator *op, hk_array *out,
                                      hk_array *const *inputs, int input_count, const void *options);
 #define hk_operator_call_into(...) hk_operator_call_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_operator_call_operands_at(hk_source at, const hk_operator *op,
+                                              const hk_operand *operands, int count);
+#define hk_operator_call_operands(...) hk_operator_call_operands_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_operator_call_operands_into_at(hk_source at, const hk_operator *op, hk_array *out,
+                                              const hk_operand *operands, int count);
+#define hk_operator_call_operands_into(...)                                                        \
+    hk_operator_call_operands_into_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS
 

@@ -4,7 +4,8 @@
  * a failed array. The form with _into overwrites `out`, an array or view of the result's shape and
  * dtype, which may be one of the inputs; a call that cannot be made fails it; it is not recorded on
  * the tape. Inputs are broadcast by NumPy's rules where two of them meet element by element, and
- * their dtypes are promoted: see hk_dtype. Integers wrap around. Options may be NULL for the defaults. The structs
+ * their dtypes are promoted: see hk_dtype. In C an x or a y that meet so may be a number:
+ * see hocket/number.h. Integers wrap around. Options may be NULL for the defaults. The structs
  * hk_<operator>_arguments are for hk_call alone. Of several results each is put where its pointer says; the
  * pointer may be NULL for one that is not wanted. A call that cannot be done fails all of them. */
 /* clang-format off */
@@ -379,48 +380,6 @@ typedef struct hk_clip_arguments {
 } hk_clip_arguments;
 HK_API hk_array *hk_clip(hk_array *x, double min, double max);
 HK_API void hk_clip_into(hk_array *out, hk_array *x, double min, double max);
-
-/* x + value. Sum with a number, which must be an integer in range for integer arrays. */
-typedef struct hk_add_scalar_arguments {
-    double value; /* the number */
-} hk_add_scalar_arguments;
-HK_API hk_array *hk_add_scalar(hk_array *x, double value);
-HK_API void hk_add_scalar_into(hk_array *out, hk_array *x, double value);
-
-/* x * value. Product with a number, which must be an integer in range for integer arrays. */
-typedef struct hk_multiply_scalar_arguments {
-    double value; /* the number */
-} hk_multiply_scalar_arguments;
-HK_API hk_array *hk_multiply_scalar(hk_array *x, double value);
-HK_API void hk_multiply_scalar_into(hk_array *out, hk_array *x, double value);
-
-/* x / value. Quotient by a number; integers as in hk_divide. */
-typedef struct hk_divide_scalar_arguments {
-    double value; /* the number */
-} hk_divide_scalar_arguments;
-HK_API hk_array *hk_divide_scalar(hk_array *x, double value);
-HK_API void hk_divide_scalar_into(hk_array *out, hk_array *x, double value);
-
-/* x ** value. x to the power of a number; integers as in hk_power. */
-typedef struct hk_power_scalar_arguments {
-    double value; /* the number */
-} hk_power_scalar_arguments;
-HK_API hk_array *hk_power_scalar(hk_array *x, double value);
-HK_API void hk_power_scalar_into(hk_array *out, hk_array *x, double value);
-
-/* max(x, value). The larger one of x and a number. Where both are equal, the gradient is half. */
-typedef struct hk_maximum_scalar_arguments {
-    double value; /* the number */
-} hk_maximum_scalar_arguments;
-HK_API hk_array *hk_maximum_scalar(hk_array *x, double value);
-HK_API void hk_maximum_scalar_into(hk_array *out, hk_array *x, double value);
-
-/* min(x, value). The smaller one of x and a number. Where both are equal, the gradient is half. */
-typedef struct hk_minimum_scalar_arguments {
-    double value; /* the number */
-} hk_minimum_scalar_arguments;
-HK_API hk_array *hk_minimum_scalar(hk_array *x, double value);
-HK_API void hk_minimum_scalar_into(hk_array *out, hk_array *x, double value);
 
 /* x == y. Whether x and y are equal, as bool. No gradient: its result is a truth value. */
 HK_API hk_array *hk_equal(hk_array *x, hk_array *y);
@@ -1491,65 +1450,66 @@ HK_API void hk_var_mean_at(hk_source at, hk_array *x, const hk_var_mean_options 
 HK_API hk_array *hk_logsumexp_at(hk_source at, hk_array *x, const hk_logsumexp_options *options);
 #define hk_logsumexp(...) hk_logsumexp_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_add_at(hk_source at, hk_array *x, hk_array *y);
-#define hk_add(...) hk_add_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_add_operands_at(hk_source at, hk_operand x, hk_operand y);
 HK_API void hk_add_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
-#define hk_add_into(...) hk_add_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_add_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
 HK_API hk_array *hk_subtract_at(hk_source at, hk_array *x, hk_array *y);
-#define hk_subtract(...) hk_subtract_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_subtract_operands_at(hk_source at, hk_operand x, hk_operand y);
 HK_API void hk_subtract_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
-#define hk_subtract_into(...) hk_subtract_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_subtract_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
 HK_API hk_array *hk_multiply_at(hk_source at, hk_array *x, hk_array *y);
-#define hk_multiply(...) hk_multiply_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_multiply_operands_at(hk_source at, hk_operand x, hk_operand y);
 HK_API void hk_multiply_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
-#define hk_multiply_into(...) hk_multiply_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_multiply_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
 HK_API hk_array *hk_divide_at(hk_source at, hk_array *x, hk_array *y);
-#define hk_divide(...) hk_divide_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_divide_operands_at(hk_source at, hk_operand x, hk_operand y);
 HK_API void hk_divide_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
-#define hk_divide_into(...) hk_divide_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_divide_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
 HK_API hk_array *hk_maximum_at(hk_source at, hk_array *x, hk_array *y);
-#define hk_maximum(...) hk_maximum_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_maximum_operands_at(hk_source at, hk_operand x, hk_operand y);
 HK_API void hk_maximum_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
-#define hk_maximum_into(...) hk_maximum_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_maximum_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
 HK_API hk_array *hk_minimum_at(hk_source at, hk_array *x, hk_array *y);
-#define hk_minimum(...) hk_minimum_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_minimum_operands_at(hk_source at, hk_operand x, hk_operand y);
 HK_API void hk_minimum_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
-#define hk_minimum_into(...) hk_minimum_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_minimum_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
 HK_API hk_array *hk_power_at(hk_source at, hk_array *x, hk_array *y);
-#define hk_power(...) hk_power_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_power_operands_at(hk_source at, hk_operand x, hk_operand y);
 HK_API void hk_power_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
-#define hk_power_into(...) hk_power_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_power_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
 HK_API hk_array *hk_remainder_at(hk_source at, hk_array *x, hk_array *y);
-#define hk_remainder(...) hk_remainder_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_remainder_operands_at(hk_source at, hk_operand x, hk_operand y);
 HK_API void hk_remainder_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
-#define hk_remainder_into(...) hk_remainder_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_remainder_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
 HK_API hk_array *hk_floor_divide_at(hk_source at, hk_array *x, hk_array *y);
-#define hk_floor_divide(...) hk_floor_divide_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_floor_divide_operands_at(hk_source at, hk_operand x, hk_operand y);
 HK_API void hk_floor_divide_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
-#define hk_floor_divide_into(...) hk_floor_divide_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_floor_divide_operands_into_at(hk_source at, hk_array *out, hk_operand x,
+                                             hk_operand y);
 HK_API hk_array *hk_atan2_at(hk_source at, hk_array *x, hk_array *y);
-#define hk_atan2(...) hk_atan2_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_atan2_operands_at(hk_source at, hk_operand x, hk_operand y);
 HK_API void hk_atan2_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
-#define hk_atan2_into(...) hk_atan2_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_atan2_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
 HK_API hk_array *hk_hypot_at(hk_source at, hk_array *x, hk_array *y);
-#define hk_hypot(...) hk_hypot_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_hypot_operands_at(hk_source at, hk_operand x, hk_operand y);
 HK_API void hk_hypot_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
-#define hk_hypot_into(...) hk_hypot_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_hypot_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
 HK_API hk_array *hk_copysign_at(hk_source at, hk_array *x, hk_array *y);
-#define hk_copysign(...) hk_copysign_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_copysign_operands_at(hk_source at, hk_operand x, hk_operand y);
 HK_API void hk_copysign_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
-#define hk_copysign_into(...) hk_copysign_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_copysign_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
 HK_API hk_array *hk_nextafter_at(hk_source at, hk_array *x, hk_array *y);
-#define hk_nextafter(...) hk_nextafter_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_nextafter_operands_at(hk_source at, hk_operand x, hk_operand y);
 HK_API void hk_nextafter_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
-#define hk_nextafter_into(...) hk_nextafter_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_nextafter_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
 HK_API hk_array *hk_logaddexp_at(hk_source at, hk_array *x, hk_array *y);
-#define hk_logaddexp(...) hk_logaddexp_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_logaddexp_operands_at(hk_source at, hk_operand x, hk_operand y);
 HK_API void hk_logaddexp_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
-#define hk_logaddexp_into(...) hk_logaddexp_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_logaddexp_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
 HK_API hk_array *hk_prelu_at(hk_source at, hk_array *x, hk_array *y);
-#define hk_prelu(...) hk_prelu_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_prelu_operands_at(hk_source at, hk_operand x, hk_operand y);
 HK_API void hk_prelu_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
-#define hk_prelu_into(...) hk_prelu_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_prelu_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
 HK_API hk_array *hk_negative_at(hk_source at, hk_array *x);
 #define hk_negative(...) hk_negative_at(HK_SOURCE, __VA_ARGS__)
 HK_API void hk_negative_into_at(hk_source at, hk_array *out, hk_array *x);
@@ -1718,59 +1678,38 @@ HK_API hk_array *hk_clip_at(hk_source at, hk_array *x, double min, double max);
 #define hk_clip(...) hk_clip_at(HK_SOURCE, __VA_ARGS__)
 HK_API void hk_clip_into_at(hk_source at, hk_array *out, hk_array *x, double min, double max);
 #define hk_clip_into(...) hk_clip_into_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_add_scalar_at(hk_source at, hk_array *x, double value);
-#define hk_add_scalar(...) hk_add_scalar_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_add_scalar_into_at(hk_source at, hk_array *out, hk_array *x, double value);
-#define hk_add_scalar_into(...) hk_add_scalar_into_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_multiply_scalar_at(hk_source at, hk_array *x, double value);
-#define hk_multiply_scalar(...) hk_multiply_scalar_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_multiply_scalar_into_at(hk_source at, hk_array *out, hk_array *x, double value);
-#define hk_multiply_scalar_into(...) hk_multiply_scalar_into_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_divide_scalar_at(hk_source at, hk_array *x, double value);
-#define hk_divide_scalar(...) hk_divide_scalar_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_divide_scalar_into_at(hk_source at, hk_array *out, hk_array *x, double value);
-#define hk_divide_scalar_into(...) hk_divide_scalar_into_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_power_scalar_at(hk_source at, hk_array *x, double value);
-#define hk_power_scalar(...) hk_power_scalar_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_power_scalar_into_at(hk_source at, hk_array *out, hk_array *x, double value);
-#define hk_power_scalar_into(...) hk_power_scalar_into_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_maximum_scalar_at(hk_source at, hk_array *x, double value);
-#define hk_maximum_scalar(...) hk_maximum_scalar_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_maximum_scalar_into_at(hk_source at, hk_array *out, hk_array *x, double value);
-#define hk_maximum_scalar_into(...) hk_maximum_scalar_into_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_minimum_scalar_at(hk_source at, hk_array *x, double value);
-#define hk_minimum_scalar(...) hk_minimum_scalar_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_minimum_scalar_into_at(hk_source at, hk_array *out, hk_array *x, double value);
-#define hk_minimum_scalar_into(...) hk_minimum_scalar_into_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_equal_at(hk_source at, hk_array *x, hk_array *y);
-#define hk_equal(...) hk_equal_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_equal_operands_at(hk_source at, hk_operand x, hk_operand y);
 HK_API void hk_equal_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
-#define hk_equal_into(...) hk_equal_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_equal_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
 HK_API hk_array *hk_not_equal_at(hk_source at, hk_array *x, hk_array *y);
-#define hk_not_equal(...) hk_not_equal_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_not_equal_operands_at(hk_source at, hk_operand x, hk_operand y);
 HK_API void hk_not_equal_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
-#define hk_not_equal_into(...) hk_not_equal_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_not_equal_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
 HK_API hk_array *hk_less_at(hk_source at, hk_array *x, hk_array *y);
-#define hk_less(...) hk_less_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_less_operands_at(hk_source at, hk_operand x, hk_operand y);
 HK_API void hk_less_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
-#define hk_less_into(...) hk_less_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_less_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
 HK_API hk_array *hk_less_equal_at(hk_source at, hk_array *x, hk_array *y);
-#define hk_less_equal(...) hk_less_equal_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_less_equal_operands_at(hk_source at, hk_operand x, hk_operand y);
 HK_API void hk_less_equal_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
-#define hk_less_equal_into(...) hk_less_equal_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_less_equal_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
 HK_API hk_array *hk_greater_at(hk_source at, hk_array *x, hk_array *y);
-#define hk_greater(...) hk_greater_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_greater_operands_at(hk_source at, hk_operand x, hk_operand y);
 HK_API void hk_greater_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
-#define hk_greater_into(...) hk_greater_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_greater_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
 HK_API hk_array *hk_greater_equal_at(hk_source at, hk_array *x, hk_array *y);
-#define hk_greater_equal(...) hk_greater_equal_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_greater_equal_operands_at(hk_source at, hk_operand x, hk_operand y);
 HK_API void hk_greater_equal_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
-#define hk_greater_equal_into(...) hk_greater_equal_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_greater_equal_operands_into_at(hk_source at, hk_array *out, hk_operand x,
+                                              hk_operand y);
 HK_API hk_array *hk_where_at(hk_source at, hk_array *condition, hk_array *x, hk_array *y);
-#define hk_where(...) hk_where_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_where_operands_at(hk_source at, hk_array *condition, hk_operand x,
+                                      hk_operand y);
 HK_API void hk_where_into_at(hk_source at, hk_array *out, hk_array *condition, hk_array *x,
                              hk_array *y);
-#define hk_where_into(...) hk_where_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_where_operands_into_at(hk_source at, hk_array *out, hk_array *condition,
+                                      hk_operand x, hk_operand y);
 HK_API hk_array *hk_isnan_at(hk_source at, hk_array *x);
 #define hk_isnan(...) hk_isnan_at(HK_SOURCE, __VA_ARGS__)
 HK_API void hk_isnan_into_at(hk_source at, hk_array *out, hk_array *x);
@@ -1788,45 +1727,51 @@ HK_API hk_array *hk_signbit_at(hk_source at, hk_array *x);
 HK_API void hk_signbit_into_at(hk_source at, hk_array *out, hk_array *x);
 #define hk_signbit_into(...) hk_signbit_into_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_logical_and_at(hk_source at, hk_array *x, hk_array *y);
-#define hk_logical_and(...) hk_logical_and_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_logical_and_operands_at(hk_source at, hk_operand x, hk_operand y);
 HK_API void hk_logical_and_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
-#define hk_logical_and_into(...) hk_logical_and_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_logical_and_operands_into_at(hk_source at, hk_array *out, hk_operand x,
+                                            hk_operand y);
 HK_API hk_array *hk_logical_or_at(hk_source at, hk_array *x, hk_array *y);
-#define hk_logical_or(...) hk_logical_or_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_logical_or_operands_at(hk_source at, hk_operand x, hk_operand y);
 HK_API void hk_logical_or_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
-#define hk_logical_or_into(...) hk_logical_or_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_logical_or_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
 HK_API hk_array *hk_logical_xor_at(hk_source at, hk_array *x, hk_array *y);
-#define hk_logical_xor(...) hk_logical_xor_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_logical_xor_operands_at(hk_source at, hk_operand x, hk_operand y);
 HK_API void hk_logical_xor_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
-#define hk_logical_xor_into(...) hk_logical_xor_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_logical_xor_operands_into_at(hk_source at, hk_array *out, hk_operand x,
+                                            hk_operand y);
 HK_API hk_array *hk_logical_not_at(hk_source at, hk_array *x);
 #define hk_logical_not(...) hk_logical_not_at(HK_SOURCE, __VA_ARGS__)
 HK_API void hk_logical_not_into_at(hk_source at, hk_array *out, hk_array *x);
 #define hk_logical_not_into(...) hk_logical_not_into_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_bitwise_and_at(hk_source at, hk_array *x, hk_array *y);
-#define hk_bitwise_and(...) hk_bitwise_and_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_bitwise_and_operands_at(hk_source at, hk_operand x, hk_operand y);
 HK_API void hk_bitwise_and_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
-#define hk_bitwise_and_into(...) hk_bitwise_and_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_bitwise_and_operands_into_at(hk_source at, hk_array *out, hk_operand x,
+                                            hk_operand y);
 HK_API hk_array *hk_bitwise_or_at(hk_source at, hk_array *x, hk_array *y);
-#define hk_bitwise_or(...) hk_bitwise_or_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_bitwise_or_operands_at(hk_source at, hk_operand x, hk_operand y);
 HK_API void hk_bitwise_or_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
-#define hk_bitwise_or_into(...) hk_bitwise_or_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_bitwise_or_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
 HK_API hk_array *hk_bitwise_xor_at(hk_source at, hk_array *x, hk_array *y);
-#define hk_bitwise_xor(...) hk_bitwise_xor_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_bitwise_xor_operands_at(hk_source at, hk_operand x, hk_operand y);
 HK_API void hk_bitwise_xor_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
-#define hk_bitwise_xor_into(...) hk_bitwise_xor_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_bitwise_xor_operands_into_at(hk_source at, hk_array *out, hk_operand x,
+                                            hk_operand y);
 HK_API hk_array *hk_bitwise_invert_at(hk_source at, hk_array *x);
 #define hk_bitwise_invert(...) hk_bitwise_invert_at(HK_SOURCE, __VA_ARGS__)
 HK_API void hk_bitwise_invert_into_at(hk_source at, hk_array *out, hk_array *x);
 #define hk_bitwise_invert_into(...) hk_bitwise_invert_into_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_bitwise_left_shift_at(hk_source at, hk_array *x, hk_array *y);
-#define hk_bitwise_left_shift(...) hk_bitwise_left_shift_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_bitwise_left_shift_operands_at(hk_source at, hk_operand x, hk_operand y);
 HK_API void hk_bitwise_left_shift_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
-#define hk_bitwise_left_shift_into(...) hk_bitwise_left_shift_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_bitwise_left_shift_operands_into_at(hk_source at, hk_array *out, hk_operand x,
+                                                   hk_operand y);
 HK_API hk_array *hk_bitwise_right_shift_at(hk_source at, hk_array *x, hk_array *y);
-#define hk_bitwise_right_shift(...) hk_bitwise_right_shift_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_bitwise_right_shift_operands_at(hk_source at, hk_operand x, hk_operand y);
 HK_API void hk_bitwise_right_shift_into_at(hk_source at, hk_array *out, hk_array *x, hk_array *y);
-#define hk_bitwise_right_shift_into(...) hk_bitwise_right_shift_into_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_bitwise_right_shift_operands_into_at(hk_source at, hk_array *out, hk_operand x,
+                                                    hk_operand y);
 HK_API hk_array *hk_copy_at(hk_source at, hk_array *x);
 #define hk_copy(...) hk_copy_at(HK_SOURCE, __VA_ARGS__)
 HK_API void hk_copy_into_at(hk_source at, hk_array *out, hk_array *x);
@@ -2120,6 +2065,572 @@ HK_API hk_array *hk_fftshift_at(hk_source at, hk_array *x, hk_dims axes);
 #define hk_fftshift(...) hk_fftshift_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_ifftshift_at(hk_source at, hk_array *x, hk_dims axes);
 #define hk_ifftshift(...) hk_ifftshift_at(HK_SOURCE, __VA_ARGS__)
+
+#ifndef __cplusplus
+static inline hk_array *hk_add_mixed_at(hk_source at, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        return hk_add_at(at, x.array, y.array);
+    else
+        return hk_add_operands_at(at, x, y);
+}
+#define hk_add(x, y) \
+    hk_add_mixed_at(HK_SOURCE, HK_OPERAND(x), HK_OPERAND(y))
+static inline void hk_add_mixed_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        hk_add_into_at(at, out, x.array, y.array);
+    else
+        hk_add_operands_into_at(at, out, x, y);
+}
+#define hk_add_into(out, x, y) \
+    hk_add_mixed_into_at(HK_SOURCE, out, HK_OPERAND(x), HK_OPERAND(y))
+static inline hk_array *hk_subtract_mixed_at(hk_source at, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        return hk_subtract_at(at, x.array, y.array);
+    else
+        return hk_subtract_operands_at(at, x, y);
+}
+#define hk_subtract(x, y) \
+    hk_subtract_mixed_at(HK_SOURCE, HK_OPERAND(x), HK_OPERAND(y))
+static inline void hk_subtract_mixed_into_at(hk_source at, hk_array *out, hk_operand x,
+                                             hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        hk_subtract_into_at(at, out, x.array, y.array);
+    else
+        hk_subtract_operands_into_at(at, out, x, y);
+}
+#define hk_subtract_into(out, x, y) \
+    hk_subtract_mixed_into_at(HK_SOURCE, out, HK_OPERAND(x), HK_OPERAND(y))
+static inline hk_array *hk_multiply_mixed_at(hk_source at, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        return hk_multiply_at(at, x.array, y.array);
+    else
+        return hk_multiply_operands_at(at, x, y);
+}
+#define hk_multiply(x, y) \
+    hk_multiply_mixed_at(HK_SOURCE, HK_OPERAND(x), HK_OPERAND(y))
+static inline void hk_multiply_mixed_into_at(hk_source at, hk_array *out, hk_operand x,
+                                             hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        hk_multiply_into_at(at, out, x.array, y.array);
+    else
+        hk_multiply_operands_into_at(at, out, x, y);
+}
+#define hk_multiply_into(out, x, y) \
+    hk_multiply_mixed_into_at(HK_SOURCE, out, HK_OPERAND(x), HK_OPERAND(y))
+static inline hk_array *hk_divide_mixed_at(hk_source at, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        return hk_divide_at(at, x.array, y.array);
+    else
+        return hk_divide_operands_at(at, x, y);
+}
+#define hk_divide(x, y) \
+    hk_divide_mixed_at(HK_SOURCE, HK_OPERAND(x), HK_OPERAND(y))
+static inline void hk_divide_mixed_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        hk_divide_into_at(at, out, x.array, y.array);
+    else
+        hk_divide_operands_into_at(at, out, x, y);
+}
+#define hk_divide_into(out, x, y) \
+    hk_divide_mixed_into_at(HK_SOURCE, out, HK_OPERAND(x), HK_OPERAND(y))
+static inline hk_array *hk_maximum_mixed_at(hk_source at, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        return hk_maximum_at(at, x.array, y.array);
+    else
+        return hk_maximum_operands_at(at, x, y);
+}
+#define hk_maximum(x, y) \
+    hk_maximum_mixed_at(HK_SOURCE, HK_OPERAND(x), HK_OPERAND(y))
+static inline void hk_maximum_mixed_into_at(hk_source at, hk_array *out, hk_operand x,
+                                            hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        hk_maximum_into_at(at, out, x.array, y.array);
+    else
+        hk_maximum_operands_into_at(at, out, x, y);
+}
+#define hk_maximum_into(out, x, y) \
+    hk_maximum_mixed_into_at(HK_SOURCE, out, HK_OPERAND(x), HK_OPERAND(y))
+static inline hk_array *hk_minimum_mixed_at(hk_source at, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        return hk_minimum_at(at, x.array, y.array);
+    else
+        return hk_minimum_operands_at(at, x, y);
+}
+#define hk_minimum(x, y) \
+    hk_minimum_mixed_at(HK_SOURCE, HK_OPERAND(x), HK_OPERAND(y))
+static inline void hk_minimum_mixed_into_at(hk_source at, hk_array *out, hk_operand x,
+                                            hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        hk_minimum_into_at(at, out, x.array, y.array);
+    else
+        hk_minimum_operands_into_at(at, out, x, y);
+}
+#define hk_minimum_into(out, x, y) \
+    hk_minimum_mixed_into_at(HK_SOURCE, out, HK_OPERAND(x), HK_OPERAND(y))
+static inline hk_array *hk_power_mixed_at(hk_source at, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        return hk_power_at(at, x.array, y.array);
+    else
+        return hk_power_operands_at(at, x, y);
+}
+#define hk_power(x, y) \
+    hk_power_mixed_at(HK_SOURCE, HK_OPERAND(x), HK_OPERAND(y))
+static inline void hk_power_mixed_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        hk_power_into_at(at, out, x.array, y.array);
+    else
+        hk_power_operands_into_at(at, out, x, y);
+}
+#define hk_power_into(out, x, y) \
+    hk_power_mixed_into_at(HK_SOURCE, out, HK_OPERAND(x), HK_OPERAND(y))
+static inline hk_array *hk_remainder_mixed_at(hk_source at, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        return hk_remainder_at(at, x.array, y.array);
+    else
+        return hk_remainder_operands_at(at, x, y);
+}
+#define hk_remainder(x, y) \
+    hk_remainder_mixed_at(HK_SOURCE, HK_OPERAND(x), HK_OPERAND(y))
+static inline void hk_remainder_mixed_into_at(hk_source at, hk_array *out, hk_operand x,
+                                              hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        hk_remainder_into_at(at, out, x.array, y.array);
+    else
+        hk_remainder_operands_into_at(at, out, x, y);
+}
+#define hk_remainder_into(out, x, y) \
+    hk_remainder_mixed_into_at(HK_SOURCE, out, HK_OPERAND(x), HK_OPERAND(y))
+static inline hk_array *hk_floor_divide_mixed_at(hk_source at, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        return hk_floor_divide_at(at, x.array, y.array);
+    else
+        return hk_floor_divide_operands_at(at, x, y);
+}
+#define hk_floor_divide(x, y) \
+    hk_floor_divide_mixed_at(HK_SOURCE, HK_OPERAND(x), HK_OPERAND(y))
+static inline void hk_floor_divide_mixed_into_at(hk_source at, hk_array *out, hk_operand x,
+                                                 hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        hk_floor_divide_into_at(at, out, x.array, y.array);
+    else
+        hk_floor_divide_operands_into_at(at, out, x, y);
+}
+#define hk_floor_divide_into(out, x, y) \
+    hk_floor_divide_mixed_into_at(HK_SOURCE, out, HK_OPERAND(x), HK_OPERAND(y))
+static inline hk_array *hk_atan2_mixed_at(hk_source at, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        return hk_atan2_at(at, x.array, y.array);
+    else
+        return hk_atan2_operands_at(at, x, y);
+}
+#define hk_atan2(x, y) \
+    hk_atan2_mixed_at(HK_SOURCE, HK_OPERAND(x), HK_OPERAND(y))
+static inline void hk_atan2_mixed_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        hk_atan2_into_at(at, out, x.array, y.array);
+    else
+        hk_atan2_operands_into_at(at, out, x, y);
+}
+#define hk_atan2_into(out, x, y) \
+    hk_atan2_mixed_into_at(HK_SOURCE, out, HK_OPERAND(x), HK_OPERAND(y))
+static inline hk_array *hk_hypot_mixed_at(hk_source at, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        return hk_hypot_at(at, x.array, y.array);
+    else
+        return hk_hypot_operands_at(at, x, y);
+}
+#define hk_hypot(x, y) \
+    hk_hypot_mixed_at(HK_SOURCE, HK_OPERAND(x), HK_OPERAND(y))
+static inline void hk_hypot_mixed_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        hk_hypot_into_at(at, out, x.array, y.array);
+    else
+        hk_hypot_operands_into_at(at, out, x, y);
+}
+#define hk_hypot_into(out, x, y) \
+    hk_hypot_mixed_into_at(HK_SOURCE, out, HK_OPERAND(x), HK_OPERAND(y))
+static inline hk_array *hk_copysign_mixed_at(hk_source at, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        return hk_copysign_at(at, x.array, y.array);
+    else
+        return hk_copysign_operands_at(at, x, y);
+}
+#define hk_copysign(x, y) \
+    hk_copysign_mixed_at(HK_SOURCE, HK_OPERAND(x), HK_OPERAND(y))
+static inline void hk_copysign_mixed_into_at(hk_source at, hk_array *out, hk_operand x,
+                                             hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        hk_copysign_into_at(at, out, x.array, y.array);
+    else
+        hk_copysign_operands_into_at(at, out, x, y);
+}
+#define hk_copysign_into(out, x, y) \
+    hk_copysign_mixed_into_at(HK_SOURCE, out, HK_OPERAND(x), HK_OPERAND(y))
+static inline hk_array *hk_nextafter_mixed_at(hk_source at, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        return hk_nextafter_at(at, x.array, y.array);
+    else
+        return hk_nextafter_operands_at(at, x, y);
+}
+#define hk_nextafter(x, y) \
+    hk_nextafter_mixed_at(HK_SOURCE, HK_OPERAND(x), HK_OPERAND(y))
+static inline void hk_nextafter_mixed_into_at(hk_source at, hk_array *out, hk_operand x,
+                                              hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        hk_nextafter_into_at(at, out, x.array, y.array);
+    else
+        hk_nextafter_operands_into_at(at, out, x, y);
+}
+#define hk_nextafter_into(out, x, y) \
+    hk_nextafter_mixed_into_at(HK_SOURCE, out, HK_OPERAND(x), HK_OPERAND(y))
+static inline hk_array *hk_logaddexp_mixed_at(hk_source at, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        return hk_logaddexp_at(at, x.array, y.array);
+    else
+        return hk_logaddexp_operands_at(at, x, y);
+}
+#define hk_logaddexp(x, y) \
+    hk_logaddexp_mixed_at(HK_SOURCE, HK_OPERAND(x), HK_OPERAND(y))
+static inline void hk_logaddexp_mixed_into_at(hk_source at, hk_array *out, hk_operand x,
+                                              hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        hk_logaddexp_into_at(at, out, x.array, y.array);
+    else
+        hk_logaddexp_operands_into_at(at, out, x, y);
+}
+#define hk_logaddexp_into(out, x, y) \
+    hk_logaddexp_mixed_into_at(HK_SOURCE, out, HK_OPERAND(x), HK_OPERAND(y))
+static inline hk_array *hk_prelu_mixed_at(hk_source at, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        return hk_prelu_at(at, x.array, y.array);
+    else
+        return hk_prelu_operands_at(at, x, y);
+}
+#define hk_prelu(x, y) \
+    hk_prelu_mixed_at(HK_SOURCE, HK_OPERAND(x), HK_OPERAND(y))
+static inline void hk_prelu_mixed_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        hk_prelu_into_at(at, out, x.array, y.array);
+    else
+        hk_prelu_operands_into_at(at, out, x, y);
+}
+#define hk_prelu_into(out, x, y) \
+    hk_prelu_mixed_into_at(HK_SOURCE, out, HK_OPERAND(x), HK_OPERAND(y))
+static inline hk_array *hk_equal_mixed_at(hk_source at, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        return hk_equal_at(at, x.array, y.array);
+    else
+        return hk_equal_operands_at(at, x, y);
+}
+#define hk_equal(x, y) \
+    hk_equal_mixed_at(HK_SOURCE, HK_OPERAND(x), HK_OPERAND(y))
+static inline void hk_equal_mixed_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        hk_equal_into_at(at, out, x.array, y.array);
+    else
+        hk_equal_operands_into_at(at, out, x, y);
+}
+#define hk_equal_into(out, x, y) \
+    hk_equal_mixed_into_at(HK_SOURCE, out, HK_OPERAND(x), HK_OPERAND(y))
+static inline hk_array *hk_not_equal_mixed_at(hk_source at, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        return hk_not_equal_at(at, x.array, y.array);
+    else
+        return hk_not_equal_operands_at(at, x, y);
+}
+#define hk_not_equal(x, y) \
+    hk_not_equal_mixed_at(HK_SOURCE, HK_OPERAND(x), HK_OPERAND(y))
+static inline void hk_not_equal_mixed_into_at(hk_source at, hk_array *out, hk_operand x,
+                                              hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        hk_not_equal_into_at(at, out, x.array, y.array);
+    else
+        hk_not_equal_operands_into_at(at, out, x, y);
+}
+#define hk_not_equal_into(out, x, y) \
+    hk_not_equal_mixed_into_at(HK_SOURCE, out, HK_OPERAND(x), HK_OPERAND(y))
+static inline hk_array *hk_less_mixed_at(hk_source at, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        return hk_less_at(at, x.array, y.array);
+    else
+        return hk_less_operands_at(at, x, y);
+}
+#define hk_less(x, y) \
+    hk_less_mixed_at(HK_SOURCE, HK_OPERAND(x), HK_OPERAND(y))
+static inline void hk_less_mixed_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        hk_less_into_at(at, out, x.array, y.array);
+    else
+        hk_less_operands_into_at(at, out, x, y);
+}
+#define hk_less_into(out, x, y) \
+    hk_less_mixed_into_at(HK_SOURCE, out, HK_OPERAND(x), HK_OPERAND(y))
+static inline hk_array *hk_less_equal_mixed_at(hk_source at, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        return hk_less_equal_at(at, x.array, y.array);
+    else
+        return hk_less_equal_operands_at(at, x, y);
+}
+#define hk_less_equal(x, y) \
+    hk_less_equal_mixed_at(HK_SOURCE, HK_OPERAND(x), HK_OPERAND(y))
+static inline void hk_less_equal_mixed_into_at(hk_source at, hk_array *out, hk_operand x,
+                                               hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        hk_less_equal_into_at(at, out, x.array, y.array);
+    else
+        hk_less_equal_operands_into_at(at, out, x, y);
+}
+#define hk_less_equal_into(out, x, y) \
+    hk_less_equal_mixed_into_at(HK_SOURCE, out, HK_OPERAND(x), HK_OPERAND(y))
+static inline hk_array *hk_greater_mixed_at(hk_source at, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        return hk_greater_at(at, x.array, y.array);
+    else
+        return hk_greater_operands_at(at, x, y);
+}
+#define hk_greater(x, y) \
+    hk_greater_mixed_at(HK_SOURCE, HK_OPERAND(x), HK_OPERAND(y))
+static inline void hk_greater_mixed_into_at(hk_source at, hk_array *out, hk_operand x,
+                                            hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        hk_greater_into_at(at, out, x.array, y.array);
+    else
+        hk_greater_operands_into_at(at, out, x, y);
+}
+#define hk_greater_into(out, x, y) \
+    hk_greater_mixed_into_at(HK_SOURCE, out, HK_OPERAND(x), HK_OPERAND(y))
+static inline hk_array *hk_greater_equal_mixed_at(hk_source at, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        return hk_greater_equal_at(at, x.array, y.array);
+    else
+        return hk_greater_equal_operands_at(at, x, y);
+}
+#define hk_greater_equal(x, y) \
+    hk_greater_equal_mixed_at(HK_SOURCE, HK_OPERAND(x), HK_OPERAND(y))
+static inline void hk_greater_equal_mixed_into_at(hk_source at, hk_array *out, hk_operand x,
+                                                  hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        hk_greater_equal_into_at(at, out, x.array, y.array);
+    else
+        hk_greater_equal_operands_into_at(at, out, x, y);
+}
+#define hk_greater_equal_into(out, x, y) \
+    hk_greater_equal_mixed_into_at(HK_SOURCE, out, HK_OPERAND(x), HK_OPERAND(y))
+static inline hk_array *hk_where_mixed_at(hk_source at, hk_array *condition, hk_operand x,
+                                          hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        return hk_where_at(at, condition, x.array, y.array);
+    else
+        return hk_where_operands_at(at, condition, x, y);
+}
+#define hk_where(condition, x, y) \
+    hk_where_mixed_at(HK_SOURCE, condition, HK_OPERAND(x), HK_OPERAND(y))
+static inline void hk_where_mixed_into_at(hk_source at, hk_array *out, hk_array *condition,
+                                          hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        hk_where_into_at(at, out, condition, x.array, y.array);
+    else
+        hk_where_operands_into_at(at, out, condition, x, y);
+}
+#define hk_where_into(out, condition, x, y) \
+    hk_where_mixed_into_at(HK_SOURCE, out, condition, HK_OPERAND(x), HK_OPERAND(y))
+static inline hk_array *hk_logical_and_mixed_at(hk_source at, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        return hk_logical_and_at(at, x.array, y.array);
+    else
+        return hk_logical_and_operands_at(at, x, y);
+}
+#define hk_logical_and(x, y) \
+    hk_logical_and_mixed_at(HK_SOURCE, HK_OPERAND(x), HK_OPERAND(y))
+static inline void hk_logical_and_mixed_into_at(hk_source at, hk_array *out, hk_operand x,
+                                                hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        hk_logical_and_into_at(at, out, x.array, y.array);
+    else
+        hk_logical_and_operands_into_at(at, out, x, y);
+}
+#define hk_logical_and_into(out, x, y) \
+    hk_logical_and_mixed_into_at(HK_SOURCE, out, HK_OPERAND(x), HK_OPERAND(y))
+static inline hk_array *hk_logical_or_mixed_at(hk_source at, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        return hk_logical_or_at(at, x.array, y.array);
+    else
+        return hk_logical_or_operands_at(at, x, y);
+}
+#define hk_logical_or(x, y) \
+    hk_logical_or_mixed_at(HK_SOURCE, HK_OPERAND(x), HK_OPERAND(y))
+static inline void hk_logical_or_mixed_into_at(hk_source at, hk_array *out, hk_operand x,
+                                               hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        hk_logical_or_into_at(at, out, x.array, y.array);
+    else
+        hk_logical_or_operands_into_at(at, out, x, y);
+}
+#define hk_logical_or_into(out, x, y) \
+    hk_logical_or_mixed_into_at(HK_SOURCE, out, HK_OPERAND(x), HK_OPERAND(y))
+static inline hk_array *hk_logical_xor_mixed_at(hk_source at, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        return hk_logical_xor_at(at, x.array, y.array);
+    else
+        return hk_logical_xor_operands_at(at, x, y);
+}
+#define hk_logical_xor(x, y) \
+    hk_logical_xor_mixed_at(HK_SOURCE, HK_OPERAND(x), HK_OPERAND(y))
+static inline void hk_logical_xor_mixed_into_at(hk_source at, hk_array *out, hk_operand x,
+                                                hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        hk_logical_xor_into_at(at, out, x.array, y.array);
+    else
+        hk_logical_xor_operands_into_at(at, out, x, y);
+}
+#define hk_logical_xor_into(out, x, y) \
+    hk_logical_xor_mixed_into_at(HK_SOURCE, out, HK_OPERAND(x), HK_OPERAND(y))
+static inline hk_array *hk_bitwise_and_mixed_at(hk_source at, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        return hk_bitwise_and_at(at, x.array, y.array);
+    else
+        return hk_bitwise_and_operands_at(at, x, y);
+}
+#define hk_bitwise_and(x, y) \
+    hk_bitwise_and_mixed_at(HK_SOURCE, HK_OPERAND(x), HK_OPERAND(y))
+static inline void hk_bitwise_and_mixed_into_at(hk_source at, hk_array *out, hk_operand x,
+                                                hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        hk_bitwise_and_into_at(at, out, x.array, y.array);
+    else
+        hk_bitwise_and_operands_into_at(at, out, x, y);
+}
+#define hk_bitwise_and_into(out, x, y) \
+    hk_bitwise_and_mixed_into_at(HK_SOURCE, out, HK_OPERAND(x), HK_OPERAND(y))
+static inline hk_array *hk_bitwise_or_mixed_at(hk_source at, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        return hk_bitwise_or_at(at, x.array, y.array);
+    else
+        return hk_bitwise_or_operands_at(at, x, y);
+}
+#define hk_bitwise_or(x, y) \
+    hk_bitwise_or_mixed_at(HK_SOURCE, HK_OPERAND(x), HK_OPERAND(y))
+static inline void hk_bitwise_or_mixed_into_at(hk_source at, hk_array *out, hk_operand x,
+                                               hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        hk_bitwise_or_into_at(at, out, x.array, y.array);
+    else
+        hk_bitwise_or_operands_into_at(at, out, x, y);
+}
+#define hk_bitwise_or_into(out, x, y) \
+    hk_bitwise_or_mixed_into_at(HK_SOURCE, out, HK_OPERAND(x), HK_OPERAND(y))
+static inline hk_array *hk_bitwise_xor_mixed_at(hk_source at, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        return hk_bitwise_xor_at(at, x.array, y.array);
+    else
+        return hk_bitwise_xor_operands_at(at, x, y);
+}
+#define hk_bitwise_xor(x, y) \
+    hk_bitwise_xor_mixed_at(HK_SOURCE, HK_OPERAND(x), HK_OPERAND(y))
+static inline void hk_bitwise_xor_mixed_into_at(hk_source at, hk_array *out, hk_operand x,
+                                                hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        hk_bitwise_xor_into_at(at, out, x.array, y.array);
+    else
+        hk_bitwise_xor_operands_into_at(at, out, x, y);
+}
+#define hk_bitwise_xor_into(out, x, y) \
+    hk_bitwise_xor_mixed_into_at(HK_SOURCE, out, HK_OPERAND(x), HK_OPERAND(y))
+static inline hk_array *hk_bitwise_left_shift_mixed_at(hk_source at, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        return hk_bitwise_left_shift_at(at, x.array, y.array);
+    else
+        return hk_bitwise_left_shift_operands_at(at, x, y);
+}
+#define hk_bitwise_left_shift(x, y) \
+    hk_bitwise_left_shift_mixed_at(HK_SOURCE, HK_OPERAND(x), HK_OPERAND(y))
+static inline void hk_bitwise_left_shift_mixed_into_at(hk_source at, hk_array *out, hk_operand x,
+                                                       hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        hk_bitwise_left_shift_into_at(at, out, x.array, y.array);
+    else
+        hk_bitwise_left_shift_operands_into_at(at, out, x, y);
+}
+#define hk_bitwise_left_shift_into(out, x, y) \
+    hk_bitwise_left_shift_mixed_into_at(HK_SOURCE, out, HK_OPERAND(x), HK_OPERAND(y))
+static inline hk_array *hk_bitwise_right_shift_mixed_at(hk_source at, hk_operand x, hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        return hk_bitwise_right_shift_at(at, x.array, y.array);
+    else
+        return hk_bitwise_right_shift_operands_at(at, x, y);
+}
+#define hk_bitwise_right_shift(x, y) \
+    hk_bitwise_right_shift_mixed_at(HK_SOURCE, HK_OPERAND(x), HK_OPERAND(y))
+static inline void hk_bitwise_right_shift_mixed_into_at(hk_source at, hk_array *out, hk_operand x,
+                                                        hk_operand y)
+{
+    if (hk_operands_are_arrays(x, y))
+        hk_bitwise_right_shift_into_at(at, out, x.array, y.array);
+    else
+        hk_bitwise_right_shift_operands_into_at(at, out, x, y);
+}
+#define hk_bitwise_right_shift_into(out, x, y) \
+    hk_bitwise_right_shift_mixed_into_at(HK_SOURCE, out, HK_OPERAND(x), HK_OPERAND(y))
+#endif
 
 HK_END_DECLS
 

@@ -282,26 +282,30 @@ inline array add(const array &x, const array &y, hk_source at = here()) noexcept
 {
     return array::take(hk_add_at(at, x.get(), y.get()));
 }
-inline array add(double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array add(T x, const array &y, hk_source at = here()) noexcept
 {
-    return array::take(hk_add_at(at, y.like(x, at).get(), y.get()));
+    return array::take(hk_add_operands_at(at, operand_of(x), operand_of(y)));
 }
-inline array add(const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array add(const array &x, T y, hk_source at = here()) noexcept
 {
-    return array::take(hk_add_scalar_at(at, x.get(), y));
+    return array::take(hk_add_operands_at(at, operand_of(x), operand_of(y)));
 }
 inline void add_into(const array &out, const array &x, const array &y,
                      hk_source at = here()) noexcept
 {
     hk_add_into_at(at, out.get(), x.get(), y.get());
 }
-inline void add_into(const array &out, double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void add_into(const array &out, T x, const array &y, hk_source at = here()) noexcept
 {
-    hk_add_into_at(at, out.get(), y.like(x, at).get(), y.get());
+    hk_add_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
-inline void add_into(const array &out, const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void add_into(const array &out, const array &x, T y, hk_source at = here()) noexcept
 {
-    hk_add_scalar_into_at(at, out.get(), x.get(), y);
+    hk_add_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
 /* x - y. Difference. */
@@ -309,28 +313,30 @@ inline array subtract(const array &x, const array &y, hk_source at = here()) noe
 {
     return array::take(hk_subtract_at(at, x.get(), y.get()));
 }
-inline array subtract(double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array subtract(T x, const array &y, hk_source at = here()) noexcept
 {
-    return array::take(hk_subtract_at(at, y.like(x, at).get(), y.get()));
+    return array::take(hk_subtract_operands_at(at, operand_of(x), operand_of(y)));
 }
-inline array subtract(const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array subtract(const array &x, T y, hk_source at = here()) noexcept
 {
-    return array::take(hk_subtract_at(at, x.get(), x.like(y, at).get()));
+    return array::take(hk_subtract_operands_at(at, operand_of(x), operand_of(y)));
 }
 inline void subtract_into(const array &out, const array &x, const array &y,
                           hk_source at = here()) noexcept
 {
     hk_subtract_into_at(at, out.get(), x.get(), y.get());
 }
-inline void subtract_into(const array &out, double x, const array &y,
-                          hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void subtract_into(const array &out, T x, const array &y, hk_source at = here()) noexcept
 {
-    hk_subtract_into_at(at, out.get(), y.like(x, at).get(), y.get());
+    hk_subtract_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
-inline void subtract_into(const array &out, const array &x, double y,
-                          hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void subtract_into(const array &out, const array &x, T y, hk_source at = here()) noexcept
 {
-    hk_subtract_into_at(at, out.get(), x.get(), x.like(y, at).get());
+    hk_subtract_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
 /* x * y. Product. */
@@ -338,28 +344,30 @@ inline array multiply(const array &x, const array &y, hk_source at = here()) noe
 {
     return array::take(hk_multiply_at(at, x.get(), y.get()));
 }
-inline array multiply(double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array multiply(T x, const array &y, hk_source at = here()) noexcept
 {
-    return array::take(hk_multiply_at(at, y.like(x, at).get(), y.get()));
+    return array::take(hk_multiply_operands_at(at, operand_of(x), operand_of(y)));
 }
-inline array multiply(const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array multiply(const array &x, T y, hk_source at = here()) noexcept
 {
-    return array::take(hk_multiply_scalar_at(at, x.get(), y));
+    return array::take(hk_multiply_operands_at(at, operand_of(x), operand_of(y)));
 }
 inline void multiply_into(const array &out, const array &x, const array &y,
                           hk_source at = here()) noexcept
 {
     hk_multiply_into_at(at, out.get(), x.get(), y.get());
 }
-inline void multiply_into(const array &out, double x, const array &y,
-                          hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void multiply_into(const array &out, T x, const array &y, hk_source at = here()) noexcept
 {
-    hk_multiply_into_at(at, out.get(), y.like(x, at).get(), y.get());
+    hk_multiply_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
-inline void multiply_into(const array &out, const array &x, double y,
-                          hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void multiply_into(const array &out, const array &x, T y, hk_source at = here()) noexcept
 {
-    hk_multiply_scalar_into_at(at, out.get(), x.get(), y);
+    hk_multiply_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
 /* x / y. Quotient. Integers are rounded towards zero; an integer divisor of 0 fails the result. */
@@ -367,26 +375,30 @@ inline array divide(const array &x, const array &y, hk_source at = here()) noexc
 {
     return array::take(hk_divide_at(at, x.get(), y.get()));
 }
-inline array divide(double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array divide(T x, const array &y, hk_source at = here()) noexcept
 {
-    return array::take(hk_divide_at(at, y.like(x, at).get(), y.get()));
+    return array::take(hk_divide_operands_at(at, operand_of(x), operand_of(y)));
 }
-inline array divide(const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array divide(const array &x, T y, hk_source at = here()) noexcept
 {
-    return array::take(hk_divide_scalar_at(at, x.get(), y));
+    return array::take(hk_divide_operands_at(at, operand_of(x), operand_of(y)));
 }
 inline void divide_into(const array &out, const array &x, const array &y,
                         hk_source at = here()) noexcept
 {
     hk_divide_into_at(at, out.get(), x.get(), y.get());
 }
-inline void divide_into(const array &out, double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void divide_into(const array &out, T x, const array &y, hk_source at = here()) noexcept
 {
-    hk_divide_into_at(at, out.get(), y.like(x, at).get(), y.get());
+    hk_divide_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
-inline void divide_into(const array &out, const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void divide_into(const array &out, const array &x, T y, hk_source at = here()) noexcept
 {
-    hk_divide_scalar_into_at(at, out.get(), x.get(), y);
+    hk_divide_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
 /* max(x, y). The larger one; NaN if either is. Where both are equal, each gets half of the
@@ -395,28 +407,30 @@ inline array maximum(const array &x, const array &y, hk_source at = here()) noex
 {
     return array::take(hk_maximum_at(at, x.get(), y.get()));
 }
-inline array maximum(double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array maximum(T x, const array &y, hk_source at = here()) noexcept
 {
-    return array::take(hk_maximum_at(at, y.like(x, at).get(), y.get()));
+    return array::take(hk_maximum_operands_at(at, operand_of(x), operand_of(y)));
 }
-inline array maximum(const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array maximum(const array &x, T y, hk_source at = here()) noexcept
 {
-    return array::take(hk_maximum_scalar_at(at, x.get(), y));
+    return array::take(hk_maximum_operands_at(at, operand_of(x), operand_of(y)));
 }
 inline void maximum_into(const array &out, const array &x, const array &y,
                          hk_source at = here()) noexcept
 {
     hk_maximum_into_at(at, out.get(), x.get(), y.get());
 }
-inline void maximum_into(const array &out, double x, const array &y,
-                         hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void maximum_into(const array &out, T x, const array &y, hk_source at = here()) noexcept
 {
-    hk_maximum_into_at(at, out.get(), y.like(x, at).get(), y.get());
+    hk_maximum_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
-inline void maximum_into(const array &out, const array &x, double y,
-                         hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void maximum_into(const array &out, const array &x, T y, hk_source at = here()) noexcept
 {
-    hk_maximum_scalar_into_at(at, out.get(), x.get(), y);
+    hk_maximum_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
 /* min(x, y). The smaller one; NaN if either is. Where both are equal, each gets half of the
@@ -425,28 +439,30 @@ inline array minimum(const array &x, const array &y, hk_source at = here()) noex
 {
     return array::take(hk_minimum_at(at, x.get(), y.get()));
 }
-inline array minimum(double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array minimum(T x, const array &y, hk_source at = here()) noexcept
 {
-    return array::take(hk_minimum_at(at, y.like(x, at).get(), y.get()));
+    return array::take(hk_minimum_operands_at(at, operand_of(x), operand_of(y)));
 }
-inline array minimum(const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array minimum(const array &x, T y, hk_source at = here()) noexcept
 {
-    return array::take(hk_minimum_scalar_at(at, x.get(), y));
+    return array::take(hk_minimum_operands_at(at, operand_of(x), operand_of(y)));
 }
 inline void minimum_into(const array &out, const array &x, const array &y,
                          hk_source at = here()) noexcept
 {
     hk_minimum_into_at(at, out.get(), x.get(), y.get());
 }
-inline void minimum_into(const array &out, double x, const array &y,
-                         hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void minimum_into(const array &out, T x, const array &y, hk_source at = here()) noexcept
 {
-    hk_minimum_into_at(at, out.get(), y.like(x, at).get(), y.get());
+    hk_minimum_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
-inline void minimum_into(const array &out, const array &x, double y,
-                         hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void minimum_into(const array &out, const array &x, T y, hk_source at = here()) noexcept
 {
-    hk_minimum_scalar_into_at(at, out.get(), x.get(), y);
+    hk_minimum_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
 /* x ** y. x to the power of y. A negative integer y fails the result. */
@@ -454,26 +470,30 @@ inline array power(const array &x, const array &y, hk_source at = here()) noexce
 {
     return array::take(hk_power_at(at, x.get(), y.get()));
 }
-inline array power(double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array power(T x, const array &y, hk_source at = here()) noexcept
 {
-    return array::take(hk_power_at(at, y.like(x, at).get(), y.get()));
+    return array::take(hk_power_operands_at(at, operand_of(x), operand_of(y)));
 }
-inline array power(const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array power(const array &x, T y, hk_source at = here()) noexcept
 {
-    return array::take(hk_power_scalar_at(at, x.get(), y));
+    return array::take(hk_power_operands_at(at, operand_of(x), operand_of(y)));
 }
 inline void power_into(const array &out, const array &x, const array &y,
                        hk_source at = here()) noexcept
 {
     hk_power_into_at(at, out.get(), x.get(), y.get());
 }
-inline void power_into(const array &out, double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void power_into(const array &out, T x, const array &y, hk_source at = here()) noexcept
 {
-    hk_power_into_at(at, out.get(), y.like(x, at).get(), y.get());
+    hk_power_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
-inline void power_into(const array &out, const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void power_into(const array &out, const array &x, T y, hk_source at = here()) noexcept
 {
-    hk_power_scalar_into_at(at, out.get(), x.get(), y);
+    hk_power_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
 /* x - y floor(x / y). Remainder, of the divisor's sign. An integer divisor of 0 fails the
@@ -482,28 +502,30 @@ inline array remainder(const array &x, const array &y, hk_source at = here()) no
 {
     return array::take(hk_remainder_at(at, x.get(), y.get()));
 }
-inline array remainder(double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array remainder(T x, const array &y, hk_source at = here()) noexcept
 {
-    return array::take(hk_remainder_at(at, y.like(x, at).get(), y.get()));
+    return array::take(hk_remainder_operands_at(at, operand_of(x), operand_of(y)));
 }
-inline array remainder(const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array remainder(const array &x, T y, hk_source at = here()) noexcept
 {
-    return array::take(hk_remainder_at(at, x.get(), x.like(y, at).get()));
+    return array::take(hk_remainder_operands_at(at, operand_of(x), operand_of(y)));
 }
 inline void remainder_into(const array &out, const array &x, const array &y,
                            hk_source at = here()) noexcept
 {
     hk_remainder_into_at(at, out.get(), x.get(), y.get());
 }
-inline void remainder_into(const array &out, double x, const array &y,
-                           hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void remainder_into(const array &out, T x, const array &y, hk_source at = here()) noexcept
 {
-    hk_remainder_into_at(at, out.get(), y.like(x, at).get(), y.get());
+    hk_remainder_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
-inline void remainder_into(const array &out, const array &x, double y,
-                           hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void remainder_into(const array &out, const array &x, T y, hk_source at = here()) noexcept
 {
-    hk_remainder_into_at(at, out.get(), x.get(), x.like(y, at).get());
+    hk_remainder_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
 /* floor(x / y). Quotient rounded down. An integer divisor of 0 fails the result; no gradient
@@ -512,28 +534,32 @@ inline array floor_divide(const array &x, const array &y, hk_source at = here())
 {
     return array::take(hk_floor_divide_at(at, x.get(), y.get()));
 }
-inline array floor_divide(double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array floor_divide(T x, const array &y, hk_source at = here()) noexcept
 {
-    return array::take(hk_floor_divide_at(at, y.like(x, at).get(), y.get()));
+    return array::take(hk_floor_divide_operands_at(at, operand_of(x), operand_of(y)));
 }
-inline array floor_divide(const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array floor_divide(const array &x, T y, hk_source at = here()) noexcept
 {
-    return array::take(hk_floor_divide_at(at, x.get(), x.like(y, at).get()));
+    return array::take(hk_floor_divide_operands_at(at, operand_of(x), operand_of(y)));
 }
 inline void floor_divide_into(const array &out, const array &x, const array &y,
                               hk_source at = here()) noexcept
 {
     hk_floor_divide_into_at(at, out.get(), x.get(), y.get());
 }
-inline void floor_divide_into(const array &out, double x, const array &y,
+template <class T, if_number<T> = 0>
+inline void floor_divide_into(const array &out, T x, const array &y,
                               hk_source at = here()) noexcept
 {
-    hk_floor_divide_into_at(at, out.get(), y.like(x, at).get(), y.get());
+    hk_floor_divide_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
-inline void floor_divide_into(const array &out, const array &x, double y,
+template <class T, if_number<T> = 0>
+inline void floor_divide_into(const array &out, const array &x, T y,
                               hk_source at = here()) noexcept
 {
-    hk_floor_divide_into_at(at, out.get(), x.get(), x.like(y, at).get());
+    hk_floor_divide_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
 /* atan2(x, y). Angle of the point (y, x), from -pi to pi: of x / y, in the quadrant that the
@@ -542,26 +568,30 @@ inline array atan2(const array &x, const array &y, hk_source at = here()) noexce
 {
     return array::take(hk_atan2_at(at, x.get(), y.get()));
 }
-inline array atan2(double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array atan2(T x, const array &y, hk_source at = here()) noexcept
 {
-    return array::take(hk_atan2_at(at, y.like(x, at).get(), y.get()));
+    return array::take(hk_atan2_operands_at(at, operand_of(x), operand_of(y)));
 }
-inline array atan2(const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array atan2(const array &x, T y, hk_source at = here()) noexcept
 {
-    return array::take(hk_atan2_at(at, x.get(), x.like(y, at).get()));
+    return array::take(hk_atan2_operands_at(at, operand_of(x), operand_of(y)));
 }
 inline void atan2_into(const array &out, const array &x, const array &y,
                        hk_source at = here()) noexcept
 {
     hk_atan2_into_at(at, out.get(), x.get(), y.get());
 }
-inline void atan2_into(const array &out, double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void atan2_into(const array &out, T x, const array &y, hk_source at = here()) noexcept
 {
-    hk_atan2_into_at(at, out.get(), y.like(x, at).get(), y.get());
+    hk_atan2_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
-inline void atan2_into(const array &out, const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void atan2_into(const array &out, const array &x, T y, hk_source at = here()) noexcept
 {
-    hk_atan2_into_at(at, out.get(), x.get(), x.like(y, at).get());
+    hk_atan2_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
 /* sqrt(x * x + y * y). Length of the hypotenuse, without overflow on the way. The gradient at 0
@@ -570,26 +600,30 @@ inline array hypot(const array &x, const array &y, hk_source at = here()) noexce
 {
     return array::take(hk_hypot_at(at, x.get(), y.get()));
 }
-inline array hypot(double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array hypot(T x, const array &y, hk_source at = here()) noexcept
 {
-    return array::take(hk_hypot_at(at, y.like(x, at).get(), y.get()));
+    return array::take(hk_hypot_operands_at(at, operand_of(x), operand_of(y)));
 }
-inline array hypot(const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array hypot(const array &x, T y, hk_source at = here()) noexcept
 {
-    return array::take(hk_hypot_at(at, x.get(), x.like(y, at).get()));
+    return array::take(hk_hypot_operands_at(at, operand_of(x), operand_of(y)));
 }
 inline void hypot_into(const array &out, const array &x, const array &y,
                        hk_source at = here()) noexcept
 {
     hk_hypot_into_at(at, out.get(), x.get(), y.get());
 }
-inline void hypot_into(const array &out, double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void hypot_into(const array &out, T x, const array &y, hk_source at = here()) noexcept
 {
-    hk_hypot_into_at(at, out.get(), y.like(x, at).get(), y.get());
+    hk_hypot_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
-inline void hypot_into(const array &out, const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void hypot_into(const array &out, const array &x, T y, hk_source at = here()) noexcept
 {
-    hk_hypot_into_at(at, out.get(), x.get(), x.like(y, at).get());
+    hk_hypot_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
 /* |x| sign(y). x with the sign of y, also of its zeros and NaNs. */
@@ -597,28 +631,30 @@ inline array copysign(const array &x, const array &y, hk_source at = here()) noe
 {
     return array::take(hk_copysign_at(at, x.get(), y.get()));
 }
-inline array copysign(double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array copysign(T x, const array &y, hk_source at = here()) noexcept
 {
-    return array::take(hk_copysign_at(at, y.like(x, at).get(), y.get()));
+    return array::take(hk_copysign_operands_at(at, operand_of(x), operand_of(y)));
 }
-inline array copysign(const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array copysign(const array &x, T y, hk_source at = here()) noexcept
 {
-    return array::take(hk_copysign_at(at, x.get(), x.like(y, at).get()));
+    return array::take(hk_copysign_operands_at(at, operand_of(x), operand_of(y)));
 }
 inline void copysign_into(const array &out, const array &x, const array &y,
                           hk_source at = here()) noexcept
 {
     hk_copysign_into_at(at, out.get(), x.get(), y.get());
 }
-inline void copysign_into(const array &out, double x, const array &y,
-                          hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void copysign_into(const array &out, T x, const array &y, hk_source at = here()) noexcept
 {
-    hk_copysign_into_at(at, out.get(), y.like(x, at).get(), y.get());
+    hk_copysign_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
-inline void copysign_into(const array &out, const array &x, double y,
-                          hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void copysign_into(const array &out, const array &x, T y, hk_source at = here()) noexcept
 {
-    hk_copysign_into_at(at, out.get(), x.get(), x.like(y, at).get());
+    hk_copysign_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
 /* the number next to x towards y. The number of the dtype that is next to x in the direction of
@@ -627,28 +663,30 @@ inline array nextafter(const array &x, const array &y, hk_source at = here()) no
 {
     return array::take(hk_nextafter_at(at, x.get(), y.get()));
 }
-inline array nextafter(double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array nextafter(T x, const array &y, hk_source at = here()) noexcept
 {
-    return array::take(hk_nextafter_at(at, y.like(x, at).get(), y.get()));
+    return array::take(hk_nextafter_operands_at(at, operand_of(x), operand_of(y)));
 }
-inline array nextafter(const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array nextafter(const array &x, T y, hk_source at = here()) noexcept
 {
-    return array::take(hk_nextafter_at(at, x.get(), x.like(y, at).get()));
+    return array::take(hk_nextafter_operands_at(at, operand_of(x), operand_of(y)));
 }
 inline void nextafter_into(const array &out, const array &x, const array &y,
                            hk_source at = here()) noexcept
 {
     hk_nextafter_into_at(at, out.get(), x.get(), y.get());
 }
-inline void nextafter_into(const array &out, double x, const array &y,
-                           hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void nextafter_into(const array &out, T x, const array &y, hk_source at = here()) noexcept
 {
-    hk_nextafter_into_at(at, out.get(), y.like(x, at).get(), y.get());
+    hk_nextafter_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
-inline void nextafter_into(const array &out, const array &x, double y,
-                           hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void nextafter_into(const array &out, const array &x, T y, hk_source at = here()) noexcept
 {
-    hk_nextafter_into_at(at, out.get(), x.get(), x.like(y, at).get());
+    hk_nextafter_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
 /* ln(e ** x + e ** y). Logarithm of the sum of exponentials, without overflow on the way. */
@@ -656,28 +694,30 @@ inline array logaddexp(const array &x, const array &y, hk_source at = here()) no
 {
     return array::take(hk_logaddexp_at(at, x.get(), y.get()));
 }
-inline array logaddexp(double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array logaddexp(T x, const array &y, hk_source at = here()) noexcept
 {
-    return array::take(hk_logaddexp_at(at, y.like(x, at).get(), y.get()));
+    return array::take(hk_logaddexp_operands_at(at, operand_of(x), operand_of(y)));
 }
-inline array logaddexp(const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array logaddexp(const array &x, T y, hk_source at = here()) noexcept
 {
-    return array::take(hk_logaddexp_at(at, x.get(), x.like(y, at).get()));
+    return array::take(hk_logaddexp_operands_at(at, operand_of(x), operand_of(y)));
 }
 inline void logaddexp_into(const array &out, const array &x, const array &y,
                            hk_source at = here()) noexcept
 {
     hk_logaddexp_into_at(at, out.get(), x.get(), y.get());
 }
-inline void logaddexp_into(const array &out, double x, const array &y,
-                           hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void logaddexp_into(const array &out, T x, const array &y, hk_source at = here()) noexcept
 {
-    hk_logaddexp_into_at(at, out.get(), y.like(x, at).get(), y.get());
+    hk_logaddexp_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
-inline void logaddexp_into(const array &out, const array &x, double y,
-                           hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void logaddexp_into(const array &out, const array &x, T y, hk_source at = here()) noexcept
 {
-    hk_logaddexp_into_at(at, out.get(), x.get(), x.like(y, at).get());
+    hk_logaddexp_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
 /* x >= 0 ? x : y x. Rectified linear unit with a slope y below 0, broadcast to x as any input
@@ -686,26 +726,30 @@ inline array prelu(const array &x, const array &y, hk_source at = here()) noexce
 {
     return array::take(hk_prelu_at(at, x.get(), y.get()));
 }
-inline array prelu(double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array prelu(T x, const array &y, hk_source at = here()) noexcept
 {
-    return array::take(hk_prelu_at(at, y.like(x, at).get(), y.get()));
+    return array::take(hk_prelu_operands_at(at, operand_of(x), operand_of(y)));
 }
-inline array prelu(const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array prelu(const array &x, T y, hk_source at = here()) noexcept
 {
-    return array::take(hk_prelu_at(at, x.get(), x.like(y, at).get()));
+    return array::take(hk_prelu_operands_at(at, operand_of(x), operand_of(y)));
 }
 inline void prelu_into(const array &out, const array &x, const array &y,
                        hk_source at = here()) noexcept
 {
     hk_prelu_into_at(at, out.get(), x.get(), y.get());
 }
-inline void prelu_into(const array &out, double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void prelu_into(const array &out, T x, const array &y, hk_source at = here()) noexcept
 {
-    hk_prelu_into_at(at, out.get(), y.like(x, at).get(), y.get());
+    hk_prelu_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
-inline void prelu_into(const array &out, const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void prelu_into(const array &out, const array &x, T y, hk_source at = here()) noexcept
 {
-    hk_prelu_into_at(at, out.get(), x.get(), x.like(y, at).get());
+    hk_prelu_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
 /* -x. The opposite. */
@@ -1134,97 +1178,35 @@ inline void clip_into(const array &out, const array &x, double min, double max,
     hk_clip_into_at(at, out.get(), x.get(), min, max);
 }
 
-/* x + value. Sum with a number, which must be an integer in range for integer arrays. */
-inline array add_scalar(const array &x, double value, hk_source at = here()) noexcept
-{
-    return array::take(hk_add_scalar_at(at, x.get(), value));
-}
-inline void add_scalar_into(const array &out, const array &x, double value,
-                            hk_source at = here()) noexcept
-{
-    hk_add_scalar_into_at(at, out.get(), x.get(), value);
-}
-
-/* x * value. Product with a number, which must be an integer in range for integer arrays. */
-inline array multiply_scalar(const array &x, double value, hk_source at = here()) noexcept
-{
-    return array::take(hk_multiply_scalar_at(at, x.get(), value));
-}
-inline void multiply_scalar_into(const array &out, const array &x, double value,
-                                 hk_source at = here()) noexcept
-{
-    hk_multiply_scalar_into_at(at, out.get(), x.get(), value);
-}
-
-/* x / value. Quotient by a number; integers as in hk_divide. */
-inline array divide_scalar(const array &x, double value, hk_source at = here()) noexcept
-{
-    return array::take(hk_divide_scalar_at(at, x.get(), value));
-}
-inline void divide_scalar_into(const array &out, const array &x, double value,
-                               hk_source at = here()) noexcept
-{
-    hk_divide_scalar_into_at(at, out.get(), x.get(), value);
-}
-
-/* x ** value. x to the power of a number; integers as in hk_power. */
-inline array power_scalar(const array &x, double value, hk_source at = here()) noexcept
-{
-    return array::take(hk_power_scalar_at(at, x.get(), value));
-}
-inline void power_scalar_into(const array &out, const array &x, double value,
-                              hk_source at = here()) noexcept
-{
-    hk_power_scalar_into_at(at, out.get(), x.get(), value);
-}
-
-/* max(x, value). The larger one of x and a number. Where both are equal, the gradient is half. */
-inline array maximum_scalar(const array &x, double value, hk_source at = here()) noexcept
-{
-    return array::take(hk_maximum_scalar_at(at, x.get(), value));
-}
-inline void maximum_scalar_into(const array &out, const array &x, double value,
-                                hk_source at = here()) noexcept
-{
-    hk_maximum_scalar_into_at(at, out.get(), x.get(), value);
-}
-
-/* min(x, value). The smaller one of x and a number. Where both are equal, the gradient is half. */
-inline array minimum_scalar(const array &x, double value, hk_source at = here()) noexcept
-{
-    return array::take(hk_minimum_scalar_at(at, x.get(), value));
-}
-inline void minimum_scalar_into(const array &out, const array &x, double value,
-                                hk_source at = here()) noexcept
-{
-    hk_minimum_scalar_into_at(at, out.get(), x.get(), value);
-}
-
 /* x == y. Whether x and y are equal, as bool. No gradient: its result is a truth value. */
 inline array equal(const array &x, const array &y, hk_source at = here()) noexcept
 {
     return array::take(hk_equal_at(at, x.get(), y.get()));
 }
-inline array equal(double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array equal(T x, const array &y, hk_source at = here()) noexcept
 {
-    return array::take(hk_equal_at(at, y.like(x, at).get(), y.get()));
+    return array::take(hk_equal_operands_at(at, operand_of(x), operand_of(y)));
 }
-inline array equal(const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array equal(const array &x, T y, hk_source at = here()) noexcept
 {
-    return array::take(hk_equal_at(at, x.get(), x.like(y, at).get()));
+    return array::take(hk_equal_operands_at(at, operand_of(x), operand_of(y)));
 }
 inline void equal_into(const array &out, const array &x, const array &y,
                        hk_source at = here()) noexcept
 {
     hk_equal_into_at(at, out.get(), x.get(), y.get());
 }
-inline void equal_into(const array &out, double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void equal_into(const array &out, T x, const array &y, hk_source at = here()) noexcept
 {
-    hk_equal_into_at(at, out.get(), y.like(x, at).get(), y.get());
+    hk_equal_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
-inline void equal_into(const array &out, const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void equal_into(const array &out, const array &x, T y, hk_source at = here()) noexcept
 {
-    hk_equal_into_at(at, out.get(), x.get(), x.like(y, at).get());
+    hk_equal_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
 /* x != y. Whether x and y differ, as bool. No gradient: its result is a truth value. */
@@ -1232,28 +1214,30 @@ inline array not_equal(const array &x, const array &y, hk_source at = here()) no
 {
     return array::take(hk_not_equal_at(at, x.get(), y.get()));
 }
-inline array not_equal(double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array not_equal(T x, const array &y, hk_source at = here()) noexcept
 {
-    return array::take(hk_not_equal_at(at, y.like(x, at).get(), y.get()));
+    return array::take(hk_not_equal_operands_at(at, operand_of(x), operand_of(y)));
 }
-inline array not_equal(const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array not_equal(const array &x, T y, hk_source at = here()) noexcept
 {
-    return array::take(hk_not_equal_at(at, x.get(), x.like(y, at).get()));
+    return array::take(hk_not_equal_operands_at(at, operand_of(x), operand_of(y)));
 }
 inline void not_equal_into(const array &out, const array &x, const array &y,
                            hk_source at = here()) noexcept
 {
     hk_not_equal_into_at(at, out.get(), x.get(), y.get());
 }
-inline void not_equal_into(const array &out, double x, const array &y,
-                           hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void not_equal_into(const array &out, T x, const array &y, hk_source at = here()) noexcept
 {
-    hk_not_equal_into_at(at, out.get(), y.like(x, at).get(), y.get());
+    hk_not_equal_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
-inline void not_equal_into(const array &out, const array &x, double y,
-                           hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void not_equal_into(const array &out, const array &x, T y, hk_source at = here()) noexcept
 {
-    hk_not_equal_into_at(at, out.get(), x.get(), x.like(y, at).get());
+    hk_not_equal_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
 /* x < y. Whether x is less than y, as bool. No gradient: its result is a truth value. */
@@ -1261,26 +1245,30 @@ inline array less(const array &x, const array &y, hk_source at = here()) noexcep
 {
     return array::take(hk_less_at(at, x.get(), y.get()));
 }
-inline array less(double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array less(T x, const array &y, hk_source at = here()) noexcept
 {
-    return array::take(hk_less_at(at, y.like(x, at).get(), y.get()));
+    return array::take(hk_less_operands_at(at, operand_of(x), operand_of(y)));
 }
-inline array less(const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array less(const array &x, T y, hk_source at = here()) noexcept
 {
-    return array::take(hk_less_at(at, x.get(), x.like(y, at).get()));
+    return array::take(hk_less_operands_at(at, operand_of(x), operand_of(y)));
 }
 inline void less_into(const array &out, const array &x, const array &y,
                       hk_source at = here()) noexcept
 {
     hk_less_into_at(at, out.get(), x.get(), y.get());
 }
-inline void less_into(const array &out, double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void less_into(const array &out, T x, const array &y, hk_source at = here()) noexcept
 {
-    hk_less_into_at(at, out.get(), y.like(x, at).get(), y.get());
+    hk_less_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
-inline void less_into(const array &out, const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void less_into(const array &out, const array &x, T y, hk_source at = here()) noexcept
 {
-    hk_less_into_at(at, out.get(), x.get(), x.like(y, at).get());
+    hk_less_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
 /* x <= y. Whether x is at most y, as bool. No gradient: its result is a truth value. */
@@ -1288,28 +1276,30 @@ inline array less_equal(const array &x, const array &y, hk_source at = here()) n
 {
     return array::take(hk_less_equal_at(at, x.get(), y.get()));
 }
-inline array less_equal(double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array less_equal(T x, const array &y, hk_source at = here()) noexcept
 {
-    return array::take(hk_less_equal_at(at, y.like(x, at).get(), y.get()));
+    return array::take(hk_less_equal_operands_at(at, operand_of(x), operand_of(y)));
 }
-inline array less_equal(const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array less_equal(const array &x, T y, hk_source at = here()) noexcept
 {
-    return array::take(hk_less_equal_at(at, x.get(), x.like(y, at).get()));
+    return array::take(hk_less_equal_operands_at(at, operand_of(x), operand_of(y)));
 }
 inline void less_equal_into(const array &out, const array &x, const array &y,
                             hk_source at = here()) noexcept
 {
     hk_less_equal_into_at(at, out.get(), x.get(), y.get());
 }
-inline void less_equal_into(const array &out, double x, const array &y,
-                            hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void less_equal_into(const array &out, T x, const array &y, hk_source at = here()) noexcept
 {
-    hk_less_equal_into_at(at, out.get(), y.like(x, at).get(), y.get());
+    hk_less_equal_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
-inline void less_equal_into(const array &out, const array &x, double y,
-                            hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void less_equal_into(const array &out, const array &x, T y, hk_source at = here()) noexcept
 {
-    hk_less_equal_into_at(at, out.get(), x.get(), x.like(y, at).get());
+    hk_less_equal_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
 /* x > y. Whether x is greater than y, as bool. No gradient: its result is a truth value. */
@@ -1317,28 +1307,30 @@ inline array greater(const array &x, const array &y, hk_source at = here()) noex
 {
     return array::take(hk_greater_at(at, x.get(), y.get()));
 }
-inline array greater(double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array greater(T x, const array &y, hk_source at = here()) noexcept
 {
-    return array::take(hk_greater_at(at, y.like(x, at).get(), y.get()));
+    return array::take(hk_greater_operands_at(at, operand_of(x), operand_of(y)));
 }
-inline array greater(const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array greater(const array &x, T y, hk_source at = here()) noexcept
 {
-    return array::take(hk_greater_at(at, x.get(), x.like(y, at).get()));
+    return array::take(hk_greater_operands_at(at, operand_of(x), operand_of(y)));
 }
 inline void greater_into(const array &out, const array &x, const array &y,
                          hk_source at = here()) noexcept
 {
     hk_greater_into_at(at, out.get(), x.get(), y.get());
 }
-inline void greater_into(const array &out, double x, const array &y,
-                         hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void greater_into(const array &out, T x, const array &y, hk_source at = here()) noexcept
 {
-    hk_greater_into_at(at, out.get(), y.like(x, at).get(), y.get());
+    hk_greater_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
-inline void greater_into(const array &out, const array &x, double y,
-                         hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void greater_into(const array &out, const array &x, T y, hk_source at = here()) noexcept
 {
-    hk_greater_into_at(at, out.get(), x.get(), x.like(y, at).get());
+    hk_greater_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
 /* x >= y. Whether x is at least y, as bool. No gradient: its result is a truth value. */
@@ -1346,28 +1338,32 @@ inline array greater_equal(const array &x, const array &y, hk_source at = here()
 {
     return array::take(hk_greater_equal_at(at, x.get(), y.get()));
 }
-inline array greater_equal(double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array greater_equal(T x, const array &y, hk_source at = here()) noexcept
 {
-    return array::take(hk_greater_equal_at(at, y.like(x, at).get(), y.get()));
+    return array::take(hk_greater_equal_operands_at(at, operand_of(x), operand_of(y)));
 }
-inline array greater_equal(const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array greater_equal(const array &x, T y, hk_source at = here()) noexcept
 {
-    return array::take(hk_greater_equal_at(at, x.get(), x.like(y, at).get()));
+    return array::take(hk_greater_equal_operands_at(at, operand_of(x), operand_of(y)));
 }
 inline void greater_equal_into(const array &out, const array &x, const array &y,
                                hk_source at = here()) noexcept
 {
     hk_greater_equal_into_at(at, out.get(), x.get(), y.get());
 }
-inline void greater_equal_into(const array &out, double x, const array &y,
+template <class T, if_number<T> = 0>
+inline void greater_equal_into(const array &out, T x, const array &y,
                                hk_source at = here()) noexcept
 {
-    hk_greater_equal_into_at(at, out.get(), y.like(x, at).get(), y.get());
+    hk_greater_equal_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
-inline void greater_equal_into(const array &out, const array &x, double y,
+template <class T, if_number<T> = 0>
+inline void greater_equal_into(const array &out, const array &x, T y,
                                hk_source at = here()) noexcept
 {
-    hk_greater_equal_into_at(at, out.get(), x.get(), x.like(y, at).get());
+    hk_greater_equal_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
 /* condition ? x : y. Elements of x where condition, a bool array, holds, of y elsewhere. */
@@ -1376,30 +1372,36 @@ inline array where(const array &condition, const array &x, const array &y,
 {
     return array::take(hk_where_at(at, condition.get(), x.get(), y.get()));
 }
-inline array where(const array &condition, double x, const array &y,
-                   hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array where(const array &condition, T x, const array &y, hk_source at = here()) noexcept
 {
-    return array::take(hk_where_at(at, condition.get(), y.like(x, at).get(), y.get()));
+    return array::take(hk_where_operands_at(at, condition.get(), operand_of(x),
+                                            operand_of(y)));
 }
-inline array where(const array &condition, const array &x, double y,
-                   hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array where(const array &condition, const array &x, T y, hk_source at = here()) noexcept
 {
-    return array::take(hk_where_at(at, condition.get(), x.get(), x.like(y, at).get()));
+    return array::take(hk_where_operands_at(at, condition.get(), operand_of(x),
+                                            operand_of(y)));
 }
 inline void where_into(const array &out, const array &condition, const array &x, const array &y,
                        hk_source at = here()) noexcept
 {
     hk_where_into_at(at, out.get(), condition.get(), x.get(), y.get());
 }
-inline void where_into(const array &out, const array &condition, double x, const array &y,
+template <class T, if_number<T> = 0>
+inline void where_into(const array &out, const array &condition, T x, const array &y,
                        hk_source at = here()) noexcept
 {
-    hk_where_into_at(at, out.get(), condition.get(), y.like(x, at).get(), y.get());
+    hk_where_operands_into_at(at, out.get(), condition.get(), operand_of(x),
+                              operand_of(y));
 }
-inline void where_into(const array &out, const array &condition, const array &x, double y,
+template <class T, if_number<T> = 0>
+inline void where_into(const array &out, const array &condition, const array &x, T y,
                        hk_source at = here()) noexcept
 {
-    hk_where_into_at(at, out.get(), condition.get(), x.get(), x.like(y, at).get());
+    hk_where_operands_into_at(at, out.get(), condition.get(), operand_of(x),
+                              operand_of(y));
 }
 
 /* x is NaN. Whether x is NaN, as bool. No gradient: its result is a truth value. */
@@ -1449,28 +1451,30 @@ inline array logical_and(const array &x, const array &y, hk_source at = here()) 
 {
     return array::take(hk_logical_and_at(at, x.get(), y.get()));
 }
-inline array logical_and(double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array logical_and(T x, const array &y, hk_source at = here()) noexcept
 {
-    return array::take(hk_logical_and_at(at, y.like(x, at).get(), y.get()));
+    return array::take(hk_logical_and_operands_at(at, operand_of(x), operand_of(y)));
 }
-inline array logical_and(const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array logical_and(const array &x, T y, hk_source at = here()) noexcept
 {
-    return array::take(hk_logical_and_at(at, x.get(), x.like(y, at).get()));
+    return array::take(hk_logical_and_operands_at(at, operand_of(x), operand_of(y)));
 }
 inline void logical_and_into(const array &out, const array &x, const array &y,
                              hk_source at = here()) noexcept
 {
     hk_logical_and_into_at(at, out.get(), x.get(), y.get());
 }
-inline void logical_and_into(const array &out, double x, const array &y,
-                             hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void logical_and_into(const array &out, T x, const array &y, hk_source at = here()) noexcept
 {
-    hk_logical_and_into_at(at, out.get(), y.like(x, at).get(), y.get());
+    hk_logical_and_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
-inline void logical_and_into(const array &out, const array &x, double y,
-                             hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void logical_and_into(const array &out, const array &x, T y, hk_source at = here()) noexcept
 {
-    hk_logical_and_into_at(at, out.get(), x.get(), x.like(y, at).get());
+    hk_logical_and_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
 /* x or y. Whether one of them holds, as bool. No gradient: its result is a truth value. */
@@ -1478,28 +1482,30 @@ inline array logical_or(const array &x, const array &y, hk_source at = here()) n
 {
     return array::take(hk_logical_or_at(at, x.get(), y.get()));
 }
-inline array logical_or(double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array logical_or(T x, const array &y, hk_source at = here()) noexcept
 {
-    return array::take(hk_logical_or_at(at, y.like(x, at).get(), y.get()));
+    return array::take(hk_logical_or_operands_at(at, operand_of(x), operand_of(y)));
 }
-inline array logical_or(const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array logical_or(const array &x, T y, hk_source at = here()) noexcept
 {
-    return array::take(hk_logical_or_at(at, x.get(), x.like(y, at).get()));
+    return array::take(hk_logical_or_operands_at(at, operand_of(x), operand_of(y)));
 }
 inline void logical_or_into(const array &out, const array &x, const array &y,
                             hk_source at = here()) noexcept
 {
     hk_logical_or_into_at(at, out.get(), x.get(), y.get());
 }
-inline void logical_or_into(const array &out, double x, const array &y,
-                            hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void logical_or_into(const array &out, T x, const array &y, hk_source at = here()) noexcept
 {
-    hk_logical_or_into_at(at, out.get(), y.like(x, at).get(), y.get());
+    hk_logical_or_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
-inline void logical_or_into(const array &out, const array &x, double y,
-                            hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void logical_or_into(const array &out, const array &x, T y, hk_source at = here()) noexcept
 {
-    hk_logical_or_into_at(at, out.get(), x.get(), x.like(y, at).get());
+    hk_logical_or_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
 /* either x or y. Whether just one of them holds, as bool. No gradient: its result is a truth
@@ -1508,28 +1514,30 @@ inline array logical_xor(const array &x, const array &y, hk_source at = here()) 
 {
     return array::take(hk_logical_xor_at(at, x.get(), y.get()));
 }
-inline array logical_xor(double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array logical_xor(T x, const array &y, hk_source at = here()) noexcept
 {
-    return array::take(hk_logical_xor_at(at, y.like(x, at).get(), y.get()));
+    return array::take(hk_logical_xor_operands_at(at, operand_of(x), operand_of(y)));
 }
-inline array logical_xor(const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array logical_xor(const array &x, T y, hk_source at = here()) noexcept
 {
-    return array::take(hk_logical_xor_at(at, x.get(), x.like(y, at).get()));
+    return array::take(hk_logical_xor_operands_at(at, operand_of(x), operand_of(y)));
 }
 inline void logical_xor_into(const array &out, const array &x, const array &y,
                              hk_source at = here()) noexcept
 {
     hk_logical_xor_into_at(at, out.get(), x.get(), y.get());
 }
-inline void logical_xor_into(const array &out, double x, const array &y,
-                             hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void logical_xor_into(const array &out, T x, const array &y, hk_source at = here()) noexcept
 {
-    hk_logical_xor_into_at(at, out.get(), y.like(x, at).get(), y.get());
+    hk_logical_xor_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
-inline void logical_xor_into(const array &out, const array &x, double y,
-                             hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void logical_xor_into(const array &out, const array &x, T y, hk_source at = here()) noexcept
 {
-    hk_logical_xor_into_at(at, out.get(), x.get(), x.like(y, at).get());
+    hk_logical_xor_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
 /* not x. Whether x does not hold, as bool. No gradient: its result is a truth value. */
@@ -1547,28 +1555,30 @@ inline array bitwise_and(const array &x, const array &y, hk_source at = here()) 
 {
     return array::take(hk_bitwise_and_at(at, x.get(), y.get()));
 }
-inline array bitwise_and(double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array bitwise_and(T x, const array &y, hk_source at = here()) noexcept
 {
-    return array::take(hk_bitwise_and_at(at, y.like(x, at).get(), y.get()));
+    return array::take(hk_bitwise_and_operands_at(at, operand_of(x), operand_of(y)));
 }
-inline array bitwise_and(const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array bitwise_and(const array &x, T y, hk_source at = here()) noexcept
 {
-    return array::take(hk_bitwise_and_at(at, x.get(), x.like(y, at).get()));
+    return array::take(hk_bitwise_and_operands_at(at, operand_of(x), operand_of(y)));
 }
 inline void bitwise_and_into(const array &out, const array &x, const array &y,
                              hk_source at = here()) noexcept
 {
     hk_bitwise_and_into_at(at, out.get(), x.get(), y.get());
 }
-inline void bitwise_and_into(const array &out, double x, const array &y,
-                             hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void bitwise_and_into(const array &out, T x, const array &y, hk_source at = here()) noexcept
 {
-    hk_bitwise_and_into_at(at, out.get(), y.like(x, at).get(), y.get());
+    hk_bitwise_and_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
-inline void bitwise_and_into(const array &out, const array &x, double y,
-                             hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void bitwise_and_into(const array &out, const array &x, T y, hk_source at = here()) noexcept
 {
-    hk_bitwise_and_into_at(at, out.get(), x.get(), x.like(y, at).get());
+    hk_bitwise_and_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
 /* x | y. Bits that are set in one of them. No gradient: it is of integers. */
@@ -1576,28 +1586,30 @@ inline array bitwise_or(const array &x, const array &y, hk_source at = here()) n
 {
     return array::take(hk_bitwise_or_at(at, x.get(), y.get()));
 }
-inline array bitwise_or(double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array bitwise_or(T x, const array &y, hk_source at = here()) noexcept
 {
-    return array::take(hk_bitwise_or_at(at, y.like(x, at).get(), y.get()));
+    return array::take(hk_bitwise_or_operands_at(at, operand_of(x), operand_of(y)));
 }
-inline array bitwise_or(const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array bitwise_or(const array &x, T y, hk_source at = here()) noexcept
 {
-    return array::take(hk_bitwise_or_at(at, x.get(), x.like(y, at).get()));
+    return array::take(hk_bitwise_or_operands_at(at, operand_of(x), operand_of(y)));
 }
 inline void bitwise_or_into(const array &out, const array &x, const array &y,
                             hk_source at = here()) noexcept
 {
     hk_bitwise_or_into_at(at, out.get(), x.get(), y.get());
 }
-inline void bitwise_or_into(const array &out, double x, const array &y,
-                            hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void bitwise_or_into(const array &out, T x, const array &y, hk_source at = here()) noexcept
 {
-    hk_bitwise_or_into_at(at, out.get(), y.like(x, at).get(), y.get());
+    hk_bitwise_or_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
-inline void bitwise_or_into(const array &out, const array &x, double y,
-                            hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void bitwise_or_into(const array &out, const array &x, T y, hk_source at = here()) noexcept
 {
-    hk_bitwise_or_into_at(at, out.get(), x.get(), x.like(y, at).get());
+    hk_bitwise_or_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
 /* x ^ y. Bits that are set in just one of them. No gradient: it is of integers. */
@@ -1605,28 +1617,30 @@ inline array bitwise_xor(const array &x, const array &y, hk_source at = here()) 
 {
     return array::take(hk_bitwise_xor_at(at, x.get(), y.get()));
 }
-inline array bitwise_xor(double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array bitwise_xor(T x, const array &y, hk_source at = here()) noexcept
 {
-    return array::take(hk_bitwise_xor_at(at, y.like(x, at).get(), y.get()));
+    return array::take(hk_bitwise_xor_operands_at(at, operand_of(x), operand_of(y)));
 }
-inline array bitwise_xor(const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array bitwise_xor(const array &x, T y, hk_source at = here()) noexcept
 {
-    return array::take(hk_bitwise_xor_at(at, x.get(), x.like(y, at).get()));
+    return array::take(hk_bitwise_xor_operands_at(at, operand_of(x), operand_of(y)));
 }
 inline void bitwise_xor_into(const array &out, const array &x, const array &y,
                              hk_source at = here()) noexcept
 {
     hk_bitwise_xor_into_at(at, out.get(), x.get(), y.get());
 }
-inline void bitwise_xor_into(const array &out, double x, const array &y,
-                             hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void bitwise_xor_into(const array &out, T x, const array &y, hk_source at = here()) noexcept
 {
-    hk_bitwise_xor_into_at(at, out.get(), y.like(x, at).get(), y.get());
+    hk_bitwise_xor_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
-inline void bitwise_xor_into(const array &out, const array &x, double y,
-                             hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline void bitwise_xor_into(const array &out, const array &x, T y, hk_source at = here()) noexcept
 {
-    hk_bitwise_xor_into_at(at, out.get(), x.get(), x.like(y, at).get());
+    hk_bitwise_xor_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
 /* ~x. Bits that are not set; the other truth value for bool. No gradient: it is of integers. */
@@ -1645,28 +1659,32 @@ inline array bitwise_left_shift(const array &x, const array &y, hk_source at = h
 {
     return array::take(hk_bitwise_left_shift_at(at, x.get(), y.get()));
 }
-inline array bitwise_left_shift(double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array bitwise_left_shift(T x, const array &y, hk_source at = here()) noexcept
 {
-    return array::take(hk_bitwise_left_shift_at(at, y.like(x, at).get(), y.get()));
+    return array::take(hk_bitwise_left_shift_operands_at(at, operand_of(x), operand_of(y)));
 }
-inline array bitwise_left_shift(const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array bitwise_left_shift(const array &x, T y, hk_source at = here()) noexcept
 {
-    return array::take(hk_bitwise_left_shift_at(at, x.get(), x.like(y, at).get()));
+    return array::take(hk_bitwise_left_shift_operands_at(at, operand_of(x), operand_of(y)));
 }
 inline void bitwise_left_shift_into(const array &out, const array &x, const array &y,
                                     hk_source at = here()) noexcept
 {
     hk_bitwise_left_shift_into_at(at, out.get(), x.get(), y.get());
 }
-inline void bitwise_left_shift_into(const array &out, double x, const array &y,
+template <class T, if_number<T> = 0>
+inline void bitwise_left_shift_into(const array &out, T x, const array &y,
                                     hk_source at = here()) noexcept
 {
-    hk_bitwise_left_shift_into_at(at, out.get(), y.like(x, at).get(), y.get());
+    hk_bitwise_left_shift_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
-inline void bitwise_left_shift_into(const array &out, const array &x, double y,
+template <class T, if_number<T> = 0>
+inline void bitwise_left_shift_into(const array &out, const array &x, T y,
                                     hk_source at = here()) noexcept
 {
-    hk_bitwise_left_shift_into_at(at, out.get(), x.get(), x.like(y, at).get());
+    hk_bitwise_left_shift_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
 /* x >> y. Bits moved down by y places, filled with the sign: x over 2 ** y, rounded down. A
@@ -1675,28 +1693,34 @@ inline array bitwise_right_shift(const array &x, const array &y, hk_source at = 
 {
     return array::take(hk_bitwise_right_shift_at(at, x.get(), y.get()));
 }
-inline array bitwise_right_shift(double x, const array &y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array bitwise_right_shift(T x, const array &y, hk_source at = here()) noexcept
 {
-    return array::take(hk_bitwise_right_shift_at(at, y.like(x, at).get(), y.get()));
+    return array::take(hk_bitwise_right_shift_operands_at(at, operand_of(x),
+                                                          operand_of(y)));
 }
-inline array bitwise_right_shift(const array &x, double y, hk_source at = here()) noexcept
+template <class T, if_number<T> = 0>
+inline array bitwise_right_shift(const array &x, T y, hk_source at = here()) noexcept
 {
-    return array::take(hk_bitwise_right_shift_at(at, x.get(), x.like(y, at).get()));
+    return array::take(hk_bitwise_right_shift_operands_at(at, operand_of(x),
+                                                          operand_of(y)));
 }
 inline void bitwise_right_shift_into(const array &out, const array &x, const array &y,
                                      hk_source at = here()) noexcept
 {
     hk_bitwise_right_shift_into_at(at, out.get(), x.get(), y.get());
 }
-inline void bitwise_right_shift_into(const array &out, double x, const array &y,
+template <class T, if_number<T> = 0>
+inline void bitwise_right_shift_into(const array &out, T x, const array &y,
                                      hk_source at = here()) noexcept
 {
-    hk_bitwise_right_shift_into_at(at, out.get(), y.like(x, at).get(), y.get());
+    hk_bitwise_right_shift_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
-inline void bitwise_right_shift_into(const array &out, const array &x, double y,
+template <class T, if_number<T> = 0>
+inline void bitwise_right_shift_into(const array &out, const array &x, T y,
                                      hk_source at = here()) noexcept
 {
-    hk_bitwise_right_shift_into_at(at, out.get(), x.get(), x.like(y, at).get());
+    hk_bitwise_right_shift_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
 /* The same values in new memory, C order. */

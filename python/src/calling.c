@@ -18,6 +18,19 @@ void py_call_into(const hk_operator *op, hk_array *out, hk_array *const *inputs,
     py_settle(out, inputs, count);
 }
 
+hk_array *py_call_operands(const hk_operator *op, const hk_operand *operands, hk_array *array)
+{
+    hk_array *x = hk_operator_call_operands_at(py_source(), op, operands, 2);
+    py_settle(x, &array, 1);
+    return x;
+}
+
+void py_call_operands_into(const hk_operator *op, hk_array *out, const hk_operand *operands)
+{
+    hk_operator_call_operands_into_at(py_source(), op, out, operands, 2);
+    py_settle(out, &out, 1);
+}
+
 hk_array *py_cast(hk_array *x, hk_dtype dtype)
 {
     static const hk_operator *cast;

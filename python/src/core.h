@@ -101,6 +101,9 @@ void py_call_into(const hk_operator *op, hk_array *out, hk_array *const *inputs,
                   const void *options);
 /* x as another dtype, or x; the caller releases it. */
 hk_array *py_cast(hk_array *x, hk_dtype dtype);
+/* The same of x and y, one of which is `array`, the other a number. */
+hk_array *py_call_operands(const hk_operator *op, const hk_operand *operands, hk_array *array);
+void py_call_operands_into(const hk_operator *op, hk_array *out, const hk_operand *operands);
 /* target becomes the values, broadcast and cast. Raises, and writes nothing, where they do not go. */
 bool py_assign(hk_array *target, hk_array *values);
 /* Raises where x is read only. */
@@ -146,8 +149,6 @@ bool py_is_number(PyObject *object);
 /* A 0-d array of the number: of dtype `like`'s dtype where that can hold the kind, else float32 for a float, and on its device. The
  * caller releases it. NULL and raises where an int is out of range. */
 hk_array *py_number_array(PyObject *number, hk_array *like);
-/* x, where it can meet the number; else x as float32, for integers that meet a float. The caller releases it. */
-hk_array *py_meeting_number(hk_array *x, PyObject *number);
 /* An operand of an operator: an Array, a number that meets `like` (which may be NULL), or anything that has a buffer. The caller releases
  * it. NULL and raises. */
 hk_array *py_operand(PyObject *object, hk_array *like);

@@ -1,8 +1,6 @@
 /* Numbers that meet arrays, and the signs + - * / … of Array. */
 #include "core.h"
 
-#include <math.h>
-
 /* Of real or complex numbers. */
 static bool is_inexact(hk_dtype dtype)
 {
@@ -27,11 +25,6 @@ bool py_is_number(PyObject *object)
            PyComplex_Check(object); /* a bool is an int, too */
 }
 
-static double value_of(PyObject *number)
-{
-    return Py_TYPE(number) == &PyLong_Type ? PyLong_AsDouble(number) : PyFloat_AsDouble(number);
-}
-
 /* ---- numbers as arrays ---------------------------------------------------------------------------------------- */
 
 /* The dtype that a number has beside an array of `dtype`: Python's numbers take the array's, if that is of a kind to hold them. */
@@ -54,49 +47,46 @@ static hk_dtype dtype_alone(PyObject *number)
                                      : HK_I64;
 }
 
-static bool is_signed(hk_dtype dtype)
+static bool refuse_range(PyObject *number, hk_dtype dtype)
 {
-    return dtype == HK_I8 || dtype == HK_I16 || dtype == HK_I32 || dtype == HK_I64;
+    PyErr_Clear();
+    PyErr_Format(PyExc_OverflowError, "the number %R is out of the range of %s", number,
+                 hk_dtype_name(dtype));
+    return false;
 }
 
-/* An int as an array of one of the integer dtypes, exactly. */
-static hk_array *whole_array(PyObject *number, hk_dtype dtype, hk_device device)
+/* The number as one for arrays of the dtype. False: it does not go into that, and an exception says so. */
+static bool number_for(PyObject *number, hk_dtype dtype, hk_number *result)
 {
-    bool has_sign = is_signed(dtype);
-    uint64_t bits =
-        has_sign ? (uint64_t)PyLong_AsLongLong(number) : PyLong_AsUnsignedLongLong(number);
-    size_t bytes = hk_dtype_bytes(dtype);
-    bool fits = !PyErr_Occurred();
-    if (fits && bytes < 8) {
-        int64_t limit = (int64_t)1 << (8 * bytes - (has_sign ? 1 : 0));
-        fits = (int64_t)bits < limit && (int64_t)bits >= (has_sign ? -limit : 0);
+    int is_above = 0;
+    if (PyComplex_Check(number)) {
+        *result = hk_number_of_complex(
+            hk_complex_number(PyComplex_RealAsDouble(number), PyComplex_ImagAsDouble(number)));
+    } else if (is_real(number)) {
+        *result = hk_number_of_real(PyFloat_AsDouble(number));
+    } else if (dtype == HK_BOOL) {
+        *result = hk_number_of_int(PyObject_IsTrue(number));
+    } else {
+        *result = hk_number_of_int(PyLong_AsLongLongAndOverflow(number, &is_above));
+        if (is_above && is_inexact(dtype))
+            *result = hk_number_of_real(PyLong_AsDouble(number));
+        else if (is_above > 0)
+            *result = hk_number_of_uint(PyLong_AsUnsignedLongLong(number));
+        if (is_above < 0 && !is_inexact(dtype))
+            return refuse_range(number, dtype);
     }
-    if (!fits) {
-        PyErr_Clear();
-        PyErr_Format(PyExc_OverflowError, "the number %R is out of the range of %s", number,
-                     hk_dtype_name(dtype));
-        return NULL;
-    }
-    return hk_from_host_at(py_source(), &bits, hk_dims_of(NULL, 0), dtype,
-                           device); /* little-endian */
+    if (!is_real(number) && PyErr_Occurred())
+        return PyErr_ExceptionMatches(PyExc_OverflowError) && !is_inexact(dtype)
+                   ? refuse_range(number, dtype)
+                   : false;
+    return is_inexact(dtype) || hk_number_fits(*result, dtype) || refuse_range(number, dtype);
 }
 
 static hk_array *number_array(PyObject *number, hk_dtype dtype, hk_device device)
 {
-    if (dtype == HK_BOOL) {
-        uint8_t truth = PyObject_IsTrue(number) > 0;
-        return hk_from_host_at(py_source(), &truth, hk_dims_of(NULL, 0), HK_BOOL, device);
-    }
-    if (is_complex(dtype)) {
-        const hk_complex value = {PyComplex_RealAsDouble(number), PyComplex_ImagAsDouble(number)};
-        return PyErr_Occurred() ? NULL : hk_scalar_complex_at(py_source(), value, dtype, device);
-    }
-    if (!is_inexact(dtype))
-        return whole_array(number, dtype, device);
-    double value = value_of(number);
-    if (value == -1 && PyErr_Occurred())
-        return NULL;
-    return hk_scalar_at(py_source(), value, dtype, device);
+    hk_number value;
+    return number_for(number, dtype, &value) ? hk_scalar_at(py_source(), value, dtype, device)
+                                             : NULL;
 }
 
 hk_array *py_number_array(PyObject *number, hk_array *like)
@@ -104,11 +94,6 @@ hk_array *py_number_array(PyObject *number, hk_array *like)
     if (!like)
         return number_array(number, dtype_alone(number), (hk_device){NULL});
     return number_array(number, dtype_beside(number, hk_array_dtype(like)), hk_array_device(like));
-}
-
-hk_array *py_meeting_number(hk_array *x, PyObject *number)
-{
-    return py_cast(x, dtype_beside(number, hk_array_dtype(x)));
 }
 
 hk_array *py_operand(PyObject *object, hk_array *like)
@@ -149,34 +134,34 @@ typedef enum sign {
     SIGN_COUNT
 } sign;
 
-/* The operator of a sign, and the one that has a number on the right: NULL: none. */
+/* The operator of a sign. */
 static struct {
-    const char *name, *number_name;
-    const hk_operator *op, *number_op;
+    const char *name;
+    const hk_operator *op;
     uint32_t dtypes; /* of op */
 } signs[SIGN_COUNT] = {
-    [ADD] = {"add", "add_scalar", NULL, NULL, 0},
-    [SUBTRACT] = {"subtract", "add_scalar", NULL, NULL, 0},
-    [MULTIPLY] = {"multiply", "multiply_scalar", NULL, NULL, 0},
-    [DIVIDE] = {"divide", "divide_scalar", NULL, NULL, 0},
-    [FLOOR_DIVIDE] = {"floor_divide", NULL, NULL, NULL, 0},
-    [REMAINDER] = {"remainder", NULL, NULL, NULL, 0},
-    [POWER] = {"power", "power_scalar", NULL, NULL, 0},
-    [MATMUL] = {"matmul", NULL, NULL, NULL, 0},
-    [AND] = {"bitwise_and", NULL, NULL, NULL, 0},
-    [OR] = {"bitwise_or", NULL, NULL, NULL, 0},
-    [XOR] = {"bitwise_xor", NULL, NULL, NULL, 0},
-    [LEFT_SHIFT] = {"bitwise_left_shift", NULL, NULL, NULL, 0},
-    [RIGHT_SHIFT] = {"bitwise_right_shift", NULL, NULL, NULL, 0},
-    [LESS] = {"less", NULL, NULL, NULL, 0},
-    [LESS_EQUAL] = {"less_equal", NULL, NULL, NULL, 0},
-    [EQUAL] = {"equal", NULL, NULL, NULL, 0},
-    [NOT_EQUAL] = {"not_equal", NULL, NULL, NULL, 0},
-    [GREATER] = {"greater", NULL, NULL, NULL, 0},
-    [GREATER_EQUAL] = {"greater_equal", NULL, NULL, NULL, 0},
-    [NEGATIVE] = {"negative", NULL, NULL, NULL, 0},
-    [ABSOLUTE] = {"abs", NULL, NULL, NULL, 0},
-    [INVERT] = {"bitwise_invert", NULL, NULL, NULL, 0},
+    [ADD] = {.name = "add"},
+    [SUBTRACT] = {.name = "subtract"},
+    [MULTIPLY] = {.name = "multiply"},
+    [DIVIDE] = {.name = "divide"},
+    [FLOOR_DIVIDE] = {.name = "floor_divide"},
+    [REMAINDER] = {.name = "remainder"},
+    [POWER] = {.name = "power"},
+    [MATMUL] = {.name = "matmul"},
+    [AND] = {.name = "bitwise_and"},
+    [OR] = {.name = "bitwise_or"},
+    [XOR] = {.name = "bitwise_xor"},
+    [LEFT_SHIFT] = {.name = "bitwise_left_shift"},
+    [RIGHT_SHIFT] = {.name = "bitwise_right_shift"},
+    [LESS] = {.name = "less"},
+    [LESS_EQUAL] = {.name = "less_equal"},
+    [EQUAL] = {.name = "equal"},
+    [NOT_EQUAL] = {.name = "not_equal"},
+    [GREATER] = {.name = "greater"},
+    [GREATER_EQUAL] = {.name = "greater_equal"},
+    [NEGATIVE] = {.name = "negative"},
+    [ABSOLUTE] = {.name = "abs"},
+    [INVERT] = {.name = "bitwise_invert"},
 };
 
 bool py_numbers_init(void)
@@ -184,8 +169,7 @@ bool py_numbers_init(void)
     for (int i = 0; i < SIGN_COUNT; i++) {
         signs[i].op = hk_operator_find(signs[i].name);
         signs[i].dtypes = hk_operator_get_facts(signs[i].op).dtypes;
-        signs[i].number_op = signs[i].number_name ? hk_operator_find(signs[i].number_name) : NULL;
-        if (!signs[i].op || (signs[i].number_name && !signs[i].number_op)) {
+        if (!signs[i].op) {
             PyErr_Format(PyExc_SystemError, "hocket: the library has no operator %s",
                          signs[i].name);
             return false;
@@ -198,33 +182,6 @@ static hk_array *call2(sign which, hk_array *a, hk_array *b)
 {
     hk_array *const inputs[] = {a, b};
     return py_call(signs[which].op, inputs, 2, NULL, (hk_device){NULL});
-}
-
-/* A number on the right, where there is an operator for that, and the number goes with it exactly. */
-static bool number_on_right(sign which, hk_array *a, PyObject *number, double *value)
-{
-    if (!signs[which].number_op)
-        return false;
-    hk_dtype dtype = hk_array_dtype(a);
-    bool real = is_inexact(dtype);
-    if (dtype == HK_BOOL || PyComplex_Check(number) ||
-        (!real && (is_real(number) || which == DIVIDE || which == POWER)))
-        return false;
-    *value = value_of(number);
-    if (*value == -1 && PyErr_Occurred()) {
-        PyErr_Clear(); /* beyond a double: exactly, or refused, as an array */
-        return false;
-    }
-    if (which == SUBTRACT)
-        *value = -*value;
-    if (which == SUBTRACT && !real) /* what is added may lie out of range */
-        return is_signed(dtype) && fabs(*value) < 0x1p7;
-    return real || fabs(*value) < 0x1p31;
-}
-
-static PyObject *with_number(sign which, hk_array *a, double value)
-{
-    return py_wrap(py_call(signs[which].number_op, &a, 1, &value, (hk_device){NULL}));
 }
 
 /* Products of arrays whose dtypes differ, or are integers that the operator does not have: by wider ones, of which the lowest bits
@@ -269,24 +226,38 @@ static bool goes_with_arrays(PyObject *object)
            PyList_Check(object) || PyTuple_Check(object);
 }
 
+/* The dtype in which an array and a number meet. Division of integers is that of reals. */
+static hk_dtype meeting_dtype(sign which, hk_dtype dtype, PyObject *number)
+{
+    dtype = dtype_beside(number, dtype);
+    return which == DIVIDE && !is_inexact(dtype) ? HK_F32 : dtype;
+}
+
+/* is_right: the number stands behind the sign. */
+static PyObject *with_number(sign which, hk_array *a, PyObject *number, bool is_right)
+{
+    const hk_dtype dtype = meeting_dtype(which, hk_array_dtype(a), number);
+    hk_number value;
+    if (!number_for(number, dtype, &value))
+        return NULL;
+    hk_array *cast = dtype == hk_array_dtype(a) ? NULL : py_cast(a, dtype), *x = cast ? cast : a;
+    const hk_operand one = hk_operand_of_array(x), other = hk_operand_of_number(value);
+    const hk_operand operands[] = {is_right ? one : other, is_right ? other : one};
+    PyObject *result = py_wrap(py_call_operands(signs[which].op, operands, x));
+    hk_array_release(cast);
+    return result;
+}
+
 static PyObject *array_and_other(sign which, hk_array *a, PyObject *b)
 {
-    if (!py_is_number(b))
-        return apply(which, hk_array_retain(a), py_operand(b, a));
-    double value;
-    if (number_on_right(which, a, b, &value))
-        return with_number(which, a, value);
-    hk_array *x = py_meeting_number(a, b);
-    return apply(which, x, py_number_array(b, x));
+    return py_is_number(b) && which != MATMUL ? with_number(which, a, b, true)
+                                              : apply(which, hk_array_retain(a), py_operand(b, a));
 }
 
 static PyObject *other_and_array(sign which, PyObject *a, hk_array *b)
 {
-    if (!py_is_number(a))
-        return apply(which, py_operand(a, b), hk_array_retain(b));
-    hk_array *y = py_meeting_number(b, a);
-    hk_array *x = py_number_array(a, y);
-    return apply(which, x, y);
+    return py_is_number(a) && which != MATMUL ? with_number(which, b, a, false)
+                                              : apply(which, py_operand(a, b), hk_array_retain(b));
 }
 
 static PyObject *binary(sign which, PyObject *a, PyObject *b)
@@ -342,9 +313,12 @@ static bool in_place_by_result(sign which, PyObject *a, PyObject *b)
 static bool in_place_by_call(sign which, PyObject *a, PyObject *b)
 {
     hk_array *x = py_handle(a);
-    double value;
-    if (py_is_number(b) && number_on_right(which, x, b, &value)) {
-        py_call_into(signs[which].number_op, x, &x, 1, &value);
+    const hk_dtype dtype = hk_array_dtype(x);
+    if (py_is_number(b) && which != MATMUL && meeting_dtype(which, dtype, b) == dtype) {
+        hk_operand operands[] = {hk_operand_of_array(x), hk_operand_of_array(NULL)};
+        if (!number_for(b, dtype, &operands[1].number))
+            return false;
+        py_call_operands_into(signs[which].op, x, operands);
         return !py_was_interrupted();
     }
     if (!py_is_array(b) || !goes_straight(which, x, py_handle(b)))

@@ -241,6 +241,16 @@ bool hki_dtype_store(hk_dtype dtype, void *element, double value);
 hk_complex hki_complex_load(hk_dtype dtype, const void *element);
 bool hki_complex_store(hk_dtype dtype, void *element, hk_complex value);
 
+/* Stores a number of the program: integers exactly, real ones as hki_dtype_store does. False, with nothing stored, when the dtype
+ * has no such value. */
+bool hki_number_store(hk_dtype dtype, void *element, hk_number number);
+/* Integers take no real numbers, and only complex dtypes complex ones. */
+bool hki_dtype_has_kind(hk_dtype dtype, hk_number_kind kind);
+/* True: *value is the number, exactly. */
+bool hki_number_is_double(hk_number number, double *value);
+/* "7", "0.5", "1 +2j" into text. */
+void hki_number_describe(hk_number number, char *text, size_t bytes);
+
 /* A storage has at most this many bytes. */
 #define HKI_MAX_BYTES ((uint64_t)1 << 62)
 

@@ -177,23 +177,17 @@ hk_array *(hk_from_host)(const void *data, hk_dims shape, hk_dtype dtype, hk_dev
     return create_given("from_host", data, shape, dtype, device);
 }
 
-hk_array *(hk_scalar_complex)(hk_complex value, hk_dtype dtype, hk_device device)
+hk_array *(hk_scalar)(hk_number value, hk_dtype dtype, hk_device device)
 {
     _Alignas(16) char element[HKI_ELEMENT_BYTES] = {0};
-    char imag[32] = "";
-    if (value.imag != 0)
-        snprintf(imag, sizeof imag, " %+gj", value.imag);
+    char text[96];
+    hki_number_describe(value, text, sizeof text);
     /* An invalid dtype is left to the common checks. */
-    if (!hki_complex_store(dtype, element, value) && hk_dtype_bytes(dtype))
+    if (!hki_number_store(dtype, element, value) && hk_dtype_bytes(dtype))
         return hki_array_create_failed(device.handle, "scalar", NULL, 0, HK_OUT_OF_RANGE,
-                                       "value is %g%s, which does not fit %s", value.real, imag,
+                                       "value is %s, which does not fit %s", text,
                                        hk_dtype_name(dtype));
     return create_given("scalar", element, (hk_dims){0}, dtype, device);
-}
-
-hk_array *(hk_scalar)(double value, hk_dtype dtype, hk_device device)
-{
-    return (hk_scalar_complex)((hk_complex){value, 0}, dtype, device);
 }
 
 /* ---- waiting and reading ------------------------------------------------------------------------------ */
@@ -552,12 +546,10 @@ void(hk_write)(hk_array *x, const void *data, size_t bytes)
 HKI_AT(hk_array *, hk_from_host,
        (hk_source at, const void *data, hk_dims shape, hk_dtype dtype, hk_device device),
        (data, shape, dtype, device))
-HKI_AT(hk_array *, hk_scalar, (hk_source at, double value, hk_dtype dtype, hk_device device),
+HKI_AT(hk_array *, hk_scalar, (hk_source at, hk_number value, hk_dtype dtype, hk_device device),
        (value, dtype, device))
 HKI_AT(const hk_status *, hk_to_host, (hk_source at, hk_array *x, void *out, size_t bytes),
        (x, out, bytes))
-HKI_AT(hk_array *, hk_scalar_complex,
-       (hk_source at, hk_complex value, hk_dtype dtype, hk_device device), (value, dtype, device))
 HKI_AT(hk_complex, hk_item_complex, (hk_source at, hk_array *x, const hk_status **status),
        (x, status))
 HKI_AT(double, hk_item, (hk_source at, hk_array *x, const hk_status **status), (x, status))

@@ -42,7 +42,7 @@ static hk_array *deep(hk_array *x, int depth)
     hk_array *y = hk_array_retain(x);
     for (int i = 0; i < depth; i++) {
         HK_SCOPE;
-        hk_array *next = hk_take(i % 2 ? hk_multiply_scalar(y, 1) : hk_multiply(y, x));
+        hk_array *next = hk_take(i % 2 ? hk_multiply(y, 1) : hk_multiply(y, x));
         hk_array_release(y);
         y = next;
     }

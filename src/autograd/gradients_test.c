@@ -423,7 +423,7 @@ static void test_jvp(void)
         HK_RECORD;
         ys[0] = hk_multiply(hk_multiply(x, x), w);
         ys[1] = hk_sum(x, NULL);
-        ys[2] = hk_add_scalar(w, 1);
+        ys[2] = hk_add(w, 1);
     }
     hk_array *tangents[2] = {vector(1, 10), vector(0.5, 0)};
     CHECK(hk_ok(hk_jvp(ys, 3, (hk_array *[]){x, w}, 2, tangents, products)));

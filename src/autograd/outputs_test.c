@@ -117,7 +117,7 @@ static void test_gradients(void)
             HK_RECORD;
             call_four(x, y, 3);
             if (used & 1)
-                parts[count++] = hk_multiply_scalar(y[0], 10);
+                parts[count++] = hk_multiply(y[0], 10);
             if (used & 2)
                 parts[count++] = y[1];
         }

@@ -317,7 +317,7 @@ static void test_split_gradient(void)
     hk_record_begin();
     hk_split_and_load(x, devices, 3, NULL, parts);
     for (int i = 0; i < 3; i++)
-        losses[i] = hk_sum(hk_multiply_scalar(hk_square(parts[i]), i + 1), NULL);
+        losses[i] = hk_sum(hk_multiply(hk_square(parts[i]), i + 1), NULL);
     hk_record_end();
     CHECK(hk_ok(hk_backward_all(losses, 3)));
     double values[7];
@@ -340,10 +340,10 @@ static void test_in_order(void)
         HK_SCOPE;
         hk_all_reduce_by(a, 2, (hk_all_reduce_algorithm)(i % 3));
         for (int k = 0; k < 2; k++)
-            hk_assign(b[k], hk_multiply_scalar(a[k], 0.5));
+            hk_assign(b[k], hk_multiply(a[k], 0.5));
         hk_all_reduce(b, 2);
         for (int k = 0; k < 2; k++)
-            hk_assign(a[k], hk_multiply_scalar(b[k], 0.5));
+            hk_assign(a[k], hk_multiply(b[k], 0.5));
     }
     for (int k = 0; k < 2; k++) {
         CHECK(hk_item(hk_index(a[k], 0, SIZE - 1), NULL) == 1.5);
@@ -362,7 +362,7 @@ static void test_chunks(void)
         for (int k = 0; k < 2; k++) {
             arrays[k] = hk_arange(0, SIZE, 1, HK_I32, device_of(k));
             if (k)
-                hk_add_scalar_into(arrays[k], arrays[k], 7);
+                hk_add_into(arrays[k], arrays[k], 7);
         }
         hk_all_reduce_by(arrays, 2, (hk_all_reduce_algorithm)algorithm);
         for (int k = 0; k < 2; k++) {

@@ -61,7 +61,7 @@ static void test_arrays(void)
     CHECK(!hk_status_print(hk_data_set_status(set), stderr));
     CHECK(hk_data_set_size(set) == 7 && hk_data_set_field_count(set) == 4);
     CHECK(hk_data_set_channels(set) == 0);
-    hk_multiply_scalar_into(fields[1], fields[1], 0); /* the set has a copy */
+    hk_multiply_into(fields[1], fields[1], 0); /* the set has a copy */
     read_field(set, 0, found, sizeof found);
     CHECK(!memcmp(x, found, sizeof x));
     read_field(set, 1, found_y, sizeof found_y);

@@ -35,10 +35,10 @@ static bool all_are(hk_array *x, float value)
 /* x + LAYERS, by temporaries of which two are there at a time; *most: what was in use at most. */
 static hk_array *add_up(hk_array *x, uint64_t *most)
 {
-    hk_array *y = hk_add_scalar(x, 1);
+    hk_array *y = hk_add(x, 1);
     for (int i = 1; i < LAYERS; i++) {
         HK_SCOPE;
-        hk_array *next = hk_take(hk_add_scalar(y, 1));
+        hk_array *next = hk_take(hk_add(y, 1));
         hk_array_release(y);
         y = next;
         hk_wait(y);
@@ -82,8 +82,8 @@ static void test_chain_leaves_nothing(void)
     hk_capture_begin(&x, 1);
     {
         HK_SCOPE;
-        hk_array *between = hk_relu(hk_add_scalar(hk_relu(x), 2));
-        y = hk_take(hk_add_scalar(between, 1));
+        hk_array *between = hk_relu(hk_add(hk_relu(x), 2));
+        y = hk_take(hk_add(between, 1));
     }
     hk_wait_all(); /* what is freed while the capture ends may be kept */
     hk_graph *graph = hk_capture_end(NULL);
@@ -105,7 +105,7 @@ static void test_addresses_come_back(void)
     hk_capture_begin(&x, 1);
     for (int i = 0; i < ROUNDS; i++) {
         HK_SCOPE;
-        hk_add_into(x, x, hk_add_scalar(hk_multiply_scalar(x, 0), i));
+        hk_add_into(x, x, hk_add(hk_multiply(x, 0), i));
     }
     hk_graph *graph = hk_capture_end(&(hk_capture_options){.exact = true});
     CHECK_EQ_I64(hk_graph_get_facts(graph).temporary_bytes, (int64_t)ROUNDS * 2 * 16);
@@ -130,7 +130,7 @@ static void test_race(void)
         pthread_t thread;
         hk_capture_begin(&x, 1);
         for (int i = 0; i < 64; i++)
-            results[i] = hk_add_scalar(x, i);
+            results[i] = hk_add(x, i);
         if (pthread_create(&thread, NULL, release_all, results) != 0)
             abort();
         hk_graph *graph = hk_capture_end(&(hk_capture_options){.exact = true});
@@ -148,7 +148,7 @@ static void test_race(void)
 static void *leave_capture(void *argument)
 {
     hk_capture_begin((hk_array *const *)&argument, 1);
-    hk_array_release(hk_add_scalar(argument, 1));
+    hk_array_release(hk_add(argument, 1));
     return NULL;
 }
 
@@ -160,7 +160,7 @@ static void test_failures(void)
         abort();
     pthread_join(thread, NULL);
     hk_capture_begin(&x, 1);
-    hk_array_release(hk_add_scalar(x, 1));
+    hk_array_release(hk_add(x, 1));
     hk_array_release(hk_from_host(&(float){1}, hk_shape(1), HK_F32, hk_device_default()));
     hk_graph *graph = hk_capture_end(NULL);
     CHECK(!hk_ok(hk_graph_status(graph)));

@@ -132,7 +132,7 @@ static void draw(hk_generator *generator, hk_array *const sums[4])
     drawn[2] = hk_cast(hk_random_int(0, 50, hk_shape(COUNT), HK_I32, device()), HK_F64);
     drawn[3] = hk_random_uniform_from(generator, -1, 1, hk_shape(COUNT), HK_F64, device());
     for (int i = 0; i < 4; i++)
-        hk_add_into(sums[i], hk_multiply_scalar(sums[i], 0.75), drawn[i]);
+        hk_add_into(sums[i], hk_multiply(sums[i], 0.75), drawn[i]);
 }
 
 typedef struct state {

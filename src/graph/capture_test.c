@@ -45,7 +45,7 @@ static void test_kinds(void)
     {
         HK_SCOPE;
         hk_array *dropped = hk_add(x, parameter); /* a temporary */
-        held = hk_take(hk_multiply_scalar(hk_slice(dropped, 0, 2, 6), 1));
+        held = hk_take(hk_multiply(hk_slice(dropped, 0, 2, 6), 1));
         hk_add_into(parameter, parameter, x);
     }
     hk_graph *graph = hk_capture_end(&exact);
@@ -82,7 +82,7 @@ static void test_bound_views(void)
     hk_capture_begin(&row, 1);
     {
         HK_SCOPE;
-        sum = hk_take(hk_add_scalar(hk_index(hk_slice(row, 1, 2, 5), 0, 0), 0));
+        sum = hk_take(hk_add(hk_index(hk_slice(row, 1, 2, 5), 0, 0), 0));
     }
     hk_graph *graph = hk_capture_end(&exact);
     CHECK(holds(sum, 3, 8 + 2));
@@ -240,7 +240,7 @@ static void test_refusals(void)
         const refusal *r = &refusals[i];
         hk_array *x = line(8, 0);
         hk_capture_begin(&x, 1);
-        hk_add_scalar(x, 1);
+        hk_add(x, 1);
         r->call(x);
         hk_seed(1); /* the first counts */
         hk_graph *graph = hk_capture_end(NULL);
@@ -291,7 +291,7 @@ static void test_missed_task(void)
         hki_task_get_spec(task)->operation = "nothing";
         hki_task_submit(task);
         if (!last)
-            hk_add_scalar(x, 1);
+            hk_add(x, 1);
         hk_graph *graph = hk_capture_end(NULL);
         CHECK_STR(hk_status_operation(hk_graph_status(graph)), last ? "capture_end" : "add_scalar");
         CHECK(strstr(hk_status_message(hk_graph_status(graph)), "before this one"));
@@ -303,7 +303,7 @@ static void check_bound_refused(hk_array *const *bound, int count, const char *m
 {
     hk_capture_begin(bound, count);
     if (count > 0 && bound && bound[0])
-        hk_add_scalar(bound[0], 1);
+        hk_add(bound[0], 1);
     hk_graph *graph = hk_capture_end(NULL);
     CHECK(strstr(hk_status_message(hk_graph_status(graph)), message));
     if (!strstr(hk_status_message(hk_graph_status(graph)), message))
@@ -326,7 +326,7 @@ static void test_wrong_bounds(void)
     /* Each of the two has its part, but both have the middle. */
     for (int i = 0; i < 3; i++) {
         hk_capture_begin((hk_array *[]){head, tail}, 2);
-        hk_add_scalar(i == 0 ? hk_slice(x, 0, 0, 3) : i == 1 ? hk_slice(x, 0, 3, 5) : x, 1);
+        hk_add(i == 0 ? hk_slice(x, 0, 0, 3) : i == 1 ? hk_slice(x, 0, 3, 5) : x, 1);
         hk_graph *graph = hk_capture_end(NULL);
         CHECK(hk_ok(hk_graph_status(graph)) == (i == 0));
         if (i)
@@ -384,7 +384,7 @@ static void test_flops(void)
 static void *add_elsewhere(void *x)
 {
     HK_SCOPE;
-    hk_add_scalar(x, 1);
+    hk_add(x, 1);
     hk_seed(1);
     return NULL;
 }
@@ -395,7 +395,7 @@ static void *begin_only(void *argument)
     hk_array *x = argument;
     HK_SCOPE;
     hk_capture_begin(&x, 1);
-    hk_add_scalar(x, 1);
+    hk_add(x, 1);
     return NULL;
 }
 
@@ -409,7 +409,7 @@ static void test_threads(void)
     pthread_join(thread, NULL);
     pthread_create(&thread, NULL, begin_only, x);
     pthread_join(thread, NULL);
-    hk_add_scalar(x, 1);
+    hk_add(x, 1);
     hk_graph *graph = hk_capture_end(NULL);
     CHECK(hk_ok(hk_graph_status(graph)));
     CHECK_EQ_I64(hk_graph_get_facts(graph).calls, 1);

@@ -19,7 +19,7 @@ static void test_element(int64_t row)
     hk_capture_begin(&x, 1);
     {
         HK_SCOPE;
-        held = hk_take(hk_cast(hk_multiply_scalar(hk_exp(x), 1), HK_I32));
+        held = hk_take(hk_cast(hk_multiply(hk_exp(x), 1), HK_I32));
     }
     hk_graph *graph = hk_capture_end(NULL);
     CHECK_EQ_I64(hk_graph_get_facts(graph).tasks, 1);

@@ -215,13 +215,13 @@ static void by_assign(model *self)
 
 static void in_place(model *self)
 {
-    hk_multiply_scalar_into(self->params[0], self->params[0], 0.5);
+    hk_multiply_into(self->params[0], self->params[0], 0.5);
 }
 
 static void by_slice(model *self)
 {
     hk_array *row = hk_slice(self->params[0], 0, 3, 4);
-    hk_add_scalar_into(row, row, 0.125);
+    hk_add_into(row, row, 0.125);
 }
 
 static void by_element(model *self)
@@ -318,7 +318,7 @@ static void by_a_thread(model *self)
 /* The failure is taken back: what the write before it left is what counts. */
 static void with_a_failure(model *self)
 {
-    hk_add_scalar_into(self->params[2], self->params[2], 0.0625);
+    hk_add_into(self->params[2], self->params[2], 0.0625);
     hk_array *wrong = hk_linear(self->x, self->params[0], NULL);
     hk_add_into(self->params[2], self->params[2], wrong);
     hk_replay(self->graph, &self->x, 1);
@@ -398,7 +398,7 @@ static void test_no_constants(void)
         HK_SCOPE;
         hk_array *const params[PARAMS] = {w, self.params[1], self.params[2], self.params[3]};
         y = hk_take(infer(params, self.x));
-        hk_multiply_scalar_into(w, w, 0.5);
+        hk_multiply_into(w, w, 0.5);
     }
     hk_graph *graph = hk_capture_end(NULL);
     CHECK(!hk_status_print(hk_graph_status(graph), stderr));

@@ -10,7 +10,7 @@ enum { CLASSES = 10, HIDDEN = 32, SIDE = 12, KERNELS = 6 };
 
 static hk_array *numbers(hk_dims shape)
 {
-    return hk_multiply_scalar(hk_random_uniform(shape, HK_F32, hk_device_default()), 0.1);
+    return hk_multiply(hk_random_uniform(shape, HK_F32, hk_device_default()), 0.1);
 }
 
 /* The form of the only chain of scores from images, and of their gradients; -1: there is none, or another too. */

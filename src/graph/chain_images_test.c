@@ -147,7 +147,7 @@ static void batch_norm_between(state *self)
     hk_record_begin();
     hk_array *y = hk_conv2d(self->bound[0], self->params[0], NULL, NULL);
     hk_array *mean = hk_mean(y, &(hk_mean_options){.axes = hk_shape(0, 2, 3)});
-    hk_array *variance = hk_add_scalar(hk_square(mean), 1);
+    hk_array *variance = hk_add(hk_square(mean), 1);
     hk_array *z = hk_batch_norm(y, self->params[1], self->params[2], hk_detach(mean),
                                 hk_detach(variance), NULL);
     z = hk_max_pool2d(hk_relu(z), &(hk_max_pool2d_options){.kernel = {2, 2}});
@@ -160,7 +160,7 @@ static void batch_norm_between(state *self)
 static void bytes_to_images(state *self)
 {
     hk_record_begin();
-    hk_array *x = hk_multiply_scalar(hk_cast(self->bound[0], HK_F32), 0.2);
+    hk_array *x = hk_multiply(hk_cast(self->bound[0], HK_F32), 0.2);
     hk_array *y = hk_relu(hk_conv2d(x, self->params[0], NULL, NULL));
     hk_array *loss = hk_softmax_cross_entropy(hk_reshape(y, hk_shape(self->n, 12)),
                                               hk_broadcast_to(self->bound[1], hk_shape(self->n)));

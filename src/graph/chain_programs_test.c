@@ -125,8 +125,8 @@ static void sums_of_axes(state *self)
     hold(self, hk_mean(x, &(hk_mean_options){.axes = hk_shape(-3)}));
     hold(self, hk_mean(x, &(hk_mean_options){.axes = hk_shape(1, 2)}));
     hold(self, hk_mean(x, &(hk_mean_options){.axes = hk_shape(0, 1, 2), .keepdims = true}));
-    hold(self, hk_sum(hk_greater(x, hk_multiply_scalar(x, 2)), NULL));
-    hold(self, hk_mean(hk_greater(x, hk_multiply_scalar(x, 2)), NULL));
+    hold(self, hk_sum(hk_greater(x, hk_multiply(x, 2)), NULL));
+    hold(self, hk_mean(hk_greater(x, hk_multiply(x, 2)), NULL));
 }
 
 static void softmax_axes(state *self)
@@ -173,7 +173,7 @@ static void samples_and_shared(state *self)
 
 static void casts(state *self)
 {
-    hk_array *x = hk_multiply_scalar(self->bound[0], 3);
+    hk_array *x = hk_multiply(self->bound[0], 3);
     hk_array *whole = hk_cast(x, HK_I32);
     hold(self, hk_sum(whole, NULL));
     hold(self, hk_sum(hk_cast(whole, HK_I64), &(hk_sum_options){.axes = hk_shape(0)}));
@@ -248,11 +248,11 @@ static void in_place(state *self)
 static void in_place_first(state *self)
 {
     hk_array *x = self->bound[0];
-    hk_add_scalar_into(x, x, 1);
+    hk_add_into(x, x, 1);
     hk_array *y = hk_square(hk_tanh(x));
     hk_copy_into(x, y);
     hold(self, hk_sum(y, NULL));
-    hk_add_scalar_into(x, x, 1);
+    hk_add_into(x, x, 1);
     hold(self, hk_exp(x));
 }
 
@@ -298,7 +298,7 @@ static void added_to_gradients(state *self)
     hk_array *two = hk_sum(hk_exp(hk_linear(self->bound[0], self->params[0], NULL)), NULL);
     hk_record_end();
     hk_backward(one);
-    hk_multiply_scalar_into(hk_grad(self->params[0]), hk_grad(self->params[0]), 0.5);
+    hk_multiply_into(hk_grad(self->params[0]), hk_grad(self->params[0]), 0.5);
     hk_backward(two);
 }
 
@@ -325,7 +325,7 @@ static void assigned(state *self)
 static void shared_before_and_after(state *self)
 {
     hold(self, hk_linear(hk_tanh(self->bound[0]), self->params[0], NULL));
-    hk_multiply_scalar_into(self->params[0], self->params[0], 2);
+    hk_multiply_into(self->params[0], self->params[0], 2);
     hold(self, hk_linear(hk_exp(self->bound[0]), self->params[0], NULL));
     hk_negative_into(self->params[0], self->params[0]);
 }

@@ -58,7 +58,7 @@ static hk_array *unary(pool *self, hk_array *a)
     case 2:
         return hk_exp(hk_negative(hk_abs(a)));
     case 3:
-        return hk_cast(hk_cast(hk_multiply_scalar(hk_tanh(a), 3), HK_I32), HK_F32);
+        return hk_cast(hk_cast(hk_multiply(hk_tanh(a), 3), HK_I32), HK_F32);
     default:
         return hk_cast(hk_greater(a, hk_square(a)), HK_F32);
     }
@@ -70,7 +70,7 @@ static hk_array *binary(pool *self, hk_array *a, hk_array *b)
         return NULL;
     switch (draw(self, 3)) {
     case 0:
-        return hk_multiply_scalar(hk_add(a, b), 0.5);
+        return hk_multiply(hk_add(a, b), 0.5);
     case 1:
         return hk_tanh(hk_multiply(a, b));
     default:
@@ -83,10 +83,10 @@ static hk_array *product(pool *self, hk_array *a, hk_array *b)
     if (hk_ndim(a) != 2 || hk_ndim(b) != 2)
         return NULL;
     if (draw(self, 2) && hk_dim(a, 0) == hk_dim(b, 0))
-        return hk_multiply_scalar(hk_matmul(hk_transpose(a), b), 0.05);
+        return hk_multiply(hk_matmul(hk_transpose(a), b), 0.05);
     if (hk_dim(a, 1) == hk_dim(b, 1))
-        return hk_multiply_scalar(hk_linear(a, b, NULL), 0.2);
-    return hk_dim(a, 1) == hk_dim(b, 0) ? hk_multiply_scalar(hk_matmul(a, b), 0.2) : NULL;
+        return hk_multiply(hk_linear(a, b, NULL), 0.2);
+    return hk_dim(a, 1) == hk_dim(b, 0) ? hk_multiply(hk_matmul(a, b), 0.2) : NULL;
 }
 
 static hk_array *reduced(pool *self, hk_array *a)
@@ -98,7 +98,7 @@ static hk_array *reduced(pool *self, hk_array *a)
     if (draw(self, 2))
         return hk_mean(a, &(hk_mean_options){.axes = axes, .keepdims = keeps});
     hk_array *sum = hk_sum(a, &(hk_sum_options){.axes = axes, .keepdims = keeps});
-    return draw(self, 2) ? sum : hk_multiply_scalar(sum, 0.02);
+    return draw(self, 2) ? sum : hk_multiply(sum, 0.02);
 }
 
 static hk_array *view(pool *self, hk_array *a, int64_t n)

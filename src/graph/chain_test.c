@@ -55,7 +55,7 @@ static hk_array *param(network *self, int *next, hk_dims shape)
 {
     if (*next == self->param_count) {
         hk_array *made = numbers(shape, self->dtype, self->random + (uint64_t)*next * 77);
-        hk_array *scaled = hk_take(hk_contiguous(hk_multiply_scalar(made, 0.3)));
+        hk_array *scaled = hk_take(hk_contiguous(hk_multiply(made, 0.3)));
         if (self->trains)
             hk_attach_grad(scaled, HK_GRAD_WRITE);
         self->params[self->param_count++] = scaled;
@@ -99,7 +99,7 @@ static hk_array *layers(network *self, hk_array *x, bool first)
         if (!draw(&random, 5))
             hold(self, x, first);
         if (!draw(&random, 3))
-            x = hk_add(x, hk_multiply_scalar(x, 0.5));
+            x = hk_add(x, hk_multiply(x, 0.5));
         switch (hk_dim(x, 2) < 3 || hk_dim(x, 3) < 3 ? 0 : draw(&random, 4)) {
         case 0:
             break;

@@ -23,7 +23,7 @@ static hk_array *numbers(hk_dims shape, hk_dtype dtype, int first, hk_device dev
     for (int64_t i = 0; i < size; i++)
         values[i] = (float)((i * 37 + first * 101) % 89) / 89 - 0.5f;
     hk_array *x = hk_from_host(values, shape, HK_F32, device);
-    return hk_cast(hk_multiply_scalar(x, dtype == HK_F32 ? 1 : 10), dtype);
+    return hk_cast(hk_multiply(x, dtype == HK_F32 ? 1 : 10), dtype);
 }
 
 static void add_param(model *self, hk_dims shape, hk_grad_mode mode, hk_device device)

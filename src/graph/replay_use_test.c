@@ -106,11 +106,11 @@ static void test_failed_bound(void)
     hk_capture_begin((hk_array *[]){x, y}, 2);
     {
         HK_SCOPE;
-        hk_array *t = hk_add_scalar(x, 1);
+        hk_array *t = hk_add(x, 1);
         sum = hk_take(hk_matmul(t, y));
-        other = hk_take(hk_add_scalar(y, 1));
+        other = hk_take(hk_add(y, 1));
         hk_add_into(x, x, y);
-        last = hk_take(hk_add_scalar(x, 0));
+        last = hk_take(hk_add(x, 0));
     }
     hk_graph *graph = hk_capture_end(&exact);
     hk_array *failing[] = {hk_add(square_of(0), hk_zeros(hk_shape(3), HK_F32, hk_device_default())),
@@ -124,11 +124,11 @@ static void test_failed_bound(void)
         CHECK_STR(hk_status_operation(hk_wait(sum)), i ? "divide" : "add");
         CHECK(strstr(hk_status_message(hk_wait(sum)), "(3,)"));
         CHECK_STR(hk_status_operation(hk_wait(last)), i ? "divide" : "add");
-        CHECK(same(other, hk_add_scalar(z, 1)));
+        CHECK(same(other, hk_add(z, 1)));
         CHECK_EQ_I64(hk_status_count(hk_wait_all()), 2);
         /* The next one is whole again. */
         hk_array *w = square_of(7), *expected = hk_add(w, z);
-        hk_array *product = hk_matmul(hk_add_scalar(w, 1), z);
+        hk_array *product = hk_matmul(hk_add(w, 1), z);
         hk_replay(graph, (hk_array *[]){w, z}, 2);
         CHECK(same(sum, product));
         CHECK(same(last, expected));
@@ -148,7 +148,7 @@ static void test_failed_rows(void)
     hk_capture_begin(&row, 1);
     {
         HK_SCOPE;
-        held = hk_take(hk_add_scalar(row, 0));
+        held = hk_take(hk_add(row, 0));
         hk_add_into(row, row, row);
     }
     hk_graph *graph = hk_capture_end(&exact);
@@ -177,12 +177,12 @@ static void test_order(void)
     hk_array *slow = hk_ones(hk_shape(400, 400), HK_F32, device);
     hk_array *y = hk_zeros(hk_shape(2), HK_F32, device), *z = hk_zeros(hk_shape(2), HK_F32, device);
     hk_capture_begin(NULL, 0);
-    hk_add_scalar_into(y, y, 1);
+    hk_add_into(y, y, 1);
     hk_add_into(z, z, y);
     hk_graph *graph = hk_capture_end(&exact);
     hk_wait_all();
     for (int i = 0; i < 3; i++)
-        slow = hk_multiply_scalar(hk_matmul(slow, slow), 1.0 / 400);
+        slow = hk_multiply(hk_matmul(slow, slow), 1.0 / 400);
     hk_array *late = hk_mean(slow, NULL), *read = hk_add(y, late);
     hk_replay(graph, NULL, 0);
     hk_add_into(z, z, late);
@@ -271,7 +271,7 @@ static void test_shared_memory(void)
     CHECK(hk_ok(hk_graph_status(graph)));
     const int64_t rows[] = {SIDE, 0, 5, SIDE - 1};
     for (int i = 0; i < 4; i++) {
-        hk_array *held2 = hk_contiguous(hk_multiply_scalar(held, 1));
+        hk_array *held2 = hk_contiguous(hk_multiply(held, 1));
         overlapping(rows[i], &data, &x, &y);
         overlapping(rows[i], &data2, &x2, &y2);
         hk_replay(graph, (hk_array *[]){x, y}, 2);
@@ -281,7 +281,7 @@ static void test_shared_memory(void)
         CHECK(same(y, y2));
     }
     /* What the replay makes is given to it. */
-    hk_array *held2 = hk_multiply_scalar(held, 1);
+    hk_array *held2 = hk_multiply(held, 1);
     hk_replay(graph, (hk_array *[]){held, y}, 2);
     shared_step(held2, y2, held2);
     CHECK(same(held, held2));
@@ -331,9 +331,9 @@ static void test_window(void)
             HK_SCOPE;
             hk_array *y = x;
             for (int i = 0; i < 10; i++)
-                y = hk_add_scalar(y, 1);
+                y = hk_add(y, 1);
             hk_add_into(x, y, y);
-            hk_multiply_scalar_into(x, x, 0.5);
+            hk_multiply_into(x, x, 0.5);
         }
         hk_graph *graph = hk_capture_end(&exact);
         hk_wait_all();
@@ -358,7 +358,7 @@ static void test_release(void)
     enum { LARGE = 300 };
     HK_SCOPE;
     hk_device device = hk_device_default();
-    hk_array *x = hk_multiply_scalar(hk_ones(hk_shape(LARGE, LARGE), HK_F32, device), 1.0 / LARGE);
+    hk_array *x = hk_multiply(hk_ones(hk_shape(LARGE, LARGE), HK_F32, device), 1.0 / LARGE);
     hk_array *sum = hk_zeros(hk_shape(), HK_F32, device);
     hk_capture_begin(&x, 1);
     {
@@ -370,7 +370,7 @@ static void test_release(void)
     }
     hk_graph *graph = hk_capture_end(&exact);
     for (int i = 0; i < 3; i++) {
-        hk_array *other = hk_take(hk_multiply_scalar(x, 1));
+        hk_array *other = hk_take(hk_multiply(x, 1));
         hk_replay(graph, &other, 1);
         hk_array_release(other);
     }
@@ -409,8 +409,8 @@ static void test_threads(void)
         hk_capture_begin(&x, 1);
         {
             HK_SCOPE;
-            hk_add_into(x, hk_add_scalar(hk_add_scalar(x, 1), 1), hk_exp(hk_multiply_scalar(x, 0)));
-            hk_add_scalar_into(count, count, 1);
+            hk_add_into(x, hk_add(hk_add(x, 1), 1), hk_exp(hk_multiply(x, 0)));
+            hk_add_into(count, count, 1);
         }
         hk_graph *graph = hk_capture_end(&exact);
         for (int i = 0; i < 2; i++) {

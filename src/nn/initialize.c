@@ -1,9 +1,9 @@
 /* How parameters begin. */
 #include "array/array.h"
 #include "base/source.h"
+#include "op/op.h"
 
 #include <hocket/hocket.h>
-
 #include <math.h>
 
 /* Sizes of all axes but the first, and but the second, multiplied: of a convolution's weight, how many elements go into one
@@ -42,7 +42,7 @@ static hk_array *orthogonal(const hk_dims *shape, double gain, hk_dtype dtype, h
         hk_array *row = (hk_slice)(q, 0, i, i + 1);
         (hk_assign)(row, orthonormal(row, (hk_slice)(q, 0, 0, i)));
     }
-    q = (hk_multiply_scalar)(is_tall ? (hk_transpose)(q) : q, gain);
+    q = hki_op_call_number(&hki_op_multiply_scalar, is_tall ? (hk_transpose)(q) : q, gain);
     return (hk_copy)((hk_cast)((hk_reshape)(q, *shape), dtype));
 }
 

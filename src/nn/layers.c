@@ -1,9 +1,9 @@
 /* Layers: an operator and its parameters each. */
 #include "nn/module.h"
-
-#include <math.h>
+#include "op/op.h"
 
 #include <hocket/hocket.h>
+#include <math.h>
 
 hk_init hki_bias_init(double in)
 {
@@ -169,7 +169,7 @@ static hk_array *dropout_forward(hk_module *self, hk_array *const *inputs, int c
     hk_array *kept =
         (hk_cast)((hk_greater_equal)(drawn, (hk_full)(hk_shape(), p, dtype, hk_array_device(x))),
                   x->dtype);
-    return (hk_multiply)(x, (hk_multiply_scalar)(kept, 1 / (1 - p)));
+    return (hk_multiply)(x, hki_op_call_number(&hki_op_multiply_scalar, kept, 1 / (1 - p)));
 }
 
 hk_module *hk_dropout_layer(double p)

@@ -134,7 +134,7 @@ static hk_array *normalised(hk_array *x, hk_dims axes, bool is_centred, double e
     const hk_mean_options over = {.axes = axes, .keepdims = true};
     if (is_centred)
         x = hk_subtract(x, hk_mean(x, &over));
-    return hk_multiply(x, hk_rsqrt(hk_add_scalar(hk_mean(hk_square(x), &over), eps)));
+    return hk_multiply(x, hk_rsqrt(hk_add(hk_mean(hk_square(x), &over), eps)));
 }
 
 /* With other gammas and betas than those at first. */
@@ -156,7 +156,7 @@ static void check_norm(hk_module *layer, hk_array *x, hk_array *expected, hk_dim
 static void test_norms(void)
 {
     HK_SCOPE;
-    hk_array *x = hk_add_scalar(normal(hk_shape(3, 4, 5, 6)), 2);
+    hk_array *x = hk_add(normal(hk_shape(3, 4, 5, 6)), 2);
     check_norm(hk_layer_norm_layer(0.1), x, normalised(x, hk_shape(3), true, 0.1), hk_shape(6));
     check_norm(hk_layer_norm_over_layer(2, 0), x, normalised(x, hk_shape(2, 3), true, 1e-5),
                hk_shape(5, 6));
@@ -377,7 +377,7 @@ static void check_orthogonal(hk_dims shape, double gain, hk_dtype dtype)
         q = hk_transpose(q);
     hk_array *eye = hk_eye(hk_dim(q, 0), hk_dim(q, 0), 0, HK_F64, (hk_device){NULL});
     gain = gain == 0 ? 1 : gain;
-    CHECK(near(hk_matmul(q, hk_transpose(q)), hk_multiply_scalar(eye, gain * gain),
+    CHECK(near(hk_matmul(q, hk_transpose(q)), hk_multiply(eye, gain * gain),
                dtype == HK_F64 ? 1e-13 : 1e-6));
 }
 

@@ -1,5 +1,6 @@
 /* Layers of normalisation. */
 #include "nn/module.h"
+#include "op/op.h"
 
 #include <hocket/hocket.h>
 #include <math.h>
@@ -71,7 +72,7 @@ static hk_array *normal(hk_array *x, int first, bool is_centred, double eps)
     if (is_centred)
         x = (hk_subtract)(x, (hk_mean)(x, &over));
     hk_array *variance = (hk_mean)((hk_square)(x), &over);
-    return (hk_multiply)(x, (hk_rsqrt)((hk_add_scalar)(variance, eps)));
+    return (hk_multiply)(x, (hk_rsqrt)(hki_op_call_number(&hki_op_add_scalar, variance, eps)));
 }
 
 static hk_array *affine(hk_array *x, hk_array *gamma, hk_array *beta)

@@ -2,6 +2,7 @@
 #include "nn/module.h"
 
 #include "base/source.h"
+#include "op/op.h"
 
 #include <hocket/hocket.h>
 #include <math.h>
@@ -45,9 +46,9 @@ hk_array *(hk_sinusoidal_positions)(int64_t count, int64_t features, hk_dtype dt
                                        (long long)count, (long long)features, hk_dtype_name(dtype));
     /* In double, as angles of far positions are large. */
     hk_array *steps = (hk_arange)(0, (double)count, 1, HK_F64, device);
-    hk_array *rates =
-        (hk_exp)((hk_multiply_scalar)((hk_arange)(0, (double)pairs, 1, HK_F64, device),
-                                      -2 * log(10000) / (double)features));
+    hk_array *rates = (hk_exp)(hki_op_call_number(&hki_op_multiply_scalar,
+                                                  (hk_arange)(0, (double)pairs, 1, HK_F64, device),
+                                                  -2 * log(10000) / (double)features));
     hk_array *angles = (hk_multiply)((hk_expand_dims)(steps, 1), rates);
     hk_array *both = (hk_stack)((hk_array *const[]){(hk_sin)(angles), (hk_cos)(angles)}, 2, 2);
     hk_array *all = (hk_reshape)(both, hk_shape(count, 2 * pairs));

@@ -2,6 +2,7 @@
 /* clang-format off */
 #include "op/op.h"
 
+#include <hocket/operator.h>
 #include <hocket/ops.h>
 
 _Static_assert(sizeof(hk_sum_options) == 80 &&
@@ -69,24 +70,6 @@ _Static_assert(sizeof(hk_clip_arguments) == 16 &&
                offsetof(hk_clip_arguments, min) == 0 &&
                offsetof(hk_clip_arguments, max) == 8,
                "hk_clip_arguments");
-_Static_assert(sizeof(hk_add_scalar_arguments) == 8 &&
-               offsetof(hk_add_scalar_arguments, value) == 0,
-               "hk_add_scalar_arguments");
-_Static_assert(sizeof(hk_multiply_scalar_arguments) == 8 &&
-               offsetof(hk_multiply_scalar_arguments, value) == 0,
-               "hk_multiply_scalar_arguments");
-_Static_assert(sizeof(hk_divide_scalar_arguments) == 8 &&
-               offsetof(hk_divide_scalar_arguments, value) == 0,
-               "hk_divide_scalar_arguments");
-_Static_assert(sizeof(hk_power_scalar_arguments) == 8 &&
-               offsetof(hk_power_scalar_arguments, value) == 0,
-               "hk_power_scalar_arguments");
-_Static_assert(sizeof(hk_maximum_scalar_arguments) == 8 &&
-               offsetof(hk_maximum_scalar_arguments, value) == 0,
-               "hk_maximum_scalar_arguments");
-_Static_assert(sizeof(hk_minimum_scalar_arguments) == 8 &&
-               offsetof(hk_minimum_scalar_arguments, value) == 0,
-               "hk_minimum_scalar_arguments");
 _Static_assert(sizeof(hk_cast_arguments) == 4 &&
                offsetof(hk_cast_arguments, dtype) == 0,
                "hk_cast_arguments");
@@ -587,12 +570,26 @@ hk_array *(hk_add)(hk_array *x, hk_array *y)
 HKI_AT(hk_array *, hk_add, (hk_source at, hk_array *x, hk_array *y),
        (x, y))
 
+hk_array *hk_add_operands_at(hk_source at, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    return (hk_operator_call_operands)(&hki_op_add, operands, 2);
+}
+
 void (hk_add_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_add, (hk_array *const[]){x, y}, 2, NULL, out);
 }
 HKI_AT_VOID(hk_add_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
        (out, x, y))
+
+void hk_add_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    (hk_operator_call_operands_into)(&hki_op_add, out, operands, 2);
+}
 
 hk_array *(hk_subtract)(hk_array *x, hk_array *y)
 {
@@ -602,12 +599,26 @@ hk_array *(hk_subtract)(hk_array *x, hk_array *y)
 HKI_AT(hk_array *, hk_subtract, (hk_source at, hk_array *x, hk_array *y),
        (x, y))
 
+hk_array *hk_subtract_operands_at(hk_source at, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    return (hk_operator_call_operands)(&hki_op_subtract, operands, 2);
+}
+
 void (hk_subtract_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_subtract, (hk_array *const[]){x, y}, 2, NULL, out);
 }
 HKI_AT_VOID(hk_subtract_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
        (out, x, y))
+
+void hk_subtract_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    (hk_operator_call_operands_into)(&hki_op_subtract, out, operands, 2);
+}
 
 hk_array *(hk_multiply)(hk_array *x, hk_array *y)
 {
@@ -617,12 +628,26 @@ hk_array *(hk_multiply)(hk_array *x, hk_array *y)
 HKI_AT(hk_array *, hk_multiply, (hk_source at, hk_array *x, hk_array *y),
        (x, y))
 
+hk_array *hk_multiply_operands_at(hk_source at, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    return (hk_operator_call_operands)(&hki_op_multiply, operands, 2);
+}
+
 void (hk_multiply_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_multiply, (hk_array *const[]){x, y}, 2, NULL, out);
 }
 HKI_AT_VOID(hk_multiply_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
        (out, x, y))
+
+void hk_multiply_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    (hk_operator_call_operands_into)(&hki_op_multiply, out, operands, 2);
+}
 
 hk_array *(hk_divide)(hk_array *x, hk_array *y)
 {
@@ -632,12 +657,26 @@ hk_array *(hk_divide)(hk_array *x, hk_array *y)
 HKI_AT(hk_array *, hk_divide, (hk_source at, hk_array *x, hk_array *y),
        (x, y))
 
+hk_array *hk_divide_operands_at(hk_source at, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    return (hk_operator_call_operands)(&hki_op_divide, operands, 2);
+}
+
 void (hk_divide_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_divide, (hk_array *const[]){x, y}, 2, NULL, out);
 }
 HKI_AT_VOID(hk_divide_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
        (out, x, y))
+
+void hk_divide_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    (hk_operator_call_operands_into)(&hki_op_divide, out, operands, 2);
+}
 
 hk_array *(hk_maximum)(hk_array *x, hk_array *y)
 {
@@ -647,12 +686,26 @@ hk_array *(hk_maximum)(hk_array *x, hk_array *y)
 HKI_AT(hk_array *, hk_maximum, (hk_source at, hk_array *x, hk_array *y),
        (x, y))
 
+hk_array *hk_maximum_operands_at(hk_source at, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    return (hk_operator_call_operands)(&hki_op_maximum, operands, 2);
+}
+
 void (hk_maximum_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_maximum, (hk_array *const[]){x, y}, 2, NULL, out);
 }
 HKI_AT_VOID(hk_maximum_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
        (out, x, y))
+
+void hk_maximum_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    (hk_operator_call_operands_into)(&hki_op_maximum, out, operands, 2);
+}
 
 hk_array *(hk_minimum)(hk_array *x, hk_array *y)
 {
@@ -662,12 +715,26 @@ hk_array *(hk_minimum)(hk_array *x, hk_array *y)
 HKI_AT(hk_array *, hk_minimum, (hk_source at, hk_array *x, hk_array *y),
        (x, y))
 
+hk_array *hk_minimum_operands_at(hk_source at, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    return (hk_operator_call_operands)(&hki_op_minimum, operands, 2);
+}
+
 void (hk_minimum_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_minimum, (hk_array *const[]){x, y}, 2, NULL, out);
 }
 HKI_AT_VOID(hk_minimum_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
        (out, x, y))
+
+void hk_minimum_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    (hk_operator_call_operands_into)(&hki_op_minimum, out, operands, 2);
+}
 
 hk_array *(hk_power)(hk_array *x, hk_array *y)
 {
@@ -677,12 +744,26 @@ hk_array *(hk_power)(hk_array *x, hk_array *y)
 HKI_AT(hk_array *, hk_power, (hk_source at, hk_array *x, hk_array *y),
        (x, y))
 
+hk_array *hk_power_operands_at(hk_source at, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    return (hk_operator_call_operands)(&hki_op_power, operands, 2);
+}
+
 void (hk_power_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_power, (hk_array *const[]){x, y}, 2, NULL, out);
 }
 HKI_AT_VOID(hk_power_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
        (out, x, y))
+
+void hk_power_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    (hk_operator_call_operands_into)(&hki_op_power, out, operands, 2);
+}
 
 hk_array *(hk_remainder)(hk_array *x, hk_array *y)
 {
@@ -692,12 +773,26 @@ hk_array *(hk_remainder)(hk_array *x, hk_array *y)
 HKI_AT(hk_array *, hk_remainder, (hk_source at, hk_array *x, hk_array *y),
        (x, y))
 
+hk_array *hk_remainder_operands_at(hk_source at, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    return (hk_operator_call_operands)(&hki_op_remainder, operands, 2);
+}
+
 void (hk_remainder_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_remainder, (hk_array *const[]){x, y}, 2, NULL, out);
 }
 HKI_AT_VOID(hk_remainder_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
        (out, x, y))
+
+void hk_remainder_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    (hk_operator_call_operands_into)(&hki_op_remainder, out, operands, 2);
+}
 
 hk_array *(hk_floor_divide)(hk_array *x, hk_array *y)
 {
@@ -707,12 +802,26 @@ hk_array *(hk_floor_divide)(hk_array *x, hk_array *y)
 HKI_AT(hk_array *, hk_floor_divide, (hk_source at, hk_array *x, hk_array *y),
        (x, y))
 
+hk_array *hk_floor_divide_operands_at(hk_source at, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    return (hk_operator_call_operands)(&hki_op_floor_divide, operands, 2);
+}
+
 void (hk_floor_divide_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_floor_divide, (hk_array *const[]){x, y}, 2, NULL, out);
 }
 HKI_AT_VOID(hk_floor_divide_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
        (out, x, y))
+
+void hk_floor_divide_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    (hk_operator_call_operands_into)(&hki_op_floor_divide, out, operands, 2);
+}
 
 hk_array *(hk_atan2)(hk_array *x, hk_array *y)
 {
@@ -722,12 +831,26 @@ hk_array *(hk_atan2)(hk_array *x, hk_array *y)
 HKI_AT(hk_array *, hk_atan2, (hk_source at, hk_array *x, hk_array *y),
        (x, y))
 
+hk_array *hk_atan2_operands_at(hk_source at, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    return (hk_operator_call_operands)(&hki_op_atan2, operands, 2);
+}
+
 void (hk_atan2_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_atan2, (hk_array *const[]){x, y}, 2, NULL, out);
 }
 HKI_AT_VOID(hk_atan2_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
        (out, x, y))
+
+void hk_atan2_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    (hk_operator_call_operands_into)(&hki_op_atan2, out, operands, 2);
+}
 
 hk_array *(hk_hypot)(hk_array *x, hk_array *y)
 {
@@ -737,12 +860,26 @@ hk_array *(hk_hypot)(hk_array *x, hk_array *y)
 HKI_AT(hk_array *, hk_hypot, (hk_source at, hk_array *x, hk_array *y),
        (x, y))
 
+hk_array *hk_hypot_operands_at(hk_source at, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    return (hk_operator_call_operands)(&hki_op_hypot, operands, 2);
+}
+
 void (hk_hypot_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_hypot, (hk_array *const[]){x, y}, 2, NULL, out);
 }
 HKI_AT_VOID(hk_hypot_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
        (out, x, y))
+
+void hk_hypot_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    (hk_operator_call_operands_into)(&hki_op_hypot, out, operands, 2);
+}
 
 hk_array *(hk_copysign)(hk_array *x, hk_array *y)
 {
@@ -752,12 +889,26 @@ hk_array *(hk_copysign)(hk_array *x, hk_array *y)
 HKI_AT(hk_array *, hk_copysign, (hk_source at, hk_array *x, hk_array *y),
        (x, y))
 
+hk_array *hk_copysign_operands_at(hk_source at, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    return (hk_operator_call_operands)(&hki_op_copysign, operands, 2);
+}
+
 void (hk_copysign_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_copysign, (hk_array *const[]){x, y}, 2, NULL, out);
 }
 HKI_AT_VOID(hk_copysign_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
        (out, x, y))
+
+void hk_copysign_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    (hk_operator_call_operands_into)(&hki_op_copysign, out, operands, 2);
+}
 
 hk_array *(hk_nextafter)(hk_array *x, hk_array *y)
 {
@@ -767,12 +918,26 @@ hk_array *(hk_nextafter)(hk_array *x, hk_array *y)
 HKI_AT(hk_array *, hk_nextafter, (hk_source at, hk_array *x, hk_array *y),
        (x, y))
 
+hk_array *hk_nextafter_operands_at(hk_source at, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    return (hk_operator_call_operands)(&hki_op_nextafter, operands, 2);
+}
+
 void (hk_nextafter_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_nextafter, (hk_array *const[]){x, y}, 2, NULL, out);
 }
 HKI_AT_VOID(hk_nextafter_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
        (out, x, y))
+
+void hk_nextafter_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    (hk_operator_call_operands_into)(&hki_op_nextafter, out, operands, 2);
+}
 
 hk_array *(hk_logaddexp)(hk_array *x, hk_array *y)
 {
@@ -782,12 +947,26 @@ hk_array *(hk_logaddexp)(hk_array *x, hk_array *y)
 HKI_AT(hk_array *, hk_logaddexp, (hk_source at, hk_array *x, hk_array *y),
        (x, y))
 
+hk_array *hk_logaddexp_operands_at(hk_source at, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    return (hk_operator_call_operands)(&hki_op_logaddexp, operands, 2);
+}
+
 void (hk_logaddexp_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_logaddexp, (hk_array *const[]){x, y}, 2, NULL, out);
 }
 HKI_AT_VOID(hk_logaddexp_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
        (out, x, y))
+
+void hk_logaddexp_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    (hk_operator_call_operands_into)(&hki_op_logaddexp, out, operands, 2);
+}
 
 hk_array *(hk_prelu)(hk_array *x, hk_array *y)
 {
@@ -797,12 +976,26 @@ hk_array *(hk_prelu)(hk_array *x, hk_array *y)
 HKI_AT(hk_array *, hk_prelu, (hk_source at, hk_array *x, hk_array *y),
        (x, y))
 
+hk_array *hk_prelu_operands_at(hk_source at, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    return (hk_operator_call_operands)(&hki_op_prelu, operands, 2);
+}
+
 void (hk_prelu_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_prelu, (hk_array *const[]){x, y}, 2, NULL, out);
 }
 HKI_AT_VOID(hk_prelu_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
        (out, x, y))
+
+void hk_prelu_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    (hk_operator_call_operands_into)(&hki_op_prelu, out, operands, 2);
+}
 
 hk_array *(hk_negative)(hk_array *x)
 {
@@ -1454,132 +1647,6 @@ void (hk_clip_into)(hk_array *out, hk_array *x, double min, double max)
 HKI_AT_VOID(hk_clip_into, (hk_source at, hk_array *out, hk_array *x, double min, double max),
        (out, x, min, max))
 
-hk_array *(hk_add_scalar)(hk_array *x, double value)
-{
-    hk_add_scalar_arguments arguments = {
-        .value = value,
-    };
-    return hki_op_call(&hki_op_add_scalar, (hk_array *const[]){x}, 1, &arguments,
-                       (hk_device){NULL}, NULL);
-}
-HKI_AT(hk_array *, hk_add_scalar, (hk_source at, hk_array *x, double value),
-       (x, value))
-
-void (hk_add_scalar_into)(hk_array *out, hk_array *x, double value)
-{
-    hk_add_scalar_arguments arguments = {
-        .value = value,
-    };
-    hki_op_call_into(&hki_op_add_scalar, (hk_array *const[]){x}, 1, &arguments, out);
-}
-HKI_AT_VOID(hk_add_scalar_into, (hk_source at, hk_array *out, hk_array *x, double value),
-       (out, x, value))
-
-hk_array *(hk_multiply_scalar)(hk_array *x, double value)
-{
-    hk_multiply_scalar_arguments arguments = {
-        .value = value,
-    };
-    return hki_op_call(&hki_op_multiply_scalar, (hk_array *const[]){x}, 1, &arguments,
-                       (hk_device){NULL}, NULL);
-}
-HKI_AT(hk_array *, hk_multiply_scalar, (hk_source at, hk_array *x, double value),
-       (x, value))
-
-void (hk_multiply_scalar_into)(hk_array *out, hk_array *x, double value)
-{
-    hk_multiply_scalar_arguments arguments = {
-        .value = value,
-    };
-    hki_op_call_into(&hki_op_multiply_scalar, (hk_array *const[]){x}, 1, &arguments, out);
-}
-HKI_AT_VOID(hk_multiply_scalar_into, (hk_source at, hk_array *out, hk_array *x, double value),
-       (out, x, value))
-
-hk_array *(hk_divide_scalar)(hk_array *x, double value)
-{
-    hk_divide_scalar_arguments arguments = {
-        .value = value,
-    };
-    return hki_op_call(&hki_op_divide_scalar, (hk_array *const[]){x}, 1, &arguments,
-                       (hk_device){NULL}, NULL);
-}
-HKI_AT(hk_array *, hk_divide_scalar, (hk_source at, hk_array *x, double value),
-       (x, value))
-
-void (hk_divide_scalar_into)(hk_array *out, hk_array *x, double value)
-{
-    hk_divide_scalar_arguments arguments = {
-        .value = value,
-    };
-    hki_op_call_into(&hki_op_divide_scalar, (hk_array *const[]){x}, 1, &arguments, out);
-}
-HKI_AT_VOID(hk_divide_scalar_into, (hk_source at, hk_array *out, hk_array *x, double value),
-       (out, x, value))
-
-hk_array *(hk_power_scalar)(hk_array *x, double value)
-{
-    hk_power_scalar_arguments arguments = {
-        .value = value,
-    };
-    return hki_op_call(&hki_op_power_scalar, (hk_array *const[]){x}, 1, &arguments,
-                       (hk_device){NULL}, NULL);
-}
-HKI_AT(hk_array *, hk_power_scalar, (hk_source at, hk_array *x, double value),
-       (x, value))
-
-void (hk_power_scalar_into)(hk_array *out, hk_array *x, double value)
-{
-    hk_power_scalar_arguments arguments = {
-        .value = value,
-    };
-    hki_op_call_into(&hki_op_power_scalar, (hk_array *const[]){x}, 1, &arguments, out);
-}
-HKI_AT_VOID(hk_power_scalar_into, (hk_source at, hk_array *out, hk_array *x, double value),
-       (out, x, value))
-
-hk_array *(hk_maximum_scalar)(hk_array *x, double value)
-{
-    hk_maximum_scalar_arguments arguments = {
-        .value = value,
-    };
-    return hki_op_call(&hki_op_maximum_scalar, (hk_array *const[]){x}, 1, &arguments,
-                       (hk_device){NULL}, NULL);
-}
-HKI_AT(hk_array *, hk_maximum_scalar, (hk_source at, hk_array *x, double value),
-       (x, value))
-
-void (hk_maximum_scalar_into)(hk_array *out, hk_array *x, double value)
-{
-    hk_maximum_scalar_arguments arguments = {
-        .value = value,
-    };
-    hki_op_call_into(&hki_op_maximum_scalar, (hk_array *const[]){x}, 1, &arguments, out);
-}
-HKI_AT_VOID(hk_maximum_scalar_into, (hk_source at, hk_array *out, hk_array *x, double value),
-       (out, x, value))
-
-hk_array *(hk_minimum_scalar)(hk_array *x, double value)
-{
-    hk_minimum_scalar_arguments arguments = {
-        .value = value,
-    };
-    return hki_op_call(&hki_op_minimum_scalar, (hk_array *const[]){x}, 1, &arguments,
-                       (hk_device){NULL}, NULL);
-}
-HKI_AT(hk_array *, hk_minimum_scalar, (hk_source at, hk_array *x, double value),
-       (x, value))
-
-void (hk_minimum_scalar_into)(hk_array *out, hk_array *x, double value)
-{
-    hk_minimum_scalar_arguments arguments = {
-        .value = value,
-    };
-    hki_op_call_into(&hki_op_minimum_scalar, (hk_array *const[]){x}, 1, &arguments, out);
-}
-HKI_AT_VOID(hk_minimum_scalar_into, (hk_source at, hk_array *out, hk_array *x, double value),
-       (out, x, value))
-
 hk_array *(hk_equal)(hk_array *x, hk_array *y)
 {
     return hki_op_call(&hki_op_equal, (hk_array *const[]){x, y}, 2, NULL,
@@ -1588,12 +1655,26 @@ hk_array *(hk_equal)(hk_array *x, hk_array *y)
 HKI_AT(hk_array *, hk_equal, (hk_source at, hk_array *x, hk_array *y),
        (x, y))
 
+hk_array *hk_equal_operands_at(hk_source at, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    return (hk_operator_call_operands)(&hki_op_equal, operands, 2);
+}
+
 void (hk_equal_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_equal, (hk_array *const[]){x, y}, 2, NULL, out);
 }
 HKI_AT_VOID(hk_equal_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
        (out, x, y))
+
+void hk_equal_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    (hk_operator_call_operands_into)(&hki_op_equal, out, operands, 2);
+}
 
 hk_array *(hk_not_equal)(hk_array *x, hk_array *y)
 {
@@ -1603,12 +1684,26 @@ hk_array *(hk_not_equal)(hk_array *x, hk_array *y)
 HKI_AT(hk_array *, hk_not_equal, (hk_source at, hk_array *x, hk_array *y),
        (x, y))
 
+hk_array *hk_not_equal_operands_at(hk_source at, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    return (hk_operator_call_operands)(&hki_op_not_equal, operands, 2);
+}
+
 void (hk_not_equal_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_not_equal, (hk_array *const[]){x, y}, 2, NULL, out);
 }
 HKI_AT_VOID(hk_not_equal_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
        (out, x, y))
+
+void hk_not_equal_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    (hk_operator_call_operands_into)(&hki_op_not_equal, out, operands, 2);
+}
 
 hk_array *(hk_less)(hk_array *x, hk_array *y)
 {
@@ -1618,12 +1713,26 @@ hk_array *(hk_less)(hk_array *x, hk_array *y)
 HKI_AT(hk_array *, hk_less, (hk_source at, hk_array *x, hk_array *y),
        (x, y))
 
+hk_array *hk_less_operands_at(hk_source at, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    return (hk_operator_call_operands)(&hki_op_less, operands, 2);
+}
+
 void (hk_less_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_less, (hk_array *const[]){x, y}, 2, NULL, out);
 }
 HKI_AT_VOID(hk_less_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
        (out, x, y))
+
+void hk_less_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    (hk_operator_call_operands_into)(&hki_op_less, out, operands, 2);
+}
 
 hk_array *(hk_less_equal)(hk_array *x, hk_array *y)
 {
@@ -1633,12 +1742,26 @@ hk_array *(hk_less_equal)(hk_array *x, hk_array *y)
 HKI_AT(hk_array *, hk_less_equal, (hk_source at, hk_array *x, hk_array *y),
        (x, y))
 
+hk_array *hk_less_equal_operands_at(hk_source at, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    return (hk_operator_call_operands)(&hki_op_less_equal, operands, 2);
+}
+
 void (hk_less_equal_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_less_equal, (hk_array *const[]){x, y}, 2, NULL, out);
 }
 HKI_AT_VOID(hk_less_equal_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
        (out, x, y))
+
+void hk_less_equal_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    (hk_operator_call_operands_into)(&hki_op_less_equal, out, operands, 2);
+}
 
 hk_array *(hk_greater)(hk_array *x, hk_array *y)
 {
@@ -1648,12 +1771,26 @@ hk_array *(hk_greater)(hk_array *x, hk_array *y)
 HKI_AT(hk_array *, hk_greater, (hk_source at, hk_array *x, hk_array *y),
        (x, y))
 
+hk_array *hk_greater_operands_at(hk_source at, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    return (hk_operator_call_operands)(&hki_op_greater, operands, 2);
+}
+
 void (hk_greater_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_greater, (hk_array *const[]){x, y}, 2, NULL, out);
 }
 HKI_AT_VOID(hk_greater_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
        (out, x, y))
+
+void hk_greater_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    (hk_operator_call_operands_into)(&hki_op_greater, out, operands, 2);
+}
 
 hk_array *(hk_greater_equal)(hk_array *x, hk_array *y)
 {
@@ -1663,12 +1800,26 @@ hk_array *(hk_greater_equal)(hk_array *x, hk_array *y)
 HKI_AT(hk_array *, hk_greater_equal, (hk_source at, hk_array *x, hk_array *y),
        (x, y))
 
+hk_array *hk_greater_equal_operands_at(hk_source at, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    return (hk_operator_call_operands)(&hki_op_greater_equal, operands, 2);
+}
+
 void (hk_greater_equal_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_greater_equal, (hk_array *const[]){x, y}, 2, NULL, out);
 }
 HKI_AT_VOID(hk_greater_equal_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
        (out, x, y))
+
+void hk_greater_equal_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    (hk_operator_call_operands_into)(&hki_op_greater_equal, out, operands, 2);
+}
 
 hk_array *(hk_where)(hk_array *condition, hk_array *x, hk_array *y)
 {
@@ -1678,6 +1829,13 @@ hk_array *(hk_where)(hk_array *condition, hk_array *x, hk_array *y)
 HKI_AT(hk_array *, hk_where, (hk_source at, hk_array *condition, hk_array *x, hk_array *y),
        (condition, x, y))
 
+hk_array *hk_where_operands_at(hk_source at, hk_array *condition, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {hk_operand_of_array(condition), x, y};
+    hki_source_put(at);
+    return (hk_operator_call_operands)(&hki_op_where, operands, 3);
+}
+
 void (hk_where_into)(hk_array *out, hk_array *condition, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_where, (hk_array *const[]){condition, x, y}, 3, NULL, out);
@@ -1685,6 +1843,14 @@ void (hk_where_into)(hk_array *out, hk_array *condition, hk_array *x, hk_array *
 HKI_AT_VOID(hk_where_into, (hk_source at, hk_array *out, hk_array *condition, hk_array *x,
                             hk_array *y),
        (out, condition, x, y))
+
+void hk_where_operands_into_at(hk_source at, hk_array *out, hk_array *condition, hk_operand x,
+                               hk_operand y)
+{
+    const hk_operand operands[] = {hk_operand_of_array(condition), x, y};
+    hki_source_put(at);
+    (hk_operator_call_operands_into)(&hki_op_where, out, operands, 3);
+}
 
 hk_array *(hk_isnan)(hk_array *x)
 {
@@ -1754,12 +1920,26 @@ hk_array *(hk_logical_and)(hk_array *x, hk_array *y)
 HKI_AT(hk_array *, hk_logical_and, (hk_source at, hk_array *x, hk_array *y),
        (x, y))
 
+hk_array *hk_logical_and_operands_at(hk_source at, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    return (hk_operator_call_operands)(&hki_op_logical_and, operands, 2);
+}
+
 void (hk_logical_and_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_logical_and, (hk_array *const[]){x, y}, 2, NULL, out);
 }
 HKI_AT_VOID(hk_logical_and_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
        (out, x, y))
+
+void hk_logical_and_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    (hk_operator_call_operands_into)(&hki_op_logical_and, out, operands, 2);
+}
 
 hk_array *(hk_logical_or)(hk_array *x, hk_array *y)
 {
@@ -1769,12 +1949,26 @@ hk_array *(hk_logical_or)(hk_array *x, hk_array *y)
 HKI_AT(hk_array *, hk_logical_or, (hk_source at, hk_array *x, hk_array *y),
        (x, y))
 
+hk_array *hk_logical_or_operands_at(hk_source at, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    return (hk_operator_call_operands)(&hki_op_logical_or, operands, 2);
+}
+
 void (hk_logical_or_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_logical_or, (hk_array *const[]){x, y}, 2, NULL, out);
 }
 HKI_AT_VOID(hk_logical_or_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
        (out, x, y))
+
+void hk_logical_or_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    (hk_operator_call_operands_into)(&hki_op_logical_or, out, operands, 2);
+}
 
 hk_array *(hk_logical_xor)(hk_array *x, hk_array *y)
 {
@@ -1784,12 +1978,26 @@ hk_array *(hk_logical_xor)(hk_array *x, hk_array *y)
 HKI_AT(hk_array *, hk_logical_xor, (hk_source at, hk_array *x, hk_array *y),
        (x, y))
 
+hk_array *hk_logical_xor_operands_at(hk_source at, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    return (hk_operator_call_operands)(&hki_op_logical_xor, operands, 2);
+}
+
 void (hk_logical_xor_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_logical_xor, (hk_array *const[]){x, y}, 2, NULL, out);
 }
 HKI_AT_VOID(hk_logical_xor_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
        (out, x, y))
+
+void hk_logical_xor_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    (hk_operator_call_operands_into)(&hki_op_logical_xor, out, operands, 2);
+}
 
 hk_array *(hk_logical_not)(hk_array *x)
 {
@@ -1814,12 +2022,26 @@ hk_array *(hk_bitwise_and)(hk_array *x, hk_array *y)
 HKI_AT(hk_array *, hk_bitwise_and, (hk_source at, hk_array *x, hk_array *y),
        (x, y))
 
+hk_array *hk_bitwise_and_operands_at(hk_source at, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    return (hk_operator_call_operands)(&hki_op_bitwise_and, operands, 2);
+}
+
 void (hk_bitwise_and_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_bitwise_and, (hk_array *const[]){x, y}, 2, NULL, out);
 }
 HKI_AT_VOID(hk_bitwise_and_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
        (out, x, y))
+
+void hk_bitwise_and_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    (hk_operator_call_operands_into)(&hki_op_bitwise_and, out, operands, 2);
+}
 
 hk_array *(hk_bitwise_or)(hk_array *x, hk_array *y)
 {
@@ -1829,12 +2051,26 @@ hk_array *(hk_bitwise_or)(hk_array *x, hk_array *y)
 HKI_AT(hk_array *, hk_bitwise_or, (hk_source at, hk_array *x, hk_array *y),
        (x, y))
 
+hk_array *hk_bitwise_or_operands_at(hk_source at, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    return (hk_operator_call_operands)(&hki_op_bitwise_or, operands, 2);
+}
+
 void (hk_bitwise_or_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_bitwise_or, (hk_array *const[]){x, y}, 2, NULL, out);
 }
 HKI_AT_VOID(hk_bitwise_or_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
        (out, x, y))
+
+void hk_bitwise_or_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    (hk_operator_call_operands_into)(&hki_op_bitwise_or, out, operands, 2);
+}
 
 hk_array *(hk_bitwise_xor)(hk_array *x, hk_array *y)
 {
@@ -1844,12 +2080,26 @@ hk_array *(hk_bitwise_xor)(hk_array *x, hk_array *y)
 HKI_AT(hk_array *, hk_bitwise_xor, (hk_source at, hk_array *x, hk_array *y),
        (x, y))
 
+hk_array *hk_bitwise_xor_operands_at(hk_source at, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    return (hk_operator_call_operands)(&hki_op_bitwise_xor, operands, 2);
+}
+
 void (hk_bitwise_xor_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_bitwise_xor, (hk_array *const[]){x, y}, 2, NULL, out);
 }
 HKI_AT_VOID(hk_bitwise_xor_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
        (out, x, y))
+
+void hk_bitwise_xor_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    (hk_operator_call_operands_into)(&hki_op_bitwise_xor, out, operands, 2);
+}
 
 hk_array *(hk_bitwise_invert)(hk_array *x)
 {
@@ -1874,12 +2124,27 @@ hk_array *(hk_bitwise_left_shift)(hk_array *x, hk_array *y)
 HKI_AT(hk_array *, hk_bitwise_left_shift, (hk_source at, hk_array *x, hk_array *y),
        (x, y))
 
+hk_array *hk_bitwise_left_shift_operands_at(hk_source at, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    return (hk_operator_call_operands)(&hki_op_bitwise_left_shift, operands, 2);
+}
+
 void (hk_bitwise_left_shift_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_bitwise_left_shift, (hk_array *const[]){x, y}, 2, NULL, out);
 }
 HKI_AT_VOID(hk_bitwise_left_shift_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
        (out, x, y))
+
+void hk_bitwise_left_shift_operands_into_at(hk_source at, hk_array *out, hk_operand x,
+                                            hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    (hk_operator_call_operands_into)(&hki_op_bitwise_left_shift, out, operands, 2);
+}
 
 hk_array *(hk_bitwise_right_shift)(hk_array *x, hk_array *y)
 {
@@ -1889,12 +2154,27 @@ hk_array *(hk_bitwise_right_shift)(hk_array *x, hk_array *y)
 HKI_AT(hk_array *, hk_bitwise_right_shift, (hk_source at, hk_array *x, hk_array *y),
        (x, y))
 
+hk_array *hk_bitwise_right_shift_operands_at(hk_source at, hk_operand x, hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    return (hk_operator_call_operands)(&hki_op_bitwise_right_shift, operands, 2);
+}
+
 void (hk_bitwise_right_shift_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_bitwise_right_shift, (hk_array *const[]){x, y}, 2, NULL, out);
 }
 HKI_AT_VOID(hk_bitwise_right_shift_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
        (out, x, y))
+
+void hk_bitwise_right_shift_operands_into_at(hk_source at, hk_array *out, hk_operand x,
+                                             hk_operand y)
+{
+    const hk_operand operands[] = {x, y};
+    hki_source_put(at);
+    (hk_operator_call_operands_into)(&hki_op_bitwise_right_shift, out, operands, 2);
+}
 
 hk_array *(hk_copy)(hk_array *x)
 {

@@ -498,6 +498,9 @@ void hki_op_give(hk_array *output, hk_array **to);
 hk_array *hki_op_call1(const hk_op *op, hk_array *x, const void *options);
 hk_array *hki_op_call2(const hk_op *op, hk_array *x, hk_array *y, const void *options);
 hk_array *hki_op_call3(const hk_op *op, hk_array *x, hk_array *y, hk_array *z, const void *options);
+/* Of an operator of x and a number: add_scalar, elu and the like. */
+hk_array *hki_op_call_number(const hk_op *op, hk_array *x, double value);
+void hki_op_call_number_into(const hk_op *op, hk_array *x, double value, hk_array *out);
 /* x summed over the axes along which `shape` was broadcast to x's shape; x itself when equal. */
 hk_array *hki_op_sum_to_shape(hk_array *x, const hk_dims *shape);
 /* The same, writing into `out` (an array or view of the inferred shape and dtype): whole overwrite. It

@@ -1,8 +1,8 @@
 /* Clipping of gradients, and adding them up, by calls like a program's own. */
 #include "autograd/tape.h"
+#include "op/op.h"
 
 #include <hocket/hocket.h>
-
 #include <math.h>
 
 /* A failed array of this scope, or NULL where each parameter has a gradient, and all have one dtype. */
@@ -56,8 +56,9 @@ hk_array *(hk_clip_grad_norm)(hk_array *const *params, int count, double norm)
         HK_SCOPE;
         total = hk_take(norm_of(params, count));
         /* At most 1, which leaves gradients as they are; a norm of 0 gives infinity first. */
-        hk_array *limit = (hk_multiply_scalar)(hki_op_call1(&hki_op_ones_like, total, NULL), norm);
-        hk_array *factor = (hk_minimum_scalar)((hk_divide)(limit, total), 1);
+        hk_array *limit = hki_op_call_number(&hki_op_multiply_scalar,
+                                             hki_op_call1(&hki_op_ones_like, total, NULL), norm);
+        hk_array *factor = hki_op_call_number(&hki_op_minimum_scalar, (hk_divide)(limit, total), 1);
         for (int i = 0; i < count; i++) {
             hk_array *grad = hki_grad_get(params[i]);
             (hk_multiply_into)(grad, grad, (hk_to_device)(factor, hk_array_device(grad)));
@@ -80,8 +81,8 @@ void(hk_clip_grad_value)(hk_array *const *params, int count, double limit)
     }
     for (int i = 0; i < count; i++) {
         hk_array *grad = hki_grad_get(params[i]);
-        (hk_maximum_scalar_into)(grad, grad, -limit);
-        (hk_minimum_scalar_into)(grad, grad, limit);
+        hki_op_call_number_into(&hki_op_maximum_scalar, grad, -limit, grad);
+        hki_op_call_number_into(&hki_op_minimum_scalar, grad, limit, grad);
     }
 }
 

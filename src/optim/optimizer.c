@@ -6,7 +6,6 @@
 #include "op/operators/update.h"
 
 #include <hocket/hocket.h>
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -277,7 +276,7 @@ void(hk_optimizer_step)(hk_optimizer *self)
         return;
     HK_PAUSE;
     for (int i = 0; i < self->device_count; i++)
-        (hk_add_scalar_into)(self->steps[i], self->steps[i], 1);
+        hki_op_call_number_into(&hki_op_add_scalar, self->steps[i], 1, self->steps[i]);
     for (int i = 0; i < self->count; i++)
         update(self, i);
 }

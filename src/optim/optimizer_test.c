@@ -385,7 +385,7 @@ static void test_averages(hk_device device)
                 hk_capture_begin(NULL, 0);
             {
                 HK_SCOPE;
-                hk_add_scalar_into(x, x, -1);
+                hk_add_into(x, x, -1);
                 hk_weight_averages_update(averages);
             }
             if (is_captured)

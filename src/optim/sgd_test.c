@@ -25,7 +25,7 @@ static void train(int devices, hk_all_reduce_algorithm algorithm, double losses[
         list[d] = hk_device_at(d);
     for (int i = 0; i < PARAMS; i++) {
         hk_dims shape = hk_dims_of(shapes[i], shapes[i][1] ? 2 : 1);
-        hk_array *start = hk_multiply_scalar(hk_random_normal(shape, HK_F32, list[0]), 0.3);
+        hk_array *start = hk_multiply(hk_random_normal(shape, HK_F32, list[0]), 0.3);
         for (int d = 0; d < devices; d++) {
             params[d][i] = hk_to_device(start, list[d]);
             hk_attach_grad(params[d][i], HK_GRAD_WRITE);

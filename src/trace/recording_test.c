@@ -29,7 +29,7 @@ static int run_program(void)
     hk_array *x = matrix(), *y = matrix();
     hk_array *product = hk_multiply(x, y);
     const int line = __LINE__ - 1;
-    hk_array *z = hk_add_scalar(product, 2);
+    hk_array *z = hk_add(product, 2);
     float result[6];
     CHECK(hk_ok(hk_to_host(z, result, sizeof result)));
     CHECK(result[5] == 38);
@@ -392,7 +392,7 @@ static void *issue_on(void *unused)
 {
     while (!atomic_load(&is_done)) {
         HK_SCOPE;
-        hk_wait(hk_add_scalar(hk_multiply(matrix(), matrix()), 2));
+        hk_wait(hk_add(hk_multiply(matrix(), matrix()), 2));
     }
     return unused;
 }

@@ -254,7 +254,7 @@ static void test_own(void)
     CHECK_STR(hk_archive_metadata(archive, "vocabulary"), "abc");
     CHECK(hk_archive_has(archive, "array.state") && hk_archive_count(archive) == 1);
     hk_archive_release(archive);
-    hk_multiply_scalar_into(state, state, 2);
+    hk_multiply_into(state, state, 2);
     hk_seed(9);
     hk_checkpoint nothing = {.without_stream = true};
     CHECK(hk_ok(hk_checkpoint_load(path, &nothing)) && nothing.step == 7);

@@ -82,7 +82,7 @@ static void test_order(const machine *self)
     for (int round = 0; round < ROUNDS; round++) {
         hk_all_reduce(arrays, self->count);
         for (int d = 0; d < self->count; d++)
-            arrays[d] = hk_multiply_scalar(arrays[d], 0.5);
+            arrays[d] = hk_multiply(arrays[d], 0.5);
         wanted *= 0.5 * self->count;
     }
     for (int d = 0; d < self->count; d++) {
@@ -113,7 +113,7 @@ static void test_beside(const machine *self)
         for (int d = 0; d < self->count; d++) {
             before[d] = calls_of(self->devices[d], HK_QUEUE_COMPUTE);
             for (int i = 0; i < steps; i++)
-                hk_add_scalar_into(busy[d], busy[d], 1);
+                hk_add_into(busy[d], busy[d], 1);
         }
         hk_all_reduce(sums, self->count);
         for (int d = 0; d < self->count; d++)

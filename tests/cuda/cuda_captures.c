@@ -124,7 +124,7 @@ static void train(bool replays, bool exact, float values[STEPS][PARAMS + 1][MAX_
         if (i % 3 == 2)
             CHECK(hk_ok(hk_to_host(self.loss, values[i][PARAMS], sizeof(float))));
         /* Between replays others write the parameters, too. */
-        hk_assign(self.params[1], hk_multiply_scalar(self.params[1], 0.5));
+        hk_assign(self.params[1], hk_multiply(self.params[1], 0.5));
     }
     if (graph) {
         CHECK(hk_ok(hk_wait_all()));
@@ -211,7 +211,7 @@ static void test_known_labels(bool replays, bool is_known)
         HK_SCOPE;
         batch given = batch_of(i, -1);
         if (!is_known)
-            given.bound[1] = hk_multiply_scalar(given.bound[1], 1);
+            given.bound[1] = hk_multiply(given.bound[1], 1);
         if (graph)
             hk_replay(graph, given.bound, 2);
         else
@@ -239,7 +239,7 @@ static void test_bad_batch(bool is_known)
             HK_SCOPE;
             batch given = batch_of(j, j == 0 ? 2 : -1);
             if (!is_known)
-                given.bound[1] = hk_multiply_scalar(given.bound[1], 1);
+                given.bound[1] = hk_multiply(given.bound[1], 1);
             step(&self, given.bound[0], given.bound[1]);
         }
         const hk_status *status = hk_wait(self.params[i]);
@@ -302,7 +302,7 @@ static hk_graph *capture_small(void)
     hk_capture_begin((hk_array *[]){x, out}, 2);
     {
         HK_SCOPE;
-        hk_assign(out, hk_add(hk_multiply_scalar(hk_add_scalar(x, 1), 2), x));
+        hk_assign(out, hk_add(hk_multiply(hk_add(x, 1), 2), x));
     }
     return hk_capture_end(NULL);
 }
@@ -377,7 +377,7 @@ static void test_addresses(void)
             CHECK(is_right(x, outs[0]));
         }
         /* x is out: not what was captured, and done call by call. */
-        hk_array *both = hk_multiply_scalar(xs[0], 1);
+        hk_array *both = hk_multiply(xs[0], 1);
         hk_replay(graph, (hk_array *[]){both, both}, 2);
         hk_replay(graph, (hk_array *[]){xs[0], outs[0]}, 2);
         hk_replay(graph, (hk_array *[]){xs[0], outs[1]}, 2);
@@ -412,7 +412,7 @@ static void test_workspace(void)
         {
             HK_SCOPE;
             hk_array *y = product(20, x);
-            hk_assign(out, hk_add_scalar(y, 0));
+            hk_assign(out, hk_add(y, 0));
             hk_array_release(y);
         }
         hk_graph *graph = hk_capture_end(NULL);

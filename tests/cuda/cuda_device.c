@@ -80,10 +80,10 @@ static void test_copies(const char *cuda, const char *from, const char *to, hk_e
         hk_array *back = hk_zeros(hk_shape(SIZE), HK_F32, host);
         for (int i = 0; i < ROUNDS; i++) {
             for (int j = 0; j < 5; j++)
-                hk_assign(source, hk_add_scalar(source, 1));
+                hk_assign(source, hk_add(source, 1));
             hk_array *x = hk_to_device(source, there);
-            hk_assign(source, hk_add_scalar(source, 1000)); /* too late for x */
-            x = hk_to_device(hk_add_scalar(x, 0.5), other);
+            hk_assign(source, hk_add(source, 1000)); /* too late for x */
+            x = hk_to_device(hk_add(x, 0.5), other);
             hk_assign(back, x);                           /* into pageable memory, */
             hk_array *again = hk_to_device(back, there);  /* from where it goes on, */
             hk_assign(back, hk_scalar(-1, HK_F32, host)); /* and what was there is gone */
@@ -91,7 +91,7 @@ static void test_copies(const char *cuda, const char *from, const char *to, hk_e
             hk_array *low = hk_min(again, NULL);
             hk_assign(sums[i],
                       hk_add(sums[i], hk_subtract(low, sums[i]))); /* equal, or NaN-free nonsense */
-            hk_assign(source, hk_add_scalar(source, -1000));
+            hk_assign(source, hk_add(source, -1000));
         }
         for (int i = 0; i < ROUNDS; i++)
             CHECK(hk_item(sums[i], NULL) == 5 * (i + 1) + 0.5);
@@ -152,7 +152,7 @@ static void test_limit(void)
     /* What is dropped in flight is used again: no more than a few blocks are ever needed. */
     for (int i = 0; i < (HKI_THREAD_SANITIZER ? 40 : 300); i++) {
         HK_SCOPE;
-        hk_add_scalar(hk_ones(hk_shape(256 << 10), HK_F32, hk_device_named("cuda:0")), 1);
+        hk_add(hk_ones(hk_shape(256 << 10), HK_F32, hk_device_named("cuda:0")), 1);
     }
     CHECK(!hk_status_print(hk_wait_all(), stderr));
     hk_runtime_deinit();
@@ -173,8 +173,8 @@ static bool use_everything(const char *cuda, const char *first, const char *seco
         hk_array *x[] = {hk_to_device(cpu, a), hk_to_device(cpu, b)};
         for (int i = 0; i < 10; i++) {
             x[0] = hk_add(x[0], x[0]);
-            x[1] = hk_multiply_scalar(x[1], 2);
-            cpu = hk_add_scalar(cpu, 1);
+            x[1] = hk_multiply(x[1], 2);
+            cpu = hk_add(cpu, 1);
         }
         hk_all_reduce(x, 2);
         hk_array *back = hk_to_device(x[0], hk_device_default());
@@ -206,7 +206,7 @@ static void lose(void)
         hk_array *cpu = hk_ones(hk_shape(1000), HK_F32, hk_device_default());
         hk_array *x = hk_to_device(cpu, device), *lost = NULL;
         for (int i = 0; i < 200; i++)
-            x = hk_add_scalar(x, 1);
+            x = hk_add(x, 1);
         lost = x;
         const hk_status *status = hk_wait(lost);
         CHECK(hk_status_code(status) == HK_DEVICE_LOST);
@@ -218,7 +218,7 @@ static void lose(void)
         CHECK(hk_status_code(hk_wait(hk_ones(hk_shape(5000), HK_F32, device))) == HK_DEVICE_LOST);
         CHECK(hk_status_code(hk_wait(hk_to_device(cpu, device))) == HK_DEVICE_LOST);
         for (int i = 0; i < 1000; i++)
-            cpu = hk_add_scalar(cpu, 1);
+            cpu = hk_add(cpu, 1);
         CHECK(hk_item(hk_sum(cpu, NULL), NULL) == 1001000);
         CHECK(hk_status_code(hk_wait_all()) == HK_DEVICE_LOST);
         hk_failures_clear();
@@ -364,7 +364,7 @@ static hk_array *left;
 static void use_late(void)
 {
     hk_device device = hk_device_named("cuda:0");
-    hk_array *x = hk_add_scalar(hk_ones(hk_shape(100000), HK_F32, device), 1);
+    hk_array *x = hk_add(hk_ones(hk_shape(100000), HK_F32, device), 1);
     hk_wait(x);
     hk_array_release(x);
     hk_array_release(left);

@@ -136,8 +136,8 @@ static hk_array *run_elements(hk_device device, const void *argument)
     hk_array *condition = hk_less(x, y);
     hk_array *z = hk_where(condition, hk_multiply(x, y), hk_maximum(hk_subtract(x, y), y));
     if (with->dtype == HK_F32)
-        return hk_tanh(hk_exp(hk_multiply_scalar(hk_sigmoid(z), 0.25)));
-    return hk_abs(hk_add_scalar(z, 3));
+        return hk_tanh(hk_exp(hk_multiply(hk_sigmoid(z), 0.25)));
+    return hk_abs(hk_add(z, 3));
 }
 
 /* Into a slice of an array, of which the rest stays. */
@@ -319,7 +319,7 @@ static hk_array *run_max_grad(hk_device device, const void *argument)
     hk_record_begin();
     hk_array *y = hk_max(x, &(hk_max_options){.axes = with->axes});
     hk_record_end();
-    hk_backward(hk_sum(hk_multiply_scalar(y, 3), NULL));
+    hk_backward(hk_sum(hk_multiply(y, 3), NULL));
     return hk_grad(x);
 }
 
@@ -377,22 +377,22 @@ static void test_reductions(void)
 static hk_array *run_softmax(hk_device device, const void *argument)
 {
     const reduction *with = argument;
-    hk_array *x = hk_divide_scalar(reduced(device, with), 8);
+    hk_array *x = hk_divide(reduced(device, with), 8);
     hk_array *y = hk_softmax(x, with->axes.dims[0]);
-    return hk_add(y, hk_multiply_scalar(hk_log_softmax(x, with->axes.dims[0]), 0.01));
+    return hk_add(y, hk_multiply(hk_log_softmax(x, with->axes.dims[0]), 0.01));
 }
 
 static hk_array *run_cross_entropy(hk_device device, const void *argument)
 {
     const reduction *with = argument;
     const int64_t rows = with->shape.dims[0], classes = with->shape.dims[1];
-    hk_array *x = hk_divide_scalar(reduced(device, with), 8);
+    hk_array *x = hk_divide(reduced(device, with), 8);
     hk_array *labels = hk_random_int_from(NULL, 0, classes, hk_shape(rows), HK_I64, device);
     hk_attach_grad(x, HK_GRAD_WRITE);
     hk_record_begin();
     hk_array *loss = hk_softmax_cross_entropy(x, labels);
     hk_record_end();
-    hk_backward(hk_sum(hk_multiply_scalar(loss, 2), NULL));
+    hk_backward(hk_sum(hk_multiply(loss, 2), NULL));
     return hk_add(hk_grad(x), hk_reshape(loss, hk_shape(rows, 1)));
 }
 
@@ -505,7 +505,7 @@ static hk_array *cast_nan(hk_device device)
 
 static hk_array *wrong_labels(hk_device device)
 {
-    hk_array *labels = hk_cast(hk_divide_scalar(hk_arange(0, 900, 1, HK_I64, device), 3), HK_I64);
+    hk_array *labels = hk_cast(hk_divide(hk_arange(0, 900, 1, HK_I64, device), 3), HK_I64);
     return hk_softmax_cross_entropy(hk_ones(hk_shape(900, 20), HK_F32, device), labels);
 }
 
@@ -541,7 +541,7 @@ static void test_failures(void)
     HK_SCOPE;
     const int32_t least[2] = {INT32_MIN, INT32_MIN};
     hk_array *x = hk_from_host(least, hk_shape(2), HK_I32, gpu());
-    CHECK(hk_item(hk_slice(hk_divide_scalar(x, -1), 0, 1, 2), NULL) == INT32_MIN);
+    CHECK(hk_item(hk_slice(hk_divide(x, -1), 0, 1, 2), NULL) == INT32_MIN);
     CHECK(hk_item(hk_slice(hk_multiply(hk_abs(x), x), 0, 0, 1), NULL) == 0);
 }
 

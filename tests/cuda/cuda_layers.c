@@ -200,7 +200,7 @@ static void test_layer(const layer *self, hk_dtype dtype, hk_device device)
     hk_array *originals[MAX_INPUTS] = {NULL};
     for (int i = 0; i < MAX_INPUTS && self->inputs[i].ndim; i++)
         originals[i] =
-            hk_cast(hk_add_scalar(hk_random_uniform(self->inputs[i], HK_F32, host), -0.5), dtype);
+            hk_cast(hk_add(hk_random_uniform(self->inputs[i], HK_F32, host), -0.5), dtype);
     results expected = run(self, originals, host);
     results actual = run(self, originals, device), again = run(self, originals, device);
     CHECK(expected.good && actual.good && again.good);
@@ -317,7 +317,7 @@ static void test_small_workspace(hk_device device)
     const int steps[] = {0, 1, large.count - 1}; /* MiB that there are then */
     for (int i = 0; i < 3; i++) {
         empty(&large, steps[i]);
-        hk_add_scalar_into(y[1], y[1], 1); /* not what it is to be */
+        hk_add_into(y[1], y[1], 1); /* not what it is to be */
         hk_call_into("conv2d", y[1], (hk_array *const[]){x[1], weight[1], NULL}, 3, NULL);
         CHECK(hk_ok(hk_wait(y[1])));
         CHECK(distance(y[0], y[1]) < 1e-4);

@@ -13,7 +13,7 @@ enum { LOADED = 120, MOST_AHEAD = 16 };
 static void sum_squares(hk_array *x, hk_array *out)
 {
     HK_SCOPE;
-    hk_assign(out, hk_add_scalar(hk_sum(hk_square(x), NULL), 1));
+    hk_assign(out, hk_add(hk_sum(hk_square(x), NULL), 1));
 }
 
 /* As a loader does: each batch is a new array, and so many of them are there before the first one is used; what is written
@@ -77,7 +77,7 @@ static void test_strided_outputs(void)
             hk_replay(graph, bound, 3);
         if (!graph) {
             HK_SCOPE;
-            hk_assign(bound[1], hk_reshape(hk_add_scalar(x, 2), hk_shape(SIZE, 1)));
+            hk_assign(bound[1], hk_reshape(hk_add(x, 2), hk_shape(SIZE, 1)));
             hk_add_into(total, total, x);
             graph = hk_capture_end(NULL);
         }
@@ -107,8 +107,8 @@ static void test_large_batches(void)
             hk_replay(graph, &kept[i], 1);
         } else {
             hk_capture_begin(&kept[0], 1);
-            hk_add_scalar_into(kept[0], kept[0], 1);
-            hk_add_scalar_into(kept[0], kept[0], 1);
+            hk_add_into(kept[0], kept[0], 1);
+            hk_add_into(kept[0], kept[0], 1);
             graph = hk_capture_end(NULL);
         }
     }
@@ -127,12 +127,12 @@ static void test_large_batches(void)
 static hk_array *chain(hk_array *x, hk_array *y, hk_array *kept)
 {
     hk_array *one = hk_sigmoid(hk_add(hk_multiply(x, y), hk_sum(y, NULL)));
-    hk_assign(kept, hk_exp(hk_multiply_scalar(one, -0.5)));
+    hk_assign(kept, hk_exp(hk_multiply(one, -0.5)));
     hk_add_into(y, y, kept);
-    hk_array *two = hk_maximum(hk_subtract(hk_tanh(y), one), hk_multiply_scalar(x, 0.1));
+    hk_array *two = hk_maximum(hk_subtract(hk_tanh(y), one), hk_multiply(x, 0.1));
     for (int i = 0; i < 9; i++) /* more than one kernel takes */
-        two = hk_add_scalar(hk_square(two), 0.25);
-    return hk_divide(two, hk_add_scalar(hk_abs(x), 1));
+        two = hk_add(hk_square(two), 0.25);
+    return hk_divide(two, hk_add(hk_abs(x), 1));
 }
 
 static void test_fused(int64_t size, int64_t begin_at)
@@ -183,8 +183,8 @@ static void test_shifted(void)
         hk_capture_begin(NULL, 0);
         {
             HK_SCOPE;
-            hk_add_scalar_into(head, head, 1);
-            hk_multiply_scalar_into(tail, tail, 2);
+            hk_add_into(head, head, 1);
+            hk_multiply_into(tail, tail, 2);
         }
         hk_graph *graph = hk_capture_end(NULL);
         CHECK_EQ_I64(hk_graph_get_facts(graph).fused_calls, 0);

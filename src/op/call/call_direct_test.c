@@ -29,7 +29,7 @@ static void test_small(void)
     uint64_t direct = direct_calls(), issued = hk_runtime_get_stats().issued_calls;
     hk_array *y = hk_add(x, column);
     uint64_t sequence = hki_last_sequence();
-    hk_array *z = hk_multiply_scalar(y, 2);
+    hk_array *z = hk_multiply(y, 2);
     CHECK_EQ_I64(hki_last_sequence(), sequence + 1);
     CHECK_EQ_I64(direct_calls() - direct, 2);
     CHECK_EQ_I64(hk_runtime_get_stats().issued_calls - issued, 2);
@@ -65,9 +65,9 @@ static void test_writer(void)
     hk_array *x = test_range(hk_shape(3)), *other = test_range(hk_shape(3));
     test_issue((test_work){.kind = TEST_FILL, .out = x, .value = 7, .gate = &gate});
     uint64_t direct = direct_calls();
-    hk_array *y = hk_add_scalar(x, 1);
+    hk_array *y = hk_add(x, 1);
     CHECK_EQ_I64(direct_calls(), direct);
-    hk_add_scalar(other, 1);
+    hk_add(other, 1);
     CHECK_EQ_I64(direct_calls(), direct + 1);
     atomic_store(&gate, true);
     CHECK(test_holds(y, (const float[]){8, 8, 8}, 3));
@@ -76,7 +76,7 @@ static void test_writer(void)
     atomic_store(&gate, false);
     test_issue((test_work){.kind = TEST_COPY, .out = other, .in = x, .gate = &gate});
     direct = direct_calls();
-    y = hk_add_scalar(x, 2); /* x is being read */
+    y = hk_add(x, 2); /* x is being read */
     CHECK_EQ_I64(direct_calls(), direct + 1);
     CHECK(hk_ok(hk_wait(x))); /* and nobody writes to it */
     atomic_store(&gate, true);
@@ -95,7 +95,7 @@ static void test_failing_writer(void)
         test_issue((test_work){.kind = TEST_FAIL_WRITING, .out = x, .gate = &gate});
         atomic_store(&gate, true);
         for (int i = 0; i < READERS; i++)
-            y[i] = hk_add_scalar(x, 1);
+            y[i] = hk_add(x, 1);
         for (int i = 0; i < READERS; i++)
             CHECK(hk_status_code(hk_wait(y[i])) == HK_INJECTED);
         hk_runtime_deinit();
@@ -138,7 +138,7 @@ static void test_shapes(void)
     CHECK(test_holds(hk_where(hk_greater(x, row), x, two), (const float[]){0, 0, 0, 3, 4, 5}, 6));
     CHECK(test_holds(hk_broadcast_to(hk_relu(part), hk_shape(2, 3)),
                      (const float[]){1, 2, 3, 6, 7, 8}, 6));
-    CHECK(test_holds(hk_add_scalar(hk_broadcast_to(column, hk_shape(2, 3)), 1),
+    CHECK(test_holds(hk_add(hk_broadcast_to(column, hk_shape(2, 3)), 1),
                      (const float[]){1, 1, 1, 2, 2, 2}, 6));
     CHECK_EQ_I64(direct_calls() - direct, 9);
     hk_runtime_deinit();
@@ -209,7 +209,7 @@ static void test_never(void)
     start(1, -1);
     {
         HK_SCOPE;
-        hk_add_scalar(test_range(hk_shape(3)), 1);
+        hk_add(test_range(hk_shape(3)), 1);
         CHECK_EQ_I64(direct_calls(), 0);
     }
     hk_runtime_deinit();
@@ -218,7 +218,7 @@ static void test_never(void)
         HK_SCOPE;
         hk_array *x = test_range(hk_shape(3));
         CHECK(hk_ok(hk_trace_start(NULL)));
-        hk_add_scalar(x, 1);
+        hk_add(x, 1);
         hk_trace *trace = hk_trace_stop();
         CHECK_EQ_I64(hk_trace_get_summary(trace).call_count, 1);
         CHECK_EQ_I64(direct_calls(), 0);

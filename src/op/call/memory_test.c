@@ -64,7 +64,7 @@ static bool is_all(hk_array *x, float value)
 
 static hk_array *chain(hk_array *x)
 {
-    return hk_add_scalar(hk_square(hk_negative(x)), 1);
+    return hk_add(hk_square(hk_negative(x)), 1);
 }
 
 static void test_dropped(void)

@@ -23,7 +23,7 @@ static void test_facts(void)
     CHECK_STR(param.name, "keepdims");
     CHECK_EQ_I64(param.offset, offsetof(hk_sum_options, keepdims));
     CHECK(param.type == HK_PARAM_BOOL && !param.is_required && param.doc && param.default_text);
-    param = hk_operator_get_param(hk_operator_find("add_scalar"), 0);
+    param = hk_operator_get_param(hk_operator_find("elu"), 0);
     CHECK(param.is_required && param.type == HK_PARAM_F64);
     CHECK(!hk_operator_get_param(hk_operator_find("sum"), 2).name);
     CHECK(!hk_operator_get_param(hk_operator_find("sum"), -1).name);

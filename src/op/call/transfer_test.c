@@ -250,11 +250,11 @@ static bool test_unfinished(void)
         int64_t begin_ns = hk_clock_ns();
         hk_array *x = hk_zeros(hk_shape(2), HK_F32, devices[2]);
         for (int i = 0; i < 3; i++)
-            x = hk_add_scalar(x, 1);
+            x = hk_add(x, 1);
         in_time = hk_clock_ns() - begin_ns < 15 * MS;
         HOLDS(x, 3, 3);
         CHECK(hk_clock_ns() - begin_ns >= 20 * MS);
-        x = hk_add_scalar(x, 1);
+        x = hk_add(x, 1);
         CHECK(hk_item(hk_index(hk_to_device(x, devices[3]), 0, 1), NULL) == 4);
     }
     stop();
@@ -273,10 +273,10 @@ static void test_in_flight(void)
             float values[] = {1, 2};
             hk_array *x = hk_from_host(values, hk_shape(2), HK_F32, devices[from]);
             hk_array *y = hk_full(hk_shape(2), 7, HK_F32, devices[to]);
-            hk_array *old = hk_add_scalar(y, 1);
+            hk_array *old = hk_add(y, 1);
             CHECK(hk_ok(hk_wait(x)) && hk_ok(hk_wait(y)));
             hk_array *copy = hk_to_device(x, devices[to]); /* in flight from here on */
-            hk_add_scalar_into(x, x, 10);
+            hk_add_into(x, x, 10);
             hk_assign(y, x);
             hk_write(x, (const float[]){5, 6}, sizeof values);
             hk_array *sum = hk_add(copy, y);

@@ -77,6 +77,7 @@ template <class Value> struct numbers {
 KIND(U1, 1, Element, COMPUTED, Element)
 KIND(U1A, 1, Element, COMPUTED, Element)
 KIND(U1S, 1, Element, COMPUTED, Element)
+KIND(U1N, 1, Element, COMPUTED, Element)
 KIND(U1R, 1, Element, COMPUTED, Element)
 KIND(C1, 1, Element, COMPUTED, uint8_t)
 KIND(U2, 2, Element, COMPUTED, Element)

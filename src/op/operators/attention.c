@@ -104,8 +104,7 @@ static hk_array *attention_compose(const hki_call *call)
     const int64_t last[] = {-1, -2};
     const hki_softmax_options along = {-1};
     /* The smaller factor is scaled. */
-    hk_array *scaled =
-        hki_op_call1(&hki_op_multiply_scalar, query, &(const hki_scalar_options){scale_of(call)});
+    hk_array *scaled = hki_op_call_number(&hki_op_multiply_scalar, query, scale_of(call));
     hk_array *scores =
         hki_op_call2(&hki_op_matmul, scaled, hki_op_call1(&hki_op_swapaxes, key, last), NULL);
     if (mask)

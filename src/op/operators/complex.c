@@ -93,12 +93,12 @@ static hk_array *conj_of(hk_array *x)
 
 static hk_array *times(hk_array *x, double number)
 {
-    return hki_op_call1(&hki_op_multiply_scalar, x, &(const hki_scalar_options){number});
+    return hki_op_call_number(&hki_op_multiply_scalar, x, number);
 }
 
 static hk_array *plus(hk_array *x, double number)
 {
-    return hki_op_call1(&hki_op_add_scalar, x, &(const hki_scalar_options){number});
+    return hki_op_call_number(&hki_op_add_scalar, x, number);
 }
 
 /* x conj(y), where one is complex */
@@ -223,8 +223,7 @@ static void grad_scalar(hki_grad_call *call)
 static void grad_power_scalar(hki_grad_call *call)
 {
     const double exponent = ((const hki_scalar_options *)call->options)->value;
-    hk_array *power = hki_op_call1(&hki_op_power_scalar, call->inputs[0],
-                                   &(const hki_scalar_options){exponent - 1});
+    hk_array *power = hki_op_call_number(&hki_op_power_scalar, call->inputs[0], exponent - 1);
     call->dx[0] = times_conj(call->dy, times(power, exponent));
 }
 

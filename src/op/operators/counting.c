@@ -52,8 +52,7 @@ static hk_array *isin_compose(const hki_call *call)
     x = as(x, dtype);
     elements = hki_op_call1(&hki_op_sort, flat(as(elements, dtype)), &rising);
     hk_array *places = hki_op_call2(&hki_op_searchsorted, elements, x, &(const bool){false});
-    places = hki_op_call1(&hki_op_minimum_scalar, places,
-                          &(const hki_scalar_options){(double)(elements->size - 1)});
+    places = hki_op_call_number(&hki_op_minimum_scalar, places, (double)(elements->size - 1));
     hk_array *found = hki_op_call2(&hki_op_index_select, elements, places, &(const int64_t){0});
     return hki_op_call2(&hki_op_equal, found, x, NULL);
 }

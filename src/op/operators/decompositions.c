@@ -24,11 +24,6 @@ static hk_array *plus(hk_array *x, hk_array *y)
     return !x ? y : !y ? x : hki_op_call2(&hki_op_add, x, y, NULL);
 }
 
-static hk_array *scaled(hk_array *x, double factor)
-{
-    return hki_op_call1(&hki_op_multiply_scalar, x, &factor);
-}
-
 static hk_array *expanded(hk_array *x, int64_t axis)
 {
     return hki_op_call1(&hki_op_expand_dims, x, &axis);
@@ -126,7 +121,8 @@ static void eigh_grad(hki_grad_call *call)
     if (call->dys[0])
         of_values = columns_by(vectors, call->dys[0]);
     hk_array *dx = times(plus(of_vectors, of_values), turned(vectors));
-    call->dx[0] = of_vectors ? scaled(plus(dx, turned(dx)), 0.5) : dx;
+    call->dx[0] =
+        of_vectors ? hki_op_call_number(&hki_op_multiply_scalar, plus(dx, turned(dx)), 0.5) : dx;
 }
 
 /* Of samples whose eigenvalues are positive: the singular values in reverse. */
@@ -411,7 +407,8 @@ static hk_array *qr_square_gradient(hk_array *q, hk_array *r, hk_array *dq, hk_a
     hk_array *inner = dr ? times(r, turned(dr)) : NULL;
     if (dq) {
         hk_array *less = times(turned(dq), q);
-        inner = inner ? hki_matrix_less(inner, less) : scaled(less, -1);
+        inner = inner ? hki_matrix_less(inner, less)
+                      : hki_op_call_number(&hki_op_multiply_scalar, less, -1);
     }
     hk_array *dx = plus(dq, times(q, mirrored(inner)));
     return turned(hki_op_call2(&hki_op_solve, r, turned(dx), NULL));

@@ -127,11 +127,6 @@ static bool triplet_infer(hki_call *call)
 
 /* ---- composition ------------------------------------------------------------------------------------------ */
 
-static hk_array *with_number(const hk_op *op, hk_array *x, double value)
-{
-    return hki_op_call1(op, x, &(const hki_scalar_options){value});
-}
-
 static hk_array *dot(hk_array *x, hk_array *y, int64_t axis)
 {
     const hki_sum_options along = {.axes = {.ndim = 1, .dims = {axis}}};
@@ -142,8 +137,8 @@ static hk_array *dot(hk_array *x, hk_array *y, int64_t axis)
 static hk_array *norm(hk_array *x, int64_t axis)
 {
     const double least = least_norm * least_norm;
-    return hki_op_call1(&hki_op_sqrt, with_number(&hki_op_maximum_scalar, dot(x, x, axis), least),
-                        NULL);
+    return hki_op_call1(&hki_op_sqrt,
+                        hki_op_call_number(&hki_op_maximum_scalar, dot(x, x, axis), least), NULL);
 }
 
 static hk_array *cosine(hk_array *x, hk_array *y, int64_t axis)
@@ -170,10 +165,10 @@ static hk_array *cosine_embedding_compose(const hki_call *call)
 {
     const hki_cosine_embedding_loss_options *o = call->options;
     hk_array *cosines = cosine(call->arrays[0], call->arrays[1], -1), *target = call->arrays[2];
-    hk_array *together =
-        with_number(&hki_op_add_scalar, with_number(&hki_op_multiply_scalar, cosines, -1), 1);
-    hk_array *far =
-        hki_op_call1(&hki_op_relu, with_number(&hki_op_add_scalar, cosines, -o->margin), NULL);
+    hk_array *together = hki_op_call_number(
+        &hki_op_add_scalar, hki_op_call_number(&hki_op_multiply_scalar, cosines, -1), 1);
+    hk_array *far = hki_op_call1(&hki_op_relu,
+                                 hki_op_call_number(&hki_op_add_scalar, cosines, -o->margin), NULL);
     hk_array *is_near =
         hki_op_call2(&hki_op_greater, target, hki_op_call1(&hki_op_negative, target, NULL), NULL);
     return reduced(hki_op_call3(&hki_op_where, is_near, together, far, NULL), o->reduction);
@@ -182,7 +177,7 @@ static hk_array *cosine_embedding_compose(const hki_call *call)
 static hk_array *distance(hk_array *x, hk_array *y)
 {
     hk_array *between =
-        with_number(&hki_op_add_scalar, hki_op_call2(&hki_op_subtract, x, y, NULL), apart);
+        hki_op_call_number(&hki_op_add_scalar, hki_op_call2(&hki_op_subtract, x, y, NULL), apart);
     return hki_op_call1(&hki_op_sqrt, dot(between, between, -1), NULL);
 }
 
@@ -192,10 +187,10 @@ static hk_array *triplet_compose(const hki_call *call)
     hk_array *near = distance(call->arrays[0], call->arrays[1]);
     hk_array *far = distance(call->arrays[0], call->arrays[2]);
     hk_array *excess = hki_op_call2(&hki_op_subtract, near, far, NULL);
-    return reduced(hki_op_call1(&hki_op_relu,
-                                with_number(&hki_op_add_scalar, excess, triplet_margin(call)),
-                                NULL),
-                   o->reduction);
+    return reduced(
+        hki_op_call1(&hki_op_relu,
+                     hki_op_call_number(&hki_op_add_scalar, excess, triplet_margin(call)), NULL),
+        o->reduction);
 }
 
 /* ---- conformance ------------------------------------------------------------------------------------------ */

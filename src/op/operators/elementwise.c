@@ -356,6 +356,9 @@ SAMPLES_1(samples_U1R_broad, BROAD, RANGE)
 SAMPLES_1(samples_U1S_any, ANY, VALUE)
 SAMPLES_1(samples_U1S_positive, POSITIVE, VALUE)
 SAMPLES_1(samples_U1S_small, SMALL, VALUE)
+#define samples_U1N_any      samples_U1S_any
+#define samples_U1N_positive samples_U1S_positive
+#define samples_U1N_small    samples_U1S_small
 
 #define SAMPLES_2(name, ...)                                                                       \
     static const hki_sample name[] = {                                                             \
@@ -401,6 +404,7 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 /* By kind: signature and infer; the C expressions for inputs and numbers of a reference; options. */
 #define KIND_U1  .signature = "x", .infer = infer_unary
 #define KIND_U1S .signature = "x", .infer = infer_scalar
+#define KIND_U1N KIND_U1S, .internal = true
 #define KIND_U1A KIND_U1
 #define KIND_U1R .signature = "x", .infer = infer_range
 #define KIND_C1  .signature = "x", .infer = hki_infer_test
@@ -412,6 +416,7 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 
 #define NAMES_U1  double a = in[0]
 #define NAMES_U1S NAMES_U1
+#define NAMES_U1N NAMES_U1
 #define NAMES_U1A NAMES_U1
 #define NAMES_U1R NAMES_U1
 #define NAMES_C1  NAMES_U1
@@ -425,6 +430,7 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
     F(op, F64, max, "", "the largest result, which goes first; INFINITY: none")
 #define ARGUMENTS_U1(name)
 #define ARGUMENTS_U1S(name) HKI_ARGUMENTS(name, SCALAR_ARGUMENTS)
+#define ARGUMENTS_U1N       ARGUMENTS_U1S
 #define ARGUMENTS_U1A(name)
 #define ARGUMENTS_U1R(name) HKI_ARGUMENTS(name, RANGE_ARGUMENTS)
 #define ARGUMENTS_C1(name)
@@ -433,6 +439,7 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 #define ARGUMENTS_W3(name)
 #define PARAMS_U1(name)
 #define PARAMS_U1S(name) HKI_OP_PARAMS(name),
+#define PARAMS_U1N       PARAMS_U1S
 #define PARAMS_U1A(name)
 #define PARAMS_U1R(name) HKI_OP_PARAMS(name),
 #define PARAMS_C1(name)
@@ -444,6 +451,7 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 #define WITH_HALVES(set)   ((set)&HKI_FLOATS ? (set) | HKI_HALVES : (set))
 #define DTYPES_U1(dtypes)  WITH_HALVES(HKI_##dtypes)
 #define DTYPES_U1S(dtypes) WITH_HALVES(HKI_##dtypes)
+#define DTYPES_U1N(dtypes) WITH_HALVES(HKI_##dtypes)
 #define DTYPES_U1A(dtypes) WITH_HALVES(HKI_##dtypes)
 #define DTYPES_U1R(dtypes) WITH_HALVES(HKI_##dtypes)
 #define DTYPES_C1(dtypes)  WITH_HALVES(HKI_##dtypes)
@@ -477,6 +485,8 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 #define SAMPLES_U1S_none(range)  samples_U1S_##range
 #define SAMPLES_U1S_a(range)     samples_U2S_##range
 #define SAMPLES_U1S_y(range)     samples_U2S_##range
+#define SAMPLES_U1N_none         SAMPLES_U1S_none
+#define SAMPLES_U1N_a            SAMPLES_U1S_a
 #define SAMPLES_U1R_a(range)     samples_U2R_##range
 #define SAMPLES_U1A_angle(range) samples_U2_##range
 #define SAMPLES_U1A_y(range)     samples_U2_##range

@@ -54,11 +54,6 @@ static hk_array *reduced(const hki_call *call, hk_array *terms)
     return hki_op_call1(o->reduction == HK_LOSS_SUM ? &hki_op_sum : &hki_op_mean, terms, &all);
 }
 
-static hk_array *with_number(const hk_op *op, hk_array *x, double value)
-{
-    return hki_op_call1(op, x, &(const hki_scalar_options){value});
-}
-
 /* ---- terms ---------------------------------------------------------------------------------------------- */
 
 static hk_array *mse_term(const hki_call *call, hk_array *x, hk_array *target)
@@ -95,9 +90,9 @@ static hk_array *huber_term(const hki_call *call, hk_array *x, hk_array *target)
 {
     const hki_huber_loss_options *o = call->options;
     hk_array *error = l1_term(call, x, target);
-    hk_array *near = with_number(&hki_op_minimum_scalar, error, huber_delta(o));
+    hk_array *near = hki_op_call_number(&hki_op_minimum_scalar, error, huber_delta(o));
     hk_array *rest = hki_op_call2(&hki_op_subtract, error,
-                                  with_number(&hki_op_multiply_scalar, near, 0.5), NULL);
+                                  hki_op_call_number(&hki_op_multiply_scalar, near, 0.5), NULL);
     return hki_op_call2(&hki_op_multiply, near, rest, NULL);
 }
 
@@ -113,9 +108,11 @@ static hk_array *hinge_term(const hki_call *call, hk_array *x, hk_array *target)
 {
     (void)call;
     hk_array *margin = hki_op_call2(&hki_op_multiply, x, target, NULL);
-    return hki_op_call1(
-        &hki_op_relu,
-        with_number(&hki_op_add_scalar, with_number(&hki_op_multiply_scalar, margin, -1), 1), NULL);
+    return hki_op_call1(&hki_op_relu,
+                        hki_op_call_number(&hki_op_add_scalar,
+                                           hki_op_call_number(&hki_op_multiply_scalar, margin, -1),
+                                           1),
+                        NULL);
 }
 
 enum { LEAST_LOG = -85 }; /* of the least number that logarithms are taken of */
@@ -129,8 +126,8 @@ static double least(void)
 static hk_array *kl_term(const hki_call *call, hk_array *x, hk_array *target)
 {
     (void)call;
-    hk_array *own =
-        hki_op_call1(&hki_op_log, with_number(&hki_op_maximum_scalar, target, least()), NULL);
+    hk_array *own = hki_op_call1(&hki_op_log,
+                                 hki_op_call_number(&hki_op_maximum_scalar, target, least()), NULL);
     return hki_op_call2(&hki_op_multiply, target, hki_op_call2(&hki_op_subtract, own, x, NULL),
                         NULL);
 }
@@ -139,14 +136,15 @@ static hk_array *kl_term(const hki_call *call, hk_array *x, hk_array *target)
 static hk_array *surprise(hk_array *p, hk_array *target)
 {
     hk_array *log =
-        hki_op_call1(&hki_op_log, with_number(&hki_op_maximum_scalar, p, least()), NULL);
-    return with_number(&hki_op_multiply_scalar, hki_op_call2(&hki_op_multiply, target, log, NULL),
-                       -1);
+        hki_op_call1(&hki_op_log, hki_op_call_number(&hki_op_maximum_scalar, p, least()), NULL);
+    return hki_op_call_number(&hki_op_multiply_scalar,
+                              hki_op_call2(&hki_op_multiply, target, log, NULL), -1);
 }
 
 static hk_array *one_less(hk_array *x)
 {
-    return with_number(&hki_op_add_scalar, with_number(&hki_op_multiply_scalar, x, -1), 1);
+    return hki_op_call_number(&hki_op_add_scalar,
+                              hki_op_call_number(&hki_op_multiply_scalar, x, -1), 1);
 }
 
 static hk_array *binary_term(const hki_call *call, hk_array *x, hk_array *target)

@@ -8,11 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-static hk_array *scaled(const hk_op *op, hk_array *x, double value)
-{
-    return hki_op_call1(op, x, &(const hki_scalar_options){value});
-}
-
 static hk_array *absolute(hk_array *x)
 {
     return hki_op_call1(&hki_op_abs, x, NULL);
@@ -73,10 +68,10 @@ static hk_array *replaced(hk_array *mask, hk_array *x, double value)
 static hk_array *any_norm(hk_array *x, double p, const hki_sum_options *axes)
 {
     hk_array *zeros = is_zero(x);
-    hk_array *powers = scaled(&hki_op_power_scalar, absolute(replaced(zeros, x, 1)), p);
+    hk_array *powers = hki_op_call_number(&hki_op_power_scalar, absolute(replaced(zeros, x, 1)), p);
     hk_array *sum = hki_op_call1(&hki_op_sum, replaced(zeros, powers, p < 0 ? INFINITY : 0), axes);
     zeros = is_zero(sum);
-    hk_array *root = scaled(&hki_op_power_scalar, replaced(zeros, sum, 1), 1 / p);
+    hk_array *root = hki_op_call_number(&hki_op_power_scalar, replaced(zeros, sum, 1), 1 / p);
     return replaced(zeros, root, p < 0 ? INFINITY : 0);
 }
 

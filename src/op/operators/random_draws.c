@@ -38,11 +38,6 @@ static hk_array *uniform(hk_generator *generator, const hk_dims *shape, hk_dtype
     return (hk_random_uniform_from)(generator, 0, 1, *shape, dtype, device);
 }
 
-static hk_array *scaled(hk_array *x, double factor)
-{
-    return hki_op_call1(&hki_op_multiply_scalar, x, &(const hki_scalar_options){factor});
-}
-
 static hk_array *as(hk_array *x, hk_dtype dtype)
 {
     return hki_op_call1(&hki_op_cast, x, &(const hki_cast_options){dtype});
@@ -104,7 +99,8 @@ hk_array *(hk_random_exponential_from)(hk_generator *generator, double scale, hk
     if (!isfinite(scale) || scale < 0)
         return refused("random_exponential", NULL, HK_OUT_OF_RANGE,
                        "scale is %g, but must be finite and at least 0", scale);
-    RETURN_ALONE(scaled(exponential(generator, &shape, dtype, device), scale));
+    RETURN_ALONE(hki_op_call_number(&hki_op_multiply_scalar,
+                                    exponential(generator, &shape, dtype, device), scale));
 }
 
 hk_array *(hk_random_exponential)(hk_dims shape, hk_dtype dtype, hk_device device)

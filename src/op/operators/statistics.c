@@ -199,8 +199,7 @@ static hk_array *var_mean_share(const hki_grad_call *call, int index, double sha
     const hki_var_options *options = call->options;
     const hki_sum_options over_axes = over(&options->axes, options->keepdims);
     const hk_dims *shape = &call->input_shape[0];
-    hk_array *dy =
-        hki_op_call1(&hki_op_multiply_scalar, call->dys[index], &(const hki_scalar_options){share});
+    hk_array *dy = hki_op_call_number(&hki_op_multiply_scalar, call->dys[index], share);
     dy = hki_reduce_stretch(dy, shape, &over_axes);
     if (index == 1)
         return dy;

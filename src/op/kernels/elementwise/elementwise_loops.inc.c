@@ -154,6 +154,7 @@
 
 #define LOOP_U1(name, expression)  LOOP_1(name, T, a, KEPT(expression))
 #define LOOP_U1S(name, expression) LOOP_1(name, T, a, expression)
+#define LOOP_U1N                   LOOP_U1S
 #define LOOP_U1R(name, expression) LOOP_1(name, T, a, expression)
 #define LOOP_C1(name, expression)  LOOP_1(name, uint8_t, a, expression)
 #define LOOP_U2(name, expression)  LOOP_2(name, T, a, b, KEPT(expression))
@@ -170,6 +171,7 @@
 #define LOOP_G_by(name, expression)   LOOP_3(name, T, g, b, y, expression)
 
 #define LOOP_CHECKED_U1S LOOP_CHECKED_1
+#define LOOP_CHECKED_U1N LOOP_CHECKED_1
 #define LOOP_CHECKED_U2  LOOP_CHECKED_2
 
 #if defined(BOOL)
@@ -218,6 +220,7 @@
 #undef LOOP_CHECKED_2
 #undef LOOP_U1
 #undef LOOP_U1S
+#undef LOOP_U1N
 #undef LOOP_U1R
 #undef NEAR
 #undef LOOP_U1A
@@ -234,6 +237,7 @@
 #undef LOOP_G_ay
 #undef LOOP_G_by
 #undef LOOP_CHECKED_U1S
+#undef LOOP_CHECKED_U1N
 #undef LOOP_CHECKED_U2
 #undef KEPT
 #undef SKIP_FLOATS
