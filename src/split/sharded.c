@@ -255,9 +255,14 @@ static const hk_status *check_param(hk_array *const *params, int n, int i, int d
     return NULL;
 }
 
+static bool is_list_of(hk_array *const *params, int n, int count)
+{
+    return params && n >= 1 && n <= HKI_FUNCTION_MAX && count >= 1 && count <= INT32_MAX / n;
+}
+
 static const hk_status *check(hk_array *const *params, int n, int count, hk_group *group)
 {
-    if (n < 1 || n > HKI_FUNCTION_MAX || count < 1 || count > INT32_MAX / n || !params)
+    if (!is_list_of(params, n, count))
         return hki_status_create(HK_INVALID_ARGUMENT, NULL,
                                  "n is %d, count %d and params %p; n must be from 1 to %d, count "
                                  "1 or more, and params not NULL",
@@ -321,7 +326,7 @@ hk_optimizer *(hk_optimizer_create_sharded)(const char *method, hk_array *const 
                                             const hk_optimizer_options *options)
 {
     HK_PAUSE;
-    const bool is_list = params && n > 0 && count > 0 && count <= INT32_MAX / n;
+    const bool is_list = is_list_of(params, n, count);
     const hk_status *error = check(params, n, count, group);
     sharded *self = error ? NULL : create(params, n, count, group);
     if (!error && !self)
