@@ -48,7 +48,9 @@ HK_API hk_array *hk_group_join(hk_group *group, hk_array *part);
  * (stages - 1) / (batches + stages - 1) of the time. Both add gradients up in the order of micro-batches: the same bytes. */
 typedef enum hk_pipeline_order {
     HK_PIPELINE_GPIPE, /* all forward, then all backward (Huang et al. 2019); it holds all micro-batches */
-    HK_PIPELINE_1F1B /* one forward, one backward, with a flush (Narayanan et al. 2021); stage s holds at most stages - s */
+    /* one forward, one backward, with a flush (Narayanan et al. 2021); stage s holds at most stages - s micro-batches of one
+     * shape, for it copies its inputs to where those of earlier ones were */
+    HK_PIPELINE_1F1B
 } hk_pipeline_order;
 
 typedef struct hk_pipeline_step {
@@ -66,8 +68,12 @@ typedef struct hk_pipeline_options {
     int stages, batches; /* each 1 or more */
     /* stages of them; with a group: only this rank's is used (default: results stay where they are) */
     const hk_device *devices;
+    /* `batches` of them, on any device, borrowed; with a group: those of its rank 0 (default: none). Without them 1F1B does
+     * not bound what stage 0 holds. */
+    hk_array *const *inputs;
     /* Records the part of the network that stage `stage` is, of micro-batch `batch`. x: what the stage before gave, on the
-     * stage's device; NULL for stage 0. Gives one array of floats; of the last stage the loss, of any shape, which is summed. */
+     * stage's device; for stage 0 the input, or NULL; it is to be used in this call only. Gives one array of floats; of the last
+     * stage the loss, of any shape, which is summed. */
     hk_array *(*forward)(void *context, int stage, int batch, hk_array *x);
     void *context;
     /* Its ranks are the stages, in order, as many; NULL: all stages are in this process. */
@@ -83,7 +89,7 @@ typedef struct hk_pipeline_options {
  *
  * Returns the first failure that could be seen at once, as hk_backward does; lent. What a stage or a gradient fails by, fails what
  * depends on it. forward is called by this thread, recording; its results are released when their backward pass was issued.
- * Not with a group in the serial engine, and not while capturing with one. */
+ * With a group it cannot be captured. */
 HK_API const hk_status *hk_pipeline_run(const hk_pipeline_options *options, hk_array **losses);
 
 /* ---- optimisers with sharded state ----------------------------------------------------------------------------------- */

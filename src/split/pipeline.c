@@ -20,6 +20,7 @@ typedef struct sink {
 /* A stage of a micro-batch, from its forward pass to its backward one. */
 typedef struct cell {
     hk_array *x, *y; /* counted; NULL: not yet, or no more */
+    hk_array *slot;  /* what x shows, where a later micro-batch is to take its place; counted */
     sink *sink;      /* NULL: the first stage, or nothing flows there */
 } cell;
 
@@ -63,6 +64,7 @@ static void cell_clear(cell *self)
 {
     hk_array_release(self->x);
     hk_array_release(self->y);
+    hk_array_release(self->slot);
     cell_drop_gradient(self);
 }
 
@@ -81,40 +83,88 @@ static hk_device device_of(const pipeline *self, int stage, hk_array *otherwise)
 
 /* ---- between stages -------------------------------------------------------------------------------------------------- */
 
-/* What the stage before gave, off the tape, of the scope. */
-static hk_array *input_of(pipeline *self, int stage, int batch)
+/* What the stage before gave, or what the program did, where it is; of the scope. NULL: nothing. */
+static hk_array *given_to(pipeline *self, int stage, int batch)
 {
     const hk_pipeline_options *options = self->options;
-    HK_PAUSE;
+    if (stage == 0)
+        return options->inputs ? options->inputs[batch] : NULL;
     if (options->group)
         return (hk_group_receive)(options->group, options->shapes[stage], options->dtype,
                                   device_of(self, stage, NULL), stage - 1);
-    hk_array *y = cell_of(self, stage - 1, batch)->y;
-    return (hk_to_device)(y, device_of(self, stage, y));
+    return cell_of(self, stage - 1, batch)->y;
 }
 
-/* Puts the input on a tape of its own, once. */
+static hk_array *moved(pipeline *self, int stage, hk_array *x)
+{
+    return (hk_to_device)(x, device_of(self, stage, x));
+}
+
+static bool fits(const hk_array *slot, const hk_array *x)
+{
+    return slot && !x->failed && slot->dtype == x->dtype && hki_dims_equal(&slot->shape, &x->shape);
+}
+
+/* Calls run when their data is there, whatever the order of issue. So what bounds the micro-batches that a stage of 1F1B holds is
+ * memory: an input is written where that of an earlier one was, which waits until its backward pass has read it. */
+static hk_array *in_turn(pipeline *self, int stage, int batch, hk_array *x)
+{
+    const hk_pipeline_options *options = self->options;
+    const int before = batch - (options->stages - stage);
+    hk_array **slot = &cell_of(self, stage, batch)->slot;
+    hk_array *here = stage > 0 ? moved(self, stage, x) : x; /* copied while others are computed */
+    if (before >= 0) {
+        *slot = cell_of(self, stage, before)->slot;
+        cell_of(self, stage, before)->slot = NULL;
+    }
+    if (fits(*slot, here)) {
+        (hk_assign)(*slot, here);
+    } else {
+        hk_array_release(*slot);
+        here = moved(self, stage, here);
+        const bool is_own = here->failed || x->failed || here->storage != x->storage;
+        *slot = hk_array_retain(is_own ? here : (hk_copy)(here));
+    }
+    return (hk_detach)(*slot);
+}
+
+/* The stage's input, off the tape, of the scope. */
+static hk_array *input_of(pipeline *self, int stage, int batch)
+{
+    HK_PAUSE;
+    hk_array *x = given_to(self, stage, batch);
+    if (!x)
+        return NULL;
+    return self->options->order == HK_PIPELINE_1F1B ? in_turn(self, stage, batch, x)
+                                                    : (hk_detach)(moved(self, stage, x));
+}
+
+/* Puts x on a tape of its own. */
+static hk_array *on_tape(pipeline *self, cell *its, hk_array *x)
+{
+    HK_RECORD;
+    its->sink = calloc(1, sizeof *its->sink);
+    if (!its->sink)
+        return hki_array_create_failed(x->storage->device, operation, &x, 1, HK_OUT_OF_MEMORY,
+                                       "out of host memory");
+    atomic_init(&its->sink->refs, 2);
+    (hk_function)(&self->tracked, 1, &x, 1,
+                  &(hk_function_options){.name = operation,
+                                         .backward = catch_gradient,
+                                         .context = its->sink,
+                                         .release = sink_release});
+    return x;
+}
+
+/* Once. */
 static void take_input(pipeline *self, int stage, int batch)
 {
     cell *its = cell_of(self, stage, batch);
-    if (stage == 0 || its->x)
+    if (its->x)
         return;
     HK_SCOPE;
-    HK_RECORD;
     hk_array *x = input_of(self, stage, batch);
-    its->sink = calloc(1, sizeof *its->sink);
-    if (its->sink) {
-        atomic_init(&its->sink->refs, 2);
-        (hk_function)(&self->tracked, 1, &x, 1,
-                      &(hk_function_options){.name = operation,
-                                             .backward = catch_gradient,
-                                             .context = its->sink,
-                                             .release = sink_release});
-    } else {
-        x = hki_array_create_failed(x->storage->device, operation, &x, 1, HK_OUT_OF_MEMORY,
-                                    "out of host memory");
-    }
-    its->x = hk_array_retain(x);
+    its->x = hk_array_retain(stage > 0 ? on_tape(self, its, x) : x);
 }
 
 /* The gradient of what a stage gave, of the scope; NULL: none came. */

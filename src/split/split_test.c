@@ -369,6 +369,7 @@ static void test_orders(void)
 
 typedef struct line {
     int stages, rows; /* of a micro-batch */
+    bool has_inputs;  /* which the pipeline is given */
     hk_array *x, *weights[MOST];
     int asked, failing; /* of forward; the stage that gives NULL, -1: none */
 } line;
@@ -382,10 +383,10 @@ static hk_array *line_forward(void *context, int stage, int batch, hk_array *x)
 {
     line *self = context;
     self->asked++;
-    CHECK(!x == (stage == 0));
+    CHECK(!x == (stage == 0 && !self->has_inputs));
     if (stage == self->failing)
         return NULL;
-    if (stage == 0)
+    if (!x)
         x = hk_slice(self->x, 0, (int64_t)batch * self->rows, (int64_t)(batch + 1) * self->rows);
     CHECK(hk_array_device(x).handle == devices[stage].handle);
     x = stage_of(self, stage, x);
@@ -405,16 +406,19 @@ static line line_create(int stages, int batches, bool on_one)
 
 static const hk_status *run_line(line *self, hk_pipeline_order order, hk_array **losses)
 {
+    hk_array *inputs[BATCH];
+    hk_split(self->x, 0, BATCH / self->rows, inputs);
     const hk_pipeline_options options = {.order = order,
                                          .stages = self->stages,
                                          .batches = BATCH / self->rows,
                                          .devices = devices,
+                                         .inputs = self->has_inputs ? inputs : NULL,
                                          .forward = line_forward,
                                          .context = self};
     return hk_pipeline_run(&options, losses);
 }
 
-static void check_pipeline(int stages, int batches)
+static void check_pipeline(int stages, int batches, bool has_inputs)
 {
     HK_SCOPE;
     hk_array *losses[2][BATCH], *loss;
@@ -429,6 +433,7 @@ static void check_pipeline(int stages, int batches)
     hk_backward(loss);
     for (int order = 0; order < 2; order++) {
         split[order] = line_create(stages, batches, false);
+        split[order].has_inputs = has_inputs;
         CHECK(hk_ok(run_line(&split[order], (hk_pipeline_order)order, losses[order])));
         CHECK_EQ_I64(split[order].asked, stages * batches);
         CHECK(close_to(loss, plain_sum(losses[order], batches)));
@@ -444,7 +449,44 @@ static void test_pipelines(void)
     for (int stages = 1; stages <= MOST; stages++)
         for (int batches = 1; batches <= BATCH; batches++)
             if (BATCH % batches == 0)
-                check_pipeline(stages, batches);
+                for (int has = 0; has < 2; has++)
+                    check_pipeline(stages, batches, has);
+}
+
+/* Two stages on one accelerator, of layers whose results are all of the memory. */
+static hk_array *wide_forward(void *context, int stage, int batch, hk_array *x)
+{
+    (void)batch;
+    for (int i = 0; i < 4; i++)
+        x = hk_tanh(hk_multiply(x, context));
+    return stage == 1 ? hk_sum(x, NULL) : x;
+}
+
+static uint64_t peak_of(hk_pipeline_order order, hk_device device)
+{
+    enum { BATCHES = 24, SIZE = 1 << 16 };
+    HK_SCOPE;
+    hk_array *inputs[BATCHES], *scale = parameter(hk_zeros(hk_shape(SIZE), HK_F64, device));
+    for (int i = 0; i < BATCHES; i++)
+        inputs[i] = hk_zeros(hk_shape(SIZE), HK_F64, devices[0]);
+    const hk_pipeline_options options = {.order = order,
+                                         .stages = 2,
+                                         .batches = BATCHES,
+                                         .devices = (hk_device[]){device, device},
+                                         .inputs = inputs,
+                                         .forward = wide_forward,
+                                         .context = scale};
+    hk_wait_all();
+    CHECK(hk_ok(hk_pipeline_run(&options, NULL)));
+    CHECK(hk_ok(hk_wait_all()));
+    return hk_device_get_memory(device).peak_bytes;
+}
+
+/* What is held follows from the order, though calls run when their data is there. */
+static void test_pipeline_memory(void)
+{
+    const uint64_t alternating = peak_of(HK_PIPELINE_1F1B, devices[2]);
+    CHECK(peak_of(HK_PIPELINE_GPIPE, devices[2]) > 3 * alternating);
 }
 
 static void test_pipeline_failures(void)
@@ -540,6 +582,7 @@ int main(void)
     test_channel_halves();
     test_orders();
     test_pipelines();
+    test_pipeline_memory();
     CHECK(hk_ok(hk_wait_all()));
     test_pipeline_failures();
     test_refusals();
