@@ -1,73 +1,7 @@
-/* Splits in one process: gradients are those of the whole network, whatever the devices; orders of pipelines; refusals. */
-#include "check.h"
+/* Splits in one process: values and gradients are those of the whole network, whatever the devices; refusals. */
+#include "split/split_fixture.h"
 
-#include <hocket/hocket.h>
-
-#include <math.h>
-#include <stdlib.h>
-
-enum { MOST = 4, BATCH = 12, IN = 6, HIDDEN = 8, OUT = 4, MAX_SIZE = 4096 };
-
-static hk_device devices[MOST]; /* of two kinds */
-
-static void clear_failures(void)
-{
-    hk_wait_all();
-    hk_failures_clear();
-}
-
-/* ---- values ------------------------------------------------------------------------------------------------------------ */
-
-static hk_array *make(int seed, hk_dims shape, hk_device device)
-{
-    double values[MAX_SIZE];
-    int64_t count = 1;
-    for (int i = 0; i < shape.ndim; i++)
-        count *= shape.dims[i];
-    for (int64_t i = 0; i < count; i++)
-        values[i] = sin((double)(i * 37 + seed * 101 + 1)) * 0.7;
-    return hk_from_host(values, shape, HK_F64, device);
-}
-
-static hk_array *parameter(hk_array *x)
-{
-    x = hk_copy(x);
-    hk_attach_grad(x, HK_GRAD_WRITE);
-    return x;
-}
-
-/* The largest difference; INFINITY where shapes differ or one has failed. */
-static double difference(hk_array *a, hk_array *b)
-{
-    double first[MAX_SIZE], second[MAX_SIZE], most = 0;
-    const size_t count = (size_t)hk_size(a);
-    if (hk_size(a) != hk_size(b) || !hk_ok(hk_to_host(a, first, count * sizeof *first)) ||
-        !hk_ok(hk_to_host(b, second, count * sizeof *second)))
-        return INFINITY;
-    for (size_t i = 0; i < count; i++)
-        most =
-            fmax(most, isnan(first[i]) || isnan(second[i]) ? INFINITY : fabs(first[i] - second[i]));
-    return most;
-}
-
-static bool close_to(hk_array *a, hk_array *b)
-{
-    return difference(a, b) < 1e-12;
-}
-
-static bool same(hk_array *a, hk_array *b)
-{
-    return difference(a, b) == 0;
-}
-
-static bool fails(hk_array *x, const char *text)
-{
-    const hk_status *status = hk_wait(x);
-    const bool as_said = !hk_ok(status) && strstr(hk_status_message(status), text);
-    if (!as_said)
-        fprintf(stderr, "%s\n", hk_status_message(status));
-    return as_said;
-}
+enum { HIDDEN = 8, OUT = 4 };
 
 /* ---- moves against the same on one device --------------------------------------------------------------------------------- */
 
@@ -84,14 +18,6 @@ static hk_array *weighed(hk_array *const *xs, int n, int skipped)
         total = total ? hk_add(total, part) : part;
     }
     return total;
-}
-
-static hk_array *plain_sum(hk_array *const *xs, int n)
-{
-    hk_array *sum = xs[0];
-    for (int i = 1; i < n; i++)
-        sum = hk_add(sum, xs[i]);
-    return sum;
 }
 
 typedef enum move_name { SUM, GATHER, SCATTER, SHARE, JOIN, MOVES } move_name;
@@ -293,220 +219,105 @@ static void test_channel_halves(void)
     CHECK(close_to(hk_grad(second[0][0]), grads_together(second[1], 2, 1)));
 }
 
-/* ---- by network ------------------------------------------------------------------------------------------------------------ */
+/* ---- batch norm ------------------------------------------------------------------------------------------------------------ */
 
-/* Each step behind what it needs; a stage's forward passes that wait for their backward ones. */
-static void check_order(hk_pipeline_order order, int stages, int batches)
+typedef struct normed {
+    hk_array *xs[MOST], *gammas[MOST], *betas[MOST], *means[MOST], *variances[MOST], *ys[MOST];
+} normed;
+
+/* Parts of one batch of 12 samples, the last device's larger than the others'. */
+static void make_parts(normed *self, int n, hk_dims shape)
 {
-    const int count = hk_pipeline_steps(order, stages, batches, NULL, 0);
-    hk_pipeline_step *steps = calloc((size_t)count, sizeof *steps);
-    bool *done = calloc((size_t)count, sizeof *done); /* [backward][stage][batch] */
-    int held[16] = {0}, most[16] = {0};
-    CHECK_EQ_I64(count, 2 * stages * batches);
-    CHECK_EQ_I64(hk_pipeline_steps(order, stages, batches, steps, count), count);
-    for (int i = 0; i < count; i++) {
-        const int s = steps[i].stage, b = steps[i].batch, all = stages * batches;
-        const int here = s * batches + b;
-        CHECK(s >= 0 && s < stages && b >= 0 && b < batches);
-        if (steps[i].is_backward) {
-            CHECK(done[here] && !done[all + here]);
-            CHECK(s == stages - 1 || done[all + here + batches]);
-            CHECK(b == 0 || done[all + here - 1]); /* gradients are added in one order */
-            held[s]--;
-        } else {
-            CHECK(!done[here] && (s == 0 || done[here - batches]));
-            held[s]++;
-        }
-        most[s] = held[s] > most[s] ? held[s] : most[s];
-        done[here + (steps[i].is_backward ? all : 0)] = true;
+    hk_array *whole = make(20, shape, devices[0]);
+    for (int i = 0; i < n; i++) {
+        const int64_t begin = 2 * i, end = i == n - 1 ? BATCH : 2 * i + 2;
+        self->xs[i] = parameter(hk_to_device(hk_slice(whole, 0, begin, end), devices[i]));
+        self->gammas[i] = parameter(make(21, hk_shape(shape.dims[1]), devices[i]));
+        self->betas[i] = parameter(make(22, hk_shape(shape.dims[1]), devices[i]));
+        self->means[i] = hk_copy(make(23, hk_shape(shape.dims[1]), devices[i]));
+        self->variances[i] = hk_copy(make(24, hk_shape(shape.dims[1]), devices[i]));
     }
-    for (int s = 0; s < stages; s++) {
-        const int wanted =
-            order == HK_PIPELINE_GPIPE || stages - s > batches ? batches : stages - s;
-        CHECK_EQ_I64(held[s], 0);
-        CHECK_EQ_I64(most[s], wanted);
-    }
-    free(steps);
-    free(done);
 }
 
-/* Where steps of both kinds take the same time, the last one ends after 2 (batches + stages - 1) of them. */
-static void check_length(hk_pipeline_order order, int stages, int batches)
+/* A loss that weighs each element, so that gradients of inputs are not zeros. */
+static hk_array *batch_loss(hk_array *const *ys, int n)
 {
-    enum { ROOM = 1024 };
-    hk_pipeline_step steps[ROOM];
-    int end[16] = {0}, forward[ROOM] = {0}, backward[ROOM] = {0}, last = 0;
-    const int count = hk_pipeline_steps(order, stages, batches, steps, ROOM);
-    for (int i = 0; i < count; i++) {
-        const int s = steps[i].stage, here = s * batches + steps[i].batch;
-        int begin = end[s];
-        const int needed = steps[i].is_backward ? (s == stages - 1 ? 0 : backward[here + batches])
-                                                : (s == 0 ? 0 : forward[here - batches]);
-        begin = needed > begin ? needed : begin;
-        end[s] = begin + 1;
-        (steps[i].is_backward ? backward : forward)[here] = end[s];
-        last = end[s] > last ? end[s] : last;
-    }
-    CHECK_EQ_I64(last, 2 * (batches + stages - 1));
+    hk_array *here[MOST];
+    for (int i = 0; i < n; i++)
+        here[i] = hk_to_device(ys[i], devices[0]);
+    hk_array *y = hk_reshape(hk_concat(here, n, 0), hk_shape(-1));
+    return hk_sum(hk_multiply(hk_square(y), make(25, hk_shape(hk_size(y)), devices[0])), NULL);
 }
 
-static void test_orders(void)
-{
-    for (int order = HK_PIPELINE_GPIPE; order <= HK_PIPELINE_1F1B; order++)
-        for (int stages = 1; stages <= 5; stages++)
-            for (int batches = 1; batches <= 9; batches++) {
-                check_order((hk_pipeline_order)order, stages, batches);
-                check_length((hk_pipeline_order)order, stages, batches);
-            }
-    hk_pipeline_step two[2] = {{-1, -1, false}, {-1, -1, false}};
-    CHECK_EQ_I64(hk_pipeline_steps(HK_PIPELINE_GPIPE, 2, 2, two, 1), 8);
-    CHECK(two[0].stage == 0 && two[1].stage == -1); /* no more than there is room for */
-    CHECK_EQ_I64(hk_pipeline_steps(HK_PIPELINE_GPIPE, 0, 2, NULL, 0), 0);
-    CHECK_EQ_I64(hk_pipeline_steps(HK_PIPELINE_GPIPE, 2, 0, NULL, 0), 0);
-    CHECK_EQ_I64(hk_pipeline_steps((hk_pipeline_order)7, 2, 2, NULL, 0), 0);
-    CHECK_EQ_I64(hk_pipeline_steps(HK_PIPELINE_1F1B, 1 << 20, 1 << 20, NULL, 0), 0);
-}
-
-typedef struct line {
-    int stages, rows; /* of a micro-batch */
-    bool has_inputs;  /* which the pipeline is given */
-    hk_array *x, *weights[MOST];
-    int asked, failing; /* of forward; the stage that gives NULL, -1: none */
-} line;
-
-static hk_array *stage_of(const line *self, int stage, hk_array *x)
-{
-    return hk_tanh(hk_linear(x, self->weights[stage], NULL));
-}
-
-static hk_array *line_forward(void *context, int stage, int batch, hk_array *x)
-{
-    line *self = context;
-    self->asked++;
-    CHECK(!x == (stage == 0 && !self->has_inputs));
-    if (stage == self->failing)
-        return NULL;
-    if (!x)
-        x = hk_slice(self->x, 0, (int64_t)batch * self->rows, (int64_t)(batch + 1) * self->rows);
-    CHECK(hk_array_device(x).handle == devices[stage].handle);
-    x = stage_of(self, stage, x);
-    return stage == self->stages - 1 ? hk_sum(hk_square(x), NULL) : x;
-}
-
-static line line_create(int stages, int batches, bool on_one)
-{
-    line self = {.stages = stages, .rows = BATCH / batches, .failing = -1};
-    self.x = make(9, hk_shape(BATCH, IN), devices[0]);
-    for (int s = 0; s < stages; s++) {
-        self.weights[s] = parameter(make(10 + s, hk_shape(IN, IN), devices[on_one ? 0 : s]));
-        hk_accumulate_grads(&self.weights[s], 1);
-    }
-    return self;
-}
-
-static const hk_status *run_line(line *self, hk_pipeline_order order, hk_array **losses)
-{
-    hk_array *inputs[BATCH];
-    hk_split(self->x, 0, BATCH / self->rows, inputs);
-    const hk_pipeline_options options = {.order = order,
-                                         .stages = self->stages,
-                                         .batches = BATCH / self->rows,
-                                         .devices = devices,
-                                         .inputs = self->has_inputs ? inputs : NULL,
-                                         .forward = line_forward,
-                                         .context = self};
-    return hk_pipeline_run(&options, losses);
-}
-
-static void check_pipeline(int stages, int batches, bool has_inputs)
+static void check_batch_norm(int n, hk_dims shape)
 {
     HK_SCOPE;
-    hk_array *losses[2][BATCH], *loss;
-    line whole = line_create(stages, 1, true), split[2];
+    normed whole, split;
+    const hk_batch_norm_train_options options = {.eps = 1e-3, .momentum = 0.3};
+    make_parts(&whole, 1, shape);
+    make_parts(&split, n, shape);
     {
         HK_RECORD;
-        hk_array *x = whole.x;
-        for (int s = 0; s < stages; s++)
-            x = stage_of(&whole, s, x);
-        loss = hk_sum(hk_square(x), NULL);
+        whole.ys[0] = hk_batch_norm_train(whole.xs[0], whole.gammas[0], whole.betas[0],
+                                          whole.means[0], whole.variances[0], &options);
+        hk_backward(batch_loss(whole.ys, 1));
+        hk_batch_norm_over(NULL, split.xs, split.gammas, split.betas, split.means, split.variances,
+                           n, &options, split.ys);
+        hk_backward(batch_loss(split.ys, n));
     }
-    hk_backward(loss);
-    for (int order = 0; order < 2; order++) {
-        split[order] = line_create(stages, batches, false);
-        split[order].has_inputs = has_inputs;
-        CHECK(hk_ok(run_line(&split[order], (hk_pipeline_order)order, losses[order])));
-        CHECK_EQ_I64(split[order].asked, stages * batches);
-        CHECK(close_to(loss, plain_sum(losses[order], batches)));
-        for (int s = 0; s < stages; s++) {
-            CHECK(close_to(hk_grad(whole.weights[s]), hk_grad(split[order].weights[s])));
-            CHECK(same(hk_grad(split[0].weights[s]), hk_grad(split[order].weights[s])));
-        }
+    hk_array *here[2][MOST], *gamma = NULL, *beta = NULL;
+    for (int i = 0; i < n; i++) {
+        here[0][i] = hk_to_device(split.ys[i], devices[0]);
+        here[1][i] = hk_to_device(hk_grad(split.xs[i]), devices[0]);
+        hk_array *its_gamma = hk_to_device(hk_grad(split.gammas[i]), devices[0]);
+        hk_array *its_beta = hk_to_device(hk_grad(split.betas[i]), devices[0]);
+        gamma = gamma ? hk_add(gamma, its_gamma) : its_gamma;
+        beta = beta ? hk_add(beta, its_beta) : its_beta;
+        CHECK(close_to(split.means[i], whole.means[0]));
+        CHECK(close_to(split.variances[i], whole.variances[0]));
     }
+    CHECK(close_to(hk_concat(here[0], n, 0), whole.ys[0]));
+    CHECK(close_to(hk_concat(here[1], n, 0), hk_grad(whole.xs[0])));
+    CHECK(close_to(gamma, hk_grad(whole.gammas[0])) && close_to(beta, hk_grad(whole.betas[0])));
 }
 
-static void test_pipelines(void)
-{
-    for (int stages = 1; stages <= MOST; stages++)
-        for (int batches = 1; batches <= BATCH; batches++)
-            if (BATCH % batches == 0)
-                for (int has = 0; has < 2; has++)
-                    check_pipeline(stages, batches, has);
-}
-
-/* Two stages on one accelerator, of layers whose results are all of the memory. */
-static hk_array *wide_forward(void *context, int stage, int batch, hk_array *x)
-{
-    (void)batch;
-    for (int i = 0; i < 4; i++)
-        x = hk_tanh(hk_multiply(x, context));
-    return stage == 1 ? hk_sum(x, NULL) : x;
-}
-
-static uint64_t peak_of(hk_pipeline_order order, hk_device device)
-{
-    enum { BATCHES = 24, SIZE = 1 << 16 };
-    HK_SCOPE;
-    hk_array *inputs[BATCHES], *scale = parameter(hk_zeros(hk_shape(SIZE), HK_F64, device));
-    for (int i = 0; i < BATCHES; i++)
-        inputs[i] = hk_zeros(hk_shape(SIZE), HK_F64, devices[0]);
-    const hk_pipeline_options options = {.order = order,
-                                         .stages = 2,
-                                         .batches = BATCHES,
-                                         .devices = (hk_device[]){device, device},
-                                         .inputs = inputs,
-                                         .forward = wide_forward,
-                                         .context = scale};
-    hk_wait_all();
-    CHECK(hk_ok(hk_pipeline_run(&options, NULL)));
-    CHECK(hk_ok(hk_wait_all()));
-    return hk_device_get_memory(device).peak_bytes;
-}
-
-/* What is held follows from the order, though calls run when their data is there. */
-static void test_pipeline_memory(void)
-{
-    const uint64_t alternating = peak_of(HK_PIPELINE_1F1B, devices[2]);
-    CHECK(peak_of(HK_PIPELINE_GPIPE, devices[2]) > 3 * alternating);
-}
-
-static void test_pipeline_failures(void)
+static void test_batch_norm_refusals(void)
 {
     HK_SCOPE;
-    hk_array *losses[2] = {NULL, NULL};
-    line net = line_create(3, 2, false);
-    net.failing = 1;
-    CHECK(!hk_ok(run_line(&net, HK_PIPELINE_1F1B, losses)));
-    CHECK(fails(losses[0], "stage 1 gave NULL for micro-batch 0"));
-    CHECK(fails(hk_grad(net.weights[2]), "stage 1 gave NULL")); /* as far as it got */
-    hk_pipeline_options options = {.stages = 0, .batches = 2, .forward = line_forward};
-    CHECK(!hk_ok(hk_pipeline_run(&options, losses)) && fails(losses[1], "stages 0"));
-    CHECK(!hk_ok(hk_pipeline_run(NULL, losses)));
-    options.forward = NULL;
-    CHECK(!hk_ok(hk_pipeline_run(&options, losses)) && fails(losses[0], "forward is NULL"));
-    options = (hk_pipeline_options){
-        .stages = 2, .batches = 1, .forward = line_forward, .group = hk_group_world()};
-    CHECK(!hk_ok(hk_pipeline_run(&options, losses)) && fails(losses[0], "has 1 ranks"));
+    normed all;
+    make_parts(&all, 2, hk_shape(BATCH, 3));
+    all.gammas[1] = make(1, hk_shape(4), devices[1]);
+    hk_batch_norm_over(NULL, all.xs, all.gammas, all.betas, all.means, all.variances, 2, NULL,
+                       all.ys);
+    CHECK(fails(all.ys[0], "gamma 1 is float64(4,)") && fails(all.means[0], "gamma 1 is"));
+    make_parts(&all, 2, hk_shape(BATCH, 3));
+    hk_batch_norm_over(NULL, all.xs, all.gammas, all.betas, all.means, all.variances, 2,
+                       &(hk_batch_norm_train_options){.momentum = 2}, all.ys);
+    CHECK(hk_ok(hk_wait(all.ys[0])) && fails(all.variances[1], "momentum is 2"));
+    make_parts(&all, 2, hk_shape(BATCH, 3));
+    all.xs[1] = NULL;
+    hk_batch_norm_over(NULL, all.xs, all.gammas, all.betas, all.means, all.variances, 2, NULL,
+                       all.ys);
+    CHECK(fails(all.ys[1], "x 1 is NULL"));
+    make_parts(&all, 1, hk_shape(BATCH, 3));
+    all.xs[0] = hk_slice(all.xs[0], 0, 0, 1);
+    hk_batch_norm_over(NULL, all.xs, all.gammas, all.betas, all.means, all.variances, 1, NULL,
+                       all.ys);
+    CHECK(fails(all.ys[0], "1 elements for each channel"));
+    hk_batch_norm_over(NULL, all.xs, all.gammas, all.betas, all.means, NULL, 1, NULL, all.ys);
+    CHECK(fails(all.ys[0], "no list NULL"));
+    hk_batch_norm_over(NULL, all.xs, all.gammas, all.betas, all.means, all.variances, 1,
+                       &(hk_batch_norm_train_options){.eps = -1}, all.ys);
+    CHECK(fails(all.ys[0], "eps is -1"));
     clear_failures();
+}
+
+static void test_batch_norm(void)
+{
+    for (int n = 1; n <= MOST; n++) {
+        check_batch_norm(n, hk_shape(BATCH, 3));
+        check_batch_norm(n, hk_shape(BATCH, 2, 3, 4));
+    }
 }
 
 /* ---- refusals --------------------------------------------------------------------------------------------------------------- */
@@ -571,21 +382,15 @@ static void test_ownership(void)
 
 int main(void)
 {
-    const hk_sim_options sim = {.count = 1, .flops = 1e15, .launch_ns = 1, .link_latency_ns = 1};
-    hk_runtime_init(
-        &(hk_runtime_options){.cpu_devices = 3, .cpu_cores = 3, .sim = &sim, .sim_count = 1});
-    for (int i = 0; i < MOST; i++)
-        devices[i] = hk_device_named((const char *const[]){"cpu:0", "cpu:1", "sim:0", "cpu:2"}[i]);
+    start_devices();
     test_moves();
     test_second_gradients();
     test_linear_halves();
     test_channel_halves();
-    test_orders();
-    test_pipelines();
-    test_pipeline_memory();
+    test_batch_norm();
     CHECK(hk_ok(hk_wait_all()));
-    test_pipeline_failures();
     test_refusals();
+    test_batch_norm_refusals();
     test_ownership();
     return check_result();
 }
