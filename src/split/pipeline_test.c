@@ -1,4 +1,6 @@
 /* Pipelines in one process: orders of issue, gradients of the whole batch, what is held, failures. */
+#include "check.h"
+
 #include "split/split_fixture.h"
 
 /* Each step behind what it needs; a stage's forward passes that wait for their backward ones. */

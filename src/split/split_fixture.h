@@ -1,8 +1,6 @@
-/* What tests of splits share: devices of two kinds, values, comparisons. */
+/* What tests of splits share, behind check.h: devices of two kinds, values, comparisons. */
 #ifndef HOCKET_SPLIT_FIXTURE_H
 #define HOCKET_SPLIT_FIXTURE_H
-
-#include "check.h"
 
 #include <hocket/hocket.h>
 

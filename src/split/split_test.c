@@ -1,4 +1,6 @@
 /* Splits in one process: values and gradients are those of the whole network, whatever the devices; refusals. */
+#include "check.h"
+
 #include "split/split_fixture.h"
 
 enum { HIDDEN = 8, OUT = 4 };
