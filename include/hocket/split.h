@@ -59,7 +59,8 @@ typedef struct hk_pipeline_step {
 } hk_pipeline_step;
 
 /* All 2 * stages * batches steps in an order of issue: each behind those that it needs, those of a stage in its order. Writes at
- * most capacity; returns how many there are. 0 where an argument is none, or there would be more than INT_MAX. */
+ * most capacity; returns how many there are. 0 where an argument is out of range, there would be more than INT_MAX, or no memory is
+ * left to order them. */
 HK_API int hk_pipeline_steps(hk_pipeline_order order, int stages, int batches,
                              hk_pipeline_step *steps, int capacity);
 
@@ -85,7 +86,7 @@ typedef struct hk_pipeline_options {
 
 /* Issues the forward and backward passes of all micro-batches. Parameters' gradients are to be added up, by hk_accumulate_grads
  * before. losses[b], `batches` of them, become the micro-batches' losses, of the scope; losses may be NULL. With a group only the last
- * rank has losses, the others failed arrays.
+ * rank has losses; on the others they become NULL.
  *
  * Returns the first failure that could be seen at once, as hk_backward does; lent. What a stage or a gradient fails by, fails what
  * depends on it. forward is called by this thread, recording; its results are released when their backward pass was issued.
