@@ -197,6 +197,37 @@ static void test_pipeline_memory(void)
     CHECK(peak_of(HK_PIPELINE_GPIPE, devices[2]) > 3 * alternating);
 }
 
+/* A captured pipeline does it again, to the weights that there are. */
+static void test_captured_pipeline(void)
+{
+    HK_SCOPE;
+    line nets[2];
+    hk_graph *graph = NULL;
+    for (int captured = 0; captured < 2; captured++) {
+        line *net = &nets[captured];
+        *net = line_create(2, 4, false);
+        net->has_inputs = true;
+        for (int step = 0; step < 3; step++) {
+            if (captured && step == 0)
+                hk_capture_begin(NULL, 0);
+            if (graph) {
+                hk_replay(graph, NULL, 0);
+            } else {
+                HK_SCOPE;
+                hk_accumulate_grads(net->weights, 2);
+                CHECK(hk_ok(run_line(net, HK_PIPELINE_1F1B, NULL)));
+                hk_sgd(net->weights, 2, &(hk_sgd_options){.lr = 0.1});
+            }
+            if (captured && step == 0)
+                graph = hk_capture_end(&(hk_capture_options){.exact = true});
+        }
+    }
+    CHECK(hk_ok(hk_graph_status(graph)));
+    for (int s = 0; s < 2; s++)
+        CHECK(same(nets[0].weights[s], nets[1].weights[s]));
+    hk_graph_release(graph);
+}
+
 static void test_pipeline_failures(void)
 {
     HK_SCOPE;
@@ -223,6 +254,7 @@ int main(void)
     test_orders();
     test_pipelines();
     test_pipeline_memory();
+    test_captured_pipeline();
     CHECK(hk_ok(hk_wait_all()));
     test_pipeline_failures();
     return check_result();

@@ -255,6 +255,16 @@ static void test_refusals(void)
         halves[d] = hk_zeros(hk_shape(4), HK_F16, mixed[d]);
     CHECK(refuses(halves, 2, 1, "adam", "float32 or float64"));
     CHECK(refuses((hk_array *[]){x[0], halves[0]}, 1, 2, "adam", "one dtype"));
+    hk_optimizer *good = hk_optimizer_create_sharded("adam", x, 2, 1, NULL, NULL);
+    for (int d = 0; d < 2; d++)
+        hk_attach_grad(x[d], HK_GRAD_WRITE);
+    hk_capture_begin(NULL, 0);
+    hk_optimizer_step(good);
+    hk_graph *graph = hk_capture_end(NULL);
+    CHECK(strstr(hk_status_message(hk_graph_status(graph)), "the optimiser's state is sharded"));
+    CHECK(hk_ok(hk_wait(x[0]))); /* it has run all the same */
+    hk_graph_release(graph);
+    hk_optimizer_release(good);
     hk_optimizer *bad = hk_optimizer_create_sharded("sgd", x, 2, 1, NULL, NULL);
     hk_optimizer_step(bad); /* fails them */
     CHECK(fails(x[0], "method is") && fails(x[1], "method is"));

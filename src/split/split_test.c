@@ -221,6 +221,58 @@ static void test_channel_halves(void)
     CHECK(close_to(hk_grad(second[0][0]), grads_together(second[1], 2, 1)));
 }
 
+/* ---- captured steps ------------------------------------------------------------------------------------------------------ */
+
+/* A step of training by layer on two CPU devices. */
+static void step_by_layer(hk_array *const *first, hk_array *const *second, hk_array *x)
+{
+    HK_SCOPE;
+    hk_array *in[2], *part[2], *both[2], *loss;
+    {
+        HK_RECORD;
+        hk_devices_share(x, devices, 2, in);
+        for (int i = 0; i < 2; i++)
+            part[i] = hk_linear(hk_tanh(hk_linear(in[i], first[i], NULL)), second[i], NULL);
+        hk_devices_sum(part, 2, both);
+        loss = hk_sum(hk_square(both[1]), NULL);
+    }
+    hk_backward(loss);
+    for (int i = 0; i < 2; i++) {
+        hk_sgd(&first[i], 1, &(hk_sgd_options){.lr = 0.01});
+        hk_sgd(&second[i], 1, &(hk_sgd_options){.lr = 0.01});
+    }
+}
+
+static void test_captured(void)
+{
+    HK_SCOPE;
+    hk_array *first[2][2], *second[2][2];
+    hk_graph *graph = NULL;
+    for (int captured = 0; captured < 2; captured++) {
+        for (int i = 0; i < 2; i++) {
+            first[captured][i] =
+                part_of(make(2, hk_shape(HIDDEN, IN), devices[0]), 0, i, 2, devices[i]);
+            second[captured][i] =
+                part_of(make(3, hk_shape(OUT, HIDDEN), devices[0]), 1, i, 2, devices[i]);
+        }
+        for (int step = 0; step < 4; step++) {
+            hk_array *x = hk_copy(make(30 + step, hk_shape(BATCH, IN), devices[0]));
+            if (captured && step == 1)
+                hk_capture_begin(&x, 1);
+            if (captured && step > 1)
+                hk_replay(graph, &x, 1);
+            else
+                step_by_layer(first[captured], second[captured], x);
+            if (captured && step == 1)
+                graph = hk_capture_end(&(hk_capture_options){.exact = true});
+        }
+    }
+    CHECK(hk_ok(hk_graph_status(graph)));
+    for (int i = 0; i < 2; i++)
+        CHECK(same(first[0][i], first[1][i]) && same(second[0][i], second[1][i]));
+    hk_graph_release(graph);
+}
+
 /* ---- batch norm ------------------------------------------------------------------------------------------------------------ */
 
 typedef struct normed {
@@ -389,6 +441,7 @@ int main(void)
     test_second_gradients();
     test_linear_halves();
     test_channel_halves();
+    test_captured();
     test_batch_norm();
     CHECK(hk_ok(hk_wait_all()));
     test_refusals();
