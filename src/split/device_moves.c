@@ -53,6 +53,19 @@ const char *hki_split_check(hk_array *const *xs, int n, char *why, size_t bytes)
     return *why ? why : NULL;
 }
 
+/* Results leave a scope of a function's own, and go to the caller's, if there is one. */
+static void take_all(hk_array **out, int count)
+{
+    for (int i = 0; i < count; i++)
+        hk_take(out[i]);
+}
+
+static void add_all(hk_array **out, int count)
+{
+    for (int i = 0; i < count; i++)
+        hki_scope_add(out[i]);
+}
+
 /* What is refused passes its failure on. */
 static void refused_backward(hk_function_call *call)
 {
@@ -96,12 +109,17 @@ void hki_split_refuse(const char *operation, hk_array *const *xs, int n, hk_arra
                                 message);
         return;
     }
-    out[0] = hki_array_create_failed(device, operation, xs, xs ? n : 0, HK_INVALID_ARGUMENT, "%s",
-                                     message);
-    for (int i = 1; i < out_count; i++)
-        out[i] =
-            hki_array_create_failed(device, operation, out, 1, HK_INVALID_ARGUMENT, "%s", message);
-    record_refused(operation, xs, n, out, out_count);
+    {
+        HK_SCOPE;
+        out[0] = hki_array_create_failed(device, operation, xs, xs ? n : 0, HK_INVALID_ARGUMENT,
+                                         "%s", message);
+        for (int i = 1; i < out_count; i++)
+            out[i] = hki_array_create_failed(device, operation, out, 1, HK_INVALID_ARGUMENT, "%s",
+                                             message);
+        record_refused(operation, xs, n, out, out_count);
+        take_all(out, out_count);
+    }
+    add_all(out, out_count);
 }
 
 /* ---- a move on the tape --------------------------------------------------------------------------------------------- */
@@ -164,11 +182,9 @@ static void run(move *self, const char *name, hk_array *const *xs, int count, hk
         (hk_function)(xs, count, out, out_count,
                       &(hk_function_options){
                           .name = name, .backward = backward, .context = self, .release = free});
-        for (int i = 0; i < out_count; i++)
-            hk_take(out[i]);
+        take_all(out, out_count);
     }
-    for (int i = 0; i < out_count; i++)
-        hki_scope_add(out[i]);
+    add_all(out, out_count);
 }
 
 /* Those that are there, *count of them; list has room for all. */

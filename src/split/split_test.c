@@ -414,17 +414,19 @@ static void test_ownership(void)
 {
     uint64_t before = 0;
     for (int round = 0; round < 3; round++) {
-        hk_array *xs[2], *out[2];
+        hk_array *xs[2], *out[2], *bad[2];
         for (int i = 0; i < 2; i++) {
             HK_SCOPE;
             xs[i] = hk_take(parameter(make(i, hk_shape(64, 64), devices[i])));
         }
         hk_record_begin();
         hk_devices_all_gather(xs, 2, 0, out);
+        hk_devices_all_gather(xs, 2, 5, bad);
         hk_record_end();
         hk_backward_all(out, 2);
         for (int i = 0; i < 2; i++) {
             hk_array_release(out[i]);
+            hk_array_release(bad[i]);
             hk_array_release(xs[i]);
         }
         hk_wait_all();
@@ -432,6 +434,7 @@ static void test_ownership(void)
         CHECK(round < 2 || used == before);
         before = used;
     }
+    clear_failures();
 }
 
 int main(void)
