@@ -23,7 +23,7 @@ static const option_row rows[] = {
     EXPERIMENT_ROWS(split_network_options),
 };
 
-static const double latency = 10e-6; /* of a copy, the default */
+static const double latency = 10e-6; /* of a copy, and of launching a call: the defaults */
 
 static const struct {
     const char *title, *what;
@@ -121,9 +121,10 @@ static double time_formula(const split_network *self, way_name name)
     const double p = self->devices, m = self->batches, link = self->options->link;
     const double whole = median_seconds(self, WHOLE);
     const double copy = latency + activation_bytes(self) / link;
+    const double add = latency + 3 * activation_bytes(self) / (2 * self->options->flops);
     switch (name) {
     case BY_LAYER:
-        return whole / p + PAIRS * 2 * p * copy * (p - 1 + hops(self->devices));
+        return whole / p + PAIRS * p * 2 * (copy * (p - 1) + (copy + add) * hops(self->devices));
     case GPIPE:
     case ONE_F_ONE_B:
         return (m + p - 1) * most_of(self->ways[name].busy, self->devices) / m;
@@ -242,7 +243,8 @@ static void report_all(split_network *self)
         "in "
         "bytes. Time: m + p - 1 times a device's computing for a micro-batch; by layer and by data "
         "a "
-        "p-th of one device's, and the copies. Bubble: (p - 1) / (m + p - 1); somewhat less, since "
+        "p-th of one device's, and what is moved and added up. Bubble: (p - 1) / (m + p - 1); "
+        "somewhat less, since "
         "a "
         "stage goes on when it has its gradient, before the one behind it has those of all its "
         "weights. Traffic: 2 (p - 1) X; by layer %d p (p - 1) X; by data 2 (p - 1) W. Memory: what "

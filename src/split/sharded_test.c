@@ -221,6 +221,36 @@ static void test_failed_gradient(void)
     hk_optimizer_release(sharded);
 }
 
+/* A checkpoint has the parts of this process, from which it goes on. */
+static void test_checkpoint(void)
+{
+    static const char path[] = "sharded.safetensors";
+    HK_SCOPE;
+    hk_array *params[COUNT * 3], *others[COUNT * 3];
+    make(mixed, 3, params);
+    make(mixed, 3, others);
+    hk_optimizer *one = hk_optimizer_create_sharded("adam", params, 3, COUNT, NULL, NULL);
+    hk_optimizer *other = hk_optimizer_create_sharded("adam", others, 3, COUNT, NULL, NULL);
+    fill_grads(params, 3, 0);
+    hk_optimizer_step(one);
+    CHECK(hk_ok(hk_checkpoint_save(path, &(hk_checkpoint){.optimizer = one})));
+    CHECK(hk_ok(hk_checkpoint_load(path, &(hk_checkpoint){.optimizer = other})));
+    for (int i = 0; i < COUNT * 3; i++)
+        hk_assign(others[i], params[i]);
+    fill_grads(params, 3, 1);
+    fill_grads(others, 3, 1);
+    hk_optimizer_step(one);
+    hk_optimizer_step(other);
+    for (int i = 0; i < COUNT * 3; i++)
+        CHECK(same_bytes(params[i], others[i]));
+    hk_optimizer_release(one);
+    hk_optimizer *two = hk_optimizer_create_sharded("adam", params, 1, COUNT, NULL, NULL);
+    CHECK(!hk_ok(hk_checkpoint_load(path, &(hk_checkpoint){.optimizer = two}))); /* other parts */
+    hk_optimizer_release(two);
+    hk_optimizer_release(other);
+    remove(path);
+}
+
 static bool refuses(hk_array **params, int n, int count, const char *method, const char *text)
 {
     hk_optimizer *self = hk_optimizer_create_sharded(method, params, n, count, NULL, NULL);
@@ -291,6 +321,7 @@ int main(void)
     test_same_bytes();
     test_memory();
     test_traffic();
+    test_checkpoint();
     CHECK(hk_ok(hk_wait_all()));
     test_failed_gradient();
     test_refusals();
