@@ -104,7 +104,7 @@ HK_API const hk_status *hk_pipeline_run(const hk_pipeline_options *options, hk_a
  *
  * A step (hk_optimizer_step) sums gradients over all devices, each to the device of its part; updates the parts there; and copies
  * parameters from there. It moves what hk_all_reduce moves, and takes its place: do not sum gradients before. Gradients
- * of other parts than the device's own stay its own. Parameters are the bytes that hk_group_all_reduce and n optimisers give, but
+ * of other parts than the device's own stay its own; so what clips them before a step clips each device's. Parameters are the bytes that hk_group_all_reduce and n optimisers give, but
  * where n > 1 and the number of ranks is no power of two, which adds up in another order.
  *
  * Parameters of the optimiser (hk_optimizer_get_parameter), and arrays to be saved, are the parts of this process. A step cannot

@@ -229,7 +229,7 @@ static void run_backward(pipeline *self, int stage, int batch, int next)
         note(self, (hk_backward)(its->y));
     } else {
         hk_array *dy = gradient_of(self, stage, batch);
-        if (dy)
+        if (dy && (stage > 0 || hk_wants_grad(its->y))) /* a first stage may have no parameters */
             note(self, (hk_backward_from)(its->y, dy));
         if (!options->group)
             cell_drop_gradient(cell_of(self, stage + 1, batch));

@@ -161,12 +161,13 @@ static void test_pipelines(void)
                     check_pipeline(stages, batches, has);
 }
 
-/* Two stages on one accelerator, of layers whose results are all of the memory. */
+/* A stage on an accelerator, which could run ahead of a slow one on a CPU device. */
 static hk_array *wide_forward(void *context, int stage, int batch, hk_array *x)
 {
+    hk_array *const *scales = context;
     (void)batch;
-    for (int i = 0; i < 4; i++)
-        x = hk_tanh(hk_multiply(x, context));
+    for (int i = 0; i < (stage == 0 ? 4 : 24); i++)
+        x = hk_tanh(hk_multiply(x, scales[stage]));
     return stage == 1 ? hk_sum(x, NULL) : x;
 }
 
@@ -174,16 +175,18 @@ static uint64_t peak_of(hk_pipeline_order order, hk_device device)
 {
     enum { BATCHES = 24, SIZE = 1 << 16 };
     HK_SCOPE;
-    hk_array *inputs[BATCHES], *scale = parameter(hk_zeros(hk_shape(SIZE), HK_F64, device));
+    hk_array *inputs[BATCHES], *scales[2];
+    for (int i = 0; i < 2; i++)
+        scales[i] = parameter(hk_zeros(hk_shape(SIZE), HK_F64, i == 0 ? device : devices[1]));
     for (int i = 0; i < BATCHES; i++)
         inputs[i] = hk_zeros(hk_shape(SIZE), HK_F64, devices[0]);
     const hk_pipeline_options options = {.order = order,
                                          .stages = 2,
                                          .batches = BATCHES,
-                                         .devices = (hk_device[]){device, device},
+                                         .devices = (hk_device[]){device, devices[1]},
                                          .inputs = inputs,
                                          .forward = wide_forward,
-                                         .context = scale};
+                                         .context = scales};
     hk_wait_all();
     CHECK(hk_ok(hk_pipeline_run(&options, NULL)));
     CHECK(hk_ok(hk_wait_all()));
@@ -195,6 +198,34 @@ static void test_pipeline_memory(void)
 {
     const uint64_t alternating = peak_of(HK_PIPELINE_1F1B, devices[2]);
     CHECK(peak_of(HK_PIPELINE_GPIPE, devices[2]) > 3 * alternating);
+}
+
+/* A first stage without parameters has nothing to differentiate. */
+static hk_array *plain_forward(void *context, int stage, int batch, hk_array *x)
+{
+    (void)batch;
+    return stage == 0 ? hk_tanh(x) : hk_sum(hk_multiply(x, context), NULL);
+}
+
+static void test_first_stage_without_parameters(void)
+{
+    HK_SCOPE;
+    hk_array *inputs[2], *scale = parameter(make(1, hk_shape(5), devices[1])), *sum;
+    for (int i = 0; i < 2; i++)
+        inputs[i] = make(2 + i, hk_shape(5), devices[0]);
+    hk_accumulate_grads(&scale, 1);
+    for (int order = 0; order < 2; order++) {
+        const hk_pipeline_options options = {.order = (hk_pipeline_order)order,
+                                             .stages = 2,
+                                             .batches = 2,
+                                             .devices = devices,
+                                             .inputs = inputs,
+                                             .forward = plain_forward,
+                                             .context = scale};
+        CHECK(hk_ok(hk_pipeline_run(&options, NULL)));
+    }
+    sum = hk_add(hk_tanh(inputs[0]), hk_tanh(inputs[1]));
+    CHECK(close_to(hk_grad(scale), hk_multiply_scalar(sum, 2)));
 }
 
 /* A captured pipeline does it again, to the weights that there are. */
@@ -255,6 +286,7 @@ int main(void)
     test_pipelines();
     test_pipeline_memory();
     test_captured_pipeline();
+    test_first_stage_without_parameters();
     CHECK(hk_ok(hk_wait_all()));
     test_pipeline_failures();
     return check_result();
