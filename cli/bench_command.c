@@ -12,6 +12,7 @@ static const command *const experiments[] = {
     &bench_graph_command,
     &bench_multi_command,
     &bench_split_command,
+    &bench_split_network_command,
 };
 /* clang-format on */
 enum { EXPERIMENT_COUNT = sizeof experiments / sizeof *experiments };
@@ -27,7 +28,7 @@ static void print_list(void)
     printf("usage: hocket bench [NAME [options]]\n\n%s\n\n%s\n\nexperiments:\n",
            bench_command.summary, bench_command.description);
     for (int i = 0; i < EXPERIMENT_COUNT; i++)
-        printf("  %-10s %s\n", short_name(experiments[i]), experiments[i]->summary);
+        printf("  %-13s %s\n", short_name(experiments[i]), experiments[i]->summary);
     printf("\nhocket bench NAME --help says more of one.\n");
 }
 

@@ -90,6 +90,6 @@ int experiment_end(experiment *self);
 
 /* The experiments: commands under `hocket bench`. */
 extern const command bench_async_command, bench_parallel_command, bench_overlap_command,
-    bench_graph_command, bench_multi_command, bench_split_command;
+    bench_graph_command, bench_multi_command, bench_split_command, bench_split_network_command;
 
 #endif

@@ -1,6 +1,7 @@
 # Several ranks, by each launcher that is installed beside its plug-in. Label: world.
 #
 #   world.<mpi>.<ranks>   tests/world.c
+#   world.<mpi>.splits.<ranks>   tests/world_splits.c
 #   world.<mpi>.<case>    tests/world_ranks/<case>: what a rank that stops, dies or leaves does to the others; one training
 
 file(GLOB world_cases CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/world_ranks/*.sh")
@@ -38,6 +39,22 @@ foreach(mpi IN LISTS HOCKET_MPI_NAMES)
   set(fast "flops=1e15,memory_bandwidth=1e15,launch=0,link=1e15,latency=0,staging=1e15")
   hocket_world_test(${name} ${mpi} ${launch} -n 2 $<TARGET_FILE:program_world>)
   set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "WORLD_RANKS=2" "WORLD_DEVICES=sim" "HOCKET_SIM=2:${fast}")
+  # Splits of networks: the same programs.
+  foreach(setting 2 3 4 serial sim)
+    set(name world.${mpi}.splits.${setting})
+    set(ranks 2)
+    set(environment "")
+    if(setting STREQUAL "serial")
+      set(ranks 3)
+      set(environment "HOCKET_ENGINE=serial")
+    elseif(setting STREQUAL "sim")
+      set(environment "WORLD_DEVICES=sim" "HOCKET_SIM=2:${fast}")
+    else()
+      set(ranks ${setting})
+    endif()
+    hocket_world_test(${name} ${mpi} ${launch} -n ${ranks} $<TARGET_FILE:program_world_splits>)
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "WORLD_RANKS=${ranks}" ${environment})
+  endforeach()
   foreach(case IN LISTS world_cases)
     cmake_path(GET case STEM stem)
     hocket_world_test(world.${mpi}.${stem} ${mpi} "${HOCKET_BASH}" "${case}" ${launch}

@@ -20,6 +20,7 @@
 #include <hocket/optim.h>
 #include <hocket/random.h>
 #include <hocket/runtime.h>
+#include <hocket/split.h>
 #include <hocket/status.h>
 #include <hocket/text.h>
 #include <hocket/trace.h>

@@ -23,6 +23,7 @@
 #include <hocket/data.hpp>
 #include <hocket/index.hpp>
 #include <hocket/ops.hpp>
+#include <hocket/split.hpp>
 #include <hocket/training.hpp>
 #include <hocket/world.hpp>
 

@@ -3,6 +3,7 @@
 #define HOCKET_TRAINING_HPP
 
 #include <hocket/arithmetic.hpp>
+#include <hocket/split.h>
 #include <vector>
 
 namespace hk
@@ -174,6 +175,16 @@ class optimizer : public counted<hk_optimizer, hk_optimizer_retain, hk_optimizer
         : counted(create(method, params, options.to_c(), at))
     {
     }
+    /* Its state in parts: see hk_optimizer_create_sharded. Array i on device d is params[i * devices + d]. ranks: hk::group::get(). */
+    static optimizer sharded(const char *method, const arrays &params, int devices,
+                             hk_group *ranks = nullptr, const optimizer_options &options = {},
+                             hk_source at = here()) noexcept
+    {
+        const hk_optimizer_options c = options.to_c();
+        const bool divides = devices > 0 && params.count() % devices == 0;
+        return optimizer(hk_optimizer_create_sharded_at(
+            at, method, params.data(), devices, divides ? params.count() / devices : 0, ranks, &c));
+    }
     hk::status status() const noexcept
     {
         return hk::status(hk_optimizer_status(get()));
@@ -203,6 +214,7 @@ class optimizer : public counted<hk_optimizer, hk_optimizer_retain, hk_optimizer
     }
 
   private:
+    explicit optimizer(hk_optimizer *made) noexcept : counted(made) {}
     static hk_optimizer *create(const char *method, const arrays &params,
                                 const hk_optimizer_options &options, hk_source at) noexcept
     {

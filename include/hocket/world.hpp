@@ -3,6 +3,7 @@
 #define HOCKET_WORLD_HPP
 
 #include <hocket/array.hpp>
+#include <hocket/split.h>
 #include <hocket/world.h>
 
 namespace hk
@@ -92,6 +93,15 @@ class group
     array all_to_all(const array &x, hk_source at = here()) const noexcept
     {
         return array::take(hk_group_all_to_all_at(at, handle_, x.get()));
+    }
+    /* Of ranks that all compute what is before and behind a split layer: see hk_group_share. */
+    array share(const array &x, hk_source at = here()) const noexcept
+    {
+        return array::take(hk_group_share_at(at, handle_, x.get()));
+    }
+    array join(const array &part, hk_source at = here()) const noexcept
+    {
+        return array::take(hk_group_join_at(at, handle_, part.get()));
     }
     array send(const array &x, int to, hk_source at = here()) const noexcept
     {

@@ -174,10 +174,13 @@ _noted = []
 
 
 class _Stateful(Optimizer):
+    """group: ranks (hk.world), each of which keeps a part of the state (ZeRO-1, Rajbhandari et al. 2020). A step then sums gradients over
+    all of them, which the program does not do."""
+
     def __init__(self, params, lr, batch=1, weight_decay=0.0, momentum=0.0, beta1=0.0, beta2=0.0, rho=0.0, epsilon=0.0,
-                 nesterov=False):
+                 nesterov=False, group=None):
         self._optimizer = self._loaded = None
-        self._options = (batch, weight_decay, momentum, beta1, beta2, rho, epsilon, nesterov)
+        self._options = (batch, weight_decay, momentum, beta1, beta2, rho, epsilon, nesterov, group and group._handle)
         super().__init__(params, lr)
 
     def _create(self):
@@ -217,48 +220,48 @@ class Momentum(_Stateful):
     """v = momentum v + g; p -= lr v (Polyak 1964), or Nesterov's."""
     _method = "momentum"
 
-    def __init__(self, params, lr=0.01, momentum=0.9, batch=1, weight_decay=0.0, nesterov=False):
-        super().__init__(params, lr, batch, weight_decay, momentum=momentum, nesterov=nesterov)
+    def __init__(self, params, lr=0.01, momentum=0.9, batch=1, weight_decay=0.0, nesterov=False, group=None):
+        super().__init__(params, lr, batch, weight_decay, momentum=momentum, nesterov=nesterov, group=group)
 
 
 class Adam(_Stateful):
     """p -= lr m / (sqrt(v) + epsilon) (Kingma, Ba 2015)."""
     _method = "adam"
 
-    def __init__(self, params, lr=0.001, betas=(0.9, 0.999), epsilon=1e-8, batch=1, weight_decay=0.0):
-        super().__init__(params, lr, batch, weight_decay, beta1=betas[0], beta2=betas[1], epsilon=epsilon)
+    def __init__(self, params, lr=0.001, betas=(0.9, 0.999), epsilon=1e-8, batch=1, weight_decay=0.0, group=None):
+        super().__init__(params, lr, batch, weight_decay, beta1=betas[0], beta2=betas[1], epsilon=epsilon, group=group)
 
 
 class AdamW(Adam):
     """Adam with the weight decay apart (Loshchilov, Hutter 2019)."""
     _method = "adamw"
 
-    def __init__(self, params, lr=0.001, betas=(0.9, 0.999), epsilon=1e-8, batch=1, weight_decay=0.01):
-        super().__init__(params, lr, betas, epsilon, batch, weight_decay)
+    def __init__(self, params, lr=0.001, betas=(0.9, 0.999), epsilon=1e-8, batch=1, weight_decay=0.01, group=None):
+        super().__init__(params, lr, betas, epsilon, batch, weight_decay, group)
 
 
 class RMSprop(_Stateful):
     """p -= lr g / (sqrt(v) + epsilon) (Hinton 2012)."""
     _method = "rmsprop"
 
-    def __init__(self, params, lr=0.01, rho=0.99, epsilon=1e-8, batch=1, weight_decay=0.0):
-        super().__init__(params, lr, batch, weight_decay, rho=rho, epsilon=epsilon)
+    def __init__(self, params, lr=0.01, rho=0.99, epsilon=1e-8, batch=1, weight_decay=0.0, group=None):
+        super().__init__(params, lr, batch, weight_decay, rho=rho, epsilon=epsilon, group=group)
 
 
 class Adagrad(_Stateful):
     """v += g²; p -= lr g / (sqrt(v) + epsilon) (Duchi et al. 2011)."""
     _method = "adagrad"
 
-    def __init__(self, params, lr=0.01, epsilon=1e-10, batch=1, weight_decay=0.0):
-        super().__init__(params, lr, batch, weight_decay, epsilon=epsilon)
+    def __init__(self, params, lr=0.01, epsilon=1e-10, batch=1, weight_decay=0.0, group=None):
+        super().__init__(params, lr, batch, weight_decay, epsilon=epsilon, group=group)
 
 
 class Adadelta(_Stateful):
     """p -= lr sqrt(u + epsilon) / sqrt(v + epsilon) g (Zeiler 2012)."""
     _method = "adadelta"
 
-    def __init__(self, params, lr=1.0, rho=0.9, epsilon=1e-6, batch=1, weight_decay=0.0):
-        super().__init__(params, lr, batch, weight_decay, rho=rho, epsilon=epsilon)
+    def __init__(self, params, lr=1.0, rho=0.9, epsilon=1e-6, batch=1, weight_decay=0.0, group=None):
+        super().__init__(params, lr, batch, weight_decay, rho=rho, epsilon=epsilon, group=group)
 
 
 # ---- learning rates by step: opt.lr = schedule(step) --------------------------------------------------------------

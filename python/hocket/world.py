@@ -68,6 +68,14 @@ class Group:
         """Slice r of x, along the first axis, goes to rank r; what came from rank r is slice r."""
         return _core._group_all_to_all(self._handle, x)
 
+    def share(self, x):
+        """x, which is the same on all ranks, for each to compute a part of a layer with. The gradient is the sum of the ranks'."""
+        return _core._group_share(self._handle, x)
+
+    def join(self, part):
+        """The sum of the ranks' parts, with which all go on and compute the same. The gradient is passed as it is."""
+        return _core._group_join(self._handle, part)
+
     def send(self, x, to):
         """Sends x to a rank, which receives it. The result is there when it has been sent."""
         return _core._group_send(self._handle, x, to)

@@ -224,6 +224,16 @@ static hk_module *make_batch_norm(PyObject *arguments)
     return hk_batch_norm_layer(eps, momentum);
 }
 
+static hk_module *make_batch_norm_over(PyObject *arguments)
+{
+    PyObject *ranks;
+    double eps, momentum;
+    if (!PyArg_ParseTuple(arguments, "Odd:BatchNorm", &ranks, &eps, &momentum))
+        return NULL;
+    hk_group *group = py_group_from(ranks);
+    return group ? hk_batch_norm_over_layer(group, eps, momentum) : NULL;
+}
+
 static hk_module *make_layer_norm(PyObject *arguments)
 {
     int axes;
@@ -330,6 +340,7 @@ static const struct {
     {"global_max_pool", make_global_max},
     {"flatten", make_flatten},
     {"batch_norm", make_batch_norm},
+    {"batch_norm_over", make_batch_norm_over},
     {"layer_norm", make_layer_norm},
     {"rms_norm", make_rms_norm},
     {"group_norm", make_group_norm},

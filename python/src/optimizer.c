@@ -16,22 +16,27 @@ static PyMethodDef optimizer_methods[] = {
 PY_COUNTED(optimizer, hk_optimizer, "hocket._core.Optimizer",
            "An optimiser of the library, with its state.", optimizer_methods, hk_optimizer_release)
 
-/* _optimizer(method, params, lr, batch, weight_decay, momentum, beta1, beta2, rho, epsilon, nesterov); 0: the default. */
+/* _optimizer(method, params, lr, batch, weight_decay, momentum, beta1, beta2, rho, epsilon, nesterov, group or None);
+ * 0: the default. With a group the state is sharded over its ranks. */
 static PyObject *create(PyObject *self, PyObject *arguments)
 {
     (void)self;
     const char *method;
-    PyObject *of;
+    PyObject *of, *ranks;
     int nesterov;
+    hk_group *group = NULL;
     hk_optimizer_options o = {0};
     py_arrays params;
-    if (!PyArg_ParseTuple(arguments, "sOddddddddp", &method, &of, &o.lr, &o.batch, &o.weight_decay,
-                          &o.momentum, &o.beta1, &o.beta2, &o.rho, &o.epsilon, &nesterov) ||
+    if (!PyArg_ParseTuple(arguments, "sOddddddddpO", &method, &of, &o.lr, &o.batch, &o.weight_decay,
+                          &o.momentum, &o.beta1, &o.beta2, &o.rho, &o.epsilon, &nesterov, &ranks) ||
+        (ranks != Py_None && !(group = py_group_from(ranks))) ||
         !py_arrays_from(of, "a parameter", &params))
         return NULL;
     o.nesterov = nesterov;
     hk_optimizer *made =
-        hk_optimizer_create_at(py_source(), method, params.handles, params.count, &o);
+        group ? hk_optimizer_create_sharded_at(py_source(), method, params.handles, 1, params.count,
+                                               group, &o)
+              : hk_optimizer_create_at(py_source(), method, params.handles, params.count, &o);
     py_arrays_release(&params);
     if (py_check(hk_optimizer_status(made)))
         return optimizer_of(made);

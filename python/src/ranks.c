@@ -8,7 +8,7 @@ static PyObject *group_object(hk_group *group)
     return PyCapsule_New(group, capsule_name, NULL);
 }
 
-static hk_group *group_from(PyObject *object)
+hk_group *py_group_from(PyObject *object)
 {
     return PyCapsule_GetPointer(object, capsule_name);
 }
@@ -60,7 +60,7 @@ static PyObject *world_library(PyObject *self, PyObject *unused)
 static PyObject *group_facts(PyObject *self, PyObject *object)
 {
     (void)self;
-    const hk_group *group = group_from(object);
+    const hk_group *group = py_group_from(object);
     return group ? Py_BuildValue("ii", hk_group_rank(group), hk_group_size(group)) : NULL;
 }
 
@@ -72,7 +72,7 @@ static PyObject *group_split(PyObject *self, PyObject *arguments)
     int color, key;
     if (!PyArg_ParseTuple(arguments, "Oii:split", &object, &color, &key))
         return NULL;
-    hk_group *group = group_from(object);
+    hk_group *group = py_group_from(object);
     if (!group)
         return NULL;
     py_gil_release();
@@ -96,7 +96,7 @@ static PyObject *group_in_place(PyObject *self, PyObject *arguments)
     long long what;
     if (!PyArg_ParseTuple(arguments, "OOiL", &object, &sequence, &devices, &what))
         return NULL;
-    hk_group *group = group_from(object);
+    hk_group *group = py_group_from(object);
     if (!group || !py_arrays_from(sequence, "an array that ranks share", &arrays))
         return NULL;
     const int count = devices > 0 ? arrays.count / devices : 0;
@@ -121,7 +121,7 @@ static PyObject *move(PyObject *arguments, move_fn function)
     PyObject *object, *argument;
     if (!PyArg_ParseTuple(arguments, "OO", &object, &argument))
         return NULL;
-    hk_group *group = group_from(object);
+    hk_group *group = py_group_from(object);
     hk_array *x = group ? py_array_get(argument, "x") : NULL;
     return x ? py_wrap(function(py_source(), group, x)) : NULL;
 }
@@ -136,6 +136,8 @@ MOVE(group_sum)
 MOVE(group_reduce_scatter)
 MOVE(group_all_gather)
 MOVE(group_all_to_all)
+MOVE(group_share)
+MOVE(group_join)
 
 static PyObject *group_send(PyObject *self, PyObject *arguments)
 {
@@ -144,7 +146,7 @@ static PyObject *group_send(PyObject *self, PyObject *arguments)
     int to;
     if (!PyArg_ParseTuple(arguments, "OOi:send", &object, &argument, &to))
         return NULL;
-    hk_group *group = group_from(object);
+    hk_group *group = py_group_from(object);
     hk_array *x = group ? py_array_get(argument, "x") : NULL;
     return x ? py_wrap(hk_group_send_at(py_source(), group, x, to)) : NULL;
 }
@@ -160,7 +162,7 @@ static PyObject *group_receive(PyObject *self, PyObject *arguments)
     int from;
     if (!PyArg_ParseTuple(arguments, "OOOOi:receive", &object, &shape, &type, &on, &from))
         return NULL;
-    hk_group *group = group_from(object);
+    hk_group *group = py_group_from(object);
     if (!group || !py_dims_from(shape, "shape", &dims) || !py_dtype_from(type, &dtype) ||
         !py_device_from(on, &device))
         return NULL;
@@ -170,7 +172,7 @@ static PyObject *group_receive(PyObject *self, PyObject *arguments)
 static PyObject *group_barrier(PyObject *self, PyObject *object)
 {
     (void)self;
-    hk_group *group = group_from(object);
+    hk_group *group = py_group_from(object);
     return group ? py_wrap(hk_group_barrier_at(py_source(), group)) : NULL;
 }
 
@@ -185,6 +187,8 @@ static PyMethodDef functions[] = {
     {"_group_reduce_scatter", group_reduce_scatter, METH_VARARGS, NULL},
     {"_group_all_gather", group_all_gather, METH_VARARGS, NULL},
     {"_group_all_to_all", group_all_to_all, METH_VARARGS, NULL},
+    {"_group_share", group_share, METH_VARARGS, NULL},
+    {"_group_join", group_join, METH_VARARGS, NULL},
     {"_group_send", group_send, METH_VARARGS, NULL},
     {"_group_receive", group_receive, METH_VARARGS, NULL},
     {"_group_barrier", group_barrier, METH_O, NULL},

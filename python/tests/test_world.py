@@ -66,6 +66,36 @@ try:
 except hk.Error as error:
     assert "rank 0 calls" in str(error), error
 all.barrier()
+
+# By layer: columns, then rows, against the whole; by data: the state in parts; batch norm over all.
+random = np.random.default_rng(1)
+values = [random.standard_normal(shape).astype(np.float32) for shape in ((6, 8), (8 * n, 8), (4, 8 * n))]
+x, first, second = (hk.asarray(v) for v in values)
+own = [hk.asarray(values[1][8 * r:8 * r + 8]), hk.asarray(np.ascontiguousarray(values[2][:, 8 * r:8 * r + 8]))]
+for p in (x, first, second, *own):
+    p.attach_grad()
+with hk.record():
+    whole = ((hk.tanh(x @ first.T) @ second.T) ** 2).sum()
+whole.backward()
+dx = np.asarray(x.grad).copy()
+with hk.record():
+    part = (all.join(hk.tanh(all.share(x) @ own[0].T) @ own[1].T) ** 2).sum()
+part.backward()
+assert np.allclose(float(whole), float(part), rtol=1e-5) and np.allclose(np.asarray(x.grad), dx, rtol=1e-4, atol=1e-4)
+assert np.allclose(np.asarray(own[0].grad), np.asarray(first.grad)[8 * r:8 * r + 8], rtol=1e-4, atol=1e-4)
+pair = [hk.asarray(values[0]) for _ in range(2)]
+for p in pair:
+    p.attach_grad()
+    p.grad[...] = r + 1.0
+plain, parts = hk.optim.Adam([pair[0]]), hk.optim.Adam([pair[1]], group=all)
+all.all_reduce([pair[0].grad])
+plain.step()
+parts.step()
+assert (np.asarray(pair[0]) == np.asarray(pair[1])).all()
+assert sum(v.size for k, v in parts.state().items() if k.startswith("state")) <= 2 * (48 / n + 16)
+rows = hk.asarray(random.standard_normal((4 * n, 3)).astype(np.float32))
+norm, over = hk.nn.BatchNorm(), hk.nn.BatchNorm(group=all)
+assert np.allclose(np.asarray(norm(rows))[4 * r:4 * r + 4], np.asarray(over(rows[4 * r:4 * r + 4])), atol=1e-5)
 '''
 
 

@@ -4,6 +4,7 @@
  * as what they read is there. */
 #include "base/integer.h"
 #include "base/text.h"
+#include "collective/reduce_part.h"
 #include "collective/reduce_task.h"
 #include "op/call/capture.h"
 #include "op/call/transfer.h"
@@ -210,8 +211,9 @@ static void spread(const reduction *self, hk_array *const *parts, int index)
 }
 
 /* Sums elements [begin, end) on the device of array `index`, which cannot reach the others'
- * memory: copies come, and copies go. */
-static void reduce_by_copies(const reduction *self, int index, int64_t begin, int64_t end)
+ * memory: copies come and, where the sum is for all, copies go. */
+static void reduce_by_copies(const reduction *self, int index, int64_t begin, int64_t end,
+                             bool is_for_all)
 {
     HK_SCOPE;
     hki_device *device = device_of(self->arrays[index]);
@@ -222,17 +224,19 @@ static void reduce_by_copies(const reduction *self, int index, int64_t begin, in
     if (!parts || !gather(self, device, parts, local))
         refuse(self->arrays, self->count, HK_OUT_OF_MEMORY, "out of host memory");
     else if (hki_reduce_issue(device, operation, local, self->count, &local[index], 1, 0,
-                              end - begin))
+                              end - begin) &&
+             is_for_all)
         spread(self, parts, index);
     free(parts);
 }
 
 /* The same in chunks, so that one is copied while another is summed. */
-static void reduce_in_chunks(const reduction *self, int index, int64_t begin, int64_t end)
+static void reduce_in_chunks(const reduction *self, int index, int64_t begin, int64_t end,
+                             bool is_for_all)
 {
     int64_t chunk = CHUNK_BYTES / (int64_t)hk_dtype_bytes(self->arrays[0]->dtype);
     for (; begin < end; begin += chunk)
-        reduce_by_copies(self, index, begin, end - begin < chunk ? end : begin + chunk);
+        reduce_by_copies(self, index, begin, end - begin < chunk ? end : begin + chunk, is_for_all);
 }
 
 static void reduce_parts(const reduction *self)
@@ -247,7 +251,7 @@ static void reduce_parts(const reduction *self)
             hki_reduce_issue(device, operation, self->arrays, self->count, self->arrays,
                              self->count, begin, end);
         else
-            reduce_in_chunks(self, i, begin, end);
+            reduce_in_chunks(self, i, begin, end, true);
     }
 }
 
@@ -255,7 +259,7 @@ static void reduce_central(const reduction *self)
 {
     hk_array *const *arrays = self->arrays;
     if (!reaches_all(self, device_of(arrays[0]))) {
-        reduce_in_chunks(self, 0, 0, self->size);
+        reduce_in_chunks(self, 0, 0, self->size, true);
         return;
     }
     if (!hki_reduce_issue(device_of(arrays[0]), operation, arrays, self->count, arrays, 1, 0,
@@ -306,6 +310,36 @@ static void reduce(hk_array *const *arrays, int count, hk_all_reduce_algorithm a
     else
         reduce_parts(&self);
 }
+
+/* ---- halves of it (reduce_part.h) -------------------------------------------------------------------- */
+
+void hki_reduce_part(hk_array *const *arrays, int count, int index, int64_t begin, int64_t end)
+{
+    const reduction self = {arrays, count, hk_size(arrays[0]), HK_ALL_REDUCE_PARTS};
+    if (count < 2 || begin >= end)
+        return;
+    if (reaches_all(&self, device_of(arrays[index])))
+        hki_reduce_issue(device_of(arrays[index]), operation, arrays, count, &arrays[index], 1,
+                         begin, end);
+    else
+        reduce_in_chunks(&self, index, begin, end, false);
+}
+
+void hki_spread_part(hk_array *const *arrays, int count, int index, int64_t begin, int64_t end)
+{
+    HK_SCOPE;
+    const reduction self = {arrays, count, hk_size(arrays[0]), HK_ALL_REDUCE_PARTS};
+    hk_array **parts = count > 1 && begin < end ? calloc((size_t)count, sizeof *parts) : NULL;
+    for (int i = 0; parts && i < count; i++)
+        parts[i] = part_view(arrays[i], begin, end);
+    if (parts)
+        spread(&self, parts, index);
+    else if (count > 1 && begin < end)
+        refuse(arrays, count, HK_OUT_OF_MEMORY, "out of host memory");
+    free(parts);
+}
+
+/* ---- all of it ---------------------------------------------------------------------------------------- */
 
 /* Arrays with gaps are reduced in copies without, which are written back. */
 static void reduce_gathered(hk_array *const *arrays, int count, hk_all_reduce_algorithm algorithm)

@@ -1,4 +1,5 @@
 /* Optimisers: methods of update.def with their state, on the devices of their parameters. */
+#include "optim/optimizer.h"
 #include "autograd/tape.h"
 #include "base/text.h"
 #include "engine/core/limits.h"
@@ -28,6 +29,7 @@ enum { METHOD_COUNT = sizeof methods / sizeof *methods };
 
 typedef struct parameter {
     hk_array *x, *state; /* counted */
+    hk_array *grad;      /* in place of x's own, counted; NULL: that */
     int device;          /* index of its coefficients */
 } parameter;
 
@@ -37,6 +39,7 @@ struct hk_optimizer {
     const hk_status *status;
     hki_update_options options;
     double lr;
+    hki_optimizer_frame frame;
     int device_count, count;
     hk_array *coefficients[HKI_MAX_DEVICES], *steps[HKI_MAX_DEVICES]; /* steps: views of them */
     parameter params[];
@@ -172,6 +175,30 @@ static hk_array *state_create(const hk_optimizer *self, const hk_array *x)
 /* For when there is no memory for one. */
 static hk_optimizer no_memory = {.refs = 1};
 
+/* status is taken; NULL: no memory. */
+static hk_optimizer *allocate(hk_array *const *params, int count, const hk_status *status)
+{
+    const int kept = count > 0 && params ? count : 0;
+    hk_optimizer *self = calloc(1, sizeof *self + (size_t)kept * sizeof *self->params);
+    if (!self) {
+        hk_status_release(status);
+        return NULL;
+    }
+    atomic_init(&self->refs, 1);
+    self->status = status;
+    self->count = kept;
+    for (int i = 0; i < kept; i++)
+        self->params[i].x = hk_array_retain(params[i]);
+    return self;
+}
+
+hk_optimizer *hki_optimizer_create_failed(hk_array *const *params, int count,
+                                          const hk_status *error)
+{
+    hk_optimizer *self = allocate(params, count, error);
+    return self ? self : &no_memory;
+}
+
 hk_optimizer *(hk_optimizer_create)(const char *name, hk_array *const *params, int count,
                                     const hk_optimizer_options *options)
 {
@@ -181,19 +208,11 @@ hk_optimizer *(hk_optimizer_create)(const char *name, hk_array *const *params, i
         options = &defaults;
     HK_PAUSE;
     const hk_status *error = check(name, params, count, options, &method);
-    const int kept = count > 0 && params ? count : 0;
-    hk_optimizer *self = calloc(1, sizeof *self + (size_t)kept * sizeof *self->params);
-    if (!self) {
-        hk_status_release(error);
-        return &no_memory;
-    }
-    atomic_init(&self->refs, 1);
-    self->status = error ? error : hki_status_ok();
-    self->count = kept;
-    for (int i = 0; i < kept; i++)
-        self->params[i].x = hk_array_retain(params[i]);
     if (error)
-        return self;
+        return hki_optimizer_create_failed(params, count, error);
+    hk_optimizer *self = allocate(params, count, hki_status_ok());
+    if (!self)
+        return &no_memory;
     self->method = method;
     take_options(self, options);
     for (int i = 0; i < count; i++) {
@@ -201,6 +220,20 @@ hk_optimizer *(hk_optimizer_create)(const char *name, hk_array *const *params, i
         self->params[i].state = state_create(self, params[i]);
     }
     return self;
+}
+
+void hki_optimizer_set_frame(hk_optimizer *self, const hki_optimizer_frame *frame)
+{
+    if (self != &no_memory)
+        self->frame = *frame;
+    else if (frame->release)
+        frame->release(frame->context);
+}
+
+void hki_optimizer_set_grad(hk_optimizer *self, int index, hk_array *grad)
+{
+    hk_array_release(self->params[index].grad);
+    self->params[index].grad = hk_array_retain(grad);
 }
 
 const hk_status *hk_optimizer_status(const hk_optimizer *self)
@@ -226,7 +259,10 @@ void hk_optimizer_release(hk_optimizer *self)
     for (int i = 0; i < self->count; i++) {
         hk_array_release(self->params[i].x);
         hk_array_release(self->params[i].state);
+        hk_array_release(self->params[i].grad);
     }
+    if (self->frame.release)
+        self->frame.release(self->frame.context);
     for (int i = 0; i < self->device_count; i++) {
         hk_array_release(self->steps[i]);
         hk_array_release(self->coefficients[i]);
@@ -247,7 +283,7 @@ static void fail(hk_optimizer *self, parameter *param, int index, const char *wh
 static void update(hk_optimizer *self, int index)
 {
     parameter *param = &self->params[index];
-    hk_array *grad = hki_grad_get(param->x);
+    hk_array *grad = param->grad ? param->grad : hki_grad_get(param->x);
     if (!self->method)
         fail(self, param, index, hk_status_message(hk_optimizer_status(self)));
     else if (!grad)
@@ -275,10 +311,14 @@ void(hk_optimizer_step)(hk_optimizer *self)
     if (!is_there(self, "optimizer_step"))
         return;
     HK_PAUSE;
+    if (self->frame.begin)
+        self->frame.begin(self->frame.context, self);
     for (int i = 0; i < self->device_count; i++)
         hki_op_call_number_into(&hki_op_add_scalar, self->steps[i], 1, self->steps[i]);
     for (int i = 0; i < self->count; i++)
         update(self, i);
+    if (self->frame.end)
+        self->frame.end(self->frame.context, self);
 }
 
 void(hk_optimizer_set_lr)(hk_optimizer *self, double lr)

@@ -212,6 +212,35 @@ static void test_devices()
     CHECK(b.to_vector<float>() == (floats{2, 4}));
 }
 
+static void test_splits()
+{
+    const std::vector<hk::device> both = hk::devices();
+    hk::array x = {1, 2}, other = hk::to_device(hk::array{3, 4}, both[1]);
+    x.attach_grad();
+    hk::array y;
+    {
+        hk::record tape;
+        const std::vector<hk::array> parts = hk::devices_share(x, both);
+        CHECK(parts[1].device() == both[1]);
+        y = hk::devices_join({parts[0] * 2, parts[1] * other});
+    }
+    CHECK(y.to_vector<float>() == (floats{5, 12}) && y.device() == both[0]);
+    CHECK(y.backward().ok());
+    CHECK(x.grad().to_vector<float>() == (floats{5, 6}));
+    CHECK(hk::devices_sum({x, other})[1].to_vector<float>() == (floats{4, 6}));
+    CHECK(hk::devices_all_gather({x, other})[0].to_vector<float>() == (floats{1, 2, 3, 4}));
+    CHECK(hk::devices_reduce_scatter({x, other})[1].to_vector<float>() == (floats{6}));
+    other.attach_grad();
+    other.assign(x);
+    const hk::optimizer momentum = hk::optimizer::sharded("momentum", {x, other}, 2, nullptr,
+                                                          hk::optimizer_options().with_lr(1));
+    CHECK(momentum.status().ok());
+    momentum.step(); /* of the gradient of x, and zeros of the other one */
+    CHECK(x.to_vector<float>() == (floats{-4, -4}) && other.to_vector<float>() == (floats{-4, -4}));
+    CHECK(!hk::optimizer::sharded("momentum", {x}, 2).status().ok());
+    CHECK(hk::group().join(hk::group().share(x)).to_vector<float>() == (floats{-4, -4}));
+}
+
 static void test_data()
 {
     const hk::data_set set = hk::data_set::of_arrays(
@@ -266,6 +295,7 @@ int main()
     test_data();
     test_refused_data();
     test_world();
+    test_splits();
     CHECK(hk::wait_all().ok());
     return check_result();
 }

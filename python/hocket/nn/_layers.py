@@ -139,10 +139,15 @@ class Flatten(Layer):
 
 
 class BatchNorm(Layer):
-    """Normalises each channel: by the batch while training, else by moving averages. gamma, beta; buffers mean, variance."""
+    """Normalises each channel: by the batch while training, else by moving averages. gamma, beta; buffers mean, variance.
 
-    def __init__(self, eps=1e-5, momentum=0.1):
-        super().__init__("batch_norm", eps, momentum)
+    group: ranks (hk.world) over whose batches together it does so."""
+
+    def __init__(self, eps=1e-5, momentum=0.1, group=None):
+        if group is None:
+            super().__init__("batch_norm", eps, momentum)
+        else:
+            super().__init__("batch_norm_over", group._handle, eps, momentum)
 
 
 class LayerNorm(Layer):

@@ -1,0 +1,23 @@
+/* Optimisers whose steps are more than updates. */
+#ifndef HOCKET_OPTIM_INTERNAL_H
+#define HOCKET_OPTIM_INTERNAL_H
+
+#include <hocket/optim.h>
+
+/* What a step does besides. Each function may be NULL. */
+typedef struct hki_optimizer_frame {
+    void (*begin)(void *context, hk_optimizer *optimizer); /* before updates */
+    void (*end)(void *context, hk_optimizer *optimizer);   /* behind them */
+    void (*release)(void *context);                        /* with the optimiser */
+    void *context;
+} hki_optimizer_frame;
+
+/* Of an optimiser that has just been made, once; the context is taken. */
+void hki_optimizer_set_frame(hk_optimizer *self, const hki_optimizer_frame *frame);
+/* From now on parameter `index` is updated by this array in place of its gradient; NULL: by that again. */
+void hki_optimizer_set_grad(hk_optimizer *self, int index, hk_array *grad);
+/* One that could not be made: its steps fail the parameters. error is taken. */
+hk_optimizer *hki_optimizer_create_failed(hk_array *const *params, int count,
+                                          const hk_status *error);
+
+#endif

@@ -1,0 +1,350 @@
+/* Optimisers whose state is spread over devices and ranks (ZeRO-1).
+ *
+ * All parameters are one vector in their order. Device d of the process has the range of d, ranks * each elements; within it the
+ * rank has its own part, `each` elements. A piece is what a range has of one parameter. */
+#include "autograd/tape.h"
+#include "base/integer.h"
+#include "base/status.h"
+#include "collective/reduce_part.h"
+#include "op/op.h"
+#include "optim/optimizer.h"
+
+#include <hocket/hocket.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE = 16 /* elements that parts are multiples of: a cache line of float32 */ };
+
+typedef struct sharded {
+    hk_group *group; /* NULL: one rank */
+    int n, count, ranks, rank;
+    int64_t total, each;
+    hk_dtype dtype;
+    hk_array **params; /* counted, n * count */
+    int64_t *starts;   /* of each parameter, and the total */
+} sharded;
+
+typedef struct piece {
+    int param;
+    int64_t begin, end; /* elements of it */
+} piece;
+
+typedef struct range {
+    int64_t begin, end;
+    int param; /* where to go on; 0 at first */
+} range;
+
+/* ---- where things are ------------------------------------------------------------------------------------------------ */
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static range range_of_device(const sharded *self, int d)
+{
+    const int64_t whole = self->ranks * self->each;
+    return (range){least(d * whole, self->total), least((d + 1) * whole, self->total), 0};
+}
+
+static range range_of_rank(const sharded *self, int d)
+{
+    const int64_t begin = ((int64_t)d * self->ranks + self->rank) * self->each;
+    return (range){least(begin, self->total), least(begin + self->each, self->total), 0};
+}
+
+/* The next piece of a range, which gets shorter by it; false: none. */
+static bool next_piece(const sharded *self, range *left, piece *part)
+{
+    if (left->begin >= left->end)
+        return false;
+    while (self->starts[left->param + 1] <= left->begin)
+        left->param++;
+    const int64_t start = self->starts[left->param];
+    const int64_t end = least(left->end, self->starts[left->param + 1]);
+    part->param = left->param;
+    part->begin = left->begin - start;
+    part->end = end - start;
+    left->begin = end;
+    return true;
+}
+
+static hk_array *const *params_of(const sharded *self, int param)
+{
+    return &self->params[(size_t)param * (size_t)self->n];
+}
+
+/* The piece of x, which lies in one row; of the scope. */
+static hk_array *view_of(hk_array *x, const piece *part)
+{
+    return x->failed ? x
+                     : hki_array_view(x, hk_shape(part->end - part->begin), (int64_t[]){1},
+                                      x->offset + part->begin);
+}
+
+/* ---- between ranks ----------------------------------------------------------------------------------------------------- */
+
+typedef hk_array *(*find_fn)(const sharded *self, int param, int d);
+
+static hk_array *find_param(const sharded *self, int param, int d)
+{
+    return params_of(self, param)[d];
+}
+
+static hk_array *find_grad(const sharded *self, int param, int d)
+{
+    return (hk_grad)(params_of(self, param)[d]);
+}
+
+/* What a range has, in one row of `size` elements, with zeros behind; of the scope. */
+static hk_array *row_of(const sharded *self, range left, int d, find_fn find, int64_t size)
+{
+    const int64_t padding = size - (left.end - left.begin);
+    hk_array **parts = calloc((size_t)self->count + 1, sizeof *parts);
+    int count = 0;
+    piece part;
+    if (!parts)
+        return hki_array_no_memory();
+    while (next_piece(self, &left, &part))
+        parts[count++] = view_of(find(self, part.param, d), &part);
+    if (padding > 0 || count == 0)
+        parts[count++] =
+            (hk_zeros)(hk_shape(padding), self->dtype, hk_array_device(self->params[d]));
+    hk_array *row = (hk_concat)(parts, count, 0);
+    free(parts);
+    return row;
+}
+
+/* The pieces of a range become what stands in the row, which begins with its first. */
+static void write_row(const sharded *self, range left, int d, find_fn find, hk_array *row)
+{
+    const int64_t first = left.begin;
+    piece part;
+    while (next_piece(self, &left, &part)) {
+        HK_SCOPE;
+        const int64_t at = self->starts[part.param] + part.begin - first;
+        hk_array *to = find(self, part.param, d);
+        if (to->failed)
+            continue;
+        (hk_assign)(view_of(to, &part),
+                    row->failed ? row : (hk_slice)(row, 0, at, at + part.end - part.begin));
+    }
+}
+
+static void sum_ranks(const sharded *self, int d)
+{
+    HK_SCOPE;
+    hk_array *row = row_of(self, range_of_device(self, d), d, find_grad, self->ranks * self->each);
+    write_row(self, range_of_rank(self, d), d, find_grad,
+              (hk_group_reduce_scatter)(self->group, row));
+}
+
+static void gather_ranks(const sharded *self, int d)
+{
+    HK_SCOPE;
+    hk_array *row = row_of(self, range_of_rank(self, d), d, find_param, self->each);
+    write_row(self, range_of_device(self, d), d, find_param,
+              (hk_group_all_gather)(self->group, row));
+}
+
+/* ---- a step ---------------------------------------------------------------------------------------------------------------- */
+
+/* A gradient of each device, NULL in *missing; or one that is not there, failed. */
+static void find_grads(const sharded *self, int param, hk_array **grads, hk_array **missing)
+{
+    *missing = NULL;
+    for (int d = 0; d < self->n; d++) {
+        grads[d] = find_grad(self, param, d);
+        if (grads[d]->failed && !*missing)
+            *missing = grads[d];
+    }
+}
+
+/* Those of all devices, where they are updated. */
+static void sum_devices(const sharded *self, hk_array **grads)
+{
+    for (int d = 0; d < self->n; d++) {
+        range left = range_of_device(self, d);
+        piece part;
+        while (next_piece(self, &left, &part)) {
+            HK_SCOPE;
+            hk_array *missing;
+            find_grads(self, part.param, grads, &missing);
+            if (!missing)
+                hki_reduce_part(grads, self->n, d, part.begin, part.end);
+            else if (!grads[d]->failed)
+                hki_array_fail_in_place(grads[d], "optimizer_step", &missing, 1,
+                                        HK_INVALID_ARGUMENT, "a gradient is missing");
+        }
+    }
+}
+
+static void begin(void *context, hk_optimizer *optimizer)
+{
+    const sharded *self = context;
+    HK_SCOPE;
+    hk_array *grads[HKI_FUNCTION_MAX];
+    int index = 0;
+    piece part;
+    hki_array_uncapturable("optimizer_step", "the optimiser's state is sharded");
+    sum_devices(self, grads);
+    for (int d = 0; d < self->n && self->ranks > 1; d++)
+        sum_ranks(self, d);
+    for (int d = 0; d < self->n; d++)
+        for (range left = range_of_rank(self, d); next_piece(self, &left, &part);)
+            hki_optimizer_set_grad(optimizer, index++,
+                                   view_of(find_grad(self, part.param, d), &part));
+}
+
+static void end(void *context, hk_optimizer *optimizer)
+{
+    const sharded *self = context;
+    int index = 0;
+    for (int d = 0; d < self->n; d++) {
+        range left = range_of_device(self, d);
+        piece part;
+        if (self->ranks > 1)
+            gather_ranks(self, d);
+        while (next_piece(self, &left, &part))
+            hki_spread_part(params_of(self, part.param), self->n, d, part.begin, part.end);
+        for (left = range_of_rank(self, d); next_piece(self, &left, &part);)
+            hki_optimizer_set_grad(optimizer, index++, NULL);
+    }
+}
+
+static void release(void *context)
+{
+    sharded *self = context;
+    if (!self)
+        return;
+    for (int i = 0; self->params && i < self->n * self->count; i++)
+        hk_array_release(self->params[i]);
+    free(self->params);
+    free(self->starts);
+    free(self);
+}
+
+/* ---- making --------------------------------------------------------------------------------------------------------------- */
+
+/* NULL, or what is wrong with parameter i on device d, counted. */
+static const hk_status *check_param(hk_array *const *params, int n, int i, int d)
+{
+    hk_array *x = params[i * n + d];
+    const hk_status *gone = hki_array_gone(x);
+    char its[224], wanted[224];
+    if (gone)
+        return gone;
+    if (x->failed)
+        return hki_status_create(HK_INVALID_ARGUMENT, NULL, "parameter %d has failed", i);
+    hki_array_describe(x, its, sizeof its);
+    if (!x->is_contiguous)
+        return hki_status_create(HK_INVALID_ARGUMENT, NULL, "parameter %d, %s, must be contiguous",
+                                 i, its);
+    const hk_array *like = d > 0 ? params[i * n] : params[0];
+    hki_array_describe(like, wanted, sizeof wanted);
+    if (x->dtype != like->dtype || (d > 0 && !hki_dims_equal(&x->shape, &like->shape)))
+        return hki_status_create(HK_INVALID_ARGUMENT, NULL,
+                                 "parameter %d on device %d is %s beside %s; all must have one "
+                                 "dtype, and one shape on all devices",
+                                 i, d, its, wanted);
+    if (x->storage->device != params[d]->storage->device)
+        return hki_status_create(HK_INVALID_ARGUMENT, NULL,
+                                 "parameter %d for device %d is on %s, the first one on %s", i, d,
+                                 x->storage->device->name, params[d]->storage->device->name);
+    return NULL;
+}
+
+static bool is_list_of(hk_array *const *params, int n, int count)
+{
+    return params && n >= 1 && n <= HKI_FUNCTION_MAX && count >= 1 && count <= INT32_MAX / n;
+}
+
+static const hk_status *check(hk_array *const *params, int n, int count, hk_group *group)
+{
+    if (!is_list_of(params, n, count))
+        return hki_status_create(HK_INVALID_ARGUMENT, NULL,
+                                 "n is %d, count %d and params %p; n must be from 1 to %d, count "
+                                 "1 or more, and params not NULL",
+                                 n, count, (const void *)params, HKI_FUNCTION_MAX);
+    if (group && !hk_ok(hk_group_status(group)))
+        return hk_status_retain(hk_group_status(group));
+    const hk_status *error = NULL;
+    for (int i = 0; i < count && !error; i++)
+        for (int d = 0; d < n && !error; d++)
+            error = check_param(params, n, i, d);
+    return error;
+}
+
+static sharded *create(hk_array *const *params, int n, int count, hk_group *group)
+{
+    sharded *self = calloc(1, sizeof *self);
+    if (!self)
+        return NULL;
+    *self = (sharded){.group = group,
+                      .n = n,
+                      .count = count,
+                      .ranks = group ? hk_group_size(group) : 1,
+                      .rank = group ? hk_group_rank(group) : 0,
+                      .dtype = params[0]->dtype,
+                      .params = calloc((size_t)n * (size_t)count, sizeof *self->params),
+                      .starts = calloc((size_t)count + 1, sizeof *self->starts)};
+    if (!self->params || !self->starts) {
+        release(self);
+        return NULL;
+    }
+    for (int i = 0; i < n * count; i++)
+        self->params[i] = hk_array_retain(params[i]);
+    for (int i = 0; i < count; i++)
+        self->starts[i + 1] = self->starts[i] + params[(size_t)i * (size_t)n]->size;
+    self->total = self->starts[count];
+    self->each = hki_round_up(hki_divide_up(self->total, (int64_t)n * self->ranks), LINE);
+    return self;
+}
+
+/* The optimiser of this process's pieces. */
+static hk_optimizer *optimizer_of_pieces(const sharded *self, const char *method,
+                                         const hk_optimizer_options *options)
+{
+    HK_SCOPE;
+    const size_t most = (size_t)self->count + (size_t)self->n; /* each cut makes one more */
+    hk_array **pieces = calloc(most, sizeof *pieces);
+    int count = 0;
+    piece part;
+    if (!pieces)
+        return hki_optimizer_create_failed(NULL, 0, hk_status_retain(hki_status_no_memory()));
+    for (int d = 0; d < self->n; d++)
+        for (range left = range_of_rank(self, d); next_piece(self, &left, &part);)
+            pieces[count++] = view_of(find_param(self, part.param, d), &part);
+    hk_optimizer *optimizer = (hk_optimizer_create)(method, pieces, count, options);
+    free(pieces);
+    return optimizer;
+}
+
+hk_optimizer *(hk_optimizer_create_sharded)(const char *method, hk_array *const *params, int n,
+                                            int count, hk_group *group,
+                                            const hk_optimizer_options *options)
+{
+    HK_PAUSE;
+    const bool is_list = is_list_of(params, n, count);
+    const hk_status *error = check(params, n, count, group);
+    sharded *self = error ? NULL : create(params, n, count, group);
+    if (!error && !self)
+        error = hk_status_retain(hki_status_no_memory());
+    if (!error) {
+        hk_optimizer *optimizer = optimizer_of_pieces(self, method, options);
+        if (hk_ok(hk_optimizer_status(optimizer))) {
+            hki_optimizer_set_frame(optimizer, &(hki_optimizer_frame){begin, end, release, self});
+            return optimizer;
+        }
+        error = hk_status_retain(hk_optimizer_status(optimizer));
+        hk_optimizer_release(optimizer);
+        release(self);
+    }
+    return hki_optimizer_create_failed(params, is_list ? n * count : 0, error);
+}
+
+HKI_AT(hk_optimizer *, hk_optimizer_create_sharded,
+       (hk_source at, const char *method, hk_array *const *params, int n, int count,
+        hk_group *group, const hk_optimizer_options *options),
+       (method, params, n, count, group, options))

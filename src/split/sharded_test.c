@@ -1,0 +1,329 @@
+/* Sharded optimisers on the devices of one process: the bytes of unsharded ones, at the same traffic, with the memory that the header
+ * says; failures and refusals. Over ranks: tests/world_splits.c. */
+#include "check.h"
+
+#include <hocket/hocket.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { MOST = 4, COUNT = 5, STEPS = 3 };
+
+static const int64_t sizes[COUNT] = {40, 0, 1, 1003, 4096};
+static hk_device mixed[MOST], sims[MOST];
+
+static void clear_failures(void)
+{
+    hk_wait_all();
+    hk_failures_clear();
+}
+
+static bool fails(hk_array *x, const char *text)
+{
+    const hk_status *status = hk_wait(x);
+    const bool as_said = !hk_ok(status) && strstr(hk_status_message(status), text);
+    if (!as_said)
+        fprintf(stderr, "%s\n", hk_status_message(status));
+    return as_said;
+}
+
+static void fill(hk_array *x, int seed)
+{
+    const size_t count = (size_t)hk_size(x);
+    float *values = malloc(count * sizeof *values + 1);
+    for (size_t i = 0; i < count; i++)
+        values[i] = (float)sin((double)(i * 37 + (size_t)seed * 101 + 1)) * 0.7f;
+    hk_write(x, values, count * sizeof *values);
+    free(values);
+}
+
+static bool same_bytes(hk_array *a, hk_array *b)
+{
+    const size_t bytes = (size_t)hk_size(a) * sizeof(float);
+    char *first = calloc(2, bytes + 1), *second = first + bytes + 1;
+    const bool same = hk_size(a) == hk_size(b) && hk_ok(hk_to_host(a, first, bytes)) &&
+                      hk_ok(hk_to_host(b, second, bytes)) && !memcmp(first, second, bytes);
+    free(first);
+    return same;
+}
+
+/* params[i * n + d] */
+static void make(const hk_device *devices, int n, hk_array **params)
+{
+    for (int i = 0; i < COUNT; i++)
+        for (int d = 0; d < n; d++) {
+            hk_array *x = params[i * n + d] = hk_zeros(hk_shape(sizes[i]), HK_F32, devices[d]);
+            fill(x, i);
+            hk_attach_grad(x, HK_GRAD_WRITE);
+        }
+}
+
+static void fill_grads(hk_array *const *params, int n, int step)
+{
+    for (int i = 0; i < COUNT; i++)
+        for (int d = 0; d < n; d++)
+            fill(hk_grad(params[i * n + d]), 7 * i + 31 * d + 1000 * step);
+}
+
+static void step_plainly(hk_array *const *params, int n, hk_optimizer *const *optimizers)
+{
+    for (int i = 0; i < COUNT; i++) {
+        hk_array *grads[MOST];
+        for (int d = 0; d < n; d++)
+            grads[d] = hk_grad(params[i * n + d]);
+        hk_all_reduce(grads, n);
+    }
+    for (int d = 0; d < n; d++)
+        hk_optimizer_step(optimizers[d]);
+}
+
+static void check_same(const char *method, const hk_device *devices, int n)
+{
+    HK_SCOPE;
+    const hk_optimizer_options options = {.batch = 3, .weight_decay = 0.01};
+    hk_array *plain[COUNT * MOST], *params[COUNT * MOST], *column[COUNT];
+    hk_optimizer *optimizers[MOST];
+    make(devices, n, plain);
+    make(devices, n, params);
+    for (int d = 0; d < n; d++) {
+        for (int i = 0; i < COUNT; i++)
+            column[i] = plain[i * n + d];
+        optimizers[d] = hk_optimizer_create(method, column, COUNT, &options);
+    }
+    hk_optimizer *sharded = hk_optimizer_create_sharded(method, params, n, COUNT, NULL, &options);
+    CHECK(hk_ok(hk_optimizer_status(sharded)));
+    for (int step = 0; step < STEPS; step++) {
+        if (step == 1)
+            hk_optimizer_set_lr(sharded, 0.05);
+        for (int d = 0; d < n && step == 1; d++)
+            hk_optimizer_set_lr(optimizers[d], 0.05);
+        fill_grads(plain, n, step);
+        fill_grads(params, n, step);
+        step_plainly(plain, n, optimizers);
+        hk_optimizer_step(sharded);
+        for (int i = 0; i < COUNT * n; i++)
+            CHECK(same_bytes(plain[i], params[i]));
+    }
+    for (int d = 0; d < n; d++)
+        hk_optimizer_release(optimizers[d]);
+    hk_optimizer_release(sharded);
+}
+
+static void test_same_bytes(void)
+{
+    static const char *const methods[] = {"momentum", "adam", "adamw", "adadelta"};
+    for (int n = 1; n <= MOST; n++)
+        for (int m = 0; m < 4; m++) {
+            check_same(methods[m], mixed, n);
+            check_same(methods[m], sims, n);
+        }
+}
+
+/* Bytes that a device's arrays hold of the optimiser. */
+static size_t state_bytes(const hk_optimizer *self, hk_device device)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < hk_optimizer_array_count(self); i++) {
+        char name[64];
+        hk_array *x = hk_optimizer_array(self, i, name, sizeof name);
+        if (hk_array_device(x).handle == device.handle && !strncmp(name, "state.", 6))
+            bytes += (size_t)hk_size(x) * sizeof(float);
+    }
+    return bytes;
+}
+
+static void test_memory(void)
+{
+    enum { SIZE = 1 << 20, SLOTS = 2, LINE = 16 };
+    for (int n = 1; n <= MOST; n++) {
+        HK_SCOPE;
+        hk_array *params[2 * MOST];
+        uint64_t before[MOST];
+        for (int i = 0; i < 2 * n; i++) {
+            params[i] = hk_zeros(hk_shape(SIZE), HK_F32, sims[i % n]);
+            hk_attach_grad(params[i], HK_GRAD_WRITE);
+        }
+        hk_wait_all();
+        for (int d = 0; d < n; d++)
+            before[d] = hk_device_get_memory(sims[d]).used_bytes;
+        hk_optimizer *sharded = hk_optimizer_create_sharded("adam", params, n, 2, NULL, NULL);
+        hk_optimizer_step(sharded);
+        hk_wait_all();
+        for (int d = 0; d < n; d++) {
+            const double formula = (double)SLOTS * 2 * SIZE * sizeof(float) / n;
+            const double held = (double)(hk_device_get_memory(sims[d]).used_bytes - before[d]);
+            CHECK(fabs((double)state_bytes(sharded, sims[d]) - formula) <=
+                  SLOTS * MOST * LINE * sizeof(float));
+            const bool is_class = (n & (n - 1)) == 0; /* of blocks; others are rounded up to one */
+            CHECK(held >= 0.99 * formula && held <= (is_class ? 1.01 : 1.25) * formula);
+        }
+        hk_optimizer_release(sharded);
+    }
+}
+
+static uint64_t copied(void)
+{
+    uint64_t bytes = 0;
+    hk_wait_all();
+    for (int d = 0; d < MOST; d++)
+        bytes += hk_device_get_stats(sims[d], HK_QUEUE_COPY_OUT).bytes;
+    return bytes;
+}
+
+/* All that two steps move is what sums to all devices move. */
+static void test_traffic(void)
+{
+    enum { SIZE = 1 << 18 };
+    for (int n = 2; n <= MOST; n++) {
+        HK_SCOPE;
+        hk_array *params[MOST], *grads[MOST];
+        for (int d = 0; d < n; d++) {
+            params[d] = hk_zeros(hk_shape(SIZE), HK_F32, sims[d]);
+            hk_attach_grad(params[d], HK_GRAD_WRITE);
+            grads[d] = hk_grad(params[d]);
+        }
+        hk_optimizer *sharded = hk_optimizer_create_sharded("adam", params, n, 1, NULL, NULL);
+        const uint64_t first = copied();
+        hk_all_reduce_by(grads, n, HK_ALL_REDUCE_PARTS);
+        const uint64_t second = copied();
+        hk_optimizer_step(sharded);
+        CHECK_EQ_I64(copied() - second, second - first);
+        CHECK_EQ_I64(second - first, 2 * (n - 1) * SIZE * (int64_t)sizeof(float));
+        hk_optimizer_release(sharded);
+    }
+}
+
+/* A failed gradient fails what is updated by it, and copies of that; old values can be accepted. */
+static void test_failed_gradient(void)
+{
+    HK_SCOPE;
+    hk_array *params[COUNT * 2], *good[COUNT * 2];
+    make(mixed, 2, params);
+    make(mixed, 2, good);
+    hk_optimizer *sharded = hk_optimizer_create_sharded("adam", params, 2, COUNT, NULL, NULL);
+    fill_grads(params, 2, 0);
+    hk_assign(hk_grad(params[8]), hk_add(params[0], params[6])); /* which do not fit */
+    hk_optimizer_step(sharded);
+    CHECK(!hk_ok(hk_wait(params[8])) && !hk_ok(hk_wait(params[9])));
+    CHECK(hk_ok(hk_wait(params[0])));
+    for (int i = 0; i < hk_optimizer_array_count(sharded); i++)
+        hk_recover(hk_optimizer_array(sharded, i, NULL, 0));
+    hk_recover(params[8]);
+    hk_recover(params[9]);
+    CHECK(same_bytes(params[8], good[8]) && same_bytes(params[9], good[9]));
+    fill_grads(params, 2, 1);
+    hk_optimizer_step(sharded); /* and it goes on */
+    CHECK(hk_ok(hk_wait(params[8])) && same_bytes(params[8], params[9]));
+    hk_attach_grad(params[0], HK_GRAD_NULL);
+    hk_optimizer_step(sharded);
+    CHECK(fails(params[0], "no gradient") && fails(params[1], "no gradient"));
+    clear_failures();
+    hk_optimizer_release(sharded);
+}
+
+/* A checkpoint has the parts of this process, from which it goes on. */
+static void test_checkpoint(void)
+{
+    static const char path[] = "sharded.safetensors";
+    HK_SCOPE;
+    hk_array *params[COUNT * 3], *others[COUNT * 3];
+    make(mixed, 3, params);
+    make(mixed, 3, others);
+    hk_optimizer *one = hk_optimizer_create_sharded("adam", params, 3, COUNT, NULL, NULL);
+    hk_optimizer *other = hk_optimizer_create_sharded("adam", others, 3, COUNT, NULL, NULL);
+    fill_grads(params, 3, 0);
+    hk_optimizer_step(one);
+    CHECK(hk_ok(hk_checkpoint_save(path, &(hk_checkpoint){.optimizer = one})));
+    CHECK(hk_ok(hk_checkpoint_load(path, &(hk_checkpoint){.optimizer = other})));
+    for (int i = 0; i < COUNT * 3; i++)
+        hk_assign(others[i], params[i]);
+    fill_grads(params, 3, 1);
+    fill_grads(others, 3, 1);
+    hk_optimizer_step(one);
+    hk_optimizer_step(other);
+    for (int i = 0; i < COUNT * 3; i++)
+        CHECK(same_bytes(params[i], others[i]));
+    hk_optimizer_release(one);
+    hk_optimizer *two = hk_optimizer_create_sharded("adam", params, 1, COUNT, NULL, NULL);
+    CHECK(!hk_ok(hk_checkpoint_load(path, &(hk_checkpoint){.optimizer = two}))); /* other parts */
+    hk_optimizer_release(two);
+    hk_optimizer_release(other);
+    remove(path);
+}
+
+static bool refuses(hk_array **params, int n, int count, const char *method, const char *text)
+{
+    hk_optimizer *self = hk_optimizer_create_sharded(method, params, n, count, NULL, NULL);
+    const bool as_said = !hk_ok(hk_optimizer_status(self)) &&
+                         strstr(hk_status_message(hk_optimizer_status(self)), text);
+    if (!as_said)
+        fprintf(stderr, "%s\n", hk_status_message(hk_optimizer_status(self)));
+    hk_optimizer_release(self);
+    return as_said;
+}
+
+static void test_refusals(void)
+{
+    HK_SCOPE;
+    hk_array *x[2], *others[2], *wide[2];
+    for (int d = 0; d < 2; d++) {
+        x[d] = hk_zeros(hk_shape(4), HK_F32, mixed[d]);
+        others[d] = hk_zeros(hk_shape(4), HK_F32, mixed[0]);
+        wide[d] = hk_zeros(hk_shape(4 + d), HK_F32, mixed[d]);
+    }
+    CHECK(refuses(x, 0, 1, "adam", "n is 0"));
+    CHECK(refuses(x, 2, 0, "adam", "count 0"));
+    CHECK(refuses(x, 65, 1, "adam", "n is 65"));
+    CHECK(refuses(NULL, 2, 1, "adam", "params"));
+    CHECK(refuses(x, 2, 1, "sgd", "method is \"sgd\""));
+    CHECK(refuses(x, 2, 1, NULL, "method is NULL"));
+    CHECK(refuses((hk_array *[]){x[0], NULL}, 2, 1, "adam", "NULL"));
+    CHECK(refuses(wide, 2, 1, "adam", "one shape on all devices"));
+    CHECK(refuses((hk_array *[]){x[0], x[1], others[0], others[1]}, 2, 2, "adam", "is on cpu:0"));
+    hk_array *halves[2];
+    for (int d = 0; d < 2; d++)
+        halves[d] = hk_zeros(hk_shape(4), HK_F16, mixed[d]);
+    CHECK(refuses(halves, 2, 1, "adam", "float32 or float64"));
+    CHECK(refuses((hk_array *[]){x[0], halves[0]}, 1, 2, "adam", "one dtype"));
+    hk_optimizer *good = hk_optimizer_create_sharded("adam", x, 2, 1, NULL, NULL);
+    for (int d = 0; d < 2; d++)
+        hk_attach_grad(x[d], HK_GRAD_WRITE);
+    hk_capture_begin(NULL, 0);
+    hk_optimizer_step(good);
+    hk_graph *graph = hk_capture_end(NULL);
+    CHECK(strstr(hk_status_message(hk_graph_status(graph)), "the optimiser's state is sharded"));
+    CHECK(hk_ok(hk_wait(x[0]))); /* it has run all the same */
+    hk_graph_release(graph);
+    hk_optimizer_release(good);
+    hk_optimizer *bad = hk_optimizer_create_sharded("sgd", x, 2, 1, NULL, NULL);
+    hk_optimizer_step(bad); /* fails them */
+    CHECK(fails(x[0], "method is") && fails(x[1], "method is"));
+    hk_optimizer_release(bad);
+    clear_failures();
+}
+
+int main(void)
+{
+    const hk_sim_options sim = {.count = MOST,
+                                .flops = 1e15,
+                                .memory_bandwidth = 1e15,
+                                .launch_ns = 1,
+                                .link_bandwidth = 1e15,
+                                .link_latency_ns = 1};
+    hk_runtime_init(
+        &(hk_runtime_options){.cpu_devices = 3, .cpu_cores = 3, .sim = &sim, .sim_count = 1});
+    for (int i = 0; i < MOST; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "sim:%d", i);
+        sims[i] = hk_device_named(name);
+        mixed[i] = hk_device_named((const char *const[]){"cpu:0", "cpu:1", "sim:0", "cpu:2"}[i]);
+    }
+    test_same_bytes();
+    test_memory();
+    test_traffic();
+    test_checkpoint();
+    CHECK(hk_ok(hk_wait_all()));
+    test_failed_gradient();
+    test_refusals();
+    return check_result();
+}

@@ -1,0 +1,1 @@
+hocket bench split-network --help
