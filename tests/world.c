@@ -20,6 +20,12 @@ static void clear_failures(void)
     hk_failures_clear();
 }
 
+static bool is_serial(void)
+{
+    const char *engine = getenv("HOCKET_ENGINE");
+    return engine && !strcmp(engine, "serial");
+}
+
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
 /* Whose sum depends on the order of the additions. */
@@ -189,8 +195,7 @@ static void test_scattered(void)
 /* A ring; both directions at once; many under way. */
 static void test_messages(void)
 {
-    const char *engine = getenv("HOCKET_ENGINE"); /* the serial one sends in place: not in a ring */
-    if (size == 1 || (engine && !strcmp(engine, "serial")))
+    if (size == 1 || is_serial()) /* that one sends in place: not in a ring */
         return;
     HK_SCOPE;
     const int next = (rank + 1) % size, before = (rank + size - 1) % size;
@@ -382,6 +387,62 @@ static void test_order(void)
     check_record(rank ? x : y, HK_INVALID_ARGUMENT, "shapes and dtypes must be the same");
 }
 
+static hk_array *param(int64_t count)
+{
+    hk_array *x = hk_full(hk_shape(count), 1, HK_F32, devices[0]);
+    hk_attach_grad(x, HK_GRAD_WRITE);
+    return x;
+}
+
+/* hk_grad(x) becomes scale. */
+static void write_gradient(hk_array *x, hk_array *scale)
+{
+    hk_record_begin();
+    hk_array *loss = hk_sum(hk_multiply(x, scale), NULL);
+    hk_record_end();
+    hk_backward(loss);
+}
+
+/* The gradient that is written first goes first, though the list names it last: the other one waits for a message, which is
+ * sent when the first sum has come. */
+static void test_write_order(void)
+{
+    if (size == 1 || is_serial()) /* that one sends in place */
+        return;
+    HK_SCOPE;
+    const int next = (rank + 1) % size, before = (rank + size - 1) % size;
+    hk_array *late = param(9000), *early = param(250); /* a bucket */
+    hk_array *scale = hk_group_receive(all, hk_shape(9000), HK_F32, devices[0], before);
+    write_gradient(early, hk_full(hk_shape(250), rank, HK_F32, devices[0]));
+    write_gradient(late, scale);
+    hk_group_all_reduce(all, (hk_array *[]){hk_grad(late), hk_grad(early)}, 1, 2, 1000);
+    CHECK(hk_item(hk_index(hk_grad(early), 0, 249), NULL) == size * (size - 1) / 2);
+    hk_group_send(all, hk_full(hk_shape(9000), 1, HK_F32, devices[0]), next);
+    CHECK(hk_item(hk_index(hk_grad(late), 0, 8999), NULL) == size);
+}
+
+/* Written in opposite orders: never a sum of one with the other. What are no gradients go as they are listed. */
+static void test_other_write_order(void)
+{
+    if (size == 1)
+        return;
+    HK_SCOPE;
+    hk_array *x = param(9000), *y = param(9000);
+    hk_array *scale = hk_full(hk_shape(9000), rank + 1, HK_F32, devices[0]);
+    write_gradient(rank ? x : y, scale);
+    write_gradient(rank ? y : x, scale);
+    hk_group_all_reduce(all, (hk_array *[]){hk_grad(x), hk_grad(y)}, 1, 2, 1000);
+    check_record(hk_grad(x), HK_INVALID_ARGUMENT, "the order in which they were last written");
+    for (int i = 0; i < 2; i++) {
+        hk_recover(hk_grad(i ? x : y));
+        CHECK(hk_item(hk_index(hk_grad(i ? x : y), 0, 8999), NULL) == rank + 1);
+    }
+    hk_assign(rank ? x : y, scale);
+    hk_assign(rank ? y : x, scale);
+    hk_group_all_reduce(all, (hk_array *[]){x, y}, 1, 2, 1000);
+    CHECK(hk_item(hk_index(x, 0, 8999), NULL) == size * (size + 1) / 2);
+}
+
 static void test_unfit_messages(void)
 {
     if (size == 1)
@@ -465,6 +526,8 @@ int main(void)
     test_refused();
     test_mismatches();
     test_order();
+    test_write_order();
+    test_other_write_order();
     test_unfit_messages();
     test_late();
     test_forked();

@@ -1148,8 +1148,9 @@ typedef struct hk_take_along_axis_arguments {
 HK_API hk_array *hk_take_along_axis(hk_array *x, hk_array *indices, int64_t axis);
 
 /* x, and to the entry that each element of indices names, as in hk_take_along_axis, the same
- * element of updates added. Where several name one entry they are added in their order. updates
- * has the shape of indices. Not on GPUs yet. */
+ * element of updates added. Where several name one entry they are added in their order; in
+ * pairs, as samples are, where they are whole rows of floats along axis 0. updates has the shape
+ * of indices. Not on GPUs yet. */
 typedef struct hk_scatter_add_arguments {
     int64_t axis; /* a negative one counts from the last */
 } hk_scatter_add_arguments;

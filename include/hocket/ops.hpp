@@ -2736,8 +2736,9 @@ inline array take_along_axis(const array &x, const array &indices, int64_t axis,
 }
 
 /* x, and to the entry that each element of indices names, as in hk_take_along_axis, the same
- * element of updates added. Where several name one entry they are added in their order. updates
- * has the shape of indices. Not on GPUs yet. */
+ * element of updates added. Where several name one entry they are added in their order; in
+ * pairs, as samples are, where they are whole rows of floats along axis 0. updates has the shape
+ * of indices. Not on GPUs yet. */
 inline array scatter_add(const array &x, const array &indices, const array &updates, int64_t axis,
                          hk_source at = here()) noexcept
 {

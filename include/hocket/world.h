@@ -68,8 +68,9 @@ HK_API int hk_group_size(const hk_group *group);
  *
  * The sum is that of hk_all_reduce over one list of all devices, rank by rank: the same bytes for as many devices in fewer processes.
  *
- * Arrays go in buckets, in the order given, each as soon as it is there: give those first that are there first, as the gradients of
- * last layers. bucket_bytes 0: 4 MiB. */
+ * Arrays go in buckets, each as soon as it is there. Gradients of hk_attach_grad go in the order in which they were last written, in
+ * whatever order the list has them. A list with anything else goes as it is: give those first that are there first. Where ranks
+ * have written them in different orders, the call fails on all. bucket_bytes 0: 4 MiB. */
 HK_API void hk_group_all_reduce(hk_group *group, hk_array *const *arrays, int n, int count,
                                 size_t bucket_bytes);
 /* Overwrites the arrays, as above, by those of the first device of rank `root`. Any dtype. */

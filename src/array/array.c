@@ -222,8 +222,7 @@ bool hk_is_read_only(const hk_array *x)
 
 bool hk_is_shared(const hk_array *x)
 {
-    return x && (x->storage->is_foreign ||
-                 atomic_load_explicit(&x->storage->is_lent, memory_order_acquire));
+    return x && (x->storage->is_foreign || hki_storage_has(x->storage, HKI_IS_LENT));
 }
 
 const hk_status *hki_array_gone(const hk_array *x)

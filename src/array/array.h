@@ -40,6 +40,11 @@ struct hk_array {
         autograd; /* the autograd room's record of it; dropped by hki_array_autograd_drop */
 };
 
+typedef enum hki_storage_mark {
+    HKI_IS_LENT = 1,    /* a loan of HK_BORROW_EXTERNAL is out */
+    HKI_IS_GRADIENT = 2 /* hk_attach_grad made it: backward passes write it */
+} hki_storage_mark;
+
 /* Memory of one device, shared by all arrays that view it. Counted twice in one word: handles (arrays)
  * and uses (unfinished tasks), so that bytes which only unfinished tasks hold can be told from those
  * that the program still holds: the former fill the run-ahead window. Thread-safe. */
@@ -51,7 +56,7 @@ struct hki_storage {
     bool is_small : 1;      /* its memory is `room` */
     bool is_foreign : 1;    /* its memory is the program's: see hk_from_memory */
     atomic_bool is_passing; /* its memory goes back to the system when it is freed */
-    atomic_bool is_lent;    /* a loan of HK_BORROW_EXTERNAL is out */
+    atomic_uchar marks;     /* hki_storage_mark bits */
     _Atomic(unsigned char)
         released;      /* see released.c; 0 but where it carries the record of a released handle */
     atomic_uint names; /* who knows it by its address alone, and one for all of counts */
@@ -72,6 +77,11 @@ struct hki_storage {
         } foreign;
     };
 };
+
+static inline bool hki_storage_has(const hki_storage *storage, hki_storage_mark mark)
+{
+    return atomic_load_explicit(&storage->marks, memory_order_acquire) & mark;
+}
 
 /* A new storage with one handle, whose fields are not set, and no memory yet; NULL when host memory is
  * short. The device's runtime is not NULL. */

@@ -98,7 +98,11 @@ static void note_lent_locked(hki_storage *storage)
     bool is_lent = false;
     for (const loan_entry *entry = loans.first; entry && !is_lent; entry = entry->next)
         is_lent = entry->is_external && entry->x->storage == storage;
-    atomic_store_explicit(&storage->is_lent, is_lent, memory_order_release);
+    if (is_lent)
+        atomic_fetch_or_explicit(&storage->marks, HKI_IS_LENT, memory_order_release);
+    else
+        atomic_fetch_and_explicit(&storage->marks, (unsigned char)~HKI_IS_LENT,
+                                  memory_order_release);
 }
 
 static void add_entry(loan_entry *entry, hk_array *x, hki_range_hold *hold, bool is_external)

@@ -27,7 +27,7 @@ static hki_storage *storage_new(hki_device *device, uint64_t bytes)
     storage->bytes = bytes;
     storage->is_pinned = storage->is_small = storage->is_foreign = false;
     atomic_init(&storage->is_passing, false);
-    atomic_init(&storage->is_lent, false);
+    atomic_init(&storage->marks, 0);
     atomic_init(&storage->released, 0);
     storage->record = NULL;
     HKI_POISON(storage->room, sizeof storage->room);

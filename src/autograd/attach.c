@@ -21,6 +21,8 @@ static hk_array *new_gradient(hk_array *x)
                                        "what it views, or to a copy");
     else
         grad = hki_zeros(device, x->shape, x->dtype);
+    if (!grad->failed)
+        atomic_fetch_or_explicit(&grad->storage->marks, HKI_IS_GRADIENT, memory_order_relaxed);
     return hk_take(grad);
 }
 

@@ -32,6 +32,9 @@ typedef struct hki_bucket {
     bool is_small;
 } hki_bucket;
 
+/* order[0] is the first of `count` arrays, each on n devices, that goes into a bucket, and so on: as they are written, where
+ * all are gradients and by_write; else as they are listed. False: no memory. */
+bool hki_write_order(hk_array *const *arrays, int n, int count, bool by_write, int *order);
 /* Issue what becomes of a bucket. False when host memory is short. In a scope. */
 bool hki_bucket_all_reduce(const hki_bucket *self);
 /* From the first device of rank `root` of the group to all. */

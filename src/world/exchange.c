@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HASH_BEGIN 2166136261u /* FNV-1a */
+
 /* ---- calls ----------------------------------------------------------------------------------------------------- */
 
 hki_group_call *hki_group_call_begin(hk_group *group)
@@ -14,15 +16,26 @@ hki_group_call *hki_group_call_begin(hk_group *group)
         return NULL;
     atomic_init(&self->refs, 1);
     self->group = group;
-    self->hash = 2166136261u;
+    self->hash = self->order = HASH_BEGIN;
     pthread_mutex_lock(&group->lock);
     return self;
 }
 
-void hki_group_call_add(hki_group_call *self, int64_t value)
+static uint32_t hash_with(uint32_t hash, int64_t value)
 {
     for (int i = 0; i < 64; i += 16)
-        self->hash = (self->hash ^ (uint32_t)((value >> i) & 0xffff)) * 16777619u;
+        hash = (hash ^ (uint32_t)((value >> i) & 0xffff)) * 16777619u;
+    return hash;
+}
+
+void hki_group_call_add(hki_group_call *self, int64_t value)
+{
+    self->hash = hash_with(self->hash, value);
+}
+
+void hki_group_call_add_order(hki_group_call *self, int array)
+{
+    self->order = hash_with(self->order, array);
 }
 
 void hki_group_call_add_shape(hki_group_call *self, const hk_dims *shape, hk_dtype dtype)
@@ -89,6 +102,7 @@ static void set_header(hki_exchange *self, const hki_exchange_plan *plan)
                              .root = plan->root,
                              .count = size,
                              .hash = plan->call->hash,
+                             .order = plan->call->order,
                              .arrays = plan->arrays};
     hki_header_set_source(&self->own, self->source);
 }

@@ -29,7 +29,7 @@ typedef struct hki_group_call {
     atomic_uint refs;
     hk_group *group;
     uint32_t index;           /* in the group */
-    uint32_t hash;            /* of all that must be the same */
+    uint32_t hash, order;     /* of all that must be the same; of the order of its arrays */
     bool is_refused;          /* here, when it was made */
     int exchange_count;       /* issued */
     hki_fate fate;            /* the link's */
@@ -40,6 +40,8 @@ typedef struct hki_group_call {
 hki_group_call *hki_group_call_begin(hk_group *group);
 /* Adds to what must be the same. */
 void hki_group_call_add(hki_group_call *self, int64_t value);
+/* The array that goes next. */
+void hki_group_call_add_order(hki_group_call *self, int array);
 void hki_group_call_add_shape(hki_group_call *self, const hk_dims *shape, hk_dtype dtype);
 void hki_group_call_end(hki_group_call *self);
 

@@ -155,7 +155,9 @@ static void alone(const call_options *options, hk_array *const *arrays)
     }
 }
 
-static void exchange(hki_reduction *self, const call_options *options)
+/* arrays: as the call has them; they go in the order given. */
+static void exchange(hki_reduction *self, const call_options *options, hk_array *const *arrays,
+                     const int *order)
 {
     self->call = hki_group_call_begin(self->group);
     if (!self->call) {
@@ -164,9 +166,11 @@ static void exchange(hki_reduction *self, const call_options *options)
     }
     hki_group_call_add(self->call, options->count);
     hki_group_call_add(self->call, (int64_t)self->bucket_bytes);
-    for (int i = 0; i < self->count; i++)
-        hki_group_call_add_shape(self->call, &self->arrays[i * self->n]->shape,
-                                 self->arrays[i * self->n]->dtype);
+    for (int i = 0; i < self->count; i++) {
+        hki_group_call_add_shape(self->call, &arrays[i * self->n]->shape,
+                                 arrays[i * self->n]->dtype);
+        hki_group_call_add_order(self->call, order[i]);
+    }
     self->leaf_count = hki_sum_leaves(self->group->size, self->n, &self->leaves);
     if (!self->leaf_count || !run(self))
         fail_arrays(self, self->arrays);
@@ -179,7 +183,8 @@ static void together(const call_options *options, hk_array *const *arrays)
 {
     HK_SCOPE;
     const int all = options->n * options->count;
-    hk_array **hosted = calloc((size_t)all + 1, sizeof(hk_array *));
+    hk_array **hosted = calloc(2 * (size_t)all + 1, sizeof(hk_array *)), **ordered = hosted + all;
+    int *order = malloc(((size_t)options->count + 1) * sizeof *order);
     hki_reduction self = {.group = options->group,
                           .operation = options->operation,
                           .name = hki_world_operation_name(options->operation),
@@ -189,24 +194,30 @@ static void together(const call_options *options, hk_array *const *arrays)
                           .root = options->root,
                           .bucket_bytes =
                               options->bucket_bytes ? options->bucket_bytes : BUCKET_BYTES};
-    if (!hosted) {
+    const bool sums = options->operation == HKI_WORLD_REDUCE;
+    if (!hosted || !order || !hki_write_order(arrays, options->n, options->count, sums, order)) {
         fail_arrays(&self, arrays);
+        free(hosted);
+        free(order);
         return;
     }
     HKI_HOLD(held);
     self.device = all > 0 ? hki_group_device(arrays[0]) : hki_device_hold((hk_device){NULL}, &held);
     for (int i = 0; i < all; i++)
-        hosted[i] = hki_group_on_host(arrays[i], self.name);
-    exchange(&self, options);
+        ordered[i] = arrays[order[i / options->n] * options->n + i % options->n];
+    for (int i = 0; i < all; i++)
+        hosted[i] = hki_group_on_host(ordered[i], self.name);
+    exchange(&self, options, arrays, order);
     for (int i = 0; i < all; i++) {
-        if (hosted[i] == arrays[i])
+        if (hosted[i] == ordered[i])
             continue;
-        if (hki_device_is_host(arrays[i]->storage->device))
-            (hk_assign)(arrays[i], hosted[i]);
+        if (hki_device_is_host(ordered[i]->storage->device))
+            (hk_assign)(ordered[i], hosted[i]);
         else
-            hki_transfer(arrays[i], hosted[i], self.name, HKI_TRANSFER_COLLECTIVE);
+            hki_transfer(ordered[i], hosted[i], self.name, HKI_TRANSFER_COLLECTIVE);
     }
     free(hosted);
+    free(order);
 }
 
 static void again(hk_array *const *arrays, int count, const void *argument);

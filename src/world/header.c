@@ -60,6 +60,8 @@ static const char *difference(const hki_header *a, const hki_header *b)
         return "it is another one in the group's order";
     if (a->operation != b->operation)
         return "all ranks must call the same, in the same order";
+    if (a->hash == b->hash && a->order != b->order)
+        return "gradients go in the order in which they were last written, which must be the same";
     if (a->dtype != b->dtype || a->count != b->count || a->hash != b->hash)
         return "shapes and dtypes must be the same";
     if (a->arrays != b->arrays)

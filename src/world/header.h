@@ -34,13 +34,14 @@ typedef struct hki_header {
     uint8_t trouble; /* hki_trouble */
     int32_t root;    /* of a broadcast; else 0 */
     int64_t count;   /* elements of each array */
-    uint32_t hash;   /* of all that must be the same in the call */
+    uint32_t hash;   /* of all that must be the same in the call, but for its order */
     int32_t arrays;  /* on this rank, one per device */
+    uint32_t order;  /* the same of the order in which arrays go */
     int32_t line;
-    char file[28]; /* the end of its name */
+    char file[24]; /* the end of its name */
 } hki_header;
 
-enum { HKI_HEADER_BYTES = 64, HKI_HEADER_MAGIC = 0x686b7731 };
+enum { HKI_HEADER_BYTES = 64, HKI_HEADER_MAGIC = 0x686b7732 };
 _Static_assert(sizeof(hki_header) == HKI_HEADER_BYTES, "as it is sent");
 
 typedef struct hki_wire_record {

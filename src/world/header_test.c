@@ -46,6 +46,9 @@ static void test_match(void)
               "the root");
     headers[2].arrays = 1;
     check_why(headers, "rank 7", "number of arrays");
+    headers[2].order++;
+    headers[2].count = 9; /* of another bucket, then */
+    check_why(headers, "rank 7", "the order in which they were last written");
     headers[2].hash++;
     check_why(headers, "rank 7", "shapes and dtypes");
     headers[2].operation = HKI_WORLD_BARRIER;

@@ -18,6 +18,14 @@ void hki_writes_are_unknown(hki_var *var)
     hki_biased_release(&var->runtime->issue_lock);
 }
 
+uint64_t hki_writes_last(const hki_var *var)
+{
+    hki_biased_acquire(&var->runtime->issue_lock);
+    const uint64_t version = var->version;
+    hki_biased_release(&var->runtime->issue_lock);
+    return version == UNKNOWN ? 0 : version;
+}
+
 void hki_watch_begin(hki_watch *watch, hki_var *var, uint64_t begin, uint64_t end,
                      uint64_t sequence)
 {

@@ -30,6 +30,8 @@ void hki_writes_count(hki_runtime *runtime);
 /* Somebody else may write to the variable at any time from now on: no two tasks read the same version of it. Takes the issue
  * lock. */
 void hki_writes_are_unknown(hki_var *var);
+/* See hki_var.version; 0 where it is unknown. Takes the issue lock. */
+uint64_t hki_writes_last(const hki_var *var);
 /* Of a task that is being issued. Expects the issue lock. */
 void hki_writes_note_locked(hki_task_spec *spec, uint64_t sequence);
 

@@ -54,7 +54,7 @@ static bool prepare(hki_task *task, void *payload)
 static void note_values(const hki_task *task, const transfer *self)
 {
     const hki_storage *from = self->from.storage;
-    if (!from->is_foreign && !atomic_load_explicit(&from->is_lent, memory_order_relaxed))
+    if (!from->is_foreign && !hki_storage_has(from, HKI_IS_LENT))
         hki_known_values_note(&self->to.storage->device->known, hki_task_sequence(task),
                               (uint64_t)self->to.offset * hk_dtype_bytes(self->to.dtype),
                               address(&self->from), self->bytes, self->from.dtype);

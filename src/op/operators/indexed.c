@@ -7,6 +7,7 @@
 #include "op/operators/indexed_walk.h"
 #include "op/operators/line.h"
 #include "op/operators/reshape.h"
+#include "op/operators/scatter_rows.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -55,34 +56,6 @@ static bool check_along(hki_call *call)
     return hki_call_refuse(call, HK_INVALID_ARGUMENT,
                            "indices is %s, but must have x's shape, %s, but for axis %d", has,
                            wanted, axis);
-}
-
-/* Which of the indices that differ, in C order, the walk stands at. */
-static int64_t number_of(const hki_indexed_walk *walk)
-{
-    int64_t number = 0;
-    for (int k = 0; k < walk->outer; k++)
-        if (walk->indices->strides[k])
-            number = number * walk->indices->dims[k] + walk->at[k];
-    return number;
-}
-
-/* Where the run of that walk has its elements among the entries; false after the task has been failed. */
-static bool find_run(const hki_kernel_call *call, int64_t piece, const hki_indexed_walk *walk,
-                     int64_t *place)
-{
-    const int64_t size = walk->entries->dims[walk->axis];
-    int64_t index = hki_index_load(walk->indices->dtype, walk->indices->data, walk->index);
-    if (index >= -size && index < size) {
-        index += index < 0 ? size : 0;
-        *place = walk->entry + index * walk->entries->strides[walk->axis];
-        return true;
-    }
-    hki_task_fail(call->task, piece, HK_OUT_OF_RANGE,
-                  "indices[%" PRId64 "] is %" PRId64 ", but the axis has %" PRId64
-                  " entries, so that an index is in [%" PRId64 ", %" PRId64 ")",
-                  number_of(walk), index, size, -size, size);
-    return false;
 }
 
 /* Most runs are one element: no call for those. */
@@ -159,7 +132,7 @@ static void take_along_kernel(const hki_kernel_call *call, int64_t piece, int64_
     int64_t skip = walk.run ? begin % walk.run : 0; /* of a run that begins in another piece */
     for (int64_t i = begin, count; i < end; i += count, skip = 0) {
         int64_t from;
-        if (!find_run(call, piece, &walk, &from))
+        if (!hki_indexed_walk_find(&walk, call, piece, &from))
             return;
         count = walk.run - skip < end - i ? walk.run - skip : end - i;
         copy_run((char *)out->data + i * bytes, (const char *)x->data + (from + skip) * bytes,
@@ -268,7 +241,7 @@ static inline void scatter_runs(const hki_kernel_call *call, int64_t piece, run_
     hki_indexed_walk_init(&walk, indices, out, updates, axis_of(call->options, out->ndim), 0);
     for (int64_t i = 0; i < indices->size; i += walk.run) {
         int64_t to;
-        if (!find_run(call, piece, &walk, &to))
+        if (!hki_indexed_walk_find(&walk, call, piece, &to))
             return;
         put(out, to, updates, walk.update, walk.run);
         hki_indexed_walk_step(&walk);
@@ -302,10 +275,19 @@ static inline void add_run(const hki_tensor *out, int64_t to, const hki_tensor *
     }
 }
 
+static void scatter_add_plan(const hki_call *call, hki_plan *plan)
+{
+    scatter_plan(call, plan);
+    plan->partial_bytes = hki_scatter_rows_bytes(call);
+}
+
 static void scatter_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     (void)begin, (void)end;
-    scatter_runs(call, piece, add_run);
+    if (call->partials && hki_scatter_is_of_rows(call))
+        hki_scatter_rows(call, piece);
+    else
+        scatter_runs(call, piece, add_run);
 }
 
 static void scatter_grad(hki_grad_call *call)
@@ -349,12 +331,13 @@ const hk_op hki_op_scatter_add = {
     .signature = "x, indices, updates",
     .doc = "x, and to the entry that each element of indices names, as in hk_take_along_axis, the "
            "same element of updates added. Where several name one entry they are added in their "
-           "order. updates has the shape of indices.",
+           "order; in pairs, as samples are, where they are whole rows of floats along axis 0. "
+           "updates has the shape of indices.",
     .dtypes = HKI_NUMBERS | HKI_COMPLEX,
     .host_only = true,
     .infer = scatter_infer,
     .split = HKI_SPLIT_NONE,
-    .plan = scatter_plan,
+    .plan = scatter_add_plan,
     .kernel = {[HKI_CPU] = scatter_kernel},
     .grad = scatter_grad,
     .grad_reads = {0, 0, 2},

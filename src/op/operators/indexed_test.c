@@ -59,6 +59,41 @@ static void test_rows(hk_device device)
     CHECK_EQ_I64(wrong, 0);
 }
 
+/* The gradient of a table of which rows are taken, by so many of them from that one on. */
+static hk_array *row_gradient(hk_device device, int64_t begin, int64_t count)
+{
+    enum { ROWS = 7, COLUMNS = 3 };
+    hk_array *table = hk_zeros(hk_shape(ROWS, COLUMNS), HK_F32, device), *loss;
+    hk_attach_grad(table, HK_GRAD_WRITE);
+    hk_array *numbers = hk_arange((double)begin, (double)(begin + count), 1, HK_I64, device);
+    hk_array *weights = hk_reshape(
+        hk_sin(hk_arange(3 * (double)begin, 3 * (double)(begin + count), 1, HK_F32, device)),
+        hk_shape(count, COLUMNS));
+    hk_array *rows =
+        hk_remainder(hk_multiply(numbers, numbers), hk_full(hk_shape(), ROWS, HK_I64, device));
+    {
+        HK_RECORD;
+        loss = hk_sum(hk_multiply(hk_index_select(table, rows, 0), weights), NULL);
+    }
+    hk_backward(loss);
+    return hk_grad(table);
+}
+
+/* Rows are samples: two devices with half of them each have the sum of one with all, byte for byte. */
+static void test_halves(hk_device device)
+{
+    enum { COUNT = 320, ELEMENTS = 21 };
+    float whole[ELEMENTS], halves[ELEMENTS];
+    HK_SCOPE;
+    hk_array *all = row_gradient(device, 0, COUNT);
+    hk_array *sum =
+        hk_add(row_gradient(device, 0, COUNT / 2), row_gradient(device, COUNT / 2, COUNT / 2));
+    CHECK(hk_ok(hk_to_host(all, whole, sizeof whole)));
+    CHECK(hk_ok(hk_to_host(sum, halves, sizeof halves)));
+    CHECK(!memcmp(whole, halves, sizeof whole));
+    CHECK(whole[0] != 0 && whole[ELEMENTS - 1] == 0); /* squares are not 6 */
+}
+
 static void test_integers(hk_device device)
 {
     HK_SCOPE;
@@ -78,6 +113,7 @@ int main(void)
     hk_device device = hk_device_default();
     test_range(device);
     test_rows(device);
+    test_halves(device);
     test_integers(device);
     return check_result();
 }

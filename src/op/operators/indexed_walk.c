@@ -1,5 +1,9 @@
 #include "op/operators/indexed_walk.h"
 
+#include "array/integer_element.h"
+
+#include <inttypes.h>
+
 int64_t hki_indexed_run(int ndim, const int64_t *dims, int axis, const int64_t *index_strides,
                         const int64_t *entry_strides, const int64_t *update_strides, int *outer)
 {
@@ -32,4 +36,31 @@ void hki_indexed_walk_init(hki_indexed_walk *walk, const hki_tensor *indices,
         walk->entry += k == axis ? 0 : at * entries->strides[k];
         walk->update += updates ? at * updates->strides[k] : 0;
     }
+}
+
+/* Which of the indices that differ, in C order, the walk stands at. */
+static int64_t number_of(const hki_indexed_walk *walk)
+{
+    int64_t number = 0;
+    for (int k = 0; k < walk->outer; k++)
+        if (walk->indices->strides[k])
+            number = number * walk->indices->dims[k] + walk->at[k];
+    return number;
+}
+
+bool hki_indexed_walk_find(const hki_indexed_walk *walk, const hki_kernel_call *call, int64_t piece,
+                           int64_t *place)
+{
+    const int64_t size = walk->entries->dims[walk->axis];
+    int64_t index = hki_index_load(walk->indices->dtype, walk->indices->data, walk->index);
+    if (index >= -size && index < size) {
+        index += index < 0 ? size : 0;
+        *place = walk->entry + index * walk->entries->strides[walk->axis];
+        return true;
+    }
+    hki_task_fail(call->task, piece, HK_OUT_OF_RANGE,
+                  "indices[%" PRId64 "] is %" PRId64 ", but the axis has %" PRId64
+                  " entries, so that an index is in [%" PRId64 ", %" PRId64 ")",
+                  number_of(walk), index, size, -size, size);
+    return false;
 }

@@ -2,7 +2,7 @@
 #ifndef HOCKET_OP_INDEXED_WALK_H
 #define HOCKET_OP_INDEXED_WALK_H
 
-#include "array/array.h"
+#include "op/op.h"
 
 /* Over the elements of indices in C order, by runs: the last axes, behind the indexed one, along which one number is repeated
  * and the elements of both others lie side by side. Offsets in elements, of the run's first one. */
@@ -25,6 +25,10 @@ int64_t hki_indexed_run(int ndim, const int64_t *dims, int axis, const int64_t *
 void hki_indexed_walk_init(hki_indexed_walk *walk, const hki_tensor *indices,
                            const hki_tensor *entries, const hki_tensor *updates, int axis,
                            int64_t i);
+
+/* Where the run has its elements among the entries; false after the task has been failed. */
+bool hki_indexed_walk_find(const hki_indexed_walk *walk, const hki_kernel_call *call, int64_t piece,
+                           int64_t *place);
 
 /* To the next run; behind the last one to the first. */
 static inline void hki_indexed_walk_step(hki_indexed_walk *walk)

@@ -1,5 +1,8 @@
 /* Normalisation of each sample by itself: layer norm, RMS norm, group norm. The loops are in kernels/row_norm/. */
 #include "op/operators/layer_norm.h"
+
+#include "base/sum_tree.h"
+#include "op/call/plan.h"
 #include "op/operators/reshape.h"
 
 #include <math.h>
@@ -184,14 +187,33 @@ static void plan(const hki_call *call, hki_plan *plan)
     plan->flops = 8 * elements;
 }
 
+/* Samples along the first axis, which base/sum_tree.h adds up; one where that is normalised, too. */
+static int64_t samples_of(int ndim, const int64_t *dims, const hki_layer_norm_backward_options *of)
+{
+    return of->groups || of->axes < ndim ? dims[0] : 1;
+}
+
+/* Room for a sum of a run; a piece has `live` of them, of the result's dtype, then doubles for a run at work. */
+static size_t part_bytes(int64_t count, hk_dtype dtype)
+{
+    return hki_round_up_bytes((size_t)count * hk_dtype_bytes(dtype), sizeof(double));
+}
+
 static void weigh_plan(const hki_call *call, hki_plan *its)
 {
-    enum { PARTIALS_MAX_BYTES = 16 << 20 };
+    enum { PARTIALS_MAX_BYTES = 16 << 20, MAX_PIECES = 64 };
+    const hki_shape_view *x = call->inputs[BACK_X];
+    const int64_t samples = samples_of(x->shape.ndim, x->shape.dims, call->options);
+    const int64_t sums = hki_max(1, 2 * call->out_shape[0].dims[1]);
     plan(call, its);
-    const int64_t bytes = call->out_shape[0].dims[1] * 2 * (int64_t)sizeof(double);
-    its->partial_bytes = (size_t)bytes;
-    const int64_t most = bytes ? PARTIALS_MAX_BYTES / bytes : 1;
-    its->max_pieces = most < 1 ? 1 : most < its->max_pieces ? most : its->max_pieces;
+    its->partial_bytes =
+        (size_t)hki_sum_live(hki_sum_runs(samples)) * part_bytes(sums, call->out_dtype[0]) +
+        (size_t)sums * sizeof(double);
+    /* joining is to be less work than summing */
+    int64_t most = hki_min(PARTIALS_MAX_BYTES / (int64_t)its->partial_bytes, MAX_PIECES);
+    most = hki_min(most, (int64_t)(its->work_ns / HKI_PLAN_PIECE_NS));
+    its->extent = hki_sum_cut_to(samples, hki_max(1, most)).pieces;
+    its->grain = 1;
 }
 
 static hki_row_norm_shape shape_of_kernel(const hki_kernel_call *call)
@@ -229,12 +251,10 @@ static void backward_cpu(const hki_kernel_call *call, int64_t piece, int64_t beg
                                   in[BACK_SAVED].data, call->out[0].data, begin, end);
 }
 
-static void weigh_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+static void weigh_rows(const hki_kernel_call *call, double *sums, int64_t begin, int64_t end)
 {
     const hki_tensor *in = call->in;
     const hki_row_norm_shape shape = shape_of_kernel(call);
-    double *sums = hki_partials_of(call, piece);
-    memset(sums, 0, call->partial_bytes);
     if (in[X].dtype == HK_F32)
         hki_row_norm_weigh_f32(&shape, in[BACK_X].data, in[BACK_DY].data, in[BACK_SAVED].data, sums,
                                begin, end);
@@ -243,20 +263,50 @@ static void weigh_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin,
                                begin, end);
 }
 
+static hki_sum_cut weigh_cut(const hki_kernel_call *call)
+{
+    const hki_tensor *x = &call->in[BACK_X];
+    return hki_sum_cut_to(samples_of(x->ndim, x->dims, call->options), call->piece_count);
+}
+
+static void store(hk_dtype dtype, void *out, int64_t count, const double *sums)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (dtype == HK_F32)
+            ((float *)out)[i] = (float)sums[i];
+        else
+            ((double *)out)[i] = sums[i];
+}
+
+/* The sum over the samples of a piece, run after run, into its partials. */
+static void weigh_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+{
+    const hki_tensor *out = &call->out[0];
+    const hki_sum_cut cut = weigh_cut(call);
+    const int64_t rows = cut.samples ? shape_of_kernel(call).rows / cut.samples : 0;
+    const size_t stride = part_bytes(hki_max(1, out->size), out->dtype);
+    char *parts = hki_partials_of(call, piece);
+    double *sums =
+        (double *)(void *)(parts + (size_t)hki_sum_live(hki_sum_runs(cut.samples)) * stride);
+    int live = 0;
+    hki_sum_piece(&cut, piece - call->first_piece, &begin, &end);
+    const int64_t runs = hki_max(1, hki_sum_runs(end - begin));
+    for (int64_t run = 0; run < runs; run++) {
+        const int64_t first = begin + run * HKI_SUM_RUN;
+        memset(sums, 0, (size_t)out->size * sizeof *sums);
+        weigh_rows(call, sums, first * rows, hki_min(first + HKI_SUM_RUN, end) * rows);
+        store(out->dtype, parts + (size_t)live * stride, out->size, sums);
+        live = hki_sum_join(out->dtype, out->size, parts, parts + stride, stride, live + 1,
+                            hki_sum_pairs(runs, run));
+    }
+}
+
 static void weigh_join(const hki_kernel_call *call)
 {
     const hki_tensor *out = &call->out[0];
-    const int64_t stride = (int64_t)(call->partial_bytes / sizeof(double));
-    const double *partials = (const double *)(const void *)call->partials;
-    for (int64_t i = 0; i < out->size; i++) {
-        double sum = 0;
-        for (int64_t piece = 0; piece < call->piece_count; piece++)
-            sum += partials[piece * stride + i];
-        if (out->dtype == HK_F32)
-            ((float *)out->data)[i] = (float)sum;
-        else
-            ((double *)out->data)[i] = sum;
-    }
+    const hki_sum_cut cut = weigh_cut(call);
+    hki_sum_join_pieces(&cut, out->dtype, out->size, call->partials, call->partial_bytes);
+    memcpy(out->data, call->partials, (size_t)out->size * hk_dtype_bytes(out->dtype));
 }
 
 /* ---- gradients ------------------------------------------------------------------------------------------ */
@@ -374,6 +424,11 @@ static const hki_sample weigh_samples[] = {
     {.inputs = {HKI_SHAPE(3, 4, 5), HKI_SHAPE(3, 4, 5), HKI_SHAPE(3, 2, 2)},
      .options = BACK(.groups = 2, .is_centred = true)},
     {.inputs = {HKI_SHAPE(0, 9), HKI_SHAPE(0, 9), HKI_SHAPE(0, 2)}, .options = BACK(.axes = 1)},
+    {.inputs = {HKI_SHAPE(70, 2, 3), HKI_SHAPE(70, 2, 3), HKI_SHAPE(70, 2, 2)},
+     .options = BACK(.axes = 1, .is_centred = true)},
+    {.inputs = {HKI_SHAPE(900, 50), HKI_SHAPE(900, 50), HKI_SHAPE(900, 2)},
+     .options = BACK(.axes = 1)},
+    {.inputs = {HKI_SHAPE(3, 4), HKI_SHAPE(3, 4), HKI_SHAPE(2)}, .options = BACK(.axes = 2)},
 };
 
 /* ---- operators ------------------------------------------------------------------------------------------- */
