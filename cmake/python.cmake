@@ -40,6 +40,11 @@ set_target_properties(hocket_python PROPERTIES
   SUFFIX ".abi3.so"
   LIBRARY_OUTPUT_DIRECTORY "${package_folder}")
 
+# A free-threaded Python has no stable ABI: its module has that Python's own suffix.
+if(Python_SOABI MATCHES "^cpython-[0-9]+t")
+  set_target_properties(hocket_python PROPERTIES SUFFIX ".${Python_SOABI}.so")
+endif()
+
 # What is Python stands beside the module as links, so that an edit needs no build.
 file(GLOB_RECURSE package_files CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/python/hocket"
      "${PROJECT_SOURCE_DIR}/python/hocket/*.py" "${PROJECT_SOURCE_DIR}/python/hocket/*.pyi"
@@ -78,4 +83,11 @@ if(HOCKET_TESTS)
                                                                    "HOCKET_CROSS_CHECK_CASES=500")
     endif()
   endforeach()
+  if(NOT HOCKET_SANITIZE)
+    hocket_test(python.other_versions python "${HOCKET_BASH}" "${PROJECT_SOURCE_DIR}/python/tests/other_versions"
+                "${PROJECT_BINARY_DIR}/python" "${PROJECT_BINARY_DIR}/pythons" "${Python_EXECUTABLE}")
+    hocket_test(python.free_threaded python "${HOCKET_BASH}" "${PROJECT_SOURCE_DIR}/python/tests/free_threaded"
+                "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}/free_threaded" "${CMAKE_C_COMPILER}")
+    set_property(TEST python.other_versions python.free_threaded PROPERTY TIMEOUT 600)
+  endif()
 endif()

@@ -266,7 +266,8 @@ def folder():
 @pytest.mark.parametrize("family", FAMILIES)
 def test_nothing_leaks(family, folder):
     calls, refusals = FAMILIES[family]
-    immortal = (hk.float32, hk.Array, hk.DType, None, True, ())
+    permanent = [hk.float32, hk.Array, hk.DType, None, True, ()]
+    permanent = [each for each in permanent if sys.getrefcount(each) < 2**30]  # some have no count in later Pythons
     calls = calls + [refused(call, i) for i, call in enumerate(refusals)]
     for call in calls:
         for _ in range(3):
@@ -281,12 +282,12 @@ def test_nothing_leaks(family, folder):
             blocks, bytes_ = growth_of(call)
             assert blocks < BLOCKS and bytes_ < BYTES, (family, number, blocks, bytes_)
         assert held() == before
-        counts = [sys.getrefcount(each) for each in immortal]
+        counts = [sys.getrefcount(each) for each in permanent]
         for call in calls:
             for _ in range(10):
                 call()
         held()
-        grown = [sys.getrefcount(each) - count for each, count in zip(immortal, counts)]
+        grown = [sys.getrefcount(each) - count for each, count in zip(permanent, counts)]
         assert max(grown) < 50, grown
     finally:
         gc.unfreeze()
