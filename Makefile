@@ -70,11 +70,11 @@ docs: python ## the documentation site, build/docs/index.html: a tutorial, guide
 	@scripts/install-deps docs
 	@scripts/build-docs build/docs
 
-asan: ## tests of the library under the address, undefined and leak sanitizers
-	@scripts/install-deps build data ci
+asan: ## tests of the library and the Python package under the address, undefined and leak sanitizers
+	@scripts/install-deps build data python ci
 	cmake --preset asan
 	cmake --build --preset asan
-	@scripts/run-tests build/asan -L '^(unit|program)$$'
+	@scripts/run-tests build/asan -L '^(unit|program|python)$$'
 
 tsan: ## tests of the library under the thread sanitizer
 	@scripts/install-deps build data ci

@@ -4,7 +4,12 @@
 # HOCKET_PYTHON: AUTO (where the headers of a Python are found), ON or OFF. HOCKET_PYTHON_EXECUTABLE says which Python.
 set(HOCKET_PYTHON AUTO CACHE STRING "Build the Python package: ON, OFF, or AUTO: where Python's headers are found")
 set_property(CACHE HOCKET_PYTHON PROPERTY STRINGS AUTO ON OFF)
-if(NOT HOCKET_PYTHON OR HOCKET_SANITIZE)
+# Python itself is without sanitizers: their runtime goes before it, where there is one to be loaded (clang's).
+if(HOCKET_SANITIZE STREQUAL "address" AND CMAKE_C_COMPILER_ID MATCHES "Clang")
+  execute_process(COMMAND "${CMAKE_C_COMPILER}" "-print-file-name=libclang_rt.asan-${CMAKE_SYSTEM_PROCESSOR}.so"
+                  OUTPUT_VARIABLE python_sanitizer OUTPUT_STRIP_TRAILING_WHITESPACE)
+endif()
+if(NOT HOCKET_PYTHON OR (HOCKET_SANITIZE AND NOT EXISTS "${python_sanitizer}"))
   return()
 endif()
 
@@ -35,6 +40,11 @@ set_target_properties(hocket_python PROPERTIES
   SUFFIX ".abi3.so"
   LIBRARY_OUTPUT_DIRECTORY "${package_folder}")
 
+# A free-threaded Python has no stable ABI: its module has that Python's own suffix.
+if(Python_SOABI MATCHES "^cpython-[0-9]+t")
+  set_target_properties(hocket_python PROPERTIES SUFFIX ".${Python_SOABI}.so")
+endif()
+
 # What is Python stands beside the module as links, so that an edit needs no build.
 file(GLOB_RECURSE package_files CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/python/hocket"
      "${PROJECT_SOURCE_DIR}/python/hocket/*.py" "${PROJECT_SOURCE_DIR}/python/hocket/*.pyi"
@@ -60,10 +70,24 @@ install(TARGETS hocket_python LIBRARY DESTINATION hocket COMPONENT python EXCLUD
 # ---- Tests, one for each file, by the system's pytest
 if(HOCKET_TESTS)
   file(GLOB python_tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/python/tests/test_*.py")
+  if(HOCKET_SANITIZE) # of the extension; not of documents, and of programs that take minutes then
+    list(FILTER python_tests EXCLUDE REGEX "/test_(array_api_table|book|examples|notebooks|stubs|torch_book|tutorial|world)\\.py$")
+  endif()
   foreach(source IN LISTS python_tests)
     cmake_path(GET source STEM name)
     string(REGEX REPLACE "^test_" "" name "${name}")
     hocket_test(python.${name} python "${HOCKET_BASH}" "${PROJECT_SOURCE_DIR}/python/tests/run"
                 "${Python_EXECUTABLE}" "${PROJECT_BINARY_DIR}/python" "${source}")
+    if(HOCKET_SANITIZE)
+      set_property(TEST python.${name} APPEND PROPERTY ENVIRONMENT "HOCKET_PYTHON_SANITIZER=${python_sanitizer}"
+                                                                   "HOCKET_CROSS_CHECK_CASES=500")
+    endif()
   endforeach()
+  if(NOT HOCKET_SANITIZE)
+    hocket_test(python.other_versions python "${HOCKET_BASH}" "${PROJECT_SOURCE_DIR}/python/tests/other_versions"
+                "${PROJECT_BINARY_DIR}/python" "${PROJECT_BINARY_DIR}/pythons" "${Python_EXECUTABLE}")
+    hocket_test(python.free_threaded python "${HOCKET_BASH}" "${PROJECT_SOURCE_DIR}/python/tests/free_threaded"
+                "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}/free_threaded" "${CMAKE_C_COMPILER}")
+    set_property(TEST python.other_versions python.free_threaded PROPERTY TIMEOUT 600)
+  endif()
 endif()

@@ -1,11 +1,13 @@
-/* What the sources of the extension module share. Python's stable ABI (PEP 384), from CPython 3.11 on.
+/* What the sources of the extension module share. Python's stable ABI (PEP 384), from CPython 3.11 on; free-threaded builds have none,
+ * and are to hold their GIL while the module is there.
  *
  * Every function here is called with the GIL held unless it says otherwise. A function that returns a PyObject pointer returns a new
  * reference, or NULL with an exception set. Only public headers of Hocket are used. */
 #ifndef HOCKET_PYTHON_CORE_H
 #define HOCKET_PYTHON_CORE_H
 
-#ifndef Py_LIMITED_API
+#include <pyconfig.h> /* Py_GIL_DISABLED */
+#if !defined(Py_LIMITED_API) && !defined(Py_GIL_DISABLED)
 #define Py_LIMITED_API 0x030b0000
 #endif
 #define PY_SSIZE_T_CLEAN

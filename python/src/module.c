@@ -73,6 +73,10 @@ PyMODINIT_FUNC PyInit__core(void)
     PyObject *module = PyModule_Create(&definition);
     if (!module)
         return NULL;
+#ifdef Py_GIL_DISABLED
+    /* Objects of this module are guarded by the GIL; waits and work go on without it, as in any Python. */
+    PyUnstable_Module_SetGIL(module, Py_MOD_GIL_USED);
+#endif
     if (PyModule_AddFunctions(module, py_convert_functions) < 0 ||
         PyModule_AddFunctions(module, py_sharing_functions) < 0 ||
         PyModule_AddFunctions(module, py_view_functions) < 0 ||

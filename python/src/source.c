@@ -18,7 +18,7 @@ static place places[PLACES];
 /* CPython has it from 3.11 on, but not in the stable ABI: NULL where it is not exported. */
 static int (*get_instruction)(PyFrameObject *frame);
 static PyObject *instruction_name, *back_name,
-    *file_names; /* file_names: str to the address of a text that stays */
+    *file_names; /* file_names: str to a capsule of a text that stays */
 static const char *package_folder = "";
 
 PyObject *py_set_package_folder(PyObject *self, PyObject *folder)
@@ -37,13 +37,13 @@ static const char *file_kept(PyObject *name)
 {
     PyObject *known = PyDict_GetItemWithError(file_names, name);
     if (known)
-        return PyLong_AsVoidPtr(known);
+        return PyCapsule_GetPointer(known, NULL);
     const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
     char *copy = text ? strdup(text) : NULL;
-    PyObject *address = copy ? PyLong_FromVoidPtr(copy) : NULL;
-    if (!address || PyDict_SetItem(file_names, name, address) < 0)
+    PyObject *capsule = copy ? PyCapsule_New(copy, NULL, NULL) : NULL;
+    if (!capsule || PyDict_SetItem(file_names, name, capsule) < 0)
         PyErr_Clear();
-    Py_XDECREF(address);
+    Py_XDECREF(capsule);
     return copy ? copy : "";
 }
 

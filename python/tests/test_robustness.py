@@ -1,6 +1,5 @@
-"""Failures, interrupts, threads, forks, ends of processes, leaks."""
+"""Failures, interrupts, threads, forks, ends of processes."""
 
-import gc
 import functools
 import os
 import subprocess
@@ -13,7 +12,6 @@ import pytest
 
 import hocket as hk
 
-_core = hk._core
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -328,7 +326,10 @@ a = hk.ones((400, 400)); y = a
 for _ in range(30): y = y @ a
 {end}
 """
-    done = subprocess.run([sys.executable, "-X", "dev", "-X", "faulthandler", "-c", code], capture_output=True, timeout=60)
+    environment = dict(os.environ)
+    if "daemon" in end:  # Python stops it wherever it is, with what it holds
+        environment["LSAN_OPTIONS"] = "detect_leaks=0"
+    done = subprocess.run([sys.executable, "-X", "dev", "-X", "faulthandler", "-c", code], capture_output=True, timeout=60, env=environment)
     assert done.returncode == 0 and b"Fatal" not in done.stderr, done.stderr
 
 
@@ -376,65 +377,3 @@ except ValueError: print("good")
 
 def test_arrays_elsewhere():
     assert run(ELSEWHERE) == "good\n"
-
-
-# ---- leaks
-
-
-X = hk.asarray(np.arange(12.0).reshape(3, 4))
-Y = hk.asarray([[1, 2], [3, 4]], dtype="int8")
-CALLS = [
-    lambda: hk.asarray(np.ones((2, 3)).T), lambda: hk.asarray([[1, 2.5], [3, True]]), lambda: hk.ones(3, device="cpu:0"),
-    lambda: X @ X.T, lambda: Y * 2, lambda: 3 - X, lambda: X > Y[0, 0], lambda: hk.where(X > 2, X, 0), lambda: X.__iadd__(1),
-    lambda: X.__setitem__(([0, 2], slice(1, None)), 5), lambda: X.__setitem__(X > 3, 0), lambda: X[X > 3], lambda: X[[0, 1], None],
-    lambda: X[1:, ::-1, None], lambda: hk.unique_all(Y), lambda: hk.nonzero(X), lambda: hk.linalg.svd(X), lambda: hk.concat([X, X]),
-    lambda: hk.meshgrid(Y[0], Y[1]), lambda: X.sum(0), lambda: hk.clip(Y, 1, 2), lambda: hk.einsum("ij,kj->ik", X, X),
-    lambda: hk.repeat(Y, hk.asarray([1, 2]), axis=0), lambda: repr(X), lambda: X.tolist(), lambda: X.numpy(), lambda: np.asarray(X),
-    lambda: hk.from_dlpack(np.ones(3)), lambda: hk.asarray(np.ones(2), copy=False), lambda: X.__dlpack__(),
-    lambda: X.__dlpack__(max_version=(1, 0), copy=True), lambda: bytes(memoryview(Y)), lambda: hk.finfo(X.dtype),
-    lambda: hk.result_type(X, Y, 1.0), lambda: X.device, lambda: X.dtype == np.float64, lambda: list(X), lambda: hk.devices(),
-    lambda: X.shape, lambda: int(X[0, 0]), lambda: np.ones(4) * X, lambda: X.T.mT, lambda: hk.topk(X, 2), lambda: X + [1, 2, 3, 4],
-]
-REFUSED = [
-    lambda: X @ X, lambda: X[9], lambda: X["a"], lambda: hk.add(X), lambda: hk.add(X, Y, z=1), lambda: hk.zeros("a"),
-    lambda: X.__setitem__(0, [1, 2, 3]), lambda: hk.asarray(object()), lambda: hk.asarray([[1], [2, 3]]), lambda: X.__iadd__(hk.ones(7)),
-    lambda: hk.zeros(2, device="cpu:77"), lambda: hk.zeros(2, dtype="x"), lambda: _core._adopt_capsule(3, None), lambda: X[9, 9, 9],
-    lambda: hk.asarray([10**30]), lambda: X.reshape(7), lambda: hk.take(X, hk.asarray([77])).tolist(), lambda: hk.concat([]),
-    lambda: hk.asarray(np.zeros(2, ">i4"), copy=False), lambda: X[[True, False]], lambda: X << 1, lambda: float(X), lambda: hk.zeros((2,) * 9),
-]
-
-
-def refused(call, number):
-    def quietly():
-        try:
-            call()
-        except Exception:
-            return
-        raise AssertionError(f"refusal {number} was none")
-    return quietly
-
-
-def test_nothing_leaks():
-    handles = _core._stats()["handle_bytes"]
-    gc.collect()
-    gc.freeze()  # what is there already need not be looked at again
-    for number, call in enumerate(CALLS + [refused(call, i) for i, call in enumerate(REFUSED)]):
-        for _ in range(30):
-            call()
-        grown = []
-        while len(grown) < 5 and min(grown, default=100) >= 50:  # Python's own free lists grow for a while
-            gc.collect()
-            blocks = sys.getallocatedblocks()
-            for _ in range(100):
-                call()
-            gc.collect()
-            grown.append(sys.getallocatedblocks() - blocks)
-        assert min(grown) < 50, (number, grown)
-    gc.unfreeze()
-    hk._core._failures_clear()
-    assert _core._stats()["handle_bytes"] - handles < 2_000_000
-    assert _core._shared_count() == 0
-    counts = [sys.getrefcount(each) for each in (hk.float32, hk.Array, None)]
-    for call in CALLS:
-        call()
-    assert all(now - before < 20 for now, before in zip([sys.getrefcount(each) for each in (hk.float32, hk.Array, None)], counts))
