@@ -246,7 +246,14 @@ static void test_bad_batch(bool is_known)
         CHECK(strstr(hk_status_message(status), "labels[2] is 7") != NULL);
         for (int j = 0; j < PARAMS; j++)
             hk_recover(self.params[j]);
-        CHECK(hk_ok(hk_to_host(self.params[i], after, bytes)));
+        {
+            const hk_status *zz = hk_to_host(self.params[i], after, bytes);
+            if (!hk_ok(zz)) {
+                fprintf(stderr, "i=%d known=%d\n", i, is_known);
+                hk_status_print(zz, stderr);
+            }
+            CHECK(hk_ok(zz));
+        }
         CHECK(!memcmp(after, before, bytes));
     }
     hk_wait_all();
