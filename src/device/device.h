@@ -52,9 +52,15 @@ typedef struct hki_ticket {
      * loss of the device can make it fail any more, as with a vetted task that has not failed yet. */
     uint64_t position;
     void *fault;
+    /* The same: flags that the task has until hki_device_class.release_flags; where is_flagged, they tell of all that its
+     * kernels may report, so that others can be launched behind it with these among their suspects. */
+    uint64_t flags;
+    bool is_flagged;
+    uint64_t suspects; /* the engine's: with which it was launched */
     /* Set before `launched`: kernels will report nothing, since the host knows the values that they check; somebody else
      * than the queue waits for the end, or nothing is known yet that will come behind the task. */
     bool is_vetted, is_awaited;
+    bool has_reported; /* set by `settle`: kernels of the task have reported something */
     /* Set by `settle` where it says no: which of the task's calls failed, by its number (hki_recorder_class); -1: it was no
      * matter of one of them. */
     int call;
@@ -62,27 +68,38 @@ typedef struct hki_ticket {
 
 /* Calls that an accelerator does as one task, each known by its number, and may be given over and over: then it can record
  * what it launches for them, for these addresses, and do that again as a whole. What its kernels report is told by calls.
- * But for `destroy` and `drop`, functions are called in a task of the device's HKI_QUEUE_COMPUTE, by the one thread of the
- * queue. Tasks of one recorder of which some call may fail on the device take turns: the next one is launched when the one
- * before is settled, unless that is vetted. */
+ * But for `destroy`, `drop` and `reported`, functions are called in a task of the device's HKI_QUEUE_COMPUTE, by the one thread
+ * of the queue.
+ *
+ * Calls whose kernels may report something are checks, numbered from 0 in their order. What a call of the task writes that was
+ * there before is spared where a check has reported something that the call depends on. */
+enum {
+    HKI_MAX_CHECKS = 62,
+    HKI_CHECK_OF_INPUTS = 63 /* in their place: an input of the task has turned out failed */
+};
 typedef struct hki_recorder hki_recorder;
 typedef struct hki_recording hki_recording;
 typedef struct hki_recorder_class {
-    /* NULL when host memory is short. */
-    hki_recorder *(*create)(hki_device *device, int call_count);
+    /* checks: their calls. NULL when memory is short. */
+    hki_recorder *(*create)(hki_device *device, int call_count, const int *checks, int check_count);
     /* No task of it is under way, and all recordings have been dropped. */
     void (*destroy)(hki_device *device, hki_recorder *recorder);
     /* All calls follow, in their order: `call`, then run_call or copy_tensor. They are launched, or, with `records`, they
      * are only recorded. False, with nothing begun: there is no recording now. */
     bool (*begin)(hki_device *device, hki_recorder *recorder, bool records);
     void (*call)(hki_device *device, hki_recorder *recorder, int call);
+    /* The next call leaves what it writes as it is where one of these checks has reported something: bit i is check i. 0: it
+     * does not look. Where run_call is asked, can_spare says so. */
+    void (*spare)(hki_device *device, hki_recorder *recorder, uint64_t checks);
     /* The calls are over. What has been recorded; NULL when something in them cannot be, which is no failure, or when
      * nothing was to be recorded. */
     hki_recording *(*end)(hki_device *device, hki_recorder *recorder);
     /* Launches what was recorded. False, with nothing launched: it is out of date. */
     bool (*launch)(hki_device *device, hki_recorder *recorder, hki_recording *recording);
-    /* How many calls have kernels that may report something, of those launched so far. */
-    int (*reporting)(const hki_recorder *recorder);
+    /* Before the ticket is settled, when its task is done, by the thread that does that: what a check has reported. False:
+     * nothing. */
+    bool (*reported)(hki_device *device, hki_recorder *recorder, const hki_ticket *ticket,
+                     int check, char *text, size_t bytes);
     /* What has been launched still runs. */
     void (*drop)(hki_device *device, hki_recording *recording);
 } hki_recorder_class;
@@ -155,10 +172,22 @@ typedef struct hki_device_class {
     const hki_recorder_class *recorder; /* optional */
     /* Optional, both or none: calls that go element by element as one kernel. The first says by dtypes, shapes and layout
      * alone whether a call can be one of them. The second does calls of one size, HKI_FUSED_MOST at most, in the place of
-     * run_call for each: what is not kept nobody reads but these calls. Operands that overlap are one array. */
+     * run_call for each: what is not kept nobody reads but these calls. Operands that overlap are one array. spares: of each,
+     * as hki_recorder_class.spare is given it. */
     bool (*can_fuse)(const struct hki_kernel_call *call);
     void (*run_fused)(hki_device *device, const struct hki_kernel_call *const *calls,
-                      const bool *are_kept, int count);
+                      const bool *are_kept, const uint64_t *spares, int count);
+    /* Optional, all or none, with wait_for: tasks that follow others of which the host does not know yet whether a kernel of
+     * theirs has refused a value. Such a one has flags of the device's HKI_QUEUE_COMPUTE, which are bits. What is launched
+     * next in that queue leaves what it overwrites as it is where one of `suspects` has done that. is_vetted: as in the
+     * ticket. Called by the one thread of the queue before each of its tasks is launched. */
+    void (*guard)(hki_device *device, uint64_t suspects, bool is_vetted);
+    /* Whether run_call can do that for the call, and whether its kernels may report something: pure functions of operator,
+     * shapes and dtypes. */
+    bool (*can_spare)(const struct hki_kernel_call *call);
+    bool (*may_report)(const struct hki_kernel_call *call);
+    /* The task has been completed: its flags are no longer among the suspects of what is launched from now on. Any thread. */
+    void (*release_flags)(hki_device *device, uint64_t flags);
     /* Optional, for tests: how a library did the last call that it was asked for, such as "cuDNN, forward: WINOGRAD", or
      * why it did not; "" before. The device is idle. */
     void (*last_method)(hki_device *device, char *text, size_t bytes);

@@ -102,6 +102,23 @@ typedef struct hki_task_class {
     /* Optional, of a task that has been given to an accelerator: whether all values that its kernels check are known to be
      * good (device/known_values.h), so that they will fail nothing. */
     bool (*is_vetted)(const hki_task_spec *spec, const void *payload);
+    /* Optional: whether an accelerator can do the task behind others that may turn out failed: then it leaves everything that
+     * it would overwrite as it is (hki_device_class.guard). Asked by any thread. */
+    bool (*can_spare)(const hki_task_spec *spec, const void *payload);
+    /* The next three are optional, of a task of several calls, each of which fails by itself, on an accelerator. Tells of each
+     * range that has been written, in the order of writes, with which flags it may turn out failed, where not all have
+     * ticket->flags and ticket->suspects. */
+    void (*note_suspects)(const hki_task_spec *spec, const void *payload,
+                          const struct hki_ticket *ticket,
+                          void (*note)(void *argument, const hki_access *access, uint64_t flags),
+                          void *argument);
+    /* The device is done with the task, which asks it what its kernels have reported. */
+    void (*note_reports)(hki_task *task, void *payload, const struct hki_ticket *ticket);
+    /* In the place of the engine, where the task has been started: settles all that is written, by hki_task_settle_part.
+     * failure: of the whole task; NULL: none. is_spared: then its calls have left what they could as it was. heals: old
+     * failures may be in what is good now. */
+    void (*settle)(hki_task *task, void *payload, const hk_status *failure, bool is_spared,
+                   bool heals);
 } hki_task_class;
 
 enum { HKI_TASK_INLINE_ACCESSES = 8 };
@@ -178,6 +195,12 @@ typedef struct hki_blame {
     const void *what;
 } hki_blame;
 void hki_task_blame(const hki_blame *blame);
+/* A record of a part of the task, counted, which nobody is failed by yet; hki_task_note_failure: it is a root failure. */
+const hk_status *hki_task_record(const hki_task *task, const hki_blame *blame, hk_code code,
+                                 const char *format, ...) HK_PRINTF(4, 5);
+void hki_task_note_failure(const hki_task *task, const hk_status *status);
+/* From hki_task_class.settle: a range that was written, as HKI_WRITE accesses are settled. failure: NULL: it is good. */
+void hki_task_settle_part(const hki_access *access, const hk_status *failure, bool is_intact);
 
 /* For a call so small that a task would cost more, and that cannot fail: gives it its place in the order of calls and
  * holds all others back until hki_direct_end, which is to be soon. It may read the variables and write the

@@ -69,7 +69,9 @@ void hki_graph_forward_copies(hk_graph *graph)
         if (!made)
             continue;
         const hki_operand *target = &graph->nodes[i].operands[1];
-        graph->nodes[graph->slots[made->slot].first].last_call = graph->nodes[i].last_call;
+        hki_node *maker = &graph->nodes[graph->slots[made->slot].first];
+        maker->last_call = graph->nodes[i].last_call;
+        maker->is_grad = graph->nodes[i].is_backward;
         made->slot = target->slot; /* in its own shape, which the kernel expects */
         made->tensor.offset = target->tensor.offset;
         made->span = target->span;

@@ -46,6 +46,7 @@ typedef struct hki_node {
     const char *operation; /* static text */
     hk_source source;
     bool is_backward; /* issued by a backward pass */
+    bool is_grad;     /* which had it make the gradient of an array in its place */
     int first_call,
         last_call; /* that it stands for, of those noted: others may have come between */
     hki_device *device;

@@ -1,8 +1,5 @@
 /* What a replay on an accelerator does as one task: steps in the order of calls, and where their arrays lie. */
-#include "graph/recorded.h"
-
-#include "graph/recorded_steps.h"
-#include "graph/stand_ins.h"
+#include "graph/recorded_task.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,47 +7,7 @@
 
 enum {
     MAX_NODES = 4096, /* beyond, issuing is no longer what a replay is about */
-    MAX_VARIANTS = 4, /* recordings, by addresses */
     MAX_REFUSALS = 4, /* recordings that came to nothing, before no more are tried */
-};
-
-typedef struct touch {
-    int slot;
-    hki_span span;
-    hk_dtype dtype;
-    unsigned mode;
-} touch;
-
-/* Arrays that have been seen. The queue's thread only. */
-typedef struct variant {
-    char **addresses; /* of all places; NULL: none yet */
-    uint64_t used;    /* when, in replays */
-    hki_recording *recording;
-} variant;
-
-struct hki_recorded {
-    hk_graph *graph;
-    hki_device *device;
-    hki_storage
-        *memory; /* of temporaries and copies; every replay writes it, so that they take turns */
-    hki_steps steps;
-    touch *touches;
-    int touch_count;
-    int fused_calls;
-    double memory_bytes;
-    bool
-        can_vet; /* each call that checks values checks those of an array from outside, which it does not write */
-    hki_stand_ins stand_ins; /* the thread of the device's queue, but for what is laid out */
-
-    /* The thread of the device's queue alone: */
-    hki_recorder *recorder; /* NULL before the first replay */
-    variant variants[MAX_VARIANTS];
-    uint64_t replays;
-    int refusals;
-    char **addresses; /* of the replay that is being launched: where its calls find their arrays, */
-    char **given;     /* and where these lie, by slot */
-
-    _Atomic(int64_t) recorded_replays;
 };
 
 /* ---- which graphs ---------------------------------------------------------------------------------------------- */
@@ -75,7 +32,7 @@ static bool is_recordable(const hk_graph *graph)
 
 /* ---- what it reads and writes ------------------------------------------------------------------------------------ */
 
-static bool covers(const touch *a, const touch *b)
+static bool covers(const hki_touch *a, const hki_touch *b)
 {
     return a->slot == b->slot && a->span.begin <= b->span.begin && b->span.end <= a->span.end;
 }
@@ -84,10 +41,10 @@ static void add_touch(hki_recorded *self, const hki_operand *operand, unsigned m
 {
     if (operand->slot < 0 || self->steps.places[operand->slot].is_within)
         return;
-    const touch added = {operand->slot, operand->span, operand->tensor.dtype, mode};
+    const hki_touch added = {operand->slot, operand->span, operand->tensor.dtype, mode};
     self->memory_bytes += (double)operand->span.moved_bytes;
     for (int i = 0; i < self->touch_count; i++) {
-        const touch *other = &self->touches[i];
+        const hki_touch *other = &self->touches[i];
         /* What the graph has written is no input. */
         if (covers(other, &added) &&
             ((mode == HKI_READ && other->mode != HKI_READ && other->span.is_dense) ||
@@ -118,7 +75,7 @@ static bool is_forked(const hki_runtime *runtime)
     return forked;
 }
 
-static void drop_recording(hki_recorded *self, variant *which)
+static void drop_recording(hki_recorded *self, hki_variant *which)
 {
     if (which->recording)
         self->device->class->recorder->drop(self->device, which->recording);
@@ -130,19 +87,20 @@ void hki_recorded_destroy(hki_recorded *self)
     if (!self)
         return;
     if (!is_forked(self->graph->runtime)) {
-        for (int i = 0; i < MAX_VARIANTS; i++)
+        for (int i = 0; i < HKI_MAX_VARIANTS; i++)
             drop_recording(self, &self->variants[i]);
         if (self->recorder)
             self->device->class->recorder->destroy(self->device, self->recorder);
     }
     if (self->memory)
         hki_storage_release_handle(self->memory);
-    for (int i = 0; i < MAX_VARIANTS; i++)
+    for (int i = 0; i < HKI_MAX_VARIANTS; i++)
         free(self->variants[i].addresses);
     hki_stand_ins_deinit(&self->stand_ins);
     free(self->addresses);
     free(self->given);
     free(self->touches);
+    hki_writes_deinit(&self->steps.writes);
     free(self->steps.places);
     free(self->steps.list);
     free(self);
@@ -155,7 +113,8 @@ static bool make_room(hki_recorded *self, const hk_graph *graph)
     for (size_t i = 0; i < nodes; i++) {
         const hki_node *node = &graph->nodes[i];
         operands += (size_t)(node->input_count + node->output_count);
-        copies += (size_t)__builtin_popcount(node->staging.copy_inputs) + node->staging.copy_output;
+        copies +=
+            (size_t)__builtin_popcount(node->staging.copy_inputs) + (size_t)node->output_count;
     }
     size_t places = (size_t)graph->slot_count + copies;
     self->steps.list = calloc(nodes + copies, sizeof *self->steps.list);
@@ -165,7 +124,7 @@ static bool make_room(hki_recorded *self, const hk_graph *graph)
     self->given = calloc((size_t)graph->slot_count + 1, sizeof *self->given);
     bool made = hki_stand_ins_init(&self->stand_ins, graph, (int)operands) && self->steps.list &&
                 self->steps.places && self->touches && self->addresses && self->given;
-    for (int i = 0; i < MAX_VARIANTS; i++)
+    for (int i = 0; i < HKI_MAX_VARIANTS; i++)
         made = (self->variants[i].addresses = calloc(places, sizeof *self->addresses)) && made;
     return made;
 }
@@ -216,15 +175,18 @@ hki_recorded *hki_recorded_create(hk_graph *graph)
                         .last = slot->last,
                         .bytes = slot->bytes};
     }
+    self->steps.can_spare = true;
     for (int i = 0; i < graph->node_count; i++) {
         hki_steps_add(&self->steps, i);
         add_touches(self, &graph->nodes[i]);
     }
+    if (self->steps.check_count > 0)
+        hki_stand_ins_keep(&self->stand_ins);
     self->can_vet = can_vet(self);
     self->fused_calls = hki_steps_fuse(&self->steps);
     uint64_t bytes = hki_steps_lay_out(&self->steps);
     self->memory = hki_storage_create(self->device, bytes > 0 ? bytes : HKI_STEPS_ALIGNMENT);
-    if (!self->memory || !hki_stand_ins_lay_out(&self->stand_ins)) {
+    if (self->steps.is_beyond || !self->memory || !hki_stand_ins_lay_out(&self->stand_ins)) {
         hki_recorded_destroy(self);
         return NULL;
     }
@@ -243,13 +205,6 @@ int64_t hki_recorded_fused_calls(const hki_recorded *self)
 
 /* ---- the task ---------------------------------------------------------------------------------------------------- */
 
-typedef struct replay_payload {
-    hki_recorded *recorded;
-    int64_t *base;           /* by slot */
-    uint64_t *versions;      /* by touch */
-    hki_storage *storages[]; /* by slot; NULL: not used */
-} replay_payload;
-
 static bool materialise(hki_task *task, hki_storage *storage)
 {
     if (hki_storage_materialise(storage))
@@ -265,18 +220,18 @@ static bool materialise(hki_task *task, hki_storage *storage)
 
 static bool prepare(hki_task *task, void *payload)
 {
-    const replay_payload *self = payload;
+    const hki_replay_payload *self = payload;
     const hki_recorded *recorded = self->recorded;
     bool made = materialise(task, recorded->memory);
     for (int i = 0; made && i < recorded->touch_count; i++) {
-        const touch *each = &recorded->touches[i];
+        const hki_touch *each = &recorded->touches[i];
         made = each->mode == HKI_READ || materialise(task, self->storages[each->slot]);
     }
     return made;
 }
 
 /* Where everything lies in this replay. */
-static void find_addresses(hki_recorded *self, const replay_payload *payload)
+static void find_addresses(hki_recorded *self, const hki_replay_payload *payload)
 {
     const hk_graph *graph = self->graph;
     char *within = hki_storage_kernel_data(self->memory);
@@ -308,7 +263,7 @@ static void describe_inputs(const void *call, char *text, size_t bytes)
     hki_tensors_describe(self->in, self->input_count, text, bytes);
 }
 
-static hki_blame blame_of(const hki_step *which)
+hki_blame hki_step_blame(const hki_step *which)
 {
     return (hki_blame){.operation = which->node->operation,
                        .source = which->node->source,
@@ -331,11 +286,13 @@ static void give_fused(const hki_recorded *self, const hki_step *steps)
 {
     const hki_kernel_call *calls[HKI_FUSED_MOST];
     bool are_kept[HKI_FUSED_MOST];
+    uint64_t spares[HKI_FUSED_MOST];
     for (int i = 0; i < steps->fused; i++) {
         calls[i] = &steps[i].call;
         are_kept[i] = steps[i].is_kept;
+        spares[i] = steps[i].spares;
     }
-    self->device->class->run_fused(self->device, calls, are_kept, steps->fused);
+    self->device->class->run_fused(self->device, calls, are_kept, spares, steps->fused);
 }
 
 /* Gives the device all steps: to launch, or to record. */
@@ -346,8 +303,9 @@ static void give_steps(hki_recorded *self, hki_task *task)
         find_operands(self, task, &self->steps.list[i]);
     for (int i = 0; i < self->steps.count; i++) {
         const hki_step *each = &self->steps.list[i];
-        const hki_blame blame = blame_of(each);
+        const hki_blame blame = hki_step_blame(each);
         class->recorder->call(self->device, self->recorder, i);
+        class->recorder->spare(self->device, self->recorder, each->spares);
         hki_task_blame(&blame);
         if (each->is_copy)
             class->copy_tensor(self->device, &each->call.in[0], &each->call.out[0]);
@@ -362,13 +320,13 @@ static void give_steps(hki_recorded *self, hki_task *task)
 
 /* The variant of these addresses: *is_known, or one that is made to be that, in the place of the one that was not used for
  * longest. */
-static variant *find_variant(hki_recorded *self, bool *is_known)
+static hki_variant *find_variant(hki_recorded *self, bool *is_known)
 {
     size_t bytes = (size_t)self->steps.place_count * sizeof *self->addresses;
-    variant *oldest = &self->variants[0];
+    hki_variant *oldest = &self->variants[0];
     *is_known = false;
-    for (int i = 0; i < MAX_VARIANTS && !*is_known; i++) {
-        variant *each = &self->variants[i];
+    for (int i = 0; i < HKI_MAX_VARIANTS && !*is_known; i++) {
+        hki_variant *each = &self->variants[i];
         *is_known = each->used && !memcmp(each->addresses, self->addresses, bytes);
         if (*is_known || each->used < oldest->used)
             oldest = each;
@@ -382,7 +340,7 @@ static variant *find_variant(hki_recorded *self, bool *is_known)
 }
 
 /* False: there is none, or it is out of date. What the replay is given is in its stand-ins. */
-static bool launch_recording(hki_recorded *self, const variant *which)
+static bool launch_recording(hki_recorded *self, const hki_variant *which)
 {
     const hki_recorder_class *class = self->device->class->recorder;
     if (!which->recording || !class->launch(self->device, self->recorder, which->recording))
@@ -399,7 +357,7 @@ static bool replay_recording(hki_recorded *self, hki_task *task)
     const hki_recorder_class *class = self->device->class->recorder;
     bool follows = hki_stand_ins_follow(&self->stand_ins, self->given, self->steps.count), is_known;
     hki_stand_ins_aim(&self->stand_ins, self->addresses);
-    variant *which = find_variant(self, &is_known);
+    hki_variant *which = find_variant(self, &is_known);
     if (!which->recording && !((is_known || follows) && self->refusals < MAX_REFUSALS))
         return false;
     hki_stand_ins_copy(&self->stand_ins, self->given, false);
@@ -421,16 +379,19 @@ static bool replay_recording(hki_recorded *self, hki_task *task)
 /* Called by the thread of the device's queue, for one replay after another. */
 static void run(hki_task *task, void *payload, int64_t piece)
 {
-    const replay_payload *own = payload;
+    const hki_replay_payload *own = payload;
     hki_recorded *self = own->recorded;
     hki_device *device = self->device;
     const hki_recorder_class *class = device->class->recorder;
     const size_t slots = (size_t)self->graph->slot_count;
     (void)piece;
-    if (!self->recorder && !(self->recorder = class->create(device, self->steps.count))) {
-        hki_task_fail(task, 0, HK_OUT_OF_MEMORY, "out of host memory");
+    if (!self->recorder &&
+        !(self->recorder = class->create(device, self->steps.count, self->steps.checks,
+                                         self->steps.check_count))) {
+        hki_task_fail(task, 0, HK_OUT_OF_MEMORY, "no memory for what the replay's calls report");
         return;
     }
+    class->spare(device, self->recorder, 0);
     find_addresses(self, own);
     memcpy(self->given, self->addresses, slots * sizeof *self->given);
     if (replay_recording(self, task))
@@ -443,58 +404,20 @@ static void run(hki_task *task, void *payload, int64_t piece)
 
 static void blame(const void *payload, int call, hki_blame *blame)
 {
-    const hki_recorded *self = ((const replay_payload *)payload)->recorded;
-    *blame = blame_of(&self->steps.list[call]);
-}
-
-/* The access to what the step checks; -1: it checks nothing. */
-static int checked_touch(const hki_recorded *self, const hki_step *its)
-{
-    const int input = its->is_copy ? 0 : its->node->op->index_input;
-    const int slot = input ? its->node->operands[input].slot : -1;
-    for (int i = 0; slot >= 0 && i < self->touch_count; i++)
-        if (self->touches[i].slot == slot && self->touches[i].mode == HKI_READ)
-            return i;
-    return -1;
-}
-
-static bool is_within(const hki_task_spec *spec, const replay_payload *self, const hki_step *its)
-{
-    const int at = checked_touch(self->recorded, its);
-    const hki_access *access = &spec->accesses[at];
-    return hki_known_values_are_within(&spec->device->known, spec->versions[at], access->begin,
-                                       access->end,
-                                       its->call.in[0].dims[its->node->op->index_axis]);
-}
-
-static bool is_vetted(const hki_task_spec *spec, const void *payload)
-{
-    const replay_payload *self = payload;
-    const hki_recorded *recorded = self->recorded;
-    int checks = 0;
-    if (!recorded->can_vet || !recorded->recorder)
-        return false;
-    for (int i = 0; i < recorded->steps.count; i++) {
-        const hki_step *its = &recorded->steps.list[i];
-        if (its->is_copy || !its->node->op->index_input)
-            continue;
-        checks++;
-        if (!is_within(spec, self, its))
-            return false;
-    }
-    /* Others may refuse what nobody knows. */
-    return checks == recorded->device->class->recorder->reporting(recorded->recorder);
+    const hki_recorded *self = ((const hki_replay_payload *)payload)->recorded;
+    *blame = hki_step_blame(&self->steps.list[call]);
 }
 
 static void finish(hki_task *task, void *payload)
 {
-    const replay_payload *self = payload;
+    hki_replay_payload *self = payload;
     hk_graph *graph = self->recorded->graph;
     (void)task;
     for (int i = 0; i < graph->slot_count; i++)
         if (self->storages[i])
             hki_storage_release_use(self->storages[i]);
     hki_storage_release_use(self->recorded->memory);
+    hki_replay_forget(self);
     hk_graph_release(graph);
 }
 
@@ -503,29 +426,22 @@ static const hki_task_class replay_class = {.enqueues = true,
                                             .run = run,
                                             .finish = finish,
                                             .blame = blame,
-                                            .is_vetted = is_vetted};
+                                            .is_vetted = hki_replay_is_vetted,
+                                            .can_spare = hki_replay_can_spare,
+                                            .note_suspects = hki_replay_note_suspects,
+                                            .note_reports = hki_replay_note_reports,
+                                            .settle = hki_replay_settle};
 
 /* ---- issuing ------------------------------------------------------------------------------------------------------ */
-
-static hki_access access_of(const touch *which, hki_storage *storage, int64_t base)
-{
-    hki_span span = which->span;
-    uint64_t shift = (uint64_t)base * hki_dtype_bytes(which->dtype);
-    if (span.begin != span.end) {
-        span.begin += shift;
-        span.end += shift;
-    }
-    return hki_span_access(&span, storage, which->mode);
-}
 
 bool hki_recorded_issue(hki_recorded *self, hki_storage *const *storages, const int64_t *base)
 {
     const hk_graph *graph = self->graph;
     size_t slots = (size_t)graph->slot_count;
-    replay_payload *payload;
+    hki_replay_payload *payload;
     hki_task *task =
         hki_task_begin(graph->runtime,
-                       sizeof(replay_payload) + slots * (sizeof *storages + sizeof *base) +
+                       sizeof(hki_replay_payload) + slots * (sizeof *storages + sizeof *base) +
                            ((size_t)self->touch_count + 1) * sizeof *payload->versions,
                        self->touch_count + 1, 0);
     if (!task)
@@ -533,6 +449,8 @@ bool hki_recorded_issue(hki_recorded *self, hki_storage *const *storages, const 
     hki_task_spec *spec = hki_task_get_spec(task);
     payload = hki_task_payload(task);
     payload->recorded = self;
+    payload->reported = 0;
+    payload->records = NULL;
     payload->base = (int64_t *)(void *)(payload->storages + slots);
     payload->versions = (uint64_t *)(void *)(payload->base + slots);
     spec->versions = self->can_vet ? payload->versions : NULL;
@@ -546,8 +464,8 @@ bool hki_recorded_issue(hki_recorded *self, hki_storage *const *storages, const 
     }
     hki_storage_retain_use(self->memory);
     for (int i = 0; i < self->touch_count; i++) {
-        const touch *each = &self->touches[i];
-        spec->accesses[i] = access_of(each, storages[each->slot], base[each->slot]);
+        const hki_touch *each = &self->touches[i];
+        spec->accesses[i] = hki_touch_access(each, storages[each->slot], base[each->slot]);
     }
     spec->accesses[self->touch_count] =
         (hki_access){&self->memory->var, 0, self->memory->bytes, HKI_WRITE | HKI_HEAL | HKI_FRESH};

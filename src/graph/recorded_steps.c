@@ -30,6 +30,7 @@ static hki_step *add_step(hki_steps *self, const hki_node *node)
 {
     hki_step *added = &self->list[self->count++];
     added->node = node;
+    added->check = -1;
     aim(added);
     for (int i = 0; i < HKI_MAX_INPUTS; i++) {
         added->in_place[i] = -1;
@@ -37,6 +38,62 @@ static hki_step *add_step(hki_steps *self, const hki_node *node)
     }
     return added;
 }
+
+/* ---- checks ----------------------------------------------------------------------------------------------------- */
+
+static uint64_t needs_of(const hki_steps *self, const hki_step *its)
+{
+    uint64_t checks = 0;
+    for (int i = 0; i < its->call.input_count; i++)
+        if (its->in_place[i] >= 0)
+            checks |= hki_writes_find(&self->writes, its->in_place[i], &its->call.in[i]);
+    return checks;
+}
+
+static bool is_outside(const hki_steps *self, int place)
+{
+    return !self->places[place].is_within;
+}
+
+static bool can_spare(const hki_steps *self, const hki_step *its)
+{
+    const hki_device_class *class = self->graph->nodes[0].device->class;
+    return class->can_spare && (its->is_copy || class->can_spare(&its->call));
+}
+
+static bool may_report(const hki_steps *self, const hki_step *its)
+{
+    const hki_device_class *class = self->graph->nodes[0].device->class;
+    return class->may_report && !its->is_copy && class->may_report(&its->call);
+}
+
+/* When the step is complete, and those before have been noted. */
+static void note_checks(hki_steps *self, hki_step *its)
+{
+    bool writes_outside = false;
+    its->needs = needs_of(self, its);
+    if (may_report(self, its)) {
+        self->is_beyond = self->is_beyond || self->check_count == HKI_MAX_CHECKS;
+        if (self->is_beyond)
+            return;
+        its->check = self->check_count;
+        self->checks[self->check_count++] = (int)(its - self->list);
+    }
+    const uint64_t own = its->check >= 0 ? (uint64_t)1 << its->check : 0;
+    for (int i = 0; i < its->call.output_count; i++) {
+        const int place = its->out_place[i];
+        const bool outside = is_outside(self, place);
+        writes_outside = writes_outside || outside;
+        if (!hki_writes_note(&self->writes, place, &its->call.out[i], its->needs | own, outside))
+            self->is_beyond = true;
+    }
+    if (writes_outside && can_spare(self, its))
+        its->spares = its->needs | (uint64_t)1 << HKI_CHECK_OF_INPUTS;
+    else if (writes_outside && !its->node->is_grad)
+        self->can_spare = false;
+}
+
+/* ---- calls and copies ------------------------------------------------------------------------------------------- */
 
 static void add_copy(hki_steps *self, const hki_node *node, const hki_tensor *from, int from_place,
                      const hki_tensor *to, int to_place)
@@ -48,13 +105,14 @@ static void add_copy(hki_steps *self, const hki_node *node, const hki_tensor *fr
     copy->call.out[0] = *to;
     copy->in_place[0] = from_place;
     copy->out_place[0] = to_place;
+    note_checks(self, copy);
 }
 
 /* The call with the copies before and behind it, as a task of its own would make them (op/call_task.c). */
 void hki_steps_add(hki_steps *self, int index)
 {
     const hki_node *node = &self->graph->nodes[index];
-    hki_step made = {.node = node};
+    hki_step made = {.node = node, .check = -1};
     hki_kernel_call *call = &made.call;
     *call = (hki_kernel_call){.op = node->op,
                               .options = node->options,
@@ -77,19 +135,24 @@ void hki_steps_add(hki_steps *self, int index)
         made.in_place[i] = add_copy_place(self, &call->in[i], index);
         add_copy(self, node, &operand->tensor, operand->slot, &call->in[i], made.in_place[i]);
     }
+    const bool is_torn = needs_of(self, &made) && !node->is_grad && !can_spare(self, &made);
     for (int i = 0; i < node->output_count; i++) {
         const hki_operand *operand = &node->operands[node->input_count + i];
         call->out[i] = operand->tensor;
-        made.out_place[i] = operand->slot;
+        made.out_place[i] =
+            (i == 0 && node->staging.copy_output) || (is_torn && is_outside(self, operand->slot))
+                ? add_copy_place(self, &call->out[i], index)
+                : operand->slot;
     }
-    if (node->staging.copy_output)
-        made.out_place[0] = add_copy_place(self, &call->out[0], index);
     hki_step *added = add_step(self, node);
     *added = made;
     aim(added);
-    if (node->staging.copy_output) {
-        const hki_operand *operand = &node->operands[node->input_count];
-        add_copy(self, node, &call->out[0], made.out_place[0], &operand->tensor, operand->slot);
+    note_checks(self, added);
+    for (int i = 0; i < node->output_count; i++) {
+        const hki_operand *operand = &node->operands[node->input_count + i];
+        if (made.out_place[i] != operand->slot)
+            add_copy(self, node, &added->out[i], made.out_place[i], &operand->tensor,
+                     operand->slot);
     }
     self->flops += node->plan.flops;
 }

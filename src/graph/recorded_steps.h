@@ -2,7 +2,7 @@
 #ifndef HOCKET_GRAPH_RECORDED_STEPS_H
 #define HOCKET_GRAPH_RECORDED_STEPS_H
 
-#include "graph/graph.h"
+#include "graph/step_checks.h"
 
 /* A call, or a copy that it needs. */
 typedef struct hki_step {
@@ -12,7 +12,10 @@ typedef struct hki_step {
     hki_tensor in[HKI_MAX_INPUTS], out[HKI_MAX_OUTPUTS];
     int in_place[HKI_MAX_INPUTS], out_place[HKI_MAX_OUTPUTS]; /* -1: left out */
     int fused; /* so many, this one and those behind it, are one kernel; 0: that begins with another, or none */
-    bool is_kept; /* of such: others read the result */
+    bool is_kept;    /* of such: others read the result */
+    int check;       /* its number; -1: its kernels report nothing */
+    uint64_t needs;  /* checks that its inputs depend on */
+    uint64_t spares; /* with which it leaves what it writes as it is; 0: it always writes */
 } hki_step;
 
 /* Where arrays lie: places are the slots of the graph, and what is made for copies behind them. */
@@ -30,11 +33,17 @@ typedef struct hki_steps {
     hki_place *places; /* by slot, and more behind them */
     int place_count;
     double flops;
+    hki_writes writes;
+    int checks[HKI_MAX_CHECKS]; /* their steps */
+    int check_count;
+    bool is_beyond; /* there are more checks than that, or no memory for what they concern */
+    bool can_spare; /* all but gradients that is written and was there before */
 } hki_steps;
 
 enum { HKI_STEPS_ALIGNMENT = 256 /* as allocators of accelerators align */ };
 
-/* Adds node `index` with the copies before and behind it, as a task of its own would make them (op/call/call_task.c). */
+/* Adds node `index` with the copies before and behind it, as a task of its own would make them (op/call/call_task.c). What may
+ * fail for a check, is no gradient, and is written by a kernel that cannot spare it, is made elsewhere and then copied. */
 void hki_steps_add(hki_steps *self, int index);
 /* Finds steps that the device can do as one (hki_device_class.run_fused), and has the places that they use be there for all
  * of them. When all have been added, and before they are laid out. Returns the number of calls in such. */

@@ -58,6 +58,12 @@ void hki_stand_ins_add(hki_stand_ins *self, int slot, const hki_span *span, unsi
                             .is_output = mode != HKI_READ};
 }
 
+void hki_stand_ins_keep(hki_stand_ins *self)
+{
+    for (int i = 0; i < self->copy_count; i++)
+        self->copies[i].is_input = true;
+}
+
 /* Aligned as well as the array is in its storage, where that is aligned: kernels go by it. */
 static uint64_t place_behind(uint64_t end, int64_t begin)
 {

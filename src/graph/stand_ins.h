@@ -39,6 +39,8 @@ typedef struct hki_stand_ins {
 bool hki_stand_ins_init(hki_stand_ins *self, const hk_graph *graph, int touch_count);
 /* The graph reads (HKI_READ) or writes these bytes of a slot. */
 void hki_stand_ins_add(hki_stand_ins *self, int slot, const hki_span *span, unsigned mode);
+/* Calls may leave what they write as it is: the stand-ins begin with what is there. */
+void hki_stand_ins_keep(hki_stand_ins *self);
 /* When all have been added. False: no host memory. */
 bool hki_stand_ins_lay_out(hki_stand_ins *self);
 void hki_stand_ins_deinit(hki_stand_ins *self);

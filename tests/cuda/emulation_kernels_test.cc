@@ -270,12 +270,15 @@ void test_faults_of_values()
     restart("");
     hki_cuda_stream stream = {new_stream(), cudaSuccess};
     void *memory;
-    CHECK_EQ_I64(cudaHostAlloc(&memory, sizeof(hki_cuda_fault), cudaHostAllocDefault), cudaSuccess);
-    auto *fault = static_cast<hki_cuda_fault *>(memory);
-    *fault = {UINT64_MAX, 0, {}};
-    HKI_LAUNCH(&stream, 4, 32, report, fault);
+    CHECK_EQ_I64(cudaHostAlloc(&memory, 3 * sizeof(hki_cuda_fault), cudaHostAllocDefault),
+                 cudaSuccess);
+    auto *board = static_cast<hki_cuda_fault *>(memory);
+    for (unsigned i = 0; i < 3; i++)
+        board[i] = {UINT64_MAX, 0, i, {}};
+    HKI_LAUNCH(&stream, 4, 32, report, &board[2]);
     CHECK_EQ_I64(cudaStreamSynchronize(stream.handle), cudaSuccess);
-    CHECK_EQ_I64(fault->index, 5);
+    CHECK_EQ_I64(board[2].index, 5);
+    CHECK_EQ_I64(board[0].value, 2); /* its flag */
     CHECK_EQ_I64(cudaFreeHost(memory), cudaSuccess);
 }
 

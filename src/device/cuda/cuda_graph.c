@@ -1,21 +1,30 @@
 /* Calls that are launched as one task, and recorded as one of CUDA's graphs: hki_recorder_class in device/device.h. What
  * the calls give to the stream of the queue for computing is captured, so kernels need not know. A graph has the addresses
  * that it was captured with, those of the stream's workspace and of what kernels report to included. */
+#include "device/cuda/cuda_board.h"
 #include "device/cuda/cuda_internal.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+enum { LAUNCHES = 8 /* not settled, at most, whose reports have a place */ };
 
 typedef struct report {
-    hki_cuda_describe_fn describe; /* NULL: no kernel of the call reports anything */
+    hki_cuda_describe_fn describe; /* NULL before it is first launched or recorded */
     int64_t argument;
 } report;
 
 struct hki_recorder {
     int call_count, current;
     bool is_recording, is_refused;
-    hki_cuda_fault *faults; /* of each call, pinned; NULL before one is first wanted */
-    report *reports;        /* of each call */
-    int report_count;       /* that have `describe` */
+    int check_count;
+    int *checks;     /* their calls */
+    report *reports; /* of each check */
+    hki_cuda_fault
+        *board; /* a fault for each check; the next three are NULL, too, where there is none */
+    hki_cuda_fault *faults; /* pinned: of each launch, and one to be forgotten, each check's */
+    unsigned launches;      /* with reports */
+    _Atomic(int) unsettled; /* of these */
 };
 
 struct hki_recording {
@@ -30,85 +39,135 @@ static hki_cuda_stream *stream_of(hki_device *device)
 
 /* ---- what kernels report -------------------------------------------------------------------------------------------- */
 
-/* The task before has been settled. */
-static void clear_reports(hki_recorder *self)
+static int check_of(const hki_recorder *self, int call)
 {
-    for (int i = 0; self->faults && i < self->call_count; i++)
-        self->faults[i] = (hki_cuda_fault){.index = UINT64_MAX};
-}
-
-static bool make_faults(hki_cuda_stream *stream, hki_recorder *self)
-{
-    void *data = NULL;
-    size_t bytes = (size_t)self->call_count * sizeof *self->faults;
-    if (!hki_cuda_ok(stream, cudaHostAlloc(&data, bytes, cudaHostAllocPortable),
-                     "pinned memory for what kernels report"))
-        return false;
-    self->faults = data;
-    clear_reports(self);
-    return true;
+    for (int i = 0; i < self->check_count; i++)
+        if (self->checks[i] == call)
+            return i;
+    return -1;
 }
 
 hki_cuda_fault *hki_cuda_recorder_fault(hki_cuda_stream *stream, hki_cuda_describe_fn describe,
                                         int64_t argument)
 {
     hki_recorder *self = stream->recorder;
-    if (!self->faults && !make_faults(stream, self))
+    const int check = check_of(self, self->current);
+    if (check < 0) {
+        hki_cuda_note(stream, "a kernel that may fail", "its call was not said to be one");
         return NULL;
-    report *own = &self->reports[self->current];
-    if (!own->describe)
-        self->report_count++;
-    own->describe = describe;
-    own->argument = argument;
-    return &self->faults[self->current];
-}
-
-bool hki_cuda_recorder_may_fail(const hki_recorder *recorder)
-{
-    return recorder->report_count > 0;
-}
-
-int hki_cuda_recorder_failed(const hki_recorder *recorder, char *text, size_t bytes)
-{
-    for (int i = 0; recorder->report_count > 0 && i < recorder->call_count; i++) {
-        const report *each = &recorder->reports[i];
-        if (each->describe && recorder->faults[i].index != UINT64_MAX) {
-            each->describe(&recorder->faults[i], each->argument, text, bytes);
-            return i;
-        }
     }
-    return -1;
+    /* Once, since who settles a launch before may be reading it. */
+    if (!self->reports[check].describe)
+        self->reports[check] = (report){describe, argument};
+    return &self->board[1 + check];
+}
+
+hki_cuda_guard hki_cuda_recorder_guard(const hki_cuda_stream *stream, uint64_t checks)
+{
+    return hki_cuda_guard_of(stream->recorder->board, checks);
+}
+
+static void spare(hki_device *device, hki_recorder *self, uint64_t checks)
+{
+    stream_of(device)->guard = hki_cuda_guard_of(self->board, checks);
+}
+
+/* Before its calls, and outside of any recording of them: whether what they are given turns out failed. */
+static void meet_suspects(hki_cuda_stream *stream, hki_recorder *self)
+{
+    if (stream->suspects && self->board)
+        hki_cuda_launch_raise(stream, hki_cuda_guard_of(stream->board, stream->suspects),
+                              self->board, HKI_CHECK_OF_INPUTS);
+    stream->guard = (hki_cuda_guard){.board = NULL};
+}
+
+/* Behind its calls: reports go to where this launch is settled from, and flags of the stream's board tell those behind. */
+static void publish(hki_cuda_stream *stream, hki_recorder *self)
+{
+    hki_cuda_slot *slot = stream->current;
+    hki_cuda_publication given = {.board = self->board,
+                                  .to = self->faults + LAUNCHES * self->check_count,
+                                  .first = 1,
+                                  .count = self->check_count};
+    memset(given.flags, HKI_CUDA_FLAGS, sizeof given.flags);
+    if (!self->board || (stream->is_vetted && !stream->suspects))
+        return;
+    given.onto = hki_cuda_stream_board(stream);
+    if (!given.onto)
+        return;
+    if (!stream->is_vetted) {
+        slot->flags = hki_cuda_flags_take(stream, self->check_count);
+        given.to = self->faults + self->launches++ % LAUNCHES * (unsigned)self->check_count;
+        slot->recorder_faults = given.to;
+        slot->is_unflagged = atomic_fetch_add(&self->unsettled, 1) + 1 >= LAUNCHES || !slot->flags;
+    }
+    uint64_t left = slot->flags;
+    for (int i = 0; left; i++, left &= left - 1)
+        given.flags[i] = (uint8_t)__builtin_ctzll(left);
+    hki_cuda_launch_publication(stream, &given);
+}
+
+static bool reported(hki_device *device, hki_recorder *self, const hki_ticket *ticket, int check,
+                     char *text, size_t bytes)
+{
+    const hki_cuda_slot *slot = &stream_of(device)->slots[ticket->position & (HKI_CUDA_SLOTS - 1)];
+    if (!ticket->position || !slot->has_ended || !slot->recorder_faults ||
+        slot->recorder_faults[check].index == UINT64_MAX)
+        return false;
+    const report *which = &self->reports[check];
+    which->describe(&slot->recorder_faults[check], which->argument, text, bytes);
+    return true;
+}
+
+bool hki_cuda_recorder_settle(hki_recorder *self, hki_cuda_slot *slot)
+{
+    bool any = false;
+    for (int i = 0; slot->has_ended && i < self->check_count; i++)
+        any = any || slot->recorder_faults[i].index != UINT64_MAX;
+    atomic_fetch_sub(&self->unsettled, 1);
+    return any;
 }
 
 /* ---- life ------------------------------------------------------------------------------------------------------------ */
 
-static hki_recorder *create(hki_device *device, int call_count)
-{
-    (void)device;
-    hki_recorder *self = calloc(1, sizeof *self);
-    report *reports = calloc((size_t)call_count, sizeof *reports);
-    if (!self || !reports) {
-        free(self);
-        free(reports);
-        return NULL;
-    }
-    self->call_count = call_count;
-    self->reports = reports;
-    return self;
-}
-
 static void destroy(hki_device *device, hki_recorder *self)
 {
-    hki_cuda_device *its = hki_cuda_device_of(device);
-    CUcontext before;
-    if (self->faults) {
-        hki_cuda_visit(its, &before);
-        cudaFreeHost(self->faults);
-        cudaGetLastError(); /* of a lost device */
-        hki_cuda_leave(its, before);
-    }
+    if (self->board)
+        hki_cuda_release(device, self->board, 0);
+    if (self->faults)
+        hki_cuda_release_pinned(device, self->faults, 0);
     free(self->reports);
+    free(self->checks);
     free(self);
+}
+
+/* True also where the device is lost, and nothing will be launched. */
+static bool make_board(hki_device *device, hki_recorder *self)
+{
+    hki_cuda_stream *stream = hki_cuda_stream_begin(device, HKI_QUEUE_COMPUTE);
+    const size_t count = (LAUNCHES + 1) * (size_t)self->check_count;
+    if (!stream || !self->check_count)
+        return true;
+    self->faults = hki_cuda_allocate_pinned(device, count * sizeof *self->faults);
+    self->board = self->faults ? hki_cuda_board_create(stream, self->check_count) : NULL;
+    return self->board;
+}
+
+static hki_recorder *create(hki_device *device, int call_count, const int *checks, int check_count)
+{
+    hki_recorder *self = calloc(1, sizeof *self);
+    if (!self)
+        return NULL;
+    self->call_count = call_count;
+    self->check_count = check_count;
+    self->reports = calloc((size_t)check_count + 1, sizeof *self->reports);
+    self->checks = calloc((size_t)check_count + 1, sizeof *self->checks);
+    if (self->checks && check_count)
+        memcpy(self->checks, checks, (size_t)check_count * sizeof *checks);
+    if (self->reports && self->checks && make_board(device, self))
+        return self;
+    destroy(device, self);
+    return NULL;
 }
 
 /* ---- recording ------------------------------------------------------------------------------------------------------- */
@@ -139,7 +198,7 @@ static bool begin(hki_device *device, hki_recorder *self, bool records)
         return true;
     stream->current->recorder = self;
     if (!records) {
-        clear_reports(self);
+        meet_suspects(stream, self);
         return true;
     }
     /* Relaxed: what other threads do to other streams is no business of the capture, and what this one does beside it,
@@ -182,8 +241,12 @@ static hki_recording *end(hki_device *device, hki_recorder *self)
     bool was_recording = self->is_recording;
     self->is_recording = false;
     stream->recorder = NULL;
-    if (!was_recording)
+    stream->guard = (hki_cuda_guard){.board = NULL};
+    if (!was_recording) {
+        if (stream->current)
+            publish(stream, self);
         return NULL;
+    }
     if (cudaStreamEndCapture(stream->handle, &captured) != cudaSuccess)
         captured = NULL;
     hki_cuda_capture_end(stream);
@@ -203,14 +266,10 @@ static bool launch(hki_device *device, hki_recorder *self, hki_recording *record
     if (recording->workspace_number != stream->workspace_number)
         return false;
     stream->current->recorder = self;
-    clear_reports(self);
+    meet_suspects(stream, self);
     hki_cuda_ok(stream, cudaGraphLaunch(recording->graph, stream->handle), "cudaGraphLaunch");
+    publish(stream, self);
     return true;
-}
-
-static int reporting(const hki_recorder *recorder)
-{
-    return recorder->report_count;
 }
 
 static void drop(hki_device *device, hki_recording *recording)
@@ -230,5 +289,6 @@ const hki_recorder_class hki_cuda_recorder_class = {.create = create,
                                                     .call = call,
                                                     .end = end,
                                                     .launch = launch,
-                                                    .reporting = reporting,
+                                                    .spare = spare,
+                                                    .reported = reported,
                                                     .drop = drop};

@@ -11,6 +11,9 @@
 /* Tasks of a queue that have begun and are not settled, at most. A power of two. */
 enum { HKI_CUDA_SLOTS = 256 };
 
+/* The last fault of a stream's board is for all that find no flag free, one after another, and for those that report nothing. */
+enum { HKI_CUDA_NO_FLAG = HKI_CUDA_FLAGS - 1 };
+
 typedef struct hki_cuda_device hki_cuda_device;
 
 /* A task from its begin until it is settled. Written by the thread of its queue until it is launched, then by the one
@@ -28,12 +31,15 @@ typedef struct hki_cuda_slot {
     bool has_ended; /* the GPU has said so, and not that it is lost */
     hk_code code;   /* HK_OK, or what was noted while it was launched */
     char text[200];
-    hki_cuda_fault *fault; /* its own, in memory that the GPU writes to; NULL: the queue has none */
-    hki_cuda_describe_fn describe; /* NULL: no kernel of the task was given `fault` */
+    hki_cuda_fault *fault;         /* pinned: what its kernels have reported, when it has ended */
+    hki_cuda_describe_fn describe; /* NULL: no kernel of the task reports anything */
     int64_t argument;
-    const hki_recorder
-        *recorder; /* of a task of several calls: what its kernels report; else NULL */
-    int call;      /* whose errors `code` and `text` are */
+    hki_recorder *recorder;          /* of a task of several calls; else NULL */
+    hki_cuda_fault *recorder_faults; /* pinned, of each of its checks; NULL: they report nothing */
+    int call;                        /* whose errors `code` and `text` are */
+    uint64_t flags;                  /* of the stream's board, which tell of the task; */
+    int board_index;                 /* of the fault there; */
+    bool is_unflagged;               /* none was free */
 } hki_cuda_slot;
 
 struct hki_cuda_stream {
@@ -47,6 +53,12 @@ struct hki_cuda_stream {
     size_t workspace_bytes;
     uint64_t workspace_number; /* counts those that there have been */
     hki_recorder *recorder;    /* whose calls are being launched or recorded; NULL: none's */
+    hki_cuda_fault *board;     /* NULL before the first task that may report something */
+    hki_cuda_guard guard;      /* of what is launched now */
+    uint64_t suspects;         /* flags: the task to come may turn out failed with them; */
+    bool is_vetted;            /* its kernels report nothing */
+    /* The board's flags that nobody has, and those of them that may be up. */
+    _Atomic(uint64_t) free_flags, raised_flags;
     struct {
         void *state;
         void (*deinit)(void *state);
@@ -147,6 +159,20 @@ bool hki_cuda_settle(hki_device *device, hki_ticket *ticket, hk_code *code, char
                      size_t bytes);
 void hki_cuda_last_method(hki_device *device, char *text, size_t bytes); /* cuda_stream.c */
 
+/* ---- boards (cuda_board.c) ------------------------------------------------------------------------------------------ */
+
+/* A board in the device's memory; NULL after noting that there is no memory. The queue's thread. */
+hki_cuda_fault *hki_cuda_board_create(hki_cuda_stream *stream, int count);
+/* The stream's, made when it is first wanted; NULL after noting that it cannot be. */
+hki_cuda_fault *hki_cuda_stream_board(hki_cuda_stream *stream);
+/* So many flags of the stream's board, which are down; 0: not as many are free. Nothing is being recorded. */
+uint64_t hki_cuda_flags_take(hki_cuda_stream *stream, int count);
+/* What kernels of the task have reported goes to its slot. */
+void hki_cuda_board_publish(hki_cuda_stream *stream, hki_cuda_slot *slot);
+/* See hki_device_class. */
+void hki_cuda_guard_task(hki_device *device, uint64_t suspects, bool is_vetted);
+void hki_cuda_release_flags(hki_device *device, uint64_t flags);
+
 /* ---- memory and copies (cuda_memory.c, cuda_copy.c) ----------------------------------------------------------------- */
 
 /* The GPU's pool, one for the process, which keeps what is freed; open and close are counted. The GPU is current. */
@@ -183,9 +209,7 @@ int hki_cuda_current_call(const hki_cuda_stream *stream);
 /* hki_cuda_fault_slot, of that call. */
 hki_cuda_fault *hki_cuda_recorder_fault(hki_cuda_stream *stream, hki_cuda_describe_fn describe,
                                         int64_t argument);
-/* Whether kernels of its calls may report something. */
-bool hki_cuda_recorder_may_fail(const hki_recorder *recorder);
-/* The first call whose kernels have, with what they say; -1: none. The task has ended. */
-int hki_cuda_recorder_failed(const hki_recorder *recorder, char *text, size_t bytes);
+/* The task has ended, and nobody asks any more what its kernels have reported. True: they have reported something. */
+bool hki_cuda_recorder_settle(hki_recorder *recorder, hki_cuda_slot *slot);
 
 #endif

@@ -10,8 +10,8 @@
  *
  * Kernels whose threads meet (__syncthreads, __shfl_*_sync, votes) are launched by HKI_LAUNCH_TOGETHER: there the
  * emulation gives each thread of a block a stack of its own. Shared memory is HKI_SHARED float tile[32][33]; its size is
- * static. No other extension of CUDA but: __device__, __restrict__, threadIdx and its kin, __ldg, atomicAdd, atomicMin
- * and atomicMax (unsigned long long) and atomicCAS, __syncthreads, __shfl_xor_sync, __shfl_down_sync, float4 and its kin, and the
+ * static. No other extension of CUDA but: __device__, __restrict__, threadIdx and its kin, __ldg, atomicAdd, atomicMin,
+ * atomicMax, atomicOr and atomicAnd (unsigned long long) and atomicCAS, __syncthreads, __shfl_xor_sync, __shfl_down_sync, float4 and its kin, and the
  * math functions. */
 #ifndef HOCKET_DEVICE_CUDA_LAUNCH_CUH
 #define HOCKET_DEVICE_CUDA_LAUNCH_CUH
@@ -37,10 +37,24 @@
 #define HKI_THREAD_INDEX ((int64_t)blockIdx.x * blockDim.x + threadIdx.x)
 #define HKI_THREAD_COUNT ((int64_t)gridDim.x * blockDim.x)
 
+/* Up: a call has failed that the guarded one depends on, which then leaves everything as it is. */
+HKI_DEVICE bool hki_cuda_is_up(const hki_cuda_guard &guard)
+{
+    return guard.board &&
+           (guard.board->value & ((unsigned long long)guard.high << 32 | guard.low)) != 0;
+}
+
+HKI_DEVICE void hki_cuda_raise(hki_cuda_fault *fault)
+{
+    const unsigned long long number = fault->number;
+    atomicOr(&(fault - number)->value, 1ull << (number - 1));
+}
+
 /* From a kernel: element `index` fails the call. */
 HKI_DEVICE void hki_cuda_report(hki_cuda_fault *fault, int64_t index)
 {
     atomicMin(&fault->index, (unsigned long long)index);
+    hki_cuda_raise(fault);
 }
 
 /* The same with a value, for one kernel's index below 2^32 - 1; hki_cuda_fault_row and hki_cuda_fault_value read them. Each
@@ -50,6 +64,7 @@ HKI_DEVICE void hki_cuda_report_value(hki_cuda_fault *fault, uint32_t index, int
     const unsigned long long upper = (unsigned long long)index << 32, bits = (uint64_t)value;
     atomicMin(&fault->index, upper | bits >> 32);
     atomicMax(&fault->value, ~(upper | (bits & 0xffffffffu)));
+    hki_cuda_raise(fault);
 }
 
 #endif

@@ -117,9 +117,23 @@ hki_cuda_fault *hki_cuda_fault_slot(hki_cuda_stream *stream, hki_cuda_describe_f
         hki_cuda_note(stream, "a kernel that may fail", "there is no place for what it reports");
         return NULL;
     }
-    slot->describe = describe;
-    slot->argument = argument;
-    return slot->fault;
+    hki_cuda_fault *board = hki_cuda_stream_board(stream);
+    if (!board || stream->is_vetted)
+        return board ? &board[1 + HKI_CUDA_NO_FLAG] : NULL;
+    if (!slot->describe) {
+        slot->flags = hki_cuda_flags_take(stream, 1);
+        slot->is_unflagged = !slot->flags;
+        slot->board_index =
+            1 + (slot->flags ? __builtin_ctzll(slot->flags) : (int)HKI_CUDA_NO_FLAG);
+        slot->describe = describe;
+        slot->argument = argument;
+    }
+    return &board[slot->board_index];
+}
+
+hki_cuda_guard hki_cuda_stream_guard(const hki_cuda_stream *stream)
+{
+    return stream->guard;
 }
 
 /* ---- choices ----------------------------------------------------------------------------------------------------- */

@@ -62,15 +62,29 @@ bool hki_cuda_falls_back(hki_cuda_stream *stream);
 /* How the call is done: static text, and a number that belongs to it. See hki_device_class.last_method. */
 void hki_cuda_tell_method(hki_cuda_stream *stream, const char *method, int number);
 
-/* What a kernel reports when it meets a value that fails the call: lies in pinned memory of the host that the device
- * writes to. Kernels keep the lowest index: hki_cuda_report in cuda_launch.cuh. */
+/* What a kernel reports when it meets a value that fails the call. Kernels keep the lowest index: hki_cuda_report in
+ * cuda_launch.cuh. Those that kernels write to lie on a board in the device's memory: the first one's `value` has a bit for
+ * each of the others, of number 1 and on, which tells those behind that it has been reported to. */
 typedef struct hki_cuda_fault {
     unsigned long long index; /* UINT64_MAX: none */
     unsigned long long value; /* of hki_cuda_report_value; 0 before */
-    /* A line of the GPU's cache each, since the host writes to one while kernels of tasks before report to others: what a
-     * GPU changes of the host's memory is atomic for the GPU alone, and need not be those bytes alone. */
-    unsigned long long unused[14];
+    unsigned long long number;
+    /* A line of the GPU's cache each: the host reads copies of some while kernels write others. */
+    unsigned long long unused[13];
 } hki_cuda_fault;
+
+enum { HKI_CUDA_FLAGS = 64 /* of a board, at most */ };
+
+/* Flags of a board. A kernel that is given some writes nothing when one of them is up. Halves apart, each with nothing above
+ * it, so that no set of flags looks like an address. */
+typedef struct hki_cuda_guard {
+    const hki_cuda_fault *board; /* NULL: it always writes */
+    uint32_t low, no_low, high, no_high;
+} hki_cuda_guard;
+/* Of what is launched now. */
+hki_cuda_guard hki_cuda_stream_guard(const hki_cuda_stream *stream);
+/* By checks of the recorder whose calls are being launched: see hki_recorder_class.spare. */
+hki_cuda_guard hki_cuda_recorder_guard(const hki_cuda_stream *stream, uint64_t checks);
 
 /* What hki_cuda_report_value was given. */
 static inline uint32_t hki_cuda_fault_row(const hki_cuda_fault *fault)
@@ -82,8 +96,8 @@ static inline int64_t hki_cuda_fault_value(const hki_cuda_fault *fault)
     return (int64_t)(fault->index << 32 | (~fault->value & 0xffffffffu));
 }
 
-/* A slot for the task that is being launched, at most one each; NULL after noting why there is none. When the task is
- * done and the slot has an index, `describe` writes the message into text. `argument`: 64 bits handed to it. */
+/* A fault for the task that is being launched, or for that call of it, at most one each; NULL after noting why there is none.
+ * When the task is done and the fault has an index, `describe` writes the message into text. `argument`: 64 bits handed to it. */
 typedef void (*hki_cuda_describe_fn)(const hki_cuda_fault *fault, int64_t argument, char *text,
                                      size_t bytes);
 hki_cuda_fault *hki_cuda_fault_slot(hki_cuda_stream *stream, hki_cuda_describe_fn describe,

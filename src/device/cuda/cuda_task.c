@@ -37,7 +37,8 @@ static hki_cuda_slot *slot_of_ticket(const hki_ticket *ticket)
 
 bool hki_cuda_stream_init(hki_cuda_stream *stream, hki_cuda_device *device, hki_queue_kind kind)
 {
-    *stream = (hki_cuda_stream){.its = device, .kind = kind};
+    *stream = (hki_cuda_stream){
+        .its = device, .kind = kind, .free_flags = ~((uint64_t)1 << HKI_CUDA_NO_FLAG)};
     pthread_mutex_init(&stream->marks, NULL);
     int least = 0, greatest = 0;
     /* Sums go before kernels where a multiprocessor has room for either: what waits for them is other devices', too. */
@@ -60,6 +61,8 @@ void hki_cuda_stream_deinit(hki_cuda_stream *stream)
         free(stream->kept[i].state);
     }
     hki_cuda_workspace_release(stream);
+    if (stream->board)
+        hki_cuda_release(stream->its->device, stream->board, 0);
     for (int i = 0; i < HKI_CUDA_SLOTS; i++) {
         const hki_cuda_slot *slot = &stream->slots[i];
         if (slot->end)
@@ -104,11 +107,12 @@ static hki_cuda_slot *slot_take(hki_cuda_stream *stream)
     slot->describe = NULL;
     slot->fault = NULL;
     slot->recorder = NULL;
+    slot->recorder_faults = NULL;
     slot->call = 0;
-    if (self->faults && stream->kind == HKI_QUEUE_COMPUTE) {
+    slot->flags = 0;
+    slot->is_unflagged = false;
+    if (self->faults && stream->kind == HKI_QUEUE_COMPUTE)
         slot->fault = &self->faults[slot->position & (HKI_CUDA_SLOTS - 1)];
-        *slot->fault = (hki_cuda_fault){.index = UINT64_MAX};
-    }
     atomic_store_explicit(&slot->in_use, true, memory_order_relaxed);
     if (self->host->is_recording(self->device->runtime)) {
         hki_cuda_take_base(self);
@@ -219,6 +223,14 @@ static cudaError_t ask_end(hki_cuda_stream *stream, uint64_t position)
 
 /* ---- tickets ------------------------------------------------------------------------------------------------------ */
 
+static void end_launch(hki_cuda_stream *stream)
+{
+    stream->current = NULL;
+    stream->guard = (hki_cuda_guard){.board = NULL};
+    stream->suspects = 0;
+    stream->is_vetted = false;
+}
+
 void hki_cuda_launched(hki_device *device, hki_queue_kind queue, const hki_cost *cost,
                        int64_t ready_ns, int64_t host_ns, hki_ticket *ticket)
 {
@@ -231,16 +243,18 @@ void hki_cuda_launched(hki_device *device, hki_queue_kind queue, const hki_cost 
                            .is_awaited = ticket->is_awaited};
     /* What was begun before the device was lost has a slot to be given back. */
     hki_cuda_slot *slot = stream_of(ticket)->current;
-    stream_of(ticket)->current = NULL;
+    if (slot && stream && slot->describe)
+        hki_cuda_board_publish(stream, slot);
+    end_launch(stream_of(ticket));
     if (!slot)
         return;
     ticket->position = slot->position;
+    ticket->flags = slot->flags;
     slot->ready_ns = ready_ns;
     slot->launched_ns = hki_clock_ns();
-    const bool may_report =
-        slot->describe || (slot->recorder && hki_cuda_recorder_may_fail(slot->recorder));
-    if (slot->code != HK_OK || (may_report && !ticket->is_vetted))
+    if (slot->code != HK_OK || slot->describe || slot->recorder_faults)
         ticket->fault = slot;
+    ticket->is_flagged = slot->code == HK_OK && slot->flags && !slot->is_unflagged;
     if (!stream)
         return;
     slot->is_timed = slot->has_begun && record_time(stream, slot, 1);
@@ -366,29 +380,29 @@ bool hki_cuda_settle(hki_device *device, hki_ticket *ticket, hk_code *code, char
 {
     hki_cuda_device *self = hki_cuda_device_of(device);
     hki_cuda_slot *slot = slot_of_ticket(ticket);
-    bool good = true;
-    int failed = -1; /* of several calls, the first that its kernels say has failed */
+    bool good = true, has_reported = false;
     if (slot)
         see_end(self, stream_of(ticket), slot);
-    /* What the next replay reports is in the same place. */
-    if (slot && slot->has_ended && slot->recorder && !ticket->is_vetted)
-        failed = hki_cuda_recorder_failed(slot->recorder, message, bytes);
+    if (slot && slot->has_ended && slot->describe)
+        has_reported = slot->fault->index != UINT64_MAX;
+    if (slot && slot->recorder_faults)
+        has_reported = hki_cuda_recorder_settle(slot->recorder, slot);
+    ticket->has_reported = has_reported;
+    if (has_reported)
+        atomic_fetch_or_explicit(&stream_of(ticket)->raised_flags, slot->flags,
+                                 memory_order_relaxed);
     if (!slot || !slot->has_ended) {
         *code = HK_DEVICE_LOST;
         snprintf(message, bytes, "%s is lost: %s; end the program, or go on without the device",
                  device->name, self->lost_text);
         ticket->call = -1;
         good = false;
-    } else if (failed >= 0 && (slot->code == HK_OK || failed < slot->call)) {
-        *code = HK_OUT_OF_RANGE;
-        ticket->call = failed;
-        good = false;
     } else if (slot->code != HK_OK) {
         *code = slot->code;
         snprintf(message, bytes, "%s", slot->text);
         ticket->call = slot->call;
         good = false;
-    } else if (slot->describe && !ticket->is_vetted && slot->fault->index != UINT64_MAX) {
+    } else if (has_reported && slot->describe) {
         *code = HK_OUT_OF_RANGE;
         slot->describe(slot->fault, slot->argument, message, bytes);
         good = false;

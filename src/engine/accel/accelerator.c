@@ -47,24 +47,37 @@ void hki_accelerator_settle(hki_queue *queue, hki_task *task, hki_ticket *ticket
     hki_device *device = queue->device;
     hk_code code = HK_OK;
     char message[512] = "";
+    if (task->spec.class->note_reports)
+        task->spec.class->note_reports(task, task->payload, ticket);
     bool is_good = !device->class->settle ||
                    device->class->settle(device, ticket, &code, message, sizeof message);
     /* What it waited for had not ended when it was launched. Whatever it made of failed inputs, their failure is its. */
     const hk_status *input = task->is_ahead ? hki_task_input_failure(task) : NULL;
-    if (input)
+    if (input) {
+        /* As if it had not been launched. */
+        task->is_spared = ticket->suspects && hk_status_code(input) != HK_DEVICE_LOST;
         hki_task_fail_for_input(task, input);
-    else if (!is_good)
+    } else if (!is_good)
         fail_call(task, ticket, code, message);
     task->end_ns = ticket->end_ns;
     note_end(queue, task, ticket);
 }
 
+static bool can_spare(const hki_task *task)
+{
+    const hki_task_class *class = task->spec.class;
+    return class->can_spare && class->can_spare(&task->spec, task->payload);
+}
+
 /* Whether a task of the queue had better be launched behind the mark than wait for its end. It holds up all that comes
- * after it in its own queue, so the mark must be about to be reached. Of a queue for computing, where the rest of the
+ * after it in its own queue, so the mark must be about to be reached. Where what was launched may turn out failed, only what
+ * spares what it overwrites follows, in the same queue. Of a queue for computing, where the rest of the
  * backward pass goes meanwhile, reductions between devices follow nothing, and nobody follows one whose end is not known:
  * it may stand behind others, each of which waits for copies. */
 bool hki_accelerator_may_follow(const hki_task *task, const hki_queue *queue, const hki_mark *mark)
 {
+    if (mark->is_doubtful && (mark->queue != queue || !can_spare(task)))
+        return false;
     if (mark->queue == queue)
         return true;
     if (mark->queue->device->class != queue->device->class)
@@ -104,10 +117,13 @@ static void await_failed_inputs(hki_task *task)
 static void let_follow(hki_executor *executor, hki_task *task, const hki_ticket *ticket)
 {
     hki_queue *queue = hki_task_queue(task);
-    const hki_mark mark = {queue, ticket->position, ticket->end_ns, task->spec.collective};
-    if (ticket->fault)
+    const hki_mark mark = {queue, ticket->position, ticket->end_ns, task->spec.collective,
+                           ticket->suspects || ticket->is_flagged};
+    bool may_follow = !ticket->fault || ticket->is_flagged;
+    may_follow = may_follow && hki_suspects_note(queue, task, ticket);
+    if (!may_follow)
         atomic_fetch_add_explicit(&queue->runtime->accelerators->held_up, 1, memory_order_relaxed);
-    if (!queue->device->class->wait_for || !ticket->position || ticket->fault ||
+    if (!queue->device->class->wait_for || !ticket->position || !may_follow ||
         (hki_task_is_unusual(task) && hki_task_has_failed(task)))
         return;
     hki_task_dispatch(executor, hki_stage_launch(task, &mark));
@@ -118,6 +134,7 @@ bool hki_accelerator_launch(hki_executor *executor, hki_queue *queue, hki_task *
     hki_device *device = queue->device;
     const hki_task_spec *spec = &task->spec;
     hki_run_point point = hki_tracing_begin(task);
+    const uint64_t suspects = hki_suspects_find(queue, task);
     await_failed_inputs(task);
     wait_for_marks(queue, task);
     int64_t ready_ns = atomic_load_explicit(&task->ready_ns, memory_order_relaxed);
@@ -125,10 +142,14 @@ bool hki_accelerator_launch(hki_executor *executor, hki_queue *queue, hki_task *
         hki_tracing_end(&point, task);
         task->end_ns = ready_ns;
         hki_task_complete(executor, task);
+        hki_suspects_settle(queue, &(hki_ticket){.suspects = suspects}, true);
         hki_executor_flush(executor);
         hki_progress(queue->runtime);
         return false;
     }
+    const bool is_vetted = spec->class->is_vetted && spec->class->is_vetted(spec, task->payload);
+    if (device->class->guard && queue->kind == HKI_QUEUE_COMPUTE)
+        device->class->guard(device, suspects, is_vetted);
     int64_t begin_ns = device->times_host ? hki_thread_ns() : 0;
     for (int64_t piece = 0; piece < spec->piece_count; piece++)
         hki_task_run_piece(task, piece);
@@ -138,12 +159,13 @@ bool hki_accelerator_launch(hki_executor *executor, hki_queue *queue, hki_task *
                            .point = point,
                            .launched_ns = hki_clock_ns()};
     int64_t host_ns = device->times_host ? hki_thread_ns() - begin_ns : 0;
-    launched.ticket.is_vetted =
-        spec->class->is_vetted && spec->class->is_vetted(spec, task->payload);
+    launched.ticket.is_vetted = is_vetted;
     launched.ticket.is_awaited = !hki_queue_is_ready(queue) || hki_stage_is_awaited(task);
     device->class->launched(device, queue->kind, &spec->cost, ready_ns, host_ns, &launched.ticket);
+    launched.ticket.suspects = suspects;
     atomic_store_explicit(&queue->launched_end_ns, launched.ticket.end_ns, memory_order_relaxed);
     atomic_fetch_add(&queue->in_flight, 1);
+    hki_suspects_hold(queue, launched.ticket.flags);
     let_follow(executor, task, &launched.ticket);
     return hki_clock_add(queue, &launched);
 }
@@ -245,6 +267,8 @@ static void pace(hki_task *task, int64_t ready_ns, int64_t host_ns)
     for (int64_t left_ns; (left_ns = device->class->poll(device, &ticket)) > 0;)
         hki_sleep_ns(left_ns);
     hki_accelerator_settle(queue, task, &ticket);
+    hki_suspects_hold(queue, ticket.flags);
+    hki_suspects_settle(queue, &ticket, true);
 }
 
 /* ---- life ----------------------------------------------------------------------------------------------------------- */
@@ -262,7 +286,7 @@ bool hki_accelerators_create(hki_runtime *runtime)
             runtime->queues[i]->pace = pace;
             runtime->queues[i]->notify = notify;
         }
-    return runtime->accelerators && hki_launchers_create(runtime);
+    return runtime->accelerators && hki_suspects_create(runtime) && hki_launchers_create(runtime);
 }
 
 bool hki_accelerators_start(hki_runtime *runtime)
@@ -280,7 +304,9 @@ void hki_accelerators_stop(hki_runtime *runtime)
 
 void hki_accelerators_destroy(hki_runtime *runtime)
 {
-    if (runtime->accelerators)
-        free(runtime->accelerators->launchers);
+    if (!runtime->accelerators)
+        return;
+    hki_suspects_destroy(runtime);
+    free(runtime->accelerators->launchers);
     free(runtime->accelerators);
 }

@@ -13,12 +13,16 @@ enum {
     HKI_AHEAD_NS = 100000, /* more than launching takes: nobody need be further ahead */
 };
 
+typedef struct hki_suspects hki_suspects; /* suspects.c */
+
 /* The runtime's part for accelerators. */
 struct hki_accelerators {
     struct hki_clock *clock;
     hki_launchers *launchers; /* NULL: no device needs them */
     _Atomic(uint64_t)
         held_up; /* tasks that nobody was launched behind, for what their kernels may report */
+    hki_suspects
+        *suspects[HKI_MAX_DEVICES * HKI_QUEUE_KIND_COUNT]; /* by queue; NULL: it has none */
 };
 
 /* ---- life (accelerator.c) ------------------------------------------------------------------------------------- */
@@ -63,6 +67,23 @@ hki_task *hki_accelerator_take(hki_queue *queue);
 bool hki_accelerator_launch(hki_executor *executor, hki_queue *queue, hki_task *task);
 /* The device is done with the task, as the ticket says: notes when that was, and what became of it. */
 void hki_accelerator_settle(hki_queue *queue, hki_task *task, hki_ticket *ticket);
+
+/* ---- what may turn out failed (suspects.c) -------------------------------------------------------------------- */
+
+/* For the queues whose device can spare what is overwritten. False: no memory. */
+bool hki_suspects_create(hki_runtime *runtime);
+void hki_suspects_destroy(hki_runtime *runtime);
+/* The next three are for one thread of a queue at a time. Flags with which the task's inputs may turn out failed, held; before
+ * its inputs are looked at. */
+uint64_t hki_suspects_find(const hki_queue *queue, const hki_task *task);
+/* The task that has these flags has been launched. */
+void hki_suspects_hold(const hki_queue *queue, uint64_t flags);
+/* The task has been launched: notes what it has written, before others are launched behind it. False: there is no room, and
+ * none are to be. */
+bool hki_suspects_note(const hki_queue *queue, const hki_task *task, const hki_ticket *ticket);
+/* The task has been completed, or not been launched: it holds its flags and suspects no more. is_good: no kernel of it has
+ * reported anything. Any thread. */
+void hki_suspects_settle(const hki_queue *queue, const hki_ticket *ticket, bool is_good);
 
 /* ---- threads that launch for all simulated devices (launcher.c) ---------------------------------------------- */
 

@@ -102,7 +102,10 @@ static void complete(hki_executor *executor, hki_queue *queue, hki_flight *ended
     note_pace(queue, ended);
     hki_accelerator_settle(queue, ended->task, &ended->ticket);
     hki_tracing_end(&ended->point, ended->task);
+    const bool is_good = !ended->ticket.has_reported &&
+                         !(hki_task_is_unusual(ended->task) && hki_task_has_failed(ended->task));
     hki_task_complete(executor, ended->task);
+    hki_suspects_settle(queue, &ended->ticket, is_good);
     atomic_fetch_sub(&queue->in_flight, 1);
     atomic_fetch_add(&clock->completed, 1);
     if (atomic_load(&clock->room_waiters) > 0)

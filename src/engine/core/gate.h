@@ -34,6 +34,7 @@ typedef struct hki_mark {
     uint64_t position; /* see hki_ticket */
     int64_t end_ns;    /* 0: not known yet */
     bool collective;   /* a reduction between devices, or one before it that is waited for, too */
+    bool is_doubtful;  /* it, or one before it, may turn out failed */
 } hki_mark;
 
 extern hki_wait_node hki_gate_open_mark;

@@ -37,7 +37,7 @@ void hki_stage_begin(hki_task *task)
 
 void hki_stage_end(hki_task *task)
 {
-    task->is_ahead = task->is_launched = false;
+    task->is_ahead = task->is_launched = task->is_spared = false;
     task->mark_count = 0;
     atomic_store_explicit(&task->counted, 0, memory_order_relaxed);
 }
@@ -75,9 +75,11 @@ static bool add_mark(hki_mark *marks, int *count, int most, const hki_mark *adde
     for (int i = 0; i < *count; i++)
         if (marks[i].queue == added->queue) {
             bool collective = marks[i].collective || added->collective;
+            bool is_doubtful = marks[i].is_doubtful || added->is_doubtful;
             if (marks[i].position < added->position)
                 marks[i] = *added;
             marks[i].collective = collective;
+            marks[i].is_doubtful = is_doubtful;
             return true;
         }
     if (*count == most)

@@ -37,12 +37,10 @@ const hk_status *hki_task_failure(hki_task *task)
     return failure;
 }
 
-void hki_task_fail(hki_task *task, int64_t piece, hk_code code, const char *format, ...)
+static const hk_status *record_va(const hki_task *task, const hki_blame *blame, hk_code code,
+                                  const char *format, va_list args)
 {
     char inputs[512] = "";
-    const hki_blame own = {task->spec.operation, task->spec.source, task->spec.class->describe,
-                           task->payload};
-    const hki_blame *blame = task_blame ? task_blame : &own;
     if (blame->describe)
         blame->describe(blame->what, inputs, sizeof inputs);
     const hki_status_facts facts = {.operation = blame->operation,
@@ -51,9 +49,26 @@ void hki_task_fail(hki_task *task, int64_t piece, hk_code code, const char *form
                                     .file = blame->source.file,
                                     .line = blame->source.line,
                                     .sequence = hki_task_sequence(task)};
+    return hki_status_create_va(code, &facts, format, args);
+}
+
+const hk_status *hki_task_record(const hki_task *task, const hki_blame *blame, hk_code code,
+                                 const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    const hk_status *status = hki_status_create_va(code, &facts, format, args);
+    const hk_status *status = record_va(task, blame, code, format, args);
+    va_end(args);
+    return status;
+}
+
+void hki_task_fail(hki_task *task, int64_t piece, hk_code code, const char *format, ...)
+{
+    const hki_blame own = {task->spec.operation, task->spec.source, task->spec.class->describe,
+                           task->payload};
+    va_list args;
+    va_start(args, format);
+    const hk_status *status = record_va(task, task_blame ? task_blame : &own, code, format, args);
     va_end(args);
     hki_lock_acquire(&task->failure_lock);
     if (!task->failure || piece < task->failure_piece) {
@@ -166,20 +181,47 @@ void hki_task_run_join(hki_task *task)
     hki_this_thread.task_depth--;
 }
 
+/* Of a task of several calls, each of which fails by itself. */
+static void settle_parts(hki_task *task)
+{
+    const hk_status *failure = task->failure ? task->failure : task->input_failure;
+    task->spec.class->settle(task, task->payload, failure, task->is_spared, any_failed(task));
+    if (task->failure)
+        hki_runtime_note_failure(task->runtime, task->failure);
+}
+
+void hki_task_note_failure(const hki_task *task, const hk_status *status)
+{
+    hki_runtime_note_failure(task->runtime, status);
+}
+
+void hki_task_settle_part(const hki_access *access, const hk_status *failure, bool is_intact)
+{
+    if (failure)
+        hki_var_fail(access->var, access->begin, access->end, failure, is_intact);
+    else if (access->mode & HKI_HEAL)
+        hki_var_heal(access->var, access->begin, access->end);
+}
+
 void hki_task_settle(hki_task *task)
 {
     const hki_task_spec *spec = &task->spec;
     bool failed = has_failed(task);
+    if (spec->class->settle && task->started) {
+        settle_parts(task);
+        return;
+    }
     if (!failed && atomic_load_explicit(&task->runtime->failed_vars, memory_order_relaxed) == 0)
         return;
     const hk_status *failure = task->failure ? task->failure : task->input_failure;
+    const bool is_intact = !task->started || task->is_spared;
     for (int i = 0; i < spec->access_count; i++) {
         const hki_access *access = &spec->accesses[i];
         if (!(access->mode & HKI_WRITE))
             continue;
         if (failure && !(access->mode & HKI_KEEP))
             hki_var_fail(access->var, access->begin, access->end, failure,
-                         !task->started && !(access->mode & HKI_FRESH));
+                         is_intact && !(access->mode & HKI_FRESH));
         else if (!failure && access->mode & HKI_HEAL)
             hki_var_heal(access->var, access->begin, access->end);
     }

@@ -79,6 +79,8 @@ struct hki_task {
      * whose tasks are not launched then, pending_ends those whose tasks have not ended; `counted` has a bit for each of
      * `waits` that pending no longer counts. It is launched behind the marks, of other queues. */
     bool is_ahead, is_launched;
+    bool
+        is_spared; /* its inputs turned out failed, and its device has left what it overwrites as it was */
     _Atomic(uint32_t) pending_ends, counted;
     hki_lock marks_lock;
     int mark_count;

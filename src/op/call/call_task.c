@@ -277,6 +277,18 @@ static bool is_vetted(const hki_task_spec *spec, const void *payload)
     return false;
 }
 
+/* Copies are spared by all devices that can. */
+static bool can_spare(const hki_task_spec *spec, const void *payload)
+{
+    const call_payload *self = payload;
+    bool overwrites = false;
+    for (int i = 0; i < spec->access_count; i++)
+        overwrites = overwrites ||
+                     (spec->accesses[i].mode & HKI_WRITE && !(spec->accesses[i].mode & HKI_FRESH));
+    return !overwrites || (self->staged && self->staging.copy_output) ||
+           (spec->device->class->can_spare && spec->device->class->can_spare(&self->call));
+}
+
 static const hki_task_class call_class = {.leaf = true,
                                           .enqueues = true,
                                           .prepare = prepare,
@@ -285,7 +297,8 @@ static const hki_task_class call_class = {.leaf = true,
                                           .finish = finish,
                                           .describe = describe,
                                           .operands = operands,
-                                          .is_vetted = is_vetted};
+                                          .is_vetted = is_vetted,
+                                          .can_spare = can_spare};
 
 static int tensors_of_inputs(const hki_call_parts *parts)
 {

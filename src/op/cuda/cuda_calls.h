@@ -9,9 +9,12 @@
 
 void hki_cuda_call_row(const hki_kernel_call *call, hki_cuda_stream *stream); /* elementwise.def */
 
+bool hki_cuda_row_reports(const hki_kernel_call *call); /* see hki_cuda_may_report */
+
 void hki_cuda_call_copy(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_call_reshape(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_call_cast(const hki_kernel_call *call, hki_cuda_stream *stream);
+bool hki_cuda_cast_reports(const hki_kernel_call *call);
 void hki_cuda_call_full(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_call_zeros(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_call_ones(const hki_kernel_call *call, hki_cuda_stream *stream);

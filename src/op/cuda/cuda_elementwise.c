@@ -115,6 +115,13 @@ static bool is_checked(hki_cuda_row row)
     }
 }
 
+bool hki_cuda_row_reports(const hki_kernel_call *call)
+{
+    const hk_dtype dtype = call->in[call->input_count - 1].dtype;
+    return is_checked(hki_cuda_row_of(call->op->id)) && dtype != HK_F32 && dtype != HK_F64 &&
+           call->out[0].size > 0;
+}
+
 void hki_cuda_call_row(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
     static const hki_cuda_row_fn *const tables[HK_DTYPE_COUNT] = {
@@ -131,7 +138,7 @@ void hki_cuda_call_row(const hki_kernel_call *call, hki_cuda_stream *stream)
     walk_call(&walk, call, item_bytes);
     if (walk.size == 0)
         return;
-    if (is_checked(row) && dtype != HK_F32 && dtype != HK_F64) {
+    if (hki_cuda_row_reports(call)) {
         launch.fault = hki_cuda_fault_slot(stream, describe, (int64_t)(intptr_t)call);
         if (!launch.fault)
             return;
@@ -196,6 +203,13 @@ static void launch_cast(hki_cuda_stream *stream, const hki_cuda_path *path, void
     hki_cuda_launch_cast(stream, path, cast->from, cast->to, cast->fault);
 }
 
+bool hki_cuda_cast_reports(const hki_kernel_call *call)
+{
+    const hk_dtype to = call->out[0].dtype;
+    return call->in[0].dtype != to && (to == HK_I32 || to == HK_I64 || to == HK_U8) &&
+           call->out[0].size > 0;
+}
+
 void hki_cuda_call_cast(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
     cast_launch cast = {.from = call->in[0].dtype, .to = call->out[0].dtype};
@@ -207,7 +221,7 @@ void hki_cuda_call_cast(const hki_kernel_call *call, hki_cuda_stream *stream)
         hki_cuda_call_copy(call, stream);
         return;
     }
-    if (cast.to == HK_I32 || cast.to == HK_I64 || cast.to == HK_U8) {
+    if (hki_cuda_cast_reports(call)) {
         cast.fault = hki_cuda_fault_slot(stream, describe, (int64_t)(intptr_t)call);
         if (!cast.fault)
             return;

@@ -17,11 +17,14 @@
 #include "op/cuda/cuda_elementwise.h"
 #include "op/cuda/cuda_walk.cuh"
 
-/* Operand 0 is the output, which may be one of the inputs. */
+/* Operand 0 is the output, which may be one of the inputs, and stays as it is where the guard says so. */
 template <class Row, int N>
 HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
-    elementwise(const hki_cuda_path path, const typename Row::number s, hki_cuda_fault *fault)
+    elementwise(const hki_cuda_path path, const typename Row::number s, hki_cuda_fault *fault,
+                const hki_cuda_guard guard)
 {
+    if (hki_cuda_is_up(guard))
+        return;
     /* Once each, the lowest of its own: what is reported goes to the host's memory, which is slow. */
     [[maybe_unused]] bool has_reported = false;
     for (uint32_t i = (uint32_t)HKI_THREAD_INDEX; i < path.count; i += (uint32_t)HKI_THREAD_COUNT) {
@@ -60,10 +63,11 @@ static void launch_elementwise(hki_cuda_stream *stream, const hki_cuda_path *pat
 {
     const unsigned grid =
         hki_cuda_grid(path->count, HKI_CUDA_BLOCK, hki_cuda_stream_multiprocessors(stream));
+    const hki_cuda_guard guard = hki_cuda_stream_guard(stream);
     if (path->width == N)
-        HKI_LAUNCH(stream, grid, HKI_CUDA_BLOCK, (elementwise<Row, N>), *path, s, fault);
+        HKI_LAUNCH(stream, grid, HKI_CUDA_BLOCK, (elementwise<Row, N>), *path, s, fault, guard);
     else
-        HKI_LAUNCH(stream, grid, HKI_CUDA_BLOCK, (elementwise<Row, 1>), *path, s, fault);
+        HKI_LAUNCH(stream, grid, HKI_CUDA_BLOCK, (elementwise<Row, 1>), *path, s, fault, guard);
 }
 
 #endif

@@ -38,12 +38,13 @@ static bool is_aligned(const void *data)
 }
 
 static hki_cuda_fused_step step_for(const hki_kernel_call *const *calls, int index, bool is_kept,
-                                    int32_t *is_wide)
+                                    hki_cuda_guard guard, int32_t *is_wide)
 {
     const hki_kernel_call *call = calls[index];
     const hki_numbers with = hki_element_numbers(call->op, call->options);
     hki_cuda_fused_step step = {.row = (int32_t)hki_cuda_row_of(call->op->id),
                                 .out = is_kept ? call->out[0].data : NULL,
+                                .guard = guard,
                                 .s = (float)with.s,
                                 .t = (float)with.t};
     *is_wide = *is_wide && (!is_kept || is_aligned(call->out[0].data));
@@ -64,7 +65,7 @@ static hki_cuda_fused_step step_for(const hki_kernel_call *const *calls, int ind
 }
 
 void hki_cuda_run_fused(hki_device *device, const hki_kernel_call *const *calls,
-                        const bool *are_kept, int count)
+                        const bool *are_kept, const uint64_t *spares, int count)
 {
     hki_cuda_stream *stream = hki_cuda_stream_begin(device, HKI_QUEUE_COMPUTE);
     hki_cuda_fused program = {.size = calls[0]->out[0].size, .step_count = count};
@@ -72,6 +73,7 @@ void hki_cuda_run_fused(hki_device *device, const hki_kernel_call *const *calls,
         return;
     program.is_wide = program.size % (HKI_CUDA_PACK_BYTES / (int)sizeof(float)) == 0;
     for (int i = 0; i < count; i++)
-        program.steps[i] = step_for(calls, i, are_kept[i], &program.is_wide);
+        program.steps[i] = step_for(calls, i, are_kept[i],
+                                    hki_cuda_recorder_guard(stream, spares[i]), &program.is_wide);
     hki_cuda_launch_fused(stream, &program);
 }

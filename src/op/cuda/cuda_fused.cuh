@@ -87,7 +87,7 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK) fused(const hki_cuda_fused program)
             }
             run_row<N>(step, in, out);
             results[k][threadIdx.x] = out;
-            if (step.out)
+            if (step.out && !hki_cuda_is_up(step.guard))
                 *reinterpret_cast<hki_pack<float, N> *>(step.out + i * N) = out;
         }
 }

@@ -23,7 +23,8 @@ typedef struct hki_cuda_fused_operand {
 
 typedef struct hki_cuda_fused_step {
     hki_cuda_fused_operand operands[HKI_CUDA_FUSED_OPERANDS];
-    float *out; /* NULL: nobody else wants it */
+    float *out;           /* NULL: nobody else wants it */
+    hki_cuda_guard guard; /* where it says so `out` stays as it is */
     float s, t;
     int32_t row, unused; /* hki_cuda_row */
 } hki_cuda_fused_step;

@@ -5,8 +5,11 @@
 enum { SIDE = HKI_CUDA_TRANSPOSE_SIDE, LINES = HKI_CUDA_BLOCK / SIDE };
 
 template <class Element>
-HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK) transpose(const hki_cuda_transpose call)
+HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK) 
+    transpose(const hki_cuda_transpose call, const hki_cuda_guard guard)
 {
+    if (hki_cuda_is_up(guard)) /* to all threads alike */
+        return;
     HKI_SHARED Element tile[SIDE][SIDE + 1]; /* one more: columns lie in different banks */
     const uint32_t across = threadIdx.x % SIDE, down = threadIdx.x / SIDE;
     for (uint32_t i = blockIdx.x; i < call.tiles; i += gridDim.x) {
@@ -34,7 +37,8 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK) transpose(const hki_cuda_transpose ca
 template <class Element> static void launch(hki_cuda_stream *stream, const hki_cuda_transpose *call)
 {
     const unsigned grid = hki_cuda_grid(call->tiles, 1, hki_cuda_stream_multiprocessors(stream));
-    HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_BLOCK, transpose<Element>, *call);
+    HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_BLOCK, transpose<Element>, *call,
+                        hki_cuda_stream_guard(stream));
 }
 
 void hki_cuda_launch_transpose(hki_cuda_stream *stream, const hki_cuda_transpose *call,

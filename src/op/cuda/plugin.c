@@ -23,6 +23,8 @@ static void make_class(void)
     opened.class.sum = hki_cuda_run_sum;
     opened.class.can_fuse = hki_cuda_can_fuse;
     opened.class.run_fused = hki_cuda_run_fused;
+    opened.class.may_report = hki_cuda_may_report;
+    opened.class.can_spare = hki_cuda_can_spare;
 }
 
 static bool device_init(hki_device *device, int gpu, const hki_cuda_options *options, char *problem,

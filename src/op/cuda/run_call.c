@@ -3,6 +3,7 @@
 
 #include "device/cuda/cuda_device.h"
 #include "op/cuda/cuda_calls.h"
+#include "op/cuda/cuda_library_kernels.h"
 
 #include <nvtx3/nvToolsExt.h>
 #include <string.h>
@@ -39,6 +40,32 @@ void hki_cuda_run_call(hki_device *device, const hki_kernel_call *call)
     kernel(call, stream);
     if (is_named)
         nvtxRangePop();
+}
+
+bool hki_cuda_may_report(const hki_kernel_call *call)
+{
+    const hki_cuda_kernel_fn kernel = hki_cuda_kernels[call->op->id];
+    if (kernel == hki_cuda_call_row)
+        return hki_cuda_row_reports(call);
+    if (kernel == hki_cuda_call_cast)
+        return hki_cuda_cast_reports(call);
+    return (kernel == hki_cuda_call_cross_entropy ||
+            kernel == hki_cuda_call_cross_entropy_backward) &&
+           call->in[0].size > 0;
+}
+
+/* All that these launch is given the stream's guard. */
+bool hki_cuda_can_spare(const hki_kernel_call *call)
+{
+    static const hki_cuda_kernel_fn can[] = {
+        hki_cuda_call_row,  hki_cuda_call_copy,  hki_cuda_call_reshape,
+        hki_cuda_call_cast, hki_cuda_call_full,  hki_cuda_call_zeros,
+        hki_cuda_call_ones, hki_cuda_sgd_update, hki_cuda_moving_average,
+    };
+    for (size_t i = 0; i < sizeof can / sizeof *can; i++)
+        if (hki_cuda_kernels[call->op->id] == can[i])
+            return true;
+    return false;
 }
 
 void hki_cuda_run_copy(hki_device *device, const hki_tensor *from, const hki_tensor *to)

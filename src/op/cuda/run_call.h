@@ -12,6 +12,10 @@ void hki_cuda_run_sum(hki_device *device, hk_dtype dtype, const void *const *inp
 /* See hki_device_class.can_fuse and .run_fused: cuda_fused.c. */
 bool hki_cuda_can_fuse(const hki_kernel_call *call);
 void hki_cuda_run_fused(hki_device *device, const hki_kernel_call *const *calls,
-                        const bool *are_kept, int count);
+                        const bool *are_kept, const uint64_t *spares, int count);
+
+/* See hki_device_class.may_report and .can_spare. */
+bool hki_cuda_may_report(const hki_kernel_call *call);
+bool hki_cuda_can_spare(const hki_kernel_call *call);
 
 #endif

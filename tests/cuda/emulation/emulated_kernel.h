@@ -197,6 +197,14 @@ template <typename T> inline T atomicMax(T *at, hki_emulated_same<T> value)
 {
     return hki_emulated_update(at, [value](T old) { return old < value ? value : old; });
 }
+template <typename T> inline T atomicOr(T *at, hki_emulated_same<T> value)
+{
+    return hki_emulated_update(at, [value](T old) { return static_cast<T>(old | value); });
+}
+template <typename T> inline T atomicAnd(T *at, hki_emulated_same<T> value)
+{
+    return hki_emulated_update(at, [value](T old) { return static_cast<T>(old & value); });
+}
 template <typename T> inline T atomicExch(T *at, hki_emulated_same<T> value)
 {
     return hki_emulated_update(at, [value](T) { return value; });

@@ -1,0 +1,58 @@
+/* Boards: what is done to them on the device, in the order of a stream. */
+#include "device/cuda/cuda_board.h"
+
+#include "device/cuda/cuda_launch.cuh"
+
+HKI_KERNEL void board(hki_cuda_fault *faults)
+{
+    hki_cuda_fault *own = faults + threadIdx.x;
+    own->number = threadIdx.x;
+    own->index = UINT64_MAX;
+    own->value = 0;
+}
+
+HKI_KERNEL void publish(const hki_cuda_publication given)
+{
+    const unsigned i = threadIdx.x;
+    hki_cuda_fault *own = given.board + given.first + i;
+    given.to[i].index = own->index;
+    given.to[i].value = own->value;
+    if (own->index != UINT64_MAX && given.onto && given.flags[i] < HKI_CUDA_FLAGS)
+        atomicOr(&given.onto->value, 1ull << given.flags[i]);
+    own->index = UINT64_MAX;
+    own->value = 0;
+    if (i == 0 && given.onto)
+        given.board->value = 0;
+}
+
+HKI_KERNEL void lower(hki_cuda_fault *faults, const hki_cuda_guard flags)
+{
+    faults->value &= ~((unsigned long long)flags.high << 32 | flags.low);
+}
+
+HKI_KERNEL void raise_where(const hki_cuda_guard guard, hki_cuda_fault *faults, const int flag)
+{
+    if (hki_cuda_is_up(guard))
+        faults->value |= 1ull << flag;
+}
+
+void hki_cuda_launch_board(hki_cuda_stream *stream, hki_cuda_fault *faults, int count)
+{
+    HKI_LAUNCH(stream, 1, (unsigned)count + 1, board, faults);
+}
+
+void hki_cuda_launch_publication(hki_cuda_stream *stream, const hki_cuda_publication *publication)
+{
+    HKI_LAUNCH(stream, 1, (unsigned)publication->count, publish, *publication);
+}
+
+void hki_cuda_launch_lower(hki_cuda_stream *stream, hki_cuda_fault *faults, uint64_t flags)
+{
+    HKI_LAUNCH(stream, 1, 1, lower, faults, hki_cuda_guard_of(faults, flags));
+}
+
+void hki_cuda_launch_raise(hki_cuda_stream *stream, hki_cuda_guard guard, hki_cuda_fault *faults,
+                           int flag)
+{
+    HKI_LAUNCH(stream, 1, 1, raise_where, guard, faults, flag);
+}

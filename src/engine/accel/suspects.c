@@ -1,0 +1,224 @@
+/* What may turn out failed. A task whose kernels check values is followed before the host knows what they have found: until then
+ * what it has written is suspect, and so is what others make of that. They are given the flags by which the device knows, and
+ * spare with them what they overwrite (hki_device_class.guard). Once a task has been completed its failure stands in its
+ * variables (core/failure.c), as ever. So where the one with the flag has failed, others are suspect until all have been
+ * completed that were launched as such.
+ *
+ * Only tasks of the same queue follow, and they are launched in their order: so each queue has a list of its own, which the one
+ * thread that launches there looks at. */
+#include "engine/accel/accelerator.h"
+
+#include <stdlib.h>
+
+enum {
+    MOST = 512,
+    MARGIN = 8 /* an access adds less: old ranges are disjoint, so that it cuts two at most */
+};
+
+typedef struct suspect {
+    const hki_var *var;
+    uint64_t begin, end, flags;
+    uint64_t
+        position; /* of who has written it; another may have its place when that has been completed */
+} suspect;
+
+struct hki_suspects {
+    hki_lock lock;      /* of the next three */
+    uint64_t completed; /* position of the last task that has been */
+    uint64_t unsettled; /* flags that may be up, or whose failures are not all noted yet */
+    uint32_t holders
+        [64]; /* by flag: tasks not completed that have it, or were launched with it among their suspects */
+    int count;          /* this and the list: of the thread that launches */
+    suspect list[MOST]; /* disjoint ranges */
+};
+
+static hki_suspects *suspects_of(const hki_queue *queue)
+{
+    return queue->runtime->accelerators->suspects[queue->number];
+}
+
+static bool overlaps(const suspect *it, const hki_access *access)
+{
+    return it->var == access->var && it->begin < access->end && access->begin < it->end;
+}
+
+static void hold(hki_suspects *self, uint64_t flags)
+{
+    for (; flags; flags &= flags - 1)
+        self->holders[__builtin_ctzll(flags)]++;
+}
+
+/* Flags that nobody holds any more. */
+static uint64_t let_go(hki_suspects *self, uint64_t flags)
+{
+    uint64_t free = 0;
+    for (; flags; flags &= flags - 1)
+        if (--self->holders[__builtin_ctzll(flags)] == 0)
+            free |= flags & -flags;
+    self->unsettled &= ~free;
+    return free;
+}
+
+static uint64_t find(const hki_suspects *self, const hki_task *task)
+{
+    uint64_t found = 0;
+    for (int i = 0; i < self->count; i++) {
+        const suspect *it = &self->list[i];
+        const uint64_t flags = it->position > self->completed ? it->flags & self->unsettled : 0;
+        for (int j = 0; (flags & ~found) && j < task->spec.access_count; j++)
+            if (task->spec.accesses[j].mode & HKI_READ && overlaps(it, &task->spec.accesses[j]))
+                found |= flags;
+    }
+    return found;
+}
+
+uint64_t hki_suspects_find(const hki_queue *queue, const hki_task *task)
+{
+    hki_suspects *self = suspects_of(queue);
+    if (!self || !self->count)
+        return 0;
+    hki_lock_acquire(&self->lock);
+    const uint64_t found = find(self, task);
+    hold(self, found);
+    hki_lock_release(&self->lock);
+    return found;
+}
+
+/* ---- noting ------------------------------------------------------------------------------------------------------ */
+
+static void add(hki_suspects *self, const suspect *it, uint64_t begin, uint64_t end)
+{
+    if (begin >= end || !it->flags)
+        return;
+    suspect *added = &self->list[self->count++];
+    *added = *it;
+    added->begin = begin;
+    added->end = end;
+}
+
+/* What the range held is overwritten. */
+static void cut(hki_suspects *self, const hki_access *access)
+{
+    for (int i = 0; i < self->count;) {
+        const suspect old = self->list[i];
+        if (!overlaps(&old, access)) {
+            i++;
+            continue;
+        }
+        self->list[i] = self->list[--self->count];
+        add(self, &old, old.begin, access->begin);
+        add(self, &old, access->end, old.end);
+    }
+}
+
+/* Of what is overwritten in part some may still be suspect for what it was. False: no room; who comes behind then waits. */
+static bool note(hki_suspects *self, const hki_access *access, uint64_t flags, uint64_t position)
+{
+    suspect added = {.var = access->var, .flags = flags, .position = position};
+    if (self->count > MOST - MARGIN)
+        return false;
+    for (int i = 0; !(access->mode & HKI_HEAL) && i < self->count; i++)
+        if (overlaps(&self->list[i], access))
+            added.flags |= self->list[i].flags;
+    cut(self, access);
+    add(self, &added, access->begin, access->end);
+    return true;
+}
+
+static void forget(hki_suspects *self)
+{
+    int kept = 0;
+    for (int i = 0; i < self->count; i++) {
+        suspect *it = &self->list[i];
+        it->flags &= self->unsettled;
+        if (it->flags && it->position > self->completed)
+            self->list[kept++] = *it;
+    }
+    self->count = kept;
+}
+
+typedef struct noting {
+    hki_suspects *suspects;
+    uint64_t position;
+    bool has_room;
+} noting;
+
+static void note_one(void *argument, const hki_access *access, uint64_t flags)
+{
+    noting *self = argument;
+    self->has_room = note(self->suspects, access, flags, self->position) && self->has_room;
+}
+
+/* Flags that are nobody's any more, or were another's, mean nothing. */
+static void begin(hki_suspects *self, uint64_t flags)
+{
+    hki_lock_acquire(&self->lock);
+    forget(self);
+    self->unsettled |= flags;
+    hki_lock_release(&self->lock);
+}
+
+bool hki_suspects_note(const hki_queue *queue, const hki_task *task, const hki_ticket *ticket)
+{
+    noting self = {suspects_of(queue), ticket->position, true};
+    const hki_task_spec *spec = &task->spec;
+    if (!self.suspects || !(self.suspects->count || ticket->suspects || ticket->flags))
+        return true;
+    begin(self.suspects, ticket->flags);
+    if (spec->class->note_suspects) {
+        spec->class->note_suspects(spec, task->payload, ticket, note_one, &self);
+        return self.has_room;
+    }
+    for (int i = 0; i < spec->access_count; i++)
+        if (spec->accesses[i].mode & HKI_WRITE)
+            note_one(&self, &spec->accesses[i], ticket->suspects | ticket->flags);
+    return self.has_room;
+}
+
+void hki_suspects_hold(const hki_queue *queue, uint64_t flags)
+{
+    hki_suspects *self = suspects_of(queue);
+    if (!flags)
+        return;
+    hki_lock_acquire(&self->lock);
+    hold(self, flags);
+    hki_lock_release(&self->lock);
+}
+
+void hki_suspects_settle(const hki_queue *queue, const hki_ticket *ticket, bool is_good)
+{
+    hki_suspects *self = suspects_of(queue);
+    if (!self)
+        return;
+    hki_lock_acquire(&self->lock);
+    if (ticket->position)
+        self->completed = ticket->position;
+    if (is_good)
+        self->unsettled &= ~ticket->flags;
+    const uint64_t free = let_go(self, ticket->flags | ticket->suspects);
+    hki_lock_release(&self->lock);
+    if (free)
+        queue->device->class->release_flags(queue->device, free);
+}
+
+/* ---- life -------------------------------------------------------------------------------------------------------- */
+
+bool hki_suspects_create(hki_runtime *runtime)
+{
+    bool made = true;
+    for (int i = 0; i < runtime->queue_count; i++) {
+        const hki_queue *queue = runtime->queues[i];
+        if (!queue->is_accelerator || !queue->device->class->guard ||
+            queue->kind != HKI_QUEUE_COMPUTE)
+            continue;
+        hki_suspects *fresh = runtime->accelerators->suspects[i] = calloc(1, sizeof *fresh);
+        made = made && fresh;
+    }
+    return made;
+}
+
+void hki_suspects_destroy(hki_runtime *runtime)
+{
+    for (int i = 0; i < runtime->queue_count; i++)
+        free(runtime->accelerators->suspects[i]);
+}
