@@ -5,6 +5,6 @@
 #include "options.h"
 
 extern const command train_command, predict_command, models_command, bench_command, trace_command,
-    devices_command, doctor_command;
+    forecast_command, devices_command, doctor_command;
 
 #endif

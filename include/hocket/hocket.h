@@ -11,6 +11,7 @@
 #include <hocket/data.h>
 #include <hocket/data_sets.h>
 #include <hocket/device.h>
+#include <hocket/forecast.h>
 #include <hocket/graph.h>
 #include <hocket/index.h>
 #include <hocket/io.h>

@@ -1,8 +1,9 @@
 /* A timeline in numbers, and in a page of text. */
 #include "trace/summary.h"
 #include "base/integer.h"
-#include "base/text.h"
+#include "trace/quantity.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,47 +94,6 @@ hk_trace_queue hki_timeline_get_queue(const hki_timeline *timeline, int index)
     return numbers;
 }
 
-/* ---- how numbers are written ------------------------------------------------------------------------------------- */
-
-typedef struct quantity {
-    char text[24];
-} quantity;
-
-/* Three digits and a unit. */
-static quantity scaled(double value, double step, const char *const *units, int unit_count)
-{
-    quantity result;
-    int unit = 0;
-    while (unit < unit_count - 1 && value >= (unit ? 999.5 : 1000)) {
-        value /= step;
-        unit++;
-    }
-    const int decimals = !unit || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-    hki_format(result.text, sizeof result.text, "%.*f %s", decimals, value, units[unit]);
-    return result;
-}
-
-static quantity in_time(int64_t ns)
-{
-    static const char *const units[] = {"ns", "us", "ms", "s"};
-    return scaled((double)ns, 1000, units, 4);
-}
-
-static quantity in_bytes(int64_t bytes)
-{
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
-    return scaled((double)bytes, 1024, units, 4);
-}
-
-/* "62 %", "5.4 %". */
-static quantity in_percent(int64_t part, int64_t whole)
-{
-    quantity result;
-    const double value = whole > 0 ? 100 * (double)part / (double)whole : 0;
-    hki_format(result.text, sizeof result.text, "%.*f %%", part && value < 9.95 ? 1 : 0, value);
-    return result;
-}
-
 /* ---- totals by operation ----------------------------------------------------------------------------------------- */
 
 typedef struct total {
@@ -211,12 +171,12 @@ static void write_head(const page *self)
                   "does not count them.\n",
                   (unsigned long long)summary->lost_records,
                   summary->lost_records == 1 ? " was" : "s were",
-                  in_bytes((int64_t)self->timeline->limit_bytes).text);
+                  hki_in_bytes((int64_t)self->timeline->limit_bytes).text);
     hki_write(self->writer, "%d call%s in %s", self->timeline->call_count,
-              plural(self->timeline->call_count), in_time(summary->duration_ns).text);
+              plural(self->timeline->call_count), hki_in_time(summary->duration_ns).text);
     if (self->is_simulated)
         hki_write(self->writer, " of the model (%s by the wall clock)",
-                  in_time(summary->wall_duration_ns).text);
+                  hki_in_time(summary->wall_duration_ns).text);
     if (summary->failed_count)
         hki_write(self->writer, "; %llu FAILED, %d of them skipped for their inputs",
                   (unsigned long long)summary->failed_count, skipped);
@@ -235,10 +195,10 @@ static void write_lateness(const page *self)
         hki_write(self->writer,
                   "HOST-BOUND: the host was up to %s behind the model: it is the machine that was "
                   "measured, not the model.\n",
-                  in_time(summary->late_ns).text);
+                  hki_in_time(summary->late_ns).text);
     else
         hki_write(self->writer, "The host kept up with the model, at most %s late.\n",
-                  in_time(summary->late_ns).text);
+                  hki_in_time(summary->late_ns).text);
 }
 
 static void write_queues(const page *self)
@@ -250,9 +210,10 @@ static void write_queues(const page *self)
         char name[64];
         snprintf(name, sizeof name, "%s %s%s", queue.device, queue.queue,
                  queue.simulated ? " (model)" : "");
-        hki_write(self->writer, "%-28s %10s %6s %10llu %12s\n", name, in_time(queue.busy_ns).text,
-                  in_percent(queue.busy_ns, self->summary.duration_ns).text,
-                  (unsigned long long)queue.call_count, in_bytes(queue.bytes).text);
+        hki_write(self->writer, "%-28s %10s %6s %10llu %12s\n", name,
+                  hki_in_time(queue.busy_ns).text,
+                  hki_in_percent(queue.busy_ns, self->summary.duration_ns).text,
+                  (unsigned long long)queue.call_count, hki_in_bytes(queue.bytes).text);
     }
     if (self->summary.queue_count > MOST_QUEUES)
         hki_write(self->writer, "%d more\n", self->summary.queue_count - MOST_QUEUES);
@@ -267,14 +228,14 @@ static void write_operations(const page *self)
     for (int i = 0; i < count; i++)
         if (i < MOST_OPERATIONS)
             hki_write(self->writer, "%-36s %10s %9d %10s\n", totals[i].operation,
-                      in_time(totals[i].total_ns).text, totals[i].count,
-                      in_time(totals[i].longest_ns).text);
+                      hki_in_time(totals[i].total_ns).text, totals[i].count,
+                      hki_in_time(totals[i].longest_ns).text);
         else
             rest_ns += totals[i].total_ns;
     if (count > MOST_OPERATIONS) {
         char rest[32];
         snprintf(rest, sizeof rest, "%d more", count - MOST_OPERATIONS);
-        hki_write(self->writer, "%-36s %10s\n", rest, in_time(rest_ns).text);
+        hki_write(self->writer, "%-36s %10s\n", rest, hki_in_time(rest_ns).text);
     }
     free(totals);
 }
@@ -288,18 +249,21 @@ static void write_overlaps(const page *self)
     if (copying || summing)
         hki_write(self->writer, "\n");
     if (copying)
-        hki_write(self->writer,
-                  "Copies ran during %s of the time (%s), of which %s while something was "
-                  "computed.\n",
-                  in_percent(copying, self->summary.duration_ns).text, in_time(copying).text,
-                  in_percent(hki_timeline_overlap(timeline, "@copy", "@compute"), copying).text);
+        hki_write(
+            self->writer,
+            "Copies ran during %s of the time (%s), of which %s while something was "
+            "computed.\n",
+            hki_in_percent(copying, self->summary.duration_ns).text, hki_in_time(copying).text,
+            hki_in_percent(hki_timeline_overlap(timeline, "@copy", "@compute"), copying).text);
     if (summing)
         hki_write(self->writer, "Gradients were being summed during %s of the time (%s)",
-                  in_percent(summing, self->summary.duration_ns).text, in_time(summing).text);
+                  hki_in_percent(summing, self->summary.duration_ns).text,
+                  hki_in_time(summing).text);
     if (summing && backward)
         hki_write(
             self->writer, ", of which %s while the backward pass still ran",
-            in_percent(hki_timeline_overlap(timeline, "@collective", "@backward"), summing).text);
+            hki_in_percent(hki_timeline_overlap(timeline, "@collective", "@backward"), summing)
+                .text);
     if (summing)
         hki_write(self->writer, ".\n");
 }
@@ -311,15 +275,16 @@ static void write_critical_path(const page *self)
     int *path = hki_timeline_critical_path(self->timeline, false, &path_count, &length);
     total *totals = totals_of(self->timeline, path, path ? path_count : 0, &total_count);
     const int64_t queued = path_length(self->timeline, true);
-    hki_write(self->writer, "\nCritical path: %s, %s of the time, %d call%s", in_time(length).text,
-              in_percent(length, self->summary.duration_ns).text, path_count, plural(path_count));
+    hki_write(self->writer, "\nCritical path: %s, %s of the time, %d call%s",
+              hki_in_time(length).text, hki_in_percent(length, self->summary.duration_ns).text,
+              path_count, plural(path_count));
     for (int i = 0; i < total_count && i < MOST_ON_PATH; i++)
         hki_write(self->writer, "%s%s %s", i ? ", " : ": ", totals[i].operation,
-                  in_percent(totals[i].total_ns, length).text);
+                  hki_in_percent(totals[i].total_ns, length).text);
     hki_write(self->writer, "%s\n", total_count > MOST_ON_PATH ? ", ..." : ".");
     if (queued != length)
         hki_write(self->writer, "With the order of calls within queues: %s, %s of the time.\n",
-                  in_time(queued).text, in_percent(queued, self->summary.duration_ns).text);
+                  hki_in_time(queued).text, hki_in_percent(queued, self->summary.duration_ns).text);
     free(path);
     free(totals);
 }
@@ -351,7 +316,8 @@ static void write_wait(const page *self, const hki_wait_event *wait)
 {
     const hki_timeline *timeline = self->timeline;
     const char *reason = *wait->device ? wait->device : reason_of(wait->kind);
-    hki_write(self->writer, "%10s  for %-19s", in_time(wait->end_ns - wait->start_ns).text, reason);
+    hki_write(self->writer, "%10s  for %-19s", hki_in_time(wait->end_ns - wait->start_ns).text,
+              reason);
     if (*wait->file)
         hki_write(self->writer, " %s:%d", wait->file, wait->line);
     if (wait->last_call >= 0) {
@@ -392,11 +358,11 @@ static void write_waits(const page *self)
             counts[wait->kind]++;
         }
     }
-    hki_write(self->writer, "\nIssuing threads waited %s", in_time(self->summary.wait_ns).text);
+    hki_write(self->writer, "\nIssuing threads waited %s", hki_in_time(self->summary.wait_ns).text);
     for (int i = 0; i < HKI_TRACE_WAIT_KIND_COUNT; i++)
         if (counts[i]) {
             hki_write(self->writer, "%s%s for %s (%d time%s)", is_first ? ": " : ", ",
-                      in_time(total_ns[i]).text, reason_of((hki_trace_wait_kind)i), counts[i],
+                      hki_in_time(total_ns[i]).text, reason_of((hki_trace_wait_kind)i), counts[i],
                       plural(counts[i]));
             is_first = false;
         }
@@ -415,7 +381,7 @@ static void write_peaks(const page *self)
             peak = hki_max(peak, timeline->points[track->first_point + j].value);
         const bool is_bytes = !strcmp(track->unit, "bytes"),
                    is_host = !strcmp(track->process, "host");
-        quantity text = in_bytes(peak);
+        hki_quantity text = hki_in_bytes(peak);
         if (!is_bytes)
             snprintf(text.text, sizeof text.text, "%lld", (long long)peak);
         hki_write(self->writer, "%s%s%s%s at most %s",

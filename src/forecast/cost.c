@@ -1,0 +1,170 @@
+/* A message of m bytes takes alpha + m beta, alpha the latency and beta the inverse of the bandwidth; an addition gamma. */
+#include "forecast/cost.h"
+
+#include "base/integer.h"
+
+#include <math.h>
+
+/* ---- where devices are ------------------------------------------------------------------------------ */
+
+/* Devices below one child of the level's switches. */
+static int64_t below(const hk_topology *topology, int level)
+{
+    int64_t devices = 1;
+    for (int i = 0; i < level; i++)
+        devices *= topology->levels[i].children;
+    return devices;
+}
+
+int64_t hki_level_children(const hk_topology *topology, int level, int64_t devices)
+{
+    const int64_t in_use = hki_divide_up(devices, below(topology, level));
+    return hki_min(in_use, topology->levels[level].children);
+}
+
+int64_t hki_level_links(const hk_topology *topology, int level, int64_t devices)
+{
+    const int64_t in_use = hki_divide_up(devices, below(topology, level));
+    /* A last switch with one child passes nothing on. */
+    return in_use - (in_use % topology->levels[level].children == 1 ||
+                     topology->levels[level].children == 1);
+}
+
+int hki_common_level(const hk_topology *topology, int64_t a, int64_t b)
+{
+    int level = 0;
+    for (; level < topology->level_count - 1; level++)
+        if (a / below(topology, level + 1) == b / below(topology, level + 1))
+            break;
+    return level;
+}
+
+/* ---- one level -------------------------------------------------------------------------------------- */
+
+/* What one device does in a sum over p children, m bytes each: messages after each other, bytes over its link in one
+ * direction, bytes that it adds up. */
+typedef struct level_work {
+    double messages, link_bytes, added_bytes;
+} level_work;
+
+static level_work work_of(hki_collective_kind kind, double p, double m)
+{
+    const double steps = ceil(log2(p)), share = (p - 1) / p * m;
+    switch (kind) {
+    case HKI_COLLECTIVE_DIRECT: /* all to all, then all gather: everything is under way at once */
+        return (level_work){2, 2 * share, share};
+    case HKI_COLLECTIVE_TREE: /* binomial: to the root and back */
+        return (level_work){2 * steps, 2 * steps * m, steps * m};
+    case HKI_COLLECTIVE_HALVING: /* Rabenseifner's; those beyond a power of two add in first, and are told last */
+        return steps > log2(p) ? (level_work){2 * (steps - 1) + 2, 2 * share + 2 * m, share + m}
+                               : (level_work){2 * steps, 2 * share, share};
+    default: /* a ring */
+        return (level_work){2 * (p - 1), 2 * share, share};
+    }
+}
+
+/* By the link or by the switch, whichever takes longer. */
+static double wire_ns(const hki_level *level, double link_bytes, double children)
+{
+    const double link = link_bytes / level->bytes_per_second;
+    const double whole = children * link_bytes / level->switch_bytes_per_second;
+    return 1e9 * fmax(link, whole);
+}
+
+static double additions_ns(const hk_topology *topology, double bytes, double element_bytes)
+{
+    return 1e9 * fmax(bytes / element_bytes / topology->flops,
+                      3 * bytes / topology->memory_bytes_per_second);
+}
+
+/* ---- all-reduce ------------------------------------------------------------------------------------- */
+
+/* Level by level: a share of the array is summed on each, so that every link carries the array about once each way. */
+static void add_levels(const hk_topology *topology, int64_t devices, double bytes,
+                       double element_bytes, hki_collective_cost *cost)
+{
+    double share = bytes; /* of one device: what the levels below have left to it */
+    for (int i = 0; i < topology->level_count; i++) {
+        const hki_level *level = &topology->levels[i];
+        const double p = (double)hki_level_children(topology, i, devices);
+        if (p < 2)
+            continue;
+        const level_work work = work_of(level->collective, p, bytes);
+        cost->link_bytes[i] = work.link_bytes;
+        cost->busy_ns[i] = wire_ns(level, work.link_bytes, p);
+        cost->ns += work.messages * level->latency_ns + cost->busy_ns[i] +
+                    additions_ns(topology, work.added_bytes * share / bytes, element_bytes);
+        share /= p;
+    }
+}
+
+/* One ring, or everybody with everybody, over all levels at once. */
+static void add_flat(const hk_topology *topology, int64_t devices, double bytes,
+                     double element_bytes, hki_collective_cost *cost)
+{
+    const double n = (double)devices;
+    const level_work work = work_of(topology->collective, n, bytes);
+    double latency_ns = 0, slowest_ns = 0;
+    for (int i = 0; i < topology->level_count; i++) {
+        const hki_level *level = &topology->levels[i];
+        const double p = (double)hki_level_children(topology, i, devices);
+        const double inside = fmin((double)below(topology, i), n);
+        if (p < 2)
+            continue;
+        cost->link_bytes[i] = topology->collective == HKI_COLLECTIVE_DIRECT
+                                  ? 2 * inside * (n - inside) * bytes / n
+                                  : work.link_bytes;
+        cost->busy_ns[i] = wire_ns(level, cost->link_bytes[i], p);
+        latency_ns = fmax(latency_ns, level->latency_ns);
+        slowest_ns = fmax(slowest_ns, cost->busy_ns[i]);
+    }
+    cost->ns += work.messages * latency_ns + slowest_ns +
+                additions_ns(topology, work.added_bytes, element_bytes);
+}
+
+hki_collective_cost hki_all_reduce_cost(const hk_topology *topology, int64_t devices, double bytes,
+                                        double element_bytes)
+{
+    hki_collective_cost cost = {0};
+    if (devices < 2 || bytes <= 0)
+        return cost;
+    if (topology->collective == HKI_COLLECTIVE_HIERARCHICAL)
+        add_levels(topology, devices, bytes, element_bytes, &cost);
+    else
+        add_flat(topology, devices, bytes, element_bytes, &cost);
+    cost.ns += topology->launch_ns;
+    return cost;
+}
+
+hki_collective_cost hki_exchange_cost(const hk_topology *topology, int64_t devices, double bytes)
+{
+    hki_collective_cost cost = {0};
+    double latency_ns = 0, slowest_ns = 0;
+    for (int i = 0; i < topology->level_count; i++) {
+        const hki_level *level = &topology->levels[i];
+        const double p = (double)hki_level_children(topology, i, devices);
+        if (p < 2)
+            continue;
+        cost.link_bytes[i] = bytes;
+        cost.busy_ns[i] = wire_ns(level, bytes, p);
+        latency_ns = fmax(latency_ns, level->latency_ns);
+        slowest_ns = fmax(slowest_ns, cost.busy_ns[i]);
+    }
+    cost.ns = latency_ns + slowest_ns;
+    return cost;
+}
+
+/* ---- as simulated devices do it --------------------------------------------------------------------- */
+
+int64_t hki_copy_ns(const hk_topology *topology, int level, double bytes)
+{
+    return (int64_t)(topology->levels[level].latency_ns +
+                     1e9 * bytes / topology->levels[level].bytes_per_second);
+}
+
+int64_t hki_sum_ns(const hk_topology *topology, int64_t inputs, double elements, double bytes)
+{
+    return (int64_t)(topology->launch_ns +
+                     1e9 * fmax(elements * (double)(inputs - 1) / topology->flops,
+                                bytes * (double)(inputs + 1) / topology->memory_bytes_per_second));
+}
