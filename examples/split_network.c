@@ -112,8 +112,7 @@ int main(void)
     for (int d = 0; d < DEVICES; d++)
         devices[d] = hk_device_at(d);
     for (int i = 0; i < LAYERS; i++)
-        values[i] =
-            hk_multiply_scalar(hk_random_normal(hk_shape(WIDTH, WIDTH), HK_F32, devices[0]), 0.2);
+        values[i] = hk_multiply(hk_random_normal(hk_shape(WIDTH, WIDTH), HK_F32, devices[0]), 0.2);
     hk_array *x = hk_random_normal(hk_shape(BATCH, WIDTH), HK_F32, devices[0]);
     const double gradients[] = {by_layer(values, x), by_network(values, x), by_data(values, x)};
     printf("by layer   %.4f\nby network %.4f\nby data    %.4f\n", gradients[0], gradients[1],

@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "nn/module.h"
+#include "op/op.h"
 #include "op/operators/moving_average.h"
 #include "split/split.h"
 
@@ -165,7 +166,8 @@ static statistics find_statistics(const normalizing *self, hk_array **centred)
     found.variance = (hk_divide)(squares, found.count);
     {
         HK_PAUSE;
-        found.unbiased = (hk_divide)(squares, (hk_add_scalar)(found.count, -1));
+        found.unbiased =
+            (hk_divide)(squares, hki_op_call_number(&hki_op_add_scalar, found.count, -1));
     }
     return found;
 }
@@ -220,7 +222,8 @@ static void normalize(const normalizing *self, hk_array **ys)
 {
     hk_array *centred[HKI_SPLIT_MAX], *inverse[HKI_SPLIT_MAX];
     const statistics found = find_statistics(self, centred);
-    hk_array *deviation = (hk_rsqrt)((hk_add_scalar)(found.variance, self->eps));
+    hk_array *deviation =
+        (hk_rsqrt)(hki_op_call_number(&hki_op_add_scalar, found.variance, self->eps));
     (hk_devices_share)(deviation, self->devices, self->n, inverse);
     for (int i = 0; i < self->n; i++) {
         const hk_array *x = self->xs[i];

@@ -225,7 +225,7 @@ static void test_first_stage_without_parameters(void)
         CHECK(hk_ok(hk_pipeline_run(&options, NULL)));
     }
     sum = hk_add(hk_tanh(inputs[0]), hk_tanh(inputs[1]));
-    CHECK(close_to(hk_grad(scale), hk_multiply_scalar(sum, 2)));
+    CHECK(close_to(hk_grad(scale), hk_multiply(sum, 2)));
 }
 
 /* A captured pipeline does it again, to the weights that there are. */

@@ -112,7 +112,7 @@ static void test_second_gradients(void)
         hk_gradients(&loss, 1, &xs[1], 1, &(hk_gradients_options){.create_graph = true}, &dx)));
     hk_array *sum = hk_sum(dx, NULL);
     CHECK(hk_ok(hk_gradients(&sum, 1, &xs[0], 1, NULL, &ddx)));
-    CHECK(close_to(ddx, hk_multiply_scalar(hk_detach(out[0]), 6)));
+    CHECK(close_to(ddx, hk_multiply(hk_detach(out[0]), 6)));
 }
 
 /* ---- by layer -------------------------------------------------------------------------------------------------------------- */

@@ -20,7 +20,7 @@
 #define WITH_NUMBER(name, op)                                                                      \
     static hk_array *name(hk_array *x, double value)                                               \
     {                                                                                              \
-        return hki_op_call1(&hki_op_##op, x, &(const hki_scalar_options){value});                  \
+        return hki_op_call_number(&hki_op_##op, x, value);                                         \
     }
 UNARY(negative, negative)
 UNARY(square, square)
