@@ -2,6 +2,7 @@
 #include "nn/module.h"
 
 #include "base/text.h"
+#include "op/op.h"
 
 #include <hocket/hocket.h>
 #include <math.h>
@@ -45,9 +46,27 @@ typedef struct carried {
     hk_array *h, *c;
 } carried;
 
+/* Kernels do a whole step at once. */
+static bool has_kernel(const hk_array *x)
+{
+    return (x->dtype == HK_F32 || x->dtype == HK_F64) && !x->failed &&
+           x->storage->device->class->kernels == HKI_CPU;
+}
+
+static carried by_kernel(const hk_op *op, hk_array *x, hk_array *from_h, hk_array *before)
+{
+    hk_array *const inputs[] = {x, from_h, before};
+    hk_array *results[2] = {NULL};
+    const bool has_c = op == &hki_op_lstm_cell;
+    hki_op_call_all(op, inputs, 3, NULL, (hk_device){NULL}, results, has_c ? 2 : 1);
+    return (carried){results[0], results[1]};
+}
+
 /* Cho et al. 2014, with the reset gate behind the product, as cuDNN has it. Both gates at once. */
 static carried gru(const recurrent *layer, hk_array *x, hk_array *from_h, hk_array *h)
 {
+    if (has_kernel(x))
+        return by_kernel(&hki_op_gru_cell, x, from_h, h);
     hk_array *gates = (hk_sigmoid)((hk_add)(parts(layer, x, 0, 2), parts(layer, from_h, 0, 2)));
     hk_array *memory = (hk_multiply)(part(layer, gates, 0), part(layer, from_h, 2));
     hk_array *candidate = (hk_tanh)((hk_add)(part(layer, x, 2), memory));
@@ -58,6 +77,8 @@ static carried gru(const recurrent *layer, hk_array *x, hk_array *from_h, hk_arr
 /* Hochreiter and Schmidhuber 1997, with forget gates (Gers et al. 2000). Gates in, forget; candidate; gate out. */
 static carried lstm(const recurrent *layer, hk_array *x, hk_array *from_h, hk_array *c)
 {
+    if (has_kernel(x))
+        return by_kernel(&hki_op_lstm_cell, x, from_h, c);
     hk_array *sums = (hk_add)(x, from_h);
     hk_array *gates = (hk_sigmoid)(parts(layer, sums, 0, 2));
     hk_array *candidate = (hk_tanh)(part(layer, sums, 2)),

@@ -119,6 +119,42 @@ static void test_gradient(hk_recurrent_kind kind)
     hk_module_release(layer);
 }
 
+/* The gradient of x, weighed, and with create_graph what it is recorded by. */
+static hk_array *weighed_gradient(hk_module *layer, hk_array *x, hk_array *weights, bool create)
+{
+    HK_RECORD;
+    hk_array *dx;
+    hk_array *loss = hk_sum(hk_square(hk_forward(layer, x)), NULL);
+    hk_gradients(&loss, 1, &x, 1, &(hk_gradients_options){.create_graph = create}, &dx);
+    return hk_sum(hk_multiply(dx, weights), NULL);
+}
+
+/* The slope of a gradient, by differences; and a gradient with create_graph has the bits of one without. */
+static void test_second_gradient(hk_recurrent_kind kind)
+{
+    HK_SCOPE;
+    const hk_device device = {NULL};
+    hk_module *layer = hk_recurrent_layer(kind, OUT, true);
+    hk_array *x = hk_random_normal(hk_shape(SAMPLES, STEPS, IN), HK_F64, device), *ddx;
+    hk_array *weights = hk_random_normal(hk_shape(SAMPLES, STEPS, IN), HK_F64, device);
+    hk_array *direction = hk_random_normal(hk_shape(SAMPLES, STEPS, IN), HK_F64, device);
+    hk_attach_grad(x, HK_GRAD_TRACK);
+    hk_array *slope = weighed_gradient(layer, x, weights, true);
+    hk_array *plain = weighed_gradient(layer, x, weights, false);
+    CHECK(hk_item(slope, NULL) == hk_item(plain, NULL));
+    CHECK(hk_ok(hk_gradients(&slope, 1, &x, 1, NULL, &ddx)));
+    const double epsilon = 1e-5, along = hk_item(hk_sum(hk_multiply(ddx, direction), NULL), NULL);
+    double sides[2];
+    for (int side = 0; side < 2; side++) {
+        hk_array *moved = hk_add(x, hk_multiply(direction, side ? epsilon : -epsilon));
+        hk_attach_grad(moved, HK_GRAD_TRACK);
+        sides[side] = hk_item(weighed_gradient(layer, moved, weights, false), NULL);
+    }
+    const double difference = (sides[1] - sides[0]) / (2 * epsilon);
+    CHECK(fabs(along) > 1e-3 && fabs(difference - along) < 1e-6 * (1 + fabs(along)));
+    hk_module_release(layer);
+}
+
 static bool says(hk_array *x, const char *text)
 {
     return strstr(hk_status_message(hk_wait(x)), text) != NULL;
@@ -278,6 +314,7 @@ int main(void)
     for (int kind = HK_RECURRENT_TANH; kind <= HK_RECURRENT_LSTM; kind++) {
         test_kind((hk_recurrent_kind)kind);
         test_gradient((hk_recurrent_kind)kind);
+        test_second_gradient((hk_recurrent_kind)kind);
     }
     for (int kind = HK_RECURRENT_TANH; kind <= HK_RECURRENT_LSTM; kind++)
         test_stack((hk_recurrent_kind)kind, kind != HK_RECURRENT_GRU);

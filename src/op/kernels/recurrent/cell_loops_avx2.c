@@ -1,0 +1,16 @@
+/* Recurrent cells, compiled for AVX2. */
+#include "op/kernels/recurrent/cell_loops.h"
+
+#include "base/kernel_isa.h"
+#include "op/kernels/elementwise/scalar_math.h"
+
+#if HKI_HAVE_X86_ISAS
+#include "op/kernels/avx2.inc.c"
+
+#define LOOPS hki_cell_loops_avx2
+#include "op/kernels/recurrent/cell_loops.inc.c"
+
+#include "op/kernels/avx2_end.inc.c"
+#else
+const hki_cell_loops hki_cell_loops_avx2; /* none: the portable ones serve */
+#endif
