@@ -11,9 +11,10 @@ namespace hk
 struct world_options {
     HKI_OPTION(world_options, const char *, mode)
     HKI_OPTION(world_options, double, timeout)
+    HKI_OPTION(world_options, double, patience)
     hk_world_options to_c() const noexcept
     {
-        return {mode, timeout};
+        return {mode, timeout, patience};
     }
 };
 
