@@ -29,6 +29,10 @@ typedef struct hk_world_options {
     /* Seconds that a rank may be late which gives such signs, because it is at something else (default: HOCKET_WORLD_PATIENCE, else
      * 3600). */
     double patience;
+    /* "same": sums have the same bytes however ranks and devices are mixed; "library": those of hk_group_all_reduce and hk_group_sum over
+     * all ranks are MPI's own all-reduce, whose bytes depend on the library and the number of ranks, and may differ from run to run.
+     * Complex numbers and groups of some ranks are added as by "same" (default: HOCKET_WORLD_SUM, else "same"). */
+    const char *sum;
 } hk_world_options;
 
 /* Starts the world, with MPI where a launcher asks for it, and the runtime. Blocks until all ranks have called it. Optional: the first

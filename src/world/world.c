@@ -16,6 +16,9 @@
 typedef enum mode { MODE_AUTO, MODE_OFF, MODE_MPI } mode;
 static const char *const modes[] = {"auto", "off", "mpi", NULL};
 
+/* The same bytes however ranks and devices are mixed; or as the library of MPI adds. */
+static const char *const sums[] = {"same", "library", NULL};
+
 static hki_world world = {.size = 1, .lock = PTHREAD_MUTEX_INITIALIZER};
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static hki_launcher launcher;
@@ -77,6 +80,22 @@ static const hk_status *read_times(const hk_world_options *options)
     return error;
 }
 
+static const hk_status *read_sum(const hk_world_options *options)
+{
+    int chosen = 0;
+    const hk_status *error = NULL;
+    if (!options || !options->sum)
+        error = hki_config_word("HOCKET_WORLD_SUM", sums, &chosen);
+    else if (strcmp(options->sum, sums[1]) == 0)
+        chosen = 1;
+    else if (strcmp(options->sum, sums[0]) != 0)
+        error =
+            hki_status_create(HK_INVALID_ARGUMENT, &facts,
+                              "option sum is \"%.40s\"; expected same or library", options->sum);
+    world.uses_library = chosen == 1;
+    return error;
+}
+
 /* ---- life ------------------------------------------------------------------------------------------------------ */
 
 static hki_runtime *runtime; /* that the link ends with; counted */
@@ -120,6 +139,8 @@ static void start_locked(const hk_world_options *options)
     const hk_status *error = read_mode(options, &chosen);
     if (!error)
         error = read_times(options);
+    if (!error)
+        error = read_sum(options);
     launcher = hki_launcher_get();
     if (!error) {
         if (chosen == MODE_MPI || (chosen == MODE_AUTO && launcher.size > 1))
