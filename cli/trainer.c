@@ -114,8 +114,7 @@ static bool list_all_params(trainer *self)
     self->param_count = count;
     self->params = malloc((all + 1) * sizeof *self->params);
     self->grads = malloc((all + 1) * sizeof *self->grads);
-    self->sums = malloc((all + 1) * sizeof *self->sums);
-    if (!self->params || !self->grads || !self->sums) {
+    if (!self->params || !self->grads) {
         fprintf(stderr, "hocket: no memory for %d parameters\n", count);
         return false;
     }
@@ -124,9 +123,6 @@ static bool list_all_params(trainer *self)
         for (int i = 0; i < count; i++)
             self->grads[i * n + d] = hk_grad(self->params[d * count + i]);
     }
-    for (int i = 0; i < count; i++)
-        memcpy(self->sums + i * n, self->grads + (count - 1 - i) * n,
-               (size_t)n * sizeof *self->sums);
     return true;
 }
 
@@ -209,7 +205,6 @@ void trainer_deinit(trainer *self)
     free(self->samples);
     free(self->params);
     free(self->grads);
-    free(self->sums);
 }
 
 int64_t trainer_step_count(const trainer *self)
@@ -347,7 +342,7 @@ static void issue_step(const trainer *self, hk_array *const *arrays, int64_t sam
     for (int d = 0; d < n; d++)
         hk_backward(mean[d]);
     if (rank_count(self) > 1)
-        hk_group_all_reduce(self->group, self->sums, n, self->param_count, 0);
+        hk_group_all_reduce(self->group, self->grads, n, self->param_count, 0);
     for (int i = 0; i < self->param_count && rank_count(self) == 1; i++)
         hk_all_reduce_by(self->grads + i * n, n, self->all_reduce);
     update(self, samples);

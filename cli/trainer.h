@@ -22,12 +22,11 @@ typedef struct trainer {
     int64_t tokens;                  /* that have one, of each sample */
     hk_array **params;               /* those of each device, one device after another; borrowed */
     hk_array **grads;                /* of each parameter, on each device */
-    hk_array **sums;         /* grads, the last parameter's first: as they are there first */
-    int param_count;         /* on each device */
-    hk_group *group;         /* all ranks that train together; NULL: this process alone */
-    bool is_interrupted;     /* a rank has been, as all know */
-    hk_optimizer *optimizer; /* counted, of all of them; NULL: hk_sgd */
-    hk_loader *train, *test; /* counted */
+    int param_count;                 /* on each device */
+    hk_group *group;                 /* all ranks that train together; NULL: this process alone */
+    bool is_interrupted;             /* a rank has been, as all know */
+    hk_optimizer *optimizer;         /* counted, of all of them; NULL: hk_sgd */
+    hk_loader *train, *test;         /* counted */
     double lr;
     lr_schedule schedule;
     int64_t steps_done, steps_planned; /* of all epochs */

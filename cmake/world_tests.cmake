@@ -34,6 +34,9 @@ foreach(mpi IN LISTS HOCKET_MPI_NAMES)
   endforeach()
   hocket_world_test(world.${mpi}.serial ${mpi} ${launch} -n 2 $<TARGET_FILE:program_world>)
   set_property(TEST world.${mpi}.serial APPEND PROPERTY ENVIRONMENT "WORLD_RANKS=2" "HOCKET_ENGINE=serial")
+  # Of two ranks sums have the same bytes in any order.
+  hocket_world_test(world.${mpi}.library ${mpi} ${launch} -n 2 $<TARGET_FILE:program_world>)
+  set_property(TEST world.${mpi}.library APPEND PROPERTY ENVIRONMENT "WORLD_RANKS=2" "HOCKET_WORLD_SUM=library")
   # Accelerators, whose data goes by way of the host.
   set(name world.${mpi}.sim)
   set(fast "flops=1e15,memory_bandwidth=1e15,launch=0,link=1e15,latency=0,staging=1e15")

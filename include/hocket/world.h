@@ -6,7 +6,7 @@
  * Functions of a group return at once, like all others: they are calls of the engine, and wait for their arrays only. All ranks of
  * a group call the same ones, in the same order, with arrays of one shape and dtype. Ranks tell each other so before data moves. What
  * differs fails on all ranks, with one record. So does an input that has failed: the record of the lowest rank goes to all. When a rank
- * does not come within the time-out, the others fail with HK_DEVICE_LOST, and so does what they do together from then on.
+ * is lost, the others fail with HK_DEVICE_LOST, and so does what they do together from then on: see hk_world_options.
  *
  * Between accelerators data goes by way of the host. Arrays with gaps are copied first. Calls of one group from several threads have an
  * order that the program must make the same on all ranks. */
@@ -23,9 +23,16 @@ typedef struct hk_world_options {
     /* "auto": ranks where a launcher started this process, else one; "off": one; "mpi": MPI, also without a launcher (default:
      * environment variable HOCKET_WORLD, else "auto"). */
     const char *mode;
-    /* Seconds that a rank waits for others, once all have started, for which it waits a minute at least (default:
-     * HOCKET_WORLD_TIMEOUT, else 300). */
+    /* Seconds without a sign of life, after which a rank that is awaited is lost: its process has been stopped, or its machine or network
+     * is gone (default: HOCKET_WORLD_TIMEOUT, else 60). Until all have started it is five minutes at least. */
     double timeout;
+    /* Seconds that a rank may be late which gives such signs, because it is at something else (default: HOCKET_WORLD_PATIENCE, else
+     * 3600). */
+    double patience;
+    /* "same": sums have the same bytes however ranks and devices are mixed; "library": those of hk_group_all_reduce and hk_group_sum over
+     * all ranks are MPI's own all-reduce, whose bytes depend on the library and the number of ranks, and may differ from run to run.
+     * Complex numbers and groups of some ranks are added as by "same" (default: HOCKET_WORLD_SUM, else "same"). */
+    const char *sum;
 } hk_world_options;
 
 /* Starts the world, with MPI where a launcher asks for it, and the runtime. Blocks until all ranks have called it. Optional: the first

@@ -12,9 +12,11 @@ namespace hk
 struct world_options {
     HKI_OPTION(world_options, const char *, mode)
     HKI_OPTION(world_options, double, timeout)
+    HKI_OPTION(world_options, double, patience)
+    HKI_OPTION(world_options, const char *, sum)
     hk_world_options to_c() const noexcept
     {
-        return {mode, timeout};
+        return {mode, timeout, patience, sum};
     }
 };
 

@@ -9,10 +9,12 @@ from . import _core
 __all__ = ["Group", "group", "init", "library", "rank", "size"]
 
 
-def init(*, mode=None, timeout=0.0):
+def init(*, mode=None, timeout=0.0, patience=0.0, sum=None):
     """Starts the world before the first call that needs it, and waits for all ranks. mode: 'auto', 'off' or 'mpi' (HOCKET_WORLD).
-    timeout: seconds that a rank waits for others (HOCKET_WORLD_TIMEOUT)."""
-    _core._world_init(mode, timeout)
+    timeout: seconds without a sign of life, after which a rank is lost (HOCKET_WORLD_TIMEOUT). patience: seconds that one which
+    gives such signs may be late (HOCKET_WORLD_PATIENCE). sum: 'same', or 'library' for MPI's own, whose bytes depend on the library
+    (HOCKET_WORLD_SUM)."""
+    _core._world_init(mode, timeout, patience, sum)
 
 
 def _rows(arrays):

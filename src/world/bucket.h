@@ -37,6 +37,10 @@ typedef struct hki_bucket {
 bool hki_write_order(hk_array *const *arrays, int n, int count, bool by_write, int *order);
 /* Issue what becomes of a bucket. False when host memory is short. In a scope. */
 bool hki_bucket_all_reduce(const hki_bucket *self);
+/* The same by MPI's own all-reduce: see library_sum.c. */
+bool hki_bucket_library_sum(const hki_bucket *self);
+/* Whether that is to be: asked for, and something that the library adds, in the group of all ranks. */
+bool hki_library_sums(const hk_group *group, hk_dtype dtype, int64_t size);
 /* From the first device of rank `root` of the group to all. */
 bool hki_bucket_broadcast(const hki_bucket *self);
 

@@ -189,6 +189,11 @@ static char *address(const hki_exchange *self, int operand, int64_t offset)
            offset * self->operands[operand].element_bytes;
 }
 
+void *hki_exchange_operand(const hki_exchange *self, int operand)
+{
+    return address(self, operand, 0);
+}
+
 /* What goes to other ranks, and comes from them. */
 static void find_pieces(hki_exchange *self)
 {

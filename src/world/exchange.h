@@ -81,6 +81,7 @@ typedef struct hki_message {
     hki_mpi_request request;
     int peer; /* in the group */
     bool is_send, is_done;
+    bool is_sum; /* of all ranks: cannot be given up */
 } hki_message;
 
 typedef struct hki_piece {
@@ -137,6 +138,8 @@ static inline bool hki_exchange_is_couple(const hki_exchange *self)
 
 /* It is over: ends its task, which frees it unless it is kept. */
 void hki_exchange_end(hki_exchange *self);
+/* Where an operand is, once the task runs. */
+void *hki_exchange_operand(const hki_exchange *self, int operand);
 /* Copies what stays on this rank: once data may move. */
 void hki_exchange_copy_own(hki_exchange *self);
 

@@ -77,17 +77,25 @@ static void refuse_call(hki_exchange *self, const hk_status *status)
     self->call->refusal = hk_status_retain(status);
 }
 
+static bool is_library_sum(const hki_exchange *self)
+{
+    return self->operation == HKI_WORLD_REDUCE && self->own.root == HKI_BY_LIBRARY;
+}
+
 void hki_exchange_give_up(hki_link *link, hki_exchange *self, const hk_status *status, bool is_root)
 {
     for (int i = 0; i < self->message_count; i++) {
         hki_message *message = &self->messages[i];
         if (message->is_done || link->mpi->test(&message->request, NULL, NULL) == 1)
             continue;
-        if (message->is_send)
+        if (message->is_send || message->is_sum)
             self->is_kept = link->is_dirty = true;
         else
             link->mpi->cancel(&message->request);
     }
+    /* The others' sums are in step no more. */
+    if (is_library_sum(self) && self->state != HKI_EXCHANGE_WAITS && !link->lost)
+        hki_link_fail(link, "a sum by the library has been given up");
     self->message_count = 0;
     if (self->group->decided[self->lane] <= self->index)
         self->group->decided[self->lane] = self->index + 1;
@@ -198,6 +206,42 @@ static bool report(hki_link *link, hki_exchange *self, int failed)
     return true;
 }
 
+static hki_mpi_number number_of(hk_dtype dtype)
+{
+    switch (dtype) {
+    case HK_F32:
+    case HK_F64:
+        return HKI_MPI_FLOAT;
+    case HK_U8:
+    case HK_U16:
+    case HK_U32:
+    case HK_U64:
+        return HKI_MPI_UNSIGNED;
+    default:
+        return HKI_MPI_SIGNED;
+    }
+}
+
+/* By the library: exchanges of a lane come here in their order on all ranks. */
+static bool sum(hki_link *link, hki_exchange *self)
+{
+    if (!reserve(self, 1)) {
+        hki_link_fail(link, "host memory is short");
+        return true;
+    }
+    self->state = HKI_EXCHANGE_MOVES;
+    self->has_moved = true;
+    self->messages[0] =
+        (hki_message){.peer = (self->group->rank + 1) % self->group->size, .is_sum = true};
+    if (link->mpi->sum(hki_exchange_operand(self, 0), (size_t)self->own.count,
+                       number_of(self->dtype), hk_dtype_bytes(self->dtype),
+                       &self->messages[0].request))
+        self->message_count = 1;
+    else
+        hki_link_fail(link, "a sum could not begin");
+    return true;
+}
+
 static int message_count(const hki_exchange *self)
 {
     size_t count = 0;
@@ -239,7 +283,9 @@ static bool decide(hki_link *link, hki_exchange *self)
         self->call->fate = HKI_FATE_GOOD;
     if (failed >= 0)
         return report(link, self, failed);
-    return matches ? move(link, self) : mismatch(self, why);
+    if (!matches)
+        return mismatch(self, why);
+    return is_library_sum(self) ? sum(link, self) : move(link, self);
 }
 
 /* The record that all ranks have now. On the rank that it comes from the program knows of it already, if an input had failed. */
@@ -287,7 +333,8 @@ int hki_exchange_missing(const hki_exchange *self)
 bool hki_exchange_needs(const hki_exchange *self, int peer)
 {
     for (int i = 0; i < self->message_count; i++)
-        if (!self->messages[i].is_done && self->messages[i].peer == peer)
+        if (!self->messages[i].is_done && (self->messages[i].peer == peer ||
+                                           (self->messages[i].is_sum && peer != self->group->rank)))
             return true;
     return false;
 }

@@ -62,6 +62,8 @@ static const char *difference(const hki_header *a, const hki_header *b)
         return "all ranks must call the same, in the same order";
     if (a->hash == b->hash && a->order != b->order)
         return "gradients go in the order in which they were last written, which must be the same";
+    if (a->operation == HKI_WORLD_REDUCE && a->root != b->root)
+        return "HOCKET_WORLD_SUM must be the same"; /* then sizes of exchanges may differ, too */
     if (a->dtype != b->dtype || a->count != b->count || a->hash != b->hash)
         return "shapes and dtypes must be the same";
     if (a->arrays != b->arrays)

@@ -32,7 +32,7 @@ typedef struct hki_header {
     uint16_t operation;
     uint8_t dtype;
     uint8_t trouble; /* hki_trouble */
-    int32_t root;    /* of a broadcast; else 0 */
+    int32_t root;    /* of a broadcast; of a sum HKI_BY_LIBRARY where MPI adds; else 0 */
     int64_t count;   /* elements of each array */
     uint32_t hash;   /* of all that must be the same in the call, but for its order */
     int32_t arrays;  /* on this rank, one per device */
@@ -41,6 +41,7 @@ typedef struct hki_header {
     char file[24]; /* the end of its name */
 } hki_header;
 
+enum { HKI_BY_LIBRARY = 1 };
 enum { HKI_HEADER_BYTES = 64, HKI_HEADER_MAGIC = 0x686b7732 };
 _Static_assert(sizeof(hki_header) == HKI_HEADER_BYTES, "as it is sent");
 

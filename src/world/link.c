@@ -20,10 +20,7 @@ enum {
 };
 
 /* Starting many processes takes its time. */
-static const int64_t least_start_ns = 60000000000;
-
-/* Any rank, about itself and the world. */
-enum { NOTICE_TAG = 0 };
+static const int64_t least_start_ns = 300000000000;
 
 /* ---- putting ------------------------------------------------------------------------------------------------- */
 
@@ -99,7 +96,7 @@ static void say(hki_link *self, hki_notice_kind kind, const hk_status *status)
         hki_saying *saying = &self->sayings[round * world->size + r];
         if (r != world->rank)
             saying->is_sent =
-                self->mpi->send(notice, sizeof *notice, r, NOTICE_TAG, &saying->request);
+                self->mpi->send(notice, sizeof *notice, r, HKI_NOTICE_TAG, &saying->request);
     }
 }
 
@@ -163,7 +160,7 @@ static void end_lost(hki_link *self)
 
 static void listen(hki_link *self)
 {
-    if (!self->mpi->receive(&self->heard, sizeof self->heard, HKI_MPI_ANY, NOTICE_TAG,
+    if (!self->mpi->receive(&self->heard, sizeof self->heard, HKI_MPI_ANY, HKI_NOTICE_TAG,
                             &self->hearing))
         hki_link_fail(self, "a message could not be received");
 }
@@ -180,6 +177,11 @@ static bool hear(hki_link *self)
         return false;
     if (done < 0) {
         hki_link_fail(self, "a message was lost");
+        return true;
+    }
+    if (notice->kind == HKI_NOTICE_ASKS || notice->kind == HKI_NOTICE_LIVES) {
+        hki_heartbeat_hear(self, from, (hki_notice_kind)notice->kind);
+        listen(self);
         return true;
     }
     if (bytes == sizeof *notice && notice->kind == HKI_NOTICE_LOST) {
@@ -221,19 +223,30 @@ static void look_at_time(hki_link *self, hki_exchange *exchange, int64_t now_ns)
                              true);
         return;
     }
-    if (exchange->state == HKI_EXCHANGE_WAITS || exchange->state == HKI_EXCHANGE_OVER ||
-        now_ns - exchange->begin_ns < self->world->timeout_ns)
+    if (exchange->state == HKI_EXCHANGE_WAITS || exchange->state == HKI_EXCHANGE_OVER)
         return;
+    const int silent = hki_heartbeat_silent(self, exchange, now_ns);
+    if (silent >= 0) {
+        lose(self,
+             failure_of(exchange, HK_DEVICE_LOST,
+                        "rank %d has given no sign of life for %g s: its process has been stopped, "
+                        "or its machine or network is gone; rank %d has waited for it since line "
+                        "%d",
+                        group->members[silent], (double)self->world->timeout_ns * 1e-9,
+                        self->world->rank, exchange->source.line),
+             true);
+        return;
+    }
     const int missing = hki_exchange_missing(exchange);
-    if (missing < 0)
-        return; /* it waits for an earlier one */
+    if (missing < 0 || now_ns - exchange->begin_ns < self->world->patience_ns)
+        return; /* none: it waits for an earlier one */
     lose(self,
          failure_of(exchange, HK_DEVICE_LOST,
-                    "rank %d has not %s within %g s: it has stopped, is far behind, or takes "
+                    "rank %d has not %s within %g s, though it lives: it is far behind, or takes "
                     "another way; rank %d has waited for it since line %d",
                     group->members[missing],
                     exchange->state == HKI_EXCHANGE_AGREES ? "come to it" : "delivered its part",
-                    (double)self->world->timeout_ns * 1e-9, self->world->rank,
+                    (double)self->world->patience_ns * 1e-9, self->world->rank,
                     exchange->source.line),
          true);
 }
@@ -293,6 +306,8 @@ static bool step(hki_link *self)
         while (!self->lost && hki_exchange_progress(self, x))
             any = true;
     const int64_t now_ns = hki_clock_ns();
+    if (!self->lost)
+        hki_heartbeat_step(self, now_ns);
     for (hki_exchange *x = self->exchanges; x && !self->lost; x = x->next)
         look_at_time(self, x, now_ns);
     cancel(self, now_ns);
@@ -320,6 +335,7 @@ static void rest(hki_link *self, uint32_t seen, int64_t idle_ns)
 static void leave(hki_link *self)
 {
     int64_t happened_ns = hki_clock_ns();
+    self->has_left = true;
     say(self, self->gives_up ? HKI_NOTICE_GIVES_UP : HKI_NOTICE_LEAVES, NULL);
     while (!self->lost && !(is_said(self) && have_all_left(self))) {
         if (hear(self))

@@ -19,11 +19,23 @@ void hki_link_join(hki_link *self);
 
 /* ---- within the link ---------------------------------------------------------------------------------------- */
 
+typedef struct hki_saying {
+    hki_mpi_request request;
+    bool is_sent;
+} hki_saying;
+
 /* Of another rank. */
 typedef struct hki_neighbour {
-    int64_t left_ns; /* 0: it is there; else when it said that it has ended */
-    bool gave_up;    /* amid what it had begun */
+    int64_t left_ns;             /* 0: it is there; else when it said that it has ended */
+    int64_t heard_ns;            /* of its latest sign of life; 0: none */
+    hki_saying question, answer; /* to it: heartbeat.c */
+    bool gave_up;                /* amid what it had begun */
+    bool is_asked;               /* whether it lives, and has not answered */
+    bool awaits_answer;          /* from this rank */
 } hki_neighbour;
+
+/* Any rank, about itself and the world. */
+enum { HKI_NOTICE_TAG = 0 };
 
 /* What ranks say beside exchanges. */
 typedef struct hki_notice {
@@ -34,13 +46,10 @@ typedef struct hki_notice {
 typedef enum hki_notice_kind {
     HKI_NOTICE_LEAVES,
     HKI_NOTICE_GIVES_UP,
-    HKI_NOTICE_LOST
+    HKI_NOTICE_LOST,
+    HKI_NOTICE_ASKS, /* does it live? of this and the next one the kind alone is sent */
+    HKI_NOTICE_LIVES
 } hki_notice_kind;
-
-typedef struct hki_saying {
-    hki_mpi_request request;
-    bool is_sent;
-} hki_saying;
 
 struct hki_link {
     hki_world *world;
@@ -63,8 +72,11 @@ struct hki_link {
     hki_saying *sayings; /* of both, to each rank */
     hki_mpi_request hearing;
     uint64_t ended_ticks; /* of the latest exchange */
-    bool gives_up;        /* ends amid what it has begun */
-    bool is_dirty;        /* messages are under way that cannot be stopped */
+    int64_t asked_ns, stepped_ns,
+        awake_ns;  /* heartbeat.c; awake: since when it has run without a gap */
+    bool has_left; /* has said so */
+    bool gives_up; /* ends amid what it has begun */
+    bool is_dirty; /* messages are under way that cannot be stopped */
 };
 
 /* What an exchange may do now, it does. True: something has happened. */
@@ -76,6 +88,12 @@ bool hki_exchange_needs(const hki_exchange *self, int peer);
 /* Gives its messages up: it is over, by the record (taken). is_root: the program does not know of it yet. */
 void hki_exchange_give_up(hki_link *link, hki_exchange *self, const hk_status *status,
                           bool is_root);
+/* A rank asks, or answers. */
+void hki_heartbeat_hear(hki_link *self, int rank, hki_notice_kind kind);
+/* Asks those who are awaited, every so often. */
+void hki_heartbeat_step(hki_link *self, int64_t now_ns);
+/* A rank in the group that the exchange waits for, and that has given no sign of life for the time-out; -1: none. */
+int hki_heartbeat_silent(const hki_link *self, const hki_exchange *exchange, int64_t now_ns);
 /* MPI has failed. */
 void hki_link_fail(hki_link *self, const char *what);
 

@@ -9,11 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEFAULT_TIMEOUT 300.0
-#define MOST_TIMEOUT    1e7
+#define DEFAULT_TIMEOUT  60.0
+#define DEFAULT_PATIENCE 3600.0
+#define MOST_SECONDS     1e7
 
 typedef enum mode { MODE_AUTO, MODE_OFF, MODE_MPI } mode;
 static const char *const modes[] = {"auto", "off", "mpi", NULL};
+
+/* The same bytes however ranks and devices are mixed; or as the library of MPI adds. */
+static const char *const sums[] = {"same", "library", NULL};
 
 static hki_world world = {.size = 1, .lock = PTHREAD_MUTEX_INITIALIZER};
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -36,31 +40,60 @@ static const hk_status *read_mode(const hk_world_options *options, int *chosen)
                              "option mode is \"%.40s\"; expected auto, off or mpi", options->mode);
 }
 
-static bool is_timeout(double seconds)
+static bool is_time(double seconds)
 {
-    return seconds > 0 && seconds <= MOST_TIMEOUT;
+    return seconds > 0 && seconds <= MOST_SECONDS;
 }
 
-static const hk_status *read_timeout(const hk_world_options *options, double *seconds)
+/* The option, or the variable where that is 0, or else what *seconds is already. */
+static const hk_status *read_seconds(double option, const char *name, const char *variable,
+                                     double *seconds)
 {
-    const char *text = getenv("HOCKET_WORLD_TIMEOUT");
+    const char *text = getenv(variable);
     char *end = NULL;
-    *seconds = DEFAULT_TIMEOUT;
-    if (options && options->timeout != 0) {
-        *seconds = options->timeout;
-        if (!is_timeout(*seconds))
+    if (option != 0) {
+        *seconds = option;
+        if (!is_time(*seconds))
             return hki_status_create(HK_INVALID_ARGUMENT, &facts,
-                                     "option timeout is %g; expected seconds above 0, or 0 for "
-                                     "the default",
-                                     *seconds);
+                                     "option %s is %g; expected seconds above 0, or 0 for the "
+                                     "default",
+                                     name, *seconds);
     } else if (text && *text) {
         *seconds = hki_read_double(text, &end);
-        if (*end || !is_timeout(*seconds))
+        if (*end || !is_time(*seconds))
             return hki_status_create(HK_INVALID_ARGUMENT, &facts,
-                                     "HOCKET_WORLD_TIMEOUT is \"%.40s\"; expected seconds above 0",
-                                     text);
+                                     "%s is \"%.40s\"; expected seconds above 0", variable, text);
     }
     return NULL;
+}
+
+static const hk_status *read_times(const hk_world_options *options)
+{
+    double timeout = DEFAULT_TIMEOUT, patience = DEFAULT_PATIENCE;
+    const hk_status *error =
+        read_seconds(options ? options->timeout : 0, "timeout", "HOCKET_WORLD_TIMEOUT", &timeout);
+    if (!error)
+        error = read_seconds(options ? options->patience : 0, "patience", "HOCKET_WORLD_PATIENCE",
+                             &patience);
+    world.timeout_ns = (int64_t)(timeout * 1e9);
+    world.patience_ns = (int64_t)(patience * 1e9);
+    return error;
+}
+
+static const hk_status *read_sum(const hk_world_options *options)
+{
+    int chosen = 0;
+    const hk_status *error = NULL;
+    if (!options || !options->sum)
+        error = hki_config_word("HOCKET_WORLD_SUM", sums, &chosen);
+    else if (strcmp(options->sum, sums[1]) == 0)
+        chosen = 1;
+    else if (strcmp(options->sum, sums[0]) != 0)
+        error =
+            hki_status_create(HK_INVALID_ARGUMENT, &facts,
+                              "option sum is \"%.40s\"; expected same or library", options->sum);
+    world.uses_library = chosen == 1;
+    return error;
 }
 
 /* ---- life ------------------------------------------------------------------------------------------------------ */
@@ -102,14 +135,14 @@ static const hk_status *start_link(void)
 static void start_locked(const hk_world_options *options)
 {
     int chosen = MODE_AUTO;
-    double seconds;
     HKI_NO_CANCELLATION;
     const hk_status *error = read_mode(options, &chosen);
     if (!error)
-        error = read_timeout(options, &seconds);
+        error = read_times(options);
+    if (!error)
+        error = read_sum(options);
     launcher = hki_launcher_get();
     if (!error) {
-        world.timeout_ns = (int64_t)(seconds * 1e9);
         if (chosen == MODE_MPI || (chosen == MODE_AUTO && launcher.size > 1))
             error = start_link();
     }

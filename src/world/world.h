@@ -37,7 +37,8 @@ typedef struct hki_world {
     _Atomic(bool) has_ended; /* with its runtime: nothing is exchanged any more */
     const hk_status *status; /* ok, or why there is none; counted */
     int rank, size;
-    int64_t timeout_ns;
+    int64_t timeout_ns, patience_ns;
+    bool uses_library; /* for sums: library_sum.c */
     char library[128];
     hki_link *link; /* NULL: a world of one */
     hk_group *group;

@@ -32,6 +32,15 @@ run()
     done
 }
 
+# signal NAME: to all ranks
+signal()
+{
+    local pid
+    for pid in pids/*; do
+        kill "-$1" "${pid#pids/}"
+    done
+}
+
 wrong()
 {
     echo "$1" >&2
@@ -48,9 +57,14 @@ says()
 run none 20
 [ "$(grep -c "rank [012]: ok" <<< "$text")" = 3 ] || wrong "none: three ranks should be well"
 run stop 20
-says "rank [02]: device lost: rank 1 has not"
+says "rank [02]: device lost: rank 1 has given no sign of life for 1.5 s"
+# A rank at something else for longer than that lives; and so do ranks that were stopped all at once.
+(sleep 1 && signal STOP && sleep 2.5 && signal CONT) &
 run late 20
-says "rank [02]: device lost: rank 1 has not come to it within 1.5 s"
+[ "$(grep -c "rank [012]: ok" <<< "$text")" = 3 ] || wrong "late: three ranks should be well"
+wait
+HOCKET_WORLD_PATIENCE=1.5 run late 20
+says "rank [02]: device lost: rank 1 has not come to it within 1.5 s, though it lives"
 HOCKET_WORLD_TIMEOUT=300 run leave 20
 says "rank 0: device lost: rank 1 has ended"
 says "rank 2: device lost: rank 1 has ended"

@@ -187,13 +187,7 @@ static void plan(const hki_call *call, hki_plan *plan)
     plan->flops = 8 * elements;
 }
 
-/* Samples along the first axis, which base/sum_tree.h adds up; one where that is normalised, too. */
-static int64_t samples_of(int ndim, const int64_t *dims, const hki_layer_norm_backward_options *of)
-{
-    return of->groups || of->axes < ndim ? dims[0] : 1;
-}
-
-/* Room for a sum of a run; a piece has `live` of them, of the result's dtype, then doubles for a run at work. */
+/* Rows are added up by base/sum_tree.h, as samples are: halves of a batch are halves of its rows. Room for a sum of a run; a piece has `live` of them, of the result's dtype, then doubles for a run at work. */
 static size_t part_bytes(int64_t count, hk_dtype dtype)
 {
     return hki_round_up_bytes((size_t)count * hk_dtype_bytes(dtype), sizeof(double));
@@ -203,16 +197,16 @@ static void weigh_plan(const hki_call *call, hki_plan *its)
 {
     enum { PARTIALS_MAX_BYTES = 16 << 20, MAX_PIECES = 64 };
     const hki_shape_view *x = call->inputs[BACK_X];
-    const int64_t samples = samples_of(x->shape.ndim, x->shape.dims, call->options);
+    const int64_t rows = shape_of(call->op, &x->shape, call->options).rows;
     const int64_t sums = hki_max(1, 2 * call->out_shape[0].dims[1]);
     plan(call, its);
     its->partial_bytes =
-        (size_t)hki_sum_live(hki_sum_runs(samples)) * part_bytes(sums, call->out_dtype[0]) +
+        (size_t)hki_sum_live(hki_sum_runs(rows)) * part_bytes(sums, call->out_dtype[0]) +
         (size_t)sums * sizeof(double);
     /* joining is to be less work than summing */
     int64_t most = hki_min(PARTIALS_MAX_BYTES / (int64_t)its->partial_bytes, MAX_PIECES);
     most = hki_min(most, (int64_t)(its->work_ns / HKI_PLAN_PIECE_NS));
-    its->extent = hki_sum_cut_to(samples, hki_max(1, most)).pieces;
+    its->extent = hki_sum_cut_to(rows, hki_max(1, most)).pieces;
     its->grain = 1;
 }
 
@@ -265,8 +259,7 @@ static void weigh_rows(const hki_kernel_call *call, double *sums, int64_t begin,
 
 static hki_sum_cut weigh_cut(const hki_kernel_call *call)
 {
-    const hki_tensor *x = &call->in[BACK_X];
-    return hki_sum_cut_to(samples_of(x->ndim, x->dims, call->options), call->piece_count);
+    return hki_sum_cut_to(shape_of_kernel(call).rows, call->piece_count);
 }
 
 static void store(hk_dtype dtype, void *out, int64_t count, const double *sums)
@@ -278,12 +271,11 @@ static void store(hk_dtype dtype, void *out, int64_t count, const double *sums)
             ((double *)out)[i] = sums[i];
 }
 
-/* The sum over the samples of a piece, run after run, into its partials. */
+/* The sum over the rows of a piece, run after run, into its partials. */
 static void weigh_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     const hki_tensor *out = &call->out[0];
     const hki_sum_cut cut = weigh_cut(call);
-    const int64_t rows = cut.samples ? shape_of_kernel(call).rows / cut.samples : 0;
     const size_t stride = part_bytes(hki_max(1, out->size), out->dtype);
     char *parts = hki_partials_of(call, piece);
     double *sums =
@@ -294,7 +286,7 @@ static void weigh_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin,
     for (int64_t run = 0; run < runs; run++) {
         const int64_t first = begin + run * HKI_SUM_RUN;
         memset(sums, 0, (size_t)out->size * sizeof *sums);
-        weigh_rows(call, sums, first * rows, hki_min(first + HKI_SUM_RUN, end) * rows);
+        weigh_rows(call, sums, first, hki_min(first + HKI_SUM_RUN, end));
         store(out->dtype, parts + (size_t)live * stride, out->size, sums);
         live = hki_sum_join(out->dtype, out->size, parts, parts + stride, stride, live + 1,
                             hki_sum_pairs(runs, run));

@@ -7,7 +7,7 @@
 
 _Static_assert(sizeof(MPI_Request) <= sizeof(hki_mpi_request), "a request fits");
 
-static MPI_Comm ours = MPI_COMM_NULL;
+static MPI_Comm ours = MPI_COMM_NULL, of_sums = MPI_COMM_NULL;
 static bool is_started_here;
 static hki_mpi plugin;
 
@@ -66,10 +66,13 @@ static bool init(int *rank, int *size, char *problem, size_t problem_bytes)
     int is_known = 0;
     if (!start(problem, problem_bytes))
         return false;
-    const int error = MPI_Comm_dup(MPI_COMM_WORLD, &ours);
+    int error = MPI_Comm_dup(MPI_COMM_WORLD, &ours);
+    if (error == MPI_SUCCESS)
+        error = MPI_Comm_dup(ours, &of_sums);
     if (error != MPI_SUCCESS)
         return refuse(problem, problem_bytes, "MPI_Comm_dup", error);
     MPI_Comm_set_errhandler(ours, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(of_sums, MPI_ERRORS_RETURN);
     MPI_Comm_rank(ours, rank);
     MPI_Comm_size(ours, size);
     MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &is_known);
@@ -85,6 +88,7 @@ static void finalize(void)
         return;
     /* Where one is long in MPI_Finalize, MPICH 4.0 over TCP leaves another there for ever: all enter it at once. */
     MPI_Barrier(ours);
+    MPI_Comm_free(&of_sums);
     MPI_Comm_free(&ours);
     if (is_started_here)
         MPI_Finalize();
@@ -116,6 +120,25 @@ static bool receive(void *data, size_t bytes, int from, int tag, hki_mpi_request
     MPI_Request own = MPI_REQUEST_NULL;
     const int source = from == HKI_MPI_ANY ? MPI_ANY_SOURCE : from;
     const int error = MPI_Irecv(data, (int)bytes, MPI_BYTE, source, tag, ours, &own);
+    return put(error, own, request);
+}
+
+static MPI_Datatype type_of(hki_mpi_number kind, size_t bytes)
+{
+    const MPI_Datatype wholes[2][4] = {{MPI_INT8_T, MPI_INT16_T, MPI_INT32_T, MPI_INT64_T},
+                                       {MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T}};
+    const int size = bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3;
+    if (kind == HKI_MPI_FLOAT)
+        return bytes == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE;
+    return wholes[kind == HKI_MPI_UNSIGNED][size];
+}
+
+static bool sum(void *data, size_t count, hki_mpi_number kind, size_t bytes,
+                hki_mpi_request *request)
+{
+    MPI_Request own = MPI_REQUEST_NULL;
+    const int error = MPI_Iallreduce(MPI_IN_PLACE, data, (int)count, type_of(kind, bytes), MPI_SUM,
+                                     of_sums, &own);
     return put(error, own, request);
 }
 
@@ -157,6 +180,7 @@ static hki_mpi plugin = {.abi = HKI_MPI_ABI,
                          .describe = describe,
                          .send = send,
                          .receive = receive,
+                         .sum = sum,
                          .test = test,
                          .cancel = cancel};
 

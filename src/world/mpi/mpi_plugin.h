@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* Both sides say it: a plug-in is of the same build. */
-enum { HKI_MPI_ABI = 1 };
+enum { HKI_MPI_ABI = 2 };
 
 /* A message under way; the plug-in's own. */
 typedef union hki_mpi_request {
@@ -19,6 +19,8 @@ typedef union hki_mpi_request {
 } hki_mpi_request;
 
 enum { HKI_MPI_ANY = -1 }; /* a message from any rank */
+
+typedef enum hki_mpi_number { HKI_MPI_FLOAT, HKI_MPI_SIGNED, HKI_MPI_UNSIGNED } hki_mpi_number;
 
 typedef struct hki_mpi {
     int abi;
@@ -37,6 +39,10 @@ typedef struct hki_mpi {
     /* bytes is at most INT32_MAX. Between two ranks, messages of one tag come in the order that they were sent in. */
     bool (*send)(const void *data, size_t bytes, int to, int tag, hki_mpi_request *request);
     bool (*receive)(void *data, size_t bytes, int from, int tag, hki_mpi_request *request);
+    /* Adds `count` elements of all ranks, in place, in an order of the library's own; they are of so many bytes each. All ranks call
+     * it for the same sums in the same order. It cannot be given up. */
+    bool (*sum)(void *data, size_t count, hki_mpi_number kind, size_t bytes,
+                hki_mpi_request *request);
     /* 1: done, the request is gone; 0: not yet; -1: it failed. Lets all messages get on. from: who sent it; may be NULL. */
     int (*test)(hki_mpi_request *request, int *from, size_t *bytes);
     /* Gives up a receive; it is gone. */
