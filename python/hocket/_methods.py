@@ -133,7 +133,7 @@ def __array__(self, dtype=None, copy=None):
 
 @_method
 def __array_namespace__(self, /, *, api_version=None):
-    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12"):
         raise ValueError(f"the array API of {api_version} is not known here")
     import hocket
     return hocket

@@ -182,12 +182,20 @@ def nonzero(x, /):
     return _core._nonzero(x)
 
 
+def _beside(array, other):
+    """The other as an array: a number takes the dtype that it has beside the array."""
+    if isinstance(other, Array):
+        return other
+    number = isinstance(other, (bool, int, float, complex)) and isinstance(array, Array)
+    return asarray(other, dtype=result_type(array, other) if number else None, device=array.device if isinstance(array, Array) else None)
+
+
 @_public
 def searchsorted(x1, x2, /, *, side="left", sorter=None):
     """Where each element of x2 goes into x1, sorted, to keep its order; "right": behind those that are equal."""
     if side not in ("left", "right"):
         raise ValueError(f"side is {side!r}, but may be 'left' or 'right'")
-    x2 = x2 if isinstance(x2, Array) else asarray(x2)
+    x2 = _beside(x1, x2)
     if sorter is not None:
         x1 = _op["index_select"](x1, sorter, 0)
     dtype = result_type(x1, x2)
@@ -303,7 +311,8 @@ __all__.append("unique")
 @_public
 def isin(x1, x2, /, *, invert=False):
     """Whether each element of x1 is one of x2."""
-    x1, x2 = (each if isinstance(each, Array) else asarray(each) for each in (x1, x2))
+    x1 = _beside(x2, x1)
+    x2 = _beside(x1, x2)
     dtype = result_type(x1, x2)
     found = _op["isin"](_of_dtype(x1, dtype), _of_dtype(x2, dtype))
     return _op["logical_not"](found) if invert else found

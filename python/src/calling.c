@@ -41,6 +41,18 @@ hk_array *py_cast(hk_array *x, hk_dtype dtype)
                                       : py_call(cast, &x, 1, &to, (hk_device){NULL});
 }
 
+/* The values without axes of 1 in front that are more than ndim; the caller releases it. */
+static hk_array *without_front(hk_array *values, int ndim)
+{
+    hk_dims shape = hk_dims_get(values);
+    if (shape.ndim <= ndim)
+        return hk_array_retain(values);
+    hk_dims rest = {.ndim = ndim};
+    for (int i = 0; i < ndim; i++)
+        rest.dims[i] = shape.dims[shape.ndim - ndim + i];
+    return hk_take(hk_reshape_at(py_source(), values, rest));
+}
+
 bool py_assign(hk_array *target, hk_array *values)
 {
     hk_dims to = hk_dims_get(target), from = hk_dims_get(values);
@@ -53,8 +65,10 @@ bool py_assign(hk_array *target, hk_array *values)
                      hk_dtype_name(hk_array_dtype(target)));
         return false;
     }
-    hk_assign_at(py_source(), target, values);
-    py_settle(target, &values, 1);
+    hk_array *fitting = without_front(values, to.ndim);
+    hk_assign_at(py_source(), target, fitting);
+    py_settle(target, &fitting, 1);
+    hk_array_release(fitting);
     return !py_was_interrupted();
 }
 

@@ -108,3 +108,15 @@ def test_signs_in_place_while_recording_keep_gradients():
     assert x.grad.tolist() == [9, 15] and before.tolist() == [1, 4] and y is not before
     x -= 0.1 * x.grad
     assert [round(each, 5) for each in x.tolist()] == [0.1, 0.5]
+
+
+@pytest.mark.parametrize("shape, key", [((5,), 0), ((5,), slice(1, 2)), ((4, 3), 1), ((4, 3), (slice(None), 1)), ((2, 3), slice(None))])
+def test_values_with_axes_of_1_in_front(shape, key):
+    x, wanted = hk.zeros(shape), np.zeros(shape)
+    part = wanted[key]
+    values = np.arange(1.0, part.size + 1).reshape((1, 1) + part.shape)
+    x[key] = hk.asarray(values)
+    wanted[key] = values[0, 0]
+    assert x.tolist() == wanted.tolist()
+    with pytest.raises(ValueError, match="do not go into"):
+        x[key] = hk.ones((2,) + part.shape)

@@ -162,3 +162,19 @@ def test_data_loaders():
 
     (X, y), = gluon.data.DataLoader(Squares(), 5)
     assert X.shape == (5, 1) and y.tolist() == [0, 1, 4, 9, 16]
+
+
+def test_arrays_of_floats_are_indices_beside_others():
+    y = np.array([0, 2])
+    assert y.dtype == hk.float32
+    table = np.array([[0.1, 0.3, 0.6], [0.3, 0.2, 0.5]])
+    assert numpy.allclose(table[[0, 1], y].tolist(), [0.1, 0.5]) and numpy.allclose(table[range(len(table)), y].tolist(), [0.1, 0.5])
+
+
+def test_a_block_may_say_its_parameters_as_a_list():
+    class Scratch(nn.Block):
+        def collect_params(self):
+            return [hk.ones(2)]
+
+    block = Scratch()
+    assert len(block.collect_params()) == 1 and len(block.params) == 0

@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import os
 import pickle
 import random
 import subprocess
@@ -207,6 +208,56 @@ def test_any_interleaving_of_writes_is_the_serial_one(make, seed):
             serial *= 0.5
     assert np.array_equal(theirs, serial) and np.array_equal(x.numpy(), serial)
     del theirs
+
+
+INTERLEAVINGS = int(os.environ.get("HOCKET_INTERLEAVINGS", "500"))  # 100000 are run by hand
+
+
+def numpys(memory):
+    return memory
+
+
+def hockets(memory):
+    return hk.asarray(memory, copy=False)
+
+
+def torchs(memory):
+    return pytest.importorskip("torch").from_numpy(memory)
+
+
+def write(order, one, part, number):
+    """A random write: Python's signs are the same for all three."""
+    what = order.randrange(5)
+    if what == 0:
+        one[part] += number
+    elif what == 1:
+        one[part] = one[part] * 0.5 + number
+    elif what == 2:
+        one *= 0.5
+    elif what == 3:
+        one[part] = number
+    else:
+        one -= one * 0.25
+
+
+@pytest.mark.parametrize("who", [(numpys, hockets), (numpys, hockets, torchs)], ids=["numpy", "torch"])
+def test_many_interleavings(who):
+    """Random writes of all into one memory, which is NumPy's or Hocket's: the same as of NumPy alone, one after another."""
+    order = random.Random(7)
+    for k in range(INTERLEAVINGS // 2):
+        size = order.choice((40, 40, 2000, 2000, 30000))
+        memory = np.zeros(size) if k % 2 else np.asarray(hk.zeros(size, dtype=hk.float64))
+        handles, serial = [each(memory) for each in who], np.zeros(size)
+        for _ in range(10):
+            begin = order.randrange(size)
+            part, number = slice(begin, order.randint(begin, size), order.choice((1, 1, 2))), order.randint(1, 5)
+            state = order.getstate()
+            write(order, order.choice(handles), part, number)
+            order.setstate(state)
+            write(order, order.choice([serial] * len(handles)), part, number)
+        assert np.array_equal(memory, serial), (k, size)
+        assert handles[1].tolist() == serial.tolist()
+        del memory, handles
 
 
 def test_shared_with_torch():

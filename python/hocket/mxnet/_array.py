@@ -50,12 +50,14 @@ def copyto(self, other):
 _get_item = Array.__getitem__
 
 
+def _index(part):
+    return _op["cast"](part, _core.int64) if isinstance(part, Array) and part.dtype.name.startswith("float") else part
+
+
 @_method
 def __getitem__(self, key):
     """Arrays of floats are indices, too."""
-    if isinstance(key, Array) and key.dtype.name.startswith("float"):
-        key = _op["cast"](key, _core.int64)
-    return _get_item(self, key)
+    return _get_item(self, tuple(map(_index, key)) if isinstance(key, tuple) else _index(key))
 
 
 @_method

@@ -45,7 +45,7 @@ class Block(_nn.Module):
     @property
     def params(self):
         """Those of the tree; get(name, shape=) makes one of the block's own."""
-        return _Parameters(self.collect_params())
+        return _Parameters(Block.collect_params(self))  # which a block of one's own may say in other words
 
     def hybridize(self, active=True, **options):
         """Calls are asynchronous anyway; hocket.capture is what replays steps."""

@@ -59,9 +59,9 @@ HKI_EVERYWHERE float hki_tanh_f32(float x)
     p = p * z - 5.37397155531e-2f;
     p = p * z + 1.33314422036e-1f;
     p = p * z - 3.33332819422e-1f;
-    float small = x + x * (z * p);
-    float large = copysignf(1.0f - 2.0f / (hki_exp_f32(2.0f * magnitude) + 1.0f), x);
-    return magnitude < 0.625f ? small : large;
+    float small = magnitude + magnitude * (z * p);
+    float large = 1.0f - 2.0f / (hki_exp_f32(2.0f * magnitude) + 1.0f);
+    return copysignf(magnitude < 0.625f ? small : large, x); /* of -0, too */
 }
 
 /* ln x within 1 ulp: x is 2^k m with m from sqrt(1/2) on, and ln m a minimax polynomial in f = m - 1. */
