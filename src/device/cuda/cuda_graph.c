@@ -85,12 +85,12 @@ static void meet_suspects(hki_cuda_stream *stream, hki_recorder *self)
 static void publish(hki_cuda_stream *stream, hki_recorder *self)
 {
     hki_cuda_slot *slot = stream->current;
+    if (!self->board || (stream->is_vetted && !stream->suspects))
+        return;
     hki_cuda_publication given = {.board = self->board,
                                   .to = self->faults + LAUNCHES * self->check_count,
                                   .first = 1,
                                   .count = self->check_count};
-    if (!self->board || (stream->is_vetted && !stream->suspects))
-        return;
     given.onto = hki_cuda_stream_board(stream);
     if (!given.onto)
         return;
