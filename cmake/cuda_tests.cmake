@@ -51,6 +51,7 @@ if(HOCKET_SANITIZE)
   set(seeds EMULATED 2) # of six, each of which takes up to ten seconds
   set(training 2 5)
 endif()
+hocket_cuda_test(bad_batch "" HOCKET_CUDA=all)
 hocket_cuda_test(random_programs "" HOCKET_CUDA=0 ${seeds})
 hocket_cuda_test(random_programs .parts HOCKET_CUDA=0/2 ${seeds})
 hocket_cuda_test(same_training "" HOCKET_CUDA=0 EMULATED ${training})

@@ -23,6 +23,7 @@ typedef struct late_task {
     late_wait waits[LATE_WAITS];
     int wait_count;
     bool may_fail, fails;
+    uint64_t flags, suspects; /* of devices that have such */
 } late_task;
 
 typedef struct late_queue {
@@ -37,6 +38,13 @@ static _Atomic(bool) late_is_lost[LATE_DEVICES];
 static _Atomic(uint64_t) late_wait_count;
 static _Atomic(int) late_wrong; /* calls that the engine must not make */
 static hki_device_class late_class;
+/* Where devices have flags (late_have_flags): few, so that there are not always enough. */
+enum { LATE_FLAGS = 5 };
+static struct {
+    _Atomic(uint64_t) free, up; /* not taken; raised, by a task that has failed */
+    uint64_t suspects;          /* of the task that is launched next */
+} late_flags[LATE_DEVICES];
+static _Atomic(int) late_spared; /* tasks, since the program began */
 
 static inline int late_index(const hki_device *device)
 {
@@ -49,6 +57,26 @@ static inline late_task *late_next(int device, hki_queue_kind queue)
     return &self->tasks[atomic_load(&self->launched) % LATE_TASKS];
 }
 
+static inline void late_take_flag(int index, late_task *task, hki_ticket *ticket)
+{
+    const uint64_t free = atomic_load(&late_flags[index].free), flag = free & -free;
+    atomic_fetch_and(&late_flags[index].free, ~flag);
+    ticket->flags = task->flags = flag;
+    ticket->is_flagged = flag != 0;
+}
+
+static inline void late_guard(hki_device *device, uint64_t suspects, bool is_vetted)
+{
+    (void)is_vetted;
+    late_flags[late_index(device)].suspects = suspects;
+}
+
+static inline void late_release_flags(hki_device *device, uint64_t flags)
+{
+    late_wrong += (atomic_load(&late_flags[late_index(device)].free) & flags) != 0;
+    atomic_fetch_or(&late_flags[late_index(device)].free, flags);
+}
+
 static inline void late_launched(hki_device *device, hki_queue_kind queue, const hki_cost *cost,
                                  int64_t ready_ns, int64_t host_ns, hki_ticket *ticket)
 {
@@ -59,6 +87,12 @@ static inline void late_launched(hki_device *device, hki_queue_kind queue, const
     late_task *task = late_next(late_index(device), queue);
     late_wrong += ticket->device != device || ticket->queue != queue;
     ticket->position = atomic_load(&self->launched) + 1;
+    if (task->may_fail && queue == HKI_QUEUE_COMPUTE)
+        late_take_flag(late_index(device), task, ticket);
+    if (queue == HKI_QUEUE_COMPUTE) {
+        task->suspects = late_flags[late_index(device)].suspects;
+        late_flags[late_index(device)].suspects = 0;
+    }
     ticket->fault = task->may_fail ? task : NULL;
     self->tasks[ticket->position % LATE_TASKS] = (late_task){0};
     atomic_store(&self->launched, ticket->position);
@@ -97,6 +131,7 @@ static inline bool late_settle(hki_device *device, hki_ticket *ticket, hk_code *
     }
     *code = HK_INJECTED;
     snprintf(message, bytes, "task %d fails", (int)ticket->position);
+    ticket->has_reported = self->tasks[(ticket->position - 1) % LATE_TASKS].fails;
     return !self->tasks[(ticket->position - 1) % LATE_TASKS].fails;
 }
 
@@ -113,10 +148,27 @@ static inline bool late_step(int device, hki_queue_kind queue)
         if (atomic_load(&late_queues[wait->device][wait->queue].ended) < wait->position)
             return false;
     }
-    if (task->run && !task->fails)
+    /* A flag means what its last owner makes of it, whatever that finds in inputs that have failed. */
+    const bool is_spared = (atomic_load(&late_flags[device].up) & task->suspects) != 0;
+    atomic_fetch_add(&late_spared, is_spared);
+    atomic_fetch_and(&late_flags[device].up, ~task->flags);
+    if (task->fails)
+        atomic_fetch_or(&late_flags[device].up, task->flags);
+    else if (task->run && !is_spared)
         task->run(task->argument);
     atomic_store(&self->ended, ended + 1);
     return true;
+}
+
+/* For programs made by chance: begins with what is not 0. */
+static uint64_t late_random;
+
+static inline unsigned late_below(unsigned limit)
+{
+    late_random ^= late_random << 13;
+    late_random ^= late_random >> 7;
+    late_random ^= late_random << 17;
+    return (unsigned)(late_random >> 33) % limit;
 }
 
 /* Before the runtime ends. */
@@ -186,6 +238,7 @@ static inline hki_runtime *late_start(hk_engine engine, int launch_ahead, uint64
     late_class.wait_for = late_wait_for;
     late_class.settle = late_settle;
     for (int i = 0; i < LATE_DEVICES; i++) {
+        atomic_store(&late_flags[i].free, 0);
         late_devices[i] = hk_device_at(1 + i).handle;
         late_devices[i]->class = &late_class;
         atomic_store(&late_is_lost[i], false);
@@ -197,6 +250,17 @@ static inline hki_runtime *late_start(hk_engine engine, int launch_ahead, uint64
     }
     atomic_store(&late_wait_count, 0);
     return hki_runtime_default();
+}
+
+/* What is launched in queues for computing is spared by flags; otherwise nothing follows what may fail. */
+static inline void late_have_flags(void)
+{
+    late_class.guard = late_guard;
+    late_class.release_flags = late_release_flags;
+    for (int i = 0; i < LATE_DEVICES; i++) {
+        atomic_store(&late_flags[i].up, 0);
+        atomic_store(&late_flags[i].free, ((uint64_t)1 << LATE_FLAGS) - 1);
+    }
 }
 
 #endif

@@ -229,7 +229,8 @@ static void run(const program *self, hk_engine engine, int64_t inline_ns, bool r
         }
         outcomes = note_all(self, bound, kept, held, outcomes);
         recover(bound, kept);
-        outcomes = note_all(self, bound, kept, held, outcomes);
+        if (self->fails)
+            outcomes = note_all(self, bound, kept, held, outcomes);
         for (int i = 0; self->fails == ZEROS && i < KEPT; i++)
             hk_assign(kept[i], input(self, round, i)); /* whole again */
     }

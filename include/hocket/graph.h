@@ -42,9 +42,9 @@ typedef struct hk_capture_options {
      * is made in the copy's place, so that where it fails nothing is left there for hk_recover. Weights that the graph does
      * not write are kept rearranged, in about as much memory again (two and a half times for 5 x 5 kernels), until somebody
      * writes them or the graph goes. And where all calls are one GPU's, a replay is one task, which the GPU does from its
-     * recording of an earlier one (a CUDA graph): its bytes are those of the calls, but a call that fails, or an input that
-     * has failed, fails all that the replay writes, and nothing of it is left for hk_recover; what is made within has one
-     * piece of memory, which the graph keeps from its first replay on. Either way the bytes are the same at each replay and in each engine. */
+     * recording of an earlier one (a CUDA graph): its bytes and failures are those of the calls, but an input that has failed
+     * fails all that the replay writes, and of a gradient that fails nothing is left for hk_recover; what is made within has
+     * one piece of memory, which the graph keeps from its first replay on. Either way the bytes are the same at each replay and in each engine. */
     bool exact;
 } hk_capture_options;
 

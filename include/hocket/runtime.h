@@ -164,8 +164,8 @@ typedef struct hk_runtime_internals {
     /* The same for calls of at most 5000 ns in one piece where there are no accelerators: workers run such calls side by side,
      * whatever CPU device they are for, which pays sooner, unless each such call needs the one before it. */
     int64_t inline_short_ns;
-    /* Calls on GPUs that may refuse values which the host does not know, so that nothing was launched behind them until they
-     * had ended. Whole numbers that are copied there from the host are known. */
+    /* Calls on GPUs that may refuse values which the host does not know, and so many at a time that nothing was launched behind
+     * this one until it had ended. Whole numbers that are copied there from the host are known. */
     uint64_t held_up_launches;
 } hk_runtime_internals;
 HK_API void hk_runtime_read_internals(hk_runtime_internals *internals);

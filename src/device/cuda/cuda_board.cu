@@ -17,8 +17,11 @@ HKI_KERNEL void publish(const hki_cuda_publication given)
     hki_cuda_fault *own = given.board + given.first + i;
     given.to[i].index = own->index;
     given.to[i].value = own->value;
-    if (own->index != UINT64_MAX && given.onto && given.flags[i] < HKI_CUDA_FLAGS)
-        atomicOr(&given.onto->value, 1ull << given.flags[i]);
+    unsigned long long flags = (unsigned long long)given.flags.high << 32 | given.flags.low;
+    for (unsigned j = 0; j < i; j++)
+        flags &= flags - 1;
+    if (own->index != UINT64_MAX && given.onto)
+        atomicOr(&given.onto->value, flags & (0 - flags));
     own->index = UINT64_MAX;
     own->value = 0;
     if (i == 0 && given.onto)

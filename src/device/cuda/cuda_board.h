@@ -24,9 +24,10 @@ typedef struct hki_cuda_publication {
     hki_cuda_fault *board;
     hki_cuda_fault *to; /* [count] */
     int first, count;   /* first: from 1 */
-    /* NULL: the board's flags stay; else they go down, and those go up of this board that belong to the ones reported to. */
+    /* NULL: the board's flags stay; else they go down, and of the `flags` of this board, the lowest of which is that of the
+     * first fault, those go up that belong to the ones reported to. */
     hki_cuda_fault *onto;
-    uint8_t flags[HKI_CUDA_FLAGS]; /* by fault; HKI_CUDA_FLAGS: none */
+    hki_cuda_guard flags;
 } hki_cuda_publication;
 void hki_cuda_launch_publication(hki_cuda_stream *stream, const hki_cuda_publication *publication);
 

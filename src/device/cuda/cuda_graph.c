@@ -85,13 +85,12 @@ static void meet_suspects(hki_cuda_stream *stream, hki_recorder *self)
 static void publish(hki_cuda_stream *stream, hki_recorder *self)
 {
     hki_cuda_slot *slot = stream->current;
+    if (!self->board || (stream->is_vetted && !stream->suspects))
+        return;
     hki_cuda_publication given = {.board = self->board,
                                   .to = self->faults + LAUNCHES * self->check_count,
                                   .first = 1,
                                   .count = self->check_count};
-    memset(given.flags, HKI_CUDA_FLAGS, sizeof given.flags);
-    if (!self->board || (stream->is_vetted && !stream->suspects))
-        return;
     given.onto = hki_cuda_stream_board(stream);
     if (!given.onto)
         return;
@@ -101,9 +100,7 @@ static void publish(hki_cuda_stream *stream, hki_recorder *self)
         slot->recorder_faults = given.to;
         slot->is_unflagged = atomic_fetch_add(&self->unsettled, 1) + 1 >= LAUNCHES || !slot->flags;
     }
-    uint64_t left = slot->flags;
-    for (int i = 0; left; i++, left &= left - 1)
-        given.flags[i] = (uint8_t)__builtin_ctzll(left);
+    given.flags = hki_cuda_guard_of(given.onto, slot->flags);
     hki_cuda_launch_publication(stream, &given);
 }
 

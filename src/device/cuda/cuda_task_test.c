@@ -152,8 +152,55 @@ static void test_capture(void)
     device.class->deinit(&device);
 }
 
+static void describe(const hki_cuda_fault *fault, int64_t argument, char *text, size_t bytes)
+{
+    (void)argument;
+    snprintf(text, bytes, "element %d", (int)fault->index);
+}
+
+/* A task whose kernels may report something; reports: it does. */
+static hki_ticket launch_check(hki_device *device, bool reports)
+{
+    hki_cuda_guard_task(device, 0, false);
+    hki_cuda_stream *stream = hki_cuda_stream_begin(device, HKI_QUEUE_COMPUTE);
+    hki_cuda_fault *fault = hki_cuda_fault_slot(stream, describe, 0);
+    CHECK(fault != NULL);
+    if (reports) /* as a kernel does, with one byte for each: index 5 */
+        CHECK(cudaMemsetAsync(&fault->index, 5, 1, hki_cuda_stream_handle(stream)) == cudaSuccess);
+    return launch(device, HKI_QUEUE_COMPUTE, false);
+}
+
+/* Each has a flag of its own, as long as there are some; what has none is told apart. A flag that is given back is another's. */
+static void test_flags(void)
+{
+    hki_device device = begin();
+    hki_ticket tickets[HKI_CUDA_FLAGS];
+    uint64_t flags = 0;
+    char message[100];
+    hk_code code;
+    hki_cuda_device_of(&device)->device = &device; /* where it is now */
+    for (int i = 0; i < HKI_CUDA_FLAGS; i++) {
+        tickets[i] = launch_check(&device, i == 7 || i == HKI_CUDA_FLAGS - 1);
+        CHECK(tickets[i].fault && tickets[i].is_flagged == (i < HKI_CUDA_FLAGS - 1));
+        CHECK(!(flags & tickets[i].flags));
+        flags |= tickets[i].flags;
+    }
+    for (int i = 0; i < HKI_CUDA_FLAGS; i++) {
+        const bool reports = i == 7 || i == HKI_CUDA_FLAGS - 1;
+        await(&device, &tickets[i]);
+        CHECK(hki_cuda_settle(&device, &tickets[i], &code, message, sizeof message) != reports);
+        CHECK(tickets[i].has_reported == reports);
+    }
+    hki_cuda_release_flags(&device, tickets[7].flags);
+    hki_ticket again = launch_check(&device, false);
+    CHECK(again.flags == tickets[7].flags && again.is_flagged);
+    settle(&device, &again);
+    device.class->deinit(&device);
+}
+
 int main(void)
 {
+    test_flags();
     test_few_events();
     test_late_events();
     test_other_queue();

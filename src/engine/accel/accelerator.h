@@ -70,7 +70,7 @@ void hki_accelerator_settle(hki_queue *queue, hki_task *task, hki_ticket *ticket
 
 /* ---- what may turn out failed (suspects.c) -------------------------------------------------------------------- */
 
-/* For the queues whose device can spare what is overwritten. False: no memory. */
+/* For the queues in which tasks may follow such. False: no memory. */
 bool hki_suspects_create(hki_runtime *runtime);
 void hki_suspects_destroy(hki_runtime *runtime);
 /* The next three are for one thread of a queue at a time. Flags with which the task's inputs may turn out failed, held; before

@@ -95,7 +95,14 @@ static void run(hki_task *task, void *payload, int64_t piece)
     late->fails = self->kind == FAIL;
 }
 
-static const hki_task_class work_class = {.enqueues = true, .run = run},
+/* Some has to wait. */
+static bool can_spare(const hki_task_spec *spec, const void *payload)
+{
+    (void)spec;
+    return ((const work *)payload)->added % 8 != 0;
+}
+
+static const hki_task_class work_class = {.enqueues = true, .run = run, .can_spare = can_spare},
                             recover_class = {.run = run};
 
 static uint64_t issue(hki_device *device, hki_queue_kind queue, work todo, bool is_pageable,
@@ -448,16 +455,6 @@ static void test_end(void)
 
 /* ---- by chance ----------------------------------------------------------------------------------------------- */
 
-static uint64_t random_state;
-
-static unsigned random_below(unsigned limit)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (unsigned)(random_state >> 33) % limit;
-}
-
 /* What one task at a time would give. */
 typedef struct model {
     uint64_t values[VARS], failed[VARS]; /* sequence number of the failure; 0: none */
@@ -499,6 +496,8 @@ static void *devices_main(void *argument)
     while (!atomic_load(&is_issued)) {
         state = state * 1664525 + 1013904223;
         unsigned queue = (state >> 16) % (LATE_DEVICES * HKI_QUEUE_KIND_COUNT);
+        if (state >> 8 & 1 && atomic_load(&late_flags[0].free)) /* most is there */
+            queue = COMPUTE;
         late_step((int)queue / HKI_QUEUE_KIND_COUNT,
                   (hki_queue_kind)(queue % HKI_QUEUE_KIND_COUNT));
         if (state >> 26 == 0)
@@ -526,37 +525,45 @@ static void test_serial(void)
     stop();
 }
 
-static void test_random(unsigned seed)
+/* has_flags: most is done in queues for computing, and follows there what may fail. */
+static void test_random(unsigned seed, bool has_flags)
 {
     enum { TASKS = 1500 };
     model expected = {0};
     pthread_t thread;
-    random_state = 0x9e3779b97f4a7c15u * (seed + 1);
+    late_random = 0x9e3779b97f4a7c15u * (seed + 1);
     atomic_store(&is_issued, false);
-    start(1 + (int)random_below(100));
+    start(1 + (int)late_below(100));
+    if (has_flags)
+        late_have_flags();
     pthread_create(&thread, NULL, devices_main, &seed);
     for (int i = 0; i < TASKS; i++) {
-        unsigned chance = random_below(200);
-        work todo = {.target = (int)random_below(VARS), .added = (uint64_t)i};
-        todo.from = (int)random_below(VARS + 2) - 2;
+        unsigned chance = late_below(200);
+        work todo = {.target = (int)late_below(VARS), .added = (uint64_t)i};
+        todo.from = (int)late_below(VARS + 2) - 2;
         if (todo.from == todo.target)
             todo.from = -1;
-        todo.kind = chance < 2    ? FAIL
-                    : chance < 4  ? BREAK
-                    : chance < 6  ? RECOVER
-                    : chance < 16 ? CHECKED
-                    : chance < 70 ? PUT
-                                  : MIX;
+        const unsigned more = has_flags ? 8 : 0;
+        todo.kind = chance < 2 + more        ? FAIL
+                    : chance < 4 + more      ? BREAK
+                    : chance < 6 + more      ? RECOVER
+                    : chance < 16 + 3 * more ? CHECKED
+                    : chance < 70 + 2 * more ? PUT
+                                             : MIX;
         if (todo.kind == RECOVER)
             todo.from = -1;
-        int device = random_below(12) == 0 ? -1 : (int)random_below(LATE_DEVICES);
-        hki_queue_kind queue =
-            device < 0 ? COMPUTE : (hki_queue_kind)random_below(HKI_QUEUE_KIND_COUNT);
+        const unsigned part = has_flags ? 8 : 1; /* less of it elsewhere than in one queue */
+        int device = late_below(12 * part) == 0 ? -1
+                     : late_below(part) == 0    ? (int)late_below(LATE_DEVICES)
+                                                : 0;
+        hki_queue_kind queue = device < 0 || late_below(part) > 0
+                                   ? COMPUTE
+                                   : (hki_queue_kind)late_below(HKI_QUEUE_KIND_COUNT);
         uint64_t sequence = issue(device < 0 ? cpu : late_devices[device], queue, todo,
-                                  queue != COMPUTE && random_below(8) == 0, random_below(8) == 0);
+                                  queue != COMPUTE && late_below(8) == 0, late_below(8) == 0);
         model_run(&expected, &todo, sequence);
-        if (random_below(100) == 0)
-            code_of((int)random_below(VARS));
+        if (late_below(100) == 0)
+            code_of((int)late_below(VARS));
     }
     hk_wait_all();
     for (int i = 0; i < VARS; i++) {
@@ -586,7 +593,8 @@ int main(void)
     test_lost();
     test_end();
     test_serial();
-    for (unsigned seed = 0; seed < 12; seed++)
-        test_random(seed);
+    for (unsigned seed = 0; seed < 24; seed++)
+        test_random(seed, seed >= 12);
+    CHECK(atomic_load(&late_spared) > 0);
     return check_result();
 }

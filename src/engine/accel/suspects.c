@@ -23,9 +23,9 @@ typedef struct suspect {
 } suspect;
 
 struct hki_suspects {
-    hki_lock lock;      /* of the next three */
-    uint64_t completed; /* position of the last task that has been */
-    uint64_t unsettled; /* flags that may be up, or whose failures are not all noted yet */
+    _Atomic(uint64_t) completed; /* position of the last task that has been */
+    hki_lock lock;               /* of the next two */
+    uint64_t unsettled;          /* flags that may be up, or whose failures are not all noted yet */
     uint32_t holders
         [64]; /* by flag: tasks not completed that have it, or were launched with it among their suspects */
     int count;          /* this and the list: of the thread that launches */
@@ -59,12 +59,20 @@ static uint64_t let_go(hki_suspects *self, uint64_t flags)
     return free;
 }
 
+/* The failure of a task that has been completed stands in its variables. */
+static uint64_t flags_of(const hki_suspects *self, const suspect *it)
+{
+    const uint64_t completed =
+        atomic_load_explicit(&((hki_suspects *)self)->completed, memory_order_acquire);
+    return it->position > completed ? it->flags & self->unsettled : 0;
+}
+
 static uint64_t find(const hki_suspects *self, const hki_task *task)
 {
     uint64_t found = 0;
     for (int i = 0; i < self->count; i++) {
         const suspect *it = &self->list[i];
-        const uint64_t flags = it->position > self->completed ? it->flags & self->unsettled : 0;
+        const uint64_t flags = flags_of(self, it);
         for (int j = 0; (flags & ~found) && j < task->spec.access_count; j++)
             if (task->spec.accesses[j].mode & HKI_READ && overlaps(it, &task->spec.accesses[j]))
                 found |= flags;
@@ -130,8 +138,8 @@ static void forget(hki_suspects *self)
     int kept = 0;
     for (int i = 0; i < self->count; i++) {
         suspect *it = &self->list[i];
-        it->flags &= self->unsettled;
-        if (it->flags && it->position > self->completed)
+        it->flags = flags_of(self, it);
+        if (it->flags)
             self->list[kept++] = *it;
     }
     self->count = kept;
@@ -188,11 +196,11 @@ void hki_suspects_hold(const hki_queue *queue, uint64_t flags)
 void hki_suspects_settle(const hki_queue *queue, const hki_ticket *ticket, bool is_good)
 {
     hki_suspects *self = suspects_of(queue);
-    if (!self)
+    if (self && ticket->position)
+        atomic_store_explicit(&self->completed, ticket->position, memory_order_release);
+    if (!(ticket->flags | ticket->suspects))
         return;
     hki_lock_acquire(&self->lock);
-    if (ticket->position)
-        self->completed = ticket->position;
     if (is_good)
         self->unsettled &= ~ticket->flags;
     const uint64_t free = let_go(self, ticket->flags | ticket->suspects);
@@ -208,8 +216,7 @@ bool hki_suspects_create(hki_runtime *runtime)
     bool made = true;
     for (int i = 0; i < runtime->queue_count; i++) {
         const hki_queue *queue = runtime->queues[i];
-        if (!queue->is_accelerator || !queue->device->class->guard ||
-            queue->kind != HKI_QUEUE_COMPUTE)
+        if (!queue->is_accelerator || queue->kind != HKI_QUEUE_COMPUTE)
             continue;
         hki_suspects *fresh = runtime->accelerators->suspects[i] = calloc(1, sizeof *fresh);
         made = made && fresh;
