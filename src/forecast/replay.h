@@ -16,7 +16,7 @@ typedef struct hki_replay_process {
 } hki_replay_process;
 
 typedef struct hki_replay_plan {
-    const hki_scenario *recorded;
+    const hki_scenario *scenario;
     const hk_topology *topology;
     int64_t devices;
     const hki_replay_process *processes;
@@ -27,7 +27,7 @@ typedef struct hki_replay_plan {
     uint64_t seed;
 } hki_replay_plan;
 
-/* What happened. Nodes of process p are p * recorded->node_count + node; behind them come those of exchanges. */
+/* What happened. Nodes of process p are p * scenario->node_count + node; behind them come those of exchanges. */
 typedef struct hki_replay {
     hki_replay_plan plan; /* its pointers are borrowed */
     int64_t *start_ns, *end_ns;

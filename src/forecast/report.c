@@ -24,8 +24,8 @@ static void write_head(const hk_forecast *self, hki_writer *writer)
 {
     const hk_forecast_summary *summary = &self->summary;
     const hk_topology *topology = self->topology;
-    if (*self->recorded->timeline->title)
-        hki_write(writer, "%s\n", self->recorded->timeline->title);
+    if (*self->scenario->timeline->title)
+        hki_write(writer, "%s\n", self->scenario->timeline->title);
     hki_write(writer, "%d device%s on \"%s\", from a recording of %d; ", summary->devices,
               plural(summary->devices), topology->name, summary->recorded_devices);
     if (self->is_strong)
@@ -37,7 +37,7 @@ static void write_head(const hk_forecast *self, hki_writer *writer)
         hki_write(writer, " Times of calls vary by %s.", in_share(self->jitter).text);
     if (self->has_factors)
         hki_write(writer, " Some devices are slower than others, or faster.");
-    if (!self->recorded->has_updates)
+    if (!self->scenario->has_updates)
         hki_write(writer, " No parameter is updated: the recording counts as one step.");
     else if (summary->steps > 1)
         hki_write(writer, " Step %d of %d recorded ones is shown.", self->step + 1, summary->steps);
