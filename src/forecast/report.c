@@ -71,9 +71,10 @@ static void write_levels(const hk_forecast *self, hki_writer *writer)
               "busy");
     for (int i = 0; i < self->summary.level_count; i++) {
         const hk_forecast_level *level = &self->levels[i];
-        hki_write(writer, "%-24s %8lld %12s %12s %8s\n", level->name, (long long)level->links,
-                  hki_in_bytes((int64_t)level->link_bytes).text,
-                  hki_in_bytes((int64_t)level->total_bytes).text, in_share(level->busy).text);
+        if (level->links > 0)
+            hki_write(writer, "%-24s %8lld %12s %12s %8s\n", level->name, (long long)level->links,
+                      hki_in_bytes((int64_t)level->link_bytes).text,
+                      hki_in_bytes((int64_t)level->total_bytes).text, in_share(level->busy).text);
     }
     hki_write(writer, "Bytes of a step, in one direction.\n");
 }
