@@ -200,7 +200,8 @@ bool hki_exchanges_init(hki_exchanges *self, const hki_replay_plan *plan)
     for (int i = 0; self->nodes && i < plan->scenario->sum_count; i++)
         if (plan->scenario->sums[i].step >= plan->scenario->step_count)
             continue;
-        else if (is_by_copies(plan) && plan->scenario->sums[i].is_sum && device_count(plan) > 1)
+        else if (is_by_copies(plan) && plan->scenario->sums[i].is_sum &&
+                 plan->scenario->sums[i].bytes >= 1 && device_count(plan) > 1)
             add_copies(&made, i);
         else
             add_activity(&made, i);

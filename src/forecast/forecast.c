@@ -89,6 +89,13 @@ static int make_processes(hk_forecast *self, bool each)
 
 /* ---- replaying ------------------------------------------------------------------------------------------ */
 
+static const hk_status *stuck(void)
+{
+    return hki_status_create(HK_BAD_DATA, &facts,
+                             "calls of the recording would wait for each other's sums; expected a "
+                             "topology without bucket_bytes, or a recording of two devices");
+}
+
 static const hk_status *replay(hk_forecast *self, const hk_forecast_options *options)
 {
     const bool each = options->each_device || options->jitter > 0 ||
@@ -112,6 +119,8 @@ static const hk_status *replay(hk_forecast *self, const hk_forecast_options *opt
                         (int64_t)plan.process_count * self->scenario->node_count),
             HKI_REPLAY_MOST);
     self->replay = hki_replay_run(&plan);
+    if (self->replay && self->replay->is_stuck)
+        return stuck();
     return self->replay && hki_forecast_measure(self) ? NULL : hki_status_no_memory();
 }
 
@@ -131,6 +140,11 @@ static const hk_status *replay_alone(hk_forecast *self)
     for (int i = 0; ones && i < self->scenario->device_count; i++)
         ones[i] = 1;
     hki_replay *alone = ones ? hki_replay_run(&plan) : NULL;
+    if (alone && alone->is_stuck) {
+        hki_replay_destroy(alone);
+        free(ones);
+        return stuck();
+    }
     const int step = alone ? hki_forecast_step(alone, &begin_ns, &end_ns) : -1;
     self->summary.alone_step_ns = end_ns - begin_ns;
     hki_replay_destroy(alone);

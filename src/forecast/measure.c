@@ -3,6 +3,7 @@
 
 #include "base/integer.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,20 +100,21 @@ static bool measure_devices(hk_forecast *self)
     const hki_replay *replay = self->replay;
     const hki_scenario *scenario = self->scenario;
     const int count = replay->plan.process_count * scenario->device_count;
-    int64_t *busy_ns = calloc((size_t)count + 1, sizeof *busy_ns);
+    double *busy_ns = calloc((size_t)count + 1, sizeof *busy_ns);
     const double step_ns = (double)self->summary.step_ns;
     double idle = 0;
     for (int i = 0; busy_ns && i < replay->node_count; i++) {
         const int device = computes(replay, i);
         if (device >= 0)
-            busy_ns[device] += inside(self, replay->start_ns[i], replay->end_ns[i]);
+            busy_ns[device] += (double)inside(self, replay->start_ns[i], replay->end_ns[i]);
     }
     for (int i = 0; busy_ns && i < count; i++) {
         const hki_replay_process *process = &replay->plan.processes[i / scenario->device_count];
         const int device = i % scenario->device_count;
         busy_ns[i] /= scenario->queues[scenario->compute_queues[device]].capacity;
-        idle += step_ns > 0 ? (double)process->count * (1 - (double)busy_ns[i] / step_ns) : 0;
-        note_slow(self, process->number * scenario->device_count + device, busy_ns[i]);
+        idle += step_ns > 0 ? (double)process->count * (1 - busy_ns[i] / step_ns) : 0;
+        note_slow(self, process->number * scenario->device_count + device,
+                  (int64_t)fmin(busy_ns[i], 4e18));
     }
     self->summary.bubble = idle / self->summary.devices;
     const bool is_good = busy_ns != NULL;
@@ -196,7 +198,7 @@ static void measure_levels(hk_forecast *self)
 {
     const hk_topology *topology = self->topology;
     const int64_t devices = self->summary.devices;
-    double busy_ns[HKI_TOPOLOGY_LEVELS] = {0};
+    double busy_ns[HKI_TOPOLOGY_LEVELS] = {0}, bytes = 0;
     for (int i = 0; i < self->scenario->sum_count; i++) {
         const hki_scenario_sum *sum = &self->scenario->sums[i];
         if (sum->step != self->step)
@@ -207,7 +209,7 @@ static void measure_levels(hk_forecast *self)
                 ? cost_of_copies(topology, devices, sum->bytes)
                 : hki_all_reduce_cost(topology, devices, sum->bytes, sum->element_bytes);
         self->summary.sum_count++;
-        self->summary.sum_bytes += (int64_t)sum->bytes;
+        bytes += sum->bytes;
         for (int j = 0; devices > 1 && j < topology->level_count; j++) {
             self->levels[j].link_bytes += cost.link_bytes[j];
             busy_ns[j] += cost.busy_ns[j];
@@ -221,6 +223,7 @@ static void measure_levels(hk_forecast *self)
         level->busy = self->summary.step_ns ? busy_ns[j] / (double)self->summary.step_ns : 0;
     }
     self->summary.level_count = topology->level_count;
+    self->summary.sum_bytes = (int64_t)fmin(bytes, 4e18);
 }
 
 /* ---- the critical path ---------------------------------------------------------------------------------- */

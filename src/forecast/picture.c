@@ -5,6 +5,7 @@
 #include "trace/quantity.h"
 #include "trace/trace_object.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -188,7 +189,7 @@ static void add_call(painter *self, int index)
                          .end_ns = end_ns,
                          .wall_start_ns = start_ns,
                          .wall_end_ns = end_ns,
-                         .bytes = sum ? (int64_t)sum->bytes : its->bytes,
+                         .bytes = sum ? (int64_t)fmin(sum->bytes, 1e15) : its->bytes,
                          .first_dependency = timeline->dependency_count};
     if (before >= 0 && before < index) {
         timeline->dependencies[timeline->dependency_count++] = before;
@@ -230,8 +231,8 @@ static void set_title(painter *self)
     char title[320];
     snprintf(title, sizeof title, "forecast: %d devices on %s: %s a step, efficiency %s, bubble %s",
              summary->devices, self->forecast->topology->name, hki_in_time(summary->step_ns).text,
-             hki_in_percent((int64_t)(1e6 * summary->efficiency), 1000000).text,
-             hki_in_percent((int64_t)(1e6 * summary->bubble), 1000000).text);
+             hki_in_percent((int64_t)fmin(1e6 * summary->efficiency, 1e18), 1000000).text,
+             hki_in_percent((int64_t)fmin(1e6 * summary->bubble, 1e18), 1000000).text);
     self->timeline->title = text(self, title);
 }
 

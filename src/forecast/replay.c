@@ -45,6 +45,7 @@ typedef struct virtual_clock {
     int *ended; /* a stack */
     int ended_count, ended_capacity;
     int64_t now_ns;
+    int done_count; /* nodes that have ended */
     bool is_failed;
 } virtual_clock;
 
@@ -145,6 +146,13 @@ static work work_of(const virtual_clock *self, int node)
                   its->order * HKI_ORDERS + LATER};
 }
 
+/* Times from outside may be anything. */
+static int64_t end_of(int64_t start_ns, int64_t duration_ns)
+{
+    const int64_t most_ns = (int64_t)4 * 1000 * 1000 * 1000 * 1000 * 1000 * 1000;
+    return hki_min(start_ns + duration_ns, most_ns);
+}
+
 /* ---- moving on ---------------------------------------------------------------------------------------- */
 
 static void push_ended(virtual_clock *self, int node)
@@ -174,7 +182,7 @@ static void get_ready(virtual_clock *self, int node)
     hki_replay *replay = self->replay;
     const work its = work_of(self, node);
     replay->start_ns[node] = hki_max(replay->start_ns[node], self->now_ns);
-    replay->end_ns[node] = replay->start_ns[node] + its.duration_ns;
+    replay->end_ns[node] = end_of(replay->start_ns[node], its.duration_ns);
     if (its.queue >= 0) {
         heap_push(self, &self->queues[its.queue].ready, (entry){its.key, node});
         make_dirty(self, its.queue);
@@ -225,7 +233,7 @@ static void let_follow(virtual_clock *self, int node, bool is_ended)
 /* All that ends let begin, and what that ends at once. */
 static void end_all(virtual_clock *self)
 {
-    while (self->ended_count > 0 && !self->is_failed)
+    for (; self->ended_count > 0 && !self->is_failed; self->done_count++)
         let_follow(self, self->ended[--self->ended_count], true);
 }
 
@@ -263,7 +271,7 @@ static void begin(virtual_clock *self, queue_state *queue, int node)
         wait_for(replay, node, queue);
     if (its.also >= 0)
         wait_for(replay, node, &self->queues[its.also]);
-    replay->end_ns[node] = replay->start_ns[node] + its.duration_ns;
+    replay->end_ns[node] = end_of(replay->start_ns[node], its.duration_ns);
     self->is_short[node] = replay->end_ns[node] - self->now_ns < AHEAD_NS;
     queue->running++;
     if (queue->capacity == 1)
@@ -427,6 +435,7 @@ hki_replay *hki_replay_run(const hki_replay_plan *plan)
         set_capacities(&self);
         sort_edges(&self);
         run(&self);
+        self.replay->is_stuck = self.done_count < self.replay->node_count;
     } else {
         self.is_failed = true;
     }
@@ -451,7 +460,9 @@ void hki_replay_destroy(hki_replay *self)
 
 int64_t hki_replay_nodes(const hki_replay_plan *plan)
 {
-    return (int64_t)plan->process_count * plan->scenario->node_count + hki_exchanges_nodes(plan);
+    return (int64_t)plan->process_count *
+               (plan->scenario->node_count + plan->scenario->queue_count) +
+           hki_exchanges_nodes(plan);
 }
 
 /* ---- what it tells ------------------------------------------------------------------------------------- */

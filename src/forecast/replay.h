@@ -6,7 +6,7 @@
 #include "forecast/scenario.h"
 
 enum {
-    HKI_REPLAY_MOST = 1 << 25, /* nodes of all processes: a gigabyte of them */
+    HKI_REPLAY_MOST = 1 << 24, /* nodes and queues of all processes: a gigabyte of them */
     HKI_COPIES_DEVICES = 64    /* whose sums are replayed copy by copy, at most */
 };
 
@@ -33,6 +33,7 @@ typedef struct hki_replay {
     int64_t *start_ns, *end_ns;
     int *cause; /* the node whose end let this one begin; -1: none */
     int node_count, first_exchange;
+    bool is_stuck; /* some wait for each other: the rest means nothing */
     /* By node - first_exchange: */
     int *exchange_sum;
     int *exchange_queue;
@@ -43,7 +44,7 @@ typedef struct hki_replay {
 hki_replay *hki_replay_run(const hki_replay_plan *plan);
 void hki_replay_destroy(hki_replay *self);
 
-/* Nodes that hki_replay_run would have; above HKI_REPLAY_MOST it is not to be called. */
+/* Nodes and queues that hki_replay_run would have; above HKI_REPLAY_MOST it is not to be called. */
 int64_t hki_replay_nodes(const hki_replay_plan *plan);
 
 /* When the step ended, in all processes. */

@@ -2,6 +2,7 @@
 #include "forecast/forecast.h"
 #include "trace/quantity.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* Figures in front of a line of words. */
@@ -12,7 +13,7 @@ static void write_line(hki_writer *writer, const char *name, const char *figure)
 
 static hki_quantity in_share(double share)
 {
-    return hki_in_percent((int64_t)(1e6 * share + 0.5), 1000000);
+    return hki_in_percent((int64_t)fmin(1e6 * share + 0.5, 1e18), 1000000);
 }
 
 static const char *plural(int64_t count)
@@ -73,8 +74,9 @@ static void write_levels(const hk_forecast *self, hki_writer *writer)
         const hk_forecast_level *level = &self->levels[i];
         if (level->links > 0)
             hki_write(writer, "%-24s %8lld %12s %12s %8s\n", level->name, (long long)level->links,
-                      hki_in_bytes((int64_t)level->link_bytes).text,
-                      hki_in_bytes((int64_t)level->total_bytes).text, in_share(level->busy).text);
+                      hki_in_bytes((int64_t)fmin(level->link_bytes, 4e18)).text,
+                      hki_in_bytes((int64_t)fmin(level->total_bytes, 4e18)).text,
+                      in_share(level->busy).text);
     }
     hki_write(writer, "Bytes of a step, in one direction.\n");
 }

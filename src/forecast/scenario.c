@@ -414,6 +414,9 @@ static void link_update(builder *self, int index)
         for (int j = 0; j < call->dependency_count; j++) {
             const int before = self->timeline->dependencies[call->first_dependency + j];
             const hki_call_event *its = &self->timeline->calls[before];
+            if (self->scenario->is_update[before] &&
+                self->scenario->step_of_call[before] == self->scenario->step_of_call[index])
+                continue; /* it may have to wait for this very sum */
             if (pass == 0 ? !is_known || !its->is_backward || !makes(its, &gradient)
                           : pass == 1 && (!its->is_backward))
                 continue;
