@@ -60,6 +60,20 @@ static double written_bytes(const hki_call_event *call, double *element_bytes)
     return bytes > 0 ? bytes : 0;
 }
 
+/* Of a sum over ranks: what its last exchange writes, in the host's memory. On CPUs that is the array of each device. */
+static double exchanged_bytes(const finder *self, int first, double *element_bytes)
+{
+    const hki_scenario *scenario = self->scenario;
+    const hki_timeline *timeline = scenario->timeline;
+    int last = first;
+    for (int i = first; i >= 0; i = self->next[i])
+        if (!timeline->queues[timeline->calls[i].queue].is_copy)
+            last = i;
+    const double bytes = written_bytes(&timeline->calls[last], element_bytes);
+    const int queue = timeline->calls[last].queue;
+    return scenario->queues[queue].device_index < 0 ? bytes : bytes / scenario->device_count;
+}
+
 /* Those of the whole set, whose first call is `first`. */
 static double set_bytes(const finder *self, int first, double *element_bytes)
 {
@@ -67,8 +81,7 @@ static double set_bytes(const finder *self, int first, double *element_bytes)
     const char *operation = timeline->calls[first].operation;
     double most = 0;
     if (!strcmp(operation, "group_all_reduce"))
-        return written_bytes(&timeline->calls[self->last[self->parent[first]]], element_bytes) /
-               self->scenario->device_count;
+        return exchanged_bytes(self, first, element_bytes);
     for (int i = first; i >= 0; i = self->next[i]) {
         const double bytes = is_group(operation) ? (double)timeline->calls[i].bytes / 2
                                                  : part_bytes(&timeline->calls[i], element_bytes);
