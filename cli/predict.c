@@ -111,8 +111,18 @@ static bool predict(const predictor *self, const char *path)
     return true;
 }
 
+/* hocket predict run.json: a step of training is asked for, not a class. */
+static bool names_recording(int count, char **arguments)
+{
+    static const char suffix[] = ".json";
+    const size_t length = count ? strlen(arguments[0]) : 0, its = sizeof suffix - 1;
+    return length > its && !strcmp(arguments[0] + length - its, suffix);
+}
+
 static int run(int count, char **arguments)
 {
+    if (names_recording(count, arguments))
+        return forecast_command.run(count, arguments);
     char *operands[MOST_IMAGES + 1];
     int operand_count, status;
     predict_options options = {0};
@@ -146,7 +156,8 @@ const command predict_command = {
     .summary = "Says what a trained network sees in PNG or JPEG images.",
     .description =
         "Images are resized to what the network was trained on, and grey if those were. For each\n"
-        "image it prints the three likeliest classes.",
+        "image it prints the three likeliest classes.\n\nhocket predict FILE.json is hocket "
+        "forecast FILE.json.",
     .rows = rows,
     .row_count = sizeof rows / sizeof *rows,
     .run = run,

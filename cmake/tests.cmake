@@ -91,7 +91,7 @@ endforeach()
 # The same with libFuzzer, which wants to see where the parsers go: scripts/fuzz builds and runs them.
 if(HOCKET_SANITIZE STREQUAL "address" AND CMAKE_C_COMPILER_ID MATCHES "Clang")
   file(GLOB fuzzed_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/base/*.c" "${PROJECT_SOURCE_DIR}/src/data/*.c"
-       "${PROJECT_SOURCE_DIR}/src/io/*.c" "${PROJECT_SOURCE_DIR}/src/trace/*.c")
+       "${PROJECT_SOURCE_DIR}/src/io/*.c" "${PROJECT_SOURCE_DIR}/src/trace/*.c" "${PROJECT_SOURCE_DIR}/src/forecast/*.c")
   list(FILTER fuzzed_sources EXCLUDE REGEX "_test\\.c$|/html\\.c$")
   add_library(hocket_fuzzed OBJECT EXCLUDE_FROM_ALL ${fuzzed_sources})
   hocket_use_internal(hocket_fuzzed)

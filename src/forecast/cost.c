@@ -79,21 +79,53 @@ static double additions_ns(const hk_topology *topology, double bytes, double ele
 
 /* ---- all-reduce ------------------------------------------------------------------------------------- */
 
+typedef struct level_cost {
+    double ns, link_bytes, busy_ns;
+} level_cost;
+
+/* share: of the bytes, what each device adds up here. */
+static level_cost cost_of_level(const hk_topology *topology, const hki_level *level,
+                                hki_collective_kind kind, double p, double bytes, double share,
+                                double element_bytes)
+{
+    const level_work work = work_of(kind, p, bytes);
+    const double busy_ns = wire_ns(level, work.link_bytes, p);
+    return (level_cost){work.messages * level->latency_ns + busy_ns +
+                            additions_ns(topology, work.added_bytes * share, element_bytes),
+                        work.link_bytes, busy_ns};
+}
+
+static level_cost best_of_level(const hk_topology *topology, const hki_level *level, double p,
+                                double bytes, double share, double element_bytes)
+{
+    static const hki_collective_kind kinds[] = {HKI_COLLECTIVE_RING, HKI_COLLECTIVE_TREE,
+                                                HKI_COLLECTIVE_HALVING};
+    level_cost best = {0};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const level_cost its =
+            cost_of_level(topology, level, kinds[i], p, bytes, share, element_bytes);
+        best = i == 0 || its.ns < best.ns ? its : best;
+    }
+    return best;
+}
+
 /* Level by level: a share of the array is summed on each, so that every link carries the array about once each way. */
 static void add_levels(const hk_topology *topology, int64_t devices, double bytes,
                        double element_bytes, hki_collective_cost *cost)
 {
-    double share = bytes; /* of one device: what the levels below have left to it */
+    double share = 1; /* of one device: what the levels below have left to it */
     for (int i = 0; i < topology->level_count; i++) {
         const hki_level *level = &topology->levels[i];
         const double p = (double)hki_level_children(topology, i, devices);
         if (p < 2)
             continue;
-        const level_work work = work_of(level->collective, p, bytes);
-        cost->link_bytes[i] = work.link_bytes;
-        cost->busy_ns[i] = wire_ns(level, work.link_bytes, p);
-        cost->ns += work.messages * level->latency_ns + cost->busy_ns[i] +
-                    additions_ns(topology, work.added_bytes * share / bytes, element_bytes);
+        const level_cost its =
+            level->collective == HKI_COLLECTIVE_BEST
+                ? best_of_level(topology, level, p, bytes, share, element_bytes)
+                : cost_of_level(topology, level, level->collective, p, bytes, share, element_bytes);
+        cost->link_bytes[i] = its.link_bytes;
+        cost->busy_ns[i] = its.busy_ns;
+        cost->ns += its.ns;
         share /= p;
     }
 }

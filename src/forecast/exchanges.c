@@ -55,14 +55,14 @@ static void add_edge(builder *self, int from, int to)
 /* The node of device `index`, of all that are replayed. */
 static int node_of(const hki_replay_plan *plan, const int *nodes, int sum, int index)
 {
-    const hki_scenario *recorded = plan->recorded;
-    const int process = index / recorded->device_count, device = index % recorded->device_count;
-    return process * recorded->node_count + nodes[sum * recorded->device_count + device];
+    const hki_scenario *scenario = plan->scenario;
+    const int process = index / scenario->device_count, device = index % scenario->device_count;
+    return process * scenario->node_count + nodes[sum * scenario->device_count + device];
 }
 
 static int device_count(const hki_replay_plan *plan)
 {
-    return plan->process_count * plan->recorded->device_count;
+    return plan->process_count * plan->scenario->device_count;
 }
 
 /* ---- one activity ------------------------------------------------------------------------------------ */
@@ -70,20 +70,20 @@ static int device_count(const hki_replay_plan *plan)
 static void add_activity(builder *self, int sum)
 {
     const hki_replay_plan *plan = self->plan;
-    const hki_scenario_sum *its = &plan->recorded->sums[sum];
+    const hki_scenario_sum *its = &plan->scenario->sums[sum];
     const hki_collective_cost cost =
         its->is_sum
             ? hki_all_reduce_cost(plan->topology, plan->devices, its->bytes, its->element_bytes)
             : hki_exchange_cost(plan->topology, plan->devices, its->bytes);
     const int node = add_node(
         self, (hki_exchange_node){.sum = sum,
-                                  .queue = plan->process_count * plan->recorded->queue_count,
+                                  .queue = plan->process_count * plan->scenario->queue_count,
                                   .also = -1,
                                   .duration_ns = (int64_t)(cost.ns < 1e17 ? cost.ns : 1e17),
                                   .order = its->order * HKI_ORDERS});
     for (int i = 0; i < device_count(plan); i++) {
-        add_edge(self, node_of(plan, plan->recorded->arrive, sum, i), node);
-        add_edge(self, node, node_of(plan, plan->recorded->done, sum, i));
+        add_edge(self, node_of(plan, plan->scenario->arrive, sum, i), node);
+        add_edge(self, node, node_of(plan, plan->scenario->done, sum, i));
     }
 }
 
@@ -92,20 +92,20 @@ static void add_activity(builder *self, int sum)
 /* A queue of the device that the recording has, by name; else one of the exchanges' own. */
 static int queue_of(const hki_replay_plan *plan, int index, bool is_in)
 {
-    const hki_scenario *recorded = plan->recorded;
-    const int process = index / recorded->device_count, device = index % recorded->device_count;
-    for (int i = 0; i < recorded->queue_count; i++)
-        if (recorded->queues[i].is_copy && recorded->queues[i].device_index == device &&
-            !strcmp(recorded->queues[i].name, is_in ? "copy in" : "copy out"))
-            return process * recorded->queue_count + i;
-    return plan->process_count * recorded->queue_count + 1 + 2 * index + is_in;
+    const hki_scenario *scenario = plan->scenario;
+    const int process = index / scenario->device_count, device = index % scenario->device_count;
+    for (int i = 0; i < scenario->queue_count; i++)
+        if (scenario->queues[i].is_copy && scenario->queues[i].device_index == device &&
+            !strcmp(scenario->queues[i].name, is_in ? "copy in" : "copy out"))
+            return process * scenario->queue_count + i;
+    return plan->process_count * scenario->queue_count + 1 + 2 * index + is_in;
 }
 
 static int compute_queue_of(const hki_replay_plan *plan, int index)
 {
-    const hki_scenario *recorded = plan->recorded;
-    return index / recorded->device_count * recorded->queue_count +
-           recorded->compute_queues[index % recorded->device_count];
+    const hki_scenario *scenario = plan->scenario;
+    return index / scenario->device_count * scenario->queue_count +
+           scenario->compute_queues[index % scenario->device_count];
 }
 
 static int add_copy(builder *self, int sum, int from, int to, double bytes, int64_t *order)
@@ -125,11 +125,11 @@ static void add_part(builder *self, int sum, int owner, double bytes, int64_t *o
 {
     const hki_replay_plan *plan = self->plan;
     const int count = device_count(plan), first = self->first + self->exchanges->node_count;
-    const double elements = bytes / plan->recorded->sums[sum].element_bytes;
+    const double elements = bytes / plan->scenario->sums[sum].element_bytes;
     int copies = 0;
     for (int i = 0; i < count; i++)
         if (i != owner) {
-            add_edge(self, node_of(plan, plan->recorded->arrive, sum, i),
+            add_edge(self, node_of(plan, plan->scenario->arrive, sum, i),
                      add_copy(self, sum, i, owner, bytes, order));
             copies++;
         }
@@ -141,13 +141,13 @@ static void add_part(builder *self, int sum, int owner, double bytes, int64_t *o
                                   .order = (*order)++});
     for (int i = 0; i < copies; i++)
         add_edge(self, first + i, added);
-    add_edge(self, node_of(plan, plan->recorded->arrive, sum, owner), added);
-    add_edge(self, added, node_of(plan, plan->recorded->done, sum, owner));
+    add_edge(self, node_of(plan, plan->scenario->arrive, sum, owner), added);
+    add_edge(self, added, node_of(plan, plan->scenario->done, sum, owner));
     for (int i = 0; i < count; i++)
         if (i != owner) {
             const int copy = add_copy(self, sum, owner, i, bytes, order);
             add_edge(self, added, copy);
-            add_edge(self, copy, node_of(plan, plan->recorded->done, sum, i));
+            add_edge(self, copy, node_of(plan, plan->scenario->done, sum, i));
         }
 }
 
@@ -161,7 +161,7 @@ static void add_chunks(builder *self, int sum, int owner, double bytes, int64_t 
 /* Parts as hk_all_reduce cuts them: lines of 64 bytes, divided evenly, the last one shorter. */
 static void add_copies(builder *self, int sum)
 {
-    const hki_scenario_sum *its = &self->plan->recorded->sums[sum];
+    const hki_scenario_sum *its = &self->plan->scenario->sums[sum];
     const int count = device_count(self->plan);
     const int64_t bytes = (int64_t)its->bytes, lines = hki_divide_up(bytes, LINE_BYTES);
     int64_t order = its->order * HKI_ORDERS;
@@ -182,10 +182,10 @@ static void add_copies(builder *self, int sum)
 
 int64_t hki_exchanges_nodes(const hki_replay_plan *plan)
 {
-    const hki_scenario *recorded = plan->recorded;
+    const hki_scenario *scenario = plan->scenario;
     double nodes = 0;
-    for (int i = 0; i < recorded->sum_count; i++) {
-        const double chunks = recorded->sums[i].bytes / CHUNK_BYTES + 2;
+    for (int i = 0; i < scenario->sum_count; i++) {
+        const double chunks = scenario->sums[i].bytes / CHUNK_BYTES + 2;
         nodes += is_by_copies(plan) ? (chunks + device_count(plan)) * 2 * device_count(plan) : 1;
     }
     return nodes < 1e15 ? (int64_t)nodes : (int64_t)1e15;
@@ -195,12 +195,13 @@ bool hki_exchanges_init(hki_exchanges *self, const hki_replay_plan *plan)
 {
     *self = (hki_exchanges){.queue_count = is_by_copies(plan) ? 1 + 2 * device_count(plan) : 1};
     builder made = {
-        .exchanges = self, .plan = plan, .first = plan->process_count * plan->recorded->node_count};
+        .exchanges = self, .plan = plan, .first = plan->process_count * plan->scenario->node_count};
     self->nodes = calloc((size_t)hki_exchanges_nodes(plan) + 1, sizeof *self->nodes);
-    for (int i = 0; self->nodes && i < plan->recorded->sum_count; i++)
-        if (plan->recorded->sums[i].step >= plan->recorded->step_count)
+    for (int i = 0; self->nodes && i < plan->scenario->sum_count; i++)
+        if (plan->scenario->sums[i].step >= plan->scenario->step_count)
             continue;
-        else if (is_by_copies(plan) && plan->recorded->sums[i].is_sum && device_count(plan) > 1)
+        else if (is_by_copies(plan) && plan->scenario->sums[i].is_sum &&
+                 plan->scenario->sums[i].bytes >= 1 && device_count(plan) > 1)
             add_copies(&made, i);
         else
             add_activity(&made, i);

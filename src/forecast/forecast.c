@@ -33,7 +33,7 @@ static const hk_status *check_slow(const hk_forecast_options *options, int devic
 /* NULL, or a record. */
 static const hk_status *check(const hk_forecast *self, const hk_forecast_options *options)
 {
-    const int recorded = self->recorded->device_count, devices = self->summary.devices;
+    const int recorded = self->scenario->device_count, devices = self->summary.devices;
     if (devices < 1 || devices % recorded)
         return REFUSE("option devices is %d, and the recording has %d; expected a multiple of %d",
                       devices, recorded, recorded);
@@ -67,7 +67,7 @@ static bool make_factors(hk_forecast *self, const hk_forecast_options *options)
 static int make_processes(hk_forecast *self, bool each)
 {
     enum { MOST_ALIKE = 64 }; /* to compare with */
-    const int devices = self->recorded->device_count;
+    const int devices = self->scenario->device_count;
     const size_t bytes = (size_t)devices * sizeof *self->factors;
     int count = 0;
     for (int i = 0; i < self->summary.devices / devices; i++) {
@@ -89,29 +89,38 @@ static int make_processes(hk_forecast *self, bool each)
 
 /* ---- replaying ------------------------------------------------------------------------------------------ */
 
+static const hk_status *stuck(void)
+{
+    return hki_status_create(HK_BAD_DATA, &facts,
+                             "calls of the recording would wait for each other's sums; expected a "
+                             "topology without bucket_bytes, or a recording of two devices");
+}
+
 static const hk_status *replay(hk_forecast *self, const hk_forecast_options *options)
 {
     const bool each = options->each_device || options->jitter > 0 ||
                       self->topology->collective == HKI_COLLECTIVE_COPIES;
     hki_replay_plan plan = {
-        .recorded = self->recorded,
+        .scenario = self->scenario,
         .topology = self->topology,
         .devices = self->summary.devices,
         .processes = self->processes,
         .factors = self->factors,
         .jitter = options->jitter,
-        .share = options->strong ? (double)self->recorded->device_count / self->summary.devices : 1,
+        .share = options->strong ? (double)self->scenario->device_count / self->summary.devices : 1,
         .seed = options->seed};
     plan.process_count = make_processes(self, each);
     if (hki_replay_nodes(&plan) > HKI_REPLAY_MOST)
         return REFUSE(
             "%lld nodes are to be replayed: %d for each of %d processes, and %lld for exchanges; "
             "expected %d at most, of a shorter recording, or fewer devices",
-            (long long)hki_replay_nodes(&plan), self->recorded->node_count, plan.process_count,
+            (long long)hki_replay_nodes(&plan), self->scenario->node_count, plan.process_count,
             (long long)(hki_replay_nodes(&plan) -
-                        (int64_t)plan.process_count * self->recorded->node_count),
+                        (int64_t)plan.process_count * self->scenario->node_count),
             HKI_REPLAY_MOST);
     self->replay = hki_replay_run(&plan);
+    if (self->replay && self->replay->is_stuck)
+        return stuck();
     return self->replay && hki_forecast_measure(self) ? NULL : hki_status_no_memory();
 }
 
@@ -120,17 +129,22 @@ static const hk_status *replay_alone(hk_forecast *self)
 {
     const hki_replay_process process = {0, 1};
     int64_t begin_ns = 0, end_ns = 0;
-    double *ones = calloc((size_t)self->recorded->device_count, sizeof *ones);
-    const hki_replay_plan plan = {.recorded = self->recorded,
+    double *ones = calloc((size_t)self->scenario->device_count, sizeof *ones);
+    const hki_replay_plan plan = {.scenario = self->scenario,
                                   .topology = self->topology,
-                                  .devices = self->recorded->device_count,
+                                  .devices = self->scenario->device_count,
                                   .processes = &process,
                                   .process_count = 1,
                                   .factors = ones,
                                   .share = 1};
-    for (int i = 0; ones && i < self->recorded->device_count; i++)
+    for (int i = 0; ones && i < self->scenario->device_count; i++)
         ones[i] = 1;
     hki_replay *alone = ones ? hki_replay_run(&plan) : NULL;
+    if (alone && alone->is_stuck) {
+        hki_replay_destroy(alone);
+        free(ones);
+        return stuck();
+    }
     const int step = alone ? hki_forecast_step(alone, &begin_ns, &end_ns) : -1;
     self->summary.alone_step_ns = end_ns - begin_ns;
     hki_replay_destroy(alone);
@@ -142,11 +156,11 @@ static void set_summary(hk_forecast *self, const hk_forecast_options *options)
 {
     hk_forecast_summary *summary = &self->summary;
     const double share = options->strong ? (double)summary->recorded_devices / summary->devices : 1;
-    summary->steps = self->recorded->has_updates ? self->recorded->step_count : 0;
+    summary->steps = self->scenario->has_updates ? self->scenario->step_count : 0;
     summary->recorded_step_ns =
-        hki_scenario_end_ns(self->recorded, self->step) -
-        (self->step > 0 ? hki_scenario_end_ns(self->recorded, self->step - 1)
-                        : self->recorded->timeline->calls[0].issue_ns);
+        hki_scenario_end_ns(self->scenario, self->step) -
+        (self->step > 0 ? hki_scenario_end_ns(self->scenario, self->step - 1)
+                        : self->scenario->timeline->calls[0].issue_ns);
     summary->efficiency = summary->step_ns > 0
                               ? share * (double)summary->alone_step_ns / (double)summary->step_ns
                               : 0;
@@ -158,11 +172,11 @@ static void set_summary(hk_forecast *self, const hk_forecast_options *options)
 static const hk_status *make(hk_forecast *self, const hk_forecast_options *options)
 {
     const hk_status *error = NULL;
-    self->recorded =
+    self->scenario =
         hki_scenario_create(self->recording->timeline, self->topology->bucket_bytes, &error);
-    if (!self->recorded)
+    if (!self->scenario)
         return error;
-    self->summary.recorded_devices = self->recorded->device_count;
+    self->summary.recorded_devices = self->scenario->device_count;
     self->summary.devices = options->devices ? options->devices : self->summary.recorded_devices;
     error = check(self, options);
     if (!error && !make_factors(self, options))
@@ -181,7 +195,7 @@ static const hk_status *make(hk_forecast *self, const hk_forecast_options *optio
 static void destroy(hk_forecast *self)
 {
     hki_replay_destroy(self->replay);
-    hki_scenario_destroy(self->recorded);
+    hki_scenario_destroy(self->scenario);
     hk_trace_release(self->recording);
     hk_topology_release(self->topology);
     free(self->processes);

@@ -22,7 +22,7 @@ struct hk_forecast {
     atomic_uint refs;
     hk_trace *recording;
     hk_topology *topology;
-    hki_scenario *recorded;
+    hki_scenario *scenario;
     hki_replay *replay;
     hki_replay_process *processes;
     double *factors;

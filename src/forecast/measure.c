@@ -3,6 +3,7 @@
 
 #include "base/integer.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,17 +23,17 @@ static int compare_lengths(const void *a, const void *b)
 
 int hki_forecast_step(const hki_replay *replay, int64_t *begin_ns, int64_t *end_ns)
 {
-    const hki_scenario *recorded = replay->plan.recorded;
-    const int count = recorded->step_count;
+    const hki_scenario *scenario = replay->plan.scenario;
+    const int count = scenario->step_count;
     span *spans = calloc((size_t)count, sizeof *spans);
     if (!spans)
         return -1;
     for (int i = 0; i < replay->first_exchange; i++) {
-        const hki_node *node = &recorded->nodes[i % recorded->node_count];
+        const hki_node *node = &scenario->nodes[i % scenario->node_count];
         if (node->kind != HKI_NODE_CALL ||
-            (recorded->has_updates && !recorded->is_update[node->call]))
+            (scenario->has_updates && !scenario->is_update[node->call]))
             continue;
-        span *its = &spans[recorded->step_of_call[node->call]];
+        span *its = &spans[scenario->step_of_call[node->call]];
         its->end_ns = hki_max(its->end_ns, replay->end_ns[i]);
     }
     for (int i = 0; i < count; i++) {
@@ -51,10 +52,10 @@ int hki_forecast_step(const hki_replay *replay, int64_t *begin_ns, int64_t *end_
 
 int hki_node_step(const hki_replay *replay, int node)
 {
-    const hki_scenario *recorded = replay->plan.recorded;
+    const hki_scenario *scenario = replay->plan.scenario;
     return node < replay->first_exchange
-               ? recorded->step_of_call[recorded->nodes[node % recorded->node_count].call]
-               : recorded->sums[replay->exchange_sum[node - replay->first_exchange]].step;
+               ? scenario->step_of_call[scenario->nodes[node % scenario->node_count].call]
+               : scenario->sums[replay->exchange_sum[node - replay->first_exchange]].step;
 }
 
 static int64_t inside(const hk_forecast *self, int64_t start_ns, int64_t end_ns)
@@ -67,18 +68,18 @@ static int64_t inside(const hk_forecast *self, int64_t start_ns, int64_t end_ns)
 /* The device, counted over all that are replayed, that a node keeps computing; -1: none. */
 static int computes(const hki_replay *replay, int node)
 {
-    const hki_scenario *recorded = replay->plan.recorded;
-    int process = node / recorded->node_count, queue;
+    const hki_scenario *scenario = replay->plan.scenario;
+    int process = node / scenario->node_count, queue;
     if (node < replay->first_exchange) {
-        const hki_node *its = &recorded->nodes[node % recorded->node_count];
+        const hki_node *its = &scenario->nodes[node % scenario->node_count];
         queue = its->kind == HKI_NODE_CALL ? its->queue : -1;
     } else {
         queue = replay->exchange_queue[node - replay->first_exchange];
-        process = queue / recorded->queue_count;
-        queue = process < replay->plan.process_count ? queue % recorded->queue_count : -1;
+        process = queue / scenario->queue_count;
+        queue = process < replay->plan.process_count ? queue % scenario->queue_count : -1;
     }
-    return queue >= 0 && recorded->queues[queue].is_compute
-               ? process * recorded->device_count + recorded->queues[queue].device_index
+    return queue >= 0 && scenario->queues[queue].is_compute
+               ? process * scenario->device_count + scenario->queues[queue].device_index
                : -1;
 }
 
@@ -97,22 +98,23 @@ static void note_slow(hk_forecast *self, int64_t device, int64_t busy_ns)
 static bool measure_devices(hk_forecast *self)
 {
     const hki_replay *replay = self->replay;
-    const hki_scenario *recorded = self->recorded;
-    const int count = replay->plan.process_count * recorded->device_count;
-    int64_t *busy_ns = calloc((size_t)count + 1, sizeof *busy_ns);
+    const hki_scenario *scenario = self->scenario;
+    const int count = replay->plan.process_count * scenario->device_count;
+    double *busy_ns = calloc((size_t)count + 1, sizeof *busy_ns);
     const double step_ns = (double)self->summary.step_ns;
     double idle = 0;
     for (int i = 0; busy_ns && i < replay->node_count; i++) {
         const int device = computes(replay, i);
         if (device >= 0)
-            busy_ns[device] += inside(self, replay->start_ns[i], replay->end_ns[i]);
+            busy_ns[device] += (double)inside(self, replay->start_ns[i], replay->end_ns[i]);
     }
     for (int i = 0; busy_ns && i < count; i++) {
-        const hki_replay_process *process = &replay->plan.processes[i / recorded->device_count];
-        const int device = i % recorded->device_count;
-        busy_ns[i] /= recorded->queues[recorded->compute_queues[device]].capacity;
-        idle += step_ns > 0 ? (double)process->count * (1 - (double)busy_ns[i] / step_ns) : 0;
-        note_slow(self, process->number * recorded->device_count + device, busy_ns[i]);
+        const hki_replay_process *process = &replay->plan.processes[i / scenario->device_count];
+        const int device = i % scenario->device_count;
+        busy_ns[i] /= scenario->queues[scenario->compute_queues[device]].capacity;
+        idle += step_ns > 0 ? (double)process->count * (1 - busy_ns[i] / step_ns) : 0;
+        note_slow(self, process->number * scenario->device_count + device,
+                  (int64_t)fmin(busy_ns[i], 4e18));
     }
     self->summary.bubble = idle / self->summary.devices;
     const bool is_good = busy_ns != NULL;
@@ -133,7 +135,7 @@ static span *times_of(const hk_forecast *self, bool of_exchanges, int *count)
 {
     const hki_replay *replay = self->replay;
     const int first = of_exchanges ? replay->first_exchange : 0;
-    const int end = of_exchanges ? replay->node_count : self->recorded->node_count;
+    const int end = of_exchanges ? replay->node_count : self->scenario->node_count;
     span *spans = calloc((size_t)(end - first) + 1, sizeof *spans);
     int found = 0, joined = 0;
     for (int i = first; spans && i < end; i++)
@@ -196,9 +198,9 @@ static void measure_levels(hk_forecast *self)
 {
     const hk_topology *topology = self->topology;
     const int64_t devices = self->summary.devices;
-    double busy_ns[HKI_TOPOLOGY_LEVELS] = {0};
-    for (int i = 0; i < self->recorded->sum_count; i++) {
-        const hki_scenario_sum *sum = &self->recorded->sums[i];
+    double busy_ns[HKI_TOPOLOGY_LEVELS] = {0}, bytes = 0;
+    for (int i = 0; i < self->scenario->sum_count; i++) {
+        const hki_scenario_sum *sum = &self->scenario->sums[i];
         if (sum->step != self->step)
             continue;
         const hki_collective_cost cost =
@@ -207,7 +209,7 @@ static void measure_levels(hk_forecast *self)
                 ? cost_of_copies(topology, devices, sum->bytes)
                 : hki_all_reduce_cost(topology, devices, sum->bytes, sum->element_bytes);
         self->summary.sum_count++;
-        self->summary.sum_bytes += (int64_t)sum->bytes;
+        bytes += sum->bytes;
         for (int j = 0; devices > 1 && j < topology->level_count; j++) {
             self->levels[j].link_bytes += cost.link_bytes[j];
             busy_ns[j] += cost.busy_ns[j];
@@ -221,18 +223,19 @@ static void measure_levels(hk_forecast *self)
         level->busy = self->summary.step_ns ? busy_ns[j] / (double)self->summary.step_ns : 0;
     }
     self->summary.level_count = topology->level_count;
+    self->summary.sum_bytes = (int64_t)fmin(bytes, 4e18);
 }
 
 /* ---- the critical path ---------------------------------------------------------------------------------- */
 
 static const char *name_of(const hki_replay *replay, int node)
 {
-    const hki_scenario *recorded = replay->plan.recorded;
+    const hki_scenario *scenario = replay->plan.scenario;
     if (node >= replay->first_exchange)
         return "(between devices)";
-    const hki_node *its = &recorded->nodes[node % recorded->node_count];
+    const hki_node *its = &scenario->nodes[node % scenario->node_count];
     return its->kind == HKI_NODE_ISSUE ? "(the program)"
-                                       : recorded->timeline->calls[its->call].operation;
+                                       : scenario->timeline->calls[its->call].operation;
 }
 
 static int compare_names(const void *a, const void *b)

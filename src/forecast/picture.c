@@ -5,6 +5,7 @@
 #include "trace/quantity.h"
 #include "trace/trace_object.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -43,46 +44,46 @@ static void add_lane(painter *self, int queue, const char *process, const char *
 
 static void add_process(painter *self, int process)
 {
-    const hki_scenario *recorded = self->forecast->recorded;
+    const hki_scenario *scenario = self->forecast->scenario;
     const hki_replay_plan *plan = &self->forecast->replay->plan;
-    const int64_t first = plan->processes[process].number * recorded->device_count;
+    const int64_t first = plan->processes[process].number * scenario->device_count;
     char name[64];
-    for (int i = 0; i < recorded->queue_count; i++) {
-        const hki_replay_queue *queue = &recorded->queues[i];
+    for (int i = 0; i < scenario->queue_count; i++) {
+        const hki_replay_queue *queue = &scenario->queues[i];
         if (queue->is_issue)
             continue;
         if (queue->device_index >= 0)
             snprintf(name, sizeof name, "device %lld", (long long)(first + queue->device_index));
         else
             snprintf(name, sizeof name, "%.30s of %lld", queue->device, (long long)first);
-        add_lane(self, process * recorded->queue_count + i, name, queue->name, queue->is_copy);
+        add_lane(self, process * scenario->queue_count + i, name, queue->name, queue->is_copy);
     }
 }
 
 /* Copies of a recording that had no queues for them. */
 static void add_own_queues(painter *self, int process)
 {
-    const hki_scenario *recorded = self->forecast->recorded;
+    const hki_scenario *scenario = self->forecast->scenario;
     const hki_replay_plan *plan = &self->forecast->replay->plan;
     char name[64];
-    for (int i = 0; i < 2 * recorded->device_count; i++) {
-        const int device = process * recorded->device_count + i / 2;
+    for (int i = 0; i < 2 * scenario->device_count; i++) {
+        const int device = process * scenario->device_count + i / 2;
         snprintf(name, sizeof name, "device %lld",
-                 (long long)(plan->processes[process].number * recorded->device_count + i / 2));
-        add_lane(self, plan->process_count * recorded->queue_count + 1 + 2 * device + i % 2, name,
+                 (long long)(plan->processes[process].number * scenario->device_count + i / 2));
+        add_lane(self, plan->process_count * scenario->queue_count + 1 + 2 * device + i % 2, name,
                  i % 2 ? "links in" : "links out", true);
     }
 }
 
 static void add_lanes(painter *self)
 {
-    const hki_scenario *recorded = self->forecast->recorded;
+    const hki_scenario *scenario = self->forecast->scenario;
     const hki_replay_plan *plan = &self->forecast->replay->plan;
     const size_t lanes =
-        (size_t)SHOWN * ((size_t)recorded->queue_count + 2 * (size_t)recorded->device_count) + 1;
+        (size_t)SHOWN * ((size_t)scenario->queue_count + 2 * (size_t)scenario->device_count) + 1;
     const bool has_copies = self->forecast->topology->collective == HKI_COLLECTIVE_COPIES;
     self->queue_count =
-        plan->process_count * (recorded->queue_count + 2 * recorded->device_count) + 1;
+        plan->process_count * (scenario->queue_count + 2 * scenario->device_count) + 1;
     self->lane_of_queue = malloc((size_t)self->queue_count * sizeof *self->lane_of_queue);
     self->timeline->lanes = calloc(lanes, sizeof *self->timeline->lanes);
     self->timeline->queues = calloc(lanes, sizeof *self->timeline->queues);
@@ -92,7 +93,7 @@ static void add_lanes(painter *self)
     }
     for (int i = 0; i < self->queue_count; i++)
         self->lane_of_queue[i] = -1;
-    add_lane(self, plan->process_count * recorded->queue_count, "between devices", "exchanges",
+    add_lane(self, plan->process_count * scenario->queue_count, "between devices", "exchanges",
              true);
     for (int i = 0; i < self->process_count; i++) {
         add_process(self, self->processes[i]);
@@ -106,12 +107,12 @@ static void add_lanes(painter *self)
 static int queue_of(const painter *self, int node)
 {
     const hki_replay *replay = self->forecast->replay;
-    const hki_scenario *recorded = self->forecast->recorded;
+    const hki_scenario *scenario = self->forecast->scenario;
     if (node >= replay->first_exchange)
         return replay->exchange_queue[node - replay->first_exchange];
-    const hki_node *its = &recorded->nodes[node % recorded->node_count];
+    const hki_node *its = &scenario->nodes[node % scenario->node_count];
     return its->kind == HKI_NODE_CALL
-               ? node / recorded->node_count * recorded->queue_count + its->queue
+               ? node / scenario->node_count * scenario->queue_count + its->queue
                : -1;
 }
 
@@ -160,15 +161,15 @@ static int dependency_of(const painter *self, int node)
 static void add_call(painter *self, int index)
 {
     const hki_replay *replay = self->forecast->replay;
-    const hki_scenario *recorded = self->forecast->recorded;
+    const hki_scenario *scenario = self->forecast->scenario;
     hki_timeline *timeline = self->timeline;
     const int node = self->nodes[index], lane = self->lane_of_queue[queue_of(self, node)];
     const bool is_exchange = node >= replay->first_exchange;
     const hki_scenario_sum *sum =
-        is_exchange ? &recorded->sums[replay->exchange_sum[node - replay->first_exchange]] : NULL;
+        is_exchange ? &scenario->sums[replay->exchange_sum[node - replay->first_exchange]] : NULL;
     const hki_call_event *its =
-        &recorded->timeline
-             ->calls[sum ? sum->call : recorded->nodes[node % recorded->node_count].call];
+        &scenario->timeline
+             ->calls[sum ? sum->call : scenario->nodes[node % scenario->node_count].call];
     const int64_t start_ns = replay->start_ns[node], end_ns = replay->end_ns[node];
     const int before = dependency_of(self, node);
     timeline->calls[timeline->call_count++] =
@@ -188,7 +189,7 @@ static void add_call(painter *self, int index)
                          .end_ns = end_ns,
                          .wall_start_ns = start_ns,
                          .wall_end_ns = end_ns,
-                         .bytes = sum ? (int64_t)sum->bytes : its->bytes,
+                         .bytes = sum ? (int64_t)fmin(sum->bytes, 1e15) : its->bytes,
                          .first_dependency = timeline->dependency_count};
     if (before >= 0 && before < index) {
         timeline->dependencies[timeline->dependency_count++] = before;
@@ -216,7 +217,7 @@ static void choose(painter *self)
 {
     const hk_forecast *forecast = self->forecast;
     const int64_t slowest = forecast->slowest_count
-                                ? forecast->slowest[0].device / forecast->recorded->device_count
+                                ? forecast->slowest[0].device / forecast->scenario->device_count
                                 : 0;
     self->processes[self->process_count++] = 0;
     for (int i = 1; i < forecast->replay->plan.process_count && self->process_count < SHOWN; i++)
@@ -230,8 +231,8 @@ static void set_title(painter *self)
     char title[320];
     snprintf(title, sizeof title, "forecast: %d devices on %s: %s a step, efficiency %s, bubble %s",
              summary->devices, self->forecast->topology->name, hki_in_time(summary->step_ns).text,
-             hki_in_percent((int64_t)(1e6 * summary->efficiency), 1000000).text,
-             hki_in_percent((int64_t)(1e6 * summary->bubble), 1000000).text);
+             hki_in_percent((int64_t)fmin(1e6 * summary->efficiency, 1e18), 1000000).text,
+             hki_in_percent((int64_t)fmin(1e6 * summary->bubble, 1e18), 1000000).text);
     self->timeline->title = text(self, title);
 }
 

@@ -32,7 +32,7 @@ typedef struct queue_state {
 
 typedef struct virtual_clock {
     hki_replay *replay;
-    const hki_scenario *recorded;
+    const hki_scenario *scenario;
     hki_exchanges exchanges;
     int *pending;             /* by node: what must end before it */
     bool *is_short;           /* by node: it was begun when it was about to end */
@@ -45,6 +45,7 @@ typedef struct virtual_clock {
     int *ended; /* a stack */
     int ended_count, ended_capacity;
     int64_t now_ns;
+    int done_count; /* nodes that have ended */
     bool is_failed;
 } virtual_clock;
 
@@ -107,18 +108,18 @@ static double jitter_of(const hki_replay_plan *plan, int64_t device, int node)
 
 int64_t hki_replay_duration(const hki_replay_plan *plan, int process, int index)
 {
-    const hki_scenario *recorded = plan->recorded;
-    const hki_node *node = &recorded->nodes[index];
-    if (node->kind != HKI_NODE_CALL || !recorded->queues[node->queue].is_compute)
+    const hki_scenario *scenario = plan->scenario;
+    const hki_node *node = &scenario->nodes[index];
+    if (node->kind != HKI_NODE_CALL || !scenario->queues[node->queue].is_compute)
         return node->duration_ns;
     double ns = (double)node->duration_ns;
     if (node->is_scaled && plan->share < 1) /* what launching takes is not divided */
         ns = fmin(ns, plan->topology->launch_ns) +
              fmax(0, ns - plan->topology->launch_ns) * plan->share;
-    ns *= plan->factors[process * recorded->device_count + node->device] / plan->topology->speed;
+    ns *= plan->factors[process * scenario->device_count + node->device] / plan->topology->speed;
     if (plan->jitter > 0)
         ns *= jitter_of(
-            plan, plan->processes[process].number * recorded->device_count + node->device, index);
+            plan, plan->processes[process].number * scenario->device_count + node->device, index);
     return (int64_t)fmin(ns, 1e17);
 }
 
@@ -133,16 +134,23 @@ typedef struct work {
 static work work_of(const virtual_clock *self, int node)
 {
     const hki_replay *replay = self->replay;
-    const hki_scenario *recorded = self->recorded;
+    const hki_scenario *scenario = self->scenario;
     if (node >= replay->first_exchange) {
         const hki_exchange_node *its = &self->exchanges.nodes[node - replay->first_exchange];
         return (work){its->queue, its->also, its->duration_ns, its->order};
     }
-    const int process = node / recorded->node_count, index = node % recorded->node_count;
-    const hki_node *its = &recorded->nodes[index];
-    return (work){its->queue < 0 ? -1 : process * recorded->queue_count + its->queue, -1,
+    const int process = node / scenario->node_count, index = node % scenario->node_count;
+    const hki_node *its = &scenario->nodes[index];
+    return (work){its->queue < 0 ? -1 : process * scenario->queue_count + its->queue, -1,
                   hki_replay_duration(&replay->plan, process, index),
                   its->order * HKI_ORDERS + LATER};
+}
+
+/* Times from outside may be anything. */
+static int64_t end_of(int64_t start_ns, int64_t duration_ns)
+{
+    const int64_t most_ns = (int64_t)4 * 1000 * 1000 * 1000 * 1000 * 1000 * 1000;
+    return hki_min(start_ns + duration_ns, most_ns);
 }
 
 /* ---- moving on ---------------------------------------------------------------------------------------- */
@@ -174,7 +182,7 @@ static void get_ready(virtual_clock *self, int node)
     hki_replay *replay = self->replay;
     const work its = work_of(self, node);
     replay->start_ns[node] = hki_max(replay->start_ns[node], self->now_ns);
-    replay->end_ns[node] = replay->start_ns[node] + its.duration_ns;
+    replay->end_ns[node] = end_of(replay->start_ns[node], its.duration_ns);
     if (its.queue >= 0) {
         heap_push(self, &self->queues[its.queue].ready, (entry){its.key, node});
         make_dirty(self, its.queue);
@@ -210,12 +218,12 @@ static bool may_follow(const virtual_clock *self, int node, int after)
 static void let_follow(virtual_clock *self, int node, bool is_ended)
 {
     const hki_replay *replay = self->replay;
-    const hki_scenario *recorded = self->recorded;
+    const hki_scenario *scenario = self->scenario;
     if (node < replay->first_exchange) {
-        const int index = node % recorded->node_count, base = node - index;
-        for (int i = recorded->first_after[index]; i < recorded->first_after[index + 1]; i++)
-            if (may_follow(self, node, base + recorded->after[i]) != is_ended)
-                satisfy(self, base + recorded->after[i], node, replay->end_ns[node]);
+        const int index = node % scenario->node_count, base = node - index;
+        for (int i = scenario->first_after[index]; i < scenario->first_after[index + 1]; i++)
+            if (may_follow(self, node, base + scenario->after[i]) != is_ended)
+                satisfy(self, base + scenario->after[i], node, replay->end_ns[node]);
     }
     for (int i = self->first_after[node]; i < self->first_after[node + 1]; i++)
         if (may_follow(self, node, self->after[i]) != is_ended)
@@ -225,7 +233,7 @@ static void let_follow(virtual_clock *self, int node, bool is_ended)
 /* All that ends let begin, and what that ends at once. */
 static void end_all(virtual_clock *self)
 {
-    while (self->ended_count > 0 && !self->is_failed)
+    for (; self->ended_count > 0 && !self->is_failed; self->done_count++)
         let_follow(self, self->ended[--self->ended_count], true);
 }
 
@@ -263,7 +271,7 @@ static void begin(virtual_clock *self, queue_state *queue, int node)
         wait_for(replay, node, queue);
     if (its.also >= 0)
         wait_for(replay, node, &self->queues[its.also]);
-    replay->end_ns[node] = replay->start_ns[node] + its.duration_ns;
+    replay->end_ns[node] = end_of(replay->start_ns[node], its.duration_ns);
     self->is_short[node] = replay->end_ns[node] - self->now_ns < AHEAD_NS;
     queue->running++;
     if (queue->capacity == 1)
@@ -338,14 +346,14 @@ static void run(virtual_clock *self)
 
 static void set_capacities(virtual_clock *self)
 {
-    const hki_scenario *recorded = self->recorded;
+    const hki_scenario *scenario = self->scenario;
     for (int i = 0; i < self->queue_count; i++) {
-        const bool is_own = i >= self->replay->plan.process_count * recorded->queue_count;
+        const bool is_own = i >= self->replay->plan.process_count * scenario->queue_count;
         self->queues[i].capacity =
-            is_own ? 1 : recorded->queues[i % recorded->queue_count].capacity;
+            is_own ? 1 : scenario->queues[i % scenario->queue_count].capacity;
         self->queues[i].is_ahead = is_own
                                        ? self->exchanges.queue_count > 1
-                                       : recorded->queues[i % recorded->queue_count].is_accelerator;
+                                       : scenario->queues[i % scenario->queue_count].is_accelerator;
         self->queues[i].last = -1;
     }
 }
@@ -354,10 +362,10 @@ static void set_capacities(virtual_clock *self)
 static void sort_edges(virtual_clock *self)
 {
     const hki_replay *replay = self->replay;
-    const hki_scenario *recorded = self->recorded;
+    const hki_scenario *scenario = self->scenario;
     int *next = self->first_after + 1;
     for (int i = 0; i < replay->first_exchange; i++)
-        self->pending[i] = recorded->before_count[i % recorded->node_count];
+        self->pending[i] = scenario->before_count[i % scenario->node_count];
     for (int i = 0; i < self->exchanges.edge_count; i++) {
         next[self->exchanges.edges[i][0] + 1]++;
         self->pending[self->exchanges.edges[i][1]]++;
@@ -374,11 +382,11 @@ static bool allocate(virtual_clock *self)
     const hki_replay_plan *plan = &replay->plan;
     if (!hki_exchanges_init(&self->exchanges, plan))
         return false;
-    replay->first_exchange = plan->process_count * plan->recorded->node_count;
+    replay->first_exchange = plan->process_count * plan->scenario->node_count;
     replay->node_count = replay->first_exchange + self->exchanges.node_count;
-    replay->queue_count = plan->recorded->queue_count;
+    replay->queue_count = plan->scenario->queue_count;
     self->queue_count =
-        plan->process_count * plan->recorded->queue_count + self->exchanges.queue_count;
+        plan->process_count * plan->scenario->queue_count + self->exchanges.queue_count;
     const size_t nodes = (size_t)replay->node_count + 2,
                  exchanges = (size_t)self->exchanges.node_count + 1;
     replay->start_ns = calloc(nodes, sizeof *replay->start_ns);
@@ -414,7 +422,7 @@ static void deinit(virtual_clock *self)
 
 hki_replay *hki_replay_run(const hki_replay_plan *plan)
 {
-    virtual_clock self = {.recorded = plan->recorded};
+    virtual_clock self = {.scenario = plan->scenario};
     self.replay = calloc(1, sizeof *self.replay);
     if (!self.replay)
         return NULL;
@@ -427,6 +435,7 @@ hki_replay *hki_replay_run(const hki_replay_plan *plan)
         set_capacities(&self);
         sort_edges(&self);
         run(&self);
+        self.replay->is_stuck = self.done_count < self.replay->node_count;
     } else {
         self.is_failed = true;
     }
@@ -451,19 +460,21 @@ void hki_replay_destroy(hki_replay *self)
 
 int64_t hki_replay_nodes(const hki_replay_plan *plan)
 {
-    return (int64_t)plan->process_count * plan->recorded->node_count + hki_exchanges_nodes(plan);
+    return (int64_t)plan->process_count *
+               (plan->scenario->node_count + plan->scenario->queue_count) +
+           hki_exchanges_nodes(plan);
 }
 
 /* ---- what it tells ------------------------------------------------------------------------------------- */
 
 int hki_replay_last(const hki_replay *self, int step)
 {
-    const hki_scenario *recorded = self->plan.recorded;
+    const hki_scenario *scenario = self->plan.scenario;
     int last = -1;
     for (int i = 0; i < self->first_exchange; i++) {
-        const hki_node *node = &recorded->nodes[i % recorded->node_count];
-        if (node->kind == HKI_NODE_CALL && recorded->step_of_call[node->call] == step &&
-            (recorded->is_update[node->call] || !recorded->has_updates) &&
+        const hki_node *node = &scenario->nodes[i % scenario->node_count];
+        if (node->kind == HKI_NODE_CALL && scenario->step_of_call[node->call] == step &&
+            (scenario->is_update[node->call] || !scenario->has_updates) &&
             (last < 0 || self->end_ns[i] > self->end_ns[last]))
             last = i;
     }

@@ -6,7 +6,7 @@
 #include "forecast/scenario.h"
 
 enum {
-    HKI_REPLAY_MOST = 1 << 25, /* nodes of all processes: a gigabyte of them */
+    HKI_REPLAY_MOST = 1 << 24, /* nodes and queues of all processes: a gigabyte of them */
     HKI_COPIES_DEVICES = 64    /* whose sums are replayed copy by copy, at most */
 };
 
@@ -16,7 +16,7 @@ typedef struct hki_replay_process {
 } hki_replay_process;
 
 typedef struct hki_replay_plan {
-    const hki_scenario *recorded;
+    const hki_scenario *scenario;
     const hk_topology *topology;
     int64_t devices;
     const hki_replay_process *processes;
@@ -27,12 +27,13 @@ typedef struct hki_replay_plan {
     uint64_t seed;
 } hki_replay_plan;
 
-/* What happened. Nodes of process p are p * recorded->node_count + node; behind them come those of exchanges. */
+/* What happened. Nodes of process p are p * scenario->node_count + node; behind them come those of exchanges. */
 typedef struct hki_replay {
     hki_replay_plan plan; /* its pointers are borrowed */
     int64_t *start_ns, *end_ns;
     int *cause; /* the node whose end let this one begin; -1: none */
     int node_count, first_exchange;
+    bool is_stuck; /* some wait for each other: the rest means nothing */
     /* By node - first_exchange: */
     int *exchange_sum;
     int *exchange_queue;
@@ -43,7 +44,7 @@ typedef struct hki_replay {
 hki_replay *hki_replay_run(const hki_replay_plan *plan);
 void hki_replay_destroy(hki_replay *self);
 
-/* Nodes that hki_replay_run would have; above HKI_REPLAY_MOST it is not to be called. */
+/* Nodes and queues that hki_replay_run would have; above HKI_REPLAY_MOST it is not to be called. */
 int64_t hki_replay_nodes(const hki_replay_plan *plan);
 
 /* When the step ended, in all processes. */

@@ -2,6 +2,7 @@
 #include "forecast/forecast.h"
 #include "trace/quantity.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* Figures in front of a line of words. */
@@ -12,7 +13,7 @@ static void write_line(hki_writer *writer, const char *name, const char *figure)
 
 static hki_quantity in_share(double share)
 {
-    return hki_in_percent((int64_t)(1e6 * share + 0.5), 1000000);
+    return hki_in_percent((int64_t)fmin(1e6 * share + 0.5, 1e18), 1000000);
 }
 
 static const char *plural(int64_t count)
@@ -24,8 +25,8 @@ static void write_head(const hk_forecast *self, hki_writer *writer)
 {
     const hk_forecast_summary *summary = &self->summary;
     const hk_topology *topology = self->topology;
-    if (*self->recorded->timeline->title)
-        hki_write(writer, "%s\n", self->recorded->timeline->title);
+    if (*self->scenario->timeline->title)
+        hki_write(writer, "%s\n", self->scenario->timeline->title);
     hki_write(writer, "%d device%s on \"%s\", from a recording of %d; ", summary->devices,
               plural(summary->devices), topology->name, summary->recorded_devices);
     if (self->is_strong)
@@ -37,7 +38,7 @@ static void write_head(const hk_forecast *self, hki_writer *writer)
         hki_write(writer, " Times of calls vary by %s.", in_share(self->jitter).text);
     if (self->has_factors)
         hki_write(writer, " Some devices are slower than others, or faster.");
-    if (!self->recorded->has_updates)
+    if (!self->scenario->has_updates)
         hki_write(writer, " No parameter is updated: the recording counts as one step.");
     else if (summary->steps > 1)
         hki_write(writer, " Step %d of %d recorded ones is shown.", self->step + 1, summary->steps);
@@ -71,9 +72,11 @@ static void write_levels(const hk_forecast *self, hki_writer *writer)
               "busy");
     for (int i = 0; i < self->summary.level_count; i++) {
         const hk_forecast_level *level = &self->levels[i];
-        hki_write(writer, "%-24s %8lld %12s %12s %8s\n", level->name, (long long)level->links,
-                  hki_in_bytes((int64_t)level->link_bytes).text,
-                  hki_in_bytes((int64_t)level->total_bytes).text, in_share(level->busy).text);
+        if (level->links > 0)
+            hki_write(writer, "%-24s %8lld %12s %12s %8s\n", level->name, (long long)level->links,
+                      hki_in_bytes((int64_t)fmin(level->link_bytes, 4e18)).text,
+                      hki_in_bytes((int64_t)fmin(level->total_bytes, 4e18)).text,
+                      in_share(level->busy).text);
     }
     hki_write(writer, "Bytes of a step, in one direction.\n");
 }

@@ -108,7 +108,7 @@ static hk_forecast_summary forecast(const hk_trace *recording, const hk_topology
 
 static bool is_near(int64_t actual, int64_t expected)
 {
-    return llabs(actual - expected) <= expected / 200;
+    return llabs(actual - expected) <= expected / 100;
 }
 
 static int64_t forecast_ns(const hk_trace *recording, const hk_topology *topology, int n)

@@ -12,7 +12,7 @@ typedef struct edge {
 } edge;
 
 typedef struct builder {
-    hki_scenario *recorded;
+    hki_scenario *scenario;
     const hki_timeline *timeline;
     int *device_of_queue; /* recorded device; -1: the host's */
     int *sum_of_call;     /* of which the call is a part; -1: none */
@@ -75,7 +75,7 @@ static bool find_devices(builder *self, int wanted)
     }
     self->is_failed |= !names;
     free(names);
-    self->recorded->device_count = count;
+    self->scenario->device_count = count;
     return count > 0;
 }
 
@@ -121,37 +121,37 @@ static void find_capacities(builder *self)
         qsort(moments, (size_t)count, sizeof *moments, compare_moments);
     for (const moment *at = moments; at && at < moments + count;) {
         const int queue = at->queue;
-        self->recorded->queues[queue].capacity = count_at_once(&at, moments + count);
+        self->scenario->queues[queue].capacity = count_at_once(&at, moments + count);
     }
     free(moments);
 }
 
 static void make_queues(builder *self)
 {
-    hki_scenario *recorded = self->recorded;
+    hki_scenario *scenario = self->scenario;
     const hki_timeline *timeline = self->timeline;
-    recorded->queues = calloc((size_t)timeline->queue_count + 1, sizeof *recorded->queues);
-    recorded->compute_queues = calloc((size_t)recorded->device_count + 1, sizeof(int));
-    if (!recorded->queues || !recorded->compute_queues) {
+    scenario->queues = calloc((size_t)timeline->queue_count + 1, sizeof *scenario->queues);
+    scenario->compute_queues = calloc((size_t)scenario->device_count + 1, sizeof(int));
+    if (!scenario->queues || !scenario->compute_queues) {
         self->is_failed = true;
         return;
     }
     for (int i = timeline->queue_count - 1; i >= 0; i--) {
         const hki_trace_queue_info *info = &timeline->queues[i];
         const int device = self->device_of_queue[i];
-        recorded->queues[i] = (hki_replay_queue){.device = info->device,
+        scenario->queues[i] = (hki_replay_queue){.device = info->device,
                                                  .name = info->name,
                                                  .device_index = device,
                                                  .is_copy = info->is_copy,
                                                  .is_accelerator = !is_cpu(info->device),
                                                  .is_compute = device >= 0 && !info->is_copy,
                                                  .capacity = 1};
-        if (recorded->queues[i].is_compute)
-            recorded->compute_queues[device] = i;
+        if (scenario->queues[i].is_compute)
+            scenario->compute_queues[device] = i;
     }
-    recorded->queues[timeline->queue_count] = (hki_replay_queue){
+    scenario->queues[timeline->queue_count] = (hki_replay_queue){
         .device = "host", .name = "program", .device_index = -1, .capacity = 1, .is_issue = true};
-    recorded->queue_count = timeline->queue_count + 1;
+    scenario->queue_count = timeline->queue_count + 1;
     find_capacities(self);
 }
 
@@ -161,26 +161,26 @@ static void make_queues(builder *self)
  * known, and all else goes with the next one in the order of calls. */
 static void find_steps(builder *self)
 {
-    hki_scenario *recorded = self->recorded;
+    hki_scenario *scenario = self->scenario;
     const hki_timeline *timeline = self->timeline;
-    int *step = recorded->step_of_call, steps = 0;
+    int *step = scenario->step_of_call, steps = 0;
     for (int i = 0; i < timeline->call_count; i++) {
         const hki_call_event *call = &timeline->calls[i];
-        recorded->is_update[i] = is_update(call->operation);
-        recorded->has_updates |= recorded->is_update[i];
+        scenario->is_update[i] = is_update(call->operation);
+        scenario->has_updates |= scenario->is_update[i];
         for (int j = 0; j < call->dependency_count; j++) {
             const int before = timeline->dependencies[call->first_dependency + j];
             const int later =
-                step[before] + (recorded->is_update[before] && !recorded->is_update[i]);
+                step[before] + (scenario->is_update[before] && !scenario->is_update[i]);
             step[i] = later > step[i] ? later : step[i];
         }
-        if (recorded->is_update[i] && step[i] >= steps)
+        if (scenario->is_update[i] && step[i] >= steps)
             steps = step[i] + 1;
     }
-    recorded->step_count = recorded->has_updates ? steps : 1;
-    int current = recorded->has_updates ? steps : 0;
+    scenario->step_count = scenario->has_updates ? steps : 1;
+    int current = scenario->has_updates ? steps : 0;
     for (int i = timeline->call_count - 1; i >= 0; i--) {
-        if (recorded->is_update[i] && step[i] < current)
+        if (scenario->is_update[i] && step[i] < current)
             current = step[i];
         step[i] = current;
     }
@@ -221,29 +221,29 @@ static bool makes(const hki_call_event *call, const hki_shape_operand *gradient)
 
 static void insert_sums(builder *self, double bucket_bytes)
 {
-    hki_scenario *recorded = self->recorded;
+    hki_scenario *scenario = self->scenario;
     const hki_timeline *timeline = self->timeline;
     for (int i = 0; i < timeline->call_count; i++) {
         hki_shape_operand gradient;
-        const int step = recorded->step_of_call[i];
-        if (!recorded->is_update[i] || step >= recorded->step_count)
+        const int step = scenario->step_of_call[i];
+        if (!scenario->is_update[i] || step >= scenario->step_count)
             continue;
         const bool is_known = find_gradient(&timeline->calls[i], &gradient);
         const double bytes = is_known ? gradient.elements * gradient.element_bytes
                                       : (double)timeline->calls[i].bytes / 3;
         hki_scenario_sum *last =
-            recorded->sum_count ? &recorded->sums[recorded->sum_count - 1] : NULL;
+            scenario->sum_count ? &scenario->sums[scenario->sum_count - 1] : NULL;
         if (last && last->step == step && last->bytes + bytes <= bucket_bytes)
             last->bytes += bytes;
         else
-            recorded->sums[recorded->sum_count++] =
+            scenario->sums[scenario->sum_count++] =
                 (hki_scenario_sum){.bytes = bytes,
                                    .element_bytes = is_known ? gradient.element_bytes : 4,
                                    .is_sum = true,
                                    .call = i,
                                    .step = step,
                                    .order = i};
-        self->sum_before[i] = recorded->sum_count - 1;
+        self->sum_before[i] = scenario->sum_count - 1;
     }
 }
 
@@ -251,17 +251,17 @@ static void insert_sums(builder *self, double bucket_bytes)
 
 static int add_node(builder *self, hki_node node)
 {
-    hki_scenario *recorded = self->recorded;
-    recorded->nodes[recorded->node_count] = node;
-    return recorded->node_count++;
+    hki_scenario *scenario = self->scenario;
+    scenario->nodes[scenario->node_count] = node;
+    return scenario->node_count++;
 }
 
 static void add_edge(builder *self, int from, int to)
 {
-    hki_scenario *recorded = self->recorded;
-    if (recorded->edge_count == self->edge_capacity) {
+    hki_scenario *scenario = self->scenario;
+    if (scenario->edge_count == self->edge_capacity) {
         const int capacity = self->edge_capacity ? 2 * self->edge_capacity : 1024;
-        edge *edges = recorded->edge_count < INT32_MAX / 2
+        edge *edges = scenario->edge_count < INT32_MAX / 2
                           ? realloc(self->edges, (size_t)capacity * sizeof *edges)
                           : NULL;
         self->is_failed |= !edges;
@@ -270,12 +270,12 @@ static void add_edge(builder *self, int from, int to)
         self->edges = edges;
         self->edge_capacity = capacity;
     }
-    self->edges[recorded->edge_count++] = (edge){from, to};
+    self->edges[scenario->edge_count++] = (edge){from, to};
 }
 
 static int sum_node(const builder *self, const int *nodes, int sum, int device)
 {
-    return nodes[sum * self->recorded->device_count + (device < 0 ? 0 : device)];
+    return nodes[sum * self->scenario->device_count + (device < 0 ? 0 : device)];
 }
 
 static int device_of(const builder *self, int call)
@@ -288,7 +288,7 @@ static int end_node(const builder *self, int call, int device)
 {
     const int sum = self->sum_of_call[call];
     return sum < 0 ? self->run[call]
-                   : sum_node(self, self->recorded->done, sum,
+                   : sum_node(self, self->scenario->done, sum,
                               device < 0 ? device_of(self, call) : device);
 }
 
@@ -316,7 +316,7 @@ static void add_issue_nodes(builder *self)
 {
     int wait = 0, before = -1;
     for (int i = 0; i < self->timeline->call_count; i++) {
-        if (self->recorded->step_of_call[i] >= self->recorded->step_count)
+        if (self->scenario->step_of_call[i] >= self->scenario->step_count)
             continue;
         const int node = add_node(self, (hki_node){.kind = HKI_NODE_ISSUE,
                                                    .call = i,
@@ -324,7 +324,7 @@ static void add_issue_nodes(builder *self)
                                                    .device = -1,
                                                    .sum = -1,
                                                    .order = i});
-        self->recorded->nodes[node].duration_ns = issue_gap(self, i, &wait, node);
+        self->scenario->nodes[node].duration_ns = issue_gap(self, i, &wait, node);
         if (before >= 0)
             add_edge(self, before, node);
         self->issue[i] = before = node;
@@ -333,10 +333,10 @@ static void add_issue_nodes(builder *self)
 
 static void add_call_nodes(builder *self)
 {
-    hki_scenario *recorded = self->recorded;
+    hki_scenario *scenario = self->scenario;
     for (int i = 0; i < self->timeline->call_count; i++) {
         const hki_call_event *call = &self->timeline->calls[i];
-        if (self->sum_of_call[i] >= 0 || recorded->step_of_call[i] >= recorded->step_count)
+        if (self->sum_of_call[i] >= 0 || scenario->step_of_call[i] >= scenario->step_count)
             continue;
         self->run[i] =
             add_node(self, (hki_node){.kind = HKI_NODE_CALL,
@@ -344,8 +344,8 @@ static void add_call_nodes(builder *self)
                                       .queue = call->queue,
                                       .device = device_of(self, i),
                                       .sum = -1,
-                                      .is_scaled = recorded->queues[call->queue].is_compute &&
-                                                   !recorded->is_update[i],
+                                      .is_scaled = scenario->queues[call->queue].is_compute &&
+                                                   !scenario->is_update[i],
                                       .duration_ns = call->end_ns - call->start_ns,
                                       .order = i});
     }
@@ -353,23 +353,23 @@ static void add_call_nodes(builder *self)
 
 static void add_sum_nodes(builder *self)
 {
-    hki_scenario *recorded = self->recorded;
-    for (int i = 0; i < recorded->sum_count; i++)
-        for (int device = 0; device < recorded->device_count; device++) {
-            const int at = i * recorded->device_count + device;
+    hki_scenario *scenario = self->scenario;
+    for (int i = 0; i < scenario->sum_count; i++)
+        for (int device = 0; device < scenario->device_count; device++) {
+            const int at = i * scenario->device_count + device;
             hki_node node = {.kind = HKI_NODE_ARRIVE,
-                             .call = recorded->sums[i].call,
+                             .call = scenario->sums[i].call,
                              .queue = -1,
                              .device = device,
                              .sum = i,
-                             .order = recorded->sums[i].order};
-            recorded->sums[i].step = recorded->step_of_call[node.call];
-            recorded->arrive[at] = recorded->done[at] = -1;
-            if (recorded->sums[i].step >= recorded->step_count)
+                             .order = scenario->sums[i].order};
+            scenario->sums[i].step = scenario->step_of_call[node.call];
+            scenario->arrive[at] = scenario->done[at] = -1;
+            if (scenario->sums[i].step >= scenario->step_count)
                 continue;
-            recorded->arrive[at] = add_node(self, node);
+            scenario->arrive[at] = add_node(self, node);
             node.kind = HKI_NODE_DONE;
-            recorded->done[at] = add_node(self, node);
+            scenario->done[at] = add_node(self, node);
         }
 }
 
@@ -397,7 +397,7 @@ static void link_part(builder *self, int index)
             device_of(self, before) < 0 ? device_of(self, index) : device_of(self, before);
         if (self->sum_of_call[before] != sum)
             add_edge(self, end_node(self, before, device),
-                     sum_node(self, self->recorded->arrive, sum, device));
+                     sum_node(self, self->scenario->arrive, sum, device));
     }
 }
 
@@ -406,7 +406,7 @@ static void link_update(builder *self, int index)
 {
     const hki_call_event *call = &self->timeline->calls[index];
     const int sum = self->sum_before[index], device = device_of(self, index);
-    const int arrive = sum_node(self, self->recorded->arrive, sum, device);
+    const int arrive = sum_node(self, self->scenario->arrive, sum, device);
     hki_shape_operand gradient;
     const bool is_known = find_gradient(call, &gradient);
     bool is_found = false;
@@ -414,20 +414,23 @@ static void link_update(builder *self, int index)
         for (int j = 0; j < call->dependency_count; j++) {
             const int before = self->timeline->dependencies[call->first_dependency + j];
             const hki_call_event *its = &self->timeline->calls[before];
+            if (self->scenario->is_update[before] &&
+                self->scenario->step_of_call[before] == self->scenario->step_of_call[index])
+                continue; /* it may have to wait for this very sum */
             if (pass == 0 ? !is_known || !its->is_backward || !makes(its, &gradient)
                           : pass == 1 && (!its->is_backward))
                 continue;
             is_found = true;
             add_edge(self, self->run[before], arrive);
         }
-    add_edge(self, sum_node(self, self->recorded->done, sum, device), self->run[index]);
+    add_edge(self, sum_node(self, self->scenario->done, sum, device), self->run[index]);
 }
 
 static void link_all(builder *self)
 {
-    hki_scenario *recorded = self->recorded;
+    hki_scenario *scenario = self->scenario;
     for (int i = 0; i < self->timeline->call_count; i++) {
-        if (recorded->step_of_call[i] >= recorded->step_count)
+        if (scenario->step_of_call[i] >= scenario->step_count)
             continue;
         if (self->sum_of_call[i] >= 0)
             link_part(self, i);
@@ -436,32 +439,32 @@ static void link_all(builder *self)
         if (self->sum_before[i] >= 0)
             link_update(self, i);
     }
-    for (int i = 0; i < recorded->sum_count * recorded->device_count; i++)
-        if (recorded->arrive[i] >= 0)
-            add_edge(self, self->issue[recorded->nodes[recorded->arrive[i]].call],
-                     recorded->arrive[i]);
+    for (int i = 0; i < scenario->sum_count * scenario->device_count; i++)
+        if (scenario->arrive[i] >= 0)
+            add_edge(self, self->issue[scenario->nodes[scenario->arrive[i]].call],
+                     scenario->arrive[i]);
 }
 
 /* Edges by where they begin. */
 static void sort_edges(builder *self)
 {
-    hki_scenario *recorded = self->recorded;
-    const size_t nodes = (size_t)recorded->node_count;
-    recorded->first_after = calloc(nodes + 2, sizeof *recorded->first_after);
-    recorded->after = calloc((size_t)recorded->edge_count + 1, sizeof *recorded->after);
-    recorded->before_count = calloc(nodes + 1, sizeof *recorded->before_count);
-    if (!recorded->first_after || !recorded->after || !recorded->before_count) {
+    hki_scenario *scenario = self->scenario;
+    const size_t nodes = (size_t)scenario->node_count;
+    scenario->first_after = calloc(nodes + 2, sizeof *scenario->first_after);
+    scenario->after = calloc((size_t)scenario->edge_count + 1, sizeof *scenario->after);
+    scenario->before_count = calloc(nodes + 1, sizeof *scenario->before_count);
+    if (!scenario->first_after || !scenario->after || !scenario->before_count) {
         self->is_failed = true;
         return;
     }
-    int *next = recorded->first_after + 1; /* becomes the first of the node behind */
-    for (int i = 0; i < recorded->edge_count; i++)
+    int *next = scenario->first_after + 1; /* becomes the first of the node behind */
+    for (int i = 0; i < scenario->edge_count; i++)
         next[self->edges[i].from + 1]++;
     for (size_t i = 1; i <= nodes; i++)
         next[i] += next[i - 1];
-    for (int i = 0; i < recorded->edge_count; i++) {
-        recorded->after[next[self->edges[i].from]++] = self->edges[i].to;
-        recorded->before_count[self->edges[i].to]++;
+    for (int i = 0; i < scenario->edge_count; i++) {
+        scenario->after[next[self->edges[i].from]++] = self->edges[i].to;
+        scenario->before_count[self->edges[i].to]++;
     }
 }
 
@@ -487,17 +490,17 @@ void hki_scenario_destroy(hki_scenario *self)
 
 static bool allocate(builder *self)
 {
-    hki_scenario *recorded = self->recorded;
+    hki_scenario *scenario = self->scenario;
     const size_t calls = (size_t)self->timeline->call_count + 1;
-    recorded->sums = calloc(calls, sizeof *recorded->sums);
-    recorded->step_of_call = calloc(calls, sizeof *recorded->step_of_call);
-    recorded->is_update = calloc(calls, sizeof *recorded->is_update);
+    scenario->sums = calloc(calls, sizeof *scenario->sums);
+    scenario->step_of_call = calloc(calls, sizeof *scenario->step_of_call);
+    scenario->is_update = calloc(calls, sizeof *scenario->is_update);
     self->device_of_queue = calloc((size_t)self->timeline->queue_count + 1, sizeof(int));
     self->sum_of_call = malloc(calls * sizeof *self->sum_of_call);
     self->sum_before = malloc(calls * sizeof *self->sum_before);
     self->issue = malloc(calls * sizeof *self->issue);
     self->run = malloc(calls * sizeof *self->run);
-    if (!recorded->sums || !recorded->step_of_call || !recorded->is_update ||
+    if (!scenario->sums || !scenario->step_of_call || !scenario->is_update ||
         !self->device_of_queue || !self->sum_of_call || !self->sum_before || !self->issue ||
         !self->run)
         return false;
@@ -509,15 +512,15 @@ static bool allocate(builder *self)
 
 static bool allocate_nodes(builder *self)
 {
-    hki_scenario *recorded = self->recorded;
-    const int64_t parts = (int64_t)recorded->sum_count * recorded->device_count;
+    hki_scenario *scenario = self->scenario;
+    const int64_t parts = (int64_t)scenario->sum_count * scenario->device_count;
     if (parts > INT32_MAX / 4)
         return false;
-    recorded->arrive = calloc((size_t)parts + 1, sizeof *recorded->arrive);
-    recorded->done = calloc((size_t)parts + 1, sizeof *recorded->done);
-    recorded->nodes = calloc(2 * (size_t)self->timeline->call_count + 2 * (size_t)parts + 1,
-                             sizeof *recorded->nodes);
-    return recorded->arrive && recorded->done && recorded->nodes;
+    scenario->arrive = calloc((size_t)parts + 1, sizeof *scenario->arrive);
+    scenario->done = calloc((size_t)parts + 1, sizeof *scenario->done);
+    scenario->nodes = calloc(2 * (size_t)self->timeline->call_count + 2 * (size_t)parts + 1,
+                             sizeof *scenario->nodes);
+    return scenario->arrive && scenario->done && scenario->nodes;
 }
 
 static void build(builder *self, double bucket_bytes)
@@ -526,8 +529,8 @@ static void build(builder *self, double bucket_bytes)
         ;
     make_queues(self);
     find_steps(self);
-    self->is_failed = self->is_failed || !hki_scenario_find_sums(self->recorded, self->sum_of_call);
-    if (!self->is_failed && !self->recorded->sum_count && self->recorded->device_count == 1)
+    self->is_failed = self->is_failed || !hki_scenario_find_sums(self->scenario, self->sum_of_call);
+    if (!self->is_failed && !self->scenario->sum_count && self->scenario->device_count == 1)
         insert_sums(self, bucket_bytes);
     if (self->is_failed || !allocate_nodes(self)) {
         self->is_failed = true;
@@ -557,9 +560,9 @@ hki_scenario *hki_scenario_create(const hki_timeline *timeline, double bucket_by
                                     "the recording has no calls; expected one of a training step");
         return NULL;
     }
-    self.recorded = calloc(1, sizeof *self.recorded);
-    if (self.recorded) {
-        self.recorded->timeline = timeline;
+    self.scenario = calloc(1, sizeof *self.scenario);
+    if (self.scenario) {
+        self.scenario->timeline = timeline;
         self.is_failed = !allocate(&self);
         if (!self.is_failed)
             build(&self, bucket_bytes);
@@ -570,9 +573,9 @@ hki_scenario *hki_scenario_create(const hki_timeline *timeline, double bucket_by
     free(self.issue);
     free(self.run);
     free(self.edges);
-    if (self.recorded && !self.is_failed)
-        return self.recorded;
-    hki_scenario_destroy(self.recorded);
+    if (self.scenario && !self.is_failed)
+        return self.scenario;
+    hki_scenario_destroy(self.scenario);
     *status = hki_status_no_memory();
     return NULL;
 }

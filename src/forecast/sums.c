@@ -8,12 +8,14 @@
 #include <string.h>
 
 typedef struct finder {
-    hki_scenario *recorded;
+    hki_scenario *scenario;
     int *parent;      /* by call: of its set, in a run of collective calls */
     int *next, *last; /* the next call of the same set, -1: none; and, by the set, its last one */
     int *sum_of_call; /* the result */
     int *external, external_count; /* what the set that is looked at waits for, ascending */
     int *previous, previous_count; /* the same of the set before */
+    int owner, previous_owner;     /* queue that adds up, of the set and of the one before */
+    double previous_bytes;
 } finder;
 
 static int find(int *parent, int call)
@@ -58,15 +60,28 @@ static double written_bytes(const hki_call_event *call, double *element_bytes)
     return bytes > 0 ? bytes : 0;
 }
 
+/* Of a sum over ranks: what its last exchange writes, in the host's memory. On CPUs that is the array of each device. */
+static double exchanged_bytes(const finder *self, int first, double *element_bytes)
+{
+    const hki_scenario *scenario = self->scenario;
+    const hki_timeline *timeline = scenario->timeline;
+    int last = first;
+    for (int i = first; i >= 0; i = self->next[i])
+        if (!timeline->queues[timeline->calls[i].queue].is_copy)
+            last = i;
+    const double bytes = written_bytes(&timeline->calls[last], element_bytes);
+    const int queue = timeline->calls[last].queue;
+    return scenario->queues[queue].device_index < 0 ? bytes : bytes / scenario->device_count;
+}
+
 /* Those of the whole set, whose first call is `first`. */
 static double set_bytes(const finder *self, int first, double *element_bytes)
 {
-    const hki_timeline *timeline = self->recorded->timeline;
+    const hki_timeline *timeline = self->scenario->timeline;
     const char *operation = timeline->calls[first].operation;
     double most = 0;
     if (!strcmp(operation, "group_all_reduce"))
-        return written_bytes(&timeline->calls[self->last[self->parent[first]]], element_bytes) /
-               self->recorded->device_count;
+        return exchanged_bytes(self, first, element_bytes);
     for (int i = first; i >= 0; i = self->next[i]) {
         const double bytes = is_group(operation) ? (double)timeline->calls[i].bytes / 2
                                                  : part_bytes(&timeline->calls[i], element_bytes);
@@ -85,7 +100,7 @@ static int compare_ints(const void *a, const void *b)
 /* What calls of the set wait for outside of it; its first call is in a run that begins with `run`. */
 static void find_external(finder *self, int run, int first)
 {
-    const hki_timeline *timeline = self->recorded->timeline;
+    const hki_timeline *timeline = self->scenario->timeline;
     self->external_count = 0;
     for (int i = first; i >= 0; i = self->next[i]) {
         const hki_call_event *call = &timeline->calls[i];
@@ -104,36 +119,54 @@ static void find_external(finder *self, int run, int first)
     self->external_count = kept;
 }
 
-static bool waits_for_the_same(const finder *self)
+/* Whether the set is the next part of the array that the set before is a part of: parts are added up by one device after the
+ * other, each in chunks. */
+static bool is_next_part(const finder *self)
 {
+    enum { CHUNK_BYTES = 4 << 20 }; /* as hk_all_reduce has them */
     return self->external_count > 0 && self->external_count == self->previous_count &&
            !memcmp(self->external, self->previous,
-                   (size_t)self->external_count * sizeof *self->external);
+                   (size_t)self->external_count * sizeof *self->external) &&
+           (self->owner > self->previous_owner ||
+            (self->owner == self->previous_owner && self->previous_bytes >= CHUNK_BYTES));
 }
 
-static void swap_externals(finder *self)
+/* The queue of the first call of the set that is no copy. */
+static int owner_of(const finder *self, int first)
+{
+    const hki_timeline *timeline = self->scenario->timeline;
+    for (int i = first; i >= 0; i = self->next[i])
+        if (!timeline->queues[timeline->calls[i].queue].is_copy)
+            return timeline->calls[i].queue;
+    return timeline->calls[first].queue;
+}
+
+static void become_previous(finder *self, double bytes)
 {
     int *list = self->external;
     self->external = self->previous;
     self->previous = list;
     self->previous_count = self->external_count;
+    self->previous_owner = self->owner;
+    self->previous_bytes = bytes;
 }
 
 /* The set becomes a sum, or a part of the one before. */
 static void take_set(finder *self, int run, int first)
 {
-    hki_scenario *recorded = self->recorded;
-    const hki_timeline *timeline = recorded->timeline;
+    hki_scenario *scenario = self->scenario;
+    const hki_timeline *timeline = scenario->timeline;
     const char *operation = timeline->calls[first].operation;
     double element_bytes = 4;
     find_external(self, run, first);
+    self->owner = owner_of(self, first);
     const double bytes = set_bytes(self, first, &element_bytes);
-    hki_scenario_sum *sum = &recorded->sums[recorded->sum_count - 1];
-    if (recorded->sum_count > 0 && waits_for_the_same(self) && !is_group(operation) &&
+    hki_scenario_sum *sum = &scenario->sums[scenario->sum_count - 1];
+    if (scenario->sum_count > 0 && is_next_part(self) && !is_group(operation) &&
         timeline->calls[sum->call].operation == operation) {
         sum->bytes += bytes;
     } else {
-        sum = &recorded->sums[recorded->sum_count++];
+        sum = &scenario->sums[scenario->sum_count++];
         *sum = (hki_scenario_sum){.bytes = bytes,
                                   .element_bytes = element_bytes,
                                   .is_sum = !is_group(operation) ||
@@ -142,14 +175,14 @@ static void take_set(finder *self, int run, int first)
                                   .order = first};
     }
     for (int i = first; i >= 0; i = self->next[i])
-        self->sum_of_call[i] = recorded->sum_count - 1;
-    swap_externals(self);
+        self->sum_of_call[i] = scenario->sum_count - 1;
+    become_previous(self, bytes);
 }
 
 /* Calls [first, end) are collective, and those beside them are not. */
 static void take_run(finder *self, int first, int end)
 {
-    const hki_timeline *timeline = self->recorded->timeline;
+    const hki_timeline *timeline = self->scenario->timeline;
     for (int i = first; i < end; i++) {
         const hki_call_event *call = &timeline->calls[i];
         self->parent[i] = i;
@@ -177,7 +210,7 @@ bool hki_scenario_find_sums(hki_scenario *self, int *sum_of_call)
     const hki_timeline *timeline = self->timeline;
     const size_t calls = (size_t)timeline->call_count + 1;
     const size_t dependencies = (size_t)timeline->dependency_count + 1;
-    finder made = {.recorded = self, .sum_of_call = sum_of_call};
+    finder made = {.scenario = self, .sum_of_call = sum_of_call};
     made.parent = calloc(calls, sizeof *made.parent);
     made.next = calloc(calls, sizeof *made.next);
     made.last = calloc(calls, sizeof *made.last);

@@ -15,11 +15,9 @@ enum { FORMAT = 1, MOST_BYTES = 1 << 20 };
 static const char operation[] = "topology_read";
 
 const char *const hki_collective_names[HKI_COLLECTIVE_KINDS] = {
-    [HKI_COLLECTIVE_RING] = "ring",
-    [HKI_COLLECTIVE_DIRECT] = "direct",
-    [HKI_COLLECTIVE_TREE] = "tree",
-    [HKI_COLLECTIVE_HALVING] = "halving",
-    [HKI_COLLECTIVE_HIERARCHICAL] = "hierarchical",
+    [HKI_COLLECTIVE_RING] = "ring",     [HKI_COLLECTIVE_DIRECT] = "direct",
+    [HKI_COLLECTIVE_TREE] = "tree",     [HKI_COLLECTIVE_HALVING] = "halving",
+    [HKI_COLLECTIVE_BEST] = "best",     [HKI_COLLECTIVE_HIERARCHICAL] = "hierarchical",
     [HKI_COLLECTIVE_COPIES] = "copies",
 };
 
@@ -145,13 +143,13 @@ static bool get_collective(reader *self, const json_t *object, bool is_level,
         return true;
     for (int i = 0; json_is_string(value) && i < HKI_COLLECTIVE_KINDS; i++)
         if (!strcmp(json_string_value(value), hki_collective_names[i]) &&
-            (is_level ? i <= HKI_COLLECTIVE_HALVING
-                      : i != HKI_COLLECTIVE_TREE && i != HKI_COLLECTIVE_HALVING)) {
+            (is_level ? i <= HKI_COLLECTIVE_BEST
+                      : i <= HKI_COLLECTIVE_DIRECT || i > HKI_COLLECTIVE_BEST)) {
             *result = (hki_collective_kind)i;
             return true;
         }
     return fail_value(self, "collective", value,
-                      is_level ? "\"ring\", \"direct\", \"tree\" or \"halving\""
+                      is_level ? "\"best\", \"ring\", \"direct\", \"tree\" or \"halving\""
                                : "\"hierarchical\", \"ring\", \"direct\" or \"copies\"");
 }
 
@@ -165,6 +163,7 @@ static bool read_level(reader *self, const json_t *object, hki_level *level)
     static const char *const keys[] = {"name",       "children",   "bytes_per_second",
                                        "latency_ns", "collective", "switch_bytes_per_second"};
     level->latency_ns = 0;
+    level->collective = HKI_COLLECTIVE_BEST;
     level->switch_bytes_per_second = INFINITY;
     if (!json_is_object(object))
         return fail_value(self, "levels", object, "a list of objects");

@@ -7,12 +7,13 @@
 
 enum { HKI_TOPOLOGY_LEVELS = 8, HKI_TOPOLOGY_DEVICES = 1 << 20 };
 
-/* How a sum is made; of a level those up to DIRECT, of the whole all but TREE and HALVING. */
+/* How a sum is made: of a level, those up to BEST; of the whole, RING, DIRECT and those behind BEST. */
 typedef enum hki_collective_kind {
     HKI_COLLECTIVE_RING,
     HKI_COLLECTIVE_DIRECT,
     HKI_COLLECTIVE_TREE,
     HKI_COLLECTIVE_HALVING,
+    HKI_COLLECTIVE_BEST, /* what takes the least time, of a ring, a tree and halving */
     HKI_COLLECTIVE_HIERARCHICAL,
     HKI_COLLECTIVE_COPIES,
     HKI_COLLECTIVE_KINDS
