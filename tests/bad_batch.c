@@ -155,7 +155,7 @@ static void make_batch(const way *how, int index, hk_array **bound)
         bound[2 * d] = numbers(hk_shape(BATCH, INPUTS), 7 * index + d, device);
         bound[2 * d + 1] = hk_from_host(labels, hk_shape(BATCH), HK_I64, device);
         if (how->is_computed)
-            bound[2 * d + 1] = hk_multiply_scalar(bound[2 * d + 1], 1);
+            bound[2 * d + 1] = hk_multiply(bound[2 * d + 1], 1);
     }
 }
 
