@@ -159,7 +159,7 @@ bool hki_cuda_settle(hki_device *device, hki_ticket *ticket, hk_code *code, char
                      size_t bytes);
 void hki_cuda_last_method(hki_device *device, char *text, size_t bytes); /* cuda_stream.c */
 
-/* ---- boards (cuda_board.c) ------------------------------------------------------------------------------------------ */
+/* ---- boards and flags (cuda_task.c) ------------------------------------------------------------------------------------------ */
 
 /* A board in the device's memory; NULL after noting that there is no memory. The queue's thread. */
 hki_cuda_fault *hki_cuda_board_create(hki_cuda_stream *stream, int count);
