@@ -398,3 +398,16 @@ def test_names_are_documented():
     timer = d2l.Timer()
     timer.stop()
     assert timer.avg() == timer.sum() < time.perf_counter() - begin + 1
+
+
+def test_pools_that_round_sizes_up():
+    import hocket.torch as torch
+    from hocket.torch import nn
+    from hocket.torch.nn import functional as F
+    x = torch.arange(25, dtype=torch.float32).reshape(1, 1, 5, 5)
+    up = [[6, 8, 9], [16, 18, 19], [21, 23, 24]]
+    for y in (nn.MaxPool2d(2, ceil_mode=True)(x), F.max_pool2d(x, 2, ceil_mode=True), nn.MaxPool2d((2, 2), ceil_mode=True)(x)):
+        assert y[0, 0].tolist() == up
+    assert nn.MaxPool2d(2)(x).shape == (1, 1, 2, 2) and "ceil_mode" in repr(nn.MaxPool2d(2, ceil_mode=True))
+    for y in (nn.AvgPool2d(2, ceil_mode=True)(x), F.avg_pool2d(x, 2, ceil_mode=True)):
+        assert y[0, 0].tolist() == [[3, 5, 6.5], [13, 15, 16.5], [20.5, 22.5, 24]]

@@ -69,25 +69,27 @@ class _Pool(_Described):
 
 
 class _Pool2d(_Pool):
-    def __init__(self, size, stride=None, padding=0):
-        square = all(isinstance(value, int) or value is None for value in (size, stride, padding))
-        super().__init__(*((size, stride, padding) if square else (1,)))
+    def __init__(self, size, stride=None, padding=0, ceil_mode=False):
+        plain = not ceil_mode and all(isinstance(value, int) or value is None for value in (size, stride, padding))
+        super().__init__(*((size, stride, padding) if plain else (1,)))
         self._window = None
-        if not square:
-            self._window = {"kernel": _two(size), "stride": _two(stride or size), "padding": _two(padding)}
-            self._text = f"{size}" + _options(("stride", stride or size, size), ("padding", padding, 0))
+        if not plain:
+            self._window = {"kernel": _two(size), "stride": _two(stride or size), "padding": _two(padding), "ceil_mode": ceil_mode}
+            self._text = f"{size}" + _options(("stride", stride or size, size), ("padding", padding, 0), ("ceil_mode", ceil_mode, False))
 
     def forward(self, x):
         return super().forward(x) if self._window is None else _op[self._kind](x, **self._window)
 
 
 class MaxPool2d(_Pool2d):
-    """The largest of each window; size, stride, padding: numbers, or (rows, columns). stride: size unless it says otherwise."""
+    """The largest of each window; size, stride, padding: numbers, or (rows, columns). stride: size unless it says otherwise. ceil_mode: sizes
+    are rounded up."""
     _kind = "max_pool2d"
 
 
 class AvgPool2d(_Pool2d):
-    """The mean of each window; size, stride, padding: numbers, or (rows, columns). stride: size unless it says otherwise."""
+    """The mean of each window; size, stride, padding: numbers, or (rows, columns). stride: size unless it says otherwise. ceil_mode: sizes
+    are rounded up."""
     _kind = "avg_pool2d"
 
 

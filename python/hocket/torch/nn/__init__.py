@@ -73,13 +73,13 @@ class LazyBatchNorm1d(LazyBatchNorm2d):
 
 
 class MaxPool2d(_MaxPool2d):
-    def __init__(self, kernel_size, stride=None, padding=0):
-        super().__init__(kernel_size, stride, padding)
+    def __init__(self, kernel_size, stride=None, padding=0, *, ceil_mode=False):
+        super().__init__(kernel_size, stride, padding, ceil_mode)
 
 
 class AvgPool2d(_AvgPool2d):
-    def __init__(self, kernel_size, stride=None, padding=0):
-        super().__init__(kernel_size, stride, padding)
+    def __init__(self, kernel_size, stride=None, padding=0, *, ceil_mode=False):
+        super().__init__(kernel_size, stride, padding, ceil_mode)
 
 
 class AdaptiveAvgPool2d(_Adaptive):

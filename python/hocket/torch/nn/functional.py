@@ -24,12 +24,12 @@ def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     return _op["conv2d"](input, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups)
 
 
-def max_pool2d(input, kernel_size, stride=None, padding=0):
-    return _functional.max_pool2d(input, kernel_size, stride, padding)
+def max_pool2d(input, kernel_size, stride=None, padding=0, *, ceil_mode=False):
+    return _functional.max_pool2d(input, kernel_size, stride, padding, ceil_mode)
 
 
-def avg_pool2d(input, kernel_size, stride=None, padding=0):
-    return _functional.avg_pool2d(input, kernel_size, stride, padding)
+def avg_pool2d(input, kernel_size, stride=None, padding=0, *, ceil_mode=False):
+    return _functional.avg_pool2d(input, kernel_size, stride, padding, ceil_mode)
 
 
 def softmax(input, dim=-1):
