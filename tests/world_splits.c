@@ -232,6 +232,31 @@ static void check_sharded(int n)
     hk_optimizer_release(sharded);
 }
 
+/* Of many buckets, the last one smaller. */
+static void test_large(void)
+{
+    enum { SIZE = 2500003 };
+    HK_SCOPE;
+    hk_array *x[2];
+    hk_optimizer *plain, *sharded;
+    for (int i = 0; i < 2; i++) {
+        hk_array *values = hk_sin(hk_arange(0, SIZE, 1, HK_F32, devices[0]));
+        x[i] = parameter(values);
+        hk_assign(hk_grad(x[i]), hk_multiply_scalar(values, rank + 0.37));
+    }
+    plain = hk_optimizer_create("momentum", &x[0], 1, NULL);
+    sharded = hk_optimizer_create_sharded("momentum", &x[1], 1, 1, all, NULL);
+    hk_array *grad = hk_grad(x[0]);
+    hk_group_all_reduce(all, &grad, 1, 1, 0);
+    hk_optimizer_step(plain);
+    hk_optimizer_step(sharded);
+    CHECK(hk_item(hk_max(hk_abs(hk_subtract(x[0], x[1])), NULL), NULL) == 0);
+    CHECK(state_elements(sharded) <= SIZE / size + 16 &&
+          state_elements(sharded) >= SIZE / size - 16 * size);
+    hk_optimizer_release(plain);
+    hk_optimizer_release(sharded);
+}
+
 /* Ranks whose parameters differ in size: the step fails on all. */
 static void test_unlike(void)
 {
@@ -334,6 +359,7 @@ int main(void)
         check_sharded(n);
         check_batch_norm(n);
     }
+    test_large();
     CHECK(hk_ok(hk_wait_all()));
     test_unlike();
     test_layer();
