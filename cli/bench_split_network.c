@@ -17,7 +17,7 @@ static const option_row rows[] = {
                    "(default 128)"),
     OPTION_NUMBER_ROW("flops", split_network_options, flops, 1e6, 1e15,
                       "FLOP/s of a simulated device; this machine has to keep\n"
-                      "up with all of them (default 2e9)"),
+                      "up with all of them (default 1e9)"),
     OPTION_NUMBER_ROW("link", split_network_options, link, 1e5, 1e12,
                       "bytes/s of each of their links (default 1e9)"),
     EXPERIMENT_ROWS(split_network_options),
@@ -277,7 +277,7 @@ static int run(int count, char **arguments)
                                      .batches = 8,
                                      .batch = 512,
                                      .width = 128,
-                                     .flops = 2e9,
+                                     .flops = 1e9,
                                      .link = 1e9};
     int status;
     if (!options_parse(&bench_split_network_command, count, arguments, &options, NULL, 0, NULL,

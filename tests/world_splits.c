@@ -99,55 +99,67 @@ static void test_layers(void)
 
 typedef struct line {
     hk_array *weight, *inputs[BATCH];
+    int stage, stages;
 } line;
 
 static hk_array *stage_forward(void *context, int stage, int batch, hk_array *x)
 {
     const line *self = context;
     (void)batch;
-    CHECK(stage == rank && x);
+    CHECK(stage == self->stage && x);
     x = hk_tanh(hk_linear(x, self->weight, NULL));
-    return stage == size - 1 ? hk_sum(hk_square(x), NULL) : x;
+    return stage == self->stages - 1 ? hk_sum(hk_square(x), NULL) : x;
 }
 
-/* The weight of this rank's stage, with the gradient of the whole network. */
-static hk_array *whole_weight(hk_array **loss)
+/* The weight of a stage, with the gradient of the whole network. */
+static hk_array *whole_weight(int stage, int stages, hk_array **loss)
 {
     hk_array *weights[MAX_RANKS], *x = make(0, hk_shape(BATCH, WIDTH), HK_F64, devices[0]);
-    for (int s = 0; s < size; s++)
+    for (int s = 0; s < stages; s++)
         weights[s] = parameter(make(s + 1, hk_shape(WIDTH, WIDTH), HK_F64, devices[0]));
     HK_RECORD;
-    for (int s = 0; s < size; s++)
+    for (int s = 0; s < stages; s++)
         x = hk_tanh(hk_linear(x, weights[s], NULL));
     *loss = hk_sum(hk_square(x), NULL);
     hk_backward(*loss);
-    return weights[rank];
+    return weights[stage];
+}
+
+/* Of a pipeline whose stages are the ranks of a group, for samples `begin` to `end`. */
+static void run_pipeline(line *self, hk_pipeline_order order, hk_group *group, int64_t begin,
+                         int64_t end, int batches, hk_array **losses)
+{
+    hk_array *x = hk_slice(make(0, hk_shape(BATCH, WIDTH), HK_F64, devices[0]), 0, begin, end);
+    hk_dims shapes[MAX_RANKS];
+    hk_device homes[MAX_RANKS];
+    self->stage = hk_group_rank(group);
+    self->stages = hk_group_size(group);
+    self->weight = parameter(make(self->stage + 1, hk_shape(WIDTH, WIDTH), HK_F64, devices[0]));
+    hk_accumulate_grads(&self->weight, 1);
+    hk_split(x, 0, batches, self->inputs);
+    for (int s = 0; s < self->stages; s++) {
+        shapes[s] = hk_shape((end - begin) / batches, WIDTH);
+        homes[s] = devices[0];
+    }
+    const hk_pipeline_options options = {.order = order,
+                                         .stages = self->stages,
+                                         .batches = batches,
+                                         .devices = homes,
+                                         .inputs = self->inputs,
+                                         .forward = stage_forward,
+                                         .context = self,
+                                         .group = group,
+                                         .shapes = shapes,
+                                         .dtype = HK_F64};
+    CHECK(hk_ok(hk_pipeline_run(&options, losses)));
 }
 
 static void check_pipeline(hk_pipeline_order order, int batches)
 {
     HK_SCOPE;
-    hk_array *whole_loss, *losses[BATCH], *whole = whole_weight(&whole_loss);
-    hk_dims shapes[MAX_RANKS];
-    hk_device homes[MAX_RANKS];
-    line net = {parameter(make(rank + 1, hk_shape(WIDTH, WIDTH), HK_F64, devices[0])), {NULL}};
-    hk_accumulate_grads(&net.weight, 1);
-    hk_split(make(0, hk_shape(BATCH, WIDTH), HK_F64, devices[0]), 0, batches, net.inputs);
-    for (int s = 0; s < size; s++) {
-        shapes[s] = hk_shape(BATCH / batches, WIDTH);
-        homes[s] = devices[0];
-    }
-    const hk_pipeline_options options = {.order = order,
-                                         .stages = size,
-                                         .batches = batches,
-                                         .devices = homes,
-                                         .inputs = net.inputs,
-                                         .forward = stage_forward,
-                                         .context = &net,
-                                         .group = all,
-                                         .shapes = shapes,
-                                         .dtype = HK_F64};
-    CHECK(hk_ok(hk_pipeline_run(&options, losses)));
+    hk_array *whole_loss, *losses[BATCH], *whole = whole_weight(rank, size, &whole_loss);
+    line net;
+    run_pipeline(&net, order, all, 0, BATCH, batches, losses);
     CHECK(close_to(hk_grad(whole), hk_grad(net.weight)));
     if (rank < size - 1) {
         CHECK(!losses[0] && !losses[batches - 1]);
@@ -229,6 +241,55 @@ static void check_sharded(int n)
     CHECK(state_elements(sharded) <= 2 * (total / size + 16 * n));
     for (int d = 0; d < n; d++)
         hk_optimizer_release(optimizers[d]);
+    hk_optimizer_release(sharded);
+}
+
+/* Of many buckets, the last one smaller. */
+static void test_large(void)
+{
+    enum { SIZE = 2500003 };
+    HK_SCOPE;
+    hk_array *x[2];
+    hk_optimizer *plain, *sharded;
+    for (int i = 0; i < 2; i++) {
+        hk_array *values = hk_sin(hk_arange(0, SIZE, 1, HK_F32, devices[0]));
+        x[i] = parameter(values);
+        hk_assign(hk_grad(x[i]), hk_multiply_scalar(values, rank + 0.37));
+    }
+    plain = hk_optimizer_create("momentum", &x[0], 1, NULL);
+    sharded = hk_optimizer_create_sharded("momentum", &x[1], 1, 1, all, NULL);
+    hk_array *grad = hk_grad(x[0]);
+    hk_group_all_reduce(all, &grad, 1, 1, 0);
+    hk_optimizer_step(plain);
+    hk_optimizer_step(sharded);
+    CHECK(hk_item(hk_max(hk_abs(hk_subtract(x[0], x[1])), NULL), NULL) == 0);
+    CHECK(state_elements(sharded) <= SIZE / size + 16 &&
+          state_elements(sharded) >= SIZE / size - 16 * size);
+    hk_optimizer_release(plain);
+    hk_optimizer_release(sharded);
+}
+
+/* Two pipelines of two stages, each with half of the batch; ranks of one stage share its optimiser's state. */
+static void test_combined(void)
+{
+    if (size != 4)
+        return;
+    HK_SCOPE;
+    hk_group *pipe = hk_group_split(all, rank % 2, rank),
+             *data = hk_group_split(all, rank / 2, rank);
+    const hk_optimizer_options options = {.lr = 0.1};
+    const int64_t begin = rank % 2 * (BATCH / 2);
+    hk_array *loss, *whole = whole_weight(rank / 2, 2, &loss);
+    hk_optimizer *plain = hk_optimizer_create("momentum", &whole, 1, &options);
+    line net;
+    run_pipeline(&net, HK_PIPELINE_1F1B, pipe, begin, begin + BATCH / 2, 3, NULL);
+    hk_optimizer *sharded =
+        hk_optimizer_create_sharded("momentum", &net.weight, 1, 1, data, &options);
+    hk_optimizer_step(plain);
+    hk_optimizer_step(sharded);
+    CHECK(close_to(whole, net.weight));
+    CHECK(state_elements(sharded) == WIDTH * WIDTH / 2);
+    hk_optimizer_release(plain);
     hk_optimizer_release(sharded);
 }
 
@@ -334,6 +395,8 @@ int main(void)
         check_sharded(n);
         check_batch_norm(n);
     }
+    test_large();
+    test_combined();
     CHECK(hk_ok(hk_wait_all()));
     test_unlike();
     test_layer();

@@ -99,8 +99,9 @@ HK_API const hk_status *hk_pipeline_run(const hk_pipeline_options *options, hk_a
  * + d] is parameter i on device d, the same on all, with a gradient attached; of one dtype, on one device for each d. group NULL:
  * the devices of this process.
  *
- * Parameters are taken as one vector of T elements, of which device d of rank r has part d * ranks + r of N, each of T / N
- * elements, rounded up to 16. So the state takes slots * T / N elements there (momentum 1, adam 2), instead of slots * T.
+ * Parameters are taken as one vector of T elements, of which device d has the d-th range of n. Ranks share these in buckets of 4 MiB, so
+ * that one is summed while gradients of others are computed, the last ones first. Parts are of T / N elements, rounded up to 16. So the
+ * state takes slots * T / N elements there (momentum 1, adam 2), instead of slots * T.
  *
  * A step (hk_optimizer_step) sums gradients over all devices, each to the device of its part; updates the parts there; and copies
  * parameters from there. It moves what hk_all_reduce moves, and takes its place: do not sum gradients before. Gradients

@@ -1,7 +1,8 @@
 /* Optimisers whose state is spread over devices and ranks (ZeRO-1).
  *
- * All parameters are one vector in their order. Device d of the process has the range of d, ranks * each elements; within it the
- * rank has its own part, `each` elements. A piece is what a range has of one parameter. */
+ * All parameters are one vector in their order. Device d of each process has the d-th range of it, ranks * each elements. These lie in
+ * buckets, of which rank r has the r-th part, so that ranks sum one bucket while gradients of others are still computed. A piece is
+ * what a range has of one parameter. */
 #include "autograd/tape.h"
 #include "base/integer.h"
 #include "base/status.h"
@@ -14,12 +15,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE = 16 /* elements that parts are multiples of: a cache line of float32 */ };
+enum {
+    LINE = 16,             /* elements that parts are multiples of: a cache line of float32 */
+    BUCKET_BYTES = 4 << 20 /* about; as of hk_group_all_reduce */
+};
 
 typedef struct sharded {
     hk_group *group; /* NULL: one rank */
     int n, count, ranks, rank;
-    int64_t total, each;
+    int64_t total;
+    int64_t each,
+        slice; /* of a device and a rank: elements in all, and of a bucket, but for the last one */
     hk_dtype dtype;
     hk_array **params; /* counted, n * count */
     int64_t *starts;   /* of each parameter, and the total */
@@ -42,22 +48,47 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static range range_of_device(const sharded *self, int d)
+static int64_t bucket_count(const sharded *self)
 {
-    const int64_t whole = self->ranks * self->each;
-    return (range){least(d * whole, self->total), least((d + 1) * whole, self->total), 0};
+    return hki_divide_up(self->each, self->slice);
 }
 
-static range range_of_rank(const sharded *self, int d)
+/* A rank's part of a bucket, in elements. */
+static int64_t slice_of(const sharded *self, int64_t bucket)
 {
-    const int64_t begin = ((int64_t)d * self->ranks + self->rank) * self->each;
-    return (range){least(begin, self->total), least(begin + self->each, self->total), 0};
+    return least(self->slice, self->each - bucket * self->slice);
+}
+
+static range range_at(const sharded *self, int64_t begin, int64_t size)
+{
+    return (range){least(begin, self->total), least(begin + size, self->total), 0};
+}
+
+/* Of bucket `bucket` of device d. */
+static range range_of_bucket(const sharded *self, int d, int64_t bucket)
+{
+    const int64_t ranks = self->ranks;
+    return range_at(self, d * ranks * self->each + bucket * ranks * self->slice,
+                    ranks * slice_of(self, bucket));
+}
+
+/* What of it is this rank's. */
+static range range_of_rank(const sharded *self, int d, int64_t bucket)
+{
+    const int64_t ranks = self->ranks, own = slice_of(self, bucket);
+    return range_at(self, d * ranks * self->each + bucket * ranks * self->slice + self->rank * own,
+                    own);
+}
+
+static bool is_empty(range left)
+{
+    return left.begin >= left.end;
 }
 
 /* The next piece of a range, which gets shorter by it; false: none. */
 static bool next_piece(const sharded *self, range *left, piece *part)
 {
-    if (left->begin >= left->end)
+    if (is_empty(*left))
         return false;
     while (self->starts[left->param + 1] <= left->begin)
         left->param++;
@@ -132,19 +163,21 @@ static void write_row(const sharded *self, range left, int d, find_fn find, hk_a
     }
 }
 
-static void sum_ranks(const sharded *self, int d)
+static void sum_ranks(const sharded *self, int d, int64_t bucket)
 {
     HK_SCOPE;
-    hk_array *row = row_of(self, range_of_device(self, d), d, find_grad, self->ranks * self->each);
-    write_row(self, range_of_rank(self, d), d, find_grad,
+    hk_array *row = row_of(self, range_of_bucket(self, d, bucket), d, find_grad,
+                           self->ranks * slice_of(self, bucket));
+    write_row(self, range_of_rank(self, d, bucket), d, find_grad,
               (hk_group_reduce_scatter)(self->group, row));
 }
 
-static void gather_ranks(const sharded *self, int d)
+static void gather_ranks(const sharded *self, int d, int64_t bucket)
 {
     HK_SCOPE;
-    hk_array *row = row_of(self, range_of_rank(self, d), d, find_param, self->each);
-    write_row(self, range_of_device(self, d), d, find_param,
+    hk_array *row =
+        row_of(self, range_of_rank(self, d, bucket), d, find_param, slice_of(self, bucket));
+    write_row(self, range_of_bucket(self, d, bucket), d, find_param,
               (hk_group_all_gather)(self->group, row));
 }
 
@@ -161,56 +194,75 @@ static void find_grads(const sharded *self, int param, hk_array **grads, hk_arra
     }
 }
 
-/* Those of all devices, where they are updated. */
-static void sum_devices(const sharded *self, hk_array **grads)
+/* Those of all devices, to the one whose bucket it is. */
+static void sum_devices(const sharded *self, int d, int64_t bucket)
 {
-    for (int d = 0; d < self->n; d++) {
-        range left = range_of_device(self, d);
-        piece part;
-        while (next_piece(self, &left, &part)) {
-            HK_SCOPE;
-            hk_array *missing;
-            find_grads(self, part.param, grads, &missing);
-            if (!missing)
-                hki_reduce_part(grads, self->n, d, part.begin, part.end);
-            else if (!grads[d]->failed)
-                hki_array_fail_in_place(grads[d], "optimizer_step", &missing, 1,
-                                        HK_INVALID_ARGUMENT, "a gradient is missing");
-        }
+    range left = range_of_bucket(self, d, bucket);
+    hk_array *grads[HKI_FUNCTION_MAX];
+    piece part;
+    while (next_piece(self, &left, &part)) {
+        HK_SCOPE;
+        hk_array *missing;
+        find_grads(self, part.param, grads, &missing);
+        if (!missing)
+            hki_reduce_part(grads, self->n, d, part.begin, part.end);
+        else if (!grads[d]->failed)
+            hki_array_fail_in_place(grads[d], "optimizer_step", &missing, 1, HK_INVALID_ARGUMENT,
+                                    "a gradient is missing");
     }
 }
 
+/* What this process updates, by pieces: their gradients, or NULL again. */
+static void set_grads(const sharded *self, hk_optimizer *optimizer, bool are_set)
+{
+    int index = 0;
+    piece part;
+    HK_SCOPE;
+    for (int d = 0; d < self->n; d++)
+        for (int64_t bucket = 0; bucket < bucket_count(self); bucket++)
+            for (range left = range_of_rank(self, d, bucket); next_piece(self, &left, &part);)
+                hki_optimizer_set_grad(optimizer, index++,
+                                       are_set ? view_of(find_grad(self, part.param, d), &part)
+                                               : NULL);
+}
+
+/* The last buckets first, whose gradients are there first. */
 static void begin(void *context, hk_optimizer *optimizer)
 {
     const sharded *self = context;
-    HK_SCOPE;
-    hk_array *grads[HKI_FUNCTION_MAX];
-    int index = 0;
-    piece part;
     hki_array_uncapturable("optimizer_step", "the optimiser's state is sharded");
-    sum_devices(self, grads);
-    for (int d = 0; d < self->n && self->ranks > 1; d++)
-        sum_ranks(self, d);
-    for (int d = 0; d < self->n; d++)
-        for (range left = range_of_rank(self, d); next_piece(self, &left, &part);)
-            hki_optimizer_set_grad(optimizer, index++,
-                                   view_of(find_grad(self, part.param, d), &part));
+    for (int64_t bucket = bucket_count(self); bucket-- > 0;)
+        for (int d = self->n; d-- > 0;) {
+            if (is_empty(range_of_bucket(self, d, bucket)))
+                continue;
+            sum_devices(self, d, bucket);
+            if (self->ranks > 1)
+                sum_ranks(self, d, bucket);
+        }
+    set_grads(self, optimizer, true);
 }
 
+static void spread_devices(const sharded *self, int d, int64_t bucket)
+{
+    range left = range_of_bucket(self, d, bucket);
+    piece part;
+    while (next_piece(self, &left, &part))
+        hki_spread_part(params_of(self, part.param), self->n, d, part.begin, part.end);
+}
+
+/* The first ones first, which the next step reads first. */
 static void end(void *context, hk_optimizer *optimizer)
 {
     const sharded *self = context;
-    int index = 0;
-    for (int d = 0; d < self->n; d++) {
-        range left = range_of_device(self, d);
-        piece part;
-        if (self->ranks > 1)
-            gather_ranks(self, d);
-        while (next_piece(self, &left, &part))
-            hki_spread_part(params_of(self, part.param), self->n, d, part.begin, part.end);
-        for (left = range_of_rank(self, d); next_piece(self, &left, &part);)
-            hki_optimizer_set_grad(optimizer, index++, NULL);
-    }
+    for (int d = 0; d < self->n; d++)
+        for (int64_t bucket = 0; bucket < bucket_count(self); bucket++) {
+            if (is_empty(range_of_bucket(self, d, bucket)))
+                continue;
+            if (self->ranks > 1)
+                gather_ranks(self, d, bucket);
+            spread_devices(self, d, bucket);
+        }
+    set_grads(self, optimizer, false);
 }
 
 static void release(void *context)
@@ -299,6 +351,10 @@ static sharded *create(hk_array *const *params, int n, int count, hk_group *grou
         self->starts[i + 1] = self->starts[i] + params[(size_t)i * (size_t)n]->size;
     self->total = self->starts[count];
     self->each = hki_round_up(hki_divide_up(self->total, (int64_t)n * self->ranks), LINE);
+    self->slice = hki_round_up(
+        hki_divide_up(BUCKET_BYTES, (int64_t)hk_dtype_bytes(self->dtype) * self->ranks), LINE);
+    if (self->ranks == 1 && self->each > 0) /* devices take them by parameter */
+        self->slice = self->each;
     return self;
 }
 
@@ -307,15 +363,17 @@ static hk_optimizer *optimizer_of_pieces(const sharded *self, const char *method
                                          const hk_optimizer_options *options)
 {
     HK_SCOPE;
-    const size_t most = (size_t)self->count + (size_t)self->n; /* each cut makes one more */
-    hk_array **pieces = calloc(most, sizeof *pieces);
+    /* each cut makes one more */
+    const size_t most = (size_t)self->count + (size_t)self->n * (size_t)bucket_count(self);
+    hk_array **pieces = calloc(most + 1, sizeof *pieces);
     int count = 0;
     piece part;
     if (!pieces)
         return hki_optimizer_create_failed(NULL, 0, hk_status_retain(hki_status_no_memory()));
     for (int d = 0; d < self->n; d++)
-        for (range left = range_of_rank(self, d); next_piece(self, &left, &part);)
-            pieces[count++] = view_of(find_param(self, part.param, d), &part);
+        for (int64_t bucket = 0; bucket < bucket_count(self); bucket++)
+            for (range left = range_of_rank(self, d, bucket); next_piece(self, &left, &part);)
+                pieces[count++] = view_of(find_param(self, part.param, d), &part);
     hk_optimizer *optimizer = (hk_optimizer_create)(method, pieces, count, options);
     free(pieces);
     return optimizer;
