@@ -254,7 +254,7 @@ static void test_large(void)
     for (int i = 0; i < 2; i++) {
         hk_array *values = hk_sin(hk_arange(0, SIZE, 1, HK_F32, devices[0]));
         x[i] = parameter(values);
-        hk_assign(hk_grad(x[i]), hk_multiply_scalar(values, rank + 0.37));
+        hk_assign(hk_grad(x[i]), hk_multiply(values, rank + 0.37));
     }
     plain = hk_optimizer_create("momentum", &x[0], 1, NULL);
     sharded = hk_optimizer_create_sharded("momentum", &x[1], 1, 1, all, NULL);
