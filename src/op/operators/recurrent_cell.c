@@ -59,12 +59,16 @@ static bool back_infer(hki_call *call)
     return true;
 }
 
+/* Operations as calls of the elementwise operators would count them. */
 static void plan(const hki_call *call, hki_plan *plan)
 {
-    const hk_dims *state = &call->inputs[1]->shape;
+    const cell *its = call->op->data;
+    const bool is_back =
+        call->op == &hki_op_lstm_cell_backward || call->op == &hki_op_gru_cell_backward;
+    const hk_dims *state = &call->inputs[is_back ? BACK_STATE : STATE]->shape;
     const double units = (double)state->dims[0] * (double)state->dims[1];
     plan->work_ns = 100 + units * (call->out_dtype[0] == HK_F32 ? 6 : 60);
-    plan->flops = 40 * units;
+    plan->flops = units * (is_back ? 20 : its->is_lstm ? 14 : 10);
 }
 
 static hki_batch_kind batch(hki_batch *batch)

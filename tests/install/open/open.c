@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 static sem_t opened;
-static hk_array *(*scalar_at)(hk_source at, double value, hk_dtype dtype, hk_device device);
+static hk_array *(*scalar_at)(hk_source at, hk_number value, hk_dtype dtype, hk_device device);
 static hk_device (*device_default)(void);
 static double (*item_at)(hk_source at, hk_array *x, const hk_status **status);
 static void (*array_release)(hk_array *x);
@@ -15,7 +15,7 @@ static void (*array_release)(hk_array *x);
 static int use(void)
 {
     const hk_source here = {__FILE__, __LINE__};
-    hk_array *x = scalar_at(here, 42, HK_F32, device_default());
+    hk_array *x = scalar_at(here, hk_number_of_int(42), HK_F32, device_default());
     const double value = item_at(here, x, NULL);
     array_release(x);
     return value == 42;
