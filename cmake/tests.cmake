@@ -67,6 +67,7 @@ foreach(source IN LISTS unit_sources)
     hocket_test(unit.${name_of_test} unit ${name})
   endif()
 endforeach()
+set_property(TEST unit.same_as_sim PROPERTY PROCESSORS 2) # simulated time is paced
 hocket_test(unit.check_layers unit "${PROJECT_SOURCE_DIR}/scripts/check-layers")
 hocket_test(unit.check_symbols unit "${PROJECT_SOURCE_DIR}/tests/scripts/check_symbols")
 # What messages advise exists.

@@ -145,7 +145,7 @@ static hk_array *input(const program *self, int round, int index)
     for (int64_t i = 0; i < size; i++)
         values[i] = (int64_t)((i * 7 + 5 * round + index) % 11) + 1;
     if (self->fails == ZEROS && (round + index) % 3 == 1)
-        values[(round * 29 + index * 13) % size] = 0;
+        values[(size + round * 29 + index * 13) % size] = 0; /* a round may be -1 */
     hk_device device = hk_device_at(hk_device_count() - 1);
     hk_array *x = hk_from_host(values, hk_shape(self->side, self->side), HK_I64, device);
     if (self->fails == FAILED_INPUTS && (round * BOUND + index) % 7 == 3) { /* some rows of it */

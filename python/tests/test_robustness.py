@@ -23,7 +23,8 @@ def run(code, *options, timeout=60):
 
 
 def in_time(test):
-    """A test of moments: other programs may take the cores away, so it has three tries."""
+    """A test of moments: other programs may take the cores away, so it has three tries. A sanitizer has moments of its own."""
+    @pytest.mark.skipif("HOCKET_PYTHON_SANITIZER" in os.environ, reason="a sanitizer takes its time")
     @functools.wraps(test)
     def tries(*given):
         for last in (False, False, True):

@@ -2,6 +2,8 @@
  * from those of fewer devices. */
 #include "tests/check.h"
 
+#include "base/sanitizer.h"
+
 #include <hocket/forecast.h>
 #include <hocket/hocket.h>
 #include <stdlib.h>
@@ -131,10 +133,11 @@ static bool all_agree(const struct sim_case *its, hk_trace *const *recordings,
     return agree;
 }
 
-/* A run in which the program's thread was held up is not the model's: it is recorded again. */
+/* A run in which the program's thread was held up is not the model's: it is recorded again. Sanitizers hold it up all the
+ * time; under them nothing is asked of the times. */
 static void check_case(const struct sim_case *its)
 {
-    enum { TRIES = 8 };
+    enum { TRIES = HKI_SANITIZED ? 1 : 8 };
     hk_trace *recordings[MOST + 1] = {NULL};
     hk_topology *topology = make_topology(its);
     for (int n = 1; n <= MOST; n *= 2) {
@@ -144,7 +147,7 @@ static void check_case(const struct sim_case *its)
             recordings[n] = record(its, n);
             agree = all_agree(its, recordings, topology, n);
         }
-        CHECK(agree);
+        CHECK(agree || HKI_SANITIZED);
     }
     for (int n = 1; n <= MOST; n *= 2)
         hk_trace_release(recordings[n]);
