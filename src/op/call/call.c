@@ -405,6 +405,16 @@ hk_array *hki_op_call3(const hk_op *op, hk_array *x, hk_array *y, hk_array *z, c
     return hki_op_call(op, (hk_array *const[]){x, y, z}, 3, options, (hk_device){NULL}, NULL);
 }
 
+hk_array *hki_op_call_number(const hk_op *op, hk_array *x, double value)
+{
+    return hki_op_call1(op, x, &value);
+}
+
+void hki_op_call_number_into(const hk_op *op, hk_array *x, double value, hk_array *out)
+{
+    hki_op_call_into(op, &x, 1, &value, out);
+}
+
 /* ---- writing into an array --------------------------------------------------------------------------- */
 
 static bool check_output(hki_call *call, hk_array *out, int count)

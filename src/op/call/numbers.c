@@ -148,16 +148,6 @@ static void finish(mixed_call *self)
         hk_array_release(hk_take(self->made));
 }
 
-hk_array *hki_op_call_number(const hk_op *op, hk_array *x, double value)
-{
-    return hki_op_call1(op, x, &value);
-}
-
-void hki_op_call_number_into(const hk_op *op, hk_array *x, double value, hk_array *out)
-{
-    hki_op_call_into(op, &x, 1, &value, out);
-}
-
 hk_array *(hk_operator_call_operands)(const hk_operator *op, const hk_operand *operands, int count)
 {
     mixed_call self;
