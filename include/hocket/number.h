@@ -93,7 +93,7 @@ static inline bool hk_operands_are_arrays(hk_operand x, hk_operand y)
 /* Whether an array of the dtype takes the number: it holds that kind, and the number is in range. */
 HK_API bool hk_number_fits(hk_number number, hk_dtype dtype);
 
-/* Not for programs: one for each kind of C's numbers. */
+/* Of one kind of C's numbers each. */
 static inline hk_operand hk_operand_of_int(int64_t value)
 {
     return hk_operand_of_number(hk_number_of_int(value));
@@ -112,24 +112,13 @@ static inline hk_operand hk_operand_of_complex(hk_complex value)
 }
 
 #ifndef __cplusplus
+/* clang-format off */
 #define HKI_BY_KIND(whole, unsigned_whole, real, complex_number)                                   \
-    bool : whole,                                                                                  \
-           char : whole,                                                                           \
-                  signed char : whole,                                                             \
-                                short : whole,                                                     \
-                                        int : whole,                                               \
-                                              long : whole,                                        \
-                                                     long long : whole,                            \
-                                                                 unsigned char : unsigned_whole,   \
-                                                                                 unsigned short    \
-        : unsigned_whole,                                                                          \
-          unsigned : unsigned_whole,                                                               \
-                     unsigned long : unsigned_whole,                                               \
-                                     unsigned long long : unsigned_whole,                          \
-                                                          float : real,                            \
-                                                                  double : real,                   \
-                                                                           hk_complex              \
-        : complex_number
+    bool: whole, char: whole, signed char: whole, short: whole, int: whole, long: whole,           \
+    long long: whole, unsigned char: unsigned_whole, unsigned short: unsigned_whole,               \
+    unsigned: unsigned_whole, unsigned long: unsigned_whole, unsigned long long: unsigned_whole,   \
+    float: real, double: real, hk_complex: complex_number
+/* clang-format on */
 
 /* The number that an expression of C is. */
 #define HK_NUMBER(x)                                                                               \

@@ -62,4 +62,10 @@ hk_init hki_bias_init(double in);
 hk_array *hki_module_input(hk_array *const *inputs, int least, const char *operation,
                            hk_array **refused);
 
+/* What a layer of batch norm has: parameters and moving averages, (channels) of x's dtype. Made at the first call. */
+typedef struct hki_batch_norm_parts {
+    hk_array *gamma, *beta, *mean, *variance;
+} hki_batch_norm_parts;
+hki_batch_norm_parts hki_batch_norm_parts_of(hk_module *self, hk_array *x);
+
 #endif

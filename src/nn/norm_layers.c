@@ -15,6 +15,17 @@ static double or_default(double value, double fallback)
 
 /* ---- over the batch ----------------------------------------------------------------------------------------- */
 
+hki_batch_norm_parts hki_batch_norm_parts_of(hk_module *self, hk_array *x)
+{
+    const hk_dims shape = hk_shape(hk_dim(x, 1));
+    hki_batch_norm_parts parts;
+    parts.gamma = hk_module_parameter(self, "gamma", shape, &ones, x);
+    parts.beta = hk_module_parameter(self, "beta", shape, &zeros, x);
+    parts.mean = hk_module_buffer(self, "mean", shape, 0, x);
+    parts.variance = hk_module_buffer(self, "variance", shape, 1, x);
+    return parts;
+}
+
 static hk_array *batch_norm_forward(hk_module *self, hk_array *const *inputs, int count)
 {
     const hk_batch_norm_train_options *options = self->options;
@@ -22,14 +33,10 @@ static hk_array *batch_norm_forward(hk_module *self, hk_array *const *inputs, in
     (void)count;
     if (!x)
         return refused;
-    const hk_dims shape = hk_shape(hk_dim(x, 1));
-    hk_array *gamma = hk_module_parameter(self, "gamma", shape, &ones, x);
-    hk_array *beta = hk_module_parameter(self, "beta", shape, &zeros, x);
-    hk_array *mean = hk_module_buffer(self, "mean", shape, 0, x);
-    hk_array *variance = hk_module_buffer(self, "variance", shape, 1, x);
+    const hki_batch_norm_parts its = hki_batch_norm_parts_of(self, x);
     if (!self->is_predicting)
-        return (hk_batch_norm_train)(x, gamma, beta, mean, variance, options);
-    return (hk_batch_norm)(x, gamma, beta, mean, variance,
+        return (hk_batch_norm_train)(x, its.gamma, its.beta, its.mean, its.variance, options);
+    return (hk_batch_norm)(x, its.gamma, its.beta, its.mean, its.variance,
                            &(hk_batch_norm_options){.eps = options->eps});
 }
 

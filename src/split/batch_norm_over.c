@@ -285,22 +285,17 @@ typedef struct over_layer {
 
 static hk_array *layer_forward(hk_module *self, hk_array *const *inputs, int count)
 {
-    static const hk_init ones = {.kind = HK_INIT_CONSTANT, .value = 1},
-                         zeros = {.kind = HK_INIT_CONSTANT};
     const over_layer *layer = self->options;
     hk_array *refused = NULL, *x = hki_module_input(inputs, 2, self->kind, &refused), *y = NULL;
     (void)count;
     if (!x)
         return refused;
-    const hk_dims shape = hk_shape(hk_dim(x, 1));
-    hk_array *gamma = hk_module_parameter(self, "gamma", shape, &ones, x);
-    hk_array *beta = hk_module_parameter(self, "beta", shape, &zeros, x);
-    hk_array *mean = hk_module_buffer(self, "mean", shape, 0, x);
-    hk_array *variance = hk_module_buffer(self, "variance", shape, 1, x);
+    hki_batch_norm_parts its = hki_batch_norm_parts_of(self, x);
     if (self->is_predicting)
-        return (hk_batch_norm)(x, gamma, beta, mean, variance,
+        return (hk_batch_norm)(x, its.gamma, its.beta, its.mean, its.variance,
                                &(hk_batch_norm_options){.eps = layer->options.eps});
-    (hk_batch_norm_over)(layer->group, &x, &gamma, &beta, &mean, &variance, 1, &layer->options, &y);
+    (hk_batch_norm_over)(layer->group, &x, &its.gamma, &its.beta, &its.mean, &its.variance, 1,
+                         &layer->options, &y);
     return y;
 }
 

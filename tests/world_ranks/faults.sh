@@ -1,14 +1,8 @@
 # shellcheck shell=bash
 # What a rank that stops, is late, leaves or dies does to the others: faults.sh LAUNCH... world_faults hocket
-set -u
-launch=()
-while [ $# -gt 2 ]; do
-    launch+=("$1")
-    shift
-done
-program=$1
+# shellcheck source=/dev/null
+. "$(dirname "$0")/launch.inc"
 export HOCKET_WORLD_TIMEOUT=1.5
-failed=0
 touch begin
 
 # run KIND SECONDS: the output in `text`, which all processes outlive for no more than so long.

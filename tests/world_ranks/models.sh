@@ -3,13 +3,8 @@
 #
 # A small GPT has the same losses on 1, 2 and 4 devices. In ResNet-18 each device norms its own share of a batch, so the same
 # holds for as many devices in all only.
-set -u
-launch=()
-while [ $# -gt 2 ]; do
-    launch+=("$1")
-    shift
-done
-hocket=$2
+# shellcheck source=/dev/null
+. "$(dirname "$0")/launch.inc"
 cases=$(cd "$(dirname "$0")/../cli/cases" && pwd)
 # shellcheck source=/dev/null
 . "$cases/tiny_data.inc"
@@ -19,14 +14,6 @@ one_part data/t10k 16
 seq 1 6000 | tr '0-9' 'etaoin hsr' > text # more than twenty batches: the last one is not full
 gpt=(gpt --text text --width 0.125 --length 16 --batch-size 64 --epochs 1)
 resnet18=(resnet18 --data data --width 0.0625 --size 16 --batch-size 64 --epochs 10)
-failed=0
-
-wrong()
-{
-    echo "$1" >&2
-    cat output >&2
-    failed=1
-}
 
 # train LOG RANKS DEVICES OPTION...
 train()

@@ -1,26 +1,13 @@
 # shellcheck shell=bash
 # The same training by 4 x 1, 2 x 2 and 1 x 4 ranks and devices, captured and not: train.sh LAUNCH... world_faults hocket
-set -u
-launch=()
-while [ $# -gt 2 ]; do
-    launch+=("$1")
-    shift
-done
-hocket=$2
+# shellcheck source=/dev/null
+. "$(dirname "$0")/launch.inc"
 cases=$(cd "$(dirname "$0")/../cli/cases" && pwd)
 # shellcheck source=/dev/null
 . "$cases/tiny_data.inc"
 mkdir -p data
 one_part data/train 128
 one_part data/t10k 40
-failed=0
-
-wrong()
-{
-    echo "$1" >&2
-    cat output >&2
-    failed=1
-}
 
 # train LOG RANKS DEVICES OPTION...
 train()
