@@ -181,7 +181,6 @@ static void exchange(hki_reduction *self, const call_options *options, hk_array 
 /* On what is contiguous and the host's, which is then written back. */
 static void together(const call_options *options, hk_array *const *arrays)
 {
-    HK_SCOPE;
     const int all = options->n * options->count;
     hk_array **hosted = calloc(2 * (size_t)all + 1, sizeof(hk_array *)), **ordered = hosted + all;
     int *order = malloc(((size_t)options->count + 1) * sizeof *order);
@@ -243,12 +242,14 @@ static void call(const call_options *options, hk_array *const *arrays)
 static void again(hk_array *const *arrays, int count, const void *argument)
 {
     (void)count;
+    HK_SCOPE;
     call(argument, arrays);
 }
 
 void(hk_group_all_reduce)(hk_group *group, hk_array *const *arrays, int n, int count,
                           size_t bucket_bytes)
 {
+    HK_SCOPE;
     const call_options options = {group, HKI_WORLD_REDUCE, n, count, 0, bucket_bytes};
     const hki_group_work work = {group, HKI_WORLD_REDUCE, arrays,
                                  arrays && n > 0 && count > 0 ? n * count : 0, -1};
@@ -258,6 +259,7 @@ void(hk_group_all_reduce)(hk_group *group, hk_array *const *arrays, int n, int c
 
 void(hk_group_broadcast)(hk_group *group, hk_array *const *arrays, int n, int count, int root)
 {
+    HK_SCOPE;
     const call_options options = {group, HKI_WORLD_BROADCAST, n, count, root, 0};
     const hki_group_work work = {group, HKI_WORLD_BROADCAST, arrays,
                                  arrays && n > 0 && count > 0 ? n * count : 0, -1};
