@@ -60,9 +60,8 @@ typedef struct hk_runtime_options {
     uint64_t
         run_ahead_bytes; /* HOCKET_RUN_AHEAD_BYTES: bytes that only unfinished calls hold; 1 GiB */
     int64_t inline_ns;   /* HOCKET_INLINE_NS: a ready call expected to take at most this long runs
-                                  in the caller; -1: never; default: what handing one to a worker
-                                  costs, measured when it first matters, and 50 µs in a thread that waits
-                                  for each call before the next */
+                                  in the caller; -1: never; default: what hk_runtime_internals
+                                  says, which is about what handing a call to a worker costs */
     uint64_t memory_bytes; /* HOCKET_MEMORY: bytes per CPU device at most; default: no limit */
     /* HOCKET_SIM: groups of simulated devices, numbered in order; default: none. The CPU devices and those that
      * simulate share the cores: cpu_cores leaves some to the latter. */
@@ -159,7 +158,7 @@ typedef struct hk_runtime_internals {
     /* Times that an issuing thread, hundreds of short calls ahead, let the workers catch up, or worked at them itself meanwhile;
      * it goes on when that brings it no nearer for 0.1 ms. */
     uint64_t worker_waits;
-    /* A ready call expected to take at most this long runs in the caller; 0: not measured yet. */
+    /* A ready call expected to take at most this long runs in the caller. */
     int64_t inline_ns;
     /* The same for calls of at most 5000 ns in one piece where there are no accelerators: workers run such calls side by side,
      * whatever CPU device they are for, which pays sooner, unless each such call needs the one before it. */

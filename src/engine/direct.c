@@ -15,9 +15,7 @@ static bool are_settled_locked(hki_runtime *runtime, hki_var *const *vars, int c
 
 bool hki_direct_begin(hki_runtime *runtime, hki_var *const *reads, int count, hki_var *write)
 {
-    const int64_t inline_ns =
-        atomic_load_explicit(&runtime->placement->inline_ns, memory_order_relaxed);
-    if (runtime->serial || hki_tracing(runtime) || (inline_ns && inline_ns < HKI_DIRECT_NS) ||
+    if (runtime->serial || hki_tracing(runtime) || runtime->placement->inline_ns < HKI_DIRECT_NS ||
         !hki_environment_is_default())
         return false;
     hki_ring_acquire(runtime);
@@ -40,10 +38,8 @@ bool hki_direct_look(hki_var *var)
     if (!hki_runtime_alive(runtime) || runtime->serial || hki_tracing(runtime) || hki_in_task())
         return false;
     hki_ring_acquire(runtime);
-    if (are_settled_locked(runtime, &var, 1)) {
-        hki_place_note_wait(var);
+    if (are_settled_locked(runtime, &var, 1))
         return true;
-    }
     hki_biased_release(&runtime->issue_lock);
     return false;
 }

@@ -296,8 +296,8 @@ void hk_runtime_read_internals(hk_runtime_internals *internals)
         if (runtime->accelerators)
             own.held_up_launches = atomic_load(&runtime->accelerators->held_up);
         own.worker_waits = atomic_load(&runtime->throttle->worker_waits);
-        own.inline_ns = atomic_load(&runtime->placement->inline_ns);
-        own.inline_short_ns = atomic_load(&runtime->placement->inline_short_ns);
+        own.inline_ns = runtime->placement->inline_ns;
+        own.inline_short_ns = runtime->placement->inline_short_ns;
     }
     hki_fill_struct(internals, &own, sizeof own);
 }

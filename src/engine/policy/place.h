@@ -3,12 +3,11 @@
  *
  *     an accelerator's, one in several pieces, a reduction between devices           its queue
  *     expected to take no longer than handing it over is worth                      here
- *     one of a thread that waits for each task before the next                       here, up to 50 us
- *     one of a chain, each task of which needs the one before                        here, up to a hand-over and back
+ *     one of a chain, each task of which needs the one before                        here, up to HKI_HERE_NS
  *     else, while a worker looks at the ring, or would be woken for a short task     the ring
  *     else                                                                          its queue
  *
- * What handing over is worth is measured when it first matters, or told by the program (hk_runtime_options.inline_ns). */
+ * What handing over is worth is a constant of tuning.h, or told by the program (hk_runtime_options.inline_ns). */
 #ifndef HOCKET_ENGINE_POLICY_PLACE_H
 #define HOCKET_ENGINE_POLICY_PLACE_H
 
@@ -24,22 +23,15 @@ typedef enum hki_place {
 
 struct hki_placement {
     bool is_fixed; /* the program has said what runs in the caller */
-    /* What runs in the caller takes at most this long; negative: nothing does; 0: not measured yet. The second is for short
-     * tasks of runtimes with a ring: they run side by side, so that handing one over is worth it sooner. */
-    _Atomic(int64_t) inline_ns, inline_short_ns;
-    /* Of the thread that measures, which is_probing tells. Not to be tried before probe_ticks. */
-    _Atomic(uint32_t) probes_finished;
-    uint32_t probes_pushed, probe_tries;
-    _Atomic(bool) is_probing;
-    _Atomic(uint64_t) probe_ticks;
+    /* What runs in the caller takes at most this long; negative: nothing does. The second is for short tasks of runtimes with
+     * a ring: they run side by side, so that handing one over is worth it sooner. */
+    int64_t inline_ns, inline_short_ns;
 };
 
 /* What a thread's tasks of late were like. */
 typedef struct hki_issuer {
     const hki_var *latest_var; /* that the latest task writes which might not have run here */
-    uint64_t waited_count;     /* hki_thread.submitted_count when it waited last */
-    uint32_t lone_waits;       /* in a row, each after one task and for what it writes */
-    int32_t chain_length;      /* tasks in a row that needed the one before; below 0: a pause */
+    int chain_length; /* tasks in a row that needed the one before; HKI_CHAIN_LENGTH at most */
 } hki_issuer;
 
 extern _Thread_local hki_issuer hki_this_issuer;
@@ -57,21 +49,14 @@ static inline bool hki_is_brief(const hki_task *task)
 
 hki_place hki_place_slow(const hki_task *task, bool is_usual_environment);
 
-/* Once for each task, in the thread that submits it, without a lock. May measure, which takes less than a millisecond. */
+/* Once for each task, in the thread that submits it, without a lock. */
 static inline hki_place hki_place_task(const hki_task *task)
 {
     const bool usual = hki_environment_is_default(); /* asked early: the answer takes a while */
-    const hki_placement *self = task->runtime->placement;
-    const int64_t limit_ns =
-        atomic_load_explicit(&((hki_placement *)self)->inline_short_ns, memory_order_relaxed);
     if (HKI_USUALLY(task->runtime->ring != NULL) && hki_is_brief(task) && HKI_USUALLY(usual) &&
-        HKI_USUALLY(task->spec.expected_ns <=
-                    (limit_ns ? limit_ns : HKI_DIRECT_NS / HKI_PLACE_DIVISOR)))
+        HKI_USUALLY(task->spec.expected_ns <= task->runtime->placement->inline_short_ns))
         return HKI_PLACE_AT_ONCE;
     return hki_place_slow(task, usual);
 }
-
-/* The thread waits for the variable, or looks at it; NULL: for all. */
-void hki_place_note_wait(const hki_var *var);
 
 #endif

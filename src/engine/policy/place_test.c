@@ -1,13 +1,9 @@
-/* What runs in the caller rests on what handing over costs, measured once, as soon as that can be, within bounds, unless
- * the program says. */
-#include "base/sync.h"
+/* What runs in the caller rests on how long it takes, and on whether it is one of a chain, unless the program says. */
 #include "engine/policy/place.h"
 #include "tests/check.h"
 
 #include <hocket/runtime.h>
 #include <pthread.h>
-#include <stdatomic.h>
-#include <unistd.h>
 
 enum { THREADS = 3, LEAST_NS = 500, MOST_NS = 20000 };
 
@@ -37,81 +33,19 @@ static void issue(const hki_task_class *class, int64_t expected_ns)
     issue_on(&var, class, expected_ns);
 }
 
-/* Issues calls for which the cost matters until it could be measured: a machine at work may take its core from a worker at
- * any moment. Returns how many. */
-static int issue_until_measured(void)
-{
-    const int64_t end = hki_clock_ns() + (int64_t)20e9;
-    int count = 0;
-    while (hk_runtime_get_internals().inline_ns == 0 && hki_clock_ns() < end) {
-        if (count++)
-            usleep(1000);
-        issue(&nothing, 2000);
-    }
-    CHECK(hk_ok(hk_wait_all()));
-    return count;
-}
-
-static void test_measured(void)
+/* Of tasks that need gates; what is short is asked of chains below. */
+static void test_not_told(void)
 {
     CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_cores = 1})));
     hki_var_init(&var, hki_runtime_default());
-    issue(&nothing, LEAST_NS); /* runs here anyway */
+    const hk_runtime_internals limits = hk_runtime_get_internals();
+    CHECK(limits.inline_ns >= LEAST_NS && limits.inline_ns <= MOST_NS);
+    CHECK(limits.inline_short_ns > 0 && limits.inline_short_ns <= limits.inline_ns);
+    issue(&nothing, limits.inline_ns);
     CHECK_EQ_I64(hk_runtime_get_internals().inline_calls, 1);
-    issue(&nothing, MOST_NS + 1); /* never does */
+    issue(&nothing, limits.inline_ns + 1);
     CHECK(hk_ok(hk_wait_all()));
     CHECK_EQ_I64(hk_runtime_get_internals().inline_calls, 1);
-    CHECK_EQ_I64(hk_runtime_get_internals().inline_ns, 0); /* it has not mattered yet */
-    uint64_t sequence = hki_last_sequence();
-    int count = issue_until_measured();
-    hk_runtime_internals stats = hk_runtime_get_internals();
-    CHECK(stats.inline_ns >= LEAST_NS && stats.inline_ns <= MOST_NS);
-    CHECK(stats.inline_short_ns >= 80 && stats.inline_short_ns <= stats.inline_ns);
-    CHECK_EQ_I64(hk_runtime_get_stats().issued_calls, 2 + count); /* probes are no calls */
-    CHECK_EQ_I64(hki_last_sequence(), (int64_t)sequence + count);
-    CHECK_EQ_I64(hk_device_get_stats(hk_device_default(), HK_QUEUE_COMPUTE).calls, 2 + count);
-    for (int i = 0; i < 100; i++) /* once */
-        issue(&nothing, 2000);
-    CHECK_EQ_I64(hk_runtime_get_internals().inline_ns, stats.inline_ns);
-    issue(&nothing, MOST_NS + 1);
-    CHECK(hk_ok(hk_wait_all()));
-    hki_var_deinit(&var);
-    hk_runtime_deinit();
-}
-
-static _Atomic(bool) has_begun, may_end;
-
-static void held_run(hki_task *task, void *payload, int64_t piece)
-{
-    (void)task, (void)payload, (void)piece;
-    atomic_store(&has_begun, true);
-    while (!atomic_load(&may_end))
-        usleep(100);
-}
-
-/* A call comes for which it matters while the only worker is at something long: what was not measured then does not count
- * for ever. */
-static void test_measured_later(void)
-{
-    static const hki_task_class held = {.run = held_run};
-    hki_var other;
-    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_cores = 1})));
-    hki_var_init(&var, hki_runtime_default());
-    hki_var_init(&other, hki_runtime_default());
-    issue(&held, INT64_MAX);
-    while (!atomic_load(&has_begun))
-        usleep(100);
-    issue_on(&other, &nothing, 2000);
-    CHECK_EQ_I64(hk_runtime_get_internals().inline_ns, 0);
-    CHECK_EQ_I64(hk_runtime_get_internals().inline_calls,
-                 1); /* it takes less than might have been */
-    atomic_store(&may_end, true);
-    CHECK(hk_ok(hk_wait_all()));
-    issue_until_measured();
-    hk_runtime_internals stats = hk_runtime_get_internals();
-    CHECK(stats.inline_ns >= LEAST_NS && stats.inline_ns <= MOST_NS);
-    CHECK(stats.inline_short_ns >= 80 && stats.inline_short_ns <= stats.inline_ns);
-    hki_var_deinit(&other);
     hki_var_deinit(&var);
     hk_runtime_deinit();
 }
@@ -158,81 +92,6 @@ static void test_threads(void)
     }
 }
 
-/* ---- who waits for each call ---------------------------------------------------------------------------------- */
-
-static atomic_int here, elsewhere;
-static pthread_t program;
-
-static void where_run(hki_task *task, void *payload, int64_t piece)
-{
-    (void)task, (void)payload, (void)piece;
-    atomic_fetch_add(pthread_equal(pthread_self(), program) ? &here : &elsewhere, 1);
-}
-
-static const hki_task_class where = {.run = where_run};
-
-/* Issues so many, each of some 20 us, without waiting; returns how many of them ran in this thread. */
-static int issue_unwaited(int count)
-{
-    const int before = atomic_load(&here) + atomic_load(&elsewhere),
-              here_before = atomic_load(&here);
-    for (int i = 0; i < count; i++)
-        issue(&where, MOST_NS + 1);
-    while (atomic_load(&here) + atomic_load(&elsewhere) <
-           before + count) /* no wait of the library's */
-        usleep(100);
-    return atomic_load(&here) - here_before;
-}
-
-static bool wait_for(hki_var *target)
-{
-    const hk_status *status = hki_wait_range(target, 0, 1, NULL, NULL);
-    const bool waited = hk_ok(status);
-    hk_status_release(status);
-    return waited;
-}
-
-/* A thread that waits for each call runs it; one that has stopped to wait is held up by one call, not by two, and one that
- * waits for several at a time, or looks at something else, by none. */
-static void test_waits_for_each(int64_t inline_ns, bool runs_here)
-{
-    enum { WAITS = 20, CALLS = 10 };
-    hki_var other;
-    program = pthread_self();
-    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_cores = 1, .inline_ns = inline_ns})));
-    hki_var_init(&var, hki_runtime_default());
-    hki_var_init(&other, hki_runtime_default());
-    for (int i = 0; i < WAITS; i++) {
-        CHECK_EQ_I64(issue_unwaited(1), 0);
-        CHECK(wait_for(&other));
-    }
-    for (int i = 0; i < WAITS; i++) {
-        issue(&where, MOST_NS + 1);
-        CHECK(wait_for(&var));
-    }
-    const uint64_t inline_calls = hk_runtime_get_internals().inline_calls;
-    CHECK(runs_here ? inline_calls >= WAITS / 2 : inline_calls == 0);
-    CHECK_EQ_I64(issue_unwaited(CALLS), runs_here);
-    CHECK(wait_for(&var));
-    CHECK_EQ_I64(issue_unwaited(CALLS), 0);
-    CHECK(wait_for(&var));
-    for (int i = 0; i < WAITS; i++) {
-        CHECK_EQ_I64(issue_unwaited(2), 0);
-        CHECK(wait_for(&var));
-    }
-    for (int i = 0; i < WAITS; i++) { /* too long */
-        issue(&where, 60000);
-        CHECK(wait_for(&var));
-    }
-    const uint64_t still = hk_runtime_get_internals().inline_calls;
-    issue(&where, 60000);
-    CHECK(wait_for(&var));
-    CHECK(hk_runtime_get_internals().inline_calls == still);
-    hki_var_deinit(&other);
-    hki_var_deinit(&var);
-    hk_runtime_deinit();
-}
-
 /* ---- chains ----------------------------------------------------------------------------------------------------- */
 
 enum { SHORT_LIMIT_NS = 100, LIMIT_NS = 600, VARS = 4 };
@@ -248,8 +107,8 @@ static uint64_t issue_leaves(hki_var *vars, int var_count, int count, int64_t ex
     return hk_runtime_get_internals().inline_calls - before;
 }
 
-/* Short tasks each of which needs the one before run in the thread that issues them, up to a hand-over and back; others are
- * handed over from a part of that on. Nothing is measured here: the limits are set. */
+/* Short tasks each of which needs the one before run in the thread that issues them, up to a limit; others are
+ * handed over from a part of that on. Here the limits are set. */
 static void test_chain(void)
 {
     enum { CALLS = 1000 };
@@ -258,15 +117,12 @@ static void test_chain(void)
     hki_runtime *runtime = hki_runtime_default();
     for (int i = 0; i < VARS; i++)
         hki_var_init(&vars[i], runtime);
-    atomic_store(&runtime->placement->inline_ns, LIMIT_NS);
-    atomic_store(&runtime->placement->inline_short_ns, SHORT_LIMIT_NS);
+    runtime->placement->inline_ns = LIMIT_NS;
+    runtime->placement->inline_short_ns = SHORT_LIMIT_NS;
     CHECK_EQ_I64(issue_leaves(vars, VARS, CALLS, SHORT_LIMIT_NS), CALLS);
     CHECK_EQ_I64(issue_leaves(vars, VARS, CALLS, SHORT_LIMIT_NS + 1), 0);
     CHECK_EQ_I64(issue_leaves(vars, 1, CALLS, LIMIT_NS + 1), 0);
-    uint64_t kept = 0; /* a worker that loses its core for long is given up: then again */
-    for (int i = 0; i < 20 && kept < CALLS - 2 * HKI_CHAIN_LENGTH; i++)
-        kept = issue_leaves(vars, 1, CALLS, LIMIT_NS);
-    CHECK(kept >= CALLS - 2 * HKI_CHAIN_LENGTH);
+    CHECK(issue_leaves(vars, 1, CALLS, LIMIT_NS) >= CALLS - 2 * HKI_CHAIN_LENGTH);
     CHECK(issue_leaves(vars, VARS, CALLS, LIMIT_NS) <=
           1); /* but for the first, these are no chain */
     for (int i = 0; i < VARS; i++)
@@ -277,11 +133,7 @@ static void test_chain(void)
 int main(void)
 {
     test_chain();
-    test_waits_for_each(0, true);
-    test_waits_for_each(4000, false);
-    test_waits_for_each(-1, false);
-    test_measured();
-    test_measured_later();
+    test_not_told();
     test_told(4000, 4000, true);
     test_told(4000, 4001, false);
     test_told(100, 200, false);

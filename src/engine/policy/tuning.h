@@ -10,13 +10,15 @@ enum {
     /* ---- where a task runs (place.c) ---- */
     /* A call runs under the issue lock at most this long. "issuing threads": others spin meanwhile. */
     HKI_DIRECT_NS = 500,
-    /* Short tasks run side by side from the way to a worker and back, divided by this. "METG", width 8 and 64, AMD Zen 3
-     * and Zen 5: 3 is worse on the former, 4 and 5 are equal. */
-    HKI_PLACE_DIVISOR = 4,
+    /* Longer short tasks are handed over. "METG", width 8 and 64: on four processors 100 ns take less in the caller, by 1.1 to 2
+     * times, 350 ns less handed over, and 200 ns about the same. */
+    HKI_HERE_SHORT_NS = 150,
+    /* The same of tasks that need gates, and of chains, which gain nothing from a worker. "chain" by choice: 1.4 to 2.4 times. */
+    HKI_HERE_NS = 1000,
+    /* The same where one core has to do for all. "METG" on one core: 200 ns take twice as long handed over. */
+    HKI_ONE_CORE_NS = 4000,
     /* Tasks in a row, each of which needs the one before, until they are taken for a chain. "where a task runs", chain. */
     HKI_CHAIN_LENGTH = 16,
-    /* After so many lone waits a thread is expected to wait for each task. bench_models infer --wait. */
-    HKI_SYNC_WAITS = 8,
 
     /* ---- how far an issuing thread is ahead (throttle.c) ---- */
     /* Unfinished short tasks whose slots stay in the caches: "y=x+1", handed over, takes twice as long without. */
@@ -39,8 +41,7 @@ enum {
         32, /* to the nearest task that one depends on, as far as it is told apart */
     HKI_GATHER_TICKS =
         4000, /* lets tasks gather: "independent" and "y=x+1" handed over, 1.15 times without */
-    HKI_STALL_TICKS = 15000, /* spins for what another worker's batch is about to run, guard */
-    HKI_SUCCESSORS = 64,     /* run in place before others get their turn, guard */
+    HKI_SUCCESSORS = 64, /* run in place before others get their turn, guard */
 
     /* ---- sleeping and waking (sched/park.c) ---- */
     HKI_SPIN_NS = 50000,         /* about what waking a sleeping thread takes */

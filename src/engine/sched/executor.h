@@ -20,7 +20,7 @@ typedef struct hki_executor {
     int instants;                 /* tasks run while others were held back */
     int batch_count;              /* short tasks to be run: see scoreboard.h */
     int64_t batch_ns;
-    uint64_t stalled_on; /* what is in the way of the next one; 0: nothing */
+    bool is_stalled; /* what others run is in the way of the next one */
     hki_task *batch[HKI_BATCH_TASKS];
     hki_slot_returns returns;
 } hki_executor;
@@ -35,7 +35,7 @@ static inline void hki_executor_init(hki_executor *executor, hki_queue *queue, b
     executor->only_short = false;
     executor->instants = executor->batch_count = executor->returns.count = 0;
     executor->batch_ns = 0;
-    executor->stalled_on = 0;
+    executor->is_stalled = false;
 }
 
 /* Of a worker, or a thread that works on a worker's core: with counters and score of their own. */

@@ -45,7 +45,7 @@ static bool work(hki_executor *executor, bool (*is_enough)(const void *), const 
         if (executor->batch_count)
             hki_batch_run(executor);
         else
-            goes_on = executor->stalled_on ? hki_batch_await(executor) : count > 0;
+            goes_on = count > 0;
         /* Only a thread that has found something to do sends a worker to rest. */
         if (count > 0 && !has_begun)
             begin(lease_of(runtime));

@@ -4,6 +4,8 @@
 #include "engine/sched/scoreboard.h"
 #include "engine/sched/steal.h"
 
+#include <sched.h>
+
 /* Puts the task behind `previous`, which is in the list; NULL: first. */
 static void link_behind(hki_queue *queue, hki_task *previous, hki_task *task)
 {
@@ -170,15 +172,16 @@ static void take_listed_locked(hki_queue *queue, hki_task_batch *taken)
     }
 }
 
-/* Moves on with what the executor has taken off the ring. True: something has changed that was in the way. */
+/* Moves on with what the executor has taken off the ring. True: it has taken something. */
 static bool run_batch(hki_executor *executor, int from_ring, bool has_others)
 {
     if (executor->batch_count)
         hki_batch_run(executor);
-    else if (executor->stalled_on)
-        return hki_batch_await(executor);
+    else if (executor->is_stalled)
+        sched_yield(); /* whoever runs what is in the way may have lost its core, to this thread perhaps */
     else if (executor->instants > 0 && !has_others)
         hki_batch_gather(from_ring);
+    executor->is_stalled = false;
     return from_ring > 0;
 }
 

@@ -3,8 +3,6 @@
 #include "engine/core/score.h"
 #include "engine/sched/tracing.h"
 
-#include <sched.h>
-
 _Static_assert((int)HKI_MAX_CORES < (int)HKI_ANY_WORKER, "see hki_score_note");
 
 /* A task that names a variable twice finds itself there. */
@@ -24,13 +22,10 @@ static bool is_passed(hki_executor *executor, const hki_task *task)
     for (int i = 0; i < spec->access_count; i++) {
         const hki_access *access = &spec->accesses[i];
         const hki_var *var = access->var;
-        executor->stalled_on = 0;
-        if (hki_score_is_pending(runtime, var->scored_write, executor->slot))
-            executor->stalled_on = var->scored_write;
-        else if (access->mode & HKI_WRITE &&
-                 hki_score_is_pending(runtime, var->scored_read, executor->slot))
-            executor->stalled_on = var->scored_read;
-        if (executor->stalled_on)
+        executor->is_stalled = hki_score_is_pending(runtime, var->scored_write, executor->slot) ||
+                               (access->mode & HKI_WRITE &&
+                                hki_score_is_pending(runtime, var->scored_read, executor->slot));
+        if (executor->is_stalled)
             return false;
     }
     return true;
@@ -137,19 +132,4 @@ void hki_batch_gather(int taken)
         return;
     for (const uint64_t begin = hki_ticks(); hki_ticks() - begin < HKI_GATHER_TICKS;)
         hki_relax();
-}
-
-bool hki_batch_await(hki_executor *executor)
-{
-    const hki_runtime *runtime = executor->queue->runtime;
-    const uint64_t noted = executor->stalled_on, begin = hki_ticks();
-    bool running;
-    executor->stalled_on = 0;
-    while ((running = hki_score_is_pending(runtime, noted, executor->slot)) &&
-           hki_ticks() - begin < HKI_STALL_TICKS)
-        hki_relax();
-    /* The worker that runs it may have lost its core, to this thread perhaps. */
-    if (running)
-        sched_yield();
-    return !running;
 }

@@ -8,10 +8,10 @@
 #include "engine/sched/ring.h"
 
 typedef enum hki_scored {
-    HKI_SCORED_NOT,   /* it is no such task, or waits for one that has gates */
-    HKI_SCORED_RUN,   /* it has run */
-    HKI_SCORED_TAKEN, /* into the executor's batch */
-    HKI_SCORED_STALLED /* something that another executor's batch runs is in its way: executor->stalled_on */
+    HKI_SCORED_NOT,    /* it is no such task, or waits for one that has gates */
+    HKI_SCORED_RUN,    /* it has run */
+    HKI_SCORED_TAKEN,  /* into the executor's batch */
+    HKI_SCORED_STALLED /* something that another executor's batch runs is in its way */
 } hki_scored;
 
 /* For a task of the ring at this position. Expects the ring's lock. */
@@ -19,8 +19,6 @@ hki_scored hki_scoreboard_try(hki_executor *executor, hki_task *task, uint64_t p
 bool hki_batch_is_full(const hki_executor *executor);
 /* Runs the batch. Expects that nobody holds the ring's lock for this thread. */
 void hki_batch_run(hki_executor *executor);
-/* Spins while that is in the way, for a few microseconds at most. True: it is not any more. */
-bool hki_batch_await(hki_executor *executor);
 /* After so few that it took longer to look for them than to run them: lets some more come, for a microsecond or two. */
 void hki_batch_gather(int taken);
 
