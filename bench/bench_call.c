@@ -1,6 +1,6 @@
 /* What small calls cost through the public functions, from the call to the end of the work, allocation and shape rule
  * included: each row is 10,000 calls on float32 arrays of shape (1,2), whose results are dropped at once, and one wait at
- * the end, where it does not say otherwise.
+ * the end, where it does not say otherwise. Products of 48 × 48 are requests one at a time.
  *
  *     bench_call [--repeat N] [--live N] [--python COMMAND]
  *
@@ -19,7 +19,7 @@ enum { CALLS = 10000, MAX_REPEAT = 1000, MAX_LIVE = 10000000 };
 
 /* What the calls read. */
 static struct {
-    hk_array *x, *z, *one, *scalar;
+    hk_array *x, *z, *one, *scalar, *matrix;
     hk_array *leaf; /* wants a gradient */
 } given;
 
@@ -31,6 +31,7 @@ static void given_init(void)
     given.leaf = hk_from_host((const float[]){5, 6}, hk_shape(1, 2), HK_F32, device);
     given.one = hk_scalar(1, HK_F32, device);
     given.scalar = hk_scalar(2, HK_F32, device);
+    given.matrix = hk_ones(hk_shape(48, 48), HK_F32, device);
     hk_attach_grad(given.leaf, HK_GRAD_WRITE);
 }
 
@@ -41,6 +42,7 @@ static void given_deinit(void)
     hk_array_release(given.leaf);
     hk_array_release(given.one);
     hk_array_release(given.scalar);
+    hk_array_release(given.matrix);
 }
 
 static void add_one(void)
@@ -95,10 +97,40 @@ static void view(void)
     hk_array_release(hk_slice(given.x, 1, 0, 1));
 }
 
+/* What a request costs that comes while the workers have nothing to do, or sleep: nanoseconds of a product and a wait. */
+static double product_after(double pause_seconds)
+{
+    enum { REQUESTS = 200 };
+    double all = 0;
+    for (int i = 0; i < REQUESTS; i++) {
+        const double until = bench_seconds() + pause_seconds;
+        double begin;
+        do
+            begin = bench_seconds();
+        while (begin < until);
+        hk_array *y = hk_matmul(given.matrix, given.matrix);
+        hk_wait(y);
+        hk_array_release(y);
+        all += bench_seconds() - begin;
+    }
+    return all / REQUESTS * 1e9;
+}
+
+static double product_often(void)
+{
+    return product_after(0);
+}
+
+static double product_now_and_then(void)
+{
+    return product_after(200e-6);
+}
+
 typedef struct row {
     const char *name;
-    void (*call)(void); /* ours: what it does CALLS times */
-    const char *python; /* a peer's preparation there, for x + 1; NULL: ours */
+    void (*call)(void);    /* ours: what it does CALLS times */
+    double (*timed)(void); /* or what says itself how many ns a call took */
+    const char *python;    /* a peer's preparation there, for x + 1; NULL: ours */
     bool is_missing;
     double ns[MAX_REPEAT];
 } row;
@@ -115,6 +147,8 @@ static row rows[] = {
     {.name = "y = x + z", .call = add_array},
     {.name = "y = relu(x)", .call = relu},
     {.name = "y = x * x, and its gradient", .call = square_backward},
+    {.name = "48×48 product, waited for", .timed = product_often},
+    {.name = "  200 us after the last", .timed = product_now_and_then},
     {.name = "hk_from_host", .call = from_host},
     {.name = "hk_to_host", .call = to_host},
     {.name = "hk_item of a scalar", .call = item},
@@ -123,11 +157,13 @@ static row rows[] = {
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
 
 /* Nanoseconds of a call. */
-static double run_ours(void (*call)(void))
+static double run_ours(const row *self)
 {
+    if (self->timed)
+        return self->timed();
     double begin = bench_seconds();
     for (int i = 0; i < CALLS; i++)
-        call();
+        self->call();
     hk_wait_all();
     return (bench_seconds() - begin) / CALLS * 1e9;
 }
@@ -179,12 +215,12 @@ int main(int count, char **arguments)
     for (int i = 0; i < live; i++)
         kept[i] = hk_add(given.x, given.one);
     for (int j = 0; j < ROW_COUNT; j++)
-        if (rows[j].call)
-            run_ours(rows[j].call);
+        if (!rows[j].python)
+            run_ours(&rows[j]);
     for (int i = 0; i < repeat; i++)
         for (int j = 0; j < ROW_COUNT; j++) {
             rows[j].ns[i] =
-                rows[j].call ? run_ours(rows[j].call) : run_python(python, rows[j].python);
+                rows[j].python ? run_python(python, rows[j].python) : run_ours(&rows[j]);
             rows[j].is_missing |= rows[j].ns[i] < 0;
         }
     printf("float32 (1,2), ns a call: median (min…max) of %d, interleaved\n", repeat);

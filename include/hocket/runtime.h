@@ -61,7 +61,8 @@ typedef struct hk_runtime_options {
         run_ahead_bytes; /* HOCKET_RUN_AHEAD_BYTES: bytes that only unfinished calls hold; 1 GiB */
     int64_t inline_ns;   /* HOCKET_INLINE_NS: a ready call expected to take at most this long runs
                                   in the caller; -1: never; default: what hk_runtime_internals
-                                  says, which is about what handing a call to a worker costs */
+                                  says, which is about what handing a call to a worker costs, and
+                                  50 µs in a thread that waits for each call before the next */
     uint64_t memory_bytes; /* HOCKET_MEMORY: bytes per CPU device at most; default: no limit */
     /* HOCKET_SIM: groups of simulated devices, numbered in order; default: none. The CPU devices and those that
      * simulate share the cores: cpu_cores leaves some to the latter. */

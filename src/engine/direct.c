@@ -38,8 +38,10 @@ bool hki_direct_look(hki_var *var)
     if (!hki_runtime_alive(runtime) || runtime->serial || hki_tracing(runtime) || hki_in_task())
         return false;
     hki_ring_acquire(runtime);
-    if (are_settled_locked(runtime, &var, 1))
+    if (are_settled_locked(runtime, &var, 1)) {
+        hki_place_note_wait(var);
         return true;
+    }
     hki_biased_release(&runtime->issue_lock);
     return false;
 }

@@ -21,6 +21,18 @@ hki_placement *hki_placement_create(int64_t inline_ns)
     return self;
 }
 
+void hki_place_note_wait(const hki_var *var)
+{
+    hki_issuer *self = &hki_this_issuer;
+    const uint64_t submitted = hki_this_thread.submitted_count;
+    const uint64_t tasks = submitted - self->waited_count;
+    self->waited_count = submitted;
+    if (tasks == 1 && (!var || var == self->latest_var))
+        self->lone_waits++;
+    else if (tasks > 0)
+        self->lone_waits = 0;
+}
+
 /* Notes what the thread is submitting. */
 static void note_task(hki_issuer *self, const hki_task_spec *spec)
 {
@@ -37,6 +49,15 @@ static void note_task(hki_issuer *self, const hki_task_spec *spec)
     else if (self->chain_length < HKI_CHAIN_LENGTH)
         self->chain_length++;
     self->latest_var = written;
+}
+
+/* It has waited for the one task that it had submitted time after time, and is going to wait for this one, too: then it had
+ * better run it itself, in a cache that has seen the others. Only what takes no longer than waking a worker does; a program
+ * that does not wait any more is held up by one such task. */
+static bool waits_for_each(const hki_issuer *self, const hki_task_spec *spec)
+{
+    return self->lone_waits >= HKI_SYNC_WAITS && spec->expected_ns <= HKI_SPIN_NS &&
+           hki_this_thread.submitted_count == self->waited_count + 1;
 }
 
 /* ---- the answer ------------------------------------------------------------------------------------------------------ */
@@ -68,6 +89,8 @@ hki_place hki_place_slow(const hki_task *task, bool is_usual_environment)
     const hki_place here =
         hki_is_brief(task) && is_usual_environment ? HKI_PLACE_AT_ONCE : HKI_PLACE_HERE;
     note_task(issuer, spec);
+    if (!self->is_fixed && waits_for_each(issuer, spec))
+        return here;
     if (spec->expected_ns <= (is_short ? self->inline_short_ns : self->inline_ns))
         return here;
     /* A worker is of no use for a chain, and takes longer for it. */

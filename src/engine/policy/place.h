@@ -3,6 +3,7 @@
  *
  *     an accelerator's, one in several pieces, a reduction between devices           its queue
  *     expected to take no longer than handing it over is worth                      here
+ *     one of a thread that waits for each task before the next                       here, up to 50 us
  *     one of a chain, each task of which needs the one before                        here, up to HKI_HERE_NS
  *     else, while a worker looks at the ring, or would be woken for a short task     the ring
  *     else                                                                          its queue
@@ -31,6 +32,8 @@ struct hki_placement {
 /* What a thread's tasks of late were like. */
 typedef struct hki_issuer {
     const hki_var *latest_var; /* that the latest task writes which might not have run here */
+    uint64_t waited_count;     /* hki_thread.submitted_count when it waited last */
+    uint32_t lone_waits;       /* in a row, each after one task and for what it writes */
     int chain_length; /* tasks in a row that needed the one before; HKI_CHAIN_LENGTH at most */
 } hki_issuer;
 
@@ -58,5 +61,8 @@ static inline hki_place hki_place_task(const hki_task *task)
         return HKI_PLACE_AT_ONCE;
     return hki_place_slow(task, usual);
 }
+
+/* The thread waits for the variable, or looks at it; NULL: for all. */
+void hki_place_note_wait(const hki_var *var);
 
 #endif

@@ -4,6 +4,8 @@
 
 #include <hocket/runtime.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
 
 enum { THREADS = 3, LEAST_NS = 500, MOST_NS = 20000 };
 
@@ -92,6 +94,81 @@ static void test_threads(void)
     }
 }
 
+/* ---- who waits for each call ---------------------------------------------------------------------------------- */
+
+static atomic_int here, elsewhere;
+static pthread_t program;
+
+static void where_run(hki_task *task, void *payload, int64_t piece)
+{
+    (void)task, (void)payload, (void)piece;
+    atomic_fetch_add(pthread_equal(pthread_self(), program) ? &here : &elsewhere, 1);
+}
+
+static const hki_task_class where = {.run = where_run};
+
+/* Issues so many, each of some 20 us, without waiting; returns how many of them ran in this thread. */
+static int issue_unwaited(int count)
+{
+    const int before = atomic_load(&here) + atomic_load(&elsewhere),
+              here_before = atomic_load(&here);
+    for (int i = 0; i < count; i++)
+        issue(&where, MOST_NS + 1);
+    while (atomic_load(&here) + atomic_load(&elsewhere) <
+           before + count) /* no wait of the library's */
+        usleep(100);
+    return atomic_load(&here) - here_before;
+}
+
+static bool wait_for(hki_var *target)
+{
+    const hk_status *status = hki_wait_range(target, 0, 1, NULL, NULL);
+    const bool waited = hk_ok(status);
+    hk_status_release(status);
+    return waited;
+}
+
+/* A thread that waits for each call runs it; one that has stopped to wait is held up by one call, not by two, and one that
+ * waits for several at a time, or looks at something else, by none. */
+static void test_waits_for_each(int64_t inline_ns, bool runs_here)
+{
+    enum { WAITS = 20, CALLS = 10 };
+    hki_var other;
+    program = pthread_self();
+    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_cores = 1, .inline_ns = inline_ns})));
+    hki_var_init(&var, hki_runtime_default());
+    hki_var_init(&other, hki_runtime_default());
+    for (int i = 0; i < WAITS; i++) {
+        CHECK_EQ_I64(issue_unwaited(1), 0);
+        CHECK(wait_for(&other));
+    }
+    for (int i = 0; i < WAITS; i++) {
+        issue(&where, MOST_NS + 1);
+        CHECK(wait_for(&var));
+    }
+    const uint64_t inline_calls = hk_runtime_get_internals().inline_calls;
+    CHECK(runs_here ? inline_calls >= WAITS / 2 : inline_calls == 0);
+    CHECK_EQ_I64(issue_unwaited(CALLS), runs_here);
+    CHECK(wait_for(&var));
+    CHECK_EQ_I64(issue_unwaited(CALLS), 0);
+    CHECK(wait_for(&var));
+    for (int i = 0; i < WAITS; i++) {
+        CHECK_EQ_I64(issue_unwaited(2), 0);
+        CHECK(wait_for(&var));
+    }
+    for (int i = 0; i < WAITS; i++) { /* too long */
+        issue(&where, 60000);
+        CHECK(wait_for(&var));
+    }
+    const uint64_t still = hk_runtime_get_internals().inline_calls;
+    issue(&where, 60000);
+    CHECK(wait_for(&var));
+    CHECK(hk_runtime_get_internals().inline_calls == still);
+    hki_var_deinit(&other);
+    hki_var_deinit(&var);
+    hk_runtime_deinit();
+}
+
 /* ---- chains ----------------------------------------------------------------------------------------------------- */
 
 enum { SHORT_LIMIT_NS = 100, LIMIT_NS = 600, VARS = 4 };
@@ -133,6 +210,9 @@ static void test_chain(void)
 int main(void)
 {
     test_chain();
+    test_waits_for_each(0, true);
+    test_waits_for_each(4000, false);
+    test_waits_for_each(-1, false);
     test_not_told();
     test_told(4000, 4000, true);
     test_told(4000, 4001, false);

@@ -1,6 +1,7 @@
 /* Waiting for a range with a time limit, or not at all: by looking at its gates, so that nothing is left of a wait that ends
  * early. Such a wait lends no hands, because a task that it ran could outlast the limit. */
 #include "engine/core/score.h"
+#include "engine/policy/place.h"
 #include "engine/sched/ring.h"
 #include "engine/sched/tracing.h"
 #include "engine/wait/blocking.h"
@@ -85,6 +86,7 @@ const hk_status *hki_wait_for(const hki_waiting *what, int64_t timeout_ns)
     look moment = {.what = what};
     hki_blocking blocking = {0};
     hki_wait_point point = hki_tracing_wait(runtime);
+    hki_place_note_wait(var);
     if (runtime->counts_waiters) /* their clock stays awake */
         atomic_fetch_add(&runtime->scheduler->waiters, 1);
     const bool over = await(&moment, hki_clock_ns(), timeout_ns, &blocking);

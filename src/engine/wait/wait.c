@@ -2,7 +2,7 @@
 #include "engine/wait/wait.h"
 
 #include "engine/core/watch.h"
-#include "engine/sched/tracing.h"
+#include "engine/policy/place.h"
 #include "engine/wait/help.h"
 #include "engine/wait/hold.h"
 
@@ -189,6 +189,7 @@ static const hk_status *wait_async(const hki_waiting *self, bool writes, hki_tas
     hki_task *task = begin_wait(self, writes, &waits);
     if (!task)
         return hki_status_create(HK_OUT_OF_MEMORY, NULL, "no host memory left to wait with");
+    hki_place_note_wait(var);
     hki_blocking blocking = {0};
     const hk_status *status = waits ? await_or_leave(task, self->keep != NULL, &blocking) : NULL;
     hki_tracing_waited(point, HKI_TRACE_WAIT_ARRAY, -1);
@@ -218,8 +219,10 @@ const hk_status *hki_wait_with(const hki_waiting *self)
     if (hki_in_task())
         return hki_would_deadlock("wait");
     hki_wait_point point = hki_tracing_wait(runtime);
-    if (!point.trace && !runtime->serial && !self->body && is_settled(var))
+    if (!point.trace && !runtime->serial && !self->body && is_settled(var)) {
+        hki_place_note_wait(var);
         return read_range(var, self->begin, self->end, NULL, NULL);
+    }
     if (!runtime->serial)
         return wait_async(self, false, NULL, &point);
     acquire_serial(runtime);
@@ -307,6 +310,7 @@ bool hki_queue_drain(hki_queue *queue, hki_blocking *blocking)
         return false;
     is_draining = true;
     begin_waiting(runtime);
+    hki_place_note_wait(NULL);
     const bool over = drain_locked(queue, blocking);
     end_waiting(runtime);
     is_draining = false;
